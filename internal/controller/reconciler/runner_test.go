@@ -1,0 +1,135 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	testclock "k8s.io/utils/clock/testing"
+)
+
+// start runs r until the test ends and checks that Run returns.
+func start[K comparable](t *testing.T, r *Runner[K]) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+func TestKeyIsReconciledOncePerBurst(t *testing.T) {
+	got := make(chan string, 10)
+	r := New("test", func(_ context.Context, key string) error {
+		got <- key
+		return nil
+	}, Options{Workers: 1})
+	r.Add("a")
+	r.Add("a")
+	r.Add("b")
+	if r.Len() != 2 {
+		t.Errorf("Len() = %d, want 2", r.Len())
+	}
+	start(t, r)
+	if first, second := <-got, <-got; first != "a" || second != "b" {
+		t.Errorf("reconciled %q, %q; want a, b", first, second)
+	}
+	if len(got) != 0 {
+		t.Errorf("reconciled again: %q", <-got)
+	}
+}
+
+func TestSameKeyNeverRunsTwiceAtOnce(t *testing.T) {
+	var mu sync.Mutex
+	running, calls := 0, 0
+	entered, release, last := make(chan struct{}, 2), make(chan struct{}), make(chan struct{})
+	r := New("test", func(context.Context, string) error {
+		mu.Lock()
+		running++
+		calls++
+		if running > 1 {
+			t.Error("two workers have the same key")
+		}
+		n := calls
+		mu.Unlock()
+		entered <- struct{}{}
+		<-release
+		mu.Lock()
+		running--
+		mu.Unlock()
+		if n == 2 {
+			close(last)
+		}
+		return nil
+	}, Options{Workers: 3})
+	start(t, r)
+	r.Add("a")
+	<-entered
+	r.Add("a") // arrives in the middle: it must run once more, afterwards
+	close(release)
+	<-last
+}
+
+func TestErrorIsRetriedWithGrowingDelay(t *testing.T) {
+	clock := testclock.NewFakeClock(time.Unix(0, 0))
+	attempts := make(chan int)
+	n := 0
+	r := New("test", func(context.Context, string) error {
+		n++
+		attempts <- n
+		switch n {
+		case 1:
+			return errors.New("no")
+		case 2:
+			panic("at the second attempt")
+		}
+		return nil
+	}, Options{Workers: 1, FirstRetry: time.Second, LastRetry: time.Minute, Clock: clock})
+	r.Add("a")
+	start(t, r)
+	<-attempts
+	for _, delay := range []time.Duration{time.Second, 2 * time.Second} {
+		awaitAttempt(t, clock, attempts, delay)
+	}
+}
+
+// awaitAttempt advances the clock in small steps and checks that the next attempt
+// does not come before delay has passed.
+func awaitAttempt(t *testing.T, clock *testclock.FakeClock, attempts <-chan int, delay time.Duration) {
+	t.Helper()
+	began := clock.Now()
+	for {
+		select {
+		case <-attempts:
+			if waited := clock.Since(began); waited < delay {
+				t.Errorf("retried after %v, want at least %v", waited, delay)
+			}
+			return
+		default:
+			if clock.HasWaiters() {
+				clock.Step(50 * time.Millisecond)
+			}
+		}
+	}
+}
+
+func TestShutdownDrainsWithoutWork(t *testing.T) {
+	r := New("test", func(context.Context, int) error {
+		t.Error("reconciled after the end")
+		return nil
+	}, Options{})
+	for i := range 100 {
+		r.Add(i)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := r.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
