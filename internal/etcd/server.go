@@ -1,0 +1,151 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// Options says where and how the member runs.
+type Options struct {
+	// Dir holds the member's files and the lock; it is created when missing.
+	Dir string
+	// UnsafeNoFsync gives up durability for speed. Only for data that may be lost.
+	UnsafeNoFsync bool
+	// QuotaBytes bounds the database; zero means 4 GiB.
+	QuotaBytes int64
+	// Logger takes etcd's warnings and errors; nil drops them.
+	Logger *zap.Logger
+}
+
+// Server is a running member.
+type Server struct {
+	member *embed.Etcd
+	client *clientv3.Client
+	socket socket
+	lock   *dirLock
+}
+
+const (
+	defaultQuota = 4 << 30
+	// A single member elects itself after one election timeout; short ticks
+	// keep the start short. Nothing else depends on them without peers.
+	tickMillis     = 50
+	electionMillis = 500
+	// Requests hold at most 1.5 MiB by API convention; transactions carry more than the object.
+	maxRequestBytes = 4 << 20
+)
+
+// Start runs a member on opts.Dir and returns when it serves. It fails with
+// [ErrInUse] when another process runs on the directory.
+func Start(ctx context.Context, opts Options) (*Server, error) {
+	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("etcd directory: %w", err)
+	}
+	lock, err := lockDir(opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	sock, err := newSocket(opts.Dir)
+	if err != nil {
+		lock.release()
+		return nil, err
+	}
+	s := &Server{socket: sock, lock: lock}
+	if err := s.run(ctx, opts); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("etcd in %s: %w", opts.Dir, err)
+	}
+	return s, nil
+}
+
+func (s *Server) run(ctx context.Context, opts Options) error {
+	member, err := embed.StartEtcd(memberConfig(opts, s.socket.path))
+	if err != nil {
+		return err
+	}
+	s.member = member
+	select {
+	case <-member.Server.ReadyNotify():
+	case err := <-member.Err():
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the member: %w", context.Cause(ctx))
+	}
+	s.client = v3client.New(member.Server)
+	return nil
+}
+
+func memberConfig(opts Options, socketPath string) *embed.Config {
+	// The advertised addresses are names only: a single member never dials them.
+	nominal := url.URL{Scheme: "http", Host: "localhost:2380"}
+	cfg := embed.NewConfig()
+	cfg.Name = "allot"
+	cfg.Dir = filepath.Join(opts.Dir, "member-data")
+	cfg.ListenPeerUrls = nil
+	cfg.ListenClientUrls = []url.URL{{Scheme: "unix", Path: socketPath}}
+	cfg.AdvertisePeerUrls = []url.URL{nominal}
+	cfg.AdvertiseClientUrls = []url.URL{nominal}
+	cfg.InitialCluster = cfg.Name + "=" + nominal.String()
+	cfg.EnableGRPCGateway = false
+	cfg.UnsafeNoFsync = opts.UnsafeNoFsync
+	cfg.TickMs, cfg.ElectionMs = tickMillis, electionMillis
+	cfg.MaxRequestBytes = maxRequestBytes
+	cfg.QuotaBackendBytes = opts.QuotaBytes
+	if cfg.QuotaBackendBytes == 0 {
+		cfg.QuotaBackendBytes = defaultQuota
+	}
+	// A busy laptop is not worth a warning a request.
+	cfg.WarningApplyDuration = 5 * time.Second
+	cfg.WarningUnaryRequestDuration = 5 * time.Second
+	logger := opts.Logger
+	if logger == nil {
+		logger = zap.NewNop()
+	}
+	logger = logger.WithOptions(zap.IncreaseLevel(zapcore.WarnLevel))
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger)
+	return cfg
+}
+
+// Client talks to the member inside the process. It is closed with the server.
+func (s *Server) Client() *clientv3.Client { return s.client }
+
+// Endpoint is the URL of the member's unix socket.
+func (s *Server) Endpoint() string { return "unix://" + s.socket.path }
+
+// Err reports a failure of the running member.
+func (s *Server) Err() <-chan error { return s.member.Err() }
+
+// Close stops the member, flushes its files and gives the directory free.
+// It may be called more than once.
+func (s *Server) Close() error {
+	var errs []error
+	if s.client != nil {
+		errs = append(errs, ignoreCanceled(s.client.Close()))
+		s.client = nil
+	}
+	if s.member != nil {
+		s.member.Close()
+		s.member = nil
+	}
+	errs = append(errs, s.socket.remove(), s.lock.release())
+	return errors.Join(errs...)
+}
+
+// ignoreCanceled drops the error that an in-process client reports for its own closing.
+func ignoreCanceled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,142 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+var hosts = []string{"localhost", "127.0.0.1"}
+
+func open(t *testing.T, dir string, now time.Time) *Authority {
+	t.Helper()
+	a, err := Open(dir, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func issue(t *testing.T, a *Authority) (serving, admin Pair) {
+	t.Helper()
+	serving, err := a.Serving("server", hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err = a.Client("admin", "admin", "system:masters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serving, admin
+}
+
+func parse(t *testing.T, p []byte) *x509.Certificate {
+	t.Helper()
+	block, _ := pem.Decode(p)
+	cert, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert
+}
+
+func TestCertificatesVerifyAndAreReused(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	serving, admin := issue(t, open(t, dir, now))
+
+	again := open(t, dir, now.Add(24*time.Hour))
+	serving2, admin2 := issue(t, again)
+	if !bytes.Equal(serving.Cert, serving2.Cert) || !bytes.Equal(admin.Key, admin2.Key) {
+		t.Error("certificates were made anew a day later")
+	}
+
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(again.CertPEM())
+	for _, host := range hosts {
+		opts := x509.VerifyOptions{Roots: roots, DNSName: host, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+		if _, err := parse(t, serving.Cert).Verify(opts); err != nil {
+			t.Errorf("serving certificate for %s: %v", host, err)
+		}
+	}
+	client := parse(t, admin.Cert)
+	if _, err := client.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		t.Errorf("client certificate: %v", err)
+	}
+	if client.Subject.CommonName != "admin" || client.Subject.Organization[0] != "system:masters" {
+		t.Errorf("client subject is %v", client.Subject)
+	}
+}
+
+func TestRenewal(t *testing.T) {
+	now := time.Now()
+	tests := []struct {
+		name      string
+		later     time.Duration
+		authority bool // whether the authority is renewed as well
+	}{
+		{"holder near its end", holderLife - renewBefore + time.Minute, false},
+		{"holder expired", holderLife + time.Hour, false},
+		{"authority near its end", authorityLife - renewBefore + time.Minute, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			first := open(t, dir, now)
+			serving, _ := issue(t, first)
+			second := open(t, dir, now.Add(tt.later))
+			serving2, _ := issue(t, second)
+			if bytes.Equal(serving.Cert, serving2.Cert) {
+				t.Error("serving certificate was not renewed")
+			}
+			if renewed := !bytes.Equal(first.CertPEM(), second.CertPEM()); renewed != tt.authority {
+				t.Errorf("authority renewed: %v, want %v", renewed, tt.authority)
+			}
+			if err := parse(t, serving2.Cert).CheckSignatureFrom(second.cert); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestChangedHolderOrBrokenFileIsReissued(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	a := open(t, dir, now)
+	serving, admin := issue(t, a)
+	if p, err := a.Serving("server", append(hosts, "example.test")); err != nil || bytes.Equal(p.Cert, serving.Cert) {
+		t.Errorf("another host: err %v, reissued %v", err, !bytes.Equal(p.Cert, serving.Cert))
+	}
+	if p, err := a.Client("admin", "admin"); err != nil || bytes.Equal(p.Cert, admin.Cert) {
+		t.Errorf("fewer groups: err %v, reissued %v", err, !bytes.Equal(p.Cert, admin.Cert))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ca.key"), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if b := open(t, dir, now); bytes.Equal(b.CertPEM(), a.CertPEM()) {
+		t.Error("authority without its key was used")
+	}
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	dir := t.TempDir()
+	issue(t, open(t, dir, time.Now()))
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 6 {
+		t.Errorf("%d files, want 6", len(entries))
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", e.Name(), info.Mode())
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package pki
+
+import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"net"
+	"slices"
+)
+
+// Serving returns a server certificate for hosts, which are DNS names and IP
+// addresses. It is stored as <name>.crt and <name>.key.
+func (a *Authority) Serving(name string, hosts []string) (Pair, error) {
+	template, err := a.template(pkix.Name{CommonName: name}, holderLife)
+	if err != nil {
+		return Pair{}, fmt.Errorf("certificate %s: %w", name, err)
+	}
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	for _, h := range hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, h)
+		}
+	}
+	return a.holder(name, template, func(cert *x509.Certificate) bool {
+		return !slices.ContainsFunc(hosts, func(h string) bool { return cert.VerifyHostname(h) != nil })
+	})
+}
+
+// Client returns a certificate that authenticates user as a member of groups.
+// It is stored as <name>.crt and <name>.key.
+func (a *Authority) Client(name, user string, groups ...string) (Pair, error) {
+	template, err := a.template(pkix.Name{CommonName: user, Organization: groups}, holderLife)
+	if err != nil {
+		return Pair{}, fmt.Errorf("certificate %s: %w", name, err)
+	}
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	wanted := slices.Sorted(slices.Values(groups))
+	return a.holder(name, template, func(cert *x509.Certificate) bool {
+		have := slices.Sorted(slices.Values(cert.Subject.Organization))
+		return cert.Subject.CommonName == user && slices.Equal(have, wanted)
+	})
+}
+
+// holder returns the stored certificate when it is usable and same says that it
+// speaks of the same holder, else a new one.
+func (a *Authority) holder(name string, template *x509.Certificate, same func(*x509.Certificate) bool) (Pair, error) {
+	if pair, cert, _, err := readPair(a.dir, name); err == nil && a.usable(cert) && same(cert) {
+		return pair, nil
+	}
+	pair, err := a.sign(name, template)
+	if err != nil {
+		return Pair{}, fmt.Errorf("certificate %s: %w", name, err)
+	}
+	return pair, nil
+}

@@ -1,0 +1,60 @@
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+)
+
+// Pair is a certificate and its key, both in PEM form.
+type Pair struct {
+	Cert, Key []byte
+}
+
+// readPair loads <name>.crt and <name>.key. It fails when they do not belong together.
+func readPair(dir, name string) (Pair, *x509.Certificate, *ecdsa.PrivateKey, error) {
+	cert, err := os.ReadFile(filepath.Join(dir, name+".crt"))
+	if err != nil {
+		return Pair{}, nil, nil, err
+	}
+	key, err := os.ReadFile(filepath.Join(dir, name+".key"))
+	if err != nil {
+		return Pair{}, nil, nil, err
+	}
+	both, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return Pair{}, nil, nil, err
+	}
+	private, ok := both.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		return Pair{}, nil, nil, errors.New("key is not an ECDSA key")
+	}
+	return Pair{Cert: cert, Key: key}, both.Leaf, private, nil
+}
+
+// writePair stores the key first: a reader that sees the new certificate sees its key.
+func writePair(dir, name string, der []byte, key *ecdsa.PrivateKey) (Pair, error) {
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return Pair{}, err
+	}
+	p := Pair{
+		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		Key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
+	}
+	for _, f := range []struct {
+		suffix string
+		data   []byte
+	}{{".key", p.Key}, {".crt", p.Cert}} {
+		if err := renameio.WriteFile(filepath.Join(dir, name+f.suffix), f.data, 0o600); err != nil {
+			return Pair{}, err
+		}
+	}
+	return p, nil
+}
