@@ -1,0 +1,199 @@
+package protobuf
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// maxNumber is the highest field number that protobuf allows.
+const maxNumber = 1<<29 - 1
+
+// planner makes the plan of a type and of those it holds.
+type planner struct {
+	walks func(reflect.Type) bool
+	open  []reflect.Type // being planned, outermost first
+}
+
+// plan makes the plan of a struct type. Recursive types are refused: no API type of this repository is recursive, and
+// so the depth of decoding is bounded by the types and not by the input.
+func (pl *planner) plan(t reflect.Type) (*plan, error) {
+	if slices.Contains(pl.open, t) {
+		return nil, fmt.Errorf("protobuf: %s holds itself", t)
+	}
+	pl.open = append(pl.open, t)
+	defer func() { pl.open = pl.open[:len(pl.open)-1] }()
+	p := &plan{name: t.Name()}
+	for i := range t.NumField() {
+		if err := pl.add(p, t.Field(i)); err != nil {
+			return nil, fmt.Errorf("%s.%s: %w", t, t.Field(i).Name, err)
+		}
+	}
+	slices.SortFunc(p.fields, func(a, b *field) int { return cmp.Compare(a.number, b.number) })
+	return p, uniqueNumbers(t)
+}
+
+func (pl *planner) add(p *plan, sf reflect.StructField) error {
+	tag, tagged := sf.Tag.Lookup("protobuf")
+	switch {
+	case !sf.IsExported() || isTypeMeta(sf.Type) || tag == "-" || !tagged && !sf.Anonymous:
+		return nil
+	case !tagged:
+		return pl.addEmbed(p, sf)
+	}
+	number, wire, err := parseTag(tag)
+	if err != nil {
+		return err
+	}
+	s, err := pl.shape(sf.Type)
+	if err != nil {
+		return err
+	}
+	if got := s.wire(); got != wire {
+		return fmt.Errorf("protobuf: tag %q for a value of wire type %d", tag, got)
+	}
+	k := key(number, wire)
+	p.fields = append(p.fields, &field{
+		name: sf.Name, index: sf.Index[0], number: number, key: k, keySize: varintSize(k), shape: s,
+	})
+	return nil
+}
+
+func (pl *planner) addEmbed(p *plan, sf reflect.StructField) error {
+	if sf.Type.Kind() != reflect.Struct {
+		return fmt.Errorf("protobuf: embedded %s is not a struct", sf.Type)
+	}
+	e, err := pl.message(sf.Type)
+	if err != nil {
+		return err
+	}
+	embedded := embed{index: sf.Index[0]}
+	if s, ok := e.(structElement); ok {
+		embedded.plan = s.plan
+	}
+	p.embeds = append(p.embeds, embedded)
+	return nil
+}
+
+// shape returns the shape of a field's type.
+func (pl *planner) shape(t reflect.Type) (shape, error) {
+	if t.Kind() == reflect.Slice && isMessage(t) {
+		return unlessNil{messageElement{}}, nil
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		e, err := pl.element(t.Elem())
+		return pointer{e}, err
+	case reflect.Map:
+		if t.Key().Kind() != reflect.String {
+			return nil, fmt.Errorf("protobuf: %s has keys that are not strings", t)
+		}
+		e, err := pl.element(t.Elem())
+		return mapping{e}, err
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return unlessNil{bytesElement{}}, nil
+		}
+		e, err := pl.element(t.Elem())
+		return list{e}, err
+	default:
+		e, err := pl.element(t)
+		return always{e}, err
+	}
+}
+
+func (pl *planner) element(t reflect.Type) (element, error) {
+	switch kind := t.Kind(); kind {
+	case reflect.String:
+		return stringElement{}, nil
+	case reflect.Bool:
+		return boolElement{}, nil
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return intElement{}, nil
+	case reflect.Uint32, reflect.Uint64:
+		return uintElement{}, nil
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return bytesElement{}, nil
+		}
+		if isMessage(t) {
+			return messageElement{}, nil
+		}
+	case reflect.Struct:
+		return pl.message(t)
+	}
+	return nil, fmt.Errorf("protobuf: no encoding for %s", t)
+}
+
+// message returns the element of a struct type.
+func (pl *planner) message(t reflect.Type) (element, error) {
+	if pl.walks(t) {
+		p, err := pl.plan(t)
+		return structElement{p}, err
+	}
+	if !isMessage(t) {
+		return nil, fmt.Errorf("protobuf: %s has no generated methods", t)
+	}
+	return messageElement{}, nil
+}
+
+func isMessage(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[Message]())
+}
+
+func isTypeMeta(t reflect.Type) bool {
+	return t == reflect.TypeFor[metav1.TypeMeta]() || t == reflect.TypeFor[runtime.TypeMeta]()
+}
+
+// parseTag reads the wire type and the number of a tag such as "bytes,1,opt,name=metadata". The rest of it tells the
+// generator what reflection sees for itself.
+func parseTag(tag string) (int32, wireType, error) {
+	parts := strings.SplitN(tag, ",", 3)
+	wire, ok := map[string]wireType{"bytes": wireBytes, "varint": wireVarint}[parts[0]]
+	if !ok || len(parts) < 2 {
+		return 0, 0, fmt.Errorf("protobuf: tag %q is neither bytes nor varint with a number", tag)
+	}
+	number, err := strconv.ParseInt(parts[1], 10, 32)
+	if err != nil || number < 1 || number > min(maxNumber, math.MaxInt32) {
+		return 0, 0, fmt.Errorf("protobuf: tag %q has no field number", tag)
+	}
+	return int32(number), wire, nil
+}
+
+// uniqueNumbers checks that no number is used twice in the message of t, those of embedded structs included: two
+// decoders would take it for theirs.
+func uniqueNumbers(t reflect.Type) error {
+	seen := map[int32]string{}
+	var walk func(t reflect.Type) error
+	walk = func(t reflect.Type) error {
+		for i := range t.NumField() {
+			sf := t.Field(i)
+			tag, tagged := sf.Tag.Lookup("protobuf")
+			if !tagged && sf.Anonymous && !isTypeMeta(sf.Type) {
+				if err := walk(sf.Type); err != nil {
+					return err
+				}
+			}
+			if !tagged || tag == "-" {
+				continue
+			}
+			number, _, err := parseTag(tag)
+			if err != nil {
+				return err
+			}
+			if other, ok := seen[number]; ok {
+				return fmt.Errorf("protobuf: %s and %s of %s both have number %d", other, sf.Name, t, number)
+			}
+			seen[number] = sf.Name
+		}
+		return nil
+	}
+	return walk(t)
+}

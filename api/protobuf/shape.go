@@ -1,0 +1,239 @@
+package protobuf
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// shape is how often a field holds its element: once, at most once, many times, or by name. Unlike an element it knows
+// the field's key, because a list writes it many times and nil not at all.
+type shape interface {
+	wire() wireType
+	size(f *field, v reflect.Value) int
+	write(f *field, buf []byte, i int, v reflect.Value) (int, error)
+	read(f *field, r record, v reflect.Value) error
+}
+
+// always is a plain scalar or struct: written even if it is zero.
+type always struct{ element }
+
+func (s always) size(f *field, v reflect.Value) int { return f.keySize + s.element.size(v) }
+
+func (s always) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
+	return f.writeElement(s.element, buf, i, v)
+}
+
+func (s always) read(f *field, r record, v reflect.Value) error {
+	return readElement(s.element, r, v)
+}
+
+// unlessNil is a slice that is one element: bytes, or a list type with generated methods such as metav1.Verbs.
+type unlessNil struct{ element }
+
+func (s unlessNil) size(f *field, v reflect.Value) int {
+	if v.IsNil() {
+		return 0
+	}
+	return f.keySize + s.element.size(v)
+}
+
+func (s unlessNil) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
+	if v.IsNil() {
+		return i, nil
+	}
+	return f.writeElement(s.element, buf, i, v)
+}
+
+func (s unlessNil) read(f *field, r record, v reflect.Value) error {
+	return readElement(s.element, r, v)
+}
+
+// pointer is written if it is set.
+type pointer struct{ element }
+
+func (s pointer) size(f *field, v reflect.Value) int {
+	if v.IsNil() {
+		return 0
+	}
+	return f.keySize + s.element.size(v.Elem())
+}
+
+func (s pointer) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
+	if v.IsNil() {
+		return i, nil
+	}
+	return f.writeElement(s.element, buf, i, v.Elem())
+}
+
+func (s pointer) read(f *field, r record, v reflect.Value) error {
+	// A scalar gets memory of its own each time: the caller may hold the pointer that is replaced.
+	if v.IsNil() || !merges(s.element) {
+		v.Set(reflect.New(v.Type().Elem()))
+	}
+	return readElement(s.element, r, v.Elem())
+}
+
+// merges tells whether reading an element twice into one value is more than reading it the second time.
+func merges(e element) bool {
+	switch e.(type) {
+	case messageElement, structElement:
+		return true
+	}
+	return false
+}
+
+// list is a slice, one record an item.
+type list struct{ element }
+
+func (s list) size(f *field, v reflect.Value) int {
+	n := v.Len() * f.keySize
+	for i := range v.Len() {
+		n += s.element.size(v.Index(i))
+	}
+	return n
+}
+
+func (s list) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
+	for at := v.Len() - 1; at >= 0; at-- {
+		var err error
+		if i, err = f.writeElement(s.element, buf, i, v.Index(at)); err != nil {
+			return 0, fmt.Errorf("[%d]: %w", at, err)
+		}
+	}
+	return i, nil
+}
+
+// read accepts packed numbers too: decoders must, though upstream's encoder does not pack.
+func (s list) read(f *field, r record, v reflect.Value) error {
+	if r.wire != wireBytes || s.element.wire() != wireVarint {
+		return s.readItem(r, v)
+	}
+	for rest := r.bytes; len(rest) > 0; {
+		item := record{number: r.number, wire: wireVarint}
+		var err error
+		if item.varint, rest, err = readVarint(rest); err != nil {
+			return err
+		}
+		if err := s.readItem(item, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s list) readItem(r record, v reflect.Value) error {
+	at := v.Len()
+	v.Grow(1)
+	v.SetLen(at + 1)
+	item := v.Index(at)
+	item.SetZero() // memory beyond the length may have been used before
+	if err := readElement(s.element, r, item); err != nil {
+		return fmt.Errorf("[%d]: %w", at, err)
+	}
+	return nil
+}
+
+// mapping is a map with string keys. An entry is a message of key (1) and value (2), entries go by ascending key.
+type mapping struct{ element }
+
+func (mapping) wire() wireType { return wireBytes }
+
+const entryKeySize = 1 // of both the key's and the value's key
+
+// entrySize is the length of an entry. A nil slice as value is left out.
+func (s mapping) entrySize(k string, v reflect.Value) int {
+	n := entryKeySize + sizeWithLength(len(k))
+	if v.Kind() == reflect.Slice && v.IsNil() {
+		return n
+	}
+	return n + entryKeySize + s.element.size(v)
+}
+
+func (s mapping) size(f *field, v reflect.Value) int {
+	if v.Len() == 0 {
+		return 0
+	}
+	n, value := 0, reflect.New(v.Type().Elem()).Elem()
+	for entry := v.MapRange(); entry.Next(); {
+		value.SetIterValue(entry)
+		n += f.keySize + sizeWithLength(s.entrySize(entry.Key().String(), value))
+	}
+	return n
+}
+
+func (s mapping) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
+	if v.Len() == 0 {
+		return i, nil
+	}
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	value := reflect.New(v.Type().Elem()).Elem()
+	for _, k := range slices.Backward(keys) {
+		value.Set(v.MapIndex(k))
+		start, err := s.writeEntry(buf, i, k.String(), value)
+		if err != nil {
+			return 0, fmt.Errorf("[%q]: %w", k.String(), err)
+		}
+		i = f.writeKey(buf, putVarint(buf, start, uint64(i-start)))
+	}
+	return i, nil
+}
+
+func (s mapping) writeEntry(buf []byte, i int, k string, v reflect.Value) (int, error) {
+	if v.Kind() != reflect.Slice || !v.IsNil() {
+		var err error
+		if i, err = s.element.write(buf, i, v); err != nil {
+			return 0, err
+		}
+		i = putVarint(buf, i, key(2, s.element.wire()))
+	}
+	i -= len(k)
+	copy(buf[i:], k)
+	i = putVarint(buf, i, uint64(len(k)))
+	return putVarint(buf, i, key(1, wireBytes)), nil
+}
+
+func (s mapping) read(f *field, r record, v reflect.Value) error {
+	if r.wire != wireBytes {
+		return wrongWire(r, wireBytes)
+	}
+	k, value := "", reflect.New(v.Type().Elem()).Elem()
+	if _, ok := s.element.(bytesElement); ok {
+		value.SetBytes([]byte{}) // of an entry without a value
+	}
+	for rest := r.bytes; len(rest) > 0; {
+		var part record
+		var err error
+		if part, rest, err = readRecord(rest); err != nil {
+			return err
+		}
+		switch {
+		case part.number == 1 && part.wire != wireBytes:
+			return wrongWire(part, wireBytes)
+		case part.number == 1:
+			k = string(part.bytes)
+		case part.number == 2:
+			if err := readElement(s.element, part, value); err != nil {
+				return fmt.Errorf("[%q]: %w", k, err)
+			}
+		}
+	}
+	if v.IsNil() {
+		v.Set(reflect.MakeMap(v.Type()))
+	}
+	v.SetMapIndex(reflect.ValueOf(k).Convert(v.Type().Key()), value)
+	return nil
+}
+
+func readElement(e element, r record, v reflect.Value) error {
+	if r.wire != e.wire() {
+		return wrongWire(r, e.wire())
+	}
+	return e.read(r, v)
+}
+
+func wrongWire(r record, want wireType) error {
+	return fmt.Errorf("wire type %d of field %d, want %d", r.wire, r.number, want)
+}

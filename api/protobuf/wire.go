@@ -1,0 +1,149 @@
+package protobuf
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+)
+
+// wireType says how the bytes of a field are delimited. https://protobuf.dev/programming-guides/encoding/#structure
+type wireType uint8
+
+const (
+	wireVarint     wireType = 0
+	wireFixed64    wireType = 1
+	wireBytes      wireType = 2
+	wireGroupStart wireType = 3
+	wireGroupEnd   wireType = 4
+	wireFixed32    wireType = 5
+)
+
+var (
+	errOverflow = errors.New("varint of more than 64 bits")
+	errGroup    = errors.New("group ends that did not start")
+)
+
+// key is the varint in front of a field.
+func key(number int32, wire wireType) uint64 { return uint64(number)<<3 | uint64(wire) }
+
+func varintSize(x uint64) int { return (bits.Len64(x|1) + 6) / 7 }
+
+// putVarint writes x so that it ends before buf[i], and returns where it starts.
+func putVarint(buf []byte, i int, x uint64) int {
+	i -= varintSize(x)
+	for at := i; ; at++ {
+		if x < 0x80 {
+			buf[at] = byte(x)
+			return i
+		}
+		buf[at] = byte(x) | 0x80
+		x >>= 7
+	}
+}
+
+func readVarint(data []byte) (x uint64, rest []byte, err error) {
+	for i, b := range data {
+		if i == binary.MaxVarintLen64 {
+			return 0, nil, errOverflow
+		}
+		x |= uint64(b&0x7f) << (7 * i)
+		if b < 0x80 {
+			return x, data[i+1:], nil
+		}
+	}
+	if len(data) >= binary.MaxVarintLen64 {
+		return 0, nil, errOverflow
+	}
+	return 0, nil, io.ErrUnexpectedEOF
+}
+
+// record is one field as it stands in a message.
+type record struct {
+	number int32
+	wire   wireType
+	varint uint64 // of wireVarint
+	bytes  []byte // of wireBytes, part of the message
+}
+
+// readRecord takes the first record off a message that is not empty.
+func readRecord(data []byte) (record, []byte, error) {
+	r, rest, err := readKey(data)
+	if err != nil {
+		return r, nil, err
+	}
+	switch r.wire {
+	case wireVarint:
+		r.varint, rest, err = readVarint(rest)
+	case wireBytes:
+		r.bytes, rest, err = readBytes(rest)
+	default:
+		rest, err = skip(r, rest)
+	}
+	return r, rest, err
+}
+
+func readKey(data []byte) (record, []byte, error) {
+	k, rest, err := readVarint(data)
+	if err != nil {
+		return record{}, nil, err
+	}
+	r := record{number: int32(k >> 3), wire: wireType(k & 7)} //nolint:gosec // upstream truncates the number as well
+	if r.number <= 0 {
+		return r, nil, fmt.Errorf("illegal field number %d", r.number)
+	}
+	return r, rest, nil
+}
+
+func readBytes(data []byte) (bytes, rest []byte, err error) {
+	n, rest, err := readVarint(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n > math.MaxInt || int(n) > len(rest) {
+		return nil, nil, io.ErrUnexpectedEOF
+	}
+	return rest[:n], rest[n:], nil
+}
+
+// skip steps over the rest of a record that no API type uses: a fixed number or a group, which nothing has written
+// since proto2 deprecated it and which decoders must still step over.
+func skip(r record, rest []byte) ([]byte, error) {
+	for depth := 0; ; {
+		var err error
+		switch r.wire {
+		case wireVarint:
+			_, rest, err = readVarint(rest)
+		case wireBytes:
+			_, rest, err = readBytes(rest)
+		case wireFixed64:
+			rest, err = skipFixed(rest, 8)
+		case wireFixed32:
+			rest, err = skipFixed(rest, 4)
+		case wireGroupStart:
+			depth++
+		case wireGroupEnd:
+			depth--
+		default:
+			err = fmt.Errorf("illegal wire type %d", r.wire)
+		}
+		if depth < 0 {
+			err = errGroup
+		}
+		if err != nil || depth == 0 {
+			return rest, err
+		}
+		if r, rest, err = readKey(rest); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func skipFixed(data []byte, n int) ([]byte, error) {
+	if len(data) < n {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return data[n:], nil
+}
