@@ -1,0 +1,128 @@
+package expectations
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
+)
+
+// world is a cache of pods and a clock under a Tracker.
+type world struct {
+	*Tracker
+	clock *testclock.FakePassiveClock
+	pods  map[string]*corev1.Pod
+}
+
+func newWorld() *world {
+	w := &world{clock: testclock.NewFakePassiveClock(time.Unix(1000, 0)), pods: map[string]*corev1.Pod{}}
+	w.Tracker = NewTracker(func(_, name string, uid types.UID) (bool, bool) {
+		pod, ok := w.pods[name]
+		if !ok || pod.UID != uid {
+			return false, false
+		}
+		return true, pod.DeletionTimestamp != nil
+	}, w.clock, time.Minute)
+	return w
+}
+
+func pod(name string, uid types.UID, version int) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid, ResourceVersion: strconv.Itoa(version)}}
+}
+
+func (w *world) cached(p *corev1.Pod) {
+	w.pods[p.Name] = p
+	w.Observe(p)
+}
+
+func (w *world) gone(p *corev1.Pod, version int) {
+	delete(w.pods, p.Name)
+	p = p.DeepCopy()
+	p.ResourceVersion = strconv.Itoa(version)
+	w.Observe(p)
+}
+
+func (w *world) check(t *testing.T, when string, want bool) {
+	t.Helper()
+	if got, _ := w.Satisfied("rs"); got != want {
+		t.Errorf("%s: satisfied = %v, want %v", when, got, want)
+	}
+}
+
+func TestCreation(t *testing.T) {
+	w := newWorld()
+	w.check(t, "at the start", true)
+	w.Created("rs", pod("a", "ua", 10))
+	w.Created("rs", pod("b", "ub", 11))
+	w.check(t, "before any event", false)
+	w.cached(pod("b", "ub", 11)) // a's event was lost in a relist: b's says that a is gone
+	w.check(t, "after a newer event", true)
+}
+
+func TestCreationSeenBeforeTheAnswer(t *testing.T) {
+	w := newWorld()
+	a := pod("a", "ua", 10)
+	w.cached(a)
+	w.Created("rs", a)
+	w.check(t, "event came first", true)
+	w.gone(a, 12)
+	w.Created("rs", a)
+	w.check(t, "deletion came first", true)
+}
+
+func TestOtherVersionsDoNotSatisfy(t *testing.T) {
+	w := newWorld()
+	w.Created("rs", pod("a", "ua", 10))
+	w.cached(pod("x", "ux", 9))
+	w.check(t, "after an older event", false)
+	w.cached(pod("a", "other", 5))
+	w.check(t, "after a namesake", false)
+	if ok, _ := w.Satisfied("another"); !ok {
+		t.Error("another owner waits for this one's pod")
+	}
+}
+
+func TestOpaqueVersionsNeedTheObject(t *testing.T) {
+	w := newWorld()
+	a := pod("a", "ua", 0)
+	a.ResourceVersion = "opaque"
+	w.Created("rs", a)
+	w.cached(pod("x", "ux", 99))
+	w.check(t, "after another object's event", false)
+	w.cached(a)
+	w.check(t, "after its own", true)
+}
+
+func TestDeletion(t *testing.T) {
+	w := newWorld()
+	a, b := pod("a", "ua", 10), pod("b", "ub", 11)
+	w.cached(a)
+	w.cached(b)
+	w.Deleted("rs", a)
+	w.Deleted("rs", b)
+	w.check(t, "before any event", false)
+	w.gone(a, 12)
+	w.check(t, "one of two", false)
+	terminating := b.DeepCopy()
+	terminating.DeletionTimestamp = &metav1.Time{Time: w.clock.Now()}
+	w.cached(terminating)
+	w.check(t, "gone and terminating", true)
+}
+
+func TestExpiryAndForget(t *testing.T) {
+	w := newWorld()
+	w.Created("rs", pod("a", "ua", 10))
+	w.clock.SetTime(w.clock.Now().Add(45 * time.Second))
+	w.Created("rs", pod("b", "ub", 11))
+	if ok, wait := w.Satisfied("rs"); ok || wait != 15*time.Second {
+		t.Errorf("Satisfied = %v, %v; want false, 15s", ok, wait)
+	}
+	w.clock.SetTime(w.clock.Now().Add(15 * time.Second))
+	w.check(t, "one of two expired", false)
+	w.Forget("rs")
+	w.check(t, "forgotten", true)
+}

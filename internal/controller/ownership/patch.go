@@ -1,0 +1,38 @@
+package ownership
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+type metadataPatch struct {
+	Metadata metadata `json:"metadata"`
+}
+
+type metadata struct {
+	// UID makes the patch fail on an object that replaced the one that was seen.
+	UID             types.UID `json:"uid"`
+	OwnerReferences []any     `json:"ownerReferences"`
+}
+
+type deletedReference struct {
+	Patch string    `json:"$patch"`
+	UID   types.UID `json:"uid"`
+}
+
+// AdoptPatch is the strategic merge patch that makes controller, of the given
+// kind, the controller of obj.
+func AdoptPatch(controller metav1.Object, kind schema.GroupVersionKind, obj metav1.Object) ([]byte, error) {
+	ref := metav1.NewControllerRef(controller, kind)
+	return json.Marshal(metadataPatch{metadata{UID: obj.GetUID(), OwnerReferences: []any{ref}}})
+}
+
+// ReleasePatch is the strategic merge patch that removes all references from obj
+// to controller; other owners stay.
+func ReleasePatch(controller, obj metav1.Object) ([]byte, error) {
+	gone := deletedReference{Patch: "delete", UID: controller.GetUID()}
+	return json.Marshal(metadataPatch{metadata{UID: obj.GetUID(), OwnerReferences: []any{gone}}})
+}
