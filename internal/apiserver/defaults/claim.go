@@ -1,0 +1,68 @@
+package defaults
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+)
+
+// ResourceClaim sets how many devices a request means, and how it tolerates.
+func ResourceClaim(claim *resource.ResourceClaim) {
+	claimSpec(&claim.Spec)
+	if claim.Status.Allocation != nil {
+		results := claim.Status.Allocation.Devices.Results
+		for i := range results {
+			tolerations(results[i].Tolerations)
+		}
+	}
+}
+
+// ResourceClaimTemplate does the same for the claims that will be made from it.
+func ResourceClaimTemplate(template *resource.ResourceClaimTemplate) {
+	claimSpec(&template.Spec.Spec)
+}
+
+// ClusterResourceClaimTemplate does the same for the claims of any namespace.
+func ClusterResourceClaimTemplate(template *resourcev1alpha3.ClusterResourceClaimTemplate) {
+	claimSpec(&template.Spec.Spec)
+}
+
+func claimSpec(spec *resource.ResourceClaimSpec) {
+	for i := range spec.Devices.Requests {
+		request := &spec.Devices.Requests[i]
+		if exact := request.Exactly; exact != nil {
+			allocationMode(&exact.AllocationMode, &exact.Count)
+			tolerations(exact.Tolerations)
+		}
+		for j := range request.FirstAvailable {
+			sub := &request.FirstAvailable[j]
+			allocationMode(&sub.AllocationMode, &sub.Count)
+			tolerations(sub.Tolerations)
+		}
+	}
+}
+
+func allocationMode(mode *resourcev1.DeviceAllocationMode, count *int64) {
+	orElse(mode, resourcev1.DeviceAllocationModeExactCount)
+	if *mode == resourcev1.DeviceAllocationModeExactCount {
+		orElse(count, 1)
+	}
+}
+
+func tolerations(list []resourcev1.DeviceToleration) {
+	for i := range list {
+		orElse(&list[i].Operator, resourcev1.DeviceTolerationOpEqual)
+	}
+}
+
+// resourceSlice stamps the taints that say not when they were added.
+func resourceSlice(slice *resourcev1.ResourceSlice, stamp func() metav1.Time) {
+	for i := range slice.Spec.Devices {
+		taints := slice.Spec.Devices[i].Taints
+		for j := range taints {
+			orNew(&taints[j].TimeAdded, stamp())
+		}
+	}
+}

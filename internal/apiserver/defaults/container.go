@@ -1,0 +1,106 @@
+package defaults
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+)
+
+func container(c *corev1.Container) {
+	if c.ImagePullPolicy == "" {
+		c.ImagePullPolicy = pullPolicy(c.Image)
+	}
+	orElse(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
+	orElse(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
+	for i := range c.Ports {
+		orElse(&c.Ports[i].Protocol, corev1.ProtocolTCP)
+	}
+	for i := range c.Env {
+		envSource(c.Env[i].ValueFrom)
+	}
+	quantities(c.Resources.Limits)
+	quantities(c.Resources.Requests)
+	for _, p := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+		probe(p)
+	}
+	if c.Lifecycle != nil {
+		for _, hook := range []*corev1.LifecycleHandler{c.Lifecycle.PostStart, c.Lifecycle.PreStop} {
+			if hook != nil {
+				httpGet(hook.HTTPGet)
+			}
+		}
+	}
+}
+
+// pullPolicy is Always for the tag latest, which is also meant where neither tag
+// nor digest is given.
+func pullPolicy(image string) corev1.PullPolicy {
+	name, digest, _ := strings.Cut(image, "@")
+	// A colon before the last slash belongs to the registry's port.
+	_, tag, _ := strings.Cut(name[strings.LastIndex(name, "/")+1:], ":")
+	if tag == "latest" || image != "" && tag == "" && digest == "" {
+		return corev1.PullAlways
+	}
+	return corev1.PullIfNotPresent
+}
+
+func envSource(source *corev1.EnvVarSource) {
+	if source == nil {
+		return
+	}
+	fieldRef(source.FieldRef)
+	if source.FileKeyRef != nil {
+		orNew(&source.FileKeyRef.Optional, false)
+	}
+}
+
+func fieldRef(ref *corev1.ObjectFieldSelector) {
+	if ref != nil {
+		orElse(&ref.APIVersion, "v1")
+	}
+}
+
+func probe(p *corev1.Probe) {
+	if p == nil {
+		return
+	}
+	orElse(&p.TimeoutSeconds, 1)
+	orElse(&p.PeriodSeconds, 10)
+	orElse(&p.SuccessThreshold, 1)
+	orElse(&p.FailureThreshold, 3)
+	httpGet(p.HTTPGet)
+	if p.GRPC != nil {
+		orNew(&p.GRPC.Service, "")
+	}
+}
+
+func httpGet(action *corev1.HTTPGetAction) {
+	if action != nil {
+		orElse(&action.Path, "/")
+		orElse(&action.Scheme, corev1.URISchemeHTTP)
+	}
+}
+
+// quantities rounds up to thousandths, the finest unit that the API keeps.
+func quantities(list corev1.ResourceList) {
+	for name, quantity := range list {
+		quantity.RoundUp(apiresource.Milli)
+		list[name] = quantity
+	}
+}
+
+func isHugePages(name corev1.ResourceName) bool {
+	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
+func addMissing(list corev1.ResourceList, name corev1.ResourceName, quantity apiresource.Quantity) corev1.ResourceList {
+	if _, ok := list[name]; ok {
+		return list
+	}
+	if list == nil {
+		list = corev1.ResourceList{}
+	}
+	list[name] = quantity.DeepCopy()
+	return list
+}

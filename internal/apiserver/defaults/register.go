@@ -1,0 +1,83 @@
+package defaults
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// Register adds the defaulting functions to a scheme.
+func Register(scheme *runtime.Scheme) error {
+	return register(scheme, time.Now)
+}
+
+// register takes the clock apart, since a device taint is stamped with the time
+// at which it was first seen.
+func register(scheme *runtime.Scheme, now func() time.Time) error {
+	stamp := func() metav1.Time { return metav1.Time{Time: now().Truncate(time.Second)} }
+	slice := func(s *resourcev1.ResourceSlice) { resourceSlice(s, stamp) }
+	for _, add := range []func(*runtime.Scheme) error{
+		one(Pod), many(func(l *core.PodList) []core.Pod { return l.Items }, Pod),
+		one(Node), many(func(l *corev1.NodeList) []corev1.Node { return l.Items }, Node),
+		one(Namespace), many(func(l *corev1.NamespaceList) []corev1.Namespace { return l.Items }, Namespace),
+		one(Secret), many(func(l *corev1.SecretList) []corev1.Secret { return l.Items }, Secret),
+		one(Deployment), many(func(l *apps.DeploymentList) []apps.Deployment { return l.Items }, Deployment),
+		one(ReplicaSet), many(func(l *apps.ReplicaSetList) []apps.ReplicaSet { return l.Items }, ReplicaSet),
+		one(PriorityClass), many(func(l *schedulingv1.PriorityClassList) []schedulingv1.PriorityClass { return l.Items }, PriorityClass),
+		one(PodGroup), many(func(l *scheduling.PodGroupList) []scheduling.PodGroup { return l.Items }, PodGroup),
+		one(PodGroupV1alpha2), many(func(l *schedulingv1alpha2.PodGroupList) []schedulingv1alpha2.PodGroup { return l.Items }, PodGroupV1alpha2),
+		one(ResourceClaim), many(func(l *resource.ResourceClaimList) []resource.ResourceClaim { return l.Items }, ResourceClaim),
+		one(ResourceClaimTemplate),
+		many(func(l *resource.ResourceClaimTemplateList) []resource.ResourceClaimTemplate { return l.Items }, ResourceClaimTemplate),
+		one(ClusterResourceClaimTemplate),
+		many(func(l *resourcev1alpha3.ClusterResourceClaimTemplateList) []resourcev1alpha3.ClusterResourceClaimTemplate {
+			return l.Items
+		}, ClusterResourceClaimTemplate),
+		one(slice), many(func(l *resourcev1.ResourceSliceList) []resourcev1.ResourceSlice { return l.Items }, slice),
+	} {
+		if err := add(scheme); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kind is a pointer to T that a scheme can hold.
+type kind[T any] interface {
+	*T
+	runtime.Object
+}
+
+// one defaults a kind. A scheme that does not have it is an error, since a
+// function for an unknown type would never be called.
+func one[T any, P kind[T]](set func(*T)) func(*runtime.Scheme) error {
+	return func(scheme *runtime.Scheme) error {
+		obj := P(new(T))
+		if _, _, err := scheme.ObjectKinds(obj); err != nil {
+			return fmt.Errorf("defaults of %T: %w", obj, err)
+		}
+		scheme.AddTypeDefaultingFunc(obj, func(in any) { set((*T)(in.(P))) })
+		return nil
+	}
+}
+
+// many defaults the items of a list kind.
+func many[L, T any, P kind[L]](items func(*L) []T, set func(*T)) func(*runtime.Scheme) error {
+	return one[L, P](func(list *L) {
+		for i := range items(list) {
+			set(&items(list)[i])
+		}
+	})
+}

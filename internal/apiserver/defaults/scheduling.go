@@ -1,0 +1,27 @@
+package defaults
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+
+	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// PriorityClass lets pods preempt those of lower priority.
+func PriorityClass(class *schedulingv1.PriorityClass) {
+	orNew(&class.PreemptionPolicy, corev1.PreemptLowerPriority)
+}
+
+// PodGroup makes the pods of a group disruptable one by one. The policy has no
+// default: it is copied from a Workload or required. Neither has the preemption
+// policy, as in 1.37 unless an alpha gate is on.
+func PodGroup(group *scheduling.PodGroup) {
+	orNew(&group.Spec.DisruptionMode, schedulingv1beta1.DisruptionMode{Single: &schedulingv1beta1.SingleDisruptionMode{}})
+}
+
+// PodGroupV1alpha2 says the same in KEP-5832's dialect.
+func PodGroupV1alpha2(group *schedulingv1alpha2.PodGroup) {
+	orNew(&group.Spec.DisruptionMode, schedulingv1alpha2.DisruptionModePod)
+}

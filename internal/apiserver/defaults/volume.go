@@ -1,0 +1,78 @@
+package defaults
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// volume makes a volume without a source an emptyDir, and completes the others.
+func volume(v *corev1.Volume) {
+	if v.VolumeSource == (corev1.VolumeSource{}) {
+		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
+	}
+	if v.Image != nil && v.Image.PullPolicy == "" {
+		v.Image.PullPolicy = pullPolicy(v.Image.Reference)
+	}
+	if v.HostPath != nil {
+		orNew(&v.HostPath.Type, corev1.HostPathUnset)
+	}
+	if v.Secret != nil {
+		orNew(&v.Secret.DefaultMode, corev1.SecretVolumeSourceDefaultMode)
+	}
+	if v.ConfigMap != nil {
+		orNew(&v.ConfigMap.DefaultMode, corev1.ConfigMapVolumeSourceDefaultMode)
+	}
+	if v.DownwardAPI != nil {
+		orNew(&v.DownwardAPI.DefaultMode, corev1.DownwardAPIVolumeSourceDefaultMode)
+		downwardFiles(v.DownwardAPI.Items)
+	}
+	if v.Projected != nil {
+		projected(v.Projected)
+	}
+	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
+		spec := &v.Ephemeral.VolumeClaimTemplate.Spec
+		orNew(&spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+		quantities(spec.Resources.Limits)
+		quantities(spec.Resources.Requests)
+	}
+	vendorVolume(v)
+}
+
+func projected(source *corev1.ProjectedVolumeSource) {
+	orNew(&source.DefaultMode, corev1.ProjectedVolumeSourceDefaultMode)
+	for i := range source.Sources {
+		if down := source.Sources[i].DownwardAPI; down != nil {
+			downwardFiles(down.Items)
+		}
+		if token := source.Sources[i].ServiceAccountToken; token != nil {
+			orNew(&token.ExpirationSeconds, 60*60)
+		}
+	}
+}
+
+func downwardFiles(files []corev1.DownwardAPIVolumeFile) {
+	for i := range files {
+		fieldRef(files[i].FieldRef)
+	}
+}
+
+// vendorVolume completes the sources that name one storage system.
+func vendorVolume(v *corev1.Volume) {
+	if v.ISCSI != nil {
+		orElse(&v.ISCSI.ISCSIInterface, "default")
+	}
+	if v.RBD != nil {
+		orElse(&v.RBD.RBDPool, "rbd")
+		orElse(&v.RBD.RadosUser, "admin")
+		orElse(&v.RBD.Keyring, "/etc/ceph/keyring")
+	}
+	if v.AzureDisk != nil {
+		orNew(&v.AzureDisk.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+		orNew(&v.AzureDisk.FSType, "ext4")
+		orNew(&v.AzureDisk.ReadOnly, false)
+		orNew(&v.AzureDisk.Kind, corev1.AzureSharedBlobDisk)
+	}
+	if v.ScaleIO != nil {
+		orElse(&v.ScaleIO.StorageMode, "ThinProvisioned")
+		orElse(&v.ScaleIO.FSType, "xfs")
+	}
+}
