@@ -1,0 +1,195 @@
+package claims
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// State is what is known of the claim that an entry means.
+type State int
+
+const (
+	// Named: Claim is the name.
+	Named State = iota
+	// Unneeded: the status says that this entry needs no claim.
+	Unneeded
+	// NotYet: it will be known later, without anybody's action on the pod.
+	NotYet
+	// Broken: somebody must act; the Problem says why.
+	Broken
+)
+
+// Resolution is the claim that one entry of a pod means.
+type Resolution struct {
+	// Entry is pod.spec.resourceClaims[].name.
+	Entry string
+	State State
+	// Claim is the name of a ResourceClaim in the pod's namespace, when Named.
+	Claim string
+	// Owner is the UID that must control the claim; empty when any claim will do.
+	Owner types.UID
+	// ThroughGroup: the PodGroup is the consumer, not the pod.
+	ThroughGroup bool
+	// Problem is set when NotYet or Broken.
+	Problem *Problem
+}
+
+// Resolve gives, for each entry of the pod in the order of the spec, the claim
+// that it means. Group is the PodGroup that the pod names, nil if it does not exist.
+//
+// Only what is recorded or follows from the specs is trusted. What a scheduled pod has
+// recorded stays true for it, even when a PodGroup of that name was made anew since;
+// a pod that is not scheduled yet follows the PodGroup of now (F19).
+func Resolve(pod *core.Pod, group *scheduling.PodGroup) []Resolution {
+	out := make([]Resolution, 0, len(pod.Spec.ResourceClaims))
+	for i := range pod.Spec.ResourceClaims {
+		out = append(out, resolve(pod, group, &pod.Spec.ResourceClaims[i]))
+	}
+	return out
+}
+
+func resolve(pod *core.Pod, group *scheduling.PodGroup, entry *core.PodResourceClaim) Resolution {
+	r := Resolution{Entry: entry.Name}
+	record, has := recorded(pod.Status.ResourceClaimStatuses, entry.Name)
+	if has && record == nil {
+		r.State = Unneeded
+		return r
+	}
+	if !Belongs(pod, group) {
+		return r.withoutGroup(pod, entry, record)
+	}
+	if groupEntry, ok := groupEntryOf(entry, group); ok {
+		return r.throughGroup(pod, group, groupEntry, record)
+	}
+	if source := PodSource(entry); source.Kind == GroupEntry {
+		return r.failed(Broken, GroupEntryMissing, source.Name)
+	}
+	return r.own(pod, entry, record)
+}
+
+// withoutGroup resolves an entry of a pod without a PodGroup, or whose PodGroup
+// does not exist: then nothing but a scheduled pod's own record counts, because
+// each entry may turn out to be the group's.
+func (r Resolution) withoutGroup(pod *core.Pod, entry *core.PodResourceClaim, record *string) Resolution {
+	source := PodSource(entry)
+	name, member := GroupName(pod)
+	switch {
+	case !member && source.Kind == GroupEntry:
+		return r.failed(Broken, NotInGroup, source.Name)
+	case !member:
+		return r.own(pod, entry, record)
+	case pod.Spec.NodeName != "" && record != nil:
+		r.Claim, r.ThroughGroup = *record, source.Kind == GroupEntry
+		return r
+	case pod.Spec.NodeName != "" && source.Kind == Direct:
+		r.Claim = source.Name
+		return r
+	}
+	return r.failed(NotYet, GroupMissing, name)
+}
+
+func (r Resolution) throughGroup(pod *core.Pod, group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim, record *string) Resolution {
+	r.ThroughGroup = true
+	if record != nil && pod.Spec.NodeName != "" {
+		r.Claim = *record
+		return r
+	}
+	name, state, owner := groupClaim(group, entry)
+	switch {
+	case state == NotYet:
+		return r.failed(NotYet, NotGenerated, "")
+	case state != Named:
+		r.State = state
+		return r
+	case record != nil && *record != name:
+		return r.failed(NotYet, RecordStale, name)
+	}
+	r.Claim, r.Owner = name, owner
+	return r
+}
+
+// groupClaim is what the PodGroup knows of the claim of one of its entries.
+func groupClaim(group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim) (name string, state State, owner types.UID) {
+	source := GroupSource(entry)
+	if source.Kind == Direct {
+		return source.Name, Named, ""
+	}
+	claim, ok := recorded(groupRecords(group), entry.Name)
+	switch {
+	case !ok:
+		return "", NotYet, ""
+	case claim == nil:
+		return "", Unneeded, ""
+	}
+	return *claim, Named, group.UID
+}
+
+// own resolves an entry that has nothing to do with a PodGroup.
+func (r Resolution) own(pod *core.Pod, entry *core.PodResourceClaim, record *string) Resolution {
+	source := PodSource(entry)
+	switch {
+	case source.Kind == Direct:
+		r.Claim = source.Name
+	case source.Kind == NoSource:
+		return r.failed(Broken, UnknownSource, "")
+	case record == nil:
+		return r.failed(NotYet, NotGenerated, "")
+	default:
+		r.Claim, r.Owner = *record, pod.UID
+	}
+	return r
+}
+
+func (r Resolution) failed(state State, reason Reason, object string) Resolution {
+	r.State, r.Problem = state, &Problem{Reason: reason, Entry: r.Entry, Object: object}
+	return r
+}
+
+// Check tells why the claim that was found under the resolved name is not the one
+// that is meant: a generated claim must be controlled by the owner it was made for.
+func (r Resolution) Check(claim *resource.ResourceClaim) *Problem {
+	if r.Owner == "" || controllerUID(claim) == r.Owner {
+		return nil
+	}
+	return &Problem{Reason: ForeignOwner, Entry: r.Entry, Object: claim.Name}
+}
+
+func controllerUID(claim *resource.ResourceClaim) types.UID {
+	if ref := metav1.GetControllerOfNoCopy(claim); ref != nil {
+		return ref.UID
+	}
+	return ""
+}
+
+// KnownGroupClaims gives the entries that a pod's status.resourceClaimStatuses can
+// have from the start: the names of group claims that are known already, sorted by
+// entry. Group is the PodGroup that the pod names, or nil.
+func KnownGroupClaims(pod *core.Pod, group *scheduling.PodGroup) []corev1.PodResourceClaimStatus {
+	if !Belongs(pod, group) {
+		return nil
+	}
+	var out []corev1.PodResourceClaimStatus
+	for i := range pod.Spec.ResourceClaims {
+		entry, ok := groupEntryOf(&pod.Spec.ResourceClaims[i], group)
+		if !ok {
+			continue
+		}
+		if name, state, _ := groupClaim(group, entry); state == Named {
+			out = append(out, corev1.PodResourceClaimStatus{Name: pod.Spec.ResourceClaims[i].Name, ResourceClaimName: &name})
+		}
+	}
+	sortRecords(out)
+	return out
+}
+
+func sortRecords(records []corev1.PodResourceClaimStatus) {
+	slices.SortFunc(records, func(a, b corev1.PodResourceClaimStatus) int { return strings.Compare(a.Name, b.Name) })
+}

@@ -1,0 +1,116 @@
+package claims
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// SourceKind says what the name in a Source names.
+type SourceKind string
+
+const (
+	// NoSource: the entry names none of the sources that this program knows.
+	NoSource SourceKind = ""
+	// Direct: a ResourceClaim in the same namespace.
+	Direct SourceKind = "ResourceClaim"
+	// NamespacedTemplate: a ResourceClaimTemplate in the same namespace.
+	NamespacedTemplate SourceKind = "ResourceClaimTemplate"
+	// ClusterTemplate: a ClusterResourceClaimTemplate.
+	ClusterTemplate SourceKind = "ClusterResourceClaimTemplate"
+	// GroupEntry: an entry of the PodGroup's spec.resourceClaims.
+	GroupEntry SourceKind = "PodGroupResourceClaim"
+)
+
+// Source is where the claim of an entry comes from.
+type Source struct {
+	Kind SourceKind
+	Name string
+}
+
+// Generated tells whether a claim is made for each owner of an entry with this source.
+func (s Source) Generated() bool { return s.Kind == NamespacedTemplate || s.Kind == ClusterTemplate }
+
+func (s Source) String() string { return string(s.Kind) + " " + s.Name }
+
+// PodSource is the source that a pod's entry states, before its PodGroup is considered.
+func PodSource(entry *core.PodResourceClaim) Source {
+	switch {
+	case entry.PodGroupResourceClaim != nil:
+		return Source{GroupEntry, *entry.PodGroupResourceClaim}
+	case entry.ResourceClaimName != nil:
+		return Source{Direct, *entry.ResourceClaimName}
+	case entry.ResourceClaimTemplateName != nil:
+		return Source{NamespacedTemplate, *entry.ResourceClaimTemplateName}
+	case entry.ClusterResourceClaimTemplateName != nil:
+		return Source{ClusterTemplate, *entry.ClusterResourceClaimTemplateName}
+	}
+	return Source{}
+}
+
+// GroupSource is the source of a PodGroup's entry.
+func GroupSource(entry *scheduling.PodGroupResourceClaim) Source {
+	switch {
+	case entry.ResourceClaimName != nil:
+		return Source{Direct, *entry.ResourceClaimName}
+	case entry.ResourceClaimTemplateName != nil:
+		return Source{NamespacedTemplate, *entry.ResourceClaimTemplateName}
+	case entry.ClusterResourceClaimTemplateName != nil:
+		return Source{ClusterTemplate, *entry.ClusterResourceClaimTemplateName}
+	}
+	return Source{}
+}
+
+// GroupName is the PodGroup that the pod names, if any.
+func GroupName(pod *core.Pod) (string, bool) {
+	if g := pod.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil && *g.PodGroupName != "" {
+		return *g.PodGroupName, true
+	}
+	return "", false
+}
+
+// Belongs tells whether the pod names this PodGroup.
+func Belongs(pod *core.Pod, group *scheduling.PodGroup) bool {
+	name, ok := GroupName(pod)
+	return ok && group != nil && group.Name == name && group.Namespace == pod.Namespace
+}
+
+// groupEntryOf gives the group's entry that the pod's entry means: the one named
+// by podGroupResourceClaim, or the one equal in name and source (SPEC R13).
+func groupEntryOf(entry *core.PodResourceClaim, group *scheduling.PodGroup) (*scheduling.PodGroupResourceClaim, bool) {
+	source := PodSource(entry)
+	for i := range group.Spec.ResourceClaims {
+		candidate := &group.Spec.ResourceClaims[i]
+		if source.Kind == GroupEntry {
+			if candidate.Name == source.Name {
+				return candidate, true
+			}
+			continue
+		}
+		if candidate.Name == entry.Name && GroupSource(candidate) == source && source.Kind != NoSource {
+			return candidate, true
+		}
+	}
+	return nil, false
+}
+
+// recorded looks an entry up in a status list. A nil claim name means that no
+// claim is needed.
+func recorded(records []corev1.PodResourceClaimStatus, entry string) (claim *string, ok bool) {
+	for i := range records {
+		if records[i].Name == entry {
+			return records[i].ResourceClaimName, true
+		}
+	}
+	return nil, false
+}
+
+// groupRecords is the PodGroup's status list in the shape of a pod's.
+func groupRecords(group *scheduling.PodGroup) []corev1.PodResourceClaimStatus {
+	out := make([]corev1.PodResourceClaimStatus, 0, len(group.Status.ResourceClaimStatuses))
+	for _, s := range group.Status.ResourceClaimStatuses {
+		out = append(out, corev1.PodResourceClaimStatus(s))
+	}
+	return out
+}
