@@ -1,0 +1,285 @@
+// Command redeclare writes a Go file that declares upstream structs again, with
+// the types of some fields replaced.
+//
+// Embedding an upstream struct and shadowing one of its fields breaks strategic
+// merge patch and OpenAPI, so a struct in which a field's type changes has to be
+// declared anew. Only names, types and tags are taken over: field lists then
+// follow upstream by running the generator again, and no upstream sentence is
+// held here. For each struct an Upstream method is written that gives a shallow
+// upstream copy, so that upstream's helpers can be called.
+//
+// Usage (from a go:generate line in the package that gets the file):
+//
+//	redeclare -from k8s.io/api/core/v1 -out zz_generated.redeclared.go PodSpec:ResourceClaims=PodResourceClaim …
+//
+// Each argument is Struct[:Field=Type,…]. Type names a type of the target
+// package (it keeps the field's slice or pointer), or alias.Type together with
+// -import alias=path. A struct may also gain fields: Struct+Field=`Go field`.
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+type redeclaration struct {
+	name     string
+	replaced map[string]string // field → type of the target package
+	added    []string          // Go source of fields to append
+}
+
+type generator struct {
+	from      string // import path of the upstream package
+	fset      *token.FileSet
+	structs   map[string]*ast.StructType
+	local     map[string]bool // identifiers that the upstream package declares
+	imports   map[string]string
+	extra     map[string]string // alias → path, from -import
+	redeclare map[string]redeclaration
+	project   bool // write Upstream methods
+	out       bytes.Buffer
+}
+
+func main() {
+	log.SetFlags(0)
+	from := flag.String("from", "", "import path of the upstream package")
+	dir := flag.String("dir", "", "folder of the upstream package; default: asked of the go command")
+	out := flag.String("out", "zz_generated.redeclared.go", "file to write")
+	pkg := flag.String("package", os.Getenv("GOPACKAGE"), "package of the written file")
+	project := flag.Bool("project", true, "write Upstream methods")
+	var imports listFlag
+	flag.Var(&imports, "import", "alias=path of a package that replacement types come from")
+	flag.Parse()
+
+	g := &generator{from: *from, project: *project, extra: map[string]string{}, redeclare: map[string]redeclaration{}}
+	for _, i := range imports {
+		alias, path, _ := strings.Cut(i, "=")
+		g.extra[alias] = path
+	}
+	for _, arg := range flag.Args() {
+		r := parseRedeclaration(arg)
+		g.redeclare[r.name] = r
+	}
+	if *dir == "" {
+		*dir = packageDir(*from)
+	}
+	g.load(*dir)
+	if err := os.WriteFile(*out, g.file(*pkg), 0o644); err != nil {
+		log.Fatal(err)
+	}
+}
+
+type listFlag []string
+
+func (l *listFlag) String() string     { return strings.Join(*l, ",") }
+func (l *listFlag) Set(s string) error { *l = append(*l, s); return nil }
+
+func parseRedeclaration(arg string) redeclaration {
+	head, added, _ := strings.Cut(arg, "+")
+	name, fields, _ := strings.Cut(head, ":")
+	r := redeclaration{name: name, replaced: map[string]string{}}
+	for _, f := range strings.Split(fields, ",") {
+		if field, typ, ok := strings.Cut(f, "="); ok {
+			r.replaced[field] = typ
+		}
+	}
+	if added != "" {
+		r.added = strings.Split(added, "+")
+	}
+	return r
+}
+
+func packageDir(path string) string {
+	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", path).Output()
+	if err != nil {
+		log.Fatalf("folder of %s: %v", path, err)
+	}
+	return strings.TrimSpace(string(dir))
+}
+
+// load reads types.go, which is where every package of k8s.io/api keeps its types.
+func (g *generator) load(dir string) {
+	g.fset = token.NewFileSet()
+	g.structs, g.local, g.imports = map[string]*ast.StructType{}, map[string]bool{}, map[string]string{}
+	file, err := parser.ParseFile(g.fset, filepath.Join(dir, "types.go"), nil, parser.SkipObjectResolution)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, i := range file.Imports {
+		path := strings.Trim(i.Path.Value, `"`)
+		alias := filepath.Base(path)
+		if i.Name != nil {
+			alias = i.Name.Name
+		}
+		g.imports[alias] = path
+	}
+	for _, decl := range file.Decls {
+		gen, ok := decl.(*ast.GenDecl)
+		if !ok || gen.Tok != token.TYPE {
+			continue
+		}
+		for _, spec := range gen.Specs {
+			ts := spec.(*ast.TypeSpec)
+			g.local[ts.Name.Name] = true
+			if st, ok := ts.Type.(*ast.StructType); ok {
+				g.structs[ts.Name.Name] = st
+			}
+		}
+	}
+}
+
+func (g *generator) file(pkg string) []byte {
+	used := map[string]string{}
+	if g.project {
+		used["upstream"] = g.from
+	}
+	var body bytes.Buffer
+	names := make([]string, 0, len(g.redeclare))
+	for name := range g.redeclare {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		st, ok := g.structs[name]
+		if !ok {
+			log.Fatalf("%s has no struct %s", g.from, name)
+		}
+		g.declare(&body, g.redeclare[name], st, used)
+	}
+
+	var f bytes.Buffer
+	fmt.Fprintf(&f, "// Code generated by redeclare from %s. DO NOT EDIT.\n\npackage %s\n\nimport (\n", g.from, pkg)
+	aliases := make([]string, 0, len(used))
+	for alias := range used {
+		aliases = append(aliases, alias)
+	}
+	sort.Strings(aliases)
+	for _, alias := range aliases {
+		fmt.Fprintf(&f, "\t%s %q\n", alias, used[alias])
+	}
+	fmt.Fprintf(&f, ")\n\n%s", body.Bytes())
+	src, err := format.Source(f.Bytes())
+	if err != nil {
+		log.Fatalf("%v\n%s", err, f.Bytes())
+	}
+	return src
+}
+
+// declare writes one struct and its projection.
+func (g *generator) declare(w *bytes.Buffer, r redeclaration, st *ast.StructType, used map[string]string) {
+	fmt.Fprintf(w, "// %s is upstream's %s", r.name, r.name)
+	if len(r.replaced)+len(r.added) > 0 {
+		fmt.Fprint(w, " with allot's additions")
+	}
+	fmt.Fprintf(w, ".\ntype %s struct {\n", r.name)
+	var copies bytes.Buffer
+	for _, f := range st.Fields.List {
+		tag := ""
+		if f.Tag != nil {
+			tag = f.Tag.Value
+		}
+		if len(f.Names) == 0 {
+			typ := g.expr(f.Type, used, "")
+			fmt.Fprintf(w, "\t%s %s\n", typ, tag)
+			base := typ[strings.LastIndex(typ, ".")+1:]
+			fmt.Fprintf(&copies, "\tout.%s = in.%s\n", base, base)
+			continue
+		}
+		for _, n := range f.Names {
+			replacement := r.replaced[n.Name]
+			fmt.Fprintf(w, "\t%s %s %s\n", n.Name, g.expr(f.Type, used, replacement), tag)
+			g.copyField(&copies, n.Name, f.Type, replacement)
+		}
+	}
+	for _, a := range r.added {
+		name, decl, _ := strings.Cut(a, "=")
+		fmt.Fprintf(w, "\t%s %s\n", name, decl)
+	}
+	fmt.Fprint(w, "}\n\n")
+	if g.project {
+		fmt.Fprintf(w, "// Upstream gives the upstream form, without allot's additions. It shares memory with in.\n")
+		fmt.Fprintf(w, "func (in *%s) Upstream() upstream.%s {\n\tvar out upstream.%s\n%s\treturn out\n}\n\n", r.name, r.name, r.name, copies.Bytes())
+	}
+}
+
+func (g *generator) copyField(w *bytes.Buffer, name string, typ ast.Expr, replacement string) {
+	if replacement == "" && !g.redeclares(typ) {
+		fmt.Fprintf(w, "\tout.%s = in.%s\n", name, name)
+		return
+	}
+	switch t := typ.(type) {
+	case *ast.ArrayType:
+		fmt.Fprintf(w, "\tif in.%s != nil {\n\t\tout.%s = make([]upstream.%s, len(in.%s))\n", name, name, t.Elt.(*ast.Ident).Name, name)
+		fmt.Fprintf(w, "\t\tfor i := range in.%s {\n\t\t\tout.%s[i] = in.%s[i].Upstream()\n\t\t}\n\t}\n", name, name, name)
+	case *ast.StarExpr:
+		fmt.Fprintf(w, "\tif in.%s != nil {\n\t\tv := in.%s.Upstream()\n\t\tout.%s = &v\n\t}\n", name, name, name)
+	default:
+		fmt.Fprintf(w, "\tout.%s = in.%s.Upstream()\n", name, name)
+	}
+}
+
+// redeclares says whether the innermost type of an expression is redeclared in this run.
+func (g *generator) redeclares(typ ast.Expr) bool {
+	switch t := typ.(type) {
+	case *ast.ArrayType:
+		return g.redeclares(t.Elt)
+	case *ast.StarExpr:
+		return g.redeclares(t.X)
+	case *ast.Ident:
+		_, ok := g.redeclare[t.Name]
+		return ok
+	}
+	return false
+}
+
+// expr prints a field's type as the target package has to write it.
+func (g *generator) expr(typ ast.Expr, used map[string]string, replacement string) string {
+	switch t := typ.(type) {
+	case *ast.ArrayType:
+		return "[]" + g.expr(t.Elt, used, replacement)
+	case *ast.StarExpr:
+		return "*" + g.expr(t.X, used, replacement)
+	case *ast.MapType:
+		return "map[" + g.expr(t.Key, used, "") + "]" + g.expr(t.Value, used, replacement)
+	case *ast.SelectorExpr:
+		if replacement != "" {
+			return g.replacement(replacement, used)
+		}
+		alias := t.X.(*ast.Ident).Name
+		used[alias] = g.imports[alias]
+		return alias + "." + t.Sel.Name
+	case *ast.Ident:
+		if replacement != "" {
+			return g.replacement(replacement, used)
+		}
+		if _, ok := g.redeclare[t.Name]; ok || !g.local[t.Name] || !g.project {
+			return t.Name
+		}
+		used["upstream"] = g.from
+		return "upstream." + t.Name
+	}
+	var b bytes.Buffer
+	if err := printer.Fprint(&b, g.fset, typ); err != nil {
+		log.Fatal(err)
+	}
+	return b.String()
+}
+
+func (g *generator) replacement(name string, used map[string]string) string {
+	if alias, _, ok := strings.Cut(name, "."); ok {
+		used[alias] = g.extra[alias]
+	}
+	return name
+}

@@ -1,0 +1,242 @@
+package v1alpha2
+
+import (
+	"fmt"
+
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// SchemeGroupVersion is the group version that this package implements.
+var SchemeGroupVersion = schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: "v1alpha2"}
+
+// AddToScheme registers the kinds of v1alpha2 and their conversions to and from
+// the hub.
+func AddToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(SchemeGroupVersion, &Workload{}, &WorkloadList{}, &PodGroup{}, &PodGroupList{})
+	return addConversions(scheme)
+}
+
+func addConversions(scheme *runtime.Scheme) error {
+	pairs := []struct {
+		a, b       any
+		aToB, bToA conversion.ConversionFunc
+	}{
+		{(*PodGroup)(nil), (*scheduling.PodGroup)(nil), convert(PodGroupToHub), convert(PodGroupFromHub)},
+		{(*PodGroupList)(nil), (*scheduling.PodGroupList)(nil), convert(podGroupListToHub), convert(podGroupListFromHub)},
+		{(*Workload)(nil), (*scheduling.Workload)(nil), convert(WorkloadToHub), convert(WorkloadFromHub)},
+		{(*WorkloadList)(nil), (*scheduling.WorkloadList)(nil), convert(workloadListToHub), convert(workloadListFromHub)},
+	}
+	for _, p := range pairs {
+		if err := scheme.AddConversionFunc(p.a, p.b, p.aToB); err != nil {
+			return err
+		}
+		if err := scheme.AddConversionFunc(p.b, p.a, p.bToA); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// convert adapts a typed conversion to the scheme's untyped form.
+func convert[In, Out any](f func(*In, *Out) error) conversion.ConversionFunc {
+	return func(in, out any, _ conversion.Scope) error { return f(in.(*In), out.(*Out)) }
+}
+
+// PodGroupToHub converts a PodGroup to the stored form. A podGroupTemplateRef that
+// gives both forms with different names is an error.
+func PodGroupToHub(in *PodGroup, out *scheduling.PodGroup) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Status = in.Status
+	ref, err := templateRefToHub(in.Spec.PodGroupTemplateRef)
+	if err != nil {
+		return err
+	}
+	out.Spec = scheduling.PodGroupSpec{
+		WorkloadRef:           ref,
+		SchedulingPolicy:      in.Spec.SchedulingPolicy,
+		SchedulingConstraints: in.Spec.SchedulingConstraints,
+		ResourceClaims:        claimsToHub(in.Spec.ResourceClaims),
+		DisruptionMode:        disruptionToHub(in.Spec.DisruptionMode),
+		PriorityClassName:     in.Spec.PriorityClassName,
+		Priority:              in.Spec.Priority,
+		PreemptionPolicy:      in.Spec.PreemptionPolicy,
+	}
+	return nil
+}
+
+// PodGroupFromHub converts a stored PodGroup to this version. It fails on what
+// this version cannot hold.
+func PodGroupFromHub(in *scheduling.PodGroup, out *PodGroup) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Status = in.Status
+	out.Spec = PodGroupSpec{
+		PodGroupTemplateRef:   templateRefFromHub(in.Spec.WorkloadRef),
+		SchedulingPolicy:      in.Spec.SchedulingPolicy,
+		SchedulingConstraints: in.Spec.SchedulingConstraints,
+		ResourceClaims:        claimsFromHub(in.Spec.ResourceClaims),
+		DisruptionMode:        disruptionFromHub(in.Spec.DisruptionMode),
+		PriorityClassName:     in.Spec.PriorityClassName,
+		Priority:              in.Spec.Priority,
+		PreemptionPolicy:      in.Spec.PreemptionPolicy,
+	}
+	return nil
+}
+
+// WorkloadToHub converts a Workload to the stored form.
+func WorkloadToHub(in *Workload, out *scheduling.Workload) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = scheduling.WorkloadSpec{ControllerRef: in.Spec.ControllerRef}
+	for _, t := range in.Spec.PodGroupTemplates {
+		out.Spec.PodGroupTemplates = append(out.Spec.PodGroupTemplates, scheduling.PodGroupTemplate{
+			Name:                  t.Name,
+			SchedulingPolicy:      t.SchedulingPolicy,
+			SchedulingConstraints: t.SchedulingConstraints,
+			ResourceClaims:        claimsToHub(t.ResourceClaims),
+			DisruptionMode:        disruptionToHub(t.DisruptionMode),
+			PriorityClassName:     t.PriorityClassName,
+			Priority:              t.Priority,
+			PreemptionPolicy:      t.PreemptionPolicy,
+		})
+	}
+	return nil
+}
+
+// WorkloadFromHub converts a stored Workload to this version.
+func WorkloadFromHub(in *scheduling.Workload, out *Workload) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = WorkloadSpec{ControllerRef: in.Spec.ControllerRef}
+	for _, t := range in.Spec.PodGroupTemplates {
+		out.Spec.PodGroupTemplates = append(out.Spec.PodGroupTemplates, PodGroupTemplate{
+			Name:                  t.Name,
+			SchedulingPolicy:      t.SchedulingPolicy,
+			SchedulingConstraints: t.SchedulingConstraints,
+			ResourceClaims:        claimsFromHub(t.ResourceClaims),
+			DisruptionMode:        disruptionFromHub(t.DisruptionMode),
+			PriorityClassName:     t.PriorityClassName,
+			Priority:              t.Priority,
+			PreemptionPolicy:      t.PreemptionPolicy,
+		})
+	}
+	return nil
+}
+
+// templateRefToHub reads either form of the reference.
+func templateRefToHub(in *PodGroupTemplateReference) (*schedulingv1beta1.WorkloadReference, error) {
+	if in == nil {
+		return nil, nil
+	}
+	flat := WorkloadPodGroupTemplateReference{WorkloadName: in.WorkloadName, PodGroupTemplateName: in.PodGroupTemplateName}
+	ref := flat
+	if in.Workload != nil {
+		ref = *in.Workload
+		if flat != (WorkloadPodGroupTemplateReference{}) && flat != ref {
+			return nil, fmt.Errorf("spec.podGroupTemplateRef: workloadName %q and podGroupTemplateName %q contradict spec.podGroupTemplateRef.workload", flat.WorkloadName, flat.PodGroupTemplateName)
+		}
+	}
+	return &schedulingv1beta1.WorkloadReference{WorkloadName: ref.WorkloadName, TemplateName: ref.PodGroupTemplateName}, nil
+}
+
+func templateRefFromHub(in *schedulingv1beta1.WorkloadReference) *PodGroupTemplateReference {
+	if in == nil {
+		return nil
+	}
+	return &PodGroupTemplateReference{Workload: &WorkloadPodGroupTemplateReference{WorkloadName: in.WorkloadName, PodGroupTemplateName: in.TemplateName}}
+}
+
+func claimsToHub(in []PodGroupResourceClaim) []scheduling.PodGroupResourceClaim {
+	if in == nil {
+		return nil
+	}
+	out := make([]scheduling.PodGroupResourceClaim, len(in))
+	for i, c := range in {
+		out[i] = scheduling.PodGroupResourceClaim{
+			PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{
+				Name:                      c.Name,
+				ResourceClaimName:         c.ResourceClaimName,
+				ResourceClaimTemplateName: c.ResourceClaimTemplateName,
+			},
+			ClusterResourceClaimTemplateName: c.ClusterResourceClaimTemplateName,
+		}
+	}
+	return out
+}
+
+func claimsFromHub(in []scheduling.PodGroupResourceClaim) []PodGroupResourceClaim {
+	if in == nil {
+		return nil
+	}
+	out := make([]PodGroupResourceClaim, len(in))
+	for i, c := range in {
+		out[i] = PodGroupResourceClaim{
+			Name:                             c.Name,
+			ResourceClaimName:                c.ResourceClaimName,
+			ResourceClaimTemplateName:        c.ResourceClaimTemplateName,
+			ClusterResourceClaimTemplateName: c.ClusterResourceClaimTemplateName,
+		}
+	}
+	return out
+}
+
+// disruptionToHub keeps an unknown mode as an empty union, which validation refuses.
+func disruptionToHub(in *DisruptionMode) *schedulingv1beta1.DisruptionMode {
+	if in == nil {
+		return nil
+	}
+	out := &schedulingv1beta1.DisruptionMode{}
+	switch *in {
+	case DisruptionModePod:
+		out.Single = &schedulingv1beta1.SingleDisruptionMode{}
+	case DisruptionModePodGroup:
+		out.All = &schedulingv1beta1.AllDisruptionMode{}
+	}
+	return out
+}
+
+func disruptionFromHub(in *schedulingv1beta1.DisruptionMode) *DisruptionMode {
+	if in == nil {
+		return nil
+	}
+	mode := DisruptionModePod
+	if in.All != nil {
+		mode = DisruptionModePodGroup
+	}
+	return &mode
+}
+
+func podGroupListToHub(in *PodGroupList, out *scheduling.PodGroupList) error {
+	out.ListMeta = in.ListMeta
+	return convertItems(in.Items, &out.Items, PodGroupToHub)
+}
+
+func podGroupListFromHub(in *scheduling.PodGroupList, out *PodGroupList) error {
+	out.ListMeta = in.ListMeta
+	return convertItems(in.Items, &out.Items, PodGroupFromHub)
+}
+
+func workloadListToHub(in *WorkloadList, out *scheduling.WorkloadList) error {
+	out.ListMeta = in.ListMeta
+	return convertItems(in.Items, &out.Items, WorkloadToHub)
+}
+
+func workloadListFromHub(in *scheduling.WorkloadList, out *WorkloadList) error {
+	out.ListMeta = in.ListMeta
+	return convertItems(in.Items, &out.Items, WorkloadFromHub)
+}
+
+func convertItems[In, Out any](in []In, out *[]Out, f func(*In, *Out) error) error {
+	if in == nil {
+		return nil
+	}
+	*out = make([]Out, len(in))
+	for i := range in {
+		if err := f(&in[i], &(*out)[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package api
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// Scheme is the scheme of clients. It has no defaulting functions; a server makes
+// its own with NewScheme and adds them. It is never changed after start.
+var Scheme = NewScheme()
+
+// Codecs encodes and decodes what Scheme knows.
+var Codecs = serializer.NewCodecFactory(Scheme)
+
+// NewScheme makes a scheme with all kinds that are served. Each kind is registered
+// as internal type too, in its hub version.
+func NewScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	scheme.AddUnversionedTypes(schema.GroupVersion{Version: "v1"},
+		&metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{}, &metav1.APIGroup{}, &metav1.APIResourceList{})
+	for _, g := range groups() {
+		for _, version := range g.versions {
+			metav1.AddToGroupVersion(scheme, version)
+		}
+		scheme.AddKnownTypes(g.hub, g.kinds...)
+		scheme.AddKnownTypes(schema.GroupVersion{Group: g.hub.Group, Version: runtime.APIVersionInternal}, g.kinds...)
+		utilruntime.Must(scheme.SetVersionPriority(g.versions...))
+	}
+	utilruntime.Must(schedulingv1alpha2.AddToScheme(scheme))
+	return scheme
+}
+
+// group is what one hub version adds to the scheme.
+type group struct {
+	hub      schema.GroupVersion
+	versions []schema.GroupVersion // all served versions of the API group, preferred first
+	kinds    []runtime.Object
+}
+
+func groups() []group {
+	resourceVersions := []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1alpha3.SchemeGroupVersion}
+	schedulingVersions := []schema.GroupVersion{schedulingv1.SchemeGroupVersion, schedulingv1beta1.SchemeGroupVersion, schedulingv1alpha2.SchemeGroupVersion}
+	return []group{
+		{corev1.SchemeGroupVersion, []schema.GroupVersion{corev1.SchemeGroupVersion}, []runtime.Object{
+			&core.Pod{}, &core.PodList{}, &corev1.Binding{},
+			&corev1.Namespace{}, &corev1.NamespaceList{}, &corev1.Node{}, &corev1.NodeList{},
+			&corev1.Event{}, &corev1.EventList{}, &corev1.ConfigMap{}, &corev1.ConfigMapList{},
+			&corev1.Secret{}, &corev1.SecretList{}, &corev1.ServiceAccount{}, &corev1.ServiceAccountList{},
+			&corev1.PodLogOptions{}, &corev1.SerializedReference{},
+		}},
+		{appsv1.SchemeGroupVersion, []schema.GroupVersion{appsv1.SchemeGroupVersion}, []runtime.Object{
+			&apps.Deployment{}, &apps.DeploymentList{}, &apps.ReplicaSet{}, &apps.ReplicaSetList{},
+		}},
+		{autoscalingv1.SchemeGroupVersion, []schema.GroupVersion{autoscalingv1.SchemeGroupVersion}, []runtime.Object{
+			&autoscalingv1.Scale{},
+		}},
+		{coordinationv1.SchemeGroupVersion, []schema.GroupVersion{coordinationv1.SchemeGroupVersion}, []runtime.Object{
+			&coordinationv1.Lease{}, &coordinationv1.LeaseList{},
+		}},
+		{eventsv1.SchemeGroupVersion, []schema.GroupVersion{eventsv1.SchemeGroupVersion}, []runtime.Object{
+			&eventsv1.Event{}, &eventsv1.EventList{},
+		}},
+		{schedulingv1.SchemeGroupVersion, schedulingVersions, []runtime.Object{
+			&schedulingv1.PriorityClass{}, &schedulingv1.PriorityClassList{},
+		}},
+		{schedulingv1beta1.SchemeGroupVersion, schedulingVersions, []runtime.Object{
+			&scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{}, &scheduling.WorkloadList{},
+		}},
+		{resourcev1.SchemeGroupVersion, resourceVersions, []runtime.Object{
+			&resource.ResourceClaim{}, &resource.ResourceClaimList{},
+			&resource.ResourceClaimTemplate{}, &resource.ResourceClaimTemplateList{},
+			&resourcev1.DeviceClass{}, &resourcev1.DeviceClassList{},
+			&resourcev1.ResourceSlice{}, &resourcev1.ResourceSliceList{},
+		}},
+		{resourcev1alpha3.SchemeGroupVersion, resourceVersions, []runtime.Object{
+			&resourcev1alpha3.ClusterResourceClaimTemplate{}, &resourcev1alpha3.ClusterResourceClaimTemplateList{},
+		}},
+	}
+}
