@@ -1,0 +1,106 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Informer is the cache of one kind.
+type Informer[T Object] struct {
+	shared cache.SharedIndexInformer
+}
+
+// lister is what an informer needs of a client.
+type lister[T Object, L runtime.Object] interface {
+	List(ctx context.Context, opts metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
+}
+
+func newInformer[T Object, L runtime.Object](c lister[T, L], example T) *Informer[T] {
+	source := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return c.List(ctx, opts)
+		},
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			return c.Watch(ctx, opts)
+		},
+	}
+	return &Informer[T]{shared: cache.NewSharedIndexInformer(source, example, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
+}
+
+// Get looks an object up. Cluster-scoped objects have namespace "".
+func (i *Informer[T]) Get(namespace, name string) (T, bool) {
+	key := name
+	if namespace != "" {
+		key = namespace + "/" + name
+	}
+	obj, exists, err := i.shared.GetIndexer().GetByKey(key)
+	if err != nil || !exists {
+		var none T
+		return none, false
+	}
+	return obj.(T), true
+}
+
+// List gives all objects, in no order.
+func (i *Informer[T]) List() []T { return typed[T](i.shared.GetIndexer().List()) }
+
+// InNamespace gives the objects of one namespace, in no order.
+func (i *Informer[T]) InNamespace(namespace string) []T {
+	return i.ByIndex(cache.NamespaceIndex, namespace)
+}
+
+// AddIndex adds an index, before Start. An object is found under each key that keys gives for it.
+// Adding an index of a name that is there already changes nothing, so that parts can share one.
+func (i *Informer[T]) AddIndex(name string, keys func(T) []string) error {
+	if _, exists := i.shared.GetIndexer().GetIndexers()[name]; exists {
+		return nil
+	}
+	err := i.shared.AddIndexers(cache.Indexers{name: func(obj any) ([]string, error) { return keys(obj.(T)), nil }})
+	if err != nil {
+		return fmt.Errorf("add index %s: %w", name, err)
+	}
+	return nil
+}
+
+// ByIndex gives the objects that an index holds under key, in no order. An unknown index is a fault of the program.
+func (i *Informer[T]) ByIndex(name, key string) []T {
+	objs, err := i.shared.GetIndexer().ByIndex(name, key)
+	if err != nil {
+		panic(err)
+	}
+	return typed[T](objs)
+}
+
+// OnChange calls f for each change, in order, on one goroutine: old is nil when the object is new, and new is
+// nil when it is gone.
+func (i *Informer[T]) OnChange(f func(old, new T)) {
+	var none T
+	// The error says that the informer has been stopped: nothing will change any more.
+	_, _ = i.shared.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { f(none, obj.(T)) },
+		UpdateFunc: func(old, obj any) { f(old.(T), obj.(T)) },
+		DeleteFunc: func(obj any) {
+			if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = tombstone.Obj
+			}
+			f(obj.(T), none)
+		},
+	})
+}
+
+// HasSynced says whether the cache has seen the first list.
+func (i *Informer[T]) HasSynced() bool { return i.shared.HasSynced() }
+
+func typed[T any](objs []any) []T {
+	out := make([]T, len(objs))
+	for i, obj := range objs {
+		out[i] = obj.(T)
+	}
+	return out
+}

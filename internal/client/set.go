@@ -1,0 +1,170 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/gentype"
+	"k8s.io/client-go/rest"
+
+	"github.com/allot-dev/allot/api"
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// Object is a pointer to an API object.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Client is the typed client of one kind.
+type Client[T Object, L runtime.Object] = *gentype.ClientWithList[T, L]
+
+// Set has a client for each kind that allot's own parts use.
+type Set struct {
+	config *rest.Config
+	rest   map[schema.GroupVersion]rest.Interface
+}
+
+// New makes a Set for the server that cfg names. Bodies are protobuf.
+func New(cfg *rest.Config) (*Set, error) {
+	set := &Set{config: cfg, rest: map[schema.GroupVersion]rest.Interface{}}
+	httpClient, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make an HTTP client for %s: %w", cfg.Host, err)
+	}
+	for _, gv := range []schema.GroupVersion{
+		corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion,
+		resourcev1.SchemeGroupVersion, resourcev1alpha3.SchemeGroupVersion,
+		schedulingv1.SchemeGroupVersion, schedulingv1beta1.SchemeGroupVersion,
+	} {
+		c, err := rest.RESTClientForConfigAndClient(configFor(cfg, gv), httpClient)
+		if err != nil {
+			return nil, fmt.Errorf("make a client for %s: %w", gv, err)
+		}
+		set.rest[gv] = c
+	}
+	return set, nil
+}
+
+func configFor(cfg *rest.Config, gv schema.GroupVersion) *rest.Config {
+	out := rest.CopyConfig(cfg)
+	out.GroupVersion = &gv
+	out.APIPath = "/apis"
+	if gv.Group == "" {
+		out.APIPath = "/api"
+	}
+	out.NegotiatedSerializer = api.Codecs.WithoutConversion()
+	out.ContentType = runtime.ContentTypeProtobuf
+	out.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return out
+}
+
+// Config is what the Set was made from.
+func (s *Set) Config() *rest.Config { return s.config }
+
+func clientFor[T Object, L runtime.Object](s *Set, gv schema.GroupVersion, resource, namespace string, newObject func() T, newList func() L) Client[T, L] {
+	return gentype.NewClientWithList(resource, s.rest[gv], runtime.NewParameterCodec(api.Scheme), namespace, newObject, newList, gentype.PrefersProtobuf[T]())
+}
+
+// Pods is the client of core/v1 pods.
+func (s *Set) Pods(namespace string) Client[*core.Pod, *core.PodList] {
+	return clientFor(s, corev1.SchemeGroupVersion, "pods", namespace, ptrTo[core.Pod], ptrTo[core.PodList])
+}
+
+// Bind binds a pod to the node that binding.Target names.
+func (s *Set) Bind(ctx context.Context, binding *corev1.Binding) error {
+	return s.rest[corev1.SchemeGroupVersion].Post().Namespace(binding.Namespace).Resource("pods").Name(binding.Name).
+		SubResource("binding").Body(binding).Do(ctx).Error()
+}
+
+// Nodes is the client of core/v1 nodes.
+func (s *Set) Nodes() Client[*corev1.Node, *corev1.NodeList] {
+	return clientFor(s, corev1.SchemeGroupVersion, "nodes", "", ptrTo[corev1.Node], ptrTo[corev1.NodeList])
+}
+
+// Namespaces is the client of core/v1 namespaces.
+func (s *Set) Namespaces() Client[*corev1.Namespace, *corev1.NamespaceList] {
+	return clientFor(s, corev1.SchemeGroupVersion, "namespaces", "", ptrTo[corev1.Namespace], ptrTo[corev1.NamespaceList])
+}
+
+// FinalizeNamespace replaces spec.finalizers of a namespace.
+func (s *Set) FinalizeNamespace(ctx context.Context, namespace *corev1.Namespace) error {
+	return s.rest[corev1.SchemeGroupVersion].Put().Resource("namespaces").Name(namespace.Name).
+		SubResource("finalize").Body(namespace).Do(ctx).Error()
+}
+
+// Events is the client of core/v1 events.
+func (s *Set) Events(namespace string) Client[*corev1.Event, *corev1.EventList] {
+	return clientFor(s, corev1.SchemeGroupVersion, "events", namespace, ptrTo[corev1.Event], ptrTo[corev1.EventList])
+}
+
+// Leases is the client of coordination/v1 leases.
+func (s *Set) Leases(namespace string) Client[*coordinationv1.Lease, *coordinationv1.LeaseList] {
+	return clientFor(s, coordinationv1.SchemeGroupVersion, "leases", namespace, ptrTo[coordinationv1.Lease], ptrTo[coordinationv1.LeaseList])
+}
+
+// Deployments is the client of apps/v1 deployments.
+func (s *Set) Deployments(namespace string) Client[*apps.Deployment, *apps.DeploymentList] {
+	return clientFor(s, appsv1.SchemeGroupVersion, "deployments", namespace, ptrTo[apps.Deployment], ptrTo[apps.DeploymentList])
+}
+
+// ReplicaSets is the client of apps/v1 replicasets.
+func (s *Set) ReplicaSets(namespace string) Client[*apps.ReplicaSet, *apps.ReplicaSetList] {
+	return clientFor(s, appsv1.SchemeGroupVersion, "replicasets", namespace, ptrTo[apps.ReplicaSet], ptrTo[apps.ReplicaSetList])
+}
+
+// PriorityClasses is the client of scheduling.k8s.io/v1 priorityclasses.
+func (s *Set) PriorityClasses() Client[*schedulingv1.PriorityClass, *schedulingv1.PriorityClassList] {
+	return clientFor(s, schedulingv1.SchemeGroupVersion, "priorityclasses", "", ptrTo[schedulingv1.PriorityClass], ptrTo[schedulingv1.PriorityClassList])
+}
+
+// PodGroups is the client of scheduling.k8s.io/v1beta1 podgroups.
+func (s *Set) PodGroups(namespace string) Client[*scheduling.PodGroup, *scheduling.PodGroupList] {
+	return clientFor(s, schedulingv1beta1.SchemeGroupVersion, "podgroups", namespace, ptrTo[scheduling.PodGroup], ptrTo[scheduling.PodGroupList])
+}
+
+// Workloads is the client of scheduling.k8s.io/v1beta1 workloads.
+func (s *Set) Workloads(namespace string) Client[*scheduling.Workload, *scheduling.WorkloadList] {
+	return clientFor(s, schedulingv1beta1.SchemeGroupVersion, "workloads", namespace, ptrTo[scheduling.Workload], ptrTo[scheduling.WorkloadList])
+}
+
+// ResourceClaims is the client of resource.k8s.io/v1 resourceclaims.
+func (s *Set) ResourceClaims(namespace string) Client[*resource.ResourceClaim, *resource.ResourceClaimList] {
+	return clientFor(s, resourcev1.SchemeGroupVersion, "resourceclaims", namespace, ptrTo[resource.ResourceClaim], ptrTo[resource.ResourceClaimList])
+}
+
+// ResourceClaimTemplates is the client of resource.k8s.io/v1 resourceclaimtemplates.
+func (s *Set) ResourceClaimTemplates(namespace string) Client[*resource.ResourceClaimTemplate, *resource.ResourceClaimTemplateList] {
+	return clientFor(s, resourcev1.SchemeGroupVersion, "resourceclaimtemplates", namespace, ptrTo[resource.ResourceClaimTemplate], ptrTo[resource.ResourceClaimTemplateList])
+}
+
+// ClusterResourceClaimTemplates is the client of resource.k8s.io/v1alpha3 clusterresourceclaimtemplates.
+func (s *Set) ClusterResourceClaimTemplates() Client[*resourcev1alpha3.ClusterResourceClaimTemplate, *resourcev1alpha3.ClusterResourceClaimTemplateList] {
+	return clientFor(s, resourcev1alpha3.SchemeGroupVersion, "clusterresourceclaimtemplates", "", ptrTo[resourcev1alpha3.ClusterResourceClaimTemplate], ptrTo[resourcev1alpha3.ClusterResourceClaimTemplateList])
+}
+
+// DeviceClasses is the client of resource.k8s.io/v1 deviceclasses.
+func (s *Set) DeviceClasses() Client[*resourcev1.DeviceClass, *resourcev1.DeviceClassList] {
+	return clientFor(s, resourcev1.SchemeGroupVersion, "deviceclasses", "", ptrTo[resourcev1.DeviceClass], ptrTo[resourcev1.DeviceClassList])
+}
+
+// ResourceSlices is the client of resource.k8s.io/v1 resourceslices.
+func (s *Set) ResourceSlices() Client[*resourcev1.ResourceSlice, *resourcev1.ResourceSliceList] {
+	return clientFor(s, resourcev1.SchemeGroupVersion, "resourceslices", "", ptrTo[resourcev1.ResourceSlice], ptrTo[resourcev1.ResourceSliceList])
+}
+
+func ptrTo[T any]() *T { return new(T) }
