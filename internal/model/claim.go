@@ -1,0 +1,113 @@
+package model
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// MaxConsumers is how many entries status.reservedFor of a claim can have.
+const MaxConsumers = resourcev1.ResourceClaimReservedForMaxSize
+
+// Consumer is an entry of a claim's status.reservedFor.
+type Consumer = resourcev1.ResourceClaimConsumerReference
+
+// PodConsumer refers to a pod.
+func PodConsumer(name string, uid types.UID) Consumer {
+	return Consumer{Resource: "pods", Name: name, UID: uid}
+}
+
+// GroupConsumer refers to a PodGroup.
+func GroupConsumer(name string, uid types.UID) Consumer {
+	return Consumer{APIGroup: "scheduling.k8s.io", Resource: "podgroups", Name: name, UID: uid}
+}
+
+// IsPodConsumer says whether the consumer is a pod.
+func IsPodConsumer(c Consumer) bool { return c.APIGroup == "" && c.Resource == "pods" }
+
+// Claim is a ResourceClaim.
+type Claim struct {
+	Key     Key
+	UID     types.UID
+	Version uint64
+
+	Requests    []Request
+	Constraints []resourcev1.DeviceConstraint
+	Config      []resourcev1.DeviceClaimConfiguration
+	ReservedFor *Consumer // spec.reservedFor (KEP-5194)
+
+	Allocation *Allocation // nil: no devices yet
+	Consumers  []Consumer  // status.reservedFor, in the order of the API
+	Protected  bool        // has the delete-protection finalizer
+	Deleting   bool
+
+	assumesAllocation bool // of an assumed claim: Allocation is not in the API yet
+}
+
+// Request asks for devices. Exactly one of its options is used: of an "exactly" request there is one, without a
+// name; those of a "firstAvailable" request are named, and an earlier one is preferred.
+type Request struct {
+	Name    string
+	Options []Option
+}
+
+// Option is one way to meet a request.
+type Option struct {
+	Name              string // of the subrequest, else ""
+	Class             string
+	Selectors         []string
+	All               bool  // every device that matches; Count is 0 then
+	Count             int64 // how many devices, at least 1
+	AdminAccess       bool
+	Tolerations       []resourcev1.DeviceToleration
+	Capacity          *resourcev1.CapacityRequirements
+	DerivedAttributes []resourcev1.DeviceDerivedAttribute
+}
+
+// ResultName is the name under which the results of an option are recorded: the request's, or "request/subrequest".
+func (r Request) ResultName(o Option) string {
+	if o.Name == "" {
+		return r.Name
+	}
+	return r.Name + "/" + o.Name
+}
+
+// Allocation is what a claim got. Whoever writes it to the API adds the timestamp.
+type Allocation struct {
+	Devices           []resourcev1.DeviceRequestAllocationResult
+	Config            []resourcev1.DeviceAllocationConfiguration
+	NodeSelector      *corev1.NodeSelector // nil: usable on all nodes
+	ReservedForAnyPod bool                 // KEP-5194
+}
+
+// DeviceIDOf is the device of one result.
+func DeviceIDOf(r resourcev1.DeviceRequestAllocationResult) DeviceID {
+	return DeviceID{Driver: r.Driver, Pool: r.Pool, Device: r.Device}
+}
+
+// HasNonPodConsumer says whether somebody other than a pod stands in status.reservedFor, so that pods need not.
+func (c *Claim) HasNonPodConsumer() bool {
+	for _, consumer := range c.Consumers {
+		if !IsPodConsumer(consumer) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasConsumer says whether exactly this object (by UID) stands in status.reservedFor.
+func (c *Claim) HasConsumer(consumer Consumer) bool {
+	for _, have := range c.Consumers {
+		if have.UID == consumer.UID && have.Resource == consumer.Resource && have.APIGroup == consumer.APIGroup {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *Allocation) results() []resourcev1.DeviceRequestAllocationResult {
+	if a == nil {
+		return nil
+	}
+	return a.Devices
+}

@@ -1,0 +1,53 @@
+package model
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Scope says from which nodes a device can be used: one node by name, the nodes that a selector matches, or all.
+// Exactly one of the fields is set.
+type Scope struct {
+	Node     string
+	Selector *corev1.NodeSelector
+	All      bool
+}
+
+// Device is one device as a slice publishes it. Scope is its own if the slice selects nodes per device, else the slice's.
+type Device struct {
+	Name        string
+	Scope       Scope
+	BindsToNode bool // an allocation ties the claim to the node it was made for, whatever the scope
+
+	Attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute
+	Capacity   map[resourcev1.QualifiedName]resourcev1.DeviceCapacity
+
+	AllowMultipleAllocations bool
+	ConsumesCounters         []resourcev1.DeviceCounterConsumption
+	Taints                   []resourcev1.DeviceTaint
+	BindingConditions        []string
+	BindingFailureConditions []string
+	SkipNodeOperations       []resourcev1.SkipNodeOperation
+}
+
+// Slice is one ResourceSlice: a part of a pool.
+type Slice struct {
+	Name       string
+	UID        types.UID
+	Version    uint64
+	Pool       PoolID
+	Generation int64
+	PoolSlices int64 // how many slices the pool has in this generation
+	Devices    []Device
+	Counters   []resourcev1.CounterSet
+}
+
+// Class is a DeviceClass: CEL selectors that a device must all match, and configuration for the driver.
+type Class struct {
+	Name      string
+	UID       types.UID
+	Version   uint64
+	Selectors []string
+	Config    []resourcev1.DeviceConfiguration
+}

@@ -1,0 +1,17 @@
+package model
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Node is what placement needs to know of a node. Whether it is ready shows in its taints.
+type Node struct {
+	Name          string
+	UID           types.UID
+	Version       uint64
+	Labels        map[string]string
+	Taints        []corev1.Taint
+	Unschedulable bool
+	Allocatable   Resources
+}

@@ -1,0 +1,76 @@
+package model
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Pod is what placement needs to know of a pod.
+type Pod struct {
+	Key           Key
+	UID           types.UID
+	Version       uint64
+	SchedulerName string
+	Priority      int32
+	Created       time.Time
+	Group         string // PodGroup in the pod's namespace, or ""
+	Claims        []PodClaim
+	Shape         *Shape // shared by all pods that are alike; never nil
+
+	Node      string // bound to it, or ""
+	Gated     bool   // has scheduling gates
+	Deleting  bool
+	Finished  bool // phase Succeeded or Failed
+	Nominated string
+}
+
+// PodClaim is one entry of spec.resourceClaims after resolution (package claims decides what an entry means).
+type PodClaim struct {
+	Entry   string // name in spec.resourceClaims
+	Claim   string // ResourceClaim in the pod's namespace; "" while it is not known
+	Group   bool   // the pod uses it through its PodGroup, which is then its consumer
+	Problem string // why Claim is not known, for people: "template gpu does not exist"
+	NoClaim bool   // resolved: this entry needs no claim at all
+}
+
+// Shape is what makes pods alike for placement, apart from their claims.
+type Shape struct {
+	ID           string // equal for shapes that differ in nothing, or in labels only
+	Namespace    string
+	Labels       map[string]string // what pod affinity selects by
+	Requests     Resources // the pod itself included, as one of "pods"
+	NodeSelector map[string]string
+	Affinity     *corev1.Affinity
+	Tolerations  []corev1.Toleration
+	HostPorts    []HostPort
+	Terms        Terms // required pod (anti-)affinity, parsed
+}
+
+// HostPort is a port that a pod takes on its node.
+type HostPort struct {
+	IP       string // "0.0.0.0" for all addresses
+	Protocol corev1.Protocol
+	Port     int32
+}
+
+// UnitKey names the unit that the pod is placed with.
+func (p *Pod) UnitKey() UnitKey {
+	if p.Group != "" {
+		return UnitKey{Group: true, Key: p.GroupKey()}
+	}
+	return UnitKey{Key: p.Key}
+}
+
+// GroupKey is the key of the pod's PodGroup; only meaningful if Group is set.
+func (p *Pod) GroupKey() Key { return Key{Namespace: p.Key.Namespace, Name: p.Group} }
+
+// Live says whether the pod runs or may still run: neither finished nor being deleted.
+func (p *Pod) Live() bool { return !p.Finished && !p.Deleting }
+
+// Ready says whether the pod waits for a node and may get one.
+func (p *Pod) Ready() bool { return p.Node == "" && !p.Gated && p.Live() }
+
+// Counts says whether the pod uses up something on its node. A pod that is being deleted does until it is gone.
+func (p *Pod) Counts() bool { return p.Node != "" && !p.Finished }

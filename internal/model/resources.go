@@ -1,0 +1,45 @@
+package model
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Resources counts what a node has or a pod asks for: cpu in thousandths, everything else in whole units. A pod
+// itself counts as one of corev1.ResourcePods.
+type Resources map[corev1.ResourceName]int64
+
+// ResourcesFrom converts a list of quantities; fractions are rounded up.
+func ResourcesFrom(list corev1.ResourceList) Resources {
+	r := make(Resources, len(list)+1)
+	for name, quantity := range list {
+		if name == corev1.ResourceCPU {
+			r[name] = quantity.MilliValue()
+		} else {
+			r[name] = quantity.Value()
+		}
+	}
+	return r
+}
+
+// Add adds the other amounts in place, and drops what comes to nothing, so that equal amounts compare equal.
+func (r Resources) Add(other Resources) {
+	for name, amount := range other {
+		if r[name] += amount; r[name] == 0 {
+			delete(r, name)
+		}
+	}
+}
+
+// Sub subtracts the other amounts in place, with the same care.
+func (r Resources) Sub(other Resources) {
+	for name, amount := range other {
+		if r[name] -= amount; r[name] == 0 {
+			delete(r, name)
+		}
+	}
+}
+
+// Clone copies the amounts.
+func (r Resources) Clone() Resources { return maps.Clone(r) }

@@ -1,0 +1,256 @@
+package model
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// State is the one live picture of the cluster. It is not safe for concurrent use: one goroutine owns it.
+type State struct {
+	nodes        map[string]*NodeInfo
+	order        []*NodeInfo // those with a Node, by name
+	nodesVersion uint64
+
+	pods       map[Key]*podEntry
+	groups     map[Key]*groupEntry
+	claims     map[Key]*claimEntry
+	classes    map[string]*Class
+	pools      map[PoolID]*poolEntry
+	slices     map[string]*Slice
+	namespaces map[string]labels.Set
+
+	localPools  map[string][]*poolEntry // by node, those with devices of that node alone; by ID
+	sharedPools []*poolEntry            // those with any other device; by ID
+	views       map[string][]PoolView   // by node: what was worked out for Pools; dropped when nodes or pools change
+
+	terms termIndex
+	undo  []func() // inverse of each change since Begin, oldest first
+	inTx  bool
+}
+
+// NodeInfo is a node with what is left of it.
+type NodeInfo struct {
+	Name  string
+	Node  *Node        // nil: pods are bound to it, but it is not known
+	API   *corev1.Node // name and labels, for upstream's matchers; nil with Node
+	Free  Resources    // allocatable minus what pods ask for; may be negative
+	Pods  map[Key]*Pod // those that count
+	Ports map[HostPort]int
+}
+
+// NewState is an empty State.
+func NewState() *State {
+	return &State{
+		nodes:      map[string]*NodeInfo{},
+		pods:       map[Key]*podEntry{},
+		groups:     map[Key]*groupEntry{},
+		claims:     map[Key]*claimEntry{},
+		classes:    map[string]*Class{},
+		pools:      map[PoolID]*poolEntry{},
+		slices:     map[string]*Slice{},
+		namespaces: map[string]labels.Set{},
+		localPools: map[string][]*poolEntry{},
+		views:      map[string][]PoolView{},
+		terms:      newTermIndex(),
+	}
+}
+
+// record keeps the inverse of a change while a trial is open.
+func (s *State) record(inverse func()) {
+	if s.inTx {
+		s.undo = append(s.undo, inverse)
+	}
+}
+
+// outdated says whether an object of this version must not replace what is there.
+func outdated(oldUID, newUID any, oldVersion, newVersion uint64) bool {
+	return oldUID == newUID && oldVersion != 0 && newVersion != 0 && newVersion < oldVersion
+}
+
+// Nodes are the known nodes by name. The slice is the State's own: read it, do not keep it over a change.
+func (s *State) Nodes() []*NodeInfo { return s.order }
+
+// NodesVersion grows with every change of a node that placement depends on, resources in use excepted.
+func (s *State) NodesVersion() uint64 { return s.nodesVersion }
+
+// Node finds a known node.
+func (s *State) Node(name string) (*NodeInfo, bool) {
+	info, ok := s.nodes[name]
+	if !ok || info.Node == nil {
+		return nil, false
+	}
+	return info, true
+}
+
+// PutNode adds or replaces a node.
+func (s *State) PutNode(node *Node) []Topic {
+	info := s.nodes[node.Name]
+	if info != nil && info.Node != nil && outdated(info.Node.UID, node.UID, info.Node.Version, node.Version) {
+		return nil
+	}
+	if info == nil || info.Node == nil {
+		s.setNode(node.Name, node)
+		return []Topic{{Kind: TopicNodes}, {Kind: TopicRoom}, {Kind: TopicPods}}
+	}
+	sameLook, sameRoom := sameLook(info.Node, node), sameAmounts(info.Node.Allocatable, node.Allocatable)
+	s.setNode(node.Name, node)
+	var topics []Topic
+	if !sameLook {
+		topics = append(topics, Topic{Kind: TopicNodes}, Topic{Kind: TopicPods})
+	}
+	if !sameRoom {
+		topics = append(topics, Topic{Kind: TopicRoom})
+	}
+	return topics
+}
+
+// DeleteNode forgets a node. Its pods stay, bound to an unknown node.
+func (s *State) DeleteNode(name string) []Topic {
+	if _, ok := s.Node(name); !ok {
+		return nil
+	}
+	s.setNode(name, nil)
+	return []Topic{{Kind: TopicPods}}
+}
+
+// setNode puts the node (nil: takes it away) and keeps every index that depends on it.
+func (s *State) setNode(name string, node *Node) {
+	info := s.info(name)
+	old := info.Node
+	s.record(func() { s.setNode(name, old) })
+	looks := old == nil || node == nil || !sameLook(old, node)
+	if looks {
+		s.terms.leaveNode(s, info)
+	}
+	if old != nil {
+		info.Free.Sub(old.Allocatable)
+	}
+	info.Node = node
+	if node != nil {
+		info.Free.Add(node.Allocatable)
+	}
+	if !looks {
+		s.dropIfEmpty(info)
+		return
+	}
+	s.nodesVersion++
+	delete(s.views, name)
+	info.API = nil
+	if node != nil {
+		info.API = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: node.Labels}}
+	}
+	s.terms.enterNode(s, info)
+	s.reorder(info, old != nil, node != nil)
+	s.dropIfEmpty(info)
+}
+
+func (s *State) reorder(info *NodeInfo, was, is bool) {
+	if was == is {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(s.order, info.Name, func(n *NodeInfo, name string) int { return compareStrings(n.Name, name) })
+	if is {
+		s.order = slices.Insert(s.order, at, info)
+	} else {
+		s.order = slices.Delete(s.order, at, at+1)
+	}
+}
+
+func (s *State) info(name string) *NodeInfo {
+	info, ok := s.nodes[name]
+	if !ok {
+		info = &NodeInfo{Name: name, Free: Resources{}, Pods: map[Key]*Pod{}, Ports: map[HostPort]int{}}
+		s.nodes[name] = info
+	}
+	return info
+}
+
+func (s *State) dropIfEmpty(info *NodeInfo) {
+	if info.Node == nil && len(info.Pods) == 0 {
+		delete(s.nodes, info.Name)
+	}
+}
+
+// sameLook says whether two versions of a node differ in nothing but resources.
+func sameLook(a, b *Node) bool {
+	if a.Unschedulable != b.Unschedulable || len(a.Labels) != len(b.Labels) {
+		return false
+	}
+	for key, value := range a.Labels {
+		if other, ok := b.Labels[key]; !ok || other != value {
+			return false
+		}
+	}
+	return slices.EqualFunc(a.Taints, b.Taints, func(x, y corev1.Taint) bool {
+		return x.Key == y.Key && x.Value == y.Value && x.Effect == y.Effect
+	})
+}
+
+func sameAmounts(a, b Resources) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, amount := range a {
+		if other, ok := b[name]; !ok || other != amount {
+			return false
+		}
+	}
+	return true
+}
+
+// PutNamespace records a namespace's labels, which pod affinity may select by; nil labels forget it.
+func (s *State) PutNamespace(name string, set map[string]string) []Topic {
+	old := s.namespaces[name]
+	if set != nil && old != nil && labels.Equals(old, set) {
+		return nil
+	}
+	s.setNamespace(name, set)
+	return []Topic{{Kind: TopicPods}}
+}
+
+func (s *State) setNamespace(name string, set labels.Set) {
+	old := s.namespaces[name]
+	s.record(func() { s.setNamespace(name, old) })
+	if set == nil {
+		delete(s.namespaces, name)
+	} else {
+		s.namespaces[name] = set
+	}
+	s.terms.recount(s)
+}
+
+// Class finds a DeviceClass.
+func (s *State) Class(name string) (*Class, bool) {
+	class, ok := s.classes[name]
+	return class, ok
+}
+
+// PutClass adds or replaces a DeviceClass.
+func (s *State) PutClass(class *Class) []Topic {
+	if old := s.classes[class.Name]; old != nil && outdated(old.UID, class.UID, old.Version, class.Version) {
+		return nil
+	}
+	s.setClass(class.Name, class)
+	return []Topic{{Kind: TopicClass, Key: Key{Name: class.Name}}}
+}
+
+// DeleteClass forgets a DeviceClass.
+func (s *State) DeleteClass(name string) []Topic {
+	if _, ok := s.classes[name]; ok {
+		s.setClass(name, nil)
+	}
+	return nil
+}
+
+func (s *State) setClass(name string, class *Class) {
+	old := s.classes[name]
+	s.record(func() { s.setClass(name, old) })
+	if class == nil {
+		delete(s.classes, name)
+	} else {
+		s.classes[name] = class
+	}
+}

@@ -1,0 +1,270 @@
+package model
+
+import "slices"
+
+// podEntry keeps what the API says and on which node the pod is assumed to be.
+type podEntry struct {
+	observed *Pod
+	node     string // assumed; "" if nothing is
+	pod      *Pod   // effective
+}
+
+func newPodEntry(observed *Pod, node string) *podEntry {
+	entry := &podEntry{observed: observed, pod: observed}
+	if node != "" && observed.Node == "" {
+		assumed := *observed
+		assumed.Node = node
+		entry.node, entry.pod = node, &assumed
+	}
+	return entry
+}
+
+func (e *podEntry) effective() *Pod {
+	if e == nil {
+		return nil
+	}
+	return e.pod
+}
+
+type groupEntry struct {
+	group   *Group // nil: pods name it, but it does not exist
+	members map[Key]*Pod
+	census  Census
+}
+
+// Pod finds a pod as it is or is assumed to be.
+func (s *State) Pod(key Key) (*Pod, bool) {
+	pod := s.pods[key].effective()
+	return pod, pod != nil
+}
+
+// Assumed says whether the pod's node is assumed only.
+func (s *State) Assumed(key Key) bool {
+	entry, ok := s.pods[key]
+	return ok && entry.node != ""
+}
+
+// PutPod adds or replaces a pod as the API shows it. An assumption ends when the API shows a node, or another pod of
+// the same name.
+func (s *State) PutPod(pod *Pod) []Topic {
+	old := s.pods[pod.Key]
+	if old != nil && outdated(old.observed.UID, pod.UID, old.observed.Version, pod.Version) {
+		return nil
+	}
+	node := ""
+	if old != nil && old.observed.UID == pod.UID {
+		node = old.node
+	}
+	return s.changePod(pod.Key, newPodEntry(pod, node))
+}
+
+// AssumePod puts a pod on a node ahead of the API. It answers false, and does nothing, if the pod is not there or
+// has a node already.
+func (s *State) AssumePod(key Key, node string) bool {
+	old := s.pods[key]
+	if old == nil || old.pod.Node != "" {
+		return false
+	}
+	s.setPod(key, newPodEntry(old.observed, node))
+	return true
+}
+
+// ForgetPod takes an assumption back.
+func (s *State) ForgetPod(key Key) []Topic {
+	old := s.pods[key]
+	if old == nil || old.node == "" {
+		return nil
+	}
+	return s.changePod(key, newPodEntry(old.observed, ""))
+}
+
+// DeletePod forgets a pod that is gone from the API.
+func (s *State) DeletePod(key Key) []Topic {
+	if _, ok := s.pods[key]; !ok {
+		return nil
+	}
+	return s.changePod(key, nil)
+}
+
+func (s *State) changePod(key Key, entry *podEntry) []Topic {
+	old := s.pods[key].effective()
+	s.setPod(key, entry)
+	return podTopics(old, entry.effective())
+}
+
+// podTopics says what it means to others that a pod changed.
+func podTopics(old, now *Pod) []Topic {
+	var topics []Topic
+	counted, counts := old != nil && old.Counts(), now != nil && now.Counts()
+	if counted && (!counts || now.Node != old.Node) {
+		topics = append(topics, Topic{Kind: TopicRoom})
+	}
+	if counted != counts {
+		topics = append(topics, Topic{Kind: TopicPods})
+	}
+	for _, pod := range []*Pod{old, now} {
+		if pod != nil && pod.Group != "" {
+			topics = append(topics, Topic{Kind: TopicMembers, Key: pod.GroupKey()})
+			break
+		}
+	}
+	if now != nil {
+		topics = append(topics, Topic{Kind: TopicPod, Key: now.Key})
+	}
+	return topics
+}
+
+func (s *State) setPod(key Key, entry *podEntry) {
+	old := s.pods[key]
+	s.record(func() { s.setPod(key, old) })
+	if pod := old.effective(); pod != nil {
+		s.leaveGroup(pod)
+		s.leave(pod)
+		s.terms.drop(pod)
+	}
+	if entry == nil {
+		delete(s.pods, key)
+		return
+	}
+	s.pods[key] = entry
+	s.terms.need(s, entry.pod)
+	s.enter(entry.pod)
+	s.enterGroup(entry.pod)
+}
+
+func (s *State) enter(pod *Pod) {
+	if !pod.Counts() {
+		return
+	}
+	info := s.info(pod.Node)
+	info.Pods[pod.Key] = pod
+	info.Free.Sub(pod.Shape.Requests)
+	for _, port := range pod.Shape.HostPorts {
+		info.Ports[port]++
+	}
+	s.terms.enterPod(s, info, pod)
+}
+
+func (s *State) leave(pod *Pod) {
+	if !pod.Counts() {
+		return
+	}
+	info := s.info(pod.Node)
+	s.terms.leavePod(s, info, pod)
+	delete(info.Pods, pod.Key)
+	info.Free.Add(pod.Shape.Requests)
+	for _, port := range pod.Shape.HostPorts {
+		if info.Ports[port]--; info.Ports[port] == 0 {
+			delete(info.Ports, port)
+		}
+	}
+	s.dropIfEmpty(info)
+}
+
+func (s *State) enterGroup(pod *Pod) {
+	if pod.Group == "" {
+		return
+	}
+	entry := s.groupEntry(pod.GroupKey())
+	entry.members[pod.Key] = pod
+	*entry.census.of(pod)++
+}
+
+func (s *State) leaveGroup(pod *Pod) {
+	if pod.Group == "" {
+		return
+	}
+	key := pod.GroupKey()
+	entry := s.groups[key]
+	delete(entry.members, pod.Key)
+	*entry.census.of(pod)--
+	s.dropGroupIfEmpty(key, entry)
+}
+
+// of is the count that the pod belongs to.
+func (c *Census) of(pod *Pod) *int {
+	switch {
+	case pod.Finished:
+		return &c.Finished
+	case pod.Deleting:
+		return &c.Deleting
+	case pod.Node != "":
+		return &c.Bound
+	case pod.Gated:
+		return &c.Gated
+	}
+	return &c.Ready
+}
+
+func (s *State) groupEntry(key Key) *groupEntry {
+	entry, ok := s.groups[key]
+	if !ok {
+		entry = &groupEntry{members: map[Key]*Pod{}}
+		s.groups[key] = entry
+	}
+	return entry
+}
+
+func (s *State) dropGroupIfEmpty(key Key, entry *groupEntry) {
+	if entry.group == nil && len(entry.members) == 0 {
+		delete(s.groups, key)
+	}
+}
+
+// Group finds a PodGroup.
+func (s *State) Group(key Key) (*Group, bool) {
+	entry, ok := s.groups[key]
+	if !ok || entry.group == nil {
+		return nil, false
+	}
+	return entry.group, true
+}
+
+// Census counts the pods that name the group, which need not exist.
+func (s *State) Census(key Key) Census {
+	entry, ok := s.groups[key]
+	if !ok {
+		return Census{}
+	}
+	return entry.census
+}
+
+// Members are the pods that name the group, by name.
+func (s *State) Members(key Key) []*Pod {
+	entry, ok := s.groups[key]
+	if !ok {
+		return nil
+	}
+	members := make([]*Pod, 0, len(entry.members))
+	for _, pod := range entry.members {
+		members = append(members, pod)
+	}
+	slices.SortFunc(members, func(a, b *Pod) int { return compareStrings(a.Key.Name, b.Key.Name) })
+	return members
+}
+
+// PutGroup adds or replaces a PodGroup.
+func (s *State) PutGroup(group *Group) []Topic {
+	if old, ok := s.Group(group.Key); ok && outdated(old.UID, group.UID, old.Version, group.Version) {
+		return nil
+	}
+	s.setGroup(group.Key, group)
+	return []Topic{{Kind: TopicGroup, Key: group.Key}}
+}
+
+// DeleteGroup forgets a PodGroup.
+func (s *State) DeleteGroup(key Key) []Topic {
+	if _, ok := s.Group(key); !ok {
+		return nil
+	}
+	s.setGroup(key, nil)
+	return []Topic{{Kind: TopicGroup, Key: key}}
+}
+
+func (s *State) setGroup(key Key, group *Group) {
+	entry := s.groupEntry(key)
+	old := entry.group
+	s.record(func() { s.setGroup(key, old) })
+	entry.group = group
+	s.dropGroupIfEmpty(key, entry)
+}

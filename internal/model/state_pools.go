@@ -1,0 +1,243 @@
+package model
+
+import "slices"
+
+// PoolView is a pool as seen from one node.
+type PoolView struct {
+	*Pool
+	Reach Bits // the devices that the node can use
+	Local bool // all of these are devices of this node alone
+	entry *poolEntry
+}
+
+// Taken are the devices that claims hold now, as a set that is only to be read.
+func (v *PoolView) Taken() Bits { return v.entry.taken }
+
+// Holders are the claims that hold a device.
+func (v *PoolView) Holders(i int) []Key { return v.entry.holders[v.Devices[i].Name] }
+
+type poolEntry struct {
+	pool    *Pool // nil: claims hold devices of a pool that nobody publishes
+	slices  []*Slice
+	holders map[string][]Key // claims by device name, also of devices that are no longer published; sorted
+	taken   Bits             // indices of pool.Devices with holders
+	nodes   []string         // where the entry is listed in localPools
+	shared  bool             // whether it is listed in sharedPools
+}
+
+// Pools are the pools with devices that can be used from the node, those of the node alone first, then by ID.
+func (s *State) Pools(node *NodeInfo) []PoolView {
+	if views, ok := s.views[node.Name]; ok {
+		return views
+	}
+	var views []PoolView
+	for _, entry := range s.localPools[node.Name] {
+		if !entry.shared {
+			views = append(views, PoolView{Pool: entry.pool, Reach: entry.pool.from(node.API), Local: true, entry: entry})
+		}
+	}
+	for _, entry := range s.sharedPools {
+		if devices := entry.pool.from(node.API); devices != nil {
+			views = append(views, PoolView{Pool: entry.pool, Reach: devices, entry: entry})
+		}
+	}
+	s.views[node.Name] = views
+	return views
+}
+
+// HasDevices says whether any pool's devices are for this node alone.
+func (s *State) HasDevices(node string) bool { return len(s.localPools[node]) > 0 }
+
+// FreeLocal is how many devices of this node alone nobody holds.
+func (s *State) FreeLocal(node *NodeInfo) int {
+	free := 0
+	for _, entry := range s.localPools[node.Name] {
+		if !entry.shared {
+			free += len(entry.pool.Devices) - entry.taken.Len()
+		}
+	}
+	return free
+}
+
+// Pool finds a published pool.
+func (s *State) Pool(id PoolID) (*Pool, bool) {
+	entry, ok := s.pools[id]
+	if !ok || entry.pool == nil {
+		return nil, false
+	}
+	return entry.pool, true
+}
+
+// Holders are the claims that hold the device, published or not.
+func (s *State) Holders(id DeviceID) []Key {
+	entry, ok := s.pools[id.PoolID()]
+	if !ok {
+		return nil
+	}
+	return entry.holders[id.Device]
+}
+
+// PutSlice adds or replaces a slice of a pool.
+func (s *State) PutSlice(slice *Slice) []Topic {
+	if old := s.slices[slice.Name]; old != nil && outdated(old.UID, slice.UID, old.Version, slice.Version) {
+		return nil
+	}
+	s.setSlice(slice.Name, slice)
+	return []Topic{{Kind: TopicDevices}}
+}
+
+// DeleteSlice forgets a slice. Claims that hold its devices keep them.
+func (s *State) DeleteSlice(name string) []Topic {
+	if _, ok := s.slices[name]; !ok {
+		return nil
+	}
+	s.setSlice(name, nil)
+	// An older generation, or a pool that was over-complete, may be usable now.
+	return []Topic{{Kind: TopicDevices}}
+}
+
+func (s *State) setSlice(name string, slice *Slice) {
+	old := s.slices[name]
+	s.record(func() { s.setSlice(name, old) })
+	if old != nil {
+		entry := s.pools[old.Pool]
+		entry.slices = slices.DeleteFunc(entry.slices, func(part *Slice) bool { return part.Name == name })
+		delete(s.slices, name)
+		if slice == nil || slice.Pool != old.Pool {
+			s.rebuildPool(old.Pool)
+		}
+	}
+	if slice != nil {
+		entry := s.poolEntry(slice.Pool)
+		entry.slices = append(entry.slices, slice)
+		s.slices[name] = slice
+		s.rebuildPool(slice.Pool)
+	}
+}
+
+func (s *State) poolEntry(id PoolID) *poolEntry {
+	entry, ok := s.pools[id]
+	if !ok {
+		entry = &poolEntry{holders: map[string][]Key{}}
+		s.pools[id] = entry
+	}
+	return entry
+}
+
+// rebuildPool costs as much as the pool is large, and forgets what was worked out for the nodes that can use it.
+func (s *State) rebuildPool(id PoolID) {
+	entry := s.pools[id]
+	s.unlistPool(entry)
+	entry.pool, entry.taken = nil, nil
+	if len(entry.slices) == 0 {
+		s.dropPoolIfEmpty(id, entry)
+		return
+	}
+	entry.pool = newPool(id, entry.slices)
+	entry.taken = NewBits(len(entry.pool.Devices))
+	for device := range entry.holders {
+		if i, ok := entry.pool.Index(device); ok {
+			entry.taken.Set(i)
+		}
+	}
+	s.listPool(entry)
+}
+
+func (s *State) listPool(entry *poolEntry) {
+	for i := range entry.pool.reaches {
+		scope := &entry.pool.reaches[i].scope
+		if scope.Node == "" {
+			entry.shared = true
+			continue
+		}
+		entry.nodes = append(entry.nodes, scope.Node)
+	}
+	// A pool with devices of several nodes is seen from each with another reach.
+	entry.shared = entry.shared || len(entry.nodes) > 1
+	for _, node := range entry.nodes {
+		s.localPools[node] = insertPool(s.localPools[node], entry)
+		delete(s.views, node)
+	}
+	if entry.shared {
+		s.sharedPools = insertPool(s.sharedPools, entry)
+		clear(s.views)
+	}
+}
+
+func (s *State) unlistPool(entry *poolEntry) {
+	same := func(other *poolEntry) bool { return other == entry }
+	for _, node := range entry.nodes {
+		if s.localPools[node] = slices.DeleteFunc(s.localPools[node], same); len(s.localPools[node]) == 0 {
+			delete(s.localPools, node)
+		}
+		delete(s.views, node)
+	}
+	if entry.shared {
+		s.sharedPools = slices.DeleteFunc(s.sharedPools, same)
+		clear(s.views)
+	}
+	entry.nodes, entry.shared = nil, false
+}
+
+func insertPool(list []*poolEntry, entry *poolEntry) []*poolEntry {
+	at, _ := slices.BinarySearchFunc(list, entry.pool.ID, func(other *poolEntry, id PoolID) int {
+		if c := compareStrings(other.pool.ID.Driver, id.Driver); c != 0 {
+			return c
+		}
+		return compareStrings(other.pool.ID.Pool, id.Pool)
+	})
+	return slices.Insert(list, at, entry)
+}
+
+func (s *State) dropPoolIfEmpty(id PoolID, entry *poolEntry) {
+	if len(entry.slices) == 0 && len(entry.holders) == 0 {
+		delete(s.pools, id)
+	}
+}
+
+// hold and release keep what a claim's allocation takes. Admin access takes nothing.
+func (s *State) hold(claim *Claim) {
+	for _, result := range claim.Allocation.results() {
+		if takesNothing(result.AdminAccess) {
+			continue
+		}
+		id := DeviceIDOf(result)
+		entry := s.poolEntry(id.PoolID())
+		list := entry.holders[id.Device]
+		at, _ := slices.BinarySearchFunc(list, claim.Key, compareKeys)
+		entry.holders[id.Device] = slices.Insert(slices.Clone(list), at, claim.Key)
+		if entry.pool == nil {
+			continue
+		}
+		if i, ok := entry.pool.Index(id.Device); ok {
+			entry.taken.Set(i)
+		}
+	}
+}
+
+func (s *State) release(claim *Claim) {
+	for _, result := range claim.Allocation.results() {
+		if takesNothing(result.AdminAccess) {
+			continue
+		}
+		id := DeviceIDOf(result)
+		entry := s.pools[id.PoolID()]
+		list := slices.Clone(entry.holders[id.Device])
+		if at, ok := slices.BinarySearchFunc(list, claim.Key, compareKeys); ok {
+			list = slices.Delete(list, at, at+1)
+		}
+		if len(list) > 0 {
+			entry.holders[id.Device] = list
+			continue
+		}
+		delete(entry.holders, id.Device)
+		if entry.pool != nil {
+			if i, ok := entry.pool.Index(id.Device); ok {
+				entry.taken.Clear(i)
+			}
+		}
+		s.dropPoolIfEmpty(id.PoolID(), entry)
+	}
+}
+
+func takesNothing(adminAccess *bool) bool { return adminAccess != nil && *adminAccess }
