@@ -1,0 +1,64 @@
+package claims
+
+import (
+	"maps"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+)
+
+const (
+	// PodClaimAnnotation names the entry that a claim was generated for. Upstream
+	// uses it for claims of PodGroups as well, so they bear it, too.
+	PodClaimAnnotation = resourcev1.PodResourceClaimAnnotation
+	// GroupClaimAnnotation names the PodGroup's entry (K5729, "Create").
+	GroupClaimAnnotation = "resource.kubernetes.io/podgroup-claim-name"
+	// TemplateAnnotation says which template a claim was made from, as
+	// kind/name/uid, since a template may be swapped under the same name (F33).
+	TemplateAnnotation = "allot.dev/template"
+	// Finalizer keeps an allocated claim until it is deallocated. Generated claims
+	// bear it from the start, which saves the scheduler a write.
+	Finalizer = resourcev1.Finalizer
+)
+
+// generate gives the claim to create for an entry of the owner.
+func generate(owner Owner, entry string, t Template, attempt int) *resource.ResourceClaim {
+	base := baseName(owner.Name, entry)
+	annotations := maps.Clone(t.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[PodClaimAnnotation] = entry
+	if owner.Group {
+		annotations[GroupClaimAnnotation] = entry
+	}
+	annotations[TemplateAnnotation] = t.annotation()
+	return &resource.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            base + "-" + suffix(owner.UID, entry, attempt),
+			GenerateName:    base + "-",
+			Namespace:       owner.Namespace,
+			Labels:          maps.Clone(t.Labels),
+			Annotations:     annotations,
+			OwnerReferences: []metav1.OwnerReference{owner.Reference},
+			Finalizers:      []string{Finalizer},
+		},
+		Spec: *t.Spec.DeepCopy(),
+	}
+}
+
+// madeFor tells whether the claim was generated for this entry of the owner, by
+// this program or by upstream's controller.
+func madeFor(claim *resource.ResourceClaim, owner Owner, entry string) bool {
+	if controllerUID(claim) != owner.UID || claim.Namespace != owner.Namespace {
+		return false
+	}
+	if owner.Group {
+		if name, ok := claim.Annotations[GroupClaimAnnotation]; ok {
+			return name == entry
+		}
+	}
+	return claim.Annotations[PodClaimAnnotation] == entry
+}

@@ -1,0 +1,188 @@
+package claims
+
+import (
+	"slices"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// Known is what is known of those who use a claim, or are its owner.
+type Known struct {
+	// Pods and Groups are the objects of the claim's namespace, by name, that bear
+	// the name of a consumer or of the owner, as far as they are known.
+	Pods   map[string]*core.Pod
+	Groups map[string]*scheduling.PodGroup
+	// Gone are UIDs of consumers that certainly exist no more.
+	Gone map[types.UID]bool
+	// Users are the known pods whose spec or status names the claim.
+	Users []*core.Pod
+	// Emptied: the list was seen to lose its last entry by somebody else's hand.
+	Emptied bool
+}
+
+// Dropped is a consumer that leaves, and why.
+type Dropped struct {
+	Consumer resourcev1.ResourceClaimConsumerReference
+	Why      string
+}
+
+// Decision is what has to happen to a claim: first one update of its status with
+// Reserved and without allocation if Deallocate, if StatusChanges; then one update
+// without the finalizer if FinalizerOff; then Delete. All with the claim's resource
+// version, so that a reservation made meanwhile is never lost.
+type Decision struct {
+	// Ask are consumers that must be read live before anything is decided; all else is
+	// empty then.
+	Ask []resourcev1.ResourceClaimConsumerReference
+	// Foreign are consumers of other kinds. They stay until somebody takes them off;
+	// who can read their kind may find them Gone.
+	Foreign []resourcev1.ResourceClaimConsumerReference
+	// Drop are the consumers that leave, Add the pods that become consumers because
+	// they still run with the claim; Reserved is the list that results.
+	Drop     []Dropped
+	Add      []resourcev1.ResourceClaimConsumerReference
+	Reserved []resourcev1.ResourceClaimConsumerReference
+	// Deallocate: the allocation goes.
+	Deallocate bool
+	// FinalizerOff: the delete-protection finalizer goes.
+	FinalizerOff bool
+	// Delete: the claim was generated for a pod that will not run (again).
+	Delete bool
+}
+
+// StatusChanges tells whether the status has to be written.
+func (d Decision) StatusChanges() bool { return len(d.Drop) > 0 || len(d.Add) > 0 || d.Deallocate }
+
+// Release decides who leaves status.reservedFor, and whether the claim is free then
+// (SPEC R16, R17).
+//
+// When the last consumer leaves, the allocation goes in the same update. If a pod that
+// was scheduled with the claim may still run then, it becomes a consumer instead:
+// so a PodGroup whose finalizer was taken off by force, or an owner that lets go too
+// early, frees nothing under a running pod (F19). An allocation without any consumer
+// is left as it is (it may be about to be reserved), unless it was made for any pod,
+// was seen to be let go, or the claim is being deleted.
+func Release(claim *resource.ResourceClaim, known Known) Decision {
+	var d Decision
+	for _, ref := range claim.Status.ReservedFor {
+		switch stands, why := known.standing(ref); stands {
+		case unsure:
+			d.Ask = append(d.Ask, ref)
+		case leaves:
+			d.Drop = append(d.Drop, Dropped{ref, why})
+		case foreign:
+			d.Foreign = append(d.Foreign, ref)
+			d.Reserved = append(d.Reserved, ref)
+		default:
+			d.Reserved = append(d.Reserved, ref)
+		}
+	}
+	if len(d.Ask) > 0 {
+		return Decision{Ask: d.Ask}
+	}
+	if len(d.Reserved) == 0 {
+		d.empty(claim, known)
+	}
+	return d
+}
+
+// empty decides about a claim that has no consumers (left).
+func (d *Decision) empty(claim *resource.ResourceClaim, known Known) {
+	allocated := claim.Status.Allocation != nil
+	deleting := claim.DeletionTimestamp != nil
+	letGo := len(d.Drop) > 0 || known.Emptied || anyPod(claim)
+	if allocated && (letGo || deleting) {
+		if d.Add = known.running(claim); len(d.Add) > 0 {
+			d.Reserved = d.Add
+			return
+		}
+		d.Deallocate = true
+	}
+	if allocated && !d.Deallocate {
+		return
+	}
+	protected := slices.Contains(claim.Finalizers, Finalizer)
+	d.FinalizerOff = protected && (deleting || letGo)
+	d.Delete = !deleting && known.ownerDone(claim)
+	// Deletion has to wait for the finalizer, and would wait for ever.
+	d.FinalizerOff = d.FinalizerOff || d.Delete && protected
+}
+
+type standing int
+
+const (
+	stays standing = iota
+	leaves
+	unsure
+	foreign
+)
+
+// standing tells whether a consumer still needs the claim.
+func (k Known) standing(ref resourcev1.ResourceClaimConsumerReference) (standing, string) {
+	if k.Gone[ref.UID] {
+		return leaves, "is gone"
+	}
+	switch {
+	case IsPodConsumer(ref):
+		pod, ok := k.Pods[ref.Name]
+		switch {
+		case !ok:
+			return unsure, ""
+		case pod.UID != ref.UID:
+			return leaves, "was replaced"
+		case PodDone(pod):
+			return leaves, "will not run any more"
+		}
+		return stays, ""
+	case IsGroupConsumer(ref):
+		group, ok := k.Groups[ref.Name]
+		switch {
+		case !ok:
+			return unsure, ""
+		case group.UID != ref.UID:
+			return leaves, "was replaced"
+		case GroupDone(group):
+			return leaves, "is being deleted and has no more pods"
+		}
+		return stays, ""
+	}
+	return foreign, ""
+}
+
+// GroupDone tells that the PodGroup is on its way out and its protection has been
+// taken off: no pod of it runs any more. It may still wait for its claims (foreground
+// deletion), so the claims must not wait for it.
+func GroupDone(group *scheduling.PodGroup) bool {
+	return group.DeletionTimestamp != nil && !slices.Contains(group.Finalizers, scheduling.ProtectionFinalizer)
+}
+
+// running gives, as consumers, the users that may be running with the claim: the
+// first by name, as many as the list can hold.
+func (k Known) running(claim *resource.ResourceClaim) []resourcev1.ResourceClaimConsumerReference {
+	var out []resourcev1.ResourceClaimConsumerReference
+	for _, pod := range k.Users {
+		if pod.Namespace == claim.Namespace && mayRun(pod) {
+			out = append(out, PodConsumer(pod))
+		}
+	}
+	slices.SortFunc(out, func(a, b resourcev1.ResourceClaimConsumerReference) int { return strings.Compare(a.Name, b.Name) })
+	return out[:min(len(out), resourcev1.ResourceClaimReservedForMaxSize)]
+}
+
+// ownerDone tells that the claim was generated for a pod that has been replaced or
+// will not run any more. A pod that is not known may only not be known yet; if it is
+// gone, garbage collection takes the claim.
+func (k Known) ownerDone(claim *resource.ResourceClaim) bool {
+	name, uid, ok := OwnerPod(claim)
+	if !ok {
+		return false
+	}
+	pod, known := k.Pods[name]
+	return known && (pod.UID != uid || PodDone(pod))
+}
