@@ -1,0 +1,73 @@
+package printers
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+)
+
+func deploymentPrinter() printer {
+	return of(append([]metav1.TableColumnDefinition{
+		nameColumn(),
+		computed("Ready", "string", "How many pods are ready, out of those wanted."),
+		column("Up-to-date", "string", appsv1.DeploymentStatus{}, "updatedReplicas"),
+		column("Available", "string", appsv1.DeploymentStatus{}, "availableReplicas"),
+		ageColumn(),
+	}, templateColumns(column("Selector", "string", appsv1.DeploymentSpec{}, "selector"))...),
+		func(d *apps.Deployment, now time.Time) []any {
+			names, images := containers(d.Spec.Template.Spec.Containers)
+			return []any{
+				d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, ptr.Deref(d.Spec.Replicas, 1)),
+				int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas), age(d.CreationTimestamp, now),
+				names, images, selector(d.Spec.Selector),
+			}
+		})
+}
+
+func replicaSetPrinter() printer {
+	return of(append([]metav1.TableColumnDefinition{
+		nameColumn(),
+		column("Desired", "integer", appsv1.ReplicaSetSpec{}, "replicas"),
+		column("Current", "integer", appsv1.ReplicaSetStatus{}, "replicas"),
+		column("Ready", "integer", appsv1.ReplicaSetStatus{}, "readyReplicas"),
+		ageColumn(),
+	}, templateColumns(column("Selector", "string", appsv1.ReplicaSetSpec{}, "selector"))...),
+		func(r *apps.ReplicaSet, now time.Time) []any {
+			names, images := containers(r.Spec.Template.Spec.Containers)
+			return []any{
+				r.Name, int64(ptr.Deref(r.Spec.Replicas, 1)), int64(r.Status.Replicas), int64(r.Status.ReadyReplicas),
+				age(r.CreationTimestamp, now), names, images, metav1.FormatLabelSelector(r.Spec.Selector),
+			}
+		})
+}
+
+func templateColumns(selector metav1.TableColumnDefinition) []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		wide(computed("Containers", "string", "The names of the template's containers.")),
+		wide(computed("Images", "string", "The images of the template's containers.")),
+		wide(selector),
+	}
+}
+
+func containers(list []corev1.Container) (names, images string) {
+	n, i := make([]string, len(list)), make([]string, len(list))
+	for k := range list {
+		n[k], i[k] = list[k].Name, list[k].Image
+	}
+	return strings.Join(n, ","), strings.Join(i, ",")
+}
+
+func selector(s *metav1.LabelSelector) string {
+	parsed, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return "<invalid>"
+	}
+	return parsed.String()
+}

@@ -1,0 +1,147 @@
+package printers
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// printer is the table of one kind, without the row's object.
+type printer struct {
+	columns []metav1.TableColumnDefinition
+	// cells gives one cell a column, the wide ones included. It returns false for
+	// an object of another kind.
+	cells func(obj runtime.Object, now time.Time) ([]any, bool)
+	// conditions marks rows whose object has run its course; it may be nil.
+	conditions func(obj runtime.Object) []metav1.TableRowCondition
+}
+
+// of makes a printer from a function on the kind's own type.
+func of[P runtime.Object](columns []metav1.TableColumnDefinition, cells func(obj P, now time.Time) []any) printer {
+	return printer{
+		columns: columns,
+		cells: func(obj runtime.Object, now time.Time) ([]any, bool) {
+			typed, ok := obj.(P)
+			if !ok {
+				return nil, false
+			}
+			return cells(typed, now), true
+		},
+	}
+}
+
+// convertor implements rest.TableConvertor.
+type convertor struct {
+	printer
+	now func() time.Time
+	// fallback prints what is not of the kind, such as a Status.
+	fallback rest.TableConvertor
+}
+
+// For gives the table convertor of a kind, in whatever version it is asked for.
+func For(gvk schema.GroupVersionKind) rest.TableConvertor {
+	return convertorFor(gvk.GroupKind(), time.Now)
+}
+
+func convertorFor(kind schema.GroupKind, now func() time.Time) rest.TableConvertor {
+	fallback := rest.NewDefaultTableConvertor(schema.GroupResource{Group: kind.Group, Resource: kind.Kind})
+	p, ok := find(kind)
+	if !ok {
+		p = nameAndAge()
+	}
+	return &convertor{printer: p, now: now, fallback: fallback}
+}
+
+// ConvertToTable prints an object, or each object of a list.
+func (c *convertor) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+	table := &metav1.Table{}
+	if options, ok := tableOptions.(*metav1.TableOptions); !ok || options == nil || !options.NoHeaders {
+		table.ColumnDefinitions = c.columns
+	}
+	now := c.now()
+	if !meta.IsListType(object) {
+		row, ok := c.row(object, now)
+		if !ok {
+			return c.fallback.ConvertToTable(ctx, object, tableOptions)
+		}
+		table.Rows = []metav1.TableRow{row}
+		copyMeta(table, object)
+		return table, nil
+	}
+	table.Rows = make([]metav1.TableRow, 0, meta.LenList(object))
+	other := false
+	err := meta.EachListItem(object, func(item runtime.Object) error {
+		row, ok := c.row(item, now)
+		if !ok {
+			other = true
+			return nil
+		}
+		table.Rows = append(table.Rows, row)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if other {
+		return c.fallback.ConvertToTable(ctx, object, tableOptions)
+	}
+	copyMeta(table, object)
+	return table, nil
+}
+
+func (c *convertor) row(obj runtime.Object, now time.Time) (metav1.TableRow, bool) {
+	cells, ok := c.cells(obj, now)
+	if !ok {
+		return metav1.TableRow{}, false
+	}
+	row := metav1.TableRow{Cells: cells, Object: runtime.RawExtension{Object: obj}}
+	if c.conditions != nil {
+		row.Conditions = c.conditions(obj)
+	}
+	return row, true
+}
+
+// copyMeta carries over what a client needs to page on, or to watch from here.
+func copyMeta(table *metav1.Table, object runtime.Object) {
+	if list, err := meta.ListAccessor(object); err == nil {
+		table.ResourceVersion = list.GetResourceVersion()
+		table.Continue = list.GetContinue()
+		table.RemainingItemCount = list.GetRemainingItemCount()
+	} else if one, err := meta.CommonAccessor(object); err == nil {
+		table.ResourceVersion = one.GetResourceVersion()
+	}
+}
+
+// nameAndAge prints any object that has metadata.
+func nameAndAge() printer {
+	return printer{
+		columns: []metav1.TableColumnDefinition{nameColumn(), ageColumn()},
+		cells: func(obj runtime.Object, now time.Time) ([]any, bool) {
+			m, err := meta.Accessor(obj)
+			if err != nil {
+				return nil, false
+			}
+			return []any{m.GetName(), age(m.GetCreationTimestamp(), now)}, true
+		},
+	}
+}
+
+func age(since metav1.Time, now time.Time) string {
+	if since.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(now.Sub(since.Time))
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "<none>"
+	}
+	return text
+}

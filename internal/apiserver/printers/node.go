@@ -1,0 +1,92 @@
+package printers
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Labels that name a node's roles: the prefix with the role behind it, and the
+// older label with the role as its value.
+const (
+	rolePrefix = "node-role.kubernetes.io/"
+	roleLabel  = "kubernetes.io/role"
+)
+
+func nodePrinter() printer {
+	return of([]metav1.TableColumnDefinition{
+		nameColumn(),
+		computed("Status", "string", "Whether the node is ready, and whether new pods may be placed on it."),
+		computed("Roles", "string", "The roles that the node's labels give it."),
+		ageColumn(),
+		column("Version", "string", corev1.NodeSystemInfo{}, "kubeletVersion"),
+		wide(column("Internal-IP", "string", corev1.NodeStatus{}, "addresses")),
+		wide(column("External-IP", "string", corev1.NodeStatus{}, "addresses")),
+		wide(column("OS-Image", "string", corev1.NodeSystemInfo{}, "osImage")),
+		wide(column("Kernel-Version", "string", corev1.NodeSystemInfo{}, "kernelVersion")),
+		wide(column("Container-Runtime", "string", corev1.NodeSystemInfo{}, "containerRuntimeVersion")),
+	}, nodeCells)
+}
+
+func nodeCells(node *corev1.Node, now time.Time) []any {
+	info := &node.Status.NodeInfo
+	kernel := orUnknown(info.KernelVersion)
+	if info.Architecture != "" {
+		kernel += " (" + info.Architecture + ")"
+	}
+	return []any{
+		node.Name, nodeStatus(node), orNone(strings.Join(nodeRoles(node), ",")), age(node.CreationTimestamp, now), info.KubeletVersion,
+		nodeAddress(node, corev1.NodeInternalIP), nodeAddress(node, corev1.NodeExternalIP),
+		orUnknown(info.OSImage), kernel, orUnknown(info.ContainerRuntimeVersion),
+	}
+}
+
+func nodeStatus(node *corev1.Node) string {
+	status := "Unknown"
+	for i := range node.Status.Conditions {
+		c := &node.Status.Conditions[i]
+		if c.Type != corev1.NodeReady {
+			continue
+		}
+		status = "NotReady"
+		if c.Status == corev1.ConditionTrue {
+			status = "Ready"
+		}
+	}
+	if node.Spec.Unschedulable {
+		status += ",SchedulingDisabled"
+	}
+	return status
+}
+
+func nodeRoles(node *corev1.Node) []string {
+	var roles []string
+	for label, value := range node.Labels {
+		if role, ok := strings.CutPrefix(label, rolePrefix); ok && role != "" {
+			roles = append(roles, role)
+		} else if label == roleLabel && value != "" {
+			roles = append(roles, value)
+		}
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
+}
+
+func nodeAddress(node *corev1.Node, kind corev1.NodeAddressType) string {
+	for _, address := range node.Status.Addresses {
+		if address.Type == kind {
+			return address.Address
+		}
+	}
+	return "<none>"
+}
+
+func orUnknown(text string) string {
+	if text == "" {
+		return "<unknown>"
+	}
+	return text
+}
