@@ -1,0 +1,62 @@
+package replicaset
+
+import (
+	"context"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/expectations"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+)
+
+// New returns the controller of the ReplicaSets in inf's caches; it must be called
+// before inf is started.
+func New(set *client.Set, inf *client.Informers, events Recorder) (*Controller, error) {
+	pods, sets := inf.Pods(), inf.ReplicaSets()
+	if err := errors.Join(pods.AddIndex(podsByOwner, podOwner), sets.AddIndex(setsByOwner, setOwner)); err != nil {
+		return nil, err
+	}
+	api := server{set}
+	c := &Controller{
+		pods: pods, sets: sets, writePod: api, writeSet: api, events: events,
+		clock: clock.RealClock{}, ready: inf.WaitForSync,
+	}
+	c.own = expectations.NewTracker(c.podInCache, c.clock, expectationLife)
+	c.queue = reconciler.New("replicaset", c.Reconcile, reconciler.Options{})
+	pods.OnChange(c.onPod)
+	sets.OnChange(c.onSet)
+	return c, nil
+}
+
+// server is the writing side of the API.
+type server struct{ set *client.Set }
+
+func (s server) CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error) {
+	return s.set.Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+}
+
+func (s server) PatchPod(ctx context.Context, pod *core.Pod, patch []byte) error {
+	_, err := s.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+func (s server) DeletePod(ctx context.Context, pod *core.Pod) error {
+	return s.set.Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+		Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
+	})
+}
+
+func (s server) LiveReplicaSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error) {
+	return s.set.ReplicaSets(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func (s server) UpdateReplicaSetStatus(ctx context.Context, rs *apps.ReplicaSet) error {
+	_, err := s.set.ReplicaSets(rs.Namespace).UpdateStatus(ctx, rs, metav1.UpdateOptions{})
+	return err
+}

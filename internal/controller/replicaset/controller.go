@@ -1,0 +1,223 @@
+package replicaset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/expectations"
+	"github.com/allot-dev/allot/internal/controller/ownership"
+)
+
+var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
+
+const (
+	// burst is the most pods that one pass creates or deletes.
+	burst = 500
+	// expectationLife ends the wait for a write that the cache never shows.
+	expectationLife = time.Minute
+	// gatherWindow is how long a pod's event waits for others before the ReplicaSet is
+	// looked at: the pods of a burst then cost a few status writes, not one each.
+	gatherWindow = 20 * time.Millisecond
+)
+
+// podCache is the cache of pods; podsByOwner must be one of its indexes.
+type podCache interface {
+	Get(namespace, name string) (*core.Pod, bool)
+	ByIndex(index, key string) []*core.Pod
+}
+
+// setCache is the cache of ReplicaSets; setsByOwner must be one of its indexes.
+type setCache interface {
+	Get(namespace, name string) (*apps.ReplicaSet, bool)
+	ByIndex(index, key string) []*apps.ReplicaSet
+	InNamespace(namespace string) []*apps.ReplicaSet
+}
+
+// podWriter changes pods.
+type podWriter interface {
+	CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error)
+	PatchPod(ctx context.Context, pod *core.Pod, strategicMerge []byte) error
+	// DeletePod deletes this very pod, gracefully.
+	DeletePod(ctx context.Context, pod *core.Pod) error
+}
+
+// setWriter reads ReplicaSets past the cache and writes their status.
+type setWriter interface {
+	LiveReplicaSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error)
+	UpdateReplicaSetStatus(ctx context.Context, rs *apps.ReplicaSet) error
+}
+
+// Recorder publishes events; record.EventRecorder is one.
+type Recorder interface {
+	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
+}
+
+// queue is where the names of ReplicaSets wait; reconciler.Runner is one.
+type queue interface {
+	Add(key types.NamespacedName)
+	AddAfter(key types.NamespacedName, d time.Duration)
+	Run(ctx context.Context) error
+}
+
+// Controller reconciles all ReplicaSets.
+type Controller struct {
+	pods     podCache
+	sets     setCache
+	writePod podWriter
+	writeSet setWriter
+	events   Recorder
+	clock    clock.PassiveClock
+	own      *expectations.Tracker // the own writes that the pod cache may lack
+	queue    queue
+	ready    func(context.Context) error
+}
+
+// Run reconciles until ctx is done.
+func (c *Controller) Run(ctx context.Context) error {
+	if err := c.ready(ctx); err != nil {
+		return fmt.Errorf("replicaset controller: %w", err)
+	}
+	return c.queue.Run(ctx)
+}
+
+// Reconcile brings the pods and the status of one ReplicaSet to what its spec says.
+func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
+	rs, ok := c.sets.Get(key.Namespace, key.Name)
+	if !ok {
+		return nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
+	if err != nil {
+		return nil // the server's validation does not let such a selector in
+	}
+	settled, wait := c.own.Satisfied(rs.UID)
+	claimed, err := c.claim(ctx, rs, selector)
+	if err != nil {
+		return err
+	}
+	pods := Sort(claimed)
+	var failure error
+	if !settled {
+		c.queue.AddAfter(key, wait)
+	} else if rs.DeletionTimestamp == nil {
+		failure = c.scale(ctx, rs, pods.Active)
+	}
+	now := c.clock.Now()
+	if err := c.writeStatus(ctx, rs, Status(rs, pods, failure, now)); err != nil {
+		return err
+	}
+	if left, ok := NextAvailability(pods.Active, rs.Spec.MinReadySeconds, now); ok {
+		c.queue.AddAfter(key, left)
+	}
+	if failure != nil {
+		return fmt.Errorf("replicaset %s: %w", key, failure)
+	}
+	return nil
+}
+
+// claim returns the pods that are rs's, after adopting and releasing. Terminating and
+// finished pods are claimed as they are.
+func (c *Controller) claim(ctx context.Context, rs *apps.ReplicaSet, selector labels.Selector) ([]*core.Pod, error) {
+	candidates := slices.Concat(
+		c.pods.ByIndex(podsByOwner, string(rs.UID)),
+		c.pods.ByIndex(podsByOwner, orphansOf(rs.Namespace)),
+	)
+	claim := ownership.Sort(rs, selector, candidates)
+	for _, pod := range claim.Release {
+		if !isActive(pod) {
+			continue
+		}
+		if err := c.release(ctx, rs, pod); err != nil {
+			return nil, err
+		}
+	}
+	claimed := claim.Owned
+	adoptable := slices.DeleteFunc(claim.Adopt, isFinished)
+	if len(adoptable) == 0 {
+		return claimed, nil
+	}
+	if err := c.checkAlive(ctx, rs); err != nil {
+		return nil, err
+	}
+	for _, pod := range adoptable {
+		ok, err := c.adopt(ctx, rs, pod)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			claimed = append(claimed, pod)
+		}
+	}
+	return claimed, nil
+}
+
+// checkAlive asks the server, not the cache, before pods are adopted: the orphans may be
+// those of an orphaning deletion of rs, and must then stay orphans.
+func (c *Controller) checkAlive(ctx context.Context, rs *apps.ReplicaSet) error {
+	live, err := c.writeSet.LiveReplicaSet(ctx, rs.Namespace, rs.Name)
+	if err != nil {
+		return fmt.Errorf("replicaset %s/%s: adopt pods: %w", rs.Namespace, rs.Name, err)
+	}
+	if live.UID != rs.UID || live.DeletionTimestamp != nil {
+		return fmt.Errorf("replicaset %s/%s: adopt pods: it has just been deleted", rs.Namespace, rs.Name)
+	}
+	return nil
+}
+
+func (c *Controller) adopt(ctx context.Context, rs *apps.ReplicaSet, pod *core.Pod) (bool, error) {
+	patch, err := ownership.AdoptPatch(rs, kind, pod)
+	if err != nil {
+		return false, err
+	}
+	if err := c.writePod.PatchPod(ctx, pod, patch); err != nil {
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return false, fmt.Errorf("replicaset %s/%s: adopt pod %s: %w", rs.Namespace, rs.Name, pod.Name, err)
+	}
+	return true, nil
+}
+
+func (c *Controller) release(ctx context.Context, rs *apps.ReplicaSet, pod *core.Pod) error {
+	patch, err := ownership.ReleasePatch(rs, pod)
+	if err != nil {
+		return err
+	}
+	if err := c.writePod.PatchPod(ctx, pod, patch); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("replicaset %s/%s: release pod %s: %w", rs.Namespace, rs.Name, pod.Name, err)
+	}
+	return nil
+}
+
+func (c *Controller) writeStatus(ctx context.Context, rs *apps.ReplicaSet, status appsv1.ReplicaSetStatus) error {
+	if sameStatus(rs.Status, status) {
+		return nil
+	}
+	updated := *rs // the cached object's other fields are shared and only read
+	updated.Status = status
+	if err := c.writeSet.UpdateReplicaSetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("replicaset %s/%s: status: %w", rs.Namespace, rs.Name, err)
+	}
+	return nil
+}
+
+// podInCache tells the expectations what the pod cache holds.
+func (c *Controller) podInCache(namespace, name string, uid types.UID) (present, terminating bool) {
+	pod, ok := c.pods.Get(namespace, name)
+	if !ok || pod.UID != uid {
+		return false, false
+	}
+	return true, pod.DeletionTimestamp != nil
+}

@@ -1,0 +1,59 @@
+package replicaset
+
+import (
+	"slices"
+	"time"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+// Pods are the pods of one ReplicaSet, by whether they count.
+type Pods struct {
+	Active      []*core.Pod // neither finished nor being deleted: these count as replicas
+	Terminating []*core.Pod // being deleted, not finished
+}
+
+// Sort drops finished pods and divides the others.
+func Sort(claimed []*core.Pod) Pods {
+	var pods Pods
+	for _, pod := range claimed {
+		switch {
+		case isFinished(pod):
+		case pod.DeletionTimestamp != nil:
+			pods.Terminating = append(pods.Terminating, pod)
+		default:
+			pods.Active = append(pods.Active, pod)
+		}
+	}
+	return pods
+}
+
+// Plan is what brings the number of pods to spec.replicas; one of the two is empty.
+type Plan struct {
+	Create int
+	Delete []*core.Pod
+}
+
+// Decide compares the active pods with what rs asks for. A plan changes at most
+// burst pods. related are the pods of all ReplicaSets with the same owner (rs's own
+// included), of which those on one node are spread: the fuller node gives up first.
+func Decide(rs *apps.ReplicaSet, active, related []*core.Pod, burst int, now time.Time) Plan {
+	surplus := len(active) - int(replicas(rs))
+	if surplus <= 0 {
+		return Plan{Create: min(-surplus, burst)}
+	}
+	order := slices.Clone(active)
+	if surplus < len(order) {
+		ByDeletionPreference(order, related, now)
+	}
+	return Plan{Delete: order[:min(surplus, burst)]}
+}
+
+// replicas is what rs asks for; the server defaults a missing number to 1.
+func replicas(rs *apps.ReplicaSet) int32 {
+	if rs.Spec.Replicas == nil {
+		return 1
+	}
+	return *rs.Spec.Replicas
+}

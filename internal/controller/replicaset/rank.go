@@ -1,0 +1,144 @@
+package replicaset
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+// candidate is a pod with all that decides how dear it is.
+type candidate struct {
+	pod        *core.Pod
+	assigned   bool
+	phase      int // pending 0, unknown 1, running 2
+	ready      bool
+	readySince time.Time
+	cost       int32
+	neighbours int // active related pods on its node
+	restarts   int
+	sidecars   int // restarts of sidecar containers
+}
+
+// ByDeletionPreference sorts pods so that the cheapest to lose comes first: not assigned
+// before assigned, pending before running, not ready before ready, lower
+// controller.kubernetes.io/pod-deletion-cost, more related pods on the same node,
+// ready for a shorter time, more restarts, younger. Ages are compared by order of
+// magnitude (powers of two); equal ones by UID, which is as good as at random but
+// stable.
+func ByDeletionPreference(pods, related []*core.Pod, now time.Time) {
+	onNode := map[string]int{}
+	for _, pod := range related {
+		if isActive(pod) {
+			onNode[pod.Spec.NodeName]++
+		}
+	}
+	candidates := make([]candidate, len(pods))
+	for i, pod := range pods {
+		candidates[i] = newCandidate(pod, onNode[pod.Spec.NodeName])
+	}
+	slices.SortStableFunc(candidates, func(a, b candidate) int { return a.compare(b, now) })
+	for i := range candidates {
+		pods[i] = candidates[i].pod
+	}
+}
+
+func newCandidate(pod *core.Pod, neighbours int) candidate {
+	c := candidate{pod: pod, assigned: pod.Spec.NodeName != "", neighbours: neighbours, cost: deletionCost(pod)}
+	switch pod.Status.Phase {
+	case corev1.PodRunning:
+		c.phase = 2
+	case corev1.PodUnknown:
+		c.phase = 1
+	}
+	c.readySince, c.ready = readySince(pod)
+	c.restarts, c.sidecars = restarts(pod)
+	return c
+}
+
+func (a candidate) compare(b candidate, now time.Time) int {
+	if d := cmp.Or(
+		falseFirst(a.assigned, b.assigned),
+		cmp.Compare(a.phase, b.phase),
+		falseFirst(a.ready, b.ready),
+		cmp.Compare(a.cost, b.cost),
+		cmp.Compare(b.neighbours, a.neighbours),
+	); d != 0 {
+		return d
+	}
+	if a.ready && b.ready && !a.readySince.Equal(b.readySince) {
+		return a.compareAge(b, a.readySince, b.readySince, now)
+	}
+	if d := cmp.Or(cmp.Compare(b.restarts, a.restarts), cmp.Compare(b.sidecars, a.sidecars)); d != 0 {
+		return d
+	}
+	created, other := a.pod.CreationTimestamp.Time, b.pod.CreationTimestamp.Time
+	if created.Equal(other) {
+		return strings.Compare(string(a.pod.UID), string(b.pod.UID))
+	}
+	return a.compareAge(b, created, other, now)
+}
+
+// compareAge puts the later of two different times first, by order of magnitude of
+// the age; a missing time is the latest.
+func (a candidate) compareAge(b candidate, at, other, now time.Time) int {
+	if at.IsZero() || other.IsZero() {
+		return falseFirst(!at.IsZero(), !other.IsZero())
+	}
+	return cmp.Or(
+		cmp.Compare(magnitude(now.Sub(at)), magnitude(now.Sub(other))),
+		strings.Compare(string(a.pod.UID), string(b.pod.UID)),
+	)
+}
+
+// magnitude is the integer part of log2 of an age in nanoseconds; -1 without age.
+func magnitude(age time.Duration) int {
+	if age <= 0 {
+		return -1
+	}
+	return int(math.Log2(float64(age)))
+}
+
+func falseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case !a:
+		return -1
+	}
+	return 1
+}
+
+// deletionCost is 0 when the annotation is missing or is not a number.
+func deletionCost(pod *core.Pod) int32 {
+	cost, err := strconv.ParseInt(pod.Annotations[corev1.PodDeletionCost], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int32(cost)
+}
+
+// restarts are the highest counts among regular containers and among sidecars.
+func restarts(pod *core.Pod) (regular, sidecar int) {
+	for _, s := range pod.Status.ContainerStatuses {
+		regular = max(regular, int(s.RestartCount))
+	}
+	for _, s := range pod.Status.InitContainerStatuses {
+		if isSidecar(pod, s.Name) {
+			sidecar = max(sidecar, int(s.RestartCount))
+		}
+	}
+	return regular, sidecar
+}
+
+func isSidecar(pod *core.Pod, container string) bool {
+	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name == container && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+	})
+}

@@ -1,0 +1,293 @@
+package replicaset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	testclock "k8s.io/utils/clock/testing"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/expectations"
+)
+
+// epoch is the time at which scenarios begin; ages in them count back from the clock.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// objects are pods and ReplicaSets by name; all are in the namespace "default".
+type objects struct {
+	podsByName map[string]*core.Pod
+	setsByName map[string]*apps.ReplicaSet
+}
+
+func newObjects() objects {
+	return objects{map[string]*core.Pod{}, map[string]*apps.ReplicaSet{}}
+}
+
+type pods struct{ *objects }
+
+func (p pods) Get(_, name string) (*core.Pod, bool) {
+	pod, ok := p.podsByName[name]
+	return pod, ok
+}
+
+func (p pods) ByIndex(_, key string) []*core.Pod {
+	var found []*core.Pod
+	for _, name := range slices.Sorted(maps.Keys(p.podsByName)) {
+		if slices.Contains(podOwner(p.podsByName[name]), key) {
+			found = append(found, p.podsByName[name])
+		}
+	}
+	return found
+}
+
+type sets struct{ *objects }
+
+func (s sets) Get(_, name string) (*apps.ReplicaSet, bool) {
+	rs, ok := s.setsByName[name]
+	return rs, ok
+}
+
+func (s sets) ByIndex(_, key string) []*apps.ReplicaSet {
+	return slices.DeleteFunc(s.InNamespace("default"), func(rs *apps.ReplicaSet) bool { return !slices.Contains(setOwner(rs), key) })
+}
+
+func (s sets) InNamespace(string) []*apps.ReplicaSet {
+	var found []*apps.ReplicaSet
+	for _, name := range slices.Sorted(maps.Keys(s.setsByName)) {
+		found = append(found, s.setsByName[name])
+	}
+	return found
+}
+
+// world is a server, a cache that lags behind it until sync, and a controller between
+// the two. The writes and events of a reconcile are collected as lines.
+type world struct {
+	*Controller
+	mu      sync.Mutex
+	server  objects
+	cache   objects
+	now     *testclock.FakeClock
+	version int
+	made    int
+	lines   []string
+	refuse  map[string]error // verb → answer
+	queued  map[string]bool  // names that events have put into the queue
+}
+
+func newWorld() *world {
+	w := &world{
+		server: newObjects(), cache: newObjects(), now: testclock.NewFakeClock(epoch),
+		refuse: map[string]error{}, queued: map[string]bool{}, version: 100,
+	}
+	c := &Controller{
+		pods: pods{&w.cache}, sets: sets{&w.cache}, writePod: w, writeSet: w, events: w, clock: w.now,
+		ready: func(context.Context) error { return nil },
+	}
+	c.own = expectations.NewTracker(c.podInCache, w.now, expectationLife)
+	c.queue = w
+	w.Controller = c
+	return w
+}
+
+func (w *world) say(format string, args ...any) {
+	w.lines = append(w.lines, fmt.Sprintf(format, args...))
+}
+
+func (w *world) stamp(m *metav1.ObjectMeta) {
+	w.version++
+	m.Namespace, m.ResourceVersion = "default", strconv.Itoa(w.version)
+	if m.UID == "" {
+		m.UID = types.UID("uid-" + m.Name)
+	}
+}
+
+func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.refuse["create"]; err != nil {
+		w.say("refused create")
+		return nil, err
+	}
+	w.made++
+	pod = pod.DeepCopy()
+	pod.Name = pod.GenerateName + strconv.Itoa(w.made)
+	pod.CreationTimestamp = metav1.NewTime(w.now.Now())
+	pod.Status.Phase = corev1.PodPending
+	w.stamp(&pod.ObjectMeta)
+	w.server.podsByName[pod.Name] = pod
+	w.say("create pod %s", pod.Name)
+	return pod, nil
+}
+
+func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	live, ok := w.server.podsByName[pod.Name]
+	if !ok {
+		w.say("patch pod %s: not found", pod.Name)
+		return apierrors.NewNotFound(corev1.Resource("pods"), pod.Name)
+	}
+	before, err := json.Marshal(live)
+	if err != nil {
+		return err
+	}
+	after, err := strategicpatch.StrategicMergePatch(before, patch, &core.Pod{})
+	if err != nil {
+		return err
+	}
+	patched := &core.Pod{}
+	if err := json.Unmarshal(after, patched); err != nil {
+		return err
+	}
+	w.stamp(&patched.ObjectMeta)
+	w.server.podsByName[pod.Name] = patched
+	w.say("patch pod %s: owners %s", pod.Name, ownersOf(patched))
+	return nil
+}
+
+func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.refuse["delete"]; err != nil {
+		w.say("refused delete of pod %s", pod.Name)
+		return err
+	}
+	live, ok := w.server.podsByName[pod.Name]
+	if !ok {
+		w.say("delete pod %s: not found", pod.Name)
+		return apierrors.NewNotFound(corev1.Resource("pods"), pod.Name)
+	}
+	w.say("delete pod %s", pod.Name)
+	if live.Spec.NodeName == "" {
+		delete(w.server.podsByName, pod.Name)
+		return nil
+	}
+	live = live.DeepCopy()
+	now := metav1.NewTime(w.now.Now())
+	live.DeletionTimestamp = &now
+	w.stamp(&live.ObjectMeta)
+	w.server.podsByName[pod.Name] = live
+	return nil
+}
+
+func (w *world) LiveReplicaSet(_ context.Context, _, name string) (*apps.ReplicaSet, error) {
+	rs, ok := w.server.setsByName[name]
+	if !ok {
+		return nil, apierrors.NewNotFound(kindResource, name)
+	}
+	return rs, nil
+}
+
+func (w *world) UpdateReplicaSetStatus(_ context.Context, rs *apps.ReplicaSet) error {
+	live, ok := w.server.setsByName[rs.Name]
+	if !ok {
+		return apierrors.NewNotFound(kindResource, rs.Name)
+	}
+	if live.ResourceVersion != rs.ResourceVersion {
+		w.say("status: conflict")
+		return apierrors.NewConflict(kindResource, rs.Name, errors.New("changed"))
+	}
+	rs = rs.DeepCopy()
+	w.stamp(&rs.ObjectMeta)
+	w.server.setsByName[rs.Name] = rs
+	s := rs.Status
+	line := fmt.Sprintf("status %s: replicas=%d labelled=%d ready=%d available=%d terminating=%d generation=%d",
+		rs.Name, s.Replicas, s.FullyLabeledReplicas, s.ReadyReplicas, s.AvailableReplicas, *s.TerminatingReplicas, s.ObservedGeneration)
+	for _, c := range s.Conditions {
+		line += fmt.Sprintf(" %s=%s/%s(%s)", c.Type, c.Status, c.Reason, c.Message)
+	}
+	w.say("%s", line)
+	return nil
+}
+
+func (w *world) Eventf(object runtime.Object, eventtype, reason, format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if eventtype == corev1.EventTypeWarning {
+		w.say("event %s %s", reason, fmt.Sprintf(format, args...))
+	}
+}
+
+func (w *world) Add(key types.NamespacedName) { w.queued[key.Name] = true }
+
+func (w *world) AddAfter(key types.NamespacedName, d time.Duration) {
+	if d == gatherWindow {
+		w.Add(key)
+		return
+	}
+	w.say("%s again in %v", key.Name, d)
+}
+
+func (w *world) Run(context.Context) error { return nil }
+
+// sync brings the cache up to the server and delivers the events.
+func (w *world) sync() {
+	old := w.cache
+	w.cache = objects{maps.Clone(w.server.podsByName), maps.Clone(w.server.setsByName)}
+	for name, rs := range w.cache.setsByName {
+		if before := old.setsByName[name]; before == nil || before.ResourceVersion != rs.ResourceVersion {
+			w.onSet(before, rs)
+		}
+	}
+	for name, rs := range old.setsByName {
+		if w.cache.setsByName[name] == nil {
+			w.onSet(rs, nil)
+		}
+	}
+	for name, pod := range w.cache.podsByName {
+		if before := old.podsByName[name]; before == nil || before.ResourceVersion != pod.ResourceVersion {
+			w.onPod(before, pod)
+		}
+	}
+	for name, pod := range old.podsByName {
+		if w.cache.podsByName[name] == nil {
+			w.onPod(pod, nil)
+		}
+	}
+}
+
+// flush returns the collected lines; parallel writes of one kind come in any order and
+// are sorted.
+func (w *world) flush() string {
+	lines := w.lines
+	w.lines = nil
+	slices.SortStableFunc(lines, func(a, b string) int {
+		x, y, _ := strings.Cut(a, " ")
+		u, v, _ := strings.Cut(b, " ")
+		if x != u || (x != "create" && x != "delete") {
+			return 0
+		}
+		return strings.Compare(y, v)
+	})
+	if len(w.queued) > 0 {
+		lines = append(lines, "queue: "+strings.Join(slices.Sorted(maps.Keys(w.queued)), " "))
+		clear(w.queued)
+	}
+	if len(lines) == 0 {
+		return "ok\n"
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func ownersOf(pod *core.Pod) string {
+	var names []string
+	for _, ref := range pod.OwnerReferences {
+		names = append(names, ref.Name)
+	}
+	return "[" + strings.Join(names, " ") + "]"
+}
