@@ -1,0 +1,105 @@
+package fleet
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// The types of an attribute, spelled as in a ResourceSlice.
+const (
+	TypeString  = "string"
+	TypeInt     = "int"
+	TypeBool    = "bool"
+	TypeVersion = "version"
+)
+
+// Attribute is a typed value, or a list of them, as text in which placeholders may stand.
+type Attribute struct {
+	Type   string
+	Values []string // one, unless List
+	List   bool
+}
+
+// placeholderNames are what a text of a device may refer to.
+var placeholderNames = []string{"{index}", "{node}", "{rack}"}
+
+// place says for which device placeholders are filled in.
+type place struct {
+	node, rack string // empty in a network pool
+	index      int
+}
+
+func (p place) fill(text string) string {
+	if !strings.Contains(text, "{") {
+		return text
+	}
+	return strings.NewReplacer("{index}", strconv.Itoa(p.index), "{node}", p.node, "{rack}", p.rack).Replace(text)
+}
+
+// at gives the attribute of the device at p. It fails when the filled-in text is no value of the type.
+func (a Attribute) at(p place) (resourcev1.DeviceAttribute, error) {
+	switch a.Type {
+	case TypeInt:
+		values, err := fillAll(a, p, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
+		if a.List || err != nil {
+			return resourcev1.DeviceAttribute{IntValues: values}, err
+		}
+		return resourcev1.DeviceAttribute{IntValue: &values[0]}, nil
+	case TypeBool:
+		values, err := fillAll(a, p, parseBool)
+		if a.List || err != nil {
+			return resourcev1.DeviceAttribute{BoolValues: values}, err
+		}
+		return resourcev1.DeviceAttribute{BoolValue: &values[0]}, nil
+	case TypeVersion:
+		values, err := fillAll(a, p, parseVersion)
+		if a.List || err != nil {
+			return resourcev1.DeviceAttribute{VersionValues: values}, err
+		}
+		return resourcev1.DeviceAttribute{VersionValue: &values[0]}, nil
+	default:
+		values, err := fillAll(a, p, parseText)
+		if a.List || err != nil {
+			return resourcev1.DeviceAttribute{StringValues: values}, err
+		}
+		return resourcev1.DeviceAttribute{StringValue: &values[0]}, nil
+	}
+}
+
+func fillAll[T any](a Attribute, p place, parse func(string) (T, error)) ([]T, error) {
+	values := make([]T, 0, len(a.Values))
+	for _, text := range a.Values {
+		v, err := parse(p.fill(text))
+		if err != nil {
+			return nil, fmt.Errorf("%q is no %s", p.fill(text), a.Type)
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+func parseBool(s string) (bool, error) {
+	if s != "true" && s != "false" {
+		return false, strconv.ErrSyntax
+	}
+	return s == "true", nil
+}
+
+func parseText(s string) (string, error) {
+	if len(s) > resourcev1.DeviceAttributeMaxValueLength {
+		return "", strconv.ErrRange
+	}
+	return s, nil
+}
+
+func parseVersion(s string) (string, error) {
+	if len(s) > resourcev1.DeviceAttributeMaxValueLength || strings.HasPrefix(s, "v") {
+		return "", strconv.ErrSyntax
+	}
+	_, err := version.ParseSemantic(s)
+	return s, err
+}

@@ -1,0 +1,106 @@
+package fleet
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+func (v value) dnsLabel() string {
+	text := v.text()
+	v.complainAll(text, validation.IsDNS1123Label(text))
+	return text
+}
+
+// poolName leaves room for the index of a node.
+func (v value) poolName() string {
+	name := v.dnsLabel()
+	if limit := validation.DNS1123LabelMaxLength - len("-65535"); len(name) > limit {
+		v.complain("must have at most %d characters", limit)
+	}
+	return name
+}
+
+func (v value) driverName() string {
+	text := v.text()
+	v.complainAll(text, validation.IsDNS1123Subdomain(text))
+	if len(text) > resourcev1.DriverNameMaxLength {
+		v.complain("must have at most %d characters", resourcev1.DriverNameMaxLength)
+	}
+	return text
+}
+
+func (v value) labelKey(key string) string {
+	v.complainAll(key, validation.IsQualifiedName(key))
+	return key
+}
+
+func (v value) labelValue() string {
+	text := v.text()
+	v.complainAll(text, validation.IsValidLabelValue(text))
+	return text
+}
+
+func (e entry) resourceName() string {
+	e.complainAll(e.key, validation.IsQualifiedName(e.key))
+	return e.key
+}
+
+func (v value) quantity() resource.Quantity {
+	q, err := resource.ParseQuantity(v.text())
+	switch {
+	case err != nil:
+		v.complain("must be a quantity such as 4, 500m or 80Gi, is %q", v.node.Value)
+	case q.Sign() < 0:
+		v.complain("must not be negative, is %s", v.node.Value)
+	}
+	return q
+}
+
+// deviceKey is the name of an attribute or capacity: an identifier, with a domain in front or without.
+func (e entry) deviceKey() resourcev1.QualifiedName {
+	domain, id, ok := strings.Cut(e.key, "/")
+	if !ok {
+		domain, id = "", e.key
+	} else {
+		e.complainAll(domain, validation.IsDNS1123Subdomain(domain))
+	}
+	if len(validation.IsCIdentifier(id)) > 0 || len(id) > resourcev1.DeviceMaxIDLength || len(domain) > resourcev1.DeviceMaxDomainLength {
+		e.complain("must be an identifier of at most %d characters, with a domain and / in front or without", resourcev1.DeviceMaxIDLength)
+	}
+	return resourcev1.QualifiedName(e.key)
+}
+
+var placeholder = regexp.MustCompile(`\{[^}]*\}`)
+
+// deviceName is a template with {index} in it; the index comes last where the text has none.
+func (v value) deviceName() string {
+	name := v.template()
+	if !strings.Contains(name, "{index}") {
+		name += "-{index}"
+	}
+	sample := place{node: "node", rack: "rack"}.fill(name)
+	v.complainAll(sample, validation.IsDNS1123Label(sample))
+	return name
+}
+
+// template is a text in which only known placeholders stand.
+func (v value) template() string {
+	text := v.text()
+	for _, found := range placeholder.FindAllString(text, -1) {
+		if !slices.Contains(placeholderNames, found) {
+			v.complain("unknown placeholder %s; there are %s", found, strings.Join(placeholderNames, ", "))
+		}
+	}
+	return text
+}
+
+func (v value) complainAll(text string, messages []string) {
+	for _, message := range messages {
+		v.complain("%q: %s", text, message)
+	}
+}
