@@ -30,6 +30,8 @@ type Claim struct {
 	Key     Key
 	UID     types.UID
 	Version uint64
+	// Controller is the UID of the owner that controls the claim: the pod or PodGroup that it was generated for.
+	Controller types.UID
 
 	Requests    []Request
 	Constraints []resourcev1.DeviceConstraint

@@ -28,6 +28,7 @@ type Device struct {
 	Taints                   []resourcev1.DeviceTaint
 	BindingConditions        []string
 	BindingFailureConditions []string
+	NodeResources            bool // publishes nodeAllocatableResources
 	SkipNodeOperations       []resourcev1.SkipNodeOperation
 }
 

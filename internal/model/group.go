@@ -15,8 +15,6 @@ type Group struct {
 	Priority *int32 // nil: that of its pods
 	Gang     bool
 	MinCount int // of a gang, at least 1
-	// Claims are the names of the group's claims that are known, by entry.
-	Claims map[string]string
 	// Scheduled: the condition PodGroupInitiallyScheduled or PodGroupScheduled is or was True.
 	Scheduled bool
 	Deleting  bool
@@ -46,4 +44,3 @@ type Unit struct {
 	Priority  int32
 	Created   time.Time
 }
-

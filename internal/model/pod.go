@@ -19,20 +19,20 @@ type Pod struct {
 	Claims        []PodClaim
 	Shape         *Shape // shared by all pods that are alike; never nil
 
-	Node      string // bound to it, or ""
-	Gated     bool   // has scheduling gates
-	Deleting  bool
-	Finished  bool // phase Succeeded or Failed
-	Nominated string
+	Node     string // bound to it, or ""
+	Gated    bool   // has scheduling gates
+	Deleting bool
+	Finished bool // phase Succeeded or Failed
 }
 
-// PodClaim is one entry of spec.resourceClaims after resolution (package claims decides what an entry means).
+// PodClaim is one entry of spec.resourceClaims after resolution (package claims decides what an entry means). Entries
+// that need no claim are left out.
 type PodClaim struct {
-	Entry   string // name in spec.resourceClaims
-	Claim   string // ResourceClaim in the pod's namespace; "" while it is not known
-	Group   bool   // the pod uses it through its PodGroup, which is then its consumer
-	Problem string // why Claim is not known, for people: "template gpu does not exist"
-	NoClaim bool   // resolved: this entry needs no claim at all
+	Entry   string    // name in spec.resourceClaims
+	Claim   string    // ResourceClaim in the pod's namespace; "" while it is not known
+	Owner   types.UID // must be the claim's controller; "" for any
+	Group   bool      // the pod uses it through its PodGroup, which is then its consumer
+	Problem string    // why Claim is "", for people
 }
 
 // Shape is what makes pods alike for placement, apart from their claims.
@@ -40,7 +40,7 @@ type Shape struct {
 	ID           string // equal for shapes that differ in nothing, or in labels only
 	Namespace    string
 	Labels       map[string]string // what pod affinity selects by
-	Requests     Resources // the pod itself included, as one of "pods"
+	Requests     Resources         // the pod itself included, as one of "pods"
 	NodeSelector map[string]string
 	Affinity     *corev1.Affinity
 	Tolerations  []corev1.Toleration

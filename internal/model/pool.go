@@ -21,6 +21,7 @@ type Pool struct {
 	Counters   []resourcev1.CounterSet
 
 	reaches []reach
+	scopes  []int // index of its reach, by device
 	index   map[string]int
 }
 
@@ -94,6 +95,7 @@ func (p *Pool) add(part *Slice) {
 // group sorts the devices into sets of one scope.
 func (p *Pool) group() {
 	byScope := map[string]int{}
+	p.scopes = make([]int, len(p.Devices))
 	for i := range p.Devices {
 		id := p.Devices[i].Scope.id()
 		at, ok := byScope[id]
@@ -107,8 +109,12 @@ func (p *Pool) group() {
 			p.reaches = append(p.reaches, r)
 		}
 		p.reaches[at].devices.Set(i)
+		p.scopes[i] = at
 	}
 }
+
+// ScopeOf is a number that two devices of the pool have in common if they can be used from the same nodes.
+func (p *Pool) ScopeOf(i int) int { return p.scopes[i] }
 
 func (s Scope) id() string {
 	switch {

@@ -1,0 +1,214 @@
+package model
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// Both conditions are plain entries of a stored PodGroup: the first is v1alpha2's, the second v1beta1's.
+const (
+	conditionScheduled          = "PodGroupScheduled"
+	conditionInitiallyScheduled = "PodGroupInitiallyScheduled"
+)
+
+// versionOf is a resource version as a number, 0 if it is none: then it is taken for newer than any other.
+func versionOf(object metav1.Object) uint64 {
+	version, err := strconv.ParseUint(object.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return version
+}
+
+func keyOf(object metav1.Object) Key {
+	return Key{Namespace: object.GetNamespace(), Name: object.GetName()}
+}
+
+// NodeFrom takes from a node what placement needs.
+func NodeFrom(node *corev1.Node) *Node {
+	return &Node{
+		Name:          node.Name,
+		UID:           node.UID,
+		Version:       versionOf(node),
+		Labels:        node.Labels,
+		Taints:        node.Spec.Taints,
+		Unschedulable: node.Spec.Unschedulable,
+		Allocatable:   ResourcesFrom(node.Status.Allocatable),
+	}
+}
+
+// ClassFrom takes from a DeviceClass what placement needs.
+func ClassFrom(class *resourcev1.DeviceClass) *Class {
+	c := &Class{Name: class.Name, UID: class.UID, Version: versionOf(class), Selectors: expressions(class.Spec.Selectors)}
+	for i := range class.Spec.Config {
+		c.Config = append(c.Config, class.Spec.Config[i].DeviceConfiguration)
+	}
+	return c
+}
+
+// expressions are the CEL expressions of selectors; the API knows no other kind.
+func expressions(selectors []resourcev1.DeviceSelector) []string {
+	var list []string
+	for i := range selectors {
+		if selectors[i].CEL != nil {
+			list = append(list, selectors[i].CEL.Expression)
+		}
+	}
+	return list
+}
+
+// SliceFrom takes from a ResourceSlice what placement needs.
+func SliceFrom(slice *resourcev1.ResourceSlice) *Slice {
+	spec := &slice.Spec
+	s := &Slice{
+		Name:       slice.Name,
+		UID:        slice.UID,
+		Version:    versionOf(slice),
+		Pool:       PoolID{Driver: spec.Driver, Pool: spec.Pool.Name},
+		Generation: spec.Pool.Generation,
+		PoolSlices: spec.Pool.ResourceSliceCount,
+		Devices:    make([]Device, 0, len(spec.Devices)),
+		Counters:   spec.SharedCounters,
+	}
+	whole := scopeFrom(spec.NodeName, spec.NodeSelector, spec.AllNodes)
+	for i := range spec.Devices {
+		device := &spec.Devices[i]
+		scope := whole
+		if spec.PerDeviceNodeSelection != nil && *spec.PerDeviceNodeSelection {
+			scope = scopeFrom(device.NodeName, device.NodeSelector, device.AllNodes)
+		}
+		s.Devices = append(s.Devices, deviceFrom(device, scope, spec.SkipNodeOperations))
+	}
+	return s
+}
+
+func deviceFrom(device *resourcev1.Device, scope Scope, skip []resourcev1.SkipNodeOperation) Device {
+	return Device{
+		Name:                     device.Name,
+		Scope:                    scope,
+		BindsToNode:              isTrue(device.BindsToNode),
+		Attributes:               device.Attributes,
+		Capacity:                 device.Capacity,
+		AllowMultipleAllocations: isTrue(device.AllowMultipleAllocations),
+		ConsumesCounters:         device.ConsumesCounters,
+		Taints:                   device.Taints,
+		BindingConditions:        device.BindingConditions,
+		BindingFailureConditions: device.BindingFailureConditions,
+		NodeResources:            len(device.NodeAllocatableResources) > 0,
+		SkipNodeOperations:       skip,
+	}
+}
+
+func scopeFrom(node *string, selector *corev1.NodeSelector, all *bool) Scope {
+	switch {
+	case isTrue(all):
+		return Scope{All: true}
+	case selector != nil:
+		return Scope{Selector: selector}
+	case node != nil:
+		return Scope{Node: *node}
+	}
+	return Scope{}
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+// ClaimFrom takes from a ResourceClaim what placement needs.
+func ClaimFrom(claim *resource.ResourceClaim) *Claim {
+	c := &Claim{
+		Key:         keyOf(claim),
+		UID:         claim.UID,
+		Version:     versionOf(claim),
+		Constraints: claim.Spec.Devices.Constraints,
+		Config:      claim.Spec.Devices.Config,
+		ReservedFor: claim.Spec.ReservedFor,
+		Consumers:   claim.Status.ReservedFor,
+		Deleting:    claim.DeletionTimestamp != nil,
+	}
+	if controller := metav1.GetControllerOf(claim); controller != nil {
+		c.Controller = controller.UID
+	}
+	for i := range claim.Spec.Devices.Requests {
+		c.Requests = append(c.Requests, requestFrom(&claim.Spec.Devices.Requests[i]))
+	}
+	for _, finalizer := range claim.Finalizers {
+		c.Protected = c.Protected || finalizer == resourcev1.Finalizer
+	}
+	if result := claim.Status.Allocation; result != nil {
+		c.Allocation = &Allocation{
+			Devices:           result.Devices.Results,
+			Config:            result.Devices.Config,
+			NodeSelector:      result.NodeSelector,
+			ReservedForAnyPod: isTrue(result.ReservedForAnyPod),
+		}
+	}
+	return c
+}
+
+func requestFrom(request *resourcev1.DeviceRequest) Request {
+	r := Request{Name: request.Name}
+	if exactly := request.Exactly; exactly != nil {
+		r.Options = []Option{{
+			Class:             exactly.DeviceClassName,
+			Selectors:         expressions(exactly.Selectors),
+			All:               exactly.AllocationMode == resourcev1.DeviceAllocationModeAll,
+			Count:             exactly.Count,
+			AdminAccess:       isTrue(exactly.AdminAccess),
+			Tolerations:       exactly.Tolerations,
+			Capacity:          exactly.Capacity,
+			DerivedAttributes: exactly.DerivedAttributes,
+		}}
+	}
+	for i := range request.FirstAvailable {
+		sub := &request.FirstAvailable[i]
+		r.Options = append(r.Options, Option{
+			Name:              sub.Name,
+			Class:             sub.DeviceClassName,
+			Selectors:         expressions(sub.Selectors),
+			All:               sub.AllocationMode == resourcev1.DeviceAllocationModeAll,
+			Count:             sub.Count,
+			Tolerations:       sub.Tolerations,
+			Capacity:          sub.Capacity,
+			DerivedAttributes: sub.DerivedAttributes,
+		})
+	}
+	return r
+}
+
+// Result is the allocation as the API writes it, but for the timestamp.
+func (a *Allocation) Result() *resource.AllocationResult {
+	result := &resource.AllocationResult{}
+	result.Devices.Results = a.Devices
+	result.Devices.Config = a.Config
+	result.NodeSelector = a.NodeSelector
+	if a.ReservedForAnyPod {
+		yes := true
+		result.ReservedForAnyPod = &yes
+	}
+	return result
+}
+
+// GroupFrom takes from a PodGroup what placement needs.
+func GroupFrom(group *scheduling.PodGroup) *Group {
+	g := &Group{
+		Key:      keyOf(group),
+		UID:      group.UID,
+		Version:  versionOf(group),
+		Created:  group.CreationTimestamp.Time,
+		Priority: group.Spec.Priority,
+		Deleting: group.DeletionTimestamp != nil,
+		Scheduled: meta.IsStatusConditionTrue(group.Status.Conditions, conditionInitiallyScheduled) ||
+			meta.IsStatusConditionTrue(group.Status.Conditions, conditionScheduled),
+	}
+	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil {
+		g.Gang, g.MinCount = true, int(gang.MinCount)
+	}
+	return g
+}

@@ -1,0 +1,112 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	podresources "k8s.io/component-helpers/resource"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+// PodFrom takes from a pod what placement needs. claims are its entries as package claims resolved them. An error
+// means that the pod holds something the API server should have refused.
+func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
+	upstream := pod.Upstream()
+	shape, err := shapeFrom(upstream)
+	if err != nil {
+		return nil, fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	p := &Pod{
+		Key:           keyOf(pod),
+		UID:           pod.UID,
+		Version:       versionOf(pod),
+		SchedulerName: upstream.Spec.SchedulerName,
+		Created:       pod.CreationTimestamp.Time,
+		Claims:        claims,
+		Shape:         shape,
+		Node:          upstream.Spec.NodeName,
+		Gated:         len(upstream.Spec.SchedulingGates) > 0,
+		Deleting:      pod.DeletionTimestamp != nil,
+		Finished:      upstream.Status.Phase == corev1.PodSucceeded || upstream.Status.Phase == corev1.PodFailed,
+	}
+	if upstream.Spec.Priority != nil {
+		p.Priority = *upstream.Spec.Priority
+	}
+	if group := upstream.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil {
+		p.Group = *group.PodGroupName
+	}
+	return p, nil
+}
+
+func shapeFrom(pod *corev1.Pod) (*Shape, error) {
+	shape := &Shape{
+		Namespace:    pod.Namespace,
+		Labels:       pod.Labels,
+		Requests:     ResourcesFrom(podresources.PodRequests(pod, podresources.PodResourcesOptions{})),
+		NodeSelector: pod.Spec.NodeSelector,
+		Affinity:     pod.Spec.Affinity,
+		Tolerations:  pod.Spec.Tolerations,
+		HostPorts:    hostPorts(&pod.Spec),
+	}
+	shape.Requests[corev1.ResourcePods] = 1
+	return shape, shape.complete()
+}
+
+// complete derives what follows from the other fields.
+func (s *Shape) complete() error {
+	for name, amount := range s.Requests {
+		if amount == 0 {
+			delete(s.Requests, name)
+		}
+	}
+	terms, err := termsFrom(s.Namespace, s.Affinity)
+	if err != nil {
+		return err
+	}
+	s.Terms = terms
+	// Maps are encoded by key, so equal shapes are encoded equally.
+	id, err := json.Marshal([]any{s.Namespace, s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.HostPorts})
+	if err != nil {
+		return fmt.Errorf("encode what matters for placement: %w", err)
+	}
+	s.ID = string(id)
+	return nil
+}
+
+func hostPorts(spec *corev1.PodSpec) []HostPort {
+	var ports []HostPort
+	add := func(containers []corev1.Container) {
+		for i := range containers {
+			for _, port := range containers[i].Ports {
+				if port.HostPort <= 0 {
+					continue
+				}
+				taken := HostPort{IP: port.HostIP, Protocol: port.Protocol, Port: port.HostPort}
+				if taken.IP == "" {
+					taken.IP = anyAddress
+				}
+				if taken.Protocol == "" {
+					taken.Protocol = corev1.ProtocolTCP
+				}
+				ports = append(ports, taken)
+			}
+		}
+	}
+	add(spec.Containers)
+	for i := range spec.InitContainers {
+		if policy := spec.InitContainers[i].RestartPolicy; policy != nil && *policy == corev1.ContainerRestartPolicyAlways {
+			add(spec.InitContainers[i : i+1])
+		}
+	}
+	return ports
+}
+
+const anyAddress = "0.0.0.0"
+
+// Clashes says whether two pods cannot both take these ports of one node.
+func (p HostPort) Clashes(other HostPort) bool {
+	return p.Port == other.Port && p.Protocol == other.Protocol &&
+		(p.IP == other.IP || p.IP == anyAddress || other.IP == anyAddress)
+}
