@@ -49,7 +49,6 @@ type generator struct {
 	extra     map[string]string // alias → path, from -import
 	redeclare map[string]redeclaration
 	project   bool // write Upstream methods
-	out       bytes.Buffer
 }
 
 func main() {

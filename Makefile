@@ -1,0 +1,26 @@
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/allot
+	go build -o bin/allot ./cmd/allot
+
+.PHONY: test
+test: ## run all tests
+	go test ./...
+
+.PHONY: verify
+verify: ## check what update would change, vet and lint (read-only)
+	.ci/verify
+
+.PHONY: update
+update: ## generate code anew and format
+	go generate ./api/...
+	gofmt -w $$(git ls-files '*.go')
+
+.PHONY: bench
+bench: ## measure pods per second beside a trivial client (test/bench)
+	go run ./test/bench

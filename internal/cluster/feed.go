@@ -1,0 +1,221 @@
+package cluster
+
+import (
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/klog/v2"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// podsByGroup finds the pods that name a PodGroup, by "namespace/name".
+const podsByGroup = "podsByGroup"
+
+// change lays one thing that happened over the State, and says what it may help.
+type change func(*model.State) []model.Topic
+
+// Feed is the way from the informers to the State.
+type Feed struct {
+	pods   *client.Informer[*core.Pod]
+	groups *client.Informer[*scheduling.PodGroup]
+	claims *client.Informer[*resource.ResourceClaim]
+
+	mu      sync.Mutex // guards pending
+	pending []change
+
+	wake chan struct{} // holds one token while pending is not empty
+}
+
+// NewFeed subscribes to all that placement depends on. Call it before the informers start.
+func NewFeed(inf *client.Informers) (*Feed, error) {
+	f := &Feed{pods: inf.Pods(), groups: inf.PodGroups(), claims: inf.ResourceClaims(), wake: make(chan struct{}, 1)}
+	if err := f.pods.AddIndex(podsByGroup, groupOfPod); err != nil {
+		return nil, err
+	}
+	f.pods.OnChange(func(old, now *core.Pod) { f.add(podChange(f, old, now)) })
+	f.groups.OnChange(f.groupChanged)
+	f.claims.OnChange(func(old, now *resource.ResourceClaim) { f.add(claimChange(old, now)) })
+	inf.Nodes().OnChange(func(old, now *corev1.Node) { f.add(nodeChange(old, now)) })
+	inf.Namespaces().OnChange(func(old, now *corev1.Namespace) { f.add(namespaceChange(old, now)) })
+	inf.DeviceClasses().OnChange(func(old, now *resourcev1.DeviceClass) { f.add(classChange(old, now)) })
+	inf.ResourceSlices().OnChange(func(old, now *resourcev1.ResourceSlice) { f.add(sliceChange(old, now)) })
+	return f, nil
+}
+
+// Wake gives a token when there is something to apply.
+func (f *Feed) Wake() <-chan struct{} { return f.wake }
+
+// Apply lays all that has happened since the last call over the State, and gives
+// what it may help. It is to be called by the State's owner alone.
+func (f *Feed) Apply(state *model.State) []model.Topic {
+	f.mu.Lock()
+	pending := f.pending
+	f.pending = nil
+	f.mu.Unlock()
+
+	var topics []model.Topic
+	for _, c := range pending {
+		topics = append(topics, c(state)...)
+	}
+	return topics
+}
+
+// Pod finds a pod as the API last showed it.
+func (f *Feed) Pod(key model.Key) (*core.Pod, bool) { return f.pods.Get(key.Namespace, key.Name) }
+
+// Group finds a PodGroup as the API last showed it.
+func (f *Feed) Group(key model.Key) (*scheduling.PodGroup, bool) {
+	return f.groups.Get(key.Namespace, key.Name)
+}
+
+// Claim finds a claim as the API last showed it.
+func (f *Feed) Claim(key model.Key) (*resource.ResourceClaim, bool) {
+	return f.claims.Get(key.Namespace, key.Name)
+}
+
+func (f *Feed) add(c change) {
+	f.mu.Lock()
+	f.pending = append(f.pending, c)
+	f.mu.Unlock()
+	select {
+	case f.wake <- struct{}{}:
+	default: // a token is there already
+	}
+}
+
+func groupOfPod(pod *core.Pod) []string {
+	if name, ok := claims.GroupName(pod); ok {
+		return []string{pod.Namespace + "/" + name}
+	}
+	return nil
+}
+
+func keyOf(obj client.Object) model.Key {
+	return model.Key{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+func podChange(f *Feed, old, now *core.Pod) change {
+	if now == nil {
+		key := keyOf(old)
+		return func(s *model.State) []model.Topic { return s.DeletePod(key) }
+	}
+	return func(s *model.State) []model.Topic { return f.putPod(s, now) }
+}
+
+// putPod converts a pod with its claims resolved. A pod that cannot be converted (it
+// has an affinity that does not parse, which validation lets nobody store) is left out.
+func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
+	converted, err := model.PodFrom(pod, resolve(pod, f.groupOf(pod)))
+	if err != nil {
+		klog.ErrorS(err, "Leaving a pod out of scheduling", "pod", klog.KObj(pod))
+		return s.DeletePod(keyOf(pod))
+	}
+	return s.PutPod(converted)
+}
+
+// groupOf is the PodGroup that the pod names, nil if it does not exist.
+func (f *Feed) groupOf(pod *core.Pod) *scheduling.PodGroup {
+	name, ok := claims.GroupName(pod)
+	if !ok {
+		return nil
+	}
+	group, _ := f.groups.Get(pod.Namespace, name)
+	return group
+}
+
+// resolve says which claim each entry of the pod means, in the model's terms.
+func resolve(pod *core.Pod, group *scheduling.PodGroup) []model.PodClaim {
+	resolutions := claims.Resolve(pod, group)
+	out := make([]model.PodClaim, 0, len(resolutions))
+	for _, r := range resolutions {
+		if r.State == claims.Unneeded {
+			continue
+		}
+		claim := model.PodClaim{Entry: r.Entry, Claim: r.Claim, Owner: r.Owner, Group: r.ThroughGroup}
+		if r.Problem != nil {
+			claim.Problem = r.Problem.Error()
+		}
+		out = append(out, claim)
+	}
+	return out
+}
+
+// groupChanged brings the group, and its pods anew if their claims may mean something else now.
+func (f *Feed) groupChanged(old, now *scheduling.PodGroup) {
+	subject := now
+	if now == nil {
+		subject = old
+	}
+	key := keyOf(subject)
+	f.add(func(s *model.State) []model.Topic {
+		if now == nil {
+			return s.DeleteGroup(key)
+		}
+		return s.PutGroup(model.GroupFrom(now))
+	})
+	if sameClaims(old, now) {
+		return
+	}
+	f.add(func(s *model.State) []model.Topic {
+		var topics []model.Topic
+		for _, pod := range f.pods.ByIndex(podsByGroup, key.String()) {
+			topics = append(topics, f.putPod(s, pod)...)
+		}
+		return topics
+	})
+}
+
+func claimChange(old, now *resource.ResourceClaim) change {
+	if now == nil {
+		key := keyOf(old)
+		return func(s *model.State) []model.Topic { return s.DeleteClaim(key) }
+	}
+	converted := model.ClaimFrom(now)
+	return func(s *model.State) []model.Topic { return s.PutClaim(converted) }
+}
+
+func nodeChange(old, now *corev1.Node) change {
+	if now == nil {
+		name := old.Name
+		return func(s *model.State) []model.Topic { return s.DeleteNode(name) }
+	}
+	converted := model.NodeFrom(now)
+	return func(s *model.State) []model.Topic { return s.PutNode(converted) }
+}
+
+func namespaceChange(old, now *corev1.Namespace) change {
+	if now == nil {
+		name := old.Name
+		return func(s *model.State) []model.Topic { return s.PutNamespace(name, nil) }
+	}
+	labels := now.Labels
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	return func(s *model.State) []model.Topic { return s.PutNamespace(now.Name, labels) }
+}
+
+func classChange(old, now *resourcev1.DeviceClass) change {
+	if now == nil {
+		name := old.Name
+		return func(s *model.State) []model.Topic { return s.DeleteClass(name) }
+	}
+	converted := model.ClassFrom(now)
+	return func(s *model.State) []model.Topic { return s.PutClass(converted) }
+}
+
+func sliceChange(old, now *resourcev1.ResourceSlice) change {
+	if now == nil {
+		name := old.Name
+		return func(s *model.State) []model.Topic { return s.DeleteSlice(name) }
+	}
+	converted := model.SliceFrom(now)
+	return func(s *model.State) []model.Topic { return s.PutSlice(converted) }
+}
