@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,6 +14,31 @@ import (
 // Informer is the cache of one kind.
 type Informer[T Object] struct {
 	shared cache.SharedIndexInformer
+	synced *handlersSynced
+}
+
+// handlersSynced says whether all handlers have been told of the first list. A cache that is
+// filled does not mean that: handlers run behind it.
+type handlersSynced struct {
+	mu       sync.Mutex
+	handlers []cache.ResourceEventHandlerRegistration
+}
+
+func (h *handlersSynced) add(r cache.ResourceEventHandlerRegistration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.handlers = append(h.handlers, r)
+}
+
+func (h *handlersSynced) all() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.handlers {
+		if !r.HasSynced() {
+			return false
+		}
+	}
+	return true
 }
 
 // lister is what an informer needs of a client.
@@ -30,7 +56,10 @@ func newInformer[T Object, L runtime.Object](c lister[T, L], example T) *Informe
 			return c.Watch(ctx, opts)
 		},
 	}
-	return &Informer[T]{shared: cache.NewSharedIndexInformer(source, example, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
+	return &Informer[T]{
+		shared: cache.NewSharedIndexInformer(source, example, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		synced: &handlersSynced{},
+	}
 }
 
 // Get looks an object up. Cluster-scoped objects have namespace "".
@@ -81,8 +110,7 @@ func (i *Informer[T]) ByIndex(name, key string) []T {
 // nil when it is gone.
 func (i *Informer[T]) OnChange(f func(old, new T)) {
 	var none T
-	// The error says that the informer has been stopped: nothing will change any more.
-	_, _ = i.shared.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	registration, err := i.shared.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { f(none, obj.(T)) },
 		UpdateFunc: func(old, obj any) { f(old.(T), obj.(T)) },
 		DeleteFunc: func(obj any) {
@@ -92,10 +120,13 @@ func (i *Informer[T]) OnChange(f func(old, new T)) {
 			f(obj.(T), none)
 		},
 	})
+	if err == nil { // an error says that the informer has been stopped: nothing will change any more
+		i.synced.add(registration)
+	}
 }
 
-// HasSynced says whether the cache has seen the first list.
-func (i *Informer[T]) HasSynced() bool { return i.shared.HasSynced() }
+// HasSynced says whether the cache has seen the first list, and all handlers as well.
+func (i *Informer[T]) HasSynced() bool { return i.shared.HasSynced() && i.synced.all() }
 
 func typed[T any](objs []any) []T {
 	out := make([]T, len(objs))

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -26,6 +27,7 @@ type Informers struct {
 	mu      sync.Mutex // guards the fields below
 	kinds   map[string]any
 	shared  []cache.SharedIndexInformer
+	synced  []cache.InformerSynced // one for each of shared
 	started int
 	running sync.WaitGroup
 }
@@ -45,13 +47,10 @@ func (f *Informers) Start(ctx context.Context) {
 	f.started = len(f.shared)
 }
 
-// WaitForSync waits until all started informers have seen their first list.
+// WaitForSync waits until all started informers, and their handlers, have seen their first list.
 func (f *Informers) WaitForSync(ctx context.Context) error {
 	f.mu.Lock()
-	var synced []cache.InformerSynced
-	for _, informer := range f.shared[:f.started] {
-		synced = append(synced, informer.HasSynced)
-	}
+	synced := slices.Clone(f.synced[:f.started])
 	f.mu.Unlock()
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return errors.Join(errors.New("stopped before the caches were filled"), ctx.Err())
@@ -71,6 +70,7 @@ func informerFor[T Object](f *Informers, kind string, make func() *Informer[T]) 
 	i := make()
 	f.kinds[kind] = i
 	f.shared = append(f.shared, i.shared)
+	f.synced = append(f.synced, i.HasSynced)
 	return i
 }
 
