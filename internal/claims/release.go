@@ -96,7 +96,8 @@ func Release(claim *resource.ResourceClaim, known Known) Decision {
 func (d *Decision) empty(claim *resource.ResourceClaim, known Known) {
 	allocated := claim.Status.Allocation != nil
 	deleting := claim.DeletionTimestamp != nil
-	letGo := len(d.Drop) > 0 || known.Emptied || anyPod(claim)
+	ownerDone := known.ownerDone(claim)
+	letGo := len(d.Drop) > 0 || known.Emptied || anyPod(claim) || ownerDone
 	if allocated && (letGo || deleting) {
 		if d.Add = known.running(claim); len(d.Add) > 0 {
 			d.Reserved = d.Add
@@ -109,9 +110,7 @@ func (d *Decision) empty(claim *resource.ResourceClaim, known Known) {
 	}
 	protected := slices.Contains(claim.Finalizers, Finalizer)
 	d.FinalizerOff = protected && (deleting || letGo)
-	d.Delete = !deleting && known.ownerDone(claim)
-	// Deletion has to wait for the finalizer, and would wait for ever.
-	d.FinalizerOff = d.FinalizerOff || d.Delete && protected
+	d.Delete = !deleting && ownerDone
 }
 
 type standing int

@@ -1,0 +1,13 @@
+// Package claimstest is the scenario language of the tests about claims and
+// PodGroups: one line an object, in the words that the scenarios are about.
+//
+//	group pg claims=shared:template/one-gpu status=shared:pg-shared-abcde deleting
+//	pod m-0 group=pg claims=shared:group/shared node=n1 phase=Running
+//	claim c owner=group/pg entry=shared allocated finalizer reserved=group/pg,pod/m-0
+//	template one-gpu labels=a:b
+//	clustertemplate one-gpu
+//
+// The UID of an object is its name with "-uid", unless uid= says otherwise; a
+// reference is kind/name or kind/name/uid. All objects are in namespace "default",
+// unless ns= says otherwise. A line replaces the object of that kind and name.
+package claimstest

@@ -1,0 +1,121 @@
+package claimstest
+
+import (
+	"fmt"
+	"strings"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// World holds the objects of a scenario in the order in which they were written.
+type World struct {
+	Pods             []*core.Pod
+	Groups           []*scheduling.PodGroup
+	Claims           []*resource.ResourceClaim
+	Templates        []*resource.ResourceClaimTemplate
+	ClusterTemplates []*resourcev1alpha3.ClusterResourceClaimTemplate
+}
+
+// Parse reads one object a line and gives them in a World of their own.
+func Parse(text string) (*World, error) {
+	w := &World{}
+	for _, text := range strings.Split(text, "\n") {
+		text, _, _ = strings.Cut(text, "#")
+		fields := strings.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		if len(fields) < 2 {
+			return nil, fmt.Errorf("%q: want a kind and a name", text)
+		}
+		l := &line{kind: fields[0], name: fields[1], values: map[string]string{}}
+		for _, field := range fields[2:] {
+			key, value, _ := strings.Cut(field, "=")
+			l.values[key] = value
+		}
+		if err := w.add(l); err != nil {
+			return nil, fmt.Errorf("%q: %w", strings.TrimSpace(text), err)
+		}
+		for key := range l.values {
+			return nil, fmt.Errorf("%q: unknown word %q", strings.TrimSpace(text), key)
+		}
+	}
+	return w, nil
+}
+
+func (w *World) add(l *line) error {
+	switch l.kind {
+	case "pod":
+		w.Pods = append(w.Pods, l.pod())
+	case "group":
+		w.Groups = append(w.Groups, l.group())
+	case "claim":
+		w.Claims = append(w.Claims, l.claim())
+	case "template":
+		w.Templates = append(w.Templates, l.template())
+	case "clustertemplate":
+		w.ClusterTemplates = append(w.ClusterTemplates, l.clusterTemplate())
+	default:
+		return fmt.Errorf("unknown kind %q", l.kind)
+	}
+	return l.err
+}
+
+// Merge takes over the objects of other; they replace those of the same name.
+func (w *World) Merge(other *World) {
+	w.Pods = merge(w.Pods, other.Pods)
+	w.Groups = merge(w.Groups, other.Groups)
+	w.Claims = merge(w.Claims, other.Claims)
+	w.Templates = merge(w.Templates, other.Templates)
+	w.ClusterTemplates = merge(w.ClusterTemplates, other.ClusterTemplates)
+}
+
+// Pod finds a pod by name.
+func (w *World) Pod(name string) (*core.Pod, bool) { return find(w.Pods, name) }
+
+// Group finds a PodGroup by name.
+func (w *World) Group(name string) (*scheduling.PodGroup, bool) { return find(w.Groups, name) }
+
+// Claim finds a ResourceClaim by name.
+func (w *World) Claim(name string) (*resource.ResourceClaim, bool) { return find(w.Claims, name) }
+
+// GroupOf finds the PodGroup that the pod names; nil if it is not there.
+func (w *World) GroupOf(pod *core.Pod) *scheduling.PodGroup {
+	if g := pod.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil {
+		group, _ := w.Group(*g.PodGroupName)
+		return group
+	}
+	return nil
+}
+
+type named interface {
+	GetName() string
+	GetNamespace() string
+}
+
+func merge[T named](list, news []T) []T {
+	for _, n := range news {
+		replaced := false
+		for i := range list {
+			if list[i].GetName() == n.GetName() && list[i].GetNamespace() == n.GetNamespace() {
+				list[i], replaced = n, true
+			}
+		}
+		if !replaced {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+func find[T named](list []T, name string) (found T, ok bool) {
+	for _, o := range list {
+		if o.GetName() == name {
+			return o, true
+		}
+	}
+	return found, false
+}
