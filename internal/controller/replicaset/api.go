@@ -12,6 +12,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/expectations"
+	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -19,7 +20,10 @@ import (
 // before inf is started.
 func New(set *client.Set, inf *client.Informers, events Recorder) (*Controller, error) {
 	pods, sets := inf.Pods(), inf.ReplicaSets()
-	if err := errors.Join(pods.AddIndex(podsByOwner, podOwner), sets.AddIndex(setsByOwner, setOwner)); err != nil {
+	if err := errors.Join(
+		pods.AddIndex(ownership.Index, ownership.Keys[*core.Pod]),
+		sets.AddIndex(ownership.Index, ownership.Keys[*apps.ReplicaSet]),
+	); err != nil {
 		return nil, err
 	}
 	api := server{set}

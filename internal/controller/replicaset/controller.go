@@ -32,13 +32,13 @@ const (
 	gatherWindow = 20 * time.Millisecond
 )
 
-// podCache is the cache of pods; podsByOwner must be one of its indexes.
+// podCache is the cache of pods; it must have ownership.Index.
 type podCache interface {
 	Get(namespace, name string) (*core.Pod, bool)
 	ByIndex(index, key string) []*core.Pod
 }
 
-// setCache is the cache of ReplicaSets; setsByOwner must be one of its indexes.
+// setCache is the cache of ReplicaSets; it must have ownership.Index.
 type setCache interface {
 	Get(namespace, name string) (*apps.ReplicaSet, bool)
 	ByIndex(index, key string) []*apps.ReplicaSet
@@ -131,8 +131,8 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 // finished pods are claimed as they are.
 func (c *Controller) claim(ctx context.Context, rs *apps.ReplicaSet, selector labels.Selector) ([]*core.Pod, error) {
 	candidates := slices.Concat(
-		c.pods.ByIndex(podsByOwner, string(rs.UID)),
-		c.pods.ByIndex(podsByOwner, orphansOf(rs.Namespace)),
+		c.pods.ByIndex(ownership.Index, string(rs.UID)),
+		c.pods.ByIndex(ownership.Index, ownership.OrphansOf(rs.Namespace)),
 	)
 	claim := ownership.Sort(rs, selector, candidates)
 	for _, pod := range claim.Release {

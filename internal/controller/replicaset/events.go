@@ -12,28 +12,6 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// The indexes of the caches.
-const (
-	podsByOwner = "replicaset/pods-by-owner" // UID of the controller, or orphansOf(namespace)
-	setsByOwner = "replicaset/sets-by-owner" // UID of the controller
-)
-
-func orphansOf(namespace string) string { return "orphans of " + namespace }
-
-func podOwner(pod *core.Pod) []string {
-	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		return []string{string(owner.UID)}
-	}
-	return []string{orphansOf(pod.Namespace)}
-}
-
-func setOwner(rs *apps.ReplicaSet) []string {
-	if owner := metav1.GetControllerOfNoCopy(rs); owner != nil {
-		return []string{string(owner.UID)}
-	}
-	return nil
-}
-
 // onSet takes an event of the cache of ReplicaSets.
 func (c *Controller) onSet(before, after *apps.ReplicaSet) {
 	if after != nil {

@@ -10,6 +10,7 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/ownership"
 )
 
 // scale creates or deletes pods so that rs has as many active ones as it asks for.
@@ -25,11 +26,11 @@ func (c *Controller) scale(ctx context.Context, rs *apps.ReplicaSet, active []*c
 func (c *Controller) related(rs *apps.ReplicaSet) []*core.Pod {
 	owner := metav1.GetControllerOfNoCopy(rs)
 	if owner == nil {
-		return c.pods.ByIndex(podsByOwner, string(rs.UID))
+		return c.pods.ByIndex(ownership.Index, string(rs.UID))
 	}
 	var related []*core.Pod
-	for _, sibling := range c.sets.ByIndex(setsByOwner, string(owner.UID)) {
-		related = append(related, c.pods.ByIndex(podsByOwner, string(sibling.UID))...)
+	for _, sibling := range c.sets.ByIndex(ownership.Index, string(owner.UID)) {
+		related = append(related, c.pods.ByIndex(ownership.Index, string(sibling.UID))...)
 	}
 	return related
 }

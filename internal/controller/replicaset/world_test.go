@@ -23,6 +23,7 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/expectations"
+	"github.com/allot-dev/allot/internal/controller/ownership"
 )
 
 // epoch is the time at which scenarios begin; ages in them count back from the clock.
@@ -48,7 +49,7 @@ func (p pods) Get(_, name string) (*core.Pod, bool) {
 func (p pods) ByIndex(_, key string) []*core.Pod {
 	var found []*core.Pod
 	for _, name := range slices.Sorted(maps.Keys(p.podsByName)) {
-		if slices.Contains(podOwner(p.podsByName[name]), key) {
+		if slices.Contains(ownership.Keys(p.podsByName[name]), key) {
 			found = append(found, p.podsByName[name])
 		}
 	}
@@ -63,7 +64,7 @@ func (s sets) Get(_, name string) (*apps.ReplicaSet, bool) {
 }
 
 func (s sets) ByIndex(_, key string) []*apps.ReplicaSet {
-	return slices.DeleteFunc(s.InNamespace("default"), func(rs *apps.ReplicaSet) bool { return !slices.Contains(setOwner(rs), key) })
+	return slices.DeleteFunc(s.InNamespace("default"), func(rs *apps.ReplicaSet) bool { return !slices.Contains(ownership.Keys(rs), key) })
 }
 
 func (s sets) InNamespace(string) []*apps.ReplicaSet {
