@@ -63,7 +63,7 @@ func (c *codec) plan(t reflect.Type) (*plan, error) {
 	if p, ok := c.plans.Load(t); ok {
 		return p.(*plan), nil
 	}
-	p, err := (&planner{walks: c.walks}).plan(t)
+	p, err := (&planner{walks: c.walks, plans: map[reflect.Type]*plan{}}).plan(t)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,10 @@ func (c *codec) marshal(v any) ([]byte, error) {
 	}
 	data := make([]byte, p.size(s))
 	i, err := p.write(data, len(data), s)
-	return data[i:], err
+	if err != nil {
+		return nil, within(s.Type().String(), err)
+	}
+	return data[i:], nil
 }
 
 func (c *codec) marshalTo(v any, data []byte) (int, error) {
@@ -112,10 +115,13 @@ func (c *codec) marshalTo(v any, data []byte) (int, error) {
 	}
 	n := p.size(s)
 	if n > len(data) {
-		return 0, fmt.Errorf("protobuf: %s of %d bytes into %d: %w", p.name, n, len(data), io.ErrShortBuffer)
+		return 0, fmt.Errorf("protobuf: %s of %d bytes into %d: %w", s.Type(), n, len(data), io.ErrShortBuffer)
 	}
 	i, err := p.write(data, n, s)
-	return n - i, err
+	if err != nil {
+		return 0, within(s.Type().String(), err)
+	}
+	return n - i, nil
 }
 
 func (c *codec) marshalToSizedBuffer(v any, data []byte) (int, error) {
@@ -124,7 +130,10 @@ func (c *codec) marshalToSizedBuffer(v any, data []byte) (int, error) {
 		return 0, err
 	}
 	i, err := p.write(data, len(data), s)
-	return len(data) - i, err
+	if err != nil {
+		return 0, within(s.Type().String(), err)
+	}
+	return len(data) - i, nil
 }
 
 func (c *codec) unmarshal(data []byte, v any) error {
@@ -132,5 +141,8 @@ func (c *codec) unmarshal(data []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	return p.read(data, s)
+	if err := p.read(data, s, 0); err != nil {
+		return within(s.Type().String(), err)
+	}
+	return nil
 }

@@ -26,8 +26,8 @@
 //   - An object with no added field set encodes to the very bytes of upstream's generated code: fields ascending by
 //     number, map keys sorted, zero scalars and empty structs written unless they are pointers.
 //   - Decoding never panics and allocates in proportion to its input, whatever the input.
-//   - A type that cannot be encoded (an unknown tag, two fields of one number, recursion) is reported as a whole by
-//     Check and by every other call, before a byte is written.
+//   - A type that cannot be encoded (a wrong tag, two fields of one number, a map without string keys) is refused by
+//     Check, and by every other call before it writes a byte.
 //
 // # What it never does
 //

@@ -21,10 +21,7 @@ func (stringElement) wire() wireType           { return wireBytes }
 func (stringElement) size(v reflect.Value) int { return sizeWithLength(v.Len()) }
 
 func (stringElement) write(buf []byte, i int, v reflect.Value) (int, error) {
-	s := v.String()
-	i -= len(s)
-	copy(buf[i:], s)
-	return putVarint(buf, i, uint64(len(s))), nil
+	return putString(buf, i, v.String()), nil
 }
 
 func (stringElement) read(r record, v reflect.Value) error {
@@ -115,6 +112,9 @@ func (messageElement) write(buf []byte, i int, v reflect.Value) (int, error) {
 }
 
 func (messageElement) read(r record, v reflect.Value) error {
+	if v.Kind() == reflect.Slice && v.IsNil() {
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0)) // an empty list message was written, nil is not written
+	}
 	return messageOf(v).Unmarshal(r.bytes)
 }
 
@@ -133,8 +133,17 @@ func (e structElement) write(buf []byte, i int, v reflect.Value) (int, error) {
 	return putVarint(buf, start, uint64(i-start)), nil
 }
 
-func (e structElement) read(r record, v reflect.Value) error { return e.plan.read(r.bytes, v) }
+func (e structElement) read(r record, v reflect.Value) error {
+	return e.plan.read(r.bytes, v, r.depth+1)
+}
 
 func messageOf(v reflect.Value) Message { return v.Addr().Interface().(Message) }
+
+// putString writes s with its length in front so that it ends before buf[i], and returns where it starts.
+func putString(buf []byte, i int, s string) int {
+	i -= len(s)
+	copy(buf[i:], s)
+	return putVarint(buf, i, uint64(len(s)))
+}
 
 func sizeWithLength(n int) int { return n + varintSize(uint64(n)) }

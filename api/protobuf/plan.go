@@ -1,14 +1,12 @@
 package protobuf
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 )
 
 // plan is how to encode one struct type. It is never changed once made.
 type plan struct {
-	name   string   // of the type, for errors
 	embeds []embed  // in the order of declaration, written before the fields
 	fields []*field // ascending by number
 }
@@ -21,15 +19,18 @@ type embed struct {
 
 // field is a field with a number of its own.
 type field struct {
-	name    string
-	index   int // of the struct's field
-	number  int32
-	key     uint64
-	keySize int
-	shape   shape
+	name   string
+	index  int // of the struct's field
+	number int32
+	key    []byte // in front of each record
+	shape  shape
 }
 
-func (f *field) writeKey(buf []byte, i int) int { return putVarint(buf, i, f.key) }
+func (f *field) writeKey(buf []byte, i int) int {
+	i -= len(f.key)
+	copy(buf[i:], f.key)
+	return i
+}
 
 func (f *field) writeElement(e element, buf []byte, i int, v reflect.Value) (int, error) {
 	i, err := e.write(buf, i, v)
@@ -57,10 +58,11 @@ func (p *plan) size(s reflect.Value) int {
 // write puts the message so that it ends before buf[i], and returns where it starts: going backwards, the length of a
 // nested message is known when its length is due.
 func (p *plan) write(buf []byte, i int, s reflect.Value) (int, error) {
-	for _, f := range slices.Backward(p.fields) {
+	for at := len(p.fields) - 1; at >= 0; at-- {
+		f := p.fields[at]
 		var err error
 		if i, err = f.shape.write(f, buf, i, s.Field(f.index)); err != nil {
-			return 0, fmt.Errorf("%s.%s: %w", p.name, f.name, err)
+			return 0, within("."+f.name, err)
 		}
 	}
 	for _, e := range slices.Backward(p.embeds) {
@@ -74,7 +76,7 @@ func (p *plan) write(buf []byte, i int, s reflect.Value) (int, error) {
 		}
 		n, err := messageOf(s.Field(e.index)).MarshalToSizedBuffer(buf[:i])
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w", p.name, err)
+			return 0, err
 		}
 		i -= n
 	}
@@ -82,32 +84,35 @@ func (p *plan) write(buf []byte, i int, s reflect.Value) (int, error) {
 }
 
 // read gives the message to each embedded struct, which steps over the numbers it does not know, and then reads the
-// fields of this struct.
-func (p *plan) read(data []byte, s reflect.Value) error {
+// fields of this struct. depth counts the messages around this one.
+func (p *plan) read(data []byte, s reflect.Value, depth int) error {
+	if depth > maxDepth {
+		return errDepth
+	}
 	for _, e := range p.embeds {
 		var err error
 		if e.plan != nil {
-			err = e.plan.read(data, s.Field(e.index))
+			err = e.plan.read(data, s.Field(e.index), depth)
 		} else {
 			err = messageOf(s.Field(e.index)).Unmarshal(data)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+			return err
 		}
 	}
 	for at := 0; len(data) > 0; {
 		r, rest, err := readRecord(data)
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+			return err
 		}
-		data = rest
+		data, r.depth = rest, depth
 		f, next := p.field(r.number, at)
 		if f == nil {
 			continue
 		}
 		at = next
 		if err := f.shape.read(f, r, s.Field(f.index)); err != nil {
-			return fmt.Errorf("%s.%s: %w", p.name, f.name, err)
+			return within("."+f.name, err)
 		}
 	}
 	return nil

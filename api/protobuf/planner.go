@@ -3,7 +3,6 @@ package protobuf
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -19,18 +18,16 @@ const maxNumber = 1<<29 - 1
 // planner makes the plan of a type and of those it holds.
 type planner struct {
 	walks func(reflect.Type) bool
-	open  []reflect.Type // being planned, outermost first
+	plans map[reflect.Type]*plan // begun or done: a type that holds itself, as Workload does, finds its plan here
 }
 
-// plan makes the plan of a struct type. Recursive types are refused: no API type of this repository is recursive, and
-// so the depth of decoding is bounded by the types and not by the input.
+// plan makes the plan of a struct type.
 func (pl *planner) plan(t reflect.Type) (*plan, error) {
-	if slices.Contains(pl.open, t) {
-		return nil, fmt.Errorf("protobuf: %s holds itself", t)
+	if p, ok := pl.plans[t]; ok {
+		return p, nil
 	}
-	pl.open = append(pl.open, t)
-	defer func() { pl.open = pl.open[:len(pl.open)-1] }()
-	p := &plan{name: t.Name()}
+	p := &plan{}
+	pl.plans[t] = p
 	for i := range t.NumField() {
 		if err := pl.add(p, t.Field(i)); err != nil {
 			return nil, fmt.Errorf("%s.%s: %w", t, t.Field(i).Name, err)
@@ -43,12 +40,14 @@ func (pl *planner) plan(t reflect.Type) (*plan, error) {
 func (pl *planner) add(p *plan, sf reflect.StructField) error {
 	tag, tagged := sf.Tag.Lookup("protobuf")
 	switch {
-	case !sf.IsExported() || isTypeMeta(sf.Type) || tag == "-" || !tagged && !sf.Anonymous:
+	case isTypeMeta(sf.Type) || tag == "-" || !tagged && !sf.Anonymous:
 		return nil
+	case !sf.IsExported():
+		return fmt.Errorf("protobuf: %s is not exported", sf.Name)
 	case !tagged:
 		return pl.addEmbed(p, sf)
 	}
-	number, wire, err := parseTag(tag)
+	number, err := parseTag(tag)
 	if err != nil {
 		return err
 	}
@@ -56,12 +55,10 @@ func (pl *planner) add(p *plan, sf reflect.StructField) error {
 	if err != nil {
 		return err
 	}
-	if got := s.wire(); got != wire {
-		return fmt.Errorf("protobuf: tag %q for a value of wire type %d", tag, got)
-	}
-	k := key(number, wire)
+	k := make([]byte, varintSize(key(number, s.wire())))
+	putVarint(k, len(k), key(number, s.wire()))
 	p.fields = append(p.fields, &field{
-		name: sf.Name, index: sf.Index[0], number: number, key: k, keySize: varintSize(k), shape: s,
+		name: sf.Name, index: sf.Index[0], number: number, key: k, shape: s,
 	})
 	return nil
 }
@@ -96,6 +93,9 @@ func (pl *planner) shape(t reflect.Type) (shape, error) {
 			return nil, fmt.Errorf("protobuf: %s has keys that are not strings", t)
 		}
 		e, err := pl.element(t.Elem())
+		if t == stringMapType {
+			return stringMap{mapping{e}}, err
+		}
 		return mapping{e}, err
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
@@ -152,19 +152,18 @@ func isTypeMeta(t reflect.Type) bool {
 	return t == reflect.TypeFor[metav1.TypeMeta]() || t == reflect.TypeFor[runtime.TypeMeta]()
 }
 
-// parseTag reads the wire type and the number of a tag such as "bytes,1,opt,name=metadata". The rest of it tells the
-// generator what reflection sees for itself.
-func parseTag(tag string) (int32, wireType, error) {
+// parseTag returns the number of a tag such as "bytes,1,opt,name=metadata". The rest of it is left to the Go type, as
+// upstream's generator does: in upstream's types it is sometimes wrong ("bytes" for an int32).
+func parseTag(tag string) (int32, error) {
 	parts := strings.SplitN(tag, ",", 3)
-	wire, ok := map[string]wireType{"bytes": wireBytes, "varint": wireVarint}[parts[0]]
-	if !ok || len(parts) < 2 {
-		return 0, 0, fmt.Errorf("protobuf: tag %q is neither bytes nor varint with a number", tag)
+	if len(parts) < 2 {
+		return 0, fmt.Errorf("protobuf: tag %q has no field number", tag)
 	}
 	number, err := strconv.ParseInt(parts[1], 10, 32)
-	if err != nil || number < 1 || number > min(maxNumber, math.MaxInt32) {
-		return 0, 0, fmt.Errorf("protobuf: tag %q has no field number", tag)
+	if err != nil || number < 1 || number > maxNumber {
+		return 0, fmt.Errorf("protobuf: tag %q has no valid field number", tag)
 	}
-	return int32(number), wire, nil
+	return int32(number), nil
 }
 
 // uniqueNumbers checks that no number is used twice in the message of t, those of embedded structs included: two
@@ -184,7 +183,7 @@ func uniqueNumbers(t reflect.Type) error {
 			if !tagged || tag == "-" {
 				continue
 			}
-			number, _, err := parseTag(tag)
+			number, err := parseTag(tag)
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -19,7 +20,7 @@ type shape interface {
 // always is a plain scalar or struct: written even if it is zero.
 type always struct{ element }
 
-func (s always) size(f *field, v reflect.Value) int { return f.keySize + s.element.size(v) }
+func (s always) size(f *field, v reflect.Value) int { return len(f.key) + s.element.size(v) }
 
 func (s always) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
 	return f.writeElement(s.element, buf, i, v)
@@ -36,7 +37,7 @@ func (s unlessNil) size(f *field, v reflect.Value) int {
 	if v.IsNil() {
 		return 0
 	}
-	return f.keySize + s.element.size(v)
+	return len(f.key) + s.element.size(v)
 }
 
 func (s unlessNil) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
@@ -57,7 +58,7 @@ func (s pointer) size(f *field, v reflect.Value) int {
 	if v.IsNil() {
 		return 0
 	}
-	return f.keySize + s.element.size(v.Elem())
+	return len(f.key) + s.element.size(v.Elem())
 }
 
 func (s pointer) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
@@ -88,7 +89,7 @@ func merges(e element) bool {
 type list struct{ element }
 
 func (s list) size(f *field, v reflect.Value) int {
-	n := v.Len() * f.keySize
+	n := v.Len() * len(f.key)
 	for i := range v.Len() {
 		n += s.element.size(v.Index(i))
 	}
@@ -99,7 +100,7 @@ func (s list) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
 	for at := v.Len() - 1; at >= 0; at-- {
 		var err error
 		if i, err = f.writeElement(s.element, buf, i, v.Index(at)); err != nil {
-			return 0, fmt.Errorf("[%d]: %w", at, err)
+			return 0, within("["+strconv.Itoa(at)+"]", err)
 		}
 	}
 	return i, nil
@@ -130,7 +131,7 @@ func (s list) readItem(r record, v reflect.Value) error {
 	item := v.Index(at)
 	item.SetZero() // memory beyond the length may have been used before
 	if err := readElement(s.element, r, item); err != nil {
-		return fmt.Errorf("[%d]: %w", at, err)
+		return within("["+strconv.Itoa(at)+"]", err)
 	}
 	return nil
 }
@@ -158,7 +159,7 @@ func (s mapping) size(f *field, v reflect.Value) int {
 	n, value := 0, reflect.New(v.Type().Elem()).Elem()
 	for entry := v.MapRange(); entry.Next(); {
 		value.SetIterValue(entry)
-		n += f.keySize + sizeWithLength(s.entrySize(entry.Key().String(), value))
+		n += len(f.key) + sizeWithLength(s.entrySize(entry.Key().String(), value))
 	}
 	return n
 }
@@ -174,7 +175,7 @@ func (s mapping) write(f *field, buf []byte, i int, v reflect.Value) (int, error
 		value.Set(v.MapIndex(k))
 		start, err := s.writeEntry(buf, i, k.String(), value)
 		if err != nil {
-			return 0, fmt.Errorf("[%q]: %w", k.String(), err)
+			return 0, within("["+strconv.Quote(k.String())+"]", err)
 		}
 		i = f.writeKey(buf, putVarint(buf, start, uint64(i-start)))
 	}
@@ -189,10 +190,7 @@ func (s mapping) writeEntry(buf []byte, i int, k string, v reflect.Value) (int, 
 		}
 		i = putVarint(buf, i, key(2, s.element.wire()))
 	}
-	i -= len(k)
-	copy(buf[i:], k)
-	i = putVarint(buf, i, uint64(len(k)))
-	return putVarint(buf, i, key(1, wireBytes)), nil
+	return putVarint(buf, putString(buf, i, k), key(1, wireBytes)), nil
 }
 
 func (s mapping) read(f *field, r record, v reflect.Value) error {
@@ -209,6 +207,7 @@ func (s mapping) read(f *field, r record, v reflect.Value) error {
 		if part, rest, err = readRecord(rest); err != nil {
 			return err
 		}
+		part.depth = r.depth
 		switch {
 		case part.number == 1 && part.wire != wireBytes:
 			return wrongWire(part, wireBytes)
@@ -216,7 +215,7 @@ func (s mapping) read(f *field, r record, v reflect.Value) error {
 			k = string(part.bytes)
 		case part.number == 2:
 			if err := readElement(s.element, part, value); err != nil {
-				return fmt.Errorf("[%q]: %w", k, err)
+				return within("["+strconv.Quote(k)+"]", err)
 			}
 		}
 	}

@@ -24,7 +24,12 @@ const (
 var (
 	errOverflow = errors.New("varint of more than 64 bits")
 	errGroup    = errors.New("group ends that did not start")
+	errDepth    = fmt.Errorf("more than %d messages in one another", maxDepth)
 )
+
+// maxDepth bounds the stack that a recursive type can be made to use. JSON decoders have the same limit, so what came
+// in as JSON can be read back.
+const maxDepth = 10000
 
 // key is the varint in front of a field.
 func key(number int32, wire wireType) uint64 { return uint64(number)<<3 | uint64(wire) }
@@ -66,6 +71,7 @@ type record struct {
 	wire   wireType
 	varint uint64 // of wireVarint
 	bytes  []byte // of wireBytes, part of the message
+	depth  int    // of the message it stands in
 }
 
 // readRecord takes the first record off a message that is not empty.
