@@ -1,0 +1,125 @@
+package groups_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/claims/claimstest"
+	"github.com/allot-dev/allot/internal/groups"
+)
+
+// TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/groups -rewrite
+func TestScenarios(t *testing.T) {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
+		s := &scenario{world: &claimstest.World{}}
+		datadriven.RunTest(t, path, s.run)
+	})
+}
+
+// scenario is the state of one file; the clock stands unless "later" moves it.
+type scenario struct {
+	world *claimstest.World
+	now   time.Duration
+}
+
+func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
+	verbs := map[string]func(*testing.T, *datadriven.TestData) string{
+		"world": s.setWorld, "count": s.count, "protect": s.protect, "assess": s.assess, "outcome": s.outcome, "generation": s.generation,
+	}
+	verb, ok := verbs[d.Cmd]
+	if !ok {
+		d.Fatalf(t, "unknown verb %q", d.Cmd)
+	}
+	return verb(t, d)
+}
+
+func (s *scenario) setWorld(t *testing.T, d *datadriven.TestData) string {
+	if d.HasArg("anew") {
+		s.world = &claimstest.World{}
+	}
+	w, err := claimstest.Parse(d.Input)
+	if err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	s.world.Merge(w)
+	return ""
+}
+
+func (s *scenario) group(t *testing.T, d *datadriven.TestData) *scheduling.PodGroup {
+	var name string
+	d.ScanArgs(t, "group", &name)
+	group, ok := s.world.Group(name)
+	if !ok {
+		d.Fatalf(t, "no PodGroup %q", name)
+	}
+	return group
+}
+
+// count group=NAME: the quorum, in words.
+func (s *scenario) count(t *testing.T, d *datadriven.TestData) string {
+	q := groups.Count(s.group(t, d), s.world.Pods)
+	return fmt.Sprintf("met=%t placed=%d: %s\n", q.Met(), q.Placed, q.Message())
+}
+
+// protect group=NAME: what happens to the finalizer.
+func (s *scenario) protect(t *testing.T, d *datadriven.TestData) string {
+	what, blocking := groups.Protect(s.group(t, d), s.world.Pods)
+	out := [...]string{"keep", "add", "remove"}[what]
+	for _, pod := range blocking {
+		out += " " + pod.Name
+	}
+	return out + "\n"
+}
+
+// assess group=NAME: says, and writes, what follows from the pods.
+func (s *scenario) assess(t *testing.T, d *datadriven.TestData) string {
+	group := s.group(t, d)
+	o, known := groups.Assess(group, groups.Count(group, s.world.Pods))
+	if !known {
+		return "left to the scheduler\n"
+	}
+	return s.write(group, o)
+}
+
+// outcome group=NAME scheduled|unschedulable|error, message as input: writes the conditions.
+func (s *scenario) outcome(t *testing.T, d *datadriven.TestData) string {
+	group := s.group(t, d)
+	switch {
+	case d.HasArg("scheduled"):
+		return s.write(group, groups.Scheduled(d.Input))
+	case d.HasArg("unschedulable"):
+		return s.write(group, groups.Unschedulable(d.Input))
+	}
+	return s.write(group, groups.SchedulerError(d.Input))
+}
+
+// write lets a second pass between any two, so that times can be told apart.
+func (s *scenario) write(group *scheduling.PodGroup, o groups.Outcome) string {
+	s.now += time.Second
+	conditions, changed := groups.Conditions(group, o, metav1.NewTime(time.Unix(0, 0).Add(s.now)))
+	group.Status.Conditions = conditions
+	if !changed {
+		return "no change\n"
+	}
+	var out strings.Builder
+	for _, c := range conditions {
+		fmt.Fprintf(&out, "%s=%s %s generation=%d since=%ds: %s\n", c.Type, c.Status, c.Reason, c.ObservedGeneration, c.LastTransitionTime.Unix(), c.Message)
+	}
+	return out.String()
+}
+
+// generation group=NAME n=N [gang=N] sets metadata.generation, and minCount with it.
+func (s *scenario) generation(t *testing.T, d *datadriven.TestData) string {
+	group := s.group(t, d)
+	d.ScanArgs(t, "n", &group.Generation)
+	if d.HasArg("gang") {
+		d.ScanArgs(t, "gang", &group.Spec.SchedulingPolicy.Gang.MinCount)
+	}
+	return ""
+}
