@@ -1,0 +1,162 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// New makes a Committer that has at most parallel writes under way.
+func New(set *client.Set, cached cache, clk clock.Clock, parallel int64) *Committer {
+	return &Committer{claims: claimClient{set}, binds: podClient{set}, cache: cached, clock: clk,
+		writes: semaphore.NewWeighted(parallel), sleep: sleeper(clk)}
+}
+
+// Commit writes a plan: all claims, then all binds. It returns when every write has
+// an answer. When ctx ends in between, what is unwritten counts as failed.
+func (c *Committer) Commit(ctx context.Context, plan *sched.Plan) Result {
+	written, err := c.writeClaims(ctx, plan.Claims)
+	if err != nil {
+		return c.refuse(ctx, plan, written, err)
+	}
+	// From here on nothing is taken back: a bind whose answer was lost may have been written, and
+	// a pod that is gone is released by the claim controller.
+	return Result{Failed: c.writeBinds(ctx, plan.Pods)}
+}
+
+// refuse takes back what was written of the claims, before any bind, and answers for the whole plan.
+func (c *Committer) refuse(ctx context.Context, plan *sched.Plan, written map[model.Key]*resource.ResourceClaim, err error) Result {
+	for i := range plan.Claims {
+		want := &plan.Claims[i]
+		if claim := written[want.Key]; claim != nil {
+			err = errors.Join(err, c.takeBack(context.WithoutCancel(ctx), claim, want))
+		}
+	}
+	return Result{Refused: err}
+}
+
+// writeClaims writes all claims at once, and gives those that were written even when others were not.
+func (c *Committer) writeClaims(ctx context.Context, claims []sched.ClaimPlan) (map[model.Key]*resource.ResourceClaim, error) {
+	var mu sync.Mutex
+	written, errs := map[model.Key]*resource.ResourceClaim{}, []error(nil)
+	c.each(ctx, len(claims), func(i int) {
+		claim, err := c.writeClaim(ctx, &claims[i])
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		written[claims[i].Key] = claim
+	})
+	if len(errs) == 0 && len(written) < len(claims) {
+		errs = append(errs, ctx.Err())
+	}
+	return written, errors.Join(errs...)
+}
+
+// writeBinds writes all binds at once, and gives the failed ones.
+func (c *Committer) writeBinds(ctx context.Context, binds []sched.Placement) map[model.Key]error {
+	var mu sync.Mutex
+	failed := map[model.Key]error{}
+	for _, b := range binds { // what is never tried, because ctx ends, has failed
+		failed[b.Pod] = context.Canceled
+	}
+	c.each(ctx, len(binds), func(i int) {
+		err := c.writeBind(ctx, &binds[i])
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			failed[binds[i].Pod] = err
+			return
+		}
+		delete(failed, binds[i].Pod)
+	})
+	return failed
+}
+
+// each calls f for 0 to n-1, as many at a time as writes may be under way. It stops calling when ctx ends.
+func (c *Committer) each(ctx context.Context, n int, f func(i int)) {
+	var running sync.WaitGroup
+	for i := range n {
+		if c.writes.Acquire(ctx, 1) != nil {
+			break
+		}
+		running.Go(func() {
+			defer c.writes.Release(1)
+			f(i)
+		})
+	}
+	running.Wait()
+}
+
+// writeBind binds one pod. When the answer to an earlier attempt was lost, finding the pod on
+// that node is a success.
+func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error {
+	binding := &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: bind.Pod.Namespace, Name: bind.Pod.Name, UID: bind.UID},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: bind.Node},
+	}
+	for attempt := 0; ; attempt++ {
+		err := c.binds.Bind(ctx, binding)
+		if err == nil {
+			return nil
+		}
+		if apierrors.IsConflict(err) && attempt > 0 && c.binds.BoundTo(ctx, bind.Pod, bind.UID) == bind.Node {
+			return nil
+		}
+		if attempt == maxAttempts || apierrors.IsConflict(err) || !retriable(err) {
+			return refusedIfGone(err, "bind pod %s to node %s", bind.Pod, bind.Node)
+		}
+		if err := c.pause(ctx, attempt); err != nil {
+			return fmt.Errorf("bind pod %s: %w", bind.Pod, err)
+		}
+	}
+}
+
+// claimClient reads and writes claims through a client.Set.
+type claimClient struct {
+	set *client.Set
+}
+
+func (c claimClient) Get(ctx context.Context, key model.Key) (*resource.ResourceClaim, error) {
+	return c.set.ResourceClaims(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+}
+
+func (c claimClient) Update(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	return c.set.ResourceClaims(claim.Namespace).Update(ctx, claim, metav1.UpdateOptions{})
+}
+
+func (c claimClient) UpdateStatus(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	return c.set.ResourceClaims(claim.Namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+}
+
+// podClient binds pods through a client.Set.
+type podClient struct {
+	set *client.Set
+}
+
+func (c podClient) Bind(ctx context.Context, binding *corev1.Binding) error {
+	return c.set.Bind(ctx, binding)
+}
+
+func (c podClient) BoundTo(ctx context.Context, key model.Key, uid types.UID) string {
+	pod, err := c.set.Pods(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err != nil || pod.UID != uid {
+		return ""
+	}
+	return pod.Spec.NodeName
+}

@@ -1,0 +1,239 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// server is an API server of claims and bindings in memory, with the cache beside it.
+type server struct {
+	mu     sync.Mutex
+	claims map[model.Key]*resource.ResourceClaim
+	cached map[model.Key]*resource.ResourceClaim
+	bound  map[model.Key]string
+	log    []string
+	// onBind answers a bind in place of the server; nil lets it through.
+	onBind func(attempt int, pod string) error
+	binds  int
+}
+
+func newServer(claims ...*resource.ResourceClaim) *server {
+	s := &server{claims: map[model.Key]*resource.ResourceClaim{}, cached: map[model.Key]*resource.ResourceClaim{}, bound: map[model.Key]string{}}
+	for _, c := range claims {
+		s.claims[keyOf(c)], s.cached[keyOf(c)] = c, c
+	}
+	return s
+}
+
+func keyOf(c *resource.ResourceClaim) model.Key {
+	return model.Key{Namespace: c.Namespace, Name: c.Name}
+}
+
+func (s *server) Claim(key model.Key) (*resource.ResourceClaim, bool) {
+	c, ok := s.cached[key]
+	return c, ok
+}
+
+func (s *server) Get(_ context.Context, key model.Key) (*resource.ResourceClaim, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c, ok := s.claims[key]; ok {
+		return c, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "resourceclaims"}, key.Name)
+}
+
+func (s *server) Update(_ context.Context, c *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	return s.write("update", c)
+}
+
+func (s *server) UpdateStatus(_ context.Context, c *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	return s.write("status", c)
+}
+
+func (s *server) write(what string, c *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, what+" "+c.Name)
+	if old := s.claims[keyOf(c)]; old.ResourceVersion != c.ResourceVersion {
+		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "resourceclaims"}, c.Name, errors.New("modified"))
+	}
+	c = c.DeepCopy()
+	c.ResourceVersion += "+"
+	s.claims[keyOf(c)] = c
+	return c, nil
+}
+
+func (s *server) Bind(_ context.Context, b *corev1.Binding) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.binds++
+	if s.onBind != nil {
+		if err := s.onBind(s.binds, b.Name); err != nil {
+			return err
+		}
+	}
+	key := model.Key{Namespace: b.Namespace, Name: b.Name}
+	if s.bound[key] != "" {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, b.Name, errors.New("already bound"))
+	}
+	s.bound[key] = b.Target.Name
+	return nil
+}
+
+func (s *server) BoundTo(_ context.Context, key model.Key, _ types.UID) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bound[key]
+}
+
+func (s *server) committer() *Committer {
+	return &Committer{claims: s, binds: s, cache: s, clock: testclock.NewFakeClock(time.Unix(1, 0)), writes: semaphore.NewWeighted(8),
+		sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
+}
+
+func claim(name string) *resource.ResourceClaim {
+	return &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: "1", Finalizers: []string{resourcev1.Finalizer}}}
+}
+
+func claimPlan(name string, consumers ...model.Consumer) sched.ClaimPlan {
+	return sched.ClaimPlan{
+		Key: model.Key{Namespace: "ns", Name: name}, UID: types.UID(name), Reserve: consumers,
+		Allocation: &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: "x-" + name}}},
+	}
+}
+
+// gang is a plan for n pods that share one claim.
+func gang(n int, claims ...sched.ClaimPlan) *sched.Plan {
+	plan := &sched.Plan{Claims: claims}
+	for i := range n {
+		plan.Pods = append(plan.Pods, sched.Placement{Pod: model.Key{Namespace: "ns", Name: fmt.Sprintf("p-%d", i)}, Node: "n1"})
+	}
+	return plan
+}
+
+var group = model.GroupConsumer("g", "g-uid")
+
+func TestSharedClaimIsWrittenOnceBeforeTheBinds(t *testing.T) {
+	s := newServer(claim("c"))
+	result := s.committer().Commit(t.Context(), gang(1000, claimPlan("c", group)))
+	if result.Refused != nil || len(result.Failed) > 0 {
+		t.Fatalf("result = %+v", result)
+	}
+	if want := []string{"status c"}; !slices.Equal(s.log, want) {
+		t.Errorf("writes of claims = %v, want %v", s.log, want)
+	}
+	if len(s.bound) != 1000 {
+		t.Errorf("%d pods bound", len(s.bound))
+	}
+	if got := s.claims[model.Key{Namespace: "ns", Name: "c"}].Status; len(got.ReservedFor) != 1 || got.Allocation == nil {
+		t.Errorf("status = %+v", got)
+	}
+}
+
+// F40: no version of a claim is allocated without the finalizer.
+func TestFinalizerComesBeforeTheAllocation(t *testing.T) {
+	c := claim("c")
+	c.Finalizers = nil
+	s := newServer(c)
+	s.committer().Commit(t.Context(), gang(1, claimPlan("c", group)))
+	if want := []string{"update c", "status c"}; !slices.Equal(s.log, want) {
+		t.Errorf("writes = %v, want %v", s.log, want)
+	}
+}
+
+func TestStaleCacheIsWrittenOverTheNewerObject(t *testing.T) {
+	s := newServer(claim("c"))
+	newer := claim("c")
+	newer.ResourceVersion = "2"
+	newer.Labels = map[string]string{"kept": "yes"}
+	s.claims[keyOf(newer)] = newer
+	if result := s.committer().Commit(t.Context(), gang(2, claimPlan("c", group))); result.Refused != nil {
+		t.Fatal(result.Refused)
+	}
+	if got := s.claims[keyOf(newer)]; got.Labels["kept"] != "yes" || got.Status.Allocation == nil {
+		t.Errorf("claim = %+v", got)
+	}
+}
+
+// A claim that somebody else has allocated refuses the plan, and what was written of others is taken back.
+func TestRefusedPlanLeavesNothingBehind(t *testing.T) {
+	s := newServer(claim("a"), claim("b"))
+	taken := claim("b")
+	taken.ResourceVersion = "2"
+	taken.Status.Allocation = &resource.AllocationResult{}
+	s.claims[keyOf(taken)] = taken
+	result := s.committer().Commit(t.Context(), gang(2, claimPlan("a", group), claimPlan("b", group)))
+	if !errors.Is(result.Refused, ErrRefused) {
+		t.Fatalf("refused = %v, want %v", result.Refused, ErrRefused)
+	}
+	if len(s.bound) > 0 {
+		t.Errorf("bound %v", s.bound)
+	}
+	if a := s.claims[model.Key{Namespace: "ns", Name: "a"}].Status; a.Allocation != nil || len(a.ReservedFor) > 0 {
+		t.Errorf("claim a keeps %+v", a)
+	}
+}
+
+func TestConsumerLimitRefuses(t *testing.T) {
+	c := claim("c")
+	c.Status.Allocation = &resource.AllocationResult{}
+	for i := range model.MaxConsumers {
+		c.Status.ReservedFor = append(c.Status.ReservedFor, model.PodConsumer("p", types.UID(fmt.Sprint(i))))
+	}
+	plan := claimPlan("c", model.PodConsumer("q", "q"))
+	plan.Allocation = nil
+	result := newServer(c).committer().Commit(t.Context(), gang(1, plan))
+	if !errors.Is(result.Refused, ErrRefused) {
+		t.Errorf("refused = %v", result.Refused)
+	}
+}
+
+func TestBindWhoseAnswerWasLostCounts(t *testing.T) {
+	s := newServer()
+	s.onBind = func(attempt int, pod string) error {
+		if attempt == 1 {
+			s.bound[model.Key{Namespace: "ns", Name: pod}] = "n1"
+			return apierrors.NewTimeoutError("gone", 0)
+		}
+		return nil
+	}
+	if result := s.committer().Commit(t.Context(), gang(1)); len(result.Failed) > 0 {
+		t.Errorf("failed = %v", result.Failed)
+	}
+}
+
+func TestPodThatIsGoneFailsAlone(t *testing.T) {
+	s := newServer(claim("c"))
+	s.onBind = func(_ int, pod string) error {
+		if pod == "p-1" {
+			return apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, pod)
+		}
+		return nil
+	}
+	result := s.committer().Commit(t.Context(), gang(3, claimPlan("c", group)))
+	if len(result.Failed) != 1 || !errors.Is(result.Failed[model.Key{Namespace: "ns", Name: "p-1"}], ErrRefused) {
+		t.Errorf("failed = %v", result.Failed)
+	}
+	if len(s.bound) != 2 {
+		t.Errorf("bound = %v", s.bound)
+	}
+}

@@ -1,0 +1,63 @@
+package commit
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// Result says what became of a plan.
+type Result struct {
+	// Refused is why no bind was tried; nil if the claims were written.
+	Refused error
+	// Failed are the binds that were not written, with the reason.
+	Failed map[model.Key]error
+}
+
+// cache is how the API was last seen.
+type cache interface {
+	Claim(key model.Key) (*resource.ResourceClaim, bool)
+}
+
+// binder writes one binding, and says on which node a pod is ("" if on none, or gone).
+type binder interface {
+	Bind(ctx context.Context, binding *corev1.Binding) error
+	BoundTo(ctx context.Context, key model.Key, uid types.UID) string
+}
+
+// Committer writes plans. It may write several at a time.
+type Committer struct {
+	claims claimAPI
+	binds  binder
+	cache  cache
+	clock  clock.Clock
+	writes *semaphore.Weighted // bounds the writes under way, over all plans
+	sleep  func(context.Context, time.Duration) error
+}
+
+// retryDelay is the first pause before a write is tried again; it doubles.
+const retryDelay = 20 * time.Millisecond
+
+// pause waits before the next attempt, longer each time.
+func (c *Committer) pause(ctx context.Context, attempt int) error {
+	return c.sleep(ctx, retryDelay<<attempt)
+}
+
+// sleeper waits by a clock.
+func sleeper(clk clock.Clock) func(context.Context, time.Duration) error {
+	return func(ctx context.Context, d time.Duration) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-clk.After(d):
+			return nil
+		}
+	}
+}

@@ -1,0 +1,17 @@
+// Package commit writes a plan of the scheduler to the API, in an order that a crash
+// at any point does not harm.
+//
+//  1. Claims, all at once: the delete-protection finalizer where it is missing, then
+//     allocation and reservation in one status write. A group's reservation is written
+//     here, once, so no bind can be refused by the group's own earlier write.
+//  2. Binds, all at once, only when every claim has been written.
+//
+// What was decided on is verified against the API (DESIGN.md, "decide optimistically,
+// verify at commit"): a claim that somebody else has allocated, changed or deleted refuses
+// the plan, and what the plan has written before is taken back, as long as no bind was tried.
+// A conflict that does not contradict the plan is written again over the newer object.
+//
+// The package makes no decision of its own about placement, and keeps no state between plans.
+// A gang of which some binds were written, when the process ended, is found and finished by
+// the scheduler that comes next (docs/adr/0001).
+package commit
