@@ -1,0 +1,166 @@
+package podgroup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/groups"
+)
+
+// reasonBlocked is the reason of the event on a PodGroup whose deletion waits.
+const reasonBlocked = "DeletionBlocked"
+
+// namedPods is how many pods that event names.
+const namedPods = 3
+
+// podCache is the cache of pods; it must have groups.Index.
+type podCache interface {
+	ByIndex(index, key string) []*core.Pod
+}
+
+// groupCache is the cache of PodGroups.
+type groupCache interface {
+	Get(namespace, name string) (*scheduling.PodGroup, bool)
+}
+
+// groupWriter replaces the finalizers of a PodGroup, if it is still as it was given.
+type groupWriter interface {
+	SetFinalizers(ctx context.Context, group *scheduling.PodGroup, finalizers []string) error
+}
+
+// Recorder publishes events; record.EventRecorder is one.
+type Recorder interface {
+	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
+}
+
+// queue is where the names of PodGroups wait; reconciler.Runner is one.
+type queue interface {
+	Add(key types.NamespacedName)
+	Run(ctx context.Context) error
+}
+
+// Controller keeps the protection of all PodGroups.
+type Controller struct {
+	pods   podCache
+	groups groupCache
+	write  groupWriter
+	events Recorder
+	queue  queue
+	ready  func(context.Context) error
+
+	mu       sync.Mutex
+	reported map[types.UID]bool // PodGroups whose waiting has been told of
+}
+
+func newController(pods podCache, groups groupCache, write groupWriter, events Recorder) *Controller {
+	return &Controller{pods: pods, groups: groups, write: write, events: events, reported: map[types.UID]bool{}}
+}
+
+// Run reconciles until ctx is done.
+func (c *Controller) Run(ctx context.Context) error {
+	if err := c.ready(ctx); err != nil {
+		return fmt.Errorf("podgroup controller: %w", err)
+	}
+	return c.queue.Run(ctx)
+}
+
+// Reconcile brings the protection of one PodGroup to what its pods ask for.
+func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
+	group, ok := c.groups.Get(key.Namespace, key.Name)
+	if !ok {
+		return nil
+	}
+	what, blocking := groups.Protect(group, c.pods.ByIndex(groups.Index, groups.IndexKey(key.Namespace, key.Name)))
+	switch what {
+	case groups.Add:
+		return c.set(ctx, group, append(slices.Clone(group.Finalizers), scheduling.ProtectionFinalizer))
+	case groups.Remove:
+		return c.set(ctx, group, slices.DeleteFunc(slices.Clone(group.Finalizers), func(f string) bool {
+			return f == scheduling.ProtectionFinalizer
+		}))
+	}
+	c.report(group, blocking)
+	return nil
+}
+
+func (c *Controller) set(ctx context.Context, group *scheduling.PodGroup, finalizers []string) error {
+	if err := c.write.SetFinalizers(ctx, group, finalizers); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("podgroup %s/%s: finalizers: %w", group.Namespace, group.Name, err)
+	}
+	return nil
+}
+
+// report says once for each PodGroup what its deletion waits for (F30).
+func (c *Controller) report(group *scheduling.PodGroup, blocking []*core.Pod) {
+	if len(blocking) == 0 {
+		return
+	}
+	c.mu.Lock()
+	known := c.reported[group.UID]
+	c.reported[group.UID] = true
+	c.mu.Unlock()
+	if !known {
+		c.events.Eventf(group, corev1.EventTypeNormal, reasonBlocked, "%s", blockedBy(blocking))
+	}
+}
+
+func blockedBy(pods []*core.Pod) string {
+	var names []string
+	for _, pod := range pods {
+		name := pod.Name
+		if pod.Spec.NodeName != "" {
+			name += " on node " + pod.Spec.NodeName
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	text := strings.Join(names[:min(len(names), namedPods)], ", ")
+	if more := len(names) - namedPods; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return "deletion waits for pods that have not finished: " + text
+}
+
+// onGroup takes an event of the cache of PodGroups.
+func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
+	if before != nil && (after == nil || after.UID != before.UID) {
+		c.mu.Lock()
+		delete(c.reported, before.UID)
+		c.mu.Unlock()
+	}
+	if after != nil && needsLook(after) {
+		c.queue.Add(reconciler.KeyOf(after))
+	}
+}
+
+// onPod takes an event of the cache of pods: when a pod goes, finishes or is replaced under
+// its name, the PodGroups that the old and the new one name are looked at.
+func (c *Controller) onPod(before, after *core.Pod) {
+	for _, pod := range []*core.Pod{before, after} {
+		if pod == nil {
+			continue
+		}
+		for _, key := range groups.IndexKeys(pod) {
+			namespace, name, _ := strings.Cut(key, "/")
+			if group, ok := c.groups.Get(namespace, name); ok && needsLook(group) {
+				c.queue.Add(types.NamespacedName{Namespace: namespace, Name: name})
+			}
+		}
+	}
+}
+
+// needsLook tells that the PodGroup is not simply alive and protected.
+func needsLook(group *scheduling.PodGroup) bool {
+	return group.DeletionTimestamp != nil || !slices.Contains(group.Finalizers, scheduling.ProtectionFinalizer)
+}
