@@ -1,0 +1,259 @@
+package deployment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/ownership"
+)
+
+// gatherWindow is how long the event of a ReplicaSet waits for others before the
+// Deployment is looked at.
+const gatherWindow = 10 * time.Millisecond
+
+// deploymentCache is the cache of Deployments.
+type deploymentCache interface {
+	Get(namespace, name string) (*apps.Deployment, bool)
+	InNamespace(namespace string) []*apps.Deployment
+}
+
+// owned is a cache that has ownership.Index.
+type owned[T any] interface {
+	ByIndex(index, key string) []T
+}
+
+// setWriter changes ReplicaSets.
+type setWriter interface {
+	CreateSet(ctx context.Context, rs *apps.ReplicaSet) error
+	UpdateSet(ctx context.Context, rs *apps.ReplicaSet) error
+	PatchSet(ctx context.Context, rs *apps.ReplicaSet, strategicMerge []byte) error
+	DeleteSet(ctx context.Context, rs *apps.ReplicaSet) error
+}
+
+// statusWriter writes the status and the annotations of a Deployment.
+type statusWriter interface {
+	UpdateDeploymentStatus(ctx context.Context, d *apps.Deployment) error
+}
+
+// liveReader reads past the caches.
+type liveReader interface {
+	LiveDeployment(ctx context.Context, namespace, name string) (*apps.Deployment, error)
+	LiveSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error)
+}
+
+// queue is where the names of Deployments wait; reconciler.Runner is one.
+type queue interface {
+	Add(key types.NamespacedName)
+	AddAfter(key types.NamespacedName, d time.Duration)
+	Run(ctx context.Context) error
+}
+
+// Recorder publishes events; record.EventRecorder is one.
+type Recorder interface {
+	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
+}
+
+// Controller reconciles all Deployments.
+type Controller struct {
+	deployments deploymentCache
+	sets        owned[*apps.ReplicaSet]
+	pods        owned[*core.Pod]
+	writeSet    setWriter
+	writeStatus statusWriter
+	live        liveReader
+	events      Recorder
+	clock       clock.PassiveClock
+	queue       queue
+	ready       func(context.Context) error
+}
+
+// Run reconciles until ctx is done.
+func (c *Controller) Run(ctx context.Context) error {
+	if err := c.ready(ctx); err != nil {
+		return fmt.Errorf("deployment controller: %w", err)
+	}
+	return c.queue.Run(ctx)
+}
+
+// Reconcile makes the next step of one Deployment's rollout.
+func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
+	d, ok := c.deployments.Get(key.Namespace, key.Name)
+	if !ok {
+		return nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	if err != nil || selector.Empty() {
+		return nil // the server's validation does not let such a selector in
+	}
+	sets, err := c.claim(ctx, d, selector)
+	if err != nil {
+		return err
+	}
+	plan, err := Decide(Gathered{Deployment: d, Sets: sets, PodsLeft: c.podsLeft(d, sets), Now: c.clock.Now()})
+	if err != nil {
+		return err
+	}
+	if err := c.write(ctx, d, plan); err != nil {
+		return fmt.Errorf("deployment %s: %w", key, err)
+	}
+	if plan.Recheck > 0 {
+		c.queue.AddAfter(key, plan.Recheck)
+	}
+	return nil
+}
+
+// claim returns the ReplicaSets that are d's, after adopting and releasing.
+func (c *Controller) claim(ctx context.Context, d *apps.Deployment, selector labels.Selector) ([]*apps.ReplicaSet, error) {
+	claim := ownership.Sort(d, selector, slices.Concat(
+		c.sets.ByIndex(ownership.Index, string(d.UID)),
+		c.sets.ByIndex(ownership.Index, ownership.OrphansOf(d.Namespace)),
+	))
+	for _, rs := range claim.Release {
+		patch, err := ownership.ReleasePatch(d, rs)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.writeSet.PatchSet(ctx, rs, patch); err != nil && !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("release replicaset %s/%s: %w", rs.Namespace, rs.Name, err)
+		}
+	}
+	if len(claim.Adopt) == 0 {
+		return claim.Owned, nil
+	}
+	if err := c.checkAlive(ctx, d); err != nil {
+		return nil, err
+	}
+	claimed := claim.Owned
+	for _, rs := range claim.Adopt {
+		patch, err := ownership.AdoptPatch(d, kind, rs)
+		if err != nil {
+			return nil, err
+		}
+		err = c.writeSet.PatchSet(ctx, rs, patch)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("adopt replicaset %s/%s: %w", rs.Namespace, rs.Name, err)
+		}
+		claimed = append(claimed, rs)
+	}
+	return claimed, nil
+}
+
+// checkAlive asks the server, not the cache, before sets are adopted: the orphans may be
+// those of an orphaning deletion of d.
+func (c *Controller) checkAlive(ctx context.Context, d *apps.Deployment) error {
+	live, err := c.live.LiveDeployment(ctx, d.Namespace, d.Name)
+	if err != nil {
+		return fmt.Errorf("deployment %s/%s: adopt replicasets: %w", d.Namespace, d.Name, err)
+	}
+	if live.UID != d.UID || live.DeletionTimestamp != nil {
+		return fmt.Errorf("deployment %s/%s: adopt replicasets: it has just been deleted", d.Namespace, d.Name)
+	}
+	return nil
+}
+
+// podsLeft looks for pods that have not finished; only Recreate waits for them.
+func (c *Controller) podsLeft(d *apps.Deployment, sets []*apps.ReplicaSet) map[string]bool {
+	if d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+		return nil
+	}
+	left := map[string]bool{}
+	for _, rs := range sets {
+		left[rs.Name] = slices.ContainsFunc(c.pods.ByIndex(ownership.Index, string(rs.UID)), func(pod *core.Pod) bool {
+			return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+		})
+	}
+	return left
+}
+
+// write carries a plan out. The status comes last: it tells what has been done.
+func (c *Controller) write(ctx context.Context, d *apps.Deployment, plan Plan) error {
+	if plan.Create != nil {
+		if err := c.create(ctx, d, plan.Create); err != nil {
+			return err
+		}
+	}
+	for _, u := range plan.Update {
+		if err := c.writeSet.UpdateSet(ctx, u.Set); err != nil {
+			return fmt.Errorf("update replicaset %s: %w", u.Set.Name, err)
+		}
+		c.reportScaling(d, u.Set, u.From)
+	}
+	for _, rs := range plan.Delete {
+		if err := c.writeSet.DeleteSet(ctx, rs); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete replicaset %s: %w", rs.Name, err)
+		}
+	}
+	if !plan.Changed {
+		return nil
+	}
+	if err := c.writeStatus.UpdateDeploymentStatus(ctx, plan.Deployment); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("status: %w", err)
+	}
+	return nil
+}
+
+func (c *Controller) reportScaling(d *apps.Deployment, rs *apps.ReplicaSet, from int32) {
+	to, direction := sizeOf(rs), "up"
+	if from == to {
+		return
+	}
+	if from > to {
+		direction = "down"
+	}
+	c.events.Eventf(d, corev1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", direction, rs.Name, from, to)
+}
+
+// create makes the set for a new template. Its name being taken means one of two
+// things: the cache lags behind an earlier creation, or another template has the same
+// hash.
+func (c *Controller) create(ctx context.Context, d *apps.Deployment, rs *apps.ReplicaSet) error {
+	err := c.writeSet.CreateSet(ctx, rs)
+	switch {
+	case err == nil:
+		c.reportScaling(d, rs, 0)
+		return nil
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return err
+	case apierrors.IsAlreadyExists(err):
+		return c.resolveTaken(ctx, d, rs, err)
+	}
+	message := fmt.Sprintf("Failed to create new replica set %q: %v", rs.Name, err)
+	c.events.Eventf(d, corev1.EventTypeWarning, reasonCreateError, "%s", message)
+	if failed, changed := CreateFailed(d, message, c.clock.Now()); changed {
+		// The failure is what matters; that it could not be noted will show again.
+		_ = c.writeStatus.UpdateDeploymentStatus(ctx, failed)
+	}
+	return err
+}
+
+// resolveTaken returns the error with which the creation is tried again: on a newer
+// cache, or with another hash.
+func (c *Controller) resolveTaken(ctx context.Context, d *apps.Deployment, rs *apps.ReplicaSet, taken error) error {
+	live, err := c.live.LiveSet(ctx, rs.Namespace, rs.Name)
+	if err != nil {
+		return fmt.Errorf("replicaset %s exists, but: %w", rs.Name, err)
+	}
+	if metav1.IsControlledBy(live, d) && sameTemplate(&live.Spec.Template, &rs.Spec.Template) {
+		return fmt.Errorf("replicaset %s is not in the cache yet: %w", rs.Name, taken)
+	}
+	if err := c.writeStatus.UpdateDeploymentStatus(ctx, Collided(d)); err != nil {
+		return fmt.Errorf("count the hash collision of replicaset %s: %w", rs.Name, err)
+	}
+	return fmt.Errorf("hash collision: %w", taken)
+}

@@ -1,0 +1,127 @@
+package deployment
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+)
+
+// limits resolves maxSurge (rounded up) and maxUnavailable (rounded down) of a rolling
+// update. If both come to nothing, one pod may be unavailable, or nothing could ever
+// move. Both are 0 for Recreate.
+func limits(d *apps.Deployment) (surge, unavailable int32, err error) {
+	replicas := replicasOf(d)
+	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
+		return 0, 0, nil
+	}
+	var params appsv1.RollingUpdateDeployment
+	if d.Spec.Strategy.RollingUpdate != nil {
+		params = *d.Spec.Strategy.RollingUpdate
+	}
+	surge, err = share(params.MaxSurge, replicas, true)
+	if err != nil {
+		return 0, 0, fmt.Errorf("deployment %s/%s: maxSurge: %w", d.Namespace, d.Name, err)
+	}
+	unavailable, err = share(params.MaxUnavailable, replicas, false)
+	if err != nil {
+		return 0, 0, fmt.Errorf("deployment %s/%s: maxUnavailable: %w", d.Namespace, d.Name, err)
+	}
+	if surge == 0 && unavailable == 0 {
+		unavailable = 1
+	}
+	return surge, min(unavailable, replicas), nil
+}
+
+// share is a number, or a percentage of total; nothing given is 0.
+func share(of *intstr.IntOrString, total int32, roundUp bool) (int32, error) {
+	n, err := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(of, intstr.FromInt32(0)), int(total), roundUp)
+	return int32(n), err
+}
+
+// roll makes one step of a rolling update: more new pods if there is room, else fewer
+// old ones if enough pods are available, else nothing.
+func (r *rollout) roll() {
+	if r.current == nil {
+		r.create()
+	}
+	if r.growCurrent() || r.shrinkOld() {
+		return
+	}
+	r.cleanUpWhenComplete()
+}
+
+// growCurrent gives the current set the room that is left under replicas + surge;
+// a current set that is too large shrinks.
+func (r *rollout) growCurrent() bool {
+	size := r.current.size()
+	if size > r.replicas {
+		return r.resizeIfNeeded(r.current, r.replicas)
+	}
+	return r.resizeIfNeeded(r.current, size+r.room(size))
+}
+
+// room is how many pods a current set of the given size may get on top.
+func (r *rollout) room(size int32) int32 {
+	room := r.replicas + r.surge - asked(r.all())
+	return max(0, min(room, r.replicas-size))
+}
+
+// shrinkOld takes pods from the old sets, oldest first: those that are not available
+// at once, since they are no loss, then available ones as far as the new ones that are
+// available allow. Pods of the current set that are not available yet are held against
+// the total, so that a template that never works does not cost more than maxUnavailable.
+//
+//	10 replicas, maxSurge 3, maxUnavailable 2; old 8, new 5, none of the new ones works:
+//	13 asked − 8 that must be available − 5 new unavailable = 0 may go.
+func (r *rollout) shrinkOld() bool {
+	mustHave := r.replicas - r.missing
+	budget := asked(r.all()) - mustHave - (r.current.size() - r.current.Status.AvailableReplicas)
+	if asked(r.old) == 0 || budget <= 0 {
+		return false
+	}
+	shrunk := false
+	for _, s := range r.old {
+		broken := min(budget, s.size()-s.Status.AvailableReplicas)
+		if broken > 0 && s.size() > 0 {
+			r.resize(s, s.size()-broken)
+			budget, shrunk = budget-broken, true
+		}
+	}
+	surplus := available(r.all()) - mustHave
+	for _, s := range r.old {
+		if n := min(surplus, s.size()); n > 0 {
+			r.resize(s, s.size()-n)
+			surplus, shrunk = surplus-n, true
+		}
+	}
+	return shrunk
+}
+
+// recreate makes one step: first no old pods are asked for, then none is left, then
+// the current set gets all.
+func (r *rollout) recreate() {
+	shrunk := false
+	for _, s := range r.old {
+		shrunk = r.resizeIfNeeded(s, 0) || shrunk
+	}
+	if shrunk || r.oldPodsLeft() {
+		return
+	}
+	if r.current == nil {
+		r.create()
+	}
+	r.resizeIfNeeded(r.current, r.replicas)
+	r.cleanUpWhenComplete()
+}
+
+func (r *rollout) oldPodsLeft() bool {
+	for _, s := range r.old {
+		if s.Status.Replicas > 0 || r.podsLeft[s.Name] {
+			return true
+		}
+	}
+	return false
+}
