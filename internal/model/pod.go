@@ -23,6 +23,7 @@ type Pod struct {
 	Gated    bool   // has scheduling gates
 	Deleting bool
 	Finished bool // phase Succeeded or Failed
+	Foreign  bool // another scheduler places it
 }
 
 // PodClaim is one entry of spec.resourceClaims after resolution (package claims decides what an entry means). Entries
@@ -70,7 +71,7 @@ func (p *Pod) GroupKey() Key { return Key{Namespace: p.Key.Namespace, Name: p.Gr
 func (p *Pod) Live() bool { return !p.Finished && !p.Deleting }
 
 // Ready says whether the pod waits for a node and may get one.
-func (p *Pod) Ready() bool { return p.Node == "" && !p.Gated && p.Live() }
+func (p *Pod) Ready() bool { return p.Node == "" && !p.Gated && !p.Foreign && p.Live() }
 
 // Counts says whether the pod uses up something on its node. A pod that is being deleted does until it is gone.
 func (p *Pod) Counts() bool { return p.Node != "" && !p.Finished }

@@ -81,18 +81,31 @@ func merge(observed, assumed *Claim) *Claim {
 	return &merged
 }
 
-// AssumeClaim lays an allocation (nil: the claim's own) and further consumers over a claim. It answers false, and
-// does nothing, if there is no such claim or it has an allocation already and is to get another.
-func (s *State) AssumeClaim(key Key, allocation *Allocation, consumers []Consumer) bool {
+// Assumption is what a plan does to a claim.
+type Assumption struct {
+	Allocation *Allocation // nil: the claim has one
+	Consumers  []Consumer  // to be added
+	AnyPod     bool        // reservedForAnyPod becomes true
+}
+
+// AssumeClaim lays an assumption over a claim, on top of what is assumed of it already. It answers false, and does
+// nothing, if there is no such claim, or it has an allocation and is to get another.
+func (s *State) AssumeClaim(key Key, a Assumption) bool {
 	old := s.claims[key]
-	if old == nil || (allocation != nil && old.effective().Allocation != nil) {
+	if old == nil || (a.Allocation != nil) == (old.effective().Allocation != nil) {
 		return false
 	}
-	assumption := &Claim{Allocation: allocation, Consumers: consumers, assumesAllocation: allocation != nil}
+	assumed := &Claim{Allocation: a.Allocation, Consumers: a.Consumers, assumesAllocation: a.Allocation != nil}
 	if old.assumed != nil {
-		assumption.assumesAllocation = assumption.assumesAllocation || old.assumed.assumesAllocation
+		assumed.assumesAllocation = assumed.assumesAllocation || old.assumed.assumesAllocation
 	}
-	s.setClaim(key, &claimEntry{observed: old.observed, assumed: merge(old.effective(), assumption)})
+	assumed = merge(old.effective(), assumed)
+	if a.AnyPod && !assumed.Allocation.ReservedForAnyPod {
+		allocation := *assumed.Allocation
+		allocation.ReservedForAnyPod = true
+		assumed.Allocation = &allocation
+	}
+	s.setClaim(key, &claimEntry{observed: old.observed, assumed: assumed})
 	return true
 }
 

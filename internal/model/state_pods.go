@@ -190,8 +190,8 @@ func (c *Census) of(pod *Pod) *int {
 		return &c.Deleting
 	case pod.Node != "":
 		return &c.Bound
-	case pod.Gated:
-		return &c.Gated
+	case pod.Gated, pod.Foreign:
+		return &c.Held
 	}
 	return &c.Ready
 }

@@ -65,6 +65,9 @@ func (s *State) Forbids(shape *Shape) bool {
 	return false
 }
 
+// HasTerms says whether any pod here has required pod affinity or anti-affinity, so that labels of pods matter.
+func (s *State) HasTerms() bool { return len(s.terms.asked) > 0 }
+
 // NamespaceLabels are the labels of a namespace, for Term.Matches.
 func (s *State) NamespaceLabels(name string) labels.Set { return s.namespaces[name] }
 

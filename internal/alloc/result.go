@@ -1,0 +1,113 @@
+package alloc
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// choice writes down what the search has picked.
+func (b *Board) choice(slots []int, picks []pick) Choice {
+	choice := make(Choice, len(b.problem.claims))
+	selectors := make([]nodeSelector, len(choice))
+	for c := range choice {
+		choice[c] = &model.Allocation{}
+	}
+	for i, w := range slots {
+		want := &b.problem.wants[w]
+		cell := &b.cells[picks[i].cell]
+		view := &b.views[cell.view]
+		device := &view.Devices[picks[i].device]
+		choice[want.claim].Devices = append(choice[want.claim].Devices, resourcev1.DeviceRequestAllocationResult{
+			Request:            want.name,
+			Driver:             view.ID.Driver,
+			Pool:               view.ID.Pool,
+			Device:             device.Name,
+			SkipNodeOperations: device.SkipNodeOperations,
+		})
+		selectors[want.claim].add(device)
+	}
+	for c := range choice {
+		choice[c].Config = b.problem.config(c)
+		choice[c].NodeSelector = selectors[c].on(b.node.Name)
+	}
+	return choice
+}
+
+// config is what the drivers are told: first what the class of each request says, then what the claim says, which
+// may override it.
+func (p *Problem) config(claim int) []resourcev1.DeviceAllocationConfiguration {
+	var list []resourcev1.DeviceAllocationConfiguration
+	for w := range p.wants {
+		if p.wants[w].claim != claim {
+			continue
+		}
+		for _, config := range p.wants[w].class.Config {
+			list = append(list, resourcev1.DeviceAllocationConfiguration{
+				Source:              resourcev1.AllocationConfigSourceClass,
+				Requests:            []string{p.wants[w].name},
+				DeviceConfiguration: config,
+			})
+		}
+	}
+	for i := range p.claims[claim].Config {
+		config := &p.claims[claim].Config[i]
+		list = append(list, resourcev1.DeviceAllocationConfiguration{
+			Source:              resourcev1.AllocationConfigSourceClaim,
+			Requests:            config.Requests,
+			DeviceConfiguration: config.DeviceConfiguration,
+		})
+	}
+	return list
+}
+
+// nodeSelector gathers where all of a claim's devices can be used.
+type nodeSelector struct {
+	oneNode     bool
+	fields      []corev1.NodeSelectorRequirement
+	expressions []corev1.NodeSelectorRequirement
+}
+
+func (n *nodeSelector) add(device *model.Device) {
+	switch {
+	case device.Scope.Node != "" || device.BindsToNode:
+		n.oneNode = true
+	case device.Scope.Selector != nil:
+		// The API allows exactly one term here, so that terms can be joined.
+		for i := range device.Scope.Selector.NodeSelectorTerms {
+			term := &device.Scope.Selector.NodeSelectorTerms[i]
+			n.fields = addRequirements(n.fields, term.MatchFields)
+			n.expressions = addRequirements(n.expressions, term.MatchExpressions)
+		}
+	}
+}
+
+func addRequirements(to, from []corev1.NodeSelectorRequirement) []corev1.NodeSelectorRequirement {
+	for _, requirement := range from {
+		same := func(other corev1.NodeSelectorRequirement) bool {
+			return other.Key == requirement.Key && other.Operator == requirement.Operator && slices.Equal(other.Values, requirement.Values)
+		}
+		if !slices.ContainsFunc(to, same) {
+			to = append(to, requirement)
+		}
+	}
+	return to
+}
+
+// on is the selector for an allocation that was made for the node; nil for any node.
+func (n *nodeSelector) on(node string) *corev1.NodeSelector {
+	term := corev1.NodeSelectorTerm{MatchFields: n.fields, MatchExpressions: n.expressions}
+	if n.oneNode {
+		term = corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{
+			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node},
+		}}}
+	}
+	if len(term.MatchFields) == 0 && len(term.MatchExpressions) == 0 {
+		return nil
+	}
+	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}
+}

@@ -1,0 +1,161 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Dump writes everything that the State holds and has derived, in a fixed order. Two States that answer all look-ups
+// alike have equal dumps.
+func (s *State) Dump() string {
+	var b strings.Builder
+	s.dumpNodes(&b)
+	s.dumpPods(&b)
+	s.dumpClaims(&b)
+	s.dumpPools(&b)
+	for _, count := range sorted(s.terms.asked, strings.Compare) {
+		fmt.Fprintf(&b, "asked %s: users %d total %d by %v\n", count.term.ID, count.users, count.total, count.by)
+	}
+	for _, count := range sorted(s.terms.bearer, strings.Compare) {
+		fmt.Fprintf(&b, "bearer %s: users %d total %d by %v\n", count.term.ID, count.users, count.total, count.by)
+	}
+	fmt.Fprintf(&b, "namespaces %v\n", s.namespaces)
+	return b.String()
+}
+
+func (s *State) dumpNodes(b *strings.Builder) {
+	for _, info := range s.order {
+		fmt.Fprintf(b, "known node %s\n", info.Name)
+	}
+	for _, info := range sorted(s.nodes, strings.Compare) {
+		fmt.Fprintf(b, "node %s: free %v ports %v pods", info.Name, info.Free, info.Ports)
+		for _, pod := range sorted(info.Pods, compareKeys) {
+			fmt.Fprintf(b, " %s", pod.Key)
+		}
+		if info.Node != nil {
+			fmt.Fprintf(b, " %+v", *info.Node)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+func (s *State) dumpPods(b *strings.Builder) {
+	for _, entry := range sorted(s.pods, compareKeys) {
+		fmt.Fprintf(b, "pod %s: uid %s version %d node %q assumed %q ready %v\n",
+			entry.pod.Key, entry.pod.UID, entry.observed.Version, entry.pod.Node, entry.node, entry.pod.Ready())
+	}
+	for _, key := range sortedKeys(s.groups, compareKeys) {
+		entry := s.groups[key]
+		fmt.Fprintf(b, "group %s: %+v members", key, entry.census)
+		for _, pod := range s.Members(key) {
+			fmt.Fprintf(b, " %s", pod.Key.Name)
+		}
+		if entry.group != nil {
+			fmt.Fprintf(b, " %+v", *entry.group)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+func (s *State) dumpClaims(b *strings.Builder) {
+	for _, class := range sorted(s.classes, strings.Compare) {
+		fmt.Fprintf(b, "class %+v\n", *class)
+	}
+	for _, entry := range sorted(s.claims, compareKeys) {
+		for _, claim := range []*Claim{entry.observed, entry.assumed} {
+			if claim == nil {
+				continue
+			}
+			fmt.Fprintf(b, "claim %s: uid %s version %d consumers %v assumes %v", claim.Key, claim.UID, claim.Version, claim.Consumers, claim.assumesAllocation)
+			if claim.Allocation != nil {
+				fmt.Fprintf(b, " %+v", *claim.Allocation)
+			}
+			b.WriteByte('\n')
+		}
+	}
+}
+
+func (s *State) dumpPools(b *strings.Builder) {
+	for _, slice := range sorted(s.slices, strings.Compare) {
+		fmt.Fprintf(b, "slice %s: %s generation %d of %d devices %d\n", slice.Name, slice.Pool, slice.Generation, slice.PoolSlices, len(slice.Devices))
+	}
+	for _, id := range sortedKeys(s.pools, func(x, y PoolID) int { return strings.Compare(x.String(), y.String()) }) {
+		entry := s.pools[id]
+		fmt.Fprintf(b, "pool %s: holders %v taken %v nodes %v shared %v", id, entry.holders, entry.taken, entry.nodes, entry.shared)
+		if entry.pool != nil {
+			usable, why := entry.pool.Usable()
+			fmt.Fprintf(b, " usable %v %s devices", usable, why)
+			for i := range entry.pool.Devices {
+				fmt.Fprintf(b, " %s@%d", entry.pool.Devices[i].Name, entry.pool.ScopeOf(i))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	for _, node := range sortedKeys(s.localPools, strings.Compare) {
+		fmt.Fprintf(b, "local %s:", node)
+		for _, entry := range s.localPools[node] {
+			fmt.Fprintf(b, " %s", entry.pool.ID)
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("shared:")
+	for _, entry := range s.sharedPools {
+		fmt.Fprintf(b, " %s", entry.pool.ID)
+	}
+	b.WriteByte('\n')
+}
+
+func sortedKeys[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
+	return slices.SortedFunc(maps.Keys(m), compare)
+}
+
+func sorted[K comparable, V any](m map[K]V, compare func(a, b K) int) []V {
+	list := make([]V, 0, len(m))
+	for _, key := range sortedKeys(m, compare) {
+		list = append(list, m[key])
+	}
+	return list
+}
+
+// Audit builds a second State from what this one was told, and compares what the two have derived. It costs as much
+// as the State is large; tests and an operator's check call it, placement never does.
+func (s *State) Audit() error {
+	fresh := NewState()
+	for name, labels := range s.namespaces {
+		fresh.setNamespace(name, labels)
+	}
+	for name, info := range s.nodes {
+		if info.Node != nil {
+			fresh.setNode(name, info.Node)
+		}
+	}
+	for name, class := range s.classes {
+		fresh.setClass(name, class)
+	}
+	for key, entry := range s.pods {
+		fresh.setPod(key, entry)
+	}
+	for key, entry := range s.claims {
+		fresh.setClaim(key, entry)
+	}
+	for name, slice := range s.slices {
+		fresh.setSlice(name, slice)
+	}
+	for key, entry := range s.groups {
+		if entry.group != nil {
+			fresh.setGroup(key, entry.group)
+		}
+	}
+	have, want := strings.Split(s.Dump(), "\n"), strings.Split(fresh.Dump(), "\n")
+	for i := range min(len(have), len(want)) {
+		if have[i] != want[i] {
+			return fmt.Errorf("state has drifted: has %q, should have %q", have[i], want[i])
+		}
+	}
+	if len(have) != len(want) {
+		return fmt.Errorf("state has drifted: %d lines, should have %d", len(have), len(want))
+	}
+	return nil
+}

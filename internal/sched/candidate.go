@@ -1,0 +1,180 @@
+package sched
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// candidate is a node that could take a member now.
+type candidate struct {
+	node    *model.NodeInfo
+	devices int     // free ones that matter to the class
+	load    float64 // share of the node that is in use, 0 to 1
+}
+
+// candidates are the nodes that could take a member of the class now, best first: for pods that want devices, the
+// node with the fewest free ones; for others, nodes without free devices. Then a group fills the fullest node, to
+// leave room elsewhere, and a pod alone gets the emptiest.
+func (j *job) candidates(c *class, problem *alloc.Problem) []candidate {
+	var list []candidate
+	for _, info := range j.possible(c) {
+		if c.fitter.dynamic(j.state, info).check != "" {
+			continue
+		}
+		candidate := candidate{node: info, load: load(info)}
+		if problem != nil {
+			board, reason := problem.On(info)
+			if reason != nil && reason.Kind == alloc.SelectorError {
+				// It stops the allocation on all nodes, not only where the odd device is (R20).
+				return nil
+			}
+			if reason != nil {
+				continue
+			}
+			board.Free(func(_ model.PoolID, devices int) { candidate.devices += devices })
+		} else {
+			candidate.devices = j.state.FreeLocal(info)
+		}
+		list = append(list, candidate)
+	}
+	direction := 1.0
+	if j.packs() || problem != nil {
+		direction = -1
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.devices, b.devices), cmp.Compare(direction*a.load, direction*b.load))
+	})
+	return list
+}
+
+// packs says whether the unit's pods are put together rather than apart.
+func (j *job) packs() bool { return j.unit.Min > 1 }
+
+// load is the mean share of cpu, memory and pods in use.
+func load(info *model.NodeInfo) float64 {
+	sum := 0.0
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
+		if has := info.Node.Allocatable[name]; has > 0 {
+			sum += 1 - float64(info.Free[name])/float64(has)
+		}
+	}
+	return sum / 3
+}
+
+// possible are the nodes that suit the class and the allocations of the claims that it was given.
+func (j *job) possible(c *class) []*model.NodeInfo {
+	var selectors []*nodeaffinity.LazyErrorNodeSelector
+	for _, key := range c.given {
+		claim, _ := j.state.Claim(key)
+		if claim.Allocation == nil || claim.Allocation.NodeSelector == nil {
+			continue
+		}
+		if name, ok := tie(claim.Allocation.NodeSelector); ok {
+			return j.tied(c, name)
+		}
+		selectors = append(selectors, nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector))
+	}
+	nodes := j.suitedNodes(c)
+	if len(selectors) == 0 {
+		return nodes
+	}
+	var possible []*model.NodeInfo
+	for _, info := range nodes {
+		if allMatch(selectors, info) {
+			possible = append(possible, info)
+		}
+	}
+	return possible
+}
+
+func allMatch(selectors []*nodeaffinity.LazyErrorNodeSelector, info *model.NodeInfo) bool {
+	for _, selector := range selectors {
+		if matches, err := selector.Match(info.API); err != nil || !matches {
+			return false
+		}
+	}
+	return true
+}
+
+// tied is the one node that a claim allows, if it suits.
+func (j *job) tied(c *class, name string) []*model.NodeInfo {
+	info, ok := j.state.Node(name)
+	if !ok || c.fitter.static(info).check != "" || j.claimMisses(c, info) != nil {
+		return nil
+	}
+	return []*model.NodeInfo{info}
+}
+
+// claimMisses finds a claim that the class was given and that cannot be used from the node.
+func (j *job) claimMisses(c *class, info *model.NodeInfo) *model.Claim {
+	for _, key := range c.given {
+		claim, _ := j.state.Claim(key)
+		if claim.Allocation == nil || claim.Allocation.NodeSelector == nil {
+			continue
+		}
+		matches, err := nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector).Match(info.API)
+		if err != nil || !matches {
+			return claim
+		}
+	}
+	return nil
+}
+
+// bound is a number of members that placing cannot exceed, whatever is tried: each class by itself, counted by what
+// nodes have left and by free devices.
+func (j *job) bound() int {
+	total := 0
+	for _, c := range j.classes {
+		total += j.boundOf(c)
+	}
+	return total
+}
+
+func (j *job) boundOf(c *class) int {
+	room := 0
+	devices := map[model.PoolID]int{}
+	for _, info := range j.possible(c) {
+		fits := fitting(c.fitter.shape.Requests, info.Free)
+		if fits == 0 {
+			continue
+		}
+		if c.problem == nil {
+			room += fits
+			continue
+		}
+		board, reason := c.problem.On(info)
+		if reason != nil {
+			continue
+		}
+		room += fits
+		here := map[model.PoolID]int{}
+		board.Free(func(pool model.PoolID, n int) { here[pool] += n })
+		for pool, n := range here {
+			devices[pool] = max(devices[pool], n)
+		}
+	}
+	if c.problem != nil && c.problem.Devices() > 0 {
+		free := 0
+		for _, n := range devices {
+			free += n
+		}
+		room = min(room, free/c.problem.Devices())
+	}
+	return min(room, len(c.members))
+}
+
+// fitting is how often the requests fit into what is free.
+func fitting(requests, free model.Resources) int {
+	fits := int64(math.MaxInt32)
+	for name, wanted := range requests {
+		fits = min(fits, max(0, free[name])/wanted)
+	}
+	return int(fits)
+}

@@ -1,0 +1,21 @@
+// Package sched decides where the pods of a unit run and which devices their claims get.
+//
+// Placer.Place takes a unit (a gang's waiting members, the waiting pods of a basic group, or one pod) and answers
+// with a Plan, Reasons, or, when only some pods had to and could be placed, both. It tries on the one model.State and
+// takes everything back before it returns: Plan.Assume lays an accepted plan over the State.
+//
+// How a unit is placed:
+//
+//  1. Pods that are alike, claims included, form a class. Which nodes suit a class is worked out once, then nodes are
+//     filled: nodes + pods, not nodes × pods (DESIGN D3).
+//  2. Unallocated claims that several members share come first. For each, the devices and the nodes that they open
+//     are tried until the whole unit fits around them; failing that, the best that places enough (R37).
+//  3. If filling places too few, and counting does not prove that no more can be placed, a search with a step budget
+//     reconsiders nodes and devices of earlier members (DESIGN D1). With the budget spent the answer is "undecided".
+//
+// Invariants: no node gets more than it has, no device goes to two claims, of a gang at least Min members are placed
+// or none. The answer depends on the State alone, not on the order in which it came to be.
+//
+// Queue keeps units in the order in which they are to be tried, and parks those that could not be placed until
+// something happens that could change the answer.
+package sched

@@ -1,0 +1,155 @@
+package sched
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// tally counts nodes by what they fail at.
+type tally map[string]*Block
+
+// add counts a node; nearest says whether it is a nearer miss than what is there.
+func (t *tally) add(b Block, nearer func(have *Block) bool) {
+	if *t == nil {
+		*t = tally{}
+	}
+	id := string(b.Check) + "\x00" + b.Detail
+	have, ok := (*t)[id]
+	if !ok {
+		b.Nodes = 1
+		(*t)[id] = &b
+		return
+	}
+	if nearer(have) {
+		b.Nodes = have.Nodes
+		*have = b
+	}
+	have.Nodes++
+}
+
+func (t *tally) miss(node string, m miss) {
+	b := Block{Check: m.check, Detail: m.detail, Nearest: node, Lacking: m.lacking}
+	t.add(b, func(have *Block) bool { return m.lacking < have.Lacking })
+}
+
+func (t *tally) devices(node string, reason *alloc.Reason) {
+	b := Block{Check: CheckDevices, Detail: string(reason.Kind) + reason.Subject(), Nearest: node, Alloc: reason}
+	t.add(b, func(have *Block) bool {
+		return cmp.Or(cmp.Compare(reason.Free, have.Alloc.Free), cmp.Compare(reason.Match, have.Alloc.Match)) > 0
+	})
+}
+
+// blocks are the counts, the largest first.
+func (t tally) blocks() []Block {
+	list := make([]Block, 0, len(t))
+	for _, b := range t {
+		list = append(list, *b)
+	}
+	slices.SortFunc(list, func(a, b Block) int {
+		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Check, b.Check), cmp.Compare(a.Detail, b.Detail))
+	})
+	return list
+}
+
+// explain counts over all nodes why the class cannot be placed on them as the trial stands.
+func (j *job) explain(c *class) tally {
+	var t tally
+	for _, info := range j.state.Nodes() {
+		if m := c.fitter.static(info); m.check != "" {
+			t.miss(info.Name, m)
+		} else if claim := j.claimMisses(c, info); claim != nil {
+			t.add(Block{Check: CheckClaimNode, Detail: claim.Key.String(), Claim: claim.Key, Nearest: info.Name}, func(*Block) bool { return false })
+		} else if m := c.fitter.dynamic(j.state, info); m.check != "" {
+			t.miss(info.Name, m)
+		} else if c.problem != nil {
+			if _, reason := c.problem.On(info); reason != nil {
+				t.devices(info.Name, reason)
+			}
+		}
+	}
+	return t
+}
+
+// fail records a reason for which an attempt did not come about.
+func (j *job) fail(placed int, pods PodReasons) {
+	if j.bestReason == nil {
+		j.bestReason = &Reasons{Placed: placed, Pods: []PodReasons{pods}}
+	}
+}
+
+// recordFailure explains, as the trial stands, why members have no place, if more have one than before.
+func (j *job) recordFailure(placed int) {
+	if placed == len(j.members) {
+		j.bestReason = nil
+		return
+	}
+	if j.bestReason != nil && j.bestReason.Placed >= placed {
+		return
+	}
+	r := &Reasons{Placed: placed, Ties: j.ties()}
+	done := map[model.Key]bool{}
+	for i := range j.placements {
+		done[j.placements[i].Pod] = true
+	}
+	for _, c := range j.classes {
+		var left []*member
+		for _, m := range c.members {
+			if !done[m.pod.Key] {
+				left = append(left, m)
+			}
+		}
+		if len(left) > 0 {
+			r.Pods = append(r.Pods, j.explainPods(c, left))
+		}
+	}
+	j.bestReason = r
+}
+
+func (j *job) explainPods(c *class, left []*member) PodReasons {
+	p := PodReasons{Pods: keysOf(left)}
+	if claim := j.full(left[0]); claim != nil {
+		p.Wait = &Wait{
+			Text:   fmt.Sprintf("claim %s has %d consumers, which is the limit", claim.Key, len(claim.Consumers)),
+			Topics: []model.Topic{{Kind: model.TopicClaim, Key: claim.Key}},
+		}
+		return p
+	}
+	stuck := &class{fitter: c.fitter, given: c.given, members: left}
+	if c.problem != nil {
+		stuck.problem = c.problem.With(left[0].own)
+	}
+	p.Nodes = len(j.state.Nodes())
+	p.Blocks = j.explain(stuck).blocks()
+	for i := range p.Blocks {
+		if reason := p.Blocks[i].Alloc; reason != nil && reason.EverywhereSame() {
+			return PodReasons{Pods: p.Pods, Alloc: reason}
+		}
+	}
+	return p
+}
+
+// result is the answer, once everything was tried.
+func (j *job) result() (*Plan, *Reasons) {
+	r := j.reasons
+	if j.bestReason != nil {
+		r.Placed, r.Ties = j.bestReason.Placed, j.bestReason.Ties
+		r.Pods = append(r.Pods, j.bestReason.Pods...)
+	}
+	if j.best != nil {
+		j.best.Whole = len(j.best.Pods) == len(j.unit.Pods)
+		if len(r.Pods) == 0 {
+			return j.best, nil
+		}
+		r.Code = CodeLeftOver
+		return j.best, r
+	}
+	r.Code = CodeUnschedulable
+	if j.exhausted {
+		r.Code, r.Steps = CodeUndecided, j.budget.Spent
+	}
+	return nil, r
+}

@@ -1,0 +1,163 @@
+package sched
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// member is a pod that is to be placed.
+type member struct {
+	pod  *model.Pod
+	uses []use
+	own  []*model.Claim // not allocated, and nobody else of the unit uses them
+}
+
+// use is one claim of a member.
+type use struct {
+	claim model.Key
+	group bool // the PodGroup is the consumer
+}
+
+// class are members that are alike: they suit the same nodes, and ask for the same devices.
+type class struct {
+	fitter  *fitter
+	members []*member
+	given   []model.Key    // claims that all members use and that are not their own: each has or gets an allocation
+	problem *alloc.Problem // of the first member's own claims; nil if it has none
+}
+
+// gather looks up what the unit's pods use. Pods that cannot be tried go to the Reasons.
+func (j *job) gather() {
+	users := map[model.Key]int{}
+	var ready []*member
+	for _, pod := range j.unit.Pods {
+		m, wait := j.member(pod)
+		if wait != nil {
+			j.reasons.addWaiting(pod.Key, *wait)
+			continue
+		}
+		ready = append(ready, m)
+		for _, use := range m.uses {
+			users[use.claim]++
+		}
+	}
+	for _, m := range ready {
+		for _, use := range m.uses {
+			claim, _ := j.state.Claim(use.claim)
+			if claim.Allocation == nil && users[use.claim] == 1 {
+				m.own = append(m.own, claim)
+			}
+		}
+	}
+	j.members = ready
+	j.classify()
+}
+
+// Wait says why a pod cannot be tried at all.
+type Wait struct {
+	Text   string
+	Topics []model.Topic
+}
+
+func (j *job) member(pod *model.Pod) (*member, *Wait) {
+	m := &member{pod: pod}
+	for i := range pod.Claims {
+		entry := &pod.Claims[i]
+		if entry.Claim == "" {
+			return nil, &Wait{Text: entry.Problem}
+		}
+		key := model.Key{Namespace: pod.Key.Namespace, Name: entry.Claim}
+		if text := j.unusable(key, entry); text != "" {
+			return nil, &Wait{Text: text, Topics: []model.Topic{{Kind: model.TopicClaim, Key: key}}}
+		}
+		if !m.usesClaim(key) {
+			m.uses = append(m.uses, use{claim: key, group: entry.Group})
+		}
+	}
+	return m, nil
+}
+
+func (m *member) usesClaim(key model.Key) bool {
+	for _, use := range m.uses {
+		if use.claim == key {
+			return true
+		}
+	}
+	return false
+}
+
+// unusable says why the claim cannot be used, "" if it can.
+func (j *job) unusable(key model.Key, entry *model.PodClaim) string {
+	claim, ok := j.state.Claim(key)
+	switch {
+	case !ok:
+		return fmt.Sprintf("claim %s does not exist", key)
+	case claim.Deleting:
+		return fmt.Sprintf("claim %s is being deleted", key)
+	case entry.Owner != "" && claim.Controller != entry.Owner:
+		return fmt.Sprintf("claim %s was made for somebody else", key)
+	}
+	return ""
+}
+
+// classify sorts members into classes, in the order of their first members.
+func (j *job) classify() {
+	known := map[string]*class{}
+	for _, m := range j.members {
+		id := j.classID(m)
+		c, ok := known[id]
+		if !ok {
+			c = &class{fitter: newFitter(m.pod.Shape)}
+			for _, use := range m.uses {
+				if !m.owns(use.claim) {
+					c.given = append(c.given, use.claim)
+				}
+			}
+			known[id] = c
+			j.classes = append(j.classes, c)
+		}
+		c.members = append(c.members, m)
+	}
+}
+
+func (m *member) owns(key model.Key) bool {
+	for _, claim := range m.own {
+		if claim.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// classID is equal for members that are alike.
+func (j *job) classID(m *member) string {
+	var b strings.Builder
+	b.WriteString(m.pod.Shape.ID)
+	if j.state.HasTerms() {
+		j.encode(&b, m.pod.Shape.Labels)
+	}
+	for _, use := range m.uses {
+		if !m.owns(use.claim) {
+			b.WriteString("\x00" + use.claim.Name)
+		}
+	}
+	for _, claim := range m.own {
+		b.WriteString("\x00\x00")
+		j.encode(&b, claim.Requests)
+		j.encode(&b, claim.Constraints)
+	}
+	return b.String()
+}
+
+// encode writes values that consist of maps, slices, strings and numbers, which always can be encoded.
+func (j *job) encode(b *strings.Builder, value any) {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("sched: encode what makes pods alike: %v", err))
+	}
+	b.Write(encoded)
+}

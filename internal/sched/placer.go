@@ -1,0 +1,260 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// DefaultSteps is a budget that a small machine spends in less than half a second.
+const DefaultSteps = 50_000
+
+// Placer places units on one State. It remembers what it has worked out about nodes and device sets.
+type Placer struct {
+	state   *model.State
+	alloc   *alloc.Allocator
+	steps   int
+	statics map[string]*suited // by shape
+}
+
+// suited are the nodes that suit a shape, whatever runs on them.
+type suited struct {
+	version uint64
+	nodes   []*model.NodeInfo
+}
+
+const maxSuited = 4096 // shapes; beyond, all are forgotten and worked out anew
+
+// NewPlacer makes a Placer. steps is what it may spend on one unit; see alloc.Budget.
+func NewPlacer(state *model.State, steps int) *Placer {
+	return &Placer{state: state, alloc: alloc.New(), steps: steps, statics: map[string]*suited{}}
+}
+
+// Try places the unit with this key. It answers nil twice if nothing waits under the key.
+func (p *Placer) Try(key model.UnitKey) (*Plan, *Reasons) {
+	unit, ok := p.state.Unit(key)
+	if !ok {
+		return nil, nil
+	}
+	return p.Place(unit)
+}
+
+// Place decides where the unit's pods run and which devices their claims get. A Plan places at least unit.Min pods;
+// Reasons say why there is none, or why pods are left over beside it. The State is as before.
+func (p *Placer) Place(unit *model.Unit) (*Plan, *Reasons) {
+	j := &job{
+		placer: p, state: p.state, unit: unit, budget: &alloc.Budget{Limit: p.steps},
+		reasons: &Reasons{Unit: unit.Key, Min: unit.Min, HalfBound: unit.HalfBound},
+	}
+	if j.waitsForGroup() {
+		return nil, j.reasons
+	}
+	if j.gather(); len(j.members) < unit.Min {
+		j.reasons.Code = CodeWaiting
+		return nil, j.reasons
+	}
+	if j.prepare(); len(j.members) < unit.Min {
+		j.reasons.Code = CodeUnschedulable
+		return nil, j.reasons
+	}
+	tx := p.state.Begin()
+	j.tx = tx
+	j.allocateShared(0)
+	tx.Undo()
+	return j.result()
+}
+
+// waitsForGroup says whether the unit cannot be tried because of its PodGroup.
+func (j *job) waitsForGroup() bool {
+	key := j.unit.Key
+	if !key.Group {
+		return false
+	}
+	if j.unit.Group == nil {
+		j.reasons.Code = CodeGroupMissing
+		return true
+	}
+	if !j.unit.Group.Gang {
+		return false
+	}
+	census := j.state.Census(key.Key)
+	j.reasons.Census, j.reasons.MinCount = census, j.unit.Group.MinCount
+	if census.Quorum() < j.unit.Group.MinCount {
+		j.reasons.Code = CodeBelowQuorum
+		return true
+	}
+	return false
+}
+
+// job is the placement of one unit.
+type job struct {
+	placer  *Placer
+	state   *model.State
+	unit    *model.Unit
+	budget  *alloc.Budget
+	members []*member
+	classes []*class
+	bundles []*bundle
+	reasons *Reasons
+
+	tx         *model.Tx
+	placements []Placement
+	touched    []touch // claims that the trial has changed, as they were before
+	best       *Plan
+	bestReason *Reasons // of the attempt that placed the most
+	bestPlaced int
+	exhausted  bool // the budget
+}
+
+type touch struct {
+	key    model.Key
+	before *model.Claim
+}
+
+// prepare reads what claims ask for. Members whose claims no node can help go to the Reasons.
+func (j *job) prepare() {
+	for _, c := range slices.Clone(j.classes) {
+		own := c.members[0].own
+		if len(own) == 0 {
+			continue
+		}
+		problem, reason := j.placer.alloc.Prepare(j.state, own, true)
+		if reason != nil {
+			j.refuse(c, reason)
+		}
+		c.problem = problem
+	}
+	j.bundle()
+	for _, b := range slices.Clone(j.bundles) {
+		problem, reason := j.placer.alloc.Prepare(j.state, b.claims, true)
+		b.problem = problem
+		if reason == nil {
+			continue
+		}
+		for _, c := range b.classes {
+			j.refuse(c, reason)
+		}
+		j.bundles = slices.DeleteFunc(j.bundles, func(other *bundle) bool { return other == b })
+	}
+	j.members = nil
+	for _, c := range j.classes {
+		j.members = append(j.members, c.members...)
+	}
+}
+
+// refuse takes a class out, for a reason that holds on all nodes.
+func (j *job) refuse(c *class, reason *alloc.Reason) {
+	if !slices.Contains(j.classes, c) {
+		return
+	}
+	j.reasons.Pods = append(j.reasons.Pods, PodReasons{Pods: keysOf(c.members), Alloc: reason})
+	j.classes = slices.DeleteFunc(j.classes, func(other *class) bool { return other == c })
+}
+
+func keysOf(members []*member) []model.Key {
+	keys := make([]model.Key, len(members))
+	for i, m := range members {
+		keys[i] = m.pod.Key
+	}
+	return keys
+}
+
+// suitedNodes are the nodes that pass the static checks for the class.
+func (j *job) suitedNodes(c *class) []*model.NodeInfo {
+	p := j.placer
+	known := p.statics[c.fitter.shape.ID]
+	if known != nil && known.version == p.state.NodesVersion() {
+		return known.nodes
+	}
+	if len(p.statics) >= maxSuited {
+		clear(p.statics)
+	}
+	known = &suited{version: p.state.NodesVersion()}
+	for _, info := range p.state.Nodes() {
+		if c.fitter.static(info).check == "" {
+			known.nodes = append(known.nodes, info)
+		}
+	}
+	p.statics[c.fitter.shape.ID] = known
+	return known.nodes
+}
+
+// mark and undo bracket a part of the trial.
+type mark struct {
+	tx, placements, touched int
+}
+
+func (j *job) mark() mark {
+	return mark{tx: j.tx.Mark(), placements: len(j.placements), touched: len(j.touched)}
+}
+
+func (j *job) undo(m mark) {
+	j.tx.UndoTo(m.tx)
+	j.placements = j.placements[:m.placements]
+	j.touched = j.touched[:m.touched]
+}
+
+// assumeClaim changes a claim within the trial.
+func (j *job) assumeClaim(key model.Key, a model.Assumption) {
+	before, _ := j.state.Claim(key)
+	j.touched = append(j.touched, touch{key: key, before: before})
+	if !j.state.AssumeClaim(key, a) {
+		panic("sched: claim " + key.String() + " cannot take the allocation that was found for it")
+	}
+}
+
+// plan writes down what the trial has done.
+func (j *job) plan() *Plan {
+	plan := &Plan{Unit: j.unit.Key, Pods: slices.Clone(j.placements)}
+	if j.unit.Group != nil {
+		plan.Group = j.unit.Group.UID
+	}
+	slices.SortFunc(plan.Pods, func(a, b Placement) int { return compareKeys(a.Pod, b.Pod) })
+	seen := map[model.Key]bool{}
+	for _, t := range j.touched {
+		if seen[t.key] {
+			continue
+		}
+		seen[t.key] = true
+		if claim := j.claimPlan(t); claim != nil {
+			plan.Claims = append(plan.Claims, *claim)
+		}
+	}
+	slices.SortFunc(plan.Claims, func(a, b ClaimPlan) int { return compareKeys(a.Key, b.Key) })
+	return plan
+}
+
+// claimPlan is what the trial has changed about a claim. A claim that nobody uses in the end is left alone.
+func (j *job) claimPlan(t touch) *ClaimPlan {
+	now, _ := j.state.Claim(t.key)
+	reserve := now.Consumers[len(t.before.Consumers):]
+	if len(now.Consumers) == 0 {
+		return nil
+	}
+	plan := &ClaimPlan{Key: t.key, UID: now.UID, Version: now.Version, Reserve: slices.Clone(reserve), Protected: now.Protected}
+	if t.before.Allocation == nil {
+		plan.Allocation = now.Allocation
+	}
+	plan.AnyPod = now.Allocation.ReservedForAnyPod && (t.before.Allocation == nil || !t.before.Allocation.ReservedForAnyPod)
+	if plan.Allocation == nil && len(plan.Reserve) == 0 && !plan.AnyPod {
+		return nil
+	}
+	return plan
+}
+
+func compareKeys(a, b model.Key) int {
+	if a.Namespace != b.Namespace {
+		if a.Namespace < b.Namespace {
+			return -1
+		}
+		return 1
+	}
+	switch {
+	case a.Name < b.Name:
+		return -1
+	case a.Name > b.Name:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,63 @@
+package sched
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// Plan is what is to be written: claims first, then pods.
+type Plan struct {
+	Unit   model.UnitKey
+	Group  types.UID // of the PodGroup, if there is one
+	Claims []ClaimPlan
+	Pods   []Placement // by name
+	// Whole: every waiting pod of the unit is in Pods, and with those that are bound already they reach minCount.
+	Whole bool
+}
+
+// ClaimPlan is what a claim gains. It relies on the claim's UID, and on nobody else having allocated it meanwhile.
+type ClaimPlan struct {
+	Key     model.Key
+	UID     types.UID
+	Version uint64 // resource version that the decision was made on; 0 if unknown
+	// Allocation is nil for a claim that has one.
+	Allocation *model.Allocation
+	// Reserve is to be appended to status.reservedFor, where it is not yet.
+	Reserve []model.Consumer
+	// AnyPod: status.allocation.reservedForAnyPod becomes true with it.
+	AnyPod bool
+	// Protected: the finalizer is there already.
+	Protected bool
+}
+
+// Placement binds a pod to a node.
+type Placement struct {
+	Pod     model.Key
+	UID     types.UID
+	Node    string
+	NodeUID types.UID
+}
+
+// Assume lays the plan over the State, until the API shows what was written.
+func (p *Plan) Assume(state *model.State) {
+	for i := range p.Claims {
+		claim := &p.Claims[i]
+		state.AssumeClaim(claim.Key, model.Assumption{Allocation: claim.Allocation, Consumers: claim.Reserve, AnyPod: claim.AnyPod})
+	}
+	for i := range p.Pods {
+		state.AssumePod(p.Pods[i].Pod, p.Pods[i].Node)
+	}
+}
+
+// Forget takes back what Assume did and the API does not show: the plan was refused.
+func (p *Plan) Forget(state *model.State) []model.Topic {
+	var topics []model.Topic
+	for i := range p.Pods {
+		topics = append(topics, state.ForgetPod(p.Pods[i].Pod)...)
+	}
+	for i := range p.Claims {
+		topics = append(topics, state.ForgetClaim(p.Claims[i].Key)...)
+	}
+	return topics
+}

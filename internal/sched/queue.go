@@ -1,0 +1,149 @@
+package sched
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// Entry is a unit's place in the queue: half-bound gangs first, then by priority, then by age, then by name.
+type Entry struct {
+	Key       model.UnitKey
+	HalfBound bool
+	Priority  int32
+	Created   time.Time
+}
+
+// EntryOf is the unit's place.
+func EntryOf(unit *model.Unit) Entry {
+	return Entry{Key: unit.Key, HalfBound: unit.HalfBound, Priority: unit.Priority, Created: unit.Created}
+}
+
+func (e *Entry) before(other *Entry) bool {
+	switch {
+	case e.HalfBound != other.HalfBound:
+		return e.HalfBound
+	case e.Priority != other.Priority:
+		return e.Priority > other.Priority
+	case !e.Created.Equal(other.Created):
+		return e.Created.Before(other.Created)
+	case e.Key.Key != other.Key.Key:
+		return compareKeys(e.Key.Key, other.Key.Key) < 0
+	}
+	return e.Key.Group && !other.Key.Group
+}
+
+// Queue keeps the units that are to be tried in order, and parks those that were tried in vain until a topic that
+// they wait for comes up. A unit is in it at most once. The zero value is not ready; use NewQueue.
+type Queue struct {
+	ready  entries
+	parked map[model.UnitKey]*parked
+	topics map[model.Topic]map[model.UnitKey]bool
+}
+
+type parked struct {
+	entry  Entry
+	topics []model.Topic
+}
+
+// NewQueue is an empty Queue.
+func NewQueue() *Queue {
+	return &Queue{
+		ready:  entries{at: map[model.UnitKey]int{}},
+		parked: map[model.UnitKey]*parked{},
+		topics: map[model.Topic]map[model.UnitKey]bool{},
+	}
+}
+
+// Add puts a unit in line, with its current rank if it is there already. A parked unit is parked no longer.
+func (q *Queue) Add(entry Entry) {
+	q.unpark(entry.Key)
+	if at, ok := q.ready.at[entry.Key]; ok {
+		q.ready.list[at] = entry
+		heap.Fix(&q.ready, at)
+		return
+	}
+	heap.Push(&q.ready, entry)
+}
+
+// Pop takes the first unit.
+func (q *Queue) Pop() (Entry, bool) {
+	if len(q.ready.list) == 0 {
+		return Entry{}, false
+	}
+	return heap.Pop(&q.ready).(Entry), true
+}
+
+// Park keeps the unit until one of the topics comes up.
+func (q *Queue) Park(entry Entry, topics []model.Topic) {
+	q.Remove(entry.Key)
+	q.parked[entry.Key] = &parked{entry: entry, topics: topics}
+	for _, topic := range topics {
+		if q.topics[topic] == nil {
+			q.topics[topic] = map[model.UnitKey]bool{}
+		}
+		q.topics[topic][entry.Key] = true
+	}
+}
+
+// Wake puts the parked units that wait for any of the topics in line again.
+func (q *Queue) Wake(topics []model.Topic) {
+	for _, topic := range topics {
+		for key := range q.topics[topic] {
+			q.Add(q.parked[key].entry)
+		}
+	}
+}
+
+// Remove forgets a unit.
+func (q *Queue) Remove(key model.UnitKey) {
+	q.unpark(key)
+	if at, ok := q.ready.at[key]; ok {
+		heap.Remove(&q.ready, at)
+	}
+}
+
+// Len is how many units are in line, and how many are parked.
+func (q *Queue) Len() (ready, waiting int) { return len(q.ready.list), len(q.parked) }
+
+func (q *Queue) unpark(key model.UnitKey) {
+	p, ok := q.parked[key]
+	if !ok {
+		return
+	}
+	delete(q.parked, key)
+	for _, topic := range p.topics {
+		delete(q.topics[topic], key)
+		if len(q.topics[topic]) == 0 {
+			delete(q.topics, topic)
+		}
+	}
+}
+
+// entries is a heap that knows where each unit is.
+type entries struct {
+	list []Entry
+	at   map[model.UnitKey]int
+}
+
+func (h *entries) Len() int           { return len(h.list) }
+func (h *entries) Less(i, j int) bool { return h.list[i].before(&h.list[j]) }
+
+func (h *entries) Swap(i, j int) {
+	h.list[i], h.list[j] = h.list[j], h.list[i]
+	h.at[h.list[i].Key], h.at[h.list[j].Key] = i, j
+}
+
+func (h *entries) Push(x any) {
+	entry := x.(Entry)
+	h.at[entry.Key] = len(h.list)
+	h.list = append(h.list, entry)
+}
+
+func (h *entries) Pop() any {
+	last := h.list[len(h.list)-1]
+	h.list = h.list[:len(h.list)-1]
+	delete(h.at, last.Key)
+	return last
+}

@@ -1,0 +1,266 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// Code says in which way a unit could not be placed.
+type Code string
+
+// A unit waits for its PodGroup, for more members, or for claims; or it was tried and does not fit; or the search
+// ended undecided. CodeLeftOver stands beside a Plan: some pods have no place, but enough have.
+const (
+	CodeGroupMissing  Code = "GroupMissing"
+	CodeBelowQuorum   Code = "BelowQuorum"
+	CodeWaiting       Code = "Waiting"
+	CodeUnschedulable Code = "Unschedulable"
+	CodeUndecided     Code = "Undecided"
+	CodeLeftOver      Code = "LeftOver"
+)
+
+// Reasons say why pods of a unit have no place. They are data; String and Short print them.
+type Reasons struct {
+	Unit      model.UnitKey
+	Code      Code
+	HalfBound bool // the unit is a gang of which some members, too few, are bound
+
+	Min      int          // how many pods had to be placed together
+	Placed   int          // the most that could be
+	MinCount int          // of a gang
+	Census   model.Census // of a gang
+
+	// Ties are shared claims that held the pods to certain nodes in the best attempt.
+	Ties []Tie
+	// Pods say, for pods that are alike, why they have no place, given the places of the others.
+	Pods  []PodReasons
+	Steps int // spent, if Undecided
+}
+
+// Tie says where the devices of a shared claim can be used from.
+type Tie struct {
+	Claim model.Key
+	Where string
+}
+
+// PodReasons say why some pods that are alike have no place. Exactly one of Wait, Alloc and Blocks is set.
+type PodReasons struct {
+	Pods   []model.Key
+	Wait   *Wait         // they cannot be tried
+	Alloc  *alloc.Reason // their claims cannot be allocated on any node
+	Nodes  int           // how many nodes were looked at
+	Blocks []Block       // what stood in the way, the most frequent first
+}
+
+// Block is a check that nodes failed.
+type Block struct {
+	Check  Check
+	Detail string
+	Nodes  int
+	// The nearest miss: on this node the least was missing.
+	Nearest string
+	Lacking int64         // of a resource there
+	Alloc   *alloc.Reason // why claims cannot be allocated there
+	Claim   model.Key     // that cannot be used there
+}
+
+func (r *Reasons) addWaiting(pod model.Key, wait Wait) {
+	for i := range r.Pods {
+		if have := r.Pods[i].Wait; have != nil && have.Text == wait.Text {
+			r.Pods[i].Pods = append(r.Pods[i].Pods, pod)
+			return
+		}
+	}
+	r.Pods = append(r.Pods, PodReasons{Pods: []model.Key{pod}, Wait: &wait})
+}
+
+// Short is the reasons in one line, without holders, for conditions and events.
+func (r *Reasons) Short() string { return r.text(false) }
+
+// String is the reasons in one line, with nearest misses and holders.
+func (r *Reasons) String() string { return r.text(true) }
+
+func (r *Reasons) text(long bool) string {
+	switch r.Code {
+	case CodeGroupMissing:
+		return fmt.Sprintf("PodGroup %s does not exist", r.Unit.Key)
+	case CodeBelowQuorum:
+		return r.quorum()
+	}
+	var parts []string
+	if lead := r.lead(); lead != "" {
+		parts = append(parts, lead)
+	}
+	for i := range r.Pods {
+		parts = append(parts, r.Pods[i].text(r.Unit, long))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// lead is what comes before the single pods' reasons.
+func (r *Reasons) lead() string {
+	lead := ""
+	switch {
+	case r.Code == CodeUndecided:
+		lead = fmt.Sprintf("undecided after %d steps: at most %d of %d pods were placed", r.Steps, r.Placed, r.Min)
+	case r.Code == CodeLeftOver || r.Min <= 1:
+		return ""
+	case r.Code == CodeUnschedulable:
+		lead = fmt.Sprintf("%d of %d pods fit together", r.Placed, r.Min)
+	default:
+		return ""
+	}
+	for _, tie := range r.Ties {
+		lead += fmt.Sprintf(", with claim %s tied to %s", tie.Claim, tie.Where)
+	}
+	return lead
+}
+
+func (r *Reasons) quorum() string {
+	text := fmt.Sprintf("%d of %d pods exist", r.Census.Quorum(), r.MinCount)
+	var others []string
+	for _, other := range []struct {
+		n    int
+		what string
+	}{{r.Census.Held, "gated"}, {r.Census.Deleting, "being deleted"}, {r.Census.Finished, "finished"}} {
+		if other.n > 0 {
+			others = append(others, fmt.Sprintf("%d %s", other.n, other.what))
+		}
+	}
+	if len(others) > 0 {
+		text += " (not counted: " + strings.Join(others, ", ") + ")"
+	}
+	return text
+}
+
+func (p *PodReasons) text(unit model.UnitKey, long bool) string {
+	who := ""
+	if unit.Group {
+		who = "pod " + p.Pods[0].Name + ": "
+		if more := len(p.Pods) - 1; more > 0 {
+			who = fmt.Sprintf("pod %s and %d more: ", p.Pods[0].Name, more)
+		}
+	}
+	switch {
+	case p.Wait != nil:
+		return who + p.Wait.Text
+	case p.Alloc != nil:
+		return who + p.Alloc.String()
+	case p.Nodes == 0:
+		return who + "there are no nodes"
+	}
+	parts := make([]string, len(p.Blocks))
+	for i := range p.Blocks {
+		parts[i] = p.Blocks[i].text(long)
+	}
+	return fmt.Sprintf("%s0/%d nodes are available: %s", who, p.Nodes, strings.Join(parts, ", "))
+}
+
+func (b *Block) text(long bool) string {
+	text := fmt.Sprintf("%d ", b.Nodes)
+	switch b.Check {
+	case CheckUnschedulable:
+		return text + "unschedulable"
+	case CheckTaint:
+		return text + "with untolerated taint " + b.Detail
+	case CheckNodeAffinity:
+		return text + "not matching the pod's node affinity/selector"
+	case CheckClaimNode:
+		return text + "without access to the devices of claim " + b.Claim.String()
+	case CheckResource:
+		text += "Insufficient " + b.Detail
+		if b.Detail == "pods" {
+			text = fmt.Sprintf("%d Too many pods", b.Nodes)
+		}
+		if long {
+			text += fmt.Sprintf(" (%s lacks %s)", b.Nearest, amount(b.Detail, b.Lacking))
+		}
+		return text
+	case CheckHostPort:
+		return text + "without the free ports"
+	case CheckPodAffinity:
+		return text + "not matching pod affinity rules"
+	case CheckPodAnti:
+		return text + "not matching pod anti-affinity rules"
+	case CheckForbidden:
+		return text + "refused by existing pods' anti-affinity rules"
+	}
+	text += b.Alloc.Subject() + ": "
+	if b.Alloc.Kind != alloc.Shortage {
+		return text + b.Alloc.String()
+	}
+	if b.Nodes > 1 {
+		text += "nearest is " + b.Nearest + ", "
+	}
+	text += b.Alloc.Count()
+	if long {
+		text += b.Alloc.Why()
+	}
+	return text
+}
+
+func amount(resource string, n int64) string {
+	if resource == "cpu" {
+		return fmt.Sprintf("%dm", n)
+	}
+	return fmt.Sprint(n)
+}
+
+// Topics are the changes after which the unit may be placed, or the reasons be other ones.
+func (r *Reasons) Topics() []model.Topic {
+	set := map[model.Topic]bool{}
+	if r.Unit.Group {
+		set[model.Topic{Kind: model.TopicGroup, Key: r.Unit.Key}] = true
+		set[model.Topic{Kind: model.TopicMembers, Key: r.Unit.Key}] = true
+	} else {
+		set[model.Topic{Kind: model.TopicPod, Key: r.Unit.Key}] = true
+	}
+	for i := range r.Pods {
+		r.Pods[i].topics(set)
+	}
+	for _, tie := range r.Ties {
+		set[model.Topic{Kind: model.TopicDevices}] = true
+		set[model.Topic{Kind: model.TopicClaim, Key: tie.Claim}] = true
+	}
+	list := make([]model.Topic, 0, len(set))
+	for topic := range set {
+		list = append(list, topic)
+	}
+	slices.SortFunc(list, func(a, b model.Topic) int { return strings.Compare(a.String(), b.String()) })
+	return list
+}
+
+func (p *PodReasons) topics(set map[model.Topic]bool) {
+	if p.Wait != nil {
+		for _, topic := range p.Wait.Topics {
+			set[topic] = true
+		}
+		return
+	}
+	if p.Alloc != nil {
+		for _, topic := range p.Alloc.Topics() {
+			set[topic] = true
+		}
+		return
+	}
+	set[model.Topic{Kind: model.TopicNodes}] = true
+	for i := range p.Blocks {
+		b := &p.Blocks[i]
+		switch b.Check {
+		case CheckResource, CheckHostPort:
+			set[model.Topic{Kind: model.TopicRoom}] = true
+		case CheckPodAffinity, CheckPodAnti, CheckForbidden:
+			set[model.Topic{Kind: model.TopicPods}] = true
+		case CheckClaimNode:
+			set[model.Topic{Kind: model.TopicClaim, Key: b.Claim}] = true
+		case CheckDevices:
+			for _, topic := range b.Alloc.Topics() {
+				set[topic] = true
+			}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package sched
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// bundle are unallocated claims that the same classes share. They are allocated together, for one node; where else
+// they can be used from follows from the devices.
+type bundle struct {
+	claims  []*model.Claim
+	classes []*class
+	problem *alloc.Problem
+}
+
+// bundle sorts the claims that members share and that have no allocation.
+func (j *job) bundle() {
+	users := map[model.Key][]*class{}
+	var order []model.Key
+	for _, c := range j.classes {
+		for _, key := range c.given {
+			if claim, _ := j.state.Claim(key); claim.Allocation != nil {
+				continue
+			}
+			if users[key] == nil {
+				order = append(order, key)
+			}
+			users[key] = append(users[key], c)
+		}
+	}
+	for _, key := range order {
+		claim, _ := j.state.Claim(key)
+		at := slices.IndexFunc(j.bundles, func(b *bundle) bool { return slices.Equal(b.classes, users[key]) })
+		if at < 0 {
+			at = len(j.bundles)
+			j.bundles = append(j.bundles, &bundle{classes: users[key]})
+		}
+		j.bundles[at].claims = append(j.bundles[at].claims, claim)
+	}
+}
+
+// allocateShared tries what the bundles from this one on can get, and places the members around it. It answers true
+// once there is nothing better to be found.
+func (j *job) allocateShared(at int) bool {
+	if at == len(j.bundles) {
+		return j.attempt()
+	}
+	b := j.bundles[at]
+	var refused tally
+	tried := map[string]bool{}
+	anchors := j.anchors(b, &refused)
+	for _, node := range anchors {
+		board, reason := b.problem.On(node)
+		if reason != nil {
+			if reason.Kind == alloc.SelectorError {
+				j.fail(0, PodReasons{Pods: keysOf(b.classes[0].members), Alloc: reason})
+				return true
+			}
+			refused.devices(node.Name, reason)
+			continue
+		}
+		outcome := board.Search(j.budget, func(choice alloc.Choice) bool {
+			if key := choice.Key(); tried[key] {
+				return false
+			} else {
+				tried[key] = true
+			}
+			return j.around(at, choice)
+		})
+		switch outcome {
+		case alloc.Accepted:
+			return true
+		case alloc.OutOfBudget:
+			j.exhausted = true
+			return true
+		}
+	}
+	if len(tried) == 0 {
+		j.fail(0, PodReasons{Pods: keysOf(b.classes[0].members), Nodes: len(j.state.Nodes()), Blocks: refused.blocks()})
+	}
+	return false
+}
+
+// around goes on with the bundle's claims allocated, and takes that back unless there is nothing better to be found.
+func (j *job) around(at int, choice alloc.Choice) bool {
+	mark := j.mark()
+	for i, claim := range j.bundles[at].claims {
+		j.assumeClaim(claim.Key, model.Assumption{Allocation: choice[i]})
+	}
+	done := j.allocateShared(at + 1)
+	j.undo(mark)
+	return done
+}
+
+// anchors are the nodes on which some member could use the bundle's claims, best first.
+func (j *job) anchors(b *bundle, refused *tally) []*model.NodeInfo {
+	seen := map[*model.NodeInfo]bool{}
+	var anchors []*model.NodeInfo
+	for _, c := range b.classes {
+		for _, candidate := range j.candidates(c, b.problem) {
+			if !seen[candidate.node] {
+				seen[candidate.node] = true
+				anchors = append(anchors, candidate.node)
+			}
+		}
+	}
+	if len(anchors) == 0 {
+		*refused = j.explain(b.classes[0])
+	}
+	return anchors
+}
+
+// ties says which allocations of the trial hold the members where.
+func (j *job) ties() []Tie {
+	var ties []Tie
+	for _, b := range j.bundles {
+		for _, claim := range b.claims {
+			now, _ := j.state.Claim(claim.Key)
+			if now.Allocation == nil {
+				continue
+			}
+			tied := Tie{Claim: claim.Key}
+			if node, ok := tie(now.Allocation.NodeSelector); ok {
+				tied.Where = "node " + node
+			} else if now.Allocation.NodeSelector != nil {
+				tied.Where = "nodes with " + selectorText(now)
+			} else {
+				continue
+			}
+			ties = append(ties, tied)
+		}
+	}
+	return ties
+}
+
+// selectorText is a one-term node selector for people.
+func selectorText(claim *model.Claim) string {
+	var parts []string
+	for _, term := range claim.Allocation.NodeSelector.NodeSelectorTerms {
+		for _, r := range term.MatchExpressions {
+			parts = append(parts, strings.TrimSpace(r.Key+" "+string(r.Operator)+" "+strings.Join(r.Values, ",")))
+		}
+	}
+	return strings.Join(parts, " and ")
+}
