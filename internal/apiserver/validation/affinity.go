@@ -1,0 +1,140 @@
+package validation
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func affinity(path *field.Path, a *corev1.Affinity) field.ErrorList {
+	if a == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if n := a.NodeAffinity; n != nil {
+		errs = append(errs, nodeAffinity(path.Child("nodeAffinity"), n)...)
+	}
+	if p := a.PodAffinity; p != nil {
+		at := path.Child("podAffinity")
+		errs = append(errs, podTerms(at, p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)...)
+	}
+	if p := a.PodAntiAffinity; p != nil {
+		at := path.Child("podAntiAffinity")
+		errs = append(errs, podTerms(at, p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)...)
+	}
+	return errs
+}
+
+func nodeAffinity(path *field.Path, n *corev1.NodeAffinity) field.ErrorList {
+	errs := each(path.Child("preferredDuringSchedulingIgnoredDuringExecution"), n.PreferredDuringSchedulingIgnoredDuringExecution,
+		func(at *field.Path, term *corev1.PreferredSchedulingTerm) field.ErrorList {
+			return append(between(at.Child("weight"), int64(term.Weight), 1, 100), nodeSelectorTerm(at.Child("preference"), &term.Preference)...)
+		})
+	if required := n.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+		errs = append(errs, nodeSelector(path.Child("requiredDuringSchedulingIgnoredDuringExecution"), required)...)
+	}
+	return errs
+}
+
+// nodeSelector is also how slices and allocations say which nodes reach a device.
+func nodeSelector(path *field.Path, selector *corev1.NodeSelector) field.ErrorList {
+	terms := path.Child("nodeSelectorTerms")
+	if len(selector.NodeSelectorTerms) == 0 {
+		return one(field.Required(terms, "must have at least one node selector term"))
+	}
+	return each(terms, selector.NodeSelectorTerms, nodeSelectorTerm)
+}
+
+func nodeSelectorTerm(path *field.Path, term *corev1.NodeSelectorTerm) field.ErrorList {
+	return join(
+		each(path.Child("matchExpressions"), term.MatchExpressions, func(at *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
+			return append(labelKey(at.Child("key"), r.Key), requirementValues(at, r)...)
+		}),
+		each(path.Child("matchFields"), term.MatchFields, func(at *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
+			errs := join(
+				oneOf(at.Child("key"), r.Key, metav1.ObjectNameField),
+				oneOf(at.Child("operator"), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn),
+			)
+			if len(r.Values) != 1 {
+				errs = append(errs, field.Required(at.Child("values"), "must have exactly one element"))
+			}
+			return append(errs, each(at.Child("values"), r.Values, func(at *field.Path, name *string) field.ErrorList {
+				return nodeName(at, *name)
+			})...)
+		}),
+	)
+}
+
+func requirementValues(path *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
+	at, n := path.Child("values"), len(r.Values)
+	switch r.Operator {
+	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+		if n == 0 {
+			return one(field.Required(at, "needed with operator "+string(r.Operator)))
+		}
+		return each(at, r.Values, func(at *field.Path, v *string) field.ErrorList { return labelValue(at, *v) })
+	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
+		if n > 0 {
+			return one(field.Forbidden(at, "may not be set with operator "+string(r.Operator)))
+		}
+		return nil
+	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
+		if n != 1 {
+			return one(field.Required(at, "must have exactly one element with operator "+string(r.Operator)))
+		}
+		return integer(at.Index(0), r.Values[0])
+	default:
+		return one(field.NotSupported(path.Child("operator"), r.Operator, []corev1.NodeSelectorOperator{
+			corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpGt,
+			corev1.NodeSelectorOpIn, corev1.NodeSelectorOpLt, corev1.NodeSelectorOpNotIn,
+		}))
+	}
+}
+
+func integer(path *field.Path, text string) field.ErrorList {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return check(err == nil, path, text, "must be an integer")
+}
+
+func podTerms(path *field.Path, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) field.ErrorList {
+	return join(
+		each(path.Child("requiredDuringSchedulingIgnoredDuringExecution"), required, podTerm),
+		each(path.Child("preferredDuringSchedulingIgnoredDuringExecution"), preferred,
+			func(at *field.Path, term *corev1.WeightedPodAffinityTerm) field.ErrorList {
+				return append(between(at.Child("weight"), int64(term.Weight), 1, 100), podTerm(at.Child("podAffinityTerm"), &term.PodAffinityTerm)...)
+			}),
+	)
+}
+
+func podTerm(path *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
+	return join(
+		labelSelector(path.Child("labelSelector"), term.LabelSelector),
+		labelSelector(path.Child("namespaceSelector"), term.NamespaceSelector),
+		each(path.Child("namespaces"), term.Namespaces, func(at *field.Path, ns *string) field.ErrorList { return dnsLabel(at, *ns) }),
+		topologyKey(path.Child("topologyKey"), term.TopologyKey),
+		matchLabelKeys(path, "matchLabelKeys", term.MatchLabelKeys, term.LabelSelector),
+		matchLabelKeys(path, "mismatchLabelKeys", term.MismatchLabelKeys, term.LabelSelector),
+	)
+}
+
+func matchLabelKeys(path *field.Path, name string, keys []string, selector *metav1.LabelSelector) field.ErrorList {
+	errs := each(path.Child(name), keys, func(at *field.Path, key *string) field.ErrorList { return labelKey(at, *key) })
+	if len(keys) > 0 && selector == nil {
+		errs = append(errs, field.Forbidden(path.Child(name), "may only be set together with `labelSelector`"))
+	}
+	return errs
+}
+
+func labelSelector(path *field.Path, selector *metav1.LabelSelector) field.ErrorList {
+	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, path)
+}
+
+func topologyKey(path *field.Path, key string) field.ErrorList {
+	if key == "" {
+		return one(field.Required(path, ""))
+	}
+	return labelKey(path, key)
+}

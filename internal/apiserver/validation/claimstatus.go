@@ -1,0 +1,131 @@
+package validation
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+)
+
+// ValidateResourceClaimStatusUpdate checks an allocation, a reservation, or what a
+// driver reports. It holds three promises: who holds a claim holds devices; a
+// claim that is going away gets no new holder; and devices are not exchanged or
+// taken away under those who hold them.
+func ValidateResourceClaimStatusUpdate(claim, old *resource.ResourceClaim) field.ErrorList {
+	path := field.NewPath("status")
+	now, before := claim.Status.Upstream(), old.Status.Upstream()
+	errs := append(metadataUpdate(&claim.ObjectMeta, &old.ObjectMeta),
+		declared(resourcev1.Validate_ResourceClaimStatus, path, &now, &before)...)
+	errs = append(errs, reservations(path.Child("reservedFor"), claim, old)...)
+	names := requestNames(&claim.Spec.Devices)
+	switch allocation := claim.Status.Allocation; {
+	case allocation == nil:
+	case old.Status.Allocation == nil:
+		errs = append(errs, allocationResult(path.Child("allocation"), allocation, names)...)
+	default:
+		// The generated rules see all of the allocation but allot's own field.
+		errs = append(errs, same(path.Child("allocation", "reservedForAnyPod"), allocation.ReservedForAnyPod, old.Status.Allocation.ReservedForAnyPod)...)
+	}
+	return append(errs, deviceStatuses(path.Child("devices"), &claim.Status)...)
+}
+
+func reservations(path *field.Path, claim, old *resource.ResourceClaim) field.ErrorList {
+	list := claim.Status.ReservedFor
+	errs := each(path, list, consumer)
+	switch {
+	case len(list) == 0:
+	case claim.Status.Allocation == nil && old.Status.Allocation != nil:
+		errs = append(errs, field.Forbidden(path, "the allocation may not be cleared while there are consumers"))
+	case claim.Status.Allocation == nil:
+		errs = append(errs, field.Forbidden(path, "may not be set without `allocation`"))
+	case claim.DeletionTimestamp != nil && added(list, old.Status.ReservedFor):
+		errs = append(errs, field.Forbidden(path, "no consumer may be added while `metadata.deletionTimestamp` is set"))
+	}
+	return errs
+}
+
+func added(now, old []resourcev1.ResourceClaimConsumerReference) bool {
+	had := make(map[resourcev1.ResourceClaimConsumerReference]bool, len(old))
+	for _, c := range old {
+		had[c] = true
+	}
+	for _, c := range now {
+		if !had[c] {
+			return true
+		}
+	}
+	return false
+}
+
+// allocationResult checks a new allocation; later it does not change.
+func allocationResult(path *field.Path, allocation *resource.AllocationResult, names requests) field.ErrorList {
+	devices := path.Child("devices")
+	errs := join(
+		each(devices.Child("results"), allocation.Devices.Results, func(at *field.Path, r *resourcev1.DeviceRequestAllocationResult) field.ErrorList {
+			return join(
+				requestReference(at.Child("request"), r.Request, names),
+				dnsLabel(at.Child("device"), r.Device),
+				bindingConditions(at, r.BindingConditions, r.BindingFailureConditions),
+				skippedOperations(at.Child("skipNodeOperations"), r.SkipNodeOperations),
+				each(at.Child("tolerations"), r.Tolerations, deviceToleration),
+			)
+		}),
+		each(devices.Child("config"), allocation.Devices.Config, func(at *field.Path, c *resourcev1.DeviceAllocationConfiguration) field.ErrorList {
+			return append(requestReferences(at.Child("requests"), c.Requests, names), deviceConfiguration(at, &c.DeviceConfiguration)...)
+		}),
+	)
+	if allocation.NodeSelector != nil {
+		errs = append(errs, nodeSelector(path.Child("nodeSelector"), allocation.NodeSelector)...)
+	}
+	return errs
+}
+
+// deviceKey tells allocated devices apart.
+type deviceKey struct {
+	driver, pool, device string
+	share                types.UID
+}
+
+// deviceStatuses checks that drivers report about devices that the claim has.
+func deviceStatuses(path *field.Path, status *resource.ResourceClaimStatus) field.ErrorList {
+	allocated := map[deviceKey]bool{}
+	if status.Allocation != nil {
+		for _, r := range status.Allocation.Devices.Results {
+			key := deviceKey{driver: r.Driver, pool: r.Pool, device: r.Device}
+			if r.ShareID != nil {
+				key.share = *r.ShareID
+			}
+			allocated[key] = true
+		}
+	}
+	return each(path, status.Devices, func(at *field.Path, d *resourcev1.AllocatedDeviceStatus) field.ErrorList {
+		key := deviceKey{driver: d.Driver, pool: d.Pool, device: d.Device}
+		if d.ShareID != nil {
+			key.share = types.UID(*d.ShareID)
+		}
+		errs := join(
+			driverName(at.Child("driver"), d.Driver),
+			poolName(at.Child("pool"), d.Pool),
+			dnsLabel(at.Child("device"), d.Device),
+			check(allocated[key], at, d.Driver+"/"+d.Pool+"/"+d.Device, "must be a device that the claim has"),
+			atMost(at.Child("conditions"), len(d.Conditions), resourcev1.AllocatedDeviceStatusMaxConditions),
+			metav1validation.ValidateConditions(d.Conditions, at.Child("conditions")),
+		)
+		if d.Data != nil && len(d.Data.Raw) > 0 {
+			errs = append(errs, jsonObject(at.Child("data"), d.Data, resourcev1.AllocatedDeviceStatusDataMaxLength)...)
+		}
+		if n := d.NetworkData; n != nil {
+			errs = append(errs, each(at.Child("networkData", "ips"), n.IPs, func(at *field.Path, ip *string) field.ErrorList {
+				return validation.IsValidInterfaceAddress(at, *ip)
+			})...)
+		}
+		return errs
+	})
+}
+
+// unchanged says whether two values are equal as the API sees them.
+func unchanged(now, old any) bool { return equality.Semantic.DeepEqual(now, old) }

@@ -1,0 +1,40 @@
+package validation
+
+import (
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+)
+
+// ValidateResourceClaimTemplate checks a new template.
+func ValidateResourceClaimTemplate(template *resource.ResourceClaimTemplate) field.ErrorList {
+	path := field.NewPath("spec")
+	return join(
+		metadata(&template.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
+		copiedMetadata(path.Child("metadata"), &template.Spec.ObjectMeta),
+		claimSpec(path.Child("spec"), &template.Spec.Spec),
+	)
+}
+
+// ValidateResourceClaimTemplateUpdate checks a change of a template. Its spec stays,
+// so that claims of one template are alike.
+func ValidateResourceClaimTemplateUpdate(template, old *resource.ResourceClaimTemplate) field.ErrorList {
+	return append(metadataUpdate(&template.ObjectMeta, &old.ObjectMeta), same(field.NewPath("spec"), template.Spec, old.Spec)...)
+}
+
+// ValidateClusterResourceClaimTemplate checks a new template for all namespaces.
+func ValidateClusterResourceClaimTemplate(template *resourcev1alpha3.ClusterResourceClaimTemplate) field.ErrorList {
+	path := field.NewPath("spec")
+	return join(
+		metadata(&template.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain),
+		copiedMetadata(path.Child("metadata"), &template.Spec.ObjectMeta),
+		claimSpec(path.Child("spec"), &template.Spec.Spec),
+	)
+}
+
+// ValidateClusterResourceClaimTemplateUpdate checks a change of such a template.
+func ValidateClusterResourceClaimTemplateUpdate(template, old *resourcev1alpha3.ClusterResourceClaimTemplate) field.ErrorList {
+	return append(metadataUpdate(&template.ObjectMeta, &old.ObjectMeta), same(field.NewPath("spec"), template.Spec, old.Spec)...)
+}

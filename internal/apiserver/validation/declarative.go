@@ -1,0 +1,24 @@
+package validation
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/operation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// generated is the form of Kubernetes' generated validation of a struct. It takes
+// the old value too, and skips what an update leaves as it is.
+type generated[T any] func(ctx context.Context, op operation.Operation, path *field.Path, obj, old *T) field.ErrorList
+
+// declared runs a generated validation; old is nil at creation.
+//
+// Its context is for cancellation only, and no rule of it waits for anything. Its
+// options are the feature gates that rules ask for: allot serves these fields.
+func declared[T any](validate generated[T], path *field.Path, obj, old *T) field.ErrorList {
+	op := operation.Operation{Type: operation.Create, Options: map[string]bool{"DRAPartitionableDevicesType": true}}
+	if old != nil {
+		op.Type = operation.Update
+	}
+	return validate(context.Background(), op, path, obj, old)
+}

@@ -1,0 +1,186 @@
+package validation
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+)
+
+// device checks one device of a slice. What an update leaves as it is was valid
+// when it was stored, and the parts that are costly are not checked again.
+func device(path *field.Path, d, old *resourcev1.Device, spec *resourcev1.ResourceSliceSpec) field.ErrorList {
+	errs := join(
+		dnsLabel(path.Child("name"), d.Name),
+		attributes(path, d),
+		deviceReach(path, d, ptr.Deref(spec.PerDeviceNodeSelection, false)),
+		bindingConditions(path, d.BindingConditions, d.BindingFailureConditions),
+		each(path.Child("consumesCounters"), d.ConsumesCounters, func(at *field.Path, c *resourcev1.DeviceCounterConsumption) field.ErrorList {
+			return atMost(at.Child("counters"), len(c.Counters), resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption)
+		}),
+		nodeAllocatable(path.Child("nodeAllocatableResources"), d),
+	)
+	if old == nil || !unchanged(d.Capacity, old.Capacity) {
+		errs = append(errs, capacities(path.Child("capacity"), d)...)
+	}
+	if old == nil || !unchanged(d.Taints, old.Taints) {
+		at := path.Child("taints")
+		errs = append(errs, atMost(at, len(d.Taints), resourcev1.DeviceTaintsMaxLength)...)
+		errs = append(errs, each(at, d.Taints, func(at *field.Path, t *resourcev1.DeviceTaint) field.ErrorList {
+			return append(labelKey(at.Child("key"), t.Key), labelValue(at.Child("value"), t.Value)...)
+		})...)
+	}
+	return errs
+}
+
+func deviceReach(path *field.Path, d *resourcev1.Device, perDevice bool) field.ErrorList {
+	if perDevice {
+		return reach(path, nodes{d.NodeName, d.NodeSelector, d.AllNodes})
+	}
+	return forbidden(path, "may only be set where the slice has `perDeviceNodeSelection`",
+		member{"nodeName", d.NodeName != nil},
+		member{"nodeSelector", d.NodeSelector != nil},
+		member{"allNodes", d.AllNodes != nil},
+	)
+}
+
+func attributes(path *field.Path, d *resourcev1.Device) field.ErrorList {
+	values := 0
+	for _, a := range d.Attributes {
+		values += max(1, len(a.BoolValues)+len(a.IntValues)+len(a.StringValues)+len(a.VersionValues))
+	}
+	entries := len(d.Attributes) + len(d.Capacity)
+	errs := join(
+		atMost(path, entries, resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice),
+		atMost(path.Child("attributes"), values, resourcev1.ResourceSliceMaxAttributeValuesPerDevice),
+	)
+	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
+		at, a := path.Child("attributes").Key(string(name)), d.Attributes[name]
+		errs = append(errs, qualifiedName(at, name)...)
+		errs = append(errs, attribute(at, &a)...)
+	}
+	return errs
+}
+
+// semver is semver.org's version 2.0.0: three numbers without leading zeros, then
+// an optional pre-release and an optional build.
+var semver = regexp.MustCompile(`^` + strings.Repeat(`(0|[1-9]\d*)\.`, 2) + `(0|[1-9]\d*)` +
+	`(-` + prerelease + `(\.` + prerelease + `)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+
+const prerelease = `(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)`
+
+// attribute leaves it to the generated rules that exactly one value is there.
+func attribute(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList {
+	short := func(at *field.Path, value string) field.ErrorList {
+		if len(value) > resourcev1.DeviceAttributeMaxValueLength {
+			return one(field.TooLong(at, "", resourcev1.DeviceAttributeMaxValueLength))
+		}
+		return nil
+	}
+	version := func(at *field.Path, value *string) field.ErrorList {
+		return append(short(at, *value), check(semver.MatchString(*value), at, *value, "must be a version by semver.org 2.0.0")...)
+	}
+	var errs field.ErrorList
+	if a.StringValue != nil {
+		errs = append(errs, short(path.Child("string"), *a.StringValue)...)
+	}
+	if a.VersionValue != nil {
+		errs = append(errs, version(path.Child("version"), a.VersionValue)...)
+	}
+	return append(errs, each(path.Child("versions"), a.VersionValues, version)...)
+}
+
+// qualifiedName is a C identifier, behind a domain and a slash or without.
+func qualifiedName(path *field.Path, name resourcev1.QualifiedName) field.ErrorList {
+	domain, id, qualified := strings.Cut(string(name), "/")
+	var errs field.ErrorList
+	if qualified {
+		errs = append(errs, driverName(path, domain)...)
+	} else {
+		id = domain
+	}
+	if len(id) > resourcev1.DeviceMaxIDLength {
+		errs = append(errs, field.TooLong(path, "", resourcev1.DeviceMaxIDLength))
+	}
+	for _, message := range content.IsCIdentifier(id) {
+		errs = append(errs, field.Invalid(path, id, message))
+	}
+	return errs
+}
+
+func bindingConditions(path *field.Path, wanted, failed []string) field.ErrorList {
+	w, f := path.Child("bindingConditions"), path.Child("bindingFailureConditions")
+	label := func(at *field.Path, name *string) field.ErrorList {
+		return metav1validation.ValidateLabelName(*name, at)
+	}
+	key := func(name *string) string { return *name }
+	errs := join(
+		each(w, wanted, label), unique(w, wanted, "", key),
+		each(f, failed, label), unique(f, failed, "", key),
+		each(f, failed, func(at *field.Path, name *string) field.ErrorList {
+			return check(!slices.Contains(wanted, *name), at, *name, "stands in `bindingConditions` too")
+		}),
+	)
+	if (len(wanted) == 0) != (len(failed) == 0) {
+		at := w
+		if len(failed) == 0 {
+			at = f
+		}
+		errs = append(errs, field.Required(at, "`bindingConditions` and `bindingFailureConditions` need each other"))
+	}
+	return errs
+}
+
+// nodeAllocatable checks how a device changes what its node can give to pods; the
+// generated rules check which fields go together.
+func nodeAllocatable(path *field.Path, d *resourcev1.Device) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range slices.SortedFunc(maps.Keys(d.NodeAllocatableResources), cmp.Compare[corev1.ResourceName]) {
+		at, r := path.Key(string(name)), d.NodeAllocatableResources[name]
+		switch {
+		case name == corev1.ResourceCPU, name == corev1.ResourceMemory, name == corev1.ResourceEphemeralStorage, isHugePages(name):
+		default:
+			errs = append(errs, field.Invalid(at, name, "must be a resource that nodes have of their own"))
+		}
+		if r.Mapping == nil && r.Overhead == nil {
+			errs = append(errs, field.Required(at, "at least one of `mapping`, `overhead` must be set"))
+		}
+		if m := r.Mapping; m != nil {
+			errs = append(errs, mapping(at.Child("mapping"), m, d)...)
+		}
+		if o := r.Overhead; o != nil {
+			if o.PerPod == nil && o.PerContainer == nil {
+				errs = append(errs, field.Required(at.Child("overhead"), "at least one of `perPod`, `perContainer` must be set"))
+			}
+			for _, part := range []quantity{{"perPod", o.PerPod}, {"perContainer", o.PerContainer}} {
+				if part.value != nil {
+					errs = append(errs, nonNegativeQuantity(at.Child("overhead", part.field), *part.value)...)
+				}
+			}
+		}
+	}
+	return errs
+}
+
+func mapping(path *field.Path, m *resourcev1.NodeAllocatableMapping, d *resourcev1.Device) field.ErrorList {
+	var errs field.ErrorList
+	if m.CapacityKey != nil {
+		if _, ok := d.Capacity[*m.CapacityKey]; !ok {
+			errs = append(errs, field.NotFound(path.Child("capacityKey"), *m.CapacityKey))
+		}
+	}
+	for _, part := range []quantity{{"capacityMultiplier", m.CapacityMultiplier}, {"deviceMultiplier", m.DeviceMultiplier}} {
+		if part.value != nil {
+			errs = append(errs, check(part.value.Sign() > 0, path.Child(part.field), part.value.String(), positive)...)
+		}
+	}
+	return errs
+}

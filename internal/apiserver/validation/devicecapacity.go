@@ -1,0 +1,131 @@
+package validation
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+
+	"gopkg.in/inf.v0"
+	resourcev1 "k8s.io/api/resource/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+)
+
+// maxValidValues is how many values a request policy may list.
+const maxValidValues = 10
+
+// quantity is a field that holds an optional quantity.
+type quantity struct {
+	field string
+	value *apiresource.Quantity
+}
+
+// capacities checks what a device has, and how shares of it may be asked for.
+func capacities(path *field.Path, d *resourcev1.Device) field.ErrorList {
+	shared := ptr.Deref(d.AllowMultipleAllocations, false)
+	var errs field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(d.Capacity)) {
+		at, c := path.Key(string(name)), d.Capacity[name]
+		errs = append(errs, qualifiedName(at, name)...)
+		switch {
+		case c.RequestPolicy == nil:
+		case shared:
+			errs = append(errs, requestPolicy(at.Child("requestPolicy"), c.RequestPolicy, c.Value)...)
+		default:
+			errs = append(errs, field.Forbidden(at.Child("requestPolicy"), "may only be set where `allowMultipleAllocations` is true"))
+		}
+	}
+	return errs
+}
+
+func requestPolicy(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capacity apiresource.Quantity) field.ErrorList {
+	values, span := len(policy.ValidValues) > 0, policy.ValidRange != nil
+	switch {
+	case values && span:
+		return one(field.Forbidden(path.Child("validRange"), "may not be set together with `validValues`"))
+	case (values || span) && policy.Default == nil:
+		return one(field.Required(path.Child("default"), "needed together with `validValues` and `validRange`"))
+	case values:
+		return validValues(path, policy, capacity)
+	case span:
+		return validRange(path, policy, capacity)
+	}
+	return nil
+}
+
+func validValues(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capacity apiresource.Quantity) field.ErrorList {
+	at := path.Child("validValues")
+	errs := atMost(at, len(policy.ValidValues), maxValidValues)
+	found := false
+	for i, v := range policy.ValidValues {
+		found = found || v.Cmp(*policy.Default) == 0
+		if i > 0 {
+			switch order := v.Cmp(policy.ValidValues[i-1]); {
+			case order == 0:
+				errs = append(errs, field.Duplicate(at.Index(i), v.String()))
+			case order < 0:
+				errs = append(errs, field.Invalid(at.Index(i), v.String(), "values must be in ascending order"))
+			}
+		}
+		errs = append(errs, within(at.Index(i), v, capacity)...)
+	}
+	return append(errs, check(found, path.Child("default"), policy.Default.String(), "must be one of `validValues`")...)
+}
+
+func within(path *field.Path, value, capacity apiresource.Quantity) field.ErrorList {
+	return check(value.Cmp(capacity) <= 0, path, value.String(), fmt.Sprintf("must be less than or equal to the capacity (%s)", capacity.String()))
+}
+
+func validRange(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capacity apiresource.Quantity) field.ErrorList {
+	r, at := policy.ValidRange, path.Child("validRange")
+	if r.Min == nil {
+		return one(field.Required(at.Child("min"), ""))
+	}
+	low, top := *r.Min, *policy.Default
+	errs := join(
+		nonNegativeQuantity(at.Child("min"), low),
+		within(at.Child("min"), low, capacity),
+		check(top.Cmp(low) >= 0, path.Child("default"), top.String(), "must be greater than or equal to `validRange.min`"),
+	)
+	if high := r.Max; high != nil {
+		errs = append(errs, join(
+			check(high.Cmp(low) >= 0, at.Child("max"), high.String(), "must be greater than or equal to `min`"),
+			within(at.Child("max"), *high, capacity),
+			check(top.Cmp(*high) <= 0, path.Child("default"), top.String(), "must be less than or equal to `validRange.max`"),
+		)...)
+	}
+	if r.Step == nil {
+		return errs
+	}
+	if r.Step.Sign() <= 0 {
+		return append(errs, field.Invalid(at.Child("step"), r.Step.String(), positive))
+	}
+	first := low.DeepCopy()
+	first.Add(*r.Step)
+	errs = append(errs, within(at.Child("step"), first, capacity)...)
+	for _, q := range []quantity{{"default", policy.Default}, {"max", r.Max}} {
+		if q.value != nil && !onStep(*q.value, low, *r.Step) {
+			errs = append(errs, field.Invalid(at.Child("step"), r.Step.String(),
+				fmt.Sprintf("must divide the distance from `min` to `%s` (%s)", q.field, q.value.String())))
+		}
+	}
+	return errs
+}
+
+// onStep says whether value is min plus a multiple of step, exactly: quantities are
+// decimal numbers of any size.
+func onStep(value, low, step apiresource.Quantity) bool {
+	distance := value.DeepCopy()
+	distance.Sub(low)
+	d, s := distance.AsDec(), step.AsDec()
+	scale := max(d.Scale(), s.Scale(), 0)
+	a, b := unscaled(d, scale), unscaled(s, scale)
+	return b.Sign() != 0 && a.Rem(a, b).Sign() == 0
+}
+
+// unscaled gives a decimal number as a whole number of units of 10^-scale.
+func unscaled(d *inf.Dec, scale inf.Scale) *big.Int {
+	return new(inf.Dec).Round(d, scale, inf.RoundExact).UnscaledBig()
+}

@@ -1,0 +1,32 @@
+package validation
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidateDeviceClass checks a new DeviceClass.
+func ValidateDeviceClass(class *resourcev1.DeviceClass) field.ErrorList {
+	return append(metadata(&class.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain), classSpec(&class.Spec, nil)...)
+}
+
+// ValidateDeviceClassUpdate checks a change of a class. What stays as it is was
+// valid when it was stored, and is not checked again.
+func ValidateDeviceClassUpdate(class, old *resourcev1.DeviceClass) field.ErrorList {
+	return append(metadataUpdate(&class.ObjectMeta, &old.ObjectMeta), classSpec(&class.Spec, &old.Spec)...)
+}
+
+func classSpec(spec, old *resourcev1.DeviceClassSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := declared(resourcev1.Validate_DeviceClassSpec, path, spec, old)
+	if old == nil || !unchanged(spec.Selectors, old.Selectors) {
+		errs = append(errs, selectors(path.Child("selectors"), spec.Selectors)...)
+	}
+	if old == nil || !unchanged(spec.Config, old.Config) {
+		errs = append(errs, each(path.Child("config"), spec.Config, func(at *field.Path, c *resourcev1.DeviceClassConfiguration) field.ErrorList {
+			return deviceConfiguration(at, &c.DeviceConfiguration)
+		})...)
+	}
+	return errs
+}

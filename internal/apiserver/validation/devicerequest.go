@@ -1,0 +1,150 @@
+package validation
+
+import (
+	"encoding/json"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// requests are the names that constraints, configuration and results may refer to:
+// each request, with the subrequests that it has.
+type requests map[string]map[string]bool
+
+func requestNames(devices *resourcev1.DeviceClaim) requests {
+	names := requests{}
+	for i := range devices.Requests {
+		subs := map[string]bool{}
+		for j := range devices.Requests[i].FirstAvailable {
+			subs[devices.Requests[i].FirstAvailable[j].Name] = true
+		}
+		names[devices.Requests[i].Name] = subs
+	}
+	return names
+}
+
+// has understands "request" and "request/subrequest".
+func (r requests) has(reference string) bool {
+	name, sub, qualified := strings.Cut(reference, "/")
+	subs, ok := r[name]
+	return ok && (!qualified || subs[sub])
+}
+
+// deviceClaim checks what the generated rules leave out: names, references between
+// the parts, counts, CEL.
+func deviceClaim(path *field.Path, devices *resourcev1.DeviceClaim) field.ErrorList {
+	names := requestNames(devices)
+	derived := derivedAttributes{used: constrainedAttributes(devices.Constraints)}
+	errs := join(
+		each(path.Child("requests"), devices.Requests, func(at *field.Path, r *resourcev1.DeviceRequest) field.ErrorList {
+			return deviceRequest(at, r, &derived)
+		}),
+		each(path.Child("constraints"), devices.Constraints, func(at *field.Path, c *resourcev1.DeviceConstraint) field.ErrorList {
+			return append(requestReferences(at.Child("requests"), c.Requests, names), exactlyOne(at,
+				member{"matchAttribute", c.MatchAttribute != nil},
+				member{"distinctAttribute", c.DistinctAttribute != nil})...)
+		}),
+		each(path.Child("config"), devices.Config, func(at *field.Path, c *resourcev1.DeviceClaimConfiguration) field.ErrorList {
+			return append(requestReferences(at.Child("requests"), c.Requests, names), deviceConfiguration(at, &c.DeviceConfiguration)...)
+		}),
+	)
+	if derived.cost > resourcev1.DeviceClaimDerivedAttributeCELMaxCost {
+		errs = append(errs, field.Forbidden(path, "too complex, the derived attributes together exceed the cost limit"))
+	}
+	return errs
+}
+
+func deviceRequest(path *field.Path, r *resourcev1.DeviceRequest, derived *derivedAttributes) field.ErrorList {
+	errs := append(dnsLabel(path.Child("name"), r.Name),
+		exactlyOne(path, member{"exactly", r.Exactly != nil}, member{"firstAvailable", len(r.FirstAvailable) > 0})...)
+	if e := r.Exactly; e != nil {
+		at := path.Child("exactly")
+		errs = append(errs, join(
+			dnsSubdomain(at.Child("deviceClassName"), e.DeviceClassName),
+			selectors(at.Child("selectors"), e.Selectors),
+			allocationMode(at, e.AllocationMode, e.Count),
+			each(at.Child("tolerations"), e.Tolerations, deviceToleration),
+			derived.check(at.Child("derivedAttributes"), r.Name, e.DerivedAttributes),
+		)...)
+	}
+	return append(errs, each(path.Child("firstAvailable"), r.FirstAvailable, func(at *field.Path, s *resourcev1.DeviceSubRequest) field.ErrorList {
+		return join(
+			dnsLabel(at.Child("name"), s.Name),
+			selectors(at.Child("selectors"), s.Selectors),
+			allocationMode(at, s.AllocationMode, s.Count),
+			each(at.Child("tolerations"), s.Tolerations, deviceToleration),
+			derived.check(at.Child("derivedAttributes"), r.Name+"/"+s.Name, s.DerivedAttributes),
+		)
+	})...)
+}
+
+// allocationMode leaves modes that do not exist to the generated rules.
+func allocationMode(path *field.Path, mode resourcev1.DeviceAllocationMode, count int64) field.ErrorList {
+	at := path.Child("count")
+	switch mode {
+	case resourcev1.DeviceAllocationModeAll:
+		return check(count == 0, at, count, "may not be set where `allocationMode` is All")
+	case resourcev1.DeviceAllocationModeExactCount:
+		return check(count > 0, at, count, positive)
+	case "":
+		return one(field.Required(path.Child("allocationMode"), ""))
+	}
+	return nil
+}
+
+// deviceToleration leaves key, operator and effect to the generated rules.
+func deviceToleration(path *field.Path, t *resourcev1.DeviceToleration) field.ErrorList {
+	if t.Operator == resourcev1.DeviceTolerationOpExists {
+		return check(t.Value == "", path.Child("value"), t.Value, "must be empty with operator Exists")
+	}
+	return labelValue(path.Child("value"), t.Value)
+}
+
+func requestReferences(path *field.Path, list []string, names requests) field.ErrorList {
+	return each(path, list, func(at *field.Path, name *string) field.ErrorList { return requestReference(at, *name, names) })
+}
+
+func requestReference(path *field.Path, name string, names requests) field.ErrorList {
+	return check(names.has(name), path, name, "must be the name of a request in the claim, or of a request and a subrequest separated by '/'")
+}
+
+func deviceConfiguration(path *field.Path, config *resourcev1.DeviceConfiguration) field.ErrorList {
+	at := path.Child("opaque")
+	if config.Opaque == nil {
+		return one(field.Required(at, ""))
+	}
+	return jsonObject(at.Child("parameters"), &config.Opaque.Parameters, resourcev1.OpaqueParametersMaxLength)
+}
+
+// jsonObject never repeats the content, which is a driver's own affair.
+func jsonObject(path *field.Path, extension *runtime.RawExtension, limit int) field.ErrorList {
+	const omitted = "<value omitted>"
+	if len(extension.Raw) == 0 || string(extension.Raw) == "null" {
+		return one(field.Required(path, ""))
+	}
+	if len(extension.Raw) > limit {
+		return one(field.TooLong(path, "", limit))
+	}
+	var parsed map[string]any
+	return check(json.Unmarshal(extension.Raw, &parsed) == nil, path, omitted, "must be a JSON object")
+}
+
+// poolName is one or more DNS subdomains, separated by slashes.
+func poolName(path *field.Path, name string) field.ErrorList {
+	if name == "" {
+		return one(field.Required(path, ""))
+	}
+	if len(name) > resourcev1.PoolNameMaxLength {
+		return one(field.TooLong(path, "", resourcev1.PoolNameMaxLength))
+	}
+	var errs field.ErrorList
+	for _, part := range strings.Split(name, "/") {
+		for _, message := range validation.IsDNS1123Subdomain(part) {
+			errs = append(errs, field.Invalid(path, part, message))
+		}
+	}
+	return errs
+}

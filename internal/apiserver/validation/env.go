@@ -1,0 +1,74 @@
+package validation
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func env(path *field.Path, c *corev1.Container) field.ErrorList {
+	return join(
+		each(path.Child("env"), c.Env, func(at *field.Path, v *corev1.EnvVar) field.ErrorList {
+			errs := form(at.Child("name"), v.Name, validation.IsRelaxedEnvVarName)
+			if v.ValueFrom == nil {
+				return errs
+			}
+			if v.Value != "" {
+				errs = append(errs, field.Invalid(at.Child("valueFrom"), "", "may not be set where `value` is not empty"))
+			}
+			return append(errs, envSource(at.Child("valueFrom"), v.ValueFrom)...)
+		}),
+		each(path.Child("envFrom"), c.EnvFrom, func(at *field.Path, from *corev1.EnvFromSource) field.ErrorList {
+			errs := join(
+				optionalForm(at.Child("prefix"), from.Prefix, validation.IsRelaxedEnvVarName),
+				exactlyOne(at, member{"configMapRef", from.ConfigMapRef != nil}, member{"secretRef", from.SecretRef != nil}),
+			)
+			if from.ConfigMapRef != nil {
+				errs = append(errs, required(at.Child("configMapRef", "name"), from.ConfigMapRef.Name)...)
+			}
+			if from.SecretRef != nil {
+				errs = append(errs, required(at.Child("secretRef", "name"), from.SecretRef.Name)...)
+			}
+			return errs
+		}),
+	)
+}
+
+func envSource(path *field.Path, source *corev1.EnvVarSource) field.ErrorList {
+	errs := exactlyOne(path,
+		member{"fieldRef", source.FieldRef != nil},
+		member{"resourceFieldRef", source.ResourceFieldRef != nil},
+		member{"configMapKeyRef", source.ConfigMapKeyRef != nil},
+		member{"secretKeyRef", source.SecretKeyRef != nil},
+		member{"fileKeyRef", source.FileKeyRef != nil},
+	)
+	if ref := source.FieldRef; ref != nil {
+		errs = append(errs, fieldRef(path.Child("fieldRef"), ref)...)
+	}
+	if ref := source.ResourceFieldRef; ref != nil {
+		errs = append(errs, required(path.Child("resourceFieldRef", "resource"), ref.Resource)...)
+	}
+	if ref := source.ConfigMapKeyRef; ref != nil {
+		errs = append(errs, keyRef(path.Child("configMapKeyRef"), ref.Name, ref.Key)...)
+	}
+	if ref := source.SecretKeyRef; ref != nil {
+		errs = append(errs, keyRef(path.Child("secretKeyRef"), ref.Name, ref.Key)...)
+	}
+	if ref := source.FileKeyRef; ref != nil {
+		at := path.Child("fileKeyRef")
+		errs = append(errs, join(
+			dnsLabel(at.Child("volumeName"), ref.VolumeName),
+			relativePath(at.Child("path"), ref.Path),
+			form(at.Child("key"), ref.Key, validation.IsRelaxedEnvVarName),
+		)...)
+	}
+	return errs
+}
+
+func keyRef(path *field.Path, name, key string) field.ErrorList {
+	return join(required(path.Child("name"), name), form(path.Child("key"), key, validation.IsConfigMapKey))
+}
+
+func fieldRef(path *field.Path, ref *corev1.ObjectFieldSelector) field.ErrorList {
+	return join(required(path.Child("apiVersion"), ref.APIVersion), required(path.Child("fieldPath"), ref.FieldPath))
+}

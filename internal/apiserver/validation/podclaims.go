@@ -1,0 +1,108 @@
+package validation
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+// podClaims checks spec.resourceClaims (R1): each entry has a name of its own and
+// exactly one of four sources, and one that means a claim of the pod's group needs
+// the pod to have a group.
+func podClaims(path *field.Path, spec *core.PodSpec) field.ErrorList {
+	return join(
+		each(path, spec.ResourceClaims, func(at *field.Path, claim *core.PodResourceClaim) field.ErrorList {
+			errs := join(
+				dnsLabel(at.Child("name"), claim.Name),
+				exactlyOne(at,
+					member{"resourceClaimName", claim.ResourceClaimName != nil},
+					member{"resourceClaimTemplateName", claim.ResourceClaimTemplateName != nil},
+					member{"clusterResourceClaimTemplateName", claim.ClusterResourceClaimTemplateName != nil},
+					member{"podGroupResourceClaim", claim.PodGroupResourceClaim != nil},
+				),
+				pointerForm(at.Child("resourceClaimName"), claim.ResourceClaimName, validation.IsDNS1123Subdomain),
+				pointerForm(at.Child("resourceClaimTemplateName"), claim.ResourceClaimTemplateName, validation.IsDNS1123Subdomain),
+				pointerForm(at.Child("clusterResourceClaimTemplateName"), claim.ClusterResourceClaimTemplateName, validation.IsDNS1123Subdomain),
+				pointerForm(at.Child("podGroupResourceClaim"), claim.PodGroupResourceClaim, validation.IsDNS1123Label),
+			)
+			if claim.PodGroupResourceClaim != nil && spec.SchedulingGroup == nil {
+				errs = append(errs, field.Invalid(at.Child("podGroupResourceClaim"), *claim.PodGroupResourceClaim,
+					"may only be set together with `spec.schedulingGroup`"))
+			}
+			return errs
+		}),
+		unique(path, spec.ResourceClaims, "name", func(claim *core.PodResourceClaim) string { return claim.Name }),
+	)
+}
+
+// schedulingGroup checks the reference to a PodGroup (R2). The group may come later.
+func schedulingGroup(path *field.Path, spec *core.PodSpec) field.ErrorList {
+	group := spec.SchedulingGroup
+	if group == nil {
+		return nil
+	}
+	at := path.Child("schedulingGroup")
+	var errs field.ErrorList
+	if group.PodGroupName == nil {
+		errs = append(errs, field.Required(at.Child("podGroupName"), ""))
+	}
+	errs = append(errs, pointerForm(at.Child("podGroupName"), group.PodGroupName, validation.IsDNS1123Subdomain)...)
+	if len(spec.EvictionResponders) > 0 {
+		errs = append(errs, field.Forbidden(at, "may not be set together with `evictionResponders`"))
+	}
+	return errs
+}
+
+// containerClaims checks which of the pod's claims a container uses: each once,
+// either whole or by request.
+func containerClaims(path *field.Path, uses []corev1.ResourceClaim, claims []core.PodResourceClaim) field.ErrorList {
+	known := make(map[string]bool, len(claims))
+	for i := range claims {
+		known[claims[i].Name] = true
+	}
+	whole, part := map[string]bool{}, map[string]bool{}
+	var errs field.ErrorList
+	for i, use := range uses {
+		at := path.Index(i)
+		switch {
+		case use.Name == "":
+			errs = append(errs, field.Required(at.Child("name"), ""))
+		case !known[use.Name]:
+			errs = append(errs, field.NotFound(at.Child("name"), use.Name))
+		}
+		errs = append(errs, optionalForm(at.Child("request"), use.Request, validation.IsDNS1123Label)...)
+		key := use.Name + "/" + use.Request
+		switch {
+		case part[key] || use.Request != "" && whole[use.Name]:
+			errs = append(errs, field.Duplicate(at, key))
+		case use.Request == "" && (whole[use.Name] || part[use.Name]):
+			errs = append(errs, field.Duplicate(at, use.Name))
+		}
+		if use.Request == "" {
+			whole[use.Name] = true
+		} else {
+			part[use.Name], part[key] = true, true
+		}
+	}
+	return errs
+}
+
+// claimStatuses checks status.resourceClaimStatuses of a pod: one entry at most for
+// each entry of the spec.
+func claimStatuses(path *field.Path, statuses []corev1.PodResourceClaimStatus, claims []core.PodResourceClaim) field.ErrorList {
+	known := make(map[string]bool, len(claims))
+	for i := range claims {
+		known[claims[i].Name] = true
+	}
+	return join(
+		each(path, statuses, func(at *field.Path, status *corev1.PodResourceClaimStatus) field.ErrorList {
+			return join(
+				check(known[status.Name], at.Child("name"), status.Name, "must be the name of an entry in `spec.resourceClaims`"),
+				pointerForm(at.Child("resourceClaimName"), status.ResourceClaimName, validation.IsDNS1123Subdomain),
+			)
+		}),
+		unique(path, statuses, "name", func(status *corev1.PodResourceClaimStatus) string { return status.Name }),
+	)
+}

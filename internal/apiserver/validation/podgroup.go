@@ -1,0 +1,156 @@
+package validation
+
+import (
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// notServed refuses fields of Kubernetes' composite PodGroups, which would be
+// accepted and then ignored.
+const notServed = "composite PodGroups are not served"
+
+// ValidatePodGroup checks a new PodGroup (R4).
+func ValidatePodGroup(group *scheduling.PodGroup) field.ErrorList {
+	return append(metadata(&group.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
+		podGroupSpec(field.NewPath("spec"), &group.Spec)...)
+}
+
+func podGroupSpec(path *field.Path, spec *scheduling.PodGroupSpec) field.ErrorList {
+	errs := join(
+		policy(path.Child("schedulingPolicy"), &spec.SchedulingPolicy),
+		constraints(path.Child("schedulingConstraints"), spec.SchedulingConstraints),
+		groupClaims(path.Child("resourceClaims"), spec.ResourceClaims),
+		disruptionMode(path.Child("disruptionMode"), spec.DisruptionMode),
+		groupPriority(path, spec.PriorityClassName, spec.Priority, spec.PreemptionPolicy),
+	)
+	if spec.ParentCompositePodGroupName != nil {
+		errs = append(errs, field.Forbidden(path.Child("parentCompositePodGroupName"), notServed))
+	}
+	if ref := spec.WorkloadRef; ref != nil {
+		at := path.Child("workloadRef")
+		errs = append(errs, dnsSubdomain(at.Child("workloadName"), ref.WorkloadName)...)
+		errs = append(errs, dnsLabel(at.Child("templateName"), ref.TemplateName)...)
+	}
+	return errs
+}
+
+// ValidatePodGroupUpdate checks a change of a PodGroup: of its spec, only
+// gang.minCount may change, and only to another number.
+func ValidatePodGroupUpdate(group, old *scheduling.PodGroup) field.ErrorList {
+	path := field.NewPath("spec")
+	now, before := &group.Spec, &old.Spec
+	errs := join(
+		metadataUpdate(&group.ObjectMeta, &old.ObjectMeta),
+		same(path.Child("parentCompositePodGroupName"), now.ParentCompositePodGroupName, before.ParentCompositePodGroupName),
+		same(path.Child("workloadRef"), now.WorkloadRef, before.WorkloadRef),
+		same(path.Child("schedulingConstraints"), now.SchedulingConstraints, before.SchedulingConstraints),
+		same(path.Child("resourceClaims"), now.ResourceClaims, before.ResourceClaims),
+		same(path.Child("disruptionMode"), now.DisruptionMode, before.DisruptionMode),
+		same(path.Child("priorityClassName"), now.PriorityClassName, before.PriorityClassName),
+		same(path.Child("priority"), now.Priority, before.Priority),
+		same(path.Child("preemptionPolicy"), now.PreemptionPolicy, before.PreemptionPolicy),
+	)
+	return append(errs, policyUpdate(path.Child("schedulingPolicy"), &now.SchedulingPolicy, &before.SchedulingPolicy)...)
+}
+
+func policyUpdate(path *field.Path, now, before *schedulingv1beta1.PodGroupSchedulingPolicy) field.ErrorList {
+	kind := join(
+		same(path.Child("basic"), now.Basic, before.Basic),
+		same(path.Child("gang"), now.Gang != nil, before.Gang != nil),
+	)
+	if len(kind) > 0 || now.Gang == nil || *now.Gang == *before.Gang {
+		return kind
+	}
+	return gang(path.Child("gang"), now.Gang)
+}
+
+// ValidatePodGroupStatusUpdate checks what scheduler and controllers report.
+func ValidatePodGroupStatusUpdate(group, old *scheduling.PodGroup) field.ErrorList {
+	path := field.NewPath("status")
+	known := make(map[string]bool, len(group.Spec.ResourceClaims))
+	for i := range group.Spec.ResourceClaims {
+		known[group.Spec.ResourceClaims[i].Name] = true
+	}
+	claims := path.Child("resourceClaimStatuses")
+	return join(
+		metadataUpdate(&group.ObjectMeta, &old.ObjectMeta),
+		metav1validation.ValidateConditions(group.Status.Conditions, path.Child("conditions")),
+		atMost(claims, len(group.Status.ResourceClaimStatuses), scheduling.MaxPodGroupResourceClaims),
+		each(claims, group.Status.ResourceClaimStatuses, func(at *field.Path, s *schedulingv1beta1.PodGroupResourceClaimStatus) field.ErrorList {
+			return join(
+				check(known[s.Name], at.Child("name"), s.Name, "must be the name of an entry in `spec.resourceClaims`"),
+				pointerForm(at.Child("resourceClaimName"), s.ResourceClaimName, validation.IsDNS1123Subdomain),
+			)
+		}),
+		unique(claims, group.Status.ResourceClaimStatuses, "name", func(s *schedulingv1beta1.PodGroupResourceClaimStatus) string { return s.Name }),
+	)
+}
+
+func policy(path *field.Path, p *schedulingv1beta1.PodGroupSchedulingPolicy) field.ErrorList {
+	errs := exactlyOne(path, member{"basic", p.Basic != nil}, member{"gang", p.Gang != nil})
+	if p.Gang != nil {
+		errs = append(errs, gang(path.Child("gang"), p.Gang)...)
+	}
+	return errs
+}
+
+func gang(path *field.Path, g *schedulingv1beta1.GangSchedulingPolicy) field.ErrorList {
+	return check(g.MinCount >= 1, path.Child("minCount"), g.MinCount, "must be greater than or equal to 1")
+}
+
+func constraints(path *field.Path, c *schedulingv1beta1.PodGroupSchedulingConstraints) field.ErrorList {
+	if c == nil {
+		return nil
+	}
+	at := path.Child("topology")
+	return append(atMost(at, len(c.Topology), 1),
+		each(at, c.Topology, func(at *field.Path, t *schedulingv1beta1.TopologyConstraint) field.ErrorList {
+			return topologyKey(at.Child("key"), t.Key)
+		})...)
+}
+
+// groupClaims checks the claims of a PodGroup or of a template for PodGroups (R5).
+func groupClaims(path *field.Path, claims []scheduling.PodGroupResourceClaim) field.ErrorList {
+	return join(
+		atMost(path, len(claims), scheduling.MaxPodGroupResourceClaims),
+		each(path, claims, func(at *field.Path, c *scheduling.PodGroupResourceClaim) field.ErrorList {
+			return join(
+				dnsLabel(at.Child("name"), c.Name),
+				exactlyOne(at,
+					member{"resourceClaimName", c.ResourceClaimName != nil},
+					member{"resourceClaimTemplateName", c.ResourceClaimTemplateName != nil},
+					member{"clusterResourceClaimTemplateName", c.ClusterResourceClaimTemplateName != nil},
+				),
+				pointerForm(at.Child("resourceClaimName"), c.ResourceClaimName, validation.IsDNS1123Subdomain),
+				pointerForm(at.Child("resourceClaimTemplateName"), c.ResourceClaimTemplateName, validation.IsDNS1123Subdomain),
+				pointerForm(at.Child("clusterResourceClaimTemplateName"), c.ClusterResourceClaimTemplateName, validation.IsDNS1123Subdomain),
+			)
+		}),
+		unique(path, claims, "name", func(c *scheduling.PodGroupResourceClaim) string { return c.Name }),
+	)
+}
+
+// disruptionMode may be absent: a PodGroup written in an older version has none.
+func disruptionMode(path *field.Path, mode *schedulingv1beta1.DisruptionMode) field.ErrorList {
+	if mode == nil {
+		return nil
+	}
+	return exactlyOne(path, member{"single", mode.Single != nil}, member{"all", mode.All != nil})
+}
+
+func groupPriority(path *field.Path, class string, priority *int32, preemption *schedulingv1beta1.PreemptionPolicy) field.ErrorList {
+	errs := join(
+		optionalForm(path.Child("priorityClassName"), class, validation.IsDNS1123Subdomain),
+		optionalOneOf(path.Child("preemptionPolicy"), preemption, schedulingv1beta1.PreemptLowerPriority, schedulingv1beta1.PreemptNever),
+	)
+	_, system := systemPriorities()[class]
+	if priority != nil && !system {
+		errs = append(errs, check(*priority <= maxUserPriority, path.Child("priority"), *priority, "must be less than or equal to 1000000000")...)
+	}
+	return errs
+}

@@ -1,0 +1,155 @@
+package validation
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+)
+
+// ValidateResourceSlice checks a new ResourceSlice.
+func ValidateResourceSlice(slice *resourcev1.ResourceSlice) field.ErrorList {
+	return append(metadata(&slice.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain), sliceSpec(&slice.Spec, nil)...)
+}
+
+// ValidateResourceSliceUpdate checks a change of a slice. It stays where it is: with
+// its driver, its pool and its node.
+func ValidateResourceSliceUpdate(slice, old *resourcev1.ResourceSlice) field.ErrorList {
+	path := field.NewPath("spec")
+	return join(
+		metadataUpdate(&slice.ObjectMeta, &old.ObjectMeta),
+		same(path.Child("driver"), slice.Spec.Driver, old.Spec.Driver),
+		same(path.Child("pool", "name"), slice.Spec.Pool.Name, old.Spec.Pool.Name),
+		same(path.Child("nodeName"), slice.Spec.NodeName, old.Spec.NodeName),
+		sliceSpec(&slice.Spec, &old.Spec),
+	)
+}
+
+func sliceSpec(spec, old *resourcev1.ResourceSliceSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := declared(resourcev1.Validate_ResourceSliceSpec, path, spec, old)
+	if spec.SharedCounters != nil && spec.Devices != nil {
+		errs = append(errs, field.Forbidden(path.Child("devices"), "may not be set together with `sharedCounters`"))
+	}
+	return join(errs,
+		driverName(path.Child("driver"), spec.Driver),
+		poolName(path.Child("pool", "name"), spec.Pool.Name),
+		check(spec.Pool.ResourceSliceCount > 0, path.Child("pool", "resourceSliceCount"), spec.Pool.ResourceSliceCount, positive),
+		nonNegative(path.Child("pool", "generation"), spec.Pool.Generation),
+		reach(path, nodes{spec.NodeName, spec.NodeSelector, spec.AllNodes},
+			member{"perDeviceNodeSelection", ptr.Deref(spec.PerDeviceNodeSelection, false)}),
+		onlyTrue(path.Child("perDeviceNodeSelection"), spec.PerDeviceNodeSelection),
+		when(spec.NodeSelector != nil && len(spec.NodeSelector.NodeSelectorTerms) > 1, func() field.ErrorList {
+			// With one term each, the selectors of several slices can be merged.
+			return one(field.TooMany(path.Child("nodeSelector", "nodeSelectorTerms"), len(spec.NodeSelector.NodeSelectorTerms), 1))
+		}),
+		atMost(path.Child("devices"), len(spec.Devices), maxDevices(spec)),
+		each(path.Child("devices"), spec.Devices, func(at *field.Path, d *resourcev1.Device) field.ErrorList {
+			return device(at, d, deviceNamed(old, d.Name), spec)
+		}),
+		unique(path.Child("devices"), spec.Devices, "name", func(d *resourcev1.Device) string { return d.Name }),
+		each(path.Child("sharedCounters"), spec.SharedCounters, func(at *field.Path, s *resourcev1.CounterSet) field.ErrorList {
+			return atMost(at.Child("counters"), len(s.Counters), resourcev1.ResourceSliceMaxCountersPerCounterSet)
+		}),
+		skippedOperations(path.Child("skipNodeOperations"), spec.SkipNodeOperations),
+		partitionType(path, spec),
+	)
+}
+
+// nodes is how a slice, or a device of one, says from where it can be used.
+type nodes struct {
+	name     *string
+	selector *corev1.NodeSelector
+	all      *bool
+}
+
+// reach checks that there is exactly one way, own being a further one.
+func reach(path *field.Path, n nodes, own ...member) field.ErrorList {
+	members := []member{{"nodeName", n.name != nil}, {"nodeSelector", n.selector != nil}, {"allNodes", ptr.Deref(n.all, false)}}
+	errs := exactlyOne(path, append(members, own...)...)
+	if n.name != nil {
+		errs = append(errs, check(*n.name != "", path.Child("nodeName"), "", "may not be empty where it is set")...)
+		errs = append(errs, nodeName(path.Child("nodeName"), *n.name)...)
+	}
+	if n.selector != nil {
+		errs = append(errs, nodeSelector(path.Child("nodeSelector"), n.selector)...)
+	}
+	return append(errs, onlyTrue(path.Child("allNodes"), n.all)...)
+}
+
+func onlyTrue(path *field.Path, value *bool) field.ErrorList {
+	return check(value == nil || *value, path, false, "must be true where it is set")
+}
+
+// maxDevices is lower where devices have what makes them large.
+func maxDevices(spec *resourcev1.ResourceSliceSpec) int {
+	for i := range spec.Devices {
+		d := &spec.Devices[i]
+		if len(d.Taints) > 0 || len(d.ConsumesCounters) > 0 || hasLists(d) {
+			return resourcev1.ResourceSliceMaxDevicesWithAdvancedFeatures
+		}
+	}
+	return resourcev1.ResourceSliceMaxDevices
+}
+
+func hasLists(d *resourcev1.Device) bool {
+	for _, a := range d.Attributes {
+		if a.BoolValues != nil || a.IntValues != nil || a.StringValues != nil || a.VersionValues != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func deviceNamed(spec *resourcev1.ResourceSliceSpec, name string) *resourcev1.Device {
+	if spec == nil {
+		return nil
+	}
+	for i := range spec.Devices {
+		if spec.Devices[i].Name == name {
+			return &spec.Devices[i]
+		}
+	}
+	return nil
+}
+
+// skippedOperations refuses to leave a device unprepared and then to unprepare it.
+func skippedOperations(path *field.Path, list []resourcev1.SkipNodeOperation) field.ErrorList {
+	has := func(op resourcev1.SkipNodeOperation) bool { return slices.Contains(list, op) }
+	return check(!has(resourcev1.SkipNodeOperationNodePrepareResources) || has(resourcev1.SkipNodeOperationNodeUnprepareResources) ||
+		has(resourcev1.SkipNodeOperationAll), path, list, "NodePrepareResources may only be skipped together with NodeUnprepareResources")
+}
+
+// partitionType checks the attribute that tells the partitions of a device apart:
+// each device that consumes counters has it, as a string.
+func partitionType(path *field.Path, spec *resourcev1.ResourceSliceSpec) field.ErrorList {
+	if spec.PartitionTypeAttribute == nil {
+		return nil
+	}
+	name := string(*spec.PartitionTypeAttribute)
+	bare := resourcev1.QualifiedName(strings.TrimPrefix(name, spec.Driver+"/"))
+	consumers := false
+	errs := each(path.Child("devices"), spec.Devices, func(at *field.Path, d *resourcev1.Device) field.ErrorList {
+		if len(d.ConsumesCounters) == 0 {
+			return nil
+		}
+		consumers = true
+		attribute, ok := d.Attributes[resourcev1.QualifiedName(name)]
+		if !ok {
+			attribute, ok = d.Attributes[bare]
+		}
+		at = at.Child("attributes").Key(name)
+		if !ok {
+			return one(field.Required(at, "named by `partitionTypeAttribute`"))
+		}
+		return check(attribute.StringValue != nil, at, "", "must be a string, since `partitionTypeAttribute` names it")
+	})
+	if !consumers {
+		errs = append(errs, field.Invalid(path.Child("partitionTypeAttribute"), name, "may only be set where a device consumes counters"))
+	}
+	return errs
+}

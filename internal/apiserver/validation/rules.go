@@ -1,0 +1,212 @@
+package validation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Messages of rules that several kinds share.
+const (
+	immutable       = apivalidation.FieldImmutableErrorMsg
+	positive        = "must be greater than zero"
+	notBothOf       = "may not be set together with `%s`"
+	onlyOnceMessage = "may not be changed once set"
+)
+
+// join puts the findings of several rules together.
+func join(lists ...field.ErrorList) field.ErrorList { return slices.Concat(lists...) }
+
+// when applies a rule under a condition.
+func when(condition bool, rule func() field.ErrorList) field.ErrorList {
+	if !condition {
+		return nil
+	}
+	return rule()
+}
+
+// one is a list of a single fault.
+func one(fault *field.Error) field.ErrorList { return field.ErrorList{fault} }
+
+// check reports a value that does not hold what ok says.
+func check(ok bool, path *field.Path, value any, message string) field.ErrorList {
+	if ok {
+		return nil
+	}
+	return one(field.Invalid(path, value, message))
+}
+
+// each applies a rule to every element of a list.
+func each[T any](path *field.Path, list []T, rule func(path *field.Path, element *T) field.ErrorList) field.ErrorList {
+	var errs field.ErrorList
+	for i := range list {
+		errs = append(errs, rule(path.Index(i), &list[i])...)
+	}
+	return errs
+}
+
+// unique reports elements whose key stood earlier in the list, at the field that
+// holds the key. An empty key is another rule's business.
+func unique[T any](path *field.Path, list []T, keyField string, key func(*T) string) field.ErrorList {
+	var errs field.ErrorList
+	seen := make(map[string]bool, len(list))
+	for i := range list {
+		k := key(&list[i])
+		if k != "" && seen[k] {
+			at := path.Index(i)
+			if keyField != "" {
+				at = at.Child(keyField)
+			}
+			errs = append(errs, field.Duplicate(at, k))
+		}
+		seen[k] = true
+	}
+	return errs
+}
+
+func atMost(path *field.Path, count, limit int) field.ErrorList {
+	if count <= limit {
+		return nil
+	}
+	return one(field.TooMany(path, count, limit))
+}
+
+func required(path *field.Path, value string) field.ErrorList {
+	if value != "" {
+		return nil
+	}
+	return one(field.Required(path, ""))
+}
+
+// form applies a rule on text, such as IsDNS1123Label, to a value that must be set.
+func form(path *field.Path, value string, rule func(string) []string) field.ErrorList {
+	if value == "" {
+		return one(field.Required(path, ""))
+	}
+	var errs field.ErrorList
+	for _, message := range rule(value) {
+		errs = append(errs, field.Invalid(path, value, message))
+	}
+	return errs
+}
+
+// optionalForm is form for a value that may be empty.
+func optionalForm(path *field.Path, value string, rule func(string) []string) field.ErrorList {
+	if value == "" {
+		return nil
+	}
+	return form(path, value, rule)
+}
+
+// pointerForm is form for a value that may be absent, but not empty.
+func pointerForm(path *field.Path, value *string, rule func(string) []string) field.ErrorList {
+	if value == nil {
+		return nil
+	}
+	if *value == "" {
+		return one(field.Invalid(path, "", "may not be empty where it is set"))
+	}
+	return form(path, *value, rule)
+}
+
+func dnsLabel(path *field.Path, value string) field.ErrorList {
+	return form(path, value, validation.IsDNS1123Label)
+}
+
+func dnsSubdomain(path *field.Path, value string) field.ErrorList {
+	return form(path, value, validation.IsDNS1123Subdomain)
+}
+
+func labelKey(path *field.Path, value string) field.ErrorList {
+	return metav1validation.ValidateLabelName(value, path)
+}
+
+func labelValue(path *field.Path, value string) field.ErrorList {
+	return optionalForm(path, value, validation.IsValidLabelValue)
+}
+
+func pathSegment(path *field.Path, value string) field.ErrorList {
+	return form(path, value, func(text string) []string {
+		var messages []string
+		if text == "." || text == ".." {
+			messages = append(messages, "may not be `.` or `..`")
+		}
+		if strings.ContainsAny(text, "/%") {
+			messages = append(messages, "may not contain `/` or `%`")
+		}
+		return messages
+	})
+}
+
+func oneOf[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
+	switch {
+	case slices.Contains(allowed, value):
+		return nil
+	case value == "":
+		return one(field.Required(path, "valid values: "+quoted(allowed)))
+	default:
+		return one(field.NotSupported(path, value, allowed))
+	}
+}
+
+func optionalOneOf[T ~string](path *field.Path, value *T, allowed ...T) field.ErrorList {
+	if value == nil {
+		return nil
+	}
+	return oneOf(path, *value, allowed...)
+}
+
+func quoted[T ~string](values []T) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = fmt.Sprintf("%q", string(v))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// member is one field of a union.
+type member struct {
+	name string
+	set  bool
+}
+
+// exactlyOne reports a union of which no field is set, or several.
+func exactlyOne(path *field.Path, members ...member) field.ErrorList {
+	var names, set []string
+	for _, m := range members {
+		names = append(names, "`"+m.name+"`")
+		if m.set {
+			set = append(set, "`"+m.name+"`")
+		}
+	}
+	switch len(set) {
+	case 1:
+		return nil
+	case 0:
+		return one(field.Required(path, "exactly one of "+strings.Join(names, ", ")+" must be set"))
+	default:
+		return one(field.Invalid(path, strings.Join(set, ", "), "exactly one of "+strings.Join(names, ", ")+" must be set"))
+	}
+}
+
+func nonNegative[T int32 | int64](path *field.Path, value T) field.ErrorList {
+	return apivalidation.ValidateNonnegativeField(int64(value), path)
+}
+
+func between(path *field.Path, value, low, high int64) field.ErrorList {
+	return check(low <= value && value <= high, path, value, validation.InclusiveRangeError(int(low), int(high)))
+}
+
+// same reports a field that an update may not change.
+func same(path *field.Path, now, before any) field.ErrorList {
+	if equality.Semantic.DeepEqual(now, before) {
+		return nil
+	}
+	return one(field.Forbidden(path, immutable))
+}

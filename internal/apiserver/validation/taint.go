@@ -1,0 +1,47 @@
+package validation
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func taintEffects() []corev1.TaintEffect {
+	return []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
+}
+
+func tolerations(path *field.Path, list []corev1.Toleration) field.ErrorList {
+	return each(path, list, toleration)
+}
+
+func toleration(path *field.Path, t *corev1.Toleration) field.ErrorList {
+	var errs field.ErrorList
+	if t.Key != "" {
+		errs = append(errs, labelKey(path.Child("key"), t.Key)...)
+	} else if t.Operator != corev1.TolerationOpExists {
+		errs = append(errs, field.Invalid(path.Child("operator"), t.Operator, "must be Exists where `key` is empty"))
+	}
+	switch t.Operator {
+	case corev1.TolerationOpEqual, "":
+		errs = append(errs, labelValue(path.Child("value"), t.Value)...)
+	case corev1.TolerationOpExists:
+		errs = append(errs, check(t.Value == "", path.Child("value"), t.Value, "must be empty with operator Exists")...)
+	default:
+		errs = append(errs, oneOf(path.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)...)
+	}
+	if t.Effect != "" {
+		errs = append(errs, oneOf(path.Child("effect"), t.Effect, taintEffects()...)...)
+	}
+	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
+		errs = append(errs, field.Invalid(path.Child("effect"), t.Effect, "must be NoExecute where `tolerationSeconds` is set"))
+	}
+	return errs
+}
+
+func taints(path *field.Path, list []corev1.Taint) field.ErrorList {
+	return join(
+		each(path, list, func(at *field.Path, t *corev1.Taint) field.ErrorList {
+			return join(labelKey(at.Child("key"), t.Key), labelValue(at.Child("value"), t.Value), oneOf(at.Child("effect"), t.Effect, taintEffects()...))
+		}),
+		unique(path, list, "", func(t *corev1.Taint) string { return t.Key + ":" + string(t.Effect) }),
+	)
+}

@@ -1,0 +1,158 @@
+package validation
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the faults found into testdata")
+
+// found begins the lines of a case that say what is wrong with it; there are none
+// in a case that is valid.
+const found = "#> "
+
+// TestManifests runs the cases in testdata. A case is one manifest, which is
+// created; or a manifest and a merge patch of it, behind "--- # update" or
+// "--- # status", which is then the request.
+func TestManifests(t *testing.T) {
+	scheme := testScheme()
+	if err := defaults.Register(scheme); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob("testdata/*/*.yaml")
+	if len(files) < 80 {
+		t.Fatalf("got %d cases, want at least 80", len(files))
+	}
+	for _, file := range files {
+		t.Run(strings.TrimPrefix(file, "testdata/"), func(t *testing.T) {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			manifest, want := cut(string(content))
+			got := report(t, run(t, scheme, manifest))
+			if *rewrite && got != want {
+				if err := os.WriteFile(file, []byte(manifest+got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("faults (-want +got; -rewrite accepts them):\n%s", diff)
+			}
+		})
+	}
+}
+
+func cut(content string) (manifest, want string) {
+	if i := strings.Index(content, found); i >= 0 {
+		return content[:i], content[i:]
+	}
+	return content, ""
+}
+
+func report(t *testing.T, errs field.ErrorList) string {
+	t.Helper()
+	var out strings.Builder
+	seen := map[string]bool{}
+	for _, err := range errs {
+		if seen[err.Error()] {
+			t.Errorf("reported twice: %s", err)
+		}
+		seen[err.Error()] = true
+		out.WriteString(found + strings.ReplaceAll(err.Error(), "\n", "\\n") + "\n")
+	}
+	return out.String()
+}
+
+func run(t *testing.T, scheme *runtime.Scheme, manifest string) field.ErrorList {
+	t.Helper()
+	base, patch, isPatched := strings.Cut(manifest, "\n--- # ")
+	obj := decode(t, scheme, []byte(base))
+	gvk := obj.GetObjectKind().GroupVersionKind()
+	rules, ok := kinds()[gvk.Kind]
+	if !ok {
+		t.Fatalf("kind %s has no rules", gvk.Kind)
+	}
+	if !isPatched {
+		return rules.create(obj)
+	}
+	verb, patch, _ := strings.Cut(patch, "\n")
+	update := map[string]func(now, old runtime.Object) field.ErrorList{"update": rules.update, "status": rules.status}[verb]
+	if update == nil {
+		t.Fatalf("kind %s has no %q", gvk.Kind, verb)
+	}
+	return update(decode(t, scheme, merge(t, base, patch)), obj)
+}
+
+func merge(t *testing.T, base, patch string) []byte {
+	t.Helper()
+	original, err := yaml.YAMLToJSON([]byte(base))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change, err := yaml.YAMLToJSON([]byte(patch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged, err := applyMergePatch(original, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return merged
+}
+
+// applyMergePatch is RFC 7396.
+func applyMergePatch(original, patch []byte) ([]byte, error) {
+	var o, p any
+	if err := json.Unmarshal(original, &o); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(patch, &p); err != nil {
+		return nil, err
+	}
+	return json.Marshal(mergeValue(o, p))
+}
+
+func mergeValue(o, p any) any {
+	change, ok := p.(map[string]any)
+	if !ok {
+		return p
+	}
+	out, _ := o.(map[string]any)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for key, value := range change {
+		if value == nil {
+			delete(out, key)
+		} else {
+			out[key] = mergeValue(out[key], value)
+		}
+	}
+	return out
+}
+
+func decode(t *testing.T, scheme *runtime.Scheme, content []byte) runtime.Object {
+	t.Helper()
+	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	obj, gvk, err := decoder.Decode(bytes.TrimSpace(content), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme.Default(obj)
+	obj.GetObjectKind().SetGroupVersionKind(*gvk)
+	return obj
+}
+
