@@ -31,7 +31,10 @@ func Reserve(pod *core.Pod, group *scheduling.PodGroup, r Resolution, claim *res
 			name, _ := GroupName(pod)
 			return Reservation{}, &Problem{Reason: GroupMissing, Entry: r.Entry, Object: name}
 		}
-		consumer = GroupConsumer(group)
+		// A running pod may still have the claim of a PodGroup that had the name before (F19).
+		if _, uid, generated := OwnerGroup(claim); !generated || uid == group.UID {
+			consumer = GroupConsumer(group)
+		}
 	}
 	list := claim.Status.ReservedFor
 	switch {

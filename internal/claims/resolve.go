@@ -190,6 +190,18 @@ func KnownGroupClaims(pod *core.Pod, group *scheduling.PodGroup) []corev1.PodRes
 	return out
 }
 
+// LacksGroupClaims tells whether the pod's status does not say yet what its PodGroup knows.
+func LacksGroupClaims(pod *core.Pod, group *scheduling.PodGroup) bool {
+	for _, known := range KnownGroupClaims(pod, group) {
+		claim, ok := recorded(pod.Status.ResourceClaimStatuses, known.Name)
+		stale := claim != nil && *claim != *known.ResourceClaimName && pod.Spec.NodeName == ""
+		if !ok || stale {
+			return true
+		}
+	}
+	return false
+}
+
 func sortRecords(records []corev1.PodResourceClaimStatus) {
 	slices.SortFunc(records, func(a, b corev1.PodResourceClaimStatus) int { return strings.Compare(a.Name, b.Name) })
 }

@@ -1,0 +1,114 @@
+package claim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/groups"
+)
+
+// workers is how many objects are reconciled at once; they mostly wait for the server.
+const workers = 8
+
+// New returns the controller of the claims in inf's caches; it must be called before
+// inf is started.
+func New(set *client.Set, inf *client.Informers, events Recorder) (*Controller, error) {
+	caches := Caches{
+		Pods: inf.Pods(), Groups: inf.PodGroups(), Claims: inf.ResourceClaims(),
+		Templates: inf.ResourceClaimTemplates(), ClusterTemplates: inf.ClusterResourceClaimTemplates(),
+	}
+	if err := errors.Join(
+		inf.Pods().AddIndex(groups.Index, groups.IndexKeys),
+		inf.Pods().AddIndex(podsByClaim, podClaimKeys),
+		inf.ResourceClaims().AddIndex(claimsByUser, claimUserKeys),
+	); err != nil {
+		return nil, err
+	}
+	api := server{set}
+	c := newController(caches, Server{Owners: api, Claims: api, Live: api}, events, clock.RealClock{})
+	c.ready = inf.WaitForSync
+	c.queue = reconciler.New("claim", c.Reconcile, reconciler.Options{Workers: workers})
+	inf.Pods().OnChange(c.onPod)
+	inf.PodGroups().OnChange(c.onGroup)
+	inf.ResourceClaims().OnChange(c.onClaim)
+	inf.ResourceClaimTemplates().OnChange(c.onTemplate)
+	inf.ClusterResourceClaimTemplates().OnChange(c.onClusterTemplate)
+	return c, nil
+}
+
+// server is the API behind a client.Set.
+type server struct{ set *client.Set }
+
+func (s server) RecordPodClaims(ctx context.Context, pod *core.Pod, records []corev1.PodResourceClaimStatus) error {
+	patch, err := recordPatch(pod.UID, records)
+	if err != nil {
+		return err
+	}
+	_, err = s.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}
+
+func (s server) RecordGroupClaims(ctx context.Context, group *scheduling.PodGroup, records []corev1.PodResourceClaimStatus) error {
+	patch, err := recordPatch(group.UID, records)
+	if err != nil {
+		return err
+	}
+	_, err = s.set.PodGroups(group.Namespace).Patch(ctx, group.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}
+
+// recordPatch replaces the list; nobody else writes it once the object exists. The UID
+// keeps the patch off a namesake.
+func recordPatch(uid types.UID, records []corev1.PodResourceClaimStatus) ([]byte, error) {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": uid},
+		"status":   map[string]any{"resourceClaimStatuses": records},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode patch: %w", err)
+	}
+	return patch, nil
+}
+
+func (s server) CreateClaim(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	return s.set.ResourceClaims(claim.Namespace).Create(ctx, claim, metav1.CreateOptions{})
+}
+
+func (s server) UpdateClaimStatus(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	return s.set.ResourceClaims(claim.Namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+}
+
+func (s server) UpdateClaim(ctx context.Context, claim *resource.ResourceClaim) error {
+	_, err := s.set.ResourceClaims(claim.Namespace).Update(ctx, claim, metav1.UpdateOptions{})
+	return err
+}
+
+func (s server) DeleteClaim(ctx context.Context, claim *resource.ResourceClaim) error {
+	return s.set.ResourceClaims(claim.Namespace).Delete(ctx, claim.Name, metav1.DeleteOptions{
+		Preconditions: metav1.NewUIDPreconditions(string(claim.UID)),
+	})
+}
+
+func (s server) LivePod(ctx context.Context, namespace, name string) (*core.Pod, error) {
+	return s.set.Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func (s server) LiveGroup(ctx context.Context, namespace, name string) (*scheduling.PodGroup, error) {
+	return s.set.PodGroups(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func (s server) LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error) {
+	return s.set.ResourceClaims(namespace).Get(ctx, name, metav1.GetOptions{})
+}

@@ -1,0 +1,125 @@
+package claim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// deletedSize is how many deleted pods and PodGroups are remembered; a consumer beyond
+// them is looked up live.
+const deletedSize = 16384
+
+// Cache is a cache of one kind.
+type Cache[T any] interface {
+	Get(namespace, name string) (T, bool)
+	ByIndex(index, key string) []T
+}
+
+// Lookup is a cache of which only single objects are read.
+type Lookup[T any] interface {
+	Get(namespace, name string) (T, bool)
+}
+
+// Caches are what the controller reads. Pods must have groups.Index and podsByClaim,
+// Claims claimsByUser.
+type Caches struct {
+	Pods             Cache[*core.Pod]
+	Groups           Lookup[*scheduling.PodGroup]
+	Claims           Cache[*resource.ResourceClaim]
+	Templates        Lookup[*resource.ResourceClaimTemplate]
+	ClusterTemplates Lookup[*resourcev1alpha3.ClusterResourceClaimTemplate]
+}
+
+// OwnerWriter writes status.resourceClaimStatuses of this very object, whole.
+type OwnerWriter interface {
+	RecordPodClaims(ctx context.Context, pod *core.Pod, records []corev1.PodResourceClaimStatus) error
+	RecordGroupClaims(ctx context.Context, group *scheduling.PodGroup, records []corev1.PodResourceClaimStatus) error
+}
+
+// ClaimWriter writes claims. Updates fail when the claim has changed meanwhile. (Four
+// methods, because a claim has these four writes.)
+type ClaimWriter interface {
+	CreateClaim(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
+	UpdateClaimStatus(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
+	UpdateClaim(ctx context.Context, claim *resource.ResourceClaim) error
+	DeleteClaim(ctx context.Context, claim *resource.ResourceClaim) error
+}
+
+// LiveReader reads past the caches.
+type LiveReader interface {
+	LivePod(ctx context.Context, namespace, name string) (*core.Pod, error)
+	LiveGroup(ctx context.Context, namespace, name string) (*scheduling.PodGroup, error)
+	LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error)
+}
+
+// Server is what the controller writes to and reads live.
+type Server struct {
+	Owners OwnerWriter
+	Claims ClaimWriter
+	Live   LiveReader
+}
+
+// Recorder publishes events; record.EventRecorder is one.
+type Recorder interface {
+	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
+}
+
+// queue is where keys wait; reconciler.Runner is one.
+type queue interface {
+	Add(key Key)
+	AddAfter(key Key, d time.Duration)
+	Run(ctx context.Context) error
+}
+
+// Controller reconciles pods, PodGroups and claims.
+type Controller struct {
+	cache  Caches
+	server Server
+	events Recorder
+	queue  queue
+	ready  func(context.Context) error
+
+	made    *made           // own claims that the cache may lack
+	waiting *waiting        // who waits for which template
+	said    *said           // problems that were told of
+	emptied *set[types.UID] // claims whose list was seen to lose its last entry
+	deleted *lru.Cache      // UIDs of pods and PodGroups that are gone
+}
+
+func newController(cache Caches, server Server, events Recorder, clock clock.PassiveClock) *Controller {
+	return &Controller{
+		cache: cache, server: server, events: events,
+		made: newMade(clock), waiting: newWaiting(), said: newSaid(), emptied: newSet[types.UID](), deleted: lru.New(deletedSize),
+	}
+}
+
+// Run reconciles until ctx is done.
+func (c *Controller) Run(ctx context.Context) error {
+	if err := c.ready(ctx); err != nil {
+		return fmt.Errorf("claim controller: %w", err)
+	}
+	return c.queue.Run(ctx)
+}
+
+// Reconcile brings what key names to what it should be.
+func (c *Controller) Reconcile(ctx context.Context, key Key) error {
+	switch key.Kind {
+	case Pod:
+		return c.reconcilePod(ctx, key)
+	case PodGroup:
+		return c.reconcileGroup(ctx, key)
+	}
+	return c.reconcileClaim(ctx, key)
+}

@@ -1,0 +1,165 @@
+package claim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/claims"
+)
+
+// madeLife ends the trust in an own claim that the cache never shows: it may have been
+// deleted again before it could be remembered.
+const madeLife = time.Minute
+
+// made remembers claims that this process has created, until the cache shows them, by
+// their owner's UID.
+type made struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	of    map[types.UID]map[string]madeClaim // owner → name
+}
+
+type madeClaim struct {
+	claim *resource.ResourceClaim
+	at    time.Time
+}
+
+func newMade(clock clock.PassiveClock) *made {
+	return &made{clock: clock, of: map[types.UID]map[string]madeClaim{}}
+}
+
+func (m *made) add(owner types.UID, claim *resource.ResourceClaim) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.of[owner] == nil {
+		m.of[owner] = map[string]madeClaim{}
+	}
+	m.of[owner][claim.Name] = madeClaim{claim, m.clock.Now()}
+}
+
+// list gives the owner's claims that the cache has not shown yet.
+func (m *made) list(owner types.UID) []*resource.ResourceClaim {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []*resource.ResourceClaim
+	for _, name := range slices.Sorted(maps.Keys(m.of[owner])) {
+		if c := m.of[owner][name]; m.clock.Since(c.at) < madeLife {
+			out = append(out, c.claim)
+		} else {
+			m.forget(owner, name)
+		}
+	}
+	return out
+}
+
+// seen forgets a claim that the cache has shown, and tells whether it was known.
+func (m *made) seen(owner types.UID, name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, known := m.of[owner][name]
+	m.forget(owner, name)
+	return known
+}
+
+// drop forgets all claims of an owner that is gone.
+func (m *made) drop(owner types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.of, owner)
+}
+
+// forget is called with the lock held.
+func (m *made) forget(owner types.UID, name string) {
+	delete(m.of[owner], name)
+	if len(m.of[owner]) == 0 {
+		delete(m.of, owner)
+	}
+}
+
+// waiting remembers who waits for which template. Source and namespace name it; the
+// namespace of cluster-wide ones is "".
+type waiting struct {
+	mu         sync.Mutex
+	byTemplate map[templateKey]map[Key]bool
+}
+
+type templateKey struct {
+	namespace string
+	source    claims.Source
+}
+
+func newWaiting() *waiting { return &waiting{byTemplate: map[templateKey]map[Key]bool{}} }
+
+func (w *waiting) add(template templateKey, key Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byTemplate[template] == nil {
+		w.byTemplate[template] = map[Key]bool{}
+	}
+	w.byTemplate[template][key] = true
+}
+
+// take gives who waits for the template, and forgets them: they look again.
+func (w *waiting) take(template templateKey) []Key {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	keys := slices.SortedFunc(maps.Keys(w.byTemplate[template]), func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
+	delete(w.byTemplate, template)
+	return keys
+}
+
+// said remembers, by object, the problem that was told of last.
+type said struct {
+	mu   sync.Mutex
+	last map[types.UID]string
+}
+
+func newSaid() *said { return &said{last: map[types.UID]string{}} }
+
+// news tells whether text has not just been said of the object; "" forgets it.
+func (s *said) news(uid types.UID, text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text == "" {
+		delete(s.last, uid)
+		return false
+	}
+	if s.last[uid] == text {
+		return false
+	}
+	s.last[uid] = text
+	return true
+}
+
+// set is a set that may be used from several goroutines.
+type set[T comparable] struct {
+	mu  sync.Mutex
+	has map[T]bool
+}
+
+func newSet[T comparable]() *set[T] { return &set[T]{has: map[T]bool{}} }
+
+func (s *set[T]) add(v T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.has[v] = true
+}
+
+func (s *set[T]) contains(v T) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.has[v]
+}
+
+func (s *set[T]) remove(v T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.has, v)
+}

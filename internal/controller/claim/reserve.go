@@ -1,0 +1,47 @@
+package claim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/utils/ptr"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/claims"
+)
+
+// reserve reserves the allocated claims of a scheduled pod that are not reserved for it:
+// somebody set its node without the scheduler, or another let go too early.
+func (c *Controller) reserve(ctx context.Context, pod *core.Pod, group *scheduling.PodGroup) error {
+	var failed []error
+	for _, r := range claims.Resolve(pod, group) {
+		if r.State != claims.Named {
+			continue
+		}
+		claim, ok := c.cache.Claims.Get(pod.Namespace, r.Claim)
+		if !ok || r.Check(claim) != nil || !claims.NeedsReservation(pod, claim) {
+			continue
+		}
+		add, problem := claims.Reserve(pod, group, r, claim)
+		if problem != nil || add.Add == nil {
+			continue // full, or without its PodGroup: the node says so, and an event comes when it changes
+		}
+		if err := c.addConsumer(ctx, claim, add); ignoreGone(err) != nil {
+			failed = append(failed, fmt.Errorf("pod %s/%s: reserve claim %s: %w", pod.Namespace, pod.Name, claim.Name, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (c *Controller) addConsumer(ctx context.Context, claim *resource.ResourceClaim, add claims.Reservation) error {
+	updated := claim.DeepCopy()
+	updated.Status.ReservedFor = append(updated.Status.ReservedFor, *add.Add)
+	if add.AnyPod {
+		updated.Status.Allocation.ReservedForAnyPod = ptr.To(true)
+	}
+	_, err := c.server.Claims.UpdateClaimStatus(ctx, updated)
+	return err
+}
