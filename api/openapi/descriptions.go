@@ -1,0 +1,177 @@
+package openapi
+
+// ownTexts are the descriptions of added fields, of kinds that upstream 1.37 does not have, and of the few types that
+// upstream ships without a SwaggerDoc method.
+func ownTexts() texts {
+	all := texts{}
+	for _, part := range []texts{addedTexts(), podGroupTexts(), workloadTexts(), templateTexts(), machineryTexts()} {
+		for model, fields := range part {
+			all[model] = fields
+		}
+	}
+	return all
+}
+
+// addedTexts are of the fields that the KEPs add to upstream's types.
+func addedTexts() texts {
+	return texts{
+		"io.k8s.api.core.v1.PodResourceClaim": {
+			"podGroupResourceClaim": "The name of an entry of spec.resourceClaims of the PodGroup that this pod belongs to. The pod then " +
+				"uses the claim of its group, which all pods of the group share, instead of one of its own. It needs " +
+				"spec.schedulingGroup.podGroupName. While the PodGroup has no entry of that name the pod stays pending. Exactly one of " +
+				"resourceClaimName, resourceClaimTemplateName, podGroupResourceClaim and clusterResourceClaimTemplateName must be set " +
+				"(KEP-5729).",
+			"clusterResourceClaimTemplateName": "The name of a ClusterResourceClaimTemplate. A ResourceClaim is generated from it for this " +
+				"pod, in the pod's namespace, and deleted with the pod. Exactly one of resourceClaimName, resourceClaimTemplateName, " +
+				"podGroupResourceClaim and clusterResourceClaimTemplateName must be set (KEP-5978).",
+		},
+		"io.k8s.api.resource.v1.ResourceClaimSpec": {
+			"reservedFor": "The consumer that status.reservedFor gets when the claim is reserved, in place of the pod that the claim was " +
+				"allocated for. Every pod that references the claim may then use it, so that more pods share it than status.reservedFor has " +
+				"room for. Whoever sets this field must remove the consumer from status.reservedFor once no pod uses the claim; it is " +
+				"not released before. Immutable (KEP-5194).",
+		},
+		"io.k8s.api.resource.v1.AllocationResult": {
+			"reservedForAnyPod": "True if the claim was reserved for the consumer that spec.reservedFor names. Pods that reference the " +
+				"claim may then use it without being listed in status.reservedFor (KEP-5194).",
+		},
+		"io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim": {"clusterResourceClaimTemplateName": groupTemplateText},
+	}
+}
+
+const groupTemplateText = "The name of a ClusterResourceClaimTemplate. One ResourceClaim is generated from it for the whole PodGroup, in the " +
+	"PodGroup's namespace, and deleted with the PodGroup. Exactly one of resourceClaimName, resourceClaimTemplateName and " +
+	"clusterResourceClaimTemplateName must be set (KEP-5978)."
+
+const (
+	objectMetaText = "Standard object metadata."
+	specClaimsText = "Claims that the group owns and its pods share, at most 32, with unique names. A pod uses one of them by a " +
+		"podGroupResourceClaim of that name (KEP-5729). Immutable."
+	disruptionText  = "Whether the pods may be preempted one by one (Pod, the default) or only all together (PodGroup). Immutable."
+	constraintsText = "Where the pods may be placed in relation to each other, such as all of them in one topology domain."
+	classText       = "The name of the PriorityClass of the group."
+	priorityText    = "The priority of the group, filled in from its PriorityClass at creation."
+	preemptionText  = "Whether the group may preempt others of lower priority. It may, unless this is Never."
+)
+
+func podGroupTexts() texts {
+	return texts{
+		"io.k8s.api.scheduling.v1alpha2.PodGroup": {
+			"": "PodGroup is a group of pods that are scheduled together by one policy and may share ResourceClaims. Pods join it by " +
+				"spec.schedulingGroup.podGroupName. It is kept until none of its pods can run any more (KEP-5832).",
+			"metadata": objectMetaText,
+			"spec":     "What the group is. Immutable, except for the minCount of a gang.",
+			"status":   "What has become of the group.",
+		},
+		"io.k8s.api.scheduling.v1alpha2.PodGroupSpec": {
+			"":                      "PodGroupSpec says how the pods of a group are scheduled (KEP-5832).",
+			"podGroupTemplateRef":   "The template in a Workload that the group was made from.",
+			"schedulingPolicy":      "How the pods are scheduled: each for itself, or as a gang. If it is left out at creation, that of the referenced template is copied.",
+			"schedulingConstraints": constraintsText,
+			"resourceClaims":        specClaimsText,
+			"disruptionMode":        disruptionText,
+			"priorityClassName":     classText,
+			"priority":              priorityText,
+			"preemptionPolicy":      preemptionText,
+		},
+		"io.k8s.api.scheduling.v1alpha2.PodGroupTemplateReference": {
+			"":                     "PodGroupTemplateReference names the template of a PodGroup (KEP-5832).",
+			"workload":             "The Workload and the template in it.",
+			"workloadName":         "A short form of workload.workloadName. It is taken and stored as that, and is not shown again.",
+			"podGroupTemplateName": "A short form of workload.podGroupTemplateName. It is taken and stored as that, and is not shown again.",
+		},
+		"io.k8s.api.scheduling.v1alpha2.WorkloadPodGroupTemplateReference": {
+			"":                     "WorkloadPodGroupTemplateReference names a template in a Workload (KEP-5832).",
+			"workloadName":         "The name of the Workload, in the namespace of the PodGroup.",
+			"podGroupTemplateName": "The name of an entry of spec.podGroupTemplates of the Workload.",
+		},
+		"io.k8s.api.scheduling.v1alpha2.PodGroupResourceClaim": {
+			"":     "PodGroupResourceClaim is a claim of a whole PodGroup. Exactly one of its sources must be set (KEP-5729).",
+			"name": "The name by which pods of the group refer to the claim: a DNS label, unique in the group.",
+			"resourceClaimName": "The name of a ResourceClaim in the PodGroup's namespace, which is used as it is. Exactly one of " +
+				"resourceClaimName, resourceClaimTemplateName and clusterResourceClaimTemplateName must be set.",
+			"resourceClaimTemplateName": "The name of a ResourceClaimTemplate in the PodGroup's namespace. One ResourceClaim is generated " +
+				"from it for the whole PodGroup, and deleted with it. Exactly one of resourceClaimName, resourceClaimTemplateName and " +
+				"clusterResourceClaimTemplateName must be set.",
+			"clusterResourceClaimTemplateName": groupTemplateText,
+		},
+	}
+}
+
+func workloadTexts() texts {
+	return texts{
+		"io.k8s.api.scheduling.v1alpha2.Workload": {
+			"":         "Workload is a set of templates that PodGroups are made from. It does not change while they come and go (KEP-5832).",
+			"metadata": objectMetaText,
+			"spec":     "The templates. Immutable.",
+		},
+		"io.k8s.api.scheduling.v1alpha2.WorkloadSpec": {
+			"":                  "WorkloadSpec holds the templates of a Workload (KEP-5832).",
+			"controllerRef":     "The object, such as a Job, that makes the PodGroups and pods of this workload. Tools show it; nothing is looked up by it.",
+			"podGroupTemplates": "The templates, at most 8, with unique names. Immutable.",
+		},
+		"io.k8s.api.scheduling.v1alpha2.PodGroupTemplate": {
+			"":                      "PodGroupTemplate describes PodGroups that are alike (KEP-5832).",
+			"name":                  "The name of the template: a DNS label, unique in the Workload.",
+			"schedulingPolicy":      "How the pods of each group are scheduled: each for itself, or as a gang.",
+			"schedulingConstraints": constraintsText,
+			"resourceClaims":        specClaimsText,
+			"disruptionMode":        disruptionText,
+			"priorityClassName":     classText,
+			"priority":              priorityText,
+			"preemptionPolicy":      preemptionText,
+		},
+	}
+}
+
+func templateTexts() texts {
+	return texts{
+		"io.k8s.api.resource.v1alpha3.ClusterResourceClaimTemplate": {
+			"": "ClusterResourceClaimTemplate is a ResourceClaimTemplate for the whole cluster: pods and PodGroups of every namespace may " +
+				"name it, and the claims are generated in their namespaces (KEP-5978).",
+			"metadata": objectMetaText,
+			"spec":     "What the generated claims look like. Immutable.",
+		},
+		"io.k8s.api.resource.v1alpha3.ClusterResourceClaimTemplateSpec": {
+			"":         "ClusterResourceClaimTemplateSpec is the metadata and the spec of generated claims (KEP-5978).",
+			"metadata": "Labels and annotations that each generated claim gets. Nothing else may be set.",
+			"spec":     "The spec of each generated claim.",
+		},
+	}
+}
+
+// machineryTexts are of types without SwaggerDoc, in few words: what the values look like in JSON.
+func machineryTexts() texts {
+	return texts{
+		"io.k8s.apimachinery.pkg.apis.meta.v1.Time":      {"": "A time to the second, as RFC 3339 writes it; null if it is not set."},
+		"io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": {"": "A time to the microsecond, as RFC 3339 writes it; null if it is not set."},
+		"io.k8s.apimachinery.pkg.apis.meta.v1.Duration":  {"": "A duration such as 1h30m or 250ms."},
+		"io.k8s.apimachinery.pkg.api.resource.Quantity": {
+			"": "A number with an optional unit: decimal (n, u, m, k, M, G, T, P, E), binary (Ki, Mi, Gi, Ti, Pi, Ei) or an exponent " +
+				"(e3). Examples: 2, 500m, 1.5Gi, 3e6. It is kept exactly and written in a canonical form.",
+		},
+		"io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"": "A whole number or a string, such as the number or the name of a port."},
+		"io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent": {
+			"":       "One change of a watched resource.",
+			"type":   "What happened: ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.",
+			"object": "The object after the change, or before its deletion; a Status for ERROR; for BOOKMARK an object with only a resource version.",
+		},
+		"io.k8s.apimachinery.pkg.runtime.RawExtension": {"": "Any JSON object; its kind says which."},
+		"io.k8s.apimachinery.pkg.version.Info": {
+			"":                      "The version of a component and how it was built.",
+			"major":                 "The major version.",
+			"minor":                 "The minor version.",
+			"gitVersion":            "The whole version.",
+			"gitCommit":             "The commit that it was built from.",
+			"gitTreeState":          "Whether the sources were those of the commit.",
+			"buildDate":             "When it was built.",
+			"goVersion":             "The version of Go that built it.",
+			"compiler":              "The compiler that built it.",
+			"platform":              "The operating system and processor that it runs on.",
+			"emulationMajor":        "The major version whose behaviour it shows, if that is another.",
+			"emulationMinor":        "The minor version whose behaviour it shows, if that is another.",
+			"minCompatibilityMajor": "The oldest major version that it is compatible with.",
+			"minCompatibilityMinor": "The oldest minor version that it is compatible with.",
+		},
+	}
+}

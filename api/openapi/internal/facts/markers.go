@@ -1,0 +1,90 @@
+package main
+
+import (
+	"go/ast"
+	"reflect"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// markers are the lines of a comment that start with a plus: name to values, in order.
+type markers map[string][]string
+
+func markersOf(doc *ast.CommentGroup) markers {
+	m := markers{}
+	if doc == nil {
+		return m
+	}
+	for _, c := range doc.List {
+		line, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(c.Text, "//")), "+")
+		if !ok {
+			continue
+		}
+		name, value, _ := strings.Cut(line, "=")
+		m[name] = append(m[name], value)
+	}
+	return m
+}
+
+// extensions are the facts that hold for a type and for a field alike.
+func (m markers) extensions() []string {
+	var facts []string
+	for _, e := range []struct{ marker, fact string }{
+		{"listType", "list="}, {"listMapKey", "key="}, {"mapType", "map="}, {"structType", "struct="},
+	} {
+		for _, value := range m[e.marker] {
+			facts = append(facts, e.fact+value)
+		}
+	}
+	return facts
+}
+
+func (c *collector) typeFacts(p *packages.Package, m markers) []string {
+	facts := m.extensions()
+	if _, ok := m["union"]; ok {
+		facts = append(facts, "union")
+	}
+	if len(m["default"]) > 0 {
+		c.fail("%s: a type has a default, which the table cannot say", p.PkgPath)
+	}
+	return facts
+}
+
+func (c *collector) fieldFacts(p *packages.Package, f *ast.Field) []string {
+	m := markersOf(f.Doc)
+	facts := m.extensions()
+	for _, raw := range m["default"] {
+		facts = append(facts, "default="+c.defaultOf(p, raw))
+	}
+	if _, ok := m["unionDiscriminator"]; ok {
+		facts = append(facts, "discriminator")
+	}
+	if _, ok := m["unionDeprecated"]; ok {
+		c.fail("%s: field %s is a member of a union by +unionDeprecated, which the table cannot say", p.PkgPath, fieldName(f))
+	}
+	for _, value := range m["k8s:openapi-gen"] {
+		if value != "true" {
+			c.fail("%s: field %s has +k8s:openapi-gen=%s, which the table cannot say", p.PkgPath, fieldName(f), value)
+		}
+	}
+	return append(facts, presence(m, f)...)
+}
+
+// presence says whether a field is required, if its JSON tag says the opposite.
+func presence(m markers, f *ast.Field) []string {
+	omitEmpty := false
+	if f.Tag != nil {
+		_, options, _ := strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
+		omitEmpty = strings.Contains(","+options+",", ",omitempty,")
+	}
+	_, required := m["required"]
+	_, optional := m["optional"]
+	switch {
+	case required && omitEmpty:
+		return []string{"required"}
+	case !required && optional && !omitEmpty:
+		return []string{"optional"}
+	}
+	return nil
+}

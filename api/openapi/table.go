@@ -1,0 +1,133 @@
+package openapi
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+//go:embed facts.txt
+var upstreamFacts string
+
+//go:embed own.txt
+var ownFacts string
+
+// table is what comment markers say about types; see the head of facts.txt for its form.
+type table struct {
+	packages map[string]bool             // import paths that were read
+	enums    map[string][]any            // import path and name of a string type -> its values, sorted
+	types    map[string]facts            // model -> of the struct itself
+	fields   map[string]map[string]facts // model -> Go name of a field -> of the field
+}
+
+// facts are of one struct or field.
+type facts struct {
+	extensions    spec.Extensions
+	union         bool
+	discriminator bool
+	required      bool // although the JSON tag has omitempty
+	optional      bool // although it has not
+	defaultValue  any  // nil: none
+}
+
+// parseTable reads tables, which must not say two things of one struct.
+func parseTable(texts ...string) (*table, error) {
+	t := &table{
+		packages: map[string]bool{}, enums: map[string][]any{},
+		types: map[string]facts{}, fields: map[string]map[string]facts{},
+	}
+	model := ""
+	for number, line := range strings.Split(strings.Join(texts, "\n"), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := t.addLine(line, &model); err != nil {
+			return nil, fmt.Errorf("facts line %d: %q: %w", number+1, line, err)
+		}
+	}
+	return t, nil
+}
+
+// addLine reads one line. model is the struct whose fields follow.
+func (t *table) addLine(line string, model *string) error {
+	words := strings.Fields(line)
+	if field, ok := strings.CutPrefix(line, "\t"); ok {
+		f, err := parseFacts(words[1:])
+		t.fields[*model][strings.Fields(field)[0]] = f
+		return err
+	}
+	if len(words) < 2 {
+		return fmt.Errorf("want two words")
+	}
+	switch words[0] {
+	case "package":
+		t.packages[words[1]] = true
+	case "enum":
+		for _, quoted := range words[2:] {
+			value, err := strconv.Unquote(quoted)
+			if err != nil {
+				return err
+			}
+			t.enums[words[1]] = append(t.enums[words[1]], value)
+		}
+	case "type":
+		*model = words[1]
+		if _, ok := t.types[*model]; ok {
+			return fmt.Errorf("again")
+		}
+		f, err := parseFacts(words[2:])
+		t.types[*model], t.fields[*model] = f, map[string]facts{}
+		return err
+	default:
+		return fmt.Errorf("unknown word %s", words[0])
+	}
+	return nil
+}
+
+func parseFacts(words []string) (facts, error) {
+	f := facts{extensions: spec.Extensions{}}
+	for _, word := range words {
+		name, value, _ := strings.Cut(word, "=")
+		switch name {
+		case "list":
+			f.extensions["x-kubernetes-list-type"] = value
+		case "key":
+			keys, _ := f.extensions["x-kubernetes-list-map-keys"].([]any)
+			f.extensions["x-kubernetes-list-map-keys"] = append(keys, value)
+		case "map", "struct":
+			f.extensions["x-kubernetes-map-type"] = value
+		case "default":
+			if err := json.Unmarshal([]byte(value), &f.defaultValue); err != nil {
+				return f, err
+			}
+			f.defaultValue = wholeNumber(f.defaultValue)
+		case "union":
+			f.union = true
+		case "discriminator":
+			f.discriminator = true
+		case "required":
+			f.required = true
+		case "optional":
+			f.optional = true
+		default:
+			return f, fmt.Errorf("unknown fact %s", word)
+		}
+	}
+	return f, nil
+}
+
+// wholeNumber turns 3.0, as JSON has it, into 3, as generated code has it.
+func wholeNumber(v any) any {
+	if f, ok := v.(float64); ok && f == float64(int(f)) {
+		return int(f)
+	}
+	return v
+}
+
+// enum returns the values of a type, or nil if it is no enum.
+func (t *table) enum(of reflect.Type) []any { return t.enums[of.PkgPath()+"."+of.Name()] }
