@@ -21,7 +21,7 @@ type Board struct {
 type cell struct {
 	view    int // index in Board.views
 	scope   int
-	matches model.Bits // selections
+	matches model.Bits // selections, and behind them those of others
 	devices []int      // indices in the pool, rising
 	used    int        // the first so many are taken in the search
 }
@@ -49,7 +49,7 @@ func (p *Problem) On(node *model.NodeInfo) (*Board, *Reason) {
 func (b *Board) addCells(at int) *Reason {
 	view := &b.views[at]
 	known := b.problem.allocator.matcher.pool(view.Pool)
-	sets := make([]model.Bits, len(b.problem.selections))
+	sets := make([]model.Bits, len(b.problem.selections), len(b.problem.selections)+len(b.problem.others))
 	any := model.NewBits(len(view.Devices))
 	for i, selection := range b.problem.selections {
 		set := b.problem.allocator.matcher.match(known, selection)
@@ -58,6 +58,10 @@ func (b *Board) addCells(at int) *Reason {
 		}
 		sets[i] = set.devices
 		any.Or(set.devices)
+	}
+	for _, selection := range b.problem.others {
+		// What fails here is for those to report who ask for it.
+		sets = append(sets, b.problem.allocator.matcher.match(known, selection).devices)
 	}
 	first := len(b.cells)
 	any.And(view.Reach).And(known.open).AndNot(view.Taken()).Each(func(device int) bool {
@@ -110,7 +114,9 @@ func (b *Board) connect() {
 	edges := make([][]int, len(b.problem.selections))
 	for i := range b.cells {
 		b.cells[i].matches.Each(func(selection int) bool {
-			edges[selection] = append(edges[selection], i)
+			if selection < len(edges) {
+				edges[selection] = append(edges[selection], i)
+			}
 			return true
 		})
 	}

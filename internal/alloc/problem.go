@@ -39,6 +39,9 @@ type Problem struct {
 	wants     []want
 	// selections are the distinct ones of wants.
 	selections []*selection
+	// others are what further claims select by: devices that these can tell apart are not alike, and those that fewer
+	// of them could use come first.
+	others []*selection
 	// swappable: what two claims ask for alike can be swapped between them without a difference to anybody.
 	swappable bool
 }
@@ -86,6 +89,22 @@ func (p *Problem) With(claims []*model.Claim) *Problem {
 	other := *p
 	other.claims = claims
 	return &other
+}
+
+// TellApart makes the Problem mind what the claims of others ask for, which will need devices too.
+func (p *Problem) TellApart(others []*Problem) {
+	known := map[string]bool{}
+	for _, own := range p.selections {
+		known[own.key] = true
+	}
+	for _, other := range others {
+		for _, selection := range other.selections {
+			if !known[selection.key] {
+				known[selection.key] = true
+				p.others = append(p.others, selection)
+			}
+		}
+	}
 }
 
 // Devices is how many devices all claims together ask for.

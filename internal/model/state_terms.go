@@ -120,11 +120,6 @@ func (t *termIndex) enterPod(s *State, info *NodeInfo, pod *Pod) { t.changePod(s
 func (t *termIndex) leavePod(s *State, info *NodeInfo, pod *Pod) { t.changePod(s, info, pod, -1) }
 
 func (t *termIndex) changePod(s *State, info *NodeInfo, pod *Pod, by int) {
-	for _, count := range t.asked {
-		if count.term.Matches(pod.Shape, s.namespaces[pod.Key.Namespace]) {
-			count.change(info, by)
-		}
-	}
 	for _, term := range pod.Shape.Terms.AntiAffinity {
 		count, ok := t.bearer[term.ID]
 		if !ok {
@@ -132,10 +127,24 @@ func (t *termIndex) changePod(s *State, info *NodeInfo, pod *Pod, by int) {
 			t.bearer[term.ID] = count
 		}
 		count.users += by
-		count.change(info, by)
-		if count.users == 0 {
+	}
+	t.count(s, info, pod, by)
+	for _, term := range pod.Shape.Terms.AntiAffinity {
+		if count, ok := t.bearer[term.ID]; ok && count.users == 0 {
 			delete(t.bearer, term.ID)
 		}
+	}
+}
+
+// count counts the pod in its node's domains.
+func (t *termIndex) count(s *State, info *NodeInfo, pod *Pod, by int) {
+	for _, count := range t.asked {
+		if count.term.Matches(pod.Shape, s.namespaces[pod.Key.Namespace]) {
+			count.change(info, by)
+		}
+	}
+	for _, term := range pod.Shape.Terms.AntiAffinity {
+		t.bearer[term.ID].change(info, by)
 	}
 }
 
@@ -144,10 +153,10 @@ func (t *termIndex) enterNode(s *State, info *NodeInfo) { t.changeNode(s, info, 
 func (t *termIndex) leaveNode(s *State, info *NodeInfo) { t.changeNode(s, info, -1) }
 
 func (t *termIndex) changeNode(s *State, info *NodeInfo, by int) {
-	if info.API == nil || (len(t.asked) == 0 && len(t.bearer) == 0) {
+	if len(t.asked) == 0 {
 		return
 	}
 	for _, pod := range info.Pods {
-		t.changePod(s, info, pod, by)
+		t.count(s, info, pod, by)
 	}
 }

@@ -138,8 +138,18 @@ func (j *job) prepare() {
 		j.bundles = slices.DeleteFunc(j.bundles, func(other *bundle) bool { return other == b })
 	}
 	j.members = nil
+	var problems []*alloc.Problem
 	for _, c := range j.classes {
 		j.members = append(j.members, c.members...)
+		if c.problem != nil {
+			problems = append(problems, c.problem)
+		}
+	}
+	for _, b := range j.bundles {
+		problems = append(problems, b.problem)
+	}
+	for _, problem := range problems {
+		problem.TellApart(problems)
 	}
 }
 

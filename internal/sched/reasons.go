@@ -137,6 +137,9 @@ func (r *Reasons) quorum() string {
 	return text
 }
 
+// Short is why these pods have no place, in one line and without naming them.
+func (p *PodReasons) Short() string { return p.text(model.UnitKey{}, false) }
+
 func (p *PodReasons) text(unit model.UnitKey, long bool) string {
 	who := ""
 	if unit.Group {

@@ -1,0 +1,153 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// node NAME [cpu=] [memory=] [pods=] [label=K=V]… [taint=K=V:EFFECT]… [unschedulable]; other arguments are extended
+// resources.
+func (s *Scenario) node(l *line) error {
+	node := &corev1.Node{ObjectMeta: s.meta("node", l.name)}
+	node.Labels = map[string]string{corev1.LabelHostname: l.name}
+	node.Status.Allocatable = corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("32Gi"), corev1.ResourcePods: resource.MustParse("110"),
+	}
+	for name, values := range l.args {
+		for _, value := range values {
+			if err := nodeArg(node, name, value); err != nil {
+				return err
+			}
+		}
+	}
+	s.queue.Wake(s.state.PutNode(model.NodeFrom(node)))
+	return nil
+}
+
+func nodeArg(node *corev1.Node, name, value string) error {
+	switch name {
+	case "label":
+		k, v, _ := strings.Cut(value, "=")
+		node.Labels[k] = v
+	case "taint":
+		rest, effect, _ := strings.Cut(value, ":")
+		k, v, _ := strings.Cut(rest, "=")
+		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: k, Value: v, Effect: corev1.TaintEffect(effect)})
+	case "unschedulable":
+		node.Spec.Unschedulable = true
+	default:
+		quantity, err := resource.ParseQuantity(value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		node.Status.Allocatable[corev1.ResourceName(name)] = quantity
+	}
+	return nil
+}
+
+// class NAME [selector=CEL]… [config=DRIVER]
+func (s *Scenario) class(l *line) error {
+	class := &resourcev1.DeviceClass{ObjectMeta: s.meta("class", l.name)}
+	class.Spec.Selectors = selectors(l.args["selector"])
+	for _, driver := range l.args["config"] {
+		class.Spec.Config = append(class.Spec.Config, resourcev1.DeviceClassConfiguration{DeviceConfiguration: opaque(driver)})
+	}
+	s.queue.Wake(s.state.PutClass(model.ClassFrom(class)))
+	return nil
+}
+
+func opaque(driver string) resourcev1.DeviceConfiguration {
+	return resourcev1.DeviceConfiguration{Opaque: &resourcev1.OpaqueDeviceConfiguration{Driver: driver}}
+}
+
+func selectors(expressions []string) []resourcev1.DeviceSelector {
+	var list []resourcev1.DeviceSelector
+	for _, expression := range expressions {
+		list = append(list, resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{Expression: expression}})
+	}
+	return list
+}
+
+// slice NAME driver= [pool=] [node=] [all] [match=LABEL=VALUE] [generation=] [slices=] [devices=N] [device=NAME,ATTRIBUTE=VALUE,…]…
+//
+// Without pool the pool has the node's name, or the slice's. In a device, @node=N, @match=K=V and @all select nodes
+// for that device, @taint=K:EFFECT taints it; other attributes are strings.
+func (s *Scenario) slice(l *line) error {
+	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("slice", l.name)}
+	spec := &slice.Spec
+	spec.Driver = l.one("driver", "")
+	spec.Pool.Name = l.one("pool", l.one("node", l.name))
+	var err error
+	if spec.Pool.Generation, err = l.number("generation", 1); err != nil {
+		return err
+	}
+	if spec.Pool.ResourceSliceCount, err = l.number("slices", 1); err != nil {
+		return err
+	}
+	if l.has("node") {
+		spec.NodeName = ptr(l.one("node", ""))
+	}
+	if l.has("match") {
+		spec.NodeSelector = labelSelector(l.one("match", ""))
+	}
+	if l.has("all") {
+		spec.AllNodes = ptr(true)
+	}
+	count, err := l.number("devices", 0)
+	if err != nil {
+		return err
+	}
+	for i := range count {
+		spec.Devices = append(spec.Devices, resourcev1.Device{Name: "gpu-" + strconv.FormatInt(i, 10)})
+	}
+	for _, text := range l.args["device"] {
+		spec.Devices = append(spec.Devices, device(spec, text))
+	}
+	s.queue.Wake(s.state.PutSlice(model.SliceFrom(slice)))
+	return nil
+}
+
+func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
+	parts := strings.Split(text, ",")
+	d := resourcev1.Device{Name: parts[0], Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}}
+	for _, part := range parts[1:] {
+		name, value, _ := strings.Cut(part, "=")
+		switch name {
+		case "@node":
+			d.NodeName, spec.PerDeviceNodeSelection = ptr(value), ptr(true)
+		case "@match":
+			d.NodeSelector, spec.PerDeviceNodeSelection = labelSelector(value), ptr(true)
+		case "@all":
+			d.AllNodes, spec.PerDeviceNodeSelection = ptr(true), ptr(true)
+		case "@taint":
+			k, effect, _ := strings.Cut(value, ":")
+			d.Taints = append(d.Taints, resourcev1.DeviceTaint{Key: k, Effect: resourcev1.DeviceTaintEffect(effect)})
+		case "@counter":
+			d.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: value}}
+		default:
+			d.Attributes[resourcev1.QualifiedName(name)] = resourcev1.DeviceAttribute{StringValue: ptr(value)}
+		}
+	}
+	return d
+}
+
+func labelSelector(text string) *corev1.NodeSelector {
+	k, v, _ := strings.Cut(text, "=")
+	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: k, Operator: corev1.NodeSelectorOpIn, Values: []string{v}}},
+	}}}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func controller(kind, name string, meta metav1.ObjectMeta) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{Kind: kind, Name: name, UID: meta.UID, Controller: ptr(true)}}
+}

@@ -1,0 +1,242 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// unit finds the unit that a name means: a group, if there is one, or a pod's group, or the pod.
+func (s *Scenario) unit(name string) model.UnitKey {
+	if pod, ok := s.state.Pod(key(name)); ok {
+		return pod.UnitKey()
+	}
+	return model.UnitKey{Group: true, Key: key(name)}
+}
+
+// place NAME [short]: what a unit would get.
+func (s *Scenario) place(d *datadriven.TestData) (string, error) {
+	before := s.state.Dump()
+	plan, reasons := s.placer.Try(s.unit(d.CmdArgs[0].Key))
+	if after := s.state.Dump(); before != after {
+		return "", fmt.Errorf("the trial has left traces:\n%s\nwas:\n%s", after, before)
+	}
+	out := ""
+	if plan != nil {
+		out += printPlan(plan)
+	}
+	if reasons != nil {
+		out += printReasons(reasons, d.HasArg("short"))
+	}
+	if d.HasArg("topics") && reasons != nil {
+		for _, topic := range reasons.Topics() {
+			out += fmt.Sprintf("waits for %s\n", topic)
+		}
+	}
+	if out == "" {
+		return "nothing waits\n", nil
+	}
+	return out, nil
+}
+
+func printReasons(r *sched.Reasons, short bool) string {
+	text := r.String()
+	if short {
+		text = r.Short()
+	}
+	return fmt.Sprintf("%s: %s\n", r.Code, text)
+}
+
+func printPlan(p *sched.Plan) string {
+	var b strings.Builder
+	if p.Whole {
+		fmt.Fprintf(&b, "plan for the whole %s\n", p.Unit)
+	} else {
+		fmt.Fprintf(&b, "plan for a part of %s\n", p.Unit)
+	}
+	for i := range p.Claims {
+		claim := &p.Claims[i]
+		fmt.Fprintf(&b, "  claim %s", claim.Key.Name)
+		if claim.Allocation != nil {
+			b.WriteString(" gets")
+			b.WriteString(printAllocation(claim.Allocation))
+		}
+		for _, consumer := range claim.Reserve {
+			fmt.Fprintf(&b, " for %s/%s", consumer.Resource, consumer.Name)
+		}
+		if claim.AnyPod {
+			b.WriteString(" and any pod")
+		}
+		b.WriteByte('\n')
+	}
+	// Of many pods on one node, the first and the last are enough to see.
+	for from := 0; from < len(p.Pods); {
+		to := from
+		for to+1 < len(p.Pods) && p.Pods[to+1].Node == p.Pods[from].Node {
+			to++
+		}
+		if to-from < 3 {
+			to = from
+			fmt.Fprintf(&b, "  pod %s -> %s\n", p.Pods[from].Pod.Name, p.Pods[from].Node)
+		} else {
+			fmt.Fprintf(&b, "  pod %s to %s (%d) -> %s\n", p.Pods[from].Pod.Name, p.Pods[to].Pod.Name, to-from+1, p.Pods[from].Node)
+		}
+		from = to + 1
+	}
+	return b.String()
+}
+
+func printAllocation(a *model.Allocation) string {
+	var b strings.Builder
+	for _, device := range a.Devices {
+		fmt.Fprintf(&b, " %s=%s", device.Request, model.DeviceIDOf(device))
+	}
+	for _, config := range a.Config {
+		fmt.Fprintf(&b, " config:%s:%s", config.Source, config.Opaque.Driver)
+		if len(config.Requests) > 0 {
+			fmt.Fprintf(&b, ":%s", strings.Join(config.Requests, ","))
+		}
+	}
+	if a.NodeSelector != nil {
+		term := a.NodeSelector.NodeSelectorTerms[0]
+		for _, r := range append(term.MatchFields, term.MatchExpressions...) {
+			fmt.Fprintf(&b, " [%s %s %s]", r.Key, r.Operator, strings.Join(r.Values, ","))
+		}
+	}
+	return b.String()
+}
+
+// run: units from the queue, until none is left to try.
+func (s *Scenario) runQueue(d *datadriven.TestData) (string, error) {
+	return s.drain(!d.HasArg("quiet"))
+}
+
+func (s *Scenario) drain(loud bool) (string, error) {
+	out := ""
+	for {
+		entry, ok := s.queue.Pop()
+		if !ok {
+			return out, nil
+		}
+		plan, reasons := s.placer.Try(entry.Key)
+		if plan != nil {
+			if loud {
+				out += printPlan(plan)
+			}
+			plan.Assume(s.state)
+			if err := s.check(); err != nil {
+				return out, err
+			}
+			if err := s.commit(plan); err != nil {
+				return out, err
+			}
+		}
+		if reasons != nil {
+			if loud {
+				out += entry.Key.String() + ": " + printReasons(reasons, true)
+			}
+			s.queue.Park(entry, reasons.Topics())
+		}
+	}
+}
+
+// commit shows by the API what the plan wrote.
+func (s *Scenario) commit(plan *sched.Plan) error {
+	for i := range plan.Claims {
+		p := &plan.Claims[i]
+		claim := s.claims[p.Key].DeepCopy()
+		if p.Allocation != nil {
+			claim.Status.Allocation = p.Allocation.Result()
+		}
+		if p.AnyPod {
+			claim.Status.Allocation.ReservedForAnyPod = ptr(true)
+		}
+		claim.Status.ReservedFor = append(claim.Status.ReservedFor, p.Reserve...)
+		s.putClaim(claim)
+	}
+	for _, placement := range plan.Pods {
+		l := s.pods[placement.Pod]
+		l.args["on"] = []string{placement.Node}
+		if err := s.pod(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repeat N: runs the input's lines and then the queue, N times; prints how the last time ended.
+func (s *Scenario) repeat(d *datadriven.TestData) (string, error) {
+	times, err := strconv.Atoi(d.CmdArgs[0].Key)
+	if err != nil {
+		return "", err
+	}
+	out := ""
+	for range times {
+		if err := s.apply(d.Input); err != nil {
+			return out, err
+		}
+		if out, err = s.drain(true); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// update KIND=NAME ARGUMENT…: describes a pod anew, with these arguments added.
+func (s *Scenario) update(l *line) error {
+	name := l.one("pod", "")
+	old, ok := s.pods[key(name)]
+	if !ok {
+		return fmt.Errorf("no pod %q", name)
+	}
+	for arg, values := range l.args {
+		if arg == "pod" {
+			continue
+		}
+		if values[0] == "-" {
+			delete(old.args, arg)
+			continue
+		}
+		old.args[arg] = values
+	}
+	return s.pod(old)
+}
+
+// steps N: the budget of a placement from here on.
+func (s *Scenario) setSteps(d *datadriven.TestData) (string, error) {
+	steps, err := strconv.Atoi(d.CmdArgs[0].Key)
+	if err != nil {
+		return "", err
+	}
+	s.placer = sched.NewPlacer(s.state, steps)
+	return "", nil
+}
+
+// state: nodes with their pods, and claims with what they hold.
+func (s *Scenario) print(*datadriven.TestData) (string, error) {
+	var b strings.Builder
+	for _, info := range s.state.Nodes() {
+		names := podNames(info.Pods)
+		shown := strings.Join(names, " ")
+		if len(names) > 6 {
+			shown = fmt.Sprintf("%s to %s (%d)", names[0], names[len(names)-1], len(names))
+		}
+		fmt.Fprintf(&b, "node %s: %s\n", info.Name, shown)
+	}
+	for _, k := range s.claimKeys() {
+		claim, _ := s.state.Claim(k)
+		if claim.Allocation == nil {
+			fmt.Fprintf(&b, "claim %s: not allocated\n", k.Name)
+			continue
+		}
+		fmt.Fprintf(&b, "claim %s:%s for %d consumers\n", k.Name, printAllocation(claim.Allocation), len(claim.Consumers))
+	}
+	ready, parked := s.queue.Len()
+	fmt.Fprintf(&b, "queue: %d to try, %d parked\n", ready, parked)
+	return b.String(), nil
+}

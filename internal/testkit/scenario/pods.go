@@ -1,0 +1,295 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// template NAME request=… [match=ATTRIBUTE] [config=DRIVER[:REQUEST]] [reservedFor=RESOURCE/NAME]
+func (s *Scenario) template(l *line) error {
+	spec, err := claimSpec(l)
+	if err == nil {
+		s.templates[l.name] = spec
+	}
+	return err
+}
+
+// claim NAME: as template.
+func (s *Scenario) claim(l *line) error {
+	spec, err := claimSpec(l)
+	if err != nil {
+		return err
+	}
+	s.putClaim(&resource.ResourceClaim{ObjectMeta: s.meta("claim", l.name), Spec: *spec})
+	return nil
+}
+
+func (s *Scenario) putClaim(claim *resource.ResourceClaim) {
+	s.claims[key(claim.Name)] = claim
+	s.queue.Wake(s.state.PutClaim(model.ClaimFrom(claim)))
+}
+
+// A request is NAME:CLASS[:COUNT][:CEL]; several subrequests, of firstAvailable, are separated by "|".
+func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
+	spec := &resource.ResourceClaimSpec{}
+	for _, text := range l.args["request"] {
+		request, err := request(text)
+		if err != nil {
+			return nil, err
+		}
+		spec.Devices.Requests = append(spec.Devices.Requests, request)
+	}
+	for _, attribute := range l.args["match"] {
+		spec.Devices.Constraints = append(spec.Devices.Constraints, resourcev1.DeviceConstraint{MatchAttribute: ptr(resourcev1.FullyQualifiedName(attribute))})
+	}
+	for _, text := range l.args["config"] {
+		driver, request, only := strings.Cut(text, ":")
+		config := resourcev1.DeviceClaimConfiguration{DeviceConfiguration: opaque(driver)}
+		if only {
+			config.Requests = []string{request}
+		}
+		spec.Devices.Config = append(spec.Devices.Config, config)
+	}
+	if ref := l.one("reservedFor", ""); ref != "" {
+		kind, name, _ := strings.Cut(ref, "/")
+		spec.ReservedFor = &resourcev1.ResourceClaimConsumerReference{APIGroup: "example.com", Resource: kind, Name: name, UID: "1"}
+	}
+	return spec, nil
+}
+
+func request(text string) (resourcev1.DeviceRequest, error) {
+	name, rest, _ := strings.Cut(text, ":")
+	class, rest, _ := strings.Cut(rest, ":")
+	exactly := &resourcev1.ExactDeviceRequest{DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}
+	count, expression, _ := strings.Cut(rest, ":")
+	switch {
+	case count == "all":
+		exactly.AllocationMode, exactly.Count = resourcev1.DeviceAllocationModeAll, 0
+	case count != "":
+		n, err := strconv.ParseInt(count, 10, 64)
+		if err != nil {
+			return resourcev1.DeviceRequest{}, fmt.Errorf("request %s: %w", text, err)
+		}
+		exactly.Count = n
+	}
+	if expression != "" {
+		exactly.Selectors = selectors([]string{expression})
+	}
+	return resourcev1.DeviceRequest{Name: name, Exactly: exactly}, nil
+}
+
+// group NAME [gang=MINCOUNT] [priority=] [scheduled] [claim=ENTRY:TEMPLATE]…: the claim is named NAME-ENTRY.
+func (s *Scenario) group(l *line) error {
+	group := &scheduling.PodGroup{ObjectMeta: s.meta("group", l.name)}
+	if l.has("gang") {
+		count, err := l.number("gang", 1)
+		if err != nil {
+			return err
+		}
+		group.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(count)}
+	} else {
+		group.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
+	}
+	if l.has("scheduled") {
+		group.Status.Conditions = []metav1.Condition{{Type: "PodGroupScheduled", Status: metav1.ConditionTrue}}
+	}
+	if l.has("priority") {
+		priority, err := l.number("priority", 0)
+		if err != nil {
+			return err
+		}
+		group.Spec.Priority = ptr(int32(priority))
+	}
+	s.groups[key(l.name)] = l
+	s.queue.Wake(s.state.PutGroup(model.GroupFrom(group)))
+	for _, text := range l.args["claim"] {
+		if err := s.generate(text, "PodGroup", group.ObjectMeta); err != nil {
+			return err
+		}
+	}
+	// Pods that came first mean their group's claims only now.
+	for _, pod := range s.state.Members(key(l.name)) {
+		if err := s.pod(s.pods[pod.Key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Scenario) generate(text, kind string, owner metav1.ObjectMeta) error {
+	entry, template, _ := strings.Cut(text, ":")
+	spec, ok := s.templates[template]
+	if !ok {
+		return fmt.Errorf("no template %s", template)
+	}
+	name := owner.Name + "-" + entry
+	if _, exists := s.claims[key(name)]; exists {
+		return nil
+	}
+	claim := &resource.ResourceClaim{ObjectMeta: s.meta("claim", name), Spec: *spec}
+	claim.OwnerReferences = controller(kind, owner.Name, owner)
+	s.putClaim(claim)
+	return nil
+}
+
+// pod NAME [group=] [cpu=] [memory=] [priority=] [label=K=V]… [select=K=V]… [tolerate=KEY]… [near=TOPOLOGYKEY:K=V]…
+// [apart=TOPOLOGYKEY:K=V]… [on=NODE] [gated] [deleting] [finished] [shared=ENTRY]… [own=ENTRY:TEMPLATE]… [use=CLAIM]…
+func (s *Scenario) pod(l *line) error {
+	pod := &core.Pod{ObjectMeta: s.meta("pod", l.name)}
+	pod.Labels = pairs(l.args["label"])
+	pod.Spec.NodeSelector = pairs(l.args["select"])
+	pod.Spec.NodeName = l.one("on", "")
+	requests := corev1.ResourceList{}
+	for _, name := range []string{"cpu", "memory", "example.com/thing"} {
+		if l.has(name) {
+			amount, err := quantity.ParseQuantity(l.one(name, ""))
+			if err != nil {
+				return err
+			}
+			requests[corev1.ResourceName(name)] = amount
+		}
+	}
+	pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: requests}}}
+	priority, err := l.number("priority", 0)
+	if err != nil {
+		return err
+	}
+	pod.Spec.Priority = ptr(int32(priority))
+	if l.has("group") {
+		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr(l.one("group", ""))}
+	}
+	for _, taint := range l.args["tolerate"] {
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists})
+	}
+	pod.Spec.Affinity = podAffinity(l)
+	podStatus(pod, l)
+	s.pods[key(l.name)] = l
+	claims, err := s.podClaims(l, pod)
+	if err != nil {
+		return err
+	}
+	converted, err := model.PodFrom(pod, claims)
+	if err != nil {
+		return err
+	}
+	s.queue.Wake(s.state.PutPod(converted))
+	if unit, ok := s.state.Unit(converted.UnitKey()); ok {
+		s.queue.Add(sched.EntryOf(unit))
+	}
+	return nil
+}
+
+func podStatus(pod *core.Pod, l *line) {
+	if l.has("gated") {
+		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}}
+	}
+	if l.has("deleting") {
+		pod.DeletionTimestamp = &pod.CreationTimestamp
+	}
+	if l.has("finished") {
+		pod.Status.Phase = corev1.PodSucceeded
+	}
+}
+
+func (s *Scenario) podClaims(l *line, pod *core.Pod) ([]model.PodClaim, error) {
+	var claims []model.PodClaim
+	for _, entry := range l.args["shared"] {
+		claim := model.PodClaim{Entry: entry, Group: true}
+		if group, ok := s.state.Group(key(l.one("group", ""))); ok {
+			claim.Claim, claim.Owner = group.Key.Name+"-"+entry, group.UID
+		} else {
+			claim.Problem = "PodGroup " + l.one("group", "") + " does not exist"
+		}
+		claims = append(claims, claim)
+	}
+	for _, text := range l.args["own"] {
+		if err := s.generate(text, "Pod", pod.ObjectMeta); err != nil {
+			return nil, err
+		}
+		entry, _, _ := strings.Cut(text, ":")
+		claims = append(claims, model.PodClaim{Entry: entry, Claim: l.name + "-" + entry, Owner: pod.UID})
+	}
+	for _, name := range l.args["use"] {
+		claims = append(claims, model.PodClaim{Entry: name, Claim: name})
+	}
+	return claims, nil
+}
+
+func podAffinity(l *line) *corev1.Affinity {
+	affinity := &corev1.Affinity{}
+	for _, text := range l.args["near"] {
+		if affinity.PodAffinity == nil {
+			affinity.PodAffinity = &corev1.PodAffinity{}
+		}
+		list := &affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		*list = append(*list, affinityTerm(text))
+	}
+	for _, text := range l.args["apart"] {
+		if affinity.PodAntiAffinity == nil {
+			affinity.PodAntiAffinity = &corev1.PodAntiAffinity{}
+		}
+		list := &affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		*list = append(*list, affinityTerm(text))
+	}
+	return affinity
+}
+
+func affinityTerm(text string) corev1.PodAffinityTerm {
+	topology, label, _ := strings.Cut(text, ":")
+	return corev1.PodAffinityTerm{TopologyKey: topology, LabelSelector: &metav1.LabelSelector{MatchLabels: pairs([]string{label})}}
+}
+
+func pairs(list []string) map[string]string {
+	set := map[string]string{}
+	for _, text := range list {
+		k, v, _ := strings.Cut(text, "=")
+		set[k] = v
+	}
+	return set
+}
+
+// delete pod=|claim=|group=|node=|slice=|class=NAME: takes the object away; claims that a deleted pod or group was the
+// last consumer of are deallocated, and those that were generated for it are deleted.
+func (s *Scenario) remove(l *line) error {
+	for kind, names := range l.args {
+		for _, name := range names {
+			var topics []model.Topic
+			switch kind {
+			case "pod":
+				topics = s.state.DeletePod(key(name))
+				s.queue.Remove(model.UnitKey{Key: key(name)})
+			case "group":
+				topics = s.state.DeleteGroup(key(name))
+			case "claim":
+				topics = s.state.DeleteClaim(key(name))
+				delete(s.claims, key(name))
+			case "node":
+				topics = s.state.DeleteNode(name)
+			case "slice":
+				topics = s.state.DeleteSlice(name)
+			case "class":
+				topics = s.state.DeleteClass(name)
+			default:
+				return fmt.Errorf("no kind %s", kind)
+			}
+			uid := s.uids[kind+"/"+name]
+			delete(s.uids, kind+"/"+name)
+			s.queue.Wake(topics)
+			s.release(string(uid))
+		}
+	}
+	return nil
+}

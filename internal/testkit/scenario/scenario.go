@@ -1,0 +1,164 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// Scenario is the cluster of one file.
+type Scenario struct {
+	state  *model.State
+	placer *sched.Placer
+	queue  *sched.Queue
+	steps  int
+
+	made      int // objects so far, for UIDs and creation times
+	templates map[string]*resource.ResourceClaimSpec
+	claims    map[model.Key]*resource.ResourceClaim // as the API has them
+	pods      map[model.Key]*line                   // as they were described
+	groups    map[model.Key]*line
+	uids      map[string]types.UID
+}
+
+const namespace = "default"
+
+// New is an empty cluster.
+func New() *Scenario {
+	s := &Scenario{
+		state: model.NewState(), queue: sched.NewQueue(), steps: sched.DefaultSteps,
+		templates: map[string]*resource.ResourceClaimSpec{},
+		claims:    map[model.Key]*resource.ResourceClaim{},
+		pods:      map[model.Key]*line{},
+		groups:    map[model.Key]*line{},
+		uids:      map[string]types.UID{},
+	}
+	s.placer = sched.NewPlacer(s.state, s.steps)
+	return s
+}
+
+// Walk runs every file below the path, each in a cluster of its own.
+func Walk(t *testing.T, path string) {
+	datadriven.Walk(t, path, func(t *testing.T, path string) {
+		s := New()
+		datadriven.RunTest(t, path, s.run)
+	})
+}
+
+// commands are what a directive can be.
+func (s *Scenario) commands() map[string]func(*datadriven.TestData) (string, error) {
+	return map[string]func(*datadriven.TestData) (string, error){
+		"objects": s.objects,
+		"place":   s.place,
+		"run":     s.runQueue,
+		"repeat":  s.repeat,
+		"state":   s.print,
+		"steps":   s.setSteps,
+	}
+}
+
+// verbs are what an input line of objects can be.
+func (s *Scenario) verbs() map[string]func(*line) error {
+	return map[string]func(*line) error{
+		"node":     s.node,
+		"class":    s.class,
+		"slice":    s.slice,
+		"template": s.template,
+		"claim":    s.claim,
+		"group":    s.group,
+		"pod":      s.pod,
+		"delete":   s.remove,
+		"update":   s.update,
+	}
+}
+
+func (s *Scenario) run(t *testing.T, d *datadriven.TestData) string {
+	command, ok := s.commands()[d.Cmd]
+	if !ok {
+		d.Fatalf(t, "no command %q", d.Cmd)
+	}
+	out, err := command(d)
+	if err != nil {
+		out += fmt.Sprintf("error: %v\n", err)
+	}
+	if err := s.check(); err != nil {
+		d.Fatalf(t, "after %s: %v", d.Cmd, err)
+	}
+	return out
+}
+
+// check holds what must be true at any time.
+func (s *Scenario) check() error {
+	if err := s.state.Audit(); err != nil {
+		return err
+	}
+	for _, info := range s.state.Nodes() {
+		for name, free := range info.Free {
+			if free < 0 {
+				return fmt.Errorf("node %s has %d %s free", info.Name, free, name)
+			}
+		}
+		for _, view := range s.state.Pools(info) {
+			for i := range view.Devices {
+				if holders := view.Holders(i); len(holders) > 1 {
+					return fmt.Errorf("device %s has holders %v", view.DeviceID(i), holders)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Scenario) objects(d *datadriven.TestData) (string, error) {
+	return "", s.apply(d.Input)
+}
+
+func (s *Scenario) apply(input string) error {
+	for _, text := range strings.Split(input, "\n") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		lines, err := expand(text)
+		if err != nil {
+			return err
+		}
+		for _, text := range lines {
+			l, err := parse(text)
+			if err != nil {
+				return err
+			}
+			verb, ok := s.verbs()[l.verb]
+			if !ok {
+				return fmt.Errorf("no verb %q", l.verb)
+			}
+			if err := verb(l); err != nil {
+				return fmt.Errorf("%s %s: %w", l.verb, l.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// meta names an object. The same kind and name keep their UID until the object is deleted.
+func (s *Scenario) meta(kind, name string) metav1.ObjectMeta {
+	id := kind + "/" + name
+	uid, ok := s.uids[id]
+	if !ok {
+		s.made++
+		uid = types.UID(fmt.Sprintf("%s-%d", id, s.made))
+		s.uids[id] = uid
+	}
+	created := metav1.NewTime(time.Unix(int64(1_000_000+s.made), 0))
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid, CreationTimestamp: created}
+}
+
+func key(name string) model.Key { return model.Key{Namespace: namespace, Name: name} }
