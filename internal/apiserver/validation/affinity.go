@@ -114,7 +114,7 @@ func podTerm(path *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 		labelSelector(path.Child("labelSelector"), term.LabelSelector),
 		labelSelector(path.Child("namespaceSelector"), term.NamespaceSelector),
 		each(path.Child("namespaces"), term.Namespaces, func(at *field.Path, ns *string) field.ErrorList { return dnsLabel(at, *ns) }),
-		topologyKey(path.Child("topologyKey"), term.TopologyKey),
+		labelKey(path.Child("topologyKey"), term.TopologyKey),
 		matchLabelKeys(path, "matchLabelKeys", term.MatchLabelKeys, term.LabelSelector),
 		matchLabelKeys(path, "mismatchLabelKeys", term.MismatchLabelKeys, term.LabelSelector),
 	)
@@ -130,11 +130,4 @@ func matchLabelKeys(path *field.Path, name string, keys []string, selector *meta
 
 func labelSelector(path *field.Path, selector *metav1.LabelSelector) field.ErrorList {
 	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, path)
-}
-
-func topologyKey(path *field.Path, key string) field.ErrorList {
-	if key == "" {
-		return one(field.Required(path, ""))
-	}
-	return labelKey(path, key)
 }

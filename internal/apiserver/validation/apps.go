@@ -188,7 +188,7 @@ func workloadTemplate(path *field.Path, selector *metav1.LabelSelector, template
 		errs = append(errs, field.Forbidden(at.Child("spec", "ephemeralContainers"), "may not be set in a pod template"))
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
-	if err == nil && !parsed.Empty() && !parsed.Matches(labels.Set(template.Labels)) {
+	if err == nil && selector != nil && !parsed.Matches(labels.Set(template.Labels)) {
 		errs = append(errs, field.Invalid(at.Child("metadata", "labels"), template.Labels,
 			fmt.Sprintf("must match `selector` (%s)", parsed)))
 	}

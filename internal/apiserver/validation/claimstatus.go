@@ -3,7 +3,6 @@ package validation
 import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -71,7 +70,7 @@ func allocationResult(path *field.Path, allocation *resource.AllocationResult, n
 				dnsLabel(at.Child("device"), r.Device),
 				bindingConditions(at, r.BindingConditions, r.BindingFailureConditions),
 				skippedOperations(at.Child("skipNodeOperations"), r.SkipNodeOperations),
-				each(at.Child("tolerations"), r.Tolerations, deviceToleration),
+				deviceTolerations(at.Child("tolerations"), r.Tolerations),
 			)
 		}),
 		each(devices.Child("config"), allocation.Devices.Config, func(at *field.Path, c *resourcev1.DeviceAllocationConfiguration) field.ErrorList {
@@ -113,7 +112,6 @@ func deviceStatuses(path *field.Path, status *resource.ResourceClaimStatus) fiel
 			dnsLabel(at.Child("device"), d.Device),
 			check(allocated[key], at, d.Driver+"/"+d.Pool+"/"+d.Device, "must be a device that the claim has"),
 			atMost(at.Child("conditions"), len(d.Conditions), resourcev1.AllocatedDeviceStatusMaxConditions),
-			metav1validation.ValidateConditions(d.Conditions, at.Child("conditions")),
 		)
 		if d.Data != nil && len(d.Data.Raw) > 0 {
 			errs = append(errs, jsonObject(at.Child("data"), d.Data, resourcev1.AllocatedDeviceStatusDataMaxLength)...)

@@ -21,7 +21,11 @@ const redacted = "<secret contents redacted>"
 
 // ValidateConfigMap checks a new ConfigMap.
 func ValidateConfigMap(m *corev1.ConfigMap) field.ErrorList {
-	errs := metadata(&m.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain)
+	return append(metadata(&m.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), configMapData(m)...)
+}
+
+func configMapData(m *corev1.ConfigMap) field.ErrorList {
+	var errs field.ErrorList
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(m.Data)) {
 		at := field.NewPath("data").Key(key)
@@ -48,7 +52,7 @@ func ValidateConfigMapUpdate(m, old *corev1.ConfigMap) field.ErrorList {
 		sealed(old.Immutable, m.Immutable,
 			seal{"data", equality.Semantic.DeepEqual(m.Data, old.Data)},
 			seal{"binaryData", equality.Semantic.DeepEqual(m.BinaryData, old.BinaryData)}),
-		ValidateConfigMap(m),
+		configMapData(m),
 	)
 }
 
@@ -73,7 +77,11 @@ func sealed(old, now *bool, fields ...seal) field.ErrorList {
 
 // ValidateSecret checks a new Secret.
 func ValidateSecret(s *corev1.Secret) field.ErrorList {
-	errs := metadata(&s.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain)
+	return append(metadata(&s.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), secretData(s)...)
+}
+
+func secretData(s *corev1.Secret) field.ErrorList {
+	var errs field.ErrorList
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
 		errs = append(errs, form(field.NewPath("data").Key(key), key, validation.IsConfigMapKey)...)
@@ -129,7 +137,7 @@ func ValidateSecretUpdate(s, old *corev1.Secret) field.ErrorList {
 		metadataUpdate(&s.ObjectMeta, &old.ObjectMeta),
 		same(field.NewPath("type"), s.Type, old.Type),
 		sealed(old.Immutable, s.Immutable, seal{"data", equality.Semantic.DeepEqual(s.Data, old.Data)}),
-		ValidateSecret(s),
+		secretData(s),
 	)
 }
 

@@ -66,7 +66,7 @@ func deviceRequest(path *field.Path, r *resourcev1.DeviceRequest, derived *deriv
 			dnsSubdomain(at.Child("deviceClassName"), e.DeviceClassName),
 			selectors(at.Child("selectors"), e.Selectors),
 			allocationMode(at, e.AllocationMode, e.Count),
-			each(at.Child("tolerations"), e.Tolerations, deviceToleration),
+			deviceTolerations(at.Child("tolerations"), e.Tolerations),
 			derived.check(at.Child("derivedAttributes"), r.Name, e.DerivedAttributes),
 		)...)
 	}
@@ -75,7 +75,7 @@ func deviceRequest(path *field.Path, r *resourcev1.DeviceRequest, derived *deriv
 			dnsLabel(at.Child("name"), s.Name),
 			selectors(at.Child("selectors"), s.Selectors),
 			allocationMode(at, s.AllocationMode, s.Count),
-			each(at.Child("tolerations"), s.Tolerations, deviceToleration),
+			deviceTolerations(at.Child("tolerations"), s.Tolerations),
 			derived.check(at.Child("derivedAttributes"), r.Name+"/"+s.Name, s.DerivedAttributes),
 		)
 	})...)
@@ -93,6 +93,10 @@ func allocationMode(path *field.Path, mode resourcev1.DeviceAllocationMode, coun
 		return one(field.Required(path.Child("allocationMode"), ""))
 	}
 	return nil
+}
+
+func deviceTolerations(path *field.Path, list []resourcev1.DeviceToleration) field.ErrorList {
+	return append(atMost(path, len(list), resourcev1.DeviceTolerationsMaxLength), each(path, list, deviceToleration)...)
 }
 
 // deviceToleration leaves key, operator and effect to the generated rules.

@@ -16,9 +16,19 @@ const (
 	maxEventMessage = 1024
 )
 
-// ValidateEvent checks a new event. An event lies in the namespace of the object
-// that it is about, or in default where that has none.
+// ValidateEvent checks a new event.
 func ValidateEvent(event *corev1.Event) field.ErrorList {
+	return append(metadata(&event.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), eventContent(event)...)
+}
+
+// ValidateEventUpdate checks a change of an event, such as a further occurrence.
+func ValidateEventUpdate(event, old *corev1.Event) field.ErrorList {
+	return append(metadataUpdate(&event.ObjectMeta, &old.ObjectMeta), eventContent(event)...)
+}
+
+// eventContent checks what an event says. An event lies in the namespace of the
+// object that it is about, or in default where that has none.
+func eventContent(event *corev1.Event) field.ErrorList {
 	about := event.InvolvedObject.Namespace
 	homes := []string{about}
 	if about == "" {
@@ -27,10 +37,7 @@ func ValidateEvent(event *corev1.Event) field.ErrorList {
 			homes = []string{metav1.NamespaceDefault, metav1.NamespaceSystem}
 		}
 	}
-	errs := join(
-		metadata(&event.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
-		check(slices.Contains(homes, event.Namespace), field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace"),
-	)
+	errs := check(slices.Contains(homes, event.Namespace), field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace")
 	if event.EventTime.IsZero() {
 		return errs
 	}
@@ -50,9 +57,4 @@ func text(path *field.Path, value string) field.ErrorList {
 		return one(field.TooLong(path, "", maxEventText))
 	}
 	return required(path, value)
-}
-
-// ValidateEventUpdate checks a change of an event, such as a further occurrence.
-func ValidateEventUpdate(event, old *corev1.Event) field.ErrorList {
-	return append(metadataUpdate(&event.ObjectMeta, &old.ObjectMeta), ValidateEvent(event)...)
 }

@@ -29,7 +29,7 @@ func podClaims(path *field.Path, spec *core.PodSpec) field.ErrorList {
 			)
 			if claim.PodGroupResourceClaim != nil && spec.SchedulingGroup == nil {
 				errs = append(errs, field.Invalid(at.Child("podGroupResourceClaim"), *claim.PodGroupResourceClaim,
-					"may only be set together with `spec.schedulingGroup`"))
+					"may only be set together with `schedulingGroup`"))
 			}
 			return errs
 		}),

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -19,10 +18,7 @@ import (
 // of nodes.
 func ValidatePodUpdate(pod, old *core.Pod) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := join(
-		metadataUpdate(&pod.ObjectMeta, &old.ObjectMeta),
-		metadata(&pod.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
-	)
+	errs := metadataUpdate(&pod.ObjectMeta, &old.ObjectMeta)
 	if equality.Semantic.DeepEqual(pod.Spec, old.Spec) {
 		return errs
 	}

@@ -16,7 +16,6 @@ import (
 const (
 	immutable       = apivalidation.FieldImmutableErrorMsg
 	positive        = "must be greater than zero"
-	notBothOf       = "may not be set together with `%s`"
 	onlyOnceMessage = "may not be changed once set"
 )
 
@@ -124,6 +123,9 @@ func dnsSubdomain(path *field.Path, value string) field.ErrorList {
 }
 
 func labelKey(path *field.Path, value string) field.ErrorList {
+	if value == "" {
+		return one(field.Required(path, ""))
+	}
 	return metav1validation.ValidateLabelName(value, path)
 }
 

@@ -13,7 +13,7 @@ func ValidateServiceAccount(account *corev1.ServiceAccount) field.ErrorList {
 
 // ValidateServiceAccountUpdate checks a change of a ServiceAccount.
 func ValidateServiceAccountUpdate(account, old *corev1.ServiceAccount) field.ErrorList {
-	return append(metadataUpdate(&account.ObjectMeta, &old.ObjectMeta), ValidateServiceAccount(account)...)
+	return metadataUpdate(&account.ObjectMeta, &old.ObjectMeta)
 }
 
 // ValidateBinding checks the request to run a pod on a node.

@@ -11,7 +11,7 @@ func topologySpread(path *field.Path, list []corev1.TopologySpreadConstraint) fi
 		each(path, list, func(at *field.Path, c *corev1.TopologySpreadConstraint) field.ErrorList {
 			errs := join(
 				check(c.MaxSkew > 0, at.Child("maxSkew"), c.MaxSkew, positive),
-				topologyKey(at.Child("topologyKey"), c.TopologyKey),
+				labelKey(at.Child("topologyKey"), c.TopologyKey),
 				oneOf(at.Child("whenUnsatisfiable"), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway),
 				optionalOneOf(at.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy, policies...),
 				optionalOneOf(at.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy, policies...),

@@ -6,10 +6,12 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -55,6 +57,82 @@ func TestManifests(t *testing.T) {
 	}
 }
 
+// TestValidObjectsStayValid sends every valid new object again, unchanged, as an
+// update of itself.
+func TestValidObjectsStayValid(t *testing.T) {
+	scheme := testScheme()
+	if err := defaults.Register(scheme); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob("testdata/*/*.yaml")
+	tried := 0
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(content), found) || strings.Contains(string(content), "\n--- # ") {
+			continue
+		}
+		tried++
+		obj := versioned(t, decode(t, scheme, content))
+		rules := kinds()[obj.GetObjectKind().GroupVersionKind().Kind]
+		for verb, rule := range map[string]func(now, old runtime.Object) field.ErrorList{"update": rules.update, "status": rules.status} {
+			if rule == nil {
+				continue
+			}
+			if errs := rule(obj.DeepCopyObject(), obj); len(errs) > 0 {
+				t.Errorf("%s: %s with the same: %v", file, verb, errs.ToAggregate())
+			}
+		}
+	}
+	if tried < 25 {
+		t.Errorf("got %d valid cases, want at least 25", tried)
+	}
+}
+
+// TestEmptyObjectsAreRefused sends objects without any content, as a client might.
+func TestEmptyObjectsAreRefused(t *testing.T) {
+	scheme := testScheme()
+	for gvk := range scheme.AllKnownTypes() {
+		rules, ok := kinds()[gvk.Kind]
+		if !ok || gvk.Version == "v1alpha2" {
+			continue
+		}
+		obj, err := scheme.New(gvk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if errs := rules.create(obj); len(errs) == 0 {
+			t.Errorf("an empty %s was accepted", gvk.Kind)
+		}
+		for _, rule := range []func(now, old runtime.Object) field.ErrorList{rules.update, rules.status} {
+			if rule != nil && len(rule(obj.DeepCopyObject(), obj)) == 0 {
+				t.Errorf("an update of an empty %s was accepted without a resource version", gvk.Kind)
+			}
+		}
+	}
+}
+
+func TestPodGroupFaultsV1alpha2(t *testing.T) {
+	path := field.NewPath("spec")
+	in := field.ErrorList{
+		field.Required(path.Child("workloadRef", "templateName"), ""),
+		field.Required(path.Child("schedulingPolicy"), ""),
+	}
+	var got []string
+	for _, err := range PodGroupFaultsV1alpha2(in) {
+		got = append(got, err.Field)
+	}
+	want := []string{"spec.podGroupTemplateRef.workload.podGroupTemplateName", "spec.schedulingPolicy"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("paths (-want +got):\n%s", diff)
+	}
+	if in[0].Field != "spec.workloadRef.templateName" {
+		t.Error("the faults given were changed")
+	}
+}
+
 func cut(content string) (manifest, want string) {
 	if i := strings.Index(content, found); i >= 0 {
 		return content[:i], content[i:]
@@ -64,16 +142,18 @@ func cut(content string) (manifest, want string) {
 
 func report(t *testing.T, errs field.ErrorList) string {
 	t.Helper()
-	var out strings.Builder
-	seen := map[string]bool{}
-	for _, err := range errs {
-		if seen[err.Error()] {
-			t.Errorf("reported twice: %s", err)
-		}
-		seen[err.Error()] = true
-		out.WriteString(found + strings.ReplaceAll(err.Error(), "\n", "\\n") + "\n")
+	lines := make([]string, len(errs))
+	for i, err := range errs {
+		lines[i] = found + strings.ReplaceAll(err.Error(), "\n", "\\n") + "\n"
 	}
-	return out.String()
+	// Faults of labels come in the order of a map.
+	slices.Sort(lines)
+	for i := 1; i < len(lines); i++ {
+		if lines[i] == lines[i-1] {
+			t.Errorf("reported twice: %s", lines[i])
+		}
+	}
+	return strings.Join(lines, "")
 }
 
 func run(t *testing.T, scheme *runtime.Scheme, manifest string) field.ErrorList {
@@ -93,7 +173,18 @@ func run(t *testing.T, scheme *runtime.Scheme, manifest string) field.ErrorList 
 	if update == nil {
 		t.Fatalf("kind %s has no %q", gvk.Kind, verb)
 	}
-	return update(decode(t, scheme, merge(t, base, patch)), obj)
+	return update(versioned(t, decode(t, scheme, merge(t, base, patch))), versioned(t, obj))
+}
+
+// versioned makes an object one that has been stored.
+func versioned(t *testing.T, obj runtime.Object) runtime.Object {
+	t.Helper()
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accessor.SetResourceVersion("7")
+	return obj
 }
 
 func merge(t *testing.T, base, patch string) []byte {
@@ -155,4 +246,3 @@ func decode(t *testing.T, scheme *runtime.Scheme, content []byte) runtime.Object
 	obj.GetObjectKind().SetGroupVersionKind(*gvk)
 	return obj
 }
-
