@@ -1,0 +1,60 @@
+package node
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// addresses gives IP addresses to nodes, from 172.16.0.0/12, and to pods, from a /24 of 10.0.0.0/8 for each node.
+type addresses struct {
+	mu   sync.Mutex
+	used map[string]types.UID // by pods
+	of   map[types.UID]string
+}
+
+func newAddresses() *addresses {
+	return &addresses{used: map[string]types.UID{}, of: map[types.UID]string{}}
+}
+
+// nodeAddress is the address of the i-th node of the fleet.
+func nodeAddress(i int) string {
+	n := i + 1
+	return fmt.Sprintf("172.%d.%d.%d", 16+n>>16, n>>8&255, n&255)
+}
+
+// keep notes the address that a pod has already.
+func (a *addresses) keep(pod types.UID, ip string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.used[ip], a.of[pod] = pod, ip
+}
+
+// give returns the pod's address, a new one if it has none. It is empty when the node's range is used up.
+func (a *addresses) give(pod types.UID, node int) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if ip, ok := a.of[pod]; ok {
+		return ip
+	}
+	for host := 1; host < 255; host++ {
+		ip := fmt.Sprintf("10.%d.%d.%d", node>>8&255, node&255, host)
+		if _, taken := a.used[ip]; !taken {
+			a.used[ip], a.of[pod] = pod, ip
+			return ip
+		}
+	}
+	return ""
+}
+
+func (a *addresses) release(pod types.UID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if ip, ok := a.of[pod]; ok {
+		delete(a.of, pod)
+		if a.used[ip] == pod {
+			delete(a.used, ip)
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/fleet"
+)
+
+const (
+	podsByNode     = "node/pods-by-node"
+	defaultWorkers = 16
+	defaultStopFor = 100 * time.Millisecond
+)
+
+// Options tune an Agent; the zero value is good.
+type Options struct {
+	// Events gets the events about pods. Required.
+	Events Recorder
+	// Runtime runs the pods. Default: the simulated one.
+	Runtime Runtime
+	// Idle leaves pods that are bound to the nodes unstarted. They are still deleted when that is asked for.
+	Idle bool
+	// StopFor is how long simulated pods take to stop, if they do not say. Default 100 ms.
+	StopFor time.Duration
+	// Workers is the number of parallel writers of pods, and of nodes, and of pools. Default 16.
+	Workers int
+	// Clock is the time. Default: the wall clock.
+	Clock clock.WithTicker
+}
+
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.StopFor == 0 {
+		o.StopFor = defaultStopFor
+	}
+	if o.Workers <= 0 {
+		o.Workers = defaultWorkers
+	}
+	if o.Runtime == nil {
+		o.Runtime = NewSimulated(o.Clock, o.StopFor)
+	}
+	return o
+}
+
+// Agent stands for all nodes of a fleet.
+type Agent struct {
+	fleet fleet.Fleet
+	inf   *client.Informers
+	api   server
+
+	pods  *pods
+	nodes *nodes
+	pools *pools
+
+	podQueue  *reconciler.Runner[types.NamespacedName]
+	nodeQueue *reconciler.Runner[string]
+	poolQueue *reconciler.Runner[poolKey]
+
+	mu      sync.Mutex
+	missing map[string]bool // nodes and pools that have not been registered yet
+	ready   chan struct{}   // closed when missing is empty
+}
+
+// New makes the agent of a fleet on inf's caches; it must be called before inf is started.
+func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*Agent, error) {
+	opts = opts.withDefaults()
+	if opts.Events == nil {
+		return nil, errors.New("the node agent needs a recorder of events")
+	}
+	a := &Agent{fleet: f, inf: inf, api: server{set}, missing: map[string]bool{}, ready: make(chan struct{})}
+	echoes := newEchoes(opts.Clock)
+	a.nodes = &nodes{
+		cache: inf.Nodes(), write: a.api, clock: opts.Clock, machines: machinesOf(f), echoes: echoes, seen: newNames(),
+		registered: func(name string) { a.done("node/" + name) },
+	}
+	wanted, ofNode := poolsOf(f)
+	a.pools = &pools{
+		cache: inf.ResourceSlices(), nodes: inf.Nodes(), write: a.api, wanted: wanted, ofNode: ofNode, echoes: echoes,
+		published: func(key poolKey) { a.done("pool/" + key.String()) },
+	}
+	a.pods = &pods{
+		cache: inf.Pods(), claims: inf.ResourceClaims(), write: a.api, events: opts.Events, runtime: opts.Runtime,
+		clock: opts.Clock, node: a.nodes.alive, run: !opts.Idle, echoes: echoes, addresses: newAddresses(),
+		known: map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
+	}
+	ro := reconciler.Options{Workers: opts.Workers, Clock: opts.Clock}
+	a.podQueue = reconciler.New("node/pods", a.pods.reconcile, ro)
+	a.nodeQueue = reconciler.New("node/nodes", a.nodes.reconcile, ro)
+	a.poolQueue = reconciler.New("node/pools", a.pools.reconcile, ro)
+	a.pods.queue, a.nodes.queue, a.pools.queue = a.podQueue, a.nodeQueue, a.poolQueue
+	return a, a.listen()
+}
+
+// listen asks for the indexes and events that the agent lives by.
+func (a *Agent) listen() error {
+	err := errors.Join(
+		a.inf.Pods().AddIndex(podsByNode, func(pod *core.Pod) []string { return []string{pod.Spec.NodeName} }),
+		a.inf.ResourceSlices().AddIndex(slicesByPool, func(s *resourcev1.ResourceSlice) []string { return []string{poolOf(s).String()} }),
+	)
+	if err != nil {
+		return err
+	}
+	a.inf.Pods().OnChange(a.pods.onPod)
+	a.inf.ResourceClaims().OnChange(a.pods.onClaim)
+	a.inf.ResourceSlices().OnChange(a.pools.onSlice)
+	a.inf.Nodes().OnChange(a.onNode)
+	return nil
+}
+
+// Run registers the fleet and looks after its pods until ctx ends. The informers must have been started.
+func (a *Agent) Run(ctx context.Context) error {
+	if err := a.inf.WaitForSync(ctx); err != nil {
+		return err
+	}
+	a.keepAddresses()
+	if err := a.removeStrangers(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("remove what an earlier fleet left: %w", err)
+	}
+	a.expectAll()
+	for name := range a.nodes.machines {
+		a.nodeQueue.Add(name)
+	}
+	for key := range a.pools.wanted {
+		a.poolQueue.Add(key)
+	}
+	var running sync.WaitGroup
+	for _, run := range []func(context.Context) error{a.nodeQueue.Run, a.poolQueue.Run, a.podQueue.Run} {
+		running.Go(func() { _ = run(ctx) }) // always nil
+	}
+	running.Wait()
+	return nil
+}
+
+// Ready is closed when all nodes are registered and all devices published for the first time.
+func (a *Agent) Ready() <-chan struct{} { return a.ready }
+
+// keepAddresses notes the addresses of the pods that an earlier agent left, before any is given to a new pod.
+func (a *Agent) keepAddresses() {
+	for _, pod := range a.inf.Pods().List() {
+		_, ours := a.nodes.machines[pod.Spec.NodeName]
+		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if ours && !ended && pod.Status.PodIP != "" && !pod.Spec.HostNetwork {
+			a.pods.addresses.keep(pod.UID, pod.Status.PodIP)
+		}
+	}
+}
+
+func (a *Agent) removeStrangers(ctx context.Context) error {
+	var failed []error
+	for _, node := range a.inf.Nodes().List() {
+		if _, ours := a.nodes.machines[node.Name]; !ours && node.Labels[fleet.LabelFleet] == a.fleet.Name {
+			failed = append(failed, ignoreGone(a.api.DeleteNode(ctx, node)))
+		}
+	}
+	for _, slice := range strangers(a.inf.ResourceSlices().List(), a.fleet.Name, a.pools.wanted) {
+		failed = append(failed, ignoreGone(a.api.DeleteSlice(ctx, slice)))
+	}
+	return errors.Join(failed...)
+}
+
+// expectAll notes what must be there before the agent is ready.
+func (a *Agent) expectAll() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for name := range a.nodes.machines {
+		a.missing["node/"+name] = true
+	}
+	for key := range a.pools.wanted {
+		a.missing["pool/"+key.String()] = true
+	}
+	if len(a.missing) == 0 {
+		close(a.ready)
+	}
+}
+
+func (a *Agent) done(what string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.missing[what] {
+		return
+	}
+	delete(a.missing, what)
+	if len(a.missing) == 0 {
+		close(a.ready)
+	}
+}
+
+// onNode takes an event of the cache of nodes.
+func (a *Agent) onNode(before, after *corev1.Node) {
+	node := after
+	if node == nil {
+		a.nodes.echoes.forget("node/" + before.Name)
+		node = before
+	}
+	if _, ours := a.nodes.machines[node.Name]; !ours {
+		return
+	}
+	a.nodeQueue.Add(node.Name)
+	if before == nil || after == nil || before.UID != after.UID {
+		for _, key := range a.pools.ofNode[node.Name] {
+			a.poolQueue.Add(key)
+		}
+	}
+	if before != nil && after != nil && isStopped(before) && !isStopped(after) {
+		for _, pod := range a.inf.Pods().ByIndex(podsByNode, node.Name) {
+			a.podQueue.Add(reconciler.KeyOf(pod))
+		}
+	}
+}
+
+func machinesOf(f fleet.Fleet) map[string]machine {
+	out := map[string]machine{}
+	for i, node := range f.Nodes() {
+		out[node.Name] = machine{index: i, want: node}
+	}
+	return out
+}
+
+// poolsOf sorts the fleet's slices by pool, and the pools by node.
+func poolsOf(f fleet.Fleet) (wanted map[poolKey][]resourcev1.ResourceSlice, ofNode map[string][]poolKey) {
+	wanted, ofNode = map[poolKey][]resourcev1.ResourceSlice{}, map[string][]poolKey{}
+	for _, slice := range f.Slices() {
+		key := poolOf(&slice)
+		if node := slice.Spec.NodeName; node != nil && wanted[key] == nil {
+			ofNode[*node] = append(ofNode[*node], key)
+		}
+		wanted[key] = append(wanted[key], slice)
+	}
+	return wanted, ofNode
+}

@@ -1,0 +1,62 @@
+package node
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Annotations of pods and nodes that the simulation reads.
+const (
+	// AnnotationRunFor is how long the containers of a pod run, such as "5s". Without it, and without an exit code, they run until
+	// they are stopped.
+	AnnotationRunFor = "allot.dev/run-for"
+	// AnnotationExitCode is the exit code of the containers when they end by themselves; 0 without it.
+	AnnotationExitCode = "allot.dev/exit-code"
+	// AnnotationStopFor is how long the containers take to end when they are asked to. Past the grace period they are killed.
+	AnnotationStopFor = "allot.dev/stop-for"
+	// AnnotationStopped on a Node, with the value "true", simulates a machine whose agent has died.
+	AnnotationStopped = "allot.dev/stopped"
+)
+
+// script is what a pod's annotations say about its life.
+type script struct {
+	ends     bool // the containers end by themselves
+	runFor   time.Duration
+	exitCode int32
+	stopFor  time.Duration
+}
+
+func readScript(annotations map[string]string, stopFor time.Duration) (script, error) {
+	s := script{stopFor: stopFor}
+	if text, ok := annotations[AnnotationRunFor]; ok {
+		d, err := duration(AnnotationRunFor, text)
+		if err != nil {
+			return script{}, err
+		}
+		s.ends, s.runFor = true, d
+	}
+	if text, ok := annotations[AnnotationExitCode]; ok {
+		code, err := strconv.ParseUint(text, 10, 8)
+		if err != nil {
+			return script{}, fmt.Errorf("annotation %s: %q is no exit code (0 to 255)", AnnotationExitCode, text)
+		}
+		s.ends, s.exitCode = true, int32(code)
+	}
+	if text, ok := annotations[AnnotationStopFor]; ok {
+		d, err := duration(AnnotationStopFor, text)
+		if err != nil {
+			return script{}, err
+		}
+		s.stopFor = d
+	}
+	return s, nil
+}
+
+func duration(annotation, text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("annotation %s: %q is no duration such as 5s", annotation, text)
+	}
+	return d, nil
+}

@@ -1,0 +1,124 @@
+package node
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// kubeletVersion is what simulated nodes report; clients compare it with the server's.
+const kubeletVersion = "v1.37.2"
+
+// machine is a node of the fleet as the agent knows it.
+type machine struct {
+	index int
+	want  corev1.Node // labels, taints, capacity and allocatable of the fleet's description
+}
+
+// desired is the Node as it should be, given what stands in the API (nil: nothing yet). Only what the fleet says is changed;
+// taints are the fleet's at creation and the users' from then on.
+func (m machine) desired(have *corev1.Node, now time.Time) *corev1.Node {
+	var node *corev1.Node
+	if have == nil {
+		node = m.want.DeepCopy()
+		node.Status = corev1.NodeStatus{}
+	} else {
+		node = have.DeepCopy()
+	}
+	stopped := isStopped(node)
+	m.setMetadata(node, stopped)
+	m.setStatus(node, stopped, now)
+	return node
+}
+
+func isStopped(node *corev1.Node) bool { return node.Annotations[AnnotationStopped] == "true" }
+
+func (m machine) setMetadata(node *corev1.Node, stopped bool) {
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	maps.Copy(node.Labels, m.want.Labels)
+	unreachable := func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnreachable }
+	switch tainted := slices.ContainsFunc(node.Spec.Taints, unreachable); {
+	case stopped && !tainted:
+		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule})
+	case !stopped && tainted:
+		node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, unreachable)
+	}
+}
+
+func (m machine) setStatus(node *corev1.Node, stopped bool, now time.Time) {
+	st := &node.Status
+	st.Capacity = over(st.Capacity, m.want.Status.Capacity)
+	st.Allocatable = over(st.Allocatable, m.want.Status.Allocatable)
+	st.Addresses = []corev1.NodeAddress{
+		{Type: corev1.NodeInternalIP, Address: nodeAddress(m.index)},
+		{Type: corev1.NodeHostName, Address: node.Name},
+	}
+	st.NodeInfo = corev1.NodeSystemInfo{
+		MachineID: node.Name, SystemUUID: node.Name, BootID: node.Name,
+		KernelVersion: "simulated", OSImage: "allot simulated node", ContainerRuntimeVersion: "sim://1",
+		KubeletVersion: kubeletVersion, OperatingSystem: "linux", Architecture: "amd64",
+	}
+	for _, c := range nodeConditions(stopped) {
+		setCondition(st, c, now)
+	}
+}
+
+// over puts the fleet's resources over those that are there, which may be of others.
+func over(have, want corev1.ResourceList) corev1.ResourceList {
+	out := have.DeepCopy()
+	if out == nil {
+		out = corev1.ResourceList{}
+	}
+	for name, quantity := range want {
+		if old, ok := out[name]; !ok || old.Cmp(quantity) != 0 {
+			out[name] = quantity.DeepCopy()
+		}
+	}
+	return out
+}
+
+func nodeConditions(stopped bool) []corev1.NodeCondition {
+	if stopped {
+		const reason, message = "NodeStatusUnknown", "the simulated agent of this node is stopped"
+		return []corev1.NodeCondition{
+			{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Reason: reason, Message: message},
+		}
+	}
+	return []corev1.NodeCondition{
+		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "SimulatedNode"},
+		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "SimulatedNode"},
+		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "SimulatedNode"},
+		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "SimulatedNode", Message: "the simulated node is ready"},
+	}
+}
+
+func setCondition(st *corev1.NodeStatus, want corev1.NodeCondition, now time.Time) {
+	want.LastHeartbeatTime = metav1.NewTime(now)
+	want.LastTransitionTime = metav1.NewTime(now)
+	i := slices.IndexFunc(st.Conditions, func(c corev1.NodeCondition) bool { return c.Type == want.Type })
+	if i < 0 {
+		st.Conditions = append(st.Conditions, want)
+		return
+	}
+	have := st.Conditions[i]
+	if have.Status == want.Status && have.Reason == want.Reason && have.Message == want.Message {
+		return
+	}
+	if have.Status == want.Status {
+		want.LastTransitionTime = have.LastTransitionTime
+	}
+	st.Conditions[i] = want
+}
+
+// sameNode and sameNodeStatus compare what is written by the two kinds of writes.
+func sameNode(a, b *corev1.Node) bool {
+	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
+}
+
+func sameNodeStatus(a, b *corev1.Node) bool { return equality.Semantic.DeepEqual(a.Status, b.Status) }

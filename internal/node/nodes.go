@@ -1,0 +1,116 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+)
+
+type nodeCache interface {
+	Get(namespace, name string) (*corev1.Node, bool)
+}
+
+// nodeWriter writes Node objects. The updates carry the resource version that they are based on.
+type nodeWriter interface {
+	CreateNode(ctx context.Context, node *corev1.Node) (*corev1.Node, error)
+	UpdateNode(ctx context.Context, node *corev1.Node) (*corev1.Node, error)
+	UpdateNodeStatus(ctx context.Context, node *corev1.Node) (*corev1.Node, error)
+}
+
+// nodes registers the fleet's nodes and keeps them as the fleet says. It is one half of the queue's work; pools is the other.
+type nodes struct {
+	cache    nodeCache
+	write    nodeWriter
+	clock    clock.PassiveClock
+	queue    queue[string]
+	machines map[string]machine // by name; never changed
+	echoes   *echoes
+	// registered is called when a node is as it should be.
+	registered func(name string)
+	// seen has the nodes that this agent has found or created: one that vanishes is not created again.
+	seen *names
+}
+
+// reconcile registers one node, or brings it back to what the fleet says.
+func (n *nodes) reconcile(ctx context.Context, name string) error {
+	m, ours := n.machines[name]
+	if !ours {
+		return nil
+	}
+	have, ok := n.cache.Get("", name)
+	version := ""
+	if ok {
+		version = have.ResourceVersion
+		n.seen.add(name)
+	}
+	if n.echoes.missing("node/"+name, version) {
+		n.queue.AddAfter(name, time.Second)
+		return nil
+	}
+	if !ok {
+		if n.seen.has(name) {
+			return nil
+		}
+		return n.create(ctx, name, m)
+	}
+	if err := n.update(ctx, have, m); err != nil {
+		return fmt.Errorf("update node %s: %w", name, err)
+	}
+	n.registered(name)
+	return nil
+}
+
+func (n *nodes) create(ctx context.Context, name string, m machine) error {
+	want := m.desired(nil, n.clock.Now())
+	node, err := n.write.CreateNode(ctx, want)
+	if err != nil {
+		return fmt.Errorf("create node %s: %w", name, err)
+	}
+	n.seen.add(name)
+	n.echoes.wrote("node/"+name, node.ResourceVersion)
+	return nil // the rest, if the server did not take the status, when the cache shows the node
+}
+
+// update writes what differs. Both writes may be needed; the second is based on the first.
+func (n *nodes) update(ctx context.Context, have *corev1.Node, m machine) error {
+	want := m.desired(have, n.clock.Now())
+	var err error
+	if !sameNode(have, want) {
+		status := want.Status
+		if want, err = n.write.UpdateNode(ctx, want); err != nil {
+			return ignoreGone(err)
+		}
+		n.echoes.wrote("node/"+want.Name, want.ResourceVersion)
+		want.Status = status
+	}
+	if !sameNodeStatus(have, want) {
+		if want, err = n.write.UpdateNodeStatus(ctx, want); err != nil {
+			return ignoreGone(err)
+		}
+		n.echoes.wrote("node/"+want.Name, want.ResourceVersion)
+	}
+	return nil
+}
+
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// alive tells whether a node is of the fleet, with a working agent, and which one it is.
+func (n *nodes) alive(name string) (index int, alive bool) {
+	m, ours := n.machines[name]
+	if !ours {
+		return 0, false
+	}
+	if node, ok := n.cache.Get("", name); ok && isStopped(node) {
+		return m.index, false
+	}
+	return m.index, true
+}

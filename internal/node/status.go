@@ -1,0 +1,183 @@
+package node
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+// address is where a pod is reached.
+type address struct{ host, pod string }
+
+// statusOf is the part of the pod's status that the agent writes. Times that stand in the pod's status stay, where the fact
+// that they belong to has not changed.
+func statusOf(pod *core.Pod, state PodState, at address, now time.Time) corev1.PodStatus {
+	st := corev1.PodStatus{
+		ObservedGeneration:    pod.Generation,
+		Phase:                 phaseOf(state),
+		StartTime:             pod.Status.StartTime,
+		HostIP:                at.host,
+		HostIPs:               []corev1.HostIP{{IP: at.host}},
+		InitContainerStatuses: keepTimes(state.Init, pod.Status.InitContainerStatuses),
+		ContainerStatuses:     keepTimes(state.Containers, pod.Status.ContainerStatuses),
+	}
+	if at.pod != "" {
+		st.PodIP, st.PodIPs = at.pod, []corev1.PodIP{{IP: at.pod}}
+	}
+	if st.StartTime == nil {
+		st.StartTime = new(metav1.NewTime(now))
+	}
+	st.Conditions = conditions(pod, state, st.Phase, now)
+	return st
+}
+
+func phaseOf(state PodState) corev1.PodPhase {
+	if !state.Ended {
+		return corev1.PodRunning
+	}
+	for _, c := range state.Containers {
+		if c.State.Terminated != nil && c.State.Terminated.ExitCode != 0 {
+			return corev1.PodFailed
+		}
+	}
+	return corev1.PodSucceeded
+}
+
+// conditions gives the pod's four conditions of the agent; those of others are not in the list.
+func conditions(pod *core.Pod, state PodState, phase corev1.PodPhase, now time.Time) []corev1.PodCondition {
+	ready := corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}
+	initialized := corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}
+	switch {
+	case phase == corev1.PodSucceeded:
+		ready.Status, ready.Reason = corev1.ConditionFalse, "PodCompleted"
+		initialized.Reason = "PodCompleted"
+	case phase == corev1.PodFailed:
+		ready.Status, ready.Reason = corev1.ConditionFalse, "PodFailed"
+	case !allReady(state):
+		ready.Status, ready.Reason = corev1.ConditionFalse, "ContainersNotReady"
+		ready.Message = "containers wait to be restarted"
+	}
+	podReady := ready
+	podReady.Type = corev1.PodReady
+	if gate, ok := closedGate(pod); ok && ready.Status == corev1.ConditionTrue {
+		podReady.Status, podReady.Reason = corev1.ConditionFalse, "ReadinessGatesNotReady"
+		podReady.Message = "the condition " + gate + " of a readiness gate is not True"
+	}
+	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}
+	out := []corev1.PodCondition{scheduled, initialized, ready, podReady}
+	for i := range out {
+		out[i].ObservedGeneration = pod.Generation
+		out[i].LastTransitionTime = metav1.NewTime(now)
+		if old, ok := condition(pod, out[i].Type); ok && old.Status == out[i].Status {
+			out[i].LastTransitionTime = old.LastTransitionTime
+		}
+	}
+	return out
+}
+
+func allReady(state PodState) bool {
+	return !slices.ContainsFunc(state.Containers, func(c corev1.ContainerStatus) bool { return !c.Ready })
+}
+
+func closedGate(pod *core.Pod) (string, bool) {
+	for _, gate := range pod.Spec.ReadinessGates {
+		if c, ok := condition(pod, gate.ConditionType); !ok || c.Status != corev1.ConditionTrue {
+			return string(gate.ConditionType), true
+		}
+	}
+	return "", false
+}
+
+func condition(pod *core.Pod, typ corev1.PodConditionType) (corev1.PodCondition, bool) {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == typ {
+			return c, true
+		}
+	}
+	return corev1.PodCondition{}, false
+}
+
+// keepTimes takes the old state of a container where the new one differs from it only in fractions of a second, which the API
+// does not keep.
+func keepTimes(now, before []corev1.ContainerStatus) []corev1.ContainerStatus {
+	for i := range now {
+		for _, old := range before {
+			if old.ContainerID != now[i].ContainerID {
+				continue
+			}
+			if equality.Semantic.DeepEqual(seconds(now[i].State), seconds(old.State)) {
+				now[i].State = old.State
+			}
+			if equality.Semantic.DeepEqual(seconds(now[i].LastTerminationState), seconds(old.LastTerminationState)) {
+				now[i].LastTerminationState = old.LastTerminationState
+			}
+		}
+	}
+	return now
+}
+
+func seconds(s corev1.ContainerState) corev1.ContainerState {
+	out := *s.DeepCopy()
+	if out.Running != nil {
+		out.Running.StartedAt = out.Running.StartedAt.Rfc3339Copy()
+	}
+	if out.Terminated != nil {
+		out.Terminated.StartedAt = out.Terminated.StartedAt.Rfc3339Copy()
+		out.Terminated.FinishedAt = out.Terminated.FinishedAt.Rfc3339Copy()
+	}
+	return out
+}
+
+// holds tells whether the pod's status says all that want says.
+func holds(pod *core.Pod, want corev1.PodStatus) bool {
+	have := pod.Status
+	for _, c := range want.Conditions {
+		old, ok := condition(pod, c.Type)
+		if !ok || old.Status != c.Status || old.Reason != c.Reason || old.Message != c.Message || old.ObservedGeneration != c.ObservedGeneration {
+			return false
+		}
+	}
+	return have.Phase == want.Phase && have.HostIP == want.HostIP && have.PodIP == want.PodIP &&
+		have.StartTime != nil && have.ObservedGeneration == want.ObservedGeneration &&
+		equality.Semantic.DeepEqual(have.ContainerStatuses, want.ContainerStatuses) &&
+		equality.Semantic.DeepEqual(have.InitContainerStatuses, want.InitContainerStatuses)
+}
+
+// patchOf is the strategic merge patch that writes the status of exactly this pod, and leaves what it does not name. A
+// condition is merged into the one that is there, so that what must go from it is named as null.
+func patchOf(uid types.UID, status corev1.PodStatus) ([]byte, error) {
+	type patchCondition struct {
+		corev1.PodCondition `json:",inline"`
+		Reason              *string `json:"reason"`
+		Message             *string `json:"message"`
+	}
+	type patchStatus struct {
+		corev1.PodStatus `json:",inline"`
+		Conditions       []patchCondition `json:"conditions"`
+	}
+	type identity struct {
+		UID types.UID `json:"uid"`
+	}
+	out := patchStatus{PodStatus: status}
+	for _, c := range status.Conditions {
+		out.Conditions = append(out.Conditions, patchCondition{c, textOrNull(c.Reason), textOrNull(c.Message)})
+	}
+	return json.Marshal(struct {
+		Metadata identity    `json:"metadata"`
+		Status   patchStatus `json:"status"`
+	}{identity{uid}, out})
+}
+
+func textOrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
