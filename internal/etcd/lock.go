@@ -35,10 +35,5 @@ func lockDir(dir string) (*dirLock, error) {
 }
 
 func (l *dirLock) release() error {
-	if l.file == nil {
-		return nil
-	}
-	err := l.file.Close()
-	l.file = nil
-	return err
+	return l.file.Close()
 }

@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/version"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
@@ -34,6 +36,9 @@ type Server struct {
 	client *clientv3.Client
 	socket socket
 	lock   *dirLock
+
+	closing sync.Once
+	closed  error
 }
 
 const (
@@ -123,20 +128,31 @@ func (s *Server) Client() *clientv3.Client { return s.client }
 // Endpoint is the URL of the member's unix socket.
 func (s *Server) Endpoint() string { return "unix://" + s.socket.path }
 
+// Version is the member's release.
+func (s *Server) Version() string { return version.Version }
+
+// SizeBytes is how much the member's database takes on disk.
+func (s *Server) SizeBytes() int64 {
+	return s.member.Server.Backend().Size()
+}
+
 // Err reports a failure of the running member.
 func (s *Server) Err() <-chan error { return s.member.Err() }
 
 // Close stops the member, flushes its files and gives the directory free.
 // It may be called more than once.
 func (s *Server) Close() error {
+	s.closing.Do(func() { s.closed = s.close() })
+	return s.closed
+}
+
+func (s *Server) close() error {
 	var errs []error
 	if s.client != nil {
 		errs = append(errs, ignoreCanceled(s.client.Close()))
-		s.client = nil
 	}
 	if s.member != nil {
 		s.member.Close()
-		s.member = nil
 	}
 	errs = append(errs, s.socket.remove(), s.lock.release())
 	return errors.Join(errs...)

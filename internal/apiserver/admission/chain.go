@@ -1,0 +1,68 @@
+package admission
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apiserver/pkg/admission"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// Reader reads the objects that rules need. The last result of a get is false
+// when there is no such object.
+type Reader interface {
+	Namespace(ctx context.Context, name string) (*corev1.Namespace, bool, error)
+	Workload(ctx context.Context, namespace, name string) (*scheduling.Workload, bool, error)
+	PriorityClass(ctx context.Context, name string) (*schedulingv1.PriorityClass, bool, error)
+	PriorityClasses(ctx context.Context) ([]schedulingv1.PriorityClass, error)
+}
+
+// Chain applies all rules. It implements the generic server's admission.
+type Chain struct {
+	reader Reader
+}
+
+var (
+	_ admission.MutationInterface   = &Chain{}
+	_ admission.ValidationInterface = &Chain{}
+)
+
+// New makes the chain of all rules.
+func New(reader Reader) *Chain { return &Chain{reader: reader} }
+
+// Handles implements admission.Interface.
+func (c *Chain) Handles(admission.Operation) bool { return true }
+
+// Admit implements admission.MutationInterface.
+func (c *Chain) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if err := c.namespaceAllows(ctx, a); err != nil {
+		return err
+	}
+	if a.GetSubresource() != "" {
+		return nil
+	}
+	if a.GetOperation() != admission.Create {
+		return nil
+	}
+	switch obj := a.GetObject().(type) {
+	case *core.Pod:
+		return c.pod(ctx, a, obj)
+	case *scheduling.PodGroup:
+		return c.podGroup(ctx, a, obj)
+	}
+	return nil
+}
+
+// Validate implements admission.ValidationInterface.
+func (c *Chain) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if a.GetSubresource() != "" {
+		return nil
+	}
+	if class, ok := a.GetObject().(*schedulingv1.PriorityClass); ok {
+		return c.oneDefault(ctx, a, class)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package apiserver
+
+import (
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/client-go/rest"
+
+	"github.com/allot-dev/allot/api"
+	"github.com/allot-dev/allot/internal/apiserver/admission"
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/registry"
+	"github.com/allot-dev/allot/internal/pki"
+)
+
+const (
+	// loopbackHost is a name only: in-process requests do not look it up.
+	loopbackHost = "https://allot.invalid"
+	// drainWatches bounds how long open watches hold up a stop.
+	drainWatches = 2 * time.Second
+)
+
+// assemble builds the chain of servers: ours in front, the one for custom
+// resources behind it.
+func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error) {
+	scheme := api.NewScheme()
+	if err := registry.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	if err := defaults.Register(scheme); err != nil {
+		return nil, err
+	}
+	codecs := serializer.NewCodecFactory(scheme)
+	generic, err := s.genericConfig(cfg, scheme, codecs)
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := registry.New(scheme, codecs, generic.RESTOptionsGetter)
+	if err != nil {
+		return nil, err
+	}
+	generic.AdmissionControl = admission.New(kinds.Lookup())
+	custom, err := s.newCustomResources(generic)
+	if err != nil {
+		return nil, fmt.Errorf("custom resources: %w", err)
+	}
+	s.backend.measure()
+	front, err := generic.Complete(nil).New("allot", custom.GenericAPIServer)
+	if err != nil {
+		return nil, err
+	}
+	if err := kinds.Install(front); err != nil {
+		return nil, err
+	}
+	if err := addHooks(generic, front, custom); err != nil {
+		return nil, err
+	}
+	return front, nil
+}
+
+// genericConfig is the configuration of the server in front.
+func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serializer.CodecFactory) (*genericapiserver.Config, error) {
+	generic := genericapiserver.NewConfig(codecs)
+	generic.EffectiveVersion = newEffectiveVersion()
+	generic.ShutdownWatchTerminationGracePeriod = drainWatches
+	generic.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
+	s.loopback = &rest.Config{Host: loopbackHost, BearerToken: uuid.NewString(), Transport: s.transport, QPS: -1}
+	generic.LoopbackClientConfig = s.loopback
+	if err := s.secure(cfg, generic); err != nil {
+		return nil, err
+	}
+	var err error
+	if generic.Authentication.Authenticator, err = newAuthenticator(generic.SecureServing.ClientCA, cfg.TokenFile); err != nil {
+		return nil, err
+	}
+	if generic.Authorization.Authorizer, err = newAuthorizer(); err != nil {
+		return nil, err
+	}
+	if err := setOpenAPI(generic, scheme); err != nil {
+		return nil, err
+	}
+
+	versions := registry.StoredVersions()
+	codec := codecs.CodecForVersions(protobufSerializer(codecs), codecs.UniversalDeserializer(), versions, runtime.InternalGroupVersioner)
+	if err := s.backend.options(codec, versions).ApplyTo(generic); err != nil {
+		return nil, fmt.Errorf("storage: %w", err)
+	}
+	generic.RESTOptionsGetter = s.backend.wrap(generic.RESTOptionsGetter)
+	s.backend.addHealthCheck(generic)
+	return generic, nil
+}
+
+// secure opens the listener and makes the certificates for it.
+func (s *Server) secure(cfg Config, generic *genericapiserver.Config) error {
+	authority, err := pki.Open(cfg.pkiDir(), time.Now)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if err := s.certify(authority, listener, generic); err != nil {
+		listener.Close()
+		return err
+	}
+	return nil
+}
+
+func (s *Server) certify(authority *pki.Authority, listener net.Listener, generic *genericapiserver.Config) error {
+	hosts, err := servingHosts(listener.Addr())
+	if err != nil {
+		return err
+	}
+	serving, err := authority.Serving("server", hosts)
+	if err != nil {
+		return err
+	}
+	admin, err := authority.Client("admin", "allot-admin", "system:masters")
+	if err != nil {
+		return err
+	}
+	cert, err := dynamiccertificates.NewStaticCertKeyContent("server", serving.Cert, serving.Key)
+	if err != nil {
+		return err
+	}
+	ca, err := dynamiccertificates.NewStaticCAContent("ca", authority.CertPEM())
+	if err != nil {
+		return err
+	}
+	generic.SecureServing = &genericapiserver.SecureServingInfo{Listener: listener, Cert: cert, ClientCA: ca}
+	generic.ExternalAddress = listener.Addr().String()
+	s.authority, s.admin, s.url = authority, admin, "https://"+listener.Addr().String()
+	return nil
+}
+
+func protobufSerializer(codecs serializer.CodecFactory) runtime.Serializer {
+	info, _ := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
+	return info.Serializer
+}

@@ -1,0 +1,74 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	extensions "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/allot-dev/allot/internal/apiserver/admission"
+)
+
+// addHooks adds what has to happen before the server is ready.
+func addHooks(cfg *genericapiserver.Config, front *genericapiserver.GenericAPIServer, custom *extensions.CustomResourceDefinitions) error {
+	if err := followGroups(front, custom); err != nil {
+		return err
+	}
+	if err := front.AddPostStartHook("allot-openapi", func(hook genericapiserver.PostStartHookContext) error {
+		return publishOpenAPI(cfg, front, custom, hook.Done())
+	}); err != nil {
+		return err
+	}
+	return front.AddPostStartHook("allot-system-objects", func(hook genericapiserver.PostStartHookContext) error {
+		return ensureSystemObjects(hook, cfg.LoopbackClientConfig)
+	})
+}
+
+// ensureSystemObjects makes the namespaces and priority classes that exist always.
+// It tries until it succeeds, since the caches are still filling.
+func ensureSystemObjects(ctx context.Context, loopback *rest.Config) error {
+	client, err := kubernetes.NewForConfig(loopback)
+	if err != nil {
+		return err
+	}
+	var last error
+	err = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		last = createSystemObjects(ctx, client)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("system objects: %w", last)
+	}
+	return nil
+}
+
+func createSystemObjects(ctx context.Context, client kubernetes.Interface) error {
+	for _, name := range admission.SystemNamespaces() {
+		_, err := client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			_, err = client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
+		}
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("namespace %s: %w", name, err)
+		}
+	}
+	for _, class := range admission.SystemPriorityClasses() {
+		_, err := client.SchedulingV1().PriorityClasses().Get(ctx, class.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			_, err = client.SchedulingV1().PriorityClasses().Create(ctx, &class, metav1.CreateOptions{})
+		}
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("priority class %s: %w", class.Name, err)
+		}
+	}
+	return nil
+}

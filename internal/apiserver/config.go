@@ -1,0 +1,51 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+)
+
+// Config says where a server keeps its data and where it listens.
+type Config struct {
+	// DataDir holds the certificates and the embedded etcd's files.
+	DataDir string
+	// Listen is the address to serve on, by default a free port of 127.0.0.1.
+	Listen string
+	// EtcdServers are the URLs of an etcd to use instead of the embedded one.
+	EtcdServers []string
+	// UnsafeNoFsync makes the embedded etcd fast and not durable.
+	UnsafeNoFsync bool
+	// TokenFile names a CSV file of static tokens (token,user,uid,"group,…"); optional.
+	TokenFile string
+}
+
+const defaultListen = "127.0.0.1:0"
+
+func (c Config) completed() (Config, error) {
+	if c.DataDir == "" {
+		return c, errors.New("data directory is not set")
+	}
+	if c.Listen == "" {
+		c.Listen = defaultListen
+	}
+	return c, nil
+}
+
+func (c Config) etcdDir() string { return filepath.Join(c.DataDir, "etcd") }
+
+func (c Config) pkiDir() string { return filepath.Join(c.DataDir, "pki") }
+
+// servingHosts are the names under which the server is reached at addr.
+func servingHosts(addr net.Addr) ([]string, error) {
+	host, _, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return nil, fmt.Errorf("listen address %s: %w", addr, err)
+	}
+	hosts := []string{"localhost", "127.0.0.1", "::1"}
+	if ip := net.ParseIP(host); ip != nil && !ip.IsLoopback() && !ip.IsUnspecified() {
+		hosts = append(hosts, host)
+	}
+	return hosts, nil
+}

@@ -1,0 +1,59 @@
+package registry
+
+import (
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// The functions of this file put back the fields that Kubernetes 1.37 lacks when
+// a client that does not know them has dropped them from an update. They change
+// nothing that such a client could have said.
+
+// carryPodClaims restores the source of entries that have none.
+func carryPodClaims(claims, old []core.PodResourceClaim) {
+	for i := range claims {
+		c := &claims[i]
+		if c.ResourceClaimName != nil || c.ResourceClaimTemplateName != nil ||
+			c.PodGroupResourceClaim != nil || c.ClusterResourceClaimTemplateName != nil {
+			continue
+		}
+		for j := range old {
+			if old[j].Name == c.Name {
+				c.PodGroupResourceClaim = old[j].PodGroupResourceClaim
+				c.ClusterResourceClaimTemplateName = old[j].ClusterResourceClaimTemplateName
+				break
+			}
+		}
+	}
+}
+
+// carryGroupClaims restores the source of entries that have none.
+func carryGroupClaims(claims, old []scheduling.PodGroupResourceClaim) {
+	for i := range claims {
+		c := &claims[i]
+		if c.ResourceClaimName != nil || c.ResourceClaimTemplateName != nil || c.ClusterResourceClaimTemplateName != nil {
+			continue
+		}
+		for j := range old {
+			if old[j].Name == c.Name {
+				c.ClusterResourceClaimTemplateName = old[j].ClusterResourceClaimTemplateName
+				break
+			}
+		}
+	}
+}
+
+// carryReservedFor restores a claim's intended consumer, which is immutable.
+func carryReservedFor(spec, old *resource.ResourceClaimSpec) {
+	if spec.ReservedFor == nil {
+		spec.ReservedFor = old.ReservedFor.DeepCopy()
+	}
+}
+
+// carryAnyPod restores reservedForAnyPod, which lasts as long as the allocation.
+func carryAnyPod(status, old *resource.ResourceClaimStatus) {
+	if status.Allocation != nil && old.Allocation != nil && status.Allocation.ReservedForAnyPod == nil {
+		status.Allocation.ReservedForAnyPod = old.Allocation.ReservedForAnyPod
+	}
+}

@@ -1,0 +1,88 @@
+package registry
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// pointer is a pointer to T that can be stored.
+type pointer[T any] interface {
+	*T
+	runtime.Object
+	metav1.Object
+}
+
+// kind is one entry of the table. Needed are names, newList, validate and
+// validateUpdate, and validateStatus where there is a status; the zero value of
+// every other field means the usual behaviour.
+type kind[T any, P pointer[T]] struct {
+	names   names
+	newList func() runtime.Object
+
+	// spec and status point into an object; nil when the kind has no such part.
+	// A kind with a status has a status subresource.
+	spec, status func(P) any
+	// generation is kept: 1 at first, one more with each change of the spec.
+	generation bool
+	// statusAtCreate keeps the status that a client sends with a new object.
+	statusAtCreate bool
+	// statusOnly makes the status subresource leave the metadata alone.
+	statusOnly bool
+	// createOnUpdate lets a PUT create; needsVersion refuses one without resourceVersion.
+	createOnUpdate, needsVersion bool
+	// ttlSeconds is how long an object is kept; zero means for ever.
+	ttlSeconds uint64
+
+	prepareCreate func(ctx context.Context, obj P)
+	prepareUpdate func(ctx context.Context, obj, old P)
+	prepareStatus func(obj, old P)
+	canonicalize  func(obj P)
+
+	validate       func(obj P) field.ErrorList
+	validateUpdate func(obj, old P) field.ErrorList
+	validateStatus func(obj, old P) field.ErrorList
+	// fieldIn names a field of the stored form as the request's version has it.
+	fieldIn func(version, field string) string
+	// warnings are for the client; old is nil when the object is new.
+	warnings func(obj, old P) []string
+
+	// gracefulDelete sets the grace period, and says whether the object stays for it.
+	gracefulDelete func(obj P, options *metav1.DeleteOptions) bool
+	// keepDuringUpdate holds back the removal of a deleted object that has no finalizers left.
+	keepDuringUpdate func(obj P) bool
+
+	// fields are the selectable fields beside metadata.name and metadata.namespace.
+	fields func(obj P) fields.Set
+	// index is the selectable field by which lists and watches are looked up.
+	index string
+
+	// wrap replaces the storage of the kind itself; more adds subresources.
+	wrap func(*storage) rest.Storage
+	more func(*genericregistry.Store) map[string]rest.Storage
+}
+
+// names are how a kind is called and where it is served.
+type names struct {
+	group string
+	// versions are all that serve the kind, the stored one first.
+	versions         []string
+	plural, singular string
+	short            []string
+	categories       []string
+	cluster          bool
+}
+
+func (n names) resource() schema.GroupResource {
+	return schema.GroupResource{Group: n.group, Resource: n.plural}
+}
+
+func (k *kind[T, P]) new() runtime.Object { return P(new(T)) }
+
+func (k *kind[T, P]) identity() names { return k.names }

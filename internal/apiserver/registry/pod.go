@@ -1,0 +1,140 @@
+package registry
+
+import (
+	"context"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kubectl/pkg/util/qos"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/apiserver/validation"
+	"github.com/allot-dev/allot/internal/claims"
+)
+
+func pods(l *Lookup) entry {
+	return &kind[core.Pod, *core.Pod]{
+		names:          names{versions: v1, plural: "pods", singular: "pod", short: []string{"po"}, categories: []string{"all"}},
+		newList:        func() runtime.Object { return &core.PodList{} },
+		spec:           func(p *core.Pod) any { return &p.Spec },
+		status:         func(p *core.Pod) any { return &p.Status },
+		generation:     true,
+		prepareCreate:  func(ctx context.Context, p *core.Pod) { startPod(p, l.groupOf(ctx, p)) },
+		prepareUpdate:  updatePod,
+		prepareStatus:  updatePodStatus,
+		gracefulDelete: podGracePeriod,
+		fields:         podFields,
+		index:          "spec.nodeName",
+		validate:       validation.ValidatePod,
+		validateUpdate: validation.ValidatePodUpdate,
+		validateStatus: validation.ValidatePodStatusUpdate,
+		more: func(store *genericregistry.Store) map[string]rest.Storage {
+			return map[string]rest.Storage{"binding": &binding{store: store}, "log": &podLog{store: store}}
+		},
+	}
+}
+
+// startPod gives a new pod its first status. The names of group claims that are
+// known already are recorded at once, which saves a write a pod.
+func startPod(p *core.Pod, group claimGroup) {
+	p.Status.Phase = corev1.PodPending
+	p.Status.QOSClass = qos.ComputePodQOS(p.Upstream())
+	if len(p.Spec.SchedulingGates) > 0 {
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type:    corev1.PodScheduled,
+			Status:  corev1.ConditionFalse,
+			Reason:  corev1.PodReasonSchedulingGated,
+			Message: "scheduling gates are present",
+		}}
+	}
+	if group != nil {
+		p.Status.ResourceClaimStatuses = claims.KnownGroupClaims(p, group)
+	}
+}
+
+// updatePod puts back what a client that does not know it left out.
+func updatePod(_ context.Context, p, old *core.Pod) {
+	carryPodClaims(p.Spec.ResourceClaims, old.Spec.ResourceClaims)
+	if p.Spec.Priority == nil {
+		p.Spec.Priority = old.Spec.Priority
+	}
+	if p.Spec.PreemptionPolicy == nil {
+		p.Spec.PreemptionPolicy = old.Spec.PreemptionPolicy
+	}
+	if p.Spec.Resources == nil && old.Spec.Resources != nil {
+		p.Spec.Resources = old.Spec.Resources.DeepCopy()
+	}
+}
+
+// updatePodStatus keeps what writers of the status tend to drop without meaning to.
+func updatePodStatus(p, old *core.Pod) {
+	p.DeletionTimestamp = nil
+	p.OwnerReferences = old.OwnerReferences
+	if p.Status.QOSClass == "" {
+		p.Status.QOSClass = old.Status.QOSClass
+	}
+	if p.Status.ResourceClaimStatuses == nil {
+		p.Status.ResourceClaimStatuses = old.Status.ResourceClaimStatuses
+	}
+	if p.Status.ExtendedResourceClaimStatus == nil {
+		p.Status.ExtendedResourceClaimStatus = old.Status.ExtendedResourceClaimStatus
+	}
+	if p.Status.ObservedGeneration == 0 {
+		p.Status.ObservedGeneration = old.Status.ObservedGeneration
+	}
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.ObservedGeneration == 0 {
+			c.ObservedGeneration = observedGeneration(old, c.Type)
+		}
+	}
+}
+
+func observedGeneration(p *core.Pod, t corev1.PodConditionType) int64 {
+	for i := range p.Status.Conditions {
+		if p.Status.Conditions[i].Type == t {
+			return p.Status.Conditions[i].ObservedGeneration
+		}
+	}
+	return 0
+}
+
+// podGracePeriod lets a pod that runs on a node end by itself. The node deletes it
+// with grace period 0 when it has. A pod that was never placed, or has finished,
+// goes at once.
+func podGracePeriod(p *core.Pod, options *metav1.DeleteOptions) bool {
+	var period int64
+	switch {
+	case p.Spec.NodeName == "", p.Status.Phase == corev1.PodSucceeded, p.Status.Phase == corev1.PodFailed:
+	case options.GracePeriodSeconds != nil:
+		period = *options.GracePeriodSeconds
+	case p.Spec.TerminationGracePeriodSeconds != nil:
+		period = *p.Spec.TerminationGracePeriodSeconds
+	}
+	if period < 0 {
+		period = 1
+	}
+	options.GracePeriodSeconds = &period
+	return true
+}
+
+func podFields(p *core.Pod) fields.Set {
+	ip := ""
+	if len(p.Status.PodIPs) > 0 {
+		ip = p.Status.PodIPs[0].IP
+	}
+	set := make(fields.Set, 10)
+	set["spec.nodeName"] = p.Spec.NodeName
+	set["spec.restartPolicy"] = string(p.Spec.RestartPolicy)
+	set["spec.schedulerName"] = p.Spec.SchedulerName
+	set["spec.serviceAccountName"] = p.Spec.ServiceAccountName
+	set["spec.hostNetwork"] = strconv.FormatBool(p.Spec.HostNetwork)
+	set["status.phase"] = string(p.Status.Phase)
+	set["status.podIP"] = ip
+	set["status.nominatedNodeName"] = p.Status.NominatedNodeName
+	return set
+}

@@ -1,0 +1,96 @@
+package registry
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+)
+
+// Registry has the storages of all kinds.
+type Registry struct {
+	scheme *runtime.Scheme
+	codecs serializer.CodecFactory
+	// groups has for each API group and version the storages by path.
+	groups map[string]map[string]map[string]rest.Storage
+	lookup *Lookup
+}
+
+// New builds the storages of all kinds of the table.
+func New(scheme *runtime.Scheme, codecs serializer.CodecFactory, getter generic.RESTOptionsGetter) (*Registry, error) {
+	r := &Registry{
+		scheme: scheme,
+		codecs: codecs,
+		groups: map[string]map[string]map[string]rest.Storage{},
+		lookup: &Lookup{},
+	}
+	for _, e := range table(r.lookup) {
+		if err := r.add(e, getter); err != nil {
+			return nil, err
+		}
+	}
+	r.groups["authentication.k8s.io"] = map[string]map[string]rest.Storage{"v1": {"selfsubjectreviews": selfSubjectReview{}}}
+	return r, nil
+}
+
+func (r *Registry) add(e entry, getter generic.RESTOptionsGetter) error {
+	storages, store, err := e.build(env{scheme: r.scheme, getter: getter, columns: r.columns})
+	if err != nil {
+		return fmt.Errorf("storage of %w", err)
+	}
+	n := e.identity()
+	r.lookup.set(n.resource(), store)
+	if r.groups[n.group] == nil {
+		r.groups[n.group] = map[string]map[string]rest.Storage{}
+	}
+	for _, version := range n.versions {
+		if r.groups[n.group][version] == nil {
+			r.groups[n.group][version] = map[string]rest.Storage{}
+		}
+		for path, s := range storages {
+			r.groups[n.group][version][path] = s
+		}
+	}
+	return nil
+}
+
+// columns gives the table layout of the kind that obj has.
+func (r *Registry) columns(obj runtime.Object) (rest.TableConvertor, error) {
+	kinds, _, err := r.scheme.ObjectKinds(obj)
+	if err != nil {
+		return nil, err
+	}
+	return printers.For(kinds[0]), nil
+}
+
+// Lookup reads objects for admission.
+func (r *Registry) Lookup() *Lookup { return r.lookup }
+
+// Install serves all kinds on s.
+func (r *Registry) Install(s *genericapiserver.GenericAPIServer) error {
+	parameters := runtime.NewParameterCodec(r.scheme)
+	var named []*genericapiserver.APIGroupInfo
+	for _, group := range slices.Sorted(maps.Keys(r.groups)) {
+		info := genericapiserver.NewDefaultAPIGroupInfo(group, r.scheme, parameters, r.codecs)
+		info.VersionedResourcesStorageMap = r.groups[group]
+		info.PrioritizedVersions = slices.DeleteFunc(info.PrioritizedVersions, func(gv schema.GroupVersion) bool {
+			return r.groups[group][gv.Version] == nil
+		})
+		if group != "" {
+			named = append(named, &info)
+			continue
+		}
+		if err := s.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
+			return err
+		}
+	}
+	return s.InstallAPIGroups(named...)
+}

@@ -1,0 +1,122 @@
+package registry
+
+import (
+	"context"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+)
+
+const resourceGroup = "resource.k8s.io"
+
+func resourceClaims() entry {
+	return &kind[resource.ResourceClaim, *resource.ResourceClaim]{
+		names:      names{group: resourceGroup, versions: v1, plural: "resourceclaims", singular: "resourceclaim"},
+		newList:    func() runtime.Object { return &resource.ResourceClaimList{} },
+		spec:       func(c *resource.ResourceClaim) any { return &c.Spec },
+		status:     func(c *resource.ResourceClaim) any { return &c.Status },
+		statusOnly: true,
+		prepareUpdate: func(_ context.Context, c, old *resource.ResourceClaim) {
+			carryReservedFor(&c.Spec, &old.Spec)
+		},
+		prepareStatus: func(c, old *resource.ResourceClaim) {
+			carryAnyPod(&c.Status, &old.Status)
+			dropReleasedDevices(c, old)
+		},
+	}
+}
+
+// deviceID tells devices and shares of devices apart.
+type deviceID struct {
+	driver, pool, device, share string
+}
+
+// dropReleasedDevices removes the driver's reports on devices that the claim had
+// and has no more, so that whoever deallocates need not know of them.
+func dropReleasedDevices(c, old *resource.ResourceClaim) {
+	if len(c.Status.Devices) == 0 || old.Status.Allocation == nil {
+		return
+	}
+	released := map[deviceID]bool{}
+	for i := range old.Status.Allocation.Devices.Results {
+		released[resultID(&old.Status.Allocation.Devices.Results[i])] = true
+	}
+	if c.Status.Allocation != nil {
+		for i := range c.Status.Allocation.Devices.Results {
+			delete(released, resultID(&c.Status.Allocation.Devices.Results[i]))
+		}
+	}
+	var kept []resourcev1.AllocatedDeviceStatus
+	for _, d := range c.Status.Devices {
+		id := deviceID{driver: d.Driver, pool: d.Pool, device: d.Device}
+		if d.ShareID != nil {
+			id.share = *d.ShareID
+		}
+		if !released[id] {
+			kept = append(kept, d)
+		}
+	}
+	c.Status.Devices = kept
+}
+
+func resultID(r *resourcev1.DeviceRequestAllocationResult) deviceID {
+	id := deviceID{driver: r.Driver, pool: r.Pool, device: r.Device}
+	if r.ShareID != nil {
+		id.share = string(*r.ShareID)
+	}
+	return id
+}
+
+func resourceClaimTemplates() entry {
+	return &kind[resource.ResourceClaimTemplate, *resource.ResourceClaimTemplate]{
+		names:   names{group: resourceGroup, versions: v1, plural: "resourceclaimtemplates", singular: "resourceclaimtemplate"},
+		newList: func() runtime.Object { return &resource.ResourceClaimTemplateList{} },
+		prepareUpdate: func(_ context.Context, t, old *resource.ResourceClaimTemplate) {
+			carryReservedFor(&t.Spec.Spec, &old.Spec.Spec)
+		},
+	}
+}
+
+func clusterResourceClaimTemplates() entry {
+	return &kind[resourcev1alpha3.ClusterResourceClaimTemplate, *resourcev1alpha3.ClusterResourceClaimTemplate]{
+		names: names{
+			group: resourceGroup, versions: []string{"v1alpha3"}, cluster: true,
+			plural: "clusterresourceclaimtemplates", singular: "clusterresourceclaimtemplate",
+		},
+		newList: func() runtime.Object { return &resourcev1alpha3.ClusterResourceClaimTemplateList{} },
+	}
+}
+
+func deviceClasses() entry {
+	return &kind[resourcev1.DeviceClass, *resourcev1.DeviceClass]{
+		names:      names{group: resourceGroup, versions: v1, plural: "deviceclasses", singular: "deviceclass", cluster: true},
+		newList:    func() runtime.Object { return &resourcev1.DeviceClassList{} },
+		spec:       func(c *resourcev1.DeviceClass) any { return &c.Spec },
+		generation: true,
+	}
+}
+
+func resourceSlices() entry {
+	return &kind[resourcev1.ResourceSlice, *resourcev1.ResourceSlice]{
+		names:      names{group: resourceGroup, versions: v1, plural: "resourceslices", singular: "resourceslice", cluster: true},
+		newList:    func() runtime.Object { return &resourcev1.ResourceSliceList{} },
+		spec:       func(s *resourcev1.ResourceSlice) any { return &s.Spec },
+		generation: true,
+		fields: func(s *resourcev1.ResourceSlice) fields.Set {
+			node := ""
+			if s.Spec.NodeName != nil {
+				node = *s.Spec.NodeName
+			}
+			return fields.Set{
+				resourcev1.ResourceSliceSelectorNodeName: node,
+				resourcev1.ResourceSliceSelectorDriver:   s.Spec.Driver,
+				resourcev1.ResourceSliceSelectorPoolName: s.Spec.Pool.Name,
+			}
+		},
+		index: resourcev1.ResourceSliceSelectorNodeName,
+	}
+}

@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/apiserver/validation"
+)
+
+const schedulingGroup = "scheduling.k8s.io"
+
+// workloadVersions serve Workload and PodGroup; the first is stored.
+var workloadVersions = []string{"v1beta1", "v1alpha2"}
+
+func priorityClasses() entry {
+	return &kind[schedulingv1.PriorityClass, *schedulingv1.PriorityClass]{
+		names: names{
+			group: schedulingGroup, versions: v1, plural: "priorityclasses", singular: "priorityclass",
+			short: []string{"pc"}, cluster: true,
+		},
+		newList:       func() runtime.Object { return &schedulingv1.PriorityClassList{} },
+		prepareCreate: func(_ context.Context, c *schedulingv1.PriorityClass) { c.Generation = 1 },
+
+		validate:       validation.ValidatePriorityClass,
+		validateUpdate: validation.ValidatePriorityClassUpdate,
+	}
+}
+
+func workloads() entry {
+	return &kind[scheduling.Workload, *scheduling.Workload]{
+		names:        names{group: schedulingGroup, versions: workloadVersions, plural: "workloads", singular: "workload"},
+		newList:      func() runtime.Object { return &scheduling.WorkloadList{} },
+		spec:         func(w *scheduling.Workload) any { return &w.Spec },
+		generation:   true,
+		needsVersion: true,
+
+		validate:       validation.ValidateWorkload,
+		validateUpdate: validation.ValidateWorkloadUpdate,
+		fieldIn:        workloadField,
+		prepareUpdate: func(_ context.Context, w, old *scheduling.Workload) {
+			for i := range w.Spec.PodGroupTemplates {
+				t := &w.Spec.PodGroupTemplates[i]
+				for j := range old.Spec.PodGroupTemplates {
+					if o := &old.Spec.PodGroupTemplates[j]; o.Name == t.Name {
+						carryGroupClaims(t.ResourceClaims, o.ResourceClaims)
+					}
+				}
+			}
+		},
+	}
+}
+
+// podGroups bear the protection finalizer from the start, so that no moment is
+// left in which one could vanish under its pods.
+func podGroups() entry {
+	return &kind[scheduling.PodGroup, *scheduling.PodGroup]{
+		names:        names{group: schedulingGroup, versions: workloadVersions, plural: "podgroups", singular: "podgroup"},
+		newList:      func() runtime.Object { return &scheduling.PodGroupList{} },
+		spec:         func(g *scheduling.PodGroup) any { return &g.Spec },
+		status:       func(g *scheduling.PodGroup) any { return &g.Status },
+		generation:   true,
+		statusOnly:   true,
+		needsVersion: true,
+
+		validate:       validation.ValidatePodGroup,
+		validateUpdate: validation.ValidatePodGroupUpdate,
+		validateStatus: validation.ValidatePodGroupStatusUpdate,
+		fieldIn:        workloadField,
+		prepareCreate: func(_ context.Context, g *scheduling.PodGroup) {
+			if !slices.Contains(g.Finalizers, scheduling.ProtectionFinalizer) {
+				g.Finalizers = append(g.Finalizers, scheduling.ProtectionFinalizer)
+			}
+		},
+		prepareUpdate: func(_ context.Context, g, old *scheduling.PodGroup) {
+			carryGroupClaims(g.Spec.ResourceClaims, old.Spec.ResourceClaims)
+		},
+	}
+}
+
+// workloadField names a field of a stored Workload or PodGroup as version has it.
+func workloadField(version, field string) string {
+	if version != "v1alpha2" {
+		return field
+	}
+	if rest, ok := strings.CutPrefix(field, "spec.workloadRef"); ok {
+		return "spec.podGroupTemplateRef.workload" + strings.Replace(rest, ".templateName", ".podGroupTemplateName", 1)
+	}
+	if head, _, ok := strings.Cut(field, ".disruptionMode."); ok {
+		return head + ".disruptionMode"
+	}
+	return field
+}

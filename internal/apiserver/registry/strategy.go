@@ -1,0 +1,179 @@
+package registry
+
+import (
+	"context"
+	"reflect"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	storagenames "k8s.io/apiserver/pkg/storage/names"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// strategy implements the generic registry's create, update and delete
+// strategies for one kind.
+type strategy[T any, P pointer[T]] struct {
+	runtime.ObjectTyper
+	storagenames.NameGenerator
+	kind *kind[T, P]
+}
+
+var (
+	_ rest.RESTCreateStrategy         = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
+	_ rest.RESTUpdateStrategy         = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
+	_ rest.RESTGracefulDeleteStrategy = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
+	_ rest.ResetFieldsStrategy        = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
+)
+
+func (s strategy[T, P]) NamespaceScoped() bool { return !s.kind.names.cluster }
+
+func (s strategy[T, P]) AllowCreateOnUpdate(context.Context) bool { return s.kind.createOnUpdate }
+
+func (s strategy[T, P]) AllowUnconditionalUpdate(context.Context) bool { return !s.kind.needsVersion }
+
+// PrepareForCreate clears what a client may not set.
+func (s strategy[T, P]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
+	p := obj.(P)
+	if s.kind.status != nil && !s.kind.statusAtCreate {
+		reflect.ValueOf(s.kind.status(p)).Elem().SetZero()
+	}
+	if s.kind.generation {
+		p.SetGeneration(1)
+	}
+	if s.kind.prepareCreate != nil {
+		s.kind.prepareCreate(ctx, p)
+	}
+}
+
+// PrepareForUpdate keeps the stored status and counts changes of the spec.
+func (s strategy[T, P]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+	p, o := obj.(P), old.(P)
+	if s.kind.status != nil {
+		keep(s.kind.status, p, o)
+	}
+	if s.kind.prepareUpdate != nil {
+		s.kind.prepareUpdate(ctx, p, o)
+	}
+	if s.kind.generation && !apiequality.Semantic.DeepEqual(s.kind.spec(p), s.kind.spec(o)) {
+		p.SetGeneration(o.GetGeneration() + 1)
+	}
+}
+
+func (s strategy[T, P]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	if s.kind.validate == nil {
+		return nil
+	}
+	return s.asRequested(ctx, s.kind.validate(obj.(P)))
+}
+
+func (s strategy[T, P]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	if s.kind.validateUpdate == nil {
+		return nil
+	}
+	return s.asRequested(ctx, s.kind.validateUpdate(obj.(P), old.(P)))
+}
+
+// asRequested names the fields as the request's version has them.
+func (s strategy[T, P]) asRequested(ctx context.Context, errs field.ErrorList) field.ErrorList {
+	info, ok := genericapirequest.RequestInfoFrom(ctx)
+	if s.kind.fieldIn == nil || !ok {
+		return errs
+	}
+	for _, e := range errs {
+		e.Field = s.kind.fieldIn(info.APIVersion, e.Field)
+	}
+	return errs
+}
+
+func (s strategy[T, P]) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	if s.kind.warnings == nil {
+		return nil
+	}
+	return s.kind.warnings(obj.(P), nil)
+}
+
+func (s strategy[T, P]) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
+	if s.kind.warnings == nil {
+		return nil
+	}
+	return s.kind.warnings(obj.(P), old.(P))
+}
+
+func (s strategy[T, P]) Canonicalize(obj runtime.Object) {
+	if s.kind.canonicalize != nil {
+		s.kind.canonicalize(obj.(P))
+	}
+}
+
+func (s strategy[T, P]) CheckGracefulDelete(_ context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool {
+	if s.kind.gracefulDelete == nil || options == nil {
+		return false
+	}
+	return s.kind.gracefulDelete(obj.(P), options)
+}
+
+// GetResetFields keeps managers from owning what PrepareForUpdate puts back.
+func (s strategy[T, P]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	if s.kind.status == nil {
+		return nil
+	}
+	return s.kind.names.reset(fieldpath.MakePathOrDie("status"))
+}
+
+// statusStrategy is the update strategy of the status subresource.
+type statusStrategy[T any, P pointer[T]] struct {
+	strategy[T, P]
+}
+
+// PrepareForUpdate keeps all but the status.
+func (s statusStrategy[T, P]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	p, o := obj.(P), old.(P)
+	if s.kind.spec != nil {
+		keep(s.kind.spec, p, o)
+	}
+	if s.kind.statusOnly {
+		metav1.ResetObjectMetaForStatus(p, o)
+	}
+	if s.kind.prepareStatus != nil {
+		s.kind.prepareStatus(p, o)
+	}
+}
+
+func (s statusStrategy[T, P]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	if s.kind.validateStatus == nil {
+		return nil
+	}
+	return s.asRequested(ctx, s.kind.validateStatus(obj.(P), old.(P)))
+}
+
+func (s statusStrategy[T, P]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+func (s statusStrategy[T, P]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	paths := []fieldpath.Path{fieldpath.MakePathOrDie("spec")}
+	if s.kind.statusOnly {
+		paths = append(paths, fieldpath.MakePathOrDie("metadata"))
+	}
+	return s.kind.names.reset(paths...)
+}
+
+// keep gives obj the part that old has.
+func keep[P any](part func(P) any, obj, old P) {
+	reflect.ValueOf(part(obj)).Elem().Set(reflect.ValueOf(part(old)).Elem())
+}
+
+// reset says for each served version that paths are not the client's.
+func (n names) reset(paths ...fieldpath.Path) map[fieldpath.APIVersion]*fieldpath.Set {
+	out := map[fieldpath.APIVersion]*fieldpath.Set{}
+	for _, v := range n.versions {
+		gv := schema.GroupVersion{Group: n.group, Version: v}
+		out[fieldpath.APIVersion(gv.String())] = fieldpath.NewSet(paths...)
+	}
+	return out
+}

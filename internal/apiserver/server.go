@@ -1,0 +1,146 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/rest"
+
+	"github.com/allot-dev/allot/internal/apiserver/inmemory"
+	"github.com/allot-dev/allot/internal/pki"
+)
+
+// Server is a running API server.
+type Server struct {
+	authority *pki.Authority
+	admin     pki.Pair
+	backend   *backend
+	loopback  *rest.Config
+	transport *inmemory.Transport
+	url       string
+
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+	mu     sync.Mutex
+	err    error
+}
+
+// errStopped is the cause of a wanted stop.
+var errStopped = errors.New("server is stopped")
+
+// Start runs a server and returns when /readyz is true. It stops when ctx ends,
+// when [Server.Stop] is called, or when its etcd fails; [Server.Done] tells.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	cfg, err := cfg.completed()
+	if err != nil {
+		return nil, fmt.Errorf("apiserver: %w", err)
+	}
+	backend, err := openBackend(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("apiserver: %w", err)
+	}
+	s := &Server{backend: backend, transport: &inmemory.Transport{}, done: make(chan struct{})}
+	front, err := s.assemble(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("apiserver: %w", errors.Join(err, backend.close()))
+	}
+	runCtx, cancel := context.WithCancelCause(ctx)
+	s.cancel = cancel
+	go s.run(runCtx, front)
+	if err := s.waitReady(ctx); err != nil {
+		cancel(err)
+		<-s.done
+		return nil, fmt.Errorf("apiserver: %w", err)
+	}
+	return s, nil
+}
+
+// run serves until ctx ends or the embedded etcd fails, then closes everything.
+func (s *Server) run(ctx context.Context, front *genericapiserver.GenericAPIServer) {
+	defer close(s.done)
+	prepared := front.PrepareRun()
+	s.transport.Serve(prepared.Handler)
+	stopped := make(chan error, 1)
+	go func() { stopped <- prepared.RunWithContext(ctx) }()
+	var failure error
+	select {
+	case failure = <-stopped:
+	case err := <-s.backend.failed():
+		failure = fmt.Errorf("etcd: %w", err)
+		s.cancel(failure)
+		<-stopped
+	}
+	s.transport.Serve(nil)
+	failure = errors.Join(failure, s.backend.close())
+	s.mu.Lock()
+	s.err = failure
+	s.mu.Unlock()
+}
+
+// waitReady polls /readyz, which tells what is missing.
+func (s *Server) waitReady(ctx context.Context) error {
+	client := &http.Client{Transport: s.transport}
+	for {
+		select {
+		case <-s.done:
+			return fmt.Errorf("stopped while starting: %w", s.Err())
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for /readyz: %w", context.Cause(ctx))
+		case <-time.After(10 * time.Millisecond):
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.loopback.Host+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Authorization", "Bearer "+s.loopback.BearerToken)
+		resp, err := client.Do(req)
+		if err != nil {
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return nil
+		}
+	}
+}
+
+// Loopback is a client configuration of an administrator that calls the server
+// inside the process, in protobuf and without a rate limit.
+func (s *Server) Loopback() *rest.Config {
+	cfg := rest.CopyConfig(s.loopback)
+	cfg.ContentType = runtime.ContentTypeProtobuf
+	cfg.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return cfg
+}
+
+// URL is where the server listens.
+func (s *Server) URL() string { return s.url }
+
+// Done is closed when the server has stopped and its data directory is free.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Err says why the server stopped by itself; it is nil before [Server.Done] and
+// after a wanted stop.
+func (s *Server) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Stop ends the server: watches are ended, requests under way are finished, the
+// storage is closed. It returns when that is done or when ctx ends.
+func (s *Server) Stop(ctx context.Context) error {
+	s.cancel(errStopped)
+	select {
+	case <-s.done:
+		return s.Err()
+	case <-ctx.Done():
+		return fmt.Errorf("apiserver: waiting for the stop: %w", context.Cause(ctx))
+	}
+}

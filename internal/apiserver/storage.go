@@ -1,0 +1,204 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/cacher"
+	"k8s.io/apiserver/pkg/storage/etcd3"
+	"k8s.io/apiserver/pkg/storage/etcd3/metrics"
+	"k8s.io/apiserver/pkg/storage/feature"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+
+	"github.com/allot-dev/allot/internal/etcd"
+)
+
+const etcdPrefix = "/registry"
+
+// backend is where objects are stored: the embedded etcd, reached by function
+// calls, or another one, reached by gRPC.
+type backend struct {
+	member *etcd.Server
+	// client is nil with another etcd.
+	client    *kubernetes.Client
+	compactor etcd3.Compactor
+	stop      func()
+	servers   []string
+}
+
+// openBackend starts the embedded etcd unless cfg names another one.
+func openBackend(ctx context.Context, cfg Config) (*backend, error) {
+	if len(cfg.EtcdServers) > 0 {
+		return &backend{servers: cfg.EtcdServers, stop: func() {}}, nil
+	}
+	member, err := etcd.Start(ctx, etcd.Options{Dir: cfg.etcdDir(), UnsafeNoFsync: cfg.UnsafeNoFsync})
+	if err != nil {
+		return nil, err
+	}
+	client := &kubernetes.Client{Client: member.Client()}
+	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
+	client.Kubernetes = client
+	feature.DefaultFeatureSupportChecker.CheckClient(ctx, local{member}, storage.RequestWatchProgress)
+	compactor := etcd3.NewCompactor(client.Client, storagebackend.DefaultCompactInterval, clock.RealClock{}, func() {})
+	return &backend{
+		member:    member,
+		client:    client,
+		compactor: compactor,
+		stop:      compactor.Stop,
+		servers:   []string{member.Endpoint()},
+	}, nil
+}
+
+func (b *backend) close() error {
+	b.stop()
+	if b.member == nil {
+		return nil
+	}
+	return b.member.Close()
+}
+
+// failed delivers an error when the embedded etcd dies by itself.
+func (b *backend) failed() <-chan error {
+	if b.member == nil {
+		return nil
+	}
+	return b.member.Err()
+}
+
+// options are the generic server's etcd options for objects encoded by codec.
+func (b *backend) options(codec runtime.Codec, versioner runtime.GroupVersioner) *options.EtcdOptions {
+	o := options.NewEtcdOptions(storagebackend.NewDefaultConfig(etcdPrefix, codec))
+	o.StorageConfig.Transport.ServerList = b.servers
+	o.StorageConfig.EncodeVersioner = versioner
+	o.DefaultStorageMediaType = runtime.ContentTypeProtobuf
+	o.DeleteCollectionWorkers = 4
+	o.SkipHealthEndpoints = b.client != nil
+	return o
+}
+
+// addHealthCheck asks the embedded etcd; another one is asked by the options' own check.
+func (b *backend) addHealthCheck(cfg *genericapiserver.Config) {
+	if b.client == nil {
+		return
+	}
+	cfg.AddHealthChecks(healthz.NamedCheck("etcd", func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		defer cancel()
+		if _, err := b.client.Client.Get(ctx, etcdPrefix+"/health"); err != nil {
+			return fmt.Errorf("etcd: %w", err)
+		}
+		return nil
+	}))
+}
+
+// measure gives /metrics the size of the embedded etcd. It replaces what the
+// options have set, which would dial the socket.
+func (b *backend) measure() {
+	if b.member == nil {
+		return
+	}
+	metrics.SetStorageMonitorGetter(func() ([]metrics.Monitor, error) {
+		return []metrics.Monitor{local{b.member}}, nil
+	})
+}
+
+// local answers for the embedded etcd what the generic code asks an etcd by its
+// endpoint, which an in-process client does not have.
+type local struct {
+	member *etcd.Server
+}
+
+// Endpoints names the member.
+func (l local) Endpoints() []string { return []string{l.member.Endpoint()} }
+
+// Status tells the version, by which the watch cache decides what it may ask for.
+func (l local) Status(context.Context, string) (*clientv3.StatusResponse, error) {
+	return &clientv3.StatusResponse{Version: l.member.Version(), DbSize: l.member.SizeBytes()}, nil
+}
+
+// Monitor implements metrics.Monitor.
+func (l local) Monitor(context.Context) (metrics.StorageMetrics, error) {
+	return metrics.StorageMetrics{Size: l.member.SizeBytes()}, nil
+}
+
+// Close implements metrics.Monitor; there is nothing to close.
+func (local) Close() error { return nil }
+
+// wrap makes the getter's resources use the in-process client.
+func (b *backend) wrap(getter generic.RESTOptionsGetter) generic.RESTOptionsGetter {
+	if b.client == nil {
+		return getter
+	}
+	return inProcessGetter{getter, b}
+}
+
+type inProcessGetter struct {
+	generic.RESTOptionsGetter
+	backend *backend
+}
+
+// GetRESTOptions implements generic.RESTOptionsGetter.
+func (g inProcessGetter) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+	opts, err := g.RESTOptionsGetter.GetRESTOptions(resource, example)
+	if err != nil {
+		return opts, err
+	}
+	opts.Decorator = g.backend.storage
+	return opts, nil
+}
+
+// storage is a generic.StorageDecorator: a watch cache over the in-process client.
+// It mirrors what the generic registry builds over gRPC.
+func (b *backend) storage(
+	config *storagebackend.ConfigForResource, resourcePrefix string,
+	keyFunc func(runtime.Object) (string, error), newFunc, newListFunc func() runtime.Object,
+	attrs storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
+) (storage.Interface, factory.DestroyFunc, error) {
+	versioner := storage.APIObjectVersioner{}
+	raw, err := etcd3.New(b.client, b.compactor, config.Codec, newFunc, newListFunc, config.Prefix, resourcePrefix,
+		config.GroupResource, identity.NewEncryptCheckTransformer(), config.LeaseManagerConfig,
+		etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := cacher.NewCacherFromConfig(cacher.Config{
+		Storage:             raw,
+		Versioner:           versioner,
+		GroupResource:       config.GroupResource,
+		EventsHistoryWindow: config.EventsHistoryWindow,
+		ResourcePrefix:      resourcePrefix,
+		KeyFunc:             keyFunc,
+		NewFunc:             newFunc,
+		NewListFunc:         newListFunc,
+		GetAttrsFunc:        attrs,
+		IndexerFuncs:        triggers,
+		Indexers:            indexers,
+		Codec:               config.Codec,
+	})
+	if err != nil {
+		raw.Close()
+		return nil, nil, err
+	}
+	delegator := cacher.NewCacheDelegator(c, raw)
+	return delegator, sync.OnceFunc(func() {
+		delegator.Stop()
+		c.Stop()
+		raw.Close()
+	}), nil
+}
