@@ -56,9 +56,12 @@ func parseTable(texts ...string) (*table, error) {
 // addLine reads one line. model is the struct whose fields follow.
 func (t *table) addLine(line string, model *string) error {
 	words := strings.Fields(line)
-	if field, ok := strings.CutPrefix(line, "\t"); ok {
+	if strings.HasPrefix(line, "\t") {
+		if *model == "" || len(words) == 0 {
+			return fmt.Errorf("no type above, or no field")
+		}
 		f, err := parseFacts(words[1:])
-		t.fields[*model][strings.Fields(field)[0]] = f
+		t.fields[*model][words[0]] = f
 		return err
 	}
 	if len(words) < 2 {

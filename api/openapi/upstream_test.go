@@ -1,0 +1,153 @@
+package openapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+func refTo(model string) spec.Ref { return spec.MustCreateRef("#/definitions/" + model) }
+
+// addedFields are all properties that upstream's definitions of the same name lack.
+func addedFields() map[string][]string {
+	return map[string][]string{
+		"io.k8s.api.core.v1.PodResourceClaim":                 {"podGroupResourceClaim", "clusterResourceClaimTemplateName"},
+		"io.k8s.api.resource.v1.ResourceClaimSpec":            {"reservedFor"},
+		"io.k8s.api.resource.v1.AllocationResult":             {"reservedForAnyPod"},
+		"io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim": {"clusterResourceClaimTemplateName"},
+	}
+}
+
+// newModels are the definitions that upstream does not have at all.
+func isNewModel(model string) bool {
+	return strings.HasPrefix(model, "io.k8s.api.scheduling.v1alpha2.") ||
+		strings.HasPrefix(model, "io.k8s.api.resource.v1alpha3.ClusterResourceClaimTemplate")
+}
+
+// structure is a schema as JSON values, without its descriptions. A property may be called description too: that is
+// an object, not a text.
+func structure(t *testing.T, s spec.Schema) any {
+	t.Helper()
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	return withoutTexts(v)
+}
+
+func withoutTexts(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, value := range v {
+			if _, text := value.(string); key != "description" || !text {
+				out[key] = withoutTexts(value)
+			}
+		}
+		return out
+	case []any:
+		out := []any{}
+		for _, value := range v {
+			out = append(out, withoutTexts(value))
+		}
+		return out
+	}
+	return v
+}
+
+func checksum(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+func readSums(t *testing.T) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/upstream.sums")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		if model, sum, ok := strings.Cut(strings.TrimSpace(line), " "); ok && !strings.HasPrefix(line, "#") {
+			sums[model] = sum
+		}
+	}
+	return sums
+}
+
+func TestStructureIsThatOfUpstreamsGenerator(t *testing.T) {
+	sums := readSums(t)
+	definitions := Definitions(refTo)
+	for model, d := range definitions {
+		want, ok := sums[model]
+		if !ok {
+			if !isNewModel(model) {
+				t.Errorf("%s is not in testdata/upstream.sums", model)
+			}
+			continue
+		}
+		s := structure(t, d.Schema).(map[string]any)
+		for _, field := range addedFields()[model] {
+			properties := s["properties"].(map[string]any)
+			if properties[field] == nil {
+				t.Errorf("%s lacks the added field %s", model, field)
+			}
+			delete(properties, field)
+		}
+		if got := checksum(t, s); got != want {
+			t.Errorf("%s: checksum %s, upstream's is %s", model, got, want)
+		}
+	}
+	for model := range sums {
+		if _, ok := definitions[model]; !ok {
+			t.Errorf("%s is not defined any more", model)
+		}
+	}
+}
+
+// TestEqualToShippedDefinitions compares with the definitions that upstream does ship, and shows what differs.
+func TestEqualToShippedDefinitions(t *testing.T) {
+	shipped := apiextensions.GetOpenAPIDefinitions(refTo)
+	compared := 0
+	for model, got := range Definitions(refTo) {
+		want, ok := shipped[model]
+		if !ok {
+			continue
+		}
+		compared++
+		if diff := cmp.Diff(structure(t, want.Schema), structure(t, got.Schema)); diff != "" {
+			t.Errorf("%s (-upstream +got):\n%s", model, diff)
+		}
+		if diff := cmp.Diff(dependenciesOf(want), dependenciesOf(got)); diff != "" {
+			t.Errorf("%s: dependencies (-upstream +got):\n%s", model, diff)
+		}
+	}
+	if compared < 40 {
+		t.Errorf("only %d definitions compared", compared)
+	}
+}
+
+func dependenciesOf(d common.OpenAPIDefinition) map[string]bool {
+	all := map[string]bool{}
+	for _, model := range d.Dependencies {
+		all[model] = true
+	}
+	return all
+}
