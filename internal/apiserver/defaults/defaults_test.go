@@ -1,6 +1,7 @@
 package defaults
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -83,16 +84,9 @@ func compare(t *testing.T, file string, obj any) {
 
 func TestRegisterNeedsTheKinds(t *testing.T) {
 	err := Register(runtime.NewScheme())
-	if !runtime.IsNotRegisteredError(unwrap(err)) {
+	if !runtime.IsNotRegisteredError(errors.Unwrap(err)) {
 		t.Errorf("got %v, want a not-registered error", err)
 	}
-}
-
-func unwrap(err error) error {
-	if wrapped, ok := err.(interface{ Unwrap() error }); ok {
-		return wrapped.Unwrap()
-	}
-	return err
 }
 
 func TestPullPolicy(t *testing.T) {

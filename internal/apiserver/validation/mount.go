@@ -1,8 +1,6 @@
 package validation
 
 import (
-	"path"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -41,7 +39,7 @@ func volumeMounts(at *field.Path, c *corev1.Container, volumes []corev1.Volume) 
 			}
 			return errs
 		}),
-		unique(at, c.VolumeMounts, "mountPath", func(m *corev1.VolumeMount) string { return path.Clean("/" + m.MountPath) }),
+		unique(at, c.VolumeMounts, "mountPath", func(m *corev1.VolumeMount) string { return m.MountPath }),
 	)
 }
 

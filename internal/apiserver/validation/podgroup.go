@@ -1,8 +1,6 @@
 package validation
 
 import (
-	"strings"
-
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -20,23 +18,6 @@ const notServed = "composite PodGroups are not served"
 func ValidatePodGroup(group *scheduling.PodGroup) field.ErrorList {
 	return append(metadata(&group.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
 		podGroupSpec(field.NewPath("spec"), &group.Spec)...)
-}
-
-// PodGroupFaultsV1alpha2 gives faults of a PodGroup the paths that they have in
-// v1alpha2, for a client that wrote it so.
-func PodGroupFaultsV1alpha2(errs field.ErrorList) field.ErrorList {
-	paths := strings.NewReplacer(
-		"spec.workloadRef.templateName", "spec.podGroupTemplateRef.workload.podGroupTemplateName",
-		"spec.workloadRef.workloadName", "spec.podGroupTemplateRef.workload.workloadName",
-		"spec.workloadRef", "spec.podGroupTemplateRef",
-	)
-	out := make(field.ErrorList, len(errs))
-	for i, err := range errs {
-		fault := *err
-		fault.Field = paths.Replace(fault.Field)
-		out[i] = &fault
-	}
-	return out
 }
 
 func podGroupSpec(path *field.Path, spec *scheduling.PodGroupSpec) field.ErrorList {

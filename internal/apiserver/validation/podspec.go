@@ -50,6 +50,9 @@ func identity(path *field.Path, spec *core.PodSpec) field.ErrorList {
 		optionalForm(path.Child("serviceAccountName"), spec.ServiceAccountName, validation.IsDNS1123Subdomain),
 		check(spec.DeprecatedServiceAccount == spec.ServiceAccountName, path.Child("serviceAccount"), spec.DeprecatedServiceAccount,
 			"must be the same as serviceAccountName"),
+		each(path.Child("imagePullSecrets"), spec.ImagePullSecrets, func(at *field.Path, secret *corev1.LocalObjectReference) field.ErrorList {
+			return required(at.Child("name"), secret.Name)
+		}),
 		optionalForm(path.Child("priorityClassName"), spec.PriorityClassName, validation.IsDNS1123Subdomain),
 		optionalOneOf(path.Child("preemptionPolicy"), spec.PreemptionPolicy, corev1.PreemptLowerPriority, corev1.PreemptNever),
 		pointerForm(path.Child("runtimeClassName"), spec.RuntimeClassName, validation.IsDNS1123Subdomain),

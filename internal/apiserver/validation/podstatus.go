@@ -20,7 +20,9 @@ func ValidatePodStatusUpdate(pod, old *core.Pod) field.ErrorList {
 			return nonNegative(at.Child("observedGeneration"), c.ObservedGeneration)
 		}),
 		nonNegative(path.Child("observedGeneration"), status.ObservedGeneration),
-		same(path.Child("qosClass"), status.QOSClass, old.Status.QOSClass),
+		when(old.Status.QOSClass != "", func() field.ErrorList {
+			return same(path.Child("qosClass"), status.QOSClass, old.Status.QOSClass)
+		}),
 		restarts(path.Child("containerStatuses"), pod, status.ContainerStatuses, old.Status.ContainerStatuses),
 		restarts(path.Child("initContainerStatuses"), pod, status.InitContainerStatuses, old.Status.InitContainerStatuses),
 		claimStatuses(path.Child("resourceClaimStatuses"), status.ResourceClaimStatuses, pod.Spec.ResourceClaims),

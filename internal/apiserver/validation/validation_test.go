@@ -114,25 +114,6 @@ func TestEmptyObjectsAreRefused(t *testing.T) {
 	}
 }
 
-func TestPodGroupFaultsV1alpha2(t *testing.T) {
-	path := field.NewPath("spec")
-	in := field.ErrorList{
-		field.Required(path.Child("workloadRef", "templateName"), ""),
-		field.Required(path.Child("schedulingPolicy"), ""),
-	}
-	var got []string
-	for _, err := range PodGroupFaultsV1alpha2(in) {
-		got = append(got, err.Field)
-	}
-	want := []string{"spec.podGroupTemplateRef.workload.podGroupTemplateName", "spec.schedulingPolicy"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("paths (-want +got):\n%s", diff)
-	}
-	if in[0].Field != "spec.workloadRef.templateName" {
-		t.Error("the faults given were changed")
-	}
-}
-
 func cut(content string) (manifest, want string) {
 	if i := strings.Index(content, found); i >= 0 {
 		return content[:i], content[i:]
