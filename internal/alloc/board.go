@@ -30,7 +30,7 @@ type cell struct {
 func (p *Problem) On(node *model.NodeInfo) (*Board, *Reason) {
 	b := &Board{problem: p, node: node}
 	for _, view := range p.state.Pools(node) {
-		if usable, _ := view.Usable(); !usable {
+		if !view.IsUsable() {
 			continue
 		}
 		b.views = append(b.views, view)
@@ -44,6 +44,42 @@ func (p *Problem) On(node *model.NodeInfo) (*Board, *Reason) {
 		return nil, b.shortage(short)
 	}
 	return b, nil
+}
+
+// Free is how many devices the node offers that some request could have, or why they are too few. It answers as On
+// does, without laying anything out where one selection is all that there is.
+func (p *Problem) Free(node *model.NodeInfo) (int, *Reason) {
+	if len(p.selections) == 1 {
+		if free, ok := p.freeOfOne(node); ok {
+			return free, nil
+		}
+	}
+	b, reason := p.On(node)
+	if reason != nil {
+		return 0, reason
+	}
+	free := 0
+	b.Free(func(_ model.PoolID, devices int) { free += devices })
+	return free, nil
+}
+
+// freeOfOne counts for the only selection; it answers false if that has to be looked at more closely.
+func (p *Problem) freeOfOne(node *model.NodeInfo) (int, bool) {
+	free := 0
+	views := p.state.Pools(node)
+	for i := range views {
+		view := &views[i]
+		if !view.IsUsable() {
+			continue
+		}
+		known := p.allocator.matcher.pool(view.Pool)
+		set := p.allocator.matcher.match(known, p.selections[0])
+		if set.failed {
+			return 0, false
+		}
+		free += view.FreeOf(set.devices, known.open)
+	}
+	return free, free >= p.Devices()
 }
 
 func (b *Board) addCells(at int) *Reason {

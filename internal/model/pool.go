@@ -44,6 +44,9 @@ func (p *Pool) Usable() (bool, string) {
 	return true, ""
 }
 
+// IsUsable is Usable without the reason.
+func (p *Pool) IsUsable() bool { return p.Problem == "" && p.Slices >= p.Want }
+
 // Index finds a device by name.
 func (p *Pool) Index(device string) (int, bool) {
 	i, ok := p.index[device]

@@ -39,6 +39,7 @@ type NodeInfo struct {
 	Free  Resources    // allocatable minus what pods ask for; may be negative
 	Pods  map[Key]*Pod // those that count
 	Ports map[HostPort]int
+	Load  float64 // mean share of cpu, memory and pods in use, 0 to 1 (more if there is too little)
 }
 
 // NewState is an empty State.
@@ -132,6 +133,7 @@ func (s *State) setNode(name string, node *Node) {
 	if node != nil {
 		info.Free.Add(node.Allocatable)
 	}
+	info.weigh()
 	if !looks {
 		s.dropIfEmpty(info)
 		return
@@ -166,6 +168,19 @@ func (s *State) info(name string) *NodeInfo {
 		s.nodes[name] = info
 	}
 	return info
+}
+
+// weigh derives the load from what is free.
+func (n *NodeInfo) weigh() {
+	n.Load = 0
+	if n.Node == nil {
+		return
+	}
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
+		if has := n.Node.Allocatable[name]; has > 0 {
+			n.Load += (1 - float64(n.Free[name])/float64(has)) / 3
+		}
+	}
 }
 
 func (s *State) dropIfEmpty(info *NodeInfo) {

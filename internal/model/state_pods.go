@@ -139,6 +139,7 @@ func (s *State) enter(pod *Pod) {
 	info := s.info(pod.Node)
 	info.Pods[pod.Key] = pod
 	info.Free.Sub(pod.Shape.Requests)
+	info.weigh()
 	for _, port := range pod.Shape.HostPorts {
 		info.Ports[port]++
 	}
@@ -153,6 +154,7 @@ func (s *State) leave(pod *Pod) {
 	s.terms.leavePod(s, info, pod)
 	delete(info.Pods, pod.Key)
 	info.Free.Add(pod.Shape.Requests)
+	info.weigh()
 	for _, port := range pod.Shape.HostPorts {
 		if info.Ports[port]--; info.Ports[port] == 0 {
 			delete(info.Ports, port)

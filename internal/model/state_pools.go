@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // PoolView is a pool as seen from one node.
 type PoolView struct {
@@ -12,6 +15,15 @@ type PoolView struct {
 
 // Taken are the devices that claims hold now, as a set that is only to be read.
 func (v *PoolView) Taken() Bits { return v.entry.taken }
+
+// FreeOf is how many devices of both sets the node can use and nobody holds.
+func (v *PoolView) FreeOf(matching, open Bits) int {
+	free := 0
+	for i, word := range v.Reach {
+		free += bits.OnesCount64(word & matching[i] & open[i] &^ v.entry.taken[i])
+	}
+	return free
+}
 
 // Holders are the claims that hold a device.
 func (v *PoolView) Holders(i int) []Key { return v.entry.holders[v.Devices[i].Name] }
@@ -51,6 +63,9 @@ func (s *State) HasDevices(node string) bool { return len(s.localPools[node]) > 
 // FreeLocal is how many devices of this node alone nobody holds.
 func (s *State) FreeLocal(node *NodeInfo) int {
 	free := 0
+	if len(s.localPools) == 0 {
+		return free
+	}
 	for _, entry := range s.localPools[node.Name] {
 		if !entry.shared {
 			free += len(entry.pool.Devices) - entry.taken.Len()

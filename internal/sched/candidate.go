@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/allot-dev/allot/internal/alloc"
@@ -16,7 +15,7 @@ import (
 type candidate struct {
 	node    *model.NodeInfo
 	devices int     // free ones that matter to the class
-	load    float64 // share of the node that is in use, 0 to 1
+	load    float64 // share of the node that is in use, negative if more is better
 }
 
 // candidates are the nodes that could take a member of the class now, best first: for pods that want devices, the
@@ -28,9 +27,14 @@ func (j *job) candidates(c *class, problem *alloc.Problem) []candidate {
 		if c.fitter.dynamic(j.state, info).check != "" {
 			continue
 		}
-		candidate := candidate{node: info, load: load(info)}
-		if problem != nil {
-			board, reason := problem.On(info)
+		candidate := candidate{node: info, load: info.Load}
+		if j.packs() || problem != nil {
+			candidate.load = -info.Load
+		}
+		if problem == nil {
+			candidate.devices = j.state.FreeLocal(info)
+		} else {
+			free, reason := problem.Free(info)
 			if reason != nil && reason.Kind == alloc.SelectorError {
 				// It stops the allocation on all nodes, not only where the odd device is (R20).
 				return nil
@@ -38,35 +42,37 @@ func (j *job) candidates(c *class, problem *alloc.Problem) []candidate {
 			if reason != nil {
 				continue
 			}
-			board.Free(func(_ model.PoolID, devices int) { candidate.devices += devices })
-		} else {
-			candidate.devices = j.state.FreeLocal(info)
+			candidate.devices = free
 		}
 		list = append(list, candidate)
 	}
-	direction := 1.0
-	if j.packs() || problem != nil {
-		direction = -1
+	if len(c.members) > 1 || problem != c.problem {
+		slices.SortStableFunc(list, compareCandidates)
+	} else {
+		bestFirst(list)
 	}
-	slices.SortStableFunc(list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.devices, b.devices), cmp.Compare(direction*a.load, direction*b.load))
-	})
 	return list
+}
+
+func compareCandidates(a, b candidate) int {
+	return cmp.Or(cmp.Compare(a.devices, b.devices), cmp.Compare(a.load, b.load))
+}
+
+// bestFirst is all the order that one pod needs, as the best of the candidates will take it.
+func bestFirst(list []candidate) {
+	best := 0
+	for i := range list {
+		if compareCandidates(list[i], list[best]) < 0 {
+			best = i
+		}
+	}
+	if best > 0 {
+		list[0], list[best] = list[best], list[0]
+	}
 }
 
 // packs says whether the unit's pods are put together rather than apart.
 func (j *job) packs() bool { return j.unit.Min > 1 }
-
-// load is the mean share of cpu, memory and pods in use.
-func load(info *model.NodeInfo) float64 {
-	sum := 0.0
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
-		if has := info.Node.Allocatable[name]; has > 0 {
-			sum += 1 - float64(info.Free[name])/float64(has)
-		}
-	}
-	return sum / 3
-}
 
 // possible are the nodes that suit the class and the allocations of the claims that it was given.
 func (j *job) possible(c *class) []*model.NodeInfo {

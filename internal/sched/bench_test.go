@@ -1,0 +1,187 @@
+package sched_test
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// Run by hand: go test -run '^$' -bench . ./internal/sched
+
+func meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)}
+}
+
+func bigState(nodes, devices int) *model.State {
+	state := model.NewState()
+	for i := range nodes {
+		name := fmt.Sprintf("node-%04d", i)
+		node := &corev1.Node{ObjectMeta: meta(name)}
+		node.Labels = map[string]string{corev1.LabelHostname: name}
+		node.Status.Allocatable = corev1.ResourceList{
+			corev1.ResourceCPU: quantity.MustParse("4"), corev1.ResourceMemory: quantity.MustParse("32Gi"), corev1.ResourcePods: quantity.MustParse("110"),
+		}
+		state.PutNode(model.NodeFrom(node))
+		if devices > 0 {
+			state.PutSlice(model.SliceFrom(slice(name, devices)))
+		}
+	}
+	state.PutClass(model.ClassFrom(&resourcev1.DeviceClass{ObjectMeta: meta("gpu"), Spec: resourcev1.DeviceClassSpec{
+		Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "gpu.example.com"`}}},
+	}}))
+	return state
+}
+
+func slice(node string, devices int) *resourcev1.ResourceSlice {
+	s := &resourcev1.ResourceSlice{ObjectMeta: meta(node)}
+	s.Spec.Driver, s.Spec.NodeName = "gpu.example.com", &node
+	s.Spec.Pool = resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1}
+	for i := range devices {
+		s.Spec.Devices = append(s.Spec.Devices, resourcev1.Device{Name: fmt.Sprintf("gpu-%d", i)})
+	}
+	return s
+}
+
+func bigPod(b testing.TB, name, group string, claims ...model.PodClaim) *model.Pod {
+	pod := &core.Pod{ObjectMeta: meta(name)}
+	pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU: quantity.MustParse("100m"), corev1.ResourceMemory: quantity.MustParse("100Mi"),
+	}}}}
+	if group != "" {
+		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
+	}
+	converted, err := model.PodFrom(pod, claims)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return converted
+}
+
+func bigClaim(name string) *model.Claim {
+	claim := &resource.ResourceClaim{ObjectMeta: meta(name)}
+	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "g", Exactly: &resourcev1.ExactDeviceRequest{
+		DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
+	}}}
+	return model.ClaimFrom(claim)
+}
+
+func gang(name string, count int32) *model.Group {
+	group := &scheduling.PodGroup{ObjectMeta: meta(name)}
+	group.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: count}
+	return model.GroupFrom(group)
+}
+
+// mustPlan tries a unit and assumes its plan.
+func mustPlan(b testing.TB, placer *sched.Placer, state *model.State, key model.UnitKey) {
+	plan, reasons := placer.Try(key)
+	if plan == nil {
+		b.Fatal(reasons)
+	}
+	plan.Assume(state)
+}
+
+func unitKey(group bool, name string) model.UnitKey {
+	return model.UnitKey{Group: group, Key: model.Key{Namespace: "default", Name: name}}
+}
+
+// Nine gangs of 1,000 pods on 5,000 nodes, without claims.
+func BenchmarkGangs(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		state := bigState(5000, 0)
+		placer := sched.NewPlacer(state, sched.DefaultSteps)
+		for g := range 9 {
+			name := fmt.Sprintf("gang-%d", g)
+			state.PutGroup(gang(name, 1000))
+			for i := range 1000 {
+				state.PutPod(bigPod(b, fmt.Sprintf("%s-%04d", name, i), name))
+			}
+		}
+		b.StartTimer()
+		for g := range 9 {
+			mustPlan(b, placer, state, unitKey(true, fmt.Sprintf("gang-%d", g)))
+		}
+	}
+}
+
+// 2,500 pods, each alone and with a claim of its own, on 500 nodes with 8 devices each.
+func BenchmarkClaimEach(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		state := bigState(500, 8)
+		placer := sched.NewPlacer(state, sched.DefaultSteps)
+		for i := range 2500 {
+			name := fmt.Sprintf("pod-%04d", i)
+			state.PutClaim(bigClaim(name))
+			state.PutPod(bigPod(b, name, "", model.PodClaim{Entry: "g", Claim: name}))
+		}
+		b.StartTimer()
+		for i := range 2500 {
+			mustPlan(b, placer, state, unitKey(false, fmt.Sprintf("pod-%04d", i)))
+		}
+	}
+}
+
+// A gang of 1,000 with a claim each on 500 nodes with 8 devices each.
+func BenchmarkGangClaimEach(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		state := bigState(500, 8)
+		placer := sched.NewPlacer(state, sched.DefaultSteps)
+		state.PutGroup(gang("gang", 1000))
+		for i := range 1000 {
+			name := fmt.Sprintf("pod-%04d", i)
+			state.PutClaim(bigClaim(name))
+			state.PutPod(bigPod(b, name, "gang", model.PodClaim{Entry: "g", Claim: name}))
+		}
+		b.StartTimer()
+		mustPlan(b, placer, state, unitKey(true, "gang"))
+	}
+}
+
+// 100 pods alone, one after the other, on 5,000 nodes.
+func BenchmarkPodsAlone(b *testing.B) {
+	state := bigState(5000, 0)
+	placer := sched.NewPlacer(state, sched.DefaultSteps)
+	for range b.N {
+		for i := range 100 {
+			name := fmt.Sprintf("pod-%04d", i)
+			state.PutPod(bigPod(b, name, ""))
+			mustPlan(b, placer, state, unitKey(false, name))
+		}
+		b.StopTimer()
+		for i := range 100 {
+			state.DeletePod(unitKey(false, fmt.Sprintf("pod-%04d", i)).Key)
+		}
+		b.StartTimer()
+	}
+}
+
+// A gang whose 1,001st member has no device: the refusal.
+func BenchmarkRefusal(b *testing.B) {
+	state := bigState(500, 2)
+	placer := sched.NewPlacer(state, sched.DefaultSteps)
+	state.PutGroup(gang("gang", 1001))
+	for i := range 1001 {
+		name := fmt.Sprintf("pod-%04d", i)
+		state.PutClaim(bigClaim(name))
+		state.PutPod(bigPod(b, name, "gang", model.PodClaim{Entry: "g", Claim: name}))
+	}
+	for range b.N {
+		if plan, _ := placer.Try(unitKey(true, "gang")); plan != nil {
+			b.Fatal("placed 1,001 pods on 1,000 devices")
+		}
+	}
+}
