@@ -101,9 +101,7 @@ func (d *definer) define(t reflect.Type) error {
 	if err := d.addMembers(&s, t); err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	for name, value := range d.table.types[model].extensions {
-		s.AddExtension(name, value)
-	}
+	addExtensions(&s, d.table.types[model])
 	if unions := d.unions(t); len(unions) > 0 {
 		s.AddExtension("x-kubernetes-unions", unions)
 	}
@@ -181,9 +179,7 @@ func (d *definer) addMembers(s *spec.Schema, t reflect.Type) error {
 
 func (d *definer) property(m member, f facts) (spec.Schema, error) {
 	s := spec.Schema{}
-	for name, value := range f.extensions {
-		s.AddExtension(name, value)
-	}
+	addExtensions(&s, f)
 	for tag, name := range map[string]string{
 		"patchStrategy": "x-kubernetes-patch-strategy", "patchMergeKey": "x-kubernetes-patch-merge-key",
 	} {
@@ -200,6 +196,16 @@ func (d *definer) property(m member, f facts) (spec.Schema, error) {
 		s.Default = defaultOf(m.Type, m.omitEmpty)
 	}
 	return s, d.setType(&s, m.Type)
+}
+
+// addExtensions adds copies: the table outlives the definitions, which their receiver may change.
+func addExtensions(s *spec.Schema, f facts) {
+	for name, value := range f.extensions {
+		if list, ok := value.([]any); ok {
+			value = slices.Clone(list)
+		}
+		s.AddExtension(name, value)
+	}
 }
 
 // unions returns the unions of a struct and of those inlined in it: which fields exclude each other, and which field

@@ -213,12 +213,23 @@ func TestNamerHidesInternalKinds(t *testing.T) {
 }
 
 func TestDefinitionsDoNotShareMemory(t *testing.T) {
-	first := Definitions(refTo)
-	d := first["io.k8s.api.core.v1.PodSpec"].Schema.Properties["resourceClaims"]
-	d.Extensions["x-kubernetes-list-type"] = "changed"
-	second := Definitions(refTo)
-	if second["io.k8s.api.core.v1.PodSpec"].Schema.Properties["resourceClaims"].Extensions["x-kubernetes-list-type"] != "map" {
-		t.Error("a change of one result shows in another")
+	b, err := NewBuilder(core.Pod{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports := func() spec.Schema {
+		definitions, err := b.Build(refTo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return definitions["io.k8s.api.core.v1.Container"].Schema.Properties["ports"]
+	}
+	first := ports()
+	first.Extensions["x-kubernetes-list-type"] = "changed"
+	first.Extensions["x-kubernetes-list-map-keys"].([]any)[0] = "changed"
+	second := ports().Extensions
+	if second["x-kubernetes-list-type"] != "map" || second["x-kubernetes-list-map-keys"].([]any)[0] != "containerPort" {
+		t.Errorf("a change of one result shows in another: %v", second)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"k8s.io/kube-openapi/pkg/common"
@@ -51,7 +52,7 @@ func (d *definer) setType(s *spec.Schema, t reflect.Type) error {
 			return fmt.Errorf("openapi: no schema for %s", t)
 		}
 		s.Typed(name, format)
-		s.Enum = d.table.enum(t)
+		s.Enum = slices.Clone(d.table.enum(t))
 		return nil
 	}
 }
