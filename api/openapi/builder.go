@@ -191,7 +191,7 @@ func (d *definer) property(m member, f facts) (spec.Schema, error) {
 		s.Typed("string", "")
 		return s, nil
 	}
-	s.Default = f.defaultValue
+	s.Default = f.defaultValue()
 	if s.Default == nil {
 		s.Default = defaultOf(m.Type, m.omitEmpty)
 	}

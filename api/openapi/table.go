@@ -30,9 +30,9 @@ type facts struct {
 	extensions    spec.Extensions
 	union         bool
 	discriminator bool
-	required      bool // although the JSON tag has omitempty
-	optional      bool // although it has not
-	defaultValue  any  // nil: none
+	required      bool   // although the JSON tag has omitempty
+	optional      bool   // although it has not
+	defaultJSON   string // "": none
 }
 
 // parseTable reads tables, which must not say two things of one struct.
@@ -105,10 +105,10 @@ func parseFacts(words []string) (facts, error) {
 		case "map", "struct":
 			f.extensions["x-kubernetes-map-type"] = value
 		case "default":
-			if err := json.Unmarshal([]byte(value), &f.defaultValue); err != nil {
+			if err := json.Unmarshal([]byte(value), new(any)); err != nil {
 				return f, err
 			}
-			f.defaultValue = wholeNumber(f.defaultValue)
+			f.defaultJSON = value
 		case "union":
 			f.union = true
 		case "discriminator":
@@ -124,10 +124,14 @@ func parseFacts(words []string) (facts, error) {
 	return f, nil
 }
 
-// wholeNumber turns 3.0, as JSON has it, into 3, as generated code has it.
-func wholeNumber(v any) any {
-	if f, ok := v.(float64); ok && f == float64(int(f)) {
-		return int(f)
+// defaultValue returns a new copy of the default, nil if there is none. A whole number is an int, as in generated code.
+func (f facts) defaultValue() any {
+	var v any
+	if f.defaultJSON == "" || json.Unmarshal([]byte(f.defaultJSON), &v) != nil { // parseFacts has checked it
+		return nil
+	}
+	if number, ok := v.(float64); ok && number == float64(int(number)) {
+		return int(number)
 	}
 	return v
 }
