@@ -46,25 +46,35 @@ func (p *Problem) On(node *model.NodeInfo) (*Board, *Reason) {
 	return b, nil
 }
 
-// Free is how many devices the node offers that some request could have, or why they are too few. It answers as On
-// does, without laying anything out where one selection is all that there is.
-func (p *Problem) Free(node *model.NodeInfo) (int, *Reason) {
+// Offer is what Free answers.
+type Offer int
+
+// A node has enough devices or too few; or a selector fails, which stops the allocation on all nodes.
+const (
+	Enough Offer = iota
+	TooFew
+	Broken
+)
+
+// Free is how many devices the node offers that some request could have, and whether they are enough. It answers as
+// On does, without a reason, and without laying anything out where one selection is all that there is.
+func (p *Problem) Free(node *model.NodeInfo) (int, Offer) {
 	if len(p.selections) == 1 {
-		if free, ok := p.freeOfOne(node); ok {
-			return free, nil
-		}
+		return p.freeOfOne(node)
 	}
 	b, reason := p.On(node)
-	if reason != nil {
-		return 0, reason
+	switch {
+	case reason == nil:
+		free := 0
+		b.Free(func(_ model.PoolID, devices int) { free += devices })
+		return free, Enough
+	case reason.Kind == SelectorError:
+		return 0, Broken
 	}
-	free := 0
-	b.Free(func(_ model.PoolID, devices int) { free += devices })
-	return free, nil
+	return 0, TooFew
 }
 
-// freeOfOne counts for the only selection; it answers false if that has to be looked at more closely.
-func (p *Problem) freeOfOne(node *model.NodeInfo) (int, bool) {
+func (p *Problem) freeOfOne(node *model.NodeInfo) (int, Offer) {
 	free := 0
 	views := p.state.Pools(node)
 	for i := range views {
@@ -75,11 +85,14 @@ func (p *Problem) freeOfOne(node *model.NodeInfo) (int, bool) {
 		known := p.allocator.matcher.pool(view.Pool)
 		set := p.allocator.matcher.match(known, p.selections[0])
 		if set.failed {
-			return 0, false
+			return 0, Broken
 		}
 		free += view.FreeOf(set.devices, known.open)
 	}
-	return free, free >= p.Devices()
+	if free < p.Devices() {
+		return free, TooFew
+	}
+	return free, Enough
 }
 
 func (b *Board) addCells(at int) *Reason {

@@ -34,12 +34,12 @@ func (j *job) candidates(c *class, problem *alloc.Problem) []candidate {
 		if problem == nil {
 			candidate.devices = j.state.FreeLocal(info)
 		} else {
-			free, reason := problem.Free(info)
-			if reason != nil && reason.Kind == alloc.SelectorError {
+			free, offer := problem.Free(info)
+			if offer == alloc.Broken {
 				// It stops the allocation on all nodes, not only where the odd device is (R20).
 				return nil
 			}
-			if reason != nil {
+			if offer == alloc.TooFew {
 				continue
 			}
 			candidate.devices = free
