@@ -9,6 +9,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
 const resourceGroup = "resource.k8s.io"
@@ -20,6 +21,10 @@ func resourceClaims() entry {
 		spec:       func(c *resource.ResourceClaim) any { return &c.Spec },
 		status:     func(c *resource.ResourceClaim) any { return &c.Status },
 		statusOnly: true,
+
+		validate:       validation.ValidateResourceClaim,
+		validateUpdate: validation.ValidateResourceClaimUpdate,
+		validateStatus: validation.ValidateResourceClaimStatusUpdate,
 		prepareUpdate: func(_ context.Context, c, old *resource.ResourceClaim) {
 			carryReservedFor(&c.Spec, &old.Spec)
 		},
@@ -75,6 +80,9 @@ func resourceClaimTemplates() entry {
 	return &kind[resource.ResourceClaimTemplate, *resource.ResourceClaimTemplate]{
 		names:   names{group: resourceGroup, versions: v1, plural: "resourceclaimtemplates", singular: "resourceclaimtemplate"},
 		newList: func() runtime.Object { return &resource.ResourceClaimTemplateList{} },
+
+		validate:       validation.ValidateResourceClaimTemplate,
+		validateUpdate: validation.ValidateResourceClaimTemplateUpdate,
 		prepareUpdate: func(_ context.Context, t, old *resource.ResourceClaimTemplate) {
 			carryReservedFor(&t.Spec.Spec, &old.Spec.Spec)
 		},
@@ -88,6 +96,9 @@ func clusterResourceClaimTemplates() entry {
 			plural: "clusterresourceclaimtemplates", singular: "clusterresourceclaimtemplate",
 		},
 		newList: func() runtime.Object { return &resourcev1alpha3.ClusterResourceClaimTemplateList{} },
+
+		validate:       validation.ValidateClusterResourceClaimTemplate,
+		validateUpdate: validation.ValidateClusterResourceClaimTemplateUpdate,
 	}
 }
 
@@ -97,6 +108,9 @@ func deviceClasses() entry {
 		newList:    func() runtime.Object { return &resourcev1.DeviceClassList{} },
 		spec:       func(c *resourcev1.DeviceClass) any { return &c.Spec },
 		generation: true,
+
+		validate:       validation.ValidateDeviceClass,
+		validateUpdate: validation.ValidateDeviceClassUpdate,
 	}
 }
 
@@ -106,6 +120,9 @@ func resourceSlices() entry {
 		newList:    func() runtime.Object { return &resourcev1.ResourceSliceList{} },
 		spec:       func(s *resourcev1.ResourceSlice) any { return &s.Spec },
 		generation: true,
+
+		validate:       validation.ValidateResourceSlice,
+		validateUpdate: validation.ValidateResourceSliceUpdate,
 		fields: func(s *resourcev1.ResourceSlice) fields.Set {
 			node := ""
 			if s.Spec.NodeName != nil {

@@ -65,16 +65,10 @@ func (s strategy[T, P]) PrepareForUpdate(ctx context.Context, obj, old runtime.O
 }
 
 func (s strategy[T, P]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
-	if s.kind.validate == nil {
-		return nil
-	}
 	return s.asRequested(ctx, s.kind.validate(obj.(P)))
 }
 
 func (s strategy[T, P]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	if s.kind.validateUpdate == nil {
-		return nil
-	}
 	return s.asRequested(ctx, s.kind.validateUpdate(obj.(P), old.(P)))
 }
 
@@ -145,9 +139,6 @@ func (s statusStrategy[T, P]) PrepareForUpdate(_ context.Context, obj, old runti
 }
 
 func (s statusStrategy[T, P]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	if s.kind.validateStatus == nil {
-		return nil
-	}
 	return s.asRequested(ctx, s.kind.validateStatus(obj.(P), old.(P)))
 }
 
