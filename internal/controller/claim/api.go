@@ -36,8 +36,12 @@ func New(set *client.Set, inf *client.Informers, events Recorder) (*Controller, 
 	); err != nil {
 		return nil, err
 	}
+	others, err := newObjects(set.Config(), clock.RealClock{})
+	if err != nil {
+		return nil, err
+	}
 	api := server{set}
-	c := newController(caches, Server{Owners: api, Claims: api, Live: api}, events, clock.RealClock{})
+	c := newController(caches, Server{Owners: api, Claims: api, Live: api, Foreign: others}, events, clock.RealClock{})
 	c.ready = inf.WaitForSync
 	c.queue = reconciler.New("claim", c.Reconcile, reconciler.Options{Workers: workers})
 	inf.Pods().OnChange(c.onPod)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -64,11 +65,18 @@ type LiveReader interface {
 	LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error)
 }
 
+// ForeignReader looks for consumers of kinds that the controller does not watch.
+type ForeignReader interface {
+	// ForeignGone is true only when the object certainly does not exist, with that UID.
+	ForeignGone(ctx context.Context, namespace string, ref resourcev1.ResourceClaimConsumerReference) (bool, error)
+}
+
 // Server is what the controller writes to and reads live.
 type Server struct {
-	Owners OwnerWriter
-	Claims ClaimWriter
-	Live   LiveReader
+	Owners  OwnerWriter
+	Claims  ClaimWriter
+	Live    LiveReader
+	Foreign ForeignReader
 }
 
 // Recorder publishes events; record.EventRecorder is one.

@@ -102,12 +102,21 @@ func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 	if owner := metav1.GetControllerOfNoCopy(after); before == nil && owner != nil && !c.made.seen(owner.UID, after.Name) {
 		c.wakeOwner(after)
 	}
-	if before != nil && len(before.Status.ReservedFor) > 0 && len(after.Status.ReservedFor) == 0 && after.Status.Allocation != nil {
-		c.emptied.add(after.UID)
-	}
+	c.markEmptied(before, after)
 	c.queue.Add(keyOf(Claim, after))
 	if after.Status.Allocation != nil {
 		c.wakeUsers(after, func(pod *core.Pod) bool { return claims.NeedsReservation(pod, after) })
+	}
+}
+
+// markEmptied keeps in mind, until the claim is freed or reserved again, that it was seen to
+// lose its last consumer. Only events change that, so that they do so in order.
+func (c *Controller) markEmptied(before, after *resource.ResourceClaim) {
+	idle := after.Status.Allocation != nil && len(after.Status.ReservedFor) == 0
+	if idle && before != nil && (len(before.Status.ReservedFor) > 0 || c.emptied.contains(after.UID)) {
+		c.emptied.add(after.UID)
+	} else {
+		c.emptied.remove(after.UID)
 	}
 }
 

@@ -31,10 +31,15 @@ func (c *Controller) reconcileClaim(ctx context.Context, key Key) error {
 		}
 		decision = claims.Release(claim, known)
 	}
+	if len(decision.Foreign) > 0 {
+		if err := c.findForeign(ctx, key, decision.Foreign, known); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		decision = claims.Release(claim, known)
+	}
 	if err := c.apply(ctx, claim, decision); ignoreGone(err) != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
-	c.emptied.remove(claim.UID)
 	return nil
 }
 
@@ -88,6 +93,23 @@ func (c *Controller) find(ctx context.Context, claim *resource.ResourceClaim, re
 		return nil
 	}
 	return err
+}
+
+// findForeign looks for consumers of other kinds, now and again after a time: nothing tells
+// when they go (K5194).
+func (c *Controller) findForeign(ctx context.Context, key Key, refs []resourcev1.ResourceClaimConsumerReference, known claims.Known) error {
+	for _, ref := range refs {
+		gone, err := c.server.Foreign.ForeignGone(ctx, key.Namespace, ref)
+		if err != nil {
+			return fmt.Errorf("look for %s %s: %w", ref.Resource, ref.Name, err)
+		}
+		if gone {
+			known.Gone[ref.UID] = true
+		} else {
+			c.queue.AddAfter(key, foreignPeriod)
+		}
+	}
+	return nil
 }
 
 // apply writes a decision, each step from what the step before returned.

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/controller/claim -rewrite
@@ -22,7 +24,7 @@ type scenario struct{ *world }
 func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	verbs := map[string]func(*testing.T, *datadriven.TestData){
 		"put": s.putObjects, "remove": s.remove, "hold": s.hold, "deliver": s.deliver, "stop": s.stop,
-		"start": s.restart, "conflicts": s.refuse, "show": s.show, "delete": s.delete, "anew": s.anew,
+		"start": s.restart, "conflicts": s.refuse, "show": s.show, "delete": s.delete, "anew": s.anew, "later": s.letTimePass,
 	}
 	verb, ok := verbs[d.Cmd]
 	if !ok {
@@ -34,6 +36,22 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 		return "nothing\n"
 	}
 	return strings.Join(append(s.log, ""), "\n")
+}
+
+// later [gone=UID]: a minute passes; what has waited for a time is looked at. A foreign
+// consumer of that UID does not exist any more.
+func (s *scenario) letTimePass(t *testing.T, d *datadriven.TestData) {
+	if d.HasArg("gone") {
+		var uid string
+		d.ScanArgs(t, "gone", &uid)
+		s.foreignGone[types.UID(uid)] = true
+	}
+	s.clock.SetTime(s.clock.Now().Add(time.Minute))
+	for _, key := range s.later {
+		s.Add(key)
+	}
+	s.later = nil
+	s.work()
 }
 
 // anew starts with an empty server.

@@ -45,13 +45,16 @@ type world struct {
 	version    int
 	conflicts  int // updates of claims that will be refused
 	lost       int // records that will not be written
-	log        []string
+	later      []Key
+	// foreignGone are consumers of other kinds that are known not to exist.
+	foreignGone map[types.UID]bool
+	log         []string
 	// check is called after each write.
 	check func()
 }
 
 func newWorld() *world {
-	w := &world{clock: testclock.NewFakePassiveClock(time.Unix(0, 0)), check: func() {}}
+	w := &world{foreignGone: map[types.UID]bool{}, clock: testclock.NewFakePassiveClock(time.Unix(0, 0)), check: func() {}}
 	w.pods = newStore(w, "pods", map[string]func(*core.Pod) []string{groups.Index: groups.IndexKeys, podsByClaim: podClaimKeys})
 	w.groups = newStore[*scheduling.PodGroup](w, "podgroups", nil)
 	w.claims = newStore(w, "resourceclaims", map[string]func(*resource.ResourceClaim) []string{claimsByUser: claimUserKeys})
@@ -67,7 +70,7 @@ func newWorld() *world {
 func (w *world) start(stale bool) {
 	caches := Caches{Pods: w.pods, Groups: w.groups, Claims: w.claims, Templates: w.templates, ClusterTemplates: w.clusterTemplates}
 	w.waiting = nil
-	w.controller = newController(caches, Server{Owners: w, Claims: w, Live: w}, w, w.clock)
+	w.controller = newController(caches, Server{Owners: w, Claims: w, Live: w, Foreign: w}, w, w.clock)
 	w.controller.queue = w
 	w.pods.restart(w.controller.onPod, false)
 	w.groups.restart(w.controller.onGroup, false)
@@ -119,8 +122,9 @@ func (w *world) Add(key Key) {
 	}
 }
 
-func (w *world) AddAfter(Key, time.Duration) {}
-func (w *world) Run(context.Context) error   { return nil }
+// AddAfter keeps the key until the scenario lets time pass.
+func (w *world) AddAfter(key Key, _ time.Duration) { w.later = append(w.later, key) }
+func (w *world) Run(context.Context) error         { return nil }
 
 func (w *world) Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any) {
 	w.logf("event on %s: %s %s: %s", object.(metav1.Object).GetName(), eventtype, reason, fmt.Sprintf(messageFmt, args...))
@@ -260,6 +264,11 @@ func (w *world) LiveGroup(_ context.Context, namespace, name string) (*schedulin
 
 func (w *world) LiveClaim(_ context.Context, namespace, name string) (*resource.ResourceClaim, error) {
 	return w.claims.liveGet(namespace, name)
+}
+
+// ForeignGone knows the workloads that "gone" has named.
+func (w *world) ForeignGone(_ context.Context, _ string, ref resourcev1.ResourceClaimConsumerReference) (bool, error) {
+	return w.foreignGone[ref.UID], nil
 }
 
 // store is what the server has of one kind, and what a cache shows of it.
