@@ -1,0 +1,277 @@
+package internal_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/allot-dev/allot/"
+
+// edges are all imports among the packages of this folder that there may be, bottom to top. A name may be a pattern of
+// path.Match; a folder's package may import the packages below it. Test files are free.
+var edges = []struct{ from, to, why string }{
+	{"alloc", "model", "devices and claims are values of the model"},
+	{"sched", "model", "pods, nodes and the one State are values of the model"},
+	{"sched", "alloc", "a node suits a pod only if its claims can have devices there"},
+
+	{"testkit/scenario", "model", "objects of a scenario are put into the State"},
+	{"testkit/scenario", "sched", "a scenario places units"},
+
+	{"cluster", "client", "informers are where the State comes from"},
+	{"cluster", "model", "objects become values of the State"},
+	{"cluster", "claims", "which claim a pod means is decided there"},
+	{"cluster", "groups", "pods are found by their PodGroup"},
+	{"commit", "client", "a plan becomes API writes"},
+	{"commit", "model", "a plan consists of values of the model"},
+	{"commit", "sched", "what is written is a Plan"},
+	{"scheduler", "client", "binds, conditions and events are API writes"},
+	{"scheduler", "cluster", "the loop applies what happened before it places"},
+	{"scheduler", "commit", "the loop hands plans over, and hears what became of them"},
+	{"scheduler", "controller/reconciler", "statuses are written by retried workers, as controllers do"},
+	{"scheduler", "groups", "conditions are decided there"},
+	{"scheduler", "model", "the loop owns the State"},
+	{"scheduler", "sched", "the loop places units"},
+
+	{"controller/*", "client", "a controller reads caches and writes the difference"},
+	{"controller/*", "controller/reconciler", "the queue and the workers are the same for all"},
+	{"controller/*", "controller/expectations", "own writes are awaited in one way"},
+	{"controller/*", "controller/ownership", "who owns what is decided in one way"},
+	{"controller/*", "controller/kinds", "what the server can delete is listed in one place"},
+	{"controller/*", "claims", "what becomes of claims is decided there"},
+	{"controller/*", "groups", "what becomes of PodGroups is decided there"},
+
+	{"node", "client", "the node side reads pods and writes their status"},
+	{"node", "claims", "whether a pod may run with its claims is decided there (R39)"},
+	{"node", "fleet", "simulated nodes follow a description"},
+	{"node", "controller/reconciler", "nodes are reconciled like other objects"},
+
+	{"apiserver/*", "claims", "claim names that are known are recorded at pod creation"},
+	{"apiserver/*", "apiserver/*", "the server's parts know each other"},
+	{"apiserver", "etcd", "the server stores in the embedded etcd"},
+	{"apiserver", "pki", "the server authenticates by certificates"},
+
+	{"cli", "*", "commands show what the parts know"},
+	{"cli", "controller/*", "commands show what the parts know"},
+	{"cli/*", "*", "commands show what the parts know"},
+	{"app", "*", "the composition root knows all"},
+	{"app", "*/*", "the composition root knows all"},
+	{"app/*", "*", "the composition root knows all"},
+}
+
+// core packages decide: same input, same output, on any machine.
+var core = []string{"model", "alloc", "sched", "claims", "groups"}
+
+// Imports that a core package has no use for, by prefix of the path.
+var coreBans = []struct{ prefix, why string }{
+	{"net", "the core does no I/O"},
+	{"os", "the core does no I/O and reads no environment"},
+	{"io/ioutil", "the core does no I/O"},
+	{"syscall", "the core does no I/O"},
+	{"log", "the core returns what there is to say"},
+	{"k8s.io/klog", "the core returns what there is to say"},
+	{"math/rand", "the core draws no random numbers"},
+	{"crypto/rand", "the core draws no random numbers"},
+	{"sync", "one goroutine owns the State"},
+	{"k8s.io/client-go", "the core does no I/O"},
+	{"k8s.io/apiserver/pkg/server", "the core does no I/O"},
+	{"k8s.io/kubernetes", "the product never imports it"},
+}
+
+// Members of package time that read the clock or wait.
+var clock = map[string]bool{
+	"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "AfterFunc": true, "Tick": true,
+	"NewTimer": true, "NewTicker": true,
+}
+
+type source struct {
+	dir  string // below internal
+	file *ast.File
+	path string
+}
+
+func sources(t *testing.T, tests bool) (*token.FileSet, []source) {
+	t.Helper()
+	files := token.NewFileSet()
+	var list []source
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "testdata":
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") && !tests:
+			return nil
+		}
+		file, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		list = append(list, source{dir: filepath.ToSlash(filepath.Dir(name)), file: file, path: name})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files, list
+}
+
+func imports(t *testing.T, file *ast.File) []string {
+	t.Helper()
+	var list []string
+	for _, spec := range file.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
+func matches(t *testing.T, pattern, name string) bool {
+	t.Helper()
+	ok, err := path.Match(pattern, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok
+}
+
+func allowed(t *testing.T, from, to string) bool {
+	t.Helper()
+	if strings.HasPrefix(to, from+"/") {
+		return true
+	}
+	for _, edge := range edges {
+		if matches(t, edge.from, from) && matches(t, edge.to, to) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestImportsAreAllowed(t *testing.T) {
+	_, list := sources(t, false)
+	if len(list) == 0 {
+		t.Fatal("found no source")
+	}
+	for _, s := range list {
+		for _, name := range imports(t, s.file) {
+			if to, ok := strings.CutPrefix(name, module+"internal/"); ok && !allowed(t, s.dir, to) {
+				t.Errorf("%s: %s imports %s: no edge in deps_test.go allows that", s.path, s.dir, to)
+			}
+			if strings.HasPrefix(name, "k8s.io/kubernetes") {
+				t.Errorf("%s: imports %s, which the product never does", s.path, name)
+			}
+		}
+	}
+}
+
+func TestEveryEdgeHasAReason(t *testing.T) {
+	for _, edge := range edges {
+		if edge.why == "" {
+			t.Errorf("edge %s -> %s has no reason", edge.from, edge.to)
+		}
+	}
+}
+
+func TestCoreIsPure(t *testing.T) {
+	files, list := sources(t, false)
+	for _, s := range list {
+		if !isCore(s.dir) {
+			continue
+		}
+		for _, name := range imports(t, s.file) {
+			for _, ban := range coreBans {
+				if name == ban.prefix || strings.HasPrefix(name, ban.prefix+"/") {
+					t.Errorf("%s imports %s: %s", s.path, name, ban.why)
+				}
+			}
+		}
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			for _, what := range impure(node) {
+				t.Errorf("%s: %s", files.Position(node.Pos()), what)
+			}
+			return true
+		})
+		for _, what := range mutable(s.file) {
+			t.Errorf("%s: %s", s.path, what)
+		}
+	}
+}
+
+func isCore(dir string) bool {
+	for _, name := range core {
+		if dir == name {
+			return true
+		}
+	}
+	return false
+}
+
+func impure(node ast.Node) []string {
+	switch n := node.(type) {
+	case *ast.GoStmt:
+		return []string{"the core starts no goroutines"}
+	case *ast.SelectStmt:
+		return []string{"the core waits for nothing"}
+	case *ast.SelectorExpr:
+		if pkg, ok := n.X.(*ast.Ident); ok && pkg.Name == "time" && clock[n.Sel.Name] {
+			return []string{"the core does not read the clock: time." + n.Sel.Name}
+		}
+	}
+	return nil
+}
+
+// mutable finds init functions, and package variables other than sentinel errors, compiled patterns and tables that
+// are spelled out.
+func mutable(file *ast.File) []string {
+	var found []string
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil && d.Name.Name == "init" {
+				found = append(found, "the core has no init functions")
+			}
+		case *ast.GenDecl:
+			if d.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range d.Specs {
+				if v := spec.(*ast.ValueSpec); len(v.Values) == 0 {
+					found = append(found, "package variable "+v.Names[0].Name+" has no value that it keeps")
+				}
+			}
+		}
+	}
+	return found
+}
+
+func TestImpureFindsWhatItBans(t *testing.T) {
+	const text = `package p
+import "time"
+var counter int
+func init() {}
+func f() { go f(); _ = time.Now(); select {} }
+`
+	file, err := parser.ParseFile(token.NewFileSet(), "p.go", text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	ast.Inspect(file, func(node ast.Node) bool {
+		found = append(found, impure(node)...)
+		return true
+	})
+	found = append(found, mutable(file)...)
+	if len(found) != 5 {
+		t.Errorf("found %q, want five faults", found)
+	}
+}
