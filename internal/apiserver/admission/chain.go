@@ -5,9 +5,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
@@ -52,6 +54,10 @@ func (c *Chain) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 		return c.pod(ctx, a, obj)
 	case *scheduling.PodGroup:
 		return c.podGroup(ctx, a, obj)
+	case *resource.ResourceClaim:
+		return c.adminConsent(ctx, a, field.NewPath("spec"), &obj.Spec.ResourceClaimSpec)
+	case *resource.ResourceClaimTemplate:
+		return c.adminConsent(ctx, a, field.NewPath("spec", "spec"), &obj.Spec.Spec.ResourceClaimSpec)
 	}
 	return nil
 }
