@@ -42,8 +42,6 @@ type Claim struct {
 	Consumers  []Consumer  // status.reservedFor, in the order of the API
 	Protected  bool        // has the delete-protection finalizer
 	Deleting   bool
-
-	assumesAllocation bool // of an assumed claim: Allocation is not in the API yet
 }
 
 // Request asks for devices. Exactly one of its options is used: of an "exactly" request there is one, without a

@@ -64,15 +64,15 @@ func (s *State) dumpClaims(b *strings.Builder) {
 		fmt.Fprintf(b, "class %+v\n", *class)
 	}
 	for _, entry := range sorted(s.claims, compareKeys) {
-		for _, claim := range []*Claim{entry.observed, entry.assumed} {
-			if claim == nil {
-				continue
-			}
-			fmt.Fprintf(b, "claim %s: uid %s version %d consumers %v assumes %v", claim.Key, claim.UID, claim.Version, claim.Consumers, claim.assumesAllocation)
+		for _, claim := range []*Claim{entry.observed, entry.claim} {
+			fmt.Fprintf(b, "claim %s: uid %s version %d consumers %v", claim.Key, claim.UID, claim.Version, claim.Consumers)
 			if claim.Allocation != nil {
 				fmt.Fprintf(b, " %+v", *claim.Allocation)
 			}
 			b.WriteByte('\n')
+		}
+		if entry.pending != nil {
+			fmt.Fprintf(b, "  pending allocation %v consumers %v any pod %v\n", entry.pending.Allocation != nil, entry.pending.Consumers, entry.pending.AnyPod)
 		}
 	}
 }

@@ -1,19 +1,96 @@
 package model
 
-// claimEntry keeps what the API says and what is assumed over it.
+import "slices"
+
+// Assumption is what a plan does to a claim.
+type Assumption struct {
+	Allocation *Allocation // nil: the claim has one
+	Consumers  []Consumer  // to be added
+	AnyPod     bool        // reservedForAnyPod becomes true
+}
+
+// claimEntry keeps what the API says and what is assumed over it. It is never changed.
 type claimEntry struct {
 	observed *Claim
-	assumed  *Claim // nil, or what observed will be once the plan is written
+	pending  *Assumption // what the API does not show yet; nil if that is nothing
+	claim    *Claim      // effective
+}
+
+func newClaimEntry(observed *Claim, pending *Assumption) *claimEntry {
+	entry := &claimEntry{observed: observed, pending: pending, claim: observed}
+	if pending == nil {
+		return entry
+	}
+	claim := *observed
+	claim.Consumers = append(slices.Clip(observed.Consumers), pending.Consumers...)
+	if claim.Allocation == nil {
+		claim.Allocation = pending.Allocation
+	}
+	if pending.AnyPod && !claim.Allocation.ReservedForAnyPod {
+		allocation := *claim.Allocation
+		allocation.ReservedForAnyPod = true
+		claim.Allocation = &allocation
+	}
+	entry.claim = &claim
+	return entry
 }
 
 func (e *claimEntry) effective() *Claim {
 	if e == nil {
 		return nil
 	}
-	if e.assumed != nil {
-		return e.assumed
+	return e.claim
+}
+
+// left is what of the assumption the API does not show yet. Nothing is left if the API contradicts it: another claim
+// of the same name, devices that somebody else has chosen, an allocation lost.
+func (a *Assumption) left(old, now *Claim) *Assumption {
+	if a == nil || old.UID != now.UID {
+		return nil
 	}
-	return e.observed
+	rest := Assumption{AnyPod: a.AnyPod && (now.Allocation == nil || !now.Allocation.ReservedForAnyPod)}
+	switch {
+	case now.Allocation == nil && a.Allocation == nil:
+		return nil
+	case now.Allocation == nil:
+		rest.Allocation = a.Allocation
+	case a.Allocation != nil && !sameDevices(a.Allocation, now.Allocation):
+		return nil
+	}
+	for _, consumer := range a.Consumers {
+		if !now.HasConsumer(consumer) {
+			rest.Consumers = append(rest.Consumers, consumer)
+		}
+	}
+	if rest.Allocation == nil && len(rest.Consumers) == 0 && !rest.AnyPod {
+		return nil
+	}
+	return &rest
+}
+
+func sameDevices(a, b *Allocation) bool {
+	if len(a.Devices) != len(b.Devices) {
+		return false
+	}
+	for i := range a.Devices {
+		if a.Devices[i].Request != b.Devices[i].Request || DeviceIDOf(a.Devices[i]) != DeviceIDOf(b.Devices[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// and is both assumptions together.
+func (a *Assumption) and(more Assumption) *Assumption {
+	if a == nil {
+		return &more
+	}
+	both := Assumption{Allocation: a.Allocation, AnyPod: a.AnyPod || more.AnyPod}
+	if both.Allocation == nil {
+		both.Allocation = more.Allocation
+	}
+	both.Consumers = append(slices.Clip(a.Consumers), more.Consumers...)
+	return &both
 }
 
 // Claim finds a claim as it is or is assumed to be.
@@ -31,91 +108,37 @@ func (s *State) ObservedClaim(key Key) (*Claim, bool) {
 	return entry.observed, true
 }
 
-// PutClaim adds or replaces a claim as the API shows it. An assumption ends when the API shows what was assumed, an
-// allocation of somebody else, or another claim of the same name.
+// PutClaim adds or replaces a claim as the API shows it. What is assumed of it and not shown yet stays assumed, unless
+// the API contradicts it.
 func (s *State) PutClaim(claim *Claim) []Topic {
 	old := s.claims[claim.Key]
-	if old != nil && outdated(old.observed.UID, claim.UID, old.observed.Version, claim.Version) {
+	if old == nil {
+		return s.changeClaim(claim.Key, newClaimEntry(claim, nil))
+	}
+	if outdated(old.observed.UID, claim.UID, old.observed.Version, claim.Version) {
 		return nil
 	}
-	entry := &claimEntry{observed: claim}
-	if old != nil && old.assumed != nil && stillAssumed(old.assumed, claim) {
-		entry.assumed = merge(claim, old.assumed)
-	}
-	return s.changeClaim(claim.Key, entry)
-}
-
-// stillAssumed says whether the API does not show yet what is assumed.
-func stillAssumed(assumed, observed *Claim) bool {
-	if assumed.UID != observed.UID {
-		return false
-	}
-	if observed.Allocation == nil {
-		// A claim that was allocated when the assumption was made has lost that: it is not to be used.
-		return assumed.assumesAllocation
-	}
-	if assumed.assumesAllocation {
-		return false
-	}
-	for _, consumer := range assumed.Consumers {
-		if !observed.HasConsumer(consumer) {
-			return true
-		}
-	}
-	return false
-}
-
-// merge lays an assumption over a newer observation.
-func merge(observed, assumed *Claim) *Claim {
-	merged := *observed
-	merged.assumesAllocation = assumed.assumesAllocation
-	if merged.Allocation == nil {
-		merged.Allocation = assumed.Allocation
-	}
-	merged.Consumers = append([]Consumer(nil), observed.Consumers...)
-	for _, consumer := range assumed.Consumers {
-		if !merged.HasConsumer(consumer) {
-			merged.Consumers = append(merged.Consumers, consumer)
-		}
-	}
-	return &merged
-}
-
-// Assumption is what a plan does to a claim.
-type Assumption struct {
-	Allocation *Allocation // nil: the claim has one
-	Consumers  []Consumer  // to be added
-	AnyPod     bool        // reservedForAnyPod becomes true
+	return s.changeClaim(claim.Key, newClaimEntry(claim, old.pending.left(old.observed, claim)))
 }
 
 // AssumeClaim lays an assumption over a claim, on top of what is assumed of it already. It answers false, and does
-// nothing, if there is no such claim, or it has an allocation and is to get another.
+// nothing, if there is no such claim, if it has an allocation and is to get another, or if it has none and gets none.
 func (s *State) AssumeClaim(key Key, a Assumption) bool {
 	old := s.claims[key]
-	if old == nil || (a.Allocation != nil) == (old.effective().Allocation != nil) {
+	if old == nil || (a.Allocation != nil) == (old.claim.Allocation != nil) {
 		return false
 	}
-	assumed := &Claim{Allocation: a.Allocation, Consumers: a.Consumers, assumesAllocation: a.Allocation != nil}
-	if old.assumed != nil {
-		assumed.assumesAllocation = assumed.assumesAllocation || old.assumed.assumesAllocation
-	}
-	assumed = merge(old.effective(), assumed)
-	if a.AnyPod && !assumed.Allocation.ReservedForAnyPod {
-		allocation := *assumed.Allocation
-		allocation.ReservedForAnyPod = true
-		assumed.Allocation = &allocation
-	}
-	s.setClaim(key, &claimEntry{observed: old.observed, assumed: assumed})
+	s.setClaim(key, newClaimEntry(old.observed, old.pending.and(a)))
 	return true
 }
 
-// ForgetClaim takes an assumption back.
+// ForgetClaim takes all that is assumed of the claim back.
 func (s *State) ForgetClaim(key Key) []Topic {
 	old := s.claims[key]
-	if old == nil || old.assumed == nil {
+	if old == nil || old.pending == nil {
 		return nil
 	}
-	return s.changeClaim(key, &claimEntry{observed: old.observed})
+	return s.changeClaim(key, newClaimEntry(old.observed, nil))
 }
 
 // DeleteClaim forgets a claim that is gone from the API; what it held is free.
@@ -131,7 +154,7 @@ func (s *State) changeClaim(key Key, entry *claimEntry) []Topic {
 	s.setClaim(key, entry)
 	topics := []Topic{{Kind: TopicClaim, Key: key}}
 	if old != nil && old.Allocation != nil {
-		if now := entry.effective(); now == nil || now.Allocation == nil {
+		if now := entry.effective(); now == nil || now.Allocation == nil || !sameDevices(old.Allocation, now.Allocation) {
 			topics = append(topics, Topic{Kind: TopicDevices})
 		}
 	}
@@ -141,13 +164,13 @@ func (s *State) changeClaim(key Key, entry *claimEntry) []Topic {
 func (s *State) setClaim(key Key, entry *claimEntry) {
 	old := s.claims[key]
 	s.record(func() { s.setClaim(key, old) })
-	if claim := old.effective(); claim != nil {
-		s.release(claim)
+	if old != nil {
+		s.release(old.claim)
 	}
-	if claim := entry.effective(); claim != nil {
-		s.claims[key] = entry
-		s.hold(claim)
-	} else {
+	if entry == nil {
 		delete(s.claims, key)
+		return
 	}
+	s.claims[key] = entry
+	s.hold(entry.claim)
 }
