@@ -3,6 +3,7 @@ package claims
 import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
@@ -35,13 +36,15 @@ func IsGroupConsumer(ref resourcev1.ResourceClaimConsumerReference) bool {
 }
 
 // PodDone tells that none of the pod's containers runs or ever will: it has
-// finished, or was deleted before it was scheduled.
+// finished, was deleted before it was scheduled, or its deletion is complete but for
+// finalizers. In the last case its own claims must not wait for it, because with
+// foreground deletion it waits for them.
 func PodDone(pod *core.Pod) bool {
 	switch pod.Status.Phase {
 	case corev1.PodSucceeded, corev1.PodFailed:
 		return true
 	}
-	return pod.DeletionTimestamp != nil && pod.Spec.NodeName == ""
+	return pod.DeletionTimestamp != nil && (pod.Spec.NodeName == "" || ptr.Deref(pod.DeletionGracePeriodSeconds, -1) == 0)
 }
 
 // mayRun tells that the pod's containers may be running: scheduled, and not done.

@@ -8,7 +8,6 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
-	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
 // OwnerPod is the pod that the claim was generated for.
@@ -47,24 +46,6 @@ func Uses(pod *core.Pod) []string {
 	}
 	if extended := pod.Status.ExtendedResourceClaimStatus; extended != nil {
 		add(&extended.ResourceClaimName)
-	}
-	return out
-}
-
-// PodSources gives the sources of the pod's entries.
-func PodSources(pod *core.Pod) []Source {
-	out := make([]Source, 0, len(pod.Spec.ResourceClaims))
-	for i := range pod.Spec.ResourceClaims {
-		out = append(out, PodSource(&pod.Spec.ResourceClaims[i]))
-	}
-	return out
-}
-
-// GroupSources gives the sources of the PodGroup's entries.
-func GroupSources(group *scheduling.PodGroup) []Source {
-	out := make([]Source, 0, len(group.Spec.ResourceClaims))
-	for i := range group.Spec.ResourceClaims {
-		out = append(out, GroupSource(&group.Spec.ResourceClaims[i]))
 	}
 	return out
 }

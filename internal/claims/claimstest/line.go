@@ -112,6 +112,10 @@ func (l *line) source(text string) (kind, name string) {
 
 func (l *line) pod() *core.Pod {
 	pod := &core.Pod{ObjectMeta: l.meta()}
+	pod.Finalizers = l.list("finalizers")
+	if l.flag("confirmed") { // the node's word that the pod has ended
+		pod.DeletionGracePeriodSeconds = ptr.To[int64](0)
+	}
 	if group, ok := l.take("group"); ok {
 		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
 	}
