@@ -20,7 +20,7 @@ func priorityClassPrinter() printer {
 		column("Value", "integer", doc, "value"),
 		column("Global-Default", "boolean", doc, "globalDefault"),
 		ageColumn(),
-		wide(column("PreemptionPolicy", "string", doc, "preemptionPolicy")),
+		column("PreemptionPolicy", "string", doc, "preemptionPolicy"),
 	}, func(c *schedulingv1.PriorityClass, now time.Time) []any {
 		return []any{
 			c.Name, int64(c.Value), c.GlobalDefault, age(c.CreationTimestamp, now), string(ptr.Deref(c.PreemptionPolicy, "")),

@@ -73,7 +73,7 @@ func container(path *field.Path, c *corev1.Container, spec *core.PodSpec) field.
 		oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy,
 			corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError),
 		probes(path, c),
-		lifecycle(path.Child("lifecycle"), c.Lifecycle),
+		lifecycle(path.Child("lifecycle"), c.Lifecycle, spec.TerminationGracePeriodSeconds),
 		containerRestart(path, c),
 		containerSecurity(path.Child("securityContext"), c.SecurityContext),
 	)

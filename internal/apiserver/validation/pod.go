@@ -12,6 +12,7 @@ import (
 func ValidatePod(pod *core.Pod) field.ErrorList {
 	spec := field.NewPath("spec")
 	return join(
+		forbidden(spec, "may not be set for a new pod", member{"ephemeralContainers", len(pod.Spec.EphemeralContainers) > 0}),
 		metadata(&pod.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
 		podSpec(spec, &pod.Spec),
 		podOnly(spec, &pod.Spec),

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 )
 
 func probes(path *field.Path, c *corev1.Container) field.ErrorList {
@@ -50,7 +51,8 @@ func probe(path *field.Path, p *corev1.Probe) field.ErrorList {
 	return errs
 }
 
-func lifecycle(path *field.Path, l *corev1.Lifecycle) field.ErrorList {
+// lifecycle also holds sleeps to the grace period, which would cut them off.
+func lifecycle(path *field.Path, l *corev1.Lifecycle, grace *int64) field.ErrorList {
 	if l == nil {
 		return nil
 	}
@@ -60,7 +62,7 @@ func lifecycle(path *field.Path, l *corev1.Lifecycle) field.ErrorList {
 		}
 		errs := handler(at, h.Exec, h.HTTPGet, h.TCPSocket, member{"sleep", h.Sleep != nil})
 		if h.Sleep != nil {
-			errs = append(errs, nonNegative(at.Child("sleep", "seconds"), h.Sleep.Seconds)...)
+			errs = append(errs, between(at.Child("sleep", "seconds"), h.Sleep.Seconds, 0, ptr.Deref(grace, math.MaxInt32))...)
 		}
 		return errs
 	}
