@@ -12,20 +12,20 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/groups"
 	"github.com/allot-dev/allot/internal/model"
 )
-
-// podsByGroup finds the pods that name a PodGroup, by "namespace/name".
-const podsByGroup = "podsByGroup"
 
 // change lays one thing that happened over the State, and says what it may help.
 type change func(*model.State) []model.Topic
 
 // Feed is the way from the informers to the State.
 type Feed struct {
-	pods   *client.Informer[*core.Pod]
-	groups *client.Informer[*scheduling.PodGroup]
-	claims *client.Informer[*resource.ResourceClaim]
+	schedulerName string // pods of other schedulers are seen, never placed
+
+	pods      *client.Informer[*core.Pod]
+	podGroups *client.Informer[*scheduling.PodGroup]
+	claims    *client.Informer[*resource.ResourceClaim]
 
 	mu      sync.Mutex // guards pending
 	pending []change
@@ -33,14 +33,15 @@ type Feed struct {
 	wake chan struct{} // holds one token while pending is not empty
 }
 
-// NewFeed subscribes to all that placement depends on. Call it before the informers start.
-func NewFeed(inf *client.Informers) (*Feed, error) {
-	f := &Feed{pods: inf.Pods(), groups: inf.PodGroups(), claims: inf.ResourceClaims(), wake: make(chan struct{}, 1)}
-	if err := f.pods.AddIndex(podsByGroup, groupOfPod); err != nil {
+// NewFeed subscribes to all that placement depends on. Call it before the informers start. Pods
+// that name another scheduler than schedulerName use up room, but do not wait for a place here.
+func NewFeed(inf *client.Informers, schedulerName string) (*Feed, error) {
+	f := &Feed{schedulerName: schedulerName, pods: inf.Pods(), podGroups: inf.PodGroups(), claims: inf.ResourceClaims(), wake: make(chan struct{}, 1)}
+	if err := f.pods.AddIndex(groups.Index, groups.IndexKeys); err != nil {
 		return nil, err
 	}
 	f.pods.OnChange(func(old, now *core.Pod) { f.add(podChange(f, old, now)) })
-	f.groups.OnChange(f.groupChanged)
+	f.podGroups.OnChange(f.groupChanged)
 	f.claims.OnChange(func(old, now *resource.ResourceClaim) { f.add(claimChange(old, now)) })
 	inf.Nodes().OnChange(func(old, now *corev1.Node) { f.add(nodeChange(old, now)) })
 	inf.Namespaces().OnChange(func(old, now *corev1.Namespace) { f.add(namespaceChange(old, now)) })
@@ -72,7 +73,7 @@ func (f *Feed) Pod(key model.Key) (*core.Pod, bool) { return f.pods.Get(key.Name
 
 // Group finds a PodGroup as the API last showed it.
 func (f *Feed) Group(key model.Key) (*scheduling.PodGroup, bool) {
-	return f.groups.Get(key.Namespace, key.Name)
+	return f.podGroups.Get(key.Namespace, key.Name)
 }
 
 // Claim finds a claim as the API last showed it.
@@ -88,13 +89,6 @@ func (f *Feed) add(c change) {
 	case f.wake <- struct{}{}:
 	default: // a token is there already
 	}
-}
-
-func groupOfPod(pod *core.Pod) []string {
-	if name, ok := claims.GroupName(pod); ok {
-		return []string{pod.Namespace + "/" + name}
-	}
-	return nil
 }
 
 func keyOf(obj client.Object) model.Key {
@@ -117,6 +111,7 @@ func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
 		klog.ErrorS(err, "Leaving a pod out of scheduling", "pod", klog.KObj(pod))
 		return s.DeletePod(keyOf(pod))
 	}
+	converted.Foreign = pod.Spec.SchedulerName != f.schedulerName
 	return s.PutPod(converted)
 }
 
@@ -126,7 +121,7 @@ func (f *Feed) groupOf(pod *core.Pod) *scheduling.PodGroup {
 	if !ok {
 		return nil
 	}
-	group, _ := f.groups.Get(pod.Namespace, name)
+	group, _ := f.podGroups.Get(pod.Namespace, name)
 	return group
 }
 
@@ -165,7 +160,7 @@ func (f *Feed) groupChanged(old, now *scheduling.PodGroup) {
 	}
 	f.add(func(s *model.State) []model.Topic {
 		var topics []model.Topic
-		for _, pod := range f.pods.ByIndex(podsByGroup, key.String()) {
+		for _, pod := range f.pods.ByIndex(groups.Index, key.String()) {
 			topics = append(topics, f.putPod(s, pod)...)
 		}
 		return topics

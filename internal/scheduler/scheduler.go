@@ -71,7 +71,7 @@ type message struct {
 // New makes a Scheduler for pods with the default scheduler's name. Call it before the caches start.
 func New(set *client.Set, inf *client.Informers, events recorder) (*Scheduler, error) {
 	clk := clock.RealClock{}
-	feed, err := cluster.NewFeed(inf)
+	feed, err := cluster.NewFeed(inf, corev1.DefaultSchedulerName)
 	if err != nil {
 		return nil, err
 	}

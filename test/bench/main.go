@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/allot-dev/allot/internal/app"
+	"github.com/allot-dev/allot/internal/client"
+)
+
+func main() {
+	log.SetFlags(0)
+	names := flag.String("workload", "a,b,c", "which workloads to run")
+	runs := flag.Int("runs", 1, "how often to run each")
+	profile := flag.String("cpuprofile", "", "write a CPU profile of the measured part to this file")
+	logFile := flag.String("log", os.DevNull, "write the server's log to this file")
+	flag.Parse()
+	if err := logTo(*logFile); err != nil {
+		log.Fatal(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+
+	out := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(out, "workload\tpods\tseconds\tpods/s\ttrivial pods/s\tratio\tp50\tp99\twrites/pod\tpeak MB")
+	for _, w := range workloads() {
+		if !strings.Contains(","+*names+",", ","+w.name+",") {
+			continue
+		}
+		for range *runs {
+			r, err := run(ctx, w, *profile)
+			if err != nil {
+				log.Fatalf("workload %s: %v", w.name, err)
+			}
+			fmt.Fprintf(out, "%s: %s\t%d\t%.1f\t%.0f\t%.0f\t%.2f\t%s\t%s\t%.2f\t%d\n", w.name, w.title, r.pods, r.duration.Seconds(), r.rate(),
+				r.trivial.rate(), r.rate()/r.trivial.rate(), r.percentile(50).Round(time.Millisecond), r.percentile(99).Round(time.Millisecond), r.writes, r.peakMB)
+			out.Flush()
+		}
+	}
+}
+
+func logTo(name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	app.LogTo(f)
+	return nil
+}
+
+// result is one run of a workload.
+type result struct {
+	outcome
+	trivial outcome
+	writes  float64 // API writes per pod, of all parts together
+	peakMB  uint64
+}
+
+// run starts a fresh server, measures the trivial client on it, then the workload.
+func run(ctx context.Context, w workload, profile string) (result, error) {
+	dir, err := os.MkdirTemp("", "allot-bench-")
+	if err != nil {
+		return result{}, err
+	}
+	defer os.RemoveAll(dir)
+	instance, err := app.Start(ctx, app.Options{DataDir: dir, Fleet: w.fleet, IdleNodes: true})
+	if err != nil {
+		return result{}, err
+	}
+	defer func() {
+		if err := instance.Stop(context.WithoutCancel(ctx)); err != nil {
+			log.Print(err)
+		}
+	}()
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	if err := instance.Server.WriteKubeconfig(kubeconfig); err != nil {
+		return result{}, err
+	}
+	user, err := userClient(kubeconfig)
+	if err != nil {
+		return result{}, err
+	}
+	if err := waitForFleet(ctx, instance.Client, w); err != nil {
+		return result{}, err
+	}
+	r := result{}
+	if r.trivial, err = trivial(ctx, user, len(w.pods)); err != nil {
+		return r, fmt.Errorf("trivial client: %w", err)
+	}
+	if err := removePods(ctx, user); err != nil {
+		return r, err
+	}
+	if err := prepare(ctx, user, w); err != nil {
+		return r, err
+	}
+	peak := watchMemory(ctx)
+	if profile != "" {
+		f, err := os.Create(profile)
+		if err != nil {
+			return r, err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return r, err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	before, err := writes(ctx, instance)
+	if err != nil {
+		return r, err
+	}
+	if r.outcome, err = measure(ctx, user, w.pods, nothing); err != nil {
+		return r, err
+	}
+	after, err := writes(ctx, instance)
+	r.writes, r.peakMB = (after-before)/float64(len(w.pods)), peak()
+	return r, err
+}
+
+// waitForFleet waits until all nodes and devices are published.
+func waitForFleet(ctx context.Context, set *client.Set, w workload) error {
+	wantNodes, wantDevices := w.fleet.Size()
+	for {
+		nodes, err := set.Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return err
+		}
+		slices, err := set.ResourceSlices().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return err
+		}
+		devices := 0
+		for i := range slices.Items {
+			devices += len(slices.Items[i].Spec.Devices)
+		}
+		if len(nodes.Items) == wantNodes && devices == wantDevices {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// removePods removes the trivial client's pods at once.
+func removePods(ctx context.Context, set *client.Set) error {
+	now := int64(0)
+	if err := set.Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{}); err != nil {
+		return err
+	}
+	for {
+		pods, err := set.Pods(namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil || len(pods.Items) == 0 {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// prepare creates what the pods need: class, template and groups, with the groups' claims generated.
+func prepare(ctx context.Context, set *client.Set, w workload) error {
+	if _, err := set.DeviceClasses().Create(ctx, newClass(), metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	if _, err := set.ResourceClaimTemplates(namespace).Create(ctx, newTemplate(), metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	for _, group := range w.groups {
+		if _, err := set.PodGroups(namespace).Create(ctx, group, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	for {
+		groups, err := set.PodGroups(namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return err
+		}
+		ready := 0
+		for i := range groups.Items {
+			if len(groups.Items[i].Status.ResourceClaimStatuses) == len(groups.Items[i].Spec.ResourceClaims) {
+				ready++
+			}
+		}
+		if ready == len(w.groups) {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// watchMemory samples the memory that the Go runtime has taken from the system; the function that it
+// answers gives the peak in MB.
+func watchMemory(ctx context.Context) func() uint64 {
+	ctx, cancel := context.WithCancel(ctx)
+	peak := make(chan uint64)
+	go func() {
+		var most uint64
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.Sys-m.HeapReleased)
+			select {
+			case <-ctx.Done():
+				peak <- most >> 20
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	}()
+	return func() uint64 { cancel(); return <-peak }
+}

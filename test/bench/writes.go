@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/client-go/rest"
+
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/allot-dev/allot/internal/app"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+// nothing is done after a pod was created: the scheduler is on.
+func nothing(context.Context, *core.Pod) error { return nil }
+
+// writes sums the API server's counter of requests that change something, over all clients.
+func writes(ctx context.Context, instance *app.Instance) (float64, error) {
+	cfg := rest.CopyConfig(instance.Server.Loopback())
+	cfg.GroupVersion = nil
+	cfg.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	c, err := rest.UnversionedRESTClientFor(cfg)
+	if err != nil {
+		return 0, err
+	}
+	text, err := c.Get().AbsPath("/metrics").SetHeader("Accept", "text/plain").DoRaw(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read /metrics: %w", err)
+	}
+	sum := 0.0
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		line := lines.Text()
+		if !strings.HasPrefix(line, "apiserver_request_total{") || !changes(line) {
+			continue
+		}
+		value, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
+		if err != nil {
+			return 0, fmt.Errorf("metric %q: %w", line, err)
+		}
+		sum += value
+	}
+	return sum, nil
+}
+
+func changes(metric string) bool {
+	for _, verb := range []string{"POST", "PUT", "PATCH", "APPLY", "DELETE"} {
+		if strings.Contains(metric, `verb="`+verb+`"`) {
+			return true
+		}
+	}
+	return false
+}
