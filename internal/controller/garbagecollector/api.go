@@ -1,0 +1,145 @@
+package garbagecollector
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/kinds"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+)
+
+// New returns the garbage collector of the server that set names. Kinds of which the
+// process has caches anyway are watched through inf, all others by their metadata. New
+// must be called before inf is started.
+func New(set *client.Set, inf *client.Informers, events Recorder) (*Controller, error) {
+	config := rest.CopyConfig(set.Config())
+	config.QPS, config.Burst = -1, 0 // the queue and its workers are the limit
+	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("garbage collector: discovery client: %w", err)
+	}
+	metadataClient, err := metadata.NewForConfig(metadata.ConfigFor(config))
+	if err != nil {
+		return nil, fmt.Errorf("garbage collector: metadata client: %w", err)
+	}
+	c := newController(server{metadataClient}, events)
+	c.watcher.discovery, c.watcher.metadata = discoverer, metadataClient
+	c.share(inf)
+	return c, nil
+}
+
+func newController(objects objects, events Recorder) *Controller {
+	c := &Controller{graph: NewGraph(), objects: objects, events: events, parallel: orphanParallel}
+	c.queue = reconciler.New("garbagecollector", c.Reconcile, reconciler.Options{Workers: 10})
+	c.watcher = &watcher{
+		onKinds: func(list []kinds.Kind) {
+			for _, uid := range c.graph.SetKinds(list) {
+				c.queue.Add(uid)
+			}
+		},
+		onEvent:  c.onEvent,
+		onForget: func(gk schema.GroupKind) { c.take(c.graph.Forget(gk)) },
+		shared:   map[schema.GroupKind]func() bool{},
+		watched:  map[schema.GroupKind]*watch{},
+		poked:    make(chan struct{}, 1),
+	}
+	return c
+}
+
+// Run collects until ctx is done.
+func (c *Controller) Run(ctx context.Context) error {
+	if err := c.watcher.start(ctx); err != nil {
+		return nil //nolint:nilerr // ended before it began
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.watcher.run(ctx)
+	}()
+	err := c.queue.Run(ctx)
+	<-done
+	return err
+}
+
+// onEvent takes a change of an object: before is nil if it is new, after if it is gone.
+func (c *Controller) onEvent(kind schema.GroupVersionKind, before, after metav1.Object) {
+	if before != nil && (after == nil || before.GetUID() != after.GetUID()) {
+		c.take(c.graph.Gone(before.GetUID()))
+	}
+	if after != nil {
+		c.take(c.graph.Observe(NewObject(kind, after)))
+	}
+	if kind.Kind == "CustomResourceDefinition" {
+		c.watcher.poke()
+	}
+}
+
+// share watches through the caches that scheduler and controllers have in any case.
+func (c *Controller) share(inf *client.Informers) {
+	core := schema.GroupVersion{Version: "v1"}
+	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
+	resource := schema.GroupVersion{Group: "resource.k8s.io", Version: "v1"}
+	scheduling := schema.GroupVersion{Group: "scheduling.k8s.io", Version: "v1beta1"}
+	shareOne(c, core.WithKind("Pod"), inf.Pods())
+	shareOne(c, core.WithKind("Node"), inf.Nodes())
+	shareOne(c, core.WithKind("Namespace"), inf.Namespaces())
+	shareOne(c, apps.WithKind("Deployment"), inf.Deployments())
+	shareOne(c, apps.WithKind("ReplicaSet"), inf.ReplicaSets())
+	shareOne(c, resource.WithKind("ResourceClaim"), inf.ResourceClaims())
+	shareOne(c, resource.WithKind("ResourceSlice"), inf.ResourceSlices())
+	shareOne(c, scheduling.WithKind("PodGroup"), inf.PodGroups())
+}
+
+func shareOne[T client.Object](c *Controller, kind schema.GroupVersionKind, informer *client.Informer[T]) {
+	c.watcher.shared[kind.GroupKind()] = informer.HasSynced
+	informer.OnChange(func(before, after T) {
+		c.onEvent(kind, orNil(before), orNil(after))
+	})
+}
+
+// orNil turns a typed nil into a plain one.
+func orNil[T client.Object](obj T) metav1.Object {
+	var none T
+	if any(obj) == any(none) {
+		return nil
+	}
+	return obj
+}
+
+// server is the API, by metadata.
+type server struct{ client metadata.Interface }
+
+func (s server) in(kind kinds.Kind, namespace string) metadata.ResourceInterface {
+	if kind.Namespaced {
+		return s.client.Resource(kind.Resource).Namespace(namespace)
+	}
+	return s.client.Resource(kind.Resource)
+}
+
+func (s server) Live(ctx context.Context, kind kinds.Kind, namespace, name string) (*Object, error) {
+	meta, err := s.in(kind, namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return NewObject(kind.Kind, meta), nil
+}
+
+func (s server) Delete(ctx context.Context, kind kinds.Kind, o *Object, policy metav1.DeletionPropagation) error {
+	return s.in(kind, o.Namespace).Delete(ctx, o.Name, metav1.DeleteOptions{
+		PropagationPolicy: &policy,
+		Preconditions:     &metav1.Preconditions{UID: &o.UID, ResourceVersion: &o.ResourceVersion},
+	})
+}
+
+func (s server) Patch(ctx context.Context, kind kinds.Kind, o *Object, patch []byte) error {
+	_, err := s.in(kind, o.Namespace).Patch(ctx, o.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}

@@ -1,0 +1,264 @@
+package garbagecollector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/allot-dev/allot/internal/controller/kinds"
+)
+
+const (
+	// orphanParallel is Controller.parallel in production.
+	orphanParallel = 10
+	// maxTries bounds how often a write is decided anew on the server's state before the
+	// object goes back to the queue.
+	maxTries = 3
+)
+
+// objects is the server's side: objects of any kind, by their metadata.
+type objects interface {
+	// Live returns the object as the server has it now.
+	Live(ctx context.Context, kind kinds.Kind, namespace, name string) (*Object, error)
+	// Delete deletes o if it is still in the version that o shows.
+	Delete(ctx context.Context, kind kinds.Kind, o *Object, policy metav1.DeletionPropagation) error
+	// Patch applies a JSON merge patch.
+	Patch(ctx context.Context, kind kinds.Kind, o *Object, patch []byte) error
+}
+
+// queue is where UIDs wait; reconciler.Runner is one.
+type queue interface {
+	Add(uid types.UID)
+	Run(ctx context.Context) error
+}
+
+// Recorder publishes events; record.EventRecorder is one.
+type Recorder interface {
+	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
+}
+
+// Controller collects the garbage of a server.
+type Controller struct {
+	graph   *Graph
+	objects objects
+	queue   queue
+	events  Recorder
+	watcher *watcher
+	// parallel is how many requests orphaning one object makes at once.
+	parallel int
+}
+
+// take acts on news of the graph.
+func (c *Controller) take(news News) {
+	for _, s := range news.Strange {
+		o := s.Dependent
+		dependent := &corev1.ObjectReference{
+			APIVersion: o.Kind.GroupVersion().String(), Kind: o.Kind.Kind, Namespace: o.Namespace, Name: o.Name, UID: o.UID,
+		}
+		c.events.Eventf(dependent, corev1.EventTypeWarning, "OwnerRefInvalidNamespace",
+			"ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
+			s.Owner.APIVersion, s.Owner.Kind, o.Namespace, s.Owner.Name, s.Owner.UID, o.Namespace)
+	}
+	for _, uid := range news.Look {
+		c.queue.Add(uid)
+	}
+}
+
+// Reconcile does with one object what its owners, its dependents and its own deletion
+// call for.
+func (c *Controller) Reconcile(ctx context.Context, uid types.UID) error {
+	o, known := c.graph.Object(uid)
+	switch {
+	case !known:
+		return nil
+	case o == nil:
+		return c.verify(ctx, uid)
+	case o.orphansDependents():
+		return c.orphan(ctx, o)
+	case o.awaitsDependents():
+		return c.releaseOrWait(ctx, o)
+	case o.Deleting || len(o.Owners) == 0:
+		return nil
+	}
+	return c.collect(ctx, o)
+}
+
+// verify looks for an owner that no event has shown, at all places where it is said to
+// be. An owner of unknown kind is looked for when the kind becomes known.
+func (c *Controller) verify(ctx context.Context, owner types.UID) error {
+	for _, place := range c.graph.Places(owner) {
+		state, _, err := c.lookUp(ctx, place, owner)
+		if err != nil {
+			return err
+		}
+		if state != Absent {
+			return nil // its event will come, or it cannot be watched
+		}
+	}
+	c.take(c.graph.Gone(owner))
+	return nil
+}
+
+// lookUp asks the server whether the object at place has the given UID.
+func (c *Controller) lookUp(ctx context.Context, place Place, uid types.UID) (OwnerState, *Object, error) {
+	kind, ok := c.graph.Kind(groupKind(metav1.OwnerReference{APIVersion: place.APIVersion, Kind: place.Kind}))
+	if !ok || kind.Namespaced && place.Namespace == "" {
+		return Unknown, nil, nil
+	}
+	namespace := ""
+	if kind.Namespaced {
+		namespace = place.Namespace
+	}
+	live, err := c.objects.Live(ctx, kind, namespace, place.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return Absent, nil, nil
+	case err != nil:
+		return Unknown, nil, fmt.Errorf("look for owner %s %s/%s: %w", place.Kind, namespace, place.Name, err)
+	case live.UID != uid:
+		return Absent, nil, nil
+	}
+	return stateOf(live), live, nil
+}
+
+// collect deletes o if its owners are gone or wait for it. It decides on what the graph
+// knows; if o has changed since, on what the server says.
+func (c *Controller) collect(ctx context.Context, o *Object) error {
+	return c.write(ctx, o, func(o *Object, kind kinds.Kind) error {
+		if o.Deleting {
+			return nil
+		}
+		owners, err := c.resolve(ctx, o)
+		if err != nil {
+			return err
+		}
+		action := Decide(o, owners, c.graph.Dependents(o.UID))
+		switch {
+		case action.Unblock:
+			return c.unblock(ctx, kind, o, action)
+		case action.Delete != "":
+			return c.objects.Delete(ctx, kind, o, action.Delete)
+		case len(action.Drop) > 0:
+			return c.objects.Patch(ctx, kind, o, ownersPatch(o, action.Drop))
+		}
+		return nil
+	})
+}
+
+// unblock deletes o after it has stopped blocking its owners.
+func (c *Controller) unblock(ctx context.Context, kind kinds.Kind, o *Object, action Action) error {
+	patch, changed := unblockPatch(o)
+	if !changed {
+		return c.objects.Delete(ctx, kind, o, action.Delete)
+	}
+	if err := c.objects.Patch(ctx, kind, o, patch); err != nil {
+		return err
+	}
+	c.queue.Add(o.UID) // the rest is decided on the patched object
+	return nil
+}
+
+// resolve completes what the graph knows of o's owners by asking the server.
+func (c *Controller) resolve(ctx context.Context, o *Object) ([]Owner, error) {
+	owners := c.graph.Owners(o)
+	for i, owner := range owners {
+		if owner.State != Unseen {
+			continue
+		}
+		state, _, err := c.lookUp(ctx, placeOf(o, owner.Ref), owner.Ref.UID)
+		if err != nil {
+			return nil, err
+		}
+		owners[i].State = state
+	}
+	return owners, nil
+}
+
+// releaseOrWait ends the foreground deletion of o if nothing blocks it any more; else it
+// sees to it that the blocking dependents are deleted.
+func (c *Controller) releaseOrWait(ctx context.Context, o *Object) error {
+	waits := false
+	for _, dependent := range c.graph.Dependents(o.UID) {
+		if !dependent.blocks(o.UID) {
+			continue
+		}
+		waits = true
+		if !dependent.Deleting {
+			c.queue.Add(dependent.UID)
+		}
+	}
+	if waits {
+		return nil
+	}
+	return c.dropFinalizer(ctx, o, metav1.FinalizerDeleteDependents)
+}
+
+// orphan takes o off its dependents and then lets it go.
+func (c *Controller) orphan(ctx context.Context, o *Object) error {
+	var patches errgroup.Group
+	patches.SetLimit(c.parallel)
+	dependents := c.graph.Dependents(o.UID)
+	slices.SortFunc(dependents, func(a, b *Object) int { return cmp.Compare(a.UID, b.UID) })
+	for _, dependent := range dependents {
+		patches.Go(func() error {
+			return c.write(ctx, dependent, func(dependent *Object, kind kinds.Kind) error {
+				if _, ok := dependent.reference(o.UID); !ok {
+					return nil
+				}
+				return c.objects.Patch(ctx, kind, dependent, ownersPatch(dependent, []types.UID{o.UID}))
+			})
+		})
+	}
+	if err := patches.Wait(); err != nil {
+		return fmt.Errorf("orphan the dependents of %s %s/%s: %w", o.Kind.Kind, o.Namespace, o.Name, err)
+	}
+	return c.dropFinalizer(ctx, o, metav1.FinalizerOrphanDependents)
+}
+
+func (c *Controller) dropFinalizer(ctx context.Context, o *Object, finalizer string) error {
+	return c.write(ctx, o, func(o *Object, kind kinds.Kind) error {
+		if !slices.Contains(o.Finalizers, finalizer) {
+			return nil
+		}
+		return c.objects.Patch(ctx, kind, o, finalizersPatch(o, finalizer))
+	})
+}
+
+// write runs a write that names o's version. If o has changed, it runs again on what the
+// server has; if o is gone, nothing is left to do.
+func (c *Controller) write(ctx context.Context, o *Object, do func(*Object, kinds.Kind) error) error {
+	kind, ok := c.graph.Kind(o.Kind.GroupKind())
+	if !ok {
+		return nil // the kind is gone, and with it its objects
+	}
+	uid := o.UID
+	var err error
+	for range maxTries {
+		err = do(o, kind)
+		if err == nil || apierrors.IsNotFound(err) {
+			return nil
+		}
+		if !apierrors.IsConflict(err) {
+			break
+		}
+		live, liveErr := c.objects.Live(ctx, kind, o.Namespace, o.Name)
+		if apierrors.IsNotFound(liveErr) || liveErr == nil && live.UID != uid {
+			return nil
+		}
+		if liveErr != nil {
+			err = errors.Join(err, liveErr)
+			break
+		}
+		o = live
+	}
+	return fmt.Errorf("%s %s/%s: %w", o.Kind.Kind, o.Namespace, o.Name, err)
+}

@@ -1,0 +1,262 @@
+package garbagecollector
+
+import (
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/allot-dev/allot/internal/controller/kinds"
+)
+
+// Graph knows objects and their owners by UID. Its methods may be called from any
+// goroutine; those that take news return the objects that are worth a look.
+type Graph struct {
+	mu    sync.Mutex
+	nodes map[types.UID]*node
+	kinds map[schema.GroupKind]kinds.Kind // what the server has
+}
+
+// node is an object or what is left of one. It is in the graph as long as the object
+// is there, or somebody names it as owner.
+type node struct {
+	object     *Object // nil: named as owner only, and not seen yet or gone
+	gone       bool    // known not to exist
+	dependents map[types.UID]*node
+}
+
+// News is what follows from an event.
+type News struct {
+	Look    []types.UID
+	Strange []Strange
+}
+
+// Strange is a reference to an owner that exists where it cannot be an owner: in
+// another namespace, or in one while the dependent is in none.
+type Strange struct {
+	Dependent *Object
+	Owner     metav1.OwnerReference
+}
+
+// NewGraph returns an empty graph.
+func NewGraph() *Graph { return &Graph{nodes: map[types.UID]*node{}} }
+
+// SetKinds tells what kinds there are, and returns the owners that could not be looked
+// for yet.
+func (g *Graph) SetKinds(list []kinds.Kind) []types.UID {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.kinds = make(map[schema.GroupKind]kinds.Kind, len(list))
+	for _, k := range list {
+		g.kinds[k.Kind.GroupKind()] = k
+	}
+	var unseen []types.UID
+	for uid, n := range g.nodes {
+		if n.object == nil && !n.gone {
+			unseen = append(unseen, uid)
+		}
+	}
+	return unseen
+}
+
+// Kind looks a kind of the server up, whatever its version.
+func (g *Graph) Kind(gk schema.GroupKind) (kinds.Kind, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	k, ok := g.kinds[gk]
+	return k, ok
+}
+
+// Observe takes an object that is new or has changed.
+func (g *Graph) Observe(o *Object) News {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var news News
+	n := g.nodes[o.UID]
+	if n == nil {
+		n = &node{}
+		g.nodes[o.UID] = n
+	}
+	before := n.object
+	n.object, n.gone = o, false
+	if before == nil {
+		before = &Object{}
+		g.introduce(n, &news)
+	}
+	g.updateOwners(n, before, &news)
+	if o.awaitsDependents() && !before.awaitsDependents() {
+		news.Look = append(news.Look, o.UID)
+		for uid := range n.dependents {
+			news.Look = append(news.Look, uid)
+		}
+	}
+	if o.orphansDependents() && !before.orphansDependents() {
+		news.Look = append(news.Look, o.UID)
+	}
+	return news
+}
+
+// introduce compares an object that is seen for the first time with the references
+// that were made to it before.
+func (g *Graph) introduce(n *node, news *News) {
+	for uid, dependent := range n.dependents {
+		ref, ok := dependent.object.reference(n.object.UID)
+		if ok && g.meets(dependent.object, ref, n.object) != meets {
+			news.Look = append(news.Look, uid)
+			g.noteStrange(dependent.object, ref, n.object, news)
+		}
+	}
+}
+
+// updateOwners links n to the owners that it names now and did not name before.
+func (g *Graph) updateOwners(n *node, before *Object, news *News) {
+	o := n.object
+	for _, old := range before.Owners {
+		ref, kept := o.reference(old.UID)
+		switch {
+		case !kept:
+			g.unlink(o.UID, old.UID, news)
+		case ref.APIVersion != old.APIVersion || ref.Kind != old.Kind || ref.Name != old.Name:
+			news.Look = append(news.Look, o.UID)
+		case before.blocks(old.UID) && !o.blocks(old.UID):
+			g.lookIfWaiting(old.UID, news)
+		}
+	}
+	for _, ref := range o.Owners {
+		if _, known := before.reference(ref.UID); !known {
+			g.link(n, ref, news)
+		}
+	}
+}
+
+func (g *Graph) link(n *node, ref metav1.OwnerReference, news *News) {
+	owner := g.nodes[ref.UID]
+	if owner == nil {
+		// Either the owner's event is still to come or the owner is gone already: only
+		// the server can tell.
+		owner = &node{}
+		g.nodes[ref.UID] = owner
+		news.Look = append(news.Look, ref.UID)
+	}
+	if owner.dependents == nil {
+		owner.dependents = map[types.UID]*node{}
+	}
+	owner.dependents[n.object.UID] = n
+	switch {
+	case owner.gone:
+		news.Look = append(news.Look, n.object.UID)
+	case owner.object == nil:
+	case owner.object.awaitsDependents():
+		news.Look = append(news.Look, n.object.UID)
+	case g.meets(n.object, ref, owner.object) != meets:
+		news.Look = append(news.Look, n.object.UID)
+		g.noteStrange(n.object, ref, owner.object, news)
+	}
+}
+
+func (g *Graph) unlink(dependent, owner types.UID, news *News) {
+	n := g.nodes[owner]
+	if n == nil {
+		return
+	}
+	delete(n.dependents, dependent)
+	if n.object == nil && len(n.dependents) == 0 {
+		delete(g.nodes, owner)
+		return
+	}
+	g.lookIfWaiting(owner, news)
+}
+
+func (g *Graph) lookIfWaiting(owner types.UID, news *News) {
+	if n := g.nodes[owner]; n != nil && n.object != nil && n.object.awaitsDependents() {
+		news.Look = append(news.Look, owner)
+	}
+}
+
+// Gone takes the end of an object, or the server's word that there is none.
+func (g *Graph) Gone(uid types.UID) News {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var news News
+	n := g.nodes[uid]
+	if n == nil {
+		return news
+	}
+	if n.object != nil {
+		for _, ref := range n.object.Owners {
+			g.unlink(uid, ref.UID, &news)
+		}
+	}
+	n.object, n.gone = nil, true
+	for dependent := range n.dependents {
+		news.Look = append(news.Look, dependent)
+	}
+	if len(n.dependents) == 0 {
+		delete(g.nodes, uid)
+	}
+	return news
+}
+
+// Forget drops the objects of a kind that is not watched any more. Those that own
+// something are to be looked for again.
+func (g *Graph) Forget(kind schema.GroupKind) News {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var news News
+	for uid, n := range g.nodes {
+		if n.object == nil || n.object.Kind.GroupKind() != kind {
+			continue
+		}
+		for _, ref := range n.object.Owners {
+			g.unlink(uid, ref.UID, &news)
+		}
+		n.object = nil
+		if len(n.dependents) == 0 {
+			delete(g.nodes, uid)
+			continue
+		}
+		news.Look = append(news.Look, uid)
+	}
+	return news
+}
+
+// Dependents are the objects that name uid as an owner, in no order.
+func (g *Graph) Dependents(uid types.UID) []*Object {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := g.nodes[uid]
+	if n == nil {
+		return nil
+	}
+	dependents := make([]*Object, 0, len(n.dependents))
+	for _, d := range n.dependents {
+		dependents = append(dependents, d.object)
+	}
+	return dependents
+}
+
+// Object looks an object up. known without object means an owner that was named but
+// not seen.
+func (g *Graph) Object(uid types.UID) (object *Object, known bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := g.nodes[uid]
+	if n == nil || n.gone {
+		return nil, false
+	}
+	return n.object, true
+}
+
+// Len is the number of nodes.
+func (g *Graph) Len() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.nodes)
+}
+
+func (g *Graph) noteStrange(dependent *Object, ref metav1.OwnerReference, owner *Object, news *News) {
+	if owner.Kind.GroupKind() == groupKind(ref) && owner.Namespace != "" && owner.Namespace != dependent.Namespace {
+		news.Strange = append(news.Strange, Strange{Dependent: dependent, Owner: ref})
+	}
+}

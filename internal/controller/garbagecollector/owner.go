@@ -1,0 +1,117 @@
+package garbagecollector
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// OwnerState is what is known of the owner that a reference names.
+type OwnerState string
+
+const (
+	// Solid: it is there; it protects its dependents.
+	Solid OwnerState = "solid"
+	// Waiting: it is being deleted and waits for its dependents to go first.
+	Waiting OwnerState = "waiting"
+	// Absent: there is no such object.
+	Absent OwnerState = "absent"
+	// Unseen: only the server can tell.
+	Unseen OwnerState = "unseen"
+	// Unknown: the server has no such kind, or cannot be asked; nothing may be concluded.
+	Unknown OwnerState = "unknown"
+)
+
+// Owner is an owner reference with what is known of the owner.
+type Owner struct {
+	Ref   metav1.OwnerReference
+	State OwnerState
+}
+
+// Owners tells what the graph knows of the owners that o names.
+func (g *Graph) Owners(o *Object) []Owner {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	owners := make([]Owner, len(o.Owners))
+	for i, ref := range o.Owners {
+		owners[i] = Owner{Ref: ref, State: g.ownerState(o, ref)}
+	}
+	return owners
+}
+
+func (g *Graph) ownerState(dependent *Object, ref metav1.OwnerReference) OwnerState {
+	n := g.nodes[ref.UID]
+	kind, ok := g.kinds[groupKind(ref)]
+	switch {
+	case ok && kind.Namespaced && dependent.Namespace == "":
+		return Unknown // and will ever be
+	case n != nil && n.gone:
+		return Absent
+	case !ok:
+		return Unknown
+	case n == nil || n.object == nil:
+		return Unseen
+	}
+	switch g.meets(dependent, ref, n.object) {
+	case misses:
+		return Absent
+	case otherKind:
+		return Unseen
+	}
+	return stateOf(n.object)
+}
+
+// stateOf is the state of an owner that is there.
+func stateOf(owner *Object) OwnerState {
+	if owner.awaitsDependents() {
+		return Waiting
+	}
+	return Solid
+}
+
+type meeting int
+
+const (
+	meets     meeting = iota // the reference names this object
+	misses                   // it names another place, where this UID cannot be
+	otherKind                // it names another kind; an object may be served as two
+)
+
+// meets compares a reference with the object that has its UID.
+func (g *Graph) meets(dependent *Object, ref metav1.OwnerReference, owner *Object) meeting {
+	switch {
+	case groupKind(ref) != owner.Kind.GroupKind():
+		return otherKind
+	case ref.Name != owner.Name, owner.Namespace != "" && owner.Namespace != dependent.Namespace:
+		return misses
+	}
+	return meets
+}
+
+// Place is where a reference says that an owner is.
+type Place struct {
+	APIVersion, Kind, Namespace, Name string
+}
+
+// Places are all the places where the dependents of an unseen owner say that it is.
+func (g *Graph) Places(owner types.UID) []Place {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := g.nodes[owner]
+	if n == nil {
+		return nil
+	}
+	var places []Place
+	seen := map[Place]bool{}
+	for _, d := range n.dependents {
+		ref, ok := d.object.reference(owner)
+		if place := placeOf(d.object, ref); ok && !seen[place] {
+			seen[place] = true
+			places = append(places, place)
+		}
+	}
+	return places
+}
+
+func placeOf(dependent *Object, ref metav1.OwnerReference) Place {
+	return Place{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: dependent.Namespace, Name: ref.Name}
+}
