@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+)
+
+const (
+	// FieldManager owns the fields that Apply sets.
+	FieldManager = "allot"
+
+	establishTime = 30 * time.Second
+	pollTime      = 50 * time.Millisecond
+)
+
+// Ref names an object that was applied.
+type Ref struct {
+	Group, Kind     string
+	Namespace, Name string // no namespace for what is cluster-scoped
+}
+
+// String is like podgroup/my-group, with the namespace where it is not the default one.
+func (r Ref) String() string {
+	text := strings.ToLower(r.Kind) + "/" + r.Name
+	if r.Namespace != "" && r.Namespace != corev1.NamespaceDefault {
+		text += " in " + r.Namespace
+	}
+	return text
+}
+
+// kind is a served kind.
+type kind struct {
+	resource   schema.GroupVersionResource
+	namespaced bool
+}
+
+// target is the server that manifests are applied to.
+type target interface {
+	// Kind finds a served kind, asking the server again if it is not known; meta.IsNoMatchError tells that there is none.
+	Kind(gvk schema.GroupVersionKind) (kind, error)
+	Get(ctx context.Context, k kind, namespace, name string) (*unstructured.Unstructured, error)
+	// Apply is a server-side apply. With dry, the server judges and stores nothing.
+	Apply(ctx context.Context, k kind, obj *unstructured.Unstructured, dry bool) (*unstructured.Unstructured, error)
+}
+
+// Apply brings the manifests to the server: first namespaces, definitions of kinds and priority classes, then the others in
+// their order. It reports each object, and answers what it has applied. A document that the server refuses in the dry run that
+// comes first stops everything; all such documents are in the error.
+func Apply(ctx context.Context, cfg *rest.Config, manifests []Manifest, report func(string)) ([]Ref, error) {
+	server, err := newServer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	a := &applier{target: server, clock: clock.RealClock{}, report: report}
+	return a.apply(ctx, manifests)
+}
+
+type applier struct {
+	target target
+	clock  clock.Clock
+	report func(string)
+	all    []Manifest // in the order in which they are applied
+	done   []Ref
+}
+
+func (a *applier) apply(ctx context.Context, manifests []Manifest) ([]Ref, error) {
+	first, rest := inOrder(manifests)
+	provided := provides(first)
+	a.all = append(first[:len(first):len(first)], rest...)
+	later, err := a.judge(ctx, a.all, provided)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range first {
+		if err := a.write(ctx, m); err != nil {
+			return a.done, err
+		}
+	}
+	if err := a.establish(ctx, first); err != nil {
+		return a.done, err
+	}
+	if _, err := a.judge(ctx, later, nil); err != nil {
+		return a.done, a.sofar(err)
+	}
+	for _, m := range rest {
+		if err := a.write(ctx, m); err != nil {
+			return a.done, err
+		}
+	}
+	return a.done, nil
+}
+
+// judge lets the server look at each document without storing it. What depends on something that is only going to be applied
+// is answered as later.
+func (a *applier) judge(ctx context.Context, manifests []Manifest, provided set) (later []Manifest, err error) {
+	var failed []error
+	for _, m := range manifests {
+		wait, err := a.judgeOne(ctx, m, provided)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			failed = append(failed, explain(m, err))
+		case wait:
+			later = append(later, m)
+		}
+	}
+	return later, errors.Join(failed...)
+}
+
+func (a *applier) judgeOne(ctx context.Context, m Manifest, provided set) (wait bool, err error) {
+	gvk := m.Object.GroupVersionKind()
+	k, err := a.target.Kind(gvk)
+	if meta.IsNoMatchError(err) {
+		if provided[kindKey(gvk.GroupKind())] {
+			return true, nil
+		}
+		return false, fmt.Errorf("the server has no kind %s in %s", gvk.Kind, gvk.GroupVersion())
+	}
+	if err != nil {
+		return false, err
+	}
+	obj := locate(m.Object, k)
+	if provided[namespaceKey(obj.GetNamespace())] || provided[priorityKey(priorityOf(obj))] {
+		return true, nil
+	}
+	_, err = a.target.Apply(ctx, k, withPolicy(obj, a.all), true)
+	return false, err
+}
+
+// write applies one document for good.
+func (a *applier) write(ctx context.Context, m Manifest) error {
+	k, err := a.target.Kind(m.Object.GroupVersionKind())
+	if err != nil {
+		return a.interrupted(m, err)
+	}
+	obj := locate(m.Object, k)
+	before, err := a.target.Get(ctx, k, obj.GetNamespace(), obj.GetName())
+	if err != nil && !apierrors.IsNotFound(err) {
+		return a.interrupted(m, err)
+	}
+	existed := err == nil
+	after, err := a.target.Apply(ctx, k, obj, false)
+	if err != nil {
+		return a.interrupted(m, err)
+	}
+	ref := Ref{m.Object.GroupVersionKind().Group, obj.GetKind(), obj.GetNamespace(), obj.GetName()}
+	a.done = append(a.done, ref)
+	switch {
+	case !existed:
+		a.report(ref.String() + " created")
+	case before.GetResourceVersion() == after.GetResourceVersion():
+		a.report(ref.String() + " unchanged")
+	default:
+		a.report(ref.String() + " configured")
+	}
+	return nil
+}
+
+func (a *applier) interrupted(m Manifest, err error) error { return a.sofar(explain(m, err)) }
+
+// sofar says how far it came.
+func (a *applier) sofar(err error) error {
+	if len(a.done) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w\n%d of %d objects had been applied before that", err, len(a.done), len(a.all))
+}
+
+// establish waits until the kinds that were just defined are served.
+func (a *applier) establish(ctx context.Context, manifests []Manifest) error {
+	for _, m := range manifests {
+		if !isDefinition(m.Object) {
+			continue
+		}
+		for _, gvk := range definedKinds(m.Object) {
+			if err := a.await(ctx, gvk); err != nil {
+				return explain(m, err)
+			}
+		}
+	}
+	return nil
+}
+
+// await asks for a name that nobody has, until the server knows where to look.
+func (a *applier) await(ctx context.Context, gvk schema.GroupVersionKind) error {
+	end := a.clock.Now().Add(establishTime)
+	for {
+		k, err := a.target.Kind(gvk)
+		if err == nil {
+			namespace := ""
+			if k.namespaced {
+				namespace = corev1.NamespaceDefault
+			}
+			_, err = a.target.Get(ctx, k, namespace, "allot-looks-whether-this-kind-is-served")
+			if err == nil || apierrors.IsNotFound(err) && !unserved(err) {
+				return nil
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if a.clock.Now().After(end) {
+			return fmt.Errorf("the server does not serve the kind %s after %s: %w", gvk.Kind, establishTime, err)
+		}
+		a.clock.Sleep(pollTime)
+	}
+}
+
+// unserved tells a 404 for a path that is not served from one for an object that is not there: the latter names the object.
+func unserved(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil || details.Name == "" || len(details.Causes) > 0
+}
+
+// locate is a copy of the object, in the namespace in which it is going to be.
+func locate(obj *unstructured.Unstructured, k kind) *unstructured.Unstructured {
+	out := obj.DeepCopy()
+	switch {
+	case !k.namespaced:
+		out.SetNamespace("")
+	case out.GetNamespace() == "":
+		out.SetNamespace(corev1.NamespaceDefault)
+	}
+	out.SetManagedFields(nil)
+	unstructured.RemoveNestedField(out.Object, "metadata", "creationTimestamp")
+	return out
+}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// explain says where the document stands that the server refused, and what was wrong with it: a line for each field.
+func explain(m Manifest, err error) error {
+	where := fmt.Sprintf("%s: %s %s", m.Source, m.Object.GetKind(), m.Object.GetName())
+	var lines []error
+	for _, cause := range causes(err) {
+		lines = append(lines, fmt.Errorf("%s: %s", where, cause))
+	}
+	if len(lines) == 0 {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	return errors.Join(lines...)
+}
+
+// causes lists the fields that the server complains about.
+func causes(err error) []string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	var out []string
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type == metav1.CauseTypeUnexpectedServerResponse || cause.Message == "" {
+			continue
+		}
+		text := cause.Message
+		if cause.Field != "" && !strings.HasPrefix(text, cause.Field) {
+			text = cause.Field + ": " + text
+		}
+		out = append(out, text)
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+	"k8s.io/utils/clock"
+)
+
+// frameTime is how long a frame of the spinner stands.
+const frameTime = 100 * time.Millisecond
+
+// Style says how steps are written.
+type Style struct {
+	// Terminal: a step that is going on is drawn with a spinner, in place.
+	Terminal bool
+	// Color: with colours. Only on a terminal.
+	Color bool
+}
+
+// StyleFor looks at where the output goes, and at NO_COLOR and TERM in the environment.
+func StyleFor(w io.Writer, getenv func(string) string) Style {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) || getenv("TERM") == "dumb" {
+		return Style{}
+	}
+	return Style{Terminal: true, Color: getenv("NO_COLOR") == ""}
+}
+
+// Progress writes what goes on, step by step. It is safe for concurrent use; of several steps at once, one has the spinner.
+type Progress struct {
+	w     io.Writer
+	style Style
+	clock clock.WithTicker
+
+	mu     sync.Mutex
+	active []*step // the last one is drawn
+	frame  int
+	drawn  bool // a spinner stands on the current line
+}
+
+type step struct {
+	name  string
+	begun time.Time
+	stop  chan struct{}
+}
+
+// NewProgress makes a Progress that writes to w. A nil clock is the wall clock.
+func NewProgress(w io.Writer, style Style, c clock.WithTicker) *Progress {
+	if c == nil {
+		c = clock.RealClock{}
+	}
+	return &Progress{w: w, style: style, clock: c}
+}
+
+// Step begins a step. The function that it returns ends it, with what there is to say of it, or with an error.
+func (p *Progress) Step(name string) (done func(detail string, err error)) {
+	s := &step{name: name, begun: p.clock.Now(), stop: make(chan struct{})}
+	p.mu.Lock()
+	p.active = append(p.active, s)
+	p.draw()
+	p.mu.Unlock()
+	if p.style.Terminal {
+		go p.spin(s)
+	}
+	return func(detail string, err error) { p.end(s, detail, err) }
+}
+
+// Line writes a line of its own, above a spinner.
+func (p *Progress) Line(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	fmt.Fprintf(p.w, format+"\n", args...)
+	p.draw()
+}
+
+func (p *Progress) end(s *step, detail string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, other := range p.active {
+		if other == s {
+			p.active = append(p.active[:i:i], p.active[i+1:]...)
+			close(s.stop)
+			p.clear()
+			fmt.Fprintln(p.w, p.style.ended(s.name, detail, err, p.clock.Since(s.begun)))
+			p.draw()
+			return
+		}
+	}
+}
+
+func (p *Progress) spin(s *step) {
+	ticker := p.clock.NewTicker(frameTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-ticker.C():
+			p.mu.Lock()
+			if len(p.active) > 0 && p.active[len(p.active)-1] == s {
+				p.frame++
+				p.draw()
+			}
+			p.mu.Unlock()
+		}
+	}
+}
+
+func (p *Progress) draw() {
+	if !p.style.Terminal || len(p.active) == 0 {
+		return
+	}
+	s := p.active[len(p.active)-1]
+	fmt.Fprint(p.w, "\r\x1b[K"+p.style.going(s.name, p.frame, p.clock.Since(s.begun)))
+	p.drawn = true
+}
+
+func (p *Progress) clear() {
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.drawn = false
+	}
+}

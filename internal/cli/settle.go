@@ -1,0 +1,332 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// Reason says what an object waits for.
+type Reason struct {
+	Ref  Ref
+	Text string
+}
+
+func (r Reason) String() string { return r.Ref.String() + ": " + r.Text }
+
+// item is the state of one applied object.
+type item struct {
+	ref  Ref
+	text string // what it is now
+	wait string // what it waits for; empty when it has settled
+}
+
+// Settled tells whether everything that was applied is as it was meant to be: groups scheduled with their pods running,
+// Deployments and ReplicaSets available, pods running or done. What has no state of this kind only has to exist.
+func Settled(s Snapshot) (done bool, waiting []Reason) {
+	for _, it := range look(s).items() {
+		if it.wait != "" {
+			waiting = append(waiting, Reason{it.ref, it.wait})
+		}
+	}
+	return len(waiting) == 0, waiting
+}
+
+// items gives the applied objects, each once, in their order.
+func (v *view) items() []item {
+	var out []item
+	seen := map[Ref]bool{}
+	for _, ref := range v.Applied {
+		if !seen[ref] {
+			seen[ref] = true
+			out = append(out, v.item(ref))
+		}
+	}
+	return out
+}
+
+func (v *view) item(ref Ref) item {
+	it := item{ref: ref, text: "exists"}
+	missing := item{ref: ref, text: "gone", wait: "does not exist any more"}
+	switch ref.Group + "/" + ref.Kind {
+	case "scheduling.k8s.io/PodGroup":
+		group, ok := v.groups[ref.key()]
+		if !ok {
+			return missing
+		}
+		it.text, it.wait = v.group(group)
+	case "apps/Deployment":
+		d, ok := v.deployments[ref.key()]
+		if !ok {
+			return missing
+		}
+		it.text, it.wait = v.deployment(d)
+	case "apps/ReplicaSet":
+		rs, ok := v.replicaSets[ref.key()]
+		if !ok {
+			return missing
+		}
+		it.text, it.wait = v.replicaSet(rs)
+	case "/Pod":
+		pod, ok := v.pods[ref.key()]
+		if !ok {
+			return missing
+		}
+		it.text, it.wait = podText(pod), v.podWait(pod)
+	case "resource.k8s.io/ResourceClaim":
+		claim, ok := v.claims[ref.key()]
+		if !ok {
+			return missing
+		}
+		it.text = claimText(claim)
+	}
+	return it
+}
+
+// group is settled when it is scheduled, has its claims, and all its pods run. A group that no applied pod or template names has nobody to wait for.
+func (v *view) group(group *scheduling.PodGroup) (text, wait string) {
+	members := v.members[keyOf(group)]
+	text = groupStatus(group)
+	if claim := v.groupClaims(group); claim != "" {
+		text += ", " + claim
+	}
+	if len(members) > 0 {
+		text += ", " + podsRunning(members)
+	}
+	if missing := missingClaims(group); missing != "" {
+		return text, join("the claim "+missing+" has not been generated", v.complaint(group.UID))
+	}
+	if len(members) == 0 && !v.expectsPods(group) {
+		return text, ""
+	}
+	if condition := groupCondition(group); condition == nil || condition.Status != metav1.ConditionTrue {
+		why := "it is not scheduled"
+		if condition != nil {
+			why = join(why, condition.Message)
+		}
+		return text, join(why, v.complaint(group.UID))
+	}
+	return text, v.firstWait(members)
+}
+
+// expectsPods tells whether an applied object makes pods for the group.
+func (v *view) expectsPods(group *scheduling.PodGroup) bool {
+	for _, ref := range v.Applied {
+		if ref.Namespace != group.Namespace {
+			continue
+		}
+		var spec *core.PodSpec
+		if d, ok := v.deployments[ref.key()]; ok && ref.Kind == "Deployment" && ptr.Deref(d.Spec.Replicas, 1) > 0 {
+			spec = &d.Spec.Template.Spec
+		}
+		if rs, ok := v.replicaSets[ref.key()]; ok && ref.Kind == "ReplicaSet" && ptr.Deref(rs.Spec.Replicas, 1) > 0 {
+			spec = &rs.Spec.Template.Spec
+		}
+		if spec != nil && spec.SchedulingGroup != nil && ptr.Deref(spec.SchedulingGroup.PodGroupName, "") == group.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// groupCondition is the condition that says whether the group is scheduled. The one of K5832 follows the group's life and is preferred.
+func groupCondition(group *scheduling.PodGroup) *metav1.Condition {
+	for _, typ := range []string{scheduling.PodGroupScheduled, schedulingv1beta1.PodGroupInitiallyScheduled} {
+		if c := meta.FindStatusCondition(group.Status.Conditions, typ); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+func groupStatus(group *scheduling.PodGroup) string {
+	switch c := groupCondition(group); {
+	case group.DeletionTimestamp != nil:
+		return "Terminating"
+	case c == nil:
+		return "Pending"
+	case c.Status == metav1.ConditionTrue:
+		return "Scheduled"
+	default:
+		return c.Reason
+	}
+}
+
+// missingClaims names the first entry for which no claim is recorded.
+func missingClaims(group *scheduling.PodGroup) string {
+	recorded := map[string]bool{}
+	for _, st := range group.Status.ResourceClaimStatuses {
+		recorded[st.Name] = true
+	}
+	for _, entry := range group.Spec.ResourceClaims {
+		if entry.ResourceClaimName == nil && !recorded[entry.Name] {
+			return entry.Name
+		}
+	}
+	return ""
+}
+
+// unseen is why a status tells nothing yet.
+const unseen = "the controller has not seen the last change yet"
+
+func (v *view) deployment(d *apps.Deployment) (text, wait string) {
+	want, st := ptr.Deref(d.Spec.Replicas, 1), d.Status
+	text = fmt.Sprintf("%d of %d available", st.AvailableReplicas, want)
+	if st.ObservedGeneration >= d.Generation && st.UpdatedReplicas == want && st.AvailableReplicas == want && st.Replicas == want {
+		return text, ""
+	}
+	why := v.firstWait(v.podsOf(d))
+	if st.ObservedGeneration < d.Generation {
+		why = unseen
+	}
+	for _, c := range st.Conditions {
+		if why == "" && c.Type == "ReplicaFailure" && c.Status == corev1.ConditionTrue {
+			why = c.Message
+		}
+	}
+	for _, rs := range v.setsOf[d.UID] {
+		if why == "" {
+			why = v.complaint(rs.UID)
+		}
+	}
+	return text, join(text, why)
+}
+
+func (v *view) replicaSet(rs *apps.ReplicaSet) (text, wait string) {
+	want, st := ptr.Deref(rs.Spec.Replicas, 1), rs.Status
+	text = fmt.Sprintf("%d of %d available", st.AvailableReplicas, want)
+	if st.ObservedGeneration >= rs.Generation && st.AvailableReplicas == want && st.Replicas == want {
+		return text, ""
+	}
+	why := v.firstWait(v.owned[rs.UID])
+	if st.ObservedGeneration < rs.Generation {
+		why = unseen
+	}
+	if why == "" {
+		why = v.complaint(rs.UID)
+	}
+	return text, join(text, why)
+}
+
+// firstWait says what the first of the pods that are not where they should be waits for, and how many more there are.
+func (v *view) firstWait(pods []*core.Pod) string {
+	first, more := "", 0
+	for _, pod := range pods {
+		wait := v.podWait(pod)
+		switch {
+		case wait == "":
+		case first == "":
+			first = "pod " + pod.Name + ": " + wait
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		first += fmt.Sprintf(" (and %d more)", more)
+	}
+	return first
+}
+
+// podWait is empty for a pod that runs and is ready, or has succeeded.
+func (v *view) podWait(pod *core.Pod) string {
+	switch {
+	case pod.Status.Phase == corev1.PodSucceeded:
+		return ""
+	case pod.DeletionTimestamp != nil:
+		return "is being deleted"
+	case pod.Status.Phase == corev1.PodFailed:
+		return join("has failed", join(exit(pod), pod.Status.Message))
+	case pod.Status.Phase == corev1.PodRunning && podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue:
+		return ""
+	}
+	if c := podCondition(pod, corev1.PodScheduled); c.Status == corev1.ConditionFalse {
+		return join("is not scheduled", c.Message)
+	}
+	if pod.Spec.NodeName == "" {
+		return join("is not scheduled", v.complaint(pod.UID))
+	}
+	why := podCondition(pod, corev1.PodReady).Message
+	if complaint := v.complaint(pod.UID); complaint != "" {
+		why = complaint
+	}
+	return join("is on "+pod.Spec.NodeName+", but not ready", why)
+}
+
+func exit(pod *core.Pod) string {
+	for _, c := range pod.Status.ContainerStatuses {
+		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
+			return fmt.Sprintf("container %s ended with exit code %d", c.Name, t.ExitCode)
+		}
+	}
+	return ""
+}
+
+func podCondition(pod *core.Pod, typ corev1.PodConditionType) corev1.PodCondition {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == typ {
+			return c
+		}
+	}
+	return corev1.PodCondition{}
+}
+
+// podText is the pod's phase, and where it is.
+func podText(pod *core.Pod) string {
+	text := string(pod.Status.Phase)
+	if pod.DeletionTimestamp != nil {
+		text = "Terminating"
+	}
+	if pod.Spec.NodeName != "" {
+		text += " on " + pod.Spec.NodeName
+	}
+	return text
+}
+
+// podsRunning counts the pods by how far they are.
+func podsRunning(pods []*core.Pod) string {
+	running, done := 0, 0
+	for _, pod := range pods {
+		switch pod.Status.Phase {
+		case corev1.PodRunning:
+			running++
+		case corev1.PodSucceeded:
+			done++
+		}
+	}
+	text := fmt.Sprintf("%d of %d pods running", running, len(pods))
+	if done > 0 {
+		text += fmt.Sprintf(", %d succeeded", done)
+	}
+	return text
+}
+
+func claimText(claim *resource.ResourceClaim) string {
+	switch {
+	case claim.DeletionTimestamp != nil:
+		return "is being deleted"
+	case claim.Status.Allocation == nil:
+		return "not allocated"
+	}
+	return "has " + strings.Join(devices(claim), ", ")
+}
+
+func join(what, why string) string {
+	switch {
+	case why == "":
+		return what
+	case what == "":
+		return why
+	}
+	return what + ": " + why
+}

@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/claims"
+)
+
+// maxPods is how many pods a table lists.
+const maxPods = 30
+
+// WriteTables writes what became of the applied objects: a table of the groups with their devices, one of the pods, and one of the
+// rest.
+func (s Snapshot) WriteTables(w io.Writer) error {
+	v := look(s)
+	for _, table := range [][][]string{v.groupRows(), v.podRows(), v.otherRows()} {
+		if len(table) < 2 {
+			continue
+		}
+		t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+		for _, row := range table {
+			fmt.Fprintln(t, strings.TrimRight(strings.Join(row, "\t"), "\t"))
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupRows has one row for each device of each claim of a group.
+func (v *view) groupRows() [][]string {
+	rows := [][]string{{"PODGROUP", "STATUS", "PODS", "CLAIM", "DEVICE", "NODE", "RESERVED FOR"}}
+	for _, it := range v.items() {
+		group, ok := v.groups[it.ref.key()]
+		if !ok || it.ref.Kind != "PodGroup" {
+			continue
+		}
+		members := v.members[keyOf(group)]
+		lead := []string{label(group), groupStatus(group), podCount(members)}
+		node := nodesOf(members)
+		for _, name := range claimNames(group) {
+			claim, ok := v.claims[types.NamespacedName{Namespace: group.Namespace, Name: name}]
+			if !ok {
+				rows = append(rows, append(lead, name, "-", node, "-"))
+				lead = []string{"", "", ""}
+				continue
+			}
+			reserved := consumers(claim)
+			for _, device := range devices(claim) {
+				rows = append(rows, append(lead, name, device, node, reserved))
+				lead, name, node, reserved = []string{"", "", ""}, "", "", ""
+			}
+			node = nodesOf(members)
+		}
+		if lead[0] != "" {
+			rows = append(rows, append(lead, "-", "-", node, "-"))
+		}
+	}
+	return rows
+}
+
+func (v *view) podRows() [][]string {
+	rows := [][]string{{"POD", "PODGROUP", "NODE", "PHASE", "CLAIMS"}}
+	pods := v.appliedPods()
+	for i, pod := range pods {
+		if i == maxPods {
+			rows = append(rows, []string{fmt.Sprintf("and %d more: %s", len(pods)-i, podsRunning(pods[i:]))})
+			break
+		}
+		group, _ := claims.GroupName(pod)
+		phase, _, _ := strings.Cut(podText(pod), " on ")
+		rows = append(rows, []string{label(pod), dash(group), dash(pod.Spec.NodeName), phase, dash(strings.Join(claims.Uses(pod), ", "))})
+	}
+	return rows
+}
+
+// appliedPods are the pods of what was applied, each once.
+func (v *view) appliedPods() []*core.Pod {
+	var out []*core.Pod
+	seen := map[*core.Pod]bool{}
+	for _, ref := range v.Applied {
+		var pods []*core.Pod
+		switch ref.Kind {
+		case "Pod":
+			if pod, ok := v.pods[ref.key()]; ok && ref.Group == "" {
+				pods = []*core.Pod{pod}
+			}
+		case "PodGroup":
+			pods = v.members[ref.key()]
+		case "Deployment":
+			if d, ok := v.deployments[ref.key()]; ok {
+				pods = v.podsOf(d)
+			}
+		case "ReplicaSet":
+			if rs, ok := v.replicaSets[ref.key()]; ok {
+				pods = v.owned[rs.UID]
+			}
+		}
+		for _, pod := range pods {
+			if !seen[pod] {
+				seen[pod] = true
+				out = append(out, pod)
+			}
+		}
+	}
+	return out
+}
+
+func (v *view) otherRows() [][]string {
+	rows := [][]string{{"OBJECT", "STATE"}}
+	for _, it := range v.items() {
+		if it.ref.Kind != "PodGroup" && (it.ref.Kind != "Pod" || it.ref.Group != "") {
+			rows = append(rows, []string{it.ref.String(), it.text})
+		}
+	}
+	return rows
+}
+
+// claimNames are the claims of the group's entries, as far as they are known.
+func claimNames(group *scheduling.PodGroup) []string {
+	var out []string
+	for _, entry := range group.Spec.ResourceClaims {
+		if entry.ResourceClaimName != nil {
+			out = append(out, *entry.ResourceClaimName)
+		}
+		for _, st := range group.Status.ResourceClaimStatuses {
+			if st.Name == entry.Name && st.ResourceClaimName != nil && entry.ResourceClaimName == nil {
+				out = append(out, *st.ResourceClaimName)
+			}
+		}
+	}
+	return out
+}
+
+// groupClaims says in words which devices the group's claims have.
+func (v *view) groupClaims(group *scheduling.PodGroup) string {
+	var out []string
+	for _, name := range claimNames(group) {
+		if claim, ok := v.claims[types.NamespacedName{Namespace: group.Namespace, Name: name}]; ok {
+			out = append(out, "claim "+name+" "+claimText(claim))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// devices names the devices of a claim by driver, pool and device; "-" when it has none yet.
+func devices(claim *resource.ResourceClaim) []string {
+	if claim.Status.Allocation == nil {
+		return []string{"-"}
+	}
+	var out []string
+	for _, r := range claim.Status.Allocation.Devices.Results {
+		out = append(out, r.Driver+"/"+r.Pool+"/"+r.Device)
+	}
+	if len(out) == 0 {
+		return []string{"no device"}
+	}
+	return out
+}
+
+// consumers lists who the claim is reserved for.
+func consumers(claim *resource.ResourceClaim) string {
+	const most = 3
+	var out []string
+	for i, ref := range claim.Status.ReservedFor {
+		if i == most {
+			out = append(out, fmt.Sprintf("%d more", len(claim.Status.ReservedFor)-most))
+			break
+		}
+		out = append(out, consumer(ref))
+	}
+	return dash(strings.Join(out, ", "))
+}
+
+func consumer(ref resourcev1.ResourceClaimConsumerReference) string {
+	return strings.TrimSuffix(ref.Resource, "s") + "/" + ref.Name
+}
+
+func nodesOf(pods []*core.Pod) string {
+	var names []string
+	for _, pod := range pods {
+		if name := pod.Spec.NodeName; name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 3 {
+		return fmt.Sprintf("%d nodes", len(names))
+	}
+	return dash(strings.Join(names, ", "))
+}
+
+func podCount(pods []*core.Pod) string {
+	if len(pods) == 0 {
+		return "none"
+	}
+	return strings.Replace(podsRunning(pods), " pods running", " running", 1)
+}
+
+func keyOf(obj metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// label is the name, with the namespace in front where it is not the default one.
+func label(obj metav1.Object) string {
+	if obj.GetNamespace() == "" || obj.GetNamespace() == "default" {
+		return obj.GetName()
+	}
+	return obj.GetNamespace() + "/" + obj.GetName()
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
