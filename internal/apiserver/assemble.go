@@ -103,19 +103,10 @@ func (s *Server) secure(cfg Config, generic *genericapiserver.Config) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", cfg.Listen)
-	if err != nil {
+	if s.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	if err := s.certify(authority, listener, generic); err != nil {
-		listener.Close()
-		return err
-	}
-	return nil
-}
-
-func (s *Server) certify(authority *pki.Authority, listener net.Listener, generic *genericapiserver.Config) error {
-	hosts, err := servingHosts(listener.Addr())
+	hosts, err := servingHosts(s.listener.Addr())
 	if err != nil {
 		return err
 	}
@@ -135,9 +126,9 @@ func (s *Server) certify(authority *pki.Authority, listener net.Listener, generi
 	if err != nil {
 		return err
 	}
-	generic.SecureServing = &genericapiserver.SecureServingInfo{Listener: listener, Cert: cert, ClientCA: ca}
-	generic.ExternalAddress = listener.Addr().String()
-	s.authority, s.admin, s.url = authority, admin, "https://"+listener.Addr().String()
+	generic.SecureServing = &genericapiserver.SecureServingInfo{Listener: s.listener, Cert: cert, ClientCA: ca}
+	generic.ExternalAddress = s.listener.Addr().String()
+	s.authority, s.admin, s.url = authority, admin, "https://"+s.listener.Addr().String()
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ type Server struct {
 	backend   *backend
 	loopback  *rest.Config
 	transport *inmemory.Transport
+	listener  net.Listener
 	url       string
 
 	cancel context.CancelCauseFunc
@@ -48,7 +50,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{backend: backend, transport: &inmemory.Transport{}, done: make(chan struct{})}
 	front, err := s.assemble(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("apiserver: %w", errors.Join(err, backend.close()))
+		return nil, fmt.Errorf("apiserver: %w", errors.Join(err, s.closeListener(), backend.close()))
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
 	s.cancel = cancel
@@ -59,6 +61,14 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
 	return s, nil
+}
+
+// closeListener gives the address free when the server never ran.
+func (s *Server) closeListener() error {
+	if s.listener == nil {
+		return nil
+	}
+	return s.listener.Close()
 }
 
 // run serves until ctx ends or the embedded etcd fails, then closes everything.

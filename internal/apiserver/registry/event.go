@@ -11,8 +11,10 @@ import (
 // eventTTLSeconds is how long an event is kept after its last change.
 const eventTTLSeconds = 60 * 60
 
+type eventEntry = kind[corev1.Event, *corev1.Event]
+
 func events() entry {
-	return &kind[corev1.Event, *corev1.Event]{
+	return &eventEntry{
 		names:          names{versions: v1, plural: "events", singular: "event", short: []string{"ev"}},
 		newList:        func() runtime.Object { return &corev1.EventList{} },
 		createOnUpdate: true,

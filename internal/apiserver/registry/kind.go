@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -86,3 +87,18 @@ func (n names) resource() schema.GroupResource {
 func (k *kind[T, P]) new() runtime.Object { return P(new(T)) }
 
 func (k *kind[T, P]) identity() names { return k.names }
+
+// check says what an entry of the table lacks.
+func (k *kind[T, P]) check() error {
+	switch {
+	case k.names.plural == "" || k.names.singular == "" || len(k.names.versions) == 0 || k.newList == nil:
+		return fmt.Errorf("kind %T is not named in full", k.new())
+	case k.validate == nil || k.validateUpdate == nil || (k.status != nil && k.validateStatus == nil):
+		return fmt.Errorf("%s are not validated in full", k.names.resource())
+	case k.generation && k.spec == nil:
+		return fmt.Errorf("%s have a generation and no spec", k.names.resource())
+	case k.index != "" && k.fields == nil:
+		return fmt.Errorf("%s are indexed by a field that they do not select by", k.names.resource())
+	}
+	return nil
+}

@@ -42,6 +42,9 @@ func New(scheme *runtime.Scheme, codecs serializer.CodecFactory, getter generic.
 }
 
 func (r *Registry) add(e entry, getter generic.RESTOptionsGetter) error {
+	if err := e.check(); err != nil {
+		return err
+	}
 	storages, store, err := e.build(env{scheme: r.scheme, getter: getter, columns: r.columns})
 	if err != nil {
 		return fmt.Errorf("storage of %w", err)

@@ -18,6 +18,7 @@ import (
 // entry is a kind of any type.
 type entry interface {
 	identity() names
+	check() error
 	build(e env) (map[string]rest.Storage, *genericregistry.Store, error)
 }
 

@@ -1,0 +1,172 @@
+package registry
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+func podClaim(name string, set func(*core.PodResourceClaim)) core.PodResourceClaim {
+	c := core.PodResourceClaim{PodResourceClaim: corev1.PodResourceClaim{Name: name}}
+	if set != nil {
+		set(&c)
+	}
+	return c
+}
+
+func TestCarryPodClaims(t *testing.T) {
+	group := func(c *core.PodResourceClaim) { c.PodGroupResourceClaim = new("shared") }
+	cluster := func(c *core.PodResourceClaim) { c.ClusterResourceClaimTemplateName = new("t") }
+	byName := func(c *core.PodResourceClaim) { c.ResourceClaimName = new("c") }
+	old := []core.PodResourceClaim{podClaim("a", group), podClaim("b", cluster), podClaim("c", group)}
+	got := []core.PodResourceClaim{podClaim("b", nil), podClaim("a", nil), podClaim("c", byName), podClaim("d", nil)}
+	carryPodClaims(got, old)
+	want := []core.PodResourceClaim{podClaim("b", cluster), podClaim("a", group), podClaim("c", byName), podClaim("d", nil)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCarryGroupClaims(t *testing.T) {
+	claim := func(name string, template, cluster *string) scheduling.PodGroupResourceClaim {
+		return scheduling.PodGroupResourceClaim{
+			PodGroupResourceClaim:            schedulingv1beta1.PodGroupResourceClaim{Name: name, ResourceClaimTemplateName: template},
+			ClusterResourceClaimTemplateName: cluster,
+		}
+	}
+	got := []scheduling.PodGroupResourceClaim{claim("a", nil, nil), claim("b", new("x"), nil), claim("c", nil, nil)}
+	carryGroupClaims(got, []scheduling.PodGroupResourceClaim{claim("a", nil, new("t")), claim("b", nil, new("t"))})
+	want := []scheduling.PodGroupResourceClaim{claim("a", nil, new("t")), claim("b", new("x"), nil), claim("c", nil, nil)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCarryAnyPodLastsAsLongAsTheAllocation(t *testing.T) {
+	allocated := func(any *bool) *resource.ResourceClaimStatus {
+		return &resource.ResourceClaimStatus{Allocation: &resource.AllocationResult{ReservedForAnyPod: any}}
+	}
+	tests := []struct {
+		name      string
+		now, old  *resource.ResourceClaimStatus
+		wantAny   *bool
+		allocated bool
+	}{
+		{"left out", allocated(nil), allocated(new(true)), new(true), true},
+		{"said otherwise", allocated(new(false)), allocated(new(true)), new(false), true},
+		{"deallocated", &resource.ResourceClaimStatus{}, allocated(new(true)), nil, false},
+		{"new", allocated(nil), &resource.ResourceClaimStatus{}, nil, true},
+	}
+	for _, tt := range tests {
+		carryAnyPod(tt.now, tt.old)
+		if (tt.now.Allocation != nil) != tt.allocated {
+			t.Errorf("%s: allocation is %v", tt.name, tt.now.Allocation)
+			continue
+		}
+		if tt.allocated && !cmp.Equal(tt.now.Allocation.ReservedForAnyPod, tt.wantAny) {
+			t.Errorf("%s: got %v, want %v", tt.name, tt.now.Allocation.ReservedForAnyPod, tt.wantAny)
+		}
+	}
+}
+
+func TestDropReleasedDevices(t *testing.T) {
+	results := func(devices ...string) *resource.AllocationResult {
+		out := &resource.AllocationResult{}
+		for _, d := range devices {
+			out.Devices.Results = append(out.Devices.Results, resourcev1.DeviceRequestAllocationResult{Driver: "d", Pool: "p", Device: d})
+		}
+		return out
+	}
+	reports := func(devices ...string) (out []resourcev1.AllocatedDeviceStatus) {
+		for _, d := range devices {
+			out = append(out, resourcev1.AllocatedDeviceStatus{Driver: "d", Pool: "p", Device: d})
+		}
+		return out
+	}
+	old := &resource.ResourceClaim{Status: resource.ResourceClaimStatus{Allocation: results("a", "b")}}
+	now := &resource.ResourceClaim{Status: resource.ResourceClaimStatus{Allocation: results("b"), Devices: reports("a", "b")}}
+	dropReleasedDevices(now, old)
+	if diff := cmp.Diff(reports("b"), now.Status.Devices); diff != "" {
+		t.Error(diff)
+	}
+	now.Status.Allocation = nil
+	dropReleasedDevices(now, old)
+	if len(now.Status.Devices) != 0 {
+		t.Errorf("after deallocation: %v", now.Status.Devices)
+	}
+}
+
+func TestPodGracePeriod(t *testing.T) {
+	tests := []struct {
+		name       string
+		node       string
+		phase      corev1.PodPhase
+		asked, own *int64
+		want       int64
+	}{
+		{"not placed", "", corev1.PodPending, nil, new(int64(30)), 0},
+		{"not placed, asked", "", corev1.PodPending, new(int64(5)), nil, 0},
+		{"running", "n", corev1.PodRunning, nil, new(int64(30)), 30},
+		{"running, asked", "n", corev1.PodRunning, new(int64(5)), new(int64(30)), 5},
+		{"running, at once", "n", corev1.PodRunning, new(int64(0)), new(int64(30)), 0},
+		{"running, negative", "n", corev1.PodRunning, new(int64(-1)), nil, 1},
+		{"running, nothing said", "n", corev1.PodRunning, nil, nil, 0},
+		{"succeeded", "n", corev1.PodSucceeded, nil, new(int64(30)), 0},
+		{"failed, asked", "n", corev1.PodFailed, new(int64(5)), nil, 0},
+	}
+	for _, tt := range tests {
+		p := &core.Pod{Status: corev1.PodStatus{Phase: tt.phase}}
+		p.Spec.NodeName, p.Spec.TerminationGracePeriodSeconds = tt.node, tt.own
+		options := &metav1.DeleteOptions{GracePeriodSeconds: tt.asked}
+		if !podGracePeriod(p, options) || *options.GracePeriodSeconds != tt.want {
+			t.Errorf("%s: grace period %d, want %d", tt.name, *options.GracePeriodSeconds, tt.want)
+		}
+	}
+}
+
+func TestPropagationFinalizers(t *testing.T) {
+	orphan, foreground, background := metav1.DeletePropagationOrphan, metav1.DeletePropagationForeground, metav1.DeletePropagationBackground
+	tests := []struct {
+		name    string
+		have    []string
+		options metav1.DeleteOptions
+		want    []string
+	}{
+		{"nothing said", []string{"x"}, metav1.DeleteOptions{}, []string{"x"}},
+		{"nothing said, kept", []string{"orphan"}, metav1.DeleteOptions{}, []string{"orphan"}},
+		{"orphan", []string{"x"}, metav1.DeleteOptions{PropagationPolicy: &orphan}, []string{"x", "orphan"}},
+		{"foreground", nil, metav1.DeleteOptions{PropagationPolicy: &foreground}, []string{"foregroundDeletion"}},
+		{"background", []string{"orphan", "x"}, metav1.DeleteOptions{PropagationPolicy: &background}, []string{"x"}},
+	}
+	for _, tt := range tests {
+		got := propagationFinalizers(tt.have, &tt.options)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
+func TestWorkloadField(t *testing.T) {
+	for stored, want := range map[string]string{
+		"spec.workloadRef":                                        "spec.podGroupTemplateRef.workload",
+		"spec.workloadRef.templateName":                           "spec.podGroupTemplateRef.workload.podGroupTemplateName",
+		"spec.workloadRef.workloadName":                           "spec.podGroupTemplateRef.workload.workloadName",
+		"spec.podGroupTemplates[1].disruptionMode.all":            "spec.podGroupTemplates[1].disruptionMode",
+		"spec.resourceClaims[0].clusterResourceClaimTemplateName": "spec.resourceClaims[0].clusterResourceClaimTemplateName",
+	} {
+		if got := workloadField("v1alpha2", stored); got != want {
+			t.Errorf("%s: got %s, want %s", stored, got, want)
+		}
+		if got := workloadField("v1beta1", stored); got != stored {
+			t.Errorf("%s in v1beta1: got %s", stored, got)
+		}
+	}
+}
