@@ -16,7 +16,7 @@ import (
 // onPod takes an event of the cache of pods.
 func (c *Controller) onPod(before, after *core.Pod) {
 	if before != nil && (after == nil || after.UID != before.UID) {
-		c.gone(before.UID)
+		c.gone(keyOf(Pod, before), before.UID)
 		c.release(before.UID)
 		before = nil
 	}
@@ -43,7 +43,7 @@ func podChanged(before, after *core.Pod) bool {
 // onGroup takes an event of the cache of PodGroups.
 func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 	if before != nil && (after == nil || after.UID != before.UID) {
-		c.gone(before.UID)
+		c.gone(keyOf(PodGroup, before), before.UID)
 		c.release(before.UID)
 		before = nil
 	}
@@ -74,7 +74,8 @@ func (c *Controller) wakeMembers(isNew bool, group *scheduling.PodGroup) {
 }
 
 // gone forgets what is remembered of an object that does not exist any more.
-func (c *Controller) gone(uid types.UID) {
+func (c *Controller) gone(key Key, uid types.UID) {
+	c.waiting.drop(key)
 	c.deleted.Add(uid, nil)
 	c.made.drop(uid)
 	c.said.news(uid, "")

@@ -115,6 +115,18 @@ func (w *waiting) take(template templateKey) []Key {
 	return keys
 }
 
+// drop forgets one that is gone.
+func (w *waiting) drop(key Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for template, keys := range w.byTemplate {
+		delete(keys, key)
+		if len(keys) == 0 {
+			delete(w.byTemplate, template)
+		}
+	}
+}
+
 // said remembers, by object, the problem that was told of last.
 type said struct {
 	mu   sync.Mutex
