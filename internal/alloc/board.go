@@ -145,7 +145,7 @@ func (b *Board) rank() {
 		free[i] = b.views[i].Reach.AndNot(b.views[i].Taken()).Len()
 	}
 	remote := func(c *cell) int {
-		if b.views[c.view].Local {
+		if b.views[c.view].Devices[c.devices[0]].Scope.Node != "" {
 			return 0
 		}
 		return 1

@@ -9,7 +9,6 @@ import (
 type PoolView struct {
 	*Pool
 	Reach Bits // the devices that the node can use
-	Local bool // all of these are devices of this node alone
 	entry *poolEntry
 }
 
@@ -45,7 +44,7 @@ func (s *State) Pools(node *NodeInfo) []PoolView {
 	var views []PoolView
 	for _, entry := range s.localPools[node.Name] {
 		if !entry.shared {
-			views = append(views, PoolView{Pool: entry.pool, Reach: entry.pool.from(node.API), Local: true, entry: entry})
+			views = append(views, PoolView{Pool: entry.pool, Reach: entry.pool.from(node.API), entry: entry})
 		}
 	}
 	for _, entry := range s.sharedPools {

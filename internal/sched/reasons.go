@@ -192,9 +192,9 @@ func (b *Block) text(long bool) string {
 	case CheckForbidden:
 		return text + "refused by existing pods' anti-affinity rules"
 	}
-	text += b.Alloc.Subject() + ": "
+	text += "lacking devices for " + b.Alloc.Subject() + ": "
 	if b.Alloc.Kind != alloc.Shortage {
-		return text + b.Alloc.String()
+		return fmt.Sprintf("%d where %s", b.Nodes, b.Alloc)
 	}
 	if b.Nodes > 1 {
 		text += "nearest is " + b.Nearest + ", "
