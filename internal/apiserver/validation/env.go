@@ -1,6 +1,8 @@
 package validation
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -24,10 +26,10 @@ func env(path *field.Path, c *corev1.Container) field.ErrorList {
 				exactlyOne(at, member{"configMapRef", from.ConfigMapRef != nil}, member{"secretRef", from.SecretRef != nil}),
 			)
 			if from.ConfigMapRef != nil {
-				errs = append(errs, required(at.Child("configMapRef", "name"), from.ConfigMapRef.Name)...)
+				errs = append(errs, dnsSubdomain(at.Child("configMapRef", "name"), from.ConfigMapRef.Name)...)
 			}
 			if from.SecretRef != nil {
-				errs = append(errs, required(at.Child("secretRef", "name"), from.SecretRef.Name)...)
+				errs = append(errs, dnsSubdomain(at.Child("secretRef", "name"), from.SecretRef.Name)...)
 			}
 			return errs
 		}),
@@ -43,7 +45,7 @@ func envSource(path *field.Path, source *corev1.EnvVarSource) field.ErrorList {
 		member{"fileKeyRef", source.FileKeyRef != nil},
 	)
 	if ref := source.FieldRef; ref != nil {
-		errs = append(errs, fieldRef(path.Child("fieldRef"), ref)...)
+		errs = append(errs, fieldRef(path.Child("fieldRef"), ref, envFields())...)
 	}
 	if ref := source.ResourceFieldRef; ref != nil {
 		errs = append(errs, required(path.Child("resourceFieldRef", "resource"), ref.Resource)...)
@@ -66,9 +68,31 @@ func envSource(path *field.Path, source *corev1.EnvVarSource) field.ErrorList {
 }
 
 func keyRef(path *field.Path, name, key string) field.ErrorList {
-	return join(required(path.Child("name"), name), form(path.Child("key"), key, validation.IsConfigMapKey))
+	return join(dnsSubdomain(path.Child("name"), name), form(path.Child("key"), key, validation.IsConfigMapKey))
 }
 
-func fieldRef(path *field.Path, ref *corev1.ObjectFieldSelector) field.ErrorList {
-	return join(required(path.Child("apiVersion"), ref.APIVersion), required(path.Child("fieldPath"), ref.FieldPath))
+// envFields are the fields of a pod that an environment variable can hold.
+func envFields() []string {
+	return []string{
+		"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
+		"status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs",
+	}
+}
+
+// fileFields are those that a file can hold. Whole maps fit into files alone.
+func fileFields() []string {
+	return []string{"metadata.name", "metadata.namespace", "metadata.uid", "metadata.labels", "metadata.annotations"}
+}
+
+func fieldRef(path *field.Path, ref *corev1.ObjectFieldSelector, fields []string) field.ErrorList {
+	errs := required(path.Child("apiVersion"), ref.APIVersion)
+	at := path.Child("fieldPath")
+	name, key, subscripted := strings.Cut(ref.FieldPath, "['")
+	if !subscripted {
+		return append(errs, oneOf(at, ref.FieldPath, fields...)...)
+	}
+	errs = append(errs, oneOf(at, name, "metadata.labels", "metadata.annotations")...)
+	key, closed := strings.CutSuffix(key, "']")
+	errs = append(errs, check(closed, at, ref.FieldPath, "must end with `']`")...)
+	return append(errs, form(at, key, validation.IsQualifiedName)...)
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -16,9 +16,10 @@ const (
 	maxEventMessage = 1024
 )
 
-// ValidateEvent checks a new event.
+// ValidateEvent checks a new event. Its name begins with the name of any object, so
+// it need not be a DNS name.
 func ValidateEvent(event *corev1.Event) field.ErrorList {
-	return append(metadata(&event.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), eventContent(event)...)
+	return append(metadata(&event.ObjectMeta, namespaced, pathvalidation.ValidatePathSegmentName), eventContent(event)...)
 }
 
 // ValidateEventUpdate checks a change of an event, such as a further occurrence.

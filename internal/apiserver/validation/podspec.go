@@ -3,6 +3,7 @@ package validation
 import (
 	"math"
 	"net/netip"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -50,9 +51,6 @@ func identity(path *field.Path, spec *core.PodSpec) field.ErrorList {
 		optionalForm(path.Child("serviceAccountName"), spec.ServiceAccountName, validation.IsDNS1123Subdomain),
 		check(spec.DeprecatedServiceAccount == spec.ServiceAccountName, path.Child("serviceAccount"), spec.DeprecatedServiceAccount,
 			"must be the same as serviceAccountName"),
-		each(path.Child("imagePullSecrets"), spec.ImagePullSecrets, func(at *field.Path, secret *corev1.LocalObjectReference) field.ErrorList {
-			return required(at.Child("name"), secret.Name)
-		}),
 		optionalForm(path.Child("priorityClassName"), spec.PriorityClassName, validation.IsDNS1123Subdomain),
 		optionalOneOf(path.Child("preemptionPolicy"), spec.PreemptionPolicy, corev1.PreemptLowerPriority, corev1.PreemptNever),
 		pointerForm(path.Child("runtimeClassName"), spec.RuntimeClassName, validation.IsDNS1123Subdomain),
@@ -109,6 +107,7 @@ func dnsConfig(path *field.Path, spec *core.PodSpec) field.ErrorList {
 			return check(err == nil, at, *server, "must be an IP address")
 		}),
 		atMost(path.Child("searches"), len(config.Searches), 32),
+		each(path.Child("searches"), config.Searches, searchDomain),
 		each(path.Child("options"), config.Options, func(at *field.Path, option *corev1.PodDNSConfigOption) field.ErrorList {
 			return required(at.Child("name"), option.Name)
 		}),
@@ -117,6 +116,14 @@ func dnsConfig(path *field.Path, spec *core.PodSpec) field.ErrorList {
 		errs = append(errs, field.Required(path.Child("nameservers"), "at least one is needed with `dnsPolicy` None"))
 	}
 	return errs
+}
+
+// searchDomain may be the root, may end with it, and may hold names of services.
+func searchDomain(path *field.Path, domain *string) field.ErrorList {
+	if *domain == "." {
+		return nil
+	}
+	return form(path, strings.TrimSuffix(*domain, "."), validation.IsDNS1123SubdomainWithUnderscore)
 }
 
 func podSecurity(path *field.Path, context *corev1.PodSecurityContext) field.ErrorList {

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -134,16 +135,7 @@ func labelValue(path *field.Path, value string) field.ErrorList {
 }
 
 func pathSegment(path *field.Path, value string) field.ErrorList {
-	return form(path, value, func(text string) []string {
-		var messages []string
-		if text == "." || text == ".." {
-			messages = append(messages, "may not be `.` or `..`")
-		}
-		if strings.ContainsAny(text, "/%") {
-			messages = append(messages, "may not contain `/` or `%`")
-		}
-		return messages
-	})
+	return form(path, value, pathvalidation.IsValidPathSegmentName)
 }
 
 func oneOf[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {

@@ -115,7 +115,7 @@ func downwardFile(at *field.Path, file *corev1.DownwardAPIVolumeFile) field.Erro
 		exactlyOne(at, member{"fieldRef", file.FieldRef != nil}, member{"resourceFieldRef", file.ResourceFieldRef != nil}),
 	)
 	if file.FieldRef != nil {
-		errs = append(errs, fieldRef(at.Child("fieldRef"), file.FieldRef)...)
+		errs = append(errs, fieldRef(at.Child("fieldRef"), file.FieldRef, fileFields())...)
 	}
 	if ref := file.ResourceFieldRef; ref != nil {
 		errs = append(errs, required(at.Child("resourceFieldRef", "containerName"), ref.ContainerName)...)
