@@ -137,7 +137,7 @@ func (j *job) claimMisses(c *class, info *model.NodeInfo) *model.Claim {
 // nodes have left and by free devices.
 func (j *job) bound() int {
 	total := 0
-	for _, c := range j.classes {
+	for _, c := range j.in() {
 		total += j.boundOf(c)
 	}
 	return total

@@ -65,20 +65,33 @@ func (j *job) explain(c *class) tally {
 			t.add(Block{Check: CheckClaimNode, Detail: claim.Key.String(), Claim: claim.Key, Nearest: info.Name}, func(*Block) bool { return false })
 		} else if m := c.fitter.dynamic(j.state, info); m.check != "" {
 			t.miss(info.Name, m)
-		} else if c.problem != nil {
-			if _, reason := c.problem.On(info); reason != nil {
-				t.devices(info.Name, reason)
-			}
+		} else if reason := j.lacking(c, info); reason != nil {
+			t.devices(info.Name, reason)
+		} else {
+			t.miss(info.Name, miss{check: CheckTogether})
 		}
 	}
 	return t
 }
 
-// fail records a reason for which an attempt did not come about.
-func (j *job) fail(placed int, pods PodReasons) {
-	if j.bestReason == nil {
-		j.bestReason = &Reasons{Placed: placed, Pods: []PodReasons{pods}}
+// lacking says why the node has too few devices for the class: for its own claims, or for those that it shares and
+// that got nothing.
+func (j *job) lacking(c *class, info *model.NodeInfo) *alloc.Reason {
+	if c.problem != nil {
+		if _, reason := c.problem.On(info); reason != nil {
+			return reason
+		}
 	}
+	for _, b := range j.bundles {
+		uses := slices.Contains(c.given, b.claims[0].Key)
+		if claim, _ := j.state.Claim(b.claims[0].Key); !uses || claim.Allocation != nil {
+			continue
+		}
+		if _, reason := b.problem.On(info); reason != nil {
+			return reason
+		}
+	}
+	return nil
 }
 
 // recordFailure explains, as the trial stands, why members have no place, if more have one than before.

@@ -16,10 +16,12 @@ func (j *job) attempt() bool {
 		j.fill(c)
 	}
 	placed := len(j.placements)
-	if placed < j.unit.Min && j.bound() >= j.unit.Min {
+	if placed < j.unit.Min {
 		j.recordFailure(placed)
 		j.undo(start)
-		j.reconsider()
+		if j.bound() >= j.unit.Min {
+			j.reconsider()
+		}
 		placed = len(j.placements)
 	}
 	if placed >= j.unit.Min && placed > j.bestPlaced {
@@ -34,15 +36,16 @@ func (j *job) attempt() bool {
 
 // hardestFirst are the classes, those with the fewest nodes to choose from first.
 func (j *job) hardestFirst() []*class {
-	if len(j.classes) == 1 {
-		return j.classes
+	in := j.in()
+	if len(in) == 1 {
+		return in
 	}
 	type choice struct {
 		class *class
 		nodes int
 	}
-	choices := make([]choice, len(j.classes))
-	for i, c := range j.classes {
+	choices := make([]choice, len(in))
+	for i, c := range in {
 		choices[i] = choice{c, len(j.candidates(c, c.problem))}
 	}
 	slices.SortStableFunc(choices, func(a, b choice) int { return cmp.Compare(a.nodes, b.nodes) })

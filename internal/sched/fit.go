@@ -25,6 +25,7 @@ const (
 	CheckPodAnti       Check = "pod anti-affinity"
 	CheckForbidden     Check = "anti-affinity of others"
 	CheckDevices       Check = "devices"
+	CheckTogether      Check = "together" // passes all checks for the pod, but not with the unit's other pods in place
 )
 
 // miss says at which check a node fails, and by what. The zero value is no miss.

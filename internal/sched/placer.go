@@ -58,10 +58,9 @@ func (p *Placer) Place(unit *model.Unit) (*Plan, *Reasons) {
 		j.reasons.Code = CodeUnschedulable
 		return nil, j.reasons
 	}
-	tx := p.state.Begin()
-	j.tx = tx
+	j.tx = p.state.Begin()
 	j.allocateShared(0)
-	tx.Undo()
+	j.tx.Undo()
 	return j.result()
 }
 
@@ -96,6 +95,7 @@ type job struct {
 	members []*member
 	classes []*class
 	bundles []*bundle
+	leftOut []*class // for now, as a bundle that they use is
 	reasons *Reasons
 
 	tx         *model.Tx

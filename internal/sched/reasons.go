@@ -189,6 +189,8 @@ func (b *Block) text(long bool) string {
 		return text + "not matching pod affinity rules"
 	case CheckPodAnti:
 		return text + "not matching pod anti-affinity rules"
+	case CheckTogether:
+		return text + "fit for the pod, but not for all that share its claims"
 	case CheckForbidden:
 		return text + "refused by existing pods' anti-affinity rules"
 	}

@@ -8,7 +8,7 @@ import (
 // reconsider searches for a way to place at least Min members where filling found none: other nodes and other
 // devices for earlier members. It leaves its placements in the trial if it succeeds, and nothing if it does not.
 func (j *job) reconsider() {
-	r := &reconsideration{job: j, skips: len(j.members) - j.unit.Min}
+	r := &reconsideration{job: j, skips: j.inCount() - j.unit.Min}
 	for _, c := range j.hardestFirst() {
 		nodes := j.possible(c)
 		if list := j.candidates(c, c.problem); len(c.fitter.shape.Terms.Affinity) == 0 {
@@ -26,7 +26,7 @@ func (j *job) reconsider() {
 	for i := range j.placements {
 		placed[j.placements[i].Pod] = true
 	}
-	for _, c := range j.classes {
+	for _, c := range j.in() {
 		left := &class{fitter: c.fitter, given: c.given, problem: c.problem}
 		for _, m := range c.members {
 			if !placed[m.pod.Key] {

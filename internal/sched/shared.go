@@ -49,25 +49,18 @@ func (j *job) allocateShared(at int) bool {
 		return j.attempt()
 	}
 	b := j.bundles[at]
-	var refused tally
 	tried := map[string]bool{}
-	anchors := j.anchors(b, &refused)
-	for _, node := range anchors {
+	for _, node := range j.anchors(b) {
 		board, reason := b.problem.On(node)
 		if reason != nil {
-			if reason.Kind == alloc.SelectorError {
-				j.fail(0, PodReasons{Pods: keysOf(b.classes[0].members), Alloc: reason})
-				return true
-			}
-			refused.devices(node.Name, reason)
 			continue
 		}
 		outcome := board.Search(j.budget, func(choice alloc.Choice) bool {
-			if key := choice.Key(); tried[key] {
+			key := choice.Key()
+			if tried[key] {
 				return false
-			} else {
-				tried[key] = true
 			}
+			tried[key] = true
 			return j.around(at, choice)
 		})
 		switch outcome {
@@ -78,10 +71,43 @@ func (j *job) allocateShared(at int) bool {
 			return true
 		}
 	}
-	if len(tried) == 0 {
-		j.fail(0, PodReasons{Pods: keysOf(b.classes[0].members), Nodes: len(j.state.Nodes()), Blocks: refused.blocks()})
+	return j.without(at)
+}
+
+// without goes on without the members that use the bundle, if there are enough others.
+func (j *job) without(at int) bool {
+	before := j.leftOut
+	j.leftOut = slices.Clone(before)
+	for _, c := range j.bundles[at].classes {
+		if !slices.Contains(j.leftOut, c) {
+			j.leftOut = append(j.leftOut, c)
+		}
 	}
-	return false
+	done := false
+	if j.inCount() >= j.unit.Min {
+		done = j.allocateShared(at + 1)
+	} else {
+		j.recordFailure(0)
+	}
+	j.leftOut = before
+	return done
+}
+
+// in are the classes that are not left out.
+func (j *job) in() []*class {
+	if len(j.leftOut) == 0 {
+		return j.classes
+	}
+	return slices.DeleteFunc(slices.Clone(j.classes), func(c *class) bool { return slices.Contains(j.leftOut, c) })
+}
+
+// inCount is how many members these classes have.
+func (j *job) inCount() int {
+	n := 0
+	for _, c := range j.in() {
+		n += len(c.members)
+	}
+	return n
 }
 
 // around goes on with the bundle's claims allocated, and takes that back unless there is nothing better to be found.
@@ -96,19 +122,19 @@ func (j *job) around(at int, choice alloc.Choice) bool {
 }
 
 // anchors are the nodes on which some member could use the bundle's claims, best first.
-func (j *job) anchors(b *bundle, refused *tally) []*model.NodeInfo {
+func (j *job) anchors(b *bundle) []*model.NodeInfo {
 	seen := map[*model.NodeInfo]bool{}
 	var anchors []*model.NodeInfo
 	for _, c := range b.classes {
+		if slices.Contains(j.leftOut, c) {
+			continue
+		}
 		for _, candidate := range j.candidates(c, b.problem) {
 			if !seen[candidate.node] {
 				seen[candidate.node] = true
 				anchors = append(anchors, candidate.node)
 			}
 		}
-	}
-	if len(anchors) == 0 {
-		*refused = j.explain(b.classes[0])
 	}
 	return anchors
 }
