@@ -55,7 +55,7 @@ func newCommand(streams Streams) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	root.AddCommand(newVersionCommand(streams), &cobra.Command{
+	root.AddCommand(newUpCommand(streams), newVersionCommand(streams), &cobra.Command{
 		Use:                "kubectl",
 		Short:              "kubectl, bound to the server of the data directory",
 		DisableFlagParsing: true, // Main runs it before cobra sees it; it is here for the help
