@@ -205,3 +205,30 @@ spec:
 		t.Errorf("claims are %v", got)
 	}
 }
+
+// TestOtherEtcd runs two servers on one etcd that belongs to neither.
+func TestOtherEtcd(t *testing.T) {
+	member, err := etcd.Start(t.Context(), etcd.Options{Dir: t.TempDir(), UnsafeNoFsync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := member.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	servers := []string{member.Endpoint()}
+	a := startServer(t, apiserver.Config{DataDir: t.TempDir(), EtcdServers: servers})
+	b := startServer(t, apiserver.Config{DataDir: t.TempDir(), EtcdServers: servers})
+	w, err := clientset(t, b.Loopback()).CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	if _, err := clientset(t, a.Loopback()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("m", nil), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if e := within(t, w.ResultChan()); e.Object.(*corev1.ConfigMap).Name != "m" {
+		t.Errorf("the other server's watch: %v", e)
+	}
+}
