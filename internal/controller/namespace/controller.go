@@ -1,0 +1,245 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/kinds"
+)
+
+const (
+	// firstCheck and lastCheck bound the wait before a namespace with remaining content is
+	// looked at again; it doubles in between. Pods that go are noticed at once.
+	firstCheck = 200 * time.Millisecond
+	lastCheck  = 10 * time.Second
+	// maxParallel bounds how many kinds of one namespace are emptied at once.
+	maxParallel = 8
+)
+
+// namespaceCache is the cache of namespaces.
+type namespaceCache interface {
+	Get(namespace, name string) (*corev1.Namespace, bool)
+}
+
+// namespaceWriter changes namespaces.
+type namespaceWriter interface {
+	UpdateStatus(ctx context.Context, ns *corev1.Namespace) error
+	// Finalize writes spec.finalizers.
+	Finalize(ctx context.Context, ns *corev1.Namespace) error
+}
+
+// objects is the server's side of the content.
+type objects interface {
+	List(ctx context.Context, kind kinds.Kind, namespace string) ([]metav1.PartialObjectMetadata, error)
+	// DeleteAll deletes all objects of a kind by one request.
+	DeleteAll(ctx context.Context, kind kinds.Kind, namespace string) error
+	Delete(ctx context.Context, kind kinds.Kind, namespace, name string) error
+}
+
+// queue is where the names of namespaces wait; reconciler.Runner is one.
+type queue interface {
+	Add(name string)
+	AddAfter(name string, d time.Duration)
+	Run(ctx context.Context) error
+}
+
+// Controller deletes namespaces.
+type Controller struct {
+	namespaces namespaceCache
+	writer     namespaceWriter
+	objects    objects
+	discovery  kinds.Discovery
+	clock      clock.PassiveClock
+	queue      queue
+	ready      func(context.Context) error
+
+	mu    sync.Mutex
+	waits map[string]time.Duration // by namespace: the last wait for remaining content
+}
+
+// Run deletes until ctx is done.
+func (c *Controller) Run(ctx context.Context) error {
+	if err := c.ready(ctx); err != nil {
+		return fmt.Errorf("namespace controller: %w", err)
+	}
+	return c.queue.Run(ctx)
+}
+
+// onNamespace takes an event of the cache of namespaces.
+func (c *Controller) onNamespace(_, after *corev1.Namespace) {
+	if after != nil && isEmptied(after) {
+		c.queue.Add(after.Name)
+	}
+}
+
+// onPod notices that the last pods of a namespace go.
+func (c *Controller) onPod(before, after *core.Pod) {
+	if before == nil || after != nil {
+		return
+	}
+	if ns, ok := c.namespaces.Get("", before.Namespace); ok && isEmptied(ns) {
+		c.queue.AddAfter(ns.Name, 20*time.Millisecond) // one look for many pods
+	}
+}
+
+// isEmptied says that ns is to be emptied: it is being deleted, and was not released.
+func isEmptied(ns *corev1.Namespace) bool {
+	return ns.DeletionTimestamp != nil && slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes)
+}
+
+// Reconcile empties a namespace as far as possible, and releases it when it is empty.
+func (c *Controller) Reconcile(ctx context.Context, name string) error {
+	ns, ok := c.namespaces.Get("", name)
+	if !ok || !isEmptied(ns) {
+		c.forget(name)
+		return nil
+	}
+	report := c.empty(ctx, name)
+	if report.IsEmpty() {
+		return c.release(ctx, ns)
+	}
+	if err := c.tell(ctx, ns, report); err != nil {
+		return err
+	}
+	if err := errors.Join(append(report.Content, report.Discovery)...); err != nil {
+		return fmt.Errorf("namespace %s: delete content: %w", name, err)
+	}
+	c.queue.AddAfter(name, c.nextWait(name))
+	return nil
+}
+
+// empty deletes the pods of a namespace, and all the rest when there are none left.
+func (c *Controller) empty(ctx context.Context, namespace string) Report {
+	list, err := kinds.List(c.discovery)
+	report := Report{Discovery: err}
+	var pods, rest []kinds.Kind
+	for _, k := range list {
+		switch {
+		case !k.Namespaced:
+		case k.Resource.Group == "" && k.Resource.Resource == "pods":
+			pods = append(pods, k)
+		default:
+			rest = append(rest, k)
+		}
+	}
+	c.emptyKinds(ctx, namespace, pods, &report)
+	if len(report.Remaining)+len(report.Content) == 0 {
+		c.emptyKinds(ctx, namespace, rest, &report)
+	}
+	return report
+}
+
+// emptyKinds deletes the objects of some kinds in parallel.
+func (c *Controller) emptyKinds(ctx context.Context, namespace string, list []kinds.Kind, report *Report) {
+	var mu sync.Mutex // guards report
+	var work sync.WaitGroup
+	slots := make(chan struct{}, maxParallel)
+	for _, kind := range list {
+		slots <- struct{}{}
+		work.Go(func() {
+			defer func() { <-slots }()
+			left, err := c.emptyKind(ctx, namespace, kind)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				report.Content = append(report.Content, fmt.Errorf("%s: %w", kind.Resource.GroupResource(), err))
+				return
+			}
+			report.add(kind.Resource.GroupResource(), left)
+		})
+	}
+	work.Wait()
+}
+
+// emptyKind deletes what is not being deleted already, and returns what is left.
+func (c *Controller) emptyKind(ctx context.Context, namespace string, kind kinds.Kind) ([]metav1.PartialObjectMetadata, error) {
+	list, err := c.list(ctx, kind, namespace)
+	if err != nil {
+		return nil, err
+	}
+	alive := slices.DeleteFunc(slices.Clone(list), func(o metav1.PartialObjectMetadata) bool { return o.DeletionTimestamp != nil })
+	if len(alive) == 0 {
+		return list, nil
+	}
+	if err := c.delete(ctx, kind, namespace, alive); err != nil {
+		return nil, err
+	}
+	return c.list(ctx, kind, namespace)
+}
+
+// list is empty for kinds that the server does not have any more, or cannot list.
+func (c *Controller) list(ctx context.Context, kind kinds.Kind, namespace string) ([]metav1.PartialObjectMetadata, error) {
+	if !kind.Has("list") {
+		return nil, nil
+	}
+	list, err := c.objects.List(ctx, kind, namespace)
+	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+		return nil, nil
+	}
+	return list, err
+}
+
+func (c *Controller) delete(ctx context.Context, kind kinds.Kind, namespace string, alive []metav1.PartialObjectMetadata) error {
+	if kind.Has("deletecollection") {
+		err := c.objects.DeleteAll(ctx, kind, namespace)
+		if !apierrors.IsMethodNotSupported(err) {
+			return err
+		}
+	}
+	for _, o := range alive {
+		if err := c.objects.Delete(ctx, kind, namespace, o.Name); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell writes what remains into the status of ns.
+func (c *Controller) tell(ctx context.Context, ns *corev1.Namespace, report Report) error {
+	conditions, changed := Conditions(ns.Status.Conditions, report, c.clock.Now())
+	if !changed && ns.Status.Phase == corev1.NamespaceTerminating {
+		return nil
+	}
+	updated := *ns
+	updated.Status.Phase, updated.Status.Conditions = corev1.NamespaceTerminating, conditions
+	if err := c.writer.UpdateStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("namespace %s: status: %w", ns.Name, err)
+	}
+	return nil
+}
+
+// release removes the finalizer for which the server keeps the namespace.
+func (c *Controller) release(ctx context.Context, ns *corev1.Namespace) error {
+	updated := *ns
+	updated.Spec.Finalizers = slices.DeleteFunc(slices.Clone(ns.Spec.Finalizers), func(f corev1.FinalizerName) bool {
+		return f == corev1.FinalizerKubernetes
+	})
+	if err := c.writer.Finalize(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("namespace %s: finalize: %w", ns.Name, err)
+	}
+	c.forget(ns.Name)
+	return nil
+}
+
+func (c *Controller) nextWait(name string) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waits[name] = min(max(firstCheck, 2*c.waits[name]), lastCheck)
+	return c.waits[name]
+}
+
+func (c *Controller) forget(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waits, name)
+}

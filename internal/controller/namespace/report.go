@@ -1,0 +1,115 @@
+package namespace
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Report is what came of one attempt to empty a namespace.
+type Report struct {
+	Discovery  error                        // not all kinds could be found
+	Content    []error                      // objects that could not be listed or deleted
+	Remaining  map[schema.GroupResource]int // objects left, by kind
+	Finalizers map[string]int               // objects left that have the finalizer
+}
+
+// IsEmpty says that nothing is left, for certain.
+func (r Report) IsEmpty() bool {
+	return r.Discovery == nil && len(r.Content) == 0 && len(r.Remaining) == 0
+}
+
+// add counts the objects left of one kind.
+func (r *Report) add(resource schema.GroupResource, left []metav1.PartialObjectMetadata) {
+	if len(left) == 0 {
+		return
+	}
+	if r.Remaining == nil {
+		r.Remaining, r.Finalizers = map[schema.GroupResource]int{}, map[string]int{}
+	}
+	r.Remaining[resource] = len(left)
+	for _, item := range left {
+		for _, finalizer := range item.Finalizers {
+			r.Finalizers[finalizer]++
+		}
+	}
+}
+
+// Conditions are the conditions that old becomes by the report; changed is false if
+// they say what they said.
+func Conditions(old []corev1.NamespaceCondition, r Report, now time.Time) (conditions []corev1.NamespaceCondition, changed bool) {
+	conditions = slices.Clone(old)
+	for _, c := range r.conditions() {
+		c.LastTransitionTime = metav1.NewTime(now)
+		i := slices.IndexFunc(conditions, func(o corev1.NamespaceCondition) bool { return o.Type == c.Type })
+		if i < 0 {
+			conditions, changed = append(conditions, c), true
+			continue
+		}
+		o := &conditions[i]
+		if o.Status == c.Status && o.Reason == c.Reason && o.Message == c.Message {
+			continue
+		}
+		if o.Status == c.Status {
+			c.LastTransitionTime = o.LastTransitionTime
+		}
+		*o, changed = c, true
+	}
+	return conditions, changed
+}
+
+// conditions are all conditions of a terminating namespace, each True if it is the
+// reason why the namespace is still there.
+func (r Report) conditions() []corev1.NamespaceCondition {
+	content := make([]string, len(r.Content))
+	for i, err := range r.Content {
+		content[i] = err.Error()
+	}
+	slices.Sort(content)
+	return []corev1.NamespaceCondition{
+		either(corev1.NamespaceDeletionDiscoveryFailure, r.Discovery != nil,
+			"DiscoveryFailed", fmt.Sprint(r.Discovery),
+			"ResourcesDiscovered", "All resources successfully discovered"),
+		either(corev1.NamespaceDeletionGVParsingFailure, false, "", "",
+			"ParsedGroupVersions", "All legacy kube types successfully parsed"),
+		either(corev1.NamespaceDeletionContentFailure, len(content) > 0,
+			"ContentDeletionFailed", fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(content), strings.Join(content, ", ")),
+			"ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
+		either(corev1.NamespaceContentRemaining, len(r.Remaining) > 0,
+			"SomeResourcesRemain", "Some resources are remaining: "+countByKind(r.Remaining),
+			"ContentRemoved", "All content successfully removed"),
+		either(corev1.NamespaceFinalizersRemaining, len(r.Finalizers) > 0,
+			"SomeFinalizersRemain", "Some content in the namespace has finalizers remaining: "+countByFinalizer(r.Finalizers),
+			"ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+	}
+}
+
+func either(t corev1.NamespaceConditionType, bad bool, reason, message, okReason, okMessage string) corev1.NamespaceCondition {
+	if bad {
+		return corev1.NamespaceCondition{Type: t, Status: corev1.ConditionTrue, Reason: reason, Message: message}
+	}
+	return corev1.NamespaceCondition{Type: t, Status: corev1.ConditionFalse, Reason: okReason, Message: okMessage}
+}
+
+func countByKind(counts map[schema.GroupResource]int) string {
+	var parts []string
+	for resource, n := range counts {
+		parts = append(parts, fmt.Sprintf("%s.%s has %d resource instances", resource.Resource, resource.Group, n))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+func countByFinalizer(counts map[string]int) string {
+	var parts []string
+	for _, finalizer := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s in %d resource instances", finalizer, counts[finalizer]))
+	}
+	return strings.Join(parts, ", ")
+}
