@@ -1,0 +1,72 @@
+package podgc
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+)
+
+// Options tune the controller; the zero value is good.
+type Options struct {
+	// Quarantine is how long a node may be missing before its pods are given up.
+	// Default: DefaultQuarantine.
+	Quarantine time.Duration
+}
+
+// New returns the controller of the pods in inf's cache; it must be called before inf is
+// started.
+func New(set *client.Set, inf *client.Informers, opts Options) (*Controller, error) {
+	if opts.Quarantine <= 0 {
+		opts.Quarantine = DefaultQuarantine
+	}
+	pods, nodes := inf.Pods(), inf.Nodes()
+	if err := pods.AddIndex(podsByNode, nodeOf); err != nil {
+		return nil, fmt.Errorf("pod garbage collector: %w", err)
+	}
+	api := server{set}
+	c := &Controller{
+		pods: pods, nodes: nodes, write: api, live: api, quarantine: opts.Quarantine,
+		clock: clock.RealClock{}, ready: inf.WaitForSync, missing: map[string]time.Time{},
+	}
+	c.queue = reconciler.New("podgc", c.Reconcile, reconciler.Options{})
+	pods.OnChange(c.onPod)
+	nodes.OnChange(c.onNode)
+	return c, nil
+}
+
+func nodeOf(pod *core.Pod) []string {
+	if pod.Spec.NodeName == "" {
+		return nil
+	}
+	return []string{pod.Spec.NodeName}
+}
+
+// server is the API past the caches.
+type server struct{ set *client.Set }
+
+func (s server) UpdatePodStatus(ctx context.Context, pod *core.Pod) error {
+	_, err := s.set.Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
+	return err
+}
+
+func (s server) DeletePod(ctx context.Context, pod *core.Pod) error {
+	opts := metav1.NewDeleteOptions(0)
+	opts.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
+	return s.set.Pods(pod.Namespace).Delete(ctx, pod.Name, *opts)
+}
+
+func (s server) NodeExists(ctx context.Context, name string) (bool, error) {
+	_, err := s.set.Nodes().Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}

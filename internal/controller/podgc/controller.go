@@ -1,0 +1,204 @@
+package podgc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+// DefaultQuarantine is how long a node may be missing before its pods are given up.
+// Kubernetes waits 40 s, for nodes that register anew; simulated ones do so at once.
+const DefaultQuarantine = 10 * time.Second
+
+// podsByNode is the index of pods by spec.nodeName.
+const podsByNode = "podgc/pods-by-node"
+
+// Key names what is to be looked at: all pods of a node, or one pod without node.
+type Key struct {
+	Node           string
+	Namespace, Pod string
+}
+
+// podCache is the cache of pods; podsByNode must be one of its indexes.
+type podCache interface {
+	Get(namespace, name string) (*core.Pod, bool)
+	ByIndex(index, key string) []*core.Pod
+}
+
+// nodeCache is the cache of nodes.
+type nodeCache interface {
+	Get(namespace, name string) (*corev1.Node, bool)
+}
+
+// podWriter changes pods.
+type podWriter interface {
+	UpdatePodStatus(ctx context.Context, pod *core.Pod) error
+	// DeletePod deletes this very pod without grace.
+	DeletePod(ctx context.Context, pod *core.Pod) error
+}
+
+// nodeReader reads nodes past the cache.
+type nodeReader interface {
+	NodeExists(ctx context.Context, name string) (bool, error)
+}
+
+// queue is where keys wait; reconciler.Runner is one.
+type queue interface {
+	Add(key Key)
+	AddAfter(key Key, d time.Duration)
+	Run(ctx context.Context) error
+}
+
+// Controller removes lost pods.
+type Controller struct {
+	pods       podCache
+	nodes      nodeCache
+	write      podWriter
+	live       nodeReader
+	quarantine time.Duration
+	clock      clock.PassiveClock
+	queue      queue
+	ready      func(context.Context) error
+
+	mu      sync.Mutex
+	missing map[string]time.Time // since when nodes with pods have been known to be missing
+}
+
+// Run removes lost pods until ctx is done.
+func (c *Controller) Run(ctx context.Context) error {
+	if err := c.ready(ctx); err != nil {
+		return fmt.Errorf("pod garbage collector: %w", err)
+	}
+	return c.queue.Run(ctx)
+}
+
+// onNode takes an event of the cache of nodes.
+func (c *Controller) onNode(before, after *corev1.Node) {
+	switch {
+	case after == nil:
+		c.queue.Add(Key{Node: before.Name})
+	case before == nil:
+		c.found(after.Name)
+	case isOutOfService(after):
+		c.queue.Add(Key{Node: after.Name})
+	}
+}
+
+// onPod takes an event of the cache of pods.
+func (c *Controller) onPod(_, after *core.Pod) {
+	if after == nil {
+		return
+	}
+	name, deleting := after.Spec.NodeName, after.DeletionTimestamp != nil
+	if name == "" {
+		if deleting {
+			c.queue.Add(Key{Namespace: after.Namespace, Pod: after.Name})
+		}
+		return
+	}
+	if node, ok := c.nodes.Get("", name); !ok || deleting && isOutOfService(node) {
+		c.queue.Add(Key{Node: name})
+	}
+}
+
+// Reconcile judges the pods of one node, or one pod that has no node.
+func (c *Controller) Reconcile(ctx context.Context, key Key) error {
+	if key.Node != "" {
+		return c.reconcileNode(ctx, key)
+	}
+	pod, ok := c.pods.Get(key.Namespace, key.Pod)
+	if !ok || pod.Spec.NodeName != "" {
+		return nil
+	}
+	return c.carryOut(ctx, pod, Decide(pod, Node{}, c.quarantine))
+}
+
+func (c *Controller) reconcileNode(ctx context.Context, key Key) error {
+	pods := c.pods.ByIndex(podsByNode, key.Node)
+	if len(pods) == 0 {
+		c.found(key.Node)
+		return nil
+	}
+	node, err := c.look(ctx, key.Node)
+	if err != nil {
+		return err
+	}
+	var wait time.Duration
+	var errs []error
+	for _, pod := range pods {
+		verdict := Decide(pod, node, c.quarantine)
+		errs = append(errs, c.carryOut(ctx, pod, verdict))
+		wait = max(wait, verdict.Wait)
+	}
+	if wait > 0 {
+		c.queue.AddAfter(key, wait)
+	}
+	return errors.Join(errs...)
+}
+
+// look finds out about a node: from the cache if it is there, else from the server.
+func (c *Controller) look(ctx context.Context, name string) (Node, error) {
+	if node, ok := c.nodes.Get("", name); ok {
+		c.found(name)
+		return Node{Exists: true, OutOfService: isOutOfService(node)}, nil
+	}
+	exists, err := c.live.NodeExists(ctx, name)
+	if err != nil {
+		return Node{}, fmt.Errorf("node %s: %w", name, err)
+	}
+	if exists {
+		c.found(name)
+		return Node{Exists: true}, nil // the cache will show it
+	}
+	return Node{MissingFor: c.missingFor(name)}, nil
+}
+
+// missingFor starts the quarantine of a node, or tells how long it has lasted.
+func (c *Controller) missingFor(name string) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	since, ok := c.missing[name]
+	if !ok {
+		since = c.clock.Now()
+		c.missing[name] = since
+	}
+	return c.clock.Since(since)
+}
+
+// found ends the quarantine of a node that is there, or has no pods left.
+func (c *Controller) found(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.missing, name)
+}
+
+// carryOut marks a pod as failed, so that its end is known to all who count pods, and
+// deletes it.
+func (c *Controller) carryOut(ctx context.Context, pod *core.Pod, verdict Verdict) error {
+	if !verdict.Delete {
+		return nil
+	}
+	if failed, changed := Failed(pod, verdict.Disrupts, c.clock.Now()); changed {
+		err := c.write.UpdatePodStatus(ctx, failed)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("pod %s/%s: mark as failed: %w", pod.Namespace, pod.Name, err)
+		}
+	}
+	// A conflict is the UID precondition's: a namesake is there.
+	err := c.write.DeletePod(ctx, pod)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("pod %s/%s: delete: %w", pod.Namespace, pod.Name, err)
+	}
+	return nil
+}
