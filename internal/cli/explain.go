@@ -25,8 +25,11 @@ func explain(m Manifest, err error) error {
 // causes lists the fields that the server complains about.
 func causes(err error) []string {
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
+	if !errors.As(err, &status) {
 		return nil
+	}
+	if status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
+		return unknownFields(status.Status().Message)
 	}
 	var out []string
 	for _, cause := range status.Status().Details.Causes {
@@ -38,6 +41,28 @@ func causes(err error) []string {
 			text = cause.Field + ": " + text
 		}
 		out = append(out, text)
+	}
+	return out
+}
+
+// unknownFields takes apart what the server says when an object does not fit the schema of its kind:
+//
+//	failed to create typed patch object (default/d; apps/v1, Kind=Deployment): .spec.foo: field not declared in schema
+//
+// or, for several fields, "errors:" and a line for each.
+func unknownFields(message string) []string {
+	if !strings.Contains(message, "field not declared in schema") {
+		return nil
+	}
+	_, fields, ok := strings.Cut(message, "): ")
+	if !ok {
+		return nil
+	}
+	var out []string
+	for line := range strings.Lines(strings.TrimPrefix(fields, "errors:")) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, strings.TrimPrefix(line, "."))
+		}
 	}
 	return out
 }
