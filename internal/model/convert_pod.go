@@ -51,11 +51,11 @@ func shapeFrom(pod *corev1.Pod) (*Shape, error) {
 		HostPorts:    hostPorts(&pod.Spec),
 	}
 	shape.Requests[corev1.ResourcePods] = 1
-	return shape, shape.complete()
+	return shape, shape.complete(pod.Spec.TopologySpreadConstraints)
 }
 
 // complete derives what follows from the other fields.
-func (s *Shape) complete() error {
+func (s *Shape) complete(spread []corev1.TopologySpreadConstraint) error {
 	for name, amount := range s.Requests {
 		if amount == 0 {
 			delete(s.Requests, name)
@@ -65,9 +65,12 @@ func (s *Shape) complete() error {
 	if err != nil {
 		return err
 	}
+	if terms.Spread, err = spreadFrom(s, spread); err != nil {
+		return err
+	}
 	s.Terms = terms
 	// Maps are encoded by key, so equal shapes are encoded equally.
-	id, err := json.Marshal([]any{s.Namespace, s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.HostPorts})
+	id, err := json.Marshal([]any{s.Namespace, s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.HostPorts, spread})
 	if err != nil {
 		return fmt.Errorf("encode what matters for placement: %w", err)
 	}

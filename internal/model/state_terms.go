@@ -7,6 +7,8 @@ import "k8s.io/apimachinery/pkg/labels"
 type termIndex struct {
 	asked  map[string]*termCount // terms of any pod here; counted are bound pods that the term picks
 	bearer map[string]*termCount // anti-affinity terms; counted are bound pods that have the term
+	// version grows with every change of a count.
+	version uint64
 }
 
 type termCount struct {
@@ -44,6 +46,9 @@ func (s *State) Picked(term *Term, value string) (here, everywhere int) {
 	return count.by[value], count.total
 }
 
+// TermsVersion grows with every change of what Picked and Forbidding answer.
+func (s *State) TermsVersion() uint64 { return s.terms.version }
+
 // Forbidding finds an anti-affinity term of a bound pod that forbids a pod of this shape on the node.
 func (s *State) Forbidding(shape *Shape, info *NodeInfo) bool {
 	for _, count := range s.terms.bearer {
@@ -73,28 +78,24 @@ func (s *State) NamespaceLabels(name string) labels.Set { return s.namespaces[na
 
 // need registers the terms that the pod has, and counts for those that are new.
 func (t *termIndex) need(s *State, pod *Pod) {
-	for _, list := range [][]*Term{pod.Shape.Terms.Affinity, pod.Shape.Terms.AntiAffinity} {
-		for _, term := range list {
-			count, ok := t.asked[term.ID]
-			if !ok {
-				count = &termCount{term: term, by: map[string]int{}}
-				t.asked[term.ID] = count
-				count.countPicked(s)
-			}
-			count.users++
+	pod.Shape.Terms.asked(func(term *Term) {
+		count, ok := t.asked[term.ID]
+		if !ok {
+			count = &termCount{term: term, by: map[string]int{}}
+			t.asked[term.ID] = count
+			count.countPicked(s)
 		}
-	}
+		count.users++
+	})
 }
 
 func (t *termIndex) drop(pod *Pod) {
-	for _, list := range [][]*Term{pod.Shape.Terms.Affinity, pod.Shape.Terms.AntiAffinity} {
-		for _, term := range list {
-			count := t.asked[term.ID]
-			if count.users--; count.users == 0 {
-				delete(t.asked, term.ID)
-			}
+	pod.Shape.Terms.asked(func(term *Term) {
+		count := t.asked[term.ID]
+		if count.users--; count.users == 0 {
+			delete(t.asked, term.ID)
 		}
-	}
+	})
 }
 
 func (c *termCount) countPicked(s *State) {
@@ -109,6 +110,7 @@ func (c *termCount) countPicked(s *State) {
 
 // recount starts over; namespaces whose labels change are rare.
 func (t *termIndex) recount(s *State) {
+	t.version++
 	for _, count := range t.asked {
 		count.total, count.by = 0, map[string]int{}
 		count.countPicked(s)
@@ -120,6 +122,7 @@ func (t *termIndex) enterPod(s *State, info *NodeInfo, pod *Pod) { t.changePod(s
 func (t *termIndex) leavePod(s *State, info *NodeInfo, pod *Pod) { t.changePod(s, info, pod, -1) }
 
 func (t *termIndex) changePod(s *State, info *NodeInfo, pod *Pod, by int) {
+	t.version++
 	for _, term := range pod.Shape.Terms.AntiAffinity {
 		count, ok := t.bearer[term.ID]
 		if !ok {
@@ -153,6 +156,7 @@ func (t *termIndex) enterNode(s *State, info *NodeInfo) { t.changeNode(s, info, 
 func (t *termIndex) leaveNode(s *State, info *NodeInfo) { t.changeNode(s, info, -1) }
 
 func (t *termIndex) changeNode(s *State, info *NodeInfo, by int) {
+	t.version++
 	if len(t.asked) == 0 {
 		return
 	}

@@ -84,7 +84,7 @@ func drawPod(t *rapid.T, key Key, uid types.UID, node string) *Pod {
 	case 2:
 		shape.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}
 	}
-	if err := shape.complete(); err != nil {
+	if err := shape.complete(nil); err != nil {
 		t.Fatal(err)
 	}
 	return &Pod{

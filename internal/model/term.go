@@ -15,6 +15,30 @@ import (
 type Terms struct {
 	Affinity     []*Term
 	AntiAffinity []*Term
+	Spread       []Spread
+}
+
+// Spread is a topology spread constraint that must hold: of the domains that the pod could go to, none may have more
+// than MaxSkew pods more than the one with the fewest.
+type Spread struct {
+	Term           *Term
+	MaxSkew        int
+	MinDomains     int  // with fewer domains the fewest count as 0
+	IgnoreAffinity bool // nodes that the pod's node affinity excludes have domains too
+	HonorTaints    bool // nodes with taints that the pod does not tolerate have none
+}
+
+// asked are the terms that need a count of the pods they pick.
+func (t *Terms) asked(each func(*Term)) {
+	for _, term := range t.Affinity {
+		each(term)
+	}
+	for _, term := range t.AntiAffinity {
+		each(term)
+	}
+	for i := range t.Spread {
+		each(t.Spread[i].Term)
+	}
 }
 
 // Term picks pods, and says by which node label they are "in the same place". Terms with equal IDs pick the same.
@@ -112,4 +136,35 @@ func newPicker(namespace string, raw *corev1.PodAffinityTerm) (picker, error) {
 	}
 	slices.Sort(p.namespaces)
 	return p, nil
+}
+
+// spreadFrom parses the constraints that must hold; the others are wishes.
+func spreadFrom(shape *Shape, constraints []corev1.TopologySpreadConstraint) ([]Spread, error) {
+	var list []Spread
+	for i := range constraints {
+		c := &constraints[i]
+		if c.WhenUnsatisfiable != corev1.DoNotSchedule {
+			continue
+		}
+		selector := c.LabelSelector.DeepCopy()
+		for _, key := range c.MatchLabelKeys {
+			if value, ok := shape.Labels[key]; ok && selector != nil {
+				selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
+					Key: key, Operator: metav1.LabelSelectorOpIn, Values: []string{value},
+				})
+			}
+		}
+		term, err := newTerm(shape.Namespace, c.TopologyKey, []corev1.PodAffinityTerm{{LabelSelector: selector, TopologyKey: c.TopologyKey}})
+		if err != nil {
+			return nil, err
+		}
+		spread := Spread{Term: term, MaxSkew: int(c.MaxSkew), MinDomains: 1}
+		if c.MinDomains != nil {
+			spread.MinDomains = int(*c.MinDomains)
+		}
+		spread.IgnoreAffinity = c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore
+		spread.HonorTaints = c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
+		list = append(list, spread)
+	}
+	return list, nil
 }

@@ -14,12 +14,14 @@ import (
 // candidate is a node that could take a member now.
 type candidate struct {
 	node    *model.NodeInfo
+	wish    int64   // of the pod's author
 	devices int     // free ones that matter to the class
 	load    float64 // share of the node that is in use, negative if more is better
 }
 
-// candidates are the nodes that could take a member of the class now, best first: for pods that want devices, the
-// node with the fewest free ones; for others, nodes without free devices. Then a group fills the fullest node, to
+// candidates are the nodes that could take a member of the class now, best first: what the pod's
+// author prefers; then for pods that want devices the node with the fewest free ones, for others nodes without free
+// devices. Then a group fills the fullest node, to
 // leave room elsewhere, and a pod alone gets the emptiest.
 func (j *job) candidates(c *class, problem *alloc.Problem) []candidate {
 	var list []candidate
@@ -27,7 +29,7 @@ func (j *job) candidates(c *class, problem *alloc.Problem) []candidate {
 		if c.fitter.dynamic(j.state, info).check != "" {
 			continue
 		}
-		candidate := candidate{node: info, load: info.Load}
+		candidate := candidate{node: info, wish: c.fitter.preference(info), load: info.Load}
 		if j.packs() || problem != nil {
 			candidate.load = -info.Load
 		}
@@ -55,7 +57,7 @@ func (j *job) candidates(c *class, problem *alloc.Problem) []candidate {
 }
 
 func compareCandidates(a, b candidate) int {
-	return cmp.Or(cmp.Compare(a.devices, b.devices), cmp.Compare(a.load, b.load))
+	return cmp.Or(cmp.Compare(b.wish, a.wish), cmp.Compare(a.devices, b.devices), cmp.Compare(a.load, b.load))
 }
 
 // bestFirst is all the order that one pod needs, as the best of the candidates will take it.

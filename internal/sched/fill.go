@@ -57,18 +57,22 @@ func (j *job) hardestFirst() []*class {
 }
 
 // fill places as many members of the class as it can, one choice of nodes after the other. Where pods want to be
-// near each other, a first one placed opens nodes for the others.
+// near each other or spread, one that is placed opens nodes for the others.
 func (j *job) fill(c *class) {
 	rest := c.members
 	for len(rest) > 0 {
 		before := len(rest)
 		nodes := j.candidates(c, c.problem)
-		if j.packs() || c.problem != nil {
+		switch {
+		case j.packs() || c.problem != nil:
 			rest = j.pack(c, rest, nodes)
-		} else {
+		case len(c.fitter.spreads) > 0:
+			// With each pod that is placed, others among the nodes suit.
+			rest = append(j.spread(c, rest[:1], nodes), rest[1:]...)
+		default:
 			rest = j.spread(c, rest, nodes)
 		}
-		if len(rest) == before || len(c.fitter.shape.Terms.Affinity) == 0 {
+		if len(rest) == before || len(c.fitter.shape.Terms.Affinity)+len(c.fitter.spreads) == 0 {
 			return
 		}
 	}

@@ -24,6 +24,7 @@ const (
 	CheckPodAffinity   Check = "pod affinity"
 	CheckPodAnti       Check = "pod anti-affinity"
 	CheckForbidden     Check = "anti-affinity of others"
+	CheckSpread        Check = "topology spread"
 	CheckDevices       Check = "devices"
 	CheckTogether      Check = "together" // passes all checks for the pod, but not with the unit's other pods in place
 )
@@ -37,12 +38,44 @@ type miss struct {
 
 // fitter tests nodes for one shape of pods.
 type fitter struct {
-	shape    *model.Shape
-	affinity nodeaffinity.RequiredNodeAffinity
+	shape     *model.Shape
+	affinity  nodeaffinity.RequiredNodeAffinity
+	preferred *nodeaffinity.PreferredSchedulingTerms // nil: no preference
+	spreads   []spread
 }
 
 func newFitter(shape *model.Shape) *fitter {
-	return &fitter{shape: shape, affinity: nodeaffinity.NewRequiredNodeAffinity(shape.NodeSelector, shape.Affinity)}
+	f := &fitter{
+		shape: shape, affinity: nodeaffinity.NewRequiredNodeAffinity(shape.NodeSelector, shape.Affinity),
+		spreads: make([]spread, len(shape.Terms.Spread)),
+	}
+	if shape.Affinity == nil || shape.Affinity.NodeAffinity == nil {
+		return f
+	}
+	if terms := shape.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution; len(terms) > 0 {
+		// A preference that cannot be parsed is none.
+		f.preferred, _ = nodeaffinity.NewPreferredSchedulingTerms(terms)
+	}
+	return f
+}
+
+// A taint that asks to stay away weighs as much as the strongest preference.
+const preferNoScheduleWeight = 100
+
+// preference is how much the pod's author wants the node: by weights of preferred node affinity, less what taints
+// ask to stay away.
+func (f *fitter) preference(info *model.NodeInfo) int64 {
+	var weight int64
+	if f.preferred != nil {
+		weight = f.preferred.Score(info.API)
+	}
+	for i := range info.Node.Taints {
+		taint := &info.Node.Taints[i]
+		if taint.Effect == corev1.TaintEffectPreferNoSchedule && !tolerated(f.shape.Tolerations, taint) {
+			weight -= preferNoScheduleWeight
+		}
+	}
+	return weight
 }
 
 // static tests what does not depend on the pods on the node.
@@ -87,7 +120,10 @@ func (f *fitter) dynamic(state *model.State, info *model.NodeInfo) miss {
 	if !state.HasTerms() {
 		return miss{}
 	}
-	return f.podAffinity(state, info)
+	if m := f.podAffinity(state, info); m.check != "" {
+		return m
+	}
+	return f.spread(state, info)
 }
 
 // resources finds the first resource by name that the node has too little of.

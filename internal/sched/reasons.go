@@ -191,6 +191,8 @@ func (b *Block) text(long bool) string {
 		return text + "not matching pod anti-affinity rules"
 	case CheckTogether:
 		return text + "fit for the pod, but not for all that share its claims"
+	case CheckSpread:
+		return text + "not matching topology spread constraints on " + b.Detail
 	case CheckForbidden:
 		return text + "refused by existing pods' anti-affinity rules"
 	}
@@ -258,7 +260,7 @@ func (p *PodReasons) topics(set map[model.Topic]bool) {
 		switch b.Check {
 		case CheckResource, CheckHostPort:
 			set[model.Topic{Kind: model.TopicRoom}] = true
-		case CheckPodAffinity, CheckPodAnti, CheckForbidden:
+		case CheckPodAffinity, CheckPodAnti, CheckForbidden, CheckSpread:
 			set[model.Topic{Kind: model.TopicPods}] = true
 		case CheckClaimNode:
 			set[model.Topic{Kind: model.TopicClaim, Key: b.Claim}] = true

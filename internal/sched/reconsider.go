@@ -11,7 +11,7 @@ func (j *job) reconsider() {
 	r := &reconsideration{job: j, skips: j.inCount() - j.unit.Min}
 	for _, c := range j.hardestFirst() {
 		nodes := j.possible(c)
-		if list := j.candidates(c, c.problem); len(c.fitter.shape.Terms.Affinity) == 0 {
+		if list := j.candidates(c, c.problem); len(c.fitter.shape.Terms.Affinity)+len(c.fitter.spreads) == 0 {
 			nodes = nodesOf(list)
 		}
 		for _, m := range c.members {

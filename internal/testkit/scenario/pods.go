@@ -145,8 +145,8 @@ func (s *Scenario) generate(text, kind string, owner metav1.ObjectMeta) error {
 	return nil
 }
 
-// pod NAME [group=] [cpu=] [memory=] [priority=] [label=K=V]… [select=K=V]… [tolerate=KEY]… [near=TOPOLOGYKEY:K=V]…
-// [apart=TOPOLOGYKEY:K=V]… [on=NODE] [gated] [deleting] [finished] [shared=ENTRY]… [own=ENTRY:TEMPLATE]… [use=CLAIM]…
+// pod NAME [group=] [cpu=] [memory=] [priority=] [hostport=] [label=K=V]… [select=K=V]… [tolerate=KEY]… [near=TOPOLOGYKEY:K=V]…
+// [apart=TOPOLOGYKEY:K=V]… [spread=TOPOLOGYKEY:K=V]… [prefer=K=V]… [on=NODE] [gated] [deleting] [finished] [shared=ENTRY]… [own=ENTRY:TEMPLATE]… [use=CLAIM]…
 func (s *Scenario) pod(l *line) error {
 	pod := &core.Pod{ObjectMeta: s.meta("pod", l.name)}
 	pod.Labels = pairs(l.args["label"])
@@ -163,6 +163,11 @@ func (s *Scenario) pod(l *line) error {
 		}
 	}
 	pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: requests}}}
+	port, err := l.number("hostport", 0)
+	if err != nil {
+		return err
+	}
+	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: int32(port)}}
 	priority, err := l.number("priority", 0)
 	if err != nil {
 		return err
@@ -175,6 +180,7 @@ func (s *Scenario) pod(l *line) error {
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists})
 	}
 	pod.Spec.Affinity = podAffinity(l)
+	pod.Spec.TopologySpreadConstraints = spread(l.args["spread"])
 	podStatus(pod, l)
 	s.pods[key(l.name)] = l
 	claims, err := s.podClaims(l, pod)
@@ -244,7 +250,26 @@ func podAffinity(l *line) *corev1.Affinity {
 		list := &affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		*list = append(*list, affinityTerm(text))
 	}
+	for _, text := range l.args["prefer"] {
+		if affinity.NodeAffinity == nil {
+			affinity.NodeAffinity = &corev1.NodeAffinity{}
+		}
+		list := &affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+		*list = append(*list, corev1.PreferredSchedulingTerm{Weight: 1, Preference: labelSelector(text).NodeSelectorTerms[0]})
+	}
 	return affinity
+}
+
+func spread(list []string) []corev1.TopologySpreadConstraint {
+	var constraints []corev1.TopologySpreadConstraint
+	for _, text := range list {
+		topology, label, _ := strings.Cut(text, ":")
+		constraints = append(constraints, corev1.TopologySpreadConstraint{
+			MaxSkew: 1, TopologyKey: topology, WhenUnsatisfiable: corev1.DoNotSchedule,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: pairs([]string{label})},
+		})
+	}
+	return constraints
 }
 
 func affinityTerm(text string) corev1.PodAffinityTerm {
