@@ -19,16 +19,12 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
+type namespaceEntry = kind[corev1.Namespace, *corev1.Namespace]
+
 // namespaces go in two steps: the first delete makes them terminating, and they
 // are gone once the namespace controller has emptied spec.finalizers.
 func namespaces() entry {
-	return namespaceKind()
-}
-
-type namespaceEntry = kind[corev1.Namespace, *corev1.Namespace]
-
-func namespaceKind() *namespaceEntry {
-	k := &namespaceEntry{
+	return &namespaceEntry{
 		names:   names{versions: v1, plural: "namespaces", singular: "namespace", short: []string{"ns"}, cluster: true},
 		newList: func() runtime.Object { return &corev1.NamespaceList{} },
 		spec:    func(n *corev1.Namespace) any { return &n.Spec },
@@ -56,16 +52,18 @@ func namespaceKind() *namespaceEntry {
 		validateStatus: validation.ValidateNamespaceStatusUpdate,
 
 		wrap: func(s *storage) rest.Storage { return &namespaceStorage{s} },
+		more: func(store *genericregistry.Store) map[string]rest.Storage {
+			finalize := finalizeStrategy{store.UpdateStrategy.(namespaceStrategy)}
+			return map[string]rest.Storage{"finalize": finalizePart{newPart(store, finalize)}}
+		},
 	}
-	k.more = func(store *genericregistry.Store) map[string]rest.Storage {
-		return map[string]rest.Storage{"finalize": finalizePart{newPart(store, finalizeStrategy{store.UpdateStrategy.(strategy[corev1.Namespace, *corev1.Namespace])})}}
-	}
-	return k
 }
+
+type namespaceStrategy = strategy[corev1.Namespace, *corev1.Namespace]
 
 // finalizeStrategy is the update strategy of namespaces/finalize: spec.finalizers change, the status stays.
 type finalizeStrategy struct {
-	strategy[corev1.Namespace, *corev1.Namespace]
+	namespaceStrategy
 }
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
