@@ -249,7 +249,7 @@ func (s *State) PutClass(class *Class) []Topic {
 		return nil
 	}
 	s.setClass(class.Name, class)
-	return []Topic{{Kind: TopicClass, Key: Key{Name: class.Name}}}
+	return []Topic{{Kind: TopicClass, Key: Key{Name: class.Name}}, {Kind: TopicDevices}}
 }
 
 // DeleteClass forgets a DeviceClass.

@@ -55,7 +55,12 @@ func (s *State) PutPod(pod *Pod) []Topic {
 	if old != nil && old.observed.UID == pod.UID {
 		node = old.node
 	}
-	return s.changePod(pod.Key, newPodEntry(pod, node))
+	topics := s.changePod(pod.Key, newPodEntry(pod, node))
+	if node != "" && pod.Node != "" {
+		// Nobody was told when it was assumed, as that could have been taken back.
+		topics = append(topics, Topic{Kind: TopicPods})
+	}
+	return topics
 }
 
 // AssumePod puts a pod on a node ahead of the API. It answers false, and does nothing, if the pod is not there or

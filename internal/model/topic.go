@@ -7,7 +7,7 @@ type TopicKind string
 const (
 	TopicNodes   TopicKind = "nodes"   // a node came, or its labels, taints or schedulability changed
 	TopicRoom    TopicKind = "room"    // resources or ports came free on a node
-	TopicDevices TopicKind = "devices" // a device came, changed, or came free
+	TopicDevices TopicKind = "devices" // a device came, changed, or came free, or a class selects others
 	TopicPods    TopicKind = "pods"    // a pod came to or left a node: pod affinity may answer differently
 	TopicClass   TopicKind = "class"   // the DeviceClass Key.Name changed
 	TopicClaim   TopicKind = "claim"   // the ResourceClaim Key changed

@@ -145,9 +145,29 @@ func (j *job) explainPods(c *class, left []*member) PodReasons {
 	return p
 }
 
+// further are the changes that can help a unit that was tried in more than one way: any that touches what its members
+// depend on. For pods that stand alone, what each node failed at says it more closely.
+func (j *job) further() []model.Topic {
+	if j.unit.Min <= 1 && len(j.bundles) == 0 {
+		return nil
+	}
+	topics := []model.Topic{{Kind: model.TopicNodes}, {Kind: model.TopicRoom}}
+	for _, c := range j.classes {
+		shape := c.fitter.shape
+		if len(shape.Terms.Affinity)+len(shape.Terms.AntiAffinity)+len(shape.Terms.Spread) > 0 || j.state.Forbids(shape) {
+			topics = append(topics, model.Topic{Kind: model.TopicPods})
+		}
+		for _, use := range c.members[0].uses {
+			topics = append(topics, model.Topic{Kind: model.TopicDevices}, model.Topic{Kind: model.TopicClaim, Key: use.claim})
+		}
+	}
+	return topics
+}
+
 // result is the answer, once everything was tried.
 func (j *job) result() (*Plan, *Reasons) {
 	r := j.reasons
+	r.further = j.further()
 	if j.bestReason != nil {
 		r.Placed, r.Ties = j.bestReason.Placed, j.bestReason.Ties
 		r.Pods = append(r.Pods, j.bestReason.Pods...)

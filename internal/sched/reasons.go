@@ -39,6 +39,9 @@ type Reasons struct {
 	// Pods say, for pods that are alike, why they have no place, given the places of the others.
 	Pods  []PodReasons
 	Steps int // spent, if Undecided
+
+	// further are changes that can help beyond what Pods say: they tell of the best attempt only.
+	further []model.Topic
 }
 
 // Tie says where the devices of a shared claim can be used from.
@@ -229,9 +232,8 @@ func (r *Reasons) Topics() []model.Topic {
 	for i := range r.Pods {
 		r.Pods[i].topics(set)
 	}
-	for _, tie := range r.Ties {
-		set[model.Topic{Kind: model.TopicDevices}] = true
-		set[model.Topic{Kind: model.TopicClaim, Key: tie.Claim}] = true
+	for _, topic := range r.further {
+		set[topic] = true
 	}
 	list := make([]model.Topic, 0, len(set))
 	for topic := range set {

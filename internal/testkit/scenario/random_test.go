@@ -1,0 +1,120 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// drawLines are changes of a small cluster, in the scenario language.
+func drawLines(t *rapid.T, s *Scenario) []string {
+	n := rapid.IntRange(0, 3).Draw(t, "n")
+	group := fmt.Sprint("g", n)
+	lone := fmt.Sprint("p", n)
+	claim := rapid.SampledFrom([]string{"", " own=o:one", " own=o:two", " use=fabric"}).Draw(t, "claim")
+	affinity := rapid.SampledFrom([]string{"", "", " apart=kubernetes.io/hostname:app=a", " near=zone:app=a", " spread=zone:app=a"}).Draw(t, "affinity")
+	cpu := rapid.IntRange(1, 3).Draw(t, "cpu")
+	switch rapid.IntRange(0, 9).Draw(t, "kind") {
+	case 0:
+		cordon := rapid.SampledFrom([]string{"", "", " unschedulable"}).Draw(t, "cordon")
+		return []string{fmt.Sprintf("node n%d cpu=6 label=zone=%c%s", n, 'a'+rune(n%2), cordon)}
+	case 1:
+		return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d devices=%d", n, n, cpu)}
+	case 2:
+		return []string{fmt.Sprintf("delete slice=n%d", n)}
+	case 3, 4:
+		if _, there := s.pods[key(lone)]; there {
+			return nil
+		}
+		return []string{fmt.Sprintf("pod %s cpu=%d label=app=a%s%s", lone, cpu, claim, affinity)}
+	case 5, 6:
+		if _, there := s.groups[key(group)]; there {
+			return nil
+		}
+		shared := rapid.SampledFrom([]string{"", " shared=s"}).Draw(t, "shared")
+		members := rapid.IntRange(1, 3).Draw(t, "members")
+		lines := []string{fmt.Sprintf("group %s gang=%d claim=s:one", group, rapid.IntRange(1, members).Draw(t, "min"))}
+		for i := range members {
+			lines = append(lines, fmt.Sprintf("pod %s-%d group=%s cpu=%d label=app=a%s%s%s", group, i, group, cpu, shared, claim, affinity))
+		}
+		return lines
+	case 7:
+		if _, there := s.pods[key(lone)]; there {
+			delete(s.pods, key(lone))
+			return []string{"delete pod=" + lone}
+		}
+	case 8:
+		return s.dropGroup(group)
+	}
+	return []string{"class gpu selector='device.driver == \"gpu\"'"}
+}
+
+// dropGroup deletes a group and its pods.
+func (s *Scenario) dropGroup(group string) []string {
+	var lines []string
+	for _, pod := range s.state.Members(key(group)) {
+		lines = append(lines, "delete pod="+pod.Key.Name)
+		delete(s.pods, pod.Key)
+	}
+	if _, there := s.groups[key(group)]; there {
+		delete(s.groups, key(group))
+		lines = append(lines, "delete group="+group)
+	}
+	return lines
+}
+
+// Whatever comes and goes: gangs are whole or absent, no device has two holders, no node is overfull, and no unit
+// stays parked that could be placed (field cases F10, F67).
+func TestNothingIsForgotten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := New()
+		setup := "node n0 cpu=4 label=zone=a\nnode n1 cpu=4 label=zone=b\nslice n0 driver=gpu node=n0 devices=2\n" +
+			"slice net driver=net all devices=1\nclass net selector='device.driver == \"net\"'\nclaim fabric request=r:net\n" +
+			"template one request=r:gpu\ntemplate two request=r:gpu:2"
+		if err := s.apply(setup); err != nil {
+			t.Fatal(err)
+		}
+		var log []string
+		for range rapid.IntRange(1, 15).Draw(t, "steps") {
+			lines := drawLines(t, s)
+			log = append(log, lines...)
+			if err := s.apply(strings.Join(lines, "\n")); err != nil {
+				t.Fatalf("%v\n%s", err, strings.Join(log, "\n"))
+			}
+			if rapid.Bool().Draw(t, "later") {
+				continue
+			}
+			if out, err := s.drain(true); err != nil {
+				t.Fatalf("%v\n%s\n%s", err, strings.Join(log, "\n"), out)
+			}
+			s.checkAtRest(t, log)
+		}
+	})
+}
+
+func (s *Scenario) checkAtRest(t *rapid.T, log []string) {
+	if err := s.check(); err != nil {
+		t.Fatalf("%v\n%s", err, strings.Join(log, "\n"))
+	}
+	for k := range s.groups {
+		group, _ := s.state.Group(k)
+		if bound := s.state.Census(k).Bound; bound > 0 && bound < group.MinCount {
+			t.Fatalf("%d of %s are bound, %d needed\n%s", bound, k, group.MinCount, strings.Join(log, "\n"))
+		}
+	}
+	units := map[model.UnitKey]bool{}
+	for k := range s.pods {
+		if pod, ok := s.state.Pod(k); ok {
+			units[pod.UnitKey()] = true
+		}
+	}
+	for unit := range units {
+		if plan, _ := s.placer.Try(unit); plan != nil {
+			t.Fatalf("%s was left alone, but there is a %s%s", unit, printPlan(plan), strings.Join(log, "\n"))
+		}
+	}
+}
