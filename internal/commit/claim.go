@@ -165,7 +165,7 @@ func refusedIfGone(err error, format string, args ...any) error {
 	}
 	what := fmt.Sprintf(format, args...)
 	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
-		return fmt.Errorf("%w: %s: %v", ErrRefused, what, err)
+		return fmt.Errorf("%w: %s: %w", ErrRefused, what, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
