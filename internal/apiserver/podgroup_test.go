@@ -26,6 +26,14 @@ spec:
     - {name: not-copied, resourceClaimTemplateName: x}
 `
 
+const groupByReference = `
+apiVersion: scheduling.k8s.io/v1alpha2
+kind: PodGroup
+metadata: {name: g}
+spec:
+  podGroupTemplateRef: {workloadName: w, podGroupTemplateName: t}
+`
+
 func podGroups(t *testing.T, ns, version string) dynamic.ResourceInterface {
 	t.Helper()
 	gvr := schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: version, Resource: "podgroups"}
@@ -45,13 +53,7 @@ func nested(t *testing.T, u *unstructured.Unstructured, path ...string) string {
 func TestPodGroupTakesItsTemplatesPolicy(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, workloadYAML)
-	g := create(t, ns, `
-apiVersion: scheduling.k8s.io/v1alpha2
-kind: PodGroup
-metadata: {name: g}
-spec:
-  podGroupTemplateRef: {workloadName: w, podGroupTemplateName: t}
-`)
+	g := create(t, ns, groupByReference)
 	if got := nested(t, g, "spec", "schedulingPolicy"); got != "map[gang:map[minCount:3]]" {
 		t.Errorf("policy is %s", got)
 	}
@@ -70,6 +72,15 @@ spec:
 	}
 	if got := nested(t, hub, "spec", "resourceClaims") + nested(t, hub, "spec", "priorityClassName"); got != "<nil><nil>" {
 		t.Errorf("more than the policy was copied: %s", got)
+	}
+	again := parse(t, groupByReference)[0]
+	again.SetResourceVersion(g.GetResourceVersion())
+	replaced, err := podGroups(t, ns, "v1alpha2").Update(t.Context(), again, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatalf("the same manifest again: %v", err)
+	}
+	if got := nested(t, replaced, "spec", "schedulingPolicy"); got != "map[gang:map[minCount:3]]" || replaced.GetGeneration() != 1 {
+		t.Errorf("the same manifest again: policy %s, generation %d", got, replaced.GetGeneration())
 	}
 }
 

@@ -76,9 +76,25 @@ func podGroups() entry {
 				g.Finalizers = append(g.Finalizers, scheduling.ProtectionFinalizer)
 			}
 		},
-		prepareUpdate: func(_ context.Context, g, old *scheduling.PodGroup) {
-			carryGroupClaims(g.Spec.ResourceClaims, old.Spec.ResourceClaims)
-		},
+		prepareUpdate: updatePodGroup,
+	}
+}
+
+// updatePodGroup puts back what was filled in at creation and the manifest, sent
+// once more, leaves out again.
+func updatePodGroup(_ context.Context, g, old *scheduling.PodGroup) {
+	carryGroupClaims(g.Spec.ResourceClaims, old.Spec.ResourceClaims)
+	if g.Spec.SchedulingPolicy.Basic == nil && g.Spec.SchedulingPolicy.Gang == nil {
+		old.Spec.SchedulingPolicy.DeepCopyInto(&g.Spec.SchedulingPolicy)
+	}
+	if g.Spec.PriorityClassName == "" {
+		g.Spec.PriorityClassName = old.Spec.PriorityClassName
+	}
+	if g.Spec.Priority == nil {
+		g.Spec.Priority = old.Spec.Priority
+	}
+	if g.Spec.PreemptionPolicy == nil {
+		g.Spec.PreemptionPolicy = old.Spec.PreemptionPolicy
 	}
 }
 
