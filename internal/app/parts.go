@@ -9,6 +9,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/claim"
 	"github.com/allot-dev/allot/internal/controller/deployment"
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
+	"github.com/allot-dev/allot/internal/controller/namespace"
+	"github.com/allot-dev/allot/internal/controller/podgc"
 	"github.com/allot-dev/allot/internal/controller/podgroup"
 	"github.com/allot-dev/allot/internal/controller/replicaset"
 	"github.com/allot-dev/allot/internal/node"
@@ -22,7 +24,9 @@ func newControllers(set *client.Set, caches *client.Informers, events record.Eve
 	deployments, err3 := deployment.New(set, caches, events)
 	replicaSets, err4 := replicaset.New(set, caches, events)
 	garbage, err5 := garbagecollector.New(set, caches, events)
-	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+	namespaces, err6 := namespace.New(set, caches)
+	pods, err7 := podgc.New(set, caches, podgc.Options{})
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil {
 		return nil, err
 	}
 	return []part{
@@ -31,6 +35,8 @@ func newControllers(set *client.Set, caches *client.Informers, events record.Eve
 		{"deployment controller", deployments.Run},
 		{"replicaset controller", replicaSets.Run},
 		{"garbage collector", garbage.Run},
+		{"namespace controller", namespaces.Run},
+		{"pod collector", pods.Run},
 	}, nil
 }
 
