@@ -30,9 +30,9 @@ type claimCache interface {
 	Get(namespace, name string) (*resource.ResourceClaim, bool)
 }
 
-// podWriter writes pods, under the UID that they have.
+// podWriter writes pods, under the UID that they have. A status is only written over the resource version that it is based on.
 type podWriter interface {
-	PatchPodStatus(ctx context.Context, pod *core.Pod, patch []byte) (*core.Pod, error)
+	UpdatePodStatus(ctx context.Context, pod *core.Pod) (*core.Pod, error)
 	DeletePod(ctx context.Context, pod *core.Pod) error
 }
 
@@ -163,11 +163,7 @@ func (p *pods) report(ctx context.Context, key types.NamespacedName, index int, 
 	pod := t.pod
 	status := statusOf(pod, state, p.addressOf(pod, index), p.clock.Now())
 	if !holds(pod, status) {
-		patch, err := patchOf(pod.UID, status)
-		if err != nil {
-			return fmt.Errorf("write status of pod %s: %w", key, err)
-		}
-		after, err := p.write.PatchPodStatus(ctx, pod, patch)
+		after, err := p.write.UpdatePodStatus(ctx, withStatus(pod, status))
 		if apierrors.IsNotFound(err) {
 			return nil
 		}

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
@@ -15,8 +14,8 @@ import (
 // server is the writing side of the API.
 type server struct{ set *client.Set }
 
-func (s server) PatchPodStatus(ctx context.Context, pod *core.Pod, patch []byte) (*core.Pod, error) {
-	return s.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+func (s server) UpdatePodStatus(ctx context.Context, pod *core.Pod) (*core.Pod, error) {
+	return s.set.Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
 }
 
 func (s server) DeletePod(ctx context.Context, pod *core.Pod) error {

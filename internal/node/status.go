@@ -1,14 +1,12 @@
 package node
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 )
@@ -150,34 +148,24 @@ func holds(pod *core.Pod, want corev1.PodStatus) bool {
 		equality.Semantic.DeepEqual(have.InitContainerStatuses, want.InitContainerStatuses)
 }
 
-// patchOf is the strategic merge patch that writes the status of exactly this pod, and leaves what it does not name. A
-// condition is merged into the one that is there, so that what must go from it is named as null.
-func patchOf(uid types.UID, status corev1.PodStatus) ([]byte, error) {
-	type patchCondition struct {
-		corev1.PodCondition `json:",inline"`
-		Reason              *string `json:"reason"`
-		Message             *string `json:"message"`
+// withStatus is the pod with the agent's part of the status in it; what others wrote stays. It shares memory with the pod, and is
+// only good for being sent: the resource version in it makes sure that nothing is overwritten that the agent has not seen.
+func withStatus(pod *core.Pod, own corev1.PodStatus) *core.Pod {
+	next := *pod
+	st := &next.Status
+	st.ObservedGeneration = own.ObservedGeneration
+	st.Phase = own.Phase
+	st.StartTime = own.StartTime
+	st.HostIP, st.HostIPs = own.HostIP, own.HostIPs
+	st.PodIP, st.PodIPs = own.PodIP, own.PodIPs
+	st.InitContainerStatuses, st.ContainerStatuses = own.InitContainerStatuses, own.ContainerStatuses
+	st.Conditions = slices.Clone(pod.Status.Conditions)
+	for _, c := range own.Conditions {
+		if i := slices.IndexFunc(st.Conditions, func(old corev1.PodCondition) bool { return old.Type == c.Type }); i >= 0 {
+			st.Conditions[i] = c
+		} else {
+			st.Conditions = append(st.Conditions, c)
+		}
 	}
-	type patchStatus struct {
-		corev1.PodStatus `json:",inline"`
-		Conditions       []patchCondition `json:"conditions"`
-	}
-	type identity struct {
-		UID types.UID `json:"uid"`
-	}
-	out := patchStatus{PodStatus: status}
-	for _, c := range status.Conditions {
-		out.Conditions = append(out.Conditions, patchCondition{c, textOrNull(c.Reason), textOrNull(c.Message)})
-	}
-	return json.Marshal(struct {
-		Metadata identity    `json:"metadata"`
-		Status   patchStatus `json:"status"`
-	}{identity{uid}, out})
-}
-
-func textOrNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
+	return &next
 }
