@@ -21,7 +21,7 @@ const (
 	// firstCheck and lastCheck bound the wait before a namespace with remaining content is
 	// looked at again; it doubles in between. Pods that go are noticed at once.
 	firstCheck = 200 * time.Millisecond
-	lastCheck  = 10 * time.Second
+	lastCheck  = 4 * time.Second
 	// maxParallel bounds how many kinds of one namespace are emptied at once.
 	maxParallel = 8
 )
