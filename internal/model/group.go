@@ -36,10 +36,10 @@ func (c Census) Quorum() int { return c.Bound + c.Ready }
 type Unit struct {
 	Key   UnitKey
 	Group *Group // nil for a pod without a group
-	Pods  []*Pod // those that wait for a node, by name
+	Pods  []*Pod // those that wait for a node, by name; none only if HalfBound
 	// Min is how many of Pods have to be placed for any to be. With Min 1, and only then, each pod stands alone.
 	Min int
-	// HalfBound: some members of a gang are bound, fewer than minCount, and it was never fully scheduled.
+	// HalfBound: some members of a gang are bound here, fewer than minCount, and it was never fully scheduled.
 	HalfBound bool
 	Priority  int32
 	Created   time.Time

@@ -245,10 +245,14 @@ func (s *State) Class(name string) (*Class, bool) {
 
 // PutClass adds or replaces a DeviceClass.
 func (s *State) PutClass(class *Class) []Topic {
-	if old := s.classes[class.Name]; old != nil && outdated(old.UID, class.UID, old.Version, class.Version) {
+	old := s.classes[class.Name]
+	if old != nil && outdated(old.UID, class.UID, old.Version, class.Version) {
 		return nil
 	}
 	s.setClass(class.Name, class)
+	if sameClass(old, class) {
+		return nil
+	}
 	return []Topic{{Kind: TopicClass, Key: Key{Name: class.Name}}, {Kind: TopicDevices}}
 }
 

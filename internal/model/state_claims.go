@@ -150,8 +150,12 @@ func (s *State) DeleteClaim(key Key) []Topic {
 }
 
 func (s *State) changeClaim(key Key, entry *claimEntry) []Topic {
-	old := s.claims[key].effective()
+	before := s.claims[key]
+	old := before.effective()
 	s.setClaim(key, entry)
+	if before != nil && entry != nil && sameClaim(before.claim, entry.claim) && sameClaim(before.observed, entry.observed) {
+		return nil
+	}
 	topics := []Topic{{Kind: TopicClaim, Key: key}}
 	if old != nil && old.Allocation != nil {
 		if now := entry.effective(); now == nil || now.Allocation == nil || !sameDevices(old.Allocation, now.Allocation) {

@@ -99,6 +99,9 @@ func (s *State) changePod(key Key, entry *podEntry) []Topic {
 
 // podTopics says what it means to others that a pod changed.
 func podTopics(old, now *Pod) []Topic {
+	if samePod(old, now) {
+		return nil
+	}
 	var topics []Topic
 	counted, counts := old != nil && old.Counts(), now != nil && now.Counts()
 	if counted && (!counts || now.Node != old.Node) {
@@ -113,10 +116,11 @@ func podTopics(old, now *Pod) []Topic {
 			break
 		}
 	}
-	if now != nil {
-		topics = append(topics, Topic{Kind: TopicPod, Key: now.Key})
+	pod := now
+	if pod == nil {
+		pod = old
 	}
-	return topics
+	return append(topics, Topic{Kind: TopicPod, Key: pod.Key})
 }
 
 func (s *State) setPod(key Key, entry *podEntry) {
@@ -255,7 +259,11 @@ func (s *State) PutGroup(group *Group) []Topic {
 	if old, ok := s.Group(group.Key); ok && outdated(old.UID, group.UID, old.Version, group.Version) {
 		return nil
 	}
+	old, _ := s.Group(group.Key)
 	s.setGroup(group.Key, group)
+	if sameGroup(old, group) {
+		return nil
+	}
 	return []Topic{{Kind: TopicGroup, Key: group.Key}}
 }
 

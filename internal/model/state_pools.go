@@ -93,7 +93,15 @@ func (s *State) Holders(id DeviceID) []Key {
 
 // PutSlice adds or replaces a slice of a pool.
 func (s *State) PutSlice(slice *Slice) []Topic {
-	if old := s.slices[slice.Name]; old != nil && outdated(old.UID, slice.UID, old.Version, slice.Version) {
+	old := s.slices[slice.Name]
+	if old != nil && outdated(old.UID, slice.UID, old.Version, slice.Version) {
+		return nil
+	}
+	if sameSlice(old, slice) {
+		// The pool, which alloc knows by its address, stays: what was worked out about it still holds.
+		version := old.Version
+		s.record(func() { old.Version = version })
+		old.Version = slice.Version
 		return nil
 	}
 	s.setSlice(slice.Name, slice)

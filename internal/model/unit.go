@@ -3,7 +3,7 @@ package model
 import "slices"
 
 // Unit gathers what is to be placed together under this key: the members that are ready, or the one pod. It answers
-// false if nothing waits. Whether the unit may be tried (its PodGroup exists, there are enough members, claims are
+// false if nothing waits, unless a gang is half-bound: that has no rest even without waiting members. Whether the unit may be tried (its PodGroup exists, there are enough members, claims are
 // there) is for sched to say.
 func (s *State) Unit(key UnitKey) (*Unit, bool) {
 	if !key.Group {
@@ -14,10 +14,14 @@ func (s *State) Unit(key UnitKey) (*Unit, bool) {
 		return &Unit{Key: key, Pods: []*Pod{pod}, Min: 1, Priority: pod.Priority, Created: pod.Created}, true
 	}
 	entry, ok := s.groups[key.Key]
-	if !ok || entry.census.Ready == 0 {
+	if !ok {
 		return nil, false
 	}
-	unit := &Unit{Key: key, Group: entry.group, Min: 1}
+	halfBound := entry.halfBound()
+	if entry.census.Ready == 0 && !halfBound {
+		return nil, false
+	}
+	unit := &Unit{Key: key, Group: entry.group, Min: 1, HalfBound: halfBound}
 	for _, pod := range entry.members {
 		if pod.Ready() {
 			unit.Pods = append(unit.Pods, pod)
@@ -26,18 +30,36 @@ func (s *State) Unit(key UnitKey) (*Unit, bool) {
 	slices.SortFunc(unit.Pods, func(a, b *Pod) int { return compareStrings(a.Key.Name, b.Key.Name) })
 	unit.rank()
 	if group := entry.group; group != nil && group.Gang {
-		bound := entry.census.Bound
-		unit.Min = max(1, group.MinCount-bound)
-		unit.HalfBound = bound > 0 && bound < group.MinCount && !group.Scheduled
+		unit.Min = max(1, group.MinCount-entry.census.Bound)
 	}
 	return unit, true
+}
+
+// halfBound says whether a gang that was never fully scheduled has members on nodes, but too few. Members that have
+// finished were placed as well; what another scheduler has bound is not for this one to finish.
+func (e *groupEntry) halfBound() bool {
+	group := e.group
+	if group == nil || !group.Gang || group.Scheduled || e.census.Bound == 0 || e.census.Bound >= group.MinCount {
+		return false
+	}
+	placed, ours := 0, false
+	for _, pod := range e.members {
+		if pod.Node == "" || pod.Deleting {
+			continue
+		}
+		placed++
+		ours = ours || !pod.Foreign && !pod.Finished
+	}
+	return ours && placed < group.MinCount
 }
 
 // rank derives the unit's place in the queue: the group's priority, else the highest of its pods; the group's age, else
 // that of its oldest pod.
 func (u *Unit) rank() {
-	u.Priority, u.Created = u.Pods[0].Priority, u.Pods[0].Created
-	for _, pod := range u.Pods[1:] {
+	for i, pod := range u.Pods {
+		if i == 0 {
+			u.Priority, u.Created = pod.Priority, pod.Created
+		}
 		u.Priority = max(u.Priority, pod.Priority)
 		if pod.Created.Before(u.Created) {
 			u.Created = pod.Created
