@@ -2,7 +2,6 @@ package sched
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -133,56 +132,4 @@ func (j *job) claimMisses(c *class, info *model.NodeInfo) *model.Claim {
 		}
 	}
 	return nil
-}
-
-// bound is a number of members that placing cannot exceed, whatever is tried: each class by itself, counted by what
-// nodes have left and by free devices.
-func (j *job) bound() int {
-	total := 0
-	for _, c := range j.in() {
-		total += j.boundOf(c)
-	}
-	return total
-}
-
-func (j *job) boundOf(c *class) int {
-	room := 0
-	devices := map[model.PoolID]int{}
-	for _, info := range j.possible(c) {
-		fits := fitting(c.fitter.shape.Requests, info.Free)
-		if fits == 0 {
-			continue
-		}
-		if c.problem == nil {
-			room += fits
-			continue
-		}
-		board, reason := c.problem.On(info)
-		if reason != nil {
-			continue
-		}
-		room += fits
-		here := map[model.PoolID]int{}
-		board.Free(func(pool model.PoolID, n int) { here[pool] += n })
-		for pool, n := range here {
-			devices[pool] = max(devices[pool], n)
-		}
-	}
-	if c.problem != nil && c.problem.Devices() > 0 {
-		free := 0
-		for _, n := range devices {
-			free += n
-		}
-		room = min(room, free/c.problem.Devices())
-	}
-	return min(room, len(c.members))
-}
-
-// fitting is how often the requests fit into what is free.
-func fitting(requests, free model.Resources) int {
-	fits := int64(math.MaxInt32)
-	for name, wanted := range requests {
-		fits = min(fits, max(0, free[name])/wanted)
-	}
-	return int(fits)
 }

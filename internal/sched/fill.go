@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -19,7 +21,7 @@ func (j *job) attempt() bool {
 	if placed < j.unit.Min {
 		j.recordFailure(placed)
 		j.undo(start)
-		if j.bound() >= j.unit.Min {
+		if !j.refuted() {
 			j.reconsider()
 		}
 		placed = len(j.placements)
@@ -34,7 +36,7 @@ func (j *job) attempt() bool {
 	return placed == len(j.members)
 }
 
-// hardestFirst are the classes, those with the fewest nodes to choose from first.
+// hardestFirst are the classes, those with the fewest nodes to choose from first, and of these the largest pods.
 func (j *job) hardestFirst() []*class {
 	in := j.in()
 	if len(in) == 1 {
@@ -48,7 +50,14 @@ func (j *job) hardestFirst() []*class {
 	for i, c := range in {
 		choices[i] = choice{c, len(j.candidates(c, c.problem))}
 	}
-	slices.SortStableFunc(choices, func(a, b choice) int { return cmp.Compare(a.nodes, b.nodes) })
+	slices.SortStableFunc(choices, func(a, b choice) int {
+		x, y := a.class.fitter.shape.Requests, b.class.fitter.shape.Requests
+		return cmp.Or(
+			cmp.Compare(a.nodes, b.nodes),
+			-cmp.Compare(x[corev1.ResourceCPU], y[corev1.ResourceCPU]),
+			-cmp.Compare(x[corev1.ResourceMemory], y[corev1.ResourceMemory]),
+		)
+	})
 	classes := make([]*class, len(choices))
 	for i := range choices {
 		classes[i] = choices[i].class

@@ -1,0 +1,78 @@
+package sched_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+func entry(name string, priority int32, created int64) sched.Entry {
+	return sched.Entry{Key: unitKey(false, name), Priority: priority, Created: time.Unix(created, 0)}
+}
+
+func drain(q *sched.Queue) []string {
+	var names []string
+	for {
+		e, ok := q.Pop()
+		if !ok {
+			return names
+		}
+		names = append(names, e.Key.Key.Name)
+	}
+}
+
+func wantOrder(t *testing.T, q *sched.Queue, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, drain(q)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestQueueOrder(t *testing.T) {
+	q := sched.NewQueue()
+	half := entry("half-bound", -5, 9)
+	half.HalfBound = true
+	for _, e := range []sched.Entry{entry("b", 0, 2), entry("young", 0, 3), half, entry("a", 0, 2), entry("important", 7, 4), entry("changes", 0, 1)} {
+		q.Add(e)
+	}
+	q.Add(entry("changes", 9, 1))
+	wantOrder(t, q, "half-bound", "changes", "important", "a", "b", "young")
+}
+
+func TestQueueParks(t *testing.T) {
+	q := sched.NewQueue()
+	room, devices := model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicDevices}
+	claim := model.Topic{Kind: model.TopicClaim, Key: model.Key{Namespace: "ns", Name: "c"}}
+	q.Park(entry("a", 0, 1), []model.Topic{room, claim})
+	q.Park(entry("b", 0, 2), []model.Topic{devices})
+	q.Park(entry("c", 0, 3), []model.Topic{room})
+	wantOrder(t, q)
+
+	q.Wake([]model.Topic{claim})
+	wantOrder(t, q, "a")
+
+	q.Wake([]model.Topic{claim, room, devices})
+	wantOrder(t, q, "b", "c")
+
+	// What waits for something new no longer waits for the old; what is removed waits for nothing.
+	q.Park(entry("a", 0, 1), []model.Topic{room})
+	q.Park(entry("a", 0, 1), []model.Topic{devices})
+	q.Park(entry("b", 0, 1), []model.Topic{devices})
+	q.Remove(unitKey(false, "b"))
+	q.Wake([]model.Topic{room})
+	wantOrder(t, q)
+	q.Wake([]model.Topic{devices})
+	wantOrder(t, q, "a")
+
+	// A unit is in line or parked, never both.
+	q.Park(entry("a", 0, 1), []model.Topic{room})
+	q.Add(entry("a", 0, 1))
+	q.Wake([]model.Topic{room})
+	if ready, parked := q.Len(); ready != 1 || parked != 0 {
+		t.Errorf("%d in line, %d parked", ready, parked)
+	}
+}
