@@ -99,10 +99,11 @@ func (i *Instance) startParts(ctx context.Context, opts Options) error {
 	groups := []struct {
 		name, detail string
 		parts        []part
+		ready        <-chan struct{}
 	}{
-		{"controllers", fmt.Sprintf("%d controllers", len(controllers)), controllers},
-		{"scheduler", corev1.DefaultSchedulerName, []part{scheduler}},
-		{"simulated fleet", size(opts.Fleet), []part{nodes}},
+		{"controllers", fmt.Sprintf("%d controllers", len(controllers)), controllers, nil},
+		{"scheduler", corev1.DefaultSchedulerName, []part{scheduler}, nil},
+		{"simulated fleet", size(opts.Fleet), []part{{"simulated fleet", nodes.Run}}, nodes.Ready()},
 	}
 	for _, g := range groups {
 		done := opts.Step(g.name)
@@ -111,6 +112,7 @@ func (i *Instance) startParts(ctx context.Context, opts Options) error {
 			for _, p := range g.parts {
 				i.run(ctx, p)
 			}
+			err = i.wait(ctx, g.ready)
 		}
 		done(g.detail, err)
 		if err != nil {
@@ -118,6 +120,21 @@ func (i *Instance) startParts(ctx context.Context, opts Options) error {
 		}
 	}
 	return nil
+}
+
+// wait waits until a part is ready; nil is ready at once.
+func (i *Instance) wait(ctx context.Context, ready <-chan struct{}) error {
+	if ready == nil {
+		return nil
+	}
+	select {
+	case <-ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-i.failed:
+		return i.Err()
+	}
 }
 
 // run runs a part; when it fails, or ends before it should, the Instance has failed.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,12 @@ import (
 
 // LogTo sends the log of all parts to w, away from what a person reads.
 func LogTo(w io.Writer) {
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	// Errors would go to stderr as well.
+	if err := flags.Set("stderrthreshold", "FATAL"); err != nil {
+		panic(err) // the flag is not klog's any more
+	}
 	klog.LogToStderr(false)
 	klog.SetOutput(w)
 }

@@ -48,10 +48,6 @@ func newScheduler(set *client.Set, caches *client.Informers, events record.Event
 	return part{"scheduler", s.Run}, nil
 }
 
-func newNodes(set *client.Set, caches *client.Informers, events record.EventRecorder, opts Options) (part, error) {
-	agent, err := node.New(set, caches, opts.Fleet, node.Options{Events: events, Idle: opts.IdleNodes})
-	if err != nil {
-		return part{}, err
-	}
-	return part{"simulated fleet", agent.Run}, nil
+func newNodes(set *client.Set, caches *client.Informers, events record.EventRecorder, opts Options) (*node.Agent, error) {
+	return node.New(set, caches, opts.Fleet, node.Options{Events: events, Idle: opts.IdleNodes})
 }
