@@ -185,3 +185,48 @@ func BenchmarkRefusal(b *testing.B) {
 		}
 	}
 }
+
+// A gang that shares a claim, and that no node of 5,000 has room for.
+func BenchmarkSharedRefusal(b *testing.B) {
+	state := bigState(5000, 2)
+	placer := sched.NewPlacer(state, sched.DefaultSteps)
+	state.PutGroup(gang("gang", 64))
+	state.PutClaim(bigClaim("shared"))
+	for i := range 64 {
+		state.PutPod(bigPod(b, fmt.Sprintf("pod-%04d", i), "gang", model.PodClaim{Entry: "s", Claim: "shared", Group: true}))
+	}
+	for range b.N {
+		if plan, reasons := placer.Try(unitKey(true, "gang")); plan != nil || reasons.Code != sched.CodeUnschedulable {
+			b.Fatal(reasons)
+		}
+	}
+}
+
+// 100 basic groups of 50 pods, each with a claim for a device that all nodes can use, on 50 nodes.
+func BenchmarkSharedGroups(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		state := bigState(50, 0)
+		placer := sched.NewPlacer(state, sched.DefaultSteps)
+		fabric := slice("fabric", 100)
+		all := true
+		fabric.Spec.NodeName, fabric.Spec.AllNodes = nil, &all
+		state.PutSlice(model.SliceFrom(fabric))
+		for g := range 100 {
+			name := fmt.Sprintf("group-%03d", g)
+			group := gang(name, 1)
+			group.Gang = false
+			state.PutGroup(group)
+			state.PutClaim(bigClaim(name))
+			for i := range 50 {
+				pod := bigPod(b, fmt.Sprintf("%s-%d", name, i), name, model.PodClaim{Entry: "s", Claim: name, Group: true})
+				pod.Shape.Requests = model.Resources{corev1.ResourcePods: 1}
+				state.PutPod(pod)
+			}
+		}
+		b.StartTimer()
+		for g := range 100 {
+			mustPlan(b, placer, state, unitKey(true, fmt.Sprintf("group-%03d", g)))
+		}
+	}
+}

@@ -20,19 +20,30 @@ type bound struct {
 	pools   map[model.PoolID]int // devices that some class could use
 }
 
-// refuted says whether counting proves that Min members cannot be placed, whatever is tried.
-func (j *job) refuted() bool {
+// bound counts for the classes that are not left out, as the trial stands.
+func (j *job) bound() *bound {
 	b := &bound{nodes: map[string]bool{}, free: model.Resources{}, pools: map[model.PoolID]int{}}
 	for _, c := range j.in() {
 		b.add(j, c)
 	}
-	if b.members < j.unit.Min {
-		return true
-	}
 	for _, n := range b.pools {
 		b.free[devicesName] += int64(n)
 	}
-	return !j.fitsInTotal(b.free)
+	return b
+}
+
+// refuted says whether counting proves that Min members cannot be placed, whatever is tried.
+func (j *job) refuted() bool {
+	b := j.bound()
+	return b.members < j.unit.Min || !j.fitsInTotal(b.free)
+}
+
+// hopeless says whether counting proves that an attempt can place no more members than one before it did.
+func (j *job) hopeless() bool {
+	if len(j.bundles) == 0 || j.bestReason == nil {
+		return false
+	}
+	return j.bound().members <= max(j.bestPlaced, j.bestReason.Placed)
 }
 
 // add counts for one class: by what nodes have left, and by devices that its own claims could have.

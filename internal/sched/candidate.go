@@ -24,12 +24,14 @@ type candidate struct {
 // leave room elsewhere, and a pod alone gets the emptiest.
 func (j *job) candidates(c *class, problem *alloc.Problem) []candidate {
 	var list []candidate
+	// Around the devices of a shared claim more members may have to find room later on.
+	packs := (j.packs() || problem != nil) && problem == c.problem
 	for _, info := range j.possible(c) {
 		if c.fitter.dynamic(j.state, info).check != "" {
 			continue
 		}
 		candidate := candidate{node: info, wish: c.fitter.preference(info), load: info.Load}
-		if j.packs() || problem != nil {
+		if packs {
 			candidate.load = -info.Load
 		}
 		if problem == nil {

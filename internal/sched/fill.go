@@ -13,6 +13,10 @@ import (
 // attempt places the members with the shared claims as they are allocated now. It answers true once all members that
 // can be tried have a place.
 func (j *job) attempt() bool {
+	if j.hopeless() {
+		j.budget.Spent++
+		return false
+	}
 	start := j.mark()
 	for _, c := range j.hardestFirst() {
 		j.fill(c)
