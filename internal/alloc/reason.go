@@ -16,7 +16,6 @@ const (
 	SelectorError Kind = "selector error"
 	Unsupported   Kind = "unsupported"
 	Shortage      Kind = "shortage"
-	Undecided     Kind = "undecided"
 )
 
 // Reason says why claims cannot be allocated.
@@ -39,8 +38,6 @@ type Reason struct {
 	Held                []Held   // matching devices that other claims have; at most maxHeld
 	Barred              []string // why other matching devices cannot be used, by text
 	Pools               []string // pools that cannot be used, and why
-
-	Steps int // Undecided: after so many
 }
 
 // Asked is one request of a claim.
@@ -112,8 +109,6 @@ func (r *Reason) String() string {
 		return fmt.Sprintf("%s: selector %d (%s) fails on device %s: %s", where, r.Selector, r.Expression, r.Device, r.Message)
 	case Unsupported:
 		return fmt.Sprintf("%s: %s is not supported yet", r.Subject(), r.Field)
-	case Undecided:
-		return fmt.Sprintf("%s: undecided after %d steps", r.Subject(), r.Steps)
 	}
 	return r.Subject() + ": " + r.Count() + r.Why()
 }

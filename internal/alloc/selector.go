@@ -34,8 +34,9 @@ type matchSet struct {
 }
 
 const (
-	maxCompiled = 1000 // expressions
-	maxSets     = 1000 // a pool; beyond, all outcomes for it are forgotten and worked out anew
+	maxCompiled = 1000   // expressions
+	maxSets     = 1000   // a pool; beyond, all outcomes for it are forgotten and worked out anew
+	maxPools    = 20_000 // the same for pools, of which those that are gone would stay for ever
 )
 
 func newMatcher() *matcher {
@@ -47,6 +48,9 @@ func (m *matcher) pool(pool *model.Pool) *poolMatches {
 	known := m.pools[pool.ID]
 	if known != nil && known.pool == pool {
 		return known
+	}
+	if len(m.pools) >= maxPools {
+		clear(m.pools)
 	}
 	known = &poolMatches{pool: pool, sets: map[string]*matchSet{}, open: model.NewBits(len(pool.Devices))}
 	known.barred = make([]string, len(pool.Devices))

@@ -53,15 +53,6 @@ func (b Bits) AndNot(other Bits) Bits {
 	return r
 }
 
-// AndLen is the size of the intersection.
-func (b Bits) AndLen(other Bits) int {
-	n := 0
-	for i := range b {
-		n += bits.OnesCount64(b[i] & other[i])
-	}
-	return n
-}
-
 // Or adds the other set's elements.
 func (b Bits) Or(other Bits) {
 	for i := range b {

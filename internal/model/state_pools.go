@@ -56,9 +56,6 @@ func (s *State) Pools(node *NodeInfo) []PoolView {
 	return views
 }
 
-// HasDevices says whether any pool's devices are for this node alone.
-func (s *State) HasDevices(node string) bool { return len(s.localPools[node]) > 0 }
-
 // FreeLocal is how many devices of this node alone nobody holds.
 func (s *State) FreeLocal(node *NodeInfo) int {
 	free := 0

@@ -58,6 +58,7 @@ func (p *Placer) Place(unit *model.Unit) (*Plan, *Reasons) {
 		j.reasons.Code = CodeUnschedulable
 		return nil, j.reasons
 	}
+	j.budget.Limit += j.straight()
 	j.tx = p.state.Begin()
 	j.allocateShared(0)
 	j.tx.Undo()
@@ -151,6 +152,18 @@ func (j *job) prepare() {
 	for _, problem := range problems {
 		problem.TellApart(problems)
 	}
+}
+
+// straight is what placing everything at the first try costs in steps. It is not taken from the budget for trying.
+func (j *job) straight() int {
+	steps := len(j.members)
+	for _, c := range j.classes {
+		steps += len(c.members) * c.devices()
+	}
+	for _, b := range j.bundles {
+		steps += b.problem.Devices()
+	}
+	return steps
 }
 
 // refuse takes a class out, for a reason that holds on all nodes.
