@@ -8,7 +8,7 @@ import (
 )
 
 // DefaultSteps is a budget that a small machine spends in a fraction of a second.
-const DefaultSteps = 20_000
+const DefaultSteps = 50_000
 
 // Placer places units on one State. It remembers what it has worked out about nodes and device sets.
 type Placer struct {
