@@ -48,7 +48,7 @@ func filler(seed int64) *randfill.Filler {
 					c.Fill(&(*all)[0])
 				}
 			},
-			func(f *metav1.FieldsV1, _ randfill.Continue) { f.Raw = []byte(`{}`) },
+			func(f *metav1.FieldsV1, _ randfill.Continue) { f.SetRawBytes([]byte(`{}`)) },
 		}
 	}
 	codecs := serializer.NewCodecFactory(runtime.NewScheme())

@@ -25,7 +25,7 @@ func typicalPod() *corev1.Pod {
 			}},
 			ManagedFields: []metav1.ManagedFieldsEntry{{
 				Manager: "controller", Operation: "Update", APIVersion: "v1", Time: &started, FieldsType: "FieldsV1",
-				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:labels":{".":{},"f:app":{},"f:team":{}}},"f:spec":{"f:containers":{}}}`)},
+				FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{".":{},"f:app":{},"f:team":{}}},"f:spec":{"f:containers":{}}}`),
 			}},
 		},
 		Spec: corev1.PodSpec{

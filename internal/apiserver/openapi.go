@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 
@@ -62,10 +63,12 @@ func publishOpenAPI(
 	}
 	static, err := builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(services), cfg.OpenAPIConfig)
 	if err != nil {
-		return err
+		return fmt.Errorf("describe the API, OpenAPI v2: %w", err)
 	}
 	static.Definitions = handler.PruneDefaults(static.Definitions)
-	front.OpenAPIVersionedService.UpdateSpec(static)
+	if err := front.OpenAPIVersionedService.UpdateSpec(static); err != nil {
+		return fmt.Errorf("publish the description, OpenAPI v2: %w", err)
+	}
 
 	root := "/apis/" + apiextensionsv1.SchemeGroupVersion.String()
 	for _, ws := range services {
@@ -74,7 +77,7 @@ func publishOpenAPI(
 		}
 		v3, err := builder3.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices([]*restful.WebService{ws}), cfg.OpenAPIV3Config)
 		if err != nil {
-			return err
+			return fmt.Errorf("describe %s, OpenAPI v3: %w", root, err)
 		}
 		front.OpenAPIV3VersionedService.UpdateGroupVersion(strings.TrimPrefix(root, "/"), v3)
 	}

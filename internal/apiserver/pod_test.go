@@ -16,7 +16,6 @@ import (
 var (
 	podsResource        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	deploymentsResource = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	podGroupsResource   = schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1beta1", Resource: "podgroups"}
 	claimsResource      = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaims"}
 )
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -109,6 +108,6 @@ type stillClock struct{ *testingclock.FakeClock }
 type writerFunc func(string)
 
 func (f writerFunc) Write(p []byte) (int, error) {
-	f(fmt.Sprintf("%s", p))
+	f(string(p))
 	return len(p), nil
 }

@@ -63,8 +63,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 	sock, err := newSocket(opts.Dir)
 	if err != nil {
-		lock.release()
-		return nil, err
+		return nil, errors.Join(err, lock.release())
 	}
 	s := &Server{socket: sock, lock: lock}
 	if err := s.run(ctx, opts); err != nil {

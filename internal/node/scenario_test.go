@@ -63,7 +63,7 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) (string, error) {
 		key := keyOf(d.CmdArgs[1].Key)
 		next := w.pods[key].DeepCopy()
 		w.removePod(key)
-		next.UID, next.Status = types.UID(next.UID+"-again"), corev1.PodStatus{Phase: corev1.PodPending}
+		next.UID, next.Status = next.UID+"-again", corev1.PodStatus{Phase: corev1.PodPending}
 		w.setPod(next)
 	case "delete":
 		w.playDelete(d)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -19,7 +19,15 @@ const (
 // ValidateEvent checks a new event. Its name begins with the name of any object, so
 // it need not be a DNS name.
 func ValidateEvent(event *corev1.Event) field.ErrorList {
-	return append(metadata(&event.ObjectMeta, namespaced, pathvalidation.ValidatePathSegmentName), eventContent(event)...)
+	return append(metadata(&event.ObjectMeta, namespaced, eventName), eventContent(event)...)
+}
+
+// eventName keeps a name, or the beginning of one, usable in a path.
+func eventName(name string, prefix bool) []string {
+	if prefix {
+		return content.IsPathSegmentPrefix(name)
+	}
+	return content.IsPathSegmentName(name)
 }
 
 // ValidateEventUpdate checks a change of an event, such as a further occurrence.

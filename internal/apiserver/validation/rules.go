@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -135,7 +135,7 @@ func labelValue(path *field.Path, value string) field.ErrorList {
 }
 
 func pathSegment(path *field.Path, value string) field.ErrorList {
-	return form(path, value, pathvalidation.IsValidPathSegmentName)
+	return form(path, value, content.IsPathSegmentName)
 }
 
 func oneOf[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
