@@ -53,6 +53,7 @@ func (s strategy[T, P]) PrepareForCreate(ctx context.Context, obj runtime.Object
 // PrepareForUpdate keeps the stored status and counts changes of the spec.
 func (s strategy[T, P]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	p, o := obj.(P), old.(P)
+	sameType(p, o)
 	if s.kind.status != nil {
 		keep(s.kind.status, p, o)
 	}
@@ -62,6 +63,12 @@ func (s strategy[T, P]) PrepareForUpdate(ctx context.Context, obj, old runtime.O
 	if s.kind.generation && !apiequality.Semantic.DeepEqual(s.kind.spec(p), s.kind.spec(o)) {
 		p.SetGeneration(o.GetGeneration() + 1)
 	}
+}
+
+// sameType keeps a patch that changes nothing from being written. Depending on where they come from, objects of the hub version bear their
+// type or do not, and would differ by that alone.
+func sameType(obj, old runtime.Object) {
+	obj.GetObjectKind().SetGroupVersionKind(old.GetObjectKind().GroupVersionKind())
 }
 
 func (s strategy[T, P]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
@@ -127,6 +134,7 @@ type statusStrategy[T any, P pointer[T]] struct {
 // PrepareForUpdate keeps all but the status.
 func (s statusStrategy[T, P]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	p, o := obj.(P), old.(P)
+	sameType(p, o)
 	if s.kind.spec != nil {
 		keep(s.kind.spec, p, o)
 	}
