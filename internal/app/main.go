@@ -50,7 +50,6 @@ func newCommand(streams Streams) *cobra.Command {
 		Short:         "Workload-aware device allocation for Kubernetes",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -58,7 +57,14 @@ func newCommand(streams Streams) *cobra.Command {
 	root.AddCommand(newUpCommand(streams), newVersionCommand(streams), &cobra.Command{
 		Use:                "kubectl",
 		Short:              "kubectl, bound to the server of the data directory",
-		DisableFlagParsing: true, // Main runs it before cobra sees it; it is here for the help
+		DisableFlagParsing: true,
+		// Main runs it before cobra sees it, and without its signals; it is here for the help.
+		RunE: func(_ *cobra.Command, args []string) error {
+			if kubectl(args) != 0 {
+				return errReported
+			}
+			return nil
+		},
 	})
 	return root
 }
