@@ -321,9 +321,10 @@ func claimText(claim *resource.ResourceClaim) string {
 	return "has " + strings.Join(devices(claim), ", ")
 }
 
+// join puts two texts together. The second is often an event that repeats what a condition has said.
 func join(what, why string) string {
 	switch {
-	case why == "":
+	case strings.HasSuffix(what, why):
 		return what
 	case what == "":
 		return why
