@@ -19,13 +19,13 @@ import (
 // change lays one thing that happened over the State, and says what it may help.
 type change func(*model.State) []model.Topic
 
-// Feed is the way from the informers to the State.
+// Feed is the way from the caches to the State.
 type Feed struct {
 	schedulerName string // pods of other schedulers are seen, never placed
 
-	pods      *client.Informer[*core.Pod]
-	podGroups *client.Informer[*scheduling.PodGroup]
-	claims    *client.Informer[*resource.ResourceClaim]
+	pods      PodCache
+	podGroups Cache[*scheduling.PodGroup]
+	claims    Cache[*resource.ResourceClaim]
 
 	mu      sync.Mutex // guards pending
 	pending []change
@@ -33,20 +33,20 @@ type Feed struct {
 	wake chan struct{} // holds one token while pending is not empty
 }
 
-// NewFeed subscribes to all that placement depends on. Call it before the informers start. Pods
+// NewFeed subscribes to all that placement depends on. Call it before the caches start. Pods
 // that name another scheduler than schedulerName use up room, but do not wait for a place here.
-func NewFeed(inf *client.Informers, schedulerName string) (*Feed, error) {
-	f := &Feed{schedulerName: schedulerName, pods: inf.Pods(), podGroups: inf.PodGroups(), claims: inf.ResourceClaims(), wake: make(chan struct{}, 1)}
+func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
+	f := &Feed{schedulerName: schedulerName, pods: caches.Pods, podGroups: caches.PodGroups, claims: caches.Claims, wake: make(chan struct{}, 1)}
 	if err := f.pods.AddIndex(groups.Index, groups.IndexKeys); err != nil {
 		return nil, err
 	}
 	f.pods.OnChange(func(old, now *core.Pod) { f.add(podChange(f, old, now)) })
 	f.podGroups.OnChange(f.groupChanged)
 	f.claims.OnChange(func(old, now *resource.ResourceClaim) { f.add(claimChange(old, now)) })
-	inf.Nodes().OnChange(func(old, now *corev1.Node) { f.add(nodeChange(old, now)) })
-	inf.Namespaces().OnChange(func(old, now *corev1.Namespace) { f.add(namespaceChange(old, now)) })
-	inf.DeviceClasses().OnChange(func(old, now *resourcev1.DeviceClass) { f.add(classChange(old, now)) })
-	inf.ResourceSlices().OnChange(func(old, now *resourcev1.ResourceSlice) { f.add(sliceChange(old, now)) })
+	caches.Nodes.OnChange(func(old, now *corev1.Node) { f.add(nodeChange(old, now)) })
+	caches.Namespaces.OnChange(func(old, now *corev1.Namespace) { f.add(namespaceChange(old, now)) })
+	caches.Classes.OnChange(func(old, now *resourcev1.DeviceClass) { f.add(classChange(old, now)) })
+	caches.Slices.OnChange(func(old, now *resourcev1.ResourceSlice) { f.add(sliceChange(old, now)) })
 	return f, nil
 }
 

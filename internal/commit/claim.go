@@ -9,6 +9,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/utils/ptr"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -23,62 +24,67 @@ const maxAttempts = 5
 // ErrRefused says that the API contradicts the plan: it has to be made anew.
 var ErrRefused = errors.New("the plan does not hold any more")
 
-// claimAPI is how claims are read and written.
-type claimAPI interface {
+// ClaimAPI is how claims are read and written.
+type ClaimAPI interface {
 	Get(ctx context.Context, key model.Key) (*resource.ResourceClaim, error)
 	Update(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
 	UpdateStatus(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
 }
 
-// writeClaim brings the API to what the plan says of one claim, and gives the claim as it
-// is then. It changes nothing if the API shows the planned state already.
-func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (*resource.ResourceClaim, error) {
-	claim, live := c.cached(want.Key)
+// written is a claim after a plan's write, with what has to go again should the plan be refused.
+type written struct {
+	claim     *resource.ResourceClaim
+	allocated bool
+	added     []model.Consumer
+}
+
+// writeClaim brings the API to what the plan says of one claim. It changes nothing if the API shows the planned
+// state already.
+func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (written, error) {
+	claim, live := c.cache.Claim(want.Key)
 	for attempt := 0; ; attempt++ {
 		if !live {
 			var err error
 			if claim, err = c.claims.Get(ctx, want.Key); err != nil {
-				return nil, refusedIfGone(err, "claim %s", want.Key)
+				return written{}, refusedIfGone(err, "claim %s", want.Key)
 			}
 		}
-		written, err := c.writeClaimOver(ctx, claim, want)
+		w, err := c.writeClaimOver(ctx, claim, want)
+		if err == nil && attempt > 0 && w.claim == claim && want.Allocation != nil {
+			// The answer to an earlier attempt was lost: what the API shows is this plan's write.
+			w.allocated, w.added = true, want.Reserve
+		}
 		if err == nil || attempt == maxAttempts || !retriable(err) {
-			return written, refusedIfGone(err, "claim %s", want.Key)
+			return w, refusedIfGone(err, "claim %s", want.Key)
 		}
 		live = false
 		if err := c.pause(ctx, attempt); err != nil {
-			return nil, err
+			return written{}, err
 		}
 	}
 }
 
-// cached gives the claim as the cache has it, and whether it has it.
-func (c *Committer) cached(key model.Key) (*resource.ResourceClaim, bool) {
-	claim, ok := c.cache.Claim(key)
-	return claim, ok
-}
-
-func (c *Committer) writeClaimOver(ctx context.Context, claim *resource.ResourceClaim, want *sched.ClaimPlan) (*resource.ResourceClaim, error) {
+func (c *Committer) writeClaimOver(ctx context.Context, claim *resource.ResourceClaim, want *sched.ClaimPlan) (written, error) {
 	if err := verify(claim, want); err != nil {
-		return nil, err
+		return written{}, err
 	}
-	claim = claim.DeepCopy()
+	w := written{claim: claim.DeepCopy()}
 	if want.Allocation != nil && !slices.Contains(claim.Finalizers, resourcev1.Finalizer) {
-		claim.Finalizers = append(claim.Finalizers, resourcev1.Finalizer)
-		protected, err := c.claims.Update(ctx, claim)
+		w.claim.Finalizers = append(w.claim.Finalizers, resourcev1.Finalizer)
+		protected, err := c.claims.Update(ctx, w.claim)
 		if err != nil {
-			return nil, fmt.Errorf("protect claim %s: %w", want.Key, err)
+			return written{}, fmt.Errorf("protect claim %s: %w", want.Key, err)
 		}
-		claim = protected.DeepCopy()
+		w.claim = protected.DeepCopy()
 	}
-	if !c.lay(&claim.Status, want) {
-		return claim, nil
+	if !c.lay(&w, want) {
+		return written{claim: claim}, nil
 	}
-	written, err := c.claims.UpdateStatus(ctx, claim)
-	if err != nil {
-		return nil, fmt.Errorf("allocate and reserve claim %s: %w", want.Key, err)
+	var err error
+	if w.claim, err = c.claims.UpdateStatus(ctx, w.claim); err != nil {
+		return written{}, fmt.Errorf("allocate and reserve claim %s: %w", want.Key, err)
 	}
-	return written, nil
+	return w, nil
 }
 
 // verify checks that what the plan relied on still holds.
@@ -91,7 +97,7 @@ func verify(claim *resource.ResourceClaim, want *sched.ClaimPlan) error {
 		return fmt.Errorf("%w: claim %s is being deleted", ErrRefused, want.Key)
 	case want.Allocation == nil && status.Allocation == nil:
 		return fmt.Errorf("%w: claim %s was deallocated", ErrRefused, want.Key)
-	case want.Allocation != nil && status.Allocation != nil:
+	case want.Allocation != nil && status.Allocation != nil && !shows(status, want):
 		return fmt.Errorf("%w: claim %s was allocated by somebody else", ErrRefused, want.Key)
 	case len(status.ReservedFor)+len(missing(status.ReservedFor, want.Reserve)) > model.MaxConsumers:
 		return fmt.Errorf("%w: claim %s has no room for another consumer", ErrRefused, want.Key)
@@ -99,63 +105,38 @@ func verify(claim *resource.ResourceClaim, want *sched.ClaimPlan) error {
 	return nil
 }
 
-// lay puts the plan over a status, and says whether that changed it.
-func (c *Committer) lay(status *resource.ResourceClaimStatus, want *sched.ClaimPlan) bool {
-	changed := false
-	if want.Allocation != nil {
-		status.Allocation = &resource.AllocationResult{
-			AllocationResult: resourcev1.AllocationResult{
-				Devices:             resourcev1.DeviceAllocationResult{Results: want.Allocation.Devices, Config: want.Allocation.Config},
-				NodeSelector:        want.Allocation.NodeSelector,
-				AllocationTimestamp: ptr.To(metav1.NewTime(c.clock.Now())),
-			},
-		}
-		changed = true
+// shows says whether a status has the plan's devices and consumers. Nobody else would have chosen the same devices for
+// the same consumers.
+func shows(status *resource.ResourceClaimStatus, want *sched.ClaimPlan) bool {
+	have := status.Allocation.Devices.Results
+	return len(want.Reserve) > 0 && len(missing(status.ReservedFor, want.Reserve)) == 0 &&
+		slices.EqualFunc(have, want.Allocation.Devices, func(a, b resourcev1.DeviceRequestAllocationResult) bool {
+			return a.Request == b.Request && model.DeviceIDOf(a) == model.DeviceIDOf(b)
+		})
+}
+
+// lay puts the plan over the claim's status, and says whether that changed it.
+func (c *Committer) lay(w *written, want *sched.ClaimPlan) bool {
+	status, changed := &w.claim.Status, false
+	if want.Allocation != nil && status.Allocation == nil {
+		status.Allocation = want.Allocation.Result()
+		status.Allocation.AllocationTimestamp = ptr.To(metav1.NewTime(c.clock.Now()))
+		w.allocated, changed = true, true
 	}
 	if want.AnyPod && !ptr.Deref(status.Allocation.ReservedForAnyPod, false) {
 		status.Allocation.ReservedForAnyPod = ptr.To(true)
 		changed = true
 	}
-	if add := missing(status.ReservedFor, want.Reserve); len(add) > 0 {
-		status.ReservedFor = append(status.ReservedFor, add...)
-		changed = true
-	}
-	return changed
-}
-
-// missing gives those of want that are not in have.
-func missing(have, want []model.Consumer) []model.Consumer {
-	var out []model.Consumer
-	for _, w := range want {
-		if !slices.ContainsFunc(have, func(h model.Consumer) bool {
-			return h.UID == w.UID && h.Resource == w.Resource && h.APIGroup == w.APIGroup
-		}) {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
-// takeBack undoes what writeClaim wrote, unless somebody has changed the claim since.
-func (c *Committer) takeBack(ctx context.Context, written *resource.ResourceClaim, want *sched.ClaimPlan) error {
-	claim := written.DeepCopy()
-	claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(have model.Consumer) bool {
-		return len(missing([]model.Consumer{have}, want.Reserve)) < len(want.Reserve)
-	})
-	if want.Allocation != nil && len(claim.Status.ReservedFor) == 0 {
-		claim.Status.Allocation = nil
-		claim.Status.Devices = nil
-	}
-	if _, err := c.claims.UpdateStatus(ctx, claim); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("take back what was written to claim %s: %w", want.Key, err)
-	}
-	return nil
+	w.added = missing(status.ReservedFor, want.Reserve)
+	status.ReservedFor = append(status.ReservedFor, w.added...)
+	return changed || len(w.added) > 0
 }
 
 // retriable says whether a write may succeed over a newer object, or later.
 func retriable(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
-		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err)
+		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
+		utilnet.IsConnectionReset(err) || utilnet.IsConnectionRefused(err) || utilnet.IsProbableEOF(err)
 }
 
 // refusedIfGone turns "not found" and "invalid" into a refusal of the plan.

@@ -19,10 +19,14 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// New makes a Committer that has at most parallel writes under way.
-func New(set *client.Set, cached cache, clk clock.Clock, parallel int64) *Committer {
-	return &Committer{claims: claimClient{set}, binds: podClient{set}, cache: cached, clock: clk,
-		writes: semaphore.NewWeighted(parallel), sleep: sleeper(clk)}
+// New makes a Committer that writes through set, and has at most parallel writes under way.
+func New(set *client.Set, cached Cache, clk clock.Clock, parallel int64) *Committer {
+	return NewOn(claimClient{set}, podClient{set}, cached, clk, parallel)
+}
+
+// NewOn makes a Committer on any API.
+func NewOn(claims ClaimAPI, binds Binder, cached Cache, clk clock.Clock, parallel int64) *Committer {
+	return &Committer{claims: claims, binds: binds, cache: cached, clock: clk, writes: semaphore.NewWeighted(parallel), sleep: sleeper(clk)}
 }
 
 // Commit writes a plan: all claims, then all binds. It returns when every write has
@@ -38,34 +42,34 @@ func (c *Committer) Commit(ctx context.Context, plan *sched.Plan) Result {
 }
 
 // refuse takes back what was written of the claims, before any bind, and answers for the whole plan.
-func (c *Committer) refuse(ctx context.Context, plan *sched.Plan, written map[model.Key]*resource.ResourceClaim, err error) Result {
+func (c *Committer) refuse(ctx context.Context, plan *sched.Plan, claims map[model.Key]written, err error) Result {
 	for i := range plan.Claims {
 		want := &plan.Claims[i]
-		if claim := written[want.Key]; claim != nil {
-			err = errors.Join(err, c.takeBack(context.WithoutCancel(ctx), claim, want))
+		if w, ok := claims[want.Key]; ok {
+			err = errors.Join(err, c.takeBack(context.WithoutCancel(ctx), w, want))
 		}
 	}
 	return Result{Refused: err}
 }
 
 // writeClaims writes all claims at once, and gives those that were written even when others were not.
-func (c *Committer) writeClaims(ctx context.Context, claims []sched.ClaimPlan) (map[model.Key]*resource.ResourceClaim, error) {
+func (c *Committer) writeClaims(ctx context.Context, claims []sched.ClaimPlan) (map[model.Key]written, error) {
 	var mu sync.Mutex
-	written, errs := map[model.Key]*resource.ResourceClaim{}, []error(nil)
+	done, errs := map[model.Key]written{}, []error(nil)
 	c.each(ctx, len(claims), func(i int) {
-		claim, err := c.writeClaim(ctx, &claims[i])
+		w, err := c.writeClaim(ctx, &claims[i])
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
 			errs = append(errs, err)
 			return
 		}
-		written[claims[i].Key] = claim
+		done[claims[i].Key] = w
 	})
-	if len(errs) == 0 && len(written) < len(claims) {
+	if len(errs) == 0 && len(done) < len(claims) {
 		errs = append(errs, ctx.Err())
 	}
-	return written, errors.Join(errs...)
+	return done, errors.Join(errs...)
 }
 
 // writeBinds writes all binds at once, and gives the failed ones.
@@ -103,8 +107,8 @@ func (c *Committer) each(ctx context.Context, n int, f func(i int)) {
 	running.Wait()
 }
 
-// writeBind binds one pod. When the answer to an earlier attempt was lost, finding the pod on
-// that node is a success.
+// writeBind binds one pod. Finding the pod on that node already is a success: the answer to an earlier attempt, or to
+// an earlier plan's, was lost.
 func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error {
 	binding := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: bind.Pod.Namespace, Name: bind.Pod.Name, UID: bind.UID},
@@ -115,7 +119,7 @@ func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error 
 		if err == nil {
 			return nil
 		}
-		if apierrors.IsConflict(err) && attempt > 0 && c.binds.BoundTo(ctx, bind.Pod, bind.UID) == bind.Node {
+		if apierrors.IsConflict(err) && c.binds.BoundTo(ctx, bind.Pod, bind.UID) == bind.Node {
 			return nil
 		}
 		if attempt == maxAttempts || apierrors.IsConflict(err) || !retriable(err) {

@@ -21,22 +21,22 @@ type Result struct {
 	Failed map[model.Key]error
 }
 
-// cache is how the API was last seen.
-type cache interface {
+// Cache is how the API was last seen.
+type Cache interface {
 	Claim(key model.Key) (*resource.ResourceClaim, bool)
 }
 
-// binder writes one binding, and says on which node a pod is ("" if on none, or gone).
-type binder interface {
+// Binder writes one binding, and says on which node a pod is ("" if on none, or gone).
+type Binder interface {
 	Bind(ctx context.Context, binding *corev1.Binding) error
 	BoundTo(ctx context.Context, key model.Key, uid types.UID) string
 }
 
 // Committer writes plans. It may write several at a time.
 type Committer struct {
-	claims claimAPI
-	binds  binder
-	cache  cache
+	claims ClaimAPI
+	binds  Binder
+	cache  Cache
 	clock  clock.Clock
 	writes *semaphore.Weighted // bounds the writes under way, over all plans
 	sleep  func(context.Context, time.Duration) error

@@ -2,20 +2,17 @@ package scheduler
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
-	"github.com/allot-dev/allot/internal/client"
-	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/groups"
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -30,13 +27,13 @@ const (
 // groupStatus keeps the conditions of PodGroups (SPEC R33). What follows from the pods
 // alone it reads off the caches; why a group cannot be placed, the scheduler says.
 type groupStatus struct {
-	set       *client.Set
-	podGroups *client.Informer[*scheduling.PodGroup]
-	pods      *client.Informer[*core.Pod]
+	podGroups cluster.Cache[*scheduling.PodGroup]
+	pods      cluster.PodCache
+	write     groupWriter
 	tell      *podStatus
 	events    recorder
-	clock     clock.Clock
-	runner    *reconciler.Runner[model.Key]
+	clock     clock.PassiveClock
+	queue     keys
 
 	mu     sync.Mutex // guards the fields below
 	said   map[model.Key]verdict
@@ -49,45 +46,41 @@ type verdict struct {
 	outcome groups.Outcome
 }
 
-func newGroupStatus(set *client.Set, inf *client.Informers, tell *podStatus, events recorder, clk clock.WithTicker) (*groupStatus, error) {
-	g := &groupStatus{set: set, podGroups: inf.PodGroups(), pods: inf.Pods(), tell: tell, events: events, clock: clk,
+// newGroupStatus makes a groupStatus for caches in which pods are found by their PodGroup.
+func newGroupStatus(p parts, tell *podStatus) *groupStatus {
+	g := &groupStatus{podGroups: p.caches.PodGroups, pods: p.caches.Pods, write: p.groups, tell: tell, events: p.events, clock: p.clock,
 		said: map[model.Key]verdict{}, counts: map[model.Key]groups.Quorum{}}
-	g.runner = reconciler.New("podgroup-status", g.reconcile, reconciler.Options{Clock: clk})
-	if err := g.pods.AddIndex(groups.Index, groups.IndexKeys); err != nil {
-		return nil, err
-	}
 	g.pods.OnChange(func(old, now *core.Pod) {
-		for _, pod := range []*core.Pod{old, now} {
-			if pod != nil && pod.Spec.SchedulingGroup != nil && pod.Spec.SchedulingGroup.PodGroupName != nil {
-				g.runner.AddAfter(model.Key{Namespace: pod.Namespace, Name: *pod.Spec.SchedulingGroup.PodGroupName}, settle)
-				return
-			}
+		pod := now
+		if pod == nil {
+			pod = old
+		}
+		if in := pod.Spec.SchedulingGroup; in != nil && in.PodGroupName != nil {
+			g.queue.AddAfter(model.Key{Namespace: pod.Namespace, Name: *in.PodGroupName}, settle)
 		}
 	})
 	g.podGroups.OnChange(func(old, now *scheduling.PodGroup) {
-		if now != nil {
-			g.runner.AddAfter(model.Key{Namespace: now.Namespace, Name: now.Name}, settle)
-			return
+		group := now
+		if group == nil {
+			group = old
 		}
-		g.forget(model.Key{Namespace: old.Namespace, Name: old.Name}, old.UID)
+		g.queue.AddAfter(model.Key{Namespace: group.Namespace, Name: group.Name}, settle)
 	})
-	return g, nil
+	return g
 }
 
 // say records why a group cannot be placed.
 func (g *groupStatus) say(key model.Key, uid types.UID, outcome groups.Outcome) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.said[key] = verdict{uid, outcome}
-	g.runner.Add(key)
+	g.mu.Unlock()
+	g.queue.Add(key)
 }
 
-func (g *groupStatus) forget(key model.Key, uid types.UID) {
+func (g *groupStatus) forget(key model.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.said[key].uid == uid {
-		delete(g.said, key)
-	}
+	delete(g.said, key)
 	delete(g.counts, key)
 }
 
@@ -111,17 +104,18 @@ func (g *groupStatus) lastSaid(key model.Key, uid types.UID) (groups.Outcome, bo
 	return v.outcome, ok && v.uid == uid
 }
 
-// reconcile writes the group's conditions, if they have to change.
+// reconcile writes the group's conditions, if they have to change, and has members told that wait in vain.
 func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 	group, ok := g.podGroups.Get(key.Namespace, key.Name)
 	if !ok {
+		g.forget(key)
 		return nil
 	}
 	members := g.pods.ByIndex(groups.Index, key.String())
 	count := groups.Count(group, members)
 	outcome, known := groups.Assess(group, count)
 	if g.moving(key, count) {
-		g.runner.AddAfter(key, settleQuorum)
+		g.queue.AddAfter(key, settleQuorum)
 		return nil
 	}
 	if !known {
@@ -130,39 +124,42 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		}
 	}
 	conditions, changed := groups.Conditions(group, outcome, metav1.NewTime(g.clock.Now()))
-	if !changed {
-		return nil
+	if changed {
+		written := group.DeepCopy()
+		written.Status.Conditions = conditions
+		if err := g.write.WriteGroup(ctx, written); err != nil {
+			return err
+		}
+		g.publish(group, outcome)
 	}
-	if err := g.write(ctx, group, conditions); err != nil {
-		return err
-	}
-	g.publish(group, members, outcome)
-	return nil
-}
-
-func (g *groupStatus) write(ctx context.Context, group *scheduling.PodGroup, conditions []metav1.Condition) error {
-	group = group.DeepCopy()
-	group.Status.Conditions = conditions
-	_, err := g.set.PodGroups(group.Namespace).UpdateStatus(ctx, group, metav1.UpdateOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("write the conditions of podgroup %s/%s: %w", group.Namespace, group.Name, err)
+	if group.Spec.SchedulingPolicy.Gang != nil && !outcome.Scheduled {
+		g.tellMembers(members, outcome)
 	}
 	return nil
 }
 
-// publish says what has changed by one event on the group, and to the gang's members that wait.
-func (g *groupStatus) publish(group *scheduling.PodGroup, members []*core.Pod, outcome groups.Outcome) {
+func (g *groupStatus) publish(group *scheduling.PodGroup, outcome groups.Outcome) {
+	kind := corev1.EventTypeWarning
 	if outcome.Scheduled {
-		g.events.Eventf(group, corev1.EventTypeNormal, outcome.Reason, "%s", outcome.Message)
-		return
+		kind = corev1.EventTypeNormal
 	}
-	g.events.Eventf(group, corev1.EventTypeWarning, outcome.Reason, "%s", outcome.Message)
-	if group.Spec.SchedulingPolicy.Gang == nil {
-		return // the scheduler tells each pod its own reason
-	}
+	g.events.Eventf(group, kind, outcome.Reason, "%s", outcome.Message)
+}
+
+// tellMembers passes on to the members of a gang that wait why they do, those included that came after the condition was
+// written. Of other groups the scheduler tells each pod its own reason.
+func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome) {
 	for _, pod := range members {
-		if pod.Spec.NodeName == "" {
-			g.tell.say(model.Key{Namespace: pod.Namespace, Name: pod.Name}, podVerdict{uid: pod.UID, reason: corev1.PodReasonUnschedulable, message: outcome.Message})
+		verdict := podVerdict{uid: pod.UID, reason: corev1.PodReasonUnschedulable, message: outcome.Message}
+		if waits(pod) && !told(pod, verdict) {
+			g.tell.say(model.Key{Namespace: pod.Namespace, Name: pod.Name}, verdict)
 		}
 	}
+}
+
+// waits says whether a pod may still get a node from this scheduler. What gates hold back has a condition of its own.
+func waits(pod *core.Pod) bool {
+	return pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0 &&
+		pod.Spec.SchedulerName == corev1.DefaultSchedulerName &&
+		pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }

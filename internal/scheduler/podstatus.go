@@ -7,15 +7,13 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
 	core "github.com/allot-dev/allot/api/core/v1"
-	"github.com/allot-dev/allot/internal/client"
-	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/model"
 )
 
@@ -28,11 +26,11 @@ const (
 // podStatus tells waiting pods why they wait, in their PodScheduled condition and by an
 // event if need be: once per change of the reason. A pod that gets a node in the meantime is told nothing.
 type podStatus struct {
-	set     *client.Set
-	pods    *client.Informer[*core.Pod]
+	pods    cluster.PodCache
+	write   podWriter
 	events  recorder
-	clock   clock.Clock
-	runner  *reconciler.Runner[model.Key]
+	clock   clock.PassiveClock
+	queue   keys
 	limiter flowcontrol.RateLimiter
 
 	mu   sync.Mutex // guards said
@@ -45,11 +43,9 @@ type podVerdict struct {
 	event           bool // publish one; a gang publishes its own
 }
 
-func newPodStatus(set *client.Set, inf *client.Informers, events recorder, clk clock.WithTicker) *podStatus {
-	p := &podStatus{set: set, pods: inf.Pods(), events: events, clock: clk, said: map[model.Key]podVerdict{},
+func newPodStatus(p parts) *podStatus {
+	return &podStatus{pods: p.caches.Pods, write: p.pods, events: p.events, clock: p.clock, said: map[model.Key]podVerdict{},
 		limiter: flowcontrol.NewTokenBucketRateLimiter(reportsPerSecond, reportsBurst)}
-	p.runner = reconciler.New("pod-status", p.reconcile, reconciler.Options{Clock: clk, Workers: 2})
-	return p
 }
 
 // say has a pod told why it waits.
@@ -57,7 +53,7 @@ func (p *podStatus) say(key model.Key, verdict podVerdict) {
 	p.mu.Lock()
 	p.said[key] = verdict
 	p.mu.Unlock()
-	p.runner.Add(key)
+	p.queue.Add(key)
 }
 
 func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
@@ -72,7 +68,11 @@ func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 	if err := p.limiter.Wait(ctx); err != nil {
 		return nil // stopping
 	}
-	if err := p.write(ctx, pod, verdict); err != nil {
+	patch, err := p.patch(pod, verdict)
+	if err == nil {
+		err = p.write.PatchPod(ctx, key, patch)
+	}
+	if err != nil {
 		p.mu.Lock()
 		if _, newer := p.said[key]; !newer {
 			p.said[key] = verdict
@@ -96,8 +96,8 @@ func told(pod *core.Pod, verdict podVerdict) bool {
 	return false
 }
 
-// write sets the one condition by a patch, so that nobody else's part of the status is touched.
-func (p *podStatus) write(ctx context.Context, pod *core.Pod, verdict podVerdict) error {
+// patch sets the one condition, so that nobody else's part of the status is touched.
+func (p *podStatus) patch(pod *core.Pod, verdict podVerdict) ([]byte, error) {
 	condition := corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: verdict.reason, Message: verdict.message,
 		LastTransitionTime: metav1.NewTime(p.clock.Now()),
@@ -107,11 +107,7 @@ func (p *podStatus) write(ctx context.Context, pod *core.Pod, verdict podVerdict
 		"status":   map[string]any{"conditions": []corev1.PodCondition{condition}},
 	})
 	if err != nil {
-		return fmt.Errorf("encode the condition of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		return nil, fmt.Errorf("encode the condition of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
-	_, err = p.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("tell pod %s/%s why it waits: %w", pod.Namespace, pod.Name, err)
-	}
-	return nil
+	return patch, nil
 }

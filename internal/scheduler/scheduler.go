@@ -9,12 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/flowcontrol"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/commit"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 )
@@ -33,12 +34,13 @@ type recorder interface {
 	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
 }
 
-// committer writes plans; commit.Committer is one.
+// committer writes plans, and takes off claims what nobody uses; commit.Committer is one.
 type committer interface {
 	Commit(ctx context.Context, plan *sched.Plan) commit.Result
+	GiveBack(ctx context.Context, held *commit.Held) (*resource.ResourceClaim, error)
 }
 
-// Scheduler places units, one after the other. All fields below state belong to the loop's goroutine.
+// Scheduler places units, one after the other.
 type Scheduler struct {
 	feed      *cluster.Feed
 	commit    committer
@@ -47,48 +49,74 @@ type Scheduler struct {
 	evict     evictor
 	events    recorder
 	successes flowcontrol.RateLimiter
-	clock     clock.WithTickerAndDelayedExecution
+	clock     clock.WithDelayedExecution
 	ready     func(context.Context) error
+	workers   []func(context.Context) error // of groups and pods
 
 	messages *mailbox[message]
-	running  sync.WaitGroup // commits and rollbacks
+	running  sync.WaitGroup
+	beside   func(func()) // runs writes beside the loop; Run waits for them
 
+	// All that follows belongs to the loop's goroutine.
 	state     *model.State
 	queue     *sched.Queue
 	placer    *sched.Placer
+	held      map[model.UnitKey]bool      // not to be tried now; whoever holds a unit releases it
 	failures  map[model.UnitKey]int       // refused plans in a row
 	halfBound map[model.UnitKey]time.Time // since when a half-bound gang could not be finished
 }
 
-// message is what the loop is told from outside: that a plan was written or refused, or that
-// a unit is to be tried again.
-type message struct {
-	plan   *sched.Plan
-	result commit.Result
-	retry  *model.UnitKey
+// message is what happened beside the loop. It is called on the loop's goroutine, and gives what it may help.
+type message func() []model.Topic
+
+// parts are what a Scheduler works on.
+type parts struct {
+	caches cluster.Caches
+	commit func(commit.Cache) committer
+	groups groupWriter
+	pods   podWriter
+	evict  evictor
+	events recorder
+	clock  clock.WithDelayedExecution
 }
 
 // New makes a Scheduler for pods with the default scheduler's name. Call it before the caches start.
 func New(set *client.Set, inf *client.Informers, events recorder) (*Scheduler, error) {
 	clk := clock.RealClock{}
-	feed, err := cluster.NewFeed(inf, corev1.DefaultSchedulerName)
+	s, err := newScheduler(parts{
+		caches: cluster.CachesOf(inf),
+		commit: func(cached commit.Cache) committer { return commit.New(set, cached, clk, parallelWrites) },
+		groups: writer{set}, pods: writer{set}, evict: writer{set}, events: events, clock: clk,
+	})
 	if err != nil {
 		return nil, err
 	}
-	pods := newPodStatus(set, inf, events, clk)
-	groups, err := newGroupStatus(set, inf, pods, events, clk)
+	s.ready = inf.WaitForSync
+	groups := reconciler.New("podgroup-status", s.groups.reconcile, reconciler.Options{Clock: clk})
+	pods := reconciler.New("pod-status", s.pods.reconcile, reconciler.Options{Clock: clk, Workers: 2})
+	s.groups.queue, s.pods.queue = groups, pods
+	s.workers = []func(context.Context) error{groups.Run, pods.Run}
+	return s, nil
+}
+
+// newScheduler makes a Scheduler that lacks the queues of what is to be told, and whoever works on them.
+func newScheduler(p parts) (*Scheduler, error) {
+	feed, err := cluster.NewFeed(p.caches, corev1.DefaultSchedulerName)
 	if err != nil {
 		return nil, err
 	}
 	state := model.NewState()
-	return &Scheduler{
-		feed: feed, commit: commit.New(set, feed, clk, parallelWrites), groups: groups, pods: pods,
-		evict: podEvictor{set}, events: events, clock: clk, ready: inf.WaitForSync,
+	s := &Scheduler{
+		feed: feed, commit: p.commit(feed), evict: p.evict, events: p.events, clock: p.clock,
 		successes: flowcontrol.NewTokenBucketRateLimiter(successesPerSecond, successesBurst),
 		messages:  newMailbox[message](),
 		state:     state, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
-		failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
-	}, nil
+		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
+	}
+	s.beside = s.running.Go
+	s.pods = newPodStatus(p)
+	s.groups = newGroupStatus(p, s.pods)
+	return s, nil
 }
 
 // Run places units until ctx ends, and returns when nothing is being written any more.
@@ -96,13 +124,12 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.ready(ctx); err != nil {
 		return fmt.Errorf("scheduler: %w", err)
 	}
-	s.running.Go(func() { _ = s.groups.runner.Run(ctx) })
-	s.running.Go(func() { _ = s.pods.runner.Run(ctx) })
+	for _, work := range s.workers {
+		s.running.Go(func() { _ = work(ctx) }) // it ends with ctx, and has no error of its own
+	}
 	defer s.running.Wait()
 	for ctx.Err() == nil {
-		s.takeIn()
-		if entry, ok := s.queue.Pop(); ok {
-			s.try(ctx, entry)
+		if s.step(ctx) {
 			continue
 		}
 		select {
@@ -114,18 +141,21 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return nil
 }
 
+// step takes in what has happened, and tries one unit. It answers false if none is to be tried.
+func (s *Scheduler) step(ctx context.Context) bool {
+	s.takeIn()
+	entry, ok := s.queue.Pop()
+	if ok {
+		s.try(ctx, entry)
+	}
+	return ok
+}
+
 // takeIn brings the State up to date, and the queue with it.
 func (s *Scheduler) takeIn() {
 	topics := s.feed.Apply(s.state)
-	for _, m := range s.messages.take() {
-		if m.retry != nil {
-			s.offer(*m.retry)
-			continue
-		}
-		topics = append(topics, s.committed(m.plan, m.result)...)
-	}
-	if len(topics) == 0 {
-		return
+	for _, happened := range s.messages.take() {
+		topics = append(topics, happened()...)
 	}
 	s.queue.Wake(topics)
 	offered := map[model.UnitKey]bool{}
@@ -146,112 +176,49 @@ func (s *Scheduler) unitOf(topic model.Topic) (model.UnitKey, bool) {
 		if pod, ok := s.state.Pod(topic.Key); ok {
 			return pod.UnitKey(), true
 		}
+		return model.UnitKey{Key: topic.Key}, true // gone; a group is told by its own topic
 	}
 	return model.UnitKey{}, false
 }
 
-// offer puts a unit in line if it has pods that wait, and else forgets it.
+// offer puts a unit in line if it has something to place, and else forgets it.
 func (s *Scheduler) offer(key model.UnitKey) {
+	if s.held[key] {
+		return
+	}
 	if unit, ok := s.state.Unit(key); ok {
 		s.queue.Add(sched.EntryOf(unit))
 		return
 	}
 	s.queue.Remove(key)
-	delete(s.failures, key)
 	delete(s.halfBound, key)
-}
-
-// try places one unit, and hands the plan to be written.
-func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
-	unit, ok := s.state.Unit(entry.Key)
-	if !ok {
-		return
-	}
-	plan, reasons := s.placer.Place(unit)
-	if plan != nil {
-		if topics := s.unwritten(plan); len(topics) > 0 {
-			s.queue.Park(entry, topics)
-			return
-		}
-		plan.Assume(s.state)
-		s.running.Go(func() {
-			s.messages.put(message{plan: plan, result: s.commit.Commit(ctx, plan)})
-		})
-	}
-	s.followHalfBound(ctx, unit, plan != nil)
-	if reasons != nil {
-		s.queue.Park(entry, reasons.Topics())
-		s.tell(unit, reasons)
+	if !s.exists(key) {
+		delete(s.failures, key)
 	}
 }
 
-// unwritten gives the claims that the plan's pods use and whose allocation another plan is
-// still writing: no pod is bound before its claims are in the API, or a crash in between would
-// leave it running without them.
-func (s *Scheduler) unwritten(plan *sched.Plan) []model.Topic {
-	own := map[model.Key]bool{}
-	for i := range plan.Claims {
-		own[plan.Claims[i].Key] = plan.Claims[i].Allocation != nil
+// exists says whether the unit has any pods, waiting or not.
+func (s *Scheduler) exists(key model.UnitKey) bool {
+	if key.Group {
+		return s.state.Census(key.Key) != model.Census{}
 	}
-	var topics []model.Topic
-	for i := range plan.Pods {
-		pod, _ := s.state.Pod(plan.Pods[i].Pod)
-		for _, use := range pod.Claims {
-			key := model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}
-			if observed, ok := s.state.ObservedClaim(key); ok && observed.Allocation == nil && !own[key] {
-				topics = append(topics, model.Topic{Kind: model.TopicClaim, Key: key})
-			}
-		}
-	}
-	return topics
+	_, ok := s.state.Pod(key.Key)
+	return ok
 }
 
-// committed takes note of what became of a plan, and gives what that may help.
-func (s *Scheduler) committed(plan *sched.Plan, result commit.Result) []model.Topic {
-	if result.Refused != nil {
-		klog.V(2).InfoS("A plan was refused", "unit", plan.Unit, "reason", result.Refused)
-		s.retryLater(plan.Unit)
-		return plan.Forget(s.state)
-	}
-	var topics []model.Topic
-	for pod, err := range result.Failed {
-		klog.V(2).InfoS("A bind was refused", "pod", pod, "reason", err)
-		topics = append(topics, s.state.ForgetPod(pod)...)
-	}
-	if len(result.Failed) > 0 {
-		s.retryLater(plan.Unit)
-		return topics
-	}
-	delete(s.failures, plan.Unit)
-	if !plan.Unit.Group {
-		s.tellPlaced(plan)
-	}
-	return topics
+// hold takes a unit out of line until it is released.
+func (s *Scheduler) hold(key model.UnitKey) {
+	s.held[key] = true
+	s.queue.Remove(key)
 }
 
-// Refused plans are made anew after a pause that doubles, so that a cache that is behind can catch up.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 10 * time.Second
-)
-
-func (s *Scheduler) retryLater(key model.UnitKey) {
-	delay := min(firstRetry<<min(s.failures[key], 10), lastRetry)
-	s.failures[key]++
-	s.retryAfter(key, delay)
+// release puts a unit that was held in line again.
+func (s *Scheduler) release(key model.UnitKey) {
+	delete(s.held, key)
+	s.offer(key)
 }
 
-func (s *Scheduler) retryAfter(key model.UnitKey, delay time.Duration) {
-	s.clock.AfterFunc(delay, func() { s.messages.put(message{retry: &key}) })
-}
-
-// tellPlaced publishes an event for a pod that was placed alone. Groups have a condition for that.
-func (s *Scheduler) tellPlaced(plan *sched.Plan) {
-	for _, p := range plan.Pods {
-		pod, ok := s.feed.Pod(p.Pod)
-		if !ok || !s.successes.TryAccept() {
-			continue
-		}
-		s.events.Eventf(pod, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", p.Pod, p.Node)
-	}
+// after has something happen to the loop after a while.
+func (s *Scheduler) after(delay time.Duration, happens message) {
+	s.clock.AfterFunc(delay, func() { s.messages.put(happens) })
 }

@@ -21,7 +21,7 @@ func (s *Scheduler) tell(unit *model.Unit, reasons *sched.Reasons) {
 	case gang && reasons.Code != sched.CodeLeftOver:
 		s.groups.say(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message))
 	default:
-		if unit.Group != nil {
+		if unit.Group != nil && reasons.Code != sched.CodeLeftOver {
 			s.groups.say(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message))
 		}
 		s.tellPods(unit, reasons)

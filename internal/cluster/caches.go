@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/client"
+)
+
+// Cache holds the objects of one kind as the API last showed them, and tells of changes: in the order in which each
+// object went through them, after it shows them itself. A client.Informer is one.
+type Cache[T client.Object] interface {
+	Get(namespace, name string) (T, bool)
+	OnChange(f func(old, new T))
+}
+
+// PodCache can also find pods by their PodGroup.
+type PodCache interface {
+	Cache[*core.Pod]
+	AddIndex(name string, keys func(*core.Pod) []string) error
+	ByIndex(name, key string) []*core.Pod
+}
+
+// Caches are all kinds that placement depends on.
+type Caches struct {
+	Pods       PodCache
+	PodGroups  Cache[*scheduling.PodGroup]
+	Claims     Cache[*resource.ResourceClaim]
+	Nodes      Cache[*corev1.Node]
+	Namespaces Cache[*corev1.Namespace]
+	Classes    Cache[*resourcev1.DeviceClass]
+	Slices     Cache[*resourcev1.ResourceSlice]
+}
+
+// CachesOf are the informers of these kinds.
+func CachesOf(inf *client.Informers) Caches {
+	return Caches{
+		Pods: inf.Pods(), PodGroups: inf.PodGroups(), Claims: inf.ResourceClaims(), Nodes: inf.Nodes(),
+		Namespaces: inf.Namespaces(), Classes: inf.DeviceClasses(), Slices: inf.ResourceSlices(),
+	}
+}

@@ -1,0 +1,376 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/cluster"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/testkit/memcache"
+)
+
+const ns = "ns"
+
+// kinds are the objects of an API, or what a scheduler has seen of it.
+type kinds struct {
+	pods       *memcache.Cache[*core.Pod]
+	groups     *memcache.Cache[*scheduling.PodGroup]
+	claims     *memcache.Cache[*resource.ResourceClaim]
+	nodes      *memcache.Cache[*corev1.Node]
+	namespaces *memcache.Cache[*corev1.Namespace]
+	classes    *memcache.Cache[*resourcev1.DeviceClass]
+	slices     *memcache.Cache[*resourcev1.ResourceSlice]
+}
+
+func newKinds() *kinds {
+	return &kinds{
+		pods: memcache.New[*core.Pod](), groups: memcache.New[*scheduling.PodGroup](), claims: memcache.New[*resource.ResourceClaim](),
+		nodes: memcache.New[*corev1.Node](), namespaces: memcache.New[*corev1.Namespace](),
+		classes: memcache.New[*resourcev1.DeviceClass](), slices: memcache.New[*resourcev1.ResourceSlice](),
+	}
+}
+
+func (k *kinds) caches() cluster.Caches {
+	return cluster.Caches{Pods: k.pods, PodGroups: k.groups, Claims: k.claims, Nodes: k.nodes, Namespaces: k.namespaces, Classes: k.classes, Slices: k.slices}
+}
+
+// server is an API server in memory. It checks, with every write, what must never be.
+type server struct {
+	t       *testing.T
+	mu      sync.Mutex
+	version int
+	objects *kinds
+	log     []func(*kinds)                           // what watchers see, in order
+	taken   func(claim *resource.ResourceClaim) bool // allow what would be a device given twice
+}
+
+func newServer(t *testing.T) *server { return &server{t: t, objects: newKinds()} }
+
+// record has a change happen to the API's objects, and later to those who watch.
+func (s *server) record(change func(*kinds)) {
+	change(s.objects)
+	s.log = append(s.log, change)
+}
+
+func (s *server) next() string {
+	s.version++
+	return strconv.Itoa(s.version)
+}
+
+// put stores an object as it is, with a new version.
+func put[T interface {
+	metav1.Object
+	DeepCopy() T
+}](s *server, pick func(*kinds) *memcache.Cache[T], object T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return putLocked(s, pick, object)
+}
+
+func putLocked[T interface {
+	metav1.Object
+	DeepCopy() T
+}](s *server, pick func(*kinds) *memcache.Cache[T], object T) T {
+	object = object.DeepCopy()
+	object.SetResourceVersion(s.next())
+	s.record(func(k *kinds) { pick(k).Put(object) })
+	return object
+}
+
+func pods(k *kinds) *memcache.Cache[*core.Pod]                   { return k.pods }
+func podGroups(k *kinds) *memcache.Cache[*scheduling.PodGroup]   { return k.groups }
+func claims(k *kinds) *memcache.Cache[*resource.ResourceClaim]   { return k.claims }
+func nodes(k *kinds) *memcache.Cache[*corev1.Node]               { return k.nodes }
+func classes(k *kinds) *memcache.Cache[*resourcev1.DeviceClass]  { return k.classes }
+func sliced(k *kinds) *memcache.Cache[*resourcev1.ResourceSlice] { return k.slices }
+
+func (s *server) deletePod(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record(func(k *kinds) { k.pods.Delete(ns, name) })
+}
+
+func (s *server) deleteGroup(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record(func(k *kinds) { k.groups.Delete(ns, name) })
+}
+
+func (s *server) claim(name string) *resource.ResourceClaim {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	claim, ok := s.objects.claims.Get(ns, name)
+	if !ok {
+		s.t.Fatalf("no claim %s", name)
+	}
+	return claim
+}
+
+func (s *server) pod(name string) *core.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pod, ok := s.objects.pods.Get(ns, name)
+	if !ok {
+		s.t.Fatalf("no pod %s", name)
+	}
+	return pod
+}
+
+func (s *server) group(name string) *scheduling.PodGroup {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	group, ok := s.objects.groups.Get(ns, name)
+	if !ok {
+		s.t.Fatalf("no group %s", name)
+	}
+	return group
+}
+
+// bound are the pods of the group (of none with "") that have a node, by name.
+func (s *server) bound(group string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for _, pod := range s.objects.pods.List() {
+		in := ""
+		if g := pod.Spec.SchedulingGroup; g != nil {
+			in = *g.PodGroupName
+		}
+		if in == group && pod.Spec.NodeName != "" {
+			names = append(names, pod.Name)
+		}
+	}
+	return names
+}
+
+// allocated are the claims that hold devices, by name.
+func (s *server) allocated() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for _, claim := range s.objects.claims.List() {
+		if claim.Status.Allocation != nil {
+			names = append(names, claim.Name)
+		}
+	}
+	return names
+}
+
+var errCrashed = errors.New("this process is gone")
+
+// link is one scheduler's way to the server.
+type link struct {
+	server *server
+	left   int                                 // writes until the scheduler's process is gone; < 0: it lives on
+	lose   func(write string) bool             // whether the answer to a write gets lost
+	refuse func(write string) error            // an answer in place of the server's
+	onGet  func(claim *resource.ResourceClaim) // called when a claim is read live
+	writes []string                            // what was written
+	tried  map[string]int                      // writes that were tried
+}
+
+func newLink(s *server) *link { return &link{server: s, left: -1, tried: map[string]int{}} }
+
+// do writes something, unless the process is gone.
+func (l *link) do(write string, apply func() error) error {
+	l.server.mu.Lock()
+	defer l.server.mu.Unlock()
+	l.tried[write]++
+	if l.left == 0 {
+		return errCrashed
+	}
+	if l.refuse != nil {
+		if err := l.refuse(write); err != nil {
+			return err
+		}
+	}
+	if err := apply(); err != nil {
+		return err
+	}
+	l.writes = append(l.writes, write)
+	l.left--
+	if l.lose != nil && l.lose(write) {
+		return apierrors.NewTimeoutError("the answer was lost", 0)
+	}
+	return nil
+}
+
+// Get reads a claim.
+func (l *link) Get(_ context.Context, key model.Key) (*resource.ResourceClaim, error) {
+	l.server.mu.Lock()
+	defer l.server.mu.Unlock()
+	if l.left == 0 {
+		return nil, errCrashed
+	}
+	claim, ok := l.server.objects.claims.Get(key.Namespace, key.Name)
+	if !ok {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "resourceclaims"}, key.Name)
+	}
+	return claim, nil
+}
+
+func (l *link) Update(_ context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	return l.writeClaim("protect "+claim.Name, claim, func(old *resource.ResourceClaim) *resource.ResourceClaim {
+		now := claim.DeepCopy()
+		now.Status = *old.Status.DeepCopy()
+		return now
+	})
+}
+
+func (l *link) UpdateStatus(_ context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	return l.writeClaim("status "+claim.Name, claim, func(old *resource.ResourceClaim) *resource.ResourceClaim {
+		now := old.DeepCopy()
+		now.Status = *claim.Status.DeepCopy()
+		return now
+	})
+}
+
+func (l *link) writeClaim(write string, claim *resource.ResourceClaim, merge func(old *resource.ResourceClaim) *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	var written *resource.ResourceClaim
+	err := l.do(write, func() error {
+		old, ok := l.server.objects.claims.Get(claim.Namespace, claim.Name)
+		if !ok {
+			return apierrors.NewNotFound(schema.GroupResource{Resource: "resourceclaims"}, claim.Name)
+		}
+		if old.ResourceVersion != claim.ResourceVersion || old.UID != claim.UID {
+			return apierrors.NewConflict(schema.GroupResource{Resource: "resourceclaims"}, claim.Name, errors.New("modified"))
+		}
+		written = merge(old)
+		l.server.checkClaim(written)
+		written = putLocked(l.server, claims, written)
+		return nil
+	})
+	return written, err
+}
+
+// checkClaim holds what the server, or everybody, has to hold: no allocation without the finalizer (F40), no consumer
+// without an allocation, no device for two claims (F63).
+func (s *server) checkClaim(claim *resource.ResourceClaim) {
+	if claim.Status.Allocation == nil {
+		if len(claim.Status.ReservedFor) > 0 {
+			s.t.Errorf("claim %s is reserved without an allocation", claim.Name)
+		}
+		return
+	}
+	if !slices.Contains(claim.Finalizers, resourcev1.Finalizer) {
+		s.t.Errorf("claim %s is allocated without the finalizer", claim.Name)
+	}
+	for _, other := range s.objects.claims.List() {
+		if other.Name == claim.Name || other.Status.Allocation == nil {
+			continue
+		}
+		for _, a := range claim.Status.Allocation.Devices.Results {
+			for _, b := range other.Status.Allocation.Devices.Results {
+				if model.DeviceIDOf(a) == model.DeviceIDOf(b) && (s.taken == nil || !s.taken(claim)) {
+					s.t.Errorf("device %s is given to %s and %s", model.DeviceIDOf(a), claim.Name, other.Name)
+				}
+			}
+		}
+	}
+}
+
+func (l *link) Bind(_ context.Context, binding *corev1.Binding) error {
+	return l.do("bind "+binding.Name, func() error {
+		pod, ok := l.server.objects.pods.Get(binding.Namespace, binding.Name)
+		switch {
+		case !ok:
+			return apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, binding.Name)
+		case pod.UID != binding.UID && binding.UID != "", pod.Spec.NodeName != "", pod.DeletionTimestamp != nil:
+			return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, binding.Name, errors.New("is bound, replaced or going"))
+		}
+		l.server.checkBind(pod)
+		pod = pod.DeepCopy()
+		pod.Spec.NodeName = binding.Target.Name
+		putLocked(l.server, pods, pod)
+		return nil
+	})
+}
+
+// checkBind holds that no pod gets a node before its claims have devices.
+func (s *server) checkBind(pod *core.Pod) {
+	for _, entry := range pod.Spec.ResourceClaims {
+		name := entry.ResourceClaimName
+		if name == nil {
+			name = entry.PodGroupResourceClaim // entries are named like their claims here
+		}
+		if claim, ok := s.objects.claims.Get(ns, *name); !ok || claim.Status.Allocation == nil || len(claim.Status.ReservedFor) == 0 {
+			s.t.Errorf("pod %s is bound before its claim %s", pod.Name, *name)
+		}
+	}
+}
+
+func (l *link) BoundTo(_ context.Context, key model.Key, uid types.UID) string {
+	l.server.mu.Lock()
+	defer l.server.mu.Unlock()
+	pod, ok := l.server.objects.pods.Get(key.Namespace, key.Name)
+	if !ok || pod.UID != uid {
+		return ""
+	}
+	return pod.Spec.NodeName
+}
+
+func (l *link) WriteGroup(_ context.Context, group *scheduling.PodGroup) error {
+	return l.do("group "+group.Name, func() error {
+		old, ok := l.server.objects.groups.Get(group.Namespace, group.Name)
+		if !ok {
+			return nil
+		}
+		if old.ResourceVersion != group.ResourceVersion {
+			return apierrors.NewConflict(schema.GroupResource{Resource: "podgroups"}, group.Name, errors.New("modified"))
+		}
+		putLocked(l.server, podGroups, group)
+		return nil
+	})
+}
+
+func (l *link) PatchPod(_ context.Context, key model.Key, patch []byte) error {
+	return l.do("tell "+key.Name, func() error {
+		pod, ok := l.server.objects.pods.Get(key.Namespace, key.Name)
+		if !ok {
+			return nil
+		}
+		var body struct{ Status corev1.PodStatus }
+		if err := json.Unmarshal(patch, &body); err != nil {
+			return err
+		}
+		pod = pod.DeepCopy()
+		pod.Status.Conditions = body.Status.Conditions
+		putLocked(l.server, pods, pod)
+		return nil
+	})
+}
+
+func (l *link) Evict(_ context.Context, pod *model.Pod) error {
+	return l.do("evict "+pod.Key.Name, func() error {
+		if now, ok := l.server.objects.pods.Get(pod.Key.Namespace, pod.Key.Name); ok && now.UID == pod.UID {
+			l.server.record(func(k *kinds) { k.pods.Delete(pod.Key.Namespace, pod.Key.Name) })
+		}
+		return nil
+	})
+}
+
+// message is what the PodScheduled condition of a pod says.
+func (s *server) message(name string) string {
+	for _, c := range s.pod(name).Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			return fmt.Sprintf("%s: %s", c.Reason, c.Message)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,151 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/allot-dev/allot/internal/commit"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// try places one unit, and hands the plan to be written; or it parks the unit and tells why.
+func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
+	unit, ok := s.state.Unit(entry.Key)
+	if !ok {
+		return
+	}
+	plan, reasons := s.placer.Place(unit)
+	if plan != nil {
+		if topics := s.unwritten(plan); len(topics) > 0 {
+			s.queue.Park(entry, topics)
+			return
+		}
+	}
+	switch {
+	case s.overdue(unit, plan != nil):
+		s.rollBack(ctx, unit)
+		return
+	case plan == nil && s.giveBack(ctx, unit, reasons):
+		return
+	}
+	if reasons != nil {
+		s.queue.Park(entry, reasons.Topics())
+		s.tell(unit, reasons)
+	}
+	if plan != nil {
+		s.write(ctx, unit, plan)
+	}
+}
+
+// write assumes a plan and has it written beside the loop. A gang that was not placed before is held meanwhile: members
+// that come now could be placed alone, on the strength of binds that may yet be refused.
+func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Plan) {
+	plan.Assume(s.state)
+	s.queue.Wake([]model.Topic{{Kind: model.TopicPods}})
+	if gang := unit.Group != nil && unit.Group.Gang && !unit.Group.Scheduled; gang {
+		s.hold(unit.Key)
+	}
+	s.beside(func() {
+		result := s.commit.Commit(ctx, plan)
+		s.messages.put(func() []model.Topic { return s.committed(plan, result, unit.HalfBound) })
+	})
+}
+
+// unwritten gives the claims that the plan's pods use and whose allocation another plan is
+// still writing: no pod is bound before its claims are in the API, or a crash in between would
+// leave it running without them.
+func (s *Scheduler) unwritten(plan *sched.Plan) []model.Topic {
+	own := map[model.Key]bool{}
+	for i := range plan.Claims {
+		own[plan.Claims[i].Key] = plan.Claims[i].Allocation != nil
+	}
+	var topics []model.Topic
+	for i := range plan.Pods {
+		pod, _ := s.state.Pod(plan.Pods[i].Pod)
+		for _, use := range pod.Claims {
+			key := model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}
+			if observed, ok := s.state.ObservedClaim(key); ok && observed.Allocation == nil && !own[key] {
+				own[key] = true // named once is enough
+				topics = append(topics, model.Topic{Kind: model.TopicClaim, Key: key})
+			}
+		}
+	}
+	return topics
+}
+
+// committed takes note of what became of a plan, and gives what that may help.
+func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound bool) []model.Topic {
+	switch {
+	case result.Refused != nil:
+		klog.V(2).InfoS("A plan was refused", "unit", plan.Unit, "reason", result.Refused)
+		if halfBound {
+			s.retryLater(plan.Unit, func() []model.Topic { return plan.Forget(s.state) })
+			return nil
+		}
+		s.retryLater(plan.Unit, nil)
+		return plan.Forget(s.state)
+	case len(result.Failed) > 0:
+		s.bindsFailed(plan.Unit, result.Failed)
+		return nil
+	}
+	delete(s.failures, plan.Unit)
+	if !plan.Unit.Group {
+		s.tellPlaced(plan)
+		return nil
+	}
+	if group, ok := s.state.Group(plan.Unit.Key); ok && group.Gang {
+		s.release(plan.Unit)
+	}
+	return nil
+}
+
+// bindsFailed has pods that could not be bound tried again later. Until then they keep their room: were it given away,
+// a gang of which the other members are bound could not be finished.
+func (s *Scheduler) bindsFailed(unit model.UnitKey, failed map[model.Key]error) {
+	for pod, err := range failed {
+		klog.V(2).InfoS("A bind was refused", "pod", pod, "reason", err)
+	}
+	s.retryLater(unit, func() []model.Topic {
+		var topics []model.Topic
+		for pod := range failed {
+			topics = append(topics, s.state.ForgetPod(pod)...)
+		}
+		return topics
+	})
+}
+
+// Refused plans are made anew after a pause that doubles, so that a cache that is behind can catch up.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 10 * time.Second
+)
+
+// retryLater holds a unit until the pause is over. before, if not nil, is called then, before the unit is in line.
+func (s *Scheduler) retryLater(key model.UnitKey, before message) {
+	delay := min(firstRetry<<min(s.failures[key], 10), lastRetry)
+	s.failures[key]++
+	s.hold(key)
+	s.after(delay, func() []model.Topic {
+		var topics []model.Topic
+		if before != nil {
+			topics = before()
+		}
+		s.release(key)
+		return topics
+	})
+}
+
+// tellPlaced publishes an event for a pod that was placed alone. Groups have a condition for that.
+func (s *Scheduler) tellPlaced(plan *sched.Plan) {
+	for _, p := range plan.Pods {
+		pod, ok := s.feed.Pod(p.Pod)
+		if !ok || !s.successes.TryAccept() {
+			continue
+		}
+		s.events.Eventf(pod, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", p.Pod, p.Node)
+	}
+}

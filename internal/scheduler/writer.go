@@ -1,0 +1,65 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// groupWriter writes the status of a PodGroup. One that is gone is no error.
+type groupWriter interface {
+	WriteGroup(ctx context.Context, group *scheduling.PodGroup) error
+}
+
+// podWriter patches the status of a pod. One that is gone, or another of the same name, is no error.
+type podWriter interface {
+	PatchPod(ctx context.Context, pod model.Key, patch []byte) error
+}
+
+// evictor deletes a pod, if it is still the one that is meant.
+type evictor interface {
+	Evict(ctx context.Context, pod *model.Pod) error
+}
+
+// keys is a queue of objects that are to be looked at; reconciler.Runner is one.
+type keys interface {
+	Add(key model.Key)
+	AddAfter(key model.Key, d time.Duration)
+}
+
+// writer writes through a client.Set.
+type writer struct {
+	set *client.Set
+}
+
+func (w writer) WriteGroup(ctx context.Context, group *scheduling.PodGroup) error {
+	_, err := w.set.PodGroups(group.Namespace).UpdateStatus(ctx, group, metav1.UpdateOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("write the conditions of podgroup %s/%s: %w", group.Namespace, group.Name, err)
+	}
+	return nil
+}
+
+func (w writer) PatchPod(ctx context.Context, pod model.Key, patch []byte) error {
+	_, err := w.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("tell pod %s why it waits: %w", pod, err)
+	}
+	return nil
+}
+
+func (w writer) Evict(ctx context.Context, pod *model.Pod) error {
+	err := w.set.Pods(pod.Key.Namespace).Delete(ctx, pod.Key.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete pod %s: %w", pod.Key, err)
+	}
+	return nil
+}

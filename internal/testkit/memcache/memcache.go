@@ -1,0 +1,118 @@
+// Package memcache has caches of API objects without a server: what an informer shows, put there by a test.
+//
+// A Cache shows a change before it tells of it, as informers do. It is used from one goroutine.
+package memcache
+
+import (
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Cache is the cache of one kind.
+type Cache[T metav1.Object] struct {
+	objects  map[string]T
+	handlers []func(old, new T)
+	indexes  map[string]*index[T]
+}
+
+type index[T metav1.Object] struct {
+	keys  func(T) []string
+	found map[string]map[string]bool // names of objects, by key
+}
+
+// New is an empty Cache.
+func New[T metav1.Object]() *Cache[T] {
+	return &Cache[T]{objects: map[string]T{}, indexes: map[string]*index[T]{}}
+}
+
+func key(namespace, name string) string { return namespace + "/" + name }
+
+// Put adds or replaces an object, and tells the handlers.
+func (c *Cache[T]) Put(object T) {
+	k := key(object.GetNamespace(), object.GetName())
+	old, replaced := c.objects[k]
+	c.objects[k] = object
+	for _, in := range c.indexes {
+		if replaced {
+			in.drop(k, old)
+		}
+		in.add(k, object)
+	}
+	c.tell(old, object)
+}
+
+// Delete takes an object away, and tells the handlers.
+func (c *Cache[T]) Delete(namespace, name string) {
+	old, ok := c.objects[key(namespace, name)]
+	if !ok {
+		return
+	}
+	delete(c.objects, key(namespace, name))
+	for _, in := range c.indexes {
+		in.drop(key(namespace, name), old)
+	}
+	var none T
+	c.tell(old, none)
+}
+
+func (c *Cache[T]) tell(old, now T) {
+	for _, handler := range c.handlers {
+		handler(old, now)
+	}
+}
+
+// Get looks an object up.
+func (c *Cache[T]) Get(namespace, name string) (T, bool) {
+	object, ok := c.objects[key(namespace, name)]
+	return object, ok
+}
+
+// List gives all objects, by namespace and name.
+func (c *Cache[T]) List() []T {
+	var list []T
+	for _, k := range slices.Sorted(maps.Keys(c.objects)) {
+		list = append(list, c.objects[k])
+	}
+	return list
+}
+
+// OnChange has f told of all changes to come.
+func (c *Cache[T]) OnChange(f func(old, new T)) { c.handlers = append(c.handlers, f) }
+
+// AddIndex makes ByIndex find objects under the keys that keys gives. An index of that name that is there already stays.
+func (c *Cache[T]) AddIndex(name string, keys func(T) []string) error {
+	if c.indexes[name] != nil {
+		return nil
+	}
+	c.indexes[name] = &index[T]{keys: keys, found: map[string]map[string]bool{}}
+	for k, object := range c.objects {
+		c.indexes[name].add(k, object)
+	}
+	return nil
+}
+
+// ByIndex gives the objects that an index has under key, by namespace and name.
+func (c *Cache[T]) ByIndex(name, key string) []T {
+	var list []T
+	for _, k := range slices.Sorted(maps.Keys(c.indexes[name].found[key])) {
+		list = append(list, c.objects[k])
+	}
+	return list
+}
+
+func (in *index[T]) add(k string, object T) {
+	for _, key := range in.keys(object) {
+		if in.found[key] == nil {
+			in.found[key] = map[string]bool{}
+		}
+		in.found[key][k] = true
+	}
+}
+
+func (in *index[T]) drop(k string, object T) {
+	for _, key := range in.keys(object) {
+		delete(in.found[key], k)
+	}
+}
