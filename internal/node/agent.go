@@ -27,7 +27,7 @@ const (
 // Options tune an Agent; the zero value is good.
 type Options struct {
 	// Events gets the events about pods. Required.
-	Events Recorder
+	Events reconciler.Recorder
 	// Runtime runs the pods. Default: the simulated one.
 	Runtime Runtime
 	// Idle leaves pods that are bound to the nodes unstarted. They are still deleted when that is asked for.

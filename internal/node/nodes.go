@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
+
+	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
 type nodeCache interface {
@@ -26,7 +28,7 @@ type nodes struct {
 	cache    nodeCache
 	write    nodeWriter
 	clock    clock.PassiveClock
-	queue    queue[string]
+	queue    reconciler.Queue[string]
 	machines map[string]machine // by name; never changed
 	echoes   *echoes
 	// registered is called when a node is as it should be.

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -36,26 +35,15 @@ type podWriter interface {
 	DeletePod(ctx context.Context, pod *core.Pod) error
 }
 
-// Recorder writes events about objects.
-type Recorder interface {
-	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-}
-
-// queue is where keys wait; reconciler.Runner is one.
-type queue[K comparable] interface {
-	Add(key K)
-	AddAfter(key K, d time.Duration)
-}
-
 // pods looks after the pods of the fleet's nodes.
 type pods struct {
 	cache   podCache
 	claims  claimCache
 	write   podWriter
-	events  Recorder
+	events  reconciler.Recorder
 	runtime Runtime
 	clock   clock.PassiveClock
-	queue   queue[types.NamespacedName]
+	queue   reconciler.Queue[types.NamespacedName]
 	node    func(name string) (index int, alive bool) // alive: ours, and its agent has not stopped
 	run     bool                                      // start pods
 

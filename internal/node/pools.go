@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/fleet"
 )
 
@@ -104,7 +105,7 @@ type pools struct {
 	cache sliceCache
 	nodes nodeCache
 	write sliceWriter
-	queue queue[poolKey]
+	queue reconciler.Queue[poolKey]
 	// wanted has the slices of each pool, in order; never changed. A pool that is not in it is left to others.
 	wanted map[poolKey][]resourcev1.ResourceSlice
 	ofNode map[string][]poolKey // the node-local ones

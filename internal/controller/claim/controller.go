@@ -2,12 +2,9 @@ package claim
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
@@ -16,6 +13,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
 // deletedSize is how many deleted pods and PodGroups are remembered; a consumer beyond
@@ -79,25 +77,13 @@ type Server struct {
 	Foreign ForeignReader
 }
 
-// Recorder publishes events; record.EventRecorder is one.
-type Recorder interface {
-	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-}
-
-// queue is where keys wait; reconciler.Runner is one.
-type queue interface {
-	Add(key Key)
-	AddAfter(key Key, d time.Duration)
-	Run(ctx context.Context) error
-}
-
 // Controller reconciles pods, PodGroups and claims.
 type Controller struct {
 	cache  Caches
 	server Server
-	events Recorder
-	queue  queue
-	ready  func(context.Context) error
+	events reconciler.Recorder
+	queue  reconciler.Queue[Key]
+	run    func(context.Context) error
 
 	made    *made           // own claims that the cache may lack
 	waiting *waiting        // who waits for which template
@@ -106,7 +92,7 @@ type Controller struct {
 	deleted *lru.Cache      // UIDs of pods and PodGroups that are gone
 }
 
-func newController(cache Caches, server Server, events Recorder, clock clock.PassiveClock) *Controller {
+func newController(cache Caches, server Server, events reconciler.Recorder, clock clock.PassiveClock) *Controller {
 	return &Controller{
 		cache: cache, server: server, events: events,
 		made: newMade(clock), waiting: newWaiting(), said: newSaid(), emptied: newSet[types.UID](), deleted: lru.New(deletedSize),
@@ -115,10 +101,7 @@ func newController(cache Caches, server Server, events Recorder, clock clock.Pas
 
 // Run reconciles until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
-	if err := c.ready(ctx); err != nil {
-		return fmt.Errorf("claim controller: %w", err)
-	}
-	return c.queue.Run(ctx)
+	return c.run(ctx)
 }
 
 // Reconcile brings what key names to what it should be.

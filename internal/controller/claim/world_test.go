@@ -124,7 +124,6 @@ func (w *world) Add(key Key) {
 
 // AddAfter keeps the key until the scenario lets time pass.
 func (w *world) AddAfter(key Key, _ time.Duration) { w.later = append(w.later, key) }
-func (w *world) Run(context.Context) error         { return nil }
 
 func (w *world) Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any) {
 	w.logf("event on %s: %s %s: %s", object.(metav1.Object).GetName(), eventtype, reason, fmt.Sprintf(messageFmt, args...))

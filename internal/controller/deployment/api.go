@@ -17,7 +17,7 @@ import (
 
 // New returns the controller of the Deployments in inf's caches; it must be called
 // before inf is started.
-func New(set *client.Set, inf *client.Informers, events Recorder) (*Controller, error) {
+func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	deployments, sets, pods := inf.Deployments(), inf.ReplicaSets(), inf.Pods()
 	err := errors.Join(
 		sets.AddIndex(ownership.Index, ownership.Keys[*apps.ReplicaSet]),
@@ -30,9 +30,10 @@ func New(set *client.Set, inf *client.Informers, events Recorder) (*Controller, 
 	c := &Controller{
 		deployments: deployments, sets: sets, pods: pods,
 		writeSet: api, writeStatus: api, live: api, events: events,
-		clock: clock.RealClock{}, ready: inf.WaitForSync,
+		clock: clock.RealClock{},
 	}
-	c.queue = reconciler.New("deployment", c.Reconcile, reconciler.Options{})
+	runner := reconciler.New("deployment", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
+	c.queue, c.run = runner, runner.Run
 	deployments.OnChange(c.onDeployment)
 	sets.OnChange(c.onSet)
 	return c, nil

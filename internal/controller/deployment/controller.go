@@ -11,13 +11,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/ownership"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
 // gatherWindow is how long the event of a ReplicaSet waits for others before the
@@ -28,11 +28,6 @@ const gatherWindow = 10 * time.Millisecond
 type deploymentCache interface {
 	Get(namespace, name string) (*apps.Deployment, bool)
 	InNamespace(namespace string) []*apps.Deployment
-}
-
-// owned is a cache that has ownership.Index.
-type owned[T any] interface {
-	ByIndex(index, key string) []T
 }
 
 // setWriter changes ReplicaSets.
@@ -54,38 +49,23 @@ type liveReader interface {
 	LiveSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error)
 }
 
-// queue is where the names of Deployments wait; reconciler.Runner is one.
-type queue interface {
-	Add(key types.NamespacedName)
-	AddAfter(key types.NamespacedName, d time.Duration)
-	Run(ctx context.Context) error
-}
-
-// Recorder publishes events; record.EventRecorder is one.
-type Recorder interface {
-	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-}
-
 // Controller reconciles all Deployments.
 type Controller struct {
 	deployments deploymentCache
-	sets        owned[*apps.ReplicaSet]
-	pods        owned[*core.Pod]
+	sets        ownership.Cache[*apps.ReplicaSet]
+	pods        ownership.Cache[*core.Pod]
 	writeSet    setWriter
 	writeStatus statusWriter
 	live        liveReader
-	events      Recorder
+	events      reconciler.Recorder
 	clock       clock.PassiveClock
-	queue       queue
-	ready       func(context.Context) error
+	queue       reconciler.Queue[types.NamespacedName]
+	run         func(context.Context) error
 }
 
 // Run reconciles until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
-	if err := c.ready(ctx); err != nil {
-		return fmt.Errorf("deployment controller: %w", err)
-	}
-	return c.queue.Run(ctx)
+	return c.run(ctx)
 }
 
 // Reconcile makes the next step of one Deployment's rollout.
@@ -117,54 +97,14 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 
 // claim returns the ReplicaSets that are d's, after adopting and releasing.
 func (c *Controller) claim(ctx context.Context, d *apps.Deployment, selector labels.Selector) ([]*apps.ReplicaSet, error) {
-	claim := ownership.Sort(d, selector, slices.Concat(
-		c.sets.ByIndex(ownership.Index, string(d.UID)),
-		c.sets.ByIndex(ownership.Index, ownership.OrphansOf(d.Namespace)),
-	))
-	for _, rs := range claim.Release {
-		patch, err := ownership.ReleasePatch(d, rs)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.writeSet.PatchSet(ctx, rs, patch); err != nil && !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("release replicaset %s/%s: %w", rs.Namespace, rs.Name, err)
-		}
+	claimer := ownership.Claimer[*apps.Deployment, *apps.ReplicaSet]{
+		Kind: kind, Cache: c.sets, Live: c.live.LiveDeployment, Patch: c.writeSet.PatchSet,
 	}
-	if len(claim.Adopt) == 0 {
-		return claim.Owned, nil
-	}
-	if err := c.checkAlive(ctx, d); err != nil {
-		return nil, err
-	}
-	claimed := claim.Owned
-	for _, rs := range claim.Adopt {
-		patch, err := ownership.AdoptPatch(d, kind, rs)
-		if err != nil {
-			return nil, err
-		}
-		err = c.writeSet.PatchSet(ctx, rs, patch)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("adopt replicaset %s/%s: %w", rs.Namespace, rs.Name, err)
-		}
-		claimed = append(claimed, rs)
+	claimed, err := claimer.Claim(ctx, d, selector)
+	if err != nil {
+		return nil, fmt.Errorf("deployment %s/%s: replicasets: %w", d.Namespace, d.Name, err)
 	}
 	return claimed, nil
-}
-
-// checkAlive asks the server, not the cache, before sets are adopted: the orphans may be
-// those of an orphaning deletion of d.
-func (c *Controller) checkAlive(ctx context.Context, d *apps.Deployment) error {
-	live, err := c.live.LiveDeployment(ctx, d.Namespace, d.Name)
-	if err != nil {
-		return fmt.Errorf("deployment %s/%s: adopt replicasets: %w", d.Namespace, d.Name, err)
-	}
-	if live.UID != d.UID || live.DeletionTimestamp != nil {
-		return fmt.Errorf("deployment %s/%s: adopt replicasets: it has just been deleted", d.Namespace, d.Name)
-	}
-	return nil
 }
 
 // podsLeft looks for pods that have not finished; only Recreate waits for them.

@@ -88,7 +88,6 @@ func newWorld() *world {
 	w.Controller = &Controller{
 		deployments: deploymentsOf{&w.cache}, sets: setsOf{&w.cache}, pods: podsOf{&w.cache},
 		writeSet: w, writeStatus: w, live: w, events: w, clock: w.now, queue: w,
-		ready: func(context.Context) error { return nil },
 	}
 	return w
 }
@@ -306,5 +305,3 @@ func (w *world) AddAfter(key types.NamespacedName, d time.Duration) {
 	}
 	w.say("again in %v", d)
 }
-
-func (w *world) Run(context.Context) error { return nil }

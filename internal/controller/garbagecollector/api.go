@@ -19,7 +19,7 @@ import (
 // New returns the garbage collector of the server that set names. Kinds of which the
 // process has caches anyway are watched through inf, all others by their metadata. New
 // must be called before inf is started.
-func New(set *client.Set, inf *client.Informers, events Recorder) (*Controller, error) {
+func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	config := rest.CopyConfig(set.Config())
 	config.QPS, config.Burst = -1, 0 // the queue and its workers are the limit
 	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
@@ -36,9 +36,10 @@ func New(set *client.Set, inf *client.Informers, events Recorder) (*Controller, 
 	return c, nil
 }
 
-func newController(objects objects, events Recorder) *Controller {
+func newController(objects objects, events reconciler.Recorder) *Controller {
 	c := &Controller{graph: NewGraph(), objects: objects, events: events, parallel: orphanParallel}
-	c.queue = reconciler.New("garbagecollector", c.Reconcile, reconciler.Options{Workers: 10})
+	runner := reconciler.New("garbagecollector", c.Reconcile, reconciler.Options{Workers: workers})
+	c.queue, c.run = runner, runner.Run
 	c.watcher = &watcher{
 		onKinds: func(list []kinds.Kind) {
 			for _, uid := range c.graph.SetKinds(list) {
@@ -64,7 +65,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		defer close(done)
 		c.watcher.run(ctx)
 	}()
-	err := c.queue.Run(ctx)
+	err := c.run(ctx)
 	<-done
 	return err
 }

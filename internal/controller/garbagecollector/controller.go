@@ -11,13 +11,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/allot-dev/allot/internal/controller/kinds"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
 const (
+	// workers is how many objects are reconciled at once; they mostly wait for the server.
+	workers = 10
 	// orphanParallel is Controller.parallel in production.
 	orphanParallel = 10
 	// maxTries bounds how often a write is decided anew on the server's state before the
@@ -35,23 +37,13 @@ type objects interface {
 	Patch(ctx context.Context, kind kinds.Kind, o *Object, patch []byte) error
 }
 
-// queue is where UIDs wait; reconciler.Runner is one.
-type queue interface {
-	Add(uid types.UID)
-	Run(ctx context.Context) error
-}
-
-// Recorder publishes events; record.EventRecorder is one.
-type Recorder interface {
-	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-}
-
 // Controller collects the garbage of a server.
 type Controller struct {
 	graph   *Graph
 	objects objects
-	queue   queue
-	events  Recorder
+	queue   reconciler.Queue[types.UID]
+	run     func(context.Context) error
+	events  reconciler.Recorder
 	watcher *watcher
 	// parallel is how many requests orphaning one object makes at once.
 	parallel int

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,8 +73,8 @@ func pathOf(o *Object) string {
 	return strings.ToLower(o.Kind.Kind) + "/" + o.Namespace + "/" + o.Name
 }
 
-func (w *world) Add(uid types.UID)         { w.queued[uid] = true }
-func (w *world) Run(context.Context) error { return nil }
+func (w *world) Add(uid types.UID)                       { w.queued[uid] = true }
+func (w *world) AddAfter(uid types.UID, _ time.Duration) { w.Add(uid) }
 
 func (w *world) Eventf(object runtime.Object, _, reason, format string, args ...any) {
 	ref := object.(*corev1.ObjectReference)

@@ -32,9 +32,10 @@ func New(set *client.Set, inf *client.Informers) (*Controller, error) {
 	}
 	c := &Controller{
 		namespaces: inf.Namespaces(), writer: namespaceServer{set}, objects: contentServer{metadataClient},
-		discovery: discoverer, clock: clock.RealClock{}, ready: inf.WaitForSync, waits: map[string]time.Duration{},
+		discovery: discoverer, clock: clock.RealClock{}, waits: map[string]time.Duration{},
 	}
-	c.queue = reconciler.New("namespace", c.Reconcile, reconciler.Options{})
+	runner := reconciler.New("namespace", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
+	c.queue, c.run = runner, runner.Run
 	inf.Namespaces().OnChange(c.onNamespace)
 	inf.Pods().OnChange(c.onPod)
 	return c, nil

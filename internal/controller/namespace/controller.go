@@ -15,6 +15,7 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/kinds"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
 const (
@@ -46,13 +47,6 @@ type objects interface {
 	Delete(ctx context.Context, kind kinds.Kind, namespace, name string) error
 }
 
-// queue is where the names of namespaces wait; reconciler.Runner is one.
-type queue interface {
-	Add(name string)
-	AddAfter(name string, d time.Duration)
-	Run(ctx context.Context) error
-}
-
 // Controller deletes namespaces.
 type Controller struct {
 	namespaces namespaceCache
@@ -60,8 +54,8 @@ type Controller struct {
 	objects    objects
 	discovery  kinds.Discovery
 	clock      clock.PassiveClock
-	queue      queue
-	ready      func(context.Context) error
+	queue      reconciler.Queue[string]
+	run        func(context.Context) error
 
 	mu    sync.Mutex
 	waits map[string]time.Duration // by namespace: the last wait for remaining content
@@ -69,10 +63,7 @@ type Controller struct {
 
 // Run deletes until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
-	if err := c.ready(ctx); err != nil {
-		return fmt.Errorf("namespace controller: %w", err)
-	}
-	return c.queue.Run(ctx)
+	return c.run(ctx)
 }
 
 // onNamespace takes an event of the cache of namespaces.

@@ -147,4 +147,3 @@ func (w *world) Delete(_ context.Context, kind kinds.Kind, _, name string) error
 
 func (w *world) Add(name string)                          { w.say("queue %s", name) }
 func (w *world) AddAfter(name string, wait time.Duration) { w.say("%s again in %v", name, wait) }
-func (w *world) Run(context.Context) error                { return nil }

@@ -34,9 +34,10 @@ func New(set *client.Set, inf *client.Informers, opts Options) (*Controller, err
 	api := server{set}
 	c := &Controller{
 		pods: pods, nodes: nodes, write: api, live: api, quarantine: opts.Quarantine,
-		clock: clock.RealClock{}, ready: inf.WaitForSync, missing: map[string]time.Time{},
+		clock: clock.RealClock{}, missing: map[string]time.Time{},
 	}
-	c.queue = reconciler.New("podgc", c.Reconcile, reconciler.Options{})
+	runner := reconciler.New("podgc", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
+	c.queue, c.run = runner, runner.Run
 	pods.OnChange(c.onPod)
 	nodes.OnChange(c.onNode)
 	return c, nil

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
 // DefaultQuarantine is how long a node may be missing before its pods are given up.
@@ -50,13 +51,6 @@ type nodeReader interface {
 	NodeExists(ctx context.Context, name string) (bool, error)
 }
 
-// queue is where keys wait; reconciler.Runner is one.
-type queue interface {
-	Add(key Key)
-	AddAfter(key Key, d time.Duration)
-	Run(ctx context.Context) error
-}
-
 // Controller removes lost pods.
 type Controller struct {
 	pods       podCache
@@ -65,8 +59,8 @@ type Controller struct {
 	live       nodeReader
 	quarantine time.Duration
 	clock      clock.PassiveClock
-	queue      queue
-	ready      func(context.Context) error
+	queue      reconciler.Queue[Key]
+	run        func(context.Context) error
 
 	mu      sync.Mutex
 	missing map[string]time.Time // since when nodes with pods have been known to be missing
@@ -74,10 +68,7 @@ type Controller struct {
 
 // Run removes lost pods until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
-	if err := c.ready(ctx); err != nil {
-		return fmt.Errorf("pod garbage collector: %w", err)
-	}
-	return c.queue.Run(ctx)
+	return c.run(ctx)
 }
 
 // onNode takes an event of the cache of nodes.

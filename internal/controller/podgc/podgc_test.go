@@ -156,7 +156,7 @@ func (w *world) NodeExists(_ context.Context, name string) (bool, error) {
 
 func (w *world) Add(key Key)                          { w.say("queue %v", key) }
 func (w *world) AddAfter(key Key, wait time.Duration) { w.say("%v again in %v", key, wait) }
-func (w *world) Run(context.Context) error            { return nil }
+
 func (w *world) reconcile(t *testing.T, key Key) {
 	t.Helper()
 	if err := w.Reconcile(context.Background(), key); err != nil {

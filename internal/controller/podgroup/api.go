@@ -16,14 +16,14 @@ import (
 
 // New returns the controller of the PodGroups in inf's caches; it must be called
 // before inf is started.
-func New(set *client.Set, inf *client.Informers, events Recorder) (*Controller, error) {
+func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	pods, podGroups := inf.Pods(), inf.PodGroups()
 	if err := pods.AddIndex(groups.Index, groups.IndexKeys); err != nil {
 		return nil, err
 	}
 	c := newController(pods, podGroups, server{set}, events)
-	c.ready = inf.WaitForSync
-	c.queue = reconciler.New("podgroup", c.Reconcile, reconciler.Options{})
+	runner := reconciler.New("podgroup", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
+	c.queue, c.run = runner, runner.Run
 	pods.OnChange(c.onPod)
 	podGroups.OnChange(c.onGroup)
 	return c, nil

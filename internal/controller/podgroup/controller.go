@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -39,40 +38,26 @@ type groupWriter interface {
 	SetFinalizers(ctx context.Context, group *scheduling.PodGroup, finalizers []string) error
 }
 
-// Recorder publishes events; record.EventRecorder is one.
-type Recorder interface {
-	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-}
-
-// queue is where the names of PodGroups wait; reconciler.Runner is one.
-type queue interface {
-	Add(key types.NamespacedName)
-	Run(ctx context.Context) error
-}
-
 // Controller keeps the protection of all PodGroups.
 type Controller struct {
 	pods   podCache
 	groups groupCache
 	write  groupWriter
-	events Recorder
-	queue  queue
-	ready  func(context.Context) error
+	events reconciler.Recorder
+	queue  reconciler.Queue[types.NamespacedName]
+	run    func(context.Context) error
 
 	mu       sync.Mutex
 	reported map[types.UID]bool // PodGroups whose waiting has been told of
 }
 
-func newController(pods podCache, groups groupCache, write groupWriter, events Recorder) *Controller {
+func newController(pods podCache, groups groupCache, write groupWriter, events reconciler.Recorder) *Controller {
 	return &Controller{pods: pods, groups: groups, write: write, events: events, reported: map[types.UID]bool{}}
 }
 
 // Run reconciles until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
-	if err := c.ready(ctx); err != nil {
-		return fmt.Errorf("podgroup controller: %w", err)
-	}
-	return c.queue.Run(ctx)
+	return c.run(ctx)
 }
 
 // Reconcile brings the protection of one PodGroup to what its pods ask for.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,7 +61,7 @@ func (s *scenario) Add(key types.NamespacedName) {
 	}
 }
 
-func (s *scenario) Run(context.Context) error { return nil }
+func (s *scenario) AddAfter(key types.NamespacedName, _ time.Duration) { s.Add(key) }
 
 func (s *scenario) SetFinalizers(_ context.Context, group *scheduling.PodGroup, finalizers []string) error {
 	if s.conflicts > 0 {

@@ -27,6 +27,9 @@ type Options struct {
 	// FirstRetry and LastRetry bound the delay after an error; it doubles in
 	// between. Defaults 5 ms and 30 s.
 	FirstRetry, LastRetry time.Duration
+	// Ready waits for what reconciling needs, such as filled caches, before Run begins;
+	// its error ends Run. Default: begin at once.
+	Ready func(context.Context) error
 	// Clock drives delayed keys. Default: the wall clock.
 	Clock clock.WithTicker
 }
@@ -41,6 +44,9 @@ func (o Options) withDefaults() Options {
 	if o.LastRetry <= 0 {
 		o.LastRetry = 30 * time.Second
 	}
+	if o.Ready == nil {
+		o.Ready = func(context.Context) error { return nil }
+	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
@@ -53,6 +59,7 @@ type Runner[K comparable] struct {
 	name      string
 	reconcile Func[K]
 	workers   int
+	ready     func(context.Context) error
 	queue     workqueue.TypedRateLimitingInterface[K]
 }
 
@@ -64,6 +71,7 @@ func New[K comparable](name string, reconcile Func[K], opts Options) *Runner[K] 
 		name:      name,
 		reconcile: reconcile,
 		workers:   opts.Workers,
+		ready:     opts.Ready,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[K]{
 			Name:  name,
 			Clock: opts.Clock,
@@ -83,6 +91,9 @@ func (r *Runner[K]) Len() int { return r.queue.Len() }
 
 // Run reconciles until ctx is done and all workers have returned. A Runner runs once.
 func (r *Runner[K]) Run(ctx context.Context) error {
+	if err := r.ready(ctx); err != nil {
+		return fmt.Errorf("%s: %w", r.name, err)
+	}
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithName(r.name))
 	var workers sync.WaitGroup
 	for range r.workers {

@@ -133,3 +133,15 @@ func TestShutdownDrainsWithoutWork(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestNothingIsReconciledBeforeReady(t *testing.T) {
+	unfilled := errors.New("caches are not filled")
+	r := New("test", func(context.Context, string) error {
+		t.Error("reconciled")
+		return nil
+	}, Options{Ready: func(context.Context) error { return unfilled }})
+	r.Add("a")
+	if err := r.Run(t.Context()); !errors.Is(err, unfilled) {
+		t.Errorf("Run() = %v, want %v", err, unfilled)
+	}
+}

@@ -18,7 +18,7 @@ import (
 
 // New returns the controller of the ReplicaSets in inf's caches; it must be called
 // before inf is started.
-func New(set *client.Set, inf *client.Informers, events Recorder) (*Controller, error) {
+func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	pods, sets := inf.Pods(), inf.ReplicaSets()
 	if err := errors.Join(
 		pods.AddIndex(ownership.Index, ownership.Keys[*core.Pod]),
@@ -29,10 +29,11 @@ func New(set *client.Set, inf *client.Informers, events Recorder) (*Controller, 
 	api := server{set}
 	c := &Controller{
 		pods: pods, sets: sets, writePod: api, writeSet: api, events: events,
-		clock: clock.RealClock{}, ready: inf.WaitForSync,
+		clock: clock.RealClock{},
 	}
 	c.own = expectations.NewTracker(c.podInCache, c.clock, expectationLife)
-	c.queue = reconciler.New("replicaset", c.Reconcile, reconciler.Options{})
+	runner := reconciler.New("replicaset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
+	c.queue, c.run = runner, runner.Run
 	pods.OnChange(c.onPod)
 	sets.OnChange(c.onSet)
 	return c, nil

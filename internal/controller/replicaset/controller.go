@@ -3,14 +3,12 @@ package replicaset
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -18,6 +16,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/ownership"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
 var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
@@ -59,37 +58,22 @@ type setWriter interface {
 	UpdateReplicaSetStatus(ctx context.Context, rs *apps.ReplicaSet) error
 }
 
-// Recorder publishes events; record.EventRecorder is one.
-type Recorder interface {
-	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-}
-
-// queue is where the names of ReplicaSets wait; reconciler.Runner is one.
-type queue interface {
-	Add(key types.NamespacedName)
-	AddAfter(key types.NamespacedName, d time.Duration)
-	Run(ctx context.Context) error
-}
-
 // Controller reconciles all ReplicaSets.
 type Controller struct {
 	pods     podCache
 	sets     setCache
 	writePod podWriter
 	writeSet setWriter
-	events   Recorder
+	events   reconciler.Recorder
 	clock    clock.PassiveClock
 	own      *expectations.Tracker // the own writes that the pod cache may lack
-	queue    queue
-	ready    func(context.Context) error
+	queue    reconciler.Queue[types.NamespacedName]
+	run      func(context.Context) error
 }
 
 // Run reconciles until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
-	if err := c.ready(ctx); err != nil {
-		return fmt.Errorf("replicaset controller: %w", err)
-	}
-	return c.queue.Run(ctx)
+	return c.run(ctx)
 }
 
 // Reconcile brings the pods and the status of one ReplicaSet to what its spec says.
@@ -130,75 +114,15 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 // claim returns the pods that are rs's, after adopting and releasing. Terminating and
 // finished pods are claimed as they are.
 func (c *Controller) claim(ctx context.Context, rs *apps.ReplicaSet, selector labels.Selector) ([]*core.Pod, error) {
-	candidates := slices.Concat(
-		c.pods.ByIndex(ownership.Index, string(rs.UID)),
-		c.pods.ByIndex(ownership.Index, ownership.OrphansOf(rs.Namespace)),
-	)
-	claim := ownership.Sort(rs, selector, candidates)
-	for _, pod := range claim.Release {
-		if !isActive(pod) {
-			continue
-		}
-		if err := c.release(ctx, rs, pod); err != nil {
-			return nil, err
-		}
+	claimer := ownership.Claimer[*apps.ReplicaSet, *core.Pod]{
+		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveReplicaSet, Patch: c.writePod.PatchPod,
+		Keep: func(pod *core.Pod) bool { return !isActive(pod) },
 	}
-	claimed := claim.Owned
-	adoptable := slices.DeleteFunc(claim.Adopt, isFinished)
-	if len(adoptable) == 0 {
-		return claimed, nil
-	}
-	if err := c.checkAlive(ctx, rs); err != nil {
-		return nil, err
-	}
-	for _, pod := range adoptable {
-		ok, err := c.adopt(ctx, rs, pod)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			claimed = append(claimed, pod)
-		}
+	claimed, err := claimer.Claim(ctx, rs, selector)
+	if err != nil {
+		return nil, fmt.Errorf("replicaset %s/%s: pods: %w", rs.Namespace, rs.Name, err)
 	}
 	return claimed, nil
-}
-
-// checkAlive asks the server, not the cache, before pods are adopted: the orphans may be
-// those of an orphaning deletion of rs, and must then stay orphans.
-func (c *Controller) checkAlive(ctx context.Context, rs *apps.ReplicaSet) error {
-	live, err := c.writeSet.LiveReplicaSet(ctx, rs.Namespace, rs.Name)
-	if err != nil {
-		return fmt.Errorf("replicaset %s/%s: adopt pods: %w", rs.Namespace, rs.Name, err)
-	}
-	if live.UID != rs.UID || live.DeletionTimestamp != nil {
-		return fmt.Errorf("replicaset %s/%s: adopt pods: it has just been deleted", rs.Namespace, rs.Name)
-	}
-	return nil
-}
-
-func (c *Controller) adopt(ctx context.Context, rs *apps.ReplicaSet, pod *core.Pod) (bool, error) {
-	patch, err := ownership.AdoptPatch(rs, kind, pod)
-	if err != nil {
-		return false, err
-	}
-	if err := c.writePod.PatchPod(ctx, pod, patch); err != nil {
-		if apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		return false, fmt.Errorf("replicaset %s/%s: adopt pod %s: %w", rs.Namespace, rs.Name, pod.Name, err)
-	}
-	return true, nil
-}
-
-func (c *Controller) release(ctx context.Context, rs *apps.ReplicaSet, pod *core.Pod) error {
-	patch, err := ownership.ReleasePatch(rs, pod)
-	if err != nil {
-		return err
-	}
-	if err := c.writePod.PatchPod(ctx, pod, patch); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("replicaset %s/%s: release pod %s: %w", rs.Namespace, rs.Name, pod.Name, err)
-	}
-	return nil
 }
 
 func (c *Controller) writeStatus(ctx context.Context, rs *apps.ReplicaSet, status appsv1.ReplicaSetStatus) error {

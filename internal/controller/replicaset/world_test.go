@@ -97,7 +97,6 @@ func newWorld() *world {
 	}
 	c := &Controller{
 		pods: pods{&w.cache}, sets: sets{&w.cache}, writePod: w, writeSet: w, events: w, clock: w.now,
-		ready: func(context.Context) error { return nil },
 	}
 	c.own = expectations.NewTracker(c.podInCache, w.now, expectationLife)
 	c.queue = w
@@ -233,8 +232,6 @@ func (w *world) AddAfter(key types.NamespacedName, d time.Duration) {
 	}
 	w.say("%s again in %v", key.Name, d)
 }
-
-func (w *world) Run(context.Context) error { return nil }
 
 // sync brings the cache up to the server and delivers the events.
 func (w *world) sync() {

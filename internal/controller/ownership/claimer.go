@@ -1,0 +1,102 @@
+package ownership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Cache is a cache that has Index.
+type Cache[T any] interface {
+	ByIndex(index, key string) []T
+}
+
+// Claimer claims objects for controllers of the type C: it gathers the candidates and
+// carries out what Sort decides.
+type Claimer[C, T metav1.Object] struct {
+	Kind  schema.GroupVersionKind // of the controllers
+	Cache Cache[T]
+	// Live reads a controller past the cache.
+	Live func(ctx context.Context, namespace, name string) (C, error)
+	// Patch applies a strategic merge patch to an object.
+	Patch func(ctx context.Context, obj T, patch []byte) error
+	// Keep tells which objects stay as they are, owned or not, such as finished pods. nil: none.
+	Keep func(T) bool
+}
+
+// Claim returns the objects that are controller's, after adopting and releasing.
+func (c Claimer[C, T]) Claim(ctx context.Context, controller C, selector labels.Selector) ([]T, error) {
+	claim := Sort(controller, selector, slices.Concat(
+		c.Cache.ByIndex(Index, string(controller.GetUID())),
+		c.Cache.ByIndex(Index, OrphansOf(controller.GetNamespace())),
+	))
+	if c.Keep != nil {
+		claim.Release = slices.DeleteFunc(claim.Release, c.Keep)
+		claim.Adopt = slices.DeleteFunc(claim.Adopt, c.Keep)
+	}
+	for _, obj := range claim.Release {
+		if err := c.release(ctx, controller, obj); err != nil {
+			return nil, fmt.Errorf("release %s: %w", obj.GetName(), err)
+		}
+	}
+	if len(claim.Adopt) == 0 {
+		return claim.Owned, nil
+	}
+	if err := c.checkAlive(ctx, controller); err != nil {
+		return nil, fmt.Errorf("adopt: %w", err)
+	}
+	claimed := claim.Owned
+	for _, obj := range claim.Adopt {
+		adopted, err := c.adopt(ctx, controller, obj)
+		if err != nil {
+			return nil, fmt.Errorf("adopt %s: %w", obj.GetName(), err)
+		}
+		if adopted {
+			claimed = append(claimed, obj)
+		}
+	}
+	return claimed, nil
+}
+
+// checkAlive asks the server, not the cache, before objects are adopted: the orphans may be
+// those of an orphaning deletion of the controller, and must then stay orphans.
+func (c Claimer[C, T]) checkAlive(ctx context.Context, controller C) error {
+	live, err := c.Live(ctx, controller.GetNamespace(), controller.GetName())
+	if err != nil {
+		return err
+	}
+	if live.GetUID() != controller.GetUID() || live.GetDeletionTimestamp() != nil {
+		return errors.New("the owner has just been deleted")
+	}
+	return nil
+}
+
+func (c Claimer[C, T]) release(ctx context.Context, controller C, obj T) error {
+	patch, err := ReleasePatch(controller, obj)
+	if err != nil {
+		return err
+	}
+	if err := c.Patch(ctx, obj, patch); !apierrors.IsNotFound(err) {
+		return err
+	}
+	return nil
+}
+
+// adopt reports whether obj is still there to be adopted.
+func (c Claimer[C, T]) adopt(ctx context.Context, controller C, obj T) (bool, error) {
+	patch, err := AdoptPatch(controller, c.Kind, obj)
+	if err != nil {
+		return false, err
+	}
+	err = c.Patch(ctx, obj, patch)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
