@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	core "github.com/allot-dev/allot/api/core/v1"
-	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/claims/claimstest"
@@ -19,64 +18,22 @@ import (
 
 // TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/claims -rewrite
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
-		s := &scenario{world: &claimstest.World{}}
-		datadriven.RunTest(t, path, s.run)
+	claimstest.Play(t, "testdata/scenarios", func(script *claimstest.Script) map[string]claimstest.Verb {
+		s := scenario{script}
+		return map[string]claimstest.Verb{
+			"resolve": s.resolve, "known": s.known, "wanted": s.wanted, "reserve": s.reserve,
+			"release": s.release, "can-run": s.canRun, "generate": s.generate,
+		}
 	})
 }
 
 // scenario is the state of one file.
-type scenario struct{ world *claimstest.World }
-
-func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
-	verbs := map[string]func(*testing.T, *datadriven.TestData) string{
-		"world": s.setWorld, "resolve": s.resolve, "known": s.known, "wanted": s.wanted,
-		"reserve": s.reserve, "release": s.release, "can-run": s.canRun, "generate": s.generate,
-	}
-	verb, ok := verbs[d.Cmd]
-	if !ok {
-		d.Fatalf(t, "unknown verb %q", d.Cmd)
-	}
-	return verb(t, d)
-}
-
-// setWorld merges the objects of its input into the world; "anew" starts an empty one.
-func (s *scenario) setWorld(t *testing.T, d *datadriven.TestData) string {
-	if d.HasArg("anew") {
-		s.world = &claimstest.World{}
-	}
-	w, err := claimstest.Parse(d.Input)
-	if err != nil {
-		d.Fatalf(t, "%v", err)
-	}
-	s.world.Merge(w)
-	return ""
-}
-
-func (s *scenario) pod(t *testing.T, d *datadriven.TestData) *core.Pod {
-	var name string
-	d.ScanArgs(t, "pod", &name)
-	pod, ok := s.world.Pod(name)
-	if !ok {
-		d.Fatalf(t, "no pod %q", name)
-	}
-	return pod
-}
-
-func (s *scenario) claim(t *testing.T, d *datadriven.TestData) *resource.ResourceClaim {
-	var name string
-	d.ScanArgs(t, "claim", &name)
-	claim, ok := s.world.Claim(name)
-	if !ok {
-		d.Fatalf(t, "no claim %q", name)
-	}
-	return claim
-}
+type scenario struct{ *claimstest.Script }
 
 // resolve pod=NAME [without-group]: what each entry means.
-func (s *scenario) resolve(t *testing.T, d *datadriven.TestData) string {
-	pod := s.pod(t, d)
-	group := s.world.GroupOf(pod)
+func (s scenario) resolve(t *testing.T, d *datadriven.TestData) string {
+	pod := s.Pod(t, d)
+	group := s.World.GroupOf(pod)
 	if d.HasArg("without-group") {
 		group = nil
 	}
@@ -90,7 +47,7 @@ func (s *scenario) resolve(t *testing.T, d *datadriven.TestData) string {
 		if r.Problem != nil {
 			out.more(" (%s: %s)", r.Problem.Reason, r.Problem.Error())
 		}
-		if claim, ok := s.world.Claim(r.Claim); ok && r.Check(claim) != nil {
+		if claim, ok := s.World.Claim(r.Claim); ok && r.Check(claim) != nil {
 			out.more(" but %s", r.Check(claim).Error())
 		}
 	}
@@ -98,37 +55,31 @@ func (s *scenario) resolve(t *testing.T, d *datadriven.TestData) string {
 }
 
 // known pod=NAME: what the API server records at creation.
-func (s *scenario) known(t *testing.T, d *datadriven.TestData) string {
-	pod := s.pod(t, d)
+func (s scenario) known(t *testing.T, d *datadriven.TestData) string {
+	pod := s.Pod(t, d)
 	var out lines
-	for _, r := range claims.KnownGroupClaims(pod, s.world.GroupOf(pod)) {
+	for _, r := range claims.KnownGroupClaims(pod, s.World.GroupOf(pod)) {
 		out.add("%s: %s", r.Name, *r.ResourceClaimName)
 	}
 	return out.String()
 }
 
-func (s *scenario) owner(t *testing.T, d *datadriven.TestData) claims.Owner {
-	var name string
+func (s scenario) owner(t *testing.T, d *datadriven.TestData) claims.Owner {
 	if d.HasArg("group") {
-		d.ScanArgs(t, "group", &name)
-		group, ok := s.world.Group(name)
-		if !ok {
-			d.Fatalf(t, "no PodGroup %q", name)
-		}
-		return claims.GroupOwner(group)
+		return claims.GroupOwner(s.Group(t, d))
 	}
-	pod := s.pod(t, d)
-	return claims.PodOwner(pod, s.world.GroupOf(pod))
+	pod := s.Pod(t, d)
+	return claims.PodOwner(pod, s.World.GroupOf(pod))
 }
 
-func (s *scenario) facts(t *testing.T, d *datadriven.TestData) claims.Facts {
-	facts := claims.Facts{Templates: map[claims.Source]claims.Template{}, Claims: s.world.Claims}
-	for _, tmpl := range s.world.Templates {
+func (s scenario) facts(t *testing.T, d *datadriven.TestData) claims.Facts {
+	facts := claims.Facts{Templates: map[claims.Source]claims.Template{}, Claims: s.World.Claims}
+	for _, tmpl := range s.World.Templates {
 		if tmpl.Namespace == "default" {
 			facts.Templates[claims.FromTemplate(tmpl).Source] = claims.FromTemplate(tmpl)
 		}
 	}
-	for _, tmpl := range s.world.ClusterTemplates {
+	for _, tmpl := range s.World.ClusterTemplates {
 		facts.Templates[claims.FromClusterTemplate(tmpl).Source] = claims.FromClusterTemplate(tmpl)
 	}
 	if d.HasArg("gone") {
@@ -140,7 +91,7 @@ func (s *scenario) facts(t *testing.T, d *datadriven.TestData) claims.Facts {
 }
 
 // wanted pod=NAME|group=NAME [gone=CLAIM]: what is to be done for an owner.
-func (s *scenario) wanted(t *testing.T, d *datadriven.TestData) string {
+func (s scenario) wanted(t *testing.T, d *datadriven.TestData) string {
 	want := claims.Wanted(s.owner(t, d), s.facts(t, d))
 	var out lines
 	for _, name := range want.Ask {
@@ -167,7 +118,7 @@ func (s *scenario) wanted(t *testing.T, d *datadriven.TestData) string {
 }
 
 // generate pod=NAME|group=NAME: the claims to create, with what they bear.
-func (s *scenario) generate(t *testing.T, d *datadriven.TestData) string {
+func (s scenario) generate(t *testing.T, d *datadriven.TestData) string {
 	var out lines
 	for _, c := range claims.Wanted(s.owner(t, d), s.facts(t, d)).Create {
 		out.add("%s/%s generateName=%s", c.Namespace, c.Name, c.GenerateName)
@@ -185,8 +136,8 @@ func (s *scenario) generate(t *testing.T, d *datadriven.TestData) string {
 }
 
 // reserve pod=NAME claim=NAME: for the entry that means the claim.
-func (s *scenario) reserve(t *testing.T, d *datadriven.TestData) string {
-	pod, claim := s.pod(t, d), s.claim(t, d)
+func (s scenario) reserve(t *testing.T, d *datadriven.TestData) string {
+	pod, claim := s.Pod(t, d), s.Claim(t, d)
 	if d.HasArg("full") {
 		var n int
 		d.ScanArgs(t, "full", &n)
@@ -195,7 +146,7 @@ func (s *scenario) reserve(t *testing.T, d *datadriven.TestData) string {
 			claim.Status.ReservedFor = append(claim.Status.ReservedFor, claimstest.Consumer(fmt.Sprintf("pod/other-%d", i)))
 		}
 	}
-	group := s.world.GroupOf(pod)
+	group := s.World.GroupOf(pod)
 	for _, r := range claims.Resolve(pod, group) {
 		if r.Claim != claim.Name {
 			continue
@@ -220,8 +171,8 @@ func (s *scenario) reserve(t *testing.T, d *datadriven.TestData) string {
 }
 
 // can-run pod=NAME claim=NAME: the node's question.
-func (s *scenario) canRun(t *testing.T, d *datadriven.TestData) string {
-	if p := claims.CanRun(s.pod(t, d), s.claim(t, d)); p != nil {
+func (s scenario) canRun(t *testing.T, d *datadriven.TestData) string {
+	if p := claims.CanRun(s.Pod(t, d), s.Claim(t, d)); p != nil {
 		return fmt.Sprintf("no, %s: %s\n", p.Reason, p.Error())
 	}
 	return "yes\n"
@@ -229,13 +180,13 @@ func (s *scenario) canRun(t *testing.T, d *datadriven.TestData) string {
 
 // release claim=NAME [gone=UID] [emptied]: who leaves, and what becomes of the claim.
 // All pods and PodGroups of the world are known.
-func (s *scenario) release(t *testing.T, d *datadriven.TestData) string {
-	claim := s.claim(t, d)
+func (s scenario) release(t *testing.T, d *datadriven.TestData) string {
+	claim := s.Claim(t, d)
 	known := claims.Known{Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{}, Emptied: d.HasArg("emptied")}
-	for _, group := range s.world.Groups {
+	for _, group := range s.World.Groups {
 		known.Groups[group.Name] = group
 	}
-	for _, pod := range s.world.Pods {
+	for _, pod := range s.World.Pods {
 		known.Pods[pod.Name] = pod
 		if slices.Contains(claims.Uses(pod), claim.Name) {
 			known.Users = append(known.Users, pod)

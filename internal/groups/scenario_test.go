@@ -16,60 +16,29 @@ import (
 
 // TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/groups -rewrite
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
-		s := &scenario{world: &claimstest.World{}}
-		datadriven.RunTest(t, path, s.run)
+	claimstest.Play(t, "testdata/scenarios", func(script *claimstest.Script) map[string]claimstest.Verb {
+		s := &scenario{Script: script}
+		return map[string]claimstest.Verb{
+			"count": s.count, "protect": s.protect, "assess": s.assess, "outcome": s.outcome, "generation": s.generation,
+		}
 	})
 }
 
-// scenario is the state of one file; the clock stands unless "later" moves it.
+// scenario is the state of one file; the clock stands unless an outcome is written.
 type scenario struct {
-	world *claimstest.World
-	now   time.Duration
-}
-
-func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
-	verbs := map[string]func(*testing.T, *datadriven.TestData) string{
-		"world": s.setWorld, "count": s.count, "protect": s.protect, "assess": s.assess, "outcome": s.outcome, "generation": s.generation,
-	}
-	verb, ok := verbs[d.Cmd]
-	if !ok {
-		d.Fatalf(t, "unknown verb %q", d.Cmd)
-	}
-	return verb(t, d)
-}
-
-func (s *scenario) setWorld(t *testing.T, d *datadriven.TestData) string {
-	if d.HasArg("anew") {
-		s.world = &claimstest.World{}
-	}
-	w, err := claimstest.Parse(d.Input)
-	if err != nil {
-		d.Fatalf(t, "%v", err)
-	}
-	s.world.Merge(w)
-	return ""
-}
-
-func (s *scenario) group(t *testing.T, d *datadriven.TestData) *scheduling.PodGroup {
-	var name string
-	d.ScanArgs(t, "group", &name)
-	group, ok := s.world.Group(name)
-	if !ok {
-		d.Fatalf(t, "no PodGroup %q", name)
-	}
-	return group
+	*claimstest.Script
+	now time.Duration
 }
 
 // count group=NAME: the quorum, in words.
 func (s *scenario) count(t *testing.T, d *datadriven.TestData) string {
-	q := groups.Count(s.group(t, d), s.world.Pods)
+	q := groups.Count(s.Group(t, d), s.World.Pods)
 	return fmt.Sprintf("met=%t placed=%d: %s\n", q.Met(), q.Placed, q.Message())
 }
 
 // protect group=NAME: what happens to the finalizer.
 func (s *scenario) protect(t *testing.T, d *datadriven.TestData) string {
-	what, blocking := groups.Protect(s.group(t, d), s.world.Pods)
+	what, blocking := groups.Protect(s.Group(t, d), s.World.Pods)
 	out := [...]string{"keep", "add", "remove"}[what]
 	for _, pod := range blocking {
 		out += " " + pod.Name
@@ -79,8 +48,8 @@ func (s *scenario) protect(t *testing.T, d *datadriven.TestData) string {
 
 // assess group=NAME: says, and writes, what follows from the pods.
 func (s *scenario) assess(t *testing.T, d *datadriven.TestData) string {
-	group := s.group(t, d)
-	o, known := groups.Assess(group, groups.Count(group, s.world.Pods))
+	group := s.Group(t, d)
+	o, known := groups.Assess(group, groups.Count(group, s.World.Pods))
 	if !known {
 		return "left to the scheduler\n"
 	}
@@ -89,7 +58,7 @@ func (s *scenario) assess(t *testing.T, d *datadriven.TestData) string {
 
 // outcome group=NAME scheduled|unschedulable|error, message as input: writes the conditions.
 func (s *scenario) outcome(t *testing.T, d *datadriven.TestData) string {
-	group := s.group(t, d)
+	group := s.Group(t, d)
 	switch {
 	case d.HasArg("scheduled"):
 		return s.write(group, groups.Scheduled(d.Input))
@@ -116,7 +85,7 @@ func (s *scenario) write(group *scheduling.PodGroup, o groups.Outcome) string {
 
 // generation group=NAME n=N [gang=N] sets metadata.generation, and minCount with it.
 func (s *scenario) generation(t *testing.T, d *datadriven.TestData) string {
-	group := s.group(t, d)
+	group := s.Group(t, d)
 	d.ScanArgs(t, "n", &group.Generation)
 	if d.HasArg("gang") {
 		d.ScanArgs(t, "gang", &group.Spec.SchedulingPolicy.Gang.MinCount)
