@@ -40,8 +40,7 @@ func IsGroupConsumer(ref resourcev1.ResourceClaimConsumerReference) bool {
 // finalizers. In the last case its own claims must not wait for it, because with
 // foreground deletion it waits for them.
 func PodDone(pod *core.Pod) bool {
-	switch pod.Status.Phase {
-	case corev1.PodSucceeded, corev1.PodFailed:
+	if pod.Finished() {
 		return true
 	}
 	return pod.DeletionTimestamp != nil && (pod.Spec.NodeName == "" || ptr.Deref(pod.DeletionGracePeriodSeconds, -1) == 0)

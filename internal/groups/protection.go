@@ -31,7 +31,7 @@ func Protect(group *scheduling.PodGroup, pods []*core.Pod) (what Protection, blo
 		return Add, nil
 	}
 	for _, pod := range pods {
-		if names(pod, group) && !terminal(pod) {
+		if names(pod, group) && !pod.Finished() {
 			blocking = append(blocking, pod)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	core "github.com/allot-dev/allot/api/core/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
@@ -39,7 +37,7 @@ func Count(group *scheduling.PodGroup, pods []*core.Pod) Quorum {
 			q.Placed++
 		}
 		switch {
-		case terminal(pod):
+		case pod.Finished():
 			q.Finished++
 		case pod.DeletionTimestamp != nil:
 			q.Terminating++
@@ -83,8 +81,4 @@ func (q Quorum) Message() string {
 func names(pod *core.Pod, group *scheduling.PodGroup) bool {
 	g := pod.Spec.SchedulingGroup
 	return g != nil && g.PodGroupName != nil && *g.PodGroupName == group.Name && pod.Namespace == group.Namespace
-}
-
-func terminal(pod *core.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

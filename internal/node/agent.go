@@ -152,8 +152,7 @@ func (a *Agent) Ready() <-chan struct{} { return a.ready }
 func (a *Agent) keepAddresses() {
 	for _, pod := range a.inf.Pods().List() {
 		_, ours := a.nodes.machines[pod.Spec.NodeName]
-		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-		if ours && !ended && pod.Status.PodIP != "" && !pod.Spec.HostNetwork {
+		if ours && !pod.Finished() && pod.Status.PodIP != "" && !pod.Spec.HostNetwork {
 			a.pods.addresses.keep(pod.UID, pod.Status.PodIP)
 		}
 	}

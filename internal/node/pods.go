@@ -83,8 +83,8 @@ func (p *pods) reconcile(ctx context.Context, key types.NamespacedName) error {
 	}
 	t := p.track(key, pod)
 	_, started := p.runtime.Status(pod)
-	switch terminal := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed; {
-	case terminal:
+	switch {
+	case pod.Finished():
 		p.runtime.Remove(pod)
 		p.addresses.release(pod.UID)
 		return p.end(ctx, key, t)

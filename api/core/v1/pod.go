@@ -48,3 +48,8 @@ func (in *PodResourceClaim) Upstream() corev1.PodResourceClaim { return in.PodRe
 func (in *Pod) Upstream() *corev1.Pod {
 	return &corev1.Pod{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status}
 }
+
+// Finished tells that the pod's containers have ended and will not run again.
+func (in *Pod) Finished() bool {
+	return in.Status.Phase == corev1.PodSucceeded || in.Status.Phase == corev1.PodFailed
+}

@@ -62,7 +62,7 @@ func summarize(pod *core.Pod) podSummary {
 		switch {
 		case pod.Status.Reason == nodeUnreachable:
 			s.reason = "Unknown"
-		case pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed:
+		case !pod.Finished():
 			s.reason = "Terminating"
 		}
 	}

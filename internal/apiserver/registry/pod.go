@@ -109,7 +109,7 @@ func observedGeneration(p *core.Pod, t corev1.PodConditionType) int64 {
 func podGracePeriod(p *core.Pod, options *metav1.DeleteOptions) bool {
 	var period int64
 	switch {
-	case p.Spec.NodeName == "", p.Status.Phase == corev1.PodSucceeded, p.Status.Phase == corev1.PodFailed:
+	case p.Spec.NodeName == "", p.Finished():
 	case options.GracePeriodSeconds != nil:
 		period = *options.GracePeriodSeconds
 	case p.Spec.TerminationGracePeriodSeconds != nil:

@@ -115,7 +115,7 @@ func (c *Controller) podsLeft(d *apps.Deployment, sets []*apps.ReplicaSet) map[s
 	left := map[string]bool{}
 	for _, rs := range sets {
 		left[rs.Name] = slices.ContainsFunc(c.pods.ByIndex(ownership.Index, string(rs.UID)), func(pod *core.Pod) bool {
-			return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+			return !pod.Finished()
 		})
 	}
 	return left

@@ -44,17 +44,13 @@ func Decide(pod *core.Pod, node Node, quarantine time.Duration) Verdict {
 // isForced says that the pod has been marked and deleted without grace already.
 func isForced(pod *core.Pod) bool {
 	grace := pod.DeletionGracePeriodSeconds
-	return isFinished(pod) && grace != nil && *grace == 0
-}
-
-func isFinished(pod *core.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	return pod.Finished() && grace != nil && *grace == 0
 }
 
 // Failed is pod with phase Failed and, if it was disrupted, the condition that says so;
 // changed is false for a finished pod, whose result stands.
 func Failed(pod *core.Pod, disrupted bool, now time.Time) (failed *core.Pod, changed bool) {
-	if isFinished(pod) {
+	if pod.Finished() {
 		return pod, false
 	}
 	copied := *pod

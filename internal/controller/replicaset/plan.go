@@ -19,7 +19,7 @@ func Sort(claimed []*core.Pod) Pods {
 	var pods Pods
 	for _, pod := range claimed {
 		switch {
-		case isFinished(pod):
+		case pod.Finished():
 		case pod.DeletionTimestamp != nil:
 			pods.Terminating = append(pods.Terminating, pod)
 		default:

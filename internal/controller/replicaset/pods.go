@@ -34,11 +34,7 @@ func NewPod(rs *apps.ReplicaSet) *core.Pod {
 	}
 }
 
-func isFinished(pod *core.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
-func isActive(pod *core.Pod) bool { return !isFinished(pod) && pod.DeletionTimestamp == nil }
+func isActive(pod *core.Pod) bool { return !pod.Finished() && pod.DeletionTimestamp == nil }
 
 // readySince is the time since which pod has been ready; ok is false if it is not.
 func readySince(pod *core.Pod) (since time.Time, ok bool) {
