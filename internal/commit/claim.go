@@ -39,25 +39,32 @@ type written struct {
 }
 
 // writeClaim brings the API to what the plan says of one claim. It changes nothing if the API shows the planned
-// state already.
+// state already. The cache is good enough to write over, as the server refuses what is outdated; that nothing is to be
+// written, or that the plan does not hold, is looked up.
 func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (written, error) {
-	claim, live := c.cache.Claim(want.Key)
+	claim, cached := c.cache.Claim(want.Key)
+	tried := false
 	for attempt := 0; ; attempt++ {
-		if !live {
+		if !cached {
 			var err error
 			if claim, err = c.claims.Get(ctx, want.Key); err != nil {
 				return written{}, refusedIfGone(err, "claim %s", want.Key)
 			}
 		}
 		w, err := c.writeClaimOver(ctx, claim, want)
-		if err == nil && attempt > 0 && w.claim == claim && want.Allocation != nil {
+		same := err == nil && w.claim == claim
+		if cached && (same || errors.Is(err, ErrRefused)) {
+			cached = false
+			continue
+		}
+		if same && tried && want.Allocation != nil {
 			// The answer to an earlier attempt was lost: what the API shows is this plan's write.
 			w.allocated, w.added = true, want.Reserve
 		}
-		if err == nil || attempt == maxAttempts || !retriable(err) {
+		if err == nil || attempt >= maxAttempts || !retriable(err) {
 			return w, refusedIfGone(err, "claim %s", want.Key)
 		}
-		live = false
+		tried, cached = true, false
 		if err := c.pause(ctx, attempt); err != nil {
 			return written{}, err
 		}

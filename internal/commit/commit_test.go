@@ -33,6 +33,8 @@ type server struct {
 	// onBind answers a bind in place of the server; nil lets it through.
 	onBind func(attempt int, pod string) error
 	binds  int
+	// onWrite is called after a write of a claim, and may lose the answer.
+	onWrite func(what string) error
 }
 
 func newServer(claims ...*resource.ResourceClaim) *server {
@@ -79,6 +81,11 @@ func (s *server) write(what string, c *resource.ResourceClaim) (*resource.Resour
 	c = c.DeepCopy()
 	c.ResourceVersion += "+"
 	s.claims[keyOf(c)] = c
+	if s.onWrite != nil {
+		if err := s.onWrite(s.log[len(s.log)-1]); err != nil {
+			return nil, err
+		}
+	}
 	return c, nil
 }
 
@@ -235,5 +242,138 @@ func TestPodThatIsGoneFailsAlone(t *testing.T) {
 	}
 	if len(s.bound) != 2 {
 		t.Errorf("bound = %v", s.bound)
+	}
+}
+
+func TestBindOfAnEarlierPlanCounts(t *testing.T) {
+	s := newServer()
+	s.bound[model.Key{Namespace: "ns", Name: "p-0"}] = "n1"
+	s.bound[model.Key{Namespace: "ns", Name: "p-1"}] = "n2"
+	result := s.committer().Commit(t.Context(), gang(2))
+	if len(result.Failed) != 1 || result.Failed[model.Key{Namespace: "ns", Name: "p-1"}] == nil {
+		t.Errorf("failed = %v", result.Failed)
+	}
+}
+
+// An allocation whose answer was lost is the plan's own: it holds, and goes again should the plan be refused.
+func TestAllocationWhoseAnswerWasLost(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		t.Run(fmt.Sprint("refused=", refused), func(t *testing.T) {
+			s := newServer(claim("a"), claim("b"))
+			if refused {
+				delete(s.claims, model.Key{Namespace: "ns", Name: "b"})
+				delete(s.cached, model.Key{Namespace: "ns", Name: "b"})
+			}
+			lost := 0
+			s.onWrite = func(what string) error {
+				if lost++; what == "status a" && lost == 1 {
+					return apierrors.NewTimeoutError("gone", 0)
+				}
+				return nil
+			}
+			claims := []sched.ClaimPlan{claimPlan("a", group)}
+			if refused {
+				claims = append(claims, claimPlan("b", group))
+			}
+			result := s.committer().Commit(t.Context(), gang(1, claims...))
+			if (result.Refused != nil) != refused {
+				t.Fatalf("result = %+v", result)
+			}
+			if a := s.claims[model.Key{Namespace: "ns", Name: "a"}].Status; (a.Allocation == nil) != refused || (len(a.ReservedFor) == 0) != refused {
+				t.Errorf("claim a has %+v, writes %v", a, s.log)
+			}
+		})
+	}
+}
+
+// What stood in a claim before the plan stays when the plan is refused, and so does what came in since.
+func TestOnlyWhatWasAddedIsTakenBack(t *testing.T) {
+	taken := claim("b")
+	taken.Status.Allocation = &resource.AllocationResult{}
+	held := claim("a")
+	held.Status.Allocation = &resource.AllocationResult{}
+	held.Status.ReservedFor = []model.Consumer{group}
+	s := newServer(held, taken)
+	other := model.PodConsumer("other", "other")
+	s.onWrite = func(what string) error {
+		if what != "status a" {
+			return nil
+		}
+		s.onWrite = nil
+		now := s.claims[keyOf(held)].DeepCopy()
+		now.ResourceVersion += "-edited"
+		now.Status.ReservedFor = append(now.Status.ReservedFor, other)
+		s.claims[keyOf(held)] = now
+		return nil
+	}
+	plan := claimPlan("a", group, model.PodConsumer("mine", "mine"))
+	plan.Allocation = nil
+	result := s.committer().Commit(t.Context(), gang(1, plan, claimPlan("b", group)))
+	if result.Refused == nil {
+		t.Fatal("not refused")
+	}
+	if got, want := s.claims[keyOf(held)].Status.ReservedFor, []model.Consumer{group, other}; !slices.Equal(got, want) {
+		t.Errorf("reserved for %v, want %v", got, want)
+	}
+}
+
+// What the cache shows may be over: that a plan holds no more, or is written already, is looked up.
+func TestOutdatedCacheDoesNotAnswer(t *testing.T) {
+	allocated := claim("c")
+	allocated.Status.Allocation = claimPlan("c").Allocation.Result()
+	allocated.Status.ReservedFor = []model.Consumer{group}
+	free := claim("c")
+	free.ResourceVersion = "2"
+	for what, consumer := range map[string]model.Consumer{"the same was there": group, "somebody else's was there": model.PodConsumer("p", "p")} {
+		t.Run(what, func(t *testing.T) {
+			s := newServer(free)
+			s.cached[keyOf(free)] = allocated
+			if result := s.committer().Commit(t.Context(), gang(1, claimPlan("c", consumer))); result.Refused != nil {
+				t.Fatal(result.Refused)
+			}
+			if got := s.claims[keyOf(free)].Status; got.Allocation == nil || !slices.Equal(got.ReservedFor, []model.Consumer{consumer}) {
+				t.Errorf("status = %+v", got)
+			}
+		})
+	}
+}
+
+func TestGiveBack(t *testing.T) {
+	with := func(consumers ...model.Consumer) *resource.ResourceClaim {
+		c := claim("c")
+		c.Status.Allocation = &resource.AllocationResult{}
+		c.Status.ReservedFor = consumers
+		return c
+	}
+	other := model.PodConsumer("other", "other")
+	replaced := with(group)
+	replaced.UID = "another"
+	tests := []struct {
+		name string
+		have *resource.ResourceClaim
+		free bool
+	}{
+		{"held by the holder", with(group), true},
+		{"held by nobody", with(), true},
+		{"held by somebody else, too", with(group, other), false},
+		{"another claim", replaced, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newServer(test.have)
+			s.cached[keyOf(test.have)] = with(group)
+			s.cached[keyOf(test.have)].ResourceVersion = "0"
+			seen, err := s.committer().GiveBack(t.Context(), &Held{Key: keyOf(test.have), UID: "c", Holders: []model.Consumer{group}})
+			if err != nil || seen == nil {
+				t.Fatal(seen, err)
+			}
+			if now := s.claims[keyOf(test.have)].Status; (now.Allocation == nil) != test.free || test.free && len(now.ReservedFor) > 0 {
+				t.Errorf("status = %+v", now)
+			}
+		})
+	}
+	gone := newServer()
+	if seen, err := gone.committer().GiveBack(t.Context(), &Held{Key: model.Key{Namespace: "ns", Name: "c"}}); seen != nil || err != nil {
+		t.Errorf("a claim that is gone: %v, %v", seen, err)
 	}
 }

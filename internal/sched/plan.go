@@ -50,14 +50,19 @@ func (p *Plan) Assume(state *model.State) {
 	}
 }
 
-// Forget takes back what Assume did and the API does not show: the plan was refused.
+// Forget takes back what Assume did and the API does not show: the plan was refused. Objects that were made anew since
+// have nothing of it.
 func (p *Plan) Forget(state *model.State) []model.Topic {
 	var topics []model.Topic
 	for i := range p.Pods {
-		topics = append(topics, state.ForgetPod(p.Pods[i].Pod)...)
+		if pod, ok := state.Pod(p.Pods[i].Pod); ok && pod.UID == p.Pods[i].UID {
+			topics = append(topics, state.ForgetPod(pod.Key)...)
+		}
 	}
 	for i := range p.Claims {
-		topics = append(topics, state.ForgetClaim(p.Claims[i].Key)...)
+		if claim, ok := state.Claim(p.Claims[i].Key); ok && claim.UID == p.Claims[i].UID {
+			topics = append(topics, state.ForgetClaim(claim.Key)...)
+		}
 	}
 	return topics
 }

@@ -422,6 +422,56 @@ func TestGroupThatRanKeepsItsDevices(t *testing.T) {
 	}
 }
 
+// A pod is not bound on the strength of a reservation that another plan is still writing.
+func TestReservationIsThereBeforeTheBind(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 4, 1)
+	s.addClaim("c", 1)
+	s.addPod("first", "", own("c"))
+	x := start(t, s)
+	x.idle()
+	s.deletePod("first")
+	released := s.claim("c").DeepCopy()
+	released.Status.ReservedFor = nil // allocated, and free to use
+	put(s, claims, released)
+	x.idle()
+	s.addGang("g", 0, "c")
+	s.addPod("g-0", "g", ofGroup("c"))
+	x.see(10)
+	x.step()
+	x.link.refuse = refuse("status c")
+	s.addPod("g-1", "g", ofGroup("c"))
+	x.see(10)
+	x.step()
+	if len(x.jobs) != 1 {
+		t.Errorf("%d plans are being written", len(x.jobs))
+	}
+	x.idle()
+	x.link.refuse = nil
+	x.pass(time.Second)
+	if got := s.bound("g"); len(got) != 2 {
+		t.Errorf("bound %v", got)
+	}
+}
+
+// A pod that was made anew while the bind of its namesake failed loses nothing by that.
+func TestPodMadeAnewWhileItsBindFails(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 1, 0)
+	s.addPod("p", "")
+	x := start(t, s)
+	x.see(10)
+	x.step() // the plan is not written yet
+	s.deletePod("p")
+	s.addPod("p", "")
+	x.see(10)
+	x.step()
+	x.pass(time.Second)
+	if got := x.link.tried["bind p"]; len(s.bound("")) != 1 || got > 3 {
+		t.Errorf("bound %v, after %d binds", s.bound(""), got)
+	}
+}
+
 // Two schedulers on one API: no claim is allocated twice, as the second to write sees the first. Nothing in the API
 // keeps them from giving one device to two claims.
 func TestTwoSchedulers(t *testing.T) {

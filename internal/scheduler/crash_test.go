@@ -12,7 +12,7 @@ import (
 
 // crashServer has a gang of four that share a claim, of which one member has a claim of its own, too, on a cluster where it
 // just fits.
-func crashServer(t *testing.T) *server {
+func crashServer(t tb) *server {
 	s := newServer(t)
 	s.addNode("n1", 4, 2)
 	s.addClaim("shared", 1)
@@ -29,7 +29,7 @@ func crashServer(t *testing.T) *server {
 const writesOfCommit = 2*2 + 4
 
 // crashed runs a scheduler on the server that is gone after so many writes.
-func crashed(t *testing.T, s *server, writes int) *session {
+func crashed(t tb, s *server, writes int) *session {
 	t.Helper()
 	x := start(t, s)
 	x.link.left = writes
@@ -52,7 +52,7 @@ func (s *server) orphaned(name string) bool {
 }
 
 // whole holds that of a gang all members are bound, or none, and then none of the claims is held.
-func (s *server) whole(t *testing.T, group string, members int) {
+func (s *server) whole(t tb, group string, members int) {
 	t.Helper()
 	bound, held := s.bound(group), slices.DeleteFunc(s.allocated(), s.orphaned)
 	switch len(bound) {
@@ -204,6 +204,74 @@ func TestRoomIsKeptForTheRestOfAGang(t *testing.T) {
 	}
 	failing = false
 	x.pass(2 * time.Second)
+	s.whole(t, "g", 4)
+	if got := s.bound("g"); len(got) != 4 {
+		t.Errorf("bound %v", got)
+	}
+}
+
+// Only what this scheduler has bound is rolled back.
+func TestRollBackLeavesOthersAlone(t *testing.T) {
+	s := crashServer(t)
+	s.addRoom("n1", 5)
+	crashed(t, s, writesOfCommit-2)
+	s.deletePod("g-3")
+	s.addPod("g-9", "g", func(pod *core.Pod) { pod.Spec.SchedulerName, pod.Spec.NodeName = "other", "n1" })
+	s.deletePod("g-2")
+	x := start(t, s)
+	x.pass(2 * rollBackAfter)
+	if got := s.bound("g"); !slices.Equal(got, []string{"g-9"}) {
+		t.Errorf("bound %v", got)
+	}
+}
+
+// While a gang's first plan is being written, a member that comes late is not placed alone: the plan may be refused.
+func TestLateMemberWaitsForTheGang(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 4, 1)
+	s.addClaim("c", 1)
+	s.addGang("g", 2, "c")
+	s.addMembers("g", 2, ofGroup("c"))
+	x := start(t, s)
+	x.see(100)
+	x.step()
+	s.addPod("late", "g")
+	x.link.refuse = refuse("status c")
+	x.see(100)
+	x.step()
+	x.idle()
+	if got := s.bound("g"); len(got) > 0 {
+		t.Errorf("bound %v", got)
+	}
+	x.link.refuse = nil
+	x.pass(time.Second)
+	if got := s.bound("g"); len(got) != 3 {
+		t.Errorf("bound %v", got)
+	}
+}
+
+// What is being given back is not used meanwhile, and not before the caches know of it.
+func TestNothingIsPlacedOnWhatIsGivenBack(t *testing.T) {
+	s := crashServer(t)
+	crashed(t, s, 4)
+	s.addRoom("n1", 1)
+	x := start(t, s)
+	for x.step() {
+	}
+	if len(x.jobs) != 1 {
+		t.Fatalf("%d writes are due", len(x.jobs))
+	}
+	s.addRoom("n1", 4)
+	x.see(100)
+	for x.step() {
+	}
+	if len(x.jobs) != 1 {
+		t.Fatalf("%d writes are due", len(x.jobs))
+	}
+	x.deaf = true
+	x.idle() // the server checks that no pod is bound before its claims
+	x.deaf = false
+	x.pass(time.Second)
 	s.whole(t, "g", 4)
 	if got := s.bound("g"); len(got) != 4 {
 		t.Errorf("bound %v", got)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -50,9 +49,18 @@ func (k *kinds) caches() cluster.Caches {
 	return cluster.Caches{Pods: k.pods, PodGroups: k.groups, Claims: k.claims, Nodes: k.nodes, Namespaces: k.namespaces, Classes: k.classes, Slices: k.slices}
 }
 
+// tb is what tests and property checks have in common.
+type tb interface {
+	Helper()
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // server is an API server in memory. It checks, with every write, what must never be.
 type server struct {
-	t       *testing.T
+	t       tb
 	mu      sync.Mutex
 	version int
 	objects *kinds
@@ -60,7 +68,7 @@ type server struct {
 	taken   func(claim *resource.ResourceClaim) bool // allow what would be a device given twice
 }
 
-func newServer(t *testing.T) *server { return &server{t: t, objects: newKinds()} }
+func newServer(t tb) *server { return &server{t: t, objects: newKinds()} }
 
 // record has a change happen to the API's objects, and later to those who watch.
 func (s *server) record(change func(*kinds)) {
@@ -374,3 +382,5 @@ func (s *server) message(name string) string {
 	}
 	return ""
 }
+
+func key(name string) model.Key { return model.Key{Namespace: ns, Name: name} }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,7 +17,7 @@ import (
 
 // session is one run of a scheduler on a server: everything happens on the test's goroutine, step by step.
 type session struct {
-	t      *testing.T
+	t      tb
 	server *server
 	link   *link
 	clock  *testclock.FakeClock
@@ -78,7 +77,7 @@ func (q *keyQueue) all(ctx context.Context) bool {
 }
 
 // start starts a scheduler, which sees all that the server has.
-func start(t *testing.T, server *server) *session {
+func start(t tb, server *server) *session {
 	t.Helper()
 	x := &session{t: t, server: server, link: newLink(server), clock: testclock.NewFakeClock(time.Unix(1000, 0)), objects: newKinds()}
 	x.groups = &keyQueue{clock: x.clock, due: map[model.Key]time.Time{}}
@@ -144,7 +143,7 @@ func (x *session) job() bool {
 }
 
 func (x *session) step() bool {
-	if !x.s.step(x.t.Context()) {
+	if !x.s.step(context.Background()) {
 		return false
 	}
 	x.attempts++
@@ -152,7 +151,7 @@ func (x *session) step() bool {
 }
 
 func (x *session) status() bool {
-	return x.groups.all(x.t.Context()) || x.pods.all(x.t.Context())
+	return x.groups.all(context.Background()) || x.pods.all(context.Background())
 }
 
 // idle does all there is to do without time going by.
@@ -161,9 +160,6 @@ func (x *session) idle() {
 	for range 100_000 {
 		if x.see(1000) || x.step() || x.job() || x.status() {
 			continue
-		}
-		if err := x.s.state.Audit(); err != nil {
-			x.t.Error(err)
 		}
 		return
 	}
@@ -177,5 +173,8 @@ func (x *session) pass(d time.Duration) {
 	for ; d > 0; d -= 50 * time.Millisecond {
 		x.clock.Step(50 * time.Millisecond)
 		x.idle()
+	}
+	if err := x.s.state.Audit(); err != nil {
+		x.t.Error(err)
 	}
 }

@@ -55,26 +55,47 @@ func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Pla
 	})
 }
 
-// unwritten gives the claims that the plan's pods use and whose allocation another plan is
+// unwritten gives the claims that the plan's pods use and whose allocation or reservation another plan is
 // still writing: no pod is bound before its claims are in the API, or a crash in between would
 // leave it running without them.
 func (s *Scheduler) unwritten(plan *sched.Plan) []model.Topic {
-	own := map[model.Key]bool{}
+	done := map[model.Key]bool{}
 	for i := range plan.Claims {
-		own[plan.Claims[i].Key] = plan.Claims[i].Allocation != nil
+		if plan.Claims[i].Allocation != nil {
+			done[plan.Claims[i].Key] = true
+		}
 	}
 	var topics []model.Topic
 	for i := range plan.Pods {
 		pod, _ := s.state.Pod(plan.Pods[i].Pod)
 		for _, use := range pod.Claims {
 			key := model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}
-			if observed, ok := s.state.ObservedClaim(key); ok && observed.Allocation == nil && !own[key] {
-				own[key] = true // named once is enough
+			if !done[key] && s.awaited(key, pod) {
 				topics = append(topics, model.Topic{Kind: model.TopicClaim, Key: key})
 			}
+			done[key] = done[key] || use.Group // it is the same for all members
 		}
 	}
 	return topics
+}
+
+// awaited says whether the API lacks of a claim what the pod relies on: the allocation, or an assumed consumer that
+// stands for the pod.
+func (s *Scheduler) awaited(key model.Key, pod *model.Pod) bool {
+	observed, ok := s.state.ObservedClaim(key)
+	if !ok {
+		return false
+	}
+	if observed.Allocation == nil {
+		return true
+	}
+	assumed, _ := s.state.Claim(key)
+	for _, consumer := range assumed.Consumers[len(observed.Consumers):] {
+		if !model.IsPodConsumer(consumer) || consumer.UID == pod.UID {
+			return true
+		}
+	}
+	return false
 }
 
 // committed takes note of what became of a plan, and gives what that may help.
@@ -89,7 +110,7 @@ func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound 
 		s.retryLater(plan.Unit, nil)
 		return plan.Forget(s.state)
 	case len(result.Failed) > 0:
-		s.bindsFailed(plan.Unit, result.Failed)
+		s.bindsFailed(plan, result.Failed)
 		return nil
 	}
 	delete(s.failures, plan.Unit)
@@ -105,14 +126,17 @@ func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound 
 
 // bindsFailed has pods that could not be bound tried again later. Until then they keep their room: were it given away,
 // a gang of which the other members are bound could not be finished.
-func (s *Scheduler) bindsFailed(unit model.UnitKey, failed map[model.Key]error) {
+func (s *Scheduler) bindsFailed(plan *sched.Plan, failed map[model.Key]error) {
 	for pod, err := range failed {
 		klog.V(2).InfoS("A bind was refused", "pod", pod, "reason", err)
 	}
-	s.retryLater(unit, func() []model.Topic {
+	s.retryLater(plan.Unit, func() []model.Topic {
 		var topics []model.Topic
-		for pod := range failed {
-			topics = append(topics, s.state.ForgetPod(pod)...)
+		for i := range plan.Pods {
+			p := &plan.Pods[i]
+			if pod, ok := s.state.Pod(p.Pod); ok && pod.UID == p.UID && failed[p.Pod] != nil {
+				topics = append(topics, s.state.ForgetPod(p.Pod)...)
+			}
 		}
 		return topics
 	})

@@ -1,0 +1,138 @@
+package scheduler
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// chaos is a server with two gangs and some pods that compete for it, one scheduler after the other, and somebody who
+// deletes pods and puts others in their place.
+type chaos struct {
+	t      *rapid.T
+	server *server
+	run    *session
+	made   int
+}
+
+const gangSize = 3
+
+func newChaos(t *rapid.T) *chaos {
+	s := newServer(t)
+	s.addNode("n1", rapid.Int64Range(1, 4).Draw(t, "room"), rapid.IntRange(0, 2).Draw(t, "devices"))
+	s.addNode("n2", rapid.Int64Range(1, 4).Draw(t, "room"), rapid.IntRange(0, 2).Draw(t, "devices"))
+	c := &chaos{t: t, server: s}
+	for _, gang := range []string{"a", "b"} {
+		s.addClaim("shared-"+gang, 1)
+		s.addGang(gang, gangSize, "shared-"+gang)
+	}
+	c.run = start(t, s)
+	return c
+}
+
+// member adds what a gang lacks, a pod of high priority if it lacks nothing.
+func (c *chaos) member(gang string) {
+	for i := range gangSize {
+		name := fmt.Sprintf("%s-%d", gang, i)
+		if _, ok := c.server.objects.pods.Get(ns, name); !ok {
+			c.server.addPod(name, gang, ofGroup("shared-"+gang))
+			return
+		}
+	}
+	c.made++
+	c.server.addPod(fmt.Sprintf("rival-%d", c.made), "", priority(int32(c.made%3)*1000))
+}
+
+func (c *chaos) deleteOne() {
+	list := c.server.objects.pods.List()
+	if len(list) > 0 {
+		c.server.deletePod(list[rapid.IntRange(0, len(list)-1).Draw(c.t, "pod")].Name)
+	}
+}
+
+// act does one thing.
+func (c *chaos) act() {
+	switch rapid.IntRange(0, 11).Draw(c.t, "action") {
+	case 0, 1:
+		c.run.see(rapid.IntRange(1, 5).Draw(c.t, "changes"))
+	case 2, 3:
+		c.run.step()
+	case 4, 5:
+		c.run.job()
+	case 6:
+		c.run.status()
+	case 7:
+		c.run.clock.Step(rapid.SampledFrom([]time.Duration{50 * time.Millisecond, time.Second, 10 * time.Second}).Draw(c.t, "time"))
+	case 8, 9:
+		c.member(rapid.SampledFrom([]string{"a", "b"}).Draw(c.t, "gang"))
+	case 10:
+		c.deleteOne()
+	case 11:
+		c.crash()
+	}
+}
+
+// crash ends the process within the writes of what it decides next, and starts another.
+func (c *chaos) crash() {
+	c.run.see(1000)
+	for c.run.step() {
+	}
+	c.run.link.left = rapid.IntRange(0, 6).Draw(c.t, "writes")
+	for c.run.job() {
+	}
+	c.run = start(c.t, c.server)
+}
+
+// settle gives the scheduler that runs now all the time it needs.
+func (c *chaos) settle() {
+	c.run.pass(30 * time.Second)
+}
+
+// Whatever happens, and whenever the process ends: in the end no gang is half-bound, no device was ever given twice, no
+// pod was bound before its claims, and what is not placed holds nothing.
+func TestNothingStaysHalfDone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newChaos(t)
+		for range rapid.IntRange(5, 60).Draw(t, "length") {
+			c.act()
+		}
+		c.settle()
+		for _, gang := range []string{"a", "b"} {
+			c.check(gang)
+		}
+		c.end()
+	})
+}
+
+// end takes everything away, and holds that nothing is remembered of it.
+func (c *chaos) end() {
+	for _, pod := range c.server.objects.pods.List() {
+		c.server.deletePod(pod.Name)
+	}
+	c.server.deleteGroup("a")
+	c.server.deleteGroup("b")
+	c.settle()
+	s := c.run.s
+	ready, parked := s.queue.Len()
+	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.groups.said)+len(s.groups.counts)+len(s.pods.said) > 0 {
+		c.t.Errorf("%d ready, %d parked, held %v, failures %v, half-bound %v, said %v", ready, parked, s.held, s.failures, s.halfBound, s.groups.said)
+	}
+}
+
+// check holds for a gang in the end that it is whole or not there; one that has run may have lost members since.
+func (c *chaos) check(gang string) {
+	group, ok := c.run.s.state.Group(key(gang))
+	bound := c.server.bound(gang)
+	if !ok || group.Scheduled {
+		return
+	}
+	if len(bound) > 0 {
+		c.t.Errorf("gang %s is half-bound: %v", gang, bound)
+	}
+	waiting := c.run.s.state.Census(key(gang)).Ready
+	if claim := c.server.claim("shared-" + gang); waiting > 0 && claim.Status.Allocation != nil {
+		c.t.Errorf("gang %s is not placed and holds %v", gang, claim.Status.Allocation.Devices.Results)
+	}
+}
