@@ -87,7 +87,7 @@ func (p *Problem) freeOfOne(node *model.NodeInfo) (int, Offer) {
 		if set.failed {
 			return 0, Broken
 		}
-		free += view.FreeOf(set.devices, known.open)
+		free += view.FreeOf(set.devices, known.openTo(p.selections[0]).devices)
 	}
 	if free < p.Devices() {
 		return free, TooFew
@@ -105,15 +105,15 @@ func (b *Board) addCells(at int) *Reason {
 		if set.failed {
 			return b.problem.selectorError(i, view.Pool, set)
 		}
-		sets[i] = set.devices
-		any.Or(set.devices)
+		sets[i] = set.devices.And(known.openTo(selection).devices)
+		any.Or(sets[i])
 	}
 	for _, selection := range b.problem.others {
 		// What fails here is for those to report who ask for it.
-		sets = append(sets, b.problem.allocator.matcher.match(known, selection).devices)
+		sets = append(sets, b.problem.allocator.matcher.match(known, selection).devices.And(known.openTo(selection).devices))
 	}
 	first := len(b.cells)
-	any.And(view.Reach).And(known.open).AndNot(view.Taken()).Each(func(device int) bool {
+	any.And(view.Reach).AndNot(view.Taken()).Each(func(device int) bool {
 		b.addDevice(at, first, device, sets)
 		return true
 	})
@@ -229,16 +229,26 @@ func (b *Board) shortage(short model.Bits) *Reason {
 
 func (b *Board) countMatching(r *Reason, short model.Bits, view *model.PoolView) {
 	known := b.problem.allocator.matcher.pool(view.Pool)
-	any := model.NewBits(len(view.Devices))
+	any, open := model.NewBits(len(view.Devices)), model.NewBits(len(view.Devices))
+	barred := make([]string, len(view.Devices))
 	short.Each(func(selection int) bool {
-		any.Or(b.problem.allocator.matcher.match(known, b.problem.selections[selection]).devices)
+		chosen := b.problem.selections[selection]
+		matching, to := b.problem.allocator.matcher.match(known, chosen).devices, known.openTo(chosen)
+		any.Or(matching)
+		open.Or(matching.And(to.devices))
+		matching.AndNot(to.devices).Each(func(i int) bool {
+			barred[i] = to.barred[i]
+			return true
+		})
 		return true
 	})
 	any.And(view.Reach).Each(func(i int) bool {
 		r.Match++
 		switch holders := view.Holders(i); {
-		case known.barred[i] != "":
-			r.bar(known.barred[i])
+		case !open.Has(i):
+			if len(r.Barred) < maxHeld {
+				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: barred[i]})
+			}
 		case len(holders) == 0:
 			r.Free++
 		case len(r.Held) < maxHeld:
@@ -246,10 +256,4 @@ func (b *Board) countMatching(r *Reason, short model.Bits, view *model.PoolView)
 		}
 		return true
 	})
-}
-
-func (r *Reason) bar(why string) {
-	if !slices.Contains(r.Barred, why) {
-		r.Barred = append(r.Barred, why)
-	}
 }

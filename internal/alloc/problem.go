@@ -2,8 +2,10 @@ package alloc
 
 import (
 	"fmt"
+	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
 
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -130,7 +132,7 @@ func (p *Problem) read(c, r int) (want, *selection, *Reason) {
 		return want{}, nil, &Reason{Kind: ClassMissing, Asked: asked, Class: option.Class}
 	}
 	w := want{claim: c, request: r, option: option, name: request.ResultName(*option), class: class, count: int(option.Count)}
-	return w, newSelection(class, option.Selectors), nil
+	return w, newSelection(class, option), nil
 }
 
 // asked names the request of a want.
@@ -161,8 +163,6 @@ func unsupportedInRequest(request *model.Request) string {
 		return "exactly.allocationMode: All"
 	case option.AdminAccess:
 		return "exactly.adminAccess"
-	case len(option.Tolerations) > 0:
-		return "exactly.tolerations"
 	case option.Capacity != nil && len(option.Capacity.Requests) > 0:
 		return "exactly.capacity"
 	case len(option.DerivedAttributes) > 0:
@@ -171,22 +171,37 @@ func unsupportedInRequest(request *model.Request) string {
 	return ""
 }
 
-// barredBy says why a device cannot be given to anybody, "" if it can.
-func barredBy(device *model.Device) string {
+// barredBy says why a device cannot be given to those who tolerate only this, "" if it can.
+func barredBy(device *model.Device, tolerations []resourcev1.DeviceToleration) string {
 	for i := range device.Taints {
-		if effect := device.Taints[i].Effect; effect == resourcev1.DeviceTaintEffectNoSchedule || effect == resourcev1.DeviceTaintEffectNoExecute {
-			return fmt.Sprintf("device has taint %s", device.Taints[i].Key)
+		taint := &device.Taints[i]
+		prevents := taint.Effect == resourcev1.DeviceTaintEffectNoSchedule || taint.Effect == resourcev1.DeviceTaintEffectNoExecute
+		if prevents && !tolerated(taint, tolerations) {
+			return "is tainted with " + taintText(taint)
 		}
 	}
 	switch {
 	case len(device.ConsumesCounters) > 0:
-		return "device has consumesCounters, which is not supported yet"
+		return "has consumesCounters, which is not supported yet"
 	case device.AllowMultipleAllocations:
-		return "device has allowMultipleAllocations, which is not supported yet"
+		return "has allowMultipleAllocations, which is not supported yet"
 	case len(device.BindingConditions) > 0:
-		return "device has bindingConditions, which are not supported yet"
+		return "has bindingConditions, which are not supported yet"
 	case device.NodeResources:
-		return "device has nodeAllocatableResources, which are not supported yet"
+		return "has nodeAllocatableResources, which are not supported yet"
 	}
 	return ""
+}
+
+func tolerated(taint *resourcev1.DeviceTaint, tolerations []resourcev1.DeviceToleration) bool {
+	return slices.ContainsFunc(tolerations, func(t resourcev1.DeviceToleration) bool {
+		return resourceclaim.ToleratesTaint(t, *taint)
+	})
+}
+
+func taintText(taint *resourcev1.DeviceTaint) string {
+	if taint.Value == "" {
+		return fmt.Sprintf("%s:%s", taint.Key, taint.Effect)
+	}
+	return fmt.Sprintf("%s=%s:%s", taint.Key, taint.Value, taint.Effect)
 }

@@ -36,7 +36,7 @@ type Reason struct {
 	// these can be given away.
 	Wanted, Match, Free int
 	Held                []Held   // matching devices that other claims have; at most maxHeld
-	Barred              []string // why other matching devices cannot be used, by text
+	Barred              []Barred // other matching devices that cannot be used; at most maxHeld
 	Pools               []string // pools that cannot be used, and why
 }
 
@@ -50,6 +50,12 @@ type Asked struct {
 type Held struct {
 	Device model.DeviceID
 	By     model.Key
+}
+
+// Barred is a device that cannot be given away.
+type Barred struct {
+	Device model.DeviceID
+	Why    string
 }
 
 const maxHeld = 8
@@ -131,7 +137,9 @@ func (r *Reason) Why() string {
 	for _, held := range r.Held {
 		parts = append(parts, fmt.Sprintf("%s is held by claim %s", held.Device, held.By))
 	}
-	parts = append(parts, r.Barred...)
+	for _, barred := range r.Barred {
+		parts = append(parts, fmt.Sprintf("%s %s", barred.Device, barred.Why))
+	}
 	parts = append(parts, r.Pools...)
 	if len(parts) == 0 {
 		return ""

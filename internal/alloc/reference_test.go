@@ -26,6 +26,7 @@ type world struct {
 	usable  map[model.DeviceID]bool     // reached from the node, not held, in a usable pool
 	has     map[model.DeviceID][]string // letters that selectors ask for
 	scope   map[model.DeviceID]string
+	taint   map[model.DeviceID]resourcev1.DeviceTaintEffect // of taint t=v; "" if there is none
 }
 
 func selector(letter string) string {
@@ -33,7 +34,9 @@ func selector(letter string) string {
 }
 
 func drawWorld(t *rapid.T) *world {
-	w := &world{state: model.NewState(), usable: map[model.DeviceID]bool{}, has: map[model.DeviceID][]string{}, scope: map[model.DeviceID]string{}}
+	w := &world{
+		state: model.NewState(), usable: map[model.DeviceID]bool{}, has: map[model.DeviceID][]string{}, scope: map[model.DeviceID]string{}, taint: map[model.DeviceID]resourcev1.DeviceTaintEffect{},
+	}
 	w.state.PutNode(&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	w.state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
 	w.node, _ = w.state.Node("n")
@@ -48,11 +51,28 @@ func drawWorld(t *rapid.T) *world {
 			for _, letter := range rapid.SampledFrom([]string{"", "a", "b", "ab", "c"}).Draw(t, "wanted") {
 				option.Selectors = append(option.Selectors, selector(string(letter)))
 			}
+			option.Tolerations = rapid.SampledFrom(tolerations).Draw(t, "tolerations")
 			claim.Requests = append(claim.Requests, model.Request{Name: fmt.Sprint("r", r), Options: []model.Option{option}})
 		}
 		w.claims = append(w.claims, claim)
 	}
 	return w
+}
+
+var tolerations = [][]resourcev1.DeviceToleration{
+	nil, nil, nil,
+	{{Key: "t", Operator: resourcev1.DeviceTolerationOpExists}},
+	{{Key: "t", Operator: resourcev1.DeviceTolerationOpEqual, Value: "v"}},
+	{{Key: "t", Operator: resourcev1.DeviceTolerationOpEqual, Value: "w"}},
+	{{Operator: resourcev1.DeviceTolerationOpExists, Effect: resourcev1.DeviceTaintEffectNoExecute}},
+}
+
+func drawTaint(t *rapid.T) []resourcev1.DeviceTaint {
+	effect := rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"", "", "", "None", "NoSchedule", "NoExecute"}).Draw(t, "taint")
+	if effect == "" {
+		return nil
+	}
+	return []resourcev1.DeviceTaint{{Key: "t", Value: "v", Effect: effect}}
 }
 
 func (w *world) drawPool(t *rapid.T, p int, total *int) {
@@ -65,13 +85,17 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 		*total++
 		letters := rapid.SampledFrom([]string{"", "a", "b", "ab", "abc"}).Draw(t, "letters")
 		scope := rapid.IntRange(0, 4).Draw(t, "scope")
+		taints := drawTaint(t)
 		slice.Devices = append(slice.Devices, model.Device{
-			Name: fmt.Sprint("d", d), Scope: scopes[scope],
+			Name: fmt.Sprint("d", d), Scope: scopes[scope], Taints: taints,
 			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"letters": {StringValue: &letters}},
 		})
 		device := model.DeviceID{Driver: driver, Pool: id.Pool, Device: fmt.Sprint("d", d)}
 		w.devices = append(w.devices, device)
 		w.has[device], w.scope[device] = strings.Split(letters, ""), fmt.Sprint(scope)
+		if taints != nil {
+			w.taint[device] = taints[0].Effect
+		}
 		taken := rapid.IntRange(0, 4).Draw(t, "held") == 0
 		if taken {
 			held = append(held, device)
@@ -92,14 +116,22 @@ func rackSelector(rack string) *corev1.NodeSelector {
 	}}}}
 }
 
-// matches says whether the device has all letters that the option's selectors ask for.
+// matches says whether the device has all letters that the option's selectors ask for, and no taint that matters to it.
 func (w *world) matches(device model.DeviceID, option *model.Option) bool {
 	for _, letter := range []string{"a", "b", "c"} {
 		if slices.Contains(option.Selectors, selector(letter)) && !slices.Contains(w.has[device], letter) {
 			return false
 		}
 	}
-	return true
+	effect := w.taint[device]
+	if effect == "" || effect == "None" {
+		return true
+	}
+	if len(option.Tolerations) == 0 {
+		return false
+	}
+	toleration := option.Tolerations[0]
+	return (toleration.Effect == "" || toleration.Effect == effect) && toleration.Value != "w"
 }
 
 // kind is what can be told of a device: its pool, from where it is used, and which requests it could serve.
@@ -150,7 +182,8 @@ func (w *world) solutions() map[string]bool {
 func (w *world) signature(slots []slot, got []model.DeviceID) string {
 	by := map[string][]string{}
 	for i, s := range slots {
-		id := fmt.Sprint(s.claim, w.claims[s.claim].Requests[s.request].Options[0].Selectors)
+		option := &w.claims[s.claim].Requests[s.request].Options[0]
+		id := fmt.Sprint(s.claim, option.Selectors, option.Tolerations)
 		by[id] = append(by[id], w.kind(got[i]))
 	}
 	var lines []string

@@ -27,6 +27,7 @@ func (b *Board) choice(slots []int, picks []pick) Choice {
 			Driver:             view.ID.Driver,
 			Pool:               view.ID.Pool,
 			Device:             device.Name,
+			Tolerations:        want.option.Tolerations,
 			SkipNodeOperations: device.SkipNodeOperations,
 		})
 		selectors[want.claim].add(device)

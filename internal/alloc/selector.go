@@ -2,8 +2,10 @@ package alloc
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/cel"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -17,10 +19,15 @@ type matcher struct {
 
 // poolMatches are the outcomes for one version of a pool.
 type poolMatches struct {
-	pool   *model.Pool
-	sets   map[string]*matchSet // by the selectors, joined
-	barred []string             // why a device cannot be used at all, "" if it can; by index
-	open   model.Bits           // devices that are not barred
+	pool *model.Pool
+	sets map[string]*matchSet // by the selectors, joined
+	open map[string]*openSet  // by the tolerations
+}
+
+// openSet are the devices that can be given away to those who tolerate certain taints.
+type openSet struct {
+	devices model.Bits
+	barred  []string // why another device cannot, "" if it can; by index
 }
 
 // matchSet are the devices that match a list of selectors, or the failure that stops the allocation.
@@ -52,21 +59,33 @@ func (m *matcher) pool(pool *model.Pool) *poolMatches {
 	if len(m.pools) >= maxPools {
 		clear(m.pools)
 	}
-	known = &poolMatches{pool: pool, sets: map[string]*matchSet{}, open: model.NewBits(len(pool.Devices))}
-	known.barred = make([]string, len(pool.Devices))
-	for i := range pool.Devices {
-		if known.barred[i] = barredBy(&pool.Devices[i]); known.barred[i] == "" {
-			known.open.Set(i)
-		}
-	}
+	known = &poolMatches{pool: pool, sets: map[string]*matchSet{}, open: map[string]*openSet{}}
 	m.pools[pool.ID] = known
 	return known
+}
+
+// openTo are the devices that can be given away as far as they and the selection's tolerations say.
+func (p *poolMatches) openTo(want *selection) *openSet {
+	if set, ok := p.open[want.tolerated]; ok {
+		return set
+	}
+	if len(p.open) >= maxSets {
+		clear(p.open)
+	}
+	set := &openSet{devices: model.NewBits(len(p.pool.Devices)), barred: make([]string, len(p.pool.Devices))}
+	for i := range p.pool.Devices {
+		if set.barred[i] = barredBy(&p.pool.Devices[i], want.tolerations); set.barred[i] == "" {
+			set.devices.Set(i)
+		}
+	}
+	p.open[want.tolerated] = set
+	return set
 }
 
 // match gives the devices of the pool that match all selectors. Each is evaluated only on devices that match those
 // before it, so that a class can guard what a request's selector takes for granted.
 func (m *matcher) match(known *poolMatches, want *selection) *matchSet {
-	if set, ok := known.sets[want.key]; ok {
+	if set, ok := known.sets[want.joined]; ok {
 		return set
 	}
 	if len(known.sets) >= maxSets {
@@ -84,7 +103,7 @@ func (m *matcher) match(known *poolMatches, want *selection) *matchSet {
 		set.selector = n
 		known.sets[prefix] = set
 	}
-	known.sets[want.key] = set
+	known.sets[want.joined] = set
 	return set
 }
 
@@ -119,17 +138,27 @@ func matches(program *cel.CompilationResult, pool *model.Pool, i int) (bool, err
 	return ok, err
 }
 
-// selection is a list of selectors, those of the class first.
+// selection is what is asked of each device: a list of selectors, those of the class first, and to have no taints but
+// those that are tolerated.
 type selection struct {
-	key       string
-	selectors []string
-	ofClass   int // so many are the class's
+	key         string
+	selectors   []string
+	joined      string // the selectors
+	ofClass     int    // so many are the class's
+	tolerations []resourcev1.DeviceToleration
+	tolerated   string // the tolerations
 }
 
-func newSelection(class *model.Class, selectors []string) *selection {
-	list := make([]string, 0, len(class.Selectors)+len(selectors))
-	list = append(append(list, class.Selectors...), selectors...)
-	return &selection{key: joinSelectors(list), selectors: list, ofClass: len(class.Selectors)}
+func newSelection(class *model.Class, option *model.Option) *selection {
+	list := make([]string, 0, len(class.Selectors)+len(option.Selectors))
+	list = append(append(list, class.Selectors...), option.Selectors...)
+	s := &selection{selectors: list, joined: joinSelectors(list), ofClass: len(class.Selectors), tolerations: option.Tolerations}
+	for i := range s.tolerations {
+		t := &s.tolerations[i]
+		s.tolerated += fmt.Sprintf("%q %q %q %q\x00", t.Key, t.Operator, t.Value, t.Effect)
+	}
+	s.key = s.tolerated + "\x00" + s.joined
+	return s
 }
 
 // joinSelectors makes a key; expressions have no NUL.

@@ -79,7 +79,7 @@ func selectors(expressions []string) []resourcev1.DeviceSelector {
 // slice NAME driver= [pool=] [node=] [all] [match=LABEL=VALUE] [generation=] [slices=] [devices=N] [device=NAME,ATTRIBUTE=VALUE,…]…
 //
 // Without pool the pool has the node's name, or the slice's. In a device, @node=N, @match=K=V and @all select nodes
-// for that device, @taint=K:EFFECT taints it; other attributes are strings.
+// for that device, @taint=K[=V]:EFFECT taints it; other attributes are strings.
 func (s *Scenario) slice(l *line) error {
 	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("slice", l.name)}
 	spec := &slice.Spec
@@ -128,8 +128,9 @@ func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 		case "@all":
 			d.AllNodes, spec.PerDeviceNodeSelection = ptr(true), ptr(true)
 		case "@taint":
-			k, effect, _ := strings.Cut(value, ":")
-			d.Taints = append(d.Taints, resourcev1.DeviceTaint{Key: k, Effect: resourcev1.DeviceTaintEffect(effect)})
+			rest, effect, _ := strings.Cut(value, ":")
+			k, v, _ := strings.Cut(rest, "=")
+			d.Taints = append(d.Taints, resourcev1.DeviceTaint{Key: k, Value: v, Effect: resourcev1.DeviceTaintEffect(effect)})
 		case "@counter":
 			d.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: value}}
 		default:

@@ -95,6 +95,9 @@ func printAllocation(a *model.Allocation) string {
 	var b strings.Builder
 	for _, device := range a.Devices {
 		fmt.Fprintf(&b, " %s=%s", device.Request, model.DeviceIDOf(device))
+		for _, t := range device.Tolerations {
+			fmt.Fprintf(&b, "+tolerates:%s", strings.TrimSpace(t.Key+" "+string(t.Operator)))
+		}
 	}
 	for _, config := range a.Config {
 		fmt.Fprintf(&b, " config:%s:%s", config.Source, config.Opaque.Driver)

@@ -42,7 +42,7 @@ func (s *Scenario) putClaim(claim *resource.ResourceClaim) {
 	s.queue.Wake(s.state.PutClaim(model.ClaimFrom(claim)))
 }
 
-// A request is NAME:CLASS[:COUNT][:CEL]; several subrequests, of firstAvailable, are separated by "|".
+// A request is NAME:CLASS[:TERM+TERM…][:CEL]; a term is a count, "all", or "tolerate/…".
 func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
 	spec := &resource.ResourceClaimSpec{}
 	for _, text := range l.args["request"] {
@@ -74,21 +74,45 @@ func request(text string) (resourcev1.DeviceRequest, error) {
 	name, rest, _ := strings.Cut(text, ":")
 	class, rest, _ := strings.Cut(rest, ":")
 	exactly := &resourcev1.ExactDeviceRequest{DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}
-	count, expression, _ := strings.Cut(rest, ":")
-	switch {
-	case count == "all":
-		exactly.AllocationMode, exactly.Count = resourcev1.DeviceAllocationModeAll, 0
-	case count != "":
-		n, err := strconv.ParseInt(count, 10, 64)
-		if err != nil {
+	terms, expression, _ := strings.Cut(rest, ":")
+	for _, term := range strings.Split(terms, "+") {
+		if err := requestTerm(exactly, term); err != nil {
 			return resourcev1.DeviceRequest{}, fmt.Errorf("request %s: %w", text, err)
 		}
-		exactly.Count = n
 	}
 	if expression != "" {
 		exactly.Selectors = selectors([]string{expression})
 	}
 	return resourcev1.DeviceRequest{Name: name, Exactly: exactly}, nil
+}
+
+func requestTerm(exactly *resourcev1.ExactDeviceRequest, term string) error {
+	kind, value, _ := strings.Cut(term, "/")
+	switch kind {
+	case "":
+	case "all":
+		exactly.AllocationMode, exactly.Count = resourcev1.DeviceAllocationModeAll, 0
+	case "tolerate":
+		exactly.Tolerations = append(exactly.Tolerations, toleration(value))
+	default:
+		n, err := strconv.ParseInt(kind, 10, 64)
+		if err != nil {
+			return err
+		}
+		exactly.Count = n
+	}
+	return nil
+}
+
+// KEY=VALUE tolerates this value, KEY all values, and nothing all taints; @EFFECT behind it only this effect.
+func toleration(text string) resourcev1.DeviceToleration {
+	text, effect, _ := strings.Cut(text, "@")
+	k, v, equal := strings.Cut(text, "=")
+	t := resourcev1.DeviceToleration{Key: k, Value: v, Operator: resourcev1.DeviceTolerationOpExists, Effect: resourcev1.DeviceTaintEffect(effect)}
+	if equal {
+		t.Operator = resourcev1.DeviceTolerationOpEqual
+	}
+	return t
 }
 
 // group NAME [gang=MINCOUNT] [priority=] [scheduled] [claim=ENTRY:TEMPLATE]…: the claim is named NAME-ENTRY.
