@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"
 	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
@@ -45,6 +47,10 @@ func NewScheme() *runtime.Scheme {
 		scheme.AddKnownTypes(schema.GroupVersion{Group: g.hub.Group, Version: runtime.APIVersionInternal}, g.kinds...)
 		utilruntime.Must(scheme.SetVersionPriority(g.versions...))
 	}
+	// v1beta2 has v1's form, and so has v1alpha3 in the kind that it shares with v1. This comes after the hub, which is thereby the first version that a type is known by.
+	scheme.AddKnownTypes(resourcev1beta2.SchemeGroupVersion, resourceKinds()...)
+	utilruntime.Must(resourcev1beta1.AddToScheme(scheme))
+	scheme.AddKnownTypes(resourcev1alpha3.SchemeGroupVersion, &resourcev1.DeviceTaintRule{}, &resourcev1.DeviceTaintRuleList{})
 	utilruntime.Must(schedulingv1alpha2.AddToScheme(scheme))
 	return scheme
 }
@@ -57,7 +63,9 @@ type group struct {
 }
 
 func groups() []group {
-	resourceVersions := []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1alpha3.SchemeGroupVersion}
+	resourceVersions := []schema.GroupVersion{
+		resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1beta1.SchemeGroupVersion, resourcev1alpha3.SchemeGroupVersion,
+	}
 	schedulingVersions := []schema.GroupVersion{schedulingv1.SchemeGroupVersion, schedulingv1beta1.SchemeGroupVersion, schedulingv1alpha2.SchemeGroupVersion}
 	return []group{
 		{corev1.SchemeGroupVersion, []schema.GroupVersion{corev1.SchemeGroupVersion}, []runtime.Object{
@@ -85,14 +93,20 @@ func groups() []group {
 		{schedulingv1beta1.SchemeGroupVersion, schedulingVersions, []runtime.Object{
 			&scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{}, &scheduling.WorkloadList{},
 		}},
-		{resourcev1.SchemeGroupVersion, resourceVersions, []runtime.Object{
-			&resource.ResourceClaim{}, &resource.ResourceClaimList{},
-			&resource.ResourceClaimTemplate{}, &resource.ResourceClaimTemplateList{},
-			&resourcev1.DeviceClass{}, &resourcev1.DeviceClassList{},
-			&resourcev1.ResourceSlice{}, &resourcev1.ResourceSliceList{},
-		}},
+		{resourcev1.SchemeGroupVersion, resourceVersions, resourceKinds()},
 		{resourcev1alpha3.SchemeGroupVersion, resourceVersions, []runtime.Object{
 			&resourcev1alpha3.ClusterResourceClaimTemplate{}, &resourcev1alpha3.ClusterResourceClaimTemplateList{},
 		}},
+	}
+}
+
+// resourceKinds are the kinds of resource.k8s.io/v1.
+func resourceKinds() []runtime.Object {
+	return []runtime.Object{
+		&resource.ResourceClaim{}, &resource.ResourceClaimList{},
+		&resource.ResourceClaimTemplate{}, &resource.ResourceClaimTemplateList{},
+		&resourcev1.DeviceClass{}, &resourcev1.DeviceClassList{},
+		&resourcev1.ResourceSlice{}, &resourcev1.ResourceSliceList{},
+		&resourcev1.DeviceTaintRule{}, &resourcev1.DeviceTaintRuleList{},
 	}
 }

@@ -25,19 +25,21 @@ func addedTexts() texts {
 				"pod, in the pod's namespace, and deleted with the pod. Exactly one of resourceClaimName, resourceClaimTemplateName, " +
 				"podGroupResourceClaim and clusterResourceClaimTemplateName must be set (KEP-5978).",
 		},
-		"io.k8s.api.resource.v1.ResourceClaimSpec": {
-			"reservedFor": "The consumer that status.reservedFor gets when the claim is reserved, in place of the pod that the claim was " +
-				"allocated for. Every pod that references the claim may then use it, so that more pods share it than status.reservedFor has " +
-				"room for. Whoever sets this field must remove the consumer from status.reservedFor once no pod uses the claim; it is " +
-				"not released before. Immutable (KEP-5194).",
-		},
-		"io.k8s.api.resource.v1.AllocationResult": {
-			"reservedForAnyPod": "True if the claim was reserved for the consumer that spec.reservedFor names. Pods that reference the " +
-				"claim may then use it without being listed in status.reservedFor (KEP-5194).",
-		},
+		"io.k8s.api.resource.v1.ResourceClaimSpec":            {"reservedFor": reservedForText},
+		"io.k8s.api.resource.v1.AllocationResult":             {"reservedForAnyPod": anyPodText},
+		"io.k8s.api.resource.v1beta1.ResourceClaimSpec":       {"reservedFor": reservedForText},
+		"io.k8s.api.resource.v1beta1.AllocationResult":        {"reservedForAnyPod": anyPodText},
 		"io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim": {"clusterResourceClaimTemplateName": groupTemplateText},
 	}
 }
+
+const reservedForText = "The consumer that status.reservedFor gets when the claim is reserved, in place of the pod that the claim was " +
+	"allocated for. Every pod that references the claim may then use it, so that more pods share it than status.reservedFor has " +
+	"room for. Whoever sets this field must remove the consumer from status.reservedFor once no pod uses the claim; it is " +
+	"not released before. Immutable (KEP-5194)."
+
+const anyPodText = "True if the claim was reserved for the consumer that spec.reservedFor names. Pods that reference the claim may then " +
+	"use it without being listed in status.reservedFor (KEP-5194)."
 
 const groupTemplateText = "The name of a ClusterResourceClaimTemplate. One ResourceClaim is generated from it for the whole PodGroup, in the " +
 	"PodGroup's namespace, and deleted with the PodGroup. Exactly one of resourceClaimName, resourceClaimTemplateName and " +

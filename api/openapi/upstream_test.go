@@ -22,6 +22,8 @@ func addedFields() map[string][]string {
 		"io.k8s.api.core.v1.PodResourceClaim":                 {"podGroupResourceClaim", "clusterResourceClaimTemplateName"},
 		"io.k8s.api.resource.v1.ResourceClaimSpec":            {"reservedFor"},
 		"io.k8s.api.resource.v1.AllocationResult":             {"reservedForAnyPod"},
+		"io.k8s.api.resource.v1beta1.ResourceClaimSpec":       {"reservedFor"},
+		"io.k8s.api.resource.v1beta1.AllocationResult":        {"reservedForAnyPod"},
 		"io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim": {"clusterResourceClaimTemplateName"},
 	}
 }
