@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	upstreamv1beta1 "k8s.io/api/resource/v1beta1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,6 +15,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"
 	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
@@ -28,6 +30,8 @@ func Register(scheme *runtime.Scheme) error {
 func register(scheme *runtime.Scheme, now func() time.Time) error {
 	stamp := func() metav1.Time { return metav1.Time{Time: now().Truncate(time.Second)} }
 	slice := func(s *resourcev1.ResourceSlice) { resourceSlice(s, stamp) }
+	oldSlice := func(s *upstreamv1beta1.ResourceSlice) { resourceSliceV1beta1(s, stamp) }
+	rule := func(r *resourcev1.DeviceTaintRule) { orNew(&r.Spec.Taint.TimeAdded, stamp()) }
 	for _, add := range []func(*runtime.Scheme) error{
 		one(Pod), many(func(l *core.PodList) []core.Pod { return l.Items }, Pod),
 		one(Node), many(func(l *corev1.NodeList) []corev1.Node { return l.Items }, Node),
@@ -45,6 +49,13 @@ func register(scheme *runtime.Scheme, now func() time.Time) error {
 		many(func(l *resourcev1alpha3.ClusterResourceClaimTemplateList) []resourcev1alpha3.ClusterResourceClaimTemplate {
 			return l.Items
 		}, ClusterResourceClaimTemplate),
+		one(ResourceClaimV1beta1), many(func(l *resourcev1beta1.ResourceClaimList) []resourcev1beta1.ResourceClaim { return l.Items }, ResourceClaimV1beta1),
+		one(ResourceClaimTemplateV1beta1),
+		many(func(l *resourcev1beta1.ResourceClaimTemplateList) []resourcev1beta1.ResourceClaimTemplate {
+			return l.Items
+		}, ResourceClaimTemplateV1beta1),
+		one(oldSlice), many(func(l *upstreamv1beta1.ResourceSliceList) []upstreamv1beta1.ResourceSlice { return l.Items }, oldSlice),
+		one(rule), many(func(l *resourcev1.DeviceTaintRuleList) []resourcev1.DeviceTaintRule { return l.Items }, rule),
 		one(slice), many(func(l *resourcev1.ResourceSliceList) []resourcev1.ResourceSlice { return l.Items }, slice),
 	} {
 		if err := add(scheme); err != nil {

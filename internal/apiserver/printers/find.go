@@ -35,6 +35,8 @@ func find(kind schema.GroupKind) (printer, bool) {
 		return resourceClaimPrinter(), true
 	case schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourceSlice"}:
 		return resourceSlicePrinter(), true
+	case schema.GroupKind{Group: "resource.k8s.io", Kind: "DeviceTaintRule"}:
+		return deviceTaintRulePrinter(), true
 	}
 	return printer{}, false
 }

@@ -155,6 +155,6 @@ func testScheme() *runtime.Scheme {
 	add("scheduling.k8s.io", "v1", &schedulingv1.PriorityClassList{})
 	add("scheduling.k8s.io", "v1beta1", &scheduling.PodGroupList{}, &scheduling.WorkloadList{})
 	add("resource.k8s.io", "v1", &resource.ResourceClaimList{}, &resource.ResourceClaimTemplateList{}, &resourcev1.ResourceSliceList{},
-		&resourcev1.DeviceClassList{})
+		&resourcev1.DeviceClassList{}, &resourcev1.DeviceTaintRuleList{})
 	return scheme
 }

@@ -38,6 +38,8 @@ type kind[T any, P pointer[T]] struct {
 	statusOnly bool
 	// createOnUpdate lets a PUT create; needsVersion refuses one without resourceVersion.
 	createOnUpdate, needsVersion bool
+	// unconditionalIn are versions that accept such a PUT although others need it.
+	unconditionalIn []string
 	// ttlSeconds is how long an object is kept; zero means for ever.
 	ttlSeconds uint64
 

@@ -2,6 +2,8 @@ package registry
 
 import (
 	"context"
+	"regexp"
+	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -14,14 +16,18 @@ import (
 
 const resourceGroup = "resource.k8s.io"
 
+// resourceVersions serve the kinds of v1; the first is stored.
+func resourceVersions() []string { return []string{"v1", "v1beta2", "v1beta1"} }
+
 func resourceClaims() entry {
 	return &kind[resource.ResourceClaim, *resource.ResourceClaim]{
-		names:      names{group: resourceGroup, versions: v1, plural: "resourceclaims", singular: "resourceclaim"},
+		names:      names{group: resourceGroup, versions: resourceVersions(), plural: "resourceclaims", singular: "resourceclaim"},
 		newList:    func() runtime.Object { return &resource.ResourceClaimList{} },
 		spec:       func(c *resource.ResourceClaim) any { return &c.Spec },
 		status:     func(c *resource.ResourceClaim) any { return &c.Status },
 		statusOnly: true,
 
+		fieldIn:        claimField,
 		validate:       validation.ValidateResourceClaim,
 		validateUpdate: validation.ValidateResourceClaimUpdate,
 		validateStatus: validation.ValidateResourceClaimStatusUpdate,
@@ -78,9 +84,10 @@ func resultID(r *resourcev1.DeviceRequestAllocationResult) deviceID {
 
 func resourceClaimTemplates() entry {
 	return &kind[resource.ResourceClaimTemplate, *resource.ResourceClaimTemplate]{
-		names:   names{group: resourceGroup, versions: v1, plural: "resourceclaimtemplates", singular: "resourceclaimtemplate"},
+		names:   names{group: resourceGroup, versions: resourceVersions(), plural: "resourceclaimtemplates", singular: "resourceclaimtemplate"},
 		newList: func() runtime.Object { return &resource.ResourceClaimTemplateList{} },
 
+		fieldIn:        claimField,
 		validate:       validation.ValidateResourceClaimTemplate,
 		validateUpdate: validation.ValidateResourceClaimTemplateUpdate,
 		prepareUpdate: func(_ context.Context, t, old *resource.ResourceClaimTemplate) {
@@ -104,7 +111,7 @@ func clusterResourceClaimTemplates() entry {
 
 func deviceClasses() entry {
 	return &kind[resourcev1.DeviceClass, *resourcev1.DeviceClass]{
-		names:      names{group: resourceGroup, versions: v1, plural: "deviceclasses", singular: "deviceclass", cluster: true},
+		names:      names{group: resourceGroup, versions: resourceVersions(), plural: "deviceclasses", singular: "deviceclass", cluster: true},
 		newList:    func() runtime.Object { return &resourcev1.DeviceClassList{} },
 		spec:       func(c *resourcev1.DeviceClass) any { return &c.Spec },
 		generation: true,
@@ -116,11 +123,12 @@ func deviceClasses() entry {
 
 func resourceSlices() entry {
 	return &kind[resourcev1.ResourceSlice, *resourcev1.ResourceSlice]{
-		names:      names{group: resourceGroup, versions: v1, plural: "resourceslices", singular: "resourceslice", cluster: true},
+		names:      names{group: resourceGroup, versions: resourceVersions(), plural: "resourceslices", singular: "resourceslice", cluster: true},
 		newList:    func() runtime.Object { return &resourcev1.ResourceSliceList{} },
 		spec:       func(s *resourcev1.ResourceSlice) any { return &s.Spec },
 		generation: true,
 
+		fieldIn:        sliceField,
 		validate:       validation.ValidateResourceSlice,
 		validateUpdate: validation.ValidateResourceSliceUpdate,
 		fields: func(s *resourcev1.ResourceSlice) fields.Set {
@@ -136,4 +144,25 @@ func resourceSlices() entry {
 		},
 		index: resourcev1.ResourceSliceSelectorNodeName,
 	}
+}
+
+// claimField names a field of a stored claim or template as version has it: in v1beta1 a request holds itself what it
+// holds in "exactly" since.
+func claimField(version, field string) string {
+	if version != "v1beta1" {
+		return field
+	}
+	return strings.Replace(field, ".exactly", "", 1)
+}
+
+// sliceDevice is the path of a device in a slice.
+var sliceDevice = regexp.MustCompile(`^spec\.devices\[\d+\]`)
+
+// sliceField names a field of a stored slice as version has it: in v1beta1 a device holds all but its name in "basic".
+func sliceField(version, field string) string {
+	device := sliceDevice.FindString(field)
+	if version != "v1beta1" || device == "" || field == device || field == device+".name" {
+		return field
+	}
+	return device + ".basic" + strings.TrimPrefix(field, device)
 }

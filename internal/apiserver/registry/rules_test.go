@@ -2,6 +2,7 @@ package registry
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -167,6 +168,74 @@ func TestWorkloadField(t *testing.T) {
 		}
 		if got := workloadField("v1beta1", stored); got != stored {
 			t.Errorf("%s in v1beta1: got %s", stored, got)
+		}
+	}
+}
+
+func TestStampEffect(t *testing.T) {
+	early, late := metav1.Unix(1000, 0), metav1.Unix(2000, 0)
+	now := func() time.Time { return time.Unix(3000, 500) }
+	tests := []struct {
+		name      string
+		now, old  resourcev1.DeviceTaint
+		wantAdded int64
+	}{
+		{"the same", resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early}, resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early}, 1000},
+		{"another effect", resourcev1.DeviceTaint{Effect: "NoExecute", TimeAdded: &early}, resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early}, 3000},
+		{"both", resourcev1.DeviceTaint{Effect: "NoExecute", TimeAdded: &late}, resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early}, 2000},
+		{"another time", resourcev1.DeviceTaint{Effect: "None", TimeAdded: &late}, resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early}, 2000},
+	}
+	for _, tt := range tests {
+		stampEffect(&tt.now, &tt.old, now)
+		if got := tt.now.TimeAdded; !got.Equal(new(metav1.Unix(tt.wantAdded, 0))) {
+			t.Errorf("%s: added at %v, want %d", tt.name, got, tt.wantAdded)
+		}
+	}
+}
+
+func TestEmptySelectorWithNoExecuteWarns(t *testing.T) {
+	rule := func(selector *resourcev1.DeviceTaintSelector, effect resourcev1.DeviceTaintEffect) *resourcev1.DeviceTaintRule {
+		return &resourcev1.DeviceTaintRule{Spec: resourcev1.DeviceTaintRuleSpec{DeviceSelector: selector, Taint: resourcev1.DeviceTaint{Key: "k", Effect: effect}}}
+	}
+	empty, driver := &resourcev1.DeviceTaintSelector{}, &resourcev1.DeviceTaintSelector{Driver: new("d")}
+	warnings := deviceTaintRules(time.Now).(*kind[resourcev1.DeviceTaintRule, *resourcev1.DeviceTaintRule]).warnings
+	for _, tt := range []struct {
+		name     string
+		now, old *resourcev1.DeviceTaintRule
+		want     int
+	}{
+		{"everything", rule(empty, resourcev1.DeviceTaintEffectNoExecute), nil, 1},
+		{"nothing", rule(nil, resourcev1.DeviceTaintEffectNoExecute), nil, 0},
+		{"one driver", rule(driver, resourcev1.DeviceTaintEffectNoExecute), nil, 0},
+		{"counting", rule(empty, resourcev1.DeviceTaintEffectNone), nil, 0},
+		{"no longer counting", rule(empty, resourcev1.DeviceTaintEffectNoExecute), rule(empty, resourcev1.DeviceTaintEffectNone), 1},
+		{"as before", rule(empty, resourcev1.DeviceTaintEffectNoExecute), rule(empty, resourcev1.DeviceTaintEffectNoExecute), 0},
+	} {
+		if got := warnings(tt.now, tt.old); len(got) != tt.want {
+			t.Errorf("%s: %q, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestFieldsOfV1beta1(t *testing.T) {
+	for _, tt := range []struct {
+		name         func(version, field string) string
+		stored, want string
+	}{
+		{claimField, "spec.devices.requests[0].exactly.count", "spec.devices.requests[0].count"},
+		{claimField, "spec.spec.devices.requests[1].exactly", "spec.spec.devices.requests[1]"},
+		{claimField, "spec.devices.requests[0].firstAvailable[0].count", "spec.devices.requests[0].firstAvailable[0].count"},
+		{sliceField, "spec.devices[3].attributes[a].int", "spec.devices[3].basic.attributes[a].int"},
+		{sliceField, "spec.devices[3].name", "spec.devices[3].name"},
+		{sliceField, "spec.devices[3]", "spec.devices[3]"},
+		{sliceField, "spec.devices", "spec.devices"},
+		{sliceField, "spec.pool.name", "spec.pool.name"},
+	} {
+		if got := tt.name("v1beta1", tt.stored); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.stored, got, tt.want)
+		}
+		if got := tt.name("v1", tt.stored); got != tt.stored {
+			t.Errorf("%s in v1: got %s", tt.stored, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,7 +35,13 @@ func (s strategy[T, P]) NamespaceScoped() bool { return !s.kind.names.cluster }
 
 func (s strategy[T, P]) AllowCreateOnUpdate(context.Context) bool { return s.kind.createOnUpdate }
 
-func (s strategy[T, P]) AllowUnconditionalUpdate(context.Context) bool { return !s.kind.needsVersion }
+func (s strategy[T, P]) AllowUnconditionalUpdate(ctx context.Context) bool {
+	if !s.kind.needsVersion {
+		return true
+	}
+	info, ok := genericapirequest.RequestInfoFrom(ctx)
+	return ok && slices.Contains(s.kind.unconditionalIn, info.APIVersion)
+}
 
 // PrepareForCreate clears what a client may not set.
 func (s strategy[T, P]) PrepareForCreate(ctx context.Context, obj runtime.Object) {

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"slices"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -61,6 +62,7 @@ func table(l *Lookup) []entry {
 		deployments(), replicaSets(),
 		priorityClasses(), workloads(), podGroups(),
 		resourceClaims(), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(),
+		deviceTaintRules(time.Now),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	upstreamv1beta1 "k8s.io/api/resource/v1beta1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,6 +15,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"
 	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
@@ -54,6 +56,7 @@ func kinds() map[string]ruleset {
 		"ResourceClaimTemplate":        rulesOf(ValidateResourceClaimTemplate, ValidateResourceClaimTemplateUpdate, nil),
 		"ClusterResourceClaimTemplate": rulesOf(ValidateClusterResourceClaimTemplate, ValidateClusterResourceClaimTemplateUpdate, nil),
 		"DeviceClass":                  rulesOf(ValidateDeviceClass, ValidateDeviceClassUpdate, nil),
+		"DeviceTaintRule":              rulesOf(ValidateDeviceTaintRule, ValidateDeviceTaintRuleUpdate, ValidateDeviceTaintRuleStatusUpdate),
 		"ResourceSlice":                rulesOf(ValidateResourceSlice, ValidateResourceSliceUpdate, nil),
 	}
 }
@@ -72,7 +75,10 @@ func testScheme() *runtime.Scheme {
 	add("scheduling.k8s.io", "v1beta1", &scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{})
 	add("scheduling.k8s.io", "v1alpha2", &schedulingv1alpha2.PodGroup{}, &schedulingv1alpha2.PodGroupList{})
 	add("resource.k8s.io", "v1", &resource.ResourceClaim{}, &resource.ResourceClaimList{}, &resource.ResourceClaimTemplate{},
-		&resource.ResourceClaimTemplateList{}, &resourcev1.ResourceSlice{}, &resourcev1.ResourceSliceList{}, &resourcev1.DeviceClass{})
+		&resource.ResourceClaimTemplateList{}, &resourcev1.ResourceSlice{}, &resourcev1.ResourceSliceList{}, &resourcev1.DeviceClass{},
+		&resourcev1.DeviceTaintRule{}, &resourcev1.DeviceTaintRuleList{})
+	add("resource.k8s.io", "v1beta1", &resourcev1beta1.ResourceClaim{}, &resourcev1beta1.ResourceClaimList{}, &resourcev1beta1.ResourceClaimTemplate{},
+		&resourcev1beta1.ResourceClaimTemplateList{}, &upstreamv1beta1.ResourceSlice{}, &upstreamv1beta1.ResourceSliceList{})
 	add("resource.k8s.io", "v1alpha3", &resourcev1alpha3.ClusterResourceClaimTemplate{}, &resourcev1alpha3.ClusterResourceClaimTemplateList{})
 	return scheme
 }

@@ -1,0 +1,59 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/allot-dev/allot/internal/apiserver/validation"
+)
+
+// deviceTaintRules are served with the clock that stamps a change of effect. The versions before v1 have always taken
+// an update without a resource version.
+func deviceTaintRules(now func() time.Time) entry {
+	return &kind[resourcev1.DeviceTaintRule, *resourcev1.DeviceTaintRule]{
+		names: names{
+			group: resourceGroup, versions: []string{"v1", "v1beta2", "v1alpha3"}, cluster: true,
+			plural: "devicetaintrules", singular: "devicetaintrule",
+		},
+		newList:         func() runtime.Object { return &resourcev1.DeviceTaintRuleList{} },
+		spec:            func(r *resourcev1.DeviceTaintRule) any { return &r.Spec },
+		status:          func(r *resourcev1.DeviceTaintRule) any { return &r.Status },
+		generation:      true,
+		statusOnly:      true,
+		needsVersion:    true,
+		unconditionalIn: []string{"v1beta2", "v1alpha3"},
+
+		validate:       validation.ValidateDeviceTaintRule,
+		validateUpdate: validation.ValidateDeviceTaintRuleUpdate,
+		validateStatus: validation.ValidateDeviceTaintRuleStatusUpdate,
+		prepareUpdate: func(_ context.Context, r, old *resourcev1.DeviceTaintRule) {
+			stampEffect(&r.Spec.Taint, &old.Spec.Taint, now)
+		},
+		warnings: func(r, old *resourcev1.DeviceTaintRule) []string {
+			if !evictsEverywhere(r) || (old != nil && evictsEverywhere(old)) {
+				return nil
+			}
+			return []string{fmt.Sprintf("spec.deviceSelector: is empty, so that all devices of the cluster get the taint %s, and with the effect NoExecute "+
+				"every pod that uses a device and does not tolerate it is evicted; the effect None only counts them, in status.conditions", r.Spec.Taint.Key)}
+		},
+	}
+}
+
+// stampEffect makes timeAdded tell when the effect came, which tolerations count from. A client that changes both has
+// said what it wants. Objects are stored to the second.
+func stampEffect(taint, old *resourcev1.DeviceTaint, now func() time.Time) {
+	if taint.Effect != old.Effect && taint.TimeAdded.Equal(old.TimeAdded) {
+		taint.TimeAdded = &metav1.Time{Time: now().Truncate(time.Second)}
+	}
+}
+
+// evictsEverywhere is true of a selector that is there and says nothing. Without a selector, no device is meant.
+func evictsEverywhere(r *resourcev1.DeviceTaintRule) bool {
+	s := r.Spec.DeviceSelector
+	return s != nil && *s == (resourcev1.DeviceTaintSelector{}) && r.Spec.Taint.Effect == resourcev1.DeviceTaintEffectNoExecute
+}
