@@ -1,6 +1,6 @@
 // Package api gathers the types that allot serves in one scheme: upstream's own
 // types where nothing is added, and the delta types below this folder where the
-// KEPs add a field (SPEC R1 to R8).
+// KEPs add a field (R1 to R8).
 //
 // The folders are named by group and version. core, apps, resource and
 // scheduling/v1beta1 stand in for upstream kinds of the same group, version and

@@ -41,7 +41,7 @@ func TestPodKeepsTheAddedFieldsInProtobuf(t *testing.T) {
 	}
 }
 
-// Both spellings of a template reference are read; the nested one is shown (SPEC R4).
+// Both spellings of a template reference are read; the nested one is shown (R4).
 func TestPodGroupTemplateReferenceForms(t *testing.T) {
 	for name, ref := range map[string]string{
 		"flat (KEP-5729)":   `{"workloadName":"w","podGroupTemplateName":"t"}`,

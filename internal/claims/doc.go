@@ -12,10 +12,10 @@
 // Invariants:
 //   - A generated claim's name is a function of the owner's UID and the entry, so
 //     the server's own uniqueness of names makes a second claim for one entry
-//     impossible, however stale the caches are (SPEC R11).
+//     impossible, however stale the caches are (R11).
 //   - A consumer that stands for a PodGroup is written once, whatever the number
-//     of its pods (SPEC R15).
+//     of its pods (R15).
 //   - A claim is given up only when no consumer is left and no scheduled pod that
 //     names it can still be running; such a pod becomes a consumer itself first
-//     (SPEC R17, R18).
+//     (R17, R18).
 package claims

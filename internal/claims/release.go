@@ -60,7 +60,7 @@ type Decision struct {
 func (d Decision) StatusChanges() bool { return len(d.Drop) > 0 || len(d.Add) > 0 || d.Deallocate }
 
 // Release decides who leaves status.reservedFor, and whether the claim is free then
-// (SPEC R16, R17).
+// (R16, R17).
 //
 // When the last consumer leaves, the allocation goes in the same update. If a pod that
 // was scheduled with the claim may still run then, it becomes a consumer instead:

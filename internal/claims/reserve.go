@@ -20,7 +20,7 @@ type Reservation struct {
 }
 
 // Reserve says who is to stand in status.reservedFor for this use of the claim
-// (SPEC R15): the PodGroup, once, for a group claim; with spec.reservedFor and an
+// (R15): the PodGroup, once, for a group claim; with spec.reservedFor and an
 // empty list that reference; else the pod. Nothing is added when the pod is covered
 // by what stands there. Group is the pod's PodGroup; it must be given for a
 // resolution through the group.
@@ -58,7 +58,7 @@ func NeedsReservation(pod *core.Pod, claim *resource.ResourceClaim) bool {
 }
 
 // CanRun tells, on the node, whether the pod may run with the claim: nil, or why not
-// (SPEC R39). A PodGroup is compared by name, as K5729 says: a pod does not know the
+// (R39). A PodGroup is compared by name, as K5729 says: a pod does not know the
 // UID of its PodGroup, and the finalizer keeps the two together.
 func CanRun(pod *core.Pod, claim *resource.ResourceClaim) *Problem {
 	if claim.Status.Allocation == nil {

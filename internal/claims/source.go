@@ -77,7 +77,7 @@ func Belongs(pod *core.Pod, group *scheduling.PodGroup) bool {
 }
 
 // groupEntryOf gives the group's entry that the pod's entry means: the one named
-// by podGroupResourceClaim, or the one equal in name and source (SPEC R13).
+// by podGroupResourceClaim, or the one equal in name and source (R13).
 func groupEntryOf(entry *core.PodResourceClaim, group *scheduling.PodGroup) (*scheduling.PodGroupResourceClaim, bool) {
 	source := PodSource(entry)
 	for i := range group.Spec.ResourceClaims {

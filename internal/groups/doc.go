@@ -7,9 +7,9 @@
 //
 // Invariants:
 //   - PodGroupInitiallyScheduled never goes back from True; PodGroupScheduled follows
-//     the group's life (SPEC R33).
+//     the group's life (R33).
 //   - The same facts give the same conditions, to the letter; a condition's time
 //     changes only with its status.
 //   - The protection goes only when the PodGroup is being deleted and no pod that
-//     names it can still run (SPEC R35); foreign finalizers are never touched.
+//     names it can still run (R35); foreign finalizers are never touched.
 package groups

@@ -13,7 +13,7 @@ type Protection int
 const (
 	// Keep: nothing has to change.
 	Keep Protection = iota
-	// Add: a live PodGroup lacks it (SPEC R46).
+	// Add: a live PodGroup lacks it (R46).
 	Add
 	// Remove: the PodGroup is being deleted, and all pods that name it have finished.
 	Remove

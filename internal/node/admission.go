@@ -15,7 +15,7 @@ type usedClaim struct {
 }
 
 // usedClaims lists the pod's claims by what stands in the pod alone: on a node, no PodGroup and no template is looked up
-// (SPEC R12). Entries that need no claim are left out.
+// (R12). Entries that need no claim are left out.
 func usedClaims(pod *core.Pod) []usedClaim {
 	var out []usedClaim
 	for i := range pod.Spec.ResourceClaims {

@@ -1,7 +1,7 @@
 // Package node is the machines' side of the cluster: one agent that stands for all nodes of a fleet.
 //
 // It registers the nodes, publishes their devices as ResourceSlices, and looks after the pods that are bound to them: a pod
-// runs once every claim that it uses is allocated and reserved for it (SPEC R39; claims.CanRun decides), it ends when its
+// runs once every claim that it uses is allocated and reserved for it (R39; claims.CanRun decides), it ends when its
 // containers end, and it is deleted when it has stopped after a request to delete it. What really runs is behind Runtime; the
 // simulated runtime runs nothing and keeps time.
 //

@@ -27,7 +27,7 @@ type PodList struct {
 }
 
 // PodResourceClaim names one claim that a pod uses. Exactly one of its four
-// sources is set (SPEC R1).
+// sources is set (R1).
 type PodResourceClaim struct {
 	corev1.PodResourceClaim `json:",inline"`
 

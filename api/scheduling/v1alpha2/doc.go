@@ -5,7 +5,7 @@
 // What differs from the last upstream form: podGroupTemplateRef takes
 // KEP-5729's flat form too (it is read, never shown), group claims gain
 // clusterResourceClaimTemplateName, and v1beta1's preemptionPolicy is carried so
-// that nothing is lost on the way through this version (SPEC R4, R6).
+// that nothing is lost on the way through this version (R4, R6).
 //
 // +k8s:deepcopy-gen=package
 package v1alpha2

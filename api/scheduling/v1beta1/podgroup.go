@@ -13,7 +13,7 @@ const ProtectionFinalizer = "scheduling.k8s.io/podgroup-protection"
 // PodGroupInitiallyScheduled, upstream's of 1.37, never goes back. Both are kept.
 const PodGroupScheduled = "PodGroupScheduled"
 
-// MaxPodGroupResourceClaims is how many group claims a PodGroup may have (SPEC R5).
+// MaxPodGroupResourceClaims is how many group claims a PodGroup may have (R5).
 const MaxPodGroupResourceClaims = 32
 
 // PodGroup is upstream's PodGroup with allot's group claims.

@@ -12,7 +12,7 @@ import (
 )
 
 // adminConsent refuses administrative access to devices in a namespace whose owner
-// has not said by a label that it may be had there (SPEC R26). Specs are
+// has not said by a label that it may be had there (R26). Specs are
 // immutable, so only new objects are looked at.
 func (c *Chain) adminConsent(ctx context.Context, a admission.Attributes, path *field.Path, spec *resourcev1.ResourceClaimSpec) error {
 	fields := adminAccess(path.Child("devices", "requests"), spec.Devices.Requests)

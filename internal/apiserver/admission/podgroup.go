@@ -14,7 +14,7 @@ import (
 )
 
 // podGroup completes a new PodGroup: its priority, and a scheduling policy that
-// it left to its template (SPEC R4).
+// it left to its template (R4).
 func (c *Chain) podGroup(ctx context.Context, a admission.Attributes, group *scheduling.PodGroup) error {
 	if err := c.groupPriority(ctx, a, group); err != nil {
 		return err

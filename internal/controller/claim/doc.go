@@ -1,7 +1,7 @@
 // Package claim is the controller of ResourceClaims. It generates the claims that
 // PodGroups and pods want from templates, records their names, reserves claims for
 // pods that were scheduled without it, and releases, deallocates and deletes what
-// nobody uses any more (SPEC R11, R12, R13, R16, R17).
+// nobody uses any more (R11, R12, R13, R16, R17).
 //
 // All decisions are those of package claims: the Controller gathers from its caches,
 // decides, and writes the difference. What a decision asks for it reads live.

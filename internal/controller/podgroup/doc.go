@@ -1,6 +1,6 @@
 // Package podgroup keeps the protection finalizer of PodGroups: it adds it to live
 // ones that lack it, and takes it off once a PodGroup is being deleted and all pods
-// that name it have finished (SPEC R35, R46). What is to be done is decided by
+// that name it have finished (R35, R46). What is to be done is decided by
 // groups.Protect; the Controller gathers from the caches and writes.
 //
 // Invariants: foreign finalizers are never touched; every write names the resource
