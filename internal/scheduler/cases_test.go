@@ -340,6 +340,27 @@ func TestRefusedPlansAreRetriedWithGrowingDelay(t *testing.T) {
 	}
 }
 
+// What happens to a pod while its plan is written does not make the pauses short again.
+func TestPausesGrowWhateverHappens(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 4, 0)
+	s.addPod("p", "")
+	x := start(t, s)
+	x.link.refuse = refuse("bind p")
+	for i := range 200 {
+		x.see(10)
+		x.step()
+		s.editPod("p", func(pod *core.Pod) { pod.Labels = map[string]string{"i": fmt.Sprint(i)} })
+		x.see(10)
+		x.step()
+		x.job()
+		x.clock.Step(50 * time.Millisecond)
+	}
+	if got := x.attempts; got > 9 {
+		t.Errorf("%d attempts in 10 s", got)
+	}
+}
+
 // A cache that lags behind costs some attempts, and does no harm.
 func TestStaleCache(t *testing.T) {
 	s := newServer(t)
@@ -466,8 +487,9 @@ func TestPodMadeAnewWhileItsBindFails(t *testing.T) {
 	s.addPod("p", "")
 	x.see(10)
 	x.step()
+	x.deaf = true // the bind is not seen when the first plan is forgotten
 	x.pass(time.Second)
-	if got := x.link.tried["bind p"]; len(s.bound("")) != 1 || got > 3 {
+	if got := x.link.tried["bind p"]; len(s.bound("")) != 1 || got != 2 {
 		t.Errorf("bound %v, after %d binds", s.bound(""), got)
 	}
 }
