@@ -71,11 +71,6 @@ func (f *Feed) Apply(state *model.State) []model.Topic {
 // Pod finds a pod as the API last showed it.
 func (f *Feed) Pod(key model.Key) (*core.Pod, bool) { return f.pods.Get(key.Namespace, key.Name) }
 
-// Group finds a PodGroup as the API last showed it.
-func (f *Feed) Group(key model.Key) (*scheduling.PodGroup, bool) {
-	return f.podGroups.Get(key.Namespace, key.Name)
-}
-
 // Claim finds a claim as the API last showed it.
 func (f *Feed) Claim(key model.Key) (*resource.ResourceClaim, bool) {
 	return f.claims.Get(key.Namespace, key.Name)

@@ -54,7 +54,7 @@ func (c *chaos) deleteOne() {
 
 // act does one thing.
 func (c *chaos) act() {
-	switch rapid.IntRange(0, 11).Draw(c.t, "action") {
+	switch rapid.IntRange(0, 12).Draw(c.t, "action") {
 	case 0, 1:
 		c.run.see(rapid.IntRange(1, 5).Draw(c.t, "changes"))
 	case 2, 3:
@@ -71,6 +71,8 @@ func (c *chaos) act() {
 		c.deleteOne()
 	case 11:
 		c.crash()
+	case 12:
+		c.server.addRoom(rapid.SampledFrom([]string{"n1", "n2"}).Draw(c.t, "node"), rapid.Int64Range(0, 5).Draw(c.t, "room"))
 	}
 }
 
@@ -102,8 +104,20 @@ func TestNothingStaysHalfDone(t *testing.T) {
 		for _, gang := range []string{"a", "b"} {
 			c.check(gang)
 		}
+		c.anew()
 		c.end()
 	})
+}
+
+// anew holds that a scheduler that starts now, and looks at everything, finds nothing to place: nobody who could be placed
+// was left parked.
+func (c *chaos) anew() {
+	fresh := start(c.t, c.server)
+	fresh.idle()
+	if n := count(fresh.link.writes, "bind") + count(fresh.link.writes, "status"); n > 0 {
+		c.t.Errorf("a new scheduler finds something to do: %q", fresh.link.writes)
+	}
+	c.run = fresh
 }
 
 // end takes everything away, and holds that nothing is remembered of it.
