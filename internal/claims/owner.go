@@ -51,7 +51,7 @@ func GroupOwner(group *scheduling.PodGroup) Owner {
 	}
 	for i := range group.Spec.ResourceClaims {
 		entry := &group.Spec.ResourceClaims[i]
-		source := GroupSource(entry)
+		source := groupSource(entry)
 		switch {
 		case source.Generated():
 			o.Entries = append(o.Entries, Entry{Name: entry.Name, Source: source})
@@ -74,7 +74,7 @@ func PodOwner(pod *core.Pod, group *scheduling.PodGroup) Owner {
 		return o
 	}
 	name, member := GroupName(pod)
-	if member && !Belongs(pod, group) {
+	if member && !belongs(pod, group) {
 		o.Problems = append(o.Problems, &Problem{Reason: GroupMissing, Object: name})
 		return o
 	}
@@ -93,7 +93,7 @@ func (o *Owner) addPodEntry(pod *core.Pod, group *scheduling.PodGroup, entry *co
 			return
 		}
 	}
-	source := PodSource(entry)
+	source := podSource(entry)
 	switch {
 	case source.Generated():
 		o.Entries = append(o.Entries, Entry{Name: entry.Name, Source: source})

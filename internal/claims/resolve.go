@@ -63,13 +63,13 @@ func resolve(pod *core.Pod, group *scheduling.PodGroup, entry *core.PodResourceC
 		r.State = Unneeded
 		return r
 	}
-	if !Belongs(pod, group) {
+	if !belongs(pod, group) {
 		return r.withoutGroup(pod, entry, record)
 	}
 	if groupEntry, ok := groupEntryOf(entry, group); ok {
 		return r.throughGroup(pod, group, groupEntry, record)
 	}
-	if source := PodSource(entry); source.Kind == GroupEntry {
+	if source := podSource(entry); source.Kind == GroupEntry {
 		return r.failed(Broken, GroupEntryMissing, source.Name)
 	}
 	return r.own(pod, entry, record)
@@ -79,7 +79,7 @@ func resolve(pod *core.Pod, group *scheduling.PodGroup, entry *core.PodResourceC
 // does not exist: then nothing but a scheduled pod's own record counts, because
 // each entry may turn out to be the group's.
 func (r Resolution) withoutGroup(pod *core.Pod, entry *core.PodResourceClaim, record *string) Resolution {
-	source := PodSource(entry)
+	source := podSource(entry)
 	name, member := GroupName(pod)
 	switch {
 	case !member && source.Kind == GroupEntry:
@@ -118,7 +118,7 @@ func (r Resolution) throughGroup(pod *core.Pod, group *scheduling.PodGroup, entr
 
 // groupClaim is what the PodGroup knows of the claim of one of its entries.
 func groupClaim(group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim) (name string, state State, owner types.UID) {
-	source := GroupSource(entry)
+	source := groupSource(entry)
 	if source.Kind == Direct {
 		return source.Name, Named, ""
 	}
@@ -134,7 +134,7 @@ func groupClaim(group *scheduling.PodGroup, entry *scheduling.PodGroupResourceCl
 
 // own resolves an entry that has nothing to do with a PodGroup.
 func (r Resolution) own(pod *core.Pod, entry *core.PodResourceClaim, record *string) Resolution {
-	source := PodSource(entry)
+	source := podSource(entry)
 	switch {
 	case source.Kind == Direct:
 		r.Claim = source.Name
@@ -173,7 +173,7 @@ func controllerUID(claim *resource.ResourceClaim) types.UID {
 // have from the start: the names of group claims that are known already, sorted by
 // entry. Group is the PodGroup that the pod names, or nil.
 func KnownGroupClaims(pod *core.Pod, group *scheduling.PodGroup) []corev1.PodResourceClaimStatus {
-	if !Belongs(pod, group) {
+	if !belongs(pod, group) {
 		return nil
 	}
 	var out []corev1.PodResourceClaimStatus

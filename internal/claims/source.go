@@ -34,8 +34,8 @@ func (s Source) Generated() bool { return s.Kind == NamespacedTemplate || s.Kind
 
 func (s Source) String() string { return string(s.Kind) + " " + s.Name }
 
-// PodSource is the source that a pod's entry states, before its PodGroup is considered.
-func PodSource(entry *core.PodResourceClaim) Source {
+// podSource is the source that a pod's entry states, before its PodGroup is considered.
+func podSource(entry *core.PodResourceClaim) Source {
 	switch {
 	case entry.PodGroupResourceClaim != nil:
 		return Source{GroupEntry, *entry.PodGroupResourceClaim}
@@ -49,8 +49,8 @@ func PodSource(entry *core.PodResourceClaim) Source {
 	return Source{}
 }
 
-// GroupSource is the source of a PodGroup's entry.
-func GroupSource(entry *scheduling.PodGroupResourceClaim) Source {
+// groupSource is the source of a PodGroup's entry.
+func groupSource(entry *scheduling.PodGroupResourceClaim) Source {
 	switch {
 	case entry.ResourceClaimName != nil:
 		return Source{Direct, *entry.ResourceClaimName}
@@ -70,8 +70,8 @@ func GroupName(pod *core.Pod) (string, bool) {
 	return "", false
 }
 
-// Belongs tells whether the pod names this PodGroup.
-func Belongs(pod *core.Pod, group *scheduling.PodGroup) bool {
+// belongs tells whether the pod names this PodGroup.
+func belongs(pod *core.Pod, group *scheduling.PodGroup) bool {
 	name, ok := GroupName(pod)
 	return ok && group != nil && group.Name == name && group.Namespace == pod.Namespace
 }
@@ -79,7 +79,7 @@ func Belongs(pod *core.Pod, group *scheduling.PodGroup) bool {
 // groupEntryOf gives the group's entry that the pod's entry means: the one named
 // by podGroupResourceClaim, or the one equal in name and source (R13).
 func groupEntryOf(entry *core.PodResourceClaim, group *scheduling.PodGroup) (*scheduling.PodGroupResourceClaim, bool) {
-	source := PodSource(entry)
+	source := podSource(entry)
 	for i := range group.Spec.ResourceClaims {
 		candidate := &group.Spec.ResourceClaims[i]
 		if source.Kind == GroupEntry {
@@ -88,7 +88,7 @@ func groupEntryOf(entry *core.PodResourceClaim, group *scheduling.PodGroup) (*sc
 			}
 			continue
 		}
-		if candidate.Name == entry.Name && GroupSource(candidate) == source && source.Kind != NoSource {
+		if candidate.Name == entry.Name && groupSource(candidate) == source && source.Kind != NoSource {
 			return candidate, true
 		}
 	}

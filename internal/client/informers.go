@@ -6,10 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/client-go/tools/cache"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
@@ -91,13 +89,6 @@ func (f *Informers) Namespaces() *Informer[*corev1.Namespace] {
 	})
 }
 
-// Leases is the cache of leases.
-func (f *Informers) Leases() *Informer[*coordinationv1.Lease] {
-	return informerFor(f, "leases", func() *Informer[*coordinationv1.Lease] {
-		return newInformer(f.set.Leases(""), &coordinationv1.Lease{})
-	})
-}
-
 // Deployments is the cache of deployments.
 func (f *Informers) Deployments() *Informer[*apps.Deployment] {
 	return informerFor(f, "deployments", func() *Informer[*apps.Deployment] {
@@ -112,24 +103,10 @@ func (f *Informers) ReplicaSets() *Informer[*apps.ReplicaSet] {
 	})
 }
 
-// PriorityClasses is the cache of priority classes.
-func (f *Informers) PriorityClasses() *Informer[*schedulingv1.PriorityClass] {
-	return informerFor(f, "priorityclasses", func() *Informer[*schedulingv1.PriorityClass] {
-		return newInformer(f.set.PriorityClasses(), &schedulingv1.PriorityClass{})
-	})
-}
-
 // PodGroups is the cache of PodGroups.
 func (f *Informers) PodGroups() *Informer[*scheduling.PodGroup] {
 	return informerFor(f, "podgroups", func() *Informer[*scheduling.PodGroup] {
 		return newInformer(f.set.PodGroups(""), &scheduling.PodGroup{})
-	})
-}
-
-// Workloads is the cache of Workloads.
-func (f *Informers) Workloads() *Informer[*scheduling.Workload] {
-	return informerFor(f, "workloads", func() *Informer[*scheduling.Workload] {
-		return newInformer(f.set.Workloads(""), &scheduling.Workload{})
 	})
 }
 

@@ -137,11 +137,6 @@ func (s *Set) PodGroups(namespace string) Client[*scheduling.PodGroup, *scheduli
 	return clientFor(s, schedulingv1beta1.SchemeGroupVersion, "podgroups", namespace, ptrTo[scheduling.PodGroup], ptrTo[scheduling.PodGroupList])
 }
 
-// Workloads is the client of scheduling.k8s.io/v1beta1 workloads.
-func (s *Set) Workloads(namespace string) Client[*scheduling.Workload, *scheduling.WorkloadList] {
-	return clientFor(s, schedulingv1beta1.SchemeGroupVersion, "workloads", namespace, ptrTo[scheduling.Workload], ptrTo[scheduling.WorkloadList])
-}
-
 // ResourceClaims is the client of resource.k8s.io/v1 resourceclaims.
 func (s *Set) ResourceClaims(namespace string) Client[*resource.ResourceClaim, *resource.ResourceClaimList] {
 	return clientFor(s, resourcev1.SchemeGroupVersion, "resourceclaims", namespace, ptrTo[resource.ResourceClaim], ptrTo[resource.ResourceClaimList])

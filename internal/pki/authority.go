@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math/big"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -51,9 +50,6 @@ func Open(dir string, now func() time.Time) (*Authority, error) {
 
 // CertPEM is the authority's own certificate.
 func (a *Authority) CertPEM() []byte { return a.pair.Cert }
-
-// CertFile is the file that holds the authority's own certificate.
-func (a *Authority) CertFile() string { return filepath.Join(a.dir, "ca.crt") }
 
 func (a *Authority) create() error {
 	key, err := newKey()

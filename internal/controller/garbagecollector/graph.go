@@ -248,13 +248,6 @@ func (g *Graph) Object(uid types.UID) (object *Object, known bool) {
 	return n.object, true
 }
 
-// Len is the number of nodes.
-func (g *Graph) Len() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.nodes)
-}
-
 func (g *Graph) noteStrange(dependent *Object, ref metav1.OwnerReference, owner *Object, news *News) {
 	if owner.Kind.GroupKind() == groupKind(ref) && owner.Namespace != "" && owner.Namespace != dependent.Namespace {
 		news.Strange = append(news.Strange, Strange{Dependent: dependent, Owner: ref})

@@ -50,7 +50,7 @@ var handlers = map[string]func(*testing.T, *world, *datadriven.TestData){
 	"deliver":    func(_ *testing.T, w *world, _ *datadriven.TestData) { w.deliver() },
 	"reconcile":  func(_ *testing.T, w *world, _ *datadriven.TestData) { w.reconcile() },
 	"drop":       func(_ *testing.T, w *world, _ *datadriven.TestData) { w.events = nil },
-	"nodes":      func(_ *testing.T, w *world, _ *datadriven.TestData) { w.say("%d", w.graph.Len()) },
+	"nodes":      func(_ *testing.T, w *world, _ *datadriven.TestData) { w.say("%d", len(w.graph.nodes)) },
 }
 
 func parsePath(t *testing.T, path string) (kind kinds.Kind, namespace, name string) {
