@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,52 +16,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	testclock "k8s.io/utils/clock/testing"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
-	"github.com/allot-dev/allot/internal/controller/ownership"
+	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
-// objects are Deployments, ReplicaSets and pods by name, in the namespace "default".
+// objects are Deployments, ReplicaSets and pods.
 type objects struct {
-	deployments map[string]*apps.Deployment
-	sets        map[string]*apps.ReplicaSet
-	pods        map[string]*core.Pod
+	deployments controllertest.Store[*apps.Deployment]
+	sets        controllertest.Store[*apps.ReplicaSet]
+	pods        controllertest.Store[*core.Pod]
 }
 
-func (o *objects) clone() objects {
-	return objects{maps.Clone(o.deployments), maps.Clone(o.sets), maps.Clone(o.pods)}
-}
-
-type deploymentsOf struct{ *objects }
-
-func (o deploymentsOf) Get(_, name string) (*apps.Deployment, bool) {
-	d, ok := o.deployments[name]
-	return d, ok
-}
-
-func (o deploymentsOf) InNamespace(string) []*apps.Deployment {
-	return slices.Collect(maps.Values(o.deployments))
-}
-
-type setsOf struct{ *objects }
-
-func (o setsOf) ByIndex(_, key string) []*apps.ReplicaSet { return indexed(o.sets, key) }
-
-type podsOf struct{ *objects }
-
-func (o podsOf) ByIndex(_, key string) []*core.Pod { return indexed(o.pods, key) }
-
-func indexed[T metav1.Object](all map[string]T, key string) []T {
-	var found []T
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if slices.Contains(ownership.Keys(all[name]), key) {
-			found = append(found, all[name])
-		}
+func newObjects() objects {
+	return objects{
+		controllertest.Store[*apps.Deployment]{}, controllertest.Store[*apps.ReplicaSet]{}, controllertest.Store[*core.Pod]{},
 	}
-	return found
 }
 
 // world is a server, a cache that sees it at each sync, and a controller in between.
@@ -79,14 +50,14 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{
-		server:  objects{map[string]*apps.Deployment{}, map[string]*apps.ReplicaSet{}, map[string]*core.Pod{}},
+		server:  newObjects(),
+		cache:   newObjects(),
 		now:     testclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		version: 100,
 		queued:  map[string]bool{},
 	}
-	w.cache = w.server.clone()
 	w.Controller = &Controller{
-		deployments: deploymentsOf{&w.cache}, sets: setsOf{&w.cache}, pods: podsOf{&w.cache},
+		deployments: w.cache.deployments, sets: w.cache.sets, pods: w.cache.pods,
 		writeSet: w, writeStatus: w, live: w, events: w, clock: w.now, queue: w,
 	}
 	return w
@@ -120,25 +91,11 @@ func (w *world) stamp(m *metav1.ObjectMeta) {
 	}
 }
 
-// sync brings the cache up to the server and delivers the events of the ReplicaSets.
+// sync brings the cache up to the server and delivers the events.
 func (w *world) sync() {
-	old := w.cache
-	w.cache = w.server.clone()
-	for name, d := range w.cache.deployments {
-		if before := old.deployments[name]; before == nil || before.ResourceVersion != d.ResourceVersion {
-			w.onDeployment(before, d)
-		}
-	}
-	for name, rs := range w.cache.sets {
-		if before := old.sets[name]; before == nil || before.ResourceVersion != rs.ResourceVersion {
-			w.onSet(before, rs)
-		}
-	}
-	for name, rs := range old.sets {
-		if w.cache.sets[name] == nil {
-			w.onSet(rs, nil)
-		}
-	}
+	w.cache.deployments.Follow(w.server.deployments, w.onDeployment)
+	w.cache.sets.Follow(w.server.sets, w.onSet)
+	w.cache.pods.Follow(w.server.pods, func(_, _ *core.Pod) {})
 }
 
 // label names a set by its template's image, as "web:v1".
@@ -201,16 +158,8 @@ func (w *world) PatchSet(_ context.Context, rs *apps.ReplicaSet, patch []byte) e
 	if live == nil {
 		return notFound(rs.Name)
 	}
-	before, err := json.Marshal(live)
+	patched, err := controllertest.Patched(live, patch)
 	if err != nil {
-		return err
-	}
-	after, err := strategicpatch.StrategicMergePatch(before, patch, &apps.ReplicaSet{})
-	if err != nil {
-		return err
-	}
-	patched := &apps.ReplicaSet{}
-	if err := json.Unmarshal(after, patched); err != nil {
 		return err
 	}
 	w.stamp(&patched.ObjectMeta)

@@ -56,10 +56,10 @@ var handlers = map[string]func(*testing.T, *world, *datadriven.TestData) string{
 }
 
 func doSync(_ *testing.T, w *world, d *datadriven.TestData) string {
-	seen := w.cache.setsByName
-	w.sync()
 	if d.HasArg("pods") {
-		w.cache.setsByName = seen
+		w.syncPods()
+	} else {
+		w.sync()
 	}
 	return w.flush()
 }
@@ -73,7 +73,7 @@ func doSet(t *testing.T, w *world, d *datadriven.TestData) string {
 	d.MaybeScanArgs(t, "owner", &owner)
 	d.MaybeScanArgs(t, "uid", &uid)
 	rs := &apps.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if live, ok := w.server.setsByName[name]; ok && uid == "" {
+	if live, ok := w.server.sets[name]; ok && uid == "" {
 		rs = live.DeepCopy()
 	}
 	rs.Generation++
@@ -93,7 +93,7 @@ func doSet(t *testing.T, w *world, d *datadriven.TestData) string {
 		rs.DeletionTimestamp = &now
 	}
 	w.stamp(&rs.ObjectMeta)
-	w.server.setsByName[name] = rs
+	w.server.sets[name] = rs
 	if !d.HasArg("lag") {
 		w.sync()
 	}
@@ -103,7 +103,7 @@ func doSet(t *testing.T, w *world, d *datadriven.TestData) string {
 func doPod(t *testing.T, w *world, d *datadriven.TestData) string {
 	pod := podFrom(t, w, d)
 	w.stamp(&pod.ObjectMeta)
-	w.server.podsByName[pod.Name] = pod
+	w.server.pods[pod.Name] = pod
 	if !d.HasArg("lag") {
 		w.sync()
 	}
@@ -115,7 +115,7 @@ func podFrom(t *testing.T, w *world, d *datadriven.TestData) *core.Pod {
 	app, restarts, sidecar := "web", 0, 0
 	d.ScanArgs(t, "name", &name)
 	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if live, ok := w.server.podsByName[name]; ok {
+	if live, ok := w.server.pods[name]; ok {
 		pod = live.DeepCopy()
 		app = live.Labels["app"]
 	}
@@ -127,7 +127,7 @@ func podFrom(t *testing.T, w *world, d *datadriven.TestData) *core.Pod {
 	}
 	pod.Labels = map[string]string{"app": app, "tier": "front"}
 	if owner != "" {
-		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.server.setsByName[owner], kind)}
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.server.sets[owner], kind)}
 	}
 	if phase != "" {
 		pod.Status.Phase = corev1.PodPhase(phase)
@@ -168,8 +168,8 @@ func doRemove(t *testing.T, w *world, d *datadriven.TestData) string {
 	var pod, set string
 	d.MaybeScanArgs(t, "pod", &pod)
 	d.MaybeScanArgs(t, "set", &set)
-	delete(w.server.podsByName, pod)
-	delete(w.server.setsByName, set)
+	delete(w.server.pods, pod)
+	delete(w.server.sets, set)
 	if !d.HasArg("lag") {
 		w.sync()
 	}
@@ -221,8 +221,8 @@ func doReconcile(t *testing.T, w *world, d *datadriven.TestData) string {
 
 func doPods(_ *testing.T, w *world, _ *datadriven.TestData) string {
 	var lines []string
-	for _, name := range slices.Sorted(maps.Keys(w.server.podsByName)) {
-		pod := w.server.podsByName[name]
+	for _, name := range slices.Sorted(maps.Keys(w.server.pods)) {
+		pod := w.server.pods[name]
 		line := fmt.Sprintf("%s %s owners=%s labels=%v", name, pod.Status.Phase, ownersOf(pod), pod.Labels)
 		if pod.DeletionTimestamp != nil {
 			line += " deleting"

@@ -2,7 +2,6 @@ package replicaset
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,62 +16,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	testclock "k8s.io/utils/clock/testing"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/controllertest"
 	"github.com/allot-dev/allot/internal/controller/expectations"
-	"github.com/allot-dev/allot/internal/controller/ownership"
 )
 
 // epoch is the time at which scenarios begin; ages in them count back from the clock.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// objects are pods and ReplicaSets by name; all are in the namespace "default".
+// objects are pods and ReplicaSets.
 type objects struct {
-	podsByName map[string]*core.Pod
-	setsByName map[string]*apps.ReplicaSet
+	pods controllertest.Store[*core.Pod]
+	sets controllertest.Store[*apps.ReplicaSet]
 }
 
 func newObjects() objects {
-	return objects{map[string]*core.Pod{}, map[string]*apps.ReplicaSet{}}
-}
-
-type pods struct{ *objects }
-
-func (p pods) Get(_, name string) (*core.Pod, bool) {
-	pod, ok := p.podsByName[name]
-	return pod, ok
-}
-
-func (p pods) ByIndex(_, key string) []*core.Pod {
-	var found []*core.Pod
-	for _, name := range slices.Sorted(maps.Keys(p.podsByName)) {
-		if slices.Contains(ownership.Keys(p.podsByName[name]), key) {
-			found = append(found, p.podsByName[name])
-		}
-	}
-	return found
-}
-
-type sets struct{ *objects }
-
-func (s sets) Get(_, name string) (*apps.ReplicaSet, bool) {
-	rs, ok := s.setsByName[name]
-	return rs, ok
-}
-
-func (s sets) ByIndex(_, key string) []*apps.ReplicaSet {
-	return slices.DeleteFunc(s.InNamespace("default"), func(rs *apps.ReplicaSet) bool { return !slices.Contains(ownership.Keys(rs), key) })
-}
-
-func (s sets) InNamespace(string) []*apps.ReplicaSet {
-	var found []*apps.ReplicaSet
-	for _, name := range slices.Sorted(maps.Keys(s.setsByName)) {
-		found = append(found, s.setsByName[name])
-	}
-	return found
+	return objects{controllertest.Store[*core.Pod]{}, controllertest.Store[*apps.ReplicaSet]{}}
 }
 
 // world is a server, a cache that lags behind it until sync, and a controller between
@@ -96,7 +58,7 @@ func newWorld() *world {
 		refuse: map[string]error{}, queued: map[string]bool{}, version: 100,
 	}
 	c := &Controller{
-		pods: pods{&w.cache}, sets: sets{&w.cache}, writePod: w, writeSet: w, events: w, clock: w.now,
+		pods: w.cache.pods, sets: w.cache.sets, writePod: w, writeSet: w, events: w, clock: w.now,
 	}
 	c.own = expectations.NewTracker(c.podInCache, w.now, expectationLife)
 	c.queue = w
@@ -129,7 +91,7 @@ func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
 	pod.CreationTimestamp = metav1.NewTime(w.now.Now())
 	pod.Status.Phase = corev1.PodPending
 	w.stamp(&pod.ObjectMeta)
-	w.server.podsByName[pod.Name] = pod
+	w.server.pods[pod.Name] = pod
 	w.say("create pod %s", pod.Name)
 	return pod, nil
 }
@@ -137,25 +99,17 @@ func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
 func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	live, ok := w.server.podsByName[pod.Name]
+	live, ok := w.server.pods[pod.Name]
 	if !ok {
 		w.say("patch pod %s: not found", pod.Name)
 		return apierrors.NewNotFound(corev1.Resource("pods"), pod.Name)
 	}
-	before, err := json.Marshal(live)
+	patched, err := controllertest.Patched(live, patch)
 	if err != nil {
-		return err
-	}
-	after, err := strategicpatch.StrategicMergePatch(before, patch, &core.Pod{})
-	if err != nil {
-		return err
-	}
-	patched := &core.Pod{}
-	if err := json.Unmarshal(after, patched); err != nil {
 		return err
 	}
 	w.stamp(&patched.ObjectMeta)
-	w.server.podsByName[pod.Name] = patched
+	w.server.pods[pod.Name] = patched
 	w.say("patch pod %s: owners %s", pod.Name, ownersOf(patched))
 	return nil
 }
@@ -167,26 +121,26 @@ func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
 		w.say("refused delete of pod %s", pod.Name)
 		return err
 	}
-	live, ok := w.server.podsByName[pod.Name]
+	live, ok := w.server.pods[pod.Name]
 	if !ok {
 		w.say("delete pod %s: not found", pod.Name)
 		return apierrors.NewNotFound(corev1.Resource("pods"), pod.Name)
 	}
 	w.say("delete pod %s", pod.Name)
 	if live.Spec.NodeName == "" {
-		delete(w.server.podsByName, pod.Name)
+		delete(w.server.pods, pod.Name)
 		return nil
 	}
 	live = live.DeepCopy()
 	now := metav1.NewTime(w.now.Now())
 	live.DeletionTimestamp = &now
 	w.stamp(&live.ObjectMeta)
-	w.server.podsByName[pod.Name] = live
+	w.server.pods[pod.Name] = live
 	return nil
 }
 
 func (w *world) LiveReplicaSet(_ context.Context, _, name string) (*apps.ReplicaSet, error) {
-	rs, ok := w.server.setsByName[name]
+	rs, ok := w.server.sets[name]
 	if !ok {
 		return nil, apierrors.NewNotFound(kindResource, name)
 	}
@@ -194,7 +148,7 @@ func (w *world) LiveReplicaSet(_ context.Context, _, name string) (*apps.Replica
 }
 
 func (w *world) UpdateReplicaSetStatus(_ context.Context, rs *apps.ReplicaSet) error {
-	live, ok := w.server.setsByName[rs.Name]
+	live, ok := w.server.sets[rs.Name]
 	if !ok {
 		return apierrors.NewNotFound(kindResource, rs.Name)
 	}
@@ -204,7 +158,7 @@ func (w *world) UpdateReplicaSetStatus(_ context.Context, rs *apps.ReplicaSet) e
 	}
 	rs = rs.DeepCopy()
 	w.stamp(&rs.ObjectMeta)
-	w.server.setsByName[rs.Name] = rs
+	w.server.sets[rs.Name] = rs
 	s := rs.Status
 	line := fmt.Sprintf("status %s: replicas=%d labelled=%d ready=%d available=%d terminating=%d generation=%d",
 		rs.Name, s.Replicas, s.FullyLabeledReplicas, s.ReadyReplicas, s.AvailableReplicas, *s.TerminatingReplicas, s.ObservedGeneration)
@@ -235,29 +189,11 @@ func (w *world) AddAfter(key types.NamespacedName, d time.Duration) {
 
 // sync brings the cache up to the server and delivers the events.
 func (w *world) sync() {
-	old := w.cache
-	w.cache = objects{maps.Clone(w.server.podsByName), maps.Clone(w.server.setsByName)}
-	for name, rs := range w.cache.setsByName {
-		if before := old.setsByName[name]; before == nil || before.ResourceVersion != rs.ResourceVersion {
-			w.onSet(before, rs)
-		}
-	}
-	for name, rs := range old.setsByName {
-		if w.cache.setsByName[name] == nil {
-			w.onSet(rs, nil)
-		}
-	}
-	for name, pod := range w.cache.podsByName {
-		if before := old.podsByName[name]; before == nil || before.ResourceVersion != pod.ResourceVersion {
-			w.onPod(before, pod)
-		}
-	}
-	for name, pod := range old.podsByName {
-		if w.cache.podsByName[name] == nil {
-			w.onPod(pod, nil)
-		}
-	}
+	w.cache.sets.Follow(w.server.sets, w.onSet)
+	w.syncPods()
 }
+
+func (w *world) syncPods() { w.cache.pods.Follow(w.server.pods, w.onPod) }
 
 // flush returns the collected lines; parallel writes of one kind come in any order and
 // are sorted.
