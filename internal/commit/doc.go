@@ -8,8 +8,12 @@
 //
 // What was decided on is verified against the API (DESIGN.md, "decide optimistically,
 // verify at commit"): a claim that somebody else has allocated, changed or deleted refuses
-// the plan, and what the plan has written before is taken back, as long as no bind was tried.
-// A conflict that does not contradict the plan is written again over the newer object.
+// the plan, and what the plan itself has added before is taken back, as long as no bind was tried.
+// A conflict that does not contradict the plan is written again over the newer object. An answer
+// that got lost does no harm: what the API shows then is recognized as the plan's own. The cache
+// is good enough to write over, never to conclude from it that nothing needs to be written.
+//
+// GiveBack takes devices off claims whose holders make no use of them.
 //
 // The package makes no decision of its own about placement, and keeps no state between plans.
 // A gang of which some binds were written, when the process ended, is found and finished by

@@ -7,6 +7,20 @@
 // reasons, which are told to the group and its pods, and is tried again when something changes
 // that the reasons name.
 //
-// A gang that was left half-bound comes first, and is rolled back whole when it cannot be
-// finished (SPEC R50, docs/adr/0001).
+// Invariants:
+//
+//   - Nothing but messages comes from other goroutines; all else is the loop's.
+//   - A unit whose plan failed is held for a pause that grows, whatever happens meanwhile.
+//   - A gang that was never whole has one plan at a time, and what is left of it keeps its room
+//     while its binds are tried again: nobody who competes for the room can keep it half-bound.
+//   - No pod is bound before its claims' devices and reservations are in the API.
+//   - A gang that was left half-bound comes first, and is rolled back whole when it cannot be
+//     finished (SPEC R50, docs/adr/0001). Pods that another scheduler has bound are never touched.
+//   - A unit that cannot be placed and runs nothing keeps no devices (F10). A group that has run
+//     keeps them while it merely lacks pods (F09).
+//   - Who is told why it waits is told once per change of the reason.
+//
+// The package assumes that no other scheduler allocates devices: the API compares versions of
+// one claim, so a claim is never allocated twice, but nothing there keeps two claims from
+// naming one device (F64).
 package scheduler
