@@ -76,13 +76,14 @@ func configFor(cfg *rest.Config, gv schema.GroupVersion) *rest.Config {
 // Config is what the Set was made from.
 func (s *Set) Config() *rest.Config { return s.config }
 
-func clientFor[T Object, L runtime.Object](s *Set, gv schema.GroupVersion, resource, namespace string, newObject func() T, newList func() L) Client[T, L] {
-	return gentype.NewClientWithList(resource, s.rest[gv], runtime.NewParameterCodec(api.Scheme), namespace, newObject, newList, gentype.PrefersProtobuf[T]())
+func clientFor[T Object, L runtime.Object](s *Set, gvr schema.GroupVersionResource, namespace string, newObject func() T, newList func() L) Client[T, L] {
+	codec := runtime.NewParameterCodec(api.Scheme)
+	return gentype.NewClientWithList(gvr.Resource, s.rest[gvr.GroupVersion()], codec, namespace, newObject, newList, gentype.PrefersProtobuf[T]())
 }
 
 // Pods is the client of core/v1 pods.
 func (s *Set) Pods(namespace string) Client[*core.Pod, *core.PodList] {
-	return clientFor(s, corev1.SchemeGroupVersion, "pods", namespace, ptrTo[core.Pod], ptrTo[core.PodList])
+	return clientFor(s, corev1.SchemeGroupVersion.WithResource("pods"), namespace, ptrTo[core.Pod], ptrTo[core.PodList])
 }
 
 // Bind binds a pod to the node that binding.Target names.
@@ -93,12 +94,12 @@ func (s *Set) Bind(ctx context.Context, binding *corev1.Binding) error {
 
 // Nodes is the client of core/v1 nodes.
 func (s *Set) Nodes() Client[*corev1.Node, *corev1.NodeList] {
-	return clientFor(s, corev1.SchemeGroupVersion, "nodes", "", ptrTo[corev1.Node], ptrTo[corev1.NodeList])
+	return clientFor(s, corev1.SchemeGroupVersion.WithResource("nodes"), "", ptrTo[corev1.Node], ptrTo[corev1.NodeList])
 }
 
 // Namespaces is the client of core/v1 namespaces.
 func (s *Set) Namespaces() Client[*corev1.Namespace, *corev1.NamespaceList] {
-	return clientFor(s, corev1.SchemeGroupVersion, "namespaces", "", ptrTo[corev1.Namespace], ptrTo[corev1.NamespaceList])
+	return clientFor(s, corev1.SchemeGroupVersion.WithResource("namespaces"), "", ptrTo[corev1.Namespace], ptrTo[corev1.NamespaceList])
 }
 
 // FinalizeNamespace replaces spec.finalizers of a namespace.
@@ -109,57 +110,57 @@ func (s *Set) FinalizeNamespace(ctx context.Context, namespace *corev1.Namespace
 
 // Events is the client of core/v1 events.
 func (s *Set) Events(namespace string) Client[*corev1.Event, *corev1.EventList] {
-	return clientFor(s, corev1.SchemeGroupVersion, "events", namespace, ptrTo[corev1.Event], ptrTo[corev1.EventList])
+	return clientFor(s, corev1.SchemeGroupVersion.WithResource("events"), namespace, ptrTo[corev1.Event], ptrTo[corev1.EventList])
 }
 
 // Leases is the client of coordination/v1 leases.
 func (s *Set) Leases(namespace string) Client[*coordinationv1.Lease, *coordinationv1.LeaseList] {
-	return clientFor(s, coordinationv1.SchemeGroupVersion, "leases", namespace, ptrTo[coordinationv1.Lease], ptrTo[coordinationv1.LeaseList])
+	return clientFor(s, coordinationv1.SchemeGroupVersion.WithResource("leases"), namespace, ptrTo[coordinationv1.Lease], ptrTo[coordinationv1.LeaseList])
 }
 
 // Deployments is the client of apps/v1 deployments.
 func (s *Set) Deployments(namespace string) Client[*apps.Deployment, *apps.DeploymentList] {
-	return clientFor(s, appsv1.SchemeGroupVersion, "deployments", namespace, ptrTo[apps.Deployment], ptrTo[apps.DeploymentList])
+	return clientFor(s, appsv1.SchemeGroupVersion.WithResource("deployments"), namespace, ptrTo[apps.Deployment], ptrTo[apps.DeploymentList])
 }
 
 // ReplicaSets is the client of apps/v1 replicasets.
 func (s *Set) ReplicaSets(namespace string) Client[*apps.ReplicaSet, *apps.ReplicaSetList] {
-	return clientFor(s, appsv1.SchemeGroupVersion, "replicasets", namespace, ptrTo[apps.ReplicaSet], ptrTo[apps.ReplicaSetList])
+	return clientFor(s, appsv1.SchemeGroupVersion.WithResource("replicasets"), namespace, ptrTo[apps.ReplicaSet], ptrTo[apps.ReplicaSetList])
 }
 
 // PriorityClasses is the client of scheduling.k8s.io/v1 priorityclasses.
 func (s *Set) PriorityClasses() Client[*schedulingv1.PriorityClass, *schedulingv1.PriorityClassList] {
-	return clientFor(s, schedulingv1.SchemeGroupVersion, "priorityclasses", "", ptrTo[schedulingv1.PriorityClass], ptrTo[schedulingv1.PriorityClassList])
+	return clientFor(s, schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"), "", ptrTo[schedulingv1.PriorityClass], ptrTo[schedulingv1.PriorityClassList])
 }
 
 // PodGroups is the client of scheduling.k8s.io/v1beta1 podgroups.
 func (s *Set) PodGroups(namespace string) Client[*scheduling.PodGroup, *scheduling.PodGroupList] {
-	return clientFor(s, schedulingv1beta1.SchemeGroupVersion, "podgroups", namespace, ptrTo[scheduling.PodGroup], ptrTo[scheduling.PodGroupList])
+	return clientFor(s, schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups"), namespace, ptrTo[scheduling.PodGroup], ptrTo[scheduling.PodGroupList])
 }
 
 // ResourceClaims is the client of resource.k8s.io/v1 resourceclaims.
 func (s *Set) ResourceClaims(namespace string) Client[*resource.ResourceClaim, *resource.ResourceClaimList] {
-	return clientFor(s, resourcev1.SchemeGroupVersion, "resourceclaims", namespace, ptrTo[resource.ResourceClaim], ptrTo[resource.ResourceClaimList])
+	return clientFor(s, resourcev1.SchemeGroupVersion.WithResource("resourceclaims"), namespace, ptrTo[resource.ResourceClaim], ptrTo[resource.ResourceClaimList])
 }
 
 // ResourceClaimTemplates is the client of resource.k8s.io/v1 resourceclaimtemplates.
 func (s *Set) ResourceClaimTemplates(namespace string) Client[*resource.ResourceClaimTemplate, *resource.ResourceClaimTemplateList] {
-	return clientFor(s, resourcev1.SchemeGroupVersion, "resourceclaimtemplates", namespace, ptrTo[resource.ResourceClaimTemplate], ptrTo[resource.ResourceClaimTemplateList])
+	return clientFor(s, resourcev1.SchemeGroupVersion.WithResource("resourceclaimtemplates"), namespace, ptrTo[resource.ResourceClaimTemplate], ptrTo[resource.ResourceClaimTemplateList])
 }
 
 // ClusterResourceClaimTemplates is the client of resource.k8s.io/v1alpha3 clusterresourceclaimtemplates.
 func (s *Set) ClusterResourceClaimTemplates() Client[*resourcev1alpha3.ClusterResourceClaimTemplate, *resourcev1alpha3.ClusterResourceClaimTemplateList] {
-	return clientFor(s, resourcev1alpha3.SchemeGroupVersion, "clusterresourceclaimtemplates", "", ptrTo[resourcev1alpha3.ClusterResourceClaimTemplate], ptrTo[resourcev1alpha3.ClusterResourceClaimTemplateList])
+	return clientFor(s, resourcev1alpha3.SchemeGroupVersion.WithResource("clusterresourceclaimtemplates"), "", ptrTo[resourcev1alpha3.ClusterResourceClaimTemplate], ptrTo[resourcev1alpha3.ClusterResourceClaimTemplateList])
 }
 
 // DeviceClasses is the client of resource.k8s.io/v1 deviceclasses.
 func (s *Set) DeviceClasses() Client[*resourcev1.DeviceClass, *resourcev1.DeviceClassList] {
-	return clientFor(s, resourcev1.SchemeGroupVersion, "deviceclasses", "", ptrTo[resourcev1.DeviceClass], ptrTo[resourcev1.DeviceClassList])
+	return clientFor(s, resourcev1.SchemeGroupVersion.WithResource("deviceclasses"), "", ptrTo[resourcev1.DeviceClass], ptrTo[resourcev1.DeviceClassList])
 }
 
 // ResourceSlices is the client of resource.k8s.io/v1 resourceslices.
 func (s *Set) ResourceSlices() Client[*resourcev1.ResourceSlice, *resourcev1.ResourceSliceList] {
-	return clientFor(s, resourcev1.SchemeGroupVersion, "resourceslices", "", ptrTo[resourcev1.ResourceSlice], ptrTo[resourcev1.ResourceSliceList])
+	return clientFor(s, resourcev1.SchemeGroupVersion.WithResource("resourceslices"), "", ptrTo[resourcev1.ResourceSlice], ptrTo[resourcev1.ResourceSliceList])
 }
 
 func ptrTo[T any]() *T { return new(T) }

@@ -2,6 +2,7 @@ package validation
 
 import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -10,12 +11,7 @@ import (
 
 // ValidateResourceClaimTemplate checks a new template.
 func ValidateResourceClaimTemplate(template *resource.ResourceClaimTemplate) field.ErrorList {
-	path := field.NewPath("spec")
-	return join(
-		metadata(&template.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
-		copiedMetadata(path.Child("metadata"), &template.Spec.ObjectMeta),
-		claimSpec(path.Child("spec"), &template.Spec.Spec),
-	)
+	return claimTemplate(&template.ObjectMeta, namespaced, &template.Spec.ObjectMeta, &template.Spec.Spec)
 }
 
 // ValidateResourceClaimTemplateUpdate checks a change of a template. Its spec stays,
@@ -26,15 +22,20 @@ func ValidateResourceClaimTemplateUpdate(template, old *resource.ResourceClaimTe
 
 // ValidateClusterResourceClaimTemplate checks a new template for all namespaces.
 func ValidateClusterResourceClaimTemplate(template *resourcev1alpha3.ClusterResourceClaimTemplate) field.ErrorList {
-	path := field.NewPath("spec")
-	return join(
-		metadata(&template.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain),
-		copiedMetadata(path.Child("metadata"), &template.Spec.ObjectMeta),
-		claimSpec(path.Child("spec"), &template.Spec.Spec),
-	)
+	return claimTemplate(&template.ObjectMeta, clusterScoped, &template.Spec.ObjectMeta, &template.Spec.Spec)
 }
 
 // ValidateClusterResourceClaimTemplateUpdate checks a change of such a template.
 func ValidateClusterResourceClaimTemplateUpdate(template, old *resourcev1alpha3.ClusterResourceClaimTemplate) field.ErrorList {
 	return append(metadataUpdate(&template.ObjectMeta, &old.ObjectMeta), same(field.NewPath("spec"), template.Spec, old.Spec)...)
+}
+
+// claimTemplate checks a template by its own metadata and by what its claims get.
+func claimTemplate(meta *metav1.ObjectMeta, in scope, copied *metav1.ObjectMeta, spec *resource.ResourceClaimSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	return join(
+		metadata(meta, in, apivalidation.NameIsDNSSubdomain),
+		copiedMetadata(path.Child("metadata"), copied),
+		claimSpec(path.Child("spec"), spec),
+	)
 }

@@ -74,27 +74,31 @@ func (r Report) conditions() []corev1.NamespaceCondition {
 	slices.Sort(content)
 	return []corev1.NamespaceCondition{
 		either(corev1.NamespaceDeletionDiscoveryFailure, r.Discovery != nil,
-			"DiscoveryFailed", fmt.Sprint(r.Discovery),
-			"ResourcesDiscovered", "All resources successfully discovered"),
-		either(corev1.NamespaceDeletionGVParsingFailure, false, "", "",
-			"ParsedGroupVersions", "All legacy kube types successfully parsed"),
+			because{"DiscoveryFailed", fmt.Sprint(r.Discovery)},
+			because{"ResourcesDiscovered", "All resources successfully discovered"}),
+		either(corev1.NamespaceDeletionGVParsingFailure, false,
+			because{},
+			because{"ParsedGroupVersions", "All legacy kube types successfully parsed"}),
 		either(corev1.NamespaceDeletionContentFailure, len(content) > 0,
-			"ContentDeletionFailed", fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(content), strings.Join(content, ", ")),
-			"ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
+			because{"ContentDeletionFailed", fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(content), strings.Join(content, ", "))},
+			because{"ContentDeleted", "All content successfully deleted, may be waiting on finalization"}),
 		either(corev1.NamespaceContentRemaining, len(r.Remaining) > 0,
-			"SomeResourcesRemain", "Some resources are remaining: "+countByKind(r.Remaining),
-			"ContentRemoved", "All content successfully removed"),
+			because{"SomeResourcesRemain", "Some resources are remaining: " + countByKind(r.Remaining)},
+			because{"ContentRemoved", "All content successfully removed"}),
 		either(corev1.NamespaceFinalizersRemaining, len(r.Finalizers) > 0,
-			"SomeFinalizersRemain", "Some content in the namespace has finalizers remaining: "+countByFinalizer(r.Finalizers),
-			"ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+			because{"SomeFinalizersRemain", "Some content in the namespace has finalizers remaining: " + countByFinalizer(r.Finalizers)},
+			because{"ContentHasNoFinalizers", "All content-preserving finalizers finished"}),
 	}
 }
 
-func either(t corev1.NamespaceConditionType, bad bool, reason, message, okReason, okMessage string) corev1.NamespaceCondition {
+// because is why a condition has its status.
+type because struct{ reason, message string }
+
+func either(t corev1.NamespaceConditionType, bad bool, ifBad, ifGood because) corev1.NamespaceCondition {
 	if bad {
-		return corev1.NamespaceCondition{Type: t, Status: corev1.ConditionTrue, Reason: reason, Message: message}
+		return corev1.NamespaceCondition{Type: t, Status: corev1.ConditionTrue, Reason: ifBad.reason, Message: ifBad.message}
 	}
-	return corev1.NamespaceCondition{Type: t, Status: corev1.ConditionFalse, Reason: okReason, Message: okMessage}
+	return corev1.NamespaceCondition{Type: t, Status: corev1.ConditionFalse, Reason: ifGood.reason, Message: ifGood.message}
 }
 
 func countByKind(counts map[schema.GroupResource]int) string {
