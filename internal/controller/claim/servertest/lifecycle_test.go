@@ -84,6 +84,9 @@ func TestLifecycle(t *testing.T) {
 	if claimNames(late)["resource"] != shared {
 		t.Errorf("at creation the pod's status names %v, want resource=%s", claimNames(late), shared)
 	}
+	eventually(t, "the late pod's status names both claims", func() bool {
+		return len(claimNames(must(set.Pods(ns).Get(ctx, "late", metav1.GetOptions{}))(t))) == 2
+	})
 	allocate(t, claim, claims.GroupConsumer(pg))
 	leave(t, ns, shared)
 }
