@@ -328,6 +328,9 @@ func TestRefusedPlansAreRetriedWithGrowingDelay(t *testing.T) {
 			if got := x.attempts; got < 5 || got > 9 {
 				t.Errorf("%d attempts in 10 s", got)
 			}
+			if got := s.message("p"); !strings.HasPrefix(got, "SchedulerError: ") || !strings.Contains(got, "not today") || count(x.link.writes, "tell") != 1 {
+				t.Errorf("told %q, writes %q", got, x.link.writes)
+			}
 			x.link.refuse = nil
 			x.pass(10 * time.Second)
 			if got := s.bound(""); len(got) != 1 {

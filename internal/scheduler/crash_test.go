@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -173,7 +174,11 @@ func TestBindsThatFailForEver(t *testing.T) {
 	s := crashServer(t)
 	x := start(t, s)
 	x.link.refuse = refuse("bind g-3")
-	x.pass(40 * time.Second)
+	x.pass(5 * time.Second)
+	if got := s.message("g-3"); !strings.HasPrefix(got, "SchedulerError: bind pod ns/g-3") {
+		t.Errorf("told %q", got)
+	}
+	x.pass(35 * time.Second)
 	if tried := x.link.tried["bind g-3"]; tried > 20 {
 		t.Errorf("%d attempts", tried)
 	}

@@ -150,7 +150,7 @@ func (g *groupStatus) publish(group *scheduling.PodGroup, outcome groups.Outcome
 // written. Of other groups the scheduler tells each pod its own reason.
 func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome) {
 	for _, pod := range members {
-		verdict := podVerdict{uid: pod.UID, reason: corev1.PodReasonUnschedulable, message: outcome.Message}
+		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message} // pods have the same reasons
 		if waits(pod) && !told(pod, verdict) {
 			g.tell.say(model.Key{Namespace: pod.Namespace, Name: pod.Name}, verdict)
 		}

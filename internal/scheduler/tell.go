@@ -46,3 +46,31 @@ func (s *Scheduler) tellPods(unit *model.Unit, reasons *sched.Reasons) {
 		}
 	}
 }
+
+// quietFailures is how many failures of a unit's plans in a row are not worth telling: a cache may be behind.
+const quietFailures = 2
+
+// tellFailure says that writing a plan fails again and again, and why.
+func (s *Scheduler) tellFailure(plan *sched.Plan, err error) {
+	if s.failures[plan.Unit] < quietFailures {
+		return
+	}
+	if group, ok := s.state.Group(plan.Unit.Key); ok && plan.Unit.Group && group.Gang {
+		s.groups.say(plan.Unit.Key, group.UID, groups.SchedulerError(err.Error()))
+		return
+	}
+	for i := range plan.Pods {
+		s.pods.say(plan.Pods[i].Pod, podVerdict{uid: plan.Pods[i].UID, reason: corev1.PodReasonSchedulerError, message: err.Error(), event: true})
+	}
+}
+
+// tellPlaced publishes an event for a pod that was placed alone. Groups have a condition for that.
+func (s *Scheduler) tellPlaced(plan *sched.Plan) {
+	for _, p := range plan.Pods {
+		pod, ok := s.feed.Pod(p.Pod)
+		if !ok || !s.successes.TryAccept() {
+			continue
+		}
+		s.events.Eventf(pod, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", p.Pod, p.Node)
+	}
+}

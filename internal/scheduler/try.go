@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/allot-dev/allot/internal/commit"
@@ -103,6 +102,7 @@ func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound 
 	switch {
 	case result.Refused != nil:
 		klog.V(2).InfoS("A plan was refused", "unit", plan.Unit, "reason", result.Refused)
+		s.tellFailure(plan, result.Refused)
 		if halfBound {
 			s.retryLater(plan.Unit, func() []model.Topic { return plan.Forget(s.state) })
 			return nil
@@ -129,6 +129,12 @@ func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound 
 func (s *Scheduler) bindsFailed(plan *sched.Plan, failed map[model.Key]error) {
 	for pod, err := range failed {
 		klog.V(2).InfoS("A bind was refused", "pod", pod, "reason", err)
+	}
+	for i := range plan.Pods {
+		if err := failed[plan.Pods[i].Pod]; err != nil {
+			s.tellFailure(plan, err)
+			break
+		}
 	}
 	s.retryLater(plan.Unit, func() []model.Topic {
 		var topics []model.Topic
@@ -161,15 +167,4 @@ func (s *Scheduler) retryLater(key model.UnitKey, before message) {
 		s.release(key)
 		return topics
 	})
-}
-
-// tellPlaced publishes an event for a pod that was placed alone. Groups have a condition for that.
-func (s *Scheduler) tellPlaced(plan *sched.Plan) {
-	for _, p := range plan.Pods {
-		pod, ok := s.feed.Pod(p.Pod)
-		if !ok || !s.successes.TryAccept() {
-			continue
-		}
-		s.events.Eventf(pod, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", p.Pod, p.Node)
-	}
 }
