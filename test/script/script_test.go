@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("ALLOT_DATA_DIR", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("HOME", env.WorkDir)
+			env.Values[recordings{}] = map[string]*recording{}
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -43,6 +44,8 @@ func TestScripts(t *testing.T) {
 			"repeat":     repeat,
 			"onevalue":   oneValue,
 			"save":       save,
+			"record":     record,
+			"recorded":   recorded,
 		},
 		Deadline: deadline(t),
 	})
