@@ -81,13 +81,6 @@ func run(t *testing.T, informer *Informer[*core.Pod]) (stop func()) {
 	}
 }
 
-func onNode(p *core.Pod) []string {
-	if p.Spec.NodeName == "" {
-		return nil
-	}
-	return []string{p.Spec.NodeName}
-}
-
 func names(pods []*core.Pod) string {
 	var out []string
 	for _, p := range pods {
@@ -102,7 +95,7 @@ func TestInformerLooksUp(t *testing.T) {
 		m := newMemory(pod("a", "x", "n1", "1"), pod("a", "y", "", "1"), pod("b", "x", "n1", "1"))
 		informer := newInformer(m, &core.Pod{})
 		for range 2 { // the second time changes nothing
-			if err := informer.AddIndex("node", onNode); err != nil {
+			if err := informer.AddIndex(PodsByNode, PodNodes); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -115,7 +108,7 @@ func TestInformerLooksUp(t *testing.T) {
 		}
 		got := map[string]string{
 			"all": names(informer.List()), "in a": names(informer.InNamespace("a")),
-			"on n1": names(informer.ByIndex("node", "n1")), "on n2": names(informer.ByIndex("node", "n2")),
+			"on n1": names(informer.ByIndex(PodsByNode, "n1")), "on n2": names(informer.ByIndex(PodsByNode, "n2")),
 		}
 		want := map[string]string{"all": "a/x a/y b/x", "in a": "a/x a/y", "on n1": "a/x b/x", "on n2": ""}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -123,7 +116,7 @@ func TestInformerLooksUp(t *testing.T) {
 		}
 		m.last().Modify(pod("a", "x", "n2", "2"))
 		synctest.Wait()
-		if got := names(informer.ByIndex("node", "n1")); got != "b/x" {
+		if got := names(informer.ByIndex(PodsByNode, "n1")); got != "b/x" {
 			t.Errorf("on n1 after a/x has moved: %s", got)
 		}
 	})

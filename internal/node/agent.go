@@ -12,14 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/fleet"
 )
 
 const (
-	podsByNode     = "node/pods-by-node"
 	defaultWorkers = 16
 	defaultStopFor = 100 * time.Millisecond
 )
@@ -108,7 +106,7 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 // listen asks for the indexes and events that the agent lives by.
 func (a *Agent) listen() error {
 	err := errors.Join(
-		a.inf.Pods().AddIndex(podsByNode, func(pod *core.Pod) []string { return []string{pod.Spec.NodeName} }),
+		a.inf.Pods().AddIndex(client.PodsByNode, client.PodNodes),
 		a.inf.ResourceSlices().AddIndex(slicesByPool, func(s *resourcev1.ResourceSlice) []string { return []string{poolOf(s).String()} }),
 	)
 	if err != nil {
@@ -215,7 +213,7 @@ func (a *Agent) onNode(before, after *corev1.Node) {
 		}
 	}
 	if before != nil && after != nil && isStopped(before) && !isStopped(after) {
-		for _, pod := range a.inf.Pods().ByIndex(podsByNode, node.Name) {
+		for _, pod := range a.inf.Pods().ByIndex(client.PodsByNode, node.Name) {
 			a.podQueue.Add(reconciler.KeyOf(pod))
 		}
 	}

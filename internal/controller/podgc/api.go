@@ -28,7 +28,7 @@ func New(set *client.Set, inf *client.Informers, opts Options) (*Controller, err
 		opts.Quarantine = DefaultQuarantine
 	}
 	pods, nodes := inf.Pods(), inf.Nodes()
-	if err := pods.AddIndex(podsByNode, nodeOf); err != nil {
+	if err := pods.AddIndex(client.PodsByNode, client.PodNodes); err != nil {
 		return nil, fmt.Errorf("pod garbage collector: %w", err)
 	}
 	api := server{set}
@@ -41,13 +41,6 @@ func New(set *client.Set, inf *client.Informers, opts Options) (*Controller, err
 	pods.OnChange(c.onPod)
 	nodes.OnChange(c.onNode)
 	return c, nil
-}
-
-func nodeOf(pod *core.Pod) []string {
-	if pod.Spec.NodeName == "" {
-		return nil
-	}
-	return []string{pod.Spec.NodeName}
 }
 
 // server is the API past the caches.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -19,16 +20,13 @@ import (
 // Kubernetes waits 40 s, for nodes that register anew; simulated ones do so at once.
 const DefaultQuarantine = 10 * time.Second
 
-// podsByNode is the index of pods by spec.nodeName.
-const podsByNode = "podgc/pods-by-node"
-
 // Key names what is to be looked at: all pods of a node, or one pod without node.
 type Key struct {
 	Node           string
 	Namespace, Pod string
 }
 
-// podCache is the cache of pods; podsByNode must be one of its indexes.
+// podCache is the cache of pods; it must have client.PodsByNode.
 type podCache interface {
 	Get(namespace, name string) (*core.Pod, bool)
 	ByIndex(index, key string) []*core.Pod
@@ -113,7 +111,7 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 }
 
 func (c *Controller) reconcileNode(ctx context.Context, key Key) error {
-	pods := c.pods.ByIndex(podsByNode, key.Node)
+	pods := c.pods.ByIndex(client.PodsByNode, key.Node)
 	if len(pods) == 0 {
 		c.found(key.Node)
 		return nil

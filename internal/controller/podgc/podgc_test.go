@@ -13,6 +13,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/client"
 )
 
 func pod(name, node string, change ...func(*core.Pod)) *core.Pod {
@@ -132,7 +133,7 @@ func (w *world) Get(_, name string) (*core.Pod, bool) {
 }
 
 func (w *world) ByIndex(_, node string) []*core.Pod {
-	return slices.DeleteFunc(slices.Clone(w.cached), func(p *core.Pod) bool { return !slices.Contains(nodeOf(p), node) })
+	return slices.DeleteFunc(slices.Clone(w.cached), func(p *core.Pod) bool { return !slices.Contains(client.PodNodes(p), node) })
 }
 
 func (w *world) say(format string, args ...any) {
