@@ -22,11 +22,12 @@ import (
 type world struct {
 	namespaces map[string]corev1.NamespacePhase
 	classes    []schedulingv1.PriorityClass
+	labels     map[string]string // of each namespace
 }
 
 func (w world) Namespace(_ context.Context, name string) (*corev1.Namespace, bool, error) {
 	phase, ok := w.namespaces[name]
-	return &corev1.Namespace{Status: corev1.NamespaceStatus{Phase: phase}}, ok, nil
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: w.labels}, Status: corev1.NamespaceStatus{Phase: phase}}, ok, nil
 }
 
 func (w world) Workload(context.Context, string, string) (*scheduling.Workload, bool, error) {
@@ -76,7 +77,7 @@ func TestPriorityOfPods(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			chain := New(world{active, tt.classes})
+			chain := New(world{namespaces: active, classes: tt.classes})
 			pod := &core.Pod{}
 			pod.Spec.PriorityClassName, pod.Spec.Priority = tt.class, tt.given
 			err := chain.Admit(t.Context(), request(pod, "pods", "ns", admission.Create), nil)

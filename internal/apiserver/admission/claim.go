@@ -15,7 +15,7 @@ import (
 // has not said by a label that it may be had there (R26). Specs are
 // immutable, so only new objects are looked at.
 func (c *Chain) adminConsent(ctx context.Context, a admission.Attributes, path *field.Path, spec *resourcev1.ResourceClaimSpec) error {
-	fields := adminAccess(path.Child("devices", "requests"), spec.Devices.Requests)
+	fields := adminAccess(path.Child("devices", "requests"), a.GetKind().Version, spec.Devices.Requests)
 	if len(fields) == 0 {
 		return nil
 	}
@@ -33,12 +33,16 @@ func (c *Chain) adminConsent(ctx context.Context, a admission.Attributes, path *
 	return apierrors.NewInvalid(a.GetKind().GroupKind(), a.GetName(), errs)
 }
 
-// adminAccess are the places where administrative access is asked for.
-func adminAccess(path *field.Path, requests []resourcev1.DeviceRequest) []*field.Path {
+// adminAccess are the places where administrative access is asked for, as a version of the API spells them.
+func adminAccess(path *field.Path, version string, requests []resourcev1.DeviceRequest) []*field.Path {
 	var out []*field.Path
 	for i := range requests {
 		if e := requests[i].Exactly; e != nil && ptr.Deref(e.AdminAccess, false) {
-			out = append(out, path.Index(i).Child("exactly", "adminAccess"))
+			at := path.Index(i)
+			if version != "v1beta1" {
+				at = at.Child("exactly")
+			}
+			out = append(out, at.Child("adminAccess"))
 		}
 	}
 	return out

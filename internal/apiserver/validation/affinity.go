@@ -62,7 +62,7 @@ func nodeSelectorTerm(path *field.Path, term *corev1.NodeSelectorTerm) field.Err
 				errs = append(errs, field.Required(at.Child("values"), "must have exactly one element"))
 			}
 			return append(errs, each(at.Child("values"), r.Values, func(at *field.Path, name *string) field.ErrorList {
-				return nodeName(at, *name)
+				return append(check(*name != "", at, "", "must be the name of a node"), nodeName(at, *name)...)
 			})...)
 		}),
 	)

@@ -66,11 +66,13 @@ func allocationResult(path *field.Path, allocation *resource.AllocationResult, n
 	errs := join(
 		each(devices.Child("results"), allocation.Devices.Results, func(at *field.Path, r *resourcev1.DeviceRequestAllocationResult) field.ErrorList {
 			return join(
-				requestReference(at.Child("request"), r.Request, names),
+				check(names.chosen(r.Request), at.Child("request"), r.Request,
+					"must be the name of a request in the claim, or, of one with `firstAvailable`, of the request and a subrequest separated by '/'"),
 				dnsLabel(at.Child("device"), r.Device),
 				bindingConditions(at, r.BindingConditions, r.BindingFailureConditions),
 				skippedOperations(at.Child("skipNodeOperations"), r.SkipNodeOperations),
 				deviceTolerations(at.Child("tolerations"), r.Tolerations),
+				amounts(at.Child("consumedCapacity"), r.ConsumedCapacity),
 			)
 		}),
 		each(devices.Child("config"), allocation.Devices.Config, func(at *field.Path, c *resourcev1.DeviceAllocationConfiguration) field.ErrorList {

@@ -24,7 +24,7 @@ func device(path *field.Path, d, old *resourcev1.Device, spec *resourcev1.Resour
 		deviceReach(path, d, ptr.Deref(spec.PerDeviceNodeSelection, false)),
 		bindingConditions(path, d.BindingConditions, d.BindingFailureConditions),
 		each(path.Child("consumesCounters"), d.ConsumesCounters, func(at *field.Path, c *resourcev1.DeviceCounterConsumption) field.ErrorList {
-			return atMost(at.Child("counters"), len(c.Counters), resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption)
+			return counters(at.Child("counters"), c.Counters, resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption)
 		}),
 		nodeAllocatable(path.Child("nodeAllocatableResources"), d),
 	)

@@ -22,6 +22,34 @@ type quantity struct {
 	value *apiresource.Quantity
 }
 
+// capacityRequests checks how much of a device is asked for. A negative amount would be rounded up to the smallest one.
+func capacityRequests(path *field.Path, c *resourcev1.CapacityRequirements) field.ErrorList {
+	if c == nil {
+		return nil
+	}
+	return amounts(path, c.Requests)
+}
+
+// amounts checks amounts of capacities by name.
+func amounts(path *field.Path, list map[resourcev1.QualifiedName]apiresource.Quantity) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		errs = append(errs, qualifiedName(path.Key(string(name)), name)...)
+		errs = append(errs, nonNegativeQuantity(path.Key(string(name)), list[name])...)
+	}
+	return errs
+}
+
+// counters checks amounts of counters; the generated rules check their names. A negative consumption would free what
+// other devices have.
+func counters(path *field.Path, list map[string]resourcev1.Counter, limit int) field.ErrorList {
+	errs := atMost(path, len(list), limit)
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		errs = append(errs, nonNegativeQuantity(path.Key(name).Child("value"), list[name].Value)...)
+	}
+	return errs
+}
+
 // capacities checks what a device has, and how shares of it may be asked for.
 func capacities(path *field.Path, d *resourcev1.Device) field.ErrorList {
 	shared := ptr.Deref(d.AllowMultipleAllocations, false)
@@ -29,6 +57,7 @@ func capacities(path *field.Path, d *resourcev1.Device) field.ErrorList {
 	for _, name := range slices.Sorted(maps.Keys(d.Capacity)) {
 		at, c := path.Key(string(name)), d.Capacity[name]
 		errs = append(errs, qualifiedName(at, name)...)
+		errs = append(errs, nonNegativeQuantity(at.Child("value"), c.Value)...)
 		switch {
 		case c.RequestPolicy == nil:
 		case shared:

@@ -1,6 +1,10 @@
 package validation
 
 import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -16,11 +20,22 @@ const (
 )
 
 func metadata(meta *metav1.ObjectMeta, in scope, name apivalidation.ValidateNameFunc) field.ErrorList {
-	return apivalidation.ValidateObjectMeta(meta, bool(in), name, field.NewPath("metadata"))
+	path := field.NewPath("metadata")
+	return append(apivalidation.ValidateObjectMeta(meta, bool(in), name, path), finalizers(path.Child("finalizers"), meta.Finalizers)...)
 }
 
 func metadataUpdate(meta, old *metav1.ObjectMeta) field.ErrorList {
-	return apivalidation.ValidateObjectMetaUpdate(meta, old, field.NewPath("metadata"))
+	path := field.NewPath("metadata")
+	return append(apivalidation.ValidateObjectMetaUpdate(meta, old, path), finalizers(path.Child("finalizers"), meta.Finalizers)...)
+}
+
+// finalizers wants a domain in front of all but the names that Kubernetes has made up itself. That a name is one is
+// checked elsewhere.
+func finalizers(path *field.Path, names []string) field.ErrorList {
+	own := []string{string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
+	return each(path, names, func(at *field.Path, name *string) field.ErrorList {
+		return check(strings.Contains(*name, "/") || slices.Contains(own, *name), at, *name, "must be a standard finalizer or have a domain, as in example.com/name")
+	})
 }
 
 // templateMetadata is what a pod template says about the pods to come.

@@ -53,7 +53,7 @@ func sliceSpec(spec, old *resourcev1.ResourceSliceSpec) field.ErrorList {
 		}),
 		unique(path.Child("devices"), spec.Devices, "name", func(d *resourcev1.Device) string { return d.Name }),
 		each(path.Child("sharedCounters"), spec.SharedCounters, func(at *field.Path, s *resourcev1.CounterSet) field.ErrorList {
-			return atMost(at.Child("counters"), len(s.Counters), resourcev1.ResourceSliceMaxCountersPerCounterSet)
+			return counters(at.Child("counters"), s.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet)
 		}),
 		skippedOperations(path.Child("skipNodeOperations"), spec.SkipNodeOperations),
 		partitionType(path, spec),

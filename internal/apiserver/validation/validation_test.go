@@ -35,8 +35,8 @@ func TestManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, _ := filepath.Glob("testdata/*/*.yaml")
-	if len(files) < 80 {
-		t.Fatalf("got %d cases, want at least 80", len(files))
+	if len(files) < 250 {
+		t.Fatalf("got %d cases, want at least 250", len(files))
 	}
 	for _, file := range files {
 		t.Run(strings.TrimPrefix(file, "testdata/"), func(t *testing.T) {
