@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -57,41 +57,29 @@ func (v *view) items() []item {
 }
 
 func (v *view) item(ref Ref) item {
-	it := item{ref: ref, text: "exists"}
-	missing := item{ref: ref, text: "gone", wait: "does not exist any more"}
 	switch ref.Group + "/" + ref.Kind {
 	case "scheduling.k8s.io/PodGroup":
-		group, ok := v.groups[ref.key()]
-		if !ok {
-			return missing
-		}
-		it.text, it.wait = v.group(group)
+		return itemOf(ref, v.groups, v.group)
 	case "apps/Deployment":
-		d, ok := v.deployments[ref.key()]
-		if !ok {
-			return missing
-		}
-		it.text, it.wait = v.deployment(d)
+		return itemOf(ref, v.deployments, v.deployment)
 	case "apps/ReplicaSet":
-		rs, ok := v.replicaSets[ref.key()]
-		if !ok {
-			return missing
-		}
-		it.text, it.wait = v.replicaSet(rs)
+		return itemOf(ref, v.replicaSets, v.replicaSet)
 	case "/Pod":
-		pod, ok := v.pods[ref.key()]
-		if !ok {
-			return missing
-		}
-		it.text, it.wait = podText(pod), v.podWait(pod)
+		return itemOf(ref, v.pods, func(pod *core.Pod) (text, wait string) { return podText(pod), v.podWait(pod) })
 	case "resource.k8s.io/ResourceClaim":
-		claim, ok := v.claims[ref.key()]
-		if !ok {
-			return missing
-		}
-		it.text = claimText(claim)
+		return itemOf(ref, v.claims, func(claim *resource.ResourceClaim) (text, wait string) { return claimText(claim), "" })
 	}
-	return it
+	return item{ref: ref, text: "exists"}
+}
+
+// itemOf looks the object up and has state say what it is now, and what it waits for.
+func itemOf[T any](ref Ref, objects map[types.NamespacedName]T, state func(T) (text, wait string)) item {
+	obj, ok := objects[ref.key()]
+	if !ok {
+		return item{ref: ref, text: "gone", wait: "does not exist any more"}
+	}
+	text, wait := state(obj)
+	return item{ref: ref, text: text, wait: wait}
 }
 
 // group is settled when it is scheduled, has its claims, and all its pods run. A group that no applied pod or template names has nobody to wait for.

@@ -79,7 +79,7 @@ func look(s Snapshot) *view {
 func byName[T metav1.Object](objects []T) map[types.NamespacedName]T {
 	out := make(map[types.NamespacedName]T, len(objects))
 	for _, obj := range objects {
-		out[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = obj
+		out[keyOf(obj)] = obj
 	}
 	return out
 }

@@ -3,7 +3,7 @@
 //
 // Invariants: one key is never reconciled by two workers at once; a key that is
 // added while it is being reconciled is reconciled once more afterwards; an error
-// delays only its own key.
+// delays only its own key; nothing is reconciled before Options.Ready has returned.
 //
 // The package decides nothing about objects, never reads or writes them, and
 // never drops a key because it failed too often.
