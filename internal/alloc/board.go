@@ -13,15 +13,19 @@ type Board struct {
 	node    *model.NodeInfo
 	views   []model.PoolView
 	cells   []cell
-	flow    *flow
+	counts  [][]int // by want and option: how many devices it takes; -1 if it cannot be had
+	first   Choice  // the best one, if it was looked for
 }
 
 // cell is a set of free devices that nothing in the Problem can tell apart: of one pool, for the same nodes,
-// matching the same selections.
+// matching the same selections, with the same values of the attributes that matter.
 type cell struct {
 	view    int // index in Board.views
+	claim   int // the one whose requests with admin access can have the devices, held or not; -1 if they are free
 	scope   int
 	matches model.Bits // selections, and behind them those of others
+	ids     []int      // of values
+	values  [][]string // by attribute
 	devices []int      // indices in the pool, rising
 	used    int        // the first so many are taken in the search
 }
@@ -34,14 +38,28 @@ func (p *Problem) On(node *model.NodeInfo) (*Board, *Reason) {
 			continue
 		}
 		b.views = append(b.views, view)
-		if reason := b.addCells(len(b.views) - 1); reason != nil {
+		if reason := b.addView(len(b.views) - 1); reason != nil {
 			return nil, reason
 		}
 	}
 	b.rank()
-	b.connect()
-	if fits, short := b.flow.solve(); !fits {
-		return nil, b.shortage(short)
+	b.count()
+	s := newSearch(b)
+	if reason := s.refute(); reason != nil {
+		return nil, reason
+	}
+	if p.exact() {
+		return b, nil
+	}
+	s.budget = &Budget{Limit: min(boardSteps, p.trial.Limit-p.trial.Spent)}
+	s.accept = func(c Choice) bool {
+		b.first = c
+		return true
+	}
+	outcome := s.choose(0)
+	p.trial.Spent += s.budget.Spent
+	if outcome == Exhausted {
+		return nil, b.conflict()
 	}
 	return b, nil
 }
@@ -59,7 +77,7 @@ const (
 // Free is how many devices the node offers that some request could have, and whether they are enough. It answers as
 // On does, without a reason, and without laying anything out where one selection is all that there is.
 func (p *Problem) Free(node *model.NodeInfo) (int, Offer) {
-	if len(p.selections) == 1 {
+	if p.plain() && len(p.selections) == 1 {
 		return p.freeOfOne(node)
 	}
 	b, reason := p.On(node)
@@ -95,46 +113,94 @@ func (p *Problem) freeOfOne(node *model.NodeInfo) (int, Offer) {
 	return free, Enough
 }
 
-func (b *Board) addCells(at int) *Reason {
-	view := &b.views[at]
-	known := b.problem.allocator.matcher.pool(view.Pool)
-	sets := make([]model.Bits, len(b.problem.selections), len(b.problem.selections)+len(b.problem.others))
-	any := model.NewBits(len(view.Devices))
-	for i, selection := range b.problem.selections {
-		set := b.problem.allocator.matcher.match(known, selection)
+func (b *Board) addView(at int) *Reason {
+	p, view := b.problem, &b.views[at]
+	known := p.allocator.matcher.pool(view.Pool)
+	sets := make([]model.Bits, len(p.selections), len(p.selections)+len(p.others))
+	any, admin := model.NewBits(len(view.Devices)), model.NewBits(len(view.Devices))
+	for i, selection := range p.selections {
+		set := p.allocator.matcher.match(known, selection)
 		if set.failed {
-			return b.problem.selectorError(i, view.Pool, set)
+			return p.selectorError(i, view.Pool, set)
 		}
 		sets[i] = set.devices.And(known.openTo(selection).devices)
-		any.Or(sets[i])
+		if selection.admin {
+			admin.Or(sets[i])
+		} else {
+			any.Or(sets[i])
+		}
 	}
-	for _, selection := range b.problem.others {
+	for _, selection := range p.others {
 		// What fails here is for those to report who ask for it.
-		sets = append(sets, b.problem.allocator.matcher.match(known, selection).devices.And(known.openTo(selection).devices))
+		sets = append(sets, p.allocator.matcher.match(known, selection).devices.And(known.openTo(selection).devices))
 	}
-	first := len(b.cells)
-	any.And(view.Reach).AndNot(view.Taken()).Each(func(device int) bool {
-		b.addDevice(at, first, device, sets)
-		return true
-	})
+	values := make([]*valueSets, len(p.attributes))
+	for i, attribute := range p.attributes {
+		values[i] = known.valuesOf(attribute)
+	}
+	l := layout{board: b, view: at, first: len(b.cells), sets: sets, values: values, single: p.mixed()}
+	l.add(any.And(view.Reach).AndNot(view.Taken()), -1)
+	for c := range p.claims {
+		if p.hasAdmin && hasAdmin(p.claims[c]) {
+			l.add(admin.And(view.Reach), c)
+		}
+	}
 	return nil
 }
 
-func (b *Board) addDevice(at, first, device int, sets []model.Bits) {
-	matches := model.NewBits(len(sets))
-	for i, set := range sets {
+// layout sorts the devices of one pool into cells.
+type layout struct {
+	board  *Board
+	view   int
+	first  int // cell of the pool
+	sets   []model.Bits
+	values []*valueSets
+	single bool // each device is a cell of its own
+}
+
+func (l *layout) add(devices model.Bits, claim int) {
+	devices.Each(func(device int) bool {
+		l.addDevice(device, claim)
+		return true
+	})
+}
+
+func (l *layout) addDevice(device, claim int) {
+	b := l.board
+	c := cell{view: l.view, claim: claim, scope: b.views[l.view].ScopeOf(device), matches: model.NewBits(len(l.sets))}
+	for i, set := range l.sets {
 		if set.Has(device) {
-			matches.Set(i)
+			c.matches.Set(i)
 		}
 	}
-	scope := b.views[at].ScopeOf(device)
-	for i := first; i < len(b.cells); i++ {
-		if c := &b.cells[i]; c.scope == scope && slices.Equal(c.matches, matches) {
-			c.devices = append(c.devices, device)
+	for _, values := range l.values {
+		c.ids = append(c.ids, values.of[device])
+	}
+	for i := l.first; i < len(b.cells) && !l.single; i++ {
+		if b.cells[i].alike(&c) {
+			b.cells[i].devices = append(b.cells[i].devices, device)
 			return
 		}
 	}
-	b.cells = append(b.cells, cell{view: at, scope: scope, matches: matches, devices: []int{device}})
+	for i, values := range l.values {
+		c.values = append(c.values, values.sets[c.ids[i]])
+	}
+	c.devices = []int{device}
+	b.cells = append(b.cells, c)
+}
+
+func (c *cell) alike(other *cell) bool {
+	return c.scope == other.scope && c.claim == other.claim && slices.Equal(c.matches, other.matches) && slices.Equal(c.ids, other.ids)
+}
+
+// has says whether the devices have the value of the attribute.
+func (c *cell) has(attribute int, value string) bool {
+	return slices.Contains(c.values[attribute], value)
+}
+
+// allows says whether devices of the cell can be had in the role, whatever else is had.
+func (c *cell) allows(r *role) bool {
+	return c.matches.Has(r.selection) && r.admin == (c.claim >= 0) && (!r.admin || c.claim == r.claim)
 }
 
 // rank puts first what should be used first: devices of this node alone, then those of the fullest pool, then those
@@ -145,7 +211,7 @@ func (b *Board) rank() {
 		free[i] = b.views[i].Reach.AndNot(b.views[i].Taken()).Len()
 	}
 	remote := func(c *cell) int {
-		if b.views[c.view].Devices[c.devices[0]].Scope.Node != "" {
+		if b.isLocal(c) {
 			return 0
 		}
 		return 1
@@ -159,101 +225,55 @@ func (b *Board) rank() {
 	})
 }
 
-func (b *Board) connect() {
-	edges := make([][]int, len(b.problem.selections))
-	for i := range b.cells {
-		b.cells[i].matches.Each(func(selection int) bool {
-			if selection < len(edges) {
-				edges[selection] = append(edges[selection], i)
+// isLocal says whether the devices can be used from this node alone.
+func (b *Board) isLocal(c *cell) bool { return b.views[c.view].Devices[c.devices[0]].Scope.Node != "" }
+
+// count finds out how many devices each option takes.
+func (b *Board) count() {
+	b.counts = make([][]int, len(b.problem.wants))
+	for w := range b.problem.wants {
+		options := b.problem.wants[w].options
+		b.counts[w] = make([]int, len(options))
+		for o := range options {
+			if b.counts[w][o] = options[o].count; options[o].asked.All {
+				b.counts[w][o] = b.countAll(&options[o])
 			}
-			return true
-		})
+		}
 	}
-	b.flow = newFlow(edges, len(b.cells))
-	for i := range b.cells {
-		b.flow.room[i] = len(b.cells[i].devices)
+}
+
+// countAll is how many devices match, or -1 if there are none or they cannot all be had: from pools that are not
+// whole nobody knows what all is.
+func (b *Board) countAll(o *option) int {
+	p := b.problem
+	if len(b.views) < len(p.state.Pools(b.node)) {
+		return -1
 	}
-	for i := range b.problem.wants {
-		b.flow.need[b.problem.wants[i].selection] += b.problem.wants[i].count
+	count := 0
+	selection := p.selections[o.selection]
+	for i := range b.views {
+		view := &b.views[i]
+		known := p.allocator.matcher.pool(view.Pool)
+		matching := p.allocator.matcher.match(known, selection).devices.And(view.Reach)
+		free := matching.And(known.openTo(selection).devices)
+		if !selection.admin {
+			free = free.AndNot(view.Taken())
+		}
+		if count += matching.Len(); free.Len() < matching.Len() {
+			return -1
+		}
 	}
+	if count == 0 || count > maxDevices {
+		return -1
+	}
+	return count
 }
 
 // Free is how many devices of each pool some request could have; a pool may be named more than once.
 func (b *Board) Free(each func(pool model.PoolID, devices int)) {
 	for i := range b.cells {
-		each(b.views[b.cells[i].view].ID, len(b.cells[i].devices))
-	}
-}
-
-func (p *Problem) selectorError(selection int, pool *model.Pool, set *matchSet) *Reason {
-	chosen := p.selections[selection]
-	r := &Reason{
-		Kind: SelectorError, Device: pool.DeviceID(set.device), Selector: set.selector,
-		Expression: chosen.selectors[set.selector], Message: set.message,
-	}
-	for w := range p.wants {
-		if p.wants[w].selection != selection {
-			continue
-		}
-		r.Asked = []Asked{p.asked(w)}
-		if set.selector < chosen.ofClass {
-			r.Class = p.wants[w].class.Name
-		} else {
-			r.Selector -= chosen.ofClass
-		}
-		break
-	}
-	return r
-}
-
-// shortage counts for those selections that together ask for too much.
-func (b *Board) shortage(short model.Bits) *Reason {
-	p := b.problem
-	r := &Reason{Kind: Shortage}
-	for w := range p.wants {
-		if short.Has(p.wants[w].selection) {
-			r.Wanted += p.wants[w].count
-			r.Asked = append(r.Asked, p.asked(w))
+		if b.cells[i].claim < 0 {
+			each(b.views[b.cells[i].view].ID, len(b.cells[i].devices))
 		}
 	}
-	for i := range b.views {
-		b.countMatching(r, short, &b.views[i])
-	}
-	for _, view := range p.state.Pools(b.node) {
-		if usable, why := view.Usable(); !usable {
-			r.Pools = append(r.Pools, why)
-		}
-	}
-	return r
-}
-
-func (b *Board) countMatching(r *Reason, short model.Bits, view *model.PoolView) {
-	known := b.problem.allocator.matcher.pool(view.Pool)
-	any, open := model.NewBits(len(view.Devices)), model.NewBits(len(view.Devices))
-	barred := make([]string, len(view.Devices))
-	short.Each(func(selection int) bool {
-		chosen := b.problem.selections[selection]
-		matching, to := b.problem.allocator.matcher.match(known, chosen).devices, known.openTo(chosen)
-		any.Or(matching)
-		open.Or(matching.And(to.devices))
-		matching.AndNot(to.devices).Each(func(i int) bool {
-			barred[i] = to.barred[i]
-			return true
-		})
-		return true
-	})
-	any.And(view.Reach).Each(func(i int) bool {
-		r.Match++
-		switch holders := view.Holders(i); {
-		case !open.Has(i):
-			if len(r.Barred) < maxHeld {
-				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: barred[i]})
-			}
-		case len(holders) == 0:
-			r.Free++
-		case len(r.Held) < maxHeld:
-			r.Held = append(r.Held, Held{Device: view.DeviceID(i), By: holders[0]})
-		}
-		return true
-	})
 }

@@ -4,17 +4,27 @@
 // node offers (a Board) or says why that is not enough; Board.Search enumerates allocations, best first, until the
 // caller accepts one. Nothing is changed: the caller lays an accepted allocation over the model.State.
 //
+// A search decides in this order: which alternative serves each firstAvailable request, earlier ones first; which value
+// of its attribute each matchAttribute constraint settles on, the smallest group of devices that suffices first; and
+// then one device after the other.
+//
 // How it stays fast (DESIGN D2):
 //
 //   - A selector is evaluated once per device set and kept as a bit set.
 //   - Devices that nothing in the Problem can tell apart form one cell; a search takes the first of a cell, never
 //     one after the other. Requests that ask for the same are given cells in rising order.
-//   - Before and during the search, a flow between what requests need and what cells have refutes what counts alone
-//     can refute ("11 wanted, 10 match"), without trying orders.
+//   - After each decision, a flow between what requests need and what cells have refutes what counts alone can refute
+//     ("11 wanted, 10 match"), without trying orders. An undecided request counts with the least of its alternatives
+//     and the devices of all; a distinctAttribute needs a value for each device.
 //   - A search spends steps of a Budget, never seconds. With none left the answer is "undecided", not "no".
 //
-// Invariants: a device is in at most one claim of an allocation, is not held by another claim, can be used from the
-// node, and matches all selectors of class and request. The same input gives the same answers in the same order.
+// Where counting is not exact (alternatives, constraints), On looks for a first solution itself, within a budget that
+// the boards of a Problem share: that a Board exists does not prove then that there is a solution, but nearly always.
+//
+// Invariants: a device is in at most one claim of an allocation, and not held by another claim, unless access is
+// administrative; it is at most once in a claim. It can be used from the node, matches all selectors of class and
+// request, and its taints are tolerated. "All" is every device that matches, of pools that are whole. The same input gives
+// the same answers in the same order.
 //
 // What a request or device asks for and this package does not know is refused by name, never ignored.
 package alloc

@@ -1,11 +1,7 @@
 package alloc
 
 import (
-	"fmt"
-	"slices"
-
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/dynamic-resource-allocation/resourceclaim"
 
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -39,51 +35,84 @@ type Problem struct {
 	state     *model.State
 	claims    []*model.Claim
 	wants     []want
-	// selections are the distinct ones of wants.
+	// selections are the distinct ones of wants, and roles too.
 	selections []*selection
+	roles      []role
+	rules      []rule
+	attributes []resourcev1.FullyQualifiedName // that rules are about, those of others behind them
 	// others are what further claims select by: devices that these can tell apart are not alike, and those that fewer
 	// of them could use come first.
 	others []*selection
 	// swappable: what two claims ask for alike can be swapped between them without a difference to anybody.
 	swappable bool
+
+	hasOptions, hasAll, hasAdmin bool
+	// trial is what all boards together may spend to find out whether there is any solution.
+	trial *Budget
 }
 
-// want is one request of one claim.
-type want struct {
-	claim     int // index in Problem.claims
-	request   int // index in the claim's requests
-	option    *model.Option
-	name      string // for results
-	class     *model.Class
-	selection int // index in Problem.selections
-	count     int
-}
+const (
+	maxDevices = resourcev1.AllocationResultsMaxSize // of one claim
+	trialSteps = 50_000
+	boardSteps = 2_000 // of these, for one node
+)
 
 // Prepare reads what the claims, none of which has an allocation, ask for. Swappable says that all of them serve the
 // same pods, so that it does not matter which of two claims gets which of two devices that both could have.
 func (a *Allocator) Prepare(state *model.State, claims []*model.Claim, swappable bool) (*Problem, *Reason) {
-	p := &Problem{allocator: a, state: state, claims: claims, swappable: swappable}
-	known := map[string]int{}
+	p := &Problem{allocator: a, state: state, claims: claims, swappable: swappable, trial: &Budget{Limit: trialSteps}}
 	for c, claim := range claims {
-		if reason := unsupportedInClaim(claim); reason != nil {
+		if reason := p.addRules(c); reason != nil {
 			return nil, reason
 		}
 		for r := range claim.Requests {
-			w, selection, reason := p.read(c, r)
-			if reason != nil {
+			if reason := p.addWant(c, r); reason != nil {
 				return nil, reason
 			}
-			at, ok := known[selection.key]
-			if !ok {
-				at = len(p.selections)
-				known[selection.key] = at
-				p.selections = append(p.selections, selection)
-			}
-			w.selection = at
-			p.wants = append(p.wants, w)
+		}
+		if reason := p.tooMany(c); reason != nil {
+			return nil, reason
 		}
 	}
 	return p, nil
+}
+
+// tooMany says if a claim asks for more devices than one can have.
+func (p *Problem) tooMany(c int) *Reason {
+	r := &Reason{Kind: TooMany}
+	for w := range p.wants {
+		if p.wants[w].claim == c {
+			r.Wanted += p.wants[w].least()
+			r.Asked = append(r.Asked, p.asked(w))
+		}
+	}
+	if r.Wanted <= maxDevices {
+		return nil
+	}
+	return r
+}
+
+// plain says whether each request wants some number of devices of its own, and nothing else matters.
+func (p *Problem) plain() bool {
+	return !p.hasOptions && !p.hasAll && !p.hasAdmin && len(p.rules) == 0
+}
+
+// exact says whether counting finds out if there is a solution.
+func (p *Problem) exact() bool {
+	return !p.hasOptions && !p.mixed() && len(p.rules) == 0
+}
+
+// mixed says whether a claim wants devices both with and without admin access.
+func (p *Problem) mixed() bool {
+	if !p.hasAdmin {
+		return false
+	}
+	for i := range p.roles {
+		if p.roles[i].claim >= 0 && !p.roles[i].admin {
+			return true
+		}
+	}
+	return false
 }
 
 // With is the same Problem for other claims that ask for the same, in the same order.
@@ -106,102 +135,34 @@ func (p *Problem) TellApart(others []*Problem) {
 				p.others = append(p.others, selection)
 			}
 		}
+		for i := range other.rules {
+			p.addAttribute(other.attributes[other.rules[i].attribute])
+		}
 	}
 }
 
-// Devices is how many devices all claims together ask for.
+// Devices is how many devices all claims together ask for, at most.
 func (p *Problem) Devices() int {
 	n := 0
 	for i := range p.wants {
-		n += p.wants[i].count
+		n += p.wants[i].most()
 	}
 	return n
 }
 
-func (p *Problem) read(c, r int) (want, *selection, *Reason) {
-	claim := p.claims[c]
-	request := &claim.Requests[r]
-	asked := []Asked{{Claim: claim.Key, Request: request.Name}}
-	if field := unsupportedInRequest(request); field != "" {
-		field = fmt.Sprintf("spec.devices.requests[%d].%s", r, field)
-		return want{}, nil, &Reason{Kind: Unsupported, Asked: asked, Field: field}
+// Least is how many devices all claims together take from others, at least.
+func (p *Problem) Least() int {
+	n := 0
+	for i := range p.wants {
+		if !p.wants[i].options[0].asked.AdminAccess {
+			n += p.wants[i].least()
+		}
 	}
-	option := &request.Options[0]
-	class, ok := p.state.Class(option.Class)
-	if !ok {
-		return want{}, nil, &Reason{Kind: ClassMissing, Asked: asked, Class: option.Class}
-	}
-	w := want{claim: c, request: r, option: option, name: request.ResultName(*option), class: class, count: int(option.Count)}
-	return w, newSelection(class, option), nil
+	return n
 }
 
 // asked names the request of a want.
 func (p *Problem) asked(w int) Asked {
 	claim := p.claims[p.wants[w].claim]
 	return Asked{Claim: claim.Key, Request: claim.Requests[p.wants[w].request].Name}
-}
-
-func unsupportedInClaim(claim *model.Claim) *Reason {
-	if len(claim.Constraints) == 0 {
-		return nil
-	}
-	reason := &Reason{Kind: Unsupported, Field: "spec.devices.constraints"}
-	for i := range claim.Requests {
-		reason.Asked = append(reason.Asked, Asked{Claim: claim.Key, Request: claim.Requests[i].Name})
-	}
-	return reason
-}
-
-// unsupportedInRequest is the path of the first field that asks for something this package cannot do.
-func unsupportedInRequest(request *model.Request) string {
-	if len(request.Options) != 1 || request.Options[0].Name != "" {
-		return "firstAvailable"
-	}
-	option := &request.Options[0]
-	switch {
-	case option.All:
-		return "exactly.allocationMode: All"
-	case option.AdminAccess:
-		return "exactly.adminAccess"
-	case option.Capacity != nil && len(option.Capacity.Requests) > 0:
-		return "exactly.capacity"
-	case len(option.DerivedAttributes) > 0:
-		return "exactly.derivedAttributes"
-	}
-	return ""
-}
-
-// barredBy says why a device cannot be given to those who tolerate only this, "" if it can.
-func barredBy(device *model.Device, tolerations []resourcev1.DeviceToleration) string {
-	for i := range device.Taints {
-		taint := &device.Taints[i]
-		prevents := taint.Effect == resourcev1.DeviceTaintEffectNoSchedule || taint.Effect == resourcev1.DeviceTaintEffectNoExecute
-		if prevents && !tolerated(taint, tolerations) {
-			return "is tainted with " + taintText(taint)
-		}
-	}
-	switch {
-	case len(device.ConsumesCounters) > 0:
-		return "has consumesCounters, which is not supported yet"
-	case device.AllowMultipleAllocations:
-		return "has allowMultipleAllocations, which is not supported yet"
-	case len(device.BindingConditions) > 0:
-		return "has bindingConditions, which are not supported yet"
-	case device.NodeResources:
-		return "has nodeAllocatableResources, which are not supported yet"
-	}
-	return ""
-}
-
-func tolerated(taint *resourcev1.DeviceTaint, tolerations []resourcev1.DeviceToleration) bool {
-	return slices.ContainsFunc(tolerations, func(t resourcev1.DeviceToleration) bool {
-		return resourceclaim.ToleratesTaint(t, *taint)
-	})
-}
-
-func taintText(taint *resourcev1.DeviceTaint) string {
-	if taint.Value == "" {
-		return fmt.Sprintf("%s:%s", taint.Key, taint.Effect)
-	}
-	return fmt.Sprintf("%s=%s:%s", taint.Key, taint.Value, taint.Effect)
 }

@@ -15,7 +15,9 @@ const (
 	ClassMissing  Kind = "class missing"
 	SelectorError Kind = "selector error"
 	Unsupported   Kind = "unsupported"
+	TooMany       Kind = "too many"
 	Shortage      Kind = "shortage"
+	Conflict      Kind = "conflict"
 )
 
 // Reason says why claims cannot be allocated.
@@ -35,9 +37,30 @@ type Reason struct {
 	// Of a Shortage on one node: devices wanted by all that is Asked, how many match the selectors, and how many of
 	// these can be given away.
 	Wanted, Match, Free int
+	All                 bool     // all that match are wanted; Wanted is the least that would do
 	Held                []Held   // matching devices that other claims have; at most maxHeld
 	Barred              []Barred // other matching devices that cannot be used; at most maxHeld
 	Pools               []string // pools that cannot be used, and why
+
+	// Of a Conflict on one node: constraints that free devices do not meet, or requests whose alternatives do not fit
+	// together.
+	Rules []RuleMiss
+}
+
+// RuleMiss says what stands against a constraint.
+type RuleMiss struct {
+	Attribute string
+	Distinct  bool
+	Wanted    int          // devices
+	Best      int          // the most that agree, or differ
+	Groups    []ValueGroup // of the devices that could be had, the largest first; at most maxHeld
+}
+
+// ValueGroup are devices with one value of an attribute, or without the attribute.
+type ValueGroup struct {
+	Value   string // with its type; "not set"
+	Devices []model.DeviceID
+	More    int // that are not listed
 }
 
 // Asked is one request of a claim.
@@ -62,7 +85,7 @@ const maxHeld = 8
 
 // EverywhereSame says whether the reason does not depend on the node.
 func (r *Reason) EverywhereSame() bool {
-	return r.Kind == ClassMissing || r.Kind == SelectorError || r.Kind == Unsupported
+	return r.Kind == ClassMissing || r.Kind == SelectorError || r.Kind == Unsupported || r.Kind == TooMany
 }
 
 // Topics are the changes that can make the reason go away.
@@ -77,7 +100,7 @@ func (r *Reason) Topics() []model.Topic {
 	if r.Class != "" {
 		topics = append(topics, model.Topic{Kind: model.TopicClass, Key: model.Key{Name: r.Class}})
 	}
-	if r.Kind != ClassMissing && r.Kind != Unsupported {
+	if r.Kind != ClassMissing && r.Kind != Unsupported && r.Kind != TooMany {
 		topics = append(topics, model.Topic{Kind: model.TopicDevices})
 	}
 	return topics
@@ -115,12 +138,24 @@ func (r *Reason) String() string {
 		return fmt.Sprintf("%s: selector %d (%s) fails on device %s: %s", where, r.Selector, r.Expression, r.Device, r.Message)
 	case Unsupported:
 		return fmt.Sprintf("%s: %s is not supported yet", r.Subject(), r.Field)
+	case TooMany:
+		return fmt.Sprintf("%s: %d devices wanted, a claim can have %d", r.Subject(), r.Wanted, maxDevices)
 	}
 	return r.Subject() + ": " + r.Count() + r.Why()
 }
 
-// Count is the comparison that a Shortage lost.
+// Count is the comparison that was lost on a node.
 func (r *Reason) Count() string {
+	if r.Kind == Conflict {
+		return r.conflict()
+	}
+	if r.All {
+		return r.countAll()
+	}
+	return r.count()
+}
+
+func (r *Reason) count() string {
 	devices := "devices"
 	if r.Wanted == 1 {
 		devices = "device"
@@ -141,8 +176,79 @@ func (r *Reason) Why() string {
 		parts = append(parts, fmt.Sprintf("%s %s", barred.Device, barred.Why))
 	}
 	parts = append(parts, r.Pools...)
+	for i := range r.Rules {
+		for g := range r.Rules[i].Groups {
+			group := r.Rules[i].Groups[g].String()
+			if g == 0 {
+				group = r.Rules[i].Attribute + " is " + group
+			}
+			parts = append(parts, group)
+		}
+	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return " (" + strings.Join(parts, "; ") + ")"
+}
+
+func (r *Reason) countAll() string {
+	text := fmt.Sprintf("all devices wanted, %d match", r.Match)
+	if len(r.Asked) > 1 {
+		text = fmt.Sprintf("all devices wanted, and more beside them, %d match", r.Match)
+	}
+	switch {
+	case r.Match > maxDevices:
+		text += fmt.Sprintf(", a claim can have %d", maxDevices)
+	case r.Free < r.Match:
+		text += fmt.Sprintf(", %d free", r.Free)
+	}
+	return text
+}
+
+func (r *Reason) conflict() string {
+	switch {
+	case len(r.Rules) == 0 && r.Wanted == 0:
+		return "there are no devices for all requests together"
+	case len(r.Rules) == 0 && r.All:
+		return "no alternatives fit together, nor the last ones: " + r.countAll()
+	case len(r.Rules) == 0:
+		return "no alternatives fit together, nor the last ones: " + r.count()
+	}
+	parts := make([]string, len(r.Rules))
+	together := true
+	for i := range r.Rules {
+		parts[i] = r.Rules[i].String()
+		together = together && r.Rules[i].Best >= r.Rules[i].Wanted
+	}
+	text := strings.Join(parts, "; ")
+	if together {
+		text += "; this cannot be met together"
+	}
+	return text
+}
+
+func (m *RuleMiss) String() string {
+	if m.Distinct {
+		return fmt.Sprintf("%d devices wanted with different %s, %s", m.Wanted, m.Attribute, plural(m.Best, "value exists", "values exist"))
+	}
+	return fmt.Sprintf("%d devices wanted with the same %s, at most %s one", m.Wanted, m.Attribute, plural(m.Best, "has", "have"))
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func (g *ValueGroup) String() string {
+	names := make([]string, len(g.Devices))
+	for i := range g.Devices {
+		names[i] = g.Devices[i].String()
+	}
+	text := g.Value + ": " + strings.Join(names, ", ")
+	if g.More > 0 {
+		text += fmt.Sprintf(" and %d more", g.More)
+	}
+	return text
 }

@@ -11,52 +11,65 @@ import (
 )
 
 // choice writes down what the search has picked.
-func (b *Board) choice(slots []int, picks []pick) Choice {
+func (b *Board) choice(s *search) Choice {
 	choice := make(Choice, len(b.problem.claims))
 	selectors := make([]nodeSelector, len(choice))
 	for c := range choice {
 		choice[c] = &model.Allocation{}
 	}
-	for i, w := range slots {
-		want := &b.problem.wants[w]
-		cell := &b.cells[picks[i].cell]
+	for i, slot := range s.slots {
+		want := &b.problem.wants[slot.want]
+		option := &want.options[s.chosen[slot.want]]
+		cell := &b.cells[s.picks[i].cell]
 		view := &b.views[cell.view]
-		device := &view.Devices[picks[i].device]
-		choice[want.claim].Devices = append(choice[want.claim].Devices, resourcev1.DeviceRequestAllocationResult{
-			Request:            want.name,
+		device := &view.Devices[s.picks[i].device]
+		result := resourcev1.DeviceRequestAllocationResult{
+			Request:            option.name,
 			Driver:             view.ID.Driver,
 			Pool:               view.ID.Pool,
 			Device:             device.Name,
-			Tolerations:        want.option.Tolerations,
+			Tolerations:        option.asked.Tolerations,
 			SkipNodeOperations: device.SkipNodeOperations,
-		})
+		}
+		if option.asked.AdminAccess {
+			result.AdminAccess = &option.asked.AdminAccess
+		}
+		choice[want.claim].Devices = append(choice[want.claim].Devices, result)
 		selectors[want.claim].add(device)
 	}
 	for c := range choice {
-		choice[c].Config = b.problem.config(c)
+		choice[c].Config = s.config(c)
 		choice[c].NodeSelector = selectors[c].on(b.node.Name)
 	}
 	return choice
 }
 
 // config is what the drivers are told: first what the class of each request says, then what the claim says, which
-// may override it.
-func (p *Problem) config(claim int) []resourcev1.DeviceAllocationConfiguration {
+// may override it. What the claim says only for alternatives that were not taken is left out.
+func (s *search) config(claim int) []resourcev1.DeviceAllocationConfiguration {
+	p := s.board.problem
 	var list []resourcev1.DeviceAllocationConfiguration
+	var names []string
 	for w := range p.wants {
 		if p.wants[w].claim != claim {
 			continue
 		}
-		for _, config := range p.wants[w].class.Config {
+		option := &p.wants[w].options[s.chosen[w]]
+		names = append(names, option.name, p.claims[claim].Requests[p.wants[w].request].Name)
+		for _, config := range option.class.Config {
 			list = append(list, resourcev1.DeviceAllocationConfiguration{
 				Source:              resourcev1.AllocationConfigSourceClass,
-				Requests:            []string{p.wants[w].name},
+				Requests:            []string{option.name},
 				DeviceConfiguration: config,
 			})
 		}
 	}
 	for i := range p.claims[claim].Config {
 		config := &p.claims[claim].Config[i]
+		used := func(request string) bool { return slices.Contains(names, request) }
+		if len(config.Requests) > 0 && !slices.ContainsFunc(config.Requests, used) {
+			continue
+		}
 		list = append(list, resourcev1.DeviceAllocationConfiguration{
 			Source:              resourcev1.AllocationConfigSourceClaim,
 			Requests:            config.Requests,

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -31,97 +32,256 @@ const (
 	OutOfBudget
 )
 
-// Search offers choices, best first, until one is accepted. Two choices that differ only in devices of which nobody
-// can tell the difference are offered once. The State may be changed while accept runs, if it is as before when
-// accept answers false.
+// Search offers choices, best first, until one is accepted: with earlier alternatives of earlier requests before
+// later ones. Two choices that differ only in devices of which nobody can tell the difference are offered once. The
+// State may be changed while accept runs, if it is as before when accept answers false.
 func (b *Board) Search(budget *Budget, accept func(Choice) bool) Outcome {
-	s := search{board: b, budget: budget, accept: accept}
-	for w := range b.problem.wants {
-		for range b.problem.wants[w].count {
-			s.slots = append(s.slots, w)
-		}
-	}
-	s.picks = make([]pick, len(s.slots))
-	return s.place(0)
+	s := newSearch(b)
+	s.budget, s.accept = budget, accept
+	return s.choose(0)
 }
 
-// First is the best choice. There is one, as the Board exists, unless the budget is spent.
-func (b *Board) First(budget *Budget) (Choice, bool) {
+// First is the best choice, unless there is none or the budget is spent.
+func (b *Board) First(budget *Budget) (Choice, Outcome) {
+	if b.first != nil {
+		return b.first, Accepted
+	}
 	var first Choice
 	outcome := b.Search(budget, func(c Choice) bool {
 		first = c
 		return true
 	})
-	return first, outcome == Accepted
+	return first, outcome
 }
 
-// search places one device after the other: a slot is one device of one want.
+// search decides step by step: which alternative serves each request; which value each matchAttribute constraint
+// settles on; and then one device after the other. After each step, counts say whether the rest can still be done.
 type search struct {
 	board  *Board
 	budget *Budget
 	accept func(Choice) bool
-	slots  []int // wants, each as often as it wants devices
-	picks  []pick
+
+	chosen []int      // by want: its option; -1 while undecided
+	value  []string   // by rule: what a matchAttribute settles on; "" while undecided
+	tried  [][]string // by rule: its values in the order in which they are tried
+	supply
+
+	slots []slot
+	picks []pick
+	used  []map[string]bool // by rule: values that a distinctAttribute has given away
+}
+
+// slot is one device of a want.
+type slot struct {
+	want, role int
 }
 
 type pick struct {
 	cell, device int
 }
 
-func (s *search) place(slot int) Outcome {
-	if slot == len(s.slots) {
-		if s.accept(s.board.choice(s.slots, s.picks)) {
-			return Accepted
+func newSearch(b *Board) *search {
+	p := b.problem
+	s := &search{board: b, chosen: make([]int, len(p.wants)), value: make([]string, len(p.rules))}
+	s.tried, s.used = make([][]string, len(p.rules)), make([]map[string]bool, len(p.rules))
+	for w := range p.wants {
+		if len(p.wants[w].options) > 1 {
+			s.chosen[w] = -1
 		}
-		return Exhausted
 	}
-	w := &s.board.problem.wants[s.slots[slot]]
-	f := s.board.flow
-	f.need[w.selection]--
-	defer func() { f.need[w.selection]++ }()
-	for c := s.firstCell(slot); c < len(s.board.cells); c++ {
-		cell := &s.board.cells[c]
-		if cell.used == len(cell.devices) || !cell.matches.Has(w.selection) {
+	for r := range p.rules {
+		s.used[r] = map[string]bool{}
+	}
+	return s
+}
+
+// choose takes an alternative for each want from this one on.
+func (s *search) choose(w int) Outcome {
+	wants := s.board.problem.wants
+	for w < len(wants) && len(wants[w].options) == 1 {
+		w++
+	}
+	if w == len(wants) {
+		return s.settle(0)
+	}
+	outcome := Exhausted
+	for o := 0; o < len(wants[w].options) && outcome == Exhausted; o++ {
+		if s.board.counts[w][o] < 0 {
 			continue
 		}
 		if !s.budget.Step() {
 			return OutOfBudget
 		}
-		s.picks[slot] = pick{cell: c, device: cell.devices[cell.used]}
-		cell.used++
-		f.room[c]--
-		outcome := Exhausted
-		if s.bounded() {
-			outcome = s.place(slot + 1)
+		if s.chosen[w] = o; s.possible() {
+			outcome = s.choose(w + 1)
 		}
-		f.room[c]++
-		cell.used--
-		if outcome != Exhausted {
-			return outcome
+		s.chosen[w] = -1
+	}
+	return outcome
+}
+
+// settle takes a value for each matchAttribute from this rule on.
+func (s *search) settle(r int) Outcome {
+	rules := s.board.problem.rules
+	for r < len(rules) && (rules[r].distinct || s.covered(r) == 0) {
+		r++
+	}
+	if r == len(rules) {
+		return s.begin()
+	}
+	s.tried[r] = s.values(r)
+	outcome := Exhausted
+	for i := 0; i < len(s.tried[r]) && outcome == Exhausted; i++ {
+		if !s.budget.Step() {
+			return OutOfBudget
+		}
+		if s.value[r] = s.tried[r][i]; s.possible() {
+			outcome = s.settle(r + 1)
+		}
+		s.value[r] = ""
+	}
+	return outcome
+}
+
+// begin goes over to single devices.
+func (s *search) begin() Outcome {
+	s.slots = s.slots[:0]
+	for w := range s.board.problem.wants {
+		role := s.board.problem.wants[w].options[s.chosen[w]].role
+		for range s.board.counts[w][s.chosen[w]] {
+			s.slots = append(s.slots, slot{want: w, role: role})
 		}
 	}
-	return Exhausted
+	if len(s.picks) < len(s.slots) {
+		s.picks = make([]pick, len(s.slots))
+	}
+	s.connect()
+	return s.place(0)
+}
+
+func (s *search) place(at int) Outcome {
+	if at == len(s.slots) {
+		if s.isRepeat() || !s.accept(s.board.choice(s)) {
+			return Exhausted
+		}
+		return Accepted
+	}
+	f, node := s.flow, s.nodeOf[s.slots[at].want]
+	f.need[node]--
+	outcome := Exhausted
+	for c := s.firstCell(at); c < len(s.board.cells) && outcome == Exhausted; c++ {
+		cell := &s.board.cells[c]
+		if cell.used == len(cell.devices) || !s.suits(at, cell) {
+			continue
+		}
+		if !s.budget.Step() {
+			outcome = OutOfBudget
+			break
+		}
+		s.picks[at] = pick{cell: c, device: cell.devices[cell.used]}
+		s.take(at, c, 1)
+		if s.bounded() {
+			outcome = s.place(at + 1)
+		}
+		s.take(at, c, -1)
+	}
+	f.need[node]++
+	return outcome
+}
+
+// take has the slot use a device of the cell, or give it back.
+func (s *search) take(at, c, by int) {
+	cell := &s.board.cells[c]
+	cell.used += by
+	s.flow.room[c] -= by
+	for _, r := range s.board.problem.roles[s.slots[at].role].rules {
+		rule := &s.board.problem.rules[r]
+		if !rule.distinct {
+			continue
+		}
+		for _, value := range cell.values[rule.attribute] {
+			s.used[r][value] = by > 0
+		}
+	}
+}
+
+// suits says whether the slot can have a device of the cell, beside those that are picked.
+func (s *search) suits(at int, cell *cell) bool {
+	p := s.board.problem
+	role := &p.roles[s.slots[at].role]
+	if !s.admits(role, cell) {
+		return false
+	}
+	for _, r := range role.rules {
+		rule := &p.rules[r]
+		if rule.distinct && slices.ContainsFunc(cell.values[rule.attribute], func(value string) bool { return s.used[r][value] }) {
+			return false
+		}
+	}
+	return role.claim < 0 || !s.has(at, role.claim, cell)
+}
+
+// has says whether the claim has the cell's next device already, with or without admin access.
+func (s *search) has(at, claim int, c *cell) bool {
+	device := c.devices[c.used]
+	for before := range at {
+		other := &s.board.cells[s.picks[before].cell]
+		if s.board.problem.wants[s.slots[before].want].claim == claim && other.view == c.view && s.picks[before].device == device {
+			return true
+		}
+	}
+	return false
 }
 
 // bounded says whether what is still to be placed can be, as far as counts tell. With one selection there is nothing
 // to find out: the first solution on the Board holds whichever of its cells are taken.
 func (s *search) bounded() bool {
-	if len(s.board.problem.selections) == 1 {
+	if s.board.problem.plain() && len(s.board.problem.selections) == 1 {
 		return true
 	}
-	fits, _ := s.board.flow.solve()
-	return fits
+	fits, _ := s.flow.solve()
+	return fits && s.differ()
 }
 
 // firstCell keeps the cells of slots that can be swapped in rising order.
-func (s *search) firstCell(slot int) int {
+func (s *search) firstCell(at int) int {
 	p := s.board.problem
-	w := &p.wants[s.slots[slot]]
-	for before := slot - 1; before >= 0; before-- {
-		other := &p.wants[s.slots[before]]
-		if other.selection == w.selection && (p.swappable || other.claim == w.claim) {
+	mine := s.slots[at]
+	for before := at - 1; before >= 0; before-- {
+		other := s.slots[before]
+		if other.role == mine.role && (p.swappable || p.wants[other.want].claim == p.wants[mine.want].claim) {
 			return s.picks[before].cell
 		}
 	}
 	return 0
+}
+
+// isRepeat says whether the same devices were offered before: with lists, they can have more than one value in common.
+func (s *search) isRepeat() bool {
+	for r, chosen := range s.value {
+		if chosen == "" {
+			continue
+		}
+		for _, earlier := range s.tried[r] {
+			if earlier == chosen {
+				break
+			}
+			if s.agree(r, earlier) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// agree says whether all devices that the rule covers have the value.
+func (s *search) agree(r int, value string) bool {
+	p := s.board.problem
+	for at := range s.slots {
+		covered := slices.Contains(p.roles[s.slots[at].role].rules, r)
+		if covered && !s.board.cells[s.picks[at].cell].has(p.rules[r].attribute, value) {
+			return false
+		}
+	}
+	return true
 }

@@ -19,9 +19,10 @@ type matcher struct {
 
 // poolMatches are the outcomes for one version of a pool.
 type poolMatches struct {
-	pool *model.Pool
-	sets map[string]*matchSet // by the selectors, joined
-	open map[string]*openSet  // by the tolerations
+	pool   *model.Pool
+	sets   map[string]*matchSet // by the selectors, joined
+	open   map[string]*openSet  // by the tolerations
+	values map[resourcev1.FullyQualifiedName]*valueSets
 }
 
 // openSet are the devices that can be given away to those who tolerate certain taints.
@@ -59,7 +60,7 @@ func (m *matcher) pool(pool *model.Pool) *poolMatches {
 	if len(m.pools) >= maxPools {
 		clear(m.pools)
 	}
-	known = &poolMatches{pool: pool, sets: map[string]*matchSet{}, open: map[string]*openSet{}}
+	known = &poolMatches{pool: pool, sets: map[string]*matchSet{}, open: map[string]*openSet{}, values: map[resourcev1.FullyQualifiedName]*valueSets{}}
 	m.pools[pool.ID] = known
 	return known
 }
@@ -80,6 +81,19 @@ func (p *poolMatches) openTo(want *selection) *openSet {
 	}
 	p.open[want.tolerated] = set
 	return set
+}
+
+// valuesOf are the values of an attribute.
+func (p *poolMatches) valuesOf(attribute resourcev1.FullyQualifiedName) *valueSets {
+	if known, ok := p.values[attribute]; ok {
+		return known
+	}
+	if len(p.values) >= maxSets {
+		clear(p.values)
+	}
+	known := valuesOf(p.pool, attribute)
+	p.values[attribute] = known
+	return known
 }
 
 // match gives the devices of the pool that match all selectors. Each is evaluated only on devices that match those
@@ -147,17 +161,18 @@ type selection struct {
 	ofClass     int    // so many are the class's
 	tolerations []resourcev1.DeviceToleration
 	tolerated   string // the tolerations
+	admin       bool   // also devices that others have
 }
 
 func newSelection(class *model.Class, option *model.Option) *selection {
 	list := make([]string, 0, len(class.Selectors)+len(option.Selectors))
 	list = append(append(list, class.Selectors...), option.Selectors...)
-	s := &selection{selectors: list, joined: joinSelectors(list), ofClass: len(class.Selectors), tolerations: option.Tolerations}
+	s := &selection{selectors: list, joined: joinSelectors(list), ofClass: len(class.Selectors), tolerations: option.Tolerations, admin: option.AdminAccess}
 	for i := range s.tolerations {
 		t := &s.tolerations[i]
 		s.tolerated += fmt.Sprintf("%q %q %q %q\x00", t.Key, t.Operator, t.Value, t.Effect)
 	}
-	s.key = s.tolerated + "\x00" + s.joined
+	s.key = fmt.Sprintf("%v\x00%s\x00%s", s.admin, s.tolerated, s.joined)
 	return s
 }
 

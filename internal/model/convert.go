@@ -78,10 +78,13 @@ func SliceFrom(slice *resourcev1.ResourceSlice) *Slice {
 		Counters:   spec.SharedCounters,
 	}
 	whole := scopeFrom(spec.NodeName, spec.NodeSelector, spec.AllNodes)
+	if !isTrue(spec.PerDeviceNodeSelection) {
+		s.Scope = whole
+	}
 	for i := range spec.Devices {
 		device := &spec.Devices[i]
 		scope := whole
-		if spec.PerDeviceNodeSelection != nil && *spec.PerDeviceNodeSelection {
+		if isTrue(spec.PerDeviceNodeSelection) {
 			scope = scopeFrom(device.NodeName, device.NodeSelector, device.AllNodes)
 		}
 		s.Devices = append(s.Devices, deviceFrom(device, scope, spec.SkipNodeOperations))

@@ -40,6 +40,7 @@ type Slice struct {
 	Pool       PoolID
 	Generation int64
 	PoolSlices int64 // how many slices the pool has in this generation
+	Scope      Scope // of all its devices, even if it has none; nothing if each has its own
 	Devices    []Device
 	Counters   []resourcev1.CounterSet
 }

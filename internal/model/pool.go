@@ -20,6 +20,7 @@ type Pool struct {
 	Devices    []Device // by slice name, then as published
 	Counters   []resourcev1.CounterSet
 
+	parts   []Scope // of the slices
 	reaches []reach
 	scopes  []int // index of its reach, by device
 	index   map[string]int
@@ -93,27 +94,40 @@ func (p *Pool) add(part *Slice) {
 		p.Devices = append(p.Devices, device)
 	}
 	p.Counters = append(p.Counters, part.Counters...)
+	if part.Scope != (Scope{}) {
+		p.parts = append(p.parts, part.Scope)
+	}
 }
 
-// group sorts the devices into sets of one scope.
+// group sorts the devices into sets of one scope. A slice without devices has a set, too: where it can be used from, the
+// pool is there, if only to say that it is not complete.
 func (p *Pool) group() {
 	byScope := map[string]int{}
 	p.scopes = make([]int, len(p.Devices))
 	for i := range p.Devices {
-		id := p.Devices[i].Scope.id()
-		at, ok := byScope[id]
-		if !ok {
-			at = len(p.reaches)
-			byScope[id] = at
-			r := reach{scope: p.Devices[i].Scope, devices: NewBits(len(p.Devices))}
-			if r.scope.Selector != nil {
-				r.selector = nodeaffinity.NewLazyErrorNodeSelector(r.scope.Selector)
-			}
-			p.reaches = append(p.reaches, r)
-		}
+		at := p.reachOf(p.Devices[i].Scope, byScope)
 		p.reaches[at].devices.Set(i)
 		p.scopes[i] = at
 	}
+	for _, scope := range p.parts {
+		p.reachOf(scope, byScope)
+	}
+}
+
+func (p *Pool) reachOf(scope Scope, byScope map[string]int) int {
+	id := scope.id()
+	at, ok := byScope[id]
+	if ok {
+		return at
+	}
+	at = len(p.reaches)
+	byScope[id] = at
+	r := reach{scope: scope, devices: NewBits(len(p.Devices))}
+	if scope.Selector != nil {
+		r.selector = nodeaffinity.NewLazyErrorNodeSelector(scope.Selector)
+	}
+	p.reaches = append(p.reaches, r)
+	return at
 }
 
 // ScopeOf is a number that two devices of the pool have in common if they can be used from the same nodes.

@@ -94,12 +94,12 @@ func (b *bound) devices(c *class, info *model.NodeInfo, pools map[model.PoolID]i
 	return true
 }
 
-// devices is how many devices a member's own claims ask for.
+// devices is how many devices a member's own claims take at least.
 func (c *class) devices() int {
 	if c.problem == nil {
 		return 0
 	}
-	return c.problem.Devices()
+	return c.problem.Least()
 }
 
 // fitsInTotal says whether the Min members that ask for the least of a resource find it on all nodes together.

@@ -129,9 +129,9 @@ func (j *job) place(c *class, m *member, info *model.NodeInfo) bool {
 		if reason != nil {
 			return false
 		}
-		var ok bool
-		if choice, ok = board.First(j.budget); !ok {
-			j.exhausted = true
+		var outcome alloc.Outcome
+		if choice, outcome = board.First(j.budget); outcome != alloc.Accepted {
+			j.exhausted = j.exhausted || outcome == alloc.OutOfBudget
 			return false
 		}
 	}

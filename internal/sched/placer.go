@@ -158,7 +158,9 @@ func (j *job) prepare() {
 func (j *job) straight() int {
 	steps := len(j.members)
 	for _, c := range j.classes {
-		steps += len(c.members) * c.devices()
+		if c.problem != nil {
+			steps += len(c.members) * c.problem.Devices()
+		}
 	}
 	for _, b := range j.bundles {
 		steps += b.problem.Devices()

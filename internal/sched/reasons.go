@@ -200,7 +200,7 @@ func (b *Block) text(long bool) string {
 		return text + "refused by existing pods' anti-affinity rules"
 	}
 	text += "lacking devices for " + b.Alloc.Subject() + ": "
-	if b.Alloc.Kind != alloc.Shortage {
+	if b.Alloc.EverywhereSame() {
 		return fmt.Sprintf("%d where %s", b.Nodes, b.Alloc)
 	}
 	if b.Nodes > 1 {

@@ -79,7 +79,7 @@ func selectors(expressions []string) []resourcev1.DeviceSelector {
 // slice NAME driver= [pool=] [node=] [all] [match=LABEL=VALUE] [generation=] [slices=] [devices=N] [device=NAME,ATTRIBUTE=VALUE,…]…
 //
 // Without pool the pool has the node's name, or the slice's. In a device, @node=N, @match=K=V and @all select nodes
-// for that device, @taint=K[=V]:EFFECT taints it; other attributes are strings.
+// for that device, @taint=K[=V]:EFFECT taints it; what else has a name is an attribute.
 func (s *Scenario) slice(l *line) error {
 	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("slice", l.name)}
 	spec := &slice.Spec
@@ -134,10 +134,39 @@ func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 		case "@counter":
 			d.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: value}}
 		default:
-			d.Attributes[resourcev1.QualifiedName(name)] = resourcev1.DeviceAttribute{StringValue: ptr(value)}
+			d.Attributes[resourcev1.QualifiedName(name)] = attribute(value)
 		}
 	}
 	return d
+}
+
+// attribute is a string, or TYPE/VALUE, or TYPEs/VALUE/VALUE for a list.
+func attribute(text string) resourcev1.DeviceAttribute {
+	kind, value, _ := strings.Cut(text, "/")
+	list := strings.Split(value, "/")
+	switch kind {
+	case "int":
+		return resourcev1.DeviceAttribute{IntValue: ptr(toInt(value))}
+	case "ints":
+		var numbers []int64
+		for _, value := range list {
+			numbers = append(numbers, toInt(value))
+		}
+		return resourcev1.DeviceAttribute{IntValues: numbers}
+	case "bool":
+		return resourcev1.DeviceAttribute{BoolValue: ptr(value == "true")}
+	case "version":
+		return resourcev1.DeviceAttribute{VersionValue: ptr(value)}
+	case "strings":
+		return resourcev1.DeviceAttribute{StringValues: list}
+	}
+	return resourcev1.DeviceAttribute{StringValue: ptr(text)}
+}
+
+// toInt is a number of a scenario; what is none would show as 0.
+func toInt(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
 }
 
 func labelSelector(text string) *corev1.NodeSelector {

@@ -95,6 +95,9 @@ func printAllocation(a *model.Allocation) string {
 	var b strings.Builder
 	for _, device := range a.Devices {
 		fmt.Fprintf(&b, " %s=%s", device.Request, model.DeviceIDOf(device))
+		if device.AdminAccess != nil {
+			b.WriteString("+admin")
+		}
 		for _, t := range device.Tolerations {
 			fmt.Fprintf(&b, "+tolerates:%s", strings.TrimSpace(t.Key+" "+string(t.Operator)))
 		}

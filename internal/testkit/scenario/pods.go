@@ -18,7 +18,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// template NAME request=… [match=ATTRIBUTE] [config=DRIVER[:REQUEST]] [reservedFor=RESOURCE/NAME]
+// template NAME request=… [alt=…]… [match=ATTRIBUTE[@REQUEST,…]]… [distinct=…]… [config=DRIVER[:REQUEST,…]]… [reservedFor=RESOURCE/NAME]
 func (s *Scenario) template(l *line) error {
 	spec, err := claimSpec(l)
 	if err == nil {
@@ -42,24 +42,30 @@ func (s *Scenario) putClaim(claim *resource.ResourceClaim) {
 	s.queue.Wake(s.state.PutClaim(model.ClaimFrom(claim)))
 }
 
-// A request is NAME:CLASS[:TERM+TERM…][:CEL]; a term is a count, "all", or "tolerate/…".
+// A request is NAME:CLASS[:TERM+TERM…][:CEL]; a term is a count, "all", "admin" or "tolerate/…". A request that is only
+// a name has alternatives, each an alt=NAME/SUBREQUEST:CLASS….
 func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
 	spec := &resource.ResourceClaimSpec{}
 	for _, text := range l.args["request"] {
-		request, err := request(text)
+		request, err := request(text, l.args["alt"])
 		if err != nil {
 			return nil, err
 		}
 		spec.Devices.Requests = append(spec.Devices.Requests, request)
 	}
-	for _, attribute := range l.args["match"] {
-		spec.Devices.Constraints = append(spec.Devices.Constraints, resourcev1.DeviceConstraint{MatchAttribute: ptr(resourcev1.FullyQualifiedName(attribute))})
+	for _, text := range l.args["match"] {
+		attribute, requests := ruleOf(text)
+		spec.Devices.Constraints = append(spec.Devices.Constraints, resourcev1.DeviceConstraint{MatchAttribute: &attribute, Requests: requests})
+	}
+	for _, text := range l.args["distinct"] {
+		attribute, requests := ruleOf(text)
+		spec.Devices.Constraints = append(spec.Devices.Constraints, resourcev1.DeviceConstraint{DistinctAttribute: &attribute, Requests: requests})
 	}
 	for _, text := range l.args["config"] {
 		driver, request, only := strings.Cut(text, ":")
 		config := resourcev1.DeviceClaimConfiguration{DeviceConfiguration: opaque(driver)}
 		if only {
-			config.Requests = []string{request}
+			config.Requests = strings.Split(request, ",")
 		}
 		spec.Devices.Config = append(spec.Devices.Config, config)
 	}
@@ -70,20 +76,52 @@ func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
 	return spec, nil
 }
 
-func request(text string) (resourcev1.DeviceRequest, error) {
-	name, rest, _ := strings.Cut(text, ":")
-	class, rest, _ := strings.Cut(rest, ":")
+func ruleOf(text string) (resourcev1.FullyQualifiedName, []string) {
+	attribute, requests, some := strings.Cut(text, "@")
+	if !some {
+		return resourcev1.FullyQualifiedName(attribute), nil
+	}
+	return resourcev1.FullyQualifiedName(attribute), strings.Split(requests, ",")
+}
+
+func request(text string, alternatives []string) (resourcev1.DeviceRequest, error) {
+	name, rest, direct := strings.Cut(text, ":")
+	if direct {
+		exactly, err := exactly(rest)
+		return resourcev1.DeviceRequest{Name: name, Exactly: exactly}, err
+	}
+	r := resourcev1.DeviceRequest{Name: name}
+	for _, alternative := range alternatives {
+		sub, rest, _ := strings.Cut(alternative, ":")
+		request, sub, _ := strings.Cut(sub, "/")
+		if request != name {
+			continue
+		}
+		e, err := exactly(rest)
+		if err != nil {
+			return r, err
+		}
+		r.FirstAvailable = append(r.FirstAvailable, resourcev1.DeviceSubRequest{
+			Name: sub, DeviceClassName: e.DeviceClassName, Selectors: e.Selectors, AllocationMode: e.AllocationMode,
+			Count: e.Count, Tolerations: e.Tolerations, Capacity: e.Capacity,
+		})
+	}
+	return r, nil
+}
+
+func exactly(text string) (*resourcev1.ExactDeviceRequest, error) {
+	class, rest, _ := strings.Cut(text, ":")
 	exactly := &resourcev1.ExactDeviceRequest{DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}
 	terms, expression, _ := strings.Cut(rest, ":")
 	for _, term := range strings.Split(terms, "+") {
 		if err := requestTerm(exactly, term); err != nil {
-			return resourcev1.DeviceRequest{}, fmt.Errorf("request %s: %w", text, err)
+			return nil, fmt.Errorf("request %s: %w", text, err)
 		}
 	}
 	if expression != "" {
 		exactly.Selectors = selectors([]string{expression})
 	}
-	return resourcev1.DeviceRequest{Name: name, Exactly: exactly}, nil
+	return exactly, nil
 }
 
 func requestTerm(exactly *resourcev1.ExactDeviceRequest, term string) error {
@@ -92,6 +130,8 @@ func requestTerm(exactly *resourcev1.ExactDeviceRequest, term string) error {
 	case "":
 	case "all":
 		exactly.AllocationMode, exactly.Count = resourcev1.DeviceAllocationModeAll, 0
+	case "admin":
+		exactly.AdminAccess = ptr(true)
 	case "tolerate":
 		exactly.Tolerations = append(exactly.Tolerations, toleration(value))
 	default:

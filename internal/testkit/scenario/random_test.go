@@ -15,7 +15,7 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 	n := rapid.IntRange(0, 3).Draw(t, "n")
 	group := fmt.Sprint("g", n)
 	lone := fmt.Sprint("p", n)
-	claim := rapid.SampledFrom([]string{"", " own=o:one", " own=o:two", " use=fabric"}).Draw(t, "claim")
+	claim := rapid.SampledFrom([]string{"", " own=o:one", " own=o:two", " own=o:all", " own=o:pair", " own=o:some", " own=o:watch", " use=fabric"}).Draw(t, "claim")
 	affinity := rapid.SampledFrom([]string{"", "", " apart=kubernetes.io/hostname:app=a", " near=zone:app=a", " spread=zone:app=a"}).Draw(t, "affinity")
 	cpu := rapid.IntRange(1, 3).Draw(t, "cpu")
 	switch rapid.IntRange(0, 9).Draw(t, "kind") {
@@ -23,7 +23,11 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 		cordon := rapid.SampledFrom([]string{"", "", " unschedulable"}).Draw(t, "cordon")
 		return []string{fmt.Sprintf("node n%d cpu=6 label=zone=%c%s", n, 'a'+rune(n%2), cordon)}
 	case 1:
-		return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d devices=%d", n, n, cpu)}
+		if rapid.Bool().Draw(t, "plain") {
+			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d devices=%d", n, n, cpu)}
+		}
+		taint := rapid.SampledFrom([]string{"", ",@taint=t:NoSchedule"}).Draw(t, "taint")
+		return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d device=gpu-0,even=yes device=gpu-1,even=no%s device=gpu-2,even=yes", n, n, taint)}
 	case 2:
 		return []string{fmt.Sprintf("delete slice=n%d", n)}
 	case 3, 4:
@@ -74,7 +78,9 @@ func TestNothingIsForgotten(t *testing.T) {
 		s := New()
 		setup := "node n0 cpu=4 label=zone=a\nnode n1 cpu=4 label=zone=b\nslice n0 driver=gpu node=n0 devices=2\n" +
 			"slice net driver=net all devices=1\nclass net selector='device.driver == \"net\"'\nclaim fabric request=r:net\n" +
-			"template one request=r:gpu\ntemplate two request=r:gpu:2"
+			"template one request=r:gpu\ntemplate two request=r:gpu:2\n" +
+			"template all request=r:gpu:all\ntemplate pair request=r:gpu request=s:gpu match=gpu/even\n" +
+			"template some request=r alt=r/pair:gpu:2 alt=r/net:net\ntemplate watch request=r:gpu:1+admin"
 		if err := s.apply(setup); err != nil {
 			t.Fatal(err)
 		}

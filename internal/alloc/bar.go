@@ -1,0 +1,46 @@
+package alloc
+
+import (
+	"fmt"
+	"slices"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// barredBy says why a device cannot be given to those who tolerate only this, "" if it can.
+func barredBy(device *model.Device, tolerations []resourcev1.DeviceToleration) string {
+	for i := range device.Taints {
+		taint := &device.Taints[i]
+		prevents := taint.Effect == resourcev1.DeviceTaintEffectNoSchedule || taint.Effect == resourcev1.DeviceTaintEffectNoExecute
+		if prevents && !tolerated(taint, tolerations) {
+			return "is tainted with " + taintText(taint)
+		}
+	}
+	switch {
+	case len(device.ConsumesCounters) > 0:
+		return "has consumesCounters, which is not supported yet"
+	case device.AllowMultipleAllocations:
+		return "has allowMultipleAllocations, which is not supported yet"
+	case len(device.BindingConditions) > 0:
+		return "has bindingConditions, which are not supported yet"
+	case device.NodeResources:
+		return "has nodeAllocatableResources, which are not supported yet"
+	}
+	return ""
+}
+
+func tolerated(taint *resourcev1.DeviceTaint, tolerations []resourcev1.DeviceToleration) bool {
+	return slices.ContainsFunc(tolerations, func(t resourcev1.DeviceToleration) bool {
+		return resourceclaim.ToleratesTaint(t, *taint)
+	})
+}
+
+func taintText(taint *resourcev1.DeviceTaint) string {
+	if taint.Value == "" {
+		return fmt.Sprintf("%s:%s", taint.Key, taint.Effect)
+	}
+	return fmt.Sprintf("%s=%s:%s", taint.Key, taint.Value, taint.Effect)
+}

@@ -1,0 +1,135 @@
+package alloc
+
+import (
+	"cmp"
+	"slices"
+)
+
+const maxListed = 4 // devices of one value
+
+// conflict says which constraints stand in the way, or that alternatives do.
+func (b *Board) conflict() *Reason {
+	p := b.problem
+	r := &Reason{Kind: Conflict}
+	var alone []RuleMiss
+	claims := map[int]bool{}
+	for i := range p.rules {
+		miss := b.missOf(i)
+		if miss.Wanted == 0 {
+			continue
+		}
+		r.Rules = append(r.Rules, miss)
+		if miss.Best < miss.Wanted {
+			alone = append(alone, miss)
+			claims[p.rules[i].claim] = true
+		}
+	}
+	if len(alone) > 0 {
+		r.Rules = alone
+	}
+	if len(r.Rules) == 0 {
+		return b.lastTry()
+	}
+	for w := range p.wants {
+		if len(alone) == 0 || claims[p.wants[w].claim] {
+			r.Asked = append(r.Asked, p.asked(w))
+		}
+	}
+	for i := range r.Rules {
+		r.Wanted, r.Free = max(r.Wanted, r.Rules[i].Wanted), max(r.Free, r.Rules[i].Best)
+	}
+	return r
+}
+
+// lastTry says what the last alternatives of all requests lack.
+func (b *Board) lastTry() *Reason {
+	p := b.problem
+	s := newSearch(b)
+	for w := range p.wants {
+		s.chosen[w] = len(p.wants[w].options) - 1
+	}
+	reason := s.refute()
+	if reason == nil {
+		reason = &Reason{}
+		for w := range p.wants {
+			reason.Asked = append(reason.Asked, p.asked(w))
+		}
+	}
+	reason.Kind = Conflict
+	return reason
+}
+
+// missOf counts what could be had under a rule if nothing else mattered.
+func (b *Board) missOf(i int) RuleMiss {
+	p := b.problem
+	rule := &p.rules[i]
+	m := RuleMiss{Attribute: string(p.attributes[rule.attribute]), Distinct: rule.distinct}
+	var roles []*role
+	for w := range p.wants {
+		if least, covered := b.leastUnder(w, i); covered != nil {
+			m.Wanted += least
+			roles = append(roles, covered...)
+		}
+	}
+	room := map[string]int{}
+	for c := range b.cells {
+		cell := &b.cells[c]
+		if !slices.ContainsFunc(roles, cell.allows) {
+			continue
+		}
+		for _, value := range cell.values[rule.attribute] {
+			room[value] += len(cell.devices)
+			m.list(value, b, cell)
+		}
+		if len(cell.values[rule.attribute]) == 0 {
+			m.list("not set", b, cell)
+		}
+	}
+	for _, n := range room {
+		m.Best = max(m.Best, n)
+	}
+	if m.Distinct {
+		m.Best = len(room)
+	}
+	slices.SortStableFunc(m.Groups, func(x, y ValueGroup) int {
+		return cmp.Or(-cmp.Compare(len(x.Devices)+x.More, len(y.Devices)+y.More), cmp.Compare(x.Value, y.Value))
+	})
+	if len(m.Groups) > maxHeld {
+		m.Groups = m.Groups[:maxHeld]
+	}
+	return m
+}
+
+// leastUnder is how many devices of the want the rule covers at least, and in which roles.
+func (b *Board) leastUnder(w, rule int) (int, []*role) {
+	p := b.problem
+	least := maxDevices
+	var roles []*role
+	for o := range p.wants[w].options {
+		role := &p.roles[p.wants[w].options[o].role]
+		switch covered := slices.Contains(role.rules, rule); {
+		case !covered:
+			least = 0
+		case b.counts[w][o] >= 0:
+			least = min(least, b.counts[w][o])
+			roles = append(roles, role)
+		}
+	}
+	return least, roles
+}
+
+func (m *RuleMiss) list(value string, b *Board, c *cell) {
+	at := slices.IndexFunc(m.Groups, func(g ValueGroup) bool { return g.Value == value })
+	if at < 0 {
+		at = len(m.Groups)
+		m.Groups = append(m.Groups, ValueGroup{Value: value})
+	}
+	group := &m.Groups[at]
+	for _, device := range c.devices {
+		if len(group.Devices) < maxListed {
+			group.Devices = append(group.Devices, b.views[c.view].DeviceID(device))
+		} else {
+			group.More++
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package alloc
+
+import (
+	"cmp"
+	"slices"
+)
+
+// supply holds what wants need against what cells have, as far as the search has decided. What it refutes cannot be
+// done; what it does not refute may be impossible all the same.
+type supply struct {
+	nodeOf []int   // by want: its node in the flow
+	nodes  [][]int // by node: the roles that its devices can have
+	flow   *flow
+}
+
+// connect lays the flow out anew. Wants that have the same role share a node; what an undecided want gets is at least
+// the least of its options, from the devices of any.
+func (s *search) connect() {
+	p := s.board.problem
+	s.nodeOf, s.nodes = make([]int, len(p.wants)), nil
+	var need []int
+	byRole := map[int]int{}
+	for w := range p.wants {
+		roles, least := s.open(w)
+		at, known := byRole[roles[0]]
+		if len(roles) > 1 || !known {
+			at = len(s.nodes)
+			s.nodes, need = append(s.nodes, roles), append(need, 0)
+			if len(roles) == 1 {
+				byRole[roles[0]] = at
+			}
+		}
+		s.nodeOf[w] = at
+		need[at] += least
+	}
+	edges := make([][]int, len(s.nodes))
+	for n, roles := range s.nodes {
+		for c := range s.board.cells {
+			if slices.ContainsFunc(roles, func(r int) bool { return s.admits(&p.roles[r], &s.board.cells[c]) }) {
+				edges[n] = append(edges[n], c)
+			}
+		}
+	}
+	s.flow = newFlow(edges, len(s.board.cells))
+	s.flow.need = need
+	for c := range s.board.cells {
+		s.flow.room[c] = len(s.board.cells[c].devices)
+	}
+}
+
+// open are the roles that the want's devices can still have, and the fewest devices.
+func (s *search) open(w int) ([]int, int) {
+	p := s.board.problem
+	options, counts := p.wants[w].options, s.board.counts[w]
+	if o := s.chosen[w]; o >= 0 {
+		return []int{options[o].role}, max(0, counts[o])
+	}
+	var roles []int
+	least := maxDevices
+	for o := range options {
+		if counts[o] < 0 {
+			continue
+		}
+		roles, least = append(roles, options[o].role), min(least, counts[o])
+	}
+	if len(roles) == 0 {
+		return []int{options[0].role}, 0
+	}
+	return roles, least
+}
+
+// admits says whether devices of the cell can be had in the role, given the values that were settled on.
+func (s *search) admits(r *role, c *cell) bool {
+	if !c.allows(r) {
+		return false
+	}
+	for _, i := range r.rules {
+		rule := &s.board.problem.rules[i]
+		if len(c.values[rule.attribute]) == 0 || s.value[i] != "" && !c.has(rule.attribute, s.value[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// possible says whether counts allow what the search has decided.
+func (s *search) possible() bool {
+	if s.over() >= 0 {
+		return false
+	}
+	s.connect()
+	fits, _ := s.flow.solve()
+	return fits && s.differ()
+}
+
+// over finds a claim that gets more devices than one can have; -1 if there is none.
+func (s *search) over() int {
+	p := s.board.problem
+	total := 0
+	for w := range p.wants {
+		if w > 0 && p.wants[w].claim != p.wants[w-1].claim {
+			total = 0
+		}
+		_, least := s.open(w)
+		if total += least; total > maxDevices {
+			return p.wants[w].claim
+		}
+	}
+	return -1
+}
+
+// refute says what counts alone find impossible, before anything is decided.
+func (s *search) refute() *Reason {
+	p := s.board.problem
+	for w := range p.wants {
+		if !s.can(w) {
+			return s.shortage([]int{w})
+		}
+	}
+	var wants []int
+	if claim := s.over(); claim >= 0 {
+		for w := range p.wants {
+			if p.wants[w].claim == claim {
+				wants = append(wants, w)
+			}
+		}
+		return s.shortage(wants)
+	}
+	s.connect()
+	fits, short := s.flow.solve()
+	if fits {
+		return nil
+	}
+	for w := range p.wants {
+		if short.Has(s.nodeOf[w]) {
+			wants = append(wants, w)
+		}
+	}
+	if s.strict(wants) {
+		return s.board.conflict()
+	}
+	return s.shortage(wants)
+}
+
+// can says whether some option of the want, or the one that was chosen, can be had on the node.
+func (s *search) can(w int) bool {
+	if o := s.chosen[w]; o >= 0 {
+		return s.board.counts[w][o] >= 0
+	}
+	return slices.ContainsFunc(s.board.counts[w], func(count int) bool { return count >= 0 })
+}
+
+// strict says whether some of the wants could have more devices if it were not for constraints.
+func (s *search) strict(wants []int) bool {
+	p := s.board.problem
+	for _, w := range wants {
+		for o := range p.wants[w].options {
+			role := &p.roles[p.wants[w].options[o].role]
+			for c := range s.board.cells {
+				if cell := &s.board.cells[c]; cell.allows(role) && !s.admits(role, cell) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// covered is how many devices the rule is about, by what the search has decided.
+func (s *search) covered(r int) int {
+	p := s.board.problem
+	n := 0
+	for w := range p.wants {
+		if o := s.chosen[w]; o >= 0 && slices.Contains(p.roles[p.wants[w].options[o].role].rules, r) {
+			n += s.board.counts[w][o]
+		}
+	}
+	return n
+}
+
+// values are those that a matchAttribute could settle on: the devices with a value suffice for all that the rule
+// covers. A group that is used up or nearly so comes before one that would be broken up.
+func (s *search) values(r int) []string {
+	p := s.board.problem
+	rule := &p.rules[r]
+	room := map[string]int{}
+	local := map[string]bool{}
+	var list []string
+	for c := range s.board.cells {
+		cell := &s.board.cells[c]
+		if !s.serves(r, cell) {
+			continue
+		}
+		for _, value := range cell.values[rule.attribute] {
+			if room[value] == 0 {
+				list = append(list, value)
+				local[value] = s.board.isLocal(cell)
+			}
+			room[value] += len(cell.devices)
+		}
+	}
+	needed := s.covered(r)
+	list = slices.DeleteFunc(list, func(value string) bool { return room[value] < needed })
+	slices.SortStableFunc(list, func(x, y string) int {
+		if local[x] != local[y] {
+			if local[x] {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(room[x], room[y])
+	})
+	return list
+}
+
+// serves says whether a want that the rule covers could have devices of the cell.
+func (s *search) serves(r int, c *cell) bool {
+	p := s.board.problem
+	for w := range p.wants {
+		o := s.chosen[w]
+		if o < 0 {
+			continue
+		}
+		role := &p.roles[p.wants[w].options[o].role]
+		if slices.Contains(role.rules, r) && s.admits(role, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// differ says whether each distinctAttribute can find enough values: each device that is still to be placed needs one
+// of its own.
+func (s *search) differ() bool {
+	for r := range s.board.problem.rules {
+		if s.board.problem.rules[r].distinct && !s.differBy(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *search) differBy(r int) bool {
+	p := s.board.problem
+	rule := &p.rules[r]
+	index := map[string]int{}
+	edges := make([][]int, len(s.nodes))
+	need := make([]int, len(s.nodes))
+	for n, roles := range s.nodes {
+		if slices.ContainsFunc(roles, func(role int) bool { return !slices.Contains(p.roles[role].rules, r) }) {
+			continue
+		}
+		need[n] = s.flow.need[n]
+		for _, c := range s.flow.edges[n] {
+			values := s.board.cells[c].values[rule.attribute]
+			if s.flow.room[c] == 0 || slices.ContainsFunc(values, func(value string) bool { return s.used[r][value] }) {
+				continue
+			}
+			for _, value := range values {
+				at, ok := index[value]
+				if !ok {
+					at = len(index)
+					index[value] = at
+				}
+				if !slices.Contains(edges[n], at) {
+					edges[n] = append(edges[n], at)
+				}
+			}
+		}
+	}
+	f := newFlow(edges, len(index))
+	f.need = need
+	for i := range f.room {
+		f.room[i] = 1
+	}
+	fits, _ := f.solve()
+	return fits
+}

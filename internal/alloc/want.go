@@ -1,0 +1,151 @@
+package alloc
+
+import (
+	"fmt"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// want is one request of one claim.
+type want struct {
+	claim   int // index in Problem.claims
+	request int // index in the claim's requests
+	options []option
+}
+
+// option is one way to serve a want, the earlier the better. Most wants have one.
+type option struct {
+	asked     *model.Option
+	name      string // for results
+	class     *model.Class
+	selection int // index in Problem.selections
+	role      int // index in Problem.roles
+	count     int // 0 for all devices that match
+}
+
+// role is what decides which devices an option can have. Slots of one role can be swapped within a claim.
+type role struct {
+	selection int
+	claim     int // whose devices must not be had twice with admin access; -1 if that is no question
+	admin     bool
+	rules     []int // indices in Problem.rules
+}
+
+// most is the most devices that the want can get; without bound, as many as a claim can have.
+func (w *want) most() int {
+	most := 0
+	for i := range w.options {
+		if count := w.options[i].count; count > 0 {
+			most = max(most, count)
+		} else {
+			most = maxDevices
+		}
+	}
+	return most
+}
+
+// least is the fewest devices that serve the want.
+func (w *want) least() int {
+	least := 0
+	for i := range w.options {
+		if count := max(1, w.options[i].count); i == 0 || count < least {
+			least = count
+		}
+	}
+	return least
+}
+
+// addWant reads a request. It answers why that cannot be done.
+func (p *Problem) addWant(c, r int) *Reason {
+	request := &p.claims[c].Requests[r]
+	w := want{claim: c, request: r}
+	asked := []Asked{{Claim: p.claims[c].Key, Request: request.Name}}
+	for o := range request.Options {
+		asks := &request.Options[o]
+		if field := unsupportedInOption(asks); field != "" {
+			if asks.Name == "" {
+				field = fmt.Sprintf("spec.devices.requests[%d].exactly.%s", r, field)
+			} else {
+				field = fmt.Sprintf("spec.devices.requests[%d].firstAvailable[%d].%s", r, o, field)
+			}
+			return &Reason{Kind: Unsupported, Asked: asked, Field: field}
+		}
+		class, ok := p.state.Class(asks.Class)
+		if !ok {
+			return &Reason{Kind: ClassMissing, Asked: asked, Class: asks.Class}
+		}
+		option := option{asked: asks, name: request.ResultName(*asks), class: class, count: int(asks.Count)}
+		option.selection = p.addSelection(newSelection(class, asks))
+		option.role = p.addRole(c, request.Name, option.name, &option)
+		w.options = append(w.options, option)
+		p.hasAll = p.hasAll || asks.All
+		p.hasAdmin = p.hasAdmin || asks.AdminAccess
+	}
+	p.hasOptions = p.hasOptions || len(w.options) > 1
+	p.wants = append(p.wants, w)
+	return nil
+}
+
+func (p *Problem) addSelection(selection *selection) int {
+	for i, known := range p.selections {
+		if known.key == selection.key {
+			return i
+		}
+	}
+	p.selections = append(p.selections, selection)
+	return len(p.selections) - 1
+}
+
+func (p *Problem) addRole(c int, request, name string, o *option) int {
+	r := role{selection: o.selection, claim: -1, admin: o.asked.AdminAccess}
+	if hasAdmin(p.claims[c]) {
+		r.claim = c
+	}
+	for i := range p.rules {
+		if p.rules[i].claim == c && p.rules[i].covers(request, name) {
+			r.rules = append(r.rules, i)
+		}
+	}
+	for i := range p.roles {
+		if p.roles[i].same(&r) {
+			return i
+		}
+	}
+	p.roles = append(p.roles, r)
+	return len(p.roles) - 1
+}
+
+func (r *role) same(other *role) bool {
+	if len(r.rules) != len(other.rules) || r.selection != other.selection || r.claim != other.claim || r.admin != other.admin {
+		return false
+	}
+	for i := range r.rules {
+		if r.rules[i] != other.rules[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// hasAdmin says whether some request of the claim wants admin access.
+func hasAdmin(claim *model.Claim) bool {
+	for r := range claim.Requests {
+		for o := range claim.Requests[r].Options {
+			if claim.Requests[r].Options[o].AdminAccess {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unsupportedInOption is the path of the first field that asks for something this package cannot do.
+func unsupportedInOption(option *model.Option) string {
+	switch {
+	case option.Capacity != nil && len(option.Capacity.Requests) > 0:
+		return "capacity"
+	case len(option.DerivedAttributes) > 0:
+		return "derivedAttributes"
+	}
+	return ""
+}

@@ -1,0 +1,252 @@
+package alloc_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"pgregory.net/rapid"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+const driver = "gpu.example.com"
+
+// world is a node with devices, and claims that want some of them.
+type world struct {
+	state    *model.State
+	node     *model.NodeInfo
+	claims   []*model.Claim
+	devices  []model.DeviceID
+	reached  map[model.DeviceID]bool // from the node, in a usable pool
+	held     map[model.DeviceID]bool
+	halfPool bool                        // the node can use devices of a pool that is not complete
+	has      map[model.DeviceID][]string // letters that selectors ask for
+	scope    map[model.DeviceID]string
+	taint    map[model.DeviceID]resourcev1.DeviceTaintEffect // of taint t=v; "" if there is none
+	values   map[model.DeviceID][]string                     // of attribute x
+	features features
+}
+
+// features are what the claims of a world use.
+type features struct {
+	all, admin, rules, alternatives bool
+}
+
+func selector(letter string) string {
+	return fmt.Sprintf(`device.attributes[%q].letters.contains(%q)`, driver, letter)
+}
+
+func drawWorld(t *rapid.T) *world {
+	w := &world{
+		state: model.NewState(), reached: map[model.DeviceID]bool{}, held: map[model.DeviceID]bool{}, has: map[model.DeviceID][]string{},
+		scope: map[model.DeviceID]string{}, taint: map[model.DeviceID]resourcev1.DeviceTaintEffect{}, values: map[model.DeviceID][]string{},
+	}
+	w.features = features{
+		all: rapid.Bool().Draw(t, "all"), admin: rapid.IntRange(0, 3).Draw(t, "admin") == 0,
+		rules: rapid.Bool().Draw(t, "rules"), alternatives: rapid.Bool().Draw(t, "alternatives"),
+	}
+	w.state.PutNode(&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}})
+	w.state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
+	w.node, _ = w.state.Node("n")
+	total := 0
+	for p := range rapid.IntRange(1, 3).Draw(t, "pools") {
+		w.drawPool(t, p, &total)
+	}
+	for c := range rapid.IntRange(1, 2).Draw(t, "claims") {
+		w.drawClaim(t, fmt.Sprint("c", c))
+	}
+	return w
+}
+
+func (w *world) drawClaim(t *rapid.T, name string) {
+	claim := &model.Claim{Key: model.Key{Namespace: "ns", Name: name}}
+	var names []string
+	for r := range rapid.IntRange(1, 3).Draw(t, "requests") {
+		request := model.Request{Name: fmt.Sprint("r", r)}
+		names = append(names, request.Name)
+		if w.features.alternatives && rapid.Bool().Draw(t, "first available") {
+			for o := range rapid.IntRange(1, 2).Draw(t, "options") {
+				option := w.drawOption(t, false)
+				option.Name = fmt.Sprint("o", o)
+				request.Options = append(request.Options, option)
+				names = append(names, request.ResultName(option))
+			}
+		} else {
+			request.Options = []model.Option{w.drawOption(t, w.features.admin)}
+		}
+		claim.Requests = append(claim.Requests, request)
+	}
+	if w.features.rules {
+		for range rapid.IntRange(0, 2).Draw(t, "rules") {
+			claim.Constraints = append(claim.Constraints, drawRule(t, names))
+		}
+	}
+	w.claims = append(w.claims, claim)
+}
+
+func (w *world) drawOption(t *rapid.T, admin bool) model.Option {
+	option := model.Option{Class: "class", Count: rapid.Int64Range(1, 2).Draw(t, "count")}
+	for _, letter := range rapid.SampledFrom([]string{"", "a", "b", "ab", "c"}).Draw(t, "wanted") {
+		option.Selectors = append(option.Selectors, selector(string(letter)))
+	}
+	option.Tolerations = rapid.SampledFrom(tolerations).Draw(t, "tolerations")
+	if w.features.all && rapid.IntRange(0, 2).Draw(t, "all") == 0 {
+		option.All, option.Count = true, 0
+	}
+	option.AdminAccess = admin && rapid.Bool().Draw(t, "admin")
+	return option
+}
+
+func drawRule(t *rapid.T, names []string) resourcev1.DeviceConstraint {
+	name := resourcev1.FullyQualifiedName(driver + "/x")
+	rule := resourcev1.DeviceConstraint{MatchAttribute: &name}
+	if rapid.Bool().Draw(t, "distinct") {
+		rule = resourcev1.DeviceConstraint{DistinctAttribute: &name}
+	}
+	if rapid.Bool().Draw(t, "some") {
+		rule.Requests = []string{rapid.SampledFrom(names).Draw(t, "covers"), rapid.SampledFrom(names).Draw(t, "covers")}
+	}
+	return rule
+}
+
+var tolerations = [][]resourcev1.DeviceToleration{
+	nil, nil, nil,
+	{{Key: "t", Operator: resourcev1.DeviceTolerationOpExists}},
+	{{Key: "t", Operator: resourcev1.DeviceTolerationOpEqual, Value: "v"}},
+	{{Key: "t", Operator: resourcev1.DeviceTolerationOpEqual, Value: "w"}},
+	{{Operator: resourcev1.DeviceTolerationOpExists, Effect: resourcev1.DeviceTaintEffectNoExecute}},
+}
+
+func drawTaint(t *rapid.T) []resourcev1.DeviceTaint {
+	effect := rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"", "", "", "None", "NoSchedule", "NoExecute"}).Draw(t, "taint")
+	if effect == "" {
+		return nil
+	}
+	return []resourcev1.DeviceTaint{{Key: "t", Value: "v", Effect: effect}}
+}
+
+// drawAttributes gives a device letters, and in most cases attribute x, of one of several types.
+func (w *world) drawAttributes(t *rapid.T, device model.DeviceID) map[resourcev1.QualifiedName]resourcev1.DeviceAttribute {
+	letters := rapid.SampledFrom([]string{"", "a", "b", "ab", "abc"}).Draw(t, "letters")
+	w.has[device] = strings.Split(letters, "")
+	one, two, text := int64(1), int64(2), "1"
+	name := resourcev1.QualifiedName("x")
+	if rapid.Bool().Draw(t, "full name") {
+		name = driver + "/x"
+	}
+	attributes := map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"letters": {StringValue: &letters}}
+	switch rapid.IntRange(0, 6).Draw(t, "x") {
+	case 0, 1:
+		attributes[name], w.values[device] = resourcev1.DeviceAttribute{IntValue: &one}, []string{"i1"}
+	case 2:
+		attributes[name], w.values[device] = resourcev1.DeviceAttribute{IntValue: &two}, []string{"i2"}
+	case 3:
+		attributes[name], w.values[device] = resourcev1.DeviceAttribute{StringValue: &text}, []string{"s1"}
+	case 4:
+		attributes[name], w.values[device] = resourcev1.DeviceAttribute{IntValues: []int64{2, 1}}, []string{"i1", "i2"}
+	case 5:
+		attributes[name], w.values[device] = resourcev1.DeviceAttribute{IntValues: []int64{2, 3}}, []string{"i2", "i3"}
+	}
+	return attributes
+}
+
+func (w *world) drawPool(t *rapid.T, p int, total *int) {
+	id := model.PoolID{Driver: driver, Pool: fmt.Sprint("p", p)}
+	slice := &model.Slice{Name: id.Pool, Pool: id, Generation: 1, PoolSlices: rapid.SampledFrom([]int64{1, 1, 1, 1, 1, 2}).Draw(t, "slices")}
+	scopes := []model.Scope{{Node: "n"}, {Node: "other"}, {All: true}, {Selector: rackSelector("a")}, {Selector: rackSelector("b")}}
+	reached := []bool{true, false, true, true, false}
+	for d := range rapid.IntRange(0, min(4, 6-*total)).Draw(t, "devices") {
+		*total++
+		device := model.DeviceID{Driver: driver, Pool: id.Pool, Device: fmt.Sprint("d", d)}
+		scope := rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3, 4}).Draw(t, "scope")
+		taints := drawTaint(t)
+		slice.Devices = append(slice.Devices, model.Device{
+			Name: device.Device, Scope: scopes[scope], Taints: taints, Attributes: w.drawAttributes(t, device),
+		})
+		w.devices = append(w.devices, device)
+		w.scope[device] = fmt.Sprint(scope)
+		if taints != nil {
+			w.taint[device] = taints[0].Effect
+		}
+		w.held[device] = rapid.IntRange(0, 4).Draw(t, "held") == 0
+		w.reached[device] = reached[scope] && slice.PoolSlices == 1
+		w.halfPool = w.halfPool || reached[scope] && slice.PoolSlices == 2
+	}
+	w.state.PutSlice(slice)
+	for _, device := range w.devices {
+		if device.Pool == id.Pool && w.held[device] {
+			claim := &model.Claim{Key: model.Key{Namespace: "ns", Name: "holder of " + device.String()}, Allocation: &model.Allocation{}}
+			claim.Allocation.Devices = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: device.Driver, Pool: device.Pool, Device: device.Device}}
+			w.state.PutClaim(claim)
+		}
+	}
+}
+
+func rackSelector(rack string) *corev1.NodeSelector {
+	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+		{Key: "rack", Operator: corev1.NodeSelectorOpIn, Values: []string{rack}},
+	}}}}
+}
+
+// selected says whether the device has all letters that the option's selectors ask for.
+func (w *world) selected(device model.DeviceID, option *model.Option) bool {
+	for _, letter := range []string{"a", "b", "c"} {
+		if slices.Contains(option.Selectors, selector(letter)) && !slices.Contains(w.has[device], letter) {
+			return false
+		}
+	}
+	return true
+}
+
+// matches is selected, and without a taint that matters to the option.
+func (w *world) matches(device model.DeviceID, option *model.Option) bool {
+	if !w.selected(device, option) {
+		return false
+	}
+	effect := w.taint[device]
+	if effect == "" || effect == "None" {
+		return true
+	}
+	if len(option.Tolerations) == 0 {
+		return false
+	}
+	toleration := option.Tolerations[0]
+	return (toleration.Effect == "" || toleration.Effect == effect) && toleration.Value != "w"
+}
+
+// all are the devices that an option for all devices means.
+func (w *world) all(option *model.Option) []model.DeviceID {
+	var list []model.DeviceID
+	for _, device := range w.devices {
+		if w.reached[device] && w.selected(device, option) {
+			list = append(list, device)
+		}
+	}
+	return list
+}
+
+// kind is what can be told of a device: its pool, from where it is used, which requests it could serve, and its values
+// if some constraint is about them. Where a claim wants devices both with and without admin access, it is the device.
+func (w *world) kind(device model.DeviceID) string {
+	kind := device.Pool + "/" + w.scope[device] + "/"
+	for _, claim := range w.claims {
+		admin, other := false, false
+		for r := range claim.Requests {
+			for o := range claim.Requests[r].Options {
+				option := &claim.Requests[r].Options[o]
+				kind += fmt.Sprint(w.matches(device, option), " ")
+				admin, other = admin || option.AdminAccess, other || !option.AdminAccess
+			}
+		}
+		if len(claim.Constraints) > 0 {
+			kind += fmt.Sprint(w.values[device])
+		}
+		if admin && other {
+			kind += device.Device
+		}
+	}
+	return kind
+}
