@@ -84,7 +84,7 @@ func (s *Server) run(ctx context.Context, front *genericapiserver.GenericAPIServ
 	case err := <-s.backend.failed():
 		failure = fmt.Errorf("etcd: %w", err)
 		s.cancel(failure)
-		_ = <-stopped // it ends because of failure
+		failure = errors.Join(failure, <-stopped)
 	}
 	s.transport.Serve(nil)
 	failure = errors.Join(failure, s.backend.close())
