@@ -21,8 +21,10 @@ import (
 func TestVerbs(t *testing.T) {
 	resources := served(t)
 	ns := namespace(t)
+	tried := map[schema.GroupVersionKind]bool{}
 	for _, obj := range parseFile(t, "testdata/kinds.yaml") {
 		gvk := obj.GroupVersionKind()
+		tried[gvk] = true
 		name := strings.ReplaceAll(gvk.GroupVersion().String(), "/", ".") + "." + gvk.Kind
 		t.Run(name, func(t *testing.T) {
 			res, ok := resources[gvk]
@@ -40,6 +42,11 @@ func TestVerbs(t *testing.T) {
 			v := verbs{t: t, client: client, original: obj, resource: res}
 			v.all()
 		})
+	}
+	for gvk := range resources {
+		if gvk.Group == "resource.k8s.io" && !tried[gvk] {
+			t.Errorf("%v is served and was not tried", gvk)
+		}
 	}
 }
 
