@@ -6,7 +6,7 @@
 //     here, once, so no bind can be refused by the group's own earlier write.
 //  2. Binds, all at once, only when every claim has been written.
 //
-// What was decided on is verified against the API (DESIGN.md, "decide optimistically,
+// What was decided on is verified against the API ("decide optimistically,
 // verify at commit"): a claim that somebody else has allocated, changed or deleted refuses
 // the plan, and what the plan itself has added before is taken back, as long as no bind was tried.
 // A conflict that does not contradict the plan is written again over the newer object. An answer

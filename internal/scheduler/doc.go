@@ -3,7 +3,7 @@
 // Round by round it lays what the API shows over the State (package cluster), wakes the units
 // that this may help, takes the first unit of the queue, lets package sched place it, assumes
 // the plan and hands it to package commit, which writes beside the loop and reports back as one
-// more thing that happened (DESIGN.md D4). A unit that cannot be placed is parked with its
+// more thing that happened. A unit that cannot be placed is parked with its
 // reasons, which are told to the group and its pods, and is tried again when something changes
 // that the reasons name.
 //
@@ -15,7 +15,7 @@
 //     while its binds are tried again: nobody who competes for the room can keep it half-bound.
 //   - No pod is bound before its claims' devices and reservations are in the API.
 //   - A gang that was left half-bound comes first, and is rolled back whole when it cannot be
-//     finished (SPEC R50, docs/adr/0001). Pods that another scheduler has bound are never touched.
+//     finished (R50, docs/adr/0001). Pods that another scheduler has bound are never touched.
 //   - A unit that cannot be placed and runs nothing keeps no devices (F10). A group that has run
 //     keeps them while it merely lacks pods (F09).
 //   - Who is told why it waits is told once per change of the reason.

@@ -13,6 +13,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/cluster"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/groups"
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -24,16 +25,16 @@ const (
 	settleQuorum = time.Second
 )
 
-// groupStatus keeps the conditions of PodGroups (SPEC R33). What follows from the pods
+// groupStatus keeps the conditions of PodGroups (R33). What follows from the pods
 // alone it reads off the caches; why a group cannot be placed, the scheduler says.
 type groupStatus struct {
 	podGroups cluster.Cache[*scheduling.PodGroup]
 	pods      cluster.PodCache
 	write     groupWriter
 	tell      *podStatus
-	events    recorder
+	events    reconciler.Recorder
 	clock     clock.PassiveClock
-	queue     keys
+	queue     reconciler.Queue[model.Key]
 
 	mu     sync.Mutex // guards the fields below
 	said   map[model.Key]verdict

@@ -14,6 +14,7 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/cluster"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/model"
 )
 
@@ -28,9 +29,9 @@ const (
 type podStatus struct {
 	pods    cluster.PodCache
 	write   podWriter
-	events  recorder
+	events  reconciler.Recorder
 	clock   clock.PassiveClock
-	queue   keys
+	queue   reconciler.Queue[model.Key]
 	limiter flowcontrol.RateLimiter
 
 	mu   sync.Mutex // guards said

@@ -18,7 +18,7 @@ const rollBackAfter = 10 * time.Second
 const maxFinishes = 8
 
 // overdue says whether a half-bound gang is to be rolled back: it could not be finished for too long, or binds that
-// would finish it fail again and again (SPEC R50).
+// would finish it fail again and again (R50).
 func (s *Scheduler) overdue(unit *model.Unit, placeable bool) bool {
 	if !unit.HalfBound || placeable {
 		delete(s.halfBound, unit.Key)

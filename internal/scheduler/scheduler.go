@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
@@ -29,11 +28,6 @@ const (
 	successesBurst     = 50
 )
 
-// recorder publishes events; record.EventRecorder is one.
-type recorder interface {
-	Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any)
-}
-
 // committer writes plans, and takes off claims what nobody uses; commit.Committer is one.
 type committer interface {
 	Commit(ctx context.Context, plan *sched.Plan) commit.Result
@@ -47,7 +41,7 @@ type Scheduler struct {
 	groups    *groupStatus
 	pods      *podStatus
 	evict     evictor
-	events    recorder
+	events    reconciler.Recorder
 	successes flowcontrol.RateLimiter
 	clock     clock.WithDelayedExecution
 	ready     func(context.Context) error
@@ -76,12 +70,12 @@ type parts struct {
 	groups groupWriter
 	pods   podWriter
 	evict  evictor
-	events recorder
+	events reconciler.Recorder
 	clock  clock.WithDelayedExecution
 }
 
 // New makes a Scheduler for pods with the default scheduler's name. Call it before the caches start.
-func New(set *client.Set, inf *client.Informers, events recorder) (*Scheduler, error) {
+func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Scheduler, error) {
 	clk := clock.RealClock{}
 	s, err := newScheduler(parts{
 		caches: cluster.CachesOf(inf),

@@ -185,12 +185,11 @@ var errCrashed = errors.New("this process is gone")
 // link is one scheduler's way to the server.
 type link struct {
 	server *server
-	left   int                                 // writes until the scheduler's process is gone; < 0: it lives on
-	lose   func(write string) bool             // whether the answer to a write gets lost
-	refuse func(write string) error            // an answer in place of the server's
-	onGet  func(claim *resource.ResourceClaim) // called when a claim is read live
-	writes []string                            // what was written
-	tried  map[string]int                      // writes that were tried
+	left   int                      // writes until the scheduler's process is gone; < 0: it lives on
+	lose   func(write string) bool  // whether the answer to a write gets lost
+	refuse func(write string) error // an answer in place of the server's
+	writes []string                 // what was written
+	tried  map[string]int           // writes that were tried
 }
 
 func newLink(s *server) *link { return &link{server: s, left: -1, tried: map[string]int{}} }

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,12 +26,6 @@ type podWriter interface {
 // evictor deletes a pod, if it is still the one that is meant.
 type evictor interface {
 	Evict(ctx context.Context, pod *model.Pod) error
-}
-
-// keys is a queue of objects that are to be looked at; reconciler.Runner is one.
-type keys interface {
-	Add(key model.Key)
-	AddAfter(key model.Key, d time.Duration)
 }
 
 // writer writes through a client.Set.
