@@ -48,9 +48,10 @@ func (b *Board) lastTry() *Reason {
 	for w := range p.wants {
 		s.chosen[w] = len(p.wants[w].options) - 1
 	}
-	reason := s.refute()
-	if reason == nil {
-		reason = &Reason{}
+	reason := &Reason{}
+	if wants := s.refuted(); wants != nil {
+		reason = s.shortage(wants)
+	} else {
 		for w := range p.wants {
 			reason.Asked = append(reason.Asked, p.asked(w))
 		}

@@ -111,10 +111,22 @@ func (s *search) over() int {
 
 // refute says what counts alone find impossible, before anything is decided.
 func (s *search) refute() *Reason {
+	wants := s.refuted()
+	if wants == nil {
+		return nil
+	}
+	if s.strict(wants) {
+		return s.board.conflict()
+	}
+	return s.shortage(wants)
+}
+
+// refuted are wants that cannot all be served, as far as counts tell; nil if there are none.
+func (s *search) refuted() []int {
 	p := s.board.problem
 	for w := range p.wants {
 		if !s.can(w) {
-			return s.shortage([]int{w})
+			return []int{w}
 		}
 	}
 	var wants []int
@@ -124,22 +136,17 @@ func (s *search) refute() *Reason {
 				wants = append(wants, w)
 			}
 		}
-		return s.shortage(wants)
+		return wants
 	}
 	s.connect()
-	fits, short := s.flow.solve()
-	if fits {
-		return nil
-	}
-	for w := range p.wants {
-		if short.Has(s.nodeOf[w]) {
-			wants = append(wants, w)
+	if fits, short := s.flow.solve(); !fits {
+		for w := range p.wants {
+			if short.Has(s.nodeOf[w]) {
+				wants = append(wants, w)
+			}
 		}
 	}
-	if s.strict(wants) {
-		return s.board.conflict()
-	}
-	return s.shortage(wants)
+	return wants
 }
 
 // can says whether some option of the want, or the one that was chosen, can be had on the node.

@@ -19,6 +19,7 @@ type world struct {
 	state    *model.State
 	node     *model.NodeInfo
 	claims   []*model.Claim
+	slices   []*model.Slice
 	devices  []model.DeviceID
 	reached  map[model.DeviceID]bool // from the node, in a usable pool
 	held     map[model.DeviceID]bool
@@ -55,7 +56,7 @@ func drawWorld(t *rapid.T) *world {
 	for p := range rapid.IntRange(1, 3).Draw(t, "pools") {
 		w.drawPool(t, p, &total)
 	}
-	for c := range rapid.IntRange(1, 2).Draw(t, "claims") {
+	for c := range rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "claims") {
 		w.drawClaim(t, fmt.Sprint("c", c))
 	}
 	return w
@@ -89,7 +90,7 @@ func (w *world) drawClaim(t *rapid.T, name string) {
 
 func (w *world) drawOption(t *rapid.T, admin bool) model.Option {
 	option := model.Option{Class: "class", Count: rapid.Int64Range(1, 2).Draw(t, "count")}
-	for _, letter := range rapid.SampledFrom([]string{"", "a", "b", "ab", "c"}).Draw(t, "wanted") {
+	for _, letter := range rapid.SampledFrom([]string{"", "", "", "", "a", "b", "ab", "c"}).Draw(t, "wanted") {
 		option.Selectors = append(option.Selectors, selector(string(letter)))
 	}
 	option.Tolerations = rapid.SampledFrom(tolerations).Draw(t, "tolerations")
@@ -121,7 +122,7 @@ var tolerations = [][]resourcev1.DeviceToleration{
 }
 
 func drawTaint(t *rapid.T) []resourcev1.DeviceTaint {
-	effect := rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"", "", "", "None", "NoSchedule", "NoExecute"}).Draw(t, "taint")
+	effect := rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"", "", "", "", "", "", "", "None", "NoSchedule", "NoExecute"}).Draw(t, "taint")
 	if effect == "" {
 		return nil
 	}
@@ -130,7 +131,7 @@ func drawTaint(t *rapid.T) []resourcev1.DeviceTaint {
 
 // drawAttributes gives a device letters, and in most cases attribute x, of one of several types.
 func (w *world) drawAttributes(t *rapid.T, device model.DeviceID) map[resourcev1.QualifiedName]resourcev1.DeviceAttribute {
-	letters := rapid.SampledFrom([]string{"", "a", "b", "ab", "abc"}).Draw(t, "letters")
+	letters := rapid.SampledFrom([]string{"", "a", "b", "ab", "ab", "abc"}).Draw(t, "letters")
 	w.has[device] = strings.Split(letters, "")
 	one, two, text := int64(1), int64(2), "1"
 	name := resourcev1.QualifiedName("x")
@@ -158,10 +159,10 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 	slice := &model.Slice{Name: id.Pool, Pool: id, Generation: 1, PoolSlices: rapid.SampledFrom([]int64{1, 1, 1, 1, 1, 2}).Draw(t, "slices")}
 	scopes := []model.Scope{{Node: "n"}, {Node: "other"}, {All: true}, {Selector: rackSelector("a")}, {Selector: rackSelector("b")}}
 	reached := []bool{true, false, true, true, false}
-	for d := range rapid.IntRange(0, min(4, 6-*total)).Draw(t, "devices") {
+	for d := range rapid.IntRange(min(1, 6-*total), min(4, 6-*total)).Draw(t, "devices") {
 		*total++
 		device := model.DeviceID{Driver: driver, Pool: id.Pool, Device: fmt.Sprint("d", d)}
-		scope := rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3, 4}).Draw(t, "scope")
+		scope := rapid.SampledFrom([]int{0, 0, 0, 0, 0, 1, 2, 2, 3, 4}).Draw(t, "scope")
 		taints := drawTaint(t)
 		slice.Devices = append(slice.Devices, model.Device{
 			Name: device.Device, Scope: scopes[scope], Taints: taints, Attributes: w.drawAttributes(t, device),
@@ -171,11 +172,12 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 		if taints != nil {
 			w.taint[device] = taints[0].Effect
 		}
-		w.held[device] = rapid.IntRange(0, 4).Draw(t, "held") == 0
+		w.held[device] = rapid.IntRange(0, 6).Draw(t, "held") == 0
 		w.reached[device] = reached[scope] && slice.PoolSlices == 1
 		w.halfPool = w.halfPool || reached[scope] && slice.PoolSlices == 2
 	}
 	w.state.PutSlice(slice)
+	w.slices = append(w.slices, slice)
 	for _, device := range w.devices {
 		if device.Pool == id.Pool && w.held[device] {
 			claim := &model.Claim{Key: model.Key{Namespace: "ns", Name: "holder of " + device.String()}, Allocation: &model.Allocation{}}

@@ -1,0 +1,165 @@
+package alloc_test
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
+	"pgregory.net/rapid"
+
+	"github.com/allot-dev/allot/internal/alloc"
+)
+
+// upstream turns a world into what the allocator of Kubernetes takes.
+type upstream struct {
+	*world
+	cache *cel.Cache
+}
+
+func (u *upstream) List() ([]*resourcev1.DeviceClass, error) { return nil, nil }
+
+func (u *upstream) Get(name string) (*resourcev1.DeviceClass, error) {
+	class, ok := u.state.Class(name)
+	if !ok {
+		return nil, apierrors.NewNotFound(resourcev1.Resource("deviceclasses"), name)
+	}
+	c := &resourcev1.DeviceClass{}
+	c.Name, c.Spec.Selectors = name, celSelectors(class.Selectors)
+	return c, nil
+}
+
+func celSelectors(expressions []string) []resourcev1.DeviceSelector {
+	var list []resourcev1.DeviceSelector
+	for _, expression := range expressions {
+		list = append(list, resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{Expression: expression}})
+	}
+	return list
+}
+
+func (u *upstream) resourceSlices() []*resourcev1.ResourceSlice {
+	var list []*resourcev1.ResourceSlice
+	yes := true
+	for _, from := range u.slices {
+		slice := &resourcev1.ResourceSlice{}
+		slice.Name = from.Name
+		slice.Spec.Driver, slice.Spec.PerDeviceNodeSelection = from.Pool.Driver, &yes
+		slice.Spec.Pool = resourcev1.ResourcePool{Name: from.Pool.Pool, Generation: from.Generation, ResourceSliceCount: from.PoolSlices}
+		for i := range from.Devices {
+			device := resourcev1.Device{Name: from.Devices[i].Name, Attributes: from.Devices[i].Attributes, Taints: from.Devices[i].Taints}
+			switch scope := from.Devices[i].Scope; {
+			case scope.All:
+				device.AllNodes = &yes
+			case scope.Selector != nil:
+				device.NodeSelector = scope.Selector
+			default:
+				device.NodeName = &scope.Node
+			}
+			slice.Spec.Devices = append(slice.Spec.Devices, device)
+		}
+		list = append(list, slice)
+	}
+	return list
+}
+
+func (u *upstream) resourceClaims() []*resourcev1.ResourceClaim {
+	var list []*resourcev1.ResourceClaim
+	for _, from := range u.claims {
+		claim := &resourcev1.ResourceClaim{}
+		claim.Name, claim.Namespace = from.Key.Name, from.Key.Namespace
+		claim.Spec.Devices.Constraints = from.Constraints
+		for _, request := range from.Requests {
+			to := resourcev1.DeviceRequest{Name: request.Name}
+			for _, option := range request.Options {
+				mode := resourcev1.DeviceAllocationModeExactCount
+				if option.All {
+					mode = resourcev1.DeviceAllocationModeAll
+				}
+				exactly := resourcev1.ExactDeviceRequest{
+					DeviceClassName: option.Class, Selectors: celSelectors(option.Selectors), AllocationMode: mode, Count: option.Count,
+					AdminAccess: &option.AdminAccess, Tolerations: option.Tolerations,
+				}
+				if option.Name == "" {
+					to.Exactly = &exactly
+					continue
+				}
+				to.FirstAvailable = append(to.FirstAvailable, resourcev1.DeviceSubRequest{
+					Name: option.Name, DeviceClassName: option.Class, Selectors: exactly.Selectors, AllocationMode: mode, Count: option.Count, Tolerations: option.Tolerations,
+				})
+			}
+			claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, to)
+		}
+		list = append(list, claim)
+	}
+	return list
+}
+
+// allocate says whether upstream finds an allocation, and with which error it gives up.
+func (u *upstream) allocate(t *rapid.T) (bool, error) {
+	taken := sets.New[structured.DeviceID]()
+	for device, held := range u.held {
+		if held {
+			taken.Insert(structured.MakeDeviceID(device.Driver, device.Pool, device.Device))
+		}
+	}
+	features := structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, ListTypeAttributes: true, ConsumableCapacity: true, PartitionableDevices: true}
+	allocator, err := structured.NewAllocator(context.Background(), features, structured.AllocatedState{
+		AllocatedDevices: taken, AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](), AggregatedCapacity: structured.NewConsumedCapacityCollection(),
+	}, u, u.resourceSlices(), u.cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := &corev1.Node{}
+	node.Name, node.Labels = "n", map[string]string{"rack": "a"}
+	results, err := allocator.Allocate(context.Background(), node, u.resourceClaims())
+	return len(results) == len(u.claims), err
+}
+
+// Upstream's allocator finds an allocation if and only if there is one here, with these exceptions (DIFFERENCES.md):
+// it gives up with an error where all devices are wanted of which some cannot be had; it does not give a device to one
+// claim that another claim has by admin access since the same attempt.
+func TestAgainstUpstream(t *testing.T) {
+	allocator := alloc.New()
+	cache := cel.NewCache(100, cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true})
+	counts := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		theirs, err := (&upstream{world: w, cache: cache}).allocate(t)
+		problem, reason := allocator.Prepare(w.state, w.claims, false)
+		if reason != nil {
+			t.Fatal(reason)
+		}
+		_, reason = problem.On(w.node)
+		ours := reason == nil
+		switch {
+		case err != nil && w.features.all:
+			counts["upstream gives up"]++
+		case err != nil:
+			t.Fatalf("upstream: %v; here: %v", err, reason)
+		case ours == theirs:
+			counts[map[bool]string{true: "both allocate", false: "both refuse"}[ours]]++
+		case ours && w.adminInOneOfTwo():
+			counts["allocated here only, beside admin access"]++
+		default:
+			t.Fatalf("upstream allocates: %v; reason here: %v", theirs, reason)
+		}
+	})
+	t.Log(counts)
+}
+
+// adminInOneOfTwo says whether there are two claims, and admin access in one.
+func (w *world) adminInOneOfTwo() bool {
+	admin := false
+	for _, claim := range w.claims {
+		for _, request := range claim.Requests {
+			admin = admin || request.Options[0].AdminAccess
+		}
+	}
+	return admin && len(w.claims) > 1
+}
+
+var _ structured.DeviceClassLister = &upstream{}
