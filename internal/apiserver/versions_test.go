@@ -137,6 +137,22 @@ func TestTypedClientsOfOldVersions(t *testing.T) {
 	if *old.Spec.Devices[0].Basic.Attributes["model"].StringValue != "b" {
 		t.Errorf("in v1beta1: %+v", old.Spec)
 	}
+	old1, old2 := clientset(t, cfg).ResourceV1beta1().ResourceClaims(namespace(t)), clientset(t, cfg).ResourceV1beta2()
+	request := resourcev1beta1.DeviceRequest{Name: "r", DeviceClassName: "gpu.example.com"}
+	claim, err := old1.Create(t.Context(), &resourcev1beta1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "c"},
+		Spec:       resourcev1beta1.ResourceClaimSpec{Devices: resourcev1beta1.DeviceClaim{Requests: []resourcev1beta1.DeviceRequest{request}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer, err := old2.ResourceClaims(claim.Namespace).Get(t.Context(), "c", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if claim.Spec.Devices.Requests[0].Count != 1 || newer.Spec.Devices.Requests[0].Exactly.DeviceClassName != "gpu.example.com" {
+		t.Errorf("v1beta1 %+v, v1beta2 %+v", claim.Spec, newer.Spec)
+	}
 	class := &resourcev1beta1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "old-class"}}
 	if _, err := clientset(t, cfg).ResourceV1beta1().DeviceClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
 		t.Error(err)
@@ -223,6 +239,27 @@ func TestUnconditionalUpdateOfDeviceTaintRule(t *testing.T) {
 			}
 		} else if got := causes(t, err); !slices.Contains(got, "metadata.resourceVersion") {
 			t.Errorf("%s: %v", version, got)
+		}
+	}
+}
+
+// TestOldVersionsWarn tells the clients of v1beta1, and no others, that it goes away.
+func TestOldVersionsWarn(t *testing.T) {
+	cfg := rest.CopyConfig(remote(t))
+	headers := &warned{}
+	cfg.WarningHandler = headers
+	client, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, plural := range []string{"resourceclaims", "resourceclaimtemplates", "resourceslices"} {
+		for version, want := range map[string]int{"v1": 0, "v1beta2": 0, "v1beta1": 1} {
+			if _, err := client.Resource(resourceIn(version, plural)).List(t.Context(), metav1.ListOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if texts := headers.take(); len(texts) != want {
+				t.Errorf("%s in %s: warnings %q, want %d", plural, version, texts, want)
+			}
 		}
 	}
 }
