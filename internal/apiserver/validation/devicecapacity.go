@@ -3,6 +3,7 @@ package validation
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/big"
 	"slices"
 
@@ -125,8 +126,8 @@ func validRange(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capa
 			check(top.Cmp(*high) <= 0, path.Child("default"), top.String(), "must be less than or equal to `validRange.max`"),
 		)...)
 	}
-	if r.Step == nil {
-		return errs
+	if faults := representable(path, policy); len(faults) > 0 || r.Step == nil {
+		return append(errs, faults...)
 	}
 	if r.Step.Sign() <= 0 {
 		return append(errs, field.Invalid(at.Child("step"), r.Step.String(), positive))
@@ -141,6 +142,38 @@ func validRange(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capa
 		}
 	}
 	return errs
+}
+
+// representable checks that allocators can count in the range: in thousandths if anything in it is a fraction, and in
+// whole numbers when there are steps, both in 64 bits.
+func representable(path *field.Path, policy *resourcev1.CapacityRequestPolicy) field.ErrorList {
+	r, at := policy.ValidRange, path.Child("validRange")
+	parts := []quantityAt{{path.Child("default"), policy.Default}, {at.Child("min"), r.Min}, {at.Child("max"), r.Max}, {at.Child("step"), r.Step}}
+	milli := slices.ContainsFunc(parts, func(p quantityAt) bool { return p.value != nil && isFraction(*p.value) })
+	var errs field.ErrorList
+	for _, p := range parts {
+		switch {
+		case p.value == nil:
+		case milli:
+			thousandths := apiresource.NewMilliQuantity(p.value.MilliValue(), p.value.Format)
+			errs = append(errs, check(p.value.Cmp(*thousandths) == 0, p.path, p.value.String(), "must be a number of thousandths that fits into 64 bits")...)
+		case r.Step != nil:
+			errs = append(errs, check(p.value.CmpInt64(math.MaxInt64) <= 0, p.path, p.value.String(), "must fit into 64 bits")...)
+		}
+	}
+	return errs
+}
+
+// quantityAt is an optional quantity and where it stands.
+type quantityAt struct {
+	path  *field.Path
+	value *apiresource.Quantity
+}
+
+func isFraction(q apiresource.Quantity) bool {
+	d := q.DeepCopy()
+	whole := new(inf.Dec).Round(d.AsDec(), 0, inf.RoundDown)
+	return whole.Cmp(d.AsDec()) != 0
 }
 
 // onStep says whether value is min plus a multiple of step, exactly: quantities are

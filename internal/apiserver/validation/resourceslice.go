@@ -43,10 +43,6 @@ func sliceSpec(spec, old *resourcev1.ResourceSliceSpec) field.ErrorList {
 		reach(path, nodes{spec.NodeName, spec.NodeSelector, spec.AllNodes},
 			member{"perDeviceNodeSelection", ptr.Deref(spec.PerDeviceNodeSelection, false)}),
 		onlyTrue(path.Child("perDeviceNodeSelection"), spec.PerDeviceNodeSelection),
-		when(spec.NodeSelector != nil && len(spec.NodeSelector.NodeSelectorTerms) > 1, func() field.ErrorList {
-			// With one term each, the selectors of several slices can be merged.
-			return one(field.TooMany(path.Child("nodeSelector", "nodeSelectorTerms"), len(spec.NodeSelector.NodeSelectorTerms), 1))
-		}),
 		atMost(path.Child("devices"), len(spec.Devices), maxDevices(spec)),
 		each(path.Child("devices"), spec.Devices, func(at *field.Path, d *resourcev1.Device) field.ErrorList {
 			return device(at, d, deviceNamed(old, d.Name), spec)
@@ -76,7 +72,10 @@ func reach(path *field.Path, n nodes, own ...member) field.ErrorList {
 		errs = append(errs, nodeName(path.Child("nodeName"), *n.name)...)
 	}
 	if n.selector != nil {
-		errs = append(errs, nodeSelector(path.Child("nodeSelector"), n.selector)...)
+		at := path.Child("nodeSelector")
+		errs = append(errs, nodeSelector(at, n.selector)...)
+		// With one term each, the selectors of several slices and devices can be merged.
+		errs = append(errs, atMost(at.Child("nodeSelectorTerms"), len(n.selector.NodeSelectorTerms), 1)...)
 	}
 	return append(errs, onlyTrue(path.Child("allNodes"), n.all)...)
 }
