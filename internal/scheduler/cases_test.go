@@ -183,13 +183,13 @@ func TestMembersOfAWaitingGangGo(t *testing.T) {
 	x.pass(2 * time.Second)
 	s.deletePod("g-0")
 	s.deletePod("g-1")
-	x.pass(2 * time.Second)
+	x.pass(4 * time.Second)
 	if got := s.message("g-2"); got != "Unschedulable: 2 of 4 pods exist" {
 		t.Errorf("told %q", got)
 	}
 	s.addPod("g-4", "g")
 	s.addPod("g-5", "g")
-	x.pass(2 * time.Second)
+	x.pass(4 * time.Second)
 	if got := s.message("g-2"); !strings.Contains(got, "2 of 4 pods fit together") {
 		t.Errorf("told %q", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,10 @@ const (
 	reportsPerSecond = 50
 	reportsBurst     = 200
 )
+
+// settleReason is how long a pod has to wait before it is told why: most reasons, as that its claim
+// is being generated, go away by themselves.
+const settleReason = time.Second
 
 // podStatus tells waiting pods why they wait, in their PodScheduled condition and by an
 // event if need be: once per change of the reason. A pod that gets a node in the meantime is told nothing.
@@ -54,7 +59,7 @@ func (p *podStatus) say(key model.Key, verdict podVerdict) {
 	p.mu.Lock()
 	p.said[key] = verdict
 	p.mu.Unlock()
-	p.queue.Add(key)
+	p.queue.AddAfter(key, settleReason)
 }
 
 func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {

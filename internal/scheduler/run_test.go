@@ -82,6 +82,7 @@ func TestReportsAreLimited(t *testing.T) {
 	s.editPod("missing-7", func(pod *core.Pod) { pod.Spec.NodeName = "n1" })
 	s.deletePod("missing-8")
 	x.see(1000)
+	x.clock.Step(settleReason)
 	for x.status() {
 	}
 	if got := count(x.link.writes, "tell"); got != 98 || limiter.asked != 98 {
@@ -90,9 +91,11 @@ func TestReportsAreLimited(t *testing.T) {
 	// A report that could not be written is made later, unless there is news.
 	x.link.refuse = refuse("tell missing-1")
 	x.s.pods.say(model.Key{Namespace: ns, Name: "missing-1"}, podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "old"})
+	x.clock.Step(settleReason)
 	x.status()
 	x.s.pods.say(model.Key{Namespace: ns, Name: "missing-1"}, podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "new"})
 	x.link.refuse = nil
+	x.clock.Step(settleReason)
 	x.status()
 	if got := s.message("missing-1"); got != "Unschedulable: new" {
 		t.Errorf("told %q", got)
