@@ -114,7 +114,14 @@ func (i *Instance) startParts(ctx context.Context, opts Options) error {
 			}
 			err = i.wait(ctx, g.ready)
 		}
-		done(g.detail, err)
+		switch {
+		case err == nil:
+			done(g.detail, nil)
+		case ctx.Err() != nil:
+			done("stopped", nil) // Ctrl-C is no failure
+		default:
+			done("", err)
+		}
 		if err != nil {
 			return fmt.Errorf("start the %s: %w", g.name, err)
 		}
