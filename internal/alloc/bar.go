@@ -20,8 +20,6 @@ func barredBy(device *model.Device, tolerations []resourcev1.DeviceToleration) s
 		}
 	}
 	switch {
-	case len(device.ConsumesCounters) > 0:
-		return "has consumesCounters, which is not supported yet"
 	case device.AllowMultipleAllocations:
 		return "has allowMultipleAllocations, which is not supported yet"
 	case len(device.BindingConditions) > 0:

@@ -13,8 +13,9 @@ type Board struct {
 	node    *model.NodeInfo
 	views   []model.PoolView
 	cells   []cell
-	counts  [][]int // by want and option: how many devices it takes; -1 if it cannot be had
-	first   Choice  // the best one, if it was looked for
+	counts  [][]int          // by want and option: how many devices it takes; -1 if it cannot be had
+	first   Choice           // the best one, if it was looked for
+	counted map[int]*counted // by view: its counters; nil if no device takes from any
 }
 
 // cell is a set of free devices that nothing in the Problem can tell apart: of one pool, for the same nodes,
@@ -27,6 +28,7 @@ type cell struct {
 	ids     []int      // of values
 	values  [][]string // by attribute
 	devices []int      // indices in the pool, rising
+	need    need       // what each of them takes from counters
 	used    int        // the first so many are taken in the search
 }
 
@@ -48,7 +50,7 @@ func (p *Problem) On(node *model.NodeInfo) (*Board, *Reason) {
 	if reason := s.refute(); reason != nil {
 		return nil, reason
 	}
-	if p.exact() {
+	if p.exact() && b.counted == nil {
 		return b, nil
 	}
 	s.budget = &Budget{Limit: min(boardSteps, p.trial.Limit-p.trial.Spent)}
@@ -77,7 +79,7 @@ const (
 // Free is how many devices the node offers that some request could have, and whether they are enough. It answers as
 // On does, without a reason, and without laying anything out where one selection is all that there is.
 func (p *Problem) Free(node *model.NodeInfo) (int, Offer) {
-	if p.plain() && len(p.selections) == 1 {
+	if p.plain() && len(p.selections) == 1 && !p.counts(node) {
 		return p.freeOfOne(node)
 	}
 	b, reason := p.On(node)
@@ -90,6 +92,17 @@ func (p *Problem) Free(node *model.NodeInfo) (int, Offer) {
 		return 0, Broken
 	}
 	return 0, TooFew
+}
+
+// counts says whether devices of the node take from counters.
+func (p *Problem) counts(node *model.NodeInfo) bool {
+	views := p.state.Pools(node)
+	for i := range views {
+		if views[i].IsUsable() && p.allocator.matcher.pool(views[i].Pool).counters != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *Problem) freeOfOne(node *model.NodeInfo) (int, Offer) {
@@ -139,6 +152,7 @@ func (b *Board) addView(at int) *Reason {
 		values[i] = known.valuesOf(attribute)
 	}
 	l := layout{board: b, view: at, first: len(b.cells), sets: sets, values: values, single: p.mixed()}
+	l.counted = b.countersOf(at, known)
 	l.add(any.And(view.Reach).AndNot(view.Taken()), -1)
 	for c := range p.claims {
 		if p.hasAdmin && hasAdmin(p.claims[c]) {
@@ -148,14 +162,30 @@ func (b *Board) addView(at int) *Reason {
 	return nil
 }
 
+// countersOf lays out what the counters of a view have left; nil if there are none.
+func (b *Board) countersOf(at int, known *poolMatches) *counted {
+	if known.counters == nil {
+		return nil
+	}
+	view := &b.views[at]
+	c := &counted{counters: known.counters, left: known.counters.left(view.Taken())}
+	c.lost, _ = view.Unpublished()
+	if b.counted == nil {
+		b.counted = map[int]*counted{}
+	}
+	b.counted[at] = c
+	return c
+}
+
 // layout sorts the devices of one pool into cells.
 type layout struct {
-	board  *Board
-	view   int
-	first  int // cell of the pool
-	sets   []model.Bits
-	values []*valueSets
-	single bool // each device is a cell of its own
+	board   *Board
+	view    int
+	first   int // cell of the pool
+	sets    []model.Bits
+	values  []*valueSets
+	single  bool // each device is a cell of its own
+	counted *counted
 }
 
 func (l *layout) add(devices model.Bits, claim int) {
@@ -167,7 +197,14 @@ func (l *layout) add(devices model.Bits, claim int) {
 
 func (l *layout) addDevice(device, claim int) {
 	b := l.board
-	c := cell{view: l.view, claim: claim, scope: b.views[l.view].ScopeOf(device), matches: model.NewBits(len(l.sets))}
+	var need need
+	if l.counted != nil && claim < 0 {
+		if l.counted.bars(device) != "" {
+			return
+		}
+		need = l.counted.needs[device]
+	}
+	c := cell{need: need, view: l.view, claim: claim, scope: b.views[l.view].ScopeOf(device), matches: model.NewBits(len(l.sets))}
 	for i, set := range l.sets {
 		if set.Has(device) {
 			c.matches.Set(i)
@@ -190,7 +227,7 @@ func (l *layout) addDevice(device, claim int) {
 }
 
 func (c *cell) alike(other *cell) bool {
-	return c.scope == other.scope && c.claim == other.claim && slices.Equal(c.matches, other.matches) && slices.Equal(c.ids, other.ids)
+	return c.scope == other.scope && c.claim == other.claim && c.need.id == other.need.id && slices.Equal(c.matches, other.matches) && slices.Equal(c.ids, other.ids)
 }
 
 // has says whether the devices have the value of the attribute.
@@ -203,8 +240,8 @@ func (c *cell) allows(r *role) bool {
 	return c.matches.Has(r.selection) && r.admin == (c.claim >= 0) && (!r.admin || c.claim == r.claim)
 }
 
-// rank puts first what should be used first: devices of this node alone, then those of the fullest pool, then those
-// that serve the fewest requests.
+// rank puts first what should be used first: devices of this node alone, then those of the fullest pool, then the
+// smallest partitions, then those that serve the fewest requests.
 func (b *Board) rank() {
 	free := make([]int, len(b.views))
 	for i := range b.views {
@@ -220,6 +257,7 @@ func (b *Board) rank() {
 		return cmp.Or(
 			cmp.Compare(remote(&x), remote(&y)),
 			cmp.Compare(free[x.view], free[y.view]),
+			cmp.Compare(x.need.weight, y.need.weight),
 			cmp.Compare(x.matches.Len(), y.matches.Len()),
 		)
 	})

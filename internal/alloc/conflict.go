@@ -48,15 +48,24 @@ func (b *Board) lastTry() *Reason {
 	for w := range p.wants {
 		s.chosen[w] = len(p.wants[w].options) - 1
 	}
+	wants := s.refuted()
 	reason := &Reason{}
-	if wants := s.refuted(); wants != nil {
+	switch {
+	case wants != nil:
 		reason = s.shortage(wants)
-	} else {
+	case b.counted != nil:
+		for w := range p.wants {
+			wants = append(wants, w)
+		}
+		reason = s.shortage(wants)
+	default:
 		for w := range p.wants {
 			reason.Asked = append(reason.Asked, p.asked(w))
 		}
 	}
-	reason.Kind = Conflict
+	if reason.Kind == "" || p.hasOptions {
+		reason.Kind = Conflict
+	}
 	return reason
 }
 

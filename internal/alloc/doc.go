@@ -16,10 +16,14 @@
 //   - After each decision, a flow between what requests need and what cells have refutes what counts alone can refute
 //     ("11 wanted, 10 match"), without trying orders. An undecided request counts with the least of its alternatives
 //     and the devices of all; a distinctAttribute needs a value for each device.
+//   - For each counter set, what is left bounds how many partitions can be had: as many of the smallest as fit.
 //   - A search spends steps of a Budget, never seconds. With none left the answer is "undecided", not "no".
 //
-// Where counting is not exact (alternatives, constraints), On looks for a first solution itself, within a budget that
+// Where counting is not exact (alternatives, constraints, counters), On looks for a first solution itself, within a budget that
 // the boards of a Problem share: that a Board exists does not prove then that there is a solution, but nearly always.
+//
+// Which device is best: one of this node alone; then one of the fullest pool; then the smallest partition; then one that
+// serves the fewest requests; then the first as published.
 //
 // Invariants: a device is in at most one claim of an allocation, and not held by another claim, unless access is
 // administrative; it is at most once in a claim. It can be used from the node, matches all selectors of class and

@@ -2,12 +2,14 @@ package alloc_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
@@ -18,6 +20,7 @@ type bench struct {
 	state   *model.State
 	node    *model.NodeInfo
 	devices []model.Device
+	sets    []resourcev1.CounterSet
 }
 
 func (b *bench) add(count int, root, numa func(i int) string) {
@@ -34,7 +37,7 @@ func (b *bench) build() {
 	b.state = model.NewState()
 	b.state.PutNode(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	b.state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
-	b.state.PutSlice(&model.Slice{Name: "s", Pool: model.PoolID{Driver: driver, Pool: "p"}, Generation: 1, PoolSlices: 1, Devices: b.devices})
+	b.state.PutSlice(&model.Slice{Name: "s", Pool: model.PoolID{Driver: driver, Pool: "p"}, Generation: 1, PoolSlices: 1, Devices: b.devices, Counters: b.sets})
 	b.node, _ = b.state.Node("n")
 }
 
@@ -137,4 +140,95 @@ func claimsFor(n int) []*model.Claim {
 		claims = append(claims, claim)
 	}
 	return claims
+}
+
+func units(n int64) resourcev1.Counter {
+	return resourcev1.Counter{Value: *quantity.NewQuantity(n, quantity.DecimalSI)}
+}
+
+// addGPU is a GPU with 8 slices of memory and 7 of compute, published with all its partitions, the largest first.
+func (b *bench) addGPU() {
+	set := resourcev1.CounterSet{Name: fmt.Sprint("gpu", len(b.sets)), Counters: map[string]resourcev1.Counter{"compute": units(7)}}
+	for i := range 8 {
+		set.Counters[fmt.Sprint("memory", i)] = units(1)
+	}
+	b.sets = append(b.sets, set)
+	partition := func(profile string, compute int64, from, to int) {
+		takes := map[string]resourcev1.Counter{"compute": units(compute)}
+		for i := from; i < to; i++ {
+			takes[fmt.Sprint("memory", i)] = units(1)
+		}
+		b.devices = append(b.devices, model.Device{
+			Name: fmt.Sprint("d", len(b.devices)), Scope: model.Scope{Node: "n"},
+			Attributes:       map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"profile": {StringValue: &profile}, "gpu": {StringValue: &set.Name}},
+			ConsumesCounters: []resourcev1.DeviceCounterConsumption{{CounterSet: set.Name, Counters: takes}},
+		})
+	}
+	partition("7g", 7, 0, 8)
+	partition("4g", 4, 0, 4)
+	partition("3g", 3, 0, 4)
+	partition("3g", 3, 4, 8)
+	for i := range 3 {
+		partition("2g", 2, 2*i, 2*i+2)
+	}
+	for i := range 7 {
+		partition("1g", 1, i, i+1)
+	}
+}
+
+// profiles are claims with a request for each profile; "3g|4g" is either.
+func profiles(list ...string) []*model.Claim {
+	claim := &model.Claim{Key: model.Key{Namespace: "ns", Name: "c"}}
+	for r, profile := range list {
+		option := model.Option{Class: "class", Count: 1, Selectors: []string{
+			fmt.Sprintf(`%q.contains(device.attributes[%q].profile)`, profile, driver),
+		}}
+		claim.Requests = append(claim.Requests, model.Request{Name: fmt.Sprint("r", r), Options: []model.Option{option}})
+	}
+	return []*model.Claim{claim}
+}
+
+// Partitions of 8 GPUs: what one too many is refused soon, and the largest partition does not get in the way.
+func TestEffortOfPartitions(t *testing.T) {
+	b := &bench{}
+	for range 8 {
+		b.addGPU()
+	}
+	b.build()
+	tests := []struct {
+		name   string
+		claims []*model.Claim
+		found  bool
+	}{
+		{"one 1g", profiles("1g"), true},
+		{"16 3g", profiles(slices.Repeat([]string{"3g"}, 16)...), true},
+		{"17 3g", profiles(slices.Repeat([]string{"3g"}, 17)...), false},
+		{"17 of 3g or 4g", profiles(slices.Repeat([]string{"3g|4g"}, 17)...), false},
+		{"9 7g", profiles(slices.Repeat([]string{"7g"}, 9)...), false},
+		{"32 of any size", []*model.Claim{claimFor(32, 1)}, true},
+		{"32 of any size, in one request", []*model.Claim{claimFor(1, 32)}, true},
+		{"1g, 2g and 3g, 8 times", profiles(slices.Repeat([]string{"1g", "2g", "3g"}, 8)...), true},
+		{"the same and a 7g in seven", profiles(append(slices.Repeat([]string{"1g", "2g", "3g"}, 7), "7g")...), true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			problem, reason := alloc.New().Prepare(b.state, test.claims, false)
+			if reason != nil {
+				t.Fatal(reason)
+			}
+			problem.Free(b.node)
+			start := time.Now()
+			board, reason := problem.On(b.node)
+			t.Logf("%v: %v", time.Since(start), reason)
+			if reason == nil {
+				budget := &alloc.Budget{Limit: 50_000}
+				_, outcome := board.First(budget)
+				if outcome != alloc.Accepted || !test.found {
+					t.Fatalf("outcome %d after %d steps, %v", outcome, budget.Spent, time.Since(start))
+				}
+			} else if test.found {
+				t.Fatal(reason)
+			}
+		})
+	}
 }

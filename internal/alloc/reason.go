@@ -160,6 +160,9 @@ func (r *Reason) count() string {
 	if r.Wanted == 1 {
 		devices = "device"
 	}
+	if r.Free >= r.Wanted {
+		return fmt.Sprintf("%d %s wanted, %d free, but these share counters that do not suffice for all", r.Wanted, devices, r.Free)
+	}
 	if r.Free == r.Match {
 		return fmt.Sprintf("%d %s wanted, %d match", r.Wanted, devices, r.Match)
 	}
@@ -201,6 +204,8 @@ func (r *Reason) countAll() string {
 		text += fmt.Sprintf(", a claim can have %d", maxDevices)
 	case r.Free < r.Match:
 		text += fmt.Sprintf(", %d free", r.Free)
+	case r.Free > 0 && len(r.Asked) == 1:
+		text += ", but these share counters that do not suffice for all"
 	}
 	return text
 }

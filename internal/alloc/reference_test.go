@@ -86,7 +86,7 @@ func (a *attempt) try() {
 			continue
 		}
 		a.got = append(a.got, device)
-		if a.rulesHold() {
+		if a.rulesHold() && a.countersHold() {
 			a.try()
 		}
 		a.got = a.got[:len(a.got)-1]
@@ -120,6 +120,32 @@ func (a *attempt) rulesHold() bool {
 				}
 			}
 			if !ruleHolds(claim.Constraints[i].DistinctAttribute != nil, sets) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// countersHold adds up what the devices that anybody has take from the counters of their pools.
+func (a *attempt) countersHold() bool {
+	sum := map[string]int{}
+	for _, device := range a.devices {
+		holds := a.held[device]
+		for at, other := range a.got {
+			holds = holds || device == other && !a.option(a.slots[at]).AdminAccess
+		}
+		if holds {
+			sum[device.Pool+"/c"] += a.takes[device][0]
+			sum[device.Pool+"/d"] += a.takes[device][1]
+		}
+	}
+	for at, device := range a.got {
+		if a.option(a.slots[at]).AdminAccess {
+			continue
+		}
+		for i, counter := range []string{"/c", "/d"} {
+			if a.takes[device][i] > 0 && sum[device.Pool+counter] > a.total[device.Pool+counter] {
 				return false
 			}
 		}
@@ -161,7 +187,7 @@ func (a *attempt) signature() string {
 		for r := range a.claims[s.claim].Constraints {
 			id += fmt.Sprint(a.covered(&a.claims[s.claim].Constraints[r], s))
 		}
-		by[id] = append(by[id], a.kind(a.got[i]))
+		by[id] = append(by[id], a.kind(a.got[i], option.AdminAccess))
 	}
 	var lines []string
 	for s, kinds := range by {
@@ -256,8 +282,8 @@ func (w *world) check(t *rapid.T, choice alloc.Choice) string {
 			t.Fatalf("a claim with a device of the node alone can be used elsewhere: %v", selector)
 		}
 	}
-	if !a.rulesHold() {
-		t.Fatalf("constraints do not hold: %v", a.got)
+	if !a.rulesHold() || !a.countersHold() {
+		t.Fatalf("constraints or counters do not hold: %v", a.got)
 	}
 	return a.signature()
 }

@@ -193,6 +193,9 @@ func (s *search) place(at int) Outcome {
 func (s *search) take(at, c, by int) {
 	cell := &s.board.cells[c]
 	cell.used += by
+	if len(cell.need.amounts) > 0 {
+		cell.need.take(s.board.counted[cell.view].left, int64(by))
+	}
 	s.flow.room[c] -= by
 	for _, r := range s.board.problem.roles[s.slots[at].role].rules {
 		rule := &s.board.problem.rules[r]
@@ -209,7 +212,7 @@ func (s *search) take(at, c, by int) {
 func (s *search) suits(at int, cell *cell) bool {
 	p := s.board.problem
 	role := &p.roles[s.slots[at].role]
-	if !s.admits(role, cell) {
+	if !s.admits(role, cell) || len(cell.need.amounts) > 0 && cell.need.lacks(s.board.counted[cell.view].left) >= 0 {
 		return false
 	}
 	for _, r := range role.rules {
@@ -236,11 +239,11 @@ func (s *search) has(at, claim int, c *cell) bool {
 // bounded says whether what is still to be placed can be, as far as counts tell. With one selection there is nothing
 // to find out: the first solution on the Board holds whichever of its cells are taken.
 func (s *search) bounded() bool {
-	if s.board.problem.plain() && len(s.board.problem.selections) == 1 {
+	if s.board.problem.plain() && len(s.board.problem.selections) == 1 && s.board.counted == nil {
 		return true
 	}
 	fits, _ := s.flow.solve()
-	return fits && s.differ()
+	return fits && s.differ() && s.affordable()
 }
 
 // firstCell keeps the cells of slots that can be swapped in rising order.

@@ -19,10 +19,11 @@ type matcher struct {
 
 // poolMatches are the outcomes for one version of a pool.
 type poolMatches struct {
-	pool   *model.Pool
-	sets   map[string]*matchSet // by the selectors, joined
-	open   map[string]*openSet  // by the tolerations
-	values map[resourcev1.FullyQualifiedName]*valueSets
+	pool     *model.Pool
+	sets     map[string]*matchSet // by the selectors, joined
+	open     map[string]*openSet  // by the tolerations
+	counters *counters
+	values   map[resourcev1.FullyQualifiedName]*valueSets
 }
 
 // openSet are the devices that can be given away to those who tolerate certain taints.
@@ -61,6 +62,7 @@ func (m *matcher) pool(pool *model.Pool) *poolMatches {
 		clear(m.pools)
 	}
 	known = &poolMatches{pool: pool, sets: map[string]*matchSet{}, open: map[string]*openSet{}, values: map[resourcev1.FullyQualifiedName]*valueSets{}}
+	known.counters = countersOf(pool)
 	m.pools[pool.ID] = known
 	return known
 }

@@ -49,7 +49,7 @@ func (s *search) shortage(wants []int) *Reason {
 		r.Wanted += least
 	}
 	for i := range b.views {
-		b.countMatching(r, short, &b.views[i])
+		b.countMatching(r, short, i)
 	}
 	for _, view := range p.state.Pools(b.node) {
 		if usable, why := view.Usable(); !usable {
@@ -59,7 +59,8 @@ func (s *search) shortage(wants []int) *Reason {
 	return r
 }
 
-func (b *Board) countMatching(r *Reason, short model.Bits, view *model.PoolView) {
+func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
+	view := &b.views[at]
 	known := b.problem.allocator.matcher.pool(view.Pool)
 	any, open := model.NewBits(len(view.Devices)), model.NewBits(len(view.Devices))
 	barred, admin := make([]string, len(view.Devices)), false
@@ -81,6 +82,10 @@ func (b *Board) countMatching(r *Reason, short model.Bits, view *model.PoolView)
 		case !open.Has(i):
 			if len(r.Barred) < maxHeld {
 				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: barred[i]})
+			}
+		case len(holders) == 0 && !admin && b.counted[at] != nil && b.counted[at].bars(i) != "":
+			if len(r.Barred) < maxHeld {
+				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: b.counted[at].bars(i)})
 			}
 		case len(holders) == 0 || admin:
 			r.Free++

@@ -11,6 +11,7 @@ type supply struct {
 	nodeOf []int   // by want: its node in the flow
 	nodes  [][]int // by node: the roles that its devices can have
 	flow   *flow
+	hubs   []hub
 }
 
 // connect lays the flow out anew. Wants that have the same role share a node; what an undecided want gets is at least
@@ -90,7 +91,7 @@ func (s *search) possible() bool {
 	}
 	s.connect()
 	fits, _ := s.flow.solve()
-	return fits && s.differ()
+	return fits && s.differ() && s.affordable()
 }
 
 // over finds a claim that gets more devices than one can have; -1 if there is none.
@@ -144,6 +145,10 @@ func (s *search) refuted() []int {
 			if short.Has(s.nodeOf[w]) {
 				wants = append(wants, w)
 			}
+		}
+	} else if !s.affordable() {
+		for w := range p.wants {
+			wants = append(wants, w)
 		}
 	}
 	return wants

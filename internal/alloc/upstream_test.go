@@ -50,7 +50,7 @@ func (u *upstream) resourceSlices() []*resourcev1.ResourceSlice {
 		slice.Spec.Driver, slice.Spec.PerDeviceNodeSelection = from.Pool.Driver, &yes
 		slice.Spec.Pool = resourcev1.ResourcePool{Name: from.Pool.Pool, Generation: from.Generation, ResourceSliceCount: from.PoolSlices}
 		for i := range from.Devices {
-			device := resourcev1.Device{Name: from.Devices[i].Name, Attributes: from.Devices[i].Attributes, Taints: from.Devices[i].Taints}
+			device := resourcev1.Device{Name: from.Devices[i].Name, Attributes: from.Devices[i].Attributes, Taints: from.Devices[i].Taints, ConsumesCounters: from.Devices[i].ConsumesCounters}
 			switch scope := from.Devices[i].Scope; {
 			case scope.All:
 				device.AllNodes = &yes
@@ -62,6 +62,13 @@ func (u *upstream) resourceSlices() []*resourcev1.ResourceSlice {
 			slice.Spec.Devices = append(slice.Spec.Devices, device)
 		}
 		list = append(list, slice)
+		if len(from.Counters) > 0 {
+			slice.Spec.Pool.ResourceSliceCount++
+			counters := &resourcev1.ResourceSlice{}
+			counters.Name = from.Name + "-counters"
+			counters.Spec = resourcev1.ResourceSliceSpec{Driver: slice.Spec.Driver, Pool: slice.Spec.Pool, AllNodes: &yes, SharedCounters: from.Counters}
+			list = append(list, counters)
+		}
 	}
 	return list
 }
@@ -121,7 +128,8 @@ func (u *upstream) allocate(t *rapid.T) (bool, error) {
 
 // Upstream's allocator finds an allocation if and only if there is one here, with these exceptions (DIFFERENCES.md):
 // it gives up with an error where all devices are wanted of which some cannot be had; it does not give a device to one
-// claim that another claim has by admin access since the same attempt.
+// claim that another claim has by admin access since the same attempt; it charges counters for admin access; and where
+// a counter is overspent, it gives away nothing that takes from any counter of the pool.
 func TestAgainstUpstream(t *testing.T) {
 	allocator := alloc.New()
 	cache := cel.NewCache(100, cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true})
@@ -142,8 +150,10 @@ func TestAgainstUpstream(t *testing.T) {
 			t.Fatalf("upstream: %v; here: %v", err, reason)
 		case ours == theirs:
 			counts[map[bool]string{true: "both allocate", false: "both refuse"}[ours]]++
-		case ours && w.adminInOneOfTwo():
-			counts["allocated here only, beside admin access"]++
+		case ours && w.wantsAdmin() && (len(w.claims) > 1 || w.features.counters):
+			counts["allocated here only, with admin access"]++
+		case ours && w.overspent():
+			counts["allocated here only, beside a counter that is overspent"]++
 		default:
 			t.Fatalf("upstream allocates: %v; reason here: %v", theirs, reason)
 		}
@@ -151,15 +161,33 @@ func TestAgainstUpstream(t *testing.T) {
 	t.Log(counts)
 }
 
-// adminInOneOfTwo says whether there are two claims, and admin access in one.
-func (w *world) adminInOneOfTwo() bool {
-	admin := false
+// wantsAdmin says whether some claim wants admin access.
+func (w *world) wantsAdmin() bool {
 	for _, claim := range w.claims {
 		for _, request := range claim.Requests {
-			admin = admin || request.Options[0].AdminAccess
+			if request.Options[0].AdminAccess {
+				return true
+			}
 		}
 	}
-	return admin && len(w.claims) > 1
+	return false
+}
+
+// overspent says whether devices that are held take more than a counter has.
+func (w *world) overspent() bool {
+	sum := map[string]int{}
+	for device, held := range w.held {
+		if held {
+			sum[device.Pool+"/c"] += w.takes[device][0]
+			sum[device.Pool+"/d"] += w.takes[device][1]
+		}
+	}
+	for counter, n := range sum {
+		if n > w.total[counter] {
+			return true
+		}
+	}
+	return false
 }
 
 var _ structured.DeviceClassLister = &upstream{}

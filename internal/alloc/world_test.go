@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"pgregory.net/rapid"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -28,12 +29,14 @@ type world struct {
 	scope    map[model.DeviceID]string
 	taint    map[model.DeviceID]resourcev1.DeviceTaintEffect // of taint t=v; "" if there is none
 	values   map[model.DeviceID][]string                     // of attribute x
+	takes    map[model.DeviceID][2]int                       // from counters c and d of its pool
+	total    map[string]int                                  // of the counters, by pool and name
 	features features
 }
 
 // features are what the claims of a world use.
 type features struct {
-	all, admin, rules, alternatives bool
+	all, admin, rules, alternatives, counters bool
 }
 
 func selector(letter string) string {
@@ -44,10 +47,12 @@ func drawWorld(t *rapid.T) *world {
 	w := &world{
 		state: model.NewState(), reached: map[model.DeviceID]bool{}, held: map[model.DeviceID]bool{}, has: map[model.DeviceID][]string{},
 		scope: map[model.DeviceID]string{}, taint: map[model.DeviceID]resourcev1.DeviceTaintEffect{}, values: map[model.DeviceID][]string{},
+		takes: map[model.DeviceID][2]int{}, total: map[string]int{},
 	}
 	w.features = features{
 		all: rapid.Bool().Draw(t, "all"), admin: rapid.IntRange(0, 3).Draw(t, "admin") == 0,
 		rules: rapid.Bool().Draw(t, "rules"), alternatives: rapid.Bool().Draw(t, "alternatives"),
+		counters: rapid.Bool().Draw(t, "counters"),
 	}
 	w.state.PutNode(&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	w.state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
@@ -159,6 +164,9 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 	slice := &model.Slice{Name: id.Pool, Pool: id, Generation: 1, PoolSlices: rapid.SampledFrom([]int64{1, 1, 1, 1, 1, 2}).Draw(t, "slices")}
 	scopes := []model.Scope{{Node: "n"}, {Node: "other"}, {All: true}, {Selector: rackSelector("a")}, {Selector: rackSelector("b")}}
 	reached := []bool{true, false, true, true, false}
+	if w.features.counters {
+		slice.Counters = w.drawCounters(t, id.Pool)
+	}
 	for d := range rapid.IntRange(min(1, 6-*total), min(4, 6-*total)).Draw(t, "devices") {
 		*total++
 		device := model.DeviceID{Driver: driver, Pool: id.Pool, Device: fmt.Sprint("d", d)}
@@ -167,6 +175,9 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 		slice.Devices = append(slice.Devices, model.Device{
 			Name: device.Device, Scope: scopes[scope], Taints: taints, Attributes: w.drawAttributes(t, device),
 		})
+		if w.features.counters {
+			w.drawTakes(t, device, &slice.Devices[d])
+		}
 		w.devices = append(w.devices, device)
 		w.scope[device] = fmt.Sprint(scope)
 		if taints != nil {
@@ -184,6 +195,30 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 			claim.Allocation.Devices = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: device.Driver, Pool: device.Pool, Device: device.Device}}
 			w.state.PutClaim(claim)
 		}
+	}
+}
+
+func counter(n int) resourcev1.Counter {
+	return resourcev1.Counter{Value: *resource.NewMilliQuantity(int64(n)*500, resource.DecimalSI)}
+}
+
+func (w *world) drawCounters(t *rapid.T, pool string) []resourcev1.CounterSet {
+	c, d := rapid.IntRange(1, 4).Draw(t, "c"), rapid.IntRange(1, 2).Draw(t, "d")
+	w.total[pool+"/c"], w.total[pool+"/d"] = c, d
+	return []resourcev1.CounterSet{
+		{Name: "s", Counters: map[string]resourcev1.Counter{"c": counter(c)}},
+		{Name: "t", Counters: map[string]resourcev1.Counter{"d": counter(d)}},
+	}
+}
+
+func (w *world) drawTakes(t *rapid.T, device model.DeviceID, d *model.Device) {
+	takes := [2]int{rapid.IntRange(0, 3).Draw(t, "takes c"), rapid.IntRange(0, 1).Draw(t, "takes d")}
+	w.takes[device] = takes
+	if takes[0] > 0 {
+		d.ConsumesCounters = append(d.ConsumesCounters, resourcev1.DeviceCounterConsumption{CounterSet: "s", Counters: map[string]resourcev1.Counter{"c": counter(takes[0])}})
+	}
+	if takes[1] > 0 {
+		d.ConsumesCounters = append(d.ConsumesCounters, resourcev1.DeviceCounterConsumption{CounterSet: "t", Counters: map[string]resourcev1.Counter{"d": counter(takes[1])}})
 	}
 }
 
@@ -231,9 +266,12 @@ func (w *world) all(option *model.Option) []model.DeviceID {
 }
 
 // kind is what can be told of a device: its pool, from where it is used, which requests it could serve, and its values
-// if some constraint is about them. Where a claim wants devices both with and without admin access, it is the device.
-func (w *world) kind(device model.DeviceID) string {
+// if some constraint is about them; and without admin access, what it takes from counters. Where a claim wants devices both with and without admin access, it is the device.
+func (w *world) kind(device model.DeviceID, adminAccess bool) string {
 	kind := device.Pool + "/" + w.scope[device] + "/"
+	if !adminAccess {
+		kind += fmt.Sprint(w.takes[device])
+	}
 	for _, claim := range w.claims {
 		admin, other := false, false
 		for r := range claim.Requests {

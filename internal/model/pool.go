@@ -93,7 +93,13 @@ func (p *Pool) add(part *Slice) {
 		p.index[device.Name] = len(p.Devices)
 		p.Devices = append(p.Devices, device)
 	}
-	p.Counters = append(p.Counters, part.Counters...)
+	for _, set := range part.Counters {
+		twice := slices.ContainsFunc(p.Counters, func(have resourcev1.CounterSet) bool { return have.Name == set.Name })
+		if twice && p.Problem == "" {
+			p.Problem = fmt.Sprintf("counter set %s is published twice", set.Name)
+		}
+		p.Counters = append(p.Counters, set)
+	}
 	if part.Scope != (Scope{}) {
 		p.parts = append(p.parts, part.Scope)
 	}

@@ -27,6 +27,17 @@ func (v *PoolView) FreeOf(matching, open Bits) int {
 // Holders are the claims that hold a device.
 func (v *PoolView) Holders(i int) []Key { return v.entry.holders[v.Devices[i].Name] }
 
+// Unpublished finds a device that a claim holds and that the pool does not have any longer.
+func (v *PoolView) Unpublished() (string, bool) {
+	found := ""
+	for device := range v.entry.holders {
+		if _, ok := v.Index(device); !ok && (found == "" || device < found) {
+			found = device
+		}
+	}
+	return found, found != ""
+}
+
 type poolEntry struct {
 	pool    *Pool // nil: claims hold devices of a pool that nobody publishes
 	slices  []*Slice

@@ -76,10 +76,11 @@ func selectors(expressions []string) []resourcev1.DeviceSelector {
 	return list
 }
 
-// slice NAME driver= [pool=] [node=] [all] [match=LABEL=VALUE] [generation=] [slices=] [devices=N] [device=NAME,ATTRIBUTE=VALUE,…]…
+// slice NAME driver= [pool=] [node=] [all] [match=LABEL=VALUE] [generation=] [slices=] [counters=SET/COUNTER=N/…]… [devices=N] [device=NAME,ATTRIBUTE=VALUE,…]…
 //
 // Without pool the pool has the node's name, or the slice's. In a device, @node=N, @match=K=V and @all select nodes
-// for that device, @taint=K[=V]:EFFECT taints it; what else has a name is an attribute.
+// for that device, @taint=K[=V]:EFFECT taints it, @takes=SET/COUNTER=N/… uses
+// up shared counters, @binding=CONDITION has to become true first; what else has a name is an attribute.
 func (s *Scenario) slice(l *line) error {
 	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("slice", l.name)}
 	spec := &slice.Spec
@@ -100,6 +101,10 @@ func (s *Scenario) slice(l *line) error {
 	}
 	if l.has("all") {
 		spec.AllNodes = ptr(true)
+	}
+	for _, text := range l.args["counters"] {
+		set, rest, _ := strings.Cut(text, "/")
+		spec.SharedCounters = append(spec.SharedCounters, resourcev1.CounterSet{Name: set, Counters: counters(rest)})
 	}
 	count, err := l.number("devices", 0)
 	if err != nil {
@@ -131,13 +136,30 @@ func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 			rest, effect, _ := strings.Cut(value, ":")
 			k, v, _ := strings.Cut(rest, "=")
 			d.Taints = append(d.Taints, resourcev1.DeviceTaint{Key: k, Value: v, Effect: resourcev1.DeviceTaintEffect(effect)})
-		case "@counter":
-			d.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: value}}
+		case "@binding":
+			d.BindingConditions = append(d.BindingConditions, value)
+		case "@takes":
+			d.ConsumesCounters = append(d.ConsumesCounters, takes(value))
 		default:
 			d.Attributes[resourcev1.QualifiedName(name)] = attribute(value)
 		}
 	}
 	return d
+}
+
+func takes(text string) resourcev1.DeviceCounterConsumption {
+	set, rest, _ := strings.Cut(text, "/")
+	return resourcev1.DeviceCounterConsumption{CounterSet: set, Counters: counters(rest)}
+}
+
+// counters are COUNTER=N, separated by slashes.
+func counters(text string) map[string]resourcev1.Counter {
+	all := map[string]resourcev1.Counter{}
+	for _, text := range strings.Split(text, "/") {
+		name, value, _ := strings.Cut(text, "=")
+		all[name] = resourcev1.Counter{Value: resource.MustParse(value)}
+	}
+	return all
 }
 
 // attribute is a string, or TYPE/VALUE, or TYPEs/VALUE/VALUE for a list.

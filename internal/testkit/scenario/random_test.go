@@ -26,6 +26,9 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 		if rapid.Bool().Draw(t, "plain") {
 			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d devices=%d", n, n, cpu)}
 		}
+		if rapid.Bool().Draw(t, "partitions") {
+			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d counters=s/c=2 device=part-0,even=yes,@takes=s/c=2 device=part-1,even=no,@takes=s/c=1 device=part-2,even=no,@takes=s/c=1", n, n)}
+		}
 		taint := rapid.SampledFrom([]string{"", ",@taint=t:NoSchedule"}).Draw(t, "taint")
 		return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d device=gpu-0,even=yes device=gpu-1,even=no%s device=gpu-2,even=yes", n, n, taint)}
 	case 2:

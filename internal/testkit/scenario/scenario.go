@@ -108,10 +108,36 @@ func (s *Scenario) check() error {
 			}
 		}
 		for _, view := range s.state.Pools(info) {
+			if err := checkCounters(&view); err != nil {
+				return err
+			}
 			for i := range view.Devices {
 				if holders := view.Holders(i); len(holders) > 1 {
 					return fmt.Errorf("device %s has holders %v", view.DeviceID(i), holders)
 				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkCounters adds up what the devices in use take from the counters of their pool.
+func checkCounters(view *model.PoolView) error {
+	for _, set := range view.Counters {
+		for name, counter := range set.Counters {
+			left := counter.Value.DeepCopy()
+			for i := range view.Devices {
+				if len(view.Holders(i)) == 0 {
+					continue
+				}
+				for _, takes := range view.Devices[i].ConsumesCounters {
+					if takes.CounterSet == set.Name {
+						left.Sub(takes.Counters[name].Value)
+					}
+				}
+			}
+			if left.Sign() < 0 {
+				return fmt.Errorf("counter %s/%s of pool %s is overspent by %s", set.Name, name, view.ID, left.String())
 			}
 		}
 	}

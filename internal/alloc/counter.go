@@ -1,0 +1,300 @@
+package alloc
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// counters are the shared counters of a pool, and what its devices take from them.
+type counters struct {
+	names []string // SET/COUNTER
+	total []int64
+	needs []need // by device
+}
+
+// need is what a device takes. Devices with the same id take the same.
+type need struct {
+	id      int // 0: nothing
+	amounts []amount
+	weight  int // for ordering: the share of counters that it takes, in thousandths, summed up
+}
+
+type amount struct {
+	counter int
+	value   int64
+}
+
+// countersOf reads a pool's counters; nil if no device takes from any.
+func countersOf(pool *model.Pool) *counters {
+	takes := func(device model.Device) bool { return len(device.ConsumesCounters) > 0 }
+	if !slices.ContainsFunc(pool.Devices, takes) {
+		return nil
+	}
+	c := &counters{needs: make([]need, len(pool.Devices))}
+	index := map[string]int{}
+	quantities := map[string][]resource.Quantity{}
+	for i := range pool.Counters {
+		set := &pool.Counters[i]
+		for name, counter := range set.Counters {
+			id := set.Name + "/" + name
+			quantities[id] = append(quantities[id], counter.Value)
+		}
+	}
+	for i := range pool.Devices {
+		for _, consumed := range pool.Devices[i].ConsumesCounters {
+			for name, counter := range consumed.Counters {
+				id := consumed.CounterSet + "/" + name
+				if quantities[id] == nil {
+					quantities[id] = []resource.Quantity{{}} // the pool has none of it
+				}
+				quantities[id] = append(quantities[id], counter.Value)
+			}
+		}
+	}
+	c.names = slices.Sorted(maps.Keys(quantities))
+	whole := make([]bool, len(c.names))
+	for i, name := range c.names {
+		index[name] = i
+		whole[i] = !slices.ContainsFunc(quantities[name], isFraction)
+		c.total = append(c.total, scaled(quantities[name][0], whole[i]))
+	}
+	known := map[string]int{"": 0}
+	for i := range pool.Devices {
+		c.needs[i] = c.needOf(&pool.Devices[i], index, whole, known)
+	}
+	return c
+}
+
+// needOf adds up what one device takes.
+func (c *counters) needOf(device *model.Device, index map[string]int, whole []bool, known map[string]int) need {
+	sum := map[int]int64{}
+	for _, consumed := range device.ConsumesCounters {
+		for name, counter := range consumed.Counters {
+			at := index[consumed.CounterSet+"/"+name]
+			sum[at] += scaled(counter.Value, whole[at])
+		}
+	}
+	var n need
+	key := ""
+	for _, at := range slices.Sorted(maps.Keys(sum)) {
+		if sum[at] <= 0 {
+			continue
+		}
+		n.amounts = append(n.amounts, amount{at, sum[at]})
+		n.weight += int(1000 * float64(sum[at]) / float64(max(1, c.total[at])))
+		key += fmt.Sprintf("%d:%d ", at, sum[at])
+	}
+	id, ok := known[key]
+	if !ok {
+		id = len(known)
+		known[key] = id
+	}
+	n.id = id
+	return n
+}
+
+// A counter is held in whole units, or in thousandths if any of its quantities is a fraction.
+func isFraction(q resource.Quantity) bool {
+	rounded := resource.NewQuantity(q.Value(), q.Format)
+	return q.Cmp(*rounded) != 0
+}
+
+func scaled(q resource.Quantity, whole bool) int64 {
+	if whole {
+		return q.Value()
+	}
+	return q.MilliValue()
+}
+
+// left is what the devices that are taken leave.
+func (c *counters) left(taken model.Bits) []int64 {
+	left := slices.Clone(c.total)
+	taken.Each(func(device int) bool {
+		c.needs[device].take(left, 1)
+		return true
+	})
+	return left
+}
+
+func (n *need) take(left []int64, times int64) {
+	for _, a := range n.amounts {
+		left[a.counter] -= a.value * times
+	}
+}
+
+// lacks is the first counter that has too little left; -1 if none has.
+func (n *need) lacks(left []int64) int {
+	for _, a := range n.amounts {
+		if left[a.counter] < a.value {
+			return a.counter
+		}
+	}
+	return -1
+}
+
+// set is the counter set that a counter is in.
+func (c *counters) set(counter int) string {
+	set, _, _ := strings.Cut(c.names[counter], "/")
+	return set
+}
+
+// counted is what a view's counters have left in the search. Devices that a claim holds and that nobody publishes any
+// longer take an unknown share: then nothing that takes from counters is given away.
+type counted struct {
+	*counters
+	left []int64
+	lost string // such a device
+}
+
+func (v *counted) bars(device int) string {
+	n := &v.needs[device]
+	if len(n.amounts) == 0 {
+		return ""
+	}
+	if v.lost != "" {
+		return fmt.Sprintf("shares counters with %s, which is in use but no longer published", v.lost)
+	}
+	if at := n.lacks(v.left); at >= 0 {
+		return fmt.Sprintf("lacks counter %s", v.names[at])
+	}
+	return ""
+}
+
+// hub is a counter set of a view, and the cells whose devices take from it.
+type hub struct {
+	view     int
+	counters []int
+	cells    []int
+}
+
+// hubs gathers cells by the first counter set that they take from.
+func (b *Board) hubs() []hub {
+	var list []hub
+	index := map[string]int{}
+	for c := range b.cells {
+		cell := &b.cells[c]
+		if len(cell.need.amounts) == 0 {
+			continue
+		}
+		table := b.counted[cell.view]
+		set := table.set(cell.need.amounts[0].counter)
+		id := fmt.Sprint(cell.view, " ", set)
+		at, ok := index[id]
+		if !ok {
+			at = len(list)
+			index[id] = at
+			h := hub{view: cell.view}
+			for i := range table.names {
+				if table.set(i) == set {
+					h.counters = append(h.counters, i)
+				}
+			}
+			list = append(list, h)
+		}
+		list[at].cells = append(list[at].cells, c)
+	}
+	return list
+}
+
+// most bounds how many devices of these cells can be had beside each other: for each counter, as many of the smallest
+// as there is room for.
+func (h *hub) most(b *Board, room []int, cells []int) int {
+	most := 0
+	for _, c := range cells {
+		most += room[c]
+	}
+	for _, counter := range h.counters {
+		most = min(most, h.mostBy(b, room, cells, counter))
+	}
+	return most
+}
+
+func (h *hub) mostBy(b *Board, room []int, cells []int, counter int) int {
+	count := 0
+	type batch struct {
+		value int64
+		room  int
+	}
+	var batches []batch
+	for _, c := range cells {
+		value := b.cells[c].need.of(counter)
+		if value == 0 {
+			count += room[c]
+		} else {
+			batches = append(batches, batch{value, room[c]})
+		}
+	}
+	slices.SortFunc(batches, func(x, y batch) int { return int(min(1, max(-1, x.value-y.value))) })
+	left := b.counted[h.view].left[counter]
+	for _, batch := range batches {
+		fits := int(min(int64(batch.room), max(0, left)/batch.value))
+		count += fits
+		if left -= int64(fits) * batch.value; fits < batch.room {
+			break
+		}
+	}
+	return count
+}
+
+func (n *need) of(counter int) int64 {
+	for _, a := range n.amounts {
+		if a.counter == counter {
+			return a.value
+		}
+	}
+	return 0
+}
+
+// affordable says whether counters can bear the devices that are still needed: of all requests together, and of each
+// by itself.
+func (s *search) affordable() bool {
+	b := s.board
+	if b.counted == nil {
+		return true
+	}
+	if s.hubs == nil {
+		s.hubs = b.hubs()
+	}
+	total := 0
+	all := make([]bool, len(b.cells))
+	for n, need := range s.flow.need {
+		if total += need; need == 0 {
+			continue
+		}
+		mine := make([]bool, len(b.cells))
+		for _, c := range s.flow.edges[n] {
+			mine[c], all[c] = true, true
+		}
+		if s.supplyOf(mine) < need {
+			return false
+		}
+	}
+	return s.supplyOf(all) >= total
+}
+
+// supplyOf bounds how many devices the cells can give.
+func (s *search) supplyOf(cells []bool) int {
+	b := s.board
+	supply := 0
+	for c := range b.cells {
+		if cells[c] && len(b.cells[c].need.amounts) == 0 {
+			supply += s.flow.room[c]
+		}
+	}
+	for i := range s.hubs {
+		var mine []int
+		for _, c := range s.hubs[i].cells {
+			if cells[c] {
+				mine = append(mine, c)
+			}
+		}
+		supply += s.hubs[i].most(b, s.flow.room, mine)
+	}
+	return supply
+}
