@@ -204,5 +204,12 @@ func (i *Instance) Stop(ctx context.Context) error {
 // size says how large a fleet is.
 func size(f fleet.Fleet) string {
 	nodes, devices := f.Size()
-	return fmt.Sprintf("%d nodes, %d devices", nodes, devices)
+	return count(nodes, "node") + ", " + count(devices, "device")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
