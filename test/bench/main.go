@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -30,7 +32,7 @@ func main() {
 	if err := logTo(*logFile); err != nil {
 		log.Fatal(err)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
 	out := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
@@ -106,17 +108,11 @@ func run(ctx context.Context, w workload, profile string) (result, error) {
 		return r, err
 	}
 	peak := watchMemory(ctx)
-	if profile != "" {
-		f, err := os.Create(profile)
-		if err != nil {
-			return r, err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return r, err
-		}
-		defer pprof.StopCPUProfile()
+	stopProfile, err := startProfile(profile)
+	if err != nil {
+		return r, err
 	}
+	defer stopProfile()
 	before, err := writes(ctx, instance)
 	if err != nil {
 		return r, err
@@ -127,6 +123,21 @@ func run(ctx context.Context, w workload, profile string) (result, error) {
 	after, err := writes(ctx, instance)
 	r.writes, r.peakMB = (after-before)/float64(len(w.pods)), peak()
 	return r, err
+}
+
+// startProfile profiles the CPU until the function that it answers is called; without a name it does nothing.
+func startProfile(name string) (stop func(), err error) {
+	if name == "" {
+		return func() {}, nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { pprof.StopCPUProfile(); f.Close() }, nil
 }
 
 // waitForFleet waits until all nodes and devices are published.

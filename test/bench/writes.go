@@ -8,13 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"k8s.io/client-go/kubernetes/scheme"
-
-	"github.com/allot-dev/allot/internal/app"
-
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/app"
 )
 
 // nothing is done after a pod was created: the scheduler is on.
