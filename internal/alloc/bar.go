@@ -10,24 +10,25 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// barredBy says why a device cannot be given to those who tolerate only this, "" if it can.
-func barredBy(device *model.Device, tolerations []resourcev1.DeviceToleration) string {
+// barredBy says why a device can never be given to those who ask for this, "" if it can.
+func barredBy(device *model.Device, want *selection) string {
 	for i := range device.Taints {
 		taint := &device.Taints[i]
 		prevents := taint.Effect == resourcev1.DeviceTaintEffectNoSchedule || taint.Effect == resourcev1.DeviceTaintEffectNoExecute
-		if prevents && !tolerated(taint, tolerations) {
+		if prevents && !tolerated(taint, want.tolerations) {
 			return "is tainted with " + taintText(taint)
 		}
 	}
 	switch {
-	case device.AllowMultipleAllocations:
-		return "has allowMultipleAllocations, which is not supported yet"
+	case device.AllowMultipleAllocations && want.admin:
+		return "has allowMultipleAllocations, which is not supported yet with adminAccess"
 	case len(device.BindingConditions) > 0:
 		return "has bindingConditions, which are not supported yet"
 	case device.NodeResources:
 		return "has nodeAllocatableResources, which are not supported yet"
 	}
-	return ""
+	_, why := consumed(device, want.capacity)
+	return why
 }
 
 func tolerated(taint *resourcev1.DeviceTaint, tolerations []resourcev1.DeviceToleration) bool {

@@ -15,6 +15,7 @@ type Board struct {
 	cells   []cell
 	counts  [][]int          // by want and option: how many devices it takes; -1 if it cannot be had
 	first   Choice           // the best one, if it was looked for
+	shares  bool             // there are devices that can be had more than once
 	counted map[int]*counted // by view: its counters; nil if no device takes from any
 }
 
@@ -28,6 +29,7 @@ type cell struct {
 	ids     []int      // of values
 	values  [][]string // by attribute
 	devices []int      // indices in the pool, rising
+	share   *share     // of the one device, if it can be had more than once; devices has it once
 	need    need       // what each of them takes from counters
 	used    int        // the first so many are taken in the search
 }
@@ -50,7 +52,7 @@ func (p *Problem) On(node *model.NodeInfo) (*Board, *Reason) {
 	if reason := s.refute(); reason != nil {
 		return nil, reason
 	}
-	if p.exact() && b.counted == nil {
+	if p.exact() && b.counted == nil && !b.shares {
 		return b, nil
 	}
 	s.budget = &Budget{Limit: min(boardSteps, p.trial.Limit-p.trial.Spent)}
@@ -94,11 +96,14 @@ func (p *Problem) Free(node *model.NodeInfo) (int, Offer) {
 	return 0, TooFew
 }
 
-// counts says whether devices of the node take from counters.
+// counts says whether devices of the node take from counters, or can be had more than once.
 func (p *Problem) counts(node *model.NodeInfo) bool {
 	views := p.state.Pools(node)
 	for i := range views {
-		if views[i].IsUsable() && p.allocator.matcher.pool(views[i].Pool).counters != nil {
+		if !views[i].IsUsable() {
+			continue
+		}
+		if known := p.allocator.matcher.pool(views[i].Pool); known.counters != nil || known.shared != nil {
 			return true
 		}
 	}
@@ -153,7 +158,7 @@ func (b *Board) addView(at int) *Reason {
 	}
 	l := layout{board: b, view: at, first: len(b.cells), sets: sets, values: values, single: p.mixed()}
 	l.counted = b.countersOf(at, known)
-	l.add(any.And(view.Reach).AndNot(view.Taken()), -1)
+	l.add(any.And(view.Reach).AndNot(known.taken(view)), -1)
 	for c := range p.claims {
 		if p.hasAdmin && hasAdmin(p.claims[c]) {
 			l.add(admin.And(view.Reach), c)
@@ -197,23 +202,30 @@ func (l *layout) add(devices model.Bits, claim int) {
 
 func (l *layout) addDevice(device, claim int) {
 	b := l.board
+	var shared *share
+	if b.views[l.view].Devices[device].AllowMultipleAllocations {
+		if shared = b.shareOf(&b.views[l.view], device); shared == nil || shared.room == 0 {
+			return
+		}
+		b.shares = true
+	}
 	var need need
-	if l.counted != nil && claim < 0 {
+	if l.counted != nil && claim < 0 && (shared == nil || !shared.held) {
 		if l.counted.bars(device) != "" {
 			return
 		}
 		need = l.counted.needs[device]
 	}
-	c := cell{need: need, view: l.view, claim: claim, scope: b.views[l.view].ScopeOf(device), matches: model.NewBits(len(l.sets))}
+	c := cell{need: need, share: shared, view: l.view, claim: claim, scope: b.views[l.view].ScopeOf(device), matches: model.NewBits(len(l.sets))}
 	for i, set := range l.sets {
-		if set.Has(device) {
+		if set.Has(device) && (shared == nil || i >= len(shared.takes) || shared.takes[i] != nil) {
 			c.matches.Set(i)
 		}
 	}
 	for _, values := range l.values {
 		c.ids = append(c.ids, values.of[device])
 	}
-	for i := l.first; i < len(b.cells) && !l.single; i++ {
+	for i := l.first; i < len(b.cells) && !l.single && shared == nil; i++ {
 		if b.cells[i].alike(&c) {
 			b.cells[i].devices = append(b.cells[i].devices, device)
 			return
@@ -227,7 +239,7 @@ func (l *layout) addDevice(device, claim int) {
 }
 
 func (c *cell) alike(other *cell) bool {
-	return c.scope == other.scope && c.claim == other.claim && c.need.id == other.need.id && slices.Equal(c.matches, other.matches) && slices.Equal(c.ids, other.ids)
+	return c.share == nil && c.scope == other.scope && c.claim == other.claim && c.need.id == other.need.id && slices.Equal(c.matches, other.matches) && slices.Equal(c.ids, other.ids)
 }
 
 // has says whether the devices have the value of the attribute.
@@ -292,10 +304,12 @@ func (b *Board) countAll(o *option) int {
 	for i := range b.views {
 		view := &b.views[i]
 		known := p.allocator.matcher.pool(view.Pool)
-		matching := p.allocator.matcher.match(known, selection).devices.And(view.Reach)
-		free := matching.And(known.openTo(selection).devices)
+		open := known.openTo(selection)
+		// What has too little capacity for anybody does not match.
+		matching := p.allocator.matcher.match(known, selection).devices.And(view.Reach).And(open.capable)
+		free := matching.And(open.devices)
 		if !selection.admin {
-			free = free.AndNot(view.Taken())
+			free = free.AndNot(known.taken(view))
 		}
 		if count += matching.Len(); free.Len() < matching.Len() {
 			return -1
@@ -311,7 +325,7 @@ func (b *Board) countAll(o *option) int {
 func (b *Board) Free(each func(pool model.PoolID, devices int)) {
 	for i := range b.cells {
 		if b.cells[i].claim < 0 {
-			each(b.views[b.cells[i].view].ID, len(b.cells[i].devices))
+			each(b.views[b.cells[i].view].ID, b.cells[i].room())
 		}
 	}
 }

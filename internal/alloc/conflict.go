@@ -53,7 +53,7 @@ func (b *Board) lastTry() *Reason {
 	switch {
 	case wants != nil:
 		reason = s.shortage(wants)
-	case b.counted != nil:
+	case b.counted != nil || b.shares:
 		for w := range p.wants {
 			wants = append(wants, w)
 		}
@@ -88,7 +88,7 @@ func (b *Board) missOf(i int) RuleMiss {
 			continue
 		}
 		for _, value := range cell.values[rule.attribute] {
-			room[value] += len(cell.devices)
+			room[value] += cell.room()
 			m.list(value, b, cell)
 		}
 		if len(cell.values[rule.attribute]) == 0 {

@@ -173,13 +173,16 @@ type hub struct {
 	cells    []int
 }
 
+// counts says whether each device that is had of the cell takes from counters; of a shared one, only the first part does.
+func (c *cell) counts() bool { return len(c.need.amounts) > 0 && c.share == nil }
+
 // hubs gathers cells by the first counter set that they take from.
 func (b *Board) hubs() []hub {
 	var list []hub
 	index := map[string]int{}
 	for c := range b.cells {
 		cell := &b.cells[c]
-		if len(cell.need.amounts) == 0 {
+		if !cell.counts() {
 			continue
 		}
 		table := b.counted[cell.view]
@@ -283,7 +286,7 @@ func (s *search) supplyOf(cells []bool) int {
 	b := s.board
 	supply := 0
 	for c := range b.cells {
-		if cells[c] && len(b.cells[c].need.amounts) == 0 {
+		if cells[c] && !b.cells[c].counts() {
 			supply += s.flow.room[c]
 		}
 	}

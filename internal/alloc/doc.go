@@ -30,5 +30,8 @@
 // request, and its taints are tolerated. "All" is every device that matches, of pools that are whole. The same input gives
 // the same answers in the same order.
 //
+// A device that allows multiple allocations is had in parts, each with an ID of its own; a request has one part of a
+// device at most, and counters are paid with the first part.
+//
 // What a request or device asks for and this package does not know is refused by name, never ignored.
 package alloc

@@ -37,6 +37,7 @@ type Reason struct {
 	// Of a Shortage on one node: devices wanted by all that is Asked, how many match the selectors, and how many of
 	// these can be given away.
 	Wanted, Match, Free int
+	Parts               bool     // some that are free can be had in parts
 	All                 bool     // all that match are wanted; Wanted is the least that would do
 	Held                []Held   // matching devices that other claims have; at most maxHeld
 	Barred              []Barred // other matching devices that cannot be used; at most maxHeld
@@ -160,8 +161,11 @@ func (r *Reason) count() string {
 	if r.Wanted == 1 {
 		devices = "device"
 	}
+	if r.Parts {
+		return fmt.Sprintf("%d %s or parts wanted, %d match, with too little left for all", r.Wanted, devices, r.Match)
+	}
 	if r.Free >= r.Wanted {
-		return fmt.Sprintf("%d %s wanted, %d free, but these share counters that do not suffice for all", r.Wanted, devices, r.Free)
+		return fmt.Sprintf("%d %s wanted, %d free, but not beside each other", r.Wanted, devices, r.Free)
 	}
 	if r.Free == r.Match {
 		return fmt.Sprintf("%d %s wanted, %d match", r.Wanted, devices, r.Match)
@@ -205,7 +209,7 @@ func (r *Reason) countAll() string {
 	case r.Free < r.Match:
 		text += fmt.Sprintf(", %d free", r.Free)
 	case r.Free > 0 && len(r.Asked) == 1:
-		text += ", but these share counters that do not suffice for all"
+		text += ", but not beside each other"
 	}
 	return text
 }

@@ -56,6 +56,14 @@ func (a *attempt) option(s slot) *model.Option {
 	return &a.claims[s.claim].Requests[s.request].Options[a.chosen[s.claim][s.request]]
 }
 
+func asked(option *model.Option) int64 {
+	if option.Capacity == nil {
+		return 0
+	}
+	amount := option.Capacity.Requests["m"]
+	return amount.Value()
+}
+
 func (a *attempt) begin() {
 	a.slots = nil
 	for c, claim := range a.claims {
@@ -96,8 +104,11 @@ func (a *attempt) try() {
 // available says whether the slot can have the device beside what those before it have.
 func (a *attempt) available(s slot, device model.DeviceID) bool {
 	option := a.option(s)
-	if !a.reached[device] || !a.matches(device, option) || a.held[device] && !option.AdminAccess {
+	if !a.reached[device] || !a.matches(device, option) || a.held[device] && !option.AdminAccess && !a.capacity[device].shared {
 		return false
+	}
+	if a.capacity[device].shared {
+		return a.hasPart(s, device)
 	}
 	for i, other := range a.got {
 		sameClaim := a.slots[i].claim == s.claim
@@ -107,6 +118,23 @@ func (a *attempt) available(s slot, device model.DeviceID) bool {
 		}
 	}
 	return true
+}
+
+// hasPart says whether enough is left of a shared device, of which a request can have one part.
+func (a *attempt) hasPart(s slot, device model.DeviceID) bool {
+	left := a.capacity[device].total - a.capacity[device].taken
+	for i, other := range a.got {
+		if other != device {
+			continue
+		}
+		if a.slots[i] == s {
+			return false
+		}
+		takes, _ := a.capacity[device].takesOf(a.option(a.slots[i]))
+		left -= takes
+	}
+	takes, _ := a.capacity[device].takesOf(a.option(s))
+	return takes <= left
 }
 
 // rulesHold holds the devices of the slots so far against the constraints of their claims.
@@ -141,8 +169,8 @@ func (a *attempt) countersHold() bool {
 		}
 	}
 	for at, device := range a.got {
-		if a.option(a.slots[at]).AdminAccess {
-			continue
+		if a.option(a.slots[at]).AdminAccess || a.held[device] {
+			continue // a further part takes nothing more
 		}
 		for i, counter := range []string{"/c", "/d"} {
 			if a.takes[device][i] > 0 && sum[device.Pool+counter] > a.total[device.Pool+counter] {
@@ -183,7 +211,7 @@ func (a *attempt) signature() string {
 	by := map[string][]string{}
 	for i, s := range a.slots {
 		option := a.option(s)
-		id := fmt.Sprint(s.claim, option.Selectors, option.Tolerations, option.AdminAccess)
+		id := fmt.Sprint(s.claim, option.Selectors, option.Tolerations, option.AdminAccess, asked(option))
 		for r := range a.claims[s.claim].Constraints {
 			id += fmt.Sprint(a.covered(&a.claims[s.claim].Constraints[r], s))
 		}
@@ -223,7 +251,7 @@ func TestAgainstReference(t *testing.T) {
 		budget := &alloc.Budget{Limit: 1_000_000}
 		outcome := board.Search(budget, func(choice alloc.Choice) bool {
 			signature := w.check(t, choice)
-			if offered[signature] {
+			if offered[signature] && !w.features.capacity {
 				t.Fatalf("offered twice: %s", signature)
 			}
 			offered[signature] = true
@@ -270,6 +298,10 @@ func (w *world) check(t *rapid.T, choice alloc.Choice) string {
 				device := model.DeviceIDOf(result)
 				if result.Request != name || !a.available(s, device) || (result.AdminAccess != nil) != a.option(s).AdminAccess || len(result.Tolerations) != len(a.option(s).Tolerations) {
 					t.Fatalf("%s cannot have %s", name, device)
+				}
+				takes, _ := w.capacity[device].takesOf(a.option(s))
+				if amount := result.ConsumedCapacity["m"]; w.capacity[device].shared != (result.ShareID != nil) || result.ShareID != nil && amount.Value() != int64(takes) {
+					t.Fatalf("%s takes %s of %s", name, amount.String(), device)
 				}
 				local = local || w.scope[device] == "0"
 				a.slots, a.got = append(a.slots, s), append(a.got, device)

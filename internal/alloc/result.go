@@ -34,6 +34,10 @@ func (b *Board) choice(s *search) Choice {
 		if option.asked.AdminAccess {
 			result.AdminAccess = &option.asked.AdminAccess
 		}
+		if cell.share != nil {
+			result.ConsumedCapacity = cell.share.takes[option.selection]
+			result.ShareID = shareID(b.problem.claims[want.claim], i, view.DeviceID(s.picks[i].device))
+		}
 		choice[want.claim].Devices = append(choice[want.claim].Devices, result)
 		selectors[want.claim].add(device)
 	}

@@ -171,14 +171,14 @@ func (s *search) place(at int) Outcome {
 	outcome := Exhausted
 	for c := s.firstCell(at); c < len(s.board.cells) && outcome == Exhausted; c++ {
 		cell := &s.board.cells[c]
-		if cell.used == len(cell.devices) || !s.suits(at, cell) {
+		if cell.share == nil && cell.used == len(cell.devices) || !s.suits(at, c) {
 			continue
 		}
 		if !s.budget.Step() {
 			outcome = OutOfBudget
 			break
 		}
-		s.picks[at] = pick{cell: c, device: cell.devices[cell.used]}
+		s.picks[at] = pick{cell: c, device: cell.next()}
 		s.take(at, c, 1)
 		if s.bounded() {
 			outcome = s.place(at + 1)
@@ -193,8 +193,11 @@ func (s *search) place(at int) Outcome {
 func (s *search) take(at, c, by int) {
 	cell := &s.board.cells[c]
 	cell.used += by
-	if len(cell.need.amounts) > 0 {
+	if len(cell.need.amounts) > 0 && cell.pays(by) {
 		cell.need.take(s.board.counted[cell.view].left, int64(by))
+	}
+	if cell.share != nil {
+		cell.share.take(cell.share.takes[s.board.problem.roles[s.slots[at].role].selection], by)
 	}
 	s.flow.room[c] -= by
 	for _, r := range s.board.problem.roles[s.slots[at].role].rules {
@@ -208,11 +211,31 @@ func (s *search) take(at, c, by int) {
 	}
 }
 
+// next is the device that the cell gives.
+func (c *cell) next() int {
+	if c.share != nil {
+		return c.devices[0]
+	}
+	return c.devices[c.used]
+}
+
+// pays says whether counters change as a device is taken or given back: of a shared one, only with the first part.
+func (c *cell) pays(by int) bool {
+	return c.share == nil || by > 0 && c.used == 1 || by < 0 && c.used == 0
+}
+
 // suits says whether the slot can have a device of the cell, beside those that are picked.
-func (s *search) suits(at int, cell *cell) bool {
+func (s *search) suits(at, c int) bool {
 	p := s.board.problem
+	cell := &s.board.cells[c]
 	role := &p.roles[s.slots[at].role]
-	if !s.admits(role, cell) || len(cell.need.amounts) > 0 && cell.need.lacks(s.board.counted[cell.view].left) >= 0 {
+	if !s.admits(role, cell) {
+		return false
+	}
+	if pays := cell.share == nil || cell.used == 0; pays && len(cell.need.amounts) > 0 && cell.need.lacks(s.board.counted[cell.view].left) >= 0 {
+		return false
+	}
+	if cell.share != nil && (!cell.share.fits(cell.share.takes[role.selection]) || s.hasPart(at, c)) {
 		return false
 	}
 	for _, r := range role.rules {
@@ -224,9 +247,19 @@ func (s *search) suits(at int, cell *cell) bool {
 	return role.claim < 0 || !s.has(at, role.claim, cell)
 }
 
+// hasPart says whether the same request has a part of the device already: it wants as many devices.
+func (s *search) hasPart(at, c int) bool {
+	for before := at - 1; before >= 0 && s.slots[before].want == s.slots[at].want; before-- {
+		if s.picks[before].cell == c {
+			return true
+		}
+	}
+	return false
+}
+
 // has says whether the claim has the cell's next device already, with or without admin access.
 func (s *search) has(at, claim int, c *cell) bool {
-	device := c.devices[c.used]
+	device := c.next()
 	for before := range at {
 		other := &s.board.cells[s.picks[before].cell]
 		if s.board.problem.wants[s.slots[before].want].claim == claim && other.view == c.view && s.picks[before].device == device {
@@ -239,7 +272,7 @@ func (s *search) has(at, claim int, c *cell) bool {
 // bounded says whether what is still to be placed can be, as far as counts tell. With one selection there is nothing
 // to find out: the first solution on the Board holds whichever of its cells are taken.
 func (s *search) bounded() bool {
-	if s.board.problem.plain() && len(s.board.problem.selections) == 1 && s.board.counted == nil {
+	if s.board.problem.plain() && len(s.board.problem.selections) == 1 && s.board.counted == nil && !s.board.shares {
 		return true
 	}
 	fits, _ := s.flow.solve()
@@ -252,6 +285,9 @@ func (s *search) firstCell(at int) int {
 	mine := s.slots[at]
 	for before := at - 1; before >= 0; before-- {
 		other := s.slots[before]
+		if s.board.shares && other.want != mine.want {
+			return 0 // of parts, a request cannot have two of one device: then not all orders are alike
+		}
 		if other.role == mine.role && (p.swappable || p.wants[other.want].claim == p.wants[mine.want].claim) {
 			return s.picks[before].cell
 		}

@@ -3,6 +3,8 @@ package alloc
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -21,15 +23,17 @@ type matcher struct {
 type poolMatches struct {
 	pool     *model.Pool
 	sets     map[string]*matchSet // by the selectors, joined
-	open     map[string]*openSet  // by the tolerations
+	open     map[string]*openSet  // by what is asked of them beyond selectors
 	counters *counters
+	shared   model.Bits // devices that can be had more than once; nil if there are none
 	values   map[resourcev1.FullyQualifiedName]*valueSets
 }
 
-// openSet are the devices that can be given away to those who tolerate certain taints.
+// openSet are the devices that can be given away to those who ask for certain things beyond selectors.
 type openSet struct {
 	devices model.Bits
-	barred  []string // why another device cannot, "" if it can; by index
+	capable model.Bits // devices that have the capacity, or could if nobody else had any of it
+	barred  []string   // why another device cannot, "" if it can; by index
 }
 
 // matchSet are the devices that match a list of selectors, or the failure that stops the allocation.
@@ -63,25 +67,36 @@ func (m *matcher) pool(pool *model.Pool) *poolMatches {
 	}
 	known = &poolMatches{pool: pool, sets: map[string]*matchSet{}, open: map[string]*openSet{}, values: map[resourcev1.FullyQualifiedName]*valueSets{}}
 	known.counters = countersOf(pool)
+	for i := range pool.Devices {
+		if pool.Devices[i].AllowMultipleAllocations {
+			if known.shared == nil {
+				known.shared = model.NewBits(len(pool.Devices))
+			}
+			known.shared.Set(i)
+		}
+	}
 	m.pools[pool.ID] = known
 	return known
 }
 
-// openTo are the devices that can be given away as far as they and the selection's tolerations say.
+// openTo are the devices that can be given away as far as they and the selection's tolerations and capacity say.
 func (p *poolMatches) openTo(want *selection) *openSet {
-	if set, ok := p.open[want.tolerated]; ok {
+	if set, ok := p.open[want.asks]; ok {
 		return set
 	}
 	if len(p.open) >= maxSets {
 		clear(p.open)
 	}
-	set := &openSet{devices: model.NewBits(len(p.pool.Devices)), barred: make([]string, len(p.pool.Devices))}
+	set := &openSet{devices: model.NewBits(len(p.pool.Devices)), capable: model.NewBits(len(p.pool.Devices)), barred: make([]string, len(p.pool.Devices))}
 	for i := range p.pool.Devices {
-		if set.barred[i] = barredBy(&p.pool.Devices[i], want.tolerations); set.barred[i] == "" {
+		if _, why := consumed(&p.pool.Devices[i], want.capacity); why == "" {
+			set.capable.Set(i)
+		}
+		if set.barred[i] = barredBy(&p.pool.Devices[i], want); set.barred[i] == "" {
 			set.devices.Set(i)
 		}
 	}
-	p.open[want.tolerated] = set
+	p.open[want.asks] = set
 	return set
 }
 
@@ -96,6 +111,14 @@ func (p *poolMatches) valuesOf(attribute resourcev1.FullyQualifiedName) *valueSe
 	known := valuesOf(p.pool, attribute)
 	p.values[attribute] = known
 	return known
+}
+
+// taken are the devices that nobody else can have.
+func (p *poolMatches) taken(view *model.PoolView) model.Bits {
+	if p.shared == nil {
+		return view.Taken()
+	}
+	return view.Taken().AndNot(p.shared)
 }
 
 // match gives the devices of the pool that match all selectors. Each is evaluated only on devices that match those
@@ -162,19 +185,27 @@ type selection struct {
 	joined      string // the selectors
 	ofClass     int    // so many are the class's
 	tolerations []resourcev1.DeviceToleration
-	tolerated   string // the tolerations
-	admin       bool   // also devices that others have
+	asks        string // tolerations, capacity and access
+	capacity    *resourcev1.CapacityRequirements
+	admin       bool // also devices that others have
 }
 
 func newSelection(class *model.Class, option *model.Option) *selection {
 	list := make([]string, 0, len(class.Selectors)+len(option.Selectors))
 	list = append(append(list, class.Selectors...), option.Selectors...)
-	s := &selection{selectors: list, joined: joinSelectors(list), ofClass: len(class.Selectors), tolerations: option.Tolerations, admin: option.AdminAccess}
+	s := &selection{selectors: list, joined: joinSelectors(list), ofClass: len(class.Selectors), tolerations: option.Tolerations, capacity: option.Capacity, admin: option.AdminAccess}
 	for i := range s.tolerations {
 		t := &s.tolerations[i]
-		s.tolerated += fmt.Sprintf("%q %q %q %q\x00", t.Key, t.Operator, t.Value, t.Effect)
+		s.asks += fmt.Sprintf("%q %q %q %q\x00", t.Key, t.Operator, t.Value, t.Effect)
 	}
-	s.key = fmt.Sprintf("%v\x00%s\x00%s", s.admin, s.tolerated, s.joined)
+	if s.capacity != nil {
+		for _, name := range slices.Sorted(maps.Keys(s.capacity.Requests)) {
+			amount := s.capacity.Requests[name]
+			s.asks += fmt.Sprintf("%s %s\x00", name, amount.String())
+		}
+	}
+	s.asks += fmt.Sprint(s.admin)
+	s.key = s.asks + "\x00" + s.joined
 	return s
 }
 

@@ -67,6 +67,9 @@ func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 	short.Each(func(selection int) bool {
 		chosen := b.problem.selections[selection]
 		matching, to := b.problem.allocator.matcher.match(known, chosen).devices, known.openTo(chosen)
+		if r.All {
+			matching = matching.And(to.capable)
+		}
 		any.Or(matching)
 		admin = admin || chosen.admin
 		open.Or(matching.And(to.devices))
@@ -83,6 +86,13 @@ func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 			if len(r.Barred) < maxHeld {
 				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: barred[i]})
 			}
+		case known.shared != nil && known.shared.Has(i):
+			if b.offers(at, i, short) {
+				r.Free++
+				r.Parts = true
+			} else if len(r.Barred) < maxHeld {
+				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: "has too little capacity left"})
+			}
 		case len(holders) == 0 && !admin && b.counted[at] != nil && b.counted[at].bars(i) != "":
 			if len(r.Barred) < maxHeld {
 				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: b.counted[at].bars(i)})
@@ -94,4 +104,21 @@ func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 		}
 		return true
 	})
+}
+
+// offers says whether a shared device has a part left for some of the selections.
+func (b *Board) offers(view, device int, short model.Bits) bool {
+	for c := range b.cells {
+		cell := &b.cells[c]
+		if cell.view != view || cell.share == nil || cell.devices[0] != device {
+			continue
+		}
+		offers := false
+		short.Each(func(selection int) bool {
+			offers = cell.matches.Has(selection)
+			return !offers
+		})
+		return offers
+	}
+	return false
 }

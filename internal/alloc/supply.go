@@ -45,7 +45,7 @@ func (s *search) connect() {
 	s.flow = newFlow(edges, len(s.board.cells))
 	s.flow.need = need
 	for c := range s.board.cells {
-		s.flow.room[c] = len(s.board.cells[c].devices)
+		s.flow.room[c] = s.board.cells[c].room()
 	}
 }
 
@@ -208,7 +208,7 @@ func (s *search) values(r int) []string {
 				list = append(list, value)
 				local[value] = s.board.isLocal(cell)
 			}
-			room[value] += len(cell.devices)
+			room[value] += cell.room()
 		}
 	}
 	needed := s.covered(r)

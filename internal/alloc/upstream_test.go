@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
@@ -50,7 +52,8 @@ func (u *upstream) resourceSlices() []*resourcev1.ResourceSlice {
 		slice.Spec.Driver, slice.Spec.PerDeviceNodeSelection = from.Pool.Driver, &yes
 		slice.Spec.Pool = resourcev1.ResourcePool{Name: from.Pool.Pool, Generation: from.Generation, ResourceSliceCount: from.PoolSlices}
 		for i := range from.Devices {
-			device := resourcev1.Device{Name: from.Devices[i].Name, Attributes: from.Devices[i].Attributes, Taints: from.Devices[i].Taints, ConsumesCounters: from.Devices[i].ConsumesCounters}
+			device := resourcev1.Device{Name: from.Devices[i].Name, Attributes: from.Devices[i].Attributes, Taints: from.Devices[i].Taints, ConsumesCounters: from.Devices[i].ConsumesCounters, Capacity: from.Devices[i].Capacity}
+			device.AllowMultipleAllocations = &from.Devices[i].AllowMultipleAllocations
 			switch scope := from.Devices[i].Scope; {
 			case scope.All:
 				device.AllNodes = &yes
@@ -88,14 +91,14 @@ func (u *upstream) resourceClaims() []*resourcev1.ResourceClaim {
 				}
 				exactly := resourcev1.ExactDeviceRequest{
 					DeviceClassName: option.Class, Selectors: celSelectors(option.Selectors), AllocationMode: mode, Count: option.Count,
-					AdminAccess: &option.AdminAccess, Tolerations: option.Tolerations,
+					AdminAccess: &option.AdminAccess, Tolerations: option.Tolerations, Capacity: option.Capacity,
 				}
 				if option.Name == "" {
 					to.Exactly = &exactly
 					continue
 				}
 				to.FirstAvailable = append(to.FirstAvailable, resourcev1.DeviceSubRequest{
-					Name: option.Name, DeviceClassName: option.Class, Selectors: exactly.Selectors, AllocationMode: mode, Count: option.Count, Tolerations: option.Tolerations,
+					Name: option.Name, DeviceClassName: option.Class, Selectors: exactly.Selectors, AllocationMode: mode, Count: option.Count, Tolerations: option.Tolerations, Capacity: option.Capacity,
 				})
 			}
 			claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, to)
@@ -108,14 +111,20 @@ func (u *upstream) resourceClaims() []*resourcev1.ResourceClaim {
 // allocate says whether upstream finds an allocation, and with which error it gives up.
 func (u *upstream) allocate(t *rapid.T) (bool, error) {
 	taken := sets.New[structured.DeviceID]()
+	shares, consumed := sets.New[structured.SharedDeviceID](), structured.NewConsumedCapacityCollection()
 	for device, held := range u.held {
-		if held {
+		if h := u.capacity[device]; held && h.shared {
+			id := structured.MakeDeviceID(device.Driver, device.Pool, device.Device)
+			share := types.UID("share")
+			shares.Insert(structured.MakeSharedDeviceID(id, &share))
+			consumed.Insert(structured.NewDeviceConsumedCapacity(id, map[resourcev1.QualifiedName]resource.Quantity{"m": *resource.NewQuantity(int64(h.taken), resource.DecimalSI)}))
+		} else if held {
 			taken.Insert(structured.MakeDeviceID(device.Driver, device.Pool, device.Device))
 		}
 	}
 	features := structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, ListTypeAttributes: true, ConsumableCapacity: true, PartitionableDevices: true}
 	allocator, err := structured.NewAllocator(context.Background(), features, structured.AllocatedState{
-		AllocatedDevices: taken, AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](), AggregatedCapacity: structured.NewConsumedCapacityCollection(),
+		AllocatedDevices: taken, AllocatedSharedDeviceIDs: shares, AggregatedCapacity: consumed,
 	}, u, u.resourceSlices(), u.cache)
 	if err != nil {
 		t.Fatal(err)

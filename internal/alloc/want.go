@@ -141,10 +141,7 @@ func hasAdmin(claim *model.Claim) bool {
 
 // unsupportedInOption is the path of the first field that asks for something this package cannot do.
 func unsupportedInOption(option *model.Option) string {
-	switch {
-	case option.Capacity != nil && len(option.Capacity.Requests) > 0:
-		return "capacity"
-	case len(option.DerivedAttributes) > 0:
+	if len(option.DerivedAttributes) > 0 {
 		return "derivedAttributes"
 	}
 	return ""

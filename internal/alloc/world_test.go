@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -31,12 +32,57 @@ type world struct {
 	values   map[model.DeviceID][]string                     // of attribute x
 	takes    map[model.DeviceID][2]int                       // from counters c and d of its pool
 	total    map[string]int                                  // of the counters, by pool and name
+	capacity map[model.DeviceID]has                          // capacity
 	features features
+}
+
+// has is how much capacity a device has, in all and taken, by which policy it is given out, and whether to many.
+type has struct {
+	total, taken, policy int
+	shared               bool
+}
+
+// takesOf is what an option takes of a device's capacity, if it can have that much.
+func (h has) takesOf(option *model.Option) (int, bool) {
+	if h.total == 0 {
+		return 0, option.Capacity == nil
+	}
+	asked := 0
+	if option.Capacity != nil {
+		amount := option.Capacity.Requests["m"]
+		asked = int(amount.Value())
+	}
+	takes := [][]int{{h.total, 1, 2, 3}, {1, 1, 3, 3}, {1, 1, 2, 9}}[h.policy][asked]
+	return takes, takes <= h.total
+}
+
+func deviceCapacity(h has) map[resourcev1.QualifiedName]resourcev1.DeviceCapacity {
+	n := func(n int) *resource.Quantity { return resource.NewQuantity(int64(n), resource.DecimalSI) }
+	c := resourcev1.DeviceCapacity{Value: *n(h.total)}
+	switch h.policy {
+	case 1:
+		c.RequestPolicy = &resourcev1.CapacityRequestPolicy{Default: n(1), ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: n(1), Max: n(3), Step: n(2)}}
+	case 2:
+		c.RequestPolicy = &resourcev1.CapacityRequestPolicy{Default: n(1), ValidValues: []resource.Quantity{*n(1), *n(2)}}
+	}
+	return map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"m": c}
+}
+
+func (w *world) drawCapacity(t *rapid.T, device model.DeviceID, d *model.Device) {
+	h := has{total: rapid.IntRange(0, 5).Draw(t, "capacity"), policy: rapid.IntRange(0, 2).Draw(t, "policy"), shared: rapid.Bool().Draw(t, "shared")}
+	if h.total > 0 {
+		d.Capacity = deviceCapacity(h)
+	}
+	if h.shared && w.held[device] {
+		h.taken = rapid.IntRange(0, h.total).Draw(t, "taken")
+	}
+	d.AllowMultipleAllocations = h.shared
+	w.capacity[device] = h
 }
 
 // features are what the claims of a world use.
 type features struct {
-	all, admin, rules, alternatives, counters bool
+	all, admin, rules, alternatives, counters, capacity bool
 }
 
 func selector(letter string) string {
@@ -47,13 +93,14 @@ func drawWorld(t *rapid.T) *world {
 	w := &world{
 		state: model.NewState(), reached: map[model.DeviceID]bool{}, held: map[model.DeviceID]bool{}, has: map[model.DeviceID][]string{},
 		scope: map[model.DeviceID]string{}, taint: map[model.DeviceID]resourcev1.DeviceTaintEffect{}, values: map[model.DeviceID][]string{},
-		takes: map[model.DeviceID][2]int{}, total: map[string]int{},
+		takes: map[model.DeviceID][2]int{}, total: map[string]int{}, capacity: map[model.DeviceID]has{},
 	}
 	w.features = features{
 		all: rapid.Bool().Draw(t, "all"), admin: rapid.IntRange(0, 3).Draw(t, "admin") == 0,
 		rules: rapid.Bool().Draw(t, "rules"), alternatives: rapid.Bool().Draw(t, "alternatives"),
 		counters: rapid.Bool().Draw(t, "counters"),
 	}
+	w.features.capacity = !w.features.admin && rapid.IntRange(0, 2).Draw(t, "capacity") == 0
 	w.state.PutNode(&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	w.state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
 	w.node, _ = w.state.Node("n")
@@ -101,6 +148,9 @@ func (w *world) drawOption(t *rapid.T, admin bool) model.Option {
 	option.Tolerations = rapid.SampledFrom(tolerations).Draw(t, "tolerations")
 	if w.features.all && rapid.IntRange(0, 2).Draw(t, "all") == 0 {
 		option.All, option.Count = true, 0
+	}
+	if asked := rapid.Int64Range(0, 3).Draw(t, "capacity"); w.features.capacity && asked > 0 {
+		option.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"m": *resource.NewQuantity(asked, resource.DecimalSI)}}
 	}
 	option.AdminAccess = admin && rapid.Bool().Draw(t, "admin")
 	return option
@@ -184,6 +234,9 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 			w.taint[device] = taints[0].Effect
 		}
 		w.held[device] = rapid.IntRange(0, 6).Draw(t, "held") == 0
+		if w.features.capacity {
+			w.drawCapacity(t, device, &slice.Devices[d])
+		}
 		w.reached[device] = reached[scope] && slice.PoolSlices == 1
 		w.halfPool = w.halfPool || reached[scope] && slice.PoolSlices == 2
 	}
@@ -193,6 +246,11 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 		if device.Pool == id.Pool && w.held[device] {
 			claim := &model.Claim{Key: model.Key{Namespace: "ns", Name: "holder of " + device.String()}, Allocation: &model.Allocation{}}
 			claim.Allocation.Devices = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: device.Driver, Pool: device.Pool, Device: device.Device}}
+			if h := w.capacity[device]; h.shared {
+				share := types.UID("share of " + device.String())
+				claim.Allocation.Devices[0].ShareID = &share
+				claim.Allocation.Devices[0].ConsumedCapacity = map[resourcev1.QualifiedName]resource.Quantity{"m": *resource.NewQuantity(int64(h.taken), resource.DecimalSI)}
+			}
 			w.state.PutClaim(claim)
 		}
 	}
@@ -238,9 +296,12 @@ func (w *world) selected(device model.DeviceID, option *model.Option) bool {
 	return true
 }
 
-// matches is selected, and without a taint that matters to the option.
+// matches is selected, and with the capacity and without a taint that matter to the option.
 func (w *world) matches(device model.DeviceID, option *model.Option) bool {
 	if !w.selected(device, option) {
+		return false
+	}
+	if _, ok := w.capacity[device].takesOf(option); !ok {
 		return false
 	}
 	effect := w.taint[device]
@@ -258,7 +319,7 @@ func (w *world) matches(device model.DeviceID, option *model.Option) bool {
 func (w *world) all(option *model.Option) []model.DeviceID {
 	var list []model.DeviceID
 	for _, device := range w.devices {
-		if w.reached[device] && w.selected(device, option) {
+		if _, capable := w.capacity[device].takesOf(option); capable && w.reached[device] && w.selected(device, option) {
 			list = append(list, device)
 		}
 	}
@@ -269,6 +330,9 @@ func (w *world) all(option *model.Option) []model.DeviceID {
 // if some constraint is about them; and without admin access, what it takes from counters. Where a claim wants devices both with and without admin access, it is the device.
 func (w *world) kind(device model.DeviceID, adminAccess bool) string {
 	kind := device.Pool + "/" + w.scope[device] + "/"
+	if w.capacity[device].shared {
+		kind += device.Device
+	}
 	if !adminAccess {
 		kind += fmt.Sprint(w.takes[device])
 	}

@@ -80,7 +80,8 @@ func selectors(expressions []string) []resourcev1.DeviceSelector {
 //
 // Without pool the pool has the node's name, or the slice's. In a device, @node=N, @match=K=V and @all select nodes
 // for that device, @taint=K[=V]:EFFECT taints it, @takes=SET/COUNTER=N/… uses
-// up shared counters, @binding=CONDITION has to become true first; what else has a name is an attribute.
+// up shared counters, @binding=CONDITION has to become true first, @shared allows multiple
+// allocations, @capacity=NAME=N/POLICY is what there is of it; what else has a name is an attribute.
 func (s *Scenario) slice(l *line) error {
 	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("slice", l.name)}
 	spec := &slice.Spec
@@ -136,6 +137,14 @@ func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 			rest, effect, _ := strings.Cut(value, ":")
 			k, v, _ := strings.Cut(rest, "=")
 			d.Taints = append(d.Taints, resourcev1.DeviceTaint{Key: k, Value: v, Effect: resourcev1.DeviceTaintEffect(effect)})
+		case "@shared":
+			d.AllowMultipleAllocations = ptr(true)
+		case "@capacity":
+			name, has := capacity(value)
+			if d.Capacity == nil {
+				d.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{}
+			}
+			d.Capacity[name] = has
 		case "@binding":
 			d.BindingConditions = append(d.BindingConditions, value)
 		case "@takes":
@@ -145,6 +154,35 @@ func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 		}
 	}
 	return d
+}
+
+// capacity is NAME=N, then for a policy /default=, /min=, /max=, /step= and /value=.
+func capacity(text string) (resourcev1.QualifiedName, resourcev1.DeviceCapacity) {
+	text, policy, hasPolicy := strings.Cut(text, "/")
+	name, value, _ := strings.Cut(text, "=")
+	c := resourcev1.DeviceCapacity{Value: resource.MustParse(value)}
+	if !hasPolicy {
+		return resourcev1.QualifiedName(name), c
+	}
+	c.RequestPolicy = &resourcev1.CapacityRequestPolicy{}
+	span := &resourcev1.CapacityRequestPolicyRange{}
+	for _, part := range strings.Split(policy, "/") {
+		what, value, _ := strings.Cut(part, "=")
+		amount := resource.MustParse(value)
+		switch what {
+		case "default":
+			c.RequestPolicy.Default = &amount
+		case "value":
+			c.RequestPolicy.ValidValues = append(c.RequestPolicy.ValidValues, amount)
+		case "min":
+			span.Min, c.RequestPolicy.ValidRange = &amount, span
+		case "max":
+			span.Max = &amount
+		case "step":
+			span.Step = &amount
+		}
+	}
+	return resourcev1.QualifiedName(name), c
 }
 
 func takes(text string) resourcev1.DeviceCounterConsumption {

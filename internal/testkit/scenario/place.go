@@ -2,6 +2,8 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -97,6 +99,10 @@ func printAllocation(a *model.Allocation) string {
 		fmt.Fprintf(&b, " %s=%s", device.Request, model.DeviceIDOf(device))
 		if device.AdminAccess != nil {
 			b.WriteString("+admin")
+		}
+		for _, name := range slices.Sorted(maps.Keys(device.ConsumedCapacity)) {
+			amount := device.ConsumedCapacity[name]
+			fmt.Fprintf(&b, "+%s:%s", name, amount.String())
 		}
 		for _, t := range device.Tolerations {
 			fmt.Fprintf(&b, "+tolerates:%s", strings.TrimSpace(t.Key+" "+string(t.Operator)))

@@ -42,7 +42,7 @@ func (s *Scenario) putClaim(claim *resource.ResourceClaim) {
 	s.queue.Wake(s.state.PutClaim(model.ClaimFrom(claim)))
 }
 
-// A request is NAME:CLASS[:TERM+TERM…][:CEL]; a term is a count, "all", "admin" or "tolerate/…". A request that is only
+// A request is NAME:CLASS[:TERM+TERM…][:CEL]; a term is a count, "all", "admin", "tolerate/…" or "capacity/NAME=N". A request that is only
 // a name has alternatives, each an alt=NAME/SUBREQUEST:CLASS….
 func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
 	spec := &resource.ResourceClaimSpec{}
@@ -132,6 +132,13 @@ func requestTerm(exactly *resourcev1.ExactDeviceRequest, term string) error {
 		exactly.AllocationMode, exactly.Count = resourcev1.DeviceAllocationModeAll, 0
 	case "admin":
 		exactly.AdminAccess = ptr(true)
+	case "capacity":
+		name, amount, _ := strings.Cut(value, "=")
+		q, err := quantity.ParseQuantity(amount)
+		if err != nil {
+			return err
+		}
+		exactly.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]quantity.Quantity{resourcev1.QualifiedName(name): q}}
 	case "tolerate":
 		exactly.Tolerations = append(exactly.Tolerations, toleration(value))
 	default:

@@ -15,7 +15,7 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 	n := rapid.IntRange(0, 3).Draw(t, "n")
 	group := fmt.Sprint("g", n)
 	lone := fmt.Sprint("p", n)
-	claim := rapid.SampledFrom([]string{"", " own=o:one", " own=o:two", " own=o:all", " own=o:pair", " own=o:some", " own=o:watch", " use=fabric"}).Draw(t, "claim")
+	claim := rapid.SampledFrom([]string{"", " own=o:one", " own=o:two", " own=o:all", " own=o:pair", " own=o:some", " own=o:watch", " own=o:part", " own=o:part", " use=fabric"}).Draw(t, "claim")
 	affinity := rapid.SampledFrom([]string{"", "", " apart=kubernetes.io/hostname:app=a", " near=zone:app=a", " spread=zone:app=a"}).Draw(t, "affinity")
 	cpu := rapid.IntRange(1, 3).Draw(t, "cpu")
 	switch rapid.IntRange(0, 9).Draw(t, "kind") {
@@ -25,6 +25,9 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 	case 1:
 		if rapid.Bool().Draw(t, "plain") {
 			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d devices=%d", n, n, cpu)}
+		}
+		if rapid.IntRange(0, 2).Draw(t, "shared") == 0 {
+			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d device=big,even=yes,@shared,@capacity=memory=3/default=1 device=small,even=yes,@capacity=memory=2", n, n)}
 		}
 		if rapid.Bool().Draw(t, "partitions") {
 			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d counters=s/c=2 device=part-0,even=yes,@takes=s/c=2 device=part-1,even=no,@takes=s/c=1 device=part-2,even=no,@takes=s/c=1", n, n)}
@@ -83,7 +86,7 @@ func TestNothingIsForgotten(t *testing.T) {
 			"slice net driver=net all devices=1\nclass net selector='device.driver == \"net\"'\nclaim fabric request=r:net\n" +
 			"template one request=r:gpu\ntemplate two request=r:gpu:2\n" +
 			"template all request=r:gpu:all\ntemplate pair request=r:gpu request=s:gpu match=gpu/even\n" +
-			"template some request=r alt=r/pair:gpu:2 alt=r/net:net\ntemplate watch request=r:gpu:1+admin"
+			"template some request=r alt=r/pair:gpu:2 alt=r/net:net\ntemplate part request=r:gpu:1+capacity/memory=2\ntemplate watch request=r:gpu:1+admin"
 		if err := s.apply(setup); err != nil {
 			t.Fatal(err)
 		}

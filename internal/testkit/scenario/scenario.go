@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,7 +113,10 @@ func (s *Scenario) check() error {
 				return err
 			}
 			for i := range view.Devices {
-				if holders := view.Holders(i); len(holders) > 1 {
+				if err := s.checkCapacity(&view, i); err != nil {
+					return err
+				}
+				if holders := view.Holders(i); len(holders) > 1 && !view.Devices[i].AllowMultipleAllocations {
 					return fmt.Errorf("device %s has holders %v", view.DeviceID(i), holders)
 				}
 			}
@@ -139,6 +143,25 @@ func checkCounters(view *model.PoolView) error {
 			if left.Sign() < 0 {
 				return fmt.Errorf("counter %s/%s of pool %s is overspent by %s", set.Name, name, view.ID, left.String())
 			}
+		}
+	}
+	return nil
+}
+
+// checkCapacity adds up what claims have of a device.
+func (s *Scenario) checkCapacity(view *model.PoolView, device int) error {
+	for name, capacity := range view.Devices[device].Capacity {
+		left := capacity.Value.DeepCopy()
+		for _, k := range slices.Compact(slices.Clone(view.Holders(device))) {
+			claim, _ := s.state.Claim(k)
+			for _, result := range claim.Allocation.Devices {
+				if model.DeviceIDOf(result) == view.DeviceID(device) {
+					left.Sub(result.ConsumedCapacity[name])
+				}
+			}
+		}
+		if left.Sign() < 0 {
+			return fmt.Errorf("capacity %s of device %s is overspent by %s", name, view.DeviceID(device), left.String())
 		}
 	}
 	return nil

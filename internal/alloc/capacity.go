@@ -1,0 +1,193 @@
+package alloc
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+type capacity = map[resourcev1.QualifiedName]resource.Quantity
+
+// consumed is what a request takes of a device's capacity, by the device's policies, or why the device cannot serve it
+// even if nobody else has any of it. What is not asked for is taken by default, and without default whole.
+func consumed(device *model.Device, asked *resourcev1.CapacityRequirements) (capacity, string) {
+	var requests capacity
+	if asked != nil {
+		requests = asked.Requests
+	}
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		if _, ok := device.Capacity[name]; !ok {
+			return nil, fmt.Sprintf("has no capacity %s", name)
+		}
+	}
+	takes := capacity{}
+	for _, name := range slices.Sorted(maps.Keys(device.Capacity)) {
+		has := device.Capacity[name]
+		amount, ok := requests[name]
+		if ok {
+			if amount, ok = rounded(amount, has.RequestPolicy); !ok {
+				return nil, fmt.Sprintf("does not give out so much %s", name)
+			}
+		} else if amount = has.Value; has.RequestPolicy != nil && has.RequestPolicy.Default != nil {
+			amount = *has.RequestPolicy.Default
+		}
+		if amount.Cmp(has.Value) > 0 || amount.Sign() < 0 {
+			return nil, fmt.Sprintf("has %s %s", has.Value.String(), name)
+		}
+		takes[name] = amount
+	}
+	return takes, ""
+}
+
+// rounded is the amount that the policy allows and that is at least what is wanted, if there is one.
+func rounded(wanted resource.Quantity, policy *resourcev1.CapacityRequestPolicy) (resource.Quantity, bool) {
+	switch {
+	case policy == nil:
+		return wanted, true
+	case len(policy.ValidValues) > 0:
+		for _, value := range policy.ValidValues {
+			if wanted.Cmp(value) <= 0 {
+				return value, true
+			}
+		}
+		return wanted, policy.Default != nil && wanted.Cmp(*policy.Default) == 0
+	case policy.ValidRange != nil:
+		return roundedIn(policy.ValidRange, wanted)
+	}
+	return wanted, true
+}
+
+func roundedIn(r *resourcev1.CapacityRequestPolicyRange, wanted resource.Quantity) (resource.Quantity, bool) {
+	var least resource.Quantity
+	if r.Min != nil {
+		least = *r.Min
+	}
+	if wanted.Cmp(least) < 0 {
+		wanted = least
+	}
+	if r.Step != nil && wanted.Cmp(least) > 0 {
+		whole := !isFraction(wanted) && !isFraction(least) && !isFraction(*r.Step)
+		value, from, step := scaled(wanted, whole), scaled(least, whole), scaled(*r.Step, whole)
+		if step <= 0 {
+			return wanted, false
+		}
+		steps := (value - from) / step
+		if (value-from)%step != 0 {
+			steps++
+		}
+		if steps > (math.MaxInt64-from)/step {
+			return wanted, false
+		}
+		if value = from + steps*step; whole {
+			wanted = *resource.NewQuantity(value, r.Step.Format)
+		} else {
+			wanted = *resource.NewMilliQuantity(value, r.Step.Format)
+		}
+	}
+	return wanted, r.Max == nil || wanted.Cmp(*r.Max) <= 0
+}
+
+// share is a device that can be had more than once, by parts of its capacity.
+type share struct {
+	left  capacity
+	takes []capacity // by selection; nil if the device cannot serve it
+	held  bool       // somebody has a part already, so that its counters are paid for
+	room  int        // how many parts there are at most
+}
+
+// shareOf lays out what is left of a device that can be shared; nil if somebody has it whole.
+func (b *Board) shareOf(view *model.PoolView, device int) *share {
+	p := b.problem
+	d := &view.Devices[device]
+	s := &share{left: capacity{}, takes: make([]capacity, len(p.selections))}
+	for name, has := range d.Capacity {
+		s.left[name] = has.Value.DeepCopy()
+	}
+	id := view.DeviceID(device)
+	for _, key := range slices.Compact(slices.Clone(view.Holders(device))) {
+		s.held = true
+		claim, _ := p.state.Claim(key)
+		for i := range claim.Allocation.Devices {
+			result := &claim.Allocation.Devices[i]
+			if model.DeviceIDOf(*result) != id || result.AdminAccess != nil && *result.AdminAccess {
+				continue
+			}
+			if result.ShareID == nil {
+				return nil
+			}
+			s.take(result.ConsumedCapacity, 1)
+		}
+	}
+	for i, selection := range p.selections {
+		takes, why := consumed(d, selection.capacity)
+		if why != "" || !s.fits(takes) {
+			continue
+		}
+		s.takes[i] = takes
+		s.room = max(s.room, s.parts(takes))
+	}
+	return s
+}
+
+func (s *share) take(amounts capacity, by int) {
+	for name, amount := range amounts {
+		left, ok := s.left[name]
+		if !ok {
+			continue
+		}
+		left = left.DeepCopy()
+		if by > 0 {
+			left.Sub(amount)
+		} else {
+			left.Add(amount)
+		}
+		s.left[name] = left
+	}
+}
+
+func (s *share) fits(amounts capacity) bool {
+	for name, amount := range amounts {
+		if left := s.left[name]; left.Cmp(amount) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+const maxParts = 1 << 20 // of one device, where a part takes nothing
+
+// parts is how many parts of this size are left, at most.
+func (s *share) parts(amounts capacity) int {
+	parts := maxParts
+	for name, amount := range amounts {
+		left := s.left[name]
+		if whole := !isFraction(left) && !isFraction(amount); scaled(amount, whole) > 0 {
+			parts = min(parts, int(scaled(left, whole)/scaled(amount, whole)))
+		}
+	}
+	return parts
+}
+
+// room is how many times a device of the cell can be had, at most.
+func (c *cell) room() int {
+	if c.share != nil {
+		return c.share.room
+	}
+	return len(c.devices)
+}
+
+// shareID names a part of a device: the same input gives the same one, and no other claim or slot does.
+func shareID(claim *model.Claim, slot int, device model.DeviceID) *types.UID {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %s", claim.Key, claim.UID, slot, device))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
+	id := types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))
+	return &id
+}
