@@ -7,11 +7,11 @@
 // How a unit is placed:
 //
 //  1. Pods that are alike, claims included, form a class. Which nodes suit a class is worked out once, then nodes are
-//     filled: nodes + pods, not nodes × pods (DESIGN D3).
+//     filled: nodes + pods, not nodes × pods.
 //  2. Unallocated claims that several members share come first. For each, the devices and the nodes that they open
 //     are tried until the whole unit fits around them; failing that, the best that places enough (R37).
 //  3. If filling places too few, and counting does not prove that no more can be placed, a search with a step budget
-//     reconsiders nodes and devices of earlier members (DESIGN D1). With the budget spent the answer is "undecided".
+//     reconsiders nodes and devices of earlier members. With the budget spent the answer is "undecided".
 //
 // Invariants: no node gets more than it has, no device goes to two claims, of a gang at least Min members are placed
 // or none. The answer depends on the State alone, not on the order in which it came to be.
