@@ -8,7 +8,7 @@
 // of its attribute each matchAttribute constraint settles on, the smallest group of devices that suffices first; and
 // then one device after the other.
 //
-// How it stays fast :
+// How it stays fast:
 //
 //   - A selector is evaluated once per device set and kept as a bit set.
 //   - Devices that nothing in the Problem can tell apart form one cell; a search takes the first of a cell, never
