@@ -32,6 +32,7 @@ var edges = []struct{ from, to, why string }{
 	{"commit", "model", "a plan consists of values of the model"},
 	{"commit", "sched", "what is written is a Plan"},
 	{"scheduler", "client", "binds, conditions and events are API writes"},
+	{"scheduler", "claims", "which PodGroup a pod names is read there"},
 	{"scheduler", "cluster", "the loop applies what happened before it places"},
 	{"scheduler", "commit", "the loop hands plans over, and hears what became of them"},
 	{"scheduler", "controller/reconciler", "statuses are written by retried workers, as controllers do"},

@@ -50,6 +50,12 @@ func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	return f, nil
 }
 
+// Tell has Apply call happened in its turn: what went on beside the State's owner is one more thing that
+// happened. It may be called from any goroutine, and never blocks.
+func (f *Feed) Tell(happened func() []model.Topic) {
+	f.add(func(*model.State) []model.Topic { return happened() })
+}
+
 // Wake gives a token when there is something to apply.
 func (f *Feed) Wake() <-chan struct{} { return f.wake }
 

@@ -29,7 +29,7 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		Node:          upstream.Spec.NodeName,
 		Gated:         len(upstream.Spec.SchedulingGates) > 0,
 		Deleting:      pod.DeletionTimestamp != nil,
-		Finished:      upstream.Status.Phase == corev1.PodSucceeded || upstream.Status.Phase == corev1.PodFailed,
+		Finished:      pod.Finished(),
 	}
 	if upstream.Spec.Priority != nil {
 		p.Priority = *upstream.Spec.Priority

@@ -375,7 +375,7 @@ func TestStaleCache(t *testing.T) {
 	// Somebody has changed the claim, and somebody has taken the pod away.
 	edited := s.claim("c").DeepCopy()
 	edited.Labels = map[string]string{"kept": "yes"}
-	put(s, claims, edited)
+	put(s, claimed, edited)
 	s.deletePod("p")
 	x.pass(10 * time.Second)
 	if x.attempts > 9 {
@@ -457,7 +457,7 @@ func TestReservationIsThereBeforeTheBind(t *testing.T) {
 	s.deletePod("first")
 	released := s.claim("c").DeepCopy()
 	released.Status.ReservedFor = nil // allocated, and free to use
-	put(s, claims, released)
+	put(s, claimed, released)
 	x.idle()
 	s.addGang("g", 0, "c")
 	s.addPod("g-0", "g", ofGroup("c"))

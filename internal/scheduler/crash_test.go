@@ -151,7 +151,7 @@ func TestCrashThenMemberDeleted(t *testing.T) {
 func (s *server) claimForNewPod(name string) {
 	claim := s.claim(name).DeepCopy()
 	claim.Status.Allocation, claim.Status.ReservedFor = nil, nil
-	put(s, claims, claim)
+	put(s, claimed, claim)
 }
 
 // A replacement that comes in time is all that a half-bound gang needs.

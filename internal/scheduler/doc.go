@@ -9,7 +9,7 @@
 //
 // Invariants:
 //
-//   - Nothing but messages comes from other goroutines; all else is the loop's.
+//   - Nothing but messages, through the Feed, comes from other goroutines; all else is the loop's.
 //   - A unit whose plan failed is held for a pause that grows, whatever happens meanwhile.
 //   - A gang that was never whole has one plan at a time, and what is left of it keeps its room
 //     while its binds are tried again: nobody who competes for the room can keep it half-bound.

@@ -44,7 +44,7 @@ func (s *Scheduler) giveBack(ctx context.Context, unit *model.Unit, reasons *sch
 				seen = append(seen, claim)
 			}
 		}
-		s.messages.put(func() []model.Topic { return s.gaveBack(unit.Key, seen, errors.Join(errs...)) })
+		s.feed.Tell(func() []model.Topic { return s.gaveBack(unit.Key, seen, errors.Join(errs...)) })
 	})
 	return true
 }

@@ -12,6 +12,7 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/groups"
@@ -56,8 +57,8 @@ func newGroupStatus(p parts, tell *podStatus) *groupStatus {
 		if pod == nil {
 			pod = old
 		}
-		if in := pod.Spec.SchedulingGroup; in != nil && in.PodGroupName != nil {
-			g.queue.AddAfter(model.Key{Namespace: pod.Namespace, Name: *in.PodGroupName}, settle)
+		if name, member := claims.GroupName(pod); member {
+			g.queue.AddAfter(model.Key{Namespace: pod.Namespace, Name: name}, settle)
 		}
 	})
 	g.podGroups.OnChange(func(old, now *scheduling.PodGroup) {
@@ -161,6 +162,5 @@ func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome) {
 // waits says whether a pod may still get a node from this scheduler. What gates hold back has a condition of its own.
 func waits(pod *core.Pod) bool {
 	return pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0 &&
-		pod.Spec.SchedulerName == corev1.DefaultSchedulerName &&
-		pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+		pod.Spec.SchedulerName == corev1.DefaultSchedulerName && !pod.Finished()
 }

@@ -61,7 +61,7 @@ func (s *server) addClaim(name string, count int64) {
 	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{
 		Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count},
 	}}
-	put(s, claims, claim)
+	put(s, claimed, claim)
 }
 
 // addGang makes a PodGroup whose entries are named like the claims that they mean.

@@ -47,9 +47,8 @@ type Scheduler struct {
 	ready     func(context.Context) error
 	workers   []func(context.Context) error // of groups and pods
 
-	messages *mailbox[message]
-	running  sync.WaitGroup
-	beside   func(func()) // runs writes beside the loop; Run waits for them
+	running sync.WaitGroup
+	beside  func(func()) // runs writes beside the loop; Run waits for them
 
 	// All that follows belongs to the loop's goroutine.
 	state     *model.State
@@ -103,7 +102,6 @@ func newScheduler(p parts) (*Scheduler, error) {
 	s := &Scheduler{
 		feed: feed, commit: p.commit(feed), evict: p.evict, events: p.events, clock: p.clock,
 		successes: flowcontrol.NewTokenBucketRateLimiter(successesPerSecond, successesBurst),
-		messages:  newMailbox[message](),
 		state:     state, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
 	}
@@ -129,7 +127,6 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-s.feed.Wake():
-		case <-s.messages.wake:
 		}
 	}
 	return nil
@@ -148,9 +145,6 @@ func (s *Scheduler) step(ctx context.Context) bool {
 // takeIn brings the State up to date, and the queue with it.
 func (s *Scheduler) takeIn() {
 	topics := s.feed.Apply(s.state)
-	for _, happened := range s.messages.take() {
-		topics = append(topics, happened()...)
-	}
 	s.queue.Wake(topics)
 	offered := map[model.UnitKey]bool{}
 	for _, topic := range topics {
@@ -214,5 +208,5 @@ func (s *Scheduler) release(key model.UnitKey) {
 
 // after has something happen to the loop after a while.
 func (s *Scheduler) after(delay time.Duration, happens message) {
-	s.clock.AfterFunc(delay, func() { s.messages.put(happens) })
+	s.clock.AfterFunc(delay, func() { s.feed.Tell(happens) })
 }

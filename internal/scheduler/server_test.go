@@ -103,7 +103,7 @@ func putLocked[T interface {
 
 func pods(k *kinds) *memcache.Cache[*core.Pod]                   { return k.pods }
 func podGroups(k *kinds) *memcache.Cache[*scheduling.PodGroup]   { return k.groups }
-func claims(k *kinds) *memcache.Cache[*resource.ResourceClaim]   { return k.claims }
+func claimed(k *kinds) *memcache.Cache[*resource.ResourceClaim]  { return k.claims }
 func nodes(k *kinds) *memcache.Cache[*corev1.Node]               { return k.nodes }
 func classes(k *kinds) *memcache.Cache[*resourcev1.DeviceClass]  { return k.classes }
 func sliced(k *kinds) *memcache.Cache[*resourcev1.ResourceSlice] { return k.slices }
@@ -260,7 +260,7 @@ func (l *link) writeClaim(write string, claim *resource.ResourceClaim, merge fun
 		}
 		written = merge(old)
 		l.server.checkClaim(written)
-		written = putLocked(l.server, claims, written)
+		written = putLocked(l.server, claimed, written)
 		return nil
 	})
 	return written, err

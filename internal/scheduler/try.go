@@ -50,7 +50,7 @@ func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Pla
 	}
 	s.beside(func() {
 		result := s.commit.Commit(ctx, plan)
-		s.messages.put(func() []model.Topic { return s.committed(plan, result, unit.HalfBound) })
+		s.feed.Tell(func() []model.Topic { return s.committed(plan, result, unit.HalfBound) })
 	})
 }
 
