@@ -3,9 +3,12 @@ package api
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -17,6 +20,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
@@ -73,19 +77,33 @@ func groups() []group {
 			&corev1.Namespace{}, &corev1.NamespaceList{}, &corev1.Node{}, &corev1.NodeList{},
 			&corev1.Event{}, &corev1.EventList{}, &corev1.ConfigMap{}, &corev1.ConfigMapList{},
 			&corev1.Secret{}, &corev1.SecretList{}, &corev1.ServiceAccount{}, &corev1.ServiceAccountList{},
+			&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeList{},
+			&corev1.Service{}, &corev1.ServiceList{},
 			&corev1.PodLogOptions{}, &corev1.SerializedReference{},
 		}},
 		{appsv1.SchemeGroupVersion, []schema.GroupVersion{appsv1.SchemeGroupVersion}, []runtime.Object{
 			&apps.Deployment{}, &apps.DeploymentList{}, &apps.ReplicaSet{}, &apps.ReplicaSetList{},
+			&apps.StatefulSet{}, &apps.StatefulSetList{}, &apps.DaemonSet{}, &apps.DaemonSetList{},
+			&appsv1.ControllerRevision{}, &appsv1.ControllerRevisionList{},
 		}},
 		{autoscalingv1.SchemeGroupVersion, []schema.GroupVersion{autoscalingv1.SchemeGroupVersion}, []runtime.Object{
 			&autoscalingv1.Scale{},
+		}},
+		{batchv1.SchemeGroupVersion, []schema.GroupVersion{batchv1.SchemeGroupVersion}, []runtime.Object{
+			&batch.Job{}, &batch.JobList{},
 		}},
 		{coordinationv1.SchemeGroupVersion, []schema.GroupVersion{coordinationv1.SchemeGroupVersion}, []runtime.Object{
 			&coordinationv1.Lease{}, &coordinationv1.LeaseList{},
 		}},
 		{eventsv1.SchemeGroupVersion, []schema.GroupVersion{eventsv1.SchemeGroupVersion}, []runtime.Object{
 			&eventsv1.Event{}, &eventsv1.EventList{},
+		}},
+		{policyv1.SchemeGroupVersion, []schema.GroupVersion{policyv1.SchemeGroupVersion}, []runtime.Object{
+			&policyv1.PodDisruptionBudget{}, &policyv1.PodDisruptionBudgetList{}, &policyv1.Eviction{},
+		}},
+		{rbacv1.SchemeGroupVersion, []schema.GroupVersion{rbacv1.SchemeGroupVersion}, []runtime.Object{
+			&rbacv1.Role{}, &rbacv1.RoleList{}, &rbacv1.RoleBinding{}, &rbacv1.RoleBindingList{},
+			&rbacv1.ClusterRole{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRoleBindingList{},
 		}},
 		{schedulingv1.SchemeGroupVersion, schedulingVersions, []runtime.Object{
 			&schedulingv1.PriorityClass{}, &schedulingv1.PriorityClassList{},

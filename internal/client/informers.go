@@ -6,11 +6,16 @@ import (
 	"slices"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/client-go/tools/cache"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
@@ -103,6 +108,97 @@ func (f *Informers) ReplicaSets() *Informer[*apps.ReplicaSet] {
 	})
 }
 
+// StatefulSets is the cache of stateful sets.
+func (f *Informers) StatefulSets() *Informer[*apps.StatefulSet] {
+	return informerFor(f, "statefulsets", func() *Informer[*apps.StatefulSet] {
+		return newInformer(f.set.StatefulSets(""), &apps.StatefulSet{})
+	})
+}
+
+// DaemonSets is the cache of daemon sets.
+func (f *Informers) DaemonSets() *Informer[*apps.DaemonSet] {
+	return informerFor(f, "daemonsets", func() *Informer[*apps.DaemonSet] {
+		return newInformer(f.set.DaemonSets(""), &apps.DaemonSet{})
+	})
+}
+
+// ControllerRevisions is the cache of controller revisions.
+func (f *Informers) ControllerRevisions() *Informer[*appsv1.ControllerRevision] {
+	return informerFor(f, "controllerrevisions", func() *Informer[*appsv1.ControllerRevision] {
+		return newInformer(f.set.ControllerRevisions(""), &appsv1.ControllerRevision{})
+	})
+}
+
+// Jobs is the cache of jobs.
+func (f *Informers) Jobs() *Informer[*batch.Job] {
+	return informerFor(f, "jobs", func() *Informer[*batch.Job] {
+		return newInformer(f.set.Jobs(""), &batch.Job{})
+	})
+}
+
+// PodDisruptionBudgets is the cache of disruption budgets.
+func (f *Informers) PodDisruptionBudgets() *Informer[*policyv1.PodDisruptionBudget] {
+	return informerFor(f, "poddisruptionbudgets", func() *Informer[*policyv1.PodDisruptionBudget] {
+		return newInformer(f.set.PodDisruptionBudgets(""), &policyv1.PodDisruptionBudget{})
+	})
+}
+
+// PersistentVolumeClaims is the cache of volume claims.
+func (f *Informers) PersistentVolumeClaims() *Informer[*corev1.PersistentVolumeClaim] {
+	return informerFor(f, "persistentvolumeclaims", func() *Informer[*corev1.PersistentVolumeClaim] {
+		return newInformer(f.set.PersistentVolumeClaims(""), &corev1.PersistentVolumeClaim{})
+	})
+}
+
+// PersistentVolumes is the cache of volumes.
+func (f *Informers) PersistentVolumes() *Informer[*corev1.PersistentVolume] {
+	return informerFor(f, "persistentvolumes", func() *Informer[*corev1.PersistentVolume] {
+		return newInformer(f.set.PersistentVolumes(), &corev1.PersistentVolume{})
+	})
+}
+
+// Roles is the cache of roles.
+func (f *Informers) Roles() *Informer[*rbacv1.Role] {
+	return informerFor(f, "roles", func() *Informer[*rbacv1.Role] {
+		return newInformer(f.set.Roles(""), &rbacv1.Role{})
+	})
+}
+
+// RoleBindings is the cache of role bindings.
+func (f *Informers) RoleBindings() *Informer[*rbacv1.RoleBinding] {
+	return informerFor(f, "rolebindings", func() *Informer[*rbacv1.RoleBinding] {
+		return newInformer(f.set.RoleBindings(""), &rbacv1.RoleBinding{})
+	})
+}
+
+// ClusterRoles is the cache of cluster roles.
+func (f *Informers) ClusterRoles() *Informer[*rbacv1.ClusterRole] {
+	return informerFor(f, "clusterroles", func() *Informer[*rbacv1.ClusterRole] {
+		return newInformer(f.set.ClusterRoles(), &rbacv1.ClusterRole{})
+	})
+}
+
+// ClusterRoleBindings is the cache of cluster role bindings.
+func (f *Informers) ClusterRoleBindings() *Informer[*rbacv1.ClusterRoleBinding] {
+	return informerFor(f, "clusterrolebindings", func() *Informer[*rbacv1.ClusterRoleBinding] {
+		return newInformer(f.set.ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{})
+	})
+}
+
+// PriorityClasses is the cache of priority classes.
+func (f *Informers) PriorityClasses() *Informer[*schedulingv1.PriorityClass] {
+	return informerFor(f, "priorityclasses", func() *Informer[*schedulingv1.PriorityClass] {
+		return newInformer(f.set.PriorityClasses(), &schedulingv1.PriorityClass{})
+	})
+}
+
+// Workloads is the cache of Workloads.
+func (f *Informers) Workloads() *Informer[*scheduling.Workload] {
+	return informerFor(f, "workloads", func() *Informer[*scheduling.Workload] {
+		return newInformer(f.set.Workloads(""), &scheduling.Workload{})
+	})
+}
+
 // PodGroups is the cache of PodGroups.
 func (f *Informers) PodGroups() *Informer[*scheduling.PodGroup] {
 	return informerFor(f, "podgroups", func() *Informer[*scheduling.PodGroup] {
@@ -142,5 +238,12 @@ func (f *Informers) DeviceClasses() *Informer[*resourcev1.DeviceClass] {
 func (f *Informers) ResourceSlices() *Informer[*resourcev1.ResourceSlice] {
 	return informerFor(f, "resourceslices", func() *Informer[*resourcev1.ResourceSlice] {
 		return newInformer(f.set.ResourceSlices(), &resourcev1.ResourceSlice{})
+	})
+}
+
+// DeviceTaintRules is the cache of device taint rules.
+func (f *Informers) DeviceTaintRules() *Informer[*resourcev1.DeviceTaintRule] {
+	return informerFor(f, "devicetaintrules", func() *Informer[*resourcev1.DeviceTaintRule] {
+		return newInformer(f.set.DeviceTaintRules(), &resourcev1.DeviceTaintRule{})
 	})
 }

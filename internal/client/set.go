@@ -5,8 +5,11 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
@@ -18,6 +21,7 @@ import (
 
 	"github.com/allot-dev/allot/api"
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
@@ -47,7 +51,8 @@ func New(cfg *rest.Config) (*Set, error) {
 		return nil, fmt.Errorf("make an HTTP client for %s: %w", cfg.Host, err)
 	}
 	for _, gv := range []schema.GroupVersion{
-		corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion,
+		corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, batchv1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion,
+		policyv1.SchemeGroupVersion, rbacv1.SchemeGroupVersion,
 		resourcev1.SchemeGroupVersion, resourcev1alpha3.SchemeGroupVersion,
 		schedulingv1.SchemeGroupVersion, schedulingv1beta1.SchemeGroupVersion,
 	} {
@@ -92,6 +97,12 @@ func (s *Set) Bind(ctx context.Context, binding *corev1.Binding) error {
 		SubResource("binding").Body(binding).Do(ctx).Error()
 }
 
+// Evict asks that a pod be deleted within what its disruption budgets allow.
+func (s *Set) Evict(ctx context.Context, eviction *policyv1.Eviction) error {
+	return s.rest[corev1.SchemeGroupVersion].Post().Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).
+		SubResource("eviction").Body(eviction).Do(ctx).Error()
+}
+
 // Nodes is the client of core/v1 nodes.
 func (s *Set) Nodes() Client[*corev1.Node, *corev1.NodeList] {
 	return clientFor(s, corev1.SchemeGroupVersion.WithResource("nodes"), "", ptrTo[corev1.Node], ptrTo[corev1.NodeList])
@@ -106,6 +117,16 @@ func (s *Set) Namespaces() Client[*corev1.Namespace, *corev1.NamespaceList] {
 func (s *Set) FinalizeNamespace(ctx context.Context, namespace *corev1.Namespace) error {
 	return s.rest[corev1.SchemeGroupVersion].Put().Resource("namespaces").Name(namespace.Name).
 		SubResource("finalize").Body(namespace).Do(ctx).Error()
+}
+
+// PersistentVolumeClaims is the client of core/v1 persistentvolumeclaims.
+func (s *Set) PersistentVolumeClaims(namespace string) Client[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList] {
+	return clientFor(s, corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), namespace, ptrTo[corev1.PersistentVolumeClaim], ptrTo[corev1.PersistentVolumeClaimList])
+}
+
+// PersistentVolumes is the client of core/v1 persistentvolumes.
+func (s *Set) PersistentVolumes() Client[*corev1.PersistentVolume, *corev1.PersistentVolumeList] {
+	return clientFor(s, corev1.SchemeGroupVersion.WithResource("persistentvolumes"), "", ptrTo[corev1.PersistentVolume], ptrTo[corev1.PersistentVolumeList])
 }
 
 // Events is the client of core/v1 events.
@@ -128,6 +149,51 @@ func (s *Set) ReplicaSets(namespace string) Client[*apps.ReplicaSet, *apps.Repli
 	return clientFor(s, appsv1.SchemeGroupVersion.WithResource("replicasets"), namespace, ptrTo[apps.ReplicaSet], ptrTo[apps.ReplicaSetList])
 }
 
+// StatefulSets is the client of apps/v1 statefulsets.
+func (s *Set) StatefulSets(namespace string) Client[*apps.StatefulSet, *apps.StatefulSetList] {
+	return clientFor(s, appsv1.SchemeGroupVersion.WithResource("statefulsets"), namespace, ptrTo[apps.StatefulSet], ptrTo[apps.StatefulSetList])
+}
+
+// DaemonSets is the client of apps/v1 daemonsets.
+func (s *Set) DaemonSets(namespace string) Client[*apps.DaemonSet, *apps.DaemonSetList] {
+	return clientFor(s, appsv1.SchemeGroupVersion.WithResource("daemonsets"), namespace, ptrTo[apps.DaemonSet], ptrTo[apps.DaemonSetList])
+}
+
+// ControllerRevisions is the client of apps/v1 controllerrevisions.
+func (s *Set) ControllerRevisions(namespace string) Client[*appsv1.ControllerRevision, *appsv1.ControllerRevisionList] {
+	return clientFor(s, appsv1.SchemeGroupVersion.WithResource("controllerrevisions"), namespace, ptrTo[appsv1.ControllerRevision], ptrTo[appsv1.ControllerRevisionList])
+}
+
+// Jobs is the client of batch/v1 jobs.
+func (s *Set) Jobs(namespace string) Client[*batch.Job, *batch.JobList] {
+	return clientFor(s, batchv1.SchemeGroupVersion.WithResource("jobs"), namespace, ptrTo[batch.Job], ptrTo[batch.JobList])
+}
+
+// PodDisruptionBudgets is the client of policy/v1 poddisruptionbudgets.
+func (s *Set) PodDisruptionBudgets(namespace string) Client[*policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudgetList] {
+	return clientFor(s, policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), namespace, ptrTo[policyv1.PodDisruptionBudget], ptrTo[policyv1.PodDisruptionBudgetList])
+}
+
+// Roles is the client of rbac.authorization.k8s.io/v1 roles.
+func (s *Set) Roles(namespace string) Client[*rbacv1.Role, *rbacv1.RoleList] {
+	return clientFor(s, rbacv1.SchemeGroupVersion.WithResource("roles"), namespace, ptrTo[rbacv1.Role], ptrTo[rbacv1.RoleList])
+}
+
+// RoleBindings is the client of rbac.authorization.k8s.io/v1 rolebindings.
+func (s *Set) RoleBindings(namespace string) Client[*rbacv1.RoleBinding, *rbacv1.RoleBindingList] {
+	return clientFor(s, rbacv1.SchemeGroupVersion.WithResource("rolebindings"), namespace, ptrTo[rbacv1.RoleBinding], ptrTo[rbacv1.RoleBindingList])
+}
+
+// ClusterRoles is the client of rbac.authorization.k8s.io/v1 clusterroles.
+func (s *Set) ClusterRoles() Client[*rbacv1.ClusterRole, *rbacv1.ClusterRoleList] {
+	return clientFor(s, rbacv1.SchemeGroupVersion.WithResource("clusterroles"), "", ptrTo[rbacv1.ClusterRole], ptrTo[rbacv1.ClusterRoleList])
+}
+
+// ClusterRoleBindings is the client of rbac.authorization.k8s.io/v1 clusterrolebindings.
+func (s *Set) ClusterRoleBindings() Client[*rbacv1.ClusterRoleBinding, *rbacv1.ClusterRoleBindingList] {
+	return clientFor(s, rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"), "", ptrTo[rbacv1.ClusterRoleBinding], ptrTo[rbacv1.ClusterRoleBindingList])
+}
+
 // PriorityClasses is the client of scheduling.k8s.io/v1 priorityclasses.
 func (s *Set) PriorityClasses() Client[*schedulingv1.PriorityClass, *schedulingv1.PriorityClassList] {
 	return clientFor(s, schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"), "", ptrTo[schedulingv1.PriorityClass], ptrTo[schedulingv1.PriorityClassList])
@@ -136,6 +202,11 @@ func (s *Set) PriorityClasses() Client[*schedulingv1.PriorityClass, *schedulingv
 // PodGroups is the client of scheduling.k8s.io/v1beta1 podgroups.
 func (s *Set) PodGroups(namespace string) Client[*scheduling.PodGroup, *scheduling.PodGroupList] {
 	return clientFor(s, schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups"), namespace, ptrTo[scheduling.PodGroup], ptrTo[scheduling.PodGroupList])
+}
+
+// Workloads is the client of scheduling.k8s.io/v1beta1 workloads.
+func (s *Set) Workloads(namespace string) Client[*scheduling.Workload, *scheduling.WorkloadList] {
+	return clientFor(s, schedulingv1beta1.SchemeGroupVersion.WithResource("workloads"), namespace, ptrTo[scheduling.Workload], ptrTo[scheduling.WorkloadList])
 }
 
 // ResourceClaims is the client of resource.k8s.io/v1 resourceclaims.
@@ -156,6 +227,11 @@ func (s *Set) ClusterResourceClaimTemplates() Client[*resourcev1alpha3.ClusterRe
 // DeviceClasses is the client of resource.k8s.io/v1 deviceclasses.
 func (s *Set) DeviceClasses() Client[*resourcev1.DeviceClass, *resourcev1.DeviceClassList] {
 	return clientFor(s, resourcev1.SchemeGroupVersion.WithResource("deviceclasses"), "", ptrTo[resourcev1.DeviceClass], ptrTo[resourcev1.DeviceClassList])
+}
+
+// DeviceTaintRules is the client of resource.k8s.io/v1 devicetaintrules.
+func (s *Set) DeviceTaintRules() Client[*resourcev1.DeviceTaintRule, *resourcev1.DeviceTaintRuleList] {
+	return clientFor(s, resourcev1.SchemeGroupVersion.WithResource("devicetaintrules"), "", ptrTo[resourcev1.DeviceTaintRule], ptrTo[resourcev1.DeviceTaintRuleList])
 }
 
 // ResourceSlices is the client of resource.k8s.io/v1 resourceslices.

@@ -5,8 +5,29 @@ package v1
 import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	upstream "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// DaemonSetSpec is upstream's DaemonSetSpec with allot's additions.
+type DaemonSetSpec struct {
+	Selector             *metav1.LabelSelector            `json:"selector" protobuf:"bytes,1,opt,name=selector"`
+	Template             core.PodTemplateSpec             `json:"template" protobuf:"bytes,2,opt,name=template"`
+	UpdateStrategy       upstream.DaemonSetUpdateStrategy `json:"updateStrategy,omitempty" protobuf:"bytes,3,opt,name=updateStrategy"`
+	MinReadySeconds      int32                            `json:"minReadySeconds,omitempty" protobuf:"varint,4,opt,name=minReadySeconds"`
+	RevisionHistoryLimit *int32                           `json:"revisionHistoryLimit,omitempty" protobuf:"varint,6,opt,name=revisionHistoryLimit"`
+}
+
+// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+func (in *DaemonSetSpec) Upstream() upstream.DaemonSetSpec {
+	var out upstream.DaemonSetSpec
+	out.Selector = in.Selector
+	out.Template = in.Template.Upstream()
+	out.UpdateStrategy = in.UpdateStrategy
+	out.MinReadySeconds = in.MinReadySeconds
+	out.RevisionHistoryLimit = in.RevisionHistoryLimit
+	return out
+}
 
 // DeploymentSpec is upstream's DeploymentSpec with allot's additions.
 type DeploymentSpec struct {
@@ -49,5 +70,37 @@ func (in *ReplicaSetSpec) Upstream() upstream.ReplicaSetSpec {
 	out.MinReadySeconds = in.MinReadySeconds
 	out.Selector = in.Selector
 	out.Template = in.Template.Upstream()
+	return out
+}
+
+// StatefulSetSpec is upstream's StatefulSetSpec with allot's additions.
+type StatefulSetSpec struct {
+	Replicas                             *int32                                                    `json:"replicas,omitempty" protobuf:"varint,1,opt,name=replicas"`
+	Selector                             *metav1.LabelSelector                                     `json:"selector" protobuf:"bytes,2,opt,name=selector"`
+	Template                             core.PodTemplateSpec                                      `json:"template" protobuf:"bytes,3,opt,name=template"`
+	VolumeClaimTemplates                 []v1.PersistentVolumeClaim                                `json:"volumeClaimTemplates,omitempty" protobuf:"bytes,4,rep,name=volumeClaimTemplates"`
+	ServiceName                          string                                                    `json:"serviceName" protobuf:"bytes,5,opt,name=serviceName"`
+	PodManagementPolicy                  upstream.PodManagementPolicyType                          `json:"podManagementPolicy,omitempty" protobuf:"bytes,6,opt,name=podManagementPolicy,casttype=PodManagementPolicyType"`
+	UpdateStrategy                       upstream.StatefulSetUpdateStrategy                        `json:"updateStrategy,omitempty" protobuf:"bytes,7,opt,name=updateStrategy"`
+	RevisionHistoryLimit                 *int32                                                    `json:"revisionHistoryLimit,omitempty" protobuf:"varint,8,opt,name=revisionHistoryLimit"`
+	MinReadySeconds                      int32                                                     `json:"minReadySeconds,omitempty" protobuf:"varint,9,opt,name=minReadySeconds"`
+	PersistentVolumeClaimRetentionPolicy *upstream.StatefulSetPersistentVolumeClaimRetentionPolicy `json:"persistentVolumeClaimRetentionPolicy,omitempty" protobuf:"bytes,10,opt,name=persistentVolumeClaimRetentionPolicy"`
+	Ordinals                             *upstream.StatefulSetOrdinals                             `json:"ordinals,omitempty" protobuf:"bytes,11,opt,name=ordinals"`
+}
+
+// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+func (in *StatefulSetSpec) Upstream() upstream.StatefulSetSpec {
+	var out upstream.StatefulSetSpec
+	out.Replicas = in.Replicas
+	out.Selector = in.Selector
+	out.Template = in.Template.Upstream()
+	out.VolumeClaimTemplates = in.VolumeClaimTemplates
+	out.ServiceName = in.ServiceName
+	out.PodManagementPolicy = in.PodManagementPolicy
+	out.UpdateStrategy = in.UpdateStrategy
+	out.RevisionHistoryLimit = in.RevisionHistoryLimit
+	out.MinReadySeconds = in.MinReadySeconds
+	out.PersistentVolumeClaimRetentionPolicy = in.PersistentVolumeClaimRetentionPolicy
+	out.Ordinals = in.Ordinals
 	return out
 }

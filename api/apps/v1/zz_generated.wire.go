@@ -96,8 +96,106 @@ func (in *ReplicaSetList) Reset() { *in = ReplicaSetList{} }
 // OpenAPIModelName is the name of the OpenAPI definition.
 func (ReplicaSetList) OpenAPIModelName() string { return "io.k8s.api.apps.v1.ReplicaSetList" }
 
+// Size is the number of bytes that Marshal writes.
+func (in *StatefulSet) Size() int { return protobuf.Size(in) }
+
+// Marshal encodes in as protobuf.
+func (in *StatefulSet) Marshal() ([]byte, error) { return protobuf.Marshal(in) }
+
+// MarshalTo encodes in into the front of data and gives the number of bytes written.
+func (in *StatefulSet) MarshalTo(data []byte) (int, error) { return protobuf.MarshalTo(in, data) }
+
+// MarshalToSizedBuffer encodes in into the end of data and gives the number of bytes written.
+func (in *StatefulSet) MarshalToSizedBuffer(data []byte) (int, error) {
+	return protobuf.MarshalToSizedBuffer(in, data)
+}
+
+// Unmarshal decodes protobuf into in.
+func (in *StatefulSet) Unmarshal(data []byte) error { return protobuf.Unmarshal(data, in) }
+
+// Reset empties in.
+func (in *StatefulSet) Reset() { *in = StatefulSet{} }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (StatefulSet) OpenAPIModelName() string { return "io.k8s.api.apps.v1.StatefulSet" }
+
+// Size is the number of bytes that Marshal writes.
+func (in *StatefulSetList) Size() int { return protobuf.Size(in) }
+
+// Marshal encodes in as protobuf.
+func (in *StatefulSetList) Marshal() ([]byte, error) { return protobuf.Marshal(in) }
+
+// MarshalTo encodes in into the front of data and gives the number of bytes written.
+func (in *StatefulSetList) MarshalTo(data []byte) (int, error) { return protobuf.MarshalTo(in, data) }
+
+// MarshalToSizedBuffer encodes in into the end of data and gives the number of bytes written.
+func (in *StatefulSetList) MarshalToSizedBuffer(data []byte) (int, error) {
+	return protobuf.MarshalToSizedBuffer(in, data)
+}
+
+// Unmarshal decodes protobuf into in.
+func (in *StatefulSetList) Unmarshal(data []byte) error { return protobuf.Unmarshal(data, in) }
+
+// Reset empties in.
+func (in *StatefulSetList) Reset() { *in = StatefulSetList{} }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (StatefulSetList) OpenAPIModelName() string { return "io.k8s.api.apps.v1.StatefulSetList" }
+
+// Size is the number of bytes that Marshal writes.
+func (in *DaemonSet) Size() int { return protobuf.Size(in) }
+
+// Marshal encodes in as protobuf.
+func (in *DaemonSet) Marshal() ([]byte, error) { return protobuf.Marshal(in) }
+
+// MarshalTo encodes in into the front of data and gives the number of bytes written.
+func (in *DaemonSet) MarshalTo(data []byte) (int, error) { return protobuf.MarshalTo(in, data) }
+
+// MarshalToSizedBuffer encodes in into the end of data and gives the number of bytes written.
+func (in *DaemonSet) MarshalToSizedBuffer(data []byte) (int, error) {
+	return protobuf.MarshalToSizedBuffer(in, data)
+}
+
+// Unmarshal decodes protobuf into in.
+func (in *DaemonSet) Unmarshal(data []byte) error { return protobuf.Unmarshal(data, in) }
+
+// Reset empties in.
+func (in *DaemonSet) Reset() { *in = DaemonSet{} }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (DaemonSet) OpenAPIModelName() string { return "io.k8s.api.apps.v1.DaemonSet" }
+
+// Size is the number of bytes that Marshal writes.
+func (in *DaemonSetList) Size() int { return protobuf.Size(in) }
+
+// Marshal encodes in as protobuf.
+func (in *DaemonSetList) Marshal() ([]byte, error) { return protobuf.Marshal(in) }
+
+// MarshalTo encodes in into the front of data and gives the number of bytes written.
+func (in *DaemonSetList) MarshalTo(data []byte) (int, error) { return protobuf.MarshalTo(in, data) }
+
+// MarshalToSizedBuffer encodes in into the end of data and gives the number of bytes written.
+func (in *DaemonSetList) MarshalToSizedBuffer(data []byte) (int, error) {
+	return protobuf.MarshalToSizedBuffer(in, data)
+}
+
+// Unmarshal decodes protobuf into in.
+func (in *DaemonSetList) Unmarshal(data []byte) error { return protobuf.Unmarshal(data, in) }
+
+// Reset empties in.
+func (in *DaemonSetList) Reset() { *in = DaemonSetList{} }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (DaemonSetList) OpenAPIModelName() string { return "io.k8s.api.apps.v1.DaemonSetList" }
+
 // OpenAPIModelName is the name of the OpenAPI definition.
 func (DeploymentSpec) OpenAPIModelName() string { return "io.k8s.api.apps.v1.DeploymentSpec" }
 
 // OpenAPIModelName is the name of the OpenAPI definition.
 func (ReplicaSetSpec) OpenAPIModelName() string { return "io.k8s.api.apps.v1.ReplicaSetSpec" }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (StatefulSetSpec) OpenAPIModelName() string { return "io.k8s.api.apps.v1.StatefulSetSpec" }
+
+// OpenAPIModelName is the name of the OpenAPI definition.
+func (DaemonSetSpec) OpenAPIModelName() string { return "io.k8s.api.apps.v1.DaemonSetSpec" }
