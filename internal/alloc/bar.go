@@ -22,8 +22,6 @@ func barredBy(device *model.Device, want *selection) string {
 	switch {
 	case device.AllowMultipleAllocations && want.admin:
 		return "has allowMultipleAllocations, which is not supported yet with adminAccess"
-	case len(device.BindingConditions) > 0:
-		return "has bindingConditions, which are not supported yet"
 	case device.NodeResources:
 		return "has nodeAllocatableResources, which are not supported yet"
 	}

@@ -29,6 +29,8 @@ type cell struct {
 	ids     []int      // of values
 	values  [][]string // by attribute
 	devices []int      // indices in the pool, rising
+	trait   int        // what an allocation of the devices says beyond their names
+	waits   bool       // something has to be done for them first
 	share   *share     // of the one device, if it can be had more than once; devices has it once
 	need    need       // what each of them takes from counters
 	used    int        // the first so many are taken in the search
@@ -156,7 +158,7 @@ func (b *Board) addView(at int) *Reason {
 	for i, attribute := range p.attributes {
 		values[i] = known.valuesOf(attribute)
 	}
-	l := layout{board: b, view: at, first: len(b.cells), sets: sets, values: values, single: p.mixed()}
+	l := layout{board: b, view: at, first: len(b.cells), sets: sets, values: values, single: p.mixed(), traits: known.traits}
 	l.counted = b.countersOf(at, known)
 	l.add(any.And(view.Reach).AndNot(known.taken(view)), -1)
 	for c := range p.claims {
@@ -191,6 +193,7 @@ type layout struct {
 	values  []*valueSets
 	single  bool // each device is a cell of its own
 	counted *counted
+	traits  *traits
 }
 
 func (l *layout) add(devices model.Bits, claim int) {
@@ -217,6 +220,7 @@ func (l *layout) addDevice(device, claim int) {
 		need = l.counted.needs[device]
 	}
 	c := cell{need: need, share: shared, view: l.view, claim: claim, scope: b.views[l.view].ScopeOf(device), matches: model.NewBits(len(l.sets))}
+	c.trait, c.waits = l.traits.at(device)
 	for i, set := range l.sets {
 		if set.Has(device) && (shared == nil || i >= len(shared.takes) || shared.takes[i] != nil) {
 			c.matches.Set(i)
@@ -239,7 +243,8 @@ func (l *layout) addDevice(device, claim int) {
 }
 
 func (c *cell) alike(other *cell) bool {
-	return c.share == nil && c.scope == other.scope && c.claim == other.claim && c.need.id == other.need.id && slices.Equal(c.matches, other.matches) && slices.Equal(c.ids, other.ids)
+	return c.share == nil && c.scope == other.scope && c.claim == other.claim && c.need.id == other.need.id && c.trait == other.trait &&
+		slices.Equal(c.matches, other.matches) && slices.Equal(c.ids, other.ids)
 }
 
 // has says whether the devices have the value of the attribute.
@@ -252,27 +257,31 @@ func (c *cell) allows(r *role) bool {
 	return c.matches.Has(r.selection) && r.admin == (c.claim >= 0) && (!r.admin || c.claim == r.claim)
 }
 
-// rank puts first what should be used first: devices of this node alone, then those of the fullest pool, then the
-// smallest partitions, then those that serve the fewest requests.
+// rank puts first what should be used first: devices that need not be waited for, of these those of this node alone,
+// then those of the fullest pool, then the smallest partitions, then those that serve the fewest requests.
 func (b *Board) rank() {
 	free := make([]int, len(b.views))
 	for i := range b.views {
 		free[i] = b.views[i].Reach.AndNot(b.views[i].Taken()).Len()
 	}
-	remote := func(c *cell) int {
-		if b.isLocal(c) {
-			return 0
-		}
-		return 1
-	}
+	remote := func(c *cell) int { return rankOf(!b.isLocal(c)) }
 	slices.SortStableFunc(b.cells, func(x, y cell) int {
 		return cmp.Or(
+			cmp.Compare(rankOf(x.waits), rankOf(y.waits)),
 			cmp.Compare(remote(&x), remote(&y)),
 			cmp.Compare(free[x.view], free[y.view]),
 			cmp.Compare(x.need.weight, y.need.weight),
 			cmp.Compare(x.matches.Len(), y.matches.Len()),
 		)
 	})
+}
+
+// rankOf orders what is false before what is true.
+func rankOf(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
 }
 
 // isLocal says whether the devices can be used from this node alone.

@@ -303,7 +303,10 @@ func (w *world) check(t *rapid.T, choice alloc.Choice) string {
 				if amount := result.ConsumedCapacity["m"]; w.capacity[device].shared != (result.ShareID != nil) || result.ShareID != nil && amount.Value() != int64(takes) {
 					t.Fatalf("%s takes %s of %s", name, amount.String(), device)
 				}
-				local = local || w.scope[device] == "0"
+				if b := w.binding[device]; b.waits != slices.Equal(result.BindingConditions, []string{"w"}) || b.waits != slices.Equal(result.BindingFailureConditions, []string{"f"}) {
+					t.Fatalf("%s is bound under %v", device, result.BindingConditions)
+				}
+				local = local || w.scope[device] == "0" || w.binding[device].binds
 				a.slots, a.got = append(a.slots, s), append(a.got, device)
 				at++
 			}

@@ -30,6 +30,9 @@ func (b *Board) choice(s *search) Choice {
 			Device:             device.Name,
 			Tolerations:        option.asked.Tolerations,
 			SkipNodeOperations: device.SkipNodeOperations,
+
+			BindingConditions:        device.BindingConditions,
+			BindingFailureConditions: device.BindingFailureConditions,
 		}
 		if option.asked.AdminAccess {
 			result.AdminAccess = &option.asked.AdminAccess
@@ -120,12 +123,26 @@ func addRequirements(to, from []corev1.NodeSelectorRequirement) []corev1.NodeSel
 func (n *nodeSelector) on(node string) *corev1.NodeSelector {
 	term := corev1.NodeSelectorTerm{MatchFields: n.fields, MatchExpressions: n.expressions}
 	if n.oneNode {
-		term = corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{
-			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node},
-		}}}
+		return tieTo(node)
 	}
 	if len(term.MatchFields) == 0 && len(term.MatchExpressions) == 0 {
 		return nil
 	}
 	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}
+}
+
+// tieTo is the selector of one node.
+func tieTo(node string) *corev1.NodeSelector {
+	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{
+		Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node},
+	}}}}}
+}
+
+// tiedTo is the node that tieTo made the selector for.
+func tiedTo(selector *corev1.NodeSelector) (string, bool) {
+	if selector == nil || len(selector.NodeSelectorTerms[0].MatchFields) == 0 {
+		return "", false
+	}
+	field := &selector.NodeSelectorTerms[0].MatchFields[0]
+	return field.Values[0], field.Key == metav1.ObjectNameField
 }

@@ -10,12 +10,16 @@ import (
 // Choice is one way to allocate the claims of a Problem: an allocation each, in the order of the claims.
 type Choice []*model.Allocation
 
-// Key is equal for choices of the same devices.
+// Key is equal for choices of the same devices that can be used from the same nodes: some devices tie a claim to the node
+// that it was allocated for.
 func (c Choice) Key() string {
 	var b strings.Builder
 	for _, allocation := range c {
 		for _, device := range allocation.Devices {
 			b.WriteString(model.DeviceIDOf(device).String() + " ")
+		}
+		if node, ok := tiedTo(allocation.NodeSelector); ok {
+			b.WriteString("on " + node)
 		}
 		b.WriteByte(';')
 	}

@@ -26,6 +26,7 @@ type poolMatches struct {
 	open     map[string]*openSet  // by what is asked of them beyond selectors
 	counters *counters
 	shared   model.Bits // devices that can be had more than once; nil if there are none
+	traits   *traits
 	values   map[resourcev1.FullyQualifiedName]*valueSets
 }
 
@@ -66,7 +67,7 @@ func (m *matcher) pool(pool *model.Pool) *poolMatches {
 		clear(m.pools)
 	}
 	known = &poolMatches{pool: pool, sets: map[string]*matchSet{}, open: map[string]*openSet{}, values: map[resourcev1.FullyQualifiedName]*valueSets{}}
-	known.counters = countersOf(pool)
+	known.counters, known.traits = countersOf(pool), traitsOf(pool)
 	for i := range pool.Devices {
 		if pool.Devices[i].AllowMultipleAllocations {
 			if known.shared == nil {

@@ -191,11 +191,12 @@ func (s *search) covered(r int) int {
 }
 
 // values are those that a matchAttribute could settle on: the devices with a value suffice for all that the rule
-// covers. A group that is used up or nearly so comes before one that would be broken up.
+// covers. A group that need not be waited for comes first, and one that is used up or nearly so before one that would be
+// broken up.
 func (s *search) values(r int) []string {
 	p := s.board.problem
 	rule := &p.rules[r]
-	room := map[string]int{}
+	room, ready := map[string]int{}, map[string]int{}
 	local := map[string]bool{}
 	var list []string
 	for c := range s.board.cells {
@@ -209,18 +210,19 @@ func (s *search) values(r int) []string {
 				local[value] = s.board.isLocal(cell)
 			}
 			room[value] += cell.room()
+			if !cell.waits {
+				ready[value] += cell.room()
+			}
 		}
 	}
 	needed := s.covered(r)
 	list = slices.DeleteFunc(list, func(value string) bool { return room[value] < needed })
 	slices.SortStableFunc(list, func(x, y string) int {
-		if local[x] != local[y] {
-			if local[x] {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(room[x], room[y])
+		return cmp.Or(
+			cmp.Compare(rankOf(ready[x] < needed), rankOf(ready[y] < needed)),
+			cmp.Compare(rankOf(!local[x]), rankOf(!local[y])),
+			cmp.Compare(room[x], room[y]),
+		)
 	})
 	return list
 }

@@ -53,6 +53,7 @@ func (u *upstream) resourceSlices() []*resourcev1.ResourceSlice {
 		slice.Spec.Pool = resourcev1.ResourcePool{Name: from.Pool.Pool, Generation: from.Generation, ResourceSliceCount: from.PoolSlices}
 		for i := range from.Devices {
 			device := resourcev1.Device{Name: from.Devices[i].Name, Attributes: from.Devices[i].Attributes, Taints: from.Devices[i].Taints, ConsumesCounters: from.Devices[i].ConsumesCounters, Capacity: from.Devices[i].Capacity}
+			device.BindsToNode, device.BindingConditions, device.BindingFailureConditions = &from.Devices[i].BindsToNode, from.Devices[i].BindingConditions, from.Devices[i].BindingFailureConditions
 			device.AllowMultipleAllocations = &from.Devices[i].AllowMultipleAllocations
 			switch scope := from.Devices[i].Scope; {
 			case scope.All:
@@ -122,7 +123,7 @@ func (u *upstream) allocate(t *rapid.T) (bool, error) {
 			taken.Insert(structured.MakeDeviceID(device.Driver, device.Pool, device.Device))
 		}
 	}
-	features := structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, ListTypeAttributes: true, ConsumableCapacity: true, PartitionableDevices: true}
+	features := structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, ListTypeAttributes: true, ConsumableCapacity: true, PartitionableDevices: true, DeviceBindingAndStatus: true}
 	allocator, err := structured.NewAllocator(context.Background(), features, structured.AllocatedState{
 		AllocatedDevices: taken, AllocatedSharedDeviceIDs: shares, AggregatedCapacity: consumed,
 	}, u, u.resourceSlices(), u.cache)

@@ -33,6 +33,7 @@ type world struct {
 	takes    map[model.DeviceID][2]int                       // from counters c and d of its pool
 	total    map[string]int                                  // of the counters, by pool and name
 	capacity map[model.DeviceID]has                          // capacity
+	binding  map[model.DeviceID]binding
 	features features
 }
 
@@ -40,6 +41,20 @@ type world struct {
 type has struct {
 	total, taken, policy int
 	shared               bool
+}
+
+// binding is what has to happen before a device can be used, and whether it ties the claim to the node.
+type binding struct {
+	waits, binds bool
+}
+
+func (w *world) drawBinding(t *rapid.T, device model.DeviceID, d *model.Device) {
+	b := binding{waits: rapid.Bool().Draw(t, "waits"), binds: rapid.Bool().Draw(t, "binds")}
+	w.binding[device] = b
+	d.BindsToNode = b.binds
+	if b.waits {
+		d.BindingConditions, d.BindingFailureConditions = []string{"w"}, []string{"f"}
+	}
 }
 
 // takesOf is what an option takes of a device's capacity, if it can have that much.
@@ -82,7 +97,7 @@ func (w *world) drawCapacity(t *rapid.T, device model.DeviceID, d *model.Device)
 
 // features are what the claims of a world use.
 type features struct {
-	all, admin, rules, alternatives, counters, capacity bool
+	all, admin, rules, alternatives, counters, capacity, binding bool
 }
 
 func selector(letter string) string {
@@ -93,12 +108,12 @@ func drawWorld(t *rapid.T) *world {
 	w := &world{
 		state: model.NewState(), reached: map[model.DeviceID]bool{}, held: map[model.DeviceID]bool{}, has: map[model.DeviceID][]string{},
 		scope: map[model.DeviceID]string{}, taint: map[model.DeviceID]resourcev1.DeviceTaintEffect{}, values: map[model.DeviceID][]string{},
-		takes: map[model.DeviceID][2]int{}, total: map[string]int{}, capacity: map[model.DeviceID]has{},
+		takes: map[model.DeviceID][2]int{}, total: map[string]int{}, capacity: map[model.DeviceID]has{}, binding: map[model.DeviceID]binding{},
 	}
 	w.features = features{
 		all: rapid.Bool().Draw(t, "all"), admin: rapid.IntRange(0, 3).Draw(t, "admin") == 0,
 		rules: rapid.Bool().Draw(t, "rules"), alternatives: rapid.Bool().Draw(t, "alternatives"),
-		counters: rapid.Bool().Draw(t, "counters"),
+		counters: rapid.Bool().Draw(t, "counters"), binding: rapid.IntRange(0, 3).Draw(t, "binding") == 0,
 	}
 	w.features.capacity = !w.features.admin && rapid.IntRange(0, 2).Draw(t, "capacity") == 0
 	w.state.PutNode(&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}})
@@ -237,6 +252,9 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 		if w.features.capacity {
 			w.drawCapacity(t, device, &slice.Devices[d])
 		}
+		if w.features.binding {
+			w.drawBinding(t, device, &slice.Devices[d])
+		}
 		w.reached[device] = reached[scope] && slice.PoolSlices == 1
 		w.halfPool = w.halfPool || reached[scope] && slice.PoolSlices == 2
 	}
@@ -333,6 +351,7 @@ func (w *world) kind(device model.DeviceID, adminAccess bool) string {
 	if w.capacity[device].shared {
 		kind += device.Device
 	}
+	kind += fmt.Sprint(w.binding[device])
 	if !adminAccess {
 		kind += fmt.Sprint(w.takes[device])
 	}

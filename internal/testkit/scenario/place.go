@@ -104,6 +104,12 @@ func printAllocation(a *model.Allocation) string {
 			amount := device.ConsumedCapacity[name]
 			fmt.Fprintf(&b, "+%s:%s", name, amount.String())
 		}
+		for _, condition := range device.BindingConditions {
+			b.WriteString("+waits:" + condition)
+		}
+		for _, condition := range device.BindingFailureConditions {
+			b.WriteString("+fails:" + condition)
+		}
 		for _, t := range device.Tolerations {
 			fmt.Fprintf(&b, "+tolerates:%s", strings.TrimSpace(t.Key+" "+string(t.Operator)))
 		}
