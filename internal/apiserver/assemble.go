@@ -99,7 +99,7 @@ func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serial
 
 // secure opens the listener and makes the certificates for it.
 func (s *Server) secure(cfg Config, generic *genericapiserver.Config) error {
-	authority, err := pki.Open(cfg.pkiDir(), time.Now)
+	authority, err := pki.Open(cfg.PKIDir, time.Now)
 	if err != nil {
 		return err
 	}

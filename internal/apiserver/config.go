@@ -13,12 +13,23 @@ type Config struct {
 	DataDir string
 	// Listen is the address to serve on, by default a free port of 127.0.0.1.
 	Listen string
-	// EtcdServers are the URLs of an etcd to use instead of the embedded one.
-	EtcdServers []string
+	// PKIDir holds the certificates, by default pki in DataDir. Servers on one etcd share it, so that a client of one
+	// is a client of all.
+	PKIDir string
+	// Etcd is the etcd to use instead of the embedded one, if it has URLs.
+	Etcd ExternalEtcd
 	// UnsafeNoFsync makes the embedded etcd fast and not durable.
 	UnsafeNoFsync bool
 	// TokenFile names a CSV file of static tokens (token,user,uid,"group,…"); optional.
 	TokenFile string
+}
+
+// ExternalEtcd says how another etcd is reached.
+type ExternalEtcd struct {
+	// URLs of its members, http or https.
+	URLs []string
+	// CAFile verifies its certificate; CertFile and KeyFile are what it knows this server by. Optional.
+	CAFile, CertFile, KeyFile string
 }
 
 const defaultListen = "127.0.0.1:0"
@@ -30,12 +41,13 @@ func (c Config) completed() (Config, error) {
 	if c.Listen == "" {
 		c.Listen = defaultListen
 	}
+	if c.PKIDir == "" {
+		c.PKIDir = filepath.Join(c.DataDir, "pki")
+	}
 	return c, nil
 }
 
 func (c Config) etcdDir() string { return filepath.Join(c.DataDir, "etcd") }
-
-func (c Config) pkiDir() string { return filepath.Join(c.DataDir, "pki") }
 
 // servingHosts are the names under which the server is reached at addr.
 func servingHosts(addr net.Addr) ([]string, error) {

@@ -218,8 +218,8 @@ func TestOtherEtcd(t *testing.T) {
 		}
 	})
 	servers := []string{member.Endpoint()}
-	a := startServer(t, apiserver.Config{DataDir: t.TempDir(), EtcdServers: servers})
-	b := startServer(t, apiserver.Config{DataDir: t.TempDir(), EtcdServers: servers})
+	a := startServer(t, apiserver.Config{DataDir: t.TempDir(), Etcd: apiserver.ExternalEtcd{URLs: servers}})
+	b := startServer(t, apiserver.Config{DataDir: t.TempDir(), Etcd: apiserver.ExternalEtcd{URLs: servers}})
 	w, err := clientset(t, b.Loopback()).CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -39,13 +39,13 @@ type backend struct {
 	client    *kubernetes.Client
 	compactor etcd3.Compactor
 	stop      func()
-	servers   []string
+	etcd      ExternalEtcd // how the generic code reaches it
 }
 
 // openBackend starts the embedded etcd unless cfg names another one.
 func openBackend(ctx context.Context, cfg Config) (*backend, error) {
-	if len(cfg.EtcdServers) > 0 {
-		return &backend{servers: cfg.EtcdServers, stop: func() {}}, nil
+	if len(cfg.Etcd.URLs) > 0 {
+		return &backend{etcd: cfg.Etcd, stop: func() {}}, nil
 	}
 	member, err := etcd.Start(ctx, etcd.Options{Dir: cfg.etcdDir(), UnsafeNoFsync: cfg.UnsafeNoFsync})
 	if err != nil {
@@ -61,7 +61,7 @@ func openBackend(ctx context.Context, cfg Config) (*backend, error) {
 		client:    client,
 		compactor: compactor,
 		stop:      compactor.Stop,
-		servers:   []string{member.Endpoint()},
+		etcd:      ExternalEtcd{URLs: []string{member.Endpoint()}},
 	}, nil
 }
 
@@ -84,7 +84,9 @@ func (b *backend) failed() <-chan error {
 // options are the generic server's etcd options for objects encoded by codec.
 func (b *backend) options(codec runtime.Codec, versioner runtime.GroupVersioner) *options.EtcdOptions {
 	o := options.NewEtcdOptions(storagebackend.NewDefaultConfig(etcdPrefix, codec))
-	o.StorageConfig.Transport.ServerList = b.servers
+	transport := &o.StorageConfig.Transport
+	transport.ServerList = b.etcd.URLs
+	transport.TrustedCAFile, transport.CertFile, transport.KeyFile = b.etcd.CAFile, b.etcd.CertFile, b.etcd.KeyFile
 	o.StorageConfig.EncodeVersioner = versioner
 	o.DefaultStorageMediaType = runtime.ContentTypeProtobuf
 	o.DeleteCollectionWorkers = 4

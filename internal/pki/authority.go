@@ -37,15 +37,20 @@ func Open(dir string, now func() time.Time) (*Authority, error) {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
 	a := &Authority{dir: dir, now: now}
-	pair, cert, key, err := readPair(dir, "ca")
-	if err == nil && cert.IsCA && a.fresh(cert) {
-		a.pair, a.cert, a.key = pair, cert, key
-		return a, nil
-	}
-	if err := a.create(); err != nil {
+	if err := locked(dir, a.load); err != nil {
 		return nil, fmt.Errorf("certificate authority in %s: %w", dir, err)
 	}
 	return a, nil
+}
+
+// load reads the authority that is there, or creates one.
+func (a *Authority) load() error {
+	pair, cert, key, err := readPair(a.dir, "ca")
+	if err == nil && cert.IsCA && a.fresh(cert) {
+		a.pair, a.cert, a.key = pair, cert, key
+		return nil
+	}
+	return a.create()
 }
 
 // CertPEM is the authority's own certificate.

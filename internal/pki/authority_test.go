@@ -127,8 +127,8 @@ func TestFilesArePrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != 6 {
-		t.Errorf("%d files, want 6", len(entries))
+	if len(entries) != 7 {
+		t.Errorf("%d files, want 7", len(entries))
 	}
 	for _, e := range entries {
 		info, err := e.Info()

@@ -48,10 +48,16 @@ func (a *Authority) Client(name, user string, groups ...string) (Pair, error) {
 // holder returns the stored certificate when it is usable and same says that it
 // speaks of the same holder, else a new one.
 func (a *Authority) holder(name string, template *x509.Certificate, same func(*x509.Certificate) bool) (Pair, error) {
-	if pair, cert, _, err := readPair(a.dir, name); err == nil && a.usable(cert) && same(cert) {
-		return pair, nil
-	}
-	pair, err := a.sign(name, template)
+	var pair Pair
+	err := locked(a.dir, func() error {
+		stored, cert, _, err := readPair(a.dir, name)
+		if err == nil && a.usable(cert) && same(cert) {
+			pair = stored
+			return nil
+		}
+		pair, err = a.sign(name, template)
+		return err
+	})
 	if err != nil {
 		return Pair{}, fmt.Errorf("certificate %s: %w", name, err)
 	}
