@@ -19,10 +19,7 @@ func barredBy(device *model.Device, want *selection) string {
 			return "is tainted with " + taintText(taint)
 		}
 	}
-	switch {
-	case device.AllowMultipleAllocations && want.admin:
-		return "has allowMultipleAllocations, which is not supported yet with adminAccess"
-	case device.NodeResources:
+	if device.NodeResources {
 		return "has nodeAllocatableResources, which are not supported yet"
 	}
 	_, why := consumed(device, want.capacity)

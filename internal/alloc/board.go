@@ -207,7 +207,7 @@ func (l *layout) addDevice(device, claim int) {
 	b := l.board
 	var shared *share
 	if b.views[l.view].Devices[device].AllowMultipleAllocations {
-		if shared = b.shareOf(&b.views[l.view], device); shared == nil || shared.room == 0 {
+		if shared = b.shareOf(&b.views[l.view], device, claim >= 0); shared == nil || shared.room == 0 {
 			return
 		}
 		b.shares = true

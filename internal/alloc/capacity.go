@@ -103,38 +103,50 @@ type share struct {
 	room  int        // how many parts there are at most
 }
 
-// shareOf lays out what is left of a device that can be shared; nil if somebody has it whole.
-func (b *Board) shareOf(view *model.PoolView, device int) *share {
+// shareOf lays out what is left of a device that can be shared; nil if somebody has it whole. For those with admin access
+// it is as if nobody else had any of it, and they take nothing from each other.
+func (b *Board) shareOf(view *model.PoolView, device int, admin bool) *share {
 	p := b.problem
 	d := &view.Devices[device]
 	s := &share{left: capacity{}, takes: make([]capacity, len(p.selections))}
 	for name, has := range d.Capacity {
 		s.left[name] = has.Value.DeepCopy()
 	}
+	if !admin && !b.leave(s, view, device) {
+		return nil
+	}
+	for i, selection := range p.selections {
+		takes, why := consumed(d, selection.capacity)
+		if why != "" || !s.fits(takes) || selection.admin != admin {
+			continue
+		}
+		s.takes[i] = takes
+		if admin {
+			s.room = maxParts
+		}
+		s.room = max(s.room, s.parts(takes))
+	}
+	return s
+}
+
+// leave takes off what claims hold of the device. It answers false if one holds all of it.
+func (b *Board) leave(s *share, view *model.PoolView, device int) bool {
 	id := view.DeviceID(device)
 	for _, key := range slices.Compact(slices.Clone(view.Holders(device))) {
 		s.held = true
-		claim, _ := p.state.Claim(key)
+		claim, _ := b.problem.state.Claim(key)
 		for i := range claim.Allocation.Devices {
 			result := &claim.Allocation.Devices[i]
 			if model.DeviceIDOf(*result) != id || result.AdminAccess != nil && *result.AdminAccess {
 				continue
 			}
 			if result.ShareID == nil {
-				return nil
+				return false
 			}
 			s.take(result.ConsumedCapacity, 1)
 		}
 	}
-	for i, selection := range p.selections {
-		takes, why := consumed(d, selection.capacity)
-		if why != "" || !s.fits(takes) {
-			continue
-		}
-		s.takes[i] = takes
-		s.room = max(s.room, s.parts(takes))
-	}
-	return s
+	return true
 }
 
 func (s *share) take(amounts capacity, by int) {

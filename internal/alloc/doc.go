@@ -31,7 +31,7 @@
 // the same answers in the same order.
 //
 // A device that allows multiple allocations is had in parts, each with an ID of its own; a request has one part of a
-// device at most, and counters are paid with the first part.
+// device at most, and counters are paid with the first part. With admin access, a part takes nothing from the others.
 //
 // What a request or device asks for and this package does not know is refused by name, never ignored.
 package alloc

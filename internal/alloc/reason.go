@@ -161,6 +161,9 @@ func (r *Reason) count() string {
 	if r.Wanted == 1 {
 		devices = "device"
 	}
+	if r.Parts && len(r.Asked) == 1 && r.Match < r.Wanted {
+		return fmt.Sprintf("%d %s wanted, %d match, and a request can have one part of each", r.Wanted, devices, r.Match)
+	}
 	if r.Parts {
 		return fmt.Sprintf("%d %s or parts wanted, %d match, with too little left for all", r.Wanted, devices, r.Match)
 	}

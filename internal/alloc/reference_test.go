@@ -130,11 +130,14 @@ func (a *attempt) hasPart(s slot, device model.DeviceID) bool {
 		if a.slots[i] == s {
 			return false
 		}
+		if a.option(a.slots[i]).AdminAccess {
+			continue
+		}
 		takes, _ := a.capacity[device].takesOf(a.option(a.slots[i]))
 		left -= takes
 	}
 	takes, _ := a.capacity[device].takesOf(a.option(s))
-	return takes <= left
+	return takes <= left || a.option(s).AdminAccess
 }
 
 // rulesHold holds the devices of the slots so far against the constraints of their claims.

@@ -200,7 +200,7 @@ func (s *search) take(at, c, by int) {
 	if len(cell.need.amounts) > 0 && cell.pays(by) {
 		cell.need.take(s.board.counted[cell.view].left, int64(by))
 	}
-	if cell.share != nil {
+	if cell.share != nil && cell.claim < 0 {
 		cell.share.take(cell.share.takes[s.board.problem.roles[s.slots[at].role].selection], by)
 	}
 	s.flow.room[c] -= by
@@ -261,8 +261,11 @@ func (s *search) hasPart(at, c int) bool {
 	return false
 }
 
-// has says whether the claim has the cell's next device already, with or without admin access.
+// has says whether the claim has the cell's next device already, with or without admin access, and must not have it again.
 func (s *search) has(at, claim int, c *cell) bool {
+	if c.share != nil {
+		return false
+	}
 	device := c.next()
 	for before := range at {
 		other := &s.board.cells[s.picks[before].cell]

@@ -118,7 +118,9 @@ func (b *Board) offers(view, device int, short model.Bits) bool {
 			offers = cell.matches.Has(selection)
 			return !offers
 		})
-		return offers
+		if offers {
+			return true
+		}
 	}
 	return false
 }

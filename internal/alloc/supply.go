@@ -86,7 +86,7 @@ func (s *search) admits(r *role, c *cell) bool {
 
 // possible says whether counts allow what the search has decided.
 func (s *search) possible() bool {
-	if s.over() >= 0 {
+	if s.over() >= 0 || s.narrow() >= 0 {
 		return false
 	}
 	s.connect()
@@ -105,6 +105,29 @@ func (s *search) over() int {
 		_, least := s.open(w)
 		if total += least; total > maxDevices {
 			return p.wants[w].claim
+		}
+	}
+	return -1
+}
+
+// narrow finds a want that needs more devices than there are, where that differs from the parts that can be had: it gets
+// one part of a device at most. It answers -1 if there is none.
+func (s *search) narrow() int {
+	p := s.board.problem
+	if !s.board.shares {
+		return -1
+	}
+	for w := range p.wants {
+		roles, least := s.open(w)
+		devices := 0
+		for c := range s.board.cells {
+			cell := &s.board.cells[c]
+			if slices.ContainsFunc(roles, func(r int) bool { return s.admits(&p.roles[r], cell) }) {
+				devices += len(cell.devices)
+			}
+		}
+		if devices < least {
+			return w
 		}
 	}
 	return -1
@@ -138,6 +161,9 @@ func (s *search) refuted() []int {
 			}
 		}
 		return wants
+	}
+	if w := s.narrow(); w >= 0 {
+		return []int{w}
 	}
 	s.connect()
 	if fits, short := s.flow.solve(); !fits {

@@ -160,7 +160,7 @@ func TestAgainstUpstream(t *testing.T) {
 			t.Fatalf("upstream: %v; here: %v", err, reason)
 		case ours == theirs:
 			counts[map[bool]string{true: "both allocate", false: "both refuse"}[ours]]++
-		case ours && w.wantsAdmin() && (len(w.claims) > 1 || w.features.counters):
+		case ours && w.wantsAdmin() && (len(w.claims) > 1 || w.features.counters || w.features.capacity):
 			counts["allocated here only, with admin access"]++
 		case ours && w.overspent():
 			counts["allocated here only, beside a counter that is overspent"]++

@@ -115,7 +115,7 @@ func drawWorld(t *rapid.T) *world {
 		rules: rapid.Bool().Draw(t, "rules"), alternatives: rapid.Bool().Draw(t, "alternatives"),
 		counters: rapid.Bool().Draw(t, "counters"), binding: rapid.IntRange(0, 3).Draw(t, "binding") == 0,
 	}
-	w.features.capacity = !w.features.admin && rapid.IntRange(0, 2).Draw(t, "capacity") == 0
+	w.features.capacity = rapid.IntRange(0, 2).Draw(t, "capacity") == 0
 	w.state.PutNode(&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	w.state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
 	w.node, _ = w.state.Node("n")

@@ -155,7 +155,7 @@ func (s *Scenario) checkCapacity(view *model.PoolView, device int) error {
 		for _, k := range slices.Compact(slices.Clone(view.Holders(device))) {
 			claim, _ := s.state.Claim(k)
 			for _, result := range claim.Allocation.Devices {
-				if model.DeviceIDOf(result) == view.DeviceID(device) {
+				if model.DeviceIDOf(result) == view.DeviceID(device) && result.AdminAccess == nil {
 					left.Sub(result.ConsumedCapacity[name])
 				}
 			}
