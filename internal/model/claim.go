@@ -3,6 +3,7 @@ package model
 import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -39,9 +40,12 @@ type Claim struct {
 	ReservedFor *Consumer // spec.reservedFor (KEP-5194)
 
 	Allocation *Allocation // nil: no devices yet
-	Consumers  []Consumer  // status.reservedFor, in the order of the API
-	Protected  bool        // has the delete-protection finalizer
-	Deleting   bool
+	// What drivers report of devices that have bindingConditions, and since when the claim has them.
+	Reports   []resourcev1.AllocatedDeviceStatus
+	Allocated metav1.Time
+	Consumers []Consumer // status.reservedFor, in the order of the API
+	Protected bool       // has the delete-protection finalizer
+	Deleting  bool
 }
 
 // Request asks for devices. Exactly one of its options is used: of an "exactly" request there is one, without a
@@ -99,6 +103,16 @@ func (c *Claim) HasNonPodConsumer() bool {
 func (c *Claim) HasConsumer(consumer Consumer) bool {
 	for _, have := range c.Consumers {
 		if have.UID == consumer.UID && have.Resource == consumer.Resource && have.APIGroup == consumer.APIGroup {
+			return true
+		}
+	}
+	return false
+}
+
+// Awaits says whether a device has to become ready before pods are bound (bindingConditions).
+func (a *Allocation) Awaits() bool {
+	for _, result := range a.results() {
+		if len(result.BindingConditions) > 0 {
 			return true
 		}
 	}

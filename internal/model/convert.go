@@ -151,6 +151,12 @@ func ClaimFrom(claim *resource.ResourceClaim) *Claim {
 			NodeSelector:      result.NodeSelector,
 			ReservedForAnyPod: isTrue(result.ReservedForAnyPod),
 		}
+		if c.Allocation.Awaits() {
+			c.Reports = claim.Status.Devices
+			if at := result.AllocationTimestamp; at != nil {
+				c.Allocated = *at
+			}
+		}
 	}
 	return c
 }
@@ -212,6 +218,16 @@ func GroupFrom(group *scheduling.PodGroup) *Group {
 	}
 	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil {
 		g.Gang, g.MinCount = true, int(gang.MinCount)
+	}
+	for i := range group.Spec.ResourceClaims {
+		if name := group.Spec.ResourceClaims[i].ResourceClaimName; name != nil {
+			g.Claims = append(g.Claims, *name)
+		}
+	}
+	for _, status := range group.Status.ResourceClaimStatuses {
+		if status.ResourceClaimName != nil {
+			g.Claims = append(g.Claims, *status.ResourceClaimName)
+		}
 	}
 	return g
 }

@@ -18,6 +18,7 @@ type Group struct {
 	// Scheduled: the condition PodGroupInitiallyScheduled or PodGroupScheduled is or was True.
 	Scheduled bool
 	Deleting  bool
+	Claims    []string // names of its claims, as far as they are known
 }
 
 // Census counts a group's pods. Every pod that names the group is in exactly one of the counts.
