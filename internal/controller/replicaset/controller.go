@@ -17,6 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
 var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
@@ -102,7 +103,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	if err := c.writeStatus(ctx, rs, Status(rs, pods, failure, now)); err != nil {
 		return err
 	}
-	if left, ok := NextAvailability(pods.Active, rs.Spec.MinReadySeconds, now); ok {
+	if left, ok := replica.NextAvailability(pods.Active, rs.Spec.MinReadySeconds, now); ok {
 		c.queue.AddAfter(key, left)
 	}
 	if failure != nil {
@@ -116,7 +117,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 func (c *Controller) claim(ctx context.Context, rs *apps.ReplicaSet, selector labels.Selector) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.ReplicaSet, *core.Pod]{
 		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveReplicaSet, Patch: c.writePod.PatchPod,
-		Keep: func(pod *core.Pod) bool { return !isActive(pod) },
+		Keep: func(pod *core.Pod) bool { return !replica.Active(pod) },
 	}
 	claimed, err := claimer.Claim(ctx, rs, selector)
 	if err != nil {

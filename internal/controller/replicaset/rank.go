@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
 // candidate is a pod with all that decides how dear it is.
@@ -35,7 +36,7 @@ type candidate struct {
 func ByDeletionPreference(pods, related []*core.Pod, now time.Time) {
 	onNode := map[string]int{}
 	for _, pod := range related {
-		if isActive(pod) {
+		if replica.Active(pod) {
 			onNode[pod.Spec.NodeName]++
 		}
 	}
@@ -57,7 +58,7 @@ func newCandidate(pod *core.Pod, neighbours int) candidate {
 	case corev1.PodUnknown:
 		c.phase = 1
 	}
-	c.readySince, c.ready = readySince(pod)
+	c.readySince, c.ready = replica.ReadySince(pod)
 	c.restarts, c.sidecars = restarts(pod)
 	return c
 }

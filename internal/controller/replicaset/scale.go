@@ -10,16 +10,18 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/batch"
 	"github.com/allot-dev/allot/internal/controller/ownership"
+	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
 // scale creates or deletes pods so that rs has as many active ones as it asks for.
 func (c *Controller) scale(ctx context.Context, rs *apps.ReplicaSet, active []*core.Pod) error {
 	plan := Decide(rs, active, c.related(rs), burst, c.clock.Now())
 	if plan.Create > 0 {
-		return slowStart(plan.Create, func() error { return c.create(ctx, rs) })
+		return batch.SlowStart(plan.Create, func(int) error { return c.create(ctx, rs) })
 	}
-	return parallel(len(plan.Delete), func(i int) error { return c.remove(ctx, rs, plan.Delete[i]) })
+	return batch.Parallel(len(plan.Delete), func(i int) error { return c.remove(ctx, rs, plan.Delete[i]) })
 }
 
 // related are the pods of the ReplicaSets that have rs's controller.
@@ -36,7 +38,7 @@ func (c *Controller) related(rs *apps.ReplicaSet) []*core.Pod {
 }
 
 func (c *Controller) create(ctx context.Context, rs *apps.ReplicaSet) error {
-	pod, err := c.writePod.CreatePod(ctx, NewPod(rs))
+	pod, err := c.writePod.CreatePod(ctx, replica.New(rs, kind, &rs.Spec.Template))
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil // rs will be deleted too: nothing to retry, nothing to tell
 	}

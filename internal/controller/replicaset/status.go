@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
 // Status is the status that rs should have. failure is what came of creating or
@@ -28,7 +29,7 @@ func Status(rs *apps.ReplicaSet, pods Pods, failure error, now time.Time) appsv1
 		if template.Matches(labels.Set(pod.Labels)) {
 			status.FullyLabeledReplicas++
 		}
-		if left, ready := untilAvailable(pod, rs.Spec.MinReadySeconds, now); ready {
+		if left, ready := replica.UntilAvailable(pod, rs.Spec.MinReadySeconds, now); ready {
 			status.ReadyReplicas++
 			if left <= 0 {
 				status.AvailableReplicas++

@@ -1,0 +1,64 @@
+package replica
+
+import (
+	"math"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+// Active says that pod neither has finished nor is being deleted.
+func Active(pod *core.Pod) bool { return !pod.Finished() && pod.DeletionTimestamp == nil }
+
+// ReadySince is the time since which pod has been ready; ok is false if it is not.
+func ReadySince(pod *core.Pod) (since time.Time, ok bool) {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.LastTransitionTime.Time, c.Status == corev1.ConditionTrue
+		}
+	}
+	return time.Time{}, false
+}
+
+// Ready says that pod is ready.
+func Ready(pod *core.Pod) bool {
+	_, ok := ReadySince(pod)
+	return ok
+}
+
+// Available says that pod has been ready for minReadySeconds.
+func Available(pod *core.Pod, minReadySeconds int32, now time.Time) bool {
+	left, ready := UntilAvailable(pod, minReadySeconds, now)
+	return ready && left <= 0
+}
+
+// UntilAvailable is how long a pod must stay ready until it counts as available: 0 or less if it is now; ok is false for
+// a pod that is not ready.
+func UntilAvailable(pod *core.Pod, minReadySeconds int32, now time.Time) (left time.Duration, ok bool) {
+	since, ready := ReadySince(pod)
+	if !ready {
+		return 0, false
+	}
+	if minReadySeconds == 0 {
+		return 0, true
+	}
+	window := time.Duration(minReadySeconds) * time.Second
+	if since.IsZero() {
+		return window, true
+	}
+	return since.Add(window).Sub(now), true
+}
+
+// NextAvailability is the time until the next ready pod becomes available; ok is false when none will without a further
+// change.
+func NextAvailability(pods []*core.Pod, minReadySeconds int32, now time.Time) (next time.Duration, ok bool) {
+	next = math.MaxInt64
+	for _, pod := range pods {
+		if left, ready := UntilAvailable(pod, minReadySeconds, now); ready && left > 0 {
+			next, ok = min(next, left), true
+		}
+	}
+	return next, ok
+}

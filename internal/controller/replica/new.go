@@ -1,0 +1,36 @@
+package replica
+
+import (
+	"maps"
+	"slices"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+// New is the pod that template describes for owner, a controller of the given kind. It has no name: the server generates
+// one from the owner's. It shares nothing with the template.
+func New(owner metav1.Object, kind schema.GroupVersionKind, template *core.PodTemplateSpec) *core.Pod {
+	return &core.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       owner.GetNamespace(),
+			GenerateName:    prefix(owner.GetName()),
+			Labels:          maps.Clone(template.Labels),
+			Annotations:     maps.Clone(template.Annotations),
+			Finalizers:      slices.Clone(template.Finalizers),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, kind)},
+		},
+		Spec: *template.Spec.DeepCopy(),
+	}
+}
+
+// prefix is the owner's name with a dash, where names of pods may begin like that.
+func prefix(owner string) string {
+	if dashed := owner + "-"; len(apivalidation.NameIsDNSSubdomain(dashed, true)) == 0 {
+		return dashed
+	}
+	return owner
+}
