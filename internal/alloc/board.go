@@ -105,7 +105,7 @@ func (p *Problem) counts(node *model.NodeInfo) bool {
 		if !views[i].IsUsable() {
 			continue
 		}
-		if known := p.allocator.matcher.pool(views[i].Pool); known.counters != nil || known.shared != nil {
+		if known := p.allocator.matcher.pool(&views[i]); known.counters != nil || known.shared != nil {
 			return true
 		}
 	}
@@ -120,7 +120,7 @@ func (p *Problem) freeOfOne(node *model.NodeInfo) (int, Offer) {
 		if !view.IsUsable() {
 			continue
 		}
-		known := p.allocator.matcher.pool(view.Pool)
+		known := p.allocator.matcher.pool(view)
 		set := p.allocator.matcher.match(known, p.selections[0])
 		if set.failed {
 			return 0, Broken
@@ -135,7 +135,7 @@ func (p *Problem) freeOfOne(node *model.NodeInfo) (int, Offer) {
 
 func (b *Board) addView(at int) *Reason {
 	p, view := b.problem, &b.views[at]
-	known := p.allocator.matcher.pool(view.Pool)
+	known := p.allocator.matcher.pool(view)
 	sets := make([]model.Bits, len(p.selections), len(p.selections)+len(p.others))
 	any, admin := model.NewBits(len(view.Devices)), model.NewBits(len(view.Devices))
 	for i, selection := range p.selections {
@@ -312,7 +312,7 @@ func (b *Board) countAll(o *option) int {
 	selection := p.selections[o.selection]
 	for i := range b.views {
 		view := &b.views[i]
-		known := p.allocator.matcher.pool(view.Pool)
+		known := p.allocator.matcher.pool(view)
 		open := known.openTo(selection)
 		// What has too little capacity for anybody does not match.
 		matching := p.allocator.matcher.match(known, selection).devices.And(view.Reach).And(open.capable)

@@ -22,6 +22,7 @@ type matcher struct {
 // poolMatches are the outcomes for one version of a pool.
 type poolMatches struct {
 	pool     *model.Pool
+	rules    *model.RuleTaints
 	sets     map[string]*matchSet // by the selectors, joined
 	open     map[string]*openSet  // by what is asked of them beyond selectors
 	counters *counters
@@ -58,15 +59,21 @@ func newMatcher() *matcher {
 	return &matcher{compiled: cel.NewCache(maxCompiled, features), pools: map[model.PoolID]*poolMatches{}}
 }
 
-func (m *matcher) pool(pool *model.Pool) *poolMatches {
+// pool finds what is known of a pool. Other taint rules leave standing what selectors match.
+func (m *matcher) pool(view *model.PoolView) *poolMatches {
+	pool := view.Pool
 	known := m.pools[pool.ID]
 	if known != nil && known.pool == pool {
+		if known.rules != view.Rules() {
+			known.rules = view.Rules()
+			clear(known.open)
+		}
 		return known
 	}
 	if len(m.pools) >= maxPools {
 		clear(m.pools)
 	}
-	known = &poolMatches{pool: pool, sets: map[string]*matchSet{}, open: map[string]*openSet{}, values: map[resourcev1.FullyQualifiedName]*valueSets{}}
+	known = &poolMatches{pool: pool, rules: view.Rules(), sets: map[string]*matchSet{}, open: map[string]*openSet{}, values: map[resourcev1.FullyQualifiedName]*valueSets{}}
 	known.counters, known.traits = countersOf(pool), traitsOf(pool)
 	for i := range pool.Devices {
 		if pool.Devices[i].AllowMultipleAllocations {
@@ -93,7 +100,7 @@ func (p *poolMatches) openTo(want *selection) *openSet {
 		if _, why := consumed(&p.pool.Devices[i], want.capacity); why == "" {
 			set.capable.Set(i)
 		}
-		if set.barred[i] = barredBy(&p.pool.Devices[i], want); set.barred[i] == "" {
+		if set.barred[i] = barredBy(&p.pool.Devices[i], p.rules, want); set.barred[i] == "" {
 			set.devices.Set(i)
 		}
 	}

@@ -61,7 +61,7 @@ func (s *search) shortage(wants []int) *Reason {
 
 func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 	view := &b.views[at]
-	known := b.problem.allocator.matcher.pool(view.Pool)
+	known := b.problem.allocator.matcher.pool(view)
 	any, open := model.NewBits(len(view.Devices)), model.NewBits(len(view.Devices))
 	barred, admin := make([]string, len(view.Devices)), false
 	short.Each(func(selection int) bool {

@@ -33,6 +33,7 @@ type Caches struct {
 	Namespaces Cache[*corev1.Namespace]
 	Classes    Cache[*resourcev1.DeviceClass]
 	Slices     Cache[*resourcev1.ResourceSlice]
+	TaintRules Cache[*resourcev1.DeviceTaintRule] // nil: the API does not have them
 }
 
 // CachesOf are the informers of these kinds.
@@ -40,5 +41,6 @@ func CachesOf(inf *client.Informers) Caches {
 	return Caches{
 		Pods: inf.Pods(), PodGroups: inf.PodGroups(), Claims: inf.ResourceClaims(), Nodes: inf.Nodes(),
 		Namespaces: inf.Namespaces(), Classes: inf.DeviceClasses(), Slices: inf.ResourceSlices(),
+		TaintRules: inf.DeviceTaintRules(),
 	}
 }

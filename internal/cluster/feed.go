@@ -47,6 +47,9 @@ func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	caches.Namespaces.OnChange(func(old, now *corev1.Namespace) { f.add(namespaceChange(old, now)) })
 	caches.Classes.OnChange(func(old, now *resourcev1.DeviceClass) { f.add(classChange(old, now)) })
 	caches.Slices.OnChange(func(old, now *resourcev1.ResourceSlice) { f.add(sliceChange(old, now)) })
+	if caches.TaintRules != nil {
+		caches.TaintRules.OnChange(func(old, now *resourcev1.DeviceTaintRule) { f.add(taintRuleChange(old, now)) })
+	}
 	return f, nil
 }
 
@@ -214,4 +217,13 @@ func sliceChange(old, now *resourcev1.ResourceSlice) change {
 	}
 	converted := model.SliceFrom(now)
 	return func(s *model.State) []model.Topic { return s.PutSlice(converted) }
+}
+
+func taintRuleChange(old, now *resourcev1.DeviceTaintRule) change {
+	if now == nil {
+		name := old.Name
+		return func(s *model.State) []model.Topic { return s.DeleteTaintRule(name) }
+	}
+	converted := model.TaintRuleFrom(now)
+	return func(s *model.State) []model.Topic { return s.PutTaintRule(converted) }
 }

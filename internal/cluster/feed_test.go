@@ -33,6 +33,7 @@ type world struct {
 	namespaces *memcache.Cache[*corev1.Namespace]
 	classes    *memcache.Cache[*resourcev1.DeviceClass]
 	slices     *memcache.Cache[*resourcev1.ResourceSlice]
+	rules      *memcache.Cache[*resourcev1.DeviceTaintRule]
 	feed       *Feed
 	state      *model.State
 }
@@ -41,10 +42,10 @@ func newWorld(t interface{ Fatal(...any) }) *world {
 	w := &world{
 		pods: memcache.New[*core.Pod](), groups: memcache.New[*scheduling.PodGroup](), claims: memcache.New[*resource.ResourceClaim](),
 		nodes: memcache.New[*corev1.Node](), namespaces: memcache.New[*corev1.Namespace](),
-		classes: memcache.New[*resourcev1.DeviceClass](), slices: memcache.New[*resourcev1.ResourceSlice](), state: model.NewState(),
+		classes: memcache.New[*resourcev1.DeviceClass](), slices: memcache.New[*resourcev1.ResourceSlice](), rules: memcache.New[*resourcev1.DeviceTaintRule](), state: model.NewState(),
 	}
 	var err error
-	w.feed, err = NewFeed(Caches{Pods: w.pods, PodGroups: w.groups, Claims: w.claims, Nodes: w.nodes, Namespaces: w.namespaces, Classes: w.classes, Slices: w.slices}, "default-scheduler")
+	w.feed, err = NewFeed(Caches{Pods: w.pods, PodGroups: w.groups, Claims: w.claims, Nodes: w.nodes, Namespaces: w.namespaces, Classes: w.classes, Slices: w.slices, TaintRules: w.rules}, "default-scheduler")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,6 +136,26 @@ func drawClaim(t *rapid.T) func(metav1.ObjectMeta) *resource.ResourceClaim {
 	}
 }
 
+func drawTaintRule(t *rapid.T) func(metav1.ObjectMeta) *resourcev1.DeviceTaintRule {
+	return func(meta metav1.ObjectMeta) *resourcev1.DeviceTaintRule {
+		meta.Namespace = ""
+		rule := &resourcev1.DeviceTaintRule{ObjectMeta: meta}
+		rule.Spec.Taint = resourcev1.DeviceTaint{Key: "k", Effect: rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"None", "NoSchedule", "NoExecute"}).Draw(t, "effect")}
+		if rapid.IntRange(0, 3).Draw(t, "selector") == 0 {
+			return rule
+		}
+		rule.Spec.DeviceSelector = &resourcev1.DeviceTaintSelector{}
+		name := func(names ...string) *string {
+			if name := rapid.SampledFrom(append(names, "")).Draw(t, "name"); name != "" {
+				return &name
+			}
+			return nil
+		}
+		rule.Spec.DeviceSelector.Driver, rule.Spec.DeviceSelector.Pool, rule.Spec.DeviceSelector.Device = name("d", "e"), name("s0", "s1"), name("d0", "d1")
+		return rule
+	}
+}
+
 func histories(t *rapid.T) []history {
 	var all []history
 	for i := range 2 {
@@ -154,6 +175,9 @@ func histories(t *rapid.T) []history {
 			}
 			return slice
 		}))
+	}
+	for i := range 2 {
+		all = append(all, historyOf(t, fmt.Sprint("r", i), func(w *world) *memcache.Cache[*resourcev1.DeviceTaintRule] { return w.rules }, drawTaintRule(t)))
 	}
 	for i := range 3 {
 		all = append(all, historyOf(t, fmt.Sprint("p", i), func(w *world) *memcache.Cache[*core.Pod] { return w.pods }, drawPod(t)))

@@ -20,6 +20,7 @@ type State struct {
 	classes    map[string]*Class
 	pools      map[PoolID]*poolEntry
 	slices     map[string]*Slice
+	rules      map[string]*TaintRule
 	namespaces map[string]labels.Set
 
 	localPools  map[string][]*poolEntry // by node, those with devices of that node alone; by ID
@@ -52,6 +53,7 @@ func NewState() *State {
 		classes:    map[string]*Class{},
 		pools:      map[PoolID]*poolEntry{},
 		slices:     map[string]*Slice{},
+		rules:      map[string]*TaintRule{},
 		namespaces: map[string]labels.Set{},
 		localPools: map[string][]*poolEntry{},
 		views:      map[string][]PoolView{},

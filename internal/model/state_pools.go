@@ -27,6 +27,9 @@ func (v *PoolView) FreeOf(matching, open Bits) int {
 // Holders are the claims that hold a device.
 func (v *PoolView) Holders(i int) []Key { return v.entry.holders[v.Devices[i].Name] }
 
+// Rules are the DeviceTaintRules that are about devices of the pool.
+func (v *PoolView) Rules() *RuleTaints { return v.entry.rules }
+
 // Unpublished finds a device that a claim holds and that the pool does not have any longer.
 func (v *PoolView) Unpublished() (string, bool) {
 	found := ""
@@ -42,9 +45,10 @@ type poolEntry struct {
 	pool    *Pool // nil: claims hold devices of a pool that nobody publishes
 	slices  []*Slice
 	holders map[string][]Key // claims by device name, also of devices that are no longer published; sorted
-	taken   Bits             // indices of pool.Devices with holders
-	nodes   []string         // where the entry is listed in localPools
-	shared  bool             // whether it is listed in sharedPools
+	rules   *RuleTaints
+	taken   Bits     // indices of pool.Devices with holders
+	nodes   []string // where the entry is listed in localPools
+	shared  bool     // whether it is listed in sharedPools
 }
 
 // Pools are the pools with devices that can be used from the node, those of the node alone first, then by ID.
@@ -158,12 +162,13 @@ func (s *State) poolEntry(id PoolID) *poolEntry {
 func (s *State) rebuildPool(id PoolID) {
 	entry := s.pools[id]
 	s.unlistPool(entry)
-	entry.pool, entry.taken = nil, nil
+	entry.pool, entry.taken, entry.rules = nil, nil, nil
 	if len(entry.slices) == 0 {
 		s.dropPoolIfEmpty(id, entry)
 		return
 	}
 	entry.pool = newPool(id, entry.slices)
+	entry.rules = s.ruleTaints(entry.pool)
 	entry.taken = NewBits(len(entry.pool.Devices))
 	for device := range entry.holders {
 		if i, ok := entry.pool.Index(device); ok {

@@ -35,18 +35,19 @@ type kinds struct {
 	namespaces *memcache.Cache[*corev1.Namespace]
 	classes    *memcache.Cache[*resourcev1.DeviceClass]
 	slices     *memcache.Cache[*resourcev1.ResourceSlice]
+	rules      *memcache.Cache[*resourcev1.DeviceTaintRule]
 }
 
 func newKinds() *kinds {
 	return &kinds{
 		pods: memcache.New[*core.Pod](), groups: memcache.New[*scheduling.PodGroup](), claims: memcache.New[*resource.ResourceClaim](),
 		nodes: memcache.New[*corev1.Node](), namespaces: memcache.New[*corev1.Namespace](),
-		classes: memcache.New[*resourcev1.DeviceClass](), slices: memcache.New[*resourcev1.ResourceSlice](),
+		classes: memcache.New[*resourcev1.DeviceClass](), slices: memcache.New[*resourcev1.ResourceSlice](), rules: memcache.New[*resourcev1.DeviceTaintRule](),
 	}
 }
 
 func (k *kinds) caches() cluster.Caches {
-	return cluster.Caches{Pods: k.pods, PodGroups: k.groups, Claims: k.claims, Nodes: k.nodes, Namespaces: k.namespaces, Classes: k.classes, Slices: k.slices}
+	return cluster.Caches{Pods: k.pods, PodGroups: k.groups, Claims: k.claims, Nodes: k.nodes, Namespaces: k.namespaces, Classes: k.classes, Slices: k.slices, TaintRules: k.rules}
 }
 
 // tb is what tests and property checks have in common.
