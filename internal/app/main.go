@@ -54,7 +54,9 @@ func newCommand(streams Streams) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	root.AddCommand(newUpCommand(streams), newVersionCommand(streams), &cobra.Command{
+	root.AddCommand(newUpCommand(streams), newVersionCommand(streams))
+	root.AddCommand(newAPIServerCommand(streams), newControllerManagerCommand(streams), newSchedulerCommand(streams), newNodeCommand(streams))
+	root.AddCommand(&cobra.Command{
 		Use:                "kubectl",
 		Short:              "kubectl, bound to the server of the data directory",
 		DisableFlagParsing: true,

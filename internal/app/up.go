@@ -12,7 +12,6 @@ import (
 
 	"github.com/allot-dev/allot/internal/cli"
 	"github.com/allot-dev/allot/internal/etcd"
-	"github.com/allot-dev/allot/internal/fleet"
 )
 
 // upOptions are the flags of allot up.
@@ -21,17 +20,15 @@ type upOptions struct {
 	ephemeral       bool
 	listen          string
 	files           []string
-	fleetFile       string
-	nodes           int
-	devicesPerNode  int
+	machines        fleetOptions
 	exitWhenSettled bool
 	timeout         time.Duration
 }
 
 const (
-	defaultNodes          = 3
-	defaultDevicesPerNode = 4
-	defaultTimeout        = 2 * time.Minute
+	defaultTimeout = 2 * time.Minute
+	// stopPatience is how long an orderly stop may take.
+	stopPatience = 20 * time.Second
 )
 
 func newUpCommand(streams Streams) *cobra.Command {
@@ -44,8 +41,8 @@ func newUpCommand(streams Streams) *cobra.Command {
 		Example: "  allot up\n  allot up -f examples/kep-5729.yaml\n  allot up --ephemeral --fleet examples/fleet.yaml -f job.yaml --exit-when-settled",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.fleetFile != "" && (cmd.Flags().Changed("nodes") || cmd.Flags().Changed("devices-per-node")) {
-				return errors.New("--fleet says how many nodes and devices there are: leave out --nodes and --devices-per-node")
+			if err := o.machines.check(cmd.Flags()); err != nil {
+				return err
 			}
 			return up(cmd.Context(), o, streams)
 		},
@@ -55,9 +52,7 @@ func newUpCommand(streams Streams) *cobra.Command {
 	flags.BoolVar(&o.ephemeral, "ephemeral", false, "keep the state in a folder that goes away at the end")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "loopback address to serve on; port 0 is a free port")
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "manifest to apply: a file, a folder, or - for standard input; may be repeated")
-	flags.StringVar(&o.fleetFile, "fleet", "", "description of the simulated fleet (docs/fleet.md)")
-	flags.IntVar(&o.nodes, "nodes", defaultNodes, "number of simulated nodes")
-	flags.IntVar(&o.devicesPerNode, "devices-per-node", defaultDevicesPerNode, "number of devices on each simulated node")
+	o.machines.addFlags(flags)
 	flags.BoolVar(&o.exitWhenSettled, "exit-when-settled", false, "end once all that was applied runs (exit code 0), or after --timeout (exit code 1)")
 	flags.DurationVar(&o.timeout, "timeout", defaultTimeout, "how long to wait for what was applied")
 	cmd.MarkFlagsMutuallyExclusive("data-dir", "ephemeral")
@@ -71,7 +66,7 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	machines, err := o.fleet()
+	machines, err := o.machines.fleet()
 	if err != nil {
 		return err
 	}
@@ -162,29 +157,10 @@ func applyAndFollow(ctx context.Context, o upOptions, instance *Instance, manife
 
 // stop ends the Instance and says so.
 func stop(instance *Instance, progress *cli.Progress) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
 	defer cancel()
 	done := progress.Step("stopping")
 	err := instance.Stop(ctx)
 	done("", err)
 	return err
-}
-
-// fleet is what the flags describe.
-func (o upOptions) fleet() (fleet.Fleet, error) {
-	if o.fleetFile == "" {
-		if o.nodes < 0 || o.devicesPerNode < 0 {
-			return fleet.Fleet{}, errors.New("--nodes and --devices-per-node must not be negative")
-		}
-		return fleet.Simple(o.nodes, o.devicesPerNode), nil
-	}
-	data, err := os.ReadFile(o.fleetFile)
-	if err != nil {
-		return fleet.Fleet{}, fmt.Errorf("fleet: %w", err)
-	}
-	f, err := fleet.Parse(data)
-	if err != nil {
-		return fleet.Fleet{}, fmt.Errorf("fleet %s: %w", o.fleetFile, err)
-	}
-	return f, nil
 }

@@ -1,0 +1,203 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection"
+
+	"github.com/allot-dev/allot/internal/cli"
+)
+
+const (
+	// askAgain is how often an API server that does not answer is asked.
+	askAgain = 500 * time.Millisecond
+	// stopWithin is how long a process that has lost its lease waits for its writers; the lease is another's soon after.
+	stopWithin = 2 * time.Second
+)
+
+// apartOptions are the flags of a part that runs in a process of its own.
+type apartOptions struct {
+	kubeconfig   string
+	healthListen string
+	election     electionOptions
+}
+
+func (o *apartOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "how the API server is reached (default: $KUBECONFIG, the user's, or the pod's service account)")
+	flags.StringVar(&o.healthListen, "health-listen", "127.0.0.1:0", "address of /healthz, /livez, /readyz and /metrics; port 0 is a free port")
+}
+
+// config reads the kubeconfig. The parts limit themselves by the number of their workers.
+func (o apartOptions) config() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig: %w", err)
+	}
+	cfg.QPS = -1
+	return cfg, nil
+}
+
+// work is what a process does: it makes its parts in a component, before its caches start.
+type work struct {
+	name  string // of the lease, and of who sends the events
+	parts func(c *component) (parts []part, ready <-chan struct{}, err error)
+}
+
+// process is a part in a process of its own: it waits for the API server, then for its lease, then works.
+type process struct {
+	work     work
+	opts     apartOptions
+	cfg      *rest.Config
+	health   *health
+	progress *cli.Progress
+}
+
+// runApart runs work until ctx ends, or until it fails or loses its lease.
+func runApart(ctx context.Context, o apartOptions, w work, progress *cli.Progress) error {
+	cfg, err := o.config()
+	if err != nil {
+		return err
+	}
+	watchdog := leaderelection.NewLeaderHealthzAdaptor(stopWithin)
+	h, err := listenHealth(o.healthListen, watchdog)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- h.serve(ctx) }()
+	progress.Line("health and metrics on %s", h.url())
+	p := &process{work: w, opts: o, cfg: cfg, health: h, progress: progress}
+	err = p.run(ctx, watchdog)
+	cancel()
+	return errors.Join(err, <-served)
+}
+
+func (p *process) run(ctx context.Context, watchdog *leaderelection.HealthzAdaptor) error {
+	if err := p.connect(ctx); err != nil {
+		return nil //nolint:nilerr // it is the context's end, as wanted
+	}
+	if !p.opts.election.on {
+		return p.lead(ctx)
+	}
+	return p.elect(ctx, watchdog)
+}
+
+// connect waits until the API server answers, and says why it doesn't.
+func (p *process) connect(ctx context.Context) error {
+	client, err := discovery.NewDiscoveryClientForConfig(p.cfg)
+	if err != nil {
+		return err
+	}
+	done := p.progress.Step("API server " + p.cfg.Host)
+	said := ""
+	for {
+		version, err := client.ServerVersion()
+		if err == nil {
+			done(version.GitVersion, nil)
+			return nil
+		}
+		if reason := err.Error(); reason != said {
+			said = reason
+			p.health.wait("the API server: " + reason)
+			p.progress.Line("waiting for the API server: %s", reason)
+		}
+		select {
+		case <-ctx.Done():
+			done("stopped", nil)
+			return ctx.Err()
+		case <-time.After(askAgain):
+		}
+	}
+}
+
+// elect waits for the lease and leads while it holds. The lease is given back after the parts have stopped, not before:
+// the next leader must not meet writes of this one.
+func (p *process) elect(ctx context.Context, watchdog *leaderelection.HealthzAdaptor) error {
+	lease := electionNamespace + "/" + p.work.name
+	p.health.wait("the lease " + lease)
+	elected, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	var leading atomic.Bool
+	led := make(chan error, 1)
+	lead := func(holding context.Context) {
+		leading.Store(true)
+		working, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(holding, cancel)()
+		led <- p.lead(working)
+		giveUp()
+	}
+	follow := func(holder string) { p.progress.Line("lease %s is held by %s", lease, holder) }
+	elector, err := p.opts.election.elector(p.cfg, p.work.name, lead, follow)
+	if err != nil {
+		return err
+	}
+	watchdog.SetLeaderElection(elector)
+	defer context.AfterFunc(ctx, func() {
+		if !leading.Load() {
+			giveUp()
+		}
+	})()
+	elector.Run(elected) // returns when elected ends or the lease is lost
+	lost := elected.Err() == nil
+	switch {
+	case lost:
+		return errors.Join(errLeaseLost, within(stopWithin, led))
+	case leading.Load():
+		return <-led
+	}
+	return nil
+}
+
+// within is what c delivers, unless that takes too long.
+func within(limit time.Duration, c <-chan error) error {
+	select {
+	case err := <-c:
+		return err
+	case <-time.After(limit):
+		return nil
+	}
+}
+
+// lead runs the parts until ctx ends or one fails.
+func (p *process) lead(ctx context.Context) error {
+	done := p.progress.Step(p.work.name)
+	parts, c, err := newComponent(ctx, p.cfg, p.work.name)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	list, ready, err := p.work.parts(c)
+	if err == nil {
+		p.health.wait("its caches")
+		c.Caches.Start(parts)
+		err = c.start(parts, list, ready)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			done("stopped", nil)
+			return nil
+		}
+		done("", err)
+		return errReported
+	}
+	done("running; Ctrl-C stops", nil)
+	p.health.ready()
+	select {
+	case <-ctx.Done():
+	case <-c.Failed():
+	}
+	p.health.wait("its end")
+	return c.Err()
+}

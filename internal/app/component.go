@@ -1,0 +1,121 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/allot-dev/allot/api"
+	"github.com/allot-dev/allot/internal/client"
+)
+
+// component is parts that run in one process on one client, one set of caches and one recorder of events. Make the
+// parts, start the caches, then the parts.
+type component struct {
+	Client *client.Set
+	Caches *client.Informers
+	events record.EventRecorder
+
+	broadcaster record.EventBroadcaster
+	cancel      context.CancelFunc
+	running     sync.WaitGroup
+
+	mu       sync.Mutex // guards failures
+	failures []error
+	failed   chan struct{} // closed at the first failure
+}
+
+// part runs until its context ends; an error stops the process.
+type part struct {
+	name string
+	run  func(ctx context.Context) error
+}
+
+// newComponent makes a component that talks to the server of cfg; its events are said to come from name. The context
+// that it answers ends with stop.
+func newComponent(ctx context.Context, cfg *rest.Config, name string) (context.Context, *component, error) {
+	set, err := client.New(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	typed, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a client for events: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c := &component{Client: set, Caches: client.NewInformers(set), cancel: cancel, failed: make(chan struct{})}
+	// The recorder drops some events rather than delaying anybody.
+	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))
+	c.broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: typed.CoreV1().Events("")})
+	c.events = c.broadcaster.NewRecorder(api.Scheme, corev1.EventSource{Component: name})
+	return ctx, c, nil
+}
+
+// start runs parts once the caches are filled, and returns when they are ready; nil is ready at once.
+func (c *component) start(ctx context.Context, parts []part, ready <-chan struct{}) error {
+	if err := c.Caches.WaitForSync(ctx); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		c.run(ctx, p)
+	}
+	if ready == nil {
+		return nil
+	}
+	select {
+	case <-ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.failed:
+		return c.Err()
+	}
+}
+
+// run runs a part; when it fails, or ends before it should, the component has failed.
+func (c *component) run(ctx context.Context, p part) {
+	c.running.Go(func() {
+		err := p.run(ctx)
+		if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+			return
+		}
+		if err == nil {
+			err = errors.New("ended")
+		}
+		c.fail(fmt.Errorf("%s: %w", p.name, err))
+	})
+}
+
+func (c *component) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failures = append(c.failures, err)
+	if len(c.failures) == 1 {
+		close(c.failed)
+	}
+}
+
+// Failed is closed when a part has failed; Err says how.
+func (c *component) Failed() <-chan struct{} { return c.failed }
+
+// Err is what made the component fail.
+func (c *component) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return errors.Join(c.failures...)
+}
+
+// stop ends the parts and waits for them.
+func (c *component) stop() {
+	c.cancel()
+	c.running.Wait()
+	c.broadcaster.Shutdown()
+	c.Caches.Wait()
+}

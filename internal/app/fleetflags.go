@@ -1,0 +1,56 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/allot-dev/allot/internal/fleet"
+)
+
+const (
+	defaultNodes          = 3
+	defaultDevicesPerNode = 4
+)
+
+// fleetOptions are the flags that describe a simulated fleet.
+type fleetOptions struct {
+	file           string
+	nodes          int
+	devicesPerNode int
+}
+
+func (o *fleetOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.file, "fleet", "", "description of the simulated fleet (docs/fleet.md)")
+	flags.IntVar(&o.nodes, "nodes", defaultNodes, "number of simulated nodes")
+	flags.IntVar(&o.devicesPerNode, "devices-per-node", defaultDevicesPerNode, "number of devices on each simulated node")
+}
+
+// check refuses two descriptions of one fleet.
+func (o *fleetOptions) check(flags *pflag.FlagSet) error {
+	if o.file != "" && (flags.Changed("nodes") || flags.Changed("devices-per-node")) {
+		return errors.New("--fleet says how many nodes and devices there are: leave out --nodes and --devices-per-node")
+	}
+	return nil
+}
+
+// fleet is what the flags describe.
+func (o *fleetOptions) fleet() (fleet.Fleet, error) {
+	if o.file == "" {
+		if o.nodes < 0 || o.devicesPerNode < 0 {
+			return fleet.Fleet{}, errors.New("--nodes and --devices-per-node must not be negative")
+		}
+		return fleet.Simple(o.nodes, o.devicesPerNode), nil
+	}
+	data, err := os.ReadFile(o.file)
+	if err != nil {
+		return fleet.Fleet{}, fmt.Errorf("fleet: %w", err)
+	}
+	f, err := fleet.Parse(data)
+	if err != nil {
+		return fleet.Fleet{}, fmt.Errorf("fleet %s: %w", o.file, err)
+	}
+	return f, nil
+}

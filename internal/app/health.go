@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/component-base/metrics/legacyregistry"
+	_ "k8s.io/component-base/metrics/prometheus/restclient" // /metrics counts the requests of the process
+	_ "k8s.io/component-base/metrics/prometheus/workqueue"  // /metrics shows the queues of the controllers
+)
+
+// health serves /healthz, /livez, /readyz and /metrics of a process that has no API. It is not ready until told so,
+// and says what it waits for.
+type health struct {
+	waitsFor atomic.Pointer[string]
+	listener net.Listener
+	server   *http.Server
+}
+
+// listenHealth opens the address; checks are asked by /healthz and /livez.
+func listenHealth(address string, checks ...healthz.HealthChecker) (*health, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--health-listen: %w", err)
+	}
+	h := &health{listener: listener}
+	h.wait("the API server")
+	mux := http.NewServeMux()
+	alive := append([]healthz.HealthChecker{healthz.PingHealthz}, checks...)
+	healthz.InstallHandler(mux, alive...)
+	healthz.InstallLivezHandler(mux, alive...)
+	healthz.InstallReadyzHandler(mux, append(alive, healthz.NamedCheck("started", h.started))...)
+	mux.Handle("/metrics", legacyregistry.HandlerWithReset())
+	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	return h, nil
+}
+
+// wait makes the process unready: it waits for what.
+func (h *health) wait(what string) { h.waitsFor.Store(&what) }
+
+// ready makes the process ready.
+func (h *health) ready() { h.waitsFor.Store(nil) }
+
+func (h *health) started(*http.Request) error {
+	if what := h.waitsFor.Load(); what != nil {
+		return fmt.Errorf("waits for %s", *what)
+	}
+	return nil
+}
+
+func (h *health) url() string { return "http://" + h.listener.Addr().String() }
+
+// serve answers until ctx ends.
+func (h *health) serve(ctx context.Context) error {
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.server.Serve(h.listener) }()
+	select {
+	case err := <-stopped:
+		return err
+	case <-ctx.Done():
+	}
+	err := h.server.Close()
+	if served := <-stopped; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+
+	"github.com/allot-dev/allot/internal/apiserver"
+	"github.com/allot-dev/allot/internal/cli"
+)
+
+// identities are the users as whom the parts call the server when they run apart, and the files of their kubeconfigs.
+var identities = []struct {
+	file, user string
+	groups     []string
+}{
+	{"controller-manager", "system:kube-controller-manager", nil},
+	{"scheduler", "system:kube-scheduler", nil},
+	{"node", "system:node:allot", []string{"system:nodes"}},
+}
+
+// apiserverOptions are the flags of allot apiserver.
+type apiserverOptions struct {
+	dataDir string
+	config  apiserver.Config
+}
+
+func newAPIServerCommand(streams Streams) *cobra.Command {
+	var o apiserverOptions
+	cmd := &cobra.Command{
+		Use:   "apiserver",
+		Short: "Run the API server alone",
+		Long: "Run the API server alone, on an embedded etcd or on one that --etcd-servers names, and write a kubeconfig for the\n" +
+			"administrator and for each part that runs apart into the data directory.",
+		Example: "  allot apiserver --data-dir /tmp/a\n" +
+			"  allot apiserver --data-dir /tmp/b --pki-dir /tmp/a/pki --etcd-servers unix:///tmp/a/etcd/etcd.sock",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runAPIServer(cmd.Context(), o, cli.NewProgress(streams.Out, cli.StyleFor(streams.Out, os.Getenv), nil))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.dataDir, "data-dir", "", "where the state is kept (default: $ALLOT_DATA_DIR, or allot in the user's state directory)")
+	flags.StringVar(&o.config.Listen, "listen", "127.0.0.1:0", "address to serve on; port 0 is a free port")
+	flags.StringVar(&o.config.PKIDir, "pki-dir", "", "where the certificates are kept; servers on one etcd share it (default: pki in the data directory)")
+	flags.StringVar(&o.config.TokenFile, "token-auth-file", "", "CSV file of static tokens (token,user,uid,\"group,…\")")
+	flags.StringSliceVar(&o.config.Etcd.URLs, "etcd-servers", nil, "URLs of an etcd to use instead of the embedded one")
+	flags.StringVar(&o.config.Etcd.CAFile, "etcd-cafile", "", "certificate authority of that etcd")
+	flags.StringVar(&o.config.Etcd.CertFile, "etcd-certfile", "", "certificate that this server shows to that etcd")
+	flags.StringVar(&o.config.Etcd.KeyFile, "etcd-keyfile", "", "key of that certificate")
+	return cmd
+}
+
+func runAPIServer(ctx context.Context, o apiserverOptions, progress *cli.Progress) (err error) {
+	dir, _, err := openDataDir(o.dataDir, false)
+	if err != nil {
+		return err
+	}
+	o.config.DataDir = dir
+	done := progress.Step("API server")
+	server, err := apiserver.Start(context.WithoutCancel(ctx), o.config)
+	if err != nil {
+		done("", err)
+		return err
+	}
+	done(server.URL(), nil)
+	defer func() {
+		ending, cancel := context.WithTimeout(context.Background(), stopPatience)
+		defer cancel()
+		stopping := progress.Step("stopping")
+		stopped := server.Stop(ending)
+		stopping("", stopped)
+		err = errors.Join(err, stopped)
+	}()
+	if err := writeKubeconfigs(server, dir, progress); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-server.Done():
+	}
+	return nil // Stop says what failed
+}
+
+// writeKubeconfigs writes one for the administrator and one for each part.
+func writeKubeconfigs(server *apiserver.Server, dir string, progress *cli.Progress) error {
+	admin := filepath.Join(dir, kubeconfigName)
+	if err := server.WriteKubeconfig(admin); err != nil {
+		return err
+	}
+	progress.Line("kubeconfig: %s", admin)
+	for _, id := range identities {
+		path := filepath.Join(dir, id.file+".kubeconfig")
+		if err := server.WriteUserKubeconfig(path, id.file, id.user, id.groups...); err != nil {
+			return err
+		}
+		progress.Line("kubeconfig of the %s: %s", id.file, path)
+	}
+	return nil
+}
+
+func newControllerManagerCommand(streams Streams) *cobra.Command {
+	return newApartCommand(streams, "controller-manager", "Run all controllers", true, func(o *apartOptions) work {
+		return work{name: "allot-controller-manager", parts: func(c *component) ([]part, <-chan struct{}, error) {
+			parts, err := newControllers(c.Client, c.Caches, c.events)
+			return parts, nil, err
+		}}
+	})
+}
+
+func newSchedulerCommand(streams Streams) *cobra.Command {
+	return newApartCommand(streams, "scheduler", "Run the scheduler", true, func(*apartOptions) work {
+		return work{name: "allot-scheduler", parts: func(c *component) ([]part, <-chan struct{}, error) {
+			p, err := newScheduler(c.Client, c.Caches, c.events)
+			return []part{p}, nil, err
+		}}
+	})
+}
+
+func newNodeCommand(streams Streams) *cobra.Command {
+	var machines fleetOptions
+	cmd := newApartCommand(streams, "node", "Run a fleet of simulated nodes", false, func(*apartOptions) work {
+		return work{name: "allot-node", parts: func(c *component) ([]part, <-chan struct{}, error) {
+			f, err := machines.fleet()
+			if err != nil {
+				return nil, nil, err
+			}
+			nodes, err := newNodes(c.Client, c.Caches, c.events, Options{Fleet: f})
+			if err != nil {
+				return nil, nil, err
+			}
+			return []part{{"simulated fleet", nodes.Run}}, nodes.Ready(), nil
+		}}
+	})
+	machines.addFlags(cmd.Flags())
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return machines.check(cmd.Flags()) }
+	return cmd
+}
+
+// newApartCommand makes the command of a part. Nodes are not elected: each process has its own.
+func newApartCommand(streams Streams, name, short string, elected bool, make func(*apartOptions) work) *cobra.Command {
+	var o apartOptions
+	cmd := &cobra.Command{
+		Use:   name,
+		Short: short + " in a process of its own",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			klog.LogToStderr(true)
+			progress := cli.NewProgress(streams.Out, cli.StyleFor(streams.Out, os.Getenv), nil)
+			if err := runApart(cmd.Context(), o, make(&o), progress); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		},
+	}
+	o.addFlags(cmd.Flags())
+	if elected {
+		o.election.addFlags(cmd.Flags())
+	}
+	return cmd
+}
