@@ -28,6 +28,9 @@ type Claimer[C, T metav1.Object] struct {
 	Patch func(ctx context.Context, obj T, patch []byte) error
 	// Keep tells which objects stay as they are, owned or not, such as finished pods. nil: none.
 	Keep func(T) bool
+	// Member tells which of the objects that match the selector can be the controller's at all, such as pods with its
+	// name in theirs; the others are as if they did not match. nil: all.
+	Member func(controller C, obj T) bool
 }
 
 // Claim returns the objects that are controller's, after adopting and releasing.
@@ -36,6 +39,9 @@ func (c Claimer[C, T]) Claim(ctx context.Context, controller C, selector labels.
 		c.Cache.ByIndex(Index, string(controller.GetUID())),
 		c.Cache.ByIndex(Index, OrphansOf(controller.GetNamespace())),
 	))
+	if c.Member != nil {
+		c.exclude(controller, &claim)
+	}
 	if c.Keep != nil {
 		claim.Release = slices.DeleteFunc(claim.Release, c.Keep)
 		claim.Adopt = slices.DeleteFunc(claim.Adopt, c.Keep)
@@ -62,6 +68,20 @@ func (c Claimer[C, T]) Claim(ctx context.Context, controller C, selector labels.
 		}
 	}
 	return claimed, nil
+}
+
+// exclude takes what is no member out of the claim. A controller that is being deleted releases nothing.
+func (c Claimer[C, T]) exclude(controller C, claim *Claim[T]) {
+	stranger := func(obj T) bool { return !c.Member(controller, obj) }
+	claim.Adopt = slices.DeleteFunc(claim.Adopt, stranger)
+	if controller.GetDeletionTimestamp() == nil {
+		for _, obj := range claim.Owned {
+			if stranger(obj) {
+				claim.Release = append(claim.Release, obj)
+			}
+		}
+	}
+	claim.Owned = slices.DeleteFunc(claim.Owned, stranger)
 }
 
 // checkAlive asks the server, not the cache, before objects are adopted: the orphans may be

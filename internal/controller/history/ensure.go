@@ -1,0 +1,70 @@
+package history
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Writer makes and numbers revisions. LiveRevision reads past the cache.
+type Writer interface {
+	CreateRevision(ctx context.Context, revision *appsv1.ControllerRevision) error
+	UpdateRevision(ctx context.Context, revision *appsv1.ControllerRevision) error
+	LiveRevision(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error)
+}
+
+// Current are the revisions that hold the current template, the one to be used last, and the collisions of hashes so far.
+type Current struct {
+	Same       []*appsv1.ControllerRevision
+	Collisions int32
+}
+
+// Revision is the one to be used.
+func (c Current) Revision() *appsv1.ControllerRevision { return c.Same[len(c.Same)-1] }
+
+// Ensure sees to it that the parent's current template has a revision, and that it is the newest.
+func Ensure(ctx context.Context, w Writer, p Parent, revisions []*appsv1.ControllerRevision) (Current, error) {
+	choice, err := Choose(p, revisions)
+	if err != nil {
+		return Current{}, err
+	}
+	if choice.Number > 0 {
+		return create(ctx, w, p, choice.Number)
+	}
+	if choice.Raise != nil {
+		if err := w.UpdateRevision(ctx, choice.Raise); err != nil {
+			return Current{}, fmt.Errorf("renumber controllerrevision %s: %w", choice.Raise.Name, err)
+		}
+	}
+	return Current{Same: choice.Same, Collisions: p.Collisions}, nil
+}
+
+// create makes a revision. Its name being taken means one of two things: the cache lags behind an earlier creation, or
+// another template has the same hash.
+func create(ctx context.Context, w Writer, p Parent, number int64) (Current, error) {
+	for {
+		revision, err := newRevision(p, number)
+		if err != nil {
+			return Current{}, err
+		}
+		err = w.CreateRevision(ctx, revision)
+		if apierrors.IsAlreadyExists(err) {
+			live, readErr := w.LiveRevision(ctx, revision.Namespace, revision.Name)
+			switch {
+			case readErr != nil:
+				return Current{}, fmt.Errorf("controllerrevision %s exists, but: %w", revision.Name, readErr)
+			case !metav1.IsControlledBy(live, p.Owner) || !holds(live, revision.Data.Raw, p.Template):
+				p.Collisions++
+				continue
+			}
+			revision, err = live, nil
+		}
+		if err != nil {
+			return Current{}, fmt.Errorf("create controllerrevision %s: %w", revision.Name, err)
+		}
+		return Current{Same: []*appsv1.ControllerRevision{revision}, Collisions: p.Collisions}, nil
+	}
+}
