@@ -41,7 +41,7 @@ func newControllers(set *client.Set, caches *client.Informers, events record.Eve
 }
 
 func newScheduler(set *client.Set, caches *client.Informers, events record.EventRecorder) (part, error) {
-	s, err := scheduler.New(set, caches, events)
+	s, err := scheduler.New(set, caches, events, scheduler.Options{})
 	if err != nil {
 		return part{}, err
 	}

@@ -32,24 +32,47 @@ func NewOn(claims ClaimAPI, binds Binder, cached Cache, clk clock.Clock, paralle
 // Commit writes a plan: all claims, then all binds. It returns when every write has
 // an answer. When ctx ends in between, what is unwritten counts as failed.
 func (c *Committer) Commit(ctx context.Context, plan *sched.Plan) Result {
-	written, err := c.writeClaims(ctx, plan.Claims)
-	if err != nil {
-		return c.refuse(ctx, plan, written, err)
+	if err := c.Claims(ctx, plan); err != nil {
+		return Result{Refused: err}
 	}
-	// From here on nothing is taken back: a bind whose answer was lost may have been written, and
-	// a pod that is gone is released by the claim controller.
-	return Result{Failed: c.writeBinds(ctx, plan.Pods)}
+	return Result{Failed: c.Binds(ctx, plan)}
 }
 
-// refuse takes back what was written of the claims, before any bind, and answers for the whole plan.
-func (c *Committer) refuse(ctx context.Context, plan *sched.Plan, claims map[model.Key]written, err error) Result {
+// Claims writes the first half of a plan, all or none: why it does not hold is the answer.
+func (c *Committer) Claims(ctx context.Context, plan *sched.Plan) error {
+	written, err := c.writeClaims(ctx, plan.Claims)
+	if err == nil {
+		return nil
+	}
 	for i := range plan.Claims {
 		want := &plan.Claims[i]
-		if w, ok := claims[want.Key]; ok {
+		if w, ok := written[want.Key]; ok {
 			err = errors.Join(err, c.takeBack(context.WithoutCancel(ctx), w, want))
 		}
 	}
-	return Result{Refused: err}
+	return err
+}
+
+// Binds writes the second half of a plan, when its claims are in the API, and gives what was not written. From here
+// on nothing is taken back: a bind whose answer was lost may have been written, and a pod that is gone is released by
+// the claim controller.
+func (c *Committer) Binds(ctx context.Context, plan *sched.Plan) map[model.Key]error {
+	var mu sync.Mutex
+	binds, failed := plan.Pods, map[model.Key]error{}
+	for _, b := range binds { // what is never tried, because ctx ends, has failed
+		failed[b.Pod] = context.Canceled
+	}
+	c.each(ctx, len(binds), func(i int) {
+		err := c.writeBind(ctx, &binds[i])
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			failed[binds[i].Pod] = err
+			return
+		}
+		delete(failed, binds[i].Pod)
+	})
+	return failed
 }
 
 // writeClaims writes all claims at once, and gives those that were written even when others were not.
@@ -70,26 +93,6 @@ func (c *Committer) writeClaims(ctx context.Context, claims []sched.ClaimPlan) (
 		errs = append(errs, ctx.Err())
 	}
 	return done, errors.Join(errs...)
-}
-
-// writeBinds writes all binds at once, and gives the failed ones.
-func (c *Committer) writeBinds(ctx context.Context, binds []sched.Placement) map[model.Key]error {
-	var mu sync.Mutex
-	failed := map[model.Key]error{}
-	for _, b := range binds { // what is never tried, because ctx ends, has failed
-		failed[b.Pod] = context.Canceled
-	}
-	c.each(ctx, len(binds), func(i int) {
-		err := c.writeBind(ctx, &binds[i])
-		mu.Lock()
-		defer mu.Unlock()
-		if err != nil {
-			failed[binds[i].Pod] = err
-			return
-		}
-		delete(failed, binds[i].Pod)
-	})
-	return failed
 }
 
 // each calls f for 0 to n-1, as many at a time as writes may be under way. It stops calling when ctx ends.

@@ -367,10 +367,16 @@ func TestGiveBack(t *testing.T) {
 			if err != nil || seen == nil {
 				t.Fatal(seen, err)
 			}
-			if now := s.claims[keyOf(test.have)].Status; (now.Allocation == nil) != test.free || test.free && len(now.ReservedFor) > 0 {
+			now := s.claims[keyOf(test.have)].Status
+			if (now.Allocation == nil) != test.free || test.have != replaced && slices.ContainsFunc(now.ReservedFor, func(c model.Consumer) bool { return c == group }) {
 				t.Errorf("status = %+v", now)
 			}
 		})
+	}
+	behind := newServer(with(group))
+	behind.cached[keyOf(behind.claims[model.Key{Namespace: "ns", Name: "c"}])] = claim("c")
+	if seen, err := behind.committer().GiveBack(t.Context(), &Held{Key: model.Key{Namespace: "ns", Name: "c"}, UID: "c", Holders: []model.Consumer{group}}); err != nil || seen.Status.Allocation != nil {
+		t.Errorf("a claim of which the cache does not show the devices: %v, %v", seen, err)
 	}
 	gone := newServer()
 	if seen, err := gone.committer().GiveBack(t.Context(), &Held{Key: model.Key{Namespace: "ns", Name: "c"}}); seen != nil || err != nil {

@@ -4,7 +4,8 @@
 //  1. Claims, all at once: the delete-protection finalizer where it is missing, then
 //     allocation and reservation in one status write. A group's reservation is written
 //     here, once, so no bind can be refused by the group's own earlier write.
-//  2. Binds, all at once, only when every claim has been written.
+//  2. Binds, all at once, only when every claim has been written. Whoever has to wait in between, until devices are
+//     ready, calls Claims and Binds one after the other.
 //
 // What was decided on is verified against the API ("decide optimistically,
 // verify at commit"): a claim that somebody else has allocated, changed or deleted refuses
@@ -13,7 +14,7 @@
 // that got lost does no harm: what the API shows then is recognized as the plan's own. The cache
 // is good enough to write over, never to conclude from it that nothing needs to be written.
 //
-// GiveBack takes devices off claims whose holders make no use of them.
+// GiveBack takes reservations off claims whose holders make no use of them, and the devices with the last one.
 //
 // The package makes no decision of its own about placement, and keeps no state between plans.
 // A gang of which some binds were written, when the process ended, is found and finished by

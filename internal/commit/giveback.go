@@ -13,31 +13,29 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// Held is a claim that has devices for consumers who make no use of them.
+// Held is a claim of which the holders make no use.
 type Held struct {
 	Key     model.Key
 	UID     types.UID
 	Holders []model.Consumer
 }
 
-// GiveBack takes the allocation and the reservations off a claim, unless somebody who is not one of the holders has
-// reserved it meanwhile. It gives the claim as the API has it then, nil if it is gone.
+// GiveBack takes the holders' reservations off a claim, and the devices with them unless somebody else has reserved it
+// too. It gives the claim as the API has it then, nil if it is gone.
 func (c *Committer) GiveBack(ctx context.Context, held *Held) (*resource.ResourceClaim, error) {
-	claim, live := c.cache.Claim(held.Key)
-	if !live {
-		var err error
-		if claim, err = c.claims.Get(ctx, held.Key); err != nil {
-			return nil, ignoreGone(err, held.Key)
+	edit := func(claim *resource.ResourceClaim) bool {
+		return claim.UID == held.UID && letGo(&claim.Status, held.Holders, true)
+	}
+	if claim, ok := c.cache.Claim(held.Key); ok {
+		if now, err := c.change(ctx, claim, edit); err != nil || now != claim {
+			return now, err
 		}
 	}
-	return c.change(ctx, claim, func(claim *resource.ResourceClaim) bool {
-		status := &claim.Status
-		if claim.UID != held.UID || status.Allocation == nil || len(missing(held.Holders, status.ReservedFor)) > 0 {
-			return false
-		}
-		status.Allocation, status.ReservedFor, status.Devices = nil, nil, nil
-		return true
-	})
+	claim, err := c.claims.Get(ctx, held.Key)
+	if err != nil {
+		return nil, ignoreGone(err, held.Key)
+	}
+	return c.change(ctx, claim, edit)
 }
 
 // takeBack undoes what this plan has written to a claim. An allocation on which somebody else relies by now stays.
@@ -46,19 +44,22 @@ func (c *Committer) takeBack(ctx context.Context, w written, want *sched.ClaimPl
 		return nil
 	}
 	_, err := c.change(ctx, w.claim, func(claim *resource.ResourceClaim) bool {
-		status := &claim.Status
-		if claim.UID != want.UID {
-			return false
-		}
-		before := len(status.ReservedFor)
-		status.ReservedFor = missing(w.added, status.ReservedFor)
-		if w.allocated && len(status.ReservedFor) == 0 && status.Allocation != nil {
-			status.Allocation, status.Devices = nil, nil
-			return true
-		}
-		return len(status.ReservedFor) < before
+		return claim.UID == want.UID && letGo(&claim.Status, w.added, w.allocated)
 	})
 	return err
+}
+
+// letGo takes consumers off, and the devices too if they are to go and nobody is left. It says whether that changed
+// anything.
+func letGo(status *resource.ResourceClaimStatus, leave []model.Consumer, devices bool) bool {
+	left := missing(leave, status.ReservedFor)
+	changed := len(left) < len(status.ReservedFor)
+	status.ReservedFor = left
+	if devices && len(left) == 0 && status.Allocation != nil {
+		status.Allocation, status.Devices = nil, nil
+		changed = true
+	}
+	return changed
 }
 
 // change writes a claim's status, over newer versions of the claim if need be, and gives the claim as it is then, nil

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/klog/v2"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -13,94 +15,174 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// giveBack frees the devices of a unit that cannot be placed and runs nothing, and says whether there are any. The unit
-// is held meanwhile, and tried again after it with all devices to choose from.
+// giveBack frees the devices of what a unit cannot be placed with, and says whether there are any. The unit is held
+// meanwhile, and tried again after it with all devices to choose from: those on other nodes, too (R17).
 //
-// Devices are left to such a unit when the process ended between its claims and its binds, when a half-bound gang was
-// rolled back, or when the node of its devices went away. A group that has run keeps them while it is merely empty or
-// incomplete, for the pods that replace the old ones (F09).
+// Devices are left to a unit that does not run when the process ended between its claims and its binds, when a half-bound
+// gang was rolled back, or when their node went away or filled up. A group that has run keeps them while it is merely
+// empty or incomplete, for the pods that replace the old ones (F09), and what is reserved for it is not touched then.
 func (s *Scheduler) giveBack(ctx context.Context, unit *model.Unit, reasons *sched.Reasons) bool {
 	ran := unit.Group == nil || !unit.Group.Gang || unit.Group.Scheduled
-	if ran && reasons.Code != sched.CodeUnschedulable {
+	if unit.HalfBound || ran && reasons.Code != sched.CodeUnschedulable {
 		return false
 	}
-	unused := s.unused(unit)
+	return s.free(ctx, unit.Key, s.unused(unit))
+}
+
+// free gives back the devices of claims that a unit makes no use of, if there are any.
+func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []commit.Held) bool {
 	if len(unused) == 0 {
 		return false
 	}
-	klog.V(2).InfoS("Giving back devices of what cannot be placed with them", "unit", unit.Key, "claims", len(unused))
-	s.hold(unit.Key)
+	klog.V(2).InfoS("Giving back devices of what cannot be placed with them", "unit", key, "claims", len(unused))
+	s.hold(key)
 	s.beside(func() {
-		var seen []*resource.ResourceClaim
-		var errs []error
-		for i := range unused {
-			claim, err := s.commit.GiveBack(ctx, &unused[i])
-			switch {
-			case err != nil:
-				errs = append(errs, err)
-			case claim == nil || claim.UID != unused[i].UID || claim.Status.Allocation != nil:
-				errs = append(errs, fmt.Errorf("claim %s has changed meanwhile", unused[i].Key))
-			default:
-				seen = append(seen, claim)
+		seen, err := s.giveBackAll(ctx, unused)
+		s.feed.Tell(func() []model.Topic {
+			topics := s.take(seen)
+			if err != nil {
+				klog.V(2).InfoS("Not all devices could be given back", "unit", key, "reason", err)
+				s.retryLater(key, nil)
+				return topics
 			}
-		}
-		s.feed.Tell(func() []model.Topic { return s.gaveBack(unit.Key, seen, errors.Join(errs...)) })
+			s.release(key)
+			return topics
+		})
 	})
 	return true
 }
 
-// gaveBack lets the State know what was written, ahead of the caches: else the unit would be placed on what it gave back.
-func (s *Scheduler) gaveBack(key model.UnitKey, seen []*resource.ResourceClaim, err error) []model.Topic {
+// giveBackAll gives the claims as they are after it, as far as they are free.
+func (s *Scheduler) giveBackAll(ctx context.Context, unused []commit.Held) ([]*resource.ResourceClaim, error) {
+	var seen []*resource.ResourceClaim
+	var errs []error
+	for i := range unused {
+		claim, err := s.commit.GiveBack(ctx, &unused[i])
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case claim == nil || claim.UID != unused[i].UID || claim.Status.Allocation != nil:
+			errs = append(errs, fmt.Errorf("claim %s is used by somebody else, too", unused[i].Key))
+		default:
+			seen = append(seen, claim)
+		}
+	}
+	return seen, errors.Join(errs...)
+}
+
+// take lets the State know what was written, ahead of the caches: else units would be placed on what was given back.
+func (s *Scheduler) take(seen []*resource.ResourceClaim) []model.Topic {
 	var topics []model.Topic
 	for _, claim := range seen {
 		topics = append(topics, s.state.PutClaim(model.ClaimFrom(claim))...)
 	}
-	if err != nil {
-		klog.V(2).InfoS("Not all devices could be given back", "unit", key, "reason", err)
-		s.retryLater(key, nil)
-		return topics
-	}
-	s.release(key)
 	return topics
 }
 
-// unused are the unit's claims that have devices for it alone, if none of its pods is on a node.
+// unused are claims that have devices for pods that wait, and for their group as long as it has never run.
 func (s *Scheduler) unused(unit *model.Unit) []commit.Held {
-	pods := unit.Pods
-	var holders []model.Consumer
-	if unit.Group != nil {
-		pods = s.state.Members(unit.Key.Key)
-		holders = append(holders, model.GroupConsumer(unit.Group.Key.Name, unit.Group.UID))
-	}
-	for _, pod := range pods {
-		if pod.Counts() {
-			return nil
-		}
-		holders = append(holders, model.PodConsumer(pod.Key.Name, pod.UID))
-	}
-	var unused []commit.Held
-	done := map[model.Key]bool{}
+	holders := make([]model.Consumer, 0, len(unit.Pods)+1)
+	var keys []model.Key
 	for _, pod := range unit.Pods {
+		holders = append(holders, model.PodConsumer(pod.Key.Name, pod.UID))
 		for _, use := range pod.Claims {
-			key := model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}
-			if claim, ok := s.state.Claim(key); ok && !done[key] && heldOnlyBy(claim, holders) {
-				unused = append(unused, commit.Held{Key: key, UID: claim.UID, Holders: holders})
-			}
-			done[key] = true
+			keys = append(keys, model.Key{Namespace: pod.Key.Namespace, Name: use.Claim})
 		}
 	}
-	return unused
+	if unit.Group != nil && !unit.Group.Scheduled {
+		holders = append(holders, model.GroupConsumer(unit.Group.Key.Name, unit.Group.UID))
+		for _, name := range unit.Group.Claims {
+			keys = append(keys, model.Key{Namespace: unit.Group.Key.Namespace, Name: name})
+		}
+	}
+	return s.notInUse(s.heldBy(keys, holders), nil)
 }
 
-func heldOnlyBy(claim *model.Claim, holders []model.Consumer) bool {
-	if claim.Allocation == nil || claim.Deleting || len(claim.Consumers) == 0 {
-		return false
+// unusedOf are the claims that a plan has allocated, and claims that never become ready for its pods.
+func (s *Scheduler) unusedOf(plan *sched.Plan, hopeless []model.Key) []commit.Held {
+	var holders []model.Consumer
+	for i := range plan.Pods {
+		holders = append(holders, model.PodConsumer(plan.Pods[i].Pod.Name, plan.Pods[i].UID))
 	}
-	held := model.Claim{Consumers: holders}
-	for _, consumer := range claim.Consumers {
-		if !held.HasConsumer(consumer) {
-			return false
+	if group, ok := s.state.Group(plan.Unit.Key); ok && plan.Unit.Group && !group.Scheduled {
+		holders = append(holders, model.GroupConsumer(group.Key.Name, group.UID))
+	}
+	var unused []commit.Held
+	for i := range plan.Claims {
+		if claim := &plan.Claims[i]; claim.Allocation != nil {
+			unused = append(unused, commit.Held{Key: claim.Key, UID: claim.UID, Holders: append(slices.Clip(holders), claim.Reserve...)})
 		}
 	}
-	return true
+	for _, key := range hopeless {
+		claim, ok := s.state.Claim(key)
+		if ok && !slices.ContainsFunc(unused, func(held commit.Held) bool { return held.Key == key }) {
+			unused = append(unused, commit.Held{Key: key, UID: claim.UID, Holders: holders})
+		}
+	}
+	return s.notInUse(unused, plan)
+}
+
+// heldBy are those of the claims that have devices for nobody, or for these holders alone.
+func (s *Scheduler) heldBy(keys []model.Key, holders []model.Consumer) []commit.Held {
+	var held []commit.Held
+	for _, key := range keys {
+		known := slices.ContainsFunc(held, func(h commit.Held) bool { return h.Key == key })
+		observed, ok := s.state.ObservedClaim(key)
+		if known || !ok || observed.Allocation == nil || observed.Deleting {
+			continue
+		}
+		if claim, _ := s.state.Claim(key); onlyFor(claim, holders) {
+			held = append(held, commit.Held{Key: key, UID: claim.UID, Holders: holders})
+		}
+	}
+	return held
+}
+
+func onlyFor(claim *model.Claim, holders []model.Consumer) bool {
+	these := model.Claim{Consumers: holders}
+	return !slices.ContainsFunc(claim.Consumers, func(c model.Consumer) bool { return !these.HasConsumer(c) })
+}
+
+// notInUse leaves out claims with which a pod is on a node, reserved for it or not. Pods of the plan are not there yet.
+func (s *Scheduler) notInUse(list []commit.Held, plan *sched.Plan) []commit.Held {
+	if len(list) == 0 {
+		return nil
+	}
+	planned := map[model.Key]bool{}
+	if plan != nil {
+		for i := range plan.Pods {
+			planned[plan.Pods[i].Pod] = true
+		}
+	}
+	used := map[model.Key]bool{}
+	for _, info := range s.state.Nodes() {
+		for _, pod := range info.Pods {
+			for _, use := range pod.Claims {
+				if !planned[pod.Key] {
+					used[model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}] = true
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(held commit.Held) bool { return used[held.Key] })
+}
+
+// idle is a group that has never run and has no pods to place, as a unit.
+func (s *Scheduler) idle(key model.UnitKey) (*model.Unit, bool) {
+	group, ok := s.state.Group(key.Key)
+	if !key.Group || !ok || group.Scheduled || s.state.Census(key.Key).Bound > 0 {
+		return nil, false
+	}
+	return &model.Unit{Key: key, Group: group}, true
+}
+
+// holdsIdly says whether a group that is idle has devices: it was rolled back, or its pods went before their binds.
+func (s *Scheduler) holdsIdly(key model.UnitKey) bool {
+	unit, ok := s.idle(key)
+	return ok && len(unit.Group.Claims) > 0 && len(s.unused(unit)) > 0
+}
+
+// resultFor is a result that stands for the whole device.
+func resultFor(id model.DeviceID) resourcev1.DeviceRequestAllocationResult {
+	return resourcev1.DeviceRequestAllocationResult{Driver: id.Driver, Pool: id.Pool, Device: id.Device}
 }

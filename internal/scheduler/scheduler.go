@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -31,6 +32,8 @@ const (
 // committer writes plans, and takes off claims what nobody uses; commit.Committer is one.
 type committer interface {
 	Commit(ctx context.Context, plan *sched.Plan) commit.Result
+	Claims(ctx context.Context, plan *sched.Plan) error
+	Binds(ctx context.Context, plan *sched.Plan) map[model.Key]error
 	GiveBack(ctx context.Context, held *commit.Held) (*resource.ResourceClaim, error)
 }
 
@@ -57,7 +60,19 @@ type Scheduler struct {
 	held      map[model.UnitKey]bool      // not to be tried now; whoever holds a unit releases it
 	failures  map[model.UnitKey]int       // refused plans in a row
 	halfBound map[model.UnitKey]time.Time // since when a half-bound gang could not be finished
+	waits     waitList                    // plans whose binds are held back
+	avoided   map[model.Key]time.Time     // until when devices are not given out, by the claims that stand for that
+
+	bindingTimeout time.Duration
 }
+
+// Options are what can be chosen. The zero value is as in Kubernetes.
+type Options struct {
+	// BindingTimeout is how long pods wait for the bindingConditions of their devices; 0 for ten minutes.
+	BindingTimeout time.Duration
+}
+
+const defaultBindingTimeout = 600 * time.Second
 
 // message is what happened beside the loop. It is called on the loop's goroutine, and gives what it may help.
 type message func() []model.Topic
@@ -71,15 +86,16 @@ type parts struct {
 	evict  evictor
 	events reconciler.Recorder
 	clock  clock.WithDelayedExecution
+	opts   Options
 }
 
 // New makes a Scheduler for pods with the default scheduler's name. Call it before the caches start.
-func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Scheduler, error) {
+func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opts Options) (*Scheduler, error) {
 	clk := clock.RealClock{}
 	s, err := newScheduler(parts{
 		caches: cluster.CachesOf(inf),
 		commit: func(cached commit.Cache) committer { return commit.New(set, cached, clk, parallelWrites) },
-		groups: writer{set}, pods: writer{set}, evict: writer{set}, events: events, clock: clk,
+		groups: writer{set}, pods: writer{set}, evict: writer{set}, events: events, clock: clk, opts: opts,
 	})
 	if err != nil {
 		return nil, err
@@ -104,6 +120,7 @@ func newScheduler(p parts) (*Scheduler, error) {
 		successes: flowcontrol.NewTokenBucketRateLimiter(successesPerSecond, successesBurst),
 		state:     state, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
+		waits: waitList{}, avoided: map[model.Key]time.Time{}, bindingTimeout: cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout),
 	}
 	s.beside = s.running.Go
 	s.pods = newPodStatus(p)
@@ -134,7 +151,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 // step takes in what has happened, and tries one unit. It answers false if none is to be tried.
 func (s *Scheduler) step(ctx context.Context) bool {
-	s.takeIn()
+	s.takeIn(ctx)
 	entry, ok := s.queue.Pop()
 	if ok {
 		s.try(ctx, entry)
@@ -143,9 +160,12 @@ func (s *Scheduler) step(ctx context.Context) bool {
 }
 
 // takeIn brings the State up to date, and the queue with it.
-func (s *Scheduler) takeIn() {
+func (s *Scheduler) takeIn(ctx context.Context) {
 	topics := s.feed.Apply(s.state)
 	s.queue.Wake(topics)
+	for _, w := range s.waits.of(topics) {
+		s.look(ctx, w)
+	}
 	offered := map[model.UnitKey]bool{}
 	for _, topic := range topics {
 		if key, ok := s.unitOf(topic); ok && !offered[key] {
@@ -178,8 +198,12 @@ func (s *Scheduler) offer(key model.UnitKey) {
 		s.queue.Add(sched.EntryOf(unit))
 		return
 	}
-	s.queue.Remove(key)
 	delete(s.halfBound, key)
+	if s.holdsIdly(key) {
+		s.queue.Add(sched.Entry{Key: key})
+		return
+	}
+	s.queue.Remove(key)
 	if !s.exists(key) {
 		delete(s.failures, key)
 	}

@@ -64,6 +64,41 @@ func (s *Scheduler) tellFailure(plan *sched.Plan, err error) {
 	}
 }
 
+// tellWaiting says for what a plan waits before its binds, once.
+func (s *Scheduler) tellWaiting(w *waiting, message string) {
+	if w.said != message {
+		w.said = message
+		s.tellPlan(w.plan, message)
+	}
+}
+
+// tellPlan says why the pods of a plan are not bound.
+func (s *Scheduler) tellPlan(plan *sched.Plan, message string) {
+	if group, ok := s.state.Group(plan.Unit.Key); ok && plan.Unit.Group && group.Gang {
+		s.groups.say(plan.Unit.Key, group.UID, groups.Unschedulable(message))
+		return
+	}
+	for i := range plan.Pods {
+		s.pods.say(plan.Pods[i].Pod, podVerdict{uid: plan.Pods[i].UID, reason: corev1.PodReasonUnschedulable, message: message})
+	}
+}
+
+// tellWithdrawn says that devices do not become ready: by an event, as the pods are tried with other devices at once and
+// may have other reasons to wait then.
+func (s *Scheduler) tellWithdrawn(plan *sched.Plan, a attachment, why string) {
+	if len(a.broken) == 0 {
+		return
+	}
+	for i := range plan.Pods {
+		if pod, ok := s.feed.Pod(plan.Pods[i].Pod); ok {
+			s.events.Eventf(pod, corev1.EventTypeWarning, "FailedScheduling", "%s", why)
+			if plan.Unit.Group {
+				return // one member stands for all
+			}
+		}
+	}
+}
+
 // tellPlaced publishes an event for a pod that was placed alone. Groups have a condition for that.
 func (s *Scheduler) tellPlaced(plan *sched.Plan) {
 	for _, p := range plan.Pods {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -15,6 +16,9 @@ import (
 func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 	unit, ok := s.state.Unit(entry.Key)
 	if !ok {
+		if unit, ok = s.idle(entry.Key); ok {
+			s.free(ctx, entry.Key, s.unused(unit))
+		}
 		return
 	}
 	plan, reasons := s.placer.Place(unit)
@@ -24,9 +28,16 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 			return
 		}
 	}
+	var a attachment
+	if plan != nil {
+		a = s.attachmentOf(plan, s.clock.Now())
+	}
 	switch {
-	case s.overdue(unit, plan != nil):
+	case s.overdue(unit, plan != nil && len(a.failed) == 0):
 		s.rollBack(ctx, unit)
+		return
+	case len(a.failed) > 0:
+		s.giveUp(ctx, entry, plan, a)
 		return
 	case plan == nil && s.giveBack(ctx, unit, reasons):
 		return
@@ -36,21 +47,50 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 		s.tell(unit, reasons)
 	}
 	if plan != nil {
-		s.write(ctx, unit, plan)
+		s.write(ctx, unit, plan, a.ready())
 	}
 }
 
-// write assumes a plan and has it written beside the loop. A gang that was not placed before is held meanwhile: members
-// that come now could be placed alone, on the strength of binds that may yet be refused.
-func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Plan) {
+// giveUp does not write a plan whose claims have devices that never become ready, and has the claims get others if it
+// may; else the unit waits until somebody else frees them.
+func (s *Scheduler) giveUp(ctx context.Context, entry sched.Entry, plan *sched.Plan, a attachment) {
+	written := *plan
+	written.Claims = nil // nothing is
+	if len(s.unusedOf(&written, a.hopeless)) > 0 {
+		s.withdraw(ctx, &written, a)
+		return
+	}
+	var topics []model.Topic
+	for _, key := range a.hopeless {
+		topics = append(topics, model.Topic{Kind: model.TopicClaim, Key: key})
+	}
+	s.queue.Park(entry, topics)
+	s.tellPlan(plan, strings.Join(a.failed, ", "))
+}
+
+// write assumes a plan and has it written beside the loop: to its end if the devices are ready, else up to its binds. A
+// gang that was not placed before is held meanwhile: members that come now could be placed alone, on the strength of
+// binds that may yet be refused.
+func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Plan, ready bool) {
 	plan.Assume(s.state)
 	s.queue.Wake([]model.Topic{{Kind: model.TopicPods}})
 	if gang := unit.Group != nil && unit.Group.Gang && !unit.Group.Scheduled; gang {
 		s.hold(unit.Key)
 	}
 	s.beside(func() {
-		result := s.commit.Commit(ctx, plan)
-		s.feed.Tell(func() []model.Topic { return s.committed(plan, result, unit.HalfBound) })
+		var result commit.Result
+		if ready {
+			result = s.commit.Commit(ctx, plan)
+		} else {
+			result.Refused = s.commit.Claims(ctx, plan)
+		}
+		s.feed.Tell(func() []model.Topic {
+			if !ready && result.Refused == nil {
+				s.await(ctx, plan, unit.HalfBound)
+				return nil
+			}
+			return s.committed(plan, result, unit.HalfBound)
+		})
 	})
 }
 

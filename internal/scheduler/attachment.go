@@ -1,0 +1,122 @@
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	resourcev1 "k8s.io/api/resource/v1"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// attachment is how far the devices of some claims are that have bindingConditions: no pod is bound before all of them
+// are True (R27).
+type attachment struct {
+	missing  []string         // what has still to become True, for people
+	failed   []string         // why it never will, for people
+	hopeless []model.Key      // claims of which that is so
+	broken   []model.DeviceID // and their devices of which it is so
+	deadline time.Time        // when what is missing counts as failed; zero if nothing is missing
+}
+
+func (a *attachment) ready() bool { return len(a.missing)+len(a.failed) == 0 }
+
+// attachmentOf looks at all claims of the plan's pods. Claims of which nobody knows when they were allocated were as the
+// plan began to wait.
+func (s *Scheduler) attachmentOf(plan *sched.Plan, began time.Time) attachment {
+	var a attachment
+	for _, key := range s.claimsOf(plan) {
+		if claim, ok := s.state.Claim(key); ok && claim.Allocation != nil && claim.Allocation.Awaits() {
+			a.add(claim, began, s.clock.Now(), s.bindingTimeout)
+		}
+	}
+	return a
+}
+
+// claimsOf are the claims that the plan's pods use, each once.
+func (s *Scheduler) claimsOf(plan *sched.Plan) []model.Key {
+	var keys []model.Key
+	seen := map[model.Key]bool{}
+	for i := range plan.Pods {
+		pod, ok := s.state.Pod(plan.Pods[i].Pod)
+		if !ok {
+			continue
+		}
+		for _, use := range pod.Claims {
+			if key := (model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}); !seen[key] {
+				seen[key] = true
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+func (a *attachment) add(claim *model.Claim, began, now time.Time, timeout time.Duration) {
+	if !claim.Allocated.IsZero() {
+		began = claim.Allocated.Time
+	}
+	deadline := began.Add(timeout)
+	late := !now.Before(deadline)
+	for i := range claim.Allocation.Devices {
+		result := &claim.Allocation.Devices[i]
+		conditions := reportOn(claim, result)
+		subject := fmt.Sprintf("device %s of claim %s", model.DeviceIDOf(*result), claim.Key)
+		why := failure(conditions, result.BindingFailureConditions)
+		missing := untrue(conditions, result.BindingConditions)
+		switch {
+		case why != "":
+			a.failed = append(a.failed, subject+": "+why)
+		case len(missing) > 0 && late:
+			a.failed = append(a.failed, fmt.Sprintf("%s: %s not True after %s", subject, strings.Join(missing, ", "), timeout))
+		case len(missing) > 0:
+			a.missing = append(a.missing, fmt.Sprintf("%s of %s", strings.Join(missing, ", "), subject))
+			if a.deadline.IsZero() || deadline.Before(a.deadline) {
+				a.deadline = deadline
+			}
+			continue
+		default:
+			continue
+		}
+		a.broken = append(a.broken, model.DeviceIDOf(*result))
+		if n := len(a.hopeless); n == 0 || a.hopeless[n-1] != claim.Key {
+			a.hopeless = append(a.hopeless, claim.Key)
+		}
+	}
+}
+
+// reportOn are the conditions that the driver reports of the device, or of the share of it.
+func reportOn(claim *model.Claim, result *resourcev1.DeviceRequestAllocationResult) []metav1.Condition {
+	for i := range claim.Reports {
+		r := &claim.Reports[i]
+		same := r.Driver == result.Driver && r.Pool == result.Pool && r.Device == result.Device
+		if same && (r.ShareID == nil) == (result.ShareID == nil) && (r.ShareID == nil || *r.ShareID == string(*result.ShareID)) {
+			return r.Conditions
+		}
+	}
+	return nil
+}
+
+func failure(conditions []metav1.Condition, types []string) string {
+	for _, name := range types {
+		if c := meta.FindStatusCondition(conditions, name); c != nil && c.Status == metav1.ConditionTrue {
+			return strings.TrimSuffix(fmt.Sprintf("%s is True (%s: %s)", name, c.Reason, c.Message), ": )") // a message is optional
+		}
+	}
+	return ""
+}
+
+func untrue(conditions []metav1.Condition, types []string) []string {
+	var missing []string
+	for _, name := range types {
+		if !meta.IsStatusConditionTrue(conditions, name) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}

@@ -1,0 +1,203 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/allot-dev/allot/internal/commit"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// waiting is a plan of which the claims are in the API, and the binds are held back until the devices are attached.
+type waiting struct {
+	plan      *sched.Plan
+	halfBound bool
+	since     time.Time
+	alarm     clock.Timer // at the deadline; nil if none is set
+	said      string
+	topics    []model.Topic
+}
+
+// waitList finds plans that wait by what they wait for.
+type waitList map[model.Topic][]*waiting
+
+func (w waitList) add(plan *waiting) {
+	for _, topic := range plan.topics {
+		w[topic] = append(w[topic], plan)
+	}
+}
+
+func (w waitList) remove(plan *waiting) {
+	for _, topic := range plan.topics {
+		if w[topic] = slices.DeleteFunc(w[topic], func(other *waiting) bool { return other == plan }); len(w[topic]) == 0 {
+			delete(w, topic)
+		}
+	}
+}
+
+func (w waitList) has(plan *waiting) bool { return slices.Contains(w[plan.topics[0]], plan) }
+
+// of are the plans that a topic is about, each once.
+func (w waitList) of(topics []model.Topic) []*waiting {
+	if len(w) == 0 {
+		return nil
+	}
+	var list []*waiting
+	for _, topic := range topics {
+		for _, plan := range w[topic] {
+			if !slices.Contains(list, plan) {
+				list = append(list, plan)
+			}
+		}
+	}
+	return list
+}
+
+// await holds a plan's binds back.
+func (s *Scheduler) await(ctx context.Context, plan *sched.Plan, halfBound bool) {
+	w := &waiting{plan: plan, halfBound: halfBound, since: s.clock.Now()}
+	for i := range plan.Pods {
+		w.topics = append(w.topics, model.Topic{Kind: model.TopicPod, Key: plan.Pods[i].Pod})
+	}
+	for _, key := range s.claimsOf(plan) {
+		w.topics = append(w.topics, model.Topic{Kind: model.TopicClaim, Key: key})
+	}
+	w.topics = append(w.topics, model.Topic{Kind: model.TopicPods}) // a node may go
+	if plan.Unit.Group {
+		w.topics = append(w.topics, model.Topic{Kind: model.TopicGroup, Key: plan.Unit.Key})
+	}
+	s.waits.add(w)
+	s.look(ctx, w)
+}
+
+// look sees whether a plan that waits can go on, or has to be given up.
+func (s *Scheduler) look(ctx context.Context, w *waiting) {
+	if !s.waits.has(w) {
+		return
+	}
+	if why := s.outdated(w); why != "" {
+		s.end(w)
+		s.withdraw(ctx, w.plan, attachment{failed: []string{why}})
+		return
+	}
+	a := s.attachmentOf(w.plan, w.since)
+	switch {
+	case len(a.failed) > 0:
+		s.end(w)
+		s.withdraw(ctx, w.plan, a)
+	case !a.ready():
+		s.tellWaiting(w, "waiting for "+strings.Join(a.missing, ", "))
+		if w.alarm == nil {
+			w.alarm = s.clock.AfterFunc(a.deadline.Sub(s.clock.Now()), func() {
+				s.feed.Tell(func() []model.Topic {
+					w.alarm = nil
+					s.look(ctx, w)
+					return nil
+				})
+			})
+		}
+	default:
+		s.end(w)
+		s.beside(func() {
+			result := commit.Result{Failed: s.commit.Binds(ctx, w.plan)}
+			s.feed.Tell(func() []model.Topic { return s.committed(w.plan, result, w.halfBound) })
+		})
+	}
+}
+
+func (s *Scheduler) end(w *waiting) {
+	s.waits.remove(w)
+	if w.alarm != nil {
+		w.alarm.Stop()
+	}
+}
+
+// outdated says why the plan does not hold any more, "" if it does. Pods that are gone are left out of it, as long as a
+// gang has enough without them.
+func (s *Scheduler) outdated(w *waiting) string {
+	left := w.plan.Pods[:0:0]
+	for _, p := range w.plan.Pods {
+		if pod, ok := s.state.Pod(p.Pod); ok && pod.UID == p.UID && pod.Live() && s.state.Assumed(p.Pod) {
+			left = append(left, p)
+		}
+	}
+	if len(left) < len(w.plan.Pods) {
+		plan := *w.plan
+		plan.Pods = left
+		w.plan = &plan
+	}
+	if len(left) == 0 {
+		return "the pod is gone"
+	}
+	for _, p := range left {
+		if _, ok := s.state.Node(p.Node); !ok {
+			return "node " + p.Node + " is gone"
+		}
+	}
+	for _, key := range s.claimsOf(w.plan) {
+		if claim, ok := s.state.Claim(key); !ok || claim.Allocation == nil {
+			return "claim " + key.String() + " has lost its devices"
+		}
+	}
+	if !w.plan.Unit.Group {
+		return ""
+	}
+	group, ok := s.state.Group(w.plan.Unit.Key)
+	switch {
+	case !ok || group.UID != w.plan.Group:
+		return "the PodGroup is gone"
+	case group.Gang && s.state.Census(group.Key).Bound < group.MinCount: // which counts those that wait here
+		return "the gang has lost members"
+	}
+	return ""
+}
+
+// withdraw takes back a plan of which no bind was tried: what it has allocated, unless somebody else uses that, and
+// claims of which the devices never become ready. The unit is tried again, without these devices for a while.
+func (s *Scheduler) withdraw(ctx context.Context, plan *sched.Plan, a attachment) {
+	why := strings.Join(a.failed, ", ")
+	klog.V(2).InfoS("Taking a plan back before its binds", "unit", plan.Unit, "reason", why)
+	s.tellWithdrawn(plan, a, why)
+	s.avoid(a.broken)
+	s.hold(plan.Unit)
+	unused := s.unusedOf(plan, a.hopeless)
+	s.beside(func() {
+		seen, err := s.giveBackAll(ctx, unused)
+		s.feed.Tell(func() []model.Topic {
+			if err != nil {
+				klog.V(2).InfoS("Not all devices could be given back", "unit", plan.Unit, "reason", err)
+			}
+			topics := append(s.take(seen), plan.Forget(s.state)...)
+			s.retryLater(plan.Unit, nil)
+			return topics
+		})
+	})
+}
+
+// avoidFor is how long a device is not given out after it did not become ready.
+const avoidFor = time.Minute
+
+// avoid keeps devices from being given out for a while: to the State they are held by claims that nobody else knows.
+func (s *Scheduler) avoid(devices []model.DeviceID) {
+	for _, id := range devices {
+		key := model.Key{Name: "not ready: " + id.String()}
+		until := s.clock.Now().Add(avoidFor)
+		s.avoided[key] = until
+		result := model.Allocation{}
+		result.Devices = append(result.Devices, resultFor(id))
+		s.state.PutClaim(&model.Claim{Key: key, Allocation: &result})
+		s.after(avoidFor, func() []model.Topic {
+			if !s.avoided[key].Equal(until) {
+				return nil // it failed again meanwhile
+			}
+			delete(s.avoided, key)
+			return s.state.DeleteClaim(key)
+		})
+	}
+}
