@@ -2,6 +2,7 @@ package v1
 
 import (
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -30,4 +31,14 @@ type JobList struct {
 // with in, and must not be changed or stored.
 func (in *Job) Upstream() *batchv1.Job {
 	return &batchv1.Job{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status}
+}
+
+// Finished gives the condition, Complete or Failed, that says that the Job has ended for good.
+func (in *Job) Finished() (batchv1.JobCondition, bool) {
+	for _, c := range in.Status.Conditions {
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			return c, true
+		}
+	}
+	return batchv1.JobCondition{}, false
 }
