@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	upstreamv1beta1 "k8s.io/api/resource/v1beta1"
@@ -124,6 +125,7 @@ func testScheme() *runtime.Scheme {
 		&resource.ResourceClaimTemplateList{}, &resourcev1.ResourceSlice{}, &resourcev1.ResourceSliceList{},
 		&resourcev1.DeviceTaintRule{}, &resourcev1.DeviceTaintRuleList{})
 	add("resource.k8s.io", "v1beta1", &resourcev1beta1.ResourceClaim{}, &resourcev1beta1.ResourceClaimList{}, &resourcev1beta1.ResourceClaimTemplate{},
+	add("rbac.authorization.k8s.io", "v1", &rbacv1.RoleBinding{}, &rbacv1.RoleBindingList{}, &rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRoleBindingList{})
 		&resourcev1beta1.ResourceClaimTemplateList{}, &upstreamv1beta1.ResourceSlice{}, &upstreamv1beta1.ResourceSliceList{})
 	add("resource.k8s.io", "v1alpha3", &resourcev1alpha3.ClusterResourceClaimTemplate{}, &resourcev1alpha3.ClusterResourceClaimTemplateList{})
 	return scheme

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	upstreamv1beta1 "k8s.io/api/resource/v1beta1"
@@ -54,6 +55,8 @@ func register(scheme *runtime.Scheme, now func() time.Time) error {
 		many(func(l *resourcev1beta1.ResourceClaimTemplateList) []resourcev1beta1.ResourceClaimTemplate {
 			return l.Items
 		}, ResourceClaimTemplateV1beta1),
+		one(RoleBinding), many(func(l *rbacv1.RoleBindingList) []rbacv1.RoleBinding { return l.Items }, RoleBinding),
+		one(ClusterRoleBinding), many(func(l *rbacv1.ClusterRoleBindingList) []rbacv1.ClusterRoleBinding { return l.Items }, ClusterRoleBinding),
 		one(oldSlice), many(func(l *upstreamv1beta1.ResourceSliceList) []upstreamv1beta1.ResourceSlice { return l.Items }, oldSlice),
 		one(rule), many(func(l *resourcev1.DeviceTaintRuleList) []resourcev1.DeviceTaintRule { return l.Items }, rule),
 		one(slice), many(func(l *resourcev1.ResourceSliceList) []resourcev1.ResourceSlice { return l.Items }, slice),

@@ -37,6 +37,14 @@ func find(kind schema.GroupKind) (printer, bool) {
 		return resourceSlicePrinter(), true
 	case schema.GroupKind{Group: "resource.k8s.io", Kind: "DeviceTaintRule"}:
 		return deviceTaintRulePrinter(), true
+	case schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "Role"}:
+		return rolePrinter(), true
+	case schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:
+		return clusterRolePrinter(), true
+	case schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:
+		return roleBindingPrinter(), true
+	case schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}:
+		return clusterRoleBindingPrinter(), true
 	}
 	return printer{}, false
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -156,5 +157,6 @@ func testScheme() *runtime.Scheme {
 	add("scheduling.k8s.io", "v1beta1", &scheduling.PodGroupList{}, &scheduling.WorkloadList{})
 	add("resource.k8s.io", "v1", &resource.ResourceClaimList{}, &resource.ResourceClaimTemplateList{}, &resourcev1.ResourceSliceList{},
 		&resourcev1.DeviceClassList{}, &resourcev1.DeviceTaintRuleList{})
+	add("rbac.authorization.k8s.io", "v1", &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{})
 	return scheme
 }

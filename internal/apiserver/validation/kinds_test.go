@@ -3,6 +3,7 @@ package validation
 import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	upstreamv1beta1 "k8s.io/api/resource/v1beta1"
@@ -55,6 +56,10 @@ func kinds() map[string]ruleset {
 		"ResourceClaim":                rulesOf(ValidateResourceClaim, ValidateResourceClaimUpdate, ValidateResourceClaimStatusUpdate),
 		"ResourceClaimTemplate":        rulesOf(ValidateResourceClaimTemplate, ValidateResourceClaimTemplateUpdate, nil),
 		"ClusterResourceClaimTemplate": rulesOf(ValidateClusterResourceClaimTemplate, ValidateClusterResourceClaimTemplateUpdate, nil),
+		"Role":                         rulesOf(ValidateRole, ValidateRoleUpdate, nil),
+		"RoleBinding":                  rulesOf(ValidateRoleBinding, ValidateRoleBindingUpdate, nil),
+		"ClusterRole":                  rulesOf(ValidateClusterRole, ValidateClusterRoleUpdate, nil),
+		"ClusterRoleBinding":           rulesOf(ValidateClusterRoleBinding, ValidateClusterRoleBindingUpdate, nil),
 		"DeviceClass":                  rulesOf(ValidateDeviceClass, ValidateDeviceClassUpdate, nil),
 		"DeviceTaintRule":              rulesOf(ValidateDeviceTaintRule, ValidateDeviceTaintRuleUpdate, ValidateDeviceTaintRuleStatusUpdate),
 		"ResourceSlice":                rulesOf(ValidateResourceSlice, ValidateResourceSliceUpdate, nil),
@@ -74,6 +79,8 @@ func testScheme() *runtime.Scheme {
 	add("scheduling.k8s.io", "v1", &schedulingv1.PriorityClass{}, &schedulingv1.PriorityClassList{})
 	add("scheduling.k8s.io", "v1beta1", &scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{})
 	add("scheduling.k8s.io", "v1alpha2", &schedulingv1alpha2.PodGroup{}, &schedulingv1alpha2.PodGroupList{})
+	add("rbac.authorization.k8s.io", "v1", &rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.RoleBindingList{}, &rbacv1.ClusterRole{},
+		&rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRoleBindingList{})
 	add("resource.k8s.io", "v1", &resource.ResourceClaim{}, &resource.ResourceClaimList{}, &resource.ResourceClaimTemplate{},
 		&resource.ResourceClaimTemplateList{}, &resourcev1.ResourceSlice{}, &resourcev1.ResourceSliceList{}, &resourcev1.DeviceClass{},
 		&resourcev1.DeviceTaintRule{}, &resourcev1.DeviceTaintRuleList{})

@@ -1,0 +1,67 @@
+package printers
+
+import (
+	"strings"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// createdColumn shows when a role was made, since an age says little of it.
+func createdColumn() metav1.TableColumnDefinition {
+	return column("Created At", "date", metav1.ObjectMeta{}, "creationTimestamp")
+}
+
+func rolePrinter() printer {
+	return of([]metav1.TableColumnDefinition{nameColumn(), createdColumn()}, func(r *rbacv1.Role, _ time.Time) []any {
+		return []any{r.Name, created(r.CreationTimestamp)}
+	})
+}
+
+func clusterRolePrinter() printer {
+	return of([]metav1.TableColumnDefinition{nameColumn(), createdColumn()}, func(r *rbacv1.ClusterRole, _ time.Time) []any {
+		return []any{r.Name, created(r.CreationTimestamp)}
+	})
+}
+
+func created(at metav1.Time) string { return at.UTC().Format(time.RFC3339) }
+
+func bindingColumns(of documented) []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		nameColumn(),
+		column("Role", "string", of, "roleRef"),
+		ageColumn(),
+		wide(computed("Users", "string", "The users that are given the role.")),
+		wide(computed("Groups", "string", "The groups that are given the role.")),
+		wide(computed("ServiceAccounts", "string", "The service accounts that are given the role.")),
+	}
+}
+
+func roleBindingPrinter() printer {
+	return of(bindingColumns(rbacv1.RoleBinding{}), func(b *rbacv1.RoleBinding, now time.Time) []any {
+		return bindingCells(&b.ObjectMeta, b.RoleRef, b.Subjects, now)
+	})
+}
+
+func clusterRoleBindingPrinter() printer {
+	return of(bindingColumns(rbacv1.ClusterRoleBinding{}), func(b *rbacv1.ClusterRoleBinding, now time.Time) []any {
+		return bindingCells(&b.ObjectMeta, b.RoleRef, b.Subjects, now)
+	})
+}
+
+func bindingCells(meta *metav1.ObjectMeta, ref rbacv1.RoleRef, subjects []rbacv1.Subject, now time.Time) []any {
+	names := map[string][]string{}
+	for _, s := range subjects {
+		name := s.Name
+		if s.Kind == rbacv1.ServiceAccountKind && s.Namespace != "" {
+			name = s.Namespace + "/" + s.Name
+		}
+		names[s.Kind] = append(names[s.Kind], name)
+	}
+	list := func(kind string) string { return strings.Join(names[kind], ", ") }
+	return []any{
+		meta.Name, ref.Kind + "/" + ref.Name, age(meta.CreationTimestamp, now),
+		list(rbacv1.UserKind), list(rbacv1.GroupKind), list(rbacv1.ServiceAccountKind),
+	}
+}
