@@ -155,8 +155,15 @@ func (b *Board) addView(at int) *Reason {
 		sets = append(sets, p.allocator.matcher.match(known, selection).devices.And(known.openTo(selection).devices))
 	}
 	values := make([]*valueSets, len(p.attributes))
-	for i, attribute := range p.attributes {
-		values[i] = known.valuesOf(attribute)
+	for i := range p.attributes {
+		values[i] = p.allocator.matcher.valuesOf(known, &p.attributes[i])
+		if !values[i].failed {
+			continue
+		}
+		// What fails for others is for those to report.
+		if reason := p.attributeError(&p.attributes[i], view.Pool, values[i]); len(reason.Asked) > 0 {
+			return reason
+		}
 	}
 	l := layout{board: b, view: at, first: len(b.cells), sets: sets, values: values, single: p.mixed(), traits: known.traits}
 	l.counted = b.countersOf(at, known)

@@ -73,7 +73,7 @@ func (b *Board) lastTry() *Reason {
 func (b *Board) missOf(i int) RuleMiss {
 	p := b.problem
 	rule := &p.rules[i]
-	m := RuleMiss{Attribute: string(p.attributes[rule.attribute]), Distinct: rule.distinct}
+	m := RuleMiss{Attribute: string(rule.name), Distinct: rule.distinct}
 	var roles []*role
 	for w := range p.wants {
 		if least, covered := b.leastUnder(w, i); covered != nil {
@@ -84,14 +84,19 @@ func (b *Board) missOf(i int) RuleMiss {
 	room := map[string]int{}
 	for c := range b.cells {
 		cell := &b.cells[c]
-		if !slices.ContainsFunc(roles, cell.allows) {
-			continue
+		var values []string
+		allowed := false
+		for _, role := range roles {
+			if cell.allows(role) {
+				allowed = true
+				values = addNew(values, cell.values[role.attribute(i)])
+			}
 		}
-		for _, value := range cell.values[rule.attribute] {
+		for _, value := range values {
 			room[value] += cell.room()
 			m.list(value, b, cell)
 		}
-		if len(cell.values[rule.attribute]) == 0 {
+		if allowed && len(values) == 0 {
 			m.list("not set", b, cell)
 		}
 	}

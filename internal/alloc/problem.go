@@ -39,7 +39,7 @@ type Problem struct {
 	selections []*selection
 	roles      []role
 	rules      []rule
-	attributes []resourcev1.FullyQualifiedName // that rules are about, those of others behind them
+	attributes []attribute // that rules compare, those of others behind them
 	// others are what further claims select by: devices that these can tell apart are not alike, and those that fewer
 	// of them could use come first.
 	others []*selection
@@ -135,8 +135,10 @@ func (p *Problem) TellApart(others []*Problem) {
 				p.others = append(p.others, selection)
 			}
 		}
-		for i := range other.rules {
-			p.addAttribute(other.attributes[other.rules[i].attribute])
+		for i := range other.roles {
+			for _, attribute := range other.roles[i].attributes {
+				p.addAttribute(other.attributes[attribute])
+			}
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Reason struct {
 	Selector   int
 	Expression string
 	Message    string
+	Attribute  string // the expression derives it, and is no selector
 
 	// Of a Shortage on one node: devices wanted by all that is Asked, how many match the selectors, and how many of
 	// these can be given away.
@@ -133,6 +134,9 @@ func (r *Reason) String() string {
 		return fmt.Sprintf("%s: device class %s does not exist", r.Subject(), r.Class)
 	case SelectorError:
 		where := r.Subject()
+		if r.Attribute != "" {
+			return fmt.Sprintf("%s: derived attribute %s (%s) fails on device %s: %s", where, r.Attribute, r.Expression, r.Device, r.Message)
+		}
 		if r.Class != "" {
 			where += ": class " + r.Class
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	resourcev1 "k8s.io/api/resource/v1"
 	"pgregory.net/rapid"
 
 	"github.com/allot-dev/allot/internal/alloc"
@@ -146,8 +145,9 @@ func (a *attempt) rulesHold() bool {
 		for i := range claim.Constraints {
 			var sets [][]string
 			for at, device := range a.got {
-				if a.slots[at].claim == c && a.covered(&claim.Constraints[i], a.slots[at]) {
-					sets = append(sets, a.values[device])
+				s := a.slots[at]
+				if s.claim == c && covers(&claim.Constraints[i], &claim.Requests[s.request], a.option(s)) {
+					sets = append(sets, a.valuesFor(a.option(s), device))
 				}
 			}
 			if !ruleHolds(claim.Constraints[i].DistinctAttribute != nil, sets) {
@@ -184,11 +184,6 @@ func (a *attempt) countersHold() bool {
 	return true
 }
 
-func (a *attempt) covered(rule *resourcev1.DeviceConstraint, s slot) bool {
-	request := a.claims[s.claim].Requests[s.request]
-	return len(rule.Requests) == 0 || slices.Contains(rule.Requests, request.Name) || slices.Contains(rule.Requests, request.ResultName(*a.option(s)))
-}
-
 func ruleHolds(distinct bool, sets [][]string) bool {
 	count := map[string]int{}
 	for _, set := range sets {
@@ -216,7 +211,9 @@ func (a *attempt) signature() string {
 		option := a.option(s)
 		id := fmt.Sprint(s.claim, option.Selectors, option.Tolerations, option.AdminAccess, asked(option))
 		for r := range a.claims[s.claim].Constraints {
-			id += fmt.Sprint(a.covered(&a.claims[s.claim].Constraints[r], s))
+			if covers(&a.claims[s.claim].Constraints[r], &a.claims[s.claim].Requests[s.request], option) {
+				id += fmt.Sprint(r, option.DerivedAttributes)
+			}
 		}
 		by[id] = append(by[id], a.kind(a.got[i], option.AdminAccess))
 	}

@@ -13,10 +13,10 @@ import (
 // rule is a constraint of a claim: all devices that it covers have a value of the attribute in common, or no two have.
 // An attribute that is one value counts as a list of one.
 type rule struct {
-	claim     int
-	attribute int // index in Problem.attributes
-	distinct  bool
-	requests  []string // empty: all
+	claim    int
+	name     resourcev1.FullyQualifiedName
+	distinct bool
+	requests []string // empty: all
 }
 
 // covers says whether the devices of a request, by the name in results, are concerned.
@@ -31,9 +31,9 @@ func (p *Problem) addRules(c int) *Reason {
 		r := rule{claim: c, requests: constraint.Requests}
 		switch {
 		case constraint.MatchAttribute != nil:
-			r.attribute = p.addAttribute(*constraint.MatchAttribute)
+			r.name = *constraint.MatchAttribute
 		case constraint.DistinctAttribute != nil:
-			r.attribute, r.distinct = p.addAttribute(*constraint.DistinctAttribute), true
+			r.name, r.distinct = *constraint.DistinctAttribute, true
 		default:
 			reason := &Reason{Kind: Unsupported, Field: fmt.Sprintf("spec.devices.constraints[%d]", i)}
 			for r := range claim.Requests {
@@ -44,37 +44,6 @@ func (p *Problem) addRules(c int) *Reason {
 		p.rules = append(p.rules, r)
 	}
 	return nil
-}
-
-func (p *Problem) addAttribute(name resourcev1.FullyQualifiedName) int {
-	if at := slices.Index(p.attributes, name); at >= 0 {
-		return at
-	}
-	p.attributes = append(p.attributes, name)
-	return len(p.attributes) - 1
-}
-
-// valueSets are the values that the devices of a pool have of one attribute.
-type valueSets struct {
-	of   []int      // by device: index of its set
-	sets [][]string // distinct; the first is empty. A value bears its type: no two types are equal
-}
-
-func valuesOf(pool *model.Pool, attribute resourcev1.FullyQualifiedName) *valueSets {
-	v := &valueSets{of: make([]int, len(pool.Devices)), sets: [][]string{nil}}
-	known := map[string]int{"": 0}
-	for i := range pool.Devices {
-		set := attributeValues(&pool.Devices[i], pool.ID.Driver, attribute)
-		key := strings.Join(set, "\x00")
-		at, ok := known[key]
-		if !ok {
-			at = len(v.sets)
-			known[key] = at
-			v.sets = append(v.sets, set)
-		}
-		v.of[i] = at
-	}
-	return v
 }
 
 // attributeValues looks the attribute up by its full name, or without the domain if that is the driver's.
@@ -89,8 +58,13 @@ func attributeValues(device *model.Device, driver string, name resourcev1.FullyQ
 			return nil
 		}
 	}
+	return valuesIn(&attribute)
+}
+
+// valuesIn are the distinct values of an attribute, each with its type: no two types are equal.
+func valuesIn(a *resourcev1.DeviceAttribute) []string {
 	var list []string
-	switch a := &attribute; {
+	switch {
 	case a.IntValue != nil:
 		list = typed("int", *a.IntValue)
 	case a.BoolValue != nil:

@@ -204,12 +204,12 @@ func (s *search) take(at, c, by int) {
 		cell.share.take(cell.share.takes[s.board.problem.roles[s.slots[at].role].selection], by)
 	}
 	s.flow.room[c] -= by
-	for _, r := range s.board.problem.roles[s.slots[at].role].rules {
-		rule := &s.board.problem.rules[r]
-		if !rule.distinct {
+	role := &s.board.problem.roles[s.slots[at].role]
+	for i, r := range role.rules {
+		if !s.board.problem.rules[r].distinct {
 			continue
 		}
-		for _, value := range cell.values[rule.attribute] {
+		for _, value := range cell.values[role.attributes[i]] {
 			s.used[r][value] = by > 0
 		}
 	}
@@ -242,9 +242,8 @@ func (s *search) suits(at, c int) bool {
 	if cell.share != nil && (!cell.share.fits(cell.share.takes[role.selection]) || s.hasPart(at, c)) {
 		return false
 	}
-	for _, r := range role.rules {
-		rule := &p.rules[r]
-		if rule.distinct && slices.ContainsFunc(cell.values[rule.attribute], func(value string) bool { return s.used[r][value] }) {
+	for i, r := range role.rules {
+		if p.rules[r].distinct && slices.ContainsFunc(cell.values[role.attributes[i]], func(value string) bool { return s.used[r][value] }) {
 			return false
 		}
 	}
@@ -324,8 +323,8 @@ func (s *search) isRepeat() bool {
 func (s *search) agree(r int, value string) bool {
 	p := s.board.problem
 	for at := range s.slots {
-		covered := slices.Contains(p.roles[s.slots[at].role].rules, r)
-		if covered && !s.board.cells[s.picks[at].cell].has(p.rules[r].attribute, value) {
+		attribute := p.roles[s.slots[at].role].attribute(r)
+		if attribute >= 0 && !s.board.cells[s.picks[at].cell].has(attribute, value) {
 			return false
 		}
 	}

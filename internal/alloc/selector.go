@@ -28,7 +28,7 @@ type poolMatches struct {
 	counters *counters
 	shared   model.Bits // devices that can be had more than once; nil if there are none
 	traits   *traits
-	values   map[resourcev1.FullyQualifiedName]*valueSets
+	values   map[string]*valueSets // by attribute
 }
 
 // openSet are the devices that can be given away to those who ask for certain things beyond selectors.
@@ -73,7 +73,7 @@ func (m *matcher) pool(view *model.PoolView) *poolMatches {
 	if len(m.pools) >= maxPools {
 		clear(m.pools)
 	}
-	known = &poolMatches{pool: pool, rules: view.Rules(), sets: map[string]*matchSet{}, open: map[string]*openSet{}, values: map[resourcev1.FullyQualifiedName]*valueSets{}}
+	known = &poolMatches{pool: pool, rules: view.Rules(), sets: map[string]*matchSet{}, open: map[string]*openSet{}, values: map[string]*valueSets{}}
 	known.counters, known.traits = countersOf(pool), traitsOf(pool)
 	for i := range pool.Devices {
 		if pool.Devices[i].AllowMultipleAllocations {
@@ -106,19 +106,6 @@ func (p *poolMatches) openTo(want *selection) *openSet {
 	}
 	p.open[want.asks] = set
 	return set
-}
-
-// valuesOf are the values of an attribute.
-func (p *poolMatches) valuesOf(attribute resourcev1.FullyQualifiedName) *valueSets {
-	if known, ok := p.values[attribute]; ok {
-		return known
-	}
-	if len(p.values) >= maxSets {
-		clear(p.values)
-	}
-	known := valuesOf(p.pool, attribute)
-	p.values[attribute] = known
-	return known
 }
 
 // taken are the devices that nobody else can have.
@@ -175,13 +162,7 @@ func matches(program *cel.CompilationResult, pool *model.Pool, i int) (bool, err
 	if program.Error != nil {
 		return false, program.Error
 	}
-	device := &pool.Devices[i]
-	ok, _, err := program.DeviceMatches(context.Background(), cel.Device{
-		Driver:                   pool.ID.Driver,
-		AllowMultipleAllocations: &device.AllowMultipleAllocations,
-		Attributes:               device.Attributes,
-		Capacity:                 device.Capacity,
-	})
+	ok, _, err := program.DeviceMatches(context.Background(), celDevice(pool, i))
 	return ok, err
 }
 

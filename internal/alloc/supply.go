@@ -75,9 +75,8 @@ func (s *search) admits(r *role, c *cell) bool {
 	if !c.allows(r) {
 		return false
 	}
-	for _, i := range r.rules {
-		rule := &s.board.problem.rules[i]
-		if len(c.values[rule.attribute]) == 0 || s.value[i] != "" && !c.has(rule.attribute, s.value[i]) {
+	for at, i := range r.rules {
+		if len(c.values[r.attributes[at]]) == 0 || s.value[i] != "" && !c.has(r.attributes[at], s.value[i]) {
 			return false
 		}
 	}
@@ -220,17 +219,12 @@ func (s *search) covered(r int) int {
 // covers. A group that need not be waited for comes first, and one that is used up or nearly so before one that would be
 // broken up.
 func (s *search) values(r int) []string {
-	p := s.board.problem
-	rule := &p.rules[r]
 	room, ready := map[string]int{}, map[string]int{}
 	local := map[string]bool{}
 	var list []string
 	for c := range s.board.cells {
 		cell := &s.board.cells[c]
-		if !s.serves(r, cell) {
-			continue
-		}
-		for _, value := range cell.values[rule.attribute] {
+		for _, value := range s.offered(r, cell) {
 			if room[value] == 0 {
 				list = append(list, value)
 				local[value] = s.board.isLocal(cell)
@@ -253,20 +247,34 @@ func (s *search) values(r int) []string {
 	return list
 }
 
-// serves says whether a want that the rule covers could have devices of the cell.
-func (s *search) serves(r int, c *cell) bool {
+// offered are the values under the rule that a want which it covers could have with a device of the cell.
+func (s *search) offered(r int, c *cell) []string {
 	p := s.board.problem
+	var list []string
+	asked := map[int]bool{}
 	for w := range p.wants {
 		o := s.chosen[w]
 		if o < 0 {
 			continue
 		}
 		role := &p.roles[p.wants[w].options[o].role]
-		if slices.Contains(role.rules, r) && s.admits(role, c) {
-			return true
+		attribute := role.attribute(r)
+		if attribute < 0 || asked[attribute] || !s.admits(role, c) {
+			continue
+		}
+		asked[attribute] = true
+		list = addNew(list, c.values[attribute])
+	}
+	return list
+}
+
+func addNew(list, more []string) []string {
+	for _, value := range more {
+		if !slices.Contains(list, value) {
+			list = append(list, value)
 		}
 	}
-	return false
+	return list
 }
 
 // differ says whether each distinctAttribute can find enough values: each device that is still to be placed needs one
@@ -282,21 +290,19 @@ func (s *search) differ() bool {
 
 func (s *search) differBy(r int) bool {
 	p := s.board.problem
-	rule := &p.rules[r]
 	index := map[string]int{}
 	edges := make([][]int, len(s.nodes))
 	need := make([]int, len(s.nodes))
 	for n, roles := range s.nodes {
-		if slices.ContainsFunc(roles, func(role int) bool { return !slices.Contains(p.roles[role].rules, r) }) {
+		if slices.ContainsFunc(roles, func(role int) bool { return p.roles[role].attribute(r) < 0 }) {
 			continue
 		}
 		need[n] = s.flow.need[n]
 		for _, c := range s.flow.edges[n] {
-			values := s.board.cells[c].values[rule.attribute]
-			if s.flow.room[c] == 0 || slices.ContainsFunc(values, func(value string) bool { return s.used[r][value] }) {
+			if s.flow.room[c] == 0 {
 				continue
 			}
-			for _, value := range values {
+			for _, value := range s.unused(r, roles, &s.board.cells[c]) {
 				at, ok := index[value]
 				if !ok {
 					at = len(index)
@@ -315,4 +321,16 @@ func (s *search) differBy(r int) bool {
 	}
 	fits, _ := f.solve()
 	return fits
+}
+
+// unused are the values under the rule that a device of the cell could still bring in one of the roles.
+func (s *search) unused(r int, roles []int, c *cell) []string {
+	var list []string
+	for _, role := range roles {
+		values := c.values[s.board.problem.roles[role].attribute(r)]
+		if !slices.ContainsFunc(values, func(value string) bool { return s.used[r][value] }) {
+			list = addNew(list, values)
+		}
+	}
+	return list
 }

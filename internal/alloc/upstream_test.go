@@ -92,7 +92,7 @@ func (u *upstream) resourceClaims() []*resourcev1.ResourceClaim {
 				}
 				exactly := resourcev1.ExactDeviceRequest{
 					DeviceClassName: option.Class, Selectors: celSelectors(option.Selectors), AllocationMode: mode, Count: option.Count,
-					AdminAccess: &option.AdminAccess, Tolerations: option.Tolerations, Capacity: option.Capacity,
+					AdminAccess: &option.AdminAccess, Tolerations: option.Tolerations, Capacity: option.Capacity, DerivedAttributes: option.DerivedAttributes,
 				}
 				if option.Name == "" {
 					to.Exactly = &exactly
@@ -100,6 +100,7 @@ func (u *upstream) resourceClaims() []*resourcev1.ResourceClaim {
 				}
 				to.FirstAvailable = append(to.FirstAvailable, resourcev1.DeviceSubRequest{
 					Name: option.Name, DeviceClassName: option.Class, Selectors: exactly.Selectors, AllocationMode: mode, Count: option.Count, Tolerations: option.Tolerations, Capacity: option.Capacity,
+					DerivedAttributes: option.DerivedAttributes,
 				})
 			}
 			claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, to)
@@ -124,6 +125,7 @@ func (u *upstream) allocate(t *rapid.T) (bool, error) {
 		}
 	}
 	features := structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, ListTypeAttributes: true, ConsumableCapacity: true, PartitionableDevices: true, DeviceBindingAndStatus: true}
+	features.DerivedAttributes = u.features.derived // chooses another of its allocators
 	allocator, err := structured.NewAllocator(context.Background(), features, structured.AllocatedState{
 		AllocatedDevices: taken, AllocatedSharedDeviceIDs: shares, AggregatedCapacity: consumed,
 	}, u, u.resourceSlices(), u.cache)

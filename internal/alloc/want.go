@@ -1,7 +1,7 @@
 package alloc
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -29,6 +29,16 @@ type role struct {
 	claim     int // whose devices must not be had twice with admin access; -1 if that is no question
 	admin     bool
 	rules     []int // indices in Problem.rules
+	// attributes are what each of the rules compares devices in this role by; indices in Problem.attributes.
+	attributes []int
+}
+
+// attribute is what the rule compares devices in this role by, -1 if it does not.
+func (r *role) attribute(rule int) int {
+	if at := slices.Index(r.rules, rule); at >= 0 {
+		return r.attributes[at]
+	}
+	return -1
 }
 
 // most is the most devices that the want can get; without bound, as many as a claim can have.
@@ -62,14 +72,6 @@ func (p *Problem) addWant(c, r int) *Reason {
 	asked := []Asked{{Claim: p.claims[c].Key, Request: request.Name}}
 	for o := range request.Options {
 		asks := &request.Options[o]
-		if field := unsupportedInOption(asks); field != "" {
-			if asks.Name == "" {
-				field = fmt.Sprintf("spec.devices.requests[%d].exactly.%s", r, field)
-			} else {
-				field = fmt.Sprintf("spec.devices.requests[%d].firstAvailable[%d].%s", r, o, field)
-			}
-			return &Reason{Kind: Unsupported, Asked: asked, Field: field}
-		}
 		class, ok := p.state.Class(asks.Class)
 		if !ok {
 			return &Reason{Kind: ClassMissing, Asked: asked, Class: asks.Class}
@@ -104,6 +106,7 @@ func (p *Problem) addRole(c int, request, name string, o *option) int {
 	for i := range p.rules {
 		if p.rules[i].claim == c && p.rules[i].covers(request, name) {
 			r.rules = append(r.rules, i)
+			r.attributes = append(r.attributes, p.addAttribute(o.attributeFor(p.rules[i].name, p.selections[o.selection])))
 		}
 	}
 	for i := range p.roles {
@@ -116,15 +119,8 @@ func (p *Problem) addRole(c int, request, name string, o *option) int {
 }
 
 func (r *role) same(other *role) bool {
-	if len(r.rules) != len(other.rules) || r.selection != other.selection || r.claim != other.claim || r.admin != other.admin {
-		return false
-	}
-	for i := range r.rules {
-		if r.rules[i] != other.rules[i] {
-			return false
-		}
-	}
-	return true
+	return r.selection == other.selection && r.claim == other.claim && r.admin == other.admin &&
+		slices.Equal(r.rules, other.rules) && slices.Equal(r.attributes, other.attributes)
 }
 
 // hasAdmin says whether some request of the claim wants admin access.
@@ -137,12 +133,4 @@ func hasAdmin(claim *model.Claim) bool {
 		}
 	}
 	return false
-}
-
-// unsupportedInOption is the path of the first field that asks for something this package cannot do.
-func unsupportedInOption(option *model.Option) string {
-	if len(option.DerivedAttributes) > 0 {
-		return "derivedAttributes"
-	}
-	return ""
 }

@@ -97,7 +97,7 @@ func (w *world) drawCapacity(t *rapid.T, device model.DeviceID, d *model.Device)
 
 // features are what the claims of a world use.
 type features struct {
-	all, admin, rules, alternatives, counters, capacity, binding bool
+	all, admin, rules, alternatives, counters, capacity, binding, derived bool
 }
 
 func selector(letter string) string {
@@ -113,6 +113,7 @@ func drawWorld(t *rapid.T) *world {
 	w.features = features{
 		all: rapid.Bool().Draw(t, "all"), admin: rapid.IntRange(0, 3).Draw(t, "admin") == 0,
 		rules: rapid.Bool().Draw(t, "rules"), alternatives: rapid.Bool().Draw(t, "alternatives"),
+		derived:  rapid.IntRange(0, 2).Draw(t, "derived") == 0,
 		counters: rapid.Bool().Draw(t, "counters"), binding: rapid.IntRange(0, 3).Draw(t, "binding") == 0,
 	}
 	w.features.capacity = rapid.IntRange(0, 2).Draw(t, "capacity") == 0
@@ -167,8 +168,32 @@ func (w *world) drawOption(t *rapid.T, admin bool) model.Option {
 	if asked := rapid.Int64Range(0, 3).Draw(t, "capacity"); w.features.capacity && asked > 0 {
 		option.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"m": *resource.NewQuantity(asked, resource.DecimalSI)}}
 	}
+	if w.features.derived && w.features.rules && rapid.Bool().Draw(t, "derived") {
+		expression := rapid.SampledFrom(derivations).Draw(t, "derivation")
+		option.DerivedAttributes = []resourcev1.DeviceDerivedAttribute{{Name: driver + "/x", Expression: expression}}
+	}
 	option.AdminAccess = admin && rapid.Bool().Draw(t, "admin")
 	return option
+}
+
+// derivations are expressions for attribute x.
+var derivations = []string{
+	fmt.Sprintf(`device.attributes[%q].letters.size()`, driver), `"1"`, fmt.Sprintf(`[1, device.attributes[%q].letters.size()]`, driver),
+}
+
+// valuesFor are the values of attribute x that count for an option.
+func (w *world) valuesFor(option *model.Option, device model.DeviceID) []string {
+	if len(option.DerivedAttributes) == 0 {
+		return w.values[device]
+	}
+	size := fmt.Sprint("i", len(w.has[device]))
+	switch slices.Index(derivations, option.DerivedAttributes[0].Expression) {
+	case 0:
+		return []string{size}
+	case 1:
+		return []string{"s1"}
+	}
+	return slices.Compact([]string{"i1", size})
 }
 
 func drawRule(t *rapid.T, names []string) resourcev1.DeviceConstraint {
@@ -344,6 +369,28 @@ func (w *world) all(option *model.Option) []model.DeviceID {
 	return list
 }
 
+// compared is what of the device a rule looks at.
+func (w *world) compared(claim *model.Claim, rule *resourcev1.DeviceConstraint, device model.DeviceID) string {
+	text := ""
+	for r := range claim.Requests {
+		for o := range claim.Requests[r].Options {
+			option := &claim.Requests[r].Options[o]
+			switch {
+			case !covers(rule, &claim.Requests[r], option):
+			case len(option.DerivedAttributes) > 0 && !w.selected(device, option):
+				text += "-"
+			default:
+				text += fmt.Sprint(w.valuesFor(option, device))
+			}
+		}
+	}
+	return text
+}
+
+func covers(rule *resourcev1.DeviceConstraint, request *model.Request, option *model.Option) bool {
+	return len(rule.Requests) == 0 || slices.Contains(rule.Requests, request.Name) || slices.Contains(rule.Requests, request.ResultName(*option))
+}
+
 // kind is what can be told of a device: its pool, from where it is used, which requests it could serve, and its values
 // if some constraint is about them; and without admin access, what it takes from counters. Where a claim wants devices both with and without admin access, it is the device.
 func (w *world) kind(device model.DeviceID, adminAccess bool) string {
@@ -364,8 +411,8 @@ func (w *world) kind(device model.DeviceID, adminAccess bool) string {
 				admin, other = admin || option.AdminAccess, other || !option.AdminAccess
 			}
 		}
-		if len(claim.Constraints) > 0 {
-			kind += fmt.Sprint(w.values[device])
+		for i := range claim.Constraints {
+			kind += w.compared(claim, &claim.Constraints[i], device)
 		}
 		if admin && other {
 			kind += device.Device

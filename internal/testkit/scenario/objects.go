@@ -121,6 +121,33 @@ func (s *Scenario) slice(l *line) error {
 	return nil
 }
 
+// rule NAME [any] [driver=] [pool=] [device=] taint=K[=V]:EFFECT: a DeviceTaintRule. Without any of the first four it has no selector.
+func (s *Scenario) taintRule(l *line) error {
+	rule := &resourcev1.DeviceTaintRule{ObjectMeta: s.meta("rule", l.name)}
+	rule.Spec.Taint = taint(l.one("taint", ""))
+	if l.has("any") || l.has("driver") || l.has("pool") || l.has("device") {
+		rule.Spec.DeviceSelector = &resourcev1.DeviceTaintSelector{}
+	}
+	for arg, to := range map[string]func(*string){
+		"driver": func(name *string) { rule.Spec.DeviceSelector.Driver = name },
+		"pool":   func(name *string) { rule.Spec.DeviceSelector.Pool = name },
+		"device": func(name *string) { rule.Spec.DeviceSelector.Device = name },
+	} {
+		if l.has(arg) {
+			to(ptr(l.one(arg, "")))
+		}
+	}
+	s.queue.Wake(s.state.PutTaintRule(model.TaintRuleFrom(rule)))
+	return nil
+}
+
+// taint is K[=V]:EFFECT.
+func taint(text string) resourcev1.DeviceTaint {
+	rest, effect, _ := strings.Cut(text, ":")
+	k, v, _ := strings.Cut(rest, "=")
+	return resourcev1.DeviceTaint{Key: k, Value: v, Effect: resourcev1.DeviceTaintEffect(effect)}
+}
+
 func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 	parts := strings.Split(text, ",")
 	d := resourcev1.Device{Name: parts[0], Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}}
@@ -134,9 +161,7 @@ func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 		case "@all":
 			d.AllNodes, spec.PerDeviceNodeSelection = ptr(true), ptr(true)
 		case "@taint":
-			rest, effect, _ := strings.Cut(value, ":")
-			k, v, _ := strings.Cut(rest, "=")
-			d.Taints = append(d.Taints, resourcev1.DeviceTaint{Key: k, Value: v, Effect: resourcev1.DeviceTaintEffect(effect)})
+			d.Taints = append(d.Taints, taint(value))
 		case "@shared":
 			d.AllowMultipleAllocations = ptr(true)
 		case "@capacity":

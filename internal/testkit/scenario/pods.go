@@ -18,7 +18,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// template NAME request=… [alt=…]… [match=ATTRIBUTE[@REQUEST,…]]… [distinct=…]… [config=DRIVER[:REQUEST,…]]… [reservedFor=RESOURCE/NAME]
+// template NAME request=… [alt=…]… [match=ATTRIBUTE[@REQUEST,…]]… [distinct=…]… [derive=REQUEST[/SUBREQUEST]:ATTRIBUTE=CEL]… [config=DRIVER[:REQUEST,…]]… [reservedFor=RESOURCE/NAME]
 func (s *Scenario) template(l *line) error {
 	spec, err := claimSpec(l)
 	if err == nil {
@@ -53,6 +53,9 @@ func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
 		}
 		spec.Devices.Requests = append(spec.Devices.Requests, request)
 	}
+	for _, text := range l.args["derive"] {
+		derive(spec.Devices.Requests, text)
+	}
 	for _, text := range l.args["match"] {
 		attribute, requests := ruleOf(text)
 		spec.Devices.Constraints = append(spec.Devices.Constraints, resourcev1.DeviceConstraint{MatchAttribute: &attribute, Requests: requests})
@@ -74,6 +77,24 @@ func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
 		spec.ReservedFor = &resourcev1.ResourceClaimConsumerReference{APIGroup: "example.com", Resource: kind, Name: name, UID: "1"}
 	}
 	return spec, nil
+}
+
+// derive gives an attribute to the request or subrequest that the text names.
+func derive(requests []resourcev1.DeviceRequest, text string) {
+	of, text, _ := strings.Cut(text, ":")
+	name, expression, _ := strings.Cut(text, "=")
+	derived := resourcev1.DeviceDerivedAttribute{Name: resourcev1.FullyQualifiedName(name), Expression: expression}
+	for i := range requests {
+		r := &requests[i]
+		if r.Exactly != nil && r.Name == of {
+			r.Exactly.DerivedAttributes = append(r.Exactly.DerivedAttributes, derived)
+		}
+		for o := range r.FirstAvailable {
+			if sub := &r.FirstAvailable[o]; r.Name+"/"+sub.Name == of {
+				sub.DerivedAttributes = append(sub.DerivedAttributes, derived)
+			}
+		}
+	}
 }
 
 func ruleOf(text string) (resourcev1.FullyQualifiedName, []string) {
@@ -378,6 +399,8 @@ func (s *Scenario) remove(l *line) error {
 				topics = s.state.DeleteSlice(name)
 			case "class":
 				topics = s.state.DeleteClass(name)
+			case "rule":
+				topics = s.state.DeleteTaintRule(name)
 			default:
 				return fmt.Errorf("no kind %s", kind)
 			}

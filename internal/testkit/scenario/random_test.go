@@ -18,7 +18,7 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 	claim := rapid.SampledFrom([]string{"", " own=o:one", " own=o:two", " own=o:all", " own=o:pair", " own=o:some", " own=o:watch", " own=o:part", " own=o:part", " use=fabric"}).Draw(t, "claim")
 	affinity := rapid.SampledFrom([]string{"", "", " apart=kubernetes.io/hostname:app=a", " near=zone:app=a", " spread=zone:app=a"}).Draw(t, "affinity")
 	cpu := rapid.IntRange(1, 3).Draw(t, "cpu")
-	switch rapid.IntRange(0, 9).Draw(t, "kind") {
+	switch rapid.IntRange(0, 11).Draw(t, "kind") {
 	case 0:
 		cordon := rapid.SampledFrom([]string{"", "", " unschedulable"}).Draw(t, "cordon")
 		return []string{fmt.Sprintf("node n%d cpu=6 label=zone=%c%s", n, 'a'+rune(n%2), cordon)}
@@ -27,7 +27,7 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d devices=%d", n, n, cpu)}
 		}
 		if rapid.IntRange(0, 2).Draw(t, "shared") == 0 {
-			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d device=big,even=yes,@shared,@capacity=memory=3/default=1 device=small,even=yes,@capacity=memory=2", n, n)}
+			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d device=big,even=yes,@shared,@binding=ready,@capacity=memory=3/default=1 device=small,even=yes,@capacity=memory=2", n, n)}
 		}
 		if rapid.Bool().Draw(t, "partitions") {
 			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d counters=s/c=2 device=part-0,even=yes,@takes=s/c=2 device=part-1,even=no,@takes=s/c=1 device=part-2,even=no,@takes=s/c=1", n, n)}
@@ -59,6 +59,11 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 		}
 	case 8:
 		return s.dropGroup(group)
+	case 9:
+		which := rapid.SampledFrom([]string{"any", "any device=gpu-0", "", "driver=gpu", "driver=net", fmt.Sprint("pool=n", n), fmt.Sprintf("driver=gpu pool=n%d device=gpu-2", n)}).Draw(t, "which")
+		return []string{fmt.Sprintf("rule r%d %s taint=t:%s", n%2, which, rapid.SampledFrom([]string{"None", "NoSchedule", "NoExecute"}).Draw(t, "effect"))}
+	case 10:
+		return []string{fmt.Sprintf("delete rule=r%d", n%2)}
 	}
 	return []string{"class gpu selector='device.driver == \"gpu\"'"}
 }

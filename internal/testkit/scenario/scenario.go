@@ -73,6 +73,7 @@ func (s *Scenario) verbs() map[string]func(*line) error {
 		"node":     s.node,
 		"class":    s.class,
 		"slice":    s.slice,
+		"rule":     s.taintRule,
 		"template": s.template,
 		"claim":    s.claim,
 		"group":    s.group,
