@@ -104,8 +104,13 @@ func reportOn(claim *model.Claim, result *resourcev1.DeviceRequestAllocationResu
 
 func failure(conditions []metav1.Condition, types []string) string {
 	for _, name := range types {
-		if c := meta.FindStatusCondition(conditions, name); c != nil && c.Status == metav1.ConditionTrue {
-			return strings.TrimSuffix(fmt.Sprintf("%s is True (%s: %s)", name, c.Reason, c.Message), ": )") // a message is optional
+		c := meta.FindStatusCondition(conditions, name)
+		switch {
+		case c == nil || c.Status != metav1.ConditionTrue:
+		case c.Message == "":
+			return fmt.Sprintf("%s is True (%s)", name, c.Reason)
+		default:
+			return fmt.Sprintf("%s is True (%s: %s)", name, c.Reason, c.Message)
 		}
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 )
 
@@ -23,13 +24,28 @@ func newChaos(t *rapid.T) *chaos {
 	s := newServer(t)
 	s.addNode("n1", rapid.Int64Range(1, 4).Draw(t, "room"), rapid.IntRange(0, 2).Draw(t, "devices"))
 	s.addNode("n2", rapid.Int64Range(1, 4).Draw(t, "room"), rapid.IntRange(0, 2).Draw(t, "devices"))
+	if rapid.Bool().Draw(t, "fabric") {
+		s.addFabric(rapid.IntRange(1, 3).Draw(t, "channels"))
+	}
 	c := &chaos{t: t, server: s}
 	for _, gang := range []string{"a", "b"} {
 		s.addClaim("shared-"+gang, 1)
 		s.addGang(gang, gangSize, "shared-"+gang)
 	}
-	c.run = start(t, s)
+	c.start()
 	return c
+}
+
+func (c *chaos) start() {
+	c.run = start(c.t, c.server)
+	c.run.s.bindingTimeout = 10 * time.Second
+}
+
+// drive has the driver report of a claim's devices.
+func (c *chaos) drive(gang, condition string) {
+	if c.server.claim("shared-"+gang).Status.Allocation != nil {
+		c.server.report("shared-"+gang, condition, metav1.ConditionTrue)
+	}
 }
 
 // member adds what a gang lacks, a pod of high priority if it lacks nothing.
@@ -54,7 +70,7 @@ func (c *chaos) deleteOne() {
 
 // act does one thing.
 func (c *chaos) act() {
-	switch rapid.IntRange(0, 12).Draw(c.t, "action") {
+	switch rapid.IntRange(0, 13).Draw(c.t, "action") {
 	case 0, 1:
 		c.run.see(rapid.IntRange(1, 5).Draw(c.t, "changes"))
 	case 2, 3:
@@ -72,6 +88,8 @@ func (c *chaos) act() {
 	case 11:
 		c.crash()
 	case 12:
+		c.drive(rapid.SampledFrom([]string{"a", "b"}).Draw(c.t, "gang"), rapid.SampledFrom([]string{attached, broken}).Draw(c.t, "condition"))
+	case 13:
 		c.server.addRoom(rapid.SampledFrom([]string{"n1", "n2"}).Draw(c.t, "node"), rapid.Int64Range(0, 5).Draw(c.t, "room"))
 	}
 }
@@ -84,12 +102,16 @@ func (c *chaos) crash() {
 	c.run.link.left = rapid.IntRange(0, 6).Draw(c.t, "writes")
 	for c.run.job() {
 	}
-	c.run = start(c.t, c.server)
+	c.start()
 }
 
-// settle gives the scheduler that runs now all the time it needs.
+// settle gives the scheduler and the driver that run now all the time they need.
 func (c *chaos) settle() {
-	c.run.pass(30 * time.Second)
+	for range 30 {
+		c.drive("a", attached)
+		c.drive("b", attached)
+		c.run.pass(time.Second)
+	}
 }
 
 // Whatever happens, and whenever the process ends: in the end no gang is half-bound, no device was ever given twice, no
@@ -130,7 +152,7 @@ func (c *chaos) end() {
 	c.settle()
 	s := c.run.s
 	ready, parked := s.queue.Len()
-	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.groups.said)+len(s.groups.counts)+len(s.pods.said) > 0 {
+	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.waits)+len(s.groups.said)+len(s.groups.counts)+len(s.pods.said) > 0 {
 		c.t.Errorf("%d ready, %d parked, held %v, failures %v, half-bound %v, said %v", ready, parked, s.held, s.failures, s.halfBound, s.groups.said)
 	}
 }
@@ -145,8 +167,7 @@ func (c *chaos) check(gang string) {
 	if len(bound) > 0 {
 		c.t.Errorf("gang %s is half-bound: %v", gang, bound)
 	}
-	waiting := c.run.s.state.Census(key(gang)).Ready
-	if claim := c.server.claim("shared-" + gang); waiting > 0 && claim.Status.Allocation != nil {
+	if claim := c.server.claim("shared-" + gang); claim.Status.Allocation != nil {
 		c.t.Errorf("gang %s is not placed and holds %v", gang, claim.Status.Allocation.Devices.Results)
 	}
 }

@@ -47,7 +47,7 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 		s.tell(unit, reasons)
 	}
 	if plan != nil {
-		s.write(ctx, unit, plan, a.ready())
+		s.write(ctx, unit, plan)
 	}
 }
 
@@ -71,12 +71,14 @@ func (s *Scheduler) giveUp(ctx context.Context, entry sched.Entry, plan *sched.P
 // write assumes a plan and has it written beside the loop: to its end if the devices are ready, else up to its binds. A
 // gang that was not placed before is held meanwhile: members that come now could be placed alone, on the strength of
 // binds that may yet be refused.
-func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Plan, ready bool) {
+func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Plan) {
 	plan.Assume(s.state)
 	s.queue.Wake([]model.Topic{{Kind: model.TopicPods}})
 	if gang := unit.Group != nil && unit.Group.Gang && !unit.Group.Scheduled; gang {
 		s.hold(unit.Key)
 	}
+	a := s.attachmentOf(plan, s.clock.Now())
+	ready := a.ready()
 	s.beside(func() {
 		var result commit.Result
 		if ready {
