@@ -2,6 +2,7 @@ package defaults
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 )
@@ -24,5 +25,43 @@ func Deployment(deployment *apps.Deployment) {
 // ReplicaSet sets one replica, and the pod template.
 func ReplicaSet(set *apps.ReplicaSet) {
 	orNew(&set.Spec.Replicas, 1)
+	podSpec(&set.Spec.Template.Spec)
+}
+
+// StatefulSet sets one replica, an ordered start, a rolling update of all pods one by one, that claims are kept, and the
+// templates.
+func StatefulSet(set *apps.StatefulSet) {
+	spec := &set.Spec
+	orElse(&spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
+	update := &spec.UpdateStrategy
+	if update.Type == "" {
+		update.Type = appsv1.RollingUpdateStatefulSetStrategyType
+		orNew(&update.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+	}
+	if update.Type == appsv1.RollingUpdateStatefulSetStrategyType && update.RollingUpdate != nil {
+		orNew(&update.RollingUpdate.Partition, 0)
+		orNew(&update.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+	}
+	orNew(&spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	orElse(&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	orElse(&spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	orNew(&spec.Replicas, 1)
+	orNew(&spec.RevisionHistoryLimit, 10)
+	podSpec(&spec.Template.Spec)
+	for i := range spec.VolumeClaimTemplates {
+		PersistentVolumeClaim(&spec.VolumeClaimTemplates[i])
+	}
+}
+
+// DaemonSet sets a rolling update of one node after the other, and the pod template.
+func DaemonSet(set *apps.DaemonSet) {
+	update := &set.Spec.UpdateStrategy
+	orElse(&update.Type, appsv1.RollingUpdateDaemonSetStrategyType)
+	if update.Type == appsv1.RollingUpdateDaemonSetStrategyType {
+		orNew(&update.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
+		orNew(&update.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		orNew(&update.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+	}
+	orNew(&set.Spec.RevisionHistoryLimit, 10)
 	podSpec(&set.Spec.Template.Spec)
 }

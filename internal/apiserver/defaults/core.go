@@ -24,3 +24,26 @@ func Namespace(namespace *corev1.Namespace) {
 func Secret(secret *corev1.Secret) {
 	orElse(&secret.Type, corev1.SecretTypeOpaque)
 }
+
+// PersistentVolumeClaim sets the phase, and that a file system is wanted.
+func PersistentVolumeClaim(claim *corev1.PersistentVolumeClaim) {
+	orElse(&claim.Status.Phase, corev1.ClaimPending)
+	volumeClaimSpec(&claim.Spec)
+	quantities(claim.Status.Capacity)
+	quantities(claim.Status.AllocatedResources)
+}
+
+func volumeClaimSpec(spec *corev1.PersistentVolumeClaimSpec) {
+	orNew(&spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	quantities(spec.Resources.Limits)
+	quantities(spec.Resources.Requests)
+}
+
+// PersistentVolume sets the phase, that data are kept, and that there is a file system.
+func PersistentVolume(volume *corev1.PersistentVolume) {
+	orElse(&volume.Status.Phase, corev1.VolumePending)
+	orElse(&volume.Spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
+	orNew(&volume.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	quantities(volume.Spec.Capacity)
+	persistentSource(&volume.Spec.PersistentVolumeSource)
+}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	upstreamv1beta1 "k8s.io/api/resource/v1beta1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
@@ -40,6 +41,12 @@ func register(scheme *runtime.Scheme, now func() time.Time) error {
 		one(Secret), many(func(l *corev1.SecretList) []corev1.Secret { return l.Items }, Secret),
 		one(Deployment), many(func(l *apps.DeploymentList) []apps.Deployment { return l.Items }, Deployment),
 		one(ReplicaSet), many(func(l *apps.ReplicaSetList) []apps.ReplicaSet { return l.Items }, ReplicaSet),
+		one(StatefulSet), many(func(l *apps.StatefulSetList) []apps.StatefulSet { return l.Items }, StatefulSet),
+		one(DaemonSet), many(func(l *apps.DaemonSetList) []apps.DaemonSet { return l.Items }, DaemonSet),
+		one(Job), many(func(l *batch.JobList) []batch.Job { return l.Items }, Job),
+		one(PersistentVolumeClaim),
+		many(func(l *corev1.PersistentVolumeClaimList) []corev1.PersistentVolumeClaim { return l.Items }, PersistentVolumeClaim),
+		one(PersistentVolume), many(func(l *corev1.PersistentVolumeList) []corev1.PersistentVolume { return l.Items }, PersistentVolume),
 		one(PriorityClass), many(func(l *schedulingv1.PriorityClassList) []schedulingv1.PriorityClass { return l.Items }, PriorityClass),
 		one(PodGroup), many(func(l *scheduling.PodGroupList) []scheduling.PodGroup { return l.Items }, PodGroup),
 		one(PodGroupV1alpha2), many(func(l *schedulingv1alpha2.PodGroupList) []schedulingv1alpha2.PodGroup { return l.Items }, PodGroupV1alpha2),
@@ -55,10 +62,10 @@ func register(scheme *runtime.Scheme, now func() time.Time) error {
 		many(func(l *resourcev1beta1.ResourceClaimTemplateList) []resourcev1beta1.ResourceClaimTemplate {
 			return l.Items
 		}, ResourceClaimTemplateV1beta1),
-		one(RoleBinding), many(func(l *rbacv1.RoleBindingList) []rbacv1.RoleBinding { return l.Items }, RoleBinding),
-		one(ClusterRoleBinding), many(func(l *rbacv1.ClusterRoleBindingList) []rbacv1.ClusterRoleBinding { return l.Items }, ClusterRoleBinding),
 		one(oldSlice), many(func(l *upstreamv1beta1.ResourceSliceList) []upstreamv1beta1.ResourceSlice { return l.Items }, oldSlice),
 		one(rule), many(func(l *resourcev1.DeviceTaintRuleList) []resourcev1.DeviceTaintRule { return l.Items }, rule),
+		one(RoleBinding), many(func(l *rbacv1.RoleBindingList) []rbacv1.RoleBinding { return l.Items }, RoleBinding),
+		one(ClusterRoleBinding), many(func(l *rbacv1.ClusterRoleBindingList) []rbacv1.ClusterRoleBinding { return l.Items }, ClusterRoleBinding),
 		one(slice), many(func(l *resourcev1.ResourceSliceList) []resourcev1.ResourceSlice { return l.Items }, slice),
 	} {
 		if err := add(scheme); err != nil {

@@ -29,10 +29,7 @@ func volume(v *corev1.Volume) {
 		projected(v.Projected)
 	}
 	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
-		spec := &v.Ephemeral.VolumeClaimTemplate.Spec
-		orNew(&spec.VolumeMode, corev1.PersistentVolumeFilesystem)
-		quantities(spec.Resources.Limits)
-		quantities(spec.Resources.Requests)
+		volumeClaimSpec(&v.Ephemeral.VolumeClaimTemplate.Spec)
 	}
 	vendorVolume(v)
 }
@@ -74,5 +71,30 @@ func vendorVolume(v *corev1.Volume) {
 	if v.ScaleIO != nil {
 		orElse(&v.ScaleIO.StorageMode, "ThinProvisioned")
 		orElse(&v.ScaleIO.FSType, "xfs")
+	}
+}
+
+// persistentSource completes the sources of a PersistentVolume, which are types of their own.
+func persistentSource(s *corev1.PersistentVolumeSource) {
+	if s.HostPath != nil {
+		orNew(&s.HostPath.Type, corev1.HostPathUnset)
+	}
+	if s.ISCSI != nil {
+		orElse(&s.ISCSI.ISCSIInterface, "default")
+	}
+	if s.RBD != nil {
+		orElse(&s.RBD.RBDPool, "rbd")
+		orElse(&s.RBD.RadosUser, "admin")
+		orElse(&s.RBD.Keyring, "/etc/ceph/keyring")
+	}
+	if s.AzureDisk != nil {
+		orNew(&s.AzureDisk.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+		orNew(&s.AzureDisk.FSType, "ext4")
+		orNew(&s.AzureDisk.ReadOnly, false)
+		orNew(&s.AzureDisk.Kind, corev1.AzureSharedBlobDisk)
+	}
+	if s.ScaleIO != nil {
+		orElse(&s.ScaleIO.StorageMode, "ThinProvisioned")
+		orElse(&s.ScaleIO.FSType, "xfs")
 	}
 }

@@ -40,6 +40,8 @@ type kind[T any, P pointer[T]] struct {
 	createOnUpdate, needsVersion bool
 	// unconditionalIn are versions that accept such a PUT although others need it.
 	unconditionalIn []string
+	// orphans lets the dependents of a deleted object stay, unless the request says otherwise.
+	orphans bool
 	// ttlSeconds is how long an object is kept; zero means for ever.
 	ttlSeconds uint64
 

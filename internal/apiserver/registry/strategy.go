@@ -25,10 +25,11 @@ type strategy[T any, P pointer[T]] struct {
 }
 
 var (
-	_ rest.RESTCreateStrategy         = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
-	_ rest.RESTUpdateStrategy         = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
-	_ rest.RESTGracefulDeleteStrategy = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
-	_ rest.ResetFieldsStrategy        = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
+	_ rest.RESTCreateStrategy              = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
+	_ rest.RESTUpdateStrategy              = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
+	_ rest.RESTGracefulDeleteStrategy      = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
+	_ rest.GarbageCollectionDeleteStrategy = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
+	_ rest.ResetFieldsStrategy             = strategy[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata]{}
 )
 
 func (s strategy[T, P]) NamespaceScoped() bool { return !s.kind.names.cluster }
@@ -123,6 +124,14 @@ func (s strategy[T, P]) CheckGracefulDelete(_ context.Context, obj runtime.Objec
 		return false
 	}
 	return s.kind.gracefulDelete(obj.(P), options)
+}
+
+// DefaultGarbageCollectionPolicy implements rest.GarbageCollectionDeleteStrategy.
+func (s strategy[T, P]) DefaultGarbageCollectionPolicy(context.Context) rest.GarbageCollectionPolicy {
+	if s.kind.orphans {
+		return rest.OrphanDependents
+	}
+	return rest.DeleteDependents
 }
 
 // GetResetFields keeps managers from owning what PrepareForUpdate puts back.

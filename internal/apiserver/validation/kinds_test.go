@@ -1,10 +1,11 @@
 package validation
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	upstreamv1beta1 "k8s.io/api/resource/v1beta1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
@@ -49,6 +51,12 @@ func kinds() map[string]ruleset {
 		"Lease":                        rulesOf(ValidateLease, ValidateLeaseUpdate, nil),
 		"Deployment":                   rulesOf(ValidateDeployment, ValidateDeploymentUpdate, ValidateDeploymentStatusUpdate),
 		"ReplicaSet":                   rulesOf(ValidateReplicaSet, ValidateReplicaSetUpdate, ValidateReplicaSetStatusUpdate),
+		"StatefulSet":                  rulesOf(ValidateStatefulSet, ValidateStatefulSetUpdate, ValidateStatefulSetStatusUpdate),
+		"DaemonSet":                    rulesOf(ValidateDaemonSet, ValidateDaemonSetUpdate, ValidateDaemonSetStatusUpdate),
+		"ControllerRevision":           rulesOf(ValidateControllerRevision, ValidateControllerRevisionUpdate, nil),
+		"Job":                          rulesOf(ValidateJob, ValidateJobUpdate, ValidateJobStatusUpdate),
+		"PersistentVolumeClaim":        rulesOf(ValidatePersistentVolumeClaim, ValidatePersistentVolumeClaimUpdate, ValidatePersistentVolumeClaimStatusUpdate),
+		"PersistentVolume":             rulesOf(ValidatePersistentVolume, ValidatePersistentVolumeUpdate, ValidatePersistentVolumeStatusUpdate),
 		"Scale":                        rulesOf(ValidateScale, nil, nil),
 		"PriorityClass":                rulesOf(ValidatePriorityClass, ValidatePriorityClassUpdate, nil),
 		"Workload":                     rulesOf(ValidateWorkload, ValidateWorkloadUpdate, nil),
@@ -56,12 +64,12 @@ func kinds() map[string]ruleset {
 		"ResourceClaim":                rulesOf(ValidateResourceClaim, ValidateResourceClaimUpdate, ValidateResourceClaimStatusUpdate),
 		"ResourceClaimTemplate":        rulesOf(ValidateResourceClaimTemplate, ValidateResourceClaimTemplateUpdate, nil),
 		"ClusterResourceClaimTemplate": rulesOf(ValidateClusterResourceClaimTemplate, ValidateClusterResourceClaimTemplateUpdate, nil),
+		"DeviceClass":                  rulesOf(ValidateDeviceClass, ValidateDeviceClassUpdate, nil),
+		"DeviceTaintRule":              rulesOf(ValidateDeviceTaintRule, ValidateDeviceTaintRuleUpdate, ValidateDeviceTaintRuleStatusUpdate),
 		"Role":                         rulesOf(ValidateRole, ValidateRoleUpdate, nil),
 		"RoleBinding":                  rulesOf(ValidateRoleBinding, ValidateRoleBindingUpdate, nil),
 		"ClusterRole":                  rulesOf(ValidateClusterRole, ValidateClusterRoleUpdate, nil),
 		"ClusterRoleBinding":           rulesOf(ValidateClusterRoleBinding, ValidateClusterRoleBindingUpdate, nil),
-		"DeviceClass":                  rulesOf(ValidateDeviceClass, ValidateDeviceClassUpdate, nil),
-		"DeviceTaintRule":              rulesOf(ValidateDeviceTaintRule, ValidateDeviceTaintRuleUpdate, ValidateDeviceTaintRuleStatusUpdate),
 		"ResourceSlice":                rulesOf(ValidateResourceSlice, ValidateResourceSliceUpdate, nil),
 	}
 }
@@ -75,17 +83,20 @@ func testScheme() *runtime.Scheme {
 		&corev1.Secret{}, &corev1.SecretList{}, &corev1.Event{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &corev1.Binding{})
 	add("coordination.k8s.io", "v1", &coordinationv1.Lease{})
 	add("autoscaling", "v1", &autoscalingv1.Scale{})
-	add("apps", "v1", &apps.Deployment{}, &apps.DeploymentList{}, &apps.ReplicaSet{}, &apps.ReplicaSetList{})
+	add("apps", "v1", &apps.Deployment{}, &apps.DeploymentList{}, &apps.ReplicaSet{}, &apps.ReplicaSetList{},
+		&apps.StatefulSet{}, &apps.StatefulSetList{}, &apps.DaemonSet{}, &apps.DaemonSetList{}, &appsv1.ControllerRevision{})
+	add("batch", "v1", &batch.Job{}, &batch.JobList{})
+	add("", "v1", &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeList{})
 	add("scheduling.k8s.io", "v1", &schedulingv1.PriorityClass{}, &schedulingv1.PriorityClassList{})
 	add("scheduling.k8s.io", "v1beta1", &scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{})
 	add("scheduling.k8s.io", "v1alpha2", &schedulingv1alpha2.PodGroup{}, &schedulingv1alpha2.PodGroupList{})
-	add("rbac.authorization.k8s.io", "v1", &rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.RoleBindingList{}, &rbacv1.ClusterRole{},
-		&rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRoleBindingList{})
 	add("resource.k8s.io", "v1", &resource.ResourceClaim{}, &resource.ResourceClaimList{}, &resource.ResourceClaimTemplate{},
 		&resource.ResourceClaimTemplateList{}, &resourcev1.ResourceSlice{}, &resourcev1.ResourceSliceList{}, &resourcev1.DeviceClass{},
 		&resourcev1.DeviceTaintRule{}, &resourcev1.DeviceTaintRuleList{})
 	add("resource.k8s.io", "v1beta1", &resourcev1beta1.ResourceClaim{}, &resourcev1beta1.ResourceClaimList{}, &resourcev1beta1.ResourceClaimTemplate{},
 		&resourcev1beta1.ResourceClaimTemplateList{}, &upstreamv1beta1.ResourceSlice{}, &upstreamv1beta1.ResourceSliceList{})
 	add("resource.k8s.io", "v1alpha3", &resourcev1alpha3.ClusterResourceClaimTemplate{}, &resourcev1alpha3.ClusterResourceClaimTemplateList{})
+	add("rbac.authorization.k8s.io", "v1", &rbacv1.Role{}, &rbacv1.RoleBinding{}, &rbacv1.RoleBindingList{}, &rbacv1.ClusterRole{},
+		&rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRoleBindingList{})
 	return scheme
 }

@@ -69,19 +69,23 @@ func volumeSource(at *field.Path, source *corev1.VolumeSource) field.ErrorList {
 		errs = append(errs, driverName(at.Child("csi", "driver"), s.Driver)...)
 	}
 	if s := source.NFS; s != nil {
-		errs = append(errs, join(
-			required(at.Child("nfs", "server"), s.Server),
-			required(at.Child("nfs", "path"), s.Path),
-			when(s.Path != "", func() field.ErrorList {
-				return check(path.IsAbs(s.Path), at.Child("nfs", "path"), s.Path, "must be an absolute path")
-			}),
-		)...)
+		errs = append(errs, nfs(at.Child("nfs"), s)...)
 	}
 	if s := source.Image; s != nil {
 		errs = append(errs, required(at.Child("image", "reference"), s.Reference)...)
 		errs = append(errs, oneOf(at.Child("image", "pullPolicy"), s.PullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
 	}
 	return errs
+}
+
+func nfs(at *field.Path, s *corev1.NFSVolumeSource) field.ErrorList {
+	return join(
+		required(at.Child("server"), s.Server),
+		required(at.Child("path"), s.Path),
+		when(s.Path != "", func() field.ErrorList {
+			return check(path.IsAbs(s.Path), at.Child("path"), s.Path, "must be an absolute path")
+		}),
+	)
 }
 
 func hostPath(at *field.Path, s *corev1.HostPathVolumeSource) field.ErrorList {

@@ -1,0 +1,42 @@
+package defaults
+
+import (
+	"maps"
+	"math"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	batch "github.com/allot-dev/allot/api/batch/v1"
+)
+
+// Job sets one pod at a time, and one in all if nothing is said of either; how often it may fail, what is replaced, and the
+// pod template. A Job without labels gets those of its template.
+func Job(job *batch.Job) {
+	spec := &job.Spec
+	if spec.Parallelism == nil {
+		orNew(&spec.Completions, 1)
+	}
+	orNew(&spec.Parallelism, 1)
+	if spec.BackoffLimitPerIndex != nil {
+		orNew(&spec.BackoffLimit, math.MaxInt32)
+	}
+	orNew(&spec.BackoffLimit, 6)
+	if len(job.Labels) == 0 && len(spec.Template.Labels) > 0 {
+		job.Labels = maps.Clone(spec.Template.Labels)
+	}
+	orNew(&spec.CompletionMode, batchv1.NonIndexedCompletion)
+	orNew(&spec.Suspend, false)
+	orNew(&spec.ManualSelector, false)
+	if spec.PodFailurePolicy != nil {
+		orNew(&spec.PodReplacementPolicy, batchv1.Failed)
+		for i := range spec.PodFailurePolicy.Rules {
+			patterns := spec.PodFailurePolicy.Rules[i].OnPodConditions
+			for j := range patterns {
+				orElse(&patterns[j].Status, corev1.ConditionTrue)
+			}
+		}
+	}
+	orNew(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+	podSpec(&spec.Template.Spec)
+}

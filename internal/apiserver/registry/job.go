@@ -1,0 +1,88 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
+
+	batch "github.com/allot-dev/allot/api/batch/v1"
+	"github.com/allot-dev/allot/internal/apiserver/validation"
+)
+
+func jobs() entry {
+	return &kind[batch.Job, *batch.Job]{
+		names: names{
+			group: "batch", versions: v1, plural: "jobs", singular: "job",
+			categories: []string{"all"},
+		},
+		newList:       func() runtime.Object { return &batch.JobList{} },
+		spec:          func(j *batch.Job) any { return &j.Spec },
+		status:        func(j *batch.Job) any { return &j.Status },
+		generation:    true,
+		orphans:       true,
+		prepareCreate: func(_ context.Context, j *batch.Job) { generateSelector(j) },
+		prepareUpdate: func(_ context.Context, j, old *batch.Job) {
+			carryPodClaims(j.Spec.Template.Spec.ResourceClaims, old.Spec.Template.Spec.ResourceClaims)
+		},
+		validate:       validation.ValidateJob,
+		validateUpdate: validation.ValidateJobUpdate,
+		validateStatus: validation.ValidateJobStatusUpdate,
+		warnings:       jobWarnings,
+		fields: func(j *batch.Job) fields.Set {
+			return fields.Set{"status.successful": strconv.Itoa(int(j.Status.Succeeded))}
+		},
+	}
+}
+
+// generateSelector makes a new Job select its own pods and no others, unless its author has chosen the labels. Labels that
+// the author set as well stay as they are, for validation to compare.
+func generateSelector(j *batch.Job) {
+	if ptr.Deref(j.Spec.ManualSelector, false) {
+		return
+	}
+	own := validation.GeneratedJobLabels(j)
+	labels := make(map[string]string, len(j.Spec.Template.Labels)+len(own))
+	for _, from := range []map[string]string{own, j.Spec.Template.Labels} {
+		for key, value := range from {
+			labels[key] = value
+		}
+	}
+	j.Spec.Template.Labels = labels
+	if j.Spec.Selector == nil {
+		j.Spec.Selector = &metav1.LabelSelector{}
+	}
+	if _, ok := j.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel]; !ok {
+		metav1.AddLabelToSelector(j.Spec.Selector, batchv1.ControllerUidLabel, own[batchv1.ControllerUidLabel])
+	}
+}
+
+// Above these, the status of an Indexed Job may be too long to store.
+const (
+	manyCompletions = 100_000
+	manyAtOnce      = 10_000
+)
+
+func jobWarnings(j, old *batch.Job) []string {
+	var out []string
+	if old == nil {
+		if faults := utilvalidation.IsDNS1123Label(j.Name); len(faults) > 0 {
+			out = append(out, "metadata.name: begins the names and host names of the pods, for which a DNS label is better: "+strings.Join(faults, ", "))
+		}
+	} else if j.Generation == old.Generation {
+		return nil
+	}
+	indexed := ptr.Deref(j.Spec.CompletionMode, batchv1.NonIndexedCompletion) == batchv1.IndexedCompletion
+	if indexed && ptr.Deref(j.Spec.Completions, 0) > manyCompletions && ptr.Deref(j.Spec.Parallelism, 0) > manyAtOnce {
+		out = append(out, fmt.Sprintf("spec: with more than %d completions and a parallelism of more than %d, the indexes in the status may become too many to store",
+			manyCompletions, manyAtOnce))
+	}
+	return out
+}

@@ -1,0 +1,101 @@
+package validation
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+)
+
+// ValidateDaemonSet checks a new DaemonSet.
+func ValidateDaemonSet(d *apps.DaemonSet) field.ErrorList {
+	return append(metadata(&d.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), daemonSetSpec(field.NewPath("spec"), &d.Spec)...)
+}
+
+// ValidateDaemonSetUpdate checks a change of a DaemonSet.
+func ValidateDaemonSetUpdate(d, old *apps.DaemonSet) field.ErrorList {
+	path := field.NewPath("spec")
+	return join(
+		metadataUpdate(&d.ObjectMeta, &old.ObjectMeta),
+		daemonSetSpec(path, &d.Spec),
+		same(path.Child("selector"), d.Spec.Selector, old.Spec.Selector),
+	)
+}
+
+// ValidateDaemonSetStatusUpdate checks what the controller reports.
+func ValidateDaemonSetStatusUpdate(d, old *apps.DaemonSet) field.ErrorList {
+	path, s := field.NewPath("status"), &d.Status
+	collisions := ptr.Deref(s.CollisionCount, 0)
+	errs := join(
+		metadataUpdate(&d.ObjectMeta, &old.ObjectMeta),
+		nonNegative(path.Child("observedGeneration"), s.ObservedGeneration),
+		check(collisions >= ptr.Deref(old.Status.CollisionCount, 0), path.Child("collisionCount"), collisions, "cannot be decremented"),
+	)
+	for _, c := range []count{
+		{field: "currentNumberScheduled", value: s.CurrentNumberScheduled},
+		{field: "numberMisscheduled", value: s.NumberMisscheduled},
+		{field: "desiredNumberScheduled", value: s.DesiredNumberScheduled},
+		{field: "numberReady", value: s.NumberReady},
+		{field: "updatedNumberScheduled", value: s.UpdatedNumberScheduled},
+		{field: "numberAvailable", value: s.NumberAvailable},
+		{field: "numberUnavailable", value: s.NumberUnavailable},
+		{field: "collisionCount", value: collisions},
+	} {
+		errs = append(errs, nonNegative(path.Child(c.field), c.value)...)
+	}
+	return errs
+}
+
+func daemonSetSpec(path *field.Path, spec *apps.DaemonSetSpec) field.ErrorList {
+	return join(
+		nonNegative(path.Child("minReadySeconds"), spec.MinReadySeconds),
+		nonNegative(path.Child("revisionHistoryLimit"), ptr.Deref(spec.RevisionHistoryLimit, 0)),
+		workloadTemplate(path, spec.Selector, &spec.Template),
+		daemonSetStrategy(path.Child("updateStrategy"), &spec.UpdateStrategy),
+	)
+}
+
+func daemonSetStrategy(path *field.Path, strategy *appsv1.DaemonSetUpdateStrategy) field.ErrorList {
+	switch strategy.Type {
+	case appsv1.OnDeleteDaemonSetStrategyType:
+		return nil
+	case appsv1.RollingUpdateDaemonSetStrategyType:
+		rolling := path.Child("rollingUpdate")
+		if strategy.RollingUpdate == nil {
+			return one(field.Required(rolling, ""))
+		}
+		return daemonRollingUpdate(rolling, strategy.RollingUpdate)
+	default:
+		return oneOf(path.Child("type"), strategy.Type, appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType)
+	}
+}
+
+// daemonRollingUpdate wants one of the two numbers: on a node, the old pod goes first or the new one comes first.
+func daemonRollingUpdate(path *field.Path, u *appsv1.RollingUpdateDaemonSet) field.ErrorList {
+	var errs field.ErrorList
+	set := map[string]bool{}
+	for _, s := range []struct {
+		field string
+		value intstr.IntOrString
+	}{{"maxUnavailable", ptr.Deref(u.MaxUnavailable, intstr.IntOrString{})}, {"maxSurge", ptr.Deref(u.MaxSurge, intstr.IntOrString{})}} {
+		at := path.Child(s.field)
+		if faults := share(at, s.value); len(faults) > 0 {
+			errs = append(errs, faults...)
+			continue
+		}
+		n, _ := intstr.GetScaledValueFromIntOrPercent(&s.value, 100, true)
+		set[s.field] = n > 0
+		errs = append(errs, check(s.value.Type == intstr.Int || n <= 100, at, s.value.String(), "must not be greater than 100%")...)
+	}
+	switch {
+	case len(set) < 2:
+	case set["maxUnavailable"] && set["maxSurge"]:
+		errs = append(errs, field.Invalid(path.Child("maxSurge"), u.MaxSurge.String(), "may not be set where `maxUnavailable` is not 0"))
+	case !set["maxUnavailable"] && !set["maxSurge"]:
+		errs = append(errs, field.Required(path.Child("maxUnavailable"), "may not be 0 where `maxSurge` is 0"))
+	}
+	return errs
+}

@@ -1,0 +1,94 @@
+package validation
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	batch "github.com/allot-dev/allot/api/batch/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// jobScheduling checks how the pods of a Job are placed together. Of it, only gang.minCount may change, since the Workload
+// and the PodGroup that come from it are immutable otherwise.
+func jobScheduling(path *field.Path, spec, old *batch.JobSpec) field.ErrorList {
+	now := spec.Scheduling
+	if old != nil && (now == nil) != (old.Scheduling == nil) {
+		return one(field.Forbidden(path, "may be neither added nor removed"))
+	}
+	if now == nil {
+		return nil
+	}
+	var before *batchv1.JobSchedulingConfiguration
+	if old != nil {
+		before = old.Scheduling
+	}
+	return join(
+		jobPolicy(path.Child("schedulingPolicy"), spec, before),
+		schedulingBlocks(path, now, before),
+		basicDisruption(path.Child("disruptionMode"), now),
+	)
+}
+
+// jobPolicy checks the policy, which defaults to Basic and is never stored where it was not given.
+func jobPolicy(path *field.Path, spec *batch.JobSpec, before *batchv1.JobSchedulingConfiguration) field.ErrorList {
+	now := spec.Scheduling.SchedulingPolicy
+	if before != nil && (now == nil) != (before.SchedulingPolicy == nil) {
+		return one(field.Forbidden(path, "may be neither added nor removed"))
+	}
+	if now == nil {
+		return nil
+	}
+	var old *schedulingv1alpha3.WorkloadPodGroupSchedulingPolicy
+	if before != nil {
+		old = before.SchedulingPolicy
+	}
+	errs := declared(schedulingv1alpha3.Validate_WorkloadPodGroupSchedulingPolicy, path, now, old)
+	if old != nil && (old.Basic != nil) != (now.Basic != nil) {
+		errs = append(errs, field.Invalid(path, nil, "may not change between `basic` and `gang`"))
+	}
+	if gang := now.Gang; gang != nil && gang.MinCount != nil {
+		parallelism := ptr.Deref(spec.Parallelism, 1)
+		errs = append(errs, check(*gang.MinCount <= parallelism, path.Child("gang", "minCount"), *gang.MinCount,
+			fmt.Sprintf("must be less than or equal to `parallelism` (%d)", parallelism))...)
+	}
+	return errs
+}
+
+// schedulingBlocks are those that do not change.
+func schedulingBlocks(path *field.Path, now, before *batchv1.JobSchedulingConfiguration) field.ErrorList {
+	if before != nil {
+		return join(
+			same(path.Child("schedulingConstraints"), now.SchedulingConstraints, before.SchedulingConstraints),
+			same(path.Child("disruptionMode"), now.DisruptionMode, before.DisruptionMode),
+			same(path.Child("resourceClaims"), now.ResourceClaims, before.ResourceClaims),
+		)
+	}
+	var errs field.ErrorList
+	if c := now.SchedulingConstraints; c != nil {
+		errs = append(errs, declared(schedulingv1alpha3.Validate_WorkloadPodGroupSchedulingConstraints, path.Child("schedulingConstraints"), c, nil)...)
+	}
+	if m := now.DisruptionMode; m != nil {
+		errs = append(errs, declared(schedulingv1alpha3.Validate_WorkloadPodGroupDisruptionMode, path.Child("disruptionMode"), m, nil)...)
+	}
+	claims := path.Child("resourceClaims")
+	return append(errs, join(
+		atMost(claims, len(now.ResourceClaims), scheduling.MaxPodGroupResourceClaims),
+		each(claims, now.ResourceClaims, func(at *field.Path, c *schedulingv1alpha3.WorkloadPodGroupResourceClaim) field.ErrorList {
+			return declared(schedulingv1alpha3.Validate_WorkloadPodGroupResourceClaim, at, c, nil)
+		}),
+		unique(claims, now.ResourceClaims, "", func(c *schedulingv1alpha3.WorkloadPodGroupResourceClaim) string { return c.Name }),
+	)...)
+}
+
+// basicDisruption refuses to disrupt as one what is placed one by one.
+func basicDisruption(path *field.Path, s *batchv1.JobSchedulingConfiguration) field.ErrorList {
+	basic := s.SchedulingPolicy == nil || s.SchedulingPolicy.Basic != nil
+	if mode := s.DisruptionMode; basic && mode != nil && mode.All != nil {
+		return one(field.Invalid(path, "", "`all` needs the scheduling policy `gang`"))
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package validation
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	batch "github.com/allot-dev/allot/api/batch/v1"
+)
+
+// ValidateJobStatusUpdate checks what a Job's controller reports. Most rules hold only for what a write changes: a change of
+// the spec may break one, and the controller needs a write or two to follow.
+func ValidateJobStatusUpdate(job, old *batch.Job) field.ErrorList {
+	c := jobChange{path: field.NewPath("status"), job: job, now: &job.Status, old: &old.Status}
+	c.finished = c.differ(batchv1.JobComplete) || c.differ(batchv1.JobFailed)
+	return join(
+		metadataUpdate(&job.ObjectMeta, &old.ObjectMeta),
+		c.counts(),
+		c.uncounted(),
+		c.conditions(),
+		c.lastingConditions(),
+		c.ended(),
+		c.startTime(),
+		c.completionTime(),
+		c.indexes(),
+	)
+}
+
+// jobChange is a write of a Job's status.
+type jobChange struct {
+	path     *field.Path
+	job      *batch.Job
+	now, old *batchv1.JobStatus
+	// finished is whether the write ends the Job, or brings it back.
+	finished bool
+}
+
+func jobCondition(job *batch.Job, t batchv1.JobConditionType) corev1.ConditionStatus {
+	return conditionOf(&job.Status, t)
+}
+
+func conditionOf(s *batchv1.JobStatus, t batchv1.JobConditionType) corev1.ConditionStatus {
+	for i := range s.Conditions {
+		if s.Conditions[i].Type == t {
+			return s.Conditions[i].Status
+		}
+	}
+	return ""
+}
+
+func holds(s *batchv1.JobStatus, t batchv1.JobConditionType) bool {
+	return conditionOf(s, t) == corev1.ConditionTrue
+}
+
+func isFinished(s *batchv1.JobStatus) bool {
+	return holds(s, batchv1.JobComplete) || holds(s, batchv1.JobFailed)
+}
+
+func (c *jobChange) differ(t batchv1.JobConditionType) bool {
+	return holds(c.now, t) != holds(c.old, t)
+}
+
+// fault reports a field of the status, if all of when are true.
+func (c *jobChange) fault(name string, value any, message string, when ...bool) field.ErrorList {
+	for _, w := range when {
+		if !w {
+			return nil
+		}
+	}
+	return one(field.Invalid(c.path.Child(name), value, message))
+}
+
+func (c *jobChange) counts() field.ErrorList {
+	s := c.now
+	var errs field.ErrorList
+	for _, n := range []struct {
+		field string
+		value int32
+	}{
+		{"active", s.Active}, {"succeeded", s.Succeeded}, {"failed", s.Failed},
+		{"ready", ptr.Deref(s.Ready, 0)}, {"terminating", ptr.Deref(s.Terminating, 0)},
+	} {
+		errs = append(errs, nonNegative(c.path.Child(n.field), n.value)...)
+	}
+	// An Indexed Job that shrinks forgets the indexes that it no longer has.
+	elastic := isIndexed(&c.job.Spec) && ptr.Equal(c.job.Spec.Completions, c.job.Spec.Parallelism)
+	ready := ptr.Deref(s.Ready, 0)
+	return join(errs,
+		c.fault("failed", s.Failed, "cannot be decremented", s.Failed < c.old.Failed),
+		c.fault("succeeded", s.Succeeded, "cannot be decremented", s.Succeeded < c.old.Succeeded, !elastic),
+		c.fault("ready", ready, "cannot be greater than active", ready > s.Active, !ptr.Equal(s.Ready, c.old.Ready) || s.Active != c.old.Active),
+	)
+}
+
+func (c *jobChange) uncounted() field.ErrorList {
+	u := c.now.UncountedTerminatedPods
+	if u == nil {
+		return nil
+	}
+	path, seen := c.path.Child("uncountedTerminatedPods"), map[types.UID]bool{}
+	rule := func(at *field.Path, uid *types.UID) field.ErrorList {
+		defer func() { seen[*uid] = true }()
+		switch {
+		case *uid == "":
+			return one(field.Invalid(at, "", "must not be empty"))
+		case seen[*uid]:
+			return one(field.Duplicate(at, *uid))
+		}
+		return nil
+	}
+	return join(each(path.Child("succeeded"), u.Succeeded, rule), each(path.Child("failed"), u.Failed, rule))
+}
+
+// conditions checks which of them can be true together.
+func (c *jobChange) conditions() field.ErrorList {
+	complete, failed := holds(c.now, batchv1.JobComplete), holds(c.now, batchv1.JobFailed)
+	target, met := holds(c.now, batchv1.JobFailureTarget), holds(c.now, batchv1.JobSuccessCriteriaMet)
+	omit := field.OmitValueType{}
+	indexes := !ptr.Equal(c.now.FailedIndexes, c.old.FailedIndexes)
+	completed, failedNow := c.differ(batchv1.JobComplete), c.differ(batchv1.JobFailed)
+	return join(
+		c.fault("conditions", omit, "Complete and Failed cannot both be True", complete, failed, completed || failedNow),
+		c.fault("conditions", omit, "Complete and FailureTarget cannot both be True", complete, target, completed || c.differ(batchv1.JobFailureTarget)),
+		c.fault("conditions", omit, "Failed needs FailureTarget to be True", failed, !target, failedNow || indexes),
+		c.fault("conditions", omit, "Complete needs SuccessCriteriaMet to be True", complete, !met,
+			completed || c.differ(batchv1.JobSuccessCriteriaMet) || c.job.Spec.SuccessPolicy != nil),
+		c.fault("conditions", omit, "SuccessCriteriaMet and Failed cannot both be True", met, failed),
+		c.fault("conditions", omit, "SuccessCriteriaMet and FailureTarget cannot both be True", met, target),
+	)
+}
+
+// lastingConditions checks that what was decided stays decided.
+func (c *jobChange) lastingConditions() field.ErrorList {
+	var errs field.ErrorList
+	for _, t := range []batchv1.JobConditionType{batchv1.JobFailed, batchv1.JobComplete, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet} {
+		errs = append(errs, c.fault("conditions", field.OmitValueType{}, fmt.Sprintf("%s has been True and must stay so", t), holds(c.old, t), !holds(c.now, t))...)
+	}
+	return append(errs, c.fault("conditions", field.OmitValueType{}, "SuccessCriteriaMet cannot come after Complete",
+		holds(c.old, batchv1.JobComplete), !holds(c.old, batchv1.JobSuccessCriteriaMet), holds(c.now, batchv1.JobSuccessCriteriaMet))...)
+}
+
+// ended checks that a Job that has finished has no pods left to wait for.
+func (c *jobChange) ended() field.ErrorList {
+	s, end := c.now, isFinished(c.now)
+	left := s.UncountedTerminatedPods != nil && len(s.UncountedTerminatedPods.Failed)+len(s.UncountedTerminatedPods.Succeeded) > 0
+	terminating := ptr.Deref(s.Terminating, 0)
+	return join(
+		c.fault("active", s.Active, finishedJob, end, s.Active > 0, c.finished || s.Active != c.old.Active),
+		c.fault("terminating", terminating, finishedJob, end, terminating > 0, c.finished || !ptr.Equal(s.Terminating, c.old.Terminating)),
+		c.fault("uncountedTerminatedPods", field.OmitValueType{}, "must be empty once the Job is finished", end, left,
+			c.finished || !equality.Semantic.DeepEqual(s.UncountedTerminatedPods, c.old.UncountedTerminatedPods)),
+	)
+}
+
+const finishedJob = "must be 0 once the Job is finished"
+
+func (c *jobChange) startTime() field.ErrorList {
+	s, spec := c.now, &c.job.Spec
+	changed := !s.StartTime.Equal(c.old.StartTime)
+	var errs field.ErrorList
+	// A suspended Job that wants nothing is complete before it starts.
+	nothing := ptr.Deref(spec.Suspend, false) && spec.Completions != nil && *spec.Completions == 0
+	if isFinished(s) && s.StartTime == nil && (c.finished || changed) && !nothing {
+		errs = append(errs, field.Required(c.path.Child("startTime"), "needed once the Job is finished"))
+	}
+	resuming := holds(c.old, batchv1.JobSuspended) && conditionOf(s, batchv1.JobSuspended) == corev1.ConditionFalse
+	return append(errs, c.fault("startTime", s.StartTime, onlyOnceMessage+", unless the Job is suspended",
+		changed, c.old.StartTime != nil, !ptr.Deref(spec.Suspend, false), !resuming)...)
+}
+
+func (c *jobChange) completionTime() field.ErrorList {
+	s, complete := c.now, holds(c.now, batchv1.JobComplete)
+	changed := !s.CompletionTime.Equal(c.old.CompletionTime)
+	mayReport := changed || c.differ(batchv1.JobComplete)
+	var errs field.ErrorList
+	if complete && s.CompletionTime == nil && mayReport {
+		errs = append(errs, field.Required(c.path.Child("completionTime"), "needed once the Job is complete"))
+	}
+	if s.CompletionTime == nil {
+		return errs
+	}
+	moved := changed || !s.StartTime.Equal(c.old.StartTime)
+	return join(errs,
+		c.fault("completionTime", s.CompletionTime, "may only be set once the Job is complete", !complete, mayReport),
+		c.fault("completionTime", s.CompletionTime, "must not be before `startTime`", moved, s.StartTime != nil, s.CompletionTime.Before(s.StartTime)),
+		c.fault("completionTime", s.CompletionTime, immutable, c.old.CompletionTime != nil, changed),
+	)
+}
+
+func (c *jobChange) indexes() field.ErrorList {
+	s, spec := c.now, &c.job.Spec
+	completedChanged, failedChanged := s.CompletedIndexes != c.old.CompletedIndexes, !ptr.Equal(s.FailedIndexes, c.old.FailedIndexes)
+	errs := join(
+		c.fault("completedIndexes", s.CompletedIndexes, onlyIndexed, completedChanged, s.CompletedIndexes != "", !isIndexed(spec)),
+		c.fault("failedIndexes", ptr.Deref(s.FailedIndexes, ""), "may only be set where `backoffLimitPerIndex` is",
+			failedChanged, s.FailedIndexes != nil, spec.BackoffLimitPerIndex == nil),
+	)
+	if spec.Completions == nil {
+		return errs
+	}
+	completed, err := parseIndexes(s.CompletedIndexes, *spec.Completions)
+	if err != nil && completedChanged {
+		errs = append(errs, field.Invalid(c.path.Child("completedIndexes"), s.CompletedIndexes, err.Error()))
+	}
+	if s.FailedIndexes == nil {
+		return errs
+	}
+	failed, err := parseIndexes(*s.FailedIndexes, *spec.Completions)
+	if err != nil && failedChanged && spec.BackoffLimitPerIndex != nil {
+		errs = append(errs, field.Invalid(c.path.Child("failedIndexes"), *s.FailedIndexes, err.Error()))
+	}
+	if both, ok := common(completed, failed); ok && (completedChanged || failedChanged) {
+		errs = append(errs, field.Invalid(c.path.Child("failedIndexes"), *s.FailedIndexes, fmt.Sprintf("index %d is in `completedIndexes` too", both)))
+	}
+	return errs
+}

@@ -1,0 +1,35 @@
+package validation
+
+import (
+	"encoding/json"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidateControllerRevision checks a new ControllerRevision, which holds an object of any kind.
+func ValidateControllerRevision(r *appsv1.ControllerRevision) field.ErrorList {
+	return join(
+		metadata(&r.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
+		nonNegative(field.NewPath("revision"), r.Revision),
+		revisionData(field.NewPath("data"), r.Data.Raw),
+	)
+}
+
+// ValidateControllerRevisionUpdate checks a change of a ControllerRevision: its number may change, what it holds may not.
+func ValidateControllerRevisionUpdate(r, old *appsv1.ControllerRevision) field.ErrorList {
+	return join(
+		metadataUpdate(&r.ObjectMeta, &old.ObjectMeta),
+		nonNegative(field.NewPath("revision"), r.Revision),
+		same(field.NewPath("data"), r.Data, old.Data),
+	)
+}
+
+func revisionData(path *field.Path, raw []byte) field.ErrorList {
+	if raw == nil || string(raw) == "null" {
+		return one(field.Required(path, ""))
+	}
+	var content map[string]any
+	return check(json.Unmarshal(raw, &content) == nil, path, field.OmitValueType{}, "must be a JSON object")
+}
