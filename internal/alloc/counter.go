@@ -22,7 +22,8 @@ type counters struct {
 type need struct {
 	id      int // 0: nothing
 	amounts []amount
-	weight  int // for ordering: the share of counters that it takes, in thousandths, summed up
+	groups  []groupNeed // nil where they do not matter
+	weight  int         // for ordering: the share of counters that it takes, in thousandths, summed up
 }
 
 type amount struct {
@@ -65,14 +66,19 @@ func countersOf(pool *model.Pool) *counters {
 		c.total = append(c.total, scaled(quantities[name][0], whole[i]))
 	}
 	known := map[string]int{"": 0}
+	grouped := hasGroups(pool)
 	for i := range pool.Devices {
-		c.needs[i] = c.needOf(&pool.Devices[i], index, whole, known)
+		c.needs[i] = c.needOf(&pool.Devices[i], index, whole)
+		if grouped {
+			c.needs[i].groups = groupNeeds(&pool.Devices[i])
+		}
+		c.needs[i].number(known)
 	}
 	return c
 }
 
 // needOf adds up what one device takes.
-func (c *counters) needOf(device *model.Device, index map[string]int, whole []bool, known map[string]int) need {
+func (c *counters) needOf(device *model.Device, index map[string]int, whole []bool) need {
 	sum := map[int]int64{}
 	for _, consumed := range device.ConsumesCounters {
 		for name, counter := range consumed.Counters {
@@ -81,14 +87,21 @@ func (c *counters) needOf(device *model.Device, index map[string]int, whole []bo
 		}
 	}
 	var n need
-	key := ""
 	for _, at := range slices.Sorted(maps.Keys(sum)) {
 		if sum[at] <= 0 {
 			continue
 		}
 		n.amounts = append(n.amounts, amount{at, sum[at]})
 		n.weight += int(1000 * float64(sum[at]) / float64(max(1, c.total[at])))
-		key += fmt.Sprintf("%d:%d ", at, sum[at])
+	}
+	return n
+}
+
+// number gives equal needs equal ids.
+func (n *need) number(known map[string]int) {
+	key := ""
+	if len(n.amounts)+len(n.groups) > 0 {
+		key = fmt.Sprint(n.amounts, n.groups)
 	}
 	id, ok := known[key]
 	if !ok {
@@ -96,7 +109,6 @@ func (c *counters) needOf(device *model.Device, index map[string]int, whole []bo
 		known[key] = id
 	}
 	n.id = id
-	return n
 }
 
 // A counter is held in whole units, or in thousandths if any of its quantities is a fraction.
@@ -148,13 +160,14 @@ func (c *counters) set(counter int) string {
 // longer take an unknown share: then nothing that takes from counters is given away.
 type counted struct {
 	*counters
-	left []int64
-	lost string // such a device
+	left  []int64
+	lost  string // such a device
+	inUse common // compatibility groups
 }
 
 func (v *counted) bars(device int) string {
 	n := &v.needs[device]
-	if len(n.amounts) == 0 {
+	if len(n.amounts)+len(n.groups) == 0 {
 		return ""
 	}
 	if v.lost != "" {
@@ -162,6 +175,9 @@ func (v *counted) bars(device int) string {
 	}
 	if at := n.lacks(v.left); at >= 0 {
 		return fmt.Sprintf("lacks counter %s", v.names[at])
+	}
+	if !v.inUse.admits(n.groups) {
+		return "has no compatibility group in common with what is in use"
 	}
 	return ""
 }

@@ -161,12 +161,14 @@ func (a *attempt) rulesHold() bool {
 // countersHold adds up what the devices that anybody has take from the counters of their pools.
 func (a *attempt) countersHold() bool {
 	sum := map[string]int{}
+	users := map[string][]model.DeviceID{}
 	for _, device := range a.devices {
 		holds := a.held[device]
 		for at, other := range a.got {
 			holds = holds || device == other && !a.option(a.slots[at]).AdminAccess
 		}
 		if holds {
+			users[device.Pool] = append(users[device.Pool], device)
 			sum[device.Pool+"/c"] += a.takes[device][0]
 			sum[device.Pool+"/d"] += a.takes[device][1]
 		}
@@ -174,6 +176,9 @@ func (a *attempt) countersHold() bool {
 	for at, device := range a.got {
 		if a.option(a.slots[at]).AdminAccess || a.held[device] {
 			continue // a further part takes nothing more
+		}
+		if !a.compatible(users[device.Pool]) {
+			return false
 		}
 		for i, counter := range []string{"/c", "/d"} {
 			if a.takes[device][i] > 0 && sum[device.Pool+counter] > a.total[device.Pool+counter] {

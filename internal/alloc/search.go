@@ -239,6 +239,9 @@ func (s *search) suits(at, c int) bool {
 	if pays := cell.share == nil || cell.used == 0; pays && len(cell.need.amounts) > 0 && cell.need.lacks(s.board.counted[cell.view].left) >= 0 {
 		return false
 	}
+	if pays := cell.share == nil || cell.used == 0; pays && !s.compatible(at, cell) {
+		return false
+	}
 	if cell.share != nil && (!cell.share.fits(cell.share.takes[role.selection]) || s.hasPart(at, c)) {
 		return false
 	}

@@ -125,7 +125,7 @@ func (u *upstream) allocate(t *rapid.T) (bool, error) {
 		}
 	}
 	features := structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, ListTypeAttributes: true, ConsumableCapacity: true, PartitionableDevices: true, DeviceBindingAndStatus: true}
-	features.DerivedAttributes = u.features.derived // chooses another of its allocators
+	features.DerivedAttributes, features.CompatibilityGroups = u.features.derived, u.features.groups // chooses another of its allocators
 	allocator, err := structured.NewAllocator(context.Background(), features, structured.AllocatedState{
 		AllocatedDevices: taken, AllocatedSharedDeviceIDs: shares, AggregatedCapacity: consumed,
 	}, u, u.resourceSlices(), u.cache)

@@ -31,6 +31,7 @@ type world struct {
 	taint    map[model.DeviceID]resourcev1.DeviceTaintEffect // of taint t=v; "" if there is none
 	values   map[model.DeviceID][]string                     // of attribute x
 	takes    map[model.DeviceID][2]int                       // from counters c and d of its pool
+	groups   map[model.DeviceID][2]string                    // of compatibility: letters; by counter
 	total    map[string]int                                  // of the counters, by pool and name
 	capacity map[model.DeviceID]has                          // capacity
 	binding  map[model.DeviceID]binding
@@ -97,7 +98,7 @@ func (w *world) drawCapacity(t *rapid.T, device model.DeviceID, d *model.Device)
 
 // features are what the claims of a world use.
 type features struct {
-	all, admin, rules, alternatives, counters, capacity, binding, derived bool
+	all, admin, rules, alternatives, counters, capacity, binding, derived, groups bool
 }
 
 func selector(letter string) string {
@@ -109,6 +110,7 @@ func drawWorld(t *rapid.T) *world {
 		state: model.NewState(), reached: map[model.DeviceID]bool{}, held: map[model.DeviceID]bool{}, has: map[model.DeviceID][]string{},
 		scope: map[model.DeviceID]string{}, taint: map[model.DeviceID]resourcev1.DeviceTaintEffect{}, values: map[model.DeviceID][]string{},
 		takes: map[model.DeviceID][2]int{}, total: map[string]int{}, capacity: map[model.DeviceID]has{}, binding: map[model.DeviceID]binding{},
+		groups: map[model.DeviceID][2]string{},
 	}
 	w.features = features{
 		all: rapid.Bool().Draw(t, "all"), admin: rapid.IntRange(0, 3).Draw(t, "admin") == 0,
@@ -116,6 +118,7 @@ func drawWorld(t *rapid.T) *world {
 		derived:  rapid.IntRange(0, 2).Draw(t, "derived") == 0,
 		counters: rapid.Bool().Draw(t, "counters"), binding: rapid.IntRange(0, 3).Draw(t, "binding") == 0,
 	}
+	w.features.groups = w.features.counters && rapid.IntRange(0, 2).Draw(t, "groups") == 0
 	w.features.capacity = rapid.IntRange(0, 2).Draw(t, "capacity") == 0
 	w.state.PutNode(&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	w.state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
@@ -273,7 +276,7 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 		if taints != nil {
 			w.taint[device] = taints[0].Effect
 		}
-		w.held[device] = rapid.IntRange(0, 6).Draw(t, "held") == 0
+		w.held[device] = rapid.IntRange(0, 6).Draw(t, "held") == 0 && w.goesWithHeld(device)
 		if w.features.capacity {
 			w.drawCapacity(t, device, &slice.Devices[d])
 		}
@@ -321,6 +324,56 @@ func (w *world) drawTakes(t *rapid.T, device model.DeviceID, d *model.Device) {
 	if takes[1] > 0 {
 		d.ConsumesCounters = append(d.ConsumesCounters, resourcev1.DeviceCounterConsumption{CounterSet: "t", Counters: map[string]resourcev1.Counter{"d": counter(takes[1])}})
 	}
+	if !w.features.groups {
+		return
+	}
+	var groups [2]string
+	for i := range d.ConsumesCounters {
+		letters := rapid.SampledFrom([]string{"", "a", "b", "ab"}).Draw(t, "groups")
+		if letters != "" {
+			d.ConsumesCounters[i].CompatibilityGroups = strings.Split(letters, "")
+		}
+		if d.ConsumesCounters[i].CounterSet == "s" {
+			groups[0] = letters
+		} else {
+			groups[1] = letters
+		}
+	}
+	w.groups[device] = groups
+}
+
+// goesWithHeld says whether the device can be in use beside those that are.
+func (w *world) goesWithHeld(device model.DeviceID) bool {
+	users := []model.DeviceID{device}
+	for other, held := range w.held {
+		if held && other.Pool == device.Pool {
+			users = append(users, other)
+		}
+	}
+	return w.compatible(users)
+}
+
+// compatible says whether devices of one pool may take from its counters at a time.
+func (w *world) compatible(users []model.DeviceID) bool {
+	for counter := range 2 {
+		both, none, n := map[rune]int{}, 0, 0
+		for _, user := range users {
+			if w.takes[user][counter] == 0 {
+				continue
+			}
+			n++
+			if w.groups[user][counter] == "" {
+				none++
+			}
+			for _, letter := range w.groups[user][counter] {
+				both[letter]++
+			}
+		}
+		if n != none && both['a'] != n && both['b'] != n {
+			return false
+		}
+	}
+	return true
 }
 
 func rackSelector(rack string) *corev1.NodeSelector {
@@ -400,7 +453,7 @@ func (w *world) kind(device model.DeviceID, adminAccess bool) string {
 	}
 	kind += fmt.Sprint(w.binding[device])
 	if !adminAccess {
-		kind += fmt.Sprint(w.takes[device])
+		kind += fmt.Sprint(w.takes[device], w.groups[device])
 	}
 	for _, claim := range w.claims {
 		admin, other := false, false

@@ -80,7 +80,7 @@ func selectors(expressions []string) []resourcev1.DeviceSelector {
 //
 // Without pool the pool has the node's name, or the slice's. In a device, @node=N, @match=K=V and @all select nodes
 // for that device, @taint=K[=V]:EFFECT taints it, @takes=SET/COUNTER=N/… uses
-// up shared counters, @binding=CONDITION has to become true first and @failure=CONDITION must not, @binds ties to the
+// up shared counters, @groups=GROUP/… behind it says with whom, @binding=CONDITION has to become true first and @failure=CONDITION must not, @binds ties to the
 // node it was allocated for, @shared allows multiple allocations, @capacity=NAME=N/POLICY is what there is of it; what else has a name is an attribute.
 func (s *Scenario) slice(l *line) error {
 	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("slice", l.name)}
@@ -178,6 +178,9 @@ func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 			d.BindsToNode = ptr(true)
 		case "@takes":
 			d.ConsumesCounters = append(d.ConsumesCounters, takes(value))
+		case "@groups":
+			last := &d.ConsumesCounters[len(d.ConsumesCounters)-1]
+			last.CompatibilityGroups = strings.Split(value, "/")
 		default:
 			d.Attributes[resourcev1.QualifiedName(name)] = attribute(value)
 		}
