@@ -42,7 +42,8 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	if err != nil {
 		return nil, err
 	}
-	kinds, err := registry.New(scheme, codecs, generic.RESTOptionsGetter)
+	access := registry.Access{Authorizer: generic.Authorization.Authorizer, Policy: s.policy}
+	kinds, err := registry.New(scheme, codecs, generic.RESTOptionsGetter, access)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +57,17 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Metrics != nil {
+		front.Handler.NonGoRestfulMux.Unregister("/metrics") // which has registered what the API server counts
+		front.Handler.NonGoRestfulMux.Handle("/metrics", cfg.Metrics)
+	}
 	if err := kinds.Install(front); err != nil {
 		return nil, err
 	}
 	if err := addHooks(generic, front, custom); err != nil {
+		return nil, err
+	}
+	if err := followPolicy(front, s.Loopback(), s.policy); err != nil {
 		return nil, err
 	}
 	return front, nil
@@ -80,7 +88,7 @@ func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serial
 	if generic.Authentication.Authenticator, err = newAuthenticator(generic.SecureServing.ClientCA, cfg.TokenFile); err != nil {
 		return nil, err
 	}
-	if generic.Authorization.Authorizer, err = newAuthorizer(); err != nil {
+	if generic.Authorization.Authorizer, err = newAuthorizer(s.policy); err != nil {
 		return nil, err
 	}
 	if err := setOpenAPI(generic, scheme); err != nil {

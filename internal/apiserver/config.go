@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"path/filepath"
 )
 
@@ -20,6 +21,8 @@ type Config struct {
 	Etcd ExternalEtcd
 	// UnsafeNoFsync makes the embedded etcd fast and not durable.
 	UnsafeNoFsync bool
+	// Metrics serves /metrics. Default: what the API server counts.
+	Metrics http.Handler
 	// TokenFile names a CSV file of static tokens (token,user,uid,"group,…"); optional.
 	TokenFile string
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 
 	"github.com/allot-dev/allot/internal/cli"
+	"github.com/allot-dev/allot/internal/metrics"
 )
 
 const (
@@ -58,6 +59,7 @@ type process struct {
 	work     work
 	opts     apartOptions
 	cfg      *rest.Config
+	metrics  *metrics.Registry
 	health   *health
 	progress *cli.Progress
 }
@@ -69,7 +71,8 @@ func runApart(ctx context.Context, o apartOptions, w work, progress *cli.Progres
 		return err
 	}
 	watchdog := leaderelection.NewLeaderHealthzAdaptor(stopWithin)
-	h, err := listenHealth(o.healthListen, watchdog)
+	counts := metrics.New()
+	h, err := listenHealth(o.healthListen, counts.Handler(), watchdog)
 	if err != nil {
 		return err
 	}
@@ -77,7 +80,7 @@ func runApart(ctx context.Context, o apartOptions, w work, progress *cli.Progres
 	served := make(chan error, 1)
 	go func() { served <- h.serve(ctx) }()
 	progress.Line("health and metrics on %s", h.url())
-	p := &process{work: w, opts: o, cfg: cfg, health: h, progress: progress}
+	p := &process{work: w, opts: o, cfg: cfg, metrics: counts, health: h, progress: progress}
 	err = p.run(ctx, watchdog)
 	cancel()
 	return errors.Join(err, <-served)
@@ -173,7 +176,7 @@ func within(limit time.Duration, c <-chan error) error {
 // lead runs the parts until ctx ends or one fails.
 func (p *process) lead(ctx context.Context) error {
 	done := p.progress.Step(p.work.name)
-	parts, c, err := newComponent(ctx, p.cfg, p.work.name)
+	parts, c, err := newComponent(ctx, p.cfg, p.work.name, p.metrics)
 	if err != nil {
 		return err
 	}

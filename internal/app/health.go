@@ -10,9 +10,6 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/server/healthz"
-	"k8s.io/component-base/metrics/legacyregistry"
-	_ "k8s.io/component-base/metrics/prometheus/restclient" // /metrics counts the requests of the process
-	_ "k8s.io/component-base/metrics/prometheus/workqueue"  // /metrics shows the queues of the controllers
 )
 
 // health serves /healthz, /livez, /readyz and /metrics of a process that has no API. It is not ready until told so,
@@ -24,7 +21,7 @@ type health struct {
 }
 
 // listenHealth opens the address; checks are asked by /healthz and /livez.
-func listenHealth(address string, checks ...healthz.HealthChecker) (*health, error) {
+func listenHealth(address string, metrics http.Handler, checks ...healthz.HealthChecker) (*health, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--health-listen: %w", err)
@@ -36,7 +33,7 @@ func listenHealth(address string, checks ...healthz.HealthChecker) (*health, err
 	healthz.InstallHandler(mux, alive...)
 	healthz.InstallLivezHandler(mux, alive...)
 	healthz.InstallReadyzHandler(mux, append(alive, healthz.NamedCheck("started", h.started))...)
-	mux.Handle("/metrics", legacyregistry.HandlerWithReset())
+	mux.Handle("/metrics", metrics)
 	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	return h, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/apiserver"
 	"github.com/allot-dev/allot/internal/fleet"
+	"github.com/allot-dev/allot/internal/metrics"
 )
 
 // Options say what an Instance consists of.
@@ -39,13 +40,16 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 	}
 	done := opts.Step("API server and etcd")
 	// The server outlives the other parts, which write until they end; Stop ends it.
-	server, err := apiserver.Start(context.WithoutCancel(ctx), apiserver.Config{DataDir: opts.DataDir, Listen: opts.Listen, UnsafeNoFsync: opts.UnsafeNoFsync})
+	counts := metrics.New()
+	server, err := apiserver.Start(context.WithoutCancel(ctx), apiserver.Config{
+		DataDir: opts.DataDir, Listen: opts.Listen, UnsafeNoFsync: opts.UnsafeNoFsync, Metrics: counts.Handler(),
+	})
 	if err != nil {
 		done("", err)
 		return nil, err
 	}
 	done(server.URL(), nil)
-	parts, c, err := newComponent(ctx, server.Loopback(), "allot")
+	parts, c, err := newComponent(ctx, server.Loopback(), "allot", counts)
 	if err != nil {
 		return nil, errors.Join(err, server.Stop(context.WithoutCancel(ctx)))
 	}
@@ -57,15 +61,15 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 }
 
 func (i *Instance) startParts(ctx context.Context, opts Options) error {
-	controllers, err := newControllers(i.Client, i.Caches, i.events)
+	controllers, err := newControllers(i.component)
 	if err != nil {
 		return err
 	}
-	scheduler, err := newScheduler(i.Client, i.Caches, i.events)
+	scheduler, err := newScheduler(i.component)
 	if err != nil {
 		return err
 	}
-	nodes, err := newNodes(i.Client, i.Caches, i.events, opts)
+	nodes, err := newNodes(i.component, opts)
 	if err != nil {
 		return err
 	}

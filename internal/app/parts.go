@@ -1,11 +1,9 @@
 package app
 
 import (
-	"errors"
+	"context"
+	"fmt"
 
-	"k8s.io/client-go/tools/record"
-
-	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/claim"
 	"github.com/allot-dev/allot/internal/controller/deployment"
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
@@ -17,37 +15,43 @@ import (
 	"github.com/allot-dev/allot/internal/scheduler"
 )
 
-// newControllers makes all controllers. They share the caches.
-func newControllers(set *client.Set, caches *client.Informers, events record.EventRecorder) ([]part, error) {
-	claims, err1 := claim.New(set, caches, events)
-	groups, err2 := podgroup.New(set, caches, events)
-	deployments, err3 := deployment.New(set, caches, events)
-	replicaSets, err4 := replicaset.New(set, caches, events)
-	garbage, err5 := garbagecollector.New(set, caches, events)
-	namespaces, err6 := namespace.New(set, caches)
-	pods, err7 := podgc.New(set, caches, podgc.Options{})
-	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil {
-		return nil, err
-	}
-	return []part{
-		{"claim controller", claims.Run},
-		{"podgroup controller", groups.Run},
-		{"deployment controller", deployments.Run},
-		{"replicaset controller", replicaSets.Run},
-		{"garbage collector", garbage.Run},
-		{"namespace controller", namespaces.Run},
-		{"pod collector", pods.Run},
-	}, nil
+// runner is what a part has to be.
+type runner interface {
+	Run(ctx context.Context) error
 }
 
-func newScheduler(set *client.Set, caches *client.Informers, events record.EventRecorder) (part, error) {
-	s, err := scheduler.New(set, caches, events, scheduler.Options{})
+// newControllers makes all controllers on c's caches.
+func newControllers(c *component) ([]part, error) {
+	var parts []part
+	for _, controller := range []struct {
+		name string
+		make func() (runner, error)
+	}{
+		{"claim controller", func() (runner, error) { return claim.New(c.Client, c.Caches, c.events, c.metrics.Claims) }},
+		{"podgroup controller", func() (runner, error) { return podgroup.New(c.Client, c.Caches, c.events) }},
+		{"deployment controller", func() (runner, error) { return deployment.New(c.Client, c.Caches, c.events) }},
+		{"replicaset controller", func() (runner, error) { return replicaset.New(c.Client, c.Caches, c.events) }},
+		{"garbage collector", func() (runner, error) { return garbagecollector.New(c.Client, c.Caches, c.events) }},
+		{"namespace controller", func() (runner, error) { return namespace.New(c.Client, c.Caches) }},
+		{"pod collector", func() (runner, error) { return podgc.New(c.Client, c.Caches, podgc.Options{}) }},
+	} {
+		r, err := controller.make()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", controller.name, err)
+		}
+		parts = append(parts, part{controller.name, r.Run})
+	}
+	return parts, nil
+}
+
+func newScheduler(c *component) (part, error) {
+	s, err := scheduler.New(c.Client, c.Caches, c.events, scheduler.Options{})
 	if err != nil {
 		return part{}, err
 	}
 	return part{"scheduler", s.Run}, nil
 }
 
-func newNodes(set *client.Set, caches *client.Informers, events record.EventRecorder, opts Options) (*node.Agent, error) {
-	return node.New(set, caches, opts.Fleet, node.Options{Events: events, Idle: opts.IdleNodes})
+func newNodes(c *component, opts Options) (*node.Agent, error) {
+	return node.New(c.Client, c.Caches, opts.Fleet, node.Options{Events: c.events, Idle: opts.IdleNodes})
 }

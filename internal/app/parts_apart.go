@@ -107,7 +107,7 @@ func writeKubeconfigs(server *apiserver.Server, dir string, progress *cli.Progre
 func newControllerManagerCommand(streams Streams) *cobra.Command {
 	return newApartCommand(streams, "controller-manager", "Run all controllers", true, func(o *apartOptions) work {
 		return work{name: "allot-controller-manager", parts: func(c *component) ([]part, <-chan struct{}, error) {
-			parts, err := newControllers(c.Client, c.Caches, c.events)
+			parts, err := newControllers(c)
 			return parts, nil, err
 		}}
 	})
@@ -116,7 +116,7 @@ func newControllerManagerCommand(streams Streams) *cobra.Command {
 func newSchedulerCommand(streams Streams) *cobra.Command {
 	return newApartCommand(streams, "scheduler", "Run the scheduler", true, func(*apartOptions) work {
 		return work{name: "allot-scheduler", parts: func(c *component) ([]part, <-chan struct{}, error) {
-			p, err := newScheduler(c.Client, c.Caches, c.events)
+			p, err := newScheduler(c)
 			return []part{p}, nil, err
 		}}
 	})
@@ -130,7 +130,7 @@ func newNodeCommand(streams Streams) *cobra.Command {
 			if err != nil {
 				return nil, nil, err
 			}
-			nodes, err := newNodes(c.Client, c.Caches, c.events, Options{Fleet: f})
+			nodes, err := newNodes(c, Options{Fleet: f})
 			if err != nil {
 				return nil, nil, err
 			}

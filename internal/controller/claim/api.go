@@ -24,7 +24,7 @@ const workers = 8
 
 // New returns the controller of the claims in inf's caches; it must be called before
 // inf is started.
-func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
+func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, meter Meter) (*Controller, error) {
 	caches := Caches{
 		Pods: inf.Pods(), Groups: inf.PodGroups(), Claims: inf.ResourceClaims(),
 		Templates: inf.ResourceClaimTemplates(), ClusterTemplates: inf.ClusterResourceClaimTemplates(),
@@ -41,7 +41,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 		return nil, err
 	}
 	api := server{set}
-	c := newController(caches, Server{Owners: api, Claims: api, Live: api, Foreign: others}, events, clock.RealClock{})
+	c := newController(caches, Server{Owners: api, Claims: api, Live: api, Foreign: others}, events, meter, clock.RealClock{})
 	runner := reconciler.New("claim", c.Reconcile, reconciler.Options{Workers: workers, Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	inf.Pods().OnChange(c.onPod)

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -77,14 +78,23 @@ type Server struct {
 	Foreign ForeignReader
 }
 
+// Meter counts claims by the kind of their owner.
+type Meter interface {
+	// Generated is told how long it took from hearing of the owner, or of what it lacked.
+	Generated(owner string, took time.Duration)
+	Refused(owner string)
+}
+
 // Controller reconciles pods, PodGroups and claims.
 type Controller struct {
 	cache  Caches
 	server Server
 	events reconciler.Recorder
+	meter  Meter
 	queue  reconciler.Queue[Key]
 	run    func(context.Context) error
 
+	heard   *heard          // since when owners could have their claims
 	made    *made           // own claims that the cache may lack
 	waiting *waiting        // who waits for which template
 	said    *said           // problems that were told of
@@ -92,9 +102,9 @@ type Controller struct {
 	deleted *lru.Cache      // UIDs of pods and PodGroups that are gone
 }
 
-func newController(cache Caches, server Server, events reconciler.Recorder, clock clock.PassiveClock) *Controller {
+func newController(cache Caches, server Server, events reconciler.Recorder, meter Meter, clock clock.PassiveClock) *Controller {
 	return &Controller{
-		cache: cache, server: server, events: events,
+		cache: cache, server: server, events: events, meter: meter, heard: newHeard(clock),
 		made: newMade(clock), waiting: newWaiting(), said: newSaid(), emptied: newSet[types.UID](), deleted: lru.New(deletedSize),
 	}
 }

@@ -30,6 +30,9 @@ func (c *Controller) onPod(before, after *core.Pod) {
 		return
 	}
 	if len(after.Spec.ResourceClaims) > 0 && (before == nil || podChanged(before, after)) {
+		if before == nil {
+			c.heard.of(keyOf(Pod, after))
+		}
 		c.queue.Add(keyOf(Pod, after))
 	}
 }
@@ -58,6 +61,9 @@ func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 		return
 	}
 	if len(after.Spec.ResourceClaims) > 0 {
+		if before == nil {
+			c.heard.of(keyOf(PodGroup, after))
+		}
 		c.queue.Add(keyOf(PodGroup, after))
 	}
 	c.wakeMembers(before == nil, after)
@@ -76,6 +82,7 @@ func (c *Controller) wakeMembers(isNew bool, group *scheduling.PodGroup) {
 // gone forgets what is remembered of an object that does not exist any more.
 func (c *Controller) gone(key Key, uid types.UID) {
 	c.waiting.drop(key)
+	c.heard.drop(key)
 	c.deleted.Add(uid, nil)
 	c.made.drop(uid)
 	c.said.news(uid, "")
@@ -93,6 +100,9 @@ func (c *Controller) release(uid types.UID) {
 func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 	if before != nil && (after == nil || after.UID != before.UID) {
 		c.emptied.remove(before.UID)
+		if key, ok := ownerKey(before); ok {
+			c.heard.of(key) // if it still exists, a new one is due from now on
+		}
 		c.wakeOwner(before)
 		c.wakeUsers(before, func(*core.Pod) bool { return true })
 		before = nil
@@ -122,12 +132,18 @@ func (c *Controller) markEmptied(before, after *resource.ResourceClaim) {
 }
 
 func (c *Controller) wakeOwner(claim *resource.ResourceClaim) {
+	if key, ok := ownerKey(claim); ok {
+		c.queue.Add(key)
+	}
+}
+
+// ownerKey names the pod or PodGroup that a claim was generated for.
+func ownerKey(claim *resource.ResourceClaim) (Key, bool) {
 	if name, _, ok := claims.OwnerPod(claim); ok {
-		c.queue.Add(Key{Pod, claim.Namespace, name})
+		return Key{Pod, claim.Namespace, name}, true
 	}
-	if name, _, ok := claims.OwnerGroup(claim); ok {
-		c.queue.Add(Key{PodGroup, claim.Namespace, name})
-	}
+	name, _, ok := claims.OwnerGroup(claim)
+	return Key{PodGroup, claim.Namespace, name}, ok
 }
 
 func (c *Controller) wakeUsers(claim *resource.ResourceClaim, which func(*core.Pod) bool) {
@@ -154,6 +170,7 @@ func (c *Controller) onClusterTemplate(_, after *resourcev1alpha3.ClusterResourc
 
 func (c *Controller) wakeWaiting(template templateKey) {
 	for _, key := range c.waiting.take(template) {
+		c.heard.of(key)
 		c.queue.Add(key)
 	}
 }

@@ -83,6 +83,42 @@ func (m *made) forget(owner types.UID, name string) {
 	}
 }
 
+// heard remembers since when an owner could have had its claims, until it has them.
+type heard struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	since map[Key]time.Time
+}
+
+func newHeard(clock clock.PassiveClock) *heard {
+	return &heard{clock: clock, since: map[Key]time.Time{}}
+}
+
+// of has the owner's time begin now.
+func (h *heard) of(owner Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.since[owner] = h.clock.Now()
+}
+
+// took is how long the owner has waited.
+func (h *heard) took(owner Key) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	since, ok := h.since[owner]
+	if !ok {
+		return 0
+	}
+	return h.clock.Since(since)
+}
+
+// drop forgets an owner that is gone or has all its claims.
+func (h *heard) drop(owner Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.since, owner)
+}
+
 // waiting remembers who waits for which template. Source and namespace name it; the
 // namespace of cluster-wide ones is "".
 type waiting struct {

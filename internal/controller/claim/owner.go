@@ -30,6 +30,7 @@ const (
 func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 	pod, ok := c.cache.Pods.Get(key.Namespace, key.Name)
 	if !ok || pod.DeletionTimestamp != nil || claims.PodDone(pod) {
+		c.heard.drop(key)
 		return nil
 	}
 	var group *scheduling.PodGroup
@@ -55,6 +56,7 @@ func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 func (c *Controller) reconcileGroup(ctx context.Context, key Key) error {
 	group, ok := c.cache.Groups.Get(key.Namespace, key.Name)
 	if !ok || group.DeletionTimestamp != nil {
+		c.heard.drop(key)
 		return nil
 	}
 	records, err := c.settle(ctx, key, group, claims.GroupOwner(group))
@@ -77,6 +79,7 @@ func (c *Controller) settle(ctx context.Context, key Key, obj runtime.Object, ow
 	for range maxRounds {
 		want := claims.Wanted(owner, facts)
 		if want.Settled() {
+			c.heard.drop(key)
 			c.await(key, owner, want.Problems)
 			c.tell(obj, owner, texts(want.Problems))
 			return want.Record, nil
@@ -164,8 +167,10 @@ func (c *Controller) create(ctx context.Context, key Key, owner claims.Owner, fa
 				return err
 			}
 		case err != nil:
+			c.meter.Refused(string(key.Kind))
 			return fmt.Errorf("create claim %s: %w", claim.Name, err)
 		default:
+			c.meter.Generated(string(key.Kind), c.heard.took(key))
 			facts.Found(created)
 			c.remember(key, owner, created)
 		}

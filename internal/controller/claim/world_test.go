@@ -38,6 +38,7 @@ type world struct {
 	claims           *store[*resource.ResourceClaim]
 	templates        *store[*resource.ResourceClaimTemplate]
 	clusterTemplates *store[*resourcev1alpha3.ClusterResourceClaimTemplate]
+	generated        []string // what the meter was told
 
 	controller *Controller
 	waiting    []Key
@@ -70,7 +71,7 @@ func newWorld() *world {
 func (w *world) start(stale bool) {
 	caches := Caches{Pods: w.pods, Groups: w.groups, Claims: w.claims, Templates: w.templates, ClusterTemplates: w.clusterTemplates}
 	w.waiting = nil
-	w.controller = newController(caches, Server{Owners: w, Claims: w, Live: w, Foreign: w}, w, w.clock)
+	w.controller = newController(caches, Server{Owners: w, Claims: w, Live: w, Foreign: w}, w, w, w.clock)
 	w.controller.queue = w
 	w.pods.restart(w.controller.onPod, false)
 	w.groups.restart(w.controller.onGroup, false)
@@ -128,6 +129,12 @@ func (w *world) AddAfter(key Key, _ time.Duration) { w.later = append(w.later, k
 func (w *world) Eventf(object runtime.Object, eventtype, reason, messageFmt string, args ...any) {
 	w.logf("event on %s: %s %s: %s", object.(metav1.Object).GetName(), eventtype, reason, fmt.Sprintf(messageFmt, args...))
 }
+
+func (w *world) Generated(owner string, took time.Duration) {
+	w.generated = append(w.generated, fmt.Sprintf("%s after %s", owner, took))
+}
+
+func (w *world) Refused(owner string) { w.generated = append(w.generated, owner+" refused") }
 
 func (w *world) RecordPodClaims(_ context.Context, pod *core.Pod, records []corev1.PodResourceClaimStatus) error {
 	live, ok := w.pods.live[storeKey(pod)]

@@ -1,0 +1,35 @@
+package metrics
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestHandlerShowsWhatWasCountedAndWhatClientGoCounts(t *testing.T) {
+	r := New()
+	r.Claims.Generated("pod", 20*time.Millisecond)
+	r.Claims.Refused("podgroup")
+	r.Scheduler.Tried("gang", "placed", time.Millisecond)
+	r.Scheduler.Committed("written", time.Second, 4)
+	r.Scheduler.Waiting(1, 2)
+	New().Claims.Generated("pod", time.Second) // another control plane in the process
+	answer := httptest.NewRecorder()
+	r.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{
+		`allot_claim_generation_seconds_bucket{owner="pod",le="0.016"} 0`,
+		`allot_claim_generation_seconds_bucket{owner="pod",le="0.032"} 1`,
+		`allot_claim_generation_seconds_count{owner="pod"} 1`,
+		`allot_claim_generation_failures_total{owner="podgroup"} 1`,
+		`allot_scheduling_attempt_seconds_count{result="placed",unit="gang"} 1`,
+		`allot_commit_seconds_sum{result="written"} 1`,
+		`allot_pods_bound_total 4`,
+		`allot_waiting_units{state="parked"} 2`,
+		`go_goroutines`,
+	} {
+		if !strings.Contains(answer.Body.String(), want) {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Scheduler counts what the scheduler does.
+type Scheduler struct {
+	attempts *prometheus.HistogramVec
+	commits  *prometheus.HistogramVec
+	bound    prometheus.Counter
+	units    *prometheus.GaugeVec
+}
+
+func newScheduler() *Scheduler {
+	return &Scheduler{
+		attempts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "allot_scheduling_attempt_seconds",
+			Help:    "Time to decide where a unit goes, without API writes.",
+			Buckets: prometheus.ExponentialBuckets(0.00001, 4, 12),
+		}, []string{"unit", "result"}),
+		commits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "allot_commit_seconds",
+			Help:    "Time to write a plan: claims, then binds.",
+			Buckets: latencies(),
+		}, []string{"result"}),
+		bound: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "allot_pods_bound_total",
+			Help: "Pods that were bound to a node.",
+		}),
+		units: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "allot_waiting_units",
+			Help: "Pods and gangs that are not placed: ready to be tried, or parked until something changes that could help them.",
+		}, []string{"state"}),
+	}
+}
+
+func (s *Scheduler) collectors() []prometheus.Collector {
+	return []prometheus.Collector{s.attempts, s.commits, s.bound, s.units}
+}
+
+// Tried counts an attempt to place a unit ("pod" or "gang").
+func (s *Scheduler) Tried(unit, result string, took time.Duration) {
+	s.attempts.WithLabelValues(unit, result).Observe(took.Seconds())
+}
+
+// Committed counts a plan whose writing ended, with the pods that were bound.
+func (s *Scheduler) Committed(result string, took time.Duration, pods int) {
+	s.commits.WithLabelValues(result).Observe(took.Seconds())
+	s.bound.Add(float64(pods))
+}
+
+// Waiting says how many units are to be tried, and how many are parked.
+func (s *Scheduler) Waiting(active, parked int) {
+	s.units.WithLabelValues("active").Set(float64(active))
+	s.units.WithLabelValues("parked").Set(float64(parked))
+}
