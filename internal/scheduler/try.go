@@ -43,7 +43,7 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 		return
 	}
 	if reasons != nil {
-		s.queue.Park(entry, reasons.Topics())
+		s.queue.ParkUntil(entry, reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
 		s.tell(unit, reasons)
 	}
 	if plan != nil {
