@@ -219,6 +219,9 @@ func GroupFrom(group *scheduling.PodGroup) *Group {
 	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil {
 		g.Gang, g.MinCount = true, int(gang.MinCount)
 	}
+	if constraints := group.Spec.SchedulingConstraints; constraints != nil && len(constraints.Topology) > 0 {
+		g.Topology = constraints.Topology[0].Key // the API allows one
+	}
 	for i := range group.Spec.ResourceClaims {
 		if name := group.Spec.ResourceClaims[i].ResourceClaimName; name != nil {
 			g.Claims = append(g.Claims, *name)

@@ -25,6 +25,7 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		SchedulerName: upstream.Spec.SchedulerName,
 		Created:       pod.CreationTimestamp.Time,
 		Claims:        claims,
+		Mounts:        mountsFrom(upstream),
 		Shape:         shape,
 		Node:          upstream.Spec.NodeName,
 		Gated:         len(upstream.Spec.SchedulingGates) > 0,
@@ -44,7 +45,7 @@ func shapeFrom(pod *corev1.Pod) (*Shape, error) {
 	shape := &Shape{
 		Namespace:    pod.Namespace,
 		Labels:       pod.Labels,
-		Requests:     ResourcesFrom(podresources.PodRequests(pod, podresources.PodResourcesOptions{})),
+		Requests:     ResourcesFrom(podresources.PodRequests(pod, podresources.PodResourcesOptions{UseStatusResources: resized(pod)})),
 		NodeSelector: pod.Spec.NodeSelector,
 		Affinity:     pod.Spec.Affinity,
 		Tolerations:  pod.Spec.Tolerations,
@@ -54,6 +55,10 @@ func shapeFrom(pod *corev1.Pod) (*Shape, error) {
 	return shape, shape.complete(pod.Spec.TopologySpreadConstraints)
 }
 
+// resized says whether the status may tell of resources other than those in the spec: a pod that is resized in place
+// has the larger ones until that is done.
+func resized(pod *corev1.Pod) bool { return len(pod.Status.ContainerStatuses) > 0 }
+
 // complete derives what follows from the other fields.
 func (s *Shape) complete(spread []corev1.TopologySpreadConstraint) error {
 	for name, amount := range s.Requests {
@@ -61,11 +66,11 @@ func (s *Shape) complete(spread []corev1.TopologySpreadConstraint) error {
 			delete(s.Requests, name)
 		}
 	}
-	terms, err := termsFrom(s.Namespace, s.Affinity)
+	terms, err := termsFrom(s)
 	if err != nil {
 		return err
 	}
-	if terms.Spread, err = spreadFrom(s, spread); err != nil {
+	if err := terms.spreads(s, spread); err != nil {
 		return err
 	}
 	s.Terms = terms

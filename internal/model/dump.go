@@ -15,11 +15,21 @@ func (s *State) Dump() string {
 	s.dumpPods(&b)
 	s.dumpClaims(&b)
 	s.dumpPools(&b)
-	for _, count := range sorted(s.terms.asked, strings.Compare) {
+	for _, count := range sorted(s.terms.asked.byID, strings.Compare) {
 		fmt.Fprintf(&b, "asked %s: users %d total %d by %v\n", count.term.ID, count.users, count.total, count.by)
 	}
-	for _, count := range sorted(s.terms.bearer, strings.Compare) {
-		fmt.Fprintf(&b, "bearer %s: users %d total %d by %v\n", count.term.ID, count.users, count.total, count.by)
+	for _, count := range sorted(s.terms.bearer.byID, strings.Compare) {
+		fmt.Fprintf(&b, "bearer %s: weight %d forbids %v users %d total %d by %v\n",
+			count.term.ID, count.weight, count.forbids, count.users, count.total, count.by)
+	}
+	for _, claim := range sorted(s.volumes.claims, compareKeys) {
+		fmt.Fprintf(&b, "volume claim %+v\n", *claim)
+	}
+	for _, volume := range sorted(s.volumes.volumes, strings.Compare) {
+		fmt.Fprintf(&b, "volume %+v\n", *volume)
+	}
+	for _, claim := range sortedKeys(s.volumes.users, compareKeys) {
+		fmt.Fprintf(&b, "mounters of %s: %d\n", claim, s.volumes.users[claim])
 	}
 	fmt.Fprintf(&b, "namespaces %v\n", s.namespaces)
 	return b.String()
@@ -78,6 +88,9 @@ func (s *State) dumpClaims(b *strings.Builder) {
 }
 
 func (s *State) dumpPools(b *strings.Builder) {
+	for _, rule := range sorted(s.rules, strings.Compare) {
+		fmt.Fprintf(b, "rule %+v\n", *rule)
+	}
 	for _, slice := range sorted(s.slices, strings.Compare) {
 		fmt.Fprintf(b, "slice %s: %s generation %d of %d devices %d\n", slice.Name, slice.Pool, slice.Generation, slice.PoolSlices, len(slice.Devices))
 	}
@@ -89,6 +102,10 @@ func (s *State) dumpPools(b *strings.Builder) {
 			fmt.Fprintf(b, " usable %v %s devices", usable, why)
 			for i := range entry.pool.Devices {
 				fmt.Fprintf(b, " %s@%d", entry.pool.Devices[i].Name, entry.pool.ScopeOf(i))
+				entry.rules.Each(entry.pool.Devices[i].Name, func(rule *TaintRule) bool {
+					fmt.Fprintf(b, " (%s: %s)", rule.Name, TaintText(&rule.Taint))
+					return true
+				})
 			}
 		}
 		b.WriteByte('\n')
@@ -131,6 +148,12 @@ func (s *State) Audit() error {
 			fresh.setNode(name, info.Node)
 		}
 	}
+	for key, claim := range s.volumes.claims {
+		fresh.setVolumeClaim(key, claim)
+	}
+	for name, volume := range s.volumes.volumes {
+		fresh.setVolume(name, volume)
+	}
 	for name, class := range s.classes {
 		fresh.setClass(name, class)
 	}
@@ -142,6 +165,9 @@ func (s *State) Audit() error {
 	}
 	for name, slice := range s.slices {
 		fresh.setSlice(name, slice)
+	}
+	for name, rule := range s.rules {
+		fresh.setTaintRule(name, rule)
 	}
 	for key, entry := range s.groups {
 		if entry.group != nil {

@@ -15,6 +15,8 @@ type Group struct {
 	Priority *int32 // nil: that of its pods
 	Gang     bool
 	MinCount int // of a gang, at least 1
+	// Topology is the node label of which all pods of the group have to be in one domain, or "".
+	Topology string
 	// Scheduled: the condition PodGroupInitiallyScheduled or PodGroupScheduled is or was True.
 	Scheduled bool
 	Deleting  bool

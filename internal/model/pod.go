@@ -17,6 +17,7 @@ type Pod struct {
 	Created       time.Time
 	Group         string // PodGroup in the pod's namespace, or ""
 	Claims        []PodClaim
+	Mounts        []Mount
 	Shape         *Shape // shared by all pods that are alike; never nil
 
 	Node     string // bound to it, or ""
@@ -46,7 +47,7 @@ type Shape struct {
 	Affinity     *corev1.Affinity
 	Tolerations  []corev1.Toleration
 	HostPorts    []HostPort
-	Terms        Terms // required pod (anti-)affinity, parsed
+	Terms        Terms // pod (anti-)affinity and spread, parsed
 }
 
 // HostPort is a port that a pod takes on its node.

@@ -27,6 +27,8 @@ type State struct {
 	sharedPools []*poolEntry            // those with any other device; by ID
 	views       map[string][]PoolView   // by node: what was worked out for Pools; dropped when nodes or pools change
 
+	volumes volumeIndex
+
 	terms termIndex
 	undo  []func() // inverse of each change since Begin, oldest first
 	inTx  bool
@@ -57,6 +59,7 @@ func NewState() *State {
 		namespaces: map[string]labels.Set{},
 		localPools: map[string][]*poolEntry{},
 		views:      map[string][]PoolView{},
+		volumes:    newVolumeIndex(),
 		terms:      newTermIndex(),
 	}
 }
@@ -96,7 +99,7 @@ func (s *State) PutNode(node *Node) []Topic {
 	}
 	if info == nil || info.Node == nil {
 		s.setNode(node.Name, node)
-		return []Topic{{Kind: TopicNodes}, {Kind: TopicRoom}, {Kind: TopicPods}}
+		return []Topic{{Kind: TopicNodes}, roomOn(node.Name), {Kind: TopicPods}}
 	}
 	sameLook, sameRoom := sameLook(info.Node, node), sameAmounts(info.Node.Allocatable, node.Allocatable)
 	s.setNode(node.Name, node)
@@ -105,10 +108,12 @@ func (s *State) PutNode(node *Node) []Topic {
 		topics = append(topics, Topic{Kind: TopicNodes}, Topic{Kind: TopicPods})
 	}
 	if !sameRoom {
-		topics = append(topics, Topic{Kind: TopicRoom})
+		topics = append(topics, roomOn(node.Name))
 	}
 	return topics
 }
+
+func roomOn(node string) Topic { return Topic{Kind: TopicRoom, Key: Key{Name: node}} }
 
 // DeleteNode forgets a node. Its pods stay, bound to an unknown node.
 func (s *State) DeleteNode(name string) []Topic {

@@ -105,9 +105,13 @@ func podTopics(old, now *Pod) []Topic {
 	var topics []Topic
 	counted, counts := old != nil && old.Counts(), now != nil && now.Counts()
 	if counted && (!counts || now.Node != old.Node) {
-		topics = append(topics, Topic{Kind: TopicRoom})
+		topics = append(topics, roomOn(old.Node))
+		for _, mount := range old.Mounts {
+			topics = append(topics, Topic{Kind: TopicVolumeClaim, Key: Key{Namespace: old.Key.Namespace, Name: mount.Claim}})
+		}
 	}
-	if counted != counts {
+	// A spread constraint does not count pods that are being deleted.
+	if counted != counts || counted && old.Deleting != now.Deleting {
 		topics = append(topics, Topic{Kind: TopicPods})
 	}
 	for _, pod := range []*Pod{old, now} {
@@ -152,6 +156,7 @@ func (s *State) enter(pod *Pod) {
 	for _, port := range pod.Shape.HostPorts {
 		info.Ports[port]++
 	}
+	s.volumes.count(pod, 1)
 	s.terms.enterPod(s, info, pod)
 }
 
@@ -160,6 +165,7 @@ func (s *State) leave(pod *Pod) {
 		return
 	}
 	info := s.info(pod.Node)
+	s.volumes.count(pod, -1)
 	s.terms.leavePod(s, info, pod)
 	delete(info.Pods, pod.Key)
 	info.Free.Add(pod.Shape.Requests)

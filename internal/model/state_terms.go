@@ -1,77 +1,83 @@
 package model
 
-import "k8s.io/apimachinery/pkg/labels"
+import (
+	"strconv"
 
-// termIndex answers, without a look at any pod, how many pods a term picks in a topology domain, and whose
-// anti-affinity forbids a domain. It costs one step per pod change and distinct term in use.
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// termIndex answers, without a look at any pod, how many pods a term picks in a topology domain, and what pods that
+// are bound want of those that come. It costs one step per pod change and distinct term that may pick the pod.
 type termIndex struct {
-	asked  map[string]*termCount // terms of any pod here; counted are bound pods that the term picks
-	bearer map[string]*termCount // anti-affinity terms; counted are bound pods that have the term
-	// version grows with every change of a count.
-	version uint64
+	asked  termSet // terms of any pod here; counted are bound pods that the term picks
+	bearer termSet // terms of bound pods; counted are those that have the term
+	// version grows with every change of a count, bearers when one comes or goes.
+	version, bearers uint64
 }
 
-type termCount struct {
-	term  *Term
-	users int            // pods that have the term
-	total int            // counted pods on nodes that have the topology label
-	by    map[string]int // counted pods by value of the topology label
-}
-
-func newTermIndex() termIndex {
-	return termIndex{asked: map[string]*termCount{}, bearer: map[string]*termCount{}}
-}
-
-func (c *termCount) change(info *NodeInfo, by int) {
-	if info.API == nil {
-		return
-	}
-	value, ok := info.API.Labels[c.term.TopologyKey]
-	if !ok {
-		return
-	}
-	c.total += by
-	if c.by[value] += by; c.by[value] == 0 {
-		delete(c.by, value)
-	}
-}
+func newTermIndex() termIndex { return termIndex{asked: newTermSet(), bearer: newTermSet()} }
 
 // Picked is how many bound pods the term picks: those where the topology label has the value, and everywhere. The
-// term has to be one of a pod in the State.
+// term has to be one of a pod in the State, and not of a spread constraint.
 func (s *State) Picked(term *Term, value string) (here, everywhere int) {
-	count, ok := s.terms.asked[term.ID]
+	count, ok := s.terms.asked.byID[term.ID]
 	if !ok {
 		return 0, 0
 	}
 	return count.by[value], count.total
 }
 
-// TermsVersion grows with every change of what Picked and Forbidding answer.
+// PickedByNode is how many bound pods the term of a spread constraint picks, by node. It is the State's own.
+func (s *State) PickedByNode(term *Term) map[string]int {
+	count, ok := s.terms.asked.byID[term.ID]
+	if !ok {
+		return nil
+	}
+	return count.by
+}
+
+// TermsVersion grows with every change of what Picked, PickedByNode and a Pull answer.
 func (s *State) TermsVersion() uint64 { return s.terms.version }
 
-// Forbidding finds an anti-affinity term of a bound pod that forbids a pod of this shape on the node.
-func (s *State) Forbidding(shape *Shape, info *NodeInfo) bool {
-	for _, count := range s.terms.bearer {
-		value, ok := info.API.Labels[count.term.TopologyKey]
-		if ok && count.by[value] > 0 && count.term.Matches(shape, s.namespaces[shape.Namespace]) {
-			return true
-		}
-	}
-	return false
+// PullsVersion grows with every change of what Pulls answers.
+func (s *State) PullsVersion() uint64 { return s.terms.bearers }
+
+// Pull is what bound pods want of the pods that one of their terms picks: to be in their domain, or not.
+type Pull struct {
+	count *termCount
 }
 
-// Forbids says whether any bound pod's anti-affinity picks pods of this shape, on whatever node.
-func (s *State) Forbids(shape *Shape) bool {
-	for _, count := range s.terms.bearer {
-		if count.total > 0 && count.term.Matches(shape, s.namespaces[shape.Namespace]) {
-			return true
-		}
+// hardAffinityWeight is the weight of a bound pod's required affinity for those that it wants to be with; upstream's.
+const hardAffinityWeight = 1
+
+// Forbids says whether the pod that comes must not be there; otherwise Weight says how much it is wished for.
+func (p *Pull) Forbids() bool { return p.count.forbids }
+
+// Weight is above 0 if the pod that comes is wanted near, below if not; 0 if it must not be there.
+func (p *Pull) Weight() int { return p.count.weight }
+
+// At is how many bound pods have the term in the node's domain.
+func (p *Pull) At(info *NodeInfo) int {
+	value, ok := info.API.Labels[p.count.term.TopologyKey]
+	if !ok {
+		return 0
 	}
-	return false
+	return p.count.by[value]
 }
 
-// HasTerms says whether any pod here has required pod affinity or anti-affinity, so that labels of pods matter.
-func (s *State) HasTerms() bool { return len(s.terms.asked) > 0 }
+// Pulls are what bound pods want of a pod of this shape. Most pods are wanted by nobody.
+func (s *State) Pulls(shape *Shape) []Pull {
+	var pulls []Pull
+	s.terms.bearer.near(shape.Labels, func(count *termCount) {
+		if count.term.Matches(shape, s.namespaces[shape.Namespace]) {
+			pulls = append(pulls, Pull{count})
+		}
+	})
+	return pulls
+}
+
+// HasTerms says whether any pod here has pod affinity, anti-affinity or spread constraints, so that labels of pods matter.
+func (s *State) HasTerms() bool { return len(s.terms.asked.byID) > 0 }
 
 // NamespaceLabels are the labels of a namespace, for Term.Matches.
 func (s *State) NamespaceLabels(name string) labels.Set { return s.namespaces[name] }
@@ -79,10 +85,10 @@ func (s *State) NamespaceLabels(name string) labels.Set { return s.namespaces[na
 // need registers the terms that the pod has, and counts for those that are new.
 func (t *termIndex) need(s *State, pod *Pod) {
 	pod.Shape.Terms.asked(func(term *Term) {
-		count, ok := t.asked[term.ID]
+		count, ok := t.asked.byID[term.ID]
 		if !ok {
-			count = &termCount{term: term, by: map[string]int{}}
-			t.asked[term.ID] = count
+			count = newTermCount(term)
+			t.asked.add(term.ID, count)
 			count.countPicked(s)
 		}
 		count.users++
@@ -91,9 +97,9 @@ func (t *termIndex) need(s *State, pod *Pod) {
 
 func (t *termIndex) drop(pod *Pod) {
 	pod.Shape.Terms.asked(func(term *Term) {
-		count := t.asked[term.ID]
+		count := t.asked.byID[term.ID]
 		if count.users--; count.users == 0 {
-			delete(t.asked, term.ID)
+			t.asked.remove(term.ID)
 		}
 	})
 }
@@ -101,7 +107,7 @@ func (t *termIndex) drop(pod *Pod) {
 func (c *termCount) countPicked(s *State) {
 	for _, info := range s.nodes {
 		for _, pod := range info.Pods {
-			if c.term.Matches(pod.Shape, s.namespaces[pod.Key.Namespace]) {
+			if c.picks(s, pod) {
 				c.change(info, 1)
 			}
 		}
@@ -111,44 +117,70 @@ func (c *termCount) countPicked(s *State) {
 // recount starts over; namespaces whose labels change are rare.
 func (t *termIndex) recount(s *State) {
 	t.version++
-	for _, count := range t.asked {
+	t.bearers++
+	for _, count := range t.asked.byID {
 		count.total, count.by = 0, map[string]int{}
 		count.countPicked(s)
 	}
 }
 
-func (t *termIndex) enterPod(s *State, info *NodeInfo, pod *Pod) { t.changePod(s, info, pod, 1) }
+// borne gives the terms of a pod by which it wants something of pods that come, each with what it wants.
+func (t *Terms) borne(each func(term *Term, weight int, forbids bool)) {
+	for _, term := range t.AntiAffinity {
+		each(term, 0, true)
+	}
+	for i := range t.Preferred {
+		each(t.Preferred[i].Term, t.Preferred[i].Weight, false)
+	}
+	for _, term := range t.Affinity {
+		each(term, hardAffinityWeight, false)
+	}
+}
 
-func (t *termIndex) leavePod(s *State, info *NodeInfo, pod *Pod) { t.changePod(s, info, pod, -1) }
+// bearerID tells terms apart by what their bearers want, too.
+func bearerID(term *Term, weight int) string { return strconv.Itoa(weight) + " " + term.ID }
 
-func (t *termIndex) changePod(s *State, info *NodeInfo, pod *Pod, by int) {
-	t.version++
-	for _, term := range pod.Shape.Terms.AntiAffinity {
-		count, ok := t.bearer[term.ID]
+func (t *termIndex) enterPod(s *State, info *NodeInfo, pod *Pod) {
+	pod.Shape.Terms.borne(func(term *Term, weight int, forbids bool) {
+		id := bearerID(term, weight)
+		count, ok := t.bearer.byID[id]
 		if !ok {
-			count = &termCount{term: term, by: map[string]int{}}
-			t.bearer[term.ID] = count
+			count = newTermCount(term)
+			count.weight, count.forbids = weight, forbids
+			t.bearer.add(id, count)
+			t.bearers++
 		}
-		count.users += by
-	}
-	t.count(s, info, pod, by)
-	for _, term := range pod.Shape.Terms.AntiAffinity {
-		if count, ok := t.bearer[term.ID]; ok && count.users == 0 {
-			delete(t.bearer, term.ID)
+		count.users++
+	})
+	t.count(s, info, pod, 1)
+}
+
+func (t *termIndex) leavePod(s *State, info *NodeInfo, pod *Pod) {
+	t.count(s, info, pod, -1)
+	pod.Shape.Terms.borne(func(term *Term, weight int, _ bool) {
+		id := bearerID(term, weight)
+		count := t.bearer.byID[id]
+		if count.users--; count.users == 0 {
+			t.bearer.remove(id)
+			t.bearers++
 		}
-	}
+	})
 }
 
 // count counts the pod in its node's domains.
 func (t *termIndex) count(s *State, info *NodeInfo, pod *Pod, by int) {
-	for _, count := range t.asked {
-		if count.term.Matches(pod.Shape, s.namespaces[pod.Key.Namespace]) {
+	t.version++
+	if len(t.asked.byID) == 0 {
+		return
+	}
+	t.asked.near(pod.Shape.Labels, func(count *termCount) {
+		if count.picks(s, pod) {
 			count.change(info, by)
 		}
-	}
-	for _, term := range pod.Shape.Terms.AntiAffinity {
-		t.bearer[term.ID].change(info, by)
-	}
+	})
+	pod.Shape.Terms.borne(func(term *Term, weight int, _ bool) {
+		t.bearer.byID[bearerID(term, weight)].change(info, by)
+	})
 }
 
 func (t *termIndex) enterNode(s *State, info *NodeInfo) { t.changeNode(s, info, 1) }
@@ -157,7 +189,7 @@ func (t *termIndex) leaveNode(s *State, info *NodeInfo) { t.changeNode(s, info, 
 
 func (t *termIndex) changeNode(s *State, info *NodeInfo, by int) {
 	t.version++
-	if len(t.asked) == 0 {
+	if len(t.asked.byID) == 0 {
 		return
 	}
 	for _, pod := range info.Pods {

@@ -8,24 +8,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 )
 
-// Terms are a pod's required pod affinity and anti-affinity. A pod satisfies an affinity term's count only if it
+// Terms are what a pod wants of the places of other pods. A pod satisfies an affinity term's count only if it
 // matches all affinity terms of the pod that asks (as upstream counts them), so each of these carries all selectors.
 type Terms struct {
 	Affinity     []*Term
 	AntiAffinity []*Term
-	Spread       []Spread
+	Preferred    []Preference
+	Spread       []Spread // must hold
+	SoftSpread   []Spread // wished for
 }
 
-// Spread is a topology spread constraint that must hold: of the domains that the pod could go to, none may have more
-// than MaxSkew pods more than the one with the fewest.
-type Spread struct {
-	Term           *Term
-	MaxSkew        int
-	MinDomains     int  // with fewer domains the fewest count as 0
-	IgnoreAffinity bool // nodes that the pod's node affinity excludes have domains too
-	HonorTaints    bool // nodes with taints that the pod does not tolerate have none
+// Preference is a preferred pod affinity term; of anti-affinity the weight is negative.
+type Preference struct {
+	Term   *Term
+	Weight int
+}
+
+// Any says whether there is any term.
+func (t *Terms) Any() bool {
+	return len(t.Affinity)+len(t.AntiAffinity)+len(t.Preferred)+len(t.Spread)+len(t.SoftSpread) > 0
 }
 
 // asked are the terms that need a count of the pods they pick.
@@ -36,8 +40,14 @@ func (t *Terms) asked(each func(*Term)) {
 	for _, term := range t.AntiAffinity {
 		each(term)
 	}
+	for i := range t.Preferred {
+		each(t.Preferred[i].Term)
+	}
 	for i := range t.Spread {
 		each(t.Spread[i].Term)
+	}
+	for i := range t.SoftSpread {
+		each(t.SoftSpread[i].Term)
 	}
 }
 
@@ -46,6 +56,10 @@ type Term struct {
 	ID          string
 	TopologyKey string
 	pickers     []picker
+	// spread: which nodes count depends on the pod that asks, so pods are counted node by node; those that are being
+	// deleted are not.
+	spread bool
+	bucket string // label that every picked pod has, "" if there is none to name; see termSet
 }
 
 // picker is one selector over pods of some namespaces.
@@ -72,39 +86,78 @@ func (p *picker) matches(shape *Shape, namespace labels.Set) bool {
 	return p.selector.Matches(labels.Set(shape.Labels))
 }
 
-// termsFrom parses a pod's required terms. The API server has validated them; a term that cannot be parsed is an error.
-func termsFrom(namespace string, affinity *corev1.Affinity) (Terms, error) {
+// termsFrom parses the terms of a pod's affinity. The API server has validated them; one that cannot be parsed is an
+// error.
+func termsFrom(shape *Shape) (Terms, error) {
 	var terms Terms
+	affinity := shape.Affinity
 	if affinity == nil {
 		return terms, nil
 	}
+	var err error
 	if a := affinity.PodAntiAffinity; a != nil {
-		for i := range a.RequiredDuringSchedulingIgnoredDuringExecution {
-			raw := a.RequiredDuringSchedulingIgnoredDuringExecution[i : i+1]
-			term, err := newTerm(namespace, raw[0].TopologyKey, raw)
-			if err != nil {
-				return Terms{}, err
-			}
-			terms.AntiAffinity = append(terms.AntiAffinity, term)
+		if terms.AntiAffinity, err = eachAlone(shape, a.RequiredDuringSchedulingIgnoredDuringExecution); err != nil {
+			return Terms{}, err
+		}
+		if err = terms.prefer(shape, a.PreferredDuringSchedulingIgnoredDuringExecution, -1); err != nil {
+			return Terms{}, err
 		}
 	}
 	if a := affinity.PodAffinity; a != nil {
-		raw := a.RequiredDuringSchedulingIgnoredDuringExecution
-		for i := range raw {
-			term, err := newTerm(namespace, raw[i].TopologyKey, raw)
-			if err != nil {
-				return Terms{}, err
-			}
-			terms.Affinity = append(terms.Affinity, term)
+		if terms.Affinity, err = eachWithAll(shape, a.RequiredDuringSchedulingIgnoredDuringExecution); err != nil {
+			return Terms{}, err
+		}
+		if err = terms.prefer(shape, a.PreferredDuringSchedulingIgnoredDuringExecution, 1); err != nil {
+			return Terms{}, err
 		}
 	}
 	return terms, nil
 }
 
-func newTerm(namespace, topologyKey string, raw []corev1.PodAffinityTerm) (*Term, error) {
-	term := &Term{TopologyKey: topologyKey}
+func eachAlone(shape *Shape, raw []corev1.PodAffinityTerm) ([]*Term, error) {
+	var list []*Term
 	for i := range raw {
-		p, err := newPicker(namespace, &raw[i])
+		term, err := newTerm(shape, raw[i].TopologyKey, raw[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, term)
+	}
+	return list, nil
+}
+
+func eachWithAll(shape *Shape, raw []corev1.PodAffinityTerm) ([]*Term, error) {
+	var list []*Term
+	for i := range raw {
+		term, err := newTerm(shape, raw[i].TopologyKey, raw)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, term)
+	}
+	return list, nil
+}
+
+func (t *Terms) prefer(shape *Shape, raw []corev1.WeightedPodAffinityTerm, sign int) error {
+	for i := range raw {
+		of := raw[i].PodAffinityTerm
+		term, err := newTerm(shape, of.TopologyKey, []corev1.PodAffinityTerm{of})
+		if err != nil {
+			return err
+		}
+		t.Preferred = append(t.Preferred, Preference{Term: term, Weight: sign * int(raw[i].Weight)})
+	}
+	return nil
+}
+
+func newTerm(shape *Shape, topologyKey string, raw []corev1.PodAffinityTerm) (*Term, error) {
+	term := &Term{TopologyKey: topologyKey}
+	merged := make([]corev1.PodAffinityTerm, len(raw))
+	for i := range raw {
+		merged[i] = raw[i]
+		merged[i].LabelSelector = withLabelKeys(raw[i].LabelSelector, shape.Labels, raw[i].MatchLabelKeys, raw[i].MismatchLabelKeys)
+		merged[i].MatchLabelKeys, merged[i].MismatchLabelKeys = nil, nil
+		p, err := newPicker(shape.Namespace, &merged[i])
 		if err != nil {
 			return nil, err
 		}
@@ -113,12 +166,33 @@ func newTerm(namespace, topologyKey string, raw []corev1.PodAffinityTerm) (*Term
 	id, err := json.Marshal(struct {
 		Namespace, Key string
 		Raw            []corev1.PodAffinityTerm
-	}{namespace, topologyKey, raw})
+	}{shape.Namespace, topologyKey, merged})
 	if err != nil {
 		return nil, fmt.Errorf("pod affinity term: %w", err)
 	}
-	term.ID = string(id)
+	term.ID, term.bucket = string(id), term.pickers[0].bucket()
 	return term, nil
+}
+
+// withLabelKeys adds what the values of the pod's own labels ask for. The API server of 1.37 has written the same
+// into the selector already, where it made the pod; a pod that came another way is not to be read otherwise.
+func withLabelKeys(selector *metav1.LabelSelector, own map[string]string, match, mismatch []string) *metav1.LabelSelector {
+	if selector == nil || len(match)+len(mismatch) == 0 {
+		return selector
+	}
+	selector = selector.DeepCopy()
+	add := func(keys []string, operator metav1.LabelSelectorOperator) {
+		for _, key := range keys {
+			if value, ok := own[key]; ok {
+				selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
+					Key: key, Operator: operator, Values: []string{value},
+				})
+			}
+		}
+	}
+	add(match, metav1.LabelSelectorOpIn)
+	add(mismatch, metav1.LabelSelectorOpNotIn)
+	return selector
 }
 
 func newPicker(namespace string, raw *corev1.PodAffinityTerm) (picker, error) {
@@ -138,33 +212,20 @@ func newPicker(namespace string, raw *corev1.PodAffinityTerm) (picker, error) {
 	return p, nil
 }
 
-// spreadFrom parses the constraints that must hold; the others are wishes.
-func spreadFrom(shape *Shape, constraints []corev1.TopologySpreadConstraint) ([]Spread, error) {
-	var list []Spread
-	for i := range constraints {
-		c := &constraints[i]
-		if c.WhenUnsatisfiable != corev1.DoNotSchedule {
-			continue
-		}
-		selector := c.LabelSelector.DeepCopy()
-		for _, key := range c.MatchLabelKeys {
-			if value, ok := shape.Labels[key]; ok && selector != nil {
-				selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
-					Key: key, Operator: metav1.LabelSelectorOpIn, Values: []string{value},
-				})
+// bucket is a label that the selector asks for by value.
+func (p *picker) bucket() string {
+	requirements, selectable := p.selector.Requirements()
+	if !selectable {
+		return ""
+	}
+	for i := range requirements {
+		r := &requirements[i]
+		switch r.Operator() {
+		case selection.Equals, selection.DoubleEquals, selection.In:
+			if r.Values().Len() == 1 {
+				return r.Key() + "=" + r.Values().UnsortedList()[0]
 			}
 		}
-		term, err := newTerm(shape.Namespace, c.TopologyKey, []corev1.PodAffinityTerm{{LabelSelector: selector, TopologyKey: c.TopologyKey}})
-		if err != nil {
-			return nil, err
-		}
-		spread := Spread{Term: term, MaxSkew: int(c.MaxSkew), MinDomains: 1}
-		if c.MinDomains != nil {
-			spread.MinDomains = int(*c.MinDomains)
-		}
-		spread.IgnoreAffinity = c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore
-		spread.HonorTaints = c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
-		list = append(list, spread)
 	}
-	return list, nil
+	return ""
 }

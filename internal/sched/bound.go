@@ -32,37 +32,54 @@ func (j *job) bound() *bound {
 	return b
 }
 
-// refuted says whether counting proves that Min members cannot be placed, whatever is tried.
-func (j *job) refuted() bool {
+// refuted says whether counting proves that so many members cannot be placed, whatever is tried.
+func (j *job) refuted(target int) bool {
 	b := j.bound()
-	return b.members < j.unit.Min || !j.fitsInTotal(b.free)
+	return b.members < target || !j.fitsInTotal(b.free, target)
 }
 
-// hopeless says whether counting proves that an attempt can place no more members than one before it did.
-func (j *job) hopeless() bool {
-	if len(j.bundles) == 0 || j.bestReason == nil {
-		return false
+// hopeless says whether counting proves that an attempt can place no more members than one before it did, and how
+// many it could.
+func (j *job) hopeless() (most int, hopeless bool) {
+	if j.bestReason == nil {
+		return 0, false
 	}
-	return j.bound().members <= max(j.bestPlaced, j.bestReason.Placed)
+	most = j.bound().members
+	return most, most <= max(j.bestPlaced, j.bestReason.Placed)
 }
 
 // add counts for one class: by what nodes have left, and by devices that its own claims could have.
 func (b *bound) add(j *job, c *class) {
-	room := 0
-	pools := map[model.PoolID]int{}
-	for _, info := range j.possible(c) {
-		fits := fitting(c.fitter.shape.Requests, info.Free)
-		if fits == 0 || !b.devices(c, info, pools) {
-			continue
-		}
-		room += fits
+	room, pools := j.room(c, j.possible(c), func(info *model.NodeInfo) {
 		if b.nodes[info.Name] {
-			continue
+			return
 		}
 		b.nodes[info.Name] = true
 		for name, amount := range info.Free {
 			b.free[name] += max(0, amount)
 		}
+	})
+	for pool, n := range pools {
+		b.pools[pool] = max(b.pools[pool], n)
+	}
+	b.members += min(room, len(c.members))
+}
+
+// room is for how many pods of the class some nodes have room at most, and which devices they could have there. used
+// is called with each node that has any.
+func (j *job) room(c *class, nodes []*model.NodeInfo, used func(*model.NodeInfo)) (int, map[model.PoolID]int) {
+	room := 0
+	var pools map[model.PoolID]int
+	if c.problem != nil {
+		pools = map[model.PoolID]int{}
+	}
+	for _, info := range nodes {
+		fits := c.fitter.fits(info)
+		if fits == 0 || !c.freeDevices(info, pools) {
+			continue
+		}
+		room += fits
+		used(info)
 	}
 	if wanted := c.devices(); wanted > 0 {
 		free := 0
@@ -71,14 +88,11 @@ func (b *bound) add(j *job, c *class) {
 		}
 		room = min(room, free/wanted)
 	}
-	for pool, n := range pools {
-		b.pools[pool] = max(b.pools[pool], n)
-	}
-	b.members += min(room, len(c.members))
+	return room, pools
 }
 
-// devices counts the node's free devices by pool, and says whether one member at least could have its own.
-func (b *bound) devices(c *class, info *model.NodeInfo, pools map[model.PoolID]int) bool {
+// freeDevices counts the node's free devices by pool, and says whether one member at least could have its own.
+func (c *class) freeDevices(info *model.NodeInfo, pools map[model.PoolID]int) bool {
 	if c.problem == nil {
 		return true
 	}
@@ -102,8 +116,8 @@ func (c *class) devices() int {
 	return c.problem.Least()
 }
 
-// fitsInTotal says whether the Min members that ask for the least of a resource find it on all nodes together.
-func (j *job) fitsInTotal(free model.Resources) bool {
+// fitsInTotal says whether the so many members that ask for the least of a resource find it on all nodes together.
+func (j *job) fitsInTotal(free model.Resources, target int) bool {
 	asked := map[corev1.ResourceName][]int64{}
 	for _, c := range j.in() {
 		for range c.members {
@@ -117,7 +131,7 @@ func (j *job) fitsInTotal(free model.Resources) bool {
 	for name, amounts := range asked {
 		slices.Sort(amounts)
 		// Members that ask for nothing are not in the list.
-		least := max(0, j.unit.Min-(members-len(amounts)))
+		least := max(0, target-(members-len(amounts)))
 		sum := int64(0)
 		for _, amount := range amounts[:least] {
 			sum += amount
@@ -129,11 +143,11 @@ func (j *job) fitsInTotal(free model.Resources) bool {
 	return true
 }
 
-// fitting is how often the requests fit into what is free.
-func fitting(requests, free model.Resources) int {
+// fits is how often the requests fit into what the node has left.
+func (f *fitter) fits(info *model.NodeInfo) int {
 	fits := int64(math.MaxInt32)
-	for name, wanted := range requests {
-		fits = min(fits, max(0, free[name])/wanted)
+	for i := range f.requests {
+		fits = min(fits, max(0, info.Free[f.requests[i].name])/f.requests[i].amount)
 	}
 	return int(fits)
 }

@@ -3,6 +3,7 @@ package sched
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
@@ -22,15 +23,17 @@ type candidate struct {
 // author prefers; then for pods that want devices the node with the fewest free ones, for others nodes without free
 // devices. Then a group fills the fullest node, to
 // leave room elsewhere, and a pod alone gets the emptiest.
-func (j *job) candidates(c *class, problem *alloc.Problem) []candidate {
-	var list []candidate
+func (j *job) candidates(c *class, problem *alloc.Problem) *ranking {
+	possible := j.possible(c)
+	list := make([]candidate, 0, len(possible))
 	// Around the devices of a shared claim more members may have to find room later on.
 	packs := (j.packs() || problem != nil) && problem == c.problem
-	for _, info := range j.possible(c) {
+	tainted := false
+	for _, info := range possible {
 		if c.fitter.dynamic(j.state, info).check != "" {
 			continue
 		}
-		candidate := candidate{node: info, wish: c.fitter.preference(info), load: info.Load}
+		candidate := candidate{node: info, load: info.Load}
 		if packs {
 			candidate.load = -info.Load
 		}
@@ -40,38 +43,26 @@ func (j *job) candidates(c *class, problem *alloc.Problem) []candidate {
 			free, offer := problem.Free(info)
 			if offer == alloc.Broken {
 				// It stops the allocation on all nodes, not only where the odd device is (R20).
-				return nil
+				return &ranking{}
 			}
 			if offer == alloc.TooFew {
 				continue
 			}
 			candidate.devices = free
 		}
+		tainted = tainted || len(info.Node.Taints) > 0
 		list = append(list, candidate)
 	}
-	if len(c.members) > 1 || problem != c.problem {
-		slices.SortStableFunc(list, compareCandidates)
-	} else {
-		bestFirst(list)
-	}
-	return list
+	c.fitter.score(j.state, list, tainted)
+	return rank(list)
 }
 
-func compareCandidates(a, b candidate) int {
-	return cmp.Or(cmp.Compare(b.wish, a.wish), cmp.Compare(a.devices, b.devices), cmp.Compare(a.load, b.load))
-}
-
-// bestFirst is all the order that one pod needs, as the best of the candidates will take it.
-func bestFirst(list []candidate) {
-	best := 0
-	for i := range list {
-		if compareCandidates(list[i], list[best]) < 0 {
-			best = i
-		}
-	}
-	if best > 0 {
-		list[0], list[best] = list[best], list[0]
-	}
+// compareCandidates is never 0 for two nodes.
+func compareCandidates(a, b *candidate) int {
+	return cmp.Or(
+		cmp.Compare(b.wish, a.wish), cmp.Compare(a.devices, b.devices), cmp.Compare(a.load, b.load),
+		strings.Compare(a.node.Name, b.node.Name),
+	)
 }
 
 // packs says whether the unit's pods are put together rather than apart.
@@ -79,7 +70,7 @@ func (j *job) packs() bool { return j.unit.Min > 1 }
 
 // possible are the nodes that suit the class and the allocations of the claims that it was given.
 func (j *job) possible(c *class) []*model.NodeInfo {
-	var selectors []*nodeaffinity.LazyErrorNodeSelector
+	selectors := c.volumes
 	for _, key := range c.given {
 		claim, _ := j.state.Claim(key)
 		if claim.Allocation == nil || claim.Allocation.NodeSelector == nil {
@@ -88,9 +79,9 @@ func (j *job) possible(c *class) []*model.NodeInfo {
 		if name, ok := tie(claim.Allocation.NodeSelector); ok {
 			return j.tied(c, name)
 		}
-		selectors = append(selectors, nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector))
+		selectors = append(slices.Clip(selectors), nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector))
 	}
-	nodes := j.suitedNodes(c)
+	nodes := j.within(c)
 	if len(selectors) == 0 {
 		return nodes
 	}
@@ -115,7 +106,7 @@ func allMatch(selectors []*nodeaffinity.LazyErrorNodeSelector, info *model.NodeI
 // tied is the one node that a claim allows, if it suits.
 func (j *job) tied(c *class, name string) []*model.NodeInfo {
 	info, ok := j.state.Node(name)
-	if !ok || c.fitter.static(info).check != "" || j.claimMisses(c, info) != nil {
+	if !ok || c.outside(info) != nil || c.fitter.static(info).check != "" || !allMatch(c.volumes, info) || j.claimMisses(c, info) != nil {
 		return nil
 	}
 	return []*model.NodeInfo{info}

@@ -59,8 +59,12 @@ func (t tally) blocks() []Block {
 func (j *job) explain(c *class) tally {
 	var t tally
 	for _, info := range j.state.Nodes() {
-		if m := c.fitter.static(info); m.check != "" {
+		if pin := c.outside(info); pin != nil {
+			t.miss(info.Name, miss{check: CheckDomain, detail: keyName(pin.key) + " " + pin.value})
+		} else if m := c.fitter.static(info); m.check != "" {
 			t.miss(info.Name, m)
+		} else if mount := c.volumeMisses(info); mount != nil {
+			t.miss(info.Name, miss{check: CheckVolume, detail: mount.volume.Name + " of PersistentVolumeClaim " + mount.claim.String()})
 		} else if claim := j.claimMisses(c, info); claim != nil {
 			t.add(Block{Check: CheckClaimNode, Detail: claim.Key.String(), Claim: claim.Key, Nearest: info.Name}, func(*Block) bool { return false })
 		} else if m := c.fitter.dynamic(j.state, info); m.check != "" {
@@ -131,7 +135,11 @@ func (j *job) explainPods(c *class, left []*member) PodReasons {
 		}
 		return p
 	}
-	stuck := &class{fitter: c.fitter, given: c.given, members: left}
+	if m := j.taken(c); m != nil {
+		p.Wait = waitForVolume(m.claim, "", "PersistentVolumeClaim %s is for one pod at a time (ReadWriteOncePod)", m.claim)
+		return p
+	}
+	stuck := &class{fitter: c.fitter, given: c.given, members: left, pins: c.pins, volumes: c.volumes, mounts: c.mounts}
 	if c.problem != nil {
 		stuck.problem = c.problem.With(left[0].own)
 	}
@@ -148,13 +156,15 @@ func (j *job) explainPods(c *class, left []*member) PodReasons {
 // further are the changes that can help a unit that was tried in more than one way: any that touches what its members
 // depend on. For pods that stand alone, what each node failed at says it more closely.
 func (j *job) further() []model.Topic {
-	if j.unit.Min <= 1 && len(j.bundles) == 0 {
+	if j.unit.Min <= 1 && len(j.bundles) == 0 && j.topology() == "" {
 		return nil
 	}
 	topics := []model.Topic{{Kind: model.TopicNodes}, {Kind: model.TopicRoom}}
 	for _, c := range j.classes {
-		shape := c.fitter.shape
-		if len(shape.Terms.Affinity)+len(shape.Terms.AntiAffinity)+len(shape.Terms.Spread) > 0 || j.state.Forbids(shape) {
+		for i := range c.mounts {
+			topics = append(topics, waitForVolume(c.mounts[i].claim, c.mounts[i].volume.Name, "").Topics...)
+		}
+		if c.fitter.heeds(j.state) {
 			topics = append(topics, model.Topic{Kind: model.TopicPods})
 		}
 		for _, use := range c.members[0].uses {
@@ -168,6 +178,10 @@ func (j *job) further() []model.Topic {
 func (j *job) result() (*Plan, *Reasons) {
 	r := j.reasons
 	r.further = j.further()
+	for _, c := range j.classes {
+		f := c.fitter
+		r.shapes = append(r.shapes, &fitter{shape: f.shape, requests: f.requests, affinity: f.affinity})
+	}
 	if j.bestReason != nil {
 		r.Placed, r.Ties = j.bestReason.Placed, j.bestReason.Ties
 		r.Pods = append(r.Pods, j.bestReason.Pods...)
@@ -181,7 +195,7 @@ func (j *job) result() (*Plan, *Reasons) {
 		return j.best, r
 	}
 	r.Code = CodeUnschedulable
-	if j.exhausted {
+	if j.exhausted || j.undecided {
 		r.Code, r.Steps = CodeUndecided, j.budget.Spent
 	}
 	return nil, r

@@ -13,31 +13,56 @@ import (
 // attempt places the members with the shared claims as they are allocated now. It answers true once all members that
 // can be tried have a place.
 func (j *job) attempt() bool {
-	if j.hopeless() {
+	if most, hopeless := j.hopeless(); hopeless {
+		j.reached = max(j.reached, most)
 		j.budget.Spent++
 		return false
 	}
 	start := j.mark()
-	for _, c := range j.hardestFirst() {
-		j.fill(c)
-	}
+	j.fillAll()
 	placed := len(j.placements)
-	if placed < j.unit.Min {
-		j.recordFailure(placed)
-		j.undo(start)
-		if !j.refuted() {
-			j.reconsider()
+	j.record(placed)
+	for j.deep && placed < len(j.members) {
+		// What filling cannot do, or not for all, other nodes and devices for earlier members may.
+		target := max(j.unit.Min, j.bestPlaced+1)
+		if j.undo(start); j.refuted(target) || !j.reconsider(target) {
+			break
 		}
 		placed = len(j.placements)
+		j.record(placed)
 	}
-	if placed >= j.unit.Min && placed > j.bestPlaced {
-		j.best, j.bestPlaced = j.plan(), placed
-	}
-	j.recordFailure(placed)
 	j.undo(start)
 	// Trying on for a better place for the unit costs what placing it costs.
 	j.budget.Spent += placed
 	return placed == len(j.members)
+}
+
+// record keeps what the trial has placed, if it is more than before, and why it is not all.
+func (j *job) record(placed int) {
+	j.reached = max(j.reached, placed)
+	if placed >= j.unit.Min && placed > j.bestPlaced {
+		j.best, j.bestPlaced = j.plan(), placed
+	}
+	j.recordFailure(placed)
+}
+
+// fillAll fills class after class. Where it matters who came before, it starts again as long as that helps.
+func (j *job) fillAll() {
+	classes := j.hardestFirst()
+	left := make([][]*member, len(classes))
+	for i, c := range classes {
+		left[i] = c.members
+	}
+	for {
+		before, ordered := len(j.placements), false
+		for i, c := range classes {
+			left[i] = j.fill(c, left[i])
+			ordered = ordered || c.fitter.ordered() && len(left[i]) > 0
+		}
+		if !ordered || len(j.placements) == before {
+			return
+		}
+	}
 }
 
 // hardestFirst are the classes, those with the fewest nodes to choose from first, and of these the largest pods.
@@ -52,7 +77,7 @@ func (j *job) hardestFirst() []*class {
 	}
 	choices := make([]choice, len(in))
 	for i, c := range in {
-		choices[i] = choice{c, len(j.candidates(c, c.problem))}
+		choices[i] = choice{c, j.candidates(c, c.problem).size()}
 	}
 	slices.SortStableFunc(choices, func(a, b choice) int {
 		x, y := a.class.fitter.shape.Requests, b.class.fitter.shape.Requests
@@ -69,58 +94,88 @@ func (j *job) hardestFirst() []*class {
 	return classes
 }
 
-// fill places as many members of the class as it can, one choice of nodes after the other. Where pods want to be
-// near each other or spread, one that is placed opens nodes for the others.
-func (j *job) fill(c *class) {
-	rest := c.members
+// fill places as many of these members of the class as it can, and gives those that are left. Where pods want to be
+// near each other or spread, one that is placed opens nodes for the others, or makes them rather go elsewhere.
+func (j *job) fill(c *class, rest []*member) []*member {
 	for len(rest) > 0 {
 		before := len(rest)
 		nodes := j.candidates(c, c.problem)
 		switch {
+		case c.fitter.repels():
+			rest = j.one(c, rest, nodes)
+		case c.fitter.shifts():
+			if rest = j.one(c, rest, nodes); len(rest) < before && j.packs() {
+				rest = j.packOn(c, rest, j.lastNode())
+			}
 		case j.packs() || c.problem != nil:
 			rest = j.pack(c, rest, nodes)
-		case len(c.fitter.spreads) > 0:
-			// With each pod that is placed, others among the nodes suit.
-			rest = append(j.spread(c, rest[:1], nodes), rest[1:]...)
 		default:
 			rest = j.spread(c, rest, nodes)
 		}
-		if len(rest) == before || len(c.fitter.shape.Terms.Affinity)+len(c.fitter.spreads) == 0 {
-			return
+		if len(rest) == before || !c.fitter.ordered() && !c.fitter.shifts() {
+			break
 		}
 	}
+	return rest
 }
 
-// pack fills one node after the other.
-func (j *job) pack(c *class, rest []*member, nodes []candidate) []*member {
-	for at := 0; at < len(nodes) && len(rest) > 0; {
-		if !j.place(c, rest[0], nodes[at].node) {
-			at++
-			continue
+// one places one member, on the best node that takes it.
+func (j *job) one(c *class, rest []*member, nodes *ranking) []*member {
+	for i := range nodes.size() {
+		if j.place(c, rest[0], nodes.at(i)) {
+			return rest[1:]
 		}
+	}
+	return rest
+}
+
+// lastNode is where the trial has put a member last.
+func (j *job) lastNode() *model.NodeInfo {
+	info, _ := j.state.Node(j.placements[len(j.placements)-1].Node)
+	return info
+}
+
+// packOn puts members on one node until it takes no more.
+func (j *job) packOn(c *class, rest []*member, info *model.NodeInfo) []*member {
+	for len(rest) > 0 && j.place(c, rest[0], info) {
 		rest = rest[1:]
 	}
 	return rest
 }
 
+// pack fills one node after the other.
+func (j *job) pack(c *class, rest []*member, nodes *ranking) []*member {
+	for i := 0; i < nodes.size() && len(rest) > 0; i++ {
+		rest = j.packOn(c, rest, nodes.at(i))
+	}
+	return rest
+}
+
 // spread puts one pod on each node, and starts again with those that have room left.
-func (j *job) spread(c *class, rest []*member, nodes []candidate) []*member {
-	for len(nodes) > 0 && len(rest) > 0 {
-		var open []candidate
-		for _, candidate := range nodes {
-			if len(rest) > 0 && j.place(c, rest[0], candidate.node) {
+func (j *job) spread(c *class, rest []*member, nodes *ranking) []*member {
+	var open []*model.NodeInfo
+	for i := 0; i < nodes.size() && len(rest) > 0; i++ {
+		if info := nodes.at(i); j.place(c, rest[0], info) {
+			rest = rest[1:]
+			open = append(open, info)
+		}
+	}
+	for len(open) > 0 && len(rest) > 0 {
+		var still []*model.NodeInfo
+		for _, info := range open {
+			if len(rest) > 0 && j.place(c, rest[0], info) {
 				rest = rest[1:]
-				open = append(open, candidate)
+				still = append(still, info)
 			}
 		}
-		nodes = open
+		open = still
 	}
 	return rest
 }
 
 // place puts a member on a node, with the first devices that its own claims can have there.
 func (j *job) place(c *class, m *member, info *model.NodeInfo) bool {
-	if c.fitter.dynamic(j.state, info).check != "" || !j.reservable(m) {
+	if c.fitter.dynamic(j.state, info).check != "" || !j.reservable(m) || !j.mountable(c) {
 		return false
 	}
 	var choice alloc.Choice

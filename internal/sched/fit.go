@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,6 +19,8 @@ const (
 	CheckUnschedulable Check = "unschedulable"
 	CheckTaint         Check = "taint"
 	CheckNodeAffinity  Check = "node affinity"
+	CheckDomain        Check = "domain" // outside the one domain that the unit has to be in
+	CheckVolume        Check = "volume"
 	CheckClaimNode     Check = "claim node"
 	CheckResource      Check = "resource"
 	CheckHostPort      Check = "host port"
@@ -39,16 +42,34 @@ type miss struct {
 // fitter tests nodes for one shape of pods.
 type fitter struct {
 	shape     *model.Shape
+	requests  []request
 	affinity  nodeaffinity.RequiredNodeAffinity
 	preferred *nodeaffinity.PreferredSchedulingTerms // nil: no preference
-	spreads   []spread
+	spreads   []spread                               // of the constraints that must hold
+	soft      []spread                               // of those that are wishes
+
+	pulls        []model.Pull // of bound pods
+	pullsKnown   bool
+	pullsVersion uint64
+}
+
+// request is how much of a resource a pod asks for.
+type request struct {
+	name   corev1.ResourceName
+	amount int64
 }
 
 func newFitter(shape *model.Shape) *fitter {
 	f := &fitter{
 		shape: shape, affinity: nodeaffinity.NewRequiredNodeAffinity(shape.NodeSelector, shape.Affinity),
-		spreads: make([]spread, len(shape.Terms.Spread)),
+		requests: make([]request, 0, len(shape.Requests)),
+		spreads:  make([]spread, len(shape.Terms.Spread)),
+		soft:     make([]spread, len(shape.Terms.SoftSpread)),
 	}
+	for name, amount := range shape.Requests {
+		f.requests = append(f.requests, request{name, amount})
+	}
+	slices.SortFunc(f.requests, func(a, b request) int { return cmp.Compare(a.name, b.name) })
 	if shape.Affinity == nil || shape.Affinity.NodeAffinity == nil {
 		return f
 	}
@@ -57,25 +78,6 @@ func newFitter(shape *model.Shape) *fitter {
 		f.preferred, _ = nodeaffinity.NewPreferredSchedulingTerms(terms)
 	}
 	return f
-}
-
-// A taint that asks to stay away weighs as much as the strongest preference.
-const preferNoScheduleWeight = 100
-
-// preference is how much the pod's author wants the node: by weights of preferred node affinity, less what taints
-// ask to stay away.
-func (f *fitter) preference(info *model.NodeInfo) int64 {
-	var weight int64
-	if f.preferred != nil {
-		weight = f.preferred.Score(info.API)
-	}
-	for i := range info.Node.Taints {
-		taint := &info.Node.Taints[i]
-		if taint.Effect == corev1.TaintEffectPreferNoSchedule && !tolerated(f.shape.Tolerations, taint) {
-			weight -= preferNoScheduleWeight
-		}
-	}
-	return weight
 }
 
 // static tests what does not depend on the pods on the node.
@@ -128,44 +130,13 @@ func (f *fitter) dynamic(state *model.State, info *model.NodeInfo) miss {
 
 // resources finds the first resource by name that the node has too little of.
 func (f *fitter) resources(info *model.NodeInfo) miss {
-	var worst miss
-	for name, wanted := range f.shape.Requests {
-		if free := info.Free[name]; free < wanted && (worst.check == "" || string(name) < worst.detail) {
-			worst = miss{check: CheckResource, detail: string(name), lacking: wanted - free}
+	for i := range f.requests {
+		wanted := &f.requests[i]
+		if free := info.Free[wanted.name]; free < wanted.amount {
+			return miss{check: CheckResource, detail: string(wanted.name), lacking: wanted.amount - free}
 		}
 	}
-	return worst
-}
-
-func (f *fitter) podAffinity(state *model.State, info *model.NodeInfo) miss {
-	terms := &f.shape.Terms
-	for _, term := range terms.AntiAffinity {
-		if value, ok := info.API.Labels[term.TopologyKey]; ok {
-			if here, _ := state.Picked(term, value); here > 0 {
-				return miss{check: CheckPodAnti}
-			}
-		}
-	}
-	if state.Forbidding(f.shape, info) {
-		return miss{check: CheckForbidden}
-	}
-	met, first := true, true
-	for _, term := range terms.Affinity {
-		value, ok := info.API.Labels[term.TopologyKey]
-		if !ok {
-			return miss{check: CheckPodAffinity}
-		}
-		here, everywhere := state.Picked(term, value)
-		met, first = met && here > 0, first && everywhere == 0
-	}
-	if met {
-		return miss{}
-	}
-	// The first of pods that want to be with each other has nobody to be with.
-	if first && terms.Affinity[0].Matches(f.shape, state.NamespaceLabels(f.shape.Namespace)) {
-		return miss{}
-	}
-	return miss{check: CheckPodAffinity}
+	return miss{}
 }
 
 // tie is the one node that a selector allows, as an allocation of node-local devices has it.

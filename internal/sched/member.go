@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -14,6 +16,8 @@ type member struct {
 	pod  *model.Pod
 	uses []use
 	own  []*model.Claim // not allocated, and nobody else of the unit uses them
+
+	mounts []mount
 }
 
 // use is one claim of a member.
@@ -26,8 +30,11 @@ type use struct {
 type class struct {
 	fitter  *fitter
 	members []*member
-	given   []model.Key    // claims that all members use and that are not their own: each has or gets an allocation
-	problem *alloc.Problem // of the first member's own claims; nil if it has none
+	given   []model.Key                           // claims that all members use and that are not their own: each has or gets an allocation
+	problem *alloc.Problem                        // of the first member's own claims; nil if it has none
+	volumes []*nodeaffinity.LazyErrorNodeSelector // of the volumes that all members use
+	mounts  []mount
+	pins    []pin // domains that the class is kept to, for the time being
 }
 
 // gather looks up what the unit's pods use. Pods that cannot be tried go to the Reasons.
@@ -78,7 +85,9 @@ func (j *job) member(pod *model.Pod) (*member, *Wait) {
 			m.uses = append(m.uses, use{claim: key, group: entry.Group})
 		}
 	}
-	return m, nil
+	mounts, wait := j.mounts(pod)
+	m.mounts = mounts
+	return m, wait
 }
 
 func (m *member) usesClaim(key model.Key) bool {
@@ -111,7 +120,7 @@ func (j *job) classify() {
 		id := j.classID(m)
 		c, ok := known[id]
 		if !ok {
-			c = &class{fitter: newFitter(m.pod.Shape)}
+			c = &class{fitter: newFitter(m.pod.Shape), mounts: m.mounts, volumes: selectors(m.mounts)}
 			for _, use := range m.uses {
 				if !m.owns(use.claim) {
 					c.given = append(c.given, use.claim)
@@ -144,6 +153,9 @@ func (j *job) classID(m *member) string {
 		if !m.owns(use.claim) {
 			b.WriteString("\x00" + use.claim.Name)
 		}
+	}
+	for i := range m.mounts {
+		b.WriteString("\x00\x01" + m.mounts[i].claim.Name)
 	}
 	for _, claim := range m.own {
 		b.WriteString("\x00\x00")

@@ -54,15 +54,41 @@ func (p *Placer) Place(unit *model.Unit) (*Plan, *Reasons) {
 		j.reasons.Code = CodeWaiting
 		return nil, j.reasons
 	}
-	if j.prepare(); len(j.members) < unit.Min {
+	if j.prepare(); len(j.members) < unit.Min || !j.fixDomain() {
 		j.reasons.Code = CodeUnschedulable
 		return nil, j.reasons
 	}
-	j.budget.Limit += j.straight()
 	j.tx = p.state.Begin()
-	j.allocateShared(0)
+	j.search()
 	j.tx.Undo()
 	return j.result()
+}
+
+// The part of the steps that may be spent on placing more of a gang than it needs.
+const moreShare = 10
+
+// search tries all shared devices and domains with filling alone. Only if that places too few, or of a gang not
+// all, and counting does not prove that no more can be placed, it tries them again with a search each.
+func (j *job) search() {
+	j.cost = j.straight()
+	j.budget.Limit += j.cost
+	j.meetings = j.gatherings()
+	j.inDomains()
+	if j.exhausted || j.undecided || j.bestPlaced == len(j.members) {
+		return
+	}
+	if j.bestPlaced >= j.unit.Min {
+		if !j.packs() {
+			return
+		}
+		j.budget.Limit = min(j.budget.Limit, j.budget.Spent+j.placer.steps/moreShare)
+	}
+	if j.refuted(max(j.unit.Min, j.bestPlaced+1)) {
+		return
+	}
+	j.deep = true
+	j.budget.Limit += j.cost
+	j.inDomains()
 }
 
 // waitsForGroup says whether the unit cannot be tried because of its PodGroup.
@@ -105,7 +131,13 @@ type job struct {
 	best       *Plan
 	bestReason *Reasons // of the attempt that placed the most
 	bestPlaced int
+	reached    int  // the most that any attempt has placed, or could by counting, since this was set to 0
 	exhausted  bool // the budget
+	undecided  bool // the steps for some domain were not enough
+
+	deep     bool       // filling was not enough: search
+	cost     int        // of placing everything at the first try, in steps
+	meetings []together // see gatherings
 }
 
 type touch struct {

@@ -45,6 +45,7 @@ type Queue struct {
 type parked struct {
 	entry  Entry
 	topics []model.Topic
+	helps  func(model.Topic) bool
 }
 
 // NewQueue is an empty Queue.
@@ -77,8 +78,14 @@ func (q *Queue) Pop() (Entry, bool) {
 
 // Park keeps the unit until one of the topics comes up.
 func (q *Queue) Park(entry Entry, topics []model.Topic) {
+	q.ParkUntil(entry, topics, func(model.Topic) bool { return true })
+}
+
+// ParkUntil keeps the unit until one of the topics comes up and helps. Room on any node is a topic without a key;
+// helps is asked with the node. It has to be quick: it is called for each parked unit, not only the first.
+func (q *Queue) ParkUntil(entry Entry, topics []model.Topic, helps func(model.Topic) bool) {
 	q.Remove(entry.Key)
-	q.parked[entry.Key] = &parked{entry: entry, topics: topics}
+	q.parked[entry.Key] = &parked{entry: entry, topics: topics, helps: helps}
 	for _, topic := range topics {
 		if q.topics[topic] == nil {
 			q.topics[topic] = map[model.UnitKey]bool{}
@@ -87,11 +94,26 @@ func (q *Queue) Park(entry Entry, topics []model.Topic) {
 	}
 }
 
-// Wake puts the parked units that wait for any of the topics in line again.
+// Wake puts the parked units that wait for any of the topics, and that it helps, in line again.
 func (q *Queue) Wake(topics []model.Topic) {
+	seen := map[model.Topic]bool{}
 	for _, topic := range topics {
-		for key := range q.topics[topic] {
-			q.Add(q.parked[key].entry)
+		if seen[topic] {
+			continue
+		}
+		seen[topic] = true
+		q.wake(topic, topic)
+		if topic.Kind == model.TopicRoom && topic.Key.Name != "" {
+			q.wake(model.Topic{Kind: model.TopicRoom}, topic)
+		}
+	}
+}
+
+// wake puts those in line that wait for one topic, as something that it stands for has come up.
+func (q *Queue) wake(waited, topic model.Topic) {
+	for key := range q.topics[waited] {
+		if p := q.parked[key]; p.helps(topic) {
+			q.Add(p.entry)
 		}
 	}
 }

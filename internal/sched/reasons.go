@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,8 +41,22 @@ type Reasons struct {
 	Pods  []PodReasons
 	Steps int // spent, if Undecided
 
+	// Of a group that has to be in one domain of a node label: the label, the domain that pods which are bound have
+	// settled, or why they have not, and else how many of the waiting pods fit into each domain at most, in the order tried.
+	Topology    string
+	FixedDomain string
+	Conflict    string
+	Domains     []DomainFit
+
 	// further are changes that can help beyond what Pods say: they tell of the best attempt only.
 	further []model.Topic
+	shapes  []*fitter // of the pods that were tried
+}
+
+// DomainFit is how many of a unit's pods fit into one domain.
+type DomainFit struct {
+	Value string
+	Fits  int
 }
 
 // Tie says where the devices of a shared claim can be used from.
@@ -94,6 +109,9 @@ func (r *Reasons) text(long bool) string {
 	case CodeBelowQuorum:
 		return r.quorum()
 	}
+	if r.Conflict != "" {
+		return r.Conflict
+	}
 	var parts []string
 	if lead := r.lead(); lead != "" {
 		parts = append(parts, lead)
@@ -117,11 +135,46 @@ func (r *Reasons) lead() string {
 	default:
 		return ""
 	}
+	lead += r.domains()
 	for _, tie := range r.Ties {
 		lead += fmt.Sprintf(", with claim %s tied to %s", tie.Claim, tie.Where)
 	}
 	return lead
 }
+
+// namedDomains is how many domains a reason names.
+const namedDomains = 3
+
+// domains says how many pods fit into which domain, those where the most fit first.
+func (r *Reasons) domains() string {
+	if r.Topology == "" {
+		return ""
+	}
+	what := keyName(r.Topology)
+	if r.FixedDomain != "" {
+		return fmt.Sprintf(" in %s %s, where the group's other pods are", what, r.FixedDomain)
+	}
+	if len(r.Domains) == 0 {
+		return fmt.Sprintf(": no node that suits them has the label %s", r.Topology)
+	}
+	list := slices.Clone(r.Domains)
+	slices.SortStableFunc(list, func(a, b DomainFit) int { return cmp.Compare(b.Fits, a.Fits) })
+	text := " in one " + what + " ("
+	for i, d := range list {
+		if i == namedDomains {
+			text += fmt.Sprintf(", and %d more", len(list)-i)
+			break
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s: %d", d.Value, d.Fits)
+	}
+	return text + ")"
+}
+
+// keyName is a label's key without its prefix.
+func keyName(key string) string { return key[strings.LastIndex(key, "/")+1:] }
 
 func (r *Reasons) quorum() string {
 	text := fmt.Sprintf("%d of %d pods exist", r.Census.Quorum(), r.MinCount)
@@ -175,6 +228,10 @@ func (b *Block) text(long bool) string {
 		return text + "with untolerated taint " + b.Detail
 	case CheckNodeAffinity:
 		return text + "not matching the pod's node affinity/selector"
+	case CheckDomain:
+		return text + "outside " + b.Detail
+	case CheckVolume:
+		return text + "without access to PersistentVolume " + b.Detail
 	case CheckClaimNode:
 		return text + "without access to the devices of claim " + b.Claim.String()
 	case CheckResource:

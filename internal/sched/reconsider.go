@@ -1,80 +1,83 @@
 package sched
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// reconsider searches for a way to place at least Min members where filling found none: other nodes and other
-// devices for earlier members. It leaves its placements in the trial if it succeeds, and nothing if it does not.
-func (j *job) reconsider() {
-	r := &reconsideration{job: j, skips: j.inCount() - j.unit.Min}
+// reconsider searches for a way to place at least target members where filling found none: other nodes and other
+// devices for earlier members, and another order of members where it matters who came before. It leaves its
+// placements in the trial if it succeeds, and nothing if it does not.
+func (j *job) reconsider(target int) bool {
+	r := &reconsideration{job: j, target: target, skips: j.inCount() - target}
+	ordered := false
 	for _, c := range j.hardestFirst() {
-		nodes := j.possible(c)
-		if list := j.candidates(c, c.problem); len(c.fitter.shape.Terms.Affinity)+len(c.fitter.spreads) == 0 {
-			nodes = nodesOf(list)
+		ordered = ordered || c.fitter.ordered()
+		r.turns = append(r.turns, &turn{class: c})
+	}
+	for _, t := range r.turns {
+		if ordered {
+			t.nodes = j.possible(t.class)
+		} else {
+			t.nodes = j.candidates(t.class, t.class.problem).nodes()
 		}
-		for _, m := range c.members {
-			r.order = append(r.order, turn{member: m, class: c, nodes: nodes})
-		}
 	}
-	if !r.from(0, 0, 0) {
-		return
+	found := false
+	if ordered {
+		r.seen = map[string]bool{}
+		found = r.anyOrder()
+	} else {
+		found = r.from(0, 0, 0)
 	}
-	// Min members have a place; the others get what is left.
-	placed := map[model.Key]bool{}
-	for i := range j.placements {
-		placed[j.placements[i].Pod] = true
-	}
-	for _, c := range j.in() {
-		left := &class{fitter: c.fitter, given: c.given, problem: c.problem}
-		for _, m := range c.members {
-			if !placed[m.pod.Key] {
-				left.members = append(left.members, m)
-			}
-		}
-		j.fill(left)
-	}
-}
-
-func nodesOf(list []candidate) []*model.NodeInfo {
-	nodes := make([]*model.NodeInfo, len(list))
-	for i := range list {
-		nodes[i] = list[i].node
-	}
-	return nodes
-}
-
-// reconsideration is a depth-first search over the members in order, the nodes of each, and the devices on each node.
-type reconsideration struct {
-	job   *job
-	order []turn
-	skips int // how many members may be left out
-}
-
-type turn struct {
-	member *member
-	class  *class
-	nodes  []*model.NodeInfo
-}
-
-// from goes on with turn at; skipped members were left out. Members of one class take nodes in rising order, from
-// first on, as they can be swapped.
-func (r *reconsideration) from(at, first, skipped int) bool {
-	j := r.job
-	if len(j.placements) >= j.unit.Min {
-		return true
-	}
-	if at == len(r.order) {
+	if !found {
 		return false
 	}
-	t := &r.order[at]
+	// The others get what is left.
+	for _, t := range r.turns {
+		j.fill(t.class, t.class.members[t.placed:])
+	}
+	return true
+}
+
+// reconsideration is a depth-first search over the members, the nodes of each, and the devices on each node.
+type reconsideration struct {
+	job    *job
+	target int
+	skips  int // how many members may be left out
+	turns  []*turn
+
+	// For any order: what was tried in vain, however it came about, and what is placed.
+	seen map[string]bool
+	here []string
+}
+
+// turn is a class with the nodes that its members may go to.
+type turn struct {
+	class  *class
+	nodes  []*model.NodeInfo
+	placed int // members, the first ones
+}
+
+// from goes on with the next member of turn at; skipped members were left out. Members of one class take nodes in
+// rising order, from first on, as they can be swapped.
+func (r *reconsideration) from(at, first, skipped int) bool {
+	j := r.job
+	if len(j.placements) >= r.target {
+		return true
+	}
+	if at == len(r.turns) {
+		return false
+	}
+	t := r.turns[at]
+	if t.placed == len(t.class.members) {
+		return r.from(at+1, 0, skipped)
+	}
 	for n := first; n < len(t.nodes); n++ {
-		if !j.budget.Step() {
-			j.exhausted = true
-			return false
-		}
-		if r.on(at, n, skipped) {
+		if r.on(t, t.nodes[n], func(alloc.Choice) bool { return r.from(at, n, skipped) }) {
 			return true
 		}
 		if j.exhausted {
@@ -82,44 +85,82 @@ func (r *reconsideration) from(at, first, skipped int) bool {
 		}
 	}
 	// Leaving out a member of a class is leaving out all that follow: they could take its place.
-	next := at + 1
-	for next < len(r.order) && r.order[next].class == t.class {
-		next++
-	}
-	if skipped += next - at; skipped > r.skips {
+	if skipped += len(t.class.members) - t.placed; skipped > r.skips {
 		return false
 	}
-	return r.from(next, 0, skipped)
+	return r.from(at+1, 0, skipped)
 }
 
-// on tries the member on one node, with each choice of devices.
-func (r *reconsideration) on(at, n, skipped int) bool {
-	j, t := r.job, &r.order[at]
-	info := t.nodes[n]
-	if t.class.fitter.dynamic(j.state, info).check != "" || !j.reservable(t.member) {
+// anyOrder goes on with a member of any class on any node.
+func (r *reconsideration) anyOrder() bool {
+	j := r.job
+	if len(j.placements) >= r.target {
+		return true
+	}
+	key := r.key()
+	if r.seen[key] {
 		return false
 	}
-	goOn := func(choice alloc.Choice) bool {
-		mark := j.mark()
-		j.put(t.member, info, choice)
-		first := 0
-		if at+1 < len(r.order) && r.order[at+1].class == t.class {
-			first = n
+	for at, t := range r.turns {
+		if t.placed == len(t.class.members) {
+			continue
 		}
-		if r.from(at+1, first, skipped) {
+		for n, info := range t.nodes {
+			goOn := func(choice alloc.Choice) bool {
+				r.here = append(r.here, fmt.Sprintf("%d on %d %s", at, n, choice.Key()))
+				found := r.anyOrder()
+				r.here = r.here[:len(r.here)-1]
+				return found
+			}
+			if r.on(t, info, goOn) {
+				return true
+			}
+			if j.exhausted {
+				return false
+			}
+		}
+	}
+	r.seen[key] = true
+	return false
+}
+
+// key is equal for trials in which as many members of each class are on each node, with the same devices.
+func (r *reconsideration) key() string {
+	here := slices.Clone(r.here)
+	slices.Sort(here)
+	return strings.Join(here, ";")
+}
+
+// on tries the turn's next member on one node, with each choice of devices.
+func (r *reconsideration) on(t *turn, info *model.NodeInfo, goOn func(alloc.Choice) bool) bool {
+	j := r.job
+	if !j.budget.Step() {
+		j.exhausted = true
+		return false
+	}
+	m := t.class.members[t.placed]
+	if t.class.fitter.dynamic(j.state, info).check != "" || !j.reservable(m) || !j.mountable(t.class) {
+		return false
+	}
+	try := func(choice alloc.Choice) bool {
+		mark := j.mark()
+		j.put(m, info, choice)
+		t.placed++
+		if goOn(choice) {
 			return true
 		}
+		t.placed--
 		j.undo(mark)
 		return false
 	}
 	if t.class.problem == nil {
-		return goOn(nil)
+		return try(nil)
 	}
-	board, reason := t.class.problem.With(t.member.own).On(info)
+	board, reason := t.class.problem.With(m.own).On(info)
 	if reason != nil {
 		return false
 	}
-	if board.Search(j.budget, goOn) == alloc.Accepted {
+	if board.Search(j.budget, try) == alloc.Accepted {
 		return true
 	}
 	j.exhausted = j.exhausted || j.budget.Spent >= j.budget.Limit

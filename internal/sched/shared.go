@@ -46,7 +46,7 @@ func (j *job) bundle() {
 // once there is nothing better to be found.
 func (j *job) allocateShared(at int) bool {
 	if at == len(j.bundles) {
-		return j.attempt()
+		return j.gathered(0)
 	}
 	b := j.bundles[at]
 	tried := map[string]bool{}
@@ -129,10 +129,10 @@ func (j *job) anchors(b *bundle) []*model.NodeInfo {
 		if slices.Contains(j.leftOut, c) {
 			continue
 		}
-		for _, candidate := range j.candidates(c, b.problem) {
-			if !seen[candidate.node] {
-				seen[candidate.node] = true
-				anchors = append(anchors, candidate.node)
+		for _, info := range j.candidates(c, b.problem).nodes() {
+			if !seen[info] {
+				seen[info] = true
+				anchors = append(anchors, info)
 			}
 		}
 	}

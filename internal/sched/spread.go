@@ -4,60 +4,81 @@ import "github.com/allot-dev/allot/internal/model"
 
 // spread is what was worked out about one spread constraint of a shape.
 type spread struct {
+	known        bool
 	nodesVersion uint64
-	values       []string // the domains
-	termsVersion uint64
+	values       map[string]int // domains, numbered
+	nodes        map[string]int // the domain of each node that counts
+
 	counted      bool
+	termsVersion uint64
+	counts       []int // pods that the constraint picks, by domain
 	fewest       int
 }
 
 // spread tests the constraints on where pods are relative to each other.
 func (f *fitter) spread(state *model.State, info *model.NodeInfo) miss {
-	for i := range f.shape.Terms.Spread {
-		constraint := &f.shape.Terms.Spread[i]
+	constraints := f.shape.Terms.Spread
+	for i := range constraints {
+		constraint := &constraints[i]
 		value, ok := info.API.Labels[constraint.Term.TopologyKey]
 		if !ok {
 			return miss{check: CheckSpread, detail: constraint.Term.TopologyKey}
 		}
-		here, _ := state.Picked(constraint.Term, value)
+		known := f.count(state, constraints, f.spreads, i)
+		here := known.at(value)
 		if constraint.Term.Matches(f.shape, state.NamespaceLabels(f.shape.Namespace)) {
 			here++
 		}
-		if here-f.fewest(state, i) > constraint.MaxSkew {
+		if here-known.fewest > constraint.MaxSkew {
 			return miss{check: CheckSpread, detail: constraint.Term.TopologyKey}
 		}
 	}
 	return miss{}
 }
 
-// fewest is the smallest count of a domain. It is worked out anew after each placement, not for each node.
-func (f *fitter) fewest(state *model.State, i int) int {
-	constraint, known := &f.shape.Terms.Spread[i], &f.spreads[i]
-	if known.values == nil || known.nodesVersion != state.NodesVersion() {
-		known.values, known.nodesVersion, known.counted = f.domains(state, constraint), state.NodesVersion(), false
+// at is how many pods are in a domain.
+func (s *spread) at(value string) int {
+	if domain, ok := s.values[value]; ok {
+		return s.counts[domain]
 	}
-	if known.counted && known.termsVersion == state.TermsVersion() {
-		return known.fewest
-	}
-	known.counted, known.termsVersion, known.fewest = true, state.TermsVersion(), 0
-	if len(known.values) < constraint.MinDomains {
-		return 0
-	}
-	for n, value := range known.values {
-		if here, _ := state.Picked(constraint.Term, value); n == 0 || here < known.fewest {
-			known.fewest = here
-		}
-	}
-	return known.fewest
+	return 0
 }
 
-// domains are the values of the topology label on nodes that the pod could go to.
-func (f *fitter) domains(state *model.State, constraint *model.Spread) []string {
-	seen := map[string]bool{}
-	values := []string{}
+// count brings one of the constraints up to date. That is done once a placement, not once a node.
+func (f *fitter) count(state *model.State, constraints []model.Spread, all []spread, i int) *spread {
+	constraint, known := &constraints[i], &all[i]
+	if !known.known || known.nodesVersion != state.NodesVersion() {
+		f.domains(state, constraints, constraint, known)
+		known.known, known.nodesVersion, known.counted = true, state.NodesVersion(), false
+	}
+	if known.counted && known.termsVersion == state.TermsVersion() {
+		return known
+	}
+	known.counted, known.termsVersion = true, state.TermsVersion()
+	clear(known.counts)
+	for node, n := range state.PickedByNode(constraint.Term) {
+		if domain, ok := known.nodes[node]; ok {
+			known.counts[domain] += n
+		}
+	}
+	known.fewest = 0
+	if len(known.values) < constraint.MinDomains {
+		return known
+	}
+	for domain, n := range known.counts {
+		if domain == 0 || n < known.fewest {
+			known.fewest = n
+		}
+	}
+	return known
+}
+
+// domains sorts the nodes that count into domains: those that have the labels of all constraints, and that the
+// constraint's policies do not leave out.
+func (f *fitter) domains(state *model.State, all []model.Spread, constraint *model.Spread, known *spread) {
+	known.values, known.nodes = map[string]int{}, map[string]int{}
 	for _, info := range state.Nodes() {
-		value, ok := info.API.Labels[constraint.Term.TopologyKey]
-		if !ok || seen[value] {
+		if !hasKeys(info, all) {
 			continue
 		}
 		if matches, err := f.affinity.Match(info.API); !constraint.IgnoreAffinity && (err != nil || !matches) {
@@ -66,8 +87,22 @@ func (f *fitter) domains(state *model.State, constraint *model.Spread) []string 
 		if m := f.static(info); constraint.HonorTaints && (m.check == CheckTaint || m.check == CheckUnschedulable) {
 			continue
 		}
-		seen[value] = true
-		values = append(values, value)
+		value := info.API.Labels[constraint.Term.TopologyKey]
+		domain, ok := known.values[value]
+		if !ok {
+			domain = len(known.values)
+			known.values[value] = domain
+		}
+		known.nodes[info.Name] = domain
 	}
-	return values
+	known.counts = make([]int, len(known.values))
+}
+
+func hasKeys(info *model.NodeInfo, constraints []model.Spread) bool {
+	for i := range constraints {
+		if _, ok := info.API.Labels[constraints[i].Term.TopologyKey]; !ok {
+			return false
+		}
+	}
+	return true
 }

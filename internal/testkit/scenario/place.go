@@ -158,7 +158,7 @@ func (s *Scenario) drain(loud bool) (string, error) {
 			if loud {
 				out += entry.Key.String() + ": " + printReasons(reasons, true)
 			}
-			s.queue.Park(entry, reasons.Topics())
+			s.queue.ParkUntil(entry, reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
 		}
 	}
 }

@@ -1,0 +1,107 @@
+package model
+
+import "k8s.io/apimachinery/pkg/api/equality"
+
+// volumeIndex holds what is known of persistent volumes.
+type volumeIndex struct {
+	claims  map[Key]*VolumeClaim
+	volumes map[string]*Volume
+	users   map[Key]int // bound pods by the claim that they mount
+}
+
+func newVolumeIndex() volumeIndex {
+	return volumeIndex{claims: map[Key]*VolumeClaim{}, volumes: map[string]*Volume{}, users: map[Key]int{}}
+}
+
+// VolumeClaim finds a PersistentVolumeClaim.
+func (s *State) VolumeClaim(key Key) (*VolumeClaim, bool) {
+	claim, ok := s.volumes.claims[key]
+	return claim, ok
+}
+
+// Volume finds a PersistentVolume.
+func (s *State) Volume(name string) (*Volume, bool) {
+	volume, ok := s.volumes.volumes[name]
+	return volume, ok
+}
+
+// Mounters is how many pods on nodes mount the PersistentVolumeClaim.
+func (s *State) Mounters(claim Key) int { return s.volumes.users[claim] }
+
+// PutVolumeClaim adds or replaces a PersistentVolumeClaim.
+func (s *State) PutVolumeClaim(claim *VolumeClaim) []Topic {
+	old := s.volumes.claims[claim.Key]
+	if old != nil && outdated(old.UID, claim.UID, old.Version, claim.Version) {
+		return nil
+	}
+	s.setVolumeClaim(claim.Key, claim)
+	if old != nil {
+		x, y := *old, *claim
+		x.Version, y.Version = 0, 0
+		if x == y {
+			return nil
+		}
+	}
+	return []Topic{{Kind: TopicVolumeClaim, Key: claim.Key}}
+}
+
+// DeleteVolumeClaim forgets a PersistentVolumeClaim.
+func (s *State) DeleteVolumeClaim(key Key) []Topic {
+	if _, ok := s.volumes.claims[key]; !ok {
+		return nil
+	}
+	s.setVolumeClaim(key, nil)
+	return []Topic{{Kind: TopicVolumeClaim, Key: key}}
+}
+
+func (s *State) setVolumeClaim(key Key, claim *VolumeClaim) {
+	old := s.volumes.claims[key]
+	s.record(func() { s.setVolumeClaim(key, old) })
+	if claim == nil {
+		delete(s.volumes.claims, key)
+	} else {
+		s.volumes.claims[key] = claim
+	}
+}
+
+// PutVolume adds or replaces a PersistentVolume.
+func (s *State) PutVolume(volume *Volume) []Topic {
+	old := s.volumes.volumes[volume.Name]
+	if old != nil && outdated(old.UID, volume.UID, old.Version, volume.Version) {
+		return nil
+	}
+	s.setVolume(volume.Name, volume)
+	if old != nil && old.Claim == volume.Claim && equality.Semantic.DeepEqual(old.Nodes, volume.Nodes) {
+		return nil
+	}
+	return []Topic{{Kind: TopicVolume, Key: Key{Name: volume.Name}}}
+}
+
+// DeleteVolume forgets a PersistentVolume.
+func (s *State) DeleteVolume(name string) []Topic {
+	if _, ok := s.volumes.volumes[name]; !ok {
+		return nil
+	}
+	s.setVolume(name, nil)
+	return []Topic{{Kind: TopicVolume, Key: Key{Name: name}}}
+}
+
+func (s *State) setVolume(name string, volume *Volume) {
+	old := s.volumes.volumes[name]
+	s.record(func() { s.setVolume(name, old) })
+	if volume == nil {
+		delete(s.volumes.volumes, name)
+	} else {
+		s.volumes.volumes[name] = volume
+	}
+}
+
+// count keeps the users of claims as a pod comes to a node or leaves it.
+func (v *volumeIndex) count(pod *Pod, by int) {
+	for _, mount := range pod.Mounts {
+		key := Key{Namespace: pod.Key.Namespace, Name: mount.Claim}
+		if v.users[key] += by; v.users[key] == 0 {
+			delete(v.users, key)
+		}
+	}
+}

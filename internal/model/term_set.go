@@ -1,0 +1,88 @@
+package model
+
+import "slices"
+
+// termCount counts bound pods for one term.
+type termCount struct {
+	term  *Term
+	users int            // pods that have the term
+	total int            // counted pods on nodes that have the topology label
+	by    map[string]int // counted pods by value of the topology label; of a spread term by node
+	// What bearers of the term want of pods that come; see Pull.
+	weight  int
+	forbids bool
+}
+
+func newTermCount(term *Term) *termCount { return &termCount{term: term, by: map[string]int{}} }
+
+func (c *termCount) change(info *NodeInfo, by int) {
+	if info.API == nil {
+		return
+	}
+	value, ok := info.Name, c.term.spread
+	if !ok {
+		value, ok = info.API.Labels[c.term.TopologyKey]
+	}
+	if !ok {
+		return
+	}
+	c.total += by
+	if c.by[value] += by; c.by[value] == 0 {
+		delete(c.by, value)
+	}
+}
+
+// picks says whether the term counts a bound pod.
+func (c *termCount) picks(s *State, pod *Pod) bool {
+	return !(c.term.spread && pod.Deleting) && c.term.Matches(pod.Shape, s.namespaces[pod.Key.Namespace])
+}
+
+// termSet finds the terms that can pick a pod by a label that they ask for, without a look at all others: a cluster
+// with a thousand workloads that each keep their own pods apart has a thousand terms.
+type termSet struct {
+	byID    map[string]*termCount
+	byLabel map[string][]*termCount
+	wide    []*termCount // those that name no label
+}
+
+func newTermSet() termSet {
+	return termSet{byID: map[string]*termCount{}, byLabel: map[string][]*termCount{}}
+}
+
+func (t *termSet) add(id string, count *termCount) {
+	t.byID[id] = count
+	if bucket := count.term.bucket; bucket != "" {
+		t.byLabel[bucket] = append(t.byLabel[bucket], count)
+	} else {
+		t.wide = append(t.wide, count)
+	}
+}
+
+func (t *termSet) remove(id string) {
+	count := t.byID[id]
+	delete(t.byID, id)
+	same := func(other *termCount) bool { return other == count }
+	bucket := count.term.bucket
+	if bucket == "" {
+		t.wide = slices.DeleteFunc(t.wide, same)
+		return
+	}
+	if t.byLabel[bucket] = slices.DeleteFunc(t.byLabel[bucket], same); len(t.byLabel[bucket]) == 0 {
+		delete(t.byLabel, bucket)
+	}
+}
+
+// near gives the terms that may pick pods with these labels.
+func (t *termSet) near(labels map[string]string, each func(*termCount)) {
+	for _, count := range t.wide {
+		each(count)
+	}
+	if len(t.byLabel) == 0 {
+		return
+	}
+	for key, value := range labels {
+		for _, count := range t.byLabel[key+"="+value] {
+			each(count)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package model
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Mount is a volume of a pod that comes from a PersistentVolumeClaim.
+type Mount struct {
+	Claim string    // name of the PersistentVolumeClaim in the pod's namespace
+	Owner types.UID // must be its controller, as it was made for the pod; "" for any
+}
+
+// VolumeClaim is a PersistentVolumeClaim.
+type VolumeClaim struct {
+	Key        Key
+	UID        types.UID
+	Version    uint64
+	Controller types.UID
+	Volume     string // PersistentVolume that it is or wants to be bound to, or ""
+	Bound      bool   // says itself that it is
+	OncePod    bool   // one pod alone may use it
+	Deleting   bool
+}
+
+// Volume is a PersistentVolume.
+type Volume struct {
+	Name    string
+	UID     types.UID
+	Version uint64
+	Claim   Key                  // that it is for, if any
+	Nodes   *corev1.NodeSelector // that can use it; nil for all
+}

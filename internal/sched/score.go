@@ -1,0 +1,177 @@
+package sched
+
+import (
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// What the author of a pod wishes for counts as in upstream's scoring: each wish is brought to 0 to 100 over the nodes
+// that there are to choose from, and weighted.
+const (
+	fullScore      = 100
+	taintWeight    = 3
+	affinityWeight = 2
+	nearWeight     = 2
+	spreadWeight   = 2
+)
+
+// shifts says whether a pod that is placed changes where the next one of the shape would rather be.
+func (f *fitter) shifts() bool { return f.repels() || len(f.shape.Terms.Preferred) > 0 }
+
+// repels says whether the next pod may rather be elsewhere than the one before it.
+func (f *fitter) repels() bool {
+	terms := &f.shape.Terms
+	if len(terms.Spread)+len(terms.SoftSpread) > 0 {
+		return true
+	}
+	for i := range terms.Preferred {
+		if terms.Preferred[i].Weight < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// wishes says whether nodes may suit the pod's author more or less. Taints are looked at node by node.
+func (f *fitter) wishes(state *model.State) bool {
+	terms := &f.shape.Terms
+	if f.preferred != nil || len(terms.Preferred)+len(terms.SoftSpread) > 0 {
+		return true
+	}
+	if !state.HasTerms() {
+		return false
+	}
+	for _, pull := range f.pulling(state) {
+		if pull.Weight() != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// score says how much the author would like the pod to be on each of the nodes; tainted says whether any has a taint.
+func (f *fitter) score(state *model.State, list []candidate, tainted bool) {
+	wishes := f.wishes(state)
+	if !tainted && !wishes || len(list) < 2 {
+		return
+	}
+	raw := make([]int64, len(list))
+	if tainted {
+		f.scoreTaints(list, raw)
+	}
+	if f.preferred != nil {
+		for i := range list {
+			raw[i] = f.preferred.Score(list[i].node.API)
+		}
+		most := max(1, highest(raw))
+		add(list, raw, affinityWeight, func(n int64) int64 { return fullScore * n / most })
+	}
+	if wishes && state.HasTerms() {
+		f.scoreNear(state, list, raw)
+		f.scoreSpread(state, list, raw)
+	}
+}
+
+func add(list []candidate, raw []int64, weight int64, normal func(int64) int64) {
+	for i := range list {
+		list[i].wish += weight * normal(raw[i])
+	}
+}
+
+func highest(raw []int64) int64 {
+	most := int64(math.MinInt64)
+	for _, n := range raw {
+		most = max(most, n)
+	}
+	return most
+}
+
+func lowest(raw []int64) int64 {
+	least := int64(math.MaxInt64)
+	for _, n := range raw {
+		least = min(least, n)
+	}
+	return least
+}
+
+// scoreTaints counts the taints that ask to stay away and are not tolerated.
+func (f *fitter) scoreTaints(list []candidate, raw []int64) {
+	for i := range list {
+		for t := range list[i].node.Node.Taints {
+			taint := &list[i].node.Node.Taints[t]
+			if taint.Effect == corev1.TaintEffectPreferNoSchedule && !tolerated(f.shape.Tolerations, taint) {
+				raw[i]++
+			}
+		}
+	}
+	if most := highest(raw); most > 0 {
+		add(list, raw, taintWeight, func(n int64) int64 { return fullScore - fullScore*n/most })
+	}
+}
+
+// scoreNear counts the pods that the pod prefers to be with or apart from, and those that want it with them or not.
+func (f *fitter) scoreNear(state *model.State, list []candidate, raw []int64) {
+	pulls := f.pulling(state)
+	if len(f.shape.Terms.Preferred)+len(pulls) == 0 {
+		return
+	}
+	for i := range list {
+		raw[i] = f.near(state, list[i].node, pulls)
+	}
+	least, most := lowest(raw), highest(raw)
+	if least < most {
+		add(list, raw, nearWeight, func(n int64) int64 { return fullScore * (n - least) / (most - least) })
+	}
+}
+
+func (f *fitter) near(state *model.State, info *model.NodeInfo, pulls []model.Pull) int64 {
+	sum := 0
+	for i := range f.shape.Terms.Preferred {
+		preference := &f.shape.Terms.Preferred[i]
+		if value, ok := info.API.Labels[preference.Term.TopologyKey]; ok {
+			here, _ := state.Picked(preference.Term, value)
+			sum += preference.Weight * here
+		}
+	}
+	for i := range pulls {
+		if weight := pulls[i].Weight(); weight != 0 {
+			sum += weight * pulls[i].At(info)
+		}
+	}
+	return int64(sum)
+}
+
+// scoreSpread counts the pods in each domain of the constraints that are wishes; a domain of few counts for more.
+func (f *fitter) scoreSpread(state *model.State, list []candidate, raw []int64) {
+	constraints := f.shape.Terms.SoftSpread
+	if len(constraints) == 0 {
+		return
+	}
+	const outside = -1
+	most, least := int64(0), int64(math.MaxInt64)
+	for i := range list {
+		if raw[i] = outside; !hasKeys(list[i].node, constraints) {
+			continue
+		}
+		sum := 0.0
+		for c := range constraints {
+			known := f.count(state, constraints, f.soft, c)
+			here := known.at(list[i].node.API.Labels[constraints[c].Term.TopologyKey])
+			sum += float64(here)*math.Log(float64(len(known.values)+2)) + float64(constraints[c].MaxSkew-1)
+		}
+		raw[i] = int64(math.Round(sum))
+		most, least = max(most, raw[i]), min(least, raw[i])
+	}
+	add(list, raw, spreadWeight, func(n int64) int64 {
+		switch {
+		case n == outside:
+			return 0
+		case most == 0:
+			return fullScore
+		}
+		return fullScore * (most + least - n) / most
+	})
+}
