@@ -1,0 +1,69 @@
+package allocators
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// Here is what this project's scheduler keeps from pod to pod.
+type Here struct {
+	State     *model.State
+	Allocator *alloc.Allocator
+}
+
+// NewHere reads a world.
+func NewHere(w *World) *Here {
+	h := &Here{State: model.NewState(), Allocator: alloc.New()}
+	for _, node := range w.Nodes {
+		h.State.PutNode(model.NodeFrom(node))
+	}
+	for _, class := range w.Classes {
+		h.State.PutClass(model.ClassFrom(class))
+	}
+	for _, slice := range w.Slices {
+		h.State.PutSlice(model.SliceFrom(slice))
+	}
+	for _, claim := range w.Holders {
+		h.State.PutClaim(claimFrom(claim))
+	}
+	return h
+}
+
+// claimFrom reads a claim as the server's own kind, which has more fields.
+func claimFrom(claim *resourcev1.ResourceClaim) *model.Claim {
+	own := &resource.ResourceClaim{ObjectMeta: claim.ObjectMeta}
+	own.Spec.ResourceClaimSpec = claim.Spec
+	if claim.Status.Allocation != nil {
+		own.Status.Allocation = &resource.AllocationResult{AllocationResult: *claim.Status.Allocation}
+	}
+	return model.ClaimFrom(own)
+}
+
+// Claims are those that want devices.
+func Claims(w *World) []*model.Claim {
+	list := make([]*model.Claim, len(w.Claims))
+	for i := range w.Claims {
+		list[i] = claimFrom(w.Claims[i])
+	}
+	return list
+}
+
+// Answer is what an allocator says about one node.
+type Answer struct {
+	Choice    alloc.Choice // nil: no
+	Undecided bool         // the budget was spent
+	Reason    *alloc.Reason
+}
+
+// On asks for devices for the claims on one node.
+func (h *Here) On(problem *alloc.Problem, node *model.NodeInfo, steps int) Answer {
+	board, reason := problem.On(node)
+	if reason != nil {
+		return Answer{Reason: reason}
+	}
+	choice, outcome := board.First(&alloc.Budget{Limit: steps})
+	return Answer{Choice: choice, Undecided: outcome == alloc.OutOfBudget}
+}

@@ -1,0 +1,104 @@
+package allocators
+
+import (
+	"slices"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// intended are the differences that DIFFERENCES.md states: what must be true of a world, and of a comparison, for each.
+var intended = []struct {
+	why      string
+	outcomes []Outcome
+	applies  func(*World, Comparison) bool
+}{
+	{"upstream fails where not all devices can be had", []Outcome{Error}, func(w *World, _ Comparison) bool {
+		return w.wants(func(o *resourcev1.ExactDeviceRequest) bool {
+			return o.AllocationMode == resourcev1.DeviceAllocationModeAll
+		})
+	}},
+	{"upstream takes a later alternative before it tries other devices for an earlier request", []Outcome{Other}, func(_ *World, c Comparison) bool {
+		return c.earlier
+	}},
+	{"admin access takes nothing here: no counters, no capacity, and no device from other claims", []Outcome{OnlyHere, Refused}, func(w *World, _ Comparison) bool {
+		admin := w.wants(func(o *resourcev1.ExactDeviceRequest) bool { return o.AdminAccess != nil })
+		return admin && (len(w.Claims) > 1 || w.Has(Counters) || w.Has(Shares))
+	}},
+	{"an overspent counter closes only the devices that take from it", []Outcome{OnlyHere, Refused}, func(w *World, _ Comparison) bool {
+		return w.overspent()
+	}},
+	{"all nodes are taken to know skipNodeOperations", []Outcome{OnlyHere, Refused}, func(w *World, _ Comparison) bool {
+		return w.Has(SkipNode) && len(w.Nodes[0].Status.DeclaredFeatures) == 0
+	}},
+	{"a device in use that is no longer published may take any of its pool's counters", []Outcome{OnlyUpstream, Other}, func(w *World, _ Comparison) bool {
+		return w.Has(Gone) && w.Has(Counters)
+	}},
+	{"a pool that publishes a device twice is not used, on whatever nodes the two are", []Outcome{OnlyUpstream, Other}, func(w *World, _ Comparison) bool {
+		return w.Has(Twice)
+	}},
+	{notYet + "derived attributes are refused by name", []Outcome{OnlyUpstream, Error}, func(w *World, c Comparison) bool {
+		return w.Has(Derived) && strings.Contains(c.Detail, refusal)
+	}},
+	{notYet + "compatibility groups are ignored", []Outcome{OnlyHere, Refused, Other}, func(w *World, _ Comparison) bool {
+		return w.Has(Groups)
+	}},
+}
+
+// Not there yet, as DIFFERENCES.md says. A row that explains nothing any longer has to go.
+const (
+	notYet  = "not there yet: "
+	refusal = "not supported yet" // in reasons
+)
+
+// explain finds the intended difference that accounts for an outcome.
+func explain(w *World, c Comparison) string {
+	for _, difference := range intended {
+		if slices.Contains(difference.outcomes, c.Outcome) && difference.applies(w, c) {
+			return difference.why
+		}
+	}
+	return ""
+}
+
+// wants says whether some option of some claim is so.
+func (w *World) wants(is func(o *resourcev1.ExactDeviceRequest) bool) bool {
+	found := false
+	for _, claim := range w.Claims {
+		options(claim, func(_, _ string, o *resourcev1.ExactDeviceRequest) { found = found || is(o) })
+	}
+	return found
+}
+
+// overspent says whether devices that are held take more than a counter has.
+func (w *World) overspent() bool {
+	left := map[string]resource.Quantity{}
+	for _, slice := range w.Slices {
+		for _, set := range slice.Spec.SharedCounters {
+			for name, counter := range set.Counters {
+				left[slice.Spec.Driver+"/"+slice.Spec.Pool.Name+"/"+set.Name+"/"+name] = counter.Value.DeepCopy()
+			}
+		}
+	}
+	charged := map[*resourcev1.Device]bool{}
+	for _, claim := range w.Holders {
+		result := claim.Status.Allocation.Devices.Results[0]
+		device, _ := w.device(result.Driver, result.Pool, result.Device)
+		if device == nil || result.AdminAccess != nil || charged[device] {
+			continue
+		}
+		charged[device] = true
+		for _, consumed := range device.ConsumesCounters {
+			for name, counter := range consumed.Counters {
+				id := result.Driver + "/" + result.Pool + "/" + consumed.CounterSet + "/" + name
+				amount := left[id]
+				amount.Sub(counter.Value)
+				if left[id] = amount; amount.Sign() < 0 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

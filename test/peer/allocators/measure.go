@@ -1,0 +1,171 @@
+package allocators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"k8s.io/dynamic-resource-allocation/structured"
+
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// Row is what one case costs both.
+type Row struct {
+	Case           Case
+	Here, Upstream Cost
+}
+
+// Cost is the time of one attempt, and its result.
+type Cost struct {
+	Time    time.Duration
+	Yes     bool
+	Stopped bool // by the timeout, so that Time is too little
+	Err     error
+}
+
+// Options are how to measure.
+type Options struct {
+	Features structured.Features
+	Timeout  time.Duration // of upstream, for one node
+	Rounds   int           // in turns; the best counts
+	AtLeast  time.Duration // how long to measure in a round
+}
+
+// Measure times both in turns. What each keeps from pod to pod is there and warm, unless the case is cold.
+func Measure(c Case, o Options) Row {
+	w := c.Build()
+	here, upstream := opHere(c, w), opUpstream(c, w, o)
+	row := Row{Case: c}
+	for range o.Rounds {
+		if cost := measure(here, o.AtLeast); row.Here.Time == 0 || cost.Time < row.Here.Time {
+			row.Here = cost
+		}
+		if row.Upstream.Time > time.Second {
+			continue // once is enough
+		}
+		if cost := measure(upstream, o.AtLeast); row.Upstream.Time == 0 || cost.Time < row.Upstream.Time {
+			row.Upstream = cost
+		}
+	}
+	return row
+}
+
+// measure repeats an attempt for some time. The first one is not counted if others can be had soon.
+func measure(op func(number int) Cost, atLeast time.Duration) Cost {
+	runtime.GC()
+	cost := timed(op, 0)
+	n := int(atLeast / max(1, cost.Time))
+	if n == 0 {
+		return cost
+	}
+	start := time.Now()
+	for i := range n {
+		op(1 + i)
+	}
+	cost.Time = time.Since(start) / time.Duration(n)
+	return cost
+}
+
+func timed(op func(int) Cost, number int) Cost {
+	start := time.Now()
+	cost := op(number)
+	cost.Time = time.Since(start)
+	return cost
+}
+
+// opUpstream is what kube-scheduler does for one pod, without reading the claims: begin, and one Allocate a node.
+func opUpstream(c Case, w *World, o Options) func(int) Cost {
+	read := func() *Upstream {
+		u := NewUpstream(w, o.Features)
+		u.Timeout = o.Timeout
+		return u
+	}
+	u := read()
+	return func(number int) Cost {
+		if c.Changes > 0 {
+			w.change(c.Changes, number)
+		}
+		if c.Cold {
+			u = read()
+		}
+		return u.attempt(c, w)
+	}
+}
+
+func (u *Upstream) attempt(c Case, w *World) Cost {
+	ctx := context.Background()
+	allocator, err := u.Begin(ctx)
+	if err != nil {
+		return Cost{Err: err}
+	}
+	nodes, fit := w.Nodes, 0
+	if !c.Sweep {
+		nodes = nodes[:1]
+	}
+	for _, node := range nodes {
+		results, err := u.On(ctx, allocator, node, w.Claims)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return Cost{Stopped: true}
+		}
+		if err != nil {
+			return Cost{Err: err}
+		}
+		if results != nil {
+			fit++
+		}
+		if c.Enough > 0 && fit == c.Enough {
+			break
+		}
+	}
+	return Cost{Yes: fit > 0}
+}
+
+// opHere is what this project's scheduler does for one pod, without reading the claims: prepare, count what each node has, and
+// search on the node with the least.
+func opHere(c Case, w *World) func(int) Cost {
+	h, claims := NewHere(w), Claims(w)
+	return func(number int) Cost {
+		if c.Changes > 0 {
+			h.State.PutSlice(model.SliceFrom(w.change(c.Changes, number)))
+		}
+		if c.Cold {
+			h = NewHere(w)
+		}
+		return h.attempt(c, w, claims)
+	}
+}
+
+func (h *Here) attempt(c Case, w *World, claims []*model.Claim) Cost {
+	problem, reason := h.Allocator.Prepare(h.State, claims, false)
+	if reason != nil {
+		return Cost{Err: errors.New(reason.String())}
+	}
+	node, _ := h.State.Node(w.Nodes[0].Name)
+	if c.Sweep {
+		node = h.fullest(problem)
+	}
+	if node == nil {
+		return Cost{}
+	}
+	answer := h.On(problem, node, steps)
+	if answer.Undecided {
+		return Cost{Err: fmt.Errorf("undecided after %d steps", steps)}
+	}
+	return Cost{Yes: answer.Choice != nil}
+}
+
+// fullest is the node with the fewest devices that are enough; nil if there is none.
+func (h *Here) fullest(problem *alloc.Problem) *model.NodeInfo {
+	var best *model.NodeInfo
+	least := 0
+	for _, info := range h.State.Nodes() {
+		if free, offer := problem.Free(info); offer == alloc.Enough && (best == nil || free < least) {
+			best, least = info, free
+		}
+	}
+	return best
+}
