@@ -129,6 +129,31 @@ func (b *Board) shareOf(view *model.PoolView, device int, admin bool) *share {
 	return s
 }
 
+// tooLittleLeft names the capacity that selections lack.
+func (b *Board) tooLittleLeft(view *model.PoolView, device int, short model.Bits) string {
+	s := &share{left: capacity{}}
+	d := &view.Devices[device]
+	for name, has := range d.Capacity {
+		s.left[name] = has.Value.DeepCopy()
+	}
+	text := "is held whole"
+	if !b.leave(s, view, device) {
+		return text
+	}
+	short.Each(func(selection int) bool {
+		takes, _ := consumed(d, b.problem.selections[selection].capacity)
+		for _, name := range slices.Sorted(maps.Keys(takes)) {
+			left, wanted := s.left[name], takes[name]
+			if left.Cmp(wanted) < 0 {
+				text = fmt.Sprintf("has %s %s left, %s wanted", left.String(), name, wanted.String())
+				return false
+			}
+		}
+		return true
+	})
+	return text
+}
+
 // leave takes off what claims hold of the device. It answers false if one holds all of it.
 func (b *Board) leave(s *share, view *model.PoolView, device int) bool {
 	id := view.DeviceID(device)

@@ -16,6 +16,20 @@ type counters struct {
 	names []string // SET/COUNTER
 	total []int64
 	needs []need // by device
+	units []unit // by counter
+}
+
+// unit is what a counter is held in: whole ones, or thousandths if any of its quantities is a fraction.
+type unit struct {
+	whole  bool
+	format resource.Format
+}
+
+func (u unit) text(value int64) string {
+	if u.whole {
+		return resource.NewQuantity(value, u.format).String()
+	}
+	return resource.NewMilliQuantity(value, u.format).String()
 }
 
 // need is what a device takes. Devices with the same id take the same.
@@ -59,16 +73,16 @@ func countersOf(pool *model.Pool) *counters {
 		}
 	}
 	c.names = slices.Sorted(maps.Keys(quantities))
-	whole := make([]bool, len(c.names))
 	for i, name := range c.names {
 		index[name] = i
-		whole[i] = !slices.ContainsFunc(quantities[name], isFraction)
-		c.total = append(c.total, scaled(quantities[name][0], whole[i]))
+		u := unit{whole: !slices.ContainsFunc(quantities[name], isFraction), format: quantities[name][0].Format}
+		c.units = append(c.units, u)
+		c.total = append(c.total, scaled(quantities[name][0], u.whole))
 	}
 	known := map[string]int{"": 0}
 	grouped := hasGroups(pool)
 	for i := range pool.Devices {
-		c.needs[i] = c.needOf(&pool.Devices[i], index, whole)
+		c.needs[i] = c.needOf(&pool.Devices[i], index)
 		if grouped {
 			c.needs[i].groups = groupNeeds(&pool.Devices[i])
 		}
@@ -78,12 +92,12 @@ func countersOf(pool *model.Pool) *counters {
 }
 
 // needOf adds up what one device takes.
-func (c *counters) needOf(device *model.Device, index map[string]int, whole []bool) need {
+func (c *counters) needOf(device *model.Device, index map[string]int) need {
 	sum := map[int]int64{}
 	for _, consumed := range device.ConsumesCounters {
 		for name, counter := range consumed.Counters {
 			at := index[consumed.CounterSet+"/"+name]
-			sum[at] += scaled(counter.Value, whole[at])
+			sum[at] += scaled(counter.Value, c.units[at].whole)
 		}
 	}
 	var n need
@@ -111,7 +125,6 @@ func (n *need) number(known map[string]int) {
 	n.id = id
 }
 
-// A counter is held in whole units, or in thousandths if any of its quantities is a fraction.
 func isFraction(q resource.Quantity) bool {
 	rounded := resource.NewQuantity(q.Value(), q.Format)
 	return q.Cmp(*rounded) != 0
@@ -174,7 +187,7 @@ func (v *counted) bars(device int) string {
 		return fmt.Sprintf("shares counters with %s, which is in use but no longer published", v.lost)
 	}
 	if at := n.lacks(v.left); at >= 0 {
-		return fmt.Sprintf("lacks counter %s", v.names[at])
+		return fmt.Sprintf("needs %s of counter %s, %s left", v.units[at].text(n.of(at)), v.names[at], v.units[at].text(max(0, v.left[at])))
 	}
 	if !v.inUse.admits(n.groups) {
 		return "has no compatibility group in common with what is in use"

@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -191,6 +192,9 @@ func (r *Reason) Why() string {
 	}
 	parts = append(parts, r.Pools...)
 	for i := range r.Rules {
+		if r.toldBefore(i) {
+			continue
+		}
 		for g := range r.Rules[i].Groups {
 			group := r.Rules[i].Groups[g].String()
 			if g == 0 {
@@ -203,6 +207,16 @@ func (r *Reason) Why() string {
 		return ""
 	}
 	return " (" + strings.Join(parts, "; ") + ")"
+}
+
+// toldBefore says whether an earlier rule lists the same values.
+func (r *Reason) toldBefore(rule int) bool {
+	for i := range rule {
+		if r.Rules[i].Attribute == r.Rules[rule].Attribute && reflect.DeepEqual(r.Rules[i].Groups, r.Rules[rule].Groups) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *Reason) countAll() string {

@@ -52,11 +52,24 @@ func (s *search) shortage(wants []int) *Reason {
 		b.countMatching(r, short, i)
 	}
 	for _, view := range p.state.Pools(b.node) {
-		if usable, why := view.Usable(); !usable {
+		if usable, why := view.Usable(); !usable && (r.All || b.concerns(&view, short)) {
 			r.Pools = append(r.Pools, why)
 		}
 	}
 	return r
+}
+
+// concerns says whether a pool that cannot be used may have what is asked for: as far as it can be seen, some device
+// matches, or there is nothing to be seen.
+func (b *Board) concerns(view *model.PoolView, short model.Bits) bool {
+	known := b.problem.allocator.matcher.pool(view)
+	concerns := len(view.Devices) == 0
+	short.Each(func(selection int) bool {
+		set := b.problem.allocator.matcher.match(known, b.problem.selections[selection])
+		concerns = concerns || set.failed || set.devices.Len() > 0
+		return !concerns
+	})
+	return concerns
 }
 
 func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
@@ -91,7 +104,7 @@ func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 				r.Free++
 				r.Parts = true
 			} else if len(r.Barred) < maxHeld {
-				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: "has too little capacity left"})
+				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: b.tooLittleLeft(view, i, short)})
 			}
 		case len(holders) == 0 && !admin && b.counted[at] != nil && b.counted[at].bars(i) != "":
 			if len(r.Barred) < maxHeld {
