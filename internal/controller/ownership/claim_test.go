@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -108,6 +109,18 @@ func TestPatches(t *testing.T) {
 	want := []metav1.OwnerReference{*metav1.NewControllerRef(controller, kind), other}
 	if diff := cmp.Diff(want, adopted.OwnerReferences); diff != "" {
 		t.Errorf("adopted (-want +got):\n%s", diff)
+	}
+
+	held := pod.DeepCopy()
+	held.Finalizers = []string{"others/own"}
+	adopt, err = AdoptPatch(controller, kind, held, "mine/own")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := apply(t, held, adopt).Finalizers
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"mine/own", "others/own"}, got); diff != "" {
+		t.Errorf("finalizers (-want +got):\n%s", diff)
 	}
 
 	release, err := ReleasePatch(controller, pod)

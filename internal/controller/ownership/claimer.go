@@ -31,6 +31,8 @@ type Claimer[C, T metav1.Object] struct {
 	// Member tells which of the objects that match the selector can be the controller's at all, such as pods with its
 	// name in theirs; the others are as if they did not match. nil: all.
 	Member func(controller C, obj T) bool
+	// Finalizers are added to what is adopted.
+	Finalizers []string
 }
 
 // Claim returns the objects that are controller's, after adopting and releasing.
@@ -110,7 +112,7 @@ func (c Claimer[C, T]) release(ctx context.Context, controller C, obj T) error {
 
 // adopt reports whether obj is still there to be adopted.
 func (c Claimer[C, T]) adopt(ctx context.Context, controller C, obj T) (bool, error) {
-	patch, err := AdoptPatch(controller, c.Kind, obj)
+	patch, err := AdoptPatch(controller, c.Kind, obj, c.Finalizers...)
 	if err != nil {
 		return false, err
 	}

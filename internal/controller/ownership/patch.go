@@ -16,6 +16,7 @@ type metadata struct {
 	// UID makes the patch fail on an object that replaced the one that was seen.
 	UID             types.UID `json:"uid"`
 	OwnerReferences []any     `json:"ownerReferences"`
+	Finalizers      []string  `json:"finalizers,omitempty"`
 }
 
 type deletedReference struct {
@@ -24,10 +25,10 @@ type deletedReference struct {
 }
 
 // AdoptPatch is the strategic merge patch that makes controller, of the given
-// kind, the controller of obj.
-func AdoptPatch(controller metav1.Object, kind schema.GroupVersionKind, obj metav1.Object) ([]byte, error) {
+// kind, the controller of obj, and adds finalizers to those that obj has.
+func AdoptPatch(controller metav1.Object, kind schema.GroupVersionKind, obj metav1.Object, finalizers ...string) ([]byte, error) {
 	ref := metav1.NewControllerRef(controller, kind)
-	return json.Marshal(metadataPatch{metadata{UID: obj.GetUID(), OwnerReferences: []any{ref}}})
+	return json.Marshal(metadataPatch{metadata{UID: obj.GetUID(), OwnerReferences: []any{ref}, Finalizers: finalizers}})
 }
 
 // ReleasePatch is the strategic merge patch that removes all references from obj
