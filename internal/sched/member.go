@@ -81,6 +81,9 @@ func (j *job) member(pod *model.Pod) (*member, *Wait) {
 		if text := j.unusable(key, entry); text != "" {
 			return nil, &Wait{Text: text, Topics: []model.Topic{{Kind: model.TopicClaim, Key: key}}}
 		}
+		if wait := j.evicted(key); wait != nil {
+			return nil, wait
+		}
 		if !m.usesClaim(key) {
 			m.uses = append(m.uses, use{claim: key, group: entry.Group})
 		}

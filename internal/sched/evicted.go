@@ -1,0 +1,21 @@
+package sched
+
+import (
+	"fmt"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// evicted says that a claim has a device from which pods are evicted: further ones wait until it is allocated anew, or
+// the taint is gone.
+func (j *job) evicted(key model.Key) *Wait {
+	claim, _ := j.state.Claim(key)
+	device, taint, evicts := j.state.Evicts(claim)
+	if !evicts {
+		return nil
+	}
+	return &Wait{
+		Text:   fmt.Sprintf("claim %s has device %s, which is tainted with %s", key, device, model.TaintText(taint)),
+		Topics: []model.Topic{{Kind: model.TopicClaim, Key: key}, {Kind: model.TopicDevices}},
+	}
+}
