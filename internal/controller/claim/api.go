@@ -14,6 +14,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/groups"
@@ -31,7 +32,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, met
 	}
 	if err := errors.Join(
 		inf.Pods().AddIndex(groups.Index, groups.IndexKeys),
-		inf.Pods().AddIndex(podsByClaim, podClaimKeys),
+		inf.Pods().AddIndex(claims.PodIndex, claims.PodIndexKeys),
 		inf.ResourceClaims().AddIndex(claimsByUser, claimUserKeys),
 	); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ type Lookup[T any] interface {
 	Get(namespace, name string) (T, bool)
 }
 
-// Caches are what the controller reads. Pods must have groups.Index and podsByClaim,
+// Caches are what the controller reads. Pods must have groups.Index and claims.PodIndex,
 // Claims claimsByUser.
 type Caches struct {
 	Pods             Cache[*core.Pod]

@@ -147,7 +147,7 @@ func ownerKey(claim *resource.ResourceClaim) (Key, bool) {
 }
 
 func (c *Controller) wakeUsers(claim *resource.ResourceClaim, which func(*core.Pod) bool) {
-	for _, pod := range c.cache.Pods.ByIndex(podsByClaim, claimKey(claim.Namespace, claim.Name)) {
+	for _, pod := range c.cache.Pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name)) {
 		if which(pod) {
 			c.queue.Add(keyOf(Pod, pod))
 		}

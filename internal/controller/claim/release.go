@@ -47,7 +47,7 @@ func (c *Controller) reconcileClaim(ctx context.Context, key Key) error {
 func (c *Controller) users(claim *resource.ResourceClaim) claims.Known {
 	known := claims.Known{
 		Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{},
-		Users:   c.cache.Pods.ByIndex(podsByClaim, claimKey(claim.Namespace, claim.Name)),
+		Users:   c.cache.Pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name)),
 		Emptied: c.emptied.contains(claim.UID),
 	}
 	addPod := func(name string) {

@@ -24,6 +24,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/claims/claimstest"
 	"github.com/allot-dev/allot/internal/groups"
 )
@@ -56,7 +57,7 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{foreignGone: map[types.UID]bool{}, clock: testclock.NewFakePassiveClock(time.Unix(0, 0)), check: func() {}}
-	w.pods = newStore(w, "pods", map[string]func(*core.Pod) []string{groups.Index: groups.IndexKeys, podsByClaim: podClaimKeys})
+	w.pods = newStore(w, "pods", map[string]func(*core.Pod) []string{groups.Index: groups.IndexKeys, claims.PodIndex: claims.PodIndexKeys})
 	w.groups = newStore[*scheduling.PodGroup](w, "podgroups", nil)
 	w.claims = newStore(w, "resourceclaims", map[string]func(*resource.ResourceClaim) []string{claimsByUser: claimUserKeys})
 	w.templates = newStore[*resource.ResourceClaimTemplate](w, "resourceclaimtemplates", nil)
