@@ -1,0 +1,219 @@
+package statefulset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/expectations"
+	"github.com/allot-dev/allot/internal/controller/history"
+	"github.com/allot-dev/allot/internal/controller/ownership"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+)
+
+const (
+	// expectationLife ends the wait for a write that the cache never shows.
+	expectationLife = time.Minute
+	// gatherWindow is how long a pod's event waits for others before the StatefulSet is looked at.
+	gatherWindow = 10 * time.Millisecond
+	// hashLabel has a revision's hash.
+	hashLabel = "controller.kubernetes.io/hash"
+)
+
+// podCache is the cache of pods; it must have ownership.Index.
+type podCache interface {
+	Get(namespace, name string) (*core.Pod, bool)
+	ByIndex(index, key string) []*core.Pod
+}
+
+// setCache is the cache of StatefulSets.
+type setCache interface {
+	Get(namespace, name string) (*apps.StatefulSet, bool)
+	InNamespace(namespace string) []*apps.StatefulSet
+}
+
+// claimCache is the cache of volume claims.
+type claimCache interface {
+	Get(namespace, name string) (*corev1.PersistentVolumeClaim, bool)
+}
+
+// podWriter changes pods.
+type podWriter interface {
+	CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error)
+	PatchPod(ctx context.Context, pod *core.Pod, strategicMerge []byte) error
+	// DeletePod deletes this very pod, gracefully.
+	DeletePod(ctx context.Context, pod *core.Pod) error
+}
+
+// claimWriter changes volume claims.
+type claimWriter interface {
+	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
+	UpdateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
+}
+
+// setWriter reads StatefulSets past the cache and writes their status.
+type setWriter interface {
+	LiveStatefulSet(ctx context.Context, namespace, name string) (*apps.StatefulSet, error)
+	UpdateStatefulSetStatus(ctx context.Context, set *apps.StatefulSet) error
+}
+
+// revisionWriter changes revisions.
+type revisionWriter interface {
+	history.Writer
+	PatchRevision(ctx context.Context, revision *appsv1.ControllerRevision, strategicMerge []byte) error
+	DeleteRevision(ctx context.Context, revision *appsv1.ControllerRevision) error
+}
+
+// Controller reconciles all StatefulSets.
+type Controller struct {
+	sets      setCache
+	pods      podCache
+	claims    claimCache
+	revisions ownership.Cache[*appsv1.ControllerRevision]
+
+	writeSet      setWriter
+	writePod      podWriter
+	writeClaim    claimWriter
+	writeRevision revisionWriter
+
+	events reconciler.Recorder
+	clock  clock.PassiveClock
+	own    *expectations.Tracker // the own writes that the pod cache may lack
+	queue  reconciler.Queue[types.NamespacedName]
+	run    func(context.Context) error
+}
+
+// Run reconciles until ctx is done.
+func (c *Controller) Run(ctx context.Context) error {
+	return c.run(ctx)
+}
+
+// Reconcile makes the next step for one StatefulSet.
+func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
+	set, ok := c.sets.Get(key.Namespace, key.Name)
+	if !ok {
+		return nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
+	if err != nil || selector.Empty() {
+		return nil // the server's validation does not let such a selector in
+	}
+	if settled, wait := c.own.Satisfied(set.UID); !settled {
+		c.queue.AddAfter(key, wait)
+		return nil
+	}
+	if err := c.step(ctx, set, selector); err != nil {
+		return fmt.Errorf("statefulset %s: %w", key, err)
+	}
+	return nil
+}
+
+func (c *Controller) step(ctx context.Context, set *apps.StatefulSet, selector labels.Selector) error {
+	pods, err := c.claimPods(ctx, set, selector)
+	if err != nil {
+		return err
+	}
+	revisions, err := c.claimRevisions(ctx, set, selector)
+	if err != nil {
+		return err
+	}
+	gathered, err := c.gather(ctx, set, pods, revisions)
+	if err != nil {
+		return err
+	}
+	plan := Decide(gathered)
+	if err := errors.Join(c.act(ctx, set, plan), c.writeStatus(ctx, set, plan.Status)); err != nil {
+		return err
+	}
+	if plan.Recheck > 0 {
+		c.queue.AddAfter(reconciler.KeyOf(set), plan.Recheck)
+	}
+	return c.forget(ctx, gathered, revisions)
+}
+
+// claimPods returns the pods that are set's, after adopting and releasing.
+func (c *Controller) claimPods(ctx context.Context, set *apps.StatefulSet, selector labels.Selector) ([]*core.Pod, error) {
+	claimer := ownership.Claimer[*apps.StatefulSet, *core.Pod]{
+		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveStatefulSet, Patch: c.writePod.PatchPod, Member: isMember,
+	}
+	claimed, err := claimer.Claim(ctx, set, selector)
+	if err != nil {
+		return nil, fmt.Errorf("pods: %w", err)
+	}
+	return claimed, nil
+}
+
+func (c *Controller) claimRevisions(ctx context.Context, set *apps.StatefulSet, selector labels.Selector) ([]*appsv1.ControllerRevision, error) {
+	claimer := ownership.Claimer[*apps.StatefulSet, *appsv1.ControllerRevision]{
+		Kind: kind, Cache: c.revisions, Live: c.writeSet.LiveStatefulSet, Patch: c.writeRevision.PatchRevision,
+	}
+	claimed, err := claimer.Claim(ctx, set, selector)
+	if err != nil {
+		return nil, fmt.Errorf("controllerrevisions: %w", err)
+	}
+	return claimed, nil
+}
+
+// gather makes sure that the set's template has a revision, and collects what Decide has to know.
+func (c *Controller) gather(ctx context.Context, set *apps.StatefulSet, pods []*core.Pod, revisions []*appsv1.ControllerRevision) (Gathered, error) {
+	g := Gathered{Set: set, Pods: pods, Claims: c.claimsOf(set, pods), Now: c.clock.Now()}
+	if set.Status.CollisionCount != nil {
+		g.Collisions = *set.Status.CollisionCount
+	}
+	g.Current.Name, g.Update.Name = set.Status.CurrentRevision, set.Status.UpdateRevision
+	if set.DeletionTimestamp != nil {
+		return g, nil // its revisions may be gone already, and need not come back
+	}
+	current, err := history.Ensure(ctx, c.writeRevision, history.Parent{
+		Owner: set, Kind: kind, Template: &set.Spec.Template, HashLabel: hashLabel, Collisions: g.Collisions,
+	}, revisions)
+	if err != nil {
+		return Gathered{}, err
+	}
+	g.Collisions = current.Collisions
+	g.Update = Revision{Name: current.Revision().Name, Template: &set.Spec.Template}
+	g.Current, err = currentRevision(set, g.Update, revisions)
+	return g, err
+}
+
+// currentRevision is the one that the status names; the new one for a set that has none, or of which it is gone.
+func currentRevision(set *apps.StatefulSet, update Revision, revisions []*appsv1.ControllerRevision) (Revision, error) {
+	i := slices.IndexFunc(revisions, func(r *appsv1.ControllerRevision) bool { return r.Name == set.Status.CurrentRevision })
+	if i < 0 || revisions[i].Name == update.Name {
+		return update, nil
+	}
+	template, err := history.Template(revisions[i])
+	return Revision{Name: revisions[i].Name, Template: template}, err
+}
+
+// claimsOf looks up the volume claims of the pods there are and of those that there should be.
+func (c *Controller) claimsOf(set *apps.StatefulSet, pods []*core.Pod) map[string]*corev1.PersistentVolumeClaim {
+	claims := map[string]*corev1.PersistentVolumeClaim{}
+	look := func(ordinal int) {
+		for _, name := range claimNames(set, ordinal) {
+			if claim, ok := c.claims.Get(set.Namespace, name); ok {
+				claims[name] = claim
+			}
+		}
+	}
+	for i := range replicas(set) {
+		look(start(set) + i)
+	}
+	for _, pod := range pods {
+		if ordinal, ok := ordinalOf(set, pod); ok && !isWanted(set, ordinal) {
+			look(ordinal)
+		}
+	}
+	return claims
+}

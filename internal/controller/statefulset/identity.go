@@ -1,0 +1,99 @@
+package statefulset
+
+import (
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/replica"
+)
+
+var (
+	kind    = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
+	podKind = corev1.SchemeGroupVersion.WithKind("Pod")
+)
+
+// ordinalOf is the number at the end of a pod's name; ok is false if the name is none that set gives.
+func ordinalOf(set *apps.StatefulSet, pod *core.Pod) (ordinal int, ok bool) {
+	digits, ok := strings.CutPrefix(pod.Name, set.Name+"-")
+	if !ok {
+		return 0, false
+	}
+	return parseOrdinal(digits)
+}
+
+// parseOrdinal takes only the digits that strconv would write: web-01 is not the pod of ordinal 1.
+func parseOrdinal(digits string) (ordinal int, ok bool) {
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != digits {
+		return 0, false
+	}
+	return int(n), true
+}
+
+// isMember says that a pod's name is one that set gives.
+func isMember(set *apps.StatefulSet, pod *core.Pod) bool {
+	_, ok := ordinalOf(set, pod)
+	return ok
+}
+
+func podName(set *apps.StatefulSet, ordinal int) string {
+	return set.Name + "-" + strconv.Itoa(ordinal)
+}
+
+// start is the first ordinal.
+func start(set *apps.StatefulSet) int {
+	if set.Spec.Ordinals == nil {
+		return 0
+	}
+	return int(set.Spec.Ordinals.Start)
+}
+
+// replicas is how many pods set asks for; the server defaults a missing number to 1.
+func replicas(set *apps.StatefulSet) int {
+	if set.Spec.Replicas == nil {
+		return 1
+	}
+	return int(*set.Spec.Replicas)
+}
+
+// isWanted says that set asks for a pod of this ordinal.
+func isWanted(set *apps.StatefulSet, ordinal int) bool {
+	return ordinal >= start(set) && ordinal < start(set)+replicas(set)
+}
+
+// Revision is a template with the name of the ControllerRevision that holds it.
+type Revision struct {
+	Name     string
+	Template *core.PodTemplateSpec
+}
+
+func revisionOf(pod *core.Pod) string { return pod.Labels[appsv1.StatefulSetRevisionLabel] }
+
+// newPod is the pod of an ordinal, of one revision.
+func newPod(set *apps.StatefulSet, revision Revision, ordinal int) *core.Pod {
+	pod := replica.New(set, kind, revision.Template)
+	pod.Name, pod.GenerateName = podName(set, ordinal), ""
+	if pod.Labels == nil {
+		pod.Labels = map[string]string{}
+	}
+	for key, value := range identity(pod.Name, ordinal) {
+		pod.Labels[key] = value
+	}
+	pod.Labels[appsv1.StatefulSetRevisionLabel] = revision.Name
+	pod.Spec.Hostname, pod.Spec.Subdomain = pod.Name, set.Spec.ServiceName
+	pod.Spec.Volumes = volumes(set, ordinal, pod.Spec.Volumes)
+	return pod
+}
+
+// identity are the labels by which a Service or a person finds one pod of a set.
+func identity(name string, ordinal int) map[string]string {
+	return map[string]string{
+		appsv1.StatefulSetPodNameLabel: name,
+		appsv1.PodIndexLabel:           strconv.Itoa(ordinal),
+	}
+}

@@ -1,0 +1,138 @@
+package statefulset
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/batch"
+	"github.com/allot-dev/allot/internal/controller/history"
+)
+
+// act carries a plan out, up to the first refusal: what comes later was decided on the assumption that this succeeds.
+func (c *Controller) act(ctx context.Context, set *apps.StatefulSet, plan Plan) error {
+	for _, why := range plan.Blocked {
+		c.events.Eventf(set, corev1.EventTypeWarning, "FailedCreate", "Waiting to create %s", why)
+	}
+	for _, name := range plan.Foreign {
+		c.events.Eventf(set, corev1.EventTypeWarning, "ConflictingController",
+			"PersistentVolumeClaim %s has another controller: the retention policy does not hold for it", name)
+	}
+	for _, claim := range plan.Supply {
+		if err := c.createClaim(ctx, set, claim); err != nil {
+			return err
+		}
+	}
+	for _, claim := range plan.Own {
+		if err := c.writeClaim.UpdateClaim(ctx, claim); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("owners of persistentvolumeclaim %s: %w", claim.Name, err)
+		}
+	}
+	for _, pod := range plan.Label {
+		if err := c.label(ctx, set, pod); err != nil {
+			return err
+		}
+	}
+	if err := batch.SlowStart(len(plan.Create), func(i int) error { return c.create(ctx, set, plan.Create[i]) }); err != nil {
+		return err
+	}
+	return batch.Parallel(len(plan.Delete), func(i int) error { return c.remove(ctx, set, plan.Delete[i]) })
+}
+
+// create makes the pod of a member after its volume claims: a pod must not be seen without them.
+func (c *Controller) create(ctx context.Context, set *apps.StatefulSet, member Member) error {
+	for _, claim := range member.Claims {
+		if err := c.createClaim(ctx, set, claim); err != nil {
+			return err
+		}
+	}
+	pod, err := c.writePod.CreatePod(ctx, member.Pod)
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil // the set will be deleted too: nothing to retry, nothing to tell
+	}
+	if err != nil {
+		c.events.Eventf(set, corev1.EventTypeWarning, "FailedCreate", "Error creating pod %s: %v", member.Pod.Name, err)
+		return fmt.Errorf("create pod %s: %w", member.Pod.Name, err)
+	}
+	c.own.Created(set.UID, pod)
+	c.events.Eventf(set, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", pod.Name)
+	return nil
+}
+
+// createClaim makes a volume claim. One that is there is as good: the cache lags behind, or a user made it.
+func (c *Controller) createClaim(ctx context.Context, set *apps.StatefulSet, claim *corev1.PersistentVolumeClaim) error {
+	err := c.writeClaim.CreateClaim(ctx, claim)
+	switch {
+	case err == nil:
+		c.events.Eventf(set, corev1.EventTypeNormal, "SuccessfulCreate", "Created persistentvolumeclaim: %s", claim.Name)
+		return nil
+	case apierrors.IsAlreadyExists(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return nil
+	}
+	c.events.Eventf(set, corev1.EventTypeWarning, "FailedCreate", "Error creating persistentvolumeclaim %s: %v", claim.Name, err)
+	return fmt.Errorf("create persistentvolumeclaim %s: %w", claim.Name, err)
+}
+
+// label gives a pod, such as an adopted one, the labels of its identity.
+func (c *Controller) label(ctx context.Context, set *apps.StatefulSet, pod *core.Pod) error {
+	ordinal, _ := ordinalOf(set, pod)
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID, "labels": identity(pod.Name, ordinal)}})
+	if err != nil {
+		return fmt.Errorf("encode the labels of pod %s: %w", pod.Name, err)
+	}
+	if err := c.writePod.PatchPod(ctx, pod, patch); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("label pod %s: %w", pod.Name, err)
+	}
+	return nil
+}
+
+func (c *Controller) remove(ctx context.Context, set *apps.StatefulSet, pod *core.Pod) error {
+	err := c.writePod.DeletePod(ctx, pod)
+	// A conflict is the UID precondition's: the pod is gone and a namesake is there.
+	gone := apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+	if err != nil && !gone {
+		c.events.Eventf(set, corev1.EventTypeWarning, "FailedDelete", "Error deleting pod %s: %v", pod.Name, err)
+		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
+	}
+	c.own.Deleted(set.UID, pod)
+	if err == nil {
+		c.events.Eventf(set, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
+	}
+	return nil
+}
+
+func (c *Controller) writeStatus(ctx context.Context, set *apps.StatefulSet, status appsv1.StatefulSetStatus) error {
+	if sameStatus(set.Status, status) {
+		return nil
+	}
+	updated := *set // the cached object's other fields are shared and only read
+	updated.Status = status
+	if err := c.writeSet.UpdateStatefulSetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("status: %w", err)
+	}
+	return nil
+}
+
+// forget deletes the oldest revisions beyond the limit which no pod has.
+func (c *Controller) forget(ctx context.Context, g Gathered, revisions []*appsv1.ControllerRevision) error {
+	if g.Set.DeletionTimestamp != nil {
+		return nil
+	}
+	inUse := map[string]bool{g.Current.Name: true, g.Update.Name: true}
+	for _, pod := range g.Pods {
+		inUse[revisionOf(pod)] = true
+	}
+	used := func(r *appsv1.ControllerRevision) bool { return inUse[r.Name] }
+	for _, revision := range history.Surplus(revisions, used, g.Set.Spec.RevisionHistoryLimit) {
+		if err := c.writeRevision.DeleteRevision(ctx, revision); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete controllerrevision %s: %w", revision.Name, err)
+		}
+	}
+	return nil
+}
