@@ -46,6 +46,7 @@ func register(scheme *runtime.Scheme, now func() time.Time) error {
 		one(Job), many(func(l *batch.JobList) []batch.Job { return l.Items }, Job),
 		one(PersistentVolumeClaim),
 		many(func(l *corev1.PersistentVolumeClaimList) []corev1.PersistentVolumeClaim { return l.Items }, PersistentVolumeClaim),
+		one(Service), many(func(l *corev1.ServiceList) []corev1.Service { return l.Items }, Service),
 		one(PersistentVolume), many(func(l *corev1.PersistentVolumeList) []corev1.PersistentVolume { return l.Items }, PersistentVolume),
 		one(PriorityClass), many(func(l *schedulingv1.PriorityClassList) []schedulingv1.PriorityClass { return l.Items }, PriorityClass),
 		one(PodGroup), many(func(l *scheduling.PodGroupList) []scheduling.PodGroup { return l.Items }, PodGroup),

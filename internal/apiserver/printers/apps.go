@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
@@ -49,10 +50,13 @@ func replicaSetPrinter() printer {
 }
 
 func templateColumns(selector metav1.TableColumnDefinition) []metav1.TableColumnDefinition {
+	return append(containerColumns(), wide(selector))
+}
+
+func containerColumns() []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
 		wide(computed("Containers", "string", "The names of the template's containers.")),
 		wide(computed("Images", "string", "The images of the template's containers.")),
-		wide(selector),
 	}
 }
 
@@ -70,4 +74,59 @@ func selector(s *metav1.LabelSelector) string {
 		return "<invalid>"
 	}
 	return parsed.String()
+}
+
+func statefulSetPrinter() printer {
+	columns := []metav1.TableColumnDefinition{
+		nameColumn(),
+		computed("Ready", "string", "How many pods are ready, out of those wanted."),
+		ageColumn(),
+	}
+	return of(append(columns, containerColumns()...), func(s *apps.StatefulSet, now time.Time) []any {
+		names, images := containers(s.Spec.Template.Spec.Containers)
+		return []any{
+			s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 1)), age(s.CreationTimestamp, now), names, images,
+		}
+	})
+}
+
+func daemonSetPrinter() printer {
+	status := appsv1.DaemonSetStatus{}
+	return of(append([]metav1.TableColumnDefinition{
+		nameColumn(),
+		column("Desired", "integer", status, "desiredNumberScheduled"),
+		column("Current", "integer", status, "currentNumberScheduled"),
+		column("Ready", "integer", status, "numberReady"),
+		column("Up-to-date", "integer", status, "updatedNumberScheduled"),
+		column("Available", "integer", status, "numberAvailable"),
+		column("Node Selector", "string", corev1.PodSpec{}, "nodeSelector"),
+		ageColumn(),
+	}, templateColumns(column("Selector", "string", appsv1.DaemonSetSpec{}, "selector"))...),
+		func(d *apps.DaemonSet, now time.Time) []any {
+			names, images := containers(d.Spec.Template.Spec.Containers)
+			return []any{
+				d.Name, int64(d.Status.DesiredNumberScheduled), int64(d.Status.CurrentNumberScheduled), int64(d.Status.NumberReady),
+				int64(d.Status.UpdatedNumberScheduled), int64(d.Status.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector),
+				age(d.CreationTimestamp, now), names, images, metav1.FormatLabelSelector(d.Spec.Selector),
+			}
+		})
+}
+
+func controllerRevisionPrinter() printer {
+	return of([]metav1.TableColumnDefinition{
+		nameColumn(),
+		computed("Controller", "string", "The object whose template this is a revision of."),
+		column("Revision", "string", appsv1.ControllerRevision{}, "revision"),
+		ageColumn(),
+	}, func(r *appsv1.ControllerRevision, now time.Time) []any {
+		controller := "<none>"
+		if ref := metav1.GetControllerOf(r); ref != nil {
+			kind := strings.ToLower(ref.Kind)
+			if group, _, ok := strings.Cut(ref.APIVersion, "/"); ok {
+				kind += "." + group
+			}
+			controller = kind + "/" + ref.Name
+		}
+		return []any{r.Name, controller, r.Revision, age(r.CreationTimestamp, now)}
+	})
 }

@@ -25,6 +25,22 @@ func find(kind schema.GroupKind) (printer, bool) {
 		return deploymentPrinter(), true
 	case schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}:
 		return replicaSetPrinter(), true
+	case schema.GroupKind{Group: "apps", Kind: "StatefulSet"}:
+		return statefulSetPrinter(), true
+	case schema.GroupKind{Group: "apps", Kind: "DaemonSet"}:
+		return daemonSetPrinter(), true
+	case schema.GroupKind{Group: "apps", Kind: "ControllerRevision"}:
+		return controllerRevisionPrinter(), true
+	case schema.GroupKind{Group: "batch", Kind: "Job"}:
+		return jobPrinter(), true
+	case schema.GroupKind{Group: "policy", Kind: "PodDisruptionBudget"}:
+		return podDisruptionBudgetPrinter(), true
+	case schema.GroupKind{Kind: "Service"}:
+		return servicePrinter(), true
+	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
+		return persistentVolumeClaimPrinter(), true
+	case schema.GroupKind{Kind: "PersistentVolume"}:
+		return persistentVolumePrinter(), true
 	case schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:
 		return priorityClassPrinter(), true
 	case schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PodGroup"}:

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,7 +35,11 @@ func pods(l *Lookup) entry {
 		validateUpdate: validation.ValidatePodUpdate,
 		validateStatus: validation.ValidatePodStatusUpdate,
 		more: func(store *genericregistry.Store) map[string]rest.Storage {
-			return map[string]rest.Storage{"binding": &binding{store: store}, "log": &podLog{store: store}}
+			return map[string]rest.Storage{
+				"binding":  &binding{store: store},
+				"eviction": &eviction{pods: store, others: l, now: time.Now},
+				"log":      &podLog{store: store},
+			}
 		},
 	}
 }

@@ -60,7 +60,7 @@ func table(l *Lookup) []entry {
 			validateUpdate: validation.ValidateLeaseUpdate,
 		},
 		deployments(), replicaSets(), statefulSets(), daemonSets(), controllerRevisions(), jobs(),
-		persistentVolumeClaims(), persistentVolumes(time.Now),
+		persistentVolumeClaims(), persistentVolumes(time.Now), services(), podDisruptionBudgets(),
 		priorityClasses(), workloads(), podGroups(),
 		resourceClaims(), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(),
 		deviceTaintRules(time.Now),
