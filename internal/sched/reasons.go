@@ -112,6 +112,9 @@ func (r *Reasons) text(long bool) string {
 	if r.Conflict != "" {
 		return r.Conflict
 	}
+	if r.Topology != "" && r.Code == CodeUnschedulable && len(r.Domains) == 0 && len(r.Pods) == 0 {
+		return fmt.Sprintf("no node that suits the pods has the label %s", r.Topology)
+	}
 	var parts []string
 	if lead := r.lead(); lead != "" {
 		parts = append(parts, lead)
@@ -154,23 +157,21 @@ func (r *Reasons) domains() string {
 	if r.FixedDomain != "" {
 		return fmt.Sprintf(" in %s %s, where the group's other pods are", what, r.FixedDomain)
 	}
-	if len(r.Domains) == 0 {
-		return fmt.Sprintf(": no node that suits them has the label %s", r.Topology)
-	}
 	list := slices.Clone(r.Domains)
 	slices.SortStableFunc(list, func(a, b DomainFit) int { return cmp.Compare(b.Fits, a.Fits) })
-	text := " in one " + what + " ("
+	var parts []string
 	for i, d := range list {
-		if i == namedDomains {
-			text += fmt.Sprintf(", and %d more", len(list)-i)
+		if d.Fits == 0 {
+			parts = append(parts, fmt.Sprintf("%d more: none", len(list)-i))
 			break
 		}
-		if i > 0 {
-			text += ", "
+		if i == namedDomains {
+			parts = append(parts, fmt.Sprintf("%d more: at most %d each", len(list)-i, d.Fits))
+			break
 		}
-		text += fmt.Sprintf("%s: %d", d.Value, d.Fits)
+		parts = append(parts, fmt.Sprintf("%s %s: %d", what, d.Value, d.Fits))
 	}
-	return text + ")"
+	return fmt.Sprintf(" in one %s (%s)", what, strings.Join(parts, ", "))
 }
 
 // keyName is a label's key without its prefix.

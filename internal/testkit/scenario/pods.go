@@ -183,7 +183,7 @@ func toleration(text string) resourcev1.DeviceToleration {
 	return t
 }
 
-// group NAME [gang=MINCOUNT] [priority=] [scheduled] [claim=ENTRY:TEMPLATE]…: the claim is named NAME-ENTRY.
+// group NAME [gang=MINCOUNT] [topology=KEY] [priority=] [scheduled] [claim=ENTRY:TEMPLATE]…: the claim is named NAME-ENTRY.
 func (s *Scenario) group(l *line) error {
 	group := &scheduling.PodGroup{ObjectMeta: s.meta("group", l.name)}
 	if l.has("gang") {
@@ -194,6 +194,11 @@ func (s *Scenario) group(l *line) error {
 		group.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(count)}
 	} else {
 		group.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
+	}
+	if l.has("topology") {
+		group.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{
+			Topology: []schedulingv1beta1.TopologyConstraint{{Key: l.one("topology", "")}},
+		}
 	}
 	if l.has("scheduled") {
 		group.Status.Conditions = []metav1.Condition{{Type: "PodGroupScheduled", Status: metav1.ConditionTrue}}
@@ -237,29 +242,12 @@ func (s *Scenario) generate(text, kind string, owner metav1.ObjectMeta) error {
 	return nil
 }
 
-// pod NAME [group=] [cpu=] [memory=] [priority=] [hostport=] [label=K=V]… [select=K=V]… [tolerate=KEY]… [near=TOPOLOGYKEY:K=V]…
-// [apart=TOPOLOGYKEY:K=V]… [spread=TOPOLOGYKEY:K=V]… [prefer=K=V]… [on=NODE] [gated] [deleting] [finished] [shared=ENTRY]… [own=ENTRY:TEMPLATE]… [use=CLAIM]…
+// pod NAME [group=] [priority=] [label=K=V]… [on=NODE] [gated] [deleting] [finished] [shared=ENTRY]… [own=ENTRY:TEMPLATE]… [use=CLAIM]…
+// and what a node is tested for, see fit.go.
 func (s *Scenario) pod(l *line) error {
 	pod := &core.Pod{ObjectMeta: s.meta("pod", l.name)}
 	pod.Labels = pairs(l.args["label"])
-	pod.Spec.NodeSelector = pairs(l.args["select"])
 	pod.Spec.NodeName = l.one("on", "")
-	requests := corev1.ResourceList{}
-	for _, name := range []string{"cpu", "memory", "example.com/thing"} {
-		if l.has(name) {
-			amount, err := quantity.ParseQuantity(l.one(name, ""))
-			if err != nil {
-				return err
-			}
-			requests[corev1.ResourceName(name)] = amount
-		}
-	}
-	pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: requests}}}
-	port, err := l.number("hostport", 0)
-	if err != nil {
-		return err
-	}
-	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: int32(port)}}
 	priority, err := l.number("priority", 0)
 	if err != nil {
 		return err
@@ -268,11 +256,9 @@ func (s *Scenario) pod(l *line) error {
 	if l.has("group") {
 		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr(l.one("group", ""))}
 	}
-	for _, taint := range l.args["tolerate"] {
-		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists})
+	if err := podFit(&pod.Spec, l); err != nil {
+		return err
 	}
-	pod.Spec.Affinity = podAffinity(l)
-	pod.Spec.TopologySpreadConstraints = spread(l.args["spread"])
 	podStatus(pod, l)
 	s.pods[key(l.name)] = l
 	claims, err := s.podClaims(l, pod)
@@ -326,49 +312,6 @@ func (s *Scenario) podClaims(l *line, pod *core.Pod) ([]model.PodClaim, error) {
 	return claims, nil
 }
 
-func podAffinity(l *line) *corev1.Affinity {
-	affinity := &corev1.Affinity{}
-	for _, text := range l.args["near"] {
-		if affinity.PodAffinity == nil {
-			affinity.PodAffinity = &corev1.PodAffinity{}
-		}
-		list := &affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-		*list = append(*list, affinityTerm(text))
-	}
-	for _, text := range l.args["apart"] {
-		if affinity.PodAntiAffinity == nil {
-			affinity.PodAntiAffinity = &corev1.PodAntiAffinity{}
-		}
-		list := &affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-		*list = append(*list, affinityTerm(text))
-	}
-	for _, text := range l.args["prefer"] {
-		if affinity.NodeAffinity == nil {
-			affinity.NodeAffinity = &corev1.NodeAffinity{}
-		}
-		list := &affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
-		*list = append(*list, corev1.PreferredSchedulingTerm{Weight: 1, Preference: labelSelector(text).NodeSelectorTerms[0]})
-	}
-	return affinity
-}
-
-func spread(list []string) []corev1.TopologySpreadConstraint {
-	var constraints []corev1.TopologySpreadConstraint
-	for _, text := range list {
-		topology, label, _ := strings.Cut(text, ":")
-		constraints = append(constraints, corev1.TopologySpreadConstraint{
-			MaxSkew: 1, TopologyKey: topology, WhenUnsatisfiable: corev1.DoNotSchedule,
-			LabelSelector: &metav1.LabelSelector{MatchLabels: pairs([]string{label})},
-		})
-	}
-	return constraints
-}
-
-func affinityTerm(text string) corev1.PodAffinityTerm {
-	topology, label, _ := strings.Cut(text, ":")
-	return corev1.PodAffinityTerm{TopologyKey: topology, LabelSelector: &metav1.LabelSelector{MatchLabels: pairs([]string{label})}}
-}
-
 func pairs(list []string) map[string]string {
 	set := map[string]string{}
 	for _, text := range list {
@@ -399,6 +342,10 @@ func (s *Scenario) remove(l *line) error {
 				topics = s.state.DeleteSlice(name)
 			case "class":
 				topics = s.state.DeleteClass(name)
+			case "volume":
+				topics = s.state.DeleteVolume(name)
+			case "volumeclaim":
+				topics = s.state.DeleteVolumeClaim(key(name))
 			case "rule":
 				topics = s.state.DeleteTaintRule(name)
 			default:

@@ -78,8 +78,13 @@ func (s *Scenario) verbs() map[string]func(*line) error {
 		"claim":    s.claim,
 		"group":    s.group,
 		"pod":      s.pod,
-		"delete":   s.remove,
-		"update":   s.update,
+
+		"namespace":   s.namespace,
+		"volume":      s.volume,
+		"volumeclaim": s.volumeClaim,
+
+		"delete": s.remove,
+		"update": s.update,
 	}
 }
 
@@ -208,7 +213,14 @@ func (s *Scenario) meta(kind, name string) metav1.ObjectMeta {
 		s.uids[id] = uid
 	}
 	created := metav1.NewTime(time.Unix(int64(1_000_000+s.made), 0))
-	return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid, CreationTimestamp: created}
+	k := key(name)
+	return metav1.ObjectMeta{Namespace: k.Namespace, Name: k.Name, UID: uid, CreationTimestamp: created}
 }
 
-func key(name string) model.Key { return model.Key{Namespace: namespace, Name: name} }
+// key is that of NAME, or of NAMESPACE/NAME.
+func key(name string) model.Key {
+	if in, rest, ok := strings.Cut(name, "/"); ok {
+		return model.Key{Namespace: in, Name: rest}
+	}
+	return model.Key{Namespace: namespace, Name: name}
+}

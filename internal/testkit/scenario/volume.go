@@ -1,0 +1,66 @@
+package scenario
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// namespace NAME [label=K=V]…
+func (s *Scenario) namespace(l *line) error {
+	s.queue.Wake(s.state.PutNamespace(l.name, pairs(l.args["label"])))
+	return nil
+}
+
+// volume NAME [claim=CLAIM] [match=K=V]: a PersistentVolume that nodes with the label can use.
+func (s *Scenario) volume(l *line) error {
+	volume := &corev1.PersistentVolume{ObjectMeta: s.meta("volume", l.name)}
+	if l.has("claim") {
+		k := key(l.one("claim", ""))
+		volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: k.Namespace, Name: k.Name}
+	}
+	if l.has("match") {
+		volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: labelSelector(l.one("match", ""))}
+	}
+	s.queue.Wake(s.state.PutVolume(model.VolumeFrom(volume)))
+	return nil
+}
+
+// volumeclaim NAME [volume=] [bound] [once] [of=POD] [deleting]: a PersistentVolumeClaim.
+func (s *Scenario) volumeClaim(l *line) error {
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: s.meta("volumeclaim", l.name)}
+	claim.Spec.VolumeName = l.one("volume", "")
+	if l.has("bound") {
+		claim.Status.Phase = corev1.ClaimBound
+	}
+	if l.has("once") {
+		claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}
+	}
+	if l.has("of") {
+		claim.OwnerReferences = controller("Pod", l.one("of", ""), s.meta("pod", l.one("of", "")))
+	}
+	if l.has("deleting") {
+		claim.DeletionTimestamp = &claim.CreationTimestamp
+	}
+	s.queue.Wake(s.state.PutVolumeClaim(model.VolumeClaimFrom(claim)))
+	return nil
+}
+
+func podVolumes(spec *core.PodSpec, l *line) {
+	for _, claim := range l.args["mount"] {
+		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: strings.ToLower(claim), VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+		}})
+	}
+	for _, name := range l.args["ephemeral"] {
+		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+			Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{}},
+		}})
+	}
+	for _, name := range l.args["empty"] {
+		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+	}
+}
