@@ -199,17 +199,16 @@ func shared(given, capacity int) *World {
 	device := &w.Slices[0].Spec.Devices[0]
 	yes := true
 	device.AllowMultipleAllocations = &yes
-	device.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: *quantity(capacity), RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: quantity(1)}}}
+	device.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{
+		"memory": {Value: *quantity(capacity), RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: quantity(1)}},
+	}
 	for i := range given {
 		id := types.UID(fmt.Sprint("share ", i))
 		result := w.holdBy("n", "gpu-0")
-		result.ShareID, result.ConsumedCapacity = &id, takes(1)
+		result.ShareID = &id
+		result.ConsumedCapacity = map[resourcev1.QualifiedName]resource.Quantity{"memory": *quantity(1)}
 	}
 	return w
-}
-
-func takes(n int) map[resourcev1.QualifiedName]resource.Quantity {
-	return map[resourcev1.QualifiedName]resource.Quantity{"memory": *quantity(n)}
 }
 
 // hostsOf selects nodes by a label.

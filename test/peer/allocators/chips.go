@@ -83,9 +83,11 @@ func (c chips) device(block, i int) resourcev1.Device {
 	for unit := first; unit < first+max(1, block/c.unit); unit++ {
 		set := fmt.Sprint("set-", unit/c.perSet)
 		if n := len(device.ConsumesCounters); n == 0 || device.ConsumesCounters[n-1].CounterSet != set {
-			device.ConsumesCounters = append(device.ConsumesCounters, resourcev1.DeviceCounterConsumption{CounterSet: set, Counters: map[string]resourcev1.Counter{}})
+			consumption := resourcev1.DeviceCounterConsumption{CounterSet: set, Counters: map[string]resourcev1.Counter{}}
+			device.ConsumesCounters = append(device.ConsumesCounters, consumption)
 		}
-		device.ConsumesCounters[len(device.ConsumesCounters)-1].Counters[fmt.Sprint("unit-", unit)] = resourcev1.Counter{Value: *quantity(min(block, c.unit))}
+		counters := device.ConsumesCounters[len(device.ConsumesCounters)-1].Counters
+		counters[fmt.Sprint("unit-", unit)] = resourcev1.Counter{Value: *quantity(min(block, c.unit))}
 	}
 	return device
 }

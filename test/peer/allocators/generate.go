@@ -156,7 +156,8 @@ func (g *generator) drawRequest(name string, left *int) resourcev1.DeviceRequest
 
 func (g *generator) drawOption(left int) *resourcev1.ExactDeviceRequest {
 	o := &resourcev1.ExactDeviceRequest{
-		DeviceClassName: pick(g, "any", "gpu", "gpu"), AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: int64(min(left, pick(g, 1, 1, 1, 2, 2, 3))),
+		DeviceClassName: pick(g, "any", "gpu", "gpu"),
+		AllocationMode:  resourcev1.DeviceAllocationModeExactCount, Count: int64(min(left, pick(g, 1, 1, 1, 2, 2, 3))),
 	}
 	if g.Has(All) && g.chance(1, 3) {
 		o.AllocationMode, o.Count = resourcev1.DeviceAllocationModeAll, 0
@@ -168,7 +169,8 @@ func (g *generator) drawOption(left int) *resourcev1.ExactDeviceRequest {
 		o.Tolerations = pick(g, tolerations...)
 	}
 	if g.Has(Shares) && g.chance(1, 2) {
-		o.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"m": *pick(g, quantity(0), quantity(1), quantity(2), quantity(3), half(3))}}
+		amount := pick(g, quantity(0), quantity(1), quantity(2), quantity(3), half(3))
+		o.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"m": *amount}}
 	}
 	if g.Has(Derived) && g.chance(2, 3) {
 		name := pick(g, attributes...)
@@ -191,7 +193,10 @@ var (
 		{{Key: "t", Operator: resourcev1.DeviceTolerationOpExists}},
 		{{Key: "t", Operator: resourcev1.DeviceTolerationOpEqual, Value: "v"}},
 		{{Key: "t", Operator: resourcev1.DeviceTolerationOpEqual, Value: "w"}},
-		{{Key: "t", Operator: resourcev1.DeviceTolerationOpEqual, Value: "v", Effect: resourcev1.DeviceTaintEffectNoExecute}, {Key: "u", Operator: resourcev1.DeviceTolerationOpExists}},
+		{
+			{Key: "t", Operator: resourcev1.DeviceTolerationOpEqual, Value: "v", Effect: resourcev1.DeviceTaintEffectNoExecute},
+			{Key: "u", Operator: resourcev1.DeviceTolerationOpExists},
+		},
 		{{Operator: resourcev1.DeviceTolerationOpExists, Effect: resourcev1.DeviceTaintEffectNoExecute}},
 	}
 )

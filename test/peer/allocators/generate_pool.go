@@ -121,7 +121,8 @@ func (g *generator) drawDevice(spec *resourcev1.ResourceSliceSpec) resourcev1.De
 }
 
 func (g *generator) drawTaint(key string) resourcev1.DeviceTaint {
-	effect := pick(g, resourcev1.DeviceTaintEffectNone, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoExecute)
+	effect := pick(g, resourcev1.DeviceTaintEffectNone, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoSchedule,
+		resourcev1.DeviceTaintEffectNoExecute)
 	return resourcev1.DeviceTaint{Key: key, Value: "v", Effect: effect}
 }
 
@@ -153,8 +154,9 @@ func (g *generator) drawValue() resourcev1.DeviceAttribute {
 	text, yes := "1", true
 	version := "1.0.0"
 	return pick(g,
-		resourcev1.DeviceAttribute{IntValue: new(int64(1))}, resourcev1.DeviceAttribute{IntValue: new(int64(1))}, resourcev1.DeviceAttribute{IntValue: new(int64(2))},
-		resourcev1.DeviceAttribute{IntValue: new(int64(2))}, resourcev1.DeviceAttribute{IntValue: new(int64(3))},
+		resourcev1.DeviceAttribute{IntValue: new(int64(1))}, resourcev1.DeviceAttribute{IntValue: new(int64(1))},
+		resourcev1.DeviceAttribute{IntValue: new(int64(2))}, resourcev1.DeviceAttribute{IntValue: new(int64(2))},
+		resourcev1.DeviceAttribute{IntValue: new(int64(3))},
 		resourcev1.DeviceAttribute{StringValue: &text}, resourcev1.DeviceAttribute{BoolValue: &yes}, resourcev1.DeviceAttribute{VersionValue: &version})
 }
 
@@ -208,11 +210,17 @@ func (g *generator) drawCapacity(device *resourcev1.Device) {
 	if device.AllowMultipleAllocations != nil {
 		switch g.IntN(4) {
 		case 0:
-			capacity.RequestPolicy = &resourcev1.CapacityRequestPolicy{Default: quantity(1), ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: quantity(1), Max: quantity(3), Step: quantity(1 + g.IntN(2))}}
+			capacity.RequestPolicy = &resourcev1.CapacityRequestPolicy{
+				Default:    quantity(1),
+				ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: quantity(1), Max: quantity(3), Step: quantity(1 + g.IntN(2))},
+			}
 		case 1:
 			capacity.RequestPolicy = &resourcev1.CapacityRequestPolicy{Default: quantity(1), ValidValues: []resource.Quantity{*quantity(1), *quantity(2)}}
 		case 2:
-			capacity.RequestPolicy = &resourcev1.CapacityRequestPolicy{Default: half(2), ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: half(1), Max: quantity(4), Step: half(1 + g.IntN(3))}}
+			capacity.RequestPolicy = &resourcev1.CapacityRequestPolicy{
+				Default:    half(2),
+				ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: half(1), Max: quantity(4), Step: half(1 + g.IntN(3))},
+			}
 		}
 	}
 	device.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"m": capacity}

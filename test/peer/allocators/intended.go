@@ -2,13 +2,13 @@ package allocators
 
 import (
 	"slices"
-	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// intended are the differences that DIFFERENCES.md states: what must be true of a world, and of a comparison, for each.
+// intended are the differences that DIFFERENCES.md states: what must be true of a world, and of a comparison, for each. A row that explains nothing
+// any longer has to go.
 var intended = []struct {
 	why      string
 	outcomes []Outcome
@@ -38,19 +38,7 @@ var intended = []struct {
 	{"a pool that publishes a device twice is not used, on whatever nodes the two are", []Outcome{OnlyUpstream, Other}, func(w *World, _ Comparison) bool {
 		return w.Has(Twice)
 	}},
-	{notYet + "derived attributes are refused by name", []Outcome{OnlyUpstream, Error}, func(w *World, c Comparison) bool {
-		return w.Has(Derived) && strings.Contains(c.Detail, refusal)
-	}},
-	{notYet + "compatibility groups are ignored", []Outcome{OnlyHere, Refused, Other}, func(w *World, _ Comparison) bool {
-		return w.Has(Groups)
-	}},
 }
-
-// Not there yet, as DIFFERENCES.md says. A row that explains nothing any longer has to go.
-const (
-	notYet  = "not there yet: "
-	refusal = "not supported yet" // in reasons
-)
 
 // explain finds the intended difference that accounts for an outcome.
 func explain(w *World, c Comparison) string {

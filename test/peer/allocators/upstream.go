@@ -2,7 +2,7 @@ package allocators
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"maps"
 	"time"
 
@@ -94,7 +94,9 @@ func (u *Upstream) Begin(ctx context.Context) (structured.Allocator, error) {
 }
 
 // On asks for devices for the claims on one node; nil if there are none.
-func (u *Upstream) On(ctx context.Context, a structured.Allocator, node *corev1.Node, claims []*resourcev1.ResourceClaim) ([]resourcev1.AllocationResult, error) {
+func (u *Upstream) On(
+	ctx context.Context, a structured.Allocator, node *corev1.Node, claims []*resourcev1.ResourceClaim,
+) ([]resourcev1.AllocationResult, error) {
 	if u.Timeout > 0 {
 		limited, cancel := context.WithTimeout(ctx, u.Timeout)
 		defer cancel()
@@ -111,7 +113,7 @@ func (u *Upstream) On(ctx context.Context, a structured.Allocator, node *corev1.
 }
 
 // List is not used by allocators.
-func (u *Upstream) List() ([]*resourcev1.DeviceClass, error) { return nil, fmt.Errorf("not served") }
+func (u *Upstream) List() ([]*resourcev1.DeviceClass, error) { return nil, errors.New("not served") }
 
 // Get finds a class.
 func (u *Upstream) Get(name string) (*resourcev1.DeviceClass, error) {
