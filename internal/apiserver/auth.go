@@ -1,13 +1,12 @@
 package apiserver
 
 import (
-	"context"
 	"fmt"
-	"slices"
-	"strings"
 
+	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/anonymous"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/request/union"
 	"k8s.io/apiserver/pkg/authentication/request/x509"
@@ -16,11 +15,18 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	authzunion "k8s.io/apiserver/pkg/authorization/union"
+	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 )
 
 // newAuthenticator accepts client certificates of ca and the tokens of tokenFile,
-// when that is set. The loopback token is added by the generic server.
+// when that is set. The loopback token is added by the generic server. Whoever
+// shows nothing may ask whether the server is well, as load balancers do, and
+// gets 401 for all else; whoever shows something false gets 401 everywhere.
 func newAuthenticator(ca dynamiccertificates.CAContentProvider, tokenFile string) (authenticator.Request, error) {
 	handlers := []authenticator.Request{x509.NewDynamic(ca.VerifyOptions, x509.CommonNameUserConversion)}
 	if tokenFile != "" {
@@ -30,40 +36,36 @@ func newAuthenticator(ca dynamiccertificates.CAContentProvider, tokenFile string
 		}
 		handlers = append(handlers, bearertoken.New(tokens))
 	}
-	return group.NewAuthenticatedGroupAdder(union.New(handlers...)), nil
+	var public []apiserver.AnonymousAuthCondition
+	for _, path := range publicPaths() {
+		public = append(public, apiserver.AnonymousAuthCondition{Path: path})
+	}
+	known := group.NewAuthenticatedGroupAdder(union.New(handlers...))
+	return union.NewFailOnError(known, anonymous.NewAuthenticator(public)), nil
 }
 
-// newAuthorizer lets system:masters do everything and every authenticated user
-// see what the server is and serves.
-func newAuthorizer() (authorizer.Authorizer, error) {
+// publicPaths are open to everybody who reaches the server.
+func publicPaths() []string { return []string{"/healthz", "/livez", "/readyz", "/version"} }
+
+// newAuthorizer lets system:masters do everything, and everybody else what the policy allows.
+func newAuthorizer(policy *rbac.Policy) (authorizer.Authorizer, error) {
 	return authzunion.New(
 		authzunion.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
-		authzunion.NamedAuthorizer{AuthorizerName: "discovery", Authorizer: authorizer.AuthorizerFunc(authorizeDiscovery)},
+		authzunion.NamedAuthorizer{AuthorizerName: "rbac", Authorizer: authorizer.AuthorizerFunc(policy.Authorize)},
 	)
 }
 
-func authorizeDiscovery(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if a.GetUser() == nil || !slices.Contains(a.GetUser().GetGroups(), user.AllAuthenticated) {
-		return authorizer.DecisionNoOpinion, "", nil
+// followPolicy keeps policy in step with roles and bindings. The server is ready when those that are stored count.
+func followPolicy(front *genericapiserver.GenericAPIServer, loopback *rest.Config, policy *rbac.Policy) error {
+	client, err := kubernetes.NewForConfig(loopback)
+	if err != nil {
+		return fmt.Errorf("a client for roles and bindings: %w", err)
 	}
-	if a.IsResourceRequest() {
-		// Everyone may ask who they are.
-		if a.GetVerb() == "create" && a.GetAPIGroup() == "authentication.k8s.io" && a.GetResource() == "selfsubjectreviews" {
-			return authorizer.DecisionAllow, "", nil
-		}
-		return authorizer.DecisionNoOpinion, "", nil
+	controller, err := rbac.NewController(policy, client)
+	if err != nil {
+		return err
 	}
-	if a.GetVerb() == "get" && isDiscoveryPath(a.GetPath()) {
-		return authorizer.DecisionAllow, "", nil
-	}
-	return authorizer.DecisionNoOpinion, "", nil
-}
-
-func isDiscoveryPath(path string) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	switch first {
-	case "api", "apis", "openapi", "version", "healthz", "livez", "readyz":
-		return true
-	}
-	return false
+	return front.AddPostStartHook("allot-rbac", func(hook genericapiserver.PostStartHookContext) error {
+		return controller.Start(hook)
+	})
 }

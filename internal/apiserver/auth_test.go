@@ -22,7 +22,7 @@ func TestWithoutCredentialsIsUnauthorized(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{"/api", "/api/v1/pods", "/version", "/readyz", "/openapi/v2", "/apis/example.com/v1/things"} {
+		for _, path := range []string{"/api", "/apis", "/api/v1/pods", "/readyz/etcd", "/metrics", "/openapi/v2", "/apis/example.com/v1/things"} {
 			resp, err := client.Get(shared.URL() + path)
 			if err != nil {
 				t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/allot-dev/allot/internal/apiserver/inmemory"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/pki"
 )
 
@@ -24,6 +25,7 @@ type Server struct {
 	backend   *backend
 	loopback  *rest.Config
 	transport *inmemory.Transport
+	policy    *rbac.Policy
 	listener  net.Listener
 	url       string
 
@@ -47,7 +49,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
-	s := &Server{backend: backend, transport: &inmemory.Transport{}, done: make(chan struct{})}
+	s := &Server{backend: backend, transport: &inmemory.Transport{}, policy: rbac.NewPolicy(), done: make(chan struct{})}
 	front, err := s.assemble(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %w", errors.Join(err, s.closeListener(), backend.close()))

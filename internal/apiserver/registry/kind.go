@@ -53,6 +53,8 @@ type kind[T any, P pointer[T]] struct {
 	validate       func(obj P) field.ErrorList
 	validateUpdate func(obj, old P) field.ErrorList
 	validateStatus func(obj, old P) field.ErrorList
+	// statusAccess says what of the status the caller may not change.
+	statusAccess func(ctx context.Context, obj, old P) field.ErrorList
 	// fieldIn names a field of the stored form as the request's version has it.
 	fieldIn func(version, field string) string
 	// warnings are for the client; old is nil when the object is new.

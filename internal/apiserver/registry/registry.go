@@ -25,19 +25,20 @@ type Registry struct {
 }
 
 // New builds the storages of all kinds of the table.
-func New(scheme *runtime.Scheme, codecs serializer.CodecFactory, getter generic.RESTOptionsGetter) (*Registry, error) {
+func New(scheme *runtime.Scheme, codecs serializer.CodecFactory, getter generic.RESTOptionsGetter, access Access) (*Registry, error) {
 	r := &Registry{
 		scheme: scheme,
 		codecs: codecs,
 		groups: map[string]map[string]map[string]rest.Storage{},
 		lookup: &Lookup{},
 	}
-	for _, e := range table(r.lookup) {
+	for _, e := range table(given{lookup: r.lookup, access: access}) {
 		if err := r.add(e, getter); err != nil {
 			return nil, err
 		}
 	}
 	r.groups["authentication.k8s.io"] = map[string]map[string]rest.Storage{"v1": {"selfsubjectreviews": selfSubjectReview{}}}
+	r.groups["authorization.k8s.io"] = map[string]map[string]rest.Storage{"v1": accessReviews(access)}
 	return r, nil
 }
 

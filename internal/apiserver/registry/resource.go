@@ -19,7 +19,7 @@ const resourceGroup = "resource.k8s.io"
 // resourceVersions serve the kinds of v1; the first is stored.
 func resourceVersions() []string { return []string{"v1", "v1beta2", "v1beta1"} }
 
-func resourceClaims() entry {
+func resourceClaims(a Access) entry {
 	return &kind[resource.ResourceClaim, *resource.ResourceClaim]{
 		names:      names{group: resourceGroup, versions: resourceVersions(), plural: "resourceclaims", singular: "resourceclaim"},
 		newList:    func() runtime.Object { return &resource.ResourceClaimList{} },
@@ -30,6 +30,7 @@ func resourceClaims() entry {
 		fieldIn:        claimField,
 		validate:       validation.ValidateResourceClaim,
 		validateUpdate: validation.ValidateResourceClaimUpdate,
+		statusAccess:   a.claimStatusAccess,
 		validateStatus: validation.ValidateResourceClaimStatusUpdate,
 		prepareUpdate: func(_ context.Context, c, old *resource.ResourceClaim) {
 			carryReservedFor(&c.Spec, &old.Spec)
@@ -63,11 +64,7 @@ func dropReleasedDevices(c, old *resource.ResourceClaim) {
 	}
 	var kept []resourcev1.AllocatedDeviceStatus
 	for _, d := range c.Status.Devices {
-		id := deviceID{driver: d.Driver, pool: d.Pool, device: d.Device}
-		if d.ShareID != nil {
-			id.share = *d.ShareID
-		}
-		if !released[id] {
+		if !released[statusID(&d)] {
 			kept = append(kept, d)
 		}
 	}
@@ -76,6 +73,14 @@ func dropReleasedDevices(c, old *resource.ResourceClaim) {
 
 func resultID(r *resourcev1.DeviceRequestAllocationResult) deviceID {
 	id := deviceID{driver: r.Driver, pool: r.Pool, device: r.Device}
+func statusID(d *resourcev1.AllocatedDeviceStatus) deviceID {
+	id := deviceID{driver: d.Driver, pool: d.Pool, device: d.Device}
+	if d.ShareID != nil {
+		id.share = *d.ShareID
+	}
+	return id
+}
+
 	if r.ShareID != nil {
 		id.share = string(*r.ShareID)
 	}

@@ -163,7 +163,11 @@ func (s statusStrategy[T, P]) PrepareForUpdate(_ context.Context, obj, old runti
 }
 
 func (s statusStrategy[T, P]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.asRequested(ctx, s.kind.validateStatus(obj.(P), old.(P)))
+	errs := s.kind.validateStatus(obj.(P), old.(P))
+	if s.kind.statusAccess != nil {
+		errs = append(errs, s.kind.statusAccess(ctx, obj.(P), old.(P))...)
+	}
+	return s.asRequested(ctx, errs)
 }
 
 func (s statusStrategy[T, P]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,10 +24,16 @@ type entry interface {
 	build(e env) (map[string]rest.Storage, *genericregistry.Store, error)
 }
 
+// given is by what entries decide beside the object itself.
+type given struct {
+	lookup *Lookup
+	access Access
+}
+
 // table has all stored kinds. Kinds with rules of their own are in files of their own.
-func table(l *Lookup) []entry {
-	return []entry{
-		namespaces(), nodes(), pods(l), events(),
+func table(g given) []entry {
+	return append(rbacKinds(g.access), []entry{
+		namespaces(), nodes(), pods(g.lookup), events(),
 		&kind[corev1.ConfigMap, *corev1.ConfigMap]{
 			names:   names{versions: v1, plural: "configmaps", singular: "configmap", short: []string{"cm"}},
 			newList: func() runtime.Object { return &corev1.ConfigMapList{} },
@@ -62,9 +69,9 @@ func table(l *Lookup) []entry {
 		deployments(), replicaSets(), statefulSets(), daemonSets(), controllerRevisions(), jobs(),
 		persistentVolumeClaims(), persistentVolumes(time.Now), services(), podDisruptionBudgets(),
 		priorityClasses(), workloads(), podGroups(),
-		resourceClaims(), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(),
+		resourceClaims(g.access), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(),
 		deviceTaintRules(time.Now),
-	}
+	}...)
 }
 
 // v1 is the list of versions of most kinds.
@@ -73,7 +80,7 @@ var v1 = []string{"v1"}
 // StoredVersions are the versions in which objects are stored.
 func StoredVersions() schema.GroupVersions {
 	var out schema.GroupVersions
-	for _, e := range table(&Lookup{}) {
+	for _, e := range table(given{}) {
 		n := e.identity()
 		gv := schema.GroupVersion{Group: n.group, Version: n.versions[0]}
 		if !slices.Contains(out, gv) {
@@ -85,10 +92,19 @@ func StoredVersions() schema.GroupVersions {
 
 // AddToScheme adds the kinds that are served here and never stored.
 func AddToScheme(scheme *runtime.Scheme) error {
-	gv := authenticationv1.SchemeGroupVersion
-	review := &authenticationv1.SelfSubjectReview{}
-	scheme.AddKnownTypes(gv, review)
-	scheme.AddKnownTypes(schema.GroupVersion{Group: gv.Group, Version: runtime.APIVersionInternal}, review)
-	metav1.AddToGroupVersion(scheme, gv)
-	return scheme.SetVersionPriority(gv)
+	for _, g := range []struct {
+		version schema.GroupVersion
+		kinds   []runtime.Object
+	}{
+		{authenticationv1.SchemeGroupVersion, []runtime.Object{&authenticationv1.SelfSubjectReview{}}},
+		{authorizationv1.SchemeGroupVersion, accessReviewKinds()},
+	} {
+		scheme.AddKnownTypes(g.version, g.kinds...)
+		scheme.AddKnownTypes(schema.GroupVersion{Group: g.version.Group, Version: runtime.APIVersionInternal}, g.kinds...)
+		metav1.AddToGroupVersion(scheme, g.version)
+		if err := scheme.SetVersionPriority(g.version); err != nil {
+			return err
+		}
+	}
+	return nil
 }

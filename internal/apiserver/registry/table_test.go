@@ -7,7 +7,7 @@ import (
 
 func TestTableIsComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, e := range table(&Lookup{}) {
+	for _, e := range table(given{}) {
 		if err := e.check(); err != nil {
 			t.Error(err)
 		}
@@ -32,7 +32,7 @@ func TestTableIsComplete(t *testing.T) {
 
 func TestShortNamesAreUnique(t *testing.T) {
 	owner := map[string]string{}
-	for _, e := range table(&Lookup{}) {
+	for _, e := range table(given{}) {
 		n := e.identity()
 		for _, s := range append(slices.Clone(n.short), n.plural, n.singular) {
 			if other, ok := owner[s]; ok {

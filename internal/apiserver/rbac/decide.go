@@ -1,0 +1,176 @@
+package rbac
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/component-helpers/auth/rbac/validation"
+)
+
+var (
+	_ authorizer.UnconditionalAuthorizer = &Policy{}
+	_ authorizer.RuleResolver            = &Policy{}
+)
+
+// Authorize allows a request that a rule allows, with the binding as the reason. Otherwise it has no opinion, and names
+// the roles that bindings of the user miss.
+func (p *Policy) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	who := a.GetUser()
+	if who == nil {
+		return authorizer.DecisionNoOpinion, "", nil
+	}
+	r := requestOf(a)
+	allowed := ""
+	var missing []string
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	p.visit(who, a.GetNamespace(), func(g *grant) bool {
+		rules, ok := p.roles[g.role]
+		if !ok {
+			missing = append(missing, g.reason+", but there is no such role")
+		}
+		for i := range rules {
+			if allows(&rules[i], &r) {
+				allowed = g.reason
+				return false
+			}
+		}
+		return true
+	})
+	if allowed != "" {
+		return authorizer.DecisionAllow, allowed, nil
+	}
+	return authorizer.DecisionNoOpinion, strings.Join(missing, "; "), nil
+}
+
+// visit calls f with the grants of a user that count in namespace, until it answers false. The lock must be held.
+func (p *Policy) visit(who user.Info, namespace string, f func(*grant) bool) {
+	if !p.visitSubject(subject{name: who.GetName()}, namespace, f) {
+		return
+	}
+	for _, group := range who.GetGroups() {
+		if !p.visitSubject(subject{group: true, name: group}, namespace, f) {
+			return
+		}
+	}
+}
+
+func (p *Policy) visitSubject(s subject, namespace string, f func(*grant) bool) bool {
+	in, ok := p.grants[s]
+	if !ok {
+		return true
+	}
+	for i := range in[""] {
+		if !f(&in[""][i]) {
+			return false
+		}
+	}
+	if namespace == "" {
+		return true
+	}
+	for i := range in[namespace] {
+		if !f(&in[namespace][i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Rules are all rules that a user has in namespace, those without one included.
+func (p *Policy) Rules(who user.Info, namespace string) []rbacv1.PolicyRule {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	var out []rbacv1.PolicyRule
+	p.visit(who, namespace, func(g *grant) bool {
+		out = append(out, p.roles[g.role]...)
+		return true
+	})
+	return out
+}
+
+// RulesFor implements authorizer.RuleResolver.
+func (p *Policy) RulesFor(_ context.Context, who user.Info, namespace string) (
+	resources []authorizer.ResourceRuleInfo, paths []authorizer.NonResourceRuleInfo, incomplete bool, err error,
+) {
+	for _, rule := range p.Rules(who, namespace) {
+		if len(rule.Resources) > 0 {
+			resources = append(resources, &authorizer.DefaultResourceRuleInfo{
+				Verbs: rule.Verbs, APIGroups: rule.APIGroups, Resources: rule.Resources, ResourceNames: rule.ResourceNames,
+			})
+		}
+		if len(rule.NonResourceURLs) > 0 {
+			paths = append(paths, &authorizer.DefaultNonResourceRuleInfo{Verbs: rule.Verbs, NonResourceURLs: rule.NonResourceURLs})
+		}
+	}
+	return resources, paths, false, nil
+}
+
+// RulesOf are the rules of the role that a binding of namespace refers to; ok is false when there is no such role.
+func (p *Policy) RulesOf(ref rbacv1.RoleRef, namespace string) (rules []rbacv1.PolicyRule, ok bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	rules, ok = p.roles[roleOf(ref, namespace)]
+	return rules, ok
+}
+
+// Lacks says which of rules a user does not have in namespace, one a line; it is empty when the user has them all.
+func (p *Policy) Lacks(who user.Info, namespace string, rules []rbacv1.PolicyRule) []string {
+	_, missing := validation.Covers(p.Rules(who, namespace), rules)
+	var out []string
+	for _, m := range merged(missing) {
+		out = append(out, describe(&m))
+	}
+	return out
+}
+
+// merged joins rules of one verb that are equal but for it.
+func merged(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	var out []rbacv1.PolicyRule
+	at := map[string]int{}
+	for _, r := range rules {
+		key := fmt.Sprintf("%q %q %q %q", r.APIGroups, r.Resources, r.ResourceNames, r.NonResourceURLs)
+		i, ok := at[key]
+		if !ok {
+			at[key] = len(out)
+			out = append(out, r)
+			continue
+		}
+		for _, v := range r.Verbs {
+			if !slices.Contains(out[i].Verbs, v) {
+				out[i].Verbs = append(slices.Clip(out[i].Verbs), v)
+			}
+		}
+	}
+	return out
+}
+
+// describe says in short what a rule allows: "get,list pods.apps (named a,b)".
+func describe(r *rbacv1.PolicyRule) string {
+	verbs := strings.Join(r.Verbs, ",")
+	if len(r.NonResourceURLs) > 0 {
+		return verbs + " " + strings.Join(r.NonResourceURLs, ",")
+	}
+	var resources []string
+	for _, group := range r.APIGroups {
+		for _, resource := range r.Resources {
+			name, sub, hasSub := strings.Cut(resource, "/")
+			if group != "" {
+				name += "." + group
+			}
+			if hasSub {
+				name += "/" + sub
+			}
+			resources = append(resources, name)
+		}
+	}
+	out := verbs + " " + strings.Join(resources, ",")
+	if len(r.ResourceNames) > 0 {
+		out += " (named " + strings.Join(r.ResourceNames, ",") + ")"
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+package rbac
+
+import (
+	"fmt"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	typed "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	"k8s.io/component-helpers/auth/rbac/reconciliation"
+)
+
+// Ensure makes the roles and bindings that every server has, and gives back to those that are there the rules, subjects
+// and labels that they lack. What somebody has added to one stays; one with the annotation
+// rbac.authorization.kubernetes.io/autoupdate: "false" is left alone. Several servers may do it at once.
+func Ensure(client typed.RbacV1Interface) error {
+	roles := SystemRoles()
+	modifier := firstRules{reconciliation.ClusterRoleModifier{Client: client.ClusterRoles()}, aggregatedSystemRules(roles)}
+	for i := range roles {
+		o := reconciliation.ReconcileRoleOptions{Role: reconciliation.ClusterRoleRuleOwner{ClusterRole: &roles[i]}, Client: modifier, Confirm: true}
+		if _, err := o.Run(); err != nil {
+			return fmt.Errorf("cluster role %s: %w", roles[i].Name, err)
+		}
+	}
+	bindings := SystemBindings()
+	for i := range bindings {
+		o := reconciliation.ReconcileRoleBindingOptions{
+			RoleBinding: reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: &bindings[i]},
+			Client:      reconciliation.ClusterRoleBindingClientAdapter{Client: client.ClusterRoleBindings()},
+			Confirm:     true,
+		}
+		if _, err := o.Run(); err != nil {
+			return fmt.Errorf("cluster role binding %s: %w", bindings[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// firstRules gives aggregated roles their rules when they are made, so that they allow something from the start. Those
+// that exist are left to the aggregation, which knows what was changed by hand.
+type firstRules struct {
+	reconciliation.ClusterRoleModifier
+	rules map[string][]rbacv1.PolicyRule
+}
+
+// Create implements reconciliation.RuleOwnerModifier.
+func (f firstRules) Create(in reconciliation.RuleOwner) (reconciliation.RuleOwner, error) {
+	if rules, ok := f.rules[in.GetName()]; ok {
+		in = in.DeepCopyRuleOwner()
+		in.SetRules(rules)
+	}
+	return f.ClusterRoleModifier.Create(in)
+}
+
+// aggregatedSystemRules are the rules of the roles among roles that aggregate others of them, directly or not.
+func aggregatedSystemRules(roles []rbacv1.ClusterRole) map[string][]rbacv1.PolicyRule {
+	all := make([]*rbacv1.ClusterRole, len(roles))
+	for i := range roles {
+		all[i] = roles[i].DeepCopy()
+	}
+	out := map[string][]rbacv1.PolicyRule{}
+	for settled := false; !settled; {
+		settled = true
+		for _, role := range all {
+			if role.AggregationRule == nil {
+				continue
+			}
+			// The selectors are spelled out in this package, and are valid.
+			rules, _ := Aggregated(role, all)
+			if len(rules) != len(role.Rules) {
+				role.Rules, out[role.Name], settled = rules, rules, false
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,231 @@
+package rbac
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// part is a part of the control plane that is a user of the API, with its role.
+type part struct {
+	role    string
+	subject rbacv1.Subject
+	rules   []rbacv1.PolicyRule
+}
+
+const controllerPrefix = "system:controller:"
+
+// ControllerAccount is the name of the service account, in kube-system, that a controller acts as. Its role is
+// system:controller: and the name.
+func ControllerAccount(role string) (name string, ok bool) {
+	for _, p := range parts() {
+		if p.role == role && p.subject.Kind == rbacv1.ServiceAccountKind {
+			return p.subject.Name, true
+		}
+	}
+	return "", false
+}
+
+// partRoles are the roles of the parts, of nodes, and of drivers.
+func partRoles() []rbacv1.ClusterRole {
+	var out []rbacv1.ClusterRole
+	for _, p := range parts() {
+		out = append(out, role(p.role, p.rules...))
+	}
+	return append(out, role("system:node", nodeRules()...), role("system:dra-driver", driverRules()...))
+}
+
+func parts() []part {
+	manager := rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user.KubeControllerManager}
+	scheduler := rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user.KubeScheduler}
+	return slices.Concat([]part{
+		{"system:kube-scheduler", scheduler, schedulerRules()},
+		{"system:kube-controller-manager", manager, slices.Concat(eventRules(), leaderRules("kube-controller-manager"), []rbacv1.PolicyRule{
+			// The caches that all controllers share.
+			allow("get list watch", "*", "*"),
+			allow("create", groupAuthentication, "tokenreviews"),
+			allow("create", groupAuthorization, "subjectaccessreviews"),
+			allow("create", "", "serviceaccounts serviceaccounts/token"),
+		})},
+		controller("simulated-fleet", fleetRules()...),
+	}, claimControllers(), workloadControllers(), collectors())
+}
+
+// controller is a part with a service account of its own.
+func controller(name string, rules ...rbacv1.PolicyRule) part {
+	account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceSystem, Name: name}
+	return part{controllerPrefix + name, account, append(rules, eventRules()...)}
+}
+
+func eventRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{allow("create patch update", "", "events"), allow("create patch update", groupEvents, "events")}
+}
+
+func leaderRules(lease string) []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{allow("create", groupCoordination, "leases"), allowNamed("get update patch list watch", groupCoordination, "leases", lease)}
+}
+
+func schedulerRules() []rbacv1.PolicyRule {
+	return slices.Concat(eventRules(), leaderRules("kube-scheduler"), leaderRules("allot-scheduler")[1:], []rbacv1.PolicyRule{
+		allow("get list watch delete", "", "pods"),
+		allow("create", "", "bindings pods/binding pods/eviction"),
+		allow("update patch", "", "pods/status"),
+		allow(read, "", "nodes namespaces services persistentvolumeclaims persistentvolumes"),
+		allow(read, "apps", "replicasets statefulsets"),
+		allow(read, "policy", "poddisruptionbudgets"),
+		allow(read, groupStorage, "storageclasses csinodes csidrivers csistoragecapacities volumeattachments"),
+		allow(read, groupResource, "deviceclasses resourceslices devicetaintrules resourceclaimtemplates clusterresourceclaimtemplates"),
+		allow("get list watch update patch create delete", groupResource, "resourceclaims"),
+		allow("get update patch", groupResource, "resourceclaims/status"),
+		// Since 1.36, whoever changes an allocation or its consumers needs this too.
+		allow("update patch", groupResource, "resourceclaims/"+resourcev1.SubresourceBinding),
+		allow(read, groupScheduling, "podgroups workloads priorityclasses"),
+		allow("update patch", groupScheduling, "podgroups/status"),
+		allow("create", groupAuthentication, "tokenreviews"),
+		allow("create", groupAuthorization, "subjectaccessreviews"),
+	})
+}
+
+func claimControllers() []part {
+	return []part{
+		controller("resource-claim-controller",
+			allow(read, "", "pods"),
+			allow("update patch", "", "pods/status"),
+			allow("update", "", "pods/finalizers"),
+			allow("get list watch create update patch delete", groupResource, "resourceclaims"),
+			allow("update patch", groupResource, "resourceclaims/status resourceclaims/"+resourcev1.SubresourceBinding),
+			allow(read, groupResource, "resourceclaimtemplates clusterresourceclaimtemplates"),
+			allow(read, groupScheduling, "podgroups workloads"),
+			allow("update patch", groupScheduling, "podgroups/status"),
+			// Consumers of other kinds are looked for by their metadata, to see whether they are gone.
+			allow("get", "apps", "*"), allow("get", "batch", "*"),
+		),
+		controller("podgroup-protection-controller",
+			allow("get list watch update patch", groupScheduling, "podgroups"),
+			allow(read, "", "pods"),
+		),
+		controller("device-taint-eviction-controller",
+			allow("get list watch delete", "", "pods"),
+			allow("update patch", "", "pods/status"),
+			allow("create", "", "pods/eviction"),
+			allow(read, groupResource, "resourceclaims resourceslices deviceclasses devicetaintrules"),
+			allow("update patch", groupResource, "devicetaintrules/status"),
+			allow(read, groupScheduling, "podgroups"),
+		),
+		controller("cluster-resource-claim-template-controller",
+			allow(read, "", "namespaces"),
+			allow("get list watch create update patch delete", groupResource, "resourceclaimtemplates"),
+			allow(read, groupResource, "clusterresourceclaimtemplates"),
+		),
+	}
+}
+
+func workloadControllers() []part {
+	const pods = "get list watch create update patch delete"
+	owner := func(kind string) []rbacv1.PolicyRule {
+		return []rbacv1.PolicyRule{
+			allow("get list watch update patch", "apps", kind),
+			allow("update patch", "apps", kind+"/status"),
+			allow("update", "apps", kind+"/finalizers"),
+			allow(pods, "apps", "controllerrevisions"),
+			allow(pods, "", "pods"),
+			allow("update patch", "", "pods/status"),
+		}
+	}
+	return []part{
+		controller("deployment-controller",
+			allow("get list watch update patch", "apps", "deployments"),
+			allow("update patch", "apps", "deployments/status"),
+			allow("update", "apps", "deployments/finalizers"),
+			allow(pods, "apps", "replicasets"),
+			allow(read, "", "pods"),
+		),
+		controller("replicaset-controller", owner("replicasets")...),
+		controller("statefulset-controller", append(owner("statefulsets"),
+			allow("get list watch create update patch delete", "", "persistentvolumeclaims"))...),
+		controller("daemon-set-controller", append(owner("daemonsets"), allow(read, "", "nodes"))...),
+		controller("job-controller",
+			allow("get list watch update patch delete", "batch", "jobs"),
+			allow("update patch", "batch", "jobs/status"),
+			allow("update", "batch", "jobs/finalizers"),
+			allow(pods, "", "pods"),
+			allow("update patch", "", "pods/status"),
+			allow("get list watch create update patch", groupScheduling, "workloads podgroups"),
+		),
+		controller("disruption-controller",
+			allow(read, "", "pods"),
+			allow("update patch", "", "pods/status"),
+			allow(read, "policy", "poddisruptionbudgets"),
+			allow("update patch", "policy", "poddisruptionbudgets/status"),
+			allow("get", "*", "*/scale"),
+			allow("get list watch", "apps", "deployments replicasets statefulsets daemonsets"),
+			allow("get list watch", "batch", "jobs"),
+		),
+	}
+}
+
+// collectors delete what is no longer wanted, of every kind.
+func collectors() []part {
+	return []part{
+		controller("generic-garbage-collector", allow("get list watch patch update delete", "*", "*")),
+		controller("namespace-controller",
+			allow("get list watch delete deletecollection", "*", "*"),
+			allow("update patch", "", "namespaces/finalize namespaces/status"),
+		),
+		controller("pod-garbage-collector",
+			allow("get list watch delete", "", "pods"),
+			allow("update patch", "", "pods/status"),
+			allow(read, "", "nodes"),
+		),
+	}
+}
+
+// fleetRules are for simulated machines: all nodes and their drivers in one.
+func fleetRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		allow("get list watch create update patch delete", "", "nodes"),
+		allow("update patch", "", "nodes/status"),
+		allow("get list watch delete", "", "pods"),
+		allow("update patch", "", "pods/status"),
+		allow("get create update patch", groupCoordination, "leases"),
+		allow("get list watch create update patch delete", groupResource, "resourceslices"),
+		allow(read, groupResource, "resourceclaims deviceclasses"),
+		allow("update patch", groupResource, "resourceclaims/status"),
+		allow(resourcev1.VerbPrefixArbitraryNode+"update "+resourcev1.VerbPrefixArbitraryNode+"patch", groupResource, "resourceclaims/"+resourcev1.SubresourceDriver),
+		allow(read, groupScheduling, "podgroups"),
+	}
+}
+
+// nodeRules are for kubelets. What would let one node read the secrets of all is not among them.
+func nodeRules() []rbacv1.PolicyRule {
+	return append(eventRules(),
+		allow("create get list watch update patch", "", "nodes"),
+		allow("update patch", "", "nodes/status pods/status"),
+		allow("get list watch create delete", "", "pods"),
+		allow("create", "", "pods/eviction"),
+		allow(read, "", "services"),
+		allow("get create update patch delete", groupCoordination, "leases"),
+		allow("get", groupResource, "resourceclaims"),
+		allow("deletecollection", groupResource, "resourceslices"),
+		allow(read, groupStorage, "csidrivers"),
+		allow("get create update patch delete", groupStorage, "csinodes"),
+		allow(read, "node.k8s.io", "runtimeclasses"),
+		allow("create", groupAuthentication, "tokenreviews"),
+		allow("create", groupAuthorization, "subjectaccessreviews localsubjectaccessreviews"),
+	)
+}
+
+// driverRules are for drivers on nodes, whose service accounts can be bound to the role; nobody is at first. A driver may
+// report on devices of its own node; a narrower role can name the one driver as resource name.
+func driverRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		allow("get", "", "nodes"),
+		allow("get list watch create update patch delete", groupResource, "resourceslices"),
+		allow("get", groupResource, "resourceclaims"),
+		allow("update patch", groupResource, "resourceclaims/status"),
+		allow(resourcev1.VerbPrefixAssociatedNode+"update "+resourcev1.VerbPrefixAssociatedNode+"patch", groupResource, "resourceclaims/"+resourcev1.SubresourceDriver),
+	}
+}

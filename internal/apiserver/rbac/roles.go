@@ -1,0 +1,181 @@
+package rbac
+
+import (
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+const (
+	read      = "get list watch"
+	write     = "create update patch delete deletecollection"
+	readWrite = read + " " + write
+
+	groupAuthentication = "authentication.k8s.io"
+	groupAuthorization  = "authorization.k8s.io"
+	groupCoordination   = "coordination.k8s.io"
+	groupDiscovery      = "discovery.k8s.io"
+	groupEvents         = "events.k8s.io"
+	groupResource       = "resource.k8s.io"
+	groupScheduling     = "scheduling.k8s.io"
+	groupStorage        = "storage.k8s.io"
+)
+
+// allow makes a rule of lists with spaces between their items.
+func allow(verbs, group, resources string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), APIGroups: []string{group}, Resources: strings.Fields(resources)}
+}
+
+// allowNamed makes a rule for objects of one name.
+func allowNamed(verbs, group, resources, name string) rbacv1.PolicyRule {
+	rule := allow(verbs, group, resources)
+	rule.ResourceNames = []string{name}
+	return rule
+}
+
+func allowPaths(verbs, paths string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), NonResourceURLs: strings.Fields(paths)}
+}
+
+// SystemRoles are the ClusterRoles that every server has, with their labels and annotations.
+func SystemRoles() []rbacv1.ClusterRole {
+	roles := slices.Concat(userRoles(), aggregatedRoles(), partRoles())
+	for i := range roles {
+		mark(&roles[i].ObjectMeta)
+	}
+	return roles
+}
+
+// SystemBindings are the ClusterRoleBindings that every server has.
+func SystemBindings() []rbacv1.ClusterRoleBinding {
+	group := func(name string) rbacv1.Subject {
+		return rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: name}
+	}
+	bindings := []rbacv1.ClusterRoleBinding{
+		bind("cluster-admin", group(user.SystemPrivilegedGroup)),
+		bind("system:monitoring", group(user.MonitoringGroup)),
+		bind("system:discovery", group(user.AllAuthenticated)),
+		bind("system:basic-user", group(user.AllAuthenticated)),
+		bind("system:public-info-viewer", group(user.AllAuthenticated), group(user.AllUnauthenticated)),
+		bind("system:service-account-issuer-discovery", group(serviceaccount.AllServiceAccountsGroup)),
+		bind("system:node", group(user.NodesGroup)),
+	}
+	for _, p := range parts() {
+		bindings = append(bindings, bind(p.role, p.subject))
+	}
+	for i := range bindings {
+		mark(&bindings[i].ObjectMeta)
+	}
+	return bindings
+}
+
+// bind gives a ClusterRole to subjects, by a binding of its name.
+func bind(role string, subjects ...rbacv1.Subject) rbacv1.ClusterRoleBinding {
+	return rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   subjects,
+	}
+}
+
+// mark says that an object is made by the server, and kept as it is.
+func mark(meta *metav1.ObjectMeta) {
+	if meta.Labels == nil {
+		meta.Labels = map[string]string{}
+	}
+	meta.Labels["kubernetes.io/bootstrapping"] = "rbac-defaults"
+	meta.Annotations = map[string]string{rbacv1.AutoUpdateAnnotationKey: "true"}
+}
+
+func role(name string, rules ...rbacv1.PolicyRule) rbacv1.ClusterRole {
+	return rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
+}
+
+// userRoles are what everybody may do, and the one that may do everything.
+func userRoles() []rbacv1.ClusterRole {
+	const health = "/livez /readyz /healthz"
+	return []rbacv1.ClusterRole{
+		role("cluster-admin", allow("*", "*", "*"), allowPaths("*", "*")),
+		role("system:discovery", allowPaths("get", health+" /version /version/ /openapi /openapi/* /api /api/* /apis /apis/*")),
+		role("system:public-info-viewer", allowPaths("get", health+" /version /version/")),
+		role("system:monitoring", allowPaths("get", health+" /livez/* /readyz/* /healthz/* /metrics /metrics/slis")),
+		role("system:basic-user",
+			allow("create", groupAuthorization, "selfsubjectaccessreviews selfsubjectrulesreviews"),
+			allow("create", groupAuthentication, "selfsubjectreviews"),
+		),
+		role("system:auth-delegator",
+			allow("create", groupAuthentication, "tokenreviews"),
+			allow("create", groupAuthorization, "subjectaccessreviews"),
+		),
+		role("system:service-account-issuer-discovery", allowPaths("get", "/.well-known/openid-configuration /openid/v1/jwks")),
+	}
+}
+
+// aggregatedRoles are admin, edit and view, each of which gathers roles by a label that others can bear too.
+func aggregatedRoles() []rbacv1.ClusterRole {
+	return []rbacv1.ClusterRole{
+		gathering("admin", ""), gathering("edit", "admin"), gathering("view", "edit"),
+		gathered("admin",
+			allow("create", groupAuthorization, "localsubjectaccessreviews"),
+			allow(readWrite, rbacv1.GroupName, "roles rolebindings"),
+		),
+		gathered("edit", editRules()...),
+		gathered("view", viewRules()...),
+	}
+}
+
+func aggregateTo(name string) string { return "rbac.authorization.k8s.io/aggregate-to-" + name }
+
+// gathering makes a role that gathers those with its label; the role itself is gathered by another one.
+func gathering(name, by string) rbacv1.ClusterRole {
+	out := role(name)
+	out.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{aggregateTo(name): "true"}}}}
+	if by != "" {
+		out.Labels = map[string]string{aggregateTo(by): "true"}
+	}
+	return out
+}
+
+func gathered(by string, rules ...rbacv1.PolicyRule) rbacv1.ClusterRole {
+	out := role("system:aggregate-to-"+by, rules...)
+	out.Labels = map[string]string{aggregateTo(by): "true"}
+	return out
+}
+
+// viewRules let everything of a namespace be read that gives no further power: not secrets, roles or bindings. Rules
+// for kinds without a namespace count only where the role is bound by a ClusterRoleBinding.
+func viewRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		allow(read, "", "pods pods/status pods/log configmaps serviceaccounts services services/status "+
+			"persistentvolumeclaims persistentvolumeclaims/status namespaces namespaces/status events bindings"),
+		allow(read, groupEvents, "events"),
+		allow(read, groupDiscovery, "endpointslices"),
+		allow(read, "apps", "deployments deployments/status deployments/scale replicasets replicasets/status replicasets/scale "+
+			"statefulsets statefulsets/status statefulsets/scale daemonsets daemonsets/status controllerrevisions"),
+		allow(read, "batch", "jobs jobs/status"),
+		allow(read, "policy", "poddisruptionbudgets poddisruptionbudgets/status"),
+		allow(read, groupResource, "resourceclaims resourceclaims/status resourceclaimtemplates clusterresourceclaimtemplates deviceclasses"),
+		allow(read, groupScheduling, "workloads podgroups podgroups/status"),
+	}
+}
+
+// editRules let everything of a namespace be changed but what users may do in it, and what the system says about it.
+func editRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		allow(read, "", "secrets pods/attach pods/exec pods/portforward pods/proxy"),
+		allow(write, "", "pods pods/attach pods/exec pods/portforward pods/proxy configmaps secrets serviceaccounts services persistentvolumeclaims events"),
+		allow("create", "", "pods/eviction serviceaccounts/token"),
+		allow("impersonate", "", "serviceaccounts"),
+		allow(write, groupEvents, "events"),
+		allow(write, "apps", "deployments deployments/scale replicasets replicasets/scale statefulsets statefulsets/scale daemonsets"),
+		allow(write, "batch", "jobs"),
+		allow(write, "policy", "poddisruptionbudgets"),
+		allow(readWrite, groupCoordination, "leases"),
+		allow(write, groupResource, "resourceclaims resourceclaimtemplates"),
+		allow(write, groupScheduling, "workloads podgroups"),
+	}
+}

@@ -1,0 +1,39 @@
+package registry
+
+import (
+	"context"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
+)
+
+// Access is by what the server decides who may do what, for what cannot be decided before the object is known.
+type Access struct {
+	// Authorizer is the one by which requests are let in.
+	Authorizer authorizer.UnconditionalAuthorizer
+	// Policy is what roles and bindings say.
+	Policy *rbac.Policy
+}
+
+// mayDo says whether the user of the request may do verb to a resource.
+func (a Access) mayDo(ctx context.Context, who user.Info, verb, resource, namespace, name string) bool {
+	decision, _, _ := a.Authorizer.Authorize(ctx, authorizer.AttributesRecord{
+		User: who, Verb: verb, APIGroup: rbacv1.GroupName, APIVersion: "*", Resource: resource,
+		Namespace: namespace, Name: name, ResourceRequest: true,
+	})
+	return decision == authorizer.DecisionAllow
+}
+
+// caller is who sent the request, and whether that is somebody whom no rule binds.
+func caller(ctx context.Context) (who user.Info, master bool) {
+	who, ok := genericapirequest.UserFrom(ctx)
+	if !ok {
+		return &user.DefaultInfo{}, false
+	}
+	return who, slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup)
+}

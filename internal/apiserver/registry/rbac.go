@@ -1,0 +1,185 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/allot-dev/allot/internal/apiserver/validation"
+)
+
+// rbacKinds are the roles and the bindings. Nobody can give by them what he does not have himself.
+func rbacKinds(a Access) []entry {
+	return []entry{
+		&kind[rbacv1.Role, *rbacv1.Role]{
+			names:          rbacNames("roles", "role", false),
+			newList:        func() runtime.Object { return &rbacv1.RoleList{} },
+			createOnUpdate: true,
+
+			validate:       validation.ValidateRole,
+			validateUpdate: validation.ValidateRoleUpdate,
+			wrap: guardedBy(func(ctx context.Context, r, _ *rbacv1.Role) error {
+				return a.mayWrite(ctx, "roles", r.Name, r.Rules)
+			}),
+		},
+		&kind[rbacv1.ClusterRole, *rbacv1.ClusterRole]{
+			names:          rbacNames("clusterroles", "clusterrole", true),
+			newList:        func() runtime.Object { return &rbacv1.ClusterRoleList{} },
+			createOnUpdate: true,
+
+			validate:       validation.ValidateClusterRole,
+			validateUpdate: validation.ValidateClusterRoleUpdate,
+			wrap: guardedBy(func(ctx context.Context, r, old *rbacv1.ClusterRole) error {
+				rules := r.Rules
+				if r.AggregationRule != nil || (old != nil && old.AggregationRule != nil) {
+					// Whatever it may gather one day.
+					rules = append(slices.Clone(rules), everything()...)
+				}
+				return a.mayWrite(ctx, "clusterroles", r.Name, rules)
+			}),
+		},
+		&kind[rbacv1.RoleBinding, *rbacv1.RoleBinding]{
+			names:          rbacNames("rolebindings", "rolebinding", false),
+			newList:        func() runtime.Object { return &rbacv1.RoleBindingList{} },
+			createOnUpdate: true,
+
+			validate:       validation.ValidateRoleBinding,
+			validateUpdate: validation.ValidateRoleBindingUpdate,
+			wrap: guardedBy(func(ctx context.Context, b, _ *rbacv1.RoleBinding) error {
+				return a.mayBind(ctx, b.RoleRef, b.Namespace)
+			}),
+		},
+		&kind[rbacv1.ClusterRoleBinding, *rbacv1.ClusterRoleBinding]{
+			names:          rbacNames("clusterrolebindings", "clusterrolebinding", true),
+			newList:        func() runtime.Object { return &rbacv1.ClusterRoleBindingList{} },
+			createOnUpdate: true,
+
+			validate:       validation.ValidateClusterRoleBinding,
+			validateUpdate: validation.ValidateClusterRoleBindingUpdate,
+			wrap: guardedBy(func(ctx context.Context, b, _ *rbacv1.ClusterRoleBinding) error {
+				return a.mayBind(ctx, b.RoleRef, metav1.NamespaceNone)
+			}),
+		},
+	}
+}
+
+func rbacNames(plural, singular string, cluster bool) names {
+	return names{group: rbacv1.GroupName, versions: v1, plural: plural, singular: singular, cluster: cluster}
+}
+
+// everything is what the rule of an administrator allows.
+func everything() []rbacv1.PolicyRule {
+	all := []string{"*"}
+	return []rbacv1.PolicyRule{{Verbs: all, APIGroups: all, Resources: all}, {Verbs: all, NonResourceURLs: all}}
+}
+
+// mayWrite says why the caller may not write a role with these rules: he lacks some, and may not escalate.
+func (a Access) mayWrite(ctx context.Context, resource, name string, rules []rbacv1.PolicyRule) error {
+	who, master := caller(ctx)
+	namespace := genericapirequest.NamespaceValue(ctx)
+	if master || a.mayDo(ctx, who, "escalate", resource, namespace, name) {
+		return nil
+	}
+	lacks := a.Policy.Lacks(who, namespace, rules)
+	if len(lacks) == 0 {
+		return nil
+	}
+	return fmt.Errorf("user %q may not write a role that allows what the user is not allowed, without the verb escalate:\n%s",
+		who.GetName(), strings.Join(lacks, "\n"))
+}
+
+// mayBind says why the caller may not bind a role in namespace: he lacks some of its rules, and may not bind it.
+func (a Access) mayBind(ctx context.Context, ref rbacv1.RoleRef, namespace string) error {
+	who, master := caller(ctx)
+	resource := "clusterroles"
+	if ref.Kind == "Role" {
+		resource = "roles"
+	}
+	if master || a.mayDo(ctx, who, "bind", resource, namespace, ref.Name) {
+		return nil
+	}
+	rules, ok := a.Policy.RulesOf(ref, namespace)
+	if !ok {
+		return fmt.Errorf("%s %q does not exist, and user %q may not bind it by name", ref.Kind, ref.Name, who.GetName())
+	}
+	lacks := a.Policy.Lacks(who, namespace, rules)
+	if len(lacks) == 0 {
+		return nil
+	}
+	return fmt.Errorf("user %q may not bind %s %q, which allows what the user is not allowed, without the verb bind:\n%s",
+		who.GetName(), ref.Kind, ref.Name, strings.Join(lacks, "\n"))
+}
+
+// stored is what a storage holds.
+type stored interface {
+	runtime.Object
+	metav1.Object
+}
+
+// guarded is a storage whose writes are looked at, with the object as it is going to be.
+type guarded[P stored] struct {
+	*storage
+	// allowed says why an object may not be written; old is nil when it is new.
+	allowed func(ctx context.Context, obj, old P) error
+}
+
+func guardedBy[P stored](allowed func(ctx context.Context, obj, old P) error) func(*storage) rest.Storage {
+	return func(s *storage) rest.Storage { return &guarded[P]{s, allowed} }
+}
+
+// Create implements rest.Creater.
+func (g *guarded[P]) Create(
+	ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions,
+) (runtime.Object, error) {
+	var none P
+	if err := g.check(ctx, obj.(P), none); err != nil {
+		return nil, err
+	}
+	return g.storage.Create(ctx, obj, validate, options)
+}
+
+// Update implements rest.Updater.
+func (g *guarded[P]) Update(
+	ctx context.Context, name string, info rest.UpdatedObjectInfo,
+	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, force bool, options *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
+	info = rest.WrapUpdatedObjectInfo(info, func(ctx context.Context, obj, old runtime.Object) (runtime.Object, error) {
+		if collects(obj.(P), old.(P)) {
+			return obj, nil
+		}
+		return obj, g.check(ctx, obj.(P), old.(P))
+	})
+	return g.storage.Update(ctx, name, info, create, update, force, options)
+}
+
+func (g *guarded[P]) check(ctx context.Context, obj, old P) error {
+	if err := g.allowed(ctx, obj, old); err != nil {
+		return apierrors.NewForbidden(schema.GroupResource{Group: rbacv1.GroupName, Resource: g.names.plural}, obj.GetName(), err)
+	}
+	return nil
+}
+
+// collects says whether a change is of owner references and finalizers only, as the garbage collector makes it, which
+// has not the rights that a role gives.
+func collects[P stored](obj, old P) bool {
+	if old.GetUID() == "" {
+		return false // created by an update
+	}
+	same := obj.DeepCopyObject().(P)
+	sameType(same, old)
+	same.SetOwnerReferences(old.GetOwnerReferences())
+	same.SetFinalizers(old.GetFinalizers())
+	same.SetManagedFields(old.GetManagedFields())
+	same.SetResourceVersion(old.GetResourceVersion())
+	return apiequality.Semantic.DeepEqual(same, old)
+}
