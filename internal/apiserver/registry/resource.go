@@ -71,8 +71,6 @@ func dropReleasedDevices(c, old *resource.ResourceClaim) {
 	c.Status.Devices = kept
 }
 
-func resultID(r *resourcev1.DeviceRequestAllocationResult) deviceID {
-	id := deviceID{driver: r.Driver, pool: r.Pool, device: r.Device}
 func statusID(d *resourcev1.AllocatedDeviceStatus) deviceID {
 	id := deviceID{driver: d.Driver, pool: d.Pool, device: d.Device}
 	if d.ShareID != nil {
@@ -81,6 +79,8 @@ func statusID(d *resourcev1.AllocatedDeviceStatus) deviceID {
 	return id
 }
 
+func resultID(r *resourcev1.DeviceRequestAllocationResult) deviceID {
+	id := deviceID{driver: r.Driver, pool: r.Pool, device: r.Device}
 	if r.ShareID != nil {
 		id.share = string(*r.ShareID)
 	}
