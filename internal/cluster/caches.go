@@ -34,6 +34,10 @@ type Caches struct {
 	Classes    Cache[*resourcev1.DeviceClass]
 	Slices     Cache[*resourcev1.ResourceSlice]
 	TaintRules Cache[*resourcev1.DeviceTaintRule] // nil: the API does not have them
+
+	// Nil in tests that have none; then a pod that mounts a claim waits.
+	Volumes      Cache[*corev1.PersistentVolume]
+	VolumeClaims Cache[*corev1.PersistentVolumeClaim]
 }
 
 // CachesOf are the informers of these kinds.
@@ -42,5 +46,6 @@ func CachesOf(inf *client.Informers) Caches {
 		Pods: inf.Pods(), PodGroups: inf.PodGroups(), Claims: inf.ResourceClaims(), Nodes: inf.Nodes(),
 		Namespaces: inf.Namespaces(), Classes: inf.DeviceClasses(), Slices: inf.ResourceSlices(),
 		TaintRules: inf.DeviceTaintRules(),
+		Volumes:    inf.PersistentVolumes(), VolumeClaims: inf.PersistentVolumeClaims(),
 	}
 }

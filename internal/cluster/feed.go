@@ -50,6 +50,7 @@ func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	if caches.TaintRules != nil {
 		caches.TaintRules.OnChange(func(old, now *resourcev1.DeviceTaintRule) { f.add(taintRuleChange(old, now)) })
 	}
+	f.followVolumes(&caches)
 	return f, nil
 }
 
@@ -137,13 +138,28 @@ func resolve(pod *core.Pod, group *scheduling.PodGroup) []model.PodClaim {
 		if r.State == claims.Unneeded {
 			continue
 		}
-		claim := model.PodClaim{Entry: r.Entry, Claim: r.Claim, Owner: r.Owner, Group: r.ThroughGroup}
+		claim := model.PodClaim{Entry: r.Entry, Claim: r.Claim, Owner: r.Owner, Group: r.ThroughGroup, Containers: users(pod, r.Entry)}
 		if r.Problem != nil {
 			claim.Problem = r.Problem.Error()
 		}
 		out = append(out, claim)
 	}
 	return out
+}
+
+// users are the containers that use the entry, one for each reference.
+func users(pod *core.Pod, entry string) []string {
+	var names []string
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			for _, claim := range containers[i].Resources.Claims {
+				if claim.Name == entry {
+					names = append(names, containers[i].Name)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // groupChanged brings the group, and its pods anew if their claims may mean something else now.

@@ -1,0 +1,34 @@
+package cluster
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// followVolumes subscribes to persistent volumes and their claims.
+func (f *Feed) followVolumes(caches *Caches) {
+	if caches.Volumes == nil || caches.VolumeClaims == nil {
+		return
+	}
+	caches.VolumeClaims.OnChange(func(old, now *corev1.PersistentVolumeClaim) { f.add(volumeClaimChange(old, now)) })
+	caches.Volumes.OnChange(func(old, now *corev1.PersistentVolume) { f.add(volumeChange(old, now)) })
+}
+
+func volumeClaimChange(old, now *corev1.PersistentVolumeClaim) change {
+	if now == nil {
+		key := keyOf(old)
+		return func(s *model.State) []model.Topic { return s.DeleteVolumeClaim(key) }
+	}
+	converted := model.VolumeClaimFrom(now)
+	return func(s *model.State) []model.Topic { return s.PutVolumeClaim(converted) }
+}
+
+func volumeChange(old, now *corev1.PersistentVolume) change {
+	if now == nil {
+		name := old.Name
+		return func(s *model.State) []model.Topic { return s.DeleteVolume(name) }
+	}
+	converted := model.VolumeFrom(now)
+	return func(s *model.State) []model.Topic { return s.PutVolume(converted) }
+}

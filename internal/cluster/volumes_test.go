@@ -1,0 +1,45 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// Volumes and claims come to the State and leave it, and each change says what it may help.
+func TestVolumesAreFollowed(t *testing.T) {
+	s := model.NewState()
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data", UID: "1"}}
+	claim.Spec.VolumeName = "pv"
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv", UID: "2"}}
+	volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ns", Name: "data"}
+
+	key := model.Key{Namespace: "ns", Name: "data"}
+	ofClaim, ofVolume := model.Topic{Kind: model.TopicVolumeClaim, Key: key}, model.Topic{Kind: model.TopicVolume, Key: model.Key{Name: "pv"}}
+	for _, step := range []struct {
+		what   string
+		change change
+		want   []model.Topic
+	}{
+		{"claim comes", volumeClaimChange(nil, claim), []model.Topic{ofClaim}},
+		{"volume comes", volumeChange(nil, volume), []model.Topic{ofVolume}},
+		{"nothing changes", volumeClaimChange(claim, claim.DeepCopy()), nil},
+		{"volume goes", volumeChange(volume, nil), []model.Topic{ofVolume}},
+		{"claim goes", volumeClaimChange(claim, nil), []model.Topic{ofClaim}},
+	} {
+		if diff := cmp.Diff(step.want, step.change(s)); diff != "" {
+			t.Errorf("%s: %s", step.what, diff)
+		}
+		found, ok := s.Volume("pv")
+		if ok && found.Claim != key {
+			t.Errorf("%s: the volume is for %s", step.what, found.Claim)
+		}
+	}
+	if _, ok := s.VolumeClaim(key); ok {
+		t.Error("the claim is still there")
+	}
+}
