@@ -1,0 +1,82 @@
+package ttl
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	batch "github.com/allot-dev/allot/api/batch/v1"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+)
+
+// jobCache is the cache of Jobs.
+type jobCache interface {
+	Get(namespace, name string) (*batch.Job, bool)
+}
+
+// jobServer reads Jobs past the cache, and deletes them.
+type jobServer interface {
+	LiveJob(ctx context.Context, namespace, name string) (*batch.Job, error)
+	// DeleteJob deletes the Job, as it was read, after all that it owns.
+	DeleteJob(ctx context.Context, job *batch.Job) error
+}
+
+// Controller deletes Jobs whose time is over.
+type Controller struct {
+	jobs   jobCache
+	server jobServer
+	clock  clock.PassiveClock
+	queue  reconciler.Queue[types.NamespacedName]
+	run    func(context.Context) error
+}
+
+// Run reconciles until ctx is done.
+func (c *Controller) Run(ctx context.Context) error { return c.run(ctx) }
+
+// Reconcile deletes the Job if its time is over, or comes back then.
+func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
+	job, ok := c.jobs.Get(key.Namespace, key.Name)
+	if !ok || !c.isOver(job) {
+		return nil
+	}
+	live, err := c.server.LiveJob(ctx, key.Namespace, key.Name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("job %s: %w", key, err)
+	}
+	if !c.isOver(live) {
+		return nil
+	}
+	if err := c.server.DeleteJob(ctx, live); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete job %s: %w", key, err)
+	}
+	return nil
+}
+
+// isOver says that the Job is to be deleted now; if later, it is looked at then.
+func (c *Controller) isOver(job *batch.Job) bool {
+	at, ok := Expiry(job)
+	if !ok {
+		return false
+	}
+	left := at.Sub(c.clock.Now())
+	if left > 0 {
+		c.queue.AddAfter(reconciler.KeyOf(job), left)
+	}
+	return left <= 0
+}
+
+// onJob takes an event of the cache of Jobs.
+func (c *Controller) onJob(_, after *batch.Job) {
+	if after == nil {
+		return
+	}
+	if _, ok := Expiry(after); ok {
+		c.queue.Add(reconciler.KeyOf(after))
+	}
+}
