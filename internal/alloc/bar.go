@@ -23,9 +23,6 @@ func barredBy(device *model.Device, rules *model.RuleTaints, want *selection) st
 	if why != "" {
 		return why
 	}
-	if device.NodeResources {
-		return "has nodeAllocatableResources, which are not supported yet"
-	}
 	_, why = consumed(device, want.capacity)
 	return why
 }

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -35,10 +36,15 @@ func traitsOf(pool *model.Pool) *traits {
 }
 
 func traitsKey(device *model.Device) string {
-	if !device.BindsToNode && len(device.BindingConditions)+len(device.BindingFailureConditions) == 0 {
+	if !device.BindsToNode && len(device.BindingConditions)+len(device.BindingFailureConditions)+len(device.NodeResources) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%v %q %q", device.BindsToNode, device.BindingConditions, device.BindingFailureConditions)
+	// The encoding orders maps by key, and writes quantities in one way.
+	draws, err := json.Marshal(device.NodeResources)
+	if err != nil {
+		panic(fmt.Sprintf("alloc: encode node resources: %v", err))
+	}
+	return fmt.Sprintf("%v %q %q %s", device.BindsToNode, device.BindingConditions, device.BindingFailureConditions, draws)
 }
 
 // at are the traits of one device, and whether something has to be done for it before a pod can use it.

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -118,7 +119,7 @@ func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error 
 		Target:     corev1.ObjectReference{Kind: "Node", Name: bind.Node},
 	}
 	for attempt := 0; ; attempt++ {
-		err := c.binds.Bind(ctx, binding)
+		err := c.drawAndBind(ctx, bind, binding)
 		if err == nil {
 			return nil
 		}
@@ -132,6 +133,16 @@ func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error 
 			return fmt.Errorf("bind pod %s: %w", bind.Pod, err)
 		}
 	}
+}
+
+// drawAndBind records first what the pod draws from the node: whoever sees it there counts that too.
+func (c *Committer) drawAndBind(ctx context.Context, bind *sched.Placement, binding *corev1.Binding) error {
+	if len(bind.Draws) > 0 {
+		if err := c.binds.Draw(ctx, bind.Pod, bind.UID, bind.Draws); err != nil {
+			return err
+		}
+	}
+	return c.binds.Bind(ctx, binding)
 }
 
 // claimClient reads and writes claims through a client.Set.
@@ -158,6 +169,18 @@ type podClient struct {
 
 func (c podClient) Bind(ctx context.Context, binding *corev1.Binding) error {
 	return c.set.Bind(ctx, binding)
+}
+
+func (c podClient) Draw(ctx context.Context, pod model.Key, uid types.UID, draws []model.Draw) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": uid}, // of another pod with this name, nothing is to be changed
+		"status":   map[string]any{"nodeAllocatableResourceClaimStatuses": draws},
+	})
+	if err != nil {
+		return fmt.Errorf("encode what pod %s draws: %w", pod, err)
+	}
+	_, err = c.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
 }
 
 func (c podClient) BoundTo(ctx context.Context, key model.Key, uid types.UID) string {

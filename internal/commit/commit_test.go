@@ -106,6 +106,13 @@ func (s *server) Bind(_ context.Context, b *corev1.Binding) error {
 	return nil
 }
 
+func (s *server) Draw(_ context.Context, pod model.Key, _ types.UID, draws []model.Draw) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, fmt.Sprintf("draw %s %s, bound to %q", pod.Name, draws[0].ResourceClaimName, s.bound[pod]))
+	return nil
+}
+
 func (s *server) BoundTo(_ context.Context, key model.Key, _ types.UID) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -381,5 +388,17 @@ func TestGiveBack(t *testing.T) {
 	gone := newServer()
 	if seen, err := gone.committer().GiveBack(t.Context(), &Held{Key: model.Key{Namespace: "ns", Name: "c"}}); seen != nil || err != nil {
 		t.Errorf("a claim that is gone: %v, %v", seen, err)
+	}
+}
+
+// What a pod draws from its node is in its status before it is bound there.
+func TestDrawsAreWrittenBeforeTheBind(t *testing.T) {
+	s := newServer()
+	plan := &sched.Plan{Pods: []sched.Placement{{Pod: model.Key{Namespace: "ns", Name: "p"}, UID: "p", Node: "n", Draws: []model.Draw{{ResourceClaimName: "c"}}}}}
+	if result := s.committer().Commit(t.Context(), plan); result.Refused != nil || len(result.Failed) > 0 {
+		t.Fatal(result)
+	}
+	if want := []string{`draw p c, bound to ""`}; !slices.Equal(s.log, want) || len(s.bound) != 1 {
+		t.Errorf("log %q, bound %v", s.log, s.bound)
 	}
 }

@@ -29,6 +29,8 @@ type Cache interface {
 // Binder writes one binding, and says on which node a pod is ("" if on none, or gone).
 type Binder interface {
 	Bind(ctx context.Context, binding *corev1.Binding) error
+	// Draw records what a pod draws from its node through claims.
+	Draw(ctx context.Context, pod model.Key, uid types.UID, draws []model.Draw) error
 	BoundTo(ctx context.Context, key model.Key, uid types.UID) string
 }
 

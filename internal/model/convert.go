@@ -104,7 +104,7 @@ func deviceFrom(device *resourcev1.Device, scope Scope, skip []resourcev1.SkipNo
 		Taints:                   device.Taints,
 		BindingConditions:        device.BindingConditions,
 		BindingFailureConditions: device.BindingFailureConditions,
-		NodeResources:            len(device.NodeAllocatableResources) > 0,
+		NodeResources:            device.NodeAllocatableResources,
 		SkipNodeOperations:       skip,
 	}
 }

@@ -27,6 +27,7 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		Claims:        claims,
 		Mounts:        mountsFrom(upstream),
 		Shape:         shape,
+		Draws:         upstream.Status.NodeAllocatableResourceClaimStatuses,
 		Node:          upstream.Spec.NodeName,
 		Gated:         len(upstream.Spec.SchedulingGates) > 0,
 		Deleting:      pod.DeletionTimestamp != nil,

@@ -28,7 +28,7 @@ type Device struct {
 	Taints                   []resourcev1.DeviceTaint
 	BindingConditions        []string
 	BindingFailureConditions []string
-	NodeResources            bool // publishes nodeAllocatableResources
+	NodeResources            map[corev1.ResourceName]resourcev1.NodeAllocatableResource // that it draws from the node
 	SkipNodeOperations       []resourcev1.SkipNodeOperation
 }
 

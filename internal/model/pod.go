@@ -20,6 +20,7 @@ type Pod struct {
 	Mounts        []Mount
 	Shape         *Shape // shared by all pods that are alike; never nil
 
+	Draws    []Draw // from its node, through claims
 	Node     string // bound to it, or ""
 	Gated    bool   // has scheduling gates
 	Deleting bool
@@ -35,6 +36,8 @@ type PodClaim struct {
 	Owner   types.UID // must be the claim's controller; "" for any
 	Group   bool      // the pod uses it through its PodGroup, which is then its consumer
 	Problem string    // why Claim is "", for people
+	// Containers are those that use the entry, one for each reference.
+	Containers []string
 }
 
 // Shape is what makes pods alike for placement, apart from their claims.

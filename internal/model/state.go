@@ -21,6 +21,7 @@ type State struct {
 	pools      map[PoolID]*poolEntry
 	slices     map[string]*Slice
 	rules      map[string]*TaintRule
+	drawing    int // pools with devices that draw from nodes
 	namespaces map[string]labels.Set
 
 	localPools  map[string][]*poolEntry // by node, those with devices of that node alone; by ID

@@ -6,15 +6,16 @@ import "slices"
 type podEntry struct {
 	observed *Pod
 	node     string // assumed; "" if nothing is
+	draws    []Draw // assumed with the node
 	pod      *Pod   // effective
 }
 
-func newPodEntry(observed *Pod, node string) *podEntry {
+func newPodEntry(observed *Pod, node string, draws []Draw) *podEntry {
 	entry := &podEntry{observed: observed, pod: observed}
 	if node != "" && observed.Node == "" {
 		assumed := *observed
-		assumed.Node = node
-		entry.node, entry.pod = node, &assumed
+		assumed.Node, assumed.Draws = node, draws
+		entry.node, entry.draws, entry.pod = node, draws, &assumed
 	}
 	return entry
 }
@@ -51,11 +52,11 @@ func (s *State) PutPod(pod *Pod) []Topic {
 	if old != nil && outdated(old.observed.UID, pod.UID, old.observed.Version, pod.Version) {
 		return nil
 	}
-	node := ""
+	node, draws := "", []Draw(nil)
 	if old != nil && old.observed.UID == pod.UID {
-		node = old.node
+		node, draws = old.node, old.draws
 	}
-	topics := s.changePod(pod.Key, newPodEntry(pod, node))
+	topics := s.changePod(pod.Key, newPodEntry(pod, node, draws))
 	if node != "" && pod.Node != "" {
 		// Nobody was told when it was assumed, as that could have been taken back.
 		topics = append(topics, Topic{Kind: TopicPods})
@@ -63,14 +64,14 @@ func (s *State) PutPod(pod *Pod) []Topic {
 	return topics
 }
 
-// AssumePod puts a pod on a node ahead of the API. It answers false, and does nothing, if the pod is not there or
-// has a node already.
-func (s *State) AssumePod(key Key, node string) bool {
+// AssumePod puts a pod on a node ahead of the API, with what it draws from it. It answers false, and does nothing, if
+// the pod is not there or has a node already.
+func (s *State) AssumePod(key Key, node string, draws ...Draw) bool {
 	old := s.pods[key]
 	if old == nil || old.pod.Node != "" {
 		return false
 	}
-	s.setPod(key, newPodEntry(old.observed, node))
+	s.setPod(key, newPodEntry(old.observed, node, draws))
 	return true
 }
 
@@ -80,7 +81,7 @@ func (s *State) ForgetPod(key Key) []Topic {
 	if old == nil || old.node == "" {
 		return nil
 	}
-	return s.changePod(key, newPodEntry(old.observed, ""))
+	return s.changePod(key, newPodEntry(old.observed, "", nil))
 }
 
 // DeletePod forgets a pod that is gone from the API.
@@ -152,6 +153,9 @@ func (s *State) enter(pod *Pod) {
 	info := s.info(pod.Node)
 	info.Pods[pod.Key] = pod
 	info.Free.Sub(pod.Shape.Requests)
+	if len(pod.Draws) > 0 {
+		info.Free.Sub(Drawn(pod.Draws))
+	}
 	info.weigh()
 	for _, port := range pod.Shape.HostPorts {
 		info.Ports[port]++
@@ -169,6 +173,9 @@ func (s *State) leave(pod *Pod) {
 	s.terms.leavePod(s, info, pod)
 	delete(info.Pods, pod.Key)
 	info.Free.Add(pod.Shape.Requests)
+	if len(pod.Draws) > 0 {
+		info.Free.Add(Drawn(pod.Draws))
+	}
 	info.weigh()
 	for _, port := range pod.Shape.HostPorts {
 		if info.Ports[port]--; info.Ports[port] == 0 {

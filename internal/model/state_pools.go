@@ -162,6 +162,9 @@ func (s *State) poolEntry(id PoolID) *poolEntry {
 func (s *State) rebuildPool(id PoolID) {
 	entry := s.pools[id]
 	s.unlistPool(entry)
+	if entry.pool != nil && entry.pool.draws() {
+		s.drawing--
+	}
 	entry.pool, entry.taken, entry.rules = nil, nil, nil
 	if len(entry.slices) == 0 {
 		s.dropPoolIfEmpty(id, entry)
@@ -169,6 +172,9 @@ func (s *State) rebuildPool(id PoolID) {
 	}
 	entry.pool = newPool(id, entry.slices)
 	entry.rules = s.ruleTaints(entry.pool)
+	if entry.pool.draws() {
+		s.drawing++
+	}
 	entry.taken = NewBits(len(entry.pool.Devices))
 	for device := range entry.holders {
 		if i, ok := entry.pool.Index(device); ok {

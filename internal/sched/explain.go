@@ -71,6 +71,8 @@ func (j *job) explain(c *class) tally {
 			t.miss(info.Name, m)
 		} else if reason := j.lacking(c, info); reason != nil {
 			t.devices(info.Name, reason)
+		} else if m := j.drawMiss(c, info); m.check != "" {
+			t.miss(info.Name, m)
 		} else {
 			t.miss(info.Name, miss{check: CheckTogether})
 		}
@@ -156,7 +158,7 @@ func (j *job) explainPods(c *class, left []*member) PodReasons {
 // further are the changes that can help a unit that was tried in more than one way: any that touches what its members
 // depend on. For pods that stand alone, what each node failed at says it more closely.
 func (j *job) further() []model.Topic {
-	if j.unit.Min <= 1 && len(j.bundles) == 0 && j.topology() == "" {
+	if j.unit.Min <= 1 && len(j.bundles) == 0 && j.topology() == "" && !j.state.HasDraws() {
 		return nil
 	}
 	topics := []model.Topic{{Kind: model.TopicNodes}, {Kind: model.TopicRoom}}

@@ -178,32 +178,32 @@ func (j *job) place(c *class, m *member, info *model.NodeInfo) bool {
 	if c.fitter.dynamic(j.state, info).check != "" || !j.reservable(m) || !j.mountable(c) {
 		return false
 	}
-	var choice alloc.Choice
+	var board *alloc.Board
 	if c.problem != nil {
-		board, reason := c.problem.With(m.own).On(info)
-		if reason != nil {
-			return false
-		}
-		var outcome alloc.Outcome
-		if choice, outcome = board.First(j.budget); outcome != alloc.Accepted {
-			j.exhausted = j.exhausted || outcome == alloc.OutOfBudget
+		var reason *alloc.Reason
+		if board, reason = c.problem.With(m.own).On(info); reason != nil {
 			return false
 		}
 	}
-	j.put(m, info, choice)
+	choice, draws, outcome := j.drawing(m, info, board)
+	if outcome != alloc.Accepted {
+		j.exhausted = j.exhausted || outcome == alloc.OutOfBudget
+		return false
+	}
+	j.put(m, info, choice, draws)
 	return true
 }
 
 // put records a member's place and what its claims get.
-func (j *job) put(m *member, info *model.NodeInfo, choice alloc.Choice) {
+func (j *job) put(m *member, info *model.NodeInfo, choice alloc.Choice, draws []model.Draw) {
 	for i, claim := range m.own {
 		j.assumeClaim(claim.Key, model.Assumption{Allocation: choice[i]})
 	}
 	for _, use := range m.uses {
 		j.reserve(m, use)
 	}
-	if !j.state.AssumePod(m.pod.Key, info.Name) {
+	if !j.state.AssumePod(m.pod.Key, info.Name, draws...) {
 		panic("sched: pod " + m.pod.Key.String() + " is placed twice")
 	}
-	j.placements = append(j.placements, Placement{Pod: m.pod.Key, UID: m.pod.UID, Node: info.Name, NodeUID: info.Node.UID})
+	j.placements = append(j.placements, Placement{Pod: m.pod.Key, UID: m.pod.UID, Node: info.Name, NodeUID: info.Node.UID, Draws: draws})
 }

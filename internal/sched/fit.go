@@ -29,7 +29,8 @@ const (
 	CheckForbidden     Check = "anti-affinity of others"
 	CheckSpread        Check = "topology spread"
 	CheckDevices       Check = "devices"
-	CheckTogether      Check = "together" // passes all checks for the pod, but not with the unit's other pods in place
+	CheckMapped        Check = "mapped claim" // stands for resources of the node, and another pod has it
+	CheckTogether      Check = "together"     // passes all checks for the pod, but not with the unit's other pods in place
 )
 
 // miss says at which check a node fails, and by what. The zero value is no miss.

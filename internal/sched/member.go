@@ -3,6 +3,7 @@ package sched
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -24,6 +25,8 @@ type member struct {
 type use struct {
 	claim model.Key
 	group bool // the PodGroup is the consumer
+	// containers of the pod that use the claim, one for each reference
+	containers []string
 }
 
 // class are members that are alike: they suit the same nodes, and ask for the same devices.
@@ -84,22 +87,22 @@ func (j *job) member(pod *model.Pod) (*member, *Wait) {
 		if wait := j.evicted(key); wait != nil {
 			return nil, wait
 		}
-		if !m.usesClaim(key) {
-			m.uses = append(m.uses, use{claim: key, group: entry.Group})
-		}
+		m.use(key, entry)
 	}
 	mounts, wait := j.mounts(pod)
 	m.mounts = mounts
 	return m, wait
 }
 
-func (m *member) usesClaim(key model.Key) bool {
-	for _, use := range m.uses {
-		if use.claim == key {
-			return true
+// use adds an entry's claim, which another entry may name already.
+func (m *member) use(key model.Key, entry *model.PodClaim) {
+	for i := range m.uses {
+		if m.uses[i].claim == key {
+			m.uses[i].containers = append(m.uses[i].containers, entry.Containers...)
+			return
 		}
 	}
-	return false
+	m.uses = append(m.uses, use{claim: key, group: entry.Group, containers: slices.Clone(entry.Containers)})
 }
 
 // unusable says why the claim cannot be used, "" if it can.
@@ -156,6 +159,7 @@ func (j *job) classID(m *member) string {
 		if !m.owns(use.claim) {
 			b.WriteString("\x00" + use.claim.Name)
 		}
+		fmt.Fprintf(&b, "\x00%d", len(use.containers))
 	}
 	for i := range m.mounts {
 		b.WriteString("\x00\x01" + m.mounts[i].claim.Name)

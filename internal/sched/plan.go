@@ -37,6 +37,7 @@ type Placement struct {
 	UID     types.UID
 	Node    string
 	NodeUID types.UID
+	Draws   []model.Draw // from the node, through claims; to be written before the bind
 }
 
 // Assume lays the plan over the State, until the API shows what was written.
@@ -46,7 +47,7 @@ func (p *Plan) Assume(state *model.State) {
 		state.AssumeClaim(claim.Key, model.Assumption{Allocation: claim.Allocation, Consumers: claim.Reserve, AnyPod: claim.AnyPod})
 	}
 	for i := range p.Pods {
-		state.AssumePod(p.Pods[i].Pod, p.Pods[i].Node)
+		state.AssumePod(p.Pods[i].Pod, p.Pods[i].Node, p.Pods[i].Draws...)
 	}
 }
 

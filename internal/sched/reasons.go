@@ -254,6 +254,8 @@ func (b *Block) text(long bool) string {
 		return text + "fit for the pod, but not for all that share its claims"
 	case CheckSpread:
 		return text + "not matching topology spread constraints on " + b.Detail
+	case CheckMapped:
+		return text + "where claim " + b.Detail + " stands for the node's own resources, and another pod has it"
 	case CheckForbidden:
 		return text + "refused by existing pods' anti-affinity rules"
 	}

@@ -143,8 +143,12 @@ func (r *reconsideration) on(t *turn, info *model.NodeInfo, goOn func(alloc.Choi
 		return false
 	}
 	try := func(choice alloc.Choice) bool {
+		draws, miss := j.draws(m, info, choice)
+		if miss.check != "" {
+			return false
+		}
 		mark := j.mark()
-		j.put(m, info, choice)
+		j.put(m, info, choice, draws)
 		t.placed++
 		if goOn(choice) {
 			return true

@@ -323,6 +323,10 @@ func (s *server) checkBind(pod *core.Pod) {
 	}
 }
 
+func (l *link) Draw(context.Context, model.Key, types.UID, []model.Draw) error {
+	return errors.New("no device of these tests draws from a node")
+}
+
 func (l *link) BoundTo(_ context.Context, key model.Key, uid types.UID) string {
 	l.server.mu.Lock()
 	defer l.server.mu.Unlock()

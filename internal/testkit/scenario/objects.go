@@ -81,7 +81,8 @@ func selectors(expressions []string) []resourcev1.DeviceSelector {
 // Without pool the pool has the node's name, or the slice's. In a device, @node=N, @match=K=V and @all select nodes
 // for that device, @taint=K[=V]:EFFECT taints it, @takes=SET/COUNTER=N/… uses
 // up shared counters, @groups=GROUP/… behind it says with whom, @binding=CONDITION has to become true first and @failure=CONDITION must not, @binds ties to the
-// node it was allocated for, @shared allows multiple allocations, @capacity=NAME=N/POLICY is what there is of it; what else has a name is an attribute.
+// node it was allocated for, @draws=RESOURCE/device=N/pod=N/… takes from the node itself, @shared allows multiple
+// allocations, @capacity=NAME=N/POLICY is what there is of it; what else has a name is an attribute.
 func (s *Scenario) slice(l *line) error {
 	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("slice", l.name)}
 	spec := &slice.Spec
@@ -178,6 +179,12 @@ func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 			d.BindsToNode = ptr(true)
 		case "@takes":
 			d.ConsumesCounters = append(d.ConsumesCounters, takes(value))
+		case "@draws":
+			name, draws := nodeResource(value)
+			if d.NodeAllocatableResources == nil {
+				d.NodeAllocatableResources = map[corev1.ResourceName]resourcev1.NodeAllocatableResource{}
+			}
+			d.NodeAllocatableResources[name] = draws
 		case "@groups":
 			last := &d.ConsumesCounters[len(d.ConsumesCounters)-1]
 			last.CompatibilityGroups = strings.Split(value, "/")
@@ -186,6 +193,32 @@ func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 		}
 	}
 	return d
+}
+
+// nodeResource is RESOURCE, then /device=N, /capacity=NAME*N, /pod=N and /container=N.
+func nodeResource(text string) (corev1.ResourceName, resourcev1.NodeAllocatableResource) {
+	name, rest, _ := strings.Cut(text, "/")
+	var r resourcev1.NodeAllocatableResource
+	for _, part := range strings.Split(rest, "/") {
+		what, value, _ := strings.Cut(part, "=")
+		capacity, times, _ := strings.Cut(value, "*")
+		if what == "device" || what == "capacity" {
+			r.Mapping = &resourcev1.NodeAllocatableMapping{}
+		} else if r.Overhead == nil {
+			r.Overhead = &resourcev1.NodeAllocatableOverhead{}
+		}
+		switch what {
+		case "device":
+			r.Mapping.DeviceMultiplier = ptr(resource.MustParse(value))
+		case "capacity":
+			r.Mapping.CapacityKey, r.Mapping.CapacityMultiplier = ptr(resourcev1.QualifiedName(capacity)), ptr(resource.MustParse(times))
+		case "pod":
+			r.Overhead.PerPod = ptr(resource.MustParse(value))
+		case "container":
+			r.Overhead.PerContainer = ptr(resource.MustParse(value))
+		}
+	}
+	return corev1.ResourceName(name), r
 }
 
 // capacity is NAME=N, then for a policy /default=, /min=, /max=, /step= and /value=.

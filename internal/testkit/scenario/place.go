@@ -84,13 +84,30 @@ func printPlan(p *sched.Plan) string {
 		}
 		if to-from < 3 {
 			to = from
-			fmt.Fprintf(&b, "  pod %s -> %s\n", p.Pods[from].Pod.Name, p.Pods[from].Node)
+			fmt.Fprintf(&b, "  pod %s -> %s%s\n", p.Pods[from].Pod.Name, p.Pods[from].Node, printDraws(p.Pods[from].Draws))
 		} else {
 			fmt.Fprintf(&b, "  pod %s to %s (%d) -> %s\n", p.Pods[from].Pod.Name, p.Pods[to].Pod.Name, to-from+1, p.Pods[from].Node)
 		}
 		from = to + 1
 	}
 	return b.String()
+}
+
+// printDraws: what a pod draws from its node, and through which claims.
+func printDraws(draws []model.Draw) string {
+	if len(draws) == 0 {
+		return ""
+	}
+	var names []string
+	for i := range draws {
+		names = append(names, draws[i].ResourceClaimName)
+	}
+	drawn := model.Drawn(draws)
+	text := " drawing"
+	for _, name := range slices.Sorted(maps.Keys(drawn)) {
+		text += fmt.Sprintf(" %d %s", drawn[name], name)
+	}
+	return text + " through " + strings.Join(names, ", ")
 }
 
 func printAllocation(a *model.Allocation) string {
@@ -180,6 +197,7 @@ func (s *Scenario) commit(plan *sched.Plan) error {
 	for _, placement := range plan.Pods {
 		l := s.pods[placement.Pod]
 		l.args["on"] = []string{placement.Node}
+		s.draws[placement.Pod] = placement.Draws
 		if err := s.pod(l); err != nil {
 			return err
 		}

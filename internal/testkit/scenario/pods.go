@@ -260,6 +260,7 @@ func (s *Scenario) pod(l *line) error {
 		return err
 	}
 	podStatus(pod, l)
+	pod.Status.NodeAllocatableResourceClaimStatuses = s.draws[key(l.name)]
 	s.pods[key(l.name)] = l
 	claims, err := s.podClaims(l, pod)
 	if err != nil {
@@ -309,7 +310,13 @@ func (s *Scenario) podClaims(l *line, pod *core.Pod) ([]model.PodClaim, error) {
 	for _, name := range l.args["use"] {
 		claims = append(claims, model.PodClaim{Entry: name, Claim: name})
 	}
-	return claims, nil
+	containers, err := l.number("containers", 1)
+	for i := range claims {
+		for c := range containers {
+			claims[i].Containers = append(claims[i].Containers, fmt.Sprint("c", c))
+		}
+	}
+	return claims, err
 }
 
 func pairs(list []string) map[string]string {

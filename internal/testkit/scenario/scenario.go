@@ -28,6 +28,7 @@ type Scenario struct {
 	claims    map[model.Key]*resource.ResourceClaim // as the API has them
 	pods      map[model.Key]*line                   // as they were described
 	groups    map[model.Key]*line
+	draws     map[model.Key][]model.Draw // of pods from their nodes
 	uids      map[string]types.UID
 }
 
@@ -41,6 +42,7 @@ func New() *Scenario {
 		claims:    map[model.Key]*resource.ResourceClaim{},
 		pods:      map[model.Key]*line{},
 		groups:    map[model.Key]*line{},
+		draws:     map[model.Key][]model.Draw{},
 		uids:      map[string]types.UID{},
 	}
 	s.placer = sched.NewPlacer(s.state, s.steps)

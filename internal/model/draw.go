@@ -1,0 +1,127 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Draw is what a pod takes from its node's own resources through the devices of one claim (nodeAllocatableResources), as
+// the API keeps it in the pod's status.
+type Draw = corev1.NodeAllocatableResourceClaimStatus
+
+// Drawn adds up what a pod draws. What a claim maps is drawn once, overhead for the pod and for each of its containers that
+// uses the claim.
+func Drawn(draws []Draw) Resources {
+	sum := corev1.ResourceList{}
+	add := func(name corev1.ResourceName, amount *resource.Quantity, times int) {
+		if amount == nil {
+			return
+		}
+		total := sum[name]
+		for range times {
+			total.Add(*amount)
+		}
+		sum[name] = total
+	}
+	for i := range draws {
+		for _, mapped := range draws[i].Mapping {
+			add(mapped.Name, mapped.Quantity, 1)
+		}
+		for _, overhead := range draws[i].Overhead {
+			add(overhead.Name, overhead.PerPod, 1)
+			add(overhead.Name, overhead.PerContainer, len(draws[i].Containers))
+		}
+	}
+	return ResourcesFrom(sum)
+}
+
+// HasDraws says whether there are devices that draw from nodes.
+func (s *State) HasDraws() bool { return s.drawing > 0 }
+
+// Draw is what a pod takes through a claim with this allocation, that is used by these containers; false for nothing.
+// Devices that are not published draw nothing.
+func (s *State) Draw(claim string, a *Allocation, containers []string) (Draw, bool) {
+	mapping, overhead := corev1.ResourceList{}, map[corev1.ResourceName]corev1.NodeAllocatableOverheadResources{}
+	for i := range a.results() {
+		result := &a.Devices[i]
+		pool, ok := s.Pool(DeviceIDOf(*result).PoolID())
+		if !ok {
+			continue
+		}
+		at, ok := pool.Index(result.Device)
+		if !ok {
+			continue
+		}
+		for name, r := range pool.Devices[at].NodeResources {
+			if amount, ok := mapped(r.Mapping, result); ok {
+				sum := mapping[name]
+				sum.Add(amount)
+				mapping[name] = sum
+			}
+			if r.Overhead != nil {
+				sum := overhead[name]
+				sum.Name, sum.PerPod, sum.PerContainer = name, added(sum.PerPod, r.Overhead.PerPod), added(sum.PerContainer, r.Overhead.PerContainer)
+				overhead[name] = sum
+			}
+		}
+	}
+	if len(mapping)+len(overhead) == 0 {
+		return Draw{}, false
+	}
+	d := Draw{ResourceClaimName: claim, Containers: containers}
+	for _, name := range slices.SortedFunc(maps.Keys(mapping), cmp.Compare) {
+		amount := mapping[name]
+		d.Mapping = append(d.Mapping, corev1.NodeAllocatableMappedResources{Name: name, Quantity: &amount})
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(overhead), cmp.Compare) {
+		d.Overhead = append(d.Overhead, overhead[name])
+	}
+	return d, true
+}
+
+// mapped is what one device stands for: a multiple of the device, or of what is consumed of a capacity of it.
+func mapped(m *resourcev1.NodeAllocatableMapping, result *resourcev1.DeviceRequestAllocationResult) (resource.Quantity, bool) {
+	switch {
+	case m == nil:
+		return resource.Quantity{}, false
+	case m.CapacityKey == nil || *m.CapacityKey == "":
+		if m.DeviceMultiplier == nil {
+			return resource.Quantity{}, false
+		}
+		return *m.DeviceMultiplier, true
+	}
+	consumed, ok := result.ConsumedCapacity[*m.CapacityKey]
+	if !ok {
+		return resource.Quantity{}, false
+	}
+	consumed = consumed.DeepCopy()
+	if m.CapacityMultiplier != nil {
+		multiplier := m.CapacityMultiplier.DeepCopy()
+		product := consumed.AsDec()
+		product.Mul(product, multiplier.AsDec())
+		consumed = *resource.NewDecimalQuantity(*product, consumed.Format)
+	}
+	return consumed, true
+}
+
+func added(sum, more *resource.Quantity) *resource.Quantity {
+	switch {
+	case more == nil:
+		return sum
+	case sum == nil:
+		total := more.DeepCopy()
+		return &total
+	}
+	sum.Add(*more)
+	return sum
+}
+
+// draws says whether devices of the pool draw from nodes.
+func (p *Pool) draws() bool {
+	return slices.ContainsFunc(p.Devices, func(d Device) bool { return len(d.NodeResources) > 0 })
+}

@@ -1,0 +1,123 @@
+package sched
+
+import (
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// draws is what a member takes from a node through its claims, its own as the choice allocates them, and how that misses.
+func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]model.Draw, miss) {
+	if !j.state.HasDraws() {
+		return nil, miss{}
+	}
+	var draws []model.Draw
+	for _, use := range m.uses {
+		claim, _ := j.state.Claim(use.claim)
+		allocation := claim.Allocation
+		for i, own := range m.own {
+			if own.Key == use.claim && choice != nil {
+				allocation = choice[i]
+			}
+		}
+		draw, ok := j.state.Draw(use.claim.Name, allocation, use.containers)
+		if !ok {
+			continue
+		}
+		if len(draw.Mapping) > 0 && j.usedByOther(m, claim) {
+			return nil, miss{check: CheckMapped, detail: use.claim.String()}
+		}
+		draws = append(draws, draw)
+	}
+	return draws, exceeds(info, m.pod.Shape.Requests, model.Drawn(draws))
+}
+
+// exceeds finds the first resource by name of which the node has too little for what is drawn, beside what is requested.
+func exceeds(info *model.NodeInfo, requests, drawn model.Resources) miss {
+	var worst miss
+	for name, amount := range drawn {
+		lacking := requests[name] + amount - info.Free[name]
+		if lacking > 0 && (worst.check == "" || string(name) < worst.detail) {
+			worst = miss{check: CheckResource, detail: string(name), lacking: lacking}
+		}
+	}
+	return worst
+}
+
+// usedByOther says whether another pod uses a claim. One that stands for a node's own resources is for one pod.
+func (j *job) usedByOther(m *member, claim *model.Claim) bool {
+	for _, consumer := range claim.Consumers {
+		if model.IsPodConsumer(consumer) {
+			if consumer.UID != m.pod.UID {
+				return true
+			}
+			continue
+		}
+		if m.pod.Group == "" || j.unit.Group == nil || consumer.UID != j.unit.Group.UID {
+			return true
+		}
+	}
+	if m.pod.Group == "" {
+		return false
+	}
+	for _, pod := range j.state.Members(m.pod.GroupKey()) {
+		if pod.Key != m.pod.Key && pod.Counts() && usesClaim(pod, claim.Key.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+func usesClaim(pod *model.Pod, claim string) bool {
+	for i := range pod.Claims {
+		if pod.Claims[i].Claim == claim {
+			return true
+		}
+	}
+	return false
+}
+
+// drawing finds devices for a member's own claims whose draws the node can bear.
+func (j *job) drawing(m *member, info *model.NodeInfo, board *alloc.Board) (alloc.Choice, []model.Draw, alloc.Outcome) {
+	if board == nil {
+		draws, miss := j.draws(m, info, nil)
+		if miss.check != "" {
+			return nil, nil, alloc.Exhausted
+		}
+		return nil, draws, alloc.Accepted
+	}
+	choice, outcome := board.First(j.budget)
+	if outcome != alloc.Accepted {
+		return nil, nil, outcome
+	}
+	draws, miss := j.draws(m, info, choice)
+	if miss.check == "" {
+		return choice, draws, alloc.Accepted
+	}
+	outcome = board.Search(j.budget, func(other alloc.Choice) bool {
+		choice = other
+		draws, miss = j.draws(m, info, choice)
+		return miss.check == ""
+	})
+	return choice, draws, outcome
+}
+
+// drawMiss says how the best devices that a class could have on the node draw too much from it.
+func (j *job) drawMiss(c *class, info *model.NodeInfo) miss {
+	if !j.state.HasDraws() {
+		return miss{}
+	}
+	var choice alloc.Choice
+	if c.problem != nil {
+		board, reason := c.problem.On(info)
+		if reason != nil {
+			return miss{}
+		}
+		if choice, _ = board.First(&alloc.Budget{Limit: drawSteps}); choice == nil {
+			return miss{}
+		}
+	}
+	_, m := j.draws(c.members[0], info, choice)
+	return m
+}
+
+const drawSteps = 1000 // to explain
