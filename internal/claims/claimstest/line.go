@@ -79,6 +79,15 @@ func (l *line) stringMap(key string) map[string]string {
 	return out
 }
 
+// time reads a time as it passes in scenarios: since the epoch.
+func (l *line) time(key, text string) metav1.Time {
+	since, err := time.ParseDuration(text)
+	if err != nil {
+		l.fail("%s: %v", key, err)
+	}
+	return metav1.NewTime(time.Unix(0, 0).Add(since))
+}
+
 func (l *line) meta() metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Name: l.name, Namespace: "default", UID: types.UID(l.name + "-uid"), ResourceVersion: "1"}
 	if v, ok := l.take("uid"); ok {
@@ -88,11 +97,7 @@ func (l *line) meta() metav1.ObjectMeta {
 		m.Namespace = v
 	}
 	if v, ok := l.take("created"); ok {
-		seconds, err := time.ParseDuration(v)
-		if err != nil {
-			l.fail("created: %v", err)
-		}
-		m.CreationTimestamp = metav1.NewTime(time.Unix(0, 0).Add(seconds))
+		m.CreationTimestamp = l.time("created", v)
 	}
 	if l.flag("deleting") {
 		m.DeletionTimestamp = ptr.To(metav1.NewTime(time.Unix(1000, 0)))
@@ -140,6 +145,9 @@ func (l *line) pod() *core.Pod {
 			l.fail("unknown source %q", kind)
 		}
 		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, entry)
+	}
+	if v, ok := l.take("scheduled"); ok {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: l.time("scheduled", v)}}
 	}
 	pod.Status.ResourceClaimStatuses = l.records()
 	if name, ok := l.take("extended"); ok {
@@ -232,6 +240,9 @@ func (l *line) claim() *resource.ResourceClaim {
 	if l.flag("allocated") {
 		claim.Status.Allocation = &resource.AllocationResult{}
 		claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"}}
+		if devices := l.list("devices"); devices != nil {
+			claim.Status.Allocation.Devices.Results = l.results(devices)
+		}
 		if l.flag("anypod") {
 			claim.Status.Allocation.ReservedForAnyPod = ptr.To(true)
 		}
@@ -243,6 +254,31 @@ func (l *line) claim() *resource.ResourceClaim {
 		claim.Finalizers = append(claim.Finalizers, resourcev1.Finalizer)
 	}
 	return claim
+}
+
+// results allocates devices (name, or driver/pool/name), all with the tolerations of key/effect/seconds.
+func (l *line) results(devices []string) []resourcev1.DeviceRequestAllocationResult {
+	var tolerations []resourcev1.DeviceToleration
+	for _, text := range l.list("tolerates") {
+		words := append(strings.Split(text, "/"), "", "")
+		t := resourcev1.DeviceToleration{Key: words[0], Operator: resourcev1.DeviceTolerationOpExists, Effect: resourcev1.DeviceTaintEffect(words[1])}
+		if words[2] != "" {
+			t.TolerationSeconds = new(int64)
+			if _, err := fmt.Sscan(words[2], t.TolerationSeconds); err != nil {
+				l.fail("tolerates: %v", err)
+			}
+		}
+		tolerations = append(tolerations, t)
+	}
+	out := make([]resourcev1.DeviceRequestAllocationResult, len(devices))
+	for i, text := range devices {
+		words := strings.Split(text, "/")
+		if len(words) == 1 {
+			words = []string{"gpu.example.com", "n1", text}
+		}
+		out[i] = resourcev1.DeviceRequestAllocationResult{Request: "g", Driver: words[0], Pool: words[1], Device: words[2], Tolerations: tolerations}
+	}
+	return out
 }
 
 func (l *line) spec() resource.ResourceClaimSpec {

@@ -1,0 +1,109 @@
+package devicetaint
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+)
+
+// device names a device.
+type device struct{ driver, pool, name string }
+
+func deviceOf(r *resourcev1.DeviceRequestAllocationResult) device {
+	return device{r.Driver, r.Pool, r.Device}
+}
+
+func (d device) String() string { return d.driver + "/" + d.pool + "/" + d.name }
+
+// taint is a NoExecute taint of a device and where it comes from.
+type taint struct {
+	resourcev1.DeviceTaint
+	rule types.UID // "": the slice has it
+	from string    // for people
+}
+
+// selects tells whether a rule is about a device. Without a selector it is about none.
+func selects(rule *resourcev1.DeviceTaintRule, d device) bool {
+	s := rule.Spec.DeviceSelector
+	return s != nil && fits(s.Driver, d.driver) && fits(s.Pool, d.pool) && fits(s.Device, d.name)
+}
+
+func fits(want *string, have string) bool { return want == nil || *want == have }
+
+// evicts tells whether the rule can evict pods.
+func evicts(rule *resourcev1.DeviceTaintRule) bool {
+	return rule.Spec.Taint.Effect == resourcev1.DeviceTaintEffectNoExecute
+}
+
+// taintOf is the taint that a rule gives, as if its effect were NoExecute.
+func taintOf(rule *resourcev1.DeviceTaintRule) taint {
+	t := taint{DeviceTaint: rule.Spec.Taint, rule: rule.UID, from: "DeviceTaintRule " + rule.Name}
+	t.Effect = resourcev1.DeviceTaintEffectNoExecute
+	return t
+}
+
+// newest gives the slices of the highest generation among those of one pool.
+func newest(slices []*resourcev1.ResourceSlice) []*resourcev1.ResourceSlice {
+	highest := int64(math.MinInt64)
+	var out []*resourcev1.ResourceSlice
+	for _, s := range slices {
+		switch generation := s.Spec.Pool.Generation; {
+		case generation > highest:
+			highest, out = generation, []*resourcev1.ResourceSlice{s}
+		case generation == highest:
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// published gives the NoExecute taints that the slices of a device's pool give it.
+func published(slices []*resourcev1.ResourceSlice, d device) []taint {
+	var out []taint
+	for _, s := range newest(slices) {
+		for i := range s.Spec.Devices {
+			if s.Spec.Devices[i].Name != d.name {
+				continue
+			}
+			for _, t := range s.Spec.Devices[i].Taints {
+				if t.Effect == resourcev1.DeviceTaintEffectNoExecute {
+					out = append(out, taint{DeviceTaint: t, from: fmt.Sprintf("ResourceSlice %s, device %s", s.Name, d)})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// end is when a taint ends the use of a device.
+type end struct {
+	taint taint
+	at    time.Time // zero: at once
+	// tolerated: a toleration gave the time until at.
+	tolerated bool
+}
+
+// endOf is when a taint ends the use of a device by a claim with these tolerations; none if it is tolerated for ever.
+func endOf(t taint, tolerations []resourcev1.DeviceToleration) (end, bool) {
+	left := int64(-1) // seconds; no toleration
+	for _, toleration := range tolerations {
+		if !resourceclaim.ToleratesTaint(toleration, t.DeviceTaint) {
+			continue
+		}
+		if toleration.Effect != resourcev1.DeviceTaintEffectNoExecute || toleration.TolerationSeconds == nil {
+			return end{}, false
+		}
+		if seconds := max(*toleration.TolerationSeconds, 0); left < 0 || seconds < left {
+			left = seconds
+		}
+	}
+	e := end{taint: t, tolerated: left >= 0}
+	if t.TimeAdded != nil {
+		e.at = t.TimeAdded.Add(time.Duration(max(left, 0)) * time.Second)
+	}
+	return e, true
+}
