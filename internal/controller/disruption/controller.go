@@ -1,0 +1,200 @@
+package disruption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+)
+
+const (
+	// gatherWindow is how long a pod's event waits for others before its budget is counted.
+	gatherWindow = 20 * time.Millisecond
+	// noScaleWindow is how often an owner without a scale is asked again.
+	noScaleWindow = 30 * time.Second
+)
+
+// errNoScale is of a pod whose controller does not say how many pods there should be.
+var errNoScale = errors.New("found no controller with a scale")
+
+// Key names what is to be looked at: a budget, or a pod that is marked as about to be disrupted.
+type Key struct {
+	Namespace   string
+	Budget, Pod string
+}
+
+type budgetCache interface {
+	Get(namespace, name string) (*policyv1.PodDisruptionBudget, bool)
+	InNamespace(namespace string) []*policyv1.PodDisruptionBudget
+}
+
+type podCache interface {
+	Get(namespace, name string) (*core.Pod, bool)
+	InNamespace(namespace string) []*core.Pod
+}
+
+// writer changes statuses.
+type writer interface {
+	UpdateBudgetStatus(ctx context.Context, b *policyv1.PodDisruptionBudget) error
+	UpdatePodStatus(ctx context.Context, pod *core.Pod) error
+}
+
+// scaler says how many pods the owner of a pod asks for; ok is false of an owner that does not say it.
+type scaler interface {
+	ScaleOf(ctx context.Context, namespace string, owner *metav1.OwnerReference) (root types.UID, scale int32, ok bool, err error)
+}
+
+// Controller counts all budgets.
+type Controller struct {
+	budgets budgetCache
+	pods    podCache
+	scales  scaler
+	write   writer
+	events  reconciler.Recorder
+	clock   clock.PassiveClock
+	queue   reconciler.Queue[Key]
+	run     func(context.Context) error
+}
+
+// Run counts until ctx is done.
+func (c *Controller) Run(ctx context.Context) error {
+	return c.run(ctx)
+}
+
+// Reconcile brings the status of a budget up to date, or takes back the mark of a pod.
+func (c *Controller) Reconcile(ctx context.Context, key Key) error {
+	if key.Pod != "" {
+		return c.unmark(ctx, key)
+	}
+	b, ok := c.budgets.Get(key.Namespace, key.Budget)
+	if !ok || b.DeletionTimestamp != nil {
+		return nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	if err != nil {
+		return nil // the server's validation does not let such a selector in
+	}
+	pods := selected(c.pods.InNamespace(b.Namespace), selector)
+	counted, err := c.count(ctx, b, pods)
+	if err != nil {
+		return c.giveUp(ctx, b, err)
+	}
+	for _, pod := range counted.Late {
+		c.events.Eventf(pod, corev1.EventTypeWarning, "NotDeleted", "The eviction that disruption budget %s has granted did not delete the pod", b.Name)
+	}
+	if len(pods) == 0 && b.Status.ObservedGeneration != b.Generation {
+		c.events.Eventf(b, corev1.EventTypeNormal, "NoPods", "No matching pods found")
+	}
+	if counted.Again > 0 {
+		c.queue.AddAfter(key, counted.Again)
+	}
+	return c.writeStatus(ctx, b, counted.Status)
+}
+
+// giveUp reports that a budget cannot be counted. Of an owner without a scale no event will tell that it has one now.
+func (c *Controller) giveUp(ctx context.Context, b *policyv1.PodDisruptionBudget, why error) error {
+	status := Unknown(b, why, c.clock.Now())
+	if !equality.Semantic.DeepEqual(b.Status, status) {
+		c.events.Eventf(b, corev1.EventTypeWarning, "CalculateExpectedPodCountFailed", "Cannot tell how many pods are expected: %v", why)
+	}
+	if errors.Is(why, errNoScale) {
+		c.queue.AddAfter(Key{Namespace: b.Namespace, Budget: b.Name}, noScaleWindow)
+		why = nil
+	}
+	return errors.Join(why, c.writeStatus(ctx, b, status))
+}
+
+// selected are in the order of their names, so that what is said of one of them stays the same.
+func selected(pods []*core.Pod, selector labels.Selector) []*core.Pod {
+	var out []*core.Pod
+	for _, pod := range pods {
+		if selector.Matches(labels.Set(pod.Labels)) {
+			out = append(out, pod)
+		}
+	}
+	slices.SortFunc(out, func(a, b *core.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func (c *Controller) count(ctx context.Context, b *policyv1.PodDisruptionBudget, pods []*core.Pod) (Counted, error) {
+	var scale int32
+	if NeedsScale(&b.Spec) {
+		var err error
+		if scale, err = c.scale(ctx, pods); err != nil {
+			return Counted{}, err
+		}
+	}
+	expected, wanted, err := Wanted(&b.Spec, int32(len(pods)), scale)
+	if err != nil {
+		return Counted{}, err
+	}
+	return Count(b, pods, expected, wanted, c.clock.Now()), nil
+}
+
+// scale adds up what the owners of pods ask for. Pods without owner do not count, as nothing says how many there should be.
+func (c *Controller) scale(ctx context.Context, pods []*core.Pod) (int32, error) {
+	seen, roots := map[types.UID]bool{}, map[types.UID]bool{}
+	var sum int32
+	for _, pod := range pods {
+		owner := metav1.GetControllerOfNoCopy(pod)
+		if owner == nil || seen[owner.UID] {
+			continue
+		}
+		seen[owner.UID] = true
+		root, n, ok, err := c.scales.ScaleOf(ctx, pod.Namespace, owner)
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("scale of %s %s: %w", owner.Kind, owner.Name, err)
+		case !ok:
+			return 0, fmt.Errorf("pod %s: %w", pod.Name, errNoScale)
+		case !roots[root]:
+			roots[root] = true
+			sum += n
+		}
+	}
+	return sum, nil
+}
+
+func (c *Controller) writeStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, status policyv1.PodDisruptionBudgetStatus) error {
+	if equality.Semantic.DeepEqual(b.Status, status) {
+		return nil
+	}
+	updated := *b // the cached object's other fields are shared and only read
+	updated.Status = status
+	if err := c.write.UpdateBudgetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("disruption budget %s/%s: status: %w", b.Namespace, b.Name, err)
+	}
+	return nil
+}
+
+func (c *Controller) unmark(ctx context.Context, key Key) error {
+	pod, ok := c.pods.Get(key.Namespace, key.Pod)
+	if !ok {
+		return nil
+	}
+	stale, after := StaleMark(pod, c.clock.Now())
+	if !stale {
+		if after > 0 {
+			c.queue.AddAfter(key, after)
+		}
+		return nil
+	}
+	if err := c.write.UpdatePodStatus(ctx, Unmarked(pod, c.clock.Now())); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("pod %s/%s: status: %w", pod.Namespace, pod.Name, err)
+	}
+	return nil
+}

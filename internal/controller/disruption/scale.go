@@ -1,0 +1,97 @@
+package disruption
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/scale"
+	"k8s.io/utils/ptr"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+)
+
+// cache looks an object of one kind up.
+type cache[T any] interface {
+	Get(namespace, name string) (T, bool)
+}
+
+// scales know the scale of Deployments, ReplicaSets and StatefulSets from the caches, and of other kinds that have the
+// subresource from the server.
+type scales struct {
+	deployments  cache[*apps.Deployment]
+	replicaSets  cache[*apps.ReplicaSet]
+	statefulSets cache[*apps.StatefulSet]
+	others       scaler
+}
+
+// ScaleOf implements scaler. A ReplicaSet of a Deployment has the Deployment's scale: during a rollout several share it.
+func (s scales) ScaleOf(ctx context.Context, namespace string, owner *metav1.OwnerReference) (types.UID, int32, bool, error) {
+	switch schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind) {
+	case appsv1.SchemeGroupVersion.WithKind("StatefulSet"):
+		if set, ok := s.statefulSets.Get(namespace, owner.Name); ok && set.UID == owner.UID {
+			return set.UID, ptr.Deref(set.Spec.Replicas, 1), true, nil
+		}
+		return "", 0, false, nil
+	case appsv1.SchemeGroupVersion.WithKind("ReplicaSet"):
+		set, ok := s.replicaSets.Get(namespace, owner.Name)
+		if !ok || set.UID != owner.UID {
+			return "", 0, false, nil
+		}
+		if ref := metav1.GetControllerOfNoCopy(set); ref != nil && ref.Kind == "Deployment" {
+			if d, ok := s.deployments.Get(namespace, ref.Name); ok && d.UID == ref.UID {
+				return d.UID, ptr.Deref(d.Spec.Replicas, 1), true, nil
+			}
+			return "", 0, false, nil
+		}
+		return set.UID, ptr.Deref(set.Spec.Replicas, 1), true, nil
+	default:
+		return s.others.ScaleOf(ctx, namespace, owner)
+	}
+}
+
+// served reads the subresource scale of any kind.
+type served struct {
+	mapper meta.RESTMapper
+	scales scale.ScalesGetter
+}
+
+func newServed(cfg *rest.Config) (served, error) {
+	d, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return served{}, err
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d))
+	getter, err := scale.NewForConfig(cfg, mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(d))
+	return served{mapper, getter}, err
+}
+
+// ScaleOf implements scaler.
+func (s served) ScaleOf(ctx context.Context, namespace string, owner *metav1.OwnerReference) (types.UID, int32, bool, error) {
+	gvk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+	mapping, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		return "", 0, false, nil
+	}
+	if err != nil {
+		return "", 0, false, fmt.Errorf("resource of %v: %w", gvk, err)
+	}
+	found, err := s.scales.Scales(namespace).Get(ctx, mapping.Resource.GroupResource(), owner.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", 0, false, nil
+	}
+	if err != nil {
+		return "", 0, false, err
+	}
+	return found.UID, found.Spec.Replicas, found.UID == owner.UID, nil
+}
