@@ -8,7 +8,6 @@ import (
 	"github.com/allot-dev/allot/internal/controller/deployment"
 	"github.com/allot-dev/allot/internal/controller/devicetaint"
 	"github.com/allot-dev/allot/internal/controller/disruption"
-	"github.com/allot-dev/allot/internal/controller/disruption"
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
 	"github.com/allot-dev/allot/internal/controller/namespace"
 	"github.com/allot-dev/allot/internal/controller/podgc"
@@ -34,7 +33,6 @@ func newControllers(c *component) ([]part, error) {
 		{"podgroup controller", func() (runner, error) { return podgroup.New(c.Client, c.Caches, c.events) }},
 		{"deployment controller", func() (runner, error) { return deployment.New(c.Client, c.Caches, c.events) }},
 		{"replicaset controller", func() (runner, error) { return replicaset.New(c.Client, c.Caches, c.events) }},
-		{"disruption controller", func() (runner, error) { return disruption.New(c.Client, c.Caches, c.events) }},
 		{"disruption controller", func() (runner, error) { return disruption.New(c.Client, c.Caches, c.events) }},
 		{"garbage collector", func() (runner, error) { return garbagecollector.New(c.Client, c.Caches, c.events) }},
 		{"namespace controller", func() (runner, error) { return namespace.New(c.Client, c.Caches) }},
