@@ -1,0 +1,121 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	batch "github.com/allot-dev/allot/api/batch/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	requests "github.com/allot-dev/allot/internal/controller/batch"
+)
+
+// changePods stops, drops and creates pods. It says what it did, and the first error.
+func (c *Controller) changePods(ctx context.Context, job *batch.Job, plan Plan, group string) (Outcome, error) {
+	var mu sync.Mutex
+	var done Outcome
+	deleted := func(pod *core.Pod) {
+		mu.Lock()
+		defer mu.Unlock()
+		done.Deleted = append(done.Deleted, pod)
+	}
+	err := requests.Parallel(len(plan.Stop), func(i int) error {
+		return c.remove(ctx, job, plan.Stop[i], deleted)
+	})
+	if err != nil {
+		return done, err
+	}
+	err = requests.Parallel(len(plan.Drop), func(i int) error {
+		if err := c.untrack(ctx, job, plan.Drop[i]); err != nil {
+			return err
+		}
+		return c.remove(ctx, job, plan.Drop[i], deleted)
+	})
+	if err != nil {
+		return done, err
+	}
+	err = requests.SlowStart(len(plan.Create), func(i int) error {
+		made, err := c.create(ctx, job, NewPod(job, plan.Create[i], group))
+		mu.Lock()
+		defer mu.Unlock()
+		done.Created += made
+		return err
+	})
+	return done, err
+}
+
+func (c *Controller) create(ctx context.Context, job *batch.Job, want *core.Pod) (made int, err error) {
+	pod, err := c.write.Pods.CreatePod(ctx, want)
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return 0, nil // the Job will be deleted too: nothing to retry, nothing to tell
+	}
+	if err != nil {
+		c.events.Eventf(job, corev1.EventTypeWarning, "FailedCreate", "Error creating: %v", err)
+		return 0, err
+	}
+	c.own.pods.Created(job.UID, pod)
+	c.events.Eventf(job, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %v", pod.Name)
+	return 1, nil
+}
+
+func (c *Controller) remove(ctx context.Context, job *batch.Job, pod *core.Pod, deleted func(*core.Pod)) error {
+	err := c.write.Pods.DeletePod(ctx, pod)
+	if err != nil && !isGone(err) {
+		c.events.Eventf(job, corev1.EventTypeWarning, "FailedDelete", "Error deleting: %v", err)
+		return fmt.Errorf("unable to delete pod %s: %w", pod.Name, err)
+	}
+	c.own.pods.Deleted(job.UID, pod)
+	deleted(pod)
+	if err == nil {
+		c.events.Eventf(job, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %v", pod.Name)
+	}
+	return nil
+}
+
+// release takes the finalizer off pods that the status has.
+func (c *Controller) release(ctx context.Context, job *batch.Job, pods []*core.Pod) error {
+	err := requests.Parallel(len(pods), func(i int) error { return c.untrack(ctx, job, pods[i]) })
+	if err != nil {
+		return fmt.Errorf("job %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	return nil
+}
+
+// untrack takes the finalizer off a pod, and has later passes wait until that is seen.
+func (c *Controller) untrack(ctx context.Context, job *batch.Job, pod *core.Pod) error {
+	if !isTracked(pod) {
+		return nil
+	}
+	if err := c.takeFinalizer(ctx, pod); err != nil {
+		return err
+	}
+	c.own.release(job.UID, pod)
+	return nil
+}
+
+func (c *Controller) takeFinalizer(ctx context.Context, pod *core.Pod) error {
+	patch, err := finalizerPatch(pod.UID)
+	if err != nil {
+		return err
+	}
+	if err := c.write.Pods.PatchPod(ctx, pod, patch); err != nil && !isGone(err) {
+		return fmt.Errorf("finalizer of pod %s: %w", pod.Name, err)
+	}
+	return nil
+}
+
+// finalizerPatch is the strategic merge patch that takes the finalizer, and no other, off the pod with that UID.
+func finalizerPatch(uid types.UID) ([]byte, error) {
+	return json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": uid, "$deleteFromPrimitiveList/finalizers": []string{batchv1.JobTrackingFinalizer},
+	}})
+}
+
+// isGone says that the object that was meant is not there any more. A conflict is the UID's: a namesake is there.
+func isGone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }

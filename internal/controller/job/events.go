@@ -1,0 +1,49 @@
+package job
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	batch "github.com/allot-dev/allot/api/batch/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/ownership"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+)
+
+func (c *Controller) look(job types.NamespacedName) { c.queue.Add(Key{NamespacedName: job}) }
+
+// onJob takes an event of the cache of Jobs.
+func (c *Controller) onJob(before, after *batch.Job) {
+	if before != nil && (after == nil || after.UID != before.UID) {
+		c.forget(before.UID)
+		c.own.forget(before.UID)
+		c.freeAll(before)
+	}
+	if after == nil {
+		c.own.statuses.Observe(before)
+		return
+	}
+	c.own.statuses.Observe(after)
+	c.look(reconciler.KeyOf(after))
+	if _, finished := after.Finished(); finished {
+		c.freeAll(after)
+	}
+}
+
+// onPod takes an event of the cache of pods. It is called in the order of the events, as the expectations need it.
+func (c *Controller) onPod(before, after *core.Pod) {
+	if after != nil {
+		c.own.pods.Observe(after)
+		if isTracked(after) && !c.isWaitedFor(after) {
+			c.queue.Add(Key{NamespacedName: reconciler.KeyOf(after), Pod: true})
+		}
+	} else {
+		c.own.pods.Observe(before)
+	}
+	watch := ownership.Watch[*batch.Job, *core.Pod]{
+		Kind: kind, InNamespace: c.Jobs.InNamespace,
+		SelectorOf: func(job *batch.Job) *metav1.LabelSelector { return job.Spec.Selector },
+		Ask:        func(key types.NamespacedName) { c.queue.AddAfter(Key{NamespacedName: key}, gatherWindow) },
+	}
+	watch.OnChange(before, after)
+}

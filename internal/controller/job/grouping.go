@@ -1,0 +1,128 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	batch "github.com/allot-dev/allot/api/batch/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/controller/ownership"
+)
+
+// workloadIndex is the name of a cache index with the keys of workloadKeys.
+const workloadIndex = "workloads by what controls them"
+
+// group takes the next step about the Job's Workload and PodGroup.
+func (c *Controller) group(ctx context.Context, job *batch.Job, plan Plan) (GroupStep, error) {
+	g := Grouping{Groups: c.Groups.ByIndex(ownership.Index, string(job.UID))}
+	for _, w := range c.Workloads.ByIndex(workloadIndex, workloadKeyOf(job)) {
+		if Concerns(job, w) {
+			g.Workloads = append(g.Workloads, w)
+		}
+	}
+	step := NextGroupStep(job, plan, g)
+	c.tell(job, step.Why)
+	return step, c.takeStep(ctx, job, step)
+}
+
+// tell says why there is no PodGroup yet, once for each reason.
+func (c *Controller) tell(job *batch.Job, why string) {
+	c.mu.Lock()
+	known := c.told[job.UID]
+	if why != "" {
+		c.told[job.UID] = why
+	} else {
+		delete(c.told, job.UID)
+	}
+	c.mu.Unlock()
+	if why != "" && why != known {
+		c.events.Eventf(job, corev1.EventTypeWarning, "PodGroupWaits", "No PodGroup yet: %s", why)
+	}
+}
+
+func (c *Controller) takeStep(ctx context.Context, job *batch.Job, step GroupStep) error {
+	switch {
+	case step.MakeWorkload != nil:
+		return c.makeWorkload(ctx, job, step.MakeWorkload)
+	case step.MakeGroup != nil:
+		return c.makeGroup(ctx, job, step.MakeGroup)
+	case step.Resize != nil:
+		if err := c.write.Groups.ResizePodGroup(ctx, step.Resize, step.MinCount); err != nil {
+			return fmt.Errorf("resize PodGroup %s: %w", step.Resize.Name, err)
+		}
+	case step.DeleteGroup != nil:
+		if err := c.write.Groups.DeletePodGroup(ctx, step.DeleteGroup); err != nil && !isGone(err) {
+			return fmt.Errorf("delete PodGroup %s: %w", step.DeleteGroup.Name, err)
+		}
+		c.own.groups.Deleted(job.UID, step.DeleteGroup)
+	case step.DeleteWorkload != nil:
+		if err := c.write.Workloads.DeleteWorkload(ctx, step.DeleteWorkload); err != nil && !isGone(err) {
+			return fmt.Errorf("delete Workload %s: %w", step.DeleteWorkload.Name, err)
+		}
+		c.own.workloads.Deleted(job.UID, step.DeleteWorkload)
+	}
+	return nil
+}
+
+func (c *Controller) makeWorkload(ctx context.Context, job *batch.Job, want *scheduling.Workload) error {
+	made, err := c.write.Workloads.CreateWorkload(ctx, want)
+	if err != nil {
+		return c.refused(job, "Workload", want.Name, err)
+	}
+	c.own.workloads.Created(job.UID, made)
+	c.events.Eventf(job, corev1.EventTypeNormal, "WorkloadCreated", "Created Workload %s", made.Name)
+	return nil
+}
+
+func (c *Controller) makeGroup(ctx context.Context, job *batch.Job, want *scheduling.PodGroup) error {
+	made, err := c.write.Groups.CreatePodGroup(ctx, want)
+	if err != nil {
+		return c.refused(job, "PodGroup", want.Name, err)
+	}
+	c.own.groups.Created(job.UID, made)
+	c.events.Eventf(job, corev1.EventTypeNormal, "PodGroupCreated", "Created PodGroup %s", made.Name)
+	return nil
+}
+
+func (c *Controller) refused(job *batch.Job, what, name string, err error) error {
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil
+	}
+	// One that is there was made before a restart, and the cache will show it, or is of somebody else.
+	c.events.Eventf(job, corev1.EventTypeWarning, "Failed"+what+"Create", "Error creating %s %s: %v", what, name, err)
+	return fmt.Errorf("create %s %s: %w", what, name, err)
+}
+
+// onWorkload takes an event of the cache of Workloads: the Jobs that it names, or whose controller it names, are looked at.
+func (c *Controller) onWorkload(before, after *scheduling.Workload) {
+	for _, w := range []*scheduling.Workload{before, after} {
+		if w == nil {
+			continue
+		}
+		c.own.workloads.Observe(w)
+		for _, key := range workloadKeys(w) {
+			for _, job := range c.Jobs.InNamespace(w.Namespace) {
+				if workloadKeyOf(job) == key {
+					c.look(types.NamespacedName{Namespace: job.Namespace, Name: job.Name})
+				}
+			}
+		}
+	}
+}
+
+// onGroup takes an event of the cache of PodGroups.
+func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
+	if after != nil {
+		c.own.groups.Observe(after)
+	} else {
+		c.own.groups.Observe(before)
+	}
+	watch := ownership.Watch[*batch.Job, *scheduling.PodGroup]{
+		Kind: kind, Ask: c.look, InNamespace: func(string) []*batch.Job { return nil }, // no PodGroup is adopted
+	}
+	watch.OnChange(before, after)
+}

@@ -1,0 +1,448 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
+
+	batch "github.com/allot-dev/allot/api/batch/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/controller/controllertest"
+)
+
+// epoch is the time at which scenarios begin.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// workloadStore is a cache with workloadIndex.
+type workloadStore struct {
+	controllertest.Store[*scheduling.Workload]
+}
+
+func (s workloadStore) ByIndex(_, key string) []*scheduling.Workload {
+	return slices.DeleteFunc(s.InNamespace(""), func(w *scheduling.Workload) bool { return !slices.Contains(workloadKeys(w), key) })
+}
+
+type objects struct {
+	jobs      controllertest.Store[*batch.Job]
+	pods      controllertest.Store[*core.Pod]
+	workloads workloadStore
+	groups    controllertest.Store[*scheduling.PodGroup]
+}
+
+func newObjects() objects {
+	return objects{
+		controllertest.Store[*batch.Job]{}, controllertest.Store[*core.Pod]{},
+		workloadStore{controllertest.Store[*scheduling.Workload]{}}, controllertest.Store[*scheduling.PodGroup]{},
+	}
+}
+
+// world is a server, caches that lag behind it until sync, and a controller between the two. All writes, events and waits
+// are collected as lines.
+type world struct {
+	*Controller
+	mu      sync.Mutex
+	server  objects
+	cache   objects
+	now     *testclock.FakePassiveClock
+	version int
+	made    map[string]int // pods, by the beginning of their names
+	lines   []string
+	waiting []Key
+	later   map[Key]time.Time
+
+	lag    bool // the cache sees nothing while the controller works
+	refuse func(verb, name string) error
+	freed  func(pod *core.Pod) // called with each pod that loses the finalizer, as it is
+}
+
+func newWorld() *world {
+	w := &world{server: newObjects(), now: testclock.NewFakePassiveClock(epoch), version: 100, made: map[string]int{}, freed: func(*core.Pod) {}}
+	w.refuse = func(string, string) error { return nil }
+	w.restart()
+	return w
+}
+
+// restart puts a new controller, with empty caches that then fill, in place of the one there is.
+func (w *world) restart() {
+	w.cache, w.waiting, w.later = newObjects(), nil, map[Key]time.Time{}
+	w.Controller = newController(
+		Caches{Jobs: w.cache.jobs, Pods: w.cache.pods, Workloads: w.cache.workloads, Groups: w.cache.groups},
+		Server{Pods: w, Jobs: w, Workloads: w, Groups: w}, w, w.now,
+	)
+	w.queue = w
+	w.sync()
+}
+
+func (w *world) say(format string, args ...any) {
+	w.lines = append(w.lines, fmt.Sprintf(format, args...))
+}
+
+func (w *world) stamp(m *metav1.ObjectMeta) {
+	w.version++
+	m.Namespace, m.ResourceVersion = "default", strconv.Itoa(w.version)
+	if m.UID == "" {
+		m.UID = types.UID("uid-" + m.Name)
+		m.CreationTimestamp = metav1.NewTime(w.now.Now())
+	}
+}
+
+// sync brings the caches up to the server and delivers the events.
+func (w *world) sync() {
+	w.cache.jobs.Follow(w.server.jobs, w.onJob)
+	w.cache.workloads.Follow(w.server.workloads.Store, w.onWorkload)
+	w.cache.groups.Follow(w.server.groups, w.onGroup)
+	w.cache.pods.Follow(w.server.pods, w.onPod)
+}
+
+// work reconciles until nothing waits. What fails is tried again.
+func (w *world) work() {
+	for range 100 {
+		if len(w.waiting) == 0 {
+			return
+		}
+		w.step()
+	}
+	w.say("does not come to rest")
+}
+
+func (w *world) step() {
+	key := w.waiting[0]
+	w.waiting = w.waiting[1:]
+	if err := w.Reconcile(context.Background(), key); err != nil {
+		w.say("error: %v", err)
+		w.Add(key)
+	}
+	if !w.lag {
+		w.sync()
+	}
+}
+
+func (w *world) Add(key Key) {
+	if !slices.Contains(w.waiting, key) {
+		w.waiting = append(w.waiting, key)
+	}
+}
+
+func (w *world) AddAfter(key Key, d time.Duration) {
+	if d == gatherWindow {
+		w.Add(key)
+		return
+	}
+	due := w.now.Now().Add(d)
+	if at, ok := w.later[key]; ok && !at.After(due) {
+		return
+	}
+	w.later[key] = due
+	w.say("%s again in %v", key.Name, d)
+}
+
+// advance lets time pass; keys that are due come into the queue.
+func (w *world) advance(by time.Duration) {
+	w.now.SetTime(w.now.Now().Add(by))
+	for _, key := range slices.SortedFunc(maps.Keys(w.later), func(a, b Key) int { return strings.Compare(a.Name, b.Name) }) {
+		if !w.later[key].After(w.now.Now()) {
+			delete(w.later, key)
+			w.Add(key)
+		}
+	}
+}
+
+func (w *world) Eventf(object runtime.Object, eventtype, reason, format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !strings.HasPrefix(reason, "Successful") {
+		w.say("event %s %s: %s", eventtype, reason, fmt.Sprintf(format, args...))
+	}
+}
+
+func notFound(resource, name string) error {
+	return apierrors.NewNotFound(schema.GroupResource{Resource: resource}, name)
+}
+
+func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.refuse("create", pod.GenerateName); err != nil {
+		return nil, err
+	}
+	w.made[pod.GenerateName]++
+	pod = pod.DeepCopy()
+	pod.Name = pod.GenerateName + strconv.Itoa(w.made[pod.GenerateName])
+	pod.Status.Phase = corev1.PodPending
+	w.stamp(&pod.ObjectMeta)
+	w.server.pods[pod.Name] = pod
+	line := "create pod " + pod.Name
+	if g := pod.Spec.SchedulingGroup; g != nil {
+		line += " in " + *g.PodGroupName
+	}
+	for _, a := range []string{batchv1.JobIndexFailureCountAnnotation, batchv1.JobIndexIgnoredFailureCountAnnotation} {
+		if count, ok := pod.Annotations[a]; ok && count != "0" {
+			line += " " + strings.TrimPrefix(a, "batch.kubernetes.io/job-index-") + "=" + count
+		}
+	}
+	w.say("%s", line)
+	return pod, nil
+}
+
+func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	live, ok := w.server.pods[pod.Name]
+	if !ok || live.UID != pod.UID {
+		return notFound("pods", pod.Name)
+	}
+	if err := w.refuse("patch", pod.Name); err != nil {
+		return err
+	}
+	patched, err := controllertest.Patched(live, patch)
+	if err != nil {
+		return err
+	}
+	switch was, is := isTracked(live), isTracked(patched); {
+	case was && !is:
+		w.say("free pod %s", pod.Name)
+		w.freed(live)
+	default:
+		w.say("patch pod %s: owners=%d tracked=%t", pod.Name, len(patched.OwnerReferences), is)
+	}
+	w.putPod(patched)
+	return nil
+}
+
+// putPod stores a pod, or removes it if nothing holds it any more.
+func (w *world) putPod(pod *core.Pod) {
+	grace := pod.DeletionGracePeriodSeconds
+	if pod.DeletionTimestamp != nil && grace != nil && *grace == 0 && len(pod.Finalizers) == 0 {
+		delete(w.server.pods, pod.Name)
+	} else {
+		w.stamp(&pod.ObjectMeta)
+		w.server.pods[pod.Name] = pod
+	}
+	w.collect()
+}
+
+func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	live, ok := w.server.pods[pod.Name]
+	if !ok || live.UID != pod.UID {
+		return notFound("pods", pod.Name)
+	}
+	if err := w.refuse("delete", pod.Name); err != nil {
+		return err
+	}
+	w.say("delete pod %s", pod.Name)
+	w.deletePod(live)
+	return nil
+}
+
+// deletePod is graceful for a pod on a node.
+func (w *world) deletePod(live *core.Pod) {
+	live = live.DeepCopy()
+	grace := int64(30)
+	if live.Spec.NodeName == "" || live.Finished() {
+		grace = 0
+	}
+	at := metav1.NewTime(w.now.Now().Add(time.Duration(grace) * time.Second))
+	live.DeletionTimestamp, live.DeletionGracePeriodSeconds = &at, &grace
+	w.putPod(live)
+}
+
+func (w *world) LiveJob(_ context.Context, _, name string) (*batch.Job, error) {
+	job, ok := w.server.jobs[name]
+	if !ok {
+		return nil, notFound("jobs", name)
+	}
+	return job, nil
+}
+
+func (w *world) UpdateJobStatus(_ context.Context, job *batch.Job) (*batch.Job, error) {
+	live, ok := w.server.jobs[job.Name]
+	if !ok {
+		return nil, notFound("jobs", job.Name)
+	}
+	if live.ResourceVersion != job.ResourceVersion {
+		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "jobs"}, job.Name, errors.New("changed"))
+	}
+	if err := w.refuse("status", job.Name); err != nil {
+		return nil, err
+	}
+	job = job.DeepCopy()
+	w.stamp(&job.ObjectMeta)
+	w.server.jobs[job.Name] = job
+	w.say("status %s: %s", job.Name, statusText(job.Status))
+	return job, nil
+}
+
+func statusText(s batchv1.JobStatus) string {
+	line := fmt.Sprintf("active=%d ready=%d terminating=%d succeeded=%d failed=%d", s.Active, *s.Ready, *s.Terminating, s.Succeeded, s.Failed)
+	if u := s.UncountedTerminatedPods; len(u.Succeeded)+len(u.Failed) > 0 {
+		line += fmt.Sprintf(" uncounted=%d+%d", len(u.Succeeded), len(u.Failed))
+	}
+	if s.CompletedIndexes != "" {
+		line += " completed=" + s.CompletedIndexes
+	}
+	if s.FailedIndexes != nil && *s.FailedIndexes != "" {
+		line += " failedIndexes=" + *s.FailedIndexes
+	}
+	if s.StartTime == nil {
+		line += " not started"
+	} else if !s.StartTime.Time.Equal(epoch) {
+		line += fmt.Sprintf(" started=%v", s.StartTime.Sub(epoch))
+	}
+	for _, c := range s.Conditions {
+		line += fmt.Sprintf(" %s=%s/%s", c.Type, c.Status, c.Reason)
+	}
+	return line
+}
+
+func (w *world) CreateWorkload(_ context.Context, workload *scheduling.Workload) (*scheduling.Workload, error) {
+	if err := w.refuse("create", workload.Name); err != nil {
+		return nil, err
+	}
+	if _, ok := w.server.workloads.Store[workload.Name]; ok {
+		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "workloads"}, workload.Name)
+	}
+	workload = workload.DeepCopy()
+	w.stamp(&workload.ObjectMeta)
+	w.server.workloads.Store[workload.Name] = workload
+	w.say("create Workload %s: %s", workload.Name, templateText(workload.Spec.PodGroupTemplates[0]))
+	return workload, nil
+}
+
+func templateText(t scheduling.PodGroupTemplate) string {
+	line := policyText(t.SchedulingPolicy)
+	for _, c := range t.ResourceClaims {
+		line += " claim=" + c.Name
+	}
+	if c := t.SchedulingConstraints; c != nil {
+		line += " topology=" + c.Topology[0].Key
+	}
+	if m := t.DisruptionMode; m != nil {
+		line += fmt.Sprintf(" disruption all=%t", m.All != nil)
+	}
+	if t.PriorityClassName != "" {
+		line += " priority=" + t.PriorityClassName
+	}
+	return line
+}
+
+func policyText(p schedulingv1beta1.PodGroupSchedulingPolicy) string {
+	if p.Gang == nil {
+		return "basic"
+	}
+	return fmt.Sprintf("gang of %d", p.Gang.MinCount)
+}
+
+func (w *world) DeleteWorkload(_ context.Context, workload *scheduling.Workload) error {
+	if err := w.refuse("delete", workload.Name); err != nil {
+		return err
+	}
+	w.say("delete Workload %s", workload.Name)
+	delete(w.server.workloads.Store, workload.Name)
+	return nil
+}
+
+func (w *world) CreatePodGroup(_ context.Context, group *scheduling.PodGroup) (*scheduling.PodGroup, error) {
+	if err := w.refuse("create", group.Name); err != nil {
+		return nil, err
+	}
+	if _, ok := w.server.groups[group.Name]; ok {
+		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "podgroups"}, group.Name)
+	}
+	group = group.DeepCopy()
+	w.stamp(&group.ObjectMeta)
+	w.server.groups[group.Name] = group
+	var owners []string
+	for _, o := range group.OwnerReferences {
+		owners = append(owners, o.Kind+" "+o.Name)
+	}
+	s := group.Spec
+	w.say("create PodGroup %s of %s: %s, owners %s", group.Name, s.WorkloadRef.WorkloadName, templateText(scheduling.PodGroupTemplate{
+		SchedulingPolicy: s.SchedulingPolicy, SchedulingConstraints: s.SchedulingConstraints, ResourceClaims: s.ResourceClaims,
+		DisruptionMode: s.DisruptionMode, PriorityClassName: s.PriorityClassName,
+	}), strings.Join(owners, ", "))
+	return group, nil
+}
+
+func (w *world) ResizePodGroup(_ context.Context, group *scheduling.PodGroup, minCount int32) error {
+	live := w.server.groups[group.Name].DeepCopy()
+	live.Spec.SchedulingPolicy.Gang.MinCount = minCount
+	w.stamp(&live.ObjectMeta)
+	w.server.groups[group.Name] = live
+	w.say("PodGroup %s: gang of %d", group.Name, minCount)
+	return nil
+}
+
+func (w *world) DeletePodGroup(_ context.Context, group *scheduling.PodGroup) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.say("delete PodGroup %s", group.Name)
+	live := w.server.groups[group.Name].DeepCopy()
+	now := metav1.NewTime(w.now.Now())
+	live.DeletionTimestamp = &now
+	w.stamp(&live.ObjectMeta)
+	w.server.groups[group.Name] = live
+	w.collect()
+	return nil
+}
+
+// collect takes away the PodGroups that are being deleted and are named by no pod that may run.
+func (w *world) collect() {
+	for name, group := range w.server.groups {
+		if group.DeletionTimestamp == nil {
+			continue
+		}
+		if !slices.ContainsFunc(w.server.pods.InNamespace(""), func(pod *core.Pod) bool {
+			g := pod.Spec.SchedulingGroup
+			return g != nil && *g.PodGroupName == name && !pod.Finished()
+		}) {
+			w.say("PodGroup %s is gone", name)
+			delete(w.server.groups, name)
+		}
+	}
+}
+
+// flush returns the collected lines; what is done to pods in a row, in parallel, is sorted.
+func (w *world) flush() string {
+	lines := w.lines
+	w.lines = nil
+	order := []string{"create", "patch", "free", "delete"}
+	rank := func(line string) int {
+		verb, rest, _ := strings.Cut(line, " ")
+		if !strings.HasPrefix(rest, "pod ") {
+			return -1
+		}
+		return slices.Index(order, verb)
+	}
+	for i := 0; i < len(lines); {
+		j := i
+		for j < len(lines) && rank(lines[j]) >= 0 {
+			j++
+		}
+		slices.SortFunc(lines[i:j], func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
+		i = max(j, i+1)
+	}
+	if len(lines) == 0 {
+		return "ok\n"
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
