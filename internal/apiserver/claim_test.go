@@ -2,6 +2,7 @@ package apiserver_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -37,8 +38,31 @@ func allocatedClaim(t *testing.T, ns string) {
 	if _, err := client.Patch(t.Context(), "c", types.MergePatchType, []byte(claimAllocated), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Patch(t.Context(), "c", types.MergePatchType, []byte(claimStatus), metav1.PatchOptions{}, "status"); err != nil {
+	status := strings.ReplaceAll(claimStatus, `"n1"`, `"`+ns+`"`) // each test has devices of its own
+	if _, err := client.Patch(t.Context(), "c", types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// F64: no second claim gets the device, whoever asks, until the first one has lost it; a dry run tells the same.
+func TestF64DeviceOfAnotherClaimIsRefused(t *testing.T) {
+	ns, other := namespace(t), namespace(t)
+	allocatedClaim(t, ns)
+	create(t, other, claimYAML)
+	claims := dynamicClient(t).Resource(claimsResource)
+	status := []byte(strings.ReplaceAll(claimStatus, `"n1"`, `"`+ns+`"`))
+	for _, dryRun := range [][]string{{metav1.DryRunAll}, nil} {
+		_, err := claims.Namespace(other).Patch(t.Context(), "c", types.MergePatchType, status, metav1.PatchOptions{DryRun: dryRun}, "status")
+		if got := causes(t, err); !slices.Equal(got, []string{"status.allocation.devices.results[0]"}) || !strings.Contains(err.Error(), "is allocated to claim "+ns+"/c") {
+			t.Errorf("fields %v: %v", got, err)
+		}
+	}
+	free := []byte(`{"status":{"allocation":null,"reservedFor":null}}`)
+	if _, err := claims.Namespace(ns).Patch(t.Context(), "c", types.MergePatchType, free, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := claims.Namespace(other).Patch(t.Context(), "c", types.MergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
+		t.Error(err)
 	}
 }
 

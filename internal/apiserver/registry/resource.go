@@ -8,6 +8,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
@@ -30,14 +32,17 @@ func resourceClaims(a Access) entry {
 		fieldIn:        claimField,
 		validate:       validation.ValidateResourceClaim,
 		validateUpdate: validation.ValidateResourceClaimUpdate,
-		statusAccess:   a.claimStatusAccess,
 		validateStatus: validation.ValidateResourceClaimStatusUpdate,
+		statusAccess:   a.claimStatusAccess,
 		prepareUpdate: func(_ context.Context, c, old *resource.ResourceClaim) {
 			carryReservedFor(&c.Spec, &old.Spec)
 		},
 		prepareStatus: func(c, old *resource.ResourceClaim) {
 			carryAnyPod(&c.Status, &old.Status)
 			dropReleasedDevices(c, old)
+		},
+		more: func(store *genericregistry.Store) map[string]rest.Storage {
+			return map[string]rest.Storage{"status": newGuardedStatus(store)}
 		},
 	}
 }
