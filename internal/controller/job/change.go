@@ -9,7 +9,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -32,7 +31,7 @@ func (c *Controller) changePods(ctx context.Context, job *batch.Job, plan Plan, 
 		return done, err
 	}
 	err = requests.Parallel(len(plan.Drop), func(i int) error {
-		if err := c.untrack(ctx, job, plan.Drop[i]); err != nil {
+		if err := c.let(ctx, job, plan.Drop[i]); err != nil {
 			return err
 		}
 		return c.remove(ctx, job, plan.Drop[i], deleted)
@@ -78,29 +77,39 @@ func (c *Controller) remove(ctx context.Context, job *batch.Job, pod *core.Pod, 
 	return nil
 }
 
-// release takes the finalizer off pods that the status has.
+// release takes the finalizer off pods that the status has, and has later passes wait until that is seen.
 func (c *Controller) release(ctx context.Context, job *batch.Job, pods []*core.Pod) error {
-	err := requests.Parallel(len(pods), func(i int) error { return c.untrack(ctx, job, pods[i]) })
+	err := requests.Parallel(len(pods), func(i int) error {
+		if err := c.takeFinalizer(ctx, pods[i]); err != nil {
+			return err
+		}
+		c.own.release(job.UID, pods[i])
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("job %s/%s: %w", job.Namespace, job.Name, err)
 	}
 	return nil
 }
 
-// untrack takes the finalizer off a pod, and has later passes wait until that is seen.
-func (c *Controller) untrack(ctx context.Context, job *batch.Job, pod *core.Pod) error {
+// let takes the finalizer off a pod that is not to be counted, if it is as it was seen: it may have ended meanwhile.
+func (c *Controller) let(ctx context.Context, job *batch.Job, pod *core.Pod) error {
 	if !isTracked(pod) {
 		return nil
 	}
-	if err := c.takeFinalizer(ctx, pod); err != nil {
+	patch, err := finalizerPatch(map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion})
+	if err != nil {
 		return err
+	}
+	if err := c.write.Pods.PatchPod(ctx, pod, patch); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("finalizer of pod %s: %w", pod.Name, err)
 	}
 	c.own.release(job.UID, pod)
 	return nil
 }
 
 func (c *Controller) takeFinalizer(ctx context.Context, pod *core.Pod) error {
-	patch, err := finalizerPatch(pod.UID)
+	patch, err := finalizerPatch(map[string]any{"uid": pod.UID})
 	if err != nil {
 		return err
 	}
@@ -110,11 +119,10 @@ func (c *Controller) takeFinalizer(ctx context.Context, pod *core.Pod) error {
 	return nil
 }
 
-// finalizerPatch is the strategic merge patch that takes the finalizer, and no other, off the pod with that UID.
-func finalizerPatch(uid types.UID) ([]byte, error) {
-	return json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": uid, "$deleteFromPrimitiveList/finalizers": []string{batchv1.JobTrackingFinalizer},
-	}})
+// finalizerPatch is the strategic merge patch that takes the finalizer, and no other, off the pod with this metadata.
+func finalizerPatch(metadata map[string]any) ([]byte, error) {
+	metadata["$deleteFromPrimitiveList/finalizers"] = []string{batchv1.JobTrackingFinalizer}
+	return json.Marshal(map[string]any{"metadata": metadata})
 }
 
 // isGone says that the object that was meant is not there any more. A conflict is the UID's: a namesake is there.

@@ -19,7 +19,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// The scenarios in testdata have these verbs. After each, the controller works until nothing waits, unless "lag" is given;
+// The scenarios in testdata/scenarios have these verbs. After each, the controller works until nothing waits, unless "lag" is given;
 // then nothing happens, and the cache does not see it yet. All that the controller writes is printed.
 //
 //	job [name=j] [uid=u] [owner=JobSet/s] [deleting]   with the spec as YAML, which replaces the one there is
@@ -40,7 +40,7 @@ import (
 //	work                       reconciles until nothing waits
 //	pods                       prints the server's pods
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		w := newWorld()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			handler, ok := handlers[d.Cmd]

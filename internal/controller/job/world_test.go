@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -70,7 +71,7 @@ type world struct {
 
 	lag    bool // the cache sees nothing while the controller works
 	refuse func(verb, name string) error
-	freed  func(pod *core.Pod) // called with each pod that loses the finalizer, as it is
+	freed  func(pod *core.Pod) // called with each pod that loses the finalizer, as the controller saw it
 }
 
 func newWorld() *world {
@@ -212,6 +213,13 @@ func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
 	if err := w.refuse("patch", pod.Name); err != nil {
 		return err
 	}
+	var from core.Pod
+	if err := json.Unmarshal(patch, &from); err != nil {
+		return err
+	}
+	if from.ResourceVersion != "" && from.ResourceVersion != live.ResourceVersion {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, pod.Name, errors.New("changed"))
+	}
 	patched, err := controllertest.Patched(live, patch)
 	if err != nil {
 		return err
@@ -219,7 +227,7 @@ func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
 	switch was, is := isTracked(live), isTracked(patched); {
 	case was && !is:
 		w.say("free pod %s", pod.Name)
-		w.freed(live)
+		w.freed(pod)
 	default:
 		w.say("patch pod %s: owners=%d tracked=%t", pod.Name, len(patched.OwnerReferences), is)
 	}
