@@ -36,6 +36,7 @@ type groupStatus struct {
 	events    reconciler.Recorder
 	clock     clock.PassiveClock
 	queue     reconciler.Queue[model.Key]
+	name      string // of the scheduler
 
 	mu     sync.Mutex // guards the fields below
 	said   map[model.Key]verdict
@@ -50,7 +51,7 @@ type verdict struct {
 
 // newGroupStatus makes a groupStatus for caches in which pods are found by their PodGroup.
 func newGroupStatus(p parts, tell *podStatus) *groupStatus {
-	g := &groupStatus{podGroups: p.caches.PodGroups, pods: p.caches.Pods, write: p.groups, tell: tell, events: p.events, clock: p.clock,
+	g := &groupStatus{podGroups: p.caches.PodGroups, pods: p.caches.Pods, write: p.groups, tell: tell, events: p.events, clock: p.clock, name: p.opts.Name,
 		said: map[model.Key]verdict{}, counts: map[model.Key]groups.Quorum{}}
 	g.pods.OnChange(func(old, now *core.Pod) {
 		pod := now
@@ -153,14 +154,14 @@ func (g *groupStatus) publish(group *scheduling.PodGroup, outcome groups.Outcome
 func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome) {
 	for _, pod := range members {
 		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message} // pods have the same reasons
-		if waits(pod) && !told(pod, verdict) {
+		if g.waits(pod) && !told(pod, verdict) {
 			g.tell.say(model.Key{Namespace: pod.Namespace, Name: pod.Name}, verdict)
 		}
 	}
 }
 
 // waits says whether a pod may still get a node from this scheduler. What gates hold back has a condition of its own.
-func waits(pod *core.Pod) bool {
+func (g *groupStatus) waits(pod *core.Pod) bool {
 	return pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0 &&
-		pod.Spec.SchedulerName == corev1.DefaultSchedulerName && !pod.Finished()
+		pod.Spec.SchedulerName == g.name && !pod.Finished()
 }

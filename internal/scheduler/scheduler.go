@@ -68,6 +68,8 @@ type Scheduler struct {
 
 // Options are what can be chosen. The zero value is as in Kubernetes.
 type Options struct {
+	// Name is the spec.schedulerName of the pods to place.
+	Name string
 	// BindingTimeout is how long pods wait for the bindingConditions of their devices; 0 for ten minutes.
 	BindingTimeout time.Duration
 }
@@ -89,7 +91,7 @@ type parts struct {
 	opts   Options
 }
 
-// New makes a Scheduler for pods with the default scheduler's name. Call it before the caches start.
+// New makes a Scheduler. Call it before the caches start.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opts Options) (*Scheduler, error) {
 	clk := clock.RealClock{}
 	s, err := newScheduler(parts{
@@ -110,7 +112,8 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 
 // newScheduler makes a Scheduler that lacks the queues of what is to be told, and whoever works on them.
 func newScheduler(p parts) (*Scheduler, error) {
-	feed, err := cluster.NewFeed(p.caches, corev1.DefaultSchedulerName)
+	p.opts.Name = cmp.Or(p.opts.Name, corev1.DefaultSchedulerName)
+	feed, err := cluster.NewFeed(p.caches, p.opts.Name)
 	if err != nil {
 		return nil, err
 	}
