@@ -28,6 +28,9 @@ func (s Store[T]) InNamespace(string) []T {
 	return found
 }
 
+// List gives all objects, in the order of their names.
+func (s Store[T]) List() []T { return s.InNamespace("") }
+
 // ByIndex gives the objects of a key of ownership.Index, in the order of their names.
 func (s Store[T]) ByIndex(_, key string) []T {
 	return slices.DeleteFunc(s.InNamespace(""), func(obj T) bool { return !slices.Contains(ownership.Keys(obj), key) })

@@ -1,0 +1,74 @@
+package daemonset
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+)
+
+// A pod that fails is deleted at once the first time, and then each time after twice as long a wait.
+const (
+	firstWait = time.Second
+	lastWait  = 15 * time.Minute
+)
+
+// backoff remembers where pods have failed. It is safe for use from several goroutines.
+type backoff struct {
+	mu       sync.Mutex
+	failures map[failureKey]failure
+}
+
+// failureKey has the generation of the set, since another spec deserves another try.
+type failureKey struct {
+	set        types.UID
+	generation int64
+	node       string
+}
+
+type failure struct {
+	at   time.Time
+	wait time.Duration
+}
+
+func newBackoff() *backoff { return &backoff{failures: map[failureKey]failure{}} }
+
+// left is how long failed pods of set are still kept, by node.
+func (b *backoff) left(set *apps.DaemonSet, now time.Time) map[string]time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	left := map[string]time.Duration{}
+	for key, f := range b.failures {
+		if key.set == set.UID && key.generation == set.Generation {
+			if wait := f.at.Add(f.wait).Sub(now); wait > 0 {
+				left[key.node] = wait
+			}
+		}
+	}
+	return left
+}
+
+// note records that a failed pod on a node is being replaced, and drops what is too old to matter.
+func (b *backoff) note(set *apps.DaemonSet, node string, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.failures, func(key failureKey, f failure) bool {
+		return now.Sub(f.at) > 2*lastWait || key.set == set.UID && key.generation != set.Generation
+	})
+	key := failureKey{set.UID, set.Generation, node}
+	wait := firstWait
+	if f, ok := b.failures[key]; ok {
+		wait = min(2*f.wait, lastWait)
+	}
+	b.failures[key] = failure{at: now, wait: wait}
+}
+
+// forget drops what is known of a set that is gone.
+func (b *backoff) forget(set types.UID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.failures, func(key failureKey, _ failure) bool { return key.set == set })
+}

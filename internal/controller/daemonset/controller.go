@@ -1,0 +1,180 @@
+package daemonset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/expectations"
+	"github.com/allot-dev/allot/internal/controller/history"
+	"github.com/allot-dev/allot/internal/controller/ownership"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+)
+
+const (
+	// burst is the most pods that one pass creates, and the most that it deletes.
+	burst = 250
+	// expectationLife ends the wait for a write that the cache never shows.
+	expectationLife = time.Minute
+	// gatherWindow is how long the event of a pod or node waits for others before the DaemonSet is looked at.
+	gatherWindow = 20 * time.Millisecond
+)
+
+// podCache is the cache of pods; it must have ownership.Index.
+type podCache interface {
+	Get(namespace, name string) (*core.Pod, bool)
+	ByIndex(index, key string) []*core.Pod
+}
+
+// setCache is the cache of DaemonSets.
+type setCache interface {
+	Get(namespace, name string) (*apps.DaemonSet, bool)
+	InNamespace(namespace string) []*apps.DaemonSet
+	List() []*apps.DaemonSet
+}
+
+// nodeCache is the cache of nodes.
+type nodeCache interface {
+	List() []*corev1.Node
+}
+
+// podWriter changes pods.
+type podWriter interface {
+	CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error)
+	PatchPod(ctx context.Context, pod *core.Pod, strategicMerge []byte) error
+	// DeletePod deletes this very pod, gracefully.
+	DeletePod(ctx context.Context, pod *core.Pod) error
+}
+
+// setWriter reads DaemonSets past the cache and writes their status.
+type setWriter interface {
+	LiveDaemonSet(ctx context.Context, namespace, name string) (*apps.DaemonSet, error)
+	UpdateDaemonSetStatus(ctx context.Context, set *apps.DaemonSet) error
+}
+
+// revisionWriter changes revisions.
+type revisionWriter interface {
+	history.Writer
+	PatchRevision(ctx context.Context, revision *appsv1.ControllerRevision, strategicMerge []byte) error
+	DeleteRevision(ctx context.Context, revision *appsv1.ControllerRevision) error
+}
+
+// Controller reconciles all DaemonSets.
+type Controller struct {
+	sets      setCache
+	nodes     nodeCache
+	pods      podCache
+	revisions ownership.Cache[*appsv1.ControllerRevision]
+
+	writeSet      setWriter
+	writePod      podWriter
+	writeRevision revisionWriter
+
+	events  reconciler.Recorder
+	clock   clock.PassiveClock
+	own     *expectations.Tracker // the own writes that the pod cache may lack
+	backoff *backoff
+	queue   reconciler.Queue[types.NamespacedName]
+	run     func(context.Context) error
+}
+
+// Run reconciles until ctx is done.
+func (c *Controller) Run(ctx context.Context) error {
+	return c.run(ctx)
+}
+
+// Reconcile makes the next step for one DaemonSet.
+func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
+	set, ok := c.sets.Get(key.Namespace, key.Name)
+	if !ok || set.DeletionTimestamp != nil {
+		return nil // of one that is being deleted, pods and revisions go in any order: there is nothing true to report
+	}
+	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
+	if err != nil || selector.Empty() {
+		return nil // the server's validation does not let such a selector in
+	}
+	if settled, wait := c.own.Satisfied(set.UID); !settled {
+		c.queue.AddAfter(key, wait)
+		return nil
+	}
+	if err := c.step(ctx, set, selector); err != nil {
+		return fmt.Errorf("daemonset %s: %w", key, err)
+	}
+	return nil
+}
+
+func (c *Controller) step(ctx context.Context, set *apps.DaemonSet, selector labels.Selector) error {
+	pods, err := c.claimPods(ctx, set, selector)
+	if err != nil {
+		return err
+	}
+	revisions, err := c.claimRevisions(ctx, set, selector)
+	if err != nil {
+		return err
+	}
+	gathered, err := c.gather(ctx, set, pods, revisions)
+	if err != nil {
+		return err
+	}
+	plan := Decide(gathered)
+	hash := gathered.Hashes[len(gathered.Hashes)-1]
+	if err := errors.Join(c.act(ctx, set, plan, hash), c.writeStatus(ctx, set, plan.Status)); err != nil {
+		return err
+	}
+	if plan.Recheck > 0 {
+		c.queue.AddAfter(reconciler.KeyOf(set), plan.Recheck)
+	}
+	return c.forget(ctx, gathered, revisions)
+}
+
+// claimPods returns the pods that are set's, after adopting and releasing.
+func (c *Controller) claimPods(ctx context.Context, set *apps.DaemonSet, selector labels.Selector) ([]*core.Pod, error) {
+	claimer := ownership.Claimer[*apps.DaemonSet, *core.Pod]{
+		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveDaemonSet, Patch: c.writePod.PatchPod,
+	}
+	claimed, err := claimer.Claim(ctx, set, selector)
+	if err != nil {
+		return nil, fmt.Errorf("pods: %w", err)
+	}
+	return claimed, nil
+}
+
+func (c *Controller) claimRevisions(ctx context.Context, set *apps.DaemonSet, selector labels.Selector) ([]*appsv1.ControllerRevision, error) {
+	claimer := ownership.Claimer[*apps.DaemonSet, *appsv1.ControllerRevision]{
+		Kind: kind, Cache: c.revisions, Live: c.writeSet.LiveDaemonSet, Patch: c.writeRevision.PatchRevision,
+	}
+	claimed, err := claimer.Claim(ctx, set, selector)
+	if err != nil {
+		return nil, fmt.Errorf("controllerrevisions: %w", err)
+	}
+	return claimed, nil
+}
+
+// gather makes sure that the set's template has a revision, and collects what Decide has to know.
+func (c *Controller) gather(ctx context.Context, set *apps.DaemonSet, pods []*core.Pod, revisions []*appsv1.ControllerRevision) (Gathered, error) {
+	now := c.clock.Now()
+	g := Gathered{Set: set, Nodes: c.nodes.List(), Pods: pods, Wait: c.backoff.left(set, now), Now: now}
+	parent := history.Parent{Owner: set, Kind: kind, Template: &set.Spec.Template, HashLabel: hashLabel}
+	if set.Status.CollisionCount != nil {
+		parent.Collisions = *set.Status.CollisionCount
+	}
+	current, err := history.Ensure(ctx, c.writeRevision, parent, revisions)
+	if err != nil {
+		return Gathered{}, err
+	}
+	g.Collisions = current.Collisions
+	for _, revision := range current.Same {
+		g.Hashes = append(g.Hashes, history.Hash(revision, hashLabel))
+	}
+	return g, nil
+}

@@ -1,0 +1,184 @@
+package daemonset
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/replica"
+)
+
+// Gathered is all that a decision depends on.
+type Gathered struct {
+	Set   *apps.DaemonSet
+	Nodes []*corev1.Node
+	Pods  []*core.Pod // the set's, in any order
+	// Hashes are those of the revisions that hold the set's template; Collisions are the hash collisions so far.
+	Hashes     []string
+	Collisions int32
+	// Wait is how long failed pods on a node are still kept, by the node's name.
+	Wait map[string]time.Duration
+	Now  time.Time
+}
+
+// Plan is what brings a set closer to its spec.
+type Plan struct {
+	Create  []string // nodes that get a pod
+	Delete  []*core.Pod
+	Ended   []*core.Pod // those of Delete that have failed or succeeded by themselves
+	Status  appsv1.DaemonSetStatus
+	Recheck time.Duration // until something changes by itself; 0: nothing will
+}
+
+// place is a node, or the name of one that is gone, with the set's pods there.
+type place struct {
+	name    string
+	node    *corev1.Node
+	verdict verdict
+	pods    []*core.Pod // byAge; without those that have finished and only have to be removed
+}
+
+// pass is a decision in the making.
+type pass struct {
+	Gathered
+	places []*place // by name
+	plan   Plan
+}
+
+// Decide makes the next step: first there is to be a pod where one belongs and none where not, then pods get newer.
+func Decide(g Gathered) Plan {
+	p := newPass(g)
+	for _, at := range p.places {
+		p.manage(at)
+	}
+	if len(p.plan.Create)+len(p.plan.Delete) == 0 && g.Set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
+		p.roll()
+	}
+	p.plan.Status = p.status()
+	if left, ok := replica.NextAvailability(g.Pods, g.Set.Spec.MinReadySeconds, g.Now); ok {
+		p.recheck(left)
+	}
+	return p.plan
+}
+
+func newPass(g Gathered) *pass {
+	suits := suitabilityOf(&g.Set.Spec.Template)
+	places := map[string]*place{}
+	for _, node := range g.Nodes {
+		places[node.Name] = &place{name: node.Name, node: node, verdict: suits.judge(node)}
+	}
+	for _, pod := range g.Pods {
+		name, ok := nodeOf(pod)
+		if !ok || pod.Finished() && pod.DeletionTimestamp != nil {
+			continue
+		}
+		if places[name] == nil {
+			places[name] = &place{name: name}
+		}
+		places[name].pods = append(places[name].pods, pod)
+	}
+	p := &pass{Gathered: g}
+	for _, name := range slices.Sorted(maps.Keys(places)) {
+		slices.SortFunc(places[name].pods, byAge)
+		p.places = append(p.places, places[name])
+	}
+	return p
+}
+
+func (p *pass) recheck(after time.Duration) {
+	if p.plan.Recheck == 0 || after < p.plan.Recheck {
+		p.plan.Recheck = after
+	}
+}
+
+func (p *pass) remove(pods ...*core.Pod) {
+	for _, pod := range pods {
+		if pod.DeletionTimestamp == nil {
+			p.plan.Delete = append(p.plan.Delete, pod)
+		}
+	}
+}
+
+func (p *pass) isAvailable(pod *core.Pod) bool {
+	return replica.Available(pod, p.Set.Spec.MinReadySeconds, p.Now)
+}
+
+func (p *pass) isNew(pod *core.Pod) bool { return slices.Contains(p.Hashes, pod.Labels[hashLabel]) }
+
+// manage sees to it that a node has the pod that belongs there.
+func (p *pass) manage(at *place) {
+	switch {
+	case at.node == nil:
+		for _, pod := range at.pods {
+			if pod.Spec.NodeName == "" {
+				p.remove(pod) // it will never run. Pods that were bound are collected with their node
+			}
+		}
+	case at.verdict.start && len(at.pods) == 0:
+		p.plan.Create = append(p.plan.Create, at.name)
+	case at.verdict.stay:
+		p.keepOne(at)
+	default:
+		p.remove(at.pods...)
+	}
+}
+
+// keepOne removes pods that have ended, and all but one of the others, or but an old and a new one while pods surge.
+func (p *pass) keepOne(at *place) {
+	alive, waiting := p.clear(at)
+	switch {
+	case !p.surges():
+		if len(alive) > 1 {
+			p.remove(alive[1:]...)
+		}
+	case len(alive) == 0:
+		// Pods that are on their way out do not stand in the way of a new one here.
+		if at.verdict.start && !waiting {
+			p.plan.Create = append(p.plan.Create, at.name)
+		}
+	default:
+		p.keepTwo(alive)
+	}
+}
+
+// clear removes pods that have ended and returns the others; waiting says that a failed pod is kept for a while.
+func (p *pass) clear(at *place) (alive []*core.Pod, waiting bool) {
+	for _, pod := range at.pods {
+		wait := p.Wait[at.name]
+		switch {
+		case pod.DeletionTimestamp != nil:
+		case !pod.Finished():
+			alive = append(alive, pod)
+		case pod.Status.Phase == corev1.PodFailed && wait > 0:
+			waiting = true
+			p.recheck(wait)
+		default:
+			p.plan.Ended = append(p.plan.Ended, pod)
+			p.remove(pod)
+		}
+	}
+	return alive, waiting
+}
+
+// keepTwo keeps the oldest old and the oldest new pod: the old one until the new one is available, if it serves at all.
+func (p *pass) keepTwo(alive []*core.Pod) {
+	var older, newer *core.Pod
+	for _, pod := range alive {
+		switch {
+		case p.isNew(pod) && newer == nil:
+			newer = pod
+		case !p.isNew(pod) && older == nil:
+			older = pod
+		default:
+			p.remove(pod)
+		}
+	}
+	if older != nil && newer != nil && (!replica.Ready(older) || p.isAvailable(newer)) {
+		p.remove(older)
+	}
+}

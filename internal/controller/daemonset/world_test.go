@@ -1,0 +1,250 @@
+package daemonset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/controllertest"
+	"github.com/allot-dev/allot/internal/controller/expectations"
+	"github.com/allot-dev/allot/internal/controller/history"
+)
+
+// objects are what a DaemonSet has to do with.
+type objects struct {
+	sets      controllertest.Store[*apps.DaemonSet]
+	nodes     controllertest.Store[*corev1.Node]
+	pods      controllertest.Store[*core.Pod]
+	revisions controllertest.Store[*appsv1.ControllerRevision]
+}
+
+func newObjects() objects {
+	return objects{
+		controllertest.Store[*apps.DaemonSet]{}, controllertest.Store[*corev1.Node]{},
+		controllertest.Store[*core.Pod]{}, controllertest.Store[*appsv1.ControllerRevision]{},
+	}
+}
+
+// world is a server, a cache that sees it at each sync, and a controller in between. What the controller does is collected
+// as lines.
+type world struct {
+	*Controller
+	server, cache objects
+	now           *testclock.FakeClock
+	version       int
+
+	mu     sync.Mutex // guards what is below, and the server's pods: pods are written in parallel
+	made   map[string]int
+	lines  []string
+	refuse map[string]error // verb → answer
+	queued map[string]bool
+	hashes map[string]string // of the revisions there have been, to the image of their template
+}
+
+func newWorld() *world {
+	w := &world{
+		server: newObjects(), cache: newObjects(), version: 100, made: map[string]int{},
+		now:    testclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+		refuse: map[string]error{}, queued: map[string]bool{}, hashes: map[string]string{},
+	}
+	c := &Controller{
+		sets: w.cache.sets, nodes: w.cache.nodes, pods: w.cache.pods, revisions: w.cache.revisions,
+		writeSet: w, writePod: w,
+		writeRevision: controllertest.Revisions{Store: w.server.revisions, Stamp: w.stamp, Say: w.say},
+		events:        w, clock: w.now, queue: w, backoff: newBackoff(),
+	}
+	c.own = expectations.NewTracker(c.podInCache, w.now, expectationLife)
+	w.Controller = c
+	return w
+}
+
+func (w *world) say(format string, args ...any) {
+	w.lines = append(w.lines, fmt.Sprintf(format, args...))
+}
+
+func (w *world) stamp(m *metav1.ObjectMeta) {
+	w.version++
+	m.Namespace, m.ResourceVersion = "default", strconv.Itoa(w.version)
+	if m.UID == "" {
+		m.UID = types.UID(fmt.Sprintf("uid-%s-%d", m.Name, w.version))
+	}
+	if m.CreationTimestamp.IsZero() {
+		m.CreationTimestamp = metav1.NewTime(w.now.Now())
+	}
+}
+
+// sync brings the cache up to the server and delivers the events.
+func (w *world) sync() {
+	w.cache.sets.Follow(w.server.sets, w.onSet)
+	w.cache.nodes.Follow(w.server.nodes, w.onNode)
+	w.cache.revisions.Follow(w.server.revisions, func(_, _ *appsv1.ControllerRevision) {})
+	w.cache.pods.Follow(w.server.pods, w.onPod)
+}
+
+// flush returns the collected lines. Revisions are named by the image of their template; parallel writes of one kind come
+// in any order and are sorted.
+func (w *world) flush() string {
+	lines := w.lines
+	w.lines = nil
+	slices.SortStableFunc(lines, func(a, b string) int {
+		for _, parallel := range []string{"create pod ", "delete pod "} {
+			if strings.HasPrefix(a, parallel) && strings.HasPrefix(b, parallel) {
+				return strings.Compare(a, b)
+			}
+		}
+		return 0
+	})
+	if len(w.queued) > 0 {
+		lines = append(lines, "queue: "+strings.Join(slices.Sorted(maps.Keys(w.queued)), " "))
+		clear(w.queued)
+	}
+	if len(lines) == 0 {
+		return "ok\n"
+	}
+	return w.readable(strings.Join(lines, "\n") + "\n")
+}
+
+// readable replaces the hashes of revisions.
+func (w *world) readable(text string) string {
+	for _, r := range w.server.revisions {
+		if template, err := history.Template(r); err == nil {
+			w.hashes[history.Hash(r, hashLabel)] = template.Spec.Containers[0].Image
+		}
+	}
+	for hash, image := range w.hashes {
+		text = strings.ReplaceAll(text, hash, image)
+	}
+	return text
+}
+
+func notFound(resource, name string) error {
+	return apierrors.NewNotFound(corev1.Resource(resource), name)
+}
+
+// CreatePod names pods by their node, so that scenarios are readable: agent-n1-1.
+func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	node, _ := nodeOf(pod)
+	if err := w.refuse["create"]; err != nil {
+		w.say("refused create of a pod")
+		return nil, err
+	}
+	w.made[node]++
+	pod = pod.DeepCopy()
+	pod.Name = fmt.Sprintf("%s%s-%d", pod.GenerateName, node, w.made[node])
+	pod.Status.Phase = corev1.PodPending
+	w.stamp(&pod.ObjectMeta)
+	w.server.pods[pod.Name] = pod
+	w.say("create pod %s at %s", pod.Name, pod.Labels[hashLabel])
+	return pod, nil
+}
+
+func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
+	live, ok := w.server.pods[pod.Name]
+	if !ok {
+		return notFound("pods", pod.Name)
+	}
+	patched, err := controllertest.Patched(live, patch)
+	if err != nil {
+		return err
+	}
+	w.stamp(&patched.ObjectMeta)
+	w.server.pods[pod.Name] = patched
+	w.say("patch pod %s: owners %v", pod.Name, ownerNames(patched))
+	return nil
+}
+
+func ownerNames(obj metav1.Object) []string {
+	var names []string
+	for _, ref := range obj.GetOwnerReferences() {
+		names = append(names, ref.Name)
+	}
+	return names
+}
+
+func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.refuse["delete"]; err != nil {
+		w.say("refused delete of pod %s", pod.Name)
+		return err
+	}
+	live, ok := w.server.pods[pod.Name]
+	if !ok {
+		w.say("delete pod %s: not found", pod.Name)
+		return notFound("pods", pod.Name)
+	}
+	w.say("delete pod %s", pod.Name)
+	live = live.DeepCopy()
+	now := metav1.NewTime(w.now.Now())
+	live.DeletionTimestamp = &now
+	w.stamp(&live.ObjectMeta)
+	w.server.pods[pod.Name] = live
+	return nil
+}
+
+func (w *world) LiveDaemonSet(_ context.Context, _, name string) (*apps.DaemonSet, error) {
+	if set, ok := w.server.sets[name]; ok {
+		return set, nil
+	}
+	return nil, notFound("daemonsets", name)
+}
+
+func (w *world) UpdateDaemonSetStatus(_ context.Context, set *apps.DaemonSet) error {
+	live := w.server.sets[set.Name]
+	if live.ResourceVersion != set.ResourceVersion {
+		w.say("status: conflict")
+		return apierrors.NewConflict(appsv1.Resource("daemonsets"), set.Name, errors.New("changed"))
+	}
+	set = set.DeepCopy()
+	w.stamp(&set.ObjectMeta)
+	w.server.sets[set.Name] = set
+	w.say("%s", describe(set))
+	return nil
+}
+
+func describe(set *apps.DaemonSet) string {
+	s := set.Status
+	line := fmt.Sprintf("status: desired=%d current=%d misscheduled=%d ready=%d updated=%d available=%d unavailable=%d generation=%d",
+		s.DesiredNumberScheduled, s.CurrentNumberScheduled, s.NumberMisscheduled, s.NumberReady, s.UpdatedNumberScheduled,
+		s.NumberAvailable, s.NumberUnavailable, s.ObservedGeneration)
+	if s.CollisionCount != nil {
+		line += fmt.Sprintf(" collisions=%d", *s.CollisionCount)
+	}
+	return line
+}
+
+func (w *world) Eventf(_ runtime.Object, eventtype, reason, format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if eventtype == corev1.EventTypeWarning {
+		w.say("event %s %s", reason, fmt.Sprintf(format, args...))
+	}
+}
+
+func (w *world) Add(key types.NamespacedName) { w.queued[key.Name] = true }
+
+func (w *world) AddAfter(key types.NamespacedName, d time.Duration) {
+	if d == gatherWindow {
+		w.Add(key)
+		return
+	}
+	w.say("again in %v", d)
+}
