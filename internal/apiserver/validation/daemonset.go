@@ -69,7 +69,7 @@ func daemonSetStrategy(path *field.Path, strategy *appsv1.DaemonSetUpdateStrateg
 		}
 		return daemonRollingUpdate(rolling, strategy.RollingUpdate)
 	default:
-		return oneOf(path.Child("type"), strategy.Type, appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType)
+		return oneOf(path, strategy.Type, appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType)
 	}
 }
 

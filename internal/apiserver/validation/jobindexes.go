@@ -23,7 +23,7 @@ func parseIndexes(text string, completions int32) ([]interval, error) {
 			return nil, err
 		}
 		if n := len(out); n > 0 && i.first <= out[n-1].last {
-			return nil, fmt.Errorf("%s must come before %d", part, out[n-1].last)
+			return nil, fmt.Errorf("%s does not come after %d", part, out[n-1].last)
 		}
 		out = append(out, i)
 	}

@@ -191,7 +191,8 @@ func traffic(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	case policy != "":
 		errs = one(field.Invalid(at, policy, "may only be set for what is reached from outside"))
 	}
-	if ptr.Deref(spec.InternalTrafficPolicy, "") != "" || spec.Type != corev1.ServiceTypeExternalName {
+	inside := reachable || spec.Type == corev1.ServiceTypeClusterIP
+	if inside || spec.InternalTrafficPolicy != nil {
 		errs = append(errs, oneOf(path.Child("internalTrafficPolicy"), ptr.Deref(spec.InternalTrafficPolicy, ""),
 			corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
 	}

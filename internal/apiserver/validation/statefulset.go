@@ -97,7 +97,7 @@ func statefulSetStrategy(path *field.Path, strategy *appsv1.StatefulSetUpdateStr
 			positiveShare(rolling.Child("maxUnavailable"), strategy.RollingUpdate.MaxUnavailable),
 		)
 	default:
-		return oneOf(path.Child("type"), strategy.Type, appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType)
+		return oneOf(path, strategy.Type, appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType)
 	}
 }
 
