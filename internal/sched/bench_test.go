@@ -230,3 +230,129 @@ func BenchmarkSharedGroups(b *testing.B) {
 		}
 	}
 }
+
+// 1,000 gangs of 3 on 5,000 nodes.
+func BenchmarkSmallGangs(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		state := bigState(5000, 0)
+		placer := sched.NewPlacer(state, sched.DefaultSteps)
+		for g := range 1000 {
+			name := fmt.Sprintf("gang-%04d", g)
+			state.PutGroup(gang(name, 3))
+			for i := range 3 {
+				state.PutPod(bigPod(b, fmt.Sprintf("%s-%d", name, i), name))
+			}
+		}
+		b.StartTimer()
+		for g := range 1000 {
+			mustPlan(b, placer, state, unitKey(true, fmt.Sprintf("gang-%04d", g)))
+		}
+	}
+}
+
+// One gang of 9,216 pods on 2,304 nodes, which share a device that all the nodes can use.
+func BenchmarkHugeGang(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		state := bigState(2304, 0)
+		placer := sched.NewPlacer(state, sched.DefaultSteps)
+		fabric := slice("fabric", 1)
+		all := true
+		fabric.Spec.NodeName, fabric.Spec.AllNodes = nil, &all
+		state.PutSlice(model.SliceFrom(fabric))
+		state.PutGroup(gang("gang", 9216))
+		state.PutClaim(bigClaim("shared"))
+		for i := range 9216 {
+			pod := bigPod(b, fmt.Sprintf("pod-%05d", i), "gang", model.PodClaim{Entry: "s", Claim: "shared", Group: true})
+			pod.Shape.Requests[corev1.ResourceCPU] = 1000
+			state.PutPod(pod)
+		}
+		b.StartTimer()
+		mustPlan(b, placer, state, unitKey(true, "gang"))
+	}
+}
+
+// withTerms makes the pods of a gang prefer to be together, or spread.
+func withTerms(b *testing.B, name string, change func(*core.Pod)) *model.Pod {
+	pod := &core.Pod{ObjectMeta: meta(name)}
+	group := "gang"
+	pod.Labels = map[string]string{"app": "a"}
+	pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
+	pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse("1")}}}}
+	change(pod)
+	converted, err := model.PodFrom(pod, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return converted
+}
+
+func benchTerms(b *testing.B, change func(*core.Pod)) {
+	for range b.N {
+		b.StopTimer()
+		state := bigState(5000, 0)
+		placer := sched.NewPlacer(state, sched.DefaultSteps)
+		state.PutGroup(gang("gang", 100))
+		for i := range 100 {
+			state.PutPod(withTerms(b, fmt.Sprintf("pod-%03d", i), change))
+		}
+		b.StartTimer()
+		mustPlan(b, placer, state, unitKey(true, "gang"))
+	}
+}
+
+// A gang of 100 that prefers to be spread over the hosts, on 5,000 nodes.
+func BenchmarkSoftSpread(b *testing.B) {
+	benchTerms(b, func(pod *core.Pod) {
+		pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
+		}}
+	})
+}
+
+// A gang of 100 that must be spread over the hosts, on 5,000 nodes.
+func BenchmarkHardSpread(b *testing.B) {
+	benchTerms(b, func(pod *core.Pod) {
+		pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
+		}}
+	})
+}
+
+// 1,000 gangs that hope for more room than any node has, while a pod ends: what waking them costs, which is to wake none.
+func BenchmarkParked(b *testing.B) {
+	state := bigState(1000, 0)
+	placer, queue := sched.NewPlacer(state, sched.DefaultSteps), sched.NewQueue()
+	parkGangs(b, state, placer, queue, 1000)
+	pod := bigPod(b, "ends", "")
+	pod.Node = "node-0000"
+	for range b.N {
+		state.PutPod(pod)
+		queue.Wake(state.DeletePod(pod.Key))
+	}
+	if ready, _ := queue.Len(); ready > 0 {
+		b.Fatal(ready, "were woken in vain")
+	}
+}
+
+// parkGangs tries gangs of two whose pods are larger than a node.
+func parkGangs(b testing.TB, state *model.State, placer *sched.Placer, queue *sched.Queue, n int) {
+	for g := range n {
+		name := fmt.Sprintf("hopeless-%04d", g)
+		state.PutGroup(gang(name, 2))
+		for i := range 2 {
+			pod := bigPod(b, fmt.Sprintf("%s-%d", name, i), name)
+			pod.Shape.Requests[corev1.ResourceCPU] = 5000
+			state.PutPod(pod)
+		}
+		unit, _ := state.Unit(unitKey(true, name))
+		plan, reasons := placer.Place(unit)
+		if plan != nil {
+			b.Fatal("a gang has a place that is too large for all nodes")
+		}
+		queue.ParkUntil(sched.EntryOf(unit), reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(state, topic) })
+	}
+}

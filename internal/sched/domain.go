@@ -176,12 +176,13 @@ func (j *job) domainOf(pod *model.Pod, key string) (string, bool) {
 
 // together are classes that required affinity keeps in one domain of a label.
 type together struct {
+	term    *model.Term
 	key     string
 	classes []*class
 }
 
-// gatherings finds the members that want to be with each other, and so far have nobody to be with. Pods that stand
-// alone follow the first of them wherever it is.
+// gatherings finds the members that want to be with each other, and have nobody else to be with: no pod that is there,
+// and no member that could be elsewhere itself. Pods that stand alone follow the first of them wherever it is.
 func (j *job) gatherings() []together {
 	if !j.packs() || !j.state.HasTerms() {
 		return nil
@@ -200,12 +201,20 @@ func (j *job) gatherings() []together {
 			if !ok {
 				at = len(list)
 				known[term.ID] = at
-				list = append(list, together{key: term.TopologyKey})
+				list = append(list, together{term: term, key: term.TopologyKey})
 			}
 			list[at].classes = append(list[at].classes, c)
 		}
 	}
-	return list
+	return slices.DeleteFunc(list, j.hasOthers)
+}
+
+// hasOthers says whether members that are not bound to the gathering would do as company.
+func (j *job) hasOthers(g together) bool {
+	return slices.ContainsFunc(j.classes, func(c *class) bool {
+		shape := c.fitter.shape
+		return !slices.Contains(g.classes, c) && g.term.Matches(shape, j.state.NamespaceLabels(shape.Namespace))
+	})
 }
 
 // gathered tries the members with each gathering from this one on in one domain after the other.
@@ -214,5 +223,9 @@ func (j *job) gathered(at int) bool {
 		return j.attempt()
 	}
 	g := j.meetings[at]
-	return j.inEach(g.classes, g.key, j.domainsOf(g.classes, g.key), func(*domain) { j.gathered(at + 1) })
+	domains := j.domainsOf(g.classes, g.key)
+	if len(domains) == 0 {
+		return j.gathered(at + 1) // without them
+	}
+	return j.inEach(g.classes, g.key, domains, func(*domain) { j.gathered(at + 1) })
 }

@@ -209,7 +209,7 @@ func (r *trial) suits(key model.Key, device gangDevice) bool {
 	return letter == "" || slices.Contains([]byte(device.letters), letter[0])
 }
 
-// A gang is placed if and only if that can be done; then soundly, whatever the order in which the State came to be.
+// A gang is placed if and only if that can be done, with as many members as can be; then soundly, whatever the order in which the State came to be.
 func TestGangsAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawGang(t)
@@ -230,6 +230,9 @@ func TestGangsAgainstReference(t *testing.T) {
 		}
 		if plan == nil {
 			return
+		}
+		if w.group.MinCount > 1 && len(plan.Pods) != most {
+			t.Fatalf("%d placed, %d can be, %d needed", len(plan.Pods), most, w.group.MinCount)
 		}
 		if len(plan.Pods) < w.group.MinCount || (len(plan.Pods) == len(w.pods)) != plan.Whole || plan.Whole != (reasons == nil) {
 			t.Fatalf("%d of %d placed, %d needed, whole %v, reasons %v", len(plan.Pods), len(w.pods), w.group.MinCount, plan.Whole, reasons)

@@ -16,9 +16,11 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 	group := fmt.Sprint("g", n)
 	lone := fmt.Sprint("p", n)
 	claim := rapid.SampledFrom([]string{"", " own=o:one", " own=o:two", " own=o:all", " own=o:pair", " own=o:some", " own=o:watch", " own=o:part", " own=o:part", " use=fabric"}).Draw(t, "claim")
-	affinity := rapid.SampledFrom([]string{"", "", " apart=kubernetes.io/hostname:app=a", " near=zone:app=a", " spread=zone:app=a"}).Draw(t, "affinity")
+	affinity := rapid.SampledFrom([]string{"", "", " apart=kubernetes.io/hostname:app=a", " near=zone:app=a", " spread=zone:app=a",
+		" spread=zone:app=a@soft", " like=zone:app=a", " dislike=zone:app=a", " hostport=80", " mount=data", " mount=once"}).Draw(t, "affinity")
 	cpu := rapid.IntRange(1, 3).Draw(t, "cpu")
-	switch rapid.IntRange(0, 11).Draw(t, "kind") {
+	priority := rapid.SampledFrom([]string{"", "", " priority=5"}).Draw(t, "priority")
+	switch rapid.IntRange(0, 13).Draw(t, "kind") {
 	case 0:
 		cordon := rapid.SampledFrom([]string{"", "", " unschedulable"}).Draw(t, "cordon")
 		return []string{fmt.Sprintf("node n%d cpu=6 label=zone=%c%s", n, 'a'+rune(n%2), cordon)}
@@ -40,16 +42,17 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 		if _, there := s.pods[key(lone)]; there {
 			return nil
 		}
-		return []string{fmt.Sprintf("pod %s cpu=%d label=app=a%s%s", lone, cpu, claim, affinity)}
+		return []string{fmt.Sprintf("pod %s cpu=%d label=app=a%s%s%s", lone, cpu, claim, affinity, priority)}
 	case 5, 6:
 		if _, there := s.groups[key(group)]; there {
 			return nil
 		}
 		shared := rapid.SampledFrom([]string{"", " shared=s"}).Draw(t, "shared")
 		members := rapid.IntRange(1, 3).Draw(t, "members")
-		lines := []string{fmt.Sprintf("group %s gang=%d claim=s:one", group, rapid.IntRange(1, members).Draw(t, "min"))}
+		topology := rapid.SampledFrom([]string{"", "", " topology=zone"}).Draw(t, "topology")
+		lines := []string{fmt.Sprintf("group %s gang=%d claim=s:one%s%s", group, rapid.IntRange(1, members).Draw(t, "min"), topology, priority)}
 		for i := range members {
-			lines = append(lines, fmt.Sprintf("pod %s-%d group=%s cpu=%d label=app=a%s%s%s", group, i, group, cpu, shared, claim, affinity))
+			lines = append(lines, fmt.Sprintf("pod %s-%d group=%s cpu=%d label=app=a%s%s%s", group, i, group, max(1, cpu-i), shared, claim, affinity))
 		}
 		return lines
 	case 7:
@@ -64,8 +67,29 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 		return []string{fmt.Sprintf("rule r%d %s taint=t:%s", n%2, which, rapid.SampledFrom([]string{"None", "NoSchedule", "NoExecute"}).Draw(t, "effect"))}
 	case 10:
 		return []string{fmt.Sprintf("delete rule=r%d", n%2)}
+	case 11:
+		return s.failNode(fmt.Sprint("n", n))
+	case 12:
+		return []string{rapid.SampledFrom([]string{"volume pv match=zone=a", "volume pv match=zone=b", "volumeclaim data volume=pv bound", "volumeclaim data"}).Draw(t, "volume")}
 	}
 	return []string{"class gpu selector='device.driver == \"gpu\"'"}
+}
+
+// failNode takes a node away, and its pods with it.
+func (s *Scenario) failNode(name string) []string {
+	info, ok := s.state.Node(name)
+	if !ok {
+		return nil
+	}
+	lines := []string{"delete node=" + name}
+	for _, pod := range podNames(info.Pods) {
+		if group := s.pods[key(pod)].one("group", ""); group != "" {
+			s.lost[group] = true
+		}
+		lines = append(lines, "delete pod="+pod)
+		delete(s.pods, key(pod))
+	}
+	return lines
 }
 
 // dropGroup deletes a group and its pods.
@@ -77,6 +101,7 @@ func (s *Scenario) dropGroup(group string) []string {
 	}
 	if _, there := s.groups[key(group)]; there {
 		delete(s.groups, key(group))
+		delete(s.lost, group)
 		lines = append(lines, "delete group="+group)
 	}
 	return lines
@@ -88,7 +113,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := New()
 		setup := "node n0 cpu=4 label=zone=a\nnode n1 cpu=4 label=zone=b\nslice n0 driver=gpu node=n0 devices=2\n" +
-			"slice net driver=net all devices=1\nclass net selector='device.driver == \"net\"'\nclaim fabric request=r:net\n" +
+			"slice net driver=net all devices=1\nvolume free\nvolumeclaim once volume=free bound once\nclass net selector='device.driver == \"net\"'\nclaim fabric request=r:net\n" +
 			"template one request=r:gpu\ntemplate two request=r:gpu:2\n" +
 			"template all request=r:gpu:all\ntemplate pair request=r:gpu request=s:gpu match=gpu/even\n" +
 			"template some request=r alt=r/pair:gpu:2 alt=r/net:net\ntemplate part request=r:gpu:1+capacity/memory=2\ntemplate watch request=r:gpu:1+admin"
@@ -119,7 +144,7 @@ func (s *Scenario) checkAtRest(t *rapid.T, log []string) {
 	}
 	for k := range s.groups {
 		group, _ := s.state.Group(k)
-		if bound := s.state.Census(k).Bound; bound > 0 && bound < group.MinCount {
+		if bound := s.state.Census(k).Bound; bound > 0 && bound < group.MinCount && !s.lost[k.Name] {
 			t.Fatalf("%d of %s are bound, %d needed\n%s", bound, k, group.MinCount, strings.Join(log, "\n"))
 		}
 	}

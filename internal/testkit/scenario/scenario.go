@@ -30,6 +30,7 @@ type Scenario struct {
 	groups    map[model.Key]*line
 	draws     map[model.Key][]model.Draw // of pods from their nodes
 	uids      map[string]types.UID
+	lost      map[string]bool // groups that have lost members with a node
 }
 
 const namespace = "default"
@@ -44,6 +45,7 @@ func New() *Scenario {
 		groups:    map[model.Key]*line{},
 		draws:     map[model.Key][]model.Draw{},
 		uids:      map[string]types.UID{},
+		lost:      map[string]bool{},
 	}
 	s.placer = sched.NewPlacer(s.state, s.steps)
 	return s
