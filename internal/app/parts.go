@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/allot-dev/allot/internal/controller/claim"
+	"github.com/allot-dev/allot/internal/controller/daemonset"
 	"github.com/allot-dev/allot/internal/controller/deployment"
 	"github.com/allot-dev/allot/internal/controller/devicetaint"
 	"github.com/allot-dev/allot/internal/controller/disruption"
@@ -13,6 +14,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/podgc"
 	"github.com/allot-dev/allot/internal/controller/podgroup"
 	"github.com/allot-dev/allot/internal/controller/replicaset"
+	"github.com/allot-dev/allot/internal/controller/statefulset"
 	"github.com/allot-dev/allot/internal/node"
 	"github.com/allot-dev/allot/internal/scheduler"
 )
@@ -33,6 +35,8 @@ func newControllers(c *component) ([]part, error) {
 		{"podgroup controller", func() (runner, error) { return podgroup.New(c.Client, c.Caches, c.events) }},
 		{"deployment controller", func() (runner, error) { return deployment.New(c.Client, c.Caches, c.events) }},
 		{"replicaset controller", func() (runner, error) { return replicaset.New(c.Client, c.Caches, c.events) }},
+		{"statefulset controller", func() (runner, error) { return statefulset.New(c.Client, c.Caches, c.events) }},
+		{"daemonset controller", func() (runner, error) { return daemonset.New(c.Client, c.Caches, c.events) }},
 		{"disruption controller", func() (runner, error) { return disruption.New(c.Client, c.Caches, c.events) }},
 		{"garbage collector", func() (runner, error) { return garbagecollector.New(c.Client, c.Caches, c.events) }},
 		{"namespace controller", func() (runner, error) { return namespace.New(c.Client, c.Caches) }},
