@@ -49,7 +49,10 @@ func StatefulSet(set *apps.StatefulSet) {
 	orNew(&spec.RevisionHistoryLimit, 10)
 	podSpec(&spec.Template.Spec)
 	for i := range spec.VolumeClaimTemplates {
-		PersistentVolumeClaim(&spec.VolumeClaimTemplates[i])
+		claim := &spec.VolumeClaimTemplates[i]
+		// Whether a manifest names the type or not, or names another one, the templates must compare as the same.
+		claim.APIVersion, claim.Kind = "v1", "PersistentVolumeClaim"
+		PersistentVolumeClaim(claim)
 	}
 }
 

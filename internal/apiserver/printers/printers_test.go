@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -23,6 +25,7 @@ import (
 	cliprinters "k8s.io/cli-runtime/pkg/printers"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
@@ -150,9 +153,13 @@ func testScheme() *runtime.Scheme {
 		scheme.AddKnownTypes(schema.GroupVersion{Group: group, Version: version}, objs...)
 	}
 	add("", "v1", &core.PodList{}, &corev1.NodeList{}, &corev1.NamespaceList{}, &corev1.EventList{}, &corev1.ConfigMapList{},
-		&corev1.SecretList{}, &corev1.ServiceAccountList{})
+		&corev1.SecretList{}, &corev1.ServiceAccountList{}, &corev1.ServiceList{},
+		&corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{})
 	add("coordination.k8s.io", "v1", &coordinationv1.LeaseList{})
-	add("apps", "v1", &apps.DeploymentList{}, &apps.ReplicaSetList{})
+	add("apps", "v1", &apps.DeploymentList{}, &apps.ReplicaSetList{}, &apps.StatefulSetList{}, &apps.DaemonSetList{},
+		&appsv1.ControllerRevisionList{})
+	add("batch", "v1", &batch.JobList{})
+	add("policy", "v1", &policyv1.PodDisruptionBudgetList{})
 	add("scheduling.k8s.io", "v1", &schedulingv1.PriorityClassList{})
 	add("scheduling.k8s.io", "v1beta1", &scheduling.PodGroupList{}, &scheduling.WorkloadList{})
 	add("resource.k8s.io", "v1", &resource.ResourceClaimList{}, &resource.ResourceClaimTemplateList{}, &resourcev1.ResourceSliceList{},
