@@ -30,7 +30,8 @@ func TestAgree(t *testing.T) {
 // The same seed and number make the same world.
 func TestWorldsRepeat(t *testing.T) {
 	for number := range uint64(50) {
-		if New(7, number).String() != New(7, number).String() {
+		first, second := New(7, number), New(7, number)
+		if first.String() != second.String() {
 			t.Fatalf("world %d differs from itself", number)
 		}
 	}

@@ -38,8 +38,7 @@ func MeasureMemory() (Memory, error) {
 		state.PutSlice(model.SliceFrom(slice))
 	}
 	m.Both = heap() - before - bare
-	runtime.KeepAlive(objects)
-	objects = nil
+	runtime.KeepAlive(objects) // until here
 	m.State = heap() - before - bare
 	allocator := alloc.New()
 	problem, reason := allocator.Prepare(state, Claims((&World{}).claim(1, 1)), false)
