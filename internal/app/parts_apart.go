@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/allot-dev/allot/internal/apiserver"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/cli"
 )
 
@@ -21,7 +22,7 @@ var identities = []struct {
 }{
 	{"controller-manager", "system:kube-controller-manager", nil},
 	{"scheduler", "system:kube-scheduler", nil},
-	{"node", "system:node:allot", []string{"system:nodes"}},
+	{"node", rbac.FleetUser, nil},
 }
 
 // apiserverOptions are the flags of allot apiserver.

@@ -11,23 +11,16 @@ import (
 
 // part is a part of the control plane that is a user of the API, with its role.
 type part struct {
-	role    string
-	subject rbacv1.Subject
-	rules   []rbacv1.PolicyRule
+	role     string
+	subjects []rbacv1.Subject
+	rules    []rbacv1.PolicyRule
 }
 
-const controllerPrefix = "system:controller:"
-
-// ControllerAccount is the name of the service account, in kube-system, that a controller acts as. Its role is
-// system:controller: and the name.
-func ControllerAccount(role string) (name string, ok bool) {
-	for _, p := range parts() {
-		if p.role == role && p.subject.Kind == rbacv1.ServiceAccountKind {
-			return p.subject.Name, true
-		}
-	}
-	return "", false
-}
+const (
+	controllerPrefix = "system:controller:"
+	// FleetUser is who a fleet of simulated nodes is: all nodes and their drivers in one.
+	FleetUser = "allot:simulated-fleet"
+)
 
 // partRoles are the roles of the parts, of nodes, and of drivers.
 func partRoles() []rbacv1.ClusterRole {
@@ -39,37 +32,44 @@ func partRoles() []rbacv1.ClusterRole {
 }
 
 func parts() []part {
-	manager := rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user.KubeControllerManager}
-	scheduler := rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user.KubeScheduler}
 	return slices.Concat([]part{
-		{"system:kube-scheduler", scheduler, schedulerRules()},
-		{"system:kube-controller-manager", manager, slices.Concat(eventRules(), leaderRules("kube-controller-manager"), []rbacv1.PolicyRule{
-			// The caches that all controllers share.
-			allow("get list watch", "*", "*"),
-			allow("create", groupAuthentication, "tokenreviews"),
-			allow("create", groupAuthorization, "subjectaccessreviews"),
-			allow("create", "", "serviceaccounts serviceaccounts/token"),
-		})},
-		controller("simulated-fleet", fleetRules()...),
+		{"system:kube-scheduler", userSubjects(user.KubeScheduler), schedulerRules()},
+		{"system:kube-controller-manager", userSubjects(user.KubeControllerManager), managerRules()},
+		{FleetUser, userSubjects(FleetUser), append(fleetRules(), eventRules()...)},
 	}, claimControllers(), workloadControllers(), collectors())
 }
 
-// controller is a part with a service account of its own.
+func userSubjects(name string) []rbacv1.Subject {
+	return []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: name}}
+}
+
+// managerRules are for what all controllers of a process share.
+func managerRules() []rbacv1.PolicyRule {
+	return slices.Concat(eventRules(), leaderRules("kube-controller-manager allot-controller-manager"), []rbacv1.PolicyRule{
+		allow("list watch", "*", "*"),
+		allow("create", groupAuthentication, "tokenreviews"),
+		allow("create", groupAuthorization, "subjectaccessreviews"),
+		allow("create", "", "serviceaccounts serviceaccounts/token"),
+	})
+}
+
+// controller is a part with a service account of its own. A process that runs all controllers as one user has its role too.
 func controller(name string, rules ...rbacv1.PolicyRule) part {
 	account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceSystem, Name: name}
-	return part{controllerPrefix + name, account, append(rules, eventRules()...)}
+	return part{controllerPrefix + name, append(userSubjects(user.KubeControllerManager), account), append(rules, eventRules()...)}
 }
 
 func eventRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{allow("create patch update", "", "events"), allow("create patch update", groupEvents, "events")}
 }
 
-func leaderRules(lease string) []rbacv1.PolicyRule {
-	return []rbacv1.PolicyRule{allow("create", groupCoordination, "leases"), allowNamed("get update patch list watch", groupCoordination, "leases", lease)}
+// leaderRules let a process take part in the election for leases of these names.
+func leaderRules(leases string) []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{allow("create", groupCoordination, "leases"), allowNamed("get update patch list watch", groupCoordination, "leases", leases)}
 }
 
 func schedulerRules() []rbacv1.PolicyRule {
-	return slices.Concat(eventRules(), leaderRules("kube-scheduler"), leaderRules("allot-scheduler")[1:], []rbacv1.PolicyRule{
+	return slices.Concat(eventRules(), leaderRules("kube-scheduler allot-scheduler"), []rbacv1.PolicyRule{
 		allow("get list watch delete", "", "pods"),
 		allow("create", "", "bindings pods/binding pods/eviction"),
 		allow("update patch", "", "pods/status"),
@@ -100,7 +100,7 @@ func claimControllers() []part {
 			allow(read, groupResource, "resourceclaimtemplates clusterresourceclaimtemplates"),
 			allow(read, groupScheduling, "podgroups workloads"),
 			allow("update patch", groupScheduling, "podgroups/status"),
-			// Consumers of other kinds are looked for by their metadata, to see whether they are gone.
+			// Other consumers are looked for, to see whether they are gone; kinds that it may not read are left alone.
 			allow("get", "apps", "*"), allow("get", "batch", "*"),
 		),
 		controller("podgroup-protection-controller",

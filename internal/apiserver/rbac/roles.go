@@ -30,10 +30,10 @@ func allow(verbs, group, resources string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), APIGroups: []string{group}, Resources: strings.Fields(resources)}
 }
 
-// allowNamed makes a rule for objects of one name.
-func allowNamed(verbs, group, resources, name string) rbacv1.PolicyRule {
+// allowNamed makes a rule for objects of some names.
+func allowNamed(verbs, group, resources, names string) rbacv1.PolicyRule {
 	rule := allow(verbs, group, resources)
-	rule.ResourceNames = []string{name}
+	rule.ResourceNames = strings.Fields(names)
 	return rule
 }
 
@@ -65,7 +65,7 @@ func SystemBindings() []rbacv1.ClusterRoleBinding {
 		bind("system:node", group(user.NodesGroup)),
 	}
 	for _, p := range parts() {
-		bindings = append(bindings, bind(p.role, p.subject))
+		bindings = append(bindings, bind(p.role, p.subjects...))
 	}
 	for i := range bindings {
 		mark(&bindings[i].ObjectMeta)
