@@ -15,6 +15,7 @@ import (
 
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
 // ledger is the naive count of what has ended: it notes what each pod was when it lost the finalizer.
@@ -26,12 +27,13 @@ func (l *ledger) note(w *world, pod *core.Pod) {
 	status := w.server.jobs["j"].Status
 	listed := ptr.Deref(status.UncountedTerminatedPods, batchv1.UncountedTerminatedPods{})
 	_, failing := held(status.Conditions, batchv1.JobFailureTarget)
+	_, done := held(status.Conditions, batchv1.JobSuccessCriteriaMet)
 	switch {
 	case slices.Contains(listed.Failed, pod.UID):
 		l.failed[pod.UID] = true // and may have succeeded since it was listed
 	case pod.Status.Phase == corev1.PodSucceeded:
 		l.succeeded[pod.UID] = true
-	case pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil || failing:
+	case pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil && !done || failing:
 		l.failed[pod.UID] = true
 	}
 }
@@ -48,10 +50,10 @@ func TestEachEndIsCountedOnce(t *testing.T) {
 		w.sync()
 		for range rapid.IntRange(5, 60).Draw(t, "steps") {
 			act(t, w)
-			check(t, w, indexed)
+			check(t, w, l, indexed)
 		}
 		w.refuse = func(string, string) error { return nil }
-		finish(t, w, indexed)
+		finish(t, w, l, indexed)
 		status := w.server.jobs["j"].Status
 		if got := int(status.Failed); got != len(l.failed) {
 			t.Fatalf("%d failures counted, %d pods failed: %s", got, len(l.failed), statusText(status))
@@ -96,7 +98,7 @@ func randomJob(t *rapid.T, w *world, indexed bool) *batch.Job {
 
 // act is one thing that happens.
 func act(t *rapid.T, w *world) {
-	what := rapid.SampledFrom([]string{"step", "step", "step", "sync", "run", "end", "end", "delete", "gone", "suspend", "advance", "crash", "trouble"})
+	what := rapid.SampledFrom([]string{"step", "step", "step", "sync", "sync pods", "run", "end", "end", "delete", "gone", "suspend", "advance", "crash", "trouble"})
 	switch what := what.Draw(t, "what"); what {
 	case "step":
 		w.lag = rapid.Bool().Draw(t, "lag")
@@ -105,6 +107,8 @@ func act(t *rapid.T, w *world) {
 		}
 	case "sync":
 		w.sync()
+	case "sync pods":
+		w.syncPods()
 	case "run", "end", "delete", "gone":
 		if pods := w.server.pods.InNamespace(""); len(pods) > 0 {
 			touch(t, w, what, rapid.SampledFrom(pods).Draw(t, "pod").DeepCopy())
@@ -156,10 +160,13 @@ func touch(t *rapid.T, w *world, what string, pod *core.Pod) {
 }
 
 // check holds what must be true at any time, whatever the caches show.
-func check(t *rapid.T, w *world, indexed bool) {
+func check(t *rapid.T, w *world, l *ledger, indexed bool) {
 	job := w.server.jobs["j"]
-	active, taken := 0, map[int]string{}
+	active, taken, useful := 0, map[int]string{}, len(l.succeeded)
 	for _, pod := range w.server.pods.InNamespace("") {
+		if isTracked(pod) && !l.succeeded[pod.UID] && (pod.Status.Phase == corev1.PodSucceeded || replica.Active(pod)) {
+			useful++
+		}
 		if pod.Finished() || pod.DeletionTimestamp != nil {
 			continue
 		}
@@ -177,6 +184,9 @@ func check(t *rapid.T, w *world, indexed bool) {
 	if active > parallelism(job) {
 		t.Fatalf("%d pods run, of %d", active, parallelism(job))
 	}
+	if limit, _ := completions(job); !indexed && useful > limit {
+		t.Fatalf("%d pods run or have succeeded, of %d", useful, limit)
+	}
 	if s := job.Status; s.Ready != nil && (*s.Ready > s.Active || *s.Ready < 0 || *s.Terminating < 0) {
 		t.Fatalf("the server refuses this status: %s", statusText(s))
 	}
@@ -188,7 +198,7 @@ func check(t *rapid.T, w *world, indexed bool) {
 }
 
 // finish lets all pods run to their end until the Job has ended.
-func finish(t *rapid.T, w *world, indexed bool) {
+func finish(t *rapid.T, w *world, l *ledger, indexed bool) {
 	w.lag = false
 	job := w.server.jobs["j"].DeepCopy()
 	job.Spec.Suspend = nil
@@ -197,7 +207,7 @@ func finish(t *rapid.T, w *world, indexed bool) {
 	for range 200 {
 		w.sync()
 		w.work()
-		check(t, w, indexed)
+		check(t, w, l, indexed)
 		_, finished := w.server.jobs["j"].Finished()
 		if finished && !slices.ContainsFunc(w.server.pods.InNamespace(""), isTracked) && len(w.server.groups)+len(w.server.workloads.Store) == 0 {
 			return

@@ -71,7 +71,7 @@ type world struct {
 
 	lag    bool // the cache sees nothing while the controller works
 	refuse func(verb, name string) error
-	freed  func(pod *core.Pod) // called with each pod that loses the finalizer, as the controller saw it
+	freed  func(pod *core.Pod) // called with each pod that loses the finalizer, as it is then
 }
 
 func newWorld() *world {
@@ -110,8 +110,10 @@ func (w *world) sync() {
 	w.cache.jobs.Follow(w.server.jobs, w.onJob)
 	w.cache.workloads.Follow(w.server.workloads.Store, w.onWorkload)
 	w.cache.groups.Follow(w.server.groups, w.onGroup)
-	w.cache.pods.Follow(w.server.pods, w.onPod)
+	w.syncPods()
 }
+
+func (w *world) syncPods() { w.cache.pods.Follow(w.server.pods, w.onPod) }
 
 // work reconciles until nothing waits. What fails is tried again.
 func (w *world) work() {
@@ -227,7 +229,7 @@ func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
 	switch was, is := isTracked(live), isTracked(patched); {
 	case was && !is:
 		w.say("free pod %s", pod.Name)
-		w.freed(pod)
+		w.freed(live)
 	default:
 		w.say("patch pod %s: owners=%d tracked=%t", pod.Name, len(patched.OwnerReferences), is)
 	}
@@ -392,7 +394,11 @@ func (w *world) CreatePodGroup(_ context.Context, group *scheduling.PodGroup) (*
 }
 
 func (w *world) ResizePodGroup(_ context.Context, group *scheduling.PodGroup, minCount int32) error {
-	live := w.server.groups[group.Name].DeepCopy()
+	live, ok := w.server.groups[group.Name]
+	if !ok {
+		return notFound("podgroups", group.Name)
+	}
+	live = live.DeepCopy()
 	live.Spec.SchedulingPolicy.Gang.MinCount = minCount
 	w.stamp(&live.ObjectMeta)
 	w.server.groups[group.Name] = live
@@ -403,8 +409,12 @@ func (w *world) ResizePodGroup(_ context.Context, group *scheduling.PodGroup, mi
 func (w *world) DeletePodGroup(_ context.Context, group *scheduling.PodGroup) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	live, ok := w.server.groups[group.Name]
+	if !ok {
+		return notFound("podgroups", group.Name)
+	}
 	w.say("delete PodGroup %s", group.Name)
-	live := w.server.groups[group.Name].DeepCopy()
+	live = live.DeepCopy()
 	now := metav1.NewTime(w.now.Now())
 	live.DeletionTimestamp = &now
 	w.stamp(&live.ObjectMeta)
