@@ -16,11 +16,15 @@
 //   - No pod is bound before its claims' devices and reservations are in the API.
 //   - A gang that was left half-bound comes first, and is rolled back whole when it cannot be
 //     finished (R50, docs/adr/0001). Pods that another scheduler has bound are never touched.
-//   - A unit that cannot be placed and runs nothing keeps no devices (F10). A group that has run
-//     keeps them while it merely lacks pods (F09).
+//   - A unit that cannot be placed and runs nothing keeps no devices (F10), nor does a group that has never run and has
+//     no pods. A group that has run keeps them while it merely lacks pods (F09). A pod's claim is freed in favour of other
+//     nodes only if nobody but the pod has to do with it (R17).
 //   - Who is told why it waits is told once per change of the reason.
 //
-// The package assumes that no other scheduler allocates devices: the API compares versions of
-// one claim, so a claim is never allocated twice, but nothing there keeps two claims from
-// naming one device (F64).
+// Devices that have bindingConditions are attached after their allocation: the plan's claims are written, and its
+// binds wait in the loop until all conditions are True. A failure condition, the timeout, or the loss of a member that
+// the gang needs takes the plan back; the device is not given out for a while then, and another is tried (R27, F70).
+//
+// Other schedulers may allocate devices, too: the API server lets no two claims have one device (docs/adr/0004), and
+// the plan of who comes second is refused (F64).
 package scheduler

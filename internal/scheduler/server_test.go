@@ -187,6 +187,7 @@ var errCrashed = errors.New("this process is gone")
 type link struct {
 	server *server
 	left   int                      // writes until the scheduler's process is gone; < 0: it lives on
+	unsaid bool                     // the last of these writes is made, and its answer never comes
 	lose   func(write string) bool  // whether the answer to a write gets lost
 	refuse func(write string) error // an answer in place of the server's
 	writes []string                 // what was written
@@ -212,7 +213,9 @@ func (l *link) do(write string, apply func() error) error {
 		return err
 	}
 	l.writes = append(l.writes, write)
-	l.left--
+	if l.left--; l.left == 0 && l.unsaid {
+		return errCrashed
+	}
 	if l.lose != nil && l.lose(write) {
 		return apierrors.NewTimeoutError("the answer was lost", 0)
 	}
