@@ -10,11 +10,13 @@ import (
 	"github.com/allot-dev/allot/internal/controller/devicetaint"
 	"github.com/allot-dev/allot/internal/controller/disruption"
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
+	"github.com/allot-dev/allot/internal/controller/job"
 	"github.com/allot-dev/allot/internal/controller/namespace"
 	"github.com/allot-dev/allot/internal/controller/podgc"
 	"github.com/allot-dev/allot/internal/controller/podgroup"
 	"github.com/allot-dev/allot/internal/controller/replicaset"
 	"github.com/allot-dev/allot/internal/controller/statefulset"
+	"github.com/allot-dev/allot/internal/controller/ttl"
 	"github.com/allot-dev/allot/internal/node"
 	"github.com/allot-dev/allot/internal/scheduler"
 )
@@ -35,6 +37,8 @@ func newControllers(c *component) ([]part, error) {
 		{"podgroup controller", func() (runner, error) { return podgroup.New(c.Client, c.Caches, c.events) }},
 		{"deployment controller", func() (runner, error) { return deployment.New(c.Client, c.Caches, c.events) }},
 		{"replicaset controller", func() (runner, error) { return replicaset.New(c.Client, c.Caches, c.events) }},
+		{"job controller", func() (runner, error) { return job.New(c.Client, c.Caches, c.events) }},
+		{"ttl controller", func() (runner, error) { return ttl.New(c.Client, c.Caches), nil }},
 		{"statefulset controller", func() (runner, error) { return statefulset.New(c.Client, c.Caches, c.events) }},
 		{"daemonset controller", func() (runner, error) { return daemonset.New(c.Client, c.Caches, c.events) }},
 		{"disruption controller", func() (runner, error) { return disruption.New(c.Client, c.Caches, c.events) }},
