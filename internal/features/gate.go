@@ -1,0 +1,87 @@
+package features
+
+// Gate is one switch.
+type Gate uint
+
+// The gates of the KEPs and those of Kubernetes 1.37 whose features allot has.
+const (
+	// GenericWorkload serves Workloads and PodGroups, and schedules groups (KEP-5832).
+	GenericWorkload Gate = iota
+	// WorkloadClaims lets the pods of a PodGroup share its claims (KEP-5729).
+	WorkloadClaims
+	// ReservedForWorkloads lets a claim name its consumer (KEP-5194).
+	ReservedForWorkloads
+	// ClusterTemplates serves ClusterResourceClaimTemplates (KEP-5978).
+	ClusterTemplates
+
+	AdminAccess
+	BindingConditions
+	ConsumableCapacity
+	DeviceStatus
+	DeviceTaintRules
+	DeviceTaints
+	ExtendedResource
+	GranularStatusAuthorization
+	ListTypeAttributes
+	PartitionableDevices
+	PrioritizedList
+
+	gates // how many there are
+)
+
+// stage is how far a feature has come in Kubernetes 1.37 or in its KEP.
+type stage string
+
+const (
+	alpha   stage = "ALPHA"
+	beta    stage = "BETA"
+	general stage = "GA"
+)
+
+// description says how a gate is called, and which others it builds upon.
+type description struct {
+	name, alias string
+	stage       stage
+	needs       []Gate
+}
+
+func describe(g Gate) description {
+	switch g {
+	case GenericWorkload:
+		return description{name: "GenericWorkload", stage: beta}
+	case WorkloadClaims:
+		return description{
+			name: "WorkloadPodGroupResourceClaimTemplate", alias: "DRAWorkloadResourceClaims", stage: beta, needs: []Gate{GenericWorkload},
+		}
+	case ReservedForWorkloads:
+		return description{name: "DRAReservedForWorkloads", stage: alpha}
+	case ClusterTemplates:
+		return description{name: "ClusterResourceClaimTemplates", stage: alpha}
+	case AdminAccess:
+		return description{name: "DRAAdminAccess", stage: general}
+	case BindingConditions:
+		return description{name: "DRADeviceBindingConditions", stage: beta, needs: []Gate{DeviceStatus}}
+	case ConsumableCapacity:
+		return description{name: "DRAConsumableCapacity", stage: beta}
+	case DeviceStatus:
+		return description{name: "DRAResourceClaimDeviceStatus", stage: general}
+	case DeviceTaintRules:
+		return description{name: "DRADeviceTaintRules", stage: general, needs: []Gate{DeviceTaints}}
+	case DeviceTaints:
+		return description{name: "DRADeviceTaints", stage: general}
+	case ExtendedResource:
+		return description{name: "DRAExtendedResource", stage: general}
+	case GranularStatusAuthorization:
+		return description{name: "DRAResourceClaimGranularStatusAuthorization", stage: beta}
+	case ListTypeAttributes:
+		return description{name: "DRAListTypeAttributes", stage: alpha}
+	case PartitionableDevices:
+		return description{name: "DRAPartitionableDevices", stage: beta}
+	case PrioritizedList:
+		return description{name: "DRAPrioritizedList", stage: general}
+	}
+	return description{}
+}
+
+// String is the name by which a gate is switched.
+func (g Gate) String() string { return describe(g).name }
