@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"bytes"
 	"encoding/json"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -22,8 +23,19 @@ func ValidateControllerRevisionUpdate(r, old *appsv1.ControllerRevision) field.E
 	return join(
 		metadataUpdate(&r.ObjectMeta, &old.ObjectMeta),
 		nonNegative(field.NewPath("revision"), r.Revision),
-		same(field.NewPath("data"), r.Data, old.Data),
+		same(field.NewPath("data"), parsed(r.Data.Raw), parsed(old.Data.Raw)),
 	)
+}
+
+// parsed is data as values: a patch of the labels writes all of the object anew, its fields in another order.
+func parsed(data []byte) any {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var content any
+	if err := decoder.Decode(&content); err != nil {
+		return data // from before there were checks
+	}
+	return content
 }
 
 func revisionData(path *field.Path, raw []byte) field.ErrorList {
