@@ -7,10 +7,13 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/utils/ptr"
 
 	batch "github.com/allot-dev/allot/api/batch/v1"
@@ -36,9 +39,37 @@ func jobs() entry {
 		validateUpdate: validation.ValidateJobUpdate,
 		validateStatus: validation.ValidateJobStatusUpdate,
 		warnings:       jobWarnings,
+		wrap:           func(s *storage) rest.Storage { return &jobStorage{s} },
 		fields: func(j *batch.Job) fields.Set {
 			return fields.Set{"status.successful": strconv.Itoa(int(j.Status.Succeeded))}
 		},
+	}
+}
+
+// jobStorage tells those who delete Jobs that the pods stay, which is so in batch/v1 alone.
+type jobStorage struct {
+	*storage
+}
+
+// Delete implements rest.GracefulDeleter.
+func (s *jobStorage) Delete(
+	ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+) (runtime.Object, bool, error) {
+	warnOfOrphans(ctx, options)
+	return s.storage.Delete(ctx, name, validate, options)
+}
+
+// DeleteCollection implements rest.CollectionDeleter.
+func (s *jobStorage) DeleteCollection(
+	ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions, list *internalversion.ListOptions,
+) (runtime.Object, error) {
+	warnOfOrphans(ctx, options)
+	return s.storage.DeleteCollection(ctx, validate, options, list)
+}
+
+func warnOfOrphans(ctx context.Context, options *metav1.DeleteOptions) {
+	if options != nil && options.PropagationPolicy == nil && options.OrphanDependents == nil { //nolint:staticcheck // old clients set it
+		warning.AddWarning(ctx, "", "the pods of a deleted Job stay by default: propagationPolicy=Background deletes them too, and Orphan says that they shall stay")
 	}
 }
 
