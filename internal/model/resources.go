@@ -10,6 +10,9 @@ import (
 // itself counts as one of corev1.ResourcePods.
 type Resources map[corev1.ResourceName]int64
 
+// CommonResources are those that pods ask for as a rule.
+var CommonResources = [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods}
+
 // ResourcesFrom converts a list of quantities; fractions are rounded up.
 func ResourcesFrom(list corev1.ResourceList) Resources {
 	r := make(Resources, len(list)+1)

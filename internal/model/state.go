@@ -44,6 +44,8 @@ type NodeInfo struct {
 	Pods  map[Key]*Pod // those that count
 	Ports map[HostPort]int
 	Load  float64 // mean share of cpu, memory and pods in use, 0 to 1 (more if there is too little)
+	// Spare is what Free has of the CommonResources. Thousands of nodes are looked at for a pod.
+	Spare [len(CommonResources)]int64
 }
 
 // NewState is an empty State.
@@ -178,15 +180,18 @@ func (s *State) info(name string) *NodeInfo {
 	return info
 }
 
-// weigh derives the load from what is free.
+// weigh derives the load, and what is spare, from what is free.
 func (n *NodeInfo) weigh() {
 	n.Load = 0
+	for i, name := range CommonResources {
+		n.Spare[i] = n.Free[name]
+	}
 	if n.Node == nil {
 		return
 	}
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
+	for i, name := range CommonResources {
 		if has := n.Node.Allocatable[name]; has > 0 {
-			n.Load += (1 - float64(n.Free[name])/float64(has)) / 3
+			n.Load += (1 - float64(n.Spare[i])/float64(has)) / float64(len(CommonResources))
 		}
 	}
 }

@@ -329,6 +329,7 @@ func BenchmarkParked(b *testing.B) {
 	parkGangs(b, state, placer, queue, 1000)
 	pod := bigPod(b, "ends", "")
 	pod.Node = "node-0000"
+	b.ResetTimer()
 	for range b.N {
 		state.PutPod(pod)
 		queue.Wake(state.DeletePod(pod.Key))

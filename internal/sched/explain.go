@@ -182,7 +182,7 @@ func (j *job) result() (*Plan, *Reasons) {
 	r.further = j.further()
 	for _, c := range j.classes {
 		f := c.fitter
-		r.shapes = append(r.shapes, &fitter{shape: f.shape, requests: f.requests, affinity: f.affinity})
+		r.shapes = append(r.shapes, &fitter{shape: f.shape, requests: f.requests, common: f.common, others: f.others, affinity: f.affinity})
 	}
 	if j.bestReason != nil {
 		r.Placed, r.Ties = j.bestReason.Placed, j.bestReason.Ties

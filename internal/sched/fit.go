@@ -43,7 +43,9 @@ type miss struct {
 // fitter tests nodes for one shape of pods.
 type fitter struct {
 	shape     *model.Shape
-	requests  []request
+	requests  []request                         // by name
+	common    [len(model.CommonResources)]int64 // of requests
+	others    int                               // how many requests are not common
 	affinity  nodeaffinity.RequiredNodeAffinity
 	preferred *nodeaffinity.PreferredSchedulingTerms // nil: no preference
 	spreads   []spread                               // of the constraints that must hold
@@ -67,8 +69,13 @@ func newFitter(shape *model.Shape) *fitter {
 		spreads:  make([]spread, len(shape.Terms.Spread)),
 		soft:     make([]spread, len(shape.Terms.SoftSpread)),
 	}
+	f.others = len(shape.Requests)
 	for name, amount := range shape.Requests {
 		f.requests = append(f.requests, request{name, amount})
+		if at := slices.Index(model.CommonResources[:], name); at >= 0 {
+			f.common[at] = amount
+			f.others--
+		}
 	}
 	slices.SortFunc(f.requests, func(a, b request) int { return cmp.Compare(a.name, b.name) })
 	if shape.Affinity == nil || shape.Affinity.NodeAffinity == nil {
@@ -131,6 +138,9 @@ func (f *fitter) dynamic(state *model.State, info *model.NodeInfo) miss {
 
 // resources finds the first resource by name that the node has too little of.
 func (f *fitter) resources(info *model.NodeInfo) miss {
+	if f.others == 0 && f.hasCommon(info) {
+		return miss{}
+	}
 	for i := range f.requests {
 		wanted := &f.requests[i]
 		if free := info.Free[wanted.name]; free < wanted.amount {
@@ -138,6 +148,15 @@ func (f *fitter) resources(info *model.NodeInfo) miss {
 		}
 	}
 	return miss{}
+}
+
+func (f *fitter) hasCommon(info *model.NodeInfo) bool {
+	for i, wanted := range f.common {
+		if info.Spare[i] < wanted {
+			return false
+		}
+	}
+	return true
 }
 
 // tie is the one node that a selector allows, as an allocation of node-local devices has it.
