@@ -20,14 +20,16 @@ type witness struct {
 	holders map[model.DeviceID]string
 	devices map[string][]model.DeviceID
 	doubles []string
-	allocs  int
+	used    map[model.DeviceID]bool
+	allocs  int // claims that got devices
+	reused  int // devices that were given out again
 }
 
 // watchClaims starts a witness that sees all from now on, until the test ends.
 func watchClaims(t *testing.T, ns string) *witness {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	w := &witness{holders: map[model.DeviceID]string{}, devices: map[string][]model.DeviceID{}}
+	w := &witness{holders: map[model.DeviceID]string{}, devices: map[string][]model.DeviceID{}, used: map[model.DeviceID]bool{}}
 	stream, err := set.ResourceClaims(ns).Watch(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +71,10 @@ func (w *witness) see(event watch.Event) {
 		if other, taken := w.holders[id]; taken {
 			w.doubles = append(w.doubles, fmt.Sprintf("%s for %s and %s at %s", id, other, claim.Name, claim.ResourceVersion))
 		}
+		if !had && w.used[id] {
+			w.reused++
+		}
+		w.used[id] = true
 		w.holders[id] = claim.Name
 		w.devices[claim.Name] = append(w.devices[claim.Name], id)
 	}

@@ -1,0 +1,120 @@
+package servertest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+)
+
+// F66: class, slice and the right selector come late, one after the other. At each stage the pod says what is missing, and it is
+// bound within a second of the last missing piece; so is the next pod when a claim that holds the device is deleted.
+func TestF66LatePieces(t *testing.T) {
+	ns := namespace(t)
+	const driver = "f66.example.com"
+	addClaim(t, ns, "c", driver)
+	p := pod(ns, "p", corev1.DefaultSchedulerName, named("c"))
+	p.Spec.NodeSelector = map[string]string{"f66": "yes"}
+	if _, err := set.Pods(ns).Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	addNode(t, "f66", "", 0)
+	label(t, "f66", "f66", "yes")
+	says(t, ns, "p", "device class "+driver+" does not exist")
+
+	class := addClass(t, driver)
+	says(t, ns, "p", "1 device wanted, 0 match")
+
+	class.Spec.Selectors[0].CEL.Expression = `device.driver == "other.example.com"`
+	class, err := set.DeviceClasses().Update(t.Context(), class, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "f66"
+	addSlice(t, "f66", driver, 1, func(s *resourcev1.ResourceSliceSpec) { s.NodeName = &name })
+	says(t, ns, "p", "0 match")
+
+	class.Spec.Selectors[0].CEL.Expression = `device.driver == "` + driver + `"`
+	if _, err := set.DeviceClasses().Update(t.Context(), class, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	boundWithin(t, ns, "p", time.Second)
+
+	addClaim(t, ns, "d", driver)
+	if _, err := set.Pods(ns).Create(t.Context(), pod(ns, "q", corev1.DefaultSchedulerName, named("d")), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, ns, "q", "1 device wanted")
+	remove(t, ns, "p", "c")
+	boundWithin(t, ns, "q", time.Second)
+}
+
+func addClaim(t *testing.T, ns, name, class string) {
+	t.Helper()
+	claim := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: claimSpec(class)}
+	if _, err := set.ResourceClaims(ns).Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func label(t *testing.T, node, key, value string) {
+	t.Helper()
+	n, err := set.Nodes().Get(t.Context(), node, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Labels = map[string]string{key: value}
+	if _, err := set.Nodes().Update(t.Context(), n, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// remove deletes a pod at once, and its claim.
+func remove(t *testing.T, ns, pod, claim string) {
+	t.Helper()
+	now := int64(0)
+	if err := set.Pods(ns).Delete(t.Context(), pod, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+		t.Fatal(err)
+	}
+	if err := set.ResourceClaims(ns).Delete(t.Context(), claim, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// says waits until the pod tells that it waits for this.
+func says(t *testing.T, ns, name, text string) {
+	t.Helper()
+	message := ""
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		p, err := set.Pods(ns).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodScheduled {
+				message = c.Message
+			}
+		}
+		if strings.Contains(message, text) {
+			return
+		}
+	}
+	t.Fatalf("pod %s does not say %q, but %q", name, text, message)
+}
+
+func boundWithin(t *testing.T, ns, name string, limit time.Duration) {
+	t.Helper()
+	start := time.Now()
+	eventually(t, "pod "+name+" is bound", func() bool {
+		p, err := set.Pods(ns).Get(t.Context(), name, metav1.GetOptions{})
+		return err == nil && p.Spec.NodeName != ""
+	})
+	if took := time.Since(start); took > limit {
+		t.Errorf("pod %s was bound after %s", name, took)
+	}
+}
