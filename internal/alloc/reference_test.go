@@ -233,6 +233,7 @@ func (a *attempt) signature() string {
 
 // An allocation is found if and only if there is one; every kind of solution is offered, once, and each is sound.
 func TestAgainstReference(t *testing.T) {
+	t.Parallel()
 	allocator := alloc.New()
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

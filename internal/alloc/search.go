@@ -173,7 +173,9 @@ func (s *search) place(at int) Outcome {
 	f, node := s.flow, s.nodeOf[s.slots[at].want]
 	f.need[node]--
 	outcome := Exhausted
-	for c := s.firstCell(at); c < len(s.board.cells) && outcome == Exhausted; c++ {
+	first := s.firstCell(at)
+	last := s.lastCell(at, first)
+	for c := first; c <= last && outcome == Exhausted; c++ {
 		cell := &s.board.cells[c]
 		if cell.share == nil && cell.used == len(cell.devices) || !s.suits(at, c) {
 			continue
@@ -302,6 +304,33 @@ func (s *search) firstCell(at int) int {
 		}
 	}
 	return 0
+}
+
+// lastCell is the last cell that leaves enough for the slots of the same want behind this one: they take cells in rising
+// order. It is less than first if there is none.
+func (s *search) lastCell(at, first int) int {
+	needed := 1
+	for next := at + 1; next < len(s.slots) && s.slots[next].want == s.slots[at].want; next++ {
+		needed++
+	}
+	role := &s.board.problem.roles[s.slots[at].role]
+	last := len(s.board.cells) - 1
+	for ; last >= first; last-- {
+		cell := &s.board.cells[last]
+		if !s.admits(role, cell) {
+			continue
+		}
+		switch {
+		case cell.share == nil:
+			needed -= len(cell.devices) - cell.used
+		case cell.share.fits(cell.share.takes[role.selection]):
+			needed-- // one part for a want
+		}
+		if needed <= 0 {
+			break
+		}
+	}
+	return last
 }
 
 // isRepeat says whether the same devices were offered before: with lists, they can have more than one value in common.

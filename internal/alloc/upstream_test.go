@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
 )
 
 // upstream turns a world into what the allocator of Kubernetes takes.
@@ -52,7 +53,7 @@ func (u *upstream) resourceSlices() []*resourcev1.ResourceSlice {
 		slice.Spec.Driver, slice.Spec.PerDeviceNodeSelection = from.Pool.Driver, &yes
 		slice.Spec.Pool = resourcev1.ResourcePool{Name: from.Pool.Pool, Generation: from.Generation, ResourceSliceCount: from.PoolSlices}
 		for i := range from.Devices {
-			device := resourcev1.Device{Name: from.Devices[i].Name, Attributes: from.Devices[i].Attributes, Taints: from.Devices[i].Taints, ConsumesCounters: from.Devices[i].ConsumesCounters, Capacity: from.Devices[i].Capacity}
+			device := resourcev1.Device{Name: from.Devices[i].Name, Attributes: from.Devices[i].Attributes, Taints: u.taints[model.DeviceID{Driver: from.Pool.Driver, Pool: from.Pool.Pool, Device: from.Devices[i].Name}], ConsumesCounters: from.Devices[i].ConsumesCounters, Capacity: from.Devices[i].Capacity}
 			device.BindsToNode, device.BindingConditions, device.BindingFailureConditions = &from.Devices[i].BindsToNode, from.Devices[i].BindingConditions, from.Devices[i].BindingFailureConditions
 			device.AllowMultipleAllocations = &from.Devices[i].AllowMultipleAllocations
 			switch scope := from.Devices[i].Scope; {
@@ -143,6 +144,7 @@ func (u *upstream) allocate(t *rapid.T) (bool, error) {
 // claim that another claim has by admin access since the same attempt; it charges counters for admin access; and where
 // a counter is overspent, it gives away nothing that takes from any counter of the pool.
 func TestAgainstUpstream(t *testing.T) {
+	t.Parallel()
 	allocator := alloc.New()
 	cache := cel.NewCache(100, cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true})
 	counts := map[string]int{}
@@ -167,7 +169,7 @@ func TestAgainstUpstream(t *testing.T) {
 		case ours && w.overspent():
 			counts["allocated here only, beside a counter that is overspent"]++
 		default:
-			t.Fatalf("upstream allocates: %v; reason here: %v", theirs, reason)
+			t.Fatalf("upstream allocates: %v; reason here: %v; by brute force there are %d solutions", theirs, reason, len(w.solutions()))
 		}
 	})
 	t.Log(counts)

@@ -28,12 +28,12 @@ type world struct {
 	halfPool bool                        // the node can use devices of a pool that is not complete
 	has      map[model.DeviceID][]string // letters that selectors ask for
 	scope    map[model.DeviceID]string
-	taint    map[model.DeviceID]resourcev1.DeviceTaintEffect // of taint t=v; "" if there is none
-	values   map[model.DeviceID][]string                     // of attribute x
-	takes    map[model.DeviceID][2]int                       // from counters c and d of its pool
-	groups   map[model.DeviceID][2]string                    // of compatibility: letters; by counter
-	total    map[string]int                                  // of the counters, by pool and name
-	capacity map[model.DeviceID]has                          // capacity
+	taints   map[model.DeviceID][]resourcev1.DeviceTaint // t=v, of the slice and of rules
+	values   map[model.DeviceID][]string                 // of attribute x
+	takes    map[model.DeviceID][2]int                   // from counters c and d of its pool
+	groups   map[model.DeviceID][2]string                // of compatibility: letters; by counter
+	total    map[string]int                              // of the counters, by pool and name
+	capacity map[model.DeviceID]has                      // capacity
 	binding  map[model.DeviceID]binding
 	features features
 }
@@ -98,7 +98,8 @@ func (w *world) drawCapacity(t *rapid.T, device model.DeviceID, d *model.Device)
 
 // features are what the claims of a world use.
 type features struct {
-	all, admin, rules, alternatives, counters, capacity, binding, derived, groups bool
+	all, admin, rules, alternatives, counters, capacity, binding, derived, groups, taintRules bool
+	easy                                                                                      bool // most devices can be had
 }
 
 func selector(letter string) string {
@@ -108,7 +109,7 @@ func selector(letter string) string {
 func drawWorld(t *rapid.T) *world {
 	w := &world{
 		state: model.NewState(), reached: map[model.DeviceID]bool{}, held: map[model.DeviceID]bool{}, has: map[model.DeviceID][]string{},
-		scope: map[model.DeviceID]string{}, taint: map[model.DeviceID]resourcev1.DeviceTaintEffect{}, values: map[model.DeviceID][]string{},
+		scope: map[model.DeviceID]string{}, taints: map[model.DeviceID][]resourcev1.DeviceTaint{}, values: map[model.DeviceID][]string{},
 		takes: map[model.DeviceID][2]int{}, total: map[string]int{}, capacity: map[model.DeviceID]has{}, binding: map[model.DeviceID]binding{},
 		groups: map[model.DeviceID][2]string{},
 	}
@@ -118,14 +119,30 @@ func drawWorld(t *rapid.T) *world {
 		derived:  rapid.IntRange(0, 2).Draw(t, "derived") == 0,
 		counters: rapid.Bool().Draw(t, "counters"), binding: rapid.IntRange(0, 3).Draw(t, "binding") == 0,
 	}
+	w.features.easy = rapid.Bool().Draw(t, "easy")
+	w.features.taintRules = rapid.IntRange(0, 3).Draw(t, "taint rules") == 0
 	w.features.groups = w.features.counters && rapid.IntRange(0, 2).Draw(t, "groups") == 0
 	w.features.capacity = rapid.IntRange(0, 2).Draw(t, "capacity") == 0
 	w.state.PutNode(&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	w.state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
 	w.node, _ = w.state.Node("n")
+	var rule *model.TaintRule
+	late := false
+	if w.features.taintRules {
+		rule, late = w.drawTaintRule(t), rapid.Bool().Draw(t, "late")
+		if !late {
+			w.state.PutTaintRule(rule)
+		}
+	}
 	total := 0
 	for p := range rapid.IntRange(1, 3).Draw(t, "pools") {
 		w.drawPool(t, p, &total)
+	}
+	if late {
+		w.state.PutTaintRule(rule)
+	}
+	if rule != nil {
+		w.taintBy(rule)
 	}
 	for c := range rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "claims") {
 		w.drawClaim(t, fmt.Sprint("c", c))
@@ -255,16 +272,23 @@ func (w *world) drawAttributes(t *rapid.T, device model.DeviceID) map[resourcev1
 func (w *world) drawPool(t *rapid.T, p int, total *int) {
 	id := model.PoolID{Driver: driver, Pool: fmt.Sprint("p", p)}
 	slice := &model.Slice{Name: id.Pool, Pool: id, Generation: 1, PoolSlices: rapid.SampledFrom([]int64{1, 1, 1, 1, 1, 2}).Draw(t, "slices")}
+	most := 6 // devices: brute force tries all their orders
+	if w.features.easy {
+		slice.PoolSlices, most = 1, 4
+	}
 	scopes := []model.Scope{{Node: "n"}, {Node: "other"}, {All: true}, {Selector: rackSelector("a")}, {Selector: rackSelector("b")}}
 	reached := []bool{true, false, true, true, false}
 	if w.features.counters {
 		slice.Counters = w.drawCounters(t, id.Pool)
 	}
-	for d := range rapid.IntRange(min(1, 6-*total), min(4, 6-*total)).Draw(t, "devices") {
+	for d := range rapid.IntRange(min(1, most-*total), min(4, most-*total)).Draw(t, "devices") {
 		*total++
 		device := model.DeviceID{Driver: driver, Pool: id.Pool, Device: fmt.Sprint("d", d)}
 		scope := rapid.SampledFrom([]int{0, 0, 0, 0, 0, 1, 2, 2, 3, 4}).Draw(t, "scope")
 		taints := drawTaint(t)
+		if w.features.easy {
+			scope, taints = min(scope, 3)&^1, nil // from this node alone, or from all
+		}
 		slice.Devices = append(slice.Devices, model.Device{
 			Name: device.Device, Scope: scopes[scope], Taints: taints, Attributes: w.drawAttributes(t, device),
 		})
@@ -273,10 +297,8 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 		}
 		w.devices = append(w.devices, device)
 		w.scope[device] = fmt.Sprint(scope)
-		if taints != nil {
-			w.taint[device] = taints[0].Effect
-		}
-		w.held[device] = rapid.IntRange(0, 6).Draw(t, "held") == 0 && w.goesWithHeld(device)
+		w.taints[device] = taints
+		w.held[device] = rapid.IntRange(0, 6).Draw(t, "held") == 0 && !w.features.easy && w.goesWithHeld(device)
 		if w.features.capacity {
 			w.drawCapacity(t, device, &slice.Devices[d])
 		}
@@ -400,15 +422,39 @@ func (w *world) matches(device model.DeviceID, option *model.Option) bool {
 	if _, ok := w.capacity[device].takesOf(option); !ok {
 		return false
 	}
-	effect := w.taint[device]
-	if effect == "" || effect == "None" {
-		return true
+	for _, taint := range w.taints[device] {
+		if taint.Effect != "None" && !tolerates(option, taint.Effect) {
+			return false
+		}
 	}
+	return true
+}
+
+func tolerates(option *model.Option, effect resourcev1.DeviceTaintEffect) bool {
 	if len(option.Tolerations) == 0 {
 		return false
 	}
 	toleration := option.Tolerations[0]
 	return (toleration.Effect == "" || toleration.Effect == effect) && toleration.Value != "w"
+}
+
+// drawTaintRule taints devices by some of their names. It may come before or after their slices.
+func (w *world) drawTaintRule(t *rapid.T) *model.TaintRule {
+	rule := &model.TaintRule{Name: "rule", Selects: rapid.IntRange(0, 4).Draw(t, "selects") > 0}
+	rule.Driver = rapid.SampledFrom([]string{"", driver, "other"}).Draw(t, "driver")
+	rule.Pool = rapid.SampledFrom([]string{"", "p0", "p1"}).Draw(t, "pool")
+	rule.Device = rapid.SampledFrom([]string{"", "d0", "d1"}).Draw(t, "device")
+	rule.Taint = resourcev1.DeviceTaint{Key: "t", Value: "v", Effect: rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"None", "NoSchedule", "NoExecute"}).Draw(t, "effect")}
+	return rule
+}
+
+func (w *world) taintBy(rule *model.TaintRule) {
+	for _, device := range w.devices {
+		names := (rule.Driver == "" || rule.Driver == driver) && (rule.Pool == "" || rule.Pool == device.Pool) && (rule.Device == "" || rule.Device == device.Device)
+		if rule.Selects && names {
+			w.taints[device] = append(slices.Clone(w.taints[device]), rule.Taint)
+		}
+	}
 }
 
 // all are the devices that an option for all devices means.
