@@ -89,6 +89,9 @@ func updatePodStatus(p, old *core.Pod) {
 	if p.Status.ExtendedResourceClaimStatus == nil {
 		p.Status.ExtendedResourceClaimStatus = old.Status.ExtendedResourceClaimStatus
 	}
+	if p.Status.NodeAllocatableResourceClaimStatuses == nil {
+		p.Status.NodeAllocatableResourceClaimStatuses = old.Status.NodeAllocatableResourceClaimStatuses
+	}
 	if p.Status.ObservedGeneration == 0 {
 		p.Status.ObservedGeneration = old.Status.ObservedGeneration
 	}
