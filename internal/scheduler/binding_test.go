@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -19,14 +18,11 @@ const (
 
 // addFabric makes devices that can be used from every node, once they are attached.
 func (s *server) addFabric(devices int) {
-	all := true
-	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("fabric")}
-	slice.Namespace = ""
-	slice.Spec = resourcev1.ResourceSliceSpec{Driver: "net.example.com", AllNodes: &all, Pool: resourcev1.ResourcePool{Name: "fabric", ResourceSliceCount: 1}}
-	for i := range devices {
-		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{
-			Name: fmt.Sprintf("channel-%d", i), BindingConditions: []string{attached}, BindingFailureConditions: []string{broken},
-		})
+	s.addFabricOf("net", devices)
+	slice, _ := s.objects.slices.Get("", "net")
+	slice = slice.DeepCopy()
+	for i := range slice.Spec.Devices {
+		slice.Spec.Devices[i].BindingConditions, slice.Spec.Devices[i].BindingFailureConditions = []string{attached}, []string{broken}
 	}
 	put(s, sliced, slice)
 }
@@ -61,7 +57,7 @@ func f70(t *testing.T, devices int) (*server, *session) {
 	s.addNode("n1", 4, 0)
 	s.addNode("n2", 4, 0)
 	s.addFabric(devices)
-	s.addClaim("fab", 1)
+	s.addClaimOf("net", "fab", 1)
 	s.addGang("g", 2, "fab")
 	s.addMembers("g", 2, ofGroup("fab"))
 	x := start(t, s)
@@ -224,7 +220,7 @@ func TestFailedDeviceInUse(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 4, 0)
 	s.addFabric(2)
-	s.addClaim("fab", 1)
+	s.addClaimOf("net", "fab", 1)
 	s.addPod("a", "", own("fab"))
 	x := start(t, s)
 	x.pass(time.Second)
@@ -255,7 +251,7 @@ func TestTwoPodsWaitForOneDevice(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 4, 0)
 	s.addFabric(2)
-	s.addClaim("fab", 1)
+	s.addClaimOf("net", "fab", 1)
 	x := start(t, s)
 	s.addPod("a", "", own("fab"))
 	s.addPod("b", "", own("fab"))

@@ -36,11 +36,32 @@ func (s *server) addNode(name string, room int64, devices int) {
 		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprintf("gpu-%d", i)})
 	}
 	put(s, sliced, slice)
-	if _, ok := s.objects.classes.Get("", "gpu"); !ok {
-		class := &resourcev1.DeviceClass{ObjectMeta: s.meta("gpu")}
-		class.Namespace = ""
-		put(s, classes, class)
+	s.addClass("gpu", "gpu.example.com")
+}
+
+// addClass makes a class of the driver's devices, once.
+func (s *server) addClass(name, driver string) {
+	if _, ok := s.objects.classes.Get("", name); ok {
+		return
 	}
+	class := &resourcev1.DeviceClass{ObjectMeta: s.meta(name)}
+	class.Namespace = ""
+	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)}}}
+	put(s, classes, class)
+}
+
+// addFabricOf makes devices of a class of their own that can be used from every node.
+func (s *server) addFabricOf(class string, devices int) {
+	s.addClass(class, class+".example.com")
+	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta(class)}
+	slice.Namespace = ""
+	slice.Spec = resourcev1.ResourceSliceSpec{
+		Driver: class + ".example.com", AllNodes: ptr.To(true), Pool: resourcev1.ResourcePool{Name: "fabric", ResourceSliceCount: 1},
+	}
+	for i := range devices {
+		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprintf("channel-%d", i)})
+	}
+	put(s, sliced, slice)
 }
 
 func (s *server) addRoom(name string, room int64) {
@@ -56,10 +77,12 @@ func (s *server) addRoom(name string, room int64) {
 }
 
 // addClaim makes a claim for so many devices.
-func (s *server) addClaim(name string, count int64) {
+func (s *server) addClaim(name string, count int64) { s.addClaimOf("gpu", name, count) }
+
+func (s *server) addClaimOf(class, name string, count int64) {
 	claim := &resource.ResourceClaim{ObjectMeta: s.meta(name)}
 	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{
-		Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count},
+		Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count},
 	}}
 	put(s, claimed, claim)
 }

@@ -24,12 +24,14 @@ func newChaos(t *rapid.T) *chaos {
 	s := newServer(t)
 	s.addNode("n1", rapid.Int64Range(1, 4).Draw(t, "room"), rapid.IntRange(0, 2).Draw(t, "devices"))
 	s.addNode("n2", rapid.Int64Range(1, 4).Draw(t, "room"), rapid.IntRange(0, 2).Draw(t, "devices"))
+	class := "gpu"
 	if rapid.Bool().Draw(t, "fabric") {
+		class = "net"
 		s.addFabric(rapid.IntRange(1, 3).Draw(t, "channels"))
 	}
 	c := &chaos{t: t, server: s}
 	for _, gang := range []string{"a", "b"} {
-		s.addClaim("shared-"+gang, 1)
+		s.addClaimOf(class, "shared-"+gang, 1)
 		s.addGang(gang, gangSize, "shared-"+gang)
 	}
 	c.start()

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/allot-dev/allot/internal/groups"
@@ -15,7 +17,10 @@ func (s *Scheduler) tell(unit *model.Unit, reasons *sched.Reasons) {
 	gang := unit.Group != nil && unit.Group.Gang
 	switch {
 	case reasons.Code == sched.CodeBelowQuorum:
-		return // groupStatus counts for itself, and waits until the count stands still
+		// groupStatus counts for itself, and waits until the count stands still; but it takes pods of others for members.
+		if message, ok := s.divided(unit); ok {
+			s.groups.say(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message))
+		}
 	case gang && reasons.Code == sched.CodeUndecided:
 		s.groups.say(unit.Key.Key, unit.Group.UID, groups.SchedulerError(message))
 	case gang && reasons.Code != sched.CodeLeftOver:
@@ -26,6 +31,26 @@ func (s *Scheduler) tell(unit *model.Unit, reasons *sched.Reasons) {
 		}
 		s.tellPods(unit, reasons)
 	}
+}
+
+// divided says, of a gang that is too small here, which of its members another scheduler would have to place (F27).
+func (s *Scheduler) divided(unit *model.Unit) (string, bool) {
+	other, n := "", 0
+	for _, pod := range s.state.Members(unit.Key.Key) {
+		if !pod.Foreign || !pod.Live() || pod.Node != "" {
+			continue
+		}
+		if n++; n == 1 {
+			other = fmt.Sprintf("pod %s has schedulerName %s", pod.Key.Name, pod.SchedulerName)
+		}
+	}
+	if n == 0 {
+		return "", false
+	}
+	if n > 1 {
+		other += fmt.Sprintf(" (and %d more pods are not placed here)", n-1)
+	}
+	return fmt.Sprintf("%d of %d pods have schedulerName %s, %s: a gang is placed by one scheduler", len(unit.Pods), unit.Group.MinCount, s.groups.name, other), true
 }
 
 // tellPods tells each pod that has no place its own reason.
