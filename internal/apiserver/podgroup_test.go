@@ -227,3 +227,48 @@ func TestDeletedPodGroupWaitsForItsFinalizer(t *testing.T) {
 		t.Errorf("got %v, want not found", err)
 	}
 }
+
+// TestPodGroupPolicyIsNotTakenAway tells a patch that removes the policy from a manifest that never had it.
+func TestPodGroupPolicyIsNotTakenAway(t *testing.T) {
+	ns := namespace(t)
+	create(t, ns, workloadYAML)
+	create(t, ns, groupByReference)
+	create(t, ns, "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: own}\nspec: {schedulingPolicy: {gang: {minCount: 2}}}")
+	groups := podGroups(t, ns, "v1beta1")
+	for _, name := range []string{"g", "own"} {
+		for kind, body := range map[types.PatchType]string{
+			types.MergePatchType:          `{"spec":{"schedulingPolicy":null}}`,
+			types.StrategicMergePatchType: `{"spec":{"schedulingPolicy":{"gang":null}}}`,
+			types.JSONPatchType:           `[{"op":"remove","path":"/spec/schedulingPolicy/gang"}]`,
+		} {
+			_, err := groups.Patch(t.Context(), name, kind, []byte(body), metav1.PatchOptions{})
+			if got := causes(t, err); !slices.Equal(got, []string{"spec.schedulingPolicy.gang"}) {
+				t.Errorf("%s, %s: fields %v", name, kind, got)
+			}
+		}
+	}
+	own, err := groups.Get(t.Context(), "own", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unstructured.RemoveNestedField(own.Object, "spec", "schedulingPolicy")
+	_, err = groups.Update(t.Context(), own, metav1.UpdateOptions{})
+	if got := causes(t, err); !slices.Equal(got, []string{"spec.schedulingPolicy.gang"}) {
+		t.Errorf("a manifest that has lost its policy: fields %v", got)
+	}
+}
+
+// TestPodGroupIsAppliedTwice applies the same manifest again, which leaves out what admission has filled in.
+func TestPodGroupIsAppliedTwice(t *testing.T) {
+	ns := namespace(t)
+	create(t, ns, workloadYAML)
+	for range 2 {
+		g, err := podGroups(t, ns, "v1alpha2").Apply(t.Context(), "g", parse(t, groupByReference)[0], metav1.ApplyOptions{FieldManager: "me"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := nested(t, g, "spec", "schedulingPolicy"); got != "map[gang:map[minCount:3]]" || g.GetGeneration() != 1 {
+			t.Errorf("policy %s, generation %d", got, g.GetGeneration())
+		}
+	}
+}

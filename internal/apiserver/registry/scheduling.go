@@ -7,6 +7,7 @@ import (
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
@@ -80,21 +81,28 @@ func podGroups() entry {
 	}
 }
 
-// updatePodGroup puts back what was filled in at creation and the manifest, sent
-// once more, leaves out again.
-func updatePodGroup(_ context.Context, g, old *scheduling.PodGroup) {
+// updatePodGroup puts back what a client that does not know it left out, and what was filled in at creation and the
+// manifest, sent once more as a whole, leaves out again. A patch that takes such a field away means it, and is refused.
+func updatePodGroup(ctx context.Context, g, old *scheduling.PodGroup) {
 	carryGroupClaims(g.Spec.ResourceClaims, old.Spec.ResourceClaims)
-	if g.Spec.SchedulingPolicy.Basic == nil && g.Spec.SchedulingPolicy.Gang == nil {
-		old.Spec.SchedulingPolicy.DeepCopyInto(&g.Spec.SchedulingPolicy)
+	if info, ok := genericapirequest.RequestInfoFrom(ctx); ok && info.Verb == "update" {
+		refillPodGroup(&g.Spec, &old.Spec)
 	}
-	if g.Spec.PriorityClassName == "" {
-		g.Spec.PriorityClassName = old.Spec.PriorityClassName
+}
+
+// refillPodGroup puts back what admission has filled in. Without a template there is no policy that a client has not given.
+func refillPodGroup(spec, old *scheduling.PodGroupSpec) {
+	if spec.SchedulingPolicy.Basic == nil && spec.SchedulingPolicy.Gang == nil && old.WorkloadRef != nil {
+		old.SchedulingPolicy.DeepCopyInto(&spec.SchedulingPolicy)
 	}
-	if g.Spec.Priority == nil {
-		g.Spec.Priority = old.Spec.Priority
+	if spec.PriorityClassName == "" {
+		spec.PriorityClassName = old.PriorityClassName
 	}
-	if g.Spec.PreemptionPolicy == nil {
-		g.Spec.PreemptionPolicy = old.Spec.PreemptionPolicy
+	if spec.Priority == nil {
+		spec.Priority = old.Priority
+	}
+	if spec.PreemptionPolicy == nil {
+		spec.PreemptionPolicy = old.PreemptionPolicy
 	}
 }
 
