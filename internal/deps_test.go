@@ -58,6 +58,8 @@ var edges = []struct{ from, to, why string }{
 
 	{"apiserver/*", "claims", "claim names that are known are recorded at pod creation"},
 	{"apiserver/*", "apiserver/*", "the server's parts know each other"},
+	{"apiserver", "features", "what is served depends on what is on"},
+	{"apiserver/*", "features", "what objects look like depends on what is on"},
 	{"apiserver", "etcd", "the server stores in the embedded etcd"},
 	{"apiserver", "pki", "the server authenticates by certificates"},
 

@@ -43,7 +43,7 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 		return nil, err
 	}
 	access := registry.Access{Authorizer: generic.Authorization.Authorizer, Policy: s.policy}
-	kinds, err := registry.New(scheme, codecs, generic.RESTOptionsGetter, access)
+	kinds, err := registry.New(scheme, codecs, generic.RESTOptionsGetter, access, cfg.Features)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // Config says where a server keeps its data and where it listens.
@@ -25,6 +27,8 @@ type Config struct {
 	Metrics http.Handler
 	// TokenFile names a CSV file of static tokens (token,user,uid,"group,…"); optional.
 	TokenFile string
+	// Features are those that are on; the zero value has all of them.
+	Features features.Set
 }
 
 // ExternalEtcd says how another etcd is reached.

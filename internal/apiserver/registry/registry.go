@@ -12,7 +12,9 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
+	"github.com/allot-dev/allot/internal/apiserver/gates"
 	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // Registry has the storages of all kinds.
@@ -24,16 +26,21 @@ type Registry struct {
 	lookup *Lookup
 }
 
-// New builds the storages of all kinds of the table.
-func New(scheme *runtime.Scheme, codecs serializer.CodecFactory, getter generic.RESTOptionsGetter, access Access) (*Registry, error) {
+// New builds the storages of all kinds of the table that are on.
+func New(
+	scheme *runtime.Scheme, codecs serializer.CodecFactory, getter generic.RESTOptionsGetter, access Access, on features.Set,
+) (*Registry, error) {
 	r := &Registry{
 		scheme: scheme,
 		codecs: codecs,
 		groups: map[string]map[string]map[string]rest.Storage{},
 		lookup: &Lookup{},
 	}
-	for _, e := range table(given{lookup: r.lookup, access: access}) {
-		if err := r.add(e, getter); err != nil {
+	for _, e := range table(given{lookup: r.lookup, access: access, features: on}) {
+		if !gates.Serves(on, e.identity().resource()) {
+			continue
+		}
+		if err := r.add(e, getter, on); err != nil {
 			return nil, err
 		}
 	}
@@ -42,11 +49,11 @@ func New(scheme *runtime.Scheme, codecs serializer.CodecFactory, getter generic.
 	return r, nil
 }
 
-func (r *Registry) add(e entry, getter generic.RESTOptionsGetter) error {
+func (r *Registry) add(e entry, getter generic.RESTOptionsGetter, on features.Set) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	storages, store, err := e.build(env{scheme: r.scheme, getter: getter, columns: r.columns})
+	storages, store, err := e.build(env{scheme: r.scheme, getter: getter, columns: r.columns, features: on})
 	if err != nil {
 		return fmt.Errorf("storage of %w", err)
 	}

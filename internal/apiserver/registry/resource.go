@@ -14,6 +14,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 const resourceGroup = "resource.k8s.io"
@@ -21,8 +22,8 @@ const resourceGroup = "resource.k8s.io"
 // resourceVersions serve the kinds of v1; the first is stored.
 func resourceVersions() []string { return []string{"v1", "v1beta2", "v1beta1"} }
 
-func resourceClaims(a Access) entry {
-	return &kind[resource.ResourceClaim, *resource.ResourceClaim]{
+func resourceClaims(g given) entry {
+	claims := &kind[resource.ResourceClaim, *resource.ResourceClaim]{
 		names:      names{group: resourceGroup, versions: resourceVersions(), plural: "resourceclaims", singular: "resourceclaim"},
 		newList:    func() runtime.Object { return &resource.ResourceClaimList{} },
 		spec:       func(c *resource.ResourceClaim) any { return &c.Spec },
@@ -33,7 +34,6 @@ func resourceClaims(a Access) entry {
 		validate:       validation.ValidateResourceClaim,
 		validateUpdate: validation.ValidateResourceClaimUpdate,
 		validateStatus: validation.ValidateResourceClaimStatusUpdate,
-		statusAccess:   a.claimStatusAccess,
 		prepareUpdate: func(_ context.Context, c, old *resource.ResourceClaim) {
 			carryReservedFor(&c.Spec, &old.Spec)
 		},
@@ -45,6 +45,10 @@ func resourceClaims(a Access) entry {
 			return map[string]rest.Storage{"status": newGuardedStatus(store)}
 		},
 	}
+	if g.features.On(features.GranularStatusAuthorization) {
+		claims.statusAccess = g.access.claimStatusAccess
+	}
+	return claims
 }
 
 // deviceID tells devices and shares of devices apart.

@@ -16,6 +16,8 @@ import (
 	storagenames "k8s.io/apiserver/pkg/storage/names"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // env is what the building of a storage needs.
@@ -23,6 +25,8 @@ type env struct {
 	scheme  *runtime.Scheme
 	getter  generic.RESTOptionsGetter
 	columns func(runtime.Object) (rest.TableConvertor, error)
+	// features are those that are on.
+	features features.Set
 }
 
 // storage serves a kind itself, with the names by which kubectl knows it.
@@ -62,7 +66,7 @@ func (k *kind[T, P]) build(e env) (map[string]rest.Storage, *genericregistry.Sto
 }
 
 func (k *kind[T, P]) store(e env) (*genericregistry.Store, error) {
-	s := strategy[T, P]{ObjectTyper: e.scheme, NameGenerator: storagenames.SimpleNameGenerator, kind: k}
+	s := strategy[T, P]{ObjectTyper: e.scheme, NameGenerator: storagenames.SimpleNameGenerator, kind: k, features: e.features}
 	columns, err := e.columns(k.new())
 	if err != nil {
 		return nil, err

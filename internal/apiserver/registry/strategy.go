@@ -14,6 +14,9 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	storagenames "k8s.io/apiserver/pkg/storage/names"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/allot-dev/allot/internal/apiserver/gates"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // strategy implements the generic registry's create, update and delete
@@ -21,7 +24,8 @@ import (
 type strategy[T any, P pointer[T]] struct {
 	runtime.ObjectTyper
 	storagenames.NameGenerator
-	kind *kind[T, P]
+	kind     *kind[T, P]
+	features features.Set
 }
 
 var (
@@ -50,6 +54,7 @@ func (s strategy[T, P]) PrepareForCreate(ctx context.Context, obj runtime.Object
 	if s.kind.status != nil && !s.kind.statusAtCreate {
 		reflect.ValueOf(s.kind.status(p)).Elem().SetZero()
 	}
+	gates.Drop(s.features, obj, nil)
 	if s.kind.generation {
 		p.SetGeneration(1)
 	}
@@ -68,6 +73,7 @@ func (s strategy[T, P]) PrepareForUpdate(ctx context.Context, obj, old runtime.O
 	if s.kind.prepareUpdate != nil {
 		s.kind.prepareUpdate(ctx, p, o)
 	}
+	gates.Drop(s.features, obj, old)
 	if s.kind.generation && !apiequality.Semantic.DeepEqual(s.kind.spec(p), s.kind.spec(o)) {
 		p.SetGeneration(o.GetGeneration() + 1)
 	}
@@ -80,11 +86,11 @@ func sameType(obj, old runtime.Object) {
 }
 
 func (s strategy[T, P]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
-	return s.asRequested(ctx, s.kind.validate(obj.(P)))
+	return s.asRequested(ctx, append(s.kind.validate(obj.(P)), gates.Refuse(s.features, obj, nil)...))
 }
 
 func (s strategy[T, P]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.asRequested(ctx, s.kind.validateUpdate(obj.(P), old.(P)))
+	return s.asRequested(ctx, append(s.kind.validateUpdate(obj.(P), old.(P)), gates.Refuse(s.features, obj, old)...))
 }
 
 // asRequested names the fields as the request's version has them.
@@ -157,6 +163,7 @@ func (s statusStrategy[T, P]) PrepareForUpdate(_ context.Context, obj, old runti
 	if s.kind.statusOnly {
 		metav1.ResetObjectMetaForStatus(p, o)
 	}
+	gates.Drop(s.features, obj, old)
 	if s.kind.prepareStatus != nil {
 		s.kind.prepareStatus(p, o)
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/allot-dev/allot/internal/apiserver/validation"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // entry is a kind of any type.
@@ -26,8 +27,9 @@ type entry interface {
 
 // given is by what entries decide beside the object itself.
 type given struct {
-	lookup *Lookup
-	access Access
+	lookup   *Lookup
+	access   Access
+	features features.Set
 }
 
 // table has all stored kinds. Kinds with rules of their own are in files of their own.
@@ -69,7 +71,7 @@ func table(g given) []entry {
 		deployments(), replicaSets(), statefulSets(), daemonSets(), controllerRevisions(), jobs(),
 		persistentVolumeClaims(), persistentVolumes(time.Now), services(), podDisruptionBudgets(),
 		priorityClasses(), workloads(), podGroups(),
-		resourceClaims(g.access), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(),
+		resourceClaims(g), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(),
 		deviceTaintRules(time.Now),
 	}...)
 }

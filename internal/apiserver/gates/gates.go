@@ -1,0 +1,174 @@
+package gates
+
+import (
+	"fmt"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	batch "github.com/allot-dev/allot/api/batch/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/features"
+)
+
+// Serves says whether a kind is served.
+func Serves(on features.Set, kind schema.GroupResource) bool {
+	switch kind {
+	case schema.GroupResource{Group: "scheduling.k8s.io", Resource: "workloads"},
+		schema.GroupResource{Group: "scheduling.k8s.io", Resource: "podgroups"}:
+		return on.On(features.GenericWorkload)
+	case schema.GroupResource{Group: "resource.k8s.io", Resource: "clusterresourceclaimtemplates"}:
+		return on.On(features.ClusterTemplates)
+	case schema.GroupResource{Group: "resource.k8s.io", Resource: "devicetaintrules"}:
+		return on.On(features.DeviceTaintRules)
+	}
+	return true
+}
+
+// rule is what becomes of some of an object's fields of one feature.
+type rule struct {
+	gate features.Gate
+	drop func()
+}
+
+// Drop takes from obj the fields of features that are off and that old does not use; old is nil when obj is new.
+func Drop(on features.Set, obj, old runtime.Object) {
+	if on == (features.Set{}) {
+		return
+	}
+	for _, r := range rulesOf(obj) {
+		if !on.On(r.gate) && !uses(old, r.gate) {
+			r.drop()
+		}
+	}
+}
+
+// uses says whether there is anything of a feature in an object, be it in the spec or in the status.
+func uses(old runtime.Object, gate features.Gate) bool {
+	if old == nil {
+		return false
+	}
+	dropped := old.DeepCopyObject()
+	for _, r := range rulesOf(dropped) {
+		if r.gate == gate {
+			r.drop()
+		}
+	}
+	return !apiequality.Semantic.DeepEqual(dropped, old)
+}
+
+// rulesOf are the rules of an object.
+func rulesOf(obj runtime.Object) []rule {
+	if spec, _ := podSpec(obj); spec != nil {
+		return []rule{{features.GenericWorkload, func() { spec.SchedulingGroup = nil }}}
+	}
+	switch o := obj.(type) {
+	case *resource.ResourceClaim:
+		return append(claimRules(&o.Spec), claimStatusRules(&o.Status)...)
+	case *resource.ResourceClaimTemplate:
+		return claimRules(&o.Spec.Spec)
+	case *resourcev1alpha3.ClusterResourceClaimTemplate:
+		return claimRules(&o.Spec.Spec)
+	case *resourcev1.ResourceSlice:
+		return sliceRules(&o.Spec)
+	case *resourcev1.DeviceClass:
+		return []rule{{features.ExtendedResource, func() { o.Spec.ExtendedResourceName = nil }}}
+	}
+	return nil
+}
+
+// Refuse says which fields of obj must not be set, since their features are off and old does not use them.
+func Refuse(on features.Set, obj, old runtime.Object) field.ErrorList {
+	if on == (features.Set{}) {
+		return nil
+	}
+	var errs field.ErrorList
+	before := map[features.Gate]bool{}
+	for _, u := range refusable(old) {
+		before[u.gate] = true
+	}
+	for _, u := range refusable(obj) {
+		if !on.On(u.gate) && !before[u.gate] {
+			errs = append(errs, field.Forbidden(u.path, fmt.Sprintf("the feature %s is off", u.gate)))
+		}
+	}
+	return errs
+}
+
+// use is a field that is set.
+type use struct {
+	gate features.Gate
+	path *field.Path
+}
+
+// refusable are the fields of an object that are refused while their features are off.
+func refusable(obj runtime.Object) []use {
+	if spec, path := podSpec(obj); spec != nil {
+		return podUses(path.Child("resourceClaims"), spec.ResourceClaims)
+	}
+	switch o := obj.(type) {
+	case *scheduling.PodGroup:
+		return groupUses(field.NewPath("spec", "resourceClaims"), o.Spec.ResourceClaims)
+	case *scheduling.Workload:
+		var out []use
+		for i := range o.Spec.PodGroupTemplates {
+			path := field.NewPath("spec", "podGroupTemplates").Index(i).Child("resourceClaims")
+			out = append(out, groupUses(path, o.Spec.PodGroupTemplates[i].ResourceClaims)...)
+		}
+		return out
+	}
+	return nil
+}
+
+func podUses(path *field.Path, list []core.PodResourceClaim) []use {
+	var out []use
+	for i := range list {
+		if list[i].PodGroupResourceClaim != nil {
+			out = append(out, use{features.WorkloadClaims, path.Index(i).Child("podGroupResourceClaim")})
+		}
+		if list[i].ClusterResourceClaimTemplateName != nil {
+			out = append(out, use{features.ClusterTemplates, path.Index(i).Child("clusterResourceClaimTemplateName")})
+		}
+	}
+	return out
+}
+
+func groupUses(path *field.Path, list []scheduling.PodGroupResourceClaim) []use {
+	var out []use
+	if len(list) > 0 {
+		out = append(out, use{features.WorkloadClaims, path})
+	}
+	for i := range list {
+		if list[i].ClusterResourceClaimTemplateName != nil {
+			out = append(out, use{features.ClusterTemplates, path.Index(i).Child("clusterResourceClaimTemplateName")})
+		}
+	}
+	return out
+}
+
+// podSpec is the spec of a pod, or of the pods that a workload makes, and where it is.
+func podSpec(obj runtime.Object) (*core.PodSpec, *field.Path) {
+	template := field.NewPath("spec", "template", "spec")
+	switch o := obj.(type) {
+	case *core.Pod:
+		return &o.Spec, field.NewPath("spec")
+	case *apps.Deployment:
+		return &o.Spec.Template.Spec, template
+	case *apps.ReplicaSet:
+		return &o.Spec.Template.Spec, template
+	case *apps.StatefulSet:
+		return &o.Spec.Template.Spec, template
+	case *apps.DaemonSet:
+		return &o.Spec.Template.Spec, template
+	case *batch.Job:
+		return &o.Spec.Template.Spec, template
+	}
+	return nil, nil
+}
