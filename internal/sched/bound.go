@@ -91,6 +91,26 @@ func (j *job) room(c *class, nodes []*model.NodeInfo, used func(*model.NodeInfo)
 	return room, pools
 }
 
+// lacksDevices says whether there are too few free devices for Min members, had all nodes any room.
+func (j *job) lacksDevices() bool {
+	members := 0
+	for _, c := range j.classes {
+		if c.devices() == 0 {
+			members += len(c.members)
+			continue
+		}
+		pools, free := map[model.PoolID]int{}, 0
+		for _, info := range j.suitedNodes(c) {
+			c.freeDevices(info, pools)
+		}
+		for _, n := range pools {
+			free += n
+		}
+		members += min(len(c.members), free/c.devices())
+	}
+	return members < j.unit.Min
+}
+
 // freeDevices counts the node's free devices by pool, and says whether one member at least could have its own.
 func (c *class) freeDevices(info *model.NodeInfo, pools map[model.PoolID]int) bool {
 	if c.problem == nil {

@@ -161,7 +161,10 @@ func (j *job) further() []model.Topic {
 	if j.unit.Min <= 1 && len(j.bundles) == 0 && j.topology() == "" && !j.state.HasDraws() {
 		return nil
 	}
-	topics := []model.Topic{{Kind: model.TopicNodes}, {Kind: model.TopicRoom}}
+	topics := []model.Topic{{Kind: model.TopicNodes}}
+	if j.reasons.roomless = j.lacksDevices(); !j.reasons.roomless {
+		topics = append(topics, model.Topic{Kind: model.TopicRoom})
+	}
 	for _, c := range j.classes {
 		for i := range c.mounts {
 			topics = append(topics, waitForVolume(c.mounts[i].claim, c.mounts[i].volume.Name, "").Topics...)

@@ -32,6 +32,9 @@ func (j *job) attempt() bool {
 		j.record(placed)
 	}
 	j.undo(start)
+	if !j.deep && !j.promising && placed < len(j.members) {
+		j.promising = !j.refuted(max(j.unit.Min, j.bestPlaced+1))
+	}
 	// Trying on for a better place for the unit costs what placing it costs.
 	j.budget.Spent += placed
 	return placed == len(j.members)

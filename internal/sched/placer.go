@@ -83,7 +83,7 @@ func (j *job) search() {
 		}
 		j.budget.Limit = min(j.budget.Limit, j.budget.Spent+j.placer.steps/moreShare)
 	}
-	if j.refuted(max(j.unit.Min, j.bestPlaced+1)) {
+	if !j.promising {
 		return
 	}
 	j.deep = true
@@ -135,9 +135,10 @@ type job struct {
 	exhausted  bool // the budget
 	undecided  bool // the steps for some domain were not enough
 
-	deep     bool       // filling was not enough: search
-	cost     int        // of placing everything at the first try, in steps
-	meetings []together // see gatherings
+	promising bool       // by counting, a search could place more in some attempt than filling did
+	deep      bool       // filling was not enough: search
+	cost      int        // of placing everything at the first try, in steps
+	meetings  []together // see gatherings
 }
 
 type touch struct {

@@ -51,6 +51,8 @@ type Reasons struct {
 	// further are changes that can help beyond what Pods say: they tell of the best attempt only.
 	further []model.Topic
 	shapes  []*fitter // of the pods that were tried
+	// roomless: there are too few free devices, so that room on nodes does not help.
+	roomless bool
 }
 
 // DomainFit is how many of a unit's pods fit into one domain.
@@ -294,6 +296,9 @@ func (r *Reasons) Topics() []model.Topic {
 	}
 	for _, topic := range r.further {
 		set[topic] = true
+	}
+	if r.roomless {
+		delete(set, model.Topic{Kind: model.TopicRoom})
 	}
 	list := make([]model.Topic, 0, len(set))
 	for topic := range set {
