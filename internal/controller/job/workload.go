@@ -17,7 +17,7 @@ import (
 // groupName is the name of a Job's Workload and PodGroup. A later Job of the same name has others.
 func groupName(job *batch.Job) string {
 	hash := fnv.New32a()
-	hash.Write([]byte(job.UID)) //nolint:errcheck // never fails
+	hash.Write([]byte(job.UID))
 	suffix := "-" + rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
 	return job.Name[:min(len(job.Name), validation.DNS1123SubdomainMaxLength-len(suffix))] + suffix
 }
