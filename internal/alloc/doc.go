@@ -22,13 +22,14 @@
 // Where counting is not exact (alternatives, constraints, counters), On looks for a first solution itself, within a budget that
 // the boards of a Problem share: that a Board exists does not prove then that there is a solution, but nearly always.
 //
-// Which device is best: one of this node alone; then one of the fullest pool; then the smallest partition; then one that
-// serves the fewest requests; then the first as published.
+// Which device is best: one that nothing has to be done for first; then one of this node alone; then one of the fullest
+// pool; then the smallest partition; then one that serves the fewest requests; then the first as published.
 //
 // Invariants: a device is in at most one claim of an allocation, and not held by another claim, unless access is
 // administrative; it is at most once in a claim. It can be used from the node, matches all selectors of class and
-// request, and its taints are tolerated. "All" is every device that matches, of pools that are whole. The same input gives
-// the same answers in the same order.
+// request, and its taints, and those of rules, are tolerated; devices that take from one counter set have a compatibility
+// group in common. "All" is every device that matches, of pools that are whole. The same input gives the same answers in
+// the same order.
 //
 // A device that allows multiple allocations is had in parts, each with an ID of its own; a request has one part of a
 // device at most, and counters are paid with the first part. With admin access, a part takes nothing from the others.
