@@ -40,8 +40,9 @@ type openSet struct {
 
 // matchSet are the devices that match a list of selectors, or the failure that stops the allocation.
 type matchSet struct {
-	devices model.Bits
-	failed  bool
+	selectors []string
+	devices   model.Bits
+	failed    bool
 	// The first failure, by device.
 	selector int
 	device   int
@@ -73,6 +74,7 @@ func (m *matcher) pool(view *model.PoolView) *poolMatches {
 	if len(m.pools) >= maxPools {
 		clear(m.pools)
 	}
+	old := known
 	known = &poolMatches{pool: pool, rules: view.Rules(), sets: map[string]*matchSet{}, open: map[string]*openSet{}, values: map[string]*valueSets{}}
 	known.counters, known.traits = countersOf(pool), traitsOf(pool)
 	for i := range pool.Devices {
@@ -82,6 +84,9 @@ func (m *matcher) pool(view *model.PoolView) *poolMatches {
 			}
 			known.shared.Set(i)
 		}
+	}
+	if old != nil {
+		m.carry(old, known)
 	}
 	m.pools[pool.ID] = known
 	return known
@@ -134,7 +139,7 @@ func (m *matcher) match(known *poolMatches, want *selection) *matchSet {
 			continue
 		}
 		set = m.narrow(known.pool, set.devices, want.selectors[n])
-		set.selector = n
+		set.selector, set.selectors = n, want.selectors[:n+1]
 		known.sets[prefix] = set
 	}
 	known.sets[want.joined] = set

@@ -1,0 +1,73 @@
+package alloc
+
+import (
+	"reflect"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// carry takes over what selectors said of devices of an earlier version of the pool that come from slices that have not
+// changed, so that a changed slice costs its own devices. What fails is left to be worked out anew.
+func (m *matcher) carry(from, to *poolMatches) {
+	if len(from.sets) > maxCarried {
+		return
+	}
+	before := unchanged(from.pool, to.pool)
+	if before == nil {
+		return
+	}
+	for key, old := range from.sets {
+		if old.failed {
+			continue
+		}
+		set := &matchSet{devices: model.NewBits(len(to.pool.Devices)), selector: old.selector, selectors: old.selectors}
+		for i, was := range before {
+			matches, err := was >= 0 && old.devices.Has(max(0, was)), error(nil)
+			if was < 0 {
+				matches, err = m.matchesAll(to.pool, i, old.selectors)
+			}
+			if set.failed = set.failed || err != nil; matches {
+				set.devices.Set(i)
+			}
+		}
+		if !set.failed {
+			to.sets[key] = set
+		}
+	}
+}
+
+// With more outcomes than these, most are not in use any longer, and not worth working out for devices that are new.
+const maxCarried = 100
+
+// unchanged maps the devices of a pool to those of an earlier version that selectors cannot tell from them, and others to
+// -1; nil if there are none.
+func unchanged(from, to *model.Pool) []int {
+	before, some := make([]int, len(to.Devices)), false
+	for i := range to.Devices {
+		before[i] = -1
+		if at, ok := from.Index(to.Devices[i].Name); ok && shared(&from.Devices[at], &to.Devices[i]) {
+			before[i], some = at, true
+		}
+	}
+	if !some {
+		return nil
+	}
+	return before
+}
+
+// shared says whether two devices look alike to selectors because they are from one version of a slice: then they have
+// the same maps.
+func shared(a, b *model.Device) bool {
+	same := func(x, y any) bool { return reflect.ValueOf(x).Pointer() == reflect.ValueOf(y).Pointer() }
+	return a.AllowMultipleAllocations == b.AllowMultipleAllocations && same(a.Attributes, b.Attributes) && same(a.Capacity, b.Capacity)
+}
+
+func (m *matcher) matchesAll(pool *model.Pool, device int, selectors []string) (bool, error) {
+	for _, expression := range selectors {
+		program := m.compiled.GetOrCompile(expression)
+		if ok, err := matches(&program, pool, device); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,97 @@
+package alloc_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"pgregory.net/rapid"
+
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// part is a slice of a pool for all nodes.
+func part(name string, generation, slices int64, sizes []int64) *model.Slice {
+	s := &model.Slice{Name: name, Pool: model.PoolID{Driver: driver, Pool: "p"}, Generation: generation, PoolSlices: slices, Scope: model.Scope{All: true}}
+	for i, size := range sizes {
+		attributes := map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"size": {IntValue: &size}}
+		if size < 0 {
+			attributes = nil
+		}
+		s.Devices = append(s.Devices, model.Device{Name: fmt.Sprint(name, "-", i), Scope: model.Scope{All: true}, Attributes: attributes})
+	}
+	return s
+}
+
+func sizedClaim(expression string) []*model.Claim {
+	claim := claimFor(1, 1)
+	claim.Requests[0].Options[0].Selectors = []string{expression}
+	return []*model.Claim{claim}
+}
+
+// What was worked out for slices that stay is right after others have changed, gone or come.
+func TestChangedSlices(t *testing.T) {
+	worlds := 0
+	rapid.Check(t, func(t *rapid.T) {
+		if worlds++; worlds > 2000 {
+			return // as many as tell something
+		}
+		state := model.NewState()
+		state.PutNode(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
+		state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
+		node, _ := state.Node("n")
+		remembers := alloc.New()
+		for range rapid.IntRange(1, 8).Draw(t, "changes") {
+			name := fmt.Sprint("s", rapid.IntRange(0, 2).Draw(t, "slice"))
+			if rapid.IntRange(0, 4).Draw(t, "delete") == 0 {
+				state.DeleteSlice(name)
+			} else {
+				state.PutSlice(part(name, 1, 2, rapid.SliceOfN(rapid.Int64Range(-1, 2), 0, 3).Draw(t, "sizes")))
+			}
+			for _, expression := range []string{"device.attributes[%q].size > 0", "!has(device.attributes[%q].size)", "has(device.attributes[%[1]q].size) && device.attributes[%[1]q].size == 2"} {
+				claims := sizedClaim(fmt.Sprintf(expression, driver))
+				first, _ := remembers.Prepare(state, claims, false)
+				second, _ := alloc.New().Prepare(state, claims, false)
+				free, offer := first.Free(node)
+				if wantFree, wantOffer := second.Free(node); free != wantFree || offer != wantOffer {
+					t.Fatalf("%s: %d devices (%d), want %d (%d)", expression, free, offer, wantFree, wantOffer)
+				}
+			}
+		}
+	})
+}
+
+// A changed slice costs its own devices, not those of the pool's other slices.
+func TestChangedSliceCostsItsOwnDevices(t *testing.T) {
+	const slices, devices = 100, 100
+	state := model.NewState()
+	state.PutNode(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
+	state.PutClass(&model.Class{Name: "class"})
+	node, _ := state.Node("n")
+	for i := range slices {
+		state.PutSlice(part(fmt.Sprint("s", i), 1, slices, make([]int64, devices)))
+	}
+	problem, reason := alloc.New().Prepare(state, sizedClaim(fmt.Sprintf("device.attributes[%q].size >= 0", driver)), false)
+	if reason != nil {
+		t.Fatal(reason)
+	}
+	cost := func() time.Duration {
+		start := time.Now()
+		if free, _ := problem.Free(node); free != slices*devices {
+			t.Fatalf("%d devices", free)
+		}
+		return time.Since(start)
+	}
+	all, again := cost(), time.Hour
+	for range 5 {
+		state.PutSlice(part("s7", 1, slices, append(make([]int64, devices-1), 1)))
+		state.PutSlice(part("s7", 1, slices, make([]int64, devices)))
+		again = min(again, cost())
+	}
+	if t.Logf("all devices %v, one slice of %d %v", all, slices, again); again > all/4 {
+		t.Errorf("a changed slice costs %v, all of them %v", again, all)
+	}
+}
