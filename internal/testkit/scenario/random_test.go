@@ -31,6 +31,9 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 		if rapid.IntRange(0, 2).Draw(t, "shared") == 0 {
 			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d device=big,even=yes,@shared,@binding=ready,@capacity=memory=3/default=1 device=small,even=yes,@capacity=memory=2", n, n)}
 		}
+		if rapid.IntRange(0, 2).Draw(t, "draws") == 0 {
+			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d device=ccx,even=yes,@draws=cpu/device=2 device=gpu,even=no,@draws=cpu/pod=1/container=1 device=cut,even=yes,@binds", n, n)}
+		}
 		if rapid.Bool().Draw(t, "partitions") {
 			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d counters=s/c=2 device=part-0,even=yes,@takes=s/c=2 device=part-1,even=no,@takes=s/c=1 device=part-2,even=no,@takes=s/c=1", n, n)}
 		}
