@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -17,7 +16,7 @@ func New(owner metav1.Object, kind schema.GroupVersionKind, template *core.PodTe
 	return &core.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       owner.GetNamespace(),
-			GenerateName:    prefix(owner.GetName()),
+			GenerateName:    owner.GetName() + "-",
 			Labels:          maps.Clone(template.Labels),
 			Annotations:     maps.Clone(template.Annotations),
 			Finalizers:      slices.Clone(template.Finalizers),
@@ -25,12 +24,4 @@ func New(owner metav1.Object, kind schema.GroupVersionKind, template *core.PodTe
 		},
 		Spec: *template.Spec.DeepCopy(),
 	}
-}
-
-// prefix is the owner's name with a dash, where names of pods may begin like that.
-func prefix(owner string) string {
-	if dashed := owner + "-"; len(apivalidation.NameIsDNSSubdomain(dashed, true)) == 0 {
-		return dashed
-	}
-	return owner
 }
