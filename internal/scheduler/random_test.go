@@ -154,7 +154,7 @@ func (c *chaos) end() {
 	c.settle()
 	s := c.run.s
 	ready, parked := s.queue.Len()
-	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.waits)+len(s.groups.said)+len(s.groups.counts)+len(s.pods.said) > 0 {
+	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.waits.plans)+len(s.groups.said)+len(s.groups.counts)+len(s.pods.said) > 0 {
 		c.t.Errorf("%d ready, %d parked, held %v, failures %v, half-bound %v, said %v", ready, parked, s.held, s.failures, s.halfBound, s.groups.said)
 	}
 }

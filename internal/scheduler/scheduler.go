@@ -61,6 +61,7 @@ type Scheduler struct {
 	failures  map[model.UnitKey]int       // refused plans in a row
 	halfBound map[model.UnitKey]time.Time // since when a half-bound gang could not be finished
 	waits     waitList                    // plans whose binds are held back
+	nodesSeen uint64                      // the nodes' version when plans that wait were last looked at
 	avoided   map[model.Key]time.Time     // until when devices are not given out, by the claims that stand for that
 
 	bindingTimeout time.Duration
@@ -123,7 +124,7 @@ func newScheduler(p parts) (*Scheduler, error) {
 		successes: flowcontrol.NewTokenBucketRateLimiter(successesPerSecond, successesBurst),
 		state:     state, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
-		waits: waitList{}, avoided: map[model.Key]time.Time{}, bindingTimeout: cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout),
+		waits: waitList{byTopic: map[model.Topic][]*waiting{}}, avoided: map[model.Key]time.Time{}, bindingTimeout: cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout),
 	}
 	s.beside = s.running.Go
 	s.pods = newPodStatus(p)
@@ -166,9 +167,7 @@ func (s *Scheduler) step(ctx context.Context) bool {
 func (s *Scheduler) takeIn(ctx context.Context) {
 	topics := s.feed.Apply(s.state)
 	s.queue.Wake(topics)
-	for _, w := range s.waits.of(topics) {
-		s.look(ctx, w)
-	}
+	s.lookAtWaits(ctx, topics)
 	offered := map[model.UnitKey]bool{}
 	for _, topic := range topics {
 		if key, ok := s.unitOf(topic); ok && !offered[key] {

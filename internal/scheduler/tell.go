@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -13,7 +15,7 @@ import (
 // tell says why pods wait: to the group, which passes it on to its pods, or to the pods when
 // they stand alone.
 func (s *Scheduler) tell(unit *model.Unit, reasons *sched.Reasons) {
-	message := reasons.Short()
+	message := reasons.Short() + s.notReady(reasons)
 	gang := unit.Group != nil && unit.Group.Gang
 	switch {
 	case reasons.Code == sched.CodeBelowQuorum:
@@ -31,6 +33,36 @@ func (s *Scheduler) tell(unit *model.Unit, reasons *sched.Reasons) {
 		}
 		s.tellPods(unit, reasons)
 	}
+}
+
+// notReady names the devices that nobody has, and that are not given out for now.
+func (s *Scheduler) notReady(reasons *sched.Reasons) string {
+	var devices []string
+	note := func(device model.DeviceID, by model.Key) {
+		if _, ok := s.avoided[by]; ok && !slices.Contains(devices, device.String()) {
+			devices = append(devices, device.String())
+		}
+	}
+	for i := range reasons.Pods {
+		p := &reasons.Pods[i]
+		if p.Alloc != nil {
+			for _, held := range p.Alloc.Held {
+				note(held.Device, held.By)
+			}
+		}
+		for j := range p.Blocks {
+			if p.Blocks[j].Alloc == nil {
+				continue
+			}
+			for _, held := range p.Blocks[j].Alloc.Held {
+				note(held.Device, held.By)
+			}
+		}
+	}
+	if len(devices) == 0 {
+		return ""
+	}
+	return " (did not become ready a moment ago: " + strings.Join(devices, ", ") + ")"
 }
 
 // divided says, of a gang that is too small here, which of its members another scheduler would have to place (F27).
@@ -58,13 +90,13 @@ func (s *Scheduler) tellPods(unit *model.Unit, reasons *sched.Reasons) {
 	told := map[model.Key]string{}
 	for i := range reasons.Pods {
 		for _, key := range reasons.Pods[i].Pods {
-			told[key] = reasons.Pods[i].Short()
+			told[key] = reasons.Pods[i].Short() + s.notReady(reasons)
 		}
 	}
 	for _, pod := range unit.Pods {
 		message, ok := told[pod.Key]
 		if len(reasons.Pods) == 0 {
-			message, ok = reasons.Short(), true
+			message, ok = reasons.Short()+s.notReady(reasons), true
 		}
 		if ok {
 			s.pods.say(pod.Key, podVerdict{uid: pod.UID, reason: corev1.PodReasonUnschedulable, message: message, event: true})

@@ -25,38 +25,59 @@ type waiting struct {
 }
 
 // waitList finds plans that wait by what they wait for.
-type waitList map[model.Topic][]*waiting
+type waitList struct {
+	plans   []*waiting
+	byTopic map[model.Topic][]*waiting
+}
 
-func (w waitList) add(plan *waiting) {
-	for _, topic := range plan.topics {
-		w[topic] = append(w[topic], plan)
+func (l *waitList) add(w *waiting) {
+	l.plans = append(l.plans, w)
+	for _, topic := range w.topics {
+		l.byTopic[topic] = append(l.byTopic[topic], w)
 	}
 }
 
-func (w waitList) remove(plan *waiting) {
-	for _, topic := range plan.topics {
-		if w[topic] = slices.DeleteFunc(w[topic], func(other *waiting) bool { return other == plan }); len(w[topic]) == 0 {
-			delete(w, topic)
+func (l *waitList) remove(w *waiting) {
+	l.plans = without(l.plans, w)
+	for _, topic := range w.topics {
+		if l.byTopic[topic] = without(l.byTopic[topic], w); len(l.byTopic[topic]) == 0 {
+			delete(l.byTopic, topic)
 		}
 	}
 }
 
-func (w waitList) has(plan *waiting) bool { return slices.Contains(w[plan.topics[0]], plan) }
+func without(list []*waiting, w *waiting) []*waiting {
+	return slices.DeleteFunc(list, func(other *waiting) bool { return other == w })
+}
 
 // of are the plans that a topic is about, each once.
-func (w waitList) of(topics []model.Topic) []*waiting {
-	if len(w) == 0 {
-		return nil
-	}
+func (l *waitList) of(topics []model.Topic) []*waiting {
 	var list []*waiting
+	seen := map[*waiting]bool{}
 	for _, topic := range topics {
-		for _, plan := range w[topic] {
-			if !slices.Contains(list, plan) {
-				list = append(list, plan)
+		for _, w := range l.byTopic[topic] {
+			if !seen[w] {
+				seen[w] = true
+				list = append(list, w)
 			}
 		}
 	}
 	return list
+}
+
+// lookAtWaits looks at the plans that what happened may concern; if a node changed, at all.
+func (s *Scheduler) lookAtWaits(ctx context.Context, topics []model.Topic) {
+	if len(s.waits.plans) == 0 {
+		return
+	}
+	list := s.waits.of(topics)
+	if version := s.state.NodesVersion(); version != s.nodesSeen {
+		s.nodesSeen = version
+		list = slices.Clone(s.waits.plans)
+	}
+	for _, w := range list {
+		s.look(ctx, w)
+	}
 }
 
 // await holds a plan's binds back.
@@ -68,7 +89,6 @@ func (s *Scheduler) await(ctx context.Context, plan *sched.Plan, halfBound bool)
 	for _, key := range s.claimsOf(plan) {
 		w.topics = append(w.topics, model.Topic{Kind: model.TopicClaim, Key: key})
 	}
-	w.topics = append(w.topics, model.Topic{Kind: model.TopicPods}) // a node may go
 	if plan.Unit.Group {
 		w.topics = append(w.topics, model.Topic{Kind: model.TopicGroup, Key: plan.Unit.Key})
 	}
@@ -78,7 +98,7 @@ func (s *Scheduler) await(ctx context.Context, plan *sched.Plan, halfBound bool)
 
 // look sees whether a plan that waits can go on, or has to be given up.
 func (s *Scheduler) look(ctx context.Context, w *waiting) {
-	if !s.waits.has(w) {
+	if !slices.Contains(s.waits.plans, w) {
 		return
 	}
 	if why := s.outdated(w); why != "" {
