@@ -58,6 +58,11 @@ var edges = []struct{ from, to, why string }{
 
 	{"apiserver/*", "claims", "claim names that are known are recorded at pod creation"},
 	{"apiserver/*", "apiserver/*", "the server's parts know each other"},
+	{"claims", "features", "what claims mean depends on what is on"},
+	{"cluster", "features", "what is off is not seen"},
+	{"scheduler", "features", "it hands down what is on"},
+	{"controller/*", "features", "what is off is left alone"},
+	{"node", "features", "whether a pod may run depends on what is on"},
 	{"apiserver", "features", "what is served depends on what is on"},
 	{"apiserver/*", "features", "what objects look like depends on what is on"},
 	{"apiserver", "etcd", "the server stores in the embedded etcd"},

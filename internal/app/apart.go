@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 
 	"github.com/allot-dev/allot/internal/cli"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/metrics"
 )
 
@@ -29,10 +30,12 @@ type apartOptions struct {
 	kubeconfig   string
 	healthListen string
 	election     electionOptions
+	features     features.Set
 }
 
 func (o *apartOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "how the API server is reached (default: $KUBECONFIG, the user's, or the pod's service account)")
+	addFeaturesFlag(flags, &o.features)
 	flags.StringVar(&o.healthListen, "health-listen", "127.0.0.1:0", "address of /healthz, /livez, /readyz and /metrics; port 0 is a free port")
 }
 
@@ -176,7 +179,7 @@ func within(limit time.Duration, c <-chan error) error {
 // lead runs the parts until ctx ends or one fails.
 func (p *process) lead(ctx context.Context) error {
 	done := p.progress.Step(p.work.name)
-	parts, c, err := newComponent(ctx, p.cfg, p.work.name, p.metrics)
+	parts, c, err := newComponent(ctx, p.cfg, p.work.name, p.metrics, p.opts.features)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/allot-dev/allot/api"
 	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/metrics"
 )
 
@@ -23,6 +24,8 @@ type component struct {
 	Client *client.Set
 	Caches *client.Informers
 	events record.EventRecorder
+	// features are those that are on.
+	features features.Set
 	// metrics has what the parts count.
 	metrics *metrics.Registry
 
@@ -43,7 +46,7 @@ type part struct {
 
 // newComponent makes a component that talks to the server of cfg; its events are said to come from name. The context
 // that it answers ends with stop.
-func newComponent(ctx context.Context, cfg *rest.Config, name string, counts *metrics.Registry) (context.Context, *component, error) {
+func newComponent(ctx context.Context, cfg *rest.Config, name string, counts *metrics.Registry, on features.Set) (context.Context, *component, error) {
 	set, err := client.New(cfg)
 	if err != nil {
 		return nil, nil, err
@@ -53,7 +56,8 @@ func newComponent(ctx context.Context, cfg *rest.Config, name string, counts *me
 		return nil, nil, fmt.Errorf("make a client for events: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	c := &component{Client: set, Caches: client.NewInformers(set), metrics: counts, cancel: cancel, failed: make(chan struct{})}
+	caches := client.NewInformers(set).Without(absentKinds(on)...)
+	c := &component{Client: set, Caches: caches, features: on, metrics: counts, cancel: cancel, failed: make(chan struct{})}
 	// The recorder drops some events rather than delaying anybody.
 	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))
 	c.broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: typed.CoreV1().Events("")})

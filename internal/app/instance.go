@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/allot-dev/allot/internal/apiserver"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/fleet"
 	"github.com/allot-dev/allot/internal/metrics"
 )
@@ -18,6 +19,8 @@ type Options struct {
 	Listen        string
 	UnsafeNoFsync bool
 	Fleet         fleet.Fleet
+	// Features are those that are on; the zero value has all of them.
+	Features features.Set
 	// IdleNodes registers the fleet's nodes and devices, but runs no pods on them.
 	IdleNodes bool
 	// Step is told of each part before it starts; the function that it answers is called
@@ -43,13 +46,14 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 	counts := metrics.New()
 	server, err := apiserver.Start(context.WithoutCancel(ctx), apiserver.Config{
 		DataDir: opts.DataDir, Listen: opts.Listen, UnsafeNoFsync: opts.UnsafeNoFsync, Metrics: counts.Handler(),
+		Features: opts.Features,
 	})
 	if err != nil {
 		done("", err)
 		return nil, err
 	}
 	done(server.URL(), nil)
-	parts, c, err := newComponent(ctx, server.Loopback(), "allot", counts)
+	parts, c, err := newComponent(ctx, server.Loopback(), "allot", counts, opts.Features)
 	if err != nil {
 		return nil, errors.Join(err, server.Stop(context.WithoutCancel(ctx)))
 	}

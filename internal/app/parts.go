@@ -17,6 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replicaset"
 	"github.com/allot-dev/allot/internal/controller/statefulset"
 	"github.com/allot-dev/allot/internal/controller/ttl"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/node"
 	"github.com/allot-dev/allot/internal/scheduler"
 )
@@ -33,7 +34,7 @@ func newControllers(c *component) ([]part, error) {
 		name string
 		make func() (runner, error)
 	}{
-		{"claim controller", func() (runner, error) { return claim.New(c.Client, c.Caches, c.events, c.metrics.Claims) }},
+		{"claim controller", func() (runner, error) { return claim.New(c.Client, c.Caches, c.events, c.metrics.Claims, c.features) }},
 		{"podgroup controller", func() (runner, error) { return podgroup.New(c.Client, c.Caches, c.events) }},
 		{"deployment controller", func() (runner, error) { return deployment.New(c.Client, c.Caches, c.events) }},
 		{"replicaset controller", func() (runner, error) { return replicaset.New(c.Client, c.Caches, c.events) }},
@@ -47,6 +48,9 @@ func newControllers(c *component) ([]part, error) {
 		{"device taint controller", func() (runner, error) { return devicetaint.New(c.Client, c.Caches, c.events, devicetaint.Options{}) }},
 		{"pod collector", func() (runner, error) { return podgc.New(c.Client, c.Caches, podgc.Options{}) }},
 	} {
+		if needs, ok := neededBy(controller.name); ok && !c.features.On(needs) {
+			continue
+		}
 		r, err := controller.make()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", controller.name, err)
@@ -56,8 +60,19 @@ func newControllers(c *component) ([]part, error) {
 	return parts, nil
 }
 
+// neededBy is the feature without which a controller has nothing to do.
+func neededBy(controller string) (features.Gate, bool) {
+	switch controller {
+	case "podgroup controller":
+		return features.GenericWorkload, true
+	case "device taint controller":
+		return features.DeviceTaints, true
+	}
+	return 0, false
+}
+
 func newScheduler(c *component) (part, error) {
-	s, err := scheduler.New(c.Client, c.Caches, c.events, scheduler.Options{})
+	s, err := scheduler.New(c.Client, c.Caches, c.events, scheduler.Options{Features: c.features})
 	if err != nil {
 		return part{}, err
 	}
@@ -65,5 +80,5 @@ func newScheduler(c *component) (part, error) {
 }
 
 func newNodes(c *component, opts Options) (*node.Agent, error) {
-	return node.New(c.Client, c.Caches, opts.Fleet, node.Options{Events: c.events, Idle: opts.IdleNodes})
+	return node.New(c.Client, c.Caches, opts.Fleet, node.Options{Events: c.events, Idle: opts.IdleNodes, Features: c.features})
 }

@@ -49,6 +49,7 @@ func newAPIServerCommand(streams Streams) *cobra.Command {
 	flags.StringVar(&o.dataDir, "data-dir", "", "where the state is kept (default: $ALLOT_DATA_DIR, or allot in the user's state directory)")
 	flags.StringVar(&o.config.Listen, "listen", "127.0.0.1:0", "address to serve on; port 0 is a free port")
 	flags.StringVar(&o.config.PKIDir, "pki-dir", "", "where the certificates are kept; servers on one etcd share it (default: pki in the data directory)")
+	addFeaturesFlag(flags, &o.config.Features)
 	flags.StringVar(&o.config.TokenFile, "token-auth-file", "", "CSV file of static tokens (token,user,uid,\"group,…\")")
 	flags.StringSliceVar(&o.config.Etcd.URLs, "etcd-servers", nil, "URLs of an etcd to use instead of the embedded one")
 	flags.StringVar(&o.config.Etcd.CAFile, "etcd-cafile", "", "certificate authority of that etcd")

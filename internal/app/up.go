@@ -12,6 +12,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/cli"
 	"github.com/allot-dev/allot/internal/etcd"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // upOptions are the flags of allot up.
@@ -23,6 +24,7 @@ type upOptions struct {
 	machines        fleetOptions
 	exitWhenSettled bool
 	timeout         time.Duration
+	features        features.Set
 }
 
 const (
@@ -53,6 +55,7 @@ func newUpCommand(streams Streams) *cobra.Command {
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "loopback address to serve on; port 0 is a free port")
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "manifest to apply: a file, a folder, or - for standard input; may be repeated")
 	o.machines.addFlags(flags)
+	addFeaturesFlag(flags, &o.features)
 	flags.BoolVar(&o.exitWhenSettled, "exit-when-settled", false, "end once all that was applied runs (exit code 0), or after --timeout (exit code 1)")
 	flags.DurationVar(&o.timeout, "timeout", defaultTimeout, "how long to wait for what was applied")
 	cmd.MarkFlagsMutuallyExclusive("data-dir", "ephemeral")
@@ -85,7 +88,7 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	defer log.Close()
 
 	progress := cli.NewProgress(streams.Out, cli.StyleFor(streams.Out, os.Getenv), nil)
-	instance, err := Start(ctx, Options{DataDir: dir, Listen: o.listen, Fleet: machines, Step: progress.Step})
+	instance, err := Start(ctx, Options{DataDir: dir, Listen: o.listen, Fleet: machines, Features: o.features, Step: progress.Step})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // stopped while starting, as wanted

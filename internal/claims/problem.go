@@ -28,6 +28,8 @@ const (
 	NotAllocated Reason = "ClaimNotAllocated"
 	// NotReserved: the claim is neither for the pod, nor its PodGroup, nor any pod.
 	NotReserved Reason = "ClaimNotReserved"
+	// FeatureOff: the entry means a claim of a kind that is switched off.
+	FeatureOff Reason = "FeatureOff"
 )
 
 // Problem is a reason with what it is about. Its text is stable: the same state
@@ -66,6 +68,8 @@ func (p *Problem) text() string {
 		return fmt.Sprintf("ResourceClaim %q was made for another owner", p.Object)
 	case ReservationFull:
 		return fmt.Sprintf("status.reservedFor of ResourceClaim %q is full", p.Object)
+	case FeatureOff:
+		return fmt.Sprintf("the feature %s is off", p.Object)
 	case NotAllocated:
 		return fmt.Sprintf("ResourceClaim %q is not allocated", p.Object)
 	case NotReserved:

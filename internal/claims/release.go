@@ -24,6 +24,8 @@ type Known struct {
 	Users []*core.Pod
 	// Emptied: the list was seen to lose its last entry by somebody else's hand.
 	Emptied bool
+	// GroupsStay: PodGroups stay consumers, whatever has become of them, since claims of groups are off (K5729).
+	GroupsStay bool
 }
 
 // Dropped is a consumer that leaves, and why.
@@ -124,6 +126,9 @@ const (
 
 // standing tells whether a consumer still needs the claim.
 func (k Known) standing(ref resourcev1.ResourceClaimConsumerReference) (standing, string) {
+	if k.GroupsStay && IsGroupConsumer(ref) {
+		return stays, ""
+	}
 	if k.Gone[ref.UID] {
 		return leaves, "is gone"
 	}

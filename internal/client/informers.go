@@ -29,6 +29,7 @@ type Informers struct {
 
 	mu      sync.Mutex // guards the fields below
 	kinds   map[string]any
+	absent  map[string]bool
 	shared  []cache.SharedIndexInformer
 	synced  []cache.InformerSynced // one for each of shared
 	started int
@@ -38,6 +39,27 @@ type Informers struct {
 // NewInformers makes Informers without any informer yet.
 func NewInformers(set *Set) *Informers {
 	return &Informers{set: set, kinds: map[string]any{}}
+}
+
+// Without says that the server does not have some kinds: their caches stay empty, and nobody waits for them. Call it
+// before anything is asked for.
+func (f *Informers) Without(kinds ...string) *Informers {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.absent == nil {
+		f.absent = map[string]bool{}
+	}
+	for _, kind := range kinds {
+		f.absent[kind] = true
+	}
+	return f
+}
+
+// Has says whether the server has a kind.
+func (f *Informers) Has(kind string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.absent[kind]
 }
 
 // Start runs the informers that were asked for since the last Start, until ctx ends.
@@ -72,6 +94,9 @@ func informerFor[T Object](f *Informers, kind string, make func() *Informer[T]) 
 	}
 	i := make()
 	f.kinds[kind] = i
+	if f.absent[kind] {
+		return i
+	}
 	f.shared = append(f.shared, i.shared)
 	f.synced = append(f.synced, i.HasSynced)
 	return i

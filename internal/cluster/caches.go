@@ -8,6 +8,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // Cache holds the objects of one kind as the API last showed them, and tells of changes: in the order in which each
@@ -26,6 +27,9 @@ type PodCache interface {
 
 // Caches are all kinds that placement depends on.
 type Caches struct {
+	// Features are those that are on; what belongs to others is not seen.
+	Features features.Set
+
 	Pods       PodCache
 	PodGroups  Cache[*scheduling.PodGroup]
 	Claims     Cache[*resource.ResourceClaim]

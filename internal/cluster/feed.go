@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/groups"
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -21,6 +23,7 @@ type change func(*model.State) []model.Topic
 
 // Feed is the way from the caches to the State.
 type Feed struct {
+	on            features.Set
 	schedulerName string // pods of other schedulers are seen, never placed
 
 	pods      PodCache
@@ -36,17 +39,17 @@ type Feed struct {
 // NewFeed subscribes to all that placement depends on. Call it before the caches start. Pods
 // that name another scheduler than schedulerName use up room, but do not wait for a place here.
 func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
-	f := &Feed{schedulerName: schedulerName, pods: caches.Pods, podGroups: caches.PodGroups, claims: caches.Claims, wake: make(chan struct{}, 1)}
+	f := &Feed{on: caches.Features, schedulerName: schedulerName, pods: caches.Pods, podGroups: caches.PodGroups, claims: caches.Claims, wake: make(chan struct{}, 1)}
 	if err := f.pods.AddIndex(groups.Index, groups.IndexKeys); err != nil {
 		return nil, err
 	}
 	f.pods.OnChange(func(old, now *core.Pod) { f.add(podChange(f, old, now)) })
 	f.podGroups.OnChange(f.groupChanged)
-	f.claims.OnChange(func(old, now *resource.ResourceClaim) { f.add(claimChange(old, now)) })
+	f.claims.OnChange(func(old, now *resource.ResourceClaim) { f.add(claimChange(old, claims.SeenClaim(f.on, now))) })
 	caches.Nodes.OnChange(func(old, now *corev1.Node) { f.add(nodeChange(old, now)) })
 	caches.Namespaces.OnChange(func(old, now *corev1.Namespace) { f.add(namespaceChange(old, now)) })
 	caches.Classes.OnChange(func(old, now *resourcev1.DeviceClass) { f.add(classChange(old, now)) })
-	caches.Slices.OnChange(func(old, now *resourcev1.ResourceSlice) { f.add(sliceChange(old, now)) })
+	caches.Slices.OnChange(func(old, now *resourcev1.ResourceSlice) { f.add(sliceChange(old, seenSlice(f.on, now))) })
 	if caches.TaintRules != nil {
 		caches.TaintRules.OnChange(func(old, now *resourcev1.DeviceTaintRule) { f.add(taintRuleChange(old, now)) })
 	}
@@ -111,6 +114,7 @@ func podChange(f *Feed, old, now *core.Pod) change {
 // putPod converts a pod with its claims resolved. A pod that cannot be converted (it
 // has an affinity that does not parse, which validation lets nobody store) is left out.
 func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
+	pod = claims.SeenPod(f.on, pod)
 	converted, err := model.PodFrom(pod, resolve(pod, f.groupOf(pod)))
 	if err != nil {
 		klog.ErrorS(err, "Leaving a pod out of scheduling", "pod", klog.KObj(pod))
@@ -127,7 +131,7 @@ func (f *Feed) groupOf(pod *core.Pod) *scheduling.PodGroup {
 		return nil
 	}
 	group, _ := f.podGroups.Get(pod.Namespace, name)
-	return group
+	return claims.SeenGroup(f.on, group)
 }
 
 // resolve says which claim each entry of the pod means, in the model's terms.
@@ -173,7 +177,7 @@ func (f *Feed) groupChanged(old, now *scheduling.PodGroup) {
 		if now == nil {
 			return s.DeleteGroup(key)
 		}
-		return s.PutGroup(model.GroupFrom(now))
+		return s.PutGroup(model.GroupFrom(claims.SeenGroup(f.on, now)))
 	})
 	if sameClaims(old, now) {
 		return
@@ -233,6 +237,19 @@ func sliceChange(old, now *resourcev1.ResourceSlice) change {
 	}
 	converted := model.SliceFrom(now)
 	return func(s *model.State) []model.Topic { return s.PutSlice(converted) }
+}
+
+// seenSlice is a slice without the taints of its devices, if they are off.
+func seenSlice(on features.Set, slice *resourcev1.ResourceSlice) *resourcev1.ResourceSlice {
+	if on.On(features.DeviceTaints) || slice == nil {
+		return slice
+	}
+	seen := *slice
+	seen.Spec.Devices = slices.Clone(slice.Spec.Devices)
+	for i := range seen.Spec.Devices {
+		seen.Spec.Devices[i].Taints = nil
+	}
+	return &seen
 }
 
 func taintRuleChange(old, now *resourcev1.DeviceTaintRule) change {

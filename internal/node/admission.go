@@ -6,6 +6,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // usedClaim is what one entry of pod.spec.resourceClaims stands for on the node.
@@ -45,7 +46,7 @@ func usedClaims(pod *core.Pod) []usedClaim {
 }
 
 // admit says why the pod must not run yet, or nil. Lookup finds a claim of the pod's namespace.
-func admit(pod *core.Pod, lookup func(name string) (*resource.ResourceClaim, bool)) error {
+func admit(on features.Set, pod *core.Pod, lookup func(name string) (*resource.ResourceClaim, bool)) error {
 	for _, u := range usedClaims(pod) {
 		if u.name == "" {
 			return &claims.Problem{Reason: claims.NotGenerated, Entry: u.entry}
@@ -54,7 +55,7 @@ func admit(pod *core.Pod, lookup func(name string) (*resource.ResourceClaim, boo
 		if !ok {
 			return fmt.Errorf("claim %q: ResourceClaim %q does not exist", u.entry, u.name)
 		}
-		if problem := claims.CanRun(pod, claim); problem != nil {
+		if problem := claims.CanRunWith(on, pod, claim); problem != nil {
 			problem.Entry = u.entry
 			return problem
 		}

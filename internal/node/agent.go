@@ -14,6 +14,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/fleet"
 )
 
@@ -34,6 +35,8 @@ type Options struct {
 	StopFor time.Duration
 	// Workers is the number of parallel writers of pods, and of nodes, and of pools. Default 16.
 	Workers int
+	// Features are those that are on; the zero value has all of them.
+	Features features.Set
 	// Clock is the time. Default: the wall clock.
 	Clock clock.WithTicker
 }
@@ -92,7 +95,7 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 	}
 	a.pods = &pods{
 		cache: inf.Pods(), claims: inf.ResourceClaims(), write: a.api, events: opts.Events, runtime: opts.Runtime,
-		clock: opts.Clock, node: a.nodes.alive, run: !opts.Idle, echoes: echoes, addresses: newAddresses(),
+		clock: opts.Clock, node: a.nodes.alive, run: !opts.Idle, features: opts.Features, echoes: echoes, addresses: newAddresses(),
 		known: map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
 	}
 	ro := reconciler.Options{Workers: opts.Workers, Clock: opts.Clock}

@@ -14,6 +14,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // eventPatience is how long a pod's claims may be unready before an event says so: the caches of pods and claims are filled
@@ -46,6 +47,8 @@ type pods struct {
 	queue   reconciler.Queue[types.NamespacedName]
 	node    func(name string) (index int, alive bool) // alive: ours, and its agent has not stopped
 	run     bool                                      // start pods
+
+	features features.Set
 
 	echoes    *echoes
 	addresses *addresses
@@ -123,7 +126,7 @@ func (p *pods) start(ctx context.Context, key types.NamespacedName, t *track) (d
 // admit looks at the pod's claims. It notes which of them the pod waits for before it looks, so that no change is missed.
 func (p *pods) admit(key types.NamespacedName, t *track) error {
 	p.await(key, t, usedClaims(t.pod))
-	problem := admit(t.pod, func(name string) (*resource.ResourceClaim, bool) { return p.claims.Get(key.Namespace, name) })
+	problem := admit(p.features, t.pod, func(name string) (*resource.ResourceClaim, bool) { return p.claims.Get(key.Namespace, name) })
 	if problem == nil {
 		p.await(key, t, nil)
 	}

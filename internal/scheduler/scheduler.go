@@ -16,6 +16,7 @@ import (
 	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 )
@@ -73,6 +74,8 @@ type Options struct {
 	Name string
 	// BindingTimeout is how long pods wait for the bindingConditions of their devices; 0 for ten minutes.
 	BindingTimeout time.Duration
+	// Features are those that are on; the zero value has all of them.
+	Features features.Set
 }
 
 const defaultBindingTimeout = 600 * time.Second
@@ -114,6 +117,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 // newScheduler makes a Scheduler that lacks the queues of what is to be told, and whoever works on them.
 func newScheduler(p parts) (*Scheduler, error) {
 	p.opts.Name = cmp.Or(p.opts.Name, corev1.DefaultSchedulerName)
+	p.caches.Features = p.opts.Features
 	feed, err := cluster.NewFeed(p.caches, p.opts.Name)
 	if err != nil {
 		return nil, err

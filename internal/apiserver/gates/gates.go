@@ -67,7 +67,11 @@ func uses(old runtime.Object, gate features.Gate) bool {
 // rulesOf are the rules of an object.
 func rulesOf(obj runtime.Object) []rule {
 	if spec, _ := podSpec(obj); spec != nil {
-		return []rule{{features.GenericWorkload, func() { spec.SchedulingGroup = nil }}}
+		rules := []rule{{features.GenericWorkload, func() { spec.SchedulingGroup = nil }}}
+		if job, ok := obj.(*batch.Job); ok {
+			rules = append(rules, rule{features.GenericWorkload, func() { job.Spec.Scheduling = nil }})
+		}
+		return rules
 	}
 	switch o := obj.(type) {
 	case *resource.ResourceClaim:

@@ -17,6 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/groups"
 )
 
@@ -24,8 +25,8 @@ import (
 const workers = 8
 
 // New returns the controller of the claims in inf's caches; it must be called before
-// inf is started.
-func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, meter Meter) (*Controller, error) {
+// inf is started. On are the features that are on.
+func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, meter Meter, on features.Set) (*Controller, error) {
 	caches := Caches{
 		Pods: inf.Pods(), Groups: inf.PodGroups(), Claims: inf.ResourceClaims(),
 		Templates: inf.ResourceClaimTemplates(), ClusterTemplates: inf.ClusterResourceClaimTemplates(),
@@ -43,6 +44,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, met
 	}
 	api := server{set}
 	c := newController(caches, Server{Owners: api, Claims: api, Live: api, Foreign: others}, events, meter, clock.RealClock{})
+	c.on = on
 	runner := reconciler.New("claim", c.Reconcile, reconciler.Options{Workers: workers, Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	inf.Pods().OnChange(c.onPod)

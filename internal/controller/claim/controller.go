@@ -15,6 +15,7 @@ import (
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // deletedSize is how many deleted pods and PodGroups are remembered; a consumer beyond
@@ -91,6 +92,7 @@ type Controller struct {
 	server Server
 	events reconciler.Recorder
 	meter  Meter
+	on     features.Set
 	queue  reconciler.Queue[Key]
 	run    func(context.Context) error
 

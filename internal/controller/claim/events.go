@@ -116,7 +116,7 @@ func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 	c.markEmptied(before, after)
 	c.queue.Add(keyOf(Claim, after))
 	if after.Status.Allocation != nil {
-		c.wakeUsers(after, func(pod *core.Pod) bool { return claims.NeedsReservation(pod, after) })
+		c.wakeUsers(after, func(pod *core.Pod) bool { return claims.NeedsReservation(pod, claims.SeenClaim(c.on, after)) })
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 const (
@@ -37,7 +38,11 @@ func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 	if name, member := claims.GroupName(pod); member {
 		group, _ = c.cache.Groups.Get(pod.Namespace, name)
 	}
-	records, err := c.settle(ctx, key, pod, claims.PodOwner(pod, group))
+	owner := claims.PodOwner(pod, group)
+	if !c.on.On(features.WorkloadClaims) {
+		owner = owner.WithoutGroupClaims(pod, group)
+	}
+	records, err := c.settle(ctx, key, pod, owner)
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
@@ -55,7 +60,7 @@ func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 // reconcileGroup gives the PodGroup the claims that it lacks, and records them.
 func (c *Controller) reconcileGroup(ctx context.Context, key Key) error {
 	group, ok := c.cache.Groups.Get(key.Namespace, key.Name)
-	if !ok || group.DeletionTimestamp != nil {
+	if !ok || group.DeletionTimestamp != nil || !c.on.On(features.WorkloadClaims) {
 		c.heard.drop(key)
 		return nil
 	}

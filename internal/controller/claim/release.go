@@ -13,6 +13,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // reconcileClaim takes off consumers that are gone, and frees the claim after the last.
@@ -22,20 +23,21 @@ func (c *Controller) reconcileClaim(ctx context.Context, key Key) error {
 		return nil
 	}
 	known := c.users(claim)
-	decision := claims.Release(claim, known)
+	seen := claims.SeenClaim(c.on, claim)
+	decision := claims.Release(seen, known)
 	if len(decision.Ask) > 0 {
 		for _, ref := range decision.Ask {
 			if err := c.find(ctx, claim, ref, known); err != nil {
 				return fmt.Errorf("%s: look for %s %s: %w", key, ref.Resource, ref.Name, err)
 			}
 		}
-		decision = claims.Release(claim, known)
+		decision = claims.Release(seen, known)
 	}
-	if len(decision.Foreign) > 0 {
+	if len(decision.Foreign) > 0 && c.on.On(features.ReservedForWorkloads) {
 		if err := c.findForeign(ctx, key, decision.Foreign, known); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
-		decision = claims.Release(claim, known)
+		decision = claims.Release(seen, known)
 	}
 	if err := c.apply(ctx, claim, decision); ignoreGone(err) != nil {
 		return fmt.Errorf("%s: %w", key, err)
@@ -48,7 +50,7 @@ func (c *Controller) users(claim *resource.ResourceClaim) claims.Known {
 	known := claims.Known{
 		Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{},
 		Users:   c.cache.Pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name)),
-		Emptied: c.emptied.contains(claim.UID),
+		Emptied: c.emptied.contains(claim.UID), GroupsStay: !c.on.On(features.WorkloadClaims),
 	}
 	addPod := func(name string) {
 		if pod, ok := c.cache.Pods.Get(claim.Namespace, name); ok {

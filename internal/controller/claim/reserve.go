@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/utils/ptr"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // reserve reserves the allocated claims of a scheduled pod that are not reserved for it:
@@ -18,30 +19,31 @@ import (
 func (c *Controller) reserve(ctx context.Context, pod *core.Pod, group *scheduling.PodGroup) error {
 	var failed []error
 	for _, r := range claims.Resolve(pod, group) {
-		if r.State != claims.Named {
+		if r.State != claims.Named || r.ThroughGroup && !c.on.On(features.WorkloadClaims) {
 			continue
 		}
 		claim, ok := c.cache.Claims.Get(pod.Namespace, r.Claim)
-		if !ok || r.Check(claim) != nil || !claims.NeedsReservation(pod, claim) {
+		if !ok || r.Check(claim) != nil {
 			continue
 		}
-		add, problem := claims.Reserve(pod, group, r, claim)
-		if problem != nil || add.Add == nil {
+		seen := claims.SeenClaim(c.on, claim)
+		if !claims.NeedsReservation(pod, seen) {
+			continue
+		}
+		add, problem := claims.Reserve(pod, group, r, seen)
+		if problem != nil || add == nil {
 			continue // full, or without its PodGroup: the node says so, and an event comes when it changes
 		}
-		if err := c.addConsumer(ctx, claim, add); ignoreGone(err) != nil {
+		if err := c.addConsumer(ctx, claim, *add); ignoreGone(err) != nil {
 			failed = append(failed, fmt.Errorf("pod %s/%s: reserve claim %s: %w", pod.Namespace, pod.Name, claim.Name, err))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func (c *Controller) addConsumer(ctx context.Context, claim *resource.ResourceClaim, add claims.Reservation) error {
+func (c *Controller) addConsumer(ctx context.Context, claim *resource.ResourceClaim, add resourcev1.ResourceClaimConsumerReference) error {
 	updated := claim.DeepCopy()
-	updated.Status.ReservedFor = append(updated.Status.ReservedFor, *add.Add)
-	if add.AnyPod {
-		updated.Status.Allocation.ReservedForAnyPod = ptr.To(true)
-	}
+	updated.Status.ReservedFor = append(updated.Status.ReservedFor, add)
 	_, err := c.server.Claims.UpdateClaimStatus(ctx, updated)
 	return err
 }

@@ -32,6 +32,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 		Caches{Jobs: jobs, Pods: pods, Workloads: workloads, Groups: groups},
 		Server{Pods: api, Jobs: api, Workloads: api, Groups: api}, events, clock.RealClock{},
 	)
+	c.alone = !inf.Has("podgroups")
 	runner := reconciler.New("job", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	jobs.OnChange(c.onJob)

@@ -112,6 +112,7 @@ type Controller struct {
 	queue  reconciler.Queue[Key]
 	run    func(context.Context) error
 	own    *writes
+	alone  bool // the server has no PodGroups: pods are in none
 
 	mu       sync.Mutex
 	backoffs map[types.UID]Backoff // of Jobs that run

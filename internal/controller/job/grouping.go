@@ -18,6 +18,9 @@ const workloadIndex = "workloads by what controls them"
 
 // group takes the next step about the Job's Workload and PodGroup.
 func (c *Controller) group(ctx context.Context, job *batch.Job, plan Plan) (GroupStep, error) {
+	if c.alone {
+		return GroupStep{}, nil
+	}
 	g := Grouping{Groups: c.Groups.ByIndex(ownership.Index, string(job.UID))}
 	for _, w := range c.Workloads.ByIndex(workloadIndex, workloadKeyOf(job)) {
 		if Concerns(job, w) {

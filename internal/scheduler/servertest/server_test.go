@@ -22,6 +22,7 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/claim"
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/metrics"
 	"github.com/allot-dev/allot/internal/scheduler"
 )
@@ -82,7 +83,7 @@ func start(ctx context.Context, server *apiserver.Server) (err error) {
 		}
 		runs := []func(context.Context) error{s.Run}
 		if name == corev1.DefaultSchedulerName {
-			claims, err := claim.New(set, caches, events, metrics.New().Claims)
+			claims, err := claim.New(set, caches, events, metrics.New().Claims, features.Set{})
 			if err != nil {
 				return err
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/claim"
 	"github.com/allot-dev/allot/internal/controller/podgroup"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/metrics"
 )
 
@@ -68,7 +69,7 @@ func start(ctx context.Context, server *apiserver.Server) (err error) {
 	}
 	caches = client.NewInformers(set)
 	events := record.NewFakeRecorder(1000)
-	claims, err := claim.New(set, caches, events, metrics.New().Claims)
+	claims, err := claim.New(set, caches, events, metrics.New().Claims, features.Set{})
 	if err != nil {
 		return err
 	}
