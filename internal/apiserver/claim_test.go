@@ -165,20 +165,21 @@ spec:
 
 func TestSlicesAreSelectedByNodeAndDriver(t *testing.T) {
 	client := clientset(t, remote(t)).ResourceV1().ResourceSlices()
-	for _, node := range []string{"select-1", "select-2"} {
+	driver, first, second := unique("select")+".example.com", unique("select"), unique("select")
+	for _, node := range []string{first, second} {
 		create(t, "", `
 apiVersion: resource.k8s.io/v1
 kind: ResourceSlice
 metadata: {name: `+node+`}
 spec:
-  driver: select.example.com
+  driver: `+driver+`
   nodeName: `+node+`
   pool: {name: `+node+`, generation: 1, resourceSliceCount: 1}
   devices: [{name: gpu-0}]
 `)
 	}
 	for selector, want := range map[string]int{
-		"spec.driver=select.example.com": 2, "spec.nodeName=select-1": 1, "spec.pool.name=select-2": 1, "spec.driver=other.example.com": 0,
+		"spec.driver=" + driver: 2, "spec.nodeName=" + first: 1, "spec.pool.name=" + second: 1, "spec.driver=other.example.com": 0,
 	} {
 		list, err := client.List(t.Context(), metav1.ListOptions{FieldSelector: selector})
 		if err != nil {
@@ -188,7 +189,7 @@ spec:
 			t.Errorf("%s: %d slices, want %d", selector, len(list.Items), want)
 		}
 	}
-	if err := client.Delete(t.Context(), "select-1", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	if err := client.Delete(t.Context(), first, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		t.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,6 +102,12 @@ func namespace(t *testing.T) string {
 	}
 	return ns.Name
 }
+
+// made counts the names of unique.
+var made atomic.Int32
+
+// unique is a name that no other test, and no other run of the test, has for an object outside of namespaces.
+func unique(name string) string { return fmt.Sprintf("%s-%d", name, made.Add(1)) }
 
 // parse reads the objects of a YAML text.
 func parse(t *testing.T, text string) []*unstructured.Unstructured {

@@ -228,13 +228,14 @@ func TestUnknowingClientKeepsAddedFields(t *testing.T) {
 func TestPriority(t *testing.T) {
 	ns := namespace(t)
 	pods := clientset(t, remote(t)).CoreV1().Pods(ns)
-	create(t, ns, `{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"high"},"value":1000,"preemptionPolicy":"Never"}`)
-	create(t, ns, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"high"},"spec":{"priorityClassName":"high","containers":[{"name":"c","image":"i"}]}}`)
+	class := unique("high")
+	create(t, ns, `{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"`+class+`"},"value":1000,"preemptionPolicy":"Never"}`)
+	create(t, ns, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"high"},"spec":{"priorityClassName":"`+class+`","containers":[{"name":"c","image":"i"}]}}`)
 	p := pod(t, pods, "high")
 	if *p.Spec.Priority != 1000 || *p.Spec.PreemptionPolicy != corev1.PreemptNever {
 		t.Errorf("priority %d, policy %s", *p.Spec.Priority, *p.Spec.PreemptionPolicy)
 	}
-	for _, spec := range []string{`"priorityClassName":"none"`, `"priorityClassName":"high","priority":7`, `"priority":7`} {
+	for _, spec := range []string{`"priorityClassName":"none"`, `"priorityClassName":"` + class + `","priority":7`, `"priority":7`} {
 		_, err := tryCreate(t, ns, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"bad"},"spec":{`+spec+`,"containers":[{"name":"c","image":"i"}]}}`)
 		if !apierrors.IsForbidden(err) {
 			t.Errorf("%s: got %v, want forbidden", spec, err)

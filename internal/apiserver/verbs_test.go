@@ -36,6 +36,7 @@ func TestVerbs(t *testing.T) {
 			if res.Namespaced {
 				client = dynamicClient(t).Resource(gvr).Namespace(ns)
 			}
+			obj.SetName(unique(obj.GetName()))
 			if gvk.Kind == "Event" {
 				setNested(t, obj, ns, "involvedObject", "namespace")
 			}

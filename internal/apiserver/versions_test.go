@@ -105,7 +105,7 @@ func TestTypedClientsOfOldVersions(t *testing.T) {
 	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf
 	slices := clientset(t, cfg).ResourceV1beta1().ResourceSlices()
 	slice := &resourcev1beta1.ResourceSlice{
-		ObjectMeta: metav1.ObjectMeta{Name: "old-slice"},
+		ObjectMeta: metav1.ObjectMeta{Name: unique("old-slice")},
 		Spec: resourcev1beta1.ResourceSliceSpec{
 			Driver: "gpu.example.com", NodeName: "node-1", Pool: resourcev1beta1.ResourcePool{Name: "node-1", ResourceSliceCount: 1},
 			Devices: []resourcev1beta1.Device{{Name: "d", Basic: &resourcev1beta1.BasicDevice{
@@ -116,7 +116,7 @@ func TestTypedClientsOfOldVersions(t *testing.T) {
 	if _, err := slices.Create(t.Context(), slice, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := clientset(t, cfg).ResourceV1().ResourceSlices().Get(t.Context(), "old-slice", metav1.GetOptions{})
+	got, err := clientset(t, cfg).ResourceV1().ResourceSlices().Get(t.Context(), slice.Name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestTypedClientsOfOldVersions(t *testing.T) {
 	if _, err := clientset(t, cfg).ResourceV1().ResourceSlices().Update(t.Context(), got, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	old, err := slices.Get(t.Context(), "old-slice", metav1.GetOptions{})
+	old, err := slices.Get(t.Context(), slice.Name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestTypedClientsOfOldVersions(t *testing.T) {
 	if claim.Spec.Devices.Requests[0].Count != 1 || newer.Spec.Devices.Requests[0].Exactly.DeviceClassName != "gpu.example.com" {
 		t.Errorf("v1beta1 %+v, v1beta2 %+v", claim.Spec, newer.Spec)
 	}
-	class := &resourcev1beta1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "old-class"}}
+	class := &resourcev1beta1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: unique("old-class")}}
 	if _, err := clientset(t, cfg).ResourceV1beta1().DeviceClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
 		t.Error(err)
 	}
@@ -186,7 +186,7 @@ func TestDeviceTaintRule(t *testing.T) {
 	cfg.WarningHandler = headers
 	rules := clientset(t, cfg).ResourceV1().DeviceTaintRules()
 	rule := &resourcev1.DeviceTaintRule{
-		ObjectMeta: metav1.ObjectMeta{Name: "everything"},
+		ObjectMeta: metav1.ObjectMeta{Name: unique("everything")},
 		Spec: resourcev1.DeviceTaintRuleSpec{
 			DeviceSelector: &resourcev1.DeviceTaintSelector{},
 			Taint:          resourcev1.DeviceTaint{Key: "example.com/broken", Effect: resourcev1.DeviceTaintEffectNone, TimeAdded: new(metav1.Unix(1000, 0))},
@@ -201,7 +201,7 @@ func TestDeviceTaintRule(t *testing.T) {
 		t.Errorf("new: %+v", rule)
 	}
 	patch := []byte(`{"spec":{"taint":{"effect":"NoExecute"}}}`)
-	old, err := clientset(t, cfg).ResourceV1beta2().DeviceTaintRules().Patch(t.Context(), "everything", types.MergePatchType, patch, metav1.PatchOptions{})
+	old, err := clientset(t, cfg).ResourceV1beta2().DeviceTaintRules().Patch(t.Context(), rule.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestDeviceTaintRule(t *testing.T) {
 	}
 	status := []byte(`{"spec":{"taint":{"key":"other"}},"status":{"conditions":[{"type":"EvictionInProgress","status":"True","reason":"PodsPendingEviction",
 		"message":"1 pod","lastTransitionTime":"2026-01-02T11:00:00Z","observedGeneration":2}]}}`)
-	first, err := clientset(t, cfg).ResourceV1alpha3().DeviceTaintRules().Patch(t.Context(), "everything", types.MergePatchType, status, metav1.PatchOptions{}, "status")
+	first, err := clientset(t, cfg).ResourceV1alpha3().DeviceTaintRules().Patch(t.Context(), rule.Name, types.MergePatchType, status, metav1.PatchOptions{}, "status")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestDeviceTaintRule(t *testing.T) {
 func TestUnconditionalUpdateOfDeviceTaintRule(t *testing.T) {
 	client := dynamicClient(t)
 	for version, want := range map[string]int{"v1": http.StatusUnprocessableEntity, "v1beta2": http.StatusOK, "v1alpha3": http.StatusOK} {
-		rule := parse(t, `{apiVersion: resource.k8s.io/`+version+`, kind: DeviceTaintRule, metadata: {name: blind-`+version+`}, spec: {taint: {key: a, effect: None}}}`)[0]
+		rule := parse(t, `{apiVersion: resource.k8s.io/`+version+`, kind: DeviceTaintRule, metadata: {name: `+unique("blind")+`}, spec: {taint: {key: a, effect: None}}}`)[0]
 		rules := client.Resource(resourceIn(version, "devicetaintrules"))
 		if _, err := rules.Create(t.Context(), rule, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)

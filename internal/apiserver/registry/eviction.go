@@ -209,7 +209,8 @@ func (e *eviction) budgetsOf(ctx context.Context, pod *core.Pod) ([]*policyv1.Po
 	if !ok {
 		return nil, fmt.Errorf("no storage of %s", budgetResource)
 	}
-	list, err := store.List(ctx, &internalversion.ListOptions{ResourceVersion: "0"})
+	// The list is not from a cache that may be a little old: a budget that was made just now counts.
+	list, err := store.List(ctx, &internalversion.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
