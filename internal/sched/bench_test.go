@@ -357,3 +357,37 @@ func parkGangs(b testing.TB, state *model.State, placer *sched.Placer, queue *sc
 		queue.ParkUntil(sched.EntryOf(unit), reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(state, topic) })
 	}
 }
+
+// Nine gangs of 1,000 plain pods, as above, beside 1,000 workloads whose pods keep apart and prefer company.
+func BenchmarkGangsAmongTerms(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		state := bigState(5000, 0)
+		for i := range 1000 {
+			app := &metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprint("app-", i)}}
+			pod := withTerms(b, fmt.Sprintf("term-%04d", i), func(pod *core.Pod) {
+				pod.Labels = app.MatchLabels
+				pod.Spec.SchedulingGroup = nil
+				pod.Spec.NodeName = fmt.Sprintf("node-%04d", i)
+				term := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: app}
+				pod.Spec.Affinity = &corev1.Affinity{
+					PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}},
+					PodAffinity:     &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term}}},
+				}
+			})
+			state.PutPod(pod)
+		}
+		placer := sched.NewPlacer(state, sched.DefaultSteps)
+		for g := range 9 {
+			name := fmt.Sprintf("gang-%d", g)
+			state.PutGroup(gang(name, 1000))
+			for i := range 1000 {
+				state.PutPod(bigPod(b, fmt.Sprintf("%s-%04d", name, i), name))
+			}
+		}
+		b.StartTimer()
+		for g := range 9 {
+			mustPlan(b, placer, state, unitKey(true, fmt.Sprintf("gang-%d", g)))
+		}
+	}
+}

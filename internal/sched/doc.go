@@ -8,10 +8,16 @@
 //
 //  1. Pods that are alike, claims included, form a class. Which nodes suit a class is worked out once, then nodes are
 //     filled: nodes + pods, not nodes × pods.
-//  2. Unallocated claims that several members share come first. For each, the devices and the nodes that they open
+//  2. A group that has to be in one domain of a node label is tried in one after the other, the fullest first that has
+//     room for it; and so are members that required affinity keeps together (domain.go).
+//  3. Unallocated claims that several members share come first. For each, the devices and the nodes that they open
 //     are tried until the whole unit fits around them; failing that, the best that places enough (R37).
-//  3. If filling places too few, and counting does not prove that no more can be placed, a search with a step budget
-//     reconsiders nodes and devices of earlier members. With the budget spent the answer is "undecided".
+//  4. If filling places too few, or of a gang not all, and counting does not prove that no more can be placed, a search
+//     with a step budget reconsiders nodes and devices of earlier members, and their order where that matters. With
+//     the budget spent the answer is "undecided".
+//
+// Node fit is kube-scheduler's: static checks once a shape of pods, dynamic ones with each placement (fit.go); scores
+// only where an author has wishes (score.go). Volumes limit nodes, and are never bound here (volume.go).
 //
 // Invariants: no node gets more than it has, no device goes to two claims, of a gang at least Min members are placed
 // or none. The answer depends on the State alone, not on the order in which it came to be.

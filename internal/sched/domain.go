@@ -147,6 +147,7 @@ func (j *job) fixDomain() bool {
 		return true
 	}
 	j.reasons.Topology = key
+	j.reasons.further = []model.Topic{{Kind: model.TopicNodes}} // a label that changes can settle it
 	for _, pod := range j.state.Members(j.unit.Key.Key) {
 		if !pod.Counts() || pod.Deleting {
 			continue

@@ -43,7 +43,15 @@ func (p *Placer) Try(key model.UnitKey) (*Plan, *Reasons) {
 // Place decides where the unit's pods run and which devices their claims get. A Plan places at least unit.Min pods;
 // Reasons say why there is none, or why pods are left over beside it. The State is as before.
 func (p *Placer) Place(unit *model.Unit) (*Plan, *Reasons) {
+	tx := p.state.Begin()
+	defer tx.Undo()
+	return p.PlaceIn(tx, unit)
+}
+
+// PlaceIn is Place within a trial that is open: what that has changed so far is there, and stays.
+func (p *Placer) PlaceIn(tx *model.Tx, unit *model.Unit) (*Plan, *Reasons) {
 	j := &job{
+		tx:     tx,
 		placer: p, state: p.state, unit: unit, budget: &alloc.Budget{Limit: p.steps},
 		reasons: &Reasons{Unit: unit.Key, Min: unit.Min, HalfBound: unit.HalfBound},
 	}
@@ -58,9 +66,9 @@ func (p *Placer) Place(unit *model.Unit) (*Plan, *Reasons) {
 		j.reasons.Code = CodeUnschedulable
 		return nil, j.reasons
 	}
-	j.tx = p.state.Begin()
+	start := j.mark()
 	j.search()
-	j.tx.Undo()
+	j.undo(start)
 	return j.result()
 }
 

@@ -2,26 +2,17 @@ package sched
 
 import "github.com/allot-dev/allot/internal/model"
 
-// reservation is what a use adds to a claim: a consumer, or nothing. It holds the same rules as claims.Reserve (R15).
+// reservation is what a use adds to a claim: a consumer, or nothing.
 func (j *job) reservation(m *member, u use) (consumer model.Consumer, anyPod, needed bool) {
 	claim, _ := j.state.Claim(u.claim)
+	observed, _ := j.state.ObservedClaim(u.claim)
+	use := model.Use{ThroughGroup: u.group, Allocates: observed.Allocation == nil}
 	if u.group {
-		consumer = model.GroupConsumer(j.unit.Group.Key.Name, j.unit.Group.UID)
+		use.Consumer = model.GroupConsumer(j.unit.Group.Key.Name, j.unit.Group.UID)
 	} else {
-		consumer = model.PodConsumer(m.pod.Key.Name, m.pod.UID)
+		use.Consumer = model.PodConsumer(m.pod.Key.Name, m.pod.UID)
 	}
-	free := claim.Allocation == nil || !claim.Allocation.ReservedForAnyPod
-	switch {
-	case claim.HasConsumer(consumer):
-		return consumer, false, false
-	case u.group:
-		return consumer, false, true
-	case !free && claim.HasNonPodConsumer():
-		return consumer, false, false
-	case claim.ReservedFor != nil && len(claim.Consumers) == 0 && free:
-		return *claim.ReservedFor, true, true
-	}
-	return consumer, false, true
+	return claim.Reservation(use)
 }
 
 // reserve adds the member's, or its group's, reservation.
