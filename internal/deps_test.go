@@ -18,6 +18,7 @@ const module = "github.com/allot-dev/allot/"
 // path.Match; a folder's package may import the packages below it. Test files are free.
 var edges = []struct{ from, to, why string }{
 	{"alloc", "model", "devices and claims are values of the model"},
+	{"claims", "model", "who is reserved for is decided once, on values, for scheduler and controller"},
 	{"sched", "model", "pods, nodes and the one State are values of the model"},
 	{"sched", "alloc", "a node suits a pod only if its claims can have devices there"},
 

@@ -157,13 +157,10 @@ func (s scenario) reserve(t *testing.T, d *datadriven.TestData) string {
 		switch {
 		case problem != nil:
 			out.add("problem %s: %s", problem.Reason, problem.Error())
-		case add.Add == nil:
+		case add == nil:
 			out.add("nothing to add")
 		default:
-			out.add("add %s", consumer(*add.Add))
-			if add.AnyPod {
-				out.more(" and reservedForAnyPod")
-			}
+			out.add("add %s", consumer(*add))
 		}
 		return out.String()
 	}

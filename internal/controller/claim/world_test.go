@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -221,6 +222,10 @@ func (w *world) update(claim *resource.ResourceClaim) (*resource.ResourceClaim, 
 }
 
 func (w *world) UpdateClaimStatus(_ context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	if live, ok := w.claims.live[storeKey(claim)]; ok && claim.Status.Allocation != nil &&
+		!apiequality.Semantic.DeepEqual(live.Status.Allocation, claim.Status.Allocation) {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ResourceClaim"}, claim.Name, nil)
+	}
 	updated, err := w.update(claim)
 	if err != nil {
 		return nil, err
