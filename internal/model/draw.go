@@ -125,3 +125,24 @@ func added(sum, more *resource.Quantity) *resource.Quantity {
 func (p *Pool) draws() bool {
 	return slices.ContainsFunc(p.Devices, func(d Device) bool { return len(d.NodeResources) > 0 })
 }
+
+// takesLessThan says whether the pod takes less of something from its node than another version of it: it was resized, or
+// its draws were taken back.
+func (p *Pod) takesLessThan(other *Pod) bool {
+	mine, others := p.takes(), other.takes()
+	for name, amount := range others {
+		if mine[name] < amount {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Pod) takes() Resources {
+	if len(p.Draws) == 0 {
+		return p.Shape.Requests
+	}
+	sum := p.Shape.Requests.Clone()
+	sum.Add(Drawn(p.Draws))
+	return sum
+}

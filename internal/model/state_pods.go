@@ -111,6 +111,9 @@ func podTopics(old, now *Pod) []Topic {
 			topics = append(topics, Topic{Kind: TopicVolumeClaim, Key: Key{Namespace: old.Key.Namespace, Name: mount.Claim}})
 		}
 	}
+	if counted && counts && now.Node == old.Node && now.takesLessThan(old) {
+		topics = append(topics, roomOn(now.Node))
+	}
 	// A spread constraint does not count pods that are being deleted.
 	if counted != counts || counted && old.Deleting != now.Deleting {
 		topics = append(topics, Topic{Kind: TopicPods})
@@ -152,10 +155,7 @@ func (s *State) enter(pod *Pod) {
 	}
 	info := s.info(pod.Node)
 	info.Pods[pod.Key] = pod
-	info.Free.Sub(pod.Shape.Requests)
-	if len(pod.Draws) > 0 {
-		info.Free.Sub(Drawn(pod.Draws))
-	}
+	info.Free.Sub(pod.takes())
 	info.weigh()
 	for _, port := range pod.Shape.HostPorts {
 		info.Ports[port]++
@@ -172,10 +172,7 @@ func (s *State) leave(pod *Pod) {
 	s.volumes.count(pod, -1)
 	s.terms.leavePod(s, info, pod)
 	delete(info.Pods, pod.Key)
-	info.Free.Add(pod.Shape.Requests)
-	if len(pod.Draws) > 0 {
-		info.Free.Add(Drawn(pod.Draws))
-	}
+	info.Free.Add(pod.takes())
 	info.weigh()
 	for _, port := range pod.Shape.HostPorts {
 		if info.Ports[port]--; info.Ports[port] == 0 {
