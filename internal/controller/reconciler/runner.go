@@ -34,6 +34,9 @@ type Options struct {
 	Clock clock.WithTicker
 }
 
+// Lanes puts keys for which first is true, when they are added, before all others that wait. It must not add keys itself.
+type Lanes[K comparable] func(key K) (first bool)
+
 func (o Options) withDefaults() Options {
 	if o.Workers <= 0 {
 		o.Workers = 4
@@ -65,7 +68,16 @@ type Runner[K comparable] struct {
 
 // New returns a Runner that calls reconcile; name appears in log lines.
 func New[K comparable](name string, reconcile Func[K], opts Options) *Runner[K] {
+	return NewWithLanes(name, reconcile, nil, opts)
+}
+
+// NewWithLanes is New with an order among the keys; nil is that of their arrival.
+func NewWithLanes[K comparable](name string, reconcile Func[K], first Lanes[K], opts Options) *Runner[K] {
 	opts = opts.withDefaults()
+	queue := workqueue.TypedQueueConfig[K]{Name: name, Clock: opts.Clock}
+	if first != nil {
+		queue.Queue = newLanes(first)
+	}
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[K](opts.FirstRetry, opts.LastRetry)
 	return &Runner[K]{
 		name:      name,
@@ -75,6 +87,9 @@ func New[K comparable](name string, reconcile Func[K], opts Options) *Runner[K] 
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[K]{
 			Name:  name,
 			Clock: opts.Clock,
+			DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[K]{
+				Name: name, Clock: opts.Clock, Queue: workqueue.NewTypedWithConfig(queue),
+			}),
 		}),
 	}
 }

@@ -145,3 +145,20 @@ func TestNothingIsReconciledBeforeReady(t *testing.T) {
 		t.Errorf("Run() = %v, want %v", err, unfilled)
 	}
 }
+
+func TestFastLaneGoesFirst(t *testing.T) {
+	got := make(chan string, 10)
+	r := NewWithLanes("test", func(_ context.Context, key string) error {
+		got <- key
+		return nil
+	}, func(key string) bool { return key < "c" }, Options{Workers: 1})
+	for _, key := range []string{"x", "b", "y", "a"} {
+		r.Add(key)
+	}
+	start(t, r)
+	for _, want := range []string{"b", "a", "x", "y"} {
+		if key := <-got; key != want {
+			t.Errorf("reconciled %q, want %q", key, want)
+		}
+	}
+}
