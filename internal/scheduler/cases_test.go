@@ -497,8 +497,8 @@ func TestPodMadeAnewWhileItsBindFails(t *testing.T) {
 	}
 }
 
-// Two schedulers on one API: no claim is allocated twice, as the second to write sees the first. Nothing in the API
-// keeps them from giving one device to two claims.
+// Two schedulers on one API: no claim is allocated twice, as the second to write sees the first. (That no device is given
+// to two claims is for the server to hold; servertest races for that.)
 func TestTwoSchedulers(t *testing.T) {
 	s := newServer(t)
 	double := false
