@@ -14,15 +14,17 @@ import (
 type Registry struct {
 	Claims    *Claims
 	Scheduler *Scheduler
+	Templates *Templates
 
 	registry *prometheus.Registry
 }
 
 // New makes a Registry with all metrics at zero.
 func New() *Registry {
-	r := &Registry{Claims: newClaims(), Scheduler: newScheduler(), registry: prometheus.NewRegistry()}
+	r := &Registry{Claims: newClaims(), Scheduler: newScheduler(), Templates: newTemplates(), registry: prometheus.NewRegistry()}
 	r.registry.MustRegister(r.Claims.collectors()...)
 	r.registry.MustRegister(r.Scheduler.collectors()...)
+	r.registry.MustRegister(r.Templates.collectors()...)
 	return r
 }
 

@@ -14,6 +14,11 @@ func TestHandlerShowsWhatWasCountedAndWhatClientGoCounts(t *testing.T) {
 	r.Scheduler.Tried("gang", "placed", time.Millisecond)
 	r.Scheduler.Committed("written", time.Second, 4)
 	r.Scheduler.Waiting(1, 2)
+	r.Templates.Wrote("create", true)
+	r.Templates.Stands("gone", 3, 2, 1)
+	r.Templates.Gone("gone")
+	r.Templates.Stands("h100", 3, 2, 1)
+	r.Templates.Synced(time.Second)
 	New().Claims.Generated("pod", time.Second) // another control plane in the process
 	answer := httptest.NewRecorder()
 	r.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
@@ -26,6 +31,9 @@ func TestHandlerShowsWhatWasCountedAndWhatClientGoCounts(t *testing.T) {
 		`allot_commit_seconds_sum{result="written"} 1`,
 		`allot_pods_bound_total 4`,
 		`allot_waiting_units{state="parked"} 2`,
+		`allot_templates_writes_total{result="ok",verb="create"} 1`,
+		`allot_templates_namespaces{state="in_step",template="h100"} 2`,
+		`allot_templates_sync_seconds_count 1`,
 		`go_goroutines`,
 	} {
 		if !strings.Contains(answer.Body.String(), want) {
