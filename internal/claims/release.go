@@ -20,6 +20,9 @@ type Known struct {
 	Groups map[string]*scheduling.PodGroup
 	// Gone are UIDs of consumers that certainly exist no more.
 	Gone map[types.UID]bool
+	// Live are UIDs that were looked for on the server: under their names Pods and Groups
+	// have what it shows. What a cache has instead may be older than they are.
+	Live map[types.UID]bool
 	// Users are the known pods whose spec or status names the claim.
 	Users []*core.Pod
 	// Emptied: the list was seen to lose its last entry by somebody else's hand.
@@ -39,8 +42,8 @@ type Dropped struct {
 // without the finalizer if FinalizerOff; then Delete. All with the claim's resource
 // version, so that a reservation made meanwhile is never lost.
 type Decision struct {
-	// Ask are consumers that must be read live before anything is decided; all else is
-	// empty then.
+	// Ask are consumers, or the pod that is the owner, that must be read live before
+	// anything is decided; all else is empty then.
 	Ask []resourcev1.ResourceClaimConsumerReference
 	// Foreign are consumers of other kinds. They stay until somebody takes them off;
 	// who can read their kind may find them Gone.
@@ -84,6 +87,10 @@ func Release(claim *resource.ResourceClaim, known Known) Decision {
 		default:
 			d.Reserved = append(d.Reserved, ref)
 		}
+	}
+	if len(d.Reserved) == 0 && known.ownerUnsure(claim) {
+		name, uid, _ := OwnerPod(claim)
+		d.Ask = append(d.Ask, resourcev1.ResourceClaimConsumerReference{Resource: podsResource, Name: name, UID: uid})
 	}
 	if len(d.Ask) > 0 {
 		return Decision{Ask: d.Ask}
@@ -136,7 +143,7 @@ func (k Known) standing(ref resourcev1.ResourceClaimConsumerReference) (standing
 	case IsPodConsumer(ref):
 		pod, ok := k.Pods[ref.Name]
 		switch {
-		case !ok:
+		case !ok, pod.UID != ref.UID && !k.Live[ref.UID]:
 			return unsure, ""
 		case pod.UID != ref.UID:
 			return leaves, "was replaced"
@@ -147,7 +154,7 @@ func (k Known) standing(ref resourcev1.ResourceClaimConsumerReference) (standing
 	case IsGroupConsumer(ref):
 		group, ok := k.Groups[ref.Name]
 		switch {
-		case !ok:
+		case !ok, group.UID != ref.UID && !k.Live[ref.UID]:
 			return unsure, ""
 		case group.UID != ref.UID:
 			return leaves, "was replaced"
@@ -189,4 +196,12 @@ func (k Known) ownerDone(claim *resource.ResourceClaim) bool {
 	}
 	pod, known := k.Pods[name]
 	return known && (pod.UID != uid || PodDone(pod))
+}
+
+// ownerUnsure tells that the pod under the owner's name is another one, which may be
+// the one before it as well as the one after it.
+func (k Known) ownerUnsure(claim *resource.ResourceClaim) bool {
+	name, uid, ok := OwnerPod(claim)
+	pod, known := k.Pods[name]
+	return ok && known && pod.UID != uid && !k.Gone[uid] && !k.Live[uid]
 }

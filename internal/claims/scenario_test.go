@@ -175,11 +175,17 @@ func (s scenario) canRun(t *testing.T, d *datadriven.TestData) string {
 	return "yes\n"
 }
 
-// release claim=NAME [gone=UID] [emptied]: who leaves, and what becomes of the claim.
-// All pods and PodGroups of the world are known.
+// release claim=NAME [gone=UID] [emptied] [stale]: who leaves, and what becomes of the claim.
+// All pods and PodGroups of the world are known, live or, if stale, from a cache.
 func (s scenario) release(t *testing.T, d *datadriven.TestData) string {
 	claim := s.Claim(t, d)
-	known := claims.Known{Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{}, Emptied: d.HasArg("emptied")}
+	known := claims.Known{Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{}, Live: map[types.UID]bool{}, Emptied: d.HasArg("emptied")}
+	for _, ref := range claim.Status.ReservedFor {
+		known.Live[ref.UID] = !d.HasArg("stale")
+	}
+	if _, uid, ok := claims.OwnerPod(claim); ok {
+		known.Live[uid] = !d.HasArg("stale")
+	}
 	for _, group := range s.World.Groups {
 		known.Groups[group.Name] = group
 	}

@@ -101,13 +101,15 @@ type Controller struct {
 	waiting *waiting        // who waits for which template
 	said    *said           // problems that were told of
 	emptied *set[types.UID] // claims whose list was seen to lose its last entry
-	deleted *lru.Cache      // UIDs of pods and PodGroups that are gone
+	deleted *lru.Cache      // UIDs of pods, PodGroups and other consumers that are gone
+	looked  *looked         // when consumers of other kinds were looked for
 }
 
 func newController(cache Caches, server Server, events reconciler.Recorder, meter Meter, clock clock.PassiveClock) *Controller {
 	return &Controller{
 		cache: cache, server: server, events: events, meter: meter, heard: newHeard(clock),
 		made: newMade(clock), waiting: newWaiting(), said: newSaid(), emptied: newSet[types.UID](), deleted: lru.New(deletedSize),
+		looked: newLooked(clock),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/claims"
@@ -184,6 +185,31 @@ func (s *said) news(uid types.UID, text string) bool {
 	}
 	s.last[uid] = text
 	return true
+}
+
+// looked remembers when consumers of other kinds were looked for.
+type looked struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	at    *lru.Cache // UID → time.Time; one that is forgotten is looked for again
+}
+
+func newLooked(clock clock.PassiveClock) *looked {
+	return &looked{clock: clock, at: lru.New(deletedSize)}
+}
+
+// again is how long to wait before the consumer is looked for again. When it is 0, the
+// caller does so now.
+func (l *looked) again(uid types.UID) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at, ok := l.at.Get(uid); ok {
+		if wait := foreignPeriod - l.clock.Since(at.(time.Time)); wait > 0 {
+			return wait
+		}
+	}
+	l.at.Add(uid, l.clock.Now())
+	return 0
 }
 
 // set is a set that may be used from several goroutines.

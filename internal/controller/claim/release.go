@@ -2,6 +2,7 @@ package claim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -33,13 +34,13 @@ func (c *Controller) reconcileClaim(ctx context.Context, key Key) error {
 		}
 		decision = claims.Release(seen, known)
 	}
+	var unread error
 	if len(decision.Foreign) > 0 && c.on.On(features.ReservedForWorkloads) {
-		if err := c.findForeign(ctx, key, decision.Foreign, known); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
+		unread = c.findForeign(ctx, key, decision.Foreign, known)
 		decision = claims.Release(seen, known)
 	}
-	if err := c.apply(ctx, claim, decision); ignoreGone(err) != nil {
+	// What cannot be read must not keep the others from leaving (F13).
+	if err := errors.Join(ignoreGone(c.apply(ctx, claim, decision)), unread); err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	return nil
@@ -48,7 +49,7 @@ func (c *Controller) reconcileClaim(ctx context.Context, key Key) error {
 // users collects what the caches know of a claim's consumers, owner and users.
 func (c *Controller) users(claim *resource.ResourceClaim) claims.Known {
 	known := claims.Known{
-		Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{},
+		Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{}, Live: map[types.UID]bool{},
 		Users:   c.cache.Pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name)),
 		Emptied: c.emptied.contains(claim.UID), GroupsStay: !c.on.On(features.WorkloadClaims),
 	}
@@ -57,8 +58,11 @@ func (c *Controller) users(claim *resource.ResourceClaim) claims.Known {
 			known.Pods[name] = pod
 		}
 	}
-	if name, _, ok := claims.OwnerPod(claim); ok {
+	if name, uid, ok := claims.OwnerPod(claim); ok {
 		addPod(name)
+		if _, gone := c.deleted.Get(uid); gone {
+			known.Gone[uid] = true
+		}
 	}
 	for _, ref := range claim.Status.ReservedFor {
 		if _, ok := c.deleted.Get(ref.UID); ok {
@@ -94,24 +98,33 @@ func (c *Controller) find(ctx context.Context, claim *resource.ResourceClaim, re
 		known.Gone[ref.UID] = true
 		return nil
 	}
+	known.Live[ref.UID] = err == nil
 	return err
 }
 
 // findForeign looks for consumers of other kinds, now and again after a time: nothing tells
-// when they go (K5194).
+// when they go (K5194). Each is looked for once in a period, however many claims it has and
+// however often they change.
 func (c *Controller) findForeign(ctx context.Context, key Key, refs []resourcev1.ResourceClaimConsumerReference, known claims.Known) error {
+	var unread []error
 	for _, ref := range refs {
+		if wait := c.looked.again(ref.UID); wait > 0 {
+			c.queue.AddAfter(key, wait)
+			continue
+		}
 		gone, err := c.server.Foreign.ForeignGone(ctx, key.Namespace, ref)
 		if err != nil {
-			return fmt.Errorf("look for %s %s: %w", ref.Resource, ref.Name, err)
+			unread = append(unread, fmt.Errorf("look for %s %s: %w", ref.Resource, ref.Name, err))
 		}
-		if gone {
-			known.Gone[ref.UID] = true
-		} else {
+		if !gone {
 			c.queue.AddAfter(key, foreignPeriod)
+			continue
 		}
+		known.Gone[ref.UID] = true
+		c.deleted.Add(ref.UID, nil)
+		c.release(ref.UID) // its other claims
 	}
-	return nil
+	return errors.Join(unread...)
 }
 
 // apply writes a decision, each step from what the step before returned.

@@ -25,6 +25,7 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	verbs := map[string]func(*testing.T, *datadriven.TestData){
 		"put": s.putObjects, "remove": s.remove, "hold": s.hold, "deliver": s.deliver, "stop": s.stop,
 		"start": s.restart, "conflicts": s.refuse, "show": s.show, "delete": s.delete, "anew": s.anew, "later": s.letTimePass,
+		"lose": s.lose,
 	}
 	verb, ok := verbs[d.Cmd]
 	if !ok {
@@ -129,6 +130,9 @@ func (s *scenario) restart(_ *testing.T, d *datadriven.TestData) {
 
 // conflicts n=N: that many updates of claims are refused.
 func (s *scenario) refuse(t *testing.T, d *datadriven.TestData) { d.ScanArgs(t, "n", &s.conflicts) }
+
+// lose n=N: that many records and answers about consumers of other kinds are lost.
+func (s *scenario) lose(t *testing.T, d *datadriven.TestData) { d.ScanArgs(t, "n", &s.lost) }
 
 // show prints the claims that the server has.
 func (s *scenario) show(*testing.T, *datadriven.TestData) {

@@ -280,6 +280,11 @@ func (w *world) LiveClaim(_ context.Context, namespace, name string) (*resource.
 
 // ForeignGone knows the workloads that "gone" has named.
 func (w *world) ForeignGone(_ context.Context, _ string, ref resourcev1.ResourceClaimConsumerReference) (bool, error) {
+	w.logf("look for %s %s", ref.Resource, ref.Name)
+	if w.lost > 0 {
+		w.lost--
+		return false, errLost
+	}
 	return w.foreignGone[ref.UID], nil
 }
 
