@@ -6,7 +6,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -56,6 +55,7 @@ func NewScheme() *runtime.Scheme {
 	utilruntime.Must(resourcev1beta1.AddToScheme(scheme))
 	scheme.AddKnownTypes(resourcev1alpha3.SchemeGroupVersion, &resourcev1.DeviceTaintRule{}, &resourcev1.DeviceTaintRuleList{})
 	utilruntime.Must(schedulingv1alpha2.AddToScheme(scheme))
+	utilruntime.Must(addEvents(scheme))
 	return scheme
 }
 
@@ -94,9 +94,6 @@ func groups() []group {
 		}},
 		{coordinationv1.SchemeGroupVersion, []schema.GroupVersion{coordinationv1.SchemeGroupVersion}, []runtime.Object{
 			&coordinationv1.Lease{}, &coordinationv1.LeaseList{},
-		}},
-		{eventsv1.SchemeGroupVersion, []schema.GroupVersion{eventsv1.SchemeGroupVersion}, []runtime.Object{
-			&eventsv1.Event{}, &eventsv1.EventList{},
 		}},
 		{policyv1.SchemeGroupVersion, []schema.GroupVersion{policyv1.SchemeGroupVersion}, []runtime.Object{
 			&policyv1.PodDisruptionBudget{}, &policyv1.PodDisruptionBudgetList{}, &policyv1.Eviction{},

@@ -38,7 +38,7 @@ func TestVerbs(t *testing.T) {
 			}
 			obj.SetName(unique(obj.GetName()))
 			if gvk.Kind == "Event" {
-				setNested(t, obj, ns, "involvedObject", "namespace")
+				setNested(t, obj, ns, map[string]string{"": "involvedObject", "events.k8s.io": "regarding"}[gvk.Group], "namespace")
 			}
 			v := verbs{t: t, client: client, original: obj, resource: res}
 			v.all()

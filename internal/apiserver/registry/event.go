@@ -1,9 +1,17 @@
 package registry
 
 import (
+	"context"
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
@@ -22,7 +30,58 @@ func events() entry {
 		fields:         eventFields,
 		validate:       validation.ValidateEvent,
 		validateUpdate: validation.ValidateEventUpdate,
+		validateIn: func(ctx context.Context, e, old *corev1.Event) field.ErrorList {
+			if info, ok := genericapirequest.RequestInfoFrom(ctx); !ok || info.APIGroup != eventsv1.GroupName {
+				return nil
+			}
+			if old == nil {
+				return validation.ValidateNewerEvent(e)
+			}
+			return validation.ValidateNewerEventUpdate(e, old)
+		},
 	}
+}
+
+// newerEvents serve the same events in the group events.k8s.io, in whose form newer clients write and read them.
+type newerEvents struct {
+	*storage
+}
+
+var _ rest.GroupVersionKindProvider = newerEvents{}
+
+// GroupVersionKind implements rest.GroupVersionKindProvider.
+func (newerEvents) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
+	return eventsv1.SchemeGroupVersion.WithKind("Event")
+}
+
+// newerEventFields are the selectable fields by their names in events.k8s.io, and those of the stored form.
+func newerEventFields() map[string]string {
+	out := map[string]string{
+		"metadata.name": "metadata.name", "metadata.namespace": "metadata.namespace",
+		"reason": "reason", "type": "type", "reportingController": "reportingComponent",
+	}
+	for _, name := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
+		out["regarding."+name] = "involvedObject." + name
+	}
+	return out
+}
+
+// addNewerEvents serves the events that are stored already in their second group.
+func (r *Registry) addNewerEvents() error {
+	events, ok := r.groups[""]["v1"]["events"].(*storage)
+	if !ok {
+		return fmt.Errorf("storage of events is a %T", r.groups[""]["v1"]["events"])
+	}
+	gv := eventsv1.SchemeGroupVersion
+	r.groups[gv.Group] = map[string]map[string]rest.Storage{gv.Version: {"events": newerEvents{events}}}
+	known := newerEventFields()
+	return r.scheme.AddFieldLabelConversionFunc(gv.WithKind("Event"), func(label, value string) (string, string, error) {
+		stored, ok := known[label]
+		if !ok {
+			return "", "", fmt.Errorf("field label not supported: %s", label)
+		}
+		return stored, value, nil
+	})
 }
 
 func eventFields(e *corev1.Event) fields.Set {

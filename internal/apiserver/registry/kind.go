@@ -55,6 +55,8 @@ type kind[T any, P pointer[T]] struct {
 	validateStatus func(obj, old P) field.ErrorList
 	// statusAccess says what of the status the caller may not change.
 	statusAccess func(ctx context.Context, obj, old P) field.ErrorList
+	// validateIn adds what only some API groups or versions hold; old is nil when the object is new.
+	validateIn func(ctx context.Context, obj, old P) field.ErrorList
 	// fieldIn names a field of the stored form as the request's version has it.
 	fieldIn func(version, field string) string
 	// warnings are for the client; old is nil when the object is new.

@@ -46,7 +46,7 @@ func New(
 	}
 	r.groups["authentication.k8s.io"] = map[string]map[string]rest.Storage{"v1": {"selfsubjectreviews": selfSubjectReview{}}}
 	r.groups["authorization.k8s.io"] = map[string]map[string]rest.Storage{"v1": accessReviews(access)}
-	return r, nil
+	return r, r.addNewerEvents()
 }
 
 func (r *Registry) add(e entry, getter generic.RESTOptionsGetter, on features.Set) error {

@@ -86,11 +86,18 @@ func sameType(obj, old runtime.Object) {
 }
 
 func (s strategy[T, P]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
-	return s.asRequested(ctx, append(s.kind.validate(obj.(P)), gates.Refuse(s.features, obj, nil)...))
+	return s.asRequested(ctx, slices.Concat(s.kind.validate(obj.(P)), s.validateIn(ctx, obj.(P), nil), gates.Refuse(s.features, obj, nil)))
 }
 
 func (s strategy[T, P]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.asRequested(ctx, append(s.kind.validateUpdate(obj.(P), old.(P)), gates.Refuse(s.features, obj, old)...))
+	return s.asRequested(ctx, slices.Concat(s.kind.validateUpdate(obj.(P), old.(P)), s.validateIn(ctx, obj.(P), old.(P)), gates.Refuse(s.features, obj, old)))
+}
+
+func (s strategy[T, P]) validateIn(ctx context.Context, obj, old P) field.ErrorList {
+	if s.kind.validateIn == nil {
+		return nil
+	}
+	return s.kind.validateIn(ctx, obj, old)
 }
 
 // asRequested names the fields as the request's version has them.

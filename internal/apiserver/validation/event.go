@@ -2,8 +2,10 @@ package validation
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -33,6 +35,65 @@ func eventName(name string, prefix bool) []string {
 // ValidateEventUpdate checks a change of an event, such as a further occurrence.
 func ValidateEventUpdate(event, old *corev1.Event) field.ErrorList {
 	return append(metadataUpdate(&event.ObjectMeta, &old.ObjectMeta), eventContent(event)...)
+}
+
+// ValidateNewerEvent is what events.k8s.io asks of a new event beyond ValidateEvent: the newer form, and nothing of the older one.
+func ValidateNewerEvent(event *corev1.Event) field.ErrorList {
+	errs := join(
+		when(event.Name != "", func() field.ErrorList {
+			return form(field.NewPath("metadata", "name"), event.Name, validation.IsDNS1123Subdomain)
+		}),
+		eventSeries(event.Series),
+		oneOf(field.NewPath("type"), event.Type, corev1.EventTypeNormal, corev1.EventTypeWarning),
+	)
+	if event.EventTime.IsZero() {
+		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))
+	}
+	for _, older := range []member{
+		{"firstTimestamp", !event.FirstTimestamp.IsZero()}, {"lastTimestamp", !event.LastTimestamp.IsZero()},
+		{"count", event.Count != 0}, {"source", event.Source != corev1.EventSource{}},
+	} {
+		if older.set {
+			errs = append(errs, field.Invalid(field.NewPath(older.name), "", "may not be set"))
+		}
+	}
+	return errs
+}
+
+// ValidateNewerEventUpdate is what events.k8s.io asks of a change beyond ValidateEventUpdate: only a series goes on.
+func ValidateNewerEventUpdate(event, old *corev1.Event) field.ErrorList {
+	var errs field.ErrorList
+	if !equality.Semantic.DeepEqual(event.Series, old.Series) {
+		errs = eventSeries(event.Series)
+	}
+	return join(errs,
+		same(field.NewPath("involvedObject"), event.InvolvedObject, old.InvolvedObject),
+		same(field.NewPath("reason"), event.Reason, old.Reason),
+		same(field.NewPath("message"), event.Message, old.Message),
+		same(field.NewPath("source"), event.Source, old.Source),
+		same(field.NewPath("firstTimestamp"), event.FirstTimestamp, old.FirstTimestamp),
+		same(field.NewPath("lastTimestamp"), event.LastTimestamp, old.LastTimestamp),
+		same(field.NewPath("count"), event.Count, old.Count),
+		same(field.NewPath("type"), event.Type, old.Type),
+		// Protobuf once kept nanoseconds of it, which JSON never had.
+		same(field.NewPath("eventTime"), metav1.NewMicroTime(event.EventTime.Truncate(time.Microsecond)), metav1.NewMicroTime(old.EventTime.Truncate(time.Microsecond))),
+		same(field.NewPath("action"), event.Action, old.Action),
+		same(field.NewPath("related"), event.Related, old.Related),
+		same(field.NewPath("reportingController"), event.ReportingController, old.ReportingController),
+		same(field.NewPath("reportingInstance"), event.ReportingInstance, old.ReportingInstance),
+	)
+}
+
+func eventSeries(series *corev1.EventSeries) field.ErrorList {
+	if series == nil {
+		return nil
+	}
+	path := field.NewPath("series")
+	errs := check(series.Count >= 2, path.Child("count"), series.Count, "must be greater than or equal to 2")
+	if series.LastObservedTime.IsZero() {
+		errs = append(errs, field.Required(path.Child("lastObservedTime"), ""))
+	}
+	return errs
 }
 
 // eventContent checks what an event says. An event lies in the namespace of the
