@@ -25,7 +25,7 @@ type candidate struct {
 // leave room elsewhere, and a pod alone gets the emptiest.
 func (j *job) candidates(c *class, problem *alloc.Problem) *ranking {
 	possible := j.possible(c)
-	list := make([]candidate, 0, len(possible))
+	list := j.buffer(len(possible))
 	// Around the devices of a shared claim more members may have to find room later on.
 	packs := (j.packs() || problem != nil) && problem == c.problem
 	tainted := false
@@ -55,6 +55,18 @@ func (j *job) candidates(c *class, problem *alloc.Problem) *ranking {
 	}
 	c.fitter.score(j.state, list, tainted)
 	return rank(list)
+}
+
+// buffer has room for a list of candidates. With one class of members, no list is needed any more when the next is
+// made, so that there is one for all.
+func (j *job) buffer(size int) []candidate {
+	if len(j.classes) > 1 || len(j.bundles) > 0 {
+		return make([]candidate, 0, size)
+	}
+	if cap(j.placer.scratch) < size {
+		j.placer.scratch = make([]candidate, 0, size)
+	}
+	return j.placer.scratch[:0]
 }
 
 // compareCandidates is never 0 for two nodes.

@@ -16,6 +16,7 @@ type Placer struct {
 	alloc   *alloc.Allocator
 	steps   int
 	statics map[string]*suited // by shape
+	scratch []candidate        // see job.buffer
 }
 
 // suited are the nodes that suit a shape, whatever runs on them.
