@@ -72,7 +72,7 @@ func neededBy(controller string) (features.Gate, bool) {
 }
 
 func newScheduler(c *component) (part, error) {
-	s, err := scheduler.New(c.Client, c.Caches, c.events, scheduler.Options{Features: c.features})
+	s, err := scheduler.New(c.Client, c.Caches, c.events, scheduler.Options{Features: c.features, Meter: c.metrics.Scheduler})
 	if err != nil {
 		return part{}, err
 	}

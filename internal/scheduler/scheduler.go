@@ -48,6 +48,7 @@ type Scheduler struct {
 	events    reconciler.Recorder
 	successes flowcontrol.RateLimiter
 	clock     clock.WithDelayedExecution
+	meter     Meter
 	ready     func(context.Context) error
 	workers   []func(context.Context) error // of groups and pods
 
@@ -74,6 +75,8 @@ type Options struct {
 	Name string
 	// BindingTimeout is how long pods wait for the bindingConditions of their devices; 0 for ten minutes.
 	BindingTimeout time.Duration
+	// Meter counts what is done; nil for nobody.
+	Meter Meter
 	// Features are those that are on; the zero value has all of them.
 	Features features.Set
 }
@@ -118,13 +121,16 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 func newScheduler(p parts) (*Scheduler, error) {
 	p.opts.Name = cmp.Or(p.opts.Name, corev1.DefaultSchedulerName)
 	p.caches.Features = p.opts.Features
+	if p.opts.Meter == nil {
+		p.opts.Meter = uncounted{}
+	}
 	feed, err := cluster.NewFeed(p.caches, p.opts.Name)
 	if err != nil {
 		return nil, err
 	}
 	state := model.NewState()
 	s := &Scheduler{
-		feed: feed, commit: p.commit(feed), evict: p.evict, events: p.events, clock: p.clock,
+		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter}, evict: p.evict, events: p.events, clock: p.clock, meter: p.opts.Meter,
 		successes: flowcontrol.NewTokenBucketRateLimiter(successesPerSecond, successesBurst),
 		state:     state, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
@@ -164,6 +170,7 @@ func (s *Scheduler) step(ctx context.Context) bool {
 	if ok {
 		s.try(ctx, entry)
 	}
+	s.meter.Waiting(s.queue.Len())
 	return ok
 }
 

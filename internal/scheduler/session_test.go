@@ -30,6 +30,7 @@ type session struct {
 	groups   *keyQueue
 	pods     *keyQueue
 	events   []string
+	meter    *tally
 	attempts int // units tried
 }
 
@@ -79,12 +80,13 @@ func (q *keyQueue) all(ctx context.Context) bool {
 // start starts a scheduler, which sees all that the server has.
 func start(t tb, server *server) *session {
 	t.Helper()
-	x := &session{t: t, server: server, link: newLink(server), clock: testclock.NewFakeClock(time.Unix(1000, 0)), objects: newKinds()}
+	x := &session{t: t, server: server, link: newLink(server), clock: testclock.NewFakeClock(time.Unix(1000, 0)), objects: newKinds(), meter: newTally()}
 	x.groups = &keyQueue{clock: x.clock, due: map[model.Key]time.Time{}}
 	x.pods = &keyQueue{clock: x.clock, due: map[model.Key]time.Time{}}
 	s, err := newScheduler(parts{
 		caches: x.objects.caches(), groups: x.link, pods: x.link, evict: x.link, events: x, clock: x.clock,
 		commit: func(cache commit.Cache) committer { return commit.NewOn(x.link, x.link, cache, eager{x.clock}, 1) },
+		opts:   Options{Meter: x.meter},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 		}
 		return
 	}
-	plan, reasons := s.placer.Place(unit)
+	plan, reasons := s.place(unit)
 	if plan != nil {
 		if topics := s.unwritten(plan); len(topics) > 0 {
 			s.queue.Park(entry, topics)

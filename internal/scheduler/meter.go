@@ -1,0 +1,90 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/allot-dev/allot/internal/commit"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// Meter counts what the scheduler does. It is safe for concurrent use.
+type Meter interface {
+	// Tried is told of an attempt to place a unit ("pod" or "gang"): "placed", "unschedulable" or "undecided".
+	Tried(unit, result string, took time.Duration)
+	// Committed is told of a plan whose writing ended, "written", "refused" or "incomplete", and how many pods were bound.
+	Committed(result string, took time.Duration, pods int)
+	// Waiting is told how many units are to be tried, and how many are parked.
+	Waiting(active, parked int)
+}
+
+// uncounted is the Meter of who wants none.
+type uncounted struct{}
+
+func (uncounted) Tried(string, string, time.Duration)  {}
+func (uncounted) Committed(string, time.Duration, int) {}
+func (uncounted) Waiting(int, int)                     {}
+
+// place places a unit, and counts the attempt.
+func (s *Scheduler) place(unit *model.Unit) (*sched.Plan, *sched.Reasons) {
+	begun := s.clock.Now()
+	plan, reasons := s.placer.Place(unit)
+	kind, result := "pod", "placed"
+	if unit.Key.Group {
+		kind = "gang"
+	}
+	switch {
+	case reasons == nil || plan != nil:
+	case reasons.Code == sched.CodeUndecided:
+		result = "undecided"
+	default:
+		result = "unschedulable"
+	}
+	s.meter.Tried(kind, result, s.clock.Since(begun))
+	return plan, reasons
+}
+
+// counted is a committer that counts.
+type counted struct {
+	committer
+	clock clock.PassiveClock
+	meter Meter
+}
+
+func (c counted) Commit(ctx context.Context, plan *sched.Plan) commit.Result {
+	begun := c.clock.Now()
+	result := c.committer.Commit(ctx, plan)
+	if result.Refused != nil {
+		c.meter.Committed("refused", c.clock.Since(begun), 0)
+	} else {
+		c.bound(plan, len(result.Failed), begun)
+	}
+	return result
+}
+
+func (c counted) Claims(ctx context.Context, plan *sched.Plan) error {
+	begun := c.clock.Now()
+	err := c.committer.Claims(ctx, plan)
+	if err != nil {
+		c.meter.Committed("refused", c.clock.Since(begun), 0)
+	}
+	return err
+}
+
+func (c counted) Binds(ctx context.Context, plan *sched.Plan) map[model.Key]error {
+	begun := c.clock.Now()
+	failed := c.committer.Binds(ctx, plan)
+	c.bound(plan, len(failed), begun)
+	return failed
+}
+
+func (c counted) bound(plan *sched.Plan, failed int, begun time.Time) {
+	result := "written"
+	if failed > 0 {
+		result = "incomplete"
+	}
+	c.meter.Committed(result, c.clock.Since(begun), len(plan.Pods)-failed)
+}
