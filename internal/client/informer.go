@@ -15,6 +15,7 @@ import (
 type Informer[T Object] struct {
 	shared cache.SharedIndexInformer
 	synced *handlersSynced
+	absent bool // the server does not have the kind: there is nothing to wait for
 }
 
 // handlersSynced says whether all handlers have been told of the first list. A cache that is
@@ -126,7 +127,7 @@ func (i *Informer[T]) OnChange(f func(old, new T)) {
 }
 
 // HasSynced says whether the cache has seen the first list, and all handlers as well.
-func (i *Informer[T]) HasSynced() bool { return i.shared.HasSynced() && i.synced.all() }
+func (i *Informer[T]) HasSynced() bool { return i.absent || i.shared.HasSynced() && i.synced.all() }
 
 func typed[T any](objs []any) []T {
 	out := make([]T, len(objs))

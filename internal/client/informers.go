@@ -95,6 +95,7 @@ func informerFor[T Object](f *Informers, kind string, make func() *Informer[T]) 
 	i := make()
 	f.kinds[kind] = i
 	if f.absent[kind] {
+		i.absent = true
 		return i
 	}
 	f.shared = append(f.shared, i.shared)

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
 
-	"github.com/allot-dev/allot/api"
+	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -39,51 +39,83 @@ type Client[T Object, L runtime.Object] = *gentype.ClientWithList[T, L]
 
 // Set has a client for each kind that allot's own parts use.
 type Set struct {
-	config *rest.Config
-	rest   map[schema.GroupVersion]rest.Interface
+	config  *rest.Config
+	dialect Dialect
+	codec   runtime.ParameterCodec
+	rest    map[schema.GroupVersion]rest.Interface // by hub version
+	taints  rest.Interface                         // of DeviceTaintRules
 }
 
-// New makes a Set for the server that cfg names. Bodies are protobuf.
-func New(cfg *rest.Config) (*Set, error) {
-	set := &Set{config: cfg, rest: map[schema.GroupVersion]rest.Interface{}}
+// New makes a Set for the server that cfg names, which is one of allot's own. Bodies are protobuf.
+func New(cfg *rest.Config) (*Set, error) { return NewFor(cfg, Dialect{}) }
+
+// NewFor makes a Set for a server that speaks the dialect.
+func NewFor(cfg *rest.Config, dialect Dialect) (*Set, error) {
+	if err := dialect.check(); err != nil {
+		return nil, err
+	}
 	httpClient, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make an HTTP client for %s: %w", cfg.Host, err)
 	}
-	for _, gv := range []schema.GroupVersion{
+	scheme := dialect.scheme()
+	set := &Set{config: cfg, dialect: dialect, codec: runtime.NewParameterCodec(scheme), rest: map[schema.GroupVersion]rest.Interface{}}
+	dial := func(served, hub schema.GroupVersion) (rest.Interface, error) {
+		c, err := rest.RESTClientForConfigAndClient(configFor(cfg, served, dialect.serializer(scheme, served, hub)), httpClient)
+		if err != nil {
+			return nil, fmt.Errorf("make a client for %s: %w", served, err)
+		}
+		return c, nil
+	}
+	for _, hub := range []schema.GroupVersion{
 		corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, batchv1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion,
 		policyv1.SchemeGroupVersion, rbacv1.SchemeGroupVersion,
 		resourcev1.SchemeGroupVersion, resourcev1alpha3.SchemeGroupVersion,
 		schedulingv1.SchemeGroupVersion, schedulingv1beta1.SchemeGroupVersion,
 	} {
-		c, err := rest.RESTClientForConfigAndClient(configFor(cfg, gv), httpClient)
-		if err != nil {
-			return nil, fmt.Errorf("make a client for %s: %w", gv, err)
+		served := hub
+		if hub == schedulingv1beta1.SchemeGroupVersion {
+			served = dialect.groups()
 		}
-		set.rest[gv] = c
+		if set.rest[hub], err = dial(served, hub); err != nil {
+			return nil, err
+		}
 	}
-	return set, nil
+	set.taints = set.rest[resourcev1.SchemeGroupVersion]
+	if !dialect.TaintRules.Empty() {
+		set.taints, err = dial(dialect.TaintRules, resourcev1.SchemeGroupVersion)
+	}
+	return set, err
 }
 
-func configFor(cfg *rest.Config, gv schema.GroupVersion) *rest.Config {
+func configFor(cfg *rest.Config, gv schema.GroupVersion, serializer runtime.NegotiatedSerializer) *rest.Config {
 	out := rest.CopyConfig(cfg)
 	out.GroupVersion = &gv
 	out.APIPath = "/apis"
 	if gv.Group == "" {
 		out.APIPath = "/api"
 	}
-	out.NegotiatedSerializer = api.Codecs.WithoutConversion()
+	out.NegotiatedSerializer = serializer
 	out.ContentType = runtime.ContentTypeProtobuf
 	out.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	if gv.Group == allotv1alpha1.GroupName { // kinds of a CustomResourceDefinition have no protobuf
+		out.ContentType, out.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	}
 	return out
 }
+
+// Dialect is what the server speaks.
+func (s *Set) Dialect() Dialect { return s.dialect }
 
 // Config is what the Set was made from.
 func (s *Set) Config() *rest.Config { return s.config }
 
 func clientFor[T Object, L runtime.Object](s *Set, gvr schema.GroupVersionResource, namespace string, newObject func() T, newList func() L) Client[T, L] {
-	codec := runtime.NewParameterCodec(api.Scheme)
-	return gentype.NewClientWithList(gvr.Resource, s.rest[gvr.GroupVersion()], codec, namespace, newObject, newList, gentype.PrefersProtobuf[T]())
+	return clientOn(s, s.rest[gvr.GroupVersion()], gvr.Resource, namespace, newObject, newList)
+}
+
+func clientOn[T Object, L runtime.Object](s *Set, server rest.Interface, resource, namespace string, newObject func() T, newList func() L) Client[T, L] {
+	return gentype.NewClientWithList(resource, server, s.codec, namespace, newObject, newList, gentype.PrefersProtobuf[T]())
 }
 
 // Pods is the client of core/v1 pods.
@@ -231,7 +263,7 @@ func (s *Set) DeviceClasses() Client[*resourcev1.DeviceClass, *resourcev1.Device
 
 // DeviceTaintRules is the client of resource.k8s.io/v1 devicetaintrules.
 func (s *Set) DeviceTaintRules() Client[*resourcev1.DeviceTaintRule, *resourcev1.DeviceTaintRuleList] {
-	return clientFor(s, resourcev1.SchemeGroupVersion.WithResource("devicetaintrules"), "", ptrTo[resourcev1.DeviceTaintRule], ptrTo[resourcev1.DeviceTaintRuleList])
+	return clientOn(s, s.taints, "devicetaintrules", "", ptrTo[resourcev1.DeviceTaintRule], ptrTo[resourcev1.DeviceTaintRuleList])
 }
 
 // ResourceSlices is the client of resource.k8s.io/v1 resourceslices.

@@ -12,3 +12,5 @@ package v1alpha1
 
 //go:generate go tool deepcopy-gen --output-file zz_generated.deepcopy.go .
 //go:generate go run ../../internal/crd -out crd.yaml
+//go:generate go run ../../internal/crd -kind PodGroup -out podgroups.yaml
+//go:generate go run ../../internal/crd -kind Workload -out workloads.yaml

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,16 +15,18 @@ const home = "../../allot/v1alpha1"
 
 // TestManifestFollowsTypes fails when the types, or what they embed, were changed without go generate ./api/allot/...
 func TestManifestFollowsTypes(t *testing.T) {
-	want, err := generate(home)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(home + "/crd.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("crd.yaml is not what the types say (-want +got):\n%s", diff)
+	for kind, file := range map[string]string{"ClusterResourceClaimTemplate": "crd.yaml", "PodGroup": "podgroups.yaml", "Workload": "workloads.yaml"} {
+		want, err := generate(home, kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(home, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s is not what the types say (-want +got):\n%s", file, diff)
+		}
 	}
 }
 

@@ -23,8 +23,8 @@ const (
 )
 
 // schemaOf is the structural schema of a kind.
-func schemaOf(kind any, texts comments) (*apiextensionsv1.JSONSchemaProps, error) {
-	builder, err := openapi.NewBuilder(kind)
+func schemaOf(k kind, texts comments) (*apiextensionsv1.JSONSchemaProps, error) {
+	builder, err := openapi.NewBuilder(k.object)
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +32,12 @@ func schemaOf(kind any, texts comments) (*apiextensionsv1.JSONSchemaProps, error
 	if err != nil {
 		return nil, err
 	}
-	f := flattener{definitions: definitions, comments: texts, limits: limits()}
-	schema, err := f.model(models + reflect.TypeOf(kind).Name())
+	f := flattener{definitions: definitions, comments: texts, limits: k.limits, without: k.without}
+	root := models + reflect.TypeOf(k.object).Name()
+	if named, ok := k.object.(interface{ OpenAPIModelName() string }); ok {
+		root = named.OpenAPIModelName()
+	}
+	schema, err := f.model(root)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +53,7 @@ type flattener struct {
 	comments    comments
 	limits      map[string]limit // loses what was used
 	used        map[string]limit
+	without     []string // properties that are left out
 }
 
 func (f *flattener) limit(key string) limit {
@@ -85,6 +90,9 @@ func (f *flattener) model(name string) (*apiextensionsv1.JSONSchemaProps, error)
 		out.Description = f.comments[own]
 	}
 	for _, property := range slices.Sorted(maps.Keys(definition.Schema.Properties)) {
+		if slices.Contains(f.without, name+"."+property) {
+			continue
+		}
 		p, err := f.schema(definition.Schema.Properties[property])
 		if err != nil {
 			return nil, fmt.Errorf("%s.%s: %w", name, property, err)

@@ -1,0 +1,184 @@
+package client
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1alpha3 "k8s.io/api/resource/v1alpha3"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"github.com/allot-dev/allot/api"
+	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// Dialect says how a server spells what allot's own server spells in one way. All parts of a process see the hub
+// versions, whatever the server speaks. The zero value is allot's own server, or one of Kubernetes 1.37.
+type Dialect struct {
+	// Groups is the version that has PodGroups and Workloads: one of GroupVersions. Empty means scheduling.k8s.io/v1beta1.
+	Groups schema.GroupVersion
+	// TaintRules is the version of resource.k8s.io that has DeviceTaintRules: one of TaintRuleVersions. Empty means v1.
+	TaintRules schema.GroupVersion
+}
+
+// schedulingv1alpha3 has the form of v1beta1.
+var schedulingv1alpha3 = schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: "v1alpha3"}
+
+// GroupVersions are those in which a server may have PodGroups, the best one first. The last one is allot's own, for
+// servers that have none of the others.
+func GroupVersions() []schema.GroupVersion {
+	return []schema.GroupVersion{
+		schedulingv1beta1.SchemeGroupVersion, schedulingv1alpha3, schedulingv1alpha2.SchemeGroupVersion, allotv1alpha1.SchemeGroupVersion,
+	}
+}
+
+// TaintRuleVersions are those in which a server may have DeviceTaintRules, the best one first.
+func TaintRuleVersions() []schema.GroupVersion {
+	return []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1alpha3.SchemeGroupVersion}
+}
+
+// Own says that PodGroups are allot's own kind: pods then join one by a label, as their spec has no field for it.
+func (d Dialect) Own() bool { return d.Groups.Group == allotv1alpha1.GroupName }
+
+// groups is the version of PodGroups and Workloads.
+func (d Dialect) groups() schema.GroupVersion {
+	if d.Groups.Empty() {
+		return schedulingv1beta1.SchemeGroupVersion
+	}
+	return d.Groups
+}
+
+// check refuses versions that no translation is known for.
+func (d Dialect) check() error {
+	if !d.Groups.Empty() && !slices.Contains(GroupVersions(), d.Groups) {
+		return fmt.Errorf("PodGroups of %s are not known", d.Groups)
+	}
+	if !d.TaintRules.Empty() && !slices.Contains(TaintRuleVersions(), d.TaintRules) {
+		return fmt.Errorf("DeviceTaintRules of %s are not known", d.TaintRules)
+	}
+	return nil
+}
+
+// scheme is api.Scheme, with the versions added that only other servers have.
+func (d Dialect) scheme() *runtime.Scheme {
+	if d == (Dialect{}) {
+		return api.Scheme
+	}
+	scheme := api.NewScheme()
+	for _, gv := range []schema.GroupVersion{schedulingv1alpha3, allotv1alpha1.SchemeGroupVersion} {
+		metav1.AddToGroupVersion(scheme, gv)
+		scheme.AddKnownTypes(gv, &scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{}, &scheduling.WorkloadList{})
+	}
+	return scheme
+}
+
+// serializer speaks the version gv of what is hub to all parts of this process.
+func (d Dialect) serializer(scheme *runtime.Scheme, gv, hub schema.GroupVersion) runtime.NegotiatedSerializer {
+	codecs := api.Codecs
+	if scheme != api.Scheme {
+		codecs = serializer.NewCodecFactory(scheme)
+	}
+	switch {
+	case gv == schedulingv1alpha2.SchemeGroupVersion:
+		return converting{codecs, gv, hub, named(gv)}
+	case gv != hub: // same form, other name
+		return translating{codecs.WithoutConversion(), named(gv)}
+	case gv.Group == "" && d.Own():
+		return translating{codecs.WithoutConversion(), join}
+	}
+	return codecs.WithoutConversion()
+}
+
+// translation changes an object that was read, before anybody sees it.
+type translation func(obj runtime.Object)
+
+// named has objects bear the version that the server knows them by, so that events and references name it. Items of
+// lists do not bear any when they come.
+func named(gv schema.GroupVersion) translation {
+	name := func(t *metav1.TypeMeta, kind string) { t.APIVersion, t.Kind = gv.String(), kind }
+	return func(obj runtime.Object) {
+		switch o := obj.(type) {
+		case *scheduling.PodGroup:
+			name(&o.TypeMeta, "PodGroup")
+		case *scheduling.Workload:
+			name(&o.TypeMeta, "Workload")
+		case *scheduling.PodGroupList:
+			for i := range o.Items {
+				name(&o.Items[i].TypeMeta, "PodGroup")
+			}
+		case *scheduling.WorkloadList:
+			for i := range o.Items {
+				name(&o.Items[i].TypeMeta, "Workload")
+			}
+		}
+	}
+}
+
+// join has pods name the PodGroup that their label names.
+func join(obj runtime.Object) {
+	switch o := obj.(type) {
+	case *core.Pod:
+		joinByLabel(o)
+	case *core.PodList:
+		for i := range o.Items {
+			joinByLabel(&o.Items[i])
+		}
+	}
+}
+
+func joinByLabel(pod *core.Pod) {
+	if group := pod.Labels[allotv1alpha1.PodGroupLabel]; group != "" {
+		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
+	}
+}
+
+// translating reads objects of one form and another name.
+type translating struct {
+	runtime.NegotiatedSerializer
+	translation translation
+}
+
+// DecoderToVersion decodes, and translates then.
+func (t translating) DecoderToVersion(decoder runtime.Decoder, gv runtime.GroupVersioner) runtime.Decoder {
+	return translatingDecoder{t.NegotiatedSerializer.DecoderToVersion(decoder, gv), t.translation}
+}
+
+// converting reads and writes objects of another form.
+type converting struct {
+	serializer.CodecFactory
+	served, hub schema.GroupVersion
+	translation translation
+}
+
+// DecoderToVersion decodes to the hub version, whatever version the client is for.
+func (c converting) DecoderToVersion(decoder runtime.Decoder, _ runtime.GroupVersioner) runtime.Decoder {
+	return translatingDecoder{c.CodecFactory.DecoderToVersion(decoder, c.hub), c.translation}
+}
+
+// EncoderForVersion encodes in the version that is served.
+func (c converting) EncoderForVersion(encoder runtime.Encoder, _ runtime.GroupVersioner) runtime.Encoder {
+	return c.CodecFactory.EncoderForVersion(encoder, c.served)
+}
+
+type translatingDecoder struct {
+	runtime.Decoder
+	translation translation
+}
+
+// Decode decodes one object.
+func (d translatingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	obj, kind, err := d.Decoder.Decode(data, defaults, into)
+	if err == nil {
+		d.translation(obj)
+	}
+	return obj, kind, err
+}
