@@ -1,0 +1,155 @@
+package templatesync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
+)
+
+// caches hold namespaces and templates as metadata of which hardly anything is kept, and originals as a whole.
+type caches struct {
+	namespaces, originals, templates cache.SharedIndexInformer
+}
+
+func newCaches(a *api) (*caches, error) {
+	c := &caches{
+		namespaces: metadataInformer(a, namespaces),
+		templates:  metadataInformer(a, a.templates),
+		originals: cache.NewSharedIndexInformer(&cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+				return a.originals.List(ctx, opts)
+			},
+			WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+				return a.originals.Watch(ctx, opts)
+			},
+		}, &allotv1alpha1.ClusterResourceClaimTemplate{}, 0, cache.Indexers{}),
+	}
+	return c, errors.Join(
+		c.namespaces.SetTransform(slimNamespace), c.templates.SetTransform(slimTemplate), c.originals.SetTransform(readOriginal),
+	)
+}
+
+func metadataInformer(a *api, gvr schema.GroupVersionResource) cache.SharedIndexInformer {
+	client := a.metadata.Resource(gvr)
+	return cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, opts)
+		},
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			return client.Watch(ctx, opts)
+		},
+	}, &metav1.PartialObjectMetadata{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+}
+
+// The transforms must leave alone what went through them before.
+
+func slimNamespace(obj any) (any, error) {
+	if whole, ok := obj.(*metav1.PartialObjectMetadata); ok {
+		return &metav1.ObjectMeta{
+			Name: whole.Name, UID: whole.UID, ResourceVersion: whole.ResourceVersion, Labels: whole.Labels, DeletionTimestamp: whole.DeletionTimestamp,
+		}, nil
+	}
+	return obj, nil
+}
+
+func slimTemplate(obj any) (any, error) {
+	if whole, ok := obj.(*metav1.PartialObjectMetadata); ok {
+		return NewCopy(&whole.ObjectMeta), nil
+	}
+	return obj, nil
+}
+
+func readOriginal(obj any) (any, error) {
+	if whole, ok := obj.(*allotv1alpha1.ClusterResourceClaimTemplate); ok {
+		whole.ManagedFields = nil
+		return NewOriginal(whole)
+	}
+	return obj, nil
+}
+
+// follow tells c of all changes. The answer says whether it was told of all that was there at first.
+func (s *caches) follow(c *Controller) (synced []cache.InformerSynced, err error) {
+	for _, handler := range []struct {
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{s.namespaces, changes(c.onNamespace)}, {s.originals, changes(c.onOriginal)}, {s.templates, changes(c.onCopy)},
+	} {
+		registration, err := handler.informer.AddEventHandler(handler.handler)
+		if err != nil {
+			return nil, fmt.Errorf("follow the caches: %w", err)
+		}
+		synced = append(synced, registration.HasSynced)
+	}
+	return synced, nil
+}
+
+// changes calls f for each change; before is nil for what is new, and after for what is gone.
+func changes[T any](f func(before, after *T)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { f(nil, obj.(*T)) },
+		UpdateFunc: func(before, after any) { f(before.(*T), after.(*T)) },
+		DeleteFunc: func(obj any) {
+			if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = tombstone.Obj
+			}
+			f(obj.(*T), nil)
+		},
+	}
+}
+
+// run fills the caches and keeps them filled until ctx ends.
+func (s *caches) run(ctx context.Context) (wait func()) {
+	var running sync.WaitGroup
+	for _, informer := range []cache.SharedIndexInformer{s.namespaces, s.originals, s.templates} {
+		running.Go(func() { informer.RunWithContext(ctx) })
+	}
+	return running.Wait
+}
+
+func (s *caches) Namespace(name string) (*metav1.ObjectMeta, bool) {
+	return get[metav1.ObjectMeta](s.namespaces, name)
+}
+
+func (s *caches) Namespaces() []*metav1.ObjectMeta {
+	return all[metav1.ObjectMeta](s.namespaces.GetStore().List())
+}
+
+func (s *caches) Originals() []*Original { return all[Original](s.originals.GetStore().List()) }
+
+func (s *caches) Copy(namespace, name string) (*Copy, bool) {
+	return get[Copy](s.templates, namespace+"/"+name)
+}
+
+func (s *caches) CopiesIn(namespace string) []*Copy {
+	found, err := s.templates.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
+	if err != nil {
+		panic(err) // the index is made with the cache
+	}
+	return all[Copy](found)
+}
+
+func get[T any](informer cache.SharedIndexInformer, key string) (*T, bool) {
+	obj, ok, err := informer.GetStore().GetByKey(key)
+	if err != nil || !ok {
+		return nil, false
+	}
+	return obj.(*T), true
+}
+
+func all[T any](objs []any) []*T {
+	list := make([]*T, len(objs))
+	for i, obj := range objs {
+		list[i] = obj.(*T)
+	}
+	return list
+}

@@ -1,0 +1,211 @@
+package templatesync
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
+	"github.com/allot-dev/allot/internal/controller/expectations"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+)
+
+const (
+	// settle is how long a status waits for more of what it sums up.
+	settle = 500 * time.Millisecond
+	// awaited is how long the cache may take to show an own write.
+	awaited = 10 * time.Second
+	// askAgain is when a content that was refused is tried again, though it did not change: the server's rules may have.
+	askAgain = 5 * time.Minute
+)
+
+// Caches are what the controller reads.
+type Caches interface {
+	// Namespace looks a namespace up, by its metadata.
+	Namespace(name string) (*metav1.ObjectMeta, bool)
+	Namespaces() []*metav1.ObjectMeta
+	Originals() []*Original
+	// Copy looks a ResourceClaimTemplate up, be it a copy or not.
+	Copy(namespace, name string) (*Copy, bool)
+	CopiesIn(namespace string) []*Copy
+}
+
+// TemplateWriter writes ResourceClaimTemplates.
+type TemplateWriter interface {
+	// Create makes a template, or only asks whether it would be made.
+	Create(ctx context.Context, template *resourcev1.ResourceClaimTemplate, dryRun bool) (metav1.Object, error)
+	// Repair applies marks to what was looked at, and nothing else.
+	Repair(ctx context.Context, seen *Copy, marks metav1.ObjectMeta) error
+	// Delete deletes what was looked at, and nothing else.
+	Delete(ctx context.Context, seen *Copy) error
+}
+
+// StatusWriter writes the status of originals.
+type StatusWriter interface {
+	WriteStatus(ctx context.Context, o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus) error
+}
+
+// Meter counts what the controller does.
+type Meter interface {
+	Wrote(verb string, ok bool)
+	Stands(template string, wanted, inStep, conflicting int32)
+	Gone(template string)
+	Synced(took time.Duration)
+}
+
+// Controller keeps the namespaces in step. The queue has the names of namespaces, statuses those of originals.
+type Controller struct {
+	cache     Caches
+	templates TemplateWriter
+	originals StatusWriter
+	events    reconciler.Recorder
+	meter     Meter
+	clock     clock.PassiveClock
+	queue     reconciler.Queue[string]
+	statuses  reconciler.Queue[string]
+
+	written  *expectations.Tracker // own writes that the cache may not show yet, by namespace
+	own      *ownSpecs
+	verdicts *verdicts
+	board    *board
+	heard    *heard
+}
+
+func newController(cache Caches, templates TemplateWriter, originals StatusWriter, events reconciler.Recorder, meter Meter, clock clock.PassiveClock) *Controller { //nolint:revive // each is another thing
+	c := &Controller{
+		cache: cache, templates: templates, originals: originals, events: events, meter: meter, clock: clock,
+		own: newOwnSpecs(), verdicts: newVerdicts(clock), board: newBoard(), heard: newHeard(clock),
+	}
+	c.written = expectations.NewTracker(c.inCache, clock, awaited)
+	return c
+}
+
+func (c *Controller) inCache(namespace, name string, uid types.UID) (present, terminating bool) {
+	found, ok := c.cache.Copy(namespace, name)
+	if !ok || found.UID != uid {
+		return false, false
+	}
+	return true, found.DeletionTimestamp != nil
+}
+
+// Reconcile brings a namespace in step.
+func (c *Controller) Reconcile(ctx context.Context, name string) error {
+	namespace, ok := c.cache.Namespace(name)
+	if !ok {
+		c.heard.drop(name)
+		c.tell(c.board.drop(name))
+		return nil
+	}
+	if shown, wait := c.written.Satisfied(types.UID(name)); !shown {
+		c.queue.AddAfter(name, wait)
+		return nil
+	}
+	plan := Decide(namespace, c.cache.Originals(), c.trusted(c.cache.CopiesIn(name)))
+	var failures []error
+	for _, step := range plan.Steps {
+		standing, err := c.take(ctx, namespace, step)
+		if err != nil {
+			failures = append(failures, err)
+		}
+		if standing != nil {
+			standing.hash = step.Original.Hash
+			plan.Standings[step.Original.UID] = *standing
+		}
+	}
+	c.measure(name, plan)
+	c.tell(c.board.put(name, plan.Standings))
+	return errors.Join(failures...)
+}
+
+// trusted marks the specs that this process wrote: somebody may have taken the managed fields off.
+func (c *Controller) trusted(copies []*Copy) []*Copy {
+	for i, found := range copies {
+		if !found.OwnSpec && c.own.has(found.UID) {
+			copies[i] = &Copy{ObjectMeta: found.ObjectMeta, OwnSpec: true}
+		}
+	}
+	return copies
+}
+
+// measure notes how long it took until a namespace that was written to was seen in step.
+func (c *Controller) measure(namespace string, plan Plan) {
+	if len(plan.Steps) > 0 {
+		c.heard.wrote(namespace)
+		return
+	}
+	for _, s := range plan.Standings {
+		if s.State == Pending {
+			return
+		}
+	}
+	if took, wrote := c.heard.drop(namespace); wrote {
+		c.meter.Synced(took)
+	}
+}
+
+// tell has the statuses of originals written that there is news for.
+func (c *Controller) tell(news []types.UID) {
+	if len(news) == 0 {
+		return
+	}
+	changed := map[types.UID]bool{}
+	for _, uid := range news {
+		changed[uid] = true
+	}
+	for _, o := range c.cache.Originals() {
+		if changed[o.UID] {
+			c.statuses.AddAfter(o.Name, settle)
+		}
+	}
+}
+
+// look has a namespace looked at.
+func (c *Controller) look(namespace string) {
+	c.heard.of(namespace)
+	c.queue.Add(namespace)
+}
+
+// onNamespace takes an event of the cache of namespaces.
+func (c *Controller) onNamespace(before, after *metav1.ObjectMeta) {
+	if after == nil {
+		c.look(before.Name)
+		return
+	}
+	if before == nil || before.UID != after.UID || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) || !maps.Equal(before.Labels, after.Labels) {
+		c.look(after.Name)
+	}
+}
+
+// onOriginal takes an event of the cache of originals.
+func (c *Controller) onOriginal(before, after *Original) {
+	if after == nil {
+		c.meter.Gone(before.Name)
+		c.verdicts.drop(before.UID)
+	} else {
+		c.statuses.AddAfter(after.Name, settle)
+	}
+	if before != nil && after != nil && before.UID == after.UID && before.Generation == after.Generation &&
+		(before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) {
+		return
+	}
+	for _, namespace := range c.cache.Namespaces() {
+		c.look(namespace.Name)
+	}
+}
+
+// onCopy takes an event of the cache of templates.
+func (c *Controller) onCopy(before, after *Copy) {
+	last := after
+	if last == nil {
+		last = before
+		c.own.drop(before.UID)
+	}
+	c.written.Observe(last)
+	c.look(last.Namespace)
+}

@@ -1,0 +1,56 @@
+package templatesync
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Copy is what the cache holds of a ResourceClaimTemplate, be it a copy or not.
+type Copy struct {
+	// ObjectMeta has identity, marks and deletion only.
+	metav1.ObjectMeta
+	// OwnSpec says that the spec was written by this controller. As it is immutable, it is then what the hash says.
+	OwnSpec bool
+}
+
+// NewCopy keeps of an object's metadata what Decide looks at.
+func NewCopy(meta *metav1.ObjectMeta) *Copy {
+	c := &Copy{ObjectMeta: metav1.ObjectMeta{
+		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion, DeletionTimestamp: meta.DeletionTimestamp,
+		Labels: only(meta.Labels, Label), Annotations: only(meta.Annotations, UIDAnnotation, HashAnnotation),
+	}}
+	if owner := metav1.GetControllerOfNoCopy(meta); owner != nil {
+		c.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	c.OwnSpec = ownSpec(meta.ManagedFields)
+	return c
+}
+
+func only(all map[string]string, keys ...string) map[string]string {
+	var kept map[string]string
+	for _, key := range keys {
+		if value, ok := all[key]; ok {
+			if kept == nil {
+				kept = map[string]string{}
+			}
+			kept[key] = value
+		}
+	}
+	return kept
+}
+
+// ownSpec tells whether this controller wrote the spec. An object that somebody made from the manifest of a copy has
+// all its marks, but another manager.
+func ownSpec(entries []metav1.ManagedFieldsEntry) bool {
+	for _, entry := range entries {
+		if entry.Manager != FieldManager || entry.FieldsV1 == nil {
+			continue
+		}
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) == nil && fields["f:spec"] != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,141 @@
+package templatesync
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+)
+
+// verdicts remember what the server said to the content of originals. They are safe for use from several goroutines.
+type verdicts struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	of    map[types.UID]verdict
+}
+
+type verdict struct {
+	hash string
+	why  string    // it was refused; "": it was taken
+	at   time.Time // of a refusal
+}
+
+func newVerdicts(clock clock.PassiveClock) *verdicts {
+	return &verdicts{clock: clock, of: map[types.UID]verdict{}}
+}
+
+func (v *verdicts) get(o *Original) (verdict, bool) {
+	found, ok := v.of[o.UID]
+	return found, ok && found.hash == o.Hash
+}
+
+func (v *verdicts) accept(o *Original) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.of[o.UID] = verdict{hash: o.Hash}
+}
+
+// refuse does not overrule what the server took before: it was then something about the namespace.
+func (v *verdicts) refuse(o *Original, why error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if known, ok := v.get(o); !ok || known.why != "" {
+		v.of[o.UID] = verdict{hash: o.Hash, why: why.Error(), at: v.clock.Now()}
+	}
+}
+
+func (v *verdicts) accepted(o *Original) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	known, ok := v.get(o)
+	return ok && known.why == ""
+}
+
+// refused says why the content was refused; "" if it was not, or not lately.
+func (v *verdicts) refused(o *Original) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if known, ok := v.get(o); ok && v.clock.Since(known.at) < askAgain {
+		return known.why
+	}
+	return ""
+}
+
+func (v *verdicts) drop(uid types.UID) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.of, uid)
+}
+
+// ownSpecs are the UIDs of existing copies that this process made.
+type ownSpecs struct {
+	mu   sync.Mutex
+	uids map[types.UID]struct{}
+}
+
+func newOwnSpecs() *ownSpecs { return &ownSpecs{uids: map[types.UID]struct{}{}} }
+
+func (s *ownSpecs) add(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uids[uid] = struct{}{}
+}
+
+func (s *ownSpecs) has(uid types.UID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.uids[uid]
+	return ok
+}
+
+func (s *ownSpecs) drop(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.uids, uid)
+}
+
+// heard remembers since when namespaces may be out of step, and whether they were.
+type heard struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	since map[string]episode
+}
+
+type episode struct {
+	since time.Time
+	wrote bool
+}
+
+func newHeard(clock clock.PassiveClock) *heard {
+	return &heard{clock: clock, since: map[string]episode{}}
+}
+
+func (h *heard) of(namespace string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, ok := h.since[namespace]; !ok {
+		h.since[namespace] = episode{since: h.clock.Now()}
+	}
+}
+
+func (h *heard) wrote(namespace string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e, ok := h.since[namespace]; ok {
+		e.wrote = true
+		h.since[namespace] = e
+	}
+}
+
+// drop ends an episode. It tells how long it took, and whether anything was written in it.
+func (h *heard) drop(namespace string) (took time.Duration, wrote bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e, ok := h.since[namespace]
+	if !ok {
+		return 0, false
+	}
+	delete(h.since, namespace)
+	return h.clock.Since(e.since), e.wrote
+}

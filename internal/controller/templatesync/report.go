@@ -1,0 +1,78 @@
+package templatesync
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
+)
+
+// ReconcileStatus writes where an original stands, if that is news.
+func (c *Controller) ReconcileStatus(ctx context.Context, name string) error {
+	o := c.original(name)
+	if o == nil || o.DeletionTimestamp != nil {
+		return nil
+	}
+	all, complete := c.standings(o)
+	if !complete {
+		c.statuses.AddAfter(name, settle)
+		return nil
+	}
+	status := statusOf(o, all, metav1.NewTime(c.clock.Now()))
+	c.meter.Stands(name, status.Wanted, status.InStep, status.Conflicting)
+	if apiequality.Semantic.DeepEqual(o.Status, status) {
+		return nil
+	}
+	if err := c.originals.WriteStatus(ctx, o, status); err != nil {
+		return fmt.Errorf("status of ClusterResourceClaimTemplate %s: %w", name, err)
+	}
+	c.announce(o, status)
+	return nil
+}
+
+func (c *Controller) original(name string) *Original {
+	for _, o := range c.cache.Originals() {
+		if o.Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// standings are those of o in all namespaces that it selects. They are not complete before each namespace was looked at:
+// after a start the status would shrink and grow.
+func (c *Controller) standings(o *Original) (all []located, complete bool) {
+	for _, namespace := range c.cache.Namespaces() {
+		d := decision{namespace: namespace}
+		if namespace.DeletionTimestamp != nil || !d.wants(o) {
+			continue
+		}
+		if !c.board.seen(namespace.Name) {
+			return nil, false
+		}
+		all = append(all, located{namespace.Name, c.board.standing(namespace.Name, o)})
+	}
+	return all, true
+}
+
+// announce makes an event when InSync changes, or its reason does, except for mere progress.
+func (c *Controller) announce(o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus) {
+	before := meta.FindStatusCondition(o.Status.Conditions, allotv1alpha1.ConditionInSync)
+	after := meta.FindStatusCondition(status.Conditions, allotv1alpha1.ConditionInSync)
+	if after.Reason == reasonProgressing || before != nil && before.Reason == after.Reason && before.Message == after.Message {
+		return
+	}
+	kind := corev1.EventTypeWarning
+	if after.Status == metav1.ConditionTrue {
+		kind = corev1.EventTypeNormal
+	}
+	c.events.Eventf(&corev1.ObjectReference{
+		APIVersion: allotv1alpha1.SchemeGroupVersion.String(), Kind: allotv1alpha1.KindClusterResourceClaimTemplate,
+		Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion,
+	}, kind, after.Reason, "%s", after.Message)
+}

@@ -1,0 +1,106 @@
+package templatesync
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
+)
+
+// Reasons of conditions and events.
+const (
+	reasonInStep      = "InStep"
+	reasonProgressing = "Progressing"
+	reasonConflict    = "Conflict"
+	reasonRefused     = "Refused"
+	reasonFailed      = "Failed"
+	reasonInvalid     = "Invalid"
+)
+
+// located is a standing with its namespace.
+type located struct {
+	namespace string
+	Standing
+}
+
+// tally sums standings up.
+type tally struct {
+	wanted, inStep, present int
+	by                      map[State][]located // in the order of the namespaces
+}
+
+func tallyOf(all []located) tally {
+	t := tally{wanted: len(all), by: map[State][]located{}}
+	slices.SortFunc(all, func(a, b located) int { return strings.Compare(a.namespace, b.namespace) })
+	for _, l := range all {
+		t.by[l.State] = append(t.by[l.State], l)
+		if l.Present {
+			t.present++
+		}
+	}
+	t.inStep = len(t.by[InStep])
+	return t
+}
+
+// statusOf is the status of an original that stands in each selected namespace as all says. The times of conditions are
+// those of now where a condition changes.
+func statusOf(o *Original, all []located, now metav1.Time) allotv1alpha1.ClusterResourceClaimTemplateStatus {
+	t := tallyOf(all)
+	status := allotv1alpha1.ClusterResourceClaimTemplateStatus{
+		ObservedGeneration: o.Generation, Wanted: int32(t.wanted), InStep: int32(t.inStep), Conflicting: int32(len(t.by[Conflict])), //nolint:gosec // a cluster has fewer namespaces
+		Conditions: slices.Clone(o.Status.Conditions),
+	}
+	for _, l := range t.by[Conflict][:min(len(t.by[Conflict]), allotv1alpha1.MaxConflicts)] {
+		status.Conflicts = append(status.Conflicts, allotv1alpha1.NameConflict{Namespace: l.namespace, Holder: l.Why})
+	}
+	reason, message := verdictOn(o, t)
+	set := func(kind string, holds bool, reason, message string) {
+		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, ObservedGeneration: o.Generation, Reason: reason, Message: message, LastTransitionTime: now}
+		if holds {
+			c.Status = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&status.Conditions, c)
+	}
+	set(allotv1alpha1.ConditionInSync, reason == reasonInStep, reason, message)
+	if o.Problem == "" && t.present == t.wanted {
+		set(allotv1alpha1.ConditionReady, true, reasonInStep, "each selected namespace has a copy")
+	} else {
+		set(allotv1alpha1.ConditionReady, false, reason, message)
+	}
+	return status
+}
+
+// verdictOn is the reason of InSync: the one that needs a person most.
+func verdictOn(o *Original, t tally) (reason, message string) {
+	switch {
+	case o.Problem != "":
+		return reasonInvalid, o.Problem
+	case len(t.by[Conflict]) > 0:
+		return reasonConflict, "the name " + o.CopyName + " is taken in " + places(t.by[Conflict])
+	case len(t.by[Refused]) > 0:
+		return reasonRefused, "the server refuses the content in " + places(t.by[Refused])
+	case len(t.by[Failed]) > 0:
+		return reasonFailed, "still trying in " + places(t.by[Failed])
+	case t.inStep < t.wanted:
+		return reasonProgressing, "copies are being made or replaced"
+	}
+	return reasonInStep, "each selected namespace has a copy of the present content"
+}
+
+// places names a few namespaces, and why it is as it is in the first.
+func places(list []located) string {
+	const few = 3
+	var names []string
+	for _, l := range list[:min(len(list), few)] {
+		names = append(names, l.namespace)
+	}
+	text := strings.Join(names, ", ")
+	if more := len(list) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + ": " + list[0].Why
+}
