@@ -189,3 +189,24 @@ func advance(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
+
+// TestWithout: a kind that the server does not have holds nobody up, and has no objects.
+func TestWithout(t *testing.T) {
+	f := NewInformers(&Set{}).Without("podgroups")
+	calls := 0
+	made := informerFor(f, "podgroups", func() *Informer[*core.Pod] {
+		calls++
+		return newInformer(newMemory(pod("a", "b", "", "1")), &core.Pod{})
+	})
+	made.OnChange(func(_, _ *core.Pod) { t.Error("an object of an absent kind") })
+	f.Start(t.Context())
+	if err := f.WaitForSync(t.Context()); err != nil || !made.HasSynced() || len(made.List()) > 0 {
+		t.Errorf("got %v, synced %t, %d objects", err, made.HasSynced(), len(made.List()))
+	}
+	if again := informerFor(f, "podgroups", func() *Informer[*core.Pod] { calls++; return nil }); again != made || calls != 1 {
+		t.Error("the informer was made twice")
+	}
+	if f.Has("podgroups") || !f.Has("pods") {
+		t.Error("which kinds there are is not known")
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/controller/claim -rewrite
@@ -25,7 +27,7 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	verbs := map[string]func(*testing.T, *datadriven.TestData){
 		"put": s.putObjects, "remove": s.remove, "hold": s.hold, "deliver": s.deliver, "stop": s.stop,
 		"start": s.restart, "conflicts": s.refuse, "show": s.show, "delete": s.delete, "anew": s.anew, "later": s.letTimePass,
-		"lose": s.lose,
+		"lose": s.lose, "features": s.features,
 	}
 	verb, ok := verbs[d.Cmd]
 	if !ok {
@@ -125,6 +127,20 @@ func (s *scenario) stop(t *testing.T, d *datadriven.TestData) {
 // start [stale]: a new controller; with stale its cache of claims is empty until "deliver".
 func (s *scenario) restart(_ *testing.T, d *datadriven.TestData) {
 	s.start(d.HasArg("stale"))
+	s.work()
+}
+
+// features [off=(GATE,…)]: a new controller for which these are off.
+func (s *scenario) features(t *testing.T, d *datadriven.TestData) {
+	s.on = features.Set{}
+	for _, arg := range d.CmdArgs {
+		for _, name := range arg.Vals {
+			if err := s.on.Set(name + "=false"); err != nil {
+				d.Fatalf(t, "%v", err)
+			}
+		}
+	}
+	s.start(false)
 	s.work()
 }
 

@@ -27,6 +27,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/claims/claimstest"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/groups"
 )
 
@@ -43,6 +44,7 @@ type world struct {
 	generated        []string // what the meter was told
 
 	controller *Controller
+	on         features.Set
 	waiting    []Key
 	clock      *testclock.FakePassiveClock
 	version    int
@@ -74,7 +76,7 @@ func (w *world) start(stale bool) {
 	caches := Caches{Pods: w.pods, Groups: w.groups, Claims: w.claims, Templates: w.templates, ClusterTemplates: w.clusterTemplates}
 	w.waiting = nil
 	w.controller = newController(caches, Server{Owners: w, Claims: w, Live: w, Foreign: w}, w, w, w.clock)
-	w.controller.queue = w
+	w.controller.queue, w.controller.on = w, w.on
 	w.pods.restart(w.controller.onPod, false)
 	w.groups.restart(w.controller.onGroup, false)
 	w.claims.restart(w.controller.onClaim, stale)
