@@ -54,12 +54,12 @@ func (s *Server) newCustomResources(front *genericapiserver.Config) (*extensions
 }
 
 // noServices refuses conversion webhooks that are reached through a Service,
-// since there are no Services. Webhooks by URL work.
+// since Services lead nowhere. Webhooks by URL work.
 type noServices struct{}
 
 // ResolveEndpoint implements webhook.ServiceResolver.
 func (noServices) ResolveEndpoint(namespace, name string, _ int32) (*url.URL, error) {
-	return nil, fmt.Errorf("service %s/%s: services are not served, give the webhook a URL", namespace, name)
+	return nil, fmt.Errorf("service %s/%s: Services have no addresses here, give the webhook a URL", namespace, name)
 }
 
 // groupFollower keeps the list of API groups at /apis in step with the
