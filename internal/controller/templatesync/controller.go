@@ -75,12 +75,13 @@ type Controller struct {
 	verdicts *verdicts
 	board    *board
 	heard    *heard
+	good     *goodNews
 }
 
 func newController(cache Caches, templates TemplateWriter, originals StatusWriter, events reconciler.Recorder, meter Meter, clock clock.PassiveClock) *Controller { //nolint:revive // each is another thing
 	c := &Controller{
 		cache: cache, templates: templates, originals: originals, events: events, meter: meter, clock: clock,
-		own: newOwnSpecs(), verdicts: newVerdicts(clock), board: newBoard(), heard: newHeard(clock),
+		own: newOwnSpecs(), verdicts: newVerdicts(clock), board: newBoard(), heard: newHeard(clock), good: newGoodNews(),
 	}
 	c.written = expectations.NewTracker(c.inCache, clock, awaited)
 	return c
@@ -117,6 +118,10 @@ func (c *Controller) Reconcile(ctx context.Context, name string) error {
 			standing.hash = step.Original.Hash
 			plan.Standings[step.Original.UID] = *standing
 		}
+	}
+	if len(plan.Steps) > 0 {
+		// An object that is deleted before the cache could show it makes no event, if the watch breaks just then.
+		c.queue.AddAfter(name, awaited)
 	}
 	c.measure(name, plan)
 	c.tell(c.board.put(name, plan.Standings))
@@ -187,6 +192,7 @@ func (c *Controller) onOriginal(before, after *Original) {
 	if after == nil {
 		c.meter.Gone(before.Name)
 		c.verdicts.drop(before.UID)
+		c.good.drop(before.UID)
 	} else {
 		c.statuses.AddAfter(after.Name, settle)
 	}

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+
+	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
 )
 
 // Verb is what a Step does.
@@ -58,9 +60,10 @@ type Plan struct {
 }
 
 const (
-	foreign      = "a ResourceClaimTemplate that is not a copy"
-	adminRefused = "admin access needs the label " + resourcev1.DRAAdminNamespaceLabelKey + "=true on the namespace"
-	beingDeleted = "the copy is being deleted, and something holds it"
+	foreign        = "a ResourceClaimTemplate that is not a copy"
+	adminRefused   = "admin access needs the label " + resourcev1.DRAAdminNamespaceLabelKey + "=true on the namespace"
+	beingDeleted   = "the copy is being deleted, and something holds it"
+	beingCollected = "the garbage collector has yet to delete the copy of an earlier original"
 )
 
 // Decide compares what is in a namespace (copies are all its templates) with what originals want there. The order of the
@@ -145,6 +148,8 @@ func (d *decision) compare(o *Original) {
 		d.stands(o, Standing{State: Refused, Why: adminRefused})
 	case c == nil:
 		d.step(Create, o, nil, false)
+	case d.abandoned(c):
+		d.stands(o, Standing{State: Pending, Why: beingCollected})
 	case !d.mayReplace(o, c):
 		d.stands(o, Standing{State: Conflict, Why: d.holder(c)})
 	case c.DeletionTimestamp != nil:
@@ -187,7 +192,17 @@ func (d *decision) holder(c *Copy) string {
 	if owner := d.ownerOf(c); owner != nil {
 		return holderName(owner)
 	}
+	if c.Annotations[UIDAnnotation] != "" {
+		return "a copy of " + c.Labels[Label] + ", which is gone"
+	}
 	return foreign
+}
+
+// abandoned tells whether the original of a copy is gone, so that the garbage collector will delete it.
+func (d *decision) abandoned(c *Copy) bool {
+	ref := metav1.GetControllerOfNoCopy(c)
+	return d.ownerOf(c) == nil && ref != nil && ref.Kind == allotv1alpha1.KindClusterResourceClaimTemplate &&
+		ref.APIVersion == allotv1alpha1.SchemeGroupVersion.String()
 }
 
 func holderName(o *Original) string { return "ClusterResourceClaimTemplate " + o.Name }

@@ -139,3 +139,27 @@ func (h *heard) drop(namespace string) (took time.Duration, wrote bool) {
 	delete(h.since, namespace)
 	return h.clock.Since(e.since), e.wrote
 }
+
+// goodNews remembers of which generation of an original it was said that it is in step.
+type goodNews struct {
+	mu sync.Mutex
+	of map[types.UID]int64
+}
+
+func newGoodNews() *goodNews { return &goodNews{of: map[types.UID]int64{}} }
+
+func (g *goodNews) news(uid types.UID, generation int64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.of[uid] == generation {
+		return false
+	}
+	g.of[uid] = generation
+	return true
+}
+
+func (g *goodNews) drop(uid types.UID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.of, uid)
+}

@@ -60,7 +60,8 @@ func (c *Controller) standings(o *Original) (all []located, complete bool) {
 	return all, true
 }
 
-// announce makes an event when InSync changes, or its reason does, except for mere progress.
+// announce makes an event when InSync is False for another reason than mere progress, and when it is True again after that
+// or for the first time in a generation: namespaces that come and go are no news.
 func (c *Controller) announce(o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus) {
 	before := meta.FindStatusCondition(o.Status.Conditions, allotv1alpha1.ConditionInSync)
 	after := meta.FindStatusCondition(status.Conditions, allotv1alpha1.ConditionInSync)
@@ -70,6 +71,11 @@ func (c *Controller) announce(o *Original, status allotv1alpha1.ClusterResourceC
 	kind := corev1.EventTypeWarning
 	if after.Status == metav1.ConditionTrue {
 		kind = corev1.EventTypeNormal
+		if !c.good.news(o.UID, o.Generation) {
+			return
+		}
+	} else {
+		c.good.drop(o.UID)
 	}
 	c.events.Eventf(&corev1.ObjectReference{
 		APIVersion: allotv1alpha1.SchemeGroupVersion.String(), Kind: allotv1alpha1.KindClusterResourceClaimTemplate,

@@ -31,6 +31,7 @@ type located struct {
 type tally struct {
 	wanted, inStep, present int
 	by                      map[State][]located // in the order of the namespaces
+	waiting                 []located           // Pending for somebody else
 }
 
 func tallyOf(all []located) tally {
@@ -38,6 +39,9 @@ func tallyOf(all []located) tally {
 	slices.SortFunc(all, func(a, b located) int { return strings.Compare(a.namespace, b.namespace) })
 	for _, l := range all {
 		t.by[l.State] = append(t.by[l.State], l)
+		if l.State == Pending && l.Why != "" {
+			t.waiting = append(t.waiting, l)
+		}
 		if l.Present {
 			t.present++
 		}
@@ -85,6 +89,8 @@ func verdictOn(o *Original, t tally) (reason, message string) {
 		return reasonRefused, "the server refuses the content in " + places(t.by[Refused])
 	case len(t.by[Failed]) > 0:
 		return reasonFailed, "still trying in " + places(t.by[Failed])
+	case len(t.waiting) > 0:
+		return reasonProgressing, "waiting in " + places(t.waiting)
 	case t.inStep < t.wanted:
 		return reasonProgressing, "copies are being made or replaced"
 	}
