@@ -244,7 +244,10 @@ func (v *verbs) status() {
 	ctx, name := v.t.Context(), v.original.GetName()
 	obj, err := v.client.Get(ctx, name, metav1.GetOptions{}, "status")
 	if apierrors.IsNotFound(err) {
-		if _, has := map[string]bool{"Pod": true, "Node": true, "Namespace": true, "Deployment": true, "ReplicaSet": true, "PodGroup": true, "ResourceClaim": true}[v.original.GetKind()]; has {
+		if slices.Contains([]string{
+			"Pod", "Node", "Namespace", "Deployment", "ReplicaSet", "PodGroup", "ResourceClaim", "DeviceTaintRule", "StatefulSet", "DaemonSet", "Job",
+			"PersistentVolumeClaim", "PersistentVolume", "Service", "PodDisruptionBudget",
+		}, v.original.GetKind()) {
 			v.t.Error("no status subresource")
 		}
 		return

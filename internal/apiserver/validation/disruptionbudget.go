@@ -2,7 +2,6 @@ package validation
 
 import (
 	policyv1 "k8s.io/api/policy/v1"
-	contentpath "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -10,7 +9,7 @@ import (
 
 // ValidatePodDisruptionBudget checks a new budget.
 func ValidatePodDisruptionBudget(b *policyv1.PodDisruptionBudget) field.ErrorList {
-	return append(metadata(&b.ObjectMeta, namespaced, contentpath.ValidatePathSegmentName), budgetSpec(field.NewPath("spec"), &b.Spec)...)
+	return append(metadata(&b.ObjectMeta, namespaced, pathName), budgetSpec(field.NewPath("spec"), &b.Spec)...)
 }
 
 // ValidatePodDisruptionBudgetUpdate checks a change of a budget.

@@ -21,11 +21,11 @@ const (
 // ValidateEvent checks a new event. Its name begins with the name of any object, so
 // it need not be a DNS name.
 func ValidateEvent(event *corev1.Event) field.ErrorList {
-	return append(metadata(&event.ObjectMeta, namespaced, eventName), eventContent(event)...)
+	return append(metadata(&event.ObjectMeta, namespaced, pathName), eventContent(event)...)
 }
 
-// eventName keeps a name, or the beginning of one, usable in a path.
-func eventName(name string, prefix bool) []string {
+// pathName keeps a name, or the beginning of one, usable in a path.
+func pathName(name string, prefix bool) []string {
 	if prefix {
 		return content.IsPathSegmentPrefix(name)
 	}
