@@ -69,6 +69,12 @@ var edges = []struct{ from, to, why string }{
 	{"apiserver", "etcd", "the server stores in the embedded etcd"},
 	{"apiserver", "pki", "the server authenticates by certificates"},
 
+	{"attach", "client", "what a server speaks is a dialect of the clients"},
+	{"attach", "claims", "who may use a claim is decided there"},
+	{"attach", "groups", "what holds a PodGroup up is decided there"},
+	{"attach", "features", "what a server lacks is off"},
+	{"attach", "controller/reconciler", "its controllers are retried as all are"},
+
 	{"cli", "*", "commands show what the parts know"},
 	{"cli", "controller/*", "commands show what the parts know"},
 	{"cli/*", "*", "commands show what the parts know"},

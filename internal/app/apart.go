@@ -55,6 +55,7 @@ func (o apartOptions) config() (*rest.Config, error) {
 type work struct {
 	name  string // of the lease, and of who sends the events
 	parts func(c *component) (parts []part, ready <-chan struct{}, err error)
+	view  *stateView // nil: no scheduler is among the parts
 }
 
 // process is a part in a process of its own: it waits for the API server, then for its lease, then works.
@@ -65,10 +66,20 @@ type process struct {
 	metrics  *metrics.Registry
 	health   *health
 	progress *cli.Progress
+
+	// reach waits until the server can be worked with; leading is what is done while the lease is held.
+	reach, leading func(context.Context) error
+	// standby: a process that waits for another one's lease is ready.
+	standby bool
 }
 
 // runApart runs work until ctx ends, or until it fails or loses its lease.
 func runApart(ctx context.Context, o apartOptions, w work, progress *cli.Progress) error {
+	return runProcess(ctx, o, w, progress, func(p *process) { p.reach, p.leading = p.connect, p.lead })
+}
+
+// runProcess runs a process; set says how it reaches the server, and what it does while it leads.
+func runProcess(ctx context.Context, o apartOptions, w work, progress *cli.Progress, set func(*process)) error {
 	cfg, err := o.config()
 	if err != nil {
 		return err
@@ -79,22 +90,29 @@ func runApart(ctx context.Context, o apartOptions, w work, progress *cli.Progres
 	if err != nil {
 		return err
 	}
+	if w.view != nil {
+		h.mux.Handle(statePath, onLoopback(w.view))
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	go func() { served <- h.serve(ctx) }()
 	progress.Line("health and metrics on %s", h.url())
 	p := &process{work: w, opts: o, cfg: cfg, metrics: counts, health: h, progress: progress}
+	set(p)
 	err = p.run(ctx, watchdog)
 	cancel()
 	return errors.Join(err, <-served)
 }
 
 func (p *process) run(ctx context.Context, watchdog *leaderelection.HealthzAdaptor) error {
-	if err := p.connect(ctx); err != nil {
-		return nil //nolint:nilerr // it is the context's end, as wanted
+	if err := p.reach(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // it is the context's end, as wanted
+		}
+		return err
 	}
 	if !p.opts.election.on {
-		return p.lead(ctx)
+		return p.leading(ctx)
 	}
 	return p.elect(ctx, watchdog)
 }
@@ -130,7 +148,7 @@ func (p *process) connect(ctx context.Context) error {
 // elect waits for the lease and leads while it holds. The lease is given back after the parts have stopped, not before:
 // the next leader must not meet writes of this one.
 func (p *process) elect(ctx context.Context, watchdog *leaderelection.HealthzAdaptor) error {
-	lease := electionNamespace + "/" + p.work.name
+	lease := p.opts.election.namespace + "/" + p.work.name
 	p.health.wait("the lease " + lease)
 	elected, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
@@ -141,10 +159,15 @@ func (p *process) elect(ctx context.Context, watchdog *leaderelection.HealthzAda
 		working, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(holding, cancel)()
-		led <- p.lead(working)
+		led <- p.leading(working)
 		giveUp()
 	}
-	follow := func(holder string) { p.progress.Line("lease %s is held by %s", lease, holder) }
+	follow := func(holder string) {
+		p.progress.Line("lease %s is held by %s", lease, holder)
+		if p.standby {
+			p.health.ready()
+		}
+	}
 	elector, err := p.opts.election.elector(p.cfg, p.work.name, lead, follow)
 	if err != nil {
 		return err

@@ -51,12 +51,18 @@ func newComponent(ctx context.Context, cfg *rest.Config, name string, counts *me
 	if err != nil {
 		return nil, nil, err
 	}
+	return newComponentOn(ctx, set, name, counts, on)
+}
+
+// newComponentOn is newComponent with clients for the server. Kinds that are absent are left out beside those of the features that are off.
+func newComponentOn(ctx context.Context, set *client.Set, name string, counts *metrics.Registry, on features.Set, absent ...string) (context.Context, *component, error) {
+	cfg := set.Config()
 	typed, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a client for events: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	caches := client.NewInformers(set).Without(absentKinds(on)...)
+	caches := client.NewInformers(set).Without(absentKinds(on)...).Without(absent...)
 	c := &component{Client: set, Caches: caches, features: on, metrics: counts, cancel: cancel, failed: make(chan struct{})}
 	// The recorder drops some events rather than delaying anybody.
 	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))

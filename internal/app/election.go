@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// electionNamespace is where the leases are.
+// electionNamespace is where the leases are, unless something else is said.
 const electionNamespace = "kube-system"
 
 // errLeaseLost ends a process that may not write any more.
@@ -25,6 +25,7 @@ var errLeaseLost = errors.New("the lease is lost: another process leads")
 // defaults are those of kube-scheduler.
 type electionOptions struct {
 	on            bool
+	namespace     string
 	leaseDuration time.Duration
 	renewDeadline time.Duration
 	retryPeriod   time.Duration
@@ -32,6 +33,7 @@ type electionOptions struct {
 
 func (o *electionOptions) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.on, "leader-elect", true, "work only while holding the lease, so that several processes may run")
+	flags.StringVar(&o.namespace, "leader-elect-resource-namespace", electionNamespace, "namespace of the lease")
 	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a lease holds that its holder does not renew")
 	flags.DurationVar(&o.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew its lease before it stops")
 	flags.DurationVar(&o.retryPeriod, "leader-elect-retry-period", 2*time.Second, "how often the lease is tried")
@@ -47,9 +49,9 @@ func (o electionOptions) elector(cfg *rest.Config, name string, lead func(contex
 	if err != nil {
 		return nil, err
 	}
-	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, electionNamespace, name, clients.CoreV1(), clients.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: identity})
+	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, o.namespace, name, clients.CoreV1(), clients.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: identity})
 	if err != nil {
-		return nil, fmt.Errorf("lease %s/%s: %w", electionNamespace, name, err)
+		return nil, fmt.Errorf("lease %s/%s: %w", o.namespace, name, err)
 	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:            lock,
@@ -69,7 +71,7 @@ func (o electionOptions) elector(cfg *rest.Config, name string, lead func(contex
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("lease %s/%s: %w", electionNamespace, name, err)
+		return nil, fmt.Errorf("lease %s/%s: %w", o.namespace, name, err)
 	}
 	return elector, nil
 }

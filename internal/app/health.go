@@ -17,6 +17,7 @@ import (
 type health struct {
 	waitsFor atomic.Pointer[string]
 	listener net.Listener
+	mux      *http.ServeMux
 	server   *http.Server
 }
 
@@ -26,9 +27,9 @@ func listenHealth(address string, metrics http.Handler, checks ...healthz.Health
 	if err != nil {
 		return nil, fmt.Errorf("--health-listen: %w", err)
 	}
-	h := &health{listener: listener}
-	h.wait("the API server")
 	mux := http.NewServeMux()
+	h := &health{listener: listener, mux: mux}
+	h.wait("the API server")
 	alive := append([]healthz.HealthChecker{healthz.PingHealthz}, checks...)
 	healthz.InstallHandler(mux, alive...)
 	healthz.InstallLivezHandler(mux, alive...)

@@ -56,6 +56,7 @@ func newCommand(streams Streams) *cobra.Command {
 	root.SetErr(streams.Err)
 	root.AddCommand(newUpCommand(streams), newVersionCommand(streams))
 	root.AddCommand(newAPIServerCommand(streams), newControllerManagerCommand(streams), newSchedulerCommand(streams), newNodeCommand(streams))
+	root.AddCommand(newAttachCommand(streams), newDebugCommand(streams))
 	root.AddCommand(&cobra.Command{
 		Use:                "kubectl",
 		Short:              "kubectl, bound to the server of the data directory",

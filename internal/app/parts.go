@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/allot-dev/allot/internal/controller/claim"
 	"github.com/allot-dev/allot/internal/controller/daemonset"
@@ -27,13 +28,20 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
-// newControllers makes all controllers on c's caches.
-func newControllers(c *component) ([]part, error) {
-	var parts []part
-	for _, controller := range []struct {
-		name string
-		make func() (runner, error)
-	}{
+// maker makes a controller.
+type maker struct {
+	name string
+	make func() (runner, error)
+}
+
+// id is the name by which a controller is asked for: "pod-collector".
+func (m maker) id() string {
+	return strings.ReplaceAll(strings.TrimSuffix(m.name, " controller"), " ", "-")
+}
+
+// makers are all controllers.
+func makers(c *component) []maker {
+	return []maker{
 		{"claim controller", func() (runner, error) { return claim.New(c.Client, c.Caches, c.events, c.metrics.Claims, c.features) }},
 		{"podgroup controller", func() (runner, error) { return podgroup.New(c.Client, c.Caches, c.events) }},
 		{"deployment controller", func() (runner, error) { return deployment.New(c.Client, c.Caches, c.events) }},
@@ -47,7 +55,13 @@ func newControllers(c *component) ([]part, error) {
 		{"namespace controller", func() (runner, error) { return namespace.New(c.Client, c.Caches) }},
 		{"device taint controller", func() (runner, error) { return devicetaint.New(c.Client, c.Caches, c.events, devicetaint.Options{}) }},
 		{"pod collector", func() (runner, error) { return podgc.New(c.Client, c.Caches, podgc.Options{}) }},
-	} {
+	}
+}
+
+// newControllers makes all controllers on c's caches.
+func newControllers(c *component) ([]part, error) {
+	var parts []part
+	for _, controller := range makers(c) {
 		if needs, ok := neededBy(controller.name); ok && !c.features.On(needs) {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/cli"
+	"github.com/allot-dev/allot/internal/scheduler"
 )
 
 // identities are the users as whom the parts call the server when they run apart, and the files of their kubeconfigs.
@@ -117,9 +118,14 @@ func newControllerManagerCommand(streams Streams) *cobra.Command {
 
 func newSchedulerCommand(streams Streams) *cobra.Command {
 	return newApartCommand(streams, "scheduler", "Run the scheduler", true, func(*apartOptions) work {
-		return work{name: "allot-scheduler", parts: func(c *component) ([]part, <-chan struct{}, error) {
-			p, err := newScheduler(c)
-			return []part{p}, nil, err
+		view := &stateView{}
+		return work{name: "allot-scheduler", view: view, parts: func(c *component) ([]part, <-chan struct{}, error) {
+			s, err := scheduler.New(c.Client, c.Caches, c.events, scheduler.Options{Features: c.features})
+			if err != nil {
+				return nil, nil, err
+			}
+			view.scheduler.Store(s)
+			return []part{{"scheduler", s.Run}}, nil, nil
 		}}
 	})
 }

@@ -1,0 +1,230 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/allot-dev/allot/internal/attach"
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/scheduler"
+)
+
+// errChanged ends the work on a server that does not have the same kinds any more; it begins anew then.
+var errChanged = errors.New("the server does not have the same kinds any more")
+
+// attachment is the process of allot attach. It looks at the server before it does anything, and again from time to
+// time: what is wrong is said, makes the process unready, and is tried again.
+type attachment struct {
+	*process
+
+	opts  attachOptions
+	asker *asker
+	told  string // the notes that were printed last
+}
+
+// reach waits until the server has what is needed, and allows it.
+func (a *attachment) reach(ctx context.Context) error {
+	_, err := a.settle(ctx)
+	return err
+}
+
+// settle looks until nothing is wrong.
+func (a *attachment) settle(ctx context.Context) (attach.Choice, error) {
+	if a.asker == nil {
+		asker, err := newAsker(a.cfg)
+		if err != nil {
+			return attach.Choice{}, err
+		}
+		a.asker = asker
+	}
+	done := a.progress.Step("API server " + a.cfg.Host)
+	said := ""
+	for pause := askAgain; ; pause = min(2*pause, longestPause) {
+		choice, err := a.asker.look(ctx, &a.opts)
+		if err == nil {
+			done(choice.Survey.Version, nil)
+			a.note(&choice)
+			return choice, nil
+		}
+		if ctx.Err() == nil {
+			said = a.unready(err, said)
+		}
+		select {
+		case <-ctx.Done():
+			done("stopped", nil)
+			return choice, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// unready says what is wrong, unless that was said.
+func (a *attachment) unready(err error, said string) string {
+	text := err.Error()
+	a.health.wait("the API server: " + text)
+	var rights missingRights
+	switch {
+	case text == said:
+	case errors.As(err, &rights):
+		a.progress.Line("waiting for rights that are missing:")
+		for _, right := range rights {
+			a.progress.Line("  may not %s", right)
+		}
+	default:
+		a.progress.Line("waiting for the API server: %s", text)
+	}
+	return text
+}
+
+// note prints what is special about the server, once.
+func (a *attachment) note(choice *attach.Choice) {
+	text := fmt.Sprint(choice.Notes, choice.Controllers)
+	if text == a.told {
+		return
+	}
+	a.told = text
+	for _, note := range choice.Notes {
+		a.progress.Line("%s", note)
+	}
+	controllers := strings.Join(choice.Controllers, ", ")
+	if controllers == "" {
+		controllers = "none"
+	}
+	a.progress.Line("places pods with schedulerName %s; controllers: %s", a.opts.schedulerName, controllers)
+}
+
+// lead works, anew whenever the server's kinds have changed.
+func (a *attachment) lead(ctx context.Context) error {
+	for {
+		choice, err := a.settle(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // it is the context's end, as wanted
+			}
+			return err
+		}
+		if err := a.work(ctx, &choice); !errors.Is(err, errChanged) {
+			return err
+		}
+		a.progress.Line("the server does not have the same kinds any more: beginning anew")
+	}
+}
+
+// work runs what was chosen, until ctx ends, a part fails, or the server has changed.
+func (a *attachment) work(ctx context.Context, choice *attach.Choice) error {
+	done := a.progress.Step(attachName)
+	set, err := client.NewFor(a.cfg, choice.Dialect)
+	if err != nil {
+		return err
+	}
+	working, c, err := newComponentOn(ctx, set, attachName, a.metrics, choice.Features, choice.Absent...)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	defer a.process.work.view.scheduler.Store(nil)
+	if err := a.start(working, c, choice); err != nil {
+		if ctx.Err() != nil {
+			done("stopped", nil)
+			return nil
+		}
+		done("", err)
+		return errReported
+	}
+	done("running; Ctrl-C stops", nil)
+	a.health.ready()
+	changed := make(chan struct{})
+	c.run(working, part{"look at the server", func(ctx context.Context) error { return a.watch(ctx, choice, changed) }})
+	select {
+	case <-ctx.Done():
+	case <-c.Failed():
+	case <-changed:
+		a.health.wait("a new look at the API server")
+		return errors.Join(errChanged, c.Err())
+	}
+	a.health.wait("its end")
+	return c.Err()
+}
+
+func (a *attachment) start(ctx context.Context, c *component, choice *attach.Choice) error {
+	s, err := scheduler.New(c.Client, c.Caches, c.events, scheduler.Options{Name: a.opts.schedulerName, Features: choice.Features})
+	if err != nil {
+		return err
+	}
+	parts := []part{{"scheduler", s.Run}}
+	for _, name := range choice.Controllers {
+		p, err := a.controller(c, name)
+		if err != nil {
+			return fmt.Errorf("%s controller: %w", name, err)
+		}
+		parts = append(parts, p)
+	}
+	a.health.wait("its caches")
+	c.Caches.Start(ctx)
+	if err := c.start(ctx, nil, nil); err != nil {
+		return err
+	}
+	if err := a.lookForRivals(ctx, c); err != nil {
+		return err
+	}
+	a.process.work.view.scheduler.Store(s)
+	return c.start(ctx, parts, nil)
+}
+
+// controller makes one of the controllers that may run on an existing cluster.
+func (a *attachment) controller(c *component, name string) (part, error) {
+	list := append(makers(c),
+		maker{attach.GroupClaim, func() (runner, error) { return attach.NewGroupClaims(c.Client, c.Caches, c.events) }},
+		maker{attach.Limit, func() (runner, error) { return attach.NewLimits(c.Client, c.Caches, c.events) }},
+		maker{attach.Double, func() (runner, error) { return attach.NewDoubles(c.Client, c.Caches, c.events, a.opts.schedulerName) }},
+	)
+	for _, m := range list {
+		if m.id() == name {
+			r, err := m.make()
+			if err != nil {
+				return part{}, err
+			}
+			return part{name + " controller", r.Run}, nil
+		}
+	}
+	return part{}, errors.New("is not known")
+}
+
+// watch looks at the server from time to time. A server that gives no answer, or refuses a right, makes the process
+// unready; one that has other kinds than before ends the work.
+func (a *attachment) watch(ctx context.Context, choice *attach.Choice, changed chan<- struct{}) error {
+	ticker := time.NewTicker(a.opts.lookAgain)
+	defer ticker.Stop()
+	said := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+		now, err := a.asker.look(ctx, &a.opts)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			said = a.unready(err, said)
+		case !sameKinds(&now.Survey, &choice.Survey):
+			close(changed)
+			<-ctx.Done()
+			return ctx.Err()
+		default:
+			said = ""
+			a.health.ready()
+		}
+	}
+}
+
+// sameKinds says whether two surveys lead to the same work: the version of the server alone changes nothing.
+func sameKinds(x, y *attach.Survey) bool {
+	a, b := *x, *y
+	a.Version, b.Version, a.Minor, b.Minor = "", "", 0, 0
+	return reflect.DeepEqual(a, b)
+}

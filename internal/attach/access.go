@@ -1,0 +1,99 @@
+package attach
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// parallelReviews is how many questions are under way.
+const parallelReviews = 8
+
+// Reviewer answers whether this process may do something.
+type Reviewer interface {
+	Create(ctx context.Context, review *authorizationv1.SelfSubjectAccessReview, opts metav1.CreateOptions) (*authorizationv1.SelfSubjectAccessReview, error)
+}
+
+// Missing gives those of the rules' rights that the server does not grant, each in words, sorted. In says in which
+// namespace they are needed; "" is all of them.
+func Missing(ctx context.Context, server Reviewer, in string, rules []rbacv1.PolicyRule) ([]string, error) {
+	questions := single(in, rules)
+	refused := make([]bool, len(questions))
+	asking, ctx := errgroup.WithContext(ctx)
+	asking.SetLimit(parallelReviews)
+	for i := range questions {
+		asking.Go(func() error {
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &questions[i]}}
+			answer, err := server.Create(ctx, review, metav1.CreateOptions{})
+			if err != nil {
+				return fmt.Errorf("ask whether this process may %s: %w", words(&questions[i]), err)
+			}
+			refused[i] = !answer.Status.Allowed
+			return nil
+		})
+	}
+	if err := asking.Wait(); err != nil {
+		return nil, err
+	}
+	var missing []string
+	for i := range questions {
+		if refused[i] {
+			missing = append(missing, words(&questions[i]))
+		}
+	}
+	slices.Sort(missing)
+	return missing, nil
+}
+
+// single takes rules apart into what is asked for one by one, each once.
+func single(in string, rules []rbacv1.PolicyRule) []authorizationv1.ResourceAttributes {
+	var out []authorizationv1.ResourceAttributes
+	seen := map[string]bool{}
+	for _, rule := range rules {
+		names := rule.ResourceNames
+		if len(names) == 0 {
+			names = []string{""}
+		}
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					for _, name := range names {
+						resource, subresource, _ := strings.Cut(resource, "/")
+						q := authorizationv1.ResourceAttributes{
+							Namespace: in, Verb: verb, Group: group, Version: "*", Resource: resource, Subresource: subresource, Name: name,
+						}
+						if !seen[words(&q)] {
+							seen[words(&q)] = true
+							out = append(out, q)
+						}
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// words say what is asked for as a rule of a role has it.
+func words(q *authorizationv1.ResourceAttributes) string {
+	text := q.Verb + " " + q.Resource
+	if q.Subresource != "" {
+		text += "/" + q.Subresource
+	}
+	if q.Group != "" {
+		text += " of " + q.Group
+	}
+	if q.Name != "" {
+		text += " named " + q.Name
+	}
+	if q.Namespace != "" {
+		text += " in namespace " + q.Namespace
+	}
+	return text
+}

@@ -1,0 +1,74 @@
+package attach
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+)
+
+// Rival is another scheduler that places pods with claims.
+type Rival struct {
+	// Scheduler is the spec.schedulerName of its pods.
+	Scheduler string
+	// Pods is how many of its pods have claims, and are not done.
+	Pods int
+	// Drivers are those of whose devices it has given some out, sorted.
+	Drivers []string
+}
+
+func (r *Rival) String() string {
+	text := fmt.Sprintf("scheduler %s places %d pods with claims", r.Scheduler, r.Pods)
+	if len(r.Drivers) > 0 {
+		text += ", and has given out devices of " + strings.Join(r.Drivers, ", ")
+	}
+	return text
+}
+
+// Rivals are the other schedulers that give out devices, by what pods and claims show, in the order of their names. Own
+// is the name of this scheduler.
+func Rivals(own string, pods []*core.Pod, claims []*resource.ResourceClaim) []Rival {
+	found := map[string]*Rival{}
+	drivers := driversOf(claims)
+	used := map[string]map[string]bool{}
+	for _, pod := range pods {
+		if pod.Spec.SchedulerName == own || len(pod.Spec.ResourceClaims) == 0 || pod.Finished() {
+			continue
+		}
+		name := pod.Spec.SchedulerName
+		if found[name] == nil {
+			found[name], used[name] = &Rival{Scheduler: name}, map[string]bool{}
+		}
+		found[name].Pods++
+		maps.Copy(used[name], drivers[string(pod.UID)])
+	}
+	var out []Rival
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		found[name].Drivers = slices.Sorted(maps.Keys(used[name]))
+		out = append(out, *found[name])
+	}
+	return out
+}
+
+// driversOf gives the drivers of the devices that consumers have, by the UID of the consumer.
+func driversOf(claims []*resource.ResourceClaim) map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	for _, claim := range claims {
+		if claim.Status.Allocation == nil {
+			continue
+		}
+		for _, consumer := range claim.Status.ReservedFor {
+			uid := string(consumer.UID)
+			if out[uid] == nil {
+				out[uid] = map[string]bool{}
+			}
+			for i := range claim.Status.Allocation.Devices.Results {
+				out[uid][claim.Status.Allocation.Devices.Results[i].Driver] = true
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package attach
+
+import (
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+
+	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
+)
+
+const (
+	read       = "get list watch"
+	coordinate = "coordination.k8s.io"
+)
+
+// allow makes a rule from lists of words.
+func allow(verbs, group, resources string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), APIGroups: []string{group}, Resources: strings.Fields(resources)}
+}
+
+// named restricts a rule to objects of some names.
+func named(rule rbacv1.PolicyRule, names ...string) rbacv1.PolicyRule {
+	rule.ResourceNames = names
+	return rule
+}
+
+// Rules are the rights that a choice needs, in all namespaces.
+func Rules(c *Choice) []rbacv1.PolicyRule {
+	rules := schedulerRules()
+	group := schedulingv1beta1.GroupName
+	if c.Own() {
+		group = allotv1alpha1.GroupName
+	}
+	if !c.Survey.Groups.Empty() {
+		rules = append(rules, allow(read, "", "pods"), allow("get list watch", group, "podgroups"), allow("update patch", group, "podgroups/status"))
+	}
+	if !c.Survey.TaintRules.Empty() {
+		rules = append(rules, allow("list watch", resourcev1.GroupName, "devicetaintrules"))
+	}
+	for _, name := range c.Controllers {
+		rules = append(rules, controllerRules(name, group)...)
+	}
+	return rules
+}
+
+// LeaseRules are the rights that the election needs in the namespace of the leases.
+func LeaseRules(lease string) []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{allow("create", coordinate, "leases"), named(allow("get update patch", coordinate, "leases"), lease)}
+}
+
+// schedulerRules are for placing pods that belong to no group.
+func schedulerRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		allow("create patch update", "", "events"),
+		allow("get list watch delete", "", "pods"),
+		allow("create", "", "pods/binding"),
+		allow("patch update", "", "pods/status"),
+		allow("list watch", "", "nodes namespaces persistentvolumes persistentvolumeclaims"),
+		allow("list watch", resourcev1.GroupName, "deviceclasses resourceslices"),
+		allow("get list watch update patch", resourcev1.GroupName, "resourceclaims"),
+		allow("update patch", resourcev1.GroupName, "resourceclaims/status"),
+		// Since Kubernetes 1.36, whoever changes an allocation or its consumers needs this as well (F69).
+		allow("update patch", resourcev1.GroupName, "resourceclaims/"+resourcev1.SubresourceBinding),
+	}
+}
+
+// controllerRules are for one controller. Those that are not among attach's own have the rights that the user gives.
+func controllerRules(name, group string) []rbacv1.PolicyRule {
+	switch name {
+	case Claim:
+		return []rbacv1.PolicyRule{
+			allow("create delete", resourcev1.GroupName, "resourceclaims"),
+			allow("list watch", resourcev1.GroupName, "resourceclaimtemplates"),
+			allow("update", "", "pods/finalizers"),
+			allow("update", group, "podgroups/finalizers"),
+		}
+	case PodGroup:
+		return []rbacv1.PolicyRule{allow("patch", group, "podgroups")}
+	case GroupClaim:
+		return []rbacv1.PolicyRule{
+			allow("create delete", resourcev1.GroupName, "resourceclaims"),
+			allow("list watch", resourcev1.GroupName, "resourceclaimtemplates"),
+			allow("patch", group, "podgroups"),
+			allow("update", group, "podgroups/finalizers"),
+		}
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+package scheduler
+
+import (
+	"context"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// View gives the whole State as text, as it is between two steps of the loop (F67). It waits for the loop, which has to run.
+func (s *Scheduler) View(ctx context.Context) (string, error) {
+	view := make(chan string, 1)
+	s.feed.Tell(func() []model.Topic {
+		view <- s.state.Dump()
+		return nil
+	})
+	select {
+	case text := <-view:
+		return text, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
