@@ -17,6 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/admission"
 	"github.com/allot-dev/allot/internal/apiserver/defaults"
 	"github.com/allot-dev/allot/internal/apiserver/registry"
+	"github.com/allot-dev/allot/internal/apiserver/token"
 	"github.com/allot-dev/allot/internal/pki"
 )
 
@@ -42,11 +43,12 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	if err != nil {
 		return nil, err
 	}
-	access := registry.Access{Authorizer: generic.Authorization.Authorizer, Policy: s.policy}
+	access := registry.Access{Authorizer: generic.Authorization.Authorizer, Policy: s.policy, Tokens: s.tokens}
 	kinds, err := registry.New(scheme, codecs, generic.RESTOptionsGetter, access, cfg.Features)
 	if err != nil {
 		return nil, err
 	}
+	s.tokens.Read(kinds.Lookup())
 	generic.AdmissionControl = admission.New(kinds.Lookup())
 	custom, err := s.newCustomResources(generic)
 	if err != nil {
@@ -85,7 +87,7 @@ func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serial
 		return nil, err
 	}
 	var err error
-	if generic.Authentication.Authenticator, err = newAuthenticator(generic.SecureServing.ClientCA, cfg.TokenFile); err != nil {
+	if generic.Authentication.Authenticator, err = newAuthenticator(generic.SecureServing.ClientCA, s.tokens, cfg.TokenFile); err != nil {
 		return nil, err
 	}
 	if generic.Authorization.Authorizer, err = newAuthorizer(s.policy); err != nil {
@@ -124,6 +126,14 @@ func (s *Server) secure(cfg Config, generic *genericapiserver.Config) error {
 	}
 	admin, err := authority.Client("admin", "allot-admin", "system:masters")
 	if err != nil {
+		return err
+	}
+	// Its key is what matters; nobody is let in by this certificate's name.
+	signing, err := authority.Client("service-accounts", "allot-token-signer")
+	if err != nil {
+		return err
+	}
+	if s.tokens, err = token.New(signing.Key, time.Now); err != nil {
 		return err
 	}
 	cert, err := dynamiccertificates.NewStaticCertKeyContent("server", serving.Cert, serving.Key)

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/request/union"
 	"k8s.io/apiserver/pkg/authentication/request/x509"
+	"k8s.io/apiserver/pkg/authentication/token/cache"
 	"k8s.io/apiserver/pkg/authentication/token/tokenfile"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -23,18 +25,23 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 )
 
-// newAuthenticator accepts client certificates of ca and the tokens of tokenFile,
-// when that is set. The loopback token is added by the generic server. Whoever
+// tokenRemembered is how long a token counts after it was checked, for the price of a signature: whose service account or
+// pod is gone is shut out that much later.
+const tokenRemembered = 10 * time.Second
+
+// newAuthenticator accepts client certificates of ca, the tokens of service accounts, and those of tokenFile when that is
+// set. The loopback token is added by the generic server. Whoever
 // shows nothing may ask whether the server is well, as load balancers do, and
 // gets 401 for all else; whoever shows something false gets 401 everywhere.
-func newAuthenticator(ca dynamiccertificates.CAContentProvider, tokenFile string) (authenticator.Request, error) {
-	handlers := []authenticator.Request{x509.NewDynamic(ca.VerifyOptions, x509.CommonNameUserConversion)}
+func newAuthenticator(ca dynamiccertificates.CAContentProvider, tokens authenticator.Token, tokenFile string) (authenticator.Request, error) {
+	accounts := bearertoken.New(cache.New(tokens, true, tokenRemembered, 0))
+	handlers := []authenticator.Request{x509.NewDynamic(ca.VerifyOptions, x509.CommonNameUserConversion), accounts}
 	if tokenFile != "" {
-		tokens, err := tokenfile.NewCSV(tokenFile)
+		known, err := tokenfile.NewCSV(tokenFile)
 		if err != nil {
 			return nil, fmt.Errorf("token file: %w", err)
 		}
-		handlers = append(handlers, bearertoken.New(tokens))
+		handlers = append(handlers, bearertoken.New(known))
 	}
 	var public []apiserver.AnonymousAuthCondition
 	for _, path := range publicPaths() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/apiserver/inmemory"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
+	"github.com/allot-dev/allot/internal/apiserver/token"
 	"github.com/allot-dev/allot/internal/pki"
 )
 
@@ -26,6 +27,7 @@ type Server struct {
 	loopback  *rest.Config
 	transport *inmemory.Transport
 	policy    *rbac.Policy
+	tokens    *token.Authority
 	listener  net.Listener
 	url       string
 

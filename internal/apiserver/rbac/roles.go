@@ -6,7 +6,6 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
@@ -61,7 +60,6 @@ func SystemBindings() []rbacv1.ClusterRoleBinding {
 		bind("system:discovery", group(user.AllAuthenticated)),
 		bind("system:basic-user", group(user.AllAuthenticated)),
 		bind("system:public-info-viewer", group(user.AllAuthenticated), group(user.AllUnauthenticated)),
-		bind("system:service-account-issuer-discovery", group(serviceaccount.AllServiceAccountsGroup)),
 		bind("system:node", group(user.NodesGroup)),
 	}
 	for _, p := range parts() {
@@ -111,7 +109,6 @@ func userRoles() []rbacv1.ClusterRole {
 			allow("create", groupAuthentication, "tokenreviews"),
 			allow("create", groupAuthorization, "subjectaccessreviews"),
 		),
-		role("system:service-account-issuer-discovery", allowPaths("get", "/.well-known/openid-configuration /openid/v1/jwks")),
 	}
 }
 

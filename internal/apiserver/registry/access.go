@@ -10,14 +10,17 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
+	"github.com/allot-dev/allot/internal/apiserver/token"
 )
 
-// Access is by what the server decides who may do what, for what cannot be decided before the object is known.
+// Access is by what the server decides who somebody is and may do, for what cannot be decided before the object is known.
 type Access struct {
 	// Authorizer is the one by which requests are let in.
 	Authorizer authorizer.UnconditionalAuthorizer
 	// Policy is what roles and bindings say.
 	Policy *rbac.Policy
+	// Tokens makes the tokens of service accounts, and says whose one is.
+	Tokens *token.Authority
 }
 
 // mayDo says whether the user of the request may do verb to a resource.

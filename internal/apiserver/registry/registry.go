@@ -44,7 +44,9 @@ func New(
 			return nil, err
 		}
 	}
-	r.groups["authentication.k8s.io"] = map[string]map[string]rest.Storage{"v1": {"selfsubjectreviews": selfSubjectReview{}}}
+	r.groups["authentication.k8s.io"] = map[string]map[string]rest.Storage{"v1": {
+		"selfsubjectreviews": selfSubjectReview{}, "tokenreviews": tokenReview(access.Tokens),
+	}}
 	r.groups["authorization.k8s.io"] = map[string]map[string]rest.Storage{"v1": accessReviews(access)}
 	return r, r.addNewerEvents()
 }

@@ -2,12 +2,12 @@ package registry
 
 import (
 	"context"
-	"maps"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/user"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 )
@@ -31,17 +31,22 @@ func (selfSubjectReview) Create(
 			return nil, err
 		}
 	}
-	user, ok := genericapirequest.UserFrom(ctx)
+	who, ok := genericapirequest.UserFrom(ctx)
 	if !ok {
 		return nil, apierrors.NewBadRequest("the request has no user")
 	}
 	out := &authenticationv1.SelfSubjectReview{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Now()}}
-	out.Status.UserInfo = authenticationv1.UserInfo{Username: user.GetName(), UID: user.GetUID(), Groups: user.GetGroups()}
-	for k, v := range maps.All(user.GetExtra()) {
-		if out.Status.UserInfo.Extra == nil {
-			out.Status.UserInfo.Extra = map[string]authenticationv1.ExtraValue{}
-		}
-		out.Status.UserInfo.Extra[k] = v
-	}
+	out.Status.UserInfo = userInfo(who)
 	return out, nil
+}
+
+func userInfo(who user.Info) authenticationv1.UserInfo {
+	out := authenticationv1.UserInfo{Username: who.GetName(), UID: who.GetUID(), Groups: who.GetGroups()}
+	for key, values := range who.GetExtra() {
+		if out.Extra == nil {
+			out.Extra = map[string]authenticationv1.ExtraValue{}
+		}
+		out.Extra[key] = values
+	}
+	return out
 }

@@ -58,6 +58,9 @@ func table(g given) []entry {
 
 			validate:       validation.ValidateServiceAccount,
 			validateUpdate: validation.ValidateServiceAccountUpdate,
+			more: func(*genericregistry.Store) map[string]rest.Storage {
+				return map[string]rest.Storage{"token": &tokenRequests{lookup: g.lookup, tokens: g.access.Tokens}}
+			},
 		},
 		&kind[coordinationv1.Lease, *coordinationv1.Lease]{
 			names:          names{group: "coordination.k8s.io", versions: v1, plural: "leases", singular: "lease"},
@@ -98,7 +101,9 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		version schema.GroupVersion
 		kinds   []runtime.Object
 	}{
-		{authenticationv1.SchemeGroupVersion, []runtime.Object{&authenticationv1.SelfSubjectReview{}}},
+		{authenticationv1.SchemeGroupVersion, []runtime.Object{
+			&authenticationv1.SelfSubjectReview{}, &authenticationv1.TokenRequest{}, &authenticationv1.TokenReview{},
+		}},
 		{authorizationv1.SchemeGroupVersion, accessReviewKinds()},
 	} {
 		scheme.AddKnownTypes(g.version, g.kinds...)

@@ -1,0 +1,196 @@
+package token
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// Issuer names the control plane in its tokens, and is the audience of those that are for the API itself.
+const Issuer = "https://kubernetes.default.svc"
+
+// ErrInvalid is what is wrong with a token of this issuer that does not count. It tells no more.
+var ErrInvalid = errors.New("the service account token is not valid")
+
+// Objects reads what tokens depend on; ok is false when there is no such object.
+type Objects interface {
+	ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, bool, error)
+	// Bound reads the pod, secret or node of a name. A node has no namespace.
+	Bound(ctx context.Context, kind, namespace, name string) (metav1.Object, bool, error)
+}
+
+// Authority makes and checks tokens.
+type Authority struct {
+	key     *ecdsa.PrivateKey
+	now     func() time.Time
+	objects Objects
+}
+
+var _ authenticator.Token = &Authority{}
+
+// New makes an Authority that signs with the private key of a PEM text, which is one of the curve P-256. It refuses all
+// tokens until it has Objects.
+func New(keyPEM []byte, now func() time.Time) (*Authority, error) {
+	key, err := jwt.ParseECPrivateKeyFromPEM(keyPEM)
+	if err != nil {
+		return nil, fmt.Errorf("key of service account tokens: %w", err)
+	}
+	return &Authority{key: key, now: now}, nil
+}
+
+// Read gives the Authority its objects, before it is used.
+func (a *Authority) Read(objects Objects) { a.objects = objects }
+
+// Request is what a token is to say.
+type Request struct {
+	Account   *corev1.ServiceAccount
+	Audiences []string
+	Life      time.Duration
+	// Bound is the object that the token lives as long as, of Kind; nil if it is bound to none.
+	Kind  string
+	Bound metav1.Object
+	// Node is the node of the pod that the token is bound to, if any.
+	Node *corev1.Node
+}
+
+// reference names an object in a token.
+type reference struct {
+	Name string `json:"name,omitempty"`
+	UID  string `json:"uid,omitempty"`
+}
+
+func referenceTo(o metav1.Object) *reference { return &reference{o.GetName(), string(o.GetUID())} }
+
+// private are the claims that Kubernetes adds.
+type private struct {
+	Namespace string     `json:"namespace,omitempty"`
+	Account   reference  `json:"serviceaccount,omitempty"`
+	Pod       *reference `json:"pod,omitempty"`
+	Secret    *reference `json:"secret,omitempty"`
+	Node      *reference `json:"node,omitempty"`
+}
+
+type statement struct {
+	jwt.RegisteredClaims
+
+	Kubernetes private `json:"kubernetes.io"`
+}
+
+// Sign makes a token, and says when it ends.
+func (a *Authority) Sign(r Request) (string, time.Time, error) {
+	now := a.now()
+	ends := now.Add(r.Life)
+	s := statement{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer: Issuer, Subject: serviceaccount.MakeUsername(r.Account.Namespace, r.Account.Name), Audience: r.Audiences,
+			IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(ends), ID: uuid.NewString(),
+		},
+		Kubernetes: private{Namespace: r.Account.Namespace, Account: *referenceTo(r.Account)},
+	}
+	if r.Node != nil {
+		s.Kubernetes.Node = referenceTo(r.Node)
+	}
+	if r.Bound != nil {
+		switch r.Kind {
+		case "Pod":
+			s.Kubernetes.Pod = referenceTo(r.Bound)
+		case "Secret":
+			s.Kubernetes.Secret = referenceTo(r.Bound)
+		case "Node":
+			s.Kubernetes.Node = referenceTo(r.Bound)
+		default:
+			return "", time.Time{}, fmt.Errorf("a token cannot be bound to a %s", r.Kind)
+		}
+	}
+	signed, err := jwt.NewWithClaims(jwt.SigningMethodES256, s).SignedString(a.key)
+	return signed, ends, err
+}
+
+// AuthenticateToken implements authenticator.Token. Tokens of others are no business of it.
+func (a *Authority) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	var s statement
+	unverified, _, err := jwt.NewParser().ParseUnverified(token, &s)
+	if err != nil || unverified == nil || s.Issuer != Issuer {
+		return nil, false, nil //nolint:nilerr // it may be somebody else's
+	}
+	s = statement{}
+	parser := jwt.NewParser(jwt.WithValidMethods([]string{"ES256"}), jwt.WithTimeFunc(a.now), jwt.WithExpirationRequired(), jwt.WithIssuer(Issuer))
+	if _, err := parser.ParseWithClaims(token, &s, func(*jwt.Token) (any, error) { return a.key.Public(), nil }); err != nil {
+		return nil, false, ErrInvalid
+	}
+	audiences, ok := audiencesFor(ctx, s.Audience)
+	if !ok {
+		return nil, false, ErrInvalid
+	}
+	if err := a.check(ctx, &s.Kubernetes); err != nil {
+		return nil, false, err
+	}
+	return &authenticator.Response{User: userOf(&s), Audiences: audiences}, true, nil
+}
+
+// audiencesFor are those of a token that whoever asks is one of; without a question, the API is meant.
+func audiencesFor(ctx context.Context, has []string) (authenticator.Audiences, bool) {
+	asked, ok := authenticator.AudiencesFrom(ctx)
+	if !ok || len(asked) == 0 {
+		asked = authenticator.Audiences{Issuer}
+	}
+	both := asked.Intersect(has)
+	return both, len(both) > 0
+}
+
+// check says whether all that the token depends on still exists.
+func (a *Authority) check(ctx context.Context, p *private) error {
+	if a.objects == nil {
+		return ErrInvalid
+	}
+	account, ok, err := a.objects.ServiceAccount(ctx, p.Namespace, p.Account.Name)
+	if err != nil {
+		return err
+	}
+	if !ok || !same(account, &p.Account) {
+		return ErrInvalid
+	}
+	node := p.Node
+	if p.Pod != nil {
+		node = nil // where the pod was, not what the token depends on
+	}
+	for kind, ref := range map[string]*reference{"Pod": p.Pod, "Secret": p.Secret, "Node": node} {
+		if ref == nil {
+			continue
+		}
+		bound, ok, err := a.objects.Bound(ctx, kind, p.Namespace, ref.Name)
+		if err != nil {
+			return err
+		}
+		if !ok || !same(bound, ref) {
+			return ErrInvalid
+		}
+	}
+	return nil
+}
+
+func same(o metav1.Object, ref *reference) bool { return string(o.GetUID()) == ref.UID }
+
+func userOf(s *statement) user.Info {
+	info := serviceaccount.ServiceAccountInfo{
+		Namespace: s.Kubernetes.Namespace, Name: s.Kubernetes.Account.Name, UID: s.Kubernetes.Account.UID,
+		CredentialID: "JTI=" + s.ID,
+	}
+	if pod := s.Kubernetes.Pod; pod != nil {
+		info.PodName, info.PodUID = pod.Name, pod.UID
+	}
+	if node := s.Kubernetes.Node; node != nil {
+		info.NodeName, info.NodeUID = node.Name, node.UID
+	}
+	return info.UserInfo()
+}
