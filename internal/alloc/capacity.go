@@ -14,7 +14,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-type capacity = map[resourcev1.QualifiedName]resource.Quantity
+type capacity = model.Capacity
 
 // consumed is what a request takes of a device's capacity, by the device's policies, or why the device cannot serve it
 // even if nobody else has any of it. What is not asked for is taken by default, and without default whole.
@@ -112,7 +112,7 @@ func (b *Board) shareOf(view *model.PoolView, device int, admin bool) *share {
 	for name, has := range d.Capacity {
 		s.left[name] = has.Value.DeepCopy()
 	}
-	if !admin && !b.leave(s, view, device) {
+	if !admin && !s.leave(view, device) {
 		return nil
 	}
 	for i, selection := range p.selections {
@@ -137,7 +137,7 @@ func (b *Board) tooLittleLeft(view *model.PoolView, device int, short model.Bits
 		s.left[name] = has.Value.DeepCopy()
 	}
 	text := "is held whole"
-	if !b.leave(s, view, device) {
+	if !s.leave(view, device) {
 		return text
 	}
 	short.Each(func(selection int) bool {
@@ -155,22 +155,13 @@ func (b *Board) tooLittleLeft(view *model.PoolView, device int, short model.Bits
 }
 
 // leave takes off what claims hold of the device. It answers false if one holds all of it.
-func (b *Board) leave(s *share, view *model.PoolView, device int) bool {
-	id := view.DeviceID(device)
-	for _, key := range slices.Compact(slices.Clone(view.Holders(device))) {
-		s.held = true
-		claim, _ := b.problem.state.Claim(key)
-		for i := range claim.Allocation.Devices {
-			result := &claim.Allocation.Devices[i]
-			if model.DeviceIDOf(*result) != id || result.AdminAccess != nil && *result.AdminAccess {
-				continue
-			}
-			if result.ShareID == nil {
-				return false
-			}
-			s.take(result.ConsumedCapacity, 1)
-		}
+func (s *share) leave(view *model.PoolView, device int) bool {
+	given, whole := view.Given(device)
+	if whole {
+		return false
 	}
+	s.held = len(view.Holders(device)) > 0
+	s.take(given, 1)
 	return true
 }
 

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
 )
 
 // Dump writes everything that the State holds and has derived, in a fixed order. Two States that answer all look-ups
@@ -96,7 +98,15 @@ func (s *State) dumpPools(b *strings.Builder) {
 	}
 	for _, id := range sortedKeys(s.pools, func(x, y PoolID) int { return strings.Compare(x.String(), y.String()) }) {
 		entry := s.pools[id]
-		fmt.Fprintf(b, "pool %s: holders %v taken %v nodes %v shared %v", id, entry.holders, entry.taken, entry.nodes, entry.shared)
+		fmt.Fprintf(b, "pool %s: taken %v nodes %v shared %v", id, entry.taken, entry.nodes, entry.shared)
+		for _, device := range sortedKeys(entry.held, strings.Compare) {
+			h := entry.held[device]
+			fmt.Fprintf(b, " %s held by %v, %d whole", device, h.claims, h.whole)
+			for _, name := range sortedKeys(h.given, func(x, y resourcev1.QualifiedName) int { return strings.Compare(string(x), string(y)) }) {
+				given := h.given[name].DeepCopy()
+				fmt.Fprintf(b, " %s %s", name, given.AsDec())
+			}
+		}
 		if entry.pool != nil {
 			usable, why := entry.pool.Usable()
 			fmt.Fprintf(b, " usable %v %s devices", usable, why)

@@ -25,7 +25,13 @@ func (v *PoolView) FreeOf(matching, open Bits) int {
 }
 
 // Holders are the claims that hold a device.
-func (v *PoolView) Holders(i int) []Key { return v.entry.holders[v.Devices[i].Name] }
+func (v *PoolView) Holders(i int) []Key { return v.entry.held[v.Devices[i].Name].claims }
+
+// Given is what claims hold of a device's capacity, only to be read, and whether one of them has it whole.
+func (v *PoolView) Given(i int) (capacity Capacity, whole bool) {
+	h := v.entry.held[v.Devices[i].Name]
+	return h.given, h.whole > 0
+}
 
 // Rules are the DeviceTaintRules that are about devices of the pool.
 func (v *PoolView) Rules() *RuleTaints { return v.entry.rules }
@@ -33,7 +39,7 @@ func (v *PoolView) Rules() *RuleTaints { return v.entry.rules }
 // Unpublished finds a device that a claim holds and that the pool does not have any longer.
 func (v *PoolView) Unpublished() (string, bool) {
 	found := ""
-	for device := range v.entry.holders {
+	for device := range v.entry.held {
 		if _, ok := v.Index(device); !ok && (found == "" || device < found) {
 			found = device
 		}
@@ -42,13 +48,13 @@ func (v *PoolView) Unpublished() (string, bool) {
 }
 
 type poolEntry struct {
-	pool    *Pool // nil: claims hold devices of a pool that nobody publishes
-	slices  []*Slice
-	holders map[string][]Key // claims by device name, also of devices that are no longer published; sorted
-	rules   *RuleTaints
-	taken   Bits     // indices of pool.Devices with holders
-	nodes   []string // where the entry is listed in localPools
-	shared  bool     // whether it is listed in sharedPools
+	pool   *Pool // nil: claims hold devices of a pool that nobody publishes
+	slices []*Slice
+	held   map[string]holding // by device name, also of devices that are no longer published
+	rules  *RuleTaints
+	taken  Bits     // indices of pool.Devices with holders
+	nodes  []string // where the entry is listed in localPools
+	shared bool     // whether it is listed in sharedPools
 }
 
 // Pools are the pools with devices that can be used from the node, those of the node alone first, then by ID.
@@ -100,7 +106,7 @@ func (s *State) Holders(id DeviceID) []Key {
 	if !ok {
 		return nil
 	}
-	return entry.holders[id.Device]
+	return entry.held[id.Device].claims
 }
 
 // PutSlice adds or replaces a slice of a pool.
@@ -152,7 +158,7 @@ func (s *State) setSlice(name string, slice *Slice) {
 func (s *State) poolEntry(id PoolID) *poolEntry {
 	entry, ok := s.pools[id]
 	if !ok {
-		entry = &poolEntry{holders: map[string][]Key{}}
+		entry = &poolEntry{held: map[string]holding{}}
 		s.pools[id] = entry
 	}
 	return entry
@@ -176,7 +182,7 @@ func (s *State) rebuildPool(id PoolID) {
 		s.drawing++
 	}
 	entry.taken = NewBits(len(entry.pool.Devices))
-	for device := range entry.holders {
+	for device := range entry.held {
 		if i, ok := entry.pool.Index(device); ok {
 			entry.taken.Set(i)
 		}
@@ -231,54 +237,7 @@ func insertPool(list []*poolEntry, entry *poolEntry) []*poolEntry {
 }
 
 func (s *State) dropPoolIfEmpty(id PoolID, entry *poolEntry) {
-	if len(entry.slices) == 0 && len(entry.holders) == 0 {
+	if len(entry.slices) == 0 && len(entry.held) == 0 {
 		delete(s.pools, id)
 	}
 }
-
-// hold and release keep what a claim's allocation takes. Admin access takes nothing.
-func (s *State) hold(claim *Claim) {
-	for _, result := range claim.Allocation.results() {
-		if takesNothing(result.AdminAccess) {
-			continue
-		}
-		id := DeviceIDOf(result)
-		entry := s.poolEntry(id.PoolID())
-		list := entry.holders[id.Device]
-		at, _ := slices.BinarySearchFunc(list, claim.Key, compareKeys)
-		entry.holders[id.Device] = slices.Insert(slices.Clone(list), at, claim.Key)
-		if entry.pool == nil {
-			continue
-		}
-		if i, ok := entry.pool.Index(id.Device); ok {
-			entry.taken.Set(i)
-		}
-	}
-}
-
-func (s *State) release(claim *Claim) {
-	for _, result := range claim.Allocation.results() {
-		if takesNothing(result.AdminAccess) {
-			continue
-		}
-		id := DeviceIDOf(result)
-		entry := s.pools[id.PoolID()]
-		list := slices.Clone(entry.holders[id.Device])
-		if at, ok := slices.BinarySearchFunc(list, claim.Key, compareKeys); ok {
-			list = slices.Delete(list, at, at+1)
-		}
-		if len(list) > 0 {
-			entry.holders[id.Device] = list
-			continue
-		}
-		delete(entry.holders, id.Device)
-		if entry.pool != nil {
-			if i, ok := entry.pool.Index(id.Device); ok {
-				entry.taken.Clear(i)
-			}
-		}
-		s.dropPoolIfEmpty(id.PoolID(), entry)
-	}
-}
-
-func takesNothing(adminAccess *bool) bool { return adminAccess != nil && *adminAccess }

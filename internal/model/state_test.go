@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
@@ -102,9 +103,15 @@ func drawAllocation(t *rapid.T) *Allocation {
 	}
 	a := &Allocation{}
 	for range rapid.IntRange(0, 2).Draw(t, "devices") {
-		a.Devices = append(a.Devices, resourcev1.DeviceRequestAllocationResult{
+		result := resourcev1.DeviceRequestAllocationResult{
 			Driver: "d", Pool: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "pool"), Device: name("dev", rapid.IntRange(0, 2).Draw(t, "device")),
-		})
+		}
+		if rapid.Bool().Draw(t, "part") {
+			id := types.UID("part")
+			amount := rapid.SampledFrom([]string{"0", "1", "250m", "1Gi"}).Draw(t, "amount")
+			result.ShareID, result.ConsumedCapacity = &id, Capacity{"memory": resource.MustParse(amount)}
+		}
+		a.Devices = append(a.Devices, result)
 	}
 	return a
 }

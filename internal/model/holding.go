@@ -1,0 +1,105 @@
+package model
+
+import (
+	"slices"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Capacity is an amount of each capacity of a device.
+type Capacity = map[resourcev1.QualifiedName]resource.Quantity
+
+// holding is what claims have of one device. That of a device that nobody holds is not kept.
+type holding struct {
+	claims []Key    // sorted; a claim that has several parts is there once for each; never changed in place
+	given  Capacity // without what is zero; nil as long as there was none
+	whole  int      // so many have all of it, whatever its capacity
+}
+
+// add notes what a claim has got.
+func (h *holding) add(claim Key, result *resourcev1.DeviceRequestAllocationResult) {
+	at, _ := slices.BinarySearchFunc(h.claims, claim, compareKeys)
+	h.claims = slices.Insert(slices.Clone(h.claims), at, claim)
+	if result.ShareID == nil {
+		h.whole++
+		return
+	}
+	for name, amount := range result.ConsumedCapacity {
+		h.give(name, func(given *resource.Quantity) { given.Add(amount) })
+	}
+}
+
+// remove takes back what add noted.
+func (h *holding) remove(claim Key, result *resourcev1.DeviceRequestAllocationResult) {
+	if at, ok := slices.BinarySearchFunc(h.claims, claim, compareKeys); ok {
+		h.claims = slices.Delete(slices.Clone(h.claims), at, at+1)
+	}
+	if result.ShareID == nil {
+		h.whole--
+		return
+	}
+	for name, amount := range result.ConsumedCapacity {
+		h.give(name, func(given *resource.Quantity) { given.Sub(amount) })
+	}
+}
+
+func (h *holding) give(name resourcev1.QualifiedName, change func(*resource.Quantity)) {
+	given := h.given[name].DeepCopy()
+	change(&given)
+	if given.IsZero() {
+		delete(h.given, name)
+		return
+	}
+	if h.given == nil {
+		h.given = Capacity{}
+	}
+	h.given[name] = given
+}
+
+// hold and release keep what a claim's allocation takes. Admin access takes nothing.
+func (s *State) hold(claim *Claim) {
+	results := claim.Allocation.results()
+	for i := range results {
+		if takesNothing(results[i].AdminAccess) {
+			continue
+		}
+		id := DeviceIDOf(results[i])
+		entry := s.poolEntry(id.PoolID())
+		h := entry.held[id.Device]
+		h.add(claim.Key, &results[i])
+		entry.held[id.Device] = h
+		if entry.pool == nil {
+			continue
+		}
+		if at, ok := entry.pool.Index(id.Device); ok {
+			entry.taken.Set(at)
+		}
+	}
+}
+
+func (s *State) release(claim *Claim) {
+	results := claim.Allocation.results()
+	for i := range results {
+		if takesNothing(results[i].AdminAccess) {
+			continue
+		}
+		id := DeviceIDOf(results[i])
+		entry := s.pools[id.PoolID()]
+		h := entry.held[id.Device]
+		h.remove(claim.Key, &results[i])
+		if len(h.claims) > 0 {
+			entry.held[id.Device] = h
+			continue
+		}
+		delete(entry.held, id.Device)
+		if entry.pool != nil {
+			if at, ok := entry.pool.Index(id.Device); ok {
+				entry.taken.Clear(at)
+			}
+		}
+		s.dropPoolIfEmpty(id.PoolID(), entry)
+	}
+}
+
+func takesNothing(adminAccess *bool) bool { return adminAccess != nil && *adminAccess }
