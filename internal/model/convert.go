@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -218,6 +219,13 @@ func GroupFrom(group *scheduling.PodGroup) *Group {
 	}
 	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil {
 		g.Gang, g.MinCount = true, int(gang.MinCount)
+	}
+	if mode := group.Spec.DisruptionMode; mode != nil {
+		g.Whole = mode.All != nil
+	}
+	if policy := group.Spec.PreemptionPolicy; policy != nil {
+		never := *policy == schedulingv1beta1.PreemptNever
+		g.Never = &never
 	}
 	if constraints := group.Spec.SchedulingConstraints; constraints != nil && len(constraints.Topology) > 0 {
 		g.Topology = constraints.Topology[0].Key // the API allows one

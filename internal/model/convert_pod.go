@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	podresources "k8s.io/component-helpers/resource"
@@ -24,6 +25,8 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		Version:       versionOf(pod),
 		SchedulerName: upstream.Spec.SchedulerName,
 		Created:       pod.CreationTimestamp.Time,
+		Started:       pod.CreationTimestamp.Time,
+		Never:         upstream.Spec.PreemptionPolicy != nil && *upstream.Spec.PreemptionPolicy == corev1.PreemptNever,
 		Claims:        claims,
 		Mounts:        mountsFrom(upstream),
 		Shape:         shape,
@@ -31,7 +34,14 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		Node:          upstream.Spec.NodeName,
 		Gated:         len(upstream.Spec.SchedulingGates) > 0,
 		Deleting:      pod.DeletionTimestamp != nil,
+		Victim:        isVictim(upstream.Status.Conditions),
 		Finished:      pod.Finished(),
+	}
+	if started := upstream.Status.StartTime; started != nil {
+		p.Started = started.Time
+	}
+	if pod.DeletionTimestamp != nil {
+		p.Ends = pod.DeletionTimestamp.Time
 	}
 	if upstream.Spec.Priority != nil {
 		p.Priority = *upstream.Spec.Priority
@@ -40,6 +50,13 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		p.Group = *group.PodGroupName
 	}
 	return p, nil
+}
+
+// isVictim says whether the conditions say that a scheduler has chosen the pod to make room for others.
+func isVictim(conditions []corev1.PodCondition) bool {
+	return slices.ContainsFunc(conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonPreemptionByScheduler
+	})
 }
 
 func shapeFrom(pod *corev1.Pod) (*Shape, error) {

@@ -34,6 +34,15 @@ func (s *State) Dump() string {
 		fmt.Fprintf(&b, "mounters of %s: %d\n", claim, s.volumes.users[claim])
 	}
 	fmt.Fprintf(&b, "namespaces %v\n", s.namespaces)
+	fmt.Fprintf(&b, "priorities %v\n", s.priorities)
+	for _, namespace := range sortedKeys(s.budgets, strings.Compare) {
+		for _, budget := range s.budgets[namespace] {
+			fmt.Fprintf(&b, "budget %+v\n", *budget)
+		}
+	}
+	for _, n := range sorted(s.nominations, func(x, y UnitKey) int { return strings.Compare(x.String(), y.String()) }) {
+		fmt.Fprintf(&b, "kept for %s: %d pods %d claims, recalled %v\n", n.Unit, len(n.Pods), len(n.Claims), n.Recalled)
+	}
 	return b.String()
 }
 
@@ -172,6 +181,12 @@ func (s *State) Audit() error {
 	}
 	for key, entry := range s.claims {
 		fresh.setClaim(key, entry)
+	}
+	for namespace, budgets := range s.budgets {
+		fresh.setBudgets(namespace, budgets)
+	}
+	for key, n := range s.nominations {
+		fresh.setNomination(key, n)
 	}
 	for name, slice := range s.slices {
 		fresh.setSlice(name, slice)

@@ -15,6 +15,10 @@ type Group struct {
 	Priority *int32 // nil: that of its pods
 	Gang     bool
 	MinCount int // of a gang, at least 1
+	// Whole: its pods are disrupted together or not at all.
+	Whole bool
+	// Never: preemptionPolicy Never; nil: as its pods say.
+	Never *bool
 	// Topology is the node label of which all pods of the group have to be in one domain, or "".
 	Topology string
 	// Scheduled: the condition PodGroupInitiallyScheduled or PodGroupScheduled is or was True.
@@ -45,5 +49,6 @@ type Unit struct {
 	// HalfBound: some members of a gang are bound here, fewer than minCount, and it was never fully scheduled.
 	HalfBound bool
 	Priority  int32
+	Never     bool // nobody makes room for it
 	Created   time.Time
 }

@@ -15,7 +15,9 @@ type Pod struct {
 	SchedulerName string
 	Priority      int32
 	Created       time.Time
-	Group         string // PodGroup in the pod's namespace, or ""
+	Started       time.Time // when its node took it; as long as it is not known, when it was created
+	Never         bool      // preemptionPolicy Never: nobody makes room for it
+	Group         string    // PodGroup in the pod's namespace, or ""
 	Claims        []PodClaim
 	Mounts        []Mount
 	Shape         *Shape // shared by all pods that are alike; never nil
@@ -24,8 +26,11 @@ type Pod struct {
 	Node     string // bound to it, or ""
 	Gated    bool   // has scheduling gates
 	Deleting bool
-	Finished bool // phase Succeeded or Failed
-	Foreign  bool // another scheduler places it
+	Ends     time.Time // when it should be gone, if it is being deleted
+	Victim   bool      // was chosen to make room for others: the condition DisruptionTarget says so
+	Finished bool      // phase Succeeded or Failed
+	Foreign  bool      // another scheduler places it
+	StandIn  bool      // is no pod of the API, but keeps a place for one: see Nomination
 }
 
 // PodClaim is one entry of spec.resourceClaims after resolution (package claims decides what an entry means). Entries

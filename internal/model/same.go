@@ -2,6 +2,7 @@ package model
 
 import (
 	"reflect"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 )
@@ -15,6 +16,7 @@ func samePod(a, b *Pod) bool {
 	}
 	x, y := *a, *b
 	x.Version, y.Version = 0, 0
+	x.Started, y.Started = time.Time{}, time.Time{} // nobody waits for that
 	x.Shape, y.Shape = nil, nil
 	return sameShape(a.Shape, b.Shape) && reflect.DeepEqual(x, y)
 }

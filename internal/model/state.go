@@ -29,6 +29,10 @@ type State struct {
 	views       map[string][]PoolView   // by node: what was worked out for Pools; dropped when nodes or pools change
 
 	volumes volumeIndex
+	budgets map[string][]*Budget // by namespace, then by name
+
+	nominations map[UnitKey]*Nomination
+	priorities  map[int32]int // of pods that count, and of PodGroups
 
 	terms termIndex
 	undo  []func() // inverse of each change since Begin, oldest first
@@ -63,7 +67,11 @@ func NewState() *State {
 		localPools: map[string][]*poolEntry{},
 		views:      map[string][]PoolView{},
 		volumes:    newVolumeIndex(),
-		terms:      newTermIndex(),
+		budgets:    map[string][]*Budget{},
+
+		nominations: map[UnitKey]*Nomination{},
+		priorities:  map[int32]int{},
+		terms:       newTermIndex(),
 	}
 }
 

@@ -149,6 +149,31 @@ func (s *State) DeleteClaim(key Key) []Topic {
 	return s.changeClaim(key, nil)
 }
 
+// Claims calls f with every claim as it is or is assumed to be, in no order, until f answers false.
+func (s *State) Claims(f func(*Claim) bool) {
+	for _, entry := range s.claims {
+		if !f(entry.claim) {
+			return
+		}
+	}
+}
+
+// LeaveClaim takes consumers off a claim, and frees its devices with the last one, as the claim's controller does. It is
+// for trials, and gives the claim as it was.
+func (s *State) LeaveClaim(key Key, leaves func(Consumer) bool) (before *Claim, freed bool) {
+	old := s.claims[key]
+	if old == nil || old.claim.Allocation == nil || !slices.ContainsFunc(old.claim.Consumers, leaves) {
+		return nil, false
+	}
+	left := *old.claim
+	left.Consumers = slices.DeleteFunc(slices.Clone(left.Consumers), leaves)
+	if freed = len(left.Consumers) == 0; freed {
+		left.Allocation = nil
+	}
+	s.setClaim(key, newClaimEntry(&left, nil))
+	return old.claim, freed
+}
+
 func (s *State) changeClaim(key Key, entry *claimEntry) []Topic {
 	before := s.claims[key]
 	old := before.effective()

@@ -154,6 +154,7 @@ func (s *State) enter(pod *Pod) {
 		return
 	}
 	info := s.info(pod.Node)
+	s.countPriority(pod.Priority, 1)
 	info.Pods[pod.Key] = pod
 	info.Free.Sub(pod.takes())
 	info.weigh()
@@ -169,6 +170,7 @@ func (s *State) leave(pod *Pod) {
 		return
 	}
 	info := s.info(pod.Node)
+	s.countPriority(pod.Priority, -1)
 	s.volumes.count(pod, -1)
 	s.terms.leavePod(s, info, pod)
 	delete(info.Pods, pod.Key)
@@ -180,6 +182,22 @@ func (s *State) leave(pod *Pod) {
 		}
 	}
 	s.dropIfEmpty(info)
+}
+
+func (s *State) countPriority(priority int32, by int) {
+	if s.priorities[priority] += by; s.priorities[priority] == 0 {
+		delete(s.priorities, priority)
+	}
+}
+
+// AnyBelow says whether anybody on a node may be less important than that. PodGroups without pods count, too.
+func (s *State) AnyBelow(priority int32) bool {
+	for have := range s.priorities {
+		if have < priority {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *State) enterGroup(pod *Pod) {
@@ -290,6 +308,14 @@ func (s *State) setGroup(key Key, group *Group) {
 	entry := s.groupEntry(key)
 	old := entry.group
 	s.record(func() { s.setGroup(key, old) })
+	s.countGroup(old, -1)
+	s.countGroup(group, 1)
 	entry.group = group
 	s.dropGroupIfEmpty(key, entry)
+}
+
+func (s *State) countGroup(group *Group, by int) {
+	if group != nil && group.Priority != nil {
+		s.countPriority(*group.Priority, by)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 )
@@ -22,7 +23,7 @@ func drawChange(t *rapid.T) change {
 	uid := types.UID(fmt.Sprint(rapid.IntRange(0, 1).Draw(t, "uid")))
 	key := Key{Namespace: "ns", Name: name("x", n)}
 	node := rapid.SampledFrom([]string{"", "node-0", "node-1", "node-2"}).Draw(t, "node")
-	switch rapid.IntRange(0, 15).Draw(t, "kind") {
+	switch rapid.IntRange(0, 18).Draw(t, "kind") {
 	case 0:
 		label := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "zone")
 		cpu := rapid.Int64Range(1, 3).Draw(t, "cpu")
@@ -45,6 +46,12 @@ func drawChange(t *rapid.T) change {
 		return func(s *State) { s.PutClaim(claim) }
 	case 10:
 		return func(s *State) { s.DeleteClaim(key) }
+	case 16:
+		return func(s *State) { s.Nominate(nomination(name("x", n), node)) }
+	case 17:
+		return func(s *State) { s.Denominate(UnitKey{Key: key}) }
+	case 18:
+		return drawRelease(t, key)
 	case 11:
 		assumption := Assumption{Allocation: drawAllocation(t), Consumers: []Consumer{PodConsumer("p", uid)}, AnyPod: rapid.Bool().Draw(t, "any")}
 		return func(s *State) { s.AssumeClaim(key, assumption) }
@@ -71,6 +78,29 @@ func drawRare(t *rapid.T, n int, uid types.UID, key Key) change {
 	}
 	labels := rapid.SampledFrom([]map[string]string{nil, {"team": "a"}, {"team": "b"}}).Draw(t, "labels")
 	return func(s *State) { s.PutNamespace("ns", labels) }
+}
+
+// nomination keeps a pod's room on a node, and a device; it calls back the claim of the same name.
+func nomination(name, node string) *Nomination {
+	key, stand := Key{Namespace: "ns", Name: name}, Key{Namespace: "ns", Name: "for " + name}
+	device := resourcev1.DeviceRequestAllocationResult{Driver: "d", Pool: "p", Device: "dev-0"}
+	return &Nomination{
+		Unit:     UnitKey{Key: key},
+		Pods:     []*Pod{{Key: stand, Node: node, StandIn: true, Shape: &Shape{Namespace: "ns", Requests: Resources{corev1.ResourceCPU: 1}}}},
+		Claims:   []*Claim{{Key: stand, Allocation: &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{device}}}},
+		Recalled: []Key{key},
+	}
+}
+
+func drawRelease(t *rapid.T, key Key) change {
+	if rapid.Bool().Draw(t, "budget") {
+		budget := &Budget{Key: key, Selector: labels.Everything(), Allowed: rapid.IntRange(0, 1).Draw(t, "allowed")}
+		return func(s *State) { s.PutBudget(budget) }
+	}
+	return func(s *State) {
+		s.LeaveClaim(key, func(Consumer) bool { return true })
+		s.DeleteBudget(key)
+	}
 }
 
 func drawPod(t *rapid.T, key Key, uid types.UID, node string) *Pod {

@@ -11,7 +11,7 @@ func (s *State) Unit(key UnitKey) (*Unit, bool) {
 		if !ok || !pod.Ready() || pod.Group != "" {
 			return nil, false
 		}
-		return &Unit{Key: key, Pods: []*Pod{pod}, Min: 1, Priority: pod.Priority, Created: pod.Created}, true
+		return &Unit{Key: key, Pods: []*Pod{pod}, Min: 1, Priority: pod.Priority, Never: pod.Never, Created: pod.Created}, true
 	}
 	entry, ok := s.groups[key.Key]
 	if !ok {
@@ -61,6 +61,7 @@ func (u *Unit) rank() {
 			u.Priority, u.Created = pod.Priority, pod.Created
 		}
 		u.Priority = max(u.Priority, pod.Priority)
+		u.Never = u.Never || pod.Never
 		if pod.Created.Before(u.Created) {
 			u.Created = pod.Created
 		}
@@ -71,5 +72,8 @@ func (u *Unit) rank() {
 	u.Created = u.Group.Created
 	if u.Group.Priority != nil {
 		u.Priority = *u.Group.Priority
+	}
+	if u.Group.Never != nil {
+		u.Never = *u.Group.Never
 	}
 }

@@ -1,0 +1,84 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Budget is a PodDisruptionBudget.
+type Budget struct {
+	Key      Key
+	UID      types.UID
+	Version  uint64
+	Selector labels.Selector
+	Allowed  int             // how many more of its pods may be disrupted
+	Granted  map[string]bool // pods by name whose disruption is counted in that already
+}
+
+// BudgetFrom takes from a PodDisruptionBudget what preemption needs.
+func BudgetFrom(budget *policyv1.PodDisruptionBudget) (*Budget, error) {
+	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("poddisruptionbudget %s/%s: %w", budget.Namespace, budget.Name, err)
+	}
+	b := &Budget{
+		Key: keyOf(budget), UID: budget.UID, Version: versionOf(budget), Selector: selector,
+		Allowed: int(budget.Status.DisruptionsAllowed), Granted: map[string]bool{},
+	}
+	for pod := range budget.Status.DisruptedPods {
+		b.Granted[pod] = true
+	}
+	return b, nil
+}
+
+// Covers says whether the pod's disruption counts against the budget. A selector without any term selects all pods of
+// the namespace (policy/v1).
+func (b *Budget) Covers(pod *Pod) bool {
+	return b.Key.Namespace == pod.Key.Namespace && !b.Granted[pod.Key.Name] && b.Selector.Matches(labels.Set(pod.Shape.Labels))
+}
+
+// Budgets are those of a namespace, by name.
+func (s *State) Budgets(namespace string) []*Budget { return s.budgets[namespace] }
+
+// PutBudget adds or replaces a budget. It is but advice on whom to preempt, so that nobody waits for it.
+func (s *State) PutBudget(budget *Budget) []Topic {
+	list := s.budgets[budget.Key.Namespace]
+	at, known := slices.BinarySearchFunc(list, budget.Key.Name, byName)
+	if known && outdated(list[at].UID, budget.UID, list[at].Version, budget.Version) {
+		return nil
+	}
+	list = slices.Clone(list)
+	if known {
+		list[at] = budget
+	} else {
+		list = slices.Insert(list, at, budget)
+	}
+	s.setBudgets(budget.Key.Namespace, list)
+	return nil
+}
+
+// DeleteBudget forgets a budget.
+func (s *State) DeleteBudget(key Key) []Topic {
+	list := s.budgets[key.Namespace]
+	if at, known := slices.BinarySearchFunc(list, key.Name, byName); known {
+		s.setBudgets(key.Namespace, slices.Delete(slices.Clone(list), at, at+1))
+	}
+	return nil
+}
+
+func byName(b *Budget, name string) int { return compareStrings(b.Key.Name, name) }
+
+func (s *State) setBudgets(namespace string, list []*Budget) {
+	old := s.budgets[namespace]
+	s.record(func() { s.setBudgets(namespace, old) })
+	if len(list) == 0 {
+		delete(s.budgets, namespace)
+		return
+	}
+	s.budgets[namespace] = list
+}
