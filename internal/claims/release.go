@@ -25,7 +25,7 @@ type Known struct {
 	Live map[types.UID]bool
 	// Users are the known pods whose spec or status names the claim.
 	Users []*core.Pod
-	// Emptied: the list was seen to lose its last entry by somebody else's hand.
+	// Emptied: the list has lost its last entry by somebody else's hand.
 	Emptied bool
 	// GroupsStay: PodGroups stay consumers, whatever has become of them, since claims of groups are off (K5729).
 	GroupsStay bool

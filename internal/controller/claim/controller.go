@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
 
@@ -96,20 +95,21 @@ type Controller struct {
 	queue  reconciler.Queue[Key]
 	run    func(context.Context) error
 
-	heard   *heard          // since when owners could have their claims
-	made    *made           // own claims that the cache may lack
-	waiting *waiting        // who waits for which template
-	said    *said           // problems that were told of
-	emptied *set[types.UID] // claims whose list was seen to lose its last entry
-	deleted *lru.Cache      // UIDs of pods, PodGroups and other consumers that are gone
-	looked  *looked         // when consumers of other kinds were looked for
+	heard   *heard     // since when owners could have their claims
+	made    *made      // own claims that the cache may lack
+	waiting *waiting   // who waits for which template
+	said    *said      // problems that were told of
+	idle    *idle      // allocated claims without consumers
+	deleted *lru.Cache // UIDs of pods, PodGroups and other consumers that are gone
+	stood   *stood     // since when consumers of other kinds have stood in claims
+	looked  *looked    // when consumers of other kinds were looked for
 }
 
 func newController(cache Caches, server Server, events reconciler.Recorder, meter Meter, clock clock.PassiveClock) *Controller {
 	return &Controller{
 		cache: cache, server: server, events: events, meter: meter, heard: newHeard(clock),
-		made: newMade(clock), waiting: newWaiting(), said: newSaid(), emptied: newSet[types.UID](), deleted: lru.New(deletedSize),
-		looked: newLooked(clock),
+		made: newMade(clock), waiting: newWaiting(), said: newSaid(), idle: newIdle(clock), deleted: lru.New(deletedSize),
+		stood: newStood(clock), looked: newLooked(clock),
 	}
 }
 

@@ -99,7 +99,8 @@ func (c *Controller) release(uid types.UID) {
 // onClaim takes an event of the cache of claims.
 func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 	if before != nil && (after == nil || after.UID != before.UID) {
-		c.emptied.remove(before.UID)
+		c.idle.drop(before.UID)
+		c.stood.drop(before.UID)
 		if key, ok := ownerKey(before); ok {
 			c.heard.of(key) // if it still exists, a new one is due from now on
 		}
@@ -113,21 +114,26 @@ func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 	if owner := metav1.GetControllerOfNoCopy(after); before == nil && owner != nil && !c.made.seen(owner.UID, after.Name) {
 		c.wakeOwner(after)
 	}
-	c.markEmptied(before, after)
+	c.markIdle(before, after)
+	c.stood.see(after)
 	c.queue.Add(keyOf(Claim, after))
 	if after.Status.Allocation != nil {
 		c.wakeUsers(after, func(pod *core.Pod) bool { return claims.NeedsReservation(pod, claims.SeenClaim(c.on, after)) })
 	}
 }
 
-// markEmptied keeps in mind, until the claim is freed or reserved again, that it was seen to
-// lose its last consumer. Only events change that, so that they do so in order.
-func (c *Controller) markEmptied(before, after *resource.ResourceClaim) {
-	idle := after.Status.Allocation != nil && len(after.Status.ReservedFor) == 0
-	if idle && before != nil && (len(before.Status.ReservedFor) > 0 || c.emptied.contains(after.UID)) {
-		c.emptied.add(after.UID)
-	} else {
-		c.emptied.remove(after.UID)
+// markIdle keeps in mind that an allocated claim has no consumers: it is let go when the last was seen to leave, and else,
+// since that may have happened while nobody looked, when it has been so for a time. Only events change that, so that
+// they do so in order.
+func (c *Controller) markIdle(before, after *resource.ResourceClaim) {
+	switch {
+	case after.Status.Allocation == nil || len(after.Status.ReservedFor) > 0:
+		c.idle.drop(after.UID)
+	case before != nil && len(before.Status.ReservedFor) > 0:
+		c.idle.after(after.UID, 0)
+	default:
+		c.idle.after(after.UID, idlePeriod)
+		c.queue.AddAfter(keyOf(Claim, after), idlePeriod)
 	}
 }
 

@@ -198,42 +198,103 @@ func newLooked(clock clock.PassiveClock) *looked {
 	return &looked{clock: clock, at: lru.New(deletedSize)}
 }
 
-// again is how long to wait before the consumer is looked for again. When it is 0, the
-// caller does so now.
-func (l *looked) again(uid types.UID) time.Duration {
+// due tells whether the consumer has to be looked for; then the caller does so now.
+func (l *looked) due(uid types.UID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if at, ok := l.at.Get(uid); ok {
-		if wait := foreignPeriod - l.clock.Since(at.(time.Time)); wait > 0 {
-			return wait
-		}
+	if at, ok := l.at.Get(uid); ok && l.clock.Since(at.(time.Time)) < foreignPeriod {
+		return false
 	}
 	l.at.Add(uid, l.clock.Now())
-	return 0
+	return true
 }
 
-// set is a set that may be used from several goroutines.
-type set[T comparable] struct {
-	mu  sync.Mutex
-	has map[T]bool
+// stood remembers since when consumers of other kinds have stood in a claim. The scheduler writes them before it binds
+// the first pod, and they stand for pods unnamed: before that pod is in the cache, nothing but they keeps the claim.
+type stood struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	since map[types.UID]map[types.UID]time.Time // claim → consumer
 }
 
-func newSet[T comparable]() *set[T] { return &set[T]{has: map[T]bool{}} }
+func newStood(clock clock.PassiveClock) *stood {
+	return &stood{clock: clock, since: map[types.UID]map[types.UID]time.Time{}}
+}
 
-func (s *set[T]) add(v T) {
+// see notes who stands in the claim now.
+func (s *stood) see(claim *resource.ResourceClaim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.has[v] = true
+	before := s.since[claim.UID]
+	delete(s.since, claim.UID)
+	for _, ref := range claim.Status.ReservedFor {
+		if claims.IsPodConsumer(ref) || claims.IsGroupConsumer(ref) {
+			continue
+		}
+		at, ok := before[ref.UID]
+		if !ok {
+			at = s.clock.Now()
+		}
+		if s.since[claim.UID] == nil {
+			s.since[claim.UID] = map[types.UID]time.Time{}
+		}
+		s.since[claim.UID][ref.UID] = at
+	}
 }
 
-func (s *set[T]) contains(v T) bool {
+// drop forgets a claim that is gone.
+func (s *stood) drop(claim types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.has[v]
+	delete(s.since, claim)
 }
 
-func (s *set[T]) remove(v T) {
+// left is how much of d is left until the consumer has stood in the claim so long.
+func (s *stood) left(claim, consumer types.UID, d time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.has, v)
+	at, ok := s.since[claim][consumer]
+	if !ok {
+		return d
+	}
+	return d - s.clock.Since(at)
+}
+
+// idlePeriod is how long an allocation may be without a consumer before it counts as let go. Whoever allocates by hand
+// has so long to say for whom.
+const idlePeriod = time.Minute
+
+// idle remembers allocated claims without consumers, and from when on they count as let go.
+type idle struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	due   map[types.UID]time.Time
+}
+
+func newIdle(clock clock.PassiveClock) *idle {
+	return &idle{clock: clock, due: map[types.UID]time.Time{}}
+}
+
+// after notes that the claim is idle, and counts as let go when d has passed, unless that was so already.
+func (i *idle) after(uid types.UID, d time.Duration) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if at := i.clock.Now().Add(d); i.due[uid].IsZero() || at.Before(i.due[uid]) {
+		i.due[uid] = at
+	}
+}
+
+// letGo tells whether the claim counts as let go.
+func (i *idle) letGo(uid types.UID) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	at, ok := i.due[uid]
+	return ok && !i.clock.Now().Before(at)
+}
+
+// drop forgets a claim that is in use, or free, or gone.
+func (i *idle) drop(uid types.UID) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.due, uid)
 }

@@ -24,20 +24,9 @@ func (c *Controller) reconcileClaim(ctx context.Context, key Key) error {
 		return nil
 	}
 	known := c.users(claim)
-	seen := claims.SeenClaim(c.on, claim)
-	decision := claims.Release(seen, known)
-	if len(decision.Ask) > 0 {
-		for _, ref := range decision.Ask {
-			if err := c.find(ctx, claim, ref, known); err != nil {
-				return fmt.Errorf("%s: look for %s %s: %w", key, ref.Resource, ref.Name, err)
-			}
-		}
-		decision = claims.Release(seen, known)
-	}
-	var unread error
-	if len(decision.Foreign) > 0 && c.on.On(features.ReservedForWorkloads) {
-		unread = c.findForeign(ctx, key, decision.Foreign, known)
-		decision = claims.Release(seen, known)
+	decision, unread, err := c.decide(ctx, claim, known)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
 	}
 	// What cannot be read must not keep the others from leaving (F13).
 	if err := errors.Join(ignoreGone(c.apply(ctx, claim, decision)), unread); err != nil {
@@ -46,12 +35,34 @@ func (c *Controller) reconcileClaim(ctx context.Context, key Key) error {
 	return nil
 }
 
+// decide looks for what the decision asks for, until it asks for nothing more. Unread is why consumers of other kinds
+// could not be looked for.
+func (c *Controller) decide(ctx context.Context, claim *resource.ResourceClaim, known claims.Known) (d claims.Decision, unread, err error) {
+	seen := claims.SeenClaim(c.on, claim)
+	for looked := false; ; {
+		d = claims.Release(seen, known)
+		switch {
+		case len(d.Ask) > 0:
+			for _, ref := range d.Ask {
+				if err := c.find(ctx, claim, ref, known); err != nil {
+					return d, nil, fmt.Errorf("look for %s %s: %w", ref.Resource, ref.Name, err)
+				}
+			}
+		case len(d.Foreign) > 0 && !looked && c.on.On(features.ReservedForWorkloads):
+			looked, unread = true, c.findForeign(ctx, claim, d.Foreign, known)
+			known.Users = c.podsOf(claim) // as of now: pods may have come while the server was asked
+		default:
+			return d, unread, nil
+		}
+	}
+}
+
 // users collects what the caches know of a claim's consumers, owner and users.
 func (c *Controller) users(claim *resource.ResourceClaim) claims.Known {
 	known := claims.Known{
 		Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{}, Live: map[types.UID]bool{},
-		Users:   c.cache.Pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name)),
-		Emptied: c.emptied.contains(claim.UID), GroupsStay: !c.on.On(features.WorkloadClaims),
+		Users:   c.podsOf(claim),
+		Emptied: c.idle.letGo(claim.UID), GroupsStay: !c.on.On(features.WorkloadClaims),
 	}
 	addPod := func(name string) {
 		if pod, ok := c.cache.Pods.Get(claim.Namespace, name); ok {
@@ -65,19 +76,23 @@ func (c *Controller) users(claim *resource.ResourceClaim) claims.Known {
 		}
 	}
 	for _, ref := range claim.Status.ReservedFor {
-		if _, ok := c.deleted.Get(ref.UID); ok {
-			known.Gone[ref.UID] = true
-		}
+		_, gone := c.deleted.Get(ref.UID)
 		switch {
 		case claims.IsPodConsumer(ref):
+			known.Gone[ref.UID] = gone
 			addPod(ref.Name)
 		case claims.IsGroupConsumer(ref):
+			known.Gone[ref.UID] = gone
 			if group, ok := c.cache.Groups.Get(claim.Namespace, ref.Name); ok {
 				known.Groups[ref.Name] = group
 			}
 		}
 	}
 	return known
+}
+
+func (c *Controller) podsOf(claim *resource.ResourceClaim) []*core.Pod {
+	return c.cache.Pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name))
 }
 
 // find reads a consumer live and adds what it finds to known.
@@ -102,29 +117,44 @@ func (c *Controller) find(ctx context.Context, claim *resource.ResourceClaim, re
 	return err
 }
 
-// findForeign looks for consumers of other kinds, now and again after a time: nothing tells
-// when they go (K5194). Each is looked for once in a period, however many claims it has and
-// however often they change.
-func (c *Controller) findForeign(ctx context.Context, key Key, refs []resourcev1.ResourceClaimConsumerReference, known claims.Known) error {
+// findForeign looks for consumers of other kinds, again and again: nothing tells when they go (K5194). None is looked for
+// before it has stood in the claim for a period, and each once in a period, however many claims it has and however often
+// they change.
+func (c *Controller) findForeign(ctx context.Context, claim *resource.ResourceClaim, refs []resourcev1.ResourceClaimConsumerReference, known claims.Known) error {
+	key := keyOf(Claim, claim)
 	var unread []error
 	for _, ref := range refs {
-		if wait := c.looked.again(ref.UID); wait > 0 {
-			c.queue.AddAfter(key, wait)
+		if left := c.stood.left(claim.UID, ref.UID, foreignPeriod); left > 0 {
+			c.queue.AddAfter(key, left)
 			continue
 		}
-		gone, err := c.server.Foreign.ForeignGone(ctx, key.Namespace, ref)
+		gone, err := c.foreignGone(ctx, claim.Namespace, ref)
 		if err != nil {
 			unread = append(unread, fmt.Errorf("look for %s %s: %w", ref.Resource, ref.Name, err))
 		}
-		if !gone {
+		if gone {
+			known.Gone[ref.UID] = true
+		} else {
 			c.queue.AddAfter(key, foreignPeriod)
-			continue
 		}
-		known.Gone[ref.UID] = true
+	}
+	return errors.Join(unread...)
+}
+
+// foreignGone looks for a consumer, unless it is known to be gone, or was looked for a moment ago.
+func (c *Controller) foreignGone(ctx context.Context, namespace string, ref resourcev1.ResourceClaimConsumerReference) (bool, error) {
+	if _, gone := c.deleted.Get(ref.UID); gone {
+		return true, nil
+	}
+	if !c.looked.due(ref.UID) {
+		return false, nil
+	}
+	gone, err := c.server.Foreign.ForeignGone(ctx, namespace, ref)
+	if gone {
 		c.deleted.Add(ref.UID, nil)
 		c.release(ref.UID) // its other claims
 	}
-	return errors.Join(unread...)
+	return gone, err
 }
 
 // apply writes a decision, each step from what the step before returned.

@@ -54,12 +54,12 @@ type world struct {
 	// foreignGone are consumers of other kinds that are known not to exist.
 	foreignGone map[types.UID]bool
 	log         []string
-	// check is called after each write.
-	check func()
+	// check is called after each write, beforeForeign before each look for a consumer of another kind.
+	check, beforeForeign func()
 }
 
 func newWorld() *world {
-	w := &world{foreignGone: map[types.UID]bool{}, clock: testclock.NewFakePassiveClock(time.Unix(0, 0)), check: func() {}}
+	w := &world{foreignGone: map[types.UID]bool{}, clock: testclock.NewFakePassiveClock(time.Unix(0, 0)), check: func() {}, beforeForeign: func() {}}
 	w.pods = newStore(w, "pods", map[string]func(*core.Pod) []string{groups.Index: groups.IndexKeys, claims.PodIndex: claims.PodIndexKeys})
 	w.groups = newStore[*scheduling.PodGroup](w, "podgroups", nil)
 	w.claims = newStore(w, "resourceclaims", map[string]func(*resource.ResourceClaim) []string{claimsByUser: claimUserKeys})
@@ -144,6 +144,9 @@ func (w *world) RecordPodClaims(_ context.Context, pod *core.Pod, records []core
 	live, ok := w.pods.live[storeKey(pod)]
 	if !ok || live.UID != pod.UID {
 		return w.pods.notFound(pod.Name)
+	}
+	if live.ResourceVersion != pod.ResourceVersion {
+		return apierrors.NewConflict(w.pods.resource(), pod.Name, errors.New("it has changed"))
 	}
 	if w.lost > 0 {
 		w.lost--
@@ -282,6 +285,7 @@ func (w *world) LiveClaim(_ context.Context, namespace, name string) (*resource.
 
 // ForeignGone knows the workloads that "gone" has named.
 func (w *world) ForeignGone(_ context.Context, _ string, ref resourcev1.ResourceClaimConsumerReference) (bool, error) {
+	w.beforeForeign()
 	w.logf("look for %s %s", ref.Resource, ref.Name)
 	if w.lost > 0 {
 		w.lost--
