@@ -64,8 +64,7 @@ func shared(a, b *model.Device) bool {
 
 func (m *matcher) matchesAll(pool *model.Pool, device int, selectors []string) (bool, error) {
 	for _, expression := range selectors {
-		program := m.compiled.GetOrCompile(expression)
-		if ok, err := matches(&program, pool, device); !ok || err != nil {
+		if ok, err := m.matches(m.program(expression), pool, device); !ok || err != nil {
 			return false, err
 		}
 	}

@@ -71,8 +71,12 @@ func TestChangedSliceCostsItsOwnDevices(t *testing.T) {
 	state.PutNode(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	state.PutClass(&model.Class{Name: "class"})
 	node, _ := state.Node("n")
+	sizes := make([]int64, devices)
 	for i := range slices {
-		state.PutSlice(part(fmt.Sprint("s", i), 1, slices, make([]int64, devices)))
+		for at := range sizes {
+			sizes[at] = int64(i*devices + at) // what is equal would be worked out once
+		}
+		state.PutSlice(part(fmt.Sprint("s", i), 1, slices, sizes))
 	}
 	problem, reason := alloc.New().Prepare(state, sizedClaim(fmt.Sprintf("device.attributes[%q].size >= 0", driver)), false)
 	if reason != nil {
@@ -87,8 +91,8 @@ func TestChangedSliceCostsItsOwnDevices(t *testing.T) {
 	}
 	all, again := cost(), time.Hour
 	for range 5 {
-		state.PutSlice(part("s7", 1, slices, append(make([]int64, devices-1), 1)))
-		state.PutSlice(part("s7", 1, slices, make([]int64, devices)))
+		sizes[0]++
+		state.PutSlice(part("s99", 1, slices, sizes))
 		again = min(again, cost())
 	}
 	if t.Logf("all devices %v, one slice of %d %v", all, slices, again); again > all/4 {

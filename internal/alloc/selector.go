@@ -1,7 +1,6 @@
 package alloc
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,6 +15,9 @@ import (
 // matcher evaluates selectors and remembers the outcome per device set.
 type matcher struct {
 	compiled *cel.Cache
+	programs map[string]*program // by expression
+	outcomes map[glance]outcome
+	seen     []byte // for looking up one of these
 	pools    map[model.PoolID]*poolMatches
 }
 
@@ -57,7 +59,10 @@ const (
 
 func newMatcher() *matcher {
 	features := cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}
-	return &matcher{compiled: cel.NewCache(maxCompiled, features), pools: map[model.PoolID]*poolMatches{}}
+	return &matcher{
+		compiled: cel.NewCache(maxCompiled, features), programs: map[string]*program{}, outcomes: map[glance]outcome{},
+		pools: map[model.PoolID]*poolMatches{},
+	}
 }
 
 // pool finds what is known of a pool. Other taint rules leave standing what selectors match.
@@ -148,9 +153,9 @@ func (m *matcher) match(known *poolMatches, want *selection) *matchSet {
 
 func (m *matcher) narrow(pool *model.Pool, devices model.Bits, expression string) *matchSet {
 	set := &matchSet{devices: model.NewBits(len(pool.Devices))}
-	program := m.compiled.GetOrCompile(expression)
+	program := m.program(expression)
 	devices.Each(func(i int) bool {
-		ok, err := matches(&program, pool, i)
+		ok, err := m.matches(program, pool, i)
 		if err != nil {
 			set.failed, set.device, set.message = true, i, err.Error()
 			return false
@@ -161,14 +166,6 @@ func (m *matcher) narrow(pool *model.Pool, devices model.Bits, expression string
 		return true
 	})
 	return set
-}
-
-func matches(program *cel.CompilationResult, pool *model.Pool, i int) (bool, error) {
-	if program.Error != nil {
-		return false, program.Error
-	}
-	ok, _, err := program.DeviceMatches(context.Background(), celDevice(pool, i))
-	return ok, err
 }
 
 // selection is what is asked of each device: a list of selectors, those of the class first, and to have no taints but
