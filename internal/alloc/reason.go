@@ -84,7 +84,10 @@ type Barred struct {
 	Why    string
 }
 
-const maxHeld = 8
+const (
+	maxHeld  = 8
+	maxBrief = 3
+)
 
 // EverywhereSame says whether the reason does not depend on the node.
 func (r *Reason) EverywhereSame() bool {
@@ -181,16 +184,51 @@ func (r *Reason) count() string {
 	return fmt.Sprintf("%d %s wanted, %d match, %d free", r.Wanted, devices, r.Match, r.Free)
 }
 
-// Why names what is in the way: holders, devices that cannot be used, unusable pools.
+// Why names what is in the way: holders, devices that cannot be used, unusable pools, values that differ.
 func (r *Reason) Why() string {
+	return r.inTheWay(maxHeld, func(by model.Key) string { return "by claim " + by.String() })
+}
+
+// Brief is Why for whoever may read the pod: a few of each kind, and no claim of another namespace by its name.
+func (r *Reason) Brief() string {
+	return r.inTheWay(maxBrief, func(by model.Key) string {
+		switch by.Namespace {
+		case r.Asked[0].Claim.Namespace:
+			return "by claim " + by.String()
+		case "":
+			return "" // a claim that only the caller knows
+		}
+		return "in another namespace"
+	})
+}
+
+// inTheWay lists so many of each kind, with the holders as holder puts them, if at all.
+func (r *Reason) inTheWay(most int, holder func(by model.Key) string) string {
+	var held, barred []string
+	for _, h := range r.Held {
+		if by := holder(h.By); by != "" {
+			held = append(held, fmt.Sprintf("%s is held %s", h.Device, by))
+		}
+	}
+	for _, b := range r.Barred {
+		barred = append(barred, fmt.Sprintf("%s %s", b.Device, b.Why))
+	}
 	var parts []string
-	for _, held := range r.Held {
-		parts = append(parts, fmt.Sprintf("%s is held by claim %s", held.Device, held.By))
+	for _, kind := range [][]string{held, barred, r.Pools, r.values()} {
+		if len(kind) > most {
+			kind = append(kind[:most:most], "and more")
+		}
+		parts = append(parts, kind...)
 	}
-	for _, barred := range r.Barred {
-		parts = append(parts, fmt.Sprintf("%s %s", barred.Device, barred.Why))
+	if len(parts) == 0 {
+		return ""
 	}
-	parts = append(parts, r.Pools...)
+	return " (" + strings.Join(parts, "; ") + ")"
+}
+
+// values are those of the attributes that constraints compare.
+func (r *Reason) values() []string {
+	var list []string
 	for i := range r.Rules {
 		if r.toldBefore(i) {
 			continue
@@ -200,13 +238,10 @@ func (r *Reason) Why() string {
 			if g == 0 {
 				group = r.Rules[i].Attribute + " is " + group
 			}
-			parts = append(parts, group)
+			list = append(list, group)
 		}
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, "; ") + ")"
+	return list
 }
 
 // toldBefore says whether an earlier rule lists the same values.

@@ -48,6 +48,9 @@ type Reasons struct {
 	Conflict    string
 	Domains     []DomainFit
 
+	// Preemption says why no room can be made, nil if it was not tried, nobody is less important, or room is being made.
+	Preemption *NoRoom
+
 	// further are changes that can help beyond what Pods say: they tell of the best attempt only.
 	further []model.Topic
 	shapes  []*fitter // of the pods that were tried
@@ -98,11 +101,19 @@ func (r *Reasons) addWaiting(pod model.Key, wait Wait) {
 	r.Pods = append(r.Pods, PodReasons{Pods: []model.Key{pod}, Wait: &wait})
 }
 
-// Short is the reasons in one line, without holders, for conditions and events.
-func (r *Reasons) Short() string { return r.text(false) }
+// Short is the reasons in one line, for conditions and events: of what is in the way a few, and nothing of other namespaces.
+func (r *Reasons) Short() string { return r.With(r.text(false)) }
 
 // String is the reasons in one line, with nearest misses and holders.
-func (r *Reasons) String() string { return r.text(true) }
+func (r *Reasons) String() string { return r.With(r.text(true)) }
+
+// With is a text that tells of the unit, or of some of its pods, and why no room can be made.
+func (r *Reasons) With(text string) string {
+	if r.Preemption == nil {
+		return text
+	}
+	return text + "; " + r.Preemption.String()
+}
 
 func (r *Reasons) text(long bool) string {
 	switch r.Code {
@@ -270,9 +281,9 @@ func (b *Block) text(long bool) string {
 	}
 	text += b.Alloc.Count()
 	if long {
-		text += b.Alloc.Why()
+		return text + b.Alloc.Why()
 	}
-	return text
+	return text + b.Alloc.Brief()
 }
 
 func amount(resource string, n int64) string {
