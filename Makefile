@@ -18,7 +18,8 @@ verify: ## check what update would change, vet and lint (read-only)
 
 .PHONY: update
 update: ## generate code anew and format
-	go generate ./api/...
+	go generate ./api/... ./internal/attach
+	.ci/manifests manifests
 	gofmt -w $$(git ls-files '*.go')
 
 .PHONY: bench

@@ -74,6 +74,8 @@ var edges = []struct{ from, to, why string }{
 	{"attach", "groups", "what holds a PodGroup up is decided there"},
 	{"attach", "features", "what a server lacks is off"},
 	{"attach", "controller/reconciler", "its controllers are retried as all are"},
+	{"attach/chartfiles", "attach", "the chart's roles have the rules that attaching needs"},
+	{"attach/chartfiles", "controller/templatesync", "the chart's roles have the rules that the sync needs"},
 
 	{"cli", "*", "commands show what the parts know"},
 	{"cli", "controller/*", "commands show what the parts know"},

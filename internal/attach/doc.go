@@ -11,3 +11,5 @@
 //   - Nothing is started that the cluster's own controller manager does already, unless it is asked for by name.
 //   - A stock kubelet has to understand what is written: with PodGroups of allot.dev, claims are reserved for pods only.
 package attach
+
+//go:generate go run ./chartfiles -out ../../charts/allot/files

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -34,10 +35,10 @@ func Rules(c *Choice) []rbacv1.PolicyRule {
 		group = allotv1alpha1.GroupName
 	}
 	if !c.Survey.Groups.Empty() {
-		rules = append(rules, allow(read, "", "pods"), allow("get list watch", group, "podgroups"), allow("update patch", group, "podgroups/status"))
+		rules = append(rules, groupRules(group)...)
 	}
 	if !c.Survey.TaintRules.Empty() {
-		rules = append(rules, allow("list watch", resourcev1.GroupName, "devicetaintrules"))
+		rules = append(rules, taintRules()...)
 	}
 	for _, name := range c.Controllers {
 		rules = append(rules, controllerRules(name, group)...)
@@ -45,9 +46,31 @@ func Rules(c *Choice) []rbacv1.PolicyRule {
 	return rules
 }
 
+// RulesByPart are the same rights in the parts of which the chart makes a role: what every cluster needs, what those
+// need that have PodGroups of their own, or those of allot.dev, and what is needed where a controller is asked for.
+func RulesByPart() map[string][]rbacv1.PolicyRule {
+	native, own := schedulingv1beta1.GroupName, allotv1alpha1.GroupName
+	return map[string][]rbacv1.PolicyRule{
+		"common":             slices.Concat(schedulerRules(), taintRules()),
+		"native":             groupRules(native),
+		"own":                slices.Concat(groupRules(own), controllerRules(PodGroup, own), controllerRules(GroupClaim, own)),
+		"native-" + Claim:    controllerRules(Claim, native),
+		"native-" + PodGroup: controllerRules(PodGroup, native),
+		"lease":              LeaseRules("allot-attach"),
+	}
+}
+
 // LeaseRules are the rights that the election needs in the namespace of the leases.
 func LeaseRules(lease string) []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{allow("create", coordinate, "leases"), named(allow("get update patch", coordinate, "leases"), lease)}
+}
+
+func groupRules(group string) []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{allow(read, group, "podgroups"), allow("update patch", group, "podgroups/status")}
+}
+
+func taintRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{allow("list watch", resourcev1.GroupName, "devicetaintrules")}
 }
 
 // schedulerRules are for placing pods that belong to no group.
