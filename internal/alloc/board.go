@@ -19,20 +19,15 @@ type Board struct {
 	counted map[int]*counted // by view: its counters; nil if no device takes from any
 }
 
-// cell is a set of free devices that nothing in the Problem can tell apart: of one pool, for the same nodes,
-// matching the same selections, with the same values of the attributes that matter.
+// cell is what is free of a part, or what claims with admin access can have of it.
 type cell struct {
-	view    int // index in Board.views
-	claim   int // the one whose requests with admin access can have the devices, held or not; -1 if they are free
-	scope   int
-	matches model.Bits // selections, and behind them those of others
-	ids     []int      // of values
-	values  [][]string // by attribute
+	*part
+	view    int        // index in Board.views
+	claim   int        // the one whose requests with admin access can have the devices, held or not; -1 if they are free
+	matches model.Bits // those of the part, unless a shared device has too little left for some
 	devices []int      // indices in the pool, rising
-	trait   int        // what an allocation of the devices says beyond their names
-	waits   bool       // something has to be done for them first
 	share   *share     // of the one device, if it can be had more than once; devices has it once
-	need    need       // what each of them takes from counters
+	need    need       // that of the part; nothing for a shared device that is in use, as it is paid for
 	used    int        // the first so many are taken in the search
 }
 
@@ -83,8 +78,10 @@ const (
 // Free is how many devices the node offers that some request could have, and whether they are enough. It answers as
 // On does, without a reason, and without laying anything out where one selection is all that there is.
 func (p *Problem) Free(node *model.NodeInfo) (int, Offer) {
-	if p.plain() && len(p.selections) == 1 && !p.counts(node) {
-		return p.freeOfOne(node)
+	if p.plain() && len(p.selections) == 1 {
+		if free, offer, known := p.freeOfOne(node); known {
+			return free, offer
+		}
 	}
 	b, reason := p.On(node)
 	switch {
@@ -98,22 +95,10 @@ func (p *Problem) Free(node *model.NodeInfo) (int, Offer) {
 	return 0, TooFew
 }
 
-// counts says whether devices of the node take from counters, or can be had more than once.
-func (p *Problem) counts(node *model.NodeInfo) bool {
-	views := p.state.Pools(node)
-	for i := range views {
-		if !views[i].IsUsable() {
-			continue
-		}
-		if known := p.allocator.matcher.pool(&views[i]); known.counters != nil || known.shared != nil {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *Problem) freeOfOne(node *model.NodeInfo) (int, Offer) {
-	free := 0
+// freeOfOne is Free where one selection is all that there is. It answers false if devices take from counters, or can be had
+// more than once, so that there is more to it.
+func (p *Problem) freeOfOne(node *model.NodeInfo) (int, Offer, bool) {
+	free, offer := 0, Enough
 	views := p.state.Pools(node)
 	for i := range views {
 		view := &views[i]
@@ -121,57 +106,42 @@ func (p *Problem) freeOfOne(node *model.NodeInfo) (int, Offer) {
 			continue
 		}
 		known := p.allocator.matcher.pool(view)
-		set := p.allocator.matcher.match(known, p.selections[0])
-		if set.failed {
-			return 0, Broken
+		if known.counters != nil || known.shared != nil {
+			return 0, TooFew, false
 		}
-		free += view.FreeOf(set.devices, known.openTo(p.selections[0]).devices)
+		found := p.allocator.matcher.found(known, p.selections[0])
+		if found.match.failed {
+			offer = Broken
+		}
+		free += view.FreeOf(found.free)
 	}
-	if free < p.Devices() {
-		return free, TooFew
+	switch {
+	case offer == Broken:
+		return 0, Broken, true
+	case free < p.Devices():
+		return free, TooFew, true
 	}
-	return free, Enough
+	return free, Enough, true
 }
 
 func (b *Board) addView(at int) *Reason {
 	p, view := b.problem, &b.views[at]
 	known := p.allocator.matcher.pool(view)
-	sets := make([]model.Bits, len(p.selections), len(p.selections)+len(p.others))
-	any, admin := model.NewBits(len(view.Devices)), model.NewBits(len(view.Devices))
-	for i, selection := range p.selections {
-		set := p.allocator.matcher.match(known, selection)
-		if set.failed {
-			return p.selectorError(i, view.Pool, set)
-		}
-		sets[i] = set.devices.And(known.openTo(selection).devices)
-		if selection.admin {
-			admin.Or(sets[i])
-		} else {
-			any.Or(sets[i])
-		}
+	parts, reason := p.partition(known, false)
+	if reason != nil {
+		return reason
 	}
-	for _, selection := range p.others {
-		// What fails here is for those to report who ask for it.
-		sets = append(sets, p.allocator.matcher.match(known, selection).devices.And(known.openTo(selection).devices))
-	}
-	values := make([]*valueSets, len(p.attributes))
-	for i := range p.attributes {
-		values[i] = p.allocator.matcher.valuesOf(known, &p.attributes[i])
-		if !values[i].failed {
+	l := layout{board: b, view: at, first: len(b.cells), partition: parts, claim: -1, counted: b.countersOf(at, known)}
+	l.add(view.Reach.AndNot(known.taken(view)))
+	for c := range p.claims {
+		if !p.hasAdmin || !hasAdmin(p.claims[c]) {
 			continue
 		}
-		// What fails for others is for those to report.
-		if reason := p.attributeError(&p.attributes[i], view.Pool, values[i]); len(reason.Asked) > 0 {
+		if parts, reason = p.partition(known, true); reason != nil {
 			return reason
 		}
-	}
-	l := layout{board: b, view: at, first: len(b.cells), sets: sets, values: values, single: p.mixed(), traits: known.traits}
-	l.counted = b.countersOf(at, known)
-	l.add(any.And(view.Reach).AndNot(known.taken(view)), -1)
-	for c := range p.claims {
-		if p.hasAdmin && hasAdmin(p.claims[c]) {
-			l.add(admin.And(view.Reach), c)
-		}
+		l = layout{board: b, view: at, first: len(b.cells), partition: parts, claim: c}
+		l.add(view.Reach)
 	}
 	return nil
 }
@@ -195,67 +165,50 @@ func (b *Board) countersOf(at int, known *poolMatches) *counted {
 	return c
 }
 
-// layout sorts the devices of one pool into cells.
+// layout makes cells of what can be had of a pool's parts.
 type layout struct {
+	*partition
 	board   *Board
 	view    int
-	first   int // cell of the pool
-	sets    []model.Bits
-	values  []*valueSets
-	single  bool // each device is a cell of its own
+	claim   int
+	first   int // its first cell
 	counted *counted
-	traits  *traits
 }
 
-func (l *layout) add(devices model.Bits, claim int) {
+func (l *layout) add(devices model.Bits) {
 	devices.Each(func(device int) bool {
-		l.addDevice(device, claim)
+		if l.devices.Has(device) {
+			l.addDevice(device, &l.parts[l.of[device]])
+		}
 		return true
 	})
 }
 
-func (l *layout) addDevice(device, claim int) {
+func (l *layout) addDevice(device int, of *part) {
 	b := l.board
-	var shared *share
-	if b.views[l.view].Devices[device].AllowMultipleAllocations {
-		if shared = b.shareOf(&b.views[l.view], device, claim >= 0); shared == nil || shared.room == 0 {
-			return
-		}
-		b.shares = true
-	}
-	var need need
-	if l.counted != nil && claim < 0 && (shared == nil || !shared.held) {
-		if l.counted.bars(device) != "" {
-			return
-		}
-		need = l.counted.needs[device]
-	}
-	c := cell{need: need, share: shared, view: l.view, claim: claim, scope: b.views[l.view].ScopeOf(device), matches: model.NewBits(len(l.sets))}
-	c.trait, c.waits = l.traits.at(device)
-	for i, set := range l.sets {
-		if set.Has(device) && (shared == nil || i >= len(shared.takes) || shared.takes[i] != nil) {
-			c.matches.Set(i)
-		}
-	}
-	for _, values := range l.values {
-		c.ids = append(c.ids, values.of[device])
-	}
-	for i := l.first; i < len(b.cells) && !l.single && shared == nil; i++ {
-		if b.cells[i].alike(&c) {
+	// Devices of one part are often published one behind the other.
+	for i := len(b.cells) - 1; i >= l.first; i-- {
+		if b.cells[i].part == of {
 			b.cells[i].devices = append(b.cells[i].devices, device)
 			return
 		}
 	}
-	for i, values := range l.values {
-		c.values = append(c.values, values.sets[c.ids[i]])
+	c := cell{part: of, view: l.view, claim: l.claim, matches: of.matches, need: of.need}
+	if b.views[l.view].Devices[device].AllowMultipleAllocations {
+		if c.share = b.shareOf(&b.views[l.view], device, l.claim >= 0); c.share == nil || c.share.room == 0 {
+			return
+		}
+		b.shares = true
+		c.matches = c.share.narrow(of.matches)
+		if c.share.held {
+			c.need = need{}
+		}
 	}
-	c.devices = []int{device}
+	if l.counted != nil && !l.counted.admits(&c.need) {
+		return
+	}
+	c.devices = append(make([]int, 0, of.size), device)
 	b.cells = append(b.cells, c)
-}
-
-func (c *cell) alike(other *cell) bool {
-	return c.share == nil && c.scope == other.scope && c.claim == other.claim && c.need.id == other.need.id && c.trait == other.trait &&
-		slices.Equal(c.matches, other.matches) && slices.Equal(c.ids, other.ids)
 }
 
 // has says whether the devices have the value of the attribute.

@@ -190,6 +190,17 @@ func (s *share) fits(amounts capacity) bool {
 	return true
 }
 
+// narrow takes off those selections that what is left cannot serve.
+func (s *share) narrow(matches model.Bits) model.Bits {
+	narrow := slices.Clone(matches)
+	for i, takes := range s.takes {
+		if takes == nil {
+			narrow.Clear(i)
+		}
+	}
+	return narrow
+}
+
 const maxParts = 1 << 20 // of one device, where a part takes nothing
 
 // parts is how many parts of this size are left, at most.

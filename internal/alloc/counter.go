@@ -178,9 +178,15 @@ type counted struct {
 	inUse common // compatibility groups
 }
 
+// admits says whether a device that needs this can be had beside those that are in use.
+func (v *counted) admits(n *need) bool {
+	return len(n.amounts)+len(n.groups) == 0 || v.lost == "" && n.lacks(v.left) < 0 && v.inUse.admits(n.groups)
+}
+
+// bars says why a device cannot be had, "" if it can.
 func (v *counted) bars(device int) string {
 	n := &v.needs[device]
-	if len(n.amounts)+len(n.groups) == 0 {
+	if v.admits(n) {
 		return ""
 	}
 	if v.lost != "" {
@@ -189,10 +195,7 @@ func (v *counted) bars(device int) string {
 	if at := n.lacks(v.left); at >= 0 {
 		return fmt.Sprintf("needs %s of counter %s, %s left", v.units[at].text(n.of(at)), v.names[at], v.units[at].text(max(0, v.left[at])))
 	}
-	if !v.inUse.admits(n.groups) {
-		return "has no compatibility group in common with what is in use"
-	}
-	return ""
+	return "has no compatibility group in common with what is in use"
 }
 
 // hub is a counter set of a view, and the cells whose devices take from it.

@@ -45,6 +45,7 @@ type Problem struct {
 	others []*selection
 	// swappable: what two claims ask for alike can be swapped between them without a difference to anybody.
 	swappable bool
+	shaped    string // see shape; "" until somebody asks
 
 	hasOptions, hasAll, hasAdmin bool
 	// trial is what all boards together may spend to find out whether there is any solution.
@@ -124,6 +125,7 @@ func (p *Problem) With(claims []*model.Claim) *Problem {
 
 // TellApart makes the Problem mind what the claims of others ask for, which will need devices too.
 func (p *Problem) TellApart(others []*Problem) {
+	p.shaped = ""
 	known := map[string]bool{}
 	for _, own := range p.selections {
 		known[own.key] = true

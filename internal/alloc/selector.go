@@ -19,18 +19,31 @@ type matcher struct {
 	outcomes map[glance]outcome
 	seen     []byte // for looking up one of these
 	pools    map[model.PoolID]*poolMatches
+	// selections are those of all Problems, by key, so that what is known of one is found by its address.
+	selections map[string]*selection
 }
 
 // poolMatches are the outcomes for one version of a pool.
 type poolMatches struct {
-	pool     *model.Pool
-	rules    *model.RuleTaints
-	sets     map[string]*matchSet // by the selectors, joined
-	open     map[string]*openSet  // by what is asked of them beyond selectors
+	pool  *model.Pool
+	rules *model.RuleTaints
+	sets  map[string]*matchSet // by the selectors, joined
+	open  map[string]*openSet  // by what is asked of them beyond selectors
+	both  map[*selection]found
+	// The parts are those of Problems, by their shape.
+	parts, adminParts map[string]*partition
+
 	counters *counters
 	shared   model.Bits // devices that can be had more than once; nil if there are none
 	traits   *traits
 	values   map[string]*valueSets // by attribute
+}
+
+// found is what the matcher knows of a selection.
+type found struct {
+	match *matchSet
+	open  *openSet
+	free  model.Bits // the devices that match and can be given away
 }
 
 // openSet are the devices that can be given away to those who ask for certain things beyond selectors.
@@ -52,16 +65,17 @@ type matchSet struct {
 }
 
 const (
-	maxCompiled = 1000   // expressions
-	maxSets     = 1000   // a pool; beyond, all outcomes for it are forgotten and worked out anew
-	maxPools    = 20_000 // the same for pools, of which those that are gone would stay for ever
+	maxCompiled   = 1000 // expressions
+	maxSets       = 1000 // a pool; beyond, all outcomes for it are forgotten and worked out anew
+	maxSelections = 10_000
+	maxPools      = 20_000 // the same for pools, of which those that are gone would stay for ever
 )
 
 func newMatcher() *matcher {
 	features := cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}
 	return &matcher{
 		compiled: cel.NewCache(maxCompiled, features), programs: map[string]*program{}, outcomes: map[glance]outcome{},
-		pools: map[model.PoolID]*poolMatches{},
+		pools: map[model.PoolID]*poolMatches{}, selections: map[string]*selection{},
 	}
 }
 
@@ -73,6 +87,8 @@ func (m *matcher) pool(view *model.PoolView) *poolMatches {
 		if known.rules != view.Rules() {
 			known.rules = view.Rules()
 			clear(known.open)
+			clear(known.both)
+			known.parts, known.adminParts = nil, nil
 		}
 		return known
 	}
@@ -80,7 +96,9 @@ func (m *matcher) pool(view *model.PoolView) *poolMatches {
 		clear(m.pools)
 	}
 	old := known
-	known = &poolMatches{pool: pool, rules: view.Rules(), sets: map[string]*matchSet{}, open: map[string]*openSet{}, values: map[string]*valueSets{}}
+	known = &poolMatches{
+		pool: pool, rules: view.Rules(), sets: map[string]*matchSet{}, open: map[string]*openSet{}, both: map[*selection]found{}, values: map[string]*valueSets{},
+	}
 	known.counters, known.traits = countersOf(pool), traitsOf(pool)
 	for i := range pool.Devices {
 		if pool.Devices[i].AllowMultipleAllocations {
@@ -95,6 +113,20 @@ func (m *matcher) pool(view *model.PoolView) *poolMatches {
 	}
 	m.pools[pool.ID] = known
 	return known
+}
+
+// found are the devices that match a selection, and those of them that can be given away.
+func (m *matcher) found(known *poolMatches, want *selection) found {
+	if f, ok := known.both[want]; ok {
+		return f
+	}
+	if len(known.both) >= maxSets {
+		clear(known.both)
+	}
+	f := found{match: m.match(known, want), open: known.openTo(want)}
+	f.free = f.match.devices.And(f.open.devices)
+	known.both[want] = f
+	return f
 }
 
 // openTo are the devices that can be given away as far as they and the selection's tolerations and capacity say.
@@ -197,6 +229,18 @@ func newSelection(class *model.Class, option *model.Option) *selection {
 	}
 	s.asks += fmt.Sprint(s.admin)
 	s.key = s.asks + "\x00" + s.joined
+	return s
+}
+
+// selection is the one of those that are equal which was there first.
+func (m *matcher) selection(s *selection) *selection {
+	if known, ok := m.selections[s.key]; ok {
+		return known
+	}
+	if len(m.selections) >= maxSelections {
+		clear(m.selections)
+	}
+	m.selections[s.key] = s
 	return s
 }
 

@@ -15,11 +15,11 @@ type PoolView struct {
 // Taken are the devices that claims hold now, as a set that is only to be read.
 func (v *PoolView) Taken() Bits { return v.entry.taken }
 
-// FreeOf is how many devices of both sets the node can use and nobody holds.
-func (v *PoolView) FreeOf(matching, open Bits) int {
+// FreeOf is how many devices of the set the node can use and nobody holds.
+func (v *PoolView) FreeOf(devices Bits) int {
 	free := 0
 	for i, word := range v.Reach {
-		free += bits.OnesCount64(word & matching[i] & open[i] &^ v.entry.taken[i])
+		free += bits.OnesCount64(word & devices[i] &^ v.entry.taken[i])
 	}
 	return free
 }
