@@ -15,13 +15,13 @@ type ClusterResourceClaimTemplate struct {
 	// Spec may be changed: the copies, which are immutable, are then replaced. Claims that exist stay as they are.
 	Spec ClusterResourceClaimTemplateSpec `json:"spec"`
 	// Status says where the copies stand.
-	Status ClusterResourceClaimTemplateStatus `json:"status,omitzero"`
+	Status ClusterResourceClaimTemplateStatus `json:"status,omitempty,omitzero"`
 }
 
 // ClusterResourceClaimTemplateSpec is the content of the copies, and where they are wanted.
 type ClusterResourceClaimTemplateSpec struct {
 	// Metadata is what claims get that are generated from a copy.
-	Metadata TemplateMetadata `json:"metadata,omitzero"`
+	Metadata TemplateMetadata `json:"metadata,omitempty,omitzero"`
 	// Spec is the spec of the claims, as in a ResourceClaimTemplate of resource.k8s.io/v1.
 	Spec resourcev1.ResourceClaimSpec `json:"spec"`
 	// NamespaceSelector selects namespaces by their labels. Absent or empty, it selects all.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"sync"
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -73,6 +74,7 @@ type Controller struct {
 	written  *expectations.Tracker // own writes that the cache may not show yet, by namespace
 	own      *ownSpecs
 	verdicts *verdicts
+	asking   sync.Mutex // held while the server is asked about a content
 	board    *board
 	heard    *heard
 	good     *goodNews

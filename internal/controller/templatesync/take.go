@@ -87,14 +87,8 @@ func (c *Controller) judge(namespace string, o *Original, present bool, err erro
 // replace deletes a copy and makes another one at once. Pods do not need a template to be created; whoever generates their
 // claims tries again until there is one.
 func (c *Controller) replace(ctx context.Context, namespace string, s Step) (*Standing, error) {
-	if why := c.verdicts.refused(s.Original); why != "" {
-		c.queue.AddAfter(namespace, askAgain)
-		return &Standing{State: Refused, Present: true, Why: why}, nil
-	}
-	if !c.verdicts.accepted(s.Original) {
-		if standing, err := c.ask(ctx, namespace, s.Original); standing != nil || err != nil {
-			return standing, err
-		}
+	if standing, err := c.ask(ctx, namespace, s.Original); standing != nil || err != nil {
+		return standing, err
 	}
 	if err := c.delete(ctx, s.Copy); err != nil {
 		return nil, err
@@ -110,8 +104,17 @@ func (c *Controller) replace(ctx context.Context, namespace string, s Step) (*St
 }
 
 // ask has the server look at a content before the first copy is deleted for it. That the name is taken is what it says last: it
-// found no fault before. A full quota is no answer: what is replaced makes room.
+// found no fault before. A full quota is no answer: what is replaced makes room. Workers wait for the one that asks.
 func (c *Controller) ask(ctx context.Context, namespace string, o *Original) (*Standing, error) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	if c.verdicts.accepted(o) {
+		return nil, nil
+	}
+	if why := c.verdicts.refused(o); why != "" {
+		c.queue.AddAfter(namespace, askAgain)
+		return &Standing{State: Refused, Present: true, Why: why}, nil
+	}
 	_, err := c.templates.Create(ctx, o.copyFor(namespace), true)
 	if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota") {
 		return nil, nil

@@ -1,0 +1,86 @@
+package servertest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/allot-dev/allot/internal/controller/templatesync"
+)
+
+// TestIdle counts requests once everything is in step, also after a restart: there are none.
+func TestIdle(t *testing.T) {
+	start(t, templatesync.Options{})
+	newNamespaces(t, 20)
+	newOriginal(t, "idle", "gpu.example.com")
+	awaitStatus(t, "idle", "20/20/0 InStep")
+	again := start(t, templatesync.Options{})
+	quiet := func(c call) bool { return c.verb != "watch" && c.verb != "list" }
+	time.Sleep(2 * time.Second) // that nothing happens takes time
+	if n := again.count(quiet); n != 0 {
+		t.Errorf("%d requests with nothing to do", n)
+	}
+	if n := again.count(func(call) bool { return true }); n > 6 {
+		t.Errorf("%d lists and watches of three kinds", n)
+	}
+}
+
+// TestLimit changes an original of 100 namespaces at 50 requests a second: two requests a namespace and one dry run take four seconds, and
+// a namespace that comes in the middle does not wait for the others.
+func TestLimit(t *testing.T) {
+	const namespaces, qps, burst = 100, 50, 10
+	newNamespaces(t, namespaces)
+	unlimited := start(t, templatesync.Options{})
+	newOriginal(t, "limited", "old.example.com")
+	awaitStatus(t, "limited", "100/100/0 InStep")
+	unlimited.end()
+
+	w := start(t, templatesync.Options{QPS: qps, Burst: burst})
+	writes := templates("create", "delete", "patch", "get")
+	began := time.Now()
+	changeClass(t, "limited", "new.example.com")
+	eventually(t, "it has begun", func() bool { return w.count(writes) > 2*burst })
+	born := time.Now()
+	fresh := newNamespaces(t, 1)[0]
+	eventually(t, "the new namespace has its copy", func() bool { return classOf(t, fresh, "limited") != "" })
+	waited, done := time.Since(born), w.count(writes)
+	awaitStatus(t, "limited", "101/101/0 InStep")
+	took := w.lastWrite().Sub(began)
+	t.Logf("%d namespaces at %d requests a second: %s; a new namespace had its copy after %s", namespaces, qps, took.Round(time.Millisecond), waited.Round(time.Millisecond))
+	if n := w.count(writes); n != 2*namespaces+2 { // the dry run, and the new namespace
+		t.Errorf("%d requests, want two a namespace and two more", n)
+	}
+	if done > 2*namespaces*3/4 {
+		t.Errorf("the new namespace waited for %d requests", done)
+	}
+	if least := time.Duration(2*namespaces-burst) * time.Second / qps; took < least*9/10 || took > 2*least+time.Second {
+		t.Errorf("took %s, want about %s", took, least)
+	}
+}
+
+// TestThousandNamespaces makes and changes an original of 1,000 namespaces: the requests are those that the rate is reckoned by.
+func TestThousandNamespaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes 1,000 namespaces")
+	}
+	const namespaces = 1000
+	newNamespaces(t, namespaces)
+	w := start(t, templatesync.Options{})
+	writes := templates("create", "delete", "patch", "get")
+	began := time.Now()
+	newOriginal(t, "many", "old.example.com")
+	awaitStatus(t, "many", "1000/1000/0 InStep")
+	made := w.count(writes)
+	t.Logf("made in %s with %d requests", w.lastWrite().Sub(began).Round(time.Millisecond), made)
+	began = time.Now()
+	changeClass(t, "many", "new.example.com")
+	awaitStatus(t, "many", "1000/1000/0 InStep")
+	changed := w.count(writes) - made
+	t.Logf("changed in %s with %d requests", w.lastWrite().Sub(began).Round(time.Millisecond), changed)
+	if made != namespaces || changed < 2*namespaces || changed > 2*namespaces+1 {
+		t.Errorf("%d requests to make the copies and %d to change them", made, changed)
+	}
+	statuses := w.count(func(c call) bool { return c.resource == "clusterresourceclaimtemplates/status" })
+	if statuses > 40 {
+		t.Errorf("%d writes of the status", statuses)
+	}
+}
