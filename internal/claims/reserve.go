@@ -1,6 +1,8 @@
 package claims
 
 import (
+	"slices"
+
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/utils/ptr"
 
@@ -68,4 +70,10 @@ func CanRun(pod *core.Pod, claim *resource.ResourceClaim) *Problem {
 
 func anyPod(claim *resource.ResourceClaim) bool {
 	return claim.Status.Allocation != nil && ptr.Deref(claim.Status.Allocation.ReservedForAnyPod, false)
+}
+
+func holds(list []resourcev1.ResourceClaimConsumerReference, ref resourcev1.ResourceClaimConsumerReference) bool {
+	return slices.ContainsFunc(list, func(in resourcev1.ResourceClaimConsumerReference) bool {
+		return in.UID == ref.UID && in.Resource == ref.Resource && in.APIGroup == ref.APIGroup
+	})
 }

@@ -28,6 +28,22 @@ func OwnerGroup(claim *resource.ResourceClaim) (name string, uid types.UID, ok b
 	return ref.Name, ref.UID, true
 }
 
+// MadeFor tells, on a node, whether a claim was generated for the pod or for its PodGroup. A pod knows no more of its
+// PodGroup than the name.
+func MadeFor(pod *core.Pod, claim *resource.ResourceClaim) bool {
+	if _, uid, ok := OwnerPod(claim); ok {
+		return uid == pod.UID
+	}
+	name, _, ok := OwnerGroup(claim)
+	group, member := GroupName(pod)
+	return ok && member && name == group
+}
+
+// NamesPod tells whether the pod itself is a consumer of the claim.
+func NamesPod(pod *core.Pod, claim *resource.ResourceClaim) bool {
+	return holds(claim.Status.ReservedFor, PodConsumer(pod))
+}
+
 // Uses gives the names of the claims that the pod's spec and status name, each once.
 func Uses(pod *core.Pod) []string {
 	var out []string

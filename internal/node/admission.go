@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -13,7 +14,12 @@ import (
 type usedClaim struct {
 	entry string
 	name  string // empty: not recorded yet
+	// generated: the entry has a template, so that the claim must have been made for the pod or its PodGroup.
+	generated bool
 }
+
+// errNoClaim says that a claim is not there.
+var errNoClaim = errors.New("it does not exist")
 
 // usedClaims lists the pod's claims by what stands in the pod alone: on a node, no PodGroup and no template is looked up
 // (R12). Entries that need no claim are left out.
@@ -21,7 +27,7 @@ func usedClaims(pod *core.Pod) []usedClaim {
 	var out []usedClaim
 	for i := range pod.Spec.ResourceClaims {
 		entry := &pod.Spec.ResourceClaims[i]
-		u := usedClaim{entry: entry.Name}
+		u := usedClaim{entry: entry.Name, generated: entry.ResourceClaimTemplateName != nil || entry.ClusterResourceClaimTemplateName != nil}
 		if entry.ResourceClaimName != nil {
 			u.name = *entry.ResourceClaimName
 		}
@@ -45,20 +51,28 @@ func usedClaims(pod *core.Pod) []usedClaim {
 	return out
 }
 
-// admit says why the pod must not run yet, or nil. Lookup finds a claim of the pod's namespace.
-func admit(on features.Set, pod *core.Pod, lookup func(name string) (*resource.ResourceClaim, bool)) error {
+// admit gives the claims of the pod, or says why it must not run yet. Lookup finds a claim of the pod's namespace.
+func admit(on features.Set, pod *core.Pod, lookup func(usedClaim) (*resource.ResourceClaim, error)) ([]*resource.ResourceClaim, error) {
+	var used []*resource.ResourceClaim
 	for _, u := range usedClaims(pod) {
 		if u.name == "" {
-			return &claims.Problem{Reason: claims.NotGenerated, Entry: u.entry}
+			return nil, &claims.Problem{Reason: claims.NotGenerated, Entry: u.entry}
 		}
-		claim, ok := lookup(u.name)
-		if !ok {
-			return fmt.Errorf("claim %q: ResourceClaim %q does not exist", u.entry, u.name)
+		claim, err := lookup(u)
+		if errors.Is(err, errNoClaim) {
+			return nil, fmt.Errorf("claim %q: ResourceClaim %q does not exist", u.entry, u.name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("claim %q: ResourceClaim %q: %w", u.entry, u.name, err)
+		}
+		if u.generated && !claims.MadeFor(pod, claim) {
+			return nil, &claims.Problem{Reason: claims.ForeignOwner, Entry: u.entry, Object: u.name}
 		}
 		if problem := claims.CanRunWith(on, pod, claim); problem != nil {
 			problem.Entry = u.entry
-			return problem
+			return nil, problem
 		}
+		used = append(used, claim)
 	}
-	return nil
+	return used, nil
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/features"
@@ -29,6 +30,8 @@ type Options struct {
 	Events reconciler.Recorder
 	// Runtime runs the pods. Default: the simulated one.
 	Runtime Runtime
+	// Devices prepares the devices of claims. Default: they are ready at once.
+	Devices Devices
 	// Idle leaves pods that are bound to the nodes unstarted. They are still deleted when that is asked for.
 	Idle bool
 	// StopFor is how long simulated pods take to stop, if they do not say. Default 100 ms.
@@ -53,6 +56,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Runtime == nil {
 		o.Runtime = NewSimulated(o.Clock, o.StopFor)
+	}
+	if o.Devices == nil {
+		o.Devices = noDevices{}
 	}
 	return o
 }
@@ -94,9 +100,10 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 		published: func(key poolKey) { a.done("pool/" + key.String()) },
 	}
 	a.pods = &pods{
-		cache: inf.Pods(), claims: inf.ResourceClaims(), write: a.api, events: opts.Events, runtime: opts.Runtime,
+		cache: inf.Pods(), claims: inf.ResourceClaims(), live: a.api, write: a.api, holdings: newHoldings(opts.Devices), events: opts.Events, runtime: opts.Runtime,
 		clock: opts.Clock, node: a.nodes.alive, run: !opts.Idle, features: opts.Features, echoes: echoes, addresses: newAddresses(),
 		known: map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
+		orphans: map[types.NamespacedName][]*core.Pod{}, blocked: map[types.NamespacedName]bool{},
 	}
 	ro := reconciler.Options{Workers: opts.Workers, Clock: opts.Clock}
 	a.podQueue = reconciler.New("node/pods", a.pods.reconcile, ro)
@@ -127,7 +134,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err := a.inf.WaitForSync(ctx); err != nil {
 		return err
 	}
-	a.keepAddresses()
+	a.takeUp(a.inf.Pods().List())
 	if err := a.removeStrangers(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("remove what an earlier fleet left: %w", err)
 	}
@@ -149,12 +156,17 @@ func (a *Agent) Run(ctx context.Context) error {
 // Ready is closed when all nodes are registered and all devices published for the first time.
 func (a *Agent) Ready() <-chan struct{} { return a.ready }
 
-// keepAddresses notes the addresses of the pods that an earlier agent left, before any is given to a new pod.
-func (a *Agent) keepAddresses() {
-	for _, pod := range a.inf.Pods().List() {
-		_, ours := a.nodes.machines[pod.Spec.NodeName]
-		if ours && !pod.Finished() && pod.Status.PodIP != "" && !pod.Spec.HostNetwork {
+// takeUp notes the addresses and the claims of the pods that an earlier agent left, before any is given to a new pod.
+func (a *Agent) takeUp(pods []*core.Pod) {
+	for _, pod := range pods {
+		if _, ours := a.nodes.machines[pod.Spec.NodeName]; !ours || pod.Finished() {
+			continue
+		}
+		if pod.Status.PodIP != "" && !pod.Spec.HostNetwork {
 			a.pods.addresses.keep(pod.UID, pod.Status.PodIP)
+		}
+		if pod.Status.Phase == corev1.PodRunning {
+			a.pods.adopt(pod)
 		}
 	}
 }

@@ -21,6 +21,13 @@ import (
 // independently, and a pod often comes a moment before the reservation that was written before it.
 const eventPatience = time.Second
 
+const (
+	// prepareAgain is when it is tried again to prepare devices.
+	prepareAgain = 5 * time.Second
+	// orphanAgain is when a pod that is gone is looked at again whose node does not answer.
+	orphanAgain = 10 * time.Second
+)
+
 // podCache and claimCache are what is known of the API.
 type podCache interface {
 	Get(namespace, name string) (*core.Pod, bool)
@@ -36,10 +43,16 @@ type podWriter interface {
 	DeletePod(ctx context.Context, pod *core.Pod) error
 }
 
+// claimReader reads a claim past the cache.
+type claimReader interface {
+	LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error)
+}
+
 // pods looks after the pods of the fleet's nodes.
 type pods struct {
 	cache   podCache
 	claims  claimCache
+	live    claimReader
 	write   podWriter
 	events  reconciler.Recorder
 	runtime Runtime
@@ -52,9 +65,14 @@ type pods struct {
 
 	echoes    *echoes
 	addresses *addresses
+	holdings  *holdings
 
 	mu    sync.Mutex
 	known map[types.NamespacedName]*track
+	// orphans are pods that the API does not show any more, by their names, until they have ended.
+	orphans map[types.NamespacedName][]*core.Pod
+	// blocked are pods that wait for a device that another claim still holds.
+	blocked map[types.NamespacedName]bool
 	// waiting has the pods that wait for a claim, by the claim.
 	waiting map[types.NamespacedName]map[types.NamespacedName]bool
 }
@@ -71,10 +89,13 @@ type track struct {
 
 // reconcile brings one pod a step further: gather, decide, write.
 func (p *pods) reconcile(ctx context.Context, key types.NamespacedName) error {
+	if err := p.endOrphans(ctx, key); err != nil {
+		return err
+	}
 	pod, ok := p.cache.Get(key.Namespace, key.Name)
 	if !ok {
 		p.forget(key)
-		return nil
+		return p.endOrphans(ctx, key)
 	}
 	index, alive := p.node(pod.Spec.NodeName)
 	if !alive {
@@ -93,6 +114,7 @@ func (p *pods) reconcile(ctx context.Context, key types.NamespacedName) error {
 		return p.end(ctx, key, t)
 	case !started && pod.Status.Phase == corev1.PodRunning && p.runtime.Start(ctx, pod) == nil:
 		// An earlier agent had started it; this one has taken it up.
+		p.adopt(pod)
 	case !started && pod.DeletionTimestamp != nil:
 		return p.end(ctx, key, t)
 	case !started && !p.run:
@@ -109,28 +131,6 @@ func (p *pods) reconcile(ctx context.Context, key types.NamespacedName) error {
 	}
 	state, _ := p.runtime.Status(pod)
 	return p.report(ctx, key, index, state, t)
-}
-
-// start runs the pod if it may run. Done is false when it does not.
-func (p *pods) start(ctx context.Context, key types.NamespacedName, t *track) (done bool, err error) {
-	if problem := p.admit(key, t); problem != nil {
-		return false, p.refuse(key, t, "WaitingForClaim", problem)
-	}
-	if err := p.runtime.Start(ctx, t.pod); err != nil {
-		return false, p.refuse(key, t, "FailedStart", err)
-	}
-	t.why = ""
-	return true, nil
-}
-
-// admit looks at the pod's claims. It notes which of them the pod waits for before it looks, so that no change is missed.
-func (p *pods) admit(key types.NamespacedName, t *track) error {
-	p.await(key, t, usedClaims(t.pod))
-	problem := admit(p.features, t.pod, func(name string) (*resource.ResourceClaim, bool) { return p.claims.Get(key.Namespace, name) })
-	if problem == nil {
-		p.await(key, t, nil)
-	}
-	return problem
 }
 
 // refuse says by an event why the pod does not run, once for each reason, and not before it has lasted for a moment.
@@ -152,6 +152,12 @@ func (p *pods) refuse(key types.NamespacedName, t *track, reason string, why err
 // report writes what has changed in the pod's status, and comes back when more will.
 func (p *pods) report(ctx context.Context, key types.NamespacedName, index int, state PodState, t *track) error {
 	pod := t.pod
+	if state.Ended {
+		// Before anybody hears of the end, and gives the devices to others.
+		if err := p.release(ctx, pod); err != nil {
+			return fmt.Errorf("pod %s: %w", key, err)
+		}
+	}
 	status := statusOf(pod, state, p.addressOf(pod, index), p.clock.Now())
 	if !holds(pod, status) {
 		after, err := p.write.UpdatePodStatus(ctx, withStatus(pod, status))
@@ -174,6 +180,9 @@ func (p *pods) report(ctx context.Context, key types.NamespacedName, index int, 
 
 // end deletes a pod that does not run, when that was asked for. Finalizers may keep the object; it is deleted only once.
 func (p *pods) end(ctx context.Context, key types.NamespacedName, t *track) error {
+	if err := p.release(ctx, t.pod); err != nil {
+		return fmt.Errorf("pod %s: %w", key, err)
+	}
 	if t.pod.DeletionTimestamp == nil || t.deleted {
 		return nil
 	}
@@ -223,18 +232,22 @@ func (p *pods) track(key types.NamespacedName, pod *core.Pod) *track {
 	return t
 }
 
+// forget lets go of a pod that the API does not show any more. It is an orphan until it has ended.
 func (p *pods) forget(key types.NamespacedName) {
 	p.mu.Lock()
 	t, ok := p.known[key]
 	delete(p.known, key)
+	delete(p.blocked, key)
+	if ok {
+		p.orphans[key] = append(p.orphans[key], t.pod)
+	}
 	p.mu.Unlock()
 	if !ok {
 		return
 	}
 	p.await(key, t, nil)
 	p.echoes.forget(key.String())
-	p.addresses.release(t.pod.UID)
-	p.runtime.Remove(t.pod)
+	p.queue.Add(key)
 }
 
 // await replaces the claims that the pod waits for.

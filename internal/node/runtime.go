@@ -14,7 +14,7 @@ import (
 //
 // It has four methods because a pod has four: they are the life of one and come in this order.
 type Runtime interface {
-	// Start begins to run the pod. When the pod's status says that it was started before (by an agent that has gone since),
+	// Start begins to run the pod, whose claims have all been prepared. When the pod's status says that it was started before (by an agent that has gone since),
 	// Start takes up what is left of it. An error means that the pod cannot be started as it is.
 	Start(ctx context.Context, pod *core.Pod) error
 	// Status says how the pod's containers are. It is false for a pod that was not started, or was removed.

@@ -24,8 +24,9 @@ import (
 //	agent [nodes=N] [devices=N] [idle] [drops-status]  (input: a fleet) starts an agent, a new one if there was one
 //	pod NAME node=N [claim=C] [record=C] [group=G] [restart=P] [init] [host-network] [gate=T] [KEY=VALUE for annotations]
 //	(held: the cache does not show changes of it until "show NAME"; "hold NAME" begins that later; "touch NAME" queues it)
-//	claim NAME [allocated] [for=pod:NAME|group:NAME|any]
-//	delete pod NAME [grace=SECONDS] | delete node NAME | delete slice NAME
+//	claim NAME [allocated[=DEVICE]] [anypod] [owner=pod:UID|group:NAME] [for=pod:NAME[:UID]|group:NAME|workload:NAME] [held: the cache does not show it]
+//	broken CLAIM | whole CLAIM: it cannot be prepared and unprepared, or can again
+//	delete pod NAME [grace=SECONDS] | force NAME: away with it, whatever runs | delete node NAME | delete slice NAME
 //	replace pod NAME: deletes and creates it under another UID, before the agent looks
 //	finalizer NAME; condition NAME TYPE; annotate node NAME KEY=VALUE; cordon NAME
 //	advance DURATION
@@ -52,13 +53,20 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) (string, error) {
 	case "agent":
 		return "", w.playAgent(t, d)
 	case "pod":
-		pod := w.newPod(d, len(w.pods))
+		pod := w.newPod(d, w.born)
+		w.born++
 		if d.HasArg("held") {
 			w.stale[keyOf(pod.Name)] = pod
 		}
 		w.setPod(pod)
 	case "claim":
 		w.playClaim(d)
+	case "broken":
+		w.broken[d.CmdArgs[0].Key] = true
+	case "whole":
+		delete(w.broken, d.CmdArgs[0].Key)
+	case "force":
+		w.removePod(keyOf(d.CmdArgs[0].Key))
 	case "replace":
 		key := keyOf(d.CmdArgs[1].Key)
 		next := w.pods[key].DeepCopy()
@@ -156,6 +164,10 @@ func (w *world) newPod(d *datadriven.TestData, n int) *core.Pod {
 			entry := core.PodResourceClaim{}
 			entry.Name, entry.ResourceClaimName = "c", &value
 			pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, entry)
+		case "own":
+			entry := core.PodResourceClaim{}
+			entry.Name, entry.ResourceClaimTemplateName = "t", &value
+			pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, entry)
 		case "template":
 			entry := core.PodResourceClaim{PodGroupResourceClaim: &value}
 			entry.Name = "t"
@@ -183,23 +195,53 @@ func (w *world) newPod(d *datadriven.TestData, n int) *core.Pod {
 func (w *world) playClaim(d *datadriven.TestData) {
 	claim := &resource.ResourceClaim{}
 	claim.Namespace, claim.Name = "default", d.CmdArgs[0].Key
+	claim.UID = types.UID(claim.Name + "-uid")
+	key := keyOf(claim.Name)
+	before := w.claim[key]
+	delete(w.staleClaim, key)
 	for _, arg := range d.CmdArgs[1:] {
 		switch arg.Key {
 		case "allocated":
 			claim.Status.Allocation = &resource.AllocationResult{}
-		case "for":
-			kind, name, _ := strings.Cut(arg.Vals[0], ":")
-			ref := resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: name, UID: "pod-0"}
-			if kind == "group" {
-				ref = resourcev1.ResourceClaimConsumerReference{APIGroup: "scheduling.k8s.io", Resource: "podgroups", Name: name, UID: "g"}
+			for _, device := range arg.Vals {
+				claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "sim.allot.dev", Pool: "node-0", Device: device}}
 			}
-			claim.Status.ReservedFor = append(claim.Status.ReservedFor, ref)
+		case "anypod":
+			claim.Status.Allocation.ReservedForAnyPod = new(true)
+		case "uid":
+			claim.UID = types.UID(arg.Vals[0])
+		case "owner":
+			kind, name, _ := strings.Cut(arg.Vals[0], ":")
+			owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: types.UID(name), Controller: new(true)}
+			if kind == "group" {
+				owner.APIVersion, owner.Kind = "scheduling.k8s.io/v1beta1", "PodGroup"
+			}
+			claim.OwnerReferences = []metav1.OwnerReference{owner}
+		case "for":
+			claim.Status.ReservedFor = append(claim.Status.ReservedFor, consumer(arg.Vals[0]))
+		case "held":
+			w.staleClaim[key] = before
 		}
 	}
-	key := keyOf(claim.Name)
-	before := w.claim[key]
 	w.claim[key] = claim
 	w.agent.pods.onClaim(before, claim)
+}
+
+func consumer(text string) resourcev1.ResourceClaimConsumerReference {
+	words := strings.Split(text, ":")
+	switch ref := (resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: words[1], UID: "pod-0"}); {
+	case words[0] == "group":
+		ref.APIGroup, ref.Resource, ref.UID = "scheduling.k8s.io", "podgroups", "g"
+		return ref
+	case words[0] == "workload":
+		ref.APIGroup, ref.Resource, ref.UID = "example.com", "workloads", "w"
+		return ref
+	case len(words) > 2:
+		ref.UID = types.UID(words[2])
+		return ref
+	default:
+		return ref
+	}
 }
 
 func (w *world) playDelete(d *datadriven.TestData) {

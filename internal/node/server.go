@@ -8,10 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/client"
 )
 
-// server is the writing side of the API.
+// server is the API, past the caches.
 type server struct{ set *client.Set }
 
 func (s server) UpdatePodStatus(ctx context.Context, pod *core.Pod) (*core.Pod, error) {
@@ -21,6 +22,10 @@ func (s server) UpdatePodStatus(ctx context.Context, pod *core.Pod) (*core.Pod, 
 func (s server) DeletePod(ctx context.Context, pod *core.Pod) error {
 	opts := metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}
 	return s.set.Pods(pod.Namespace).Delete(ctx, pod.Name, opts)
+}
+
+func (s server) LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error) {
+	return s.set.ResourceClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 func (s server) CreateNode(ctx context.Context, node *corev1.Node) (*corev1.Node, error) {

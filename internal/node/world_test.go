@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -31,8 +33,13 @@ type world struct {
 	slice map[string]*resourcev1.ResourceSlice
 
 	version int
+	born    int // pods
 	log     []string
 	stale   map[types.NamespacedName]*core.Pod // what the cache shows instead, while it is held back
+
+	// What the cache shows of claims instead, and claims that cannot be prepared.
+	staleClaim map[types.NamespacedName]*resource.ResourceClaim
+	broken     map[string]bool
 
 	agent                 *Agent
 	podQueue              *line[types.NamespacedName]
@@ -46,7 +53,7 @@ func newWorld() *world {
 		clock: testingclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 500_000_000, time.UTC)),
 		pods:  map[types.NamespacedName]*core.Pod{}, claim: map[types.NamespacedName]*resource.ResourceClaim{},
 		node: map[string]*corev1.Node{}, slice: map[string]*resourcev1.ResourceSlice{},
-		stale: map[types.NamespacedName]*core.Pod{},
+		stale: map[types.NamespacedName]*core.Pod{}, staleClaim: map[types.NamespacedName]*resource.ResourceClaim{}, broken: map[string]bool{},
 	}
 }
 
@@ -60,11 +67,13 @@ func (w *world) start(f fleet.Fleet, idle bool) {
 	wanted, ofNode := poolsOf(f)
 	a.pools = &pools{cache: w, nodes: a.nodes.cache, write: w, queue: w.poolQueue, wanted: wanted, ofNode: ofNode, echoes: echoes,
 		published: func(key poolKey) { a.done("pool/" + key.String()) }}
-	a.pods = &pods{cache: cache[*core.Pod]{get: w.getPod}, claims: cache[*resource.ResourceClaim]{get: w.getClaim}, write: w, events: w,
+	a.pods = &pods{cache: cache[*core.Pod]{get: w.getPod}, claims: cache[*resource.ResourceClaim]{get: w.getClaim}, live: w, write: w, events: w, holdings: newHoldings(w),
 		runtime: NewSimulated(w.clock, defaultStopFor), clock: w.clock, queue: w.podQueue, node: a.nodes.alive, run: !idle,
 		echoes: echoes, addresses: newAddresses(),
-		known: map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{}}
+		known: map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
+		orphans: map[types.NamespacedName][]*core.Pod{}, blocked: map[types.NamespacedName]bool{}}
 	w.agent = a
+	a.takeUp(slices.Collect(maps.Values(w.pods)))
 	a.expectAll()
 	for name := range a.nodes.machines {
 		w.nodeQueue.Add(name)
@@ -88,7 +97,7 @@ func (w *world) settle() error {
 			err = w.agent.pools.reconcile(context.Background(), w.poolQueue.next())
 		case len(w.podQueue.keys) > 0:
 			key := w.podQueue.next()
-			if err = w.agent.pods.reconcile(context.Background(), key); apierrors.IsConflict(err) {
+			if err = w.agent.pods.reconcile(context.Background(), key); apierrors.IsConflict(err) || len(w.broken) > 0 {
 				w.podQueue.AddAfter(key, time.Second) // as the runner would, later and later
 				err = nil
 			}
@@ -201,8 +210,39 @@ func (w *world) getPod(namespace, name string) (*core.Pod, bool) {
 }
 
 func (w *world) getClaim(namespace, name string) (*resource.ResourceClaim, bool) {
-	claim, ok := w.claim[types.NamespacedName{Namespace: namespace, Name: name}]
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	if old, ok := w.staleClaim[key]; ok {
+		return old, true
+	}
+	claim, ok := w.claim[key]
 	return claim, ok
+}
+
+// LiveClaim shows what the server has.
+func (w *world) LiveClaim(_ context.Context, namespace, name string) (*resource.ResourceClaim, error) {
+	w.note("read claim %s", name)
+	if claim, ok := w.claim[types.NamespacedName{Namespace: namespace, Name: name}]; ok {
+		return claim, nil
+	}
+	return nil, notFound("resourceclaims", name)
+}
+
+func (w *world) Prepare(_ context.Context, node string, claim *resource.ResourceClaim) error {
+	if w.broken[claim.Name] {
+		w.note("cannot prepare %s on %s", claim.Name, node)
+		return errors.New("the driver does not answer")
+	}
+	w.note("prepare %s on %s", claim.Name, node)
+	return nil
+}
+
+func (w *world) Unprepare(_ context.Context, node string, claim *resource.ResourceClaim) error {
+	if w.broken[claim.Name] {
+		w.note("cannot unprepare %s on %s", claim.Name, node)
+		return errors.New("the driver does not answer")
+	}
+	w.note("unprepare %s on %s", claim.Name, node)
+	return nil
 }
 
 func (w *world) getNode(_, name string) (*corev1.Node, bool) {

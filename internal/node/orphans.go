@@ -1,0 +1,59 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+// endOrphans ends the pods that had this name. Mostly they have ended before; one that was deleted by force still runs, and
+// is given its time to stop. Meanwhile it keeps its address and its devices.
+func (p *pods) endOrphans(ctx context.Context, key types.NamespacedName) error {
+	p.mu.Lock()
+	orphans := p.orphans[key]
+	delete(p.orphans, key)
+	p.mu.Unlock()
+	var failed []error
+	for _, pod := range orphans {
+		ended, err := p.endOrphan(ctx, key, pod)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("pod %s, which is gone: %w", key, err))
+		}
+		if !ended {
+			p.mu.Lock()
+			p.orphans[key] = append(p.orphans[key], pod)
+			p.mu.Unlock()
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (p *pods) endOrphan(ctx context.Context, key types.NamespacedName, pod *core.Pod) (ended bool, err error) {
+	if _, alive := p.node(pod.Spec.NodeName); !alive {
+		p.queue.AddAfter(key, orphanAgain)
+		return false, nil
+	}
+	if _, started := p.runtime.Status(pod); started {
+		grace := time.Duration(ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
+		if err := p.runtime.Stop(ctx, pod, grace); err != nil {
+			return false, err
+		}
+		if state, _ := p.runtime.Status(pod); !state.Ended {
+			p.queue.AddAfter(key, state.Again.Sub(p.clock.Now()))
+			return false, nil
+		}
+	}
+	if err := p.release(ctx, pod); err != nil {
+		return false, err
+	}
+	p.runtime.Remove(pod)
+	p.addresses.release(pod.UID)
+	return true, nil
+}
