@@ -21,11 +21,12 @@ import (
 
 // busyWorld is a world for several workers at once, which counts what becomes of its pods.
 type busyWorld struct {
-	mu      sync.Mutex
-	w       *world
-	updates int
-	running chan struct{} // closed when all pods run
-	gone    chan struct{} // closed when no pod is left
+	mu                   sync.Mutex
+	w                    *world
+	prepared, unprepared int
+	updates              int
+	running              chan struct{} // closed when all pods run
+	gone                 chan struct{} // closed when no pod is left
 }
 
 func (b *busyWorld) Get(namespace, name string) (*core.Pod, bool) {
@@ -62,6 +63,26 @@ func (b *busyWorld) DeletePod(ctx context.Context, pod *core.Pod) error {
 	return err
 }
 
+func (b *busyWorld) LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.w.LiveClaim(ctx, namespace, name)
+}
+
+func (b *busyWorld) Prepare(context.Context, string, *resource.ResourceClaim) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.prepared++
+	return nil
+}
+
+func (b *busyWorld) Unprepare(context.Context, string, *resource.ResourceClaim) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unprepared++
+	return nil
+}
+
 func (b *busyWorld) Eventf(object runtime.Object, eventtype, reason, format string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -76,7 +97,8 @@ func TestManyPods(t *testing.T) {
 	w.start(fleet.Simple(nodes, 0), false)
 	b := &busyWorld{w: w, running: make(chan struct{}), gone: make(chan struct{})}
 	p := w.agent.pods
-	p.cache, p.claims, p.write, p.events = b, cache[*resource.ResourceClaim]{get: b.getClaim}, b, b
+	p.cache, p.claims, p.live, p.write, p.events = b, cache[*resource.ResourceClaim]{get: b.getClaim}, b, b, b
+	p.holdings = newHoldings(b)
 	p.runtime = NewSimulated(w.clock, 0)
 	runner := reconciler.New("pods", p.reconcile, reconciler.Options{Workers: 16, Clock: w.clock})
 	p.queue = runner
@@ -90,7 +112,7 @@ func TestManyPods(t *testing.T) {
 	}
 	b.mu.Unlock()
 	for i := range count / 2 {
-		claim := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("c", i)}}
+		claim := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("c", i), UID: types.UID(fmt.Sprint("c", i))}}
 		claim.Status.Allocation = &resource.AllocationResult{ReservedForAnyPod: new(true)}
 		b.mu.Lock()
 		w.claim[keyOf(claim.Name)] = claim
@@ -116,6 +138,9 @@ func TestManyPods(t *testing.T) {
 	await(t, "all pods are gone", b.gone)
 	if b.updates != 2*count {
 		t.Errorf("%d status writes for %d pods, want two for each", b.updates, count)
+	}
+	if b.prepared != count/2 || b.unprepared != count/2 || len(p.holdings.held) > 0 {
+		t.Errorf("%d claims prepared, %d taken back, %d held, of %d", b.prepared, b.unprepared, len(p.holdings.held), count/2)
 	}
 }
 
