@@ -1,0 +1,124 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// deviceWatch follows all claims of the cluster, and remembers each device that two of them had at a time, and each
+// device that somebody had whose reservations were not those that the API allows.
+type deviceWatch struct {
+	stop func()
+	done chan struct{}
+
+	mu      sync.Mutex
+	holders map[device]string // the claim that has it
+	held    map[string][]device
+	wrong   []string
+	seen    int
+}
+
+type device struct{ driver, pool, name string }
+
+// watchDevices begins to watch; the statement [deviceWatch.check] ends it.
+func (s *suite) watchDevices(t *testing.T) *deviceWatch {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	w := &deviceWatch{stop: cancel, done: make(chan struct{}), holders: map[device]string{}, held: map[string][]device{}}
+	claims := s.clients.ResourceV1().ResourceClaims("")
+	list, err := claims.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Items {
+		w.see(watch.Added, &list.Items[i])
+	}
+	version := list.ResourceVersion
+	go func() {
+		defer close(w.done)
+		for ctx.Err() == nil {
+			next, err := w.follow(ctx, version, claims)
+			if err != nil && ctx.Err() == nil {
+				w.note(fmt.Sprintf("the watch ended: %v", err)) // what was missed could be what matters
+				return
+			}
+			version = next
+		}
+	}()
+	t.Cleanup(cancel)
+	return w
+}
+
+type watcher interface {
+	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
+}
+
+// follow sees changes from a version on, until the server ends the watch; it answers the last version that it has seen.
+func (w *deviceWatch) follow(ctx context.Context, version string, claims watcher) (string, error) {
+	changes, err := claims.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
+	if err != nil {
+		return version, err
+	}
+	defer changes.Stop()
+	for e := range changes.ResultChan() {
+		claim, ok := e.Object.(*resourcev1.ResourceClaim)
+		if !ok {
+			return version, errors.New(fmt.Sprint(e.Object))
+		}
+		version = claim.ResourceVersion
+		if e.Type != watch.Bookmark {
+			w.see(e.Type, claim)
+		}
+	}
+	return version, nil
+}
+
+// see takes a claim as it is now.
+func (w *deviceWatch) see(kind watch.EventType, claim *resourcev1.ResourceClaim) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name := claim.Namespace + "/" + claim.Name + "/" + string(claim.UID)
+	for _, d := range w.held[name] {
+		delete(w.holders, d)
+	}
+	delete(w.held, name)
+	if kind == watch.Deleted || claim.Status.Allocation == nil {
+		return
+	}
+	for _, r := range claim.Status.Allocation.Devices.Results {
+		d := device{r.Driver, r.Pool, r.Device}
+		if other, taken := w.holders[d]; taken {
+			w.wrong = append(w.wrong, fmt.Sprintf("%v was in %s when %s got it", d, other, name))
+		}
+		w.holders[d] = name
+		w.held[name] = append(w.held[name], d)
+		w.seen++
+	}
+}
+
+func (w *deviceWatch) note(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrong = append(w.wrong, text)
+}
+
+// check: R18.
+func (w *deviceWatch) check(t *testing.T) {
+	w.stop()
+	<-w.done
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, text := range w.wrong {
+		t.Error(text)
+	}
+	if w.seen == 0 {
+		t.Error("no claim was ever allocated")
+	}
+}

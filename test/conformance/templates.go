@@ -1,0 +1,81 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var clusterTemplates = schema.GroupVersionResource{Group: "allot.dev", Version: "v1alpha1", Resource: "clusterresourceclaimtemplates"}
+
+// templateIsEverywhere: R43. A cluster-wide template is in the namespaces that it selects, follows changes, and goes from all of them; a pod uses it as any other.
+func templateIsEverywhere(t *testing.T, s *suite) {
+	if !s.Synced {
+		t.Skip("nobody keeps templates in step here")
+	}
+	name := s.run + "-wide"
+	if err := s.create(t.Context(), "", fmt.Sprintf(clusterTemplateText, name, 1)); err != nil {
+		t.Fatal(err)
+	}
+	spaces := []space{s.newSpace(t), s.newSpace(t)}
+	for _, n := range spaces {
+		n.label(t, name)
+		n.waitCopy(t, name, 1)
+	}
+	n := spaces[0]
+	n.makePods(t, 1, pod{Name: "before", Own: name})
+	n.waitPods(t, "before", corev1.PodRunning, 1)
+	patch := []byte(`[{"op": "replace", "path": "/spec/spec/devices/requests/0/exactly/count", "value": 2}]`)
+	wide := s.dynamic.Resource(clusterTemplates)
+	if _, err := wide.Patch(t.Context(), name, types.JSONPatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range spaces {
+		n.waitCopy(t, name, 2)
+	}
+	n.makePods(t, 1, pod{Name: "after", Own: name})
+	n.waitPods(t, "after", corev1.PodRunning, 1)
+	n.waitPods(t, "before", corev1.PodRunning, 1)
+	if err := wide.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range spaces {
+		n.eventually(t, func(ctx context.Context) string {
+			_, err := n.clients.ResourceV1().ResourceClaimTemplates(n.name).Get(ctx, name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return ""
+			}
+			return fmt.Sprintf("namespace %s still has the template %s (%v)", n.name, name, err)
+		})
+	}
+}
+
+// label makes the namespace one that the template selects.
+func (n space) label(t *testing.T, value string) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"metadata": {"labels": {"conformance": %q}}}`, value)
+	if _, err := n.clients.CoreV1().Namespaces().Patch(t.Context(), n.name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitCopy waits until the namespace has the template, with a count of devices, and tells how long that took.
+func (n space) waitCopy(t *testing.T, name string, count int64) {
+	t.Helper()
+	began := time.Now()
+	n.eventually(t, func(ctx context.Context) string {
+		copied, err := n.clients.ResourceV1().ResourceClaimTemplates(n.name).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		return differs("the copy's count", int(copied.Spec.Spec.Devices.Requests[0].Exactly.Count), int(count))
+	})
+	t.Logf("the copy with %d devices was there after %s", count, time.Since(began).Round(time.Millisecond))
+}
