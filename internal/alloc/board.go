@@ -15,6 +15,7 @@ type Board struct {
 	cells   []cell
 	counts  [][]int          // by want and option: how many devices it takes; -1 if it cannot be had
 	first   Choice           // the best one, if it was looked for
+	start   *search          // one that has not decided anything, for the first who searches; nil if it has gone
 	shares  bool             // there are devices that can be had more than once
 	counted map[int]*counted // by view: its counters; nil if no device takes from any
 }
@@ -50,6 +51,7 @@ func (p *Problem) On(node *model.NodeInfo) (*Board, *Reason) {
 		return nil, reason
 	}
 	if p.exact() && b.counted == nil && !b.shares {
+		b.start = s
 		return b, nil
 	}
 	s.budget = &Budget{Limit: min(boardSteps, p.trial.Limit-p.trial.Spent)}

@@ -19,13 +19,20 @@ type flow struct {
 	queue         []int
 }
 
-func newFlow(edges [][]int, cells int) *flow {
+func newFlow(edges [][]int, need []int, cells int) *flow {
+	// All of it is made at once: there is a flow, mostly of a few numbers, for each attempt.
+	numbers := make([]int, len(edges)*(cells+1)+3*cells)
+	next := func(n int) []int {
+		part := numbers[:n:n]
+		numbers = numbers[n:]
+		return part
+	}
 	f := &flow{
-		edges: edges, need: make([]int, len(edges)), room: make([]int, cells), left: make([]int, cells),
-		sent: make([][]int, len(edges)), fromSelection: make([]int, cells), fromCell: make([]int, len(edges)), reached: make([]bool, len(edges)),
+		edges: edges, need: need, room: next(cells), left: next(cells), fromSelection: next(cells), fromCell: next(len(edges)),
+		sent: make([][]int, len(edges)), reached: make([]bool, len(edges)),
 	}
 	for i := range f.sent {
-		f.sent[i] = make([]int, cells)
+		f.sent[i] = next(cells)
 	}
 	return f
 }

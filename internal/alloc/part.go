@@ -33,7 +33,7 @@ const maxPartitions = 100 // a pool; beyond, all of the pool are forgotten
 // shape is equal for Problems that divide pools alike.
 func (p *Problem) shape() string {
 	if p.shaped == "" {
-		var b []byte
+		b := make([]byte, 0, 256)
 		add := func(text string) { b = append(append(strconv.AppendInt(b, int64(len(text)), 10), ':'), text...) }
 		for _, selection := range p.selections {
 			add(selection.key)

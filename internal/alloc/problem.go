@@ -80,15 +80,20 @@ func (a *Allocator) Prepare(state *model.State, claims []*model.Claim, swappable
 
 // tooMany says if a claim asks for more devices than one can have.
 func (p *Problem) tooMany(c int) *Reason {
-	r := &Reason{Kind: TooMany}
+	wanted := 0
 	for w := range p.wants {
 		if p.wants[w].claim == c {
-			r.Wanted += p.wants[w].least()
-			r.Asked = append(r.Asked, p.asked(w))
+			wanted += p.wants[w].least()
 		}
 	}
-	if r.Wanted <= maxDevices {
+	if wanted <= maxDevices {
 		return nil
+	}
+	r := &Reason{Kind: TooMany, Wanted: wanted}
+	for w := range p.wants {
+		if p.wants[w].claim == c {
+			r.Asked = append(r.Asked, p.asked(w))
+		}
 	}
 	return r
 }

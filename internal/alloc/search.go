@@ -40,7 +40,10 @@ const (
 // later ones. Two choices that differ only in devices of which nobody can tell the difference are offered once. The
 // State may be changed while accept runs, if it is as before when accept answers false.
 func (b *Board) Search(budget *Budget, accept func(Choice) bool) Outcome {
-	s := newSearch(b)
+	s := b.start
+	if b.start = nil; s == nil {
+		s = newSearch(b)
+	}
 	s.budget, s.accept = budget, accept
 	return s.choose(0)
 }
@@ -159,7 +162,9 @@ func (s *search) begin() Outcome {
 	if len(s.picks) < len(s.slots) {
 		s.picks = make([]pick, len(s.slots))
 	}
-	s.connect()
+	if s.flow == nil { // else it was laid out for the last decision
+		s.connect()
+	}
 	return s.place(0)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -18,7 +19,8 @@ type matcher struct {
 	programs map[string]*program // by expression
 	outcomes map[glance]outcome
 	seen     []byte // for looking up one of these
-	pools    map[model.PoolID]*poolMatches
+	pools    map[*model.Pool]*poolMatches
+	newest   map[model.PoolID]*poolMatches // the same ones
 	// selections are those of all Problems, by key, so that what is known of one is found by its address.
 	selections map[string]*selection
 }
@@ -75,15 +77,14 @@ func newMatcher() *matcher {
 	features := cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}
 	return &matcher{
 		compiled: cel.NewCache(maxCompiled, features), programs: map[string]*program{}, outcomes: map[glance]outcome{},
-		pools: map[model.PoolID]*poolMatches{}, selections: map[string]*selection{},
+		pools: map[*model.Pool]*poolMatches{}, newest: map[model.PoolID]*poolMatches{}, selections: map[string]*selection{},
 	}
 }
 
 // pool finds what is known of a pool. Other taint rules leave standing what selectors match.
 func (m *matcher) pool(view *model.PoolView) *poolMatches {
 	pool := view.Pool
-	known := m.pools[pool.ID]
-	if known != nil && known.pool == pool {
+	if known, ok := m.pools[pool]; ok {
 		if known.rules != view.Rules() {
 			known.rules = view.Rules()
 			clear(known.open)
@@ -94,9 +95,9 @@ func (m *matcher) pool(view *model.PoolView) *poolMatches {
 	}
 	if len(m.pools) >= maxPools {
 		clear(m.pools)
+		clear(m.newest)
 	}
-	old := known
-	known = &poolMatches{
+	known := &poolMatches{
 		pool: pool, rules: view.Rules(), sets: map[string]*matchSet{}, open: map[string]*openSet{}, both: map[*selection]found{}, values: map[string]*valueSets{},
 	}
 	known.counters, known.traits = countersOf(pool), traitsOf(pool)
@@ -108,10 +109,11 @@ func (m *matcher) pool(view *model.PoolView) *poolMatches {
 			known.shared.Set(i)
 		}
 	}
-	if old != nil {
+	if old, ok := m.newest[pool.ID]; ok {
 		m.carry(old, known)
+		delete(m.pools, old.pool)
 	}
-	m.pools[pool.ID] = known
+	m.pools[pool], m.newest[pool.ID] = known, known
 	return known
 }
 
@@ -227,7 +229,7 @@ func newSelection(class *model.Class, option *model.Option) *selection {
 			s.asks += fmt.Sprintf("%s %s\x00", name, amount.String())
 		}
 	}
-	s.asks += fmt.Sprint(s.admin)
+	s.asks += strconv.FormatBool(s.admin)
 	s.key = s.asks + "\x00" + s.joined
 	return s
 }

@@ -42,8 +42,7 @@ func (s *search) connect() {
 			}
 		}
 	}
-	s.flow = newFlow(edges, len(s.board.cells))
-	s.flow.need = need
+	s.flow = newFlow(edges, need, len(s.board.cells))
 	for c := range s.board.cells {
 		s.flow.room[c] = s.board.cells[c].room()
 	}
@@ -314,8 +313,7 @@ func (s *search) differBy(r int) bool {
 			}
 		}
 	}
-	f := newFlow(edges, len(index))
-	f.need = need
+	f := newFlow(edges, need, len(index))
 	for i := range f.room {
 		f.room[i] = 1
 	}

@@ -69,12 +69,11 @@ func (w *want) least() int {
 func (p *Problem) addWant(c, r int) *Reason {
 	request := &p.claims[c].Requests[r]
 	w := want{claim: c, request: r}
-	asked := []Asked{{Claim: p.claims[c].Key, Request: request.Name}}
 	for o := range request.Options {
 		asks := &request.Options[o]
 		class, ok := p.state.Class(asks.Class)
 		if !ok {
-			return &Reason{Kind: ClassMissing, Asked: asked, Class: asks.Class}
+			return &Reason{Kind: ClassMissing, Asked: []Asked{{Claim: p.claims[c].Key, Request: request.Name}}, Class: asks.Class}
 		}
 		option := option{asked: asks, name: request.ResultName(*asks), class: class, count: int(asks.Count)}
 		option.selection = p.addSelection(p.allocator.matcher.selection(newSelection(class, asks)))
