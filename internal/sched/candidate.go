@@ -118,7 +118,7 @@ func allMatch(selectors []*nodeaffinity.LazyErrorNodeSelector, info *model.NodeI
 // tied is the one node that a claim allows, if it suits.
 func (j *job) tied(c *class, name string) []*model.NodeInfo {
 	info, ok := j.state.Node(name)
-	if !ok || c.outside(info) != nil || c.fitter.static(info).check != "" || !allMatch(c.volumes, info) || j.claimMisses(c, info) != nil {
+	if !ok || j.only != nil && !slices.Contains(j.only, info) || c.outside(info) != nil || c.fitter.static(info).check != "" || !allMatch(c.volumes, info) || j.claimMisses(c, info) != nil {
 		return nil
 	}
 	return []*model.NodeInfo{info}

@@ -37,7 +37,16 @@ func (j *job) within(c *class) []*model.NodeInfo {
 	if n := len(c.pins); n > 0 {
 		return c.pins[n-1].nodes
 	}
-	return j.suitedNodes(c)
+	if j.only == nil {
+		return j.suitedNodes(c)
+	}
+	var nodes []*model.NodeInfo
+	for _, info := range j.only {
+		if c.fitter.static(info).check == "" {
+			nodes = append(nodes, info)
+		}
+	}
+	return nodes
 }
 
 // domain is one value of a topology label, with the nodes there that suit each of some classes.

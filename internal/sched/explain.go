@@ -109,6 +109,10 @@ func (j *job) recordFailure(placed int) {
 	if j.bestReason != nil && j.bestReason.Placed >= placed {
 		return
 	}
+	if j.quiet {
+		j.bestReason = &Reasons{Placed: placed}
+		return
+	}
 	r := &Reasons{Placed: placed, Ties: j.ties()}
 	done := map[model.Key]bool{}
 	for i := range j.placements {
@@ -182,6 +186,12 @@ func (j *job) further() []model.Topic {
 // result is the answer, once everything was tried.
 func (j *job) result() (*Plan, *Reasons) {
 	r := j.reasons
+	if j.quiet {
+		if j.best != nil {
+			j.best.Whole = len(j.best.Pods) == len(j.unit.Pods)
+		}
+		return j.best, r
+	}
 	r.further = j.further()
 	for _, c := range j.classes {
 		f := c.fitter

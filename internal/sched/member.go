@@ -116,6 +116,9 @@ func (j *job) unusable(key model.Key, entry *model.PodClaim) string {
 	case entry.Owner != "" && claim.Controller != entry.Owner:
 		return fmt.Sprintf("claim %s was made for somebody else", key)
 	}
+	if by, recalled := j.state.Recalled(key); recalled {
+		return fmt.Sprintf("the devices of claim %s go to %s", key, by)
+	}
 	return ""
 }
 

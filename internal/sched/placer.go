@@ -51,19 +51,29 @@ func (p *Placer) Place(unit *model.Unit) (*Plan, *Reasons) {
 
 // PlaceIn is Place within a trial that is open: what that has changed so far is there, and stays.
 func (p *Placer) PlaceIn(tx *model.Tx, unit *model.Unit) (*Plan, *Reasons) {
-	j := &job{
+	start := tx.Mark()
+	defer tx.UndoTo(start)
+	p.state.StepAside(unit)
+	return p.job(tx, unit).run()
+}
+
+func (p *Placer) job(tx *model.Tx, unit *model.Unit) *job {
+	return &job{
 		tx:     tx,
 		placer: p, state: p.state, unit: unit, budget: &alloc.Budget{Limit: p.steps},
 		reasons: &Reasons{Unit: unit.Key, Min: unit.Min, HalfBound: unit.HalfBound},
 	}
+}
+
+func (j *job) run() (*Plan, *Reasons) {
 	if j.waitsForGroup() {
 		return nil, j.reasons
 	}
-	if j.gather(); len(j.members) < unit.Min {
+	if j.gather(); len(j.members) < j.unit.Min {
 		j.reasons.Code = CodeWaiting
 		return nil, j.reasons
 	}
-	if j.prepare(); len(j.members) < unit.Min || !j.fixDomain() {
+	if j.prepare(); len(j.members) < j.unit.Min || !j.fixDomain() {
 		j.reasons.Code = CodeUnschedulable
 		return nil, j.reasons
 	}
@@ -133,6 +143,10 @@ type job struct {
 	bundles []*bundle
 	leftOut []*class // for now, as a bundle that they use is
 	reasons *Reasons
+
+	// Of those who make room: nodes that alone are tried (nil: all), and whether the reasons do not matter.
+	only  []*model.NodeInfo
+	quiet bool
 
 	tx         *model.Tx
 	placements []Placement

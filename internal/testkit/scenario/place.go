@@ -163,6 +163,7 @@ func (s *Scenario) drain(loud bool) (string, error) {
 			if loud {
 				out += printPlan(plan)
 			}
+			s.queue.Wake(s.state.Denominate(entry.Key))
 			plan.Assume(s.state)
 			if err := s.check(); err != nil {
 				return out, err

@@ -183,7 +183,7 @@ func toleration(text string) resourcev1.DeviceToleration {
 	return t
 }
 
-// group NAME [gang=MINCOUNT] [topology=KEY] [priority=] [scheduled] [claim=ENTRY:TEMPLATE]…: the claim is named NAME-ENTRY.
+// group NAME [gang=MINCOUNT] [topology=KEY] [priority=] [never] [whole] [scheduled] [claim=ENTRY:TEMPLATE]…: the claim is named NAME-ENTRY.
 func (s *Scenario) group(l *line) error {
 	group := &scheduling.PodGroup{ObjectMeta: s.meta("group", l.name)}
 	if l.has("gang") {
@@ -203,12 +203,8 @@ func (s *Scenario) group(l *line) error {
 	if l.has("scheduled") {
 		group.Status.Conditions = []metav1.Condition{{Type: "PodGroupScheduled", Status: metav1.ConditionTrue}}
 	}
-	if l.has("priority") {
-		priority, err := l.number("priority", 0)
-		if err != nil {
-			return err
-		}
-		group.Spec.Priority = ptr(int32(priority))
+	if err := groupRank(&group.Spec, l); err != nil {
+		return err
 	}
 	s.groups[key(l.name)] = l
 	s.queue.Wake(s.state.PutGroup(model.GroupFrom(group)))
@@ -222,6 +218,24 @@ func (s *Scenario) group(l *line) error {
 		if err := s.pod(s.pods[pod.Key]); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// groupRank is how important the group is, and how it may be disrupted.
+func groupRank(spec *scheduling.PodGroupSpec, l *line) error {
+	if l.has("priority") {
+		priority, err := l.number("priority", 0)
+		if err != nil {
+			return err
+		}
+		spec.Priority = ptr(int32(priority))
+	}
+	if l.has("never") {
+		spec.PreemptionPolicy = ptr(schedulingv1beta1.PreemptNever)
+	}
+	if l.has("whole") {
+		spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
 	}
 	return nil
 }
@@ -242,7 +256,7 @@ func (s *Scenario) generate(text, kind string, owner metav1.ObjectMeta) error {
 	return nil
 }
 
-// pod NAME [group=] [priority=] [label=K=V]… [on=NODE] [gated] [deleting] [finished] [shared=ENTRY]… [own=ENTRY:TEMPLATE]… [use=CLAIM]…
+// pod NAME [group=] [priority=] [never] [label=K=V]… [on=NODE] [gated] [deleting] [victim] [finished] [shared=ENTRY]… [own=ENTRY:TEMPLATE]… [use=CLAIM]…
 // and what a node is tested for, see fit.go.
 func (s *Scenario) pod(l *line) error {
 	pod := &core.Pod{ObjectMeta: s.meta("pod", l.name)}
@@ -253,6 +267,9 @@ func (s *Scenario) pod(l *line) error {
 		return err
 	}
 	pod.Spec.Priority = ptr(int32(priority))
+	if l.has("never") {
+		pod.Spec.PreemptionPolicy = ptr(corev1.PreemptNever)
+	}
 	if l.has("group") {
 		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr(l.one("group", ""))}
 	}
@@ -283,6 +300,11 @@ func podStatus(pod *core.Pod, l *line) {
 	}
 	if l.has("deleting") {
 		pod.DeletionTimestamp = &pod.CreationTimestamp
+	}
+	if l.has("victim") {
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
+		}}
 	}
 	if l.has("finished") {
 		pod.Status.Phase = corev1.PodSucceeded
@@ -336,10 +358,10 @@ func (s *Scenario) remove(l *line) error {
 			var topics []model.Topic
 			switch kind {
 			case "pod":
-				topics = s.state.DeletePod(key(name))
+				topics = append(s.state.DeletePod(key(name)), s.state.Denominate(model.UnitKey{Key: key(name)})...)
 				s.queue.Remove(model.UnitKey{Key: key(name)})
 			case "group":
-				topics = s.state.DeleteGroup(key(name))
+				topics = append(s.state.DeleteGroup(key(name)), s.state.Denominate(model.UnitKey{Group: true, Key: key(name)})...)
 			case "claim":
 				topics = s.state.DeleteClaim(key(name))
 				delete(s.claims, key(name))

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,7 @@ func (s *Scenario) commands() map[string]func(*datadriven.TestData) (string, err
 		"place":   s.place,
 		"run":     s.runQueue,
 		"repeat":  s.repeat,
+		"preempt": s.preempt,
 		"state":   s.print,
 		"steps":   s.setSteps,
 	}
@@ -83,6 +85,7 @@ func (s *Scenario) verbs() map[string]func(*line) error {
 		"group":    s.group,
 		"pod":      s.pod,
 
+		"budget":      s.budget,
 		"namespace":   s.namespace,
 		"volume":      s.volume,
 		"volumeclaim": s.volumeClaim,
@@ -112,6 +115,9 @@ func (s *Scenario) check() error {
 	if err := s.state.Audit(); err != nil {
 		return err
 	}
+	tx := s.state.Begin()
+	defer tx.Undo()
+	s.state.StepAside(&model.Unit{Priority: math.MaxInt32}) // who keeps a place overdraws it
 	for _, info := range s.state.Nodes() {
 		for name, free := range info.Free {
 			if free < 0 {

@@ -1,0 +1,176 @@
+package sched
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// remove takes victims out of the trial, with those that leave with them, and frees the claims that nobody is left to
+// use. It gives how many steps that is.
+func (r *room) remove(victims []*victim) int {
+	r.recalls = nil
+	victims = closed(victims)
+	steps, groups := 0, map[model.Key]bool{}
+	var claims []model.Key
+	for _, v := range victims {
+		if v.grouped() {
+			groups[v.group] = true
+		}
+		claims = append(claims, v.claims...)
+		for _, pod := range v.pods {
+			steps++
+			r.state.DeletePod(pod.Key)
+			for i := range pod.Claims {
+				claims = append(claims, model.Key{Namespace: pod.Key.Namespace, Name: pod.Claims[i].Claim})
+			}
+		}
+	}
+	for _, key := range claims {
+		r.release(key, groups)
+	}
+	return steps
+}
+
+// release takes off a claim whoever is gone, groups included that have lost all their pods to the unit, if it wants
+// devices.
+func (r *room) release(key model.Key, groups map[model.Key]bool) {
+	claim, ok := r.state.Claim(key)
+	if !ok || claim.Allocation == nil {
+		return
+	}
+	recalled := false
+	before, freed := r.state.LeaveClaim(key, func(c model.Consumer) bool {
+		if r.gone(key.Namespace, c) {
+			return true
+		}
+		group := model.Key{Namespace: key.Namespace, Name: c.Name}
+		gives := r.devices && isGroup(c) && groups[group] && r.empty(group)
+		recalled = recalled || gives
+		return gives
+	})
+	if freed && recalled {
+		r.recalls = append(r.recalls, Recall{Claim: key, UID: before.UID, Consumers: before.Consumers})
+	}
+}
+
+// gone says whether a consumer is not there any more, or has finished: the claim's controller takes it off.
+func (r *room) gone(namespace string, c model.Consumer) bool {
+	key := model.Key{Namespace: namespace, Name: c.Name}
+	switch {
+	case model.IsPodConsumer(c):
+		pod, ok := r.state.Pod(key)
+		return !ok || pod.UID != c.UID || pod.Finished
+	case isGroup(c):
+		group, ok := r.state.Group(key)
+		return !ok || group.UID != c.UID
+	}
+	return false
+}
+
+func isGroup(c model.Consumer) bool {
+	return c.APIGroup == "scheduling.k8s.io" && c.Resource == "podgroups"
+}
+
+// empty says whether no pod of the group is on a node.
+func (r *room) empty(group model.Key) bool {
+	return !slices.ContainsFunc(r.state.Members(group), (*model.Pod).Counts)
+}
+
+// wantsDevices says whether the unit has claims without devices.
+func (r *room) wantsDevices() bool {
+	for _, pod := range r.unit.Pods {
+		for i := range pod.Claims {
+			claim, ok := r.state.Claim(model.Key{Namespace: pod.Key.Namespace, Name: pod.Claims[i].Claim})
+			if ok && claim.Allocation == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// releaseStale frees the claims of which all consumers are gone: their controller is about to. It matters only to who
+// uses claims.
+func (r *room) releaseStale() {
+	if !r.usesClaims() {
+		return
+	}
+	var stale []model.Key
+	r.state.Claims(func(claim *model.Claim) bool {
+		if claim.Allocation != nil && slices.ContainsFunc(claim.Consumers, func(c model.Consumer) bool { return r.gone(claim.Key.Namespace, c) }) {
+			stale = append(stale, claim.Key)
+		}
+		return true
+	})
+	for _, key := range stale {
+		r.ending = true
+		r.release(key, nil)
+	}
+}
+
+func (r *room) usesClaims() bool {
+	return slices.ContainsFunc(r.unit.Pods, func(pod *model.Pod) bool { return len(pod.Claims) > 0 })
+}
+
+// idleClaims lists groups that run no pod, and keep devices for those that may come: nobody would have to be evicted.
+func (r *room) idleClaims() {
+	idle := map[model.Key][]model.Key{}
+	r.state.Claims(func(claim *model.Claim) bool {
+		if claim.Allocation == nil || len(claim.Consumers) != 1 || !isGroup(claim.Consumers[0]) || claim.Deleting {
+			return true
+		}
+		group := model.Key{Namespace: claim.Key.Namespace, Name: claim.Consumers[0].Name}
+		if r.empty(group) && !(r.unit.Key.Group && r.unit.Key.Key == group) {
+			idle[group] = append(idle[group], claim.Key)
+		}
+		return true
+	})
+	for key, claims := range idle {
+		group, ok := r.state.Group(key)
+		if !ok || group.UID != r.consumerOf(claims[0]) {
+			continue
+		}
+		slices.SortFunc(claims, compareKeys)
+		r.offer(&victim{key: key, group: key, whole: true, priority: r.priorityOf(group), claims: claims, started: group.Created})
+	}
+}
+
+func (r *room) consumerOf(claim model.Key) types.UID {
+	c, _ := r.state.Claim(claim)
+	return c.Consumers[0].UID
+}
+
+// priorityOf is that of a group that runs no pod.
+func (r *room) priorityOf(group *model.Group) int32 {
+	if group.Priority != nil {
+		return *group.Priority
+	}
+	unit, ok := r.state.Unit(model.UnitKey{Group: true, Key: group.Key})
+	if !ok {
+		return 0
+	}
+	return unit.Priority
+}
+
+// holdsFabric says whether a victim's claims have devices that are not tied to one node.
+func (r *room) holdsFabric(v *victim) bool {
+	loose := func(key model.Key) bool {
+		claim, ok := r.state.Claim(key)
+		if !ok || claim.Allocation == nil {
+			return false
+		}
+		_, tied := tie(claim.Allocation.NodeSelector)
+		return !tied
+	}
+	for _, pod := range v.pods {
+		for i := range pod.Claims {
+			if loose(model.Key{Namespace: pod.Key.Namespace, Name: pod.Claims[i].Claim}) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(v.claims, loose)
+}

@@ -1,0 +1,268 @@
+package sched
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// Making room for a unit that has no place (R36): who is less important leaves, if the unit can be placed after that,
+// and nobody otherwise. Whether it can be is tried, not calculated: the victims are taken out of the State, claims
+// that nobody is left to use are freed, and the unit is placed as always.
+//
+//   - Pods that are ending already, and claims that their controller is about to free, count as gone. If that is
+//     enough, nobody has to leave.
+//   - A victim is a pod, or a PodGroup as a whole (victim.go). It has a lower priority than the unit.
+//   - Of all victims that might help, those are spared that are not needed, the most important first (room.go): no
+//     part of the victims that are left would be enough. Only when the step budget is spent may some be left that
+//     another search would spare.
+//   - A claim is freed with its last consumer, and never one that something other than a pod or a PodGroup holds. One
+//     that a PodGroup holds is given back by the scheduler once no pod of the group is left (leave.go).
+
+// Preemption is how room is made for a unit.
+type Preemption struct {
+	Unit     model.UnitKey
+	Priority int32
+	Plan     *Plan // where the unit goes then
+	// Victims have to leave, the least important first. Without any, the unit waits for those who are ending already.
+	Victims []Victim
+	// Recalls are claims of groups to be given back, once no pod on a node uses them.
+	Recalls []Recall
+	// Violations are victims that a PodDisruptionBudget protects.
+	Violations int
+	// Until is when the last of the pods that are ending should be gone; zero if none is.
+	Until time.Time
+}
+
+// Victim has to leave: some pods, or all of a group.
+type Victim struct {
+	Group    model.Key // the PodGroup, if it leaves as a whole
+	Priority int32
+	Pods     []*model.Pod // by name
+}
+
+// Recall is a claim that loses its devices and all its consumers.
+type Recall struct {
+	Claim     model.Key
+	UID       types.UID
+	Consumers []model.Consumer
+}
+
+// Pods counts the pods that have to leave.
+func (p *Preemption) Pods() int {
+	n := 0
+	for i := range p.Victims {
+		n += len(p.Victims[i].Pods)
+	}
+	return n
+}
+
+// preemptShare is how much more than placing a unit the search for room for it may cost.
+const preemptShare = 2
+
+// patience is how long pods may be overdue and still count as about to be gone.
+const patience = 30 * time.Second
+
+// Preempt finds out how room can be made for a unit that was placed in vain. It is nil if that cannot be; why is noted
+// in the reasons. now says which pods should have been gone for long.
+func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, now time.Time) *Preemption {
+	fails := reasons.Code == CodeUnschedulable || reasons.Code == CodeLeftOver
+	if !fails || unit.HalfBound || len(unit.Pods) == 0 || !p.state.AnyBelow(unit.Priority) {
+		return nil
+	}
+	if unit.Never {
+		reasons.Preemption = &NoRoom{Never: true}
+		return nil
+	}
+	tx := p.state.Begin()
+	defer tx.Undo()
+	p.state.StepAside(unit)
+	r := &room{placer: p, state: p.state, tx: tx, unit: unit, left: preemptShare * p.steps}
+	r.gather(now)
+	if len(r.victims) == 0 && !r.ending {
+		return nil
+	}
+	r.base = tx.Mark()
+	made := r.make()
+	if made == nil && r.lower > 0 {
+		reasons.Preemption = &NoRoom{Pods: r.lower, Undecided: r.left <= 0}
+	}
+	return made
+}
+
+// make makes room for the whole unit, or for as many of its pods as it can where each stands alone.
+func (r *room) make() *Preemption {
+	p := &Preemption{Unit: r.unit.Key, Priority: r.unit.Priority, Until: r.until}
+	units := []*model.Unit{r.unit}
+	if r.unit.Min == 1 {
+		units = alone(r.unit)
+	}
+	var victims []*victim
+	hopeless := map[*model.Shape]bool{}
+	for _, unit := range units {
+		plain := len(unit.Pods) == 1 && len(unit.Pods[0].Claims) == 0 && len(unit.Pods[0].Mounts) == 0
+		if r.left <= 0 || plain && hopeless[unit.Pods[0].Shape] {
+			continue
+		}
+		found := r.find(unit)
+		if found == nil {
+			hopeless[unit.Pods[0].Shape] = plain
+			continue
+		}
+		victims = append(victims, found.victims...)
+		p.Recalls = append(p.Recalls, found.recalls...)
+		p.Plan = p.Plan.with(found.plan)
+		r.settle(found)
+	}
+	if p.Plan == nil {
+		return nil
+	}
+	p.Violations = r.violations(victims)
+	p.Victims = evictions(victims)
+	return p
+}
+
+// alone are units of one pod each.
+func alone(unit *model.Unit) []*model.Unit {
+	units := make([]*model.Unit, len(unit.Pods))
+	for i, pod := range unit.Pods {
+		one := *unit
+		one.Pods = []*model.Pod{pod}
+		units[i] = &one
+	}
+	return units
+}
+
+// settle leaves what was found in the trial, for the pods that follow.
+func (r *room) settle(found *found) {
+	r.tx.UndoTo(r.base)
+	r.remove(found.victims)
+	found.plan.Assume(r.state)
+	r.base = r.tx.Mark()
+	for _, v := range found.victims {
+		if g := v.gang; g != nil {
+			g.surplus--
+			g.victims = slices.DeleteFunc(g.victims, func(other *victim) bool { return other == v })
+		}
+	}
+	r.victims = slices.DeleteFunc(r.victims, func(v *victim) bool { return slices.Contains(found.victims, v) })
+}
+
+// with is both plans together.
+func (p *Plan) with(more *Plan) *Plan {
+	if p == nil {
+		return more
+	}
+	p.Pods = append(p.Pods, more.Pods...)
+	p.Claims = append(p.Claims, more.Claims...)
+	slices.SortFunc(p.Pods, func(a, b Placement) int { return compareKeys(a.Pod, b.Pod) })
+	return p
+}
+
+// evictions are the victims of which pods have to leave. The single pods of a gang are one if all of them do.
+func evictions(victims []*victim) []Victim {
+	var list []Victim
+	gangs := map[*gang][]*model.Pod{} // those of their pods that leave
+	for _, v := range victims {
+		if v.gang != nil {
+			gangs[v.gang] = append(gangs[v.gang], v.pods...)
+		}
+	}
+	for _, v := range victims {
+		switch pods := gangs[v.gang]; {
+		case v.idle():
+		case v.gang != nil && len(pods) == v.gang.size:
+			if pods[0] == v.pods[0] { // the first of them stands for all
+				list = append(list, Victim{Group: v.group, Priority: v.priority, Pods: pods})
+			}
+		case v.whole:
+			list = append(list, Victim{Group: v.group, Priority: v.priority, Pods: v.pods})
+		default:
+			list = append(list, Victim{Priority: v.priority, Pods: v.pods})
+		}
+	}
+	return list
+}
+
+// Nomination is what keeps the unit's place until the victims are gone.
+func (p *Preemption) Nomination(state *model.State) *model.Nomination {
+	n := &model.Nomination{Unit: p.Unit, Priority: p.Priority}
+	for i := range p.Plan.Pods {
+		placement := &p.Plan.Pods[i]
+		pod, ok := state.Pod(placement.Pod)
+		if !ok {
+			continue
+		}
+		// It takes room and keeps off whom the pod keeps off; that nobody relies on its company is why it has no labels.
+		shape := *pod.Shape
+		shape.Labels = nil
+		n.Pods = append(n.Pods, &model.Pod{
+			Key: keptFor(pod.Key), UID: "kept-for-" + pod.UID, Priority: p.Priority, Created: pod.Created, Started: pod.Created, Shape: &shape,
+			Node: placement.Node, Draws: placement.Draws, Foreign: true, StandIn: true,
+		})
+	}
+	for i := range p.Plan.Claims {
+		claim := &p.Plan.Claims[i]
+		if claim.Allocation != nil {
+			n.Claims = append(n.Claims, &model.Claim{Key: keptFor(claim.Key), UID: "kept-for-" + claim.UID, Allocation: claim.Allocation})
+		}
+	}
+	for _, recall := range p.Recalls {
+		n.Recalled = append(n.Recalled, recall.Claim)
+	}
+	return n
+}
+
+// keptFor names a stand-in, so that reasons that name who holds a device can be understood. No object has such a name.
+func keptFor(key model.Key) model.Key {
+	return model.Key{Namespace: key.Namespace, Name: key.Name + " (its place is kept)"}
+}
+
+// NoRoom says why no room can be made for a unit.
+type NoRoom struct {
+	Never     bool // the unit's preemptionPolicy
+	Pods      int  // of lower priority that would not be enough
+	Undecided bool // as far as the steps reached
+}
+
+func (n *NoRoom) String() string {
+	switch {
+	case n.Never:
+		return "preemption: the preemptionPolicy is Never"
+	case n.Undecided:
+		return fmt.Sprintf("preemption: undecided which of %d pods of lower priority would make room", n.Pods)
+	case n.Pods == 1:
+		return "preemption: 1 pod of lower priority would not make room"
+	}
+	return fmt.Sprintf("preemption: %d pods of lower priority would not make room", n.Pods)
+}
+
+// found is room for a unit.
+type found struct {
+	victims []*victim // in the order in which they leave
+	recalls []Recall
+	plan    *Plan
+	cost    cost
+}
+
+// cost compares ways to make room.
+type cost struct {
+	violations int
+	highest    int64 // priority; below all others without victims
+	groups     int
+	pods       int
+	sum        int64 // of priorities, over the pods
+	started    time.Time
+}
+
+func (c cost) compare(other cost) int {
+	return cmp.Or(
+		cmp.Compare(c.violations, other.violations), cmp.Compare(c.highest, other.highest), cmp.Compare(c.groups, other.groups),
+		cmp.Compare(c.pods, other.pods), cmp.Compare(c.sum, other.sum), other.started.Compare(c.started),
+	)
+}

@@ -1,0 +1,55 @@
+package sched_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// crowded are 2,500 nodes that 10,000 pods of low priority fill.
+func crowded(b *testing.B) *model.State {
+	state := bigState(2500, 0)
+	for i, info := range state.Nodes() {
+		for n := range 4 {
+			name := fmt.Sprintf("low-%04d-%d", i, n)
+			pod := plainPod(b, name, "", int32(n))
+			pod.Node = info.Name
+			state.PutPod(pod)
+		}
+	}
+	return state
+}
+
+func plainPod(b *testing.B, name, group string, priority int32) *model.Pod {
+	pod := bigPod(b, name, group)
+	shape := *pod.Shape
+	shape.Requests = model.Resources{corev1.ResourceCPU: 1000, corev1.ResourcePods: 1}
+	pod.Priority, pod.Shape = priority, &shape
+	return pod
+}
+
+// Room for one pod, and for a gang of 500.
+func BenchmarkPreemption(b *testing.B) {
+	for _, members := range []int{1, 500} {
+		b.Run(fmt.Sprint(members), func(b *testing.B) {
+			state := crowded(b)
+			state.PutGroup(gang("high", int32(members)))
+			for i := range members {
+				state.PutPod(plainPod(b, fmt.Sprint("high-", i), "high", 1000))
+			}
+			placer := sched.NewPlacer(state, sched.DefaultSteps)
+			unit, _ := state.Unit(unitKey(true, "high"))
+			for range b.N {
+				_, reasons := placer.Place(unit)
+				if made := placer.Preempt(unit, reasons, time.Time{}); made == nil || made.Pods() != members {
+					b.Fatal(reasons, made.Pods())
+				}
+			}
+		})
+	}
+}

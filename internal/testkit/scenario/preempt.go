@@ -1,0 +1,108 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// budget NAME allowed=N label=K=V… [granted=POD]…: a PodDisruptionBudget.
+func (s *Scenario) budget(l *line) error {
+	allowed, err := l.number("allowed", 0)
+	if err != nil {
+		return err
+	}
+	budget := &policyv1.PodDisruptionBudget{ObjectMeta: s.meta("budget", l.name)}
+	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: pairs(l.args["label"])}
+	budget.Status.DisruptionsAllowed = int32(allowed)
+	for _, pod := range l.args["granted"] {
+		if budget.Status.DisruptedPods == nil {
+			budget.Status.DisruptedPods = map[string]metav1.Time{}
+		}
+		budget.Status.DisruptedPods[pod] = metav1.Time{}
+	}
+	converted, err := model.BudgetFrom(budget)
+	if err == nil {
+		s.queue.Wake(s.state.PutBudget(converted))
+	}
+	return err
+}
+
+// preempt NAME [after=SECONDS] [keep]: how room could be made for a unit that has no place. With keep, its place is kept
+// from here on, until the unit is placed or gone, or no room can be made any more.
+func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
+	unit, ok := s.state.Unit(s.unit(d.CmdArgs[0].Key))
+	if !ok {
+		return "nothing waits\n", nil
+	}
+	before := s.state.Dump()
+	plan, reasons := s.placer.Place(unit)
+	if plan != nil {
+		if d.HasArg("keep") {
+			s.queue.Wake(s.state.Denominate(unit.Key))
+		}
+		return "no need: " + printPlan(plan), nil
+	}
+	after := 0
+	for _, arg := range d.CmdArgs {
+		if arg.Key != "after" {
+			continue
+		}
+		var err error
+		if after, err = strconv.Atoi(arg.Vals[0]); err != nil {
+			return "", err
+		}
+	}
+	made := s.placer.Preempt(unit, reasons, time.Unix(1_000_000+int64(s.made+after), 0))
+	if after := s.state.Dump(); before != after {
+		return "", fmt.Errorf("the trial has left traces:\n%s\nwas:\n%s", after, before)
+	}
+	if made == nil {
+		if d.HasArg("keep") {
+			s.queue.Wake(s.state.Denominate(unit.Key))
+		}
+		return printReasons(reasons, true), nil
+	}
+	if d.HasArg("keep") {
+		s.queue.Wake(s.state.Nominate(made.Nomination(s.state)))
+	}
+	return printPreemption(made), nil
+}
+
+func printPreemption(p *sched.Preemption) string {
+	var b strings.Builder
+	if len(p.Victims) == 0 && len(p.Recalls) == 0 {
+		b.WriteString("wait for those who are leaving\n")
+	}
+	for i := range p.Victims {
+		v := &p.Victims[i]
+		if v.Group.Name != "" {
+			fmt.Fprintf(&b, "evict all of group %s (%d):", v.Group.Name, v.Priority)
+		} else {
+			fmt.Fprintf(&b, "evict (%d):", v.Priority)
+		}
+		for _, pod := range v.Pods {
+			fmt.Fprintf(&b, " %s from %s", pod.Key.Name, pod.Node)
+		}
+		b.WriteByte('\n')
+	}
+	if p.Violations > 0 {
+		fmt.Fprintf(&b, "against a budget: %d\n", p.Violations)
+	}
+	for i := range p.Recalls {
+		fmt.Fprintf(&b, "take back claim %s from", p.Recalls[i].Claim.Name)
+		for _, consumer := range p.Recalls[i].Consumers {
+			fmt.Fprintf(&b, " %s/%s", consumer.Resource, consumer.Name)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String() + "then " + printPlan(p.Plan)
+}
