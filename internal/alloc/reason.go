@@ -264,7 +264,7 @@ func (r *Reason) countAll() string {
 		text += fmt.Sprintf(", a claim can have %d", maxDevices)
 	case r.Free < r.Match:
 		text += fmt.Sprintf(", %d free", r.Free)
-	case r.Free > 0 && len(r.Asked) == 1:
+	case r.Free > 0 && len(r.Asked) == 1 && len(r.Pools) == 0:
 		text += ", but not beside each other"
 	}
 	return text
