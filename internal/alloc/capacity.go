@@ -23,12 +23,15 @@ func consumed(device *model.Device, asked *resourcev1.CapacityRequirements) (cap
 	if asked != nil {
 		requests = asked.Requests
 	}
+	takes := capacity{}
+	if len(device.Capacity)+len(requests) == 0 {
+		return takes, ""
+	}
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		if _, ok := device.Capacity[name]; !ok {
 			return nil, fmt.Sprintf("has no capacity %s", name)
 		}
 	}
-	takes := capacity{}
 	for _, name := range slices.Sorted(maps.Keys(device.Capacity)) {
 		has := device.Capacity[name]
 		amount, ok := requests[name]

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -141,10 +142,12 @@ func (p *poolMatches) openTo(want *selection) *openSet {
 	}
 	set := &openSet{devices: model.NewBits(len(p.pool.Devices)), capable: model.NewBits(len(p.pool.Devices)), barred: make([]string, len(p.pool.Devices))}
 	for i := range p.pool.Devices {
-		if _, why := consumed(&p.pool.Devices[i], want.capacity); why == "" {
+		device := &p.pool.Devices[i]
+		_, why := consumed(device, want.capacity)
+		if why == "" {
 			set.capable.Set(i)
 		}
-		if set.barred[i] = barredBy(&p.pool.Devices[i], p.rules, want); set.barred[i] == "" {
+		if set.barred[i] = cmp.Or(taintedBy(device, p.rules, want), why); set.barred[i] == "" {
 			set.devices.Set(i)
 		}
 	}

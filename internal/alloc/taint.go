@@ -6,8 +6,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// barredBy says why a device can never be given to those who ask for this, "" if it can.
-func barredBy(device *model.Device, rules *model.RuleTaints, want *selection) string {
+// taintedBy says which taint keeps a device from those who ask for this, "" if none does.
+func taintedBy(device *model.Device, rules *model.RuleTaints, want *selection) string {
 	for i := range device.Taints {
 		if taint := &device.Taints[i]; model.Bars(taint) && !model.Tolerated(taint, want.tolerations) {
 			return "is tainted with " + model.TaintText(taint)
@@ -20,9 +20,5 @@ func barredBy(device *model.Device, rules *model.RuleTaints, want *selection) st
 		}
 		return why == ""
 	})
-	if why != "" {
-		return why
-	}
-	_, why = consumed(device, want.capacity)
 	return why
 }
