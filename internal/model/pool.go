@@ -63,10 +63,13 @@ func (p *Pool) DeviceID(i int) DeviceID {
 func newPool(id PoolID, parts []*Slice) *Pool {
 	parts = slices.Clone(parts)
 	slices.SortFunc(parts, func(a, b *Slice) int { return compareStrings(a.Name, b.Name) })
-	p := &Pool{ID: id, index: map[string]int{}}
+	p := &Pool{ID: id}
+	devices := 0
 	for _, part := range parts {
 		p.Generation = max(p.Generation, part.Generation)
+		devices += len(part.Devices)
 	}
+	p.Devices, p.index = make([]Device, 0, devices), make(map[string]int, devices)
 	for _, part := range parts {
 		if part.Generation == p.Generation {
 			p.add(part)
