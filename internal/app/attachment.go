@@ -28,8 +28,14 @@ type attachment struct {
 
 // reach waits until the server has what is needed, and allows it.
 func (a *attachment) reach(ctx context.Context) error {
-	_, err := a.settle(ctx)
-	return err
+	done := a.progress.Step("API server " + a.cfg.Host)
+	choice, err := a.settle(ctx)
+	if err != nil {
+		done("stopped", nil)
+		return err
+	}
+	done(choice.Survey.Version, nil)
+	return nil
 }
 
 // settle looks until nothing is wrong.
@@ -41,12 +47,10 @@ func (a *attachment) settle(ctx context.Context) (attach.Choice, error) {
 		}
 		a.asker = asker
 	}
-	done := a.progress.Step("API server " + a.cfg.Host)
 	said := ""
 	for pause := askAgain; ; pause = min(2*pause, longestPause) {
 		choice, err := a.asker.look(ctx, &a.opts)
 		if err == nil {
-			done(choice.Survey.Version, nil)
 			a.note(&choice)
 			return choice, nil
 		}
@@ -55,7 +59,6 @@ func (a *attachment) settle(ctx context.Context) (attach.Choice, error) {
 		}
 		select {
 		case <-ctx.Done():
-			done("stopped", nil)
 			return choice, ctx.Err()
 		case <-time.After(pause):
 		}

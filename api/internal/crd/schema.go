@@ -115,7 +115,7 @@ func (f *flattener) model(name string) (*apiextensionsv1.JSONSchemaProps, error)
 func (f *flattener) schema(s spec.Schema) (*apiextensionsv1.JSONSchemaProps, error) {
 	if model := s.Ref.String(); model != "" {
 		out, err := f.model(model)
-		if err == nil && s.Description != "" {
+		if err == nil && s.Description != "" && model != metadata {
 			out.Description = firstParagraph(s.Description)
 		}
 		return out, err
