@@ -1,0 +1,6 @@
+// Package cluster runs this project against Kubernetes 1.37.2 itself: its API server and its controller manager, built from their sources, on an embedded
+// etcd and on loopback ports (issue 6, R46, R47). There are no kubelets: the nodes are `allot node`'s.
+//
+// [Kubernetes] is such a control plane; [Process] is one of its parts, or of allot's. The tests are the statements. Two
+// control planes are shared by all of them, one with the gates for PodGroups and one as Kubernetes comes.
+package cluster

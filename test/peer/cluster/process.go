@@ -1,0 +1,104 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// stopPatience is how long a process may take to stop in order.
+const stopPatience = 30 * time.Second
+
+// Process is a command that runs until it is stopped, and writes what it says into a file.
+type Process struct {
+	Name    string
+	logPath string
+	cmd     *exec.Cmd
+	ended   chan struct{}
+	err     error // once ended is closed
+}
+
+// StartProcess starts a binary; its output goes to <name>.log in dir.
+func StartProcess(dir, name, binary string, args ...string) (*Process, error) {
+	p := &Process{Name: name, logPath: filepath.Join(dir, name+".log"), ended: make(chan struct{})}
+	log, err := os.Create(p.logPath)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has its own handle
+	p.cmd = exec.Command(binary, args...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.Dir = dir
+	// A test that is killed leaves nothing behind.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// Ended is closed when the process has ended.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
+
+// Stop ends the process in order, and by force when that takes too long.
+func (p *Process) Stop() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop %s: %w", p.Name, err)
+	}
+	select {
+	case <-p.ended:
+		return nil
+	case <-time.After(stopPatience):
+	}
+	err := fmt.Errorf("%s did not stop within %s\n%s", p.Name, stopPatience, p.Tail())
+	return errors.Join(err, p.Kill())
+}
+
+// Kill ends the process at once.
+func (p *Process) Kill() error {
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill %s: %w", p.Name, err)
+	}
+	<-p.ended
+	return nil
+}
+
+// Log is all that the process has said.
+func (p *Process) Log() string {
+	text, err := os.ReadFile(p.logPath)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// Tail is the end of what the process has said.
+func (p *Process) Tail() string {
+	const most = 30
+	lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
+	return p.Name + " says:\n" + strings.Join(lines[max(0, len(lines)-most):], "\n")
+}
+
+// MostMemory is the most that the process had in memory, in bytes; 0 if the system does not tell.
+func (p *Process) MostMemory() int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		var kib int64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kib); n == 1 {
+			return kib << 10
+		}
+	}
+	return 0
+}
