@@ -2,6 +2,7 @@ package cluster
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -39,6 +40,8 @@ type Caches struct {
 	Slices     Cache[*resourcev1.ResourceSlice]
 	TaintRules Cache[*resourcev1.DeviceTaintRule] // nil: the API does not have them
 
+	Budgets Cache[*policyv1.PodDisruptionBudget] // nil: nobody has any
+
 	// Nil in tests that have none; then a pod that mounts a claim waits.
 	Volumes      Cache[*corev1.PersistentVolume]
 	VolumeClaims Cache[*corev1.PersistentVolumeClaim]
@@ -50,6 +53,7 @@ func CachesOf(inf *client.Informers) Caches {
 		Pods: inf.Pods(), PodGroups: inf.PodGroups(), Claims: inf.ResourceClaims(), Nodes: inf.Nodes(),
 		Namespaces: inf.Namespaces(), Classes: inf.DeviceClasses(), Slices: inf.ResourceSlices(),
 		TaintRules: inf.DeviceTaintRules(),
+		Budgets:    inf.PodDisruptionBudgets(),
 		Volumes:    inf.PersistentVolumes(), VolumeClaims: inf.PersistentVolumeClaims(),
 	}
 }

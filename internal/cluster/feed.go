@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/klog/v2"
 
@@ -52,6 +53,9 @@ func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	caches.Slices.OnChange(func(old, now *resourcev1.ResourceSlice) { f.add(sliceChange(old, seenSlice(f.on, now))) })
 	if caches.TaintRules != nil {
 		caches.TaintRules.OnChange(func(old, now *resourcev1.DeviceTaintRule) { f.add(taintRuleChange(old, now)) })
+	}
+	if caches.Budgets != nil {
+		caches.Budgets.OnChange(func(old, now *policyv1.PodDisruptionBudget) { f.add(budgetChange(old, now)) })
 	}
 	f.followVolumes(&caches)
 	return f, nil

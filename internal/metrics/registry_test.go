@@ -13,6 +13,7 @@ func TestHandlerShowsWhatWasCountedAndWhatClientGoCounts(t *testing.T) {
 	r.Claims.Refused("podgroup")
 	r.Scheduler.Tried("gang", "placed", time.Millisecond)
 	r.Scheduler.Committed("written", time.Second, 4)
+	r.Scheduler.Preempted("gang", 4, 1)
 	r.Scheduler.Waiting(1, 2)
 	r.Templates.Wrote("create", true)
 	r.Templates.Stands("gone", 3, 2, 1)
@@ -30,6 +31,9 @@ func TestHandlerShowsWhatWasCountedAndWhatClientGoCounts(t *testing.T) {
 		`allot_scheduling_attempt_seconds_count{result="placed",unit="gang"} 1`,
 		`allot_commit_seconds_sum{result="written"} 1`,
 		`allot_pods_bound_total 4`,
+		`allot_preemptions_total{unit="gang"} 1`,
+		`allot_preemption_victims_total{kind="pod"} 4`,
+		`allot_preemption_victims_total{kind="podgroup"} 1`,
 		`allot_waiting_units{state="parked"} 2`,
 		`allot_templates_writes_total{result="ok",verb="create"} 1`,
 		`allot_templates_namespaces{state="in_step",template="h100"} 2`,

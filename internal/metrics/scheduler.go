@@ -12,6 +12,9 @@ type Scheduler struct {
 	commits  *prometheus.HistogramVec
 	bound    prometheus.Counter
 	units    *prometheus.GaugeVec
+
+	preemptions *prometheus.CounterVec
+	victims     *prometheus.CounterVec
 }
 
 func newScheduler() *Scheduler {
@@ -34,11 +37,19 @@ func newScheduler() *Scheduler {
 			Name: "allot_waiting_units",
 			Help: "Pods and gangs that are not placed: ready to be tried, or parked until something changes that could help them.",
 		}, []string{"state"}),
+		preemptions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "allot_preemptions_total",
+			Help: "How often pods had to leave for a unit of higher priority.",
+		}, []string{"unit"}),
+		victims: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "allot_preemption_victims_total",
+			Help: "What had to leave for units of higher priority: pods, and PodGroups as a whole.",
+		}, []string{"kind"}),
 	}
 }
 
 func (s *Scheduler) collectors() []prometheus.Collector {
-	return []prometheus.Collector{s.attempts, s.commits, s.bound, s.units}
+	return []prometheus.Collector{s.attempts, s.commits, s.bound, s.units, s.preemptions, s.victims}
 }
 
 // Tried counts an attempt to place a unit ("pod" or "gang").
@@ -50,6 +61,13 @@ func (s *Scheduler) Tried(unit, result string, took time.Duration) {
 func (s *Scheduler) Committed(result string, took time.Duration, pods int) {
 	s.commits.WithLabelValues(result).Observe(took.Seconds())
 	s.bound.Add(float64(pods))
+}
+
+// Preempted counts that a unit ("pod" or "gang") makes pods leave, and PodGroups as a whole.
+func (s *Scheduler) Preempted(unit string, pods, groups int) {
+	s.preemptions.WithLabelValues(unit).Inc()
+	s.victims.WithLabelValues("pod").Add(float64(pods))
+	s.victims.WithLabelValues("podgroup").Add(float64(groups))
 }
 
 // Waiting says how many units are to be tried, and how many are parked.

@@ -41,7 +41,7 @@ type Preemption struct {
 
 // Victim has to leave: some pods, or all of a group.
 type Victim struct {
-	Group    model.Key // the PodGroup, if it leaves as a whole
+	Whole    *model.Group // the PodGroup, if all of it leaves
 	Priority int32
 	Pods     []*model.Pod // by name
 }
@@ -51,6 +51,17 @@ type Recall struct {
 	Claim     model.Key
 	UID       types.UID
 	Consumers []model.Consumer
+}
+
+// Groups counts the PodGroups that have to leave as a whole.
+func (p *Preemption) Groups() int {
+	n := 0
+	for i := range p.Victims {
+		if p.Victims[i].Whole != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Pods counts the pods that have to leave.
@@ -65,32 +76,45 @@ func (p *Preemption) Pods() int {
 // preemptShare is how much more than placing a unit the search for room for it may cost.
 const preemptShare = 2
 
-// patience is how long pods may be overdue and still count as about to be gone.
-const patience = 30 * time.Second
+// Patience is how long pods may be overdue and still count as about to be gone.
+const Patience = 30 * time.Second
+
+// Moment is what the State does not know of the present.
+type Moment struct {
+	Now time.Time // says which pods should have been gone for long
+	// Leaving says whether a pod is being made to leave; nil if none is.
+	Leaving func(*model.Pod) bool
+}
 
 // Preempt finds out how room can be made for a unit that was placed in vain. It is nil if that cannot be; why is noted
-// in the reasons. now says which pods should have been gone for long.
-func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, now time.Time) *Preemption {
+// in the reasons.
+func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preemption {
 	fails := reasons.Code == CodeUnschedulable || reasons.Code == CodeLeftOver
 	if !fails || unit.HalfBound || len(unit.Pods) == 0 || !p.state.AnyBelow(unit.Priority) {
 		return nil
 	}
 	if unit.Never {
-		reasons.Preemption = &NoRoom{Never: true}
+		reasons.Preemption = &Outlook{Never: true}
 		return nil
 	}
 	tx := p.state.Begin()
 	defer tx.Undo()
 	p.state.StepAside(unit)
 	r := &room{placer: p, state: p.state, tx: tx, unit: unit, left: preemptShare * p.steps}
-	r.gather(now)
+	r.gather(at)
+	if r.binding {
+		reasons.further = append(reasons.further, model.Topic{Kind: model.TopicPods})
+	}
 	if len(r.victims) == 0 && !r.ending {
 		return nil
 	}
 	r.base = tx.Mark()
 	made := r.make()
-	if made == nil && r.lower > 0 {
-		reasons.Preemption = &NoRoom{Pods: r.lower, Undecided: r.left <= 0}
+	switch {
+	case made != nil:
+		reasons.Preemption = &Outlook{Leaving: made.Pods(), Waits: true}
+	case r.lower > 0:
+		reasons.Preemption = &Outlook{Pods: r.lower, Undecided: r.left <= 0}
 	}
 	return made
 }
@@ -123,7 +147,7 @@ func (r *room) make() *Preemption {
 		return nil
 	}
 	p.Violations = r.violations(victims)
-	p.Victims = evictions(victims)
+	p.Victims = r.evictions(victims)
 	return p
 }
 
@@ -165,7 +189,7 @@ func (p *Plan) with(more *Plan) *Plan {
 }
 
 // evictions are the victims of which pods have to leave. The single pods of a gang are one if all of them do.
-func evictions(victims []*victim) []Victim {
+func (r *room) evictions(victims []*victim) []Victim {
 	var list []Victim
 	gangs := map[*gang][]*model.Pod{} // those of their pods that leave
 	for _, v := range victims {
@@ -178,15 +202,20 @@ func evictions(victims []*victim) []Victim {
 		case v.idle():
 		case v.gang != nil && len(pods) == v.gang.size:
 			if pods[0] == v.pods[0] { // the first of them stands for all
-				list = append(list, Victim{Group: v.group, Priority: v.priority, Pods: pods})
+				list = append(list, Victim{Whole: r.groupOf(v), Priority: v.priority, Pods: pods})
 			}
 		case v.whole:
-			list = append(list, Victim{Group: v.group, Priority: v.priority, Pods: v.pods})
+			list = append(list, Victim{Whole: r.groupOf(v), Priority: v.priority, Pods: v.pods})
 		default:
 			list = append(list, Victim{Priority: v.priority, Pods: v.pods})
 		}
 	}
 	return list
+}
+
+func (r *room) groupOf(v *victim) *model.Group {
+	group, _ := r.state.Group(v.group)
+	return group
 }
 
 // Nomination is what keeps the unit's place until the victims are gone.
@@ -218,28 +247,50 @@ func (p *Preemption) Nomination(state *model.State) *model.Nomination {
 	return n
 }
 
+// KeptNode is the node on which a nomination keeps the place of a pod, "" if it does not.
+func KeptNode(n *model.Nomination, pod model.Key) string {
+	for _, standIn := range n.Pods {
+		if standIn.Key == keptFor(pod) {
+			return standIn.Node
+		}
+	}
+	return ""
+}
+
 // keptFor names a stand-in, so that reasons that name who holds a device can be understood. No object has such a name.
 func keptFor(key model.Key) model.Key {
 	return model.Key{Namespace: key.Namespace, Name: key.Name + " (its place is kept)"}
 }
 
-// NoRoom says why no room can be made for a unit.
-type NoRoom struct {
+// Outlook says what comes of making room for a unit: nothing, and why, or that it waits.
+type Outlook struct {
 	Never     bool // the unit's preemptionPolicy
 	Pods      int  // of lower priority that would not be enough
 	Undecided bool // as far as the steps reached
+	// Leaving are pods that are made to leave; Waits is set as well when nobody has to, but some are about to.
+	Leaving int
+	Waits   bool
 }
 
-func (n *NoRoom) String() string {
+func (o *Outlook) String() string {
 	switch {
-	case n.Never:
+	case o.Never:
 		return "preemption: the preemptionPolicy is Never"
-	case n.Undecided:
-		return fmt.Sprintf("preemption: undecided which of %d pods of lower priority would make room", n.Pods)
-	case n.Pods == 1:
-		return "preemption: 1 pod of lower priority would not make room"
+	case o.Leaving > 0:
+		return fmt.Sprintf("preemption: waiting for %s of lower priority to leave", pods(o.Leaving))
+	case o.Waits:
+		return "preemption: waiting for what is about to become free"
+	case o.Undecided:
+		return fmt.Sprintf("preemption: undecided whether %s of lower priority would make room", pods(o.Pods))
 	}
-	return fmt.Sprintf("preemption: %d pods of lower priority would not make room", n.Pods)
+	return fmt.Sprintf("preemption: %s of lower priority would not make room", pods(o.Pods))
+}
+
+func pods(n int) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
 }
 
 // found is room for a unit.

@@ -3,7 +3,6 @@ package sched_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -46,7 +45,7 @@ func BenchmarkPreemption(b *testing.B) {
 			unit, _ := state.Unit(unitKey(true, "high"))
 			for range b.N {
 				_, reasons := placer.Place(unit)
-				if made := placer.Preempt(unit, reasons, time.Time{}); made == nil || made.Pods() != members {
+				if made := placer.Preempt(unit, reasons, sched.Moment{}); made == nil || made.Pods() != members {
 					b.Fatal(reasons, made.Pods())
 				}
 			}

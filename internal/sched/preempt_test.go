@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -290,7 +289,7 @@ func TestPreemptionAgainstReference(t *testing.T) {
 			return
 		}
 		before := state.Dump()
-		made := placer.Preempt(unit, reasons, time.Time{})
+		made := placer.Preempt(unit, reasons, sched.Moment{})
 		if state.Dump() != before {
 			t.Fatal("the trial has left traces")
 		}

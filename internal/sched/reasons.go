@@ -48,8 +48,8 @@ type Reasons struct {
 	Conflict    string
 	Domains     []DomainFit
 
-	// Preemption says why no room can be made, nil if it was not tried, nobody is less important, or room is being made.
-	Preemption *NoRoom
+	// Preemption says what comes of making room for the unit; nil if that was not tried, or nobody is less important.
+	Preemption *Outlook
 
 	// further are changes that can help beyond what Pods say: they tell of the best attempt only.
 	further []model.Topic

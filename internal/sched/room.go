@@ -19,11 +19,13 @@ type room struct {
 
 	victims []*victim // who may have to leave, the least important first
 	lower   int       // pods of these
+	binding bool      // pods are just being bound: they may have to leave later on
 	ending  bool      // something is about to be gone
 	until   time.Time // when that should be, as far as it is known
 	devices bool      // the unit wants some
-	base    int       // mark in the trial that each attempt starts from
-	recalls []Recall  // of the last attempt
+	doomed  func(*model.Pod) bool
+	base    int      // mark in the trial that each attempt starts from
+	recalls []Recall // of the last attempt
 }
 
 // place is where room could be made.

@@ -68,14 +68,20 @@ func compareFlags(a, b bool) int {
 }
 
 // gather takes out what is about to be gone, and lists who may have to leave.
-func (r *room) gather(now time.Time) {
+func (r *room) gather(at Moment) {
+	r.doomed = Doomed
+	if at.Leaving != nil {
+		r.doomed = func(pod *model.Pod) bool { return Doomed(pod) || at.Leaving(pod) }
+	}
 	groups := map[model.Key]bool{}
 	var going []*model.Pod
 	for _, info := range r.state.Nodes() {
 		for _, pod := range info.Pods {
 			switch {
-			case pod.StandIn || r.state.Assumed(pod.Key): // who is just being bound is left alone until that is done
-			case goes(pod, now) || pod.Group == "" && Doomed(pod):
+			case pod.StandIn:
+			case r.state.Assumed(pod.Key): // who is just being bound is left alone until that is done
+				r.binding = true
+			case goes(pod, at.Now) || pod.Group == "" && r.doomed(pod):
 				going = append(going, pod)
 			case pod.Deleting:
 			case pod.Group != "":
@@ -102,7 +108,7 @@ func (r *room) gather(now time.Time) {
 
 // goes says whether a pod is about to be gone. One that should have been for long is not waited for.
 func goes(pod *model.Pod, now time.Time) bool {
-	return pod.Deleting && (pod.Ends.IsZero() || now.Before(pod.Ends.Add(patience)))
+	return pod.Deleting && (pod.Ends.IsZero() || now.Before(pod.Ends.Add(Patience)))
 }
 
 // leave takes out pods that go by themselves.
@@ -135,7 +141,7 @@ func (r *room) offer(v *victim) {
 func (r *room) ofGroup(key model.Key) (going []*model.Pod) {
 	group, _ := r.state.Group(key)
 	pods, settled := running(r.state, key)
-	if going = doomed(group, pods); len(going) > 0 {
+	if going = doomed(group, pods, r.doomed); len(going) > 0 {
 		pods = slices.DeleteFunc(slices.Clone(pods), func(pod *model.Pod) bool { return slices.Contains(going, pod) })
 	}
 	gangMin, priority := 0, int32(math.MinInt32)
@@ -195,8 +201,8 @@ func Doomed(pod *model.Pod) bool {
 
 // doomed are those of a group's running pods that were chosen to make room, or that go with them: the process may have
 // ended when some of them were deleted.
-func doomed(group *model.Group, pods []*model.Pod) []*model.Pod {
-	marked := slices.DeleteFunc(slices.Clone(pods), func(pod *model.Pod) bool { return !Doomed(pod) })
+func doomed(group *model.Group, pods []*model.Pod, is func(*model.Pod) bool) []*model.Pod {
+	marked := slices.DeleteFunc(slices.Clone(pods), func(pod *model.Pod) bool { return !is(pod) })
 	switch {
 	case len(marked) == 0 || group == nil:
 		return marked
@@ -213,7 +219,7 @@ func DoomedWith(state *model.State, pod *model.Pod) []*model.Pod {
 	}
 	group, _ := state.Group(pod.GroupKey())
 	pods, _ := running(state, pod.GroupKey())
-	return doomed(group, pods)
+	return doomed(group, pods, Doomed)
 }
 
 // closed are the victims, and those that have to leave with them.

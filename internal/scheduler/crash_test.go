@@ -92,7 +92,7 @@ func TestCrashAfterEachWrite(t *testing.T) {
 				crashed(t, s, writes)
 				before := len(s.bound("g"))
 				for i := range rivals {
-					s.addPod(fmt.Sprintf("rival-%d", i), "", priority(1000))
+					s.addPod(fmt.Sprintf("rival-%d", i), "", priority(1000), patient)
 				}
 				x := start(t, s)
 				x.pass(15 * time.Second)
@@ -114,7 +114,7 @@ func TestCrashThenMemberDeleted(t *testing.T) {
 			crashed(t, s, writes)
 			before := len(s.bound("g"))
 			s.deletePod("g-3")
-			s.addPod("rival", "", priority(1000))
+			s.addPod("rival", "", priority(1000), patient)
 			x := start(t, s)
 			x.pass(rollBackAfter / 2)
 			if got := len(s.bound("g")); got != before {
@@ -202,7 +202,7 @@ func TestRoomIsKeptForTheRestOfAGang(t *testing.T) {
 		return nil
 	}
 	x.idle()
-	s.addPod("rival", "", priority(1000))
+	s.addPod("rival", "", priority(1000), patient)
 	x.pass(time.Second)
 	if got := s.bound(""); len(got) > 0 {
 		t.Errorf("bound instead: %v", got)

@@ -71,7 +71,7 @@ var misfortunes = []struct {
 	{"nothing", func(*server) {}, true},
 	{"rivals", func(s *server) {
 		for i := range 3 {
-			s.addPod(fmt.Sprint("rival-", i), "", priority(1000))
+			s.addPod(fmt.Sprint("rival-", i), "", priority(1000), patient)
 		}
 	}, false},
 	{"a member goes", func(s *server) { s.deletePod("g-1") }, false},

@@ -74,7 +74,7 @@ func TestDeallocateOwnClaim(t *testing.T) {
 	s.addClaim("c", 1)
 	s.addPod("p", "", own("c"))
 	crashed(t, s, 2)
-	s.addPod("rival", "", priority(1000))
+	s.addPod("rival", "", priority(1000), patient)
 	x := start(t, s)
 	x.idle()
 	if got := s.bound(""); !slices.Equal(got, []string{"rival"}) {

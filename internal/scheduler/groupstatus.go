@@ -126,13 +126,17 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 			return nil
 		}
 	}
-	conditions, changed := groups.Conditions(group, outcome, metav1.NewTime(g.clock.Now()))
-	if changed {
+	now := metav1.NewTime(g.clock.Now())
+	conditions, changed := groups.Conditions(group, outcome, now)
+	conditions, disrupted := groups.Disruption(group, members, conditions, now)
+	if changed || disrupted {
 		written := group.DeepCopy()
 		written.Status.Conditions = conditions
 		if err := g.write.WriteGroup(ctx, written); err != nil {
 			return err
 		}
+	}
+	if changed {
 		g.publish(group, outcome)
 	}
 	if group.Spec.SchedulingPolicy.Gang != nil && !outcome.Scheduled {

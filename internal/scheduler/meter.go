@@ -17,6 +17,8 @@ type Meter interface {
 	Tried(unit, result string, took time.Duration)
 	// Committed is told of a plan whose writing ended, "written", "refused" or "incomplete", and how many pods were bound.
 	Committed(result string, took time.Duration, pods int)
+	// Preempted is told that a unit ("pod" or "gang") makes so many pods leave, and so many PodGroups as a whole.
+	Preempted(unit string, pods, groups int)
 	// Waiting is told how many units are to be tried, and how many are parked.
 	Waiting(active, parked int)
 }
@@ -26,16 +28,14 @@ type uncounted struct{}
 
 func (uncounted) Tried(string, string, time.Duration)  {}
 func (uncounted) Committed(string, time.Duration, int) {}
+func (uncounted) Preempted(string, int, int)           {}
 func (uncounted) Waiting(int, int)                     {}
 
 // place places a unit, and counts the attempt.
 func (s *Scheduler) place(unit *model.Unit) (*sched.Plan, *sched.Reasons) {
 	begun := s.clock.Now()
 	plan, reasons := s.placer.Place(unit)
-	kind, result := "pod", "placed"
-	if unit.Key.Group {
-		kind = "gang"
-	}
+	result := "placed"
 	switch {
 	case reasons == nil || plan != nil:
 	case reasons.Code == sched.CodeUndecided:
@@ -43,8 +43,15 @@ func (s *Scheduler) place(unit *model.Unit) (*sched.Plan, *sched.Reasons) {
 	default:
 		result = "unschedulable"
 	}
-	s.meter.Tried(kind, result, s.clock.Since(begun))
+	s.meter.Tried(kindOf(unit.Key), result, s.clock.Since(begun))
 	return plan, reasons
+}
+
+func kindOf(unit model.UnitKey) string {
+	if unit.Group {
+		return "gang"
+	}
+	return "pod"
 }
 
 // counted is a committer that counts.

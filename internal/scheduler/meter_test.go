@@ -11,6 +11,7 @@ type tally struct {
 	tried, committed map[string]int
 	bound            int
 	active, parked   int
+	preempted        []string
 }
 
 func newTally() *tally { return &tally{tried: map[string]int{}, committed: map[string]int{}} }
@@ -20,6 +21,10 @@ func (m *tally) Tried(unit, result string, _ time.Duration) { m.tried[unit+" "+r
 func (m *tally) Committed(result string, _ time.Duration, pods int) {
 	m.committed[result]++
 	m.bound += pods
+}
+
+func (m *tally) Preempted(unit string, pods, groups int) {
+	m.preempted = append(m.preempted, fmt.Sprintf("%s: %d pods, %d groups", unit, pods, groups))
 }
 
 func (m *tally) Waiting(active, parked int) { m.active, m.parked = active, parked }

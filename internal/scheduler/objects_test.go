@@ -138,6 +138,9 @@ func own(claim string) func(*core.Pod) {
 
 func priority(n int32) func(*core.Pod) { return func(pod *core.Pod) { pod.Spec.Priority = &n } }
 
+// patient pods have nobody leave for them.
+func patient(pod *core.Pod) { pod.Spec.PreemptionPolicy = ptr.To(corev1.PreemptNever) }
+
 // addMembers makes pods 0 to n-1 of a group.
 func (s *server) addMembers(group string, n int, edits ...func(*core.Pod)) {
 	for i := range n {

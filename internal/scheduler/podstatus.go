@@ -46,7 +46,8 @@ type podStatus struct {
 type podVerdict struct {
 	uid             types.UID
 	reason, message string
-	event           bool // publish one; a gang publishes its own
+	nominated       string // node on which its place is kept
+	event           bool   // publish one; a gang publishes its own
 }
 
 func newPodStatus(p parts) *podStatus {
@@ -92,8 +93,11 @@ func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 	return nil
 }
 
-// told says whether the pod's condition says this already.
+// told says whether the pod's status says this already.
 func told(pod *core.Pod, verdict podVerdict) bool {
+	if pod.Status.NominatedNodeName != verdict.nominated {
+		return false
+	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled {
 			return c.Status == corev1.ConditionFalse && c.Reason == verdict.reason && c.Message == verdict.message
@@ -108,10 +112,14 @@ func (p *podStatus) patch(pod *core.Pod, verdict podVerdict) ([]byte, error) {
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: verdict.reason, Message: verdict.message,
 		LastTransitionTime: metav1.NewTime(p.clock.Now()),
 	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID},
-		"status":   map[string]any{"conditions": []corev1.PodCondition{condition}},
-	})
+	status := map[string]any{"conditions": []corev1.PodCondition{condition}}
+	switch {
+	case verdict.nominated != "":
+		status["nominatedNodeName"] = verdict.nominated
+	case pod.Status.NominatedNodeName != "":
+		status["nominatedNodeName"] = nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
 	if err != nil {
 		return nil, fmt.Errorf("encode the condition of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}

@@ -45,6 +45,7 @@ type Scheduler struct {
 	groups    *groupStatus
 	pods      *podStatus
 	evict     evictor
+	evictions *evictions
 	events    reconciler.Recorder
 	successes flowcontrol.RateLimiter
 	clock     clock.WithDelayedExecution
@@ -64,6 +65,8 @@ type Scheduler struct {
 	halfBound map[model.UnitKey]time.Time // since when a half-bound gang could not be finished
 	waits     waitList                    // plans whose binds are held back
 	nodesSeen uint64                      // the nodes' version when plans that wait were last looked at
+	leaving   map[model.Key][]*eviction   // pods that are made to leave, and are not seen to be going yet
+	alarms    map[model.UnitKey]time.Time // when units are tried again that wait for pods to go
 	avoided   map[model.Key]time.Time     // until when devices are not given out, by the claims that stand for that
 
 	bindingTimeout time.Duration
@@ -134,11 +137,13 @@ func newScheduler(p parts) (*Scheduler, error) {
 		successes: flowcontrol.NewTokenBucketRateLimiter(successesPerSecond, successesBurst),
 		state:     state, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
+		leaving: map[model.Key][]*eviction{}, alarms: map[model.UnitKey]time.Time{},
 		waits: waitList{byTopic: map[model.Topic][]*waiting{}}, avoided: map[model.Key]time.Time{}, bindingTimeout: cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout),
 	}
 	s.beside = s.running.Go
 	s.pods = newPodStatus(p)
 	s.groups = newGroupStatus(p, s.pods)
+	s.evictions = &evictions{pods: p.pods, podGroups: p.groups, evict: p.evict, cache: p.caches.Pods, events: p.events, clock: p.clock, name: p.opts.Name}
 	return s, nil
 }
 
@@ -179,6 +184,7 @@ func (s *Scheduler) takeIn(ctx context.Context) {
 	topics := s.feed.Apply(s.state)
 	s.queue.Wake(topics)
 	s.lookAtWaits(ctx, topics)
+	s.lookAtVictims(ctx, topics)
 	offered := map[model.UnitKey]bool{}
 	for _, topic := range topics {
 		if key, ok := s.unitOf(topic); ok && !offered[key] {
@@ -212,6 +218,8 @@ func (s *Scheduler) offer(key model.UnitKey) {
 		return
 	}
 	delete(s.halfBound, key)
+	delete(s.alarms, key)
+	s.queue.Wake(s.state.Denominate(key))
 	if s.holdsIdly(key) {
 		s.queue.Add(sched.Entry{Key: key})
 		return

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -65,8 +67,10 @@ type server struct {
 	mu      sync.Mutex
 	version int
 	objects *kinds
-	log     []func(*kinds)                           // what watchers see, in order
-	taken   func(claim *resource.ResourceClaim) bool // allow what would be a device given twice
+	log     []func(*kinds) // what watchers see, in order
+	// graceful: pods that run and are deleted stay until deletePod.
+	graceful bool
+	taken    func(claim *resource.ResourceClaim) bool // allow what would be a device given twice
 }
 
 func newServer(t tb) *server { return &server{t: t, objects: newKinds()} }
@@ -354,18 +358,41 @@ func (l *link) WriteGroup(_ context.Context, group *scheduling.PodGroup) error {
 	})
 }
 
+func (l *link) ReadGroup(_ context.Context, key model.Key) (*scheduling.PodGroup, error) {
+	l.server.mu.Lock()
+	defer l.server.mu.Unlock()
+	if l.left == 0 {
+		return nil, errCrashed
+	}
+	group, _ := l.server.objects.groups.Get(key.Namespace, key.Name)
+	return group, nil
+}
+
 func (l *link) PatchPod(_ context.Context, key model.Key, patch []byte) error {
 	return l.do("tell "+key.Name, func() error {
 		pod, ok := l.server.objects.pods.Get(key.Namespace, key.Name)
 		if !ok {
 			return nil
 		}
-		var body struct{ Status corev1.PodStatus }
+		var body struct {
+			Status struct {
+				Conditions        []corev1.PodCondition
+				NominatedNodeName *string
+			}
+		}
 		if err := json.Unmarshal(patch, &body); err != nil {
 			return err
 		}
 		pod = pod.DeepCopy()
-		pod.Status.Conditions = body.Status.Conditions
+		for _, c := range body.Status.Conditions {
+			same := func(have corev1.PodCondition) bool { return have.Type == c.Type }
+			pod.Status.Conditions = append(slices.DeleteFunc(pod.Status.Conditions, same), c)
+		}
+		if name := body.Status.NominatedNodeName; name != nil {
+			pod.Status.NominatedNodeName = *name
+		} else if bytes.Contains(patch, []byte(`"nominatedNodeName":null`)) {
+			pod.Status.NominatedNodeName = ""
+		}
 		putLocked(l.server, pods, pod)
 		return nil
 	})
@@ -374,6 +401,12 @@ func (l *link) PatchPod(_ context.Context, key model.Key, patch []byte) error {
 func (l *link) Evict(_ context.Context, pod *model.Pod) error {
 	return l.do("evict "+pod.Key.Name, func() error {
 		if now, ok := l.server.objects.pods.Get(pod.Key.Namespace, pod.Key.Name); ok && now.UID == pod.UID {
+			if l.server.graceful && now.Spec.NodeName != "" {
+				now = now.DeepCopy()
+				now.DeletionTimestamp = &metav1.Time{Time: time.Unix(1030, 0)}
+				putLocked(l.server, pods, now)
+				return nil
+			}
 			l.server.record(func(k *kinds) { k.pods.Delete(pod.Key.Namespace, pod.Key.Name) })
 		}
 		return nil

@@ -90,7 +90,7 @@ func (s *Scheduler) tellPods(unit *model.Unit, reasons *sched.Reasons) {
 	told := map[model.Key]string{}
 	for i := range reasons.Pods {
 		for _, key := range reasons.Pods[i].Pods {
-			told[key] = reasons.Pods[i].Short() + s.notReady(reasons)
+			told[key] = reasons.With(reasons.Pods[i].Short() + s.notReady(reasons))
 		}
 	}
 	for _, pod := range unit.Pods {
@@ -99,7 +99,9 @@ func (s *Scheduler) tellPods(unit *model.Unit, reasons *sched.Reasons) {
 			message, ok = reasons.Short()+s.notReady(reasons), true
 		}
 		if ok {
-			s.pods.say(pod.Key, podVerdict{uid: pod.UID, reason: corev1.PodReasonUnschedulable, message: message, event: true})
+			s.pods.say(pod.Key, podVerdict{
+				uid: pod.UID, reason: corev1.PodReasonUnschedulable, message: message, nominated: s.keptNode(unit.Key, pod.Key), event: true,
+			})
 		}
 	}
 }

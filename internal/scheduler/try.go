@@ -39,10 +39,15 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 	case len(a.failed) > 0:
 		s.giveUp(ctx, entry, plan, a)
 		return
-	case plan == nil && s.giveBack(ctx, unit, reasons):
+	case plan == nil && (s.giveBack(ctx, unit, reasons) || s.makeRoom(ctx, entry, unit, reasons)):
 		return
 	}
-	if reasons != nil {
+	s.queue.Wake(s.state.Denominate(unit.Key))
+	switch {
+	case reasons == nil:
+	case plan != nil && s.state.AnyBelow(unit.Priority) && !unit.Never:
+		s.queue.Add(entry) // those that are left over may have room made for them
+	default:
 		s.queue.ParkUntil(entry, reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
 		s.tell(unit, reasons)
 	}
@@ -54,6 +59,7 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 // giveUp does not write a plan whose claims have devices that never become ready, and has the claims get others if it
 // may; else the unit waits until somebody else frees them.
 func (s *Scheduler) giveUp(ctx context.Context, entry sched.Entry, plan *sched.Plan, a attachment) {
+	s.queue.Wake(s.state.Denominate(entry.Key))
 	written := *plan
 	written.Claims = nil // nothing is
 	if len(s.unusedOf(&written, a.hopeless)) > 0 {

@@ -16,6 +16,8 @@ import (
 // groupWriter writes the status of a PodGroup. One that is gone is no error.
 type groupWriter interface {
 	WriteGroup(ctx context.Context, group *scheduling.PodGroup) error
+	// ReadGroup gives the PodGroup as it is; nil if it is gone.
+	ReadGroup(ctx context.Context, key model.Key) (*scheduling.PodGroup, error)
 }
 
 // podWriter patches the status of a pod. One that is gone, or another of the same name, is no error.
@@ -41,10 +43,21 @@ func (w writer) WriteGroup(ctx context.Context, group *scheduling.PodGroup) erro
 	return nil
 }
 
+func (w writer) ReadGroup(ctx context.Context, key model.Key) (*scheduling.PodGroup, error) {
+	group, err := w.set.PodGroups(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read podgroup %s: %w", key, err)
+	}
+	return group, nil
+}
+
 func (w writer) PatchPod(ctx context.Context, pod model.Key, patch []byte) error {
 	_, err := w.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("tell pod %s why it waits: %w", pod, err)
+		return fmt.Errorf("write the conditions of pod %s: %w", pod, err)
 	}
 	return nil
 }

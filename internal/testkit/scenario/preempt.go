@@ -61,7 +61,7 @@ func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
 			return "", err
 		}
 	}
-	made := s.placer.Preempt(unit, reasons, time.Unix(1_000_000+int64(s.made+after), 0))
+	made := s.placer.Preempt(unit, reasons, sched.Moment{Now: time.Unix(1_000_000+int64(s.made+after), 0)})
 	if after := s.state.Dump(); before != after {
 		return "", fmt.Errorf("the trial has left traces:\n%s\nwas:\n%s", after, before)
 	}
@@ -84,8 +84,8 @@ func printPreemption(p *sched.Preemption) string {
 	}
 	for i := range p.Victims {
 		v := &p.Victims[i]
-		if v.Group.Name != "" {
-			fmt.Fprintf(&b, "evict all of group %s (%d):", v.Group.Name, v.Priority)
+		if v.Whole != nil {
+			fmt.Fprintf(&b, "evict all of group %s (%d):", v.Whole.Key.Name, v.Priority)
 		} else {
 			fmt.Fprintf(&b, "evict (%d):", v.Priority)
 		}

@@ -1,0 +1,26 @@
+package cluster
+
+import (
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// budgetChange brings a PodDisruptionBudget. One whose selector does not parse, which validation lets nobody store,
+// protects nothing.
+func budgetChange(old, now *policyv1.PodDisruptionBudget) change {
+	gone := func(budget *policyv1.PodDisruptionBudget) change {
+		key := keyOf(budget)
+		return func(s *model.State) []model.Topic { return s.DeleteBudget(key) }
+	}
+	if now == nil {
+		return gone(old)
+	}
+	converted, err := model.BudgetFrom(now)
+	if err != nil {
+		klog.ErrorS(err, "Leaving a budget out of scheduling", "podDisruptionBudget", klog.KObj(now))
+		return gone(now)
+	}
+	return func(s *model.State) []model.Topic { return s.PutBudget(converted) }
+}

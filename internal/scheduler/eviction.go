@@ -1,0 +1,174 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/allot-dev/allot/internal/cluster"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/groups"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+type podUID = types.UID
+
+// eviction is what makes some pods leave.
+type eviction struct {
+	preemptor preemptor
+	pods      []*model.Pod
+	groups    []*model.Group // that leave as a whole
+	left      map[model.Key]podUID
+	written   bool
+	done      func() // once all are seen to be going
+}
+
+// preemptor is for whom pods leave. Without a name nobody knows any more: the process that did has ended.
+type preemptor struct {
+	kind      string
+	namespace string
+	name      string
+	uid       types.UID
+	priority  int32
+}
+
+func evictionOf(unit *model.Unit, made *sched.Preemption) *eviction {
+	e := &eviction{left: map[model.Key]podUID{}}
+	e.preemptor = preemptor{kind: "pod", namespace: unit.Key.Key.Namespace, name: unit.Key.Key.Name, priority: unit.Priority}
+	if unit.Group != nil {
+		e.preemptor.kind, e.preemptor.uid = "PodGroup", unit.Group.UID
+	} else {
+		e.preemptor.uid = unit.Pods[0].UID
+	}
+	for i := range made.Victims {
+		v := &made.Victims[i]
+		if v.Whole != nil {
+			e.groups = append(e.groups, v.Whole)
+		}
+		for _, pod := range v.Pods {
+			e.add(pod)
+		}
+	}
+	return e
+}
+
+func (e *eviction) add(pod *model.Pod) {
+	e.pods = append(e.pods, pod)
+	e.left[pod.Key] = pod.UID
+}
+
+// to names the preemptor to those in a namespace: to others than its own by UID alone.
+func (p *preemptor) to(namespace string) string {
+	switch {
+	case p.name == "":
+		return "what has a higher priority"
+	case p.namespace != namespace:
+		return fmt.Sprintf("%s with UID %s in another namespace (priority %d)", p.kind, p.uid, p.priority)
+	}
+	return fmt.Sprintf("%s %s (priority %d)", p.kind, p.name, p.priority)
+}
+
+// evictionWrites is how many writes of one eviction may be under way.
+const evictionWrites = 32
+
+// evictions makes pods leave: first all are told, then all are deleted. So whoever comes after a crash in between finds
+// out whom else to delete.
+type evictions struct {
+	pods      podWriter
+	podGroups groupWriter
+	evict     evictor
+	cache     cluster.PodCache
+	events    reconciler.Recorder
+	clock     clock.PassiveClock
+	name      string // of the scheduler
+}
+
+func (w *evictions) carryOut(ctx context.Context, e *eviction) error {
+	err := each(ctx, e.pods, func(ctx context.Context, pod *model.Pod) error {
+		if pod.Victim {
+			return nil
+		}
+		return w.mark(ctx, pod, w.message(e, pod.Key.Namespace))
+	})
+	for _, group := range e.groups {
+		if err == nil {
+			err = w.markGroup(ctx, group, w.message(e, group.Key.Namespace))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return each(ctx, e.pods, func(ctx context.Context, pod *model.Pod) error {
+		seen, known := w.cache.Get(pod.Key.Namespace, pod.Key.Name)
+		if err := w.evict.Evict(ctx, pod); err != nil {
+			return err
+		}
+		if known && seen.UID == pod.UID {
+			w.events.Eventf(seen, corev1.EventTypeNormal, "Preempted", "Preempted by %s on node %s", e.preemptor.to(pod.Key.Namespace), pod.Node)
+		}
+		return nil
+	})
+}
+
+func each(ctx context.Context, pods []*model.Pod, do func(context.Context, *model.Pod) error) error {
+	tasks, ctx := errgroup.WithContext(ctx)
+	tasks.SetLimit(evictionWrites)
+	for _, pod := range pods {
+		tasks.Go(func() error { return do(ctx, pod) })
+	}
+	return tasks.Wait()
+}
+
+func (w *evictions) message(e *eviction, namespace string) string {
+	return fmt.Sprintf("%s: preempting to make room for %s", w.name, e.preemptor.to(namespace))
+}
+
+// mark gives a pod the condition that it was chosen.
+func (w *evictions) mark(ctx context.Context, pod *model.Pod, message string) error {
+	condition := corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: message,
+		LastTransitionTime: metav1.NewTime(w.clock.Now()),
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID},
+		"status":   map[string]any{"conditions": []corev1.PodCondition{condition}},
+	})
+	if err != nil {
+		return fmt.Errorf("encode the condition of pod %s: %w", pod.Key, err)
+	}
+	return w.pods.PatchPod(ctx, pod.Key, patch)
+}
+
+// markAttempts is how often a PodGroup is read and written again that others write, too.
+const markAttempts = 5
+
+// markGroup gives a PodGroup the condition that it was chosen as a whole, and tells it by an event.
+func (w *evictions) markGroup(ctx context.Context, chosen *model.Group, message string) error {
+	for attempt := 1; ; attempt++ {
+		group, err := w.podGroups.ReadGroup(ctx, chosen.Key)
+		if err != nil || group == nil || group.UID != chosen.UID {
+			return err
+		}
+		conditions, changed := groups.Disrupted(group, group.Status.Conditions, message, metav1.NewTime(w.clock.Now()))
+		if !changed {
+			return nil
+		}
+		group = group.DeepCopy()
+		group.Status.Conditions = conditions
+		if err = w.podGroups.WriteGroup(ctx, group); err == nil {
+			w.events.Eventf(group, corev1.EventTypeNormal, "Preempted", "%s", message)
+			return nil
+		}
+		if !apierrors.IsConflict(err) || attempt == markAttempts {
+			return err
+		}
+	}
+}

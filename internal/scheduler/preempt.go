@@ -1,0 +1,218 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/allot-dev/allot/internal/commit"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// makeRoom has those who are less important leave for a unit that has no place, if it can be placed then, and keeps the
+// place for it (R36). It answers false if no room can be made.
+//
+// All that is remembered of it is in the API: the victims' condition DisruptionTarget, and that they are being deleted.
+// A scheduler that comes next finds them leaving, keeps the same place, and waits.
+func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
+	now := s.clock.Now()
+	made := s.placer.Preempt(unit, reasons, sched.Moment{Now: now, Leaving: s.isLeaving})
+	if made == nil {
+		return false
+	}
+	s.queue.Wake(s.state.Nominate(made.Nomination(s.state)))
+	switch {
+	case len(made.Victims) > 0:
+		s.meter.Preempted(kindOf(unit.Key), made.Pods(), made.Groups())
+		s.tellPreempting(unit, made)
+		s.evictFor(ctx, unit.Key, evictionOf(unit, made))
+	case s.free(ctx, unit.Key, s.notInUse(recalled(made), nil)):
+		return true // it is tried again with what was taken back
+	default:
+		topics := append(reasons.Topics(), model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicDevices})
+		s.queue.Park(entry, topics)
+		s.tryAgainAt(unit.Key, made.Until)
+	}
+	s.tell(unit, reasons)
+	return true
+}
+
+// recalled are the claims that groups lose, with all that hold them.
+func recalled(made *sched.Preemption) []commit.Held {
+	var list []commit.Held
+	for _, recall := range made.Recalls {
+		list = append(list, commit.Held{Key: recall.Claim, UID: recall.UID, Holders: recall.Consumers})
+	}
+	return list
+}
+
+// tryAgainAt has a unit tried again when pods that should be gone by then are not waited for any more.
+func (s *Scheduler) tryAgainAt(key model.UnitKey, until time.Time) {
+	if until.IsZero() || s.alarms[key].Equal(until) {
+		return
+	}
+	s.alarms[key] = until
+	s.after(until.Add(sched.Patience).Sub(s.clock.Now()), func() []model.Topic {
+		if s.alarms[key].Equal(until) {
+			delete(s.alarms, key)
+			s.offer(key)
+		}
+		return nil
+	})
+}
+
+func (s *Scheduler) isLeaving(pod *model.Pod) bool {
+	for _, e := range s.leaving[pod.Key] {
+		if e.left[pod.Key] == pod.UID {
+			return true
+		}
+	}
+	return false
+}
+
+// evictFor makes the victims leave. The unit is held until all are seen to be going: if it were tried before, it might
+// find others.
+func (s *Scheduler) evictFor(ctx context.Context, key model.UnitKey, e *eviction) {
+	klog.V(2).InfoS("Making room for what is more important", "unit", key, "pods", len(e.pods))
+	s.hold(key)
+	e.done = func() { s.release(key) }
+	s.startEviction(ctx, e, func() { s.retryLater(key, nil) })
+}
+
+// startEviction carries an eviction out beside the loop. failed is called if that does not succeed.
+func (s *Scheduler) startEviction(ctx context.Context, e *eviction, failed func()) {
+	for _, pod := range e.pods {
+		s.leaving[pod.Key] = append(s.leaving[pod.Key], e)
+	}
+	s.beside(func() {
+		err := s.evictions.carryOut(ctx, e)
+		s.feed.Tell(func() []model.Topic {
+			if err != nil {
+				klog.V(2).InfoS("Not all who have to leave could be told", "for", e.preemptor.name, "reason", err)
+				s.forget(e)
+				failed()
+				return nil
+			}
+			e.written = true
+			s.settle(e)
+			return nil
+		})
+	})
+}
+
+// lookAtVictims sees which pods that have to leave are going, and finishes what another process has begun.
+func (s *Scheduler) lookAtVictims(ctx context.Context, topics []model.Topic) {
+	for _, topic := range topics {
+		if topic.Kind != model.TopicPod {
+			continue
+		}
+		for _, e := range append([]*eviction(nil), s.leaving[topic.Key]...) {
+			s.settle(e)
+		}
+		pod, ok := s.state.Pod(topic.Key)
+		if ok && sched.Doomed(pod) && !s.isLeaving(pod) {
+			s.finish(ctx, pod)
+		}
+	}
+}
+
+// finish has a pod leave that was chosen by a process which ended before it was deleted, and those that go with it.
+func (s *Scheduler) finish(ctx context.Context, pod *model.Pod) {
+	e := &eviction{left: map[model.Key]podUID{}, done: func() {}}
+	for _, other := range sched.DoomedWith(s.state, pod) {
+		e.add(other)
+	}
+	if group, ok := s.state.Group(pod.GroupKey()); ok && pod.Group != "" && len(e.pods) > 1 {
+		e.groups = append(e.groups, group)
+	}
+	s.startEviction(ctx, e, func() {
+		s.after(lastRetry, func() []model.Topic { return []model.Topic{{Kind: model.TopicPod, Key: pod.Key}} })
+	})
+}
+
+// settle ends an eviction once all its pods are seen to be going.
+func (s *Scheduler) settle(e *eviction) {
+	for key, uid := range e.left {
+		if pod, ok := s.state.Pod(key); !ok || pod.UID != uid || pod.Deleting {
+			s.drop(e, key)
+		}
+	}
+	if e.written && len(e.left) == 0 {
+		e.written = false // once
+		e.done()
+	}
+}
+
+func (s *Scheduler) drop(e *eviction, key model.Key) {
+	delete(e.left, key)
+	var others []*eviction
+	for _, other := range s.leaving[key] {
+		if other != e {
+			others = append(others, other)
+		}
+	}
+	if s.leaving[key] = others; len(others) == 0 {
+		delete(s.leaving, key)
+	}
+}
+
+func (s *Scheduler) forget(e *eviction) {
+	for key := range e.left {
+		s.drop(e, key)
+	}
+}
+
+// tellPreempting tells the unit, by an event, for whom it waits. Those of other namespaces are counted, not named.
+func (s *Scheduler) tellPreempting(unit *model.Unit, made *sched.Preemption) {
+	message := fmt.Sprintf("Preempting %d pods of lower priority", made.Pods())
+	if made.Pods() == 1 {
+		message = "Preempting 1 pod of lower priority"
+	}
+	if names := namesOf(unit.Key.Key.Namespace, made); names != "" {
+		message += " (" + names + ")"
+	}
+	message += "; waiting for them to leave"
+	if group, ok := s.groups.podGroups.Get(unit.Key.Key.Namespace, unit.Key.Key.Name); ok && unit.Key.Group {
+		s.events.Eventf(group, corev1.EventTypeNormal, "Preempting", "%s", message)
+		return
+	}
+	if pod, ok := s.feed.Pod(unit.Key.Key); ok {
+		s.events.Eventf(pod, corev1.EventTypeNormal, "Preempting", "%s", message)
+	}
+}
+
+// named is how many victims are named.
+const named = 3
+
+// namesOf are the first of the victims that are in the namespace.
+func namesOf(namespace string, made *sched.Preemption) string {
+	var names []string
+	for i := range made.Victims {
+		v := &made.Victims[i]
+		switch {
+		case v.Pods[0].Key.Namespace != namespace:
+		case v.Whole != nil:
+			names = append(names, "all of PodGroup "+v.Whole.Key.Name)
+		default:
+			names = append(names, v.Pods[0].Key.Name)
+		}
+	}
+	if len(names) > named {
+		names = append(names[:named], "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// keptNode is where the place of a unit's pod is kept, "" if it is not.
+func (s *Scheduler) keptNode(unit model.UnitKey, pod model.Key) string {
+	n, ok := s.state.Nomination(unit)
+	if !ok {
+		return ""
+	}
+	return sched.KeptNode(n, pod)
+}
