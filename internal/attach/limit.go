@@ -59,13 +59,19 @@ func NewLimits(set *client.Set, inf *client.Informers, events reconciler.Recorde
 	runner := reconciler.New(Limit, l.Reconcile, reconciler.Options{Workers: 1, Ready: inf.WaitForSync})
 	l.run = runner.Run
 	add := func(group *scheduling.PodGroup) { runner.Add(subject{NamespacedName: reconciler.KeyOf(group)}) }
-	inf.PodGroups().OnChange(func(_, now *scheduling.PodGroup) {
-		if now != nil && len(now.Spec.ResourceClaims) > 0 {
+	inf.PodGroups().OnChange(func(before, now *scheduling.PodGroup) {
+		if now == nil {
+			l.said.news(before.UID, "")
+		} else if len(now.Spec.ResourceClaims) > 0 {
 			add(now)
 		}
 	})
 	inf.Pods().OnChange(func(before, now *core.Pod) {
-		if before != nil || now == nil {
+		switch {
+		case now == nil:
+			l.said.news(before.UID, "")
+			return
+		case before != nil:
 			return // it is the new ones that can be too many
 		}
 		for _, key := range groupsOf(now) {

@@ -1,0 +1,104 @@
+package attach
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
+	"github.com/allot-dev/allot/internal/features"
+)
+
+// guard refuses what is in refused, in words.
+type guard struct {
+	refused []string
+	err     error
+
+	mu    sync.Mutex
+	asked int
+}
+
+func (g *guard) Create(_ context.Context, review *authorizationv1.SelfSubjectAccessReview, _ metav1.CreateOptions) (*authorizationv1.SelfSubjectAccessReview, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.asked++
+	review.Status.Allowed = !slices.Contains(g.refused, words(review.Spec.ResourceAttributes))
+	return review, g.err
+}
+
+func choice(groups string) *Choice {
+	s := Survey{TaintRules: resourcev1.SchemeGroupVersion}
+	switch groups {
+	case "native":
+		s.Groups = schedulingv1beta1.SchemeGroupVersion
+	case "own":
+		s.Groups = allotv1alpha1.SchemeGroupVersion
+	}
+	c := Choose(s, nil, features.Set{})
+	return &c
+}
+
+// F69: the self-check names the rule that an upgrade has made necessary, and nothing else.
+func TestF69MissingRightIsNamed(t *testing.T) {
+	for _, groups := range []string{"none", "native", "own"} {
+		g := &guard{refused: []string{"update resourceclaims/binding of resource.k8s.io", "get leases of coordination.k8s.io named l in namespace ns"}}
+		missing, err := Missing(t.Context(), g, "", Rules(choice(groups)))
+		if diff := cmp.Diff(g.refused[:1], missing); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", groups, err, diff)
+		}
+		missing, err = Missing(t.Context(), g, "ns", LeaseRules("l"))
+		if diff := cmp.Diff(g.refused[1:], missing); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", groups, err, diff)
+		}
+	}
+}
+
+// Where nobody answers, nothing is known: that is not the same as no right that is missing.
+func TestUnansweredReviewIsAnError(t *testing.T) {
+	g := &guard{err: apierrors.NewServiceUnavailable("starting")}
+	if missing, err := Missing(t.Context(), g, "", Rules(choice("own"))); err == nil || !strings.Contains(err.Error(), "starting") {
+		t.Errorf("%v, %v", missing, err)
+	}
+}
+
+func TestEachRightIsAskedForOnce(t *testing.T) {
+	g := &guard{}
+	rules := Rules(choice("own"))
+	if _, err := Missing(t.Context(), g, "", append(rules, rules...)); err != nil {
+		t.Fatal(err)
+	}
+	if want := len(single("", rules)); g.asked != want {
+		t.Errorf("asked %d times, for %d rights", g.asked, want)
+	}
+}
+
+// The roles of the chart give what is asked for, in each form.
+func TestChartGivesWhatIsNeeded(t *testing.T) {
+	parts := RulesByPart()
+	for groups, names := range map[string][]string{"none": {"common"}, "native": {"common", "native"}, "own": {"common", "own"}} {
+		given := map[string]bool{}
+		for _, name := range names {
+			for _, q := range single("", parts[name]) {
+				given[words(&q)] = true
+			}
+		}
+		for _, q := range single("", Rules(choice(groups))) {
+			if !given[words(&q)] {
+				t.Errorf("%s: the chart does not give %s", groups, words(&q))
+			}
+			delete(given, words(&q))
+		}
+		if len(given) > 0 {
+			t.Errorf("%s: the chart gives more: %v", groups, given)
+		}
+	}
+}
