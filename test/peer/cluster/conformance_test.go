@@ -55,7 +55,8 @@ func attach(t *testing.T, k *Kubernetes, policy bool) *attached {
 		}
 		k.kubectl(t, withoutDeployments(text), "apply", "--server-side", "-f", "-")
 	}
-	k.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "-l", "app.kubernetes.io/name=allot")
+	k.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd",
+		"podgroups.allot.dev", "workloads.allot.dev", "clusterresourceclaimtemplates.allot.dev")
 	a := &attached{k: k, kubeconfig: account(t, k, "allot")}
 	fleet := filepath.Join(t.TempDir(), "fleet.yaml")
 	if err := os.WriteFile(fleet, []byte(conformance.Fleet), 0o600); err != nil {
