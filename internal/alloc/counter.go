@@ -333,3 +333,36 @@ func (s *search) supplyOf(cells []bool) int {
 	}
 	return supply
 }
+
+// scarce names a counter that by itself has too little left for as many devices as are wanted, "" if none has.
+func (s *search) scarce(wants []int, wanted int) string {
+	b := s.board
+	room, total := make([]int, len(b.cells)), 0
+	for c := range b.cells {
+		if s.serves(wants, &b.cells[c]) {
+			room[c] = b.cells[c].room()
+			total += room[c]
+		}
+	}
+	for _, h := range b.hubs() {
+		others := total
+		for _, c := range h.cells {
+			others -= room[c]
+		}
+		for _, counter := range h.counters {
+			if most := h.mostBy(b, room, h.cells, counter); others+most < wanted {
+				v := b.counted[h.view]
+				return fmt.Sprintf("counter %s has %s left, enough for %d", v.names[counter], v.units[counter].text(max(0, v.left[counter])), most)
+			}
+		}
+	}
+	return ""
+}
+
+// serves says whether some of the wants can still have devices of the cell.
+func (s *search) serves(wants []int, c *cell) bool {
+	return slices.ContainsFunc(wants, func(w int) bool {
+		roles, _ := s.open(w)
+		return slices.ContainsFunc(roles, func(r int) bool { return s.admits(&s.board.problem.roles[r], c) })
+	})
+}

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -44,6 +45,10 @@ type Reason struct {
 	Held                []Held   // matching devices that other claims have; at most maxHeld
 	Barred              []Barred // other matching devices that cannot be used; at most maxHeld
 	Pools               []string // pools that cannot be used, and why
+	Here                int      // devices that the node can use, whatever they are
+	Passed              int      // the most selectors, in their order, that some device matches; told with Dropped
+	Dropped             []Drop   // which selectors they do not match; told if too few match, and no pool is to blame
+	Scarce              string   // a counter that has too little left for all that is wanted, if one alone has
 
 	// Of a Conflict on one node: constraints that free devices do not meet, or requests whose alternatives do not fit
 	// together.
@@ -84,7 +89,33 @@ type Barred struct {
 	Why    string
 }
 
+// Drop is how many devices a selector does not match, of those that match the ones before it.
+type Drop struct {
+	Class       string // "" for a selector of the request
+	Expression  string
+	Dropped, Of int
+}
+
+func (d Drop) String() string {
+	where := "the request"
+	if d.Class != "" {
+		where = "class " + d.Class
+	}
+	return fmt.Sprintf("%s drops %d of %d: %s", where, d.Dropped, d.Of, shortened(d.Expression))
+}
+
+// shortened is an expression in one line, without its end if that is too long.
+func shortened(expression string) string {
+	runes := []rune(strings.Join(strings.Fields(expression), " "))
+	if len(runes) > maxExpression {
+		return string(runes[:maxExpression]) + "…"
+	}
+	return string(runes)
+}
+
 const (
+	maxExpression = 80
+
 	maxHeld  = 8
 	maxBrief = 3
 )
@@ -92,6 +123,27 @@ const (
 // EverywhereSame says whether the reason does not depend on the node.
 func (r *Reason) EverywhereSame() bool {
 	return r.Kind == ClassMissing || r.Kind == SelectorError || r.Kind == Unsupported || r.Kind == TooMany
+}
+
+// Nearer says whether more of what is asked for is on a node than where the other reason holds. Where nothing matches, a
+// pool that cannot be used may have it, and then a node is the nearer the more selectors are matched there.
+func (r *Reason) Nearer(than *Reason) bool {
+	if order := cmp.Or(cmp.Compare(r.Free, than.Free), cmp.Compare(r.Match, than.Match)); order != 0 || r.Match > 0 {
+		return order > 0
+	}
+	return cmp.Or(
+		cmp.Compare(r.hopes(), than.hopes()),
+		cmp.Compare(r.Passed, than.Passed),
+		cmp.Compare(r.Here, than.Here),
+	) > 0
+}
+
+// hopes are the pools that cannot be used, unless all devices are wanted, which need every pool.
+func (r *Reason) hopes() int {
+	if r.All {
+		return 0
+	}
+	return len(r.Pools)
 }
 
 // Topics are the changes that can make the reason go away.
@@ -204,7 +256,16 @@ func (r *Reason) Brief() string {
 
 // inTheWay lists so many of each kind, with the holders as holder puts them, if at all.
 func (r *Reason) inTheWay(most int, holder func(by model.Key) string) string {
-	var held, barred []string
+	var missing, held, barred []string
+	if r.Wanted > 0 && r.Here == 0 && len(r.Pools)+len(r.Rules) == 0 {
+		missing = append(missing, "there are no devices")
+	}
+	for _, drop := range r.Dropped {
+		missing = append(missing, drop.String())
+	}
+	if r.Scarce != "" {
+		missing = append(missing, r.Scarce)
+	}
 	for _, h := range r.Held {
 		if by := holder(h.By); by != "" {
 			held = append(held, fmt.Sprintf("%s is held %s", h.Device, by))
@@ -214,7 +275,7 @@ func (r *Reason) inTheWay(most int, holder func(by model.Key) string) string {
 		barred = append(barred, fmt.Sprintf("%s %s", b.Device, b.Why))
 	}
 	var parts []string
-	for _, kind := range [][]string{held, barred, r.Pools, r.values()} {
+	for _, kind := range [][]string{missing, held, barred, r.Pools, r.values()} {
 		if len(kind) > most {
 			kind = append(kind[:most:most], "and more")
 		}

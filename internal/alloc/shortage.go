@@ -1,6 +1,8 @@
 package alloc
 
 import (
+	"slices"
+
 	"github.com/allot-dev/allot/internal/model"
 )
 
@@ -51,10 +53,16 @@ func (s *search) shortage(wants []int) *Reason {
 	for i := range b.views {
 		b.countMatching(r, short, i)
 	}
+	if r.Free >= r.Wanted {
+		r.Scarce = s.scarce(wants, r.Wanted)
+	}
 	for _, view := range p.state.Pools(b.node) {
 		if usable, why := view.Usable(); !usable && (r.All || b.concerns(&view, short)) {
 			r.Pools = append(r.Pools, why)
 		}
+	}
+	if r.Match < r.Wanted && len(r.Pools) == 0 {
+		r.Dropped, r.Passed = b.drops(short)
 	}
 	return r
 }
@@ -75,6 +83,7 @@ func (b *Board) concerns(view *model.PoolView, short model.Bits) bool {
 func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 	view := &b.views[at]
 	known := b.problem.allocator.matcher.pool(view)
+	r.Here += view.Reach.Len()
 	any, open := model.NewBits(len(view.Devices)), model.NewBits(len(view.Devices))
 	barred, admin := make([]string, len(view.Devices)), false
 	short.Each(func(selection int) bool {
@@ -99,16 +108,16 @@ func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 			if len(r.Barred) < maxHeld {
 				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: barred[i]})
 			}
+		case len(holders) == 0 && !admin && b.counted[at] != nil && b.counted[at].bars(i) != "":
+			if len(r.Barred) < maxHeld {
+				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: b.counted[at].bars(i)})
+			}
 		case known.shared != nil && known.shared.Has(i):
 			if b.offers(at, i, short) {
 				r.Free++
 				r.Parts = true
 			} else if len(r.Barred) < maxHeld {
 				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: b.tooLittleLeft(view, i, short)})
-			}
-		case len(holders) == 0 && !admin && b.counted[at] != nil && b.counted[at].bars(i) != "":
-			if len(r.Barred) < maxHeld {
-				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: b.counted[at].bars(i)})
 			}
 		case len(holders) == 0 || admin:
 			r.Free++
@@ -117,6 +126,52 @@ func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 		}
 		return true
 	})
+}
+
+// drops says which of their selectors keep devices from the selections, each once, and how many selectors some device matches.
+func (b *Board) drops(short model.Bits) (list []Drop, passed int) {
+	short.Each(func(selection int) bool {
+		chosen, class := b.problem.selections[selection], b.problem.classOf(selection)
+		before := b.matching(chosen, 0)
+		for n, expression := range chosen.selectors {
+			matching := b.matching(chosen, n+1)
+			drop := Drop{Expression: expression, Dropped: before - matching, Of: before}
+			if n < chosen.ofClass {
+				drop.Class = class
+			}
+			if drop.Dropped > 0 && !slices.Contains(list, drop) {
+				list = append(list, drop)
+			}
+			if before = matching; matching > 0 {
+				passed = max(passed, n+1)
+			}
+		}
+		return true
+	})
+	return list, passed
+}
+
+// matching is how many devices match the first so many selectors.
+func (b *Board) matching(chosen *selection, selectors int) int {
+	n := 0
+	prefix := &selection{selectors: chosen.selectors[:selectors], joined: joinSelectors(chosen.selectors[:selectors])}
+	for i := range b.views {
+		known := b.problem.allocator.matcher.pool(&b.views[i])
+		n += b.problem.allocator.matcher.match(known, prefix).devices.And(b.views[i].Reach).Len()
+	}
+	return n
+}
+
+// classOf is the class whose selectors a selection begins with.
+func (p *Problem) classOf(selection int) string {
+	for w := range p.wants {
+		for o := range p.wants[w].options {
+			if option := &p.wants[w].options[o]; option.selection == selection {
+				return option.class.Name
+			}
+		}
+	}
+	return ""
 }
 
 // offers says whether a shared device has a part left for some of the selections.

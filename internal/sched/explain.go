@@ -38,9 +38,7 @@ func (t *tally) miss(node string, m miss) {
 
 func (t *tally) devices(node string, reason *alloc.Reason) {
 	b := Block{Check: CheckDevices, Detail: string(reason.Kind) + reason.Subject(), Nearest: node, Alloc: reason}
-	t.add(b, func(have *Block) bool {
-		return cmp.Or(cmp.Compare(reason.Free, have.Alloc.Free), cmp.Compare(reason.Match, have.Alloc.Match)) > 0
-	})
+	t.add(b, func(have *Block) bool { return reason.Nearer(have.Alloc) })
 }
 
 // blocks are the counts, the largest first.
