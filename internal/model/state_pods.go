@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // podEntry keeps what the API says and on which node the pod is assumed to be.
 type podEntry struct {
@@ -314,8 +317,13 @@ func (s *State) setGroup(key Key, group *Group) {
 	s.dropGroupIfEmpty(key, entry)
 }
 
+// countGroup counts a group without a priority of its own as the least: those of its pods may be any.
 func (s *State) countGroup(group *Group, by int) {
-	if group != nil && group.Priority != nil {
+	switch {
+	case group == nil:
+	case group.Priority == nil:
+		s.countPriority(math.MinInt32, by)
+	default:
 		s.countPriority(*group.Priority, by)
 	}
 }

@@ -42,6 +42,12 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model
 	return true
 }
 
+// leavePlace gives up the place that is kept for a unit, if there is one.
+func (s *Scheduler) leavePlace(key model.UnitKey) {
+	delete(s.alarms, key)
+	s.queue.Wake(s.state.Denominate(key))
+}
+
 // recalled are the claims that groups lose, with all that hold them.
 func recalled(made *sched.Preemption) []commit.Held {
 	var list []commit.Held

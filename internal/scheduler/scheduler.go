@@ -218,8 +218,7 @@ func (s *Scheduler) offer(key model.UnitKey) {
 		return
 	}
 	delete(s.halfBound, key)
-	delete(s.alarms, key)
-	s.queue.Wake(s.state.Denominate(key))
+	s.leavePlace(key)
 	if s.holdsIdly(key) {
 		s.queue.Add(sched.Entry{Key: key})
 		return

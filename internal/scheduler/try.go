@@ -42,7 +42,7 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 	case plan == nil && (s.giveBack(ctx, unit, reasons) || s.makeRoom(ctx, entry, unit, reasons)):
 		return
 	}
-	s.queue.Wake(s.state.Denominate(unit.Key))
+	s.leavePlace(unit.Key)
 	switch {
 	case reasons == nil:
 	case plan != nil && s.state.AnyBelow(unit.Priority) && !unit.Never:
@@ -59,7 +59,7 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 // giveUp does not write a plan whose claims have devices that never become ready, and has the claims get others if it
 // may; else the unit waits until somebody else frees them.
 func (s *Scheduler) giveUp(ctx context.Context, entry sched.Entry, plan *sched.Plan, a attachment) {
-	s.queue.Wake(s.state.Denominate(entry.Key))
+	s.leavePlace(entry.Key)
 	written := *plan
 	written.Claims = nil // nothing is
 	if len(s.unusedOf(&written, a.hopeless)) > 0 {

@@ -12,12 +12,12 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// F66: class, slice and the right selector come late, one after the other. At each stage the pod says what is missing, and it is
+// F66: class, slice, the right selector and what the request selects by come late, one after the other. At each stage the pod says what is missing, and it is
 // bound within a second of the last missing piece; so is the next pod when a claim that holds the device is deleted.
 func TestF66LatePieces(t *testing.T) {
 	ns := namespace(t)
 	const driver = "f66.example.com"
-	addClaim(t, ns, "c", driver)
+	addClaim(t, ns, "c", driver, `"model" in device.attributes["`+driver+`"]`)
 	p := pod(ns, "p", corev1.DefaultSchedulerName, named("c"))
 	p.Spec.NodeSelector = map[string]string{"f66": "yes"}
 	if _, err := set.Pods(ns).Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
@@ -28,7 +28,7 @@ func TestF66LatePieces(t *testing.T) {
 	says(t, ns, "p", "device class "+driver+" does not exist")
 
 	class := addClass(t, driver)
-	says(t, ns, "p", "1 device wanted, 0 match")
+	says(t, ns, "p", "1 device wanted, 0 match (there are no devices)")
 
 	class.Spec.Selectors[0].CEL.Expression = `device.driver == "other.example.com"`
 	class, err := set.DeviceClasses().Update(t.Context(), class, metav1.UpdateOptions{})
@@ -37,10 +37,20 @@ func TestF66LatePieces(t *testing.T) {
 	}
 	name := "f66"
 	addSlice(t, "f66", driver, 1, func(s *resourcev1.ResourceSliceSpec) { s.NodeName = &name })
-	says(t, ns, "p", "0 match")
+	says(t, ns, "p", "0 match (class "+driver+` drops 1 of 1: device.driver == "other.example.com")`)
 
 	class.Spec.Selectors[0].CEL.Expression = `device.driver == "` + driver + `"`
 	if _, err := set.DeviceClasses().Update(t.Context(), class, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, ns, "p", `0 match (the request drops 1 of 1: "model" in `)
+
+	slice, err := set.ResourceSlices().Get(t.Context(), "f66."+driver, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slice.Spec.Devices[0].Attributes = map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"model": {StringValue: &name}}
+	if _, err := set.ResourceSlices().Update(t.Context(), slice, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	boundWithin(t, ns, "p", time.Second)
@@ -54,9 +64,13 @@ func TestF66LatePieces(t *testing.T) {
 	boundWithin(t, ns, "q", time.Second)
 }
 
-func addClaim(t *testing.T, ns, name, class string) {
+func addClaim(t *testing.T, ns, name, class string, selectors ...string) {
 	t.Helper()
 	claim := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: claimSpec(class)}
+	for _, expression := range selectors {
+		exactly := claim.Spec.Devices.Requests[0].Exactly
+		exactly.Selectors = append(exactly.Selectors, resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{Expression: expression}})
+	}
 	if _, err := set.ResourceClaims(ns).Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
