@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,10 +26,10 @@ func (s *State) Dump() string {
 			count.term.ID, count.weight, count.forbids, count.users, count.total, count.by)
 	}
 	for _, claim := range sorted(s.volumes.claims, compareKeys) {
-		fmt.Fprintf(&b, "volume claim %+v\n", *claim)
+		fmt.Fprintf(&b, "volume claim %s\n", text(claim))
 	}
 	for _, volume := range sorted(s.volumes.volumes, strings.Compare) {
-		fmt.Fprintf(&b, "volume %+v\n", *volume)
+		fmt.Fprintf(&b, "volume %s\n", text(volume))
 	}
 	for _, claim := range sortedKeys(s.volumes.users, compareKeys) {
 		fmt.Fprintf(&b, "mounters of %s: %d\n", claim, s.volumes.users[claim])
@@ -37,7 +38,7 @@ func (s *State) Dump() string {
 	fmt.Fprintf(&b, "priorities %v\n", s.priorities)
 	for _, namespace := range sortedKeys(s.budgets, strings.Compare) {
 		for _, budget := range s.budgets[namespace] {
-			fmt.Fprintf(&b, "budget %+v\n", *budget)
+			fmt.Fprintf(&b, "budget %s\n", text(budget))
 		}
 	}
 	for _, n := range sorted(s.nominations, func(x, y UnitKey) int { return strings.Compare(x.String(), y.String()) }) {
@@ -56,7 +57,7 @@ func (s *State) dumpNodes(b *strings.Builder) {
 			fmt.Fprintf(b, " %s", pod.Key)
 		}
 		if info.Node != nil {
-			fmt.Fprintf(b, " %+v", *info.Node)
+			fmt.Fprintf(b, " %s", text(info.Node))
 		}
 		b.WriteByte('\n')
 	}
@@ -74,7 +75,7 @@ func (s *State) dumpPods(b *strings.Builder) {
 			fmt.Fprintf(b, " %s", pod.Key.Name)
 		}
 		if entry.group != nil {
-			fmt.Fprintf(b, " %+v", *entry.group)
+			fmt.Fprintf(b, " %s", text(entry.group))
 		}
 		b.WriteByte('\n')
 	}
@@ -82,13 +83,13 @@ func (s *State) dumpPods(b *strings.Builder) {
 
 func (s *State) dumpClaims(b *strings.Builder) {
 	for _, class := range sorted(s.classes, strings.Compare) {
-		fmt.Fprintf(b, "class %+v\n", *class)
+		fmt.Fprintf(b, "class %s\n", text(class))
 	}
 	for _, entry := range sorted(s.claims, compareKeys) {
 		for _, claim := range []*Claim{entry.observed, entry.claim} {
 			fmt.Fprintf(b, "claim %s: uid %s version %d consumers %v", claim.Key, claim.UID, claim.Version, claim.Consumers)
 			if claim.Allocation != nil {
-				fmt.Fprintf(b, " %+v", *claim.Allocation)
+				fmt.Fprintf(b, " %s", text(claim.Allocation))
 			}
 			b.WriteByte('\n')
 		}
@@ -100,7 +101,7 @@ func (s *State) dumpClaims(b *strings.Builder) {
 
 func (s *State) dumpPools(b *strings.Builder) {
 	for _, rule := range sorted(s.rules, strings.Compare) {
-		fmt.Fprintf(b, "rule %+v\n", *rule)
+		fmt.Fprintf(b, "rule %s\n", text(rule))
 	}
 	for _, slice := range sorted(s.slices, strings.Compare) {
 		fmt.Fprintf(b, "slice %s: %s generation %d of %d devices %d\n", slice.Name, slice.Pool, slice.Generation, slice.PoolSlices, len(slice.Devices))
@@ -141,6 +142,15 @@ func (s *State) dumpPools(b *strings.Builder) {
 		fmt.Fprintf(b, " %s", entry.pool.ID)
 	}
 	b.WriteByte('\n')
+}
+
+// text writes a value with what its pointers point to, so that equal values have equal texts.
+func text(value any) string {
+	out, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
 }
 
 func sortedKeys[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
