@@ -15,6 +15,9 @@ const (
 	AnnotationExitCode = "allot.dev/exit-code"
 	// AnnotationStopFor is how long the containers take to end when they are asked to. Past the grace period they are killed.
 	AnnotationStopFor = "allot.dev/stop-for"
+	// AnnotationKillFor is how long the containers take to end when they are killed, as those may that wait for a device. At once
+	// without it.
+	AnnotationKillFor = "allot.dev/kill-for"
 	// AnnotationStopped on a Node, with the value "true", simulates a machine whose agent has died.
 	AnnotationStopped = "allot.dev/stopped"
 )
@@ -25,6 +28,7 @@ type script struct {
 	runFor   time.Duration
 	exitCode int32
 	stopFor  time.Duration
+	killFor  time.Duration
 }
 
 func readScript(annotations map[string]string, stopFor time.Duration) (script, error) {
@@ -49,6 +53,13 @@ func readScript(annotations map[string]string, stopFor time.Duration) (script, e
 			return script{}, err
 		}
 		s.stopFor = d
+	}
+	if text, ok := annotations[AnnotationKillFor]; ok {
+		d, err := duration(AnnotationKillFor, text)
+		if err != nil {
+			return script{}, err
+		}
+		s.killFor = d
 	}
 	return s, nil
 }

@@ -171,7 +171,7 @@ func TestAnnotationsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{AnnotationRunFor, AnnotationExitCode, AnnotationStopFor, AnnotationStopped} {
+	for _, name := range []string{AnnotationRunFor, AnnotationExitCode, AnnotationStopFor, AnnotationKillFor, AnnotationStopped} {
 		if !strings.Contains(string(data), "`"+name) {
 			t.Errorf("docs/fleet.md does not speak of %s", name)
 		}

@@ -86,7 +86,7 @@ func backoff(restarts int32) time.Duration {
 func (l *life) stop(now time.Time, grace time.Duration) {
 	at, code := now.Add(l.script.stopFor), int32(0)
 	if l.script.stopFor > grace {
-		at, code = now.Add(grace), killed
+		at, code = now.Add(grace+l.script.killFor), killed
 	}
 	if l.stopAt.IsZero() || at.Before(l.stopAt) {
 		l.stopAt, l.stopCode = at, code
