@@ -2,13 +2,15 @@
 // which a trivial client creates and binds the same number of plain pods on the same server in
 // the same run (machines differ, ratios travel).
 //
-//	go run ./test/bench [-workload a,b,c] [-runs 1]
+//	go run ./test/bench [-workload a,b,c,d,e] [-runs 1]
 //
 // Workloads:
 //
 //	a  100 groups × 50 pods that share one generated claim a group, on 50 nodes; the devices are network-attached
 //	b  2,500 pods with a generated claim each, on 500 nodes with 10 devices
 //	c  9 gangs × 1,000 pods without claims, on 5,000 nodes
+//	d  1,000 gangs × 3 pods without claims, on 5,000 nodes
+//	e  1 gang × 9,216 pods that share one network-attached device, four on each of 2,304 nodes (KEP-5194's training job)
 //
 // Pods are created by 30 workers through HTTPS, as a user's controller would. The rate is
 // pods ÷ (first create → last bound). Nodes are idle: no pod is run, so that the figures are those

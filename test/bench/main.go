@@ -24,7 +24,7 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	names := flag.String("workload", "a,b,c", "which workloads to run")
+	names := flag.String("workload", "a,b,c,d,e", "which workloads to run")
 	runs := flag.Int("runs", 1, "how often to run each")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of the measured part to this file")
 	logFile := flag.String("log", os.DevNull, "write the server's log to this file")

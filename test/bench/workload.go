@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -30,7 +31,7 @@ type workload struct {
 }
 
 func workloads() []workload {
-	return []workload{sharedClaims(), claimPerPod(), gangs()}
+	return []workload{sharedClaims(), claimPerPod(), gangs(), smallGangs(), training()}
 }
 
 func sharedClaims() workload {
@@ -76,6 +77,39 @@ func gangs() workload {
 		for i := range 1000 {
 			w.pods = append(w.pods, newPod(fmt.Sprintf("%s-%d", group.Name, i), group.Name))
 		}
+	}
+	return w
+}
+
+func smallGangs() workload {
+	w := workload{name: "d", title: "1,000 gangs × 3 pods, 5,000 nodes", fleet: fleet.Simple(5000, 0)}
+	for g := range 1000 {
+		group := newGroup(fmt.Sprintf("gang-%d", g), schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 3}})
+		w.groups = append(w.groups, group)
+		for i := range 3 {
+			w.pods = append(w.pods, newPod(fmt.Sprintf("%s-%d", group.Name, i), group.Name))
+		}
+	}
+	return w
+}
+
+// training is KEP-5194's training job: four pods on each host of one multi-host device, which all of them share.
+func training() workload {
+	const hosts, podsPerHost = 2304, 4
+	w := workload{name: "e", title: "1 gang × 9,216 pods sharing one device of 2,304 nodes", fleet: fleet.Simple(hosts, 0)}
+	w.fleet.Network = []fleet.NetworkPool{{Name: "fabric", Devices: []fleet.DeviceSet{{Driver: fleet.DefaultDriver, Name: "slice-{index}", Count: 1}}}}
+	group := newGroup("training", schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: hosts * podsPerHost}})
+	group.Spec.ResourceClaims = []scheduling.PodGroupResourceClaim{{PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{
+		Name: "shared", ResourceClaimTemplateName: ptr.To(template),
+	}}}
+	w.groups = append(w.groups, group)
+	for i := range hosts * podsPerHost {
+		pod := newPod(fmt.Sprintf("pod-%d", i), group.Name)
+		pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse("8")} // a quarter of a host
+		pod.Spec.ResourceClaims = []core.PodResourceClaim{{
+			PodResourceClaim: corev1.PodResourceClaim{Name: "device"}, PodGroupResourceClaim: ptr.To("shared"),
+		}}
+		w.pods = append(w.pods, pod)
 	}
 	return w
 }
