@@ -2,6 +2,7 @@ package attach
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +15,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
 	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/features"
 )
 
@@ -99,6 +105,37 @@ func TestChartGivesWhatIsNeeded(t *testing.T) {
 		}
 		if len(given) > 0 {
 			t.Errorf("%s: the chart gives more: %v", groups, given)
+		}
+	}
+}
+
+// Whatever the scheduler and the controllers watch may be watched: a cache that is refused is never filled.
+func TestAllCachesMayBeFilled(t *testing.T) {
+	for _, groups := range []string{"none", "native", "own"} {
+		c := choice(groups)
+		set, err := client.NewFor(&rest.Config{}, c.Dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		caches := client.NewInformers(set).Without(c.Absent...)
+		cluster.CachesOf(caches)
+		events := record.NewFakeRecorder(1)
+		if c.Own() {
+			_, err = NewGroupClaims(set, caches, events)
+		}
+		_, limits := NewLimits(set, caches, events)
+		_, doubles := NewDoubles(set, caches, events, "allot")
+		if err := errors.Join(err, limits, doubles); err != nil {
+			t.Fatal(err)
+		}
+		given := map[string]bool{}
+		for _, q := range single("", Rules(c)) {
+			given[q.Verb+" "+q.Resource] = true
+		}
+		for _, kind := range caches.Kinds() {
+			if !given["list "+kind] || !given["watch "+kind] {
+				t.Errorf("%s: nothing lets %s be watched", groups, kind)
+			}
 		}
 	}
 }

@@ -81,6 +81,7 @@ func schedulerRules() []rbacv1.PolicyRule {
 		allow("create", "", "pods/binding"),
 		allow("patch update", "", "pods/status"),
 		allow("list watch", "", "nodes namespaces persistentvolumes persistentvolumeclaims"),
+		allow("list watch", "policy", "poddisruptionbudgets"),
 		allow("list watch", resourcev1.GroupName, "deviceclasses resourceslices"),
 		allow("get list watch update patch", resourcev1.GroupName, "resourceclaims"),
 		allow("update patch", resourcev1.GroupName, "resourceclaims/status"),

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -60,6 +61,19 @@ func (f *Informers) Has(kind string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !f.absent[kind]
+}
+
+// Kinds are those that were asked for and that the server has, sorted.
+func (f *Informers) Kinds() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []string
+	for _, kind := range slices.Sorted(maps.Keys(f.kinds)) {
+		if !f.absent[kind] {
+			out = append(out, kind)
+		}
+	}
+	return out
 }
 
 // Start runs the informers that were asked for since the last Start, until ctx ends.
