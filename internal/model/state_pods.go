@@ -32,7 +32,7 @@ func (e *podEntry) effective() *Pod {
 
 type groupEntry struct {
 	group   *Group // nil: pods name it, but it does not exist
-	members map[Key]*Pod
+	members []*Pod // in the order of their names: a unit is gathered more often than pods come
 	census  Census
 }
 
@@ -137,19 +137,19 @@ func podTopics(old, now *Pod) []Topic {
 func (s *State) setPod(key Key, entry *podEntry) {
 	old := s.pods[key]
 	s.record(func() { s.setPod(key, old) })
-	if pod := old.effective(); pod != nil {
-		s.leaveGroup(pod)
-		s.leave(pod)
-		s.terms.drop(pod)
+	before, after := old.effective(), entry.effective()
+	s.changeMember(before, after)
+	if before != nil {
+		s.leave(before)
+		s.terms.drop(before)
 	}
 	if entry == nil {
 		delete(s.pods, key)
 		return
 	}
 	s.pods[key] = entry
-	s.terms.need(s, entry.pod)
-	s.enter(entry.pod)
-	s.enterGroup(entry.pod)
+	s.terms.need(s, after)
+	s.enter(after)
 }
 
 func (s *State) enter(pod *Pod) {
@@ -203,24 +203,44 @@ func (s *State) AnyBelow(priority int32) bool {
 	return false
 }
 
-func (s *State) enterGroup(pod *Pod) {
-	if pod.Group == "" {
+// changeMember keeps the members of groups; either pod may be nil.
+func (s *State) changeMember(before, after *Pod) {
+	if before != nil && after != nil && before.Group == after.Group {
+		s.replaceMember(before, after)
 		return
 	}
-	entry := s.groupEntry(pod.GroupKey())
-	entry.members[pod.Key] = pod
-	*entry.census.of(pod)++
+	if before != nil && before.Group != "" {
+		entry := s.groups[before.GroupKey()]
+		if i, ok := entry.find(before.Key.Name); ok {
+			entry.members = slices.Delete(entry.members, i, i+1)
+		}
+		*entry.census.of(before)--
+		s.dropGroupIfEmpty(before.GroupKey(), entry)
+	}
+	if after != nil && after.Group != "" {
+		entry := s.groupEntry(after.GroupKey())
+		i, _ := entry.find(after.Key.Name)
+		entry.members = slices.Insert(entry.members, i, after)
+		*entry.census.of(after)++
+	}
 }
 
-func (s *State) leaveGroup(pod *Pod) {
-	if pod.Group == "" {
+// replaceMember puts a pod in the place of what it was before, which is how most changes are: no member moves.
+func (s *State) replaceMember(before, after *Pod) {
+	if before.Group == "" {
 		return
 	}
-	key := pod.GroupKey()
-	entry := s.groups[key]
-	delete(entry.members, pod.Key)
-	*entry.census.of(pod)--
-	s.dropGroupIfEmpty(key, entry)
+	entry := s.groups[before.GroupKey()]
+	if i, ok := entry.find(before.Key.Name); ok {
+		entry.members[i] = after
+	}
+	*entry.census.of(before)--
+	*entry.census.of(after)++
+}
+
+// find is where a member is, or would be.
+func (e *groupEntry) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(e.members, name, func(pod *Pod, name string) int { return compareStrings(pod.Key.Name, name) })
 }
 
 // of is the count that the pod belongs to.
@@ -241,7 +261,7 @@ func (c *Census) of(pod *Pod) *int {
 func (s *State) groupEntry(key Key) *groupEntry {
 	entry, ok := s.groups[key]
 	if !ok {
-		entry = &groupEntry{members: map[Key]*Pod{}}
+		entry = &groupEntry{}
 		s.groups[key] = entry
 	}
 	return entry
@@ -277,12 +297,7 @@ func (s *State) Members(key Key) []*Pod {
 	if !ok {
 		return nil
 	}
-	members := make([]*Pod, 0, len(entry.members))
-	for _, pod := range entry.members {
-		members = append(members, pod)
-	}
-	slices.SortFunc(members, func(a, b *Pod) int { return compareStrings(a.Key.Name, b.Key.Name) })
-	return members
+	return slices.Clone(entry.members)
 }
 
 // PutGroup adds or replaces a PodGroup.

@@ -1,7 +1,5 @@
 package model
 
-import "slices"
-
 // Unit gathers what is to be placed together under this key: the members that are ready, or the one pod. It answers
 // false if nothing waits, unless a gang is half-bound: that has no rest even without waiting members. Whether the unit may be tried (its PodGroup exists, there are enough members, claims are
 // there) is for sched to say.
@@ -22,12 +20,12 @@ func (s *State) Unit(key UnitKey) (*Unit, bool) {
 		return nil, false
 	}
 	unit := &Unit{Key: key, Group: entry.group, Min: 1, HalfBound: halfBound}
+	unit.Pods = make([]*Pod, 0, entry.census.Ready)
 	for _, pod := range entry.members {
 		if pod.Ready() {
 			unit.Pods = append(unit.Pods, pod)
 		}
 	}
-	slices.SortFunc(unit.Pods, func(a, b *Pod) int { return compareStrings(a.Key.Name, b.Key.Name) })
 	unit.rank()
 	if group := entry.group; group != nil && group.Gang {
 		unit.Min = max(1, group.MinCount-entry.census.Bound)
