@@ -46,6 +46,7 @@ func TestScripts(t *testing.T) {
 			"save":       save,
 			"record":     record,
 			"recorded":   recorded,
+			"quiet":      quiet,
 		},
 		Deadline: deadline(t),
 	})
