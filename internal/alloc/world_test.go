@@ -16,7 +16,9 @@ import (
 
 const driver = "gpu.example.com"
 
-// world is a node with devices, and claims that want some of them.
+// world is a node with devices, and claims that want some of them. It is drawn together with what the reference computes with,
+// which knows nothing of selectors, quantities and pools; test/peer/allocators draws API objects instead, which two programs
+// read, each in its own way.
 type world struct {
 	state    *model.State
 	node     *model.NodeInfo

@@ -11,6 +11,10 @@ import (
 )
 
 // generator draws a world. It keeps worlds small: upstream's time grows with the factorial of what is asked for.
+//
+// The tests of internal/alloc have a generator of their own. That one draws what the model has and keeps beside it what its
+// reference computes with, in letters and small numbers; this one draws API objects as users and drivers write them, so that
+// reading them is compared, too. What one forgets to draw, the other may have.
 type generator struct {
 	*rand.Rand
 	*World
