@@ -1,6 +1,6 @@
 // Package groups decides about PodGroups: whether enough pods exist for a gang to
 // be tried (Count), whether the deletion protection has to go on or off (Protect),
-// and what the conditions say (Assess, Conditions).
+// and what the conditions say (Assess, Conditions, Disruption).
 //
 // It takes API objects and gives values. It never reads or writes the API, looks at
 // no clock (times are passed in) and changes none of its arguments.

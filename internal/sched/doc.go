@@ -22,6 +22,8 @@
 // Invariants: no node gets more than it has, no device goes to two claims, of a gang at least Min members are placed
 // or none. The answer depends on the State alone, not on the order in which it came to be.
 //
+// Placer.Preempt finds out who has to leave so that a unit can be placed, and nobody who need not (preempt.go).
+//
 // Queue keeps units in the order in which they are to be tried, and parks those that could not be placed until
 // something happens that could change the answer.
 package sched
