@@ -13,8 +13,16 @@
 //   - A status is written in one request with all entries, and only when it is wrong.
 //   - Claims are updated with their resource version, never patched, so that a
 //     reservation of the scheduler is never lost.
-//   - After a start everything is looked at once (F34).
+//   - After a start everything is looked at once (F34). What may have happened before,
+//     unseen, such as that an owner let an allocation go, counts a minute later.
+//   - That a cache shows another object under a consumer's name says nothing: it may be
+//     the one before. The server is asked.
+//   - Consumers of kinds without a watch are looked for once a minute, each, however many
+//     claims it has, and not in their first minute; they stay while they cannot be read.
 //
-// The package allocates nothing, and never touches consumers of kinds that it does
-// not know.
+// It relies on the cache of pods not to lag behind when a consumer is gone that stands for
+// pods unnamed (a PodGroup without its protection, or a consumer of another kind): then
+// nothing else says who still runs with the claim.
+//
+// The package allocates nothing.
 package claim
