@@ -42,7 +42,12 @@ type written struct {
 // state already. The cache is good enough to write over, as the server refuses what is outdated; that nothing is to be
 // written, or that the plan does not hold, is looked up.
 func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (written, error) {
+	turn := c.turns.take(want.Key)
+	defer c.turns.end(want.Key, turn)
 	claim, cached := c.cache.Claim(want.Key)
+	if turn.latest != nil {
+		claim, cached = turn.latest, true
+	}
 	tried := false
 	for attempt := 0; ; attempt++ {
 		if !cached {
@@ -61,7 +66,11 @@ func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (writ
 			// The answer to an earlier attempt was lost: what the API shows is this plan's write.
 			w.allocated, w.added = true, want.Reserve
 		}
-		if err == nil || attempt >= maxAttempts || !retriable(err) {
+		if err == nil {
+			turn.latest = w.claim
+			return w, nil
+		}
+		if attempt >= maxAttempts || !retriable(err) {
 			return w, refusedIfGone(err, "claim %s", want.Key)
 		}
 		tried, cached = true, false

@@ -27,7 +27,7 @@ func New(set *client.Set, cached Cache, clk clock.Clock, parallel int64) *Commit
 
 // NewOn makes a Committer on any API.
 func NewOn(claims ClaimAPI, binds Binder, cached Cache, clk clock.Clock, parallel int64) *Committer {
-	return &Committer{claims: claims, binds: binds, cache: cached, clock: clk, writes: semaphore.NewWeighted(parallel), sleep: sleeper(clk)}
+	return &Committer{claims: claims, binds: binds, cache: cached, clock: clk, turns: newTurns(), writes: semaphore.NewWeighted(parallel), sleep: sleeper(clk)}
 }
 
 // Commit writes a plan: all claims, then all binds. It returns when every write has

@@ -120,7 +120,7 @@ func (s *server) BoundTo(_ context.Context, key model.Key, _ types.UID) string {
 }
 
 func (s *server) committer() *Committer {
-	return &Committer{claims: s, binds: s, cache: s, clock: testclock.NewFakeClock(time.Unix(1, 0)), writes: semaphore.NewWeighted(8),
+	return &Committer{claims: s, binds: s, cache: s, clock: testclock.NewFakeClock(time.Unix(1, 0)), turns: newTurns(), writes: semaphore.NewWeighted(8),
 		sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
 }
 
@@ -400,5 +400,37 @@ func TestDrawsAreWrittenBeforeTheBind(t *testing.T) {
 	}
 	if want := []string{`draw p c, bound to ""`}; !slices.Equal(s.log, want) || len(s.bound) != 1 {
 		t.Errorf("log %q, bound %v", s.log, s.bound)
+	}
+}
+
+// F14: pods that share a claim without a group are added to its list by plans of their own. They take turns.
+func TestPlansThatReserveOneClaimDoNotConflict(t *testing.T) {
+	const pods = 200
+	s := newServer(claim("c"))
+	committer := s.committer()
+	if result := committer.Commit(t.Context(), gang(0, claimPlan("c", group))); result.Refused != nil {
+		t.Fatal(result.Refused)
+	}
+	s.cached[model.Key{Namespace: "ns", Name: "c"}] = s.claims[model.Key{Namespace: "ns", Name: "c"}]
+	var running sync.WaitGroup
+	for i := range pods {
+		running.Go(func() {
+			consumer := model.PodConsumer(fmt.Sprintf("p-%d", i), types.UID(fmt.Sprintf("p-%d-uid", i)))
+			plan := &sched.Plan{Claims: []sched.ClaimPlan{{Key: model.Key{Namespace: "ns", Name: "c"}, UID: "c", Reserve: []model.Consumer{consumer}}}}
+			if result := committer.Commit(t.Context(), plan); result.Refused != nil {
+				t.Error(result.Refused)
+			}
+		})
+	}
+	running.Wait()
+	if got := s.claims[model.Key{Namespace: "ns", Name: "c"}].Status.ReservedFor; len(got) != pods+1 {
+		t.Errorf("%d consumers, want %d", len(got), pods+1)
+	}
+	if len(committer.turns.of) > 0 {
+		t.Errorf("%d claims are remembered", len(committer.turns.of))
+	}
+	// The cache never shows a write here, so who finds nobody before him writes in vain once.
+	if conflicts := len(s.log) - (pods + 1); conflicts > pods {
+		t.Errorf("%d writes were in vain", conflicts)
 	}
 }

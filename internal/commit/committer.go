@@ -40,6 +40,7 @@ type Committer struct {
 	binds  Binder
 	cache  Cache
 	clock  clock.Clock
+	turns  *turns              // one writer a claim
 	writes *semaphore.Weighted // bounds the writes under way, over all plans
 	sleep  func(context.Context, time.Duration) error
 }
