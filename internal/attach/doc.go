@@ -1,5 +1,5 @@
 // Package attach is what allot needs to work on a cluster that is not its own: it looks at what the API server has,
-// decides what to run there, checks that it may, and does what a cluster without PodGroups lacks (R47, docs/adr/0005).
+// decides what to run there, checks that it may, and does what a cluster without PodGroups lacks (R47, docs/adr/0006).
 //
 // [Look] asks the server, by discovery; [Choose] is the decision, on values. [Rules] are the rights that a choice needs,
 // from which the chart's roles are made as well, and [Missing] asks the server for each of them. [GroupClaims] generates

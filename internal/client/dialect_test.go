@@ -54,7 +54,7 @@ func (f *foreign) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		item := strings.Replace(f.group(), fmt.Sprintf(`"apiVersion": %q, "kind": "PodGroup", `, f.version), "", 1)
 		fmt.Fprintf(w, `{"apiVersion": %q, "kind": "PodGroupList", "metadata": {}, "items": [%s]}`, f.version, item)
 	case "PUT " + groups + "/g/status", "PATCH " + groups + "/g/status":
-		body, _ := io.ReadAll(r.Body) //nolint:errcheck // the test sees that it is short
+		body, _ := io.ReadAll(r.Body)
 		f.written = append(f.written, r.Header.Get("Content-Type")+" "+string(body))
 		fmt.Fprint(w, f.group())
 	case "GET /api/v1/pods":
