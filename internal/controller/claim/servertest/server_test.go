@@ -18,7 +18,6 @@ import (
 	"github.com/allot-dev/allot/internal/controller/claim"
 	"github.com/allot-dev/allot/internal/controller/podgroup"
 	"github.com/allot-dev/allot/internal/features"
-	"github.com/allot-dev/allot/internal/metrics"
 )
 
 // patience is how long a test waits for what must come.
@@ -27,6 +26,7 @@ const patience = 20 * time.Second
 var (
 	set    *client.Set
 	caches *client.Informers
+	meter  = &ageMeter{}
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -69,7 +69,7 @@ func start(ctx context.Context, server *apiserver.Server) (err error) {
 	}
 	caches = client.NewInformers(set)
 	events := record.NewFakeRecorder(1000)
-	claims, err := claim.New(set, caches, events, metrics.New().Claims, features.Set{})
+	claims, err := claim.New(set, caches, events, meter, features.Set{})
 	if err != nil {
 		return err
 	}

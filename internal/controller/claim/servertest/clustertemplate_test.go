@@ -1,0 +1,100 @@
+package servertest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+)
+
+// ageMeter notes how long each claim took.
+type ageMeter struct {
+	mu    sync.Mutex
+	times []time.Duration
+}
+
+func (m *ageMeter) Generated(_ string, took time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.times = append(m.times, took)
+}
+
+func (m *ageMeter) Refused(string) {}
+
+// within says how many claims took no longer than limit.
+func (m *ageMeter) within(limit time.Duration) (fast, all int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, took := range m.times {
+		if took <= limit {
+			fast++
+		}
+	}
+	return fast, len(m.times)
+}
+
+// TestR44ClusterTemplateInManyNamespaces: 1,000 pods in 100 namespaces name one cluster-wide template. Each gets one
+// claim of its own. How long that took is logged; it is no condition, as machines that run tests are slow at times.
+func TestR44ClusterTemplateInManyNamespaces(t *testing.T) {
+	const namespaces, podsEach = 100, 10
+	template := &resourcev1alpha3.ClusterResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{GenerateName: "everywhere-"}}
+	template.Spec.Labels = map[string]string{"from": "template"}
+	template.Spec.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "class"}}}
+	template = must(set.ClusterResourceClaimTemplates().Create(t.Context(), template, metav1.CreateOptions{}))(t)
+	_, before := meter.within(0)
+
+	var creators errgroup.Group
+	creators.SetLimit(20)
+	names := make([]string, namespaces)
+	for i := range names {
+		names[i] = namespace(t)
+		for p := range podsEach {
+			creators.Go(func() error {
+				pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%d", p), Namespace: names[i]}}
+				pod.Spec.Containers = []corev1.Container{{Name: "c", Image: "pause"}}
+				pod.Spec.ResourceClaims = []core.PodResourceClaim{{PodResourceClaim: corev1.PodResourceClaim{Name: "dev"}, ClusterResourceClaimTemplateName: ptr.To(template.Name)}}
+				_, err := set.Pods(pod.Namespace).Create(t.Context(), pod, metav1.CreateOptions{})
+				return err
+			})
+		}
+	}
+	if err := creators.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "each pod has its claim's name", func() bool {
+		for _, ns := range names {
+			for _, pod := range caches.Pods().InNamespace(ns) {
+				if len(pod.Status.ResourceClaimStatuses) != 1 {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	for _, ns := range names {
+		owners := map[string]bool{}
+		for _, claim := range must(set.ResourceClaims(ns).List(t.Context(), metav1.ListOptions{}))(t).Items {
+			owners[claim.OwnerReferences[0].Name] = true
+			if claim.Labels["from"] != "template" {
+				t.Errorf("claim %s/%s lacks the template's label", ns, claim.Name)
+			}
+		}
+		if len(owners) != podsEach {
+			t.Errorf("namespace %s: claims of %d pods, want %d", ns, len(owners), podsEach)
+		}
+	}
+	fast, all := meter.within(time.Second)
+	if all-before != namespaces*podsEach {
+		t.Errorf("%d claims were counted, want %d", all-before, namespaces*podsEach)
+	}
+	t.Logf("%d of %d claims within a second of their pod", fast-before, all-before)
+}
