@@ -51,9 +51,7 @@ func openBackend(ctx context.Context, cfg Config) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &kubernetes.Client{Client: member.Client()}
-	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
-	client.Kubernetes = client
+	client := tracked(member.Client())
 	feature.DefaultFeatureSupportChecker.CheckClient(ctx, local{member}, storage.RequestWatchProgress)
 	compactor := etcd3.NewCompactor(client.Client, storagebackend.DefaultCompactInterval, clock.RealClock{}, func() {})
 	return &backend{
@@ -63,6 +61,14 @@ func openBackend(ctx context.Context, cfg Config) (*backend, error) {
 		stop:      compactor.Stop,
 		etcd:      ExternalEtcd{URLs: []string{member.Endpoint()}},
 	}, nil
+}
+
+// tracked is a client in the form that the storage wants.
+func tracked(etcd *clientv3.Client) *kubernetes.Client {
+	client := &kubernetes.Client{Client: etcd}
+	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
+	client.Kubernetes = client
+	return client
 }
 
 func (b *backend) close() error {
@@ -166,17 +172,21 @@ func (g inProcessGetter) GetRESTOptions(resource schema.GroupResource, example r
 }
 
 // storage is a generic.StorageDecorator: a watch cache over the in-process client.
-// It mirrors what the generic registry builds over gRPC.
+// It mirrors what the generic registry builds over gRPC. Each resource has a client, and so a stream of watches, of its own: on a
+// shared one, a watch cache that ends while it starts (that of a CustomResourceDefinition whose names have just been accepted)
+// can keep etcd from telling all others how far it is, and then clients that list by watching wait for as long as nothing changes.
 func (b *backend) storage(
 	config *storagebackend.ConfigForResource, resourcePrefix string,
 	keyFunc func(runtime.Object) (string, error), newFunc, newListFunc func() runtime.Object,
 	attrs storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
 ) (storage.Interface, factory.DestroyFunc, error) {
 	versioner := storage.APIObjectVersioner{}
-	raw, err := etcd3.New(b.client, b.compactor, config.Codec, newFunc, newListFunc, config.Prefix, resourcePrefix,
+	client := tracked(b.member.NewClient())
+	raw, err := etcd3.New(client, b.compactor, config.Codec, newFunc, newListFunc, config.Prefix, resourcePrefix,
 		config.GroupResource, identity.NewEncryptCheckTransformer(), config.LeaseManagerConfig,
 		etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
 	if err != nil {
+		client.Close() //nolint:errcheck // it says only that it is closed
 		return nil, nil, err
 	}
 	c, err := cacher.NewCacherFromConfig(cacher.Config{
@@ -195,6 +205,7 @@ func (b *backend) storage(
 	})
 	if err != nil {
 		raw.Close()
+		client.Close() //nolint:errcheck // it says only that it is closed
 		return nil, nil, err
 	}
 	delegator := cacher.NewCacheDelegator(c, raw)
@@ -202,5 +213,6 @@ func (b *backend) storage(
 		delegator.Stop()
 		c.Stop()
 		raw.Close()
+		client.Close() //nolint:errcheck // it says only that it is closed
 	}), nil
 }

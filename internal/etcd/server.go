@@ -124,6 +124,9 @@ func memberConfig(opts Options, socketPath string) *embed.Config {
 // Client talks to the member inside the process. It is closed with the server.
 func (s *Server) Client() *clientv3.Client { return s.client }
 
+// NewClient makes another client inside the process, with watches on a stream of their own. Whoever asks for it closes it.
+func (s *Server) NewClient() *clientv3.Client { return v3client.New(s.member.Server) }
+
 // Endpoint is the URL of the member's unix socket.
 func (s *Server) Endpoint() string { return "unix://" + s.socket.path }
 
