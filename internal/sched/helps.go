@@ -14,7 +14,46 @@ func (r *Reasons) Helps(state *model.State, topic model.Topic) bool {
 		return false
 	}
 	for _, f := range r.shapes {
-		if f.fits(info) > 0 && f.static(info).check == "" {
+		if (f.fits(info) > 0 || r.room != nil && f.fitsWithout(info, r.room.Priority)) && f.static(info).check == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// fitsWithout says whether the requests fit if all pods left that may be less important, as far as a glance tells.
+func (f *fitter) fitsWithout(info *model.NodeInfo, priority int32) bool {
+	free := f.freeOf(info)
+	for _, pod := range info.Pods {
+		if pod.Group != "" || pod.Priority < priority {
+			f.addTo(free, pod)
+		}
+	}
+	return !f.lacks(free)
+}
+
+// freeOf is what the node has left of what is asked for, in the order of the requests.
+func (f *fitter) freeOf(info *model.NodeInfo) []int64 {
+	free := make([]int64, len(f.requests))
+	for i := range f.requests {
+		free[i] = info.Free[f.requests[i].name]
+	}
+	return free
+}
+
+func (f *fitter) addTo(free []int64, pod *model.Pod) {
+	var drawn model.Resources
+	if len(pod.Draws) > 0 {
+		drawn = model.Drawn(pod.Draws)
+	}
+	for i := range f.requests {
+		free[i] += pod.Shape.Requests[f.requests[i].name] + drawn[f.requests[i].name]
+	}
+}
+
+func (f *fitter) lacks(free []int64) bool {
+	for i := range f.requests {
+		if free[i] < f.requests[i].amount {
 			return true
 		}
 	}

@@ -90,11 +90,17 @@ type Moment struct {
 // in the reasons.
 func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preemption {
 	fails := reasons.Code == CodeUnschedulable || reasons.Code == CodeLeftOver
-	if !fails || unit.HalfBound || len(unit.Pods) == 0 || !p.state.AnyBelow(unit.Priority) {
+	if !fails || unit.HalfBound || len(unit.Pods) == 0 {
 		return nil
 	}
-	if unit.Never {
+	switch below := p.state.AnyBelow(unit.Priority); {
+	case unit.Never && below:
 		reasons.Preemption = &Outlook{Never: true}
+		return nil
+	case !unit.Never && !below && unit.Priority > 0:
+		reasons.mayHaveRoom(unit) // once there are others
+		return nil
+	case !below:
 		return nil
 	}
 	tx := p.state.Begin()
@@ -114,9 +120,20 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	case made != nil:
 		reasons.Preemption = &Outlook{Leaving: made.Pods(), Waits: true}
 	case r.lower > 0:
+		reasons.mayHaveRoom(unit)
 		reasons.Preemption = &Outlook{Pods: r.lower, Undecided: r.left <= 0}
 	}
 	return made
+}
+
+// mayHaveRoom has the unit wait for what could help beyond its being placed as things are: when one of those leaves who are
+// no less important, it may be enough if others are made to.
+func (r *Reasons) mayHaveRoom(unit *model.Unit) {
+	r.room, r.roomless = unit, false
+	r.further = append(r.further, model.Topic{Kind: model.TopicRoom})
+	if slices.ContainsFunc(unit.Pods, func(pod *model.Pod) bool { return len(pod.Claims) > 0 }) {
+		r.further = append(r.further, model.Topic{Kind: model.TopicDevices})
+	}
 }
 
 // make makes room for the whole unit, or for as many of its pods as it can where each stands alone.

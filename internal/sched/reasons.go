@@ -53,7 +53,8 @@ type Reasons struct {
 
 	// further are changes that can help beyond what Pods say: they tell of the best attempt only.
 	further []model.Topic
-	shapes  []*fitter // of the pods that were tried
+	shapes  []*fitter   // of the pods that were tried
+	room    *model.Unit // for which room could be made if more came free; nil: none
 	// roomless: there are too few free devices, so that room on nodes does not help.
 	roomless bool
 }

@@ -291,13 +291,10 @@ func (r *room) byNode() (on map[string][]*victim, anywhere []*victim) {
 
 // guess says who would have to leave the node if only resources counted, and whether that would do.
 func (r *room) guess(f *fitter, info *model.NodeInfo, victims []*victim) (cost, bool) {
-	free := make([]int64, len(f.requests))
-	for i := range f.requests {
-		free[i] = info.Free[f.requests[i].name]
-	}
+	free := f.freeOf(info)
 	c := cost{highest: math.MinInt64}
 	for _, v := range victims {
-		if !lacks(f, free) {
+		if !f.lacks(free) {
 			break
 		}
 		if v.idle() {
@@ -307,23 +304,12 @@ func (r *room) guess(f *fitter, info *model.NodeInfo, victims []*victim) (cost, 
 			if pod.Node != info.Name {
 				continue
 			}
-			for i := range f.requests {
-				free[i] += pod.Shape.Requests[f.requests[i].name] + model.Drawn(pod.Draws)[f.requests[i].name]
-			}
+			f.addTo(free, pod)
 		}
 		c.highest = max(c.highest, int64(v.priority))
 		c.pods += len(v.pods)
 	}
-	return c, !lacks(f, free)
-}
-
-func lacks(f *fitter, free []int64) bool {
-	for i := range f.requests {
-		if free[i] < f.requests[i].amount {
-			return true
-		}
-	}
-	return false
+	return c, !f.lacks(free)
 }
 
 // domains are the values of a node label, with the victims there.

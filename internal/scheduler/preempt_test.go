@@ -31,10 +31,10 @@ func (s *server) going() []string {
 func (s *server) end(names ...string) {
 	for _, name := range names {
 		s.deletePod(name)
-		for _, claim := range s.objects.claims.List() {
-			if len(claim.Status.ReservedFor) == 1 && s.orphaned(claim.Name) {
-				s.claimForNewPod(claim.Name)
-			}
+	}
+	for _, claim := range s.objects.claims.List() {
+		if claim.Status.Allocation != nil && len(claim.Status.ReservedFor) > 0 && s.orphaned(claim.Name) {
+			s.claimForNewPod(claim.Name)
 		}
 	}
 }

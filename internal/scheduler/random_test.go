@@ -2,11 +2,14 @@ package scheduler
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
+
+	core "github.com/allot-dev/allot/api/core/v1"
 )
 
 // chaos is a server with two gangs and some pods that compete for it, one scheduler after the other, and somebody who
@@ -15,6 +18,7 @@ type chaos struct {
 	t      *rapid.T
 	server *server
 	run    *session
+	class  string // of the gangs' claims
 	made   int
 }
 
@@ -29,10 +33,12 @@ func newChaos(t *rapid.T) *chaos {
 		class = "net"
 		s.addFabric(rapid.IntRange(1, 3).Draw(t, "channels"))
 	}
-	c := &chaos{t: t, server: s}
+	c := &chaos{t: t, server: s, class: class}
+	s.graceful = rapid.Bool().Draw(t, "graceful")
 	for _, gang := range []string{"a", "b"} {
 		s.addClaimOf(class, "shared-"+gang, 1)
 		s.addGang(gang, gangSize, "shared-"+gang)
+		s.editGroup(gang, groupPriority(rapid.SampledFrom([]int32{0, 0, 500, 1500}).Draw(t, "gang priority")))
 	}
 	c.start()
 	return c
@@ -44,9 +50,9 @@ func (c *chaos) start() {
 }
 
 // drive has the driver report of a claim's devices.
-func (c *chaos) drive(gang, condition string) {
-	if c.server.claim("shared-"+gang).Status.Allocation != nil {
-		c.server.report("shared-"+gang, condition, metav1.ConditionTrue)
+func (c *chaos) drive(claim, condition string) {
+	if c.server.claim(claim).Status.Allocation != nil {
+		c.server.report(claim, condition, metav1.ConditionTrue)
 	}
 }
 
@@ -60,7 +66,19 @@ func (c *chaos) member(gang string) {
 		}
 	}
 	c.made++
-	c.server.addPod(fmt.Sprintf("rival-%d", c.made), "", priority(int32(c.made%3)*1000))
+	name, edits := fmt.Sprintf("rival-%d", c.made), []func(*core.Pod){priority(int32(c.made%3) * 1000)}
+	if rapid.Bool().Draw(c.t, "with a device") {
+		c.server.addClaimOf(c.class, name, 1)
+		edits = append(edits, own(name))
+	}
+	c.server.addPod(name, "", edits...)
+}
+
+// endOne has one of the pods end that are being deleted.
+func (c *chaos) endOne() {
+	if going := c.server.going(); len(going) > 0 {
+		c.server.end(going[rapid.IntRange(0, len(going)-1).Draw(c.t, "ends")])
+	}
 }
 
 func (c *chaos) deleteOne() {
@@ -72,7 +90,7 @@ func (c *chaos) deleteOne() {
 
 // act does one thing.
 func (c *chaos) act() {
-	switch rapid.IntRange(0, 13).Draw(c.t, "action") {
+	switch rapid.IntRange(0, 14).Draw(c.t, "action") {
 	case 0, 1:
 		c.run.see(rapid.IntRange(1, 5).Draw(c.t, "changes"))
 	case 2, 3:
@@ -90,7 +108,9 @@ func (c *chaos) act() {
 	case 11:
 		c.crash()
 	case 12:
-		c.drive(rapid.SampledFrom([]string{"a", "b"}).Draw(c.t, "gang"), rapid.SampledFrom([]string{attached, broken}).Draw(c.t, "condition"))
+		c.drive(rapid.SampledFrom([]string{"shared-a", "shared-b"}).Draw(c.t, "claim"), rapid.SampledFrom([]string{attached, broken}).Draw(c.t, "condition"))
+	case 14:
+		c.endOne()
 	case 13:
 		c.server.addRoom(rapid.SampledFrom([]string{"n1", "n2"}).Draw(c.t, "node"), rapid.Int64Range(0, 5).Draw(c.t, "room"))
 	}
@@ -109,9 +129,12 @@ func (c *chaos) crash() {
 
 // settle gives the scheduler and the driver that run now all the time they need.
 func (c *chaos) settle() {
-	for range 30 {
-		c.drive("a", attached)
-		c.drive("b", attached)
+	for range 65 { // a device that did not become ready is not given out for a minute
+		for _, claim := range c.server.objects.claims.List() {
+			c.drive(claim.Name, attached)
+		}
+		c.server.end(c.server.going()...)
+		c.server.end() // for those who have gone before
 		c.run.pass(time.Second)
 	}
 }
@@ -138,7 +161,7 @@ func TestNothingStaysHalfDone(t *testing.T) {
 func (c *chaos) anew() {
 	fresh := start(c.t, c.server)
 	fresh.idle()
-	if n := count(fresh.link.writes, "bind") + count(fresh.link.writes, "status"); n > 0 {
+	if n := count(fresh.link.writes, "bind") + count(fresh.link.writes, "status") + count(fresh.link.writes, "evict"); n > 0 {
 		c.t.Errorf("a new scheduler finds something to do: %q", fresh.link.writes)
 	}
 	c.run = fresh
@@ -154,6 +177,9 @@ func (c *chaos) end() {
 	c.settle()
 	s := c.run.s
 	ready, parked := s.queue.Len()
+	if len(s.leaving)+len(s.alarms) > 0 || strings.Contains(s.state.Dump(), "kept for") {
+		c.t.Errorf("leaving %v, alarms %v, %s", s.leaving, s.alarms, s.state.Dump())
+	}
 	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.waits.plans)+len(s.groups.said)+len(s.groups.counts)+len(s.pods.said) > 0 {
 		c.t.Errorf("%d ready, %d parked, held %v, failures %v, half-bound %v, said %v", ready, parked, s.held, s.failures, s.halfBound, s.groups.said)
 	}

@@ -36,8 +36,9 @@ func (s *Scenario) budget(l *line) error {
 	return err
 }
 
-// preempt NAME [after=SECONDS] [keep]: how room could be made for a unit that has no place. With keep, its place is kept
-// from here on, until the unit is placed or gone, or no room can be made any more.
+// preempt NAME [after=SECONDS] [keep] [park]: how room could be made for a unit that has no place. With keep, its place is kept
+// from here on, until the unit is placed or gone, or no room can be made any more. With park,
+// it is parked when no room can be made.
 func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
 	unit, ok := s.state.Unit(s.unit(d.CmdArgs[0].Key))
 	if !ok {
@@ -68,6 +69,9 @@ func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
 	if made == nil {
 		if d.HasArg("keep") {
 			s.queue.Wake(s.state.Denominate(unit.Key))
+		}
+		if d.HasArg("park") {
+			s.queue.ParkUntil(sched.EntryOf(unit), reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
 		}
 		return printReasons(reasons, true), nil
 	}
