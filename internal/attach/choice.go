@@ -27,6 +27,9 @@ const (
 	Double = "double-allocation"
 )
 
+// release is the one in 1.x whose types are built in.
+const release = 37
+
 // Choice is what to run on a server, and how to talk to it.
 type Choice struct {
 	Survey  Survey
@@ -50,7 +53,7 @@ func (c *Choice) Runs(controller string) bool { return slices.Contains(c.Control
 // Choose decides what to run on a server. Wanted are names of controllers to run beyond those that have to, or not to
 // run, with a minus before; on are the features that the user has left on.
 func Choose(s Survey, wanted []string, on features.Set) Choice {
-	c := Choice{Survey: s, Features: on}
+	c := Choice{Survey: s, Features: on, Dialect: client.Dialect{Newer: s.Minor > release}}
 	run := []string{Double}
 	switch {
 	case s.Groups.Empty():
@@ -70,6 +73,9 @@ func Choose(s Survey, wanted []string, on features.Set) Choice {
 		if s.Policies == "" {
 			c.note("The server has no MutatingAdmissionPolicies: pods have to name the claims of their groups in full (PodGroup-entry).")
 		}
+	}
+	if c.Dialect.Newer {
+		c.note("The server is newer than Kubernetes 1.%d: what it has beyond that is left as it is.", release)
 	}
 	c.optional(s)
 	c.Controllers = adjusted(run, wanted)

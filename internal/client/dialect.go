@@ -28,6 +28,8 @@ type Dialect struct {
 	Groups schema.GroupVersion
 	// TaintRules is the version of resource.k8s.io that has DeviceTaintRules: one of TaintRuleVersions. Empty means v1.
 	TaintRules schema.GroupVersion
+	// Newer: the server is of a later release than the types here, and may have fields that they lack.
+	Newer bool
 }
 
 // schedulingv1alpha3 has the form of v1beta1.

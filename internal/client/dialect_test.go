@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -53,7 +54,7 @@ func (f *foreign) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		item := strings.Replace(f.group(), fmt.Sprintf(`"apiVersion": %q, "kind": "PodGroup", `, f.version), "", 1)
 		fmt.Fprintf(w, `{"apiVersion": %q, "kind": "PodGroupList", "metadata": {}, "items": [%s]}`, f.version, item)
-	case "PUT " + groups + "/g/status", "PATCH " + groups + "/g/status":
+	case "PUT " + groups + "/g/status", "PATCH " + groups + "/g/status", "PATCH " + groups + "/g":
 		body, _ := io.ReadAll(r.Body)
 		f.written = append(f.written, r.Header.Get("Content-Type")+" "+string(body))
 		fmt.Fprint(w, f.group())
@@ -197,5 +198,35 @@ func TestAbsentKindsAreEmpty(t *testing.T) {
 	caches.Start(t.Context())
 	if err := caches.WaitForSync(t.Context()); err != nil || len(groups.List()) != 0 || caches.Has("podgroups") || !caches.Has("pods") {
 		t.Errorf("groups %v, %v", groups.List(), err)
+	}
+}
+
+// A newer server's fields survive: what is written is a patch of what allot has a say in, for this version of the object.
+func TestNewerServersKeepTheirFields(t *testing.T) {
+	f := &foreign{version: "scheduling.k8s.io/v1beta1"}
+	server := httptest.NewServer(f)
+	defer server.Close()
+	set, err := NewFor(&rest.Config{Host: server.URL}, Dialect{Newer: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := set.PodGroups("ns").Get(t.Context(), "g", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group.Status.Conditions = []metav1.Condition{{Type: "T", Status: "True", Reason: "R"}}
+	if _, err := set.PodGroups("ns").UpdateStatus(t.Context(), group, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	group.Finalizers = nil
+	if _, err := set.PodGroups("ns").Update(t.Context(), group, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`application/merge-patch+json {"metadata":{"resourceVersion":"1","uid":"u"},"status":{"conditions":[{"lastTransitionTime":null,"message":"","reason":"R","status":"True","type":"T"}],"resourceClaimStatuses":null}}`,
+		`application/merge-patch+json {"metadata":{"finalizers":null,"resourceVersion":"1","uid":"u"}}`,
+	}
+	if diff := cmp.Diff(want, f.written); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -34,9 +34,6 @@ type Object interface {
 	metav1.Object
 }
 
-// Client is the typed client of one kind.
-type Client[T Object, L runtime.Object] = *gentype.ClientWithList[T, L]
-
 // Set has a client for each kind that allot's own parts use.
 type Set struct {
 	config  *rest.Config
@@ -115,12 +112,13 @@ func clientFor[T Object, L runtime.Object](s *Set, gvr schema.GroupVersionResour
 }
 
 func clientOn[T Object, L runtime.Object](s *Set, server rest.Interface, resource, namespace string, newObject func() T, newList func() L) Client[T, L] {
-	return gentype.NewClientWithList(resource, server, s.codec, namespace, newObject, newList, gentype.PrefersProtobuf[T]())
+	typed := gentype.NewClientWithList(resource, server, s.codec, namespace, newObject, newList, gentype.PrefersProtobuf[T]())
+	return Client[T, L]{ClientWithList: typed, newer: s.dialect.Newer}
 }
 
 // Pods is the client of core/v1 pods.
 func (s *Set) Pods(namespace string) Client[*core.Pod, *core.PodList] {
-	return clientFor(s, corev1.SchemeGroupVersion.WithResource("pods"), namespace, ptrTo[core.Pod], ptrTo[core.PodList])
+	return clientFor(s, corev1.SchemeGroupVersion.WithResource("pods"), namespace, ptrTo[core.Pod], ptrTo[core.PodList]).writing("resourceClaimStatuses")
 }
 
 // Bind binds a pod to the node that binding.Target names.
@@ -233,7 +231,7 @@ func (s *Set) PriorityClasses() Client[*schedulingv1.PriorityClass, *schedulingv
 
 // PodGroups is the client of scheduling.k8s.io/v1beta1 podgroups.
 func (s *Set) PodGroups(namespace string) Client[*scheduling.PodGroup, *scheduling.PodGroupList] {
-	return clientFor(s, schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups"), namespace, ptrTo[scheduling.PodGroup], ptrTo[scheduling.PodGroupList])
+	return clientFor(s, schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups"), namespace, ptrTo[scheduling.PodGroup], ptrTo[scheduling.PodGroupList]).writing("conditions", "resourceClaimStatuses")
 }
 
 // Workloads is the client of scheduling.k8s.io/v1beta1 workloads.
@@ -243,7 +241,7 @@ func (s *Set) Workloads(namespace string) Client[*scheduling.Workload, *scheduli
 
 // ResourceClaims is the client of resource.k8s.io/v1 resourceclaims.
 func (s *Set) ResourceClaims(namespace string) Client[*resource.ResourceClaim, *resource.ResourceClaimList] {
-	return clientFor(s, resourcev1.SchemeGroupVersion.WithResource("resourceclaims"), namespace, ptrTo[resource.ResourceClaim], ptrTo[resource.ResourceClaimList])
+	return clientFor(s, resourcev1.SchemeGroupVersion.WithResource("resourceclaims"), namespace, ptrTo[resource.ResourceClaim], ptrTo[resource.ResourceClaimList]).writing("allocation", "reservedFor", "devices")
 }
 
 // ResourceClaimTemplates is the client of resource.k8s.io/v1 resourceclaimtemplates.

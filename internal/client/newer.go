@@ -1,0 +1,75 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/gentype"
+)
+
+// Client is the typed client of one kind.
+type Client[T Object, L runtime.Object] struct {
+	*gentype.ClientWithList[T, L]
+
+	// newer: the server may have fields that the types here lack. Then nothing is replaced that has such fields: an update
+	// writes what allot has a say in, and still fails when the object has changed meanwhile.
+	newer bool
+	// status are the fields of the status that allot writes, on such a server.
+	status []string
+}
+
+// Update replaces an object. On a newer server it writes the finalizers alone, as no part of allot that works there
+// updates anything else.
+func (c Client[T, L]) Update(ctx context.Context, object T, opts metav1.UpdateOptions) (T, error) {
+	if !c.newer {
+		return c.ClientWithList.Update(ctx, object, opts)
+	}
+	return c.patch(ctx, object, map[string]any{"finalizers": object.GetFinalizers()}, nil, opts)
+}
+
+// UpdateStatus replaces the status of an object. On a newer server it writes the fields that are allot's.
+func (c Client[T, L]) UpdateStatus(ctx context.Context, object T, opts metav1.UpdateOptions) (T, error) {
+	if !c.newer || len(c.status) == 0 {
+		return c.ClientWithList.UpdateStatus(ctx, object, opts)
+	}
+	var none T
+	encoded, err := json.Marshal(object)
+	if err != nil {
+		return none, fmt.Errorf("encode %s: %w", object.GetName(), err)
+	}
+	var whole struct{ Status map[string]any }
+	if err := json.Unmarshal(encoded, &whole); err != nil {
+		return none, fmt.Errorf("encode %s: %w", object.GetName(), err)
+	}
+	status := map[string]any{}
+	for _, field := range c.status {
+		status[field] = whole.Status[field] // null takes the field away
+	}
+	return c.patch(ctx, object, map[string]any{}, status, opts, "status")
+}
+
+// patch merges into this very object, as it was seen.
+func (c Client[T, L]) patch(ctx context.Context, object T, metadata, status map[string]any, opts metav1.UpdateOptions, subresources ...string) (T, error) {
+	metadata["uid"], metadata["resourceVersion"] = object.GetUID(), object.GetResourceVersion()
+	change := map[string]any{"metadata": metadata}
+	if status != nil {
+		change["status"] = status
+	}
+	text, err := json.Marshal(change)
+	if err != nil {
+		var none T
+		return none, fmt.Errorf("encode a patch of %s: %w", object.GetName(), err)
+	}
+	options := metav1.PatchOptions{DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation}
+	return c.Patch(ctx, object.GetName(), types.MergePatchType, text, options, subresources...)
+}
+
+// writing has a client write these fields of the status only, where the server is newer.
+func (c Client[T, L]) writing(fields ...string) Client[T, L] {
+	c.status = fields
+	return c
+}
