@@ -24,6 +24,7 @@ type matcher struct {
 	newest   map[model.PoolID]*poolMatches // the same ones
 	// selections are those of all Problems, by key, so that what is known of one is found by its address.
 	selections map[string]*selection
+	key        []byte // for looking up one of these
 }
 
 // poolMatches are the outcomes for one version of a pool.
@@ -218,35 +219,46 @@ type selection struct {
 	admin       bool // also devices that others have
 }
 
-func newSelection(class *model.Class, option *model.Option) *selection {
-	list := make([]string, 0, len(class.Selectors)+len(option.Selectors))
-	list = append(append(list, class.Selectors...), option.Selectors...)
-	s := &selection{selectors: list, joined: joinSelectors(list), ofClass: len(class.Selectors), tolerations: option.Tolerations, capacity: option.Capacity, admin: option.AdminAccess}
-	for i := range s.tolerations {
-		t := &s.tolerations[i]
-		s.asks += fmt.Sprintf("%q %q %q %q\x00", t.Key, t.Operator, t.Value, t.Effect)
-	}
-	if s.capacity != nil {
-		for _, name := range slices.Sorted(maps.Keys(s.capacity.Requests)) {
-			amount := s.capacity.Requests[name]
-			s.asks += fmt.Sprintf("%s %s\x00", name, amount.String())
+// selection is what an option of the class asks for. What was asked for before is found again.
+func (m *matcher) selection(class *model.Class, option *model.Option) *selection {
+	key := appendAsks(m.key[:0], option)
+	asks := len(key)
+	// Reasons tell selectors of the class from those of the request.
+	key = append(strconv.AppendInt(key, int64(len(class.Selectors)), 10), 0)
+	for _, list := range [][]string{class.Selectors, option.Selectors} {
+		for _, expression := range list {
+			key = append(append(key, expression...), 0)
 		}
 	}
-	s.asks += strconv.FormatBool(s.admin)
-	s.key = s.asks + "\x00" + s.joined
-	return s
-}
-
-// selection is the one of those that are equal which was there first.
-func (m *matcher) selection(s *selection) *selection {
-	if known, ok := m.selections[s.key]; ok {
+	m.key = key
+	if known, ok := m.selections[string(key)]; ok {
 		return known
 	}
 	if len(m.selections) >= maxSelections {
 		clear(m.selections)
 	}
+	list := slices.Concat(class.Selectors, option.Selectors)
+	s := &selection{
+		key: string(key), selectors: list, joined: joinSelectors(list), ofClass: len(class.Selectors), tolerations: option.Tolerations,
+		asks: string(key[:asks]), capacity: option.Capacity, admin: option.AdminAccess,
+	}
 	m.selections[s.key] = s
 	return s
+}
+
+// appendAsks writes down what is asked of devices beyond selectors.
+func appendAsks(b []byte, option *model.Option) []byte {
+	for i := range option.Tolerations {
+		t := &option.Tolerations[i]
+		b = fmt.Appendf(b, "%q %q %q %q\x00", t.Key, t.Operator, t.Value, t.Effect)
+	}
+	if option.Capacity != nil {
+		for _, name := range slices.Sorted(maps.Keys(option.Capacity.Requests)) {
+			amount := option.Capacity.Requests[name]
+			b = fmt.Appendf(b, "%s %s\x00", name, amount.String())
+		}
+	}
+	return append(strconv.AppendBool(b, option.AdminAccess), 0)
 }
 
 // joinSelectors makes a key; expressions have no NUL.

@@ -76,7 +76,7 @@ func (p *Problem) addWant(c, r int) *Reason {
 			return &Reason{Kind: ClassMissing, Asked: []Asked{{Claim: p.claims[c].Key, Request: request.Name}}, Class: asks.Class}
 		}
 		option := option{asked: asks, name: request.ResultName(*asks), class: class, count: int(asks.Count)}
-		option.selection = p.addSelection(p.allocator.matcher.selection(newSelection(class, asks)))
+		option.selection = p.addSelection(p.allocator.matcher.selection(class, asks))
 		option.role = p.addRole(c, request.Name, option.name, &option)
 		w.options = append(w.options, option)
 		p.hasAll = p.hasAll || asks.All
