@@ -79,12 +79,19 @@ func newOriginalClient(cfg *rest.Config) (*originalClient, error) {
 		}), nil
 }
 
+// templateVersions are those that hold the same templates, preferred first.
+var templateVersions = []string{"v1", "v1beta2", "v1beta1"}
+
 // discover finds out which version of templates the server has. The error says what it lacks.
 func (a *api) discover() error {
-	if ok, err := a.serves(allotv1alpha1.ClusterResourceClaimTemplates); err != nil || !ok {
-		return missing(err, "no %s: install the definition (allot template-sync manifests)", allotv1alpha1.ClusterResourceClaimTemplates.GroupResource())
+	ok, err := a.serves(allotv1alpha1.ClusterResourceClaimTemplates)
+	if err != nil {
+		return err
 	}
-	for _, version := range []string{"v1", "v1beta2", "v1beta1"} {
+	if !ok {
+		return fmt.Errorf("the server has no %s: apply what \"allot template-sync manifests\" prints", allotv1alpha1.ClusterResourceClaimTemplates.GroupResource())
+	}
+	for _, version := range templateVersions {
 		templates := schema.GroupVersionResource{Group: resourcev1.GroupName, Version: version, Resource: "resourceclaimtemplates"}
 		ok, err := a.serves(templates)
 		if err != nil {
@@ -95,14 +102,7 @@ func (a *api) discover() error {
 			return nil
 		}
 	}
-	return missing(nil, "no resourceclaimtemplates.%s: the server must have dynamic resource allocation", resourcev1.GroupName)
-}
-
-func missing(err error, format string, args ...any) error {
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("the server has "+format, args...)
+	return fmt.Errorf("the server has no resourceclaimtemplates.%s: it needs dynamic resource allocation", resourcev1.GroupName)
 }
 
 func (a *api) serves(gvr schema.GroupVersionResource) (bool, error) {

@@ -1,6 +1,7 @@
 package templatesync
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -240,4 +241,26 @@ func (w *world) statusText() string {
 		}
 	}
 	return b.String()
+}
+
+// TestStopFinishesAReplacement tells the process to stop between the deletion of a copy and the creation of the next one.
+func TestStopFinishesAReplacement(t *testing.T) {
+	w := newWorld()
+	w.put([]string{"namespace", "a"})
+	w.put([]string{"original", "o", "content=old"})
+	w.work()
+	w.put([]string{"original", "o", "content=new"})
+	w.follow()
+	ctx, stop := context.WithCancel(t.Context())
+	w.interval = func(what string) {
+		if strings.HasPrefix(what, "delete ") {
+			stop()
+		}
+	}
+	if err := w.Reconcile(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if now := w.templates["a/o"]; ctx.Err() == nil || now == nil || contentOf(now) != "new" {
+		t.Errorf("stopped: %v; the copy is %v", ctx.Err(), now)
+	}
 }

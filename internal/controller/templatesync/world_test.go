@@ -192,8 +192,11 @@ func contentOf(t *resourcev1.ResourceClaimTemplate) string {
 }
 
 // Create is the server's.
-func (w *world) Create(_ context.Context, t *resourcev1.ResourceClaimTemplate, dryRun bool) (metav1.Object, error) {
+func (w *world) Create(ctx context.Context, t *resourcev1.ResourceClaimTemplate, dryRun bool) (metav1.Object, error) {
 	key := t.Namespace + "/" + t.Name
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if dryRun {
 		w.say("ask in %s: %s", t.Namespace, contentOf(t))
 	}
@@ -274,6 +277,7 @@ func (w *world) Delete(_ context.Context, c *Copy) error {
 		return err
 	}
 	w.say("delete %s: %s", key, describe(t))
+	w.interval("delete " + key)
 	w.remove(key)
 	return nil
 }

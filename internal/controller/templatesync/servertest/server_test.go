@@ -73,7 +73,7 @@ func run(m *testing.M) (code int) {
 			code = 1
 		}
 	}()
-	err = errors.Join(connect(server, filepath.Join(dir, "kubeconfig")), startOthers(ctx, server), install(ctx))
+	err = errors.Join(connect(server, filepath.Join(dir, "kubeconfig")), startOthers(ctx, server), install(ctx), established(ctx))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -148,6 +148,17 @@ func install(ctx context.Context) error {
 			return fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
 		}
 	}
+}
+
+// established waits until the kind is served.
+func established(ctx context.Context) error {
+	var err error
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if _, err = objects.Resource(resource).List(ctx, metav1.ListOptions{}); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("the kind is not served: %w", err)
 }
 
 // start runs the controller for a test, as its service account, and returns when it is ready.
