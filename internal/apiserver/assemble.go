@@ -44,7 +44,7 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 		return nil, err
 	}
 	access := registry.Access{Authorizer: generic.Authorization.Authorizer, Policy: s.policy, Tokens: s.tokens}
-	kinds, err := registry.New(scheme, codecs, generic.RESTOptionsGetter, access, cfg.Features)
+	kinds, err := registry.New(scheme, codecs, kubernetesKeys{generic.RESTOptionsGetter}, access, cfg.Features)
 	if err != nil {
 		return nil, err
 	}
