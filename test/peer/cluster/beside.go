@@ -1,0 +1,50 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// StartBeside starts allot's API server on the etcd of a control plane of Kubernetes, and answers how an administrator reaches it.
+func (k *Kubernetes) StartBeside(ctx context.Context) (*Process, *rest.Config, error) {
+	binary, err := AllotBinary()
+	if err != nil {
+		return nil, nil, err
+	}
+	dir := filepath.Join(k.Dir, "beside")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	kubeconfig := filepath.Join(dir, "admin.kubeconfig")
+	if err := os.RemoveAll(kubeconfig); err != nil {
+		return nil, nil, err
+	}
+	p, err := StartProcess(k.Dir, "allot-apiserver", binary, "apiserver", "--data-dir", dir, "--etcd-servers", k.Etcd.Endpoint())
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	var cfg *rest.Config
+	err = until(ctx, p, func() (err error) {
+		if cfg, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
+			return err
+		}
+		cfg.QPS = -1
+		client, err := discovery.NewDiscoveryClientForConfig(cfg)
+		if err != nil {
+			return err
+		}
+		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, p.Kill())
+	}
+	return p, cfg, nil
+}
