@@ -33,6 +33,7 @@ func (s *State) Nominate(n *Nomination) []Topic {
 		return nil
 	}
 	topics := s.Denominate(n.Unit)
+	s.occupy()
 	s.setNomination(n.Unit, n)
 	for _, pod := range n.Pods {
 		s.setPod(pod.Key, newPodEntry(pod, "", nil))

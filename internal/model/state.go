@@ -32,6 +32,7 @@ type State struct {
 	budgets map[string][]*Budget // by namespace, then by name
 
 	nominations map[UnitKey]*Nomination
+	occupied    uint64        // see Occupied
 	priorities  map[int32]int // of pods that count, and of PodGroups
 
 	terms termIndex
@@ -92,6 +93,15 @@ func (s *State) Nodes() []*NodeInfo { return s.order }
 
 // NodesVersion grows with every change of a node that placement depends on, resources in use excepted.
 func (s *State) NodesVersion() uint64 { return s.nodesVersion }
+
+// Occupied grows with every change of who is on nodes, or keeps a place there, or is to be placed, trials excepted.
+func (s *State) Occupied() uint64 { return s.occupied }
+
+func (s *State) occupy() {
+	if !s.inTx {
+		s.occupied++
+	}
+}
 
 // Node finds a known node.
 func (s *State) Node(name string) (*NodeInfo, bool) {

@@ -74,6 +74,7 @@ func (s *State) AssumePod(key Key, node string, draws ...Draw) bool {
 	if old == nil || old.pod.Node != "" {
 		return false
 	}
+	s.occupy()
 	s.setPod(key, newPodEntry(old.observed, node, draws))
 	return true
 }
@@ -96,6 +97,7 @@ func (s *State) DeletePod(key Key) []Topic {
 }
 
 func (s *State) changePod(key Key, entry *podEntry) []Topic {
+	s.occupy()
 	old := s.pods[key].effective()
 	s.setPod(key, entry)
 	return podTopics(old, entry.effective())
@@ -305,6 +307,7 @@ func (s *State) PutGroup(group *Group) []Topic {
 	if old, ok := s.Group(group.Key); ok && outdated(old.UID, group.UID, old.Version, group.Version) {
 		return nil
 	}
+	s.occupy()
 	old, _ := s.Group(group.Key)
 	s.setGroup(group.Key, group)
 	if sameGroup(old, group) {

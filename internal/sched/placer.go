@@ -17,6 +17,7 @@ type Placer struct {
 	steps   int
 	statics map[string]*suited // by shape
 	scratch []candidate        // see job.buffer
+	refused map[string]refusal // pods for which no room could be made, by shape
 }
 
 // suited are the nodes that suit a shape, whatever runs on them.
@@ -29,7 +30,7 @@ const maxSuited = 4096 // shapes; beyond, all are forgotten and worked out anew
 
 // NewPlacer makes a Placer. steps is what it may spend on one unit; see alloc.Budget.
 func NewPlacer(state *model.State, steps int) *Placer {
-	return &Placer{state: state, alloc: alloc.New(), steps: steps, statics: map[string]*suited{}}
+	return &Placer{state: state, alloc: alloc.New(), steps: steps, statics: map[string]*suited{}, refused: map[string]refusal{}}
 }
 
 // Try places the unit with this key. It answers nil twice if nothing waits under the key.

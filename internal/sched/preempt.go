@@ -103,6 +103,11 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	case !below:
 		return nil
 	}
+	if pods, known := p.refusedBefore(unit); known {
+		reasons.mayHaveRoom(unit)
+		reasons.Preemption = &Outlook{Pods: pods}
+		return nil
+	}
 	tx := p.state.Begin()
 	defer tx.Undo()
 	p.state.StepAside(unit)
@@ -122,8 +127,45 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	case r.lower > 0:
 		reasons.mayHaveRoom(unit)
 		reasons.Preemption = &Outlook{Pods: r.lower, Undecided: r.left <= 0}
+		p.refuse(unit, reasons.Preemption)
 	}
 	return made
+}
+
+// refusal is that no room could be made for a pod, at a certain state of things.
+type refusal struct {
+	nodes, occupied uint64
+	priority        int32
+	pods            int // of lower priority
+}
+
+// refusedBefore says whether no room could be made for a pod that is alike and no less important, and nothing has happened
+// since: a thousand pods that are tried one after the other are not each to cost what the first one does.
+func (p *Placer) refusedBefore(unit *model.Unit) (pods int, known bool) {
+	if !p.plain(unit) {
+		return 0, false
+	}
+	r, known := p.refused[unit.Pods[0].Shape.ID]
+	known = known && r.nodes == p.state.NodesVersion() && r.occupied == p.state.Occupied() && r.priority == unit.Priority
+	return r.pods, known
+}
+
+func (p *Placer) refuse(unit *model.Unit, o *Outlook) {
+	if !p.plain(unit) || o.Undecided {
+		return
+	}
+	if len(p.refused) >= maxSuited {
+		clear(p.refused)
+	}
+	p.refused[unit.Pods[0].Shape.ID] = refusal{
+		nodes: p.state.NodesVersion(), occupied: p.state.Occupied(), priority: unit.Priority, pods: o.Pods,
+	}
+}
+
+// plain says whether all that matters of a unit is the shape of its one pod, without the labels.
+func (p *Placer) plain(unit *model.Unit) bool {
+	pod := unit.Pods[0]
+	return len(unit.Pods) == 1 && pod.Group == "" && len(pod.Claims)+len(pod.Mounts) == 0 && !p.state.HasTerms()
 }
 
 // mayHaveRoom has the unit wait for what could help beyond its being placed as things are: when one of those leaves who are
@@ -144,15 +186,16 @@ func (r *room) make() *Preemption {
 		units = alone(r.unit)
 	}
 	var victims []*victim
-	hopeless := map[*model.Shape]bool{}
+	hopeless := map[string]bool{} // shapes
 	for _, unit := range units {
-		plain := len(unit.Pods) == 1 && len(unit.Pods[0].Claims) == 0 && len(unit.Pods[0].Mounts) == 0
-		if r.left <= 0 || plain && hopeless[unit.Pods[0].Shape] {
+		pod := unit.Pods[0]
+		plain := len(unit.Pods) == 1 && len(pod.Claims)+len(pod.Mounts) == 0 && !r.state.HasTerms()
+		if r.left <= 0 || plain && hopeless[pod.Shape.ID] {
 			continue
 		}
 		found := r.find(unit)
 		if found == nil {
-			hopeless[unit.Pods[0].Shape] = plain
+			hopeless[pod.Shape.ID] = plain
 			continue
 		}
 		victims = append(victims, found.victims...)

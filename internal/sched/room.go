@@ -74,8 +74,7 @@ func (r *room) at(unit *model.Unit, at place) *found {
 		}
 	}
 	victims, plan = r.spare(unit, at.nodes, victims, plan)
-	victims, plan = r.part(unit, at.nodes, victims, plan)
-	victims = closed(victims)
+	victims = closed(r.part(unit, at.nodes, victims, plan))
 	again := r.fits(unit, at.nodes, victims)
 	if again == nil {
 		return nil
@@ -168,7 +167,7 @@ func longest(most int, passes func(n int) bool) int {
 
 // part takes of a gang that would have to leave as a whole only the pods that are in the way, if the gang can do
 // without these.
-func (r *room) part(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim, plan *Plan) ([]*victim, *Plan) {
+func (r *room) part(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim, plan *Plan) []*victim {
 	counts := map[*gang]int{}
 	for _, v := range victims {
 		counts[v.gang]++
@@ -188,8 +187,7 @@ func (r *room) part(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim
 			victims, plan = append(others, some...), better
 		}
 	}
-	slices.SortFunc(victims, compareVictims)
-	return victims, plan
+	return victims
 }
 
 // creep takes victims out one by one. That can help where all at once do not: the unit may want company.
@@ -273,6 +271,7 @@ func (r *room) nodes(pod *model.Pod) []place {
 // way anywhere.
 func (r *room) byNode() (on map[string][]*victim, anywhere []*victim) {
 	on = map[string][]*victim{}
+	r.left -= len(r.victims)
 	for _, v := range r.victims {
 		if v.fabric || v.idle() {
 			anywhere = append(anywhere, v)

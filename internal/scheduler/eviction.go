@@ -19,14 +19,12 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-type podUID = types.UID
-
 // eviction is what makes some pods leave.
 type eviction struct {
 	preemptor preemptor
 	pods      []*model.Pod
 	groups    []*model.Group // that leave as a whole
-	left      map[model.Key]podUID
+	left      map[model.Key]types.UID
 	written   bool
 	done      func() // once all are seen to be going
 }
@@ -41,7 +39,7 @@ type preemptor struct {
 }
 
 func evictionOf(unit *model.Unit, made *sched.Preemption) *eviction {
-	e := &eviction{left: map[model.Key]podUID{}}
+	e := &eviction{left: map[model.Key]types.UID{}}
 	e.preemptor = preemptor{kind: "pod", namespace: unit.Key.Key.Namespace, name: unit.Key.Key.Name, priority: unit.Priority}
 	if unit.Group != nil {
 		e.preemptor.kind, e.preemptor.uid = "PodGroup", unit.Group.UID

@@ -3,10 +3,12 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"github.com/allot-dev/allot/internal/commit"
@@ -34,12 +36,23 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model
 	case s.free(ctx, unit.Key, s.notInUse(recalled(made), nil)):
 		return true // it is tried again with what was taken back
 	default:
-		topics := append(reasons.Topics(), model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicDevices})
-		s.queue.Park(entry, topics)
+		s.awaitRoom(entry, made, reasons)
 		s.tryAgainAt(unit.Key, made.Until)
 	}
 	s.tell(unit, reasons)
 	return true
+}
+
+// awaitRoom parks a unit until something comes free where it is to go, or where it could go as it is.
+func (s *Scheduler) awaitRoom(entry sched.Entry, made *sched.Preemption, reasons *sched.Reasons) {
+	topics := append(reasons.Topics(), model.Topic{Kind: model.TopicRoom})
+	if len(made.Plan.Claims) > 0 {
+		topics = append(topics, model.Topic{Kind: model.TopicDevices})
+	}
+	s.queue.ParkUntil(entry, topics, func(topic model.Topic) bool {
+		there := len(made.Recalls) > 0 || slices.ContainsFunc(made.Plan.Pods, func(p sched.Placement) bool { return p.Node == topic.Key.Name })
+		return there || reasons.Helps(s.state, topic)
+	})
 }
 
 // leavePlace gives up the place that is kept for a unit, if there is one.
@@ -117,7 +130,7 @@ func (s *Scheduler) lookAtVictims(ctx context.Context, topics []model.Topic) {
 		if topic.Kind != model.TopicPod {
 			continue
 		}
-		for _, e := range append([]*eviction(nil), s.leaving[topic.Key]...) {
+		for _, e := range slices.Clone(s.leaving[topic.Key]) {
 			s.settle(e)
 		}
 		pod, ok := s.state.Pod(topic.Key)
@@ -129,7 +142,7 @@ func (s *Scheduler) lookAtVictims(ctx context.Context, topics []model.Topic) {
 
 // finish has a pod leave that was chosen by a process which ended before it was deleted, and those that go with it.
 func (s *Scheduler) finish(ctx context.Context, pod *model.Pod) {
-	e := &eviction{left: map[model.Key]podUID{}, done: func() {}}
+	e := &eviction{left: map[model.Key]types.UID{}, done: func() {}}
 	for _, other := range sched.DoomedWith(s.state, pod) {
 		e.add(other)
 	}
