@@ -34,7 +34,7 @@ func (l limit) apply(s *apiextensionsv1.JSONSchemaProps) {
 	s.Minimum = l.minimum
 	s.Pattern = l.pattern
 	for _, value := range l.enum {
-		text, _ := json.Marshal(value) //nolint:errcheck // a string always has JSON
+		text, _ := json.Marshal(value) // a string always has JSON
 		s.Enum = append(s.Enum, apiextensionsv1.JSON{Raw: text})
 	}
 	for _, r := range l.rules {
