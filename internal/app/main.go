@@ -57,6 +57,7 @@ func newCommand(streams Streams) *cobra.Command {
 	root.AddCommand(newUpCommand(streams), newVersionCommand(streams))
 	root.AddCommand(newAPIServerCommand(streams), newControllerManagerCommand(streams), newSchedulerCommand(streams), newNodeCommand(streams))
 	root.AddCommand(newAttachCommand(streams), newDebugCommand(streams))
+	root.AddCommand(newTemplateSyncCommand(streams))
 	root.AddCommand(&cobra.Command{
 		Use:                "kubectl",
 		Short:              "kubectl, bound to the server of the data directory",
