@@ -10,9 +10,11 @@
 //
 // How it stays fast:
 //
-//   - A selector is evaluated once per device set and kept as a bit set.
-//   - Devices that nothing in the Problem can tell apart form one cell; a search takes the first of a cell, never
-//     one after the other. Requests that ask for the same are given cells in rising order.
+//   - A selector is evaluated once for all devices, of whatever pool, that are equal in what it reads, and kept as a bit
+//     set for each pool.
+//   - Devices that nothing in the Problem can tell apart form one part of their pool, which is kept for Problems that ask
+//     for the same. What is free of a part is a cell; a search takes the first of a cell, never one after the other.
+//     Requests that ask for the same are given cells in rising order.
 //   - After each decision, a flow between what requests need and what cells have refutes what counts alone can refute
 //     ("11 wanted, 10 match"), without trying orders. An undecided request counts with the least of its alternatives
 //     and the devices of all; a distinctAttribute needs a value for each device.
