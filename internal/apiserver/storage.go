@@ -186,7 +186,7 @@ func (b *backend) storage(
 		config.GroupResource, identity.NewEncryptCheckTransformer(), config.LeaseManagerConfig,
 		etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
 	if err != nil {
-		client.Close() //nolint:errcheck // it says only that it is closed
+		client.Close()
 		return nil, nil, err
 	}
 	c, err := cacher.NewCacherFromConfig(cacher.Config{
@@ -205,7 +205,7 @@ func (b *backend) storage(
 	})
 	if err != nil {
 		raw.Close()
-		client.Close() //nolint:errcheck // it says only that it is closed
+		client.Close()
 		return nil, nil, err
 	}
 	delegator := cacher.NewCacheDelegator(c, raw)
@@ -213,6 +213,6 @@ func (b *backend) storage(
 		delegator.Stop()
 		c.Stop()
 		raw.Close()
-		client.Close() //nolint:errcheck // it says only that it is closed
+		client.Close()
 	}), nil
 }

@@ -15,11 +15,11 @@ import (
 const earlyCRD = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: earlies.example.com}
+metadata: {name: soons.example.com}
 spec:
   group: example.com
   scope: Cluster
-  names: {kind: Early, plural: earlies, singular: early}
+  names: {kind: Soon, plural: soons, singular: soon}
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
@@ -38,7 +38,7 @@ func TestListByWatchOfAQuietKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "served", func() bool {
-		_, err := dynamics.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "earlies"}).List(t.Context(), metav1.ListOptions{})
+		_, err := dynamics.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "soons"}).List(t.Context(), metav1.ListOptions{})
 		return err == nil
 	})
 	for range 3 {
