@@ -95,8 +95,9 @@ func StoredVersions() schema.GroupVersions {
 	return out
 }
 
-// AddToScheme adds the kinds that are served here and never stored.
+// AddToScheme adds the kinds that are served here and never stored, and the versions that are stored and never served.
 func AddToScheme(scheme *runtime.Scheme) error {
+	addStored(scheme)
 	for _, g := range []struct {
 		version schema.GroupVersion
 		kinds   []runtime.Object

@@ -1,0 +1,17 @@
+package registry
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// addStored adds versions that are not served here, and in which Kubernetes may have stored objects (R46). One object that
+// cannot be read would make all lists of its kind fail.
+func addStored(scheme *runtime.Scheme) {
+	gv := schema.GroupVersion{Group: "scheduling.k8s.io", Version: "v1alpha3"} // it has the form of v1beta1
+	scheme.AddKnownTypes(gv, &scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{}, &scheduling.WorkloadList{})
+	metav1.AddToGroupVersion(scheme, gv)
+}
