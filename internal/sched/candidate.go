@@ -69,12 +69,18 @@ func (j *job) buffer(size int) []candidate {
 	return j.placer.scratch[:0]
 }
 
-// compareCandidates is never 0 for two nodes.
+// compareCandidates is never 0 for two nodes. It is called for each node and unit, so names are compared last, and only if
+// need be.
 func compareCandidates(a, b *candidate) int {
-	return cmp.Or(
-		cmp.Compare(b.wish, a.wish), cmp.Compare(a.devices, b.devices), cmp.Compare(a.load, b.load),
-		strings.Compare(a.node.Name, b.node.Name),
-	)
+	switch {
+	case a.wish != b.wish:
+		return cmp.Compare(b.wish, a.wish)
+	case a.devices != b.devices:
+		return cmp.Compare(a.devices, b.devices)
+	case a.load != b.load:
+		return cmp.Compare(a.load, b.load)
+	}
+	return strings.Compare(a.node.Name, b.node.Name)
 }
 
 // packs says whether the unit's pods are put together rather than apart.
