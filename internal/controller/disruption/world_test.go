@@ -42,7 +42,9 @@ func newWorld() *world {
 	return w
 }
 
-func (w *world) say(format string, args ...any) { w.lines = append(w.lines, fmt.Sprintf(format, args...)) }
+func (w *world) say(format string, args ...any) {
+	w.lines = append(w.lines, fmt.Sprintf(format, args...))
+}
 
 func (w *world) flush() string {
 	if len(w.lines) == 0 {
