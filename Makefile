@@ -25,3 +25,7 @@ update: ## generate code anew and format
 .PHONY: bench
 bench: ## measure pods per second beside a trivial client (test/bench)
 	go run ./test/bench
+
+.PHONY: peer
+peer: ## run the product beside Kubernetes 1.37 itself (test/peer/cluster; builds it, some minutes)
+	cd test/peer/cluster && go vet . && go test -timeout 30m .
