@@ -139,10 +139,6 @@ func (c *Committer) lay(w *written, want *sched.ClaimPlan) bool {
 		status.Allocation.AllocationTimestamp = ptr.To(metav1.NewTime(c.clock.Now()))
 		w.allocated, changed = true, true
 	}
-	if want.AnyPod && !ptr.Deref(status.Allocation.ReservedForAnyPod, false) {
-		status.Allocation.ReservedForAnyPod = ptr.To(true)
-		changed = true
-	}
 	w.added = missing(status.ReservedFor, want.Reserve)
 	status.ReservedFor = append(status.ReservedFor, w.added...)
 	return changed || len(w.added) > 0

@@ -318,8 +318,7 @@ func (j *job) claimPlan(t touch) *ClaimPlan {
 	if t.before.Allocation == nil {
 		plan.Allocation = now.Allocation
 	}
-	plan.AnyPod = now.Allocation.ReservedForAnyPod && (t.before.Allocation == nil || !t.before.Allocation.ReservedForAnyPod)
-	if plan.Allocation == nil && len(plan.Reserve) == 0 && !plan.AnyPod {
+	if plan.Allocation == nil && len(plan.Reserve) == 0 {
 		return nil
 	}
 	return plan

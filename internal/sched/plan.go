@@ -25,8 +25,6 @@ type ClaimPlan struct {
 	Allocation *model.Allocation
 	// Reserve is to be appended to status.reservedFor, where it is not yet.
 	Reserve []model.Consumer
-	// AnyPod: status.allocation.reservedForAnyPod becomes true with it.
-	AnyPod bool
 	// Protected: the finalizer is there already.
 	Protected bool
 }
@@ -44,7 +42,7 @@ type Placement struct {
 func (p *Plan) Assume(state *model.State) {
 	for i := range p.Claims {
 		claim := &p.Claims[i]
-		state.AssumeClaim(claim.Key, model.Assumption{Allocation: claim.Allocation, Consumers: claim.Reserve, AnyPod: claim.AnyPod})
+		state.AssumeClaim(claim.Key, model.Assumption{Allocation: claim.Allocation, Consumers: claim.Reserve})
 	}
 	for i := range p.Pods {
 		state.AssumePod(p.Pods[i].Pod, p.Pods[i].Node, p.Pods[i].Draws...)

@@ -71,7 +71,7 @@ func printPlan(p *sched.Plan) string {
 		for _, consumer := range claim.Reserve {
 			fmt.Fprintf(&b, " for %s/%s", consumer.Resource, consumer.Name)
 		}
-		if claim.AnyPod {
+		if claim.Allocation != nil && claim.Allocation.ReservedForAnyPod {
 			b.WriteString(" and any pod")
 		}
 		b.WriteByte('\n')
@@ -188,9 +188,6 @@ func (s *Scenario) commit(plan *sched.Plan) error {
 		claim := s.claims[p.Key].DeepCopy()
 		if p.Allocation != nil {
 			claim.Status.Allocation = p.Allocation.Result()
-		}
-		if p.AnyPod {
-			claim.Status.Allocation.ReservedForAnyPod = ptr(true)
 		}
 		claim.Status.ReservedFor = append(claim.Status.ReservedFor, p.Reserve...)
 		s.putClaim(claim)
