@@ -15,6 +15,17 @@ import (
 // whether it is being deleted there.
 type Cache func(namespace, name string, uid types.UID) (present, terminating bool)
 
+// In is the Cache that get looks into.
+func In[T metav1.Object](get func(namespace, name string) (T, bool)) Cache {
+	return func(namespace, name string, uid types.UID) (present, terminating bool) {
+		obj, ok := get(namespace, name)
+		if !ok || obj.GetUID() != uid {
+			return false, false
+		}
+		return true, obj.GetDeletionTimestamp() != nil
+	}
+}
+
 // Tracker holds the expectations of all owners of one controller. It is safe for
 // use from several goroutines.
 type Tracker struct {

@@ -14,6 +14,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/ownership"
+	"github.com/allot-dev/allot/internal/controller/podserver"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -30,7 +31,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	api := server{set}
 	c := newController(
 		Caches{Jobs: jobs, Pods: pods, Workloads: workloads, Groups: groups},
-		Server{Pods: api, Jobs: api, Workloads: api, Groups: api}, events, clock.RealClock{},
+		Server{Pods: podserver.New(set), Jobs: api, Workloads: api, Groups: api}, events, clock.RealClock{},
 	)
 	c.alone = !inf.Has("podgroups")
 	runner := reconciler.New("job", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
@@ -44,19 +45,6 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 
 // server is the writing side of the API.
 type server struct{ set *client.Set }
-
-func (s server) CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error) {
-	return s.set.Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
-}
-
-func (s server) PatchPod(ctx context.Context, pod *core.Pod, patch []byte) error {
-	_, err := s.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
-	return err
-}
-
-func (s server) DeletePod(ctx context.Context, pod *core.Pod) error {
-	return s.set.Pods(pod.Namespace).Delete(ctx, pod.Name, only(pod))
-}
 
 func (s server) LiveJob(ctx context.Context, namespace, name string) (*batch.Job, error) {
 	return s.set.Jobs(namespace).Get(ctx, name, metav1.GetOptions{})

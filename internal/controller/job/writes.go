@@ -3,7 +3,6 @@ package job
 import (
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -29,26 +28,15 @@ func newWrites(caches Caches, clock clock.PassiveClock) *writes {
 		return expectations.NewTracker(cache, clock, expectationLife)
 	}
 	return &writes{
-		pods:      tracker(look(caches.Pods.Get)),
-		workloads: tracker(look(caches.Workloads.Get)),
-		groups:    tracker(look(caches.Groups.Get)),
+		pods:      tracker(expectations.In(caches.Pods.Get)),
+		workloads: tracker(expectations.In(caches.Workloads.Get)),
+		groups:    tracker(expectations.In(caches.Groups.Get)),
 		released: tracker(func(ns, name string, uid types.UID) (bool, bool) {
 			pod, ok := caches.Pods.Get(ns, name)
 			return ok && pod.UID == uid && isTracked(pod), false
 		}),
 		// A Job is there before and after its status is written: only the version tells.
 		statuses: tracker(func(string, string, types.UID) (bool, bool) { return false, false }),
-	}
-}
-
-// look tells the expectations what a cache holds.
-func look[T metav1.Object](get func(namespace, name string) (T, bool)) expectations.Cache {
-	return func(namespace, name string, uid types.UID) (present, terminating bool) {
-		obj, ok := get(namespace, name)
-		if !ok || obj.GetUID() != uid {
-			return false, false
-		}
-		return true, obj.GetDeletionTimestamp() != nil
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
@@ -13,6 +12,7 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/ownership"
+	"github.com/allot-dev/allot/internal/controller/podserver"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -28,10 +28,10 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	}
 	api := server{set}
 	c := &Controller{
-		pods: pods, sets: sets, writePod: api, writeSet: api, events: events,
+		pods: pods, sets: sets, writePod: podserver.New(set), writeSet: api, events: events,
 		clock: clock.RealClock{},
 	}
-	c.own = expectations.NewTracker(c.podInCache, c.clock, expectationLife)
+	c.own = expectations.NewTracker(expectations.In(c.pods.Get), c.clock, expectationLife)
 	runner := reconciler.New("replicaset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	pods.OnChange(c.onPod)
@@ -41,21 +41,6 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 
 // server is the writing side of the API.
 type server struct{ set *client.Set }
-
-func (s server) CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error) {
-	return s.set.Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
-}
-
-func (s server) PatchPod(ctx context.Context, pod *core.Pod, patch []byte) error {
-	_, err := s.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
-	return err
-}
-
-func (s server) DeletePod(ctx context.Context, pod *core.Pod) error {
-	return s.set.Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
-		Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
-	})
-}
 
 func (s server) LiveReplicaSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error) {
 	return s.set.ReplicaSets(namespace).Get(ctx, name, metav1.GetOptions{})

@@ -137,12 +137,3 @@ func (c *Controller) writeStatus(ctx context.Context, rs *apps.ReplicaSet, statu
 	}
 	return nil
 }
-
-// podInCache tells the expectations what the pod cache holds.
-func (c *Controller) podInCache(namespace, name string, uid types.UID) (present, terminating bool) {
-	pod, ok := c.pods.Get(namespace, name)
-	if !ok || pod.UID != uid {
-		return false, false
-	}
-	return true, pod.DeletionTimestamp != nil
-}

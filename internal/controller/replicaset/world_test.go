@@ -60,7 +60,7 @@ func newWorld() *world {
 	c := &Controller{
 		pods: w.cache.pods, sets: w.cache.sets, writePod: w, writeSet: w, events: w, clock: w.now,
 	}
-	c.own = expectations.NewTracker(c.podInCache, w.now, expectationLife)
+	c.own = expectations.NewTracker(expectations.In(c.pods.Get), w.now, expectationLife)
 	c.queue = w
 	w.Controller = c
 	return w

@@ -7,7 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
@@ -16,6 +15,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/history"
 	"github.com/allot-dev/allot/internal/controller/ownership"
+	"github.com/allot-dev/allot/internal/controller/podserver"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -31,10 +31,10 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	api := server{set}
 	c := &Controller{
 		sets: sets, pods: pods, claims: claims, revisions: revisions,
-		writeSet: api, writePod: api, writeClaim: api, writeRevision: history.NewServer(set),
+		writeSet: api, writePod: podserver.New(set), writeClaim: api, writeRevision: history.NewServer(set),
 		events: events, clock: clock.RealClock{},
 	}
-	c.own = expectations.NewTracker(c.podInCache, c.clock, expectationLife)
+	c.own = expectations.NewTracker(expectations.In(c.pods.Get), c.clock, expectationLife)
 	runner := reconciler.New("statefulset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	sets.OnChange(c.onSet)
@@ -43,32 +43,8 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	return c, nil
 }
 
-// podInCache tells the expectations what the pod cache holds.
-func (c *Controller) podInCache(namespace, name string, uid types.UID) (present, terminating bool) {
-	pod, ok := c.pods.Get(namespace, name)
-	if !ok || pod.UID != uid {
-		return false, false
-	}
-	return true, pod.DeletionTimestamp != nil
-}
-
 // server is the API past the caches.
 type server struct{ set *client.Set }
-
-func (s server) CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error) {
-	return s.set.Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
-}
-
-func (s server) PatchPod(ctx context.Context, pod *core.Pod, patch []byte) error {
-	_, err := s.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
-	return err
-}
-
-func (s server) DeletePod(ctx context.Context, pod *core.Pod) error {
-	return s.set.Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
-		Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
-	})
-}
 
 func (s server) CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
 	_, err := s.set.PersistentVolumeClaims(claim.Namespace).Create(ctx, claim, metav1.CreateOptions{})

@@ -68,7 +68,7 @@ func newWorld() *world {
 		writeRevision: controllertest.Revisions{Store: w.server.revisions, Stamp: w.stamp, Say: w.say},
 		events:        w, clock: w.now, queue: w,
 	}
-	c.own = expectations.NewTracker(c.podInCache, w.now, expectationLife)
+	c.own = expectations.NewTracker(expectations.In(c.pods.Get), w.now, expectationLife)
 	w.Controller = c
 	return w
 }
