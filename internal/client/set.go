@@ -51,6 +51,10 @@ func NewFor(cfg *rest.Config, dialect Dialect) (*Set, error) {
 	if err := dialect.check(); err != nil {
 		return nil, err
 	}
+	if cfg.UserAgent == "" { // managed fields and audit logs show who writes
+		cfg = rest.CopyConfig(cfg)
+		cfg.UserAgent = rest.DefaultKubernetesUserAgent()
+	}
 	httpClient, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make an HTTP client for %s: %w", cfg.Host, err)
