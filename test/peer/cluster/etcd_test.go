@@ -38,6 +38,7 @@ func TestOneEtcd(t *testing.T) {
 		}
 		k.kubectl(t, string(text), args...)
 	}
+	t.Run("the client loses nothing", func(t *testing.T) { clientLosesNothing(t, k) })
 	theirs, ours := newReader(t, k.Config), newReader(t, beside)
 	shared := theirs.common(ours)
 	if len(shared) < 20 {
