@@ -36,7 +36,6 @@ func ValidateDeploymentUpdate(d, old *apps.Deployment) field.ErrorList {
 // ValidateDeploymentStatusUpdate checks what the controller reports.
 func ValidateDeploymentStatusUpdate(d, old *apps.Deployment) field.ErrorList {
 	path, s := field.NewPath("status"), &d.Status
-	collisions := ptr.Deref(s.CollisionCount, 0)
 	return join(
 		metadataUpdate(&d.ObjectMeta, &old.ObjectMeta),
 		nonNegative(path.Child("observedGeneration"), s.ObservedGeneration),
@@ -44,9 +43,8 @@ func ValidateDeploymentStatusUpdate(d, old *apps.Deployment) field.ErrorList {
 			{"updatedReplicas", s.UpdatedReplicas, true},
 			{"unavailableReplicas", s.UnavailableReplicas, false},
 			{"terminatingReplicas", ptr.Deref(s.TerminatingReplicas, 0), false},
-			{"collisionCount", collisions, false},
 		}),
-		check(collisions >= ptr.Deref(old.Status.CollisionCount, 0), path.Child("collisionCount"), collisions, "cannot be decremented"),
+		collisions(path, s.CollisionCount, old.Status.CollisionCount),
 	)
 }
 
@@ -167,6 +165,15 @@ func counts(path *field.Path, replicas, ready, available int32, others []count) 
 		}
 	}
 	return append(errs, check(available <= ready, path.Child("availableReplicas"), available, "cannot be greater than readyReplicas")...)
+}
+
+// collisions checks a count of hash collisions, which only grows: a name that was taken once is not tried again.
+func collisions(status *field.Path, now, old *int32) field.ErrorList {
+	path, n := status.Child("collisionCount"), ptr.Deref(now, 0)
+	return join(
+		nonNegative(path, n),
+		check(n >= ptr.Deref(old, 0), path, n, "cannot be decremented"),
+	)
 }
 
 // workloadTemplate checks the pods that a controller makes and the selector by

@@ -28,11 +28,10 @@ func ValidateDaemonSetUpdate(d, old *apps.DaemonSet) field.ErrorList {
 // ValidateDaemonSetStatusUpdate checks what the controller reports.
 func ValidateDaemonSetStatusUpdate(d, old *apps.DaemonSet) field.ErrorList {
 	path, s := field.NewPath("status"), &d.Status
-	collisions := ptr.Deref(s.CollisionCount, 0)
 	errs := join(
 		metadataUpdate(&d.ObjectMeta, &old.ObjectMeta),
 		nonNegative(path.Child("observedGeneration"), s.ObservedGeneration),
-		check(collisions >= ptr.Deref(old.Status.CollisionCount, 0), path.Child("collisionCount"), collisions, "cannot be decremented"),
+		collisions(path, s.CollisionCount, old.Status.CollisionCount),
 	)
 	for _, c := range []count{
 		{field: "currentNumberScheduled", value: s.CurrentNumberScheduled},
@@ -42,7 +41,6 @@ func ValidateDaemonSetStatusUpdate(d, old *apps.DaemonSet) field.ErrorList {
 		{field: "updatedNumberScheduled", value: s.UpdatedNumberScheduled},
 		{field: "numberAvailable", value: s.NumberAvailable},
 		{field: "numberUnavailable", value: s.NumberUnavailable},
-		{field: "collisionCount", value: collisions},
 	} {
 		errs = append(errs, nonNegative(path.Child(c.field), c.value)...)
 	}

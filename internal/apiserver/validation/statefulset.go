@@ -42,16 +42,14 @@ func ValidateStatefulSetUpdate(s, old *apps.StatefulSet) field.ErrorList {
 // ValidateStatefulSetStatusUpdate checks what the controller reports.
 func ValidateStatefulSetStatusUpdate(s, old *apps.StatefulSet) field.ErrorList {
 	path, status := field.NewPath("status"), &s.Status
-	collisions := ptr.Deref(status.CollisionCount, 0)
 	return join(
 		metadataUpdate(&s.ObjectMeta, &old.ObjectMeta),
 		nonNegative(path.Child("observedGeneration"), status.ObservedGeneration),
 		counts(path, status.Replicas, status.ReadyReplicas, status.AvailableReplicas, []count{
 			{"currentReplicas", status.CurrentReplicas, true},
 			{"updatedReplicas", status.UpdatedReplicas, true},
-			{"collisionCount", collisions, false},
 		}),
-		check(collisions >= ptr.Deref(old.Status.CollisionCount, 0), path.Child("collisionCount"), collisions, "cannot be decremented"),
+		collisions(path, status.CollisionCount, old.Status.CollisionCount),
 	)
 }
 
