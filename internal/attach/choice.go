@@ -47,9 +47,6 @@ type Choice struct {
 // Own says that PodGroups are those of allot.dev.
 func (c *Choice) Own() bool { return c.Dialect.Own() }
 
-// Runs says whether a controller runs.
-func (c *Choice) Runs(controller string) bool { return slices.Contains(c.Controllers, controller) }
-
 // Choose decides what to run on a server. Wanted are names of controllers to run beyond those that have to, or not to
 // run, with a minus before; on are the features that the user has left on.
 func Choose(s Survey, wanted []string, on features.Set) Choice {

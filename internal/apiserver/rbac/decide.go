@@ -12,10 +12,7 @@ import (
 	"k8s.io/component-helpers/auth/rbac/validation"
 )
 
-var (
-	_ authorizer.UnconditionalAuthorizer = &Policy{}
-	_ authorizer.RuleResolver            = &Policy{}
-)
+var _ authorizer.UnconditionalAuthorizer = &Policy{}
 
 // Authorize allows a request that a rule allows, with the binding as the reason. Otherwise it has no opinion, and names
 // the roles that bindings of the user miss.
@@ -91,23 +88,6 @@ func (p *Policy) Rules(who user.Info, namespace string) []rbacv1.PolicyRule {
 		return true
 	})
 	return out
-}
-
-// RulesFor implements authorizer.RuleResolver.
-func (p *Policy) RulesFor(_ context.Context, who user.Info, namespace string) (
-	resources []authorizer.ResourceRuleInfo, paths []authorizer.NonResourceRuleInfo, incomplete bool, err error,
-) {
-	for _, rule := range p.Rules(who, namespace) {
-		if len(rule.Resources) > 0 {
-			resources = append(resources, &authorizer.DefaultResourceRuleInfo{
-				Verbs: rule.Verbs, APIGroups: rule.APIGroups, Resources: rule.Resources, ResourceNames: rule.ResourceNames,
-			})
-		}
-		if len(rule.NonResourceURLs) > 0 {
-			paths = append(paths, &authorizer.DefaultNonResourceRuleInfo{Verbs: rule.Verbs, NonResourceURLs: rule.NonResourceURLs})
-		}
-	}
-	return resources, paths, false, nil
 }
 
 // RulesOf are the rules of the role that a binding of namespace refers to; ok is false when there is no such role.
