@@ -44,7 +44,12 @@ func (o apartOptions) config() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.kubeconfig
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
-	if err != nil {
+	switch {
+	case clientcmd.IsEmptyConfig(err) && o.kubeconfig != "":
+		return nil, fmt.Errorf("--kubeconfig: %s names no cluster to use", o.kubeconfig)
+	case clientcmd.IsEmptyConfig(err):
+		return nil, errors.New("no cluster is known: give --kubeconfig, or set $KUBECONFIG")
+	case err != nil:
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
 	cfg.QPS = -1

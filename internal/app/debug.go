@@ -31,7 +31,12 @@ type diffOptions struct {
 }
 
 func newDebugCommand(streams Streams) *cobra.Command {
-	cmd := &cobra.Command{Use: "debug", Short: "Look into a scheduler that runs"}
+	cmd := &cobra.Command{
+		Use:   "debug",
+		Short: "Look into a scheduler that runs",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() }, // without it, cobra takes any word
+	}
 	var o diffOptions
 	diff := &cobra.Command{
 		Use:   "diff",
@@ -55,7 +60,7 @@ func newDebugCommand(streams Streams) *cobra.Command {
 	}
 	flags := diff.Flags()
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "how the API server is reached (default: $KUBECONFIG, the user's, or the pod's service account)")
-	flags.StringVar(&o.state, "state", "http://127.0.0.1:8080", "health port of the scheduler")
+	flags.StringVar(&o.state, "state", "http://127.0.0.1:8080", "URL of the scheduler's health port")
 	flags.StringVar(&o.schedulerName, "scheduler-name", corev1.DefaultSchedulerName, "spec.schedulerName of the pods that it places")
 	addFeaturesFlag(flags, &o.features)
 	cmd.AddCommand(diff)
@@ -102,7 +107,7 @@ func (o *diffOptions) diff(ctx context.Context, out io.Writer) (differ bool, err
 func (o *diffOptions) liveView(ctx context.Context) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(o.state, "/")+statePath, nil)
 	if err != nil {
-		return "", fmt.Errorf("--state: %w", err)
+		return "", fmt.Errorf("--state is a URL, such as http://127.0.0.1:8080: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {

@@ -42,6 +42,9 @@ func (o *fleetOptions) fleet() (fleet.Fleet, error) {
 		if o.nodes < 0 || o.devicesPerNode < 0 {
 			return fleet.Fleet{}, errors.New("--nodes and --devices-per-node must not be negative")
 		}
+		if o.nodes > fleet.MaxNodes || o.devicesPerNode > fleet.MaxDevices {
+			return fleet.Fleet{}, fmt.Errorf("--nodes may be %d at most, and --devices-per-node %d", fleet.MaxNodes, fleet.MaxDevices)
+		}
 		return fleet.Simple(o.nodes, o.devicesPerNode), nil
 	}
 	data, err := os.ReadFile(o.file)

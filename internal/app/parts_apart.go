@@ -154,9 +154,10 @@ func newNodeCommand(streams Streams) *cobra.Command {
 func newApartCommand(streams Streams, name, short string, elected bool, make func(*apartOptions) work) *cobra.Command {
 	var o apartOptions
 	cmd := &cobra.Command{
-		Use:   name,
-		Short: short + " in a process of its own",
-		Args:  cobra.NoArgs,
+		Use:     name,
+		Short:   short + " in a process of its own",
+		Example: "  allot " + name + " --kubeconfig /tmp/a/" + name + ".kubeconfig   # as allot apiserver --data-dir /tmp/a wrote it",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			klog.LogToStderr(true)
 			progress := cli.NewProgress(streams.Out, cli.StyleFor(streams.Out, os.Getenv), nil)

@@ -7,8 +7,8 @@ import (
 
 // check looks at what only the whole fleet can tell: names that collide, and sizes.
 func (f Fleet) check(doc value) {
-	if nodes, _ := f.Size(); nodes > maxNodes {
-		doc.complain("describes %d nodes, at most %d are possible", nodes, maxNodes)
+	if nodes, _ := f.Size(); nodes > MaxNodes {
+		doc.complain("describes %d nodes, at most %d are possible", nodes, MaxNodes)
 		return
 	}
 	taken := map[string]string{} // name of a node or network pool → what has it
@@ -38,8 +38,8 @@ func (f Fleet) check(doc value) {
 }
 
 func checkDevices(pool value, sets []DeviceSet) {
-	if n := countDevices(sets); n > maxDevices {
-		pool.complain("has %d devices, at most %d are possible", n, maxDevices)
+	if n := countDevices(sets); n > MaxDevices {
+		pool.complain("has %d devices, at most %d are possible", n, MaxDevices)
 		return
 	}
 	type device struct{ driver, name string }

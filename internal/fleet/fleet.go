@@ -14,8 +14,8 @@ const (
 	// LabelFleet is on every Node and ResourceSlice that comes from a fleet; its value is the fleet's name.
 	LabelFleet = "allot.dev/fleet"
 
-	maxNodes   = 65536 // the node agent has a /24 of 10.0.0.0/8 for each
-	maxDevices = 65536 // in one pool
+	MaxNodes   = 65536 // in a fleet: the node agent has a /24 of 10.0.0.0/8 for each
+	MaxDevices = 65536 // in one pool of devices
 )
 
 // Fleet is a set of simulated machines and of what hangs on their network.

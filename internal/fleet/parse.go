@@ -45,7 +45,7 @@ func readNodePool(v value) NodePool {
 	var racks value
 	v.fields(map[string]func(value){
 		"name":        func(v value) { p.Name = v.poolName() },
-		"count":       func(v value) { p.Count = v.number(0, maxNodes) },
+		"count":       func(v value) { p.Count = v.number(0, MaxNodes) },
 		"racks":       func(v value) { racks, p.Racks = v, readRacks(v) },
 		"labels":      func(v value) { p.Labels = readLabels(v) },
 		"taints":      func(v value) { p.Taints = readAll(v, readTaint) },
@@ -67,7 +67,7 @@ func readNodePool(v value) NodePool {
 func readRacks(v value) Racks {
 	r := Racks{Count: 1, Label: "allot.dev/rack"}
 	v.fields(map[string]func(value){
-		"count":  func(v value) { r.Count = v.number(1, maxNodes) },
+		"count":  func(v value) { r.Count = v.number(1, MaxNodes) },
 		"label":  func(v value) { r.Label = v.labelKey(v.text()) },
 		"prefix": func(v value) { r.Prefix = v.dnsLabel() },
 	})
@@ -130,8 +130,8 @@ func readDeviceSet(v value) DeviceSet {
 	v.fields(map[string]func(value){
 		"driver":     func(v value) { s.Driver = v.driverName() },
 		"name":       func(v value) { s.Name = v.deviceName() },
-		"count":      func(v value) { s.Count = v.number(0, maxDevices) },
-		"first":      func(v value) { s.First = v.number(0, maxDevices) },
+		"count":      func(v value) { s.Count = v.number(0, MaxDevices) },
+		"first":      func(v value) { s.First = v.number(0, MaxDevices) },
 		"attributes": func(v value) { attributes = v },
 		"capacity":   func(v value) { s.Capacity = readCapacity(v) },
 	})
