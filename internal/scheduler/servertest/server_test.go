@@ -3,7 +3,6 @@ package servertest
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -25,6 +23,7 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/metrics"
 	"github.com/allot-dev/allot/internal/scheduler"
+	"github.com/allot-dev/allot/internal/testkit/testserver"
 )
 
 // patience is how long a test waits for what must come.
@@ -35,38 +34,7 @@ const second = "second-scheduler"
 
 var set *client.Set
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) (code int) {
-	klog.SetOutput(io.Discard)
-	klog.LogToStderr(false)
-	dir, err := os.MkdirTemp("", "allot-scheduler-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	server, err := apiserver.Start(context.Background(), apiserver.Config{DataDir: dir, UnsafeNoFsync: true})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer func() {
-		cancel()
-		stop, done := context.WithTimeout(context.Background(), 30*time.Second)
-		defer done()
-		if err := server.Stop(stop); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}()
-	if err := start(ctx, server); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(testserver.Main(m, start)) }
 
 // start runs two schedulers, each with caches of its own, and the controllers that make claims and take them away.
 func start(ctx context.Context, server *apiserver.Server) (err error) {

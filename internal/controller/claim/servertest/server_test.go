@@ -2,8 +2,6 @@ package servertest
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"testing"
 	"time"
@@ -11,13 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/klog/v2"
 
 	"github.com/allot-dev/allot/internal/apiserver"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/claim"
 	"github.com/allot-dev/allot/internal/controller/podgroup"
 	"github.com/allot-dev/allot/internal/features"
+	"github.com/allot-dev/allot/internal/testkit/testserver"
 )
 
 // patience is how long a test waits for what must come.
@@ -29,38 +27,7 @@ var (
 	meter  = &ageMeter{}
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) (code int) {
-	klog.SetOutput(io.Discard)
-	klog.LogToStderr(false)
-	dir, err := os.MkdirTemp("", "allot-claims-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	server, err := apiserver.Start(context.Background(), apiserver.Config{DataDir: dir, UnsafeNoFsync: true})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer func() {
-		cancel()
-		stop, done := context.WithTimeout(context.Background(), 30*time.Second)
-		defer done()
-		if err := server.Stop(stop); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}()
-	if err := start(ctx, server); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(testserver.Main(m, start)) }
 
 // start runs the two controllers until ctx ends.
 func start(ctx context.Context, server *apiserver.Server) (err error) {
