@@ -2,9 +2,6 @@ package validation
 
 import (
 	"path"
-	"reflect"
-	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -92,19 +89,9 @@ func volumeNodeAffinity(at *field.Path, a *corev1.VolumeNodeAffinity) field.Erro
 	return nodeSelector(at.Child("required"), a.Required)
 }
 
-// persistentSources lists the fields of a volume's source by their JSON names. As with a pod's volumes, the message names
-// the common ones and those that are set.
+// persistentSources lists the fields of a volume's source.
 func persistentSources(source *corev1.PersistentVolumeSource) []member {
-	common := []string{"csi", "hostPath", "local", "nfs"}
-	value := reflect.ValueOf(source).Elem()
-	var members []member
-	for i := range value.NumField() {
-		name, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
-		if set := !value.Field(i).IsNil(); set || slices.Contains(common, name) {
-			members = append(members, member{name, set})
-		}
-	}
-	return members
+	return pointers(source, "csi", "hostPath", "local", "nfs")
 }
 
 func persistentSource(at *field.Path, spec *corev1.PersistentVolumeSpec) field.ErrorList {

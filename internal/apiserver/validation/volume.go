@@ -20,12 +20,15 @@ func volumes(at *field.Path, list []corev1.Volume) field.ErrorList {
 	)
 }
 
-// sources lists the fields of a volume source by their JSON names. All of them are
-// pointers, of which one is set. When none is, or several are, the message names
-// only those that matter most and those that are set.
+// sources lists the fields of a volume source.
 func sources(source *corev1.VolumeSource) []member {
-	common := []string{"emptyDir", "hostPath", "secret", "configMap", "projected", "persistentVolumeClaim", "ephemeral", "csi", "nfs", "image"}
-	value := reflect.ValueOf(source).Elem()
+	return pointers(source, "emptyDir", "hostPath", "secret", "configMap", "projected", "persistentVolumeClaim", "ephemeral", "csi", "nfs", "image")
+}
+
+// pointers lists the fields of a union by their JSON names. All of them are pointers, of which one is set. When none is, or
+// several are, the message names only those that are common and those that are set.
+func pointers(union any, common ...string) []member {
+	value := reflect.ValueOf(union).Elem()
 	var members []member
 	for i := range value.NumField() {
 		name, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
