@@ -60,11 +60,7 @@ func (r Revisions) PatchRevision(_ context.Context, revision *appsv1.ControllerR
 		return err
 	}
 	r.put(patched)
-	var owners []string
-	for _, ref := range patched.OwnerReferences {
-		owners = append(owners, ref.Name)
-	}
-	r.Say("patch revision %s: owners %v", revision.Name, owners)
+	r.Say("patch revision %s: owners %v", revision.Name, Owners(patched))
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
 // TestScenarios runs the files in testdata. The set is always "agent". Verbs:
@@ -313,7 +314,7 @@ func doAdvance(t *testing.T, w *world, d *datadriven.TestData) {
 
 func doPods(_ *testing.T, w *world, _ *datadriven.TestData) {
 	for _, pod := range w.server.pods.List() {
-		line := fmt.Sprintf("%s node=%s labels=%v owners=%v", pod.Name, pod.Spec.NodeName, pod.Labels, ownerNames(pod))
+		line := fmt.Sprintf("%s node=%s labels=%v owners=%v", pod.Name, pod.Spec.NodeName, pod.Labels, controllertest.Owners(pod))
 		if affinity := pod.Spec.Affinity; affinity != nil {
 			line += fmt.Sprintf("\n  fields %v", affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields)
 		}
@@ -328,6 +329,6 @@ func doRevisions(_ *testing.T, w *world, _ *datadriven.TestData) {
 	revisions := w.server.revisions.List()
 	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
 	for _, r := range revisions {
-		w.say("%d %s owners=%v", r.Revision, r.Name, ownerNames(r))
+		w.say("%d %s owners=%v", r.Revision, r.Name, controllertest.Owners(r))
 	}
 }

@@ -102,14 +102,7 @@ func (w *world) sync() {
 func (w *world) flush() string {
 	lines := w.lines
 	w.lines = nil
-	slices.SortStableFunc(lines, func(a, b string) int {
-		for _, parallel := range []string{"create pod ", "delete pod "} {
-			if strings.HasPrefix(a, parallel) && strings.HasPrefix(b, parallel) {
-				return strings.Compare(a, b)
-			}
-		}
-		return 0
-	})
+	controllertest.Sort(lines)
 	if len(w.queued) > 0 {
 		lines = append(lines, "queue: "+strings.Join(slices.Sorted(maps.Keys(w.queued)), " "))
 		clear(w.queued)
@@ -167,16 +160,8 @@ func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
 	}
 	w.stamp(&patched.ObjectMeta)
 	w.server.pods[pod.Name] = patched
-	w.say("patch pod %s: owners %v", pod.Name, ownerNames(patched))
+	w.say("patch pod %s: owners %v", pod.Name, controllertest.Owners(patched))
 	return nil
-}
-
-func ownerNames(obj metav1.Object) []string {
-	var names []string
-	for _, ref := range obj.GetOwnerReferences() {
-		names = append(names, ref.Name)
-	}
-	return names
 }
 
 func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {

@@ -86,10 +86,5 @@ func (c *Controller) forget(ctx context.Context, g Gathered, revisions []*appsv1
 		return slices.Contains(g.Hashes, hash) ||
 			slices.ContainsFunc(g.Pods, func(pod *core.Pod) bool { return pod.Labels[hashLabel] == hash })
 	}
-	for _, revision := range history.Surplus(revisions, used, g.Set.Spec.RevisionHistoryLimit) {
-		if err := c.writeRevision.DeleteRevision(ctx, revision); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete controllerrevision %s: %w", revision.Name, err)
-		}
-	}
-	return nil
+	return history.Trim(ctx, c.writeRevision, revisions, used, g.Set.Spec.RevisionHistoryLimit)
 }

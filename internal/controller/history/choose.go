@@ -79,8 +79,8 @@ func byNumber(a, b *appsv1.ControllerRevision) int {
 	)
 }
 
-// Surplus are the oldest revisions beyond limit, among those that are not in use.
-func Surplus(revisions []*appsv1.ControllerRevision, inUse func(*appsv1.ControllerRevision) bool, limit *int32) []*appsv1.ControllerRevision {
+// surplus are the oldest revisions beyond limit, among those that are not in use.
+func surplus(revisions []*appsv1.ControllerRevision, inUse func(*appsv1.ControllerRevision) bool, limit *int32) []*appsv1.ControllerRevision {
 	if limit == nil || *limit < 0 {
 		return nil
 	}

@@ -2,7 +2,7 @@
 // apart by them and kubectl rollout can list them and go back.
 //
 // Choose decides which revision is that of the current template, and whether it has to be made or to become the newest;
-// Surplus decides which ones the history limit lets go. Ensure writes what Choose says.
+// Ensure writes what Choose says. Trim deletes what the history limit lets go.
 //
 // Invariants: a template that is equal to an earlier one, as values and not as bytes, has that one's revision; the revision
 // of the current template has the highest number; the name of a new revision follows from its template, so that a cache

@@ -215,7 +215,7 @@ func TestSurplus(t *testing.T) {
 		}
 		inUse := func(r *appsv1.ControllerRevision) bool { return used[r.Revision] }
 		gone := map[int64]bool{}
-		for _, r := range Surplus(revisions, inUse, &limit) {
+		for _, r := range surplus(revisions, inUse, &limit) {
 			gone[r.Revision] = true
 		}
 		for _, r := range revisions {
@@ -229,7 +229,7 @@ func TestSurplus(t *testing.T) {
 				t.Fatalf("revision %d gone: %v, want %v", r.Revision, gone[r.Revision], want)
 			}
 		}
-		if Surplus(revisions, inUse, nil) != nil {
+		if surplus(revisions, inUse, nil) != nil {
 			t.Fatal("without a limit all stay")
 		}
 	})

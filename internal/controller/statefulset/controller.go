@@ -71,8 +71,8 @@ type setWriter interface {
 // revisionWriter changes revisions.
 type revisionWriter interface {
 	history.Writer
+	history.Deleter
 	PatchRevision(ctx context.Context, revision *appsv1.ControllerRevision, strategicMerge []byte) error
-	DeleteRevision(ctx context.Context, revision *appsv1.ControllerRevision) error
 }
 
 // Controller reconciles all StatefulSets.

@@ -19,6 +19,7 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
 // TestScenarios runs the files in testdata. The set is always "web". Verbs:
@@ -345,7 +346,7 @@ func doAdvance(t *testing.T, w *world, d *datadriven.TestData) {
 
 func doPods(_ *testing.T, w *world, _ *datadriven.TestData) {
 	for _, pod := range w.server.pods.InNamespace("") {
-		line := fmt.Sprintf("%s %s labels=%v owners=%v host=%s.%s", pod.Name, pod.Status.Phase, pod.Labels, ownerNames(pod), pod.Spec.Hostname, pod.Spec.Subdomain)
+		line := fmt.Sprintf("%s %s labels=%v owners=%v host=%s.%s", pod.Name, pod.Status.Phase, pod.Labels, controllertest.Owners(pod), pod.Spec.Hostname, pod.Spec.Subdomain)
 		for _, volume := range pod.Spec.Volumes {
 			line += fmt.Sprintf(" volume=%s:%s", volume.Name, volume.PersistentVolumeClaim.ClaimName)
 		}
@@ -366,6 +367,6 @@ func doRevisions(_ *testing.T, w *world, _ *datadriven.TestData) {
 	revisions := w.server.revisions.InNamespace("")
 	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
 	for _, r := range revisions {
-		w.say("%d %s owners=%v", r.Revision, r.Name, ownerNames(r))
+		w.say("%d %s owners=%v", r.Revision, r.Name, controllertest.Owners(r))
 	}
 }

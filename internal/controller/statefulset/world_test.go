@@ -101,14 +101,7 @@ func (w *world) sync() {
 func (w *world) flush() string {
 	lines := w.lines
 	w.lines = nil
-	slices.SortStableFunc(lines, func(a, b string) int {
-		for _, parallel := range []string{"create pod ", "delete pod "} {
-			if strings.HasPrefix(a, parallel) && strings.HasPrefix(b, parallel) {
-				return strings.Compare(a, b)
-			}
-		}
-		return 0
-	})
+	controllertest.Sort(lines)
 	if len(w.queued) > 0 {
 		lines = append(lines, "queue: "+strings.Join(slices.Sorted(maps.Keys(w.queued)), " "))
 		clear(w.queued)
@@ -170,7 +163,7 @@ func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
 		w.say("label pod %s: %v", pod.Name, patched.Labels)
 		return nil
 	}
-	w.say("patch pod %s: owners %v", pod.Name, ownerNames(patched))
+	w.say("patch pod %s: owners %v", pod.Name, controllertest.Owners(patched))
 	return nil
 }
 
@@ -229,15 +222,7 @@ func (w *world) UpdateClaim(_ context.Context, claim *corev1.PersistentVolumeCla
 }
 
 func describeClaim(claim *corev1.PersistentVolumeClaim) string {
-	return fmt.Sprintf("labels=%v owners=%v", claim.Labels, ownerNames(claim))
-}
-
-func ownerNames(obj metav1.Object) []string {
-	var names []string
-	for _, ref := range obj.GetOwnerReferences() {
-		names = append(names, ref.Name)
-	}
-	return names
+	return fmt.Sprintf("labels=%v owners=%v", claim.Labels, controllertest.Owners(claim))
 }
 
 func (w *world) LiveStatefulSet(_ context.Context, _, name string) (*apps.StatefulSet, error) {

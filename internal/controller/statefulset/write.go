@@ -129,10 +129,5 @@ func (c *Controller) forget(ctx context.Context, g Gathered, revisions []*appsv1
 		inUse[revisionOf(pod)] = true
 	}
 	used := func(r *appsv1.ControllerRevision) bool { return inUse[r.Name] }
-	for _, revision := range history.Surplus(revisions, used, g.Set.Spec.RevisionHistoryLimit) {
-		if err := c.writeRevision.DeleteRevision(ctx, revision); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete controllerrevision %s: %w", revision.Name, err)
-		}
-	}
-	return nil
+	return history.Trim(ctx, c.writeRevision, revisions, used, g.Set.Spec.RevisionHistoryLimit)
 }
