@@ -19,7 +19,7 @@ import (
 const electionNamespace = "kube-system"
 
 // errLeaseLost ends a process that may not write any more.
-var errLeaseLost = errors.New("the lease is lost: another process leads")
+var errLeaseLost = errors.New("the lease is lost: it was not renewed in time, or another process leads")
 
 // electionOptions say whether one of several processes leads, and how quickly another one takes over. Their names and
 // defaults are those of kube-scheduler.

@@ -38,8 +38,9 @@ func newAPIServerCommand(streams Streams) *cobra.Command {
 		Use:   "apiserver",
 		Short: "Run the API server alone",
 		Long: "Run the API server alone, on an embedded etcd or on one that --etcd-servers names, and write a kubeconfig for the\n" +
-			"administrator and for each part that runs apart into the data directory.",
-		Example: "  allot apiserver --data-dir /tmp/a\n" +
+			"administrator and for each part that runs apart into the data directory. Parts that run read theirs once: give a port,\n" +
+			"so that they find the server again when it is started anew.",
+		Example: "  allot apiserver --data-dir /tmp/a --listen 127.0.0.1:6443\n" +
 			"  allot apiserver --data-dir /tmp/b --pki-dir /tmp/a/pki --etcd-servers unix:///tmp/a/etcd/etcd.sock",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
