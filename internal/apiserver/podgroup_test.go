@@ -185,10 +185,21 @@ spec:
   - {name: shared, resourceClaimName: by-name}
   - {name: later, resourceClaimTemplateName: t}
 `)
-	_, err := podGroups(t, ns, "v1beta1").Patch(t.Context(), "g", types.MergePatchType,
+	groups := podGroups(t, ns, "v1beta1")
+	patched, err := groups.Patch(t.Context(), "g", types.MergePatchType,
 		[]byte(`{"status":{"resourceClaimStatuses":[{"name":"later","resourceClaimName":"generated"}]}}`), metav1.PatchOptions{}, "status")
 	if err != nil {
 		t.Fatal(err)
+	}
+	// The server looks groups up in its watch cache: what that does not show yet, the claim controller completes.
+	for {
+		g, err := groups.Get(t.Context(), "g", metav1.GetOptions{ResourceVersion: "0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.GetResourceVersion() == patched.GetResourceVersion() {
+			break
+		}
 	}
 	p := create(t, ns, `
 apiVersion: v1
