@@ -23,12 +23,10 @@ type Access struct {
 	Tokens *token.Authority
 }
 
-// mayDo says whether the user of the request may do verb to a resource.
-func (a Access) mayDo(ctx context.Context, who user.Info, verb, resource, namespace, name string) bool {
-	decision, _, _ := a.Authorizer.Authorize(ctx, authorizer.AttributesRecord{
-		User: who, Verb: verb, APIGroup: rbacv1.GroupName, APIVersion: "*", Resource: resource,
-		Namespace: namespace, Name: name, ResourceRequest: true,
-	})
+// mayDo says whether a user may do a verb to a role or a binding.
+func (a Access) mayDo(ctx context.Context, act authorizer.AttributesRecord) bool {
+	act.APIGroup, act.APIVersion, act.ResourceRequest = rbacv1.GroupName, "*", true
+	decision, _, _ := a.Authorizer.Authorize(ctx, act)
 	return decision == authorizer.DecisionAllow
 }
 

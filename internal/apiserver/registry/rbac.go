@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
@@ -87,7 +88,7 @@ func everything() []rbacv1.PolicyRule {
 func (a Access) mayWrite(ctx context.Context, resource, name string, rules []rbacv1.PolicyRule) error {
 	who, master := caller(ctx)
 	namespace := genericapirequest.NamespaceValue(ctx)
-	if master || a.mayDo(ctx, who, "escalate", resource, namespace, name) {
+	if master || a.mayDo(ctx, authorizer.AttributesRecord{User: who, Verb: "escalate", Resource: resource, Namespace: namespace, Name: name}) {
 		return nil
 	}
 	lacks := a.Policy.Lacks(who, namespace, rules)
@@ -105,7 +106,7 @@ func (a Access) mayBind(ctx context.Context, ref rbacv1.RoleRef, namespace strin
 	if ref.Kind == "Role" {
 		resource = "roles"
 	}
-	if master || a.mayDo(ctx, who, "bind", resource, namespace, ref.Name) {
+	if master || a.mayDo(ctx, authorizer.AttributesRecord{User: who, Verb: "bind", Resource: resource, Namespace: namespace, Name: ref.Name}) {
 		return nil
 	}
 	rules, ok := a.Policy.RulesOf(ref, namespace)
