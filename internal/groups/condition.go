@@ -49,10 +49,12 @@ func Assess(group *scheduling.PodGroup, q Quorum) (o Outcome, known bool) {
 		return Scheduled("pods are placed one by one"), true
 	case !q.Met():
 		return Unschedulable(q.Message()), true
-	case isTrue(group.Status.Conditions, scheduling.PodGroupScheduled):
-		return Unschedulable(fmt.Sprintf("%d of %d pods are placed", q.Placed, max(q.Min, 1))), true
+	case !isTrue(group.Status.Conditions, scheduling.PodGroupScheduled):
+		return Outcome{}, false
+	case !q.Gang:
+		return Unschedulable("no pod is placed any more"), true
 	}
-	return Outcome{}, false
+	return Unschedulable(fmt.Sprintf("%d of %d pods are placed", q.Placed, q.Min)), true
 }
 
 // Conditions gives the PodGroup's conditions after the outcome, and whether they

@@ -194,7 +194,7 @@ func (c *Controller) evict(ctx context.Context, key types.NamespacedName, pod *c
 		return fmt.Errorf("evict pod %s: %w", key, err)
 	}
 	c.events.Eventf(pod, corev1.EventTypeNormal, reasonEviction, "evicted because of a NoExecute taint: %s", v.causes)
-	c.done(key, pod, v)
+	c.count(key, pod, v)
 	return nil
 }
 
@@ -227,8 +227,8 @@ func (c *Controller) forget(key types.NamespacedName) bool {
 	return known
 }
 
-// done counts an eviction.
-func (c *Controller) done(key types.NamespacedName, pod *core.Pod, v verdict) {
+// count counts an eviction.
+func (c *Controller) count(key types.NamespacedName, pod *core.Pod, v verdict) {
 	c.mu.Lock()
 	delete(c.pending, key)
 	c.evicted[pod.UID] = true

@@ -42,9 +42,9 @@ func claimKeys(claim *resource.ResourceClaim) []string {
 func (c *Controller) onPod(before, after *core.Pod) {
 	switch {
 	case after == nil:
-		c.gone(before)
+		c.forgetEvicted(before)
 	case before != nil && before.UID != after.UID:
-		c.gone(before)
+		c.forgetEvicted(before)
 	case before == nil && len(claims.Uses(after)) == 0:
 		return
 	}
@@ -55,8 +55,8 @@ func (c *Controller) onPod(before, after *core.Pod) {
 	c.pods.Add(reconciler.KeyOf(pod))
 }
 
-// gone drops the memory of a deletion.
-func (c *Controller) gone(pod *core.Pod) {
+// forgetEvicted drops the memory of a deletion.
+func (c *Controller) forgetEvicted(pod *core.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.evicted, pod.UID)

@@ -3,6 +3,8 @@ package devicetaint
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,7 +74,8 @@ func (c *Controller) condition(rule *resourcev1.DeviceTaintRule) metav1.Conditio
 	}
 	switch rule.Spec.Taint.Effect {
 	case resourcev1.DeviceTaintEffectNoExecute:
-		waiting, done := c.progress(rule.UID)
+		_, waiting := c.hit(rule)
+		done := c.done(rule.UID)
 		switch {
 		case len(waiting) > 0:
 			out.Status, out.Reason = metav1.ConditionTrue, "PodsPendingEviction"
@@ -91,21 +94,16 @@ func (c *Controller) condition(rule *resourcev1.DeviceTaintRule) metav1.Conditio
 	return out
 }
 
-// progress gives the pods that a rule is about to evict, and the number of those that it has evicted.
-func (c *Controller) progress(rule types.UID) (waiting []types.NamespacedName, done int) {
+// done is how many pods were evicted because of a rule.
+func (c *Controller) done(rule types.UID) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key, p := range c.pending {
-		if p.verdict.rules[rule] {
-			waiting = append(waiting, key)
-		}
-	}
-	return waiting, c.counts[rule]
+	return c.counts[rule]
 }
 
 // preview says what a rule would do if its effect were NoExecute.
 func (c *Controller) preview(rule *resourcev1.DeviceTaintRule) string {
-	devices, inUse := map[device]bool{}, map[device]bool{}
+	devices := map[device]bool{}
 	pools := map[string]bool{}
 	for _, s := range c.cache.slices.List() {
 		pool := sliceKeys(s)[0]
@@ -121,7 +119,15 @@ func (c *Controller) preview(rule *resourcev1.DeviceTaintRule) string {
 			}
 		}
 	}
-	hit := map[types.NamespacedName]bool{}
+	inUse, hit := c.hit(rule)
+	return fmt.Sprintf("%d published devices selected, %d allocated devices selected; with the effect NoExecute, %s",
+		len(devices), inUse, countOf(hit, "would be evicted", "would be evicted"))
+}
+
+// hit gives the number of allocated devices that a rule selects, and the pods that have to go, now or later, if its effect
+// is NoExecute. It asks the caches, not what has been worked on, so that it is right from the rule's first moment.
+func (c *Controller) hit(rule *resourcev1.DeviceTaintRule) (devices int, pods []types.NamespacedName) {
+	inUse, hit := map[device]bool{}, map[types.NamespacedName]bool{}
 	for _, claim := range c.selected(rule) {
 		ends := false
 		for i := range claim.Status.Allocation.Devices.Results {
@@ -137,19 +143,10 @@ func (c *Controller) preview(rule *resourcev1.DeviceTaintRule) string {
 			continue
 		}
 		for _, pod := range c.cache.pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name)) {
-			if evictable(pod) && uses(pod, claim) {
+			if evictable(pod) && uses(pod, claim) && !c.wasEvicted(pod) {
 				hit[reconciler.KeyOf(pod)] = true
 			}
 		}
 	}
-	return fmt.Sprintf("%d published devices selected, %d allocated devices selected; with the effect NoExecute, %s",
-		len(devices), len(inUse), countOf(keysOf(hit), "would be evicted", "would be evicted"))
-}
-
-func keysOf(set map[types.NamespacedName]bool) []types.NamespacedName {
-	out := make([]types.NamespacedName, 0, len(set))
-	for key := range set {
-		out = append(out, key)
-	}
-	return out
+	return len(inUse), slices.Collect(maps.Keys(hit))
 }
