@@ -108,8 +108,14 @@ func (d *Decision) empty(claim *resource.ResourceClaim, known Known) {
 	ownerDone := known.ownerDone(claim)
 	letGo := len(d.Drop) > 0 || known.Emptied || anyPod(claim) || ownerDone
 	if allocated && (letGo || deleting) {
-		if d.Add = known.running(claim); len(d.Add) > 0 {
-			d.Reserved = d.Add
+		running := known.running(claim)
+		switch {
+		case len(running) > 0 && deleting:
+			// The API takes no more consumers then: who stands in the list stays until the pods have ended.
+			*d = Decision{Reserved: claim.Status.ReservedFor}
+			return
+		case len(running) > 0:
+			d.Add, d.Reserved = running, running
 			return
 		}
 		d.Deallocate = true

@@ -18,6 +18,7 @@ func (c *Controller) onPod(before, after *core.Pod) {
 	if before != nil && (after == nil || after.UID != before.UID) {
 		c.gone(keyOf(Pod, before), before.UID)
 		c.release(before.UID)
+		c.releaseDeleted(before)
 		before = nil
 	}
 	if after == nil {
@@ -26,6 +27,7 @@ func (c *Controller) onPod(before, after *core.Pod) {
 	if claims.PodDone(after) {
 		if before == nil || !claims.PodDone(before) {
 			c.release(after.UID)
+			c.releaseDeleted(after)
 		}
 		return
 	}
@@ -93,6 +95,16 @@ func (c *Controller) gone(key Key, uid types.UID) {
 func (c *Controller) release(uid types.UID) {
 	for _, claim := range c.cache.Claims.ByIndex(claimsByUser, string(uid)) {
 		c.queue.Add(keyOf(Claim, claim))
+	}
+}
+
+// releaseDeleted has the claims looked at that are being deleted and that a pod names which has ended: it may have kept
+// them although it is no consumer.
+func (c *Controller) releaseDeleted(pod *core.Pod) {
+	for _, name := range claims.Uses(pod) {
+		if claim, ok := c.cache.Claims.Get(pod.Namespace, name); ok && claim.DeletionTimestamp != nil {
+			c.queue.Add(keyOf(Claim, claim))
+		}
 	}
 }
 

@@ -416,7 +416,18 @@ func (l *life) everybodyLeaves() {
 	l.rest()
 }
 
-// heldForSomebody checks that each allocated claim has consumers, all of which are there.
+// inUse tells whether a pod on a node names the claim.
+func (l *life) inUse(claim *resource.ResourceClaim) bool {
+	for _, pod := range l.pods.live {
+		if pod.Spec.NodeName != "" && !claims.PodDone(pod) && slices.Contains(claims.Uses(pod), claim.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// heldForSomebody checks that each allocated claim has consumers, all of which are there. The list of a claim that is being
+// deleted takes no more, and stays as it is while pods run with it.
 func (l *life) heldForSomebody() {
 	uids := map[types.UID]bool{workload: !l.foreignGone[workload]}
 	for _, pod := range l.pods.live {
@@ -427,6 +438,9 @@ func (l *life) heldForSomebody() {
 	}
 	for _, key := range l.claims.keys(l.claims.live) {
 		claim := l.claims.live[key]
+		if claim.DeletionTimestamp != nil && l.inUse(claim) {
+			continue
+		}
 		if claim.Status.Allocation != nil && len(claim.Status.ReservedFor) == 0 {
 			l.fail("%s is allocated for nobody", claim.Name)
 		}

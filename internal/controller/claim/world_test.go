@@ -231,6 +231,12 @@ func (w *world) UpdateClaimStatus(_ context.Context, claim *resource.ResourceCla
 		!apiequality.Semantic.DeepEqual(live.Status.Allocation, claim.Status.Allocation) {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ResourceClaim"}, claim.Name, nil)
 	}
+	if live, ok := w.claims.live[storeKey(claim)]; ok && live.DeletionTimestamp != nil &&
+		slices.ContainsFunc(claim.Status.ReservedFor, func(ref resourcev1.ResourceClaimConsumerReference) bool {
+			return !slices.Contains(live.Status.ReservedFor, ref)
+		}) {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ResourceClaim"}, claim.Name, nil) // it takes no more consumers
+	}
 	updated, err := w.update(claim)
 	if err != nil {
 		return nil, err
