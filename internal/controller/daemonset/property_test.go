@@ -14,6 +14,7 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
 // model is a set with nodes and pods, to which plans are applied as the server does, while kubelets do what they like.
@@ -184,7 +185,7 @@ func (m *model) live(t *rapid.T) {
 
 func (m *model) start(pod *core.Pod) {
 	pod.Spec.NodeName, _ = nodeOf(pod)
-	makeReady(pod, time.Unix(500, 0))
+	controllertest.MakeReady(pod, time.Unix(500, 0))
 }
 
 func newNode(t *rapid.T, i int) *corev1.Node {

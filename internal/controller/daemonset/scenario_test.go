@@ -2,7 +2,6 @@ package daemonset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,7 +51,7 @@ func TestScenarios(t *testing.T) {
 				w.sync()
 			}
 			if d.Cmd == "step" || d.Cmd == "roll" {
-				clear(w.queued) // by its own writes
+				clear(w.Queued) // by its own writes
 			}
 			return w.flush()
 		})
@@ -83,7 +82,7 @@ func doNode(t *testing.T, w *world, d *datadriven.TestData) {
 		if key, effect, ok := strings.Cut(taint, ":"); ok {
 			node.Spec.Taints = []corev1.Taint{{Key: key, Effect: corev1.TaintEffect(effect)}}
 		}
-		w.stamp(&node.ObjectMeta)
+		w.Stamp(&node.ObjectMeta)
 		w.server.nodes[name] = node
 	}
 }
@@ -134,10 +133,10 @@ func doSet(t *testing.T, w *world, d *datadriven.TestData) {
 		set.Spec.RevisionHistoryLimit = &h
 	}
 	if d.HasArg("deleting") {
-		now := metav1.NewTime(w.now.Now())
+		now := metav1.NewTime(w.Now.Now())
 		set.DeletionTimestamp = &now
 	}
-	w.stamp(&set.ObjectMeta)
+	w.Stamp(&set.ObjectMeta)
 	w.server.sets["agent"] = set
 }
 
@@ -183,7 +182,7 @@ func doPod(t *testing.T, w *world, d *datadriven.TestData) {
 		pod.Status.Phase = corev1.PodPhase(phase)
 	}
 	if age != "" {
-		pod.CreationTimestamp = metav1.NewTime(w.now.Now().Add(-duration(t, age)))
+		pod.CreationTimestamp = metav1.NewTime(w.Now.Now().Add(-controllertest.Duration(t, age)))
 	}
 	switch owner {
 	case "none":
@@ -192,32 +191,17 @@ func doPod(t *testing.T, w *world, d *datadriven.TestData) {
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "other", UID: "other"}, kind)}
 	}
 	if d.HasArg("ready") {
-		makeReady(pod, w.now.Now())
+		controllertest.MakeReady(pod, w.Now.Now())
 	}
 	if d.HasArg("unready") {
 		pod.Status.Conditions = nil
 	}
 	if d.HasArg("deleting") {
-		now := metav1.NewTime(w.now.Now())
+		now := metav1.NewTime(w.Now.Now())
 		pod.DeletionTimestamp = &now
 	}
-	w.stamp(&pod.ObjectMeta)
+	w.Stamp(&pod.ObjectMeta)
 	w.server.pods[name] = pod
-}
-
-func makeReady(pod *core.Pod, since time.Time) {
-	pod.Status.Phase = corev1.PodRunning
-	pod.Status.Conditions = []corev1.PodCondition{{
-		Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(since),
-	}}
-}
-
-func duration(t *testing.T, text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 func doGone(t *testing.T, w *world, d *datadriven.TestData) {
@@ -242,15 +226,9 @@ func doTake(t *testing.T, w *world, d *datadriven.TestData) {
 	}
 }
 
-func doRefuse(t *testing.T, w *world, d *datadriven.TestData) {
-	var verb, with string
-	d.ScanArgs(t, "verb", &verb)
-	d.MaybeScanArgs(t, "with", &with)
-	delete(w.refuse, verb)
-	if with != "" {
-		w.refuse[verb] = errors.New(with)
-	}
-}
+func doRefuse(t *testing.T, w *world, d *datadriven.TestData) { w.DoRefuse(t, d) }
+
+func doAdvance(t *testing.T, w *world, d *datadriven.TestData) { w.DoAdvance(t, d) }
 
 func doRun(_ *testing.T, w *world, d *datadriven.TestData) { w.runPods(words(d, "not")) }
 
@@ -267,9 +245,9 @@ func (w *world) runPods(not []string) (moved bool) {
 			pod = pod.DeepCopy()
 			pod.Spec.NodeName = node
 			if !slices.Contains(not, name) {
-				makeReady(pod, w.now.Now())
+				controllertest.MakeReady(pod, w.Now.Now())
 			}
-			w.stamp(&pod.ObjectMeta)
+			w.Stamp(&pod.ObjectMeta)
 			w.server.pods[name] = pod
 			moved = true
 		}
@@ -279,7 +257,7 @@ func (w *world) runPods(not []string) (moved bool) {
 
 func (w *world) step() {
 	if err := w.Reconcile(context.Background(), types.NamespacedName{Namespace: "default", Name: "agent"}); err != nil {
-		w.say("error: %v", err)
+		w.Say("error: %v", err)
 	}
 }
 
@@ -289,7 +267,7 @@ func doRoll(_ *testing.T, w *world, d *datadriven.TestData) {
 	var all []string
 	for range 100 {
 		w.step()
-		quiet := len(w.lines) == 0
+		quiet := len(w.Lines) == 0
 		for line := range strings.SplitSeq(strings.TrimSuffix(w.flush(), "\n"), "\n") {
 			if line != "ok" && !strings.HasPrefix(line, "queue") && !strings.HasPrefix(line, "status") && !strings.HasPrefix(line, "again") {
 				all = append(all, line)
@@ -297,19 +275,13 @@ func doRoll(_ *testing.T, w *world, d *datadriven.TestData) {
 		}
 		w.sync()
 		if moved := w.runPods(words(d, "not")); quiet && !moved {
-			w.lines = []string{strings.Join(append(all, describe(w.server.sets["agent"])), "\n")} // in the order of the steps
+			w.Lines = []string{strings.Join(append(all, describe(w.server.sets["agent"])), "\n")} // in the order of the steps
 			return
 		}
 		w.sync()
-		w.now.Step(time.Second)
+		w.Now.Step(time.Second)
 	}
-	w.lines = append(all, "no end")
-}
-
-func doAdvance(t *testing.T, w *world, d *datadriven.TestData) {
-	var by string
-	d.ScanArgs(t, "by", &by)
-	w.now.Step(duration(t, by))
+	w.Lines = append(all, "no end")
 }
 
 func doPods(_ *testing.T, w *world, _ *datadriven.TestData) {
@@ -321,7 +293,7 @@ func doPods(_ *testing.T, w *world, _ *datadriven.TestData) {
 		for _, toleration := range pod.Spec.Tolerations {
 			line += fmt.Sprintf("\n  tolerates %s:%s", toleration.Key, toleration.Effect)
 		}
-		w.say("%s", line)
+		w.Say("%s", line)
 	}
 }
 
@@ -329,6 +301,6 @@ func doRevisions(_ *testing.T, w *world, _ *datadriven.TestData) {
 	revisions := w.server.revisions.List()
 	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
 	for _, r := range revisions {
-		w.say("%d %s owners=%v", r.Revision, r.Name, controllertest.Owners(r))
+		w.Say("%d %s owners=%v", r.Revision, r.Name, controllertest.Owners(r))
 	}
 }

@@ -4,20 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	testclock "k8s.io/utils/clock/testing"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -45,48 +37,24 @@ func newObjects() objects {
 // as lines.
 type world struct {
 	*Controller
+	*controllertest.Journal
 	server, cache objects
-	now           *testclock.FakeClock
-	version       int
 
-	mu     sync.Mutex // guards what is below, and the server's pods: pods are written in parallel
-	made   map[string]int
-	lines  []string
-	refuse map[string]error // verb → answer
-	queued map[string]bool
+	made   map[string]int    // pods, by node
 	hashes map[string]string // of the revisions there have been, to the image of their template
 }
 
 func newWorld() *world {
-	w := &world{
-		server: newObjects(), cache: newObjects(), version: 100, made: map[string]int{},
-		now:    testclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
-		refuse: map[string]error{}, queued: map[string]bool{}, hashes: map[string]string{},
-	}
+	w := &world{Journal: controllertest.NewJournal(gatherWindow), server: newObjects(), cache: newObjects(), made: map[string]int{}, hashes: map[string]string{}}
 	c := &Controller{
 		sets: w.cache.sets, nodes: w.cache.nodes, pods: w.cache.pods, revisions: w.cache.revisions,
 		writeSet: w, writePod: w,
-		writeRevision: controllertest.Revisions{Store: w.server.revisions, Stamp: w.stamp, Say: w.say},
-		events:        w, clock: w.now, queue: w, backoff: newBackoff(),
+		writeRevision: controllertest.Revisions{Store: w.server.revisions, Stamp: w.Stamp, Say: w.Say},
+		events:        w, clock: w.Now, queue: w, backoff: newBackoff(),
 	}
-	c.own = expectations.NewTracker(expectations.In(c.pods.Get), w.now, expectationLife)
+	c.own = expectations.NewTracker(expectations.In(c.pods.Get), w.Now, expectationLife)
 	w.Controller = c
 	return w
-}
-
-func (w *world) say(format string, args ...any) {
-	w.lines = append(w.lines, fmt.Sprintf(format, args...))
-}
-
-func (w *world) stamp(m *metav1.ObjectMeta) {
-	w.version++
-	m.Namespace, m.ResourceVersion = "default", strconv.Itoa(w.version)
-	if m.UID == "" {
-		m.UID = types.UID(fmt.Sprintf("uid-%s-%d", m.Name, w.version))
-	}
-	if m.CreationTimestamp.IsZero() {
-		m.CreationTimestamp = metav1.NewTime(w.now.Now())
-	}
 }
 
 // sync brings the cache up to the server and delivers the events.
@@ -97,21 +65,8 @@ func (w *world) sync() {
 	w.cache.pods.Follow(w.server.pods, w.onPod)
 }
 
-// flush returns the collected lines. Revisions are named by the image of their template; parallel writes of one kind come
-// in any order and are sorted.
-func (w *world) flush() string {
-	lines := w.lines
-	w.lines = nil
-	controllertest.Sort(lines)
-	if len(w.queued) > 0 {
-		lines = append(lines, "queue: "+strings.Join(slices.Sorted(maps.Keys(w.queued)), " "))
-		clear(w.queued)
-	}
-	if len(lines) == 0 {
-		return "ok\n"
-	}
-	return w.readable(strings.Join(lines, "\n") + "\n")
-}
+// flush returns the collected lines, in which revisions are named by the image of their template.
+func (w *world) flush() string { return w.readable(w.Flush()) }
 
 // readable replaces the hashes of revisions.
 func (w *world) readable(text string) string {
@@ -132,20 +87,20 @@ func notFound(resource, name string) error {
 
 // CreatePod names pods by their node, so that scenarios are readable: agent-n1-1.
 func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
 	node, _ := nodeOf(pod)
-	if err := w.refuse["create"]; err != nil {
-		w.say("refused create of a pod")
+	if err := w.Refuse["create"]; err != nil {
+		w.Say("refused create of a pod")
 		return nil, err
 	}
 	w.made[node]++
 	pod = pod.DeepCopy()
 	pod.Name = fmt.Sprintf("%s%s-%d", pod.GenerateName, node, w.made[node])
 	pod.Status.Phase = corev1.PodPending
-	w.stamp(&pod.ObjectMeta)
+	w.Stamp(&pod.ObjectMeta)
 	w.server.pods[pod.Name] = pod
-	w.say("create pod %s at %s", pod.Name, pod.Labels[hashLabel])
+	w.Say("create pod %s at %s", pod.Name, pod.Labels[hashLabel])
 	return pod, nil
 }
 
@@ -158,29 +113,29 @@ func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
 	if err != nil {
 		return err
 	}
-	w.stamp(&patched.ObjectMeta)
+	w.Stamp(&patched.ObjectMeta)
 	w.server.pods[pod.Name] = patched
-	w.say("patch pod %s: owners %v", pod.Name, controllertest.Owners(patched))
+	w.Say("patch pod %s: owners %v", pod.Name, controllertest.Owners(patched))
 	return nil
 }
 
 func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.refuse["delete"]; err != nil {
-		w.say("refused delete of pod %s", pod.Name)
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	if err := w.Refuse["delete"]; err != nil {
+		w.Say("refused delete of pod %s", pod.Name)
 		return err
 	}
 	live, ok := w.server.pods[pod.Name]
 	if !ok {
-		w.say("delete pod %s: not found", pod.Name)
+		w.Say("delete pod %s: not found", pod.Name)
 		return notFound("pods", pod.Name)
 	}
-	w.say("delete pod %s", pod.Name)
+	w.Say("delete pod %s", pod.Name)
 	live = live.DeepCopy()
-	now := metav1.NewTime(w.now.Now())
+	now := metav1.NewTime(w.Now.Now())
 	live.DeletionTimestamp = &now
-	w.stamp(&live.ObjectMeta)
+	w.Stamp(&live.ObjectMeta)
 	w.server.pods[pod.Name] = live
 	return nil
 }
@@ -195,13 +150,13 @@ func (w *world) LiveDaemonSet(_ context.Context, _, name string) (*apps.DaemonSe
 func (w *world) UpdateDaemonSetStatus(_ context.Context, set *apps.DaemonSet) error {
 	live := w.server.sets[set.Name]
 	if live.ResourceVersion != set.ResourceVersion {
-		w.say("status: conflict")
+		w.Say("status: conflict")
 		return apierrors.NewConflict(appsv1.Resource("daemonsets"), set.Name, errors.New("changed"))
 	}
 	set = set.DeepCopy()
-	w.stamp(&set.ObjectMeta)
+	w.Stamp(&set.ObjectMeta)
 	w.server.sets[set.Name] = set
-	w.say("%s", describe(set))
+	w.Say("%s", describe(set))
 	return nil
 }
 
@@ -214,22 +169,4 @@ func describe(set *apps.DaemonSet) string {
 		line += fmt.Sprintf(" collisions=%d", *s.CollisionCount)
 	}
 	return line
-}
-
-func (w *world) Eventf(_ runtime.Object, eventtype, reason, format string, args ...any) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if eventtype == corev1.EventTypeWarning {
-		w.say("event %s %s", reason, fmt.Sprintf(format, args...))
-	}
-}
-
-func (w *world) Add(key types.NamespacedName) { w.queued[key.Name] = true }
-
-func (w *world) AddAfter(key types.NamespacedName, d time.Duration) {
-	if d == gatherWindow {
-		w.Add(key)
-		return
-	}
-	w.say("again in %v", d)
 }

@@ -19,6 +19,7 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
 var kindResource = appsv1.Resource("replicasets")
@@ -223,7 +224,7 @@ func doPods(_ *testing.T, w *world, _ *datadriven.TestData) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(w.server.pods)) {
 		pod := w.server.pods[name]
-		line := fmt.Sprintf("%s %s owners=%s labels=%v", name, pod.Status.Phase, ownersOf(pod), pod.Labels)
+		line := fmt.Sprintf("%s %s owners=%v labels=%v", name, pod.Status.Phase, controllertest.Owners(pod), pod.Labels)
 		if pod.DeletionTimestamp != nil {
 			line += " deleting"
 		}

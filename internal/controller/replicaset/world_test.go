@@ -110,7 +110,7 @@ func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
 	}
 	w.stamp(&patched.ObjectMeta)
 	w.server.pods[pod.Name] = patched
-	w.say("patch pod %s: owners %s", pod.Name, ownersOf(patched))
+	w.say("patch pod %s: owners %v", pod.Name, controllertest.Owners(patched))
 	return nil
 }
 
@@ -200,14 +200,7 @@ func (w *world) syncPods() { w.cache.pods.Follow(w.server.pods, w.onPod) }
 func (w *world) flush() string {
 	lines := w.lines
 	w.lines = nil
-	slices.SortStableFunc(lines, func(a, b string) int {
-		x, y, _ := strings.Cut(a, " ")
-		u, v, _ := strings.Cut(b, " ")
-		if x != u || (x != "create" && x != "delete") {
-			return 0
-		}
-		return strings.Compare(y, v)
-	})
+	controllertest.Sort(lines)
 	if len(w.queued) > 0 {
 		lines = append(lines, "queue: "+strings.Join(slices.Sorted(maps.Keys(w.queued)), " "))
 		clear(w.queued)
@@ -216,12 +209,4 @@ func (w *world) flush() string {
 		return "ok\n"
 	}
 	return strings.Join(lines, "\n") + "\n"
-}
-
-func ownersOf(pod *core.Pod) string {
-	var names []string
-	for _, ref := range pod.OwnerReferences {
-		names = append(names, ref.Name)
-	}
-	return "[" + strings.Join(names, " ") + "]"
 }

@@ -15,6 +15,7 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
 // model is a set with its pods, to which plans are applied as the server does, while kubelets do what they like.
@@ -82,7 +83,7 @@ func (m *model) live(t *rapid.T) {
 				delete(m.pods, pod.Name)
 				continue
 			}
-			makeReady(pod, time.Unix(500, 0))
+			controllertest.MakeReady(pod, time.Unix(500, 0))
 		case "break":
 			pod.Status.Conditions = nil
 		case "fail":
@@ -207,7 +208,7 @@ func (m *model) settle(t *rapid.T) {
 				quiet = false
 			case !pod.Finished() && len(pod.Status.Conditions) == 0:
 				pod = pod.DeepCopy()
-				makeReady(pod, time.Unix(500, 0))
+				controllertest.MakeReady(pod, time.Unix(500, 0))
 				m.pods[name] = pod
 				quiet = false
 			}

@@ -2,7 +2,6 @@ package statefulset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,7 +50,7 @@ func TestScenarios(t *testing.T) {
 				w.sync()
 			}
 			if d.Cmd == "step" || d.Cmd == "roll" {
-				clear(w.queued) // by its own writes
+				clear(w.Queued) // by its own writes
 			}
 			return w.flush()
 		})
@@ -102,10 +101,10 @@ func doSet(t *testing.T, w *world, d *datadriven.TestData) {
 		set.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
 	}
 	if d.HasArg("deleting") {
-		now := metav1.NewTime(w.now.Now())
+		now := metav1.NewTime(w.Now.Now())
 		set.DeletionTimestamp = &now
 	}
-	w.stamp(&set.ObjectMeta)
+	w.Stamp(&set.ObjectMeta)
 	w.server.sets["web"] = set
 }
 
@@ -175,34 +174,19 @@ func doPod(t *testing.T, w *world, d *datadriven.TestData) {
 		age := time.Duration(0)
 		if arg, _ := d.Arg("ready"); len(arg.Vals) > 0 {
 			d.ScanArgs(t, "ready", &ready)
-			age = duration(t, ready)
+			age = controllertest.Duration(t, ready)
 		}
-		makeReady(pod, w.now.Now().Add(-age))
+		controllertest.MakeReady(pod, w.Now.Now().Add(-age))
 	}
 	if d.HasArg("unready") {
 		pod.Status.Conditions = nil
 	}
 	if d.HasArg("deleting") {
-		now := metav1.NewTime(w.now.Now())
+		now := metav1.NewTime(w.Now.Now())
 		pod.DeletionTimestamp = &now
 	}
-	w.stamp(&pod.ObjectMeta)
+	w.Stamp(&pod.ObjectMeta)
 	w.server.pods[name] = pod
-}
-
-func makeReady(pod *core.Pod, since time.Time) {
-	pod.Status.Phase = corev1.PodRunning
-	pod.Status.Conditions = []corev1.PodCondition{{
-		Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(since),
-	}}
-}
-
-func duration(t *testing.T, text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 func doGone(t *testing.T, w *world, d *datadriven.TestData) {
@@ -247,10 +231,10 @@ func doClaim(t *testing.T, w *world, d *datadriven.TestData) {
 		claim.OwnerReferences = append(claim.OwnerReferences, *ref)
 	}
 	if d.HasArg("deleting") {
-		now := metav1.NewTime(w.now.Now())
+		now := metav1.NewTime(w.Now.Now())
 		claim.DeletionTimestamp = &now
 	}
-	w.stamp(&claim.ObjectMeta)
+	w.Stamp(&claim.ObjectMeta)
 	w.server.claims[name] = claim
 }
 
@@ -270,15 +254,9 @@ func doTake(t *testing.T, w *world, d *datadriven.TestData) {
 	}
 }
 
-func doRefuse(t *testing.T, w *world, d *datadriven.TestData) {
-	var verb, with string
-	d.ScanArgs(t, "verb", &verb)
-	d.MaybeScanArgs(t, "with", &with)
-	delete(w.refuse, verb)
-	if with != "" {
-		w.refuse[verb] = errors.New(with)
-	}
-}
+func doRefuse(t *testing.T, w *world, d *datadriven.TestData) { w.DoRefuse(t, d) }
+
+func doAdvance(t *testing.T, w *world, d *datadriven.TestData) { w.DoAdvance(t, d) }
 
 func doRun(t *testing.T, w *world, d *datadriven.TestData) { w.runPods(without(t, d)) }
 
@@ -298,8 +276,8 @@ func (w *world) runPods(not []string) (moved bool) {
 		case slices.Contains(not, name):
 		case pod.Status.Phase == corev1.PodPending:
 			pod = pod.DeepCopy()
-			makeReady(pod, w.now.Now())
-			w.stamp(&pod.ObjectMeta)
+			controllertest.MakeReady(pod, w.Now.Now())
+			w.Stamp(&pod.ObjectMeta)
 			w.server.pods[name] = pod
 			moved = true
 		}
@@ -309,7 +287,7 @@ func (w *world) runPods(not []string) (moved bool) {
 
 func (w *world) step() {
 	if err := w.Reconcile(context.Background(), types.NamespacedName{Namespace: "default", Name: "web"}); err != nil {
-		w.say("error: %v", err)
+		w.Say("error: %v", err)
 	}
 }
 
@@ -320,7 +298,7 @@ func doRoll(t *testing.T, w *world, d *datadriven.TestData) {
 	var all []string
 	for range 100 {
 		w.step()
-		quiet := len(w.lines) == 0
+		quiet := len(w.Lines) == 0
 		text := strings.TrimSuffix(w.flush(), "\n")
 		for line := range strings.SplitSeq(text, "\n") {
 			if line != "ok" && !strings.HasPrefix(line, "queue") && !strings.HasPrefix(line, "status") && !strings.HasPrefix(line, "again") {
@@ -329,19 +307,13 @@ func doRoll(t *testing.T, w *world, d *datadriven.TestData) {
 		}
 		w.sync()
 		if moved := w.runPods(not); quiet && !moved {
-			w.lines = []string{strings.Join(append(all, describe(w.server.sets["web"])), "\n")} // in the order of the steps
+			w.Lines = []string{strings.Join(append(all, describe(w.server.sets["web"])), "\n")} // in the order of the steps
 			return
 		}
 		w.sync()
-		w.now.Step(time.Second)
+		w.Now.Step(time.Second)
 	}
-	w.lines = append(all, "no end")
-}
-
-func doAdvance(t *testing.T, w *world, d *datadriven.TestData) {
-	var by string
-	d.ScanArgs(t, "by", &by)
-	w.now.Step(duration(t, by))
+	w.Lines = append(all, "no end")
 }
 
 func doPods(_ *testing.T, w *world, _ *datadriven.TestData) {
@@ -353,13 +325,13 @@ func doPods(_ *testing.T, w *world, _ *datadriven.TestData) {
 		if group := pod.Spec.SchedulingGroup; group != nil {
 			line += " group=" + *group.PodGroupName
 		}
-		w.say("%s", line)
+		w.Say("%s", line)
 	}
 }
 
 func doClaims(_ *testing.T, w *world, _ *datadriven.TestData) {
 	for _, claim := range w.server.claims.InNamespace("") {
-		w.say("%s %s", claim.Name, describeClaim(claim))
+		w.Say("%s %s", claim.Name, describeClaim(claim))
 	}
 }
 
@@ -367,6 +339,6 @@ func doRevisions(_ *testing.T, w *world, _ *datadriven.TestData) {
 	revisions := w.server.revisions.InNamespace("")
 	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
 	for _, r := range revisions {
-		w.say("%d %s owners=%v", r.Revision, r.Name, controllertest.Owners(r))
+		w.Say("%d %s owners=%v", r.Revision, r.Name, controllertest.Owners(r))
 	}
 }

@@ -5,19 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	testclock "k8s.io/utils/clock/testing"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -45,47 +38,23 @@ func newObjects() objects {
 // as lines.
 type world struct {
 	*Controller
+	*controllertest.Journal
 	server, cache objects
-	now           *testclock.FakeClock
-	version       int
 
-	mu     sync.Mutex // guards what is below, and the server's pods: pods are written in parallel
-	lines  []string
-	refuse map[string]error // verb → answer
-	queued map[string]bool
 	images map[string]string // of the revisions there have been, by name
 }
 
 func newWorld() *world {
-	w := &world{
-		server: newObjects(), cache: newObjects(), version: 100,
-		now:    testclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
-		refuse: map[string]error{}, queued: map[string]bool{}, images: map[string]string{},
-	}
+	w := &world{Journal: controllertest.NewJournal(gatherWindow), server: newObjects(), cache: newObjects(), images: map[string]string{}}
 	c := &Controller{
 		sets: w.cache.sets, pods: w.cache.pods, claims: w.cache.claims, revisions: w.cache.revisions,
 		writeSet: w, writePod: w, writeClaim: w,
-		writeRevision: controllertest.Revisions{Store: w.server.revisions, Stamp: w.stamp, Say: w.say},
-		events:        w, clock: w.now, queue: w,
+		writeRevision: controllertest.Revisions{Store: w.server.revisions, Stamp: w.Stamp, Say: w.Say},
+		events:        w, clock: w.Now, queue: w,
 	}
-	c.own = expectations.NewTracker(expectations.In(c.pods.Get), w.now, expectationLife)
+	c.own = expectations.NewTracker(expectations.In(c.pods.Get), w.Now, expectationLife)
 	w.Controller = c
 	return w
-}
-
-func (w *world) say(format string, args ...any) {
-	w.lines = append(w.lines, fmt.Sprintf(format, args...))
-}
-
-func (w *world) stamp(m *metav1.ObjectMeta) {
-	w.version++
-	m.Namespace, m.ResourceVersion = "default", strconv.Itoa(w.version)
-	if m.UID == "" {
-		m.UID = types.UID(fmt.Sprintf("uid-%s-%d", m.Name, w.version))
-	}
-	if m.CreationTimestamp.IsZero() {
-		m.CreationTimestamp = metav1.NewTime(w.now.Now())
-	}
 }
 
 // sync brings the cache up to the server and delivers the events.
@@ -96,21 +65,8 @@ func (w *world) sync() {
 	w.cache.pods.Follow(w.server.pods, w.onPod)
 }
 
-// flush returns the collected lines. Revisions are named by the image of their template; parallel writes of one kind come
-// in any order and are sorted.
-func (w *world) flush() string {
-	lines := w.lines
-	w.lines = nil
-	controllertest.Sort(lines)
-	if len(w.queued) > 0 {
-		lines = append(lines, "queue: "+strings.Join(slices.Sorted(maps.Keys(w.queued)), " "))
-		clear(w.queued)
-	}
-	if len(lines) == 0 {
-		return "ok\n"
-	}
-	return w.readable(strings.Join(lines, "\n") + "\n")
-}
+// flush returns the collected lines, in which revisions are named by the image of their template.
+func (w *world) flush() string { return w.readable(w.Flush()) }
 
 // readable replaces the names of revisions.
 func (w *world) readable(text string) string {
@@ -130,21 +86,21 @@ func notFound(resource, name string) error {
 }
 
 func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.refuse["create"]; err != nil {
-		w.say("refused create of pod %s", pod.Name)
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	if err := w.Refuse["create"]; err != nil {
+		w.Say("refused create of pod %s", pod.Name)
 		return nil, err
 	}
 	if _, taken := w.server.pods[pod.Name]; taken {
-		w.say("create pod %s: exists", pod.Name)
+		w.Say("create pod %s: exists", pod.Name)
 		return nil, apierrors.NewAlreadyExists(corev1.Resource("pods"), pod.Name)
 	}
 	pod = pod.DeepCopy()
 	pod.Status.Phase = corev1.PodPending
-	w.stamp(&pod.ObjectMeta)
+	w.Stamp(&pod.ObjectMeta)
 	w.server.pods[pod.Name] = pod
-	w.say("create pod %s at %s", pod.Name, revisionOf(pod))
+	w.Say("create pod %s at %s", pod.Name, revisionOf(pod))
 	return pod, nil
 }
 
@@ -157,52 +113,52 @@ func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
 	if err != nil {
 		return err
 	}
-	w.stamp(&patched.ObjectMeta)
+	w.Stamp(&patched.ObjectMeta)
 	w.server.pods[pod.Name] = patched
 	if !maps.Equal(live.Labels, patched.Labels) {
-		w.say("label pod %s: %v", pod.Name, patched.Labels)
+		w.Say("label pod %s: %v", pod.Name, patched.Labels)
 		return nil
 	}
-	w.say("patch pod %s: owners %v", pod.Name, controllertest.Owners(patched))
+	w.Say("patch pod %s: owners %v", pod.Name, controllertest.Owners(patched))
 	return nil
 }
 
 func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.refuse["delete"]; err != nil {
-		w.say("refused delete of pod %s", pod.Name)
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	if err := w.Refuse["delete"]; err != nil {
+		w.Say("refused delete of pod %s", pod.Name)
 		return err
 	}
 	live, ok := w.server.pods[pod.Name]
 	if !ok || live.UID != pod.UID {
-		w.say("delete pod %s: not found", pod.Name)
+		w.Say("delete pod %s: not found", pod.Name)
 		return notFound("pods", pod.Name)
 	}
-	w.say("delete pod %s", pod.Name)
+	w.Say("delete pod %s", pod.Name)
 	live = live.DeepCopy()
-	now := metav1.NewTime(w.now.Now())
+	now := metav1.NewTime(w.Now.Now())
 	live.DeletionTimestamp = &now
-	w.stamp(&live.ObjectMeta)
+	w.Stamp(&live.ObjectMeta)
 	w.server.pods[pod.Name] = live
 	return nil
 }
 
 func (w *world) CreateClaim(_ context.Context, claim *corev1.PersistentVolumeClaim) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.refuse["create-claim"]; err != nil {
-		w.say("refused create of claim %s", claim.Name)
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	if err := w.Refuse["create-claim"]; err != nil {
+		w.Say("refused create of claim %s", claim.Name)
 		return err
 	}
 	if _, taken := w.server.claims[claim.Name]; taken {
-		w.say("create claim %s: exists", claim.Name)
+		w.Say("create claim %s: exists", claim.Name)
 		return apierrors.NewAlreadyExists(corev1.Resource("persistentvolumeclaims"), claim.Name)
 	}
 	claim = claim.DeepCopy()
-	w.stamp(&claim.ObjectMeta)
+	w.Stamp(&claim.ObjectMeta)
 	w.server.claims[claim.Name] = claim
-	w.say("create claim %s %s", claim.Name, describeClaim(claim))
+	w.Say("create claim %s %s", claim.Name, describeClaim(claim))
 	return nil
 }
 
@@ -215,9 +171,9 @@ func (w *world) UpdateClaim(_ context.Context, claim *corev1.PersistentVolumeCla
 		return apierrors.NewConflict(corev1.Resource("persistentvolumeclaims"), claim.Name, errors.New("changed"))
 	}
 	claim = claim.DeepCopy()
-	w.stamp(&claim.ObjectMeta)
+	w.Stamp(&claim.ObjectMeta)
 	w.server.claims[claim.Name] = claim
-	w.say("update claim %s: %s", claim.Name, describeClaim(claim))
+	w.Say("update claim %s: %s", claim.Name, describeClaim(claim))
 	return nil
 }
 
@@ -235,13 +191,13 @@ func (w *world) LiveStatefulSet(_ context.Context, _, name string) (*apps.Statef
 func (w *world) UpdateStatefulSetStatus(_ context.Context, set *apps.StatefulSet) error {
 	live := w.server.sets[set.Name]
 	if live.ResourceVersion != set.ResourceVersion {
-		w.say("status: conflict")
+		w.Say("status: conflict")
 		return apierrors.NewConflict(appsv1.Resource("statefulsets"), set.Name, errors.New("changed"))
 	}
 	set = set.DeepCopy()
-	w.stamp(&set.ObjectMeta)
+	w.Stamp(&set.ObjectMeta)
 	w.server.sets[set.Name] = set
-	w.say("%s", describe(set))
+	w.Say("%s", describe(set))
 	return nil
 }
 
@@ -254,22 +210,4 @@ func describe(set *apps.StatefulSet) string {
 		line += fmt.Sprintf(" collisions=%d", *s.CollisionCount)
 	}
 	return line
-}
-
-func (w *world) Eventf(_ runtime.Object, eventtype, reason, format string, args ...any) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if eventtype == corev1.EventTypeWarning {
-		w.say("event %s %s", reason, fmt.Sprintf(format, args...))
-	}
-}
-
-func (w *world) Add(key types.NamespacedName) { w.queued[key.Name] = true }
-
-func (w *world) AddAfter(key types.NamespacedName, d time.Duration) {
-	if d == gatherWindow {
-		w.Add(key)
-		return
-	}
-	w.say("again in %v", d)
 }

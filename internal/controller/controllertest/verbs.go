@@ -1,0 +1,48 @@
+package controllertest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+// DoRefuse is the verb "refuse verb=… [with=…]": the server answers a verb with an error, or no more.
+func (j *Journal) DoRefuse(t *testing.T, d *datadriven.TestData) {
+	var verb, with string
+	d.ScanArgs(t, "verb", &verb)
+	d.MaybeScanArgs(t, "with", &with)
+	delete(j.Refuse, verb)
+	if with != "" {
+		j.Refuse[verb] = errors.New(with)
+	}
+}
+
+// DoAdvance is the verb "advance by=…": time passes.
+func (j *Journal) DoAdvance(t *testing.T, d *datadriven.TestData) {
+	var by string
+	d.ScanArgs(t, "by", &by)
+	j.Now.Step(Duration(t, by))
+}
+
+// Duration reads a duration.
+func Duration(t *testing.T, text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// MakeReady has a pod run, and be ready since a time.
+func MakeReady(pod *core.Pod, since time.Time) {
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(since),
+	}}
+}
