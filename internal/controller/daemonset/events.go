@@ -8,6 +8,7 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
@@ -25,11 +26,7 @@ func (c *Controller) onSet(before, after *apps.DaemonSet) {
 
 // onPod takes an event of the cache of pods. It is called in the order of the events, as the expectations need it.
 func (c *Controller) onPod(before, after *core.Pod) {
-	if after != nil {
-		c.own.Observe(after)
-	} else {
-		c.own.Observe(before)
-	}
+	expectations.Observe(c.own, before, after)
 	watch := ownership.Watch[*apps.DaemonSet, *core.Pod]{
 		Kind: kind, InNamespace: c.sets.InNamespace,
 		SelectorOf: func(set *apps.DaemonSet) *metav1.LabelSelector { return set.Spec.Selector },

@@ -72,9 +72,21 @@ func (t *Tracker) record(owner types.UID, obj metav1.Object, w write) {
 	writes[obj.GetUID()] = w
 }
 
-// Observe notes an event of the cache. It must be called for every event, in
-// order, after the cache itself has changed.
-func (t *Tracker) Observe(obj metav1.Object) {
+// Observe notes an event of the cache, after which an object is as it was before or after: nil when it was not there yet,
+// or is gone. It must be called for every event, in order, after the cache itself has changed.
+func Observe[T interface {
+	comparable
+	metav1.Object
+}](t *Tracker, before, after T) {
+	var none T
+	if after != none {
+		t.observe(after)
+	} else {
+		t.observe(before)
+	}
+}
+
+func (t *Tracker) observe(obj metav1.Object) {
 	v := version(obj)
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -36,14 +36,14 @@ func pod(name string, uid types.UID, version int) *corev1.Pod {
 
 func (w *world) cached(p *corev1.Pod) {
 	w.pods[p.Name] = p
-	w.Observe(p)
+	w.observe(p)
 }
 
 func (w *world) gone(p *corev1.Pod, version int) {
 	delete(w.pods, p.Name)
 	p = p.DeepCopy()
 	p.ResourceVersion = strconv.Itoa(version)
-	w.Observe(p)
+	w.observe(p)
 }
 
 func (w *world) check(t *testing.T, when string, want bool) {

@@ -6,6 +6,7 @@ import (
 
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
@@ -19,11 +20,10 @@ func (c *Controller) onJob(before, after *batch.Job) {
 		c.own.forget(before.UID)
 		c.freeAll(before)
 	}
+	expectations.Observe(c.own.statuses, before, after)
 	if after == nil {
-		c.own.statuses.Observe(before)
 		return
 	}
-	c.own.statuses.Observe(after)
 	c.look(reconciler.KeyOf(after))
 	if _, finished := after.Finished(); finished {
 		c.freeAll(after)
@@ -32,13 +32,9 @@ func (c *Controller) onJob(before, after *batch.Job) {
 
 // onPod takes an event of the cache of pods. It is called in the order of the events, as the expectations need it.
 func (c *Controller) onPod(before, after *core.Pod) {
-	if after != nil {
-		c.own.pods.Observe(after)
-		if isTracked(after) && !c.isWaitedFor(after) {
-			c.queue.Add(Key{NamespacedName: reconciler.KeyOf(after), Pod: true})
-		}
-	} else {
-		c.own.pods.Observe(before)
+	expectations.Observe(c.own.pods, before, after)
+	if after != nil && isTracked(after) && !c.isWaitedFor(after) {
+		c.queue.Add(Key{NamespacedName: reconciler.KeyOf(after), Pod: true})
 	}
 	watch := ownership.Watch[*batch.Job, *core.Pod]{
 		Kind: kind, InNamespace: c.Jobs.InNamespace,

@@ -10,6 +10,7 @@ import (
 
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 )
 
@@ -102,11 +103,11 @@ func (c *Controller) refused(job *batch.Job, what, name string, err error) error
 
 // onWorkload takes an event of the cache of Workloads: the Jobs that it names, or whose controller it names, are looked at.
 func (c *Controller) onWorkload(before, after *scheduling.Workload) {
+	expectations.Observe(c.own.workloads, before, after)
 	for _, w := range []*scheduling.Workload{before, after} {
 		if w == nil {
 			continue
 		}
-		c.own.workloads.Observe(w)
 		for _, key := range workloadKeys(w) {
 			for _, job := range c.Jobs.InNamespace(w.Namespace) {
 				if workloadKeyOf(job) == key {
@@ -119,11 +120,7 @@ func (c *Controller) onWorkload(before, after *scheduling.Workload) {
 
 // onGroup takes an event of the cache of PodGroups.
 func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
-	if after != nil {
-		c.own.groups.Observe(after)
-	} else {
-		c.own.groups.Observe(before)
-	}
+	expectations.Observe(c.own.groups, before, after)
 	watch := ownership.Watch[*batch.Job, *scheduling.PodGroup]{
 		Kind: kind, Ask: c.look, InNamespace: func(string) []*batch.Job { return nil }, // no PodGroup is adopted
 	}

@@ -214,6 +214,6 @@ func (c *Controller) onCopy(before, after *Copy) {
 		last = before
 		c.own.drop(before.UID)
 	}
-	c.written.Observe(last)
+	expectations.Observe(c.written, before, after)
 	c.look(last.Namespace)
 }
