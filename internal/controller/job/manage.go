@@ -48,23 +48,13 @@ func byWorth(a, b *core.Pod) int {
 	readyA, isReadyA := replica.ReadySince(a)
 	readyB, isReadyB := replica.ReadySince(b)
 	return cmp.Or(
-		falseFirst(a.Spec.NodeName != "", b.Spec.NodeName != ""),
-		falseFirst(a.Status.Phase == corev1.PodRunning, b.Status.Phase == corev1.PodRunning),
-		falseFirst(isReadyA, isReadyB),
+		replica.FalseFirst(a.Spec.NodeName != "", b.Spec.NodeName != ""),
+		replica.FalseFirst(a.Status.Phase == corev1.PodRunning, b.Status.Phase == corev1.PodRunning),
+		replica.FalseFirst(isReadyA, isReadyB),
 		readyB.Compare(readyA),
 		b.CreationTimestamp.Compare(a.CreationTimestamp.Time),
 		cmp.Compare(a.Name, b.Name),
 	)
-}
-
-func falseFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // creations are the pods to be created now, at most count, and after which time there may be more.

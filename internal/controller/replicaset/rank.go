@@ -65,9 +65,9 @@ func newCandidate(pod *core.Pod, neighbours int) candidate {
 
 func (a candidate) compare(b candidate, now time.Time) int {
 	if d := cmp.Or(
-		falseFirst(a.assigned, b.assigned),
+		replica.FalseFirst(a.assigned, b.assigned),
 		cmp.Compare(a.phase, b.phase),
-		falseFirst(a.ready, b.ready),
+		replica.FalseFirst(a.ready, b.ready),
 		cmp.Compare(a.cost, b.cost),
 		cmp.Compare(b.neighbours, a.neighbours),
 	); d != 0 {
@@ -90,7 +90,7 @@ func (a candidate) compare(b candidate, now time.Time) int {
 // the age; a missing time is the latest.
 func (a candidate) compareAge(b candidate, at, other, now time.Time) int {
 	if at.IsZero() || other.IsZero() {
-		return falseFirst(!at.IsZero(), !other.IsZero())
+		return replica.FalseFirst(!at.IsZero(), !other.IsZero())
 	}
 	return cmp.Or(
 		cmp.Compare(magnitude(now.Sub(at)), magnitude(now.Sub(other))),
@@ -104,16 +104,6 @@ func magnitude(age time.Duration) int {
 		return -1
 	}
 	return int(math.Log2(float64(age)))
-}
-
-func falseFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case !a:
-		return -1
-	}
-	return 1
 }
 
 // deletionCost is 0 when the annotation is missing or is not a number.
