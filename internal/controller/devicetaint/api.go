@@ -11,11 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/flowcontrol"
-	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/podserver"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -34,7 +34,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 	}
 	cache := caches{pods: inf.Pods(), claims: inf.ResourceClaims(), slices: inf.ResourceSlices(), rules: inf.DeviceTaintRules()}
 	limit := flowcontrol.NewTokenBucketRateLimiter(float32(opts.PerSecond), opts.PerSecond)
-	c := newController(cache, api{set}, limit, events, opts)
+	c := newController(cache, api{podserver.New(set), set}, limit, events, opts)
 	pods := reconciler.New("devicetaint/pods", c.reconcilePod, reconciler.Options{Workers: workers, Ready: inf.WaitForSync, Clock: opts.Clock})
 	rules := reconciler.New("devicetaint/rules", c.reconcileRule, reconciler.Options{Workers: 1, Ready: inf.WaitForSync, Clock: opts.Clock})
 	c.pods, c.reports = pods, rules
@@ -51,7 +51,10 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 }
 
 // api is the API behind a client.Set.
-type api struct{ set *client.Set }
+type api struct {
+	podserver.Server
+	set *client.Set
+}
 
 func (a api) MarkDisrupted(ctx context.Context, pod *core.Pod, condition corev1.PodCondition) error {
 	condition.LastTransitionTime = metav1.Now()
@@ -64,10 +67,6 @@ func (a api) MarkDisrupted(ctx context.Context, pod *core.Pod, condition corev1.
 	}
 	_, err = a.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err
-}
-
-func (a api) DeletePod(ctx context.Context, pod *core.Pod) error {
-	return a.set.Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(pod.UID)}})
 }
 
 func (a api) UpdateRuleStatus(ctx context.Context, rule *resourcev1.DeviceTaintRule) error {

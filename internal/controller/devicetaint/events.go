@@ -40,19 +40,15 @@ func claimKeys(claim *resource.ResourceClaim) []string {
 }
 
 func (c *Controller) onPod(before, after *core.Pod) {
-	switch {
-	case after == nil:
+	if before != nil && (after == nil || after.UID != before.UID) {
 		c.forgetEvicted(before)
-	case before != nil && before.UID != after.UID:
-		c.forgetEvicted(before)
-	case before == nil && len(claims.Uses(after)) == 0:
-		return
 	}
-	pod := after
-	if pod == nil {
-		pod = before
+	for _, pod := range []*core.Pod{before, after} {
+		if pod != nil && len(claims.Uses(pod)) > 0 {
+			c.pods.Add(reconciler.KeyOf(pod))
+			return // both have one name
+		}
 	}
-	c.pods.Add(reconciler.KeyOf(pod))
 }
 
 // forgetEvicted drops the memory of a deletion.

@@ -1,4 +1,4 @@
-// Package podserver writes pods to the server in the ways that all controllers need which make pods from a template.
+// Package podserver writes pods to the server in the ways that controllers of pods need.
 //
 // It decides nothing, and reads no cache.
 package podserver
