@@ -218,20 +218,29 @@ func (p *process) lead(ctx context.Context) error {
 		c.Caches.Start(parts)
 		err = c.start(parts, list, ready)
 	}
-	if err != nil {
-		if ctx.Err() != nil {
-			done("stopped", nil)
-			return nil
-		}
-		done("", err)
-		return errReported
+	if running, err := p.begun(ctx, done, err); !running {
+		return err
 	}
-	done("running; Ctrl-C stops", nil)
-	p.health.ready()
 	select {
 	case <-ctx.Done():
 	case <-c.Failed():
 	}
 	p.health.wait("its end")
 	return c.Err()
+}
+
+// begun says what became of the start of the parts, which is no failure if ctx has ended meanwhile. They are ready when
+// they are running.
+func (p *process) begun(ctx context.Context, done func(detail string, err error), err error) (running bool, failure error) {
+	switch {
+	case err == nil:
+		done("running; Ctrl-C stops", nil)
+		p.health.ready()
+		return true, nil
+	case ctx.Err() != nil:
+		done("stopped", nil)
+		return false, nil
+	}
+	done("", err)
+	return false, errReported
 }

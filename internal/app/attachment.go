@@ -130,16 +130,9 @@ func (a *attachment) work(ctx context.Context, choice *attach.Choice) error {
 	}
 	defer c.stop()
 	defer a.process.work.view.scheduler.Store(nil)
-	if err := a.start(working, c, choice); err != nil {
-		if ctx.Err() != nil {
-			done("stopped", nil)
-			return nil
-		}
-		done("", err)
-		return errReported
+	if running, err := a.begun(ctx, done, a.start(working, c, choice)); !running {
+		return err
 	}
-	done("running; Ctrl-C stops", nil)
-	a.health.ready()
 	changed := make(chan struct{})
 	c.run(working, part{"look at the server", func(ctx context.Context) error { return a.watch(ctx, choice, changed) }})
 	select {
