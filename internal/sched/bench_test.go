@@ -97,21 +97,26 @@ func unitKey(group bool, name string) model.UnitKey {
 }
 
 // Nine gangs of 1,000 pods on 5,000 nodes, without claims.
-func BenchmarkGangs(b *testing.B) {
+func BenchmarkGangs(b *testing.B) { benchmarkGangs(b, 9, 1000) }
+
+// 1,000 gangs of 3 on 5,000 nodes.
+func BenchmarkSmallGangs(b *testing.B) { benchmarkGangs(b, 1000, 3) }
+
+func benchmarkGangs(b *testing.B, gangs int, size int32) {
 	for range b.N {
 		b.StopTimer()
 		state := bigState(5000, 0)
 		placer := sched.NewPlacer(state, sched.DefaultSteps)
-		for g := range 9 {
-			name := fmt.Sprintf("gang-%d", g)
-			state.PutGroup(gang(name, 1000))
-			for i := range 1000 {
+		for g := range gangs {
+			name := fmt.Sprintf("gang-%04d", g)
+			state.PutGroup(gang(name, size))
+			for i := range size {
 				state.PutPod(bigPod(b, fmt.Sprintf("%s-%04d", name, i), name))
 			}
 		}
 		b.StartTimer()
-		for g := range 9 {
-			mustPlan(b, placer, state, unitKey(true, fmt.Sprintf("gang-%d", g)))
+		for g := range gangs {
+			mustPlan(b, placer, state, unitKey(true, fmt.Sprintf("gang-%04d", g)))
 		}
 	}
 }
@@ -227,26 +232,6 @@ func BenchmarkSharedGroups(b *testing.B) {
 		b.StartTimer()
 		for g := range 100 {
 			mustPlan(b, placer, state, unitKey(true, fmt.Sprintf("group-%03d", g)))
-		}
-	}
-}
-
-// 1,000 gangs of 3 on 5,000 nodes.
-func BenchmarkSmallGangs(b *testing.B) {
-	for range b.N {
-		b.StopTimer()
-		state := bigState(5000, 0)
-		placer := sched.NewPlacer(state, sched.DefaultSteps)
-		for g := range 1000 {
-			name := fmt.Sprintf("gang-%04d", g)
-			state.PutGroup(gang(name, 3))
-			for i := range 3 {
-				state.PutPod(bigPod(b, fmt.Sprintf("%s-%d", name, i), name))
-			}
-		}
-		b.StartTimer()
-		for g := range 1000 {
-			mustPlan(b, placer, state, unitKey(true, fmt.Sprintf("gang-%04d", g)))
 		}
 	}
 }

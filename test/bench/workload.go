@@ -71,26 +71,25 @@ func claimPerPod() workload {
 
 func gangs() workload {
 	w := workload{name: "c", title: "9 gangs × 1,000 pods, 5,000 nodes", fleet: fleet.Simple(5000, 0)}
-	for g := range 9 {
-		group := newGroup(fmt.Sprintf("gang-%d", g), schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 1000}})
-		w.groups = append(w.groups, group)
-		for i := range 1000 {
-			w.pods = append(w.pods, newPod(fmt.Sprintf("%s-%d", group.Name, i), group.Name))
-		}
-	}
+	w.addGangs(9, 1000)
 	return w
 }
 
 func smallGangs() workload {
 	w := workload{name: "d", title: "1,000 gangs × 3 pods, 5,000 nodes", fleet: fleet.Simple(5000, 0)}
-	for g := range 1000 {
-		group := newGroup(fmt.Sprintf("gang-%d", g), schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 3}})
+	w.addGangs(1000, 3)
+	return w
+}
+
+// addGangs adds gangs of one size, all of whose pods are needed.
+func (w *workload) addGangs(count, size int) {
+	for g := range count {
+		group := newGroup(fmt.Sprintf("gang-%d", g), schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(size)}})
 		w.groups = append(w.groups, group)
-		for i := range 3 {
+		for i := range size {
 			w.pods = append(w.pods, newPod(fmt.Sprintf("%s-%d", group.Name, i), group.Name))
 		}
 	}
-	return w
 }
 
 // training is KEP-5194's training job: four pods on each host of one multi-host device, which all of them share.
