@@ -2,7 +2,6 @@ package commit
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -172,12 +171,9 @@ func (c podClient) Bind(ctx context.Context, binding *corev1.Binding) error {
 }
 
 func (c podClient) Draw(ctx context.Context, pod model.Key, uid types.UID, draws []model.Draw) error {
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": uid}, // of another pod with this name, nothing is to be changed
-		"status":   map[string]any{"nodeAllocatableResourceClaimStatuses": draws},
-	})
+	patch, err := client.StatusPatch(uid, map[string]any{"nodeAllocatableResourceClaimStatuses": draws})
 	if err != nil {
-		return fmt.Errorf("encode what pod %s draws: %w", pod, err)
+		return fmt.Errorf("what pod %s draws: %w", pod, err)
 	}
 	_, err = c.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err

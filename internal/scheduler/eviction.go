@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/groups"
@@ -135,12 +135,9 @@ func (w *evictions) mark(ctx context.Context, pod *model.Pod, message string) er
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: message,
 		LastTransitionTime: metav1.NewTime(w.clock.Now()),
 	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID},
-		"status":   map[string]any{"conditions": []corev1.PodCondition{condition}},
-	})
+	patch, err := client.StatusPatch(pod.UID, map[string]any{"conditions": []corev1.PodCondition{condition}})
 	if err != nil {
-		return fmt.Errorf("encode the condition of pod %s: %w", pod.Key, err)
+		return fmt.Errorf("condition of pod %s: %w", pod.Key, err)
 	}
 	return w.pods.PatchPod(ctx, pod.Key, patch)
 }

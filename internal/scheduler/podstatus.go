@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/model"
@@ -119,9 +119,9 @@ func (p *podStatus) patch(pod *core.Pod, verdict podVerdict) ([]byte, error) {
 	case pod.Status.NominatedNodeName != "":
 		status["nominatedNodeName"] = nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
+	patch, err := client.StatusPatch(pod.UID, status)
 	if err != nil {
-		return nil, fmt.Errorf("encode the condition of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		return nil, fmt.Errorf("condition of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return patch, nil
 }

@@ -2,9 +2,7 @@ package claim
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,25 +66,13 @@ func (s server) RecordPodClaims(ctx context.Context, pod *core.Pod, records []co
 }
 
 func (s server) RecordGroupClaims(ctx context.Context, group *scheduling.PodGroup, records []corev1.PodResourceClaimStatus) error {
-	patch, err := recordPatch(group.UID, records)
+	// The list is replaced: nobody else writes it once the object exists.
+	patch, err := client.StatusPatch(group.UID, map[string]any{"resourceClaimStatuses": records})
 	if err != nil {
 		return err
 	}
 	_, err = s.set.PodGroups(group.Namespace).Patch(ctx, group.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err
-}
-
-// recordPatch replaces the list; nobody else writes it once the object exists. The UID
-// keeps the patch off a namesake.
-func recordPatch(uid types.UID, records []corev1.PodResourceClaimStatus) ([]byte, error) {
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": uid},
-		"status":   map[string]any{"resourceClaimStatuses": records},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encode patch: %w", err)
-	}
-	return patch, nil
 }
 
 func (s server) CreateClaim(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error) {
