@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Dump writes everything that the State holds and has derived, in a fixed order. Two States that answer all look-ups
@@ -114,7 +115,7 @@ func (s *State) dumpPools(b *strings.Builder) {
 			fmt.Fprintf(b, " %s held by %v, %d whole", device, h.claims, h.whole)
 			for _, name := range sortedKeys(h.given, func(x, y resourcev1.QualifiedName) int { return strings.Compare(string(x), string(y)) }) {
 				given := h.given[name].DeepCopy()
-				fmt.Fprintf(b, " %s %s", name, given.AsDec())
+				fmt.Fprintf(b, " %s %s", name, resource.NewDecimalQuantity(*given.AsDec(), resource.DecimalSI)) // one text for equal amounts
 			}
 		}
 		if entry.pool != nil {
