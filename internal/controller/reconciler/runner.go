@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -157,11 +158,12 @@ func (r *Runner[K]) guarded(ctx context.Context, key K) (err error) {
 }
 
 // report logs an error. Conflicts are the normal outcome of optimistic writes
-// and stay silent.
+// and stay silent, as does what cannot be made in a namespace that is going: what
+// the key names will be deleted too.
 func (r *Runner[K]) report(ctx context.Context, key K, err error) {
 	logger := klog.FromContext(ctx)
-	if apierrors.IsConflict(err) {
-		logger.V(4).Info("conflict, trying again", "key", key)
+	if apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		logger.V(4).Info("trying again", "key", key, "err", err)
 		return
 	}
 	if r.queue.NumRequeues(key) < 2 {

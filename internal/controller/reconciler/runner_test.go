@@ -3,10 +3,17 @@ package reconciler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
 	testclock "k8s.io/utils/clock/testing"
 )
 
@@ -160,5 +167,35 @@ func TestFastLaneGoesFirst(t *testing.T) {
 		if key := <-got; key != want {
 			t.Errorf("reconciled %q, want %q", key, want)
 		}
+	}
+}
+
+func TestWhatIsLoggedOfAnErrorThatStays(t *testing.T) {
+	resource := schema.GroupResource{Resource: "pods"}
+	going := apierrors.NewForbidden(resource, "p", errors.New("the namespace is being terminated"))
+	going.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for _, tc := range []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"a refusal", apierrors.NewForbidden(resource, "p", errors.New("no right")), true},
+		{"a conflict", apierrors.NewConflict(resource, "p", errors.New("changed")), false},
+		{"a namespace that goes", fmt.Errorf("create: %w", going), false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(1)))
+			ctx := klog.NewContext(t.Context(), logger)
+			r := New("test", func(context.Context, string) error { return tc.err }, Options{FirstRetry: time.Millisecond})
+			defer r.queue.ShutDown()
+			r.Add("a")
+			for range 5 {
+				r.next(ctx)
+			}
+			log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+			if got := log != ""; got != tc.want {
+				t.Errorf("logged %q, want something: %v", log, tc.want)
+			}
+		})
 	}
 }
