@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -81,19 +82,26 @@ func TestFailedGangHoldsNothing(t *testing.T) {
 	}
 }
 
-// F20: of two gangs of which each could have half, one gets all; the other follows.
+// F20: of two gangs of which each could have half, one gets all; the other follows, in whatever order their pods come and are seen.
 func TestTwoGangsDoNotShareTheCluster(t *testing.T) {
+	for round := range 100 {
+		t.Run(fmt.Sprint(round), func(t *testing.T) { twoGangsForOneNode(t, rand.New(rand.NewPCG(uint64(round), 0))) })
+	}
+}
+
+func twoGangsForOneNode(t *testing.T, random *rand.Rand) {
 	s := newServer(t)
 	s.addNode("n1", 100, 4)
 	x := start(t, s)
 	s.addGang("a", 3)
 	s.addGang("b", 3)
-	for i := range 3 {
-		for _, gang := range []string{"a", "b"} {
-			name := fmt.Sprintf("%s-%d", gang, i)
-			s.addClaim(name, 1)
-			s.addPod(name, gang, own(name))
-			x.see(2)
+	for _, i := range random.Perm(6) {
+		gang := []string{"a", "b"}[i%2]
+		name := fmt.Sprintf("%s-%d", gang, i/2)
+		s.addClaim(name, 1)
+		s.addPod(name, gang, own(name))
+		x.see(random.IntN(4))
+		if random.IntN(2) == 0 {
 			x.step()
 		}
 	}
