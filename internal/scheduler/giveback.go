@@ -81,21 +81,47 @@ func (s *Scheduler) take(seen []*resource.ResourceClaim) []model.Topic {
 
 // unused are claims that have devices for pods that wait, and for their group as long as it has never run.
 func (s *Scheduler) unused(unit *model.Unit) []commit.Held {
-	holders := make([]model.Consumer, 0, len(unit.Pods)+1)
-	var keys []model.Key
+	var claims []model.Key
+	var last model.Key
 	for _, pod := range unit.Pods {
-		holders = append(holders, model.PodConsumer(pod.Key.Name, pod.UID))
 		for _, use := range pod.Claims {
-			keys = append(keys, model.Key{Namespace: pod.Key.Namespace, Name: use.Claim})
+			key := model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}
+			if key == last {
+				continue // members share their claim, and this is asked at each arrival of one of them
+			}
+			claims, last = s.addAllocated(claims, key), key
 		}
 	}
 	if unit.Group != nil && !unit.Group.Scheduled {
-		holders = append(holders, model.GroupConsumer(unit.Group.Key.Name, unit.Group.UID))
 		for _, name := range unit.Group.Claims {
-			keys = append(keys, model.Key{Namespace: unit.Group.Key.Namespace, Name: name})
+			claims = s.addAllocated(claims, model.Key{Namespace: unit.Group.Key.Namespace, Name: name})
 		}
 	}
-	return s.notInUse(s.heldBy(keys, holders), nil)
+	if len(claims) == 0 {
+		return nil
+	}
+	return s.notInUse(s.heldBy(claims, holders(unit)), nil)
+}
+
+// addAllocated adds a claim that has devices, once.
+func (s *Scheduler) addAllocated(claims []model.Key, key model.Key) []model.Key {
+	observed, ok := s.state.ObservedClaim(key)
+	if !ok || observed.Allocation == nil || observed.Deleting || slices.Contains(claims, key) {
+		return claims
+	}
+	return append(claims, key)
+}
+
+// holders are for whom the devices of a unit that waits may be reserved, to be called unused.
+func holders(unit *model.Unit) []model.Consumer {
+	holders := make([]model.Consumer, 0, len(unit.Pods)+1)
+	for _, pod := range unit.Pods {
+		holders = append(holders, model.PodConsumer(pod.Key.Name, pod.UID))
+	}
+	if unit.Group != nil && !unit.Group.Scheduled {
+		holders = append(holders, model.GroupConsumer(unit.Group.Key.Name, unit.Group.UID))
+	}
+	return holders
 }
 
 // unusedOf are the claims that a plan has allocated, and claims that never become ready for its pods.
@@ -123,14 +149,9 @@ func (s *Scheduler) unusedOf(plan *sched.Plan, hopeless []model.Key) []commit.He
 }
 
 // heldBy are those of the claims that have devices for nobody, or for these holders alone.
-func (s *Scheduler) heldBy(keys []model.Key, holders []model.Consumer) []commit.Held {
+func (s *Scheduler) heldBy(claims []model.Key, holders []model.Consumer) []commit.Held {
 	var held []commit.Held
-	for _, key := range keys {
-		known := slices.ContainsFunc(held, func(h commit.Held) bool { return h.Key == key })
-		observed, ok := s.state.ObservedClaim(key)
-		if known || !ok || observed.Allocation == nil || observed.Deleting {
-			continue
-		}
+	for _, key := range claims {
 		if claim, _ := s.state.Claim(key); onlyFor(claim, holders) {
 			held = append(held, commit.Held{Key: key, UID: claim.UID, Holders: holders})
 		}
