@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,8 @@ func clientLosesNothing(t *testing.T, k *Kubernetes) {
 }
 
 // asKubernetesWrites writes some objects back with Kubernetes' own client: even that changes how those are stored that came as YAML.
+// It does so in another second than that of their creation: managed fields are in the order of their times, which are renewed at each
+// write, and another order counts as a change.
 func asKubernetesWrites(t *testing.T, k *Kubernetes, ns string) {
 	t.Helper()
 	cfg := rest.CopyConfig(k.Config)
@@ -49,6 +52,7 @@ func asKubernetesWrites(t *testing.T, k *Kubernetes, ns string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	time.Sleep(1100 * time.Millisecond)
 	job, err := clients.BatchV1().Jobs(ns).Get(t.Context(), "training", metav1.GetOptions{})
 	if err == nil {
 		_, err = clients.BatchV1().Jobs(ns).Update(t.Context(), job, metav1.UpdateOptions{})
