@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -10,22 +11,34 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// claimStore is what etcd has.
+// claimStore is what etcd has, and what was ever written into it.
 type claimStore struct {
-	version int
-	claims  map[claimKey]*resource.ResourceClaim
+	claims map[claimKey]*resource.ResourceClaim
+	log    []*resource.ResourceClaim
 }
 
-func (s *claimStore) all(context.Context) ([]resource.ResourceClaim, error) {
-	var list []resource.ResourceClaim
+func newClaimStore(names ...string) *claimStore {
+	s := &claimStore{claims: map[claimKey]*resource.ResourceClaim{}}
+	for _, name := range names {
+		c := &resource.ResourceClaim{}
+		c.Namespace, c.Name = "ns", name
+		s.put(c)
+	}
+	return s
+}
+
+func (s *claimStore) all(context.Context) (*resource.ResourceClaimList, error) {
+	list := &resource.ResourceClaimList{}
+	list.ResourceVersion = strconv.Itoa(len(s.log))
 	for _, c := range s.claims {
-		list = append(list, *c.DeepCopy())
+		list.Items = append(list.Items, *c.DeepCopy())
 	}
 	return list, nil
 }
@@ -37,23 +50,25 @@ func (s *claimStore) get(_ context.Context, key claimKey) (*resource.ResourceCla
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "resourceclaims"}, key.name)
 }
 
+func (s *claimStore) watch(context.Context, string) (watch.Interface, error) {
+	panic("the test shows the log itself")
+}
+
 func (s *claimStore) put(c *resource.ResourceClaim) *resource.ResourceClaim {
-	s.version++
 	c = c.DeepCopy()
-	c.ResourceVersion = strconv.Itoa(s.version)
+	c.ResourceVersion = strconv.Itoa(len(s.log) + 1)
+	s.log = append(s.log, c)
 	s.claims[keyOf(c)] = c
 	return c
 }
 
-// rivals are pairs of claims that may not be stored together.
-func (s *claimStore) rivals() string {
-	for _, a := range s.claims {
-		for _, b := range s.claims {
+// rivals are two of the claims that may not both have what they have.
+func rivals(claims []*resource.ResourceClaim) string {
+	for _, a := range claims {
+		for _, b := range claims {
 			for _, x := range devicesOf(a) {
-				for _, y := range devicesOf(b) {
-					if a.Name < b.Name && x.whole() == y.whole() && (x.share == "" || y.share == "" || x.share == y.share) {
-						return fmt.Sprintf("%v of %s and %v of %s", x, a.Name, y, b.Name)
-					}
+				if a.Name < b.Name && slices.ContainsFunc(devicesOf(b), x.conflicts) {
+					return fmt.Sprintf("%v of %s and something of %s", x, a.Name, b.Name)
 				}
 			}
 		}
@@ -61,12 +76,45 @@ func (s *claimStore) rivals() string {
 	return ""
 }
 
-// underWay is a write that has passed the guard and may not be stored yet.
+// apiServer is a guard, with a view that lags behind the store.
+type apiServer struct {
+	guard *deviceGuard
+	shown int // so much of the log
+}
+
+// underWay is a write that has passed a guard.
 type underWay struct {
-	write  deviceWrite
+	server *apiServer
+	write  *deviceWrite
 	claim  *resource.ResourceClaim
 	stored *resource.ResourceClaim
-	later  func() // nobody waits for it any more, and it may still be stored until this is called
+	over   func() // nobody waits for it any more, and it may still be stored until this is called
+}
+
+// guards is some API servers on one store.
+type guards struct {
+	store   *claimStore
+	servers []*apiServer
+	open    []*underWay
+	settled map[claimKey]bool // whose client was told that it has its devices
+	names   []string
+}
+
+func newGuards(servers int) *guards {
+	names := []string{"a", "b", "c"}
+	g := &guards{store: newClaimStore(names...), settled: map[claimKey]bool{}, names: names}
+	for range servers {
+		s := &apiServer{guard: newDeviceGuard(g.store, newDeviceView())}
+		g.servers = append(g.servers, s)
+		g.reset(s)
+	}
+	return g
+}
+
+func (g *guards) reset(s *apiServer) {
+	list, _ := g.store.all(context.Background())
+	s.guard.view.reset(list)
+	s.shown = len(g.store.log)
 }
 
 func drawResult(t *rapid.T, claim string) resourcev1.DeviceRequestAllocationResult {
@@ -80,91 +128,142 @@ func drawResult(t *rapid.T, claim string) resourcev1.DeviceRequestAllocationResu
 	return r
 }
 
-// Writes of claims that overlap in any way, of which some get lost and some have no answer: no device is ever stored
-// for two claims, and nobody is refused for the sake of a claim that neither has the device nor may get it.
-func TestDeviceGuard(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		store := &claimStore{claims: map[claimKey]*resource.ResourceClaim{}}
-		names := []string{"a", "b", "c"}
-		for _, name := range names {
-			c := &resource.ResourceClaim{}
-			c.Namespace, c.Name = "ns", name
-			store.put(c)
-		}
-		guard := newDeviceGuard(store)
-		var open []*underWay
-		t.Repeat(map[string]func(*rapid.T){
-			"begin": func(t *rapid.T) {
-				key := claimKey{"ns", rapid.SampledFrom(names).Draw(t, "claim")}
-				old, _ := store.get(t.Context(), key)
-				w := &underWay{write: deviceWrite{guard: guard}, claim: old.DeepCopy()}
-				w.claim.Status.Allocation = nil
-				if rapid.Bool().Draw(t, "allocate") {
-					w.claim.Status.Allocation = &resource.AllocationResult{}
-					w.claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{drawResult(t, key.name)}
-				}
-				if err := w.write.reserve(t.Context(), w.claim, old); err == nil {
-					open = append(open, w)
-				} else if !wanted(store, open, w.claim) {
-					t.Fatalf("refused without need: %v", err)
-				}
-			},
-			"store": func(t *rapid.T) {
-				if len(open) == 0 {
-					t.Skip()
-				}
-				w := rapid.SampledFrom(open).Draw(t, "write")
-				if now := store.claims[keyOf(w.claim)]; w.stored == nil && now.ResourceVersion == w.claim.ResourceVersion {
-					w.stored = store.put(w.claim)
-				}
-			},
-			"end": func(t *rapid.T) {
-				if len(open) == 0 {
-					t.Skip()
-				}
-				i := rapid.IntRange(0, len(open)-1).Draw(t, "write")
-				w := open[i]
-				switch {
-				case w.later != nil:
-					w.later()
-				case rapid.IntRange(0, 3).Draw(t, "answer") == 0:
-					guard.later = func(f func()) { w.later = f }
-					w.write.finish(nil, false)
-					return
-				default:
-					w.write.finish(w.stored, true)
-				}
-				open = append(open[:i:i], open[i+1:]...)
-			},
-			"": func(t *rapid.T) {
-				if rivals := store.rivals(); rivals != "" {
-					t.Fatal(rivals)
-				}
-			},
+func (g *guards) begin(t *rapid.T) {
+	s := rapid.SampledFrom(g.servers).Draw(t, "server")
+	old, _ := g.store.get(t.Context(), claimKey{"ns", rapid.SampledFrom(g.names).Draw(t, "claim")})
+	w := &underWay{server: s, write: &deviceWrite{guard: s.guard}, claim: old.DeepCopy()}
+	if w.claim.Status.Allocation == nil {
+		w.claim.Status.Allocation = &resource.AllocationResult{}
+		w.claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{drawResult(t, old.Name)}
+	} else {
+		w.claim.Status.Allocation = nil
+	}
+	if err := w.write.reserve(t.Context(), w.claim, old); err == nil {
+		g.open = append(g.open, w)
+	} else if !g.wanted(w.claim) {
+		t.Fatalf("refused without need: %v", err)
+	}
+}
+
+// wanted says whether somebody else has a device of the claim, or may get it.
+func (g *guards) wanted(claim *resource.ResourceClaim) bool {
+	others := []*resource.ResourceClaim{}
+	for _, c := range g.store.claims {
+		others = append(others, c)
+	}
+	for _, w := range g.open {
+		others = append(others, w.claim)
+	}
+	return slices.ContainsFunc(others, func(other *resource.ResourceClaim) bool {
+		return other.Name != claim.Name && slices.ContainsFunc(devicesOf(claim), func(id deviceID) bool {
+			return slices.ContainsFunc(devicesOf(other), id.conflicts)
 		})
 	})
 }
 
-// wanted says whether somebody else has a device of the claim, had it when a write began that may still be stored, or may get it.
-func wanted(store *claimStore, open []*underWay, claim *resource.ResourceClaim) bool {
-	trial := &claimStore{claims: map[claimKey]*resource.ResourceClaim{keyOf(claim): claim}}
-	try := func(other *resource.ResourceClaim) bool {
-		if other.Name == claim.Name {
-			return false
-		}
-		trial.claims[keyOf(other)] = other
-		defer delete(trial.claims, keyOf(other))
-		return trial.rivals() != ""
+func (g *guards) pick(t *rapid.T) (int, *underWay) {
+	if len(g.open) == 0 {
+		t.Skip()
 	}
-	for _, other := range store.claims {
-		if try(other) {
-			return true
+	i := rapid.IntRange(0, len(g.open)-1).Draw(t, "write")
+	return i, g.open[i]
+}
+
+// write stores what passed the guard, if the claim is still as it was.
+func (g *guards) write(t *rapid.T) {
+	_, w := g.pick(t)
+	if now := g.store.claims[keyOf(w.claim)]; w.stored == nil && now.ResourceVersion == w.claim.ResourceVersion {
+		w.stored = g.store.put(w.claim)
+		delete(g.settled, keyOf(w.claim))
+	}
+}
+
+// lose ends a write for its client, who does not hear of its end.
+func (g *guards) lose(t *rapid.T) {
+	_, w := g.pick(t)
+	if w.over == nil {
+		w.server.guard.later = func(f func()) { w.over = f }
+		w.write.abandon()
+		if w.over == nil {
+			w.over = func() {} // it gains nothing
 		}
 	}
-	for _, w := range open {
-		if try(w.claim) || w.write.guard.claim(keyOf(w.claim)).writes > 0 && w.claim.Name != claim.Name {
-			return true
+}
+
+// end ends a write, and answers.
+func (g *guards) end(t *rapid.T) {
+	i, w := g.pick(t)
+	switch {
+	case w.over != nil && w.stored != nil && w.server.shown < int(versionOf(w.stored.ResourceVersion)):
+		t.Skip("unsureFor is longer than that")
+	case w.over != nil:
+		w.over()
+	case w.stored == nil:
+		w.write.end()
+	case len(w.write.gained) > 0 && w.server.shown < int(versionOf(w.stored.ResourceVersion)):
+		t.Skip("waits for its view")
+	default:
+		g.answer(t, w)
+	}
+	g.open = slices.Delete(g.open, i, i+1)
+}
+
+func (g *guards) answer(t *rapid.T, w *underWay) {
+	key := keyOf(w.claim)
+	err := w.write.settle(t.Context(), w.stored)
+	now := g.store.claims[key]
+	switch {
+	case err != nil && len(g.servers) == 1:
+		t.Fatalf("stored, and refused afterwards: %v", err)
+	case err != nil && len(gainedBy(w.stored, now)) == 0:
+		now = now.DeepCopy()
+		now.Status = resource.ResourceClaimStatus{}
+		g.store.put(now)
+	case err == nil && now.ResourceVersion == w.stored.ResourceVersion:
+		g.settled[key] = true
+	}
+}
+
+func (g *guards) show(t *rapid.T) {
+	s := rapid.SampledFrom(g.servers).Draw(t, "server")
+	for range rapid.IntRange(1, 4).Draw(t, "events") {
+		if s.shown < len(g.store.log) {
+			s.guard.view.show(g.store.log[s.shown], false)
+			s.shown++
 		}
 	}
-	return false
+}
+
+// Writes of claims that overlap in any way, of which some get lost and some have no answer. No device is stored for two claims, as
+// long as there is one server; with two, never are both clients told that they have it. And nobody is refused for the sake of a
+// claim that neither has the device nor may get it.
+func TestDeviceGuard(t *testing.T) {
+	for servers := 1; servers <= 2; servers++ {
+		t.Run(fmt.Sprint(servers), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				g := newGuards(servers)
+				actions := map[string]func(*rapid.T){
+					"begin": g.begin, "write": g.write, "end": g.end, "show": g.show,
+					"look anew": func(t *rapid.T) { g.reset(rapid.SampledFrom(g.servers).Draw(t, "server")) },
+					"":          g.check,
+				}
+				if servers == 1 {
+					actions["lose"] = g.lose
+				}
+				t.Repeat(actions)
+			})
+		})
+	}
+}
+
+func (g *guards) check(t *rapid.T) {
+	var have []*resource.ResourceClaim
+	for key, claim := range g.store.claims {
+		if len(g.servers) == 1 || g.settled[key] {
+			have = append(have, claim)
+		}
+	}
+	if two := rivals(have); two != "" {
+		t.Fatal(two)
+	}
 }

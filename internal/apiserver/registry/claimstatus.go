@@ -1,0 +1,137 @@
+package registry
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+)
+
+// claimStatus serves the status of claims, and refuses one that gives a device to two claims: each claim is an object
+// of its own, so versions do not keep two schedulers from that (F64, docs/adr/0004).
+type claimStatus struct {
+	*part
+	guard  *deviceGuard
+	follow func() // begins to follow who has which device, the first time that it is called
+	stop   context.CancelFunc
+}
+
+func newClaimStatus(store *genericregistry.Store) *claimStatus {
+	type claims = strategy[resource.ResourceClaim, *resource.ResourceClaim]
+	s := statusStrategy[resource.ResourceClaim, *resource.ResourceClaim]{store.UpdateStrategy.(claims)}
+	stored, view := storedClaims{store}, newDeviceView()
+	ctx, stop := context.WithCancel(context.Background())
+	return &claimStatus{
+		part:   newPart(store, s),
+		guard:  newDeviceGuard(stored, view),
+		follow: sync.OnceFunc(func() { go view.run(ctx, stored) }),
+		stop:   stop,
+	}
+}
+
+// Destroy implements rest.Storage.
+func (c *claimStatus) Destroy() { c.stop() }
+
+// Update implements rest.Updater.
+func (c *claimStatus) Update(
+	ctx context.Context, name string, info rest.UpdatedObjectInfo,
+	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, force bool, options *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
+	c.follow()
+	w := &deviceWrite{guard: c.guard, dry: len(options.DryRun) > 0}
+	check := func(ctx context.Context, obj, old runtime.Object) error {
+		if err := w.reserve(ctx, obj.(*resource.ResourceClaim), old.(*resource.ResourceClaim)); err != nil || update == nil {
+			return err
+		}
+		return update(ctx, obj, old)
+	}
+	out, created, err := c.part.Update(ctx, name, info, create, check, force, options)
+	switch {
+	case err == nil:
+		if err := c.settle(ctx, w, out.(*resource.ResourceClaim)); err != nil {
+			return nil, false, err
+		}
+	case surelyNotStored(err):
+		w.end()
+	default:
+		w.abandon()
+	}
+	return out, created, err
+}
+
+// settle sees to it that what was stored may stay, or takes it back. It does so for clients that do not wait for it, too.
+func (c *claimStatus) settle(ctx context.Context, w *deviceWrite, stored *resource.ResourceClaim) error {
+	ctx = context.WithoutCancel(ctx)
+	settling, cancel := context.WithTimeout(ctx, unsureFor)
+	defer cancel()
+	refused := w.settle(settling, stored)
+	if refused == nil {
+		return nil
+	}
+	taking, cancel := context.WithTimeout(ctx, unsureFor)
+	defer cancel()
+	if err := c.takeBack(taking, stored); err != nil {
+		return err
+	}
+	return refused
+}
+
+// takeBack takes from a claim the allocation that was just stored, and nothing that somebody has written since.
+func (c *claimStatus) takeBack(ctx context.Context, stored *resource.ResourceClaim) error {
+	take := func(_ context.Context, _, now runtime.Object) (runtime.Object, error) {
+		claim := now.(*resource.ResourceClaim).DeepCopy()
+		if claim.UID == stored.UID && len(gainedBy(stored, claim)) == 0 {
+			claim.Status = resource.ResourceClaimStatus{}
+		}
+		return claim, nil
+	}
+	_, _, err := c.part.Update(ctx, stored.Name, rest.DefaultUpdatedObjectInfo(nil, take),
+		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	return err
+}
+
+type claimKey struct {
+	namespace, name string
+}
+
+func keyOf(c *resource.ResourceClaim) claimKey { return claimKey{c.Namespace, c.Name} }
+
+// claimReader reads claims as they are stored.
+type claimReader interface {
+	all(ctx context.Context) (*resource.ResourceClaimList, error)
+	get(ctx context.Context, key claimKey) (*resource.ResourceClaim, error)
+	watch(ctx context.Context, version string) (watch.Interface, error)
+}
+
+// storedClaims reads claims from a store.
+type storedClaims struct {
+	store *genericregistry.Store
+}
+
+func (s storedClaims) all(ctx context.Context) (*resource.ResourceClaimList, error) {
+	list, err := s.store.List(genericapirequest.WithNamespace(ctx, ""), &internalversion.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return list.(*resource.ResourceClaimList), nil
+}
+
+func (s storedClaims) get(ctx context.Context, key claimKey) (*resource.ResourceClaim, error) {
+	obj, err := s.store.Get(genericapirequest.WithNamespace(ctx, key.namespace), key.name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*resource.ResourceClaim), nil
+}
+
+func (s storedClaims) watch(ctx context.Context, version string) (watch.Interface, error) {
+	return s.store.Watch(genericapirequest.WithNamespace(ctx, ""), &internalversion.ListOptions{ResourceVersion: version})
+}

@@ -1,0 +1,192 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/klog/v2"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+)
+
+// watchAgain is the time between two watches, of which the first has ended.
+const watchAgain = time.Second
+
+// deviceView is who has which device, as a watch of the claims shows it. It lags behind what is stored, and sees what all API servers
+// on one etcd write, in the order in which it was stored.
+type deviceView struct {
+	mu       sync.Mutex
+	version  uint64        // all that was stored up to it was seen; 0 before the first look
+	changed  chan struct{} // closed when version changes, and made anew
+	holdings map[deviceID][]holding
+	claims   map[claimKey][]deviceID
+}
+
+// holding is what a claim has of a device.
+type holding struct {
+	claim claimKey
+	share string // "" for the whole of it
+	since uint64 // version of the write by which it got it; 0 if that was not seen
+}
+
+// conflicts says whether not both may have their part of the same device.
+func (h holding) conflicts(share string) bool {
+	return share == "" || h.share == "" || share == h.share
+}
+
+func newDeviceView() *deviceView {
+	return &deviceView{changed: make(chan struct{}), holdings: map[deviceID][]holding{}, claims: map[claimKey][]deviceID{}}
+}
+
+// run keeps the view up to date until ctx is done.
+func (v *deviceView) run(ctx context.Context, claims claimReader) {
+	for ctx.Err() == nil {
+		if err := v.follow(ctx, claims); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).V(2).Info("looking anew which claims have which devices", "reason", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(watchAgain):
+		}
+	}
+}
+
+// follow looks at all claims and then at what becomes of them, until the watch ends.
+func (v *deviceView) follow(ctx context.Context, claims claimReader) error {
+	list, err := claims.all(ctx)
+	if err != nil {
+		return err
+	}
+	v.reset(list)
+	w, err := claims.watch(ctx, list.ResourceVersion)
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		object := event.Object
+		if shared, ok := object.(runtime.CacheableObject); ok {
+			object = shared.GetObject() // encoded once for all who watch
+		}
+		claim, ok := object.(*resource.ResourceClaim)
+		if !ok {
+			return fmt.Errorf("the watch has ended: %v", object)
+		}
+		v.show(claim, event.Type == watch.Deleted)
+	}
+	return nil
+}
+
+// reset begins anew with what is stored. Who had a device first is not known then.
+func (v *deviceView) reset(list *resource.ResourceClaimList) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	clear(v.holdings)
+	clear(v.claims)
+	for i := range list.Items {
+		v.put(&list.Items[i], 0)
+	}
+	v.reach(versionOf(list.ResourceVersion))
+}
+
+// show takes a change of a claim.
+func (v *deviceView) show(claim *resource.ResourceClaim, deleted bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	version := versionOf(claim.ResourceVersion)
+	if deleted {
+		v.put(&resource.ResourceClaim{ObjectMeta: claim.ObjectMeta}, version)
+	} else {
+		v.put(claim, version)
+	}
+	v.reach(version)
+}
+
+func (v *deviceView) reach(version uint64) {
+	v.version = version
+	close(v.changed)
+	v.changed = make(chan struct{})
+}
+
+// put notes what a claim has, and since when what it did not have before.
+func (v *deviceView) put(claim *resource.ResourceClaim, version uint64) {
+	key, devices := keyOf(claim), devicesOf(claim)
+	for _, id := range v.claims[key] {
+		if !slices.Contains(devices, id) {
+			v.drop(key, id)
+		}
+	}
+	for _, id := range devices {
+		if !slices.Contains(v.claims[key], id) {
+			v.holdings[id.whole()] = append(v.holdings[id.whole()], holding{claim: key, share: id.share, since: version})
+		}
+	}
+	if len(devices) == 0 {
+		delete(v.claims, key)
+	} else {
+		v.claims[key] = devices
+	}
+}
+
+func (v *deviceView) drop(key claimKey, id deviceID) {
+	left := slices.DeleteFunc(v.holdings[id.whole()], func(h holding) bool { return h.claim == key && h.share == id.share })
+	if len(left) == 0 {
+		delete(v.holdings, id.whole())
+	} else {
+		v.holdings[id.whole()] = left
+	}
+}
+
+// await returns when everything was seen that was stored up to a version; of 1, that is anything at all.
+func (v *deviceView) await(ctx context.Context, version uint64) error {
+	for {
+		v.mu.Lock()
+		reached, changed := v.version >= version, v.changed
+		v.mu.Unlock()
+		if reached {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("learn which claims have which devices: %w", context.Cause(ctx))
+		case <-changed:
+		}
+	}
+}
+
+// rivals are other claims that have what the device's share leaves no room for, and had it before a version, the first by name first.
+func (v *deviceView) rivals(key claimKey, id deviceID, before uint64) []claimKey {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var found []claimKey
+	for _, h := range v.holdings[id.whole()] {
+		if h.claim != key && h.conflicts(id.share) && h.since < before {
+			found = append(found, h.claim)
+		}
+	}
+	slices.SortFunc(found, claimKey.compare)
+	return slices.Compact(found)
+}
+
+func (k claimKey) compare(other claimKey) int {
+	return cmp.Or(cmp.Compare(k.namespace, other.namespace), cmp.Compare(k.name, other.name))
+}
+
+// whole is the device without the share.
+func (d deviceID) whole() deviceID {
+	d.share = ""
+	return d
+}
+
+// versionOf reads the version of something that is stored: a number there.
+func versionOf(resourceVersion string) uint64 {
+	version, _ := strconv.ParseUint(resourceVersion, 10, 64)
+	return version
+}

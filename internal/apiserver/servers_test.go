@@ -1,0 +1,117 @@
+package apiserver_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/allot-dev/allot/internal/apiserver"
+)
+
+// secondServer serves the etcd of the shared server too.
+func secondServer(t *testing.T) *dynamic.DynamicClient {
+	t.Helper()
+	first := filepath.Dir(kubeconfig)
+	server, err := apiserver.Start(t.Context(), apiserver.Config{
+		DataDir: t.TempDir(), PKIDir: filepath.Join(first, "pki"),
+		Etcd: apiserver.ExternalEtcd{URLs: []string{"unix://" + filepath.Join(first, "etcd", "etcd.sock")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := server.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := server.WriteKubeconfig(config); err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(configFrom(t, config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// F64, R18: two API servers on one etcd, and in each round a claim by way of each for one device. At most one client hears that its
+// claim has it, and only that claim has it in the end.
+func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
+	var claims [2]dynamic.ResourceInterface
+	for i, client := range []dynamic.Interface{dynamicClient(t), secondServer(t)} {
+		ns := namespace(t)
+		create(t, ns, claimYAML)
+		claims[i] = client.Resource(claimsResource).Namespace(ns)
+		if _, err := claims[i].Patch(t.Context(), "c", types.MergePatchType, []byte(claimAllocated), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	won, atOnce := [2]int{}, 0
+	for round := range 100 {
+		errs := bothAtOnce(t, claims, strings.ReplaceAll(claimStatus, `"n1"`, fmt.Sprintf(`"raced-%d"`, round)))
+		if errs[0] == nil && errs[1] == nil {
+			t.Fatalf("round %d: both have the device", round)
+		}
+		if errs[0] != nil && errs[1] != nil {
+			atOnce++
+		}
+		for i := range claims {
+			if has := isAllocated(t, claims[i]); has != (errs[i] == nil) {
+				t.Fatalf("round %d, server %d: the answer was %v, and that the claim is allocated is %v", round, i, errs[i], has)
+			} else if has {
+				won[i]++
+			}
+		}
+		for i, err := range bothAtOnce(t, claims, `{"status":{"allocation":null,"reservedFor":null}}`) {
+			if err != nil {
+				t.Fatalf("round %d, server %d: %v", round, i, err)
+			}
+		}
+	}
+	t.Logf("won by %v, by nobody %d times", won, atOnce)
+	if won[0] == 0 || won[1] == 0 {
+		t.Errorf("no race: won by %v", won)
+	}
+}
+
+// bothAtOnce patches the status of both claims at the same time. Only refusals are answers.
+func bothAtOnce(t *testing.T, claims [2]dynamic.ResourceInterface, status string) (errs [2]error) {
+	t.Helper()
+	done := make(chan struct{})
+	for i := range claims {
+		go func() {
+			_, errs[i] = claims[i].Patch(t.Context(), "c", types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
+			done <- struct{}{}
+		}()
+	}
+	<-done
+	<-done
+	for i, err := range errs {
+		if err != nil && !apierrors.IsInvalid(err) {
+			t.Fatalf("server %d: %v", i, err)
+		}
+	}
+	return errs
+}
+
+func isAllocated(t *testing.T, claims dynamic.ResourceInterface) bool {
+	t.Helper()
+	claim, err := claims.Get(t.Context(), "c", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, found, _ := unstructured.NestedMap(claim.Object, "status", "allocation")
+	return found
+}
