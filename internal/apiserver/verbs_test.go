@@ -246,7 +246,7 @@ func (v *verbs) status() {
 	if apierrors.IsNotFound(err) {
 		if slices.Contains([]string{
 			"Pod", "Node", "Namespace", "Deployment", "ReplicaSet", "PodGroup", "ResourceClaim", "DeviceTaintRule", "StatefulSet", "DaemonSet", "Job",
-			"PersistentVolumeClaim", "PersistentVolume", "Service", "PodDisruptionBudget",
+			"PersistentVolumeClaim", "PersistentVolume", "Service", "PodDisruptionBudget", "ResourcePoolStatusRequest",
 		}, v.original.GetKind()) {
 			v.t.Error("no status subresource")
 		}

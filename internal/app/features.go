@@ -25,5 +25,8 @@ func absentKinds(on features.Set) []string {
 	if !on.On(features.DeviceTaintRules) {
 		out = append(out, "devicetaintrules")
 	}
+	if !on.On(features.PoolStatus) {
+		out = append(out, "resourcepoolstatusrequests")
+	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -285,5 +286,12 @@ func (f *Informers) ResourceSlices() *Informer[*resourcev1.ResourceSlice] {
 func (f *Informers) DeviceTaintRules() *Informer[*resourcev1.DeviceTaintRule] {
 	return informerFor(f, "devicetaintrules", func() *Informer[*resourcev1.DeviceTaintRule] {
 		return newInformer(f.set.DeviceTaintRules(), &resourcev1.DeviceTaintRule{})
+	})
+}
+
+// ResourcePoolStatusRequests is the cache of questions about pools.
+func (f *Informers) ResourcePoolStatusRequests() *Informer[*upstreamv1alpha3.ResourcePoolStatusRequest] {
+	return informerFor(f, "resourcepoolstatusrequests", func() *Informer[*upstreamv1alpha3.ResourcePoolStatusRequest] {
+		return newInformer(f.set.ResourcePoolStatusRequests(), &upstreamv1alpha3.ResourcePoolStatusRequest{})
 	})
 }

@@ -11,6 +11,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -256,6 +257,11 @@ func (s *Set) ResourceClaimTemplates(namespace string) Client[*resource.Resource
 // ClusterResourceClaimTemplates is the client of resource.k8s.io/v1alpha3 clusterresourceclaimtemplates.
 func (s *Set) ClusterResourceClaimTemplates() Client[*resourcev1alpha3.ClusterResourceClaimTemplate, *resourcev1alpha3.ClusterResourceClaimTemplateList] {
 	return clientFor(s, resourcev1alpha3.SchemeGroupVersion.WithResource("clusterresourceclaimtemplates"), "", ptrTo[resourcev1alpha3.ClusterResourceClaimTemplate], ptrTo[resourcev1alpha3.ClusterResourceClaimTemplateList])
+}
+
+// ResourcePoolStatusRequests is the client of resource.k8s.io/v1alpha3 resourcepoolstatusrequests.
+func (s *Set) ResourcePoolStatusRequests() Client[*upstreamv1alpha3.ResourcePoolStatusRequest, *upstreamv1alpha3.ResourcePoolStatusRequestList] {
+	return clientFor(s, resourcev1alpha3.SchemeGroupVersion.WithResource("resourcepoolstatusrequests"), "", ptrTo[upstreamv1alpha3.ResourcePoolStatusRequest], ptrTo[upstreamv1alpha3.ResourcePoolStatusRequestList])
 }
 
 // DeviceClasses is the client of resource.k8s.io/v1 deviceclasses.

@@ -24,7 +24,12 @@ const (
 	GranularStatusAuthorization
 	ListTypeAttributes
 	PartitionableDevices
+	// PartitionTypes lets slices say by which attribute their partitions are told apart, and ResourcePoolStatusRequests sum
+	// them up (KEP-5677).
+	PartitionTypes
 	PrioritizedList
+	// PoolStatus serves and answers ResourcePoolStatusRequests (KEP-5677).
+	PoolStatus
 
 	gates // how many there are
 )
@@ -77,6 +82,10 @@ func describe(g Gate) description {
 		return description{name: "DRAListTypeAttributes", stage: alpha}
 	case PartitionableDevices:
 		return description{name: "DRAPartitionableDevices", stage: beta}
+	case PartitionTypes:
+		return description{name: "DRAPartitionableDevicesType", stage: alpha, needs: []Gate{PartitionableDevices, PoolStatus}}
+	case PoolStatus:
+		return description{name: "DRAResourcePoolStatus", stage: alpha}
 	case PrioritizedList:
 		return description{name: "DRAPrioritizedList", stage: general}
 	}

@@ -2,6 +2,7 @@ package defaults
 
 import (
 	resourcev1 "k8s.io/api/resource/v1"
+	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -65,4 +66,9 @@ func resourceSlice(slice *resourcev1.ResourceSlice, stamp func() metav1.Time) {
 			orNew(&taints[j].TimeAdded, stamp())
 		}
 	}
+}
+
+// ResourcePoolStatusRequest limits the answer.
+func ResourcePoolStatusRequest(request *upstreamv1alpha3.ResourcePoolStatusRequest) {
+	orNew(&request.Spec.Limit, upstreamv1alpha3.ResourcePoolStatusRequestLimitDefault)
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	upstreamv1beta1 "k8s.io/api/resource/v1beta1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,6 +66,10 @@ func register(scheme *runtime.Scheme, now func() time.Time) error {
 		}, ResourceClaimTemplateV1beta1),
 		one(oldSlice), many(func(l *upstreamv1beta1.ResourceSliceList) []upstreamv1beta1.ResourceSlice { return l.Items }, oldSlice),
 		one(rule), many(func(l *resourcev1.DeviceTaintRuleList) []resourcev1.DeviceTaintRule { return l.Items }, rule),
+		one(ResourcePoolStatusRequest),
+		many(func(l *upstreamv1alpha3.ResourcePoolStatusRequestList) []upstreamv1alpha3.ResourcePoolStatusRequest {
+			return l.Items
+		}, ResourcePoolStatusRequest),
 		one(RoleBinding), many(func(l *rbacv1.RoleBindingList) []rbacv1.RoleBinding { return l.Items }, RoleBinding),
 		one(ClusterRoleBinding), many(func(l *rbacv1.ClusterRoleBindingList) []rbacv1.ClusterRoleBinding { return l.Items }, ClusterRoleBinding),
 		one(slice), many(func(l *resourcev1.ResourceSliceList) []resourcev1.ResourceSlice { return l.Items }, slice),

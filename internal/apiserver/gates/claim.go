@@ -91,6 +91,7 @@ func sliceRules(spec *resourcev1.ResourceSliceSpec) []rule {
 				d.ConsumesCounters, d.NodeName, d.NodeSelector, d.AllNodes = nil, nil, nil, nil
 			})
 		}},
+		{features.PartitionTypes, func() { spec.PartitionTypeAttribute = nil }},
 		{features.BindingConditions, func() {
 			devices(func(d *resourcev1.Device) {
 				d.BindingConditions, d.BindingFailureConditions, d.BindsToNode = nil, nil, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,6 +29,8 @@ func Serves(on features.Set, kind schema.GroupResource) bool {
 		return on.On(features.ClusterTemplates)
 	case schema.GroupResource{Group: "resource.k8s.io", Resource: "devicetaintrules"}:
 		return on.On(features.DeviceTaintRules)
+	case schema.GroupResource{Group: "resource.k8s.io", Resource: "resourcepoolstatusrequests"}:
+		return on.On(features.PoolStatus)
 	}
 	return true
 }
@@ -82,6 +85,8 @@ func rulesOf(obj runtime.Object) []rule {
 		return claimRules(&o.Spec.Spec)
 	case *resourcev1.ResourceSlice:
 		return sliceRules(&o.Spec)
+	case *upstreamv1alpha3.ResourcePoolStatusRequest:
+		return []rule{{features.PartitionTypes, func() { o.Spec.DefaultPartitionTypeAttribute = nil }}}
 	case *resourcev1.DeviceClass:
 		return []rule{{features.ExtendedResource, func() { o.Spec.ExtendedResourceName = nil }}}
 	}

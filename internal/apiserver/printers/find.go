@@ -53,6 +53,8 @@ func find(kind schema.GroupKind) (printer, bool) {
 		return resourceSlicePrinter(), true
 	case schema.GroupKind{Group: "resource.k8s.io", Kind: "DeviceTaintRule"}:
 		return deviceTaintRulePrinter(), true
+	case schema.GroupKind{Group: "resource.k8s.io", Kind: "ResourcePoolStatusRequest"}:
+		return resourcePoolStatusRequestPrinter(), true
 	case schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "Role"}:
 		return rolePrinter(), true
 	case schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:

@@ -75,7 +75,7 @@ func table(g given) []entry {
 		persistentVolumeClaims(), persistentVolumes(time.Now), services(), podDisruptionBudgets(),
 		priorityClasses(), workloads(), podGroups(),
 		resourceClaims(g), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(),
-		deviceTaintRules(time.Now),
+		deviceTaintRules(time.Now), resourcePoolStatusRequests(),
 	}...)
 }
 

@@ -1,0 +1,80 @@
+package printers
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+func resourcePoolStatusRequestPrinter() printer {
+	return of([]metav1.TableColumnDefinition{
+		nameColumn(),
+		column("Driver", "string", upstreamv1alpha3.ResourcePoolStatusRequestSpec{}, "driver"),
+		computed("Total", "string", "The devices of all pools in the list."),
+		computed("Available", "string", "Those of them that can be allocated."),
+		computed("Allocated", "string", "Those of them that claims have."),
+		computed("Unavailable", "string", "Those of them that nobody has and nobody gets, because of taints or of what others have."),
+		computed("Errors", "string", "The pools of the list that have a validationError."),
+		computed("Pools", "integer", "The pools that match the request."),
+		computed("Status", "string", "Whether the request is pending, complete or failed."),
+		computed("Completed", "string", "How long ago the answer was given."),
+	}, func(r *upstreamv1alpha3.ResourcePoolStatusRequest, now time.Time) []any {
+		row := []any{r.Name, r.Spec.Driver}
+		for _, n := range poolTotals(r.Status) {
+			row = append(row, n)
+		}
+		pools, state, completed := poolAnswer(r.Status, now)
+		return append(row, pools, state, completed)
+	})
+}
+
+// poolAnswer is how many pools matched, how far the answer is, and since when it stands.
+func poolAnswer(status *upstreamv1alpha3.ResourcePoolStatusRequestStatus, now time.Time) (pools int32, state, completed string) {
+	if status == nil {
+		return 0, "Pending", "<none>"
+	}
+	pools = ptr.Deref(status.PoolCount, 0)
+	complete := meta.FindStatusCondition(status.Conditions, upstreamv1alpha3.ResourcePoolStatusRequestConditionComplete)
+	switch {
+	case failed(status):
+		return pools, "Failed", "<none>"
+	case complete == nil || complete.Status != metav1.ConditionTrue:
+		return pools, "Pending", "<none>"
+	case int(pools) > len(status.Pools):
+		state = fmt.Sprintf("Complete (%d/%d pools)", len(status.Pools), pools)
+	default:
+		state = "Complete"
+	}
+	return pools, state, age(complete.LastTransitionTime, now)
+}
+
+func failed(status *upstreamv1alpha3.ResourcePoolStatusRequestStatus) bool {
+	return meta.IsStatusConditionTrue(status.Conditions, upstreamv1alpha3.ResourcePoolStatusRequestConditionFailed)
+}
+
+// poolTotals adds up the counts of the pools in the list: total, available, allocated, unavailable, and those with an error.
+func poolTotals(status *upstreamv1alpha3.ResourcePoolStatusRequestStatus) []string {
+	if status == nil || failed(status) {
+		return []string{"-", "-", "-", "-", "-"}
+	}
+	var sums [5]int
+	for i := range status.Pools {
+		p := &status.Pools[i]
+		for n, value := range []*int32{p.TotalDevices, p.AvailableDevices, p.AllocatedDevices, p.UnavailableDevices} {
+			sums[n] += int(ptr.Deref(value, 0))
+		}
+		if p.ValidationError != nil {
+			sums[4]++
+		}
+	}
+	var out []string
+	for _, n := range sums {
+		out = append(out, strconv.Itoa(n))
+	}
+	return out
+}

@@ -1,0 +1,146 @@
+package validation
+
+import (
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
+	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Limits of what a ResourcePoolStatusRequest answers.
+const (
+	maxPoolStatusConditions = 10
+	maxPoolStatusEntries    = 32 // of each summary of a pool
+	maxPoolStatusError      = 256
+)
+
+// ValidateResourcePoolStatusRequest checks a new request.
+func ValidateResourcePoolStatusRequest(request *upstreamv1alpha3.ResourcePoolStatusRequest) field.ErrorList {
+	spec, path := &request.Spec, field.NewPath("spec")
+	errs := join(
+		metadata(&request.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain),
+		driverName(path.Child("driver"), spec.Driver),
+	)
+	if spec.PoolName != nil {
+		errs = append(errs, poolName(path.Child("poolName"), *spec.PoolName)...)
+	}
+	if limit := path.Child("limit"); spec.Limit == nil {
+		errs = append(errs, field.Required(limit, ""))
+	} else {
+		errs = append(errs, check(*spec.Limit >= 1 && *spec.Limit <= upstreamv1alpha3.ResourcePoolStatusRequestLimitMax,
+			limit, *spec.Limit, "must be between 1 and 1000")...)
+	}
+	if name := spec.DefaultPartitionTypeAttribute; name != nil {
+		at := path.Child("defaultPartitionTypeAttribute")
+		errs = append(errs, qualifiedName(at, resourcev1.QualifiedName(*name))...)
+		errs = append(errs, check(strings.Contains(*name, "/"), at, *name, "must have a domain, as in `gpu.example.com/profile`")...)
+	}
+	return errs
+}
+
+// ValidateResourcePoolStatusRequestUpdate checks a change of a request: what it asks for stays.
+func ValidateResourcePoolStatusRequestUpdate(request, old *upstreamv1alpha3.ResourcePoolStatusRequest) field.ErrorList {
+	return append(metadataUpdate(&request.ObjectMeta, &old.ObjectMeta), same(field.NewPath("spec"), request.Spec, old.Spec)...)
+}
+
+// ValidateResourcePoolStatusRequestStatusUpdate checks the answer, which is given once.
+func ValidateResourcePoolStatusRequestStatusUpdate(request, old *upstreamv1alpha3.ResourcePoolStatusRequest) field.ErrorList {
+	errs, path := metadataUpdate(&request.ObjectMeta, &old.ObjectMeta), field.NewPath("status")
+	switch {
+	case old.Status != nil:
+		return append(errs, same(path, request.Status, old.Status)...)
+	case request.Status == nil:
+		return errs
+	}
+	status := request.Status
+	return join(errs,
+		requiredCount(path.Child("poolCount"), status.PoolCount),
+		atMost(path.Child("pools"), len(status.Pools), int(upstreamv1alpha3.ResourcePoolStatusRequestLimitMax)),
+		each(path.Child("pools"), status.Pools, poolStatus),
+		atMost(path.Child("conditions"), len(status.Conditions), maxPoolStatusConditions),
+		conditions(path.Child("conditions"), status.Conditions),
+	)
+}
+
+// requiredCount is a number that has to be there.
+func requiredCount(path *field.Path, n *int32) field.ErrorList {
+	if n == nil {
+		return one(field.Required(path, ""))
+	}
+	return nonNegative(path, *n)
+}
+
+// optionalCount is a number that may be left out.
+func optionalCount(path *field.Path, n *int32) field.ErrorList {
+	if n == nil {
+		return nil
+	}
+	return nonNegative(path, *n)
+}
+
+func poolStatus(path *field.Path, pool *upstreamv1alpha3.PoolStatus) field.ErrorList {
+	errs := join(
+		driverName(path.Child("driver"), pool.Driver),
+		poolName(path.Child("poolName"), pool.PoolName),
+		nonNegative(path.Child("generation"), pool.Generation),
+		optionalCount(path.Child("totalDevices"), pool.TotalDevices),
+		optionalCount(path.Child("allocatedDevices"), pool.AllocatedDevices),
+		optionalCount(path.Child("availableDevices"), pool.AvailableDevices),
+		optionalCount(path.Child("unavailableDevices"), pool.UnavailableDevices),
+		atMost(path.Child("partitionSummary"), len(pool.PartitionSummary), maxPoolStatusEntries),
+		each(path.Child("partitionSummary"), pool.PartitionSummary, partitionTypeStatus),
+		unique(path.Child("partitionSummary"), pool.PartitionSummary, "", func(p *upstreamv1alpha3.PartitionTypeStatus) string {
+			return p.Attribute + " " + p.Type
+		}),
+	)
+	if n := pool.ResourceSliceCount; n != nil {
+		errs = append(errs, check(*n > 0, path.Child("resourceSliceCount"), *n, positive)...)
+	}
+	if pool.NodeName != nil {
+		errs = append(errs, dnsSubdomain(path.Child("nodeName"), *pool.NodeName)...)
+	}
+	if e := pool.ValidationError; e != nil && len(*e) > maxPoolStatusError {
+		errs = append(errs, field.TooLong(path.Child("validationError"), "", maxPoolStatusError))
+	}
+	if pool.ShareableSummary != nil {
+		errs = append(errs, shareableSummary(path.Child("shareableSummary"), pool.ShareableSummary)...)
+	}
+	return errs
+}
+
+func partitionTypeStatus(path *field.Path, p *upstreamv1alpha3.PartitionTypeStatus) field.ErrorList {
+	return join(
+		required(path.Child("attribute"), p.Attribute),
+		required(path.Child("type"), p.Type),
+		requiredCount(path.Child("total"), p.Total),
+		requiredCount(path.Child("allocatable"), p.Allocatable),
+	)
+}
+
+func shareableSummary(path *field.Path, s *upstreamv1alpha3.ShareableSummaryStatus) field.ErrorList {
+	at := path.Child("capacity")
+	return join(
+		requiredCount(path.Child("fullyAvailableDevices"), s.FullyAvailableDevices),
+		requiredCount(path.Child("partiallyAvailableDevices"), s.PartiallyAvailableDevices),
+		atMost(at, len(s.Capacity), maxPoolStatusEntries),
+		each(at, s.Capacity, func(at *field.Path, c *upstreamv1alpha3.ShareableCapacityStatus) field.ErrorList {
+			return join(
+				required(at.Child("name"), c.Name),
+				requiredAmount(at.Child("total"), c.Total),
+				requiredAmount(at.Child("consumed"), c.Consumed),
+				requiredAmount(at.Child("available"), c.Available),
+			)
+		}),
+	)
+}
+
+// requiredAmount is a quantity that has to be there.
+func requiredAmount(path *field.Path, q *resource.Quantity) field.ErrorList {
+	if q == nil {
+		return one(field.Required(path, ""))
+	}
+	return nil
+}
