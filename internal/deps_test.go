@@ -54,6 +54,9 @@ var edges = []struct{ from, to, why string }{
 	{"controller/*", "claims", "what becomes of claims is decided there"},
 	{"controller/*", "groups", "what becomes of PodGroups is decided there"},
 
+	{"controller/poolstatus", "model", "devices are counted over a State"},
+	{"controller/poolstatus", "alloc", "what can be had is decided there"},
+
 	{"node", "client", "the node side reads pods and writes their status"},
 	{"node", "claims", "whether a pod may run with its claims is decided there (R39)"},
 	{"node", "fleet", "simulated nodes follow a description"},

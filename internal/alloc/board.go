@@ -153,13 +153,7 @@ func (b *Board) countersOf(at int, known *poolMatches) *counted {
 	if known.counters == nil {
 		return nil
 	}
-	view := &b.views[at]
-	c := &counted{counters: known.counters, left: known.counters.left(view.Taken()), inUse: common{}}
-	view.Taken().Each(func(device int) bool {
-		c.inUse.add(known.counters.needs[device].groups)
-		return true
-	})
-	c.lost, _ = view.Unpublished()
+	c := known.counters.seen(&b.views[at])
 	if b.counted == nil {
 		b.counted = map[int]*counted{}
 	}

@@ -178,6 +178,17 @@ type counted struct {
 	inUse common // compatibility groups
 }
 
+// seen is what the devices that are in use leave of the counters.
+func (c *counters) seen(view *model.PoolView) *counted {
+	v := &counted{counters: c, left: c.left(view.Taken()), inUse: common{}}
+	view.Taken().Each(func(device int) bool {
+		v.inUse.add(c.needs[device].groups)
+		return true
+	})
+	v.lost, _ = view.Unpublished()
+	return v
+}
+
 // admits says whether a device that needs this can be had beside those that are in use.
 func (v *counted) admits(n *need) bool {
 	return len(n.amounts)+len(n.groups) == 0 || v.lost == "" && n.lacks(v.left) < 0 && v.inUse.admits(n.groups)

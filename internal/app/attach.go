@@ -84,11 +84,13 @@ func runAttach(ctx context.Context, o attachOptions, progress *cli.Progress) err
 	})
 }
 
-// attachable are the names of all controllers.
+// attachable are the names of all controllers that may run on an existing cluster.
 func attachable() []string {
 	names := []string{attach.GroupClaim, attach.Limit, attach.Double}
 	for _, m := range makers(nil) {
-		names = append(names, m.id())
+		if m.name != poolStatusController {
+			names = append(names, m.id())
+		}
 	}
 	slices.Sort(names)
 	return names

@@ -15,6 +15,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/namespace"
 	"github.com/allot-dev/allot/internal/controller/podgc"
 	"github.com/allot-dev/allot/internal/controller/podgroup"
+	"github.com/allot-dev/allot/internal/controller/poolstatus"
 	"github.com/allot-dev/allot/internal/controller/replicaset"
 	"github.com/allot-dev/allot/internal/controller/statefulset"
 	"github.com/allot-dev/allot/internal/controller/ttl"
@@ -22,6 +23,9 @@ import (
 	"github.com/allot-dev/allot/internal/node"
 	"github.com/allot-dev/allot/internal/scheduler"
 )
+
+// poolStatusController never runs on an existing cluster, which answers such requests itself, or does not know them.
+const poolStatusController = "pool status controller"
 
 // runner is what a part has to be.
 type runner interface {
@@ -54,6 +58,9 @@ func makers(c *component) []maker {
 		{"garbage collector", func() (runner, error) { return garbagecollector.New(c.Client, c.Caches, c.events) }},
 		{"namespace controller", func() (runner, error) { return namespace.New(c.Client, c.Caches) }},
 		{"device taint controller", func() (runner, error) { return devicetaint.New(c.Client, c.Caches, c.events, devicetaint.Options{}) }},
+		{poolStatusController, func() (runner, error) {
+			return poolstatus.New(c.Client, c.Caches, poolstatus.Options{Features: c.features}), nil
+		}},
 		{"pod collector", func() (runner, error) { return podgc.New(c.Client, c.Caches, podgc.Options{}) }},
 	}
 }
@@ -81,6 +88,8 @@ func neededBy(controller string) (features.Gate, bool) {
 		return features.GenericWorkload, true
 	case "device taint controller":
 		return features.DeviceTaints, true
+	case poolStatusController:
+		return features.PoolStatus, true
 	}
 	return 0, false
 }

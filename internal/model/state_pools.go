@@ -109,6 +109,15 @@ func (s *State) Holders(id DeviceID) []Key {
 	return entry.held[id.Device].claims
 }
 
+// View is a published pool with all of its devices in reach, as no single node may see it.
+func (s *State) View(id PoolID) (PoolView, bool) {
+	entry, ok := s.pools[id]
+	if !ok || entry.pool == nil {
+		return PoolView{}, false
+	}
+	return PoolView{Pool: entry.pool, Reach: FullBits(len(entry.pool.Devices)), entry: entry}, true
+}
+
 // PutSlice adds or replaces a slice of a pool.
 func (s *State) PutSlice(slice *Slice) []Topic {
 	old := s.slices[slice.Name]

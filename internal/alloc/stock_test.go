@@ -1,0 +1,211 @@
+package alloc_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"pgregory.net/rapid"
+
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// shelf is a pool with counters, as numbers: what each device takes, with which groups, and who is held.
+type shelf struct {
+	total   [2][2]int // by counter set and counter
+	takes   [][2][2]int
+	groups  [][2]string // letters
+	held    []bool
+	tainted []bool
+}
+
+func drawShelf(t *rapid.T) *shelf {
+	s := &shelf{}
+	grouped := rapid.Bool().Draw(t, "grouped")
+	for set := range s.total {
+		for c := range s.total[set] {
+			s.total[set][c] = rapid.IntRange(0, 4).Draw(t, "total")
+		}
+	}
+	for range rapid.IntRange(1, 7).Draw(t, "devices") {
+		var takes [2][2]int
+		var groups [2]string
+		for set := range takes {
+			for c := range takes[set] {
+				takes[set][c] = rapid.SampledFrom([]int{0, 0, 1, 1, 2, 3}).Draw(t, "takes")
+			}
+			if grouped {
+				groups[set] = rapid.SampledFrom([]string{"", "a", "b", "ab"}).Draw(t, "groups")
+			}
+		}
+		s.takes, s.groups = append(s.takes, takes), append(s.groups, groups)
+		s.held = append(s.held, rapid.IntRange(0, 3).Draw(t, "held") == 0)
+		s.tainted = append(s.tainted, rapid.IntRange(0, 5).Draw(t, "tainted") == 0)
+	}
+	return s
+}
+
+// view puts the shelf into a State.
+func (s *shelf) view() model.PoolView {
+	state := model.NewState()
+	id := model.PoolID{Driver: driver, Pool: "p"}
+	slice := &model.Slice{Name: "s", Pool: id, PoolSlices: 1, Scope: model.Scope{All: true}}
+	counter := func(n int) resourcev1.Counter { return resourcev1.Counter{Value: *resource.NewQuantity(int64(n), resource.DecimalSI)} }
+	for set, total := range s.total {
+		slice.Counters = append(slice.Counters, resourcev1.CounterSet{
+			Name: fmt.Sprint("set-", set), Counters: map[string]resourcev1.Counter{"x": counter(total[0]), "y": counter(total[1])},
+		})
+	}
+	for i, takes := range s.takes {
+		d := model.Device{Name: fmt.Sprint("d-", i), Scope: model.Scope{All: true}}
+		for set := range takes {
+			if !s.uses(i, set) {
+				continue
+			}
+			c := resourcev1.DeviceCounterConsumption{
+				CounterSet: fmt.Sprint("set-", set), Counters: map[string]resourcev1.Counter{"x": counter(takes[set][0]), "y": counter(takes[set][1])},
+			}
+			if s.groups[i][set] != "" {
+				c.CompatibilityGroups = strings.Split(s.groups[i][set], "")
+			}
+			d.ConsumesCounters = append(d.ConsumesCounters, c)
+		}
+		if s.tainted[i] {
+			d.Taints = []resourcev1.DeviceTaint{{Key: "k", Effect: resourcev1.DeviceTaintEffectNoSchedule}}
+		}
+		slice.Devices = append(slice.Devices, d)
+		if s.held[i] {
+			state.PutClaim(&model.Claim{Key: model.Key{Namespace: "n", Name: d.Name}, Allocation: &model.Allocation{
+				Devices: []resourcev1.DeviceRequestAllocationResult{{Driver: driver, Pool: "p", Device: d.Name}},
+			}})
+		}
+	}
+	state.PutSlice(slice)
+	view, _ := state.View(id)
+	return view
+}
+
+func (s *shelf) uses(device, set int) bool { return s.takes[device][set] != [2]int{} }
+
+// allows says whether all of the chosen can be had beside those that are held.
+func (s *shelf) allows(chosen []int) bool {
+	grouped := slices.ContainsFunc(s.groups, func(g [2]string) bool { return g != [2]string{} })
+	for set := range s.total {
+		left, common := s.total[set], ""
+		first := true
+		for i := range s.takes {
+			picked := slices.Contains(chosen, i)
+			if !picked && !s.held[i] || !s.uses(i, set) {
+				continue
+			}
+			for c := range left {
+				left[c] -= s.takes[i][set][c]
+			}
+			mine := s.groups[i][set]
+			if mine == "" {
+				mine = "-"
+			}
+			if first {
+				common, first = mine, false
+			} else {
+				common = strings.Map(func(r rune) rune {
+					if strings.ContainsRune(mine, r) {
+						return r
+					}
+					return -1
+				}, common)
+			}
+		}
+		for _, i := range chosen {
+			if !s.uses(i, set) {
+				continue
+			}
+			if grouped && common == "" {
+				return false
+			}
+			for c := range left {
+				if s.takes[i][set][c] > 0 && left[c] < 0 {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// TestStockAgreesWithBruteForce: which devices can be had at all, and how many beside each other.
+func TestStockAgreesWithBruteForce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawShelf(t)
+		// Groups are there to be looked at only where a device that takes from counters has some.
+		for i := range s.groups {
+			for set := range s.groups[i] {
+				if !s.uses(i, set) {
+					s.groups[i][set] = ""
+				}
+			}
+		}
+		view := s.view()
+		stock := alloc.NewStock(&view)
+		var free []int
+		for i := range s.takes {
+			if s.held[i] {
+				continue
+			}
+			free = append(free, i)
+			can := !s.tainted[i] && s.allows([]int{i})
+			if why := stock.Bars(i); (why == "") != can {
+				t.Fatalf("device %d: %q, but it can be had: %v", i, why, can)
+			}
+		}
+		want := 0
+		for subset := range 1 << len(free) {
+			var chosen []int
+			for n, device := range free {
+				if subset&(1<<n) != 0 && !s.tainted[device] {
+					chosen = append(chosen, device)
+				}
+			}
+			if len(chosen) > want && s.allows(chosen) {
+				want = len(chosen)
+			}
+		}
+		if got, sure := stock.Most(free); got != want || !sure {
+			t.Fatalf("%d beside each other (sure: %v), want %d", got, sure, want)
+		}
+	})
+}
+
+// TestMostGivesUp: where there are too many ways to choose, the answer is a lower bound and says so.
+func TestMostGivesUp(t *testing.T) {
+	one := *resource.NewQuantity(1, resource.DecimalSI)
+	slice := &model.Slice{Name: "s", Pool: model.PoolID{Driver: driver, Pool: "p"}, PoolSlices: 1, Scope: model.Scope{All: true}}
+	set := resourcev1.CounterSet{Name: "set", Counters: map[string]resourcev1.Counter{}}
+	for i := range 30 {
+		set.Counters[fmt.Sprint("c-", i)] = resourcev1.Counter{Value: one}
+	}
+	slice.Counters = []resourcev1.CounterSet{set}
+	var all []int
+	for i := range 30 {
+		for j := range i {
+			all = append(all, len(all))
+			slice.Devices = append(slice.Devices, model.Device{Name: fmt.Sprint("d-", i, "-", j), ConsumesCounters: []resourcev1.DeviceCounterConsumption{{
+				CounterSet: "set", Counters: map[string]resourcev1.Counter{fmt.Sprint("c-", i): {Value: one}, fmt.Sprint("c-", j): {Value: one}},
+			}}})
+		}
+	}
+	state := model.NewState()
+	state.PutSlice(slice)
+	view, _ := state.View(slice.Pool)
+	stock := alloc.NewStock(&view)
+	if most, sure := stock.Most(all[:3]); most != 1 || !sure {
+		t.Errorf("of three pairs out of three: %d (sure: %v), want 1", most, sure)
+	}
+	if most, sure := stock.Most(all); most < 1 || most > 15 || sure {
+		t.Errorf("of all pairs out of 30: %d (sure: %v), want at most 15, and not sure", most, sure)
+	}
+}

@@ -1,0 +1,126 @@
+package poolstatus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/features"
+)
+
+// Options tune a Controller; the zero value is good.
+type Options struct {
+	// Patience is how long after a request's creation pools that are not complete are waited for. Default 10 s.
+	Patience time.Duration
+	// Features are those that are on.
+	Features features.Set
+	// Clock is the time. Default: the wall clock.
+	Clock clock.WithTicker
+}
+
+func (o Options) withDefaults() Options {
+	if o.Patience <= 0 {
+		o.Patience = 10 * time.Second
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return o
+}
+
+// cache has the objects of one kind.
+type cache[T any] interface {
+	Get(namespace, name string) (T, bool)
+	List() []T
+}
+
+// caches are what the controller reads.
+type caches struct {
+	requests cache[*upstreamv1alpha3.ResourcePoolStatusRequest]
+	slices   cache[*resourcev1.ResourceSlice]
+	claims   cache[*resource.ResourceClaim]
+	rules    cache[*resourcev1.DeviceTaintRule]
+}
+
+// server is what the controller writes to.
+type server interface {
+	Answer(ctx context.Context, request *upstreamv1alpha3.ResourcePoolStatusRequest) error
+	// Delete deletes the request under its UID.
+	Delete(ctx context.Context, request *upstreamv1alpha3.ResourcePoolStatusRequest) error
+}
+
+// Controller answers requests, and deletes them in time.
+type Controller struct {
+	cache  caches
+	server server
+	opts   Options
+	queue  reconciler.Queue[string] // names of requests
+	run    func(context.Context) error
+}
+
+// Run answers until ctx is done.
+func (c *Controller) Run(ctx context.Context) error { return c.run(ctx) }
+
+// reconcile answers a request, or deletes it when its time is over.
+func (c *Controller) reconcile(ctx context.Context, name string) error {
+	request, ok := c.cache.requests.Get("", name)
+	if !ok || request.DeletionTimestamp != nil {
+		return nil
+	}
+	now := c.opts.Clock.Now()
+	left := expiry(request).Sub(now)
+	if left <= 0 {
+		if err := c.server.Delete(ctx, request); err != nil && !overtaken(err) {
+			return fmt.Errorf("delete the expired request %s: %w", name, err)
+		}
+		return nil
+	}
+	c.queue.AddAfter(name, left)
+	if request.Status != nil {
+		return nil
+	}
+	status, incomplete := answer(request, c.facts(), now)
+	if wait := request.CreationTimestamp.Add(c.opts.Patience).Sub(now); incomplete && wait > 0 {
+		c.queue.AddAfter(name, wait)
+		return nil
+	}
+	request = request.DeepCopy()
+	request.Status = status
+	if err := c.server.Answer(ctx, request); err != nil && !overtaken(err) {
+		return fmt.Errorf("answer the request %s: %w", name, err)
+	}
+	return nil
+}
+
+// overtaken is the answer to a write on an object that is gone, or has changed: then the cache will show it anew.
+func overtaken(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+
+func (c *Controller) facts() *facts {
+	return &facts{slices: c.cache.slices.List(), claims: c.cache.claims.List(), rules: c.cache.rules.List(), on: c.opts.Features}
+}
+
+func (c *Controller) onRequest(_, after *upstreamv1alpha3.ResourcePoolStatusRequest) {
+	if after != nil {
+		c.queue.Add(after.Name)
+	}
+}
+
+// onSlice has the requests looked at that wait for a pool of this driver.
+func (c *Controller) onSlice(before, after *resourcev1.ResourceSlice) {
+	s := after
+	if s == nil {
+		s = before
+	}
+	for _, request := range c.cache.requests.List() {
+		if request.Status == nil && request.Spec.Driver == s.Spec.Driver {
+			c.queue.Add(request.Name)
+		}
+	}
+}
