@@ -2,19 +2,17 @@ package devicetaint
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/controller/eviction"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -69,78 +67,36 @@ type caches struct {
 
 // server is what the controller writes to. All writes name the object's UID.
 type server interface {
-	MarkDisrupted(ctx context.Context, pod *core.Pod, condition corev1.PodCondition) error
-	DeletePod(ctx context.Context, pod *core.Pod) error
+	eviction.Server
 	UpdateRuleStatus(ctx context.Context, rule *resourcev1.DeviceTaintRule) error
-}
-
-// limiter delays deletions.
-type limiter interface {
-	Wait(ctx context.Context) error
 }
 
 // Controller evicts pods and reports on rules.
 type Controller struct {
 	cache   caches
 	server  server
-	limit   limiter
-	events  reconciler.Recorder
 	opts    Options
-	pods    reconciler.Queue[types.NamespacedName]
+	evictor *eviction.Evictor
 	reports reconciler.Queue[string] // names of rules
 	run     func(context.Context) error
 
-	mu      sync.Mutex // guards the fields below
-	pending map[types.NamespacedName]pending
-	evicted map[types.UID]bool // pods that were deleted, until the cache shows that they are gone
-	counts  map[types.UID]int  // evicted pods, by rule
+	mu     sync.Mutex        // guards counts
+	counts map[types.UID]int // evicted pods, by rule
 }
 
-// pending is a pod that is to be evicted.
-type pending struct {
-	pod     types.UID
-	verdict verdict
-	warned  bool
-}
-
-func newController(cache caches, server server, limit limiter, events reconciler.Recorder, opts Options) *Controller {
-	return &Controller{
-		cache: cache, server: server, limit: limit, events: events, opts: opts,
-		pending: map[types.NamespacedName]pending{}, evicted: map[types.UID]bool{}, counts: map[types.UID]int{},
-	}
+func newController(cache caches, server server, limit eviction.Limiter, events reconciler.Recorder, opts Options) *Controller {
+	c := &Controller{cache: cache, server: server, opts: opts, counts: map[types.UID]int{}}
+	c.evictor = eviction.New(eviction.Config{
+		Pods: cache.pods, Server: server, Limit: limit, Events: events, Clock: opts.Clock,
+		Judge:   func(pod *core.Pod) (eviction.Verdict, bool) { return judge(pod, c.ends(pod), opts.MinLife) },
+		Words:   eviction.Words{Event: reasonEviction, Condition: reasonDisruption, CalledOff: "no device is tainted any more: not evicted"},
+		Changed: c.report, Evicted: c.count,
+	})
+	return c
 }
 
 // Run evicts until ctx is done.
 func (c *Controller) Run(ctx context.Context) error { return c.run(ctx) }
-
-// reconcilePod evicts a pod if that is due, and sees to it that it is looked at when it will be.
-func (c *Controller) reconcilePod(ctx context.Context, key types.NamespacedName) error {
-	pod, ok := c.cache.pods.Get(key.Namespace, key.Name)
-	if !ok || !evictable(pod) {
-		c.forget(key)
-		return nil
-	}
-	if c.wasEvicted(pod) {
-		return nil
-	}
-	v, ok := judge(pod, c.ends(pod), c.opts.MinLife)
-	if !ok {
-		if c.forget(key) {
-			c.events.Eventf(pod, corev1.EventTypeNormal, reasonEviction, "no device is tainted any more: not evicted")
-		}
-		return nil
-	}
-	first := c.note(key, pod, v)
-	if wait := v.at.Sub(c.opts.Clock.Now()); wait > 0 {
-		if first && v.expired {
-			c.events.Eventf(pod, corev1.EventTypeWarning, reasonEviction,
-				"tolerationSeconds were over before the pod was scheduled: it is evicted in %s, because of %s", wait.Round(time.Second), v.causes)
-		}
-		c.pods.AddAfter(key, wait)
-		return nil
-	}
-	return c.evict(ctx, key, pod, v)
-}
 
 // ends gives each end that a taint puts to the pod's use of a device.
 func (c *Controller) ends(pod *core.Pod) []end {
@@ -173,66 +129,10 @@ func (c *Controller) taints(d device) []taint {
 	return out
 }
 
-// evict marks the pod and deletes it, when its turn has come.
-func (c *Controller) evict(ctx context.Context, key types.NamespacedName, pod *core.Pod, v verdict) error {
-	if err := c.limit.Wait(ctx); err != nil {
-		return err
-	}
-	condition := corev1.PodCondition{
-		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reasonDisruption,
-		Message: "evicted because of a NoExecute taint: " + v.causes,
-	}
-	err := c.server.MarkDisrupted(ctx, pod, condition)
-	if err == nil {
-		err = c.server.DeletePod(ctx, pod)
-	}
-	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another of this name
-		c.forget(key)
-		return nil
-	case err != nil:
-		return fmt.Errorf("evict pod %s: %w", key, err)
-	}
-	c.events.Eventf(pod, corev1.EventTypeNormal, reasonEviction, "evicted because of a NoExecute taint: %s", v.causes)
-	c.count(key, pod, v)
-	return nil
-}
-
-func (c *Controller) wasEvicted(pod *core.Pod) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.evicted[pod.UID]
-}
-
-// note keeps a verdict, and tells whether the pod had none that warned of it.
-func (c *Controller) note(key types.NamespacedName, pod *core.Pod, v verdict) bool {
-	c.mu.Lock()
-	old := c.pending[key]
-	if old.pod != pod.UID {
-		old = pending{}
-	}
-	c.pending[key] = pending{pod: pod.UID, verdict: v, warned: v.expired}
-	c.mu.Unlock()
-	c.report(old.verdict, v)
-	return !old.warned
-}
-
-// forget drops the verdict on a pod, and tells whether there was one.
-func (c *Controller) forget(key types.NamespacedName) bool {
-	c.mu.Lock()
-	old, known := c.pending[key]
-	delete(c.pending, key)
-	c.mu.Unlock()
-	c.report(old.verdict)
-	return known
-}
-
 // count counts an eviction.
-func (c *Controller) count(key types.NamespacedName, pod *core.Pod, v verdict) {
+func (c *Controller) count(v eviction.Verdict) {
 	c.mu.Lock()
-	delete(c.pending, key)
-	c.evicted[pod.UID] = true
-	for rule := range v.rules {
+	for rule := range v.Rules {
 		c.counts[rule]++
 	}
 	c.mu.Unlock()

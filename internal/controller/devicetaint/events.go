@@ -40,22 +40,13 @@ func claimKeys(claim *resource.ResourceClaim) []string {
 }
 
 func (c *Controller) onPod(before, after *core.Pod) {
-	if before != nil && (after == nil || after.UID != before.UID) {
-		c.forgetEvicted(before)
-	}
+	c.evictor.OnPod(before, after)
 	for _, pod := range []*core.Pod{before, after} {
 		if pod != nil && len(claims.Uses(pod)) > 0 {
-			c.pods.Add(reconciler.KeyOf(pod))
+			c.evictor.Queue.Add(reconciler.KeyOf(pod))
 			return // both have one name
 		}
 	}
-}
-
-// forgetEvicted drops the memory of a deletion.
-func (c *Controller) forgetEvicted(pod *core.Pod) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.evicted, pod.UID)
 }
 
 func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
@@ -70,7 +61,7 @@ func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 // wake has the pods that name a claim looked at.
 func (c *Controller) wake(claim *resource.ResourceClaim) {
 	for _, pod := range c.cache.pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name)) {
-		c.pods.Add(reconciler.KeyOf(pod))
+		c.evictor.Queue.Add(reconciler.KeyOf(pod))
 	}
 }
 

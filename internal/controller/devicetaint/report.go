@@ -13,14 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/controller/eviction"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
 // report has the rules looked at that have a part in one of the verdicts.
-func (c *Controller) report(verdicts ...verdict) {
+func (c *Controller) report(verdicts ...eviction.Verdict) {
 	ids := map[types.UID]bool{}
 	for _, v := range verdicts {
-		for id := range v.rules {
+		for id := range v.Rules {
 			ids[id] = true
 		}
 	}
@@ -143,7 +144,7 @@ func (c *Controller) hit(rule *resourcev1.DeviceTaintRule) (devices int, pods []
 			continue
 		}
 		for _, pod := range c.cache.pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name)) {
-			if evictable(pod) && uses(pod, claim) && !c.wasEvicted(pod) {
+			if eviction.Evictable(pod) && uses(pod, claim) && !c.evictor.WasEvicted(pod) {
 				hit[reconciler.KeyOf(pod)] = true
 			}
 		}

@@ -57,7 +57,7 @@ func newWorld(t *testing.T) *world {
 		}
 	}
 	c := newController(caches{w.pods, w.claims, w.slices, w.rules}, w, w, w, Options{Clock: w.clock}.withDefaults())
-	c.pods, c.reports = podQueue{w}, ruleQueue{w}
+	c.evictor.Queue, c.reports = podQueue{w}, ruleQueue{w}
 	w.controller = c
 	w.pods.OnChange(c.onPod)
 	w.claims.OnChange(c.onClaim)
@@ -99,7 +99,7 @@ func (w *world) work(t *testing.T) {
 		w.ready = slices.Delete(w.ready, i, i+1)
 		var err error
 		if pod, ok := key.(types.NamespacedName); ok {
-			err = w.controller.reconcilePod(context.Background(), pod)
+			err = w.controller.evictor.Reconcile(context.Background(), pod)
 		} else {
 			err = w.controller.reconcileRule(context.Background(), key.(string))
 		}

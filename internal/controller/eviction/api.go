@@ -1,0 +1,40 @@
+package eviction
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/podserver"
+)
+
+// Workers is how many pods a controller looks at, or deletes, at once.
+const Workers = 8
+
+// NewLimiter allows as many deletions a second, and as many at once after a pause.
+func NewLimiter(perSecond int) Limiter {
+	return flowcontrol.NewTokenBucketRateLimiter(float32(perSecond), perSecond)
+}
+
+// NewServer is the API behind a client.Set.
+func NewServer(set *client.Set) Server { return api{podserver.New(set), set} }
+
+type api struct {
+	podserver.Server
+	set *client.Set
+}
+
+func (a api) MarkDisrupted(ctx context.Context, pod *core.Pod, condition corev1.PodCondition) error {
+	condition.LastTransitionTime = metav1.Now()
+	patch, err := client.StatusPatch(pod.UID, map[string]any{"conditions": []corev1.PodCondition{condition}})
+	if err != nil {
+		return err
+	}
+	_, err = a.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}

@@ -1,0 +1,200 @@
+package eviction
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+)
+
+// Verdict is what taints do to a pod: at some time it is evicted.
+type Verdict struct {
+	At     time.Time
+	Causes string // where the taints come from, for people
+	// Expired: a toleration that would have left time was over before the pod was scheduled.
+	Expired bool
+	Rules   map[types.UID]bool // objects that have a part in it, for those who count by them
+}
+
+// Words are how a controller calls what it does.
+type Words struct {
+	Event     string // reason of events
+	Condition string // reason of the condition DisruptionTarget
+	CalledOff string // what a pod hears that stays after all
+}
+
+// Server is what is written to. All writes name the pod's UID.
+type Server interface {
+	MarkDisrupted(ctx context.Context, pod *core.Pod, condition corev1.PodCondition) error
+	DeletePod(ctx context.Context, pod *core.Pod) error
+}
+
+// Limiter delays deletions.
+type Limiter interface {
+	Wait(ctx context.Context) error
+}
+
+// Config is what an Evictor works with.
+type Config struct {
+	Pods interface {
+		Get(namespace, name string) (*core.Pod, bool)
+	}
+	Judge  func(pod *core.Pod) (Verdict, bool) // false: nothing evicts it
+	Server Server
+	Limit  Limiter
+	Events reconciler.Recorder
+	Clock  clock.PassiveClock
+	Words  Words
+	// Changed is told of verdicts that came, changed or went, Evicted of one that was carried out; nil: nobody.
+	Changed func(...Verdict)
+	Evicted func(Verdict)
+}
+
+// Evictor evicts pods. Keys of pods come to it through a queue, which is set before the first one does.
+type Evictor struct {
+	Config
+	Queue reconciler.Queue[types.NamespacedName]
+
+	mu      sync.Mutex // guards the fields below
+	pending map[types.NamespacedName]pending
+	evicted map[types.UID]bool // pods that were deleted, until the cache shows that they are gone
+}
+
+// pending is a pod that is to be evicted.
+type pending struct {
+	pod     types.UID
+	verdict Verdict
+	warned  bool
+}
+
+// New makes an Evictor.
+func New(config Config) *Evictor {
+	if config.Changed == nil {
+		config.Changed = func(...Verdict) {}
+	}
+	if config.Evicted == nil {
+		config.Evicted = func(Verdict) {}
+	}
+	return &Evictor{Config: config, pending: map[types.NamespacedName]pending{}, evicted: map[types.UID]bool{}}
+}
+
+// Evictable tells whether the pod is there to be evicted.
+func Evictable(pod *core.Pod) bool {
+	return pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil && !claims.PodDone(pod)
+}
+
+// ScheduledAt is when the pod was bound, to the second; zero if that is not known.
+func ScheduledAt(pod *core.Pod) time.Time {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
+// Reconcile evicts a pod if that is due, and sees to it that it is looked at when it will be.
+func (e *Evictor) Reconcile(ctx context.Context, key types.NamespacedName) error {
+	pod, ok := e.Pods.Get(key.Namespace, key.Name)
+	if !ok || !Evictable(pod) {
+		e.forget(key)
+		return nil
+	}
+	if e.WasEvicted(pod) {
+		return nil
+	}
+	v, ok := e.Judge(pod)
+	if !ok {
+		if e.forget(key) {
+			e.Events.Eventf(pod, corev1.EventTypeNormal, e.Words.Event, "%s", e.Words.CalledOff)
+		}
+		return nil
+	}
+	first := e.note(key, pod, v)
+	if wait := v.At.Sub(e.Clock.Now()); wait > 0 {
+		if first && v.Expired {
+			e.Events.Eventf(pod, corev1.EventTypeWarning, e.Words.Event,
+				"tolerationSeconds were over before the pod was scheduled: it is evicted in %s, because of %s", wait.Round(time.Second), v.Causes)
+		}
+		e.Queue.AddAfter(key, wait)
+		return nil
+	}
+	return e.evict(ctx, key, pod, v)
+}
+
+// evict marks the pod and deletes it, when its turn has come.
+func (e *Evictor) evict(ctx context.Context, key types.NamespacedName, pod *core.Pod, v Verdict) error {
+	if err := e.Limit.Wait(ctx); err != nil {
+		return err
+	}
+	condition := corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: e.Words.Condition,
+		Message: "evicted because of a NoExecute taint: " + v.Causes,
+	}
+	err := e.Server.MarkDisrupted(ctx, pod, condition)
+	if err == nil {
+		err = e.Server.DeletePod(ctx, pod)
+	}
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another of this name
+		e.forget(key)
+		return nil
+	case err != nil:
+		return fmt.Errorf("evict pod %s: %w", key, err)
+	}
+	e.Events.Eventf(pod, corev1.EventTypeNormal, e.Words.Event, "evicted because of a NoExecute taint: %s", v.Causes)
+	e.mu.Lock()
+	delete(e.pending, key)
+	e.evicted[pod.UID] = true
+	e.mu.Unlock()
+	e.Evicted(v)
+	return nil
+}
+
+// WasEvicted tells whether this very pod was deleted here.
+func (e *Evictor) WasEvicted(pod *core.Pod) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.evicted[pod.UID]
+}
+
+// OnPod drops the memory of a deletion when the pod is gone. Controllers hand it the events of their cache.
+func (e *Evictor) OnPod(before, after *core.Pod) {
+	if before != nil && (after == nil || after.UID != before.UID) {
+		e.mu.Lock()
+		delete(e.evicted, before.UID)
+		e.mu.Unlock()
+	}
+}
+
+// note keeps a verdict, and tells whether the pod had none that warned of it.
+func (e *Evictor) note(key types.NamespacedName, pod *core.Pod, v Verdict) bool {
+	e.mu.Lock()
+	old := e.pending[key]
+	if old.pod != pod.UID {
+		old = pending{}
+	}
+	e.pending[key] = pending{pod: pod.UID, verdict: v, warned: v.Expired}
+	e.mu.Unlock()
+	e.Changed(old.verdict, v)
+	return !old.warned
+}
+
+// forget drops the verdict on a pod, and tells whether there was one.
+func (e *Evictor) forget(key types.NamespacedName) bool {
+	e.mu.Lock()
+	old, known := e.pending[key]
+	delete(e.pending, key)
+	e.mu.Unlock()
+	e.Changed(old.verdict)
+	return known
+}
