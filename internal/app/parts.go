@@ -13,6 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
 	"github.com/allot-dev/allot/internal/controller/job"
 	"github.com/allot-dev/allot/internal/controller/namespace"
+	"github.com/allot-dev/allot/internal/controller/nodetaint"
 	"github.com/allot-dev/allot/internal/controller/podgc"
 	"github.com/allot-dev/allot/internal/controller/podgroup"
 	"github.com/allot-dev/allot/internal/controller/poolstatus"
@@ -58,6 +59,7 @@ func makers(c *component) []maker {
 		{"garbage collector", func() (runner, error) { return garbagecollector.New(c.Client, c.Caches, c.events) }},
 		{"namespace controller", func() (runner, error) { return namespace.New(c.Client, c.Caches) }},
 		{"device taint controller", func() (runner, error) { return devicetaint.New(c.Client, c.Caches, c.events, devicetaint.Options{}) }},
+		{"node taint controller", func() (runner, error) { return nodetaint.New(c.Client, c.Caches, c.events, nodetaint.Options{}) }},
 		{poolStatusController, func() (runner, error) {
 			return poolstatus.New(c.Client, c.Caches, poolstatus.Options{Features: c.features}), nil
 		}},

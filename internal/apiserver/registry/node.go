@@ -1,17 +1,21 @@
 package registry
 
 import (
+	"context"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// nodes may be created with their status, as a kubelet registers itself.
-func nodes() entry {
+// nodes may be created with their status, as a kubelet registers itself. They are served with the clock that says when a
+// taint was added.
+func nodes(now func() time.Time) entry {
 	return &kind[corev1.Node, *corev1.Node]{
 		names:          names{versions: v1, plural: "nodes", singular: "node", short: []string{"no"}, cluster: true},
 		newList:        func() runtime.Object { return &corev1.NodeList{} },
@@ -21,8 +25,30 @@ func nodes() entry {
 		fields: func(n *corev1.Node) fields.Set {
 			return fields.Set{"spec.unschedulable": strconv.FormatBool(n.Spec.Unschedulable)}
 		},
+		prepareCreate: func(_ context.Context, n *corev1.Node) { stampTaints(n.Spec.Taints, nil, now) },
+		prepareUpdate: func(_ context.Context, n, old *corev1.Node) { stampTaints(n.Spec.Taints, old.Spec.Taints, now) },
+
 		validate:       validation.ValidateNode,
 		validateUpdate: validation.ValidateNodeUpdate,
 		validateStatus: validation.ValidateNodeStatusUpdate,
+	}
+}
+
+// stampTaints has taints that evict tell when they were added, which tolerations count from. A client that does not say it,
+// as kubectl, leaves the time of a taint that was there before. Objects are stored to the second.
+func stampTaints(taints, old []corev1.Taint, now func() time.Time) {
+	for i := range taints {
+		t := &taints[i]
+		if t.Effect != corev1.TaintEffectNoExecute || t.TimeAdded != nil {
+			continue
+		}
+		for j := range old {
+			if old[j].MatchTaint(t) && old[j].Value == t.Value {
+				t.TimeAdded = old[j].TimeAdded
+			}
+		}
+		if t.TimeAdded == nil {
+			t.TimeAdded = &metav1.Time{Time: now().Truncate(time.Second)}
+		}
 	}
 }

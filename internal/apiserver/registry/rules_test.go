@@ -193,6 +193,25 @@ func TestStampEffect(t *testing.T) {
 	}
 }
 
+// TestTaintsOfNodesAreStamped: those that evict tell when they were added, also when a client leaves that out.
+func TestTaintsOfNodesAreStamped(t *testing.T) {
+	at := func(second int64) *metav1.Time { return new(metav1.Unix(second, 0)) }
+	old := []corev1.Taint{{Key: "a", Effect: corev1.TaintEffectNoExecute, TimeAdded: at(10)}, {Key: "old", Effect: corev1.TaintEffectNoExecute}}
+	taints := []corev1.Taint{
+		{Key: "a", Effect: corev1.TaintEffectNoExecute},
+		{Key: "a", Value: "other", Effect: corev1.TaintEffectNoExecute},
+		{Key: "a", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "said", Effect: corev1.TaintEffectNoExecute, TimeAdded: at(5)},
+		{Key: "old", Effect: corev1.TaintEffectNoExecute},
+	}
+	stampTaints(taints, old, func() time.Time { return time.Unix(20, 999) })
+	for i, want := range []*metav1.Time{at(10), at(20), nil, at(5), at(20)} {
+		if got := taints[i].TimeAdded; !got.Equal(want) {
+			t.Errorf("taint %d (%s): added at %v, want %v", i, taints[i].ToString(), got, want)
+		}
+	}
+}
+
 func TestEmptySelectorWithNoExecuteWarns(t *testing.T) {
 	rule := func(selector *resourcev1.DeviceTaintSelector, effect resourcev1.DeviceTaintEffect) *resourcev1.DeviceTaintRule {
 		return &resourcev1.DeviceTaintRule{Spec: resourcev1.DeviceTaintRuleSpec{DeviceSelector: selector, Taint: resourcev1.DeviceTaint{Key: "k", Effect: effect}}}

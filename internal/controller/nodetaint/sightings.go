@@ -1,0 +1,62 @@
+package nodetaint
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+)
+
+// sightings remember since when those taints are there that do not say it themselves, as old objects may.
+type sightings struct {
+	clock clock.PassiveClock
+
+	mu   sync.Mutex // guards seen
+	seen map[string][]sighting
+}
+
+// sighting is a taint that was seen first at some time.
+type sighting struct {
+	taint corev1.Taint
+	at    time.Time
+}
+
+func (s *sighting) is(t *corev1.Taint) bool {
+	return s.taint.Key == t.Key && s.taint.Value == t.Value && s.taint.Effect == t.Effect
+}
+
+// since is when the taint was added to the node.
+func (s *sightings) since(node string, t *corev1.Taint) time.Time {
+	if t.TimeAdded != nil {
+		return t.TimeAdded.Time
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, known := range s.seen[node] {
+		if known.is(t) {
+			return known.at
+		}
+	}
+	now := s.clock.Now()
+	s.seen[node] = append(s.seen[node], sighting{*t, now})
+	return now
+}
+
+// keep forgets all taints of a node but these, and notes what is new among them.
+func (s *sightings) keep(node string, taints []corev1.Taint) {
+	for i := range taints {
+		s.since(node, &taints[i])
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := slices.DeleteFunc(s.seen[node], func(known sighting) bool {
+		return !slices.ContainsFunc(taints, func(t corev1.Taint) bool { return known.is(&t) })
+	})
+	if len(left) == 0 {
+		delete(s.seen, node)
+		return
+	}
+	s.seen[node] = left
+}
