@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	podresources "k8s.io/component-helpers/resource"
 
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -27,6 +29,7 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		Created:       pod.CreationTimestamp.Time,
 		Started:       pod.CreationTimestamp.Time,
 		Never:         upstream.Spec.PreemptionPolicy != nil && *upstream.Spec.PreemptionPolicy == corev1.PreemptNever,
+		Set:           setOf(pod),
 		Claims:        claims,
 		Mounts:        mountsFrom(upstream),
 		Shape:         shape,
@@ -50,6 +53,15 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		p.Group = *group.PodGroupName
 	}
 	return p, nil
+}
+
+// setOf is the ReplicaSet or StatefulSet that controls the pod.
+func setOf(pod *core.Pod) types.UID {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || owner.Kind != "ReplicaSet" && owner.Kind != "StatefulSet" {
+		return ""
+	}
+	return owner.UID
 }
 
 // isVictim says whether the conditions say that a scheduler has chosen the pod to make room for others.

@@ -37,6 +37,13 @@ func (s *State) Dump() string {
 	}
 	fmt.Fprintf(&b, "namespaces %v\n", s.namespaces)
 	fmt.Fprintf(&b, "priorities %v\n", s.priorities)
+	for _, set := range slices.Sorted(maps.Keys(s.sets)) {
+		on := map[string]int{}
+		for info, n := range s.sets[set] {
+			on[info.Name] = n
+		}
+		fmt.Fprintf(&b, "set %s: %v\n", set, on)
+	}
 	for _, namespace := range sortedKeys(s.budgets, strings.Compare) {
 		for _, budget := range s.budgets[namespace] {
 			fmt.Fprintf(&b, "budget %s\n", text(budget))

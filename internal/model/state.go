@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // State is the one live picture of the cluster. It is not safe for concurrent use: one goroutine owns it.
@@ -32,8 +33,10 @@ type State struct {
 	budgets map[string][]*Budget // by namespace, then by name
 
 	nominations map[UnitKey]*Nomination
-	occupied    uint64        // see Occupied
-	priorities  map[int32]int // of pods that count, and of PodGroups
+	occupied    uint64                          // see Occupied
+	priorities  map[int32]int                   // of pods that count, and of PodGroups
+	sets        map[types.UID]map[*NodeInfo]int // pods on nodes, by their set and node
+	zones       map[string]int                  // numbers of zones, from 1
 
 	terms termIndex
 	undo  []func() // inverse of each change since Begin, oldest first
@@ -48,6 +51,7 @@ type NodeInfo struct {
 	Free  Resources    // allocatable minus what pods ask for; may be negative
 	Pods  map[Key]*Pod // those that count
 	Ports map[HostPort]int
+	Zone  int     // the number of its zone; 0: it is in none
 	Load  float64 // mean share of cpu, memory and pods in use, 0 to 1 (more if there is too little)
 	// Spare is what Free has of the CommonResources. Thousands of nodes are looked at for a pod.
 	Spare [len(CommonResources)]int64
@@ -72,6 +76,8 @@ func NewState() *State {
 
 		nominations: map[UnitKey]*Nomination{},
 		priorities:  map[int32]int{},
+		sets:        map[types.UID]map[*NodeInfo]int{},
+		zones:       map[string]int{},
 		terms:       newTermIndex(),
 	}
 }
@@ -168,8 +174,9 @@ func (s *State) setNode(name string, node *Node) {
 	}
 	s.nodesVersion++
 	delete(s.views, name)
-	info.API = nil
+	info.API, info.Zone = nil, 0
 	if node != nil {
+		info.Zone = s.zoneOf(node)
 		info.API = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: node.Labels}}
 	}
 	s.terms.enterNode(s, info)

@@ -376,3 +376,23 @@ func BenchmarkGangsAmongTerms(b *testing.B) {
 		}
 	}
 }
+
+// 100 pods of a ReplicaSet, one after the other, on 5,000 nodes.
+func BenchmarkReplicas(b *testing.B) {
+	state := bigState(5000, 0)
+	placer := sched.NewPlacer(state, sched.DefaultSteps)
+	for range b.N {
+		for i := range 100 {
+			name := fmt.Sprintf("pod-%04d", i)
+			pod := bigPod(b, name, "")
+			pod.Set = "set"
+			state.PutPod(pod)
+			mustPlan(b, placer, state, unitKey(false, name))
+		}
+		b.StopTimer()
+		for i := range 100 {
+			state.DeletePod(unitKey(false, fmt.Sprintf("pod-%04d", i)).Key)
+		}
+		b.StartTimer()
+	}
+}

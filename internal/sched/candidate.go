@@ -16,12 +16,13 @@ type candidate struct {
 	node    *model.NodeInfo
 	wish    int64   // of the pod's author
 	devices int     // free ones that matter to the class
+	crowd   float64 // of pods of the same set, in its domains
 	load    float64 // share of the node that is in use, negative if more is better
 }
 
 // candidates are the nodes that could take a member of the class now, best first: what the pod's
 // author prefers; then for pods that want devices the node with the fewest free ones, for others nodes without free
-// devices. Then a group fills the fullest node, to
+// devices. Then a pod alone goes where few of its set are, a group fills the fullest node, to
 // leave room elsewhere, and a pod alone gets the emptiest.
 func (j *job) candidates(c *class, problem *alloc.Problem) *ranking {
 	possible := j.possible(c)
@@ -54,6 +55,7 @@ func (j *job) candidates(c *class, problem *alloc.Problem) *ranking {
 		list = append(list, candidate)
 	}
 	c.fitter.score(j.state, list, tainted)
+	j.spreadByDefault(c, list)
 	return rank(list)
 }
 
@@ -77,6 +79,8 @@ func compareCandidates(a, b *candidate) int {
 		return cmp.Compare(b.wish, a.wish)
 	case a.devices != b.devices:
 		return cmp.Compare(a.devices, b.devices)
+	case a.crowd != b.crowd:
+		return cmp.Compare(a.crowd, b.crowd)
 	case a.load != b.load:
 		return cmp.Compare(a.load, b.load)
 	}

@@ -1,6 +1,10 @@
 package sched
 
-import "github.com/allot-dev/allot/internal/model"
+import (
+	"math"
+
+	"github.com/allot-dev/allot/internal/model"
+)
 
 // spread is what was worked out about one spread constraint of a shape.
 type spread struct {
@@ -105,4 +109,48 @@ func hasKeys(info *model.NodeInfo, constraints []model.Spread) bool {
 		}
 	}
 	return true
+}
+
+// spreadByDefault says how many pods of the same ReplicaSet or StatefulSet are on each node and in its zone, for a pod alone
+// whose author says nothing about that. Pods of a kind of domain of which there are few count for less, as in upstream's scoring.
+func (j *job) spreadByDefault(c *class, list []candidate) {
+	pod, terms := c.members[0].pod, &c.fitter.shape.Terms
+	if pod.Set == "" || j.unit.Key.Group || len(terms.Spread)+len(terms.SoftSpread) > 0 || len(list) < 2 {
+		return
+	}
+	onNode := j.state.OfSet(pod.Set)
+	if len(onNode) == 0 {
+		return
+	}
+	perHost, inZone := math.Log(float64(len(list)+2)), j.crowdOfZones(onNode, list)
+	for i := range list {
+		info := list[i].node
+		list[i].crowd = inZone[info.Zone]
+		if n, ok := onNode[info]; ok {
+			list[i].crowd += perHost * float64(n)
+		}
+	}
+}
+
+// crowdOfZones is what the pods of a set count for in each zone. Where there is no zone, or all candidates are in one, they count
+// for nothing.
+func (j *job) crowdOfZones(onNode map[*model.NodeInfo]int, list []candidate) []float64 {
+	crowd := make([]float64, j.state.Zones())
+	if len(crowd) < 3 {
+		return crowd
+	}
+	seen, zones := make([]bool, len(crowd)), 0
+	for i := range list {
+		if zone := list[i].node.Zone; zone != 0 && !seen[zone] {
+			seen[zone] = true
+			zones++
+		}
+	}
+	perZone := math.Log(float64(zones + 2))
+	for info, n := range onNode {
+		if info.Zone != 0 {
+			crowd[info.Zone] += perZone * float64(n)
+		}
+	}
+	return crowd
 }

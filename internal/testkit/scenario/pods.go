@@ -10,6 +10,7 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -256,7 +257,7 @@ func (s *Scenario) generate(text, kind string, owner metav1.ObjectMeta) error {
 	return nil
 }
 
-// pod NAME [group=] [priority=] [never] [label=K=V]… [on=NODE] [gated] [deleting] [victim] [finished] [shared=ENTRY]… [own=ENTRY:TEMPLATE]… [use=CLAIM]…
+// pod NAME [group=] [set=REPLICASET] [priority=] [never] [label=K=V]… [on=NODE] [gated] [deleting] [victim] [finished] [shared=ENTRY]… [own=ENTRY:TEMPLATE]… [use=CLAIM]…
 // and what a node is tested for, see fit.go.
 func (s *Scenario) pod(l *line) error {
 	pod := &core.Pod{ObjectMeta: s.meta("pod", l.name)}
@@ -272,6 +273,9 @@ func (s *Scenario) pod(l *line) error {
 	}
 	if l.has("group") {
 		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr(l.one("group", ""))}
+	}
+	if set := l.one("set", ""); set != "" {
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: set, UID: types.UID(set + "-uid"), Controller: ptr(true)}}
 	}
 	if err := podFit(&pod.Spec, l); err != nil {
 		return err
