@@ -9,6 +9,7 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -73,6 +74,20 @@ func TestShapeID(t *testing.T) {
 	for _, test := range tests {
 		if alike := shape(test.change) == base; alike != test.alike {
 			t.Errorf("%s: alike %v", test.name, alike)
+		}
+	}
+}
+
+func TestSetOfAPod(t *testing.T) {
+	yes, no := true, false
+	for kind, want := range map[string]types.UID{"ReplicaSet": "u", "StatefulSet": "u", "DaemonSet": "", "Job": "", "": ""} {
+		pod := &core.Pod{}
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "other", UID: "other", Controller: &no}}
+		if kind != "" {
+			pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{Kind: kind, Name: "n", UID: "u", Controller: &yes})
+		}
+		if got := setOf(pod); got != want {
+			t.Errorf("of a %s: %q, want %q", kind, got, want)
 		}
 	}
 }

@@ -121,6 +121,7 @@ func drawPod(t *rapid.T, key Key, uid types.UID, node string) *Pod {
 	return &Pod{
 		Key: key, UID: uid, Node: node, Shape: shape,
 		Group:    rapid.SampledFrom([]string{"", "g"}).Draw(t, "group"),
+		Set:      types.UID(rapid.SampledFrom([]string{"", "s"}).Draw(t, "set")),
 		Gated:    rapid.Bool().Draw(t, "gated"),
 		Deleting: rapid.Bool().Draw(t, "deleting"),
 		Finished: rapid.Bool().Draw(t, "finished"),
