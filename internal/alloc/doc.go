@@ -36,5 +36,7 @@
 // A device that allows multiple allocations is had in parts, each with an ID of its own; a request has one part of a
 // device at most, and counters are paid with the first part. With admin access, a part takes nothing from the others.
 //
+// A Stock says by the same rules what a pool has to give, whoever asks: for people who plan, not for placement.
+//
 // What a request or device asks for and this package does not know is refused by name, never ignored.
 package alloc

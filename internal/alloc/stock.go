@@ -12,7 +12,7 @@ import (
 )
 
 // maxPackingSteps bounds the search for how many devices can be had beside each other.
-const maxPackingSteps = 1 << 14
+const maxPackingSteps = 1 << 12
 
 // Stock is what a usable pool has to give to those who tolerate no taint, whatever they ask for and whichever nodes reach it.
 type Stock struct {
