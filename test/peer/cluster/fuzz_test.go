@@ -42,6 +42,7 @@ var stored = []struct {
 	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceSlice"}, "resourceslices"},
 	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceSlice"}, "resourceslices"},
 	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1alpha3", Kind: "DeviceTaintRule"}, "devicetaintrules"},
+	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1alpha3", Kind: "ResourcePoolStatusRequest"}, "resourcepoolstatusrequests"},
 }
 
 // TestFuzzedObjects: whatever Kubernetes has stored, with any fields set and in any version that it ever stored, both servers say
@@ -112,7 +113,7 @@ func madeUp(fill *randfill.Filler, kind schema.GroupVersionKind, name string) (m
 
 func namespaced(kind string) bool {
 	switch kind {
-	case "Node", "DeviceClass", "ResourceSlice", "DeviceTaintRule":
+	case "Node", "DeviceClass", "ResourceSlice", "DeviceTaintRule", "ResourcePoolStatusRequest":
 		return false
 	}
 	return true
