@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -26,6 +27,20 @@ const (
 	settleQuorum = time.Second
 )
 
+// The condition explains at once; an event warns of what stays so. A group that is being made waits for its claims, its
+// pods and its place, each for a moment.
+const (
+	settleWarning = time.Second
+	settleMissing = 5 * time.Second // since the last of its pods has come
+)
+
+// At most so many members of gangs get the event of their group as their own: describing one has to explain it, and a
+// thousand copies explain no more.
+const (
+	memberWarningsPerSecond = 5
+	memberWarningsBurst     = 50
+)
+
 // groupStatus keeps the conditions of PodGroups (R33). What follows from the pods
 // alone it reads off the caches; why a group cannot be placed, the scheduler says.
 type groupStatus struct {
@@ -36,11 +51,13 @@ type groupStatus struct {
 	events    reconciler.Recorder
 	clock     clock.PassiveClock
 	queue     reconciler.Queue[model.Key]
-	name      string // of the scheduler
+	name      string                  // of the scheduler
+	copies    flowcontrol.RateLimiter // of warnings, for members
 
 	mu     sync.Mutex // guards the fields below
 	said   map[model.Key]verdict
 	counts map[model.Key]groups.Quorum // at the last look, of gangs that lack pods
+	due    map[model.Key]time.Time     // when an event will warn of what the condition says
 }
 
 // verdict is what the scheduler last said of a group.
@@ -52,7 +69,8 @@ type verdict struct {
 // newGroupStatus makes a groupStatus for caches in which pods are found by their PodGroup.
 func newGroupStatus(p parts, tell *podStatus) *groupStatus {
 	g := &groupStatus{podGroups: p.caches.PodGroups, pods: p.caches.Pods, write: p.groups, tell: tell, events: p.events, clock: p.clock, name: p.opts.Name,
-		said: map[model.Key]verdict{}, counts: map[model.Key]groups.Quorum{}}
+		copies: flowcontrol.NewTokenBucketRateLimiter(memberWarningsPerSecond, memberWarningsBurst),
+		said:   map[model.Key]verdict{}, counts: map[model.Key]groups.Quorum{}, due: map[model.Key]time.Time{}}
 	g.pods.OnChange(func(old, now *core.Pod) {
 		pod := now
 		if pod == nil {
@@ -85,6 +103,7 @@ func (g *groupStatus) forget(key model.Key) {
 	defer g.mu.Unlock()
 	delete(g.said, key)
 	delete(g.counts, key)
+	delete(g.due, key)
 }
 
 // moving says whether a gang that lacks pods has got or lost some since the last look.
@@ -97,7 +116,42 @@ func (g *groupStatus) moving(key model.Key, q groups.Quorum) bool {
 	}
 	last, known := g.counts[key]
 	g.counts[key] = q
-	return !known || last != q
+	if known && last == q {
+		return false
+	}
+	if _, waits := g.due[key]; waits {
+		g.due[key] = g.clock.Now().Add(settleMissing)
+	}
+	return true
+}
+
+// warns says whether it is time for an event that warns of the group's condition, and whether there has been one. What
+// is news has to stay for the patience.
+func (g *groupStatus) warns(key model.Key, news bool, patience time.Duration) (now, before bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := g.clock.Now()
+	due, waits := g.due[key]
+	if next := at.Add(patience); news && (!waits || next.Before(due)) {
+		due, waits = next, true
+		g.due[key] = due
+	}
+	switch {
+	case !waits:
+		return false, true
+	case due.After(at):
+		g.queue.AddAfter(key, due.Sub(at))
+		return false, false
+	}
+	delete(g.due, key)
+	return true, false
+}
+
+// calm drops the warning that a group would have had.
+func (g *groupStatus) calm(key model.Key) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.due, key)
 }
 
 func (g *groupStatus) lastSaid(key model.Key, uid types.UID) (groups.Outcome, bool) {
@@ -136,30 +190,46 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 			return err
 		}
 	}
-	if changed {
-		g.publish(group, outcome)
+	if outcome.Scheduled {
+		g.calm(key)
+		if changed {
+			g.events.Eventf(group, corev1.EventTypeNormal, outcome.Reason, "%s", outcome.Message)
+		}
+		return nil
 	}
-	if group.Spec.SchedulingPolicy.Gang != nil && !outcome.Scheduled {
-		g.tellMembers(members, outcome)
+	patience := settleWarning
+	if !count.Met() {
+		patience = settleMissing
+	}
+	warn, warned := g.warns(key, changed, patience)
+	if warn {
+		g.events.Eventf(group, corev1.EventTypeWarning, outcome.Reason, "%s", outcome.Message)
+	}
+	if group.Spec.SchedulingPolicy.Gang != nil {
+		g.tellMembers(members, outcome, warned)
+		if warn {
+			g.warnMembers(members, outcome)
+		}
 	}
 	return nil
 }
 
-func (g *groupStatus) publish(group *scheduling.PodGroup, outcome groups.Outcome) {
-	kind := corev1.EventTypeWarning
-	if outcome.Scheduled {
-		kind = corev1.EventTypeNormal
-	}
-	g.events.Eventf(group, kind, outcome.Reason, "%s", outcome.Message)
-}
-
 // tellMembers passes on to the members of a gang that wait why they do, those included that came after the condition was
 // written. Of other groups the scheduler tells each pod its own reason.
-func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome) {
+func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, event bool) {
 	for _, pod := range members {
-		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message} // pods have the same reasons
+		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message, event: event} // pods have the same reasons
 		if g.waits(pod) && !told(pod, verdict) {
 			g.tell.say(model.Key{Namespace: pod.Namespace, Name: pod.Name}, verdict)
+		}
+	}
+}
+
+// warnMembers gives members the event that their group has got.
+func (g *groupStatus) warnMembers(members []*core.Pod, outcome groups.Outcome) {
+	for _, pod := range members {
+		if g.waits(pod) && g.copies.TryAccept() {
+			g.events.Eventf(pod, corev1.EventTypeWarning, "FailedScheduling", "%s", outcome.Message)
 		}
 	}
 }

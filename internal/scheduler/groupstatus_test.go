@@ -1,0 +1,98 @@
+package scheduler
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A gang whose pods are made one by one, each later than the one before, is quiet.
+func TestNoEventWarnsOfAGangThatIsBeingMade(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 100, 0)
+	x := start(t, s)
+	s.addGang("g", 3)
+	x.pass(4 * time.Second)
+	for _, pod := range []string{"g-0", "g-1", "g-2"} {
+		s.addPod(pod, "g")
+		x.pass(4 * time.Second)
+	}
+	if diff := cmp.Diff([]string{"g Scheduled: 3 of 3 pods are placed"}, x.events); diff != "" {
+		t.Errorf("events (-want +got)\n%s", diff)
+	}
+}
+
+// One whose pods stop coming is warned of, itself and its pods, once; so is one that loses a pod later.
+func TestEventsWarnOfAGangThatLacksPods(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 100, 0)
+	x := start(t, s)
+	s.addGang("g", 3)
+	s.addMembers("g", 2)
+	x.pass(30 * time.Second)
+	want := []string{"g Unschedulable: 2 of 3 pods exist", "g-0 FailedScheduling: 2 of 3 pods exist", "g-1 FailedScheduling: 2 of 3 pods exist"}
+	if diff := cmp.Diff(want, sorted(x.events)); diff != "" {
+		t.Errorf("events (-want +got)\n%s", diff)
+	}
+	x.events = nil
+	s.deletePod("g-1")
+	s.addPod("g-9", "g")
+	x.pass(30 * time.Second)
+	if diff := cmp.Diff([]string{"g-9 FailedScheduling: 2 of 3 pods exist"}, x.events); diff != "" {
+		t.Errorf("events after a pod was replaced (-want +got)\n%s", diff)
+	}
+}
+
+// A group that has no place explains itself within little more than a second, and says the latest reason.
+func TestEventsWarnOfAGangWithoutPlace(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 1, 0)
+	x := start(t, s)
+	s.addGang("g", 2)
+	s.addMembers("g", 2)
+	x.pass(500 * time.Millisecond)
+	if len(x.events) > 0 {
+		t.Errorf("events at once: %q", x.events)
+	}
+	x.pass(time.Second)
+	if len(x.events) != 3 || !slices.ContainsFunc(x.events, func(e string) bool {
+		return strings.HasPrefix(e, "g-1 FailedScheduling: 1 of 2 pods fit together")
+	}) {
+		t.Errorf("events = %q", x.events)
+	}
+	x.pass(10 * time.Second)
+	if len(x.events) != 3 {
+		t.Errorf("events later = %q", x.events)
+	}
+}
+
+// A gang that has no place for a moment only is not warned of.
+func TestNoEventWarnsOfAMoment(t *testing.T) {
+	s := newServer(t)
+	x := start(t, s)
+	s.addGang("g", 2)
+	s.addMembers("g", 2)
+	x.pass(600 * time.Millisecond)
+	s.addNode("n1", 2, 0)
+	x.pass(10 * time.Second)
+	if diff := cmp.Diff([]string{"g Scheduled: 2 of 2 pods are placed"}, x.events); diff != "" {
+		t.Errorf("events (-want +got)\n%s", diff)
+	}
+}
+
+// Of a large gang some members have the event for all.
+func TestNotAllMembersAreWarned(t *testing.T) {
+	s := newServer(t)
+	x := start(t, s)
+	s.addGang("g", 200)
+	s.addMembers("g", 200)
+	x.pass(5 * time.Second)
+	if n := len(x.events); n < memberWarningsBurst || n > 2*memberWarningsBurst {
+		t.Errorf("%d events", n)
+	}
+}
+
+func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
