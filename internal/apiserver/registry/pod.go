@@ -36,9 +36,12 @@ func pods(l *Lookup) entry {
 		validateStatus: validation.ValidatePodStatusUpdate,
 		more: func(store *genericregistry.Store) map[string]rest.Storage {
 			return map[string]rest.Storage{
-				"binding":  &binding{store: store},
-				"eviction": &eviction{pods: store, others: l, now: time.Now},
-				"log":      &podLog{store: store},
+				"binding":     &binding{store: store},
+				"eviction":    &eviction{pods: store, others: l, now: time.Now},
+				"log":         &podLog{simulated{store, "no logs"}},
+				"exec":        &podStream{simulated{store, "nothing to run a command in"}},
+				"attach":      &podStream{simulated{store, "nothing to attach to"}},
+				"portforward": &podStream{simulated{store, "no ports"}},
 			}
 		},
 	}
