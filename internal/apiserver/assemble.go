@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/google/uuid"
@@ -113,8 +112,8 @@ func (s *Server) secure(cfg Config, generic *genericapiserver.Config) error {
 	if err != nil {
 		return err
 	}
-	if s.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
-		return fmt.Errorf("listen: %w", err)
+	if s.listener, err = cfg.listen(); err != nil {
+		return err
 	}
 	hosts, err := servingHosts(s.listener.Addr())
 	if err != nil {
@@ -146,7 +145,7 @@ func (s *Server) secure(cfg Config, generic *genericapiserver.Config) error {
 	}
 	generic.SecureServing = &genericapiserver.SecureServingInfo{Listener: s.listener, Cert: cert, ClientCA: ca}
 	generic.ExternalAddress = s.listener.Addr().String()
-	s.authority, s.admin, s.url = authority, admin, "https://"+s.listener.Addr().String()
+	s.authority, s.admin, s.url = authority, admin, "https://"+reachedAt(s.listener.Addr())
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 
 	"github.com/allot-dev/allot/internal/features"
 )
@@ -16,6 +17,8 @@ type Config struct {
 	DataDir string
 	// Listen is the address to serve on, by default a free port of 127.0.0.1.
 	Listen string
+	// LastPort is tried first where Listen leaves the port open, so that clients find the server again. Optional.
+	LastPort string
 	// PKIDir holds the certificates, by default pki in DataDir. Servers on one etcd share it, so that a client of one
 	// is a client of all.
 	PKIDir string
@@ -55,6 +58,28 @@ func (c Config) completed() (Config, error) {
 }
 
 func (c Config) etcdDir() string { return filepath.Join(c.DataDir, "etcd") }
+
+// listen opens the address to serve on.
+func (c Config) listen() (net.Listener, error) {
+	if host, port, err := net.SplitHostPort(c.Listen); err == nil && port == "0" && c.LastPort != "" {
+		if listener, err := net.Listen("tcp", net.JoinHostPort(host, c.LastPort)); err == nil {
+			return listener, nil
+		}
+	}
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return listener, nil
+}
+
+// reachedAt is where this machine finds a listener: one on all addresses is on this one, too.
+func reachedAt(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return addr.String()
+}
 
 // servingHosts are the names under which the server is reached at addr.
 func servingHosts(addr net.Addr) ([]string, error) {

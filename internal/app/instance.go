@@ -45,7 +45,7 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 	// The server outlives the other parts, which write until they end; Stop ends it.
 	counts := metrics.New()
 	server, err := apiserver.Start(context.WithoutCancel(ctx), apiserver.Config{
-		DataDir: opts.DataDir, Listen: opts.Listen, UnsafeNoFsync: opts.UnsafeNoFsync, Metrics: counts.Handler(),
+		DataDir: opts.DataDir, Listen: opts.Listen, LastPort: lastPort(opts.DataDir), UnsafeNoFsync: opts.UnsafeNoFsync, Metrics: counts.Handler(),
 		Features: opts.Features,
 	})
 	if err != nil {

@@ -38,8 +38,8 @@ func newAPIServerCommand(streams Streams) *cobra.Command {
 		Use:   "apiserver",
 		Short: "Run the API server alone",
 		Long: "Run the API server alone, on an embedded etcd or on one that --etcd-servers names, and write a kubeconfig for the\n" +
-			"administrator and for each part that runs apart into the data directory. Parts that run read theirs once: give a port,\n" +
-			"so that they find the server again when it is started anew.",
+			"administrator and for each part that runs apart into the data directory. Parts that run read theirs once. Without a port\n" +
+			"in --listen the server takes the one that it had before, so that they find it again.",
 		Example: "  allot apiserver --data-dir /tmp/a --listen 127.0.0.1:6443\n" +
 			"  allot apiserver --data-dir /tmp/b --pki-dir /tmp/a/pki --etcd-servers unix:///tmp/a/etcd/etcd.sock",
 		Args: cobra.NoArgs,
@@ -49,7 +49,7 @@ func newAPIServerCommand(streams Streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.dataDir, "data-dir", "", "where the state is kept (default: $ALLOT_DATA_DIR, or allot in the user's state directory)")
-	flags.StringVar(&o.config.Listen, "listen", "127.0.0.1:0", "address to serve on; port 0 is a free port")
+	flags.StringVar(&o.config.Listen, "listen", "127.0.0.1:0", listenUsage("address"))
 	flags.StringVar(&o.config.PKIDir, "pki-dir", "", "where the certificates are kept; servers on one etcd share it (default: pki in the data directory)")
 	addFeaturesFlag(flags, &o.config.Features)
 	flags.StringVar(&o.config.TokenFile, "token-auth-file", "", "CSV file of static tokens (token,user,uid,\"group,…\")")
@@ -61,11 +61,14 @@ func newAPIServerCommand(streams Streams) *cobra.Command {
 }
 
 func runAPIServer(ctx context.Context, o apiserverOptions, progress *cli.Progress) (err error) {
+	if _, err := checkAddress(o.config.Listen); err != nil {
+		return err
+	}
 	dir, _, err := openDataDir(o.dataDir, false)
 	if err != nil {
 		return err
 	}
-	o.config.DataDir = dir
+	o.config.DataDir, o.config.LastPort = dir, lastPort(dir)
 	done := progress.Step("API server")
 	server, err := apiserver.Start(context.WithoutCancel(ctx), o.config)
 	if err != nil {

@@ -52,7 +52,7 @@ func newUpCommand(streams Streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.dataDir, "data-dir", "", "where the state is kept (default: $ALLOT_DATA_DIR, or allot in the user's state directory)")
 	flags.BoolVar(&o.ephemeral, "ephemeral", false, "keep the state in a folder that goes away at the end")
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "loopback address to serve on; port 0 is a free port")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", listenUsage("loopback address"))
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "manifest to apply: a file, a folder, or - for standard input; may be repeated")
 	o.machines.addFlags(flags)
 	addFeaturesFlag(flags, &o.features)
