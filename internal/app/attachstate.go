@@ -12,6 +12,9 @@ import (
 // statePath is where a process that schedules shows its view of the cluster.
 const statePath = "/debug/state"
 
+// schedulerNameHeader has the schedulerName of the pods that it places.
+const schedulerNameHeader = "Allot-Scheduler-Name"
+
 // stateView answers with the view of the scheduler that runs in this process, if one does.
 type stateView struct {
 	scheduler atomic.Pointer[scheduler.Scheduler]
@@ -30,6 +33,7 @@ func (v *stateView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set(schedulerNameHeader, s.Name())
 	fmt.Fprint(w, view)
 }
 

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/spf13/cobra"
 
 	"github.com/allot-dev/allot/internal/attach"
@@ -45,7 +43,7 @@ func newDebugCommand(streams Streams) *cobra.Command {
 			"only. It ends with 1 if there are any. The scheduler shows its view on its health port, to its own machine alone:\n" +
 			"with the scheduler in a cluster, forward that port first.",
 		Example: "  kubectl -n allot-system port-forward deployment/allot 8080 &\n" +
-			"  allot debug diff --state http://127.0.0.1:8080 --scheduler-name allot",
+			"  allot debug diff --state http://127.0.0.1:8080",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			differ, err := o.diff(cmd.Context(), streams.Out)
@@ -61,7 +59,7 @@ func newDebugCommand(streams Streams) *cobra.Command {
 	flags := diff.Flags()
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "how the API server is reached (default: $KUBECONFIG, the user's, or the pod's service account)")
 	flags.StringVar(&o.state, "state", "http://127.0.0.1:8080", "URL of the scheduler's health port")
-	flags.StringVar(&o.schedulerName, "scheduler-name", corev1.DefaultSchedulerName, "spec.schedulerName of the pods that it places")
+	flags.StringVar(&o.schedulerName, "scheduler-name", "", "spec.schedulerName of the pods that it is to place (default: what it says)")
 	addFeaturesFlag(flags, &o.features)
 	cmd.AddCommand(diff)
 	return cmd
@@ -69,7 +67,14 @@ func newDebugCommand(streams Streams) *cobra.Command {
 
 // diff prints how the two views differ.
 func (o *diffOptions) diff(ctx context.Context, out io.Writer) (differ bool, err error) {
-	server, err := o.serverView(ctx)
+	_, name, err := o.liveView(ctx)
+	if err != nil {
+		return false, err
+	}
+	if o.schedulerName != "" && o.schedulerName != name {
+		return false, fmt.Errorf("nothing was compared: the scheduler at %s is %s, not %s", o.state, name, o.schedulerName)
+	}
+	server, err := o.serverView(ctx, name)
 	if err != nil {
 		return false, err
 	}
@@ -83,7 +88,7 @@ func (o *diffOptions) diff(ctx context.Context, out io.Writer) (differ bool, err
 			case <-time.After(time.Second):
 			}
 		}
-		live, err := o.liveView(ctx)
+		live, _, err := o.liveView(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -103,15 +108,15 @@ func (o *diffOptions) diff(ctx context.Context, out io.Writer) (differ bool, err
 	return true, nil
 }
 
-// liveView asks the scheduler.
-func (o *diffOptions) liveView(ctx context.Context) (string, error) {
+// liveView asks the scheduler for its view, and for the schedulerName of its pods.
+func (o *diffOptions) liveView(ctx context.Context) (view, name string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(o.state, "/")+statePath, nil)
 	if err != nil {
-		return "", fmt.Errorf("--state is a URL, such as http://127.0.0.1:8080: %w", err)
+		return "", "", fmt.Errorf("--state is a URL, such as http://127.0.0.1:8080: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return "", fmt.Errorf("ask the scheduler for its view: %w", err)
+		return "", "", fmt.Errorf("ask the scheduler for its view: %w", err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
@@ -119,9 +124,9 @@ func (o *diffOptions) liveView(ctx context.Context) (string, error) {
 		err = errors.New(strings.TrimSpace(string(text)))
 	}
 	if err != nil {
-		return "", fmt.Errorf("ask the scheduler for its view: %w", err)
+		return "", "", fmt.Errorf("ask the scheduler for its view: %w", err)
 	}
-	return string(text), nil
+	return string(text), response.Header.Get(schedulerNameHeader), nil
 }
 
 // serverView is the view that a scheduler has that starts now.
@@ -136,7 +141,7 @@ func (v *serverView) view() string {
 	return v.state.Dump()
 }
 
-func (o *diffOptions) serverView(ctx context.Context) (*serverView, error) {
+func (o *diffOptions) serverView(ctx context.Context, schedulerName string) (*serverView, error) {
 	cfg, err := o.config()
 	if err != nil {
 		return nil, err
@@ -157,7 +162,7 @@ func (o *diffOptions) serverView(ctx context.Context) (*serverView, error) {
 	informers := client.NewInformers(set).Without(absentKinds(choice.Features)...).Without(choice.Absent...)
 	caches := cluster.CachesOf(informers)
 	caches.Features = choice.Features
-	feed, err := cluster.NewFeed(caches, o.schedulerName)
+	feed, err := cluster.NewFeed(caches, schedulerName)
 	if err != nil {
 		return nil, err
 	}

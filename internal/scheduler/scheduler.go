@@ -147,6 +147,9 @@ func newScheduler(p parts) (*Scheduler, error) {
 	return s, nil
 }
 
+// Name is the spec.schedulerName of the pods that it places.
+func (s *Scheduler) Name() string { return s.groups.name }
+
 // Run places units until ctx ends, and returns when nothing is being written any more.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.ready(ctx); err != nil {
