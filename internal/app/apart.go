@@ -116,10 +116,17 @@ func (p *process) run(ctx context.Context, watchdog *leaderelection.HealthzAdapt
 		}
 		return err
 	}
-	if !p.opts.election.on {
-		return p.leading(ctx)
+	watching, cancel := context.WithCancel(ctx)
+	watched := make(chan error, 1)
+	go func() { watched <- p.watchServer(watching) }()
+	var err error
+	if p.opts.election.on {
+		err = p.elect(ctx, watchdog)
+	} else {
+		err = p.leading(ctx)
 	}
-	return p.elect(ctx, watchdog)
+	cancel()
+	return errors.Join(err, <-watched)
 }
 
 // connect waits until the API server answers, and says why it doesn't.
@@ -209,6 +216,7 @@ func (p *process) lead(ctx context.Context) error {
 	done := p.progress.Step(p.work.name)
 	parts, c, err := newComponent(ctx, p.cfg, p.work.name, p.metrics, p.opts.features)
 	if err != nil {
+		_, err = p.begun(ctx, done, err)
 		return err
 	}
 	defer c.stop()

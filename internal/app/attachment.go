@@ -120,12 +120,9 @@ func (a *attachment) lead(ctx context.Context) error {
 // work runs what was chosen, until ctx ends, a part fails, or the server has changed.
 func (a *attachment) work(ctx context.Context, choice *attach.Choice) error {
 	done := a.progress.Step(attachName)
-	set, err := client.NewFor(a.cfg, choice.Dialect)
+	working, c, err := a.newComponent(ctx, choice)
 	if err != nil {
-		return err
-	}
-	working, c, err := newComponentOn(ctx, set, attachName, a.metrics, choice.Features, choice.Absent...)
-	if err != nil {
+		_, err = a.begun(ctx, done, err)
 		return err
 	}
 	defer c.stop()
@@ -144,6 +141,14 @@ func (a *attachment) work(ctx context.Context, choice *attach.Choice) error {
 	}
 	a.health.wait("its end")
 	return c.Err()
+}
+
+func (a *attachment) newComponent(ctx context.Context, choice *attach.Choice) (context.Context, *component, error) {
+	set, err := client.NewFor(a.cfg, choice.Dialect)
+	if err != nil {
+		return nil, nil, err
+	}
+	return newComponentOn(ctx, set, attachName, a.metrics, choice.Features, choice.Absent...)
 }
 
 func (a *attachment) start(ctx context.Context, c *component, choice *attach.Choice) error {

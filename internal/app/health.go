@@ -16,6 +16,7 @@ import (
 // and says what it waits for.
 type health struct {
 	waitsFor atomic.Pointer[string]
+	lost     atomic.Pointer[error] // why the API server cannot be reached
 	listener net.Listener
 	mux      *http.ServeMux
 	server   *http.Server
@@ -33,7 +34,7 @@ func listenHealth(address string, metrics http.Handler, checks ...healthz.Health
 	alive := append([]healthz.HealthChecker{healthz.PingHealthz}, checks...)
 	healthz.InstallHandler(mux, alive...)
 	healthz.InstallLivezHandler(mux, alive...)
-	healthz.InstallReadyzHandler(mux, append(alive, healthz.NamedCheck("started", h.started))...)
+	healthz.InstallReadyzHandler(mux, append(alive, healthz.NamedCheck("started", h.started), healthz.NamedCheck("apiserver", h.reaches))...)
 	mux.Handle("/metrics", metrics)
 	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	return h, nil
@@ -48,6 +49,19 @@ func (h *health) ready() { h.waitsFor.Store(nil) }
 func (h *health) started(*http.Request) error {
 	if what := h.waitsFor.Load(); what != nil {
 		return fmt.Errorf("waits for %s", *what)
+	}
+	return nil
+}
+
+// lose makes the process unready whatever it waits for, until find.
+func (h *health) lose(why error) { h.lost.Store(&why) }
+
+// find ends what lose began.
+func (h *health) find() { h.lost.Store(nil) }
+
+func (h *health) reaches(*http.Request) error {
+	if why := h.lost.Load(); why != nil {
+		return fmt.Errorf("the API server cannot be reached: %w", *why)
 	}
 	return nil
 }

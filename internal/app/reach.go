@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// probeEvery is how often a part that works asks whether its API server is there, and how long it waits for an answer.
+	probeEvery = 3 * time.Second
+	// lostAfter is how many times in a row it must not be there: one request may go wrong.
+	lostAfter = 2
+)
+
+// reach is whether the API server can be reached.
+type reach struct {
+	failures int
+}
+
+// note takes in one answer of the server, and says whether it is lost or found now.
+func (r *reach) note(err error) (lost, found bool) {
+	if err == nil {
+		found = r.failures >= lostAfter
+		r.failures = 0
+		return false, found
+	}
+	r.failures++
+	return r.failures == lostAfter, false
+}
+
+// watchServer makes the process unready while the API server cannot be reached, and says so once.
+func (p *process) watchServer(ctx context.Context) error {
+	cfg := rest.CopyConfig(p.cfg)
+	cfg.Timeout = probeEvery
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return err
+	}
+	ticker := time.NewTicker(probeEvery)
+	defer ticker.Stop()
+	var r reach
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		err := unreached(client.RESTClient().Get().AbsPath("/version").Do(ctx).Error())
+		if ctx.Err() != nil {
+			return nil
+		}
+		switch lost, found := r.note(err); {
+		case lost:
+			p.health.lose(err)
+			p.progress.Line("the API server cannot be reached: %v; trying on", err)
+		case found:
+			p.health.find()
+			p.progress.Line("the API server is reached again")
+		}
+	}
+}
+
+// unreached is the error of a request if it shows that the server is not there. One that refuses is.
+func unreached(err error) error {
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,39 @@
+package app
+
+import (
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestReachIsLostAfterFailuresInARow(t *testing.T) {
+	gone := errors.New("connection refused")
+	var r reach
+	for i, step := range []struct {
+		err         error
+		lost, found bool
+	}{
+		{nil, false, false},
+		{gone, false, false},
+		{nil, false, false}, // one failure is none
+		{gone, false, false},
+		{gone, true, false},
+		{gone, false, false}, // that is said once
+		{nil, false, true},
+		{nil, false, false},
+		{gone, false, false},
+		{gone, true, false},
+	} {
+		if lost, found := r.note(step.err); lost != step.lost || found != step.found {
+			t.Errorf("step %d: lost %t, found %t", i, lost, found)
+		}
+	}
+	if err := unreached(apierrors.NewForbidden(schema.GroupResource{}, "", nil)); err != nil {
+		t.Errorf("a server that refuses is not there: %v", err)
+	}
+	if err := unreached(apierrors.NewServiceUnavailable("starting")); err == nil {
+		t.Error("a server that is not available is there")
+	}
+}
