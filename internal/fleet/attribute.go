@@ -62,7 +62,7 @@ func (a Attribute) at(p place) (resourcev1.DeviceAttribute, error) {
 		}
 		return resourcev1.DeviceAttribute{VersionValue: &values[0]}, nil
 	default:
-		values, err := fillAll(a, p, parseText)
+		values, err := fillAll(a, p, func(s string) (string, error) { return s, nil })
 		if a.List || err != nil {
 			return resourcev1.DeviceAttribute{StringValues: values}, err
 		}
@@ -73,9 +73,13 @@ func (a Attribute) at(p place) (resourcev1.DeviceAttribute, error) {
 func fillAll[T any](a Attribute, p place, parse func(string) (T, error)) ([]T, error) {
 	values := make([]T, 0, len(a.Values))
 	for _, text := range a.Values {
-		v, err := parse(p.fill(text))
+		filled := p.fill(text)
+		if len(filled) > resourcev1.DeviceAttributeMaxValueLength {
+			return nil, fmt.Errorf("%q is longer than %d bytes", filled, resourcev1.DeviceAttributeMaxValueLength)
+		}
+		v, err := parse(filled)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no %s", p.fill(text), a.Type)
+			return nil, fmt.Errorf("%q is no %s", filled, a.Type)
 		}
 		values = append(values, v)
 	}
@@ -89,15 +93,8 @@ func parseBool(s string) (bool, error) {
 	return s == "true", nil
 }
 
-func parseText(s string) (string, error) {
-	if len(s) > resourcev1.DeviceAttributeMaxValueLength {
-		return "", strconv.ErrRange
-	}
-	return s, nil
-}
-
 func parseVersion(s string) (string, error) {
-	if len(s) > resourcev1.DeviceAttributeMaxValueLength || strings.HasPrefix(s, "v") {
+	if strings.HasPrefix(s, "v") {
 		return "", strconv.ErrSyntax
 	}
 	_, err := version.ParseSemantic(s)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -47,8 +48,14 @@ func (v value) labelValue() string {
 
 func (e entry) resourceName() string {
 	e.complainAll(e.key, validation.IsQualifiedName(e.key))
+	if !strings.Contains(e.key, "/") && !slices.Contains(plainResources, e.key) && !strings.HasPrefix(e.key, corev1.ResourceHugePagesPrefix) {
+		e.complain("needs a domain in front, as in example.com/%s; without one there are %s and %s…", e.key, strings.Join(plainResources, ", "), corev1.ResourceHugePagesPrefix)
+	}
 	return e.key
 }
+
+// plainResources are those without a domain that a pod may ask for, and the number of pods.
+var plainResources = []string{"cpu", "memory", "ephemeral-storage", "pods"}
 
 func (v value) quantity() resource.Quantity {
 	q, err := resource.ParseQuantity(v.text())

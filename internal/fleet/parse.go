@@ -198,6 +198,10 @@ func readValues(v value, typ string) Attribute {
 		v.complain("must not be an empty list")
 	}
 	for _, item := range items {
+		if typ == "" && item.node.Tag == "!!float" {
+			item.complain("must not be a fraction; as a text it is %q", item.node.Value)
+			continue
+		}
 		a.Values = append(a.Values, item.template())
 		if a.Type == "" {
 			a.Type = scalarType(item.node.Tag)

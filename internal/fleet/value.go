@@ -1,8 +1,10 @@
 package fleet
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,12 +27,20 @@ type entry struct {
 
 // root reads a document. It fails only when the text is no YAML at all.
 func root(data []byte, problems *[]error) (value, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return value{}, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
-	}
-	if len(doc.Content) == 0 {
+	var doc, second yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	err := documents.Decode(&doc)
+	if errors.Is(err, io.EOF) {
 		return value{}, errors.New("the document is empty")
+	}
+	if err == nil {
+		err = documents.Decode(&second)
+	}
+	switch {
+	case err == nil && second.Content[0].Tag != "!!null":
+		return value{}, fmt.Errorf("line %d: a fleet is one document, this is a second one", second.Content[0].Line)
+	case err != nil && !errors.Is(err, io.EOF):
+		return value{}, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	return value{node: doc.Content[0], problems: problems}, nil
 }
