@@ -26,8 +26,6 @@ type Options struct {
 	UnsafeNoFsync bool
 	// QuotaBytes bounds the database; zero means 4 GiB.
 	QuotaBytes int64
-	// Logger takes etcd's warnings and errors; nil drops them.
-	Logger *zap.Logger
 }
 
 // Server is a running member.
@@ -74,7 +72,9 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 }
 
 func (s *Server) run(ctx context.Context, opts Options) error {
-	member, err := embed.StartEtcd(memberConfig(opts, s.socket.path))
+	words := &lastWords{out: os.Stderr}
+	cfg := memberConfig(opts, s.socket.path, words)
+	member, err := words.startMember(func() (*embed.Etcd, error) { return embed.StartEtcd(cfg) })
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *Server) run(ctx context.Context, opts Options) error {
 	return nil
 }
 
-func memberConfig(opts Options, socketPath string) *embed.Config {
+func memberConfig(opts Options, socketPath string, words zapcore.Core) *embed.Config {
 	// The advertised addresses are names only: a single member never dials them.
 	nominal := url.URL{Scheme: "http", Host: "localhost:2380"}
 	cfg := embed.NewConfig()
@@ -112,12 +112,7 @@ func memberConfig(opts Options, socketPath string) *embed.Config {
 	// A busy laptop is not worth a warning a request.
 	cfg.WarningApplyDuration = 5 * time.Second
 	cfg.WarningUnaryRequestDuration = 5 * time.Second
-	logger := opts.Logger
-	if logger == nil {
-		logger = zap.NewNop()
-	}
-	logger = logger.WithOptions(zap.IncreaseLevel(zapcore.WarnLevel))
-	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger)
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(words))
 	return cfg
 }
 
