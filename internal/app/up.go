@@ -46,6 +46,9 @@ func newUpCommand(streams Streams) *cobra.Command {
 			if err := o.machines.check(cmd.Flags()); err != nil {
 				return err
 			}
+			if o.timeout <= 0 {
+				return fmt.Errorf("--timeout: must be more than nothing, is %s", o.timeout)
+			}
 			return up(cmd.Context(), o, streams)
 		},
 	}
@@ -65,7 +68,10 @@ func newUpCommand(streams Streams) *cobra.Command {
 // up runs an Instance until ctx ends, or, with exitWhenSettled, until all that was applied runs.
 func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	// What can be wrong without a server is found before anything is started.
-	manifests, err := cli.ReadManifests(o.files, streams.In)
+	manifests, err := cli.ReadManifests(o.files, interruptible{ctx, streams.In})
+	if ctx.Err() != nil {
+		return nil // stopped while somebody was to type
+	}
 	if err != nil {
 		return err
 	}

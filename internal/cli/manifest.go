@@ -86,6 +86,9 @@ func filesOf(path string) ([]string, error) {
 	if path == "-" {
 		return []string{path}, nil
 	}
+	if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
+		return nil, fmt.Errorf("%s: is not fetched: give a file, or \"curl -fsSL %s | allot up -f -\"", path, path)
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
