@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -206,17 +208,21 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		g.events.Eventf(group, corev1.EventTypeWarning, outcome.Reason, "%s", outcome.Message)
 	}
 	if group.Spec.SchedulingPolicy.Gang != nil {
-		g.tellMembers(members, outcome, warned)
+		event := memberEvent(group.Name, outcome.Message)
 		if warn {
-			g.warnMembers(members, outcome)
+			g.warnMembers(members, event)
 		}
+		if !warned {
+			event = "" // warnMembers will tell all of them
+		}
+		g.tellMembers(members, outcome, event)
 	}
 	return nil
 }
 
 // tellMembers passes on to the members of a gang that wait why they do, those included that came after the condition was
 // written. Of other groups the scheduler tells each pod its own reason.
-func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, event bool) {
+func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, event string) {
 	for _, pod := range members {
 		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message, event: event} // pods have the same reasons
 		if g.waits(pod) && !told(pod, verdict) {
@@ -225,13 +231,22 @@ func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, e
 	}
 }
 
-// warnMembers gives members the event that their group has got.
-func (g *groupStatus) warnMembers(members []*core.Pod, outcome groups.Outcome) {
+// warnMembers publishes for members what their group has said.
+func (g *groupStatus) warnMembers(members []*core.Pod, event string) {
 	for _, pod := range members {
 		if g.waits(pod) && g.copies.TryAccept() {
-			g.events.Eventf(pod, corev1.EventTypeWarning, "FailedScheduling", "%s", outcome.Message)
+			g.events.Eventf(pod, corev1.EventTypeWarning, "FailedScheduling", "%s", event)
 		}
 	}
+}
+
+// memberEvent says in short what is wrong with a pod's group. The details stand in the conditions, and once in an event of the group.
+func memberEvent(group, message string) string {
+	short, _, more := strings.Cut(message, "; ")
+	if more {
+		short += "; …"
+	}
+	return fmt.Sprintf("PodGroup %s is not scheduled: %s", group, short)
 }
 
 // waits says whether a pod may still get a node from this scheduler. What gates hold back has a condition of its own.

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +32,7 @@ func TestEventsWarnOfAGangThatLacksPods(t *testing.T) {
 	s.addGang("g", 3)
 	s.addMembers("g", 2)
 	x.pass(30 * time.Second)
-	want := []string{"g Unschedulable: 2 of 3 pods exist", "g-0 FailedScheduling: 2 of 3 pods exist", "g-1 FailedScheduling: 2 of 3 pods exist"}
+	want := []string{"g Unschedulable: 2 of 3 pods exist", "g-0 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist", "g-1 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist"}
 	if diff := cmp.Diff(want, sorted(x.events)); diff != "" {
 		t.Errorf("events (-want +got)\n%s", diff)
 	}
@@ -41,7 +40,7 @@ func TestEventsWarnOfAGangThatLacksPods(t *testing.T) {
 	s.deletePod("g-1")
 	s.addPod("g-9", "g")
 	x.pass(30 * time.Second)
-	if diff := cmp.Diff([]string{"g-9 FailedScheduling: 2 of 3 pods exist"}, x.events); diff != "" {
+	if diff := cmp.Diff([]string{"g-9 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist"}, x.events); diff != "" {
 		t.Errorf("events after a pod was replaced (-want +got)\n%s", diff)
 	}
 }
@@ -59,7 +58,7 @@ func TestEventsWarnOfAGangWithoutPlace(t *testing.T) {
 	}
 	x.pass(time.Second)
 	if len(x.events) != 3 || !slices.ContainsFunc(x.events, func(e string) bool {
-		return strings.HasPrefix(e, "g-1 FailedScheduling: 1 of 2 pods fit together")
+		return e == "g-1 FailedScheduling: PodGroup g is not scheduled: 1 of 2 pods fit together; …"
 	}) {
 		t.Errorf("events = %q", x.events)
 	}

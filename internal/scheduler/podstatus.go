@@ -47,7 +47,7 @@ type podVerdict struct {
 	uid             types.UID
 	reason, message string
 	nominated       string // node on which its place is kept
-	event           bool   // publish one; a gang publishes its own
+	event           string // to be published; empty for none
 }
 
 func newPodStatus(p parts) *podStatus {
@@ -87,8 +87,8 @@ func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 		p.mu.Unlock()
 		return err
 	}
-	if verdict.event {
-		p.events.Eventf(pod, corev1.EventTypeWarning, "FailedScheduling", "%s", verdict.message)
+	if verdict.event != "" {
+		p.events.Eventf(pod, corev1.EventTypeWarning, "FailedScheduling", "%s", verdict.event)
 	}
 	return nil
 }

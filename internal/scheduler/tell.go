@@ -100,7 +100,7 @@ func (s *Scheduler) tellPods(unit *model.Unit, reasons *sched.Reasons) {
 		}
 		if ok {
 			s.pods.say(pod.Key, podVerdict{
-				uid: pod.UID, reason: corev1.PodReasonUnschedulable, message: message, nominated: s.keptNode(unit.Key, pod.Key), event: true,
+				uid: pod.UID, reason: corev1.PodReasonUnschedulable, message: message, nominated: s.keptNode(unit.Key, pod.Key), event: message,
 			})
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Scheduler) tellFailure(plan *sched.Plan, err error) {
 		return
 	}
 	for i := range plan.Pods {
-		s.pods.say(plan.Pods[i].Pod, podVerdict{uid: plan.Pods[i].UID, reason: corev1.PodReasonSchedulerError, message: err.Error(), event: true})
+		s.pods.say(plan.Pods[i].Pod, podVerdict{uid: plan.Pods[i].UID, reason: corev1.PodReasonSchedulerError, message: err.Error(), event: err.Error()})
 	}
 }
 
