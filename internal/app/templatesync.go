@@ -27,6 +27,12 @@ func newTemplateSyncCommand(streams Streams) *cobra.Command {
 		"Bringing a namespace up to date takes one request for a new template, and two for a changed one."
 	cmd.Example = "  allot template-sync manifests | kubectl apply -f -\n" +
 		"  allot template-sync --kubeconfig ~/.kube/config"
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if limits.QPS < 0 || limits.QPS > 0 && limits.Burst < 1 {
+			return fmt.Errorf("--qps must not be negative, and --burst must be 1 at least: they are %g and %d", limits.QPS, limits.Burst)
+		}
+		return nil
+	}
 	cmd.Flags().Float32Var(&limits.QPS, "qps", 100, "requests a second at most; 0 is no limit")
 	cmd.Flags().IntVar(&limits.Burst, "burst", 100, "requests that may be made at once after a pause")
 	cmd.AddCommand(&cobra.Command{
