@@ -49,7 +49,11 @@ func newUpCommand(streams Streams) *cobra.Command {
 			if o.timeout <= 0 {
 				return fmt.Errorf("--timeout: must be more than nothing, is %s", o.timeout)
 			}
-			return up(cmd.Context(), o, streams)
+			err := up(cmd.Context(), o, streams)
+			if err == nil && o.exitWhenSettled && cmd.Context().Err() != nil {
+				return errReported // a script must not take what was interrupted for settled
+			}
+			return err
 		},
 	}
 	flags := cmd.Flags()
