@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/flowcontrol"
@@ -192,9 +193,10 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 			return err
 		}
 	}
+	news := changed && !says(group.Status.Conditions, outcome)
 	if outcome.Scheduled {
 		g.calm(key)
-		if changed {
+		if news {
 			g.events.Eventf(group, corev1.EventTypeNormal, outcome.Reason, "%s", outcome.Message)
 		}
 		return nil
@@ -203,7 +205,7 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 	if !count.Met() {
 		patience = settleMissing
 	}
-	warn, warned := g.warns(key, changed, patience)
+	warn, warned := g.warns(key, news, patience)
 	if warn {
 		g.events.Eventf(group, corev1.EventTypeWarning, outcome.Reason, "%s", outcome.Message)
 	}
@@ -218,6 +220,12 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		g.tellMembers(members, outcome, event)
 	}
 	return nil
+}
+
+// says tells whether the conditions have the outcome already, be it of an older generation.
+func says(conditions []metav1.Condition, outcome groups.Outcome) bool {
+	c := meta.FindStatusCondition(conditions, scheduling.PodGroupScheduled)
+	return c != nil && (c.Status == metav1.ConditionTrue) == outcome.Scheduled && c.Reason == outcome.Reason && c.Message == outcome.Message
 }
 
 // tellMembers passes on to the members of a gang that wait why they do, those included that came after the condition was

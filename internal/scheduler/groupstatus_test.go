@@ -94,4 +94,24 @@ func TestNotAllMembersAreWarned(t *testing.T) {
 	}
 }
 
+// A new generation of the spec alone is no news.
+func TestAnEventIsPublishedOnce(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 2, 0)
+	x := start(t, s)
+	s.addGang("g", 2)
+	s.addMembers("g", 2)
+	x.pass(10 * time.Second)
+	group := s.group("g").DeepCopy()
+	group.Generation++
+	put(s, podGroups, group)
+	x.pass(10 * time.Second)
+	if got := s.group("g").Status.Conditions[0].ObservedGeneration; got != s.group("g").Generation {
+		t.Errorf("generation %d is observed", got)
+	}
+	if diff := cmp.Diff([]string{"g Scheduled: 2 of 2 pods are placed"}, x.events); diff != "" {
+		t.Errorf("events (-want +got)\n%s", diff)
+	}
+}
+
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
