@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/allot-dev/allot/internal/features"
@@ -54,7 +56,20 @@ func (c Config) completed() (Config, error) {
 	if c.PKIDir == "" {
 		c.PKIDir = filepath.Join(c.DataDir, "pki")
 	}
-	return c, nil
+	return c, c.Etcd.check()
+}
+
+func (e ExternalEtcd) check() error {
+	if len(e.URLs) == 0 && (e.CAFile != "" || e.CertFile != "" || e.KeyFile != "") {
+		return errors.New("files for an etcd are named, but no URL of one")
+	}
+	for _, text := range e.URLs {
+		u, err := url.Parse(text)
+		if err != nil || !slices.Contains([]string{"http", "https", "unix", "unixs"}, u.Scheme) || u.Host+u.Path == "" {
+			return fmt.Errorf("%q is no URL of an etcd, such as http://127.0.0.1:2379", text)
+		}
+	}
+	return nil
 }
 
 func (c Config) etcdDir() string { return filepath.Join(c.DataDir, "etcd") }

@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"context"
+	"errors"
 	"net"
 	"testing"
 )
@@ -34,6 +36,29 @@ func TestListenOnTheLastPort(t *testing.T) {
 	}
 	if other := listen(defaultListen, "no port"); port(other) == taken {
 		t.Error("two servers on one port")
+	}
+}
+
+func TestCheckOtherEtcd(t *testing.T) {
+	for _, wrong := range []ExternalEtcd{
+		{URLs: []string{"127.0.0.1:2379"}}, {URLs: []string{"etcd"}}, {URLs: []string{"http://"}}, {URLs: []string{"ftp://x"}}, {CertFile: "x"},
+	} {
+		if wrong.check() == nil {
+			t.Errorf("%v is taken", wrong)
+		}
+	}
+	if err := (ExternalEtcd{URLs: []string{"http://127.0.0.1:2379", "unix:///tmp/a/etcd.sock"}, CAFile: "ca"}).check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A start that waits for an etcd ends when it is told to.
+func TestStartIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Start(ctx, Config{DataDir: t.TempDir(), Etcd: ExternalEtcd{URLs: []string{"http://127.0.0.1:1"}}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Start = %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,7 +46,8 @@ type backend struct {
 // openBackend starts the embedded etcd unless cfg names another one.
 func openBackend(ctx context.Context, cfg Config) (*backend, error) {
 	if len(cfg.Etcd.URLs) > 0 {
-		return &backend{etcd: cfg.Etcd, stop: func() {}}, nil
+		b := &backend{etcd: cfg.Etcd, stop: func() {}}
+		return b, b.reach(ctx)
 	}
 	member, err := etcd.Start(ctx, etcd.Options{Dir: cfg.etcdDir(), UnsafeNoFsync: cfg.UnsafeNoFsync})
 	if err != nil {
@@ -61,6 +63,35 @@ func openBackend(ctx context.Context, cfg Config) (*backend, error) {
 		stop:      compactor.Stop,
 		etcd:      ExternalEtcd{URLs: []string{member.Endpoint()}},
 	}, nil
+}
+
+// reach waits until the other etcd answers. The generic code would wait as long, but not say for whom, and not stop with ctx.
+func (b *backend) reach(ctx context.Context) error {
+	reached := make(chan error, 1)
+	go func() {
+		cfg := storagebackend.NewDefaultConfig(etcdPrefix, nil)
+		b.etcd.describe(&cfg.Transport)
+		prober, err := factory.CreateProber(*cfg)
+		if err == nil {
+			err = prober.Close()
+		}
+		reached <- err
+	}()
+	select {
+	case err := <-reached:
+		if err != nil {
+			return fmt.Errorf("etcd at %s: %w", strings.Join(b.etcd.URLs, ", "), err)
+		}
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// describe says in the words of the generic code how the etcd is reached.
+func (e ExternalEtcd) describe(transport *storagebackend.TransportConfig) {
+	transport.ServerList = e.URLs
+	transport.TrustedCAFile, transport.CertFile, transport.KeyFile = e.CAFile, e.CertFile, e.KeyFile
 }
 
 // tracked is a client in the form that the storage wants.
@@ -90,9 +121,7 @@ func (b *backend) failed() <-chan error {
 // options are the generic server's etcd options for objects encoded by codec.
 func (b *backend) options(codec runtime.Codec, versioner runtime.GroupVersioner) *options.EtcdOptions {
 	o := options.NewEtcdOptions(storagebackend.NewDefaultConfig(etcdPrefix, codec))
-	transport := &o.StorageConfig.Transport
-	transport.ServerList = b.etcd.URLs
-	transport.TrustedCAFile, transport.CertFile, transport.KeyFile = b.etcd.CAFile, b.etcd.CertFile, b.etcd.KeyFile
+	b.etcd.describe(&o.StorageConfig.Transport)
 	o.StorageConfig.EncodeVersioner = versioner
 	o.DefaultStorageMediaType = runtime.ContentTypeProtobuf
 	o.DeleteCollectionWorkers = 4

@@ -70,8 +70,12 @@ func runAPIServer(ctx context.Context, o apiserverOptions, progress *cli.Progres
 	}
 	o.config.DataDir, o.config.LastPort = dir, lastPort(dir)
 	done := progress.Step("API server")
-	server, err := apiserver.Start(context.WithoutCancel(ctx), o.config)
+	server, err := startServer(ctx, o.config)
 	if err != nil {
+		if ctx.Err() != nil {
+			done("stopped", nil)
+			return nil
+		}
 		done("", err)
 		return err
 	}
@@ -92,6 +96,13 @@ func runAPIServer(ctx context.Context, o apiserverOptions, progress *cli.Progres
 	case <-server.Done():
 	}
 	return nil // Stop says what failed
+}
+
+// startServer starts a server that outlives ctx, which ends the start alone.
+func startServer(ctx context.Context, cfg apiserver.Config) (*apiserver.Server, error) {
+	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+	return apiserver.Start(running, cfg)
 }
 
 // writeKubeconfigs writes one for the administrator and one for each part.
