@@ -2,7 +2,10 @@ package node
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -32,6 +35,9 @@ type script struct {
 }
 
 func readScript(annotations map[string]string, stopFor time.Duration) (script, error) {
+	if err := checkNames(annotations); err != nil {
+		return script{}, err
+	}
 	s := script{stopFor: stopFor}
 	if text, ok := annotations[AnnotationRunFor]; ok {
 		d, err := duration(AnnotationRunFor, text)
@@ -62,6 +68,17 @@ func readScript(annotations map[string]string, stopFor time.Duration) (script, e
 		s.killFor = d
 	}
 	return s, nil
+}
+
+// checkNames refuses an annotation of allot's domain that means nothing: it is one of the others, misspelt.
+func checkNames(annotations map[string]string) error {
+	known := []string{AnnotationRunFor, AnnotationExitCode, AnnotationStopFor, AnnotationKillFor}
+	for _, name := range slices.Sorted(maps.Keys(annotations)) {
+		if strings.HasPrefix(name, "allot.dev/") && !slices.Contains(known, name) {
+			return fmt.Errorf("annotation %s is unknown; there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
 }
 
 func duration(annotation, text string) (time.Duration, error) {
