@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // kubeconfigName is the admin kubeconfig's file in the data directory.
@@ -19,9 +20,17 @@ func defaultDataDir() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("find a data directory (give one with --data-dir): %w", err)
+		return "", fmt.Errorf("find a data directory (set $ALLOT_DATA_DIR to one): %w", err)
 	}
 	return filepath.Join(home, ".local", "state", "allot"), nil
+}
+
+// quoted is a path as a shell takes it.
+func quoted(path string) string {
+	if strings.ContainsAny(path, " \t\n'\"\\$&;|<>()*?[]#~`!{}") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
 }
 
 // openDataDir gives the folder to use, made if need be, and what removes it if it is ephemeral.

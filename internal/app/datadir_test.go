@@ -56,3 +56,14 @@ func TestEphemeralDataDirGoes(t *testing.T) {
 		t.Errorf("stat of %s after remove: %v", dir, err)
 	}
 }
+
+func TestQuoted(t *testing.T) {
+	for path, want := range map[string]string{
+		"/home/you/.local/state/allot/admin.kubeconfig": "/home/you/.local/state/allot/admin.kubeconfig",
+		"/a b/it's": `'/a b/it'\''s'`,
+	} {
+		if got := quoted(path); got != want {
+			t.Errorf("quoted(%q) = %s", path, got)
+		}
+	}
+}

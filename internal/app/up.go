@@ -115,7 +115,7 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 		return err
 	}
 	progress.Line("kubeconfig: %s", kubeconfig)
-	progress.Line("try: kubectl --kubeconfig %s get nodes", kubeconfig)
+	progress.Line("try: kubectl --kubeconfig %s get nodes", quoted(kubeconfig))
 	if len(manifests) > 0 {
 		if done, err := applyAndFollow(ctx, o, instance, manifests, progress, streams); done || err != nil {
 			return err
