@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -248,13 +247,17 @@ func (g *groupStatus) warnMembers(members []*core.Pod, event string) {
 	}
 }
 
-// memberEvent says in short what is wrong with a pod's group. The details stand in the conditions, and once in an event of the group.
+// longestMemberEvent is about where the reasons of a group begin to list devices.
+const longestMemberEvent = 300
+
+// memberEvent says what is wrong with a pod's group. All of it stands in the conditions, and once in an event of the group.
 func memberEvent(group, message string) string {
-	short, _, more := strings.Cut(message, "; ")
-	if more {
-		short += "; …"
+	text := "PodGroup " + group + " is not scheduled: " + message
+	if len(text) <= longestMemberEvent {
+		return text
 	}
-	return fmt.Sprintf("PodGroup %s is not scheduled: %s", group, short)
+	short := text[:longestMemberEvent]
+	return short[:strings.LastIndexByte(short, ' ')] + " …"
 }
 
 // waits says whether a pod may still get a node from this scheduler. What gates hold back has a condition of its own.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func TestEventsWarnOfAGangWithoutPlace(t *testing.T) {
 	}
 	x.pass(time.Second)
 	if len(x.events) != 3 || !slices.ContainsFunc(x.events, func(e string) bool {
-		return e == "g-1 FailedScheduling: PodGroup g is not scheduled: 1 of 2 pods fit together; …"
+		return strings.HasPrefix(e, "g-1 FailedScheduling: PodGroup g is not scheduled: 1 of 2 pods fit together; pod g-1: 0/1 nodes are available: ")
 	}) {
 		t.Errorf("events = %q", x.events)
 	}
@@ -111,6 +112,12 @@ func TestAnEventIsPublishedOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"g Scheduled: 2 of 2 pods are placed"}, x.events); diff != "" {
 		t.Errorf("events (-want +got)\n%s", diff)
+	}
+}
+
+func TestMemberEventsAreShort(t *testing.T) {
+	if got := memberEvent("g", strings.Repeat("word ", 60)); len(got) > longestMemberEvent+len(" …") || !strings.HasSuffix(got, "word …") {
+		t.Errorf("%q", got)
 	}
 }
 
