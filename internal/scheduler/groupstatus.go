@@ -59,7 +59,13 @@ type groupStatus struct {
 	mu     sync.Mutex // guards the fields below
 	said   map[model.Key]verdict
 	counts map[model.Key]groups.Quorum // at the last look, of gangs that lack pods
-	due    map[model.Key]time.Time     // when an event will warn of what the condition says
+	warned map[model.Key]warning
+}
+
+// warning is an event about a group without a place.
+type warning struct {
+	at   time.Time
+	made bool // else it is due at that time
 }
 
 // verdict is what the scheduler last said of a group.
@@ -72,7 +78,7 @@ type verdict struct {
 func newGroupStatus(p parts, tell *podStatus) *groupStatus {
 	g := &groupStatus{podGroups: p.caches.PodGroups, pods: p.caches.Pods, write: p.groups, tell: tell, events: p.events, clock: p.clock, name: p.opts.Name,
 		copies: flowcontrol.NewTokenBucketRateLimiter(memberWarningsPerSecond, memberWarningsBurst),
-		said:   map[model.Key]verdict{}, counts: map[model.Key]groups.Quorum{}, due: map[model.Key]time.Time{}}
+		said:   map[model.Key]verdict{}, counts: map[model.Key]groups.Quorum{}, warned: map[model.Key]warning{}}
 	g.pods.OnChange(func(old, now *core.Pod) {
 		pod := now
 		if pod == nil {
@@ -105,7 +111,7 @@ func (g *groupStatus) forget(key model.Key) {
 	defer g.mu.Unlock()
 	delete(g.said, key)
 	delete(g.counts, key)
-	delete(g.due, key)
+	delete(g.warned, key)
 }
 
 // moving says whether a gang that lacks pods has got or lost some since the last look.
@@ -121,39 +127,39 @@ func (g *groupStatus) moving(key model.Key, q groups.Quorum) bool {
 	if known && last == q {
 		return false
 	}
-	if _, waits := g.due[key]; waits {
-		g.due[key] = g.clock.Now().Add(settleMissing)
+	if w, ok := g.warned[key]; ok && !w.made {
+		g.warned[key] = warning{at: g.clock.Now().Add(settleMissing)}
 	}
 	return true
 }
 
-// warns says whether it is time for an event that warns of the group's condition, and whether there has been one. What
-// is news has to stay for the patience.
-func (g *groupStatus) warns(key model.Key, news bool, patience time.Duration) (now, before bool) {
+// warn says whether it is time for an event that warns of the group's condition; what is news has to stay for the
+// patience. The answer has the time of the last such event, if there was one. What another process has seen counts as made now.
+func (g *groupStatus) warn(key model.Key, news bool, patience time.Duration) (now bool, last warning) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.clock.Now()
-	due, waits := g.due[key]
-	if next := at.Add(patience); news && (!waits || next.Before(due)) {
-		due, waits = next, true
-		g.due[key] = due
+	w, ok := g.warned[key]
+	switch next := (warning{at: at.Add(patience)}); {
+	case news && (!ok || w.made || next.at.Before(w.at)):
+		w = next
+	case !ok:
+		w = warning{at: at, made: true}
 	}
-	switch {
-	case !waits:
-		return false, true
-	case due.After(at):
-		g.queue.AddAfter(key, due.Sub(at))
-		return false, false
+	if wait := w.at.Sub(at); !w.made && wait > 0 {
+		g.queue.AddAfter(key, wait)
+	} else if !w.made {
+		now, w = true, warning{at: at, made: true}
 	}
-	delete(g.due, key)
-	return true, false
+	g.warned[key] = w
+	return now, w
 }
 
 // calm drops the warning that a group would have had.
 func (g *groupStatus) calm(key model.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.due, key)
+	delete(g.warned, key)
 }
 
 func (g *groupStatus) lastSaid(key model.Key, uid types.UID) (groups.Outcome, bool) {
@@ -204,7 +210,7 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 	if !count.Met() {
 		patience = settleMissing
 	}
-	warn, warned := g.warns(key, news, patience)
+	warn, last := g.warn(key, news, patience)
 	if warn {
 		g.events.Eventf(group, corev1.EventTypeWarning, outcome.Reason, "%s", outcome.Message)
 	}
@@ -213,10 +219,7 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		if warn {
 			g.warnMembers(members, event)
 		}
-		if !warned {
-			event = "" // warnMembers will tell all of them
-		}
-		g.tellMembers(members, outcome, event)
+		g.tellMembers(members, outcome, event, last)
 	}
 	return nil
 }
@@ -228,13 +231,17 @@ func says(conditions []metav1.Condition, outcome groups.Outcome) bool {
 }
 
 // tellMembers passes on to the members of a gang that wait why they do, those included that came after the condition was
-// written. Of other groups the scheduler tells each pod its own reason.
-func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, event string) {
+// written, and with an event if they came after the last one. Of other groups the scheduler tells each pod its own reason.
+func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, event string, last warning) {
 	for _, pod := range members {
-		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message, event: event} // pods have the same reasons
-		if g.waits(pod) && !told(pod, verdict) {
-			g.tell.say(model.Key{Namespace: pod.Namespace, Name: pod.Name}, verdict)
+		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message} // pods have the same reasons
+		if !g.waits(pod) || told(pod, verdict) {
+			continue
 		}
+		if last.made && pod.CreationTimestamp.After(last.at) {
+			verdict.event = event
+		}
+		g.tell.say(model.Key{Namespace: pod.Namespace, Name: pod.Name}, verdict)
 	}
 }
 

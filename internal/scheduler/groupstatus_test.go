@@ -1,12 +1,16 @@
 package scheduler
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	core "github.com/allot-dev/allot/api/core/v1"
 )
 
 // A gang whose pods are made one by one, each later than the one before, is quiet.
@@ -39,7 +43,7 @@ func TestEventsWarnOfAGangThatLacksPods(t *testing.T) {
 	}
 	x.events = nil
 	s.deletePod("g-1")
-	s.addPod("g-9", "g")
+	s.addPod("g-9", "g", func(pod *core.Pod) { pod.CreationTimestamp = metav1.NewTime(x.clock.Now()) })
 	x.pass(30 * time.Second)
 	if diff := cmp.Diff([]string{"g-9 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist"}, x.events); diff != "" {
 		t.Errorf("events after a pod was replaced (-want +got)\n%s", diff)
@@ -83,13 +87,21 @@ func TestNoEventWarnsOfAMoment(t *testing.T) {
 	}
 }
 
-// Of a large gang some members have the event for all.
+// Of a large gang some members have the event for all, also when their conditions come late.
 func TestNotAllMembersAreWarned(t *testing.T) {
 	s := newServer(t)
 	x := start(t, s)
 	s.addGang("g", 200)
 	s.addMembers("g", 200)
-	x.pass(5 * time.Second)
+	x.link.refuse = func(write string) error {
+		if strings.HasPrefix(write, "tell g-1") {
+			return errors.New("busy")
+		}
+		return nil
+	}
+	x.pass(3 * time.Second)
+	x.link.refuse = nil
+	x.pass(3 * time.Second)
 	if n := len(x.events); n < memberWarningsBurst || n > 2*memberWarningsBurst {
 		t.Errorf("%d events", n)
 	}
