@@ -173,5 +173,13 @@ func (p *Problem) Least() int {
 // asked names the request of a want.
 func (p *Problem) asked(w int) Asked {
 	claim := p.claims[p.wants[w].claim]
-	return Asked{Claim: claim.Key, Request: claim.Requests[p.wants[w].request].Name}
+	return askedBy(claim, &claim.Requests[p.wants[w].request])
+}
+
+func askedBy(claim *model.Claim, request *model.Request) Asked {
+	asked := Asked{Claim: claim.Key, Request: request.Name, Extended: request.Extended}
+	if asked.Extended != "" {
+		asked.Class = request.Options[0].Class
+	}
+	return asked
 }

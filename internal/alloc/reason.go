@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/allot-dev/allot/internal/model"
 )
 
@@ -75,6 +77,9 @@ type ValueGroup struct {
 type Asked struct {
 	Claim   model.Key
 	Request string
+	// Of a claim in the place of extended resources, which people do not know: the resource, and who offers it.
+	Extended corev1.ResourceName
+	Class    string
 }
 
 // Held is a device that another claim has.
@@ -164,23 +169,34 @@ func (r *Reason) Topics() []model.Topic {
 	return topics
 }
 
-// Subject names the claims and requests concerned: "claim ns/c request a, b".
+// Subject names the claims and requests concerned: "claim ns/c request a, b"; or "extended resource example.com/gpu
+// (DeviceClass gpu)".
 func (r *Reason) Subject() string {
 	var b strings.Builder
 	var last model.Key
 	for i, asked := range r.Asked {
+		if asked.Extended != "" {
+			if i == 0 || r.Asked[i-1].Extended != asked.Extended {
+				fmt.Fprintf(&b, "%sextended resource %s (DeviceClass %s)", separator(i), asked.Extended, asked.Class)
+			}
+			continue
+		}
 		switch {
 		case i > 0 && asked.Claim == last:
 			b.WriteString(", " + asked.Request)
-		case i > 0:
-			b.WriteString("; ")
-			fallthrough
 		default:
-			fmt.Fprintf(&b, "claim %s request %s", asked.Claim, asked.Request)
+			fmt.Fprintf(&b, "%sclaim %s request %s", separator(i), asked.Claim, asked.Request)
 		}
 		last = asked.Claim
 	}
 	return b.String()
+}
+
+func separator(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return "; "
 }
 
 // String is the reason in one line, holders and pools included.

@@ -73,7 +73,7 @@ func (p *Problem) addWant(c, r int) *Reason {
 		asks := &request.Options[o]
 		class, ok := p.state.Class(asks.Class)
 		if !ok {
-			return &Reason{Kind: ClassMissing, Asked: []Asked{{Claim: p.claims[c].Key, Request: request.Name}}, Class: asks.Class}
+			return &Reason{Kind: ClassMissing, Asked: []Asked{askedBy(p.claims[c], request)}, Class: asks.Class}
 		}
 		option := option{asked: asks, name: request.ResultName(*asks), class: class, count: int(asks.Count)}
 		option.selection = p.addSelection(p.allocator.matcher.selection(class, asks))

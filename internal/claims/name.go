@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	core "github.com/allot-dev/allot/api/core/v1"
 )
 
 const (
@@ -34,6 +36,15 @@ func baseName(owner, entry string) string {
 		owner, entry = cut(owner, room-share), cut(entry, share)
 	}
 	return owner + "-" + entry
+}
+
+// extendedEntry stands in names for a pod's claim in the place of extended resources, as upstream's scheduler has it.
+const extendedEntry = "extended-resources"
+
+// ExtendedName is the name of the claim from which the pod gets devices in the place of extended resources. That no entry
+// is empty keeps it apart from a claim for an entry of the pod that is called the same.
+func ExtendedName(pod *core.Pod) string {
+	return baseName(pod.Name, extendedEntry) + "-" + suffix(pod.UID, "", 0)
 }
 
 func cut(s string, n int) string { return strings.TrimRight(s[:min(n, len(s))], ".-") }

@@ -124,6 +124,12 @@ func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
 		klog.ErrorS(err, "Leaving a pod out of scheduling", "pod", klog.KObj(pod))
 		return s.DeletePod(keyOf(pod))
 	}
+	if !f.on.On(features.ExtendedResource) {
+		converted.Shape.Asks = nil
+	}
+	if converted.Extended == "" && converted.Node == "" && len(converted.Shape.Asks) > 0 {
+		converted.Extended = claims.ExtendedName(pod)
+	}
 	converted.Foreign = pod.Spec.SchedulerName != f.schedulerName
 	return s.PutPod(converted)
 }

@@ -29,6 +29,9 @@ type ClaimAPI interface {
 	Get(ctx context.Context, key model.Key) (*resource.ResourceClaim, error)
 	Update(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
 	UpdateStatus(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
+	Create(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
+	// Delete deletes the claim if it is still as it is given.
+	Delete(ctx context.Context, claim *resource.ResourceClaim) error
 }
 
 // written is a claim after a plan's write, with what has to go again should the plan be refused.
@@ -45,6 +48,7 @@ func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (writ
 	turn := c.turns.take(want.Key)
 	defer c.turns.end(want.Key, turn)
 	claim, cached := c.cache.Claim(want.Key)
+	cached = cached && want.Make == nil
 	if turn.latest != nil {
 		claim, cached = turn.latest, true
 	}
@@ -52,8 +56,14 @@ func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (writ
 	for attempt := 0; ; attempt++ {
 		if !cached {
 			var err error
-			if claim, err = c.claims.Get(ctx, want.Key); err != nil {
+			if claim, err = c.read(ctx, want); err != nil && (want.Make == nil || attempt >= maxAttempts || !retriable(err)) {
 				return written{}, refusedIfGone(err, "claim %s", want.Key)
+			}
+			if err != nil {
+				if err := c.pause(ctx, attempt); err != nil {
+					return written{}, err
+				}
+				continue
 			}
 		}
 		w, err := c.writeClaimOver(ctx, claim, want)
@@ -78,6 +88,14 @@ func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (writ
 			return written{}, err
 		}
 	}
+}
+
+// read looks up the claim, and makes it if that is wanted.
+func (c *Committer) read(ctx context.Context, want *sched.ClaimPlan) (*resource.ResourceClaim, error) {
+	if want.Make != nil {
+		return c.make(ctx, want)
+	}
+	return c.claims.Get(ctx, want.Key)
 }
 
 func (c *Committer) writeClaimOver(ctx context.Context, claim *resource.ResourceClaim, want *sched.ClaimPlan) (written, error) {
@@ -107,7 +125,9 @@ func (c *Committer) writeClaimOver(ctx context.Context, claim *resource.Resource
 func verify(claim *resource.ResourceClaim, want *sched.ClaimPlan) error {
 	status := &claim.Status
 	switch {
-	case claim.UID != want.UID:
+	case want.Make != nil && !(isFor(claim, want) && model.ClaimFrom(claim).AsksLike(want.Make)):
+		return fmt.Errorf("%w: claim %s is there, and another one", ErrRefused, want.Key)
+	case want.Make == nil && claim.UID != want.UID:
 		return fmt.Errorf("%w: claim %s was replaced", ErrRefused, want.Key)
 	case claim.DeletionTimestamp != nil:
 		return fmt.Errorf("%w: claim %s is being deleted", ErrRefused, want.Key)

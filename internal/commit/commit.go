@@ -118,7 +118,7 @@ func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error 
 		Target:     corev1.ObjectReference{Kind: "Node", Name: bind.Node},
 	}
 	for attempt := 0; ; attempt++ {
-		err := c.drawAndBind(ctx, bind, binding)
+		err := c.recordAndBind(ctx, bind, binding)
 		if err == nil {
 			return nil
 		}
@@ -134,10 +134,11 @@ func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error 
 	}
 }
 
-// drawAndBind records first what the pod draws from the node: whoever sees it there counts that too.
-func (c *Committer) drawAndBind(ctx context.Context, bind *sched.Placement, binding *corev1.Binding) error {
-	if len(bind.Draws) > 0 {
-		if err := c.binds.Draw(ctx, bind.Pod, bind.UID, bind.Draws); err != nil {
+// recordAndBind records first what the pod draws from the node, and which claim stands in the place of extended resources:
+// whoever sees it there counts and prepares that, too.
+func (c *Committer) recordAndBind(ctx context.Context, bind *sched.Placement, binding *corev1.Binding) error {
+	if len(bind.Draws) > 0 || bind.Extended != nil {
+		if err := c.binds.Record(ctx, bind); err != nil {
 			return err
 		}
 	}
@@ -161,6 +162,17 @@ func (c claimClient) UpdateStatus(ctx context.Context, claim *resource.ResourceC
 	return c.set.ResourceClaims(claim.Namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
 }
 
+func (c claimClient) Create(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	return c.set.ResourceClaims(claim.Namespace).Create(ctx, claim, metav1.CreateOptions{})
+}
+
+func (c claimClient) Delete(ctx context.Context, claim *resource.ResourceClaim) error {
+	version := claim.ResourceVersion
+	return c.set.ResourceClaims(claim.Namespace).Delete(ctx, claim.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &claim.UID, ResourceVersion: &version},
+	})
+}
+
 // podClient binds pods through a client.Set.
 type podClient struct {
 	set *client.Set
@@ -170,12 +182,19 @@ func (c podClient) Bind(ctx context.Context, binding *corev1.Binding) error {
 	return c.set.Bind(ctx, binding)
 }
 
-func (c podClient) Draw(ctx context.Context, pod model.Key, uid types.UID, draws []model.Draw) error {
-	patch, err := client.StatusPatch(uid, map[string]any{"nodeAllocatableResourceClaimStatuses": draws})
-	if err != nil {
-		return fmt.Errorf("what pod %s draws: %w", pod, err)
+func (c podClient) Record(ctx context.Context, bind *sched.Placement) error {
+	fields := map[string]any{}
+	if len(bind.Draws) > 0 {
+		fields["nodeAllocatableResourceClaimStatuses"] = bind.Draws
 	}
-	_, err = c.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	if bind.Extended != nil {
+		fields["extendedResourceClaimStatus"] = bind.Extended
+	}
+	patch, err := client.StatusPatch(bind.UID, fields)
+	if err != nil {
+		return fmt.Errorf("the status of pod %s: %w", bind.Pod, err)
+	}
+	_, err = c.set.Pods(bind.Pod.Namespace).Patch(ctx, bind.Pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err
 }
 

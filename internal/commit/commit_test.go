@@ -33,6 +33,7 @@ type server struct {
 	// onBind answers a bind in place of the server; nil lets it through.
 	onBind func(attempt int, pod string) error
 	binds  int
+	made   int
 	// onWrite is called after a write of a claim, and may lose the answer.
 	onWrite func(what string) error
 }
@@ -106,10 +107,44 @@ func (s *server) Bind(_ context.Context, b *corev1.Binding) error {
 	return nil
 }
 
-func (s *server) Draw(_ context.Context, pod model.Key, _ types.UID, draws []model.Draw) error {
+func (s *server) Record(_ context.Context, bind *sched.Placement) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.log = append(s.log, fmt.Sprintf("draw %s %s, bound to %q", pod.Name, draws[0].ResourceClaimName, s.bound[pod]))
+	if bind.Extended != nil {
+		s.log = append(s.log, fmt.Sprintf("extended %s %s, bound to %q", bind.Pod.Name, bind.Extended.ResourceClaimName, s.bound[bind.Pod]))
+		return nil
+	}
+	s.log = append(s.log, fmt.Sprintf("draw %s %s, bound to %q", bind.Pod.Name, bind.Draws[0].ResourceClaimName, s.bound[bind.Pod]))
+	return nil
+}
+
+func (s *server) Create(_ context.Context, c *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, "create "+c.Name)
+	if _, ok := s.claims[keyOf(c)]; ok {
+		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "resourceclaims"}, c.Name)
+	}
+	s.made++
+	c = c.DeepCopy()
+	c.UID, c.ResourceVersion = types.UID(fmt.Sprint("made-", s.made)), "1"
+	s.claims[keyOf(c)] = c
+	if s.onWrite != nil {
+		if err := s.onWrite("create " + c.Name); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (s *server) Delete(_ context.Context, c *resource.ResourceClaim) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, "delete "+c.Name)
+	if old := s.claims[keyOf(c)]; old == nil || old.ResourceVersion != c.ResourceVersion || len(old.Finalizers) > 0 {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "resourceclaims"}, c.Name, errors.New("modified"))
+	}
+	delete(s.claims, keyOf(c))
 	return nil
 }
 

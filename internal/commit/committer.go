@@ -11,6 +11,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
 )
 
 // Result says what became of a plan.
@@ -29,8 +30,8 @@ type Cache interface {
 // Binder writes one binding, and says on which node a pod is ("" if on none, or gone).
 type Binder interface {
 	Bind(ctx context.Context, binding *corev1.Binding) error
-	// Draw records what a pod draws from its node through claims.
-	Draw(ctx context.Context, pod model.Key, uid types.UID, draws []model.Draw) error
+	// Record writes into a pod's status what of its claims matters on the node: see Placement.
+	Record(ctx context.Context, bind *sched.Placement) error
 	BoundTo(ctx context.Context, key model.Key, uid types.UID) string
 }
 

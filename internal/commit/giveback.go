@@ -21,8 +21,16 @@ type Held struct {
 }
 
 // GiveBack takes the holders' reservations off a claim, and the devices with them unless somebody else has reserved it
-// too. It gives the claim as the API has it then, nil if it is gone.
+// too. It gives the claim as the API has it then, nil if it is gone. One that a plan has made goes altogether.
 func (c *Committer) GiveBack(ctx context.Context, held *Held) (*resource.ResourceClaim, error) {
+	claim, err := c.letGo(ctx, held)
+	if err != nil || claim == nil || claim.UID != held.UID || !isExtended(claim) {
+		return claim, err
+	}
+	return claim, c.remove(ctx, claim)
+}
+
+func (c *Committer) letGo(ctx context.Context, held *Held) (*resource.ResourceClaim, error) {
 	edit := func(claim *resource.ResourceClaim) bool {
 		return claim.UID == held.UID && letGo(&claim.Status, held.Holders, true)
 	}
@@ -43,10 +51,13 @@ func (c *Committer) takeBack(ctx context.Context, w written, want *sched.ClaimPl
 	if !w.allocated && len(w.added) == 0 {
 		return nil
 	}
-	_, err := c.change(ctx, w.claim, func(claim *resource.ResourceClaim) bool {
-		return claim.UID == want.UID && letGo(&claim.Status, w.added, w.allocated)
+	claim, err := c.change(ctx, w.claim, func(claim *resource.ResourceClaim) bool {
+		return claim.UID == w.claim.UID && letGo(&claim.Status, w.added, w.allocated)
 	})
-	return err
+	if err != nil || claim == nil || want.Make == nil {
+		return err
+	}
+	return c.remove(ctx, claim)
 }
 
 // letGo takes consumers off, and the devices too if they are to go and nobody is left. It says whether that changed

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,11 +50,22 @@ type Claim struct {
 	Deleting  bool
 }
 
+// AsksLike says whether two claims ask for the same numbers of devices of the same classes under the same names, which is
+// all that a claim in the place of extended resources says.
+func (c *Claim) AsksLike(other *Claim) bool {
+	return slices.EqualFunc(c.Requests, other.Requests, func(a, b Request) bool {
+		return a.Name == b.Name && len(a.Options) == 1 && len(b.Options) == 1 &&
+			a.Options[0].Class == b.Options[0].Class && a.Options[0].Count == b.Options[0].Count
+	})
+}
+
 // Request asks for devices. Exactly one of its options is used: of an "exactly" request there is one, without a
 // name; those of a "firstAvailable" request are named, and an earlier one is preferred.
 type Request struct {
 	Name    string
 	Options []Option
+	// Extended is the resource in whose place the devices are wanted, of a claim that the scheduler makes; else "".
+	Extended corev1.ResourceName
 }
 
 // Option is one way to meet a request.

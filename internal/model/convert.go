@@ -2,6 +2,7 @@ package model
 
 import (
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -47,7 +48,12 @@ func NodeFrom(node *corev1.Node) *Node {
 
 // ClassFrom takes from a DeviceClass what placement needs.
 func ClassFrom(class *resourcev1.DeviceClass) *Class {
-	c := &Class{Name: class.Name, UID: class.UID, Version: versionOf(class), Selectors: expressions(class.Spec.Selectors)}
+	c := &Class{
+		Name: class.Name, UID: class.UID, Version: versionOf(class), Created: class.CreationTimestamp, Selectors: expressions(class.Spec.Selectors),
+	}
+	if name := class.Spec.ExtendedResourceName; name != nil {
+		c.Extended = corev1.ResourceName(*name)
+	}
 	for i := range class.Spec.Config {
 		c.Config = append(c.Config, class.Spec.Config[i].DeviceConfiguration)
 	}
@@ -190,6 +196,32 @@ func requestFrom(request *resourcev1.DeviceRequest) Request {
 		})
 	}
 	return r
+}
+
+// ForExtended is the claim as it is made in the place of extended resources: for one pod, which is the first consumer, and
+// protected from the start.
+func (c *Claim) ForExtended(pod Consumer) *resource.ResourceClaim {
+	yes := true
+	claim := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace:    c.Key.Namespace,
+		Name:         c.Key.Name,
+		GenerateName: c.Key.Name[:strings.LastIndex(c.Key.Name, "-")+1],
+		Annotations:  map[string]string{resourcev1.ExtendedResourceClaimAnnotation: "true"},
+		Finalizers:   []string{resourcev1.Finalizer},
+		OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &yes},
+		},
+	}}
+	for i := range c.Requests {
+		request := &c.Requests[i]
+		claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, resourcev1.DeviceRequest{
+			Name: request.Name,
+			Exactly: &resourcev1.ExactDeviceRequest{
+				DeviceClassName: request.Options[0].Class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: request.Options[0].Count,
+			},
+		})
+	}
+	return claim
 }
 
 // Result is the allocation as the API writes it, but for the timestamp.

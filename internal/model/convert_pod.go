@@ -40,6 +40,9 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		Victim:        isVictim(upstream.Status.Conditions),
 		Finished:      pod.Finished(),
 	}
+	if extended := upstream.Status.ExtendedResourceClaimStatus; extended != nil {
+		p.Extended, p.Mapped = extended.ResourceClaimName, true
+	}
 	if started := upstream.Status.StartTime; started != nil {
 		p.Started = started.Time
 	}
@@ -80,6 +83,7 @@ func shapeFrom(pod *corev1.Pod) (*Shape, error) {
 		Affinity:     pod.Spec.Affinity,
 		Tolerations:  pod.Spec.Tolerations,
 		HostPorts:    hostPorts(&pod.Spec),
+		Asks:         asksFrom(&pod.Spec),
 	}
 	shape.Requests[corev1.ResourcePods] = 1
 	return shape, shape.complete(pod.Spec.TopologySpreadConstraints)
@@ -105,7 +109,11 @@ func (s *Shape) complete(spread []corev1.TopologySpreadConstraint) error {
 	}
 	s.Terms = terms
 	// Maps are encoded by key, so equal shapes are encoded equally.
-	id, err := json.Marshal([]any{s.Namespace, s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.HostPorts, spread})
+	values := []any{s.Namespace, s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.HostPorts, spread}
+	if len(s.Asks) > 0 {
+		values = append(values, s.Asks)
+	}
+	id, err := json.Marshal(values)
 	if err != nil {
 		return fmt.Errorf("encode what matters for placement: %w", err)
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -50,6 +51,8 @@ type Class struct {
 	Name      string
 	UID       types.UID
 	Version   uint64
+	Created   metav1.Time
+	Extended  corev1.ResourceName // in the place of which its devices may be given, or ""
 	Selectors []string
 	Config    []resourcev1.DeviceConfiguration
 }

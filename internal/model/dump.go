@@ -95,6 +95,9 @@ func (s *State) dumpClaims(b *strings.Builder) {
 	}
 	for _, entry := range sorted(s.claims, compareKeys) {
 		for _, claim := range []*Claim{entry.observed, entry.claim} {
+			if claim == nil {
+				continue
+			}
 			fmt.Fprintf(b, "claim %s: uid %s version %d consumers %v", claim.Key, claim.UID, claim.Version, claim.Consumers)
 			if claim.Allocation != nil {
 				fmt.Fprintf(b, " %s", text(claim.Allocation))
@@ -102,6 +105,9 @@ func (s *State) dumpClaims(b *strings.Builder) {
 			b.WriteByte('\n')
 		}
 		if entry.pending != nil {
+			if made := entry.pending.Made; made != nil {
+				fmt.Fprintf(b, "  to be made for %s: %s\n", made.Controller, text(made.Requests))
+			}
 			fmt.Fprintf(b, "  pending allocation %v consumers %v any pod %v\n", entry.pending.Allocation != nil, entry.pending.Consumers, entry.pending.AnyPod)
 		}
 	}

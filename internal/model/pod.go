@@ -21,7 +21,12 @@ type Pod struct {
 	Set           types.UID // ReplicaSet or StatefulSet that the pod is of, or ""
 	Claims        []PodClaim
 	Mounts        []Mount
-	Shape         *Shape // shared by all pods that are alike; never nil
+	// Extended is the claim through which the pod gets devices in the place of extended resources; there need not be one.
+	// It is "" if the pod asks for no such resource, or is on a node that has them itself.
+	Extended string
+	// Mapped: its status names that claim, which cannot be taken back.
+	Mapped bool
+	Shape  *Shape // shared by all pods that are alike; never nil
 
 	Draws    []Draw // from its node, through claims
 	Node     string // bound to it, or ""
@@ -56,6 +61,7 @@ type Shape struct {
 	Affinity     *corev1.Affinity
 	Tolerations  []corev1.Toleration
 	HostPorts    []HostPort
+	Asks         []Ask // by resource, then by container
 	Terms        Terms // pod (anti-)affinity and spread, parsed
 }
 
@@ -64,6 +70,18 @@ type HostPort struct {
 	IP       string // "0.0.0.0" for all addresses
 	Protocol corev1.Protocol
 	Port     int32
+}
+
+// ClaimNames are the claims that the pod may use, as far as they are known.
+func (p *Pod) ClaimNames(yield func(string) bool) {
+	for i := range p.Claims {
+		if name := p.Claims[i].Claim; name != "" && !yield(name) {
+			return
+		}
+	}
+	if p.Extended != "" {
+		yield(p.Extended)
+	}
 }
 
 // UnitKey names the unit that the pod is placed with.

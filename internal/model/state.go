@@ -128,11 +128,15 @@ func (s *State) PutNode(node *Node) []Topic {
 		s.setNode(node.Name, node)
 		return []Topic{{Kind: TopicNodes}, roomOn(node.Name), {Kind: TopicPods}}
 	}
-	sameLook, sameRoom := sameLook(info.Node, node), sameAmounts(info.Node.Allocatable, node.Allocatable)
+	old := info.Node.Allocatable
+	sameLook, sameRoom := sameLook(info.Node, node), sameAmounts(old, node.Allocatable)
 	s.setNode(node.Name, node)
 	var topics []Topic
-	if !sameLook {
+	switch {
+	case !sameLook:
 		topics = append(topics, Topic{Kind: TopicNodes}, Topic{Kind: TopicPods})
+	case !sameKinds(old, node.Allocatable):
+		topics = append(topics, Topic{Kind: TopicNodes})
 	}
 	if !sameRoom {
 		topics = append(topics, roomOn(node.Name))
@@ -242,6 +246,19 @@ func sameLook(a, b *Node) bool {
 	})
 }
 
+// sameKinds says whether there is something of the same resources, however much.
+func sameKinds(a, b Resources) bool {
+	covers := func(r, of Resources) bool {
+		for name, amount := range of {
+			if amount > 0 && r[name] <= 0 {
+				return false
+			}
+		}
+		return true
+	}
+	return covers(a, b) && covers(b, a)
+}
+
 func sameAmounts(a, b Resources) bool {
 	if len(a) != len(b) {
 		return false
@@ -291,15 +308,17 @@ func (s *State) PutClass(class *Class) []Topic {
 	if sameClass(old, class) {
 		return nil
 	}
-	return []Topic{{Kind: TopicClass, Key: Key{Name: class.Name}}, {Kind: TopicDevices}}
+	return append([]Topic{{Kind: TopicClass, Key: Key{Name: class.Name}}, {Kind: TopicDevices}}, offerTopics(old, class)...)
 }
 
-// DeleteClass forgets a DeviceClass.
+// DeleteClass forgets a DeviceClass. Another one may offer the same extended resource.
 func (s *State) DeleteClass(name string) []Topic {
-	if _, ok := s.classes[name]; ok {
-		s.setClass(name, nil)
+	old, ok := s.classes[name]
+	if !ok {
+		return nil
 	}
-	return nil
+	s.setClass(name, nil)
+	return offerTopics(old, nil)
 }
 
 func (s *State) setClass(name string, class *Class) {

@@ -4,6 +4,7 @@ import "slices"
 
 // Assumption is what a plan does to a claim.
 type Assumption struct {
+	Made       *Claim      // the plan makes the claim, in the place of one of the pod's that asks for something else
 	Allocation *Allocation // nil: the claim has one
 	Consumers  []Consumer  // to be added
 	AnyPod     bool        // reservedForAnyPod becomes true
@@ -11,7 +12,7 @@ type Assumption struct {
 
 // claimEntry keeps what the API says and what is assumed over it. It is never changed.
 type claimEntry struct {
-	observed *Claim
+	observed *Claim      // nil: it is assumed to be made
 	pending  *Assumption // what the API does not show yet; nil if that is nothing
 	claim    *Claim      // effective
 }
@@ -21,8 +22,12 @@ func newClaimEntry(observed *Claim, pending *Assumption) *claimEntry {
 	if pending == nil {
 		return entry
 	}
-	claim := *observed
-	claim.Consumers = append(slices.Clip(observed.Consumers), pending.Consumers...)
+	base := observed
+	if pending.Made != nil {
+		base = pending.Made
+	}
+	claim := *base
+	claim.Consumers = append(slices.Clip(base.Consumers), pending.Consumers...)
 	if claim.Allocation == nil {
 		claim.Allocation = pending.Allocation
 	}
@@ -45,8 +50,13 @@ func (e *claimEntry) effective() *Claim {
 // left is what of the assumption the API does not show yet. Nothing is left if the API contradicts it: another claim
 // of the same name, devices that somebody else has chosen, an allocation lost.
 func (a *Assumption) left(old, now *Claim) *Assumption {
-	if a == nil || old.UID != now.UID {
+	switch {
+	case a == nil:
 		return nil
+	case a.Made == nil && old.UID != now.UID, a.Made != nil && a.Made.Controller != now.Controller:
+		return nil
+	case a.Made != nil && now.Allocation == nil && !now.AsksLike(a.Made):
+		return a // that one is about to be replaced
 	}
 	rest := Assumption{AnyPod: a.AnyPod && (now.Allocation == nil || !now.Allocation.ReservedForAnyPod)}
 	switch {
@@ -85,7 +95,7 @@ func (a *Assumption) and(more Assumption) *Assumption {
 	if a == nil {
 		return &more
 	}
-	both := Assumption{Allocation: a.Allocation, AnyPod: a.AnyPod || more.AnyPod}
+	both := Assumption{Made: a.Made, Allocation: a.Allocation, AnyPod: a.AnyPod || more.AnyPod}
 	if both.Allocation == nil {
 		both.Allocation = more.Allocation
 	}
@@ -102,7 +112,7 @@ func (s *State) Claim(key Key) (*Claim, bool) {
 // ObservedClaim finds a claim as the API last showed it.
 func (s *State) ObservedClaim(key Key) (*Claim, bool) {
 	entry, ok := s.claims[key]
-	if !ok {
+	if !ok || entry.observed == nil {
 		return nil, false
 	}
 	return entry.observed, true
@@ -115,16 +125,25 @@ func (s *State) PutClaim(claim *Claim) []Topic {
 	if old == nil {
 		return s.changeClaim(claim.Key, newClaimEntry(claim, nil))
 	}
-	if outdated(old.observed.UID, claim.UID, old.observed.Version, claim.Version) {
+	if was := old.observed; was != nil && outdated(was.UID, claim.UID, was.Version, claim.Version) {
 		return nil
 	}
 	return s.changeClaim(claim.Key, newClaimEntry(claim, old.pending.left(old.observed, claim)))
 }
 
 // AssumeClaim lays an assumption over a claim, on top of what is assumed of it already. It answers false, and does
-// nothing, if there is no such claim, if it has an allocation and is to get another, or if it has none and gets none.
+// nothing, if there is no such claim and none is made, if it has an allocation and is to get another, or if it has none
+// and gets none.
 func (s *State) AssumeClaim(key Key, a Assumption) bool {
 	old := s.claims[key]
+	if a.Made != nil && (old == nil || old.claim.Allocation == nil) {
+		var observed *Claim
+		if old != nil {
+			observed = old.observed
+		}
+		s.setClaim(key, newClaimEntry(observed, &a))
+		return true
+	}
 	if old == nil || (a.Allocation != nil) == (old.claim.Allocation != nil) {
 		return false
 	}
@@ -138,13 +157,20 @@ func (s *State) ForgetClaim(key Key) []Topic {
 	if old == nil || old.pending == nil {
 		return nil
 	}
+	if old.observed == nil {
+		return s.changeClaim(key, nil)
+	}
 	return s.changeClaim(key, newClaimEntry(old.observed, nil))
 }
 
-// DeleteClaim forgets a claim that is gone from the API; what it held is free.
+// DeleteClaim forgets a claim that is gone from the API; what it held is free. One that is to be made in its place stays.
 func (s *State) DeleteClaim(key Key) []Topic {
-	if _, ok := s.claims[key]; !ok {
+	old := s.claims[key]
+	switch {
+	case old == nil:
 		return nil
+	case old.pending != nil && old.pending.Made != nil:
+		return s.changeClaim(key, newClaimEntry(nil, old.pending))
 	}
 	return s.changeClaim(key, nil)
 }

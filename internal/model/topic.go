@@ -9,7 +9,7 @@ const (
 	TopicRoom    TopicKind = "room"    // resources or ports came free on the node Key.Name
 	TopicDevices TopicKind = "devices" // a device came, changed, or came free, or a class selects others
 	TopicPods    TopicKind = "pods"    // a pod came to or left a node: pod affinity may answer differently
-	TopicClass   TopicKind = "class"   // the DeviceClass Key.Name changed
+	TopicClass   TopicKind = "class"   // the DeviceClass Key.Name changed, or who offers the resource of that name
 	TopicClaim   TopicKind = "claim"   // the ResourceClaim Key changed
 	TopicGroup   TopicKind = "group"   // the PodGroup Key changed
 	TopicMembers TopicKind = "members" // pods of the PodGroup Key came, went, or became ready

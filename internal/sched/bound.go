@@ -70,12 +70,12 @@ func (b *bound) add(j *job, c *class) {
 func (j *job) room(c *class, nodes []*model.NodeInfo, used func(*model.NodeInfo)) (int, map[model.PoolID]int) {
 	room := 0
 	var pools map[model.PoolID]int
-	if c.problem != nil {
+	if c.wantsDevices() {
 		pools = map[model.PoolID]int{}
 	}
 	for _, info := range nodes {
 		fits := c.fitter.fits(info)
-		if fits == 0 || !c.freeDevices(info, pools) {
+		if fits == 0 || !j.freeDevices(c, info, pools) {
 			continue
 		}
 		room += fits
@@ -101,7 +101,7 @@ func (j *job) lacksDevices() bool {
 		}
 		pools, free := map[model.PoolID]int{}, 0
 		for _, info := range j.suitedNodes(c) {
-			c.freeDevices(info, pools)
+			j.freeDevices(c, info, pools)
 		}
 		for _, n := range pools {
 			free += n
@@ -112,11 +112,12 @@ func (j *job) lacksDevices() bool {
 }
 
 // freeDevices counts the node's free devices by pool, and says whether one member at least could have its own.
-func (c *class) freeDevices(info *model.NodeInfo, pools map[model.PoolID]int) bool {
-	if c.problem == nil {
-		return true
+func (j *job) freeDevices(c *class, info *model.NodeInfo, pools map[model.PoolID]int) bool {
+	f := j.form(c, info)
+	if f.problem == nil {
+		return f.reason == nil
 	}
-	board, reason := c.problem.On(info)
+	board, reason := f.problem.On(info)
 	if reason != nil {
 		return false
 	}
@@ -128,21 +129,15 @@ func (c *class) freeDevices(info *model.NodeInfo, pools map[model.PoolID]int) bo
 	return true
 }
 
-// devices is how many devices a member's own claims take at least.
-func (c *class) devices() int {
-	if c.problem == nil {
-		return 0
-	}
-	return c.problem.Least()
-}
-
 // fitsInTotal says whether the so many members that ask for the least of a resource find it on all nodes together.
 func (j *job) fitsInTotal(free model.Resources, target int) bool {
 	asked := map[corev1.ResourceName][]int64{}
 	for _, c := range j.in() {
 		for range c.members {
-			for name, amount := range c.fitter.shape.Requests {
-				asked[name] = append(asked[name], amount)
+			for _, r := range c.fitter.requests {
+				if !r.offered {
+					asked[r.name] = append(asked[r.name], r.amount)
+				}
 			}
 			asked[devicesName] = append(asked[devicesName], int64(c.devices()))
 		}
@@ -167,7 +162,9 @@ func (j *job) fitsInTotal(free model.Resources, target int) bool {
 func (f *fitter) fits(info *model.NodeInfo) int {
 	fits := int64(math.MaxInt32)
 	for i := range f.requests {
-		fits = min(fits, max(0, info.Free[f.requests[i].name])/f.requests[i].amount)
+		if !f.requests[i].instead(info) {
+			fits = min(fits, max(0, info.Free[f.requests[i].name])/f.requests[i].amount)
+		}
 	}
 	return int(fits)
 }

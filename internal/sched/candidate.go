@@ -24,11 +24,11 @@ type candidate struct {
 // author prefers; then for pods that want devices the node with the fewest free ones, for others nodes without free
 // devices. Then a pod alone goes where few of its set are, a group fills the fullest node, to
 // leave room elsewhere, and a pod alone gets the emptiest.
-func (j *job) candidates(c *class, problem *alloc.Problem) *ranking {
+func (j *job) candidates(c *class, shared *alloc.Problem) *ranking {
 	possible := j.possible(c)
 	list := j.buffer(len(possible))
 	// Around the devices of a shared claim more members may have to find room later on.
-	packs := (j.packs() || problem != nil) && problem == c.problem
+	packs := (j.packs() || c.wantsDevices()) && shared == nil
 	tainted := false
 	for _, info := range possible {
 		if c.fitter.dynamic(j.state, info).check != "" {
@@ -37,6 +37,14 @@ func (j *job) candidates(c *class, problem *alloc.Problem) *ranking {
 		candidate := candidate{node: info, load: info.Load}
 		if packs {
 			candidate.load = -info.Load
+		}
+		problem := shared
+		if shared == nil {
+			f := j.form(c, info)
+			if f.reason != nil {
+				continue
+			}
+			problem = f.problem
 		}
 		if problem == nil {
 			candidate.devices = j.state.FreeLocal(info)
@@ -104,12 +112,12 @@ func (j *job) possible(c *class) []*model.NodeInfo {
 		selectors = append(slices.Clip(selectors), nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector))
 	}
 	nodes := j.within(c)
-	if len(selectors) == 0 {
+	if len(selectors) == 0 && c.extended == nil {
 		return nodes
 	}
 	var possible []*model.NodeInfo
 	for _, info := range nodes {
-		if allMatch(selectors, info) {
+		if allMatch(selectors, info) && !j.form(c, info).unfit {
 			possible = append(possible, info)
 		}
 	}
@@ -128,14 +136,17 @@ func allMatch(selectors []*nodeaffinity.LazyErrorNodeSelector, info *model.NodeI
 // tied is the one node that a claim allows, if it suits.
 func (j *job) tied(c *class, name string) []*model.NodeInfo {
 	info, ok := j.state.Node(name)
-	if !ok || j.only != nil && !slices.Contains(j.only, info) || c.outside(info) != nil || c.fitter.static(info).check != "" || !allMatch(c.volumes, info) || j.claimMisses(c, info) != nil {
+	if !ok || j.only != nil && !slices.Contains(j.only, info) || c.outside(info) != nil || c.fitter.static(info).check != "" || !allMatch(c.volumes, info) {
+		return nil
+	}
+	if _, misses := j.claimMisses(c, info); misses {
 		return nil
 	}
 	return []*model.NodeInfo{info}
 }
 
-// claimMisses finds a claim that the class was given and that cannot be used from the node.
-func (j *job) claimMisses(c *class, info *model.NodeInfo) *model.Claim {
+// claimMisses finds a claim that the class was given and that cannot be used from the node, or is not what the node needs.
+func (j *job) claimMisses(c *class, info *model.NodeInfo) (model.Key, bool) {
 	for _, key := range c.given {
 		claim, _ := j.state.Claim(key)
 		if claim.Allocation == nil || claim.Allocation.NodeSelector == nil {
@@ -143,8 +154,11 @@ func (j *job) claimMisses(c *class, info *model.NodeInfo) *model.Claim {
 		}
 		matches, err := nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector).Match(info.API)
 		if err != nil || !matches {
-			return claim
+			return key, true
 		}
 	}
-	return nil
+	if j.form(c, info).unfit {
+		return c.members[0].extendedKey(), true
+	}
+	return model.Key{}, false
 }

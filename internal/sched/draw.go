@@ -28,6 +28,11 @@ func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]mod
 		}
 		draws = append(draws, draw)
 	}
+	if f := j.form(m.class, info); m.makes(f) && choice != nil {
+		if draw, ok := j.state.Draw(m.pod.Extended, choice[len(m.own)], m.askers()); ok {
+			draws = append(draws, draw)
+		}
+	}
 	return draws, exceeds(info, m.pod.Shape.Requests, model.Drawn(draws))
 }
 
@@ -68,8 +73,8 @@ func (j *job) usedByOther(m *member, claim *model.Claim) bool {
 }
 
 func usesClaim(pod *model.Pod, claim string) bool {
-	for i := range pod.Claims {
-		if pod.Claims[i].Claim == claim {
+	for name := range pod.ClaimNames {
+		if name == claim {
 			return true
 		}
 	}
@@ -107,11 +112,11 @@ func (j *job) drawMiss(c *class, info *model.NodeInfo) miss {
 		return miss{}
 	}
 	var choice alloc.Choice
-	if c.problem != nil {
-		board, reason := c.problem.On(info)
-		if reason != nil {
-			return miss{}
-		}
+	board, reason := j.board(c, c.members[0], info)
+	if reason != nil {
+		return miss{}
+	}
+	if board != nil {
 		if choice, _ = board.First(&alloc.Budget{Limit: drawSteps}); choice == nil {
 			return miss{}
 		}

@@ -63,8 +63,8 @@ func (j *job) explain(c *class) tally {
 			t.miss(info.Name, m)
 		} else if mount := c.volumeMisses(info); mount != nil {
 			t.miss(info.Name, miss{check: CheckVolume, detail: mount.volume.Name + " of PersistentVolumeClaim " + mount.claim.String()})
-		} else if claim := j.claimMisses(c, info); claim != nil {
-			t.add(Block{Check: CheckClaimNode, Detail: claim.Key.String(), Claim: claim.Key, Nearest: info.Name}, func(*Block) bool { return false })
+		} else if claim, misses := j.claimMisses(c, info); misses {
+			t.add(Block{Check: CheckClaimNode, Detail: claim.String(), Claim: claim, Nearest: info.Name}, func(*Block) bool { return false })
 		} else if m := c.fitter.dynamic(j.state, info); m.check != "" {
 			t.miss(info.Name, m)
 		} else if reason := j.lacking(c, info); reason != nil {
@@ -81,10 +81,8 @@ func (j *job) explain(c *class) tally {
 // lacking says why the node has too few devices for the class: for its own claims, or for those that it shares and
 // that got nothing.
 func (j *job) lacking(c *class, info *model.NodeInfo) *alloc.Reason {
-	if c.problem != nil {
-		if _, reason := c.problem.On(info); reason != nil {
-			return reason
-		}
+	if _, reason := j.board(c, c.members[0], info); reason != nil {
+		return reason
 	}
 	for _, b := range j.bundles {
 		uses := slices.Contains(c.given, b.claims[0].Key)
@@ -143,14 +141,12 @@ func (j *job) explainPods(c *class, left []*member) PodReasons {
 		p.Wait = waitForVolume(m.claim, "", "PersistentVolumeClaim %s is for one pod at a time (ReadWriteOncePod)", m.claim)
 		return p
 	}
-	stuck := &class{fitter: c.fitter, given: c.given, members: left, pins: c.pins, volumes: c.volumes, mounts: c.mounts}
-	if c.problem != nil {
-		stuck.problem = c.problem.With(left[0].own)
-	}
+	stuck := *c
+	stuck.members = left
 	p.Nodes = len(j.state.Nodes())
-	p.Blocks = j.explain(stuck).blocks()
+	p.Blocks = j.explain(&stuck).blocks()
 	for i := range p.Blocks {
-		if reason := p.Blocks[i].Alloc; reason != nil && reason.EverywhereSame() {
+		if reason := p.Blocks[i].Alloc; reason != nil && reason.EverywhereSame() && c.extended == nil {
 			return PodReasons{Pods: p.Pods, Alloc: reason}
 		}
 	}
@@ -173,6 +169,9 @@ func (j *job) further() []model.Topic {
 		}
 		if c.fitter.heeds(j.state) {
 			topics = append(topics, model.Topic{Kind: model.TopicPods})
+		}
+		if c.extended != nil {
+			topics = append(topics, model.Topic{Kind: model.TopicDevices})
 		}
 		for _, use := range c.members[0].uses {
 			topics = append(topics, model.Topic{Kind: model.TopicDevices}, model.Topic{Kind: model.TopicClaim, Key: use.claim})

@@ -80,7 +80,7 @@ func (j *job) hardestFirst() []*class {
 	}
 	choices := make([]choice, len(in))
 	for i, c := range in {
-		choices[i] = choice{c, j.candidates(c, c.problem).size()}
+		choices[i] = choice{c, j.candidates(c, nil).size()}
 	}
 	slices.SortStableFunc(choices, func(a, b choice) int {
 		x, y := a.class.fitter.shape.Requests, b.class.fitter.shape.Requests
@@ -102,7 +102,7 @@ func (j *job) hardestFirst() []*class {
 func (j *job) fill(c *class, rest []*member) []*member {
 	for len(rest) > 0 {
 		before := len(rest)
-		nodes := j.candidates(c, c.problem)
+		nodes := j.candidates(c, nil)
 		switch {
 		case c.fitter.repels():
 			rest = j.one(c, rest, nodes)
@@ -110,7 +110,7 @@ func (j *job) fill(c *class, rest []*member) []*member {
 			if rest = j.one(c, rest, nodes); len(rest) < before && j.packs() {
 				rest = j.packOn(c, rest, j.lastNode())
 			}
-		case j.packs() || c.problem != nil:
+		case j.packs() || c.wantsDevices():
 			rest = j.pack(c, rest, nodes)
 		default:
 			rest = j.spread(c, rest, nodes)
@@ -181,12 +181,9 @@ func (j *job) place(c *class, m *member, info *model.NodeInfo) bool {
 	if c.fitter.dynamic(j.state, info).check != "" || !j.reservable(m) || !j.mountable(c) {
 		return false
 	}
-	var board *alloc.Board
-	if c.problem != nil {
-		var reason *alloc.Reason
-		if board, reason = c.problem.With(m.own).On(info); reason != nil {
-			return false
-		}
+	board, reason := j.board(c, m, info)
+	if reason != nil {
+		return false
 	}
 	choice, draws, outcome := j.drawing(m, info, board)
 	if outcome != alloc.Accepted {
@@ -202,11 +199,19 @@ func (j *job) put(m *member, info *model.NodeInfo, choice alloc.Choice, draws []
 	for i, claim := range m.own {
 		j.assumeClaim(claim.Key, model.Assumption{Allocation: choice[i]})
 	}
+	f := j.form(m.class, info)
+	if m.makes(f) {
+		j.assumeClaim(m.extendedKey(), model.Assumption{
+			Made: m.made(f), Allocation: choice[len(m.own)], Consumers: []model.Consumer{model.PodConsumer(m.pod.Key.Name, m.pod.UID)},
+		})
+	}
 	for _, use := range m.uses {
 		j.reserve(m, use)
 	}
 	if !j.state.AssumePod(m.pod.Key, info.Name, draws...) {
 		panic("sched: pod " + m.pod.Key.String() + " is placed twice")
 	}
-	j.placements = append(j.placements, Placement{Pod: m.pod.Key, UID: m.pod.UID, Node: info.Name, NodeUID: info.Node.UID, Draws: draws})
+	j.placements = append(j.placements, Placement{
+		Pod: m.pod.Key, UID: m.pod.UID, Node: info.Name, NodeUID: info.Node.UID, Draws: draws, Extended: m.status(f),
+	})
 }

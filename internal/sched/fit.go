@@ -58,11 +58,17 @@ type fitter struct {
 
 // request is how much of a resource a pod asks for.
 type request struct {
-	name   corev1.ResourceName
-	amount int64
+	name    corev1.ResourceName
+	amount  int64
+	offered bool // by a DeviceClass: nodes that have none of it give devices instead
 }
 
-func newFitter(shape *model.Shape) *fitter {
+// instead says whether devices stand in the place of the resource on the node.
+func (r *request) instead(info *model.NodeInfo) bool {
+	return r.offered && info.Node.Allocatable[r.name] <= 0
+}
+
+func newFitter(state *model.State, shape *model.Shape) *fitter {
 	f := &fitter{
 		shape: shape, affinity: nodeaffinity.NewRequiredNodeAffinity(shape.NodeSelector, shape.Affinity),
 		requests: make([]request, 0, len(shape.Requests)),
@@ -71,7 +77,11 @@ func newFitter(shape *model.Shape) *fitter {
 	}
 	f.others = len(shape.Requests)
 	for name, amount := range shape.Requests {
-		f.requests = append(f.requests, request{name, amount})
+		offered := false
+		if len(shape.Asks) > 0 && model.IsOfferable(name) {
+			_, offered = state.Offers(name)
+		}
+		f.requests = append(f.requests, request{name, amount, offered})
 		if at := slices.Index(model.CommonResources[:], name); at >= 0 {
 			f.common[at] = amount
 			f.others--
@@ -143,7 +153,7 @@ func (f *fitter) resources(info *model.NodeInfo) miss {
 	}
 	for i := range f.requests {
 		wanted := &f.requests[i]
-		if free := info.Free[wanted.name]; free < wanted.amount {
+		if free := info.Free[wanted.name]; free < wanted.amount && !wanted.instead(info) {
 			return miss{check: CheckResource, detail: string(wanted.name), lacking: wanted.amount - free}
 		}
 	}

@@ -37,6 +37,9 @@ func (f *fitter) freeOf(info *model.NodeInfo) []int64 {
 	free := make([]int64, len(f.requests))
 	for i := range f.requests {
 		free[i] = info.Free[f.requests[i].name]
+		if f.requests[i].instead(info) {
+			free[i] = f.requests[i].amount
+		}
 	}
 	return free
 }

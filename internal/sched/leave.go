@@ -23,8 +23,8 @@ func (r *room) remove(victims []*victim) int {
 		for _, pod := range v.pods {
 			steps++
 			r.state.DeletePod(pod.Key)
-			for i := range pod.Claims {
-				claims = append(claims, model.Key{Namespace: pod.Key.Namespace, Name: pod.Claims[i].Claim})
+			for name := range pod.ClaimNames {
+				claims = append(claims, model.Key{Namespace: pod.Key.Namespace, Name: name})
 			}
 		}
 	}
@@ -82,6 +82,9 @@ func (r *room) empty(group model.Key) bool {
 // wantsDevices says whether the unit has claims without devices.
 func (r *room) wantsDevices() bool {
 	for _, pod := range r.unit.Pods {
+		if r.state.OffersAny(pod.Shape) {
+			return true
+		}
 		for i := range pod.Claims {
 			claim, ok := r.state.Claim(model.Key{Namespace: pod.Key.Namespace, Name: pod.Claims[i].Claim})
 			if ok && claim.Allocation == nil {
@@ -112,7 +115,7 @@ func (r *room) releaseStale() {
 }
 
 func (r *room) usesClaims() bool {
-	return slices.ContainsFunc(r.unit.Pods, func(pod *model.Pod) bool { return len(pod.Claims) > 0 })
+	return slices.ContainsFunc(r.unit.Pods, func(pod *model.Pod) bool { return usesClaims(r.state, pod) })
 }
 
 // idleClaims lists groups that run no pod, and keep devices for those that may come: nobody would have to be evicted.
@@ -166,8 +169,8 @@ func (r *room) holdsFabric(v *victim) bool {
 		return !tied
 	}
 	for _, pod := range v.pods {
-		for i := range pod.Claims {
-			if loose(model.Key{Namespace: pod.Key.Namespace, Name: pod.Claims[i].Claim}) {
+		for name := range pod.ClaimNames {
+			if loose(model.Key{Namespace: pod.Key.Namespace, Name: name}) {
 				return true
 			}
 		}

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
-	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 )
 
@@ -18,7 +17,10 @@ type member struct {
 	uses []use
 	own  []*model.Claim // not allocated, and nobody else of the unit uses them
 
+	offers []offer      // that it asks for
+	held   *model.Claim // that an earlier plan has made for it, with devices
 	mounts []mount
+	class  *class
 }
 
 // use is one claim of a member.
@@ -31,13 +33,14 @@ type use struct {
 
 // class are members that are alike: they suit the same nodes, and ask for the same devices.
 type class struct {
-	fitter  *fitter
-	members []*member
-	given   []model.Key                           // claims that all members use and that are not their own: each has or gets an allocation
-	problem *alloc.Problem                        // of the first member's own claims; nil if it has none
-	volumes []*nodeaffinity.LazyErrorNodeSelector // of the volumes that all members use
-	mounts  []mount
-	pins    []pin // domains that the class is kept to, for the time being
+	fitter   *fitter
+	members  []*member
+	given    []model.Key                           // claims that all members use and that are not their own: each has or gets an allocation
+	plain    form                                  // what members ask devices for
+	extended *extended                             // if that depends on the node; nil if it does not
+	volumes  []*nodeaffinity.LazyErrorNodeSelector // of the volumes that all members use
+	mounts   []mount
+	pins     []pin // domains that the class is kept to, for the time being
 }
 
 // gather looks up what the unit's pods use. Pods that cannot be tried go to the Reasons.
@@ -89,6 +92,9 @@ func (j *job) member(pod *model.Pod) (*member, *Wait) {
 		}
 		m.use(key, entry)
 	}
+	if wait := j.extend(m); wait != nil {
+		return nil, wait
+	}
 	mounts, wait := j.mounts(pod)
 	m.mounts = mounts
 	return m, wait
@@ -129,7 +135,10 @@ func (j *job) classify() {
 		id := j.classID(m)
 		c, ok := known[id]
 		if !ok {
-			c = &class{fitter: newFitter(m.pod.Shape), mounts: m.mounts, volumes: selectors(m.mounts)}
+			c = &class{fitter: newFitter(j.state, m.pod.Shape), mounts: m.mounts, volumes: selectors(m.mounts)}
+			if len(m.offers) > 0 || m.pod.Mapped {
+				c.extended = &extended{offers: m.offers, forms: map[string]*form{}}
+			}
 			for _, use := range m.uses {
 				if !m.owns(use.claim) {
 					c.given = append(c.given, use.claim)
@@ -139,6 +148,7 @@ func (j *job) classify() {
 			j.classes = append(j.classes, c)
 		}
 		c.members = append(c.members, m)
+		m.class = c
 	}
 }
 
@@ -166,6 +176,9 @@ func (j *job) classID(m *member) string {
 	}
 	for i := range m.mounts {
 		b.WriteString("\x00\x01" + m.mounts[i].claim.Name)
+	}
+	if m.pod.Mapped {
+		b.WriteString("\x00\x02")
 	}
 	for _, claim := range m.own {
 		b.WriteString("\x00\x00")

@@ -168,20 +168,22 @@ type job struct {
 type touch struct {
 	key    model.Key
 	before *model.Claim
+	made   *model.Claim
 }
 
 // prepare reads what claims ask for. Members whose claims no node can help go to the Reasons.
 func (j *job) prepare() {
 	for _, c := range slices.Clone(j.classes) {
 		own := c.members[0].own
-		if len(own) == 0 {
-			continue
+		switch {
+		case c.extended != nil:
+			c.plain.reason = j.prepareForms(c)
+		case len(own) > 0:
+			c.plain.problem, c.plain.reason = j.placer.alloc.Prepare(j.state, own, true)
 		}
-		problem, reason := j.placer.alloc.Prepare(j.state, own, true)
-		if reason != nil {
-			j.refuse(c, reason)
+		if c.plain.reason != nil {
+			j.refuse(c, c.plain.reason)
 		}
-		c.problem = problem
 	}
 	j.bundle()
 	for _, b := range slices.Clone(j.bundles) {
@@ -199,8 +201,10 @@ func (j *job) prepare() {
 	var problems []*alloc.Problem
 	for _, c := range j.classes {
 		j.members = append(j.members, c.members...)
-		if c.problem != nil {
-			problems = append(problems, c.problem)
+		for _, f := range c.forms() {
+			if f.problem != nil {
+				problems = append(problems, f.problem)
+			}
 		}
 	}
 	for _, b := range j.bundles {
@@ -215,9 +219,13 @@ func (j *job) prepare() {
 func (j *job) straight() int {
 	steps := len(j.members)
 	for _, c := range j.classes {
-		if c.problem != nil {
-			steps += len(c.members) * c.problem.Devices()
+		most := 0
+		for _, f := range c.forms() {
+			if f.problem != nil {
+				most = max(most, f.problem.Devices())
+			}
 		}
+		steps += len(c.members) * most
 	}
 	for _, b := range j.bundles {
 		steps += b.problem.Devices()
@@ -280,7 +288,7 @@ func (j *job) undo(m mark) {
 // assumeClaim changes a claim within the trial.
 func (j *job) assumeClaim(key model.Key, a model.Assumption) {
 	before, _ := j.state.Claim(key)
-	j.touched = append(j.touched, touch{key: key, before: before})
+	j.touched = append(j.touched, touch{key: key, before: before, made: a.Made})
 	if !j.state.AssumeClaim(key, a) {
 		panic("sched: claim " + key.String() + " cannot take the allocation that was found for it")
 	}
@@ -310,6 +318,9 @@ func (j *job) plan() *Plan {
 // claimPlan is what the trial has changed about a claim. A claim that nobody uses in the end is left alone.
 func (j *job) claimPlan(t touch) *ClaimPlan {
 	now, _ := j.state.Claim(t.key)
+	if t.made != nil {
+		return &ClaimPlan{Key: t.key, Make: t.made, Allocation: now.Allocation, Reserve: slices.Clone(now.Consumers)}
+	}
 	reserve := now.Consumers[len(t.before.Consumers):]
 	if len(now.Consumers) == 0 {
 		return nil

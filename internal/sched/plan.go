@@ -1,6 +1,7 @@
 package sched
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -21,6 +22,8 @@ type ClaimPlan struct {
 	Key     model.Key
 	UID     types.UID
 	Version uint64 // resource version that the decision was made on; 0 if unknown
+	// Make is the claim that is to be made for a pod, in the place of extended resources; nil if there is one.
+	Make *model.Claim
 	// Allocation is nil for a claim that has one.
 	Allocation *model.Allocation
 	// Reserve is to be appended to status.reservedFor, where it is not yet.
@@ -36,17 +39,28 @@ type Placement struct {
 	Node    string
 	NodeUID types.UID
 	Draws   []model.Draw // from the node, through claims; to be written before the bind
+	// Extended names the claim from which the pod has devices in the place of extended resources; nil if none. It is to be
+	// written before the bind, too.
+	Extended *corev1.PodExtendedResourceClaimStatus
 }
 
 // Assume lays the plan over the State, until the API shows what was written.
 func (p *Plan) Assume(state *model.State) {
 	for i := range p.Claims {
 		claim := &p.Claims[i]
-		state.AssumeClaim(claim.Key, model.Assumption{Allocation: claim.Allocation, Consumers: claim.Reserve})
+		state.AssumeClaim(claim.Key, model.Assumption{Made: claim.Make, Allocation: claim.Allocation, Consumers: claim.Reserve})
 	}
 	for i := range p.Pods {
 		state.AssumePod(p.Pods[i].Pod, p.Pods[i].Node, p.Pods[i].Draws...)
 	}
+}
+
+// isOf says whether the plan is about this claim.
+func (c *ClaimPlan) isOf(claim *model.Claim) bool {
+	if c.Make != nil {
+		return claim.Controller == c.Make.Controller
+	}
+	return claim.UID == c.UID
 }
 
 // Forget takes back what Assume did and the API does not show: the plan was refused. Objects that were made anew since
@@ -59,7 +73,7 @@ func (p *Plan) Forget(state *model.State) []model.Topic {
 		}
 	}
 	for i := range p.Claims {
-		if claim, ok := state.Claim(p.Claims[i].Key); ok && claim.UID == p.Claims[i].UID {
+		if claim, ok := state.Claim(p.Claims[i].Key); ok && p.Claims[i].isOf(claim) {
 			topics = append(topics, state.ForgetClaim(claim.Key)...)
 		}
 	}

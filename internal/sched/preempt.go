@@ -98,13 +98,13 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 		reasons.Preemption = &Outlook{Never: true}
 		return nil
 	case !unit.Never && !below && unit.Priority > 0:
-		reasons.mayHaveRoom(unit) // once there are others
+		reasons.mayHaveRoom(p.state, unit) // once there are others
 		return nil
 	case !below:
 		return nil
 	}
 	if pods, known := p.refusedBefore(unit); known {
-		reasons.mayHaveRoom(unit)
+		reasons.mayHaveRoom(p.state, unit)
 		reasons.Preemption = &Outlook{Pods: pods}
 		return nil
 	}
@@ -125,7 +125,7 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	case made != nil:
 		reasons.Preemption = &Outlook{Leaving: made.Pods(), Waits: true}
 	case r.lower > 0:
-		reasons.mayHaveRoom(unit)
+		reasons.mayHaveRoom(p.state, unit)
 		reasons.Preemption = &Outlook{Pods: r.lower, Undecided: r.left <= 0}
 		p.refuse(unit, reasons.Preemption)
 	}
@@ -165,15 +165,15 @@ func (p *Placer) refuse(unit *model.Unit, o *Outlook) {
 // plain says whether all that matters of a unit is the shape of its one pod, without the labels.
 func (p *Placer) plain(unit *model.Unit) bool {
 	pod := unit.Pods[0]
-	return len(unit.Pods) == 1 && pod.Group == "" && len(pod.Claims)+len(pod.Mounts) == 0 && !p.state.HasTerms()
+	return len(unit.Pods) == 1 && pod.Group == "" && len(pod.Mounts) == 0 && !p.state.HasTerms() && !usesClaims(p.state, pod)
 }
 
 // mayHaveRoom has the unit wait for what could help beyond its being placed as things are: when one of those leaves who are
 // no less important, it may be enough if others are made to.
-func (r *Reasons) mayHaveRoom(unit *model.Unit) {
+func (r *Reasons) mayHaveRoom(state *model.State, unit *model.Unit) {
 	r.room, r.roomless = unit, false
 	r.further = append(r.further, model.Topic{Kind: model.TopicRoom})
-	if slices.ContainsFunc(unit.Pods, func(pod *model.Pod) bool { return len(pod.Claims) > 0 }) {
+	if slices.ContainsFunc(unit.Pods, func(pod *model.Pod) bool { return usesClaims(state, pod) }) {
 		r.further = append(r.further, model.Topic{Kind: model.TopicDevices})
 	}
 }
@@ -189,7 +189,7 @@ func (r *room) make() *Preemption {
 	hopeless := map[string]bool{} // shapes
 	for _, unit := range units {
 		pod := unit.Pods[0]
-		plain := len(unit.Pods) == 1 && len(pod.Claims)+len(pod.Mounts) == 0 && !r.state.HasTerms()
+		plain := len(unit.Pods) == 1 && len(pod.Mounts) == 0 && !r.state.HasTerms() && !usesClaims(r.state, pod)
 		if r.left <= 0 || plain && hopeless[pod.Shape.ID] {
 			continue
 		}

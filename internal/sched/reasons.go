@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -339,6 +341,9 @@ func (p *PodReasons) topics(set map[model.Topic]bool) {
 		switch b.Check {
 		case CheckResource, CheckHostPort:
 			set[model.Topic{Kind: model.TopicRoom}] = true
+			if name := corev1.ResourceName(b.Detail); model.IsOfferable(name) {
+				set[model.OfferOf(name)] = true
+			}
 		case CheckPodAffinity, CheckPodAnti, CheckForbidden, CheckSpread:
 			set[model.Topic{Kind: model.TopicPods}] = true
 		case CheckClaimNode:

@@ -23,7 +23,7 @@ func (j *job) reconsider(target int) bool {
 		if ordered {
 			t.nodes = j.possible(t.class)
 		} else {
-			t.nodes = j.candidates(t.class, t.class.problem).nodes()
+			t.nodes = j.candidates(t.class, nil).nodes()
 		}
 	}
 	found := false
@@ -157,12 +157,12 @@ func (r *reconsideration) on(t *turn, info *model.NodeInfo, goOn func(alloc.Choi
 		j.undo(mark)
 		return false
 	}
-	if t.class.problem == nil {
-		return try(nil)
-	}
-	board, reason := t.class.problem.With(m.own).On(info)
+	board, reason := j.board(t.class, m, info)
 	if reason != nil {
 		return false
+	}
+	if board == nil {
+		return try(nil)
 	}
 	if board.Search(j.budget, try) == alloc.Accepted {
 		return true

@@ -5,8 +5,8 @@ import "github.com/allot-dev/allot/internal/model"
 // reservation is what a use adds to a claim: a consumer, or nothing.
 func (j *job) reservation(m *member, u use) (consumer model.Consumer, anyPod, needed bool) {
 	claim, _ := j.state.Claim(u.claim)
-	observed, _ := j.state.ObservedClaim(u.claim)
-	use := model.Use{ThroughGroup: u.group, Allocates: observed.Allocation == nil}
+	observed, ok := j.state.ObservedClaim(u.claim)
+	use := model.Use{ThroughGroup: u.group, Allocates: !ok || observed.Allocation == nil}
 	if u.group {
 		use.Consumer = model.GroupConsumer(j.unit.Group.Key.Name, j.unit.Group.UID)
 	} else {

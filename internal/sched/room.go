@@ -243,13 +243,13 @@ func (r *room) places(unit *model.Unit) []place {
 func (r *room) scattered(unit *model.Unit) bool {
 	pod := unit.Pods[0]
 	single := len(unit.Pods) == 1
-	return single && (r.state.HasTerms() || len(pod.Mounts) > 0 || len(pod.Claims) > 0) || !single && unit.Group.Topology != ""
+	return single && (r.state.HasTerms() || len(pod.Mounts) > 0 || usesClaims(r.state, pod)) || !single && unit.Group.Topology != ""
 }
 
 // nodes are those that suit the pod and have victims enough.
 func (r *room) nodes(pod *model.Pod) []place {
 	on, anywhere := r.byNode()
-	f := newFitter(pod.Shape)
+	f := newFitter(r.state, pod.Shape)
 	var places []place
 	for _, info := range r.state.Nodes() {
 		victims := on[info.Name]

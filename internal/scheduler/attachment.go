@@ -47,8 +47,8 @@ func (s *Scheduler) claimsOf(plan *sched.Plan) []model.Key {
 		if !ok {
 			continue
 		}
-		for _, use := range pod.Claims {
-			if key := (model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}); !seen[key] {
+		for name := range pod.ClaimNames {
+			if key := (model.Key{Namespace: pod.Key.Namespace, Name: name}); !seen[key] {
 				seen[key] = true
 				keys = append(keys, key)
 			}

@@ -89,20 +89,42 @@ func TestCrashAtEachWrite(t *testing.T) {
 	for _, misfortune := range misfortunes {
 		t.Run(misfortune.name, func(t *testing.T) {
 			t.Parallel()
-			runs := 0
-			for first := 0; ; first++ {
-				for _, unsaid := range []bool{false, true} {
-					runs += crashTwice(t, first, unsaid, misfortune.strike, misfortune.whole)
-				}
-				if s := gangServer(t); !reaches(t, s, first) {
-					break
-				}
-			}
-			if t.Logf("%d runs", runs); runs < 50 {
-				t.Errorf("only %d runs", runs)
-			}
+			crashAtEachWrite(t, gangServer, misfortune.strike, misfortune.whole)
 		})
 	}
+}
+
+// The same with members that get their devices in the place of extended resources: their claims are made with the plan.
+func TestCrashAtEachWriteOfExtendedResources(t *testing.T) {
+	for _, misfortune := range misfortunes {
+		t.Run(misfortune.name, func(t *testing.T) {
+			t.Parallel()
+			crashAtEachWrite(t, extendedServer, misfortune.strike, misfortune.whole)
+		})
+	}
+}
+
+func crashAtEachWrite(t *testing.T, build func(tb) *server, strike func(*server), whole bool) {
+	t.Helper()
+	runs := 0
+	for first := 0; ; first++ {
+		for _, unsaid := range []bool{false, true} {
+			runs += crashTwice(t, crash{build, first, unsaid}, strike, whole)
+		}
+		if s := build(t); !reaches(t, s, first) {
+			break
+		}
+	}
+	if t.Logf("%d runs", runs); runs < 50 {
+		t.Errorf("only %d runs", runs)
+	}
+}
+
+// crash is how the first process ends.
+type crash struct {
+	build  func(tb) *server
+	first  int // writes that it has made
+	unsaid bool
 }
 
 // reaches says whether a process that is left alone makes so many writes.
@@ -113,11 +135,11 @@ func reaches(t tb, s *server, writes int) bool {
 }
 
 // crashTwice ends the first process at one write, and the second one at each of its own, each time from the start.
-func crashTwice(t *testing.T, first int, unsaid bool, strike func(*server), whole bool) int {
+func crashTwice(t *testing.T, at crash, strike func(*server), whole bool) int {
 	t.Helper()
 	for second := 0; ; second++ {
-		s := gangServer(t)
-		runUntil(t, s, first, unsaid)
+		s := at.build(t)
+		runUntil(t, s, at.first, at.unsaid)
 		before := s.bound("g")
 		strike(s)
 		y := start(t, s)
@@ -135,7 +157,7 @@ func crashTwice(t *testing.T, first int, unsaid bool, strike func(*server), whol
 			t.Errorf("%d were bound after the first end, %v in the end", len(before), got)
 		}
 		if t.Failed() {
-			t.Fatalf("ended at write %d (made: %v) and then at write %d", first, unsaid, second)
+			t.Fatalf("ended at write %d (made: %v) and then at write %d", at.first, at.unsaid, second)
 		}
 		if y.link.left > 0 {
 			return second + 1

@@ -74,6 +74,9 @@ func (s *Scheduler) giveBackAll(ctx context.Context, unused []commit.Held) ([]*r
 func (s *Scheduler) take(seen []*resource.ResourceClaim) []model.Topic {
 	var topics []model.Topic
 	for _, claim := range seen {
+		if _, ok := s.feed.Claim(model.Key{Namespace: claim.Namespace, Name: claim.Name}); !ok {
+			continue // it was seen to be deleted
+		}
 		topics = append(topics, s.state.PutClaim(model.ClaimFrom(claim))...)
 	}
 	return topics
@@ -84,8 +87,8 @@ func (s *Scheduler) unused(unit *model.Unit) []commit.Held {
 	var claims []model.Key
 	var last model.Key
 	for _, pod := range unit.Pods {
-		for _, use := range pod.Claims {
-			key := model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}
+		for name := range pod.ClaimNames {
+			key := model.Key{Namespace: pod.Key.Namespace, Name: name}
 			if key == last {
 				continue // members share their claim, and this is asked at each arrival of one of them
 			}
@@ -135,9 +138,15 @@ func (s *Scheduler) unusedOf(plan *sched.Plan, hopeless []model.Key) []commit.He
 	}
 	var unused []commit.Held
 	for i := range plan.Claims {
-		if claim := &plan.Claims[i]; claim.Allocation != nil {
-			unused = append(unused, commit.Held{Key: claim.Key, UID: claim.UID, Holders: append(slices.Clip(holders), claim.Reserve...)})
+		claim := &plan.Claims[i]
+		if claim.Allocation == nil {
+			continue
 		}
+		uid := claim.UID
+		if made, ok := s.state.ObservedClaim(claim.Key); ok && claim.Make != nil {
+			uid = made.UID
+		}
+		unused = append(unused, commit.Held{Key: claim.Key, UID: uid, Holders: append(slices.Clip(holders), claim.Reserve...)})
 	}
 	for _, key := range hopeless {
 		claim, ok := s.state.Claim(key)
@@ -178,9 +187,9 @@ func (s *Scheduler) notInUse(list []commit.Held, plan *sched.Plan) []commit.Held
 	used := map[model.Key]bool{}
 	for _, info := range s.state.Nodes() {
 		for _, pod := range info.Pods {
-			for _, use := range pod.Claims {
+			for name := range pod.ClaimNames {
 				if !planned[pod.Key] {
-					used[model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}] = true
+					used[model.Key{Namespace: pod.Key.Namespace, Name: name}] = true
 				}
 			}
 		}

@@ -23,6 +23,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
 	"github.com/allot-dev/allot/internal/testkit/memcache"
 )
 
@@ -71,6 +72,7 @@ type server struct {
 	// graceful: pods that run and are deleted stay until deletePod.
 	graceful bool
 	taken    func(claim *resource.ResourceClaim) bool // allow what would be a device given twice
+	plugin   bool                                     // nodes count extended resources, so that pods are bound without claims for them
 }
 
 func newServer(t tb) *server { return &server{t: t, objects: newKinds()} }
@@ -319,6 +321,20 @@ func (l *link) Bind(_ context.Context, binding *corev1.Binding) error {
 
 // checkBind holds that no pod gets a node before its claims have devices.
 func (s *server) checkBind(pod *core.Pod) {
+	s.checkClaims(pod)
+	amount, asks := pod.Spec.Containers[0].Resources.Requests[extendedName]
+	if !asks || amount.IsZero() || s.plugin {
+		return
+	}
+	status := pod.Status.ExtendedResourceClaimStatus
+	if status == nil {
+		s.t.Errorf("pod %s is bound before its claim is in its status", pod.Name)
+	} else if claim, ok := s.objects.claims.Get(ns, status.ResourceClaimName); !ok || claim.Status.Allocation == nil || len(claim.Status.ReservedFor) != 1 {
+		s.t.Errorf("pod %s is bound before its claim %s", pod.Name, status.ResourceClaimName)
+	}
+}
+
+func (s *server) checkClaims(pod *core.Pod) {
 	for _, entry := range pod.Spec.ResourceClaims {
 		name := entry.ResourceClaimName
 		if name == nil {
@@ -330,8 +346,53 @@ func (s *server) checkBind(pod *core.Pod) {
 	}
 }
 
-func (l *link) Draw(context.Context, model.Key, types.UID, []model.Draw) error {
-	return errors.New("no device of these tests draws from a node")
+func (l *link) Create(_ context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	var made *resource.ResourceClaim
+	err := l.do("create "+claim.Name, func() error {
+		if _, ok := l.server.objects.claims.Get(claim.Namespace, claim.Name); ok {
+			return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "resourceclaims"}, claim.Name)
+		}
+		made = claim.DeepCopy()
+		made.UID = types.UID(claim.Name + "-" + l.server.next())
+		made = putLocked(l.server, claimed, made)
+		return nil
+	})
+	return made, err
+}
+
+func (l *link) Delete(_ context.Context, claim *resource.ResourceClaim) error {
+	return l.do("delete "+claim.Name, func() error {
+		now, ok := l.server.objects.claims.Get(claim.Namespace, claim.Name)
+		switch {
+		case !ok:
+			return apierrors.NewNotFound(schema.GroupResource{Resource: "resourceclaims"}, claim.Name)
+		case now.ResourceVersion != claim.ResourceVersion || now.UID != claim.UID:
+			return apierrors.NewConflict(schema.GroupResource{Resource: "resourceclaims"}, claim.Name, errors.New("modified"))
+		case len(now.Finalizers) > 0 || now.Status.Allocation != nil:
+			l.server.t.Errorf("claim %s is deleted with what it has", claim.Name)
+		}
+		l.server.record(func(k *kinds) { k.claims.Delete(claim.Namespace, claim.Name) })
+		return nil
+	})
+}
+
+func (l *link) Record(_ context.Context, bind *sched.Placement) error {
+	if len(bind.Draws) > 0 {
+		return errors.New("no device of these tests draws from a node")
+	}
+	return l.do("record "+bind.Pod.Name, func() error {
+		pod, ok := l.server.objects.pods.Get(bind.Pod.Namespace, bind.Pod.Name)
+		switch {
+		case !ok:
+			return apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, bind.Pod.Name)
+		case pod.UID != bind.UID:
+			return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, bind.Pod.Name, errors.New("replaced"))
+		}
+		pod = pod.DeepCopy()
+		pod.Status.ExtendedResourceClaimStatus = bind.Extended
+		putLocked(l.server, pods, pod)
+		return nil
+	})
 }
 
 func (l *link) BoundTo(_ context.Context, key model.Key, uid types.UID) string {

@@ -122,6 +122,10 @@ func (s *Scheduler) unwritten(plan *sched.Plan) []model.Topic {
 			}
 			done[key] = done[key] || use.Group // it is the same for all members
 		}
+		key := model.Key{Namespace: pod.Key.Namespace, Name: pod.Extended}
+		if plan.Pods[i].Extended != nil && !done[key] && s.awaited(key, pod) {
+			topics = append(topics, model.Topic{Kind: model.TopicClaim, Key: key})
+		}
 	}
 	return topics
 }
@@ -129,14 +133,14 @@ func (s *Scheduler) unwritten(plan *sched.Plan) []model.Topic {
 // awaited says whether the API lacks of a claim what the pod relies on: the allocation, or an assumed consumer that
 // stands for the pod.
 func (s *Scheduler) awaited(key model.Key, pod *model.Pod) bool {
-	observed, ok := s.state.ObservedClaim(key)
+	assumed, ok := s.state.Claim(key)
 	if !ok {
 		return false
 	}
-	if observed.Allocation == nil {
+	observed, ok := s.state.ObservedClaim(key)
+	if !ok || observed.Allocation == nil {
 		return true
 	}
-	assumed, _ := s.state.Claim(key)
 	for _, consumer := range assumed.Consumers[len(observed.Consumers):] {
 		if !model.IsPodConsumer(consumer) || consumer.UID == pod.UID {
 			return true

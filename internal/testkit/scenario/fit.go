@@ -17,6 +17,7 @@ import (
 //
 //	cpu= memory= example.com/thing=      of the container
 //	init=cpu=N… sidecar=cpu=N…           of an init container each, in this order
+//	more=RESOURCE=N…                     of a further container each
 //	overhead=cpu=N podlevel=cpu=N        of the pod
 //	hostport=[IP:]PORT[/PROTOCOL]…       taken on the node
 //	select=K=V… tolerate=KEY… prefer=K=V[@weight=N]…
@@ -89,6 +90,15 @@ func resources(spec *core.PodSpec, l *line) error {
 			}
 			spec.InitContainers = append(spec.InitContainers, c)
 		}
+	}
+	for i, text := range l.args["more"] {
+		requests, err := oneAmount(text)
+		if err != nil {
+			return err
+		}
+		spec.Containers = append(spec.Containers, corev1.Container{
+			Name: "more" + strconv.Itoa(i), Resources: corev1.ResourceRequirements{Requests: requests},
+		})
 	}
 	for _, text := range l.args["overhead"] {
 		overhead, err := oneAmount(text)

@@ -53,10 +53,13 @@ func nodeArg(node *corev1.Node, name, value string) error {
 	return nil
 }
 
-// class NAME [selector=CEL]… [config=DRIVER]
+// class NAME [selector=CEL]… [config=DRIVER] [extended=RESOURCE]
 func (s *Scenario) class(l *line) error {
 	class := &resourcev1.DeviceClass{ObjectMeta: s.meta("class", l.name)}
 	class.Spec.Selectors = selectors(l.args["selector"])
+	if l.has("extended") {
+		class.Spec.ExtendedResourceName = ptr(l.one("extended", ""))
+	}
 	for _, driver := range l.args["config"] {
 		class.Spec.Config = append(class.Spec.Config, resourcev1.DeviceClassConfiguration{DeviceConfiguration: opaque(driver)})
 	}

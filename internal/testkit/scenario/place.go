@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/datadriven"
+	corev1 "k8s.io/api/core/v1"
 
+	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 )
@@ -64,6 +66,9 @@ func printPlan(p *sched.Plan) string {
 	for i := range p.Claims {
 		claim := &p.Claims[i]
 		fmt.Fprintf(&b, "  claim %s", claim.Key.Name)
+		if claim.Make != nil {
+			b.WriteString(" is made and")
+		}
 		if claim.Allocation != nil {
 			b.WriteString(" gets")
 			b.WriteString(printAllocation(claim.Allocation))
@@ -84,13 +89,25 @@ func printPlan(p *sched.Plan) string {
 		}
 		if to-from < 3 {
 			to = from
-			fmt.Fprintf(&b, "  pod %s -> %s%s\n", p.Pods[from].Pod.Name, p.Pods[from].Node, printDraws(p.Pods[from].Draws))
+			fmt.Fprintf(&b, "  pod %s -> %s%s%s\n", p.Pods[from].Pod.Name, p.Pods[from].Node, printDraws(p.Pods[from].Draws), printMappings(p.Pods[from].Extended))
 		} else {
 			fmt.Fprintf(&b, "  pod %s to %s (%d) -> %s\n", p.Pods[from].Pod.Name, p.Pods[to].Pod.Name, to-from+1, p.Pods[from].Node)
 		}
 		from = to + 1
 	}
 	return b.String()
+}
+
+// printMappings: which container gets what by which request.
+func printMappings(status *corev1.PodExtendedResourceClaimStatus) string {
+	if status == nil {
+		return ""
+	}
+	text := " with " + status.ResourceClaimName
+	for _, m := range status.RequestMappings {
+		text += fmt.Sprintf(" %s:%s=%s", m.ContainerName, m.ResourceName, m.RequestName)
+	}
+	return text
 }
 
 // printDraws: what a pod draws from its node, and through which claims.
@@ -186,6 +203,9 @@ func (s *Scenario) commit(plan *sched.Plan) error {
 	for i := range plan.Claims {
 		p := &plan.Claims[i]
 		claim := s.claims[p.Key].DeepCopy()
+		if p.Make != nil {
+			claim = s.madeClaim(p)
+		}
 		if p.Allocation != nil {
 			claim.Status.Allocation = p.Allocation.Result()
 		}
@@ -196,11 +216,21 @@ func (s *Scenario) commit(plan *sched.Plan) error {
 		l := s.pods[placement.Pod]
 		l.args["on"] = []string{placement.Node}
 		s.draws[placement.Pod] = placement.Draws
+		s.extended[placement.Pod] = placement.Extended
 		if err := s.pod(l); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// madeClaim is the claim that a plan has made, once it is there.
+func (s *Scenario) madeClaim(p *sched.ClaimPlan) *resource.ResourceClaim {
+	claim := p.Make.ForExtended(p.Reserve[0])
+	meta := s.meta("claim", claim.Name)
+	claim.UID, claim.CreationTimestamp = meta.UID, meta.CreationTimestamp
+	s.putClaim(claim)
+	return claim.DeepCopy()
 }
 
 // repeat N: runs the input's lines and then the queue, N times; prints how the last time ended.

@@ -282,6 +282,7 @@ func (s *Scenario) pod(l *line) error {
 	}
 	podStatus(pod, l)
 	pod.Status.NodeAllocatableResourceClaimStatuses = s.draws[key(l.name)]
+	pod.Status.ExtendedResourceClaimStatus = s.extended[key(l.name)]
 	s.pods[key(l.name)] = l
 	claims, err := s.podClaims(l, pod)
 	if err != nil {
@@ -290,6 +291,9 @@ func (s *Scenario) pod(l *line) error {
 	converted, err := model.PodFrom(pod, claims)
 	if err != nil {
 		return err
+	}
+	if converted.Extended == "" && len(converted.Shape.Asks) > 0 && converted.Node == "" {
+		converted.Extended = pod.Name + "-extended"
 	}
 	s.queue.Wake(s.state.PutPod(converted))
 	if unit, ok := s.state.Unit(converted.UnitKey()); ok {

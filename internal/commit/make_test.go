@@ -1,0 +1,119 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// extendedPlan places one pod, with a claim for so many devices in the place of extended resources.
+func extendedPlan(count int64) *sched.Plan {
+	made := &model.Claim{Key: model.Key{Namespace: "ns", Name: "p-extended-x"}, Controller: "p-uid"}
+	made.Requests = []model.Request{{Name: "container-0-request-0", Options: []model.Option{{Class: "gpu", Count: count}}}}
+	claim := sched.ClaimPlan{Key: made.Key, Make: made, Allocation: claimPlan("p-extended-x").Allocation, Reserve: []model.Consumer{model.PodConsumer("p", "p-uid")}}
+	return &sched.Plan{Unit: model.UnitKey{Key: model.Key{Namespace: "ns", Name: "p"}}, Claims: []sched.ClaimPlan{claim}, Pods: []sched.Placement{{
+		Pod: model.Key{Namespace: "ns", Name: "p"}, UID: "p-uid", Node: "n1",
+		Extended: &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "p-extended-x"},
+	}}}
+}
+
+// left puts a claim on the server that an earlier plan has made for so many devices.
+func (s *server) left(count int64) {
+	claim := extendedPlan(count).Claims[0].Make.ForExtended(model.PodConsumer("p", "p-uid"))
+	claim.UID, claim.ResourceVersion = "left", "1"
+	s.claims[keyOf(claim)] = claim
+}
+
+func TestClaimsAreMade(t *testing.T) {
+	const bound = `; status p-extended-x; extended p p-extended-x, bound to ""`
+	for _, c := range []struct {
+		name   string
+		before func(*server)
+		want   string
+		uid    string
+	}{
+		{"nothing is there", func(*server) {}, "create p-extended-x" + bound, "made-1"},
+		{"the answer is lost", func(s *server) {
+			s.onWrite = func(what string) error {
+				if strings.HasPrefix(what, "create") {
+					return apierrors.NewTimeoutError("lost", 0)
+				}
+				return nil
+			}
+		}, "create p-extended-x" + bound, "made-1"},
+		{"what is wanted is there", func(s *server) { s.left(1) }, bound[2:], "left"},
+		{"something else is there", func(s *server) { s.left(2) }, "update p-extended-x; delete p-extended-x; create p-extended-x" + bound, "made-1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newServer()
+			c.before(s)
+			plan := extendedPlan(1)
+			if result := s.committer().Commit(context.Background(), plan); result.Refused != nil || len(result.Failed) > 0 {
+				t.Fatal(result)
+			}
+			if got := strings.Join(s.log, "; "); !strings.HasPrefix(got, c.want) {
+				t.Errorf("wrote %s, want %s", got, c.want)
+			}
+			claim := s.claims[plan.Claims[0].Key]
+			if string(claim.UID) != c.uid || claim.Status.Allocation == nil || len(claim.Status.ReservedFor) != 1 {
+				t.Errorf("claim %s: %v", claim.UID, claim.Status)
+			}
+			if claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] != "true" || len(claim.Finalizers) != 1 {
+				t.Errorf("annotations %v, finalizers %v", claim.Annotations, claim.Finalizers)
+			}
+		})
+	}
+}
+
+// A claim of that name that is somebody else's, or has devices, is left alone.
+func TestForeignClaimRefuses(t *testing.T) {
+	for _, name := range []string{"owner", "devices"} {
+		s := newServer()
+		s.left(2)
+		plan := extendedPlan(1)
+		claim := s.claims[plan.Claims[0].Key]
+		if name == "owner" {
+			claim.OwnerReferences[0].UID = "other"
+		} else {
+			claim.Status.Allocation = plan.Claims[0].Allocation.Result()
+		}
+		result := s.committer().Commit(context.Background(), plan)
+		if !errors.Is(result.Refused, ErrRefused) || len(s.log) > 0 {
+			t.Errorf("%s: %v, wrote %v", name, result.Refused, s.log)
+		}
+	}
+}
+
+// A plan that does not hold leaves no claim that it has made, and neither does what is given back.
+func TestMadeClaimsGoAgain(t *testing.T) {
+	s := newServer()
+	plan := extendedPlan(1)
+	plan.Claims = append(plan.Claims, claimPlan("gone", model.PodConsumer("p", "p-uid")))
+	if result := s.committer().Commit(context.Background(), plan); !errors.Is(result.Refused, ErrRefused) {
+		t.Fatal(result)
+	}
+	if len(s.claims) > 0 {
+		t.Errorf("left %v after %v", s.claims, s.log)
+	}
+
+	plan = extendedPlan(1)
+	if err := s.committer().Claims(context.Background(), plan); err != nil {
+		t.Fatal(err)
+	}
+	made := s.claims[plan.Claims[0].Key]
+	held := &Held{Key: keyOf(made), UID: made.UID, Holders: plan.Claims[0].Reserve}
+	if claim, err := s.committer().GiveBack(context.Background(), held); err != nil || claim.Status.Allocation != nil {
+		t.Errorf("%v, %v", claim, err)
+	}
+	if len(s.claims) > 0 {
+		t.Errorf("left %v after %v", s.claims, s.log)
+	}
+}

@@ -1,0 +1,190 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+)
+
+// Ask is what one container asks for of an extended resource. A DeviceClass may offer it: on a node that has none of the
+// resource itself, the container gets devices of the class then (KEP-5004).
+type Ask struct {
+	Resource  corev1.ResourceName
+	Container string
+	At        int // the container's place, init containers first
+	Nth       int // the resource's place by name among all that the container asks for
+	Count     int64
+	Ends      bool // an init container that ends before those behind it start
+}
+
+// Mapping says which request of a claim serves what a container asks for.
+type Mapping = corev1.ContainerExtendedResourceRequest
+
+// IsOfferable says whether a DeviceClass may offer a resource: extended ones by spec.extendedResourceName, and one for
+// each class that bears its name.
+func IsOfferable(name corev1.ResourceName) bool {
+	text := string(name)
+	if strings.HasPrefix(text, resourcev1.ResourceDeviceClassPrefix) {
+		return true
+	}
+	return strings.Contains(text, "/") && !strings.Contains(text, corev1.ResourceDefaultNamespacePrefix) &&
+		!strings.HasPrefix(text, corev1.DefaultResourceRequestsPrefix)
+}
+
+// asksFrom are the asks of all containers, by resource and then in the order of the containers.
+func asksFrom(spec *corev1.PodSpec) []Ask {
+	var asks []Ask
+	at := 0
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			c := &containers[i]
+			sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+			ends := at < len(spec.InitContainers) && !sidecar
+			for name, amount := range c.Resources.Requests {
+				if count := amount.Value(); count > 0 && IsOfferable(name) {
+					asks = append(asks, Ask{Resource: name, Container: c.Name, At: at, Nth: countBefore(c.Resources.Requests, name), Count: count, Ends: ends})
+				}
+			}
+			at++
+		}
+	}
+	slices.SortFunc(asks, func(a, b Ask) int { return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.At, b.At)) })
+	return asks
+}
+
+func countBefore(list corev1.ResourceList, name corev1.ResourceName) int {
+	n := 0
+	for other := range list {
+		if other < name {
+			n++
+		}
+	}
+	return n
+}
+
+// Offerable are the resources of the asks, each once, by name.
+func (s *Shape) Offerable() []corev1.ResourceName {
+	var names []corev1.ResourceName
+	for i := range s.Asks {
+		if name := s.Asks[i].Resource; len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Devices is what a claim has to ask for in the place of one resource, and by which container: a request for each, named
+// after its place, as nodes expect it. Init containers that end use the devices of containers that start after them, and
+// share what they need beyond these: the most that one of them does.
+func (s *Shape) Devices(resource corev1.ResourceName, class string) ([]Request, []Mapping) {
+	var stay, end []Ask
+	for _, ask := range s.Asks {
+		switch {
+		case ask.Resource != resource:
+		case ask.Ends:
+			end = append(end, ask)
+		default:
+			stay = append(stay, ask)
+		}
+	}
+	var requests []Request
+	var mappings []Mapping
+	for i := range stay {
+		requests = append(requests, stay[i].request(class, stay[i].Count))
+		mappings = append(mappings, stay[i].mapping(stay[i].requestName()))
+	}
+	beyond := make([]int64, len(end))
+	most := 0
+	for i := range end {
+		beyond[i] = max(0, end[i].Count-devicesAfter(stay, end[i].At))
+		if beyond[i] > beyond[most] {
+			most = i
+		}
+	}
+	for i := range end {
+		left := end[i].Count
+		for k := range stay {
+			if stay[k].At > end[i].At && left > 0 {
+				mappings = append(mappings, end[i].mapping(stay[k].requestName()))
+				left -= stay[k].Count
+			}
+		}
+		if left > 0 {
+			mappings = append(mappings, end[i].mapping(end[most].requestName()))
+		}
+	}
+	if len(end) > 0 && beyond[most] > 0 {
+		requests = append(requests, end[most].request(class, beyond[most]))
+	}
+	return requests, mappings
+}
+
+// devicesAfter is how many devices the containers have that start after a place.
+func devicesAfter(stay []Ask, at int) int64 {
+	sum := int64(0)
+	for i := range stay {
+		if stay[i].At > at {
+			sum += stay[i].Count
+		}
+	}
+	return sum
+}
+
+func (a *Ask) requestName() string { return fmt.Sprintf("container-%d-request-%d", a.At, a.Nth) }
+
+func (a *Ask) request(class string, count int64) Request {
+	return Request{Name: a.requestName(), Extended: a.Resource, Options: []Option{{Class: class, Count: count}}}
+}
+
+func (a *Ask) mapping(request string) Mapping {
+	return Mapping{ContainerName: a.Container, ResourceName: string(a.Resource), RequestName: request}
+}
+
+// Offers finds the DeviceClass that gives devices in the place of an extended resource: the one that bears the resource's
+// name, or has it in its spec; of several the newest, and of these the first by name.
+func (s *State) Offers(resource corev1.ResourceName) (*Class, bool) {
+	if name, ok := strings.CutPrefix(string(resource), resourcev1.ResourceDeviceClassPrefix); ok {
+		return s.Class(name)
+	}
+	var best *Class
+	for _, class := range s.classes {
+		if class.Extended != resource {
+			continue
+		}
+		if best == nil || class.Created.After(best.Created.Time) || class.Created.Equal(&best.Created) && class.Name < best.Name {
+			best = class
+		}
+	}
+	return best, best != nil
+}
+
+// OfferOf is the topic of who offers a resource. No class has such a name.
+func OfferOf(resource corev1.ResourceName) Topic {
+	return Topic{Kind: TopicClass, Key: Key{Name: string(resource)}}
+}
+
+// offerTopics are the offers that two versions of a class differ in; either may be nil.
+func offerTopics(old, now *Class) []Topic {
+	var topics []Topic
+	for _, c := range []*Class{old, now} {
+		if c != nil && c.Extended != "" {
+			topics = append(topics, OfferOf(c.Extended))
+		}
+	}
+	if old == nil { // every class offers one under its own name
+		topics = append(topics, OfferOf(corev1.ResourceName(resourcev1.ResourceDeviceClassPrefix+now.Name)))
+	}
+	return topics
+}
+
+// OffersAny says whether a DeviceClass offers any of what the shape asks for.
+func (s *State) OffersAny(shape *Shape) bool {
+	return slices.ContainsFunc(shape.Asks, func(ask Ask) bool {
+		_, offered := s.Offers(ask.Resource)
+		return offered
+	})
+}

@@ -1,0 +1,119 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+const thing = corev1.ResourceName("example.com/thing")
+
+// anyContainers are containers that ask for some of the resource, or for none.
+func anyContainers(t *rapid.T, kind string, init bool) []corev1.Container {
+	var list []corev1.Container
+	for i := range rapid.IntRange(0, 3).Draw(t, kind) {
+		c := corev1.Container{Name: fmt.Sprint(kind, i)}
+		if n := rapid.Int64Range(0, 4).Draw(t, "count"); n > 0 {
+			c.Resources.Requests = corev1.ResourceList{thing: *resource.NewQuantity(n, resource.DecimalSI), corev1.ResourceCPU: resource.MustParse("1")}
+		}
+		if always := corev1.ContainerRestartPolicyAlways; init && rapid.Bool().Draw(t, "sidecar") {
+			c.RestartPolicy = &always
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// Requests come to what a node would count for the pod, and each container is mapped to as many devices as it asks for, none
+// of which another container has at the same time.
+func TestDevicesInThePlaceOfResources(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pod := &core.Pod{}
+		pod.Spec.InitContainers = anyContainers(t, "init", true)
+		pod.Spec.Containers = anyContainers(t, "main", false)
+		converted, err := PodFrom(pod, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape := converted.Shape
+		requests, mappings := shape.Devices(thing, "gpu")
+		sum, counts := int64(0), map[string]int64{}
+		for _, r := range requests {
+			if _, twice := counts[r.Name]; twice || r.Options[0].Count < 1 {
+				t.Fatalf("request %v", r)
+			}
+			counts[r.Name] = r.Options[0].Count
+			sum += r.Options[0].Count
+		}
+		if sum != shape.Requests[thing] {
+			t.Errorf("%d devices, a node would count %d: %v", sum, shape.Requests[thing], requests)
+		}
+		of := map[string][]string{}
+		for _, m := range mappings {
+			if slices.Contains(of[m.ContainerName], m.RequestName) {
+				t.Errorf("%s is mapped to %s twice", m.ContainerName, m.RequestName)
+			}
+			of[m.ContainerName] = append(of[m.ContainerName], m.RequestName)
+		}
+		for i := range shape.Asks {
+			ask := &shape.Asks[i]
+			has := int64(0)
+			for _, name := range of[ask.Container] {
+				has += counts[name]
+			}
+			if has < ask.Count || !ask.Ends && has != ask.Count {
+				t.Errorf("%s has %d of %d", ask.Container, has, ask.Count)
+			}
+			for k := range shape.Asks {
+				if other := &shape.Asks[k]; other != ask && together(ask, other) && shares(of[ask.Container], of[other.Container]) {
+					t.Errorf("%s and %s share a device", ask.Container, other.Container)
+				}
+			}
+		}
+	})
+}
+
+// together says whether two containers run at the same time.
+func together(a, b *Ask) bool {
+	return !a.Ends && !b.Ends || a.Ends && !b.Ends && b.At < a.At || b.Ends && !a.Ends && a.At < b.At
+}
+
+func shares(a, b []string) bool {
+	return slices.ContainsFunc(a, func(name string) bool { return slices.Contains(b, name) })
+}
+
+// Of classes that offer one resource the newest is asked, and of these the first by name; each offers one more under its own
+// name.
+func TestWhoOffersAResource(t *testing.T) {
+	s := NewState()
+	put := func(name string, created int64, offers corev1.ResourceName) {
+		s.PutClass(&Class{Name: name, Created: metav1.Unix(created, 0), Extended: offers})
+	}
+	put("b", 2, thing)
+	put("a", 2, thing)
+	put("old", 1, thing)
+	put("other", 3, "example.com/other")
+	for resource, want := range map[corev1.ResourceName]string{
+		thing: "a", "example.com/other": "other", "example.com/none": "", "": "",
+		"deviceclass.resource.kubernetes.io/old": "old", "deviceclass.resource.kubernetes.io/none": "",
+	} {
+		got := ""
+		if class, ok := s.Offers(resource); ok {
+			got = class.Name
+		}
+		if got != want {
+			t.Errorf("%s is offered by %q, want %q", resource, got, want)
+		}
+	}
+	s.DeleteClass("a")
+	if class, _ := s.Offers(thing); class.Name != "b" {
+		t.Errorf("offered by %s", class.Name)
+	}
+}
