@@ -74,6 +74,9 @@ func rulesOf(obj runtime.Object) []rule {
 		if job, ok := obj.(*batch.Job); ok {
 			rules = append(rules, rule{features.GenericWorkload, func() { job.Spec.Scheduling = nil }})
 		}
+		if pod, ok := obj.(*core.Pod); ok {
+			rules = append(rules, rule{features.ExtendedResource, func() { pod.Status.ExtendedResourceClaimStatus = nil }})
+		}
 		return rules
 	}
 	switch o := obj.(type) {

@@ -106,3 +106,31 @@ func claimStatuses(path *field.Path, statuses []corev1.PodResourceClaimStatus, c
 		unique(path, statuses, "name", func(status *corev1.PodResourceClaimStatus) string { return status.Name }),
 	)
 }
+
+// extendedClaim checks which claim gives a pod devices in the place of extended resources, and by which request each
+// container gets them.
+func extendedClaim(path *field.Path, status *corev1.PodExtendedResourceClaimStatus, pod *core.Pod) field.ErrorList {
+	requests := map[string]corev1.ResourceList{}
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			requests[list[i].Name] = list[i].Resources.Requests
+		}
+	}
+	mappings := path.Child("requestMappings")
+	return join(
+		when(len(status.RequestMappings) == 0, func() field.ErrorList { return one(field.Required(mappings, "")) }),
+		each(mappings, status.RequestMappings, func(at *field.Path, m *corev1.ContainerExtendedResourceRequest) field.ErrorList {
+			asked, known := requests[m.ContainerName]
+			errs := form(at.Child("requestName"), m.RequestName, validation.IsDNS1123Label)
+			if !known {
+				return append(errs, field.Invalid(at.Child("containerName"), m.ContainerName, "must be the name of a container"))
+			}
+			_, asks := asked[corev1.ResourceName(m.ResourceName)]
+			return append(errs, check(asks, at.Child("resourceName"), m.ResourceName, "must be a resource that the container requests")...)
+		}),
+		unique(mappings, status.RequestMappings, "", func(m *corev1.ContainerExtendedResourceRequest) string {
+			return m.ContainerName + ": " + m.ResourceName + ": " + m.RequestName
+		}),
+		form(path.Child("resourceClaimName"), status.ResourceClaimName, validation.IsDNS1123Subdomain),
+	)
+}

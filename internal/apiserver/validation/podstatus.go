@@ -26,6 +26,9 @@ func ValidatePodStatusUpdate(pod, old *core.Pod) field.ErrorList {
 		restarts(path.Child("containerStatuses"), pod, status.ContainerStatuses, old.Status.ContainerStatuses),
 		restarts(path.Child("initContainerStatuses"), pod, status.InitContainerStatuses, old.Status.InitContainerStatuses),
 		claimStatuses(path.Child("resourceClaimStatuses"), status.ResourceClaimStatuses, pod.Spec.ResourceClaims),
+		when(status.ExtendedResourceClaimStatus != nil, func() field.ErrorList {
+			return extendedClaim(path.Child("extendedResourceClaimStatus"), status.ExtendedResourceClaimStatus, pod)
+		}),
 		// One address of each family.
 		atMost(path.Child("podIPs"), len(status.PodIPs), 2),
 		each(path.Child("podIPs"), status.PodIPs, func(at *field.Path, ip *corev1.PodIP) field.ErrorList {
