@@ -30,6 +30,10 @@ const (
 // release is the one in 1.x whose types are built in.
 const release = 37
 
+// extendedRelease is the first whose API servers and nodes know claims in the place of extended resources, unless told
+// otherwise.
+const extendedRelease = 36
+
 // Choice is what to run on a server, and how to talk to it.
 type Choice struct {
 	Survey  Survey
@@ -87,6 +91,9 @@ func (c *Choice) optional(s Survey) {
 	if !s.ClusterTemplates {
 		c.Features = c.Features.Without(features.ClusterTemplates)
 		c.Absent = append(c.Absent, "clusterresourceclaimtemplates")
+	}
+	if s.Minor < extendedRelease {
+		c.Features = c.Features.Without(features.ExtendedResource)
 	}
 	switch {
 	case s.TaintRules.Empty():

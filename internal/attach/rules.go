@@ -83,7 +83,8 @@ func schedulerRules() []rbacv1.PolicyRule {
 		allow("list watch", "", "nodes namespaces persistentvolumes persistentvolumeclaims"),
 		allow("list watch", "policy", "poddisruptionbudgets"),
 		allow("list watch", resourcev1.GroupName, "deviceclasses resourceslices"),
-		allow("get list watch update patch", resourcev1.GroupName, "resourceclaims"),
+		// Claims in the place of extended resources are made and taken back.
+		allow("get list watch create update patch delete", resourcev1.GroupName, "resourceclaims"),
 		allow("update patch", resourcev1.GroupName, "resourceclaims/status"),
 		// Since Kubernetes 1.36, whoever changes an allocation or its consumers needs this as well (F69).
 		allow("update patch", resourcev1.GroupName, "resourceclaims/"+resourcev1.SubresourceBinding),

@@ -194,8 +194,15 @@ func (c podClient) Record(ctx context.Context, bind *sched.Placement) error {
 	if err != nil {
 		return fmt.Errorf("the status of pod %s: %w", bind.Pod, err)
 	}
-	_, err = c.set.Pods(bind.Pod.Namespace).Patch(ctx, bind.Pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
-	return err
+	pod, err := c.set.Pods(bind.Pod.Namespace).Patch(ctx, bind.Pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		return err
+	}
+	if bind.Extended != nil && pod.Status.ExtendedResourceClaimStatus == nil {
+		// The node would run it without devices.
+		return fmt.Errorf("the server does not keep extendedResourceClaimStatus of pod %s: its feature DRAExtendedResource is off", bind.Pod)
+	}
+	return nil
 }
 
 func (c podClient) BoundTo(ctx context.Context, key model.Key, uid types.UID) string {
