@@ -14,7 +14,8 @@ import (
 type usedClaim struct {
 	entry string
 	name  string // empty: not recorded yet
-	// generated: the entry has a template, so that the claim must have been made for the pod or its PodGroup.
+	// generated: the claim must have been made for the pod or its PodGroup, since the entry has a template, or for the pod by
+	// its scheduler.
 	generated bool
 }
 
@@ -46,7 +47,7 @@ func usedClaims(pod *core.Pod) []usedClaim {
 		}
 	}
 	if extended := pod.Status.ExtendedResourceClaimStatus; extended != nil {
-		out = append(out, usedClaim{entry: "extended resources", name: extended.ResourceClaimName})
+		out = append(out, usedClaim{entry: "extended resources", name: extended.ResourceClaimName, generated: true})
 	}
 	return out
 }

@@ -174,6 +174,8 @@ func (w *world) newPod(d *datadriven.TestData, n int) *core.Pod {
 			pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, entry)
 		case "record":
 			pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "t", ResourceClaimName: &value}}
+		case "extended":
+			pod.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: value}
 		case "group":
 			pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &value}
 		case "restart":
