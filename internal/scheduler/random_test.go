@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -18,7 +19,8 @@ type chaos struct {
 	t      *rapid.T
 	server *server
 	run    *session
-	class  string // of the gangs' claims
+	class  string            // of the gangs' claims
+	asked  []func(*core.Pod) // of members, beside the shared claim
 	made   int
 }
 
@@ -34,6 +36,10 @@ func newChaos(t *rapid.T) *chaos {
 		s.addFabric(rapid.IntRange(1, 3).Draw(t, "channels"))
 	}
 	c := &chaos{t: t, server: s, class: class}
+	s.offer()
+	if rapid.Bool().Draw(t, "members ask") {
+		c.asked = []func(*core.Pod){asks(1)}
+	}
 	s.graceful = rapid.Bool().Draw(t, "graceful")
 	for _, gang := range []string{"a", "b"} {
 		s.addClaimOf(class, "shared-"+gang, 1)
@@ -61,7 +67,7 @@ func (c *chaos) member(gang string) {
 	for i := range gangSize {
 		name := fmt.Sprintf("%s-%d", gang, i)
 		if _, ok := c.server.objects.pods.Get(ns, name); !ok {
-			c.server.addPod(name, gang, ofGroup("shared-"+gang))
+			c.server.addPod(name, gang, append(c.asked, ofGroup("shared-"+gang))...)
 			return
 		}
 	}
@@ -70,6 +76,8 @@ func (c *chaos) member(gang string) {
 	if rapid.Bool().Draw(c.t, "with a device") {
 		c.server.addClaimOf(c.class, name, 1)
 		edits = append(edits, own(name))
+	} else if rapid.Bool().Draw(c.t, "asks") {
+		edits = append(edits, asks(1))
 	}
 	c.server.addPod(name, "", edits...)
 }
@@ -151,6 +159,7 @@ func TestNothingStaysHalfDone(t *testing.T) {
 		for _, gang := range []string{"a", "b"} {
 			c.check(gang)
 		}
+		c.checkMade()
 		c.anew()
 		c.end()
 	})
@@ -182,6 +191,19 @@ func (c *chaos) end() {
 	}
 	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.waits.plans)+len(s.groups.said)+len(s.groups.counts)+len(s.pods.said) > 0 {
 		c.t.Errorf("%d ready, %d parked, held %v, failures %v, half-bound %v, said %v", ready, parked, s.held, s.failures, s.halfBound, s.groups.said)
+	}
+}
+
+// checkMade holds that claims that were made in the place of extended resources have devices only for pods that are bound.
+func (c *chaos) checkMade() {
+	for _, claim := range c.server.objects.claims.List() {
+		if claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "" || claim.Status.Allocation == nil {
+			continue
+		}
+		pod, ok := c.server.objects.pods.Get(ns, claim.OwnerReferences[0].Name)
+		if ok && pod.UID == claim.OwnerReferences[0].UID && pod.Spec.NodeName == "" {
+			c.t.Errorf("claim %s has devices for pod %s, which is not bound: %s", claim.Name, pod.Name, c.server.message(pod.Name))
+		}
 	}
 }
 
