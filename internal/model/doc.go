@@ -9,7 +9,8 @@
 // What the API server says is observed (PutPod, PutClaim, …). What a Plan has decided and the API server has not
 // confirmed yet is assumed (AssumePod, AssumeClaim): it lies over the observed object until that object shows a
 // node or an allocation of its own, is replaced by one with another UID, or the assumption is forgotten
-// (ForgetPod, ForgetClaim). Look-ups answer with the effective value.
+// (ForgetPod, ForgetClaim). A plan may also make a claim, which is there from AssumeClaim on. Look-ups answer with the
+// effective value.
 //
 // # Invariants
 //

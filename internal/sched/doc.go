@@ -16,6 +16,9 @@
 //     with a step budget reconsiders nodes and devices of earlier members, and their order where that matters. With
 //     the budget spent the answer is "undecided".
 //
+// Extended resources that a DeviceClass offers are counted on nodes that have them. Elsewhere a pod gets devices in their
+// place, through a claim that the plan makes (extended.go).
+//
 // Node fit is kube-scheduler's: static checks once a shape of pods, dynamic ones with each placement (fit.go); scores
 // only where an author has wishes (score.go). Volumes limit nodes, and are never bound here (volume.go).
 //
