@@ -15,7 +15,8 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 	n := rapid.IntRange(0, 3).Draw(t, "n")
 	group := fmt.Sprint("g", n)
 	lone := fmt.Sprint("p", n)
-	claim := rapid.SampledFrom([]string{"", " own=o:one", " own=o:two", " own=o:all", " own=o:pair", " own=o:some", " own=o:watch", " own=o:part", " own=o:part", " use=fabric"}).Draw(t, "claim")
+	claim := rapid.SampledFrom([]string{"", " own=o:one", " own=o:two", " own=o:all", " own=o:pair", " own=o:some", " own=o:watch", " own=o:part", " own=o:part", " use=fabric",
+		" example.com/thing=1", " example.com/thing=2 init=example.com/thing=1", " own=o:one more=example.com/thing=1 more=deviceclass.resource.kubernetes.io/gpu=1"}).Draw(t, "claim")
 	affinity := rapid.SampledFrom([]string{"", "", " apart=kubernetes.io/hostname:app=a", " near=zone:app=a", " spread=zone:app=a",
 		" spread=zone:app=a@soft", " like=zone:app=a", " dislike=zone:app=a", " hostport=80", " mount=data", " mount=once"}).Draw(t, "affinity")
 	cpu := rapid.IntRange(1, 3).Draw(t, "cpu")
@@ -23,7 +24,8 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 	switch rapid.IntRange(0, 13).Draw(t, "kind") {
 	case 0:
 		cordon := rapid.SampledFrom([]string{"", "", " unschedulable"}).Draw(t, "cordon")
-		return []string{fmt.Sprintf("node n%d cpu=6 label=zone=%c%s", n, 'a'+rune(n%2), cordon)}
+		plugin := rapid.SampledFrom([]string{"", "", " example.com/thing=1"}).Draw(t, "plugin")
+		return []string{fmt.Sprintf("node n%d cpu=6 label=zone=%c%s%s", n, 'a'+rune(n%2), cordon, plugin)}
 	case 1:
 		if rapid.Bool().Draw(t, "plain") {
 			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d devices=%d", n, n, cpu)}
@@ -75,7 +77,10 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 	case 12:
 		return []string{rapid.SampledFrom([]string{"volume pv match=zone=a", "volume pv match=zone=b", "volumeclaim data volume=pv bound", "volumeclaim data"}).Draw(t, "volume")}
 	}
-	return []string{"class gpu selector='device.driver == \"gpu\"'"}
+	return []string{rapid.SampledFrom([]string{
+		"class gpu selector='device.driver == \"gpu\"'", "class gpu selector='device.driver == \"gpu\"' extended=example.com/thing",
+		"class other selector='device.driver == \"net\"' extended=example.com/thing", "delete class=other",
+	}).Draw(t, "class")}
 }
 
 // failNode takes a node away, and its pods with it.
