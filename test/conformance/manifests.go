@@ -20,6 +20,7 @@ type pod struct {
 	Shares string // the template of its group's entry "shared", which it uses
 	Own    string // the template of a claim of its own
 	Claim  string // a claim that exists
+	Asks   string // the extended resource of which it wants one
 	RunFor string
 }
 
@@ -58,7 +59,7 @@ spec:
   containers:
   - name: main
     image: none.invalid/none
-    resources: {claims: [{{if .Shares}}{name: shared}{{else if .Own}}{name: own}{{else if .Claim}}{name: claim}{{end}}]}
+    resources: { {{- if .Asks}}limits: { {{- .Asks}}: 1}, {{end}}claims: [{{if .Shares}}{name: shared}{{else if .Own}}{name: own}{{else if .Claim}}{name: claim}{{end}}]}
 {{- if or .Shares .Own .Claim}}
   resourceClaims:
 {{- end}}

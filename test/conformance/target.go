@@ -67,6 +67,7 @@ func Run(t *testing.T, target Target) {
 		{"a group that is deleted stays while its pods run, then its devices are free", deletedGroupIsFreed},
 		{"a group of the same name has claims of its own", groupAgain},
 		{"a scheduler that is killed finishes what it began", killedScheduler},
+		{"a class offers its devices as an extended resource", classOffersResource},
 		{"a cluster-wide template is in all namespaces", templateIsEverywhere},
 	} {
 		t.Run(statement.name, func(t *testing.T) { statement.make(t, s) })
