@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -115,5 +117,54 @@ func TestWhoOffersAResource(t *testing.T) {
 	s.DeleteClass("a")
 	if class, _ := s.Offers(thing); class.Name != "b" {
 		t.Errorf("offered by %s", class.Name)
+	}
+}
+
+// A claim that is made is there until the API contradicts it. It outlives the one that it takes the place of, but not a pod that
+// was bound with it.
+func TestMadeClaims(t *testing.T) {
+	key := Key{Namespace: "ns", Name: "p-extended"}
+	made := &Claim{Key: key, Controller: "p-uid", Requests: []Request{{Name: "r", Options: []Option{{Class: "gpu", Count: 1}}}}}
+	other := &Claim{Key: key, UID: "old", Controller: "p-uid", Requests: []Request{{Name: "r", Options: []Option{{Class: "gpu", Count: 2}}}}}
+	device := &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: "x"}}}
+	assume := func(s *State) {
+		s.PutPod(&Pod{Key: Key{Namespace: "ns", Name: "p"}, UID: "p-uid", Extended: key.Name, Shape: &Shape{}})
+		if !s.AssumeClaim(key, Assumption{Made: made, Allocation: device, Consumers: []Consumer{PodConsumer("p", "p-uid")}}) {
+			t.Fatal("refused")
+		}
+	}
+	shown := func(uid types.UID, allocation *Allocation) *Claim {
+		claim := *made
+		claim.UID, claim.Allocation = uid, allocation
+		return &claim
+	}
+	bound := &Pod{Key: Key{Namespace: "ns", Name: "p"}, UID: "p-uid", Extended: key.Name, Node: "n", Mapped: true, Shape: &Shape{}}
+	for _, c := range []struct {
+		name string
+		do   func(*State)
+		held bool
+	}{
+		{"nothing happens", func(*State) {}, true},
+		{"it is forgotten", func(s *State) { s.ForgetClaim(key) }, false},
+		{"it is shown before its status", func(s *State) { s.PutClaim(shown("new", nil)) }, true},
+		{"it is shown with its devices, and goes", func(s *State) { s.PutClaim(shown("new", device)); s.DeleteClaim(key) }, false},
+		{"what it replaces is shown, and goes", func(s *State) { s.PutClaim(other); s.DeleteClaim(key) }, true},
+		{"what it replaces is shown, and is forgotten", func(s *State) { s.PutClaim(other); s.ForgetClaim(key) }, false},
+		{"somebody else's is shown", func(s *State) { s.PutClaim(&Claim{Key: key, UID: "x", Controller: "q-uid"}) }, false},
+		{"the pod is bound, and goes", func(s *State) { s.PutPod(bound); s.DeletePod(bound.Key) }, false},
+		{"the pod goes before", func(s *State) { s.DeletePod(bound.Key) }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := NewState()
+			assume(s)
+			c.do(s)
+			claim, ok := s.Claim(key)
+			if held := ok && claim.Allocation != nil; held != c.held {
+				t.Errorf("held %v, want %v", held, c.held)
+			}
+			if err := s.Audit(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -163,6 +163,15 @@ func (s *State) ForgetClaim(key Key) []Topic {
 	return s.changeClaim(key, newClaimEntry(old.observed, nil))
 }
 
+// forgetMade forgets a claim that was made for a pod which has ended, if the API never showed it: a watch that was
+// interrupted for so long has nothing to say of it any more.
+func (s *State) forgetMade(key Key) []Topic {
+	if old := s.claims[key]; old == nil || old.observed != nil {
+		return nil
+	}
+	return s.changeClaim(key, nil)
+}
+
 // DeleteClaim forgets a claim that is gone from the API; what it held is free. One that is to be made in its place stays.
 func (s *State) DeleteClaim(key Key) []Topic {
 	old := s.claims[key]

@@ -98,9 +98,14 @@ func (s *State) DeletePod(key Key) []Topic {
 
 func (s *State) changePod(key Key, entry *podEntry) []Topic {
 	s.occupy()
-	old := s.pods[key].effective()
+	old, now := s.pods[key].effective(), entry.effective()
+	bound := old != nil && s.pods[key].observed.Node != ""
 	s.setPod(key, entry)
-	return podTopics(old, entry.effective())
+	topics := podTopics(old, now)
+	if bound && old.Extended != "" && (now == nil || now.Finished || now.UID != old.UID) {
+		topics = append(topics, s.forgetMade(Key{Namespace: key.Namespace, Name: old.Extended})...)
+	}
+	return topics
 }
 
 // podTopics says what it means to others that a pod changed.

@@ -160,3 +160,51 @@ func TestExtendedResourcesWakePods(t *testing.T) {
 		t.Errorf("second: %s", s.message("second"))
 	}
 }
+
+// What a process has left that ended is used by the next one, whichever of its writes was the last.
+func TestExtendedResourcesAfterACrash(t *testing.T) {
+	for writes := 1; writes <= 3; writes++ {
+		s := newServer(t)
+		s.addNode("n1", 1, 2)
+		s.offer()
+		s.addPod("p", "", asks(1))
+		runUntil(t, s, writes, true)
+		before := s.objects.claims.List()
+		x := start(t, s)
+		x.pass(time.Second)
+		after := s.objects.claims.List()
+		if s.pod("p").Spec.NodeName != "n1" || len(after) != 1 || after[0].UID != before[0].UID {
+			t.Errorf("after %d writes: %q, claims %v, were %v", writes, s.pod("p").Spec.NodeName, after, before)
+		}
+	}
+}
+
+// A node that has come to have the resource itself needs no claim, so that what was made for the pod is no use there; and a pod
+// whose status names a claim would wait there for it in vain.
+func TestExtendedResourcesOnAnotherKindOfNode(t *testing.T) {
+	for _, c := range []struct {
+		writes int
+		node   string
+	}{{2, "n1"}, {3, ""}} {
+		s := newServer(t)
+		s.plugin = true
+		s.addNode("n1", 1, 1)
+		s.offer()
+		s.addPod("p", "", asks(1))
+		runUntil(t, s, c.writes, false)
+		node, _ := s.objects.nodes.Get("", "n1")
+		node = node.DeepCopy()
+		node.Status.Allocatable[extendedName] = apiresource.MustParse("1")
+		put(s, nodes, node)
+		x := start(t, s)
+		x.pass(time.Second)
+		if got := s.pod("p").Spec.NodeName; got != c.node || len(s.madeClaims()) > 0 {
+			t.Errorf("after %d writes: on %q, want %q, claims %v, %s", c.writes, got, c.node, s.madeClaims(), s.message("p"))
+		}
+		s.addNode("n2", 1, 1)
+		x.pass(time.Second)
+		if got := s.pod("p").Spec.NodeName; got == "" {
+			t.Errorf("after %d writes: not bound, %s", c.writes, s.message("p"))
+		}
+	}
+}
