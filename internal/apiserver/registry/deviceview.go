@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
@@ -16,8 +17,12 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// watchAgain is the time between two watches, of which the first has ended.
-const watchAgain = time.Second
+const (
+	// watchAgain is the time between a watch that has ended and the one that takes over from it.
+	watchAgain = 5 * time.Millisecond
+	// lookAgain is the time between two looks at all claims.
+	lookAgain = 100 * time.Millisecond
+)
 
 // deviceView is who has which device, as a watch of the claims shows it. It lags behind what is stored, and sees what all API servers
 // on one etcd write, in the order in which it was stored.
@@ -48,40 +53,53 @@ func newDeviceView() *deviceView {
 // run keeps the view up to date until ctx is done.
 func (v *deviceView) run(ctx context.Context, claims claimReader) {
 	for ctx.Err() == nil {
-		if err := v.follow(ctx, claims); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).V(2).Info("looking anew which claims have which devices", "reason", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(watchAgain):
-		}
+		err := v.follow(ctx, claims)
+		klog.FromContext(ctx).V(2).Info("looking anew which claims have which devices", "reason", err)
+		pause(ctx, lookAgain)
 	}
 }
 
-// follow looks at all claims and then at what becomes of them, until the watch ends.
+// follow looks at all claims and then at what becomes of them, as long as the server remembers where a watch has ended. It ends
+// watches that do not keep up in a burst.
 func (v *deviceView) follow(ctx context.Context, claims claimReader) error {
 	list, err := claims.all(ctx)
 	if err != nil {
 		return err
 	}
 	v.reset(list)
-	w, err := claims.watch(ctx, list.ResourceVersion)
+	for {
+		if err := v.watch(ctx, claims); err != nil {
+			return err
+		}
+		pause(ctx, watchAgain)
+	}
+}
+
+// watch takes what happens after all that was seen, until the watch ends.
+func (v *deviceView) watch(ctx context.Context, claims claimReader) error {
+	w, err := claims.watch(ctx, v.reached())
 	if err != nil {
 		return err
 	}
 	defer w.Stop()
 	for event := range w.ResultChan() {
+		if event.Type == watch.Error {
+			return apierrors.FromObject(event.Object)
+		}
 		object := event.Object
 		if shared, ok := object.(runtime.CacheableObject); ok {
 			object = shared.GetObject() // encoded once for all who watch
 		}
-		claim, ok := object.(*resource.ResourceClaim)
-		if !ok {
-			return fmt.Errorf("the watch has ended: %v", object)
-		}
-		v.show(claim, event.Type == watch.Deleted)
+		v.show(object.(*resource.ResourceClaim), event.Type == watch.Deleted)
 	}
-	return nil
+	return ctx.Err()
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
 
 // reset begins anew with what is stored. Who had a device first is not known then.
@@ -113,6 +131,13 @@ func (v *deviceView) reach(version uint64) {
 	v.version = version
 	close(v.changed)
 	v.changed = make(chan struct{})
+}
+
+// reached is the version up to which all is seen, as a watch wants it.
+func (v *deviceView) reached() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return strconv.FormatUint(v.version, 10)
 }
 
 // put notes what a claim has, and since when what it did not have before.
