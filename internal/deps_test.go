@@ -25,6 +25,9 @@ var edges = []struct{ from, to, why string }{
 	{"testkit/scenario", "model", "objects of a scenario are put into the State"},
 	{"testkit/scenario", "sched", "a scenario places units"},
 	{"testkit/testserver", "apiserver", "tests of whole parts have a real server"},
+	{"testkit/memserver", "apiserver", "its server has the parts of the real one"},
+	{"testkit/memserver", "apiserver/*", "its server has the parts of the real one"},
+	{"testkit/memserver", "features", "all of them are on"},
 
 	{"cluster", "client", "informers are where the State comes from"},
 	{"cluster", "model", "objects become values of the State"},

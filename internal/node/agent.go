@@ -132,6 +132,7 @@ func (a *Agent) listen() error {
 // Run registers the fleet and looks after its pods until ctx ends. The informers must have been started.
 func (a *Agent) Run(ctx context.Context) error {
 	if err := a.inf.WaitForSync(ctx); err != nil {
+		a.work(ctx) // ctx has ended, and the queues end what they have
 		return err
 	}
 	a.takeUp(a.inf.Pods().List())
@@ -145,12 +146,17 @@ func (a *Agent) Run(ctx context.Context) error {
 	for key := range a.pools.wanted {
 		a.poolQueue.Add(key)
 	}
+	a.work(ctx)
+	return nil
+}
+
+// work has all queues worked off until ctx ends.
+func (a *Agent) work(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, run := range []func(context.Context) error{a.nodeQueue.Run, a.poolQueue.Run, a.podQueue.Run} {
 		running.Go(func() { _ = run(ctx) }) // always nil
 	}
 	running.Wait()
-	return nil
 }
 
 // Ready is closed when all nodes are registered and all devices published for the first time.

@@ -152,13 +152,14 @@ func (s *Scheduler) Name() string { return s.groups.name }
 
 // Run places units until ctx ends, and returns when nothing is being written any more.
 func (s *Scheduler) Run(ctx context.Context) error {
-	if err := s.ready(ctx); err != nil {
-		return fmt.Errorf("scheduler: %w", err)
-	}
+	err := s.ready(ctx)
 	for _, work := range s.workers {
 		s.running.Go(func() { _ = work(ctx) }) // it ends with ctx, and has no error of its own
 	}
 	defer s.running.Wait()
+	if err != nil { // ctx has ended, and the workers end what they have
+		return fmt.Errorf("scheduler: %w", err)
+	}
 	for ctx.Err() == nil {
 		if s.step(ctx) {
 			continue

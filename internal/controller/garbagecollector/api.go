@@ -58,7 +58,7 @@ func newController(objects objects, events reconciler.Recorder) *Controller {
 // Run collects until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
 	if err := c.watcher.start(ctx); err != nil {
-		return nil //nolint:nilerr // ended before it began
+		return c.run(ctx) // ended before it began, and so does the queue
 	}
 	done := make(chan struct{})
 	go func() {

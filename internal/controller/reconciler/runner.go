@@ -108,6 +108,7 @@ func (r *Runner[K]) Len() int { return r.queue.Len() }
 // Run reconciles until ctx is done and all workers have returned. A Runner runs once.
 func (r *Runner[K]) Run(ctx context.Context) error {
 	if err := r.ready(ctx); err != nil {
+		r.queue.ShutDown() // it has goroutines of its own
 		return fmt.Errorf("%s: %w", r.name, err)
 	}
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithName(r.name))

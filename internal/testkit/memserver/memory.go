@@ -1,0 +1,204 @@
+package memserver
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/storage"
+)
+
+// Memory has the objects of all kinds. It survives its watchers.
+type Memory struct {
+	mu       sync.Mutex
+	revision uint64
+	objects  map[string]record
+	watchers map[*watcher]bool
+	history  []Change
+}
+
+// record is an object as it is stored. It is never changed.
+type record struct {
+	object   runtime.Object
+	revision uint64
+}
+
+// Change is one write. Before or After is nil when the object was not there before or is not there after it.
+type Change struct {
+	Resource      schema.GroupResource
+	Before, After runtime.Object
+
+	key      string
+	revision uint64
+}
+
+// Snapshot is what a Memory has at one time.
+type Snapshot map[string]runtime.Object
+
+func newMemory() *Memory {
+	return &Memory{revision: 1, objects: map[string]record{}, watchers: map[*watcher]bool{}}
+}
+
+// Snapshot takes what is stored.
+func (m *Memory) Snapshot() Snapshot {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := Snapshot{}
+	for key, r := range m.objects {
+		s[key] = r.object
+	}
+	return s
+}
+
+// Restore stores what was taken, and nothing else. Who watches sees that as what it is: objects go, come and change.
+func (m *Memory) Restore(s Snapshot) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(m.objects)) {
+		if s[key] == nil {
+			m.putLocked(key, m.objects[key].revision, nil)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		m.putLocked(key, m.objects[key].revision, s[key])
+	}
+	m.history = nil
+}
+
+// Revision is that of the last write.
+func (m *Memory) Revision() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.revision
+}
+
+// Changes are the writes since the last Restore. Their objects are read-only.
+func (m *Memory) Changes() []Change {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.history)
+}
+
+// Objects are all of a kind, in the order of their names. They are read-only, and have no resource version.
+func (m *Memory) Objects(resource schema.GroupResource) []runtime.Object {
+	records, _ := m.below(prefixOf(resource))
+	objects := make([]runtime.Object, len(records))
+	for i, r := range records {
+		objects[i] = r.object
+	}
+	return objects
+}
+
+func prefixOf(resource schema.GroupResource) string { return "/" + resource.String() + "/" }
+
+func resourceOf(key string) schema.GroupResource {
+	resource, _, _ := strings.Cut(strings.TrimPrefix(key, "/"), "/")
+	return schema.ParseGroupResource(resource)
+}
+
+func (m *Memory) get(key string) (record, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.objects[key]
+	return r, ok
+}
+
+// below gives the records whose keys begin with prefix, in the order of the keys, and the revision at which they are so.
+func (m *Memory) below(prefix string) ([]record, uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.belowLocked(prefix), m.revision
+}
+
+func (m *Memory) belowLocked(prefix string) []record {
+	var found []record
+	for _, key := range slices.Sorted(maps.Keys(m.objects)) {
+		if strings.HasPrefix(key, prefix) {
+			found = append(found, m.objects[key])
+		}
+	}
+	return found
+}
+
+// put stores an object over that of a revision, which is 0 for none; false when another one is there. A nil object takes
+// away what is there. What has not changed is not written.
+func (m *Memory) put(key string, over uint64, object runtime.Object) (record, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.putLocked(key, over, object)
+}
+
+func (m *Memory) putLocked(key string, over uint64, object runtime.Object) (record, bool) {
+	old, there := m.objects[key]
+	if old.revision != over {
+		return record{}, false
+	}
+	if there && object != nil && apiequality.Semantic.DeepEqual(old.object, object) {
+		return old, true
+	}
+	m.revision++
+	now := record{object, m.revision}
+	if object == nil {
+		delete(m.objects, key)
+	} else {
+		m.objects[key] = now
+	}
+	c := Change{Resource: resourceOf(key), Before: old.object, After: object, key: key, revision: m.revision}
+	m.history = append(m.history, c)
+	for w := range m.watchers {
+		w.hear(c)
+	}
+	return now, true
+}
+
+// store is the part of a Memory that has one kind.
+type store struct {
+	memory *Memory
+	prefix string
+	newOne func() runtime.Object
+}
+
+var _ storage.Interface = &store{}
+
+// Versioner implements storage.Interface.
+func (s *store) Versioner() storage.Versioner { return storage.APIObjectVersioner{} }
+
+// out is a copy of a stored object for a caller.
+func (s *store) out(object runtime.Object, revision uint64) (runtime.Object, error) {
+	object = object.DeepCopyObject()
+	return object, s.Versioner().UpdateObject(object, revision)
+}
+
+// in is a copy of a caller's object to be stored.
+func (s *store) in(object runtime.Object) (runtime.Object, error) {
+	object = object.DeepCopyObject()
+	return object, s.Versioner().PrepareObjectForStorage(object)
+}
+
+// Stats implements storage.Interface.
+func (s *store) Stats(context.Context) (storage.Stats, error) {
+	found, _ := s.memory.below(s.prefix)
+	return storage.Stats{ObjectCount: int64(len(found))}, nil
+}
+
+// ReadinessCheck implements storage.Interface.
+func (*store) ReadinessCheck() error { return nil }
+
+// RequestWatchProgress implements storage.Interface.
+func (*store) RequestWatchProgress(context.Context) error { return nil }
+
+// GetCurrentResourceVersion implements storage.Interface.
+func (s *store) GetCurrentResourceVersion(context.Context) (uint64, error) {
+	return s.memory.Revision(), nil
+}
+
+// EnableResourceSizeEstimation implements storage.Interface.
+func (*store) EnableResourceSizeEstimation(storage.KeysFunc) error { return nil }
+
+// CompactRevision implements storage.Interface.
+func (*store) CompactRevision() int64 { return 0 }

@@ -1,0 +1,159 @@
+package memserver
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/apiserver/pkg/endpoints/filters"
+	endpoints "k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/compatibility"
+	"k8s.io/kube-openapi/pkg/common"
+
+	"github.com/allot-dev/allot/api"
+	"github.com/allot-dev/allot/api/openapi"
+	"github.com/allot-dev/allot/internal/apiserver"
+	"github.com/allot-dev/allot/internal/apiserver/admission"
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/inmemory"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
+	"github.com/allot-dev/allot/internal/apiserver/registry"
+	"github.com/allot-dev/allot/internal/features"
+)
+
+// Server answers requests on a Memory.
+type Server struct {
+	*Memory
+	transport inmemory.Transport
+}
+
+// host is a name only.
+const host = "allot.invalid:443"
+
+// New makes a server that has nothing yet. It is not to be called in a bubble.
+func New() (*Server, error) {
+	s := &Server{Memory: newMemory()}
+	handler, err := s.handler()
+	if err != nil {
+		return nil, fmt.Errorf("memserver: %w", err)
+	}
+	s.transport.Serve(handler)
+	return s, s.begin()
+}
+
+// begin has the server begin to follow who has which device, which it does when the status of a claim is first written, for as
+// long as it is there: so it is not to be in a bubble.
+func (s *Server) begin() error {
+	r, err := http.NewRequest(http.MethodPut, "https://"+host+"/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/none/status",
+		strings.NewReader(`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"namespace":"default","name":"none"}}`))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := s.transport.RoundTrip(r)
+	if err != nil {
+		return fmt.Errorf("memserver: %w", err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusNotFound {
+		return fmt.Errorf("memserver: write the status of a claim that is not there: %s", resp.Status)
+	}
+	return nil
+}
+
+// Config is for clients. Their requests go through wrap, if it is not nil.
+func (s *Server) Config(wrap func(http.RoundTripper) http.RoundTripper) *rest.Config {
+	return &rest.Config{Host: "https://" + host, Transport: &s.transport, WrapTransport: wrap, QPS: -1}
+}
+
+func (s *Server) handler() (http.Handler, error) {
+	scheme := api.NewScheme()
+	if err := registry.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	if err := defaults.Register(scheme); err != nil {
+		return nil, err
+	}
+	codecs := serializer.NewCodecFactory(scheme)
+	kinds, err := registry.New(scheme, codecs, s, registry.Access{
+		Authorizer: authorizerfactory.NewAlwaysAllowAuthorizer(), Policy: rbac.NewPolicy(),
+	}, features.Set{})
+	if err != nil {
+		return nil, err
+	}
+	cfg := genericapiserver.NewConfig(codecs)
+	cfg.EffectiveVersion = compatibility.NewEffectiveVersionFromString(apiserver.KubernetesVersion, "", "")
+	cfg.ExternalAddress = host
+	cfg.LoopbackClientConfig = &rest.Config{}
+	cfg.AdmissionControl = admission.New(kinds.Lookup())
+	cfg.BuildHandlerChainFunc = chain
+	if err := describe(cfg, scheme); err != nil {
+		return nil, err
+	}
+	front, err := cfg.Complete(nil).New("memserver", genericapiserver.NewEmptyDelegate())
+	if err != nil {
+		return nil, err
+	}
+	return front.Handler, kinds.Install(front)
+}
+
+// chain is what a request goes through: nothing in it waits, or ends with the server.
+func chain(handler http.Handler, cfg *genericapiserver.Config) http.Handler {
+	administrator := &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}}
+	named := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r.WithContext(request.WithUser(r.Context(), administrator)))
+	})
+	return filters.WithRequestReceivedTimestamp(filters.WithRequestInfo(filters.WithAuditInit(named), cfg.RequestInfoResolver))
+}
+
+// describe gives the endpoints the description of the kinds by which they know the owners of fields.
+func describe(cfg *genericapiserver.Config, scheme *runtime.Scheme) error {
+	builder, err := openapi.NewBuilder(openapi.Roots(scheme)...)
+	if err != nil {
+		return err
+	}
+	var failed error
+	definitions := func(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+		own, err := builder.Build(ref)
+		failed = errors.Join(failed, err)
+		return own
+	}
+	cfg.SkipOpenAPIInstallation = true
+	cfg.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, endpoints.NewDefinitionNamer(scheme))
+	cfg.OpenAPIV3Config.GetDefinitionName = openapi.Namer(scheme)
+	return failed
+}
+
+// GetRESTOptions implements generic.RESTOptionsGetter.
+func (s *Server) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
+	config := storagebackend.NewDefaultConfig("/registry", nil)
+	return generic.RESTOptions{
+		StorageConfig:           config.ForResource(resource),
+		Decorator:               s.storage,
+		EnableGarbageCollection: true,
+		DeleteCollectionWorkers: 1,
+		ResourcePrefix:          strings.TrimSuffix(prefixOf(resource), "/"),
+	}, nil
+}
+
+// storage is a generic.StorageDecorator.
+func (s *Server) storage(
+	_ *storagebackend.ConfigForResource, prefix string, _ func(runtime.Object) (string, error), newOne, _ func() runtime.Object,
+	_ storage.AttrFunc, _ storage.IndexerFuncs, _ *cache.Indexers,
+) (storage.Interface, factory.DestroyFunc, error) {
+	return &store{memory: s.Memory, prefix: prefix + "/", newOne: newOne}, func() {}, nil
+}

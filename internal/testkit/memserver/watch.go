@@ -1,0 +1,154 @@
+package memserver
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+)
+
+// watcher hears of the writes of one kind, or of one object of it. Who writes never waits for it.
+type watcher struct {
+	store     *store
+	key       string
+	exact     bool
+	predicate storage.SelectionPredicate
+	out       chan watch.Event
+	stop      func()
+
+	mu    sync.Mutex
+	heard []watch.Event
+	more  chan struct{} // has room for one
+}
+
+// Watch implements storage.Interface.
+func (s *store) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
+	since, err := s.Versioner().ParseResourceVersion(opts.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := &watcher{
+		store: s, key: key, exact: !opts.Recursive, predicate: opts.Predicate,
+		out: make(chan watch.Event), stop: cancel, more: make(chan struct{}, 1),
+	}
+	m := s.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	initial := opts.SendInitialEvents != nil && *opts.SendInitialEvents
+	if initial || since == 0 {
+		for _, r := range m.belowLocked(key) {
+			w.tell(Change{key: key, revision: r.revision, After: r.object})
+		}
+	} else {
+		for _, c := range m.history {
+			if c.revision > since {
+				w.hear(c)
+			}
+		}
+	}
+	if initial && opts.Predicate.AllowWatchBookmarks {
+		w.bookmark(m.revision)
+	}
+	m.watchers[w] = true
+	go w.run(ctx)
+	return w, nil
+}
+
+func (w *watcher) hear(c Change) {
+	if c.key == w.key || !w.exact && strings.HasPrefix(c.key, w.key) {
+		w.tell(c)
+	}
+}
+
+// tell passes a change on as it looks through the predicate.
+func (w *watcher) tell(c Change) {
+	before, had := w.seen(c.Before, c.revision)
+	after, has := w.seen(c.After, c.revision)
+	switch {
+	case had && has:
+		w.add(watch.Event{Type: watch.Modified, Object: after})
+	case has:
+		w.add(watch.Event{Type: watch.Added, Object: after})
+	case had:
+		w.add(watch.Event{Type: watch.Deleted, Object: before})
+	}
+}
+
+func (w *watcher) seen(object runtime.Object, revision uint64) (runtime.Object, bool) {
+	if object == nil {
+		return nil, false
+	}
+	object, err := w.store.out(object, revision)
+	if err != nil {
+		return nil, false
+	}
+	matches, err := w.predicate.Matches(object)
+	return object, err == nil && matches
+}
+
+// bookmark says that all that was there has been told of.
+func (w *watcher) bookmark(revision uint64) {
+	object := w.store.newOne()
+	if err := w.store.Versioner().UpdateObject(object, revision); err != nil {
+		return
+	}
+	if m, err := meta.Accessor(object); err == nil {
+		m.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	}
+	w.add(watch.Event{Type: watch.Bookmark, Object: object})
+}
+
+func (w *watcher) add(e watch.Event) {
+	w.mu.Lock()
+	w.heard = append(w.heard, e)
+	w.mu.Unlock()
+	select {
+	case w.more <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watcher) take() []watch.Event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	events := w.heard
+	w.heard = nil
+	return events
+}
+
+func (w *watcher) run(ctx context.Context) {
+	defer w.leave()
+	for {
+		for _, e := range w.take() {
+			select {
+			case w.out <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+		select {
+		case <-w.more:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (w *watcher) leave() {
+	close(w.out)
+	w.store.memory.mu.Lock()
+	defer w.store.memory.mu.Unlock()
+	delete(w.store.memory.watchers, w)
+}
+
+// Stop implements watch.Interface.
+func (w *watcher) Stop() { w.stop() }
+
+// ResultChan implements watch.Interface.
+func (w *watcher) ResultChan() <-chan watch.Event { return w.out }
