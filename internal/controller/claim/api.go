@@ -19,8 +19,9 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// workers is how many objects are reconciled at once; they mostly wait for the server.
-const workers = 8
+// workers is how many objects are reconciled at once; they mostly wait for the server. There are about as many as the
+// requests with which one client makes pods, so that in a burst claims keep up with pods.
+const workers = 16
 
 // New returns the controller of the claims in inf's caches; it must be called before
 // inf is started. On are the features that are on.
@@ -43,7 +44,8 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, met
 	api := server{set}
 	c := newController(caches, Server{Owners: api, Claims: api, Live: api, Foreign: others}, events, meter, clock.RealClock{})
 	c.on = on
-	runner := reconciler.New("claim", c.Reconcile, reconciler.Options{Workers: workers, Ready: inf.WaitForSync})
+	// Those who lack claims go first: what is recorded and released can wait for a moment, and they should not (R44).
+	runner := reconciler.NewWithLanes("claim", c.Reconcile, c.heard.waits, reconciler.Options{Workers: workers, Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	inf.Pods().OnChange(c.onPod)
 	inf.PodGroups().OnChange(c.onGroup)

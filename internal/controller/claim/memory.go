@@ -113,6 +113,14 @@ func (h *heard) took(owner Key) time.Duration {
 	return h.clock.Since(since)
 }
 
+// waits says whether the owner could have claims that it lacks.
+func (h *heard) waits(owner Key) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, ok := h.since[owner]
+	return ok
+}
+
 // drop forgets an owner that is gone or has all its claims.
 func (h *heard) drop(owner Key) {
 	h.mu.Lock()

@@ -78,15 +78,20 @@ func (c *Controller) reconcileGroup(ctx context.Context, key Key) error {
 }
 
 // settle asks and creates until the owner has all claims that it can have now, tells of
-// those that it cannot have, and gives the list to record, nil if that is right already.
+// those that it cannot have, and gives the list to record, nil if that is right already. When
+// claims were created, the list is for another pass, which waits until those who lack claims have theirs.
 func (c *Controller) settle(ctx context.Context, key Key, obj runtime.Object, owner claims.Owner) ([]corev1.PodResourceClaimStatus, error) {
-	facts := c.gather(owner)
+	facts, created := c.gather(owner), false
 	for range maxRounds {
 		want := claims.Wanted(owner, facts)
 		if want.Settled() {
 			c.heard.drop(key)
 			c.await(key, owner, want.Problems)
 			c.tell(obj, owner, texts(want.Problems))
+			if created && want.Record != nil {
+				c.queue.Add(key)
+				return nil, nil
+			}
 			return want.Record, nil
 		}
 		if err := c.ask(ctx, key, owner, &facts, want.Ask...); err != nil {
@@ -99,6 +104,7 @@ func (c *Controller) settle(ctx context.Context, key Key, obj runtime.Object, ow
 			c.tell(obj, owner, append(texts(want.Problems), err.Error()))
 			return nil, err
 		}
+		created = created || len(want.Create) > 0
 	}
 	return nil, errors.New("names of generated claims are taken, one after the other")
 }

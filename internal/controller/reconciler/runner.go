@@ -35,7 +35,8 @@ type Options struct {
 	Clock clock.WithTicker
 }
 
-// Lanes puts keys for which first is true, when they are added, before all others that wait. It must not add keys itself.
+// Lanes puts keys for which first is true, when they are added, before the others that wait; of those every fourth key still is
+// one. It must not add keys itself.
 type Lanes[K comparable] func(key K) (first bool)
 
 func (o Options) withDefaults() Options {

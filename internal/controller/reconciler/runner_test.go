@@ -170,6 +170,23 @@ func TestFastLaneGoesFirst(t *testing.T) {
 	}
 }
 
+func TestSlowLaneComesForward(t *testing.T) {
+	l := newLanes(func(key string) bool { return key < "c" })
+	for range 7 {
+		l.Push("a")
+	}
+	for range 3 {
+		l.Push("z")
+	}
+	var order string
+	for l.Len() > 0 {
+		order += l.Pop()
+	}
+	if want := "aaazaaazaz"; order != want {
+		t.Errorf("order %s, want %s", order, want)
+	}
+}
+
 func TestWhatIsLoggedOfAnErrorThatStays(t *testing.T) {
 	resource := schema.GroupResource{Resource: "pods"}
 	going := apierrors.NewForbidden(resource, "p", errors.New("the namespace is being terminated"))
