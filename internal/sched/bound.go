@@ -168,3 +168,12 @@ func (f *fitter) fits(info *model.NodeInfo) int {
 	}
 	return int(fits)
 }
+
+// fitsInto is how often the requests fit into amounts as freeOf gives them.
+func (f *fitter) fitsInto(free []int64) int {
+	fits := int64(math.MaxInt32)
+	for i := range f.requests {
+		fits = min(fits, max(0, free[i])/f.requests[i].amount)
+	}
+	return int(fits)
+}

@@ -1,6 +1,10 @@
 package sched
 
-import "github.com/allot-dev/allot/internal/model"
+import (
+	"math"
+
+	"github.com/allot-dev/allot/internal/model"
+)
 
 // Helps says whether something that happened can change the answer, as far as a glance tells. A node with new room
 // helps only if it takes a pod of the unit by itself; without this, each pod that ends would have every group tried that waits for room
@@ -32,13 +36,16 @@ func (f *fitter) fitsWithout(info *model.NodeInfo, priority int32) bool {
 	return !f.lacks(free)
 }
 
+// endless is more than all pods of a node ask for.
+const endless = math.MaxInt64 / 2
+
 // freeOf is what the node has left of what is asked for, in the order of the requests.
 func (f *fitter) freeOf(info *model.NodeInfo) []int64 {
 	free := make([]int64, len(f.requests))
 	for i := range f.requests {
 		free[i] = info.Free[f.requests[i].name]
 		if f.requests[i].instead(info) {
-			free[i] = f.requests[i].amount
+			free[i] = endless
 		}
 	}
 	return free

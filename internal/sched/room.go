@@ -26,6 +26,7 @@ type room struct {
 	doomed  func(*model.Pod) bool
 	base    int      // mark in the trial that each attempt starts from
 	recalls []Recall // of the last attempt
+	census  *census  // of the last unit and nodes
 }
 
 // place is where room could be made.
@@ -110,6 +111,9 @@ func (r *room) first(unit *model.Unit, nodes []*model.NodeInfo, victims []*victi
 // fits tries the unit with these victims gone.
 func (r *room) fits(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) *Plan {
 	r.tx.UndoTo(r.base)
+	if r.lacks(unit, nodes, victims) {
+		return nil
+	}
 	r.left -= r.remove(victims)
 	start := r.tx.Mark()
 	j := r.placer.job(r.tx, unit)
