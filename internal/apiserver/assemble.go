@@ -43,7 +43,10 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 		return nil, err
 	}
 	access := registry.Access{Authorizer: generic.Authorization.Authorizer, Policy: s.policy, Tokens: s.tokens}
-	kinds, err := registry.New(scheme, codecs, kubernetesKeys{generic.RESTOptionsGetter}, access, cfg.Features)
+	kinds, err := registry.New(registry.Config{
+		Scheme: scheme, Codecs: codecs, Getter: kubernetesKeys{generic.RESTOptionsGetter},
+		Access: access, Features: cfg.Features, Alone: s.backend.alone,
+	})
 	if err != nil {
 		return nil, err
 	}

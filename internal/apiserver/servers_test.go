@@ -49,6 +49,9 @@ func secondServer(t *testing.T) *dynamic.DynamicClient {
 // F64, R18: two API servers on one etcd, and in each round a claim by way of each for one device. At most one client hears that its
 // claim has it, and only that claim has it in the end.
 func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
+	if !shared.Alone() {
+		t.Error("the first server is not alone, although nobody has come to its etcd")
+	}
 	var claims [2]dynamic.ResourceInterface
 	for i, client := range []dynamic.Interface{dynamicClient(t), secondServer(t)} {
 		ns := namespace(t)
@@ -57,6 +60,9 @@ func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
 		if _, err := claims[i].Patch(t.Context(), "c", types.MergePatchType, []byte(claimAllocated), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if shared.Alone() {
+		t.Error("the first server is alone, although a second one has come")
 	}
 	won, atOnce := [2]int{}, 0
 	for round := range 100 {

@@ -102,6 +102,9 @@ func tracked(etcd *clientv3.Client) *kubernetes.Client {
 	return client
 }
 
+// alone says whether no other API server can have written since this one was started. One that shares another etcd never knows.
+func (b *backend) alone() bool { return b.member != nil && b.member.Alone() }
+
 func (b *backend) close() error {
 	b.stop()
 	if b.member == nil {

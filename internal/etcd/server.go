@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"google.golang.org/grpc"
 )
 
 // Options says where and how the member runs.
@@ -34,6 +35,7 @@ type Server struct {
 	client *clientv3.Client
 	socket socket
 	lock   *dirLock
+	visits visits
 
 	closing sync.Once
 	closed  error
@@ -74,6 +76,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 func (s *Server) run(ctx context.Context, opts Options) error {
 	words := &lastWords{out: os.Stderr}
 	cfg := memberConfig(opts, s.socket.path, words)
+	cfg.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StatsHandler(&s.visits)}
 	member, err := words.startMember(func() (*embed.Etcd, error) { return embed.StartEtcd(cfg) })
 	if err != nil {
 		return err
@@ -124,6 +127,10 @@ func (s *Server) NewClient() *clientv3.Client { return v3client.New(s.member.Ser
 
 // Endpoint is the URL of the member's unix socket.
 func (s *Server) Endpoint() string { return "unix://" + s.socket.path }
+
+// Alone says whether nobody has connected to the member's socket since it was started, so that all that was written meanwhile came
+// through the clients inside the process.
+func (s *Server) Alone() bool { return !s.visits.any.Load() }
 
 // Version is the member's release.
 func (s *Server) Version() string { return version.Version }

@@ -37,6 +37,9 @@ func TestDataSurvivesRestartAndSocketServes(t *testing.T) {
 	if _, err := Start(t.Context(), Options{Dir: dir}); !errors.Is(err, ErrInUse) {
 		t.Fatalf("second start on the same directory: got %v, want ErrInUse", err)
 	}
+	if !s.Alone() {
+		t.Error("a client inside the process counts as somebody else")
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +56,9 @@ func TestDataSurvivesRestartAndSocketServes(t *testing.T) {
 	}
 	if len(got.Kvs) != 1 || string(got.Kvs[0].Value) != "v" {
 		t.Fatalf("after restart, through the socket: got %v, want v", got.Kvs)
+	}
+	if s.Alone() {
+		t.Error("whoever comes through the socket was not noticed")
 	}
 }
 

@@ -20,11 +20,13 @@ import (
 type claimStatus struct {
 	*part
 	guard  *deviceGuard
-	follow func() // begins to follow who has which device, the first time that it is called
+	follow func()                                               // begins to follow who has which device, the first time that it is called
+	alone  func() bool                                          // nobody else has written yet
+	keep   func(w *deviceWrite, stored *resource.ResourceClaim) // see deviceWrite.keep
 	stop   context.CancelFunc
 }
 
-func newClaimStatus(store *genericregistry.Store) *claimStatus {
+func newClaimStatus(store *genericregistry.Store, alone func() bool) *claimStatus {
 	type claims = strategy[resource.ResourceClaim, *resource.ResourceClaim]
 	s := statusStrategy[resource.ResourceClaim, *resource.ResourceClaim]{store.UpdateStrategy.(claims)}
 	stored, view := storedClaims{store}, newDeviceView()
@@ -32,7 +34,9 @@ func newClaimStatus(store *genericregistry.Store) *claimStatus {
 	return &claimStatus{
 		part:   newPart(store, s),
 		guard:  newDeviceGuard(stored, view),
+		alone:  alone,
 		follow: sync.OnceFunc(func() { go view.run(ctx, stored) }),
+		keep:   func(w *deviceWrite, stored *resource.ResourceClaim) { go w.keep(ctx, stored) },
 		stop:   stop,
 	}
 }
@@ -67,8 +71,13 @@ func (c *claimStatus) Update(
 	return out, created, err
 }
 
-// settle sees to it that what was stored may stay, or takes it back. It does so for clients that do not wait for it, too.
+// settle sees to it that what was stored may stay, or takes it back. It does so for clients that do not wait for it, too. If nobody else
+// has written until now, whoever does next sees it.
 func (c *claimStatus) settle(ctx context.Context, w *deviceWrite, stored *resource.ResourceClaim) error {
+	if c.alone() {
+		c.keep(w, stored)
+		return nil
+	}
 	ctx = context.WithoutCancel(ctx)
 	settling, cancel := context.WithTimeout(ctx, unsureFor)
 	defer cancel()

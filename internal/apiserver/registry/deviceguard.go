@@ -102,6 +102,13 @@ func (w *deviceWrite) settle(ctx context.Context, stored *resource.ResourceClaim
 	return nil
 }
 
+// keep ends a write that was stored, and stays, when the view shows it: until then the guard has to know of it.
+func (w *deviceWrite) keep(ctx context.Context, stored *resource.ResourceClaim) {
+	if len(w.gained) > 0 && w.guard.view.await(ctx, versionOf(stored.ResourceVersion)) == nil {
+		w.end()
+	}
+}
+
 // end ends a write of which nothing will be stored any more.
 func (w *deviceWrite) end() {
 	w.guard.mu.Lock()

@@ -26,36 +26,45 @@ type Registry struct {
 	lookup *Lookup
 }
 
+// Config is what storages are built with.
+type Config struct {
+	Scheme   *runtime.Scheme
+	Codecs   serializer.CodecFactory
+	Getter   generic.RESTOptionsGetter
+	Access   Access
+	Features features.Set
+	// Alone says whether nobody else can have written to what is stored since the server was started.
+	Alone func() bool
+}
+
 // New builds the storages of all kinds of the table that are on.
-func New(
-	scheme *runtime.Scheme, codecs serializer.CodecFactory, getter generic.RESTOptionsGetter, access Access, on features.Set,
-) (*Registry, error) {
+func New(cfg Config) (*Registry, error) {
 	r := &Registry{
-		scheme: scheme,
-		codecs: codecs,
+		scheme: cfg.Scheme,
+		codecs: cfg.Codecs,
 		groups: map[string]map[string]map[string]rest.Storage{},
 		lookup: &Lookup{},
 	}
-	for _, e := range table(given{lookup: r.lookup, access: access, features: on}) {
-		if !gates.Serves(on, e.identity().resource()) {
+	for _, e := range table(given{lookup: r.lookup, access: cfg.Access, features: cfg.Features, alone: cfg.Alone}) {
+		if !gates.Serves(cfg.Features, e.identity().resource()) {
 			continue
 		}
-		if err := r.add(e, getter, on); err != nil {
+		if err := r.add(e, cfg); err != nil {
 			return nil, err
 		}
 	}
 	r.groups["authentication.k8s.io"] = map[string]map[string]rest.Storage{"v1": {
-		"selfsubjectreviews": selfSubjectReview{}, "tokenreviews": tokenReview(access.Tokens),
+		"selfsubjectreviews": selfSubjectReview{}, "tokenreviews": tokenReview(cfg.Access.Tokens),
 	}}
-	r.groups["authorization.k8s.io"] = map[string]map[string]rest.Storage{"v1": accessReviews(access)}
+	r.groups["authorization.k8s.io"] = map[string]map[string]rest.Storage{"v1": accessReviews(cfg.Access)}
 	return r, r.addNewerEvents()
 }
 
-func (r *Registry) add(e entry, getter generic.RESTOptionsGetter, on features.Set) error {
+func (r *Registry) add(e entry, cfg Config) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	storages, store, err := e.build(env{scheme: r.scheme, getter: getter, columns: r.columns, features: on})
+	storages, store, err := e.build(env{scheme: r.scheme, getter: cfg.Getter, columns: r.columns, features: cfg.Features})
 	if err != nil {
 		return fmt.Errorf("storage of %w", err)
 	}

@@ -42,7 +42,7 @@ func resourceClaims(g given) entry {
 			dropReleasedDevices(c, old)
 		},
 		more: func(store *genericregistry.Store) map[string]rest.Storage {
-			return map[string]rest.Storage{"status": newClaimStatus(store)}
+			return map[string]rest.Storage{"status": newClaimStatus(store, g.alone)}
 		},
 	}
 	if g.features.On(features.GranularStatusAuthorization) {

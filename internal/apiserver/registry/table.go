@@ -30,6 +30,7 @@ type given struct {
 	lookup   *Lookup
 	access   Access
 	features features.Set
+	alone    func() bool
 }
 
 // table has all stored kinds. Kinds with rules of their own are in files of their own.

@@ -32,7 +32,6 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/inmemory"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/registry"
-	"github.com/allot-dev/allot/internal/features"
 )
 
 // Server answers requests on a Memory.
@@ -89,9 +88,11 @@ func (s *Server) handler() (http.Handler, error) {
 		return nil, err
 	}
 	codecs := serializer.NewCodecFactory(scheme)
-	kinds, err := registry.New(scheme, codecs, s, registry.Access{
-		Authorizer: authorizerfactory.NewAlwaysAllowAuthorizer(), Policy: rbac.NewPolicy(),
-	}, features.Set{})
+	kinds, err := registry.New(registry.Config{
+		Scheme: scheme, Codecs: codecs, Getter: s,
+		Access: registry.Access{Authorizer: authorizerfactory.NewAlwaysAllowAuthorizer(), Policy: rbac.NewPolicy()},
+		Alone:  func() bool { return true },
+	})
 	if err != nil {
 		return nil, err
 	}
