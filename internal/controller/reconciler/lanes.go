@@ -1,38 +1,58 @@
 package reconciler
 
-import "k8s.io/client-go/util/workqueue"
+import (
+	"time"
 
-// slowTurn is which key of so many is of the slow lane: however many keys hurry, the others come forward.
-const slowTurn = 4
+	"k8s.io/utils/clock"
+)
 
-// lanes is the order of a queue with a fast lane: keys that first names go before most others, each lane in the order of arrival.
+// patience is how much longer a key of the slow lane waits than one of the fast lane. Then it comes first, however many hurry.
+const patience = 300 * time.Millisecond
+
+// lanes is the order of a queue with a fast lane: keys that first names go before others, unless these have waited for long; each
+// lane in the order of arrival.
 type lanes[K comparable] struct {
 	first      Lanes[K]
-	fast, slow workqueue.Queue[K]
-	overtaken  int // keys of the fast lane since the last of the slow one
+	clock      clock.PassiveClock
+	fast, slow lane[K]
 }
 
-func newLanes[K comparable](first Lanes[K]) *lanes[K] {
-	return &lanes[K]{first: first, fast: workqueue.DefaultQueue[K](), slow: workqueue.DefaultQueue[K]()}
+func newLanes[K comparable](first Lanes[K], clock clock.PassiveClock) *lanes[K] {
+	return &lanes[K]{first: first, clock: clock}
 }
 
 func (l *lanes[K]) Touch(K) {}
 
 func (l *lanes[K]) Push(key K) {
+	w := waiting[K]{key: key, since: l.clock.Now()}
 	if l.first(key) {
-		l.fast.Push(key)
+		l.fast = append(l.fast, w)
 	} else {
-		l.slow.Push(key)
+		w.since = w.since.Add(patience)
+		l.slow = append(l.slow, w)
 	}
 }
 
-func (l *lanes[K]) Len() int { return l.fast.Len() + l.slow.Len() }
+func (l *lanes[K]) Len() int { return len(l.fast) + len(l.slow) }
 
 func (l *lanes[K]) Pop() K {
-	if l.fast.Len() == 0 || l.slow.Len() > 0 && l.overtaken == slowTurn-1 {
-		l.overtaken = 0
-		return l.slow.Pop()
+	if len(l.fast) == 0 || len(l.slow) > 0 && l.slow[0].since.Before(l.fast[0].since) {
+		return l.slow.pop()
 	}
-	l.overtaken++
-	return l.fast.Pop()
+	return l.fast.pop()
+}
+
+// lane is a queue of keys, those that came first in front.
+type lane[K comparable] []waiting[K]
+
+type waiting[K comparable] struct {
+	key   K
+	since time.Time // as it counts: a key of the slow lane stands as if it had come later
+}
+
+func (l *lane[K]) pop() K {
+	key := (*l)[0].key
+	(*l)[0] = waiting[K]{} // not kept alive by those behind it
+	*l = (*l)[1:]
+	return key
 }

@@ -35,8 +35,8 @@ type Options struct {
 	Clock clock.WithTicker
 }
 
-// Lanes puts keys for which first is true, when they are added, before the others that wait; of those every fourth key still is
-// one. It must not add keys itself.
+// Lanes puts keys for which first is true, when they are added, before the others that wait, unless these have waited for a
+// while. It must not add keys itself.
 type Lanes[K comparable] func(key K) (first bool)
 
 func (o Options) withDefaults() Options {
@@ -78,7 +78,7 @@ func NewWithLanes[K comparable](name string, reconcile Func[K], first Lanes[K], 
 	opts = opts.withDefaults()
 	queue := workqueue.TypedQueueConfig[K]{Name: name, Clock: opts.Clock}
 	if first != nil {
-		queue.Queue = newLanes(first)
+		queue.Queue = newLanes(first, opts.Clock)
 	}
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[K](opts.FirstRetry, opts.LastRetry)
 	return &Runner[K]{
