@@ -24,6 +24,8 @@ var edges = []struct{ from, to, why string }{
 
 	{"testkit/scenario", "model", "objects of a scenario are put into the State"},
 	{"testkit/scenario", "sched", "a scenario places units"},
+	{"testkit/scenario", "claims", "claims and slices are converted as the scheduler does"},
+	{"testkit/scenario", "features", "a scenario switches features"},
 	{"testkit/testserver", "apiserver", "tests of whole parts have a real server"},
 	{"testkit/memserver", "apiserver", "its server has the parts of the real one"},
 	{"testkit/memserver", "apiserver/*", "its server has the parts of the real one"},

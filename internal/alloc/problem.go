@@ -63,6 +63,9 @@ const (
 func (a *Allocator) Prepare(state *model.State, claims []*model.Claim, swappable bool) (*Problem, *Reason) {
 	p := &Problem{allocator: a, state: state, claims: claims, swappable: swappable, trial: &Budget{Limit: trialSteps}}
 	for c, claim := range claims {
+		if claim.Lacks != nil {
+			return nil, lacking(claim)
+		}
 		if reason := p.addRules(c); reason != nil {
 			return nil, reason
 		}

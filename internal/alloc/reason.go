@@ -30,7 +30,9 @@ type Reason struct {
 	Asked []Asked // whose requests are concerned
 
 	Class string // ClassMissing, and SelectorError in a class
-	Field string // Unsupported: path in the claim's spec
+	Field string // Unsupported: path in the claim
+	// Feature is what Field would need and is off; "" if there is none.
+	Feature string
 
 	// Of a SelectorError. Selector counts from 0 within the class or request.
 	Device     model.DeviceID
@@ -125,6 +127,15 @@ const (
 	maxBrief = 3
 )
 
+// lacking is why a claim that asks for what is off is not allocated.
+func lacking(claim *model.Claim) *Reason {
+	r := &Reason{Kind: Unsupported, Field: claim.Lacks.Field, Feature: claim.Lacks.Feature}
+	for _, request := range claim.Lacks.Requests {
+		r.Asked = append(r.Asked, Asked{Claim: claim.Key, Request: request})
+	}
+	return r
+}
+
 // EverywhereSame says whether the reason does not depend on the node.
 func (r *Reason) EverywhereSame() bool {
 	return r.Kind == ClassMissing || r.Kind == SelectorError || r.Kind == Unsupported || r.Kind == TooMany
@@ -214,6 +225,9 @@ func (r *Reason) String() string {
 		}
 		return fmt.Sprintf("%s: selector %d (%s) fails on device %s: %s", where, r.Selector, r.Expression, r.Device, r.Message)
 	case Unsupported:
+		if r.Feature != "" {
+			return fmt.Sprintf("%s: %s needs the feature %s, which is off", r.Subject(), r.Field, r.Feature)
+		}
 		return fmt.Sprintf("%s: %s is not supported yet", r.Subject(), r.Field)
 	case TooMany:
 		return fmt.Sprintf("%s: %d devices wanted, a claim can have %d", r.Subject(), r.Wanted, maxDevices)

@@ -148,7 +148,7 @@ func (p *poolMatches) openTo(want *selection) *openSet {
 		if why == "" {
 			set.capable.Set(i)
 		}
-		if set.barred[i] = cmp.Or(taintedBy(device, p.rules, want), why); set.barred[i] == "" {
+		if set.barred[i] = cmp.Or(closedBy(device, p.rules, want), why); set.barred[i] == "" {
 			set.devices.Set(i)
 		}
 	}

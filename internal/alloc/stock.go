@@ -31,20 +31,20 @@ func NewStock(view *model.PoolView) *Stock {
 
 // Bars says why a device that nobody holds cannot be had, "" if it can.
 func (s *Stock) Bars(device int) string {
-	if why := s.taint(device); why != "" || s.counted == nil {
+	if why := s.closed(device); why != "" || s.counted == nil {
 		return why
 	}
 	return s.counted.bars(device)
 }
 
-func (s *Stock) taint(device int) string {
-	return taintedBy(&s.view.Devices[device], s.view.Rules(), &selection{})
+func (s *Stock) closed(device int) string {
+	return closedBy(&s.view.Devices[device], s.view.Rules(), &selection{})
 }
 
 // HasPart says whether more can be had of a shared device that is held: if it has enough left of all its capacity for the
 // smallest part that its policies give out. Its counters are paid for.
 func (s *Stock) HasPart(device int) bool {
-	if s.taint(device) != "" {
+	if s.closed(device) != "" {
 		return false
 	}
 	d := &s.view.Devices[device]

@@ -6,6 +6,14 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
+// closedBy says why a device is not given to those who ask for this, whoever has it; "" if it is.
+func closedBy(device *model.Device, rules *model.RuleTaints, want *selection) string {
+	if device.Lacks != "" {
+		return "needs the feature " + device.Lacks + ", which is off"
+	}
+	return taintedBy(device, rules, want)
+}
+
 // taintedBy says which taint keeps a device from those who ask for this, "" if none does.
 func taintedBy(device *model.Device, rules *model.RuleTaints, want *selection) string {
 	for i := range device.Taints {

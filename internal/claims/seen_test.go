@@ -78,3 +78,23 @@ func TestSeen(t *testing.T) {
 		t.Error("something is seen of nothing")
 	}
 }
+
+// TestPlacedClaim: devices of an allocated claim are not waited for while that is off, and nothing that it asks for is in the way.
+func TestPlacedClaim(t *testing.T) {
+	claim := &resource.ResourceClaim{}
+	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", FirstAvailable: []resourcev1.DeviceSubRequest{{Name: "s", DeviceClassName: "c"}}}}
+	result := resourcev1.DeviceRequestAllocationResult{Request: "r/s", Device: "d", BindingConditions: []string{"ready"}, BindingFailureConditions: []string{"failed"}}
+	claim.Status.Allocation = &resource.AllocationResult{}
+	claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{result}
+	claim.Status.Devices = []resourcev1.AllocatedDeviceStatus{{Device: "d"}}
+	if c := PlacedClaim(features.Set{}, claim); !c.Allocation.Awaits() || len(c.Reports) == 0 || c.Lacks != nil {
+		t.Errorf("with all on: %+v", c)
+	}
+	c := PlacedClaim(features.Set{}.Without(features.DeviceStatus), claim)
+	if c.Allocation.Awaits() || len(c.Allocation.Devices[0].BindingFailureConditions)+len(c.Reports) > 0 || c.Allocation.Devices[0].Device != "d" {
+		t.Errorf("without device status: %+v of %+v", c.Allocation, c)
+	}
+	if len(claim.Status.Allocation.Devices.Results[0].BindingConditions) == 0 {
+		t.Error("the API's claim was changed")
+	}
+}

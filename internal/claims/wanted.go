@@ -8,6 +8,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // Facts are what is known when claims of an owner are looked after.
@@ -19,6 +20,8 @@ type Facts struct {
 	Claims []*resource.ResourceClaim
 	// Gone are names that a live read did not find.
 	Gone map[string]bool
+	// NoClusterTemplates says that they are off: nothing more is generated from one (K5978).
+	NoClusterTemplates bool
 }
 
 // Found adds a claim as the server has just shown it.
@@ -103,7 +106,11 @@ func (w *Want) generated(owner Owner, entry Entry, name *string, facts Facts) (s
 		return claim.Name, true
 	}
 	template, ok := facts.Templates[entry.Source]
-	if !ok {
+	switch {
+	case facts.NoClusterTemplates && entry.Source.Kind == ClusterTemplate:
+		w.Problems = append(w.Problems, &Problem{Reason: FeatureOff, Entry: entry.Name, Object: features.ClusterTemplates.String()})
+		return "", false
+	case !ok:
 		w.Problems = append(w.Problems, &Problem{Reason: TemplateMissing, Entry: entry.Name, Object: entry.Source.String()})
 		return "", false
 	}

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,11 +45,11 @@ func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	}
 	f.pods.OnChange(func(old, now *core.Pod) { f.add(podChange(f, old, now)) })
 	f.podGroups.OnChange(f.groupChanged)
-	f.claims.OnChange(func(old, now *resource.ResourceClaim) { f.add(claimChange(old, claims.SeenClaim(f.on, now))) })
+	f.claims.OnChange(func(old, now *resource.ResourceClaim) { f.add(f.claimChange(old, now)) })
 	caches.Nodes.OnChange(func(old, now *corev1.Node) { f.add(nodeChange(old, now)) })
 	caches.Namespaces.OnChange(func(old, now *corev1.Namespace) { f.add(namespaceChange(old, now)) })
 	caches.Classes.OnChange(func(old, now *resourcev1.DeviceClass) { f.add(classChange(old, now)) })
-	caches.Slices.OnChange(func(old, now *resourcev1.ResourceSlice) { f.add(sliceChange(old, seenSlice(f.on, now))) })
+	caches.Slices.OnChange(func(old, now *resourcev1.ResourceSlice) { f.add(f.sliceChange(old, now)) })
 	if caches.TaintRules != nil {
 		caches.TaintRules.OnChange(func(old, now *resourcev1.DeviceTaintRule) { f.add(taintRuleChange(old, now)) })
 	}
@@ -91,6 +90,11 @@ func (f *Feed) Pod(key model.Key) (*core.Pod, bool) { return f.pods.Get(key.Name
 // Claim finds a claim as the API last showed it.
 func (f *Feed) Claim(key model.Key) (*resource.ResourceClaim, bool) {
 	return f.claims.Get(key.Namespace, key.Name)
+}
+
+// Seen is a claim of the API as the State has it.
+func (f *Feed) Seen(claim *resource.ResourceClaim) *model.Claim {
+	return claims.PlacedClaim(f.on, claim)
 }
 
 func (f *Feed) add(c change) {
@@ -201,12 +205,12 @@ func (f *Feed) groupChanged(old, now *scheduling.PodGroup) {
 	})
 }
 
-func claimChange(old, now *resource.ResourceClaim) change {
+func (f *Feed) claimChange(old, now *resource.ResourceClaim) change {
 	if now == nil {
 		key := keyOf(old)
 		return func(s *model.State) []model.Topic { return s.DeleteClaim(key) }
 	}
-	converted := model.ClaimFrom(now)
+	converted := f.Seen(now)
 	return func(s *model.State) []model.Topic { return s.PutClaim(converted) }
 }
 
@@ -240,26 +244,13 @@ func classChange(old, now *resourcev1.DeviceClass) change {
 	return func(s *model.State) []model.Topic { return s.PutClass(converted) }
 }
 
-func sliceChange(old, now *resourcev1.ResourceSlice) change {
+func (f *Feed) sliceChange(old, now *resourcev1.ResourceSlice) change {
 	if now == nil {
 		name := old.Name
 		return func(s *model.State) []model.Topic { return s.DeleteSlice(name) }
 	}
-	converted := model.SliceFrom(now)
+	converted := claims.PlacedSlice(f.on, now)
 	return func(s *model.State) []model.Topic { return s.PutSlice(converted) }
-}
-
-// seenSlice is a slice without the taints of its devices, if they are off.
-func seenSlice(on features.Set, slice *resourcev1.ResourceSlice) *resourcev1.ResourceSlice {
-	if on.On(features.DeviceTaints) || slice == nil {
-		return slice
-	}
-	seen := *slice
-	seen.Spec.Devices = slices.Clone(slice.Spec.Devices)
-	for i := range seen.Spec.Devices {
-		seen.Spec.Devices[i].Taints = nil
-	}
-	return &seen
 }
 
 func taintRuleChange(old, now *resourcev1.DeviceTaintRule) change {

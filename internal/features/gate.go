@@ -16,13 +16,17 @@ const (
 
 	AdminAccess
 	BindingConditions
+	CompatibilityGroups
 	ConsumableCapacity
+	DerivedAttributes
 	DeviceStatus
 	DeviceTaintRules
 	DeviceTaints
 	ExtendedResource
 	GranularStatusAuthorization
 	ListTypeAttributes
+	NodeAllocatableResources
+	OptionalNodeOperations
 	PartitionableDevices
 	// PartitionTypes lets slices say by which attribute their partitions are told apart, and ResourcePoolStatusRequests sum
 	// them up (KEP-5677).
@@ -66,8 +70,12 @@ func describe(g Gate) description {
 		return description{name: "DRAAdminAccess", stage: general}
 	case BindingConditions:
 		return description{name: "DRADeviceBindingConditions", stage: beta, needs: []Gate{DeviceStatus}}
+	case CompatibilityGroups:
+		return description{name: "DRADeviceCompatibilityGroups", stage: alpha, needs: []Gate{PartitionableDevices}}
 	case ConsumableCapacity:
 		return description{name: "DRAConsumableCapacity", stage: beta}
+	case DerivedAttributes:
+		return description{name: "DRADerivedAttributes", stage: alpha}
 	case DeviceStatus:
 		return description{name: "DRAResourceClaimDeviceStatus", stage: general}
 	case DeviceTaintRules:
@@ -80,6 +88,10 @@ func describe(g Gate) description {
 		return description{name: "DRAResourceClaimGranularStatusAuthorization", stage: beta}
 	case ListTypeAttributes:
 		return description{name: "DRAListTypeAttributes", stage: alpha}
+	case NodeAllocatableResources:
+		return description{name: "DRANodeAllocatableResources", stage: alpha}
+	case OptionalNodeOperations:
+		return description{name: "DRAOptionalNodeOperations", stage: alpha}
 	case PartitionableDevices:
 		return description{name: "DRAPartitionableDevices", stage: beta}
 	case PartitionTypes:

@@ -40,6 +40,7 @@ type Claim struct {
 	Constraints []resourcev1.DeviceConstraint
 	Config      []resourcev1.DeviceClaimConfiguration
 	ReservedFor *Consumer // spec.reservedFor (KEP-5194)
+	Lacks       *Lack     // keeps the claim from being allocated
 
 	Allocation *Allocation // nil: no devices yet
 	// What drivers report of devices that have bindingConditions, and since when the claim has them.
@@ -57,6 +58,13 @@ func (c *Claim) AsksLike(other *Claim) bool {
 		return a.Name == b.Name && len(a.Options) == 1 && len(b.Options) == 1 &&
 			a.Options[0].Class == b.Options[0].Class && a.Options[0].Count == b.Options[0].Count
 	})
+}
+
+// Lack is a field of a claim that cannot be heeded because its feature is off.
+type Lack struct {
+	Requests []string // concerned
+	Field    string   // path in the claim
+	Feature  string
 }
 
 // Request asks for devices. Exactly one of its options is used: of an "exactly" request there is one, without a
@@ -130,6 +138,16 @@ func (a *Allocation) Awaits() bool {
 		}
 	}
 	return false
+}
+
+// WithoutConditions is the allocation without what its devices wait for.
+func (a *Allocation) WithoutConditions() *Allocation {
+	ready := *a
+	ready.Devices = slices.Clone(a.Devices)
+	for i := range ready.Devices {
+		ready.Devices[i].BindingConditions, ready.Devices[i].BindingFailureConditions = nil, nil
+	}
+	return &ready
 }
 
 func (a *Allocation) results() []resourcev1.DeviceRequestAllocationResult {

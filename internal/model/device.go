@@ -31,6 +31,7 @@ type Device struct {
 	BindingFailureConditions []string
 	NodeResources            map[corev1.ResourceName]resourcev1.NodeAllocatableResource // that it draws from the node
 	SkipNodeOperations       []resourcev1.SkipNodeOperation
+	Lacks                    string // a feature that is off, without which the device is given to nobody; "" if there is none
 }
 
 // Slice is one ResourceSlice: a part of a pool.

@@ -77,7 +77,7 @@ func (s *Scheduler) take(seen []*resource.ResourceClaim) []model.Topic {
 		if _, ok := s.feed.Claim(model.Key{Namespace: claim.Namespace, Name: claim.Name}); !ok {
 			continue // it was seen to be deleted
 		}
-		topics = append(topics, s.state.PutClaim(model.ClaimFrom(claim))...)
+		topics = append(topics, s.state.PutClaim(s.feed.Seen(claim))...)
 	}
 	return topics
 }

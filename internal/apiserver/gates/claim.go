@@ -36,6 +36,10 @@ func claimRules(spec *resource.ResourceClaimSpec) []rule {
 			exactly(func(r *resourcev1.ExactDeviceRequest) { r.Tolerations = nil })
 			alternatives(func(r *resourcev1.DeviceSubRequest) { r.Tolerations = nil })
 		}},
+		{features.DerivedAttributes, func() {
+			exactly(func(r *resourcev1.ExactDeviceRequest) { r.DerivedAttributes = nil })
+			alternatives(func(r *resourcev1.DeviceSubRequest) { r.DerivedAttributes = nil })
+		}},
 		{features.ConsumableCapacity, func() {
 			exactly(func(r *resourcev1.ExactDeviceRequest) { r.Capacity = nil })
 			alternatives(func(r *resourcev1.DeviceSubRequest) { r.Capacity = nil })
@@ -73,6 +77,9 @@ func claimStatusRules(status *resource.ResourceClaimStatus) []rule {
 				r.BindingConditions, r.BindingFailureConditions = nil, nil
 			})
 		}},
+		{features.OptionalNodeOperations, func() {
+			results(func(r *resourcev1.DeviceRequestAllocationResult) { r.SkipNodeOperations = nil })
+		}},
 		{features.DeviceStatus, func() { status.Devices = nil }},
 	}
 }
@@ -91,6 +98,9 @@ func sliceRules(spec *resourcev1.ResourceSliceSpec) []rule {
 				d.ConsumesCounters, d.NodeName, d.NodeSelector, d.AllNodes = nil, nil, nil, nil
 			})
 		}},
+		{features.CompatibilityGroups, func() { devices(dropGroups) }},
+		{features.NodeAllocatableResources, func() { devices(func(d *resourcev1.Device) { d.NodeAllocatableResources = nil }) }},
+		{features.OptionalNodeOperations, func() { spec.SkipNodeOperations = nil }},
 		{features.PartitionTypes, func() { spec.PartitionTypeAttribute = nil }},
 		{features.BindingConditions, func() {
 			devices(func(d *resourcev1.Device) {
@@ -99,6 +109,12 @@ func sliceRules(spec *resourcev1.ResourceSliceSpec) []rule {
 		}},
 		{features.ConsumableCapacity, func() { devices(dropSharing) }},
 		{features.ListTypeAttributes, func() { devices(dropLists) }},
+	}
+}
+
+func dropGroups(d *resourcev1.Device) {
+	for i := range d.ConsumesCounters {
+		d.ConsumesCounters[i].CompatibilityGroups = nil
 	}
 }
 

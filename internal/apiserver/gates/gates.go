@@ -71,8 +71,11 @@ func uses(old runtime.Object, gate features.Gate) bool {
 func rulesOf(obj runtime.Object) []rule {
 	if spec, _ := podSpec(obj); spec != nil {
 		rules := []rule{{features.GenericWorkload, func() { spec.SchedulingGroup = nil }}}
-		if job, ok := obj.(*batch.Job); ok {
-			rules = append(rules, rule{features.GenericWorkload, func() { job.Spec.Scheduling = nil }})
+		switch o := obj.(type) {
+		case *batch.Job:
+			rules = append(rules, rule{features.GenericWorkload, func() { o.Spec.Scheduling = nil }})
+		case *core.Pod:
+			rules = append(rules, rule{features.NodeAllocatableResources, func() { o.Status.NodeAllocatableResourceClaimStatuses = nil }})
 		}
 		if pod, ok := obj.(*core.Pod); ok {
 			rules = append(rules, rule{features.ExtendedResource, func() { pod.Status.ExtendedResourceClaimStatus = nil }})

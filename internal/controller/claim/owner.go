@@ -111,7 +111,7 @@ func (c *Controller) settle(ctx context.Context, key Key, obj runtime.Object, ow
 
 // gather collects what the caches and the memory know of the owner's claims.
 func (c *Controller) gather(owner claims.Owner) claims.Facts {
-	facts := claims.Facts{Templates: map[claims.Source]claims.Template{}}
+	facts := claims.Facts{Templates: map[claims.Source]claims.Template{}, NoClusterTemplates: !c.on.On(features.ClusterTemplates)}
 	for _, claim := range c.made.list(owner.UID) {
 		facts.Found(claim)
 	}

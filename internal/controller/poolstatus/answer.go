@@ -14,6 +14,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -92,13 +93,7 @@ func (f *facts) state(driver string, parts map[model.PoolID][]*resourcev1.Resour
 	state := model.NewState()
 	for _, list := range parts {
 		for _, s := range list {
-			slice := model.SliceFrom(s)
-			if !f.on.On(features.DeviceTaints) {
-				for i := range slice.Devices {
-					slice.Devices[i].Taints = nil
-				}
-			}
-			state.PutSlice(slice)
+			state.PutSlice(claims.PlacedSlice(f.on, s))
 		}
 	}
 	for _, c := range f.claims {

@@ -19,7 +19,7 @@
 //
 // Verbs of objects make API objects and put them into the State as an informer would, conversion included. The
 // commands are: objects, place (try one unit, keep nothing), run (try what waits, in queue order, until nothing is
-// left to try; plans are assumed and then shown by the API), preempt (make room for a unit), state. After each command the State is audited, and no
+// left to try; plans are assumed and then shown by the API), preempt (make room for a unit), features (what is off from then on), state. After each command the State is audited, and no
 // device may have two holders and no node less than nothing free.
 //
 // One handler a verb: see the tables in scenario.go.

@@ -79,7 +79,7 @@ func selectors(expressions []string) []resourcev1.DeviceSelector {
 	return list
 }
 
-// slice NAME driver= [pool=] [node=] [all] [match=LABEL=VALUE] [generation=] [slices=] [counters=SET/COUNTER=N/…]… [devices=N] [device=NAME,ATTRIBUTE=VALUE,…]…
+// slice NAME driver= [pool=] [node=] [all] [match=LABEL=VALUE] [generation=] [slices=] [skip] [counters=SET/COUNTER=N/…]… [devices=N] [device=NAME,ATTRIBUTE=VALUE,…]…
 //
 // Without pool the pool has the node's name, or the slice's. In a device, @node=N, @match=K=V and @all select nodes
 // for that device, @taint=K[=V]:EFFECT taints it, @takes=SET/COUNTER=N/… uses
@@ -107,6 +107,9 @@ func (s *Scenario) slice(l *line) error {
 	if l.has("all") {
 		spec.AllNodes = ptr(true)
 	}
+	if l.has("skip") {
+		spec.SkipNodeOperations = []resourcev1.SkipNodeOperation{resourcev1.SkipNodeOperationAll}
+	}
 	for _, text := range l.args["counters"] {
 		set, rest, _ := strings.Cut(text, "/")
 		spec.SharedCounters = append(spec.SharedCounters, resourcev1.CounterSet{Name: set, Counters: counters(rest)})
@@ -121,7 +124,7 @@ func (s *Scenario) slice(l *line) error {
 	for _, text := range l.args["device"] {
 		spec.Devices = append(spec.Devices, device(spec, text))
 	}
-	s.queue.Wake(s.state.PutSlice(model.SliceFrom(slice)))
+	s.putSlice(slice)
 	return nil
 }
 

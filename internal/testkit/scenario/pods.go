@@ -15,6 +15,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 )
@@ -40,7 +41,7 @@ func (s *Scenario) claim(l *line) error {
 
 func (s *Scenario) putClaim(claim *resource.ResourceClaim) {
 	s.claims[key(claim.Name)] = claim
-	s.queue.Wake(s.state.PutClaim(model.ClaimFrom(claim)))
+	s.queue.Wake(s.state.PutClaim(claims.PlacedClaim(s.on, claim)))
 }
 
 // A request is NAME:CLASS[:TERM+TERM…][:CEL]; a term is a count, "all", "admin", "tolerate/…" or "capacity/NAME=N". A request that is only
@@ -376,6 +377,7 @@ func (s *Scenario) remove(l *line) error {
 			case "node":
 				topics = s.state.DeleteNode(name)
 			case "slice":
+				delete(s.slices, name)
 				topics = s.state.DeleteSlice(name)
 			case "class":
 				topics = s.state.DeleteClass(name)

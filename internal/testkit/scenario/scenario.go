@@ -10,10 +10,12 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 )
@@ -24,10 +26,12 @@ type Scenario struct {
 	placer *sched.Placer
 	queue  *sched.Queue
 	steps  int
+	on     features.Set
 
 	made      int // objects so far, for UIDs and creation times
 	templates map[string]*resource.ResourceClaimSpec
 	claims    map[model.Key]*resource.ResourceClaim // as the API has them
+	slices    map[string]*resourcev1.ResourceSlice
 	pods      map[model.Key]*line                   // as they were described
 	groups    map[model.Key]*line
 	draws     map[model.Key][]model.Draw // of pods from their nodes
@@ -44,6 +48,7 @@ func New() *Scenario {
 		state: model.NewState(), queue: sched.NewQueue(), steps: sched.DefaultSteps,
 		templates: map[string]*resource.ResourceClaimSpec{},
 		claims:    map[model.Key]*resource.ResourceClaim{},
+		slices:    map[string]*resourcev1.ResourceSlice{},
 		pods:      map[model.Key]*line{},
 		groups:    map[model.Key]*line{},
 		draws:     map[model.Key][]model.Draw{},
@@ -73,6 +78,8 @@ func (s *Scenario) commands() map[string]func(*datadriven.TestData) (string, err
 		"preempt": s.preempt,
 		"state":   s.print,
 		"steps":   s.setSteps,
+
+		"features": s.features,
 	}
 }
 
@@ -137,7 +144,9 @@ func (s *Scenario) check() error {
 				if err := s.checkCapacity(&view, i); err != nil {
 					return err
 				}
-				if holders := view.Holders(i); len(holders) > 1 && !view.Devices[i].AllowMultipleAllocations {
+				_, whole := view.Given(i)
+				shared := view.Devices[i].AllowMultipleAllocations || !s.on.On(features.ConsumableCapacity)
+				if holders := view.Holders(i); len(holders) > 1 && (whole || !shared) {
 					return fmt.Errorf("device %s has holders %v", view.DeviceID(i), holders)
 				}
 			}

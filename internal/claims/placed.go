@@ -1,0 +1,142 @@
+package claims
+
+import (
+	"fmt"
+	"maps"
+
+	resourcev1 "k8s.io/api/resource/v1"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/features"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// PlacedClaim is a claim as placement sees it while features are off: what asks for one of them is not allocated, since
+// it would mean something else without. What has been allocated stays, and is not waited for.
+func PlacedClaim(on features.Set, claim *resource.ResourceClaim) *model.Claim {
+	placed := model.ClaimFrom(SeenClaim(on, claim))
+	if on == (features.Set{}) {
+		return placed
+	}
+	placed.Lacks = lackOf(on, placed)
+	if !on.On(features.BindingConditions) && placed.Allocation.Awaits() {
+		placed.Allocation = placed.Allocation.WithoutConditions()
+		placed.Reports = nil
+	}
+	return placed
+}
+
+// lackOf is the first field of a claim that cannot be heeded.
+func lackOf(on features.Set, claim *model.Claim) *model.Lack {
+	for i := range claim.Requests {
+		request := &claim.Requests[i]
+		path := fmt.Sprintf("spec.devices.requests[%d]", i)
+		for o := range request.Options {
+			for _, use := range usesOf(&request.Options[o]) {
+				if use.set && !on.On(use.gate) {
+					return &model.Lack{Requests: []string{request.Name}, Field: optionPath(path, request, o) + use.field, Feature: use.gate.String()}
+				}
+			}
+		}
+	}
+	for i := range claim.Constraints {
+		if claim.Constraints[i].DistinctAttribute != nil && !on.On(features.ConsumableCapacity) {
+			lack := &model.Lack{Field: fmt.Sprintf("spec.devices.constraints[%d].distinctAttribute", i), Feature: features.ConsumableCapacity.String()}
+			for r := range claim.Requests {
+				lack.Requests = append(lack.Requests, claim.Requests[r].Name)
+			}
+			return lack
+		}
+	}
+	return nil
+}
+
+// optionUse is a field of an option, or the option itself, that a feature is for.
+type optionUse struct {
+	gate  features.Gate
+	set   bool
+	field string
+}
+
+func usesOf(o *model.Option) []optionUse {
+	return []optionUse{
+		{features.PrioritizedList, o.Name != "", ""},
+		{features.AdminAccess, o.AdminAccess, ".adminAccess"},
+		{features.ConsumableCapacity, o.Capacity != nil, ".capacity"},
+		{features.DerivedAttributes, len(o.DerivedAttributes) > 0, ".derivedAttributes"},
+	}
+}
+
+// optionPath is where an option is in the claim. Alternatives have names.
+func optionPath(request string, r *model.Request, o int) string {
+	if r.Options[o].Name == "" {
+		return request + ".exactly"
+	}
+	return fmt.Sprintf("%s.firstAvailable[%d]", request, o)
+}
+
+// PlacedSlice is a slice as placement sees it while features are off. A device that cannot be used as it is meant without
+// one of them is given to nobody; it stays in the slice, for those who have it, and for the counters that it takes from.
+func PlacedSlice(on features.Set, slice *resourcev1.ResourceSlice) *model.Slice {
+	placed := model.SliceFrom(slice)
+	if on == (features.Set{}) {
+		return placed
+	}
+	for i := range placed.Devices {
+		device := &placed.Devices[i]
+		device.Lacks = deviceLacks(on, slice, device)
+		hide(on, device)
+	}
+	return placed
+}
+
+func deviceLacks(on features.Set, slice *resourcev1.ResourceSlice, device *model.Device) string {
+	perDevice := slice.Spec.PerDeviceNodeSelection != nil && *slice.Spec.PerDeviceNodeSelection
+	for _, use := range []struct {
+		gate features.Gate
+		set  bool
+	}{
+		{features.PartitionableDevices, perDevice || len(device.ConsumesCounters) > 0},
+		{features.CompatibilityGroups, hasGroups(device)},
+		{features.BindingConditions, len(device.BindingConditions) > 0},
+		{features.OptionalNodeOperations, len(device.SkipNodeOperations) > 0},
+	} {
+		if use.set && !on.On(use.gate) {
+			return use.gate.String()
+		}
+	}
+	return ""
+}
+
+func hasGroups(device *model.Device) bool {
+	for i := range device.ConsumesCounters {
+		if len(device.ConsumesCounters[i].CompatibilityGroups) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// hide takes from a device what it can do without.
+func hide(on features.Set, device *model.Device) {
+	if !on.On(features.DeviceTaints) {
+		device.Taints = nil
+	}
+	if !on.On(features.ConsumableCapacity) {
+		device.AllowMultipleAllocations = false
+	}
+	if !on.On(features.NodeAllocatableResources) {
+		device.NodeResources = nil
+	}
+	if !on.On(features.ListTypeAttributes) {
+		device.Attributes = withoutLists(device.Attributes)
+	}
+}
+
+func withoutLists(attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute) map[resourcev1.QualifiedName]resourcev1.DeviceAttribute {
+	out := maps.Clone(attributes)
+	maps.DeleteFunc(out, func(_ resourcev1.QualifiedName, a resourcev1.DeviceAttribute) bool {
+		return len(a.BoolValues)+len(a.IntValues)+len(a.StringValues)+len(a.VersionValues) > 0
+	})
+	return out
+}

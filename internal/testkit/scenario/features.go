@@ -1,0 +1,39 @@
+package scenario
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/cockroachdb/datadriven"
+	resourcev1 "k8s.io/api/resource/v1"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/features"
+)
+
+// features [off=(GATE,…)]: a scheduler for which these are off looks at the claims and slices anew.
+func (s *Scenario) features(d *datadriven.TestData) (string, error) {
+	s.on = features.Set{}
+	for _, arg := range d.CmdArgs {
+		for _, name := range arg.Vals {
+			if err := s.on.Set(name + "=false"); err != nil {
+				return "", err
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.slices)) {
+		s.putSlice(s.slices[name])
+	}
+	byName := func(a, b *resource.ResourceClaim) int { return cmp.Compare(a.Name, b.Name) }
+	for _, claim := range slices.SortedFunc(maps.Values(s.claims), byName) {
+		s.putClaim(claim)
+	}
+	return "", nil
+}
+
+func (s *Scenario) putSlice(slice *resourcev1.ResourceSlice) {
+	s.slices[slice.Name] = slice
+	s.queue.Wake(s.state.PutSlice(claims.PlacedSlice(s.on, slice)))
+}
