@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,12 +16,13 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// TestScenarios takes objects through the rules. Its one verb is
+// TestScenarios takes objects through the rules. Its verbs are
 //
 //	write off=(GATE,GATE…)
+//	transitions off=(GATE,GATE…)
 //
-// with a manifest, and behind "--- # stored" the object that it replaces. It answers with "-" what was dropped, and with
-// "!" what was refused.
+// with a manifest, and behind "--- # stored" the object that it replaces, or one that differs in the features' fields only:
+// see transitions. They answer with "-" what was dropped, and with "!" what was refused.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -38,9 +40,67 @@ func TestScenarios(t *testing.T) {
 			if has {
 				old = decode(t, d, stored)
 			}
+			if d.Cmd == "transitions" {
+				return transitions(t, on, obj, old)
+			}
 			return write(t, on, obj, old)
 		})
 	})
+}
+
+// transitions switches a feature off, on and off again beneath three objects: one from before, one from meanwhile, and one
+// without its fields. They are written with them, as in with, or without. Whoever has the fields keeps them, and
+// nobody else gets them while they are off: what is taken from those is the same each time, and the answer.
+func transitions(t *testing.T, off features.Set, with, without runtime.Object) string {
+	t.Helper()
+	on := features.Set{}
+	taken := write(t, off, with.DeepCopyObject(), nil)
+	stored := map[string]runtime.Object{}
+	for i, step := range []struct {
+		gates features.Set
+		name  string
+		obj   runtime.Object
+		kept  bool
+	}{
+		{on, "before", with, true},
+		{off, "before", with, true},
+		{off, "meanwhile", with, false},
+		{off, "without", without, true},
+		{off, "without", with, false},
+		{off, "before", without, true},
+		{off, "before", with, false}, // it has given them up
+		{on, "before", with, true},
+		{on, "meanwhile", with, true},
+		{off, "meanwhile", with, true},
+	} {
+		want := "as it is\n"
+		if !step.kept {
+			want = taken
+		}
+		obj := step.obj.DeepCopyObject()
+		if got := write(t, step.gates, obj, stored[step.name]); got != want {
+			t.Errorf("step %d, %s: got %s, want %s", i, step.name, got, want)
+		}
+		if step.kept || !strings.Contains(taken, "! ") {
+			stored[step.name] = obj
+		}
+	}
+	return taken
+}
+
+// TestEveryGateIsSwitched: each gate has a file of transitions, unless it is about kinds or permissions only.
+func TestEveryGateIsSwitched(t *testing.T) {
+	elsewhere := []string{
+		"AllAlpha", "AllBeta",
+		"DRADeviceTaintRules", "DRAResourcePoolStatus", // apiserver/testdata/features/workloads
+		"DRAResourceClaimGranularStatusAuthorization", // apiserver/testdata/features/granularstatus
+	}
+	for _, line := range features.Known() {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if _, err := os.Stat("testdata/transitions/" + name); err != nil && !slices.Contains(elsewhere, name) {
+			t.Error(err)
+		}
+	}
 }
 
 func decode(t *testing.T, d *datadriven.TestData, text string) runtime.Object {
