@@ -126,7 +126,7 @@ type use struct {
 // refusable are the fields of an object that are refused while their features are off.
 func refusable(obj runtime.Object) []use {
 	if spec, path := podSpec(obj); spec != nil {
-		return podUses(path.Child("resourceClaims"), spec.ResourceClaims)
+		return append(podUses(path.Child("resourceClaims"), spec.ResourceClaims), jobUses(obj)...)
 	}
 	switch o := obj.(type) {
 	case *scheduling.PodGroup:
@@ -153,6 +153,15 @@ func podUses(path *field.Path, list []core.PodResourceClaim) []use {
 		}
 	}
 	return out
+}
+
+// jobUses are the claims of the PodGroup that is made for a Job.
+func jobUses(obj runtime.Object) []use {
+	job, ok := obj.(*batch.Job)
+	if !ok || job.Spec.Scheduling == nil || len(job.Spec.Scheduling.ResourceClaims) == 0 {
+		return nil
+	}
+	return []use{{features.WorkloadClaims, field.NewPath("spec", "scheduling", "resourceClaims")}}
 }
 
 func groupUses(path *field.Path, list []scheduling.PodGroupResourceClaim) []use {
