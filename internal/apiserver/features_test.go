@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
 
@@ -26,10 +28,10 @@ import (
 
 // TestFeatures switches features off and on again over one data directory, in the files of testdata/features (R45):
 //
-//	start [off=(GATE,…)]         a server with these features off; the one before is stopped
-//	served GROUP                 the kinds of an API group, by version
-//	create                       manifests; answers what is stored of spec and status
-//	patch KIND/NAME [status]     a merge patch
+//	start [off=(GATE,…)]  a server with these features off; the one before is stopped
+//	served GROUP          the kinds of an API group, by version
+//	create                manifests; answers what is stored of spec and status
+//	patch KIND/NAME [status] [as=USER]  a merge patch
 //	get KIND/NAME
 func TestFeatures(t *testing.T) {
 	datadriven.Walk(t, "testdata/features", func(t *testing.T, path string) {
@@ -45,16 +47,7 @@ func TestFeatures(t *testing.T) {
 			case "create":
 				return w.create(t, d.Input)
 			case "patch":
-				var sub []string
-				if len(d.CmdArgs) > 1 {
-					sub = []string{d.CmdArgs[1].Key}
-				}
-				kind, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")
-				patch, err := yaml.YAMLToJSON([]byte(d.Input))
-				if err != nil {
-					t.Fatal(err)
-				}
-				return outcome(w.client(t, schema.ParseGroupKind(kind)).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}, sub...))
+				return w.patch(t, d)
 			case "get":
 				kind, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")
 				return outcome(w.client(t, schema.ParseGroupKind(kind)).Get(t.Context(), name, metav1.GetOptions{}))
@@ -70,6 +63,7 @@ type switched struct {
 	dir    string
 	server *apiserver.Server
 	mapper meta.RESTMapper
+	user   string // who asks; "" for one who may do anything
 }
 
 func (w *switched) stop(t *testing.T) {
@@ -128,7 +122,9 @@ func (w *switched) served(t *testing.T, group string) string {
 // client is for objects of a kind, in the namespace default if it has one.
 func (w *switched) client(t *testing.T, kind schema.GroupKind, versions ...string) dynamic.ResourceInterface {
 	t.Helper()
-	client, err := dynamic.NewForConfig(w.server.Loopback())
+	cfg := rest.CopyConfig(w.server.Loopback())
+	cfg.Impersonate.UserName = w.user
+	client, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,6 +152,29 @@ func (w *switched) create(t *testing.T, text string) string {
 	return out.String()
 }
 
+func (w *switched) patch(t *testing.T, d *datadriven.TestData) string {
+	t.Helper()
+	var sub []string
+	if d.HasArg("status") {
+		sub = []string{"status"}
+	}
+	d.MaybeScanArgs(t, "as", &w.user)
+	defer func() { w.user = "" }()
+	kind, name, _ := strings.Cut(d.CmdArgs[0].Key, "/")
+	patch, err := yaml.YAMLToJSON([]byte(d.Input))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := w.client(t, schema.ParseGroupKind(kind))
+	// A role that was just bound counts soon.
+	for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		obj, err := client.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}, sub...)
+		if !apierrors.IsForbidden(err) || time.Since(start) > 10*time.Second {
+			return outcome(obj, err)
+		}
+	}
+}
+
 // outcome shows the parts of an object that features are about, or the fields that were refused.
 func outcome(obj *unstructured.Unstructured, err error) string {
 	var status apierrors.APIStatus
@@ -172,7 +191,7 @@ func outcome(obj *unstructured.Unstructured, err error) string {
 	var out []string
 	for _, path := range [][]string{
 		{"spec", "schedulingGroup"}, {"spec", "resourceClaims"}, {"spec", "template", "spec", "schedulingGroup"}, {"spec", "reservedFor"},
-		{"spec", "devices"}, {"spec", "extendedResourceName"}, {"status", "allocation"}, {"status", "devices"},
+		{"spec", "devices"}, {"spec", "extendedResourceName"}, {"status", "allocation"}, {"status", "devices"}, {"status", "reservedFor"},
 	} {
 		if v, ok, _ := unstructured.NestedFieldNoCopy(obj.Object, path...); ok {
 			text, err := json.Marshal(v)
