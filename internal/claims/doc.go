@@ -1,8 +1,9 @@
 // Package claims decides everything about ResourceClaims that is not the choice
 // of devices: which claim an entry of a pod means (Resolve), which claims must be
 // generated and recorded (Wanted), who is put into status.reservedFor (Reserve),
-// who leaves it and when a claim is free again (Release), and whether a node may
-// run a pod with a claim (CanRun).
+// who leaves it and when a claim is free again (Release), whether a node may run a
+// pod with a claim (CanRun), and what all of these and placement see while features
+// are off (Seen…, Placed…).
 //
 // It takes API objects and gives values. It never reads or writes the API, never
 // looks at a clock, draws no random numbers and changes none of its arguments.
