@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// forgotten are versions that Kubernetes 1.37 does not read either.
+// forgotten are versions that Kubernetes 1.37 does not read either. Workloads of v1alpha1 are read here: see internal/apiserver/stored_test.go.
 var forgotten = []string{"apps/v1beta1", "apps/v1beta2", "scheduling.k8s.io/v1alpha1"}
 
 // TestOlderReleases: objects that Kubernetes 1.34 to 1.37 have stored, in each version that they had and with all fields set, are
