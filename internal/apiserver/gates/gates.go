@@ -75,7 +75,10 @@ func rulesOf(obj runtime.Object) []rule {
 		case *batch.Job:
 			rules = append(rules, rule{features.GenericWorkload, func() { o.Spec.Scheduling = nil }})
 		case *core.Pod:
-			rules = append(rules, rule{features.NodeAllocatableResources, func() { o.Status.NodeAllocatableResourceClaimStatuses = nil }})
+			rules = append(rules,
+				rule{features.NodeAllocatableResources, func() { o.Status.NodeAllocatableResourceClaimStatuses = nil }},
+				rule{features.ExtendedResource, func() { o.Status.ExtendedResourceClaimStatus = nil }},
+			)
 		}
 		if pod, ok := obj.(*core.Pod); ok {
 			rules = append(rules, rule{features.ExtendedResource, func() { pod.Status.ExtendedResourceClaimStatus = nil }})
