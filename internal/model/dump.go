@@ -78,7 +78,7 @@ func (s *State) dumpPods(b *strings.Builder) {
 	}
 	for _, key := range sortedKeys(s.groups, compareKeys) {
 		entry := s.groups[key]
-		fmt.Fprintf(b, "group %s: %+v members", key, entry.census)
+		fmt.Fprintf(b, "group %s: %+v %d own claims allocated, members", key, entry.census, entry.own)
 		for _, pod := range s.Members(key) {
 			fmt.Fprintf(b, " %s", pod.Key.Name)
 		}

@@ -18,6 +18,7 @@ type State struct {
 	pods       map[Key]*podEntry
 	groups     map[Key]*groupEntry
 	claims     map[Key]*claimEntry
+	ownUsers   map[Key]map[*groupEntry]int // by claim: how often members use it otherwise than through their group
 	classes    map[string]*Class
 	pools      map[PoolID]*poolEntry
 	slices     map[string]*Slice
@@ -64,6 +65,7 @@ func NewState() *State {
 		pods:       map[Key]*podEntry{},
 		groups:     map[Key]*groupEntry{},
 		claims:     map[Key]*claimEntry{},
+		ownUsers:   map[Key]map[*groupEntry]int{},
 		classes:    map[string]*Class{},
 		pools:      map[PoolID]*poolEntry{},
 		slices:     map[string]*Slice{},

@@ -228,6 +228,7 @@ func (s *State) changeClaim(key Key, entry *claimEntry) []Topic {
 func (s *State) setClaim(key Key, entry *claimEntry) {
 	old := s.claims[key]
 	s.record(func() { s.setClaim(key, old) })
+	s.recountOwn(key, old, entry)
 	if old != nil {
 		s.release(old.claim)
 	}

@@ -34,6 +34,7 @@ type groupEntry struct {
 	group   *Group // nil: pods name it, but it does not exist
 	members []*Pod // in the order of their names: a unit is gathered more often than pods come
 	census  Census
+	own     int // see OwnAllocated
 }
 
 // Pod finds a pod as it is or is assumed to be.
@@ -224,6 +225,7 @@ func (s *State) changeMember(before, after *Pod) {
 			entry.members = slices.Delete(entry.members, i, i+1)
 		}
 		*entry.census.of(before)--
+		s.countOwn(entry, before, -1)
 		s.dropGroupIfEmpty(before.GroupKey(), entry)
 	}
 	if after != nil && after.Group != "" {
@@ -231,6 +233,7 @@ func (s *State) changeMember(before, after *Pod) {
 		i, _ := entry.find(after.Key.Name)
 		entry.members = slices.Insert(entry.members, i, after)
 		*entry.census.of(after)++
+		s.countOwn(entry, after, 1)
 	}
 }
 
@@ -245,6 +248,10 @@ func (s *State) replaceMember(before, after *Pod) {
 	}
 	*entry.census.of(before)--
 	*entry.census.of(after)++
+	if !sameUses(before, after) {
+		s.countOwn(entry, before, -1)
+		s.countOwn(entry, after, 1)
+	}
 }
 
 // find is where a member is, or would be.

@@ -122,6 +122,8 @@ func drawPod(t *rapid.T, key Key, uid types.UID, node string) *Pod {
 		Key: key, UID: uid, Node: node, Shape: shape,
 		Group:    rapid.SampledFrom([]string{"", "g"}).Draw(t, "group"),
 		Set:      types.UID(rapid.SampledFrom([]string{"", "s"}).Draw(t, "set")),
+		Claims:   []PodClaim{{Entry: "e", Claim: name("x", rapid.IntRange(0, 3).Draw(t, "claim")), Group: rapid.Bool().Draw(t, "through group")}},
+		Extended: rapid.SampledFrom([]string{"", "x-0"}).Draw(t, "extended"),
 		Gated:    rapid.Bool().Draw(t, "gated"),
 		Deleting: rapid.Bool().Draw(t, "deleting"),
 		Finished: rapid.Bool().Draw(t, "finished"),

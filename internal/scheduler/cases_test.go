@@ -143,6 +143,30 @@ func TestHopelessGangDoesNotStarve(t *testing.T) {
 	}
 }
 
+// The members of a large gang come one by one: those that do not make it whole are only counted, and it is tried once.
+func TestMembersBelowQuorumAreNotTried(t *testing.T) {
+	const members = 100
+	s := newServer(t)
+	s.addNode("n1", members, 1)
+	s.addClaim("c", 1)
+	x := start(t, s)
+	s.addGang("g", members, "c")
+	for i := range members {
+		if x.idle(); x.attempts > 0 {
+			t.Fatalf("%d attempts with %d members", x.attempts, i)
+		}
+		if _, parked := x.s.queue.Len(); i > 0 && parked != 1 {
+			t.Fatalf("%d units are parked with %d members", parked, i)
+		}
+		s.addPod(fmt.Sprintf("g-%d", i), "g", ofGroup("c"))
+	}
+	x.idle()
+	s.whole(t, "g", members)
+	if x.attempts != 1 {
+		t.Errorf("%d attempts", x.attempts)
+	}
+}
+
 // F22: below quorum the group and each pod say so, once, those included that come in another's place.
 func TestBelowQuorumIsSaidOnce(t *testing.T) {
 	s := newServer(t)

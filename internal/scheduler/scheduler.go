@@ -214,7 +214,7 @@ func (s *Scheduler) unitOf(topic model.Topic) (model.UnitKey, bool) {
 
 // offer puts a unit in line if it has something to place, and else forgets it.
 func (s *Scheduler) offer(key model.UnitKey) {
-	if s.held[key] {
+	if s.held[key] || s.parkIncomplete(key) {
 		return
 	}
 	if unit, ok := s.state.Unit(key); ok {

@@ -20,9 +20,7 @@ func (s *Scheduler) tell(unit *model.Unit, reasons *sched.Reasons) {
 	switch {
 	case reasons.Code == sched.CodeBelowQuorum:
 		// groupStatus counts for itself, and waits until the count stands still; but it takes pods of others for members.
-		if message, ok := s.divided(unit); ok {
-			s.groups.say(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message))
-		}
+		s.tellDivided(unit.Group)
 	case gang && reasons.Code == sched.CodeUndecided:
 		s.groups.say(unit.Key.Key, unit.Group.UID, groups.SchedulerError(message))
 	case gang && reasons.Code != sched.CodeLeftOver:
@@ -65,10 +63,14 @@ func (s *Scheduler) notReady(reasons *sched.Reasons) string {
 	return " (did not become ready a moment ago: " + strings.Join(devices, ", ") + ")"
 }
 
-// divided says, of a gang that is too small here, which of its members another scheduler would have to place (F27).
-func (s *Scheduler) divided(unit *model.Unit) (string, bool) {
+// tellDivided says, of a gang that is too small here, which of its members another scheduler would have to place (F27).
+func (s *Scheduler) tellDivided(group *model.Group) {
+	census := s.state.Census(group.Key)
+	if census.Held == 0 {
+		return // those of others would be
+	}
 	other, n := "", 0
-	for _, pod := range s.state.Members(unit.Key.Key) {
+	for _, pod := range s.state.Members(group.Key) {
 		if !pod.Foreign || !pod.Live() || pod.Node != "" {
 			continue
 		}
@@ -77,12 +79,13 @@ func (s *Scheduler) divided(unit *model.Unit) (string, bool) {
 		}
 	}
 	if n == 0 {
-		return "", false
+		return
 	}
 	if n > 1 {
 		other += fmt.Sprintf(" (and %d more pods are not placed here)", n-1)
 	}
-	return fmt.Sprintf("%d of %d pods have schedulerName %s, %s: a gang is placed by one scheduler", len(unit.Pods), unit.Group.MinCount, s.groups.name, other), true
+	s.groups.say(group.Key, group.UID, groups.Unschedulable(fmt.Sprintf("%d of %d pods have schedulerName %s, %s: a gang is placed by one scheduler",
+		census.Ready, group.MinCount, s.groups.name, other)))
 }
 
 // tellPods tells each pod that has no place its own reason.

@@ -1,0 +1,36 @@
+package scheduler
+
+import (
+	"slices"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// parkIncomplete parks a gang that has too few members to be tried, without a look at each: they come one by one, and may be
+// thousands. It answers false if there are enough, or if more may have to be done than to wait for them: bound members
+// to be rolled back, devices to be given back.
+func (s *Scheduler) parkIncomplete(key model.UnitKey) bool {
+	group, ok := s.state.Group(key.Key)
+	if !key.Group || !ok || !group.Gang {
+		return false
+	}
+	census := s.state.Census(key.Key)
+	if census.Ready == 0 || census.Quorum() >= group.MinCount || !group.Scheduled && (census.Bound > 0 || s.mayHold(group)) {
+		return false
+	}
+	delete(s.halfBound, key)
+	s.leavePlace(key)
+	// Its rank does not matter: whatever wakes it has it offered anew.
+	s.queue.Park(sched.Entry{Key: key}, []model.Topic{{Kind: model.TopicGroup, Key: key.Key}, {Kind: model.TopicMembers, Key: key.Key}})
+	s.tellDivided(group)
+	return true
+}
+
+// mayHold says whether a group, or any of its members, may have devices.
+func (s *Scheduler) mayHold(group *model.Group) bool {
+	return s.state.OwnAllocated(group.Key) > 0 || slices.ContainsFunc(group.Claims, func(name string) bool {
+		claim, ok := s.state.ObservedClaim(model.Key{Namespace: group.Key.Namespace, Name: name})
+		return ok && claim.Allocation != nil
+	})
+}
