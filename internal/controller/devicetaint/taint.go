@@ -8,6 +8,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
+
+	"github.com/allot-dev/allot/internal/controller/eviction"
 )
 
 // device names a device.
@@ -103,7 +105,7 @@ func endOf(t taint, tolerations []resourcev1.DeviceToleration) (end, bool) {
 	}
 	e := end{taint: t, tolerated: left >= 0}
 	if t.TimeAdded != nil {
-		e.at = t.TimeAdded.Add(time.Duration(max(left, 0)) * time.Second)
+		e.at = t.TimeAdded.Add(eviction.Seconds(left))
 	}
 	return e, true
 }

@@ -3,6 +3,7 @@ package eviction
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -92,14 +93,20 @@ func Evictable(pod *core.Pod) bool {
 	return pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil && !claims.PodDone(pod)
 }
 
-// ScheduledAt is when the pod was bound, to the second; zero if that is not known.
+// ScheduledAt is when the pod was bound, to the second. One that was made for a node has been there since it was made, though
+// nobody has said so yet.
 func ScheduledAt(pod *core.Pod) time.Time {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
 			return c.LastTransitionTime.Time
 		}
 	}
-	return time.Time{}
+	return pod.CreationTimestamp.Time
+}
+
+// Seconds is the time that somebody gives in seconds: none if it is negative, and no more than a Duration can be.
+func Seconds(n int64) time.Duration {
+	return time.Duration(min(max(n, 0), math.MaxInt64/int64(time.Second))) * time.Second
 }
 
 // Reconcile evicts a pod if that is due, and sees to it that it is looked at when it will be.

@@ -54,5 +54,5 @@ func endOf(pod *core.Pod, taint *corev1.Taint, since func(*corev1.Taint) time.Ti
 	if scheduled := eviction.ScheduledAt(pod); scheduled.After(start) {
 		start = scheduled
 	}
-	return start.Add(time.Duration(max(*seconds, 0)) * time.Second), true
+	return start.Add(eviction.Seconds(*seconds)), true
 }

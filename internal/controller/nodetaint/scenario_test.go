@@ -201,7 +201,8 @@ func (w *world) node(t *testing.T, d *datadriven.TestData, name string, words []
 	return node
 }
 
-// pod reads: pod p n1 tolerates=key/30,other done. It has been scheduled now, or when it was before.
+// pod reads: pod p n1 tolerates=key/30,other done. It has been scheduled now, or when it was before; "placed" is made for its
+// node, and nobody has said yet that it is scheduled.
 func (w *world) pod(t *testing.T, d *datadriven.TestData, name string, words []string) *core.Pod {
 	w.made++
 	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(fmt.Sprint(name, w.made))}}
@@ -213,6 +214,8 @@ func (w *world) pod(t *testing.T, d *datadriven.TestData, name string, words []s
 	for _, word := range words {
 		list, tolerates := strings.CutPrefix(word, "tolerates=")
 		switch {
+		case word == "placed":
+			pod.CreationTimestamp, pod.Status.Conditions = scheduled, nil
 		case word == "done":
 			pod.Status.Phase = corev1.PodSucceeded
 		case !tolerates:
