@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -75,7 +76,8 @@ func (p *pass) failsByTime() bool {
 	if limit == nil || isSuspended(p.job) {
 		return false
 	}
-	left := p.Status.StartTime.Add(time.Duration(*limit) * time.Second).Sub(p.now.Time)
+	longest := int64(math.MaxInt64 / time.Second) // validation has no limit
+	left := p.Status.StartTime.Add(time.Duration(min(*limit, longest)) * time.Second).Sub(p.now.Time)
 	if left <= 0 {
 		return p.fail(batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
 	}
