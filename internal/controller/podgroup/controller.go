@@ -129,18 +129,16 @@ func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 	}
 }
 
-// onPod takes an event of the cache of pods: when a pod goes, finishes or is replaced under
-// its name, the PodGroups that the old and the new one name are looked at.
+// onPod takes an event of the cache of pods: when a pod that its PodGroup waits for goes, finishes or is replaced under its
+// name, the PodGroup is looked at.
 func (c *Controller) onPod(before, after *core.Pod) {
-	for _, pod := range []*core.Pod{before, after} {
-		if pod == nil {
-			continue
-		}
-		for _, key := range groups.IndexKeys(pod) {
-			namespace, name, _ := strings.Cut(key, "/")
-			if group, ok := c.groups.Get(namespace, name); ok && needsLook(group) {
-				c.queue.Add(types.NamespacedName{Namespace: namespace, Name: name})
-			}
+	if before == nil || before.Finished() || after != nil && after.UID == before.UID && !after.Finished() {
+		return
+	}
+	for _, key := range groups.IndexKeys(before) {
+		namespace, name, _ := strings.Cut(key, "/")
+		if group, ok := c.groups.Get(namespace, name); ok && needsLook(group) {
+			c.queue.Add(types.NamespacedName{Namespace: namespace, Name: name})
 		}
 	}
 }

@@ -142,3 +142,31 @@ func (s *scenario) work() {
 	}
 	s.log = append(s.log, "does not come to rest")
 }
+
+// The status of a pod may change often while its PodGroup waits for it: each look is at all members.
+func TestOnlyAPodThatEndsWakesItsPodGroup(t *testing.T) {
+	w, err := claimstest.Parse("group pg deleting protected\npod a uid=1 group=pg node=n1 phase=Pending\npod b uid=1 group=pg node=n1 phase=Running\npod c uid=1 group=pg node=n1 phase=Failed\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scenario{world: w}
+	s.controller = newController(pods{s}, podGroups{s}, s, s)
+	s.controller.queue = s
+	pending, running, failed := w.Pods[0], w.Pods[1], w.Pods[2]
+	for _, c := range []struct {
+		name          string
+		before, after *core.Pod
+		want          int
+	}{
+		{"comes", nil, pending, 0},
+		{"begins to run", pending, running, 0},
+		{"ends", running, failed, 1},
+		{"goes after its end", failed, nil, 0},
+		{"goes", running, nil, 1},
+	} {
+		s.waiting = nil
+		if s.controller.onPod(c.before, c.after); len(s.waiting) != c.want {
+			t.Errorf("a pod that %s: %d looks, want %d", c.name, len(s.waiting), c.want)
+		}
+	}
+}
