@@ -118,6 +118,9 @@ func (s *Scheduler) startEviction(ctx context.Context, e *eviction, failed func(
 				return nil
 			}
 			e.written = true
+			for _, pod := range e.pods {
+				s.see(e, pod.Key)
+			}
 			s.settle(e)
 			return nil
 		})
@@ -131,6 +134,7 @@ func (s *Scheduler) lookAtVictims(ctx context.Context, topics []model.Topic) {
 			continue
 		}
 		for _, e := range slices.Clone(s.leaving[topic.Key]) {
+			s.see(e, topic.Key)
 			s.settle(e)
 		}
 		pod, ok := s.state.Pod(topic.Key)
@@ -154,13 +158,15 @@ func (s *Scheduler) finish(ctx context.Context, pod *model.Pod) {
 	})
 }
 
+// see strikes a pod off an eviction if it is going.
+func (s *Scheduler) see(e *eviction, key model.Key) {
+	if pod, ok := s.state.Pod(key); !ok || pod.UID != e.left[key] || pod.Deleting {
+		s.drop(e, key)
+	}
+}
+
 // settle ends an eviction once all its pods are seen to be going.
 func (s *Scheduler) settle(e *eviction) {
-	for key, uid := range e.left {
-		if pod, ok := s.state.Pod(key); !ok || pod.UID != uid || pod.Deleting {
-			s.drop(e, key)
-		}
-	}
 	if e.written && len(e.left) == 0 {
 		e.written = false // once
 		e.done()
