@@ -312,6 +312,7 @@ func TestAttachToANativeCluster(t *testing.T) {
 		if err != nil || len(claims.Items) != 1 || len(claims.Items[0].Status.ReservedFor) != 1 || claims.Items[0].Status.ReservedFor[0].Resource != "podgroups" {
 			t.Errorf("claims %+v, %v", claims.Items, err)
 		}
+		eventually(t, "the metrics count both", func() bool { return strings.Contains(a.get("/metrics"), "allot_pods_bound_total 2") })
 	})
 	t.Run("F69: a write that is refused", a.refusedWrite)
 	t.Run("F67: watches that break", a.brokenWatches)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/allot-dev/allot/internal/attach"
 	"github.com/allot-dev/allot/internal/client"
-	"github.com/allot-dev/allot/internal/scheduler"
 )
 
 // errChanged ends the work on a server that does not have the same kinds any more; it begins anew then.
@@ -152,7 +151,7 @@ func (a *attachment) newComponent(ctx context.Context, choice *attach.Choice) (c
 }
 
 func (a *attachment) start(ctx context.Context, c *component, choice *attach.Choice) error {
-	s, err := scheduler.New(c.Client, c.Caches, c.events, scheduler.Options{Name: a.opts.schedulerName, Features: choice.Features})
+	s, err := newScheduler(c, a.opts.schedulerName)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (i *Instance) startParts(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	scheduler, err := newScheduler(i.component)
+	scheduler, err := newScheduler(i.component, corev1.DefaultSchedulerName)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (i *Instance) startParts(ctx context.Context, opts Options) error {
 		ready        <-chan struct{}
 	}{
 		{"controllers", fmt.Sprintf("%d controllers", len(controllers)), controllers, nil},
-		{"scheduler", corev1.DefaultSchedulerName, []part{scheduler}, nil},
+		{"scheduler", corev1.DefaultSchedulerName, []part{{"scheduler", scheduler.Run}}, nil},
 		{"simulated fleet", size(opts.Fleet), []part{{"simulated fleet", nodes.Run}}, nodes.Ready()},
 	}
 	for _, g := range groups {

@@ -96,12 +96,9 @@ func neededBy(controller string) (features.Gate, bool) {
 	return 0, false
 }
 
-func newScheduler(c *component) (part, error) {
-	s, err := scheduler.New(c.Client, c.Caches, c.events, scheduler.Options{Features: c.features, Meter: c.metrics.Scheduler})
-	if err != nil {
-		return part{}, err
-	}
-	return part{"scheduler", s.Run}, nil
+// newScheduler makes the scheduler of the pods that name it.
+func newScheduler(c *component, name string) (*scheduler.Scheduler, error) {
+	return scheduler.New(c.Client, c.Caches, c.events, scheduler.Options{Name: name, Features: c.features, Meter: c.metrics.Scheduler})
 }
 
 func newNodes(c *component, opts Options) (*node.Agent, error) {

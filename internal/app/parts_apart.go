@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/allot-dev/allot/internal/apiserver"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/cli"
-	"github.com/allot-dev/allot/internal/scheduler"
 )
 
 // identities are the users as whom the parts call the server when they run apart, and the files of their kubeconfigs.
@@ -135,7 +135,7 @@ func newSchedulerCommand(streams Streams) *cobra.Command {
 	return newApartCommand(streams, "scheduler", "Run the scheduler", true, func(*apartOptions) work {
 		view := &stateView{}
 		return work{name: "allot-scheduler", view: view, parts: func(c *component) ([]part, <-chan struct{}, error) {
-			s, err := scheduler.New(c.Client, c.Caches, c.events, scheduler.Options{Features: c.features})
+			s, err := newScheduler(c, corev1.DefaultSchedulerName)
 			if err != nil {
 				return nil, nil, err
 			}
