@@ -4,7 +4,7 @@
 // [Look] asks the server, by discovery; [Choose] is the decision, on values. [Rules] are the rights that a choice needs,
 // from which the chart's roles are made as well, and [Missing] asks the server for each of them. [GroupClaims] generates
 // the claims of PodGroups of allot.dev; [Limits] says by events what the cluster's kubelets cannot do, before it hurts;
-// [Rivals] looks for other schedulers that give out the same devices, and for devices that two claims have (F64).
+// [Rivals] looks for other schedulers that give out the same devices, [Doubles] for devices that two claims have (F64).
 //
 // Invariants:
 //   - What could not be asked is an error, and never means that the server has nothing (F69).
