@@ -27,11 +27,6 @@ type Preference struct {
 	Weight int
 }
 
-// Any says whether there is any term.
-func (t *Terms) Any() bool {
-	return len(t.Affinity)+len(t.AntiAffinity)+len(t.Preferred)+len(t.Spread)+len(t.SoftSpread) > 0
-}
-
 // asked are the terms that need a count of the pods they pick.
 func (t *Terms) asked(each func(*Term)) {
 	for _, term := range t.Affinity {
