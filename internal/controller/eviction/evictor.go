@@ -121,7 +121,7 @@ func (e *Evictor) Reconcile(ctx context.Context, key types.NamespacedName) error
 	}
 	v, ok := e.Judge(pod)
 	if !ok {
-		if e.forget(key) {
+		if e.forget(key) == pod.UID {
 			e.Events.Eventf(pod, corev1.EventTypeNormal, e.Words.Event, "%s", e.Words.CalledOff)
 		}
 		return nil
@@ -152,10 +152,10 @@ func (e *Evictor) evict(ctx context.Context, key types.NamespacedName, pod *core
 		err = e.Server.DeletePod(ctx, pod)
 	}
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another of this name
+	case apierrors.IsNotFound(err):
 		e.forget(key)
 		return nil
-	case err != nil:
+	case err != nil: // after a conflict, too: the cache will show whether it is another pod by now
 		return fmt.Errorf("evict pod %s: %w", key, err)
 	}
 	e.Events.Eventf(pod, corev1.EventTypeNormal, e.Words.Event, "evicted because of a NoExecute taint: %s", v.Causes)
@@ -174,12 +174,18 @@ func (e *Evictor) WasEvicted(pod *core.Pod) bool {
 	return e.evicted[pod.UID]
 }
 
-// OnPod drops the memory of a deletion when the pod is gone. Controllers hand it the events of their cache.
+// OnPod drops the memory of a pod that is gone. Controllers hand it the events of their cache.
 func (e *Evictor) OnPod(before, after *core.Pod) {
-	if before != nil && (after == nil || after.UID != before.UID) {
-		e.mu.Lock()
-		delete(e.evicted, before.UID)
-		e.mu.Unlock()
+	if before == nil || after != nil && after.UID == before.UID {
+		return
+	}
+	key := reconciler.KeyOf(before)
+	e.mu.Lock()
+	delete(e.evicted, before.UID)
+	due := e.pending[key].pod == before.UID
+	e.mu.Unlock()
+	if due {
+		e.forget(key)
 	}
 }
 
@@ -196,12 +202,12 @@ func (e *Evictor) note(key types.NamespacedName, pod *core.Pod, v Verdict) bool 
 	return !old.warned
 }
 
-// forget drops the verdict on a pod, and tells whether there was one.
-func (e *Evictor) forget(key types.NamespacedName) bool {
+// forget drops the verdict on a pod, and gives the UID of the pod, "" if there was none.
+func (e *Evictor) forget(key types.NamespacedName) types.UID {
 	e.mu.Lock()
-	old, known := e.pending[key]
+	old := e.pending[key]
 	delete(e.pending, key)
 	e.mu.Unlock()
 	e.Changed(old.verdict)
-	return known
+	return old.pod
 }

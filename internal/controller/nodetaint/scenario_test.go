@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,6 +34,7 @@ type world struct {
 	ready      []types.NamespacedName
 	later      []delayed
 	fails      int // deletions that fail
+	conflicts  int // marks that meet with somebody else's write
 	log        []string
 	made       int // pods
 }
@@ -103,6 +105,10 @@ func (w *world) logf(format string, args ...any) {
 func (w *world) Wait(context.Context) error { return nil }
 
 func (w *world) MarkDisrupted(_ context.Context, pod *core.Pod, c corev1.PodCondition) error {
+	if w.conflicts > 0 {
+		w.conflicts--
+		return apierrors.NewConflict(corev1.Resource("pods"), pod.Name, errors.New("it was changed"))
+	}
 	w.logf("mark %s: %s %s: %s", pod.Name, c.Type, c.Reason, c.Message)
 	return nil
 }
@@ -164,6 +170,8 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) {
 		}
 	case "fail":
 		w.fails++
+	case "conflict":
+		w.conflicts++
 	case "pass":
 		by, err := time.ParseDuration(d.CmdArgs[0].Key)
 		if err != nil {
