@@ -126,11 +126,16 @@ func (j *job) waitsForGroup() bool {
 	}
 	census := j.state.Census(key.Key)
 	j.reasons.Census, j.reasons.MinCount = census, j.unit.Group.MinCount
-	if census.Quorum() < j.unit.Group.MinCount {
+	if TooFew(j.unit.Group, census) {
 		j.reasons.Code = CodeBelowQuorum
 		return true
 	}
 	return false
+}
+
+// TooFew says whether a group is a gang that has too few members to be tried.
+func TooFew(group *model.Group, census model.Census) bool {
+	return group.Gang && census.Quorum() < group.MinCount
 }
 
 // job is the placement of one unit.

@@ -12,11 +12,11 @@ import (
 // to be rolled back, devices to be given back.
 func (s *Scheduler) parkIncomplete(key model.UnitKey) bool {
 	group, ok := s.state.Group(key.Key)
-	if !key.Group || !ok || !group.Gang {
+	if !key.Group || !ok {
 		return false
 	}
 	census := s.state.Census(key.Key)
-	if census.Ready == 0 || census.Quorum() >= group.MinCount || !group.Scheduled && (census.Bound > 0 || s.mayHold(group)) {
+	if census.Ready == 0 || !sched.TooFew(group, census) || !group.Scheduled && (census.Bound > 0 || s.mayHold(group)) {
 		return false
 	}
 	delete(s.halfBound, key)
