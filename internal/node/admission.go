@@ -22,6 +22,9 @@ type usedClaim struct {
 // errNoClaim says that a claim is not there.
 var errNoClaim = errors.New("it does not exist")
 
+// errUnread says that a claim could not be read: no event will tell when it can be.
+var errUnread = errors.New("it cannot be read")
+
 // usedClaims lists the pod's claims by what stands in the pod alone: on a node, no PodGroup and no template is looked up
 // (R12). Entries that need no claim are left out.
 func usedClaims(pod *core.Pod) []usedClaim {

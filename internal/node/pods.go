@@ -22,6 +22,8 @@ import (
 const eventPatience = time.Second
 
 const (
+	// readAgain is when it is tried again to read a claim past the cache.
+	readAgain = 5 * time.Second
 	// prepareAgain is when it is tried again to prepare devices.
 	prepareAgain = 5 * time.Second
 	// orphanAgain is when a pod that is gone is looked at again whose node does not answer.

@@ -26,6 +26,7 @@ import (
 //	(held: the cache does not show changes of it until "show NAME"; "hold NAME" begins that later; "touch NAME" queues it)
 //	claim NAME [allocated[=DEVICE]] [anypod] [owner=pod:UID|group:NAME] [for=pod:NAME[:UID]|group:NAME|workload:NAME] [held: the cache does not show it]
 //	broken CLAIM | whole CLAIM: it cannot be prepared and unprepared, or can again
+//	unreadable CLAIM | readable CLAIM: it cannot be read past the cache, or can again
 //	delete pod NAME [grace=SECONDS] | force NAME: away with it, whatever runs | delete node NAME | delete slice NAME
 //	replace pod NAME: deletes and creates it under another UID, before the agent looks
 //	finalizer NAME; condition NAME TYPE; annotate node NAME KEY=VALUE; cordon NAME
@@ -65,6 +66,10 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) (string, error) {
 		w.broken[d.CmdArgs[0].Key] = true
 	case "whole":
 		delete(w.broken, d.CmdArgs[0].Key)
+	case "unreadable":
+		w.unreadable[d.CmdArgs[0].Key] = true
+	case "readable":
+		delete(w.unreadable, d.CmdArgs[0].Key)
 	case "force":
 		w.removePod(keyOf(d.CmdArgs[0].Key))
 	case "replace":

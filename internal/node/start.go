@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -16,6 +18,9 @@ import (
 // start runs the pod if it may run, after the devices of all its claims have been prepared. Done is false when it does not.
 func (p *pods) start(ctx context.Context, key types.NamespacedName, t *track) (done bool, err error) {
 	used, problem := p.admit(ctx, key, t)
+	if errors.Is(problem, errUnread) {
+		p.queue.AddAfter(key, readAgain)
+	}
 	if problem != nil {
 		return false, p.refuse(key, t, "WaitingForClaim", problem)
 	}
@@ -55,10 +60,13 @@ func (p *pods) claim(ctx context.Context, pod *core.Pod, u usedClaim) (*resource
 		return claim, nil
 	}
 	claim, err := p.live.LiveClaim(ctx, pod.Namespace, u.name)
-	if apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err):
 		return nil, errNoClaim
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errUnread, err)
 	}
-	return claim, err
+	return claim, nil
 }
 
 // hold has the pod hold its claims from now on, or says which device is still held by another.

@@ -40,6 +40,7 @@ type world struct {
 	// What the cache shows of claims instead, and claims that cannot be prepared.
 	staleClaim map[types.NamespacedName]*resource.ResourceClaim
 	broken     map[string]bool
+	unreadable map[string]bool
 
 	agent                 *Agent
 	podQueue              *line[types.NamespacedName]
@@ -53,7 +54,7 @@ func newWorld() *world {
 		clock: testingclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 500_000_000, time.UTC)),
 		pods:  map[types.NamespacedName]*core.Pod{}, claim: map[types.NamespacedName]*resource.ResourceClaim{},
 		node: map[string]*corev1.Node{}, slice: map[string]*resourcev1.ResourceSlice{},
-		stale: map[types.NamespacedName]*core.Pod{}, staleClaim: map[types.NamespacedName]*resource.ResourceClaim{}, broken: map[string]bool{},
+		stale: map[types.NamespacedName]*core.Pod{}, staleClaim: map[types.NamespacedName]*resource.ResourceClaim{}, broken: map[string]bool{}, unreadable: map[string]bool{},
 	}
 }
 
@@ -220,6 +221,10 @@ func (w *world) getClaim(namespace, name string) (*resource.ResourceClaim, bool)
 
 // LiveClaim shows what the server has.
 func (w *world) LiveClaim(_ context.Context, namespace, name string) (*resource.ResourceClaim, error) {
+	if w.unreadable[name] {
+		w.note("cannot read claim %s", name)
+		return nil, errors.New("the server is down")
+	}
 	w.note("read claim %s", name)
 	if claim, ok := w.claim[types.NamespacedName{Namespace: namespace, Name: name}]; ok {
 		return claim, nil
