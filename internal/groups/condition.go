@@ -3,6 +3,7 @@ package groups
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,7 +64,7 @@ func Assess(group *scheduling.PodGroup, q Quorum) (o Outcome, known bool) {
 func Conditions(group *scheduling.PodGroup, o Outcome, now metav1.Time) (conditions []metav1.Condition, changed bool) {
 	conditions = slices.Clone(group.Status.Conditions)
 	condition := metav1.Condition{
-		Status: metav1.ConditionFalse, Reason: o.Reason, Message: o.Message[:min(len(o.Message), maxMessage)],
+		Status: metav1.ConditionFalse, Reason: o.Reason, Message: strings.ToValidUTF8(o.Message[:min(len(o.Message), maxMessage)], ""),
 		ObservedGeneration: group.Generation, LastTransitionTime: now,
 	}
 	if o.Scheduled {
