@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -85,19 +86,21 @@ func (s *Scheduler) take(seen []*resource.ResourceClaim) []model.Topic {
 // unused are claims that have devices for pods that wait, and for their group as long as it has never run.
 func (s *Scheduler) unused(unit *model.Unit) []commit.Held {
 	var claims []model.Key
-	var last model.Key
+	seen := map[model.Key]bool{}
+	add := func(key model.Key) {
+		if !seen[key] && s.hasDevices(key) {
+			claims = append(claims, key)
+		}
+		seen[key] = true
+	}
 	for _, pod := range unit.Pods {
 		for name := range pod.ClaimNames {
-			key := model.Key{Namespace: pod.Key.Namespace, Name: name}
-			if key == last {
-				continue // members share their claim, and this is asked at each arrival of one of them
-			}
-			claims, last = s.addAllocated(claims, key), key
+			add(model.Key{Namespace: pod.Key.Namespace, Name: name})
 		}
 	}
 	if unit.Group != nil && !unit.Group.Scheduled {
 		for _, name := range unit.Group.Claims {
-			claims = s.addAllocated(claims, model.Key{Namespace: unit.Group.Key.Namespace, Name: name})
+			add(model.Key{Namespace: unit.Group.Key.Namespace, Name: name})
 		}
 	}
 	if len(claims) == 0 {
@@ -106,13 +109,10 @@ func (s *Scheduler) unused(unit *model.Unit) []commit.Held {
 	return s.notInUse(s.heldBy(claims, holders(unit)), nil)
 }
 
-// addAllocated adds a claim that has devices, once.
-func (s *Scheduler) addAllocated(claims []model.Key, key model.Key) []model.Key {
+// hasDevices says whether the API shows devices that a claim can lose.
+func (s *Scheduler) hasDevices(key model.Key) bool {
 	observed, ok := s.state.ObservedClaim(key)
-	if !ok || observed.Allocation == nil || observed.Deleting || slices.Contains(claims, key) {
-		return claims
-	}
-	return append(claims, key)
+	return ok && observed.Allocation != nil && !observed.Deleting
 }
 
 // holders are for whom the devices of a unit that waits may be reserved, to be called unused.
@@ -159,18 +159,18 @@ func (s *Scheduler) unusedOf(plan *sched.Plan, hopeless []model.Key) []commit.He
 
 // heldBy are those of the claims that have devices for nobody, or for these holders alone.
 func (s *Scheduler) heldBy(claims []model.Key, holders []model.Consumer) []commit.Held {
+	these := map[types.UID]bool{}
+	for _, holder := range holders {
+		these[holder.UID] = true
+	}
+	other := func(c model.Consumer) bool { return !these[c.UID] }
 	var held []commit.Held
 	for _, key := range claims {
-		if claim, _ := s.state.Claim(key); onlyFor(claim, holders) {
+		if claim, _ := s.state.Claim(key); !slices.ContainsFunc(claim.Consumers, other) {
 			held = append(held, commit.Held{Key: key, UID: claim.UID, Holders: holders})
 		}
 	}
 	return held
-}
-
-func onlyFor(claim *model.Claim, holders []model.Consumer) bool {
-	these := model.Claim{Consumers: holders}
-	return !slices.ContainsFunc(claim.Consumers, func(c model.Consumer) bool { return !these.HasConsumer(c) })
 }
 
 // notInUse leaves out claims with which a pod is on a node, reserved for it or not. Pods of the plan are not there yet.
