@@ -15,16 +15,25 @@ func (r *room) remove(victims []*victim) int {
 	victims = closed(victims)
 	steps, groups := 0, map[model.Key]bool{}
 	var claims []model.Key
+	seen := map[model.Key]bool{} // all pods of a group may share one
+	add := func(claim model.Key) {
+		if !seen[claim] {
+			seen[claim] = true
+			claims = append(claims, claim)
+		}
+	}
 	for _, v := range victims {
 		if v.grouped() {
 			groups[v.group] = true
 		}
-		claims = append(claims, v.claims...)
+		for _, claim := range v.claims {
+			add(claim)
+		}
 		for _, pod := range v.pods {
 			steps++
 			r.state.DeletePod(pod.Key)
 			for name := range pod.ClaimNames {
-				claims = append(claims, model.Key{Namespace: pod.Key.Namespace, Name: name})
+				add(model.Key{Namespace: pod.Key.Namespace, Name: name})
 			}
 		}
 	}

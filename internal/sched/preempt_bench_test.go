@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
@@ -50,5 +51,35 @@ func BenchmarkPreemption(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Room for one pod with a device, among a gang of 9,216 that could do without some of its pods and shares one claim.
+func BenchmarkPreemptionInLargeGang(b *testing.B) {
+	state := bigState(2304, 1)
+	low := gang("low", 9000)
+	state.PutGroup(low)
+	for i, info := range state.Nodes() {
+		for n := range 4 {
+			pod := plainPod(b, fmt.Sprintf("low-%04d-%d", i, n), "low", 0)
+			pod.Node, pod.Claims = info.Name, []model.PodClaim{{Entry: "e", Claim: "shared", Group: true}}
+			state.PutPod(pod)
+		}
+	}
+	shared := bigClaim("shared")
+	shared.Allocation = &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "rack", Device: "d"}}}
+	shared.Consumers = []model.Consumer{model.GroupConsumer(low.Key.Name, low.UID)}
+	state.PutClaim(shared)
+	state.PutClaim(bigClaim("own"))
+	high := plainPod(b, "high", "", 1000)
+	high.Claims = []model.PodClaim{{Entry: "e", Claim: "own"}}
+	state.PutPod(high)
+	placer := sched.NewPlacer(state, sched.DefaultSteps)
+	unit, _ := state.Unit(unitKey(false, "high"))
+	for range b.N {
+		_, reasons := placer.Place(unit)
+		if made := placer.Preempt(unit, reasons, sched.Moment{}); made == nil || made.Pods() != 1 {
+			b.Fatal(reasons)
+		}
 	}
 }

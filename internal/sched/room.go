@@ -260,9 +260,15 @@ func (r *room) nodes(pod *model.Pod) []place {
 		if len(victims)+len(anywhere) == 0 || f.static(info).check != "" {
 			continue
 		}
-		victims = slices.Concat(victims, anywhere)
-		slices.SortFunc(victims, compareVictims)
-		victims = slices.Compact(victims)
+		switch {
+		case len(anywhere) == 0:
+		case len(victims) == 0:
+			victims = anywhere
+		default:
+			victims = slices.Concat(victims, anywhere)
+			slices.SortFunc(victims, compareVictims)
+			victims = slices.Compact(victims)
+		}
 		if guess, ok := r.guess(f, info, victims); ok {
 			places = append(places, place{nodes: []*model.NodeInfo{info}, victims: victims, guess: guess})
 		}
