@@ -2,8 +2,10 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -208,7 +210,8 @@ func exclusive(r *resourcev1.DeviceRequestAllocationResult) bool {
 	return r.AdminAccess == nil || !*r.AdminAccess
 }
 
-// surelyNotStored says of an error of a write that nothing is stored, now or later.
+// surelyNotStored says of an error of a write that nothing is stored, now or later: the write was refused.
 func surelyNotStored(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err)
+	var refusal apierrors.APIStatus
+	return errors.As(err, &refusal) && refusal.Status().Code >= http.StatusBadRequest && refusal.Status().Code < http.StatusInternalServerError
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -265,5 +266,24 @@ func (g *guards) check(t *rapid.T) {
 	}
 	if two := rivals(have); two != "" {
 		t.Fatal(two)
+	}
+}
+
+func TestWhichErrorsSayThatNothingIsStored(t *testing.T) {
+	claims := schema.GroupResource{Resource: "resourceclaims"}
+	for _, tc := range []struct {
+		err  error
+		want bool
+	}{
+		{apierrors.NewConflict(claims, "c", errors.New("changed")), true},
+		{apierrors.NewForbidden(claims, "c", errors.New("no right")), true},
+		{fmt.Errorf("update: %w", apierrors.NewNotFound(claims, "c")), true},
+		{apierrors.NewInternalError(errors.New("etcd is gone")), false},
+		{apierrors.NewTimeoutError("too long", 1), false},
+		{context.Canceled, false},
+	} {
+		if got := surelyNotStored(tc.err); got != tc.want {
+			t.Errorf("%v: %v, want %v", tc.err, got, tc.want)
+		}
 	}
 }
