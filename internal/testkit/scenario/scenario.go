@@ -32,7 +32,7 @@ type Scenario struct {
 	templates map[string]*resource.ResourceClaimSpec
 	claims    map[model.Key]*resource.ResourceClaim // as the API has them
 	slices    map[string]*resourcev1.ResourceSlice
-	pods      map[model.Key]*line                   // as they were described
+	pods      map[model.Key]*line // as they were described
 	groups    map[model.Key]*line
 	draws     map[model.Key][]model.Draw // of pods from their nodes
 	extended  map[model.Key]*corev1.PodExtendedResourceClaimStatus
