@@ -54,7 +54,9 @@ func (s *shelf) view() model.PoolView {
 	state := model.NewState()
 	id := model.PoolID{Driver: driver, Pool: "p"}
 	slice := &model.Slice{Name: "s", Pool: id, PoolSlices: 1, Scope: model.Scope{All: true}}
-	counter := func(n int) resourcev1.Counter { return resourcev1.Counter{Value: *resource.NewQuantity(int64(n), resource.DecimalSI)} }
+	counter := func(n int) resourcev1.Counter {
+		return resourcev1.Counter{Value: *resource.NewQuantity(int64(n), resource.DecimalSI)}
+	}
 	for set, total := range s.total {
 		slice.Counters = append(slice.Counters, resourcev1.CounterSet{
 			Name: fmt.Sprint("set-", set), Counters: map[string]resourcev1.Counter{"x": counter(total[0]), "y": counter(total[1])},

@@ -58,7 +58,9 @@ func (s *State) recountOwn(key Key, old, now *claimEntry) {
 	}
 }
 
-func (e *claimEntry) allocated() bool { return e != nil && e.observed != nil && e.observed.Allocation != nil }
+func (e *claimEntry) allocated() bool {
+	return e != nil && e.observed != nil && e.observed.Allocation != nil
+}
 
 // sameUses says whether two versions of a pod share their list of claims, as when it is but assumed to be on a node.
 func sameUses(a, b *Pod) bool {
