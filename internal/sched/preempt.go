@@ -117,6 +117,7 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 		reasons.further = append(reasons.further, model.Topic{Kind: model.TopicPods})
 	}
 	if len(r.victims) == 0 && !r.ending {
+		reasons.mayHaveRoom(p.state, unit)
 		return nil
 	}
 	r.base = tx.Mark()
@@ -169,13 +170,34 @@ func (p *Placer) plain(unit *model.Unit) bool {
 }
 
 // mayHaveRoom has the unit wait for what could help beyond its being placed as things are: when one of those leaves who are
-// no less important, it may be enough if others are made to.
+// no less important, it may be enough if others are made to. And who has devices without a node can be made to leave as soon as it
+// has one.
 func (r *Reasons) mayHaveRoom(state *model.State, unit *model.Unit) {
 	r.room, r.roomless = unit, false
 	r.further = append(r.further, model.Topic{Kind: model.TopicRoom})
-	if slices.ContainsFunc(unit.Pods, func(pod *model.Pod) bool { return usesClaims(state, pod) }) {
-		r.further = append(r.further, model.Topic{Kind: model.TopicDevices})
+	if !slices.ContainsFunc(unit.Pods, func(pod *model.Pod) bool { return usesClaims(state, pod) }) {
+		return
 	}
+	r.further = append(r.further, model.Topic{Kind: model.TopicDevices})
+	if podsToComeHaveDevices(state) {
+		r.further = append(r.further, model.Topic{Kind: model.TopicPods})
+	}
+}
+
+// podsToComeHaveDevices says whether devices are reserved for a pod that has no node: one that waits for them to be ready, or that a
+// scheduler left which ended before it bound the pod.
+func podsToComeHaveDevices(state *model.State) (found bool) {
+	state.Claims(func(claim *model.Claim) bool {
+		if claim.Allocation == nil {
+			return true
+		}
+		found = slices.ContainsFunc(claim.Consumers, func(c model.Consumer) bool {
+			pod, ok := state.Pod(model.Key{Namespace: claim.Key.Namespace, Name: c.Name})
+			return ok && pod.Node == "" && c == model.PodConsumer(c.Name, pod.UID)
+		})
+		return !found
+	})
+	return found
 }
 
 // make makes room for the whole unit, or for as many of its pods as it can where each stands alone.

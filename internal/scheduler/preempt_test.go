@@ -331,3 +331,30 @@ func TestLeftOverMembersPreempt(t *testing.T) {
 	}
 	x.clean(t)
 }
+
+// Who waits for devices is tried again when their holder gets its node: a scheduler before this one had only given it its devices, so
+// it could not be made to leave. There is a group that is less important, and has nothing.
+func TestHolderWithoutNodeIsPreemptedLater(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 4, 0)
+	s.addFabric(1)
+	s.addGang("idle", 3)
+	s.addClaimOf("net", "low", 1)
+	s.addPod("low", "", priority(1000), own("low"))
+	before := start(t, s)
+	before.pass(time.Second) // the claim has its device, which is not ready
+	if s.device("low") == "" || len(s.bound("low")) > 0 {
+		t.Fatalf("device %q, bound %v", s.device("low"), s.bound("low"))
+	}
+	s.addClaimOf("net", "high", 1)
+	s.addPod("high", "", priority(2000), own("high"))
+	x := start(t, s)
+	x.pass(time.Second)
+	s.report("low", attached, metav1.ConditionTrue)
+	x.pass(time.Second)
+	s.end(s.going()...)
+	x.pass(time.Second)
+	if low, ok := s.objects.pods.Get(ns, "low"); ok {
+		t.Errorf("the holder stays, on node %q: %s", low.Spec.NodeName, s.message("high"))
+	}
+}
