@@ -12,7 +12,7 @@ import (
 )
 
 // maxPackingSteps bounds the search for how many devices can be had beside each other.
-const maxPackingSteps = 1 << 12
+const maxPackingSteps = 1 << 14
 
 // Stock is what a usable pool has to give to those who tolerate no taint, whatever they ask for and whichever nodes reach it.
 type Stock struct {
@@ -158,10 +158,13 @@ type packing struct {
 // a good answer is found.
 func (p *packing) place(at, placed int) {
 	p.best = max(p.best, placed)
-	if p.steps <= 0 || at == len(p.kinds) || placed+p.bound(at) <= p.best {
+	if p.steps <= 0 || at == len(p.kinds) {
 		return
 	}
 	p.steps--
+	if placed+p.bound(at) <= p.best {
+		return
+	}
 	need := p.kinds[at].need
 	for n := p.room(p.kinds[at]); n >= 0; n-- {
 		before := p.inUse
