@@ -278,6 +278,10 @@ func (w *world) Delete(_ context.Context, c *Copy) error {
 	}
 	w.say("delete %s: %s", key, describe(t))
 	w.interval("delete " + key)
+	if w.templates[key] != t { // somebody was quicker
+		_, _, err := w.seen(c)
+		return err
+	}
 	w.remove(key)
 	return nil
 }
