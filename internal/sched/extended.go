@@ -128,13 +128,22 @@ func (j *job) prepareForms(c *class) *alloc.Reason {
 		j.form(c, info)
 	}
 	var reason *alloc.Reason
-	for _, f := range c.extended.forms {
+	for _, f := range c.forms() {
 		if f.reason == nil {
 			return nil
 		}
 		reason = f.reason
 	}
 	return reason
+}
+
+// topics are the changes after which other forms may count: another class may offer a resource, and a node may have it.
+func (e *extended) topics() []model.Topic {
+	topics := []model.Topic{{Kind: model.TopicNodes}}
+	for i := range e.offers {
+		topics = append(topics, model.OfferOf(e.offers[i].resource))
+	}
+	return topics
 }
 
 // makes says whether a claim is made for the member where the class has this form.

@@ -183,6 +183,7 @@ func (j *job) prepare() {
 		switch {
 		case c.extended != nil:
 			c.plain.reason = j.prepareForms(c)
+			j.reasons.offers = append(j.reasons.offers, c.extended.topics()...)
 		case len(own) > 0:
 			c.plain.problem, c.plain.reason = j.placer.alloc.Prepare(j.state, own, true)
 		}

@@ -55,8 +55,9 @@ type Reasons struct {
 
 	// further are changes that can help beyond what Pods say: they tell of the best attempt only.
 	further []model.Topic
-	shapes  []*fitter   // of the pods that were tried
-	room    *model.Unit // for which room could be made if more came free; nil: none
+	offers  []model.Topic // on which it depends whether devices stand in the place of what pods ask for, and which
+	shapes  []*fitter     // of the pods that were tried
+	room    *model.Unit   // for which room could be made if more came free; nil: none
 	// roomless: there are too few free devices, so that room on nodes does not help.
 	roomless bool
 }
@@ -308,7 +309,7 @@ func (r *Reasons) Topics() []model.Topic {
 	for i := range r.Pods {
 		r.Pods[i].topics(set)
 	}
-	for _, topic := range r.further {
+	for _, topic := range slices.Concat(r.further, r.offers) {
 		set[topic] = true
 	}
 	if r.roomless {
