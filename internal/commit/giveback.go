@@ -54,7 +54,7 @@ func (c *Committer) takeBack(ctx context.Context, w written, want *sched.ClaimPl
 	claim, err := c.change(ctx, w.claim, func(claim *resource.ResourceClaim) bool {
 		return claim.UID == w.claim.UID && letGo(&claim.Status, w.added, w.allocated)
 	})
-	if err != nil || claim == nil || want.Make == nil {
+	if err != nil || claim == nil || claim.UID != w.claim.UID || want.Make == nil {
 		return err
 	}
 	return c.remove(ctx, claim)

@@ -10,6 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 )
@@ -115,5 +116,28 @@ func TestMadeClaimsGoAgain(t *testing.T) {
 	}
 	if len(s.claims) > 0 {
 		t.Errorf("left %v after %v", s.claims, s.log)
+	}
+}
+
+// A claim that somebody has put in the place of one that a plan has made stays when the plan does not hold.
+func TestReplacedClaimStays(t *testing.T) {
+	s := newServer()
+	plan := extendedPlan(1)
+	plan.Claims = append(plan.Claims, claimPlan("gone", model.PodConsumer("p", "p-uid")))
+	key := plan.Claims[0].Key
+	s.onWrite = func(what string) error {
+		if what == "status "+key.Name {
+			other := s.claims[key].DeepCopy()
+			other.UID, other.ResourceVersion, other.OwnerReferences = "other", "7", nil
+			other.Status = resource.ResourceClaimStatus{}
+			s.claims[key] = other
+		}
+		return nil
+	}
+	if result := s.committer().Commit(context.Background(), plan); !errors.Is(result.Refused, ErrRefused) {
+		t.Fatal(result)
+	}
+	if claim := s.claims[key]; claim == nil || claim.UID != "other" || claim.ResourceVersion != "7" {
+		t.Errorf("somebody else's claim is now %v, after %v", claim, s.log)
 	}
 }
