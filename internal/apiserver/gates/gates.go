@@ -80,9 +80,6 @@ func rulesOf(obj runtime.Object) []rule {
 				rule{features.ExtendedResource, func() { o.Status.ExtendedResourceClaimStatus = nil }},
 			)
 		}
-		if pod, ok := obj.(*core.Pod); ok {
-			rules = append(rules, rule{features.ExtendedResource, func() { pod.Status.ExtendedResourceClaimStatus = nil }})
-		}
 		return rules
 	}
 	switch o := obj.(type) {
