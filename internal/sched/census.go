@@ -8,6 +8,7 @@ type census struct {
 	unit   *model.Unit
 	base   int // mark of the trial
 	nodes  []*model.NodeInfo
+	looked int // at how many nodes, each shape by itself
 	shapes []shapeCensus
 }
 
@@ -46,6 +47,7 @@ func (r *room) newCensus(unit *model.Unit, nodes []*model.NodeInfo) *census {
 		}
 		t.shapes[at].pods++
 	}
+	t.looked = len(t.shapes) * len(nodes)
 	return t
 }
 
@@ -109,7 +111,7 @@ func (r *room) lacks(unit *model.Unit, nodes []*model.NodeInfo, victims []*victi
 	}
 	if t := r.census; t == nil || t.unit != unit || t.base != r.base || !sameNodes(t.nodes, nodes) {
 		r.census = r.newCensus(unit, nodes)
-		r.left -= len(r.census.shapes) * len(r.state.Nodes()) / victimsAStep
+		r.left -= r.census.looked / victimsAStep
 	}
 	r.left -= 1 + len(victims)/victimsAStep
 	return r.census.lacks(closed(victims))
