@@ -37,19 +37,17 @@ type offer struct {
 }
 
 // extend looks up what the member asks for of resources that are offered, and the claim that an earlier plan has made for
-// that. One without devices counts as none: it is used, or replaced, when the plan is written.
+// that: also when nothing is offered any more, since it would keep its devices for a pod that runs without them. One
+// without devices counts as none: it is used, or replaced, when the plan is written.
 func (j *job) extend(m *member) *Wait {
 	for _, resource := range m.pod.Shape.Offerable() {
 		if class, ok := j.state.Offers(resource); ok {
 			m.offers = append(m.offers, offer{resource, class.Name})
 		}
 	}
-	if len(m.offers) == 0 && !m.pod.Mapped {
-		return nil
-	}
 	key := m.extendedKey()
 	claim, ok := j.state.Claim(key)
-	if !ok {
+	if !ok || len(m.offers) == 0 && !m.pod.Mapped && (claim.Allocation == nil || claim.Controller != m.pod.UID) {
 		return nil
 	}
 	if text := j.unusable(key, &model.PodClaim{Owner: m.pod.UID}); text != "" {

@@ -136,7 +136,7 @@ func (j *job) classify() {
 		c, ok := known[id]
 		if !ok {
 			c = &class{fitter: newFitter(j.state, m.pod.Shape), mounts: m.mounts, volumes: selectors(m.mounts)}
-			if len(m.offers) > 0 || m.pod.Mapped {
+			if len(m.offers) > 0 || m.pod.Mapped || m.held != nil {
 				c.extended = &extended{offers: m.offers, forms: map[string]*form{}}
 			}
 			for _, use := range m.uses {

@@ -208,3 +208,26 @@ func TestExtendedResourcesOnAnotherKindOfNode(t *testing.T) {
 		}
 	}
 }
+
+// What was made for a pod is given back when no class offers the resource any more, and the pod gets a node that has it.
+func TestExtendedResourcesNoLongerOffered(t *testing.T) {
+	s := newServer(t)
+	s.plugin = true
+	s.addNode("n1", 1, 1)
+	s.offer()
+	s.addPod("p", "", asks(1))
+	runUntil(t, s, 2, false) // created, allocated
+	class, _ := s.objects.classes.Get("", "gpu")
+	class = class.DeepCopy()
+	class.Spec.ExtendedResourceName = nil
+	put(s, classes, class)
+	node, _ := s.objects.nodes.Get("", "n1")
+	node = node.DeepCopy()
+	node.Status.Allocatable[extendedName] = apiresource.MustParse("1")
+	put(s, nodes, node)
+	x := start(t, s)
+	x.pass(time.Second)
+	if pod := s.pod("p"); pod.Spec.NodeName != "n1" || pod.Status.ExtendedResourceClaimStatus != nil || len(s.madeClaims()) > 0 {
+		t.Errorf("on %q, claims %v, %s", pod.Spec.NodeName, s.madeClaims(), s.message("p"))
+	}
+}
