@@ -1,6 +1,8 @@
 package alloc
 
 import (
+	"math"
+
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -86,7 +88,8 @@ func (p *Problem) tooMany(c int) *Reason {
 	wanted := 0
 	for w := range p.wants {
 		if p.wants[w].claim == c {
-			wanted += p.wants[w].least()
+			least := p.wants[w].least()
+			wanted += min(least, math.MaxInt-wanted) // the API allows any count
 		}
 	}
 	if wanted <= maxDevices {
