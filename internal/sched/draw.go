@@ -11,15 +11,19 @@ func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]mod
 		return nil, miss{}
 	}
 	var draws []model.Draw
+	f := j.form(m.class, info)
 	for _, use := range m.uses {
 		claim, _ := j.state.Claim(use.claim)
-		allocation := claim.Allocation
+		allocation, containers := claim.Allocation, use.containers
+		if m.held != nil && use.claim == m.extendedKey() {
+			containers = f.containers()
+		}
 		for i, own := range m.own {
 			if own.Key == use.claim && choice != nil {
 				allocation = choice[i]
 			}
 		}
-		draw, ok := j.state.Draw(use.claim.Name, allocation, use.containers)
+		draw, ok := j.state.Draw(use.claim.Name, allocation, containers)
 		if !ok {
 			continue
 		}
@@ -28,8 +32,8 @@ func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]mod
 		}
 		draws = append(draws, draw)
 	}
-	if f := j.form(m.class, info); m.makes(f) && choice != nil {
-		if draw, ok := j.state.Draw(m.pod.Extended, choice[len(m.own)], m.askers()); ok {
+	if m.makes(f) && choice != nil {
+		if draw, ok := j.state.Draw(m.pod.Extended, choice[len(m.own)], f.containers()); ok {
 			draws = append(draws, draw)
 		}
 	}

@@ -57,7 +57,7 @@ func (j *job) extend(m *member) *Wait {
 		return nil
 	}
 	m.held = claim
-	m.uses = append(m.uses, use{claim: key, containers: m.askers()})
+	m.uses = append(m.uses, use{claim: key}) // by which containers depends on the node
 	return j.evicted(key)
 }
 
@@ -65,13 +65,12 @@ func (m *member) extendedKey() model.Key {
 	return model.Key{Namespace: m.pod.Key.Namespace, Name: m.pod.Extended}
 }
 
-// askers are the containers that get devices in the place of resources.
-func (m *member) askers() []string {
+// containers are those that get devices in the place of resources.
+func (f *form) containers() []string {
 	var names []string
-	for _, ask := range m.pod.Shape.Asks {
-		offered := slices.ContainsFunc(m.offers, func(o offer) bool { return o.resource == ask.Resource })
-		if offered && !slices.Contains(names, ask.Container) {
-			names = append(names, ask.Container)
+	for i := range f.mappings {
+		if name := f.mappings[i].ContainerName; !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names
