@@ -66,7 +66,7 @@ func (p *process) watchServer(ctx context.Context) error {
 
 // unreached is the error of a request if it shows that the server is not there. One that refuses is.
 func unreached(err error) error {
-	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) {
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) {
 		return nil
 	}
 	return err

@@ -33,6 +33,9 @@ func TestReachIsLostAfterFailuresInARow(t *testing.T) {
 	if err := unreached(apierrors.NewForbidden(schema.GroupResource{}, "", nil)); err != nil {
 		t.Errorf("a server that refuses is not there: %v", err)
 	}
+	if err := unreached(apierrors.NewTooManyRequestsError("busy")); err != nil {
+		t.Errorf("a server that has too much to do is not there: %v", err)
+	}
 	if err := unreached(apierrors.NewServiceUnavailable("starting")); err == nil {
 		t.Error("a server that is not available is there")
 	}
