@@ -213,7 +213,7 @@ func (c *class) devices() int {
 	return max(0, least)
 }
 
-// usesClaims says whether the pod has claims, or may get one.
+// usesClaims says whether the pod has claims, or may get one, or cannot do without one that it had.
 func usesClaims(state *model.State, pod *model.Pod) bool {
-	return len(pod.Claims) > 0 || state.OffersAny(pod.Shape)
+	return len(pod.Claims) > 0 || pod.Mapped || state.OffersAny(pod.Shape)
 }
