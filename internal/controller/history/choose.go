@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -46,18 +47,25 @@ func Choose(p Parent, revisions []*appsv1.ControllerRevision) (Choice, error) {
 			choice.Same = append(choice.Same, revision)
 		}
 	}
-	next := int64(1)
-	if n := len(sorted); n > 0 {
-		next = sorted[n-1].Revision + 1
-	}
+	next := nextNumber(sorted)
 	if len(choice.Same) == 0 {
 		choice.Number = next
-	} else if last := choice.Same[len(choice.Same)-1]; last != sorted[len(sorted)-1] {
+	} else if last := choice.Same[len(choice.Same)-1]; last != sorted[len(sorted)-1] && last.Revision < next {
 		raised := *last
 		raised.Revision = next
 		choice.Raise = &raised
 	}
 	return choice, nil
+}
+
+// nextNumber is above those of all revisions, in their order. Nothing is above the last number, which users may give to a
+// revision of their own: then several have it, and of these the younger ones count as newer.
+func nextNumber(sorted []*appsv1.ControllerRevision) int64 {
+	if len(sorted) == 0 {
+		return 1
+	}
+	last := sorted[len(sorted)-1].Revision
+	return last + min(1, math.MaxInt64-last)
 }
 
 // holds compares what a revision holds with the current template, of which data is the encoded form. Bytes may differ

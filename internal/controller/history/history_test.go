@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -52,6 +53,7 @@ func TestChoose(t *testing.T) {
 	again := revision(t, "v3", 4)
 	again.Name = "again"
 	tie := revision(t, "v2", 3)
+	last, lastToo := revision(t, "v3", math.MaxInt64), revision(t, "v2", math.MaxInt64)
 	for _, tc := range []struct {
 		name      string
 		image     string
@@ -66,6 +68,9 @@ func TestChoose(t *testing.T) {
 		{name: "back", image: "v1", revisions: []*appsv1.ControllerRevision{v3, v1, v2}, same: 1, raised: 4},
 		{name: "twice the same", image: "v3", revisions: []*appsv1.ControllerRevision{again, v3}, same: 2},
 		{name: "two with one number", image: "v2", revisions: []*appsv1.ControllerRevision{tie, v3}, same: 1, raised: 4},
+		{name: "new, with no number left", image: "v1", revisions: []*appsv1.ControllerRevision{last}, number: math.MaxInt64},
+		{name: "back, with no number left", image: "v1", revisions: []*appsv1.ControllerRevision{last, v1}, same: 1, raised: math.MaxInt64},
+		{name: "back to one with the last number", image: "v2", revisions: []*appsv1.ControllerRevision{lastToo, last}, same: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			choice, err := Choose(parent(tc.image), tc.revisions)
