@@ -1,6 +1,7 @@
 package rbac
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,4 +34,40 @@ func Aggregated(role *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.P
 		}
 	}
 	return out, nil
+}
+
+// Gathered are the rules of those of all that gather rules, by their names. A role may gather others that gather, even
+// itself through them: it has what is written down in roles that gather nothing, and what roles with a selector that is
+// none have stored. Rules that only go round in a circle are nobody's, and so the result depends on nothing that is to be
+// overwritten by it.
+func Gathered(all []*rbacv1.ClusterRole) (map[string][]rbacv1.PolicyRule, error) {
+	var failed []error
+	var gathering []*rbacv1.ClusterRole
+	roles := slices.SortedFunc(slices.Values(all), func(a, b *rbacv1.ClusterRole) int { return strings.Compare(a.Name, b.Name) })
+	for i, role := range roles {
+		if role.AggregationRule == nil {
+			continue
+		}
+		if _, err := Aggregated(role, nil); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		empty := *role
+		empty.Rules = []rbacv1.PolicyRule{}
+		roles[i] = &empty
+		gathering = append(gathering, &empty)
+	}
+	out := map[string][]rbacv1.PolicyRule{}
+	for settled := false; !settled; {
+		settled = true
+		for _, role := range gathering {
+			// The selectors have been tried above. What a role gathers only grows from one round to the next.
+			rules, _ := Aggregated(role, roles)
+			if len(rules) != len(role.Rules) {
+				role.Rules, settled = rules, false
+			}
+			out[role.Name] = role.Rules
+		}
+	}
+	return out, errors.Join(failed...)
 }

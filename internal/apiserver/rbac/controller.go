@@ -134,8 +134,8 @@ func (c *Controller) hasSystem() bool {
 	return true
 }
 
-// aggregate writes the rules of aggregated roles whenever a ClusterRole has changed. A role may gather another one that
-// gathers, so a write leads to another look.
+// aggregate writes the rules of aggregated roles whenever a ClusterRole has changed. A write leads to another look, which
+// finds nothing to do.
 func (c *Controller) aggregate(ctx context.Context) {
 	for {
 		select {
@@ -159,17 +159,11 @@ func (c *Controller) aggregateAll(ctx context.Context, lister listers.ClusterRol
 	if err != nil {
 		return err
 	}
-	var failed []error
+	gathered, err := Gathered(all)
+	failed := []error{err}
 	for _, role := range all {
-		if role.AggregationRule == nil {
-			continue
-		}
-		rules, err := Aggregated(role, all)
-		if err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		if apiequality.Semantic.DeepEqual(rules, role.Rules) || len(rules)+len(role.Rules) == 0 {
+		rules, ok := gathered[role.Name]
+		if !ok || apiequality.Semantic.DeepEqual(rules, role.Rules) || len(rules)+len(role.Rules) == 0 {
 			continue
 		}
 		changed := role.DeepCopy()

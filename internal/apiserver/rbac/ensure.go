@@ -54,21 +54,8 @@ func (f firstRules) Create(in reconciliation.RuleOwner) (reconciliation.RuleOwne
 func aggregatedSystemRules(roles []rbacv1.ClusterRole) map[string][]rbacv1.PolicyRule {
 	all := make([]*rbacv1.ClusterRole, len(roles))
 	for i := range roles {
-		all[i] = roles[i].DeepCopy()
+		all[i] = &roles[i]
 	}
-	out := map[string][]rbacv1.PolicyRule{}
-	for settled := false; !settled; {
-		settled = true
-		for _, role := range all {
-			if role.AggregationRule == nil {
-				continue
-			}
-			// The selectors are spelled out in this package, and are valid.
-			rules, _ := Aggregated(role, all)
-			if len(rules) != len(role.Rules) {
-				role.Rules, out[role.Name], settled = rules, rules, false
-			}
-		}
-	}
-	return out
+	gathered, _ := Gathered(all) // the selectors are spelled out in this package, and are valid
+	return gathered
 }

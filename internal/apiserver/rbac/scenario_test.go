@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ import (
 //	rules USER[;GROUP…] [NS] all rules that somebody has
 //	lacks USER[;GROUP…] [NS] rules as YAML; answers those that the user does not have
 //	aggregate NAME          the rules that a ClusterRole gathers
+//	gathered                the rules of all ClusterRoles that gather some, as they are written
 //	size                    how much the index holds
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -31,7 +33,8 @@ func TestScenarios(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			w.t = t
 			verbs := map[string]func(*datadriven.TestData) string{
-				"apply": w.apply, "delete": w.delete, "can": w.can, "rules": w.rules, "lacks": w.lacks, "aggregate": w.aggregate, "size": w.size,
+				"apply": w.apply, "delete": w.delete, "can": w.can, "rules": w.rules, "lacks": w.lacks, "aggregate": w.aggregate,
+				"gathered": w.gathered, "size": w.size,
 			}
 			run, ok := verbs[d.Cmd]
 			if !ok {
@@ -153,6 +156,18 @@ func (w *world) aggregate(d *datadriven.TestData) string {
 		}
 	}
 	return "no such role"
+}
+
+func (w *world) gathered(*datadriven.TestData) string {
+	all, err := Gathered(w.roles)
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, name+": "+strings.Join(strings.Split(strings.TrimSpace(describeAll(all[name])), "\n"), ", "))
+	}
+	if err != nil {
+		out = append(out, err.Error())
+	}
+	return lines(out)
 }
 
 func (w *world) size(*datadriven.TestData) string {
