@@ -23,6 +23,8 @@ import (
 )
 
 const (
+	// burst is the most pods that one pass creates.
+	burst = 500
 	// expectationLife ends the wait for a write that the cache never shows.
 	expectationLife = time.Minute
 	// gatherWindow is how long a pod's event waits for others before the StatefulSet is looked at.
@@ -197,7 +199,7 @@ func currentRevision(set *apps.StatefulSet, update Revision, revisions []*appsv1
 	return Revision{Name: revisions[i].Name, Template: template}, err
 }
 
-// claimsOf looks up the volume claims of the pods there are and of those that there should be.
+// claimsOf looks up the volume claims of the pods there are and of those that may be created.
 func (c *Controller) claimsOf(set *apps.StatefulSet, pods []*core.Pod) map[string]*corev1.PersistentVolumeClaim {
 	claims := map[string]*corev1.PersistentVolumeClaim{}
 	look := func(ordinal int) {
@@ -207,13 +209,17 @@ func (c *Controller) claimsOf(set *apps.StatefulSet, pods []*core.Pod) map[strin
 			}
 		}
 	}
-	for i := range replicas(set) {
-		look(start(set) + i)
-	}
+	wanted := map[int]*core.Pod{}
 	for _, pod := range pods {
-		if ordinal, ok := ordinalOf(set, pod); ok && !isWanted(set, ordinal) {
+		switch ordinal, ok := ordinalOf(set, pod); {
+		case ok && isWanted(set, ordinal):
+			wanted[ordinal] = pod
+		case ok:
 			look(ordinal)
 		}
+	}
+	for _, ordinal := range slotsOf(set, wanted) {
+		look(ordinal)
 	}
 	return claims
 }

@@ -3,6 +3,7 @@ package statefulset
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 type Gathered struct {
 	Set    *apps.StatefulSet
 	Pods   []*core.Pod                              // the set's, in any order
-	Claims map[string]*corev1.PersistentVolumeClaim // by name; at least those of Pods and of the wanted ordinals
+	Claims map[string]*corev1.PersistentVolumeClaim // by name; at least those of Pods and of the ordinals of slotsOf
 	// Current is the revision from which the set moves to Update; the two are equal when no rollout goes on. Collisions are
 	// the hash collisions of revisions so far.
 	Current, Update Revision
@@ -56,7 +57,7 @@ type slot struct {
 type pass struct {
 	Gathered
 	ordered   bool
-	slots     []*slot // the wanted ordinals, from the lowest
+	slots     []*slot // the wanted ordinals, from the lowest: those that have a pod, and the first burst of the others
 	condemned []*slot // pods beyond them, from the highest
 	plan      Plan
 }
@@ -76,23 +77,41 @@ func Decide(g Gathered) Plan {
 
 func newPass(g Gathered) *pass {
 	p := &pass{Gathered: g, ordered: g.Set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement}
-	first := start(g.Set)
-	p.slots = make([]*slot, replicas(g.Set))
-	for i := range p.slots {
-		p.slots[i] = &slot{ordinal: first + i}
-	}
+	wanted := map[int]*core.Pod{}
 	for _, pod := range g.Pods {
 		ordinal, ok := ordinalOf(g.Set, pod)
 		switch {
 		case !ok:
 		case isWanted(g.Set, ordinal):
-			p.slots[ordinal-first].pod = pod
+			wanted[ordinal] = pod
 		default:
 			p.condemned = append(p.condemned, &slot{ordinal: ordinal, pod: pod})
 		}
 	}
+	for _, ordinal := range slotsOf(g.Set, wanted) {
+		p.slots = append(p.slots, &slot{ordinal: ordinal, pod: wanted[ordinal]})
+	}
 	slices.SortFunc(p.condemned, func(a, b *slot) int { return cmp.Compare(b.ordinal, a.ordinal) })
 	return p
+}
+
+// slotsOf are the wanted ordinals that a pass looks at, in their order. A set may ask for more pods than any machine has
+// room for the names of.
+func slotsOf(set *apps.StatefulSet, pods map[int]*core.Pod) []int {
+	var ordinals []int
+	lacking, end := 0, start(set)+replicas(set)
+	for ordinal := start(set); ordinal < end && lacking < burst; ordinal++ {
+		if pods[ordinal] == nil {
+			lacking++
+		}
+		ordinals = append(ordinals, ordinal)
+	}
+	for _, ordinal := range slices.Sorted(maps.Keys(pods)) {
+		if ordinal > ordinals[len(ordinals)-1] {
+			ordinals = append(ordinals, ordinal)
+		}
+	}
+	return ordinals
 }
 
 // isAvailable says that a slot has a pod which counts. A pod that is being deleted does not.

@@ -52,15 +52,16 @@ func (p *pass) update() {
 	if !isRolling(p.Set) {
 		return
 	}
-	budget := maxUnavailable(p.Set)
+	budget := maxUnavailable(p.Set) - (replicas(p.Set) - len(p.slots))
 	for _, s := range p.slots {
 		if !p.isAvailable(s) {
 			budget--
 		}
 	}
 	var old []*slot
-	for _, s := range slices.Backward(p.slots[min(partition(p.Set), len(p.slots)):]) {
-		if s.pod == nil || s.pod.DeletionTimestamp != nil || revisionOf(s.pod) == p.Update.Name {
+	lowest := start(p.Set) + partition(p.Set)
+	for _, s := range slices.Backward(p.slots) {
+		if s.ordinal < lowest || s.pod == nil || s.pod.DeletionTimestamp != nil || revisionOf(s.pod) == p.Update.Name {
 			continue
 		}
 		if p.isAvailable(s) {
