@@ -3,6 +3,8 @@ package disruption
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/scale"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
@@ -62,24 +65,28 @@ func (s scales) ScaleOf(ctx context.Context, namespace string, owner *metav1.Own
 
 // served reads the subresource scale of any kind.
 type served struct {
-	mapper meta.RESTMapper
+	mapper meta.ResettableRESTMapper
 	scales scale.ScalesGetter
+	clock  clock.PassiveClock
+
+	mu    sync.Mutex
+	asked time.Time // when the kinds were last asked for anew
 }
 
-func newServed(cfg *rest.Config) (served, error) {
+func newServed(cfg *rest.Config) (*served, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
-		return served{}, err
+		return nil, err
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d))
 	getter, err := scale.NewForConfig(cfg, mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(d))
-	return served{mapper, getter}, err
+	return &served{mapper: mapper, scales: getter, clock: clock.RealClock{}}, err
 }
 
 // ScaleOf implements scaler.
-func (s served) ScaleOf(ctx context.Context, namespace string, owner *metav1.OwnerReference) (types.UID, int32, bool, error) {
+func (s *served) ScaleOf(ctx context.Context, namespace string, owner *metav1.OwnerReference) (types.UID, int32, bool, error) {
 	gvk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
-	mapping, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	mapping, err := s.mapping(gvk)
 	if meta.IsNoMatchError(err) {
 		return "", 0, false, nil
 	}
@@ -94,4 +101,25 @@ func (s served) ScaleOf(ctx context.Context, namespace string, owner *metav1.Own
 		return "", 0, false, err
 	}
 	return found.UID, found.Spec.Replicas, found.UID == owner.UID, nil
+}
+
+// mapping finds the resource of a kind. The mapper never asks again by itself, so a kind that is not among those it knows
+// has it forget them, but not each time: pods whose owner is of no served kind come often.
+func (s *served) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
+	mapping, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if !meta.IsNoMatchError(err) || !s.mayAsk() {
+		return mapping, err
+	}
+	s.mapper.Reset()
+	return s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+}
+
+func (s *served) mayAsk() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.clock.Now(); now.Sub(s.asked) >= noScaleWindow {
+		s.asked = now
+		return true
+	}
+	return false
 }
