@@ -2,7 +2,11 @@ package fleet
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // check looks at what only the whole fleet can tell: names that collide, and sizes.
@@ -11,7 +15,8 @@ func (f Fleet) check(doc value) {
 		doc.complain("describes %d nodes, at most %d are possible", nodes, MaxNodes)
 		return
 	}
-	taken := map[string]string{} // name of a node or network pool → what has it
+	taken := map[string]string{}  // name of a node or network pool → what has it
+	begins := map[string]string{} // name of a node or network pool with a driver, as names of slices begin → what has it
 	for i, pool := range f.Pools {
 		at := doc.item("pools", i)
 		for n := range pool.Count {
@@ -21,8 +26,11 @@ func (f Fleet) check(doc value) {
 				break
 			}
 			taken[name] = at.path
+			if !checkSlices(at, begins, name, pool.Devices) {
+				break
+			}
 		}
-		checkDevices(at, pool.Devices)
+		pool.check(at)
 	}
 	for i, pool := range f.Network {
 		at := doc.item("network", i)
@@ -30,14 +38,40 @@ func (f Fleet) check(doc value) {
 			at.complain("the name %s is also in %s", pool.Name, other)
 		}
 		taken[pool.Name] = at.path
-		checkDevices(at, pool.Devices)
+		checkSlices(at, begins, pool.Name, pool.Devices)
+		checkDevices(at, pool.Devices, place{})
 		if names := drivers(pool.Devices); len(names) > 1 {
 			at.complain("has the drivers %s, but a network pool has one", strings.Join(names, ", "))
 		}
 	}
 }
 
-func checkDevices(pool value, sets []DeviceSet) {
+// check looks at the last node, whose names are the longest.
+func (p NodePool) check(at value) {
+	if p.Count == 0 {
+		return
+	}
+	last := place{node: p.nodeName(p.Count - 1), rack: p.rackName(p.Count - 1)}
+	at.complainAll(last.rack, validation.IsValidLabelValue(last.rack))
+	checkDevices(at, p.Devices, last)
+}
+
+// checkSlices says no where slices would have the names of another pool's: a-b and c.example.com have those of a and
+// b-c.example.com.
+func checkSlices(at value, taken map[string]string, pool string, sets []DeviceSet) bool {
+	for _, driver := range drivers(sets) {
+		name := pool + "-" + driver
+		if other, ok := taken[name]; ok && other != at.path {
+			at.complain("slices of %s for %s would have the names of slices of %s", driver, pool, other)
+			return false
+		}
+		taken[name] = at.path
+	}
+	return true
+}
+
+// checkDevices looks at the devices of a pool as they are in one place.
+func checkDevices(pool value, sets []DeviceSet, at place) {
 	if n := countDevices(sets); n > MaxDevices {
 		pool.complain("has %d devices, at most %d are possible", n, MaxDevices)
 		return
@@ -45,13 +79,29 @@ func checkDevices(pool value, sets []DeviceSet) {
 	type device struct{ driver, name string }
 	seen := map[device]int{}
 	for i, set := range sets {
+		if set.Count > 0 {
+			at.index = set.First + set.Count - 1
+			set.check(pool.item("devices", i), at)
+		}
 		for n := range set.Count {
-			d := device{set.Driver, place{node: "node", rack: "rack", index: set.First + n}.fill(set.Name)}
+			at.index = set.First + n
+			d := device{set.Driver, at.fill(set.Name)}
 			if other, ok := seen[d]; ok {
 				pool.item("devices", i).complain("device %s of %s is also in devices[%d]; give another name or first", d.name, d.driver, other)
 				break
 			}
 			seen[d] = i
+		}
+	}
+}
+
+// check fills in what readAttributes and deviceName could not know yet.
+func (s DeviceSet) check(v value, at place) {
+	name := at.fill(s.Name)
+	v.complainAll(name, validation.IsDNS1123Label(name))
+	for _, key := range slices.Sorted(maps.Keys(s.Attributes)) {
+		if _, err := s.Attributes[key].at(at); err != nil {
+			v.complain("attributes.%s: %v", key, err)
 		}
 	}
 }
