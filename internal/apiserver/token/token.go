@@ -19,6 +19,9 @@ import (
 // Issuer names the control plane in its tokens, and is the audience of those that are for the API itself.
 const Issuer = "https://kubernetes.default.svc"
 
+// leeway is how long a token counts on after the end of what it depends on: the clocks of several servers differ.
+const leeway = time.Minute
+
 // ErrInvalid is what is wrong with a token of this issuer that does not count. It tells no more.
 var ErrInvalid = errors.New("the service account token is not valid")
 
@@ -157,7 +160,7 @@ func (a *Authority) check(ctx context.Context, p *private) error {
 	if err != nil {
 		return err
 	}
-	if !ok || !same(account, &p.Account) {
+	if !ok || !a.lives(account, &p.Account) {
 		return ErrInvalid
 	}
 	node := p.Node
@@ -172,14 +175,18 @@ func (a *Authority) check(ctx context.Context, p *private) error {
 		if err != nil {
 			return err
 		}
-		if !ok || !same(bound, ref) {
+		if !ok || !a.lives(bound, ref) {
 			return ErrInvalid
 		}
 	}
 	return nil
 }
 
-func same(o metav1.Object, ref *reference) bool { return string(o.GetUID()) == ref.UID }
+// lives says that o is what the token names, and that its end, which finalizers may put off for ever, is not long past.
+func (a *Authority) lives(o metav1.Object, ref *reference) bool {
+	deleted := o.GetDeletionTimestamp()
+	return string(o.GetUID()) == ref.UID && (deleted == nil || !deleted.Time.Before(a.now().Add(-leeway)))
+}
 
 func userOf(s *statement) user.Info {
 	info := serviceaccount.ServiceAccountInfo{

@@ -154,6 +154,16 @@ func TestATokenLivesAsLongAsWhatItNames(t *testing.T) {
 		if f.valid(t, text) {
 			t.Errorf("valid with a namesake of the %s", kind)
 		}
+		held := bound.DeepCopy()
+		held.DeletionTimestamp = &metav1.Time{Time: f.now.Add(-leeway)}
+		f.objects[kind+"/b"] = held
+		if !f.valid(t, text) {
+			t.Errorf("not valid when the %s has just been deleted", kind)
+		}
+		held.DeletionTimestamp.Time = f.now.Add(-leeway - time.Second)
+		if f.valid(t, text) {
+			t.Errorf("valid with a %s that only a finalizer holds", kind)
+		}
 		delete(f.objects, kind+"/b")
 		if f.valid(t, text) {
 			t.Errorf("valid without the %s", kind)
