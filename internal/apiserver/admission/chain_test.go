@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
@@ -136,5 +137,10 @@ func TestNamespaceAllows(t *testing.T) {
 		if got := apierrors.ReasonForError(err); got != tt.reason {
 			t.Errorf("%s in %q: got %v (%s), want %q", tt.op, tt.namespace, err, got, tt.reason)
 		}
+	}
+	review := admission.NewAttributesRecord(&authorizationv1.LocalSubjectAccessReview{}, nil, schema.GroupVersionKind{}, "none", "",
+		authorizationv1.SchemeGroupVersion.WithResource("localsubjectaccessreviews"), "", admission.Create, nil, false, nil)
+	if err := chain.Admit(t.Context(), review, nil); err != nil {
+		t.Errorf("a question about rights in a namespace that there is not: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,11 @@ func isNamespace(a admission.Attributes) bool {
 	return kind.Group == "" && kind.Kind == "Namespace"
 }
 
+// isAccessReview is of questions about rights in a namespace. The answer must not tell whether there is one.
+func isAccessReview(a admission.Attributes) bool {
+	return a.GetResource().GroupResource() == authorizationv1.Resource("localsubjectaccessreviews")
+}
+
 // namespaceAllows refuses new objects in namespaces that are missing or going,
 // and the deletion of namespaces that must stay.
 func (c *Chain) namespaceAllows(ctx context.Context, a admission.Attributes) error {
@@ -35,7 +41,7 @@ func (c *Chain) namespaceAllows(ctx context.Context, a admission.Attributes) err
 		}
 		return nil
 	}
-	if a.GetNamespace() == "" || a.GetOperation() != admission.Create {
+	if a.GetNamespace() == "" || a.GetOperation() != admission.Create || isAccessReview(a) {
 		return nil
 	}
 	ns, ok, err := c.reader.Namespace(ctx, a.GetNamespace())
