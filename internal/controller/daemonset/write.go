@@ -18,12 +18,15 @@ import (
 
 // act carries a plan out. A node that gets no pod does not keep pods on other nodes from being deleted.
 func (c *Controller) act(ctx context.Context, set *apps.DaemonSet, plan Plan, hash string) error {
+	doomed := plan.Delete[:min(len(plan.Delete), burst)]
 	for _, pod := range plan.Ended {
-		c.reportEnd(set, pod)
+		if slices.Contains(doomed, pod) { // what is left for a later pass is told then, and its back-off does not begin yet
+			c.reportEnd(set, pod)
+		}
 	}
 	return errors.Join(
 		batch.SlowStart(min(len(plan.Create), burst), func(i int) error { return c.create(ctx, set, NewPod(set, plan.Create[i], hash)) }),
-		batch.Parallel(min(len(plan.Delete), burst), func(i int) error { return c.remove(ctx, set, plan.Delete[i]) }),
+		batch.Parallel(len(doomed), func(i int) error { return c.remove(ctx, set, doomed[i]) }),
 	)
 }
 
