@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"fmt"
+	"math"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -11,7 +12,7 @@ import (
 
 // limits resolves maxSurge (rounded up) and maxUnavailable (rounded down) of a rolling
 // update. If both come to nothing, one pod may be unavailable, or nothing could ever
-// move. Both are 0 for Recreate.
+// move. Both are 0 for Recreate. A surge that means "any number" leaves replicas + surge a number that can be written.
 func limits(d *apps.Deployment) (surge, unavailable int32, err error) {
 	replicas := replicasOf(d)
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
@@ -32,13 +33,13 @@ func limits(d *apps.Deployment) (surge, unavailable int32, err error) {
 	if surge == 0 && unavailable == 0 {
 		unavailable = 1
 	}
-	return surge, min(unavailable, replicas), nil
+	return min(surge, math.MaxInt32-replicas), min(unavailable, replicas), nil
 }
 
 // share is a number, or a percentage of total; nothing given is 0.
 func share(of *intstr.IntOrString, total int32, roundUp bool) (int32, error) {
 	n, err := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(of, intstr.FromInt32(0)), int(total), roundUp)
-	return int32(n), err
+	return int32(max(0, min(n, math.MaxInt32))), err
 }
 
 // roll makes one step of a rolling update: more new pods if there is room, else fewer
