@@ -130,15 +130,16 @@ func (w *watcher) refresh(ctx context.Context) (changed bool, err error) {
 	}
 	changed = !maps.EqualFunc(served, w.served, func(a, b kinds.Kind) bool { return a.Resource == b.Resource })
 	w.served = served
+	// First: what is forgotten is looked up at once, and must not be looked for at the place where it was.
+	if changed {
+		w.onKinds(slices.Collect(maps.Values(served)))
+	}
 	for gk, watch := range w.watched {
 		if served[gk].Resource != watch.resource {
 			watch.stop()
 			delete(w.watched, gk)
 			w.onForget(gk)
 		}
-	}
-	if changed {
-		w.onKinds(slices.Collect(maps.Values(served)))
 	}
 	for gk, k := range served {
 		if _, ok := w.shared[gk]; ok || w.watched[gk] != nil || !collectable(k) {

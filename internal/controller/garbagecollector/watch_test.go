@@ -67,8 +67,13 @@ func TestWatcherFollowsDiscovery(t *testing.T) {
 			}
 			seen <- kind.Kind + " " + after.GetName()
 		},
-		onForget: func(gk schema.GroupKind) { forgotten <- gk.Kind },
-		watched:  map[schema.GroupKind]*watch{}, poked: make(chan struct{}, 1),
+		onForget: func(gk schema.GroupKind) {
+			if known != 1 {
+				t.Errorf("%s is forgotten while %d kinds are known, want the one that there is by now", gk.Kind, known)
+			}
+			forgotten <- gk.Kind
+		},
+		watched: map[schema.GroupKind]*watch{}, poked: make(chan struct{}, 1),
 	}
 	defer w.running.Wait()
 	defer cancel()
