@@ -163,11 +163,12 @@ func (d *Doubles) ours(claim *resource.ResourceClaim, pods []*core.Pod) bool {
 	return len(pods) > 0 && len(claim.Status.ReservedFor) > 0 && !slices.ContainsFunc(pods, others)
 }
 
-// started says that a container of the pod may have made use of the device.
+// started says that a container of the pod may have made use of the device. Init containers run while the pod is pending.
 func started(pod *core.Pod) bool {
-	return pod.Status.Phase == corev1.PodRunning || len(pod.Status.ContainerStatuses) > 0 && slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
-		return c.State.Running != nil || c.State.Terminated != nil
-	})
+	return pod.Status.Phase == corev1.PodRunning ||
+		slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(c corev1.ContainerStatus) bool {
+			return c.State.Running != nil || c.State.Terminated != nil
+		})
 }
 
 // putBack deletes the pods that are bound, and takes the devices off a claim that nobody is bound with. Where pods go,

@@ -39,6 +39,10 @@ func TestF64DoubleIsPutBack(t *testing.T) {
 	running := func(pod *core.Pod, _ *resource.ResourceClaim) {
 		pod.Spec.NodeName, pod.Status.Phase = "n", corev1.PodRunning
 	}
+	initializing := func(pod *core.Pod, _ *resource.ResourceClaim) {
+		pod.Spec.NodeName, pod.Status.Phase = "n", corev1.PodPending
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	}
 	share := func(_ *core.Pod, c *resource.ResourceClaim) {
 		c.Status.Allocation.Devices.Results[0].ShareID = new(types.UID)
 	}
@@ -55,6 +59,7 @@ func TestF64DoubleIsPutBack(t *testing.T) {
 		{"not bound", 2, nil, nil, twice + "; it is put back\ndeallocate ours", "nothing"},
 		{"bound", 2, bound, nil, twice + "; it is put back\nevent on ours: DeviceOfAnotherClaim: the device of ResourceClaim ours is another claim's: the pod is deleted before it starts\ndelete pod ours", ""},
 		{"running", 2, running, nil, twice + "; pods run with it, so that it stays\nevent on theirs: DeviceAllocatedTwice: device d/p/x was given to ResourceClaim ns/ours, too", "nothing"},
+		{"init container running", 2, initializing, nil, twice + "; pods run with it, so that it stays\nevent on theirs: DeviceAllocatedTwice: device d/p/x was given to ResourceClaim ns/ours, too", "nothing"},
 		{"ours was first", 0, nil, nil, "event on theirs: DeviceAllocatedTwice: device d/p/x belongs to ResourceClaim ns/ours, too, which had it before; another scheduler has to put this one back\nevent on ours: DeviceAllocatedTwice: device d/p/x was given to ResourceClaim ns/theirs, too", "nothing"},
 		{"shared", 2, share, nil, "nothing", "nothing"},
 		{"for an administrator", 2, nil, admin, "nothing", "nothing"},
