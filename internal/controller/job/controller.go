@@ -165,7 +165,7 @@ func (c *Controller) pass(ctx context.Context, job *batch.Job, pods []*core.Pod)
 	step, failure := c.group(ctx, job, plan)
 	if failure != nil || step.Wait {
 		plan.Create = nil
-		plan.Drop = append(plan.Drop, step.Drop...)
+		plan.Drop = appendNew(plan.Drop, step.Drop)
 	}
 	outcome, err := c.changePods(ctx, job, plan, step.Group)
 	if failure == nil {
@@ -188,6 +188,17 @@ func (c *Controller) pass(ctx context.Context, job *batch.Job, pods []*core.Pod)
 		return fmt.Errorf("job %s/%s: %w", job.Namespace, job.Name, failure)
 	}
 	return nil
+}
+
+// appendNew adds the pods that are not in the list yet: a pod that is dropped twice would be counted twice.
+func appendNew(list, more []*core.Pod) []*core.Pod {
+	list = slices.Clip(list)
+	for _, pod := range more {
+		if !slices.Contains(list, pod) {
+			list = append(list, pod)
+		}
+	}
+	return list
 }
 
 // claim returns the pods that are the Job's, after adopting and releasing. Those that have just been adopted have the finalizer.
