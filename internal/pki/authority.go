@@ -50,6 +50,9 @@ func (a *Authority) load() error {
 		a.pair, a.cert, a.key = pair, cert, key
 		return nil
 	}
+	if err != nil && !isUnusable(err) {
+		return err
+	}
 	return a.create()
 }
 

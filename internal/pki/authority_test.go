@@ -120,6 +120,28 @@ func TestChangedHolderOrBrokenFileIsReissued(t *testing.T) {
 	}
 }
 
+// An authority that cannot be read at the moment is still the one that all clients know.
+func TestUnreadableFileIsNotReplaced(t *testing.T) {
+	for _, name := range []string{"ca.key", "server.crt"} {
+		dir := t.TempDir()
+		issue(t, open(t, dir, time.Now()))
+		file := filepath.Join(dir, name)
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(name, file); err != nil { // which leads round in a circle
+			t.Fatal(err)
+		}
+		a, err := Open(dir, time.Now)
+		if err == nil {
+			_, err = a.Serving("server", hosts)
+		}
+		if err == nil {
+			t.Errorf("%s was replaced", name)
+		}
+	}
+}
+
 func TestFilesArePrivate(t *testing.T) {
 	dir := t.TempDir()
 	issue(t, open(t, dir, time.Now()))

@@ -55,6 +55,9 @@ func (a *Authority) holder(name string, template *x509.Certificate, same func(*x
 			pair = stored
 			return nil
 		}
+		if err != nil && !isUnusable(err) {
+			return err
+		}
 		pair, err = a.sign(name, template)
 		return err
 	})

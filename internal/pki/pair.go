@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -17,23 +18,31 @@ type Pair struct {
 	Cert, Key []byte
 }
 
-// readPair loads <name>.crt and <name>.key. It fails when they do not belong together.
+// unusable is why a stored pair is to be replaced.
+type unusable struct{ error }
+
+func isUnusable(err error) bool { return errors.As(err, &unusable{}) }
+
+// readPair loads <name>.crt and <name>.key. It is an unusable error when they are not there, or do not belong together:
+// then others can take their place. What only cannot be read now must not be replaced.
 func readPair(dir, name string) (Pair, *x509.Certificate, *ecdsa.PrivateKey, error) {
-	cert, err := os.ReadFile(filepath.Join(dir, name+".crt"))
-	if err != nil {
-		return Pair{}, nil, nil, err
+	var files [2][]byte
+	for i, suffix := range []string{".crt", ".key"} {
+		var err error
+		if files[i], err = os.ReadFile(filepath.Join(dir, name+suffix)); errors.Is(err, fs.ErrNotExist) {
+			return Pair{}, nil, nil, unusable{err}
+		} else if err != nil {
+			return Pair{}, nil, nil, err
+		}
 	}
-	key, err := os.ReadFile(filepath.Join(dir, name+".key"))
-	if err != nil {
-		return Pair{}, nil, nil, err
-	}
+	cert, key := files[0], files[1]
 	both, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return Pair{}, nil, nil, err
+		return Pair{}, nil, nil, unusable{err}
 	}
 	private, ok := both.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok {
-		return Pair{}, nil, nil, errors.New("key is not an ECDSA key")
+		return Pair{}, nil, nil, unusable{errors.New("key is not an ECDSA key")}
 	}
 	return Pair{Cert: cert, Key: key}, both.Leaf, private, nil
 }
