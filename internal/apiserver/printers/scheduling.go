@@ -52,7 +52,8 @@ func podGroupPrinter() printer {
 // podGroupStatus prefers the condition that follows the group's life over the one
 // that only remembers its first placement.
 func podGroupStatus(status *schedulingv1beta1.PodGroupStatus) string {
-	if c := meta.FindStatusCondition(status.Conditions, schedulingv1beta1.DisruptionTarget); c != nil {
+	// It is False when the group has been placed again, and then says no more of it than that.
+	if c := meta.FindStatusCondition(status.Conditions, schedulingv1beta1.DisruptionTarget); c != nil && c.Status == metav1.ConditionTrue {
 		return c.Reason
 	}
 	placed := meta.FindStatusCondition(status.Conditions, scheduling.PodGroupScheduled)
