@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -117,6 +118,9 @@ func podTerm(path *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 		labelKey(path.Child("topologyKey"), term.TopologyKey),
 		matchLabelKeys(path, "matchLabelKeys", term.MatchLabelKeys, term.LabelSelector),
 		matchLabelKeys(path, "mismatchLabelKeys", term.MismatchLabelKeys, term.LabelSelector),
+		each(path.Child("matchLabelKeys"), term.MatchLabelKeys, func(at *field.Path, key *string) field.ErrorList {
+			return check(!slices.Contains(term.MismatchLabelKeys, *key), at, *key, "stands in `mismatchLabelKeys` too")
+		}),
 	)
 }
 
