@@ -130,12 +130,11 @@ func (s *Server) secure(cfg Config, generic *genericapiserver.Config) error {
 	if err != nil {
 		return err
 	}
-	// Its key is what matters; nobody is let in by this certificate's name.
-	signing, err := authority.Client("service-accounts", "allot-token-signer")
+	signing, err := authority.Key("service-accounts")
 	if err != nil {
 		return err
 	}
-	if s.tokens, err = token.New(signing.Key, time.Now); err != nil {
+	if s.tokens, err = token.New(signing, time.Now); err != nil {
 		return err
 	}
 	cert, err := dynamiccertificates.NewStaticCertKeyContent("server", serving.Cert, serving.Key)

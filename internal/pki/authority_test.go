@@ -120,6 +120,30 @@ func TestChangedHolderOrBrokenFileIsReissued(t *testing.T) {
 	}
 }
 
+// A key outlives the certificates of its time, and the authority.
+func TestAKeyStays(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	var first []byte
+	for _, later := range []time.Duration{0, holderLife - time.Hour, holderLife + time.Hour, authorityLife + time.Hour} {
+		key, err := open(t, dir, now.Add(later)).Key("signer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = key
+		}
+		if !bytes.Equal(key, first) {
+			t.Errorf("there is another key after %v", later)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "signer.key")); err != nil {
+		t.Fatal(err)
+	}
+	if key, err := open(t, dir, now).Key("signer"); err != nil || bytes.Equal(key, first) {
+		t.Errorf("no new key in the place of one that is gone: %v", err)
+	}
+}
+
 // An authority that cannot be read at the moment is still the one that all clients know.
 func TestUnreadableFileIsNotReplaced(t *testing.T) {
 	for _, name := range []string{"ca.key", "server.crt"} {

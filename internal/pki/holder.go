@@ -45,6 +45,33 @@ func (a *Authority) Client(name, user string, groups ...string) (Pair, error) {
 	})
 }
 
+// Key returns a private key in PEM form, which is stored as <name>.key beside a certificate that is of no use. Unlike those
+// of holders it is never renewed: what it has signed must be accepted for as long as it says itself.
+func (a *Authority) Key(name string) ([]byte, error) {
+	var pair Pair
+	err := locked(a.dir, func() error {
+		stored, _, _, err := readPair(a.dir, name)
+		if err == nil {
+			pair = stored
+			return nil
+		}
+		if !isUnusable(err) {
+			return err
+		}
+		template, err := a.template(pkix.Name{CommonName: name}, holderLife)
+		if err != nil {
+			return err
+		}
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning} // nobody is let in by it, as without any usage
+		pair, err = a.sign(name, template)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("key %s: %w", name, err)
+	}
+	return pair.Key, nil
+}
+
 // holder returns the stored certificate when it is usable and same says that it
 // speaks of the same holder, else a new one.
 func (a *Authority) holder(name string, template *x509.Certificate, same func(*x509.Certificate) bool) (Pair, error) {
