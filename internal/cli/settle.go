@@ -33,7 +33,7 @@ type item struct {
 }
 
 // Settled tells whether everything that was applied is as it was meant to be: groups scheduled with their pods running,
-// Deployments and ReplicaSets available, pods running or done. What has no state of this kind only has to exist.
+// Deployments, ReplicaSets, StatefulSets and DaemonSets available, Jobs and pods running or done. What has no state of this kind only has to exist.
 func Settled(s Snapshot) (done bool, waiting []Reason) {
 	for _, it := range look(s).items() {
 		if it.wait != "" {
@@ -64,6 +64,12 @@ func (v *view) item(ref Ref) item {
 		return itemOf(ref, v.deployments, v.deployment)
 	case "apps/ReplicaSet":
 		return itemOf(ref, v.replicaSets, v.replicaSet)
+	case "apps/StatefulSet":
+		return itemOf(ref, v.statefulSets, v.statefulSet)
+	case "apps/DaemonSet":
+		return itemOf(ref, v.daemonSets, v.daemonSet)
+	case "batch/Job":
+		return itemOf(ref, v.jobs, v.job)
 	case "/Pod":
 		return itemOf(ref, v.pods, func(pod *core.Pod) (text, wait string) { return podText(pod), v.podWait(pod) })
 	case "resource.k8s.io/ResourceClaim":
@@ -120,6 +126,12 @@ func (v *view) expectsPods(group *scheduling.PodGroup) bool {
 		}
 		if rs, ok := v.replicaSets[ref.key()]; ok && ref.Kind == "ReplicaSet" && ptr.Deref(rs.Spec.Replicas, 1) > 0 {
 			spec = &rs.Spec.Template.Spec
+		}
+		if s, ok := v.statefulSets[ref.key()]; ok && ref.Kind == "StatefulSet" && ptr.Deref(s.Spec.Replicas, 1) > 0 {
+			spec = &s.Spec.Template.Spec
+		}
+		if j, ok := v.jobs[ref.key()]; ok && ref.Kind == "Job" && !ptr.Deref(j.Spec.Suspend, false) {
+			spec = &j.Spec.Template.Spec
 		}
 		if spec != nil && spec.SchedulingGroup != nil && ptr.Deref(spec.SchedulingGroup.PodGroupName, "") == group.Name {
 			return true

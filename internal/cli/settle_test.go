@@ -14,6 +14,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
@@ -76,6 +77,12 @@ func (s *Snapshot) add(m Manifest) error {
 		s.Deployments, err = typed(s.Deployments, m, &apps.Deployment{})
 	case "ReplicaSet":
 		s.ReplicaSets, err = typed(s.ReplicaSets, m, &apps.ReplicaSet{})
+	case "StatefulSet":
+		s.StatefulSets, err = typed(s.StatefulSets, m, &apps.StatefulSet{})
+	case "DaemonSet":
+		s.DaemonSets, err = typed(s.DaemonSets, m, &apps.DaemonSet{})
+	case "Job":
+		s.Jobs, err = typed(s.Jobs, m, &batch.Job{})
 	case "Event":
 		applied = false
 		var events []*corev1.Event

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
@@ -17,27 +18,33 @@ import (
 
 // Snapshot is what is known at one moment of what was applied.
 type Snapshot struct {
-	Applied     []Ref
-	PodGroups   []*scheduling.PodGroup
-	Claims      []*resource.ResourceClaim
-	Pods        []*core.Pod
-	Deployments []*apps.Deployment
-	ReplicaSets []*apps.ReplicaSet
-	Events      []corev1.Event // may be left out; they only explain
+	Applied      []Ref
+	PodGroups    []*scheduling.PodGroup
+	Claims       []*resource.ResourceClaim
+	Pods         []*core.Pod
+	Deployments  []*apps.Deployment
+	ReplicaSets  []*apps.ReplicaSet
+	StatefulSets []*apps.StatefulSet
+	DaemonSets   []*apps.DaemonSet
+	Jobs         []*batch.Job
+	Events       []corev1.Event // may be left out; they only explain
 }
 
 // view is a Snapshot with ways to look things up.
 type view struct {
 	Snapshot
-	groups      map[types.NamespacedName]*scheduling.PodGroup
-	claims      map[types.NamespacedName]*resource.ResourceClaim
-	pods        map[types.NamespacedName]*core.Pod
-	deployments map[types.NamespacedName]*apps.Deployment
-	replicaSets map[types.NamespacedName]*apps.ReplicaSet
-	members     map[types.NamespacedName][]*core.Pod // by PodGroup, sorted
-	owned       map[types.UID][]*core.Pod            // by controller, sorted
-	setsOf      map[types.UID][]*apps.ReplicaSet     // by Deployment
-	events      map[types.UID][]corev1.Event         // by object, oldest first
+	groups       map[types.NamespacedName]*scheduling.PodGroup
+	claims       map[types.NamespacedName]*resource.ResourceClaim
+	pods         map[types.NamespacedName]*core.Pod
+	deployments  map[types.NamespacedName]*apps.Deployment
+	replicaSets  map[types.NamespacedName]*apps.ReplicaSet
+	statefulSets map[types.NamespacedName]*apps.StatefulSet
+	daemonSets   map[types.NamespacedName]*apps.DaemonSet
+	jobs         map[types.NamespacedName]*batch.Job
+	members      map[types.NamespacedName][]*core.Pod // by PodGroup, sorted
+	owned        map[types.UID][]*core.Pod            // by controller, sorted
+	setsOf       map[types.UID][]*apps.ReplicaSet     // by Deployment
+	events       map[types.UID][]corev1.Event         // by object, oldest first
 }
 
 func look(s Snapshot) *view {
@@ -45,6 +52,7 @@ func look(s Snapshot) *view {
 		Snapshot: s,
 		groups:   byName(s.PodGroups), claims: byName(s.Claims), pods: byName(s.Pods),
 		deployments: byName(s.Deployments), replicaSets: byName(s.ReplicaSets),
+		statefulSets: byName(s.StatefulSets), daemonSets: byName(s.DaemonSets), jobs: byName(s.Jobs),
 		members: map[types.NamespacedName][]*core.Pod{}, owned: map[types.UID][]*core.Pod{},
 		setsOf: map[types.UID][]*apps.ReplicaSet{}, events: map[types.UID][]corev1.Event{},
 	}

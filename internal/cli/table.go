@@ -110,6 +110,18 @@ func (v *view) appliedPods() []*core.Pod {
 			if rs, ok := v.replicaSets[ref.key()]; ok {
 				pods = v.owned[rs.UID]
 			}
+		case "StatefulSet":
+			if s, ok := v.statefulSets[ref.key()]; ok {
+				pods = v.owned[s.UID]
+			}
+		case "DaemonSet":
+			if s, ok := v.daemonSets[ref.key()]; ok {
+				pods = v.owned[s.UID]
+			}
+		case "Job":
+			if j, ok := v.jobs[ref.key()]; ok {
+				pods = v.owned[j.UID]
+			}
 		}
 		for _, pod := range pods {
 			if !seen[pod] {

@@ -48,6 +48,7 @@ func Watch(ctx context.Context, set *client.Set, inf *client.Informers, applied 
 			return Snapshot{
 				Applied: applied, PodGroups: inf.PodGroups().List(), Claims: inf.ResourceClaims().List(), Pods: inf.Pods().List(),
 				Deployments: inf.Deployments().List(), ReplicaSets: inf.ReplicaSets().List(),
+				StatefulSets: inf.StatefulSets().List(), DaemonSets: inf.DaemonSets().List(), Jobs: inf.Jobs().List(),
 			}
 		},
 		explain: func(ctx context.Context, s *Snapshot) {
@@ -61,6 +62,9 @@ func Watch(ctx context.Context, set *client.Set, inf *client.Informers, applied 
 	notify(inf.Pods(), w)
 	notify(inf.Deployments(), w)
 	notify(inf.ReplicaSets(), w)
+	notify(inf.StatefulSets(), w)
+	notify(inf.DaemonSets(), w)
+	notify(inf.Jobs(), w)
 	inf.Start(ctx) // kinds that nobody else has asked for
 	if err := inf.WaitForSync(ctx); err != nil {
 		return w.summary(context.WithoutCancel(ctx)), err
