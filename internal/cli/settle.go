@@ -206,17 +206,11 @@ func (v *view) deployment(d *apps.Deployment) (text, wait string) {
 func (v *view) replicaSet(rs *apps.ReplicaSet) (text, wait string) {
 	want, st := ptr.Deref(rs.Spec.Replicas, 1), rs.Status
 	text = fmt.Sprintf("%d of %d available", st.AvailableReplicas, want)
-	if st.ObservedGeneration >= rs.Generation && st.AvailableReplicas == want && st.Replicas == want {
+	seen := st.ObservedGeneration >= rs.Generation
+	if seen && st.AvailableReplicas == want && st.Replicas == want {
 		return text, ""
 	}
-	why := v.firstWait(v.owned[rs.UID])
-	if st.ObservedGeneration < rs.Generation {
-		why = unseen
-	}
-	if why == "" {
-		why = v.complaint(rs.UID)
-	}
-	return text, join(text, why)
+	return text, join(text, v.ownedWait(rs.UID, seen))
 }
 
 // firstWait says what the first of the pods that are not where they should be waits for, and how many more there are.

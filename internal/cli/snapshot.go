@@ -112,6 +112,14 @@ func (v *view) podsOf(d *apps.Deployment) []*core.Pod {
 	return out
 }
 
+// ownedBy are the pods whose controller is the one of the objects that ref names.
+func ownedBy[T metav1.Object](v *view, objects map[types.NamespacedName]T, ref Ref) []*core.Pod {
+	if owner, ok := objects[ref.key()]; ok {
+		return v.owned[owner.GetUID()]
+	}
+	return nil
+}
+
 // complaint is what the last warning about an object says.
 func (v *view) complaint(uid types.UID) string {
 	events := v.events[uid]

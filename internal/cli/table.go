@@ -107,21 +107,13 @@ func (v *view) appliedPods() []*core.Pod {
 				pods = v.podsOf(d)
 			}
 		case "ReplicaSet":
-			if rs, ok := v.replicaSets[ref.key()]; ok {
-				pods = v.owned[rs.UID]
-			}
+			pods = ownedBy(v, v.replicaSets, ref)
 		case "StatefulSet":
-			if s, ok := v.statefulSets[ref.key()]; ok {
-				pods = v.owned[s.UID]
-			}
+			pods = ownedBy(v, v.statefulSets, ref)
 		case "DaemonSet":
-			if s, ok := v.daemonSets[ref.key()]; ok {
-				pods = v.owned[s.UID]
-			}
+			pods = ownedBy(v, v.daemonSets, ref)
 		case "Job":
-			if j, ok := v.jobs[ref.key()]; ok {
-				pods = v.owned[j.UID]
-			}
+			pods = ownedBy(v, v.jobs, ref)
 		}
 		for _, pod := range pods {
 			if !seen[pod] {
