@@ -74,6 +74,9 @@ func (c *claimStatus) Update(
 // settle sees to it that what was stored may stay, or takes it back. It does so for clients that do not wait for it, too. If nobody else
 // has written until now, whoever does next sees it.
 func (c *claimStatus) settle(ctx context.Context, w *deviceWrite, stored *resource.ResourceClaim) error {
+	if len(w.gained) == 0 {
+		return nil
+	}
 	if c.alone() {
 		c.keep(w, stored)
 		return nil

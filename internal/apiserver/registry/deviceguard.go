@@ -85,12 +85,9 @@ func (w *deviceWrite) reserve(ctx context.Context, claim, old *resource.Resource
 	return nil
 }
 
-// settle ends a write that was stored. It is an error that another server has given a device to another claim, before this one
+// settle ends a write that has gained something, and was stored. It is an error that another server has given a device to another claim, before this one
 // did and after it had looked; the caller takes back what it wrote then.
 func (w *deviceWrite) settle(ctx context.Context, stored *resource.ResourceClaim) error {
-	if len(w.gained) == 0 {
-		return nil
-	}
 	defer w.end()
 	version := versionOf(stored.ResourceVersion)
 	if err := w.guard.view.await(ctx, version); err != nil {
@@ -104,15 +101,18 @@ func (w *deviceWrite) settle(ctx context.Context, stored *resource.ResourceClaim
 	return nil
 }
 
-// keep ends a write that was stored, and stays, when the view shows it: until then the guard has to know of it.
+// keep ends a write that has gained something, was stored, and stays, when the view shows it: until then the guard has to know of it.
 func (w *deviceWrite) keep(ctx context.Context, stored *resource.ResourceClaim) {
-	if len(w.gained) > 0 && w.guard.view.await(ctx, versionOf(stored.ResourceVersion)) == nil {
+	if w.guard.view.await(ctx, versionOf(stored.ResourceVersion)) == nil {
 		w.end()
 	}
 }
 
 // end ends a write of which nothing will be stored any more.
 func (w *deviceWrite) end() {
+	if len(w.gained) == 0 {
+		return // others may be looked up under the lock
+	}
 	w.guard.mu.Lock()
 	defer w.guard.mu.Unlock()
 	for _, gain := range w.gained {
@@ -163,7 +163,7 @@ func (w *deviceWrite) wants(id deviceID) bool {
 
 // conflicts says whether not both may be given out.
 func (d deviceID) conflicts(other deviceID) bool {
-	return d.whole() == other.whole() && holding{share: d.share}.conflicts(other.share)
+	return d.whole() == other.whole() && sharesConflict(d.share, other.share)
 }
 
 func refuse(key claimKey, gain gain, other claimKey) error {

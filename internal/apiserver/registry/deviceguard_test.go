@@ -211,7 +211,10 @@ func (g *guards) end(t *rapid.T) {
 
 func (g *guards) answer(t *rapid.T, w *underWay) {
 	key := keyOf(w.claim)
-	err := w.write.settle(t.Context(), w.stored)
+	var err error
+	if len(w.write.gained) > 0 {
+		err = w.write.settle(t.Context(), w.stored)
+	}
 	now := g.store.claims[key]
 	switch {
 	case err != nil && len(g.servers) == 1:

@@ -41,10 +41,8 @@ type holding struct {
 	since uint64 // version of the write by which it got it; 0 if that was not seen
 }
 
-// conflicts says whether not both may have their part of the same device.
-func (h holding) conflicts(share string) bool {
-	return share == "" || h.share == "" || share == h.share
-}
+// sharesConflict says whether not both parts of one device may be given out.
+func sharesConflict(a, b string) bool { return a == "" || b == "" || a == b }
 
 func newDeviceView() *deviceView {
 	return &deviceView{changed: make(chan struct{}), holdings: map[deviceID][]holding{}, claims: map[claimKey][]deviceID{}}
@@ -192,7 +190,7 @@ func (v *deviceView) rivals(key claimKey, id deviceID, before uint64) []claimKey
 	defer v.mu.Unlock()
 	var found []claimKey
 	for _, h := range v.holdings[id.whole()] {
-		if h.claim != key && h.conflicts(id.share) && h.since < before {
+		if h.claim != key && sharesConflict(h.share, id.share) && h.since < before {
 			found = append(found, h.claim)
 		}
 	}
