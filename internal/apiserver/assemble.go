@@ -27,14 +27,20 @@ const (
 	drainWatches = 2 * time.Second
 )
 
-// assemble builds the chain of servers: ours in front, the one for custom
-// resources behind it.
-func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error) {
+// NewScheme knows all kinds that are served, in all versions, with their defaults.
+func NewScheme() (*runtime.Scheme, error) {
 	scheme := api.NewScheme()
 	if err := registry.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	if err := defaults.Register(scheme); err != nil {
+	return scheme, defaults.Register(scheme)
+}
+
+// assemble builds the chain of servers: ours in front, the one for custom
+// resources behind it.
+func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error) {
+	scheme, err := NewScheme()
+	if err != nil {
 		return nil, err
 	}
 	codecs := serializer.NewCodecFactory(scheme)

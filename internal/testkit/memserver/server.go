@@ -24,11 +24,9 @@ import (
 	"k8s.io/component-base/compatibility"
 	"k8s.io/kube-openapi/pkg/common"
 
-	"github.com/allot-dev/allot/api"
 	"github.com/allot-dev/allot/api/openapi"
 	"github.com/allot-dev/allot/internal/apiserver"
 	"github.com/allot-dev/allot/internal/apiserver/admission"
-	"github.com/allot-dev/allot/internal/apiserver/defaults"
 	"github.com/allot-dev/allot/internal/apiserver/inmemory"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/registry"
@@ -80,11 +78,8 @@ func (s *Server) Config(wrap func(http.RoundTripper) http.RoundTripper) *rest.Co
 }
 
 func (s *Server) handler() (http.Handler, error) {
-	scheme := api.NewScheme()
-	if err := registry.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	if err := defaults.Register(scheme); err != nil {
+	scheme, err := apiserver.NewScheme()
+	if err != nil {
 		return nil, err
 	}
 	codecs := serializer.NewCodecFactory(scheme)
