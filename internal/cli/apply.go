@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/allot-dev/allot/internal/controller/kinds"
 )
 
 const (
@@ -204,7 +206,7 @@ func (a *applier) await(ctx context.Context, gvk schema.GroupVersionKind) error 
 				namespace = corev1.NamespaceDefault
 			}
 			_, err = a.target.Get(ctx, k, namespace, "allot-looks-whether-this-kind-is-served")
-			if err == nil || apierrors.IsNotFound(err) && !unserved(err) {
+			if err == nil || apierrors.IsNotFound(err) && !kinds.Unserved(err) {
 				return nil
 			}
 		}
@@ -216,16 +218,6 @@ func (a *applier) await(ctx context.Context, gvk schema.GroupVersionKind) error 
 		}
 		a.clock.Sleep(pollTime)
 	}
-}
-
-// unserved tells a 404 for a path that is not served from one for an object that is not there: the latter names the object.
-func unserved(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	details := status.Status().Details
-	return details == nil || details.Name == "" || len(details.Causes) > 0
 }
 
 // locate is a copy of the object, in the namespace in which it is going to be.

@@ -112,7 +112,7 @@ func (c *Controller) lookUp(ctx context.Context, place Place, uid types.UID) (Ow
 	}
 	live, err := c.objects.Live(ctx, kind, namespace, place.Name)
 	switch {
-	case apierrors.IsNotFound(err) && !isUnserved(err):
+	case apierrors.IsNotFound(err) && !kinds.Unserved(err):
 		return Absent, nil, nil
 	case err != nil:
 		return Unknown, nil, fmt.Errorf("look for owner %s %s/%s: %w", place.Kind, namespace, place.Name, err)
@@ -120,17 +120,6 @@ func (c *Controller) lookUp(ctx context.Context, place Place, uid types.UID) (Ow
 		return Absent, nil, nil
 	}
 	return stateOf(live), live, nil
-}
-
-// isUnserved tells a 404 for a path that the server does not have (any more) from one for an object: only the latter names
-// the object, and is the word of whoever would know it.
-func isUnserved(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return true
-	}
-	details := status.Status().Details
-	return details == nil || details.Name == "" || len(details.Causes) > 0
 }
 
 // collect deletes o if its owners are gone or wait for it. It decides on what the graph
