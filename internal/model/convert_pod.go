@@ -60,7 +60,7 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 
 // setOf is the ReplicaSet or StatefulSet that controls the pod.
 func setOf(pod *core.Pod) types.UID {
-	owner := metav1.GetControllerOf(pod)
+	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil || owner.Kind != "ReplicaSet" && owner.Kind != "StatefulSet" {
 		return ""
 	}
