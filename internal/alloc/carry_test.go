@@ -112,7 +112,7 @@ func TestChangedSliceCostsItsOwnDevices(t *testing.T) {
 		return time.Since(start)
 	}
 	all, again := cost(), time.Hour
-	for range 5 {
+	for tries := 0; tries < 5 || tries < 50 && again > all/4; tries++ { // a busy machine takes the processor away at times
 		sizes[0]++
 		state.PutSlice(part("s99", 1, slices, sizes))
 		again = min(again, cost())

@@ -98,6 +98,7 @@ func TestEffort(t *testing.T) {
 		{"8 alternatives of 8 requests on 7", 7, cyclic(1), cyclic(1), []*model.Claim{options(8, 8)}, -1},
 		{"8 alternatives of 8 requests on 8", 8, cyclic(1), cyclic(1), []*model.Claim{options(8, 8)}, 16},
 	}
+	const limit = 10 * time.Millisecond
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			b := &bench{}
@@ -110,12 +111,12 @@ func TestEffort(t *testing.T) {
 			problem.Free(b.node) // evaluates selectors, once and for all
 			var board *alloc.Board
 			best := time.Hour
-			for range 3 {
+			for tries := 0; tries < 3 || tries < 100 && best > limit; tries++ { // a busy machine takes the processor away at times
 				start := time.Now()
 				board, reason = problem.On(b.node)
 				best = min(best, time.Since(start))
 			}
-			if t.Logf("%v: %v", best, reason); best > 10*time.Millisecond {
+			if t.Logf("%v: %v", best, reason); best > limit {
 				t.Errorf("took %v", best)
 			}
 			if (reason != nil) != (test.steps < 0) {

@@ -169,7 +169,7 @@ func (w *switched) patch(t *testing.T, d *datadriven.TestData) string {
 	// A role that was just bound counts soon.
 	for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		obj, err := client.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}, sub...)
-		if !apierrors.IsForbidden(err) || time.Since(start) > 10*time.Second {
+		if !apierrors.IsForbidden(err) || time.Since(start) > time.Minute {
 			return outcome(obj, err)
 		}
 	}

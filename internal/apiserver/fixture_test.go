@@ -59,7 +59,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := shared.Stop(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -161,7 +161,7 @@ func within[T any](t *testing.T, next <-chan T) T {
 			t.Fatal("the stream ended")
 		}
 		return v
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("nothing came in time")
 	}
 	panic("unreachable")
@@ -180,7 +180,7 @@ func startServer(t *testing.T, cfg apiserver.Config) *apiserver.Server {
 
 func stopServer(t *testing.T, s *apiserver.Server) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := s.Stop(ctx); err != nil {
 		t.Error(err)

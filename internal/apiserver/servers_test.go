@@ -29,7 +29,7 @@ func secondServer(t *testing.T) *dynamic.DynamicClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := server.Stop(ctx); err != nil {
 			t.Error(err)

@@ -29,7 +29,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // line is the way to a cluster, which can be disturbed.
 type line struct {

@@ -14,7 +14,7 @@ import (
 
 func start(t *testing.T, dir string) *Server {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s, err := Start(ctx, Options{Dir: dir, UnsafeNoFsync: true})
 	if err != nil {
@@ -73,7 +73,7 @@ func TestInProcessWatch(t *testing.T) {
 		if len(resp.Events) != 1 || string(resp.Events[0].Kv.Value) != "1" {
 			t.Fatalf("watch delivered %v", resp.Events)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("watch delivered nothing")
 	}
 }

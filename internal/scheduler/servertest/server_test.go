@@ -27,7 +27,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // second is the name of the second scheduler.
 const second = "second-scheduler"

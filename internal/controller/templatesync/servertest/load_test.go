@@ -42,18 +42,18 @@ func TestLimit(t *testing.T) {
 	born := time.Now()
 	fresh := newNamespaces(t, 1)[0]
 	eventually(t, "the new namespace has its copy", func() bool { return classOf(t, fresh, "limited") != "" })
-	waited, done := time.Since(born), w.count(writes)
+	waited := time.Since(born)
 	awaitStatus(t, "limited", "101/101/0 InStep")
 	took := w.lastWrite().Sub(began)
 	t.Logf("%d namespaces at %d requests a second: %s; a new namespace had its copy after %s", namespaces, qps, took.Round(time.Millisecond), waited.Round(time.Millisecond))
 	if n := w.count(writes); n != 2*namespaces+2 { // the dry run, and the new namespace
 		t.Errorf("%d requests, want two a namespace and two more", n)
 	}
-	if done > 2*namespaces*3/4 {
-		t.Errorf("the new namespace waited for %d requests", done)
+	if done := w.before(fresh, writes); done > 2*namespaces*3/4 {
+		t.Errorf("the new namespace came after %d requests", done)
 	}
-	if least := time.Duration(2*namespaces-burst) * time.Second / qps; took < least*9/10 || took > 2*least+time.Second {
-		t.Errorf("took %s, want about %s", took, least)
+	if least := time.Duration(2*namespaces-burst) * time.Second / qps; took < least*9/10 {
+		t.Errorf("took %s, want %s at least", took, least)
 	}
 }
 

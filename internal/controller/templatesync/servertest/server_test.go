@@ -38,7 +38,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // The server, and the administrator's clients.
 var (
@@ -66,7 +66,7 @@ func run(m *testing.M) (code int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer func() {
 		cancel()
-		stop, done := context.WithTimeout(context.Background(), 30*time.Second)
+		stop, done := context.WithTimeout(context.Background(), time.Minute)
 		defer done()
 		if err := server.Stop(stop); err != nil {
 			fmt.Fprintln(os.Stderr, err)

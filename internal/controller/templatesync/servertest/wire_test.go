@@ -102,6 +102,23 @@ func (w *wire) count(which func(call) bool) int {
 	return n
 }
 
+// before is the number of requests for which which is true that came before the first one to a namespace.
+func (w *wire) before(namespace string, which func(call) bool) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, c := range w.requests {
+		if !which(c) {
+			continue
+		}
+		if c.namespace == namespace {
+			return n
+		}
+		n++
+	}
+	return n
+}
+
 func (w *wire) lastWrite() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
