@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,7 +66,7 @@ func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
 		t.Error("the first server is alone, although a second one has come")
 	}
 	won, atOnce := [2]int{}, 0
-	for round := range 100 {
+	for round := 0; round < 100 || round < 2000 && (won[0] == 0 || won[1] == 0); round++ {
 		errs := bothAtOnce(t, claims, strings.ReplaceAll(claimStatus, `"n1"`, fmt.Sprintf(`"raced-%d"`, round)))
 		if errs[0] == nil && errs[1] == nil {
 			t.Fatalf("round %d: both have the device", round)
@@ -74,7 +75,7 @@ func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
 			atOnce++
 		}
 		for i := range claims {
-			if has := isAllocated(t, claims[i]); has != (errs[i] == nil) {
+			if has := isAllocated(t, claims[i], "c"); has != (errs[i] == nil) {
 				t.Fatalf("round %d, server %d: the answer was %v, and that the claim is allocated is %v", round, i, errs[i], has)
 			} else if has {
 				won[i]++
@@ -89,6 +90,53 @@ func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
 	t.Logf("won by %v, by nobody %d times", won, atOnce)
 	if won[0] == 0 || won[1] == 0 {
 		t.Errorf("no race: won by %v", won)
+	}
+}
+
+// F64, R18: a server stores a claim with a device that another claim has got a moment before, and is killed before it sees that. A server that is
+// left takes the device from the claim, and touches nothing else of it.
+func TestF64KilledServerLeavesNoDouble(t *testing.T) {
+	dir := t.TempDir()
+	server := startServer(t, apiserver.Config{DataDir: dir, UnsafeNoFsync: true})
+	client, err := dynamic.NewForConfig(server.Loopback())
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := client.Resource(claimsResource).Namespace("default")
+	for i, name := range []string{"first", "second"} {
+		claim := parse(t, strings.ReplaceAll(claimYAML, "{name: c}", "{name: "+name+", finalizers: [resource.kubernetes.io/delete-protection]}"))[0]
+		if _, err := claims.Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		status := strings.ReplaceAll(claimStatus, `"n1"`, fmt.Sprintf(`"pool-%d"`, i))
+		if _, err := claims.Patch(t.Context(), name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	killed, err := clientv3.New(clientv3.Config{Endpoints: []string{"unix://" + filepath.Join(dir, "etcd", "etcd.sock")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer killed.Close()
+	const key = "/registry/resourceclaims/default/second"
+	stored, err := killed.Get(t.Context(), key)
+	if err != nil || len(stored.Kvs) != 1 {
+		t.Fatalf("%d of %s: %v", len(stored.Kvs), key, err)
+	}
+	double := strings.ReplaceAll(string(stored.Kvs[0].Value), "pool-1", "pool-0")
+	if _, err := killed.Put(t.Context(), key, double); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "taken from the second claim", func() bool { return !isAllocated(t, claims, "second") })
+	if !isAllocated(t, claims, "first") {
+		t.Error("the first claim has lost the device")
+	}
+	second, err := claims.Get(t.Context(), "second", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, found, _ := unstructured.NestedMap(second.Object, "spec", "reservedFor"); !found || len(second.GetFinalizers()) != 1 {
+		t.Errorf("something else was changed: %v", second)
 	}
 }
 
@@ -112,9 +160,9 @@ func bothAtOnce(t *testing.T, claims [2]dynamic.ResourceInterface, status string
 	return errs
 }
 
-func isAllocated(t *testing.T, claims dynamic.ResourceInterface) bool {
+func isAllocated(t *testing.T, claims dynamic.ResourceInterface, name string) bool {
 	t.Helper()
-	claim, err := claims.Get(t.Context(), "c", metav1.GetOptions{})
+	claim, err := claims.Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,13 +4,16 @@ import (
 	"context"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/authentication/user"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/klog/v2"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
@@ -29,16 +32,17 @@ type claimStatus struct {
 func newClaimStatus(store *genericregistry.Store, alone func() bool) *claimStatus {
 	type claims = strategy[resource.ResourceClaim, *resource.ResourceClaim]
 	s := statusStrategy[resource.ResourceClaim, *resource.ResourceClaim]{store.UpdateStrategy.(claims)}
-	stored, view := storedClaims{store}, newDeviceView()
 	ctx, stop := context.WithCancel(context.Background())
-	return &claimStatus{
-		part:   newPart(store, s),
-		guard:  newDeviceGuard(stored, view),
-		alone:  alone,
-		follow: sync.OnceFunc(func() { go view.run(ctx, stored) }),
-		keep:   func(w *deviceWrite, stored *resource.ResourceClaim) { go w.keep(ctx, stored) },
-		stop:   stop,
+	c := &claimStatus{
+		part:  newPart(store, s),
+		alone: alone,
+		keep:  func(w *deviceWrite, stored *resource.ResourceClaim) { go w.keep(ctx, stored) },
+		stop:  stop,
 	}
+	stored, view := storedClaims{store}, newDeviceView(func(key claimKey) { go c.takeLate(ctx, key) })
+	c.guard = newDeviceGuard(stored, view)
+	c.follow = sync.OnceFunc(func() { go view.run(ctx, stored) })
+	return c
 }
 
 // Destroy implements rest.Storage.
@@ -96,16 +100,49 @@ func (c *claimStatus) settle(ctx context.Context, w *deviceWrite, stored *resour
 	return refused
 }
 
-// takeBack takes from a claim the allocation that was just stored, and nothing that somebody has written since.
+// takeBack takes from a claim the allocation that was just stored, unless somebody has written the claim since.
 func (c *claimStatus) takeBack(ctx context.Context, stored *resource.ResourceClaim) error {
-	take := func(_ context.Context, _, now runtime.Object) (runtime.Object, error) {
+	return c.free(ctx, stored.Name, func(_ context.Context, now *resource.ResourceClaim) (bool, error) {
+		return now.ResourceVersion == stored.ResourceVersion, nil
+	})
+}
+
+// takeLate takes from a claim an allocation that came too late. The server that stored it does so itself, unless it was killed or does not
+// know that it was stored; whoever is left does it then. It has told no client.
+func (c *claimStatus) takeLate(ctx context.Context, key claimKey) {
+	ctx, cancel := context.WithTimeout(asServer(ctx, key.namespace), unsureFor)
+	defer cancel()
+	view := c.guard.view
+	for ctx.Err() == nil {
+		err := c.free(ctx, key.name, func(ctx context.Context, now *resource.ResourceClaim) (bool, error) {
+			err := view.await(ctx, versionOf(now.ResourceVersion))
+			return err == nil && view.late(key), err
+		})
+		if err == nil || apierrors.IsNotFound(err) {
+			return
+		}
+		klog.FromContext(ctx).Error(err, "take a device from the claim that got it last", "claim", klog.KRef(key.namespace, key.name))
+		pause(ctx, lookAgain)
+	}
+}
+
+// asServer is the context of a write that the server makes by itself.
+func asServer(ctx context.Context, namespace string) context.Context {
+	server := &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup}}
+	return genericapirequest.WithUser(genericapirequest.WithNamespace(ctx, namespace), server)
+}
+
+// free takes the allocation from a claim when something is true of what is stored now.
+func (c *claimStatus) free(ctx context.Context, name string, when func(ctx context.Context, now *resource.ResourceClaim) (bool, error)) error {
+	edit := func(ctx context.Context, _, now runtime.Object) (runtime.Object, error) {
 		claim := now.(*resource.ResourceClaim).DeepCopy()
-		if claim.UID == stored.UID && len(gainedBy(stored, claim)) == 0 {
+		yes, err := when(ctx, claim)
+		if yes {
 			claim.Status = resource.ResourceClaimStatus{}
 		}
-		return claim, nil
+		return claim, err
 	}
-	_, _, err := c.part.Update(ctx, stored.Name, rest.DefaultUpdatedObjectInfo(nil, take),
+	_, _, err := c.part.Update(ctx, name, rest.DefaultUpdatedObjectInfo(nil, edit),
 		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	return err
 }

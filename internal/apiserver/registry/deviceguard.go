@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -86,17 +85,22 @@ func (w *deviceWrite) reserve(ctx context.Context, claim, old *resource.Resource
 }
 
 // settle ends a write that has gained something, and was stored. It is an error that another server has given a device to another claim, before this one
-// did and after it had looked; the caller takes back what it wrote then.
+// did and after it had looked, or that nobody can tell; the caller takes back what it wrote then.
 func (w *deviceWrite) settle(ctx context.Context, stored *resource.ResourceClaim) error {
 	defer w.end()
-	version := versionOf(stored.ResourceVersion)
-	if err := w.guard.view.await(ctx, version); err != nil {
+	view, version := w.guard.view, versionOf(stored.ResourceVersion)
+	if err := view.await(ctx, version); err != nil {
 		return err
 	}
 	for _, gain := range w.gained {
-		if rivals := w.guard.view.rivals(w.claim, gain.id, version); len(rivals) > 0 {
+		if view.inTime(w.claim, gain.id, version) {
+			continue
+		}
+		if rivals := view.rivals(w.claim, gain.id); len(rivals) > 0 {
 			return refuse(w.claim, gain, rivals[0])
 		}
+		claims := schema.GroupResource{Group: resourceGroup, Resource: "resourceclaims"}
+		return apierrors.NewConflict(claims, w.claim.name, fmt.Errorf("%s: it cannot be told that no other claim had the device in that moment", gain.at))
 	}
 	return nil
 }
@@ -142,7 +146,7 @@ func (g *deviceGuard) inTheWay(ctx context.Context, key claimKey, id deviceID) (
 			return w.claim, true, nil
 		}
 	}
-	for _, rival := range g.view.rivals(key, id, math.MaxUint64) {
+	for _, rival := range g.view.rivals(key, id) {
 		// The view may not have seen yet that the rival has lost it.
 		stored, err := g.stored.get(ctx, rival)
 		switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"testing"
@@ -80,7 +81,9 @@ func rivals(claims []*resource.ResourceClaim) string {
 // apiServer is a guard, with a view that lags behind the store.
 type apiServer struct {
 	guard *deviceGuard
-	shown int // so much of the log
+	shown int        // so much of the log
+	late  []claimKey // what it has to look at
+	blind bool       // it has looked anew, and does not know who was first
 }
 
 // underWay is a write that has passed a guard.
@@ -105,7 +108,8 @@ func newGuards(servers int) *guards {
 	names := []string{"a", "b", "c"}
 	g := &guards{store: newClaimStore(names...), settled: map[claimKey]bool{}, names: names}
 	for range servers {
-		s := &apiServer{guard: newDeviceGuard(g.store, newDeviceView())}
+		s := &apiServer{}
+		s.guard = newDeviceGuard(g.store, newDeviceView(func(key claimKey) { s.late = append(s.late, key) }))
 		g.servers = append(g.servers, s)
 		g.reset(s)
 	}
@@ -116,6 +120,12 @@ func (g *guards) reset(s *apiServer) {
 	list, _ := g.store.all(context.Background())
 	s.guard.view.reset(list)
 	s.shown = len(g.store.log)
+}
+
+func (g *guards) lookAnew(t *rapid.T) {
+	s := rapid.SampledFrom(g.servers).Draw(t, "server")
+	g.reset(s)
+	s.blind = true
 }
 
 func drawResult(t *rapid.T, claim string) resourcev1.DeviceRequestAllocationResult {
@@ -217,9 +227,9 @@ func (g *guards) answer(t *rapid.T, w *underWay) {
 	}
 	now := g.store.claims[key]
 	switch {
-	case err != nil && len(g.servers) == 1:
+	case err != nil && len(g.servers) == 1 && !w.server.blind && now.ResourceVersion == w.stored.ResourceVersion:
 		t.Fatalf("stored, and refused afterwards: %v", err)
-	case err != nil && len(gainedBy(w.stored, now)) == 0:
+	case err != nil && now.ResourceVersion == w.stored.ResourceVersion:
 		now = now.DeepCopy()
 		now.Status = resource.ResourceClaimStatus{}
 		g.store.put(now)
@@ -231,30 +241,82 @@ func (g *guards) answer(t *rapid.T, w *underWay) {
 func (g *guards) show(t *rapid.T) {
 	s := rapid.SampledFrom(g.servers).Draw(t, "server")
 	for range rapid.IntRange(1, 4).Draw(t, "events") {
-		if s.shown < len(g.store.log) {
-			s.guard.view.show(g.store.log[s.shown], false)
-			s.shown++
+		g.showNext(s)
+	}
+}
+
+func (g *guards) showNext(s *apiServer) {
+	if s.shown < len(g.store.log) {
+		s.guard.view.show(g.store.log[s.shown], false)
+		s.shown++
+	}
+}
+
+// takeLate has a server take back what some server stored too late.
+func (g *guards) takeLate(t *rapid.T) {
+	s := rapid.SampledFrom(g.servers).Draw(t, "server")
+	if len(s.late) == 0 {
+		t.Skip()
+	}
+	g.takeNext(t, s)
+}
+
+func (g *guards) takeNext(t *rapid.T, s *apiServer) {
+	key := s.late[0]
+	now := g.store.claims[key]
+	for s.shown < int(versionOf(now.ResourceVersion)) {
+		g.showNext(s)
+	}
+	s.late = s.late[1:]
+	if !s.guard.view.late(key) {
+		return
+	}
+	if g.settled[key] {
+		t.Fatalf("%s is taken back, although its client was told that it stays", key.name)
+	}
+	now = now.DeepCopy()
+	now.Status = resource.ResourceClaimStatus{}
+	g.store.put(now)
+}
+
+// rest ends all writes without an answer, as if their servers were killed; the servers that are left see everything.
+func (g *guards) rest(t *rapid.T) {
+	for quiet := false; !quiet; {
+		quiet = true
+		for _, s := range g.servers {
+			for s.shown < len(g.store.log) || len(s.late) > 0 {
+				quiet = false
+				g.showNext(s)
+				if len(s.late) > 0 {
+					g.takeNext(t, s)
+				}
+			}
+		}
+	}
+	if slices.ContainsFunc(g.servers, func(s *apiServer) bool { return !s.blind }) {
+		if two := rivals(slices.Collect(maps.Values(g.store.claims))); two != "" {
+			t.Fatalf("when all is at rest: %s", two)
 		}
 	}
 }
 
 // Writes of claims that overlap in any way, of which some get lost and some have no answer. No device is stored for two claims, as
-// long as there is one server; with two, never are both clients told that they have it. And nobody is refused for the sake of a
-// claim that neither has the device nor may get it.
+// long as there is one server; with two, never are both clients told that they have it, and soon only one has it, whoever is killed. And
+// nobody is refused for the sake of a claim that neither has the device nor may get it.
 func TestDeviceGuard(t *testing.T) {
 	for servers := 1; servers <= 2; servers++ {
 		t.Run(fmt.Sprint(servers), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				g := newGuards(servers)
 				actions := map[string]func(*rapid.T){
-					"begin": g.begin, "write": g.write, "end": g.end, "show": g.show,
-					"look anew": func(t *rapid.T) { g.reset(rapid.SampledFrom(g.servers).Draw(t, "server")) },
-					"":          g.check,
+					"begin": g.begin, "write": g.write, "lose": g.lose, "end": g.end, "show": g.show, "take late": g.takeLate,
+					"": g.check,
 				}
-				if servers == 1 {
-					actions["lose"] = g.lose
+				if rapid.Bool().Draw(t, "watches may fail") {
+					actions["look anew"] = g.lookAnew
 				}
 				t.Repeat(actions)
+				g.rest(t)
 			})
 		})
 	}

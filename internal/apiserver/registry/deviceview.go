@@ -27,6 +27,8 @@ const (
 // deviceView is who has which device, as a watch of the claims shows it. It lags behind what is stored, and sees what all API servers
 // on one etcd write, in the order in which it was stored.
 type deviceView struct {
+	doubled func(claimKey) // called when it is shown that a claim gained a device too late
+
 	mu       sync.Mutex
 	version  uint64        // all that was stored up to it was seen; 0 before the first look
 	changed  chan struct{} // closed when version changes, and made anew
@@ -39,13 +41,14 @@ type holding struct {
 	claim claimKey
 	share string // "" for the whole of it
 	since uint64 // version of the write by which it got it; 0 if that was not seen
+	late  bool   // another claim had it at that version
 }
 
 // sharesConflict says whether not both parts of one device may be given out.
 func sharesConflict(a, b string) bool { return a == "" || b == "" || a == b }
 
-func newDeviceView() *deviceView {
-	return &deviceView{changed: make(chan struct{}), holdings: map[deviceID][]holding{}, claims: map[claimKey][]deviceID{}}
+func newDeviceView(doubled func(claimKey)) *deviceView {
+	return &deviceView{doubled: doubled, changed: make(chan struct{}), holdings: map[deviceID][]holding{}, claims: map[claimKey][]deviceID{}}
 }
 
 // run keeps the view up to date until ctx is done.
@@ -114,15 +117,22 @@ func (v *deviceView) reset(list *resource.ResourceClaimList) {
 
 // show takes a change of a claim.
 func (v *deviceView) show(claim *resource.ResourceClaim, deleted bool) {
+	if v.take(claim, deleted) {
+		v.doubled(keyOf(claim))
+	}
+}
+
+// take takes a change of a claim, and says whether the claim has something that it got too late.
+func (v *deviceView) take(claim *resource.ResourceClaim, deleted bool) (late bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	version := versionOf(claim.ResourceVersion)
 	if deleted {
-		v.put(&resource.ResourceClaim{ObjectMeta: claim.ObjectMeta}, version)
-	} else {
-		v.put(claim, version)
+		claim = &resource.ResourceClaim{ObjectMeta: claim.ObjectMeta}
 	}
+	late = v.put(claim, version)
 	v.reach(version)
+	return late
 }
 
 func (v *deviceView) reach(version uint64) {
@@ -138,8 +148,8 @@ func (v *deviceView) reached() string {
 	return strconv.FormatUint(v.version, 10)
 }
 
-// put notes what a claim has, and since when what it did not have before.
-func (v *deviceView) put(claim *resource.ResourceClaim, version uint64) {
+// put notes what a claim has, and since when what it did not have before. It says whether any of that came too late.
+func (v *deviceView) put(claim *resource.ResourceClaim, version uint64) (late bool) {
 	key, devices := keyOf(claim), devicesOf(claim)
 	for _, id := range v.claims[key] {
 		if !slices.Contains(devices, id) {
@@ -148,7 +158,9 @@ func (v *deviceView) put(claim *resource.ResourceClaim, version uint64) {
 	}
 	for _, id := range devices {
 		if !slices.Contains(v.claims[key], id) {
-			v.holdings[id.whole()] = append(v.holdings[id.whole()], holding{claim: key, share: id.share, since: version})
+			h := holding{claim: key, share: id.share, since: version, late: version > 0 && len(v.holders(key, id)) > 0}
+			v.holdings[id.whole()] = append(v.holdings[id.whole()], h)
+			late = late || h.late
 		}
 	}
 	if len(devices) == 0 {
@@ -156,6 +168,7 @@ func (v *deviceView) put(claim *resource.ResourceClaim, version uint64) {
 	} else {
 		v.claims[key] = devices
 	}
+	return late
 }
 
 func (v *deviceView) drop(key claimKey, id deviceID) {
@@ -184,18 +197,41 @@ func (v *deviceView) await(ctx context.Context, version uint64) error {
 	}
 }
 
-// rivals are other claims that have what the device's share leaves no room for, and had it before a version, the first by name first.
-func (v *deviceView) rivals(key claimKey, id deviceID, before uint64) []claimKey {
+// rivals are other claims that have what the device's share leaves no room for, the first by name first.
+func (v *deviceView) rivals(key claimKey, id deviceID) []claimKey {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	return v.holders(key, id)
+}
+
+func (v *deviceView) holders(key claimKey, id deviceID) []claimKey {
 	var found []claimKey
 	for _, h := range v.holdings[id.whole()] {
-		if h.claim != key && sharesConflict(h.share, id.share) && h.since < before {
+		if h.claim != key && sharesConflict(h.share, id.share) {
 			found = append(found, h.claim)
 		}
 	}
 	slices.SortFunc(found, claimKey.compare)
 	return slices.Compact(found)
+}
+
+// inTime says whether it was seen that a claim got a device with the write of a version, before others did, and still has it. All views that saw the
+// write say the same of it, whatever has happened since.
+func (v *deviceView) inTime(key claimKey, id deviceID, version uint64) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.ContainsFunc(v.holdings[id.whole()], func(h holding) bool {
+		return h.claim == key && h.share == id.share && h.since == version && !h.late
+	})
+}
+
+// late says whether a claim has a device that it got too late.
+func (v *deviceView) late(key claimKey) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.ContainsFunc(v.claims[key], func(id deviceID) bool {
+		return slices.ContainsFunc(v.holdings[id.whole()], func(h holding) bool { return h.claim == key && h.share == id.share && h.late })
+	})
 }
 
 func (k claimKey) compare(other claimKey) int {
