@@ -117,23 +117,14 @@ func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serial
 
 // secure opens the listener and makes the certificates for it.
 func (s *Server) secure(cfg Config, generic *genericapiserver.Config) error {
-	authority, err := pki.Open(cfg.PKIDir, time.Now)
+	authority, err := pki.Open(cfg.PKIDir, cfg.now)
 	if err != nil {
 		return err
 	}
 	if s.listener, err = cfg.listen(); err != nil {
 		return err
 	}
-	hosts, err := servingHosts(s.listener.Addr())
-	if err != nil {
-		return err
-	}
-	serving, err := authority.Serving("server", hosts)
-	if err != nil {
-		return err
-	}
-	admin, err := authority.Client("admin", "allot-admin", "system:masters")
-	if err != nil {
+	if s.certificates, err = newCertificates(authority, s.listener.Addr()); err != nil {
 		return err
 	}
 	signing, err := authority.Key("service-accounts")
@@ -143,17 +134,13 @@ func (s *Server) secure(cfg Config, generic *genericapiserver.Config) error {
 	if s.tokens, err = token.New(signing, time.Now); err != nil {
 		return err
 	}
-	cert, err := dynamiccertificates.NewStaticCertKeyContent("server", serving.Cert, serving.Key)
+	ca, err := dynamiccertificates.NewDynamicCAContentFromFile("ca", authority.CertFile())
 	if err != nil {
 		return err
 	}
-	ca, err := dynamiccertificates.NewStaticCAContent("ca", authority.CertPEM())
-	if err != nil {
-		return err
-	}
-	generic.SecureServing = &genericapiserver.SecureServingInfo{Listener: s.listener, Cert: cert, ClientCA: ca}
+	generic.SecureServing = &genericapiserver.SecureServingInfo{Listener: s.listener, Cert: s.certificates, ClientCA: ca}
 	generic.ExternalAddress = s.listener.Addr().String()
-	s.authority, s.admin, s.url = authority, admin, "https://"+reachedAt(s.listener.Addr())
+	s.url = "https://" + reachedAt(s.listener.Addr())
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/allot-dev/allot/internal/features"
 )
@@ -34,6 +35,10 @@ type Config struct {
 	TokenFile string
 	// Features are those that are on; the zero value has all of them.
 	Features features.Set
+
+	// now is what certificates are made by, and renewEvery how often they are looked at.
+	now        func() time.Time
+	renewEvery time.Duration
 }
 
 // ExternalEtcd says how another etcd is reached.
@@ -55,6 +60,12 @@ func (c Config) completed() (Config, error) {
 	}
 	if c.PKIDir == "" {
 		c.PKIDir = filepath.Join(c.DataDir, "pki")
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if c.renewEvery == 0 {
+		c.renewEvery = lookAtCertificates
 	}
 	return c, c.Etcd.check()
 }

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/google/renameio/v2"
@@ -10,26 +11,53 @@ import (
 	"github.com/allot-dev/allot/internal/pki"
 )
 
+// kubeconfig is a file with which a user reaches the server.
+type kubeconfig struct {
+	path, server string
+	name, user   string // name is what the certificate is stored under
+	groups       []string
+	written      []byte
+}
+
 // WriteKubeconfig writes a kubeconfig for the administrator to path, readable by
-// its owner only. A reader sees the old file or the new one, never a part.
-func (s *Server) WriteKubeconfig(path string) error { return s.writeKubeconfig(path, s.admin) }
+// its owner only, and again when its certificate is renewed. A reader sees the old
+// file or the new one, never a part.
+func (s *Server) WriteKubeconfig(path string) error {
+	return s.WriteUserKubeconfig(path, "admin", "allot-admin", "system:masters")
+}
 
 // WriteUserKubeconfig writes a kubeconfig for user as a member of groups to path, with a
-// certificate that is kept in the server's directory under name.
+// certificate that is kept in the server's directory under name, and again when that is renewed.
 func (s *Server) WriteUserKubeconfig(path, name, user string, groups ...string) error {
-	pair, err := s.authority.Client(name, user, groups...)
+	return s.certificates.keep(&kubeconfig{path: path, server: s.URL(), name: name, user: user, groups: groups})
+}
+
+// write writes the file unless it was written with the same content.
+func (k *kubeconfig) write(authority *pki.Authority) error {
+	pair, err := authority.Client(k.name, k.user, k.groups...)
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
-	return s.writeKubeconfig(path, pair)
+	data, err := k.encode(authority.CertPEM(), pair)
+	if err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	if bytes.Equal(data, k.written) {
+		return nil
+	}
+	if err := renameio.WriteFile(k.path, data, 0o600); err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	k.written = data
+	return nil
 }
 
-func (s *Server) writeKubeconfig(path string, user pki.Pair) error {
+func (k *kubeconfig) encode(authority []byte, user pki.Pair) ([]byte, error) {
 	const name = "allot"
 	cfg := clientcmdapi.NewConfig()
 	cfg.Clusters[name] = &clientcmdapi.Cluster{
-		Server:                   s.URL(),
-		CertificateAuthorityData: s.authority.CertPEM(),
+		Server:                   k.server,
+		CertificateAuthorityData: authority,
 	}
 	cfg.AuthInfos[name] = &clientcmdapi.AuthInfo{
 		ClientCertificateData: user.Cert,
@@ -37,12 +65,5 @@ func (s *Server) writeKubeconfig(path string, user pki.Pair) error {
 	}
 	cfg.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
 	cfg.CurrentContext = name
-	data, err := clientcmd.Write(*cfg)
-	if err != nil {
-		return fmt.Errorf("kubeconfig: %w", err)
-	}
-	if err := renameio.WriteFile(path, data, 0o600); err != nil {
-		return fmt.Errorf("kubeconfig: %w", err)
-	}
-	return nil
+	return clientcmd.Write(*cfg)
 }

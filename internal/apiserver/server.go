@@ -16,25 +16,24 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/inmemory"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/token"
-	"github.com/allot-dev/allot/internal/pki"
 )
 
 // Server is a running API server.
 type Server struct {
-	authority *pki.Authority
-	admin     pki.Pair
-	backend   *backend
-	loopback  *rest.Config
-	transport *inmemory.Transport
-	policy    *rbac.Policy
-	tokens    *token.Authority
-	listener  net.Listener
-	url       string
+	certificates *certificates
+	backend      *backend
+	loopback     *rest.Config
+	transport    *inmemory.Transport
+	policy       *rbac.Policy
+	tokens       *token.Authority
+	listener     net.Listener
+	url          string
 
-	cancel context.CancelCauseFunc
-	done   chan struct{}
-	mu     sync.Mutex
-	err    error
+	renewEvery time.Duration
+	cancel     context.CancelCauseFunc
+	done       chan struct{}
+	mu         sync.Mutex
+	err        error
 }
 
 // errStopped is the cause of a wanted stop.
@@ -51,7 +50,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
-	s := &Server{backend: backend, transport: &inmemory.Transport{}, policy: rbac.NewPolicy(), done: make(chan struct{})}
+	s := &Server{
+		backend: backend, transport: &inmemory.Transport{}, policy: rbac.NewPolicy(), renewEvery: cfg.renewEvery, done: make(chan struct{}),
+	}
 	front, err := s.assemble(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %w", errors.Join(err, s.closeListener(), backend.close()))
@@ -82,6 +83,9 @@ func (s *Server) run(ctx context.Context, front *genericapiserver.GenericAPIServ
 	s.transport.Serve(prepared.Handler)
 	stopped := make(chan error, 1)
 	go func() { stopped <- prepared.RunWithContext(ctx) }()
+	renewing, cancel := context.WithCancel(ctx)
+	var renewed sync.WaitGroup
+	renewed.Go(func() { s.certificates.run(renewing, s.renewEvery) })
 	var failure error
 	select {
 	case failure = <-stopped:
@@ -90,6 +94,8 @@ func (s *Server) run(ctx context.Context, front *genericapiserver.GenericAPIServ
 		s.cancel(failure)
 		failure = errors.Join(failure, <-stopped)
 	}
+	cancel()
+	renewed.Wait()
 	s.transport.Serve(nil)
 	failure = errors.Join(failure, s.backend.close())
 	s.mu.Lock()

@@ -39,11 +39,16 @@ func (o *apartOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.healthListen, "health-listen", "127.0.0.1:0", "address of /healthz, /livez, /readyz and /metrics; port 0 is a free port")
 }
 
-// config reads the kubeconfig. The parts limit themselves by the number of their workers.
-func (o apartOptions) config() (*rest.Config, error) {
+// rules say where the kubeconfig is.
+func (o apartOptions) rules() *clientcmd.ClientConfigLoadingRules {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.kubeconfig
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	return rules
+}
+
+// config reads the kubeconfig. The parts limit themselves by the number of their workers.
+func (o apartOptions) config() (*rest.Config, error) {
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules(), &clientcmd.ConfigOverrides{}).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err) && o.kubeconfig != "":
 		return nil, fmt.Errorf("--kubeconfig: %s names no cluster to use", o.kubeconfig)
@@ -87,6 +92,9 @@ func runApart(ctx context.Context, o apartOptions, w work, progress *cli.Progres
 func runProcess(ctx context.Context, o apartOptions, w work, progress *cli.Progress, set func(*process)) error {
 	cfg, err := o.config()
 	if err != nil {
+		return err
+	}
+	if cfg, err = o.following(cfg, time.Now, progress.Line); err != nil {
 		return err
 	}
 	watchdog := leaderelection.NewLeaderHealthzAdaptor(stopWithin)

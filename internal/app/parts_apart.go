@@ -38,7 +38,8 @@ func newAPIServerCommand(streams Streams) *cobra.Command {
 		Use:   "apiserver",
 		Short: "Run the API server alone",
 		Long: "Run the API server alone, on an embedded etcd or on one that --etcd-servers names, and write a kubeconfig for the\n" +
-			"administrator and for each part that runs apart into the data directory. Parts that run read theirs once. Without a port\n" +
+			"administrator and for each part that runs apart into the data directory. Certificates last for a year, and are made anew\n" +
+			"when a third of that is left; the kubeconfigs are then written again, and parts that run read theirs again. Without a port\n" +
 			"in --listen the server takes the one that it had before, so that they find it again.",
 		Example: "  allot apiserver --data-dir /tmp/a --listen 127.0.0.1:6443\n" +
 			"  allot apiserver --data-dir /tmp/b --pki-dir /tmp/a/pki --etcd-servers unix:///tmp/a/etcd/etcd.sock",

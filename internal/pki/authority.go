@@ -9,61 +9,86 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"path/filepath"
+	"sync"
 	"time"
 )
 
 const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	holderLife    = 365 * 24 * time.Hour
-	// renewBefore is the rest of a certificate's life at which it is made anew.
-	renewBefore = 60 * 24 * time.Hour
+	// renewAtRest is the part of its life that a certificate has left when it is made anew.
+	renewAtRest = 3
 	// backdate tolerates clocks that differ a little.
 	backdate = time.Hour
 )
 
 // Authority signs certificates and keeps them in its directory.
 type Authority struct {
-	dir  string
+	dir string
+	now func() time.Time
+
+	mu   sync.Mutex // guards what follows
 	pair Pair
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	now  func() time.Time
 }
 
-// Open loads the authority in dir, or makes a new one when there is none or when
-// it is near its end.
+// Open loads the authority in dir, or makes one when there is none. One that is near its end gets a new certificate for its
+// old key, so that whoever has the old certificate trusts all that is signed until that ends.
 func Open(dir string, now func() time.Time) (*Authority, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
 	a := &Authority{dir: dir, now: now}
-	if err := locked(dir, a.load); err != nil {
+	if err := a.locked(func() error { return nil }); err != nil {
 		return nil, fmt.Errorf("certificate authority in %s: %w", dir, err)
 	}
 	return a, nil
 }
 
+// locked runs f with the authority that is in the directory now, while nobody else reads or changes that.
+func (a *Authority) locked(f func() error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return locked(a.dir, func() error {
+		if err := a.load(); err != nil {
+			return err
+		}
+		return f()
+	})
+}
+
 // load reads the authority that is there, or creates one.
 func (a *Authority) load() error {
 	pair, cert, key, err := readPair(a.dir, "ca")
-	if err == nil && cert.IsCA && a.fresh(cert) {
+	switch {
+	case err == nil && cert.IsCA && a.fresh(cert):
 		a.pair, a.cert, a.key = pair, cert, key
 		return nil
-	}
-	if err != nil && !isUnusable(err) {
+	case err == nil && cert.IsCA:
+		return a.create(key)
+	case err != nil && !isUnusable(err):
 		return err
 	}
-	return a.create()
+	if key, err = newKey(); err != nil {
+		return err
+	}
+	return a.create(key)
 }
 
 // CertPEM is the authority's own certificate.
-func (a *Authority) CertPEM() []byte { return a.pair.Cert }
+func (a *Authority) CertPEM() []byte {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.pair.Cert
+}
 
-func (a *Authority) create() error {
-	key, err := newKey()
-	if err != nil {
-		return err
-	}
+// CertFile is where that is stored, also when it is renewed.
+func (a *Authority) CertFile() string { return filepath.Join(a.dir, "ca.crt") }
+
+// create makes a certificate of the authority for key.
+func (a *Authority) create(key *ecdsa.PrivateKey) error {
 	template, err := a.template(pkix.Name{CommonName: "allot"}, authorityLife)
 	if err != nil {
 		return err
@@ -103,7 +128,8 @@ func (a *Authority) usable(cert *x509.Certificate) bool {
 
 func (a *Authority) fresh(cert *x509.Certificate) bool {
 	now := a.now()
-	return !now.Before(cert.NotBefore) && now.Add(renewBefore).Before(cert.NotAfter)
+	rest := cert.NotAfter.Sub(cert.NotBefore) / renewAtRest
+	return !now.Before(cert.NotBefore) && now.Add(rest).Before(cert.NotAfter)
 }
 
 func (a *Authority) template(subject pkix.Name, life time.Duration) (*x509.Certificate, error) {

@@ -78,9 +78,9 @@ func TestRenewal(t *testing.T) {
 		later     time.Duration
 		authority bool // whether the authority is renewed as well
 	}{
-		{"holder near its end", holderLife - renewBefore + time.Minute, false},
+		{"holder near its end", holderLife*2/3 + time.Minute, false},
 		{"holder expired", holderLife + time.Hour, false},
-		{"authority near its end", authorityLife - renewBefore + time.Minute, true},
+		{"authority near its end", authorityLife*2/3 + time.Minute, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,6 +117,58 @@ func TestChangedHolderOrBrokenFileIsReissued(t *testing.T) {
 	}
 	if b := open(t, dir, now); bytes.Equal(b.CertPEM(), a.CertPEM()) {
 		t.Error("authority without its key was used")
+	}
+}
+
+// Whoever has the authority's certificate of before its renewal trusts what is signed after it, and the other way round.
+func TestRenewedAuthorityIsTrusted(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	clock := now
+	a, err := Open(dir, func() time.Time { return clock })
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := a.CertPEM()
+	signedBefore, _ := issue(t, a)
+	clock = now.Add(authorityLife*2/3 + time.Minute) // of a process that runs on
+	signedAfter, _ := issue(t, a)
+	second := a.CertPEM()
+	if bytes.Equal(first, second) {
+		t.Fatal("the authority was not renewed")
+	}
+	stored, err := os.ReadFile(a.CertFile())
+	if err != nil || !bytes.Equal(stored, second) {
+		t.Errorf("the file has another certificate: %v", err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(first)
+	if _, err := parse(t, signedAfter.Cert).Verify(x509.VerifyOptions{Roots: roots, CurrentTime: clock}); err != nil {
+		t.Errorf("who has the old certificate: %v", err)
+	}
+	if err := parse(t, signedBefore.Cert).CheckSignatureFrom(parse(t, second)); err != nil {
+		t.Errorf("who has the new certificate: %v", err)
+	}
+}
+
+// A server keeps its certificate although another one has replaced the file, as long as it is good for its names.
+func TestServes(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	a := open(t, dir, now)
+	serving, _ := issue(t, a)
+	if _, err := a.Serving("server", []string{"192.0.2.1"}); err != nil {
+		t.Fatal(err)
+	}
+	if !a.Serves(serving, hosts) {
+		t.Error("a new certificate does not do")
+	}
+	if a.Serves(serving, append(hosts, "192.0.2.1")) {
+		t.Error("a certificate does for an address that it does not have")
+	}
+	if open(t, dir, now.Add(holderLife*2/3+time.Minute)).Serves(serving, hosts) {
+		t.Error("a certificate does although a third of its life is left")
+	}
+	if open(t, t.TempDir(), now).Serves(serving, hosts) {
+		t.Error("a certificate of another authority does")
 	}
 }
 

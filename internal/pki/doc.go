@@ -2,8 +2,8 @@
 //
 // It decides who gets which certificate, how long it lasts and when it is made
 // anew. A certificate found on disk is used again as long as it is signed by the
-// authority, says the same about its holder and is not near its end. A key that
-// signs what others keep is made once. Keys and certificates are readable by
+// authority, says the same about its holder and has more than a third of its life
+// left. A key that signs what others keep is made once, and so is the authority's. Keys and certificates are readable by
 // their owner only and replaced atomically. The package never talks to the
 // network and never deletes a file.
 package pki

@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
@@ -24,9 +25,23 @@ func (a *Authority) Serving(name string, hosts []string) (Pair, error) {
 			template.DNSNames = append(template.DNSNames, h)
 		}
 	}
-	return a.holder(name, template, func(cert *x509.Certificate) bool {
-		return !slices.ContainsFunc(hosts, func(h string) bool { return cert.VerifyHostname(h) != nil })
-	})
+	return a.holder(name, template, func(cert *x509.Certificate) bool { return isFor(cert, hosts) })
+}
+
+// Serves says whether a certificate of Serving is still good for hosts: servers that share a directory and have other
+// names replace each other's file, which is no reason to make a new one.
+func (a *Authority) Serves(p Pair, hosts []string) bool {
+	both, err := tls.X509KeyPair(p.Cert, p.Key)
+	if err != nil {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.usable(both.Leaf) && isFor(both.Leaf, hosts)
+}
+
+func isFor(cert *x509.Certificate, hosts []string) bool {
+	return !slices.ContainsFunc(hosts, func(h string) bool { return cert.VerifyHostname(h) != nil })
 }
 
 // Client returns a certificate that authenticates user as a member of groups.
@@ -49,7 +64,7 @@ func (a *Authority) Client(name, user string, groups ...string) (Pair, error) {
 // of holders it is never renewed: what it has signed must be accepted for as long as it says itself.
 func (a *Authority) Key(name string) ([]byte, error) {
 	var pair Pair
-	err := locked(a.dir, func() error {
+	err := a.locked(func() error {
 		stored, _, _, err := readPair(a.dir, name)
 		if err == nil {
 			pair = stored
@@ -76,7 +91,7 @@ func (a *Authority) Key(name string) ([]byte, error) {
 // speaks of the same holder, else a new one.
 func (a *Authority) holder(name string, template *x509.Certificate, same func(*x509.Certificate) bool) (Pair, error) {
 	var pair Pair
-	err := locked(a.dir, func() error {
+	err := a.locked(func() error {
 		stored, cert, _, err := readPair(a.dir, name)
 		if err == nil && a.usable(cert) && same(cert) {
 			pair = stored
