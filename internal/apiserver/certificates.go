@@ -55,7 +55,7 @@ func (c *certificates) run(ctx context.Context, every time.Duration) {
 
 // renewServing sees to it that the server's certificate is good for all addresses at which the server is reached now.
 func (c *certificates) renewServing() error {
-	hosts, err := servingHosts(c.address)
+	hosts, err := servingHosts(c.address, net.InterfaceAddrs)
 	if err != nil {
 		return err
 	}

@@ -107,15 +107,28 @@ func reachedAt(addr net.Addr) string {
 	return addr.String()
 }
 
-// servingHosts are the names under which the server is reached at addr.
-func servingHosts(addr net.Addr) ([]string, error) {
+// servingHosts are the names under which the server is reached at addr; one on all addresses has those of the machine.
+func servingHosts(addr net.Addr, machine func() ([]net.Addr, error)) ([]string, error) {
 	host, _, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return nil, fmt.Errorf("listen address %s: %w", addr, err)
 	}
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
-	if ip := net.ParseIP(host); ip != nil && !ip.IsLoopback() && !ip.IsUnspecified() {
-		hosts = append(hosts, host)
+	ip := net.ParseIP(host)
+	switch {
+	case ip == nil || ip.IsLoopback():
+		return hosts, nil
+	case !ip.IsUnspecified():
+		return append(hosts, host), nil
+	}
+	addresses, err := machine()
+	if err != nil {
+		return nil, fmt.Errorf("addresses of this machine: %w", err)
+	}
+	for _, a := range addresses {
+		if of, ok := a.(*net.IPNet); ok && of.IP.IsGlobalUnicast() {
+			hosts = append(hosts, of.IP.String())
+		}
 	}
 	return hosts, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"testing"
 )
 
@@ -71,5 +72,37 @@ func TestServerOnAllAddressesIsReached(t *testing.T) {
 	}
 	if got := reachedAt(&net.TCPAddr{IP: net.IPv6loopback, Port: 80}); got != "[::1]:80" {
 		t.Errorf("::1 is reached at %s", got)
+	}
+}
+
+// The certificate of a server on all addresses is for those at which other machines reach it.
+func TestServingHosts(t *testing.T) {
+	addresses := func(list ...string) func() ([]net.Addr, error) {
+		var out []net.Addr
+		for _, text := range list {
+			ip, network, err := net.ParseCIDR(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, &net.IPNet{IP: ip, Mask: network.Mask})
+		}
+		return func() ([]net.Addr, error) { return out, nil }
+	}
+	machine := addresses("127.0.0.1/8", "192.0.2.7/24", "2001:db8::7/64", "fe80::7/64")
+	for _, tt := range []struct {
+		listen string
+		want   []string
+	}{
+		{"127.0.0.1", nil}, {"::1", nil}, {"192.0.2.9", []string{"192.0.2.9"}},
+		{"0.0.0.0", []string{"192.0.2.7", "2001:db8::7"}}, {"::", []string{"192.0.2.7", "2001:db8::7"}},
+	} {
+		got, err := servingHosts(&net.TCPAddr{IP: net.ParseIP(tt.listen), Port: 80}, machine)
+		if want := append([]string{"localhost", "127.0.0.1", "::1"}, tt.want...); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s is reached as %q, not %q: %v", tt.listen, got, want, err)
+		}
+	}
+	broken := func() ([]net.Addr, error) { return nil, errors.New("no answer") }
+	if _, err := servingHosts(&net.TCPAddr{IP: net.IPv4zero, Port: 80}, broken); err == nil {
+		t.Error("the addresses are not known, and that is no error")
 	}
 }
