@@ -134,17 +134,15 @@ func (g *groupStatus) moving(key model.Key, q groups.Quorum) bool {
 }
 
 // warn says whether it is time for an event that warns of the group's condition; what is news has to stay for the
-// patience. The answer has the time of the last such event, if there was one. What another process has seen counts as made now.
+// patience. So has what stands in the condition already when this process looks first, as the one before may have ended
+// before its time had come. The answer has the time of the last such event, if there was one.
 func (g *groupStatus) warn(key model.Key, news bool, patience time.Duration) (now bool, last warning) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.clock.Now()
 	w, ok := g.warned[key]
-	switch next := (warning{at: at.Add(patience)}); {
-	case news && (!ok || w.made || next.at.Before(w.at)):
+	if next := (warning{at: at.Add(patience)}); !ok || news && (w.made || next.at.Before(w.at)) {
 		w = next
-	case !ok:
-		w = warning{at: at, made: true}
 	}
 	if wait := w.at.Sub(at); !w.made && wait > 0 {
 		g.queue.AddAfter(key, wait)

@@ -50,6 +50,35 @@ func TestEventsWarnOfAGangThatLacksPods(t *testing.T) {
 	}
 }
 
+// A scheduler that is started again warns once of what the one before had written in the condition only, and says nothing anew of
+// groups that are placed.
+func TestEventsWarnOfAGangAfterARestart(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 100, 0)
+	s.addGang("placed", 1)
+	s.addMembers("placed", 1)
+	s.addGang("g", 3)
+	s.addMembers("g", 2)
+	x := start(t, s)
+	x.pass(4 * time.Second)
+	if diff := cmp.Diff([]string{"placed Scheduled: 1 of 1 pods are placed"}, x.events); diff != "" {
+		t.Errorf("events (-want +got)\n%s", diff)
+	}
+	if c := s.group("g").Status.Conditions; len(c) == 0 || c[0].Message != "2 of 3 pods exist" {
+		t.Errorf("conditions = %v", c)
+	}
+	y := start(t, s)
+	y.pass(4 * time.Second)
+	if len(y.events) > 0 {
+		t.Errorf("events at once: %q", y.events)
+	}
+	y.pass(30 * time.Second)
+	want := []string{"g Unschedulable: 2 of 3 pods exist", "g-0 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist", "g-1 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist"}
+	if diff := cmp.Diff(want, sorted(y.events)); diff != "" {
+		t.Errorf("events (-want +got)\n%s", diff)
+	}
+}
+
 // A group that has no place explains itself within little more than a second, and says the latest reason.
 func TestEventsWarnOfAGangWithoutPlace(t *testing.T) {
 	s := newServer(t)
