@@ -18,7 +18,8 @@
 //     finished (R50, docs/adr/0001). Pods that another scheduler has bound are not rolled back.
 //   - A unit that cannot be placed and runs nothing keeps no devices (F10), nor does a group that has never run and has
 //     no pods. A group that has run keeps them while it merely lacks pods (F09). A pod's claim is freed in favour of other
-//     nodes only if nobody but the pod has to do with it (R17).
+//     nodes only if nobody but the pod has to do with it (R17). One that is deleted is freed when nobody who has a node
+//     holds it.
 //   - Who is told why it waits is told once per change of the reason.
 //
 // Devices that have bindingConditions are attached after their allocation: the plan's claims are written, and its

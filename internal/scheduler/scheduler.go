@@ -68,6 +68,7 @@ type Scheduler struct {
 	leaving   map[model.Key][]*eviction   // pods that are made to leave, and are not seen to be going yet
 	alarms    map[model.UnitKey]time.Time // when units are tried again that wait for pods to go
 	avoided   map[model.Key]time.Time     // until when devices are not given out, by the claims that stand for that
+	deleted   map[model.Key]bool          // claims that have devices and are being deleted; true: those are being freed
 
 	bindingTimeout time.Duration
 }
@@ -138,7 +139,8 @@ func newScheduler(p parts) (*Scheduler, error) {
 		state:     state, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
 		leaving: map[model.Key][]*eviction{}, alarms: map[model.UnitKey]time.Time{},
-		waits: waitList{byTopic: map[model.Topic][]*waiting{}}, avoided: map[model.Key]time.Time{}, bindingTimeout: cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout),
+		waits: waitList{byTopic: map[model.Topic][]*waiting{}}, avoided: map[model.Key]time.Time{}, deleted: map[model.Key]bool{},
+		bindingTimeout: cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout),
 	}
 	s.beside = s.running.Go
 	s.pods = newPodStatus(p)
@@ -189,6 +191,7 @@ func (s *Scheduler) takeIn(ctx context.Context) {
 	s.queue.Wake(topics)
 	s.lookAtWaits(ctx, topics)
 	s.lookAtVictims(ctx, topics)
+	s.freeDeleted(ctx, topics)
 	offered := map[model.UnitKey]bool{}
 	for _, topic := range topics {
 		if key, ok := s.unitOf(topic); ok && !offered[key] {

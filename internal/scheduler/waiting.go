@@ -161,8 +161,11 @@ func (s *Scheduler) outdated(w *waiting) string {
 		}
 	}
 	for _, key := range s.claimsOf(w.plan) {
-		if claim, ok := s.state.Claim(key); !ok || claim.Allocation == nil {
+		switch claim, ok := s.state.Claim(key); {
+		case !ok || claim.Allocation == nil:
 			return "claim " + key.String() + " has lost its devices"
+		case claim.Deleting:
+			return "claim " + key.String() + " is being deleted"
 		}
 	}
 	if !w.plan.Unit.Group {

@@ -1,0 +1,101 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/allot-dev/allot/internal/commit"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// freeAgain is after how long devices of a claim that is being deleted are tried to be freed again.
+const freeAgain = time.Second
+
+// freeDeleted frees the devices of claims that are being deleted and that only those hold who have no node. They cannot be
+// placed with such a claim, so it would wait for them, and they for it. It goes then, and is made anew if it was generated.
+func (s *Scheduler) freeDeleted(ctx context.Context, topics []model.Topic) {
+	s.noteDeleted(topics)
+	if len(s.deleted) == 0 {
+		return
+	}
+	touched := map[string]bool{}
+	for _, topic := range topics {
+		touched[topic.Key.Namespace] = true
+	}
+	var useless []commit.Held
+	for key, busy := range s.deleted {
+		if busy || !touched[key.Namespace] {
+			continue
+		}
+		if claim, ok := s.state.Claim(key); ok && s.allIdle(claim) {
+			useless = append(useless, commit.Held{Key: key, UID: claim.UID, Holders: claim.Consumers})
+		}
+	}
+	slices.SortFunc(useless, func(a, b commit.Held) int { return strings.Compare(a.Key.String(), b.Key.String()) })
+	for _, held := range s.notInUse(useless, nil) {
+		s.freeOne(ctx, held)
+	}
+}
+
+// noteDeleted keeps the list of claims that are being deleted and have devices, each with whether they are being freed.
+func (s *Scheduler) noteDeleted(topics []model.Topic) {
+	for _, topic := range topics {
+		if topic.Kind != model.TopicClaim {
+			continue
+		}
+		claim, ok := s.state.ObservedClaim(topic.Key)
+		if !ok || !claim.Deleting || claim.Allocation == nil {
+			delete(s.deleted, topic.Key)
+		} else if _, known := s.deleted[topic.Key]; !known {
+			s.deleted[topic.Key] = false
+		}
+	}
+}
+
+// allIdle says whether a claim has consumers, all of them without a node. One that has none is freed by its controller.
+func (s *Scheduler) allIdle(claim *model.Claim) bool {
+	busy := func(c model.Consumer) bool {
+		return !s.isIdle(model.Key{Namespace: claim.Key.Namespace, Name: c.Name}, c)
+	}
+	return len(claim.Consumers) > 0 && !slices.ContainsFunc(claim.Consumers, busy)
+}
+
+// isIdle says whether a consumer is a pod that waits for a node, or a group of which all pods do. Those of another scheduler
+// are left to that.
+func (s *Scheduler) isIdle(key model.Key, c model.Consumer) bool {
+	waits := func(pod *model.Pod) bool { return pod.Node == "" && !pod.Foreign }
+	if model.IsPodConsumer(c) {
+		pod, ok := s.state.Pod(key)
+		return ok && pod.UID == c.UID && waits(pod)
+	}
+	group, ok := s.state.Group(key)
+	return ok && c == model.GroupConsumer(group.Key.Name, group.UID) &&
+		!slices.ContainsFunc(s.state.Members(key), func(pod *model.Pod) bool { return !waits(pod) && !pod.Finished })
+}
+
+// freeOne frees a claim's devices beside the loop.
+func (s *Scheduler) freeOne(ctx context.Context, held commit.Held) {
+	klog.V(2).InfoS("Freeing the devices of a claim that is being deleted", "claim", held.Key)
+	s.deleted[held.Key] = true
+	s.beside(func() {
+		seen, err := s.giveBackAll(ctx, []commit.Held{held})
+		s.feed.Tell(func() []model.Topic {
+			again := func() []model.Topic {
+				if s.deleted[held.Key] {
+					s.deleted[held.Key] = false
+				}
+				return []model.Topic{{Kind: model.TopicClaim, Key: held.Key}}
+			}
+			if err != nil {
+				klog.V(2).InfoS("Devices could not be freed", "claim", held.Key, "reason", err)
+				s.after(freeAgain, again)
+				return nil
+			}
+			return append(s.take(seen), again()...)
+		})
+	})
+}
