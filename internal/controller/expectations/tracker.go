@@ -35,6 +35,7 @@ type Tracker struct {
 
 	mu     sync.Mutex
 	seen   uint64                            // newest resource version that the cache delivered
+	swept  time.Time                         // when what had ended was last dropped
 	owners map[types.UID]map[types.UID]write // owner → object → the write that is awaited
 }
 
@@ -64,6 +65,7 @@ func (t *Tracker) record(owner types.UID, obj metav1.Object, w write) {
 	w.namespace, w.name, w.at = obj.GetNamespace(), obj.GetName(), t.clock.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.sweep(w.at)
 	writes := t.owners[owner]
 	if writes == nil {
 		writes = map[types.UID]write{}
@@ -87,10 +89,26 @@ func Observe[T interface {
 }
 
 func (t *Tracker) observe(obj metav1.Object) {
-	v := version(obj)
+	v, now := version(obj), t.clock.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.seen = max(t.seen, v)
+	t.sweep(now)
+}
+
+// sweep drops the expectations that have ended, once in the time that it takes them to: a write may be answered after its
+// owner was forgotten, and nobody asks for that owner again.
+func (t *Tracker) sweep(now time.Time) {
+	if now.Sub(t.swept) < t.expiry {
+		return
+	}
+	t.swept = now
+	for owner, writes := range t.owners {
+		maps.DeleteFunc(writes, func(_ types.UID, w write) bool { return now.Sub(w.at) >= t.expiry })
+		if len(writes) == 0 {
+			delete(t.owners, owner)
+		}
+	}
 }
 
 // Satisfied reports whether the cache shows all that owner's controller wrote;
@@ -124,7 +142,7 @@ func (t *Tracker) shown(uid types.UID, w write) bool {
 	return present || (w.version > 0 && t.seen >= w.version)
 }
 
-// Forget drops what is known of an owner that is gone.
+// Forget drops what is known of an owner that is gone. What is recorded of it later goes when it ends.
 func (t *Tracker) Forget(owner types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -126,3 +126,25 @@ func TestExpiryAndForget(t *testing.T) {
 	w.Forget("rs")
 	w.check(t, "forgotten", true)
 }
+
+// A write that is answered after its owner has gone is not kept for ever, though nobody asks for it.
+func TestNothingIsKeptOfAnOwnerThatIsGone(t *testing.T) {
+	w := newWorld()
+	w.Forget("rs")
+	w.Created("rs", pod("a", "ua", 10))
+	w.clock.SetTime(w.clock.Now().Add(30 * time.Second))
+	w.Created("other", pod("b", "ub", 11))
+	w.clock.SetTime(w.clock.Now().Add(30 * time.Second))
+	w.observe(pod("x", "ux", 1))
+	if len(w.owners) != 1 {
+		t.Errorf("kept: %v", w.owners)
+	}
+	if ok, _ := w.Satisfied("other"); ok {
+		t.Error("what has not ended was dropped")
+	}
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	w.Created("third", pod("c", "uc", 12))
+	if len(w.owners) != 1 {
+		t.Errorf("kept: %v", w.owners)
+	}
+}

@@ -174,7 +174,7 @@ func (c *Controller) pass(ctx context.Context, job *batch.Job, pods []*core.Pod)
 	if err := c.writeStatus(ctx, job, outcome.Status(plan)); err != nil {
 		return err
 	}
-	c.remember(job.UID, plan.Backoff)
+	c.remember(job, plan.Backoff)
 	for _, e := range plan.Events {
 		c.events.Eventf(job, e.Type, e.Reason, "%s", e.Message)
 	}
@@ -249,10 +249,19 @@ func (c *Controller) backoff(job types.UID, pods []*core.Pod) Backoff {
 	return Backoff{}.After(succeeded, slices.DeleteFunc(past, hasSucceeded))
 }
 
-func (c *Controller) remember(job types.UID, b Backoff) {
+func (c *Controller) remember(job *batch.Job, b Backoff) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.backoffs[job] = b
+	if c.exists(job) {
+		c.backoffs[job.UID] = b
+	}
+}
+
+// exists says whether the cache has a Job. With c.mu held, nothing is remembered of one that has gone in the midst of a pass:
+// the cache loses it before it is forgotten.
+func (c *Controller) exists(job *batch.Job) bool {
+	cached, ok := c.Jobs.Get(job.Namespace, job.Name)
+	return ok && cached.UID == job.UID
 }
 
 // forget drops what is known of a Job that has ended or is gone.

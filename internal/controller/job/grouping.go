@@ -37,7 +37,7 @@ func (c *Controller) group(ctx context.Context, job *batch.Job, plan Plan) (Grou
 func (c *Controller) tell(job *batch.Job, why string) {
 	c.mu.Lock()
 	known := c.told[job.UID]
-	if why != "" {
+	if why != "" && c.exists(job) {
 		c.told[job.UID] = why
 	} else {
 		delete(c.told, job.UID)
