@@ -13,6 +13,7 @@ import (
 // lastWords is a core for a logger that takes what a member says when it gives up, as on a full disk: it panics then or
 // ends the process, and tells its logger alone why.
 type lastWords struct {
+	dir string    // of the member
 	out io.Writer // gets what is said before the process ends
 
 	mu   sync.Mutex
@@ -49,7 +50,7 @@ func (w *lastWords) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	if entry.Level < zapcore.FatalLevel {
 		return nil
 	}
-	_, err := fmt.Fprintln(w.out, "allot: etcd: "+text)
+	_, err := fmt.Fprintln(w.out, "allot: etcd in "+w.dir+": "+text)
 	return err
 }
 

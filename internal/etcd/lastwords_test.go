@@ -12,7 +12,7 @@ import (
 
 func TestLastWords(t *testing.T) {
 	var out bytes.Buffer
-	words := &lastWords{out: &out}
+	words := &lastWords{dir: "/data", out: &out}
 	logger := zap.New(words, zap.WithFatalHook(zapcore.WriteThenPanic))
 	full := errors.New("no space left on device")
 
@@ -32,7 +32,7 @@ func TestLastWords(t *testing.T) {
 		defer func() { _ = recover() }()
 		logger.With(zap.String("a", "b")).Fatal("the WAL cannot be written", zap.Error(full))
 	}()
-	if got := out.String(); got != "allot: etcd: the WAL cannot be written: no space left on device\n" {
+	if got := out.String(); got != "allot: etcd in /data: the WAL cannot be written: no space left on device\n" {
 		t.Errorf("printed %q", got)
 	}
 }

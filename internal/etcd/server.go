@@ -74,8 +74,11 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 }
 
 func (s *Server) run(ctx context.Context, opts Options) error {
-	words := &lastWords{out: os.Stderr}
+	words := &lastWords{dir: opts.Dir, out: os.Stderr}
 	cfg := memberConfig(opts, s.socket.path, words)
+	if err := checkLog(filepath.Join(cfg.Dir, "member", "wal")); err != nil {
+		return err
+	}
 	cfg.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StatsHandler(&s.visits)}
 	member, err := words.startMember(func() (*embed.Etcd, error) { return embed.StartEtcd(cfg) })
 	if err != nil {
