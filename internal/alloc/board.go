@@ -97,6 +97,30 @@ func (p *Problem) Free(node *model.NodeInfo) (int, Offer) {
 	return 0, TooFew
 }
 
+// Counts is how many devices the node has that some request could have, whether they are enough or not. It answers false if
+// counting does not tell what can be had.
+func (p *Problem) Counts(node *model.NodeInfo) (int, bool) {
+	if !p.plain() || len(p.selections) != 1 {
+		return 0, false
+	}
+	free, offer, known := p.freeOfOne(node)
+	return free, known && offer != Broken
+}
+
+// Takes says whether some request could have the device, if nobody held it.
+func (p *Problem) Takes(id model.DeviceID) bool {
+	view, ok := p.state.View(id.PoolID())
+	if !ok {
+		return false
+	}
+	device, ok := view.Index(id.Device)
+	if !ok {
+		return false
+	}
+	known := p.allocator.matcher.pool(&view)
+	return slices.ContainsFunc(p.selections, func(s *selection) bool { return p.allocator.matcher.found(known, s).free.Has(device) })
+}
+
 // freeOfOne is Free where one selection is all that there is. It answers false if devices take from counters, or can be had
 // more than once, so that there is more to it.
 func (p *Problem) freeOfOne(node *model.NodeInfo) (int, Offer, bool) {

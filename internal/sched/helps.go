@@ -51,13 +51,16 @@ func (f *fitter) freeOf(info *model.NodeInfo) []int64 {
 	return free
 }
 
-func (f *fitter) addTo(free []int64, pod *model.Pod) {
+func (f *fitter) addTo(free []int64, pod *model.Pod) { f.change(free, pod, 1) }
+
+// change adds what the pod takes to amounts as freeOf gives them, or takes it off with sign -1.
+func (f *fitter) change(free []int64, pod *model.Pod, sign int64) {
 	var drawn model.Resources
 	if len(pod.Draws) > 0 {
 		drawn = model.Drawn(pod.Draws)
 	}
 	for i := range f.requests {
-		free[i] += pod.Shape.Requests[f.requests[i].name] + drawn[f.requests[i].name]
+		free[i] += sign * (pod.Shape.Requests[f.requests[i].name] + drawn[f.requests[i].name])
 	}
 }
 

@@ -168,21 +168,27 @@ func (r *room) priorityOf(group *model.Group) int32 {
 }
 
 // holdsFabric says whether a victim's claims have devices that are not tied to one node.
-func (r *room) holdsFabric(v *victim) bool {
-	loose := func(key model.Key) bool {
-		claim, ok := r.state.Claim(key)
-		if !ok || claim.Allocation == nil {
-			return false
-		}
+func (r *room) holdsFabric(v *victim) (loose bool) {
+	r.claimsOf(v, func(claim *model.Claim) {
 		_, tied := tie(claim.Allocation.NodeSelector)
-		return !tied
+		loose = loose || !tied
+	})
+	return loose
+}
+
+// claimsOf calls f with the claims of a victim that have devices.
+func (r *room) claimsOf(v *victim, f func(*model.Claim)) {
+	visit := func(key model.Key) {
+		if claim, ok := r.state.Claim(key); ok && claim.Allocation != nil {
+			f(claim)
+		}
 	}
 	for _, pod := range v.pods {
 		for name := range pod.ClaimNames {
-			if loose(model.Key{Namespace: pod.Key.Namespace, Name: name}) {
-				return true
-			}
+			visit(model.Key{Namespace: pod.Key.Namespace, Name: name})
 		}
 	}
-	return slices.ContainsFunc(v.claims, loose)
+	for _, key := range v.claims {
+		visit(key)
+	}
 }

@@ -21,6 +21,8 @@ import (
 //   - Of all victims that might help, those are spared that are not needed, the most important first (room.go): no
 //     part of the victims that are left would be enough. Only when the step budget is spent may some be left that
 //     another search would spare.
+//   - A pod needs room on one node, some groups in one domain. What that would cost is estimated for all of these by counting
+//     (estimate.go); the cheapest is tried first, and others as long as one promises less than the best that was found.
 //   - A claim is freed with its last consumer, and never one that something other than a pod or a PodGroup holds. One
 //     that a PodGroup holds is given back by the scheduler once no pod of the group is left (leave.go).
 
@@ -111,7 +113,7 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	tx := p.state.Begin()
 	defer tx.Undo()
 	p.state.StepAside(unit)
-	r := &room{placer: p, state: p.state, tx: tx, unit: unit, left: preemptShare * p.steps}
+	r := &room{placer: p, state: p.state, tx: tx, unit: unit, left: preemptShare * p.steps, budgets: map[*model.Pod][]*model.Budget{}}
 	r.gather(at)
 	if r.binding {
 		reasons.further = append(reasons.further, model.Topic{Kind: model.TopicPods})

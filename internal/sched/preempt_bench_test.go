@@ -83,3 +83,34 @@ func BenchmarkPreemptionInLargeGang(b *testing.B) {
 		}
 	}
 }
+
+// Room for one pod with a device that all nodes can use, and that one of 2,304 low ones on as many nodes has.
+func BenchmarkPreemptionForFabricDevice(b *testing.B) {
+	state := bigState(2304, 0)
+	fabric := slice("fabric", 2304)
+	all := true
+	fabric.Spec.NodeName, fabric.Spec.AllNodes = nil, &all
+	state.PutSlice(model.SliceFrom(fabric))
+	for i, info := range state.Nodes() {
+		name := fmt.Sprintf("low-%04d", i)
+		claim := bigClaim(name)
+		claim.Allocation = &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "fabric", Device: fmt.Sprint("gpu-", i)}}}
+		pod := plainPod(b, name, "", int32(i%7))
+		pod.Node, pod.Claims = info.Name, []model.PodClaim{{Entry: "e", Claim: name}}
+		claim.Consumers = []model.Consumer{model.PodConsumer(name, pod.UID)}
+		state.PutClaim(claim)
+		state.PutPod(pod)
+	}
+	state.PutClaim(bigClaim("own"))
+	high := plainPod(b, "high", "", 1000)
+	high.Claims = []model.PodClaim{{Entry: "e", Claim: "own"}}
+	state.PutPod(high)
+	placer := sched.NewPlacer(state, sched.DefaultSteps)
+	unit, _ := state.Unit(unitKey(false, "high"))
+	for range b.N {
+		_, reasons := placer.Place(unit)
+		if made := placer.Preempt(unit, reasons, sched.Moment{}); made == nil || made.Pods() != 1 || made.Victims[0].Priority != 0 {
+			b.Fatal(reasons)
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package sched
 
 import (
-	"cmp"
-	"math"
 	"slices"
 	"time"
 
@@ -23,31 +21,32 @@ type room struct {
 	ending  bool      // something is about to be gone
 	until   time.Time // when that should be, as far as it is known
 	devices bool      // the unit wants some
+	guarded bool      // budgets may cover victims
 	doomed  func(*model.Pod) bool
-	base    int      // mark in the trial that each attempt starts from
-	recalls []Recall // of the last attempt
-	census  *census  // of the last unit and nodes
+	base    int                            // mark in the trial that each attempt starts from
+	recalls []Recall                       // of the last attempt
+	census  *census                        // of the last unit and nodes
+	budgets map[*model.Pod][]*model.Budget // that cover pods, as far as asked for
 }
 
-// place is where room could be made.
-type place struct {
-	nodes   []*model.NodeInfo // nil: anywhere
-	victims []*victim
-	guess   cost // as far as resources tell
-}
+// How many ways to make room are found out at most, if each of the places promises less harm than the last one turned out
+// to do: so many, or a part of the places, as in upstream's candidates.
+const (
+	mostWays      = 100
+	mostWaysShare = 10
+)
 
-// enough is how many ways to make room are compared.
-const enough = 16
-
-// find looks for the least harmful way to make room for a unit.
+// find looks for the least harmful way to make room for a unit. The first place is the best one if its guess holds.
 func (r *room) find(unit *model.Unit) *found {
 	if plan := r.fits(unit, nil, nil); plan != nil {
 		return &found{plan: plan}
 	}
 	var best *found
-	ways := 0
-	for _, at := range r.places(unit) {
-		if r.left <= 0 || ways == enough {
+	ways, places := 0, r.places(unit)
+	most := max(mostWays, len(places)/mostWaysShare)
+	for i := range places {
+		at := &places[i]
+		if r.left <= 0 || ways == most || best != nil && best.cost.compare(at.guess) <= 0 {
 			break
 		}
 		way := r.at(unit, at)
@@ -59,18 +58,18 @@ func (r *room) find(unit *model.Unit) *found {
 		}
 	}
 	if best == nil && r.scattered(unit) && r.left > 0 {
-		return r.at(unit, place{victims: slices.Clone(r.victims)})
+		return r.at(unit, &place{here: r.victims})
 	}
 	return best
 }
 
 // at looks for the victims that make room in one place.
-func (r *room) at(unit *model.Unit, at place) *found {
-	victims := at.victims
-	r.judge(victims)
-	victims, plan := r.first(unit, at.nodes, victims)
+func (r *room) at(unit *model.Unit, at *place) *found {
+	all := slices.Collect(at.victims)
+	r.judge(all)
+	victims, plan := r.first(unit, at.nodes, all)
 	if plan == nil {
-		if victims, plan = r.creep(unit, at.nodes, at.victims); plan == nil {
+		if victims, plan = r.creep(unit, at.nodes, all); plan == nil {
 			return nil
 		}
 	}
@@ -225,129 +224,4 @@ func (r *room) inTheWay(victims []*victim, plan *Plan) []*victim {
 		}
 	}
 	return list
-}
-
-// places are where room could be made for a unit, the most promising first: for one pod single nodes, for a group that
-// has to be in one domain single domains, and else anywhere.
-func (r *room) places(unit *model.Unit) []place {
-	key := ""
-	if unit.Group != nil {
-		key = unit.Group.Topology
-	}
-	switch {
-	case len(unit.Pods) == 1:
-		return r.nodes(unit.Pods[0])
-	case key != "":
-		return r.domains(unit, key)
-	}
-	return []place{{victims: slices.Clone(r.victims)}}
-}
-
-// scattered says whether victims that are not where the unit goes can be in its way, other than by holding devices.
-func (r *room) scattered(unit *model.Unit) bool {
-	pod := unit.Pods[0]
-	single := len(unit.Pods) == 1
-	return single && (r.state.HasTerms() || len(pod.Mounts) > 0 || usesClaims(r.state, pod)) || !single && unit.Group.Topology != ""
-}
-
-// nodes are those that suit the pod and have victims enough.
-func (r *room) nodes(pod *model.Pod) []place {
-	on, anywhere := r.byNode()
-	f := newFitter(r.state, pod.Shape)
-	var places []place
-	for _, info := range r.state.Nodes() {
-		victims := on[info.Name]
-		if len(victims)+len(anywhere) == 0 || f.static(info).check != "" {
-			continue
-		}
-		switch {
-		case len(anywhere) == 0:
-		case len(victims) == 0:
-			victims = anywhere
-		default:
-			victims = slices.Concat(victims, anywhere)
-			slices.SortFunc(victims, compareVictims)
-			victims = slices.Compact(victims)
-		}
-		if guess, ok := r.guess(f, info, victims); ok {
-			places = append(places, place{nodes: []*model.NodeInfo{info}, victims: victims, guess: guess})
-		}
-	}
-	slices.SortStableFunc(places, func(a, b place) int { return a.guess.compare(b.guess) })
-	return places
-}
-
-// byNode sorts victims by the nodes that they are on; those that hold devices which are not tied to a node can be in the
-// way anywhere.
-func (r *room) byNode() (on map[string][]*victim, anywhere []*victim) {
-	on = map[string][]*victim{}
-	r.left -= len(r.victims)
-	for _, v := range r.victims {
-		if v.fabric || v.idle() {
-			anywhere = append(anywhere, v)
-			continue
-		}
-		seen := map[string]bool{}
-		for _, pod := range v.pods {
-			if !seen[pod.Node] {
-				seen[pod.Node] = true
-				on[pod.Node] = append(on[pod.Node], v)
-			}
-		}
-	}
-	return on, anywhere
-}
-
-// guess says who would have to leave the node if only resources counted, and whether that would do.
-func (r *room) guess(f *fitter, info *model.NodeInfo, victims []*victim) (cost, bool) {
-	free := f.freeOf(info)
-	c := cost{highest: math.MinInt64}
-	for _, v := range victims {
-		if !f.lacks(free) {
-			break
-		}
-		if v.idle() {
-			continue
-		}
-		for _, pod := range v.pods {
-			if pod.Node != info.Name {
-				continue
-			}
-			f.addTo(free, pod)
-		}
-		c.highest = max(c.highest, int64(v.priority))
-		c.pods += len(v.pods)
-	}
-	return c, !f.lacks(free)
-}
-
-// domains are the values of a node label, with the victims there.
-func (r *room) domains(unit *model.Unit, key string) []place {
-	on, anywhere := r.byNode()
-	known := map[string]int{}
-	var places []place
-	for _, info := range r.state.Nodes() {
-		value, ok := info.API.Labels[key]
-		if !ok {
-			continue
-		}
-		at, ok := known[value]
-		if !ok {
-			at = len(places)
-			known[value] = at
-			places = append(places, place{victims: slices.Clone(anywhere)})
-		}
-		places[at].nodes = append(places[at].nodes, info)
-		places[at].victims = append(places[at].victims, on[info.Name]...)
-	}
-	for i := range places {
-		slices.SortFunc(places[i].victims, compareVictims)
-		places[i].victims = slices.Compact(places[i].victims)
-	}
-	// The one that could be emptied for the fewest pods comes first, if it is large enough at all.
-	wanted := len(unit.Pods)
-	slices.SortStableFunc(places, func(a, b place) int {
-		return cmp.Compare(max(0, wanted-len(a.victims)), max(0, wanted-len(b.victims)))
-	})
-	return places
 }

@@ -29,6 +29,7 @@ type victim struct {
 	started  time.Time   // the first of the pods
 	violates bool        // a budget, if the less important ones leave, too
 	fabric   bool        // holds devices that are not tied to one node
+	rank     int         // in order of importance, leaving budgets aside
 }
 
 // gang is one that has more pods than it needs.
@@ -102,8 +103,12 @@ func (r *room) gather(at Moment) {
 	for _, v := range r.victims {
 		r.lower += len(v.pods)
 		v.fabric = r.devices && r.holdsFabric(v)
+		r.guarded = r.guarded || len(r.state.Budgets(v.key.Namespace)) > 0
 	}
 	slices.SortFunc(r.victims, compareVictims)
+	for i, v := range r.victims {
+		v.rank = i
+	}
 }
 
 // goes says whether a pod is about to be gone. One that should have been for long is not waited for.
@@ -271,17 +276,34 @@ func (r *room) violating(v *victim, used map[*model.Budget]int) int {
 	n := 0
 	for _, pod := range v.pods {
 		violates := false
-		for _, budget := range r.state.Budgets(pod.Key.Namespace) {
-			if budget.Covers(pod) {
-				used[budget]++
-				violates = violates || used[budget] > budget.Allowed
-			}
+		for _, budget := range r.budgetsOf(pod) {
+			used[budget]++
+			violates = violates || used[budget] > budget.Allowed
 		}
 		if violates {
 			n++
 		}
 	}
 	return n
+}
+
+// budgetsOf are those that cover the pod.
+func (r *room) budgetsOf(pod *model.Pod) []*model.Budget {
+	all := r.state.Budgets(pod.Key.Namespace)
+	if len(all) == 0 {
+		return nil
+	}
+	known, ok := r.budgets[pod]
+	if ok {
+		return known
+	}
+	for _, budget := range all {
+		if budget.Covers(pod) {
+			known = append(known, budget)
+		}
+	}
+	r.budgets[pod] = known
+	return known
 }
 
 func (r *room) costOf(victims []*victim) cost {

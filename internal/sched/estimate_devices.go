@@ -1,0 +1,117 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// countDevices says how many devices are missing. For one node that is known if each request wants devices of its own, and
+// nothing else matters; else that it is at least one. Several nodes may see one pool, so that there may be fewer than that
+// for them, and never more.
+func (c *count) countDevices(nodes []*model.NodeInfo) {
+	wanted, ok := c.wanted()
+	if !ok || wanted == 0 {
+		return
+	}
+	free, exact := 0, true
+	for _, info := range nodes {
+		n, counted, refused := c.free(info)
+		if !counted && (len(nodes) > 1 || !refused) {
+			return
+		}
+		free, exact = free+n, exact && counted
+	}
+	c.exact, c.missing = exact, max(0, wanted-free)
+	if !exact {
+		c.missing = 1
+	}
+	if c.missing == 0 {
+		return
+	}
+	for _, info := range nodes {
+		views := c.room.state.Pools(info)
+		for i := range views {
+			if !slices.Contains(c.pools, views[i].ID) {
+				c.pools = append(c.pools, views[i].ID)
+			}
+		}
+	}
+}
+
+// wanted is how many devices the members that want the fewest take, as many of them as have to be placed.
+func (c *count) wanted() (int, bool) {
+	var each []int
+	for _, class := range c.job.classes {
+		n := class.devices()
+		for range class.members {
+			each = append(each, n)
+		}
+	}
+	if len(each) < c.unit.Min {
+		return 0, false
+	}
+	slices.Sort(each)
+	sum := 0
+	for _, n := range each[:c.unit.Min] {
+		sum += n
+	}
+	return sum, true
+}
+
+// free is how many devices the members could have on the node and whether counting is enough to say that; if it is not,
+// whether they are refused some.
+func (c *count) free(info *model.NodeInfo) (n int, counted, refused bool) {
+	counted = true
+	for _, class := range c.job.classes {
+		f := c.job.form(class, info)
+		if f.problem == nil {
+			return 0, false, false
+		}
+		free, ok := f.problem.Counts(info)
+		if n += free; !ok || class.extended != nil {
+			_, offer := f.problem.Free(info)
+			counted, refused = false, refused || offer == alloc.TooFew
+		}
+	}
+	return n, counted, refused
+}
+
+// gain is how many of the devices that a victim has could be for the unit; more than one victim may have one, and each
+// counts.
+func (c *count) gain(v *victim) int {
+	devices, known := c.held[v]
+	if !known {
+		devices = c.hold(v)
+		c.held[v] = devices
+	}
+	n := 0
+	for i := range devices {
+		if slices.Contains(c.pools, devices[i].pool) && (devices[i].serves || !c.exact) {
+			n++
+		}
+	}
+	return n
+}
+
+// heldDevice is a device that a victim has.
+type heldDevice struct {
+	pool   model.PoolID
+	serves bool // what the unit's pods want
+}
+
+func (e *estimator) hold(v *victim) []heldDevice {
+	var list []heldDevice
+	e.room.claimsOf(v, func(claim *model.Claim) {
+		for i := range claim.Allocation.Devices {
+			id := model.DeviceIDOf(claim.Allocation.Devices[i])
+			list = append(list, heldDevice{pool: id.PoolID(), serves: e.serves(id)})
+		}
+	})
+	return list
+}
+
+func (e *estimator) serves(id model.DeviceID) bool {
+	return slices.ContainsFunc(e.job.classes, func(c *class) bool { return c.plain.problem != nil && c.plain.problem.Takes(id) })
+}

@@ -1,0 +1,211 @@
+package sched_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// hall is more nodes than room was ever compared on, each full of pods of its own, some with a device and some under a
+// budget that is used up, and one pod that waits for cpu and maybe a device.
+type hall struct {
+	nodes   []*model.Node
+	on      map[string][]*model.Pod
+	claims  map[string][]*model.Claim // of pods on the node
+	slices  map[string]*model.Slice
+	waiting *model.Pod
+	wanted  *model.Claim // nil: no device
+}
+
+func drawHall(t *rapid.T) *hall {
+	h := &hall{on: map[string][]*model.Pod{}, claims: map[string][]*model.Claim{}, slices: map[string]*model.Slice{}}
+	devices := rapid.IntRange(0, 2).Draw(t, "devices of a node")
+	lowest := rapid.Int32Range(0, 3).Draw(t, "lowest") // so that the least important are few
+	guard := rapid.IntRange(0, 10).Draw(t, "tenths under the budget")
+	for i := range rapid.IntRange(17, 40).Draw(t, "nodes") {
+		name := fmt.Sprintf("n%02d", i)
+		h.nodes = append(h.nodes, &model.Node{Name: name, Allocatable: model.Resources{corev1.ResourceCPU: 4, corev1.ResourcePods: 110}})
+		if devices > 0 {
+			h.slices[name] = model.SliceFrom(slice(name, devices))
+		}
+		h.fill(t, name, devices, lowest, guard)
+	}
+	h.waiting = h.pod("w", 5, rapid.Int64Range(1, 4).Draw(t, "wanted"), false)
+	if devices > 0 && rapid.Bool().Draw(t, "wants a device") {
+		h.wanted = bigClaim("w")
+		h.waiting.Claims = []model.PodClaim{{Entry: "c", Claim: "w"}}
+	}
+	return h
+}
+
+func (h *hall) fill(t *rapid.T, node string, devices int, lowest int32, guard int) {
+	for free := int64(4); free > 0; {
+		name := fmt.Sprintf("%s-%d", node, len(h.on[node]))
+		cpus := min(free, rapid.Int64Range(1, 4).Draw(t, "cpus"))
+		priority := max(lowest, rapid.Int32Range(0, 4).Draw(t, "priority"))
+		if rapid.IntRange(0, 20).Draw(t, "matters little") == 0 {
+			priority = 0
+		}
+		pod := h.pod(name, priority, cpus, rapid.IntRange(1, 10).Draw(t, "guarded") <= guard)
+		pod.Node, pod.Started = node, time.Unix(rapid.Int64Range(0, 3).Draw(t, "started"), 0)
+		h.on[node] = append(h.on[node], pod)
+		if free -= cpus; len(h.claims[node]) == devices || rapid.Bool().Draw(t, "no device") {
+			continue
+		}
+		claim := bigClaim(name)
+		claim.Allocation = &model.Allocation{NodeSelector: nodeSelector(node), Devices: []resourcev1.DeviceRequestAllocationResult{
+			{Request: "g", Driver: "gpu.example.com", Pool: node, Device: fmt.Sprint("gpu-", len(h.claims[node]))},
+		}}
+		claim.Consumers = []model.Consumer{model.PodConsumer(name, pod.UID)}
+		pod.Claims = []model.PodClaim{{Entry: "c", Claim: name}}
+		h.claims[node] = append(h.claims[node], claim)
+	}
+}
+
+func (h *hall) pod(name string, priority int32, cpus int64, guarded bool) *model.Pod {
+	shape := &model.Shape{ID: fmt.Sprint(cpus), Namespace: "default", Requests: model.Resources{corev1.ResourceCPU: cpus, corev1.ResourcePods: 1}}
+	if guarded {
+		shape.Labels = map[string]string{"guarded": "yes"}
+	}
+	return &model.Pod{Key: unitKey(false, name).Key, UID: types.UID("uid-" + name), Priority: priority, Shape: shape}
+}
+
+// preempt makes room with only some of the nodes there.
+func (h *hall) preempt(t *rapid.T, nodes []*model.Node) *sched.Preemption {
+	s := model.NewState()
+	s.PutClass(&model.Class{Name: "gpu"})
+	s.PutBudget(&model.Budget{Key: unitKey(false, "used-up").Key, Selector: labels.SelectorFromSet(labels.Set{"guarded": "yes"})})
+	for _, node := range nodes {
+		s.PutNode(node)
+		if devices := h.slices[node.Name]; devices != nil {
+			s.PutSlice(devices)
+		}
+		for _, claim := range h.claims[node.Name] {
+			s.PutClaim(claim)
+		}
+		for _, pod := range h.on[node.Name] {
+			s.PutPod(pod)
+		}
+	}
+	if h.wanted != nil {
+		s.PutClaim(h.wanted)
+	}
+	s.PutPod(h.waiting)
+	unit, _ := s.Unit(unitKey(false, "w"))
+	placer := sched.NewPlacer(s, 1_000_000)
+	plan, reasons := placer.Place(unit)
+	if plan != nil {
+		t.Skip("there is room")
+	}
+	return placer.Preempt(unit, reasons, sched.Moment{})
+}
+
+// harm is what compares victims: those against a budget, then the highest priority, then how many, then the sum of their
+// priorities, then when the first of the most important began.
+type harm struct {
+	violations int
+	highest    int32
+	pods       int
+	sum        int64
+	started    time.Time
+}
+
+func (a harm) compare(b harm) int {
+	return cmp.Or(cmp.Compare(a.violations, b.violations), cmp.Compare(a.highest, b.highest),
+		cmp.Compare(a.pods, b.pods), cmp.Compare(a.sum, b.sum), b.started.Compare(a.started))
+}
+
+func harmOf(pods []*model.Pod) harm {
+	a := harm{highest: math.MinInt32}
+	for _, pod := range pods {
+		if pod.Shape.Labels != nil {
+			a.violations++
+		}
+		a.pods++
+		a.sum += int64(pod.Priority)
+		if pod.Priority > a.highest || pod.Priority == a.highest && pod.Started.Before(a.started) {
+			a.highest, a.started = pod.Priority, pod.Started
+		}
+	}
+	return a
+}
+
+func harmOfPreemption(made *sched.Preemption) harm {
+	var pods []*model.Pod
+	for _, victim := range made.Victims {
+		pods = append(pods, victim.Pods...)
+	}
+	return harmOf(pods)
+}
+
+// least is, of all sets of pods whose leaving makes room on a node, one that spares the budget if any does, and then has the
+// lowest highest priority.
+func (h *hall) least(node string) (least harm, ok bool) {
+	pods := h.on[node]
+	for bits := range 1 << len(pods) {
+		var gone []*model.Pod
+		cpus, devices := int64(0), 0
+		if s := h.slices[node]; s != nil {
+			devices = len(s.Devices) - len(h.claims[node])
+		}
+		for i, pod := range pods {
+			if bits&(1<<i) != 0 {
+				gone = append(gone, pod)
+				cpus += pod.Shape.Requests[corev1.ResourceCPU]
+				devices += len(pod.Claims)
+			}
+		}
+		if cpus < h.waiting.Shape.Requests[corev1.ResourceCPU] || h.wanted != nil && devices < 1 {
+			continue
+		}
+		harm := harmOf(gone)
+		harm.violations = min(harm.violations, 1)
+		if !ok || cmp.Or(cmp.Compare(harm.violations, least.violations), cmp.Compare(harm.highest, least.highest)) < 0 {
+			least, ok = harm, true
+		}
+	}
+	return least, ok
+}
+
+// Who leaves is who matters least of all nodes, wherever that is: no node alone gives anything better, and if budgets can be
+// spared, no set of pods anywhere has a lower highest priority without touching one.
+func TestPreemptionChoosesAmongAllNodes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := drawHall(t)
+		made := h.preempt(t, h.nodes)
+		var best *harm
+		for _, node := range h.nodes {
+			least, ok := h.least(node.Name)
+			if ok && (best == nil || cmp.Or(cmp.Compare(least.violations, best.violations), cmp.Compare(least.highest, best.highest)) < 0) {
+				best = &least
+			}
+		}
+		if made == nil || best == nil {
+			if (made == nil) != (best == nil) {
+				t.Fatalf("room is made: %v, and could be: %v", made != nil, best != nil)
+			}
+			return
+		}
+		chosen := harmOfPreemption(made)
+		if min(chosen.violations, 1) != best.violations || best.violations == 0 && chosen.highest != best.highest {
+			t.Fatalf("%+v leave, and %+v would be enough", chosen, *best)
+		}
+		for i := range h.nodes {
+			if alone := h.preempt(t, slices.Clone(h.nodes[i:i+1])); alone != nil && harmOfPreemption(alone).compare(chosen) < 0 {
+				t.Fatalf("%+v leave, and on node %s it would be %+v", chosen, h.nodes[i].Name, harmOfPreemption(alone))
+			}
+		}
+	})
+}
