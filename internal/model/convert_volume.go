@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,10 +35,65 @@ func VolumeFrom(volume *corev1.PersistentVolume) *Volume {
 	if ref := volume.Spec.ClaimRef; ref != nil {
 		v.Claim = Key{Namespace: ref.Namespace, Name: ref.Name}
 	}
-	if affinity := volume.Spec.NodeAffinity; affinity != nil {
-		v.Nodes = affinity.Required
+	if affinity := volume.Spec.NodeAffinity; affinity != nil && affinity.Required != nil {
+		v.Nodes = append(v.Nodes, affinity.Required)
+	}
+	if zones := zonesOf(volume.Labels); zones != nil {
+		v.Nodes = append(v.Nodes, zones)
 	}
 	return v
+}
+
+// zoneLabels say where a volume is. The second ones are older names of the first.
+var zoneLabels = [][2]string{
+	{corev1.LabelTopologyZone, corev1.LabelFailureDomainBetaZone},
+	{corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaRegion},
+}
+
+// zonesOf selects the nodes that are where a volume's labels say that it is, and those that do not say where they are; nil for
+// all. What a volume says by an older name, a node may say by either; its own older name comes first.
+func zonesOf(volume map[string]string) *corev1.NodeSelector {
+	terms := []corev1.NodeSelectorTerm{{}}
+	require := func(also ...[]corev1.NodeSelectorRequirement) {
+		var product []corev1.NodeSelectorTerm
+		for _, term := range terms {
+			for _, requirements := range also {
+				product = append(product, corev1.NodeSelectorTerm{MatchExpressions: slices.Concat(term.MatchExpressions, requirements)})
+			}
+		}
+		terms = product
+	}
+	is := func(key string, values []string) corev1.NodeSelectorRequirement {
+		return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values}
+	}
+	var nowhere []corev1.NodeSelectorRequirement
+	for _, label := range zoneLabels {
+		now, older := label[0], label[1]
+		unset := corev1.NodeSelectorRequirement{Key: older, Operator: corev1.NodeSelectorOpDoesNotExist}
+		nowhere = append(nowhere, unset, corev1.NodeSelectorRequirement{Key: now, Operator: corev1.NodeSelectorOpDoesNotExist})
+		if values := zonesIn(volume[now]); values != nil {
+			require([]corev1.NodeSelectorRequirement{is(now, values)})
+		}
+		if values := zonesIn(volume[older]); values != nil {
+			require([]corev1.NodeSelectorRequirement{is(older, values)}, []corev1.NodeSelectorRequirement{unset, is(now, values)})
+		}
+	}
+	if len(terms[0].MatchExpressions) == 0 {
+		return nil
+	}
+	return &corev1.NodeSelector{NodeSelectorTerms: append(terms, corev1.NodeSelectorTerm{MatchExpressions: nowhere})}
+}
+
+// zonesIn are the zones in the value of a label, which names one or more, as a disk of several zones has them. It is nil if
+// the value makes no sense.
+func zonesIn(value string) []string {
+	zones := strings.Split(value, "__")
+	for i, zone := range zones {
+		if zones[i] = strings.TrimSpace(zone); zones[i] == "" {
+			return nil
+		}
+	}
+	return zones
 }
 
 // mountsFrom finds the volumes of a pod that come from claims. A generic ephemeral volume has one of its own, named

@@ -28,6 +28,6 @@ type Volume struct {
 	Name    string
 	UID     types.UID
 	Version uint64
-	Claim   Key                  // that it is for, if any
-	Nodes   *corev1.NodeSelector // that can use it; nil for all
+	Claim   Key                    // that it is for, if any
+	Nodes   []*corev1.NodeSelector // that can use it match all of these
 }

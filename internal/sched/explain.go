@@ -62,7 +62,8 @@ func (j *job) explain(c *class) tally {
 		} else if m := c.fitter.static(info); m.check != "" {
 			t.miss(info.Name, m)
 		} else if mount := c.volumeMisses(info); mount != nil {
-			t.miss(info.Name, miss{check: CheckVolume, detail: mount.volume.Name + " of PersistentVolumeClaim " + mount.claim.String()})
+			detail := mount.volume.Name + " of PersistentVolumeClaim " + mount.claim.String()
+			t.add(Block{Check: CheckVolume, Detail: detail, Volume: mount.volume.Name, Nearest: info.Name}, func(*Block) bool { return false })
 		} else if claim, misses := j.claimMisses(c, info); misses {
 			t.add(Block{Check: CheckClaimNode, Detail: claim.String(), Claim: claim, Nearest: info.Name}, func(*Block) bool { return false })
 		} else if m := c.fitter.dynamic(j.state, info); m.check != "" {

@@ -93,6 +93,7 @@ type Block struct {
 	Lacking int64         // of a resource there
 	Alloc   *alloc.Reason // why claims cannot be allocated there
 	Claim   model.Key     // that cannot be used there
+	Volume  string        // PersistentVolume that cannot be used there
 }
 
 func (r *Reasons) addWaiting(pod model.Key, wait Wait) {
@@ -349,6 +350,8 @@ func (p *PodReasons) topics(set map[model.Topic]bool) {
 			set[model.Topic{Kind: model.TopicPods}] = true
 		case CheckClaimNode:
 			set[model.Topic{Kind: model.TopicClaim, Key: b.Claim}] = true
+		case CheckVolume: // its zone labels may change
+			set[model.Topic{Kind: model.TopicVolume, Key: model.Key{Name: b.Volume}}] = true
 		case CheckDevices:
 			for _, topic := range b.Alloc.Topics() {
 				set[topic] = true

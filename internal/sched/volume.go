@@ -12,8 +12,8 @@ import (
 type mount struct {
 	claim  model.Key
 	volume *model.Volume
-	nodes  *nodeaffinity.LazyErrorNodeSelector // nil: all
-	once   bool                                // one pod alone may use it
+	nodes  []*nodeaffinity.LazyErrorNodeSelector // that can use it match all
+	once   bool                                  // one pod alone may use it
 }
 
 // mounts looks up the pod's volumes; those that limit nothing are left out. Nothing is bound or provisioned here: a pod
@@ -39,8 +39,8 @@ func (j *job) mounts(pod *model.Pod) ([]mount, *Wait) {
 			return nil, waitForVolume(key, "", "PersistentVolumeClaim %s is for one pod at a time (ReadWriteOncePod), and another one uses it", key)
 		}
 		limits := mount{claim: key, volume: volume, once: claim.OncePod}
-		if volume.Nodes != nil {
-			limits.nodes = nodeaffinity.NewLazyErrorNodeSelector(volume.Nodes)
+		for _, nodes := range volume.Nodes {
+			limits.nodes = append(limits.nodes, nodeaffinity.NewLazyErrorNodeSelector(nodes))
 		}
 		if limits.nodes != nil || limits.once {
 			list = append(list, limits)
@@ -86,11 +86,7 @@ func (j *job) taken(c *class) *mount {
 // volumeMisses finds a volume of the class that cannot be used from the node.
 func (c *class) volumeMisses(info *model.NodeInfo) *mount {
 	for i := range c.mounts {
-		m := &c.mounts[i]
-		if m.nodes == nil {
-			continue
-		}
-		if matches, err := m.nodes.Match(info.API); err != nil || !matches {
+		if m := &c.mounts[i]; !allMatch(m.nodes, info) {
 			return m
 		}
 	}
@@ -101,9 +97,7 @@ func (c *class) volumeMisses(info *model.NodeInfo) *mount {
 func selectors(mounts []mount) []*nodeaffinity.LazyErrorNodeSelector {
 	var list []*nodeaffinity.LazyErrorNodeSelector
 	for i := range mounts {
-		if mounts[i].nodes != nil {
-			list = append(list, mounts[i].nodes)
-		}
+		list = append(list, mounts[i].nodes...)
 	}
 	return list
 }

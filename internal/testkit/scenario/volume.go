@@ -15,9 +15,10 @@ func (s *Scenario) namespace(l *line) error {
 	return nil
 }
 
-// volume NAME [claim=CLAIM] [match=K=V]: a PersistentVolume that nodes with the label can use.
+// volume NAME [claim=CLAIM] [match=K=V] [label=K=V]…: a PersistentVolume that nodes with the label to match can use.
 func (s *Scenario) volume(l *line) error {
 	volume := &corev1.PersistentVolume{ObjectMeta: s.meta("volume", l.name)}
+	volume.Labels = pairs(l.args["label"])
 	if l.has("claim") {
 		k := key(l.one("claim", ""))
 		volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: k.Namespace, Name: k.Name}
