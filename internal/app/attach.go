@@ -136,8 +136,11 @@ func (a *asker) look(ctx context.Context, o *attachOptions) (attach.Choice, erro
 	if err != nil {
 		return attach.Choice{}, err
 	}
-	choice := attach.Choose(survey, o.controllers, o.features)
 	reviews := a.clients.AuthorizationV1().SelfSubjectAccessReviews()
+	if err := survey.Narrow(ctx, reviews); err != nil {
+		return attach.Choice{}, err
+	}
+	choice := attach.Choose(survey, o.controllers, o.features)
 	missing, err := attach.Missing(ctx, reviews, "", attach.Rules(&choice))
 	if err != nil {
 		return choice, err

@@ -147,7 +147,12 @@ func (a *attachment) newComponent(ctx context.Context, choice *attach.Choice) (c
 	if err != nil {
 		return nil, nil, err
 	}
-	return newComponentOn(ctx, set, attachName, a.metrics, choice.Features, choice.Absent...)
+	working, c, err := newComponentOn(ctx, set, attachName, a.metrics, choice.Features, choice.Absent...)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.Caches.With(choice.Present...)
+	return working, c, nil
 }
 
 func (a *attachment) start(ctx context.Context, c *component, choice *attach.Choice) error {

@@ -154,12 +154,15 @@ func (o *diffOptions) serverView(ctx context.Context, schedulerName string) (*se
 	if err != nil {
 		return nil, err
 	}
+	if err := survey.Narrow(ctx, asker.clients.AuthorizationV1().SelfSubjectAccessReviews()); err != nil {
+		return nil, err
+	}
 	choice := attach.Choose(survey, nil, o.features)
 	set, err := client.NewFor(cfg, choice.Dialect)
 	if err != nil {
 		return nil, err
 	}
-	informers := client.NewInformers(set).Without(absentKinds(choice.Features)...).Without(choice.Absent...)
+	informers := client.NewInformers(set).With(choice.Present...).Without(absentKinds(choice.Features)...).Without(choice.Absent...)
 	caches := cluster.CachesOf(informers)
 	caches.Features = choice.Features
 	feed, err := cluster.NewFeed(caches, schedulerName)

@@ -42,7 +42,7 @@ func (g *guard) Create(_ context.Context, review *authorizationv1.SelfSubjectAcc
 }
 
 func choice(groups string) *Choice {
-	s := Survey{TaintRules: resourcev1.SchemeGroupVersion}
+	s := Survey{TaintRules: resourcev1.SchemeGroupVersion, CSINodes: true}
 	switch groups {
 	case "native":
 		s.Groups = schedulingv1beta1.SchemeGroupVersion
@@ -64,6 +64,26 @@ func TestF69MissingRightIsNamed(t *testing.T) {
 		missing, err = Missing(t.Context(), g, "ns", LeaseRules("l"))
 		if diff := cmp.Diff(g.refused[1:], missing); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", groups, err, diff)
+		}
+	}
+}
+
+// A kind that can be done without is not read where that is not allowed, and no right to it is asked for again.
+func TestKindsThatMayNotBeReadAreLeftOut(t *testing.T) {
+	for _, refused := range [][]string{nil, {"watch csinodes of storage.k8s.io"}} {
+		s := Survey{CSINodes: true}
+		g := &guard{refused: refused}
+		if err := s.Narrow(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+		c := Choose(s, nil, features.Set{})
+		missing, err := Missing(t.Context(), g, "", Rules(&c))
+		if err != nil || len(missing) > 0 {
+			t.Errorf("%v is missing: %v", missing, err)
+		}
+		said := slices.ContainsFunc(c.Notes, func(note string) bool { return strings.Contains(note, "csinodes") })
+		if left := slices.Contains(c.Absent, "csinodes"); left != (refused != nil) || said != left {
+			t.Errorf("with %v refused, csinodes are left out: %t, and it is said: %t", refused, left, said)
 		}
 	}
 }
@@ -117,7 +137,7 @@ func TestAllCachesMayBeFilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		caches := client.NewInformers(set).Without(c.Absent...)
+		caches := client.NewInformers(set).With(c.Present...).Without(c.Absent...)
 		cluster.CachesOf(caches)
 		events := record.NewFakeRecorder(1)
 		if c.Own() {

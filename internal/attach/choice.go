@@ -42,6 +42,8 @@ type Choice struct {
 	Features features.Set
 	// Absent are the kinds that the server does not have, as client.Informers calls them.
 	Absent []string
+	// Present are the kinds that the server has and allot's own does not.
+	Present []string
 	// Controllers are those that run, sorted.
 	Controllers []string
 	// Notes say in whole sentences what is not as one might expect.
@@ -85,6 +87,16 @@ func Choose(s Survey, wanted []string, on features.Set) Choice {
 
 // optional leaves out the kinds that nothing depends on.
 func (c *Choice) optional(s Survey) {
+	for _, o := range s.optional() {
+		switch {
+		case *o.read:
+			c.Present = append(c.Present, o.kind)
+			continue
+		case slices.Contains(s.Refused, o.kind):
+			c.note("This process may not list and watch %s: it does not know %s.", o.kind, o.of)
+		}
+		c.Absent = append(c.Absent, o.kind)
+	}
 	if !s.Groups.Empty() && !s.Workloads {
 		c.Absent = append(c.Absent, "workloads")
 	}

@@ -40,6 +40,11 @@ func Rules(c *Choice) []rbacv1.PolicyRule {
 	if !c.Survey.TaintRules.Empty() {
 		rules = append(rules, taintRules()...)
 	}
+	for _, o := range c.Survey.optional() {
+		if *o.read {
+			rules = append(rules, o.rule)
+		}
+	}
 	for _, name := range c.Controllers {
 		rules = append(rules, controllerRules(name, group)...)
 	}
@@ -51,7 +56,7 @@ func Rules(c *Choice) []rbacv1.PolicyRule {
 func RulesByPart() map[string][]rbacv1.PolicyRule {
 	native, own := schedulingv1beta1.GroupName, allotv1alpha1.GroupName
 	return map[string][]rbacv1.PolicyRule{
-		"common":             slices.Concat(schedulerRules(), taintRules()),
+		"common":             slices.Concat(schedulerRules(), taintRules(), optionalRules()),
 		"native":             groupRules(native),
 		"own":                slices.Concat(groupRules(own), controllerRules(PodGroup, own), controllerRules(GroupClaim, own)),
 		"native-" + Claim:    controllerRules(Claim, native),

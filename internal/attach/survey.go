@@ -10,6 +10,7 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1alpha3 "k8s.io/api/resource/v1alpha3"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -44,6 +45,10 @@ type Survey struct {
 	ClusterTemplates bool
 	// Policies is the version of MutatingAdmissionPolicies, empty if it has none.
 	Policies string
+	// CSINodes: it has those of storage.k8s.io/v1, and after Narrow, this process may read them.
+	CSINodes bool
+	// Refused are kinds that it has and that this process may not read, of those that can be done without.
+	Refused []string
 }
 
 // required are the kinds of resource.k8s.io/v1 without which nothing works.
@@ -79,6 +84,9 @@ func Look(ctx context.Context, server Discovery) (Survey, error) {
 		if s.Workloads, err = l.has(ctx, s.Groups, "workloads"); err != nil {
 			return s, err
 		}
+	}
+	if s.CSINodes, err = l.has(ctx, storagev1.SchemeGroupVersion, "csinodes"); err != nil {
+		return s, err
 	}
 	policies := []schema.GroupVersion{admission("v1"), admission("v1beta1"), admission("v1alpha1")}
 	best, err := l.best(ctx, policies, "mutatingadmissionpolicies")

@@ -14,6 +14,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/client-go/tools/cache"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
@@ -40,7 +41,17 @@ type Informers struct {
 
 // NewInformers makes Informers without any informer yet.
 func NewInformers(set *Set) *Informers {
-	return &Informers{set: set, kinds: map[string]any{}}
+	return &Informers{set: set, kinds: map[string]any{}, absent: map[string]bool{"csinodes": true}}
+}
+
+// With says that the server has kinds that allot's own does not. Call it before anything is asked for.
+func (f *Informers) With(kinds ...string) *Informers {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, kind := range kinds {
+		delete(f.absent, kind)
+	}
+	return f
 }
 
 // Without says that the server does not have some kinds: their caches stay empty, and nobody waits for them. Call it
@@ -48,9 +59,6 @@ func NewInformers(set *Set) *Informers {
 func (f *Informers) Without(kinds ...string) *Informers {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.absent == nil {
-		f.absent = map[string]bool{}
-	}
 	for _, kind := range kinds {
 		f.absent[kind] = true
 	}
@@ -195,6 +203,13 @@ func (f *Informers) PersistentVolumeClaims() *Informer[*corev1.PersistentVolumeC
 func (f *Informers) PersistentVolumes() *Informer[*corev1.PersistentVolume] {
 	return informerFor(f, "persistentvolumes", func() *Informer[*corev1.PersistentVolume] {
 		return newInformer(f.set.PersistentVolumes(), &corev1.PersistentVolume{})
+	})
+}
+
+// CSINodes is the cache of what CSI drivers say of nodes.
+func (f *Informers) CSINodes() *Informer[*storagev1.CSINode] {
+	return informerFor(f, "csinodes", func() *Informer[*storagev1.CSINode] {
+		return newInformer(f.set.CSINodes(), &storagev1.CSINode{})
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,6 +43,7 @@ type Set struct {
 	codec   runtime.ParameterCodec
 	rest    map[schema.GroupVersion]rest.Interface // by hub version
 	taints  rest.Interface                         // of DeviceTaintRules
+	storage rest.Interface                         // of what allot's own server does not have
 }
 
 // New makes a Set for the server that cfg names, which is one of allot's own. Bodies are protobuf.
@@ -82,6 +84,10 @@ func NewFor(cfg *rest.Config, dialect Dialect) (*Set, error) {
 		if set.rest[hub], err = dial(served, hub); err != nil {
 			return nil, err
 		}
+	}
+	set.storage, err = rest.RESTClientForConfigAndClient(configFor(cfg, storagev1.SchemeGroupVersion, storageCodecs.WithoutConversion()), httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for %s: %w", storagev1.SchemeGroupVersion, err)
 	}
 	set.taints = set.rest[resourcev1.SchemeGroupVersion]
 	if !dialect.TaintRules.Empty() {

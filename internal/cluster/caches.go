@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -45,6 +46,7 @@ type Caches struct {
 	// Nil in tests that have none; then a pod that mounts a claim waits.
 	Volumes      Cache[*corev1.PersistentVolume]
 	VolumeClaims Cache[*corev1.PersistentVolumeClaim]
+	CSINodes     Cache[*storagev1.CSINode] // nil: any number of volumes can be attached to a node
 }
 
 // CachesOf are the informers of these kinds.
@@ -54,6 +56,6 @@ func CachesOf(inf *client.Informers) Caches {
 		Namespaces: inf.Namespaces(), Classes: inf.DeviceClasses(), Slices: inf.ResourceSlices(),
 		TaintRules: inf.DeviceTaintRules(),
 		Budgets:    inf.PodDisruptionBudgets(),
-		Volumes:    inf.PersistentVolumes(), VolumeClaims: inf.PersistentVolumeClaims(),
+		Volumes:    inf.PersistentVolumes(), VolumeClaims: inf.PersistentVolumeClaims(), CSINodes: inf.CSINodes(),
 	}
 }

@@ -2,12 +2,16 @@ package cluster
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// followVolumes subscribes to persistent volumes and their claims.
+// followVolumes subscribes to persistent volumes and their claims, and to how many of them a node takes.
 func (f *Feed) followVolumes(caches *Caches) {
+	if caches.CSINodes != nil {
+		caches.CSINodes.OnChange(func(old, now *storagev1.CSINode) { f.add(csiNodeChange(old, now)) })
+	}
 	if caches.Volumes == nil || caches.VolumeClaims == nil {
 		return
 	}
@@ -31,4 +35,13 @@ func volumeChange(old, now *corev1.PersistentVolume) change {
 	}
 	converted := model.VolumeFrom(now)
 	return func(s *model.State) []model.Topic { return s.PutVolume(converted) }
+}
+
+func csiNodeChange(old, now *storagev1.CSINode) change {
+	if now == nil {
+		name := old.Name
+		return func(s *model.State) []model.Topic { return s.DeleteVolumeLimits(name) }
+	}
+	converted := model.VolumeLimitsFrom(now)
+	return func(s *model.State) []model.Topic { return s.PutVolumeLimits(converted) }
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -34,6 +35,9 @@ func VolumeFrom(volume *corev1.PersistentVolume) *Volume {
 	v := &Volume{Name: volume.Name, UID: volume.UID, Version: versionOf(volume)}
 	if ref := volume.Spec.ClaimRef; ref != nil {
 		v.Claim = Key{Namespace: ref.Namespace, Name: ref.Name}
+	}
+	if csi := volume.Spec.CSI; csi != nil {
+		v.Driver, v.Handle = csi.Driver, csi.VolumeHandle
 	}
 	if affinity := volume.Spec.NodeAffinity; affinity != nil && affinity.Required != nil {
 		v.Nodes = append(v.Nodes, affinity.Required)
@@ -94,6 +98,17 @@ func zonesIn(value string) []string {
 		}
 	}
 	return zones
+}
+
+// VolumeLimitsFrom takes from a CSINode what placement needs.
+func VolumeLimitsFrom(node *storagev1.CSINode) *VolumeLimits {
+	l := &VolumeLimits{Node: node.Name, UID: node.UID, Version: versionOf(node), ByDriver: map[string]int{}}
+	for i := range node.Spec.Drivers {
+		if driver := &node.Spec.Drivers[i]; driver.Allocatable != nil && driver.Allocatable.Count != nil {
+			l.ByDriver[driver.Name] = int(*driver.Allocatable.Count)
+		}
+	}
+	return l
 }
 
 // mountsFrom finds the volumes of a pod that come from claims. A generic ephemeral volume has one of its own, named

@@ -35,6 +35,12 @@ func (s *State) Dump() string {
 	for _, claim := range sortedKeys(s.volumes.users, compareKeys) {
 		fmt.Fprintf(&b, "mounters of %s: %d\n", claim, s.volumes.users[claim])
 	}
+	for _, node := range slices.Sorted(maps.Keys(s.volumes.on)) {
+		fmt.Fprintf(&b, "mounted on %s: %v\n", node, s.volumes.on[node])
+	}
+	for _, limits := range sorted(s.volumes.limits, strings.Compare) {
+		fmt.Fprintf(&b, "volume limits %s\n", text(limits))
+	}
 	fmt.Fprintf(&b, "namespaces %v\n", s.namespaces)
 	fmt.Fprintf(&b, "priorities %v\n", s.priorities)
 	for _, set := range slices.Sorted(maps.Keys(s.sets)) {
@@ -196,6 +202,9 @@ func (s *State) Audit() error {
 	}
 	for name, volume := range s.volumes.volumes {
 		fresh.setVolume(name, volume)
+	}
+	for node, limits := range s.volumes.limits {
+		fresh.setVolumeLimits(node, limits)
 	}
 	for name, class := range s.classes {
 		fresh.setClass(name, class)

@@ -1,16 +1,22 @@
 package model
 
-import "k8s.io/apimachinery/pkg/api/equality"
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+)
 
 // volumeIndex holds what is known of persistent volumes.
 type volumeIndex struct {
 	claims  map[Key]*VolumeClaim
 	volumes map[string]*Volume
-	users   map[Key]int // bound pods by the claim that they mount
+	users   map[Key]int            // bound pods by the claim that they mount
+	on      map[string]map[Key]int // the same by node
+	limits  map[string]*VolumeLimits
 }
 
 func newVolumeIndex() volumeIndex {
-	return volumeIndex{claims: map[Key]*VolumeClaim{}, volumes: map[string]*Volume{}, users: map[Key]int{}}
+	return volumeIndex{claims: map[Key]*VolumeClaim{}, volumes: map[string]*Volume{}, users: map[Key]int{}, on: map[string]map[Key]int{}, limits: map[string]*VolumeLimits{}}
 }
 
 // VolumeClaim finds a PersistentVolumeClaim.
@@ -71,8 +77,12 @@ func (s *State) PutVolume(volume *Volume) []Topic {
 		return nil
 	}
 	s.setVolume(volume.Name, volume)
-	if old != nil && old.Claim == volume.Claim && equality.Semantic.DeepEqual(old.Nodes, volume.Nodes) {
-		return nil
+	if old != nil {
+		x, y := *old, *volume
+		x.Version, y.Version = 0, 0
+		if equality.Semantic.DeepEqual(x, y) {
+			return nil
+		}
 	}
 	return []Topic{{Kind: TopicVolume, Key: Key{Name: volume.Name}}}
 }
@@ -103,5 +113,79 @@ func (v *volumeIndex) count(pod *Pod, by int) {
 		if v.users[key] += by; v.users[key] == 0 {
 			delete(v.users, key)
 		}
+		on := v.on[pod.Node]
+		if on == nil {
+			on = map[Key]int{}
+			v.on[pod.Node] = on
+		}
+		if on[key] += by; on[key] == 0 {
+			delete(on, key)
+		}
+		if len(on) == 0 {
+			delete(v.on, pod.Node)
+		}
+	}
+}
+
+// HasVolumeLimits says whether there is a limit to the volumes of any node.
+func (s *State) HasVolumeLimits() bool { return len(s.volumes.limits) > 0 }
+
+// VolumeLimit is how many volumes of a CSI driver can be attached to the node, false for any number.
+func (s *State) VolumeLimit(node, driver string) (int, bool) {
+	limits, ok := s.volumes.limits[node]
+	if !ok {
+		return 0, false
+	}
+	limit, ok := limits.ByDriver[driver]
+	return limit, ok
+}
+
+// Attached are the handles of a CSI driver's volumes that pods on the node use.
+func (s *State) Attached(node, driver string) map[string]bool {
+	handles := map[string]bool{}
+	for key := range s.volumes.on[node] {
+		claim, ok := s.volumes.claims[key]
+		if !ok {
+			continue
+		}
+		if volume, ok := s.volumes.volumes[claim.Volume]; ok && volume.Driver == driver {
+			handles[volume.Handle] = true
+		}
+	}
+	return handles
+}
+
+// PutVolumeLimits adds or replaces the limits of a node, which need not be known.
+func (s *State) PutVolumeLimits(limits *VolumeLimits) []Topic {
+	old := s.volumes.limits[limits.Node]
+	if old != nil && outdated(old.UID, limits.UID, old.Version, limits.Version) {
+		return nil
+	}
+	if len(limits.ByDriver) == 0 {
+		return s.DeleteVolumeLimits(limits.Node)
+	}
+	s.setVolumeLimits(limits.Node, limits)
+	if old != nil && maps.Equal(old.ByDriver, limits.ByDriver) {
+		return nil
+	}
+	return []Topic{{Kind: TopicNodes}}
+}
+
+// DeleteVolumeLimits has any number of volumes on a node.
+func (s *State) DeleteVolumeLimits(node string) []Topic {
+	if _, ok := s.volumes.limits[node]; !ok {
+		return nil
+	}
+	s.setVolumeLimits(node, nil)
+	return []Topic{{Kind: TopicNodes}}
+}
+
+func (s *State) setVolumeLimits(node string, limits *VolumeLimits) {
+	old := s.volumes.limits[node]
+	s.record(func() { s.setVolumeLimits(node, old) })
+	if limits == nil {
+		delete(s.volumes.limits, node)
+	} else {
+		s.volumes.limits[node] = limits
 	}
 }

@@ -23,6 +23,14 @@ type VolumeClaim struct {
 	Deleting   bool
 }
 
+// VolumeLimits are how many volumes can be attached to a node, by CSI driver; of a driver that is not named any number can be.
+type VolumeLimits struct {
+	Node     string
+	UID      types.UID
+	Version  uint64
+	ByDriver map[string]int
+}
+
 // Volume is a PersistentVolume.
 type Volume struct {
 	Name    string
@@ -30,4 +38,6 @@ type Volume struct {
 	Version uint64
 	Claim   Key                    // that it is for, if any
 	Nodes   []*corev1.NodeSelector // that can use it match all of these
+	Driver  string                 // of CSI, which attaches it to nodes; "" if none does
+	Handle  string                 // by which the driver knows it
 }

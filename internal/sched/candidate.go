@@ -31,7 +31,7 @@ func (j *job) candidates(c *class, shared *alloc.Problem) *ranking {
 	packs := (j.packs() || c.wantsDevices()) && shared == nil
 	tainted := false
 	for _, info := range possible {
-		if c.fitter.dynamic(j.state, info).check != "" {
+		if j.dynamic(c, info).check != "" {
 			continue
 		}
 		candidate := candidate{node: info, load: info.Load}

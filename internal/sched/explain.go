@@ -66,7 +66,7 @@ func (j *job) explain(c *class) tally {
 			t.add(Block{Check: CheckVolume, Detail: detail, Volume: mount.volume.Name, Nearest: info.Name}, func(*Block) bool { return false })
 		} else if claim, misses := j.claimMisses(c, info); misses {
 			t.add(Block{Check: CheckClaimNode, Detail: claim.String(), Claim: claim, Nearest: info.Name}, func(*Block) bool { return false })
-		} else if m := c.fitter.dynamic(j.state, info); m.check != "" {
+		} else if m := j.dynamic(c, info); m.check != "" {
 			t.miss(info.Name, m)
 		} else if reason := j.lacking(c, info); reason != nil {
 			t.devices(info.Name, reason)

@@ -178,7 +178,7 @@ func (j *job) spread(c *class, rest []*member, nodes *ranking) []*member {
 
 // place puts a member on a node, with the first devices that its own claims can have there.
 func (j *job) place(c *class, m *member, info *model.NodeInfo) bool {
-	if c.fitter.dynamic(j.state, info).check != "" || !j.reservable(m) || !j.mountable(c) {
+	if j.dynamic(c, info).check != "" || !j.reservable(m) || !j.mountable(c) {
 		return false
 	}
 	board, reason := j.board(c, m, info)

@@ -24,6 +24,7 @@ const (
 	CheckClaimNode     Check = "claim node"
 	CheckResource      Check = "resource"
 	CheckHostPort      Check = "host port"
+	CheckVolumeLimit   Check = "volume limit"
 	CheckPodAffinity   Check = "pod affinity"
 	CheckPodAnti       Check = "pod anti-affinity"
 	CheckForbidden     Check = "anti-affinity of others"

@@ -264,6 +264,8 @@ func (b *Block) text(long bool) string {
 		return text
 	case CheckHostPort:
 		return text + "without the free ports"
+	case CheckVolumeLimit:
+		return text + "to which no more volumes of " + b.Detail + " can be attached"
 	case CheckPodAffinity:
 		return text + "not matching pod affinity rules"
 	case CheckPodAnti:
@@ -341,7 +343,7 @@ func (p *PodReasons) topics(set map[model.Topic]bool) {
 	for i := range p.Blocks {
 		b := &p.Blocks[i]
 		switch b.Check {
-		case CheckResource, CheckHostPort:
+		case CheckResource, CheckHostPort, CheckVolumeLimit:
 			set[model.Topic{Kind: model.TopicRoom}] = true
 			if name := corev1.ResourceName(b.Detail); model.IsOfferable(name) {
 				set[model.OfferOf(name)] = true

@@ -139,7 +139,7 @@ func (r *reconsideration) on(t *turn, info *model.NodeInfo, goOn func(alloc.Choi
 		return false
 	}
 	m := t.class.members[t.placed]
-	if t.class.fitter.dynamic(j.state, info).check != "" || !j.reservable(m) || !j.mountable(t.class) {
+	if j.dynamic(t.class, info).check != "" || !j.reservable(m) || !j.mountable(t.class) {
 		return false
 	}
 	try := func(choice alloc.Choice) bool {

@@ -20,6 +20,7 @@ type mount struct {
 // whose claim has no volume waits.
 func (j *job) mounts(pod *model.Pod) ([]mount, *Wait) {
 	var list []mount
+	limited := j.state.HasVolumeLimits()
 	for _, m := range pod.Mounts {
 		key := model.Key{Namespace: pod.Key.Namespace, Name: m.Claim}
 		claim, ok := j.state.VolumeClaim(key)
@@ -42,7 +43,7 @@ func (j *job) mounts(pod *model.Pod) ([]mount, *Wait) {
 		for _, nodes := range volume.Nodes {
 			limits.nodes = append(limits.nodes, nodeaffinity.NewLazyErrorNodeSelector(nodes))
 		}
-		if limits.nodes != nil || limits.once {
+		if limits.nodes != nil || limits.once || limited && volume.Driver != "" {
 			list = append(list, limits)
 		}
 	}

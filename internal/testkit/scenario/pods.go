@@ -383,6 +383,8 @@ func (s *Scenario) remove(l *line) error {
 				topics = s.state.DeleteClass(name)
 			case "volume":
 				topics = s.state.DeleteVolume(name)
+			case "csinode":
+				topics = s.state.DeleteVolumeLimits(name)
 			case "volumeclaim":
 				topics = s.state.DeleteVolumeClaim(key(name))
 			case "rule":

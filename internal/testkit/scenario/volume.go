@@ -1,9 +1,14 @@
 package scenario
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/model"
@@ -15,7 +20,7 @@ func (s *Scenario) namespace(l *line) error {
 	return nil
 }
 
-// volume NAME [claim=CLAIM] [match=K=V] [label=K=V]…: a PersistentVolume that nodes with the label to match can use.
+// volume NAME [claim=CLAIM] [match=K=V] [label=K=V]… [driver= [handle=]]: a PersistentVolume that nodes with the label to match can use.
 func (s *Scenario) volume(l *line) error {
 	volume := &corev1.PersistentVolume{ObjectMeta: s.meta("volume", l.name)}
 	volume.Labels = pairs(l.args["label"])
@@ -23,10 +28,28 @@ func (s *Scenario) volume(l *line) error {
 		k := key(l.one("claim", ""))
 		volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: k.Namespace, Name: k.Name}
 	}
+	if driver := l.one("driver", ""); driver != "" {
+		volume.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: l.one("handle", l.name)}
+	}
 	if l.has("match") {
 		volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: labelSelector(l.one("match", ""))}
 	}
 	s.queue.Wake(s.state.PutVolume(model.VolumeFrom(volume)))
+	return nil
+}
+
+// csinode NAME [DRIVER=COUNT]…: how many volumes can be attached to a node.
+func (s *Scenario) csiNode(l *line) error {
+	node := &storagev1.CSINode{ObjectMeta: s.meta("csinode", l.name)}
+	for _, driver := range slices.Sorted(maps.Keys(l.args)) {
+		count, err := strconv.ParseInt(l.one(driver, ""), 10, 32)
+		if err != nil {
+			return fmt.Errorf("csinode %s: %w", l.name, err)
+		}
+		limit := int32(count)
+		node.Spec.Drivers = append(node.Spec.Drivers, storagev1.CSINodeDriver{Name: driver, Allocatable: &storagev1.VolumeNodeResources{Count: &limit}})
+	}
+	s.queue.Wake(s.state.PutVolumeLimits(model.VolumeLimitsFrom(node)))
 	return nil
 }
 
