@@ -43,6 +43,7 @@ func NodeFrom(node *corev1.Node) *Node {
 		Taints:        node.Spec.Taints,
 		Unschedulable: node.Spec.Unschedulable,
 		Allocatable:   ResourcesFrom(node.Status.Allocatable),
+		Images:        node.Status.Images,
 	}
 }
 

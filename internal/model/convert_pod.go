@@ -84,6 +84,7 @@ func shapeFrom(pod *corev1.Pod) (*Shape, error) {
 		Tolerations:  pod.Spec.Tolerations,
 		HostPorts:    hostPorts(&pod.Spec),
 		Asks:         asksFrom(&pod.Spec),
+		Images:       imagesFrom(&pod.Spec),
 	}
 	shape.Requests[corev1.ResourcePods] = 1
 	return shape, shape.complete(pod.Spec.TopologySpreadConstraints)

@@ -26,6 +26,9 @@ func (s *State) Dump() string {
 		fmt.Fprintf(&b, "bearer %s: weight %d forbids %v users %d total %d by %v\n",
 			count.term.ID, count.weight, count.forbids, count.users, count.total, count.by)
 	}
+	for _, image := range slices.Sorted(maps.Keys(s.images.on)) {
+		fmt.Fprintf(&b, "image %s: %v\n", image, byNode(s.images.on[image]))
+	}
 	for _, claim := range sorted(s.volumes.claims, compareKeys) {
 		fmt.Fprintf(&b, "volume claim %s\n", text(claim))
 	}
@@ -44,11 +47,7 @@ func (s *State) Dump() string {
 	fmt.Fprintf(&b, "namespaces %v\n", s.namespaces)
 	fmt.Fprintf(&b, "priorities %v\n", s.priorities)
 	for _, set := range slices.Sorted(maps.Keys(s.sets)) {
-		on := map[string]int{}
-		for info, n := range s.sets[set] {
-			on[info.Name] = n
-		}
-		fmt.Fprintf(&b, "set %s: %v\n", set, on)
+		fmt.Fprintf(&b, "set %s: %v\n", set, byNode(s.sets[set]))
 	}
 	for _, namespace := range sortedKeys(s.budgets, strings.Compare) {
 		for _, budget := range s.budgets[namespace] {
@@ -165,6 +164,14 @@ func (s *State) dumpPools(b *strings.Builder) {
 }
 
 // text writes a value with what its pointers point to, so that equal values have equal texts.
+func byNode[V any](of map[*NodeInfo]V) map[string]V {
+	named := map[string]V{}
+	for info, value := range of {
+		named[info.Name] = value
+	}
+	return named
+}
+
 func text(value any) string {
 	out, err := json.Marshal(value)
 	if err != nil {

@@ -14,4 +14,5 @@ type Node struct {
 	Taints        []corev1.Taint
 	Unschedulable bool
 	Allocatable   Resources
+	Images        []corev1.ContainerImage
 }

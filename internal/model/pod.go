@@ -53,7 +53,7 @@ type PodClaim struct {
 
 // Shape is what makes pods alike for placement, apart from their claims.
 type Shape struct {
-	ID           string // equal for shapes that differ in nothing, or in labels only
+	ID           string // equal for shapes that differ in nothing, or in labels and images only
 	Namespace    string
 	Labels       map[string]string // what pod affinity selects by
 	Requests     Resources         // the pod itself included, as one of "pods"
@@ -61,8 +61,9 @@ type Shape struct {
 	Affinity     *corev1.Affinity
 	Tolerations  []corev1.Toleration
 	HostPorts    []HostPort
-	Asks         []Ask // by resource, then by container
-	Terms        Terms // pod (anti-)affinity and spread, parsed
+	Asks         []Ask    // by resource, then by container
+	Images       []string // of its containers and image volumes, each with its tag
+	Terms        Terms    // pod (anti-)affinity and spread, parsed
 }
 
 // HostPort is a port that a pod takes on its node.

@@ -14,6 +14,7 @@ type State struct {
 	nodes        map[string]*NodeInfo
 	order        []*NodeInfo // those with a Node, by name
 	nodesVersion uint64
+	numbered     int // NodeInfos that ever were
 
 	pods       map[Key]*podEntry
 	groups     map[Key]*groupEntry
@@ -31,6 +32,7 @@ type State struct {
 	views       map[string][]PoolView   // by node: what was worked out for Pools; dropped when nodes or pools change
 
 	volumes volumeIndex
+	images  imageIndex
 	budgets map[string][]*Budget // by namespace, then by name
 
 	nominations map[UnitKey]*Nomination
@@ -52,8 +54,10 @@ type NodeInfo struct {
 	Free  Resources    // allocatable minus what pods ask for; may be negative
 	Pods  map[Key]*Pod // those that count
 	Ports map[HostPort]int
-	Zone  int     // the number of its zone; 0: it is in none
-	Load  float64 // mean share of cpu, memory and pods in use, 0 to 1 (more if there is too little)
+	Zone  int32 // the number of its zone; 0: it is in none
+	// Number is no other node's, and small: what is worked out for many nodes is kept by it.
+	Number int32
+	Load   float64 // mean share of cpu, memory and pods in use, 0 to 1 (more if there is too little)
 	// Spare is what Free has of the CommonResources. Thousands of nodes are looked at for a pod.
 	Spare [len(CommonResources)]int64
 }
@@ -74,6 +78,7 @@ func NewState() *State {
 		localPools: map[string][]*poolEntry{},
 		views:      map[string][]PoolView{},
 		volumes:    newVolumeIndex(),
+		images:     newImageIndex(),
 		budgets:    map[string][]*Budget{},
 
 		nominations: map[UnitKey]*Nomination{},
@@ -170,6 +175,10 @@ func (s *State) setNode(name string, node *Node) {
 		info.Free.Sub(old.Allocatable)
 	}
 	info.Node = node
+	if !sameImages(old, node) {
+		s.images.leave(info, old)
+		s.images.enter(info, node)
+	}
 	if node != nil {
 		info.Free.Add(node.Allocatable)
 	}
@@ -182,7 +191,7 @@ func (s *State) setNode(name string, node *Node) {
 	delete(s.views, name)
 	info.API, info.Zone = nil, 0
 	if node != nil {
-		info.Zone = s.zoneOf(node)
+		info.Zone = int32(s.zoneOf(node))
 		info.API = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: node.Labels}}
 	}
 	s.terms.enterNode(s, info)
@@ -205,8 +214,9 @@ func (s *State) reorder(info *NodeInfo, was, is bool) {
 func (s *State) info(name string) *NodeInfo {
 	info, ok := s.nodes[name]
 	if !ok {
-		info = &NodeInfo{Name: name, Free: Resources{}, Pods: map[Key]*Pod{}, Ports: map[HostPort]int{}}
+		info = &NodeInfo{Name: name, Number: int32(s.numbered), Free: Resources{}, Pods: map[Key]*Pod{}, Ports: map[HostPort]int{}}
 		s.nodes[name] = info
+		s.numbered++
 	}
 	return info
 }

@@ -377,6 +377,31 @@ func BenchmarkGangsAmongTerms(b *testing.B) {
 	}
 }
 
+// 100 pods alone, one after the other, on 5,000 nodes that all have their image.
+func BenchmarkPodsWithImage(b *testing.B) {
+	state := bigState(5000, 0)
+	for _, info := range state.Nodes() {
+		node := *info.Node
+		node.Images = []corev1.ContainerImage{{Names: []string{"app:1"}, SizeBytes: 1 << 30}}
+		state.PutNode(&node)
+	}
+	placer := sched.NewPlacer(state, sched.DefaultSteps)
+	for range b.N {
+		for i := range 100 {
+			name := fmt.Sprintf("pod-%04d", i)
+			pod := bigPod(b, name, "")
+			pod.Shape.Images = []string{"app:1"}
+			state.PutPod(pod)
+			mustPlan(b, placer, state, unitKey(false, name))
+		}
+		b.StopTimer()
+		for i := range 100 {
+			state.DeletePod(unitKey(false, fmt.Sprintf("pod-%04d", i)).Key)
+		}
+		b.StartTimer()
+	}
+}
+
 // 100 pods of a ReplicaSet, one after the other, on 5,000 nodes.
 func BenchmarkReplicas(b *testing.B) {
 	state := bigState(5000, 0)

@@ -17,26 +17,29 @@ type candidate struct {
 	wish    int64   // of the pod's author
 	devices int     // free ones that matter to the class
 	crowd   float64 // of pods of the same set, in its domains
-	load    float64 // share of the node that is in use, negative if more is better
+	load    float64 // share of the node that is in use, negative if more is better; less by what it has of the images
 }
 
 // candidates are the nodes that could take a member of the class now, best first: what the pod's
 // author prefers; then for pods that want devices the node with the fewest free ones, for others nodes without free
 // devices. Then a pod alone goes where few of its set are, a group fills the fullest node, to
-// leave room elsewhere, and a pod alone gets the emptiest.
+// leave room elsewhere, and a pod alone gets the emptiest. That a node has the images counts for as much as its load.
 func (j *job) candidates(c *class, shared *alloc.Problem) *ranking {
 	possible := j.possible(c)
 	list := j.buffer(len(possible))
 	// Around the devices of a shared claim more members may have to find room later on.
 	packs := (j.packs() || c.wantsDevices()) && shared == nil
-	tainted := false
+	tainted, images, limited := false, j.placer.locality(c.fitter.shape), j.limited(c)
 	for _, info := range possible {
-		if j.dynamic(c, info).check != "" {
+		if c.fitter.dynamic(j.state, info).check != "" || limited && j.attachable(c, info).check != "" {
 			continue
 		}
 		candidate := candidate{node: info, load: info.Load}
 		if packs {
 			candidate.load = -info.Load
+		}
+		if images != nil {
+			candidate.load -= images[info.Number]
 		}
 		problem := shared
 		if shared == nil {

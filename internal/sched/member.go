@@ -177,6 +177,9 @@ func (j *job) classID(m *member) string {
 	for i := range m.mounts {
 		b.WriteString("\x00\x01" + m.mounts[i].claim.Name)
 	}
+	if j.state.HasImages() {
+		fmt.Fprintf(&b, "\x00%q", m.pod.Shape.Images)
+	}
 	if m.pod.Mapped {
 		b.WriteString("\x00\x02")
 	}

@@ -15,9 +15,10 @@ type Placer struct {
 	state   *model.State
 	alloc   *alloc.Allocator
 	steps   int
-	statics map[string]*suited // by shape
-	scratch []candidate        // see job.buffer
-	refused map[string]refusal // pods for which no room could be made, by shape
+	statics map[string]*suited  // by shape
+	scratch []candidate         // see job.buffer
+	refused map[string]refusal  // pods for which no room could be made, by shape
+	images  map[string]locality // by the images
 }
 
 // suited are the nodes that suit a shape, whatever runs on them.
@@ -30,7 +31,7 @@ const maxSuited = 4096 // shapes; beyond, all are forgotten and worked out anew
 
 // NewPlacer makes a Placer. steps is what it may spend on one unit; see alloc.Budget.
 func NewPlacer(state *model.State, steps int) *Placer {
-	return &Placer{state: state, alloc: alloc.New(), steps: steps, statics: map[string]*suited{}, refused: map[string]refusal{}}
+	return &Placer{state: state, alloc: alloc.New(), steps: steps, statics: map[string]*suited{}, refused: map[string]refusal{}, images: map[string]locality{}}
 }
 
 // Try places the unit with this key. It answers nil twice if nothing waits under the key.

@@ -17,6 +17,7 @@ import (
 //
 //	cpu= memory= example.com/thing=      of the container
 //	init=cpu=N… sidecar=cpu=N…           of an init container each, in this order
+//	image=NAME…                          of the containers, and further ones
 //	more=RESOURCE=N…                     of a further container each
 //	overhead=cpu=N podlevel=cpu=N        of the pod
 //	hostport=[IP:]PORT[/PROTOCOL]…       taken on the node
@@ -33,6 +34,12 @@ func podFit(spec *core.PodSpec, l *line) error {
 	spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: requests}}}
 	if err := resources(spec, l); err != nil {
 		return err
+	}
+	for i, image := range l.args["image"] {
+		if i == len(spec.Containers) {
+			spec.Containers = append(spec.Containers, corev1.Container{Name: "image" + strconv.Itoa(i)})
+		}
+		spec.Containers[i].Image = image
 	}
 	if spec.Containers[0].Ports, err = hostPorts(l.args["hostport"]); err != nil {
 		return err

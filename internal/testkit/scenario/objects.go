@@ -43,6 +43,13 @@ func nodeArg(node *corev1.Node, name, value string) error {
 		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: k, Value: v, Effect: corev1.TaintEffect(effect)})
 	case "unschedulable":
 		node.Spec.Unschedulable = true
+	case "image":
+		at := strings.LastIndex(value, "=")
+		size, err := resource.ParseQuantity(value[at+1:])
+		if at < 0 || err != nil {
+			return fmt.Errorf("image %s is not NAME=SIZE", value)
+		}
+		node.Status.Images = append(node.Status.Images, corev1.ContainerImage{Names: strings.Split(value[:at], ","), SizeBytes: size.Value()})
 	default:
 		quantity, err := resource.ParseQuantity(value)
 		if err != nil {

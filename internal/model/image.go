@@ -1,0 +1,97 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// imageIndex says which nodes have a container image.
+type imageIndex struct {
+	on      map[string]map[*NodeInfo]int64 // sizes in bytes, by name
+	version uint64
+}
+
+func newImageIndex() imageIndex { return imageIndex{on: map[string]map[*NodeInfo]int64{}} }
+
+// HasImages says whether any node says which images it has.
+func (s *State) HasImages() bool { return len(s.images.on) > 0 }
+
+// WithImage are the nodes that have an image, as imageName spells it, with its size in bytes. It is the State's own.
+func (s *State) WithImage(name string) map[*NodeInfo]int64 { return s.images.on[name] }
+
+// ImagesVersion grows with every change of what WithImage answers.
+func (s *State) ImagesVersion() uint64 { return s.images.version }
+
+// Numbers is above all numbers of nodes.
+func (s *State) Numbers() int { return s.numbered }
+
+func (x *imageIndex) enter(info *NodeInfo, node *Node) {
+	for _, image := range node.images() {
+		x.version++
+		for _, name := range image.Names {
+			name = imageName(name)
+			if x.on[name] == nil {
+				x.on[name] = map[*NodeInfo]int64{}
+			}
+			x.on[name][info] = image.SizeBytes
+		}
+	}
+}
+
+func (x *imageIndex) leave(info *NodeInfo, node *Node) {
+	for _, image := range node.images() {
+		x.version++
+		for _, name := range image.Names {
+			name = imageName(name)
+			if delete(x.on[name], info); len(x.on[name]) == 0 {
+				delete(x.on, name)
+			}
+		}
+	}
+}
+
+func (n *Node) images() []corev1.ContainerImage {
+	if n == nil {
+		return nil
+	}
+	return n.Images
+}
+
+// sameImages says whether two versions of a node have the same images.
+func sameImages(a, b *Node) bool {
+	return slices.EqualFunc(a.images(), b.images(), func(x, y corev1.ContainerImage) bool {
+		return x.SizeBytes == y.SizeBytes && slices.Equal(x.Names, y.Names)
+	})
+}
+
+// imagesFrom are the images that a pod needs, one for each use.
+func imagesFrom(spec *corev1.PodSpec) []string {
+	var images []string
+	add := func(name string) {
+		if name != "" {
+			images = append(images, imageName(name))
+		}
+	}
+	for i := range spec.InitContainers {
+		add(spec.InitContainers[i].Image)
+	}
+	for i := range spec.Containers {
+		add(spec.Containers[i].Image)
+	}
+	for i := range spec.Volumes {
+		if image := spec.Volumes[i].Image; image != nil {
+			add(image.Reference)
+		}
+	}
+	return images
+}
+
+// imageName adds the tag that is meant if there is none.
+func imageName(name string) string {
+	if strings.LastIndex(name, ":") <= strings.LastIndex(name, "/") {
+		return name + ":latest"
+	}
+	return name
+}

@@ -1,0 +1,64 @@
+package sched
+
+import (
+	"strings"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// Images of less than the first size together are no reason to prefer a node; for each of a pod's uses of an image, no more
+// than the second counts. They are upstream's.
+const (
+	megabyte     = 1024 * 1024
+	leastImages  = 23 * megabyte
+	mostPerImage = 1000 * megabyte
+)
+
+// locality says how much of what a pod's containers need each node has, from 0 to 1 by the node's number.
+type locality struct {
+	images, nodes uint64 // versions
+	of            []float64
+}
+
+// locality is nil if no node has enough of the images to matter. An image counts for more the more nodes have it, so that
+// not all pods run after the first.
+func (p *Placer) locality(shape *model.Shape) []float64 {
+	if len(shape.Images) == 0 || !p.state.HasImages() {
+		return nil
+	}
+	key := strings.Join(shape.Images, "\x00")
+	known, ok := p.images[key]
+	if ok && known.images == p.state.ImagesVersion() && known.nodes == p.state.NodesVersion() {
+		return known.of
+	}
+	if len(p.images) >= maxSuited {
+		clear(p.images)
+	}
+	known = locality{images: p.state.ImagesVersion(), nodes: p.state.NodesVersion(), of: p.localityOf(shape.Images)}
+	p.images[key] = known
+	return known.of
+}
+
+func (p *Placer) localityOf(images []string) []float64 {
+	bytes := map[*model.NodeInfo]int64{}
+	nodes := float64(len(p.state.Nodes()))
+	for _, image := range images {
+		on := p.state.WithImage(image)
+		share := float64(len(on)) / nodes
+		for info, size := range on {
+			bytes[info] += int64(float64(size) * share)
+		}
+	}
+	var of []float64
+	most := mostPerImage * int64(len(images))
+	for info, n := range bytes {
+		if n <= leastImages {
+			continue
+		}
+		if of == nil {
+			of = make([]float64, p.state.Numbers())
+		}
+		of[info.Number] = float64(min(n, most)-leastImages) / float64(most-leastImages)
+	}
+	return of
+}
