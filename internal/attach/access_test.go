@@ -42,7 +42,7 @@ func (g *guard) Create(_ context.Context, review *authorizationv1.SelfSubjectAcc
 }
 
 func choice(groups string) *Choice {
-	s := Survey{TaintRules: resourcev1.SchemeGroupVersion, CSINodes: true}
+	s := Survey{TaintRules: resourcev1.SchemeGroupVersion, CSINodes: true, Services: true}
 	switch groups {
 	case "native":
 		s.Groups = schedulingv1beta1.SchemeGroupVersion

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1alpha3 "k8s.io/api/resource/v1alpha3"
 	storagev1 "k8s.io/api/storage/v1"
@@ -47,6 +48,8 @@ type Survey struct {
 	Policies string
 	// CSINodes: it has those of storage.k8s.io/v1, and after Narrow, this process may read them.
 	CSINodes bool
+	// Services: this process may read them, after Narrow.
+	Services bool
 	// Refused are kinds that it has and that this process may not read, of those that can be done without.
 	Refused []string
 }
@@ -86,6 +89,9 @@ func Look(ctx context.Context, server Discovery) (Survey, error) {
 		}
 	}
 	if s.CSINodes, err = l.has(ctx, storagev1.SchemeGroupVersion, "csinodes"); err != nil {
+		return s, err
+	}
+	if s.Services, err = l.has(ctx, corev1.SchemeGroupVersion, "services"); err != nil {
 		return s, err
 	}
 	policies := []schema.GroupVersion{admission("v1"), admission("v1beta1"), admission("v1alpha1")}

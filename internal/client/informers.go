@@ -206,6 +206,13 @@ func (f *Informers) PersistentVolumes() *Informer[*corev1.PersistentVolume] {
 	})
 }
 
+// Services is the cache of services.
+func (f *Informers) Services() *Informer[*corev1.Service] {
+	return informerFor(f, "services", func() *Informer[*corev1.Service] {
+		return newInformer(f.set.Services(""), &corev1.Service{})
+	})
+}
+
 // CSINodes is the cache of what CSI drivers say of nodes.
 func (f *Informers) CSINodes() *Informer[*storagev1.CSINode] {
 	return informerFor(f, "csinodes", func() *Informer[*storagev1.CSINode] {

@@ -210,6 +210,11 @@ func (s *Set) Jobs(namespace string) Client[*batch.Job, *batch.JobList] {
 	return clientFor(s, batchv1.SchemeGroupVersion.WithResource("jobs"), namespace, ptrTo[batch.Job], ptrTo[batch.JobList])
 }
 
+// Services is the client of core/v1 services.
+func (s *Set) Services(namespace string) Client[*corev1.Service, *corev1.ServiceList] {
+	return clientFor(s, corev1.SchemeGroupVersion.WithResource("services"), namespace, ptrTo[corev1.Service], ptrTo[corev1.ServiceList])
+}
+
 // PodDisruptionBudgets is the client of policy/v1 poddisruptionbudgets.
 func (s *Set) PodDisruptionBudgets(namespace string) Client[*policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudgetList] {
 	return clientFor(s, policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), namespace, ptrTo[policyv1.PodDisruptionBudget], ptrTo[policyv1.PodDisruptionBudgetList])

@@ -41,7 +41,8 @@ type Caches struct {
 	Slices     Cache[*resourcev1.ResourceSlice]
 	TaintRules Cache[*resourcev1.DeviceTaintRule] // nil: the API does not have them
 
-	Budgets Cache[*policyv1.PodDisruptionBudget] // nil: nobody has any
+	Budgets  Cache[*policyv1.PodDisruptionBudget] // nil: nobody has any
+	Services Cache[*corev1.Service]               // nil: nobody has any
 
 	// Nil in tests that have none; then a pod that mounts a claim waits.
 	Volumes      Cache[*corev1.PersistentVolume]
@@ -55,7 +56,7 @@ func CachesOf(inf *client.Informers) Caches {
 		Pods: inf.Pods(), PodGroups: inf.PodGroups(), Claims: inf.ResourceClaims(), Nodes: inf.Nodes(),
 		Namespaces: inf.Namespaces(), Classes: inf.DeviceClasses(), Slices: inf.ResourceSlices(),
 		TaintRules: inf.DeviceTaintRules(),
-		Budgets:    inf.PodDisruptionBudgets(),
-		Volumes:    inf.PersistentVolumes(), VolumeClaims: inf.PersistentVolumeClaims(), CSINodes: inf.CSINodes(),
+		Budgets:    inf.PodDisruptionBudgets(), Services: inf.Services(),
+		Volumes: inf.PersistentVolumes(), VolumeClaims: inf.PersistentVolumeClaims(), CSINodes: inf.CSINodes(),
 	}
 }

@@ -56,6 +56,9 @@ func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	if caches.Budgets != nil {
 		caches.Budgets.OnChange(func(old, now *policyv1.PodDisruptionBudget) { f.add(budgetChange(old, now)) })
 	}
+	if caches.Services != nil {
+		caches.Services.OnChange(func(old, now *corev1.Service) { f.add(serviceChange(old, now)) })
+	}
 	f.followVolumes(&caches)
 	return f, nil
 }
@@ -251,6 +254,15 @@ func (f *Feed) sliceChange(old, now *resourcev1.ResourceSlice) change {
 	}
 	converted := claims.PlacedSlice(f.on, now)
 	return func(s *model.State) []model.Topic { return s.PutSlice(converted) }
+}
+
+func serviceChange(old, now *corev1.Service) change {
+	if now == nil {
+		key := keyOf(old)
+		return func(s *model.State) []model.Topic { return s.DeleteService(key) }
+	}
+	converted := model.ServiceFrom(now)
+	return func(s *model.State) []model.Topic { return s.PutService(converted) }
 }
 
 func taintRuleChange(old, now *resourcev1.DeviceTaintRule) change {

@@ -58,13 +58,17 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 	return p, nil
 }
 
-// setOf is the ReplicaSet or StatefulSet that controls the pod.
+// setOf is the ReplicaSet, StatefulSet or ReplicationController that controls the pod.
 func setOf(pod *core.Pod) types.UID {
 	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner == nil || owner.Kind != "ReplicaSet" && owner.Kind != "StatefulSet" {
+	if owner == nil {
 		return ""
 	}
-	return owner.UID
+	switch owner.Kind {
+	case "ReplicaSet", "StatefulSet", "ReplicationController":
+		return owner.UID
+	}
+	return ""
 }
 
 // isVictim says whether the conditions say that a scheduler has chosen the pod to make room for others.

@@ -44,6 +44,9 @@ func (s *State) Dump() string {
 	for _, limits := range sorted(s.volumes.limits, strings.Compare) {
 		fmt.Fprintf(&b, "volume limits %s\n", text(limits))
 	}
+	for _, service := range s.services.all() {
+		fmt.Fprintf(&b, "service %s\n", text(service))
+	}
 	fmt.Fprintf(&b, "namespaces %v\n", s.namespaces)
 	fmt.Fprintf(&b, "priorities %v\n", s.priorities)
 	for _, set := range slices.Sorted(maps.Keys(s.sets)) {
@@ -210,6 +213,9 @@ func (s *State) Audit() error {
 	for name, volume := range s.volumes.volumes {
 		fresh.setVolume(name, volume)
 	}
+	for _, service := range s.services.all() {
+		fresh.setService(service.Key, service)
+	}
 	for node, limits := range s.volumes.limits {
 		fresh.setVolumeLimits(node, limits)
 	}
@@ -248,5 +254,5 @@ func (s *State) Audit() error {
 	if len(have) != len(want) {
 		return fmt.Errorf("state has drifted: %d lines, should have %d", len(have), len(want))
 	}
-	return nil
+	return s.auditServices()
 }

@@ -18,7 +18,7 @@ type Pod struct {
 	Started       time.Time // when its node took it; as long as it is not known, when it was created
 	Never         bool      // preemptionPolicy Never: nobody makes room for it
 	Group         string    // PodGroup in the pod's namespace, or ""
-	Set           types.UID // ReplicaSet or StatefulSet that the pod is of, or ""
+	Set           types.UID // ReplicaSet, StatefulSet or ReplicationController that the pod is of, or ""
 	Claims        []PodClaim
 	Mounts        []Mount
 	// Extended is the claim through which the pod gets devices in the place of extended resources; there need not be one.

@@ -33,7 +33,9 @@ type State struct {
 
 	volumes volumeIndex
 	images  imageIndex
-	budgets map[string][]*Budget // by namespace, then by name
+
+	services serviceIndex
+	budgets  map[string][]*Budget // by namespace, then by name
 
 	nominations map[UnitKey]*Nomination
 	occupied    uint64                          // see Occupied
@@ -79,6 +81,7 @@ func NewState() *State {
 		views:      map[string][]PoolView{},
 		volumes:    newVolumeIndex(),
 		images:     newImageIndex(),
+		services:   newServiceIndex(),
 		budgets:    map[string][]*Budget{},
 
 		nominations: map[UnitKey]*Nomination{},

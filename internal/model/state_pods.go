@@ -167,6 +167,7 @@ func (s *State) enter(pod *Pod) {
 	info := s.info(pod.Node)
 	s.countPriority(pod.Priority, 1)
 	s.countSet(info, pod, 1)
+	s.services.count(info, pod, 1)
 	info.Pods[pod.Key] = pod
 	info.Free.Sub(pod.takes())
 	info.weigh()
@@ -184,6 +185,7 @@ func (s *State) leave(pod *Pod) {
 	info := s.info(pod.Node)
 	s.countPriority(pod.Priority, -1)
 	s.countSet(info, pod, -1)
+	s.services.count(info, pod, -1)
 	s.volumes.count(pod, -1)
 	s.terms.leavePod(s, info, pod)
 	delete(info.Pods, pod.Key)

@@ -111,14 +111,17 @@ func hasKeys(info *model.NodeInfo, constraints []model.Spread) bool {
 	return true
 }
 
-// spreadByDefault says how many pods of the same ReplicaSet or StatefulSet are on each node and in its zone, for a pod alone
+// spreadByDefault says how many pods of the same set, or the same Services, are on each node and in its zone, for a pod alone
 // whose author says nothing about that. Pods of a kind of domain of which there are few count for less, as in upstream's scoring.
 func (j *job) spreadByDefault(c *class, list []candidate) {
 	pod, terms := c.members[0].pod, &c.fitter.shape.Terms
-	if pod.Set == "" || j.unit.Key.Group || len(terms.Spread)+len(terms.SoftSpread) > 0 || len(list) < 2 {
+	if j.unit.Key.Group || len(terms.Spread)+len(terms.SoftSpread) > 0 || len(list) < 2 {
 		return
 	}
 	onNode := j.state.OfSet(pod.Set)
+	if pod.Set == "" {
+		onNode = j.state.ServedWith(pod.Shape)
+	}
 	if len(onNode) == 0 {
 		return
 	}

@@ -383,6 +383,8 @@ func (s *Scenario) remove(l *line) error {
 				topics = s.state.DeleteClass(name)
 			case "volume":
 				topics = s.state.DeleteVolume(name)
+			case "service":
+				topics = s.state.DeleteService(key(name))
 			case "csinode":
 				topics = s.state.DeleteVolumeLimits(name)
 			case "volumeclaim":

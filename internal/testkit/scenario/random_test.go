@@ -75,7 +75,8 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 	case 11:
 		return s.failNode(fmt.Sprint("n", n))
 	case 12:
-		return []string{rapid.SampledFrom([]string{"volume pv match=zone=a", "volume pv match=zone=b", "volumeclaim data volume=pv bound", "volumeclaim data", "volume pv driver=csi", "csinode n0 csi=0", "csinode n0 csi=1", "delete csinode=n0"}).Draw(t, "volume")}
+		return []string{rapid.SampledFrom([]string{"volume pv match=zone=a", "volume pv match=zone=b", "volumeclaim data volume=pv bound", "volumeclaim data", "volume pv driver=csi", "csinode n0 csi=0", "csinode n0 csi=1", "delete csinode=n0",
+			"service web select=app=a", "service web select=app=b", "delete service=web"}).Draw(t, "volume")}
 	}
 	return []string{rapid.SampledFrom([]string{
 		"class gpu selector='device.driver == \"gpu\"'", "class gpu selector='device.driver == \"gpu\"' extended=example.com/thing",

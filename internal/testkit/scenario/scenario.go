@@ -99,6 +99,7 @@ func (s *Scenario) verbs() map[string]func(*line) error {
 		"namespace":   s.namespace,
 		"volume":      s.volume,
 		"volumeclaim": s.volumeClaim,
+		"service":     s.service,
 		"csinode":     s.csiNode,
 
 		"delete": s.remove,

@@ -20,6 +20,14 @@ func (s *Scenario) namespace(l *line) error {
 	return nil
 }
 
+// service NAME [select=K=V]…: a Service that selects pods.
+func (s *Scenario) service(l *line) error {
+	service := &corev1.Service{ObjectMeta: s.meta("service", l.name)}
+	service.Spec.Selector = pairs(l.args["select"])
+	s.queue.Wake(s.state.PutService(model.ServiceFrom(service)))
+	return nil
+}
+
 // volume NAME [claim=CLAIM] [match=K=V] [label=K=V]… [driver= [handle=]]: a PersistentVolume that nodes with the label to match can use.
 func (s *Scenario) volume(l *line) error {
 	volume := &corev1.PersistentVolume{ObjectMeta: s.meta("volume", l.name)}
