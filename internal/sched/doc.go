@@ -20,7 +20,8 @@
 // place, through a claim that the plan makes (extended.go).
 //
 // Node fit is kube-scheduler's: static checks once a shape of pods, dynamic ones with each placement (fit.go); scores
-// only where an author has wishes (score.go). Volumes limit nodes, and are never bound here (volume.go).
+// only where an author has wishes (score.go). Volumes limit nodes, nodes the number of volumes (volume_limit.go), and none is
+// bound here (volume.go). What else is preferred breaks ties: default spread (spread.go), then load and images (image.go).
 //
 // Invariants: no node gets more than it has, no device goes to two claims, of a gang at least Min members are placed
 // or none. The answer depends on the State alone, not on the order in which it came to be.
