@@ -173,6 +173,9 @@ func (w *world) Wait(context.Context) error { return nil }
 
 func (w *world) MarkDisrupted(_ context.Context, pod *core.Pod, condition corev1.PodCondition) error {
 	w.logf("mark %s: %s %s: %s", pod.Name, condition.Type, condition.Reason, condition.Message)
+	pod = pod.DeepCopy()
+	pod.Status.Conditions = append(pod.Status.Conditions, condition)
+	w.pods.Put(pod)
 	return nil
 }
 

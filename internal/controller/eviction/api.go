@@ -31,7 +31,7 @@ type api struct {
 
 func (a api) MarkDisrupted(ctx context.Context, pod *core.Pod, condition corev1.PodCondition) error {
 	condition.LastTransitionTime = metav1.Now()
-	patch, err := client.StatusPatch(pod.UID, map[string]any{"conditions": []corev1.PodCondition{condition}})
+	patch, err := client.StatusPatchOfVersion(pod, map[string]any{"conditions": []corev1.PodCondition{condition}})
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,8 @@
 //
 // # Invariants
 //
-//   - A pod is deleted only under its UID, and only once. Its condition DisruptionTarget is written first.
+//   - A pod is deleted only under its UID, and only once. Its condition DisruptionTarget is written first, and only once too, over
+//     no pod that the cache does not show: a write may have been made whose answer was lost.
 //   - A pod that is not bound, has ended or is being deleted is left alone.
 //   - A pod hears of it when an eviction that was due is called off.
 package eviction

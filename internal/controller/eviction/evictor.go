@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +36,7 @@ type Words struct {
 
 // Server is what is written to. All writes name the pod's UID.
 type Server interface {
+	// MarkDisrupted gives the pod a condition, unless it has changed since it was seen.
 	MarkDisrupted(ctx context.Context, pod *core.Pod, condition corev1.PodCondition) error
 	DeletePod(ctx context.Context, pod *core.Pod) error
 }
@@ -147,7 +149,10 @@ func (e *Evictor) evict(ctx context.Context, key types.NamespacedName, pod *core
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: e.Words.Condition,
 		Message: "evicted because of a NoExecute taint: " + v.Causes,
 	}
-	err := e.Server.MarkDisrupted(ctx, pod, condition)
+	var err error
+	if !marked(pod, condition) {
+		err = e.Server.MarkDisrupted(ctx, pod, condition)
+	}
 	if err == nil {
 		err = e.Server.DeletePod(ctx, pod)
 	}
@@ -165,6 +170,14 @@ func (e *Evictor) evict(ctx context.Context, key types.NamespacedName, pod *core
 	e.mu.Unlock()
 	e.Evicted(v)
 	return nil
+}
+
+// marked tells whether a pod was to be evicted before, by a process that did not get further or did not hear of the answer: when
+// that was stays.
+func marked(pod *core.Pod, condition corev1.PodCondition) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == condition.Type && c.Status == condition.Status && c.Reason == condition.Reason
+	})
 }
 
 // WasEvicted tells whether this very pod was deleted here.
