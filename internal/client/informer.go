@@ -107,6 +107,9 @@ func (i *Informer[T]) ByIndex(name, key string) []T {
 	return typed[T](objs)
 }
 
+// Reached is the resource version up to which the cache shows everything, "" when that is unknown.
+func (i *Informer[T]) Reached() string { return i.shared.GetIndexer().LastStoreSyncResourceVersion() }
+
 // OnChange calls f for each change, in order, on one goroutine: old is nil when the object is new, and new is
 // nil when it is gone.
 func (i *Informer[T]) OnChange(f func(old, new T)) {

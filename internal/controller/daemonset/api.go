@@ -33,7 +33,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 		writeSet: api, writePod: podserver.New(set), writeRevision: history.NewServer(set),
 		events: events, clock: clock.RealClock{}, backoff: newBackoff(),
 	}
-	c.own = expectations.NewTracker(expectations.In(c.pods.Get), c.clock, expectationLife)
+	c.own = expectations.NewTracker(expectations.In(c.pods.Get), c.clock, expectationLife).Follow(pods.Reached)
 	runner := reconciler.New("daemonset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	sets.OnChange(c.onSet)

@@ -29,9 +29,10 @@ func In[T metav1.Object](get func(namespace, name string) (T, bool)) Cache {
 // Tracker holds the expectations of all owners of one controller. It is safe for
 // use from several goroutines.
 type Tracker struct {
-	cache  Cache
-	clock  clock.PassiveClock
-	expiry time.Duration
+	cache   Cache
+	clock   clock.PassiveClock
+	expiry  time.Duration
+	reached func() string // nil, or how far the cache is
 
 	mu     sync.Mutex
 	seen   uint64                            // newest resource version that the cache delivered
@@ -43,12 +44,20 @@ type write struct {
 	namespace, name string
 	deleted         bool
 	version         uint64 // of a creation; 0 when the server's versions are not numbers
+	since           uint64 // how far the cache was then; 0: unknown
 	at              time.Time
 }
 
 // NewTracker returns an empty Tracker; expectations end after expiry.
 func NewTracker(cache Cache, clock clock.PassiveClock, expiry time.Duration) *Tracker {
 	return &Tracker{cache: cache, clock: clock, expiry: expiry, owners: map[types.UID]map[types.UID]write{}}
+}
+
+// Follow has the tracker ask the cache for the resource version that it has reached, "" when that is unknown: a cache that is cut
+// off from the server for longer than the expiry has an expectation wait on.
+func (t *Tracker) Follow(reached func() string) *Tracker {
+	t.reached = reached
+	return t
 }
 
 // Created records that owner's controller created obj, as the server returned it.
@@ -63,6 +72,7 @@ func (t *Tracker) Deleted(owner types.UID, obj metav1.Object) {
 
 func (t *Tracker) record(owner types.UID, obj metav1.Object, w write) {
 	w.namespace, w.name, w.at = obj.GetNamespace(), obj.GetName(), t.clock.Now()
+	w.since = t.cacheVersion()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sweep(w.at)
@@ -103,8 +113,10 @@ func (t *Tracker) sweep(now time.Time) {
 		return
 	}
 	t.swept = now
+	reached := t.cacheVersion()
+	t.seen = max(t.seen, reached)
 	for owner, writes := range t.owners {
-		maps.DeleteFunc(writes, func(_ types.UID, w write) bool { return now.Sub(w.at) >= t.expiry })
+		maps.DeleteFunc(writes, func(_ types.UID, w write) bool { return t.over(w, now, reached) })
 		if len(writes) == 0 {
 			delete(t.owners, owner)
 		}
@@ -112,26 +124,49 @@ func (t *Tracker) sweep(now time.Time) {
 }
 
 // Satisfied reports whether the cache shows all that owner's controller wrote;
-// otherwise wait is the time after which the oldest expectation ends.
+// otherwise wait is the time after which the oldest expectation ends, or is to be looked at again.
 func (t *Tracker) Satisfied(owner types.UID) (ok bool, wait time.Duration) {
+	reached := t.cacheVersion()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.seen = max(t.seen, reached)
 	writes := t.owners[owner]
 	now := t.clock.Now()
 	maps.DeleteFunc(writes, func(uid types.UID, w write) bool {
-		return now.Sub(w.at) >= t.expiry || t.shown(uid, w)
+		return t.shown(uid, w) || t.over(w, now, reached)
 	})
 	if len(writes) == 0 {
 		delete(t.owners, owner)
 		return true, 0
 	}
-	oldest := now
 	for _, w := range writes {
-		if w.at.Before(oldest) {
-			oldest = w.at
+		if left := t.expiry - now.Sub(w.at)%t.expiry; wait == 0 || left < wait {
+			wait = left
 		}
 	}
-	return false, t.expiry - now.Sub(oldest)
+	return false, wait
+}
+
+// over says that time ends the expectation: that of a creation not as long as it is known that the cache has yet to come to it,
+// nor that of a deletion if the cache has not got any further since.
+func (t *Tracker) over(w write, now time.Time, reached uint64) bool {
+	switch {
+	case now.Sub(w.at) < t.expiry:
+		return false
+	case reached == 0 || w.since == 0:
+		return true
+	case w.version > 0:
+		return t.seen >= w.version
+	}
+	return reached > w.since
+}
+
+// cacheVersion is how far the cache is, 0 if that is unknown.
+func (t *Tracker) cacheVersion() uint64 {
+	if t.reached == nil {
+		return 0
+	}
+	return number(t.reached())
 }
 
 func (t *Tracker) shown(uid types.UID, w write) bool {
@@ -149,10 +184,12 @@ func (t *Tracker) Forget(owner types.UID) {
 	delete(t.owners, owner)
 }
 
-// version is obj's resource version as a number. Versions of one resource are
+func version(obj metav1.Object) uint64 { return number(obj.GetResourceVersion()) }
+
+// number is a resource version as a number. Versions of one resource are
 // comparable numbers since Kubernetes 1.35; any other text gives 0.
-func version(obj metav1.Object) uint64 {
-	v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
+func number(version string) uint64 {
+	v, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {
 		return 0
 	}

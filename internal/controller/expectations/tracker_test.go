@@ -148,3 +148,38 @@ func TestNothingIsKeptOfAnOwnerThatIsGone(t *testing.T) {
 		t.Errorf("kept: %v", w.owners)
 	}
 }
+
+// While the server is away, time does not make what was written undone.
+func TestACacheThatIsCutOff(t *testing.T) {
+	w := newWorld()
+	reached := "8"
+	w.Follow(func() string { return reached })
+	old := pod("old", "uo", 5)
+	w.cached(old)
+	w.Created("rs", pod("a", "ua", 10))
+	w.Deleted("rs", old)
+	for range 3 {
+		w.clock.SetTime(w.clock.Now().Add(90 * time.Second))
+		if ok, wait := w.Satisfied("rs"); ok || wait != 30*time.Second && wait != time.Minute {
+			t.Errorf("cut off: Satisfied = %v, %v", ok, wait)
+		}
+	}
+	w.observe(pod("x", "ux", 1)) // has what is over swept
+	reached = "9"
+	w.check(t, "further, but not that far", false)
+	reached = "10"
+	w.check(t, "a was there and is gone, and so long after old was deleted it is still there", true)
+}
+
+func TestADeletionThatIsNotShownExpiresOnceTheCacheGoesOn(t *testing.T) {
+	w := newWorld()
+	reached := "8"
+	w.Follow(func() string { return reached })
+	old := pod("old", "uo", 5)
+	w.cached(old)
+	w.Deleted("rs", old)
+	reached = "9"
+	w.check(t, "too early", false)
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	w.check(t, "after a minute", true)
+}

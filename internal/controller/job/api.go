@@ -33,6 +33,10 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 		Caches{Jobs: jobs, Pods: pods, Workloads: workloads, Groups: groups},
 		Server{Pods: podserver.New(set), Jobs: api, Workloads: api, Groups: api}, events, clock.RealClock{},
 	)
+	c.own.follow(pods.Reached, c.own.pods, c.own.released)
+	c.own.follow(jobs.Reached, c.own.statuses)
+	c.own.follow(workloads.Reached, c.own.workloads)
+	c.own.follow(groups.Reached, c.own.groups)
 	c.alone = !inf.Has("podgroups")
 	runner := reconciler.New("job", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run

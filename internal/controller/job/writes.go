@@ -40,6 +40,13 @@ func newWrites(caches Caches, clock clock.PassiveClock) *writes {
 	}
 }
 
+// follow has trackers ask the cache how far it is.
+func (*writes) follow(reached func() string, trackers ...*expectations.Tracker) {
+	for _, t := range trackers {
+		t.Follow(reached)
+	}
+}
+
 func (w *writes) all() []*expectations.Tracker {
 	return []*expectations.Tracker{w.pods, w.released, w.workloads, w.groups, w.statuses}
 }

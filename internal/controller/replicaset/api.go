@@ -31,7 +31,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 		pods: pods, sets: sets, writePod: podserver.New(set), writeSet: api, events: events,
 		clock: clock.RealClock{},
 	}
-	c.own = expectations.NewTracker(expectations.In(c.pods.Get), c.clock, expectationLife)
+	c.own = expectations.NewTracker(expectations.In(c.pods.Get), c.clock, expectationLife).Follow(pods.Reached)
 	runner := reconciler.New("replicaset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	pods.OnChange(c.onPod)

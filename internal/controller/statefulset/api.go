@@ -34,7 +34,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 		writeSet: api, writePod: podserver.New(set), writeClaim: api, writeRevision: history.NewServer(set),
 		events: events, clock: clock.RealClock{},
 	}
-	c.own = expectations.NewTracker(expectations.In(c.pods.Get), c.clock, expectationLife)
+	c.own = expectations.NewTracker(expectations.In(c.pods.Get), c.clock, expectationLife).Follow(pods.Reached)
 	runner := reconciler.New("statefulset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	sets.OnChange(c.onSet)
