@@ -20,6 +20,7 @@ type Memory struct {
 	objects  map[string]record
 	watchers map[*watcher]bool
 	history  []Change
+	oldest   uint64 // no watch can begin before it
 }
 
 // record is an object as it is stored. It is never changed.
@@ -68,6 +69,14 @@ func (m *Memory) Restore(s Snapshot) {
 		m.putLocked(key, m.objects[key].revision, s[key])
 	}
 	m.history = nil
+}
+
+// Forget is what an API server that is started anew does: it can no longer tell what happened before. A watch from an earlier
+// revision ends with an error, by which the client knows that it has to list.
+func (m *Memory) Forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.oldest = m.revision
 }
 
 // Revision is that of the last write.

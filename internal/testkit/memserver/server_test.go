@@ -7,7 +7,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/allot-dev/allot/internal/client"
 )
@@ -62,5 +64,44 @@ func writeAndWatch(t *testing.T, server *Server) {
 	}
 	if seen, _ := namespaces.Get("", "a"); len(namespaces.List()) != 2 || seen.Labels["x"] != "y" {
 		t.Errorf("seen %v", namespaces.List())
+	}
+}
+
+// A watch from before the server has forgotten ends with the error that has a client list anew; one from after it goes on.
+func TestForget(t *testing.T) {
+	server, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := client.New(server.Config(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := func(name string) *corev1.Namespace {
+		made, err := set.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	first := func(since string) watch.Event {
+		w, err := set.Namespaces().Watch(t.Context(), metav1.ListOptions{ResourceVersion: since})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Stop()
+		return <-w.ResultChan()
+	}
+	a, b := create("a"), create("b")
+	if e := first(a.ResourceVersion); e.Type != watch.Added {
+		t.Errorf("before it forgets: %v", e)
+	}
+	server.Forget()
+	if e := first(a.ResourceVersion); e.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) {
+		t.Errorf("from before it forgot: %v", e)
+	}
+	create("c")
+	if e := first(b.ResourceVersion); e.Type != watch.Added {
+		t.Errorf("from after it forgot: %v", e)
 	}
 }

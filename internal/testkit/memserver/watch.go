@@ -2,9 +2,11 @@ package memserver
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -41,11 +43,15 @@ func (s *store) Watch(ctx context.Context, key string, opts storage.ListOptions)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	initial := opts.SendInitialEvents != nil && *opts.SendInitialEvents
-	if initial || since == 0 {
+	switch {
+	case initial || since == 0:
 		for _, r := range m.belowLocked(key) {
 			w.tell(Change{key: key, revision: r.revision, After: r.object})
 		}
-	} else {
+	case since < m.oldest:
+		expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", since, m.oldest)).Status()
+		w.add(watch.Event{Type: watch.Error, Object: &expired})
+	default:
 		for _, c := range m.history {
 			if c.revision > since {
 				w.hear(c)
