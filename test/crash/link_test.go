@@ -12,17 +12,21 @@ import (
 	"time"
 )
 
-// fault is the end of some parts at one of their writes. The zero value never strikes.
+// fault is the end of some parts at one of their writes, or of the API server. The zero value never strikes.
 type fault struct {
-	victims []string      // parts that end
+	victims []string      // parts that end, or the API server
 	at      int           // the write with which they end: the first one is 1
 	made    bool          // the write is made, and its answer is lost
 	live    bool          // they do not end: that is all that happens to them
 	lag     int           // how late caches are: see lagOf
 	down    time.Duration // how long the victims are away
 	late    bool          // the play goes on while they are away
+	forgets bool          // the API server that comes back cannot tell what happened before
 	then    *fault        // what strikes those who have come back, if everybody was away
 }
+
+// ofServer says whether it is the API server that ends.
+func (f fault) ofServer() bool { return slices.Contains(f.victims, apiServer) }
 
 func (f fault) String() string {
 	what := "lost"
@@ -36,6 +40,9 @@ func (f fault) String() string {
 	if f.late {
 		text += ", back after the next act"
 	}
+	if f.forgets {
+		text += ", with nothing in memory"
+	}
 	if f.then != nil {
 		text += ", then " + f.then.String()
 	}
@@ -44,65 +51,149 @@ func (f fault) String() string {
 
 // wire is what all requests of all parts go through.
 type wire struct {
-	fault fault
+	mu         sync.Mutex
+	fault      fault
+	struck     bool     // it has
+	writes     []string // of those whom it may strike
+	tried      map[string]bool
+	ends       int            // how many faults have struck
+	ended      map[string]int // with which of them a part ended
+	unanswered int            // see pods
+	outage
+}
 
-	mu     sync.Mutex
-	writes []string // of those who may be victims
-	struck bool
+func newWire(f fault) *wire {
+	return &wire{fault: f, tried: map[string]bool{}, ended: map[string]int{}, outage: outage{streams: map[*stream]bool{}}}
 }
 
 var errNoAnswer = errors.New("no answer")
 
-// hasStruck says whether the victims have ended.
+// hasStruck says whether the fault has struck.
 func (w *wire) hasStruck() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.struck
 }
 
-// link is the way of one part to the server.
+// rearm has another fault strike.
+func (w *wire) rearm(f fault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fault, w.struck, w.writes = f, false, nil
+}
+
+// link is the way of one instance of a part to the server.
 type link struct {
 	*wire
 	part string
-	anew bool // the part is an instance that came after the fault
+	born int // how many faults had struck when it came
+	lag  int
 	next http.RoundTripper
+}
+
+func (w *wire) link(part string, next http.RoundTripper) *link {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &link{wire: w, part: part, born: w.ends, lag: w.fault.lag, next: next}
 }
 
 // RoundTrip implements http.RoundTripper.
 func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
-	fatal, err := l.admit(r)
-	if fatal && l.fault.made {
+	life, made, err := l.admit(r)
+	if made {
 		if resp, err := l.next.RoundTrip(r); err == nil {
 			resp.Body.Close()
 		}
+		l.unheard(r)
 	}
 	if err != nil {
 		return nil, err
 	}
 	resp, err := l.next.RoundTrip(r)
-	if err == nil && r.URL.Query().Get("watch") != "" {
-		resp.Body = late(resp.Body, lagOf(l.fault.lag, l.part, r.URL.Path))
+	if err == nil {
+		err = l.receive(resp, life)
 	}
-	return resp, err
+	if err != nil {
+		l.unheard(r)
+		return nil, err
+	}
+	if r.URL.Query().Get("watch") != "" {
+		resp.Body = late(resp.Body, lagOf(l.lag, l.part, r.URL.Path))
+	}
+	return resp, nil
 }
 
-// admit lets requests of those who live pass, but for the one with which they end.
-func (l *link) admit(r *http.Request) (fatal bool, err error) {
+// admit lets requests of those who live pass, if the server does, but for the one with which they end. It says in which life of
+// the server that is, and whether a refused request is carried out all the same.
+func (l *link) admit(r *http.Request) (life int, made bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	victim := !l.anew && slices.Contains(l.fault.victims, l.part)
-	if l.struck && victim && !l.fault.live {
-		return false, errNoAnswer
+	if l.away {
+		return 0, false, errRefused
 	}
-	if l.struck || !victim || r.Method == http.MethodGet {
-		return false, nil
+	if l.ended[l.part] > l.born {
+		return 0, false, errNoAnswer
+	}
+	victim := l.fault.ofServer() || slices.Contains(l.fault.victims, l.part)
+	if l.struck || !victim || r.Method == http.MethodGet || l.again(r) {
+		return l.life, false, nil
 	}
 	l.writes = append(l.writes, fmt.Sprintf("%s: %s %s", l.part, r.Method, r.URL.Path))
 	if len(l.writes) != l.fault.at {
-		return false, nil
+		return l.life, false, nil
 	}
-	l.struck = true
-	return true, errNoAnswer
+	l.strike()
+	return 0, l.fault.made, errNoAnswer
+}
+
+// again says whether somebody tries to write what he has tried to write before: it is refused as often as that, as what it is based
+// on is older than what is there. It is no write of its own. The caller holds the lock.
+func (w *wire) again(r *http.Request) bool {
+	if r.Method != http.MethodPut || r.GetBody == nil {
+		return false
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return false
+	}
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return false
+	}
+	key := r.URL.Path + " " + string(text)
+	before := w.tried[key]
+	w.tried[key] = true
+	return before
+}
+
+// strike ends the victims. The caller holds the lock.
+func (w *wire) strike() {
+	w.struck = true
+	w.ends++
+	switch {
+	case w.fault.ofServer():
+		w.endServer()
+	case !w.fault.live:
+		for _, part := range w.fault.victims {
+			w.ended[part] = w.ends
+		}
+	}
+}
+
+// unheard notes a request that may have been carried out without the sender's hearing of it.
+func (w *wire) unheard(r *http.Request) {
+	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.unanswered++
+	}
+}
+
+// pods is how many pods may have been made without their makers' hearing of it.
+func (w *wire) pods() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.unanswered
 }
 
 // lagOf is how late a part's cache of a kind is. It is another for each, and for each number.

@@ -27,15 +27,25 @@ import (
 
 // shown are the kinds of which a summary tells, in its order.
 var shown = []schema.GroupResource{
+	{Group: appsv1.GroupName, Resource: "deployments"},
+	{Group: appsv1.GroupName, Resource: "daemonsets"},
+	{Group: resourcev1.GroupName, Resource: "devicetaintrules"},
 	{Group: batchv1.GroupName, Resource: "jobs"},
 	{Group: appsv1.GroupName, Resource: "replicasets"},
 	{Group: appsv1.GroupName, Resource: "statefulsets"},
 	{Group: appsv1.GroupName, Resource: "controllerrevisions"},
 	{Group: schedulingv1beta1.GroupName, Resource: "workloads"},
-	{Group: schedulingv1beta1.GroupName, Resource: "podgroups"},
-	{Resource: "pods"},
-	{Group: resourcev1.GroupName, Resource: "resourceclaims"},
+	groupKind,
+	podKind,
+	claimKind,
 }
+
+var (
+	groupKind = schema.GroupResource{Group: schedulingv1beta1.GroupName, Resource: "podgroups"}
+	podKind   = schema.GroupResource{Resource: "pods"}
+	claimKind = schema.GroupResource{Group: resourcev1.GroupName, Resource: "resourceclaims"}
+	sliceKind = schema.GroupResource{Group: resourcev1.GroupName, Resource: "resourceslices"}
+)
 
 // summary tells what there is, without what may differ: names that the server made, nodes, devices and times.
 func (s *stage) summary() string { return summary(s.server) }
@@ -75,6 +85,13 @@ func (v view) line(object runtime.Object) string {
 		return fmt.Sprintf("job %s: %d active, %d ready, %d succeeded, %d failed%s", name, o.Status.Active, deref(o.Status.Ready), o.Status.Succeeded, o.Status.Failed, jobConditions(o))
 	case *apps.ReplicaSet:
 		return fmt.Sprintf("replicaset %s: %d replicas, %d ready", name, o.Status.Replicas, o.Status.ReadyReplicas)
+	case *apps.Deployment:
+		return fmt.Sprintf("deployment %s: %d replicas, %d updated, %d available", name, o.Status.Replicas, o.Status.UpdatedReplicas, o.Status.AvailableReplicas)
+	case *apps.DaemonSet:
+		return fmt.Sprintf("daemonset %s: on %d of %d nodes, %d updated, %d available", name,
+			o.Status.CurrentNumberScheduled, o.Status.DesiredNumberScheduled, o.Status.UpdatedNumberScheduled, o.Status.NumberAvailable)
+	case *resourcev1.DeviceTaintRule:
+		return fmt.Sprintf("rule %s%s", name, conditions(o.Status.Conditions))
 	case *apps.StatefulSet:
 		return fmt.Sprintf("statefulset %s: %d replicas, %d ready", name, o.Status.Replicas, o.Status.ReadyReplicas)
 	case *scheduling.PodGroup:
@@ -153,14 +170,14 @@ func deref(n *int32) int32 {
 func (s *stage) sound() {
 	s.Helper()
 	here, members := map[types.UID]bool{}, map[string]int{}
-	for _, object := range s.server.Objects(shown[6]) {
+	for _, object := range s.server.Objects(podKind) {
 		pod := object.(*core.Pod)
 		here[pod.UID] = !claims.PodDone(pod)
 		if name, ok := claims.GroupName(pod); ok && pod.Spec.NodeName != "" && !claims.PodDone(pod) {
 			members[name]++
 		}
 	}
-	for _, object := range s.server.Objects(shown[5]) {
+	for _, object := range s.server.Objects(groupKind) {
 		group := object.(*scheduling.PodGroup)
 		here[group.UID] = true
 		gang := group.Spec.SchedulingPolicy.Gang
@@ -170,7 +187,7 @@ func (s *stage) sound() {
 			s.Errorf("%d of the gang %s are on nodes", n, group.Name)
 		}
 	}
-	for _, object := range s.server.Objects(shown[7]) {
+	for _, object := range s.server.Objects(claimKind) {
 		claim := object.(*resource.ResourceClaim)
 		if claim.Status.Allocation != nil && len(claim.Status.ReservedFor) == 0 {
 			s.Errorf("claim %s is held for nobody", claim.Name)
@@ -179,89 +196,6 @@ func (s *stage) sound() {
 			if !here[ref.UID] {
 				s.Errorf("claim %s is held for %s %s, which is gone", claim.Name, ref.Resource, ref.Name)
 			}
-		}
-	}
-}
-
-// history goes through all writes, and says what must not have been at any time.
-func history(before []runtime.Object, changes []memserver.Change) []string {
-	h := past{live: map[types.UID]*resource.ResourceClaim{}, pods: map[types.UID]*core.Pod{}}
-	for _, object := range before {
-		if claim, ok := object.(*resource.ResourceClaim); ok {
-			h.live[claim.UID] = claim
-		}
-	}
-	for i, c := range changes {
-		switch was := c.Before.(type) {
-		case *resource.ResourceClaim:
-			delete(h.live, was.UID)
-		case *core.Pod:
-			delete(h.pods, was.UID)
-		}
-		switch is := c.After.(type) {
-		case *resource.ResourceClaim:
-			h.live[is.UID] = is
-		case *core.Pod:
-			h.pods[is.UID] = is
-		}
-		if c.Resource.Resource == "pods" || c.Resource.Resource == "resourceclaims" {
-			h.check(i)
-		}
-	}
-	return h.faults
-}
-
-type past struct {
-	live   map[types.UID]*resource.ResourceClaim
-	pods   map[types.UID]*core.Pod
-	faults []string
-}
-
-func (h *past) fault(at int, format string, args ...any) {
-	h.faults = append(h.faults, fmt.Sprintf("after change %d: ", at)+fmt.Sprintf(format, args...))
-}
-
-func (h *past) check(at int) {
-	holders, entries, names := map[string]string{}, map[string]string{}, map[string]*resource.ResourceClaim{}
-	for _, claim := range h.live {
-		names[claim.Name] = claim
-		if owner := metav1.GetControllerOfNoCopy(claim); owner != nil {
-			entry := string(owner.UID) + " " + claim.Annotations[claims.PodClaimAnnotation]
-			if other, ok := entries[entry]; ok {
-				h.fault(at, "claims %s and %s are for one entry", other, claim.Name)
-			}
-			entries[entry] = claim.Name
-		}
-		if claim.Status.Allocation == nil {
-			continue
-		}
-		if !slices.Contains(claim.Finalizers, claims.Finalizer) {
-			h.fault(at, "claim %s has devices without the finalizer", claim.Name)
-		}
-		for _, d := range claim.Status.Allocation.Devices.Results {
-			device := d.Driver + "/" + d.Pool + "/" + d.Device
-			if other, ok := holders[device]; ok {
-				h.fault(at, "device %s is held by claims %s and %s", device, other, claim.Name)
-			}
-			holders[device] = claim.Name
-		}
-	}
-	for _, pod := range h.pods {
-		if pod.Spec.NodeName != "" && !claims.PodDone(pod) {
-			h.checkPod(at, pod, names)
-		}
-	}
-}
-
-// checkPod holds of a pod that may run: it has all its claims.
-func (h *past) checkPod(at int, pod *core.Pod, names map[string]*resource.ResourceClaim) {
-	for _, name := range claims.Uses(pod) {
-		claim := names[name]
-		switch {
-		case claim == nil:
-			h.fault(at, "pod %s is on a node without its claim %s", pod.Name, name)
-		case claims.CanRun(pod, claim) != nil:
-			h.fault(at, "pod %s is on a node, and claim %s is not its own: %v", pod.Name, name, claims.CanRun(pod, claim))
 		}
 	}
 }

@@ -9,6 +9,9 @@ import (
 
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/claim"
+	"github.com/allot-dev/allot/internal/controller/daemonset"
+	"github.com/allot-dev/allot/internal/controller/deployment"
+	"github.com/allot-dev/allot/internal/controller/devicetaint"
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
 	"github.com/allot-dev/allot/internal/controller/job"
 	"github.com/allot-dev/allot/internal/controller/podgroup"
@@ -26,6 +29,7 @@ const (
 	controllers = "controllers"
 	placer      = "scheduler"
 	nodes       = "nodes"
+	apiServer   = "API server" // no part that is started here: all of them need it
 )
 
 var allParts = []string{controllers, placer, nodes}
@@ -46,10 +50,7 @@ type part struct {
 
 // startPart starts a process on a link of its own.
 func startPart(server *memserver.Server, wire *wire, name string) (*part, error) {
-	anew := wire.hasStruck()
-	set, err := client.New(server.Config(func(next http.RoundTripper) http.RoundTripper {
-		return &link{wire: wire, part: name, anew: anew, next: next}
-	}))
+	set, err := client.New(server.Config(func(next http.RoundTripper) http.RoundTripper { return wire.link(name, next) }))
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +92,9 @@ func newRunners(name string, set *client.Set, caches *client.Informers) ([]runne
 		add(job.New(set, caches, events))
 		add(replicaset.New(set, caches, events))
 		add(statefulset.New(set, caches, events))
+		add(deployment.New(set, caches, events))
+		add(daemonset.New(set, caches, events))
+		add(devicetaint.New(set, caches, events, devicetaint.Options{}))
 		add(garbagecollector.New(set, caches, events))
 	case placer:
 		add(scheduler.New(set, caches, events, scheduler.Options{}))
