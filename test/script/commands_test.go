@@ -20,7 +20,8 @@ const poll = 200 * time.Millisecond
 //
 //	eventually [!] 30s 'regexp' kubectl get pods
 //
-// With ! it waits until the output does not match, however the command ends.
+// With ! it waits until the output does not match, however the command ends. The newline at the end of an output does not
+// count, so that ^$ is no output at all.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	wantMatch := true
 	if len(args) > 0 && args[0] == "!" {
@@ -71,7 +72,7 @@ func newLook(ts *testscript.TestScript, neg bool, usage string, args []string) *
 
 func (l *look) look(ts *testscript.TestScript) (matches, ok bool) {
 	out, err := command(ts, l.command[0], l.command[1:]...).CombinedOutput()
-	l.last = string(out)
+	l.last = strings.TrimSuffix(string(out), "\n")
 	return l.want.MatchString(l.last), err == nil
 }
 
