@@ -34,7 +34,8 @@ type world struct {
 	clock      *testclock.FakeClock
 	ready      []any // keys to be looked at: of pods, or names of rules
 	later      []delayed
-	fails      int // deletions that fail
+	fails      int  // deletions that fail
+	lags       bool // the cache does not show yet which pods were deleted
 	log        []string
 }
 
@@ -189,6 +190,9 @@ func (w *world) DeletePod(_ context.Context, pod *core.Pod) error {
 		return apierrors.NewNotFound(corev1.Resource("pods"), pod.Name)
 	}
 	w.logf("delete %s", pod.Name)
+	if w.lags {
+		return nil
+	}
 	now = now.DeepCopy()
 	now.DeletionTimestamp = ptr.To(metav1.NewTime(w.clock.Now()))
 	w.pods.Put(now)
