@@ -9,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -343,6 +346,41 @@ func TestLargeGang(t *testing.T) {
 	}
 	if x.attempts > 2000 {
 		t.Errorf("%d attempts", x.attempts)
+	}
+}
+
+// KEP-5194: a claim that names its consumer serves 2,304 pods, and is written for the first of them alone.
+func TestManyPodsOnOneNamedConsumer(t *testing.T) {
+	const members = 2304
+	s := newServer(t)
+	s.addRoom("n1", members/2)
+	s.addRoom("n2", members/2)
+	s.addFabricOf("fabric", 1)
+	s.addClaimOf("fabric", "c", 1)
+	consumer := resourcev1.ResourceClaimConsumerReference{APIGroup: "example.com", Resource: "trainings", Name: "t", UID: "1"}
+	claim := s.claim("c").DeepCopy()
+	claim.Spec.ReservedFor = &consumer
+	put(s, claimed, claim)
+	x := start(t, s)
+	for i := range members {
+		s.addPod(fmt.Sprintf("p-%d", i), "", own("c"))
+		if i%256 == 0 { // the first alone, the others over some seconds
+			x.pass(500 * time.Millisecond)
+		}
+	}
+	x.pass(5 * time.Second)
+	if got := len(s.bound("")); got != members {
+		t.Fatalf("%d bound", got)
+	}
+	status := s.claim("c").Status
+	if diff := cmp.Diff([]resourcev1.ResourceClaimConsumerReference{consumer}, status.ReservedFor); diff != "" {
+		t.Errorf("reserved for (-want +got):\n%s", diff)
+	}
+	if !ptr.Deref(status.Allocation.ReservedForAnyPod, false) {
+		t.Error("the allocation is not for any pod")
+	}
+	if protects, statuses := count(x.link.writes, "protect c"), count(x.link.writes, "status c"); protects != 1 || statuses != 1 {
+		t.Errorf("the claim was written %d+%d times", protects, statuses)
 	}
 }
 
