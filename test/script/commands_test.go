@@ -101,8 +101,8 @@ func repeat(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(b.String()), 0o600))
 }
 
-// oneValue reads lines of two words, and fails if a first word stands with different second words, or if there are not as many
-// different first words as wanted. Lines without a second word are passed over.
+// oneValue reads lines of a word and its value, and fails if a word stands with different values, or if there are not as many
+// different words as wanted. Lines without a value are passed over.
 //
 //	onevalue 300 stdout
 func oneValue(ts *testscript.TestScript, neg bool, args []string) {
@@ -113,14 +113,14 @@ func oneValue(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	values := map[string]string{}
 	for _, line := range strings.Split(ts.ReadFile(args[1]), "\n") {
-		words := strings.Fields(line)
-		if len(words) < 2 {
+		word, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if value == "" {
 			continue
 		}
-		if before, ok := values[words[0]]; ok && before != words[1] {
-			ts.Fatalf("%s changed from %s to %s", words[0], before, words[1])
+		if before, ok := values[word]; ok && before != value {
+			ts.Fatalf("%s changed from %s to %s", word, before, value)
 		}
-		values[words[0]] = words[1]
+		values[word] = value
 	}
 	if len(values) != count {
 		ts.Fatalf("%d values, want %d", len(values), count)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,11 +24,18 @@ import (
 
 // recording is the history of all objects of a kind, a line for each version.
 type recording struct {
-	stop  context.CancelFunc
-	ended chan struct{}
-	lines bytes.Buffer
-	err   error
+	objects dynamic.ResourceInterface
+	stop    context.CancelFunc
+	ended   chan struct{}
+	lines   bytes.Buffer
+	err     error
+
+	mu   sync.Mutex
+	seen map[string]bool // versions of objects
 }
+
+// patience is how long a record may lag behind.
+const patience = time.Minute
 
 // recordings is the key of the script's recordings, a map by file.
 type recordings struct{}
@@ -52,15 +61,18 @@ func record(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ts.Defer(cancel)
-	list, err := client.Resource(*gvr).List(ctx, metav1.ListOptions{})
+	r := &recording{objects: client.Resource(*gvr), stop: cancel, ended: make(chan struct{}), seen: map[string]bool{}}
+	list, err := r.objects.List(ctx, metav1.ListOptions{})
 	ts.Check(err)
+	for i := range list.Items {
+		r.seen[versionOf(&list.Items[i])] = true
+	}
 	watcher, err := toolswatch.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return client.Resource(*gvr).Watch(ctx, options)
+			return r.objects.Watch(ctx, options)
 		},
 	})
 	ts.Check(err)
-	r := &recording{stop: cancel, ended: make(chan struct{})}
 	ts.Value(recordings{}).(map[string]*recording)[args[0]] = r
 	go r.run(watcher, format)
 }
@@ -75,10 +87,51 @@ func (r *recording) run(watcher watch.Interface, format *jsonpath.JSONPath) {
 		}
 		r.err = errors.Join(r.err, format.Execute(&r.lines, obj.Object))
 		r.lines.WriteByte('\n')
+		r.mu.Lock()
+		r.seen[versionOf(obj)] = true
+		r.mu.Unlock()
 	}
 }
 
-// recorded ends a recording, and writes its file.
+func versionOf(obj *unstructured.Unstructured) string {
+	return string(obj.GetUID()) + " " + obj.GetResourceVersion()
+}
+
+// complete waits until the record has all that there is.
+func (r *recording) complete(ctx context.Context) error {
+	list, err := r.objects.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(poll) {
+		missing := r.lacks(list.Items)
+		if missing == "" {
+			return nil
+		}
+		select {
+		case <-r.ended:
+			return errors.Join(r.err, fmt.Errorf("the record has ended before %s", missing))
+		default:
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("the record lacks %s after %s", missing, patience)
+		}
+	}
+}
+
+// lacks names an object whose present version is not in the record.
+func (r *recording) lacks(objects []unstructured.Unstructured) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range objects {
+		if !r.seen[versionOf(&objects[i])] {
+			return objects[i].GetKind() + " " + objects[i].GetName()
+		}
+	}
+	return ""
+}
+
+// recorded ends a recording when it has all that there is, and writes its file.
 func recorded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: recorded file")
@@ -87,6 +140,7 @@ func recorded(ts *testscript.TestScript, neg bool, args []string) {
 	if r == nil {
 		ts.Fatalf("%s is not being recorded", args[0])
 	}
+	ts.Check(r.complete(context.Background()))
 	r.stop()
 	<-r.ended
 	ts.Check(r.err)
