@@ -384,6 +384,38 @@ func TestManyPodsOnOneNamedConsumer(t *testing.T) {
 	}
 }
 
+// F66: who has waited for minutes is bound within a second of the last piece that was missing, by a clock that says no more than that.
+func TestF66BoundWithinASecond(t *testing.T) {
+	s := newServer(t)
+	s.addRoom("n1", 2)
+	s.addClaim("c", 1)
+	s.addPod("p", "", own("c"))
+	s.addGang("g", 2)
+	s.addMembers("g", 1)
+	x := start(t, s)
+	within := func(group string, want ...string) {
+		t.Helper()
+		x.pass(time.Second)
+		if got := s.bound(group); !slices.Equal(got, want) {
+			t.Errorf("bound %v, want %v", got, want)
+		}
+		x.pass(2 * time.Minute)
+	}
+	within("")
+	s.addNode("n1", 2, 1) // with the class, too
+	within("", "p")
+	s.addClaim("d", 1)
+	s.addPod("q", "", own("d"))
+	within("", "p")
+	s.deletePod("p")
+	s.record(func(k *kinds) { k.claims.Delete(ns, "c") })
+	within("", "q")
+	s.addPod("g-1", "g")
+	within("g")
+	s.addRoom("n1", 3)
+	within("g", "g-0", "g-1")
+}
+
 // A refused plan is made anew with a pause that grows.
 func TestRefusedPlansAreRetriedWithGrowingDelay(t *testing.T) {
 	for _, write := range []string{"status c", "bind p"} {

@@ -14,6 +14,7 @@ import (
 
 // F66: class, slice, the right selector and what the request selects by come late, one after the other. At each stage the pod says what is missing, and it is
 // bound soon after the last missing piece has come; so is the next pod when a claim that holds the device is deleted.
+// TestF66BoundWithinASecond of the scheduler has a clock that slow machines do not slow down.
 func TestF66LatePieces(t *testing.T) {
 	ns := namespace(t)
 	const driver = "f66.example.com"
