@@ -86,3 +86,21 @@ func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
 }
+
+// instruction is the first word of a line of the Containerfile.
+var instruction = regexp.MustCompile(`(?m)^[A-Z]+`)
+
+// The image is made of what is there: nothing is run or fetched for it, and it has no base image.
+func TestImageNeedsNoNetwork(t *testing.T) {
+	text := read(t, filepath.Join(root, "Containerfile"))
+	if !strings.Contains(text, "\nFROM scratch\n") || !strings.Contains(text, "\nCOPY dist/allot /allot\n") {
+		t.Error("the image is not the binary alone")
+	}
+	for _, word := range instruction.FindAllString(text, -1) {
+		switch word {
+		case "FROM", "COPY", "USER", "ENTRYPOINT":
+		default:
+			t.Errorf("%s is in the Containerfile", word)
+		}
+	}
+}
