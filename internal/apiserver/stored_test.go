@@ -1,7 +1,6 @@
 package apiserver_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -59,18 +58,20 @@ func TestWorkloadsOf135(t *testing.T) {
 	}
 }
 
-// fixtureOf is an object as a release of Kubernetes has stored it. k8s.io/api brings them along.
+// fixtureOf is an object as a release of Kubernetes has stored it.
 func fixtureOf(t *testing.T, name string) string {
+	t.Helper()
+	return readFile(t, filepath.Join(fixtures(t), filepath.FromSlash(name)))
+}
+
+// fixtures is where k8s.io/api has objects of each release.
+func fixtures(t *testing.T) string {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/api").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "testdata", filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return filepath.Join(strings.TrimSpace(string(dir)), "testdata")
 }
 
 // putStored writes into a data directory as another API server would have.
