@@ -47,6 +47,9 @@ func TestF61EachMemberOfALargeGroupIsEvictedOnce(t *testing.T) {
 	if len(deleted) != members || strings.Count(strings.Join(w.log, "\n"), ": delete ") != members {
 		t.Errorf("%d pods were deleted, want %d, each once", len(deleted), members)
 	}
+	if w.waits != members {
+		t.Errorf("the limiter was asked %d times, want %d: before each deletion", w.waits, members)
+	}
 	if last := w.log[len(w.log)-1]; !strings.Contains(last, fmt.Sprintf("%d evicted", members)) {
 		t.Errorf("last line of the log: %s", last)
 	}

@@ -36,6 +36,7 @@ type world struct {
 	later      []delayed
 	fails      int  // deletions that fail
 	lags       bool // the cache does not show yet which pods were deleted
+	waits      int  // for the limiter
 	log        []string
 }
 
@@ -170,7 +171,11 @@ func (w *world) putRule(rule *resourcev1.DeviceTaintRule) {
 	w.rules.Put(rule)
 }
 
-func (w *world) Wait(context.Context) error { return nil }
+// Wait is the limiter's.
+func (w *world) Wait(context.Context) error {
+	w.waits++
+	return nil
+}
 
 func (w *world) MarkDisrupted(_ context.Context, pod *core.Pod, condition corev1.PodCondition) error {
 	w.logf("mark %s: %s %s: %s", pod.Name, condition.Type, condition.Reason, condition.Message)
