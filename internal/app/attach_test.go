@@ -149,9 +149,15 @@ type attached struct {
 // started runs a cluster, and allot attach at the other end of a line to it that is disturbed at first.
 func started(t *testing.T, refused ...string) *attached {
 	t.Helper()
+	return startedOn(t, t.TempDir(), refused...)
+}
+
+// startedOn has a cluster on what is stored already.
+func startedOn(t *testing.T, dir string, refused ...string) *attached {
+	t.Helper()
 	klog.SetOutput(io.Discard)
 	klog.LogToStderr(false)
-	cluster, err := Start(t.Context(), Options{DataDir: t.TempDir(), UnsafeNoFsync: true, Fleet: fleet.Simple(2, 4)})
+	cluster, err := Start(t.Context(), Options{DataDir: dir, UnsafeNoFsync: true, Fleet: fleet.Simple(2, 4)})
 	if err != nil {
 		t.Fatal(err)
 	}
