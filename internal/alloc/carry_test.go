@@ -21,7 +21,7 @@ func part(name string, generation, slices int64, sizes []int64) *model.Slice {
 		if size < 0 {
 			attributes = nil
 		}
-		s.Devices = append(s.Devices, model.Device{Name: fmt.Sprint(name, "-", i), Scope: model.Scope{All: true}, Attributes: attributes})
+		s.Devices = append(s.Devices, model.Device{Name: fmt.Sprint(name, "-", i), Usage: &model.Usage{Scope: model.Scope{All: true}}, Attributes: attributes})
 	}
 	return s
 }

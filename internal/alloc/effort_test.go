@@ -27,7 +27,7 @@ func (b *bench) add(count int, root, numa func(i int) string) {
 	for i := range count {
 		r, n := root(i), numa(i)
 		b.devices = append(b.devices, model.Device{
-			Name: fmt.Sprint("d", len(b.devices)), Scope: model.Scope{Node: "n"},
+			Name: fmt.Sprint("d", len(b.devices)), Usage: &model.Usage{Scope: model.Scope{Node: "n"}},
 			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"root": {StringValue: &r}, "numa": {StringValue: &n}},
 		})
 	}
@@ -160,9 +160,11 @@ func (b *bench) addGPU() {
 			takes[fmt.Sprint("memory", i)] = units(1)
 		}
 		b.devices = append(b.devices, model.Device{
-			Name: fmt.Sprint("d", len(b.devices)), Scope: model.Scope{Node: "n"},
-			Attributes:       map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"profile": {StringValue: &profile}, "gpu": {StringValue: &set.Name}},
-			ConsumesCounters: []resourcev1.DeviceCounterConsumption{{CounterSet: set.Name, Counters: takes}},
+			Name:       fmt.Sprint("d", len(b.devices)),
+			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"profile": {StringValue: &profile}, "gpu": {StringValue: &set.Name}},
+			Usage: &model.Usage{
+				Scope: model.Scope{Node: "n"}, ConsumesCounters: []resourcev1.DeviceCounterConsumption{{CounterSet: set.Name, Counters: takes}},
+			},
 		})
 	}
 	partition("7g", 7, 0, 8)

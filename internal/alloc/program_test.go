@@ -97,7 +97,7 @@ func drawDevice(t *rapid.T) model.Device {
 	values := []resourcev1.DeviceAttribute{
 		{IntValue: &one}, {StringValue: &text}, {VersionValue: &version}, {BoolValue: &yes}, {IntValues: []int64{1, 2}}, {StringValues: []string{"1", "2"}},
 	}
-	d := model.Device{AllowMultipleAllocations: rapid.Bool().Draw(t, "shared")}
+	d := model.Device{Usage: &model.Usage{AllowMultipleAllocations: rapid.Bool().Draw(t, "shared")}}
 	d.Attributes = map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}
 	d.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{}
 	// A device does not have one attribute by both of its names.

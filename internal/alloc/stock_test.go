@@ -63,7 +63,7 @@ func (s *shelf) view() model.PoolView {
 		})
 	}
 	for i, takes := range s.takes {
-		d := model.Device{Name: fmt.Sprint("d-", i), Scope: model.Scope{All: true}}
+		d := model.Device{Name: fmt.Sprint("d-", i), Usage: &model.Usage{Scope: model.Scope{All: true}}}
 		for set := range takes {
 			if !s.uses(i, set) {
 				continue
@@ -195,9 +195,9 @@ func TestMostGivesUp(t *testing.T) {
 	for i := range 30 {
 		for j := range i {
 			all = append(all, len(all))
-			slice.Devices = append(slice.Devices, model.Device{Name: fmt.Sprint("d-", i, "-", j), ConsumesCounters: []resourcev1.DeviceCounterConsumption{{
+			slice.Devices = append(slice.Devices, model.Device{Name: fmt.Sprint("d-", i, "-", j), Usage: &model.Usage{ConsumesCounters: []resourcev1.DeviceCounterConsumption{{
 				CounterSet: "set", Counters: map[string]resourcev1.Counter{fmt.Sprint("c-", i): {Value: one}, fmt.Sprint("c-", j): {Value: one}},
-			}}})
+			}}}})
 		}
 	}
 	state := model.NewState()

@@ -292,7 +292,7 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 			scope, taints = min(scope, 3)&^1, nil // from this node alone, or from all
 		}
 		slice.Devices = append(slice.Devices, model.Device{
-			Name: device.Device, Scope: scopes[scope], Taints: taints, Attributes: w.drawAttributes(t, device),
+			Name: device.Device, Usage: &model.Usage{Scope: scopes[scope], Taints: taints}, Attributes: w.drawAttributes(t, device),
 		})
 		if w.features.counters {
 			w.drawTakes(t, device, &slice.Devices[d])

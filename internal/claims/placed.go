@@ -82,15 +82,36 @@ func PlacedSlice(on features.Set, slice *resourcev1.ResourceSlice) *model.Slice 
 	if on == (features.Set{}) {
 		return placed
 	}
+	placedAs := map[*model.Usage]*model.Usage{}
 	for i := range placed.Devices {
 		device := &placed.Devices[i]
-		device.Lacks = deviceLacks(on, slice, device)
-		hide(on, device)
+		if placedAs[device.Usage] == nil {
+			placedAs[device.Usage] = placedUsage(on, slice, *device.Usage)
+		}
+		device.Usage = placedAs[device.Usage]
+		if !on.On(features.ListTypeAttributes) {
+			device.Attributes = withoutLists(device.Attributes)
+		}
 	}
 	return placed
 }
 
-func deviceLacks(on features.Set, slice *resourcev1.ResourceSlice, device *model.Device) string {
+// placedUsage says what is missing, and takes away what devices can do without.
+func placedUsage(on features.Set, slice *resourcev1.ResourceSlice, usage model.Usage) *model.Usage {
+	usage.Lacks = deviceLacks(on, slice, &usage)
+	if !on.On(features.DeviceTaints) {
+		usage.Taints = nil
+	}
+	if !on.On(features.ConsumableCapacity) {
+		usage.AllowMultipleAllocations = false
+	}
+	if !on.On(features.NodeAllocatableResources) {
+		usage.NodeResources = nil
+	}
+	return &usage
+}
+
+func deviceLacks(on features.Set, slice *resourcev1.ResourceSlice, device *model.Usage) string {
 	perDevice := slice.Spec.PerDeviceNodeSelection != nil && *slice.Spec.PerDeviceNodeSelection
 	for _, use := range []struct {
 		gate features.Gate
@@ -108,29 +129,13 @@ func deviceLacks(on features.Set, slice *resourcev1.ResourceSlice, device *model
 	return ""
 }
 
-func hasGroups(device *model.Device) bool {
+func hasGroups(device *model.Usage) bool {
 	for i := range device.ConsumesCounters {
 		if len(device.ConsumesCounters[i].CompatibilityGroups) > 0 {
 			return true
 		}
 	}
 	return false
-}
-
-// hide takes from a device what it can do without.
-func hide(on features.Set, device *model.Device) {
-	if !on.On(features.DeviceTaints) {
-		device.Taints = nil
-	}
-	if !on.On(features.ConsumableCapacity) {
-		device.AllowMultipleAllocations = false
-	}
-	if !on.On(features.NodeAllocatableResources) {
-		device.NodeResources = nil
-	}
-	if !on.On(features.ListTypeAttributes) {
-		device.Attributes = withoutLists(device.Attributes)
-	}
 }
 
 func withoutLists(attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute) map[resourcev1.QualifiedName]resourcev1.DeviceAttribute {

@@ -22,7 +22,11 @@ const (
 
 // versionOf is a resource version as a number, 0 if it is none: then it is taken for newer than any other.
 func versionOf(object metav1.Object) uint64 {
-	version, err := strconv.ParseUint(object.GetResourceVersion(), 10, 64)
+	text := object.GetResourceVersion()
+	if text == "" {
+		return 0
+	}
+	version, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		return 0
 	}
@@ -85,35 +89,42 @@ func SliceFrom(slice *resourcev1.ResourceSlice) *Slice {
 		Devices:    make([]Device, 0, len(spec.Devices)),
 		Counters:   spec.SharedCounters,
 	}
-	whole := scopeFrom(spec.NodeName, spec.NodeSelector, spec.AllNodes)
+	whole := &Usage{Scope: scopeFrom(spec.NodeName, spec.NodeSelector, spec.AllNodes), SkipNodeOperations: spec.SkipNodeOperations}
 	if !isTrue(spec.PerDeviceNodeSelection) {
-		s.Scope = whole
+		s.Scope = whole.Scope
 	}
 	for i := range spec.Devices {
 		device := &spec.Devices[i]
-		scope := whole
-		if isTrue(spec.PerDeviceNodeSelection) {
-			scope = scopeFrom(device.NodeName, device.NodeSelector, device.AllNodes)
+		usage := whole
+		if isTrue(spec.PerDeviceNodeSelection) || !isPlain(device) {
+			usage = usageFrom(device, spec)
 		}
-		s.Devices = append(s.Devices, deviceFrom(device, scope, spec.SkipNodeOperations))
+		s.Devices = append(s.Devices, Device{Name: device.Name, Attributes: device.Attributes, Capacity: device.Capacity, Usage: usage})
 	}
 	return s
 }
 
-func deviceFrom(device *resourcev1.Device, scope Scope, skip []resourcev1.SkipNodeOperation) Device {
-	return Device{
-		Name:                     device.Name,
+// isPlain says whether all that is to be known of the use of a device is what the slice says.
+func isPlain(d *resourcev1.Device) bool {
+	return len(d.Taints)+len(d.ConsumesCounters)+len(d.BindingConditions)+len(d.BindingFailureConditions)+len(d.NodeAllocatableResources) == 0 &&
+		!isTrue(d.BindsToNode) && !isTrue(d.AllowMultipleAllocations)
+}
+
+func usageFrom(device *resourcev1.Device, spec *resourcev1.ResourceSliceSpec) *Usage {
+	scope := scopeFrom(spec.NodeName, spec.NodeSelector, spec.AllNodes)
+	if isTrue(spec.PerDeviceNodeSelection) {
+		scope = scopeFrom(device.NodeName, device.NodeSelector, device.AllNodes)
+	}
+	return &Usage{
 		Scope:                    scope,
 		BindsToNode:              isTrue(device.BindsToNode),
-		Attributes:               device.Attributes,
-		Capacity:                 device.Capacity,
 		AllowMultipleAllocations: isTrue(device.AllowMultipleAllocations),
 		ConsumesCounters:         device.ConsumesCounters,
 		Taints:                   device.Taints,
 		BindingConditions:        device.BindingConditions,
 		BindingFailureConditions: device.BindingFailureConditions,
 		NodeResources:            device.NodeAllocatableResources,
-		SkipNodeOperations:       skip,
+		SkipNodeOperations:       spec.SkipNodeOperations,
 	}
 }
 

@@ -15,14 +15,19 @@ type Scope struct {
 	All      bool
 }
 
-// Device is one device as a slice publishes it. Scope is its own if the slice selects nodes per device, else the slice's.
+// Device is one device as a slice publishes it.
 type Device struct {
-	Name        string
-	Scope       Scope
-	BindsToNode bool // an allocation ties the claim to the node it was made for, whatever the scope
-
+	Name       string
 	Attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute
 	Capacity   map[resourcev1.QualifiedName]resourcev1.DeviceCapacity
+	*Usage
+}
+
+// Usage is from where, by whom and at what cost a device can be used. Most devices of a slice share one; it is never changed.
+// Scope is the device's own if the slice selects nodes per device, else the slice's.
+type Usage struct {
+	Scope       Scope
+	BindsToNode bool // an allocation ties the claim to the node it was made for, whatever the scope
 
 	AllowMultipleAllocations bool
 	ConsumesCounters         []resourcev1.DeviceCounterConsumption

@@ -156,7 +156,7 @@ func drawSlice(t *rapid.T, slice string, uid types.UID) *Slice {
 	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "devices") {
 		scope := rapid.SampledFrom([]Scope{{All: true}, {Node: "node-0"}, {Node: "node-1"}}).Draw(t, "scope")
-		s.Devices = append(s.Devices, Device{Name: name("dev", i), Scope: scope})
+		s.Devices = append(s.Devices, Device{Name: name("dev", i), Usage: &Usage{Scope: scope}})
 	}
 	return s
 }

@@ -64,7 +64,7 @@ func (w *crowd) drawDevices(t *rapid.T, pool string, scope model.Scope, node str
 	s := &model.Slice{Name: pool, Pool: model.PoolID{Driver: gpus, Pool: pool}, Generation: 1, PoolSlices: 1}
 	for i := range rapid.IntRange(0, 2).Draw(t, "devices") {
 		name := fmt.Sprint("d", i)
-		s.Devices = append(s.Devices, model.Device{Name: name, Scope: scope})
+		s.Devices = append(s.Devices, model.Device{Name: name, Usage: &model.Usage{Scope: scope}})
 		w.devices = append(w.devices, &crowdDevice{id: model.DeviceID{Driver: gpus, Pool: pool, Device: name}, node: node})
 	}
 	w.slices = append(w.slices, s)

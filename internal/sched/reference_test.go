@@ -83,7 +83,7 @@ func (w *gangWorld) drawSlice(t *rapid.T, pool string, scope model.Scope, nodes 
 	for i := range rapid.IntRange(0, most).Draw(t, "devices") {
 		letters := rapid.SampledFrom([]string{"", "a", "ab"}).Draw(t, "letters")
 		s.Devices = append(s.Devices, model.Device{
-			Name: fmt.Sprint("d", i), Scope: scope,
+			Name: fmt.Sprint("d", i), Usage: &model.Usage{Scope: scope},
 			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"letters": {StringValue: &letters}},
 		})
 		w.devices = append(w.devices, gangDevice{id: model.DeviceID{Driver: gpus, Pool: pool, Device: fmt.Sprint("d", i)}, letters: letters, nodes: nodes})
