@@ -64,7 +64,7 @@ func (s *State) Dump() string {
 }
 
 func (s *State) dumpNodes(b *strings.Builder) {
-	for _, info := range s.order {
+	for _, info := range s.Nodes() {
 		fmt.Fprintf(b, "known node %s\n", info.Name)
 	}
 	for _, info := range sorted(s.nodes, strings.Compare) {
@@ -130,7 +130,10 @@ func (s *State) dumpPools(b *strings.Builder) {
 	}
 	for _, id := range sortedKeys(s.pools, func(x, y PoolID) int { return strings.Compare(x.String(), y.String()) }) {
 		entry := s.pools[id]
-		fmt.Fprintf(b, "pool %s: taken %v nodes %v shared %v", id, entry.taken, entry.nodes, entry.shared)
+		fmt.Fprintf(b, "pool %s: taken %v shared %v nodes", id, entry.taken, entry.shared)
+		for _, node := range entry.nodes {
+			fmt.Fprintf(b, " %s", node.Name)
+		}
 		for _, device := range sortedKeys(entry.held, strings.Compare) {
 			h := entry.held[device]
 			fmt.Fprintf(b, " %s held by %v, %d whole", device, h.claims, h.whole)
@@ -152,9 +155,9 @@ func (s *State) dumpPools(b *strings.Builder) {
 		}
 		b.WriteByte('\n')
 	}
-	for _, node := range sortedKeys(s.localPools, strings.Compare) {
-		fmt.Fprintf(b, "local %s:", node)
-		for _, entry := range s.localPools[node] {
+	for _, info := range sorted(s.nodes, strings.Compare) {
+		fmt.Fprintf(b, "local %s:", info.Name)
+		for _, entry := range info.local {
 			fmt.Fprintf(b, " %s", entry.pool.ID)
 		}
 		b.WriteByte('\n')

@@ -68,6 +68,9 @@ func (s *State) hold(claim *Claim) {
 		entry := s.poolEntry(id.PoolID())
 		h := entry.held[id.Device]
 		h.add(claim.Key, &results[i])
+		if entry.held == nil {
+			entry.held = map[string]holding{}
+		}
 		entry.held[id.Device] = h
 		if entry.pool == nil {
 			continue

@@ -3,8 +3,9 @@ package model
 import (
 	"fmt"
 	"slices"
+	"sort"
+	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
@@ -20,10 +21,9 @@ type Pool struct {
 	Devices    []Device // by slice name, then as published
 	Counters   []resourcev1.CounterSet
 
-	parts   []Scope // of the slices
 	reaches []reach
-	scopes  []int // index of its reach, by device
-	index   map[string]int
+	scopes  []int32 // index of its reach, by device; nil if all have the first
+	byName  []int32 // indices of devices, by their names; nil if they are published in that order
 }
 
 // reach is the set of a pool's devices that share a scope.
@@ -50,8 +50,19 @@ func (p *Pool) IsUsable() bool { return p.Problem == "" && p.Slices >= p.Want }
 
 // Index finds a device by name.
 func (p *Pool) Index(device string) (int, bool) {
-	i, ok := p.index[device]
-	return i, ok
+	at, ok := sort.Find(len(p.Devices), func(n int) int { return strings.Compare(device, p.named(n)) })
+	if ok && p.byName != nil {
+		at = int(p.byName[at])
+	}
+	return at, ok
+}
+
+// named is the name of the n-th device in the order of names.
+func (p *Pool) named(n int) string {
+	if p.byName != nil {
+		n = int(p.byName[n])
+	}
+	return p.Devices[n].Name
 }
 
 // DeviceID names the device with this index.
@@ -61,25 +72,45 @@ func (p *Pool) DeviceID(i int) DeviceID {
 
 // newPool assembles a pool from its slices, whatever their order and generation.
 func newPool(id PoolID, parts []*Slice) *Pool {
-	parts = slices.Clone(parts)
-	slices.SortFunc(parts, func(a, b *Slice) int { return compareStrings(a.Name, b.Name) })
 	p := &Pool{ID: id}
-	devices := 0
-	for _, part := range parts {
-		p.Generation = max(p.Generation, part.Generation)
-		devices += len(part.Devices)
+	parts = p.newest(parts)
+	p.Devices = parts[0].Devices
+	if len(parts) > 1 {
+		p.Devices = make([]Device, 0, p.size(parts))
 	}
-	p.Devices, p.index = make([]Device, 0, devices), make(map[string]int, devices)
 	for _, part := range parts {
-		if part.Generation == p.Generation {
-			p.add(part)
+		if len(parts) > 1 {
+			p.Devices = append(p.Devices, part.Devices...)
 		}
+		p.add(part)
 	}
+	p.sort()
 	if p.Slices > p.Want && p.Problem == "" {
 		p.Problem = fmt.Sprintf("%d slices, but resourceSliceCount is %d", p.Slices, p.Want)
 	}
-	p.group()
+	p.group(parts)
 	return p
+}
+
+// newest are the slices of the newest generation, by name.
+func (p *Pool) newest(parts []*Slice) []*Slice {
+	for _, part := range parts {
+		p.Generation = max(p.Generation, part.Generation)
+	}
+	if len(parts) == 1 {
+		return parts
+	}
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part *Slice) bool { return part.Generation < p.Generation })
+	slices.SortFunc(parts, func(a, b *Slice) int { return compareStrings(a.Name, b.Name) })
+	return parts
+}
+
+func (p *Pool) size(parts []*Slice) int {
+	devices := 0
+	for _, part := range parts {
+		devices += len(part.Devices)
+	}
+	return devices
 }
 
 func (p *Pool) add(part *Slice) {
@@ -89,13 +120,6 @@ func (p *Pool) add(part *Slice) {
 	} else if p.Want != part.PoolSlices && p.Problem == "" {
 		p.Problem = fmt.Sprintf("slices disagree on resourceSliceCount: %d and %d", p.Want, part.PoolSlices)
 	}
-	for _, device := range part.Devices {
-		if _, twice := p.index[device.Name]; twice && p.Problem == "" {
-			p.Problem = fmt.Sprintf("device %s is published twice", device.Name)
-		}
-		p.index[device.Name] = len(p.Devices)
-		p.Devices = append(p.Devices, device)
-	}
 	for _, set := range part.Counters {
 		twice := slices.ContainsFunc(p.Counters, func(have resourcev1.CounterSet) bool { return have.Name == set.Name })
 		if twice && p.Problem == "" {
@@ -103,34 +127,61 @@ func (p *Pool) add(part *Slice) {
 		}
 		p.Counters = append(p.Counters, set)
 	}
-	if part.Scope != (Scope{}) {
-		p.parts = append(p.parts, part.Scope)
+}
+
+// sort makes devices be found by name.
+func (p *Pool) sort() {
+	for n := 1; n < len(p.Devices) && p.byName == nil; n++ {
+		if p.Devices[n-1].Name >= p.Devices[n].Name {
+			p.byName = make([]int32, len(p.Devices))
+		}
+	}
+	if p.byName == nil {
+		return
+	}
+	for i := range p.byName {
+		p.byName[i] = int32(i)
+	}
+	slices.SortFunc(p.byName, func(a, b int32) int { return strings.Compare(p.Devices[a].Name, p.Devices[b].Name) })
+	for n := 1; n < len(p.byName) && p.Problem == ""; n++ {
+		if p.named(n) == p.named(n-1) {
+			p.Problem = fmt.Sprintf("device %s is published twice", p.named(n))
+		}
 	}
 }
 
 // group sorts the devices into sets of one scope. A slice without devices has a set, too: where it can be used from, the
 // pool is there, if only to say that it is not complete.
-func (p *Pool) group() {
-	byScope := map[string]int{}
-	p.scopes = make([]int, len(p.Devices))
+func (p *Pool) group(parts []*Slice) {
+	known := map[scopeKey]int{}
 	for i := range p.Devices {
-		at := p.reachOf(p.Devices[i].Scope, byScope)
+		at := p.reachOf(p.Devices[i].Scope, known)
 		p.reaches[at].devices.Set(i)
-		p.scopes[i] = at
+		if at > 0 && p.scopes == nil {
+			p.scopes = make([]int32, len(p.Devices))
+		}
+		if p.scopes != nil {
+			p.scopes[i] = int32(at)
+		}
 	}
-	for _, scope := range p.parts {
-		p.reachOf(scope, byScope)
+	for _, part := range parts {
+		if part.Scope != (Scope{}) {
+			p.reachOf(part.Scope, known)
+		}
 	}
 }
 
-func (p *Pool) reachOf(scope Scope, byScope map[string]int) int {
-	id := scope.id()
-	at, ok := byScope[id]
+func (p *Pool) reachOf(scope Scope, known map[scopeKey]int) int {
+	if last := len(p.reaches) - 1; last >= 0 && p.reaches[last].scope == scope {
+		return last // that of most devices
+	}
+	key := scope.key()
+	at, ok := known[key]
 	if ok {
 		return at
 	}
 	at = len(p.reaches)
-	byScope[id] = at
+	known[key] = at
 	r := reach{scope: scope, devices: NewBits(len(p.Devices))}
 	if scope.Selector != nil {
 		r.selector = nodeaffinity.NewLazyErrorNodeSelector(scope.Selector)
@@ -140,39 +191,49 @@ func (p *Pool) reachOf(scope Scope, byScope map[string]int) int {
 }
 
 // ScopeOf is a number that two devices of the pool have in common if they can be used from the same nodes.
-func (p *Pool) ScopeOf(i int) int { return p.scopes[i] }
-
-func (s Scope) id() string {
-	switch {
-	case s.All:
-		return "*"
-	case s.Selector != nil:
-		return "?" + s.Selector.String()
+func (p *Pool) ScopeOf(i int) int {
+	if p.scopes == nil {
+		return 0
 	}
-	return "=" + s.Node
+	return int(p.scopes[i])
 }
 
-// from is the set of devices that can be used from the node, nil if there are none.
-func (p *Pool) from(node *corev1.Node) Bits {
+// scopeKey is equal for equal scopes.
+type scopeKey struct {
+	all            bool
+	node, selector string
+}
+
+func (s *Scope) key() scopeKey {
+	key := scopeKey{all: s.All, node: s.Node}
+	if s.Selector != nil {
+		key.selector = s.Selector.String()
+	}
+	return key
+}
+
+// from is the set of devices that can be used from the node, only to be read; nil if there are none.
+func (p *Pool) from(node *NodeInfo) Bits {
 	var devices Bits
 	for i := range p.reaches {
-		if !p.reaches[i].includes(node) {
-			continue
+		switch r := &p.reaches[i]; {
+		case !r.includes(node):
+		case devices == nil:
+			devices = r.devices
+		default:
+			devices = slices.Clone(devices)
+			devices.Or(r.devices)
 		}
-		if devices == nil {
-			devices = NewBits(len(p.Devices))
-		}
-		devices.Or(p.reaches[i].devices)
 	}
 	return devices
 }
 
-func (r *reach) includes(node *corev1.Node) bool {
+func (r *reach) includes(node *NodeInfo) bool {
 	switch {
 	case r.scope.All:
 		return true
 	case r.selector != nil:
-		matches, err := r.selector.Match(node)
+		matches, err := r.selector.Match(node.API())
 		return err == nil && matches
 	}
 	return r.scope.Node == node.Name

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -13,8 +12,10 @@ import (
 type State struct {
 	nodes        map[string]*NodeInfo
 	order        []*NodeInfo // those with a Node, by name
+	arrived      []*NodeInfo // those that belong there, too, and that nobody has asked for yet
 	nodesVersion uint64
-	numbered     int // NodeInfos that ever were
+	numbered     int         // NodeInfos that ever were
+	api          corev1.Node // see NodeInfo.API
 
 	pods       map[Key]*podEntry
 	groups     map[Key]*groupEntry
@@ -27,9 +28,8 @@ type State struct {
 	drawing    int // pools with devices that draw from nodes
 	namespaces map[string]labels.Set
 
-	localPools  map[string][]*poolEntry // by node, those with devices of that node alone; by ID
-	sharedPools []*poolEntry            // those with any other device; by ID
-	views       map[string][]PoolView   // by node: what was worked out for Pools; dropped when nodes or pools change
+	sharedPools []*poolEntry // those with other devices than those of one node; by ID
+	sharing     uint64       // grows with every change of these
 
 	volumes volumeIndex
 	images  imageIndex
@@ -51,17 +51,27 @@ type State struct {
 // NodeInfo is a node with what is left of it.
 type NodeInfo struct {
 	Name  string
-	Node  *Node        // nil: pods are bound to it, but it is not known
-	API   *corev1.Node // name and labels, for upstream's matchers; nil with Node
-	Free  Resources    // allocatable minus what pods ask for; may be negative
-	Pods  map[Key]*Pod // those that count
-	Ports map[HostPort]int
-	Zone  int32 // the number of its zone; 0: it is in none
+	Node  *Node            // nil: pods are bound to it, or pools are of it, but it is not known
+	Free  Resources        // allocatable minus what pods ask for; may be negative
+	Pods  map[Key]*Pod     // those that count; nil as long as there was none
+	Ports map[HostPort]int // nil as long as there was none
+	Zone  int32            // the number of its zone; 0: it is in none
 	// Number is no other node's, and small: what is worked out for many nodes is kept by it.
 	Number int32
 	Load   float64 // mean share of cpu, memory and pods in use, 0 to 1 (more if there is too little)
 	// Spare is what Free has of the CommonResources. Thousands of nodes are looked at for a pod.
 	Spare [len(CommonResources)]int64
+
+	local []*poolEntry // pools with devices of this node alone; by ID
+	views []PoolView   // what was worked out for Pools
+	seen  uint64       // State.sharing at that time; 0: it has to be worked out anew
+	api   *corev1.Node // State.api
+}
+
+// API is the node for upstream's matchers, with its name and labels alone. It is good until the next call for any node.
+func (n *NodeInfo) API() *corev1.Node {
+	n.api.Name, n.api.Labels = n.Name, n.Node.Labels
+	return n.api
 }
 
 // NewState is an empty State.
@@ -77,8 +87,7 @@ func NewState() *State {
 		slices:     map[string]*Slice{},
 		rules:      map[string]*TaintRule{},
 		namespaces: map[string]labels.Set{},
-		localPools: map[string][]*poolEntry{},
-		views:      map[string][]PoolView{},
+		sharing:    1,
 		volumes:    newVolumeIndex(),
 		images:     newImageIndex(),
 		services:   newServiceIndex(),
@@ -105,7 +114,31 @@ func outdated(oldUID, newUID any, oldVersion, newVersion uint64) bool {
 }
 
 // Nodes are the known nodes by name. The slice is the State's own: read it, do not keep it over a change.
-func (s *State) Nodes() []*NodeInfo { return s.order }
+func (s *State) Nodes() []*NodeInfo {
+	if len(s.arrived) > 0 {
+		slices.SortFunc(s.arrived, compareNodes)
+		s.order = merged(s.order, s.arrived)
+		s.arrived = s.arrived[:0]
+	}
+	return s.order
+}
+
+func compareNodes(a, b *NodeInfo) int { return compareStrings(a.Name, b.Name) }
+
+// merged puts more nodes among others; both are by name.
+func merged(nodes, more []*NodeInfo) []*NodeInfo {
+	at := len(nodes)
+	nodes = append(nodes, more...)
+	for to := len(nodes) - 1; len(more) > 0; to-- {
+		if last := len(more) - 1; at > 0 && compareNodes(nodes[at-1], more[last]) > 0 {
+			at--
+			nodes[to] = nodes[at]
+		} else {
+			nodes[to], more = more[last], more[:last]
+		}
+	}
+	return nodes
+}
 
 // NodesVersion grows with every change of a node that placement depends on, resources in use excepted.
 func (s *State) NodesVersion() uint64 { return s.nodesVersion }
@@ -191,11 +224,9 @@ func (s *State) setNode(name string, node *Node) {
 		return
 	}
 	s.nodesVersion++
-	delete(s.views, name)
-	info.API, info.Zone = nil, 0
+	info.seen, info.Zone = 0, 0
 	if node != nil {
 		info.Zone = int32(s.zoneOf(node))
-		info.API = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: node.Labels}}
 	}
 	s.terms.enterNode(s, info)
 	s.reorder(info, old != nil, node != nil)
@@ -206,10 +237,11 @@ func (s *State) reorder(info *NodeInfo, was, is bool) {
 	if was == is {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(s.order, info.Name, func(n *NodeInfo, name string) int { return compareStrings(n.Name, name) })
 	if is {
-		s.order = slices.Insert(s.order, at, info)
-	} else {
+		s.arrived = append(s.arrived, info)
+		return
+	}
+	if at, ok := slices.BinarySearchFunc(s.Nodes(), info, compareNodes); ok {
 		s.order = slices.Delete(s.order, at, at+1)
 	}
 }
@@ -217,7 +249,7 @@ func (s *State) reorder(info *NodeInfo, was, is bool) {
 func (s *State) info(name string) *NodeInfo {
 	info, ok := s.nodes[name]
 	if !ok {
-		info = &NodeInfo{Name: name, Number: int32(s.numbered), Free: Resources{}, Pods: map[Key]*Pod{}, Ports: map[HostPort]int{}}
+		info = &NodeInfo{Name: name, Number: int32(s.numbered), Free: Resources{}, api: &s.api}
 		s.nodes[name] = info
 		s.numbered++
 	}
@@ -241,7 +273,7 @@ func (n *NodeInfo) weigh() {
 }
 
 func (s *State) dropIfEmpty(info *NodeInfo) {
-	if info.Node == nil && len(info.Pods) == 0 {
+	if info.Node == nil && len(info.Pods)+len(info.local) == 0 {
 		delete(s.nodes, info.Name)
 	}
 }

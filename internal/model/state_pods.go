@@ -168,10 +168,16 @@ func (s *State) enter(pod *Pod) {
 	s.countPriority(pod.Priority, 1)
 	s.countSet(info, pod, 1)
 	s.services.count(info, pod, 1)
+	if info.Pods == nil {
+		info.Pods = map[Key]*Pod{}
+	}
 	info.Pods[pod.Key] = pod
 	info.Free.Sub(pod.takes())
 	info.weigh()
 	for _, port := range pod.Shape.HostPorts {
+		if info.Ports == nil {
+			info.Ports = map[HostPort]int{}
+		}
 		info.Ports[port]++
 	}
 	s.volumes.count(pod, 1)

@@ -50,40 +50,37 @@ func (v *PoolView) Unpublished() (string, bool) {
 type poolEntry struct {
 	pool   *Pool // nil: claims hold devices of a pool that nobody publishes
 	slices []*Slice
-	held   map[string]holding // by device name, also of devices that are no longer published
+	held   map[string]holding // by device name, also of devices that are no longer published; nil as long as there was none
 	rules  *RuleTaints
-	taken  Bits     // indices of pool.Devices with holders
-	nodes  []string // where the entry is listed in localPools
-	shared bool     // whether it is listed in sharedPools
+	taken  Bits        // indices of pool.Devices with holders
+	nodes  []*NodeInfo // where the entry is listed as local
+	shared bool        // whether it is listed in sharedPools
 }
 
 // Pools are the pools with devices that can be used from the node, those of the node alone first, then by ID.
 func (s *State) Pools(node *NodeInfo) []PoolView {
-	if views, ok := s.views[node.Name]; ok {
-		return views
+	if node.seen == s.sharing {
+		return node.views
 	}
 	var views []PoolView
-	for _, entry := range s.localPools[node.Name] {
+	for _, entry := range node.local {
 		if !entry.shared {
-			views = append(views, PoolView{Pool: entry.pool, Reach: entry.pool.from(node.API), entry: entry})
+			views = append(views, PoolView{Pool: entry.pool, Reach: entry.pool.from(node), entry: entry})
 		}
 	}
 	for _, entry := range s.sharedPools {
-		if devices := entry.pool.from(node.API); devices != nil {
+		if devices := entry.pool.from(node); devices != nil {
 			views = append(views, PoolView{Pool: entry.pool, Reach: devices, entry: entry})
 		}
 	}
-	s.views[node.Name] = views
+	node.views, node.seen = views, s.sharing
 	return views
 }
 
 // FreeLocal is how many devices of this node alone nobody holds.
 func (s *State) FreeLocal(node *NodeInfo) int {
 	free := 0
-	if len(s.localPools) == 0 {
-		return free
-	}
-	for _, entry := range s.localPools[node.Name] {
+	for _, entry := range node.local {
 		if !entry.shared {
 			free += len(entry.pool.Devices) - entry.taken.Len()
 		}
@@ -167,7 +164,7 @@ func (s *State) setSlice(name string, slice *Slice) {
 func (s *State) poolEntry(id PoolID) *poolEntry {
 	entry, ok := s.pools[id]
 	if !ok {
-		entry = &poolEntry{held: map[string]holding{}}
+		entry = &poolEntry{}
 		s.pools[id] = entry
 	}
 	return entry
@@ -206,31 +203,28 @@ func (s *State) listPool(entry *poolEntry) {
 			entry.shared = true
 			continue
 		}
-		entry.nodes = append(entry.nodes, scope.Node)
+		entry.nodes = append(entry.nodes, s.info(scope.Node))
 	}
 	// A pool with devices of several nodes is seen from each with another reach.
 	entry.shared = entry.shared || len(entry.nodes) > 1
 	for _, node := range entry.nodes {
-		s.localPools[node] = insertPool(s.localPools[node], entry)
-		delete(s.views, node)
+		node.local, node.seen = insertPool(node.local, entry), 0
 	}
 	if entry.shared {
 		s.sharedPools = insertPool(s.sharedPools, entry)
-		clear(s.views)
+		s.sharing++
 	}
 }
 
 func (s *State) unlistPool(entry *poolEntry) {
 	same := func(other *poolEntry) bool { return other == entry }
 	for _, node := range entry.nodes {
-		if s.localPools[node] = slices.DeleteFunc(s.localPools[node], same); len(s.localPools[node]) == 0 {
-			delete(s.localPools, node)
-		}
-		delete(s.views, node)
+		node.local, node.seen = slices.DeleteFunc(node.local, same), 0
+		s.dropIfEmpty(node)
 	}
 	if entry.shared {
 		s.sharedPools = slices.DeleteFunc(s.sharedPools, same)
-		clear(s.views)
+		s.sharing++
 	}
 	entry.nodes, entry.shared = nil, false
 }

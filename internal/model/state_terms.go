@@ -58,7 +58,7 @@ func (p *Pull) Weight() int { return p.count.weight }
 
 // At is how many bound pods have the term in the node's domain.
 func (p *Pull) At(info *NodeInfo) int {
-	value, ok := info.API.Labels[p.count.term.TopologyKey]
+	value, ok := info.Node.Labels[p.count.term.TopologyKey]
 	if !ok {
 		return 0
 	}

@@ -16,12 +16,12 @@ type termCount struct {
 func newTermCount(term *Term) *termCount { return &termCount{term: term, by: map[string]int{}} }
 
 func (c *termCount) change(info *NodeInfo, by int) {
-	if info.API == nil {
+	if info.Node == nil {
 		return
 	}
 	value, ok := info.Name, c.term.spread
 	if !ok {
-		value, ok = info.API.Labels[c.term.TopologyKey]
+		value, ok = info.Node.Labels[c.term.TopologyKey]
 	}
 	if !ok {
 		return

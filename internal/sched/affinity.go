@@ -18,7 +18,7 @@ func (f *fitter) pulling(state *model.State) []model.Pull {
 func (f *fitter) podAffinity(state *model.State, info *model.NodeInfo) miss {
 	terms := &f.shape.Terms
 	for _, term := range terms.AntiAffinity {
-		if value, ok := info.API.Labels[term.TopologyKey]; ok {
+		if value, ok := info.Node.Labels[term.TopologyKey]; ok {
 			if here, _ := state.Picked(term, value); here > 0 {
 				return miss{check: CheckPodAnti}
 			}
@@ -31,7 +31,7 @@ func (f *fitter) podAffinity(state *model.State, info *model.NodeInfo) miss {
 	}
 	met, first := true, true
 	for _, term := range terms.Affinity {
-		value, ok := info.API.Labels[term.TopologyKey]
+		value, ok := info.Node.Labels[term.TopologyKey]
 		if !ok {
 			return miss{check: CheckPodAffinity}
 		}

@@ -129,7 +129,7 @@ func (j *job) possible(c *class) []*model.NodeInfo {
 
 func allMatch(selectors []*nodeaffinity.LazyErrorNodeSelector, info *model.NodeInfo) bool {
 	for _, selector := range selectors {
-		if matches, err := selector.Match(info.API); err != nil || !matches {
+		if matches, err := selector.Match(info.API()); err != nil || !matches {
 			return false
 		}
 	}
@@ -155,7 +155,7 @@ func (j *job) claimMisses(c *class, info *model.NodeInfo) (model.Key, bool) {
 		if claim.Allocation == nil || claim.Allocation.NodeSelector == nil {
 			continue
 		}
-		matches, err := nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector).Match(info.API)
+		matches, err := nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector).Match(info.API())
 		if err != nil || !matches {
 			return key, true
 		}

@@ -25,7 +25,7 @@ type pin struct {
 // outside is the pin that the node does not have, nil if it has all.
 func (c *class) outside(info *model.NodeInfo) *pin {
 	for i := range c.pins {
-		if value, ok := info.API.Labels[c.pins[i].key]; !ok || value != c.pins[i].value {
+		if value, ok := info.Node.Labels[c.pins[i].key]; !ok || value != c.pins[i].value {
 			return &c.pins[i]
 		}
 	}
@@ -62,7 +62,7 @@ func (j *job) domainsOf(classes []*class, key string) []*domain {
 	known := map[string]*domain{}
 	for i, c := range classes {
 		for _, info := range j.within(c) {
-			value, ok := info.API.Labels[key]
+			value, ok := info.Node.Labels[key]
 			if !ok {
 				continue
 			}
@@ -180,7 +180,7 @@ func (j *job) domainOf(pod *model.Pod, key string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	value, ok := info.API.Labels[key]
+	value, ok := info.Node.Labels[key]
 	return value, ok
 }
 

@@ -110,7 +110,7 @@ func (f *fitter) static(info *model.NodeInfo) miss {
 			return miss{check: CheckTaint, detail: fmt.Sprintf("{%s: %s}", taint.Key, taint.Value)}
 		}
 	}
-	if matches, err := f.affinity.Match(info.API); err != nil || !matches {
+	if matches, err := f.affinity.Match(info.API()); err != nil || !matches {
 		return miss{check: CheckNodeAffinity}
 	}
 	return miss{}

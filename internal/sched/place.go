@@ -104,7 +104,7 @@ func (r *room) domains(unit *model.Unit, key string) []place {
 	known := map[string]int{}
 	var places []place
 	for _, info := range r.state.Nodes() {
-		value, ok := info.API.Labels[key]
+		value, ok := info.Node.Labels[key]
 		if !ok {
 			continue
 		}

@@ -64,7 +64,7 @@ func (f *fitter) score(state *model.State, list []candidate, tainted bool) {
 	}
 	if f.preferred != nil {
 		for i := range list {
-			raw[i] = f.preferred.Score(list[i].node.API)
+			raw[i] = f.preferred.Score(list[i].node.API())
 		}
 		most := max(1, highest(raw))
 		add(list, raw, affinityWeight, func(n int64) int64 { return fullScore * n / most })
@@ -131,7 +131,7 @@ func (f *fitter) near(state *model.State, info *model.NodeInfo, pulls []model.Pu
 	sum := 0
 	for i := range f.shape.Terms.Preferred {
 		preference := &f.shape.Terms.Preferred[i]
-		if value, ok := info.API.Labels[preference.Term.TopologyKey]; ok {
+		if value, ok := info.Node.Labels[preference.Term.TopologyKey]; ok {
 			here, _ := state.Picked(preference.Term, value)
 			sum += preference.Weight * here
 		}
@@ -159,7 +159,7 @@ func (f *fitter) scoreSpread(state *model.State, list []candidate, raw []int64) 
 		sum := 0.0
 		for c := range constraints {
 			known := f.count(state, constraints, f.soft, c)
-			here := known.at(list[i].node.API.Labels[constraints[c].Term.TopologyKey])
+			here := known.at(list[i].node.Node.Labels[constraints[c].Term.TopologyKey])
 			sum += float64(here)*math.Log(float64(len(known.values)+2)) + float64(constraints[c].MaxSkew-1)
 		}
 		raw[i] = int64(math.Round(sum))

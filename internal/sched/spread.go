@@ -24,7 +24,7 @@ func (f *fitter) spread(state *model.State, info *model.NodeInfo) miss {
 	constraints := f.shape.Terms.Spread
 	for i := range constraints {
 		constraint := &constraints[i]
-		value, ok := info.API.Labels[constraint.Term.TopologyKey]
+		value, ok := info.Node.Labels[constraint.Term.TopologyKey]
 		if !ok {
 			return miss{check: CheckSpread, detail: constraint.Term.TopologyKey}
 		}
@@ -85,13 +85,13 @@ func (f *fitter) domains(state *model.State, all []model.Spread, constraint *mod
 		if !hasKeys(info, all) {
 			continue
 		}
-		if matches, err := f.affinity.Match(info.API); !constraint.IgnoreAffinity && (err != nil || !matches) {
+		if matches, err := f.affinity.Match(info.API()); !constraint.IgnoreAffinity && (err != nil || !matches) {
 			continue
 		}
 		if m := f.static(info); constraint.HonorTaints && (m.check == CheckTaint || m.check == CheckUnschedulable) {
 			continue
 		}
-		value := info.API.Labels[constraint.Term.TopologyKey]
+		value := info.Node.Labels[constraint.Term.TopologyKey]
 		domain, ok := known.values[value]
 		if !ok {
 			domain = len(known.values)
@@ -104,7 +104,7 @@ func (f *fitter) domains(state *model.State, all []model.Spread, constraint *mod
 
 func hasKeys(info *model.NodeInfo, constraints []model.Spread) bool {
 	for i := range constraints {
-		if _, ok := info.API.Labels[constraints[i].Term.TopologyKey]; !ok {
+		if _, ok := info.Node.Labels[constraints[i].Term.TopologyKey]; !ok {
 			return false
 		}
 	}
