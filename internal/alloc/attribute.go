@@ -34,7 +34,7 @@ func (a *attribute) key() string {
 	if a.of == nil {
 		return string(a.name)
 	}
-	return "\x00" + a.expression + "\x00" + a.of.joined
+	return "\x00" + a.expression + "\x00" + a.of.filter.key
 }
 
 func (p *Problem) addAttribute(a attribute) int {
@@ -63,8 +63,8 @@ func (m *matcher) valuesOf(known *poolMatches, a *attribute) *valueSets {
 	if values, ok := known.values[key]; ok {
 		return values
 	}
-	if len(known.values) >= maxSets {
-		clear(known.values)
+	if known.values == nil || len(known.values) >= maxSets {
+		known.values = map[string]*valueSets{}
 	}
 	var values *valueSets
 	if a.of == nil {
@@ -81,7 +81,7 @@ func (m *matcher) valuesOf(known *poolMatches, a *attribute) *valueSets {
 // derive evaluates on those devices alone that match the selectors, so that these can guard what the expression takes
 // for granted.
 func (m *matcher) derive(known *poolMatches, a *attribute) *valueSets {
-	devices := m.match(known, a.of).devices
+	devices := m.match(known, a.of.filter).devices
 	program := m.compiled.GetOrCompileDerivedAttribute(a.expression)
 	return collect(known.pool, func(i int) ([]string, error) {
 		if !devices.Has(i) {

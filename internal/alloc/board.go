@@ -297,10 +297,10 @@ func (b *Board) countAll(o *option) int {
 	for i := range b.views {
 		view := &b.views[i]
 		known := p.allocator.matcher.pool(view)
-		open := known.openTo(selection)
+		found := p.allocator.matcher.found(known, selection)
 		// What has too little capacity for anybody does not match.
-		matching := p.allocator.matcher.match(known, selection).devices.And(view.Reach).And(open.capable)
-		free := matching.And(open.devices)
+		matching := found.match.devices.And(view.Reach).And(found.open.capable)
+		free := matching.And(found.open.devices)
 		if !selection.admin {
 			free = free.AndNot(known.taken(view))
 		}

@@ -50,6 +50,28 @@ func consumed(device *model.Device, asked *resourcev1.CapacityRequirements) (cap
 	return takes, ""
 }
 
+// incapable is why consumed says that the device cannot serve a request, "" if it can.
+func incapable(device *model.Device, asked *resourcev1.CapacityRequirements) string {
+	if asked == nil && givesDefault(device) {
+		return ""
+	}
+	_, why := consumed(device, asked)
+	return why
+}
+
+// givesDefault says whether the device has what is taken of it by those who ask for nothing.
+func givesDefault(device *model.Device) bool {
+	for _, has := range device.Capacity {
+		if has.Value.Sign() < 0 {
+			return false
+		}
+		if policy := has.RequestPolicy; policy != nil && policy.Default != nil && (policy.Default.Cmp(has.Value) > 0 || policy.Default.Sign() < 0) {
+			return false
+		}
+	}
+	return true
+}
+
 // rounded is the amount that the policy allows and that is at least what is wanted, if there is one.
 func rounded(wanted resource.Quantity, policy *resourcev1.CapacityRequestPolicy) (resource.Quantity, bool) {
 	switch {

@@ -9,31 +9,38 @@ import (
 // carry takes over what selectors said of devices of an earlier version of the pool that come from slices that have not
 // changed, so that a changed slice costs its own devices. What fails is left to be worked out anew.
 func (m *matcher) carry(from, to *poolMatches) {
-	if len(from.sets) > maxCarried {
+	if from.noted() > maxCarried {
 		return
 	}
 	before := unchanged(from.pool, to.pool)
 	if before == nil {
 		return
 	}
-	for key, old := range from.sets {
-		if old.failed {
+	for _, old := range from.sets {
+		if old == nil || old.failed {
 			continue
 		}
-		set := &matchSet{devices: model.NewBits(len(to.pool.Devices)), selector: old.selector, selectors: old.selectors}
-		for i, was := range before {
-			matches, err := was >= 0 && old.devices.Has(max(0, was)), error(nil)
-			if was < 0 {
-				matches, err = m.matchesAll(to.pool, i, old.selectors)
+		set := m.gather(to.pool, old.filter, func(i int) (bool, error) {
+			if before[i] < 0 {
+				return m.matchesAll(to.pool, i, old.filter.selectors)
 			}
-			if set.failed = set.failed || err != nil; matches {
-				set.devices.Set(i)
-			}
-		}
+			return old.devices.Has(before[i]), nil
+		})
 		if !set.failed {
-			to.sets[key] = set
+			to.note(set)
 		}
 	}
+}
+
+// noted is how many outcomes for filters are known.
+func (p *poolMatches) noted() int {
+	n := 0
+	for _, set := range p.sets {
+		if set != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // With more outcomes than these, most are not in use any longer, and not worth working out for devices that are new.
@@ -45,7 +52,11 @@ func unchanged(from, to *model.Pool) []int {
 	before, some := make([]int, len(to.Devices)), false
 	for i := range to.Devices {
 		before[i] = -1
-		if at, ok := from.Index(to.Devices[i].Name); ok && shared(&from.Devices[at], &to.Devices[i]) {
+		at, ok := i, i < len(from.Devices) && from.Devices[i].Name == to.Devices[i].Name // most stay where they are
+		if !ok {
+			at, ok = from.Index(to.Devices[i].Name)
+		}
+		if ok && shared(&from.Devices[at], &to.Devices[i]) {
 			before[i], some = at, true
 		}
 	}

@@ -47,8 +47,7 @@ type amount struct {
 
 // countersOf reads a pool's counters; nil if no device takes from any.
 func countersOf(pool *model.Pool) *counters {
-	takes := func(device model.Device) bool { return len(device.ConsumesCounters) > 0 }
-	if !slices.ContainsFunc(pool.Devices, takes) {
+	if !pool.Any(func(u *model.Usage) bool { return len(u.ConsumesCounters) > 0 }) {
 		return nil
 	}
 	c := &counters{needs: make([]need, len(pool.Devices))}

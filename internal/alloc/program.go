@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -32,6 +33,13 @@ type outcome struct {
 	err     error
 }
 
+// recent is the last glance with its outcome: devices that are alike often follow each other.
+type recent struct {
+	program *program
+	seen    []byte
+	outcome
+}
+
 // Beyond so many outcomes, for all selectors together, all are forgotten.
 const maxOutcomes = 20_000
 
@@ -57,17 +65,24 @@ func (m *matcher) matches(p *program, pool *model.Pool, i int) (bool, error) {
 	if p.compiled.Error != nil {
 		return false, p.compiled.Error
 	}
-	device := &pool.Devices[i]
-	m.seen = p.reads.appendSeen(m.seen[:0], pool.ID.Driver, device)
+	m.seen = p.reads.appendSeen(m.seen[:0], pool.ID.Driver, &pool.Devices[i])
+	if m.latest.program != p || !bytes.Equal(m.latest.seen, m.seen) {
+		m.latest.outcome = m.outcome(p, pool, i)
+		m.latest.program, m.latest.seen = p, append(m.latest.seen[:0], m.seen...)
+	}
+	return m.latest.matches, m.latest.err
+}
+
+func (m *matcher) outcome(p *program, pool *model.Pool, i int) outcome {
 	if known, ok := m.outcomes[glance{p, string(m.seen)}]; ok {
-		return known.matches, known.err
+		return known
 	}
 	if len(m.outcomes) >= maxOutcomes {
 		clear(m.outcomes)
 	}
 	ok, _, err := p.compiled.DeviceMatches(context.Background(), p.reads.of(celDevice(pool, i)))
 	m.outcomes[glance{p, string(m.seen)}] = outcome{ok, err}
-	return ok, err
+	return outcome{ok, err}
 }
 
 // appendSeen writes down what is read of a device: equal texts are equal devices.

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/cel"
@@ -19,21 +18,26 @@ type matcher struct {
 	compiled *cel.Cache
 	programs map[string]*program // by expression
 	outcomes map[glance]outcome
-	seen     []byte // for looking up one of these
-	pools    map[*model.Pool]*poolMatches
-	newest   map[model.PoolID]*poolMatches // the same ones
-	// selections are those of all Problems, by key, so that what is known of one is found by its address.
+	latest   recent
+	seen     []byte         // of the device that is looked at
+	pools    []*poolMatches // by their numbers in the State; nil for those that nobody has asked about
+	// filters and selections are those of all Problems, by key, so that what is known of one is found by its number.
+	filters    map[string]*filter
+	everything *filter // without selectors
 	selections map[string]*selection
-	key        []byte // for looking up one of these
+	open       map[int]*openSet // of pools of that size, if all devices can be given away
+
+	scratch model.Bits // see emptied
+	key     []byte     // for looking up selections
 }
 
 // poolMatches are the outcomes for one version of a pool.
 type poolMatches struct {
 	pool  *model.Pool
 	rules *model.RuleTaints
-	sets  map[string]*matchSet // by the selectors, joined
-	open  map[string]*openSet  // by what is asked of them beyond selectors
-	both  map[*selection]found
+	sets  []*matchSet         // by the number of their filter
+	found []found             // by the number of their selection
+	open  map[string]*openSet // by what is asked of them beyond selectors; without those that all pools of a size share
 	// The parts are those of Problems, by their shape.
 	parts, adminParts map[string]*partition
 
@@ -45,6 +49,12 @@ type poolMatches struct {
 
 // found is what the matcher knows of a selection.
 type found struct {
+	want *selection
+	*offered
+}
+
+// offered are the devices that match a selection.
+type offered struct {
 	match *matchSet
 	open  *openSet
 	free  model.Bits // the devices that match and can be given away
@@ -54,97 +64,136 @@ type found struct {
 type openSet struct {
 	devices model.Bits
 	capable model.Bits // devices that have the capacity, or could if nobody else had any of it
-	barred  []string   // why another device cannot, "" if it can; by index
-}
-
-// matchSet are the devices that match a list of selectors, or the failure that stops the allocation.
-type matchSet struct {
-	selectors []string
-	devices   model.Bits
-	failed    bool
-	// The first failure, by device.
-	selector int
-	device   int
-	message  string
+	barred  []string   // why another device cannot, "" if it can; by index; nil if all can
 }
 
 const (
 	maxCompiled   = 1000 // expressions
 	maxSets       = 1000 // a pool; beyond, all outcomes for it are forgotten and worked out anew
-	maxSelections = 10_000
-	maxPools      = 20_000 // the same for pools, of which those that are gone would stay for ever
+	maxSelections = 1000 // the same for selections, and their filters
 )
 
 func newMatcher() *matcher {
 	features := cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}
 	return &matcher{
 		compiled: cel.NewCache(maxCompiled, features), programs: map[string]*program{}, outcomes: map[glance]outcome{},
-		pools: map[*model.Pool]*poolMatches{}, newest: map[model.PoolID]*poolMatches{}, selections: map[string]*selection{},
+		filters: map[string]*filter{}, everything: newFilter(nil, nil, 0), selections: map[string]*selection{}, open: map[int]*openSet{},
 	}
 }
 
 // pool finds what is known of a pool. Other taint rules leave standing what selectors match.
 func (m *matcher) pool(view *model.PoolView) *poolMatches {
-	pool := view.Pool
-	if known, ok := m.pools[pool]; ok {
-		if known.rules != view.Rules() {
-			known.rules = view.Rules()
-			clear(known.open)
-			clear(known.both)
-			known.parts, known.adminParts = nil, nil
-		}
-		return known
+	var old *poolMatches
+	if number := view.Number(); number < len(m.pools) {
+		old = m.pools[number]
 	}
-	if len(m.pools) >= maxPools {
-		clear(m.pools)
-		clear(m.newest)
+	if old != nil && old.pool == view.Pool {
+		if old.rules != view.Rules() {
+			old.rules, old.open, old.found, old.parts, old.adminParts = view.Rules(), nil, nil, nil, nil
+		}
+		return old
 	}
 	known := &poolMatches{
-		pool: pool, rules: view.Rules(), sets: map[string]*matchSet{}, open: map[string]*openSet{}, both: map[*selection]found{}, values: map[string]*valueSets{},
+		pool: view.Pool, rules: view.Rules(), counters: countersOf(view.Pool), shared: sharedOf(view.Pool), traits: traitsOf(view.Pool),
 	}
-	known.counters, known.traits = countersOf(pool), traitsOf(pool)
-	for i := range pool.Devices {
-		if pool.Devices[i].AllowMultipleAllocations {
-			if known.shared == nil {
-				known.shared = model.NewBits(len(pool.Devices))
-			}
-			known.shared.Set(i)
-		}
-	}
-	if old, ok := m.newest[pool.ID]; ok {
+	if old != nil && old.pool.ID == view.ID {
 		m.carry(old, known)
-		delete(m.pools, old.pool)
 	}
-	m.pools[pool], m.newest[pool.ID] = known, known
+	m.pools = put(m.pools, view.Number(), known)
 	return known
 }
 
+// put puts a value into a list, which grows as far as that is necessary.
+func put[T any](list []T, at int, value T) []T {
+	if more := at + 1 - len(list); more > 0 {
+		list = append(list, make([]T, more)...)
+	}
+	list[at] = value
+	return list
+}
+
+// sharedOf are the devices that can be had more than once; nil if there are none.
+func sharedOf(pool *model.Pool) model.Bits {
+	if !pool.Any(func(u *model.Usage) bool { return u.AllowMultipleAllocations }) {
+		return nil
+	}
+	shared := model.NewBits(len(pool.Devices))
+	for i := range pool.Devices {
+		if pool.Devices[i].AllowMultipleAllocations {
+			shared.Set(i)
+		}
+	}
+	return shared
+}
+
+// set is the outcome for a filter, nil if it is not known.
+func (p *poolMatches) set(f *filter) *matchSet {
+	if f.number >= len(p.sets) || p.sets[f.number] == nil || p.sets[f.number].filter != f {
+		return nil
+	}
+	return p.sets[f.number]
+}
+
+func (p *poolMatches) note(set *matchSet) { p.sets = put(p.sets, set.filter.number, set) }
+
 // found are the devices that match a selection, and those of them that can be given away.
-func (m *matcher) found(known *poolMatches, want *selection) found {
-	if f, ok := known.both[want]; ok {
-		return f
+func (m *matcher) found(known *poolMatches, want *selection) *offered {
+	if n := want.number; n < len(known.found) && known.found[n].want == want {
+		return known.found[n].offered
 	}
-	if len(known.both) >= maxSets {
-		clear(known.both)
-	}
-	f := found{match: m.match(known, want), open: known.openTo(want)}
-	f.free = f.match.devices.And(f.open.devices)
-	known.both[want] = f
+	f := m.offered(known, want)
+	known.found = put(known.found, want.number, found{want, f})
 	return f
 }
 
+func (m *matcher) offered(known *poolMatches, want *selection) *offered {
+	match, open := m.match(known, want.filter), m.openTo(known, want)
+	if open.barred != nil {
+		return &offered{match: match, open: open, free: match.devices.And(open.devices)}
+	}
+	if match.open == nil {
+		match.open = &offered{match: match, open: open, free: match.devices}
+	}
+	return match.open
+}
+
 // openTo are the devices that can be given away as far as they and the selection's tolerations and capacity say.
-func (p *poolMatches) openTo(want *selection) *openSet {
-	if set, ok := p.open[want.asks]; ok {
+func (m *matcher) openTo(known *poolMatches, want *selection) *openSet {
+	if set, ok := known.open[want.asks]; ok {
 		return set
 	}
-	if len(p.open) >= maxSets {
-		clear(p.open)
+	if size := len(known.pool.Devices); known.allOpen(want) {
+		if m.open[size] == nil {
+			m.open[size] = &openSet{devices: model.FullBits(size), capable: model.FullBits(size)}
+		}
+		return m.open[size]
 	}
-	set := &openSet{devices: model.NewBits(len(p.pool.Devices)), capable: model.NewBits(len(p.pool.Devices)), barred: make([]string, len(p.pool.Devices))}
+	if known.open == nil || len(known.open) >= maxSets {
+		known.open = map[string]*openSet{}
+	}
+	known.open[want.asks] = known.someOpen(want)
+	return known.open[want.asks]
+}
+
+// allOpen looks for what keeps someOpen from being all.
+func (p *poolMatches) allOpen(want *selection) bool {
+	var seen *model.Usage
 	for i := range p.pool.Devices {
 		device := &p.pool.Devices[i]
-		_, why := consumed(device, want.capacity)
+		if (device.Usage != seen || p.rules != nil) && closedBy(device, p.rules, want) != "" || incapable(device, want.capacity) != "" {
+			return false
+		}
+		seen = device.Usage
+	}
+	return true
+}
+
+func (p *poolMatches) someOpen(want *selection) *openSet {
+	size := len(p.pool.Devices)
+	set := &openSet{devices: model.NewBits(size), capable: model.NewBits(size), barred: make([]string, size)}
+	for i := range p.pool.Devices {
+		device := &p.pool.Devices[i]
+		why := incapable(device, want.capacity)
 		if why == "" {
 			set.capable.Set(i)
 		}
@@ -152,7 +201,6 @@ func (p *poolMatches) openTo(want *selection) *openSet {
 			set.devices.Set(i)
 		}
 	}
-	p.open[want.asks] = set
 	return set
 }
 
@@ -164,55 +212,13 @@ func (p *poolMatches) taken(view *model.PoolView) model.Bits {
 	return view.Taken().AndNot(p.shared)
 }
 
-// match gives the devices of the pool that match all selectors. Each is evaluated only on devices that match those
-// before it, so that a class can guard what a request's selector takes for granted.
-func (m *matcher) match(known *poolMatches, want *selection) *matchSet {
-	if set, ok := known.sets[want.joined]; ok {
-		return set
-	}
-	if len(known.sets) >= maxSets {
-		clear(known.sets)
-	}
-	devices := model.FullBits(len(known.pool.Devices))
-	set := &matchSet{devices: devices}
-	for n := 0; n < len(want.selectors) && !set.failed; n++ {
-		prefix := joinSelectors(want.selectors[:n+1])
-		if cached, ok := known.sets[prefix]; ok {
-			set = cached
-			continue
-		}
-		set = m.narrow(known.pool, set.devices, want.selectors[n])
-		set.selector, set.selectors = n, want.selectors[:n+1]
-		known.sets[prefix] = set
-	}
-	known.sets[want.joined] = set
-	return set
-}
-
-func (m *matcher) narrow(pool *model.Pool, devices model.Bits, expression string) *matchSet {
-	set := &matchSet{devices: model.NewBits(len(pool.Devices))}
-	program := m.program(expression)
-	devices.Each(func(i int) bool {
-		ok, err := m.matches(program, pool, i)
-		if err != nil {
-			set.failed, set.device, set.message = true, i, err.Error()
-			return false
-		}
-		if ok {
-			set.devices.Set(i)
-		}
-		return true
-	})
-	return set
-}
-
 // selection is what is asked of each device: a list of selectors, those of the class first, and to have no taints but
 // those that are tolerated.
 type selection struct {
 	key         string
-	selectors   []string
-	joined      string // the selectors
-	ofClass     int    // so many are the class's
+	number      int // a small one of its own
+	filter      *filter
+	ofClass     int // so many selectors are the class's
 	tolerations []resourcev1.DeviceToleration
 	asks        string // tolerations, capacity and access
 	capacity    *resourcev1.CapacityRequirements
@@ -236,11 +242,11 @@ func (m *matcher) selection(class *model.Class, option *model.Option) *selection
 	}
 	if len(m.selections) >= maxSelections {
 		clear(m.selections)
+		clear(m.filters)
 	}
-	list := slices.Concat(class.Selectors, option.Selectors)
 	s := &selection{
-		key: string(key), selectors: list, joined: joinSelectors(list), ofClass: len(class.Selectors), tolerations: option.Tolerations,
-		asks: string(key[:asks]), capacity: option.Capacity, admin: option.AdminAccess,
+		key: string(key), number: len(m.selections), filter: m.filter(slices.Concat(class.Selectors, option.Selectors)), ofClass: len(class.Selectors),
+		tolerations: option.Tolerations, asks: string(key[:asks]), capacity: option.Capacity, admin: option.AdminAccess,
 	}
 	m.selections[s.key] = s
 	return s
@@ -260,6 +266,3 @@ func appendAsks(b []byte, option *model.Option) []byte {
 	}
 	return append(strconv.AppendBool(b, option.AdminAccess), 0)
 }
-
-// joinSelectors makes a key; expressions have no NUL.
-func joinSelectors(list []string) string { return strings.Join(list, "\x00") }

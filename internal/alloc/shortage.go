@@ -7,10 +7,10 @@ import (
 )
 
 func (p *Problem) selectorError(selection int, pool *model.Pool, set *matchSet) *Reason {
-	chosen := p.selections[selection]
+	chosen, at := p.selections[selection], len(set.filter.selectors)-1
 	r := &Reason{
-		Kind: SelectorError, Device: pool.DeviceID(set.device), Selector: set.selector,
-		Expression: chosen.selectors[set.selector], Message: set.message,
+		Kind: SelectorError, Device: pool.DeviceID(set.device), Selector: at,
+		Expression: set.filter.last(), Message: set.message,
 	}
 	for w := range p.wants {
 		for o := range p.wants[w].options {
@@ -19,7 +19,7 @@ func (p *Problem) selectorError(selection int, pool *model.Pool, set *matchSet) 
 				continue
 			}
 			r.Asked = []Asked{p.asked(w)}
-			if set.selector < chosen.ofClass {
+			if at < chosen.ofClass {
 				r.Class = option.class.Name
 			} else {
 				r.Selector -= chosen.ofClass
@@ -73,7 +73,7 @@ func (b *Board) concerns(view *model.PoolView, short model.Bits) bool {
 	known := b.problem.allocator.matcher.pool(view)
 	concerns := len(view.Devices) == 0
 	short.Each(func(selection int) bool {
-		set := b.problem.allocator.matcher.match(known, b.problem.selections[selection])
+		set := b.problem.allocator.matcher.match(known, b.problem.selections[selection].filter)
 		concerns = concerns || set.failed || set.devices.Len() > 0
 		return !concerns
 	})
@@ -88,7 +88,8 @@ func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 	barred, admin := make([]string, len(view.Devices)), false
 	short.Each(func(selection int) bool {
 		chosen := b.problem.selections[selection]
-		matching, to := b.problem.allocator.matcher.match(known, chosen).devices, known.openTo(chosen)
+		found := b.problem.allocator.matcher.found(known, chosen)
+		matching, to := found.match.devices, found.open
 		if r.All {
 			matching = matching.And(to.capable)
 		}
@@ -132,9 +133,9 @@ func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 func (b *Board) drops(short model.Bits) (list []Drop, passed int) {
 	short.Each(func(selection int) bool {
 		chosen, class := b.problem.selections[selection], b.problem.classOf(selection)
-		before := b.matching(chosen, 0)
-		for n, expression := range chosen.selectors {
-			matching := b.matching(chosen, n+1)
+		before := b.matching(chosen.filter.first(0))
+		for n, expression := range chosen.filter.selectors {
+			matching := b.matching(chosen.filter.first(n + 1))
 			drop := Drop{Expression: expression, Dropped: before - matching, Of: before}
 			if n < chosen.ofClass {
 				drop.Class = class
@@ -151,13 +152,12 @@ func (b *Board) drops(short model.Bits) (list []Drop, passed int) {
 	return list, passed
 }
 
-// matching is how many devices match the first so many selectors.
-func (b *Board) matching(chosen *selection, selectors int) int {
+// matching is how many devices match the filter.
+func (b *Board) matching(f *filter) int {
 	n := 0
-	prefix := &selection{selectors: chosen.selectors[:selectors], joined: joinSelectors(chosen.selectors[:selectors])}
 	for i := range b.views {
 		known := b.problem.allocator.matcher.pool(&b.views[i])
-		n += b.problem.allocator.matcher.match(known, prefix).devices.And(b.views[i].Reach).Len()
+		n += b.problem.allocator.matcher.match(known, f).devices.And(b.views[i].Reach).Len()
 	}
 	return n
 }

@@ -15,15 +15,15 @@ type traits struct {
 
 // traitsOf reads a pool's traits; nil if no device has any.
 func traitsOf(pool *model.Pool) *traits {
-	var t *traits
+	if !pool.Any(hasTraits) {
+		return nil
+	}
+	t := &traits{of: make([]int, len(pool.Devices)), waits: make([]bool, len(pool.Devices))}
 	known := map[string]int{"": 0}
 	for i := range pool.Devices {
 		key := traitsKey(&pool.Devices[i])
 		if key == "" {
 			continue
-		}
-		if t == nil {
-			t = &traits{of: make([]int, len(pool.Devices)), waits: make([]bool, len(pool.Devices))}
 		}
 		id, ok := known[key]
 		if !ok {
@@ -35,8 +35,12 @@ func traitsOf(pool *model.Pool) *traits {
 	return t
 }
 
+func hasTraits(u *model.Usage) bool {
+	return u.BindsToNode || len(u.BindingConditions)+len(u.BindingFailureConditions)+len(u.NodeResources) > 0
+}
+
 func traitsKey(device *model.Device) string {
-	if !device.BindsToNode && len(device.BindingConditions)+len(device.BindingFailureConditions)+len(device.NodeResources) == 0 {
+	if !hasTraits(device.Usage) {
 		return ""
 	}
 	// The encoding orders maps by key, and writes quantities in one way.

@@ -123,7 +123,7 @@ func added(sum, more *resource.Quantity) *resource.Quantity {
 
 // draws says whether devices of the pool draw from nodes.
 func (p *Pool) draws() bool {
-	return slices.ContainsFunc(p.Devices, func(d Device) bool { return len(d.NodeResources) > 0 })
+	return p.Any(func(u *Usage) bool { return len(u.NodeResources) > 0 })
 }
 
 // takesLessThan says whether the pod takes less of something from its node than another version of it: it was resized, or

@@ -65,6 +65,16 @@ func (p *Pool) named(n int) string {
 	return p.Devices[n].Name
 }
 
+// Any says whether some device is used like this.
+func (p *Pool) Any(like func(*Usage) bool) bool {
+	for i := range p.Devices {
+		if usage := p.Devices[i].Usage; (i == 0 || usage != p.Devices[i-1].Usage) && like(usage) {
+			return true
+		}
+	}
+	return false
+}
+
 // DeviceID names the device with this index.
 func (p *Pool) DeviceID(i int) DeviceID {
 	return DeviceID{Driver: p.ID.Driver, Pool: p.ID.Pool, Device: p.Devices[i].Name}

@@ -23,6 +23,7 @@ type State struct {
 	ownUsers   map[Key]map[*groupEntry]int // by claim: how often members use it otherwise than through their group
 	classes    map[string]*Class
 	pools      map[PoolID]*poolEntry
+	numbers    []int // of pools that are gone
 	slices     map[string]*Slice
 	rules      map[string]*TaintRule
 	drawing    int // pools with devices that draw from nodes

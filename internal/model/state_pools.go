@@ -12,6 +12,9 @@ type PoolView struct {
 	entry *poolEntry
 }
 
+// Number is that of the pool among those of the State, a small one. When the pool is gone, another one gets it.
+func (v *PoolView) Number() int { return v.entry.number }
+
 // Taken are the devices that claims hold now, as a set that is only to be read.
 func (v *PoolView) Taken() Bits { return v.entry.taken }
 
@@ -48,6 +51,7 @@ func (v *PoolView) Unpublished() (string, bool) {
 }
 
 type poolEntry struct {
+	number int
 	pool   *Pool // nil: claims hold devices of a pool that nobody publishes
 	slices []*Slice
 	held   map[string]holding // by device name, also of devices that are no longer published; nil as long as there was none
@@ -164,7 +168,10 @@ func (s *State) setSlice(name string, slice *Slice) {
 func (s *State) poolEntry(id PoolID) *poolEntry {
 	entry, ok := s.pools[id]
 	if !ok {
-		entry = &poolEntry{}
+		entry = &poolEntry{number: len(s.pools)}
+		if last := len(s.numbers) - 1; last >= 0 {
+			entry.number, s.numbers = s.numbers[last], s.numbers[:last]
+		}
 		s.pools[id] = entry
 	}
 	return entry
@@ -242,5 +249,6 @@ func insertPool(list []*poolEntry, entry *poolEntry) []*poolEntry {
 func (s *State) dropPoolIfEmpty(id PoolID, entry *poolEntry) {
 	if len(entry.slices) == 0 && len(entry.held) == 0 {
 		delete(s.pools, id)
+		s.numbers = append(s.numbers, entry.number)
 	}
 }
