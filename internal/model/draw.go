@@ -41,7 +41,10 @@ func Drawn(draws []Draw) Resources {
 }
 
 // HasDraws says whether there are devices that draw from nodes.
-func (s *State) HasDraws() bool { return s.drawing > 0 }
+func (s *State) HasDraws() bool {
+	s.settle()
+	return s.drawing > 0
+}
 
 // Draw is what a pod takes through a claim with this allocation, that is used by these containers; false for nothing.
 // Devices that are not published draw nothing.

@@ -14,6 +14,7 @@ import (
 // Dump writes everything that the State holds and has derived, in a fixed order. Two States that answer all look-ups
 // alike have equal dumps.
 func (s *State) Dump() string {
+	s.settle()
 	var b strings.Builder
 	s.dumpNodes(&b)
 	s.dumpPods(&b)

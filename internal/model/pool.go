@@ -81,8 +81,8 @@ func (p *Pool) DeviceID(i int) DeviceID {
 }
 
 // newPool assembles a pool from its slices, whatever their order and generation.
-func newPool(id PoolID, parts []*Slice) *Pool {
-	p := &Pool{ID: id}
+func newPool(parts []*Slice) *Pool {
+	p := &Pool{ID: parts[0].Pool}
 	parts = p.newest(parts)
 	p.Devices = parts[0].Devices
 	if len(parts) > 1 {

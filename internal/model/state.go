@@ -31,6 +31,7 @@ type State struct {
 
 	sharedPools []*poolEntry // those with other devices than those of one node; by ID
 	sharing     uint64       // grows with every change of these
+	stale       []*poolEntry // see settle
 
 	volumes volumeIndex
 	images  imageIndex

@@ -59,10 +59,12 @@ type poolEntry struct {
 	taken  Bits        // indices of pool.Devices with holders
 	nodes  []*NodeInfo // where the entry is listed as local
 	shared bool        // whether it is listed in sharedPools
+	stale  bool        // whether slices have changed since the pool was built
 }
 
 // Pools are the pools with devices that can be used from the node, those of the node alone first, then by ID.
 func (s *State) Pools(node *NodeInfo) []PoolView {
+	s.settle()
 	if node.seen == s.sharing {
 		return node.views
 	}
@@ -83,6 +85,7 @@ func (s *State) Pools(node *NodeInfo) []PoolView {
 
 // FreeLocal is how many devices of this node alone nobody holds.
 func (s *State) FreeLocal(node *NodeInfo) int {
+	s.settle()
 	free := 0
 	for _, entry := range node.local {
 		if !entry.shared {
@@ -94,6 +97,7 @@ func (s *State) FreeLocal(node *NodeInfo) int {
 
 // Pool finds a published pool.
 func (s *State) Pool(id PoolID) (*Pool, bool) {
+	s.settle()
 	entry, ok := s.pools[id]
 	if !ok || entry.pool == nil {
 		return nil, false
@@ -112,6 +116,7 @@ func (s *State) Holders(id DeviceID) []Key {
 
 // View is a published pool with all of its devices in reach, as no single node may see it.
 func (s *State) View(id PoolID) (PoolView, bool) {
+	s.settle()
 	entry, ok := s.pools[id]
 	if !ok || entry.pool == nil {
 		return PoolView{}, false
@@ -154,15 +159,42 @@ func (s *State) setSlice(name string, slice *Slice) {
 		entry.slices = slices.DeleteFunc(entry.slices, func(part *Slice) bool { return part.Name == name })
 		delete(s.slices, name)
 		if slice == nil || slice.Pool != old.Pool {
-			s.rebuildPool(old.Pool)
+			s.changePool(old.Pool, entry)
 		}
 	}
 	if slice != nil {
 		entry := s.poolEntry(slice.Pool)
 		entry.slices = append(entry.slices, slice)
 		s.slices[name] = slice
-		s.rebuildPool(slice.Pool)
+		s.changePool(slice.Pool, entry)
 	}
+}
+
+// changePool has a pool built anew before anybody looks at it, and not before that: most have slices that come one after the
+// other. One without slices goes at once.
+func (s *State) changePool(id PoolID, entry *poolEntry) {
+	if len(entry.slices) == 0 {
+		s.clearPool(entry)
+		s.dropPoolIfEmpty(id, entry)
+		return
+	}
+	if !entry.stale {
+		entry.stale = true
+		s.stale = append(s.stale, entry)
+	}
+}
+
+// settle builds the pools whose slices have changed. Whoever looks at what is derived of pools calls it first.
+func (s *State) settle() {
+	if len(s.stale) == 0 {
+		return
+	}
+	for _, entry := range s.stale {
+		if entry.stale {
+			s.rebuildPool(entry)
+		}
+	}
+	s.stale = nil
 }
 
 func (s *State) poolEntry(id PoolID) *poolEntry {
@@ -177,19 +209,18 @@ func (s *State) poolEntry(id PoolID) *poolEntry {
 	return entry
 }
 
-// rebuildPool costs as much as the pool is large, and forgets what was worked out for the nodes that can use it.
-func (s *State) rebuildPool(id PoolID) {
-	entry := s.pools[id]
+func (s *State) clearPool(entry *poolEntry) {
 	s.unlistPool(entry)
 	if entry.pool != nil && entry.pool.draws() {
 		s.drawing--
 	}
-	entry.pool, entry.taken, entry.rules = nil, nil, nil
-	if len(entry.slices) == 0 {
-		s.dropPoolIfEmpty(id, entry)
-		return
-	}
-	entry.pool = newPool(id, entry.slices)
+	entry.pool, entry.taken, entry.rules, entry.stale = nil, nil, nil, false
+}
+
+// rebuildPool costs as much as the pool is large, and forgets what was worked out for the nodes that can use it.
+func (s *State) rebuildPool(entry *poolEntry) {
+	s.clearPool(entry)
+	entry.pool = newPool(entry.slices)
 	entry.rules = s.ruleTaints(entry.pool)
 	if entry.pool.draws() {
 		s.drawing++

@@ -56,6 +56,7 @@ func (s *State) setTaintRule(name string, rule *TaintRule) {
 
 // eachPoolOf finds the published pools with devices that the rule is about.
 func (s *State) eachPoolOf(rule *TaintRule, f func(*poolEntry)) {
+	s.settle()
 	visit := func(id PoolID, entry *poolEntry) {
 		if entry.pool == nil || !rule.matchesPool(id) {
 			return
@@ -106,6 +107,7 @@ func (s *State) Evicts(claim *Claim) (DeviceID, *resourcev1.DeviceTaint, bool) {
 
 // taints are those of the device's slice, and then those of rules.
 func (s *State) taints(id DeviceID) []*resourcev1.DeviceTaint {
+	s.settle()
 	var list []*resourcev1.DeviceTaint
 	entry := s.pools[id.PoolID()]
 	if entry != nil && entry.pool != nil {
