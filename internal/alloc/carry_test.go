@@ -15,7 +15,7 @@ import (
 
 // part is a slice of a pool for all nodes.
 func part(name string, generation, slices int64, sizes []int64) *model.Slice {
-	s := &model.Slice{Name: name, Pool: model.PoolID{Driver: driver, Pool: "p"}, Generation: generation, PoolSlices: slices, Scope: model.Scope{All: true}}
+	s := &model.Slice{Name: name, Pool: model.PoolID{Driver: driver, Pool: "p"}, Generation: generation, PoolSlices: slices, Usage: model.Usage{Scope: model.Scope{All: true}}}
 	for i, size := range sizes {
 		attributes := map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"size": {IntValue: &size}}
 		if size < 0 {

@@ -12,8 +12,9 @@ import (
 type filter struct {
 	before    *filter // without the last one; nil if there is none
 	selectors []string
-	key       string // these, joined
-	number    int    // a small one of its own
+	key       string   // these, joined
+	number    int      // a small one of its own
+	program   *program // of the last selector; nil until somebody asks
 	// Pools of one size of which all devices match, or none, share what is known of them.
 	all, none map[int]*matchSet
 }
@@ -96,12 +97,14 @@ func (m *matcher) match(known *poolMatches, f *filter) *matchSet {
 	if before.failed {
 		return before
 	}
-	program := m.program(f.last())
+	if f.program == nil {
+		f.program = m.program(f.last())
+	}
 	set := m.gather(known.pool, f, func(i int) (bool, error) {
 		if !before.devices.Has(i) {
 			return false, nil
 		}
-		return m.matches(program, known.pool, i)
+		return m.matches(f.program, known.pool, i)
 	})
 	known.note(set)
 	return set

@@ -53,7 +53,7 @@ func drawShelf(t *rapid.T) *shelf {
 func (s *shelf) view() model.PoolView {
 	state := model.NewState()
 	id := model.PoolID{Driver: driver, Pool: "p"}
-	slice := &model.Slice{Name: "s", Pool: id, PoolSlices: 1, Scope: model.Scope{All: true}}
+	slice := &model.Slice{Name: "s", Pool: id, PoolSlices: 1, Usage: model.Usage{Scope: model.Scope{All: true}}}
 	counter := func(n int) resourcev1.Counter {
 		return resourcev1.Counter{Value: *resource.NewQuantity(int64(n), resource.DecimalSI)}
 	}
@@ -185,7 +185,7 @@ func TestStockAgreesWithBruteForce(t *testing.T) {
 // TestMostGivesUp: where there are too many ways to choose, the answer is a lower bound and says so.
 func TestMostGivesUp(t *testing.T) {
 	one := *resource.NewQuantity(1, resource.DecimalSI)
-	slice := &model.Slice{Name: "s", Pool: model.PoolID{Driver: driver, Pool: "p"}, PoolSlices: 1, Scope: model.Scope{All: true}}
+	slice := &model.Slice{Name: "s", Pool: model.PoolID{Driver: driver, Pool: "p"}, PoolSlices: 1, Usage: model.Usage{Scope: model.Scope{All: true}}}
 	set := resourcev1.CounterSet{Name: "set", Counters: map[string]resourcev1.Counter{}}
 	for i := range 30 {
 		set.Counters[fmt.Sprint("c-", i)] = resourcev1.Counter{Value: one}

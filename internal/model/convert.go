@@ -87,17 +87,21 @@ func SliceFrom(slice *resourcev1.ResourceSlice) *Slice {
 		Generation: spec.Pool.Generation,
 		PoolSlices: spec.Pool.ResourceSliceCount,
 		Devices:    make([]Device, 0, len(spec.Devices)),
+		Usage:      Usage{SkipNodeOperations: spec.SkipNodeOperations},
 		Counters:   spec.SharedCounters,
 	}
-	whole := &Usage{Scope: scopeFrom(spec.NodeName, spec.NodeSelector, spec.AllNodes), SkipNodeOperations: spec.SkipNodeOperations}
-	if !isTrue(spec.PerDeviceNodeSelection) {
-		s.Scope = whole.Scope
+	perDevice := isTrue(spec.PerDeviceNodeSelection)
+	if !perDevice {
+		s.Usage.Scope = scopeFrom(spec.NodeName, spec.NodeSelector, spec.AllNodes)
 	}
 	for i := range spec.Devices {
 		device := &spec.Devices[i]
-		usage := whole
-		if isTrue(spec.PerDeviceNodeSelection) || !isPlain(device) {
-			usage = usageFrom(device, spec)
+		usage := &s.Usage
+		if perDevice || !isPlain(device) {
+			usage = usageFrom(device, s.Usage)
+		}
+		if perDevice {
+			usage.Scope = scopeFrom(device.NodeName, device.NodeSelector, device.AllNodes)
 		}
 		s.Devices = append(s.Devices, Device{Name: device.Name, Attributes: device.Attributes, Capacity: device.Capacity, Usage: usage})
 	}
@@ -110,22 +114,15 @@ func isPlain(d *resourcev1.Device) bool {
 		!isTrue(d.BindsToNode) && !isTrue(d.AllowMultipleAllocations)
 }
 
-func usageFrom(device *resourcev1.Device, spec *resourcev1.ResourceSliceSpec) *Usage {
-	scope := scopeFrom(spec.NodeName, spec.NodeSelector, spec.AllNodes)
-	if isTrue(spec.PerDeviceNodeSelection) {
-		scope = scopeFrom(device.NodeName, device.NodeSelector, device.AllNodes)
-	}
-	return &Usage{
-		Scope:                    scope,
-		BindsToNode:              isTrue(device.BindsToNode),
-		AllowMultipleAllocations: isTrue(device.AllowMultipleAllocations),
-		ConsumesCounters:         device.ConsumesCounters,
-		Taints:                   device.Taints,
-		BindingConditions:        device.BindingConditions,
-		BindingFailureConditions: device.BindingFailureConditions,
-		NodeResources:            device.NodeAllocatableResources,
-		SkipNodeOperations:       spec.SkipNodeOperations,
-	}
+func usageFrom(device *resourcev1.Device, usage Usage) *Usage {
+	usage.BindsToNode = isTrue(device.BindsToNode)
+	usage.AllowMultipleAllocations = isTrue(device.AllowMultipleAllocations)
+	usage.ConsumesCounters = device.ConsumesCounters
+	usage.Taints = device.Taints
+	usage.BindingConditions = device.BindingConditions
+	usage.BindingFailureConditions = device.BindingFailureConditions
+	usage.NodeResources = device.NodeAllocatableResources
+	return &usage
 }
 
 func scopeFrom(node *string, selector *corev1.NodeSelector, all *bool) Scope {

@@ -100,7 +100,7 @@ func TestSliceScopes(t *testing.T) {
 	slice.Spec = resourcev1.ResourceSliceSpec{Driver: "d", Pool: resourcev1.ResourcePool{Name: "p", Generation: 3, ResourceSliceCount: 2}, NodeName: &n1}
 	slice.Spec.Devices = []resourcev1.Device{device("a")}
 	got := SliceFrom(slice)
-	want := &Slice{Name: "s", Version: 7, Pool: PoolID{"d", "p"}, Generation: 3, PoolSlices: 2, Scope: Scope{Node: "n1"}, Devices: []Device{{Name: "a", Usage: &Usage{Scope: Scope{Node: "n1"}}}}}
+	want := &Slice{Name: "s", Version: 7, Pool: PoolID{"d", "p"}, Generation: 3, PoolSlices: 2, Usage: Usage{Scope: Scope{Node: "n1"}}, Devices: []Device{{Name: "a", Usage: &Usage{Scope: Scope{Node: "n1"}}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

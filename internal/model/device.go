@@ -23,8 +23,7 @@ type Device struct {
 	*Usage
 }
 
-// Usage is from where, by whom and at what cost a device can be used. Most devices of a slice share one; it is never changed.
-// Scope is the device's own if the slice selects nodes per device, else the slice's.
+// Usage is from where, by whom and at what cost a device can be used. Most devices have that of their slice; it is never changed.
 type Usage struct {
 	Scope       Scope
 	BindsToNode bool // an allocation ties the claim to the node it was made for, whatever the scope
@@ -47,7 +46,7 @@ type Slice struct {
 	Pool       PoolID
 	Generation int64
 	PoolSlices int64 // how many slices the pool has in this generation
-	Scope      Scope // of all its devices, even if it has none; nothing if each has its own
+	Usage      Usage // of devices that say nothing of their own; the scope is there without devices, too, and empty if each has its own
 	Devices    []Device
 	Counters   []resourcev1.CounterSet
 }

@@ -175,8 +175,8 @@ func (p *Pool) group(parts []*Slice) {
 		}
 	}
 	for _, part := range parts {
-		if part.Scope != (Scope{}) {
-			p.reachOf(part.Scope, known)
+		if scope := part.Usage.Scope; scope != (Scope{}) {
+			p.reachOf(scope, known)
 		}
 	}
 }
