@@ -13,7 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// part is a slice of a pool for all nodes.
+// part is a slice of the pool p for all nodes.
 func part(name string, generation, slices int64, sizes []int64) *model.Slice {
 	s := &model.Slice{Name: name, Pool: model.PoolID{Driver: driver, Pool: "p"}, Generation: generation, PoolSlices: slices, Usage: model.Usage{Scope: model.Scope{All: true}}}
 	for i, size := range sizes {
@@ -32,7 +32,8 @@ func sizedClaim(expression string) []*model.Claim {
 	return []*model.Claim{claim}
 }
 
-// What was worked out before is right after slices have changed, gone or come, claims hold devices, and rules taint them.
+// What was worked out before is right after slices have changed, gone or come, or are of another pool now, claims hold devices, and
+// rules taint them.
 func TestRemembersWhatHolds(t *testing.T) {
 	worlds := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -54,7 +55,11 @@ func TestRemembersWhatHolds(t *testing.T) {
 			case 2:
 				state.DeleteTaintRule("rule")
 			default:
-				state.PutSlice(part(name, 1, 2, rapid.SliceOfN(rapid.Int64Range(-1, 2), 0, 3).Draw(t, "sizes")))
+				slice := part(name, 1, 2, rapid.SliceOfN(rapid.Int64Range(-1, 2), 0, 3).Draw(t, "sizes"))
+				if pool := rapid.SampledFrom([]string{"p", "q", "r"}).Draw(t, "pool"); pool != "p" {
+					slice.Pool.Pool, slice.PoolSlices = pool, 1
+				}
+				state.PutSlice(slice)
 			}
 			for _, expression := range []string{"device.attributes[%q].size > 0", "!has(device.attributes[%q].size)", "has(device.attributes[%[1]q].size) && device.attributes[%[1]q].size == 2"} {
 				claims := sizedClaim(fmt.Sprintf(expression, driver))

@@ -11,7 +11,7 @@
 // How it stays fast:
 //
 //   - A selector is evaluated once for all devices, of whatever pool, that are equal in what it reads, and kept as a bit
-//     set for each pool.
+//     set for each pool. Pools of one size of which all devices match, or none, have the set in common.
 //   - Devices that nothing in the Problem can tell apart form one part of their pool, which is kept for Problems that ask
 //     for the same. What is free of a part is a cell; a search takes the first of a cell, never one after the other.
 //     Requests that ask for the same are given cells in rising order.

@@ -92,6 +92,36 @@ func TestSelectorsRemember(t *testing.T) {
 	})
 }
 
+// More selections than are remembered are answered all the same, and those of Problems that are still there, too.
+func TestMoreSelectionsThanAreRemembered(t *testing.T) {
+	state := model.NewState()
+	state.PutNode(&model.Node{Name: "n"})
+	slice := &model.Slice{Name: "s", Pool: model.PoolID{Driver: "d", Pool: "p"}, PoolSlices: 1, Usage: model.Usage{Scope: model.Scope{Node: "n"}}}
+	slice.Devices = []model.Device{{Name: "a", Usage: &slice.Usage}, {Name: "b", Usage: &slice.Usage}}
+	state.PutSlice(slice)
+	node, _ := state.Node("n")
+	view := &state.Pools(node)[0]
+	m, class := newMatcher(), &model.Class{Name: "class", Selectors: []string{`device.driver == "d"`}}
+	first := m.selection(class, &model.Option{})
+	for i := range 2*maxSelections + 10 {
+		want, of := 0, "e"
+		if i%2 == 0 {
+			want, of = 2, "d"
+		}
+		expression := fmt.Sprintf(`device.driver == %q || device.driver == "%d"`, of, i)
+		selection := m.selection(class, &model.Option{Selectors: []string{expression}})
+		if got := m.found(m.pool(view), selection).free.Len(); got != want {
+			t.Fatalf("%s: %d devices, want %d", expression, got, want)
+		}
+		if got := m.found(m.pool(view), first).free.Len(); got != 2 {
+			t.Fatalf("after %d others: %d devices, want 2", i, got)
+		}
+	}
+	if len(m.selections) > maxSelections || len(m.pools) != 1 || len(m.pools[0].found) > maxSelections {
+		t.Errorf("%d selections are remembered, %d of the pool", len(m.selections), len(m.pools[0].found))
+	}
+}
+
 func drawDevice(t *rapid.T) model.Device {
 	one, text, version, yes := int64(1), "1", "1.0.1", true
 	values := []resourcev1.DeviceAttribute{

@@ -17,7 +17,8 @@
 //   - Values handed to a Put function belong to the State from then on; values from look-ups are read-only.
 //   - An older version of an object (by resource version, same UID) never replaces a newer one.
 //   - A device that a claim holds stays held when its slice goes away.
-//   - Only slices of a pool's newest generation count, and a pool that lacks one of them is not complete.
+//   - Only slices of a pool's newest generation count, and a pool that lacks one of them is not complete. It is put together when
+//     somebody looks at it, not once for each of its slices.
 //   - Undoing a Tx restores the State exactly.
 //
 // The package uses no network, clock, environment, global randomness, logging or goroutines. Conversion from API
