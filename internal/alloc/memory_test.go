@@ -64,6 +64,9 @@ func TestMemory(t *testing.T) {
 		state.PutSlice(model.SliceFrom(slice))
 	}
 	state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf(`"attribute1" in device.attributes[%q]`, driver)}})
+	for _, node := range state.Nodes() {
+		state.Pools(node) // which are put together now
+	}
 	kept := heap()
 	allocator := alloc.New()
 	problem, reason := allocator.Prepare(state, []*model.Claim{claimFor(1, 1)}, false)
@@ -82,7 +85,7 @@ func TestMemory(t *testing.T) {
 	mb := func(from, to uint64) float64 { return float64(to-from) / (1 << 20) * 100_000 / float64(free) }
 	t.Logf("100,000 devices, %d a node: API objects %.0f MB, the State beside them %.0f MB, one selector's outcome %.0f MB",
 		devicesPerNode, mb(start, api), mb(api, kept), mb(kept, worked))
-	if mb(api, kept) > 150 || mb(kept, worked) > 60 {
+	if mb(api, kept) > 50 || mb(kept, worked) > 15 {
 		t.Error("that is more than it should be")
 	}
 	runtime.KeepAlive(published)

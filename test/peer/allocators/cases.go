@@ -17,14 +17,14 @@ type Case struct {
 	Sweep bool // ask about all nodes, as a scheduler's Filter does, not only about the first
 	// Enough stops a sweep of upstream's after so many nodes with a "yes": kube-scheduler takes a sample of a large cluster. Here all
 	// nodes are looked at.
-	Enough  int
+	Enough int
 	// Cold: with nothing worked out before, and no selector compiled. Both sides get the same Node, DeviceClass and ResourceSlice objects, in
 	// memory as a client has decoded them, and answer for all nodes. Upstream's allocator sorts the slices by node, and then, node after node,
 	// gathers the pools and evaluates the selector until a device matches, as it does for every pod. Here all nodes and slices are
 	// read into a new State, pools are put together, and the selector has its answer for all devices of all nodes, which the next pod
 	// finds. Upstream is not charged for what kube-scheduler makes of nodes.
 	Cold    bool
-	Changes int  // a slice that changes before each pod; 0 for none
+	Changes int // a slice that changes before each pod; 0 for none
 }
 
 const gpu = "gpu.example.com"

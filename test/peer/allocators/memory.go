@@ -37,6 +37,9 @@ func MeasureMemory() (Memory, error) {
 	for _, slice := range objects {
 		state.PutSlice(model.SliceFrom(slice))
 	}
+	for _, node := range state.Nodes() {
+		state.Pools(node) // which are put together now
+	}
 	m.Both = heap() - before - bare
 	runtime.KeepAlive(objects) // until here
 	m.State = heap() - before - bare
