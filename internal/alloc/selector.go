@@ -47,7 +47,7 @@ type poolMatches struct {
 	values   map[string]*valueSets // by attribute
 }
 
-// found is what the matcher knows of a selection.
+// found is what is known of a selection. Numbers are given anew when selections have been forgotten.
 type found struct {
 	want *selection
 	*offered
@@ -69,8 +69,8 @@ type openSet struct {
 
 const (
 	maxCompiled   = 1000 // expressions
-	maxSets       = 1000 // a pool; beyond, all outcomes for it are forgotten and worked out anew
-	maxSelections = 1000 // the same for selections, and their filters
+	maxSets       = 1000 // open ones, and values, of a pool; beyond, all are forgotten and worked out anew
+	maxSelections = 1000 // the same for selections and their filters, and so the most of these that a pool has outcomes for
 )
 
 func newMatcher() *matcher {
