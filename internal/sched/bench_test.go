@@ -385,32 +385,23 @@ func BenchmarkPodsWithImage(b *testing.B) {
 		node.Images = []corev1.ContainerImage{{Names: []string{"app:1"}, SizeBytes: 1 << 30}}
 		state.PutNode(&node)
 	}
-	placer := sched.NewPlacer(state, sched.DefaultSteps)
-	for range b.N {
-		for i := range 100 {
-			name := fmt.Sprintf("pod-%04d", i)
-			pod := bigPod(b, name, "")
-			pod.Shape.Images = []string{"app:1"}
-			state.PutPod(pod)
-			mustPlan(b, placer, state, unitKey(false, name))
-		}
-		b.StopTimer()
-		for i := range 100 {
-			state.DeletePod(unitKey(false, fmt.Sprintf("pod-%04d", i)).Key)
-		}
-		b.StartTimer()
-	}
+	benchmarkHundred(b, state, func(pod *model.Pod) { pod.Shape.Images = []string{"app:1"} })
 }
 
 // 100 pods of a ReplicaSet, one after the other, on 5,000 nodes.
 func BenchmarkReplicas(b *testing.B) {
 	state := bigState(5000, 0)
+	benchmarkHundred(b, state, func(pod *model.Pod) { pod.Set = "set" })
+}
+
+// benchmarkHundred places 100 pods, one after the other.
+func benchmarkHundred(b *testing.B, state *model.State, edit func(*model.Pod)) {
 	placer := sched.NewPlacer(state, sched.DefaultSteps)
 	for range b.N {
 		for i := range 100 {
 			name := fmt.Sprintf("pod-%04d", i)
 			pod := bigPod(b, name, "")
-			pod.Set = "set"
+			edit(pod)
 			state.PutPod(pod)
 			mustPlan(b, placer, state, unitKey(false, name))
 		}

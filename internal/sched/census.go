@@ -37,18 +37,29 @@ func (r *room) newCensus(unit *model.Unit, nodes []*model.NodeInfo) *census {
 	if nodes == nil {
 		nodes = r.state.Nodes()
 	}
+	for _, alike := range podsByShape(unit) {
+		shape := newShapeCensus(r.state, alike[0].Shape, nodes)
+		shape.pods = len(alike)
+		t.shapes = append(t.shapes, shape)
+	}
+	t.looked = len(t.shapes) * len(nodes)
+	return t
+}
+
+// podsByShape are the unit's pods, those of one shape together, in the order in which the shapes come first.
+func podsByShape(unit *model.Unit) [][]*model.Pod {
+	var groups [][]*model.Pod
 	known := map[string]int{}
 	for _, pod := range unit.Pods {
 		at, ok := known[pod.Shape.ID]
 		if !ok {
-			at = len(t.shapes)
+			at = len(groups)
 			known[pod.Shape.ID] = at
-			t.shapes = append(t.shapes, newShapeCensus(r.state, pod.Shape, nodes))
+			groups = append(groups, nil)
 		}
-		t.shapes[at].pods++
+		groups[at] = append(groups[at], pod)
 	}
-	t.looked = len(t.shapes) * len(nodes)
-	return t
+	return groups
 }
 
 func newShapeCensus(state *model.State, shape *model.Shape, nodes []*model.NodeInfo) shapeCensus {

@@ -35,15 +35,8 @@ type slot struct {
 func (r *room) newEstimator(unit *model.Unit) *estimator {
 	e := &estimator{room: r, unit: unit, at: map[string]int{}, held: map[*victim][]heldDevice{}}
 	r.tx.UndoTo(r.base)
-	known := map[string]int{}
-	for _, pod := range unit.Pods {
-		at, ok := known[pod.Shape.ID]
-		if !ok {
-			at = len(e.shapes)
-			known[pod.Shape.ID] = at
-			e.shapes = append(e.shapes, asked{fitter: newFitter(r.state, pod.Shape)})
-		}
-		e.shapes[at].pods++
+	for _, alike := range podsByShape(unit) {
+		e.shapes = append(e.shapes, asked{fitter: newFitter(r.state, alike[0].Shape), pods: len(alike)})
 	}
 	nodes := r.state.Nodes()
 	e.slots = make([]slot, 0, len(nodes))

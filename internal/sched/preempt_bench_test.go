@@ -70,18 +70,7 @@ func BenchmarkPreemptionInLargeGang(b *testing.B) {
 	shared.Allocation = &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "rack", Device: "d"}}}
 	shared.Consumers = []model.Consumer{model.GroupConsumer(low.Key.Name, low.UID)}
 	state.PutClaim(shared)
-	state.PutClaim(bigClaim("own"))
-	high := plainPod(b, "high", "", 1000)
-	high.Claims = []model.PodClaim{{Entry: "e", Claim: "own"}}
-	state.PutPod(high)
-	placer := sched.NewPlacer(state, sched.DefaultSteps)
-	unit, _ := state.Unit(unitKey(false, "high"))
-	for range b.N {
-		_, reasons := placer.Place(unit)
-		if made := placer.Preempt(unit, reasons, sched.Moment{}); made == nil || made.Pods() != 1 {
-			b.Fatal(reasons)
-		}
-	}
+	benchmarkRoomForDevice(b, state, func(made *sched.Preemption) bool { return made.Pods() == 1 })
 }
 
 // Room for one pod with a device that all nodes can use, and that one of 2,304 low ones on as many nodes has.
@@ -101,6 +90,11 @@ func BenchmarkPreemptionForFabricDevice(b *testing.B) {
 		state.PutClaim(claim)
 		state.PutPod(pod)
 	}
+	benchmarkRoomForDevice(b, state, func(made *sched.Preemption) bool { return made.Pods() == 1 && made.Victims[0].Priority == 0 })
+}
+
+// benchmarkRoomForDevice makes room for one important pod that wants a device.
+func benchmarkRoomForDevice(b *testing.B, state *model.State, right func(*sched.Preemption) bool) {
 	state.PutClaim(bigClaim("own"))
 	high := plainPod(b, "high", "", 1000)
 	high.Claims = []model.PodClaim{{Entry: "e", Claim: "own"}}
@@ -109,7 +103,7 @@ func BenchmarkPreemptionForFabricDevice(b *testing.B) {
 	unit, _ := state.Unit(unitKey(false, "high"))
 	for range b.N {
 		_, reasons := placer.Place(unit)
-		if made := placer.Preempt(unit, reasons, sched.Moment{}); made == nil || made.Pods() != 1 || made.Victims[0].Priority != 0 {
+		if made := placer.Preempt(unit, reasons, sched.Moment{}); made == nil || !right(made) {
 			b.Fatal(reasons)
 		}
 	}
