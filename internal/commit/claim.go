@@ -57,7 +57,7 @@ func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (writ
 		if !cached {
 			var err error
 			if claim, err = c.read(ctx, want); err != nil && (want.Make == nil || attempt >= maxAttempts || !retriable(err)) {
-				return written{}, refusedIfGone(err, "claim %s", want.Key)
+				return c.after(ctx, want, refusedIfGone(err, "claim %s", want.Key))
 			}
 			if err != nil {
 				if err := c.pause(ctx, attempt); err != nil {
@@ -81,7 +81,7 @@ func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (writ
 			return w, nil
 		}
 		if attempt >= maxAttempts || !retriable(err) {
-			return w, refusedIfGone(err, "claim %s", want.Key)
+			return c.after(ctx, want, refusedIfGone(err, "claim %s", want.Key))
 		}
 		tried, cached = true, false
 		if err := c.pause(ctx, attempt); err != nil {

@@ -32,25 +32,33 @@ func NewOn(claims ClaimAPI, binds Binder, cached Cache, clk clock.Clock, paralle
 // Commit writes a plan: all claims, then all binds. It returns when every write has
 // an answer. When ctx ends in between, what is unwritten counts as failed.
 func (c *Committer) Commit(ctx context.Context, plan *sched.Plan) Result {
-	if err := c.Claims(ctx, plan); err != nil {
-		return Result{Refused: err}
+	result := c.Claims(ctx, plan)
+	if result.Refused == nil {
+		result.Failed = c.Binds(ctx, plan)
 	}
-	return Result{Failed: c.Binds(ctx, plan)}
+	return result
 }
 
-// Claims writes the first half of a plan, all or none: why it does not hold is the answer.
-func (c *Committer) Claims(ctx context.Context, plan *sched.Plan) error {
+// Claims writes the first half of a plan, all or none: if it does not hold, the result says why.
+func (c *Committer) Claims(ctx context.Context, plan *sched.Plan) Result {
 	written, err := c.writeClaims(ctx, plan.Claims)
 	if err == nil {
-		return nil
+		return Result{}
 	}
+	result := Result{Refused: err}
 	for i := range plan.Claims {
 		want := &plan.Claims[i]
-		if w, ok := written[want.Key]; ok {
-			err = errors.Join(err, c.takeBack(context.WithoutCancel(ctx), w, want))
+		w, ok := written[want.Key]
+		if !ok {
+			continue
+		}
+		claim, err := c.takeBack(ctx, w, want)
+		result.Refused = errors.Join(result.Refused, err)
+		if claim != nil {
+			result.TakenBack = append(result.TakenBack, claim)
 		}
 	}
-	return err
+	return result
 }
 
 // Binds writes the second half of a plan, when its claims are in the API, and gives what was not written. From here
@@ -111,7 +119,7 @@ func (c *Committer) each(ctx context.Context, n int, f func(i int)) {
 }
 
 // writeBind binds one pod. Finding the pod on that node already is a success: the answer to an earlier attempt, or to
-// an earlier plan's, was lost.
+// an earlier plan's, was lost. When it fails, the pod is known not to be there, or ctx has ended.
 func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error {
 	binding := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: bind.Pod.Namespace, Name: bind.Pod.Name, UID: bind.UID},
@@ -122,11 +130,8 @@ func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error 
 		if err == nil {
 			return nil
 		}
-		if apierrors.IsConflict(err) && c.binds.BoundTo(ctx, bind.Pod, bind.UID) == bind.Node {
-			return nil
-		}
 		if attempt == maxAttempts || apierrors.IsConflict(err) || !retriable(err) {
-			return refusedIfGone(err, "bind pod %s to node %s", bind.Pod, bind.Node)
+			return c.outcome(ctx, bind, err)
 		}
 		if err := c.pause(ctx, attempt); err != nil {
 			return fmt.Errorf("bind pod %s: %w", bind.Pod, err)
@@ -205,10 +210,13 @@ func (c podClient) Record(ctx context.Context, bind *sched.Placement) error {
 	return nil
 }
 
-func (c podClient) BoundTo(ctx context.Context, key model.Key, uid types.UID) string {
+func (c podClient) BoundTo(ctx context.Context, key model.Key, uid types.UID) (string, error) {
 	pod, err := c.set.Pods(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	if err != nil || pod.UID != uid {
-		return ""
+	if apierrors.IsNotFound(err) || err == nil && pod.UID != uid {
+		return "", nil
 	}
-	return pod.Spec.NodeName
+	if err != nil {
+		return "", err
+	}
+	return pod.Spec.NodeName, nil
 }

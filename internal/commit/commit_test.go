@@ -34,6 +34,8 @@ type server struct {
 	onBind func(attempt int, pod string) error
 	binds  int
 	made   int
+	// away is how many reads the server does not answer.
+	away int
 	// onWrite is called after a write of a claim, and may lose the answer.
 	onWrite func(what string) error
 }
@@ -148,10 +150,14 @@ func (s *server) Delete(_ context.Context, c *resource.ResourceClaim) error {
 	return nil
 }
 
-func (s *server) BoundTo(_ context.Context, key model.Key, _ types.UID) string {
+func (s *server) BoundTo(_ context.Context, key model.Key, _ types.UID) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.bound[key]
+	if s.away > 0 {
+		s.away--
+		return "", apierrors.NewServiceUnavailable("away")
+	}
+	return s.bound[key], nil
 }
 
 func (s *server) committer() *Committer {

@@ -18,6 +18,8 @@ import (
 type Result struct {
 	// Refused is why no bind was tried; nil if the claims were written.
 	Refused error
+	// TakenBack are the claims of a refused plan that had been written, as they are after that was undone.
+	TakenBack []*resource.ResourceClaim
 	// Failed are the binds that were not written, with the reason.
 	Failed map[model.Key]error
 }
@@ -27,12 +29,13 @@ type Cache interface {
 	Claim(key model.Key) (*resource.ResourceClaim, bool)
 }
 
-// Binder writes one binding, and says on which node a pod is ("" if on none, or gone).
+// Binder writes bindings.
 type Binder interface {
 	Bind(ctx context.Context, binding *corev1.Binding) error
 	// Record writes into a pod's status what of its claims matters on the node: see Placement.
 	Record(ctx context.Context, bind *sched.Placement) error
-	BoundTo(ctx context.Context, key model.Key, uid types.UID) string
+	// BoundTo says on which node the API has a pod: "" if on none, or if the pod is gone.
+	BoundTo(ctx context.Context, key model.Key, uid types.UID) (string, error)
 }
 
 // Committer writes plans. It may write several at a time.
@@ -46,12 +49,12 @@ type Committer struct {
 	sleep  func(context.Context, time.Duration) error
 }
 
-// retryDelay is the first pause before a write is tried again; it doubles.
+// retryDelay is the first pause before a write is tried again, or looked for; it doubles until it is 32 times that.
 const retryDelay = 20 * time.Millisecond
 
 // pause waits before the next attempt, longer each time.
 func (c *Committer) pause(ctx context.Context, attempt int) error {
-	return c.sleep(ctx, retryDelay<<attempt)
+	return c.sleep(ctx, retryDelay<<min(attempt, maxAttempts))
 }
 
 // sleeper waits by a clock.

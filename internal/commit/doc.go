@@ -13,8 +13,9 @@
 // verify at commit"): a claim that somebody else has allocated, changed or deleted refuses
 // the plan, and what the plan itself has added before is taken back, as long as no bind was tried.
 // A conflict that does not contradict the plan is written again over the newer object. An answer
-// that got lost does no harm: what the API shows then is recognized as the plan's own. The cache
-// is good enough to write over, never to conclude from it that nothing needs to be written.
+// that got lost does no harm: what the API shows then is recognized as the plan's own, and a write
+// that stays without an answer is looked up until there is one, so that nobody acts on a guess.
+// The cache is good enough to write over, never to conclude from it that nothing needs to be written.
 //
 // GiveBack takes reservations off claims whose holders make no use of them, and the devices with the last one; claims that a
 // plan has made go altogether.

@@ -24,6 +24,9 @@ type Held struct {
 // too. It gives the claim as the API has it then, nil if it is gone. One that a plan has made goes altogether.
 func (c *Committer) GiveBack(ctx context.Context, held *Held) (*resource.ResourceClaim, error) {
 	claim, err := c.letGo(ctx, held)
+	if err != nil && !refused(err) {
+		claim, err = c.lookUp(ctx, held.Key)
+	}
 	if err != nil || claim == nil || claim.UID != held.UID || !isExtended(claim) {
 		return claim, err
 	}
@@ -46,18 +49,23 @@ func (c *Committer) letGo(ctx context.Context, held *Held) (*resource.ResourceCl
 	return c.change(ctx, claim, edit)
 }
 
-// takeBack undoes what this plan has written to a claim. An allocation on which somebody else relies by now stays.
-func (c *Committer) takeBack(ctx context.Context, w written, want *sched.ClaimPlan) error {
+// takeBack undoes what this plan has written to a claim, also when ctx has ended, and gives the claim as it is then, nil if
+// nothing was written or it is gone. An allocation on which somebody else relies by now stays.
+func (c *Committer) takeBack(ctx context.Context, w written, want *sched.ClaimPlan) (*resource.ResourceClaim, error) {
 	if !w.allocated && len(w.added) == 0 {
-		return nil
+		return nil, nil
 	}
-	claim, err := c.change(ctx, w.claim, func(claim *resource.ResourceClaim) bool {
+	lasting := context.WithoutCancel(ctx)
+	claim, err := c.change(lasting, w.claim, func(claim *resource.ResourceClaim) bool {
 		return claim.UID == w.claim.UID && letGo(&claim.Status, w.added, w.allocated)
 	})
-	if err != nil || claim == nil || claim.UID != w.claim.UID || want.Make == nil {
-		return err
+	if err != nil && !refused(err) {
+		claim, err = c.lookUp(ctx, want.Key)
 	}
-	return c.remove(ctx, claim)
+	if err != nil || claim == nil || claim.UID != w.claim.UID || want.Make == nil {
+		return claim, err
+	}
+	return claim, c.remove(lasting, claim)
 }
 
 // letGo takes consumers off, and the devices too if they are to go and nobody is left. It says whether that changed

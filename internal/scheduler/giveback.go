@@ -75,10 +75,7 @@ func (s *Scheduler) giveBackAll(ctx context.Context, unused []commit.Held) ([]*r
 func (s *Scheduler) take(seen []*resource.ResourceClaim) []model.Topic {
 	var topics []model.Topic
 	for _, claim := range seen {
-		if _, ok := s.feed.Claim(model.Key{Namespace: claim.Namespace, Name: claim.Name}); !ok {
-			continue // it was seen to be deleted
-		}
-		topics = append(topics, s.state.PutClaim(s.feed.Seen(claim))...)
+		topics = append(topics, s.feed.Take(s.state, claim)...)
 	}
 	return topics
 }

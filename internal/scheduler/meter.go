@@ -72,13 +72,13 @@ func (c counted) Commit(ctx context.Context, plan *sched.Plan) commit.Result {
 	return result
 }
 
-func (c counted) Claims(ctx context.Context, plan *sched.Plan) error {
+func (c counted) Claims(ctx context.Context, plan *sched.Plan) commit.Result {
 	begun := c.clock.Now()
-	err := c.committer.Claims(ctx, plan)
-	if err != nil {
+	result := c.committer.Claims(ctx, plan)
+	if result.Refused != nil {
 		c.meter.Committed("refused", c.clock.Since(begun), 0)
 	}
-	return err
+	return result
 }
 
 func (c counted) Binds(ctx context.Context, plan *sched.Plan) map[model.Key]error {

@@ -33,7 +33,7 @@ const (
 // committer writes plans, and takes off claims what nobody uses; commit.Committer is one.
 type committer interface {
 	Commit(ctx context.Context, plan *sched.Plan) commit.Result
-	Claims(ctx context.Context, plan *sched.Plan) error
+	Claims(ctx context.Context, plan *sched.Plan) commit.Result
 	Binds(ctx context.Context, plan *sched.Plan) map[model.Key]error
 	GiveBack(ctx context.Context, held *commit.Held) (*resource.ResourceClaim, error)
 }

@@ -198,9 +198,15 @@ type link struct {
 	refuse func(write string) error // an answer in place of the server's
 	writes []string                 // what was written
 	tried  map[string]int           // writes that were tried
+	life   context.Context          // ends with the process
+	end    context.CancelFunc
 }
 
-func newLink(s *server) *link { return &link{server: s, left: -1, tried: map[string]int{}} }
+func newLink(s *server) *link {
+	l := &link{server: s, left: -1, tried: map[string]int{}}
+	l.life, l.end = context.WithCancel(context.Background())
+	return l
+}
 
 // do writes something, unless the process is gone.
 func (l *link) do(write string, apply func() error) error {
@@ -208,6 +214,7 @@ func (l *link) do(write string, apply func() error) error {
 	defer l.server.mu.Unlock()
 	l.tried[write]++
 	if l.left == 0 {
+		l.end()
 		return errCrashed
 	}
 	if l.refuse != nil {
@@ -220,6 +227,7 @@ func (l *link) do(write string, apply func() error) error {
 	}
 	l.writes = append(l.writes, write)
 	if l.left--; l.left == 0 && l.unsaid {
+		l.end()
 		return errCrashed
 	}
 	if l.lose != nil && l.lose(write) {
@@ -233,6 +241,7 @@ func (l *link) Get(_ context.Context, key model.Key) (*resource.ResourceClaim, e
 	l.server.mu.Lock()
 	defer l.server.mu.Unlock()
 	if l.left == 0 {
+		l.end()
 		return nil, errCrashed
 	}
 	claim, ok := l.server.objects.claims.Get(key.Namespace, key.Name)
@@ -395,14 +404,17 @@ func (l *link) Record(_ context.Context, bind *sched.Placement) error {
 	})
 }
 
-func (l *link) BoundTo(_ context.Context, key model.Key, uid types.UID) string {
+func (l *link) BoundTo(_ context.Context, key model.Key, uid types.UID) (string, error) {
 	l.server.mu.Lock()
 	defer l.server.mu.Unlock()
+	if l.left == 0 {
+		return "", errCrashed
+	}
 	pod, ok := l.server.objects.pods.Get(key.Namespace, key.Name)
 	if !ok || pod.UID != uid {
-		return ""
+		return "", nil
 	}
-	return pod.Spec.NodeName
+	return pod.Spec.NodeName, nil
 }
 
 func (l *link) WriteGroup(_ context.Context, group *scheduling.PodGroup) error {
@@ -423,6 +435,7 @@ func (l *link) ReadGroup(_ context.Context, key model.Key) (*scheduling.PodGroup
 	l.server.mu.Lock()
 	defer l.server.mu.Unlock()
 	if l.left == 0 {
+		l.end()
 		return nil, errCrashed
 	}
 	group, _ := l.server.objects.groups.Get(key.Namespace, key.Name)

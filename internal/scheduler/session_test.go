@@ -145,7 +145,7 @@ func (x *session) job() bool {
 }
 
 func (x *session) step() bool {
-	if !x.s.step(context.Background()) {
+	if !x.s.step(x.link.life) {
 		return false
 	}
 	x.attempts++
@@ -153,7 +153,7 @@ func (x *session) step() bool {
 }
 
 func (x *session) status() bool {
-	return x.groups.all(context.Background()) || x.pods.all(context.Background())
+	return x.groups.all(x.link.life) || x.pods.all(x.link.life)
 }
 
 // idle does all there is to do without time going by.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -90,7 +91,7 @@ func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Pla
 		if ready {
 			result = s.commit.Commit(ctx, plan)
 		} else {
-			result.Refused = s.commit.Claims(ctx, plan)
+			result = s.commit.Claims(ctx, plan)
 		}
 		s.feed.Tell(func() []model.Topic {
 			if !ready && result.Refused == nil {
@@ -155,12 +156,13 @@ func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound 
 	case result.Refused != nil:
 		klog.V(2).InfoS("A plan was refused", "unit", plan.Unit, "reason", result.Refused)
 		s.tellFailure(plan, result.Refused)
+		topics := s.take(result.TakenBack)
 		if halfBound {
 			s.retryLater(plan.Unit, func() []model.Topic { return plan.Forget(s.state) })
-			return nil
+			return topics
 		}
 		s.retryLater(plan.Unit, nil)
-		return plan.Forget(s.state)
+		return append(topics, plan.Forget(s.state)...)
 	case len(result.Failed) > 0:
 		s.bindsFailed(plan, result.Failed)
 		return nil
@@ -177,7 +179,8 @@ func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound 
 }
 
 // bindsFailed has pods that could not be bound tried again later. Until then they keep their room: were it given away,
-// a gang of which the other members are bound could not be finished.
+// a gang of which the other members are bound could not be finished. Those that are on another node keep it until the cache
+// shows that: they have no need of a place, and their devices are in use.
 func (s *Scheduler) bindsFailed(plan *sched.Plan, failed map[model.Key]error) {
 	for pod, err := range failed {
 		klog.V(2).InfoS("A bind was refused", "pod", pod, "reason", err)
@@ -192,7 +195,7 @@ func (s *Scheduler) bindsFailed(plan *sched.Plan, failed map[model.Key]error) {
 		var topics []model.Topic
 		for i := range plan.Pods {
 			p := &plan.Pods[i]
-			if pod, ok := s.state.Pod(p.Pod); ok && pod.UID == p.UID && failed[p.Pod] != nil {
+			if pod, ok := s.state.Pod(p.Pod); ok && pod.UID == p.UID && failed[p.Pod] != nil && !errors.Is(failed[p.Pod], commit.ErrElsewhere) {
 				topics = append(topics, s.state.ForgetPod(p.Pod)...)
 			}
 		}

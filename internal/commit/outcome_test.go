@@ -1,0 +1,162 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+var errCutOff = errors.New("the connection was cut off")
+
+// outage is a server that makes writes of which nobody hears, and is away for a while after each: reads get no answer, and what
+// else is written is not made.
+type outage struct {
+	*server
+	reads int // that are not answered after a write
+	down  int
+	lost  int // writes that are yet to be lost
+}
+
+func (o *outage) Get(ctx context.Context, key model.Key) (*resource.ResourceClaim, error) {
+	if o.down > 0 {
+		o.down--
+		return nil, errCutOff
+	}
+	return o.server.Get(ctx, key)
+}
+
+func (o *outage) UpdateStatus(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+	if o.down > 0 {
+		return nil, errCutOff
+	}
+	written, err := o.server.UpdateStatus(ctx, claim)
+	if o.lost > 0 && err == nil {
+		o.lost--
+		o.down = o.reads
+		return nil, errCutOff
+	}
+	return written, err
+}
+
+func (o *outage) Bind(ctx context.Context, b *corev1.Binding) error {
+	if err := o.server.Bind(ctx, b); err != nil {
+		return err
+	}
+	o.away = o.reads
+	return errCutOff
+}
+
+func (o *outage) committer() *Committer {
+	c := o.server.committer()
+	c.claims, c.binds = o, o
+	return c
+}
+
+// A bind of which nobody heard counts, however long it takes until the server can be asked.
+func TestOutcomeOfABindIsLookedUp(t *testing.T) {
+	for _, reads := range []int{0, 1, 3 * maxAttempts} {
+		o := &outage{server: newServer(), reads: reads}
+		if result := o.committer().Commit(t.Context(), gang(1)); len(result.Failed) > 0 {
+			t.Errorf("%d reads without an answer: failed = %v", reads, result.Failed)
+		}
+	}
+}
+
+// A bind that is not answered and not made fails; so does one of a pod that another bind has put elsewhere, which is told apart.
+func TestOutcomeOfABindThatWasNotMade(t *testing.T) {
+	s := newServer()
+	s.onBind = func(int, string) error { return errCutOff }
+	s.away = 2
+	s.bound[model.Key{Namespace: "ns", Name: "p-1"}] = "n2"
+	failed := s.committer().Commit(t.Context(), gang(2)).Failed
+	if err := failed[model.Key{Namespace: "ns", Name: "p-0"}]; !errors.Is(err, errCutOff) || errors.Is(err, ErrElsewhere) {
+		t.Errorf("a bind that was not made: %v", err)
+	}
+	if err := failed[model.Key{Namespace: "ns", Name: "p-1"}]; !errors.Is(err, ErrElsewhere) {
+		t.Errorf("a pod on another node: %v", err)
+	}
+}
+
+// Whoever ends while he asks does not know, and says so.
+func TestOutcomeIsNotKnownAtTheEnd(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	s := newServer()
+	s.onBind = func(int, string) error { end(); return errCutOff }
+	s.away = 1 << 30
+	if failed := s.committer().Commit(ctx, gang(1)).Failed; len(failed) != 1 {
+		t.Errorf("failed = %v", failed)
+	}
+}
+
+// An allocation of which nobody heard holds, and goes again with a plan that does not.
+func TestOutcomeOfAnAllocationIsLookedUp(t *testing.T) {
+	a := claimPlan("a", group)
+	o := &outage{server: newServer(claim("a")), reads: 3 * maxAttempts, lost: 1}
+	if result := o.committer().Commit(t.Context(), gang(1, a)); result.Refused != nil || len(result.Failed) > 0 {
+		t.Errorf("result = %+v", result)
+	}
+
+	o = &outage{server: newServer(claim("a")), reads: 3 * maxAttempts, lost: 1}
+	result := o.committer().Commit(t.Context(), gang(1, a, claimPlan("gone", group)))
+	if result.Refused == nil {
+		t.Fatalf("result = %+v", result)
+	}
+	now := o.claims[a.Key]
+	if now.Status.Allocation != nil || len(result.TakenBack) != 1 || result.TakenBack[0].ResourceVersion != now.ResourceVersion {
+		t.Errorf("the claim has %+v, told %v", now.Status, result.TakenBack)
+	}
+}
+
+// What was taken back without an answer is told as it is.
+func TestOutcomeOfTakingBackIsLookedUp(t *testing.T) {
+	a := claimPlan("a", group)
+	o := &outage{server: newServer(claim("a")), reads: 3 * maxAttempts}
+	var plan sched.Plan
+	plan.Claims = []sched.ClaimPlan{a, claimPlan("gone", group)}
+	writes := 0
+	o.onWrite = func(string) error {
+		if writes++; writes == 1 {
+			o.lost = 1 // the next, which takes it back
+		}
+		return nil
+	}
+	result := o.committer().Commit(t.Context(), &plan)
+	now := o.claims[a.Key]
+	if now.Status.Allocation != nil || len(result.TakenBack) != 1 || result.TakenBack[0].ResourceVersion != now.ResourceVersion {
+		t.Errorf("the claim has %+v, told %v after %v", now.Status, result.TakenBack, o.log)
+	}
+}
+
+// So are devices that were given back.
+func TestOutcomeOfGivingBackIsLookedUp(t *testing.T) {
+	held := claim("c")
+	held.Status.Allocation = claimPlan("c").Allocation.Result()
+	held.Status.ReservedFor = []model.Consumer{group}
+	o := &outage{server: newServer(held), reads: 3 * maxAttempts, lost: 1}
+	seen, err := o.committer().GiveBack(t.Context(), &Held{Key: keyOf(held), UID: held.UID, Holders: []model.Consumer{group}})
+	if err != nil || seen == nil || seen.Status.Allocation != nil || len(seen.Status.ReservedFor) > 0 {
+		t.Errorf("%+v, %v", seen, err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for err, want := range map[error]bool{
+		errCutOff:                               false,
+		apierrors.NewTimeoutError("slow", 0):    false,
+		apierrors.NewInternalError(errCutOff):   false,
+		apierrors.NewServiceUnavailable("away"): false,
+		apierrors.NewBadRequest("no"):           true,
+		ErrRefused:                              true,
+	} {
+		if got := refused(err); got != want {
+			t.Errorf("refused(%v) = %v", err, got)
+		}
+	}
+}
