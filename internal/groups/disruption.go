@@ -24,7 +24,7 @@ func Disruption(group *scheduling.PodGroup, pods []*core.Pod, conditions []metav
 			continue
 		}
 		placed++
-		if text, chosen := victim(pod); chosen {
+		if text, chosen := Victim(pod); chosen {
 			victims++
 			message = max(message, text)
 		}
@@ -50,8 +50,8 @@ func Disrupted(group *scheduling.PodGroup, conditions []metav1.Condition, messag
 	}, false)
 }
 
-// victim says whether a pod was chosen by a scheduler to make room for others, and what it was told.
-func victim(pod *core.Pod) (message string, chosen bool) {
+// Victim says whether a pod was chosen by a scheduler to make room for others, and what it was told.
+func Victim(pod *core.Pod) (message string, chosen bool) {
 	for i := range pod.Status.Conditions {
 		c := &pod.Status.Conditions[i]
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonPreemptionByScheduler {

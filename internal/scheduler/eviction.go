@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
@@ -129,21 +130,43 @@ func (w *evictions) message(e *eviction, namespace string) string {
 	return fmt.Sprintf("%s: preempting to make room for %s", w.name, e.preemptor.to(namespace))
 }
 
-// mark gives a pod the condition that it was chosen.
-func (w *evictions) mark(ctx context.Context, pod *model.Pod, message string) error {
+// markAttempts is how often a pod or PodGroup is read and written again that others write, too.
+const markAttempts = 5
+
+// mark gives a pod the condition that it was chosen. One that has it keeps the one that it has: the answer to an earlier write
+// was lost.
+func (w *evictions) mark(ctx context.Context, chosen *model.Pod, message string) error {
+	pod, known := w.cache.Get(chosen.Key.Namespace, chosen.Key.Name)
+	for attempt := 1; ; attempt++ {
+		if !known || attempt > 1 {
+			var err error
+			if pod, err = w.pods.ReadPod(ctx, chosen.Key); err != nil || pod == nil {
+				return err
+			}
+		}
+		if _, marked := groups.Victim(pod); marked || pod.UID != chosen.UID {
+			return nil
+		}
+		err := w.markSeen(ctx, pod, message)
+		if !apierrors.IsConflict(err) || attempt == markAttempts {
+			return err
+		}
+	}
+}
+
+// markSeen writes the condition if the pod is still as it was seen.
+func (w *evictions) markSeen(ctx context.Context, pod *core.Pod, message string) error {
 	condition := corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: message,
 		LastTransitionTime: metav1.NewTime(w.clock.Now()),
 	}
-	patch, err := client.StatusPatch(pod.UID, map[string]any{"conditions": []corev1.PodCondition{condition}})
+	key := model.Key{Namespace: pod.Namespace, Name: pod.Name}
+	patch, err := client.StatusPatchOfVersion(pod, map[string]any{"conditions": []corev1.PodCondition{condition}})
 	if err != nil {
-		return fmt.Errorf("condition of pod %s: %w", pod.Key, err)
+		return fmt.Errorf("condition of pod %s: %w", key, err)
 	}
-	return w.pods.PatchPod(ctx, pod.Key, patch)
+	return w.pods.PatchPod(ctx, key, patch)
 }
-
-// markAttempts is how often a PodGroup is read and written again that others write, too.
-const markAttempts = 5
 
 // markGroup gives a PodGroup the condition that it was chosen as a whole, and tells it by an event.
 func (w *evictions) markGroup(ctx context.Context, chosen *model.Group, message string) error {

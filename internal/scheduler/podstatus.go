@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/flowcontrol"
@@ -78,6 +79,9 @@ func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 	patch, err := p.patch(pod, verdict)
 	if err == nil {
 		err = p.write.PatchPod(ctx, key, patch)
+	}
+	if apierrors.IsConflict(err) {
+		return nil // the verdict was of another pod of that name
 	}
 	if err != nil {
 		p.mu.Lock()

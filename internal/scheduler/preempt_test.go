@@ -358,3 +358,27 @@ func TestHolderWithoutNodeIsPreemptedLater(t *testing.T) {
 		t.Errorf("the holder stays, on node %q: %s", low.Spec.NodeName, s.message("high"))
 	}
 }
+
+// A victim hears once that it was chosen, also when the answer to that was lost and the cache is behind.
+func TestVictimIsMarkedOnce(t *testing.T) {
+	s := newServer(t)
+	s.graceful = true
+	s.addNode("n1", 10, 1)
+	s.addClaim("low", 1)
+	s.addPod("low", "", own("low"))
+	start(t, s).pass(time.Second)
+	s.addClaim("high", 1)
+	s.addPod("high", "", own("high"), priority(1000))
+	x := start(t, s)
+	x.link.lose = func(write string) bool {
+		x.deaf = x.deaf || write == "tell low"
+		return write == "tell low" && x.link.tried[write] == 1
+	}
+	x.pass(5 * time.Second)
+	if got := s.going(); !slices.Equal(got, []string{"low"}) {
+		t.Errorf("%v are leaving", got)
+	}
+	if n := count(x.link.writes, "tell low"); n != 1 || x.link.tried["tell low"] < 2 {
+		t.Errorf("%d of %d marks were written: %q", n, x.link.tried["tell low"], x.link.writes)
+	}
+}

@@ -449,13 +449,17 @@ func (l *link) PatchPod(_ context.Context, key model.Key, patch []byte) error {
 			return nil
 		}
 		var body struct {
-			Status struct {
+			Metadata metav1.ObjectMeta
+			Status   struct {
 				Conditions        []corev1.PodCondition
 				NominatedNodeName *string
 			}
 		}
 		if err := json.Unmarshal(patch, &body); err != nil {
 			return err
+		}
+		if m := body.Metadata; m.UID != pod.UID || m.ResourceVersion != "" && m.ResourceVersion != pod.ResourceVersion {
+			return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, key.Name, errors.New("modified"))
 		}
 		pod = pod.DeepCopy()
 		for _, c := range body.Status.Conditions {
@@ -470,6 +474,17 @@ func (l *link) PatchPod(_ context.Context, key model.Key, patch []byte) error {
 		putLocked(l.server, pods, pod)
 		return nil
 	})
+}
+
+func (l *link) ReadPod(_ context.Context, key model.Key) (*core.Pod, error) {
+	l.server.mu.Lock()
+	defer l.server.mu.Unlock()
+	if l.left == 0 {
+		l.end()
+		return nil, errCrashed
+	}
+	pod, _ := l.server.objects.pods.Get(key.Namespace, key.Name)
+	return pod, nil
 }
 
 func (l *link) Evict(_ context.Context, pod *model.Pod) error {

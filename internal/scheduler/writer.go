@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	core "github.com/allot-dev/allot/api/core/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/model"
@@ -20,9 +21,12 @@ type groupWriter interface {
 	ReadGroup(ctx context.Context, key model.Key) (*scheduling.PodGroup, error)
 }
 
-// podWriter patches the status of a pod. One that is gone, or another of the same name, is no error.
+// podWriter patches the status of a pod. One that is gone is no error; one that has changed, or another of the same name, is a
+// conflict if the patch says which is meant.
 type podWriter interface {
 	PatchPod(ctx context.Context, pod model.Key, patch []byte) error
+	// ReadPod gives the pod as it is; nil if it is gone.
+	ReadPod(ctx context.Context, key model.Key) (*core.Pod, error)
 }
 
 // evictor deletes a pod, if it is still the one that is meant.
@@ -56,10 +60,21 @@ func (w writer) ReadGroup(ctx context.Context, key model.Key) (*scheduling.PodGr
 
 func (w writer) PatchPod(ctx context.Context, pod model.Key, patch []byte) error {
 	_, err := w.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("write the conditions of pod %s: %w", pod, err)
 	}
 	return nil
+}
+
+func (w writer) ReadPod(ctx context.Context, key model.Key) (*core.Pod, error) {
+	pod, err := w.set.Pods(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read pod %s: %w", key, err)
+	}
+	return pod, nil
 }
 
 func (w writer) Evict(ctx context.Context, pod *model.Pod) error {
