@@ -49,12 +49,13 @@ type lister[T Object, L runtime.Object] interface {
 }
 
 func newInformer[T Object, L runtime.Object](c lister[T, L], example T) *Informer[T] {
+	what := fmt.Sprintf("%T", example)
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return c.List(ctx, opts)
+			return reach(ctx, what, func() (runtime.Object, error) { return c.List(ctx, opts) })
 		},
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			return c.Watch(ctx, opts)
+			return reach(ctx, what, func() (watch.Interface, error) { return c.Watch(ctx, opts) })
 		},
 	}
 	return &Informer[T]{

@@ -29,7 +29,6 @@ type Feed struct {
 	pods      PodCache
 	podGroups Cache[*scheduling.PodGroup]
 	claims    Cache[*resource.ResourceClaim]
-	ahead     ahead
 
 	mu      sync.Mutex // guards pending
 	pending []change
@@ -40,7 +39,7 @@ type Feed struct {
 // NewFeed subscribes to all that placement depends on. Call it before the caches start. Pods
 // that name another scheduler than schedulerName use up room, but do not wait for a place here.
 func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
-	f := &Feed{on: caches.Features, schedulerName: schedulerName, pods: caches.Pods, podGroups: caches.PodGroups, claims: caches.Claims, ahead: ahead{}, wake: make(chan struct{}, 1)}
+	f := &Feed{on: caches.Features, schedulerName: schedulerName, pods: caches.Pods, podGroups: caches.PodGroups, claims: caches.Claims, wake: make(chan struct{}, 1)}
 	if err := f.pods.AddIndex(groups.Index, groups.IndexKeys); err != nil {
 		return nil, err
 	}
@@ -96,8 +95,8 @@ func (f *Feed) Claim(key model.Key) (*resource.ResourceClaim, bool) {
 	return f.claims.Get(key.Namespace, key.Name)
 }
 
-// seen is a claim of the API as the State has it.
-func (f *Feed) seen(claim *resource.ResourceClaim) *model.Claim {
+// Seen is a claim of the API as the State has it.
+func (f *Feed) Seen(claim *resource.ResourceClaim) *model.Claim {
 	return claims.PlacedClaim(f.on, claim)
 }
 
@@ -212,18 +211,10 @@ func (f *Feed) groupChanged(old, now *scheduling.PodGroup) {
 func (f *Feed) claimChange(old, now *resource.ResourceClaim) change {
 	if now == nil {
 		key := keyOf(old)
-		return func(s *model.State) []model.Topic {
-			f.ahead.gone(key, old.UID)
-			return s.DeleteClaim(key)
-		}
+		return func(s *model.State) []model.Topic { return s.DeleteClaim(key) }
 	}
-	converted := f.seen(now)
-	return func(s *model.State) []model.Topic {
-		if f.ahead.over(converted.Key, now) {
-			return nil
-		}
-		return s.PutClaim(converted)
-	}
+	converted := f.Seen(now)
+	return func(s *model.State) []model.Topic { return s.PutClaim(converted) }
 }
 
 func nodeChange(old, now *corev1.Node) change {

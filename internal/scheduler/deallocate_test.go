@@ -9,6 +9,7 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/model"
 )
 
@@ -126,5 +127,39 @@ func TestDeallocateOwnClaimOfAMember(t *testing.T) {
 	y.pass(2 * time.Second)
 	if got := s.pod("g-1").Spec.NodeName; got != "n2" || s.device("shared") == "" || count(y.link.writes, "status shared") > 0 {
 		t.Errorf("g-1 is on %q, writes %q", got, y.link.writes)
+	}
+}
+
+// A group that has run keeps its devices while it is empty, also when the cache does not show yet that it has.
+func TestNoDeallocationOfAGroupThatHasRun(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 4, 1)
+	s.addClaim("c", 1)
+	s.addGang("g", 2, "c")
+	s.addMembers("g", 2, ofGroup("c"))
+	start(t, s).pass(time.Second)
+	if got := s.bound("g"); len(got) != 2 {
+		t.Fatalf("bound %v", got)
+	}
+	for _, name := range s.bound("g") {
+		s.deletePod(name)
+	}
+	has := s.group("g").DeepCopy()
+	s.editGroup("g", func(group *scheduling.PodGroup) { group.Status.Conditions = nil })
+	x := start(t, s)
+	x.deaf = true
+	has.ResourceVersion = s.group("g").ResourceVersion
+	put(s, podGroups, has)
+	x.pass(30 * time.Second)
+	if s.device("c") == "" {
+		t.Error("the group has lost its device")
+	}
+	if n := x.link.tried["read group g"]; n < 1 || n > 20 {
+		t.Errorf("the group was read %d times", n)
+	}
+	x.deaf = false
+	x.pass(time.Minute)
+	if s.device("c") == "" {
+		t.Error("the group has lost its device in the end")
 	}
 }

@@ -37,8 +37,13 @@ func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []commit
 	}
 	klog.V(2).InfoS("Giving back devices of what cannot be placed with them", "unit", key, "claims", len(unused))
 	s.hold(key)
+	group, _ := s.state.Group(key.Key)
 	s.beside(func() {
-		seen, err := s.giveBackAll(ctx, unused)
+		var seen []*resource.ResourceClaim
+		err := s.hasNotRun(ctx, key, group)
+		if err == nil {
+			seen, err = s.giveBackAll(ctx, unused)
+		}
 		s.feed.Tell(func() []model.Topic {
 			topics := s.take(seen)
 			if err != nil {
@@ -51,6 +56,22 @@ func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []commit
 		})
 	})
 	return true
+}
+
+// hasNotRun is an error if the unit is a group that the State takes for one that has never run, though it has: caches may be
+// behind, and what a group has run with is its own until it goes.
+func (s *Scheduler) hasNotRun(ctx context.Context, key model.UnitKey, seen *model.Group) error {
+	if !key.Group || seen == nil || seen.Scheduled {
+		return nil
+	}
+	group, err := s.groups.write.ReadGroup(ctx, key.Key)
+	switch {
+	case err != nil:
+		return err
+	case group != nil && group.UID == seen.UID && model.GroupFrom(group).Scheduled:
+		return fmt.Errorf("PodGroup %s has run", key.Key)
+	}
+	return nil
 }
 
 // giveBackAll gives the claims as they are after it, as far as they are free.
@@ -71,11 +92,15 @@ func (s *Scheduler) giveBackAll(ctx context.Context, unused []commit.Held) ([]*r
 	return seen, errors.Join(errs...)
 }
 
-// take lets the State know what was written, ahead of the caches: else units would be placed on what was given back.
+// take lets the State know what was written, ahead of the caches: else units would be placed on what was given back. The State
+// leaves older versions out that the caches show later.
 func (s *Scheduler) take(seen []*resource.ResourceClaim) []model.Topic {
 	var topics []model.Topic
 	for _, claim := range seen {
-		topics = append(topics, s.feed.Take(s.state, claim)...)
+		if _, ok := s.feed.Claim(model.Key{Namespace: claim.Namespace, Name: claim.Name}); !ok {
+			continue // it was seen to be deleted
+		}
+		topics = append(topics, s.state.PutClaim(s.feed.Seen(claim))...)
 	}
 	return topics
 }

@@ -438,6 +438,7 @@ func (l *link) ReadGroup(_ context.Context, key model.Key) (*scheduling.PodGroup
 		l.end()
 		return nil, errCrashed
 	}
+	l.tried["read group "+key.Name]++
 	group, _ := l.server.objects.groups.Get(key.Namespace, key.Name)
 	return group, nil
 }

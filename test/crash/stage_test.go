@@ -53,9 +53,6 @@ func newStage(t *testing.T, server *memserver.Server, f fault) *stage {
 		T: t, server: server, wire: newWire(f), fault: f, parts: map[string]*part{},
 		longCalm: 15 * time.Second, patience: 40 * time.Second,
 	}
-	if f.ofServer() || f.then != nil && f.then.ofServer() { // clients look for it less and less often, a minute apart at most
-		s.longCalm, s.patience = 75*time.Second, 3*time.Minute
-	}
 	var err error
 	if s.people, err = dynamic.NewForConfig(server.Config(nil)); err != nil {
 		t.Fatal(err)

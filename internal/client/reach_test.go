@@ -1,0 +1,77 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+
+// absent is a server that nobody finds for a time.
+type absent struct {
+	*memory
+	until time.Time
+}
+
+func (a *absent) List(ctx context.Context, opts metav1.ListOptions) (*core.PodList, error) {
+	if time.Now().Before(a.until) {
+		return nil, errRefused
+	}
+	return a.memory.List(ctx, opts)
+}
+
+func (a *absent) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	if time.Now().Before(a.until) {
+		return nil, errRefused
+	}
+	return a.memory.Watch(ctx, opts)
+}
+
+// However long the server was away, a cache has found it two seconds after it came back.
+func TestServerIsFoundSoonAfterItCameBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		server := &absent{memory: newMemory(pod("ns", "a", "", "1"))}
+		pods := newInformer(server, &core.Pod{})
+		go pods.shared.RunWithContext(ctx)
+		defer func() { cancel(); synctest.Wait() }()
+		synctest.Wait()
+
+		server.until = time.Now().Add(10 * time.Minute)
+		server.last().Stop()
+		time.Sleep(10*time.Minute + 2*time.Second)
+		synctest.Wait()
+		server.last().Modify(pod("ns", "a", "n1", "2"))
+		synctest.Wait()
+		if got, _ := pods.Get("ns", "a"); got == nil || got.Spec.NodeName != "n1" {
+			t.Errorf("the cache shows %v", got)
+		}
+	})
+}
+
+// Who ends does not wait for the server, and what a server answers is not asked again.
+func TestReachGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := reach(ctx, "pods", func() (int, error) { return 0, errRefused }); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Error(err)
+		}
+		asked := 0
+		overloaded := errors.New("overloaded")
+		if _, err := reach(t.Context(), "pods", func() (int, error) { asked++; return 0, overloaded }); !errors.Is(err, overloaded) || asked != 1 {
+			t.Error(err, asked)
+		}
+	})
+}
