@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
@@ -70,6 +71,24 @@ func TestDamagedBeginningOfTheLog(t *testing.T) {
 	got, err := start(t, dir).Client().Get(t.Context(), "/k")
 	if err != nil || len(got.Kvs) != 1 {
 		t.Errorf("with its log as it was: %v, %v", got, err)
+	}
+}
+
+// Damage behind the beginning can leave a member that knows of no member, itself included, and elects nobody. It gives up.
+func TestMemberThatDoesNotGetReady(t *testing.T) {
+	dir := t.TempDir()
+	file, data := logOf(t, dir)
+	data[startsOfRecords(t, file, len(beginning)+1)[len(beginning)]+1] ^= 0xff // the length of the next record
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Start(t.Context(), Options{Dir: dir, ReadyWithin: 2 * time.Second})
+	if err == nil {
+		s.Close()
+		t.Fatal("the member has started")
+	}
+	if text := err.Error(); !strings.Contains(text, "does not get ready") || !strings.Contains(text, dir) {
+		t.Error(err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ type Options struct {
 	UnsafeNoFsync bool
 	// QuotaBytes bounds the database; zero means 4 GiB.
 	QuotaBytes int64
+	// ReadyWithin is how long the member may take to serve when its log is read; zero means two minutes.
+	ReadyWithin time.Duration
 }
 
 // Server is a running member.
@@ -49,6 +52,8 @@ const (
 	electionMillis = 500
 	// Requests hold at most 1.5 MiB by API convention; transactions carry more than the object.
 	maxRequestBytes = 4 << 20
+	// A member that has read its log elects itself within seconds, or not at all: its log says that it has peers.
+	defaultReadyWithin = 2 * time.Minute
 )
 
 // Start runs a member on opts.Dir and returns when it serves. It fails with
@@ -89,6 +94,9 @@ func (s *Server) run(ctx context.Context, opts Options) error {
 	case <-member.Server.ReadyNotify():
 	case err := <-member.Err():
 		return err
+	case <-time.After(cmp.Or(opts.ReadyWithin, defaultReadyWithin)):
+		return fmt.Errorf("the member does not get ready; its log in %s may be damaged: restore the directory from a copy, or start with an empty one",
+			filepath.Join(cfg.Dir, "member", "wal"))
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for the member: %w", context.Cause(ctx))
 	}
