@@ -43,14 +43,14 @@ func (h *handlersSynced) all() bool {
 }
 
 // lister is what an informer needs of a client.
-type lister[T Object, L runtime.Object] interface {
+type lister[L runtime.Object] interface {
 	List(ctx context.Context, opts metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
 }
 
-func newInformer[T Object, L runtime.Object](c lister[T, L], example T) *Informer[T] {
-	what := fmt.Sprintf("%T", example)
-	source := &cache.ListWatch{
+// ListWatch is what a cache is filled from. It waits for a server of which nobody answers; what names the objects in the log.
+func ListWatch[L runtime.Object](c lister[L], what string) *cache.ListWatch {
+	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 			return reach(ctx, what, func() (runtime.Object, error) { return c.List(ctx, opts) })
 		},
@@ -58,6 +58,10 @@ func newInformer[T Object, L runtime.Object](c lister[T, L], example T) *Informe
 			return reach(ctx, what, func() (watch.Interface, error) { return c.Watch(ctx, opts) })
 		},
 	}
+}
+
+func newInformer[T Object, L runtime.Object](c lister[L], example T) *Informer[T] {
+	source := ListWatch(c, fmt.Sprintf("%T", example))
 	return &Informer[T]{
 		shared: cache.NewSharedIndexInformer(source, example, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
 		synced: &handlersSynced{},

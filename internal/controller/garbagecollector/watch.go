@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/kinds"
 )
 
@@ -159,7 +159,8 @@ func collectable(k kinds.Kind) bool {
 }
 
 func (w *watcher) watch(ctx context.Context, k kinds.Kind) error {
-	informer := metadatainformer.NewFilteredMetadataInformer(w.metadata, k.Resource, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
+	source := client.ListWatch(w.metadata.Resource(k.Resource), "the garbage collector: "+k.Resource.Resource)
+	informer := cache.NewSharedIndexInformer(source, &metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
 	err := informer.SetTransform(func(obj any) (any, error) {
 		if meta, ok := obj.(metav1.Object); ok {
 			meta.SetManagedFields(nil)

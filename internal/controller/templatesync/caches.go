@@ -7,12 +7,11 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
+	"github.com/allot-dev/allot/internal/client"
 )
 
 // caches hold namespaces and templates as metadata of which hardly anything is kept, and originals as a whole.
@@ -24,14 +23,8 @@ func newCaches(a *api) (*caches, error) {
 	c := &caches{
 		namespaces: metadataInformer(a, namespaces),
 		templates:  metadataInformer(a, a.templates),
-		originals: cache.NewSharedIndexInformer(&cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-				return a.originals.List(ctx, opts)
-			},
-			WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-				return a.originals.Watch(ctx, opts)
-			},
-		}, &allotv1alpha1.ClusterResourceClaimTemplate{}, 0, cache.Indexers{}),
+		originals: cache.NewSharedIndexInformer(client.ListWatch(a.originals, "clusterresourceclaimtemplates"),
+			&allotv1alpha1.ClusterResourceClaimTemplate{}, 0, cache.Indexers{}),
 	}
 	return c, errors.Join(
 		c.namespaces.SetTransform(slimNamespace), c.templates.SetTransform(slimTemplate), c.originals.SetTransform(readOriginal),
@@ -39,15 +32,8 @@ func newCaches(a *api) (*caches, error) {
 }
 
 func metadataInformer(a *api, gvr schema.GroupVersionResource) cache.SharedIndexInformer {
-	client := a.metadata.Resource(gvr)
-	return cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return client.List(ctx, opts)
-		},
-		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			return client.Watch(ctx, opts)
-		},
-	}, &metav1.PartialObjectMetadata{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	return cache.NewSharedIndexInformer(client.ListWatch(a.metadata.Resource(gvr), gvr.Resource),
+		&metav1.PartialObjectMetadata{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 }
 
 // The transforms must leave alone what went through them before.
