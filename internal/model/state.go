@@ -16,6 +16,7 @@ type State struct {
 	nodesVersion uint64
 	numbered     int         // NodeInfos that ever were
 	api          corev1.Node // see NodeInfo.API
+	changes      changes
 
 	pods       map[Key]*podEntry
 	groups     map[Key]*groupEntry
@@ -68,6 +69,9 @@ type NodeInfo struct {
 	views []PoolView   // what was worked out for Pools
 	seen  uint64       // State.sharing at that time; 0: it has to be worked out anew
 	api   *corev1.Node // State.api
+
+	changed       uint64    // version of State.changes at that time
+	before, after *NodeInfo // its neighbours there
 }
 
 // API is the node for upstream's matchers, with its name and labels alone. It is good until the next call for any node.
@@ -220,7 +224,7 @@ func (s *State) setNode(name string, node *Node) {
 	if node != nil {
 		info.Free.Add(node.Allocatable)
 	}
-	info.weigh()
+	s.weigh(info)
 	if !looks {
 		s.dropIfEmpty(info)
 		return
@@ -259,7 +263,8 @@ func (s *State) info(name string) *NodeInfo {
 }
 
 // weigh derives the load, and what is spare, from what is free.
-func (n *NodeInfo) weigh() {
+func (s *State) weigh(n *NodeInfo) {
+	s.changes.note(n)
 	n.Load = 0
 	for i, name := range CommonResources {
 		n.Spare[i] = n.Free[name]
@@ -277,6 +282,7 @@ func (n *NodeInfo) weigh() {
 func (s *State) dropIfEmpty(info *NodeInfo) {
 	if info.Node == nil && len(info.Pods)+len(info.local) == 0 {
 		delete(s.nodes, info.Name)
+		s.changes.drop(info)
 	}
 }
 

@@ -173,7 +173,7 @@ func (s *State) enter(pod *Pod) {
 	}
 	info.Pods[pod.Key] = pod
 	info.Free.Sub(pod.takes())
-	info.weigh()
+	s.weigh(info)
 	for _, port := range pod.Shape.HostPorts {
 		if info.Ports == nil {
 			info.Ports = map[HostPort]int{}
@@ -196,7 +196,7 @@ func (s *State) leave(pod *Pod) {
 	s.terms.leavePod(s, info, pod)
 	delete(info.Pods, pod.Key)
 	info.Free.Add(pod.takes())
-	info.weigh()
+	s.weigh(info)
 	for _, port := range pod.Shape.HostPorts {
 		if info.Ports[port]--; info.Ports[port] == 0 {
 			delete(info.Ports, port)

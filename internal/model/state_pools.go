@@ -247,6 +247,7 @@ func (s *State) listPool(entry *poolEntry) {
 	entry.shared = entry.shared || len(entry.nodes) > 1
 	for _, node := range entry.nodes {
 		node.local, node.seen = insertPool(node.local, entry), 0
+		s.changes.note(node)
 	}
 	if entry.shared {
 		s.sharedPools = insertPool(s.sharedPools, entry)
@@ -258,6 +259,7 @@ func (s *State) unlistPool(entry *poolEntry) {
 	same := func(other *poolEntry) bool { return other == entry }
 	for _, node := range entry.nodes {
 		node.local, node.seen = slices.DeleteFunc(node.local, same), 0
+		s.changes.note(node)
 		s.dropIfEmpty(node)
 	}
 	if entry.shared {

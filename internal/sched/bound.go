@@ -100,7 +100,7 @@ func (j *job) lacksDevices() bool {
 			continue
 		}
 		pools, free := map[model.PoolID]int{}, 0
-		for _, info := range j.suitedNodes(c) {
+		for _, info := range j.suited(c).nodes {
 			j.freeDevices(c, info, pools)
 		}
 		for _, n := range pools {

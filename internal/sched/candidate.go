@@ -1,9 +1,7 @@
 package sched
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
@@ -14,6 +12,7 @@ import (
 // candidate is a node that could take a member now.
 type candidate struct {
 	node    *model.NodeInfo
+	out     bool    // it could not, or was given by the ranking
 	wish    int64   // of the pod's author
 	devices int     // free ones that matter to the class
 	crowd   float64 // of pods of the same set, in its domains
@@ -24,78 +23,79 @@ type candidate struct {
 // author prefers; then for pods that want devices the node with the fewest free ones, for others nodes without free
 // devices. Then a pod alone goes where few of its set are, a group fills the fullest node, to
 // leave room elsewhere, and a pod alone gets the emptiest. That a node has the images counts for as much as its load.
+// The ranking is good until the next one is asked for.
 func (j *job) candidates(c *class, shared *alloc.Problem) *ranking {
-	possible := j.possible(c)
-	list := j.buffer(len(possible))
-	// Around the devices of a shared claim more members may have to find room later on.
-	packs := (j.packs() || c.wantsDevices()) && shared == nil
-	tainted, images, limited := false, j.placer.locality(c.fitter.shape), j.limited(c)
-	for _, info := range possible {
-		if c.fitter.dynamic(j.state, info).check != "" || limited && j.attachable(c, info).check != "" {
-			continue
+	l := j.look(c, shared)
+	if l.lasts() {
+		if suited := j.suited(c); !suited.wary {
+			return j.placer.keep(l, suited)
 		}
-		candidate := candidate{node: info, load: info.Load}
-		if packs {
-			candidate.load = -info.Load
+	}
+	r := &j.placer.scratch
+	list, tainted := r.list[:0], false
+	for _, info := range j.possible(c) {
+		candidate, broken := l.at(info)
+		if broken {
+			return &ranking{}
 		}
-		if images != nil {
-			candidate.load -= images[info.Number]
+		if !candidate.out {
+			tainted = tainted || len(info.Node.Taints) > 0
+			list = append(list, candidate)
 		}
-		problem := shared
-		if shared == nil {
-			f := j.form(c, info)
-			if f.reason != nil {
-				continue
-			}
-			problem = f.problem
-		}
-		if problem == nil {
-			candidate.devices = j.state.FreeLocal(info)
-		} else {
-			free, offer := problem.Free(info)
-			if offer == alloc.Broken {
-				// It stops the allocation on all nodes, not only where the odd device is (R20).
-				return &ranking{}
-			}
-			if offer == alloc.TooFew {
-				continue
-			}
-			candidate.devices = free
-		}
-		tainted = tainted || len(info.Node.Taints) > 0
-		list = append(list, candidate)
 	}
 	c.fitter.score(j.state, list, tainted)
 	j.spreadByDefault(c, list)
-	return rank(list)
+	r.reset(list)
+	return r
 }
 
-// buffer has room for a list of candidates. With one class of members, no list is needed any more when the next is
-// made, so that there is one for all.
-func (j *job) buffer(size int) []candidate {
-	if len(j.classes) > 1 || len(j.bundles) > 0 {
-		return make([]candidate, 0, size)
-	}
-	if cap(j.placer.scratch) < size {
-		j.placer.scratch = make([]candidate, 0, size)
-	}
-	return j.placer.scratch[:0]
+// look is what there is to know of a class before its candidates are looked at one by one.
+type look struct {
+	job     *job
+	class   *class
+	shared  *alloc.Problem
+	packs   bool
+	limited bool
+	images  []float64
 }
 
-// compareCandidates is never 0 for two nodes. It is called for each node and unit, so names are compared last, and only if
-// need be.
-func compareCandidates(a, b *candidate) int {
-	switch {
-	case a.wish != b.wish:
-		return cmp.Compare(b.wish, a.wish)
-	case a.devices != b.devices:
-		return cmp.Compare(a.devices, b.devices)
-	case a.crowd != b.crowd:
-		return cmp.Compare(a.crowd, b.crowd)
-	case a.load != b.load:
-		return cmp.Compare(a.load, b.load)
+func (j *job) look(c *class, shared *alloc.Problem) *look {
+	return &look{
+		job: j, class: c, shared: shared, limited: j.limited(c), images: j.placer.locality(c.fitter.shape),
+		// Around the devices of a shared claim more members may have to find room later on.
+		packs: (j.packs() || c.wantsDevices()) && shared == nil,
 	}
-	return strings.Compare(a.node.Name, b.node.Name)
+}
+
+// at is the node as a candidate, but for what its author wishes and for the crowd. It answers true if an odd device stops the
+// allocation on all nodes, not only where that is (R20).
+func (l *look) at(info *model.NodeInfo) (candidate, bool) {
+	j, c := l.job, l.class
+	candidate := candidate{node: info, out: true}
+	if c.fitter.dynamic(j.state, info).check != "" || l.limited && j.attachable(c, info).check != "" {
+		return candidate, false
+	}
+	if candidate.load = info.Load; l.packs {
+		candidate.load = -info.Load
+	}
+	if l.images != nil {
+		candidate.load -= l.images[info.Number]
+	}
+	problem := l.shared
+	if problem == nil {
+		f := j.form(c, info)
+		if f.reason != nil {
+			return candidate, false
+		}
+		problem = f.problem
+	}
+	if problem == nil {
+		candidate.out, candidate.devices = false, j.state.FreeLocal(info)
+		return candidate, false
+	}
+	free, offer := problem.Free(info)
+	candidate.out, candidate.devices = offer != alloc.Enough, free
+	return candidate, offer == alloc.Broken
 }
 
 // packs says whether the unit's pods are put together rather than apart.

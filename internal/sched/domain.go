@@ -38,7 +38,7 @@ func (j *job) within(c *class) []*model.NodeInfo {
 		return c.pins[n-1].nodes
 	}
 	if j.only == nil {
-		return j.suitedNodes(c)
+		return j.suited(c).nodes
 	}
 	var nodes []*model.NodeInfo
 	for _, info := range j.only {

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
@@ -15,8 +16,9 @@ type Placer struct {
 	state   *model.State
 	alloc   *alloc.Allocator
 	steps   int
-	statics map[string]*suited  // by shape
-	scratch []candidate         // see job.buffer
+	statics map[string]*suited // by shape
+	kept    map[keptKey]*kept
+	scratch ranking             // of those that are not kept
 	refused map[string]refusal  // pods for which no room could be made, by shape
 	images  map[string]locality // by the images
 }
@@ -24,14 +26,24 @@ type Placer struct {
 // suited are the nodes that suit a shape, whatever runs on them.
 type suited struct {
 	version uint64
-	nodes   []*model.NodeInfo
+	nodes   []*model.NodeInfo // by name
+	wary    bool              // some have taints by which pods of the shape would rather not be there
+}
+
+// find is where a node is among these.
+func (s *suited) find(info *model.NodeInfo) (int, bool) {
+	at, ok := slices.BinarySearchFunc(s.nodes, info.Name, func(have *model.NodeInfo, name string) int { return strings.Compare(have.Name, name) })
+	return at, ok && s.nodes[at] == info
 }
 
 const maxSuited = 4096 // shapes; beyond, all are forgotten and worked out anew
 
 // NewPlacer makes a Placer. steps is what it may spend on one unit; see alloc.Budget.
 func NewPlacer(state *model.State, steps int) *Placer {
-	return &Placer{state: state, alloc: alloc.New(), steps: steps, statics: map[string]*suited{}, refused: map[string]refusal{}, images: map[string]locality{}}
+	return &Placer{
+		state: state, alloc: alloc.New(), steps: steps, statics: map[string]*suited{}, kept: map[keptKey]*kept{},
+		refused: map[string]refusal{}, images: map[string]locality{},
+	}
 }
 
 // Try places the unit with this key. It answers nil twice if nothing waits under the key.
@@ -257,12 +269,12 @@ func keysOf(members []*member) []model.Key {
 	return keys
 }
 
-// suitedNodes are the nodes that pass the static checks for the class.
-func (j *job) suitedNodes(c *class) []*model.NodeInfo {
+// suited are the nodes that pass the static checks for the class.
+func (j *job) suited(c *class) *suited {
 	p := j.placer
 	known := p.statics[c.fitter.shape.ID]
 	if known != nil && known.version == p.state.NodesVersion() {
-		return known.nodes
+		return known
 	}
 	if len(p.statics) >= maxSuited {
 		clear(p.statics)
@@ -271,10 +283,11 @@ func (j *job) suitedNodes(c *class) []*model.NodeInfo {
 	for _, info := range p.state.Nodes() {
 		if c.fitter.static(info).check == "" {
 			known.nodes = append(known.nodes, info)
+			known.wary = known.wary || c.fitter.unwelcome(info) > 0
 		}
 	}
 	p.statics[c.fitter.shape.ID] = known
-	return known.nodes
+	return known
 }
 
 // mark and undo bracket a part of the trial.

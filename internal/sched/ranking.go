@@ -1,35 +1,35 @@
 package sched
 
-import "github.com/allot-dev/allot/internal/model"
+import (
+	"cmp"
+	"slices"
 
-// ranking gives candidates best first, and sorts no more of them than are asked for: a gang of three among thousands
-// of nodes needs a few.
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// ranking gives candidates best first, and compares no more of them than are asked for: a gang of three among thousands
+// of nodes needs a few. It is a tournament: place i is won by the better of places 2i and 2i+1, the last len(list) places are
+// those of the candidates themselves, and who wins place 1 is the best.
 type ranking struct {
-	best []candidate // sorted
-	rest []candidate // a heap
-}
-
-func rank(list []candidate) *ranking {
-	r := &ranking{rest: list}
-	for i := len(list)/2 - 1; i >= 0; i-- {
-		r.sink(i)
-	}
-	return r
+	list    []candidate // by name
+	winners []int32     // of the places below len(list)
+	in      int         // candidates that are not out, those that were given counted
+	given   []int32     // best first; they are out until all start again
+	dirty   []int32     // candidates that are not what they were when they were compared
 }
 
 // size is how many candidates there are.
-func (r *ranking) size() int { return len(r.best) + len(r.rest) }
+func (r *ranking) size() int { return r.in }
 
 // at is the node in place i, the best being in place 0.
 func (r *ranking) at(i int) *model.NodeInfo {
-	for len(r.best) <= i {
-		last := len(r.rest) - 1
-		r.best = append(r.best, r.rest[0])
-		r.rest[0] = r.rest[last]
-		r.rest = r.rest[:last]
-		r.sink(0)
+	for len(r.given) <= i {
+		best := r.winner(1)
+		r.given = append(r.given, best)
+		r.list[best].out = true
+		r.replay(best)
 	}
-	return r.best[i].node
+	return r.list[r.given[i]].node
 }
 
 // nodes are all, best first.
@@ -41,18 +41,109 @@ func (r *ranking) nodes() []*model.NodeInfo {
 	return nodes
 }
 
-func (r *ranking) sink(i int) {
-	for {
-		best := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(r.rest); child++ {
-			if compareCandidates(&r.rest[child], &r.rest[best]) < 0 {
-				best = child
-			}
+// reset has all of the list compete anew.
+func (r *ranking) reset(list []candidate) {
+	n := len(list)
+	r.list, r.given, r.dirty, r.in = list, r.given[:0], r.dirty[:0], 0
+	for i := range list {
+		if !list[i].out {
+			r.in++
 		}
-		if best == i {
+	}
+	r.winners = slices.Grow(r.winners[:0], n)[:n]
+	for place := n - 1; place > 0; place-- {
+		r.winners[place] = r.better(r.winner(2*place), r.winner(2*place+1))
+	}
+}
+
+// restart has those that were given compete again.
+func (r *ranking) restart() {
+	for _, n := range r.given {
+		r.list[n].out = false
+	}
+	r.dirty = append(r.dirty, r.given...)
+	r.given = r.given[:0]
+}
+
+// change says what a candidate is now, before any is asked for.
+func (r *ranking) change(n int, now candidate) {
+	old := &r.list[n]
+	if *old == now {
+		return
+	}
+	switch {
+	case old.out && !now.out:
+		r.in++
+	case !old.out && now.out:
+		r.in--
+	}
+	*old = now
+	r.dirty = append(r.dirty, int32(n))
+}
+
+// The part of the candidates from which on it is cheaper to compare all.
+const fewDirty = 8
+
+// settle compares those that are not what they were.
+func (r *ranking) settle() {
+	if len(r.dirty) > len(r.list)/fewDirty {
+		r.reset(r.list)
+		return
+	}
+	for _, n := range r.dirty {
+		r.replay(n)
+	}
+	r.dirty = r.dirty[:0]
+}
+
+func (r *ranking) winner(place int) int32 {
+	if place < len(r.list) {
+		return r.winners[place]
+	}
+	return int32(place - len(r.list))
+}
+
+// replay decides the places anew that a candidate can win, up to where it matters no more.
+func (r *ranking) replay(n int32) {
+	for place := (int(n) + len(r.list)) / 2; place > 0; place /= 2 {
+		before := r.winners[place]
+		now := r.better(r.winner(2*place), r.winner(2*place+1))
+		if now == before && now != n {
 			return
 		}
-		r.rest[i], r.rest[best] = r.rest[best], r.rest[i]
-		i = best
+		r.winners[place] = now
 	}
+}
+
+// better is never undecided. It is called for each node and unit.
+func (r *ranking) better(m, n int32) int32 {
+	a, b := &r.list[m], &r.list[n]
+	switch {
+	case a.out:
+		return n
+	case b.out:
+		return m
+	}
+	switch order := compareCandidates(a, b); {
+	case order < 0:
+		return m
+	case order > 0:
+		return n
+	}
+	return min(m, n)
+}
+
+// compareCandidates leaves it to their names who is better of two candidates that are alike.
+func compareCandidates(a, b *candidate) int {
+	switch {
+	case a.wish != b.wish:
+		return cmp.Compare(b.wish, a.wish)
+	case a.devices != b.devices:
+		return cmp.Compare(a.devices, b.devices)
+	case a.crowd != b.crowd:
+		return cmp.Compare(a.crowd, b.crowd)
+	case a.load != b.load:
+		return cmp.Compare(a.load, b.load)
+	}
+	return 0
 }

@@ -97,19 +97,26 @@ func lowest(raw []int64) int64 {
 	return least
 }
 
-// scoreTaints counts the taints that ask to stay away and are not tolerated.
+// scoreTaints prefers nodes where the pod is welcome.
 func (f *fitter) scoreTaints(list []candidate, raw []int64) {
 	for i := range list {
-		for t := range list[i].node.Node.Taints {
-			taint := &list[i].node.Node.Taints[t]
-			if taint.Effect == corev1.TaintEffectPreferNoSchedule && !tolerated(f.shape.Tolerations, taint) {
-				raw[i]++
-			}
-		}
+		raw[i] = f.unwelcome(list[i].node)
 	}
 	if most := highest(raw); most > 0 {
 		add(list, raw, taintWeight, func(n int64) int64 { return fullScore - fullScore*n/most })
 	}
+}
+
+// unwelcome counts the taints of a node that ask to stay away and are not tolerated.
+func (f *fitter) unwelcome(info *model.NodeInfo) int64 {
+	n := int64(0)
+	for i := range info.Node.Taints {
+		taint := &info.Node.Taints[i]
+		if taint.Effect == corev1.TaintEffectPreferNoSchedule && !tolerated(f.shape.Tolerations, taint) {
+			n++
+		}
+	}
+	return n
 }
 
 // scoreNear counts the pods that the pod prefers to be with or apart from, and those that want it with them or not.

@@ -111,18 +111,10 @@ func hasKeys(info *model.NodeInfo, constraints []model.Spread) bool {
 	return true
 }
 
-// spreadByDefault says how many pods of the same set, or the same Services, are on each node and in its zone, for a pod alone
-// whose author says nothing about that. Pods of a kind of domain of which there are few count for less, as in upstream's scoring.
+// spreadByDefault says how many pods of the same set, or the same Services, are on each node and in its zone. Pods of a kind of domain of which there are few count for less, as in upstream's scoring.
 func (j *job) spreadByDefault(c *class, list []candidate) {
-	pod, terms := c.members[0].pod, &c.fitter.shape.Terms
-	if j.unit.Key.Group || len(terms.Spread)+len(terms.SoftSpread) > 0 || len(list) < 2 {
-		return
-	}
-	onNode := j.state.OfSet(pod.Set)
-	if pod.Set == "" {
-		onNode = j.state.ServedWith(pod.Shape)
-	}
-	if len(onNode) == 0 {
+	onNode := j.company(c)
+	if len(onNode) == 0 || len(list) < 2 {
 		return
 	}
 	perHost, inZone := math.Log(float64(len(list)+2)), j.crowdOfZones(onNode, list)
@@ -133,6 +125,19 @@ func (j *job) spreadByDefault(c *class, list []candidate) {
 			list[i].crowd += perHost * float64(n)
 		}
 	}
+}
+
+// company is how many pods there are on each node from which a member of the class, if it is alone, should rather be apart, though
+// its author says nothing about that.
+func (j *job) company(c *class) map[*model.NodeInfo]int {
+	pod, terms := c.members[0].pod, &c.fitter.shape.Terms
+	switch {
+	case j.unit.Key.Group || len(terms.Spread)+len(terms.SoftSpread) > 0:
+		return nil
+	case pod.Set == "":
+		return j.state.ServedWith(pod.Shape)
+	}
+	return j.state.OfSet(pod.Set)
 }
 
 // crowdOfZones is what the pods of a set count for in each zone. Where there is no zone, or all candidates are in one, they count

@@ -1,0 +1,71 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// Where nothing matters but what a node itself has left, only those are looked at again that have changed since the last
+// unit with pods of the shape: with thousands of nodes and units of a few pods, that is nearly all the work.
+
+// kept is a ranking that is brought up to date instead of made anew.
+type kept struct {
+	ranking
+	of      *suited
+	changes uint64 // State.Changes
+}
+
+type keptKey struct {
+	shape string
+	packs bool
+}
+
+const maxKept = 64 // rankings; beyond, all are forgotten and made anew. Each takes about 60 bytes a node.
+
+// lasts says whether the nodes can be ranked by what each has left, whatever else changes.
+func (l *look) lasts() bool {
+	j, c := l.job, l.class
+	return l.shared == nil && l.images == nil && j.only == nil &&
+		!c.wantsDevices() && len(c.given)+len(c.mounts)+len(c.pins) == 0 &&
+		c.fitter.indifferent(j.state) && len(j.company(c)) == 0
+}
+
+// indifferent says whether neither the pod's author nor any other pod minds where it is.
+func (f *fitter) indifferent(state *model.State) bool {
+	return !f.wishes(state) && !f.heeds(state)
+}
+
+// keep is the ranking of the nodes that suit the class.
+func (p *Placer) keep(l *look, suited *suited) *ranking {
+	key := keptKey{l.class.fitter.shape.ID, l.packs}
+	k := p.kept[key]
+	if k == nil {
+		if len(p.kept) >= maxKept {
+			clear(p.kept)
+		}
+		k = &kept{}
+		p.kept[key] = k
+	}
+	since := k.changes
+	k.changes = p.state.Changes()
+	if k.of != suited {
+		k.of = suited
+		list := slices.Grow(k.list[:0], len(suited.nodes))
+		for _, info := range suited.nodes {
+			candidate, _ := l.at(info)
+			list = append(list, candidate)
+		}
+		k.reset(list)
+		return &k.ranking
+	}
+	k.restart()
+	for info := range p.state.ChangedSince(since) {
+		if at, ok := suited.find(info); ok {
+			candidate, _ := l.at(info)
+			k.change(at, candidate)
+		}
+	}
+	k.settle()
+	return &k.ranking
+}
