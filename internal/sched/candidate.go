@@ -44,8 +44,9 @@ func (j *job) candidates(c *class, shared *alloc.Problem) *ranking {
 		}
 	}
 	c.fitter.score(j.state, list, tainted)
-	j.spreadByDefault(c, list)
 	r.reset(list)
+	r.mingle(j.company(c), j.state.Zones())
+	r.settle()
 	return r
 }
 

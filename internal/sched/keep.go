@@ -28,7 +28,7 @@ func (l *look) lasts() bool {
 	j, c := l.job, l.class
 	return l.shared == nil && l.images == nil && j.only == nil &&
 		!c.wantsDevices() && len(c.given)+len(c.mounts)+len(c.pins) == 0 &&
-		c.fitter.indifferent(j.state) && len(j.company(c)) == 0
+		c.fitter.indifferent(j.state)
 }
 
 // indifferent says whether neither the pod's author nor any other pod minds where it is.
@@ -57,15 +57,15 @@ func (p *Placer) keep(l *look, suited *suited) *ranking {
 			list = append(list, candidate)
 		}
 		k.reset(list)
-		return &k.ranking
 	}
 	k.restart()
 	for info := range p.state.ChangedSince(since) {
-		if at, ok := suited.find(info); ok {
+		if at, ok := k.find(info); ok {
 			candidate, _ := l.at(info)
 			k.change(at, candidate)
 		}
 	}
+	k.mingle(l.job.company(l.class), p.state.Zones())
 	k.settle()
 	return &k.ranking
 }

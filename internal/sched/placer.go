@@ -2,7 +2,6 @@ package sched
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
@@ -28,12 +27,6 @@ type suited struct {
 	version uint64
 	nodes   []*model.NodeInfo // by name
 	wary    bool              // some have taints by which pods of the shape would rather not be there
-}
-
-// find is where a node is among these.
-func (s *suited) find(info *model.NodeInfo) (int, bool) {
-	at, ok := slices.BinarySearchFunc(s.nodes, info.Name, func(have *model.NodeInfo, name string) int { return strings.Compare(have.Name, name) })
-	return at, ok && s.nodes[at] == info
 }
 
 const maxSuited = 4096 // shapes; beyond, all are forgotten and worked out anew

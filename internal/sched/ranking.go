@@ -3,6 +3,7 @@ package sched
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -15,6 +16,8 @@ type ranking struct {
 	winners []int32     // of the places below len(list)
 	in      int         // candidates that are not out, those that were given counted
 	given   []int32     // best first; they are out until all start again
+	crowded []int32     // candidates with a crowd
+	fresh   bool        // none were compared yet
 	dirty   []int32     // candidates that are not what they were when they were compared
 }
 
@@ -41,19 +44,21 @@ func (r *ranking) nodes() []*model.NodeInfo {
 	return nodes
 }
 
-// reset has all of the list compete anew.
+// reset starts with other candidates.
 func (r *ranking) reset(list []candidate) {
-	n := len(list)
-	r.list, r.given, r.dirty, r.in = list, r.given[:0], r.dirty[:0], 0
+	r.list, r.in, r.fresh = list, 0, true
+	r.given, r.crowded, r.dirty = r.given[:0], r.crowded[:0], r.dirty[:0]
 	for i := range list {
 		if !list[i].out {
 			r.in++
 		}
 	}
-	r.winners = slices.Grow(r.winners[:0], n)[:n]
-	for place := n - 1; place > 0; place-- {
-		r.winners[place] = r.better(r.winner(2*place), r.winner(2*place+1))
-	}
+}
+
+// find is where a node is in the list.
+func (r *ranking) find(info *model.NodeInfo) (int, bool) {
+	at, ok := slices.BinarySearchFunc(r.list, info.Name, func(c candidate, name string) int { return strings.Compare(c.node.Name, name) })
+	return at, ok && r.list[at].node == info
 }
 
 // restart has those that were given compete again.
@@ -86,14 +91,22 @@ const fewDirty = 8
 
 // settle compares those that are not what they were.
 func (r *ranking) settle() {
-	if len(r.dirty) > len(r.list)/fewDirty {
-		r.reset(r.list)
-		return
-	}
-	for _, n := range r.dirty {
-		r.replay(n)
+	if r.fresh || len(r.dirty) > len(r.list)/fewDirty {
+		r.compareAll()
+	} else {
+		for _, n := range r.dirty {
+			r.replay(n)
+		}
 	}
 	r.dirty = r.dirty[:0]
+}
+
+func (r *ranking) compareAll() {
+	n := len(r.list)
+	r.winners, r.fresh = slices.Grow(r.winners[:0], n)[:n], false
+	for place := n - 1; place > 0; place-- {
+		r.winners[place] = r.better(r.winner(2*place), r.winner(2*place+1))
+	}
 }
 
 func (r *ranking) winner(place int) int32 {

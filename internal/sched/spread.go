@@ -1,10 +1,6 @@
 package sched
 
-import (
-	"math"
-
-	"github.com/allot-dev/allot/internal/model"
-)
+import "github.com/allot-dev/allot/internal/model"
 
 // spread is what was worked out about one spread constraint of a shape.
 type spread struct {
@@ -109,56 +105,4 @@ func hasKeys(info *model.NodeInfo, constraints []model.Spread) bool {
 		}
 	}
 	return true
-}
-
-// spreadByDefault says how many pods of the same set, or the same Services, are on each node and in its zone. Pods of a kind of domain of which there are few count for less, as in upstream's scoring.
-func (j *job) spreadByDefault(c *class, list []candidate) {
-	onNode := j.company(c)
-	if len(onNode) == 0 || len(list) < 2 {
-		return
-	}
-	perHost, inZone := math.Log(float64(len(list)+2)), j.crowdOfZones(onNode, list)
-	for i := range list {
-		info := list[i].node
-		list[i].crowd = inZone[info.Zone]
-		if n, ok := onNode[info]; ok {
-			list[i].crowd += perHost * float64(n)
-		}
-	}
-}
-
-// company is how many pods there are on each node from which a member of the class, if it is alone, should rather be apart, though
-// its author says nothing about that.
-func (j *job) company(c *class) map[*model.NodeInfo]int {
-	pod, terms := c.members[0].pod, &c.fitter.shape.Terms
-	switch {
-	case j.unit.Key.Group || len(terms.Spread)+len(terms.SoftSpread) > 0:
-		return nil
-	case pod.Set == "":
-		return j.state.ServedWith(pod.Shape)
-	}
-	return j.state.OfSet(pod.Set)
-}
-
-// crowdOfZones is what the pods of a set count for in each zone. Where there is no zone, or all candidates are in one, they count
-// for nothing.
-func (j *job) crowdOfZones(onNode map[*model.NodeInfo]int, list []candidate) []float64 {
-	crowd := make([]float64, j.state.Zones())
-	if len(crowd) < 3 {
-		return crowd
-	}
-	seen, zones := make([]bool, len(crowd)), 0
-	for i := range list {
-		if zone := list[i].node.Zone; zone != 0 && !seen[zone] {
-			seen[zone] = true
-			zones++
-		}
-	}
-	perZone := math.Log(float64(zones + 2))
-	for info, n := range onNode {
-		if info.Zone != 0 {
-			crowd[info.Zone] += perZone * float64(n)
-		}
-	}
-	return crowd
 }
