@@ -412,3 +412,47 @@ func benchmarkHundred(b *testing.B, state *model.State, edit func(*model.Pod)) {
 		b.StartTimer()
 	}
 }
+
+// 100 pods alone, one after the other, that all ask for other amounts, on 5,000 nodes.
+func BenchmarkShapes(b *testing.B) {
+	state := bigState(5000, 0)
+	n := int64(0)
+	benchmarkHundred(b, state, func(pod *model.Pod) {
+		n++
+		pod.Shape.ID = fmt.Sprint("shape-", n)
+		pod.Shape.Requests[corev1.ResourceMemory] = n << 20
+	})
+}
+
+// 100 pods of a ReplicaSet, one after the other, on 5,000 nodes of three zones.
+func BenchmarkReplicasInZones(b *testing.B) {
+	state := bigState(5000, 0)
+	for i, info := range state.Nodes() {
+		node := *info.Node
+		node.Labels = map[string]string{corev1.LabelTopologyZone: fmt.Sprint("zone-", i%3)}
+		state.PutNode(&node)
+	}
+	benchmarkHundred(b, state, func(pod *model.Pod) { pod.Set = "set" })
+}
+
+// 100 gangs of 3 pods with a claim each, on 5,000 nodes with 2 devices each.
+func BenchmarkSmallGangsClaimEach(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		state := bigState(5000, 2)
+		placer := sched.NewPlacer(state, sched.DefaultSteps)
+		for g := range 100 {
+			name := fmt.Sprintf("gang-%03d", g)
+			state.PutGroup(gang(name, 3))
+			for i := range 3 {
+				pod := fmt.Sprintf("%s-%d", name, i)
+				state.PutClaim(bigClaim(pod))
+				state.PutPod(bigPod(b, pod, name, model.PodClaim{Entry: "g", Claim: pod}))
+			}
+		}
+		b.StartTimer()
+		for g := range 100 {
+			mustPlan(b, placer, state, unitKey(true, fmt.Sprintf("gang-%03d", g)))
+		}
+	}
+}

@@ -27,7 +27,7 @@ type candidate struct {
 func (j *job) candidates(c *class, shared *alloc.Problem) *ranking {
 	l := j.look(c, shared)
 	if l.lasts() {
-		if suited := j.suited(c); !suited.wary {
+		if suited := j.suited(c); suited.again() && !suited.wary {
 			return j.placer.keep(l, suited)
 		}
 	}
@@ -57,7 +57,7 @@ type look struct {
 	shared  *alloc.Problem
 	packs   bool
 	limited bool
-	images  []float64
+	images  *locality
 }
 
 func (j *job) look(c *class, shared *alloc.Problem) *look {
@@ -79,9 +79,7 @@ func (l *look) at(info *model.NodeInfo) (candidate, bool) {
 	if candidate.load = info.Load; l.packs {
 		candidate.load = -info.Load
 	}
-	if l.images != nil {
-		candidate.load -= l.images[info.Number]
-	}
+	candidate.load -= l.images.at(info)
 	problem := l.shared
 	if problem == nil {
 		f := j.form(c, info)

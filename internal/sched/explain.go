@@ -184,10 +184,13 @@ func (j *job) further() []model.Topic {
 // result is the answer, once everything was tried.
 func (j *job) result() (*Plan, *Reasons) {
 	r := j.reasons
-	if j.quiet {
-		if j.best != nil {
-			j.best.Whole = len(j.best.Pods) == len(j.unit.Pods)
+	if j.best != nil {
+		j.best.Whole = len(j.best.Pods) == len(j.unit.Pods)
+		if j.bestReason == nil && len(r.Pods) == 0 {
+			return j.best, nil
 		}
+	}
+	if j.quiet {
 		return j.best, r
 	}
 	r.further = j.further()
@@ -200,10 +203,6 @@ func (j *job) result() (*Plan, *Reasons) {
 		r.Pods = append(r.Pods, j.bestReason.Pods...)
 	}
 	if j.best != nil {
-		j.best.Whole = len(j.best.Pods) == len(j.unit.Pods)
-		if len(r.Pods) == 0 {
-			return j.best, nil
-		}
 		r.Code = CodeLeftOver
 		return j.best, r
 	}

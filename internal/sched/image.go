@@ -14,29 +14,38 @@ const (
 	mostPerImage = 1000 * megabyte
 )
 
-// locality says how much of what a pod's containers need each node has, from 0 to 1 by the node's number.
+// locality says how much of what a pod's containers need each node has.
 type locality struct {
-	images, nodes uint64 // versions
-	of            []float64
+	key           string    // the images
+	images, nodes uint64    // versions
+	of            []float64 // from 0 to 1, by the node's number; nil if no node has enough to matter
 }
 
-// locality is nil if no node has enough of the images to matter. An image counts for more the more nodes have it, so that
-// not all pods run after the first.
-func (p *Placer) locality(shape *model.Shape) []float64 {
+// locality is nil if images do not matter. An image counts for more the more nodes have it, so that not all pods run after the
+// first.
+func (p *Placer) locality(shape *model.Shape) *locality {
 	if len(shape.Images) == 0 || !p.state.HasImages() {
 		return nil
 	}
 	key := strings.Join(shape.Images, "\x00")
 	known, ok := p.images[key]
 	if ok && known.images == p.state.ImagesVersion() && known.nodes == p.state.NodesVersion() {
-		return known.of
+		return known
 	}
 	if len(p.images) >= maxSuited {
 		clear(p.images)
 	}
-	known = locality{images: p.state.ImagesVersion(), nodes: p.state.NodesVersion(), of: p.localityOf(shape.Images)}
+	known = &locality{key: key, images: p.state.ImagesVersion(), nodes: p.state.NodesVersion(), of: p.localityOf(shape.Images)}
 	p.images[key] = known
-	return known.of
+	return known
+}
+
+// at is how much the node has.
+func (l *locality) at(info *model.NodeInfo) float64 {
+	if l == nil || l.of == nil {
+		return 0
+	}
+	return l.of[info.Number]
 }
 
 func (p *Placer) localityOf(images []string) []float64 {

@@ -13,12 +13,14 @@ import (
 type kept struct {
 	ranking
 	of      *suited
+	images  *locality
 	changes uint64 // State.Changes
 }
 
 type keptKey struct {
-	shape string
-	packs bool
+	shape  string
+	images string
+	packs  bool
 }
 
 const maxKept = 64 // rankings; beyond, all are forgotten and made anew. Each takes about 60 bytes a node.
@@ -26,7 +28,7 @@ const maxKept = 64 // rankings; beyond, all are forgotten and made anew. Each ta
 // lasts says whether the nodes can be ranked by what each has left, whatever else changes.
 func (l *look) lasts() bool {
 	j, c := l.job, l.class
-	return l.shared == nil && l.images == nil && j.only == nil &&
+	return l.shared == nil && j.only == nil &&
 		!c.wantsDevices() && len(c.given)+len(c.mounts)+len(c.pins) == 0 &&
 		c.fitter.indifferent(j.state)
 }
@@ -36,9 +38,19 @@ func (f *fitter) indifferent(state *model.State) bool {
 	return !f.wishes(state) && !f.heeds(state)
 }
 
+// again says whether candidates are not asked for the first time: a shape of one pod alone is not worth keeping anything.
+func (s *suited) again() bool {
+	before := s.asked
+	s.asked = true
+	return before
+}
+
 // keep is the ranking of the nodes that suit the class.
 func (p *Placer) keep(l *look, suited *suited) *ranking {
-	key := keptKey{l.class.fitter.shape.ID, l.packs}
+	key := keptKey{shape: l.class.fitter.shape.ID, packs: l.packs}
+	if l.images != nil {
+		key.images = l.images.key
+	}
 	k := p.kept[key]
 	if k == nil {
 		if len(p.kept) >= maxKept {
@@ -47,10 +59,16 @@ func (p *Placer) keep(l *look, suited *suited) *ranking {
 		k = &kept{}
 		p.kept[key] = k
 	}
-	since := k.changes
-	k.changes = p.state.Changes()
-	if k.of != suited {
-		k.of = suited
+	if k.of == suited && k.images == l.images {
+		k.restart()
+		for info := range p.state.ChangedSince(k.changes) {
+			if at, ok := k.find(info); ok {
+				candidate, _ := l.at(info)
+				k.change(at, candidate)
+			}
+		}
+	} else {
+		k.of, k.images = suited, l.images
 		list := slices.Grow(k.list[:0], len(suited.nodes))
 		for _, info := range suited.nodes {
 			candidate, _ := l.at(info)
@@ -58,13 +76,7 @@ func (p *Placer) keep(l *look, suited *suited) *ranking {
 		}
 		k.reset(list)
 	}
-	k.restart()
-	for info := range p.state.ChangedSince(since) {
-		if at, ok := k.find(info); ok {
-			candidate, _ := l.at(info)
-			k.change(at, candidate)
-		}
-	}
+	k.changes = p.state.Changes()
 	k.mingle(l.job.company(l.class), p.state.Zones())
 	k.settle()
 	return &k.ranking

@@ -17,9 +17,9 @@ type Placer struct {
 	steps   int
 	statics map[string]*suited // by shape
 	kept    map[keptKey]*kept
-	scratch ranking             // of those that are not kept
-	refused map[string]refusal  // pods for which no room could be made, by shape
-	images  map[string]locality // by the images
+	scratch ranking              // of those that are not kept
+	refused map[string]refusal   // pods for which no room could be made, by shape
+	images  map[string]*locality // by the images
 }
 
 // suited are the nodes that suit a shape, whatever runs on them.
@@ -27,6 +27,7 @@ type suited struct {
 	version uint64
 	nodes   []*model.NodeInfo // by name
 	wary    bool              // some have taints by which pods of the shape would rather not be there
+	asked   bool              // for candidates
 }
 
 const maxSuited = 4096 // shapes; beyond, all are forgotten and worked out anew
@@ -35,7 +36,7 @@ const maxSuited = 4096 // shapes; beyond, all are forgotten and worked out anew
 func NewPlacer(state *model.State, steps int) *Placer {
 	return &Placer{
 		state: state, alloc: alloc.New(), steps: steps, statics: map[string]*suited{}, kept: map[keptKey]*kept{},
-		refused: map[string]refusal{}, images: map[string]locality{},
+		refused: map[string]refusal{}, images: map[string]*locality{},
 	}
 }
 
