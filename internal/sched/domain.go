@@ -40,13 +40,7 @@ func (j *job) within(c *class) []*model.NodeInfo {
 	if j.only == nil {
 		return j.suited(c).nodes
 	}
-	var nodes []*model.NodeInfo
-	for _, info := range j.only {
-		if c.fitter.static(info).check == "" {
-			nodes = append(nodes, info)
-		}
-	}
-	return nodes
+	return c.fitter.suitable(j.only)
 }
 
 // domain is one value of a topology label, with the nodes there that suit each of some classes.

@@ -44,10 +44,10 @@ type miss struct {
 // fitter tests nodes for one shape of pods.
 type fitter struct {
 	shape     *model.Shape
-	requests  []request                         // by name
-	common    [len(model.CommonResources)]int64 // of requests
-	others    int                               // how many requests are not common
-	affinity  nodeaffinity.RequiredNodeAffinity
+	requests  []request                              // by name
+	common    [len(model.CommonResources)]int64      // of requests
+	others    int                                    // how many requests are not common
+	affinity  *nodeaffinity.RequiredNodeAffinity     // nil: any node will do
 	preferred *nodeaffinity.PreferredSchedulingTerms // nil: no preference
 	spreads   []spread                               // of the constraints that must hold
 	soft      []spread                               // of those that are wishes
@@ -71,7 +71,7 @@ func (r *request) instead(info *model.NodeInfo) bool {
 
 func newFitter(state *model.State, shape *model.Shape) *fitter {
 	f := &fitter{
-		shape: shape, affinity: nodeaffinity.NewRequiredNodeAffinity(shape.NodeSelector, shape.Affinity),
+		shape:    shape,
 		requests: make([]request, 0, len(shape.Requests)),
 		spreads:  make([]spread, len(shape.Terms.Spread)),
 		soft:     make([]spread, len(shape.Terms.SoftSpread)),
@@ -89,6 +89,10 @@ func newFitter(state *model.State, shape *model.Shape) *fitter {
 		}
 	}
 	slices.SortFunc(f.requests, func(a, b request) int { return cmp.Compare(a.name, b.name) })
+	if len(shape.NodeSelector) > 0 || shape.Affinity != nil && shape.Affinity.NodeAffinity != nil {
+		affinity := nodeaffinity.NewRequiredNodeAffinity(shape.NodeSelector, shape.Affinity)
+		f.affinity = &affinity
+	}
 	if shape.Affinity == nil || shape.Affinity.NodeAffinity == nil {
 		return f
 	}
@@ -110,10 +114,34 @@ func (f *fitter) static(info *model.NodeInfo) miss {
 			return miss{check: CheckTaint, detail: fmt.Sprintf("{%s: %s}", taint.Key, taint.Value)}
 		}
 	}
-	if matches, err := f.affinity.Match(info.API()); err != nil || !matches {
+	if !f.selects(info) {
 		return miss{check: CheckNodeAffinity}
 	}
 	return miss{}
+}
+
+// selects says whether the pod's node selector and required node affinity allow the node.
+func (f *fitter) selects(info *model.NodeInfo) bool {
+	if f.affinity == nil {
+		return true
+	}
+	matches, err := f.affinity.Match(info.API())
+	return err == nil && matches
+}
+
+// suitable are those of the nodes that pass the static tests.
+func (f *fitter) suitable(nodes []*model.NodeInfo) []*model.NodeInfo {
+	first := slices.IndexFunc(nodes, func(info *model.NodeInfo) bool { return f.static(info).check != "" })
+	if first < 0 {
+		return nodes
+	}
+	some := slices.Clone(nodes[:first])
+	for _, info := range nodes[first+1:] {
+		if f.static(info).check == "" {
+			some = append(some, info)
+		}
+	}
+	return some
 }
 
 func tolerated(tolerations []corev1.Toleration, taint *corev1.Taint) bool {

@@ -25,7 +25,7 @@ type Placer struct {
 // suited are the nodes that suit a shape, whatever runs on them.
 type suited struct {
 	version uint64
-	nodes   []*model.NodeInfo // by name
+	nodes   []*model.NodeInfo // by name; if they are all, the State's own, which is good for the version
 	wary    bool              // some have taints by which pods of the shape would rather not be there
 	asked   bool              // for candidates
 }
@@ -273,13 +273,8 @@ func (j *job) suited(c *class) *suited {
 	if len(p.statics) >= maxSuited {
 		clear(p.statics)
 	}
-	known = &suited{version: p.state.NodesVersion()}
-	for _, info := range p.state.Nodes() {
-		if c.fitter.static(info).check == "" {
-			known.nodes = append(known.nodes, info)
-			known.wary = known.wary || c.fitter.unwelcome(info) > 0
-		}
-	}
+	known = &suited{version: p.state.NodesVersion(), nodes: c.fitter.suitable(p.state.Nodes())}
+	known.wary = slices.ContainsFunc(known.nodes, func(info *model.NodeInfo) bool { return c.fitter.unwelcome(info) > 0 })
 	p.statics[c.fitter.shape.ID] = known
 	return known
 }

@@ -81,7 +81,7 @@ func (f *fitter) domains(state *model.State, all []model.Spread, constraint *mod
 		if !hasKeys(info, all) {
 			continue
 		}
-		if matches, err := f.affinity.Match(info.API()); !constraint.IgnoreAffinity && (err != nil || !matches) {
+		if !constraint.IgnoreAffinity && !f.selects(info) {
 			continue
 		}
 		if m := f.static(info); constraint.HonorTaints && (m.check == CheckTaint || m.check == CheckUnschedulable) {
