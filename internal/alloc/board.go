@@ -3,6 +3,7 @@ package alloc
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -105,6 +106,15 @@ func (p *Problem) Counts(node *model.NodeInfo) (int, bool) {
 	}
 	free, offer, known := p.freeOfOne(node)
 	return free, known && offer != Broken
+}
+
+// CountedBy is equal for Problems to which Counts answers alike, and changes its answer for a node only with the node's own devices,
+// and with State.SharedVersion. It is "" if Counts never answers.
+func (p *Problem) CountedBy() string {
+	if !p.plain() || len(p.selections) != 1 {
+		return ""
+	}
+	return strconv.Itoa(p.Devices()) + " " + p.selections[0].key
 }
 
 // Takes says whether some request could have the device, if nobody held it.

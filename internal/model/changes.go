@@ -7,6 +7,7 @@ import "iter"
 type changes struct {
 	last    *NodeInfo
 	version uint64
+	shared  uint64 // see SharedVersion
 }
 
 // Changes grows with every change of what a node has left: of its resources, its ports, and the devices of it alone.
@@ -15,8 +16,8 @@ func (s *State) Changes() uint64 {
 	return s.changes.version
 }
 
-// ChangedSince are the nodes of which something is left, or not, that was otherwise when Changes answered with the version; the
-// last to change comes first. Those that came or went are told by NodesVersion.
+// ChangedSince are the nodes with such a change after Changes had answered with the version; the last to change comes first.
+// Which nodes there are, and what they look like, is for NodesVersion to tell.
 func (s *State) ChangedSince(version uint64) iter.Seq[*NodeInfo] {
 	s.settle()
 	return func(yield func(*NodeInfo) bool) {
@@ -25,6 +26,23 @@ func (s *State) ChangedSince(version uint64) iter.Seq[*NodeInfo] {
 				return
 			}
 		}
+	}
+}
+
+// SharedVersion grows with every change of devices that more than one node may use, or of who has them.
+func (s *State) SharedVersion() uint64 {
+	s.settle()
+	return s.changes.shared
+}
+
+// notePool notes that other devices of a pool can be had than before.
+func (c *changes) notePool(entry *poolEntry) {
+	if entry.shared {
+		c.shared++
+		return
+	}
+	for _, node := range entry.nodes {
+		c.note(node)
 	}
 }
 

@@ -77,7 +77,7 @@ func (s *State) hold(claim *Claim) {
 		}
 		if at, ok := entry.pool.Index(id.Device); ok {
 			entry.taken.Set(at)
-			s.noteDevices(entry)
+			s.changes.notePool(entry)
 		}
 	}
 }
@@ -100,20 +100,10 @@ func (s *State) release(claim *Claim) {
 		if entry.pool != nil {
 			if at, ok := entry.pool.Index(id.Device); ok {
 				entry.taken.Clear(at)
-				s.noteDevices(entry)
+				s.changes.notePool(entry)
 			}
 		}
 		s.dropPoolIfEmpty(id.PoolID(), entry)
-	}
-}
-
-// noteDevices says that other devices of a pool are free than before.
-func (s *State) noteDevices(entry *poolEntry) {
-	if entry.shared {
-		return // it is of no node alone
-	}
-	for _, node := range entry.nodes {
-		s.changes.note(node)
 	}
 }
 

@@ -247,19 +247,19 @@ func (s *State) listPool(entry *poolEntry) {
 	entry.shared = entry.shared || len(entry.nodes) > 1
 	for _, node := range entry.nodes {
 		node.local, node.seen = insertPool(node.local, entry), 0
-		s.changes.note(node)
 	}
 	if entry.shared {
 		s.sharedPools = insertPool(s.sharedPools, entry)
 		s.sharing++
 	}
+	s.changes.notePool(entry)
 }
 
 func (s *State) unlistPool(entry *poolEntry) {
+	s.changes.notePool(entry)
 	same := func(other *poolEntry) bool { return other == entry }
 	for _, node := range entry.nodes {
 		node.local, node.seen = slices.DeleteFunc(node.local, same), 0
-		s.changes.note(node)
 		s.dropIfEmpty(node)
 	}
 	if entry.shared {

@@ -46,11 +46,17 @@ func (s *State) setTaintRule(name string, rule *TaintRule) {
 	s.record(func() { s.setTaintRule(name, old) })
 	if old != nil {
 		delete(s.rules, name)
-		s.eachPoolOf(old, func(entry *poolEntry) { entry.rules = entry.rules.without(name) })
+		s.eachPoolOf(old, func(entry *poolEntry) {
+			entry.rules = entry.rules.without(name)
+			s.changes.notePool(entry)
+		})
 	}
 	if rule != nil {
 		s.rules[name] = rule
-		s.eachPoolOf(rule, func(entry *poolEntry) { entry.rules = entry.rules.with(rule) })
+		s.eachPoolOf(rule, func(entry *poolEntry) {
+			entry.rules = entry.rules.with(rule)
+			s.changes.notePool(entry)
+		})
 	}
 }
 

@@ -26,9 +26,9 @@ type candidate struct {
 // The ranking is good until the next one is asked for.
 func (j *job) candidates(c *class, shared *alloc.Problem) *ranking {
 	l := j.look(c, shared)
-	if l.lasts() {
-		if suited := j.suited(c); suited.again() && !suited.wary {
-			return j.placer.keep(l, suited)
+	if key, ok := l.key(); ok {
+		if kept := j.placer.keep(key, l); kept != nil {
+			return kept
 		}
 	}
 	r := &j.placer.scratch

@@ -15,22 +15,34 @@ type kept struct {
 	of      *suited
 	images  *locality
 	changes uint64 // State.Changes
+	shared  uint64 // State.SharedVersion, if devices count
 }
 
+// keptKey is equal for classes whose candidates are the same, but for their company.
 type keptKey struct {
-	shape  string
-	images string
-	packs  bool
+	shape   string
+	images  string
+	devices string // see alloc.Problem.CountedBy
+	packs   bool
 }
 
 const maxKept = 64 // rankings; beyond, all are forgotten and made anew. Each takes about 60 bytes a node.
 
-// lasts says whether the nodes can be ranked by what each has left, whatever else changes.
-func (l *look) lasts() bool {
+// key says which ranking is that of the class. It answers false if more matters than what each node has left.
+func (l *look) key() (keptKey, bool) {
 	j, c := l.job, l.class
-	return l.shared == nil && j.only == nil &&
-		!c.wantsDevices() && len(c.given)+len(c.mounts)+len(c.pins) == 0 &&
-		c.fitter.indifferent(j.state)
+	key := keptKey{shape: c.fitter.shape.ID, packs: l.packs}
+	if l.shared != nil || j.only != nil || c.extended != nil || len(c.given)+len(c.mounts)+len(c.pins) > 0 || !c.fitter.indifferent(j.state) {
+		return key, false
+	}
+	if l.images != nil {
+		key.images = l.images.key
+	}
+	if c.plain.problem != nil {
+		key.devices = c.plain.problem.CountedBy()
+		return key, key.devices != ""
+	}
+	return key, true
 }
 
 // indifferent says whether neither the pod's author nor any other pod minds where it is.
@@ -38,18 +50,11 @@ func (f *fitter) indifferent(state *model.State) bool {
 	return !f.wishes(state) && !f.heeds(state)
 }
 
-// again says whether candidates are not asked for the first time: a shape of one pod alone is not worth keeping anything.
-func (s *suited) again() bool {
-	before := s.asked
-	s.asked = true
-	return before
-}
-
-// keep is the ranking of the nodes that suit the class.
-func (p *Placer) keep(l *look, suited *suited) *ranking {
-	key := keptKey{shape: l.class.fitter.shape.ID, packs: l.packs}
-	if l.images != nil {
-		key.images = l.images.key
+// keep is the ranking of the nodes that suit the class; nil if there is none, or not yet: a shape of one pod alone is not worth it.
+func (p *Placer) keep(key keptKey, l *look) *ranking {
+	suited := l.job.suited(l.class)
+	if again := suited.again(); !again || suited.wary {
+		return nil
 	}
 	k := p.kept[key]
 	if k == nil {
@@ -59,25 +64,68 @@ func (p *Placer) keep(l *look, suited *suited) *ranking {
 		k = &kept{}
 		p.kept[key] = k
 	}
-	if k.of == suited && k.images == l.images {
-		k.restart()
-		for info := range p.state.ChangedSince(k.changes) {
-			if at, ok := k.find(info); ok {
-				candidate, _ := l.at(info)
-				k.change(at, candidate)
-			}
-		}
-	} else {
-		k.of, k.images = suited, l.images
-		list := slices.Grow(k.list[:0], len(suited.nodes))
-		for _, info := range suited.nodes {
-			candidate, _ := l.at(info)
-			list = append(list, candidate)
-		}
-		k.reset(list)
+	if !k.update(l, suited) {
+		delete(p.kept, key)
+		return nil
 	}
-	k.changes = p.state.Changes()
 	k.mingle(l.job.company(l.class), p.state.Zones())
 	k.settle()
 	return &k.ranking
+}
+
+// again says whether candidates are not asked for the first time.
+func (s *suited) again() bool {
+	before := s.asked
+	s.asked = true
+	return before
+}
+
+// update looks again at the nodes that have changed. It answers false if one is found where it does not help to count devices.
+func (k *kept) update(l *look, suited *suited) bool {
+	state := l.job.state
+	shared := uint64(0)
+	if l.class.wantsDevices() {
+		shared = state.SharedVersion()
+	}
+	changes := k.changes
+	k.changes = state.Changes()
+	if k.of != suited || k.images != l.images || k.shared != shared {
+		k.of, k.images, k.shared = suited, l.images, shared
+		return k.start(l)
+	}
+	k.restart()
+	for info := range state.ChangedSince(changes) {
+		if at, ok := k.find(info); ok {
+			candidate, ok := l.counted(info)
+			if !ok {
+				return false
+			}
+			k.change(at, candidate)
+		}
+	}
+	return true
+}
+
+func (k *kept) start(l *look) bool {
+	list := slices.Grow(k.list[:0], len(k.of.nodes))
+	for _, info := range k.of.nodes {
+		candidate, ok := l.counted(info)
+		if !ok {
+			return false
+		}
+		list = append(list, candidate)
+	}
+	k.reset(list)
+	return true
+}
+
+// counted is the node as a candidate, if counting tells what devices can be had there.
+func (l *look) counted(info *model.NodeInfo) (candidate, bool) {
+	if problem := l.class.plain.problem; problem != nil {
+		if _, ok := problem.Counts(info); !ok {
+			return candidate{}, false
+		}
+	}
+	candidate, _ := l.at(info)
+	return candidate, true
 }
