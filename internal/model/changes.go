@@ -1,6 +1,9 @@
 package model
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+)
 
 // changes has the nodes in the order in which they changed last: whoever has worked out something about each of thousands
 // finds the few for which it no longer holds, however much happened meanwhile.
@@ -71,4 +74,16 @@ func (c *changes) drop(info *NodeInfo) {
 		info.after.before = info.before
 	}
 	info.before, info.after = nil, nil
+}
+
+// auditChanges checks the order, which no dump shows: it depends on what was done.
+func (s *State) auditChanges() error {
+	version := s.changes.version + 1
+	for info := s.changes.last; info != nil; info = info.before {
+		if info.changed >= version || s.nodes[info.Name] != info || info.before != nil && info.before.after != info {
+			return fmt.Errorf("state has drifted: node %s is not in its place among those that changed", info.Name)
+		}
+		version = info.changed
+	}
+	return nil
 }

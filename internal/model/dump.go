@@ -258,5 +258,8 @@ func (s *State) Audit() error {
 	if len(have) != len(want) {
 		return fmt.Errorf("state has drifted: %d lines, should have %d", len(have), len(want))
 	}
+	if err := s.auditChanges(); err != nil {
+		return err
+	}
 	return s.auditServices()
 }

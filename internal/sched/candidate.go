@@ -31,9 +31,10 @@ func (j *job) candidates(c *class, shared *alloc.Problem) *ranking {
 			return kept
 		}
 	}
-	r := &j.placer.scratch
-	list, tainted := r.list[:0], false
-	for _, info := range j.possible(c) {
+	possible := j.possible(c)
+	r, tainted := &j.placer.scratch, false
+	list := slices.Grow(r.list[:0], len(possible))
+	for _, info := range possible {
 		candidate, broken := l.at(info)
 		if broken {
 			return &ranking{}
