@@ -65,7 +65,7 @@ func (p *Placer) keep(key keptKey, l *look) *ranking {
 		p.kept[key] = k
 	}
 	if !k.update(l, suited) {
-		delete(p.kept, key)
+		k.of = nil // to start anew
 		return nil
 	}
 	k.mingle(l.job.company(l.class), p.state.Zones())
@@ -107,15 +107,15 @@ func (k *kept) update(l *look, suited *suited) bool {
 }
 
 func (k *kept) start(l *look) bool {
-	list := slices.Grow(k.list[:0], len(k.of.nodes))
+	k.list = slices.Grow(k.list[:0], len(k.of.nodes))
 	for _, info := range k.of.nodes {
 		candidate, ok := l.counted(info)
 		if !ok {
 			return false
 		}
-		list = append(list, candidate)
+		k.list = append(k.list, candidate)
 	}
-	k.reset(list)
+	k.reset(k.list)
 	return true
 }
 
