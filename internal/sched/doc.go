@@ -7,7 +7,8 @@
 // How a unit is placed:
 //
 //  1. Pods that are alike, claims included, form a class. Which nodes suit a class is worked out once, then nodes are
-//     filled: nodes + pods, not nodes × pods.
+//     filled: nodes + pods, not nodes × pods. Where nothing matters but what each node has left, the ranking of the nodes is
+//     kept for the next unit, and only nodes that have changed are looked at again (keep.go).
 //  2. A group that has to be in one domain of a node label is tried in one after the other, the fullest first that has
 //     room for it; and so are members that required affinity keeps together (domain.go).
 //  3. Unallocated claims that several members share come first. For each, the devices and the nodes that they open
