@@ -13,6 +13,7 @@ import (
 type candidate struct {
 	node    *model.NodeInfo
 	out     bool    // it could not, or was given by the ranking
+	zone    int32   // of the node, which is thus not looked at: there are thousands
 	wish    int64   // of the pod's author
 	devices int     // free ones that matter to the class
 	crowd   float64 // of pods of the same set, in its domains
@@ -73,7 +74,7 @@ func (j *job) look(c *class, shared *alloc.Problem) *look {
 // allocation on all nodes, not only where that is (R20).
 func (l *look) at(info *model.NodeInfo) (candidate, bool) {
 	j, c := l.job, l.class
-	candidate := candidate{node: info, out: true}
+	candidate := candidate{node: info, out: true, zone: info.Zone}
 	if c.fitter.dynamic(j.state, info).check != "" || l.limited && j.attachable(c, info).check != "" {
 		return candidate, false
 	}

@@ -31,7 +31,7 @@ func (r *ranking) mingle(onNode map[*model.NodeInfo]int, zones int) {
 	}
 	if inZone := r.crowdOfZones(onNode, zones); inZone != nil {
 		for i := range r.list {
-			r.list[i].crowd = inZone[r.list[i].node.Zone]
+			r.list[i].crowd = inZone[r.list[i].zone]
 			r.crowded = append(r.crowded, int32(i))
 		}
 	}
@@ -52,7 +52,7 @@ func (r *ranking) crowdOfZones(onNode map[*model.NodeInfo]int, zones int) []floa
 	}
 	seen, n := make([]bool, zones), 0
 	for i := range r.list {
-		if zone := r.list[i].node.Zone; zone != 0 && !r.list[i].out && !seen[zone] {
+		if zone := r.list[i].zone; zone != 0 && !r.list[i].out && !seen[zone] {
 			seen[zone] = true
 			n++
 		}

@@ -34,7 +34,7 @@ func sortedNodes(list []candidate) []*model.NodeInfo {
 
 func drawCandidate(t *rapid.T, node *model.NodeInfo) candidate {
 	return candidate{
-		node: node, out: rapid.IntRange(0, 3).Draw(t, "out") == 0, wish: rapid.Int64Range(0, 1).Draw(t, "wish"),
+		node: node, zone: node.Zone, out: rapid.IntRange(0, 3).Draw(t, "out") == 0, wish: rapid.Int64Range(0, 1).Draw(t, "wish"),
 		devices: rapid.IntRange(0, 1).Draw(t, "devices"), load: float64(rapid.IntRange(0, 3).Draw(t, "load")),
 	}
 }
