@@ -103,7 +103,7 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 		cache: inf.Pods(), claims: inf.ResourceClaims(), live: a.api, write: a.api, holdings: newHoldings(opts.Devices), events: opts.Events, runtime: opts.Runtime,
 		clock: opts.Clock, node: a.nodes.alive, run: !opts.Idle, features: opts.Features, echoes: echoes, addresses: newAddresses(),
 		known: map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
-		orphans: map[types.NamespacedName][]*core.Pod{}, blocked: map[types.NamespacedName]bool{},
+		orphans: map[types.NamespacedName][]*core.Pod{}, last: map[types.NamespacedName]*core.Pod{}, blocked: map[types.NamespacedName]bool{},
 	}
 	ro := reconciler.Options{Workers: opts.Workers, Clock: opts.Clock}
 	a.podQueue = reconciler.New("node/pods", a.pods.reconcile, ro)

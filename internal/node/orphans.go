@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 )
@@ -41,8 +38,7 @@ func (p *pods) endOrphan(ctx context.Context, key types.NamespacedName, pod *cor
 		return false, nil
 	}
 	if _, started := p.runtime.Status(pod); started {
-		grace := time.Duration(ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
-		if err := p.runtime.Stop(ctx, pod, grace); err != nil {
+		if err := p.runtime.Stop(ctx, pod, p.grace(pod)); err != nil {
 			return false, err
 		}
 		if state, _ := p.runtime.Status(pod); !state.Ended {

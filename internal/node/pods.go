@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -73,6 +74,8 @@ type pods struct {
 	known map[types.NamespacedName]*track
 	// orphans are pods that the API does not show any more, by their names, until they have ended.
 	orphans map[types.NamespacedName][]*core.Pod
+	// last are pods as they were when they were deleted, which the cache may never have shown.
+	last map[types.NamespacedName]*core.Pod
 	// blocked are pods that wait for a device that another claim still holds.
 	blocked map[types.NamespacedName]bool
 	// waiting has the pods that wait for a claim, by the claim.
@@ -195,8 +198,11 @@ func (p *pods) end(ctx context.Context, key types.NamespacedName, t *track) erro
 	return nil
 }
 
-// grace is what is left of the pod's grace period.
+// grace is what is left of the pod's grace period. A pod that is gone without having been given one has that of its spec.
 func (p *pods) grace(pod *core.Pod) time.Duration {
+	if pod.DeletionTimestamp == nil {
+		return time.Duration(ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
+	}
 	return max(pod.DeletionTimestamp.Sub(p.clock.Now()), 0)
 }
 
@@ -243,6 +249,12 @@ func (p *pods) forget(key types.NamespacedName) {
 	if ok {
 		p.orphans[key] = append(p.orphans[key], t.pod)
 	}
+	for i, orphan := range p.orphans[key] {
+		if last := p.last[key]; last != nil && last.UID == orphan.UID {
+			p.orphans[key][i] = last
+		}
+	}
+	delete(p.last, key)
 	p.mu.Unlock()
 	if !ok {
 		return
@@ -282,7 +294,13 @@ func (p *pods) onPod(before, after *core.Pod) {
 	if pod.Spec.NodeName == "" {
 		return
 	}
-	p.queue.Add(reconciler.KeyOf(pod))
+	key := reconciler.KeyOf(pod)
+	if after == nil {
+		p.mu.Lock()
+		p.last[key] = before
+		p.mu.Unlock()
+	}
+	p.queue.Add(key)
 }
 
 // onClaim takes an event of the cache of claims.

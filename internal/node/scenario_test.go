@@ -71,7 +71,11 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) (string, error) {
 	case "readable":
 		delete(w.unreadable, d.CmdArgs[0].Key)
 	case "force":
-		w.removePod(keyOf(d.CmdArgs[0].Key))
+		key := keyOf(d.CmdArgs[0].Key)
+		if d.HasArg("unseen") { // the cache comes to know of the request and of the end in one
+			w.pods[key] = w.deleted(key, 0)
+		}
+		w.removePod(key)
 	case "replace":
 		key := keyOf(d.CmdArgs[1].Key)
 		next := w.pods[key].DeepCopy()
@@ -259,10 +263,7 @@ func (w *world) playDelete(d *datadriven.TestData) {
 		for _, arg := range d.CmdArgs[2:] {
 			_, _ = fmt.Sscan(arg.Vals[0], &grace)
 		}
-		next := w.pods[keyOf(name)].DeepCopy()
-		next.DeletionTimestamp = new(metav1.NewTime(w.clock.Now().Add(time.Duration(grace) * time.Second)))
-		next.DeletionGracePeriodSeconds = &grace
-		w.setPod(next)
+		w.setPod(w.deleted(keyOf(name), grace))
 	case "node":
 		before := w.node[name]
 		delete(w.node, name)
@@ -270,6 +271,13 @@ func (w *world) playDelete(d *datadriven.TestData) {
 	case "slice":
 		w.removeSlice(name)
 	}
+}
+
+func (w *world) deleted(key types.NamespacedName, grace int64) *core.Pod {
+	next := w.pods[key].DeepCopy()
+	next.DeletionTimestamp = new(metav1.NewTime(w.clock.Now().Add(time.Duration(grace) * time.Second)))
+	next.DeletionGracePeriodSeconds = &grace
+	return next
 }
 
 func (w *world) printPods() string {

@@ -72,7 +72,7 @@ func (w *world) start(f fleet.Fleet, idle bool) {
 		runtime: NewSimulated(w.clock, defaultStopFor), clock: w.clock, queue: w.podQueue, node: a.nodes.alive, run: !idle,
 		echoes: echoes, addresses: newAddresses(),
 		known: map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
-		orphans: map[types.NamespacedName][]*core.Pod{}, blocked: map[types.NamespacedName]bool{}}
+		orphans: map[types.NamespacedName][]*core.Pod{}, last: map[types.NamespacedName]*core.Pod{}, blocked: map[types.NamespacedName]bool{}}
 	w.agent = a
 	a.takeUp(slices.Collect(maps.Values(w.pods)))
 	a.expectAll()
