@@ -16,6 +16,9 @@ import (
 // poll is how long a command waits between two looks.
 const poll = 200 * time.Millisecond
 
+// longestPoll is how long it waits at last. A look is a process, and takes time from what is waited for.
+const longestPoll = time.Second
+
 // eventually runs a command until it ends well and its output matches:
 //
 //	eventually [!] 30s 'regexp' kubectl get pods
@@ -28,7 +31,8 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		wantMatch, args = false, args[1:]
 	}
 	l := newLook(ts, neg, "eventually [!] timeout regexp command [args…]", args)
-	for end := time.Now().Add(l.time); ; time.Sleep(poll) {
+	end := time.Now().Add(l.time)
+	for wait := poll; ; wait = min(wait*5/4, longestPoll) {
 		matches, ok := l.look(ts)
 		if matches == wantMatch && (ok || !wantMatch) {
 			return
@@ -36,6 +40,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		if time.Now().After(end) {
 			ts.Fatalf("no match (or no end of it) for %q within %s; last output of %s:\n%s", l.want, l.time, l.command, l.last)
 		}
+		time.Sleep(wait)
 	}
 }
 
@@ -127,6 +132,24 @@ func oneValue(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// later holds that a time is so much after another, at least:
+//
+//	later 10s 2026-01-02T03:04:05Z 2026-01-02T03:04:15Z
+func later(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: later duration time time")
+	}
+	least, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	before, err := time.Parse(time.RFC3339, args[1])
+	ts.Check(err)
+	after, err := time.Parse(time.RFC3339, args[2])
+	ts.Check(err)
+	if took := after.Sub(before); took < least {
+		ts.Fatalf("%s is %s after %s, and not %s", args[2], took, args[1], least)
+	}
+}
+
 // save keeps the output of a command in an environment variable of the script:
 //
 //	save NAME kubectl get claim -o name
@@ -146,7 +169,7 @@ func command(ts *testscript.TestScript, name string, args ...string) *exec.Cmd {
 	ts.Check(err)
 	cmd := exec.Command(path, args...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, key := range []string{"PATH", "HOME", "ALLOT_DATA_DIR", "NO_COLOR", "TMPDIR"} {
+	for _, key := range []string{"PATH", "HOME", "ALLOT_DATA_DIR", "NO_COLOR", "TMPDIR", "GOGC"} {
 		cmd.Env = append(cmd.Env, key+"="+ts.Getenv(key))
 	}
 	return cmd

@@ -28,15 +28,18 @@ func quiet(ts *testscript.TestScript, neg bool, args []string) {
 	span, err := time.ParseDuration(args[1])
 	ts.Check(err)
 	before, since := writes(ts), time.Now()
-	for end := time.Now().Add(timeout + span); time.Since(since) < span; time.Sleep(time.Second) {
-		now := writes(ts)
-		if maps.Equal(before, now) {
-			continue
+	for end := time.Now().Add(timeout + span); ; {
+		time.Sleep(span / 10)
+		at, now := time.Now(), writes(ts)
+		switch {
+		case !maps.Equal(before, now):
+			if at.After(end) {
+				ts.Fatalf("never quiet for %s; the last writes were\n%s", span, difference(before, now))
+			}
+			before, since = now, time.Now()
+		case at.Sub(since) >= span:
+			return
 		}
-		if time.Now().After(end) {
-			ts.Fatalf("never quiet for %s; the last writes were\n%s", span, difference(before, now))
-		}
-		before, since = now, time.Now()
 	}
 }
 
