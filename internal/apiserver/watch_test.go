@@ -105,10 +105,7 @@ func isTooLarge(err error) bool {
 
 func TestWatchSelectorAndBookmarks(t *testing.T) {
 	ns, client := namespace(t), clientset(t, remote(t))
-	timeout := int64(2)
-	w, err := client.CoreV1().ConfigMaps(ns).Watch(t.Context(), metav1.ListOptions{
-		LabelSelector: "in=yes", AllowWatchBookmarks: true, TimeoutSeconds: &timeout,
-	})
+	w, err := client.CoreV1().ConfigMaps(ns).Watch(t.Context(), metav1.ListOptions{LabelSelector: "in=yes"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,24 +118,33 @@ func TestWatchSelectorAndBookmarks(t *testing.T) {
 	if _, err := client.CoreV1().ConfigMaps(ns).Patch(t.Context(), "in", "application/merge-patch+json", []byte(`{"metadata":{"labels":{"in":"no"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	var got []string
+	for _, want := range []string{"ADDED in", "DELETED in"} {
+		e := within(t, w.ResultChan())
+		if m, ok := e.Object.(*corev1.ConfigMap); !ok || string(e.Type)+" "+m.Name != want {
+			t.Fatalf("event %s: %v, want %s", e.Type, e.Object, want)
+		}
+	}
+	lastBookmark(t, client, ns)
+}
+
+// lastBookmark holds that a watch in which nothing happens tells before its end how far it has come.
+func lastBookmark(t *testing.T, client kubernetes.Interface, ns string) {
+	t.Helper()
+	timeout := int64(2)
+	w, err := client.CoreV1().ConfigMaps(ns).Watch(t.Context(), metav1.ListOptions{
+		LabelSelector: "in=yes", AllowWatchBookmarks: true, TimeoutSeconds: &timeout,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
 	bookmarks := 0
 	for e := range w.ResultChan() {
 		m, ok := e.Object.(*corev1.ConfigMap)
-		if !ok {
-			t.Fatalf("event %s: %v", e.Type, e.Object)
+		if !ok || e.Type != watch.Bookmark || m.ResourceVersion == "" {
+			t.Fatalf("event %s: %v, want a bookmark with a version", e.Type, e.Object)
 		}
-		if e.Type == watch.Bookmark {
-			bookmarks++
-			if m.ResourceVersion == "" {
-				t.Error("bookmark without version")
-			}
-			continue
-		}
-		got = append(got, string(e.Type)+" "+m.Name)
-	}
-	if want := []string{"ADDED in", "DELETED in"}; !slices.Equal(got, want) {
-		t.Errorf("events are %v, want %v", got, want)
+		bookmarks++
 	}
 	if bookmarks == 0 {
 		t.Error("no bookmark before the end of the watch")
@@ -177,28 +183,42 @@ func TestWatchList(t *testing.T) {
 func TestDeprecatedWatchPaths(t *testing.T) {
 	ns, client := namespace(t), clientset(t, remote(t))
 	makeConfigMaps(t, client, ns, 2)
-	for path, want := range map[string]int{
-		"/api/v1/watch/namespaces/" + ns + "/configmaps":      2,
-		"/api/v1/watch/namespaces/" + ns + "/configmaps/m-01": 1,
-	} {
-		body, err := client.CoreV1().RESTClient().Get().AbsPath(path).Param("timeoutSeconds", "1").
-			SetHeader("Accept", "application/json").Stream(t.Context())
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		lines, d := 0, json.NewDecoder(bufio.NewReader(body))
-		for {
-			var e metav1.WatchEvent
-			if d.Decode(&e) != nil {
-				break
-			}
-			lines++
-		}
-		body.Close()
-		if lines != want {
-			t.Errorf("%s: %d events, want %d", path, lines, want)
+	base := "/api/v1/watch/namespaces/" + ns + "/configmaps"
+	all, one := watchPath(t, client, base), watchPath(t, client, base+"/m-01")
+	got := []string{next(t, all), next(t, all), next(t, one)}
+	for _, name := range []string{"m-00", "m-01"} {
+		if err := client.CoreV1().ConfigMaps(ns).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
 		}
 	}
+	got = append(got, next(t, all), next(t, all), next(t, one))
+	want := []string{"ADDED m-00", "ADDED m-01", "ADDED m-01", "DELETED m-00", "DELETED m-01", "DELETED m-01"}
+	if !slices.Equal(got, want) {
+		t.Errorf("events are %q, want %q", got, want)
+	}
+}
+
+func watchPath(t *testing.T, client *kubernetes.Clientset, path string) *json.Decoder {
+	t.Helper()
+	body, err := client.CoreV1().RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").Stream(t.Context())
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	t.Cleanup(func() { body.Close() })
+	return json.NewDecoder(bufio.NewReader(body))
+}
+
+// next is the next event of a watch of ConfigMaps.
+func next(t *testing.T, events *json.Decoder) string {
+	t.Helper()
+	var e struct {
+		Type   string
+		Object corev1.ConfigMap
+	}
+	if err := events.Decode(&e); err != nil {
+		t.Fatal(err)
+	}
+	return e.Type + " " + e.Object.Name
 }
 
 func TestLoopbackServesInformers(t *testing.T) {

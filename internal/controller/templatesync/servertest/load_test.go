@@ -41,6 +41,7 @@ func TestLimit(t *testing.T) {
 	eventually(t, "it has begun", func() bool { return w.count(writes) > 2*burst })
 	born := time.Now()
 	fresh := newNamespaces(t, 1)[0]
+	already := w.count(writes)
 	eventually(t, "the new namespace has its copy", func() bool { return classOf(t, fresh, "limited") != "" })
 	waited := time.Since(born)
 	awaitStatus(t, "limited", "101/101/0 InStep")
@@ -49,8 +50,8 @@ func TestLimit(t *testing.T) {
 	if n := w.count(writes); n != 2*namespaces+2 { // the dry run, and the new namespace
 		t.Errorf("%d requests, want two a namespace and two more", n)
 	}
-	if done := w.before(fresh, writes); done > 2*namespaces*3/4 {
-		t.Errorf("the new namespace came after %d requests", done)
+	if more := w.before(fresh, writes) - already; more > namespaces/2 { // of 160 or so that were left
+		t.Errorf("the new namespace came after %d other requests", more)
 	}
 	if least := time.Duration(2*namespaces-burst) * time.Second / qps; took < least*9/10 {
 		t.Errorf("took %s, want %s at least", took, least)
@@ -66,7 +67,8 @@ func TestThousandNamespaces(t *testing.T) {
 	newNamespaces(t, namespaces)
 	w := start(t, templatesync.Options{})
 	writes := templates("create", "delete", "patch", "get")
-	began := time.Now()
+	first := time.Now()
+	began := first
 	newOriginal(t, "many", "old.example.com")
 	awaitStatus(t, "many", "1000/1000/0 InStep")
 	made := w.count(writes)
@@ -80,7 +82,7 @@ func TestThousandNamespaces(t *testing.T) {
 		t.Errorf("%d requests to make the copies and %d to change them", made, changed)
 	}
 	statuses := w.count(func(c call) bool { return c.resource == "clusterresourceclaimtemplates/status" })
-	if statuses > 40 {
-		t.Errorf("%d writes of the status", statuses)
+	if most := int(2*time.Since(first).Seconds()) + 5; statuses > most { // two a second
+		t.Errorf("%d writes of the status, want %d at most", statuses, most)
 	}
 }
