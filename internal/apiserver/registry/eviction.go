@@ -259,7 +259,7 @@ func (e *eviction) remove(ctx context.Context, name string, options *metav1.Dele
 			options = pinnedTo(options, version)
 		}
 	}
-	_, _, err := e.pods.Delete(ctx, name, rest.ValidateAllObjectFunc, options)
+	_, _, err := e.pods.Delete(withAskedGrace(ctx, options), name, rest.ValidateAllObjectFunc, options)
 	return err
 }
 

@@ -63,7 +63,7 @@ type kind[T any, P pointer[T]] struct {
 	warnings func(obj, old P) []string
 
 	// gracefulDelete sets the grace period, and says whether the object stays for it.
-	gracefulDelete func(obj P, options *metav1.DeleteOptions) bool
+	gracefulDelete func(ctx context.Context, obj P, options *metav1.DeleteOptions) bool
 	// keepDuringUpdate holds back the removal of a deleted object that has no finalizers left.
 	keepDuringUpdate func(obj P) bool
 

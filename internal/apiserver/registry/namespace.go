@@ -155,7 +155,14 @@ func (s *namespaceStorage) terminate(
 	if err != nil {
 		return nil, interpret(err, s.DefaultQualifiedResource, name)
 	}
+	s.awaitCache(ctx, out.(*corev1.Namespace))
 	return out, nil
+}
+
+// awaitCache waits until the cache has a namespace as it was written, or for some seconds. By the cache it is decided whether something may
+// be made in the namespace, and whoever has deleted it counts on that.
+func (s *namespaceStorage) awaitCache(ctx context.Context, ns *corev1.Namespace) {
+	_, _ = s.Get(ctx, ns.Name, &metav1.GetOptions{ResourceVersion: ns.ResourceVersion})
 }
 
 // propagationFinalizers sets or clears the two finalizers that stand for the way

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
@@ -34,6 +33,7 @@ func pods(l *Lookup) entry {
 		validate:       validation.ValidatePod,
 		validateUpdate: validation.ValidatePodUpdate,
 		validateStatus: validation.ValidatePodStatusUpdate,
+		wrap:           func(s *storage) rest.Storage { return &podStorage{s} },
 		more: func(store *genericregistry.Store) map[string]rest.Storage {
 			return map[string]rest.Storage{
 				"binding":     &binding{store: store},
@@ -112,25 +112,6 @@ func observedGeneration(p *core.Pod, t corev1.PodConditionType) int64 {
 		}
 	}
 	return 0
-}
-
-// podGracePeriod lets a pod that runs on a node end by itself. The node deletes it
-// with grace period 0 when it has. A pod that was never placed, or has finished,
-// goes at once.
-func podGracePeriod(p *core.Pod, options *metav1.DeleteOptions) bool {
-	var period int64
-	switch {
-	case p.Spec.NodeName == "", p.Finished():
-	case options.GracePeriodSeconds != nil:
-		period = *options.GracePeriodSeconds
-	case p.Spec.TerminationGracePeriodSeconds != nil:
-		period = *p.Spec.TerminationGracePeriodSeconds
-	}
-	if period < 0 {
-		period = 1
-	}
-	options.GracePeriodSeconds = &period
-	return true
 }
 
 func podFields(p *core.Pod) fields.Set {

@@ -127,8 +127,27 @@ func TestPodGracePeriod(t *testing.T) {
 		p := &core.Pod{Status: corev1.PodStatus{Phase: tt.phase}}
 		p.Spec.NodeName, p.Spec.TerminationGracePeriodSeconds = tt.node, tt.own
 		options := &metav1.DeleteOptions{GracePeriodSeconds: tt.asked}
-		if !podGracePeriod(p, options) || *options.GracePeriodSeconds != tt.want {
+		if !podGracePeriod(t.Context(), p, options) || *options.GracePeriodSeconds != tt.want {
 			t.Errorf("%s: grace period %d, want %d", tt.name, *options.GracePeriodSeconds, tt.want)
+		}
+	}
+}
+
+// The store looks at a pod as the cache has it, and again if there is a newer one: what was right for the first must not count.
+func TestGracePeriodOfAPodThatWasJustPlaced(t *testing.T) {
+	for _, tt := range []struct {
+		asked *int64
+		want  int64
+	}{{nil, 30}, {new(int64(5)), 5}, {new(int64(0)), 0}} {
+		p, options := &core.Pod{}, &metav1.DeleteOptions{GracePeriodSeconds: tt.asked}
+		p.Spec.TerminationGracePeriodSeconds = new(int64(30))
+		ctx := withAskedGrace(t.Context(), options)
+		if podGracePeriod(ctx, p, options); *options.GracePeriodSeconds != 0 {
+			t.Errorf("not placed: grace period %d", *options.GracePeriodSeconds)
+		}
+		p.Spec.NodeName = "n"
+		if podGracePeriod(ctx, p, options); *options.GracePeriodSeconds != tt.want {
+			t.Errorf("placed since: grace period %d, want %d", *options.GracePeriodSeconds, tt.want)
 		}
 	}
 }

@@ -132,11 +132,11 @@ func (s strategy[T, P]) Canonicalize(obj runtime.Object) {
 	}
 }
 
-func (s strategy[T, P]) CheckGracefulDelete(_ context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool {
+func (s strategy[T, P]) CheckGracefulDelete(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool {
 	if s.kind.gracefulDelete == nil || options == nil {
 		return false
 	}
-	return s.kind.gracefulDelete(obj.(P), options)
+	return s.kind.gracefulDelete(ctx, obj.(P), options)
 }
 
 // DefaultGarbageCollectionPolicy implements rest.GarbageCollectionDeleteStrategy.
