@@ -9,8 +9,8 @@
 //
 // All claims of a pod are prepared (Devices.Prepare) before the pod is started, and the pod holds them from before that until
 // it has ended. When the last pod on the node that held a claim has ended, the claim is taken back (Unprepare), and only then
-// the end is reported. A pod that the API does not show any more because it was deleted by force is ended within its grace
-// period and holds its devices meanwhile: a pod that is given one of them waits, with an event that names the holder (F39).
+// the end is reported. A pod that the API does not show any more because it was deleted by force is ended within the grace
+// period of the request, or else its own, and holds its devices meanwhile: a pod that is given one of them waits, with an event that names the holder (F39).
 // That covers the devices themselves, not others that draw on the same counters: their driver has to refuse. When the agent
 // is started anew, pods that run hold what they held; nothing is started, prepared or taken back.
 //
