@@ -169,7 +169,7 @@ func command(ts *testscript.TestScript, name string, args ...string) *exec.Cmd {
 	ts.Check(err)
 	cmd := exec.Command(path, args...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, key := range []string{"PATH", "HOME", "ALLOT_DATA_DIR", "NO_COLOR", "TMPDIR", "GOGC"} {
+	for _, key := range []string{"PATH", "HOME", "ALLOT_DATA_DIR", "NO_COLOR", "TMPDIR", "GOGC", "GOMEMLIMIT"} {
 		cmd.Env = append(cmd.Env, key+"="+ts.Getenv(key))
 	}
 	return cmd

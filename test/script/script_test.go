@@ -17,8 +17,12 @@ import (
 // atOnce is how many scripts run at once: mostly they wait for something that takes no processor.
 const atOnce = "3"
 
-// goGC has processes collect garbage more seldom than they would by themselves, which takes a fifth less of the processor.
-const goGC = "400"
+// Processes collect garbage more seldom than they would by themselves, as long as there is little of it: that takes a fifth less of the
+// processor.
+const (
+	goGC       = "400"
+	goMemLimit = "768MiB"
+)
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", atOnce); err != nil {
@@ -44,6 +48,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("ALLOT_DATA_DIR", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("GOGC", goGC)
+			env.Setenv("GOMEMLIMIT", goMemLimit)
 			env.Setenv("HOME", env.WorkDir)
 			env.Values[recordings{}] = map[string]*recording{}
 			return nil
