@@ -163,3 +163,26 @@ func TestNoDeallocationOfAGroupThatHasRun(t *testing.T) {
 		t.Error("the group has lost its device in the end")
 	}
 }
+
+// F64: a gang of another scheduler keeps the devices of its claim between that scheduler's two writes, claim and binds.
+func TestNoDeallocationUnderAnotherScheduler(t *testing.T) {
+	s := newServer(t)
+	s.addNode("n1", 4, 1)
+	s.addClaim("c", 1)
+	s.addPod("first", "", own("c"))
+	start(t, s).idle()
+	s.deletePod("first")
+	other := func(pod *core.Pod) { pod.Spec.SchedulerName = "other" }
+	s.addGang("g", 2, "c")
+	x := start(t, s)
+	s.addPod("g-0", "g", ofGroup("c"), other)
+	x.pass(time.Second)
+	claim := s.claim("c").DeepCopy() // as the other scheduler writes it
+	reservedFor(model.GroupConsumer("g", s.group("g").UID))(claim)
+	put(s, claimed, claim)
+	s.addPod("g-1", "g", ofGroup("c"), other) // seen after the claim: its watch is another one
+	x.pass(time.Minute)
+	if s.device("c") == "" {
+		t.Errorf("the group of another scheduler has lost its device: writes %q", x.link.writes)
+	}
+}

@@ -225,6 +225,9 @@ func (s *Scheduler) idle(key model.UnitKey) (*model.Unit, bool) {
 	if !key.Group || !ok || group.Scheduled || s.state.Census(key.Key).Bound > 0 {
 		return nil, false
 	}
+	if slices.ContainsFunc(s.state.Members(key.Key), func(pod *model.Pod) bool { return pod.Foreign && !pod.Finished }) {
+		return nil, false // its scheduler may be about to bind them
+	}
 	return &model.Unit{Key: key, Group: group}, true
 }
 
