@@ -59,14 +59,14 @@ func StartDriver(ctx context.Context, kubelet *Kubelet, clients kubernetes.Inter
 // Stop ends the driver.
 func (d *Driver) Stop() { d.helper.Stop() }
 
-// Prepared are the claims that were prepared so far, and Unprepared those that were taken back, each as often as that was asked for.
+// Prepared are the claims that were prepared so far, each as often as that was asked for.
 func (d *Driver) Prepared() []types.UID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.prepared)
 }
 
-// Unprepared: see Prepared.
+// Unprepared are those that were taken back.
 func (d *Driver) Unprepared() []types.UID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
