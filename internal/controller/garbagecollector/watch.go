@@ -160,7 +160,7 @@ func collectable(k kinds.Kind) bool {
 
 func (w *watcher) watch(ctx context.Context, k kinds.Kind) error {
 	source := client.ListWatch(w.metadata.Resource(k.Resource), "the garbage collector: "+k.Resource.Resource)
-	informer := cache.NewSharedIndexInformer(source, &metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
+	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source, w.metadata), &metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
 	err := informer.SetTransform(func(obj any) (any, error) {
 		if meta, ok := obj.(metav1.Object); ok {
 			meta.SetManagedFields(nil)
