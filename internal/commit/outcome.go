@@ -18,38 +18,48 @@ import (
 // ErrElsewhere says that a pod is on another node than it was to be bound to.
 var ErrElsewhere = errors.New("the pod is on another node")
 
-// outcome says what became of a bind that failed: nil if the pod is on its node after all.
-func (c *Committer) outcome(ctx context.Context, bind *sched.Placement, failure error) error {
+// ask repeats a question until it is answered. It fails only when ctx ends.
+func (c *Committer) ask(ctx context.Context, question func() error) error {
 	for attempt := 0; ; attempt++ {
-		node, err := c.binds.BoundTo(ctx, bind.Pod, bind.UID)
-		switch {
-		case err == nil && node == bind.Node:
+		if question() == nil {
 			return nil
-		case err == nil && node != "":
-			return fmt.Errorf("%w: bind pod %s to node %s: %w", ErrElsewhere, bind.Pod, bind.Node, failure)
-		case err == nil:
-			return refusedIfGone(failure, "bind pod %s to node %s", bind.Pod, bind.Node)
 		}
 		if err := c.pause(ctx, attempt); err != nil {
-			return fmt.Errorf("look for pod %s: %w", bind.Pod, errors.Join(failure, err))
+			return err
 		}
 	}
 }
 
-// lookUp gives a claim as the API has it, nil if it is gone. It fails only when ctx ends.
-func (c *Committer) lookUp(ctx context.Context, key model.Key) (*resource.ResourceClaim, error) {
-	for attempt := 0; ; attempt++ {
-		claim, err := c.claims.Get(ctx, key)
-		switch {
-		case err == nil:
-			return claim, nil
-		case apierrors.IsNotFound(err):
-			return nil, nil
-		}
-		if err := c.pause(ctx, attempt); err != nil {
-			return nil, fmt.Errorf("look for claim %s: %w", key, err)
-		}
+// outcome says what became of a bind that failed: nil if the pod is on its node after all.
+func (c *Committer) outcome(ctx context.Context, bind *sched.Placement, failure error) error {
+	var node string
+	err := c.ask(ctx, func() (err error) {
+		node, err = c.binds.BoundTo(ctx, bind.Pod, bind.UID)
+		return err
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for pod %s: %w", bind.Pod, errors.Join(failure, err))
+	case node == bind.Node:
+		return nil
+	case node != "":
+		return fmt.Errorf("%w: bind pod %s to node %s: %w", ErrElsewhere, bind.Pod, bind.Node, failure)
 	}
+	return refusedIfGone(failure, "bind pod %s to node %s", bind.Pod, bind.Node)
+}
+
+// lookUp gives a claim as the API has it, nil if it is gone. It fails only when ctx ends.
+func (c *Committer) lookUp(ctx context.Context, key model.Key) (claim *resource.ResourceClaim, err error) {
+	err = c.ask(ctx, func() (err error) {
+		if claim, err = c.claims.Get(ctx, key); apierrors.IsNotFound(err) {
+			claim, err = nil, nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for claim %s: %w", key, err)
+	}
+	return claim, nil
 }
 
 // after gives what a failed write has left in a claim: it counts as written if the plan's allocation is there.

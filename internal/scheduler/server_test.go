@@ -208,13 +208,21 @@ func newLink(s *server) *link {
 	return l
 }
 
+// gone says whether the process is gone; it ends with the first request after its last write. The caller holds the server's lock.
+func (l *link) gone() bool {
+	if l.left != 0 {
+		return false
+	}
+	l.end()
+	return true
+}
+
 // do writes something, unless the process is gone.
 func (l *link) do(write string, apply func() error) error {
 	l.server.mu.Lock()
 	defer l.server.mu.Unlock()
 	l.tried[write]++
-	if l.left == 0 {
-		l.end()
+	if l.gone() {
 		return errCrashed
 	}
 	if l.refuse != nil {
@@ -240,8 +248,7 @@ func (l *link) do(write string, apply func() error) error {
 func (l *link) Get(_ context.Context, key model.Key) (*resource.ResourceClaim, error) {
 	l.server.mu.Lock()
 	defer l.server.mu.Unlock()
-	if l.left == 0 {
-		l.end()
+	if l.gone() {
 		return nil, errCrashed
 	}
 	claim, ok := l.server.objects.claims.Get(key.Namespace, key.Name)
@@ -407,7 +414,7 @@ func (l *link) Record(_ context.Context, bind *sched.Placement) error {
 func (l *link) BoundTo(_ context.Context, key model.Key, uid types.UID) (string, error) {
 	l.server.mu.Lock()
 	defer l.server.mu.Unlock()
-	if l.left == 0 {
+	if l.gone() {
 		return "", errCrashed
 	}
 	pod, ok := l.server.objects.pods.Get(key.Namespace, key.Name)
@@ -434,8 +441,7 @@ func (l *link) WriteGroup(_ context.Context, group *scheduling.PodGroup) error {
 func (l *link) ReadGroup(_ context.Context, key model.Key) (*scheduling.PodGroup, error) {
 	l.server.mu.Lock()
 	defer l.server.mu.Unlock()
-	if l.left == 0 {
-		l.end()
+	if l.gone() {
 		return nil, errCrashed
 	}
 	l.tried["read group "+key.Name]++
@@ -480,8 +486,7 @@ func (l *link) PatchPod(_ context.Context, key model.Key, patch []byte) error {
 func (l *link) ReadPod(_ context.Context, key model.Key) (*core.Pod, error) {
 	l.server.mu.Lock()
 	defer l.server.mu.Unlock()
-	if l.left == 0 {
-		l.end()
+	if l.gone() {
 		return nil, errCrashed
 	}
 	pod, _ := l.server.objects.pods.Get(key.Namespace, key.Name)

@@ -49,13 +49,7 @@ func (w writer) WriteGroup(ctx context.Context, group *scheduling.PodGroup) erro
 
 func (w writer) ReadGroup(ctx context.Context, key model.Key) (*scheduling.PodGroup, error) {
 	group, err := w.set.PodGroups(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read podgroup %s: %w", key, err)
-	}
-	return group, nil
+	return found(group, err, "podgroup", key)
 }
 
 func (w writer) PatchPod(ctx context.Context, pod model.Key, patch []byte) error {
@@ -68,13 +62,18 @@ func (w writer) PatchPod(ctx context.Context, pod model.Key, patch []byte) error
 
 func (w writer) ReadPod(ctx context.Context, key model.Key) (*core.Pod, error) {
 	pod, err := w.set.Pods(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	return found(pod, err, "pod", key)
+}
+
+// found is an object that was read, nil if it is gone.
+func found[T any](object *T, err error, kind string, key model.Key) (*T, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("read pod %s: %w", key, err)
+		return nil, fmt.Errorf("read %s %s: %w", kind, key, err)
 	}
-	return pod, nil
+	return object, nil
 }
 
 func (w writer) Evict(ctx context.Context, pod *model.Pod) error {
