@@ -50,7 +50,7 @@ type Problem struct {
 	shaped    string // see shape; "" until somebody asks
 
 	hasOptions, hasAll, hasAdmin bool
-	// trial is what all boards together may spend to find out whether there is any solution.
+	// trial is what all boards together may spend to find out whether there is any solution; see Within.
 	trial *Budget
 }
 
@@ -82,6 +82,10 @@ func (a *Allocator) Prepare(state *model.State, claims []*model.Claim, swappable
 	}
 	return p, nil
 }
+
+// Within has the boards of the Problem, which spend steps to find out whether there is any solution, spend those of the
+// budget. Once it is spent, boards are only counted.
+func (p *Problem) Within(budget *Budget) { p.trial = budget }
 
 // tooMany says if a claim asks for more devices than one can have.
 func (p *Problem) tooMany(c int) *Reason {

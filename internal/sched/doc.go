@@ -16,6 +16,7 @@
 //  4. If filling places too few, or of a gang not all, and counting does not prove that no more can be placed, a search
 //     with a step budget reconsiders nodes and devices of earlier members, and their order where that matters. With
 //     the budget spent the answer is "undecided".
+//  5. The budget is spent in slices that grow, each an attempt of its own, with other units in between (slice.go).
 //
 // Extended resources that a DeviceClass offers are counted on nodes that have them. Elsewhere a pod gets devices in their
 // place, through a claim that the plan makes (extended.go).

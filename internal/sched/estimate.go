@@ -48,7 +48,7 @@ func (r *room) newEstimator(unit *model.Unit) *estimator {
 	}
 	r.left -= len(e.shapes) * len(nodes) / victimsAStep
 	if r.devices {
-		e.job = r.placer.job(r.tx, unit)
+		e.job = r.placer.job(r.tx, unit, r.steps)
 		e.job.gather()
 		e.job.prepare()
 	}

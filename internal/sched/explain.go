@@ -208,7 +208,7 @@ func (j *job) result() (*Plan, *Reasons) {
 	}
 	r.Code = CodeUnschedulable
 	if j.exhausted || j.undecided {
-		r.Code, r.Steps = CodeUndecided, j.budget.Spent
+		r.Code, r.Steps, r.Unfinished = CodeUndecided, j.budget.Spent, j.steps < j.placer.steps
 	}
 	return nil, r
 }

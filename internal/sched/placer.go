@@ -59,17 +59,22 @@ func (p *Placer) Place(unit *model.Unit) (*Plan, *Reasons) {
 
 // PlaceIn is Place within a trial that is open: what that has changed so far is there, and stays.
 func (p *Placer) PlaceIn(tx *model.Tx, unit *model.Unit) (*Plan, *Reasons) {
+	return p.placeIn(tx, unit, p.steps)
+}
+
+func (p *Placer) placeIn(tx *model.Tx, unit *model.Unit, steps int) (*Plan, *Reasons) {
 	start := tx.Mark()
 	defer tx.UndoTo(start)
 	p.state.StepAside(unit)
-	return p.job(tx, unit).run()
+	return p.job(tx, unit, steps).run()
 }
 
-func (p *Placer) job(tx *model.Tx, unit *model.Unit) *job {
+func (p *Placer) job(tx *model.Tx, unit *model.Unit, steps int) *job {
 	return &job{
 		tx:     tx,
-		placer: p, state: p.state, unit: unit, budget: &alloc.Budget{Limit: p.steps},
-		reasons: &Reasons{Unit: unit.Key, Min: unit.Min, HalfBound: unit.HalfBound},
+		placer: p, state: p.state, unit: unit, steps: steps,
+		budget: &alloc.Budget{Limit: steps}, boards: &alloc.Budget{Limit: steps},
+		reasons: &Reasons{Unit: unit.Key, Min: unit.Min, HalfBound: unit.HalfBound, steps: steps},
 	}
 }
 
@@ -91,8 +96,9 @@ func (j *job) run() (*Plan, *Reasons) {
 	return j.result()
 }
 
-// The part of the steps that may be spent on placing more of a gang than it needs.
-const moreShare = 10
+// moreShare is the part of the Placer's steps that may be spent on placing more of a gang than it needs, in whatever
+// slice: a gang that can run does not wait for a further one.
+const moreShare = DefaultSteps / firstSlice
 
 // search tries all shared devices and domains with filling alone. Only if that places too few, or of a gang not
 // all, and counting does not prove that no more can be placed, it tries them again with a search each.
@@ -150,7 +156,9 @@ type job struct {
 	placer  *Placer
 	state   *model.State
 	unit    *model.Unit
-	budget  *alloc.Budget
+	steps   int           // of the slice
+	budget  *alloc.Budget // the steps, with those that placing everything at the first try takes
+	boards  *alloc.Budget // what finding out whether nodes offer enough devices may cost
 	members []*member
 	classes []*class
 	bundles []*bundle
@@ -224,6 +232,7 @@ func (j *job) prepare() {
 		problems = append(problems, b.problem)
 	}
 	for _, problem := range problems {
+		problem.Within(j.boards)
 		problem.TellApart(problems)
 	}
 }

@@ -89,7 +89,7 @@ type Moment struct {
 }
 
 // Preempt finds out how room can be made for a unit that was placed in vain. It is nil if that cannot be; why is noted
-// in the reasons.
+// in the reasons. The budget is that of the slice which the reasons are from; they may become Unfinished.
 func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preemption {
 	fails := reasons.Code == CodeUnschedulable || reasons.Code == CodeLeftOver
 	if !fails || unit.HalfBound || len(unit.Pods) == 0 {
@@ -113,7 +113,10 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	tx := p.state.Begin()
 	defer tx.Undo()
 	p.state.StepAside(unit)
-	r := &room{placer: p, state: p.state, tx: tx, unit: unit, left: preemptShare * p.steps, budgets: map[*model.Pod][]*model.Budget{}}
+	r := &room{
+		placer: p, state: p.state, tx: tx, unit: unit, steps: reasons.steps, left: preemptShare * reasons.steps,
+		budgets: map[*model.Pod][]*model.Budget{},
+	}
 	r.gather(at)
 	if r.binding {
 		reasons.further = append(reasons.further, model.Topic{Kind: model.TopicPods})
@@ -125,6 +128,9 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	r.base = tx.Mark()
 	made := r.make()
 	switch {
+	case r.left <= 0 && reasons.steps < p.steps:
+		reasons.Unfinished = true // victims might be chosen of which a longer search would spare some
+		return nil
 	case made != nil:
 		reasons.Preemption = &Outlook{Leaving: made.Pods(), Waits: true}
 	case r.lower > 0:

@@ -13,6 +13,7 @@ type Entry struct {
 	HalfBound bool
 	Priority  int32
 	Created   time.Time
+	Slice     int // of the next attempt; see Placer.PlaceSlice
 }
 
 // EntryOf is the unit's place.
@@ -20,8 +21,16 @@ func EntryOf(unit *model.Unit) Entry {
 	return Entry{Key: unit.Key, HalfBound: unit.HalfBound, Priority: unit.Priority, Created: unit.Created}
 }
 
+// Deferred returns the entry for the unit's next slice.
+func (e Entry) Deferred() Entry {
+	e.Slice++
+	return e
+}
+
 func (e *Entry) before(other *Entry) bool {
 	switch {
+	case e.Slice != other.Slice:
+		return e.Slice < other.Slice
 	case e.HalfBound != other.HalfBound:
 		return e.HalfBound
 	case e.Priority != other.Priority:
@@ -35,9 +44,12 @@ func (e *Entry) before(other *Entry) bool {
 }
 
 // Queue keeps the units that are to be tried in order, and parks those that were tried in vain until a topic that
-// they wait for comes up. A unit is in it at most once. The zero value is not ready; use NewQueue.
+// they wait for comes up. A unit is in it at most once. Units whose first slice was not enough come after those that have
+// not had theirs, but a stream of these does not keep them from being tried. The zero value is not ready; use NewQueue.
 type Queue struct {
 	ready  entries
+	later  entries // those that need a further slice
+	passed int     // how many came before the first of these since one of them was tried
 	parked map[model.UnitKey]*parked
 	topics map[model.Topic]map[model.UnitKey]bool
 }
@@ -52,28 +64,41 @@ type parked struct {
 func NewQueue() *Queue {
 	return &Queue{
 		ready:  entries{at: map[model.UnitKey]int{}},
+		later:  entries{at: map[model.UnitKey]int{}},
 		parked: map[model.UnitKey]*parked{},
 		topics: map[model.Topic]map[model.UnitKey]bool{},
 	}
 }
 
-// Add puts a unit in line, with its current rank if it is there already. A parked unit is parked no longer.
+// Add puts a unit in line, with its current rank if it is there already; one that needs a further slice still does. A
+// parked unit is parked no longer.
 func (q *Queue) Add(entry Entry) {
 	q.unpark(entry.Key)
-	if at, ok := q.ready.at[entry.Key]; ok {
-		q.ready.list[at] = entry
-		heap.Fix(&q.ready, at)
-		return
+	if at, ok := q.later.at[entry.Key]; ok {
+		entry.Slice = max(entry.Slice, q.later.list[at].Slice)
 	}
-	heap.Push(&q.ready, entry)
+	line, other := &q.ready, &q.later
+	if entry.Slice > 0 {
+		line, other = other, line
+	}
+	other.remove(entry.Key)
+	line.put(entry)
 }
+
+// maxPassed is how many units go before one that needs a further slice.
+const maxPassed = 100
 
 // Pop takes the first unit.
 func (q *Queue) Pop() (Entry, bool) {
-	if len(q.ready.list) == 0 {
-		return Entry{}, false
+	switch {
+	case len(q.later.list) > 0 && (len(q.ready.list) == 0 || q.passed >= maxPassed):
+		q.passed = 0
+		return heap.Pop(&q.later).(Entry), true
+	case len(q.ready.list) > 0:
+		q.passed++
+		return heap.Pop(&q.ready).(Entry), true
 	}
-	return heap.Pop(&q.ready).(Entry), true
+	return Entry{}, false
 }
 
 // Park keeps the unit until one of the topics comes up.
@@ -121,13 +146,14 @@ func (q *Queue) wake(waited, topic model.Topic) {
 // Remove forgets a unit.
 func (q *Queue) Remove(key model.UnitKey) {
 	q.unpark(key)
-	if at, ok := q.ready.at[key]; ok {
-		heap.Remove(&q.ready, at)
-	}
+	q.ready.remove(key)
+	q.later.remove(key)
 }
 
 // Len is how many units are in line, and how many are parked.
-func (q *Queue) Len() (ready, waiting int) { return len(q.ready.list), len(q.parked) }
+func (q *Queue) Len() (ready, waiting int) {
+	return len(q.ready.list) + len(q.later.list), len(q.parked)
+}
 
 func (q *Queue) unpark(key model.UnitKey) {
 	p, ok := q.parked[key]
@@ -147,6 +173,21 @@ func (q *Queue) unpark(key model.UnitKey) {
 type entries struct {
 	list []Entry
 	at   map[model.UnitKey]int
+}
+
+func (h *entries) put(entry Entry) {
+	if at, ok := h.at[entry.Key]; ok {
+		h.list[at] = entry
+		heap.Fix(h, at)
+		return
+	}
+	heap.Push(h, entry)
+}
+
+func (h *entries) remove(key model.UnitKey) {
+	if at, ok := h.at[key]; ok {
+		heap.Remove(h, at)
+	}
 }
 
 func (h *entries) Len() int           { return len(h.list) }

@@ -103,3 +103,27 @@ func TestF66ParkedGroupsCostNothing(t *testing.T) {
 	queue.Wake(state.PutNode(&model.Node{Name: "large", Allocatable: model.Resources{"cpu": 64_000, "memory": 1 << 40, "pods": 110}}))
 	wantQueue("a large node has come", 1000)
 }
+
+// P6: units that need a further slice come after those that have not had their first, whatever their priority, and are
+// reached in spite of a stream of these.
+func TestQueueDefers(t *testing.T) {
+	q := sched.NewQueue()
+	hard := entry("hard", 9, 1).Deferred()
+	q.Add(hard)
+	q.Add(entry("harder", 10, 1).Deferred().Deferred())
+	q.Add(entry("easy", 0, 2))
+	q.Add(entry("hard", 9, 1)) // something has come up; it is as hard as it was
+	wantOrder(t, q, "easy", "hard", "harder")
+
+	q.Add(hard)
+	for i := range 1000 {
+		q.Add(entry("easy", 0, 2))
+		if e, _ := q.Pop(); e.Key == hard.Key {
+			if i < 50 {
+				t.Errorf("it came after %d", i)
+			}
+			return
+		}
+	}
+	t.Error("it never came")
+}

@@ -42,6 +42,8 @@ type Reasons struct {
 	// Pods say, for pods that are alike, why they have no place, given the places of the others.
 	Pods  []PodReasons
 	Steps int // spent, if Undecided
+	// Unfinished reports that the budget of a slice did not suffice, and that the next one has a larger budget.
+	Unfinished bool
 
 	// Of a group that has to be in one domain of a node label: the label, the domain that pods which are bound have
 	// settled, or why they have not, and else how many of the waiting pods fit into each domain at most, in the order tried.
@@ -53,6 +55,7 @@ type Reasons struct {
 	// Preemption says what comes of making room for the unit; nil if that was not tried, or nobody is less important.
 	Preemption *Outlook
 
+	steps int // of the slice
 	// further are changes that can help beyond what Pods say: they tell of the best attempt only.
 	further []model.Topic
 	offers  []model.Topic // on which it depends whether devices stand in the place of what pods ask for, and which

@@ -13,7 +13,8 @@ type room struct {
 	state  *model.State
 	tx     *model.Tx
 	unit   *model.Unit
-	left   int // steps
+	steps  int // of each attempt
+	left   int // steps of all attempts together
 
 	victims []*victim // who may have to leave, the least important first
 	lower   int       // pods of these
@@ -115,7 +116,7 @@ func (r *room) fits(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim
 	}
 	r.left -= r.remove(victims)
 	start := r.tx.Mark()
-	j := r.placer.job(r.tx, unit)
+	j := r.placer.job(r.tx, unit, r.steps)
 	j.quiet, j.only = true, nodes
 	plan, _ := j.run()
 	r.tx.UndoTo(start)

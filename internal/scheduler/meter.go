@@ -13,7 +13,7 @@ import (
 
 // Meter counts what the scheduler does. It is safe for concurrent use.
 type Meter interface {
-	// Tried is told of an attempt to place a unit ("pod" or "gang"): "placed", "unschedulable" or "undecided".
+	// Tried is told of an attempt to place a unit ("pod" or "gang"): "placed", "unschedulable", "undecided" or "unfinished".
 	Tried(unit, result string, took time.Duration)
 	// Committed is told of a plan whose writing ended, "written", "refused" or "incomplete", and how many pods were bound.
 	Committed(result string, took time.Duration, pods int)
@@ -31,13 +31,15 @@ func (uncounted) Committed(string, time.Duration, int) {}
 func (uncounted) Preempted(string, int, int)           {}
 func (uncounted) Waiting(int, int)                     {}
 
-// place places a unit, and counts the attempt.
-func (s *Scheduler) place(unit *model.Unit) (*sched.Plan, *sched.Reasons) {
+// place gives a unit one slice, and counts the attempt.
+func (s *Scheduler) place(unit *model.Unit, slice int) (*sched.Plan, *sched.Reasons) {
 	begun := s.clock.Now()
-	plan, reasons := s.placer.Place(unit)
+	plan, reasons := s.placer.PlaceSlice(unit, slice)
 	result := "placed"
 	switch {
 	case reasons == nil || plan != nil:
+	case reasons.Unfinished:
+		result = "unfinished"
 	case reasons.Code == sched.CodeUndecided:
 		result = "undecided"
 	default:

@@ -24,7 +24,11 @@ import (
 func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
 	now := s.clock.Now()
 	made := s.placer.Preempt(unit, reasons, sched.Moment{Now: now, Leaving: s.isLeaving})
-	if made == nil {
+	switch {
+	case reasons.Unfinished:
+		s.queue.Add(entry.Deferred())
+		return true
+	case made == nil:
 		return false
 	}
 	s.queue.Wake(s.state.Nominate(made.Nomination(s.state)))
@@ -45,6 +49,7 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model
 
 // awaitRoom parks a unit until something comes free where it is to go, or where it could go as it is.
 func (s *Scheduler) awaitRoom(entry sched.Entry, made *sched.Preemption, reasons *sched.Reasons) {
+	entry.Slice = 0
 	topics := append(reasons.Topics(), model.Topic{Kind: model.TopicRoom})
 	if len(made.Plan.Claims) > 0 {
 		topics = append(topics, model.Topic{Kind: model.TopicDevices})

@@ -63,6 +63,7 @@ type Scheduler struct {
 	held      map[model.UnitKey]bool      // not to be tried now; whoever holds a unit releases it
 	failures  map[model.UnitKey]int       // refused plans in a row
 	halfBound map[model.UnitKey]time.Time // since when a half-bound gang could not be finished
+	undecided map[model.UnitKey]*backoff  // of units for which the whole budget was not enough
 	waits     waitList                    // plans whose binds are held back
 	nodesSeen uint64                      // the nodes' version when plans that wait were last looked at
 	leaving   map[model.Key][]*eviction   // pods that are made to leave, and are not seen to be going yet
@@ -138,7 +139,8 @@ func newScheduler(p parts) (*Scheduler, error) {
 		successes: flowcontrol.NewTokenBucketRateLimiter(successesPerSecond, successesBurst),
 		state:     state, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
-		leaving: map[model.Key][]*eviction{}, alarms: map[model.UnitKey]time.Time{},
+		undecided: map[model.UnitKey]*backoff{},
+		leaving:   map[model.Key][]*eviction{}, alarms: map[model.UnitKey]time.Time{},
 		waits: waitList{byTopic: map[model.Topic][]*waiting{}}, avoided: map[model.Key]time.Time{}, deleted: map[model.Key]bool{},
 		bindingTimeout: cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout),
 	}
@@ -233,6 +235,7 @@ func (s *Scheduler) offer(key model.UnitKey) {
 	s.queue.Remove(key)
 	if !s.exists(key) {
 		delete(s.failures, key)
+		delete(s.undecided, key)
 	}
 }
 

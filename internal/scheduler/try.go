@@ -22,7 +22,11 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 		}
 		return
 	}
-	plan, reasons := s.place(unit)
+	plan, reasons := s.place(unit, entry.Slice)
+	if reasons != nil && reasons.Unfinished {
+		s.queue.Add(entry.Deferred())
+		return
+	}
 	if plan != nil {
 		if topics := s.unwritten(plan); len(topics) > 0 {
 			s.queue.Park(entry, topics)
@@ -44,13 +48,20 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 		return
 	}
 	s.leavePlace(unit.Key)
-	switch {
+	entry.Slice = 0 // whatever comes next is another question
+	switch undecided := reasons != nil && reasons.Code == sched.CodeUndecided; {
 	case reasons == nil:
 	case plan != nil && s.state.AnyBelow(unit.Priority) && !unit.Never:
 		s.queue.Add(entry) // those that are left over may have room made for them
+	case undecided:
+		s.parkUndecided(entry, reasons)
+		s.tell(unit, reasons)
 	default:
 		s.queue.ParkUntil(entry, reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
 		s.tell(unit, reasons)
+	}
+	if reasons == nil || reasons.Code != sched.CodeUndecided {
+		delete(s.undecided, unit.Key)
 	}
 	if plan != nil {
 		s.write(ctx, unit, plan)

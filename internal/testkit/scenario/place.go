@@ -175,7 +175,16 @@ func (s *Scenario) drain(loud bool) (string, error) {
 		if !ok {
 			return out, nil
 		}
-		plan, reasons := s.placer.Try(entry.Key)
+		unit, ok := s.state.Unit(entry.Key)
+		if !ok {
+			continue
+		}
+		plan, reasons := s.placer.PlaceSlice(unit, entry.Slice)
+		if reasons != nil && reasons.Unfinished {
+			s.queue.Add(entry.Deferred())
+			continue
+		}
+		entry.Slice = 0
 		if plan != nil {
 			if loud {
 				out += printPlan(plan)

@@ -1,0 +1,30 @@
+package sched
+
+import "github.com/allot-dev/allot/internal/model"
+
+// A unit that is hard to decide must not hold up the others. Its attempts are slices: the first has a small budget, and
+// each one that ends without an answer puts the unit behind those that have not had theirs, with a larger budget for
+// the next, up to the whole budget of the Placer. Nothing is kept between slices. As the budgets grow by a factor, all
+// attempts together cost a quarter more than the last one alone.
+
+const (
+	firstSlice  = 2_000 // steps
+	sliceGrowth = 5
+)
+
+// sliceSteps returns the budget of a slice; the first one is 0.
+func (p *Placer) sliceSteps(slice int) int {
+	steps := firstSlice
+	for ; slice > 0 && steps < p.steps; slice-- {
+		steps *= sliceGrowth
+	}
+	return min(steps, p.steps)
+}
+
+// PlaceSlice is Place with the budget of one slice. If that was not enough, there is no Plan and the Reasons are
+// Unfinished: the unit needs a further slice, and nothing is known that could be reported.
+func (p *Placer) PlaceSlice(unit *model.Unit, slice int) (*Plan, *Reasons) {
+	tx := p.state.Begin()
+	defer tx.Undo()
+	return p.placeIn(tx, unit, p.sliceSteps(slice))
+}
