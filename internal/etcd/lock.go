@@ -20,9 +20,9 @@ type dirLock struct {
 
 func lockDir(dir string) (*dirLock, error) {
 	path := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
+		return nil, fmt.Errorf("lock: %w; make the directory and this file accessible, or remove the file", err)
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		f.Close()
@@ -36,4 +36,16 @@ func lockDir(dir string) (*dirLock, error) {
 
 func (l *dirLock) release() error {
 	return l.file.Close()
+}
+
+// InUse reports whether a process runs on the data directory.
+func InUse(dir string) bool {
+	if _, err := os.Stat(filepath.Join(dir, "lock")); err != nil {
+		return false
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return errors.Is(err, ErrInUse)
+	}
+	return lock.release() != nil
 }

@@ -3,65 +3,150 @@ package etcd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
+	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
 )
 
-// beginning are the records that the first file of a member's log begins with. Only a log that has never been cut has the last
-// one there.
-var beginning = []int64{wal.CrcType, wal.MetadataType, wal.SnapshotType}
+// errLog is the beginning of every fault that is found in a member's log.
+var errLog = errors.New("its log is damaged")
 
-// checkLog refuses a log of which the beginning cannot be read. The member would take what is damaged there for a write that was
-// cut short, cut its file off before it, and panic for want of a log.
-func checkLog(dir string) error {
-	entries, err := os.ReadDir(dir) // which are in order
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// beginning returns the records that the first file of a log begins with. Only a log that has never
+// been cut has the last one there.
+func beginning(name string) []int64 {
+	if name == firstFile {
+		return []int64{wal.CrcType, wal.MetadataType, wal.SnapshotType}
 	}
-	first := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return filepath.Ext(e.Name()) == ".wal" })
-	if first < 0 {
-		return nil
-	}
-	name, expected := entries[first].Name(), beginning
-	if name != firstFile {
-		expected = beginning[:2]
-	}
-	file, err := os.Open(filepath.Join(dir, name))
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if err := readBeginning(file, expected); err != nil {
-		return fmt.Errorf("the beginning of its log %s is damaged: %w; restore the directory from a copy, or start with an empty one", file.Name(), err)
-	}
-	return nil
+	return []int64{wal.CrcType, wal.MetadataType}
 }
 
 const firstFile = "0000000000000000-0000000000000000.wal"
 
-// logFile has a file's size at hand, as the decoder wants it.
-type logFile struct{ *os.File }
+// memberLog is what a member's log says of itself.
+type memberLog struct {
+	exists bool
+	last   uint64 // index of the last entry that can be read
+	commit uint64 // index up to which entries are known to be decided
+}
 
-func (f logFile) FileInfo() (fs.FileInfo, error) { return f.Stat() }
-
-func readBeginning(file *os.File, expected []int64) error {
-	decoder := wal.NewDecoder(logFile{file})
-	for i, kind := range expected {
+// readLog reads a member's log as the member does. A log that ends in the middle of a record is no
+// fault: the process may have been killed while it wrote. The caller knows whether what is left is
+// enough.
+func readLog(dir string) (l memberLog, err error) {
+	files, err := logFiles(dir)
+	if err != nil || len(files) == 0 {
+		return l, err
+	}
+	l.exists = true
+	readers := make([]fileutil.FileReader, len(files))
+	for i, file := range files {
+		defer file.Close()
+		readers[i] = logFile{file}
+	}
+	expected := beginning(filepath.Base(files[0].Name()))
+	decoder := wal.NewDecoder(readers...)
+	for n := 0; ; n++ {
 		var record walpb.Record
-		if err := decoder.Decode(&record); err != nil {
-			return fmt.Errorf("record %d: %w", i+1, err)
+		err := decoder.Decode(&record)
+		if n < len(expected) && (err != nil || record.GetType() != expected[n]) {
+			return l, fmt.Errorf("%w: record %d at the beginning of %s: %w", errLog, n+1, files[0].Name(), orType(err, record.GetType()))
 		}
-		if record.GetType() != kind {
-			return fmt.Errorf("record %d has type %d, not %d", i+1, record.GetType(), kind)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return l, nil
+		case err != nil:
+			return l, fmt.Errorf("%w: %w", errLog, err)
 		}
-		if kind == wal.CrcType {
-			decoder.UpdateCRC(record.GetCrc())
+		if err := l.add(decoder, &record); err != nil {
+			return l, fmt.Errorf("%w: record %d: %w", errLog, n+1, err)
 		}
+	}
+}
+
+func orType(err error, typ int64) error {
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("it has type %d", typ)
+}
+
+// add takes in a record.
+func (l *memberLog) add(decoder wal.Decoder, record *walpb.Record) error {
+	switch record.GetType() {
+	case wal.CrcType:
+		if sum := decoder.LastCRC(); sum != 0 && record.Validate(sum) != nil {
+			return wal.ErrCRCMismatch
+		}
+		decoder.UpdateCRC(record.GetCrc())
+	case wal.EntryType:
+		var entry raftpb.Entry
+		if err := proto.Unmarshal(record.Data, &entry); err != nil {
+			return err
+		}
+		l.last = entry.GetIndex()
+	case wal.StateType:
+		var state raftpb.HardState
+		if err := proto.Unmarshal(record.Data, &state); err != nil {
+			return err
+		}
+		l.commit = state.GetCommit()
+	case wal.SnapshotType:
+		var snapshot walpb.Snapshot
+		if err := proto.Unmarshal(record.Data, &snapshot); err != nil {
+			return err
+		}
+		l.last = max(l.last, snapshot.GetIndex())
 	}
 	return nil
 }
+
+// logFiles opens the files of a log, in their order. Their names count up without a gap.
+func logFiles(dir string) (files []*os.File, err error) {
+	entries, err := os.ReadDir(dir) // which are in order
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			for _, file := range files {
+				file.Close()
+			}
+		}
+	}()
+	var next uint64
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".wal" {
+			continue
+		}
+		var number, index uint64
+		if _, err := fmt.Sscanf(e.Name(), "%016x-%016x.wal", &number, &index); err != nil {
+			continue // the member passes over it, too
+		}
+		if len(files) > 0 && number != next {
+			return files, fmt.Errorf("%w: a file before %s is missing", errLog, filepath.Join(dir, e.Name()))
+		}
+		next = number + 1
+		file, err := os.Open(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return files, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// logFile is a file whose size the decoder can ask for.
+type logFile struct{ *os.File }
+
+// FileInfo implements fileutil.FileReader.
+func (f logFile) FileInfo() (fs.FileInfo, error) { return f.Stat() }
