@@ -1,10 +1,13 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/allot-dev/allot/internal/etcd"
 )
 
 // kubeconfigName is the admin kubeconfig's file in the data directory.
@@ -33,15 +36,20 @@ func quoted(path string) string {
 	return path
 }
 
-// openDataDir gives the folder to use, made if need be, and what removes it if it is ephemeral.
-func openDataDir(dir string, ephemeral bool) (string, func() error, error) {
+// openDataDir returns the folder to use, made if need be, and what removes it if it is ephemeral. It
+// is removed also when the process must end immediately.
+func openDataDir(dir string, ephemeral bool, hurry *cleanups) (string, func() error, error) {
 	keep := func() error { return nil }
 	if ephemeral {
 		tmp, err := os.MkdirTemp("", "allot-")
 		if err != nil {
 			return "", keep, fmt.Errorf("make an ephemeral data directory: %w", err)
 		}
-		return tmp, func() error { return os.RemoveAll(tmp) }, nil
+		forget := func() {}
+		if hurry != nil {
+			forget = hurry.add(func() { removeInUse(tmp) })
+		}
+		return tmp, func() error { defer forget(); return os.RemoveAll(tmp) }, nil
 	}
 	if dir == "" {
 		var err error
@@ -57,4 +65,48 @@ func openDataDir(dir string, ephemeral bool) (string, func() error, error) {
 		return "", keep, fmt.Errorf("data directory: %w", err)
 	}
 	return dir, keep, nil
+}
+
+// removeInUse removes a folder in which others may still make files.
+func removeInUse(dir string) {
+	for range 20 {
+		if os.RemoveAll(dir) == nil {
+			return
+		}
+	}
+}
+
+// warnings lists files with secrets that others than their owner may read or change.
+func warnings(dir string) []string {
+	var out []string
+	for _, pattern := range []string{"", "etcd", "pki", "pki/*.key", "*.kubeconfig", "etcd/member-data", "etcd/member-data/member/*/*"} {
+		files, err := filepath.Glob(filepath.Join(globEscaped(dir), pattern))
+		if err != nil {
+			continue
+		}
+		for _, file := range files {
+			info, err := os.Stat(file)
+			switch {
+			case err != nil:
+			case info.IsDir() && info.Mode().Perm()&0o022 != 0:
+				out = append(out, fmt.Sprintf("warning: others may write in %s (mode %04o): chmod go-w %s", file, info.Mode().Perm(), quoted(file)))
+			case !info.IsDir() && info.Mode().Perm()&0o077 != 0:
+				out = append(out, fmt.Sprintf("warning: others may use the secrets in %s (mode %04o): chmod go= %s", file, info.Mode().Perm(), quoted(file)))
+			}
+		}
+	}
+	return out
+}
+
+// globEscaped returns a path as a pattern that matches it alone.
+func globEscaped(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// inUseRemedy adds to an error that says that the data directory is in use what to do about it.
+func inUseRemedy(err error) error {
+	if errors.Is(err, etcd.ErrInUse) {
+		return fmt.Errorf("%w; use its control plane (allot kubectl --data-dir …), stop it, or give another --data-dir", err)
+	}
+	return err
 }

@@ -25,7 +25,7 @@ func TestDefaultDataDir(t *testing.T) {
 
 func TestDataDirIsForTheUserAlone(t *testing.T) {
 	want := filepath.Join(t.TempDir(), "a", "b")
-	dir, remove, err := openDataDir(want, false)
+	dir, remove, err := openDataDir(want, false, nil)
 	if err != nil || dir != want {
 		t.Fatalf("openDataDir() = %q, %v", dir, err)
 	}
@@ -42,7 +42,7 @@ func TestDataDirIsForTheUserAlone(t *testing.T) {
 
 func TestEphemeralDataDirGoes(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	dir, remove, err := openDataDir("/not/used", true)
+	dir, remove, err := openDataDir("/not/used", true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,8 @@ type Instance struct {
 	*component
 
 	Server *apiserver.Server
+	// Classes are the DeviceClasses for the devices of the fleet.
+	Classes []string
 }
 
 // Start runs all parts, and returns when the API server serves and the caches are filled.
@@ -44,12 +46,12 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 	done := opts.Step("API server and etcd")
 	// The server outlives the other parts, which write until they end; Stop ends it.
 	counts := metrics.New()
-	server, err := apiserver.Start(context.WithoutCancel(ctx), apiserver.Config{
+	server, err := startServer(ctx, apiserver.Config{
 		DataDir: opts.DataDir, Listen: opts.Listen, LastPort: lastPort(opts.DataDir), UnsafeNoFsync: opts.UnsafeNoFsync, Metrics: counts.Handler(),
 		Features: opts.Features,
 	})
 	if err != nil {
-		done("", err)
+		done("stopped", nil) // the caller says why
 		return nil, err
 	}
 	done(server.URL(), nil)
@@ -58,6 +60,9 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 		return nil, errors.Join(err, server.Stop(context.WithoutCancel(ctx)))
 	}
 	i := &Instance{component: c, Server: server}
+	if i.Classes, err = createClasses(parts, c.Client, opts); err != nil {
+		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))
+	}
 	if err := i.startParts(parts, opts); err != nil {
 		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))
 	}

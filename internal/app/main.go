@@ -1,13 +1,9 @@
 package app
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -16,29 +12,20 @@ import (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+
+	hurry *cleanups // may be nil
 }
 
-// Main runs the command that os.Args gives, and answers its exit code. The first SIGINT or
-// SIGTERM stops it in order, a second one at once.
+// Main runs the command that os.Args gives, and returns its exit code. The first SIGINT, SIGTERM or
+// SIGHUP stops it in order, another one more than a second later immediately.
 func Main() int {
 	if len(os.Args) > 1 && os.Args[1] == "kubectl" {
 		return kubectl(os.Args[2:])
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	streams := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, hurry: &cleanups{}}
+	ctx, stop := handleSignals(streams.hurry)
 	defer stop()
-	go func() {
-		<-ctx.Done()
-		stop() // from now on a signal ends the process
-	}()
-	streams := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-	err := newCommand(streams).ExecuteContext(ctx)
-	if err == nil {
-		return 0
-	}
-	if !errors.Is(err, errReported) {
-		fmt.Fprintf(streams.Err, "allot: %v\n", err)
-	}
-	return 1
+	return exitCode(ctx, newCommand(streams).ExecuteContext(ctx), streams)
 }
 
 // errReported ends a command with exit code 1 after it has said why.
@@ -59,8 +46,10 @@ func newCommand(streams Streams) *cobra.Command {
 	root.AddCommand(newAttachCommand(streams), newDebugCommand(streams))
 	root.AddCommand(newTemplateSyncCommand(streams))
 	root.AddCommand(&cobra.Command{
-		Use:                "kubectl",
-		Short:              "kubectl, bound to the server of the data directory",
+		Use:   "kubectl",
+		Short: "kubectl, for the server of the data directory",
+		Long: "Run kubectl. Its server is that of --kubeconfig; else of --data-dir, a data directory of allot up; else of\n" +
+			"$ALLOT_DATA_DIR; else of $KUBECONFIG; else of the default data directory.",
 		DisableFlagParsing: true,
 		// Main runs it before cobra sees it, and without its signals; it is here for the help.
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -65,20 +65,23 @@ func runAPIServer(ctx context.Context, o apiserverOptions, progress *cli.Progres
 	if _, err := checkAddress(o.config.Listen); err != nil {
 		return err
 	}
-	dir, _, err := openDataDir(o.dataDir, false)
+	dir, _, err := openDataDir(o.dataDir, false, nil)
 	if err != nil {
 		return err
 	}
 	o.config.DataDir, o.config.LastPort = dir, lastPort(dir)
+	for _, text := range warnings(dir) {
+		progress.Line("%s", text)
+	}
 	done := progress.Step("API server")
 	server, err := startServer(ctx, o.config)
 	if err != nil {
 		if ctx.Err() != nil {
 			done("stopped", nil)
-			return nil
+			return fmt.Errorf("%w while it started", errInterrupted)
 		}
-		done("", err)
-		return err
+		done("failed", nil)
+		return inUseRemedy(err)
 	}
 	done(server.URL(), nil)
 	defer func() {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/allot-dev/allot/internal/cli"
-	"github.com/allot-dev/allot/internal/etcd"
 	"github.com/allot-dev/allot/internal/features"
 )
 
@@ -39,7 +39,10 @@ func newUpCommand(streams Streams) *cobra.Command {
 		Use:   "up",
 		Short: "Run a control plane with a simulated fleet in this process",
 		Long: "Run an API server on an embedded etcd, controllers, a scheduler and a simulated fleet in this process, until Ctrl-C.\n" +
-			"With -f, apply manifests, show what becomes of them, and keep serving.",
+			"With -f, apply manifests, show what becomes of them, and keep serving.\n\n" +
+			"Exit codes: 0 when it was stopped while it served, or all has settled with --exit-when-settled; 1 when something failed;\n" +
+			"128 and the number of the signal (130 for Ctrl-C) when a signal came before all was applied, or settled with\n" +
+			"--exit-when-settled. A second signal ends it immediately, unless it comes within a second.",
 		Example: "  allot up\n  allot up -f examples/kep-5729.yaml\n  allot up --ephemeral --fleet examples/fleet.yaml -f job.yaml --exit-when-settled",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,13 +50,9 @@ func newUpCommand(streams Streams) *cobra.Command {
 				return err
 			}
 			if o.timeout <= 0 {
-				return fmt.Errorf("--timeout: must be more than nothing, is %s", o.timeout)
+				return fmt.Errorf("--timeout must be positive, got %s", o.timeout)
 			}
-			err := up(cmd.Context(), o, streams)
-			if err == nil && o.exitWhenSettled && cmd.Context().Err() != nil {
-				return errReported // a script must not take what was interrupted for settled
-			}
-			return err
+			return up(cmd.Context(), o, streams)
 		},
 	}
 	flags := cmd.Flags()
@@ -72,9 +71,9 @@ func newUpCommand(streams Streams) *cobra.Command {
 // up runs an Instance until ctx ends, or, with exitWhenSettled, until all that was applied runs.
 func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	// What can be wrong without a server is found before anything is started.
-	manifests, err := cli.ReadManifests(o.files, interruptible{ctx, streams.In})
+	manifests, skipped, err := cli.ReadManifests(o.files, interruptible{ctx, streams.In})
 	if ctx.Err() != nil {
-		return nil // stopped while somebody was to type
+		return fmt.Errorf("%w while it read manifests", errInterrupted)
 	}
 	if err != nil {
 		return err
@@ -86,7 +85,7 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	if err := checkLoopback(o.listen); err != nil {
 		return err
 	}
-	dir, remove, err := openDataDir(o.dataDir, o.ephemeral)
+	dir, remove, err := openDataDir(o.dataDir, o.ephemeral, streams.hurry)
 	if err != nil {
 		return err
 	}
@@ -98,15 +97,15 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	defer log.Close()
 
 	progress := cli.NewProgress(streams.Out, cli.StyleFor(streams.Out, os.Getenv), nil)
+	for _, text := range append(warnings(dir), skipped...) {
+		progress.Line("%s", text)
+	}
 	instance, err := Start(ctx, Options{DataDir: dir, Listen: o.listen, Fleet: machines, Features: o.features, Step: progress.Step})
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil // stopped while starting, as wanted
+			return fmt.Errorf("%w while it started", errInterrupted)
 		}
-		if errors.Is(err, etcd.ErrInUse) {
-			return fmt.Errorf("%w; use its control plane (allot kubectl …), stop it, or give another --data-dir", err)
-		}
-		return err
+		return inUseRemedy(err)
 	}
 	defer func() { err = errors.Join(err, stop(instance, progress)) }()
 
@@ -116,6 +115,9 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	}
 	progress.Line("kubeconfig: %s", kubeconfig)
 	progress.Line("try: kubectl --kubeconfig %s get nodes", quoted(kubeconfig))
+	if len(instance.Classes) > 0 {
+		progress.Line("device classes: %s", strings.Join(instance.Classes, ", "))
+	}
 	if len(manifests) > 0 {
 		if done, err := applyAndFollow(ctx, o, instance, manifests, progress, streams); done || err != nil {
 			return err
@@ -133,29 +135,28 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	return nil // stop says what failed
 }
 
-// applyAndFollow applies the manifests and shows what becomes of them. It answers done if the
-// command is to end.
+// applyAndFollow applies the manifests and shows what becomes of them. It reports whether the command
+// is done.
 func applyAndFollow(ctx context.Context, o upOptions, instance *Instance, manifests []cli.Manifest, progress *cli.Progress, streams Streams) (done bool, err error) {
-	line := func(text string) { progress.Line("%s", text) }
-	applied, err := cli.Apply(ctx, instance.Server.Loopback(), manifests, line)
+	applied, err := apply(ctx, instance, manifests, progress)
 	if err != nil {
-		if ctx.Err() != nil {
-			return true, nil
-		}
 		return true, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	settling := progress.Step("placing and starting")
-	summary, err := cli.Watch(waiting, instance.Client, instance.Caches, applied, line)
+	settling := progress.Counted("placing and starting", len(manifests))
+	summary, err := cli.Watch(waiting, instance.Client, instance.Caches, applied, settling)
 	if ctx.Err() != nil {
-		settling("interrupted", nil)
+		settling.Done("interrupted", nil)
+		if o.exitWhenSettled {
+			return true, fmt.Errorf("%w: %d of %d objects had settled", errInterrupted, settling.Count(), len(applied))
+		}
 		return true, nil
 	}
 	if !summary.Settled {
 		err = fmt.Errorf("not settled within %s", o.timeout)
 	}
-	settling("all runs", err)
+	settling.Done("all runs", err)
 	if err := summary.Write(streams.Out); err != nil {
 		return true, err
 	}
@@ -166,6 +167,27 @@ func applyAndFollow(ctx context.Context, o upOptions, instance *Instance, manife
 		return true, errReported
 	}
 	return true, nil
+}
+
+// apply applies the manifests. When it is interrupted, the error says how far it came.
+func apply(ctx context.Context, instance *Instance, manifests []cli.Manifest, progress *cli.Progress) ([]cli.Ref, error) {
+	applying := progress.Counted("applying", len(manifests))
+	outcomes := cli.Outcomes{}
+	applied, err := cli.Apply(ctx, instance.Server.Loopback(), manifests, func(ref cli.Ref, outcome string) {
+		outcomes[outcome]++
+		applying.Object(ref.String() + " " + outcome)
+		applying.Set(applying.Count() + 1)
+	})
+	switch {
+	case err == nil:
+		applying.Done(outcomes.String(), nil)
+	case ctx.Err() != nil:
+		applying.Done("interrupted", nil)
+		err = fmt.Errorf("%w: applied %d of %d objects", errInterrupted, len(applied), len(manifests))
+	default:
+		applying.Done("stopped", nil) // the caller says why
+	}
+	return applied, err
 }
 
 // stop ends the Instance and says so.

@@ -41,6 +41,26 @@ func (r Ref) String() string {
 	return text
 }
 
+// What became of an object that was applied.
+const (
+	Created    = "created"
+	Configured = "configured"
+	Unchanged  = "unchanged"
+)
+
+// Outcomes counts objects by what became of them.
+type Outcomes map[string]int
+
+func (o Outcomes) String() string {
+	var out []string
+	for _, outcome := range []string{Created, Configured, Unchanged} {
+		if n := o[outcome]; n > 0 {
+			out = append(out, fmt.Sprintf("%d %s", n, outcome))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
 // kind is a served kind.
 type kind struct {
 	resource   schema.GroupVersionResource
@@ -57,9 +77,9 @@ type target interface {
 }
 
 // Apply brings the manifests to the server: first namespaces, definitions of kinds and priority classes, then the others in
-// their order. It reports each object, and answers what it has applied. A document that the server refuses in the dry run that
+// their order. It reports each object and what became of it, and returns what it has applied. A document that the server refuses in the dry run that
 // comes first stops everything; all such documents are in the error.
-func Apply(ctx context.Context, cfg *rest.Config, manifests []Manifest, report func(string)) ([]Ref, error) {
+func Apply(ctx context.Context, cfg *rest.Config, manifests []Manifest, report func(ref Ref, outcome string)) ([]Ref, error) {
 	server, err := newServer(cfg)
 	if err != nil {
 		return nil, err
@@ -71,7 +91,7 @@ func Apply(ctx context.Context, cfg *rest.Config, manifests []Manifest, report f
 type applier struct {
 	target target
 	clock  clock.Clock
-	report func(string)
+	report func(ref Ref, outcome string)
 	all    []Manifest // in the order in which they are applied
 	done   []Ref
 }
@@ -82,7 +102,7 @@ func (a *applier) apply(ctx context.Context, manifests []Manifest) ([]Ref, error
 	a.all = append(first[:len(first):len(first)], rest...)
 	later, err := a.judge(ctx, a.all, provided)
 	if err != nil {
-		return nil, err
+		return a.done, err
 	}
 	for _, m := range first {
 		if err := a.write(ctx, m); err != nil {
@@ -161,11 +181,11 @@ func (a *applier) write(ctx context.Context, m Manifest) error {
 	a.done = append(a.done, ref)
 	switch {
 	case !existed:
-		a.report(ref.String() + " created")
+		a.report(ref, Created)
 	case before.GetResourceVersion() == after.GetResourceVersion():
-		a.report(ref.String() + " unchanged")
+		a.report(ref, Unchanged)
 	default:
-		a.report(ref.String() + " configured")
+		a.report(ref, Configured)
 	}
 	return nil
 }

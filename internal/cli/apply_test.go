@@ -35,7 +35,7 @@ func TestApply(t *testing.T) {
 			if len(errs) > 0 {
 				return fmt.Sprintln(errs)
 			}
-			a := &applier{target: s, clock: testingclock.NewFakeClock(metav1.Now().Time), report: func(text string) { s.log = append(s.log, "report "+text) }}
+			a := &applier{target: s, clock: testingclock.NewFakeClock(metav1.Now().Time), report: func(ref Ref, outcome string) { s.log = append(s.log, "report "+ref.String()+" "+outcome) }}
 			refs, err := a.apply(context.Background(), manifests)
 			if err != nil {
 				s.log = append(s.log, "error: "+err.Error())

@@ -41,9 +41,9 @@ type Manifest struct {
 }
 
 // ReadManifests reads files, folders (with all *.yaml, *.yml and *.json below them) and, for "-", stdin. A file has any number of
-// documents in YAML or JSON; lists are taken apart. All that is wrong is reported at once.
-func ReadManifests(paths []string, stdin io.Reader) ([]Manifest, error) {
-	var out []Manifest
+// documents in YAML or JSON; lists are taken apart. All that is wrong is reported at once. Folders hold other YAML too, as the values of
+// a chart: a file of one that has no object at all is left out, and there is a line about it.
+func ReadManifests(paths []string, stdin io.Reader) (out []Manifest, skipped []string, err error) {
 	var failed []error
 	for _, path := range paths {
 		files, err := filesOf(path)
@@ -51,10 +51,16 @@ func ReadManifests(paths []string, stdin io.Reader) ([]Manifest, error) {
 			failed = append(failed, err)
 			continue
 		}
+		found := len(out)
+		left := len(skipped)
 		for _, file := range files {
 			data, name, err := readFile(file, stdin)
 			if err != nil {
 				failed = append(failed, err)
+				continue
+			}
+			if file != path && foreign(data) {
+				skipped = append(skipped, name+": left out: it has no Kubernetes object (no apiVersion and no kind)")
 				continue
 			}
 			manifests, errs := parse(name, data)
@@ -64,11 +70,33 @@ func ReadManifests(paths []string, stdin io.Reader) ([]Manifest, error) {
 				failed = append(failed, fmt.Errorf("%s: has no document", name))
 			}
 		}
+		if len(failed) == 0 && len(out) == found && len(skipped) > left {
+			failed = append(failed, fmt.Errorf("%s: no file in it has a Kubernetes object", path))
+		}
 	}
 	if len(failed) > 0 {
-		return nil, errors.Join(failed...)
+		return nil, nil, errors.Join(failed...)
 	}
-	return out, nil
+	return out, skipped, nil
+}
+
+// foreign reports whether a file has no object, nor anything that is meant to be one: no document of it
+// has an apiVersion or a kind. What cannot be read may be meant to.
+func foreign(data []byte) bool {
+	for _, doc := range split(string(data)) {
+		value, err := decode(doc)
+		if err != nil {
+			return false
+		}
+		fields, ok := value.(map[string]any)
+		if !ok {
+			continue
+		}
+		if fields["apiVersion"] != nil || fields["kind"] != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func readFile(file string, stdin io.Reader) (data []byte, name string, err error) {

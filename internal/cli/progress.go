@@ -59,6 +59,11 @@ func NewProgress(w io.Writer, style Style, c clock.WithTicker) *Progress {
 
 // Step begins a step. The function that it returns ends it, with what there is to say of it, or with an error.
 func (p *Progress) Step(name string) (done func(detail string, err error)) {
+	s := p.begin(name)
+	return func(detail string, err error) { p.end(s, detail, err) }
+}
+
+func (p *Progress) begin(name string) *step {
 	s := &step{name: name, begun: p.clock.Now(), stop: make(chan struct{})}
 	p.mu.Lock()
 	p.active = append(p.active, s)
@@ -67,7 +72,15 @@ func (p *Progress) Step(name string) (done func(detail string, err error)) {
 	if p.style.Terminal {
 		go p.spin(s)
 	}
-	return func(detail string, err error) { p.end(s, detail, err) }
+	return s
+}
+
+// rename changes what a step that is going on is called.
+func (p *Progress) rename(s *step, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.name = name
+	p.draw()
 }
 
 // Line writes a line of its own, above a spinner.

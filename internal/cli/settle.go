@@ -29,6 +29,7 @@ func (r Reason) String() string { return r.Ref.String() + ": " + r.Text }
 type item struct {
 	ref  Ref
 	text string // what it is now
+	why  string // in brief, why it is not scheduled
 	wait string // what it waits for; empty when it has settled
 }
 
@@ -59,7 +60,11 @@ func (v *view) items() []item {
 func (v *view) item(ref Ref) item {
 	switch ref.Group + "/" + ref.Kind {
 	case "scheduling.k8s.io/PodGroup":
-		return itemOf(ref, v.groups, v.group)
+		it := itemOf(ref, v.groups, v.group)
+		if group, ok := v.groups[ref.key()]; ok {
+			it.why = groupReason(group)
+		}
+		return it
 	case "apps/Deployment":
 		return itemOf(ref, v.deployments, v.deployment)
 	case "apps/ReplicaSet":
@@ -71,7 +76,13 @@ func (v *view) item(ref Ref) item {
 	case "batch/Job":
 		return itemOf(ref, v.jobs, v.job)
 	case "/Pod":
-		return itemOf(ref, v.pods, func(pod *core.Pod) (text, wait string) { return podText(pod), v.podWait(pod) })
+		it := itemOf(ref, v.pods, func(pod *core.Pod) (text, wait string) { return podText(pod), v.podWait(pod) })
+		if pod, ok := v.pods[ref.key()]; ok {
+			if c := podCondition(pod, corev1.PodScheduled); c.Status == corev1.ConditionFalse {
+				it.why = brief(c.Message)
+			}
+		}
+		return it
 	case "resource.k8s.io/ResourceClaim":
 		return itemOf(ref, v.claims, func(claim *resource.ResourceClaim) (text, wait string) { return claimText(claim), "" })
 	}
@@ -161,6 +172,30 @@ func groupStatus(group *scheduling.PodGroup) string {
 	default:
 		return c.Reason
 	}
+}
+
+// groupReason returns in brief why a group is not scheduled.
+func groupReason(group *scheduling.PodGroup) string {
+	if c := groupCondition(group); group.DeletionTimestamp == nil && c != nil && c.Status != metav1.ConditionTrue {
+		return brief(c.Message)
+	}
+	return ""
+}
+
+// maxReason is how long a reason in a line may be, in bytes.
+const maxReason = 160
+
+// brief cuts a message between words.
+func brief(message string) string {
+	message = strings.Join(strings.Fields(message), " ")
+	if len(message) <= maxReason {
+		return message
+	}
+	cut := strings.ToValidUTF8(message[:maxReason], "")
+	if end := strings.LastIndexByte(cut, ' '); end > maxReason/2 {
+		cut = cut[:end]
+	}
+	return cut + " …"
 }
 
 // missingClaims names the first entry for which no claim is recorded.

@@ -116,7 +116,8 @@ func TestWatch(t *testing.T) {
 	var lines []string
 	w := &watcher{
 		clock: testingclock.NewFakeClock(time.Unix(0, 0)), report: func(line string) { lines = append(lines, line) },
-		changed: make(chan struct{}, 1), said: map[Ref]string{}, explain: func(context.Context, *Snapshot) {},
+		changed: make(chan struct{}, 1), said: map[Ref]said{}, explain: func(context.Context, *Snapshot) {},
+		note: func(string) {}, count: func(int) {},
 	}
 	w.take = func() Snapshot {
 		s := states[0]
@@ -142,7 +143,7 @@ func TestWatchGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &watcher{
-		clock: testingclock.NewFakeClock(time.Unix(0, 0)), report: func(string) {}, changed: make(chan struct{}, 1), said: map[Ref]string{},
+		clock: testingclock.NewFakeClock(time.Unix(0, 0)), report: func(string) {}, note: func(string) {}, count: func(int) {}, changed: make(chan struct{}, 1), said: map[Ref]said{},
 		take: func() Snapshot { return s },
 		explain: func(_ context.Context, s *Snapshot) {
 			s.Events = []corev1.Event{{Type: "Warning", Message: "no device"}}
@@ -161,5 +162,32 @@ func TestWatchGivesUp(t *testing.T) {
 	want := "POD   PODGROUP   NODE   PHASE     CLAIMS\np     -          -      Pending   -\n\nwaiting for pod/p: is not scheduled: no device\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("unexpected text (-want +got):\n%s", diff)
+	}
+}
+
+// TestWhyIsReported: a group that waits says why, briefly, once for each state.
+func TestWhyIsReported(t *testing.T) {
+	state := func(reason, message string) Snapshot {
+		s, err := readSnapshot("apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\nspec: {schedulingPolicy: {gang: {minCount: 2}}}\n" +
+			"status: {conditions: [{type: PodGroupScheduled, status: \"False\", reason: " + reason + ", message: \"" + message + "\"}]}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	var lines []string
+	w := &watcher{report: func(line string) { lines = append(lines, line) }, count: func(int) {}, said: map[Ref]said{}}
+	for _, s := range []Snapshot{
+		state("Unschedulable", ""), state("Unschedulable", "1 of 2 pods exist"), state("Unschedulable", "held by a"), state("Unschedulable", "held by b"),
+		state("SchedulerError", strings.Repeat("many words ", 30)),
+	} {
+		w.reportChanges(s)
+	}
+	want := []string{
+		"podgroup/g: Unschedulable", "podgroup/g: Unschedulable: 1 of 2 pods exist",
+		"podgroup/g: SchedulerError: " + strings.Repeat("many words ", 14) + "many …",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("unexpected lines (-want +got):\n%s", diff)
 	}
 }

@@ -39,11 +39,11 @@ func (s Summary) Write(w io.Writer) error {
 	return nil
 }
 
-// Watch follows the applied objects until all of them have settled or ctx ends. It reports each change of one in a line, and,
-// when nothing changes for a while, what is waited for. The error is that of ctx; the summary is good in any case.
-func Watch(ctx context.Context, set *client.Set, inf *client.Informers, applied []Ref, report func(string)) (Summary, error) {
+// Watch follows the applied objects until all of them have settled or ctx ends. It reports each change of one in a line, how
+// many have settled, and, when nothing changes for a while, what is waited for. The error is that of ctx; the summary is good in any case.
+func Watch(ctx context.Context, set *client.Set, inf *client.Informers, applied []Ref, step *Counted) (Summary, error) {
 	w := &watcher{
-		clock: clock.RealClock{}, report: report, changed: make(chan struct{}, 1), said: map[Ref]string{},
+		clock: clock.RealClock{}, report: step.Object, note: step.Note, count: step.Set, changed: make(chan struct{}, 1), said: map[Ref]said{},
 		take: func() Snapshot {
 			return Snapshot{
 				Applied: applied, PodGroups: inf.PodGroups().List(), Claims: inf.ResourceClaims().List(), Pods: inf.Pods().List(),
@@ -81,11 +81,20 @@ type watcher struct {
 	clock   clock.Clock
 	take    func() Snapshot
 	explain func(context.Context, *Snapshot) // adds the events
-	report  func(string)
-	changed chan struct{} // has room for one
+	report  func(string)                     // a change of an object
+	note    func(string)                     // what is waited for
+	count   func(int)                        // how many objects have settled
+	changed chan struct{}                    // has room for one
 
-	said   map[Ref]string // what was reported last of an object
-	waited string         // what was last said to be waited for
+	said   map[Ref]said // what was reported last of an object
+	waited string       // what was last said to be waited for
+}
+
+// said is what was reported of an object. The reason why it waits may change often, as it names what is
+// in the way; it is reported once for each state.
+type said struct {
+	text      string
+	hasReason bool
 }
 
 func (w *watcher) change() {
@@ -113,15 +122,23 @@ func (w *watcher) run(ctx context.Context) (Summary, error) {
 	}
 }
 
-// reportChanges says what is new of each object, as far as there is more to say than that it exists.
+// reportChanges reports what is new of each object, as far as there is more to report than that it
+// exists, and counts those that have settled.
 func (w *watcher) reportChanges(s Snapshot) {
+	settled := 0
 	for _, it := range look(s).items() {
-		if before, ok := w.said[it.ref]; before == it.text || !ok && it.text == "exists" {
+		if it.wait == "" {
+			settled++
+		}
+		now := said{it.text, it.why != ""}
+		before, ok := w.said[it.ref]
+		if before == now || before.text == now.text && before.hasReason || !ok && it.text == "exists" {
 			continue
 		}
-		w.said[it.ref] = it.text
-		w.report(it.ref.String() + ": " + it.text)
+		w.said[it.ref] = now
+		w.report(it.ref.String() + ": " + join(it.text, it.why))
 	}
+	w.count(settled)
 }
 
 // reportWaiting says the first thing that is waited for, if it was not said before.
@@ -131,7 +148,7 @@ func (w *watcher) reportWaiting(ctx context.Context) {
 		return
 	}
 	w.waited = s.Waiting[0].String()
-	w.report("waiting for " + w.waited)
+	w.note("waiting for " + w.waited)
 }
 
 func (w *watcher) summary(ctx context.Context) Summary {

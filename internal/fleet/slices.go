@@ -53,6 +53,25 @@ func (p NetworkPool) slices(fleetName string) []resourcev1.ResourceSlice {
 	return out
 }
 
+// Drivers returns the drivers of all devices of the fleet, each once, in the order of the description.
+func (f Fleet) Drivers() []string {
+	var out []string
+	add := func(sets []DeviceSet) {
+		for _, driver := range drivers(sets) {
+			if !slices.Contains(out, driver) {
+				out = append(out, driver)
+			}
+		}
+	}
+	for _, p := range f.Pools {
+		add(p.Devices)
+	}
+	for _, p := range f.Network {
+		add(p.Devices)
+	}
+	return out
+}
+
 // drivers lists the drivers of the sets, in their order.
 func drivers(sets []DeviceSet) []string {
 	var out []string

@@ -12,7 +12,7 @@ import (
 // locked runs f while no other process reads or changes dir: servers that share a directory and start together
 // would each make an authority of their own.
 func locked(dir string, f func() error) (err error) {
-	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}

@@ -64,6 +64,7 @@ func TestScripts(t *testing.T) {
 			"record":     record,
 			"recorded":   recorded,
 			"quiet":      quiet,
+			"signals":    signals,
 		},
 		Deadline: deadline(t),
 	})

@@ -1,0 +1,116 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// errInterrupted ends a command that a signal has stopped before it had done what it was asked for.
+// A server that is stopped while it serves has done that.
+var errInterrupted = errors.New("interrupted")
+
+// signalled is the cause of a context that a signal has ended.
+type signalled struct{ signal syscall.Signal }
+
+func (s signalled) Error() string { return s.signal.String() }
+
+// exitCode returns the code that shells give to a process that the signal has ended.
+func (s signalled) exitCode() int { return 128 + int(s.signal) }
+
+// cleanups are what is left to do when a process must end immediately.
+type cleanups struct {
+	mu    sync.Mutex
+	next  int
+	funcs map[int]func()
+}
+
+// add registers f, and returns a function that takes it back.
+func (c *cleanups) add(f func()) (remove func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.funcs == nil {
+		c.funcs = map[int]func(){}
+	}
+	n := c.next
+	c.next++
+	c.funcs[n] = f
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.funcs, n)
+	}
+}
+
+func (c *cleanups) run() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.funcs {
+		f()
+	}
+}
+
+// sameSignal is how long after the first signal others count as the same: a process may get each twice,
+// as from timeout(1), which signals the process and its group, or from a terminal and a wrapper.
+const sameSignal = time.Second
+
+// handleSignals ends the context that it returns at the first SIGINT, SIGTERM or SIGHUP. A later one,
+// while the end in order takes its time, runs the cleanups and ends the process. A reader of the output that has gone is no reason to leave
+// things behind: writing to it fails, and that is all.
+func handleSignals(hurry *cleanups) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signal.Ignore(syscall.SIGPIPE)
+	received := make(chan os.Signal, 2)
+	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(received, syscall.SIGHUP)
+	}
+	done := make(chan struct{})
+	go func() {
+		var first time.Time
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-received:
+				number, ok := s.(syscall.Signal)
+				if !ok {
+					continue
+				}
+				switch {
+				case first.IsZero():
+					first = time.Now()
+					cancel(signalled{number})
+				case time.Since(first) >= sameSignal:
+					hurry.run()
+					os.Exit(signalled{number}.exitCode())
+				}
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(received)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// exitCode returns how a command ends, and says why.
+func exitCode(ctx context.Context, err error, streams Streams) int {
+	if err == nil {
+		return 0
+	}
+	if !errors.Is(err, errReported) {
+		fmt.Fprintf(streams.Err, "allot: %v\n", err)
+	}
+	var by signalled
+	if errors.Is(err, errInterrupted) && errors.As(context.Cause(ctx), &by) {
+		return by.exitCode()
+	}
+	return 1
+}
