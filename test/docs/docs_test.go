@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -67,17 +68,68 @@ func TestNamedPathsExist(t *testing.T) {
 	}
 }
 
-// row is a line of docs/requirements.md: R-number, what, where, test.
-var row = regexp.MustCompile(`(?m)^\| (R[0-9]+)\b[^|]*\|[^|]+\|([^|]+)\|([^|]+)\|$`)
+// cells returns the cells of each row of the tables of a document, without heads. A head is what is
+// above a line of dashes.
+func cells(text string) [][]string {
+	var out [][]string
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| ---") || i+1 < len(lines) && strings.HasPrefix(lines[i+1], "| ---") {
+			continue
+		}
+		row := strings.Split(strings.Trim(line, "|"), " | ")
+		for i := range row {
+			row[i] = strings.TrimSpace(row[i])
+		}
+		out = append(out, row)
+	}
+	return out
+}
 
-func TestEachRequirementNamesPackageAndTest(t *testing.T) {
-	rows := row.FindAllStringSubmatch(read(t, filepath.Join(root, "docs/requirements.md")), -1)
-	if len(rows) < 20 {
+// notYet begins what a row says of a requirement that is not met.
+const notYet = "not yet"
+
+// Every requirement and every finding has a row, with a package and a test, or it says that it is not met.
+func TestEachRequirementHasARow(t *testing.T) {
+	seen := map[string]int{}
+	for _, row := range cells(read(t, filepath.Join(root, "docs/requirements.md"))) {
+		if len(row) != 4 {
+			t.Errorf("this row has %d cells, not 4: %v", len(row), row)
+			continue
+		}
+		seen[row[0]]++
+		if strings.HasPrefix(row[2], notYet) {
+			continue
+		}
+		if !strings.Contains(row[2], "`") || !strings.Contains(row[3], "`") {
+			t.Errorf("%s names no package or no test", row[0])
+		}
+	}
+	for letter, last := range map[string]int{"R": 50, "P": 36} {
+		for n := 1; n <= last; n++ {
+			if name := letter + strconv.Itoa(n); seen[name] != 1 {
+				t.Errorf("%s has %d rows", name, seen[name])
+			}
+		}
+	}
+}
+
+// Every difference has a reason, and a test that is there.
+func TestEachDifferenceHasAReasonAndATest(t *testing.T) {
+	rows := cells(read(t, filepath.Join(root, "DIFFERENCES.md")))
+	if len(rows) < 100 {
 		t.Fatalf("found only %d rows", len(rows))
 	}
-	for _, r := range rows {
-		if !strings.Contains(r[2], "`") || !strings.Contains(r[3], "`") {
-			t.Errorf("%s names no package or no test", r[1])
+	for _, row := range rows {
+		if len(row) != 5 {
+			t.Errorf("this row has %d cells, not 5: %v", len(row), row)
+			continue
+		}
+		if len(row[3]) < 10 {
+			t.Errorf("this row has no reason: %v", row)
+		}
+		if !path.MatchString(row[4]) {
+			t.Errorf("this row names no test: %v", row)
 		}
 	}
 }
