@@ -146,9 +146,9 @@ func nodeAllocatable(path *field.Path, d *resourcev1.Device) field.ErrorList {
 	for _, name := range slices.SortedFunc(maps.Keys(d.NodeAllocatableResources), cmp.Compare[corev1.ResourceName]) {
 		at, r := path.Key(string(name)), d.NodeAllocatableResources[name]
 		switch {
-		case name == corev1.ResourceCPU, name == corev1.ResourceMemory, name == corev1.ResourceEphemeralStorage, isHugePages(name):
-		default:
-			errs = append(errs, field.Invalid(at, name, "must be a resource that nodes have of their own"))
+		case name == corev1.ResourceCPU, name == corev1.ResourceMemory, isHugePages(name):
+		default: // ephemeral-storage, too, as in Kubernetes 1.37
+			errs = append(errs, field.Invalid(at, name, "must be cpu, memory or hugepages"))
 		}
 		if r.Mapping == nil && r.Overhead == nil {
 			errs = append(errs, field.Required(at, "at least one of `mapping`, `overhead` must be set"))
