@@ -2,8 +2,10 @@ package alloc
 
 import (
 	"context"
+	"errors"
 	"strings"
 
+	celgo "github.com/google/cel-go/cel"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/cel"
 
@@ -55,6 +57,7 @@ type valueSets struct {
 	failed  bool
 	device  int // the first that fails
 	message string
+	costly  bool // it was not evaluated
 }
 
 // valuesOf are the values of an attribute.
@@ -74,7 +77,9 @@ func (m *matcher) valuesOf(known *poolMatches, a *attribute) *valueSets {
 	} else {
 		values = m.derive(known, a)
 	}
-	known.values[key] = values
+	if !values.failed || !m.costs.exhausted {
+		known.values[key] = values
+	}
 	return values
 }
 
@@ -82,20 +87,38 @@ func (m *matcher) valuesOf(known *poolMatches, a *attribute) *valueSets {
 // for granted.
 func (m *matcher) derive(known *poolMatches, a *attribute) *valueSets {
 	devices := m.match(known, a.of.filter).devices
-	program := m.compiled.GetOrCompileDerivedAttribute(a.expression)
+	program := m.derivation(a.expression)
 	return collect(known.pool, func(i int) ([]string, error) {
 		if !devices.Has(i) {
 			return nil, nil
 		}
-		if program.Error != nil {
-			return nil, program.Error
+		if program.compiled.Error != nil {
+			return nil, program.compiled.Error
 		}
-		value, _, err := program.EvaluateDerivedAttribute(context.Background(), celDevice(known.pool, i))
-		if err != nil {
-			return nil, err
-		}
-		return valuesIn(value), nil
+		m.seen = program.reads.appendSeen(m.seen[:0], known.pool.ID.Driver, &known.pool.Devices[i])
+		o := m.outcome(program, known.pool, i, func(device cel.Device) (outcome, *celgo.EvalDetails) {
+			value, details, err := program.compiled.EvaluateDerivedAttribute(context.Background(), device)
+			if err != nil {
+				return outcome{err: err}, details
+			}
+			return outcome{values: valuesIn(value)}, details
+		})
+		return o.values, o.err
 	})
+}
+
+// derivation compiles the expression of a derived attribute, which may read all of a device.
+func (m *matcher) derivation(expression string) *program {
+	if known, ok := m.derived[expression]; ok {
+		return known
+	}
+	if len(m.derived) >= maxCompiled {
+		clear(m.derived)
+		clear(m.outcomes)
+	}
+	p := &program{compiled: m.compiled.GetOrCompileDerivedAttribute(expression), reads: reads{all: true}}
+	m.derived[expression] = p
+	return p
 }
 
 func collect(pool *model.Pool, valuesOf func(device int) ([]string, error)) *valueSets {
@@ -104,7 +127,7 @@ func collect(pool *model.Pool, valuesOf func(device int) ([]string, error)) *val
 	for i := range pool.Devices {
 		set, err := valuesOf(i)
 		if err != nil {
-			v.failed, v.device, v.message = true, i, err.Error()
+			v.failed, v.device, v.message, v.costly = true, i, err.Error(), errors.Is(err, errUnfinished)
 			return v
 		}
 		key := strings.Join(set, "\x00")
@@ -132,7 +155,7 @@ func celDevice(pool *model.Pool, i int) cel.Device {
 // attributeError names the request that derives the attribute.
 func (p *Problem) attributeError(a *attribute, pool *model.Pool, values *valueSets) *Reason {
 	r := &Reason{
-		Kind: SelectorError, Attribute: string(a.name), Device: pool.DeviceID(values.device), Expression: a.expression, Message: values.message,
+		Kind: SelectorError, Attribute: string(a.name), Device: pool.DeviceID(values.device), Expression: a.expression, Message: values.message, Costly: values.costly,
 	}
 	for w := range p.wants {
 		for o := range p.wants[w].options {

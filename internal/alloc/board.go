@@ -16,6 +16,7 @@ type Board struct {
 	cells   []cell
 	counts  [][]int          // by want and option: how many devices it takes; -1 if it cannot be had
 	first   Choice           // the best one, if it was looked for
+	earlier int64            // how early the alternatives of first are; see search.earlier
 	start   *search          // one that has not decided anything, for the first who searches; nil if it has gone
 	shares  bool             // there are devices that can be had more than once
 	counted map[int]*counted // by view: its counters; nil if no device takes from any
@@ -57,7 +58,7 @@ func (p *Problem) On(node *model.NodeInfo) (*Board, *Reason) {
 	}
 	s.budget = &Budget{Limit: min(boardSteps, p.trial.Limit-p.trial.Spent)}
 	s.accept = func(c Choice) bool {
-		b.first = c
+		b.first, b.earlier = c, s.earlier()
 		return true
 	}
 	outcome := s.choose(0)
@@ -81,21 +82,27 @@ const (
 // Free is how many devices the node offers that some request could have, and whether they are enough. It answers as
 // On does, without a reason, and without laying anything out where one selection is all that there is.
 func (p *Problem) Free(node *model.NodeInfo) (int, Offer) {
+	free, _, offer := p.Offered(node)
+	return free, offer
+}
+
+// Offered is Free, and how early the alternatives are that the node's best choice has: the more, the better. Without
+// alternatives it is 0.
+func (p *Problem) Offered(node *model.NodeInfo) (free int, earlier int64, offer Offer) {
 	if p.plain() && len(p.selections) == 1 {
 		if free, offer, known := p.freeOfOne(node); known {
-			return free, offer
+			return free, 0, offer
 		}
 	}
 	b, reason := p.On(node)
 	switch {
 	case reason == nil:
-		free := 0
 		b.Free(func(_ model.PoolID, devices int) { free += devices })
-		return free, Enough
+		return free, b.earlier, Enough
 	case reason.Kind == SelectorError:
-		return 0, Broken
+		return 0, 0, Broken
 	}
-	return 0, TooFew
+	return 0, 0, TooFew
 }
 
 // Counts is how many devices the node has that some request could have, whether they are enough or not. It answers false if
@@ -142,7 +149,7 @@ func (p *Problem) freeOfOne(node *model.NodeInfo) (int, Offer, bool) {
 			continue
 		}
 		known := p.allocator.matcher.pool(view)
-		if known.counters != nil || known.shared != nil {
+		if known.counters != nil || known.shared != nil || known.skipping != nil {
 			return 0, TooFew, false
 		}
 		found := p.allocator.matcher.found(known, p.selections[0])
@@ -168,7 +175,7 @@ func (b *Board) addView(at int) *Reason {
 		return reason
 	}
 	l := layout{board: b, view: at, first: len(b.cells), partition: parts, claim: -1, counted: b.countersOf(at, known)}
-	l.add(view.Reach.AndNot(known.taken(view)))
+	l.add(known.usable(view.Reach.AndNot(known.taken(view)), b.node))
 	for c := range p.claims {
 		if !p.hasAdmin || !hasAdmin(p.claims[c]) {
 			continue
@@ -177,7 +184,7 @@ func (b *Board) addView(at int) *Reason {
 			return reason
 		}
 		l = layout{board: b, view: at, first: len(b.cells), partition: parts, claim: c}
-		l.add(view.Reach)
+		l.add(known.usable(view.Reach, b.node))
 	}
 	return nil
 }
@@ -310,7 +317,7 @@ func (b *Board) countAll(o *option) int {
 		found := p.allocator.matcher.found(known, selection)
 		// What has too little capacity for anybody does not match.
 		matching := found.match.devices.And(view.Reach).And(found.open.capable)
-		free := matching.And(found.open.devices)
+		free := known.usable(matching.And(found.open.devices), b.node)
 		if !selection.admin {
 			free = free.AndNot(known.taken(view))
 		}

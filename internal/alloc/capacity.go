@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -36,13 +35,13 @@ func consumed(device *model.Device, asked *resourcev1.CapacityRequirements) (cap
 		has := device.Capacity[name]
 		amount, ok := requests[name]
 		if ok {
-			if amount, ok = rounded(amount, has.RequestPolicy); !ok {
+			if amount, ok = rounded(model.Bounded(amount), has.RequestPolicy); !ok {
 				return nil, fmt.Sprintf("does not give out so much %s", name)
 			}
-		} else if amount = has.Value; has.RequestPolicy != nil && has.RequestPolicy.Default != nil {
-			amount = *has.RequestPolicy.Default
+		} else if amount = model.Bounded(has.Value); has.RequestPolicy != nil && has.RequestPolicy.Default != nil {
+			amount = model.Bounded(*has.RequestPolicy.Default)
 		}
-		if amount.Cmp(has.Value) > 0 || amount.Sign() < 0 {
+		if isMore(amount, has.Value) {
 			return nil, fmt.Sprintf("has %s %s", has.Value.String(), name)
 		}
 		takes[name] = amount
@@ -65,11 +64,17 @@ func givesDefault(device *model.Device) bool {
 		if has.Value.Sign() < 0 {
 			return false
 		}
-		if policy := has.RequestPolicy; policy != nil && policy.Default != nil && (policy.Default.Cmp(has.Value) > 0 || policy.Default.Sign() < 0) {
+		if policy := has.RequestPolicy; policy != nil && policy.Default != nil && isMore(*policy.Default, has.Value) {
 			return false
 		}
 	}
 	return true
+}
+
+// isMore reports whether a device cannot give so much of what it has: it is more, or negative.
+func isMore(amount, has resource.Quantity) bool {
+	bounded := model.Bounded(amount)
+	return bounded.Cmp(model.Bounded(has)) > 0 || amount.Sign() < 0
 }
 
 // rounded is the amount that the policy allows and that is at least what is wanted, if there is one.
@@ -79,11 +84,11 @@ func rounded(wanted resource.Quantity, policy *resourcev1.CapacityRequestPolicy)
 		return wanted, true
 	case len(policy.ValidValues) > 0:
 		for _, value := range policy.ValidValues {
-			if wanted.Cmp(value) <= 0 {
+			if value = model.Bounded(value); wanted.Cmp(value) <= 0 {
 				return value, true
 			}
 		}
-		return wanted, policy.Default != nil && wanted.Cmp(*policy.Default) == 0
+		return wanted, policy.Default != nil && wanted.Cmp(model.Bounded(*policy.Default)) == 0
 	case policy.ValidRange != nil:
 		return roundedIn(policy.ValidRange, wanted)
 	}
@@ -93,31 +98,18 @@ func rounded(wanted resource.Quantity, policy *resourcev1.CapacityRequestPolicy)
 func roundedIn(r *resourcev1.CapacityRequestPolicyRange, wanted resource.Quantity) (resource.Quantity, bool) {
 	var least resource.Quantity
 	if r.Min != nil {
-		least = *r.Min
+		least = model.Bounded(*r.Min)
 	}
 	if wanted.Cmp(least) < 0 {
 		wanted = least
 	}
 	if r.Step != nil && wanted.Cmp(least) > 0 {
-		whole := !isFraction(wanted) && !isFraction(least) && !isFraction(*r.Step)
-		value, from, step := scaled(wanted, whole), scaled(least, whole), scaled(*r.Step, whole)
-		if step <= 0 {
+		var ok bool
+		if wanted, ok = model.RoundUpToStep(wanted, least, model.Bounded(*r.Step)); !ok {
 			return wanted, false
-		}
-		steps := (value - from) / step
-		if (value-from)%step != 0 {
-			steps++
-		}
-		if steps > (math.MaxInt64-from)/step {
-			return wanted, false
-		}
-		if value = from + steps*step; whole {
-			wanted = *resource.NewQuantity(value, r.Step.Format)
-		} else {
-			wanted = *resource.NewMilliQuantity(value, r.Step.Format)
 		}
 	}
-	return wanted, r.Max == nil || wanted.Cmp(*r.Max) <= 0
+	return wanted, r.Max == nil || wanted.Cmp(model.Bounded(*r.Max)) <= 0
 }
 
 // share is a device that can be had more than once, by parts of its capacity.
@@ -135,7 +127,7 @@ func (b *Board) shareOf(view *model.PoolView, device int, admin bool) *share {
 	d := &view.Devices[device]
 	s := &share{left: capacity{}, takes: make([]capacity, len(p.selections))}
 	for name, has := range d.Capacity {
-		s.left[name] = has.Value.DeepCopy()
+		s.left[name] = model.Bounded(has.Value.DeepCopy())
 	}
 	if !admin && !s.leave(view, device) {
 		return nil
@@ -159,7 +151,7 @@ func (b *Board) tooLittleLeft(view *model.PoolView, device int, short model.Bits
 	s := &share{left: capacity{}}
 	d := &view.Devices[device]
 	for name, has := range d.Capacity {
-		s.left[name] = has.Value.DeepCopy()
+		s.left[name] = model.Bounded(has.Value.DeepCopy())
 	}
 	text := "is held whole"
 	if !s.leave(view, device) {
@@ -232,10 +224,7 @@ const maxParts = 1 << 20 // of one device, where a part takes nothing
 func (s *share) parts(amounts capacity) int {
 	parts := maxParts
 	for name, amount := range amounts {
-		left := s.left[name]
-		if whole := !isFraction(left) && !isFraction(amount); scaled(amount, whole) > 0 {
-			parts = min(parts, int(scaled(left, whole)/scaled(amount, whole)))
-		}
+		parts = model.Times(s.left[name], amount, parts)
 	}
 	return parts
 }

@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -35,10 +36,47 @@ func (b *Board) conflict() *Reason {
 			r.Asked = append(r.Asked, p.asked(w))
 		}
 	}
+	if len(alone) == 0 && b.counted != nil {
+		r.Scarce = b.scarceUnderRules()
+	}
 	for i := range r.Rules {
 		r.Wanted, r.Free = max(r.Wanted, r.Rules[i].Wanted), max(r.Free, r.Rules[i].Best)
 	}
 	return r
+}
+
+// scarceUnderRules names a counter that has too little left for all devices that a matchAttribute covers, whichever value they
+// have in common; "" if there is none.
+func (b *Board) scarceUnderRules() string {
+	p := b.problem
+	for r := range p.rules {
+		s := newSearch(b)
+		if p.rules[r].distinct || s.covered(r) == 0 {
+			continue
+		}
+		var wants []int
+		for w := range p.wants {
+			if o := s.chosen[w]; o >= 0 && slices.Contains(p.roles[p.wants[w].options[o].role].rules, r) {
+				wants = append(wants, w)
+			}
+		}
+		text := ""
+		for i, value := range s.values(r) {
+			s.value[r] = value
+			scarce := s.scarce(wants, s.covered(r))
+			if s.value[r] = ""; scarce == "" {
+				text = ""
+				break
+			}
+			if i == 0 {
+				text = fmt.Sprintf("where %s is %s, %s", p.rules[r].name, value, scarce)
+			}
+		}
+		if text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // lastTry says what the last alternatives of all requests lack.
@@ -62,6 +100,9 @@ func (b *Board) lastTry() *Reason {
 		for w := range p.wants {
 			reason.Asked = append(reason.Asked, p.asked(w))
 		}
+	}
+	if !s.configurable() {
+		reason.Config = slices.Max(s.configCounts())
 	}
 	if reason.Kind == "" || p.hasOptions {
 		reason.Kind = Conflict

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,21 +16,14 @@ import (
 type counters struct {
 	names []string // SET/COUNTER
 	total []int64
-	needs []need // by device
-	units []unit // by counter
+	needs []need             // by device
+	units []model.AmountUnit // by counter
 }
 
-// unit is what a counter is held in: whole ones, or thousandths if any of its quantities is a fraction.
-type unit struct {
-	whole  bool
-	format resource.Format
-}
-
-func (u unit) text(value int64) string {
-	if u.whole {
-		return resource.NewQuantity(value, u.format).String()
-	}
-	return resource.NewMilliQuantity(value, u.format).String()
+// text returns so much of a counter as people write it.
+func (c *counters) text(counter int, value int64) string {
+	quantity := c.units[counter].Quantity(value)
+	return quantity.String()
 }
 
 // need is what a device takes. Devices with the same id take the same.
@@ -39,6 +33,9 @@ type need struct {
 	groups  []groupNeed // nil where they do not matter
 	weight  int         // for ordering: the share of counters that it takes, in thousandths, summed up
 }
+
+// maxWeight is the share of a device that takes a thousand times what there is.
+const maxWeight = 1_000_000
 
 type amount struct {
 	counter int
@@ -74,9 +71,9 @@ func countersOf(pool *model.Pool) *counters {
 	c.names = slices.Sorted(maps.Keys(quantities))
 	for i, name := range c.names {
 		index[name] = i
-		u := unit{whole: !slices.ContainsFunc(quantities[name], isFraction), format: quantities[name][0].Format}
-		c.units = append(c.units, u)
-		c.total = append(c.total, scaled(quantities[name][0], u.whole))
+		unit := model.AmountUnitOf(quantities[name])
+		c.units = append(c.units, unit)
+		c.total = append(c.total, min(unit.Count(quantities[name][0]), model.MaxSupply))
 	}
 	known := map[string]int{"": 0}
 	grouped := hasGroups(pool)
@@ -96,7 +93,7 @@ func (c *counters) needOf(device *model.Device, index map[string]int) need {
 	for _, consumed := range device.ConsumesCounters {
 		for name, counter := range consumed.Counters {
 			at := index[consumed.CounterSet+"/"+name]
-			sum[at] += scaled(counter.Value, c.units[at].whole)
+			sum[at] = model.AddAmounts(sum[at], c.units[at].Count(counter.Value))
 		}
 	}
 	var n need
@@ -105,7 +102,7 @@ func (c *counters) needOf(device *model.Device, index map[string]int) need {
 			continue
 		}
 		n.amounts = append(n.amounts, amount{at, sum[at]})
-		n.weight += int(1000 * float64(sum[at]) / float64(max(1, c.total[at])))
+		n.weight += int(min(maxWeight, 1000*float64(sum[at])/float64(max(1, c.total[at]))))
 	}
 	return n
 }
@@ -124,28 +121,19 @@ func (n *need) number(known map[string]int) {
 	n.id = id
 }
 
-func isFraction(q resource.Quantity) bool {
-	rounded := resource.NewQuantity(q.Value(), q.Format)
-	return q.Cmp(*rounded) != 0
-}
-
-func scaled(q resource.Quantity, whole bool) int64 {
-	if whole {
-		return q.Value()
-	}
-	return q.MilliValue()
-}
-
 // left is what the devices that are taken leave.
 func (c *counters) left(taken model.Bits) []int64 {
 	left := slices.Clone(c.total)
 	taken.Each(func(device int) bool {
-		c.needs[device].take(left, 1)
+		for _, a := range c.needs[device].amounts {
+			left[a.counter] = model.SubAmounts(left[a.counter], a.value)
+		}
 		return true
 	})
 	return left
 }
 
+// take has devices take from what is left, which is enough, or gives it back.
 func (n *need) take(left []int64, times int64) {
 	for _, a := range n.amounts {
 		left[a.counter] -= a.value * times
@@ -203,7 +191,7 @@ func (v *counted) bars(device int) string {
 		return fmt.Sprintf("shares counters with %s, which is in use but no longer published", v.lost)
 	}
 	if at := n.lacks(v.left); at >= 0 {
-		return fmt.Sprintf("needs %s of counter %s, %s left", v.units[at].text(n.of(at)), v.names[at], v.units[at].text(max(0, v.left[at])))
+		return fmt.Sprintf("needs %s of counter %s, %s left", v.text(at, n.of(at)), v.names[at], v.text(at, max(0, v.left[at])))
 	}
 	return "has no compatibility group in common with what is in use"
 }
@@ -275,7 +263,7 @@ func (h *hub) mostBy(b *Board, room []int, cells []int, counter int) int {
 			batches = append(batches, batch{value, room[c]})
 		}
 	}
-	slices.SortFunc(batches, func(x, y batch) int { return int(min(1, max(-1, x.value-y.value))) })
+	slices.SortFunc(batches, func(x, y batch) int { return cmp.Compare(x.value, y.value) })
 	left := b.counted[h.view].left[counter]
 	for _, batch := range batches {
 		fits := int(min(int64(batch.room), max(0, left)/batch.value))
@@ -362,7 +350,7 @@ func (s *search) scarce(wants []int, wanted int) string {
 		for _, counter := range h.counters {
 			if most := h.mostBy(b, room, h.cells, counter); others+most < wanted {
 				v := b.counted[h.view]
-				return fmt.Sprintf("counter %s has %s left, enough for %d", v.names[counter], v.units[counter].text(max(0, v.left[counter])), most)
+				return fmt.Sprintf("counter %s has %s left, enough for %d", v.names[counter], v.text(counter, max(0, v.left[counter])), most)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -26,6 +27,7 @@ type matchSet struct {
 	failed  bool
 	device  int // the first that fails
 	message string
+	costly  bool     // it was not evaluated
 	open    *offered // if all devices of the pool are open; nil until somebody asks
 }
 
@@ -106,7 +108,9 @@ func (m *matcher) match(known *poolMatches, f *filter) *matchSet {
 		}
 		return m.matches(f.program, known.pool, i)
 	})
-	known.note(set)
+	if !set.failed || !m.costs.exhausted {
+		known.note(set)
+	}
 	return set
 }
 
@@ -117,7 +121,7 @@ func (m *matcher) gather(pool *model.Pool, f *filter, matches func(device int) (
 	for i := range size {
 		ok, err := matches(i)
 		if err != nil {
-			return &matchSet{filter: f, devices: slices.Clone(devices), failed: true, device: i, message: err.Error()}
+			return &matchSet{filter: f, devices: slices.Clone(devices), failed: true, device: i, message: err.Error(), costly: errors.Is(err, errUnfinished)}
 		}
 		if ok {
 			devices.Set(i)

@@ -64,6 +64,9 @@ func (p *Problem) partition(known *poolMatches, admin bool) (*partition, *Reason
 	if reason != nil {
 		return nil, reason
 	}
+	if p.allocator.matcher.costs.exhausted {
+		return &d.partition, nil // others' selectors are not evaluated for all devices
+	}
 	if *parts == nil || len(*parts) >= maxPartitions {
 		*parts = map[string]*partition{}
 	}

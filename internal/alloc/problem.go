@@ -1,8 +1,6 @@
 package alloc
 
 import (
-	"math"
-
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -50,6 +48,8 @@ type Problem struct {
 	shaped    string // see shape; "" until somebody asks
 
 	hasOptions, hasAll, hasAdmin bool
+	// hasManyConfigs: not each choice of alternatives has few enough configuration entries.
+	hasManyConfigs bool
 	// trial is what all boards together may spend to find out whether there is any solution; see Within.
 	trial *Budget
 }
@@ -68,15 +68,16 @@ func (a *Allocator) Prepare(state *model.State, claims []*model.Claim, swappable
 		if claim.Lacks != nil {
 			return nil, lacking(claim)
 		}
-		if reason := p.addRules(c); reason != nil {
-			return nil, reason
-		}
+		p.addRules(c)
 		for r := range claim.Requests {
 			if reason := p.addWant(c, r); reason != nil {
 				return nil, reason
 			}
 		}
 		if reason := p.tooMany(c); reason != nil {
+			return nil, reason
+		}
+		if reason := p.tooMuchConfig(c); reason != nil {
 			return nil, reason
 		}
 	}
@@ -89,17 +90,16 @@ func (p *Problem) Within(budget *Budget) { p.trial = budget }
 
 // tooMany says if a claim asks for more devices than one can have.
 func (p *Problem) tooMany(c int) *Reason {
-	wanted := 0
+	wanted := int64(0)
 	for w := range p.wants {
 		if p.wants[w].claim == c {
-			least := p.wants[w].least()
-			wanted += min(least, math.MaxInt-wanted) // the API allows any count
+			wanted = model.AddAmounts(wanted, p.wants[w].leastAsked())
 		}
 	}
 	if wanted <= maxDevices {
 		return nil
 	}
-	r := &Reason{Kind: TooMany, Wanted: wanted}
+	r := &Reason{Kind: TooMany, Wanted: int(wanted)}
 	for w := range p.wants {
 		if p.wants[w].claim == c {
 			r.Asked = append(r.Asked, p.asked(w))

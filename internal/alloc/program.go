@@ -3,12 +3,14 @@ package alloc
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	celgo "github.com/google/cel-go/cel"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/cel"
 
@@ -20,6 +22,11 @@ import (
 type program struct {
 	compiled cel.CompilationResult
 	reads    reads
+
+	// What evaluations have cost since an attempt that could make all that it needed, and of how many devices.
+	cost      int64
+	evaluated int
+	costly    bool // there was none since an attempt that could not
 }
 
 // glance is what a program sees of a device.
@@ -28,8 +35,10 @@ type glance struct {
 	seen    string
 }
 
+// outcome is what a selector says of a device, or the values that an expression derives.
 type outcome struct {
 	matches bool
+	values  []string
 	err     error
 }
 
@@ -67,22 +76,34 @@ func (m *matcher) matches(p *program, pool *model.Pool, i int) (bool, error) {
 	}
 	m.seen = p.reads.appendSeen(m.seen[:0], pool.ID.Driver, &pool.Devices[i])
 	if m.latest.program != p || !bytes.Equal(m.latest.seen, m.seen) {
-		m.latest.outcome = m.outcome(p, pool, i)
+		now := m.outcome(p, pool, i, func(device cel.Device) (outcome, *celgo.EvalDetails) {
+			ok, details, err := p.compiled.DeviceMatches(context.Background(), device)
+			return outcome{matches: ok, err: err}, details
+		})
+		if errors.Is(now.err, errUnfinished) {
+			return false, now.err
+		}
+		m.latest.outcome = now
 		m.latest.program, m.latest.seen = p, append(m.latest.seen[:0], m.seen...)
 	}
 	return m.latest.matches, m.latest.err
 }
 
-func (m *matcher) outcome(p *program, pool *model.Pool, i int) outcome {
+// outcome finds the outcome for what is seen of a device, or evaluates it, unless that would cost too much.
+func (m *matcher) outcome(p *program, pool *model.Pool, i int, evaluate func(cel.Device) (outcome, *celgo.EvalDetails)) outcome {
 	if known, ok := m.outcomes[glance{p, string(m.seen)}]; ok {
 		return known
+	}
+	if err := m.costs.admit(p); err != nil {
+		return outcome{err: err}
 	}
 	if len(m.outcomes) >= maxOutcomes {
 		clear(m.outcomes)
 	}
-	ok, _, err := p.compiled.DeviceMatches(context.Background(), p.reads.of(celDevice(pool, i)))
-	m.outcomes[glance{p, string(m.seen)}] = outcome{ok, err}
-	return outcome{ok, err}
+	o, details := evaluate(p.reads.of(celDevice(pool, i)))
+	m.costs.charge(p, details)
+	m.outcomes[glance{p, string(m.seen)}] = o
+	return o
 }
 
 // appendSeen writes down what is read of a device: equal texts are equal devices.

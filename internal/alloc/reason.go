@@ -29,16 +29,19 @@ type Reason struct {
 	Kind  Kind
 	Asked []Asked // whose requests are concerned
 
-	Class string // ClassMissing, and SelectorError in a class
-	Field string // Unsupported: path in the claim
+	Class string // ClassMissing; SelectorError and Unsupported in a class
+	Field string // Unsupported: path in the claim or class
 	// Feature is what Field would need and is off; "" if there is none.
 	Feature string
+	Value   string // Unsupported: that of Field, if it is not known; "" if the field itself is not
 
 	// Of a SelectorError. Selector counts from 0 within the class or request.
 	Device     model.DeviceID
 	Selector   int
 	Expression string
 	Message    string
+	Hint       string // what the device has instead of what the expression reads
+	Costly     bool   // it was not evaluated because of its cost
 	Attribute  string // the expression derives it, and is no selector
 
 	// Of a Shortage on one node: devices wanted by all that is Asked, how many match the selectors, and how many of
@@ -53,6 +56,7 @@ type Reason struct {
 	Passed              int      // the most selectors, in their order, that some device matches; told with Dropped
 	Dropped             []Drop   // which selectors they do not match; told if too few match, and no pool is to blame
 	Scarce              string   // a counter that has too little left for all that is wanted, if one alone has
+	Config              int      // TooMany, and a Conflict of alternatives: so many configuration entries; 0 if they are not too many
 
 	// Of a Conflict on one node: constraints that free devices do not meet, or requests whose alternatives do not fit
 	// together.
@@ -112,16 +116,20 @@ func (d Drop) String() string {
 }
 
 // shortened is an expression in one line, without its end if that is too long.
-func shortened(expression string) string {
-	runes := []rune(strings.Join(strings.Fields(expression), " "))
-	if len(runes) > maxExpression {
-		return string(runes[:maxExpression]) + "…"
+func shortened(expression string) string { return cut(expression, maxExpression) }
+
+// cut is a text in one line of so many characters at most.
+func cut(text string, most int) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > most {
+		return string(runes[:most]) + "…"
 	}
 	return string(runes)
 }
 
 const (
 	maxExpression = 80
+	maxMessage    = 160
 
 	maxHeld  = 8
 	maxBrief = 3
@@ -129,7 +137,7 @@ const (
 
 // lacking is why a claim that asks for what is off is not allocated.
 func lacking(claim *model.Claim) *Reason {
-	r := &Reason{Kind: Unsupported, Field: claim.Lacks.Field, Feature: claim.Lacks.Feature}
+	r := &Reason{Kind: Unsupported, Field: claim.Lacks.Field, Feature: claim.Lacks.Feature, Value: claim.Lacks.Value}
 	for _, request := range claim.Lacks.Requests {
 		r.Asked = append(r.Asked, Asked{Claim: claim.Key, Request: request})
 	}
@@ -216,20 +224,16 @@ func (r *Reason) String() string {
 	case ClassMissing:
 		return fmt.Sprintf("%s: device class %s does not exist", r.Subject(), r.Class)
 	case SelectorError:
-		where := r.Subject()
-		if r.Attribute != "" {
-			return fmt.Sprintf("%s: derived attribute %s (%s) fails on device %s: %s", where, r.Attribute, r.Expression, r.Device, r.Message)
-		}
-		if r.Class != "" {
-			where += ": class " + r.Class
-		}
-		return fmt.Sprintf("%s: selector %d (%s) fails on device %s: %s", where, r.Selector, r.Expression, r.Device, r.Message)
+		return r.Subject() + ": " + r.selectorError()
 	case Unsupported:
 		if r.Feature != "" {
 			return fmt.Sprintf("%s: %s needs the feature %s, which is off", r.Subject(), r.Field, r.Feature)
 		}
-		return fmt.Sprintf("%s: %s is not supported yet", r.Subject(), r.Field)
+		return r.Subject() + ": " + r.unknown()
 	case TooMany:
+		if r.Config > 0 {
+			return r.Subject() + ": " + r.tooMuchConfig()
+		}
 		return fmt.Sprintf("%s: %d devices wanted, a claim can have %d", r.Subject(), r.Wanted, maxDevices)
 	}
 	return r.Subject() + ": " + r.Count() + r.Why()
@@ -363,6 +367,8 @@ func (r *Reason) countAll() string {
 
 func (r *Reason) conflict() string {
 	switch {
+	case len(r.Rules) == 0 && r.Config > 0:
+		return "no alternatives fit together, nor the last ones: " + r.tooMuchConfig()
 	case len(r.Rules) == 0 && r.Wanted == 0:
 		return "there are no devices for all requests together"
 	case len(r.Rules) == 0 && r.All:
@@ -370,17 +376,62 @@ func (r *Reason) conflict() string {
 	case len(r.Rules) == 0:
 		return "no alternatives fit together, nor the last ones: " + r.count()
 	}
-	parts := make([]string, len(r.Rules))
+	var parts []string
+	times := map[string]int{}
 	together := true
 	for i := range r.Rules {
-		parts[i] = r.Rules[i].String()
+		part := r.Rules[i].String()
+		if times[part]++; times[part] == 1 {
+			parts = append(parts, part)
+		}
 		together = together && r.Rules[i].Best >= r.Rules[i].Wanted
+	}
+	for i, part := range parts {
+		if times[part] > 1 {
+			parts[i] = fmt.Sprintf("%s (%d constraints)", part, times[part])
+		}
 	}
 	text := strings.Join(parts, "; ")
 	if together {
 		text += "; this cannot be met together"
 	}
 	return text
+}
+
+// selectorError names the expression, the cause before its text: that is long.
+func (r *Reason) selectorError() string {
+	what := fmt.Sprintf("selector %d", r.Selector)
+	if r.Attribute != "" {
+		what = "derived attribute " + r.Attribute
+	}
+	if r.Class != "" {
+		what = "class " + r.Class + ": " + what
+	}
+	if r.Costly {
+		what += " " + r.Message
+	} else {
+		what += fmt.Sprintf(" fails on device %s: %s", r.Device, cut(r.Message, maxMessage))
+	}
+	if r.Hint != "" {
+		what += " (" + r.Hint + ")"
+	}
+	return what + ": " + shortened(r.Expression)
+}
+
+// unknown says what of the claim or its class this version does not know.
+func (r *Reason) unknown() string {
+	field := r.Field
+	if r.Class != "" {
+		field = fmt.Sprintf("device class %s: %s", r.Class, field)
+	}
+	if r.Value != "" {
+		field += fmt.Sprintf(" %q", r.Value)
+	}
+	return field + " is not known to this version of allot"
+}
+
+func (r *Reason) tooMuchConfig() string {
+	return fmt.Sprintf("the claim and its device classes have %d configuration entries, an allocation can have %d", r.Config, maxConfig)
 }
 
 func (m *RuleMiss) String() string {

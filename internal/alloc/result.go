@@ -51,41 +51,6 @@ func (b *Board) choice(s *search) Choice {
 	return choice
 }
 
-// config is what the drivers are told: first what the class of each request says, then what the claim says, which
-// may override it. What the claim says only for alternatives that were not taken is left out.
-func (s *search) config(claim int) []resourcev1.DeviceAllocationConfiguration {
-	p := s.board.problem
-	var list []resourcev1.DeviceAllocationConfiguration
-	var names []string
-	for w := range p.wants {
-		if p.wants[w].claim != claim {
-			continue
-		}
-		option := &p.wants[w].options[s.chosen[w]]
-		names = append(names, option.name, p.claims[claim].Requests[p.wants[w].request].Name)
-		for _, config := range option.class.Config {
-			list = append(list, resourcev1.DeviceAllocationConfiguration{
-				Source:              resourcev1.AllocationConfigSourceClass,
-				Requests:            []string{option.name},
-				DeviceConfiguration: config,
-			})
-		}
-	}
-	for i := range p.claims[claim].Config {
-		config := &p.claims[claim].Config[i]
-		used := func(request string) bool { return slices.Contains(names, request) }
-		if len(config.Requests) > 0 && !slices.ContainsFunc(config.Requests, used) {
-			continue
-		}
-		list = append(list, resourcev1.DeviceAllocationConfiguration{
-			Source:              resourcev1.AllocationConfigSourceClaim,
-			Requests:            config.Requests,
-			DeviceConfiguration: config.DeviceConfiguration,
-		})
-	}
-	return list
-}
-
 // nodeSelector gathers where all of a claim's devices can be used.
 type nodeSelector struct {
 	oneNode     bool

@@ -24,7 +24,7 @@ func (r *rule) covers(request, name string) bool {
 	return len(r.requests) == 0 || slices.Contains(r.requests, request) || slices.Contains(r.requests, name)
 }
 
-func (p *Problem) addRules(c int) *Reason {
+func (p *Problem) addRules(c int) {
 	claim := p.claims[c]
 	for i := range claim.Constraints {
 		constraint := &claim.Constraints[i]
@@ -34,16 +34,9 @@ func (p *Problem) addRules(c int) *Reason {
 			r.name = *constraint.MatchAttribute
 		case constraint.DistinctAttribute != nil:
 			r.name, r.distinct = *constraint.DistinctAttribute, true
-		default:
-			reason := &Reason{Kind: Unsupported, Field: fmt.Sprintf("spec.devices.constraints[%d]", i)}
-			for r := range claim.Requests {
-				reason.Asked = append(reason.Asked, Asked{Claim: claim.Key, Request: claim.Requests[r].Name})
-			}
-			return reason
 		}
 		p.rules = append(p.rules, r)
 	}
-	return nil
 }
 
 // attributeValues looks the attribute up by its full name, or without the domain if that is the driver's.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	resourcev1 "k8s.io/api/resource/v1"
+
 	"github.com/allot-dev/allot/internal/model"
 )
 
@@ -109,6 +111,9 @@ func (s *search) choose(w int) Outcome {
 		w++
 	}
 	if w == len(wants) {
+		if !s.configurable() {
+			return Exhausted
+		}
 		return s.settle(0)
 	}
 	outcome := Exhausted
@@ -125,6 +130,17 @@ func (s *search) choose(w int) Outcome {
 		s.chosen[w] = -1
 	}
 	return outcome
+}
+
+// earlier scores the chosen alternatives as Kubernetes does: the first of a request counts 8, the next 7, and so on.
+func (s *search) earlier() int64 {
+	score := int64(0)
+	for w := range s.chosen {
+		if len(s.board.problem.wants[w].options) > 1 {
+			score += int64(resourcev1.FirstAvailableDeviceRequestMaxSize - s.chosen[w])
+		}
+	}
+	return score
 }
 
 // settle takes a value for each matchAttribute from this rule on.

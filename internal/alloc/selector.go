@@ -19,8 +19,10 @@ type matcher struct {
 	programs map[string]*program // by expression
 	outcomes map[glance]outcome
 	latest   recent
-	seen     []byte         // of the device that is looked at
-	pools    []*poolMatches // by their numbers in the State; nil for those that nobody has asked about
+	costs    costs
+	derived  map[string]*program // of derived attributes, by expression
+	seen     []byte              // of the device that is looked at
+	pools    []*poolMatches      // by their numbers in the State; nil for those that nobody has asked about
 	// filters and selections are those of all Problems, by key, so that what is known of one is found by its number.
 	filters    map[string]*filter
 	everything *filter // without selectors
@@ -43,6 +45,7 @@ type poolMatches struct {
 
 	counters *counters
 	shared   model.Bits // devices that can be had more than once; nil if there are none
+	skipping model.Bits // devices that only nodes can use that skip operations; nil if there are none
 	traits   *traits
 	values   map[string]*valueSets // by attribute
 }
@@ -77,6 +80,7 @@ func newMatcher() *matcher {
 	features := cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}
 	return &matcher{
 		compiled: cel.NewCache(maxCompiled, features), programs: map[string]*program{}, outcomes: map[glance]outcome{},
+		costs: costs{limit: AttemptCost, left: AttemptCost}, derived: map[string]*program{},
 		filters: map[string]*filter{}, everything: newFilter(nil, nil, 0), selections: map[string]*selection{}, open: map[int]*openSet{},
 	}
 }
@@ -94,7 +98,7 @@ func (m *matcher) pool(view *model.PoolView) *poolMatches {
 		return old
 	}
 	known := &poolMatches{
-		pool: view.Pool, rules: view.Rules(), counters: countersOf(view.Pool), shared: sharedOf(view.Pool), traits: traitsOf(view.Pool),
+		pool: view.Pool, rules: view.Rules(), counters: countersOf(view.Pool), shared: sharedOf(view.Pool), skipping: skippingOf(view.Pool), traits: traitsOf(view.Pool),
 	}
 	if old != nil && old.pool.ID == view.ID {
 		m.carry(old, known)
@@ -114,16 +118,33 @@ func put[T any](list []T, at int, value T) []T {
 
 // sharedOf are the devices that can be had more than once; nil if there are none.
 func sharedOf(pool *model.Pool) model.Bits {
-	if !pool.Any(func(u *model.Usage) bool { return u.AllowMultipleAllocations }) {
+	return devicesLike(pool, func(u *model.Usage) bool { return u.AllowMultipleAllocations })
+}
+
+// skippingOf returns the devices that only nodes can use that skip operations; nil if there are none.
+func skippingOf(pool *model.Pool) model.Bits {
+	return devicesLike(pool, func(u *model.Usage) bool { return len(u.SkipNodeOperations) > 0 })
+}
+
+func devicesLike(pool *model.Pool, like func(*model.Usage) bool) model.Bits {
+	if !pool.Any(like) {
 		return nil
 	}
-	shared := model.NewBits(len(pool.Devices))
+	devices := model.NewBits(len(pool.Devices))
 	for i := range pool.Devices {
-		if pool.Devices[i].AllowMultipleAllocations {
-			shared.Set(i)
+		if like(pool.Devices[i].Usage) {
+			devices.Set(i)
 		}
 	}
-	return shared
+	return devices
+}
+
+// usable returns those of the devices that the node knows how to use.
+func (p *poolMatches) usable(devices model.Bits, node *model.NodeInfo) model.Bits {
+	if p.skipping == nil || node.Node.SkipsOperations {
+		return devices
+	}
+	return devices.AndNot(p.skipping)
 }
 
 // set is the outcome for a filter, nil if it is not known.
@@ -142,6 +163,9 @@ func (m *matcher) found(known *poolMatches, want *selection) *offered {
 		return known.found[n].offered
 	}
 	f := m.offered(known, want)
+	if f.match.failed && m.costs.exhausted {
+		return f // it may not fail when it can be evaluated
+	}
 	known.found = put(known.found, want.number, found{want, f})
 	return f
 }

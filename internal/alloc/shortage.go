@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -10,7 +11,10 @@ func (p *Problem) selectorError(selection int, pool *model.Pool, set *matchSet) 
 	chosen, at := p.selections[selection], len(set.filter.selectors)-1
 	r := &Reason{
 		Kind: SelectorError, Device: pool.DeviceID(set.device), Selector: at,
-		Expression: set.filter.last(), Message: set.message,
+		Expression: set.filter.last(), Message: set.message, Costly: set.costly,
+	}
+	if strings.Contains(set.message, "no such key") {
+		r.Hint = p.allocator.matcher.program(r.Expression).reads.hint(pool, set.device)
 	}
 	for w := range p.wants {
 		for o := range p.wants[w].options {
@@ -105,6 +109,10 @@ func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 	any.And(view.Reach).Each(func(i int) bool {
 		r.Match++
 		switch holders := view.Holders(i); {
+		case known.skipping != nil && known.skipping.Has(i) && !b.node.Node.SkipsOperations:
+			if len(r.Barred) < maxHeld {
+				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: "needs a node that declares the feature " + model.OptionalNodeOperations})
+			}
 		case !open.Has(i):
 			if len(r.Barred) < maxHeld {
 				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: barred[i]})

@@ -20,7 +20,7 @@ type option struct {
 	class     *model.Class
 	selection int // index in Problem.selections
 	role      int // index in Problem.roles
-	count     int // 0 for all devices that match
+	count     int // 0 for all devices that match; maxDevices + 1 for any number beyond what a claim can have
 }
 
 // role is what decides which devices an option can have. Slots of one role can be swapped within a claim.
@@ -65,6 +65,17 @@ func (w *want) least() int {
 	return least
 }
 
+// leastAsked is least without the bound of an option's count: the API allows any.
+func (w *want) leastAsked() int64 {
+	least := int64(0)
+	for i := range w.options {
+		if count := max(1, w.options[i].asked.Count); i == 0 || count < least {
+			least = count
+		}
+	}
+	return least
+}
+
 // addWant reads a request. It answers why that cannot be done.
 func (p *Problem) addWant(c, r int) *Reason {
 	request := &p.claims[c].Requests[r]
@@ -75,7 +86,10 @@ func (p *Problem) addWant(c, r int) *Reason {
 		if !ok {
 			return &Reason{Kind: ClassMissing, Asked: []Asked{askedBy(p.claims[c], request)}, Class: asks.Class}
 		}
-		option := option{asked: asks, name: request.ResultName(*asks), class: class, count: int(asks.Count)}
+		if class.Unknown != "" {
+			return &Reason{Kind: Unsupported, Asked: []Asked{askedBy(p.claims[c], request)}, Class: asks.Class, Field: class.Unknown}
+		}
+		option := option{asked: asks, name: request.ResultName(*asks), class: class, count: int(min(asks.Count, maxDevices+1))}
 		option.selection = p.addSelection(p.allocator.matcher.selection(class, asks))
 		option.role = p.addRole(c, request.Name, option.name, &option)
 		w.options = append(w.options, option)

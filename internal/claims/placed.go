@@ -18,7 +18,9 @@ func PlacedClaim(on features.Set, claim *resource.ResourceClaim) *model.Claim {
 	if on == (features.Set{}) {
 		return placed
 	}
-	placed.Lacks = lackOf(on, placed)
+	if placed.Lacks == nil {
+		placed.Lacks = lackOf(on, placed)
+	}
 	if !on.On(features.BindingConditions) && placed.Allocation.Awaits() {
 		placed.Allocation = placed.Allocation.WithoutConditions()
 		placed.Reports = nil

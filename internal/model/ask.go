@@ -45,7 +45,7 @@ func asksFrom(spec *corev1.PodSpec) []Ask {
 			sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 			ends := at < len(spec.InitContainers) && !sidecar
 			for name, amount := range c.Resources.Requests {
-				if count := amount.Value(); count > 0 && IsOfferable(name) {
+				if count := AmountOf(amount, 0); count > 0 && IsOfferable(name) {
 					asks = append(asks, Ask{Resource: name, Container: c.Name, At: at, Nth: countBefore(c.Resources.Requests, name), Count: count, Ends: ends})
 				}
 			}
@@ -128,7 +128,7 @@ func devicesAfter(stay []Ask, at int) int64 {
 	sum := int64(0)
 	for i := range stay {
 		if stay[i].At > at {
-			sum += stay[i].Count
+			sum = AddAmounts(sum, stay[i].Count)
 		}
 	}
 	return sum

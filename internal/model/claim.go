@@ -60,11 +60,12 @@ func (c *Claim) AsksLike(other *Claim) bool {
 	})
 }
 
-// Lack is a field of a claim that cannot be heeded because its feature is off.
+// Lack is a field of a claim that cannot be heeded: its feature is off, or this version does not know it.
 type Lack struct {
 	Requests []string // concerned
 	Field    string   // path in the claim
-	Feature  string
+	Feature  string   // that is off; "" if the field, or its value, is unknown
+	Value    string   // of the field, if it is not the field that is unknown; else ""
 }
 
 // Request asks for devices. Exactly one of its options is used: of an "exactly" request there is one, without a
@@ -138,6 +139,11 @@ func (a *Allocation) Awaits() bool {
 		}
 	}
 	return false
+}
+
+// SkipsOperations reports whether a device of the allocation can only be used on nodes that skip operations.
+func (a *Allocation) SkipsOperations() bool {
+	return slices.ContainsFunc(a.results(), func(r resourcev1.DeviceRequestAllocationResult) bool { return len(r.SkipNodeOperations) > 0 })
 }
 
 // WithoutConditions is the allocation without what its devices wait for.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,8 +47,10 @@ func NodeFrom(node *corev1.Node) *Node {
 		Labels:        node.Labels,
 		Taints:        node.Spec.Taints,
 		Unschedulable: node.Spec.Unschedulable,
-		Allocatable:   ResourcesFrom(node.Status.Allocatable),
+		Allocatable:   allocatableFrom(node.Status.Allocatable),
 		Images:        node.Status.Images,
+
+		SkipsOperations: slices.Contains(node.Status.DeclaredFeatures, OptionalNodeOperations),
 	}
 }
 
@@ -56,6 +59,7 @@ func ClassFrom(class *resourcev1.DeviceClass) *Class {
 	c := &Class{
 		Name: class.Name, UID: class.UID, Version: versionOf(class), Created: class.CreationTimestamp, Selectors: expressions(class.Spec.Selectors),
 	}
+	c.Unknown = unknownInClass(&class.Spec)
 	if name := class.Spec.ExtendedResourceName; name != nil {
 		c.Extended = corev1.ResourceName(*name)
 	}
@@ -65,7 +69,7 @@ func ClassFrom(class *resourcev1.DeviceClass) *Class {
 	return c
 }
 
-// expressions are the CEL expressions of selectors; the API knows no other kind.
+// expressions are the CEL expressions of selectors. Of other kinds, unknownSelector tells.
 func expressions(selectors []resourcev1.DeviceSelector) []string {
 	var list []string
 	for i := range selectors {
@@ -150,6 +154,7 @@ func ClaimFrom(claim *resource.ResourceClaim) *Claim {
 		ReservedFor: claim.Spec.ReservedFor,
 		Consumers:   claim.Status.ReservedFor,
 		Deleting:    claim.DeletionTimestamp != nil,
+		Lacks:       unknownInClaim(&claim.Spec.Devices),
 	}
 	if controller := metav1.GetControllerOf(claim); controller != nil {
 		c.Controller = controller.UID
@@ -261,8 +266,13 @@ func GroupFrom(group *scheduling.PodGroup) *Group {
 	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil {
 		g.Gang, g.MinCount = true, int(gang.MinCount)
 	}
+	if policy := group.Spec.SchedulingPolicy; policy.Gang == nil && policy.Basic == nil {
+		g.Unknown = "spec.schedulingPolicy"
+	}
 	if mode := group.Spec.DisruptionMode; mode != nil {
-		g.Whole = mode.All != nil
+		if g.Whole = mode.All != nil; mode.All == nil && mode.Single == nil {
+			g.Unknown = "spec.disruptionMode"
+		}
 	}
 	if policy := group.Spec.PreemptionPolicy; policy != nil {
 		never := *policy == schedulingv1beta1.PreemptNever

@@ -101,7 +101,7 @@ func resized(pod *corev1.Pod) bool { return len(pod.Status.ContainerStatuses) > 
 // complete derives what follows from the other fields.
 func (s *Shape) complete(spread []corev1.TopologySpreadConstraint) error {
 	for name, amount := range s.Requests {
-		if amount == 0 {
+		if amount <= 0 {
 			delete(s.Requests, name)
 		}
 	}

@@ -60,4 +60,5 @@ type Class struct {
 	Extended  corev1.ResourceName // in the place of which its devices may be given, or ""
 	Selectors []string
 	Config    []resourcev1.DeviceConfiguration
+	Unknown   string // path of a field that this version does not know, which keeps the class from being used; "" if there is none
 }

@@ -24,7 +24,7 @@ func Drawn(draws []Draw) Resources {
 		}
 		total := sum[name]
 		for range times {
-			total.Add(*amount)
+			total.Add(Bounded(*amount))
 		}
 		sum[name] = total
 	}
@@ -63,7 +63,7 @@ func (s *State) Draw(claim string, a *Allocation, containers []string) (Draw, bo
 		for name, r := range pool.Devices[at].NodeResources {
 			if amount, ok := mapped(r.Mapping, result); ok {
 				sum := mapping[name]
-				sum.Add(amount)
+				sum.Add(amount) // exact: it does not wrap
 				mapping[name] = sum
 			}
 			if r.Overhead != nil {
@@ -96,17 +96,17 @@ func mapped(m *resourcev1.NodeAllocatableMapping, result *resourcev1.DeviceReque
 		if m.DeviceMultiplier == nil {
 			return resource.Quantity{}, false
 		}
-		return *m.DeviceMultiplier, true
+		return Bounded(*m.DeviceMultiplier), true
 	}
 	consumed, ok := result.ConsumedCapacity[*m.CapacityKey]
 	if !ok {
 		return resource.Quantity{}, false
 	}
-	consumed = consumed.DeepCopy()
+	consumed = Bounded(consumed.DeepCopy())
 	if m.CapacityMultiplier != nil {
-		multiplier := m.CapacityMultiplier.DeepCopy()
-		product := consumed.AsDec()
-		product.Mul(product, multiplier.AsDec())
+		multiplier := Bounded(*m.CapacityMultiplier)
+		product := decimal(consumed)
+		product.Mul(product, decimal(multiplier))
 		consumed = *resource.NewDecimalQuantity(*product, consumed.Format)
 	}
 	return consumed, true
@@ -117,10 +117,10 @@ func added(sum, more *resource.Quantity) *resource.Quantity {
 	case more == nil:
 		return sum
 	case sum == nil:
-		total := more.DeepCopy()
+		total := Bounded(more.DeepCopy())
 		return &total
 	}
-	sum.Add(*more)
+	sum.Add(Bounded(*more))
 	return sum
 }
 

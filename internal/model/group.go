@@ -25,6 +25,8 @@ type Group struct {
 	Scheduled bool
 	Deleting  bool
 	Claims    []string // names of its claims, as far as they are known
+	// Unknown is the path of a field that this version does not know, which keeps its pods from being placed; "" if there is none.
+	Unknown string
 }
 
 // Census counts a group's pods. Every pod that names the group is in exactly one of the counts.

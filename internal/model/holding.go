@@ -26,7 +26,7 @@ func (h *holding) add(claim Key, result *resourcev1.DeviceRequestAllocationResul
 		return
 	}
 	for name, amount := range result.ConsumedCapacity {
-		h.give(name, func(given *resource.Quantity) { given.Add(amount) })
+		h.give(name, func(given *resource.Quantity) { given.Add(Bounded(amount)) })
 	}
 }
 
@@ -40,7 +40,7 @@ func (h *holding) remove(claim Key, result *resourcev1.DeviceRequestAllocationRe
 		return
 	}
 	for name, amount := range result.ConsumedCapacity {
-		h.give(name, func(given *resource.Quantity) { given.Sub(amount) })
+		h.give(name, func(given *resource.Quantity) { given.Sub(Bounded(amount)) })
 	}
 }
 

@@ -15,4 +15,16 @@ type Node struct {
 	Unschedulable bool
 	Allocatable   Resources
 	Images        []corev1.ContainerImage
+	// SkipsOperations: it declares the feature DRAOptionalNodeOperations, so that it can use devices that ask for that.
+	SkipsOperations bool
+}
+
+// OptionalNodeOperations is the feature that a node declares if it heeds skipNodeOperations of devices.
+const OptionalNodeOperations = "DRAOptionalNodeOperations"
+
+func (n *Node) allocatable() Resources {
+	if n == nil {
+		return nil
+	}
+	return n.Allocatable
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -98,8 +99,41 @@ func newPool(parts []*Slice) *Pool {
 	if p.Slices > p.Want && p.Problem == "" {
 		p.Problem = fmt.Sprintf("%d slices, but resourceSliceCount is %d", p.Slices, p.Want)
 	}
+	if p.Problem == "" && p.Slices >= p.Want {
+		p.Problem = p.unknownCounter()
+	}
 	p.group(parts)
 	return p
+}
+
+// unknownCounter reports a device that consumes a counter that the whole pool does not have, "" if there is none.
+func (p *Pool) unknownCounter() string {
+	var sets map[string]map[string]resourcev1.Counter
+	for i := range p.Devices {
+		for _, consumed := range p.Devices[i].ConsumesCounters {
+			if sets == nil {
+				sets = p.counterSets()
+			}
+			counters, ok := sets[consumed.CounterSet]
+			if !ok {
+				return fmt.Sprintf("device %s consumes from counter set %s, which the pool does not have", p.Devices[i].Name, consumed.CounterSet)
+			}
+			for _, name := range slices.Sorted(maps.Keys(consumed.Counters)) {
+				if _, ok := counters[name]; !ok {
+					return fmt.Sprintf("device %s consumes counter %s/%s, which the pool does not have", p.Devices[i].Name, consumed.CounterSet, name)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (p *Pool) counterSets() map[string]map[string]resourcev1.Counter {
+	sets := make(map[string]map[string]resourcev1.Counter, len(p.Counters))
+	for i := range p.Counters {
+		sets[p.Counters[i].Name] = p.Counters[i].Counters
+	}
+	return sets
 }
 
 // newest are the slices of the newest generation, by name.

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Resources counts what a node has or a pod asks for: cpu in thousandths, everything else in whole units. A pod
@@ -18,10 +19,19 @@ func ResourcesFrom(list corev1.ResourceList) Resources {
 	r := make(Resources, len(list)+1)
 	for name, quantity := range list {
 		if name == corev1.ResourceCPU {
-			r[name] = quantity.MilliValue()
+			r[name] = AmountOf(quantity, resource.Milli)
 		} else {
-			r[name] = quantity.Value()
+			r[name] = AmountOf(quantity, 0)
 		}
+	}
+	return r
+}
+
+// allocatableFrom converts what a node has.
+func allocatableFrom(list corev1.ResourceList) Resources {
+	r := ResourcesFrom(list)
+	for name, amount := range r {
+		r[name] = min(amount, MaxSupply)
 	}
 	return r
 }
@@ -29,19 +39,16 @@ func ResourcesFrom(list corev1.ResourceList) Resources {
 // Add adds the other amounts in place, and drops what comes to nothing, so that equal amounts compare equal.
 func (r Resources) Add(other Resources) {
 	for name, amount := range other {
-		if r[name] += amount; r[name] == 0 {
-			delete(r, name)
-		}
+		r.set(name, AddAmounts(r[name], amount))
 	}
 }
 
-// Sub subtracts the other amounts in place, with the same care.
-func (r Resources) Sub(other Resources) {
-	for name, amount := range other {
-		if r[name] -= amount; r[name] == 0 {
-			delete(r, name)
-		}
+func (r Resources) set(name corev1.ResourceName, amount int64) {
+	if amount == 0 {
+		delete(r, name)
+		return
 	}
+	r[name] = amount
 }
 
 // Clone copies the amounts.

@@ -55,7 +55,7 @@ type State struct {
 type NodeInfo struct {
 	Name  string
 	Node  *Node            // nil: pods are bound to it, or pools are of it, but it is not known
-	Free  Resources        // allocatable minus what pods ask for; may be negative
+	Free  Resources        // allocatable minus what pods take, unless that is beyond the ends of int64; may be negative
 	Pods  map[Key]*Pod     // those that count; nil as long as there was none
 	Ports map[HostPort]int // nil as long as there was none
 	Zone  int32            // the number of its zone; 0: it is in none
@@ -213,16 +213,11 @@ func (s *State) setNode(name string, node *Node) {
 	if looks {
 		s.terms.leaveNode(s, info)
 	}
-	if old != nil {
-		info.Free.Sub(old.Allocatable)
-	}
 	info.Node = node
+	info.shift(old.allocatable(), node.allocatable())
 	if !sameImages(old, node) {
 		s.images.leave(info, old)
 		s.images.enter(info, node)
-	}
-	if node != nil {
-		info.Free.Add(node.Allocatable)
 	}
 	s.weigh(info)
 	if !looks {
@@ -288,7 +283,7 @@ func (s *State) dropIfEmpty(info *NodeInfo) {
 
 // sameLook says whether two versions of a node differ in nothing but resources.
 func sameLook(a, b *Node) bool {
-	if a.Unschedulable != b.Unschedulable || len(a.Labels) != len(b.Labels) {
+	if a.Unschedulable != b.Unschedulable || a.SkipsOperations != b.SkipsOperations || len(a.Labels) != len(b.Labels) {
 		return false
 	}
 	for key, value := range a.Labels {

@@ -172,7 +172,7 @@ func (s *State) enter(pod *Pod) {
 		info.Pods = map[Key]*Pod{}
 	}
 	info.Pods[pod.Key] = pod
-	info.Free.Sub(pod.takes())
+	info.shift(pod.takes(), nil)
 	s.weigh(info)
 	for _, port := range pod.Shape.HostPorts {
 		if info.Ports == nil {
@@ -195,7 +195,7 @@ func (s *State) leave(pod *Pod) {
 	s.volumes.count(pod, -1)
 	s.terms.leavePod(s, info, pod)
 	delete(info.Pods, pod.Key)
-	info.Free.Add(pod.takes())
+	info.shift(nil, pod.takes())
 	s.weigh(info)
 	for _, port := range pod.Shape.HostPorts {
 		if info.Ports[port]--; info.Ports[port] == 0 {

@@ -55,6 +55,7 @@ func (m machine) setStatus(node *corev1.Node, stopped bool, now time.Time) {
 	st := &node.Status
 	st.Capacity = over(st.Capacity, m.want.Status.Capacity)
 	st.Allocatable = over(st.Allocatable, m.want.Status.Allocatable)
+	st.DeclaredFeatures = []string{"DRAOptionalNodeOperations"} // it does nothing for any device
 	st.Addresses = []corev1.NodeAddress{
 		{Type: corev1.NodeInternalIP, Address: nodeAddress(m.index)},
 		{Type: corev1.NodeHostName, Address: node.Name},

@@ -56,7 +56,7 @@ func (b *bound) add(j *job, c *class) {
 		}
 		b.nodes[info.Name] = true
 		for name, amount := range info.Free {
-			b.free[name] += max(0, amount)
+			b.free[name] = model.AddAmounts(b.free[name], max(0, amount))
 		}
 	})
 	for pool, n := range pools {
@@ -149,7 +149,7 @@ func (j *job) fitsInTotal(free model.Resources, target int) bool {
 		least := max(0, target-(members-len(amounts)))
 		sum := int64(0)
 		for _, amount := range amounts[:least] {
-			sum += amount
+			sum = model.AddAmounts(sum, amount)
 		}
 		if sum > free[name] {
 			return false

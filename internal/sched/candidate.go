@@ -15,6 +15,7 @@ type candidate struct {
 	out     bool    // it could not, or was given by the ranking
 	zone    int32   // of the node, which is thus not looked at: there are thousands
 	wish    int64   // of the pod's author
+	earlier int64   // how early the alternatives are that requests get there
 	devices int     // free ones that matter to the class
 	crowd   float64 // of pods of the same set, in its domains
 	load    float64 // share of the node that is in use, negative if more is better; less by what it has of the images
@@ -46,6 +47,7 @@ func (j *job) candidates(c *class, shared *alloc.Problem) *ranking {
 		}
 	}
 	c.fitter.score(j.state, list, tainted)
+	scoreAlternatives(list)
 	r.reset(list)
 	r.mingle(j.company(c), j.state.Zones())
 	r.settle()
@@ -94,8 +96,8 @@ func (l *look) at(info *model.NodeInfo) (candidate, bool) {
 		candidate.out, candidate.devices = false, j.state.FreeLocal(info)
 		return candidate, false
 	}
-	free, offer := problem.Free(info)
-	candidate.out, candidate.devices = offer != alloc.Enough, free
+	free, earlier, offer := problem.Offered(info)
+	candidate.out, candidate.devices, candidate.earlier = offer != alloc.Enough, free, earlier
 	return candidate, offer == alloc.Broken
 }
 
@@ -104,9 +106,10 @@ func (j *job) packs() bool { return j.unit.Min > 1 }
 
 // possible are the nodes that suit the class and the allocations of the claims that it was given.
 func (j *job) possible(c *class) []*model.NodeInfo {
-	selectors := c.volumes
+	selectors, skips := c.volumes, false
 	for _, key := range c.given {
 		claim, _ := j.state.Claim(key)
+		skips = skips || claim.Allocation.SkipsOperations()
 		if claim.Allocation == nil || claim.Allocation.NodeSelector == nil {
 			continue
 		}
@@ -116,12 +119,12 @@ func (j *job) possible(c *class) []*model.NodeInfo {
 		selectors = append(slices.Clip(selectors), nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector))
 	}
 	nodes := j.within(c)
-	if len(selectors) == 0 && c.extended == nil {
+	if len(selectors) == 0 && c.extended == nil && !skips {
 		return nodes
 	}
 	var possible []*model.NodeInfo
 	for _, info := range nodes {
-		if allMatch(selectors, info) && !j.form(c, info).unfit {
+		if allMatch(selectors, info) && !j.form(c, info).unfit && (!skips || info.Node.SkipsOperations) {
 			possible = append(possible, info)
 		}
 	}
@@ -153,6 +156,9 @@ func (j *job) tied(c *class, name string) []*model.NodeInfo {
 func (j *job) claimMisses(c *class, info *model.NodeInfo) (model.Key, bool) {
 	for _, key := range c.given {
 		claim, _ := j.state.Claim(key)
+		if claim.Allocation.SkipsOperations() && !info.Node.SkipsOperations {
+			return key, true
+		}
 		if claim.Allocation == nil || claim.Allocation.NodeSelector == nil {
 			continue
 		}

@@ -44,7 +44,7 @@ func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]mod
 func exceeds(info *model.NodeInfo, requests, drawn model.Resources) miss {
 	var worst miss
 	for name, amount := range drawn {
-		lacking := requests[name] + amount - info.Free[name]
+		lacking := model.SubAmounts(model.AddAmounts(requests[name], amount), info.Free[name])
 		if lacking > 0 && (worst.check == "" || string(name) < worst.detail) {
 			worst = miss{check: CheckResource, detail: string(name), lacking: lacking}
 		}

@@ -17,7 +17,7 @@ func (t *tally) add(b Block, nearer func(have *Block) bool) {
 	if *t == nil {
 		*t = tally{}
 	}
-	id := string(b.Check) + "\x00" + b.Detail
+	id := b.id()
 	have, ok := (*t)[id]
 	if !ok {
 		b.Nodes = 1
@@ -25,7 +25,7 @@ func (t *tally) add(b Block, nearer func(have *Block) bool) {
 		return
 	}
 	if nearer(have) {
-		b.Nodes = have.Nodes
+		b.Nodes, b.Pools = have.Nodes, have.Pools
 		*have = b
 	}
 	have.Nodes++
@@ -39,7 +39,16 @@ func (t *tally) miss(node string, m miss) {
 func (t *tally) devices(node string, reason *alloc.Reason) {
 	b := Block{Check: CheckDevices, Detail: string(reason.Kind) + reason.Subject(), Nearest: node, Alloc: reason}
 	t.add(b, func(have *Block) bool { return reason.Nearer(have.Alloc) })
+	have := (*t)[b.id()]
+	for _, pool := range reason.Pools {
+		if !slices.Contains(have.Pools, pool) {
+			have.Pools = append(have.Pools, pool)
+		}
+	}
 }
+
+// id is equal for blocks that are counted together.
+func (b *Block) id() string { return string(b.Check) + "\x00" + b.Detail }
 
 // blocks are the counts, the largest first.
 func (t tally) blocks() []Block {

@@ -183,7 +183,7 @@ func (f *fitter) resources(info *model.NodeInfo) miss {
 	for i := range f.requests {
 		wanted := &f.requests[i]
 		if free := info.Free[wanted.name]; free < wanted.amount && !wanted.instead(info) {
-			return miss{check: CheckResource, detail: string(wanted.name), lacking: wanted.amount - free}
+			return miss{check: CheckResource, detail: string(wanted.name), lacking: model.SubAmounts(wanted.amount, free)}
 		}
 	}
 	return miss{}

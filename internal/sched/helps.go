@@ -60,7 +60,12 @@ func (f *fitter) change(free []int64, pod *model.Pod, sign int64) {
 		drawn = model.Drawn(pod.Draws)
 	}
 	for i := range f.requests {
-		free[i] += sign * (pod.Shape.Requests[f.requests[i].name] + drawn[f.requests[i].name])
+		taken := model.AddAmounts(pod.Shape.Requests[f.requests[i].name], drawn[f.requests[i].name])
+		if sign > 0 {
+			free[i] = model.AddAmounts(free[i], taken)
+		} else {
+			free[i] = model.SubAmounts(free[i], taken)
+		}
 	}
 }
 

@@ -49,17 +49,17 @@ func (l *locality) at(info *model.NodeInfo) float64 {
 }
 
 func (p *Placer) localityOf(images []string) []float64 {
-	bytes := map[*model.NodeInfo]int64{}
+	bytes := map[*model.NodeInfo]float64{}
 	nodes := float64(len(p.state.Nodes()))
 	for _, image := range images {
 		on := p.state.WithImage(image)
 		share := float64(len(on)) / nodes
 		for info, size := range on {
-			bytes[info] += int64(float64(size) * share)
+			bytes[info] += float64(size) * share
 		}
 	}
 	var of []float64
-	most := mostPerImage * int64(len(images))
+	most := float64(mostPerImage * len(images))
 	for info, n := range bytes {
 		if n <= leastImages {
 			continue
@@ -67,7 +67,7 @@ func (p *Placer) localityOf(images []string) []float64 {
 		if of == nil {
 			of = make([]float64, p.state.Numbers())
 		}
-		of[info.Number] = float64(min(n, most)-leastImages) / float64(most-leastImages)
+		of[info.Number] = (min(n, most) - leastImages) / (most - leastImages)
 	}
 	return of
 }

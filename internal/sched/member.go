@@ -78,6 +78,9 @@ type Wait struct {
 
 func (j *job) member(pod *model.Pod) (*member, *Wait) {
 	m := &member{pod: pod}
+	if group := j.unit.Group; group != nil && group.Unknown != "" {
+		return nil, &Wait{Text: fmt.Sprintf("PodGroup %s: %s is not known to this version of allot", group.Key, group.Unknown)}
+	}
 	for i := range pod.Claims {
 		entry := &pod.Claims[i]
 		if entry.Claim == "" {

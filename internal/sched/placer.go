@@ -20,6 +20,7 @@ type Placer struct {
 	scratch ranking              // of those that are not kept
 	refused map[string]refusal   // pods for which no room could be made, by shape
 	images  map[string]*locality // by the images
+	costs   unitCosts
 }
 
 // suited are the nodes that suit a shape, whatever runs on them.
@@ -36,7 +37,7 @@ const maxSuited = 4096 // shapes; beyond, all are forgotten and worked out anew
 func NewPlacer(state *model.State, steps int) *Placer {
 	return &Placer{
 		state: state, alloc: alloc.New(), steps: steps, statics: map[string]*suited{}, kept: map[keptKey]*kept{},
-		refused: map[string]refusal{}, images: map[string]*locality{},
+		refused: map[string]refusal{}, images: map[string]*locality{}, costs: unitCosts{},
 	}
 }
 
@@ -54,7 +55,15 @@ func (p *Placer) Try(key model.UnitKey) (*Plan, *Reasons) {
 func (p *Placer) Place(unit *model.Unit) (*Plan, *Reasons) {
 	tx := p.state.Begin()
 	defer tx.Undo()
-	return p.PlaceIn(tx, unit)
+	p.alloc.Attempt(p.costs.of(unit))
+	plan, reasons := p.PlaceIn(tx, unit)
+	if cost, unfinished := p.alloc.Unfinished(); unfinished && plan == nil && reasons != nil {
+		reasons.Unfinished = p.costs.of(unit) < alloc.UnitCost
+		p.costs.add(unit, cost)
+	} else {
+		p.costs.forget(unit)
+	}
+	return plan, reasons
 }
 
 // PlaceIn is Place within a trial that is open: what that has changed so far is there, and stays.

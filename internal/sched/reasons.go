@@ -45,6 +45,9 @@ type Reasons struct {
 	// Unfinished reports that the budget of a slice did not suffice, and that the next one has a larger budget.
 	Unfinished bool
 
+	// Unfinished: expressions cost too much to be evaluated in one attempt. The next one goes on with them.
+	Unfinished bool
+
 	// Of a group that has to be in one domain of a node label: the label, the domain that pods which are bound have
 	// settled, or why they have not, and else how many of the waiting pods fit into each domain at most, in the order tried.
 	Topology    string
@@ -97,6 +100,7 @@ type Block struct {
 	Alloc   *alloc.Reason // why claims cannot be allocated there
 	Claim   model.Key     // that cannot be used there
 	Volume  string        // PersistentVolume that cannot be used there
+	Pools   []string      // pools of any of the nodes that cannot be used, and why
 }
 
 func (r *Reasons) addWaiting(pod model.Key, wait Wait) {
@@ -291,9 +295,32 @@ func (b *Block) text(long bool) string {
 	}
 	text += b.Alloc.Count()
 	if long {
-		return text + b.Alloc.Why()
+		return text + b.Alloc.Why() + b.pools()
 	}
-	return text + b.Alloc.Brief()
+	return text + b.Alloc.Brief() + b.pools()
+}
+
+// namedPools is how many unusable pools of other nodes a reason names.
+const namedPools = 2
+
+// pools names the pools that cannot be used on other nodes than the nearest, if that has too few devices that match.
+func (b *Block) pools() string {
+	if b.Alloc.Match >= max(1, b.Alloc.Wanted) {
+		return ""
+	}
+	var others []string
+	for _, pool := range b.Pools {
+		if !slices.Contains(b.Alloc.Pools, pool) {
+			others = append(others, pool)
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	if more := len(others) - namedPools; more > 0 {
+		others = append(others[:namedPools:namedPools], fmt.Sprintf("%d more", more))
+	}
+	return "; on other nodes " + strings.Join(others, ", ")
 }
 
 func amount(resource string, n int64) string {

@@ -16,6 +16,8 @@ const (
 	affinityWeight = 2
 	nearWeight     = 2
 	spreadWeight   = 2
+
+	alternativeWeight = 2
 )
 
 // shifts says whether a pod that is placed changes where the next one of the shape would rather be.
@@ -72,6 +74,20 @@ func (f *fitter) score(state *model.State, list []candidate, tainted bool) {
 	if wishes && state.HasTerms() {
 		f.scoreNear(state, list, raw)
 		f.scoreSpread(state, list, raw)
+	}
+}
+
+// scoreAlternatives prefers nodes where requests get earlier alternatives.
+func scoreAlternatives(list []candidate) {
+	most := int64(0)
+	for i := range list {
+		most = max(most, list[i].earlier)
+	}
+	if most == 0 {
+		return
+	}
+	for i := range list {
+		list[i].wish += alternativeWeight * fullScore * list[i].earlier / most
 	}
 }
 

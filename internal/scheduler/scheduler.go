@@ -68,8 +68,10 @@ type Scheduler struct {
 	nodesSeen uint64                      // the nodes' version when plans that wait were last looked at
 	leaving   map[model.Key][]*eviction   // pods that are made to leave, and are not seen to be going yet
 	alarms    map[model.UnitKey]time.Time // when units are tried again that wait for pods to go
-	avoided   map[model.Key]time.Time     // until when devices are not given out, by the claims that stand for that
-	deleted   map[model.Key]bool          // claims that have devices and are being deleted; true: those are being freed
+	// nextCostly is when the last of the units whose claims have costly expressions is tried again.
+	nextCostly time.Time
+	avoided    map[model.Key]time.Time // until when devices are not given out, by the claims that stand for that
+	deleted    map[model.Key]bool      // claims that have devices and are being deleted; true: those are being freed
 
 	bindingTimeout time.Duration
 }

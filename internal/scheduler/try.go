@@ -13,8 +13,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// try places one unit, and hands the plan to be written; or it parks the unit and tells why.
-func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
+// tryUnit places one unit, and hands the plan to be written; or it parks the unit and tells why.
+func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 	unit, ok := s.state.Unit(entry.Key)
 	if !ok {
 		if unit, ok = s.idle(entry.Key); ok {
@@ -43,6 +43,9 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 		return
 	case len(a.failed) > 0:
 		s.giveUp(ctx, entry, plan, a)
+		return
+	case reasons != nil && reasons.Unfinished:
+		s.continueLater(unit, reasons)
 		return
 	case plan == nil && (s.giveBack(ctx, unit, reasons) || s.makeRoom(ctx, entry, unit, reasons)):
 		return

@@ -21,6 +21,7 @@ func (s *Scenario) node(l *line) error {
 	node.Status.Allocatable = corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("32Gi"), corev1.ResourcePods: resource.MustParse("110"),
 	}
+	node.Status.DeclaredFeatures = []string{model.OptionalNodeOperations}
 	for name, values := range l.args {
 		for _, value := range values {
 			if err := nodeArg(node, name, value); err != nil {
@@ -41,6 +42,8 @@ func nodeArg(node *corev1.Node, name, value string) error {
 		rest, effect, _ := strings.Cut(value, ":")
 		k, v, _ := strings.Cut(rest, "=")
 		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: k, Value: v, Effect: corev1.TaintEffect(effect)})
+	case "older": // it declares no features
+		node.Status.DeclaredFeatures = nil
 	case "unschedulable":
 		node.Spec.Unschedulable = true
 	case "image":

@@ -1,0 +1,238 @@
+package model
+
+import (
+	"math"
+	"math/big"
+
+	inf "gopkg.in/inf.v0"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Amounts of resources, capacities and counters are int64 numbers of some unit. They never wrap: what is beyond the ends of
+// int64 counts as the end. All conversions, sums and differences of amounts go through this file, but for those of which the
+// operands are known to be small.
+
+// MaxAmount stands for itself and for all that is more. A request of so much is met by nothing: see MaxSupply.
+const MaxAmount = math.MaxInt64
+
+// MaxSupply is the most that a node or a device counts as having, so that a request beyond the end of int64 fits nowhere.
+const MaxSupply = MaxAmount - 1
+
+// AddAmounts returns a + b.
+func AddAmounts(a, b int64) int64 {
+	sum := a + b
+	switch {
+	case a > 0 && b > 0 && sum < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && sum >= 0:
+		return math.MinInt64
+	}
+	return sum
+}
+
+// SubAmounts returns a - b.
+func SubAmounts(a, b int64) int64 {
+	difference := a - b
+	switch {
+	case a >= 0 && b < 0 && difference < 0:
+		return math.MaxInt64
+	case a < 0 && b > 0 && difference >= 0:
+		return math.MinInt64
+	}
+	return difference
+}
+
+// AmountOf converts a quantity to units of 10^scale, where scale is 0 or negative; fractions are rounded up. Unlike the
+// conversions of resource.Quantity, it neither wraps nor computes powers of ten that the quantity's exponent asks for.
+func AmountOf(q resource.Quantity, scale resource.Scale) int64 {
+	if value, ok := q.AsInt64(); ok {
+		if scale == 0 {
+			return value
+		}
+		per := int64(math.Pow10(int(-scale)))
+		if value >= -math.MaxInt64/per && value <= math.MaxInt64/per {
+			return value * per
+		}
+		return clamped(q.Sign())
+	}
+	dec := decimal(q)
+	drop := int64(dec.Scale()) + int64(scale) // decimal digits behind the unit
+	if unscaled, ok := dec.Unscaled(); ok && drop >= 0 && drop <= 18 {
+		return dividedUp(unscaled, int64(math.Pow10(int(drop))))
+	}
+	return amountOfBig(dec.UnscaledBig(), drop)
+}
+
+// decimal returns the quantity as a decimal of its own.
+func decimal(q resource.Quantity) *inf.Dec {
+	own := q.DeepCopy() // AsDec changes the quantity
+	return own.AsDec()
+}
+
+// dividedUp returns a / b, rounded up; b is positive.
+func dividedUp(a, b int64) int64 {
+	if a > 0 && a%b != 0 {
+		return a/b + 1
+	}
+	return a / b
+}
+
+// amountOfBig returns unscaled * 10^-drop, rounded up.
+func amountOfBig(unscaled *big.Int, drop int64) int64 {
+	const int64Digits = 19
+	digits := int64(unscaled.BitLen())/3 + 1 // at least as many
+	switch {
+	case unscaled.Sign() == 0:
+		return 0
+	case drop < -int64Digits:
+		return clamped(unscaled.Sign())
+	case drop > digits: // less than one unit
+		return int64(max(0, unscaled.Sign()))
+	case drop < 0:
+		return clampedBig(new(big.Int).Mul(unscaled, powerOfTen(-drop)))
+	}
+	quotient, rest := new(big.Int).QuoRem(unscaled, powerOfTen(drop), new(big.Int))
+	if rest.Sign() > 0 {
+		quotient.Add(quotient, big.NewInt(1))
+	}
+	return clampedBig(quotient)
+}
+
+func powerOfTen(n int64) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil) }
+
+func clampedBig(n *big.Int) int64 {
+	if n.IsInt64() {
+		return n.Int64()
+	}
+	return clamped(n.Sign())
+}
+
+func clamped(sign int) int64 {
+	switch {
+	case sign > 0:
+		return math.MaxInt64
+	case sign < 0:
+		return math.MinInt64
+	}
+	return 0
+}
+
+// nanos returns the quantity in thousand millionths, the smallest unit of a quantity. It must be Bounded.
+func nanos(q resource.Quantity) *big.Int {
+	dec := decimal(q)
+	n := new(big.Int).Set(dec.UnscaledBig())
+	if shift := int64(dec.Scale()) + int64(resource.Nano); shift > 0 {
+		return n.Quo(n, powerOfTen(shift))
+	} else {
+		return n.Mul(n, powerOfTen(-shift))
+	}
+}
+
+func fromNanos(n *big.Int, format resource.Format) resource.Quantity {
+	return *resource.NewDecimalQuantity(*inf.NewDecBig(n, inf.Scale(-resource.Nano)), format)
+}
+
+// maxExponent is far beyond what is counted, and near enough to compute with.
+const maxExponent = 64
+
+// Bounded returns the quantity, or 10^64 if it may be more, with its sign. Arithmetic on quantities takes time and memory
+// by the exponent, which can be written down in a few characters.
+func Bounded(q resource.Quantity) resource.Quantity {
+	if _, ok := q.AsInt64(); ok {
+		return q
+	}
+	dec := decimal(q)
+	if -int64(dec.Scale())+int64(dec.UnscaledBig().BitLen())/3+1 <= maxExponent {
+		return q
+	}
+	return *resource.NewDecimalQuantity(*inf.NewDec(int64(q.Sign()), -maxExponent), q.Format)
+}
+
+// RoundUpToStep returns the least amount that is not less than q and a whole number of steps above from; false if there is no
+// such amount, as the step is not positive. All three must be Bounded.
+func RoundUpToStep(q, from, step resource.Quantity) (resource.Quantity, bool) {
+	if step.Sign() <= 0 {
+		return q, false
+	}
+	if q.Cmp(from) <= 0 {
+		return from, true
+	}
+	start, size := nanos(from), nanos(step)
+	distance := nanos(q)
+	distance.Sub(distance, start)
+	steps, rest := new(big.Int).QuoRem(distance, size, new(big.Int))
+	if rest.Sign() == 0 {
+		return q, true
+	}
+	steps.Add(steps, big.NewInt(1))
+	return fromNanos(start.Add(start, steps.Mul(steps, size)), step.Format), true
+}
+
+// Times returns how often an amount goes into another, most at most. An amount that is not positive goes in most times.
+// Both must be Bounded.
+func Times(of, amount resource.Quantity, most int) int {
+	if amount.Sign() <= 0 {
+		return most
+	}
+	if of.Cmp(amount) < 0 {
+		return 0
+	}
+	if a, ok := of.AsInt64(); ok {
+		if b, ok := amount.AsInt64(); ok {
+			return int(min(int64(most), a/b))
+		}
+	}
+	times := new(big.Int).Quo(nanos(of), nanos(amount))
+	if !times.IsInt64() {
+		return most
+	}
+	return int(min(int64(most), times.Int64()))
+}
+
+// AmountUnit is what the amounts of several quantities are counted in: one, or the largest unit of which all of them are whole
+// multiples.
+type AmountUnit struct {
+	nanos  *big.Int // nil: one
+	format resource.Format
+}
+
+// AmountUnitOf returns the unit for some quantities; their format is that of the first.
+func AmountUnitOf(quantities []resource.Quantity) AmountUnit {
+	unit := AmountUnit{}
+	if len(quantities) > 0 {
+		unit.format = quantities[0].Format
+	}
+	whole := true
+	for i := range quantities {
+		_, ok := quantities[i].AsInt64()
+		whole = whole && ok
+	}
+	if whole {
+		return unit
+	}
+	common := new(big.Int)
+	for i := range quantities {
+		n := nanos(Bounded(quantities[i]))
+		common.GCD(nil, nil, common, n.Abs(n))
+	}
+	if common.Sign() > 0 {
+		unit.nanos = common
+	}
+	return unit
+}
+
+// Count returns how many units the quantity is.
+func (u AmountUnit) Count(q resource.Quantity) int64 {
+	if u.nanos == nil {
+		return AmountOf(q, 0)
+	}
+	return clampedBig(new(big.Int).Quo(nanos(Bounded(q)), u.nanos))
+}
+
+// Quantity returns so many units.
+func (u AmountUnit) Quantity(count int64) resource.Quantity {
+	if u.nanos == nil {
+		return *resource.NewQuantity(count, u.format)
+	}
+	return fromNanos(new(big.Int).Mul(big.NewInt(count), u.nanos), u.format)
+}

@@ -1,0 +1,41 @@
+package sched
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// unitCosts are what the expressions of units have cost in attempts that could not evaluate all of them.
+type unitCosts map[model.UnitKey]unitCost
+
+type unitCost struct {
+	first types.UID // of the unit's pods: others of the same name are another unit
+	cost  int64
+}
+
+// maxUnitCosts is how many units are remembered; beyond, all are forgotten.
+const maxUnitCosts = 10_000
+
+func (c unitCosts) of(unit *model.Unit) int64 {
+	if known := c[unit.Key]; known.first == firstUID(unit) {
+		return known.cost
+	}
+	return 0
+}
+
+func (c unitCosts) add(unit *model.Unit, cost int64) {
+	if len(c) >= maxUnitCosts {
+		clear(c)
+	}
+	c[unit.Key] = unitCost{first: firstUID(unit), cost: c.of(unit) + cost}
+}
+
+func (c unitCosts) forget(unit *model.Unit) { delete(c, unit.Key) }
+
+func firstUID(unit *model.Unit) types.UID {
+	if len(unit.Pods) == 0 {
+		return ""
+	}
+	return unit.Pods[0].UID
+}

@@ -1,0 +1,71 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/allot-dev/allot/internal/groups"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// try is tryUnit, but for panics: one that placing a unit causes is that unit's problem alone.
+func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.survive(entry, cause, debug.Stack())
+		}
+	}()
+	s.tryUnit(ctx, entry)
+}
+
+// survive goes on after a panic, if the State is as it was: the trial was undone on the way. What was remembered of nodes and
+// devices may be half made, and is forgotten. The unit is tried again with back-off.
+func (s *Scheduler) survive(entry sched.Entry, cause any, stack []byte) {
+	klog.ErrorS(nil, "Placing a unit panicked", "unit", entry.Key, "panic", cause, "stack", string(stack))
+	if err := s.state.Audit(); err != nil {
+		panic(fmt.Sprintf("placing %v: %v; the State is not as it was: %v", entry.Key, cause, err))
+	}
+	s.placer = sched.NewPlacer(s.state, sched.DefaultSteps)
+	if unit, ok := s.state.Unit(entry.Key); ok {
+		s.tellError(unit, fmt.Sprintf("internal error while placing: %v (the scheduler's log has the stack; trying again)", cause))
+	}
+	s.retryLater(entry.Key, nil)
+}
+
+// tellError reports that a unit has no place because of an error.
+func (s *Scheduler) tellError(unit *model.Unit, message string) {
+	if unit.Group != nil && unit.Group.Gang {
+		s.groups.say(unit.Key.Key, unit.Group.UID, groups.SchedulerError(message))
+		return
+	}
+	for _, pod := range unit.Pods {
+		s.pods.say(pod.Key, podVerdict{uid: pod.UID, reason: corev1.PodReasonSchedulerError, message: message, event: message})
+	}
+}
+
+// costlyPause is the time from one attempt with costly expressions to the next, whosever they are. It leaves more than half of
+// the loop's time to other units.
+const costlyPause = time.Second
+
+// continueLater tries a unit again whose claims' expressions cost too much to be evaluated in one attempt. Units that wait for
+// that take turns.
+func (s *Scheduler) continueLater(unit *model.Unit, reasons *sched.Reasons) {
+	s.leavePlace(unit.Key)
+	s.tell(unit, reasons)
+	now := s.clock.Now()
+	if s.nextCostly.Before(now) {
+		s.nextCostly = now
+	}
+	s.nextCostly = s.nextCostly.Add(costlyPause)
+	s.hold(unit.Key)
+	s.after(s.nextCostly.Sub(now), func() []model.Topic {
+		s.release(unit.Key)
+		return nil
+	})
+}
