@@ -9,6 +9,7 @@ import (
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/dynamic-resource-allocation/structured"
 
 	"github.com/allot-dev/allot/internal/alloc"
@@ -26,13 +27,14 @@ const (
 	OnlyUpstream Outcome = "only upstream"
 	Refused      Outcome = "upstream refuses ours" // both allocate, but the other side would not accept what was found here
 	Other        Outcome = "other alternative"     // both allocate, but not by the same alternatives
+	OtherConfig  Outcome = "other configuration"   // both allocate, by the same alternatives, but say something else to drivers
 	Error        Outcome = "upstream error"
 	TooLong      Outcome = "upstream too long"
 	Undecided    Outcome = "undecided here"
 )
 
 // Outcomes lists all, in the order in which they are printed.
-var Outcomes = []Outcome{BothYes, BothNo, OnlyHere, OnlyUpstream, Refused, Other, Error, TooLong, Undecided}
+var Outcomes = []Outcome{BothYes, BothNo, OnlyHere, OnlyUpstream, Refused, Other, OtherConfig, Error, TooLong, Undecided}
 
 // steps is what a search may spend here; a scheduler gives a pod more.
 const steps = 100_000
@@ -81,15 +83,24 @@ func Compare(w *World, timeout time.Duration) Comparison {
 		c.Outcome = BothYes
 		if order := slices.Compare(w.chosen(ours.results()), w.chosen(theirs)); order != 0 {
 			c.Outcome, c.earlier = Other, order < 0
+		} else if !sameConfigs(ours.results(), theirs) {
+			c.Outcome = OtherConfig
 		}
 	}
-	if c.Outcome == BothYes || c.Outcome == Other {
+	if c.Outcome == BothYes || c.Outcome == Other || c.Outcome == OtherConfig {
 		if err := w.accepts(ours.results()); err != nil {
 			c.Outcome, c.Detail = Refused, err.Error()+"; "+c.Detail
 		}
 	}
 	c.Why = explain(w, c)
 	return c
+}
+
+// sameConfigs reports whether drivers are told the same, in the same order.
+func sameConfigs(ours, theirs []resourcev1.AllocationResult) bool {
+	return slices.EqualFunc(ours, theirs, func(a, b resourcev1.AllocationResult) bool {
+		return equality.Semantic.DeepEqual(a.Devices.Config, b.Devices.Config)
+	})
 }
 
 // ask asks upstream about the first node.

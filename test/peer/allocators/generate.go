@@ -7,6 +7,7 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -37,6 +38,13 @@ func New(seed, number uint64) *World {
 	}
 	g.Nodes = append(g.Nodes, node, newNode("other", map[string]string{"rack": "b"}))
 	g.Classes = append(g.Classes, newClass("any"), newClass("gpu", `device.driver == "gpu.example.com"`))
+	if g.Has(Configs) {
+		for _, class := range g.Classes {
+			for c := range g.IntN(3) {
+				class.Spec.Config = append(class.Spec.Config, resourcev1.DeviceClassConfiguration{DeviceConfiguration: opaque(fmt.Sprint(class.Name, c))})
+			}
+		}
+	}
 	for p := range 1 + g.IntN(3) {
 		g.drawPool(fmt.Sprint("p", p))
 	}
@@ -46,7 +54,7 @@ func New(seed, number uint64) *World {
 }
 
 // unusual are features of which a world has at most one: each of them leads to differences of its own.
-var unusual = []Feature{Groups, SkipNode, OldSlices, Twice, Gone}
+var unusual = []Feature{Groups, SkipNode, OldSlices, Twice, Gone, Unknown}
 
 func (g *generator) drawFeatures() {
 	for _, f := range []Feature{All, Match, Distinct, Alternatives, Taints, Counters, Shares} {
@@ -54,7 +62,7 @@ func (g *generator) drawFeatures() {
 			g.Features = append(g.Features, f)
 		}
 	}
-	for _, f := range []Feature{Several, Admin, Lists, Binding, Derived, HalfPools} {
+	for _, f := range []Feature{Several, Admin, Lists, Binding, Derived, HalfPools, Configs, Huge} {
 		if g.chance(1, 6) {
 			g.Features = append(g.Features, f)
 		}
@@ -63,7 +71,7 @@ func (g *generator) drawFeatures() {
 		g.Features = append(g.Features, unusual[g.IntN(len(unusual))])
 	}
 	// Some features make no sense without another.
-	for _, pair := range [][2]Feature{{Lists, Match}, {Derived, Match}, {Groups, Counters}} {
+	for _, pair := range [][2]Feature{{Lists, Match}, {Derived, Match}, {Groups, Counters}, {Unknown, Counters}} {
 		if g.Has(pair[0]) && !g.Has(pair[1]) {
 			g.Features = append(g.Features, pair[1])
 		}
@@ -132,6 +140,13 @@ func (g *generator) drawClaims() {
 		}
 		if len(claim.Spec.Devices.Requests) > 0 {
 			g.drawConstraints(claim)
+			for c := 0; g.Has(Configs) && c < g.IntN(4); c++ {
+				config := resourcev1.DeviceClaimConfiguration{DeviceConfiguration: opaque(fmt.Sprint(claim.Name, c))}
+				if g.chance(2, 3) {
+					config.Requests = g.drawNames(claim)
+				}
+				claim.Spec.Devices.Config = append(claim.Spec.Devices.Config, config)
+			}
 			g.Claims = append(g.Claims, claim)
 		}
 	}
@@ -174,6 +189,9 @@ func (g *generator) drawOption(left int) *resourcev1.ExactDeviceRequest {
 	}
 	if g.Has(Shares) && g.chance(1, 2) {
 		amount := pick(g, quantity(0), quantity(1), quantity(2), quantity(3), half(3))
+		if g.Has(Huge) && g.chance(1, 2) {
+			amount = g.drawHuge()
+		}
 		o.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"m": *amount}}
 	}
 	if g.Has(Derived) && g.chance(2, 3) {
@@ -246,6 +264,19 @@ func (g *generator) drawNames(claim *resourcev1.ResourceClaim) []string {
 		}
 	}
 	return names
+}
+
+// opaque is a configuration that a driver can tell from others.
+func opaque(text string) resourcev1.DeviceConfiguration {
+	return resourcev1.DeviceConfiguration{Opaque: &resourcev1.OpaqueDeviceConfiguration{
+		Driver: "gpu.example.com", Parameters: runtime.RawExtension{Raw: fmt.Appendf(nil, "{%q:1}", text)},
+	}}
+}
+
+// drawHuge is an amount that int64 does not hold, or not in thousandths.
+func (g *generator) drawHuge() *resource.Quantity {
+	huge := resource.MustParse(pick(g, "18446744073709551616", "18446744073709551617", "9223372036854775807", "9223372036854775808", "1e30"))
+	return &huge
 }
 
 func quantity(n int) *resource.Quantity { return resource.NewQuantity(int64(n), resource.DecimalSI) }

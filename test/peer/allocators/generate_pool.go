@@ -174,6 +174,9 @@ func (g *generator) drawCounters(pool, driver string) *resourcev1.ResourceSlice 
 		{Name: "s", Counters: map[string]resourcev1.Counter{"c": {Value: *half(2 + g.IntN(6))}, "d": {Value: *half(1 + g.IntN(3))}}},
 		{Name: "t", Counters: map[string]resourcev1.Counter{"c": {Value: *half(1 + g.IntN(4))}}},
 	}
+	if g.Has(Huge) && g.chance(1, 3) {
+		slice.Spec.SharedCounters[0].Counters["c"] = resourcev1.Counter{Value: *g.drawHuge()}
+	}
 	return slice
 }
 
@@ -191,6 +194,12 @@ func (g *generator) drawConsumption() []resourcev1.DeviceCounterConsumption {
 		if g.chance(1, 2) {
 			list[0].Counters["d"] = resourcev1.Counter{Value: *half(g.IntN(2))}
 		}
+	}
+	if g.Has(Huge) && len(list) > 0 && g.chance(1, 4) {
+		list[0].Counters["c"] = resourcev1.Counter{Value: *g.drawHuge()}
+	}
+	if g.Has(Unknown) && len(list) > 0 && g.chance(1, 6) {
+		list[0].Counters["other"] = resourcev1.Counter{Value: *half(1)}
 	}
 	if len(list) == 0 || g.chance(1, 3) {
 		list = append(list, one("t", map[string]resourcev1.Counter{"c": {Value: *half(1 + g.IntN(2))}}))

@@ -29,9 +29,6 @@ var intended = []struct {
 	{"an overspent counter closes only the devices that take from it", []Outcome{OnlyHere, Refused}, func(w *World, _ Comparison) bool {
 		return w.overspent()
 	}},
-	{"all nodes are taken to know skipNodeOperations", []Outcome{OnlyHere, Refused}, func(w *World, _ Comparison) bool {
-		return w.Has(SkipNode) && len(w.Nodes[0].Status.DeclaredFeatures) == 0
-	}},
 	{"a device in use that is no longer published may take any of its pool's counters", []Outcome{OnlyUpstream, Other}, func(w *World, _ Comparison) bool {
 		return w.Has(Gone) && w.Has(Counters)
 	}},

@@ -43,12 +43,15 @@ const (
 	OldSlices    Feature = "old generations"
 	Twice        Feature = "devices published twice"
 	Gone         Feature = "devices gone in use"
+	Configs      Feature = "configuration"
+	Huge         Feature = "amounts beyond 64 bits"
+	Unknown      Feature = "unknown counters"
 )
 
 // Every lists all features, in the order in which they are printed.
 var Every = []Feature{
 	Several, All, Admin, Match, Distinct, Lists, Alternatives, Taints, Counters, Groups, Shares, Binding, Derived, SkipNode,
-	HalfPools, OldSlices, Twice, Gone,
+	HalfPools, OldSlices, Twice, Gone, Configs, Huge, Unknown,
 }
 
 // Has says whether the world has the feature.
