@@ -3,8 +3,10 @@ package model
 import (
 	"math"
 	"math/big"
+	"slices"
 
 	inf "gopkg.in/inf.v0"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -138,14 +140,53 @@ const maxExponent = 64
 // Bounded returns the quantity, or 10^64 if it may be more, with its sign. Arithmetic on quantities takes time and memory
 // by the exponent, which can be written down in a few characters.
 func Bounded(q resource.Quantity) resource.Quantity {
-	if _, ok := q.AsInt64(); ok {
-		return q
-	}
-	dec := decimal(q)
-	if -int64(dec.Scale())+int64(dec.UnscaledBig().BitLen())/3+1 <= maxExponent {
+	if isBounded(q) {
 		return q
 	}
 	return *resource.NewDecimalQuantity(*inf.NewDec(int64(q.Sign()), -maxExponent), q.Format)
+}
+
+func isBounded(q resource.Quantity) bool {
+	if _, ok := q.AsInt64(); ok {
+		return true
+	}
+	dec := decimal(q)
+	return -int64(dec.Scale())+int64(dec.UnscaledBig().BitLen())/3+1 <= maxExponent
+}
+
+// boundedPod returns the pod, or a copy with bounded requests, as upstream's sums are quantities.
+func boundedPod(pod *corev1.Pod) *corev1.Pod {
+	if !slices.ContainsFunc(requestsOf(pod), func(list corev1.ResourceList) bool {
+		for _, q := range list {
+			if !isBounded(q) {
+				return true
+			}
+		}
+		return false
+	}) {
+		return pod
+	}
+	pod = pod.DeepCopy()
+	for _, list := range requestsOf(pod) {
+		for name, q := range list {
+			list[name] = Bounded(q)
+		}
+	}
+	return pod
+}
+
+func requestsOf(pod *corev1.Pod) []corev1.ResourceList {
+	lists := []corev1.ResourceList{pod.Spec.Overhead}
+	if pod.Spec.Resources != nil {
+		lists = append(lists, pod.Spec.Resources.Requests)
+	}
+	for i := range pod.Spec.InitContainers {
+		lists = append(lists, pod.Spec.InitContainers[i].Resources.Requests)
+	}
+	for i := range pod.Spec.Containers {
+		lists = append(lists, pod.Spec.Containers[i].Resources.Requests)
+	}
+	return lists
 }
 
 // RoundUpToStep returns the least amount that is not less than q and a whole number of steps above from; false if there is no

@@ -82,7 +82,7 @@ func shapeFrom(pod *corev1.Pod) (*Shape, error) {
 	shape := &Shape{
 		Namespace:    pod.Namespace,
 		Labels:       pod.Labels,
-		Requests:     ResourcesFrom(podresources.PodRequests(pod, podresources.PodResourcesOptions{UseStatusResources: resized(pod)})),
+		Requests:     ResourcesFrom(podresources.PodRequests(boundedPod(pod), podresources.PodResourcesOptions{UseStatusResources: resized(pod)})),
 		NodeSelector: pod.Spec.NodeSelector,
 		Affinity:     pod.Spec.Affinity,
 		Tolerations:  pod.Spec.Tolerations,

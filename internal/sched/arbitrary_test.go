@@ -38,7 +38,7 @@ func arbitrary(seed int64) *randfill.Filler {
 
 // TestArbitraryObjectsDoNotPanic converts and places arbitrary objects (P32).
 func TestArbitraryObjectsDoNotPanic(t *testing.T) {
-	const worlds = 400
+	const worlds = 200
 	placed := 0
 	for seed := range int64(worlds) {
 		if placeArbitrary(t, seed) {

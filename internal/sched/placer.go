@@ -55,15 +55,7 @@ func (p *Placer) Try(key model.UnitKey) (*Plan, *Reasons) {
 func (p *Placer) Place(unit *model.Unit) (*Plan, *Reasons) {
 	tx := p.state.Begin()
 	defer tx.Undo()
-	p.alloc.Attempt(p.costs.of(unit))
-	plan, reasons := p.PlaceIn(tx, unit)
-	if cost, unfinished := p.alloc.Unfinished(); unfinished && plan == nil && reasons != nil {
-		reasons.Unfinished = p.costs.of(unit) < alloc.UnitCost
-		p.costs.add(unit, cost)
-	} else {
-		p.costs.forget(unit)
-	}
-	return plan, reasons
+	return p.counted(unit, func() (*Plan, *Reasons) { return p.PlaceIn(tx, unit) })
 }
 
 // PlaceIn is Place within a trial that is open: what that has changed so far is there, and stays.

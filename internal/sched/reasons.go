@@ -45,8 +45,8 @@ type Reasons struct {
 	// Unfinished reports that the budget of a slice did not suffice, and that the next one has a larger budget.
 	Unfinished bool
 
-	// Unfinished: expressions cost too much to be evaluated in one attempt. The next one goes on with them.
-	Unfinished bool
+	// Costly: expressions cost too much to be evaluated in one attempt. The next one goes on with them.
+	Costly bool
 
 	// Of a group that has to be in one domain of a node label: the label, the domain that pods which are bound have
 	// settled, or why they have not, and else how many of the waiting pods fit into each domain at most, in the order tried.

@@ -26,5 +26,5 @@ func (p *Placer) sliceSteps(slice int) int {
 func (p *Placer) PlaceSlice(unit *model.Unit, slice int) (*Plan, *Reasons) {
 	tx := p.state.Begin()
 	defer tx.Undo()
-	return p.placeIn(tx, unit, p.sliceSteps(slice))
+	return p.counted(unit, func() (*Plan, *Reasons) { return p.placeIn(tx, unit, p.sliceSteps(slice)) })
 }

@@ -3,6 +3,7 @@ package sched
 import (
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 )
 
@@ -16,6 +17,19 @@ type unitCost struct {
 
 // maxUnitCosts is how many units are remembered; beyond, all are forgotten.
 const maxUnitCosts = 10_000
+
+// counted makes one attempt to place a unit, and notes what its expressions have cost.
+func (p *Placer) counted(unit *model.Unit, place func() (*Plan, *Reasons)) (*Plan, *Reasons) {
+	p.alloc.Attempt(p.costs.of(unit))
+	plan, reasons := place()
+	if cost, unfinished := p.alloc.Unfinished(); unfinished && plan == nil && reasons != nil {
+		reasons.Costly = p.costs.of(unit) < alloc.UnitCost
+		p.costs.add(unit, cost)
+	} else {
+		p.costs.forget(unit)
+	}
+	return plan, reasons
+}
 
 func (c unitCosts) of(unit *model.Unit) int64 {
 	if known := c[unit.Key]; known.first == firstUID(unit) {

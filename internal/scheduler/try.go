@@ -44,7 +44,7 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 	case len(a.failed) > 0:
 		s.giveUp(ctx, entry, plan, a)
 		return
-	case reasons != nil && reasons.Unfinished:
+	case reasons != nil && reasons.Costly:
 		s.continueLater(unit, reasons)
 		return
 	case plan == nil && (s.giveBack(ctx, unit, reasons) || s.makeRoom(ctx, entry, unit, reasons)):
