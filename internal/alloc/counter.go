@@ -16,8 +16,9 @@ import (
 type counters struct {
 	names []string // SET/COUNTER
 	total []int64
-	needs []need             // by device
-	units []model.AmountUnit // by counter
+	most  []resource.Quantity // the same, exactly; by counter
+	needs []need              // by device
+	units []model.AmountUnit  // by counter
 }
 
 // text returns so much of a counter as people write it.
@@ -73,6 +74,7 @@ func countersOf(pool *model.Pool) *counters {
 		index[name] = i
 		unit := model.AmountUnitOf(quantities[name])
 		c.units = append(c.units, unit)
+		c.most = append(c.most, model.Bounded(quantities[name][0]))
 		c.total = append(c.total, min(unit.Count(quantities[name][0]), model.MaxSupply))
 	}
 	known := map[string]int{"": 0}
@@ -93,7 +95,7 @@ func (c *counters) needOf(device *model.Device, index map[string]int) need {
 	for _, consumed := range device.ConsumesCounters {
 		for name, counter := range consumed.Counters {
 			at := index[consumed.CounterSet+"/"+name]
-			sum[at] = model.AddAmounts(sum[at], c.units[at].Count(counter.Value))
+			sum[at] = model.AddAmounts(sum[at], c.count(at, counter.Value))
 		}
 	}
 	var n need
@@ -103,6 +105,16 @@ func (c *counters) needOf(device *model.Device, index map[string]int) need {
 		}
 		n.amounts = append(n.amounts, amount{at, sum[at]})
 		n.weight += int(min(maxWeight, 1000*float64(sum[at])/float64(max(1, c.total[at]))))
+	}
+	return n
+}
+
+// count returns how much a device takes of a counter, in its units. What is beyond them is all of the counter, if that is enough,
+// so that the device can be had alone.
+func (c *counters) count(counter int, q resource.Quantity) int64 {
+	n := c.units[counter].Count(q)
+	if bounded := model.Bounded(q); n > model.MaxSupply && bounded.Cmp(c.most[counter]) <= 0 {
+		return c.total[counter]
 	}
 	return n
 }

@@ -29,6 +29,9 @@ var intended = []struct {
 	{"an overspent counter closes only the devices that take from it", []Outcome{OnlyHere, Refused}, func(w *World, _ Comparison) bool {
 		return w.overspent()
 	}},
+	{"upstream fails where a request is not representable in a range", []Outcome{Error}, func(w *World, _ Comparison) bool {
+		return w.Has(Huge) && w.Has(Shares)
+	}},
 	{"a device in use that is no longer published may take any of its pool's counters", []Outcome{OnlyUpstream, Other}, func(w *World, _ Comparison) bool {
 		return w.Has(Gone) && w.Has(Counters)
 	}},
