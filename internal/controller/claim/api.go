@@ -44,8 +44,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, met
 	api := server{set}
 	c := newController(caches, Server{Owners: api, Claims: api, Live: api, Foreign: others}, events, meter, clock.RealClock{})
 	c.on = on
-	// Those who lack claims go first: what is recorded and released can wait for a moment, and they should not (R44).
-	runner := reconciler.NewWithLanes("claim", c.Reconcile, c.heard.waits, reconciler.Options{Workers: workers, Ready: inf.WaitForSync})
+	runner := reconciler.NewWithLanes("claim", c.Reconcile, c.lane, reconciler.Options{Workers: workers, Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	inf.Pods().OnChange(c.onPod)
 	inf.PodGroups().OnChange(c.onGroup)

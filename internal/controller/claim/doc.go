@@ -10,7 +10,8 @@
 //   - There are never two claims for one entry, however late events come: the name of
 //     a generated claim follows from its owner, and the server refuses the second. The
 //     memory of own claims (made) only saves reads and writes.
-//   - Who lacks claims goes before what is to be recorded and released, unless that has waited for a while (R44).
+//   - Owners that lack claims go before what is to be recorded, unless that has waited for a while (R44); both go
+//     before what is to be released, which has a fourth of the turns.
 //   - A status is written in one request with all entries, and only when it is wrong.
 //   - Claims are updated with their resource version, never patched, so that a
 //     reservation of the scheduler is never lost.

@@ -35,9 +35,8 @@ type Options struct {
 	Clock clock.WithTicker
 }
 
-// Lanes puts keys for which first is true, when they are added, before the others that wait, unless these have waited for a
-// while. It must not add keys itself.
-type Lanes[K comparable] func(key K) (first bool)
+// Lanes returns the lane in which a key waits that is added. It must not add keys itself.
+type Lanes[K comparable] func(key K) Lane
 
 func (o Options) withDefaults() Options {
 	if o.Workers <= 0 {
@@ -74,11 +73,11 @@ func New[K comparable](name string, reconcile Func[K], opts Options) *Runner[K] 
 }
 
 // NewWithLanes is New with an order among the keys; nil is that of their arrival.
-func NewWithLanes[K comparable](name string, reconcile Func[K], first Lanes[K], opts Options) *Runner[K] {
+func NewWithLanes[K comparable](name string, reconcile Func[K], of Lanes[K], opts Options) *Runner[K] {
 	opts = opts.withDefaults()
 	queue := workqueue.TypedQueueConfig[K]{Name: name, Clock: opts.Clock}
-	if first != nil {
-		queue.Queue = newLanes(first, opts.Clock)
+	if of != nil {
+		queue.Queue = newLanes(of, opts.Clock)
 	}
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[K](opts.FirstRetry, opts.LastRetry)
 	return &Runner[K]{

@@ -153,12 +153,50 @@ func TestNothingIsReconciledBeforeReady(t *testing.T) {
 	}
 }
 
+// laneOf is that of a key: the first letters of the alphabet hurry, and capitals are done in the background.
+func laneOf(key string) Lane {
+	switch {
+	case key < "a":
+		return Background
+	case key < "c":
+		return Fast
+	}
+	return Slow
+}
+
+// P36: 2,500 keys in the background that have waited for long are not before those that come later, and get on meanwhile.
+func TestBackgroundLaneHoldsNothingUp(t *testing.T) {
+	clock := testclock.NewFakeClock(time.Unix(0, 0))
+	l := newLanes(laneOf, clock)
+	for range 2500 {
+		l.Push("R")
+	}
+	clock.Step(time.Minute)
+	before := 0 // background keys that went before the last of the others
+	for i := range 300 {
+		l.Push([]string{"a", "z"}[i%2])
+		for key := ""; key != "a" && key != "z"; {
+			if key = l.Pop(); key == "R" {
+				before++
+			}
+		}
+	}
+	if before != 300/(backgroundShare-1)-1 && before != 300/(backgroundShare-1) {
+		t.Errorf("%d background keys went before 300 others", before)
+	}
+	for range 2500 - before {
+		if key := l.Pop(); key != "R" {
+			t.Fatalf("%s is left", key)
+		}
+	}
+}
+
 func TestFastLaneGoesFirst(t *testing.T) {
 	got := make(chan string, 10)
 	r := NewWithLanes("test", func(_ context.Context, key string) error {
 		got <- key
 		return nil
-	}, func(key string) bool { return key < "c" }, Options{Workers: 1})
+	}, laneOf, Options{Workers: 1})
 	for _, key := range []string{"x", "b", "y", "a"} {
 		r.Add(key)
 	}
@@ -172,7 +210,7 @@ func TestFastLaneGoesFirst(t *testing.T) {
 
 func TestSlowLaneComesForward(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Unix(0, 0))
-	l := newLanes(func(key string) bool { return key < "c" }, clock)
+	l := newLanes(laneOf, clock)
 	for range 3 {
 		l.Push("z")
 		for range 2 {

@@ -70,8 +70,13 @@ func (s *Sync) Run(ctx context.Context) error {
 	}
 	c := newController(store, s.api, s.api, s.events, s.meter, clock.RealClock{})
 	opts := reconciler.Options{LastRetry: lastRetry, Workers: workers}
-	unseen := func(namespace string) bool { return !c.board.seen(namespace) }
-	queue := reconciler.NewWithLanes("template-sync", c.Reconcile, unseen, opts)
+	unseenFirst := func(namespace string) reconciler.Lane {
+		if c.board.seen(namespace) {
+			return reconciler.Slow
+		}
+		return reconciler.Fast
+	}
+	queue := reconciler.NewWithLanes("template-sync", c.Reconcile, unseenFirst, opts)
 	opts.Workers = statusWorkers
 	statuses := reconciler.New("template-sync-status", c.ReconcileStatus, opts)
 	c.queue, c.statuses = queue, statuses
