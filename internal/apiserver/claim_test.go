@@ -53,7 +53,7 @@ func TestF64DeviceOfAnotherClaimIsRefused(t *testing.T) {
 	status := []byte(strings.ReplaceAll(claimStatus, `"n1"`, `"`+ns+`"`))
 	for _, dryRun := range [][]string{{metav1.DryRunAll}, nil} {
 		_, err := claims.Namespace(other).Patch(t.Context(), "c", types.MergePatchType, status, metav1.PatchOptions{DryRun: dryRun}, "status")
-		if got := causes(t, err); !slices.Equal(got, []string{"status.allocation.devices.results[0]"}) || !strings.Contains(err.Error(), "is allocated to claim "+ns+"/c") {
+		if got := causes(t, err); !slices.Equal(got, []string{"status.allocation.devices.results[0]"}) || !strings.Contains(err.Error(), "device is allocated to a claim of another namespace") {
 			t.Errorf("fields %v: %v", got, err)
 		}
 	}

@@ -170,8 +170,13 @@ func (d deviceID) conflicts(other deviceID) bool {
 	return d.whole() == other.whole() && sharesConflict(d.share, other.share)
 }
 
+// refuse names the claim that has the device only to those who may know of it: what is in other namespaces is not for every
+// client, and the scheduler tells pods what it was answered.
 func refuse(key claimKey, gain gain, other claimKey) error {
-	text := fmt.Sprintf("device is allocated to claim %s/%s", other.namespace, other.name)
+	text := "device is allocated to a claim of another namespace"
+	if other.namespace == key.namespace {
+		text = fmt.Sprintf("device is allocated to claim %s/%s", other.namespace, other.name)
+	}
 	return apierrors.NewInvalid(schema.GroupKind{Group: resourceGroup, Kind: "ResourceClaim"}, key.name,
 		field.ErrorList{field.Invalid(gain.at, gain.id.driver+"/"+gain.id.pool+"/"+gain.id.device, text)})
 }

@@ -1,11 +1,14 @@
 package validation
 
 import (
+	"slices"
+
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
@@ -25,6 +28,7 @@ func ValidateResourceClaimStatusUpdate(claim, old *resource.ResourceClaim) field
 	case allocation == nil:
 	case old.Status.Allocation == nil:
 		errs = append(errs, allocationResult(path.Child("allocation"), allocation, names)...)
+		errs = append(errs, asAsked(path.Child("allocation"), allocation, &claim.Spec)...)
 	default:
 		// The generated rules see all of the allocation but allot's own field.
 		errs = append(errs, same(path.Child("allocation", "reservedForAnyPod"), allocation.ReservedForAnyPod, old.Status.Allocation.ReservedForAnyPod)...)
@@ -83,6 +87,41 @@ func allocationResult(path *field.Path, allocation *resource.AllocationResult, n
 		errs = append(errs, nodeSelector(path.Child("nodeSelector"), allocation.NodeSelector)...)
 	}
 	return errs
+}
+
+// asAsked checks what a new allocation says of how its devices may be used against the spec: other claims get the same
+// devices, and pods use the claim, on the strength of that.
+func asAsked(path *field.Path, allocation *resource.AllocationResult, spec *resource.ResourceClaimSpec) field.ErrorList {
+	var errs field.ErrorList
+	results := path.Child("devices", "results")
+	for i := range allocation.Devices.Results {
+		r := &allocation.Devices.Results[i]
+		if ptr.Deref(r.AdminAccess, false) && !asksForAdminAccess(spec, r.Request) {
+			errs = append(errs, field.Forbidden(results.Index(i).Child("adminAccess"), "the request does not ask for admin access"))
+		}
+		if slices.ContainsFunc(allocation.Devices.Results[:i], func(other resourcev1.DeviceRequestAllocationResult) bool { return excludes(r, &other) }) {
+			errs = append(errs, field.Duplicate(results.Index(i), r.Driver+"/"+r.Pool+"/"+r.Device))
+		}
+	}
+	if ptr.Deref(allocation.ReservedForAnyPod, false) && spec.ReservedFor == nil {
+		errs = append(errs, field.Forbidden(path.Child("reservedForAnyPod"), "may not be set without `spec.reservedFor`"))
+	}
+	return errs
+}
+
+// asksForAdminAccess reports whether the request asks for it. Subrequests cannot.
+func asksForAdminAccess(spec *resource.ResourceClaimSpec, request string) bool {
+	return slices.ContainsFunc(spec.Devices.Requests, func(r resourcev1.DeviceRequest) bool {
+		return r.Name == request && r.Exactly != nil && ptr.Deref(r.Exactly.AdminAccess, false)
+	})
+}
+
+// excludes reports whether two results cannot both be: they have the same device, and not each a share of its own.
+func excludes(a, b *resourcev1.DeviceRequestAllocationResult) bool {
+	if a.Driver != b.Driver || a.Pool != b.Pool || a.Device != b.Device || ptr.Deref(a.AdminAccess, false) || ptr.Deref(b.AdminAccess, false) {
+		return false
+	}
+	return a.ShareID == nil || b.ShareID == nil || *a.ShareID == *b.ShareID
 }
 
 // deviceKey tells allocated devices apart.
