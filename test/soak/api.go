@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -180,9 +181,29 @@ func (a *api) nothingLeft(ctx context.Context) error {
 	})
 }
 
-// raw is an HTTP client with the administrator's certificate and no limit of time.
+// raw returns an HTTP client with the administrator's certificate and no limit of time.
 func (a *api) raw() (*http.Client, error) {
 	cfg := rest.CopyConfig(a.cfg)
 	cfg.Timeout = 0
 	return rest.HTTPClientFor(cfg)
 }
+
+// narrow returns a client with one connection for each request, which takes little in advance: HTTP/2 would
+// take four megabytes of a response that is not read, and the server would not notice a slow reader.
+func (a *api) narrow() (*http.Client, error) {
+	cfg := rest.CopyConfig(a.cfg)
+	cfg.Timeout = 0
+	cfg.NextProtos = []string{"http/1.1"}
+	cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, network, address)
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			err = errors.Join(err, tcp.SetReadBuffer(narrowBuffer))
+		}
+		return conn, err
+	}
+	return rest.HTTPClientFor(cfg)
+}
+
+// narrowBuffer is the receive buffer of a slow watch's connection, in bytes.
+const narrowBuffer = 4096

@@ -60,9 +60,11 @@ type watches struct {
 	api    *api
 	opened int
 	slow   int
-	lost   atomic.Int64 // cut off, by a killed server or because they were too slow
 	events atomic.Int64
-	wg     sync.WaitGroup
+	// lost and lostSlow are how many fast and slow ones were cut off, by a killed server or because they
+	// were too slow.
+	lost, lostSlow atomic.Int64
+	wg             sync.WaitGroup
 
 	mu    sync.Mutex
 	shown map[int]bool // fast watches that have shown the last change
@@ -77,17 +79,21 @@ const watchesPerClient = 100
 
 func (a *api) startWatches(ctx context.Context, count int) (*watches, error) {
 	w := &watches{api: a, opened: count, shown: map[int]bool{}, gone: map[int]bool{}}
-	var client *http.Client
+	narrow, err := a.narrow()
+	if err != nil {
+		return nil, err
+	}
+	var fast *http.Client
 	for i := range count {
 		if i%watchesPerClient == 0 {
-			var err error
-			if client, err = a.raw(); err != nil {
+			if fast, err = a.raw(); err != nil {
 				return nil, err
 			}
 		}
-		slow := i%10 == 9
+		slow, client := i%10 == 9, fast
 		if slow {
 			w.slow++
+			client = narrow
 		}
 		if err := w.open(ctx, client, i, slow); err != nil {
 			return nil, err
@@ -122,7 +128,9 @@ func (w *watches) read(ctx context.Context, body io.Reader, id int, slow bool) {
 		piece := make([]byte, 512)
 		for ctx.Err() == nil {
 			if _, err := body.Read(piece); err != nil {
-				w.lost.Add(1)
+				if ctx.Err() == nil {
+					w.lostSlow.Add(1)
+				}
 				return
 			}
 			select {
@@ -177,5 +185,6 @@ func (w *watches) check(ctx context.Context) error {
 }
 
 func (w *watches) summary() string {
-	return fmt.Sprintf("%d watches, %d of them slow; %d were cut off; %d events were read", w.opened, w.slow, w.lost.Load(), w.events.Load())
+	return fmt.Sprintf("%d watches, %d of them slow; %d fast and %d slow ones were cut off; the fast ones read %d events",
+		w.opened, w.slow, w.lost.Load(), w.lostSlow.Load(), w.events.Load())
 }
