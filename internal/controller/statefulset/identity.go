@@ -77,7 +77,7 @@ func revisionOf(pod *core.Pod) string { return pod.Labels[appsv1.StatefulSetRevi
 // newPod is the pod of an ordinal, of one revision.
 func newPod(set *apps.StatefulSet, revision Revision, ordinal int) *core.Pod {
 	pod := replica.New(set, kind, revision.Template)
-	pod.Name, pod.GenerateName = podName(set, ordinal), ""
+	pod.Name = podName(set, ordinal) // generateName stays beside it, as in Kubernetes
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}
