@@ -197,6 +197,10 @@ func available(sets []*set) int32 {
 	return sum(sets, func(s *set) int32 { return s.Status.AvailableReplicas })
 }
 
+// available returns how many pods of the set can count on being available: its status may be from before it was
+// made smaller.
+func (s *set) available() int32 { return min(s.size(), s.Status.AvailableReplicas) }
+
 func sum(sets []*set, of func(*set) int32) int32 {
 	var total int32
 	for _, s := range sets {

@@ -79,7 +79,7 @@ func (r *rollout) room(size int32) int32 {
 //	13 asked − 8 that must be available − 5 new unavailable = 0 may go.
 func (r *rollout) shrinkOld() bool {
 	mustHave := r.replicas - r.missing
-	budget := asked(r.all()) - mustHave - (r.current.size() - r.current.Status.AvailableReplicas)
+	budget := asked(r.all()) - mustHave - (r.current.size() - r.current.available())
 	if asked(r.old) == 0 || budget <= 0 {
 		return false
 	}
@@ -91,7 +91,7 @@ func (r *rollout) shrinkOld() bool {
 			budget, shrunk = budget-broken, true
 		}
 	}
-	surplus := available(r.all()) - mustHave
+	surplus := sum(r.all(), (*set).available) - mustHave
 	for _, s := range r.old {
 		if n := min(surplus, s.size()); n > 0 {
 			r.resize(s, s.size()-n)
