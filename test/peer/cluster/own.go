@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Own is allot's API server and controller manager, each in a process of its own.
+type Own struct {
+	// Kubeconfig is the administrator's.
+	Kubeconfig string
+
+	parts []*Process
+}
+
+// StartOwn starts allot's control plane without a scheduler and nodes, and returns when it is ready.
+func StartOwn(ctx context.Context, dir string) (_ *Own, err error) {
+	binary, err := AllotBinary()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	o := &Own{Kubeconfig: filepath.Join(dir, "data", "admin.kubeconfig")}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.Stop())
+		}
+	}()
+	server, err := StartProcess(dir, "apiserver", binary, "apiserver", "--data-dir", filepath.Join(dir, "data"))
+	if err != nil {
+		return nil, err
+	}
+	o.parts = append(o.parts, server)
+	if err := until(ctx, server, func() error { return readyByKubeconfig(ctx, o.Kubeconfig) }); err != nil {
+		return nil, err
+	}
+	port, err := freePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	health := "127.0.0.1:" + strconv.Itoa(port)
+	manager, err := StartProcess(dir, "controller-manager", binary, "controller-manager",
+		"--kubeconfig", filepath.Join(dir, "data", "controller-manager.kubeconfig"), "--health-listen", health)
+	if err != nil {
+		return nil, err
+	}
+	o.parts = append(o.parts, manager)
+	return o, until(ctx, manager, func() error { return ready(ctx, "http://"+health) })
+}
+
+func readyByKubeconfig(ctx context.Context, path string) error {
+	cfg, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		return err
+	}
+	transport, err := rest.TransportFor(cfg)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.Host+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+// Stop stops the parts, the last one first.
+func (o *Own) Stop() error {
+	var errs []error
+	for i := len(o.parts) - 1; i >= 0; i-- {
+		errs = append(errs, o.parts[i].Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// Tail returns the end of what the parts have logged.
+func (o *Own) Tail() string {
+	out := ""
+	for _, p := range o.parts {
+		out += p.Tail() + "\n"
+	}
+	return out
+}
