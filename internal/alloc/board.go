@@ -14,12 +14,13 @@ type Board struct {
 	node    *model.NodeInfo
 	views   []model.PoolView
 	cells   []cell
-	counts  [][]int          // by want and option: how many devices it takes; -1 if it cannot be had
-	first   Choice           // the best one, if it was looked for
-	earlier int64            // how early the alternatives of first are; see search.earlier
-	start   *search          // one that has not decided anything, for the first who searches; nil if it has gone
-	shares  bool             // there are devices that can be had more than once
-	counted map[int]*counted // by view: its counters; nil if no device takes from any
+	counts  [][]int                   // by want and option: how many devices it takes; -1 if it cannot be had
+	first   Choice                    // the best one, if it was looked for
+	earlier int64                     // how early the alternatives of first are; see search.earlier
+	start   *search                   // one that has not decided anything, for the first who searches; nil if it has gone
+	shares  bool                      // there are devices that can be had more than once
+	counted map[int]*counted          // by view: its counters; nil if no device takes from any
+	looked  map[int]map[string]string // by attribute; see looks
 }
 
 // cell is what is free of a part, or what claims with admin access can have of it.
@@ -56,6 +57,7 @@ func (p *Problem) On(node *model.NodeInfo) (*Board, *Reason) {
 		b.start = s
 		return b, nil
 	}
+	s.any = true
 	s.budget = &Budget{Limit: min(boardSteps, p.trial.Limit-p.trial.Spent)}
 	s.accept = func(c Choice) bool {
 		b.first, b.earlier = c, s.earlier()

@@ -213,6 +213,13 @@ type hub struct {
 	view     int
 	counters []int
 	cells    []int
+	takes    [][]taking // by the index of the counter: what devices of the cells take, the least first
+}
+
+// taking is what a device of a cell takes from a counter.
+type taking struct {
+	cell  int
+	value int64
 }
 
 // counts says whether each device that is had of the cell takes from counters; of a shared one, only the first part does.
@@ -244,43 +251,54 @@ func (b *Board) hubs() []hub {
 		}
 		list[at].cells = append(list[at].cells, c)
 	}
+	for i := range list {
+		list[i].sort(b)
+	}
 	return list
 }
 
-// most bounds how many devices of these cells can be had beside each other: for each counter, as many of the smallest
-// as there is room for.
-func (h *hub) most(b *Board, room []int, cells []int) int {
-	most := 0
-	for _, c := range cells {
-		most += room[c]
+// sort works out what the cells take from each counter.
+func (h *hub) sort(b *Board) {
+	h.takes = make([][]taking, len(h.counters))
+	for i, counter := range h.counters {
+		for _, c := range h.cells {
+			h.takes[i] = append(h.takes[i], taking{c, b.cells[c].need.of(counter)})
+		}
+		slices.SortStableFunc(h.takes[i], func(x, y taking) int { return cmp.Compare(x.value, y.value) })
 	}
-	for _, counter := range h.counters {
-		most = min(most, h.mostBy(b, room, cells, counter))
+}
+
+// most bounds how many devices of the cells, of those that are mine, can be had beside each other: for each counter, as
+// many of the smallest as there is room for.
+func (h *hub) most(b *Board, room []int, mine []bool) int {
+	most := 0
+	for _, c := range h.cells {
+		if mine[c] {
+			most += room[c]
+		}
+	}
+	for i := range h.counters {
+		if most > 0 {
+			most = min(most, h.mostBy(b, room, mine, i))
+		}
 	}
 	return most
 }
 
-func (h *hub) mostBy(b *Board, room []int, cells []int, counter int) int {
-	count := 0
-	type batch struct {
-		value int64
-		room  int
-	}
-	var batches []batch
-	for _, c := range cells {
-		value := b.cells[c].need.of(counter)
-		if value == 0 {
-			count += room[c]
-		} else {
-			batches = append(batches, batch{value, room[c]})
+// mostBy is most for one counter, by its index.
+func (h *hub) mostBy(b *Board, room []int, mine []bool, i int) int {
+	count, left := 0, b.counted[h.view].left[h.counters[i]]
+	for _, take := range h.takes[i] {
+		switch {
+		case !mine[take.cell]:
+			continue
+		case take.value == 0:
+			count += room[take.cell]
+			continue
 		}
-	}
-	slices.SortFunc(batches, func(x, y batch) int { return cmp.Compare(x.value, y.value) })
-	left := b.counted[h.view].left[counter]
-	for _, batch := range batches {
-		fits := int(min(int64(batch.room), max(0, left)/batch.value))
+		fits := int(min(int64(room[take.cell]), max(0, left)/take.value))
 		count += fits
-		if left -= int64(fits) * batch.value; fits < batch.room {
+		if left -= int64(fits) * take.value; fits < room[take.cell] {
 			break
 		}
 	}
@@ -296,8 +314,8 @@ func (n *need) of(counter int) int64 {
 	return 0
 }
 
-// affordable says whether counters can bear the devices that are still needed: of all requests together, and of each
-// by itself.
+// affordable says whether counters can bear the devices that are still needed: of all requests together, of each by
+// itself, and of those together that depend on one counter set.
 func (s *search) affordable() bool {
 	b := s.board
 	if b.counted == nil {
@@ -305,9 +323,19 @@ func (s *search) affordable() bool {
 	}
 	if s.hubs == nil {
 		s.hubs = b.hubs()
+		s.weighings = b.weighings(s.hubs)
+		s.hubOf = make([]int, len(b.cells))
+		for c := range s.hubOf {
+			s.hubOf[c] = -1
+		}
+		for i := range s.hubs {
+			for _, c := range s.hubs[i].cells {
+				s.hubOf[c] = i
+			}
+		}
 	}
-	total := 0
-	all := make([]bool, len(b.cells))
+	total, all := 0, make([]bool, len(b.cells))
+	bound, tied := make([]int, len(s.hubs)), make([]bool, len(b.cells))
 	for n, need := range s.flow.need {
 		if total += need; need == 0 {
 			continue
@@ -319,8 +347,34 @@ func (s *search) affordable() bool {
 		if s.supplyOf(mine) < need {
 			return false
 		}
+		if h := s.onlyHub(n); h >= 0 {
+			bound[h] += need
+			for _, c := range s.flow.edges[n] {
+				tied[c] = true
+			}
+		}
+	}
+	for h, need := range bound {
+		if need > 0 && s.hubs[h].most(b, s.flow.room, tied) < need {
+			return false
+		}
 	}
 	return s.supplyOf(all) >= total
+}
+
+// onlyHub returns the one hub that all devices for a node of the flow come from, -1 if there is none.
+func (s *search) onlyHub(node int) int {
+	hub := -1
+	for _, c := range s.flow.edges[node] {
+		if s.flow.room[c] == 0 {
+			continue
+		}
+		if s.hubOf[c] < 0 || hub >= 0 && s.hubOf[c] != hub {
+			return -1
+		}
+		hub = s.hubOf[c]
+	}
+	return hub
 }
 
 // supplyOf bounds how many devices the cells can give.
@@ -333,13 +387,7 @@ func (s *search) supplyOf(cells []bool) int {
 		}
 	}
 	for i := range s.hubs {
-		var mine []int
-		for _, c := range s.hubs[i].cells {
-			if cells[c] {
-				mine = append(mine, c)
-			}
-		}
-		supply += s.hubs[i].most(b, s.flow.room, mine)
+		supply += s.hubs[i].most(b, s.flow.room, cells)
 	}
 	return supply
 }
@@ -347,9 +395,9 @@ func (s *search) supplyOf(cells []bool) int {
 // scarce names a counter that by itself has too little left for as many devices as are wanted, "" if none has.
 func (s *search) scarce(wants []int, wanted int) string {
 	b := s.board
-	room, total := make([]int, len(b.cells)), 0
+	room, all, total := make([]int, len(b.cells)), make([]bool, len(b.cells)), 0
 	for c := range b.cells {
-		if s.serves(wants, &b.cells[c]) {
+		if all[c] = true; s.serves(wants, &b.cells[c]) {
 			room[c] = b.cells[c].room()
 			total += room[c]
 		}
@@ -359,8 +407,8 @@ func (s *search) scarce(wants []int, wanted int) string {
 		for _, c := range h.cells {
 			others -= room[c]
 		}
-		for _, counter := range h.counters {
-			if most := h.mostBy(b, room, h.cells, counter); others+most < wanted {
+		for i, counter := range h.counters {
+			if most := h.mostBy(b, room, all, i); others+most < wanted {
 				v := b.counted[h.view]
 				return fmt.Sprintf("counter %s has %s left, enough for %d", v.names[counter], v.text(counter, max(0, v.left[counter])), most)
 			}

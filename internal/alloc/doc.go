@@ -18,7 +18,10 @@
 //   - After each decision, a flow between what requests need and what cells have refutes what counts alone can refute
 //     ("11 wanted, 10 match"), without trying orders. An undecided request counts with the least of its alternatives
 //     and the devices of all; a distinctAttribute needs a value for each device.
-//   - For each counter set, what is left bounds how many partitions can be had: as many of the smallest as fit.
+//   - For each counter set, what is left bounds how many partitions can be had: as many of the smallest as fit. Weighings
+//     of counters bound what requests for different sizes can have together (demand.go).
+//   - To find out whether there is any solution, alike claims and alike values are tried in one order (symmetry.go), parts
+//     that do not compete are solved each by itself (separate.go), and what was in vain is remembered.
 //   - A search spends steps of a Budget, never seconds. With none left the answer is "undecided", not "no".
 //
 // Where counting is not exact (alternatives, constraints, counters), On looks for a first solution itself, within a budget that

@@ -191,6 +191,24 @@ func profiles(list ...string) []*model.Claim {
 	return []*model.Claim{claim}
 }
 
+// filling asks for partitions that fill one GPU.
+func filling() *model.Claim {
+	claim := profiles("1g", "1g", "2g", "3g")[0]
+	claim.Constraints = claimFor(0, 0, "match gpu").Constraints
+	return claim
+}
+
+// times is so many claims that are alike.
+func times(n int, claim *model.Claim) []*model.Claim {
+	claims := make([]*model.Claim, n)
+	for i := range claims {
+		other := *claim
+		other.Key.Name = fmt.Sprint("c", i)
+		claims[i] = &other
+	}
+	return claims
+}
+
 // Partitions of 8 GPUs: what one too many is refused soon, and the largest partition does not get in the way.
 func TestEffortOfPartitions(t *testing.T) {
 	b := &bench{}
@@ -212,6 +230,13 @@ func TestEffortOfPartitions(t *testing.T) {
 		{"32 of any size, in one request", []*model.Claim{claimFor(1, 32)}, true},
 		{"1g, 2g and 3g, 8 times", profiles(slices.Repeat([]string{"1g", "2g", "3g"}, 8)...), true},
 		{"the same and a 7g in seven", profiles(append(slices.Repeat([]string{"1g", "2g", "3g"}, 7), "7g")...), true},
+		{"8 of 4 on one GPU", times(8, claimFor(1, 4, "match gpu")), true}, // P35
+		{"9 of 4 on one GPU", times(9, claimFor(1, 4, "match gpu")), false},
+		{"16 of 3 on one GPU", times(16, claimFor(1, 3, "match gpu")), true},
+		{"17 of 3 on one GPU", times(17, claimFor(1, 3, "match gpu")), false},
+		{"8 GPUs filled", times(8, filling()), true},
+		{"9 GPUs filled", times(9, filling()), false},                                            // P6
+		{"8 GPUs filled, one claim more", append(times(8, filling()), profiles("1g")...), false}, // P6
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -224,7 +249,7 @@ func TestEffortOfPartitions(t *testing.T) {
 			board, reason := problem.On(b.node)
 			t.Logf("%v: %v", time.Since(start), reason)
 			if reason == nil {
-				budget := &alloc.Budget{Limit: 50_000}
+				budget := &alloc.Budget{Limit: 500}
 				_, outcome := board.First(budget)
 				if outcome != alloc.Accepted || !test.found {
 					t.Fatalf("outcome %d after %d steps, %v", outcome, budget.Spent, time.Since(start))

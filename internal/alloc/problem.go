@@ -35,6 +35,7 @@ type Problem struct {
 	state     *model.State
 	claims    []*model.Claim
 	wants     []want
+	parts     []claimPart // by claim
 	// selections are the distinct ones of wants, and roles too.
 	selections []*selection
 	roles      []role
@@ -45,11 +46,13 @@ type Problem struct {
 	others []*selection
 	// swappable: what two claims ask for alike can be swapped between them without a difference to anybody.
 	swappable bool
+	same      []bool // by claim; see alike
 	shaped    string // see shape; "" until somebody asks
 
 	hasOptions, hasAll, hasAdmin bool
 	// hasManyConfigs: not each choice of alternatives has few enough configuration entries.
 	hasManyConfigs bool
+	ours           func(model.Key) bool // see Trial; nil: none
 	// trial is what all boards together may spend to find out whether there is any solution; see Within.
 	trial *Budget
 }
@@ -65,6 +68,8 @@ const (
 func (a *Allocator) Prepare(state *model.State, claims []*model.Claim, swappable bool) (*Problem, *Reason) {
 	p := &Problem{allocator: a, state: state, claims: claims, swappable: swappable, trial: &Budget{Limit: trialSteps}}
 	for c, claim := range claims {
+		first := claimPart{wants: len(p.wants), rules: len(p.rules)}
+		p.parts = append(p.parts, first)
 		if claim.Lacks != nil {
 			return nil, lacking(claim)
 		}
@@ -87,6 +92,22 @@ func (a *Allocator) Prepare(state *model.State, claims []*model.Claim, swappable
 // Within has the boards of the Problem, which spend steps to find out whether there is any solution, spend those of the
 // budget. Once it is spent, boards are only counted.
 func (p *Problem) Within(budget *Budget) { p.trial = budget }
+
+// Trial tells the Problem which claims have devices in the trial alone that it is asked in: they hold none yet, and
+// reasons do not name them as holders.
+func (p *Problem) Trial(ours func(model.Key) bool) { p.ours = ours }
+
+// claimPart is where the wants and the rules of a claim begin; they end where the next claim's begin.
+type claimPart struct{ wants, rules int }
+
+// part returns the wants and the rules of a claim, each by their first one and the one behind the last.
+func (p *Problem) part(claim int) (from, to claimPart) {
+	to = claimPart{wants: len(p.wants), rules: len(p.rules)}
+	if claim+1 < len(p.parts) {
+		to = p.parts[claim+1]
+	}
+	return p.parts[claim], to
+}
 
 // tooMany says if a claim asks for more devices than one can have.
 func (p *Problem) tooMany(c int) *Reason {

@@ -47,16 +47,17 @@ type Reason struct {
 	// Of a Shortage on one node: devices wanted by all that is Asked, how many match the selectors, and how many of
 	// these can be given away.
 	Wanted, Match, Free int
-	Parts               bool     // some that are free can be had in parts
-	All                 bool     // all that match are wanted; Wanted is the least that would do
-	Held                []Held   // matching devices that other claims have; at most maxHeld
-	Barred              []Barred // other matching devices that cannot be used; at most maxHeld
-	Pools               []string // pools that cannot be used, and why
-	Here                int      // devices that the node can use, whatever they are
-	Passed              int      // the most selectors, in their order, that some device matches; told with Dropped
-	Dropped             []Drop   // which selectors they do not match; told if too few match, and no pool is to blame
-	Scarce              string   // a counter that has too little left for all that is wanted, if one alone has
-	Config              int      // TooMany, and a Conflict of alternatives: so many configuration entries; 0 if they are not too many
+	Parts               bool             // some that are free can be had in parts
+	All                 bool             // all that match are wanted; Wanted is the least that would do
+	Held                []Held           // matching devices that other claims have; at most maxHeld
+	Ours                []model.DeviceID // matching devices that claims get in the same trial; at most maxHeld
+	Barred              []Barred         // other matching devices that cannot be used; at most maxHeld
+	Pools               []string         // pools that cannot be used, and why
+	Here                int              // devices that the node can use, whatever they are
+	Passed              int              // the most selectors, in their order, that some device matches; told with Dropped
+	Dropped             []Drop           // which selectors they do not match; told if too few match, and no pool is to blame
+	Scarce              string           // a counter that has too little left for all that is wanted, if one alone has
+	Config              int              // TooMany, and a Conflict of alternatives: so many configuration entries; 0 if they are not too many
 
 	// Of a Conflict on one node: constraints that free devices do not meet, or requests whose alternatives do not fit
 	// together.
@@ -290,7 +291,7 @@ func (r *Reason) Brief() string {
 
 // inTheWay lists so many of each kind, with the holders as holder puts them, if at all.
 func (r *Reason) inTheWay(most int, holder func(by model.Key) string) string {
-	var missing, held, barred []string
+	var missing, held, ours, barred []string
 	if r.Wanted > 0 && r.Here == 0 && len(r.Pools)+len(r.Rules) == 0 {
 		missing = append(missing, "there are no devices")
 	}
@@ -305,11 +306,14 @@ func (r *Reason) inTheWay(most int, holder func(by model.Key) string) string {
 			held = append(held, fmt.Sprintf("%s is held %s", h.Device, by))
 		}
 	}
+	for _, device := range r.Ours {
+		ours = append(ours, fmt.Sprintf("%s goes to another pod of the group", device))
+	}
 	for _, b := range r.Barred {
 		barred = append(barred, fmt.Sprintf("%s %s", b.Device, b.Why))
 	}
 	var parts []string
-	for _, kind := range [][]string{missing, held, barred, r.Pools, r.values()} {
+	for _, kind := range [][]string{missing, held, ours, barred, r.Pools, r.values()} {
 		if len(kind) > most {
 			kind = append(kind[:most:most], "and more")
 		}

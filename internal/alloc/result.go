@@ -17,7 +17,8 @@ func (b *Board) choice(s *search) Choice {
 	for c := range choice {
 		choice[c] = &model.Allocation{}
 	}
-	for i, slot := range s.slots {
+	for number, i := range s.byNumber() {
+		slot := s.slots[i]
 		want := &b.problem.wants[slot.want]
 		option := &want.options[s.chosen[slot.want]]
 		cell := &b.cells[s.picks[i].cell]
@@ -39,7 +40,7 @@ func (b *Board) choice(s *search) Choice {
 		}
 		if cell.share != nil {
 			result.ConsumedCapacity = cell.share.takes[option.selection]
-			result.ShareID = shareID(b.problem.claims[want.claim], i, view.DeviceID(s.picks[i].device))
+			result.ShareID = shareID(b.problem.claims[want.claim], number, view.DeviceID(s.picks[i].device))
 		}
 		choice[want.claim].Devices = append(choice[want.claim].Devices, result)
 		selectors[want.claim].add(device)
@@ -49,6 +50,15 @@ func (b *Board) choice(s *search) Choice {
 		choice[c].NodeSelector = selectors[c].on(b.node.Name)
 	}
 	return choice
+}
+
+// byNumber returns the slots in the order of the wants.
+func (s *search) byNumber() []int {
+	order := make([]int, len(s.slots))
+	for i := range s.slots {
+		order[s.slots[i].number] = i
+	}
+	return order
 }
 
 // nodeSelector gathers where all of a claim's devices can be used.

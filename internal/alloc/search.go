@@ -46,7 +46,7 @@ func (b *Board) Search(budget *Budget, accept func(Choice) bool) Outcome {
 	if b.start = nil; s == nil {
 		s = newSearch(b)
 	}
-	s.budget, s.accept = budget, accept
+	s.budget, s.accept, s.any = budget, accept, false
 	return s.choose(0)
 }
 
@@ -55,11 +55,17 @@ func (b *Board) First(budget *Budget) (Choice, Outcome) {
 	if b.first != nil {
 		return b.first, Accepted
 	}
+	s := b.start
+	if b.start = nil; s == nil {
+		s = newSearch(b)
+	}
 	var first Choice
-	outcome := b.Search(budget, func(c Choice) bool {
+	s.budget, s.any = budget, true
+	s.accept = func(c Choice) bool {
 		first = c
 		return true
-	})
+	}
+	outcome := s.choose(0)
 	return first, outcome
 }
 
@@ -69,6 +75,7 @@ type search struct {
 	board  *Board
 	budget *Budget
 	accept func(Choice) bool
+	any    bool // any solution is accepted, so that of those that are alike one is enough
 
 	chosen []int      // by want: its option; -1 while undecided
 	value  []string   // by rule: what a matchAttribute settles on; "" while undecided
@@ -77,12 +84,21 @@ type search struct {
 
 	slots []slot
 	picks []pick
-	used  []map[string]bool // by rule: values that a distinctAttribute has given away
+	// Of a search for any solution; see separate.
+	heads  []bool          // by slot: it competes with none before it
+	before []int           // by slot: the one before it in the same role, or -1
+	dead   bool            // the values that were settled on have no solution
+	begun  int             // steps spent before the first slot
+	vain   map[string]bool // see situation
+	key    []byte
+	used   []map[string]bool // by rule: values that a distinctAttribute has given away
 }
 
 // slot is one device of a want.
 type slot struct {
 	want, role int
+	number     int // in the order of the wants
+	group      int // of slots that compete
 }
 
 type pick struct {
@@ -154,7 +170,10 @@ func (s *search) settle(r int) Outcome {
 	}
 	s.tried[r] = s.values(r)
 	outcome := Exhausted
-	for i := 0; i < len(s.tried[r]) && outcome == Exhausted; i++ {
+	for i := s.firstValue(r); i < len(s.tried[r]) && outcome == Exhausted; i++ {
+		if s.mirrored(r, i) {
+			continue
+		}
 		if !s.budget.Step() {
 			return OutOfBudget
 		}
@@ -172,7 +191,7 @@ func (s *search) begin() Outcome {
 	for w := range s.board.problem.wants {
 		role := s.board.problem.wants[w].options[s.chosen[w]].role
 		for range s.board.counts[w][s.chosen[w]] {
-			s.slots = append(s.slots, slot{want: w, role: role})
+			s.slots = append(s.slots, slot{want: w, role: role, number: len(s.slots)})
 		}
 	}
 	if len(s.picks) < len(s.slots) {
@@ -181,22 +200,32 @@ func (s *search) begin() Outcome {
 	if s.flow == nil { // else it was laid out for the last decision
 		s.connect()
 	}
+	if s.any {
+		s.separate()
+		s.dead, s.begun, s.vain = false, s.budget.Spent, nil
+	}
 	return s.place(0)
 }
 
 func (s *search) place(at int) Outcome {
 	if at == len(s.slots) {
-		if s.isRepeat() || !s.accept(s.board.choice(s)) {
+		if !s.any && s.isRepeat() || !s.accept(s.board.choice(s)) {
 			return Exhausted
 		}
 		return Accepted
+	}
+	situation := ""
+	if s.remembers() {
+		if situation = s.situation(at); s.vain[situation] {
+			return Exhausted
+		}
 	}
 	f, node := s.flow, s.nodeOf[s.slots[at].want]
 	f.need[node]--
 	outcome := Exhausted
 	first := s.firstCell(at)
 	last := s.lastCell(at, first)
-	for c := first; c <= last && outcome == Exhausted; c++ {
+	for c := first; c <= last && outcome == Exhausted && !s.dead; c++ {
 		cell := &s.board.cells[c]
 		if cell.share == nil && cell.used == len(cell.devices) || !s.suits(at, c) {
 			continue
@@ -213,6 +242,15 @@ func (s *search) place(at int) Outcome {
 		s.take(at, c, -1)
 	}
 	f.need[node]++
+	if outcome == Exhausted && s.any {
+		s.dead = s.dead || s.heads[at]
+		if situation != "" {
+			if s.vain == nil {
+				s.vain = map[string]bool{}
+			}
+			s.vain[situation] = true
+		}
+	}
 	return outcome
 }
 
@@ -307,6 +345,7 @@ func (s *search) bounded() bool {
 	if s.board.problem.plain() && len(s.board.problem.selections) == 1 && s.board.counted == nil && !s.board.shares {
 		return true
 	}
+	s.charge()
 	fits, _ := s.flow.solve()
 	return fits && s.differ() && s.affordable()
 }
@@ -320,7 +359,7 @@ func (s *search) firstCell(at int) int {
 		if s.board.shares && other.want != mine.want {
 			return 0 // of parts, a request cannot have two of one device: then not all orders are alike
 		}
-		if other.role == mine.role && (p.swappable || p.wants[other.want].claim == p.wants[mine.want].claim) {
+		if other.role == mine.role && (s.any || p.swappable || p.wants[other.want].claim == p.wants[mine.want].claim) {
 			return s.picks[before].cell
 		}
 	}

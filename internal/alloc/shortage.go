@@ -59,6 +59,9 @@ func (s *search) shortage(wants []int) *Reason {
 	}
 	if r.Free >= r.Wanted {
 		r.Scarce = s.scarce(wants, r.Wanted)
+		if w, needed := s.overdrawn(); r.Scarce == "" && w != nil {
+			r.Scarce = w.text(b, needed)
+		}
 	}
 	for _, view := range p.state.Pools(b.node) {
 		if usable, why := view.Usable(); !usable && (r.All || b.concerns(&view, short)) {
@@ -85,8 +88,8 @@ func (b *Board) concerns(view *model.PoolView, short model.Bits) bool {
 }
 
 func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
-	view := &b.views[at]
-	known := b.problem.allocator.matcher.pool(view)
+	p, view := b.problem, &b.views[at]
+	known := p.allocator.matcher.pool(view)
 	r.Here += view.Reach.Len()
 	any, open := model.NewBits(len(view.Devices)), model.NewBits(len(view.Devices))
 	barred, admin := make([]string, len(view.Devices)), false
@@ -119,7 +122,11 @@ func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 			}
 		case len(holders) == 0 && !admin && b.counted[at] != nil && b.counted[at].bars(i) != "":
 			if len(r.Barred) < maxHeld {
-				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: b.counted[at].bars(i)})
+				why := b.counted[at].bars(i)
+				if b.takenByUs(at, i) {
+					why += " beside the group's other pods"
+				}
+				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: why})
 			}
 		case known.shared != nil && known.shared.Has(i):
 			if b.offers(at, i, short) {
@@ -130,11 +137,30 @@ func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
 			}
 		case len(holders) == 0 || admin:
 			r.Free++
+		case p.ours != nil && p.ours(holders[0]):
+			if len(r.Ours) < maxHeld {
+				r.Ours = append(r.Ours, view.DeviceID(i))
+			}
 		case len(r.Held) < maxHeld:
 			r.Held = append(r.Held, Held{Device: view.DeviceID(i), By: holders[0]})
 		}
 		return true
 	})
+}
+
+// takenByUs reports whether claims take in the same trial from the counter that has too little left for a device.
+func (b *Board) takenByUs(at, device int) bool {
+	counted, view, found := b.counted[at], &b.views[at], false
+	counter := counted.needs[device].lacks(counted.left)
+	if b.problem.ours == nil || counter < 0 {
+		return false
+	}
+	view.Taken().Each(func(taken int) bool {
+		holders := view.Holders(taken)
+		found = counted.needs[taken].of(counter) > 0 && len(holders) > 0 && b.problem.ours(holders[0])
+		return !found
+	})
+	return found
 }
 
 // drops says which of their selectors keep devices from the selections, each once, and how many selectors some device matches.

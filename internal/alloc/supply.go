@@ -12,6 +12,10 @@ type supply struct {
 	nodes  [][]int // by node: the roles that its devices can have
 	flow   *flow
 	hubs   []hub
+	hubOf  []int // by cell; -1 for none
+	// weighings are those of the counters; see weighing.
+	weighings []weighing
+	ruled     bool // counts refute what constraints ask for, not the number of devices
 }
 
 // connect lays the flow out anew. Wants that have the same role share a node; what an undecided want gets is at least
@@ -88,8 +92,19 @@ func (s *search) possible() bool {
 		return false
 	}
 	s.connect()
+	s.charge()
 	fits, _ := s.flow.solve()
-	return fits && s.differ() && s.affordable()
+	return fits && s.differ() && s.affordable() && s.bearable() && s.placeable()
+}
+
+// chargeShare is how much of a flow, in requests times cells, is worked out in the time of a step.
+const chargeShare = 256
+
+// charge spends steps for a flow that is large.
+func (s *search) charge() {
+	if s.budget != nil {
+		s.budget.Spent += len(s.nodes) * len(s.board.cells) / chargeShare
+	}
 }
 
 // over finds a claim that gets more devices than one can have; -1 if there is none.
@@ -137,7 +152,7 @@ func (s *search) refute() *Reason {
 	if wants == nil {
 		return nil
 	}
-	if s.strict(wants) {
+	if s.ruled || s.strict(wants) {
 		return s.board.conflict()
 	}
 	return s.shortage(wants)
@@ -170,7 +185,7 @@ func (s *search) refuted() []int {
 				wants = append(wants, w)
 			}
 		}
-	} else if !s.affordable() {
+	} else if s.ruled = s.affordable() && s.bearable() && !s.placeable(); s.ruled || !s.affordable() || !s.bearable() {
 		for w := range p.wants {
 			wants = append(wants, w)
 		}
@@ -206,7 +221,8 @@ func (s *search) strict(wants []int) bool {
 func (s *search) covered(r int) int {
 	p := s.board.problem
 	n := 0
-	for w := range p.wants {
+	from, to := p.part(p.rules[r].claim)
+	for w := from.wants; w < to.wants; w++ {
 		if o := s.chosen[w]; o >= 0 && slices.Contains(p.roles[p.wants[w].options[o].role].rules, r) {
 			n += s.board.counts[w][o]
 		}

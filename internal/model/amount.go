@@ -262,6 +262,14 @@ func AmountUnitOf(quantities []resource.Quantity) AmountUnit {
 	return unit
 }
 
+// Key returns a text that equal units share; it is empty for the unit one.
+func (u AmountUnit) Key() string {
+	if u.nanos == nil {
+		return ""
+	}
+	return u.nanos.String()
+}
+
 // Count returns how many units the quantity is.
 func (u AmountUnit) Count(q resource.Quantity) int64 {
 	if u.nanos == nil {

@@ -20,11 +20,12 @@ type bound struct {
 	pools   map[model.PoolID]int // devices that some class could use
 }
 
-// bound counts for the classes that are not left out, as the trial stands.
-func (j *job) bound() *bound {
+// bound counts for the classes that are not left out, as the trial stands; with together set, also what devices nodes have
+// for several members together.
+func (j *job) bound(together bool) *bound {
 	b := &bound{nodes: map[string]bool{}, free: model.Resources{}, pools: map[model.PoolID]int{}}
 	for _, c := range j.in() {
-		b.add(j, c)
+		b.add(j, c, together)
 	}
 	for _, n := range b.pools {
 		b.free[devicesName] += int64(n)
@@ -34,7 +35,7 @@ func (j *job) bound() *bound {
 
 // refuted says whether counting proves that so many members cannot be placed, whatever is tried.
 func (j *job) refuted(target int) bool {
-	b := j.bound()
+	b := j.bound(true)
 	return b.members < target || !j.fitsInTotal(b.free, target)
 }
 
@@ -44,13 +45,13 @@ func (j *job) hopeless() (most int, hopeless bool) {
 	if j.bestReason == nil {
 		return 0, false
 	}
-	most = j.bound().members
+	most = j.bound(false).members
 	return most, most <= max(j.bestPlaced, j.bestReason.Placed)
 }
 
 // add counts for one class: by what nodes have left, and by devices that its own claims could have.
-func (b *bound) add(j *job, c *class) {
-	room, pools := j.room(c, j.possible(c), func(info *model.NodeInfo) {
+func (b *bound) add(j *job, c *class, together bool) {
+	room, pools := j.room(c, j.possible(c), together, func(info *model.NodeInfo) {
 		if b.nodes[info.Name] {
 			return
 		}
@@ -66,8 +67,8 @@ func (b *bound) add(j *job, c *class) {
 }
 
 // room is for how many pods of the class some nodes have room at most, and which devices they could have there. used
-// is called with each node that has any.
-func (j *job) room(c *class, nodes []*model.NodeInfo, used func(*model.NodeInfo)) (int, map[model.PoolID]int) {
+// is called with each node that has any. See bound for together.
+func (j *job) room(c *class, nodes []*model.NodeInfo, together bool, used func(*model.NodeInfo)) (int, map[model.PoolID]int) {
 	room := 0
 	var pools map[model.PoolID]int
 	if c.wantsDevices() {
@@ -77,6 +78,9 @@ func (j *job) room(c *class, nodes []*model.NodeInfo, used func(*model.NodeInfo)
 		fits := c.fitter.fits(info)
 		if fits == 0 || !j.freeDevices(c, info, pools) {
 			continue
+		}
+		if together {
+			fits = j.copiesOn(c, info, fits)
 		}
 		room += fits
 		used(info)

@@ -16,6 +16,8 @@
 //  4. If filling places too few, or of a gang not all, and counting does not prove that no more can be placed, a search
 //     with a step budget reconsiders nodes and devices of earlier members, and their order where that matters. With
 //     the budget spent the answer is "undecided".
+//     Members that are alike are first given devices for all of them on a node together; the most that a node has devices
+//     for is part of the counting (copies.go).
 //  5. The budget is spent in slices that grow, each an attempt of its own, with other units in between (slice.go).
 //
 // Extended resources that a DeviceClass offers are counted on nodes that have them. Elsewhere a pod gets devices in their

@@ -75,7 +75,7 @@ func (j *job) domainsOf(classes []*class, key string) []*domain {
 	list := make([]*domain, 0, len(known))
 	for _, d := range known {
 		for i, c := range classes {
-			room, _ := j.room(c, d.nodes[i], func(*model.NodeInfo) {})
+			room, _ := j.room(c, d.nodes[i], false, func(*model.NodeInfo) {})
 			d.room += room
 			d.holds += min(room, len(c.members))
 		}

@@ -14,6 +14,7 @@ import (
 type form struct {
 	problem *alloc.Problem // of the first member's claims; nil if it wants no devices
 	reason  *alloc.Reason  // why such claims cannot have devices on any node
+	copies  *copies        // nil until they are asked for
 
 	// Of a claim in the place of extended resources.
 	requests []model.Request

@@ -25,7 +25,7 @@ func (j *job) attempt() bool {
 	for j.deep && placed < len(j.members) {
 		// What filling cannot do, or not for all, other nodes and devices for earlier members may.
 		target := max(j.unit.Min, j.bestPlaced+1)
-		if j.undo(start); j.refuted(target) || !j.reconsider(target) {
+		if j.undo(start); j.refuted(target) || !j.fillTogether(target) && !j.reconsider(target) {
 			break
 		}
 		placed = len(j.placements)
@@ -47,6 +47,15 @@ func (j *job) record(placed int) {
 		j.best, j.bestPlaced = j.plan(), placed
 	}
 	j.recordFailure(placed)
+}
+
+// progress notes how many members a search has placed that has not placed enough yet.
+func (j *job) progress() {
+	placed := len(j.placements)
+	j.reached = max(j.reached, placed)
+	if j.bestReason != nil && placed > j.bestReason.Placed {
+		j.recordFailure(placed)
+	}
 }
 
 // fillAll fills class after class. Where it matters who came before, it starts again as long as that helps.

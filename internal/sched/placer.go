@@ -234,6 +234,7 @@ func (j *job) prepare() {
 	}
 	for _, problem := range problems {
 		problem.Within(j.boards)
+		problem.Trial(j.inTrial)
 		problem.TellApart(problems)
 	}
 }
@@ -311,6 +312,13 @@ func (j *job) assumeClaim(key model.Key, a model.Assumption) {
 	if !j.state.AssumeClaim(key, a) {
 		panic("sched: claim " + key.String() + " cannot take the allocation that was found for it")
 	}
+}
+
+// inTrial reports whether a claim has devices in the trial alone.
+func (j *job) inTrial(claim model.Key) bool {
+	return slices.ContainsFunc(j.touched, func(t touch) bool {
+		return t.key == claim && (t.before == nil || t.before.Allocation == nil)
+	})
 }
 
 // plan writes down what the trial has done.

@@ -69,6 +69,7 @@ func (r *reconsideration) from(at, first, skipped int) bool {
 	if len(j.placements) >= r.target {
 		return true
 	}
+	j.progress()
 	if at == len(r.turns) {
 		return false
 	}
@@ -97,6 +98,7 @@ func (r *reconsideration) anyOrder() bool {
 	if len(j.placements) >= r.target {
 		return true
 	}
+	j.progress()
 	key := r.key()
 	if r.seen[key] {
 		return false

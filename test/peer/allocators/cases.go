@@ -52,6 +52,8 @@ func Cases() []Case {
 	add("8 requests with 8 alternatives each on 7 devices", false, func() *World { return oneNode(7, all).claim(8, 1).alternatives(8, 0) })
 	add("1 share more beside 1,000", true, func() *World { return shared(1000, 1001) })
 	add("1 share more of a device that 1,000 use up", false, func() *World { return shared(1000, 1000) })
+	add("8 claims for 4 partitions of one GPU each, 8 GPUs", true, func() *World { return splitGPUs(8, 8, 4) })
+	add("9 claims for 4 partitions of one GPU each, 8 GPUs", false, func() *World { return splitGPUs(8, 9, 4) })
 	add("rack of 16 × 8 chips, half in use: 1 chip", true, func() *World { return rack(1) })
 	add("rack of 16 × 8 chips, half in use: 2 hosts", true, func() *World { return rack(16) })
 	add("rack of 16 × 8 chips, half in use: 4 hosts", false, func() *World { return rack(32) })
