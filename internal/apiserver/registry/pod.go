@@ -33,6 +33,7 @@ func pods(l *Lookup) entry {
 		validate:       validation.ValidatePod,
 		validateUpdate: validation.ValidatePodUpdate,
 		validateStatus: validation.ValidatePodStatusUpdate,
+		warnings:       validation.PodWarnings,
 		wrap:           func(s *storage) rest.Storage { return &podStorage{s} },
 		more: func(store *genericregistry.Store) map[string]rest.Storage {
 			return map[string]rest.Storage{

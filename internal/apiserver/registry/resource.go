@@ -8,6 +8,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 
@@ -34,6 +35,9 @@ func resourceClaims(g given) entry {
 		validate:       validation.ValidateResourceClaim,
 		validateUpdate: validation.ValidateResourceClaimUpdate,
 		validateStatus: validation.ValidateResourceClaimStatusUpdate,
+		warnings: func(c, old *resource.ResourceClaim) []string {
+			return newSpecWarnings(old == nil, field.NewPath("spec"), &c.Spec)
+		},
 		prepareUpdate: func(_ context.Context, c, old *resource.ResourceClaim) {
 			carryReservedFor(&c.Spec, &old.Spec)
 		},
@@ -49,6 +53,15 @@ func resourceClaims(g given) entry {
 		claims.statusAccess = g.access.claimStatusAccess
 	}
 	return claims
+}
+
+// newSpecWarnings returns the warnings about what is asked for. It never changes, so that an update
+// has nothing new to warn of.
+func newSpecWarnings(created bool, path *field.Path, spec *resource.ResourceClaimSpec) []string {
+	if !created {
+		return nil
+	}
+	return validation.ClaimWarnings(path, spec)
 }
 
 // deviceID tells devices and shares of devices apart.
@@ -104,6 +117,9 @@ func resourceClaimTemplates() entry {
 		fieldIn:        claimField,
 		validate:       validation.ValidateResourceClaimTemplate,
 		validateUpdate: validation.ValidateResourceClaimTemplateUpdate,
+		warnings: func(t, old *resource.ResourceClaimTemplate) []string {
+			return newSpecWarnings(old == nil, field.NewPath("spec", "spec"), &t.Spec.Spec)
+		},
 		prepareUpdate: func(_ context.Context, t, old *resource.ResourceClaimTemplate) {
 			carryReservedFor(&t.Spec.Spec, &old.Spec.Spec)
 		},
@@ -120,6 +136,9 @@ func clusterResourceClaimTemplates() entry {
 
 		validate:       validation.ValidateClusterResourceClaimTemplate,
 		validateUpdate: validation.ValidateClusterResourceClaimTemplateUpdate,
+		warnings: func(t, old *resourcev1alpha3.ClusterResourceClaimTemplate) []string {
+			return newSpecWarnings(old == nil, field.NewPath("spec", "spec"), &t.Spec.Spec)
+		},
 	}
 }
 

@@ -2,7 +2,6 @@ package validation
 
 import (
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -86,18 +85,13 @@ func requirementValues(path *field.Path, r *corev1.NodeSelectorRequirement) fiel
 		if n != 1 {
 			return one(field.Required(at, "must have exactly one element with operator "+string(r.Operator)))
 		}
-		return integer(at.Index(0), r.Values[0])
+		return labelValue(at.Index(0), r.Values[0])
 	default:
 		return one(field.NotSupported(path.Child("operator"), r.Operator, []corev1.NodeSelectorOperator{
 			corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpGt,
 			corev1.NodeSelectorOpIn, corev1.NodeSelectorOpLt, corev1.NodeSelectorOpNotIn,
 		}))
 	}
-}
-
-func integer(path *field.Path, text string) field.ErrorList {
-	_, err := strconv.ParseInt(text, 10, 64)
-	return check(err == nil, path, text, "must be an integer")
 }
 
 func podTerms(path *field.Path, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) field.ErrorList {

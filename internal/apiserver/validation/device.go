@@ -2,6 +2,7 @@ package validation
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -45,11 +46,8 @@ func deviceReach(path *field.Path, d *resourcev1.Device, perDevice bool) field.E
 	if perDevice {
 		return reach(path, nodes{d.NodeName, d.NodeSelector, d.AllNodes})
 	}
-	return forbidden(path, "may only be set where the slice has `perDeviceNodeSelection`",
-		member{"nodeName", d.NodeName != nil},
-		member{"nodeSelector", d.NodeSelector != nil},
-		member{"allNodes", d.AllNodes != nil},
-	)
+	return check(d.NodeName == nil && d.NodeSelector == nil && d.AllNodes == nil, path, nil,
+		"`nodeName`, `nodeSelector` and `allNodes` may only be set where the slice has `perDeviceNodeSelection`")
 }
 
 func attributes(path *field.Path, d *resourcev1.Device) field.ErrorList {
@@ -59,8 +57,10 @@ func attributes(path *field.Path, d *resourcev1.Device) field.ErrorList {
 	}
 	entries := len(d.Attributes) + len(d.Capacity)
 	errs := join(
-		atMost(path, entries, resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice),
-		atMost(path.Child("attributes"), values, resourcev1.ResourceSliceMaxAttributeValuesPerDevice),
+		check(entries <= resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice, path, entries,
+			fmt.Sprintf("the total number of attributes and capacities must not exceed %d", resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice)),
+		check(values <= resourcev1.ResourceSliceMaxAttributeValuesPerDevice, path, values,
+			fmt.Sprintf("the total number of attribute values must not exceed %d", resourcev1.ResourceSliceMaxAttributeValuesPerDevice)),
 	)
 	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
 		at, a := path.Child("attributes").Key(string(name)), d.Attributes[name]
@@ -95,7 +95,19 @@ func attribute(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList 
 	if a.VersionValue != nil {
 		errs = append(errs, version(path.Child("version"), a.VersionValue)...)
 	}
-	return append(errs, each(path.Child("versions"), a.VersionValues, version)...)
+	return join(errs, each(path.Child("versions"), a.VersionValues, version), emptyLists(path, a))
+}
+
+// emptyLists reports lists that are set and empty. The generated rules take them for unset, and the
+// next read of the object from storage would not have them.
+func emptyLists(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList {
+	const message = "must not be empty if specified"
+	return join(
+		check(a.BoolValues == nil || len(a.BoolValues) > 0, path.Child("bools"), a.BoolValues, message),
+		check(a.IntValues == nil || len(a.IntValues) > 0, path.Child("ints"), a.IntValues, message),
+		check(a.StringValues == nil || len(a.StringValues) > 0, path.Child("strings"), a.StringValues, message),
+		check(a.VersionValues == nil || len(a.VersionValues) > 0, path.Child("versions"), a.VersionValues, message),
+	)
 }
 
 // qualifiedName is a C identifier, behind a domain and a slash or without.
@@ -130,11 +142,11 @@ func bindingConditions(path *field.Path, wanted, failed []string) field.ErrorLis
 		}),
 	)
 	if (len(wanted) == 0) != (len(failed) == 0) {
-		at := w
+		at, list := w, wanted
 		if len(failed) == 0 {
-			at = f
+			at, list = f, failed
 		}
-		errs = append(errs, field.Required(at, "`bindingConditions` and `bindingFailureConditions` need each other"))
+		errs = append(errs, field.Invalid(at, list, "`bindingConditions` and `bindingFailureConditions` need each other"))
 	}
 	return errs
 }
@@ -158,7 +170,7 @@ func nodeAllocatable(path *field.Path, d *resourcev1.Device) field.ErrorList {
 		}
 		if o := r.Overhead; o != nil {
 			if o.PerPod == nil && o.PerContainer == nil {
-				errs = append(errs, field.Required(at.Child("overhead"), "at least one of `perPod`, `perContainer` must be set"))
+				errs = append(errs, field.Invalid(at.Child("overhead"), "", "at least one of `perPod`, `perContainer` must be set"))
 			}
 			for _, part := range []quantity{{"perPod", o.PerPod}, {"perContainer", o.PerContainer}} {
 				if part.value != nil {
@@ -173,14 +185,18 @@ func nodeAllocatable(path *field.Path, d *resourcev1.Device) field.ErrorList {
 func mapping(path *field.Path, m *resourcev1.NodeAllocatableMapping, d *resourcev1.Device) field.ErrorList {
 	var errs field.ErrorList
 	if m.CapacityKey != nil {
-		if _, ok := d.Capacity[*m.CapacityKey]; !ok {
-			errs = append(errs, field.NotFound(path.Child("capacityKey"), *m.CapacityKey))
+		at := path.Child("capacityKey")
+		if _, ok := d.Capacity[*m.CapacityKey]; *m.CapacityKey == "" {
+			errs = append(errs, field.Invalid(at, "", "must not be empty"))
+		} else if !ok {
+			errs = append(errs, field.NotFound(at, *m.CapacityKey))
+		}
+		if by := m.CapacityMultiplier; by != nil {
+			errs = append(errs, check(by.Sign() > 0, path.Child("capacityMultiplier"), by.String(), positive)...)
 		}
 	}
-	for _, part := range []quantity{{"capacityMultiplier", m.CapacityMultiplier}, {"deviceMultiplier", m.DeviceMultiplier}} {
-		if part.value != nil {
-			errs = append(errs, check(part.value.Sign() > 0, path.Child(part.field), part.value.String(), positive)...)
-		}
+	if by := m.DeviceMultiplier; by != nil {
+		errs = append(errs, check(by.Sign() > 0, path.Child("deviceMultiplier"), by.String(), positive)...)
 	}
 	return errs
 }

@@ -23,14 +23,6 @@ type quantity struct {
 	value *apiresource.Quantity
 }
 
-// capacityRequests checks how much of a device is asked for. A negative amount would be rounded up to the smallest one.
-func capacityRequests(path *field.Path, c *resourcev1.CapacityRequirements) field.ErrorList {
-	if c == nil {
-		return nil
-	}
-	return amounts(path, c.Requests)
-}
-
 // amounts checks amounts of capacities by name.
 func amounts(path *field.Path, list map[resourcev1.QualifiedName]apiresource.Quantity) field.ErrorList {
 	var errs field.ErrorList
@@ -74,7 +66,7 @@ func requestPolicy(path *field.Path, policy *resourcev1.CapacityRequestPolicy, c
 	values, span := len(policy.ValidValues) > 0, policy.ValidRange != nil
 	switch {
 	case values && span:
-		return one(field.Forbidden(path.Child("validRange"), "may not be set together with `validValues`"))
+		return one(field.Forbidden(path, "only one of `validValues` and `validRange` may be set"))
 	case (values || span) && policy.Default == nil:
 		return one(field.Required(path.Child("default"), "needed together with `validValues` and `validRange`"))
 	case values:

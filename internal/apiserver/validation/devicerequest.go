@@ -67,7 +67,6 @@ func deviceRequest(path *field.Path, r *resourcev1.DeviceRequest, derived *deriv
 			selectors(at.Child("selectors"), e.Selectors),
 			allocationMode(at, e.AllocationMode, e.Count),
 			deviceTolerations(at.Child("tolerations"), e.Tolerations),
-			capacityRequests(at.Child("capacity", "requests"), e.Capacity),
 			derived.check(at.Child("derivedAttributes"), r.Name, e.DerivedAttributes),
 		)...)
 	}
@@ -77,21 +76,20 @@ func deviceRequest(path *field.Path, r *resourcev1.DeviceRequest, derived *deriv
 			selectors(at.Child("selectors"), s.Selectors),
 			allocationMode(at, s.AllocationMode, s.Count),
 			deviceTolerations(at.Child("tolerations"), s.Tolerations),
-			capacityRequests(at.Child("capacity", "requests"), s.Capacity),
 			derived.check(at.Child("derivedAttributes"), r.Name+"/"+s.Name, s.DerivedAttributes),
 		)
 	})...)
 }
 
-// allocationMode leaves modes that do not exist to the generated rules. A claim can have so many devices, and a count
-// above that could never be met.
+// allocationMode leaves modes that do not exist to the generated rules. A count that is larger than
+// what a claim can have gets a warning.
 func allocationMode(path *field.Path, mode resourcev1.DeviceAllocationMode, count int64) field.ErrorList {
 	at := path.Child("count")
 	switch mode {
 	case resourcev1.DeviceAllocationModeAll:
 		return check(count == 0, at, count, "may not be set where `allocationMode` is All")
 	case resourcev1.DeviceAllocationModeExactCount:
-		return between(at, count, 1, resourcev1.AllocationResultsMaxSize)
+		return check(count > 0, at, count, positive)
 	case "":
 		return one(field.Required(path.Child("allocationMode"), ""))
 	}
@@ -99,16 +97,13 @@ func allocationMode(path *field.Path, mode resourcev1.DeviceAllocationMode, coun
 }
 
 func deviceTolerations(path *field.Path, list []resourcev1.DeviceToleration) field.ErrorList {
-	return append(atMost(path, len(list), resourcev1.DeviceTolerationsMaxLength), each(path, list, deviceToleration)...)
+	return each(path, list, deviceToleration)
 }
 
 // deviceToleration leaves the forms of key, operator and effect to the generated rules.
 func deviceToleration(path *field.Path, t *resourcev1.DeviceToleration) field.ErrorList {
-	switch t.Operator {
-	case resourcev1.DeviceTolerationOpExists:
+	if t.Operator == resourcev1.DeviceTolerationOpExists {
 		return check(t.Value == "", path.Child("value"), t.Value, "must be empty with operator Exists")
-	case resourcev1.DeviceTolerationOpEqual:
-		return append(check(t.Key != "", path.Child("operator"), t.Operator, "must be Exists where `key` is empty"), labelValue(path.Child("value"), t.Value)...)
 	}
 	return labelValue(path.Child("value"), t.Value)
 }

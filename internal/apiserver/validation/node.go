@@ -2,6 +2,7 @@ package validation
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -19,8 +20,8 @@ func ValidateNode(node *corev1.Node) field.ErrorList {
 func ValidateNodeUpdate(node, old *corev1.Node) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := append(metadataUpdate(&node.ObjectMeta, &old.ObjectMeta), nodeContent(node)...)
-	if len(old.Spec.PodCIDRs) > 0 {
-		errs = append(errs, same(path.Child("podCIDRs"), node.Spec.PodCIDRs, old.Spec.PodCIDRs)...)
+	if len(old.Spec.PodCIDRs) > 0 && !slices.Equal(node.Spec.PodCIDRs, old.Spec.PodCIDRs) {
+		errs = append(errs, field.Forbidden(path.Child("podCIDRs"), onlyOnceMessage))
 	}
 	if old.Spec.ProviderID != "" && node.Spec.ProviderID != old.Spec.ProviderID {
 		errs = append(errs, field.Forbidden(path.Child("providerID"), onlyOnceMessage))

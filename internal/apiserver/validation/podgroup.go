@@ -61,7 +61,7 @@ func ValidatePodGroupUpdate(group, old *scheduling.PodGroup) field.ErrorList {
 func policyUpdate(path *field.Path, now, before *schedulingv1beta1.PodGroupSchedulingPolicy) field.ErrorList {
 	kind := join(
 		same(path.Child("basic"), now.Basic, before.Basic),
-		same(path.Child("gang"), now.Gang != nil, before.Gang != nil),
+		check((now.Gang == nil) == (before.Gang == nil), path.Child("gang"), now.Gang, immutable),
 	)
 	if len(kind) > 0 || now.Gang == nil || *now.Gang == *before.Gang {
 		return kind

@@ -44,7 +44,9 @@ func ValidatePriorityClass(class *schedulingv1.PriorityClass) field.ErrorList {
 func ValidatePriorityClassUpdate(class, old *schedulingv1.PriorityClass) field.ErrorList {
 	return join(
 		metadataUpdate(&class.ObjectMeta, &old.ObjectMeta),
-		same(field.NewPath("value"), class.Value, old.Value),
+		when(class.Value != old.Value, func() field.ErrorList {
+			return one(field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
+		}),
 		same(field.NewPath("preemptionPolicy"), class.PreemptionPolicy, old.PreemptionPolicy),
 	)
 }

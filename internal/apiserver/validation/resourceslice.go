@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 )
@@ -33,7 +34,7 @@ func sliceSpec(spec, old *resourcev1.ResourceSliceSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := declared(resourcev1.Validate_ResourceSliceSpec, path, spec, old)
 	if spec.SharedCounters != nil && spec.Devices != nil {
-		errs = append(errs, field.Forbidden(path.Child("devices"), "may not be set together with `sharedCounters`"))
+		errs = append(errs, field.Invalid(path, "", "only one of `sharedCounters` or `devices` may be set"))
 	}
 	return join(errs,
 		driverName(path.Child("driver"), spec.Driver),
@@ -65,17 +66,17 @@ type nodes struct {
 
 // reach checks that there is exactly one way, own being a further one.
 func reach(path *field.Path, n nodes, own ...member) field.ErrorList {
-	members := []member{{"nodeName", n.name != nil}, {"nodeSelector", n.selector != nil}, {"allNodes", ptr.Deref(n.all, false)}}
+	members := []member{{"nodeName", n.name != nil && *n.name != ""}, {"nodeSelector", n.selector != nil}, {"allNodes", ptr.Deref(n.all, false)}}
 	errs := exactlyOne(path, append(members, own...)...)
 	if n.name != nil {
-		errs = append(errs, check(*n.name != "", path.Child("nodeName"), "", "may not be empty where it is set")...)
-		errs = append(errs, nodeName(path.Child("nodeName"), *n.name)...)
+		errs = append(errs, pointerForm(path.Child("nodeName"), n.name, validation.IsDNS1123Subdomain)...)
 	}
 	if n.selector != nil {
 		at := path.Child("nodeSelector")
 		errs = append(errs, nodeSelector(at, n.selector)...)
 		// With one term each, the selectors of several slices and devices can be merged.
-		errs = append(errs, atMost(at.Child("nodeSelectorTerms"), len(n.selector.NodeSelectorTerms), 1)...)
+		terms := n.selector.NodeSelectorTerms
+		errs = append(errs, check(len(terms) == 1, at.Child("nodeSelectorTerms"), terms, "must have exactly one node selector term")...)
 	}
 	return append(errs, onlyTrue(path.Child("allNodes"), n.all)...)
 }

@@ -202,5 +202,5 @@ func same(path *field.Path, now, before any) field.ErrorList {
 	if equality.Semantic.DeepEqual(now, before) {
 		return nil
 	}
-	return one(field.Forbidden(path, immutable))
+	return one(field.Invalid(path, now, immutable))
 }

@@ -134,20 +134,24 @@ func clusterIPs(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	if len(spec.ClusterIPs) > 0 && spec.ClusterIPs[0] != spec.ClusterIP {
 		errs = append(errs, field.Invalid(at, spec.ClusterIPs, "the first must be the same as `clusterIP`"))
 	}
-	if headless(spec) {
-		return append(errs, atMost(at, len(spec.ClusterIPs), 1)...)
-	}
 	return append(errs, join(
-		atMost(at, len(spec.ClusterIPs), 2),
-		each(at, spec.ClusterIPs, func(at *field.Path, ip *string) field.ErrorList {
-			return validation.IsValidIPForLegacyField(at, *ip, false, nil)
-		}),
+		addresses(at, spec),
 		each(path.Child("ipFamilies"), spec.IPFamilies, func(at *field.Path, family *corev1.IPFamily) field.ErrorList {
 			return oneOf(at, *family, corev1.IPv4Protocol, corev1.IPv6Protocol)
 		}),
 		optionalOneOf(path.Child("ipFamilyPolicy"), spec.IPFamilyPolicy,
 			corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack),
 	)...)
+}
+
+// addresses checks the cluster IPs of a Service that has some.
+func addresses(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
+	if headless(spec) {
+		return atMost(path, len(spec.ClusterIPs), 1)
+	}
+	return append(atMost(path, len(spec.ClusterIPs), 2), each(path, spec.ClusterIPs, func(at *field.Path, ip *string) field.ErrorList {
+		return validation.IsValidIPForLegacyField(at, *ip, false, nil)
+	})...)
 }
 
 func externalName(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {

@@ -1,6 +1,9 @@
 package validation
 
 import (
+	"fmt"
+	"slices"
+
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -32,16 +35,53 @@ func ValidateWorkload(workload *scheduling.Workload) field.ErrorList {
 	return errs
 }
 
-// ValidateWorkloadUpdate checks a change of a Workload, whose spec is immutable:
-// PodGroups are copies of what it says, which a change would not reach.
+// ValidateWorkloadUpdate checks a change of a Workload. Of its spec, only the minCount of a template's
+// gang may change, as in 1.37. It holds for PodGroups that are made afterwards, which are copies.
 func ValidateWorkloadUpdate(workload, old *scheduling.Workload) field.ErrorList {
 	path := field.NewPath("spec")
 	now, before := &workload.Spec, &old.Spec
 	return join(
 		metadataUpdate(&workload.ObjectMeta, &old.ObjectMeta),
 		same(path.Child("controllerRef"), now.ControllerRef, before.ControllerRef),
-		same(path.Child("podGroupTemplates"), now.PodGroupTemplates, before.PodGroupTemplates),
+		templatesUpdate(path.Child("podGroupTemplates"), now.PodGroupTemplates, before.PodGroupTemplates),
 		same(path.Child("compositePodGroupTemplates"), now.CompositePodGroupTemplates, before.CompositePodGroupTemplates),
+	)
+}
+
+// templatesUpdate checks that the templates are the same by name, each with what it had.
+func templatesUpdate(path *field.Path, now, before []scheduling.PodGroupTemplate) field.ErrorList {
+	named := func(list []scheduling.PodGroupTemplate, name string) *scheduling.PodGroupTemplate {
+		if i := slices.IndexFunc(list, func(t scheduling.PodGroupTemplate) bool { return t.Name == name }); i >= 0 {
+			return &list[i]
+		}
+		return nil
+	}
+	errs := join(
+		unique(path, now, "", func(t *scheduling.PodGroupTemplate) string { return t.Name }),
+		each(path, now, func(at *field.Path, t *scheduling.PodGroupTemplate) field.ErrorList {
+			if old := named(before, t.Name); old != nil {
+				return templateUpdate(at, t, old)
+			}
+			return one(field.Forbidden(at, "item may not be added"))
+		}),
+	)
+	for i := range before {
+		if named(now, before[i].Name) == nil {
+			errs = append(errs, field.Forbidden(path, fmt.Sprintf("item %q may not be removed", before[i].Name)))
+		}
+	}
+	return errs
+}
+
+func templateUpdate(path *field.Path, now, before *scheduling.PodGroupTemplate) field.ErrorList {
+	return join(
+		policyUpdate(path.Child("schedulingPolicy"), &now.SchedulingPolicy, &before.SchedulingPolicy),
+		same(path.Child("schedulingConstraints"), now.SchedulingConstraints, before.SchedulingConstraints),
+		same(path.Child("resourceClaims"), now.ResourceClaims, before.ResourceClaims),
+		same(path.Child("disruptionMode"), now.DisruptionMode, before.DisruptionMode),
+		same(path.Child("priorityClassName"), now.PriorityClassName, before.PriorityClassName),
+		same(path.Child("priority"), now.Priority, before.Priority),
+		same(path.Child("preemptionPolicy"), now.PreemptionPolicy, before.PreemptionPolicy),
 	)
 }
 
