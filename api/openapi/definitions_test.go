@@ -18,6 +18,7 @@ import (
 	"github.com/allot-dev/allot/api"
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
 // TestEveryJSONFieldIsAProperty fills each kind, writes it as JSON, and looks up each name that occurs in it.
@@ -136,6 +137,14 @@ func TestOwnTextsAreUsed(t *testing.T) {
 				t.Errorf("text for %s.%s, which is no property", model, name)
 			}
 		}
+	}
+}
+
+// TestJobClaimsNameTheirLimit compares what `kubectl explain` says with the rule (P23).
+func TestJobClaimsNameTheirLimit(t *testing.T) {
+	text := Definitions(refTo)["io.k8s.api.batch.v1.JobSchedulingConfiguration"].Schema.Properties["resourceClaims"].Description
+	if want := fmt.Sprintf("at most %d,", scheduling.MaxPodGroupResourceClaims); !strings.Contains(text, want) {
+		t.Errorf("got %q, want %q in it", text, want)
 	}
 }
 

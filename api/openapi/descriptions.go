@@ -30,6 +30,11 @@ func addedTexts() texts {
 		"io.k8s.api.resource.v1beta1.ResourceClaimSpec":       {"reservedFor": reservedForText},
 		"io.k8s.api.resource.v1beta1.AllocationResult":        {"reservedForAnyPod": anyPodText},
 		"io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim": {"clusterResourceClaimTemplateName": groupTemplateText},
+		// Upstream's text says 4.
+		"io.k8s.api.batch.v1.JobSchedulingConfiguration": {
+			"resourceClaims": "Claims that the PodGroup of the Job gets and its pods share, at most 32, as a PodGroup may have, with unique " +
+				"names. A pod uses one of them by a podGroupResourceClaim of that name (KEP-5729). Immutable.",
+		},
 	}
 }
 
@@ -105,12 +110,12 @@ func workloadTexts() texts {
 		"io.k8s.api.scheduling.v1alpha2.Workload": {
 			"":         "Workload is a set of templates that PodGroups are made from. It does not change while they come and go (KEP-5832).",
 			"metadata": objectMetaText,
-			"spec":     "The templates. Immutable.",
+			"spec":     "The templates. Immutable, except for the minCount of a gang.",
 		},
 		"io.k8s.api.scheduling.v1alpha2.WorkloadSpec": {
 			"":                  "WorkloadSpec holds the templates of a Workload (KEP-5832).",
 			"controllerRef":     "The object, such as a Job, that makes the PodGroups and pods of this workload. Tools show it; nothing is looked up by it.",
-			"podGroupTemplates": "The templates, at most 8, with unique names. Immutable.",
+			"podGroupTemplates": "The templates, at most 8, with unique names. Immutable, except for the minCount of a gang.",
 		},
 		"io.k8s.api.scheduling.v1alpha2.PodGroupTemplate": {
 			"":                      "PodGroupTemplate describes PodGroups that are alike (KEP-5832).",
