@@ -64,10 +64,17 @@ func TestPodGroupTemplateReferenceForms(t *testing.T) {
 	}
 }
 
-func TestContradictingTemplateReferenceIsRefused(t *testing.T) {
+// TestContradictingTemplateReferenceIsNoName has two forms that differ (P22): none of them is taken, and what is has no
+// form that a name can have.
+func TestContradictingTemplateReferenceIsNoName(t *testing.T) {
 	obj := decode(t, `{"apiVersion":"scheduling.k8s.io/v1alpha2","kind":"PodGroup","metadata":{"name":"g"},
 		"spec":{"podGroupTemplateRef":{"workloadName":"w","podGroupTemplateName":"t","workload":{"workloadName":"other","podGroupTemplateName":"t"}}}}`)
-	if _, err := Scheme.ConvertToVersion(obj, schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: runtime.APIVersionInternal}); err == nil {
-		t.Error("no error for a flat form that contradicts the nested one")
+	hub, err := Scheme.ConvertToVersion(obj, schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: runtime.APIVersionInternal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := hub.(*scheduling.PodGroup).Spec.WorkloadRef
+	if want := (schedulingv1beta1.WorkloadReference{WorkloadName: "w or other", TemplateName: "t"}); *ref != want {
+		t.Errorf("workloadRef = %v, want %v", *ref, want)
 	}
 }

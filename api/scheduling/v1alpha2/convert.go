@@ -1,8 +1,6 @@
 package v1alpha2
 
 import (
-	"fmt"
-
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -47,17 +45,13 @@ func convert[In, Out any](f func(*In, *Out) error) conversion.ConversionFunc {
 	return func(in, out any, _ conversion.Scope) error { return f(in.(*In), out.(*Out)) }
 }
 
-// PodGroupToHub converts a PodGroup to the stored form. A podGroupTemplateRef that
-// gives both forms with different names is an error.
+// PodGroupToHub converts a PodGroup to the stored form. A podGroupTemplateRef that gives both forms
+// with different names becomes one that is not valid.
 func PodGroupToHub(in *PodGroup, out *scheduling.PodGroup) error {
 	out.ObjectMeta = in.ObjectMeta
 	out.Status = in.Status
-	ref, err := templateRefToHub(in.Spec.PodGroupTemplateRef)
-	if err != nil {
-		return err
-	}
 	out.Spec = scheduling.PodGroupSpec{
-		WorkloadRef:           ref,
+		WorkloadRef:           templateRefToHub(in.Spec.PodGroupTemplateRef),
 		SchedulingPolicy:      in.Spec.SchedulingPolicy,
 		SchedulingConstraints: in.Spec.SchedulingConstraints,
 		ResourceClaims:        claimsToHub(in.Spec.ResourceClaims),
@@ -125,20 +119,29 @@ func WorkloadFromHub(in *scheduling.Workload, out *Workload) error {
 	return nil
 }
 
-// templateRefToHub reads either form of the reference.
-func templateRefToHub(in *PodGroupTemplateReference) (*schedulingv1beta1.WorkloadReference, error) {
-	if in == nil {
-		return nil, nil
+// templateRefToHub reads either form of the reference, or both if they are the same.
+func templateRefToHub(in *PodGroupTemplateReference) *schedulingv1beta1.WorkloadReference {
+	switch {
+	case in == nil:
+		return nil
+	case in.Workload == nil:
+		return &schedulingv1beta1.WorkloadReference{WorkloadName: in.WorkloadName, TemplateName: in.PodGroupTemplateName}
+	case in.WorkloadName == "" && in.PodGroupTemplateName == "":
+		return &schedulingv1beta1.WorkloadReference{WorkloadName: in.Workload.WorkloadName, TemplateName: in.Workload.PodGroupTemplateName}
 	}
-	flat := WorkloadPodGroupTemplateReference{WorkloadName: in.WorkloadName, PodGroupTemplateName: in.PodGroupTemplateName}
-	ref := flat
-	if in.Workload != nil {
-		ref = *in.Workload
-		if flat != (WorkloadPodGroupTemplateReference{}) && flat != ref {
-			return nil, fmt.Errorf("spec.podGroupTemplateRef: workloadName %q and podGroupTemplateName %q contradict spec.podGroupTemplateRef.workload", flat.WorkloadName, flat.PodGroupTemplateName)
-		}
+	return &schedulingv1beta1.WorkloadReference{
+		WorkloadName: oneName(in.WorkloadName, in.Workload.WorkloadName),
+		TemplateName: oneName(in.PodGroupTemplateName, in.Workload.PodGroupTemplateName),
 	}
-	return &schedulingv1beta1.WorkloadReference{WorkloadName: ref.WorkloadName, TemplateName: ref.PodGroupTemplateName}, nil
+}
+
+// oneName returns the name that both forms give. Two that differ become what is no name, so that
+// validation refuses it at its path: the error of a conversion would have none.
+func oneName(a, b string) string {
+	if a == b {
+		return a
+	}
+	return a + " or " + b
 }
 
 func templateRefFromHub(in *schedulingv1beta1.WorkloadReference) *PodGroupTemplateReference {
