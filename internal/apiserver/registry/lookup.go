@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -48,8 +49,13 @@ func (l *Lookup) get(ctx context.Context, resource schema.GroupResource, namespa
 	return store.Get(genericapirequest.WithNamespace(ctx, namespace), name, options)
 }
 
-// find reads an object from the cache, then from the storage; ok is false when it is in neither.
+// find reads an object from the cache, then from the storage; ok is false when it is in neither. No
+// object has a name that is not a path segment, and the storage answers such a name with an error:
+// the caller refuses what names it as it refuses any name that does not exist.
 func find[P runtime.Object](ctx context.Context, l *Lookup, resource schema.GroupResource, namespace, name string) (out P, ok bool, err error) {
+	if name == "" || len(content.IsPathSegmentName(name)) > 0 {
+		return out, false, nil
+	}
 	obj, err := l.get(ctx, resource, namespace, name, false)
 	if apierrors.IsNotFound(err) {
 		obj, err = l.get(ctx, resource, namespace, name, true)
