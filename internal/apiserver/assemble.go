@@ -7,9 +7,12 @@ import (
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	genericfilters "k8s.io/apiserver/pkg/server/filters"
 	"k8s.io/client-go/rest"
 
 	"github.com/allot-dev/allot/api"
@@ -21,6 +24,8 @@ import (
 )
 
 const (
+	// deleteWorkers is how many objects of a collection are deleted at a time.
+	deleteWorkers = 16
 	// loopbackHost is a name only: in-process requests do not look it up.
 	loopbackHost = "https://allot.invalid"
 	// drainWatches bounds how long open watches hold up a stop.
@@ -83,11 +88,22 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	return front, nil
 }
 
+// longRunning reports whether a request may take longer than the time that others have. The deletion
+// of a collection takes as long as its objects are many: ended halfway, it would leave some of them,
+// and the client could not tell which.
+func longRunning() genericapirequest.LongRunningRequestCheck {
+	return genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch", "deletecollection"), sets.NewString())
+}
+
 // genericConfig is the configuration of the server in front.
 func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serializer.CodecFactory) (*genericapiserver.Config, error) {
 	generic := genericapiserver.NewConfig(codecs)
 	generic.EffectiveVersion = newEffectiveVersion()
 	generic.ShutdownWatchTerminationGracePeriod = drainWatches
+	generic.LongRunningFunc = longRunning()
+	if cfg.requestTimeout > 0 {
+		generic.RequestTimeout = cfg.requestTimeout
+	}
 	generic.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
 	s.loopback = &rest.Config{Host: loopbackHost, BearerToken: uuid.NewString(), Transport: s.transport, QPS: -1}
 	generic.LoopbackClientConfig = s.loopback

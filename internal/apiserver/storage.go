@@ -127,7 +127,7 @@ func (b *backend) options(codec runtime.Codec, versioner runtime.GroupVersioner)
 	b.etcd.describe(&o.StorageConfig.Transport)
 	o.StorageConfig.EncodeVersioner = versioner
 	o.DefaultStorageMediaType = runtime.ContentTypeProtobuf
-	o.DeleteCollectionWorkers = 4
+	o.DeleteCollectionWorkers = deleteWorkers
 	o.SkipHealthEndpoints = b.client != nil
 	return o
 }
