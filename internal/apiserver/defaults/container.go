@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/allot-dev/allot/internal/apiserver/quantity"
 )
 
 func container(c *corev1.Container) {
@@ -82,11 +84,14 @@ func httpGet(action *corev1.HTTPGetAction) {
 	}
 }
 
-// quantities rounds up to thousandths, the finest unit that the API keeps.
+// quantities rounds up to thousandths, the finest unit that the API keeps. What is too large to be
+// rounded is refused later.
 func quantities(list corev1.ResourceList) {
-	for name, quantity := range list {
-		quantity.RoundUp(apiresource.Milli)
-		list[name] = quantity
+	for name, q := range list {
+		if !quantity.IsTooLarge(q) {
+			q.RoundUp(apiresource.Milli)
+			list[name] = q
+		}
 	}
 }
 
@@ -94,13 +99,13 @@ func isHugePages(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-func addMissing(list corev1.ResourceList, name corev1.ResourceName, quantity apiresource.Quantity) corev1.ResourceList {
+func addMissing(list corev1.ResourceList, name corev1.ResourceName, q apiresource.Quantity) corev1.ResourceList {
 	if _, ok := list[name]; ok {
 		return list
 	}
 	if list == nil {
 		list = corev1.ResourceList{}
 	}
-	list[name] = quantity.DeepCopy()
+	list[name] = q.DeepCopy()
 	return list
 }

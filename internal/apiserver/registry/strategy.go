@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/allot-dev/allot/internal/apiserver/gates"
+	"github.com/allot-dev/allot/internal/apiserver/quantity"
 	"github.com/allot-dev/allot/internal/features"
 )
 
@@ -51,6 +52,9 @@ func (s strategy[T, P]) AllowUnconditionalUpdate(ctx context.Context) bool {
 // PrepareForCreate clears what a client may not set.
 func (s strategy[T, P]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	p := obj.(P)
+	if len(quantity.TooLarge(obj)) > 0 {
+		return // it is refused, and preparing compares quantities
+	}
 	if s.kind.status != nil && !s.kind.statusAtCreate {
 		reflect.ValueOf(s.kind.status(p)).Elem().SetZero()
 	}
@@ -66,6 +70,9 @@ func (s strategy[T, P]) PrepareForCreate(ctx context.Context, obj runtime.Object
 // PrepareForUpdate keeps the stored status and counts changes of the spec.
 func (s strategy[T, P]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	p, o := obj.(P), old.(P)
+	if len(quantity.TooLarge(obj)) > 0 {
+		return // as in PrepareForCreate
+	}
 	sameType(p, o)
 	if s.kind.status != nil {
 		keep(s.kind.status, p, o)
@@ -86,10 +93,16 @@ func sameType(obj, old runtime.Object) {
 }
 
 func (s strategy[T, P]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	if errs := quantity.TooLarge(obj); len(errs) > 0 {
+		return s.asRequested(ctx, errs)
+	}
 	return s.asRequested(ctx, slices.Concat(s.kind.validate(obj.(P)), s.validateIn(ctx, obj.(P), nil), gates.Refuse(s.features, obj, nil)))
 }
 
 func (s strategy[T, P]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	if errs := quantity.TooLarge(obj); len(errs) > 0 {
+		return s.asRequested(ctx, errs)
+	}
 	return s.asRequested(ctx, slices.Concat(s.kind.validateUpdate(obj.(P), old.(P)), s.validateIn(ctx, obj.(P), old.(P)), gates.Refuse(s.features, obj, old)))
 }
 
@@ -163,6 +176,9 @@ type statusStrategy[T any, P pointer[T]] struct {
 // PrepareForUpdate keeps all but the status.
 func (s statusStrategy[T, P]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	p, o := obj.(P), old.(P)
+	if len(quantity.TooLarge(obj)) > 0 {
+		return // as in PrepareForCreate
+	}
 	sameType(p, o)
 	if s.kind.spec != nil {
 		keep(s.kind.spec, p, o)
@@ -177,6 +193,9 @@ func (s statusStrategy[T, P]) PrepareForUpdate(_ context.Context, obj, old runti
 }
 
 func (s statusStrategy[T, P]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	if errs := quantity.TooLarge(obj); len(errs) > 0 {
+		return s.asRequested(ctx, errs)
+	}
 	errs := s.kind.validateStatus(obj.(P), old.(P))
 	if s.kind.statusAccess != nil {
 		errs = append(errs, s.kind.statusAccess(ctx, obj.(P), old.(P))...)

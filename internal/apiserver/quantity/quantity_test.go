@@ -1,0 +1,51 @@
+package quantity
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func TestIsTooLarge(t *testing.T) {
+	for text, want := range map[string]bool{
+		"0": false, "1": false, "-1": false, "1Ei": false, "9223372036854775808": false, "1e30": false, "1e-9": false, "1e900": false,
+		"1e1001": true, "-1e1001": true, "1.5e10000000": true, "1e2000000000": true, "0e2000000000": true,
+	} {
+		if got := IsTooLarge(resource.MustParse(text)); got != want {
+			t.Errorf("%s: got %t, want %t", text, got, want)
+		}
+	}
+}
+
+// TestTooLarge finds them wherever quantities are: in maps, behind pointers, in lists and in embedded parts.
+func TestTooLarge(t *testing.T) {
+	large := resource.MustParse("1e2000000000")
+	list := corev1.ResourceList{"cpu": large, "memory": resource.MustParse("1Gi")}
+	pod := &corev1.Pod{Spec: corev1.PodSpec{
+		Overhead:   list,
+		Containers: []corev1.Container{{}, {Resources: corev1.ResourceRequirements{Requests: list}}},
+		Volumes:    []corev1.Volume{{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &large}}}},
+	}}
+	want(t, pod, "spec.containers[1].resources.requests[cpu]", "spec.overhead[cpu]", "spec.volumes[0].emptyDir.sizeLimit")
+	slice := &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{Devices: []resourcev1.Device{{
+		Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{
+			"memory": {Value: large, RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: &large}},
+		},
+	}}}}
+	want(t, slice, "spec.devices[0].capacity[memory].requestPolicy.default", "spec.devices[0].capacity[memory].value")
+	want(t, &corev1.Pod{})
+}
+
+func want(t *testing.T, obj any, fields ...string) {
+	t.Helper()
+	var got []string
+	for _, err := range TooLarge(obj) {
+		got = append(got, err.Field)
+	}
+	if !slices.Equal(got, fields) {
+		t.Errorf("got %q, want %q", got, fields)
+	}
+}
