@@ -26,7 +26,7 @@ type WorkloadList struct {
 	Items []Workload `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// WorkloadSpec is immutable.
+// WorkloadSpec is immutable, except for the minCount of gangs.
 type WorkloadSpec struct {
 	ControllerRef     *schedulingv1beta1.TypedLocalObjectReference `json:"controllerRef,omitempty" protobuf:"bytes,1,opt,name=controllerRef"`
 	PodGroupTemplates []PodGroupTemplate                           `json:"podGroupTemplates" protobuf:"bytes,2,rep,name=podGroupTemplates"`
