@@ -13,7 +13,6 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	apistorage "k8s.io/apiserver/pkg/storage"
-	storagenames "k8s.io/apiserver/pkg/storage/names"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -66,7 +65,7 @@ func (k *kind[T, P]) build(e env) (map[string]rest.Storage, *genericregistry.Sto
 }
 
 func (k *kind[T, P]) store(e env) (*genericregistry.Store, error) {
-	s := strategy[T, P]{ObjectTyper: e.scheme, NameGenerator: storagenames.SimpleNameGenerator, kind: k, features: e.features}
+	s := k.strategy(e.scheme, e.features)
 	columns, err := e.columns(k.new())
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ type entry interface {
 	identity() names
 	check() error
 	build(e env) (map[string]rest.Storage, *genericregistry.Store, error)
+	rules(scheme *runtime.Scheme, on features.Set) Rules
 }
 
 // given is by what entries decide beside the object itself.

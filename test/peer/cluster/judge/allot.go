@@ -1,0 +1,33 @@
+package judge
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"github.com/allot-dev/allot/internal/apiserver"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/registry"
+)
+
+// Allot returns allot's API server with all features on, and the served versions of each resource.
+func Allot() (*Server, map[schema.GroupResource][]string, error) {
+	scheme, err := apiserver.NewScheme()
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, versions := map[schema.GroupResource]Rules{}, map[schema.GroupResource][]string{}
+	for resource, r := range registry.RulesByResource(scheme) {
+		rules[resource] = Rules{Create: r.Create, Update: r.Update, Status: r.Status}
+		versions[resource] = r.Versions
+	}
+	return &Server{
+		Name: "allot", Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), Rules: rules,
+		Table: func(gvk schema.GroupVersionKind, obj runtime.Object) (*metav1.Table, error) {
+			return printers.For(gvk).ConvertToTable(context.Background(), obj, nil)
+		},
+	}, versions, nil
+}

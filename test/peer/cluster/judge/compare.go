@@ -1,0 +1,155 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Difference is one point in which two answers to a request differ.
+type Difference struct {
+	// Kind of the object, and the verb.
+	Kind, Verb string
+	// What differs: "only Kubernetes refuses", "only allot refuses", "only Kubernetes says", "only allot
+	// says", "object", "columns" or "cells".
+	What string
+	// Where is the cause ("type field") or the path in the object, with indexes and map keys left out.
+	Where string
+	// Text is the cause in full, or the difference of the objects.
+	Text string
+}
+
+func (d Difference) String() string {
+	return strings.Join([]string{d.Kind, d.Verb, d.What, d.Where}, " | ")
+}
+
+// Compare returns how the answers of Kubernetes and of allot to a request differ.
+func Compare(r Request, theirs, ours Answer) []Difference {
+	diff := func(what, where, text string) Difference {
+		return Difference{Kind: r.Kind, Verb: r.Verb, What: what, Where: where, Text: text}
+	}
+	switch {
+	case theirs.Error != "" && ours.Error != "":
+		return nil
+	case theirs.Error != "" || ours.Error != "":
+		if !theirs.Accepted() && !ours.Accepted() {
+			return []Difference{diff("other refusal", "", theirs.refusal()+" ≠ "+ours.refusal())}
+		}
+	}
+	var out []Difference
+	if !theirs.Accepted() || !ours.Accepted() {
+		only := "says"
+		if theirs.Accepted() || ours.Accepted() {
+			only = "refuses"
+		}
+		for _, c := range without(theirs.causes(), ours.causes()) {
+			out = append(out, diff("only Kubernetes "+only, general(c), theirs.refusal()))
+		}
+		for _, c := range without(ours.causes(), theirs.causes()) {
+			out = append(out, diff("only allot "+only, general(c), ours.refusal()))
+		}
+		return out
+	}
+	for version, want := range theirs.Objects {
+		for _, d := range pathsThatDiffer("", want, ours.Objects[version]) {
+			out = append(out, diff("object", version+" "+general(d.path), fmt.Sprintf("%s: Kubernetes %v, allot %v", d.path, d.want, d.got)))
+		}
+	}
+	var names []string
+	for i := range theirs.Columns {
+		names = append(names, theirs.Columns[i].Name)
+	}
+	if text := cmp.Diff(theirs.Columns, ours.Columns); text != "" {
+		out = append(out, diff("columns", "", text))
+	} else if len(theirs.Cells) != len(ours.Cells) {
+		out = append(out, diff("cells", "", fmt.Sprintf("%v ≠ %v", theirs.Cells, ours.Cells)))
+	} else {
+		for i := range theirs.Cells {
+			if fmt.Sprint(theirs.Cells[i]) != fmt.Sprint(ours.Cells[i]) {
+				out = append(out, diff("cells", names[i], fmt.Sprintf("Kubernetes %v, allot %v", theirs.Cells[i], ours.Cells[i])))
+			}
+		}
+	}
+	return out
+}
+
+func (a Answer) causes() []string {
+	if a.Error != "" {
+		return []string{"error"}
+	}
+	return a.Causes
+}
+
+func (a Answer) refusal() string {
+	if a.Error != "" {
+		return a.Error
+	}
+	return strings.Join(a.Texts, "; ")
+}
+
+func without(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
+}
+
+// general leaves the indexes and keys out of a path.
+func general(path string) string {
+	var out strings.Builder
+	depth := 0
+	for _, c := range path {
+		switch {
+		case c == '[':
+			if depth == 0 {
+				out.WriteString("[]")
+			}
+			depth++
+		case c == ']' && depth > 0:
+			depth--
+		case depth == 0:
+			out.WriteRune(c)
+		}
+	}
+	return out.String()
+}
+
+type unequal struct {
+	path      string
+	want, got any
+}
+
+func pathsThatDiffer(path string, want, got any) []unequal {
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			break
+		}
+		var out []unequal
+		keys := map[string]bool{}
+		for k := range w {
+			keys[k] = true
+		}
+		for k := range g {
+			keys[k] = true
+		}
+		for k := range keys {
+			out = append(out, pathsThatDiffer(path+"."+k, w[k], g[k])...)
+		}
+		return out
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(w) {
+			break
+		}
+		var out []unequal
+		for i := range w {
+			out = append(out, pathsThatDiffer(fmt.Sprintf("%s[%d]", path, i), w[i], g[i])...)
+		}
+		return out
+	}
+	if cmp.Equal(want, got) {
+		return nil
+	}
+	return []unequal{{path, want, got}}
+}

@@ -1,0 +1,12 @@
+// Package judge compares what is written by hand in allot's API server with Kubernetes 1.37.2, in one
+// process: validation, defaulting, conversion, what strategies drop and keep, and tables.
+//
+// A [Server] has the codecs, strategies and printers of one side. Both servers get the same
+// [Request]: a creation, an update or a status update, as JSON. What they answer is compared: whether
+// the request is accepted; if not, the type and field of every cause; if so, the object as JSON in each
+// version, and its row in a table.
+//
+// Requests are the manifests of internal/apiserver/validation/testdata, and mutations of them that
+// depend on a seed only. Differences that are intended are in one table, [Intended]; an entry that
+// explains no request is an error.
+package judge

@@ -1,0 +1,131 @@
+package judge
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/api/testing" // installs all types
+	"k8s.io/kubernetes/pkg/printers"
+	"k8s.io/kubernetes/pkg/printers/internalversion"
+	"k8s.io/kubernetes/pkg/registry/apps/controllerrevision"
+	"k8s.io/kubernetes/pkg/registry/apps/daemonset"
+	"k8s.io/kubernetes/pkg/registry/apps/deployment"
+	"k8s.io/kubernetes/pkg/registry/apps/replicaset"
+	"k8s.io/kubernetes/pkg/registry/apps/statefulset"
+	"k8s.io/kubernetes/pkg/registry/batch/job"
+	"k8s.io/kubernetes/pkg/registry/coordination/lease"
+	"k8s.io/kubernetes/pkg/registry/core/configmap"
+	"k8s.io/kubernetes/pkg/registry/core/event"
+	ns "k8s.io/kubernetes/pkg/registry/core/namespace"
+	"k8s.io/kubernetes/pkg/registry/core/node"
+	"k8s.io/kubernetes/pkg/registry/core/persistentvolume"
+	"k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim"
+	"k8s.io/kubernetes/pkg/registry/core/pod"
+	"k8s.io/kubernetes/pkg/registry/core/secret"
+	"k8s.io/kubernetes/pkg/registry/core/service"
+	"k8s.io/kubernetes/pkg/registry/core/serviceaccount"
+	"k8s.io/kubernetes/pkg/registry/policy/poddisruptionbudget"
+	"k8s.io/kubernetes/pkg/registry/rbac/clusterrole"
+	"k8s.io/kubernetes/pkg/registry/rbac/clusterrolebinding"
+	"k8s.io/kubernetes/pkg/registry/rbac/role"
+	"k8s.io/kubernetes/pkg/registry/rbac/rolebinding"
+	"k8s.io/kubernetes/pkg/registry/resource/deviceclass"
+	"k8s.io/kubernetes/pkg/registry/resource/devicetaintrule"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceclaim"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceclaimtemplate"
+	"k8s.io/kubernetes/pkg/registry/resource/resourcepoolstatusrequest"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceslice"
+	"k8s.io/kubernetes/pkg/registry/scheduling/podgroup"
+	"k8s.io/kubernetes/pkg/registry/scheduling/priorityclass"
+	"k8s.io/kubernetes/pkg/registry/scheduling/workload"
+)
+
+// upstreamGates are the gates of what allot serves by default and 1.37 does not.
+var upstreamGates = []string{
+	"GenericWorkload", "DRAWorkloadResourceClaims", "WorkloadWithJob", "TopologyAwareWorkloadScheduling", "PodGroupPreemptionPolicy",
+	"DRAConsumableCapacity", "DRADerivedAttributes", "DRADeviceBindingConditions", "DRADeviceCompatibilityGroups",
+	"DRAFractionalCapacityRange", "DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAOptionalNodeOperations",
+	"DRAPartitionableDevices", "DRAPartitionableDevicesType", "DRAResourcePoolStatus",
+}
+
+// everybody may do anything.
+type everybody struct{}
+
+func (everybody) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+	return authorizer.DecisionAllow, "", nil
+}
+
+// Upstream returns Kubernetes' API server, with the gates on that allot has on.
+func Upstream() (*Server, error) {
+	on := map[string]bool{}
+	for _, gate := range upstreamGates {
+		on[gate] = true
+	}
+	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(on); err != nil {
+		return nil, err
+	}
+	admin := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"resource.kubernetes.io/admin-access": "true"}}}
+	namespaces := fake.NewClientset(admin).CoreV1().Namespaces()
+	claims := resourceclaim.NewStrategy(namespaces, everybody{})
+	groups := podgroup.NewStrategy()
+	rules := map[schema.GroupResource]Rules{
+		{Resource: "configmaps"}:             {configmap.Strategy, configmap.Strategy, nil},
+		{Resource: "events"}:                 {event.Strategy, event.Strategy, nil},
+		{Resource: "namespaces"}:             {ns.Strategy, ns.Strategy, ns.StatusStrategy},
+		{Resource: "nodes"}:                  {node.Strategy, node.Strategy, node.StatusStrategy},
+		{Resource: "persistentvolumes"}:      {persistentvolume.Strategy, persistentvolume.Strategy, persistentvolume.StatusStrategy},
+		{Resource: "persistentvolumeclaims"}: {persistentvolumeclaim.Strategy, persistentvolumeclaim.Strategy, persistentvolumeclaim.StatusStrategy},
+		{Resource: "pods"}:                   {pod.Strategy, pod.Strategy, pod.StatusStrategy},
+		{Resource: "secrets"}:                {secret.Strategy, secret.Strategy, nil},
+		{Resource: "services"}:               {service.Strategy, service.Strategy, service.StatusStrategy},
+		{Resource: "serviceaccounts"}:        {serviceaccount.Strategy, serviceaccount.Strategy, nil},
+
+		{Group: "apps", Resource: "controllerrevisions"}:   {controllerrevision.Strategy, controllerrevision.Strategy, nil},
+		{Group: "apps", Resource: "daemonsets"}:            {daemonset.Strategy, daemonset.Strategy, daemonset.StatusStrategy},
+		{Group: "apps", Resource: "deployments"}:           {deployment.Strategy, deployment.Strategy, deployment.StatusStrategy},
+		{Group: "apps", Resource: "replicasets"}:           {replicaset.Strategy, replicaset.Strategy, replicaset.StatusStrategy},
+		{Group: "apps", Resource: "statefulsets"}:          {statefulset.Strategy, statefulset.Strategy, statefulset.StatusStrategy},
+		{Group: "batch", Resource: "jobs"}:                 {job.Strategy, job.Strategy, job.StatusStrategy},
+		{Group: "coordination.k8s.io", Resource: "leases"}: {lease.Strategy, lease.Strategy, nil},
+		{Group: "policy", Resource: "poddisruptionbudgets"}: {
+			poddisruptionbudget.Strategy, poddisruptionbudget.Strategy, poddisruptionbudget.StatusStrategy,
+		},
+		{Group: "rbac.authorization.k8s.io", Resource: "roles"}:               {role.Strategy, role.Strategy, nil},
+		{Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}:        {rolebinding.Strategy, rolebinding.Strategy, nil},
+		{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}:        {clusterrole.Strategy, clusterrole.Strategy, nil},
+		{Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"}: {clusterrolebinding.Strategy, clusterrolebinding.Strategy, nil},
+
+		{Group: "resource.k8s.io", Resource: "deviceclasses"}:    {deviceclass.Strategy, deviceclass.Strategy, nil},
+		{Group: "resource.k8s.io", Resource: "devicetaintrules"}: {devicetaintrule.Strategy, devicetaintrule.Strategy, devicetaintrule.StatusStrategy},
+		{Group: "resource.k8s.io", Resource: "resourceclaims"}:   {claims, claims, resourceclaim.NewStatusStrategy(claims)},
+		{Group: "resource.k8s.io", Resource: "resourceclaimtemplates"}: {
+			resourceclaimtemplate.NewStrategy(namespaces), resourceclaimtemplate.NewStrategy(namespaces), nil,
+		},
+		{Group: "resource.k8s.io", Resource: "resourcepoolstatusrequests"}: {
+			resourcepoolstatusrequest.Strategy, resourcepoolstatusrequest.Strategy, resourcepoolstatusrequest.StatusStrategy,
+		},
+		{Group: "resource.k8s.io", Resource: "resourceslices"}:    {resourceslice.Strategy, resourceslice.Strategy, nil},
+		{Group: "scheduling.k8s.io", Resource: "podgroups"}:       {groups, groups, podgroup.NewStatusStrategy(groups)},
+		{Group: "scheduling.k8s.io", Resource: "priorityclasses"}: {priorityclass.Strategy, priorityclass.Strategy, nil},
+		{Group: "scheduling.k8s.io", Resource: "workloads"}:       {workload.Strategy, workload.Strategy, nil},
+	}
+	table := printers.NewTableGenerator().With(internalversion.AddHandlers)
+	return &Server{
+		Name: "Kubernetes", Scheme: legacyscheme.Scheme, Codecs: legacyscheme.Codecs, Rules: rules,
+		Table: func(_ schema.GroupVersionKind, obj runtime.Object) (*metav1.Table, error) {
+			t, err := table.GenerateTable(obj, printers.GenerateOptions{Wide: true})
+			if err != nil {
+				return nil, fmt.Errorf("%T: %w", obj, err)
+			}
+			return t, nil
+		},
+	}, nil
+}
