@@ -48,3 +48,8 @@ func PodDone(pod *core.Pod) bool {
 
 // mayRun tells that the pod's containers may be running: scheduled, and not done.
 func mayRun(pod *core.Pod) bool { return pod.Spec.NodeName != "" && !PodDone(pod) }
+
+// mayBeBound reports whether a bind of the pod may be under way.
+func mayBeBound(pod *core.Pod) bool {
+	return pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) == 0 && !PodDone(pod)
+}

@@ -18,5 +18,6 @@
 //     of its pods (R15).
 //   - A claim is given up only when no consumer is left and no scheduled pod that
 //     names it can still be running; such a pod becomes a consumer itself first
-//     (R17, R18).
+//     (R17, R18). If a consumer has left that stood for pods unnamed, a pod that may be about
+//     to be bound counts as well (docs/adr/0007).
 package claims

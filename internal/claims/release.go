@@ -25,6 +25,8 @@ type Known struct {
 	Live map[types.UID]bool
 	// Users are the known pods whose spec or status names the claim.
 	Users []*core.Pod
+	// Current: Users are as of the claim's version or a later one.
+	Current bool
 	// Emptied: the list has lost its last entry by somebody else's hand.
 	Emptied bool
 	// GroupsStay: PodGroups stay consumers, whatever has become of them, since claims of groups are off (K5729).
@@ -45,6 +47,9 @@ type Decision struct {
 	// Ask are consumers, or the pod that is the owner, that must be read live before
 	// anything is decided; all else is empty then.
 	Ask []resourcev1.ResourceClaimConsumerReference
+	// AskUsers: the pods that name the claim must be known as of the claim's version before
+	// anything is decided; all else is empty then.
+	AskUsers bool
 	// Foreign are consumers of other kinds. They stay until somebody takes them off;
 	// who can read their kind may find them Gone.
 	Foreign []resourcev1.ResourceClaimConsumerReference
@@ -67,12 +72,13 @@ func (d Decision) StatusChanges() bool { return len(d.Drop) > 0 || len(d.Add) > 
 // Release decides who leaves status.reservedFor, and whether the claim is free then
 // (R16, R17).
 //
-// When the last consumer leaves, the allocation goes in the same update. If a pod that
-// was scheduled with the claim may still run then, it becomes a consumer instead:
-// so a PodGroup whose finalizer was taken off by force, or an owner that lets go too
-// early, frees nothing under a running pod (F19). An allocation without any consumer
-// is left as it is (it may be about to be reserved), unless it was made for any pod,
-// was seen to be let go, or the claim is being deleted.
+// When the last consumer leaves, the allocation goes in the same update, unless a pod that
+// names the claim keeps it: such a pod becomes a consumer instead. A pod on a node keeps it, so
+// that a PodGroup whose finalizer was removed by force, or an owner that lets go too early, frees
+// nothing under a running pod (F19). If a consumer has left that stood for pods without naming
+// them, a pod without a node keeps it as well: it may be about to be bound, and only its scheduler
+// knows (docs/adr/0007). An allocation without any consumer is left as it is (it may be about to be
+// reserved), unless it was made for any pod, was seen to be let go, or the claim is being deleted.
 func Release(claim *resource.ResourceClaim, known Known) Decision {
 	var d Decision
 	for _, ref := range claim.Status.ReservedFor {
@@ -107,18 +113,8 @@ func (d *Decision) empty(claim *resource.ResourceClaim, known Known) {
 	deleting := claim.DeletionTimestamp != nil
 	ownerDone := known.ownerDone(claim)
 	letGo := len(d.Drop) > 0 || known.Emptied || anyPod(claim) || ownerDone
-	if allocated && (letGo || deleting) {
-		running := known.running(claim)
-		switch {
-		case len(running) > 0 && deleting:
-			// The API takes no more consumers then: who stands in the list stays until the pods have ended.
-			*d = Decision{Reserved: claim.Status.ReservedFor}
-			return
-		case len(running) > 0:
-			d.Add, d.Reserved = running, running
-			return
-		}
-		d.Deallocate = true
+	if allocated && (letGo || deleting) && !d.free(claim, known) {
+		return
 	}
 	if allocated && !d.Deallocate {
 		return
@@ -126,6 +122,51 @@ func (d *Decision) empty(claim *resource.ResourceClaim, known Known) {
 	protected := slices.Contains(claim.Finalizers, Finalizer)
 	d.FinalizerOff = protected && (deleting || letGo)
 	d.Delete = !deleting && ownerDone
+}
+
+// free deallocates the claim if no pod keeps it, and reports whether it does. A pod that is bound on
+// the strength of a consumer that stood for it unnamed was there before the consumer left, since
+// its scheduler looked for the consumer then. So the consumer leaves first, in a write of its own
+// (of the claim of a PodGroup that has ended, its deletion is that write), and the devices go when
+// the pods are known that were there at that write.
+func (d *Decision) free(claim *resource.ResourceClaim, known Known) bool {
+	deleting := claim.DeletionTimestamp != nil
+	unnamed := d.leavesUnnamed(claim)
+	if _, _, own := OwnerPod(claim); (unnamed || !own) && !known.Current {
+		*d = Decision{AskUsers: true}
+		return false
+	}
+	stay := known.staying(claim, unnamed)
+	switch {
+	case len(stay) > 0 && deleting && anyPod(claim):
+		// The API takes no more consumers then, and the pods need none.
+	case len(stay) > 0 && deleting:
+		// The consumers stay until the pods have ended.
+		*d = Decision{Reserved: claim.Status.ReservedFor}
+	case len(stay) > 0:
+		d.Add, d.Reserved = stay, stay
+	case unnamed && !deleting && d.leavesWithOwner(claim):
+		*d = Decision{Reserved: claim.Status.ReservedFor, Delete: true}
+	case unnamed && !deleting && len(d.Drop) > 0:
+	default:
+		d.Deallocate = true
+	}
+	return d.Deallocate
+}
+
+// leavesUnnamed reports whether pods may have used the claim, or be about to, without being named in
+// its list: through a consumer of another kind, or one that has left before.
+func (d *Decision) leavesUnnamed(claim *resource.ResourceClaim) bool {
+	return anyPod(claim) || len(claim.Status.ReservedFor) == 0 ||
+		slices.ContainsFunc(d.Drop, func(drop Dropped) bool { return !IsPodConsumer(drop.Consumer) })
+}
+
+// leavesWithOwner reports whether the PodGroup that leaves is the one that the claim was generated
+// for. A claim without the finalizer would lose its devices with its deletion.
+func (d *Decision) leavesWithOwner(claim *resource.ResourceClaim) bool {
+	_, uid, generated := OwnerGroup(claim)
+	return generated && slices.Contains(claim.Finalizers, Finalizer) &&
+		slices.ContainsFunc(d.Drop, func(drop Dropped) bool { return drop.Consumer.UID == uid })
 }
 
 type standing int
@@ -179,12 +220,12 @@ func GroupDone(group *scheduling.PodGroup) bool {
 	return group.DeletionTimestamp != nil && !slices.Contains(group.Finalizers, scheduling.ProtectionFinalizer)
 }
 
-// running gives, as consumers, the users that may be running with the claim: the
-// first by name, as many as the list can hold.
-func (k Known) running(claim *resource.ResourceClaim) []resourcev1.ResourceClaimConsumerReference {
+// staying returns, as consumers, the users that keep the claim: those that may be running, and, with
+// unbound, those that may be about to be bound. They are the first by name, as many as the list holds.
+func (k Known) staying(claim *resource.ResourceClaim, unbound bool) []resourcev1.ResourceClaimConsumerReference {
 	var out []resourcev1.ResourceClaimConsumerReference
 	for _, pod := range k.Users {
-		if pod.Namespace == claim.Namespace && mayRun(pod) {
+		if pod.Namespace == claim.Namespace && (mayRun(pod) || unbound && mayBeBound(pod)) {
 			out = append(out, PodConsumer(pod))
 		}
 	}

@@ -33,7 +33,7 @@ func TestReleaseOfManyRunning(t *testing.T) {
 	group := claim.Status.ReservedFor[0].UID
 	var counts []int
 	for claim.Status.Allocation != nil {
-		known := claims.Known{Pods: running, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{group: true}}
+		known := claims.Known{Pods: running, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{group: true}, Current: true}
 		for _, ref := range claim.Status.ReservedFor {
 			if _, ok := running[ref.Name]; !ok {
 				known.Gone[ref.UID] = true

@@ -175,11 +175,12 @@ func (s scenario) canRun(t *testing.T, d *datadriven.TestData) string {
 	return "yes\n"
 }
 
-// release claim=NAME [gone=UID] [emptied] [stale]: who leaves, and what becomes of the claim.
+// release claim=NAME [gone=UID] [emptied] [stale] [lagging]: who leaves, and what becomes of the claim.
+// Lagging: pods that name the claim may be missing.
 // All pods and PodGroups of the world are known, live or, if stale, from a cache.
 func (s scenario) release(t *testing.T, d *datadriven.TestData) string {
 	claim := s.Claim(t, d)
-	known := claims.Known{Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{}, Live: map[types.UID]bool{}, Emptied: d.HasArg("emptied")}
+	known := claims.Known{Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{}, Live: map[types.UID]bool{}, Emptied: d.HasArg("emptied"), Current: !d.HasArg("lagging")}
 	for _, ref := range claim.Status.ReservedFor {
 		known.Live[ref.UID] = !d.HasArg("stale")
 	}
@@ -204,6 +205,9 @@ func (s scenario) release(t *testing.T, d *datadriven.TestData) string {
 }
 
 func decision(r claims.Decision) string {
+	if r.AskUsers {
+		return "ask for the pods that name the claim\n"
+	}
 	var out lines
 	for _, ref := range r.Ask {
 		out.add("ask for %s", consumer(ref))

@@ -1,8 +1,10 @@
 package claims
 
 import (
+	"slices"
 	"strings"
 
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -64,4 +66,43 @@ func Uses(pod *core.Pod) []string {
 		add(&extended.ResourceClaimName)
 	}
 	return out
+}
+
+// MayUse reports whether the pod names the claim, or may mean it through its PodGroup while its status does not say so yet: a pod
+// may be bound before that is recorded.
+func MayUse(pod *core.Pod, claim *resource.ResourceClaim) bool {
+	if slices.Contains(Uses(pod), claim.Name) {
+		return true
+	}
+	group, member := GroupName(pod)
+	if !member || !throughGroup(claim, group) {
+		return false
+	}
+	_, _, generated := OwnerGroup(claim)
+	return slices.ContainsFunc(pod.Spec.ResourceClaims, func(entry core.PodResourceClaim) bool {
+		means := entry.PodGroupResourceClaim
+		return means != nil && !hasRecord(pod, entry.Name) && (!generated || *means == claim.Annotations[PodClaimAnnotation])
+	})
+}
+
+// throughGroup reports whether pods of a PodGroup of this name may use the claim through it.
+func throughGroup(claim *resource.ResourceClaim, group string) bool {
+	if name, _, ok := OwnerGroup(claim); ok && name == group {
+		return true
+	}
+	return slices.ContainsFunc(claim.Status.ReservedFor, func(ref resourcev1.ResourceClaimConsumerReference) bool {
+		return IsGroupConsumer(ref) && ref.Name == group
+	})
+}
+
+// LacksRecord reports whether the pod has an entry that means a claim of its PodGroup, and its status does not name that.
+func LacksRecord(pod *core.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.ResourceClaims, func(entry core.PodResourceClaim) bool {
+		return entry.PodGroupResourceClaim != nil && !hasRecord(pod, entry.Name)
+	})
+}
+
+func hasRecord(pod *core.Pod, entry string) bool {
+	_, ok := recorded(pod.Status.ResourceClaimStatuses, entry)
+	return ok
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,6 +42,9 @@ type Feed struct {
 func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	f := &Feed{on: caches.Features, schedulerName: schedulerName, pods: caches.Pods, podGroups: caches.PodGroups, claims: caches.Claims, wake: make(chan struct{}, 1)}
 	if err := f.pods.AddIndex(groups.Index, groups.IndexKeys); err != nil {
+		return nil, err
+	}
+	if err := f.pods.AddIndex(claims.PodIndex, claims.PodIndexKeys); err != nil {
 		return nil, err
 	}
 	f.pods.OnChange(func(old, now *core.Pod) { f.add(podChange(f, old, now)) })
@@ -272,4 +276,16 @@ func taintRuleChange(old, now *resourcev1.DeviceTaintRule) change {
 	}
 	converted := model.TaintRuleFrom(now)
 	return func(s *model.State) []model.Topic { return s.PutTaintRule(converted) }
+}
+
+// PodsNaming returns the pods that the cache shows whose spec or status names the claim.
+func (f *Feed) PodsNaming(claim model.Key) []*core.Pod {
+	return f.pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name))
+}
+
+// NamedByOthers reports whether a pod names the claim that another scheduler may be about to bind.
+func (f *Feed) NamedByOthers(claim model.Key) bool {
+	return slices.ContainsFunc(f.PodsNaming(claim), func(pod *core.Pod) bool {
+		return pod.Spec.SchedulerName != f.schedulerName && pod.Spec.NodeName == "" && !claims.PodDone(pod)
+	})
 }

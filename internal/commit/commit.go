@@ -43,6 +43,9 @@ func (c *Committer) Commit(ctx context.Context, plan *sched.Plan) Result {
 func (c *Committer) Claims(ctx context.Context, plan *sched.Plan) Result {
 	written, err := c.writeClaims(ctx, plan.Claims)
 	if err == nil {
+		err = c.checkReliances(ctx, plan.Relies)
+	}
+	if err == nil {
 		return Result{}
 	}
 	result := Result{Refused: err}

@@ -48,6 +48,11 @@ func (c *Committer) outcome(ctx context.Context, bind *sched.Placement, failure 
 	return refusedIfGone(failure, "bind pod %s to node %s", bind.Pod, bind.Node)
 }
 
+// LookUp returns a claim as the API has it, nil if it does not exist. It fails only when ctx ends.
+func (c *Committer) LookUp(ctx context.Context, key model.Key) (*resource.ResourceClaim, error) {
+	return c.lookUp(ctx, key)
+}
+
 // lookUp gives a claim as the API has it, nil if it is gone. It fails only when ctx ends.
 func (c *Committer) lookUp(ctx context.Context, key model.Key) (claim *resource.ResourceClaim, err error) {
 	err = c.ask(ctx, func() (err error) {

@@ -190,6 +190,7 @@ type touch struct {
 	key    model.Key
 	before *model.Claim
 	made   *model.Claim
+	relies *model.Consumer // nothing is changed, as this one stands in the claim
 }
 
 // prepare reads what claims ask for. Members whose claims no node can help go to the Reasons.
@@ -333,12 +334,13 @@ func (j *job) plan() *Plan {
 		if seen[t.key] {
 			continue
 		}
-		seen[t.key] = true
+		seen[t.key] = true // of several changes the first knows how the claim was
 		if claim := j.claimPlan(t); claim != nil {
 			plan.Claims = append(plan.Claims, *claim)
 		}
 	}
 	slices.SortFunc(plan.Claims, func(a, b ClaimPlan) int { return compareKeys(a.Key, b.Key) })
+	plan.Relies = j.reliances()
 	return plan
 }
 

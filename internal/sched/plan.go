@@ -12,6 +12,7 @@ type Plan struct {
 	Unit   model.UnitKey
 	Group  types.UID // of the PodGroup, if there is one
 	Claims []ClaimPlan
+	Relies []Reliance  // by claim
 	Pods   []Placement // by name
 	// Whole: every waiting pod of the unit is in Pods, and with those that are bound already they reach minCount.
 	Whole bool
@@ -30,6 +31,14 @@ type ClaimPlan struct {
 	Reserve []model.Consumer
 	// Protected: the finalizer is there already.
 	Protected bool
+}
+
+// Reliance is an allocated claim that pods of the plan use by a consumer that stands in it already. Nothing of it is written,
+// so it has to be looked up: the consumer may have left, and the devices with it.
+type Reliance struct {
+	Key      model.Key
+	UID      types.UID
+	Consumer model.Consumer
 }
 
 // Placement binds a pod to a node.

@@ -1,26 +1,65 @@
 package sched
 
-import "github.com/allot-dev/allot/internal/model"
+import (
+	"slices"
+
+	"github.com/allot-dev/allot/internal/model"
+)
 
 // reservation is what a use adds to a claim: a consumer, or nothing.
 func (j *job) reservation(m *member, u use) (consumer model.Consumer, anyPod, needed bool) {
 	claim, _ := j.state.Claim(u.claim)
+	return claim.Reservation(j.useOf(m, u))
+}
+
+// useOf is the member's use of a claim.
+func (j *job) useOf(m *member, u use) model.Use {
+	claim, _ := j.state.Claim(u.claim)
 	observed, ok := j.state.ObservedClaim(u.claim)
 	use := model.Use{ThroughGroup: u.group, Allocates: !ok || observed.Allocation == nil}
+	if use.Allocates && claim.ReservedFor != nil {
+		use.Ended = j.state.Ended(claim.Key.Namespace, *claim.ReservedFor)
+	}
 	if u.group {
 		use.Consumer = model.GroupConsumer(j.unit.Group.Key.Name, j.unit.Group.UID)
 	} else {
 		use.Consumer = model.PodConsumer(m.pod.Key.Name, m.pod.UID)
 	}
-	return claim.Reservation(use)
+	return use
 }
 
-// reserve adds the member's, or its group's, reservation.
+// reserve adds the member's, or its group's, reservation, or notes the consumer that makes it unnecessary.
 func (j *job) reserve(m *member, u use) {
 	consumer, anyPod, needed := j.reservation(m, u)
 	if needed {
 		j.assumeClaim(u.claim, model.Assumption{Consumers: []model.Consumer{consumer}, AnyPod: anyPod})
+		return
 	}
+	claim, _ := j.state.Claim(u.claim)
+	if cover, ok := claim.Cover(j.useOf(m, u)); ok {
+		j.touched = append(j.touched, touch{key: u.claim, before: claim, relies: &cover})
+	}
+}
+
+// reliances are the consumers that stood in claims before the trial, and by which pods of the plan use them.
+func (j *job) reliances() []Reliance {
+	first, seen := map[model.Key]*model.Claim{}, map[Reliance]bool{}
+	var list []Reliance
+	for _, t := range j.touched {
+		if first[t.key] == nil {
+			first[t.key] = t.before
+		}
+		if t.relies == nil || first[t.key] == nil || !first[t.key].HasConsumer(*t.relies) {
+			continue
+		}
+		r := Reliance{Key: t.key, UID: first[t.key].UID, Consumer: *t.relies}
+		if !seen[r] {
+			seen[r] = true
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b Reliance) int { return compareKeys(a.Key, b.Key) })
+	return list
 }
 
 // reservable says whether none of the member's claims is full.

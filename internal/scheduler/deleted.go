@@ -56,17 +56,22 @@ func (s *Scheduler) noteDeleted(topics []model.Topic) {
 	}
 }
 
-// allIdle says whether a claim has consumers, all of them without a node. One that has none is freed by its controller.
+// allIdle reports whether the consumers of a claim that is being deleted have no node or do not exist, and no pod of another
+// scheduler names the claim: that one may be about to be bound. The claim's controller leaves such a claim to the scheduler
+// while pods name it, since only the scheduler knows which of them it is about to bind.
 func (s *Scheduler) allIdle(claim *model.Claim) bool {
 	busy := func(c model.Consumer) bool {
 		return !s.isIdle(model.Key{Namespace: claim.Key.Namespace, Name: c.Name}, c)
 	}
-	return len(claim.Consumers) > 0 && !slices.ContainsFunc(claim.Consumers, busy)
+	return !slices.ContainsFunc(claim.Consumers, busy) && !s.feed.NamedByOthers(claim.Key)
 }
 
-// isIdle says whether a consumer is a pod that waits for a node, or a group of which all pods do. Those of another scheduler
-// are left to that.
+// isIdle reports whether a consumer is a pod that waits for a node, a group of which all pods do, or a group that does not
+// exist. Pods that do not exist are taken off by the claim's controller, and those of another scheduler are left to that.
 func (s *Scheduler) isIdle(key model.Key, c model.Consumer) bool {
+	if !model.IsPodConsumer(c) && s.state.Ended(key.Namespace, c) {
+		return true
+	}
 	waits := func(pod *model.Pod) bool { return pod.Node == "" && !pod.Foreign }
 	if model.IsPodConsumer(c) {
 		pod, ok := s.state.Pod(key)

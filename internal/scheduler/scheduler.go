@@ -36,6 +36,7 @@ type committer interface {
 	Claims(ctx context.Context, plan *sched.Plan) commit.Result
 	Binds(ctx context.Context, plan *sched.Plan) map[model.Key]error
 	GiveBack(ctx context.Context, held *commit.Held) (*resource.ResourceClaim, error)
+	LookUp(ctx context.Context, claim model.Key) (*resource.ResourceClaim, error)
 }
 
 // Scheduler places units, one after the other.
@@ -72,6 +73,7 @@ type Scheduler struct {
 	nextCostly time.Time
 	avoided    map[model.Key]time.Time // until when devices are not given out, by the claims that stand for that
 	deleted    map[model.Key]bool      // claims that have devices and are being deleted; true: those are being freed
+	suspects   map[model.Key]bool      // pods on a node that seem to lack devices, and are looked at again
 
 	bindingTimeout time.Duration
 }
@@ -141,8 +143,8 @@ func newScheduler(p parts) (*Scheduler, error) {
 		successes: flowcontrol.NewTokenBucketRateLimiter(successesPerSecond, successesBurst),
 		state:     state, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
-		undecided: map[model.UnitKey]*backoff{},
-		leaving:   map[model.Key][]*eviction{}, alarms: map[model.UnitKey]time.Time{},
+		undecided: map[model.UnitKey]*backoff{}, suspects: map[model.Key]bool{},
+		leaving: map[model.Key][]*eviction{}, alarms: map[model.UnitKey]time.Time{},
 		waits: waitList{byTopic: map[model.Topic][]*waiting{}}, avoided: map[model.Key]time.Time{}, deleted: map[model.Key]bool{},
 		bindingTimeout: cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout),
 	}
@@ -196,6 +198,7 @@ func (s *Scheduler) takeIn(ctx context.Context) {
 	s.lookAtWaits(ctx, topics)
 	s.lookAtVictims(ctx, topics)
 	s.freeDeleted(ctx, topics)
+	s.lookAtUnprovided(ctx, topics)
 	offered := map[model.UnitKey]bool{}
 	for _, topic := range topics {
 		if key, ok := s.unitOf(topic); ok && !offered[key] {

@@ -86,6 +86,10 @@ func (s *stage) act(a act) {
 	switch a.cmd {
 	case "apply":
 		for _, text := range strings.Split(a.input, "\n---\n") {
+			if what, ok := strings.CutPrefix(text, "delete "); ok {
+				s.act(act{cmd: "delete", input: what}) // while what was applied is acted on
+				continue
+			}
 			s.apply(text)
 		}
 	case "delete":
@@ -119,6 +123,7 @@ func (s *stage) parse(text string) *unstructured.Unstructured {
 }
 
 func (s *stage) create(object *unstructured.Unstructured) {
+	s.refer(object)
 	resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
 	var err error
 	if clusterWide[object.GetKind()] {
@@ -128,6 +133,22 @@ func (s *stage) create(object *unstructured.Unstructured) {
 	}
 	if err != nil {
 		s.Fatalf("create %s: %v", object.GetName(), err)
+	}
+}
+
+// refer has a claim that is reserved for a pod with the UID "current" name the pod that there is.
+func (s *stage) refer(object *unstructured.Unstructured) {
+	path := []string{"spec", "reservedFor", "uid"}
+	if uid, _, _ := unstructured.NestedString(object.Object, path...); uid != "current" {
+		return
+	}
+	name, _, _ := unstructured.NestedString(object.Object, "spec", "reservedFor", "name")
+	pod, err := s.resource(podKind).Get(context.Background(), name, metav1.GetOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	if err := unstructured.SetNestedField(object.Object, string(pod.GetUID()), path...); err != nil {
+		s.Fatal(err)
 	}
 }
 

@@ -106,3 +106,17 @@ func (s server) LiveGroup(ctx context.Context, namespace, name string) (*schedul
 func (s server) LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error) {
 	return s.set.ResourceClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 }
+
+// LivePods asks for what is stored now, and not for a version: a server's own cache of pods may take minutes to come to a version
+// if no pod changes.
+func (s server) LivePods(ctx context.Context, namespace string) (pods []*core.Pod, version string, err error) {
+	list, err := s.set.Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, "", err
+	}
+	pods = make([]*core.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = &list.Items[i]
+	}
+	return pods, list.ResourceVersion, nil
+}

@@ -32,10 +32,16 @@ type Lookup[T any] interface {
 	Get(namespace, name string) (T, bool)
 }
 
+// PodCache is the cache of pods. It reports the resource version up to which it shows everything.
+type PodCache interface {
+	Cache[*core.Pod]
+	Reached() string
+}
+
 // Caches are what the controller reads. Pods must have groups.Index and claims.PodIndex,
 // Claims claimsByUser.
 type Caches struct {
-	Pods             Cache[*core.Pod]
+	Pods             PodCache
 	Groups           Lookup[*scheduling.PodGroup]
 	Claims           Cache[*resource.ResourceClaim]
 	Templates        Lookup[*resource.ResourceClaimTemplate]
@@ -62,6 +68,8 @@ type LiveReader interface {
 	LivePod(ctx context.Context, namespace, name string) (*core.Pod, error)
 	LiveGroup(ctx context.Context, namespace, name string) (*scheduling.PodGroup, error)
 	LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error)
+	// LivePods lists the pods of a namespace as they are now, and returns the version of the list.
+	LivePods(ctx context.Context, namespace string) (pods []*core.Pod, version string, err error)
 }
 
 // ForeignReader looks for consumers of kinds that the controller does not watch.
@@ -103,13 +111,14 @@ type Controller struct {
 	deleted *lru.Cache // UIDs of pods, PodGroups and other consumers that are gone
 	stood   *stood     // since when consumers of other kinds have stood in claims
 	looked  *looked    // when consumers of other kinds were looked for
+	listed  *listed    // pods that were read past the cache
 }
 
 func newController(cache Caches, server Server, events reconciler.Recorder, meter Meter, clock clock.PassiveClock) *Controller {
 	return &Controller{
 		cache: cache, server: server, events: events, meter: meter, heard: newHeard(clock),
 		made: newMade(clock), waiting: newWaiting(), said: newSaid(), idle: newIdle(clock), deleted: lru.New(deletedSize),
-		stood: newStood(clock), looked: newLooked(clock),
+		stood: newStood(clock), looked: newLooked(clock), listed: &listed{},
 	}
 }
 

@@ -21,10 +21,8 @@
 //     the one before. The server is asked.
 //   - Consumers of kinds without a watch are looked for once a minute, each, however many
 //     claims it has, and not in their first minute; they stay while they cannot be read.
-//
-// It relies on the cache of pods not to lag behind when a consumer is gone that stands for
-// pods unnamed (a PodGroup without its protection, or a consumer of another kind): then
-// nothing else says who still runs with the claim.
+//   - Nothing is deallocated that other pods than its owner may use before the pods that name it are known as of
+//     the claim's version, however old the cache of pods is (docs/adr/0007).
 //
 // The package allocates nothing.
 package claim

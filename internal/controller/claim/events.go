@@ -31,6 +31,9 @@ func (c *Controller) onPod(before, after *core.Pod) {
 		}
 		return
 	}
+	if before != nil && podChanged(before, after) {
+		c.releaseDeleted(before) // which may name others now
+	}
 	if len(after.Spec.ResourceClaims) > 0 && (before == nil || podChanged(before, after)) {
 		if before == nil {
 			c.heard.of(keyOf(Pod, after))
@@ -98,11 +101,19 @@ func (c *Controller) release(uid types.UID) {
 	}
 }
 
-// releaseDeleted has the claims looked at that are being deleted and that a pod names which has ended: it may have kept
+// releaseDeleted has the claims looked at that are being deleted and that a pod may use, or might have: it may have kept
 // them although it is no consumer.
 func (c *Controller) releaseDeleted(pod *core.Pod) {
 	for _, name := range claims.Uses(pod) {
 		if claim, ok := c.cache.Claims.Get(pod.Namespace, name); ok && claim.DeletionTimestamp != nil {
+			c.queue.Add(keyOf(Claim, claim))
+		}
+	}
+	if !claims.LacksRecord(pod) {
+		return
+	}
+	for _, claim := range c.cache.Claims.ByIndex(claimsByUser, deletedKey(pod.Namespace)) {
+		if claims.MayUse(pod, claim) {
 			c.queue.Add(keyOf(Claim, claim))
 		}
 	}

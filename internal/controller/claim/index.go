@@ -6,8 +6,11 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// claimsByUser finds the claims of which an object is a consumer or the controller, by its UID.
+// claimsByUser finds the claims of which an object is a consumer or the controller, by its UID, and those of a namespace that are
+// being deleted and have devices, by deletedKey.
 const claimsByUser = "claims-by-user"
+
+func deletedKey(namespace string) string { return "deleted in " + namespace }
 
 func claimUserKeys(claim *resource.ResourceClaim) []string {
 	keys := make([]string, 0, len(claim.Status.ReservedFor)+1)
@@ -16,6 +19,9 @@ func claimUserKeys(claim *resource.ResourceClaim) []string {
 	}
 	if owner := metav1.GetControllerOfNoCopy(claim); owner != nil {
 		keys = append(keys, string(owner.UID))
+	}
+	if claim.DeletionTimestamp != nil && claim.Status.Allocation != nil {
+		keys = append(keys, deletedKey(claim.Namespace))
 	}
 	return keys
 }

@@ -27,8 +27,8 @@ import (
 // ends them; the finalizers of PodGroups are looked after; garbage is collected; and the controller under test does its work.
 // Each of them sees the server as late as it likes, and is started anew at any moment.
 //
-// After each write: no device has two claims, no claim has devices without the finalizer (F40), no running pod has lost
-// a device, and no entry has two claims. When all has come to rest, devices are held for somebody only, and when
+// After each write: no device has two claims, no claim has devices without the finalizer (F40), no pod that is bound or
+// runs has lost a device, however old the caches are, and no entry has two claims. When all has come to rest, devices are held for somebody only, and when
 // everybody has gone, by nobody (R11, R16, R17, R18, F09, F13, F19, F34, F35, F41).
 func TestLives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -52,6 +52,7 @@ type life struct {
 	*drama
 	acts  map[string]func()
 	sched *scheduler
+	bound map[types.UID][]grant // by pod, what it was bound with
 	runs  map[types.UID][]grant // by pod, what the node has started it with
 }
 
@@ -63,9 +64,9 @@ type grant struct {
 }
 
 func newLife(t *rapid.T) *life {
-	l := &life{drama: &drama{T: t, world: newWorld(), records: map[string]string{}}, runs: map[types.UID][]grant{}}
+	l := &life{drama: &drama{T: t, world: newWorld(), records: map[string]string{}}, bound: map[types.UID][]grant{}, runs: map[types.UID][]grant{}}
 	l.put(l.parse("template x\nclaim c\nclaim w reservedfor=workloads/w"))
-	l.check, l.beforeForeign = l.sound, l.seePods
+	l.check = l.sound
 	l.sched = &scheduler{life: l}
 	l.sched.see()
 	l.acts = map[string]func(){
@@ -199,7 +200,6 @@ func (l *life) join() {
 }
 
 func (l *life) leave() {
-	l.seePods()
 	for _, key := range l.claims.keys(l.claims.live) {
 		if claim := l.claims.live[key].DeepCopy(); slices.ContainsFunc(claim.Status.ReservedFor, isWorkload) {
 			claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, isWorkload)
@@ -207,11 +207,6 @@ func (l *life) leave() {
 		}
 	}
 }
-
-// seePods lets the controller see all pods. It must, before it learns that a consumer is gone that stands for pods
-// unnamed: a PodGroup whose protection was taken off by force, or a workload. Then nothing but the cache of pods says who
-// runs, so this is what the controller relies on.
-func (l *life) seePods() { l.pods.deliver(len(l.pods.pending)) }
 
 func isWorkload(ref resourcev1.ResourceClaimConsumerReference) bool { return ref.UID == workload }
 
@@ -224,10 +219,7 @@ func (l *life) deliverSome() {
 	n := func(what string) int { return rapid.IntRange(0, 3).Draw(l.T, what) }
 	l.claims.deliver(n("claims"))
 	l.pods.deliver(n("pods"))
-	if few := n("groups"); few > 0 {
-		l.seePods()
-		l.groups.deliver(few)
-	}
+	l.groups.deliver(n("groups"))
 }
 
 func (l *life) reconcileOne() {
@@ -341,11 +333,20 @@ func (l *life) sound() {
 	}
 	for _, key := range l.pods.keys(l.pods.live) {
 		pod := l.pods.live[key]
-		for _, g := range l.runs[pod.UID] {
-			claim, ok := l.claims.live["default/"+g.claim]
-			if !ok || claim.UID != g.uid || deviceOf(claim) != g.device {
-				l.fail("%s runs with %s of %s, which has been taken from it", pod.Name, g.device, g.claim)
-			}
+		l.has(pod, "runs", l.runs[pod.UID])
+		if pod.Spec.NodeName != "" && !claims.PodDone(pod) {
+			l.has(pod, "was bound", l.bound[pod.UID])
+		}
+	}
+}
+
+// has checks that a pod still has what it runs or was bound with.
+func (l *life) has(pod *core.Pod, what string, grants []grant) {
+	l.Helper()
+	for _, g := range grants {
+		claim, ok := l.claims.live["default/"+g.claim]
+		if !ok || claim.UID != g.uid || deviceOf(claim) != g.device {
+			l.fail("%s %s with %s of %s, which has been taken from it", pod.Name, what, g.device, g.claim)
 		}
 	}
 }
@@ -416,10 +417,10 @@ func (l *life) everybodyLeaves() {
 	l.rest()
 }
 
-// inUse tells whether a pod on a node names the claim.
+// inUse reports whether a pod names the claim that is on a node, or may be about to be: then it is the scheduler's to free it.
 func (l *life) inUse(claim *resource.ResourceClaim) bool {
 	for _, pod := range l.pods.live {
-		if pod.Spec.NodeName != "" && !claims.PodDone(pod) && slices.Contains(claims.Uses(pod), claim.Name) {
+		if !claims.PodDone(pod) && claims.MayUse(pod, claim) {
 			return true
 		}
 	}
@@ -427,7 +428,7 @@ func (l *life) inUse(claim *resource.ResourceClaim) bool {
 }
 
 // heldForSomebody checks that each allocated claim has consumers, all of which are there. The list of a claim that is being
-// deleted takes no more, and stays as it is while pods run with it.
+// deleted takes no more, and stays as it is while pods name it.
 func (l *life) heldForSomebody() {
 	uids := map[types.UID]bool{workload: !l.foreignGone[workload]}
 	for _, pod := range l.pods.live {
@@ -484,8 +485,8 @@ type scheduler struct {
 
 // placement is a pod on its way to a node.
 type placement struct {
-	pod  *core.Pod
-	todo []reservation
+	pod        *core.Pod
+	done, todo []reservation
 }
 
 // reservation is what a claim must have before the pod is bound.
@@ -494,7 +495,15 @@ type reservation struct {
 	consumer resourcev1.ResourceClaimConsumerReference
 	anyPod   bool
 	needed   bool
-	device   string // to be allocated
+	device   string // that it has, or is to get
+}
+
+// stands reports whether the pod is still covered by the consumers that the plan relies on.
+func (r reservation) stands(claim *resource.ResourceClaim) bool {
+	anyPod := claim.Status.Allocation.ReservedForAnyPod != nil
+	return slices.ContainsFunc(claim.Status.ReservedFor, func(ref resourcev1.ResourceClaimConsumerReference) bool {
+		return ref.UID == r.consumer.UID || anyPod && !claims.IsPodConsumer(ref)
+	})
 }
 
 func (s *scheduler) see() {
@@ -517,7 +526,7 @@ func (s *scheduler) step() {
 			s.job = nil
 			return
 		}
-		s.job.todo = s.job.todo[1:]
+		s.job.done, s.job.todo = append(s.job.done, s.job.todo[0]), s.job.todo[1:]
 	default:
 		s.bind(s.job.pod)
 		s.job = nil
@@ -531,7 +540,7 @@ func (s *scheduler) choose() {
 			continue
 		}
 		if todo, ok := s.plan(pod); ok {
-			s.job = &placement{pod, todo}
+			s.job = &placement{pod: pod, todo: todo}
 			return
 		}
 	}
@@ -569,6 +578,7 @@ func (s *scheduler) reservation(pod *core.Pod, group *scheduling.PodGroup, r cla
 		next.consumer = claims.GroupConsumer(group)
 	}
 	if claim.Status.Allocation != nil {
+		next.device = deviceOf(claim)
 		add, problem := claims.Reserve(pod, group, r, claim)
 		next.needed = add != nil
 		return next, problem == nil
@@ -591,8 +601,7 @@ func (s *scheduler) reservation(pod *core.Pod, group *scheduling.PodGroup, r cla
 func (s *scheduler) write(r reservation) bool {
 	live, ok := s.claims.live[storeKey(r.claim)]
 	if !r.needed {
-		return ok && live.UID == r.claim.UID && live.Status.Allocation != nil && live.DeletionTimestamp == nil &&
-			len(live.Status.ReservedFor) > 0
+		return ok && live.UID == r.claim.UID && live.Status.Allocation != nil && live.DeletionTimestamp == nil && r.stands(live)
 	}
 	if !ok || live.ResourceVersion != r.claim.ResourceVersion {
 		return false
@@ -604,7 +613,7 @@ func (s *scheduler) write(r reservation) bool {
 		s.check()
 		claim = claim.DeepCopy()
 	}
-	if r.device != "" {
+	if claim.Status.Allocation == nil {
 		allocation := &resource.AllocationResult{}
 		allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "n1", Device: r.device}}
 		if r.anyPod {
@@ -628,6 +637,10 @@ func (s *scheduler) bind(pod *core.Pod) {
 	s.logf("scheduler: bind %s", pod.Name)
 	live = live.DeepCopy()
 	live.Spec.NodeName = "n1"
+	for _, r := range s.job.done {
+		s.life.bound[live.UID] = append(s.life.bound[live.UID], grant{r.claim.Name, r.claim.UID, r.device})
+	}
 	s.pods.put(live)
+	s.check()
 	s.podView[storeKey(live)] = live
 }

@@ -15,6 +15,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/features"
+	"github.com/allot-dev/allot/internal/groups"
 )
 
 // reconcileClaim takes off consumers that are gone, and frees the claim after the last.
@@ -50,7 +51,12 @@ func (c *Controller) decide(ctx context.Context, claim *resource.ResourceClaim, 
 			}
 		case len(d.Foreign) > 0 && !looked && c.on.On(features.ReservedForWorkloads):
 			looked, unread = true, c.findForeign(ctx, claim, d.Foreign, known)
-			known.Users = c.podsOf(claim) // as of now: pods may have come while the server was asked
+			known.Users, known.Current = c.podsOf(claim), false // as of now: pods may have come while the server was asked
+		case d.AskUsers:
+			if known.Users, err = c.usersSince(ctx, claim); err != nil {
+				return d, nil, err
+			}
+			known.Current = true
 		default:
 			return d, unread, nil
 		}
@@ -91,8 +97,12 @@ func (c *Controller) users(claim *resource.ResourceClaim) claims.Known {
 	return known
 }
 
+// podsOf returns the pods that may use the claim, as the cache has them.
 func (c *Controller) podsOf(claim *resource.ResourceClaim) []*core.Pod {
-	return c.cache.Pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name))
+	naming := c.cache.Pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name))
+	return usersAmong(claim, naming, func(group string) []*core.Pod {
+		return c.cache.Pods.ByIndex(groups.Index, groups.IndexKey(claim.Namespace, group))
+	})
 }
 
 // find reads a consumer live and adds what it finds to known.

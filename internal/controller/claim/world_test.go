@@ -54,12 +54,12 @@ type world struct {
 	// foreignGone are consumers of other kinds that are known not to exist.
 	foreignGone map[types.UID]bool
 	log         []string
-	// check is called after each write, beforeForeign before each look for a consumer of another kind.
-	check, beforeForeign func()
+	// check is called after each write.
+	check func()
 }
 
 func newWorld() *world {
-	w := &world{foreignGone: map[types.UID]bool{}, clock: testclock.NewFakePassiveClock(time.Unix(0, 0)), check: func() {}, beforeForeign: func() {}}
+	w := &world{foreignGone: map[types.UID]bool{}, clock: testclock.NewFakePassiveClock(time.Unix(0, 0)), check: func() {}}
 	w.pods = newStore(w, "pods", map[string]func(*core.Pod) []string{groups.Index: groups.IndexKeys, claims.PodIndex: claims.PodIndexKeys})
 	w.groups = newStore[*scheduling.PodGroup](w, "podgroups", nil)
 	w.claims = newStore(w, "resourceclaims", map[string]func(*resource.ResourceClaim) []string{claimsByUser: claimUserKeys})
@@ -285,13 +285,20 @@ func (w *world) LiveGroup(_ context.Context, namespace, name string) (*schedulin
 	return w.groups.liveGet(namespace, name)
 }
 
+func (w *world) LivePods(context.Context, string) (pods []*core.Pod, version string, err error) {
+	w.logf("list pods")
+	for _, key := range w.pods.keys(w.pods.live) {
+		pods = append(pods, w.pods.live[key])
+	}
+	return pods, strconv.Itoa(w.version), nil
+}
+
 func (w *world) LiveClaim(_ context.Context, namespace, name string) (*resource.ResourceClaim, error) {
 	return w.claims.liveGet(namespace, name)
 }
 
 // ForeignGone knows the workloads that "gone" has named.
 func (w *world) ForeignGone(_ context.Context, _ string, ref resourcev1.ResourceClaimConsumerReference) (bool, error) {
-	w.beforeForeign()
 	w.logf("look for %s %s", ref.Resource, ref.Name)
 	if w.lost > 0 {
 		w.lost--
@@ -309,12 +316,14 @@ type store[T metav1.Object] struct {
 	cached   map[string]T
 	pending  []change[T]
 	held     bool
+	reached  int
 	onChange func(before, after T)
 }
 
 type change[T any] struct {
-	key   string
-	after *T // nil: it is gone
+	key     string
+	after   *T // nil: it is gone
+	version int
 }
 
 func newStore[T metav1.Object](w *world, kind string, indexes map[string]func(T) []string) *store[T] {
@@ -327,7 +336,7 @@ func (s *store[T]) put(o T) {
 	s.world.version++
 	o.SetResourceVersion(strconv.Itoa(s.world.version))
 	s.live[storeKey(o)] = o
-	s.pending = append(s.pending, change[T]{storeKey(o), &o})
+	s.pending = append(s.pending, change[T]{storeKey(o), &o, s.world.version})
 	if !s.held {
 		s.deliver(len(s.pending))
 	}
@@ -335,7 +344,8 @@ func (s *store[T]) put(o T) {
 
 func (s *store[T]) remove(o T) {
 	delete(s.live, storeKey(o))
-	s.pending = append(s.pending, change[T]{storeKey(o), nil})
+	s.world.version++
+	s.pending = append(s.pending, change[T]{storeKey(o), nil, s.world.version})
 	if !s.held {
 		s.deliver(len(s.pending))
 	}
@@ -346,6 +356,7 @@ func (s *store[T]) deliver(n int) {
 	for range min(n, len(s.pending)) {
 		next := s.pending[0]
 		s.pending = s.pending[1:]
+		s.reached = next.version
 		before, had := s.cached[next.key]
 		var none T
 		switch {
@@ -363,12 +374,15 @@ func (s *store[T]) restart(onChange func(before, after T), stale bool) {
 	s.onChange, s.pending, s.cached, s.held = onChange, nil, map[string]T{}, stale
 	for _, key := range s.keys(s.live) {
 		o := s.live[key]
-		s.pending = append(s.pending, change[T]{key, &o})
+		s.pending = append(s.pending, change[T]{key, &o, s.world.version})
 	}
 	if !stale {
 		s.deliver(len(s.pending))
 	}
 }
+
+// Reached is the version of the last change that the cache has seen. An informer knows no more as long as nothing changes.
+func (s *store[T]) Reached() string { return strconv.Itoa(s.reached) }
 
 func (s *store[T]) keys(of map[string]T) []string {
 	var keys []string

@@ -76,7 +76,14 @@ func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
 	}
 	if ref := l.one("reservedFor", ""); ref != "" {
 		kind, name, _ := strings.Cut(ref, "/")
-		spec.ReservedFor = &resourcev1.ResourceClaimConsumerReference{APIGroup: "example.com", Resource: kind, Name: name, UID: "1"}
+		group := "example.com"
+		switch kind {
+		case "pods":
+			group = ""
+		case "podgroups":
+			group = "scheduling.k8s.io"
+		}
+		spec.ReservedFor = &resourcev1.ResourceClaimConsumerReference{APIGroup: group, Resource: kind, Name: name, UID: "1"}
 	}
 	return spec, nil
 }

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 	n := rapid.IntRange(0, 3).Draw(t, "n")
 	group := fmt.Sprint("g", n)
 	lone := fmt.Sprint("p", n)
-	claim := rapid.SampledFrom([]string{"", " own=o:one", " own=o:two", " own=o:all", " own=o:pair", " own=o:some", " own=o:watch", " own=o:part", " own=o:part", " use=fabric",
+	claim := rapid.SampledFrom([]string{"", " own=o:one", " own=o:two", " own=o:all", " own=o:pair", " own=o:some", " own=o:watch", " own=o:part", " own=o:part", " use=fabric", " use=led",
 		" example.com/thing=1", " example.com/thing=2 init=example.com/thing=1", " own=o:one more=example.com/thing=1 more=deviceclass.resource.kubernetes.io/gpu=1"}).Draw(t, "claim")
 	affinity := rapid.SampledFrom([]string{"", "", " apart=kubernetes.io/hostname:app=a", " near=zone:app=a", " spread=zone:app=a",
 		" spread=zone:app=a@soft", " like=zone:app=a", " dislike=zone:app=a", " hostport=80", " mount=data", " mount=once"}).Draw(t, "affinity")
@@ -122,7 +123,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := New()
 		setup := "node n0 cpu=4 label=zone=a\nnode n1 cpu=4 label=zone=b\nslice n0 driver=gpu node=n0 devices=2\n" +
-			"slice net driver=net all devices=1\nvolume free\nvolumeclaim once volume=free bound once\nclass net selector='device.driver == \"net\"'\nclaim fabric request=r:net\n" +
+			"slice net driver=net all devices=1\nvolume free\nvolumeclaim once volume=free bound once\nclass net selector='device.driver == \"net\"'\nclaim fabric request=r:net\nclaim led request=r:net reservedFor=podgroups/gone\n" +
 			"template one request=r:gpu\ntemplate two request=r:gpu:2\n" +
 			"template all request=r:gpu:all\ntemplate pair request=r:gpu request=s:gpu match=gpu/even\n" +
 			"template some request=r alt=r/pair:gpu:2 alt=r/net:net\ntemplate part request=r:gpu:1+capacity/memory=2\ntemplate watch request=r:gpu:1+admin"
@@ -133,8 +134,11 @@ func TestNothingIsForgotten(t *testing.T) {
 		for range rapid.IntRange(1, 15).Draw(t, "steps") {
 			lines := drawLines(t, s)
 			log = append(log, lines...)
-			if err := s.apply(strings.Join(lines, "\n")); err != nil {
-				t.Fatalf("%v\n%s", err, strings.Join(log, "\n"))
+			for _, line := range lines {
+				if err := s.apply(line); err != nil {
+					t.Fatalf("%v\n%s", err, strings.Join(log, "\n"))
+				}
+				s.checkProvided(t, log)
 			}
 			if rapid.Bool().Draw(t, "later") {
 				continue
@@ -147,10 +151,15 @@ func TestNothingIsForgotten(t *testing.T) {
 	})
 }
 
-func (s *Scenario) checkAtRest(t *rapid.T, log []string) {
-	if err := s.check(); err != nil {
+// checkProvided holds after each change: who is on a node has its devices, which no other claim has (P1).
+func (s *Scenario) checkProvided(t *rapid.T, log []string) {
+	if err := errors.Join(s.check(), s.state.AuditClaims()); err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(log, "\n"))
 	}
+}
+
+func (s *Scenario) checkAtRest(t *rapid.T, log []string) {
+	s.checkProvided(t, log)
 	for k := range s.groups {
 		group, _ := s.state.Group(k)
 		if bound := s.state.Census(k).Bound; bound > 0 && bound < group.MinCount && !s.lost[k.Name] {

@@ -126,9 +126,9 @@ func leave(t *testing.T, ns, shared string) {
 		_, err := set.PodGroups(ns).Get(ctx, "pg", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	eventually(t, "its claim is free", func() bool {
-		claim = must(set.ResourceClaims(ns).Get(ctx, shared, metav1.GetOptions{}))(t)
-		return claim.Status.Allocation == nil && len(claim.Status.ReservedFor) == 0 && len(claim.Finalizers) == 0
+	eventually(t, "its claim is gone", func() bool {
+		_, err := set.ResourceClaims(ns).Get(ctx, shared, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
 	})
 	eventually(t, "the finished pod's own claim is gone", func() bool {
 		_, err := set.ResourceClaims(ns).Get(ctx, own, metav1.GetOptions{})

@@ -1,0 +1,102 @@
+package claim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/claims"
+)
+
+// usersSince returns the pods that may use the claim, as of the claim's version or a later one. Pods and claims have the same
+// sequence of versions, as one etcd stores both. A cache of pods that has not come so far is not waited for: where no pod
+// changes it may take a minute.
+func (c *Controller) usersSince(ctx context.Context, claim *resource.ResourceClaim) ([]*core.Pod, error) {
+	version := number(claim.ResourceVersion)
+	if reached := number(c.cache.Pods.Reached()); reached > 0 && reached >= version && !losesGroup(claim) {
+		return c.podsOf(claim), nil
+	}
+	if losesGroup(claim) {
+		version = 0
+	}
+	users, err := c.listed.users(claim, version, func() ([]*core.Pod, string, error) {
+		return c.server.Live.LivePods(ctx, claim.Namespace)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the pods that name the claim: %w", err)
+	}
+	return users, nil
+}
+
+// losesGroup reports whether the claim's list alone says that pods of a PodGroup may use it. Once that PodGroup has left the
+// list, pods that do not name the claim yet are not known to mean it, so the pods of this moment have to be known.
+func losesGroup(claim *resource.ResourceClaim) bool {
+	_, _, generated := claims.OwnerGroup(claim)
+	return !generated && slices.ContainsFunc(claim.Status.ReservedFor, claims.IsGroupConsumer)
+}
+
+// listed is the last list of a namespace's pods that was read past the cache. Many claims that are released together share one
+// list.
+type listed struct {
+	mu        sync.Mutex
+	namespace string
+	version   uint64                 // that the list is of
+	byClaim   map[string][]*core.Pod // that name it
+	byGroup   map[string][]*core.Pod // that are in it
+}
+
+// users returns the pods that may use the claim. It lists the pods if the last list is of an earlier version, or version is 0.
+func (l *listed) users(claim *resource.ResourceClaim, version uint64, list func() ([]*core.Pod, string, error)) ([]*core.Pod, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byClaim == nil || l.namespace != claim.Namespace || version == 0 || l.version < version {
+		pods, of, err := list()
+		if err != nil {
+			return nil, err
+		}
+		l.namespace, l.version, l.byClaim, l.byGroup = claim.Namespace, number(of), map[string][]*core.Pod{}, map[string][]*core.Pod{}
+		for _, pod := range pods {
+			for _, name := range claims.Uses(pod) {
+				l.byClaim[name] = append(l.byClaim[name], pod)
+			}
+			if group, member := claims.GroupName(pod); member {
+				l.byGroup[group] = append(l.byGroup[group], pod)
+			}
+		}
+	}
+	return usersAmong(claim, l.byClaim[claim.Name], func(group string) []*core.Pod { return l.byGroup[group] }), nil
+}
+
+// usersAmong adds to pods that name the claim those of its PodGroups that may use it without naming it yet.
+func usersAmong(claim *resource.ResourceClaim, naming []*core.Pod, members func(group string) []*core.Pod) []*core.Pod {
+	users := slices.Clone(naming)
+	add := func(group string) {
+		for _, pod := range members(group) {
+			if claims.MayUse(pod, claim) && !slices.Contains(users, pod) {
+				users = append(users, pod)
+			}
+		}
+	}
+	if name, _, ok := claims.OwnerGroup(claim); ok {
+		add(name)
+	}
+	for _, ref := range claim.Status.ReservedFor {
+		if claims.IsGroupConsumer(ref) {
+			add(ref.Name)
+		}
+	}
+	return users
+}
+
+// number is a resource version as a number, 0 if it is none.
+func number(version string) uint64 {
+	v, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}

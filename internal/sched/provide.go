@@ -1,0 +1,37 @@
+package sched
+
+import (
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// Provide returns a plan for claims of a pod that is on a node without their devices: they get others there. It binds no pod, and
+// is nil if the node does not have what they ask for.
+func (p *Placer) Provide(pod *model.Pod, claims []*model.Claim) *Plan {
+	info, ok := p.state.Node(pod.Node)
+	if !ok {
+		return nil
+	}
+	problem, reason := p.alloc.Prepare(p.state, claims, false)
+	if reason != nil {
+		return nil
+	}
+	offer, reason := problem.On(info)
+	if reason != nil {
+		return nil
+	}
+	choice, outcome := offer.First(&alloc.Budget{Limit: p.steps})
+	if outcome != alloc.Accepted {
+		return nil
+	}
+	plan := &Plan{Unit: pod.UnitKey()}
+	for i, claim := range claims {
+		// The pod itself is the consumer: it is the one that is known to need the claim.
+		c := ClaimPlan{
+			Key: claim.Key, UID: claim.UID, Version: claim.Version, Allocation: choice[i], Protected: claim.Protected,
+			Reserve: []model.Consumer{model.PodConsumer(pod.Key.Name, pod.UID)},
+		}
+		plan.Claims = append(plan.Claims, c)
+	}
+	return plan
+}
