@@ -195,13 +195,13 @@ func (s *State) PutNode(node *Node) []Topic {
 
 func roomOn(node string) Topic { return Topic{Kind: TopicRoom, Key: Key{Name: node}} }
 
-// DeleteNode forgets a node. Its pods stay, bound to an unknown node.
+// DeleteNode forgets a node. Its pods stay, bound to an unknown node. Units that wait for room on it wait in vain from then on.
 func (s *State) DeleteNode(name string) []Topic {
 	if _, ok := s.Node(name); !ok {
 		return nil
 	}
 	s.setNode(name, nil)
-	return []Topic{{Kind: TopicPods}}
+	return []Topic{{Kind: TopicPods}, roomOn(name)}
 }
 
 // setNode puts the node (nil: takes it away) and keeps every index that depends on it.

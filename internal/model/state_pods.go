@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -103,10 +104,31 @@ func (s *State) changePod(key Key, entry *podEntry) []Topic {
 	bound := old != nil && s.pods[key].observed.Node != ""
 	s.setPod(key, entry)
 	topics := podTopics(old, now)
+	if old != nil && now != nil && old.Counts() && now.Counts() && s.relabels(old, now) {
+		topics = append(topics, Topic{Kind: TopicPods})
+	}
 	if bound && old.Extended != "" && (now == nil || now.Finished || now.UID != old.UID) {
 		topics = append(topics, s.forgetMade(Key{Namespace: key.Namespace, Name: old.Extended})...)
 	}
 	return topics
+}
+
+// relabels reports whether a change of a bound pod's labels decides where other pods can be: a term of some pod picks it
+// now and did not before, or the other way round, or its own terms, which may contain its labels, pick others.
+func (s *State) relabels(old, now *Pod) bool {
+	if maps.Equal(old.Shape.Labels, now.Shape.Labels) {
+		return false
+	}
+	if old.Shape.Terms.ids() != now.Shape.Terms.ids() {
+		return true
+	}
+	namespace, changed := s.namespaces[now.Key.Namespace], false
+	for _, labels := range []map[string]string{old.Shape.Labels, now.Shape.Labels} {
+		s.terms.asked.near(labels, func(count *termCount) {
+			changed = changed || count.term.Matches(old.Shape, namespace) != count.term.Matches(now.Shape, namespace)
+		})
+	}
+	return changed
 }
 
 // podTopics says what it means to others that a pod changed.
@@ -123,6 +145,9 @@ func podTopics(old, now *Pod) []Topic {
 		}
 	}
 	if counted && counts && now.Node == old.Node && now.takesLessThan(old) {
+		topics = append(topics, roomOn(now.Node))
+	}
+	if counted && counts && old.Deleting != now.Deleting { // to preemption it is as good as terminated
 		topics = append(topics, roomOn(now.Node))
 	}
 	// A spread constraint does not count pods that are being deleted.
@@ -335,16 +360,45 @@ func (s *State) PutGroup(group *Group) []Topic {
 	if sameGroup(old, group) {
 		return nil
 	}
-	return []Topic{{Kind: TopicGroup, Key: group.Key}}
+	return s.groupTopics(old, group)
 }
 
 // DeleteGroup forgets a PodGroup.
 func (s *State) DeleteGroup(key Key) []Topic {
-	if _, ok := s.Group(key); !ok {
+	old, ok := s.Group(key)
+	if !ok {
 		return nil
 	}
 	s.setGroup(key, nil)
-	return []Topic{{Kind: TopicGroup, Key: key}}
+	return s.groupTopics(old, nil)
+}
+
+// groupTopics returns the topics of a change of a group; either version may be nil. What decides whether its pods may be
+// victims decides what preemption can free on their nodes, and of the devices of the group's claims.
+func (s *State) groupTopics(old, now *Group) []Topic {
+	some := now
+	if some == nil {
+		some = old
+	}
+	topics := []Topic{{Kind: TopicGroup, Key: some.Key}}
+	if old != nil && now != nil && samePreemption(old, now) {
+		return topics
+	}
+	for _, pod := range s.Members(some.Key) {
+		if pod.Counts() {
+			topics = append(topics, roomOn(pod.Node))
+		}
+	}
+	if len(some.Claims) > 0 {
+		topics = append(topics, Topic{Kind: TopicDevices})
+	}
+	return topics
+}
+
+// samePreemption reports whether two versions of a group make the same victims.
+func samePreemption(a, b *Group) bool {
+	priority := a.Priority == b.Priority || a.Priority != nil && b.Priority != nil && *a.Priority == *b.Priority
+	return priority && a.UID == b.UID && a.Whole == b.Whole && a.Gang == b.Gang && a.MinCount == b.MinCount && a.Deleting == b.Deleting
 }
 
 func (s *State) setGroup(key Key, group *Group) {

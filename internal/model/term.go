@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,6 +45,16 @@ func (t *Terms) asked(each func(*Term)) {
 	for i := range t.SoftSpread {
 		each(t.SoftSpread[i].Term)
 	}
+}
+
+// ids returns the IDs of all terms, which together are equal only if the terms are.
+func (t *Terms) ids() string {
+	var b strings.Builder
+	t.asked(func(term *Term) {
+		b.WriteString(term.ID)
+		b.WriteByte(0)
+	})
+	return b.String()
 }
 
 // Term picks pods, and says by which node label they are "in the same place". Terms with equal IDs pick the same.

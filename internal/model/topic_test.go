@@ -115,6 +115,40 @@ func TestNoTopicsForWhatMeansNothing(t *testing.T) {
 	}
 }
 
+// A label of a pod on a node is a topic if a term of another pod picks the pod by it, or picks it no longer (P28).
+func TestLabelsOfBoundPodsAreTopics(t *testing.T) {
+	s := NewState()
+	pod := func(name, node, app string, selects string) *Pod {
+		p := &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Labels: map[string]string{"app": app}}}
+		p.Spec.NodeName = node
+		if selects != "" {
+			p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+				{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": selects}}},
+			}}}
+		}
+		converted, err := PodFrom(p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return converted
+	}
+	s.PutNode(&Node{Name: "n"})
+	s.PutPod(pod("bound", "n", "a", ""))
+	s.PutPod(pod("waits", "", "w", "b"))
+	for _, change := range []struct {
+		app  string
+		wake bool
+	}{{"c", false}, {"b", true}, {"c", true}, {"a", false}} {
+		topics := s.PutPod(pod("bound", "n", change.app, ""))
+		if got := slices.Contains(topics, Topic{Kind: TopicPods}); got != change.wake {
+			t.Errorf("label %s gives %v", change.app, topics)
+		}
+	}
+	if topics := s.PutPod(pod("waits", "", "x", "b")); slices.Contains(topics, Topic{Kind: TopicPods}) {
+		t.Errorf("the label of a pod without a node gives %v", topics)
+	}
+}
+
 // Who waits until an allocation is in the API is woken when it is there, although it was assumed before.
 func TestAllocationThatArrivesIsATopic(t *testing.T) {
 	s, key := NewState(), Key{Namespace: "ns", Name: "c"}

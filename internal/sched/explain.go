@@ -167,24 +167,42 @@ func (j *job) explainPods(c *class, left []*member) PodReasons {
 // depend on. For pods that stand alone, what each node failed at says it more closely.
 func (j *job) further() []model.Topic {
 	if j.unit.Min <= 1 && len(j.bundles) == 0 && j.topology() == "" && !j.state.HasDraws() {
-		return nil
+		return j.volumeTopics()
 	}
-	topics := []model.Topic{{Kind: model.TopicNodes}}
+	topics := append(j.dependencies(), model.Topic{Kind: model.TopicNodes})
 	if j.reasons.roomless = j.lacksDevices(); !j.reasons.roomless {
 		topics = append(topics, model.Topic{Kind: model.TopicRoom})
 	}
+	return topics
+}
+
+// dependencies are the changes of anything but nodes and their room that decides where the unit's pods can be.
+func (j *job) dependencies() []model.Topic {
+	topics := j.volumeTopics()
 	for _, c := range j.classes {
-		for i := range c.mounts {
-			topics = append(topics, waitForVolume(c.mounts[i].claim, c.mounts[i].volume.Name, "").Topics...)
-		}
 		if c.fitter.heeds(j.state) {
 			topics = append(topics, model.Topic{Kind: model.TopicPods})
 		}
 		if c.extended != nil {
 			topics = append(topics, model.Topic{Kind: model.TopicDevices})
 		}
+		for _, resource := range c.fitter.shape.Offerable() {
+			topics = append(topics, model.OfferOf(resource))
+		}
 		for _, use := range c.members[0].uses {
 			topics = append(topics, model.Topic{Kind: model.TopicDevices}, model.Topic{Kind: model.TopicClaim, Key: use.claim})
+		}
+	}
+	return topics
+}
+
+// volumeTopics are the changes of what limits where the unit's pods can mount volumes. A PersistentVolumeClaim that is
+// deleted and made again may be bound to another volume.
+func (j *job) volumeTopics() []model.Topic {
+	var topics []model.Topic
+	for _, c := range j.classes {
+		for i := range c.mounts {
+			topics = append(topics, waitForVolume(c.mounts[i].claim, c.mounts[i].volume.Name, "").Topics...)
 		}
 	}
 	return topics
@@ -202,7 +220,7 @@ func (j *job) result() (*Plan, *Reasons) {
 	if j.quiet {
 		return j.best, r
 	}
-	r.further = j.further()
+	r.further, r.dependencies = j.further(), j.dependencies()
 	for _, c := range j.classes {
 		f := c.fitter
 		r.shapes = append(r.shapes, &fitter{shape: f.shape, requests: f.requests, common: f.common, others: f.others, affinity: f.affinity})

@@ -182,7 +182,8 @@ func (p *Placer) plain(unit *model.Unit) bool {
 // has one.
 func (r *Reasons) mayHaveRoom(state *model.State, unit *model.Unit) {
 	r.room, r.roomless = unit, false
-	r.further = append(r.further, model.Topic{Kind: model.TopicRoom})
+	r.further = append(r.further, model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicNodes})
+	r.further = append(r.further, r.dependencies...)
 	if !slices.ContainsFunc(unit.Pods, func(pod *model.Pod) bool { return usesClaims(state, pod) }) {
 		return
 	}

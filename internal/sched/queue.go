@@ -2,6 +2,8 @@ package sched
 
 import (
 	"container/heap"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/allot-dev/allot/internal/model"
@@ -154,6 +156,9 @@ func (q *Queue) Remove(key model.UnitKey) {
 func (q *Queue) Len() (ready, waiting int) {
 	return len(q.ready.list) + len(q.later.list), len(q.parked)
 }
+
+// Parked returns the keys of the parked units, in no order.
+func (q *Queue) Parked() []model.UnitKey { return slices.Collect(maps.Keys(q.parked)) }
 
 func (q *Queue) unpark(key model.UnitKey) {
 	p, ok := q.parked[key]

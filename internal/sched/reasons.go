@@ -61,9 +61,12 @@ type Reasons struct {
 	steps int // of the slice
 	// further are changes that can help beyond what Pods say: they tell of the best attempt only.
 	further []model.Topic
-	offers  []model.Topic // on which it depends whether devices stand in the place of what pods ask for, and which
-	shapes  []*fitter     // of the pods that were tried
-	room    *model.Unit   // for which room could be made if more came free; nil: none
+	// dependencies are changes that can help a unit for which room can be made on a node: a node is counted at the first check
+	// that it fails, which preemption may remove, and what it fails at after that decides.
+	dependencies []model.Topic
+	offers       []model.Topic // on which it depends whether devices stand in the place of what pods ask for, and which
+	shapes       []*fitter     // of the pods that were tried
+	room         *model.Unit   // for which room could be made if more came free; nil: none
 	// roomless: there are too few free devices, so that room on nodes does not help.
 	roomless bool
 }

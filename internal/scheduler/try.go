@@ -60,7 +60,7 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 		s.parkUndecided(entry, reasons)
 		s.tell(unit, reasons)
 	default:
-		s.queue.ParkUntil(entry, reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
+		s.park(entry, reasons)
 		s.tell(unit, reasons)
 	}
 	if reasons == nil || reasons.Code != sched.CodeUndecided {
@@ -69,6 +69,11 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 	if plan != nil {
 		s.write(ctx, unit, plan)
 	}
+}
+
+// park keeps a unit that was refused until something happens that may help it.
+func (s *Scheduler) park(entry sched.Entry, reasons *sched.Reasons) {
+	s.queue.ParkUntil(entry, reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
 }
 
 // giveUp does not write a plan whose claims have devices that never become ready, and has the claims get others if it
