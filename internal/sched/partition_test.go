@@ -316,12 +316,12 @@ func TestSplitDevicesAgainstBruteForce(t *testing.T) {
 				}
 			}
 		}
-		can := b.can(0, int(g.group.MinCount))
+		can := b.can(0, g.group.MinCount)
 		steps := budget
 		if b.steps > b.limit {
 			steps, b.limit = 100_000, 1_000_000
 			b.steps = 0
-			if can = b.can(0, int(g.group.MinCount)); b.steps > b.limit {
+			if can = b.can(0, g.group.MinCount); b.steps > b.limit {
 				return
 			}
 		}

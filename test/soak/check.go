@@ -109,7 +109,7 @@ func (w *watches) open(ctx context.Context, client *http.Client, id int, slow bo
 	}
 	var resp *http.Response
 	err = until(ctx, patience, func() error {
-		resp, err = client.Do(req)
+		resp, err = client.Do(req) //nolint:bodyclose // the goroutine below reads the body, and closes it
 		return err
 	})
 	if err != nil {

@@ -87,12 +87,10 @@ func TestAllocationsAreLawful(t *testing.T) {
 		for i, name := range []string{"a", "b", "c"} {
 			c := &resource.ResourceClaim{}
 			c.Namespace, c.Name, c.UID = "ns", name, types.UID(name)
-			for _, request := range []resourcev1.DeviceRequest{
+			c.Spec.Devices.Requests = []resourcev1.DeviceRequest{
 				{Name: "plain", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "any"}},
 				{Name: "admin", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "any", AdminAccess: ptr.To(true)}},
 				{Name: "either", FirstAvailable: []resourcev1.DeviceSubRequest{{Name: "a", DeviceClassName: "any"}, {Name: "b", DeviceClassName: "any"}}},
-			} {
-				c.Spec.Devices.Requests = append(c.Spec.Devices.Requests, request)
 			}
 			if i == 0 {
 				c.Spec.ReservedFor = &resourcev1.ResourceClaimConsumerReference{APIGroup: "batch", Resource: "jobs", Name: "j", UID: "j"}
