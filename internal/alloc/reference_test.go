@@ -23,17 +23,23 @@ type attempt struct {
 	chosen [][]int // by claim and request: the alternative
 	slots  []slot
 	got    []model.DeviceID
+	tries  int // devices tried for a slot
 	found  map[string]bool
 }
 
-// solutions are all ways to serve the claims, by the kinds of devices that each request gets.
-func (w *world) solutions() map[string]bool {
+// maxTries bounds the reference. It tries devices in every order, and a few worlds have a request for all of
+// a dozen devices: these orders take hours.
+const maxTries = 100_000
+
+// solutions returns all ways to serve the claims, by the kinds of devices that each request gets. It reports
+// false if the reference would take more than maxTries.
+func (w *world) solutions() (map[string]bool, bool) {
 	a := &attempt{world: w, found: map[string]bool{}, chosen: make([][]int, len(w.claims))}
 	for c, claim := range w.claims {
 		a.chosen[c] = make([]int, len(claim.Requests))
 	}
 	a.choose(0, 0)
-	return a.found
+	return a.found, a.tries <= maxTries
 }
 
 func (a *attempt) choose(c, r int) {
@@ -91,6 +97,9 @@ func (a *attempt) try() {
 	for _, device := range a.devices {
 		if !a.available(s, device) {
 			continue
+		}
+		if a.tries++; a.tries > maxTries {
+			return
 		}
 		a.got = append(a.got, device)
 		if a.rulesHold() && a.countersHold() {
@@ -237,7 +246,10 @@ func TestAgainstReference(t *testing.T) {
 	allocator := alloc.New()
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		want := w.solutions()
+		want, known := w.solutions()
+		if !known {
+			t.Skip("the reference takes too long")
+		}
 		problem, reason := allocator.Prepare(w.state, w.claims, false)
 		if reason != nil {
 			t.Fatal(reason)
