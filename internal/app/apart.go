@@ -222,7 +222,7 @@ func within(limit time.Duration, c <-chan error) error {
 // lead runs the parts until ctx ends or one fails.
 func (p *process) lead(ctx context.Context) error {
 	done := p.progress.Step(p.work.name)
-	parts, c, err := newComponent(ctx, p.cfg, p.work.name, p.metrics, p.opts.features)
+	parts, c, err := newComponent(ctx, p.cfg, p.metrics, p.opts.features)
 	if err != nil {
 		_, err = p.begun(ctx, done, err)
 		return err

@@ -147,7 +147,7 @@ func (a *attachment) newComponent(ctx context.Context, choice *attach.Choice) (c
 	if err != nil {
 		return nil, nil, err
 	}
-	working, c, err := newComponentOn(ctx, set, attachName, a.metrics, choice.Features, choice.Absent...)
+	working, c, err := newComponentOn(ctx, set, a.metrics, choice.Features, choice.Absent...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -183,9 +183,11 @@ func (a *attachment) start(ctx context.Context, c *component, choice *attach.Cho
 // controller makes one of the controllers that may run on an existing cluster.
 func (a *attachment) controller(c *component, name string) (part, error) {
 	list := append(makers(c),
-		maker{attach.GroupClaim, func() (runner, error) { return attach.NewGroupClaims(c.Client, c.Caches, c.events) }},
-		maker{attach.Limit, func() (runner, error) { return attach.NewLimits(c.Client, c.Caches, c.events) }},
-		maker{attach.Double, func() (runner, error) { return attach.NewDoubles(c.Client, c.Caches, c.events, a.opts.schedulerName) }},
+		maker{attach.GroupClaim, func() (runner, error) { return attach.NewGroupClaims(c.Client, c.Caches, c.eventsOf(attachName)) }},
+		maker{attach.Limit, func() (runner, error) { return attach.NewLimits(c.Client, c.Caches, c.eventsOf(attachName)) }},
+		maker{attach.Double, func() (runner, error) {
+			return attach.NewDoubles(c.Client, c.Caches, c.eventsOf(attachName), a.opts.schedulerName)
+		}},
 	)
 	for _, m := range list {
 		if m.id() == name {

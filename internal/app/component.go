@@ -6,24 +6,21 @@ import (
 	"fmt"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
-	"github.com/allot-dev/allot/api"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/metrics"
 )
 
-// component is parts that run in one process on one client, one set of caches and one recorder of events. Make the
+// component is parts that run in one process on one client, one set of caches and one broadcaster of events. Make the
 // parts, start the caches, then the parts.
 type component struct {
 	Client *client.Set
 	Caches *client.Informers
-	events record.EventRecorder
 	// features are those that are on.
 	features features.Set
 	// metrics has what the parts count.
@@ -44,18 +41,18 @@ type part struct {
 	run  func(ctx context.Context) error
 }
 
-// newComponent makes a component that talks to the server of cfg; its events are said to come from name. The context
+// newComponent makes a component that talks to the server of cfg. The context
 // that it answers ends with stop.
-func newComponent(ctx context.Context, cfg *rest.Config, name string, counts *metrics.Registry, on features.Set) (context.Context, *component, error) {
+func newComponent(ctx context.Context, cfg *rest.Config, counts *metrics.Registry, on features.Set) (context.Context, *component, error) {
 	set, err := client.New(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	return newComponentOn(ctx, set, name, counts, on)
+	return newComponentOn(ctx, set, counts, on)
 }
 
 // newComponentOn is newComponent with clients for the server. Kinds that are absent are left out beside those of the features that are off.
-func newComponentOn(ctx context.Context, set *client.Set, name string, counts *metrics.Registry, on features.Set, absent ...string) (context.Context, *component, error) {
+func newComponentOn(ctx context.Context, set *client.Set, counts *metrics.Registry, on features.Set, absent ...string) (context.Context, *component, error) {
 	cfg := set.Config()
 	typed, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
@@ -66,8 +63,7 @@ func newComponentOn(ctx context.Context, set *client.Set, name string, counts *m
 	c := &component{Client: set, Caches: caches, features: on, metrics: counts, cancel: cancel, failed: make(chan struct{})}
 	// The recorder drops some events rather than delaying anybody.
 	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))
-	c.broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: typed.CoreV1().Events("")})
-	c.events = c.broadcaster.NewRecorder(api.Scheme, corev1.EventSource{Component: name})
+	c.broadcaster.StartRecordingToSink(eventSink{&typedcorev1.EventSinkImpl{Interface: typed.CoreV1().Events("")}})
 	return ctx, c, nil
 }
 

@@ -55,7 +55,7 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 		return nil, err
 	}
 	done(server.URL(), nil)
-	parts, c, err := newComponent(ctx, server.Loopback(), "allot", counts, opts.Features)
+	parts, c, err := newComponent(ctx, server.Loopback(), counts, opts.Features)
 	if err != nil {
 		return nil, errors.Join(err, server.Stop(context.WithoutCancel(ctx)))
 	}

@@ -44,22 +44,34 @@ func (m maker) id() string {
 	return strings.ReplaceAll(strings.TrimSuffix(m.name, " controller"), " ", "-")
 }
 
-// makers are all controllers.
+// makers are all controllers. Their events come from the names that kube-controller-manager 1.37 uses.
 func makers(c *component) []maker {
 	return []maker{
-		{"claim controller", func() (runner, error) { return claim.New(c.Client, c.Caches, c.events, c.metrics.Claims, c.features) }},
-		{"podgroup controller", func() (runner, error) { return podgroup.New(c.Client, c.Caches, c.events) }},
-		{"deployment controller", func() (runner, error) { return deployment.New(c.Client, c.Caches, c.events) }},
-		{"replicaset controller", func() (runner, error) { return replicaset.New(c.Client, c.Caches, c.events) }},
-		{"job controller", func() (runner, error) { return job.New(c.Client, c.Caches, c.events) }},
+		{"claim controller", func() (runner, error) {
+			return claim.New(c.Client, c.Caches, c.eventsOf("resource_claim"), c.metrics.Claims, c.features)
+		}},
+		{"podgroup controller", func() (runner, error) {
+			return podgroup.New(c.Client, c.Caches, c.eventsOf("podgroup-protection-controller"))
+		}},
+		{"deployment controller", func() (runner, error) { return deployment.New(c.Client, c.Caches, c.eventsOf("deployment-controller")) }},
+		{"replicaset controller", func() (runner, error) { return replicaset.New(c.Client, c.Caches, c.eventsOf("replicaset-controller")) }},
+		{"job controller", func() (runner, error) { return job.New(c.Client, c.Caches, c.eventsOf("job-controller")) }},
 		{"ttl controller", func() (runner, error) { return ttl.New(c.Client, c.Caches), nil }},
-		{"statefulset controller", func() (runner, error) { return statefulset.New(c.Client, c.Caches, c.events) }},
-		{"daemonset controller", func() (runner, error) { return daemonset.New(c.Client, c.Caches, c.events) }},
-		{"disruption controller", func() (runner, error) { return disruption.New(c.Client, c.Caches, c.events) }},
-		{"garbage collector", func() (runner, error) { return garbagecollector.New(c.Client, c.Caches, c.events) }},
+		{"statefulset controller", func() (runner, error) {
+			return statefulset.New(c.Client, c.Caches, c.eventsOf("statefulset-controller"))
+		}},
+		{"daemonset controller", func() (runner, error) { return daemonset.New(c.Client, c.Caches, c.eventsOf("daemonset-controller")) }},
+		{"disruption controller", func() (runner, error) { return disruption.New(c.Client, c.Caches, c.eventsOf("controllermanager")) }},
+		{"garbage collector", func() (runner, error) {
+			return garbagecollector.New(c.Client, c.Caches, c.eventsOf("garbage-collector-controller"))
+		}},
 		{"namespace controller", func() (runner, error) { return namespace.New(c.Client, c.Caches) }},
-		{"device taint controller", func() (runner, error) { return devicetaint.New(c.Client, c.Caches, c.events, devicetaint.Options{}) }},
-		{"node taint controller", func() (runner, error) { return nodetaint.New(c.Client, c.Caches, c.events, nodetaint.Options{}) }},
+		{"device taint controller", func() (runner, error) {
+			return devicetaint.New(c.Client, c.Caches, c.eventsOf("device-taint-eviction-controller"), devicetaint.Options{})
+		}},
+		{"node taint controller", func() (runner, error) {
+			return nodetaint.New(c.Client, c.Caches, c.eventsOf("taint-eviction-controller"), nodetaint.Options{})
+		}},
 		{poolStatusController, func() (runner, error) {
 			return poolstatus.New(c.Client, c.Caches, poolstatus.Options{Features: c.features}), nil
 		}},
@@ -98,9 +110,9 @@ func neededBy(controller string) (features.Gate, bool) {
 
 // newScheduler makes the scheduler of the pods that name it.
 func newScheduler(c *component, name string) (*scheduler.Scheduler, error) {
-	return scheduler.New(c.Client, c.Caches, c.events, scheduler.Options{Name: name, Features: c.features, Meter: c.metrics.Scheduler})
+	return scheduler.New(c.Client, c.Caches, c.eventsOf(name), scheduler.Options{Name: name, Features: c.features, Meter: c.metrics.Scheduler})
 }
 
 func newNodes(c *component, opts Options) (*node.Agent, error) {
-	return node.New(c.Client, c.Caches, opts.Fleet, node.Options{Events: c.events, Idle: opts.IdleNodes, Features: c.features})
+	return node.New(c.Client, c.Caches, opts.Fleet, node.Options{Events: kubeletEvents{c}, Idle: opts.IdleNodes, Features: c.features})
 }

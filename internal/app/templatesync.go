@@ -15,7 +15,7 @@ func newTemplateSyncCommand(streams Streams) *cobra.Command {
 	var limits templatesync.Options
 	cmd := newApartCommand(streams, "template-sync", "Keep ResourceClaimTemplates of all namespaces in step", true, func(*apartOptions) work {
 		return work{name: templateSyncName, parts: func(c *component) ([]part, <-chan struct{}, error) {
-			s, err := templatesync.New(c.Client.Config(), c.events, c.metrics.Templates, limits)
+			s, err := templatesync.New(c.Client.Config(), c.eventsOf(templateSyncName), c.metrics.Templates, limits)
 			if err != nil {
 				return nil, nil, err
 			}
