@@ -101,9 +101,6 @@ func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serial
 	generic.EffectiveVersion = newEffectiveVersion()
 	generic.ShutdownWatchTerminationGracePeriod = drainWatches
 	generic.LongRunningFunc = longRunning()
-	if cfg.requestTimeout > 0 {
-		generic.RequestTimeout = cfg.requestTimeout
-	}
 	generic.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
 	s.loopback = &rest.Config{Host: loopbackHost, BearerToken: uuid.NewString(), Transport: s.transport, QPS: -1}
 	generic.LoopbackClientConfig = s.loopback

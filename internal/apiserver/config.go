@@ -39,8 +39,6 @@ type Config struct {
 	// now is what certificates are made by, and renewEvery how often they are looked at.
 	now        func() time.Time
 	renewEvery time.Duration
-	// requestTimeout is how long a request may take that is not long-running, by default a minute.
-	requestTimeout time.Duration
 }
 
 // ExternalEtcd says how another etcd is reached.

@@ -10,9 +10,3 @@ func (c Config) WithClock(now func() time.Time, every time.Duration) Config {
 	c.now, c.renewEvery = now, every
 	return c
 }
-
-// WithRequestTimeout is the configuration of a server whose requests may take so long, if they are not long-running.
-func (c Config) WithRequestTimeout(timeout time.Duration) Config {
-	c.requestTimeout = timeout
-	return c
-}

@@ -137,8 +137,8 @@ func fromNanos(n *big.Int, format resource.Format) resource.Quantity {
 // maxExponent is far beyond what is counted, and near enough to compute with.
 const maxExponent = 64
 
-// Bounded returns the quantity, or 10^64 if it may be more, with its sign. Arithmetic on quantities takes time and memory
-// by the exponent, which can be written down in a few characters.
+// Bounded returns the quantity, or 10^64 with the quantity's sign if the quantity is not less than that. Arithmetic on
+// quantities takes time and memory in proportion to the exponent, which takes only a few characters to write.
 func Bounded(q resource.Quantity) resource.Quantity {
 	if isBounded(q) {
 		return q
@@ -151,7 +151,17 @@ func isBounded(q resource.Quantity) bool {
 		return true
 	}
 	dec := decimal(q)
-	return -int64(dec.Scale())+int64(dec.UnscaledBig().BitLen())/3+1 <= maxExponent
+	return digits(dec.UnscaledBig())-int64(dec.Scale()) <= maxExponent
+}
+
+// digits returns the number of decimal digits of n without its sign.
+func digits(n *big.Int) int64 {
+	const millionthsOfDigitPerBit = 301030
+	atMost := int64(n.BitLen())*millionthsOfDigitPerBit/1e6 + 1
+	if n.CmpAbs(powerOfTen(atMost-1)) < 0 {
+		return atMost - 1
+	}
+	return atMost
 }
 
 // boundedPod returns the pod, or a copy with bounded requests, as upstream's sums are quantities.
