@@ -12,31 +12,32 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// attribute is what a constraint compares: an attribute that devices have, or one that a request derives for those that
-// match its selectors. A derived one stands before a device's own of the same name.
+// attribute is the value that a constraint compares: a device attribute, or an attribute that a
+// request derives for the devices matching its selectors. A derived attribute hides a device
+// attribute of the same name.
 type attribute struct {
 	name       resourcev1.FullyQualifiedName
-	expression string     // CEL; "" for a device's own
-	of         *selection // whose devices it is derived for
+	expression string     // CEL; "" for a device attribute
+	selection  *selection // devices for which the attribute is derived; nil for a device attribute
 }
 
-// attributeFor is what the option's devices are compared by, under a name.
-func (o *option) attributeFor(name resourcev1.FullyQualifiedName, of *selection) attribute {
+// attributeFor returns the attribute with this name as seen by devices of the alternative.
+func (o *alternative) attributeFor(name resourcev1.FullyQualifiedName, sel *selection) attribute {
 	a := attribute{name: name}
-	for i := range o.asked.DerivedAttributes {
-		if derived := &o.asked.DerivedAttributes[i]; derived.Name == name {
-			a.expression, a.of = derived.Expression, of
+	for i := range o.spec.DerivedAttributes {
+		if derived := &o.spec.DerivedAttributes[i]; derived.Name == name {
+			a.expression, a.selection = derived.Expression, sel
 		}
 	}
 	return a
 }
 
-// key is equal for attributes with the same values.
+// key returns a string that is equal for attributes with the same values.
 func (a *attribute) key() string {
-	if a.of == nil {
+	if a.selection == nil {
 		return string(a.name)
 	}
-	return "\x00" + a.expression + "\x00" + a.of.filter.key
+	return "\x00" + a.expression + "\x00" + a.selection.filter.key
 }
 
 func (p *Problem) addAttribute(a attribute) int {
@@ -49,85 +50,87 @@ func (p *Problem) addAttribute(a attribute) int {
 	return len(p.attributes) - 1
 }
 
-// valueSets are the values that the devices of a pool have of one attribute, or the failure that stops the allocation.
+// valueSets holds the values of one attribute for all devices of a pool, or the error that stops
+// the allocation.
 type valueSets struct {
-	of   []int      // by device: index of its set
-	sets [][]string // distinct; the first is empty
+	setOf []int      // index into sets, by device
+	sets  [][]string // distinct sets; the first is empty
 
-	failed  bool
-	device  int // the first that fails
-	message string
-	costly  bool // it was not evaluated
+	failed      bool
+	device      int // first device with an error
+	message     string
+	costLimited bool // the evaluation was skipped because of its cost
 }
 
-// valuesOf are the values of an attribute.
-func (m *matcher) valuesOf(known *poolMatches, a *attribute) *valueSets {
+// valuesOf returns the values of an attribute for all devices of a pool.
+func (m *matcher) valuesOf(matches *poolMatches, a *attribute) *valueSets {
 	key := a.key()
-	if values, ok := known.values[key]; ok {
+	if values, ok := matches.values[key]; ok {
 		return values
 	}
-	if known.values == nil || len(known.values) >= maxSets {
-		known.values = map[string]*valueSets{}
+	if matches.values == nil || len(matches.values) >= maxSets {
+		matches.values = map[string]*valueSets{}
 	}
 	var values *valueSets
-	if a.of == nil {
-		values = collect(known.pool, func(i int) ([]string, error) {
-			return attributeValues(&known.pool.Devices[i], known.pool.ID.Driver, a.name), nil
+	if a.selection == nil {
+		values = collect(matches.pool, func(i int) ([]string, error) {
+			return attributeValues(&matches.pool.Devices[i], matches.pool.ID.Driver, a.name), nil
 		})
 	} else {
-		values = m.derive(known, a)
+		values = m.derive(matches, a)
 	}
 	if !values.failed || !m.costs.exhausted {
-		known.values[key] = values
+		matches.values[key] = values
 	}
 	return values
 }
 
-// derive evaluates on those devices alone that match the selectors, so that these can guard what the expression takes
-// for granted.
-func (m *matcher) derive(known *poolMatches, a *attribute) *valueSets {
-	devices := m.match(known, a.of.filter).devices
+// derive evaluates the expression only on devices that match the selectors, so that selectors can
+// guard what the expression requires.
+func (m *matcher) derive(matches *poolMatches, a *attribute) *valueSets {
+	devices := m.match(matches, a.selection.filter).devices
 	program := m.derivation(a.expression)
-	return collect(known.pool, func(i int) ([]string, error) {
+	return collect(matches.pool, func(i int) ([]string, error) {
 		if !devices.Has(i) {
 			return nil, nil
 		}
 		if program.compiled.Error != nil {
 			return nil, program.compiled.Error
 		}
-		m.seen = program.reads.appendSeen(m.seen[:0], known.pool.ID.Driver, &known.pool.Devices[i])
-		o := m.outcome(program, known.pool, i, func(device cel.Device) (outcome, *celgo.EvalDetails) {
+		m.evaluatedKey = program.reads.appendKey(m.evaluatedKey[:0], matches.pool.ID.Driver, &matches.pool.Devices[i])
+		o := m.evaluate(program, matches.pool, i, func(device cel.Device) (evaluation, *celgo.EvalDetails) {
 			value, details, err := program.compiled.EvaluateDerivedAttribute(context.Background(), device)
 			if err != nil {
-				return outcome{err: err}, details
+				return evaluation{err: err}, details
 			}
-			return outcome{values: valuesIn(value)}, details
+			return evaluation{values: valuesIn(value)}, details
 		})
 		return o.values, o.err
 	})
 }
 
-// derivation compiles the expression of a derived attribute, which may read all of a device.
+// derivation compiles the expression of a derived attribute. The expression may read all of a
+// device.
 func (m *matcher) derivation(expression string) *program {
-	if known, ok := m.derived[expression]; ok {
+	if known, ok := m.derivations[expression]; ok {
 		return known
 	}
-	if len(m.derived) >= maxCompiled {
-		clear(m.derived)
-		clear(m.outcomes)
+	if len(m.derivations) >= maxCompiled {
+		clear(m.derivations)
+		clear(m.evaluations)
 	}
-	p := &program{compiled: m.compiled.GetOrCompileDerivedAttribute(expression), reads: reads{all: true}}
-	m.derived[expression] = p
+	p := &program{compiled: m.compiled.GetOrCompileDerivedAttribute(expression), reads: readSet{all: true}}
+	m.derivations[expression] = p
 	return p
 }
 
 func collect(pool *model.Pool, valuesOf func(device int) ([]string, error)) *valueSets {
-	v := &valueSets{of: make([]int, len(pool.Devices)), sets: [][]string{nil}}
+	v := &valueSets{setOf: make([]int, len(pool.Devices)), sets: [][]string{nil}}
 	known := map[string]int{"": 0}
 	for i := range pool.Devices {
 		set, err := valuesOf(i)
 		if err != nil {
-			v.failed, v.device, v.message, v.costly = true, i, err.Error(), errors.Is(err, errUnfinished)
+			v.failed, v.device, v.message, v.costLimited = true, i, err.Error(), errors.Is(err, errCostLimit)
 			return v
 		}
 		key := strings.Join(set, "\x00")
@@ -137,7 +140,7 @@ func collect(pool *model.Pool, valuesOf func(device int) ([]string, error)) *val
 			known[key] = at
 			v.sets = append(v.sets, set)
 		}
-		v.of[i] = at
+		v.setOf[i] = at
 	}
 	return v
 }
@@ -152,17 +155,18 @@ func celDevice(pool *model.Pool, i int) cel.Device {
 	}
 }
 
-// attributeError names the request that derives the attribute.
+// attributeError returns the reason for an expression that failed, with the request that derives
+// the attribute.
 func (p *Problem) attributeError(a *attribute, pool *model.Pool, values *valueSets) *Reason {
 	r := &Reason{
-		Kind: SelectorError, Attribute: string(a.name), Device: pool.DeviceID(values.device), Expression: a.expression, Message: values.message, Costly: values.costly,
+		Kind: SelectorError, Attribute: string(a.name), Device: pool.DeviceID(values.device), Expression: a.expression, Message: values.message, CostLimited: values.costLimited,
 	}
-	for w := range p.wants {
-		for o := range p.wants[w].options {
-			option := &p.wants[w].options[o]
-			of := p.selections[option.selection]
-			if own := option.attributeFor(a.name, of); len(r.Asked) == 0 && own.key() == a.key() {
-				r.Asked = []Asked{p.asked(w)}
+	for w := range p.requests {
+		for o := range p.requests[w].alternatives {
+			alternative := &p.requests[w].alternatives[o]
+			of := p.selections[alternative.selection]
+			if own := alternative.attributeFor(a.name, of); len(r.Requests) == 0 && own.key() == a.key() {
+				r.Requests = []RequestRef{p.requestRef(w)}
 			}
 		}
 	}

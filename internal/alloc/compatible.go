@@ -8,53 +8,55 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// groupNeed says with whom a device may take from a counter set: all that do so at a time have a group in common.
-type groupNeed struct {
+// groupUsage lists the compatibility groups with which a device takes from a counter set. All
+// devices that take from the set at the same time must have a group in common.
+type groupUsage struct {
 	set    string
 	groups []string
 }
 
-// noGroup stands for the groups of a device that names none: it goes with its like alone.
+// noGroup is used for a device without groups. It is only compatible with other devices without
+// groups.
 var noGroup = []string{""}
 
-// groupNeeds reads the compatibility groups of a device, in a pool where they matter.
-func groupNeeds(device *model.Device) []groupNeed {
-	var needs []groupNeed
+// groupUsagesOf returns the compatibility groups of a device, by counter set.
+func groupUsagesOf(device *model.Device) []groupUsage {
+	var usages []groupUsage
 	for i := range device.ConsumesCounters {
 		consumed := &device.ConsumesCounters[i]
-		need := groupNeed{set: consumed.CounterSet, groups: noGroup}
+		usage := groupUsage{set: consumed.CounterSet, groups: noGroup}
 		if len(consumed.CompatibilityGroups) > 0 {
-			need.groups = slices.Sorted(slices.Values(consumed.CompatibilityGroups))
+			usage.groups = slices.Sorted(slices.Values(consumed.CompatibilityGroups))
 		}
-		needs = append(needs, need)
+		usages = append(usages, usage)
 	}
-	return needs
+	return usages
 }
 
-// hasGroups says whether compatibility groups matter in a pool.
+// hasGroups reports whether a device of the pool has compatibility groups.
 func hasGroups(pool *model.Pool) bool {
 	return slices.ContainsFunc(pool.Devices, func(device model.Device) bool {
 		return slices.ContainsFunc(device.ConsumesCounters, func(c resourcev1.DeviceCounterConsumption) bool { return len(c.CompatibilityGroups) > 0 })
 	})
 }
 
-// common is what those in use have in common with one more; by counter set.
-type common map[string][]string
+// commonGroups maps each counter set in use to the groups that all its devices have in common.
+type commonGroups map[string][]string
 
-func (c common) add(needs []groupNeed) {
-	for _, need := range needs {
-		if groups, others := c[need.set]; others {
-			c[need.set] = intersect(groups, need.groups)
+func (c commonGroups) add(usages []groupUsage) {
+	for _, usage := range usages {
+		if groups, others := c[usage.set]; others {
+			c[usage.set] = intersect(groups, usage.groups)
 		} else {
-			c[need.set] = need.groups
+			c[usage.set] = usage.groups
 		}
 	}
 }
 
-// admits says whether one more goes with those that were added.
-func (c common) admits(needs []groupNeed) bool {
-	for _, need := range needs {
-		if groups, others := c[need.set]; others && len(intersect(groups, need.groups)) == 0 {
+// admits reports whether a device with these groups is compatible with all devices added so far.
+func (c commonGroups) admits(usages []groupUsage) bool {
+	for _, usage := range usages {
+		if groups, others := c[usage.set]; others && len(intersect(groups, usage.groups)) == 0 {
 			return false
 		}
 	}
@@ -65,35 +67,35 @@ func intersect(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(group string) bool { return !slices.Contains(b, group) })
 }
 
-// compatible says whether a device of the cell may take from counters beside those that are in use and those that are
-// picked.
+// compatible reports whether a device of the cell is compatible with the devices in use and with
+// those assigned to slots before at.
 func (s *search) compatible(at int, cell *cell) bool {
-	if len(cell.need.groups) == 0 {
+	if len(cell.usage.groups) == 0 {
 		return true
 	}
-	mine := common{}
-	mine.add(cell.need.groups)
+	common := commonGroups{}
+	common.add(cell.usage.groups)
 	for before := range at {
-		other := &s.board.cells[s.picks[before].cell]
+		other := &s.offer.cells[s.assignments[before].cell]
 		if other.view != cell.view {
 			continue
 		}
-		if !mine.admits(other.need.groups) {
+		if !common.admits(other.usage.groups) {
 			return false
 		}
-		for _, need := range other.need.groups {
-			if groups, taken := mine[need.set]; taken {
-				mine[need.set] = intersect(groups, need.groups)
+		for _, usage := range other.usage.groups {
+			if groups, used := common[usage.set]; used {
+				common[usage.set] = intersect(groups, usage.groups)
 			}
 		}
 	}
-	return s.board.counted[cell.view].inUse.goesWith(mine)
+	return s.offer.counters[cell.view].groupsInUse.compatibleWith(common)
 }
 
-// goesWith says whether those in use have something in common with others, where both take from a counter set.
-func (c common) goesWith(others common) bool {
+// compatibleWith reports whether the two have a group in common for each counter set that both use.
+func (c commonGroups) compatibleWith(others commonGroups) bool {
 	for set, groups := range others {
-		if mine, ok := c[set]; ok && len(intersect(mine, groups)) == 0 {
+		if own, ok := c[set]; ok && len(intersect(own, groups)) == 0 {
 			return false
 		}
 	}

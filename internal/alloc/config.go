@@ -8,13 +8,14 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// maxConfig is how many configuration entries an allocation can have: as many as a class and a claim can have together.
-// Several classes can have more.
+// maxConfig is the maximum number of configuration entries in an allocation: those of one class and
+// of the claim. Requests for several classes can exceed it.
 const maxConfig = 2 * resourcev1.DeviceConfigMaxSize
 
-// config returns what the drivers are told, in the order of Kubernetes: first the entries of each class, once, with the
-// requests that the class serves; then those of the claim, which may override them. Entries of the claim that are only for
-// alternatives that were not taken are left out. An entry for all requests names none.
+// config returns the configuration for the drivers, in the order of kube-scheduler: first the
+// entries of each class, once, with the requests served by the class; then the entries of the
+// claim, which may override them. Entries that apply only to alternatives that were not chosen are
+// omitted. An entry for all requests lists none.
 func (s *search) config(claim int) []resourcev1.DeviceAllocationConfiguration {
 	served := s.served(claim)
 	var list []resourcev1.DeviceAllocationConfiguration
@@ -30,8 +31,8 @@ func (s *search) config(claim int) []resourcev1.DeviceAllocationConfiguration {
 			})
 		}
 	}
-	for _, config := range s.board.problem.claims[claim].Config {
-		if served.concernedBy(config.Requests) {
+	for _, config := range s.offer.problem.claims[claim].Config {
+		if served.appliesTo(config.Requests) {
 			list = append(list, resourcev1.DeviceAllocationConfiguration{
 				Source:              resourcev1.AllocationConfigSourceClaim,
 				Requests:            served.namesUnlessAll(config.Requests),
@@ -42,51 +43,53 @@ func (s *search) config(claim int) []resourcev1.DeviceAllocationConfiguration {
 	return list
 }
 
-// configurable reports whether the entries for the chosen alternatives fit into the claims' allocations.
-func (s *search) configurable() bool {
-	return !s.board.problem.hasManyConfigs || !slices.ContainsFunc(s.configCounts(), func(n int) bool { return n > maxConfig })
+// configFits reports whether the configuration of the chosen alternatives fits into each
+// allocation.
+func (s *search) configFits() bool {
+	return !s.offer.problem.mayExceedConfig || !slices.ContainsFunc(s.configCounts(), func(n int) bool { return n > maxConfig })
 }
 
-// configCounts returns how many entries the allocation of each claim has.
+// configCounts returns the number of configuration entries for each claim.
 func (s *search) configCounts() []int {
-	counts := make([]int, len(s.board.problem.claims))
+	counts := make([]int, len(s.offer.problem.claims))
 	for c := range counts {
-		counts[c] = s.served(c).configCount(s.board.problem.claims[c])
+		counts[c] = s.served(c).configCount(s.offer.problem.claims[c])
 	}
 	return counts
 }
 
-// servedRequest is a request of a claim with the alternative that serves it.
+// servedRequest is a request of a claim with its chosen alternative.
 type servedRequest struct {
 	request string
-	name    string // in results
+	name    string // name in allocation results
 	class   *model.Class
 }
 
 type servedRequests []servedRequest
 
-// served returns the requests of a claim whose alternative is chosen, in their order.
+// served returns the requests of a claim with a chosen alternative, in the order of the claim.
 func (s *search) served(claim int) servedRequests {
-	p := s.board.problem
+	p := s.offer.problem
 	var list servedRequests
-	for w := range p.wants {
-		if p.wants[w].claim == claim && s.chosen[w] >= 0 {
-			list = append(list, p.served(w, s.chosen[w]))
+	for w := range p.requests {
+		if p.requests[w].claim == claim && s.chosen[w] >= 0 {
+			list = append(list, p.servedBy(w, s.chosen[w]))
 		}
 	}
 	return list
 }
 
-func (p *Problem) served(w, option int) servedRequest {
-	want := &p.wants[w]
+func (p *Problem) servedBy(w, alternative int) servedRequest {
+	request := &p.requests[w]
 	return servedRequest{
-		request: p.claims[want.claim].Requests[want.request].Name,
-		name:    want.options[option].name,
-		class:   want.options[option].class,
+		request: p.claims[request.claim].Requests[request.index].Name,
+		name:    request.alternatives[alternative].resultName,
+		class:   request.alternatives[alternative].class,
 	}
 }
 
-// ofClass returns the names of all requests that have the class of the i-th one; nil if an earlier one has it.
+// ofClass returns the names of all requests with the class of the i-th request, or nil if an
+// earlier request has the same class.
 func (list servedRequests) ofClass(i int) []string {
 	var names []string
 	for k := range list {
@@ -101,18 +104,19 @@ func (list servedRequests) ofClass(i int) []string {
 	return names
 }
 
-// concernedBy reports whether an entry of the claim for these requests is for any of the list. Without names, it is.
-func (list servedRequests) concernedBy(requests []string) bool {
-	return len(requests) == 0 || slices.ContainsFunc(list, func(r servedRequest) bool { return r.isIn(requests) })
+// appliesTo reports whether a configuration entry for these requests applies to a request of the
+// list. An entry without requests applies to all.
+func (list servedRequests) appliesTo(requests []string) bool {
+	return len(requests) == 0 || slices.ContainsFunc(list, func(r servedRequest) bool { return r.isNamedIn(requests) })
 }
 
-func (r *servedRequest) isIn(requests []string) bool {
+func (r *servedRequest) isNamedIn(requests []string) bool {
 	return slices.Contains(requests, r.request) || slices.Contains(requests, r.name)
 }
 
-// namesUnlessAll returns the names, or nil if they are those of all requests.
+// namesUnlessAll returns the names, or nil if they include all requests.
 func (list servedRequests) namesUnlessAll(names []string) []string {
-	if slices.ContainsFunc(list, func(r servedRequest) bool { return !r.isIn(names) }) {
+	if slices.ContainsFunc(list, func(r servedRequest) bool { return !r.isNamedIn(names) }) {
 		return names
 	}
 	return nil
@@ -126,35 +130,35 @@ func (list servedRequests) configCount(claim *model.Claim) int {
 		}
 	}
 	for i := range claim.Config {
-		if list.concernedBy(claim.Config[i].Requests) {
+		if list.appliesTo(claim.Config[i].Requests) {
 			n++
 		}
 	}
 	return n
 }
 
-// tooMuchConfig returns the reason if the requests without alternatives alone need more configuration entries than an
-// allocation can have.
-func (p *Problem) tooMuchConfig(c int) *Reason {
+// checkConfigCount returns a reason if the requests without alternatives need more configuration
+// entries than an allocation can have.
+func (p *Problem) checkConfigCount(c int) *Reason {
 	var sure, all servedRequests
 	reason := &Reason{Kind: TooMany}
-	for w := range p.wants {
-		if p.wants[w].claim != c {
+	for w := range p.requests {
+		if p.requests[w].claim != c {
 			continue
 		}
-		for o := range p.wants[w].options {
-			all = append(all, p.served(w, o))
+		for o := range p.requests[w].alternatives {
+			all = append(all, p.servedBy(w, o))
 		}
-		if len(p.wants[w].options) == 1 {
+		if len(p.requests[w].alternatives) == 1 {
 			sure = append(sure, all[len(all)-1])
-			reason.Asked = append(reason.Asked, p.asked(w))
+			reason.Requests = append(reason.Requests, p.requestRef(w))
 		}
 	}
 	if all.configCount(p.claims[c]) <= maxConfig {
 		return nil
 	}
-	p.hasManyConfigs = true
-	if reason.Config = sure.configCount(p.claims[c]); len(sure) == 0 || reason.Config <= maxConfig {
+	p.mayExceedConfig = true
+	if reason.ConfigEntries = sure.configCount(p.claims[c]); len(sure) == 0 || reason.ConfigEntries <= maxConfig {
 		return nil
 	}
 	return reason

@@ -6,70 +6,71 @@ import (
 	"slices"
 )
 
-const maxListed = 4 // devices of one value
+// maxListedPerValue limits the devices that a message lists for one attribute value.
+const maxListedPerValue = 4
 
-// conflict says which constraints stand in the way, or that alternatives do.
-func (b *Board) conflict() *Reason {
-	p := b.problem
+// conflict returns the reason why constraints or alternatives cannot be satisfied.
+func (offer *NodeOffer) conflict() *Reason {
+	p := offer.problem
 	r := &Reason{Kind: Conflict}
-	var alone []RuleMiss
+	var alone []ConstraintMiss
 	claims := map[int]bool{}
-	for i := range p.rules {
-		miss := b.missOf(i)
+	for i := range p.constraints {
+		miss := offer.missOf(i)
 		if miss.Wanted == 0 {
 			continue
 		}
-		r.Rules = append(r.Rules, miss)
+		r.Constraints = append(r.Constraints, miss)
 		if miss.Best < miss.Wanted {
 			alone = append(alone, miss)
-			claims[p.rules[i].claim] = true
+			claims[p.constraints[i].claim] = true
 		}
 	}
 	if len(alone) > 0 {
-		r.Rules = alone
+		r.Constraints = alone
 	}
-	if len(r.Rules) == 0 {
-		return b.lastTry()
+	if len(r.Constraints) == 0 {
+		return offer.lastAlternatives()
 	}
-	for w := range p.wants {
-		if len(alone) == 0 || claims[p.wants[w].claim] {
-			r.Asked = append(r.Asked, p.asked(w))
+	for w := range p.requests {
+		if len(alone) == 0 || claims[p.requests[w].claim] {
+			r.Requests = append(r.Requests, p.requestRef(w))
 		}
 	}
-	if len(alone) == 0 && b.counted != nil {
-		r.Scarce = b.scarceUnderRules()
+	if len(alone) == 0 && offer.counters != nil {
+		r.ExhaustedCounter = offer.exhaustedUnderConstraints()
 	}
-	for i := range r.Rules {
-		r.Wanted, r.Free = max(r.Wanted, r.Rules[i].Wanted), max(r.Free, r.Rules[i].Best)
+	for i := range r.Constraints {
+		r.Wanted, r.Free = max(r.Wanted, r.Constraints[i].Wanted), max(r.Free, r.Constraints[i].Best)
 	}
 	return r
 }
 
-// scarceUnderRules names a counter that has too little left for all devices that a matchAttribute covers, whichever value they
-// have in common; "" if there is none.
-func (b *Board) scarceUnderRules() string {
-	p := b.problem
-	for r := range p.rules {
-		s := newSearch(b)
-		if p.rules[r].distinct || s.covered(r) == 0 {
+// exhaustedUnderConstraints describes a counter with too little left for the devices covered by a
+// matchAttribute, whichever value they have in common. It returns "" if there is none.
+func (offer *NodeOffer) exhaustedUnderConstraints() string {
+	p := offer.problem
+	for r := range p.constraints {
+		s := newSearch(offer)
+		if p.constraints[r].distinct || s.coveredCount(r) == 0 {
 			continue
 		}
-		var wants []int
-		for w := range p.wants {
-			if o := s.chosen[w]; o >= 0 && slices.Contains(p.roles[p.wants[w].options[o].role].rules, r) {
-				wants = append(wants, w)
+		var requests []int
+		for w := range p.requests {
+			if o := s.chosen[w]; o >= 0 && slices.Contains(p.eligibilities[p.requests[w].alternatives[o].eligibility].constraints, r) {
+				requests = append(requests, w)
 			}
 		}
 		text := ""
-		for i, value := range s.values(r) {
-			s.value[r] = value
-			scarce := s.scarce(wants, s.covered(r))
-			if s.value[r] = ""; scarce == "" {
+		for i, value := range s.candidateValues(r) {
+			s.settled[r] = value
+			scarce := s.exhaustedCounter(requests, s.coveredCount(r))
+			if s.settled[r] = ""; scarce == "" {
 				text = ""
 				break
 			}
 			if i == 0 {
-				text = fmt.Sprintf("where %s is %s, %s", p.rules[r].name, value, scarce)
+				text = fmt.Sprintf("where %s is %s, %s", p.constraints[r].name, value, scarce)
 			}
 		}
 		if text != "" {
@@ -79,66 +80,66 @@ func (b *Board) scarceUnderRules() string {
 	return ""
 }
 
-// lastTry says what the last alternatives of all requests lack.
-func (b *Board) lastTry() *Reason {
-	p := b.problem
-	s := newSearch(b)
-	for w := range p.wants {
-		s.chosen[w] = len(p.wants[w].options) - 1
+// lastAlternatives returns why the last alternatives of all requests cannot be allocated.
+func (offer *NodeOffer) lastAlternatives() *Reason {
+	p := offer.problem
+	s := newSearch(offer)
+	for w := range p.requests {
+		s.chosen[w] = len(p.requests[w].alternatives) - 1
 	}
-	wants := s.refuted()
+	requests := s.infeasibleRequests()
 	reason := &Reason{}
 	switch {
-	case wants != nil:
-		reason = s.shortage(wants)
-	case b.counted != nil || b.shares:
-		for w := range p.wants {
-			wants = append(wants, w)
+	case requests != nil:
+		reason = s.shortage(requests)
+	case offer.counters != nil || offer.hasShared:
+		for w := range p.requests {
+			requests = append(requests, w)
 		}
-		reason = s.shortage(wants)
+		reason = s.shortage(requests)
 	default:
-		for w := range p.wants {
-			reason.Asked = append(reason.Asked, p.asked(w))
+		for w := range p.requests {
+			reason.Requests = append(reason.Requests, p.requestRef(w))
 		}
 	}
-	if !s.configurable() {
-		reason.Config = slices.Max(s.configCounts())
+	if !s.configFits() {
+		reason.ConfigEntries = slices.Max(s.configCounts())
 	}
-	if reason.Kind == "" || p.hasOptions {
+	if reason.Kind == "" || p.hasAlternatives {
 		reason.Kind = Conflict
 	}
 	return reason
 }
 
-// missOf counts what could be had under a rule if nothing else mattered.
-func (b *Board) missOf(i int) RuleMiss {
-	p := b.problem
-	rule := &p.rules[i]
-	m := RuleMiss{Attribute: string(rule.name), Distinct: rule.distinct}
-	var roles []*role
-	for w := range p.wants {
-		if least, covered := b.leastUnder(w, i); covered != nil {
+// missOf returns how many devices would satisfy a constraint if nothing else mattered.
+func (offer *NodeOffer) missOf(i int) ConstraintMiss {
+	p := offer.problem
+	constraint := &p.constraints[i]
+	m := ConstraintMiss{Attribute: string(constraint.name), Distinct: constraint.distinct}
+	var eligibilities []*eligibility
+	for w := range p.requests {
+		if least, covered := offer.minCovered(w, i); covered != nil {
 			m.Wanted += least
-			roles = append(roles, covered...)
+			eligibilities = append(eligibilities, covered...)
 		}
 	}
 	room := map[string]int{}
-	for c := range b.cells {
-		cell := &b.cells[c]
+	for c := range offer.cells {
+		cell := &offer.cells[c]
 		var values []string
 		allowed := false
-		for _, role := range roles {
-			if cell.allows(role) {
+		for _, eligibility := range eligibilities {
+			if cell.allows(eligibility) {
 				allowed = true
-				values = addNew(values, cell.values[role.attribute(i)])
+				values = appendMissing(values, cell.values[eligibility.attributeOf(i)])
 			}
 		}
 		for _, value := range values {
-			room[value] += cell.room()
-			m.list(value, b, cell)
+			room[value] += cell.available()
+			m.addDevices(value, offer, cell)
 		}
 		if allowed && len(values) == 0 {
-			m.list("not set", b, cell)
+			m.addDevices("not set", offer, cell)
 		}
 	}
 	for _, n := range room {
@@ -150,31 +151,32 @@ func (b *Board) missOf(i int) RuleMiss {
 	slices.SortStableFunc(m.Groups, func(x, y ValueGroup) int {
 		return cmp.Or(-cmp.Compare(len(x.Devices)+x.More, len(y.Devices)+y.More), cmp.Compare(x.Value, y.Value))
 	})
-	if len(m.Groups) > maxHeld {
-		m.Groups = m.Groups[:maxHeld]
+	if len(m.Groups) > maxListed {
+		m.Groups = m.Groups[:maxListed]
 	}
 	return m
 }
 
-// leastUnder is how many devices of the want the rule covers at least, and in which roles.
-func (b *Board) leastUnder(w, rule int) (int, []*role) {
-	p := b.problem
+// minCovered returns the minimum number of devices of the request that the constraint covers, and
+// the eligibilities concerned.
+func (offer *NodeOffer) minCovered(w, constraint int) (int, []*eligibility) {
+	p := offer.problem
 	least := maxDevices
-	var roles []*role
-	for o := range p.wants[w].options {
-		role := &p.roles[p.wants[w].options[o].role]
-		switch covered := slices.Contains(role.rules, rule); {
+	var eligibilities []*eligibility
+	for o := range p.requests[w].alternatives {
+		eligibility := &p.eligibilities[p.requests[w].alternatives[o].eligibility]
+		switch covered := slices.Contains(eligibility.constraints, constraint); {
 		case !covered:
 			least = 0
-		case b.counts[w][o] >= 0:
-			least = min(least, b.counts[w][o])
-			roles = append(roles, role)
+		case offer.counts[w][o] >= 0:
+			least = min(least, offer.counts[w][o])
+			eligibilities = append(eligibilities, eligibility)
 		}
 	}
-	return least, roles
+	return least, eligibilities
 }
 
-func (m *RuleMiss) list(value string, b *Board, c *cell) {
+func (m *ConstraintMiss) addDevices(value string, offer *NodeOffer, c *cell) {
 	at := slices.IndexFunc(m.Groups, func(g ValueGroup) bool { return g.Value == value })
 	if at < 0 {
 		at = len(m.Groups)
@@ -182,8 +184,8 @@ func (m *RuleMiss) list(value string, b *Board, c *cell) {
 	}
 	group := &m.Groups[at]
 	for _, device := range c.devices {
-		if len(group.Devices) < maxListed {
-			group.Devices = append(group.Devices, b.views[c.view].DeviceID(device))
+		if len(group.Devices) < maxListedPerValue {
+			group.Devices = append(group.Devices, offer.views[c.view].DeviceID(device))
 		} else {
 			group.More++
 		}

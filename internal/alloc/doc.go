@@ -1,45 +1,55 @@
 // Package alloc decides which devices claims get on a node.
 //
-// Prepare turns claims into a Problem: what each request asks for, independent of any node. Problem.On lays out what a
-// node offers (a Board) or says why that is not enough; Board.Search enumerates allocations, best first, until the
-// caller accepts one. Nothing is changed: the caller lays an accepted allocation over the model.State.
+// Prepare turns claims into a Problem: their requests, independent of any node. Problem.NodeOffer
+// returns the devices that a node can offer, or the reason why they are not sufficient.
+// NodeOffer.Search enumerates allocations, best first, until the caller accepts one. Nothing is
+// changed: the caller applies an accepted allocation to the model.State.
 //
-// A search decides in this order: which alternative serves each firstAvailable request, earlier ones first; which value
-// of its attribute each matchAttribute constraint settles on, the smallest group of devices that suffices first; and
-// then one device after the other.
+// A search decides in this order: the alternative for each firstAvailable request, earlier ones
+// first; the value for each matchAttribute constraint, the smallest sufficient group of devices
+// first; and then one device after the other.
 //
 // How it stays fast:
 //
-//   - A selector is evaluated once for all devices, of whatever pool, that are equal in what it reads, and kept as a bit
-//     set for each pool. Pools of one size of which all devices match, or none, have the set in common.
-//   - Devices that nothing in the Problem can tell apart form one part of their pool, which is kept for Problems that ask
-//     for the same. What is free of a part is a cell; a search takes the first of a cell, never one after the other.
-//     Requests that ask for the same are given cells in rising order.
-//   - After each decision, a flow between what requests need and what cells have refutes what counts alone can refute
-//     ("11 wanted, 10 match"), without trying orders. An undecided request counts with the least of its alternatives
-//     and the devices of all; a distinctAttribute needs a value for each device.
-//   - For each counter set, what is left bounds how many partitions can be had: as many of the smallest as fit. Weighings
-//     of counters bound what requests for different sizes can have together (demand.go).
-//   - To find out whether there is any solution, alike claims and alike values are tried in one order (symmetry.go), parts
-//     that do not compete are solved each by itself (separate.go), and what was in vain is remembered.
-//   - A search spends steps of a Budget, never seconds. With none left the answer is "undecided", not "no".
+//   - A selector is evaluated once for all devices, in any pool, that are equal in the fields it
+//     reads. The result is a bit set per pool. Pools of one size of which all devices match, or
+//     none, share the bit set.
+//   - Devices that the Problem cannot distinguish form one kind within their pool; kinds are cached
+//     for Problems with the same requirements. The free devices of a kind are a cell; a search uses
+//     the first device of a cell and never tries the others. Equal requests use cells in ascending
+//     order.
+//   - After each decision, a maximum flow between requests and cells rejects what counting alone
+//     can reject ("11 wanted, 10 match"). A request without a chosen alternative counts with the
+//     smallest of its alternatives and the devices of all. A distinctAttribute needs one value per
+//     device.
+//   - For each counter set, the remaining amounts limit the number of partitions: as many of the
+//     smallest as fit. Sums of counters limit requests for different sizes (countersum.go).
+//   - To find out whether any solution exists, equal claims and equivalent values are tried in one
+//     order (symmetry.go), requests that do not compete are solved separately (competition.go), and
+//     dead ends are remembered.
+//   - A search spends steps of a Budget, never time. When the budget is spent, the answer is
+//     "undecided", not "no".
 //
-// Where counting is not exact (alternatives, constraints, counters), On looks for a first solution itself, within a budget that
-// the boards of a Problem share: that a Board exists does not prove then that there is a solution, but nearly always.
+// Where counting is not exact (alternatives, constraints, counters), Problem.NodeOffer searches for
+// a first solution itself, within a budget that all offers of the Problem share. An offer is
+// therefore no proof that a solution exists, but there nearly always is one.
 //
-// Which device is best: one that nothing has to be done for first; then one of this node alone; then one of the fullest
-// pool; then the smallest partition; then one that serves the fewest requests; then the first as published.
+// Which device is best, in order: a device without binding conditions; a device local to the node;
+// a device of the fullest pool; the smallest partition; a device that the fewest requests match;
+// the first one published.
 //
-// Invariants: a device is in at most one claim of an allocation, and not held by another claim, unless access is
-// administrative; it is at most once in a claim. It can be used from the node, matches all selectors of class and
-// request, and its taints, and those of rules, are tolerated; devices that take from one counter set have a compatibility
-// group in common. "All" is every device that matches, of pools that are whole. The same input gives the same answers in
-// the same order.
+// Invariants: a device is allocated to at most one claim, except for admin access, and at most once
+// to a claim. The node can reach it, it matches all selectors of the class and the request, and its
+// taints, including those of DeviceTaintRules, are tolerated. Devices that take from one counter set
+// have a compatibility group in common. allocationMode All means every matching device of complete
+// pools. The same input gives the same results in the same order.
 //
-// A device that allows multiple allocations is had in parts, each with an ID of its own; a request has one part of a
-// device at most, and counters are paid with the first part. With admin access, a part takes nothing from the others.
+// A device that allows multiple allocations is allocated in shares, each with its own share ID. A
+// request gets at most one share of a device, and only the first share takes from counters. With
+// admin access, a share consumes nothing from the others.
 //
-// A Stock says by the same rules what a pool has to give, whoever asks: for people who plan, not for placement.
+// A PoolSummary applies the same rules to what a pool can still allocate, independent of requests.
+// It is for capacity planning, not for placement.
 //
-// What a request or device asks for and this package does not know is refused by name, never ignored.
+// A field of a request or device that this package does not know is rejected by name, never ignored.
 package alloc

@@ -2,25 +2,25 @@ package alloc
 
 import "github.com/allot-dev/allot/internal/model"
 
-// flow decides whether what selections need can be served by what cells have, each cell's devices being alike: a
-// bipartite flow, found with augmenting paths. It is exact where nothing but selectors restricts the choice, and a
-// bound where more does.
+// flow decides whether cells have enough devices for selections, where the devices of a cell are
+// interchangeable. It is a bipartite maximum flow, computed with augmenting paths. The answer is
+// exact if only selectors restrict the choice, and a bound otherwise.
 type flow struct {
-	edges [][]int // by selection: the cells whose devices match it
-	need  []int   // by selection
-	room  []int   // by cell
+	edges    [][]int // by selection: the cells with matching devices
+	need     []int   // by selection
+	capacity []int   // by cell
 
-	sent [][]int // by selection and cell
-	left []int   // room that is left, by cell
-	// Of one search for a path:
-	fromSelection []int // by cell: the selection it was reached from, or -1
-	fromCell      []int // by selection: the cell whose devices it would give up, or -1
+	sent      [][]int // by selection and cell
+	remaining []int   // remaining capacity, by cell
+	// State of one path search:
+	fromSelection []int // by cell: selection from which the cell was reached, or -1
+	fromCell      []int // by selection: cell that the selection would give up, or -1
 	reached       []bool
 	queue         []int
 }
 
 func newFlow(edges [][]int, need []int, cells int) *flow {
-	// All of it is made at once: there is a flow, mostly of a few numbers, for each attempt.
+	// One allocation for all slices: each attempt builds a flow, and most are small.
 	numbers := make([]int, len(edges)*(cells+1)+3*cells)
 	next := func(n int) []int {
 		part := numbers[:n:n]
@@ -28,7 +28,7 @@ func newFlow(edges [][]int, need []int, cells int) *flow {
 		return part
 	}
 	f := &flow{
-		edges: edges, need: need, room: next(cells), left: next(cells), fromSelection: next(cells), fromCell: next(len(edges)),
+		edges: edges, need: need, capacity: next(cells), remaining: next(cells), fromSelection: next(cells), fromCell: next(len(edges)),
 		sent: make([][]int, len(edges)), reached: make([]bool, len(edges)),
 	}
 	for i := range f.sent {
@@ -37,9 +37,10 @@ func newFlow(edges [][]int, need []int, cells int) *flow {
 	return f
 }
 
-// solve answers true, or the selections that together need more than all cells that match any of them have.
+// solve reports whether all needs are met. If not, it returns selections that together need more
+// than their cells have.
 func (f *flow) solve() (bool, model.Bits) {
-	copy(f.left, f.room)
+	copy(f.remaining, f.capacity)
 	for i := range f.sent {
 		clear(f.sent[i])
 	}
@@ -47,7 +48,7 @@ func (f *flow) solve() (bool, model.Bits) {
 		for need > 0 {
 			amount := f.augment(selection, need)
 			if amount == 0 {
-				return false, f.violator()
+				return false, f.violatingSelections()
 			}
 			need -= amount
 		}
@@ -55,7 +56,7 @@ func (f *flow) solve() (bool, model.Bits) {
 	return true, nil
 }
 
-func (f *flow) violator() model.Bits {
+func (f *flow) violatingSelections() model.Bits {
 	set := model.NewBits(len(f.reached))
 	for selection, in := range f.reached {
 		if in {
@@ -65,8 +66,9 @@ func (f *flow) violator() model.Bits {
 	return set
 }
 
-// augment sends up to want more for the selection, over cells that others may have to leave for further ones.
-func (f *flow) augment(selection, want int) int {
+// augment sends up to wanted units for the selection, rerouting the flow of other selections if
+// necessary, and returns the amount sent.
+func (f *flow) augment(selection, wanted int) int {
 	for i := range f.fromSelection {
 		f.fromSelection[i] = -1
 	}
@@ -81,8 +83,8 @@ func (f *flow) augment(selection, want int) int {
 				continue
 			}
 			f.fromSelection[cell] = at
-			if f.left[cell] > 0 {
-				return f.push(cell, min(want, f.left[cell]))
+			if f.remaining[cell] > 0 {
+				return f.push(cell, min(wanted, f.remaining[cell]))
 			}
 			f.displace(cell)
 		}
@@ -90,7 +92,7 @@ func (f *flow) augment(selection, want int) int {
 	return 0
 }
 
-// displace looks for selections that could leave the full cell.
+// displace adds the selections that could leave the full cell to the queue.
 func (f *flow) displace(cell int) {
 	for other := range f.sent {
 		if f.sent[other][cell] > 0 && !f.reached[other] {
@@ -100,7 +102,7 @@ func (f *flow) displace(cell int) {
 	}
 }
 
-// push walks the path back from a cell with room left.
+// push sends flow along the path that ends at a cell with remaining capacity.
 func (f *flow) push(end, amount int) int {
 	for cell := end; ; {
 		selection := f.fromSelection[cell]
@@ -110,7 +112,7 @@ func (f *flow) push(end, amount int) int {
 		}
 		amount = min(amount, f.sent[selection][cell])
 	}
-	f.left[end] -= amount
+	f.remaining[end] -= amount
 	for cell := end; ; {
 		selection := f.fromSelection[cell]
 		f.sent[selection][cell] += amount

@@ -11,12 +11,12 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// maxHinted is how many domains or names a hint lists.
+// maxHinted limits the domains or names that a hint lists.
 const maxHinted = 5
 
-// hint names what a device has instead of the first attribute or capacity that is read and that it lacks; "" if it has all that
-// is read, or it is not known what is.
-func (r *reads) hint(pool *model.Pool, device int) string {
+// hint describes the first attribute or capacity that is read but missing on the device, and what
+// the device has instead. It returns "" if nothing is missing or the read set is unknown.
+func (r *readSet) hint(pool *model.Pool, device int) string {
 	d := &pool.Devices[device]
 	if text := hintFor("attribute", r.attributes, slices.Collect(maps.Keys(d.Attributes)), pool.ID.Driver); text != "" {
 		return text
@@ -41,8 +41,8 @@ func hintFor(kind string, read []field, names []resourcev1.QualifiedName, driver
 			return fmt.Sprintf("the device has no %s at all", kind)
 		case !known:
 			return fmt.Sprintf("the device has no %s of domain %q, only of %s", kind, f.domain, listed(slices.Collect(maps.Keys(byDomain))))
-		case !slices.Contains(ids, string(f.both[1])):
-			return fmt.Sprintf("the device has no %s %s of domain %q, only %s", kind, f.both[1], f.domain, listed(ids))
+		case !slices.Contains(ids, string(f.qualified[1])):
+			return fmt.Sprintf("the device has no %s %s of domain %q, only %s", kind, f.qualified[1], f.domain, listed(ids))
 		}
 	}
 	return ""

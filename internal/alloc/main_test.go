@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Properties are tried on 50,000 cases each, or 2,000 in short mode, unless the flag says how many.
+// TestMain runs properties on 50,000 cases, or 2,000 in short mode, unless -rapid.checks is set.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	// Files of failed cases would stand among the scenarios. The seed that is printed does as well.
+	// Files of failed cases would be read as scenarios. The printed seed is sufficient.
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		panic(err)
 	}

@@ -20,8 +20,8 @@ const (
 	attributes     = 8
 )
 
-// nodeSlice is a slice as a driver publishes it, with devices that each have attributes and a capacity. As after
-// decoding, no two devices share memory.
+// nodeSlice returns a slice as a driver publishes it: each device has attributes and a capacity,
+// and no two devices share memory, as after decoding.
 func nodeSlice(node string) *resourcev1.ResourceSlice {
 	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node, ResourceVersion: "1"}}
 	s.Spec.Driver, s.Spec.NodeName = driver, &node
@@ -46,9 +46,9 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// What devices take in memory, told for 100,000 of them: of what the API shows of them, of what the State makes of it, and of what is worked
-// out for one selector.
-func TestMemory(t *testing.T) {
+// The memory for 100,000 devices is limited: for API objects, for the State, and for the results of
+// one selector.
+func TestMemoryPerDevice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds many devices")
 	}
@@ -65,7 +65,7 @@ func TestMemory(t *testing.T) {
 	}
 	state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf(`"attribute1" in device.attributes[%q]`, driver)}})
 	for _, node := range state.Nodes() {
-		state.Pools(node) // which are put together now
+		state.Pools(node) // builds the pools
 	}
 	kept := heap()
 	allocator := alloc.New()
@@ -75,7 +75,7 @@ func TestMemory(t *testing.T) {
 	}
 	free := 0
 	for _, node := range state.Nodes() {
-		here, _ := problem.Free(node)
+		here, _ := problem.FreeDevices(node)
 		free += here
 	}
 	worked := heap()

@@ -6,21 +6,21 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Allocator finds devices for claims. It remembers what it has worked out about device sets, nothing about claims.
+// Allocator finds devices for claims. It caches results about pools, never about claims.
 type Allocator struct {
 	matcher *matcher
 }
 
-// New makes an Allocator that remembers nothing yet.
+// New returns an Allocator with an empty cache.
 func New() *Allocator { return &Allocator{matcher: newMatcher()} }
 
-// Budget is what searches may spend together, in steps.
+// Budget is a number of steps that searches share.
 type Budget struct {
 	Limit int
 	Spent int
 }
 
-// Step spends one step, and says whether there was one.
+// Step spends one step. It reports whether there was one left.
 func (b *Budget) Step() bool {
 	if b.Spent >= b.Limit {
 		return false
@@ -29,139 +29,145 @@ func (b *Budget) Step() bool {
 	return true
 }
 
-// Problem is what claims that are allocated together ask for.
+// Problem is the set of requests of claims that are allocated together.
 type Problem struct {
 	allocator *Allocator
 	state     *model.State
 	claims    []*model.Claim
-	wants     []want
-	parts     []claimPart // by claim
-	// selections are the distinct ones of wants, and roles too.
-	selections []*selection
-	roles      []role
-	rules      []rule
-	attributes []attribute // that rules compare, those of others behind them
-	// others are what further claims select by: devices that these can tell apart are not alike, and those that fewer
-	// of them could use come first.
-	others []*selection
-	// swappable: what two claims ask for alike can be swapped between them without a difference to anybody.
-	swappable bool
-	same      []bool // by claim; see alike
-	shaped    string // see shape; "" until somebody asks
+	requests  []request
+	ranges    []claimRange // by claim
+	// selections are the distinct selections of requests. eligibilities are distinct, too.
+	selections    []*selection
+	eligibilities []eligibility
+	constraints   []constraint
+	// attributes compared by constraints, followed by those of other Problems
+	attributes []attribute
+	// otherSelections are the selections of other Problems: devices that they distinguish are not
+	// interchangeable, and devices that fewer of them match are used first.
+	otherSelections []*selection
+	// swappable means that equal requests of two claims can swap their devices without
+	// consequences.
+	swappable      bool
+	likePrevious   []bool // by claim; see isLikePrevious
+	cachedKindsKey string // see kindsKey; "" until it is computed
 
-	hasOptions, hasAll, hasAdmin bool
-	// hasManyConfigs: not each choice of alternatives has few enough configuration entries.
-	hasManyConfigs bool
-	ours           func(model.Key) bool // see Trial; nil: none
-	// trial is what all boards together may spend to find out whether there is any solution; see Within.
-	trial *Budget
+	hasAlternatives, hasAll, hasAdminAccess bool
+	// mayExceedConfig is set if some choice of alternatives has too many configuration entries.
+	mayExceedConfig bool
+	isTrialClaim    func(model.Key) bool // see SetTrialClaims; nil means none
+	// budget limits the steps that all offers together spend to find out whether a solution exists;
+	// see WithinBudget.
+	budget *Budget
 }
 
 const (
-	maxDevices = resourcev1.AllocationResultsMaxSize // of one claim
-	trialSteps = 50_000
-	boardSteps = 2_000 // of these, for one node
+	maxDevices   = resourcev1.AllocationResultsMaxSize // per claim
+	problemSteps = 50_000
+	nodeSteps    = 2_000 // part of problemSteps that one node may spend
 )
 
-// Prepare reads what the claims, none of which has an allocation, ask for. Swappable says that all of them serve the
-// same pods, so that it does not matter which of two claims gets which of two devices that both could have.
+// Prepare reads the requests of claims without an allocation. swappable means that all claims are
+// used by the same pods, so that it does not matter which of two claims gets which of two devices
+// suitable for both.
 func (a *Allocator) Prepare(state *model.State, claims []*model.Claim, swappable bool) (*Problem, *Reason) {
-	p := &Problem{allocator: a, state: state, claims: claims, swappable: swappable, trial: &Budget{Limit: trialSteps}}
+	p := &Problem{allocator: a, state: state, claims: claims, swappable: swappable, budget: &Budget{Limit: problemSteps}}
 	for c, claim := range claims {
-		first := claimPart{wants: len(p.wants), rules: len(p.rules)}
-		p.parts = append(p.parts, first)
+		first := claimRange{requests: len(p.requests), constraints: len(p.constraints)}
+		p.ranges = append(p.ranges, first)
 		if claim.Lacks != nil {
-			return nil, lacking(claim)
+			return nil, featureReason(claim)
 		}
-		p.addRules(c)
+		p.addConstraints(c)
 		for r := range claim.Requests {
-			if reason := p.addWant(c, r); reason != nil {
+			if reason := p.addRequest(c, r); reason != nil {
 				return nil, reason
 			}
 		}
-		if reason := p.tooMany(c); reason != nil {
+		if reason := p.checkDeviceCount(c); reason != nil {
 			return nil, reason
 		}
-		if reason := p.tooMuchConfig(c); reason != nil {
+		if reason := p.checkConfigCount(c); reason != nil {
 			return nil, reason
 		}
 	}
 	return p, nil
 }
 
-// Within has the boards of the Problem, which spend steps to find out whether there is any solution, spend those of the
-// budget. Once it is spent, boards are only counted.
-func (p *Problem) Within(budget *Budget) { p.trial = budget }
+// WithinBudget sets the budget from which offers of this Problem take the steps to find out whether
+// a solution exists. When it is spent, offers only use bounds.
+func (p *Problem) WithinBudget(budget *Budget) { p.budget = budget }
 
-// Trial tells the Problem which claims have devices in the trial alone that it is asked in: they hold none yet, and
-// reasons do not name them as holders.
-func (p *Problem) Trial(ours func(model.Key) bool) { p.ours = ours }
+// SetTrialClaims sets the claims that have devices only in the current trial. Reasons do not name
+// them as holders.
+func (p *Problem) SetTrialClaims(isTrialClaim func(model.Key) bool) { p.isTrialClaim = isTrialClaim }
 
-// claimPart is where the wants and the rules of a claim begin; they end where the next claim's begin.
-type claimPart struct{ wants, rules int }
+// claimRange is the index of the first request and the first constraint of a claim.
+type claimRange struct{ requests, constraints int }
 
-// part returns the wants and the rules of a claim, each by their first one and the one behind the last.
-func (p *Problem) part(claim int) (from, to claimPart) {
-	to = claimPart{wants: len(p.wants), rules: len(p.rules)}
-	if claim+1 < len(p.parts) {
-		to = p.parts[claim+1]
+// rangeOf returns the start and the end (exclusive) of the requests and constraints of a claim.
+func (p *Problem) rangeOf(claim int) (from, to claimRange) {
+	to = claimRange{requests: len(p.requests), constraints: len(p.constraints)}
+	if claim+1 < len(p.ranges) {
+		to = p.ranges[claim+1]
 	}
-	return p.parts[claim], to
+	return p.ranges[claim], to
 }
 
-// tooMany says if a claim asks for more devices than one can have.
-func (p *Problem) tooMany(c int) *Reason {
+// checkDeviceCount returns a reason if a claim requests more devices than a claim can have.
+func (p *Problem) checkDeviceCount(c int) *Reason {
 	wanted := int64(0)
-	for w := range p.wants {
-		if p.wants[w].claim == c {
-			wanted = model.AddAmounts(wanted, p.wants[w].leastAsked())
+	for w := range p.requests {
+		if p.requests[w].claim == c {
+			wanted = model.AddAmounts(wanted, p.requests[w].minRequested())
 		}
 	}
 	if wanted <= maxDevices {
 		return nil
 	}
 	r := &Reason{Kind: TooMany, Wanted: int(wanted)}
-	for w := range p.wants {
-		if p.wants[w].claim == c {
-			r.Asked = append(r.Asked, p.asked(w))
+	for w := range p.requests {
+		if p.requests[w].claim == c {
+			r.Requests = append(r.Requests, p.requestRef(w))
 		}
 	}
 	return r
 }
 
-// plain says whether each request wants some number of devices of its own, and nothing else matters.
-func (p *Problem) plain() bool {
-	return !p.hasOptions && !p.hasAll && !p.hasAdmin && len(p.rules) == 0
+// isSimple reports whether each request is for a fixed number of devices without admin access,
+// alternatives or constraints.
+func (p *Problem) isSimple() bool {
+	return !p.hasAlternatives && !p.hasAll && !p.hasAdminAccess && len(p.constraints) == 0
 }
 
-// exact says whether counting finds out if there is a solution.
-func (p *Problem) exact() bool {
-	return !p.hasOptions && !p.mixed() && len(p.rules) == 0
+// isExact reports whether the flow bound decides if a solution exists.
+func (p *Problem) isExact() bool {
+	return !p.hasAlternatives && !p.mixesAdminAccess() && len(p.constraints) == 0
 }
 
-// mixed says whether a claim wants devices both with and without admin access.
-func (p *Problem) mixed() bool {
-	if !p.hasAdmin {
+// mixesAdminAccess reports whether a claim has requests both with and without admin access.
+func (p *Problem) mixesAdminAccess() bool {
+	if !p.hasAdminAccess {
 		return false
 	}
-	for i := range p.roles {
-		if p.roles[i].claim >= 0 && !p.roles[i].admin {
+	for i := range p.eligibilities {
+		if p.eligibilities[i].adminClaim >= 0 && !p.eligibilities[i].admin {
 			return true
 		}
 	}
 	return false
 }
 
-// With is the same Problem for other claims that ask for the same, in the same order.
-func (p *Problem) With(claims []*model.Claim) *Problem {
+// WithClaims returns the Problem for other claims with the same requests in the same order.
+func (p *Problem) WithClaims(claims []*model.Claim) *Problem {
 	other := *p
 	other.claims = claims
 	return &other
 }
 
-// TellApart makes the Problem mind what the claims of others ask for, which will need devices too.
-func (p *Problem) TellApart(others []*Problem) {
-	p.shaped = ""
+// DistinguishFor makes the Problem distinguish devices that matter to other Problems, which will
+// need devices as well.
+func (p *Problem) DistinguishFor(others []*Problem) {
+	p.cachedKindsKey = ""
 	known := map[string]bool{}
 	for _, own := range p.selections {
 		known[own.key] = true
@@ -170,45 +176,45 @@ func (p *Problem) TellApart(others []*Problem) {
 		for _, selection := range other.selections {
 			if !known[selection.key] {
 				known[selection.key] = true
-				p.others = append(p.others, selection)
+				p.otherSelections = append(p.otherSelections, selection)
 			}
 		}
-		for i := range other.roles {
-			for _, attribute := range other.roles[i].attributes {
+		for i := range other.eligibilities {
+			for _, attribute := range other.eligibilities[i].attributes {
 				p.addAttribute(other.attributes[attribute])
 			}
 		}
 	}
 }
 
-// Devices is how many devices all claims together ask for, at most.
-func (p *Problem) Devices() int {
+// MaxDevices returns the maximum number of devices for all claims.
+func (p *Problem) MaxDevices() int {
 	n := 0
-	for i := range p.wants {
-		n += p.wants[i].most()
+	for i := range p.requests {
+		n += p.requests[i].maxCount()
 	}
 	return n
 }
 
-// Least is how many devices all claims together take from others, at least.
-func (p *Problem) Least() int {
+// MinDevices returns the minimum number of devices for all claims, without those for admin access.
+func (p *Problem) MinDevices() int {
 	n := 0
-	for i := range p.wants {
-		if !p.wants[i].options[0].asked.AdminAccess {
-			n += p.wants[i].least()
+	for i := range p.requests {
+		if !p.requests[i].alternatives[0].spec.AdminAccess {
+			n += p.requests[i].minCount()
 		}
 	}
 	return n
 }
 
-// asked names the request of a want.
-func (p *Problem) asked(w int) Asked {
-	claim := p.claims[p.wants[w].claim]
-	return askedBy(claim, &claim.Requests[p.wants[w].request])
+// requestRef identifies the request.
+func (p *Problem) requestRef(w int) RequestRef {
+	claim := p.claims[p.requests[w].claim]
+	return refTo(claim, &claim.Requests[p.requests[w].index])
 }
 
-func askedBy(claim *model.Claim, request *model.Request) Asked {
-	asked := Asked{Claim: claim.Key, Request: request.Name, Extended: request.Extended}
+func refTo(claim *model.Claim, request *model.Request) RequestRef {
+	asked := RequestRef{Claim: claim.Key, Request: request.Name, Extended: request.Extended}
 	if asked.Extended != "" {
 		asked.Class = request.Options[0].Class
 	}

@@ -17,40 +17,42 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// program is a compiled selector. It sees of a device no more than it reads, so that it is evaluated once for all devices that
-// are equal in that. An attribute that it does not read cannot make it fail.
+// program is a compiled selector. A device is reduced to the fields that the program reads, so that
+// one evaluation serves all devices that are equal in these fields. Fields that are not read cannot
+// cause an error.
 type program struct {
 	compiled cel.CompilationResult
-	reads    reads
+	reads    readSet
 
-	// What evaluations have cost since an attempt that could make all that it needed, and of how many devices.
+	// Cost and number of evaluations since the last attempt that was not postponed.
 	cost      int64
 	evaluated int
-	costly    bool // there was none since an attempt that could not
+	postponed bool // an evaluation was postponed, and none happened since
 }
 
-// glance is what a program sees of a device.
-type glance struct {
+// evaluationKey identifies a program with the fields of a device that it reads.
+type evaluationKey struct {
 	program *program
-	seen    string
+	device  string
 }
 
-// outcome is what a selector says of a device, or the values that an expression derives.
-type outcome struct {
+// evaluation is the result of a selector, or the values of a derived attribute.
+type evaluation struct {
 	matches bool
 	values  []string
 	err     error
 }
 
-// recent is the last glance with its outcome: devices that are alike often follow each other.
-type recent struct {
+// lastEvaluation is the most recent evaluation. Equal devices are often published consecutively.
+type lastEvaluation struct {
 	program *program
-	seen    []byte
-	outcome
+	device  []byte
+	evaluation
 }
 
-// Beyond so many outcomes, for all selectors together, all are forgotten.
-const maxOutcomes = 20_000
+// maxEvaluations limits the cached evaluations of all selectors. When it is reached, all are
+// dropped.
+const maxEvaluations = 20_000
 
 // program compiles a selector.
 func (m *matcher) program(expression string) *program {
@@ -59,7 +61,7 @@ func (m *matcher) program(expression string) *program {
 	}
 	if len(m.programs) >= maxCompiled {
 		clear(m.programs)
-		clear(m.outcomes)
+		clear(m.evaluations)
 	}
 	p := &program{compiled: m.compiled.GetOrCompile(expression)}
 	if p.compiled.Error == nil {
@@ -69,45 +71,46 @@ func (m *matcher) program(expression string) *program {
 	return p
 }
 
-// matches says whether the selector matches a device, or how it fails.
+// matches reports whether the selector matches a device.
 func (m *matcher) matches(p *program, pool *model.Pool, i int) (bool, error) {
 	if p.compiled.Error != nil {
 		return false, p.compiled.Error
 	}
-	m.seen = p.reads.appendSeen(m.seen[:0], pool.ID.Driver, &pool.Devices[i])
-	if m.latest.program != p || !bytes.Equal(m.latest.seen, m.seen) {
-		now := m.outcome(p, pool, i, func(device cel.Device) (outcome, *celgo.EvalDetails) {
+	m.evaluatedKey = p.reads.appendKey(m.evaluatedKey[:0], pool.ID.Driver, &pool.Devices[i])
+	if m.last.program != p || !bytes.Equal(m.last.device, m.evaluatedKey) {
+		now := m.evaluate(p, pool, i, func(device cel.Device) (evaluation, *celgo.EvalDetails) {
 			ok, details, err := p.compiled.DeviceMatches(context.Background(), device)
-			return outcome{matches: ok, err: err}, details
+			return evaluation{matches: ok, err: err}, details
 		})
-		if errors.Is(now.err, errUnfinished) {
+		if errors.Is(now.err, errCostLimit) {
 			return false, now.err
 		}
-		m.latest.outcome = now
-		m.latest.program, m.latest.seen = p, append(m.latest.seen[:0], m.seen...)
+		m.last.evaluation = now
+		m.last.program, m.last.device = p, append(m.last.device[:0], m.evaluatedKey...)
 	}
-	return m.latest.matches, m.latest.err
+	return m.last.matches, m.last.err
 }
 
-// outcome finds the outcome for what is seen of a device, or evaluates it, unless that would cost too much.
-func (m *matcher) outcome(p *program, pool *model.Pool, i int, evaluate func(cel.Device) (outcome, *celgo.EvalDetails)) outcome {
-	if known, ok := m.outcomes[glance{p, string(m.seen)}]; ok {
+// evaluate returns the cached evaluation, or evaluates the expression unless that would exceed the
+// cost limit.
+func (m *matcher) evaluate(p *program, pool *model.Pool, i int, evaluate func(cel.Device) (evaluation, *celgo.EvalDetails)) evaluation {
+	if known, ok := m.evaluations[evaluationKey{p, string(m.evaluatedKey)}]; ok {
 		return known
 	}
 	if err := m.costs.admit(p); err != nil {
-		return outcome{err: err}
+		return evaluation{err: err}
 	}
-	if len(m.outcomes) >= maxOutcomes {
-		clear(m.outcomes)
+	if len(m.evaluations) >= maxEvaluations {
+		clear(m.evaluations)
 	}
-	o, details := evaluate(p.reads.of(celDevice(pool, i)))
+	o, details := evaluate(p.reads.restrict(celDevice(pool, i)))
 	m.costs.charge(p, details)
-	m.outcomes[glance{p, string(m.seen)}] = o
+	m.evaluations[evaluationKey{p, string(m.evaluatedKey)}] = o
 	return o
 }
 
-// appendSeen writes down what is read of a device: equal texts are equal devices.
-func (r *reads) appendSeen(b []byte, driver string, device *model.Device) []byte {
+// appendKey appends an encoding of the fields that are read. Equal encodings mean equal devices.
+func (r *readSet) appendKey(b []byte, driver string, device *model.Device) []byte {
 	b = strconv.AppendBool(append(b, driver...), device.AllowMultipleAllocations)
 	if r.all {
 		for _, name := range slices.Sorted(maps.Keys(device.Attributes)) {
@@ -120,33 +123,33 @@ func (r *reads) appendSeen(b []byte, driver string, device *model.Device) []byte
 		return b
 	}
 	for i := range r.attributes {
-		for _, name := range r.attributes[i].names(driver) {
+		for _, name := range r.attributes[i].namesFor(driver) {
 			b = appendAttribute(b, name, device.Attributes)
 		}
 	}
 	b = append(b, ';')
 	for i := range r.capacity {
-		for _, name := range r.capacity[i].names(driver) {
+		for _, name := range r.capacity[i].namesFor(driver) {
 			b = appendCapacity(b, name, device.Capacity)
 		}
 	}
 	return b
 }
 
-// of is the device without what is not read.
-func (r *reads) of(device cel.Device) cel.Device {
+// restrict returns the device with only the fields that are read.
+func (r *readSet) restrict(device cel.Device) cel.Device {
 	if r.all {
 		return device
 	}
-	device.Attributes = only(device.Attributes, device.Driver, r.attributes)
-	device.Capacity = only(device.Capacity, device.Driver, r.capacity)
+	device.Attributes = restrictTo(device.Attributes, device.Driver, r.attributes)
+	device.Capacity = restrictTo(device.Capacity, device.Driver, r.capacity)
 	return device
 }
 
-func only[V any](from map[resourcev1.QualifiedName]V, driver string, read []field) map[resourcev1.QualifiedName]V {
+func restrictTo[V any](from map[resourcev1.QualifiedName]V, driver string, read []field) map[resourcev1.QualifiedName]V {
 	kept := map[resourcev1.QualifiedName]V{}
 	for i := range read {
-		for _, name := range read[i].names(driver) {
+		for _, name := range read[i].namesFor(driver) {
 			if value, ok := from[name]; ok {
 				kept[name] = value
 			}
@@ -183,16 +186,17 @@ func appendCapacity(b []byte, name resourcev1.QualifiedName, capacity map[resour
 	return strconv.AppendQuote(b, has.Value.String())
 }
 
-// names are those under which devices of the driver can have the attribute or capacity.
-func (f *field) names(driver string) []resourcev1.QualifiedName {
+// namesFor returns the names under which devices of the driver can publish the attribute or
+// capacity.
+func (f *field) namesFor(driver string) []resourcev1.QualifiedName {
 	if f.domain == driver {
-		return f.both[:]
+		return f.qualified[:]
 	}
-	return f.both[:1]
+	return f.qualified[:1]
 }
 
 func newField(domain, id string) field {
-	return field{domain: domain, both: [2]resourcev1.QualifiedName{
+	return field{domain: domain, qualified: [2]resourcev1.QualifiedName{
 		resourcev1.QualifiedName(strings.Join([]string{domain, id}, "/")), resourcev1.QualifiedName(id),
 	}}
 }

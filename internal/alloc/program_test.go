@@ -13,8 +13,9 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// What a selector can read of a device is found out from its text; in doubt it is all.
-func TestReads(t *testing.T) {
+// The fields that a selector reads are derived from its text. When in doubt, all fields count as
+// read.
+func TestReadSetFromExpression(t *testing.T) {
 	tests := []struct{ expression, reads string }{
 		{`device.driver == "d"`, ""},
 		{`device.allowMultipleAllocations`, ""},
@@ -42,7 +43,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-func (r *reads) text() string {
+func (r *readSet) text() string {
 	if r.all {
 		return "all"
 	}
@@ -52,7 +53,7 @@ func (r *reads) text() string {
 			if text != "" {
 				text += " "
 			}
-			text += prefix + string(f.both[0])
+			text += prefix + string(f.qualified[0])
 		}
 	}
 	add("", r.attributes)
@@ -60,8 +61,8 @@ func (r *reads) text() string {
 	return text
 }
 
-// Each selector says of a device what it would say if it had never seen another one.
-func TestSelectorsRemember(t *testing.T) {
+// A cached result is the same as the result of a fresh evaluation.
+func TestCachedSelectorResultsAreRight(t *testing.T) {
 	expressions := []string{
 		`device.driver == "d"`, `device.allowMultipleAllocations`, `device.attributes["d"].x == 1`, `device.attributes["d"].x == "1"`,
 		`"x" in device.attributes["d"]`, `has(device.attributes["e"].x)`, `device.attributes["e"].x.exists(v, v == 1)`,
@@ -73,7 +74,7 @@ func TestSelectorsRemember(t *testing.T) {
 	worlds := 0
 	rapid.Check(t, func(t *rapid.T) {
 		if worlds++; worlds > 5000 {
-			return // as many as tell something
+			return // more worlds add no coverage
 		}
 		pool := &model.Pool{ID: model.PoolID{Driver: rapid.SampledFrom([]string{"d", "e", "dtrue"}).Draw(t, "driver"), Pool: "p"}}
 		for range rapid.IntRange(1, 4).Draw(t, "devices") {
@@ -83,17 +84,18 @@ func TestSelectorsRemember(t *testing.T) {
 			p := m.program(expression)
 			for i := range pool.Devices {
 				got, err := m.matches(p, pool, i)
-				want, _, wantErr := p.compiled.DeviceMatches(context.Background(), celDevice(pool, i))
-				if got != want || fmt.Sprint(err) != fmt.Sprint(wantErr) {
-					t.Fatalf("%s: %v %v, want %v %v: %s", expression, got, err, want, wantErr, cmp.Diff(nil, pool.Devices[i]))
+				request, _, wantErr := p.compiled.DeviceMatches(context.Background(), celDevice(pool, i))
+				if got != request || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+					t.Fatalf("%s: %v %v, want %v %v: %s", expression, got, err, request, wantErr, cmp.Diff(nil, pool.Devices[i]))
 				}
 			}
 		}
 	})
 }
 
-// More selections than are remembered are answered all the same, and those of Problems that are still there, too.
-func TestMoreSelectionsThanAreRemembered(t *testing.T) {
+// Selections are evaluated correctly after the cache was dropped, including those of existing
+// Problems.
+func TestSelectionCacheIsLimited(t *testing.T) {
 	state := model.NewState()
 	state.PutNode(&model.Node{Name: "n"})
 	slice := &model.Slice{Name: "s", Pool: model.PoolID{Driver: "d", Pool: "p"}, PoolSlices: 1, Usage: model.Usage{Scope: model.Scope{Node: "n"}}}
@@ -104,21 +106,21 @@ func TestMoreSelectionsThanAreRemembered(t *testing.T) {
 	m, class := newMatcher(), &model.Class{Name: "class", Selectors: []string{`device.driver == "d"`}}
 	first := m.selection(class, &model.Option{})
 	for i := range 2*maxSelections + 10 {
-		want, of := 0, "e"
+		request, of := 0, "e"
 		if i%2 == 0 {
-			want, of = 2, "d"
+			request, of = 2, "d"
 		}
 		expression := fmt.Sprintf(`device.driver == %q || device.driver == "%d"`, of, i)
 		selection := m.selection(class, &model.Option{Selectors: []string{expression}})
-		if got := m.found(m.pool(view), selection).free.Len(); got != want {
-			t.Fatalf("%s: %d devices, want %d", expression, got, want)
+		if got := m.matchSelection(m.pool(view), selection).free.Len(); got != request {
+			t.Fatalf("%s: %d devices, want %d", expression, got, request)
 		}
-		if got := m.found(m.pool(view), first).free.Len(); got != 2 {
+		if got := m.matchSelection(m.pool(view), first).free.Len(); got != 2 {
 			t.Fatalf("after %d others: %d devices, want 2", i, got)
 		}
 	}
-	if len(m.selections) > maxSelections || len(m.pools) != 1 || len(m.pools[0].found) > maxSelections {
-		t.Errorf("%d selections are remembered, %d of the pool", len(m.selections), len(m.pools[0].found))
+	if len(m.selections) > maxSelections || len(m.pools) != 1 || len(m.pools[0].selections) > maxSelections {
+		t.Errorf("%d selections are remembered, %d of the pool", len(m.selections), len(m.pools[0].selections))
 	}
 }
 
@@ -130,7 +132,7 @@ func drawDevice(t *rapid.T) model.Device {
 	d := model.Device{Usage: &model.Usage{AllowMultipleAllocations: rapid.Bool().Draw(t, "shared")}}
 	d.Attributes = map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}
 	d.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{}
-	// A device does not have one attribute by both of its names.
+	// A device does not publish one attribute under both of its names.
 	for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]resourcev1.QualifiedName{"x", "y", "other/x", "other/y"}), rapid.ID).Draw(t, "names") {
 		if rapid.Bool().Draw(t, "capacity") {
 			d.Capacity[name] = resourcev1.DeviceCapacity{Value: resource.MustParse(rapid.SampledFrom([]string{"1", "2"}).Draw(t, "amount"))}

@@ -11,10 +11,10 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Kind says at which check claims failed.
+// Kind is the check that failed.
 type Kind string
 
-// The kinds from which no other node saves a claim come first.
+// Kinds that do not depend on the node come first.
 const (
 	ClassMissing  Kind = "class missing"
 	SelectorError Kind = "selector error"
@@ -24,106 +24,113 @@ const (
 	Conflict      Kind = "conflict"
 )
 
-// Reason says why claims cannot be allocated.
+// Reason describes why claims cannot be allocated.
 type Reason struct {
-	Kind  Kind
-	Asked []Asked // whose requests are concerned
+	Kind     Kind
+	Requests []RequestRef // requests concerned
 
 	Class string // ClassMissing; SelectorError and Unsupported in a class
 	Field string // Unsupported: path in the claim or class
-	// Feature is what Field would need and is off; "" if there is none.
+	// Feature is the disabled feature that Field needs, or "".
 	Feature string
-	Value   string // Unsupported: that of Field, if it is not known; "" if the field itself is not
+	Value   string // Unsupported: unknown value of Field; "" if the field itself is unknown
 
-	// Of a SelectorError. Selector counts from 0 within the class or request.
-	Device     model.DeviceID
-	Selector   int
-	Expression string
-	Message    string
-	Hint       string // what the device has instead of what the expression reads
-	Costly     bool   // it was not evaluated because of its cost
-	Attribute  string // the expression derives it, and is no selector
+	// SelectorError. Selector is the index within the class or request.
+	Device      model.DeviceID
+	Selector    int
+	Expression  string
+	Message     string
+	Hint        string // what the device has instead of the field that the expression reads
+	CostLimited bool   // the expression was not evaluated because of its cost
+	Attribute   string // set if the expression is that of a derived attribute, not a selector
 
-	// Of a Shortage on one node: devices wanted by all that is Asked, how many match the selectors, and how many of
-	// these can be given away.
+	// Shortage on one node: devices wanted by all Requests, devices that match the selectors, and
+	// matching devices that are available.
 	Wanted, Match, Free int
-	Parts               bool             // some that are free can be had in parts
-	All                 bool             // all that match are wanted; Wanted is the least that would do
-	Held                []Held           // matching devices that other claims have; at most maxHeld
-	Ours                []model.DeviceID // matching devices that claims get in the same trial; at most maxHeld
-	Barred              []Barred         // other matching devices that cannot be used; at most maxHeld
-	Pools               []string         // pools that cannot be used, and why
-	Here                int              // devices that the node can use, whatever they are
-	Passed              int              // the most selectors, in their order, that some device matches; told with Dropped
-	Dropped             []Drop           // which selectors they do not match; told if too few match, and no pool is to blame
-	Scarce              string           // a counter that has too little left for all that is wanted, if one alone has
-	Config              int              // TooMany, and a Conflict of alternatives: so many configuration entries; 0 if they are not too many
+	Shares              bool     // some free devices can be shared
+	All                 bool     // allocationMode All; Wanted is the minimum
+	Holders             []Holder // matching devices allocated to other claims; at most maxListed
+	// matching devices allocated to claims in the same trial; at most maxListed
+	TrialDevices []model.DeviceID
+	// other matching devices that cannot be allocated; at most maxListed
+	Unavailable []Unavailable
+	Pools       []string // unusable pools, with the reason
+	Reachable   int      // number of devices the node can reach, matching or not
+	// largest number of leading selectors that one device matches; set together with SelectorMisses
+	SelectorsPassed int
+	// selectors that devices do not match; set if too few match although no pool is unusable
+	SelectorMisses   []SelectorMiss
+	ExhaustedCounter string // counter that alone has too little left for the wanted devices
+	// TooMany, and Conflict of alternatives: number of configuration entries; 0 if they are within
+	// the limit
+	ConfigEntries int
 
-	// Of a Conflict on one node: constraints that free devices do not meet, or requests whose alternatives do not fit
-	// together.
-	Rules []RuleMiss
+	// Conflict on one node: constraints that the free devices do not satisfy, or requests whose
+	// alternatives cannot be combined.
+	Constraints []ConstraintMiss
 }
 
-// RuleMiss says what stands against a constraint.
-type RuleMiss struct {
+// ConstraintMiss describes a constraint that cannot be satisfied.
+type ConstraintMiss struct {
 	Attribute string
 	Distinct  bool
-	Wanted    int          // devices
-	Best      int          // the most that agree, or differ
-	Groups    []ValueGroup // of the devices that could be had, the largest first; at most maxHeld
+	Wanted    int          // number of devices
+	Best      int          // largest number of devices that satisfy the constraint
+	Groups    []ValueGroup // available devices by value, the largest group first; at most maxListed
 }
 
-// ValueGroup are devices with one value of an attribute, or without the attribute.
+// ValueGroup is a set of devices with the same value of an attribute, or without the attribute.
 type ValueGroup struct {
-	Value   string // with its type; "not set"
+	Value   string // prefixed with its type; or "not set"
 	Devices []model.DeviceID
-	More    int // that are not listed
+	More    int // number of devices not listed
 }
 
-// Asked is one request of a claim.
-type Asked struct {
+// RequestRef identifies a request of a claim.
+type RequestRef struct {
 	Claim   model.Key
 	Request string
-	// Of a claim in the place of extended resources, which people do not know: the resource, and who offers it.
+	// Set for a claim that implements extended resources, which users do not see: the resource and
+	// its DeviceClass.
 	Extended corev1.ResourceName
 	Class    string
 }
 
-// Held is a device that another claim has.
-type Held struct {
+// Holder is a device with the claim to which it is allocated.
+type Holder struct {
 	Device model.DeviceID
-	By     model.Key
+	Claim  model.Key
 }
 
-// Barred is a device that cannot be given away.
-type Barred struct {
+// Unavailable is a device that cannot be allocated, with the reason.
+type Unavailable struct {
 	Device model.DeviceID
-	Why    string
+	Reason string
 }
 
-// Drop is how many devices a selector does not match, of those that match the ones before it.
-type Drop struct {
-	Class       string // "" for a selector of the request
-	Expression  string
-	Dropped, Of int
+// SelectorMiss counts the devices that match all earlier selectors but not this one.
+type SelectorMiss struct {
+	Class              string // "" for a selector of the request
+	Expression         string
+	Missed, Candidates int
 }
 
-func (d Drop) String() string {
+func (d SelectorMiss) String() string {
 	where := "the request"
 	if d.Class != "" {
 		where = "class " + d.Class
 	}
-	return fmt.Sprintf("%s drops %d of %d: %s", where, d.Dropped, d.Of, shortened(d.Expression))
+	return fmt.Sprintf("%s drops %d of %d: %s", where, d.Missed, d.Candidates, shorten(d.Expression))
 }
 
-// shortened is an expression in one line, without its end if that is too long.
-func shortened(expression string) string { return cut(expression, maxExpression) }
+// shorten returns an expression in one line, truncated to maxExpression.
+func shorten(expression string) string { return truncate(expression, maxExpression) }
 
-// cut is a text in one line of so many characters at most.
-func cut(text string, most int) string {
+// truncate returns a text in one line of at most that many characters.
+func truncate(text string, limit int) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) > most {
-		return string(runes[:most]) + "…"
+	if len(runes) > limit {
+		return string(runes[:limit]) + "…"
 	}
 	return string(runes)
 }
@@ -132,49 +139,52 @@ const (
 	maxExpression = 80
 	maxMessage    = 160
 
-	maxHeld  = 8
-	maxBrief = 3
+	maxListed      = 8
+	maxListedShort = 3
 )
 
-// lacking is why a claim that asks for what is off is not allocated.
-func lacking(claim *model.Claim) *Reason {
+// featureReason returns the reason for a claim that needs a disabled feature or has an unknown
+// field.
+func featureReason(claim *model.Claim) *Reason {
 	r := &Reason{Kind: Unsupported, Field: claim.Lacks.Field, Feature: claim.Lacks.Feature, Value: claim.Lacks.Value}
 	for _, request := range claim.Lacks.Requests {
-		r.Asked = append(r.Asked, Asked{Claim: claim.Key, Request: request})
+		r.Requests = append(r.Requests, RequestRef{Claim: claim.Key, Request: request})
 	}
 	return r
 }
 
-// EverywhereSame says whether the reason does not depend on the node.
-func (r *Reason) EverywhereSame() bool {
+// NodeIndependent reports whether the reason is the same on all nodes.
+func (r *Reason) NodeIndependent() bool {
 	return r.Kind == ClassMissing || r.Kind == SelectorError || r.Kind == Unsupported || r.Kind == TooMany
 }
 
-// Nearer says whether more of what is asked for is on a node than where the other reason holds. Where nothing matches, a
-// pool that cannot be used may have it, and then a node is the nearer the more selectors are matched there.
-func (r *Reason) Nearer(than *Reason) bool {
+// IsCloser reports whether the node of this reason comes closer to serving the requests than that
+// of the other reason. If no device matches, unusable pools count, because they may have matching
+// devices, and then the number of selectors passed.
+func (r *Reason) IsCloser(than *Reason) bool {
 	if order := cmp.Or(cmp.Compare(r.Free, than.Free), cmp.Compare(r.Match, than.Match)); order != 0 || r.Match > 0 {
 		return order > 0
 	}
 	return cmp.Or(
-		cmp.Compare(r.hopes(), than.hopes()),
-		cmp.Compare(r.Passed, than.Passed),
-		cmp.Compare(r.Here, than.Here),
+		cmp.Compare(r.unusablePools(), than.unusablePools()),
+		cmp.Compare(r.SelectorsPassed, than.SelectorsPassed),
+		cmp.Compare(r.Reachable, than.Reachable),
 	) > 0
 }
 
-// hopes are the pools that cannot be used, unless all devices are wanted, which need every pool.
-func (r *Reason) hopes() int {
+// unusablePools returns the number of unusable pools. For allocationMode All it is 0, because every
+// pool is required.
+func (r *Reason) unusablePools() int {
 	if r.All {
 		return 0
 	}
 	return len(r.Pools)
 }
 
-// Topics are the changes that can make the reason go away.
+// Topics returns the changes that can resolve the reason.
 func (r *Reason) Topics() []model.Topic {
 	var topics []model.Topic
-	for _, asked := range r.Asked {
+	for _, asked := range r.Requests {
 		topic := model.Topic{Kind: model.TopicClaim, Key: asked.Claim}
 		if len(topics) == 0 || topics[len(topics)-1] != topic {
 			topics = append(topics, topic)
@@ -189,14 +199,14 @@ func (r *Reason) Topics() []model.Topic {
 	return topics
 }
 
-// Subject names the claims and requests concerned: "claim ns/c request a, b"; or "extended resource example.com/gpu
-// (DeviceClass gpu)".
+// Subject names the claims and requests concerned, for example "claim ns/c request a, b" or
+// "extended resource example.com/gpu (DeviceClass gpu)".
 func (r *Reason) Subject() string {
 	var b strings.Builder
 	var last model.Key
-	for i, asked := range r.Asked {
+	for i, asked := range r.Requests {
 		if asked.Extended != "" {
-			if i == 0 || r.Asked[i-1].Extended != asked.Extended {
+			if i == 0 || r.Requests[i-1].Extended != asked.Extended {
 				fmt.Fprintf(&b, "%sextended resource %s (DeviceClass %s)", separator(i), asked.Extended, asked.Class)
 			}
 			continue
@@ -219,7 +229,7 @@ func separator(i int) string {
 	return "; "
 }
 
-// String is the reason in one line, holders and pools included.
+// String returns the reason in one line, with holders and pools.
 func (r *Reason) String() string {
 	switch r.Kind {
 	case ClassMissing:
@@ -230,18 +240,18 @@ func (r *Reason) String() string {
 		if r.Feature != "" {
 			return fmt.Sprintf("%s: %s needs the feature %s, which is off", r.Subject(), r.Field, r.Feature)
 		}
-		return r.Subject() + ": " + r.unknown()
+		return r.Subject() + ": " + r.unknownField()
 	case TooMany:
-		if r.Config > 0 {
-			return r.Subject() + ": " + r.tooMuchConfig()
+		if r.ConfigEntries > 0 {
+			return r.Subject() + ": " + r.configLimit()
 		}
 		return fmt.Sprintf("%s: %d devices wanted, a claim can have %d", r.Subject(), r.Wanted, maxDevices)
 	}
-	return r.Subject() + ": " + r.Count() + r.Why()
+	return r.Subject() + ": " + r.Comparison() + r.Details()
 }
 
-// Count is the comparison that was lost on a node.
-func (r *Reason) Count() string {
+// Comparison compares what was wanted with what the node has.
+func (r *Reason) Comparison() string {
 	if r.Kind == Conflict {
 		return r.conflict()
 	}
@@ -256,10 +266,10 @@ func (r *Reason) count() string {
 	if r.Wanted == 1 {
 		devices = "device"
 	}
-	if r.Parts && len(r.Asked) == 1 && r.Match < r.Wanted {
+	if r.Shares && len(r.Requests) == 1 && r.Match < r.Wanted {
 		return fmt.Sprintf("%d %s wanted, %d match, and a request can have one part of each", r.Wanted, devices, r.Match)
 	}
-	if r.Parts {
+	if r.Shares {
 		return fmt.Sprintf("%d %s or parts wanted, %d match, with too little left for all", r.Wanted, devices, r.Match)
 	}
 	if r.Free >= r.Wanted {
@@ -271,51 +281,53 @@ func (r *Reason) count() string {
 	return fmt.Sprintf("%d %s wanted, %d match, %d free", r.Wanted, devices, r.Match, r.Free)
 }
 
-// Why names what is in the way: holders, devices that cannot be used, unusable pools, values that differ.
-func (r *Reason) Why() string {
-	return r.inTheWay(maxHeld, func(by model.Key) string { return "by claim " + by.String() })
+// Details lists holders, unavailable devices, unusable pools and differing values.
+func (r *Reason) Details() string {
+	return r.details(maxListed, func(by model.Key) string { return "by claim " + by.String() })
 }
 
-// Brief is Why for whoever may read the pod: a few of each kind, and no claim of another namespace by its name.
-func (r *Reason) Brief() string {
-	return r.inTheWay(maxBrief, func(by model.Key) string {
+// ShortDetails returns Details for users of the pod: a few entries of each kind, without names of
+// claims in other namespaces.
+func (r *Reason) ShortDetails() string {
+	return r.details(maxListedShort, func(by model.Key) string {
 		switch by.Namespace {
-		case r.Asked[0].Claim.Namespace:
+		case r.Requests[0].Claim.Namespace:
 			return "by claim " + by.String()
 		case "":
-			return "" // a claim that only the caller knows
+			return "" // a claim that exists only in the trial of the caller
 		}
 		return "in another namespace"
 	})
 }
 
-// inTheWay lists so many of each kind, with the holders as holder puts them, if at all.
-func (r *Reason) inTheWay(most int, holder func(by model.Key) string) string {
-	var missing, held, ours, barred []string
-	if r.Wanted > 0 && r.Here == 0 && len(r.Pools)+len(r.Rules) == 0 {
+// details lists up to most entries of each kind. holder formats the claim that holds a device, or
+// returns "" to omit the device.
+func (r *Reason) details(limit int, holder func(by model.Key) string) string {
+	var missing, holders, inTrial, unavailable []string
+	if r.Wanted > 0 && r.Reachable == 0 && len(r.Pools)+len(r.Constraints) == 0 {
 		missing = append(missing, "there are no devices")
 	}
-	for _, drop := range r.Dropped {
+	for _, drop := range r.SelectorMisses {
 		missing = append(missing, drop.String())
 	}
-	if r.Scarce != "" {
-		missing = append(missing, r.Scarce)
+	if r.ExhaustedCounter != "" {
+		missing = append(missing, r.ExhaustedCounter)
 	}
-	for _, h := range r.Held {
-		if by := holder(h.By); by != "" {
-			held = append(held, fmt.Sprintf("%s is held %s", h.Device, by))
+	for _, h := range r.Holders {
+		if by := holder(h.Claim); by != "" {
+			holders = append(holders, fmt.Sprintf("%s is held %s", h.Device, by))
 		}
 	}
-	for _, device := range r.Ours {
-		ours = append(ours, fmt.Sprintf("%s goes to another pod of the group", device))
+	for _, device := range r.TrialDevices {
+		inTrial = append(inTrial, fmt.Sprintf("%s goes to another pod of the group", device))
 	}
-	for _, b := range r.Barred {
-		barred = append(barred, fmt.Sprintf("%s %s", b.Device, b.Why))
+	for _, b := range r.Unavailable {
+		unavailable = append(unavailable, fmt.Sprintf("%s %s", b.Device, b.Reason))
 	}
 	var parts []string
-	for _, kind := range [][]string{missing, held, ours, barred, r.Pools, r.values()} {
-		if len(kind) > most {
-			kind = append(kind[:most:most], "and more")
+	for _, kind := range [][]string{missing, holders, inTrial, unavailable, r.Pools, r.valueGroups()} {
+		if len(kind) > limit {
+			kind = append(kind[:limit:limit], "and more")
 		}
 		parts = append(parts, kind...)
 	}
@@ -325,17 +337,17 @@ func (r *Reason) inTheWay(most int, holder func(by model.Key) string) string {
 	return " (" + strings.Join(parts, "; ") + ")"
 }
 
-// values are those of the attributes that constraints compare.
-func (r *Reason) values() []string {
+// valueGroups lists the values of the attributes that constraints compare.
+func (r *Reason) valueGroups() []string {
 	var list []string
-	for i := range r.Rules {
-		if r.toldBefore(i) {
+	for i := range r.Constraints {
+		if r.listedBefore(i) {
 			continue
 		}
-		for g := range r.Rules[i].Groups {
-			group := r.Rules[i].Groups[g].String()
+		for g := range r.Constraints[i].Groups {
+			group := r.Constraints[i].Groups[g].String()
 			if g == 0 {
-				group = r.Rules[i].Attribute + " is " + group
+				group = r.Constraints[i].Attribute + " is " + group
 			}
 			list = append(list, group)
 		}
@@ -343,10 +355,10 @@ func (r *Reason) values() []string {
 	return list
 }
 
-// toldBefore says whether an earlier rule lists the same values.
-func (r *Reason) toldBefore(rule int) bool {
-	for i := range rule {
-		if r.Rules[i].Attribute == r.Rules[rule].Attribute && reflect.DeepEqual(r.Rules[i].Groups, r.Rules[rule].Groups) {
+// listedBefore reports whether an earlier constraint lists the same values.
+func (r *Reason) listedBefore(constraint int) bool {
+	for i := range constraint {
+		if r.Constraints[i].Attribute == r.Constraints[constraint].Attribute && reflect.DeepEqual(r.Constraints[i].Groups, r.Constraints[constraint].Groups) {
 			return true
 		}
 	}
@@ -355,7 +367,7 @@ func (r *Reason) toldBefore(rule int) bool {
 
 func (r *Reason) countAll() string {
 	text := fmt.Sprintf("all devices wanted, %d match", r.Match)
-	if len(r.Asked) > 1 {
+	if len(r.Requests) > 1 {
 		text = fmt.Sprintf("all devices wanted, and more beside them, %d match", r.Match)
 	}
 	switch {
@@ -363,7 +375,7 @@ func (r *Reason) countAll() string {
 		text += fmt.Sprintf(", a claim can have %d", maxDevices)
 	case r.Free < r.Match:
 		text += fmt.Sprintf(", %d free", r.Free)
-	case r.Free > 0 && len(r.Asked) == 1 && len(r.Pools) == 0:
+	case r.Free > 0 && len(r.Requests) == 1 && len(r.Pools) == 0:
 		text += ", but not beside each other"
 	}
 	return text
@@ -371,24 +383,24 @@ func (r *Reason) countAll() string {
 
 func (r *Reason) conflict() string {
 	switch {
-	case len(r.Rules) == 0 && r.Config > 0:
-		return "no alternatives fit together, nor the last ones: " + r.tooMuchConfig()
-	case len(r.Rules) == 0 && r.Wanted == 0:
+	case len(r.Constraints) == 0 && r.ConfigEntries > 0:
+		return "no alternatives fit together, nor the last ones: " + r.configLimit()
+	case len(r.Constraints) == 0 && r.Wanted == 0:
 		return "there are no devices for all requests together"
-	case len(r.Rules) == 0 && r.All:
+	case len(r.Constraints) == 0 && r.All:
 		return "no alternatives fit together, nor the last ones: " + r.countAll()
-	case len(r.Rules) == 0:
+	case len(r.Constraints) == 0:
 		return "no alternatives fit together, nor the last ones: " + r.count()
 	}
 	var parts []string
 	times := map[string]int{}
 	together := true
-	for i := range r.Rules {
-		part := r.Rules[i].String()
+	for i := range r.Constraints {
+		part := r.Constraints[i].String()
 		if times[part]++; times[part] == 1 {
 			parts = append(parts, part)
 		}
-		together = together && r.Rules[i].Best >= r.Rules[i].Wanted
+		together = together && r.Constraints[i].Best >= r.Constraints[i].Wanted
 	}
 	for i, part := range parts {
 		if times[part] > 1 {
@@ -402,7 +414,8 @@ func (r *Reason) conflict() string {
 	return text
 }
 
-// selectorError names the expression, the cause before its text: that is long.
+// selectorError describes the failed expression. The cause comes first because the expression can
+// be long.
 func (r *Reason) selectorError() string {
 	what := fmt.Sprintf("selector %d", r.Selector)
 	if r.Attribute != "" {
@@ -411,19 +424,19 @@ func (r *Reason) selectorError() string {
 	if r.Class != "" {
 		what = "class " + r.Class + ": " + what
 	}
-	if r.Costly {
+	if r.CostLimited {
 		what += " " + r.Message
 	} else {
-		what += fmt.Sprintf(" fails on device %s: %s", r.Device, cut(r.Message, maxMessage))
+		what += fmt.Sprintf(" fails on device %s: %s", r.Device, truncate(r.Message, maxMessage))
 	}
 	if r.Hint != "" {
 		what += " (" + r.Hint + ")"
 	}
-	return what + ": " + shortened(r.Expression)
+	return what + ": " + shorten(r.Expression)
 }
 
-// unknown says what of the claim or its class this version does not know.
-func (r *Reason) unknown() string {
+// unknownField describes the field of the claim or class that this version does not know.
+func (r *Reason) unknownField() string {
 	field := r.Field
 	if r.Class != "" {
 		field = fmt.Sprintf("device class %s: %s", r.Class, field)
@@ -434,11 +447,11 @@ func (r *Reason) unknown() string {
 	return field + " is not known to this version of allot"
 }
 
-func (r *Reason) tooMuchConfig() string {
-	return fmt.Sprintf("the claim and its device classes have %d configuration entries, an allocation can have %d", r.Config, maxConfig)
+func (r *Reason) configLimit() string {
+	return fmt.Sprintf("the claim and its device classes have %d configuration entries, an allocation can have %d", r.ConfigEntries, maxConfig)
 }
 
-func (m *RuleMiss) String() string {
+func (m *ConstraintMiss) String() string {
 	if m.Distinct {
 		return fmt.Sprintf("%d devices wanted with different %s, %s", m.Wanted, m.Attribute, plural(m.Best, "value exists", "values exist"))
 	}

@@ -12,27 +12,27 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// The reference tries every alternative for every request and every device for every slot. It knows nothing of cells,
-// flows or orders.
+// The reference tries every alternative for each request and every device for each slot. It does
+// not use cells, flows or orders.
 
 type slot struct{ claim, request int }
 
-// attempt is one way to serve the claims, as far as it has come.
+// attempt is a partial solution.
 type attempt struct {
 	*world
-	chosen [][]int // by claim and request: the alternative
-	slots  []slot
-	got    []model.DeviceID
-	tries  int // devices tried for a slot
-	found  map[string]bool
+	chosen   [][]int // by claim and request: the alternative
+	slots    []slot
+	assigned []model.DeviceID
+	tries    int // devices tried for slots
+	found    map[string]bool
 }
 
-// maxTries bounds the reference. It tries devices in every order, and a few worlds have a request for all of
-// a dozen devices: these orders take hours.
+// maxTries limits the reference. It tries devices in all orders, which takes hours for the few
+// worlds that have a request for all of a dozen devices.
 const maxTries = 100_000
 
-// solutions returns all ways to serve the claims, by the kinds of devices that each request gets. It reports
-// false if the reference would take more than maxTries.
+// solutions returns all solutions by the kinds of devices that each request gets. It returns false
+// if the reference would take more than maxTries.
 func (w *world) solutions() (map[string]bool, bool) {
 	a := &attempt{world: w, found: map[string]bool{}, chosen: make([][]int, len(w.claims))}
 	for c, claim := range w.claims {
@@ -61,11 +61,11 @@ func (a *attempt) option(s slot) *model.Option {
 	return &a.claims[s.claim].Requests[s.request].Options[a.chosen[s.claim][s.request]]
 }
 
-func asked(option *model.Option) int64 {
-	if option.Capacity == nil {
+func asked(alternative *model.Option) int64 {
+	if alternative.Capacity == nil {
 		return 0
 	}
-	amount := option.Capacity.Requests["m"]
+	amount := alternative.Capacity.Requests["m"]
 	return amount.Value()
 }
 
@@ -76,7 +76,7 @@ func (a *attempt) begin() {
 			count := a.option(slot{c, r}).Count
 			if a.option(slot{c, r}).All {
 				count = int64(len(a.all(a.option(slot{c, r}))))
-				if count == 0 || a.halfPool {
+				if count == 0 || a.incomplete {
 					return
 				}
 			}
@@ -89,11 +89,11 @@ func (a *attempt) begin() {
 }
 
 func (a *attempt) try() {
-	if len(a.got) == len(a.slots) {
+	if len(a.assigned) == len(a.slots) {
 		a.found[a.signature()] = true
 		return
 	}
-	s := a.slots[len(a.got)]
+	s := a.slots[len(a.assigned)]
 	for _, device := range a.devices {
 		if !a.available(s, device) {
 			continue
@@ -101,26 +101,26 @@ func (a *attempt) try() {
 		if a.tries++; a.tries > maxTries {
 			return
 		}
-		a.got = append(a.got, device)
-		if a.rulesHold() && a.countersHold() {
+		a.assigned = append(a.assigned, device)
+		if a.satisfiesConstraints() && a.satisfiesCounters() {
 			a.try()
 		}
-		a.got = a.got[:len(a.got)-1]
+		a.assigned = a.assigned[:len(a.assigned)-1]
 	}
 }
 
-// available says whether the slot can have the device beside what those before it have.
+// available reports whether the slot can use the device in addition to the devices assigned so far.
 func (a *attempt) available(s slot, device model.DeviceID) bool {
-	option := a.option(s)
-	if !a.reached[device] || !a.matches(device, option) || a.held[device] && !option.AdminAccess && !a.capacity[device].shared {
+	alternative := a.option(s)
+	if !a.reached[device] || !a.matches(device, alternative) || a.held[device] && !alternative.AdminAccess && !a.capacity[device].shared {
 		return false
 	}
 	if a.capacity[device].shared {
-		return a.hasPart(s, device)
+		return a.hasShare(s, device)
 	}
-	for i, other := range a.got {
+	for i, other := range a.assigned {
 		sameClaim := a.slots[i].claim == s.claim
-		bothHold := !option.AdminAccess && !a.option(a.slots[i]).AdminAccess
+		bothHold := !alternative.AdminAccess && !a.option(a.slots[i]).AdminAccess
 		if other == device && (sameClaim || bothHold) {
 			return false
 		}
@@ -128,10 +128,11 @@ func (a *attempt) available(s slot, device model.DeviceID) bool {
 	return true
 }
 
-// hasPart says whether enough is left of a shared device, of which a request can have one part.
-func (a *attempt) hasPart(s slot, device model.DeviceID) bool {
+// hasShare reports whether a shared device has enough left. A request gets at most one share of a
+// device.
+func (a *attempt) hasShare(s slot, device model.DeviceID) bool {
 	left := a.capacity[device].total - a.capacity[device].taken
-	for i, other := range a.got {
+	for i, other := range a.assigned {
 		if other != device {
 			continue
 		}
@@ -141,25 +142,26 @@ func (a *attempt) hasPart(s slot, device model.DeviceID) bool {
 		if a.option(a.slots[i]).AdminAccess {
 			continue
 		}
-		takes, _ := a.capacity[device].takesOf(a.option(a.slots[i]))
+		takes, _ := a.capacity[device].consumedBy(a.option(a.slots[i]))
 		left -= takes
 	}
-	takes, _ := a.capacity[device].takesOf(a.option(s))
+	takes, _ := a.capacity[device].consumedBy(a.option(s))
 	return takes <= left || a.option(s).AdminAccess
 }
 
-// rulesHold holds the devices of the slots so far against the constraints of their claims.
-func (a *attempt) rulesHold() bool {
+// satisfiesConstraints reports whether the assigned devices satisfy the constraints of their
+// claims.
+func (a *attempt) satisfiesConstraints() bool {
 	for c, claim := range a.claims {
 		for i := range claim.Constraints {
 			var sets [][]string
-			for at, device := range a.got {
+			for at, device := range a.assigned {
 				s := a.slots[at]
 				if s.claim == c && covers(&claim.Constraints[i], &claim.Requests[s.request], a.option(s)) {
 					sets = append(sets, a.valuesFor(a.option(s), device))
 				}
 			}
-			if !ruleHolds(claim.Constraints[i].DistinctAttribute != nil, sets) {
+			if !satisfies(claim.Constraints[i].DistinctAttribute != nil, sets) {
 				return false
 			}
 		}
@@ -167,30 +169,31 @@ func (a *attempt) rulesHold() bool {
 	return true
 }
 
-// countersHold adds up what the devices that anybody has take from the counters of their pools.
-func (a *attempt) countersHold() bool {
+// satisfiesCounters reports whether the devices in use and assigned stay within the counters of
+// their pools.
+func (a *attempt) satisfiesCounters() bool {
 	sum := map[string]int{}
-	users := map[string][]model.DeviceID{}
+	devices := map[string][]model.DeviceID{}
 	for _, device := range a.devices {
 		holds := a.held[device]
-		for at, other := range a.got {
+		for at, other := range a.assigned {
 			holds = holds || device == other && !a.option(a.slots[at]).AdminAccess
 		}
 		if holds {
-			users[device.Pool] = append(users[device.Pool], device)
-			sum[device.Pool+"/c"] += a.takes[device][0]
-			sum[device.Pool+"/d"] += a.takes[device][1]
+			devices[device.Pool] = append(devices[device.Pool], device)
+			sum[device.Pool+"/c"] += a.usage[device][0]
+			sum[device.Pool+"/d"] += a.usage[device][1]
 		}
 	}
-	for at, device := range a.got {
+	for at, device := range a.assigned {
 		if a.option(a.slots[at]).AdminAccess || a.held[device] {
-			continue // a further part takes nothing more
+			continue // another share takes nothing from counters
 		}
-		if !a.compatible(users[device.Pool]) {
+		if !a.compatible(devices[device.Pool]) {
 			return false
 		}
 		for i, counter := range []string{"/c", "/d"} {
-			if a.takes[device][i] > 0 && sum[device.Pool+counter] > a.total[device.Pool+counter] {
+			if a.usage[device][i] > 0 && sum[device.Pool+counter] > a.total[device.Pool+counter] {
 				return false
 			}
 		}
@@ -198,7 +201,7 @@ func (a *attempt) countersHold() bool {
 	return true
 }
 
-func ruleHolds(distinct bool, sets [][]string) bool {
+func satisfies(distinct bool, sets [][]string) bool {
 	count := map[string]int{}
 	for _, set := range sets {
 		if len(set) == 0 {
@@ -218,18 +221,19 @@ func ruleHolds(distinct bool, sets [][]string) bool {
 	return most == len(sets)
 }
 
-// signature does not tell apart the requests of one claim that ask for the same: what they get can be swapped.
+// signature describes a solution. It does not distinguish equal requests of one claim, because
+// their devices can be swapped.
 func (a *attempt) signature() string {
 	by := map[string][]string{}
 	for i, s := range a.slots {
-		option := a.option(s)
-		id := fmt.Sprint(s.claim, option.Selectors, option.Tolerations, option.AdminAccess, asked(option))
+		alternative := a.option(s)
+		id := fmt.Sprint(s.claim, alternative.Selectors, alternative.Tolerations, alternative.AdminAccess, asked(alternative))
 		for r := range a.claims[s.claim].Constraints {
-			if covers(&a.claims[s.claim].Constraints[r], &a.claims[s.claim].Requests[s.request], option) {
-				id += fmt.Sprint(r, option.DerivedAttributes)
+			if covers(&a.claims[s.claim].Constraints[r], &a.claims[s.claim].Requests[s.request], alternative) {
+				id += fmt.Sprint(r, alternative.DerivedAttributes)
 			}
 		}
-		by[id] = append(by[id], a.kind(a.got[i], option.AdminAccess))
+		by[id] = append(by[id], a.kind(a.assigned[i], alternative.AdminAccess))
 	}
 	var lines []string
 	for s, kinds := range by {
@@ -240,13 +244,14 @@ func (a *attempt) signature() string {
 	return fmt.Sprint(a.chosen) + strings.Join(lines, "\n")
 }
 
-// An allocation is found if and only if there is one; every kind of solution is offered, once, and each is sound.
-func TestAgainstReference(t *testing.T) {
+// Search finds a solution if and only if one exists, offers each kind of solution once, and all
+// solutions are valid.
+func TestSearchAgreesWithReference(t *testing.T) {
 	t.Parallel()
 	allocator := alloc.New()
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		want, known := w.solutions()
+		request, known := w.solutions()
 		if !known {
 			t.Skip("the reference takes too long")
 		}
@@ -254,14 +259,14 @@ func TestAgainstReference(t *testing.T) {
 		if reason != nil {
 			t.Fatal(reason)
 		}
-		free, offer := problem.Free(w.node)
-		board, reason := problem.On(w.node)
-		if (offer == alloc.Enough) != (reason == nil) {
+		free, offer := problem.FreeDevices(w.node)
+		board, reason := problem.NodeOffer(w.node)
+		if (offer == alloc.Sufficient) != (reason == nil) {
 			t.Fatalf("Free says %d and %d devices, On says %v", offer, free, reason)
 		}
 		if reason != nil {
-			if len(want) > 0 {
-				t.Fatalf("refused: %s, but there is\n%v", reason, want)
+			if len(request) > 0 {
+				t.Fatalf("refused: %s, but there is\n%v", reason, request)
 			}
 			return
 		}
@@ -278,14 +283,15 @@ func TestAgainstReference(t *testing.T) {
 		if outcome != alloc.Exhausted {
 			t.Fatalf("the search ended with %d", outcome)
 		}
-		if first, outcome := board.First(budget); (outcome == alloc.Accepted) != (len(want) > 0) || len(want) > 0 && len(first) != len(w.claims) {
+		if first, outcome := board.Best(budget); (outcome == alloc.Accepted) != (len(request) > 0) || len(request) > 0 && len(first) != len(w.claims) {
 			t.Fatalf("first choice: %d", outcome)
 		}
-		if len(want) == 0 && budget.Spent < 4000 {
-			// Few steps, those of a search for the first choice included, are enough to refuse.
+		if len(request) == 0 && budget.Spent < 4000 {
+			// A refusal must not need more than these steps, including a search for the best
+			// choice.
 			t.Fatalf("not refused, but there is no solution, as %d steps show", budget.Spent)
 		}
-		for signature := range want {
+		for signature := range request {
 			if !offered[signature] {
 				t.Fatalf("never offered: %s", signature)
 			}
@@ -293,7 +299,7 @@ func TestAgainstReference(t *testing.T) {
 	})
 }
 
-// check holds a choice against what was asked for, and gives its signature.
+// check fails the test if a choice is not a solution, and returns its signature.
 func (w *world) check(t *rapid.T, choice alloc.Choice) string {
 	a := &attempt{world: w, chosen: make([][]int, len(w.claims))}
 	for c, allocation := range choice {
@@ -317,7 +323,7 @@ func (w *world) check(t *rapid.T, choice alloc.Choice) string {
 				if result.Request != name || !a.available(s, device) || (result.AdminAccess != nil) != a.option(s).AdminAccess || len(result.Tolerations) != len(a.option(s).Tolerations) {
 					t.Fatalf("%s cannot have %s", name, device)
 				}
-				takes, _ := w.capacity[device].takesOf(a.option(s))
+				takes, _ := w.capacity[device].consumedBy(a.option(s))
 				if amount := result.ConsumedCapacity["m"]; w.capacity[device].shared != (result.ShareID != nil) || result.ShareID != nil && amount.Value() != int64(takes) {
 					t.Fatalf("%s takes %s of %s", name, amount.String(), device)
 				}
@@ -325,7 +331,7 @@ func (w *world) check(t *rapid.T, choice alloc.Choice) string {
 					t.Fatalf("%s is bound under %v", device, result.BindingConditions)
 				}
 				local = local || w.scope[device] == "0" || w.binding[device].binds
-				a.slots, a.got = append(a.slots, s), append(a.got, device)
+				a.slots, a.assigned = append(a.slots, s), append(a.assigned, device)
 				at++
 			}
 		}
@@ -336,8 +342,8 @@ func (w *world) check(t *rapid.T, choice alloc.Choice) string {
 			t.Fatalf("a claim with a device of the node alone can be used elsewhere: %v", selector)
 		}
 	}
-	if !a.rulesHold() || !a.countersHold() {
-		t.Fatalf("constraints or counters do not hold: %v", a.got)
+	if !a.satisfiesConstraints() || !a.satisfiesCounters() {
+		t.Fatalf("constraints or counters do not hold: %v", a.assigned)
 	}
 	return a.signature()
 }

@@ -10,49 +10,49 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// choice writes down what the search has picked.
-func (b *Board) choice(s *search) Choice {
-	choice := make(Choice, len(b.problem.claims))
+// choice returns the allocations for the assignments of the search.
+func (offer *NodeOffer) choice(s *search) Choice {
+	choice := make(Choice, len(offer.problem.claims))
 	selectors := make([]nodeSelector, len(choice))
 	for c := range choice {
 		choice[c] = &model.Allocation{}
 	}
 	for number, i := range s.byNumber() {
 		slot := s.slots[i]
-		want := &b.problem.wants[slot.want]
-		option := &want.options[s.chosen[slot.want]]
-		cell := &b.cells[s.picks[i].cell]
-		view := &b.views[cell.view]
-		device := &view.Devices[s.picks[i].device]
+		request := &offer.problem.requests[slot.request]
+		alternative := &request.alternatives[s.chosen[slot.request]]
+		cell := &offer.cells[s.assignments[i].cell]
+		view := &offer.views[cell.view]
+		device := &view.Devices[s.assignments[i].device]
 		result := resourcev1.DeviceRequestAllocationResult{
-			Request:            option.name,
+			Request:            alternative.resultName,
 			Driver:             view.ID.Driver,
 			Pool:               view.ID.Pool,
 			Device:             device.Name,
-			Tolerations:        option.asked.Tolerations,
+			Tolerations:        alternative.spec.Tolerations,
 			SkipNodeOperations: device.SkipNodeOperations,
 
 			BindingConditions:        device.BindingConditions,
 			BindingFailureConditions: device.BindingFailureConditions,
 		}
-		if option.asked.AdminAccess {
-			result.AdminAccess = &option.asked.AdminAccess
+		if alternative.spec.AdminAccess {
+			result.AdminAccess = &alternative.spec.AdminAccess
 		}
-		if cell.share != nil {
-			result.ConsumedCapacity = cell.share.takes[option.selection]
-			result.ShareID = shareID(b.problem.claims[want.claim], number, view.DeviceID(s.picks[i].device))
+		if cell.shared != nil {
+			result.ConsumedCapacity = cell.shared.consumes[alternative.selection]
+			result.ShareID = shareID(offer.problem.claims[request.claim], number, view.DeviceID(s.assignments[i].device))
 		}
-		choice[want.claim].Devices = append(choice[want.claim].Devices, result)
-		selectors[want.claim].add(device)
+		choice[request.claim].Devices = append(choice[request.claim].Devices, result)
+		selectors[request.claim].add(device)
 	}
 	for c := range choice {
 		choice[c].Config = s.config(c)
-		choice[c].NodeSelector = selectors[c].on(b.node.Name)
+		choice[c].NodeSelector = selectors[c].forNode(offer.node.Name)
 	}
 	return choice
 }
 
-// byNumber returns the slots in the order of the wants.
+// byNumber returns the indices of slots in the order of requests.
 func (s *search) byNumber() []int {
 	order := make([]int, len(s.slots))
 	for i := range s.slots {
@@ -61,7 +61,7 @@ func (s *search) byNumber() []int {
 	return order
 }
 
-// nodeSelector gathers where all of a claim's devices can be used.
+// nodeSelector collects the nodes from which all devices of a claim can be used.
 type nodeSelector struct {
 	oneNode     bool
 	fields      []corev1.NodeSelectorRequirement
@@ -73,7 +73,7 @@ func (n *nodeSelector) add(device *model.Device) {
 	case device.Scope.Node != "" || device.BindsToNode:
 		n.oneNode = true
 	case device.Scope.Selector != nil:
-		// The API allows exactly one term here, so that terms can be joined.
+		// The API permits exactly one term here, so that the requirements can be merged.
 		for i := range device.Scope.Selector.NodeSelectorTerms {
 			term := &device.Scope.Selector.NodeSelectorTerms[i]
 			n.fields = addRequirements(n.fields, term.MatchFields)
@@ -94,11 +94,11 @@ func addRequirements(to, from []corev1.NodeSelectorRequirement) []corev1.NodeSel
 	return to
 }
 
-// on is the selector for an allocation that was made for the node; nil for any node.
-func (n *nodeSelector) on(node string) *corev1.NodeSelector {
+// forNode returns the node selector of an allocation made for the node; nil means any node.
+func (n *nodeSelector) forNode(node string) *corev1.NodeSelector {
 	term := corev1.NodeSelectorTerm{MatchFields: n.fields, MatchExpressions: n.expressions}
 	if n.oneNode {
-		return tieTo(node)
+		return selectNode(node)
 	}
 	if len(term.MatchFields) == 0 && len(term.MatchExpressions) == 0 {
 		return nil
@@ -106,15 +106,15 @@ func (n *nodeSelector) on(node string) *corev1.NodeSelector {
 	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}
 }
 
-// tieTo is the selector of one node.
-func tieTo(node string) *corev1.NodeSelector {
+// selectNode returns the selector for one node.
+func selectNode(node string) *corev1.NodeSelector {
 	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{
 		Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node},
 	}}}}}
 }
 
-// tiedTo is the node that tieTo made the selector for.
-func tiedTo(selector *corev1.NodeSelector) (string, bool) {
+// selectedNode returns the node of a selector created by selectNode.
+func selectedNode(selector *corev1.NodeSelector) (string, bool) {
 	if selector == nil || len(selector.NodeSelectorTerms[0].MatchFields) == 0 {
 		return "", false
 	}

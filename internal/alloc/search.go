@@ -9,18 +9,19 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Choice is one way to allocate the claims of a Problem: an allocation each, in the order of the claims.
+// Choice is one way to allocate the claims of a Problem: one allocation per claim, in the order of
+// the claims.
 type Choice []*model.Allocation
 
-// Key is equal for choices of the same devices that can be used from the same nodes: some devices tie a claim to the node
-// that it was allocated for.
+// Key returns a string that is equal for choices of the same devices that can be used from the same
+// nodes. The node matters for devices that bind the claim to the node it was allocated for.
 func (c Choice) Key() string {
 	var b strings.Builder
 	for _, allocation := range c {
 		for _, device := range allocation.Devices {
 			b.WriteString(model.DeviceIDOf(device).String() + " ")
 		}
-		if node, ok := tiedTo(allocation.NodeSelector); ok {
+		if node, ok := selectedNode(allocation.NodeSelector); ok {
 			b.WriteString("on " + node)
 		}
 		b.WriteByte(';')
@@ -28,363 +29,372 @@ func (c Choice) Key() string {
 	return b.String()
 }
 
-// Outcome is how a search ended.
+// Outcome is the way in which a search ended.
 type Outcome int
 
-// A search ends because its caller accepted a choice, because there is no other, or because the budget is spent.
+// Accepted means that the caller accepted a choice, Exhausted that there are no more choices, and
+// OutOfBudget that the budget is spent.
 const (
 	Accepted Outcome = iota
 	Exhausted
 	OutOfBudget
 )
 
-// Search offers choices, best first, until one is accepted: with earlier alternatives of earlier requests before
-// later ones. Two choices that differ only in devices of which nobody can tell the difference are offered once. The
-// State may be changed while accept runs, if it is as before when accept answers false.
-func (b *Board) Search(budget *Budget, accept func(Choice) bool) Outcome {
-	s := b.start
-	if b.start = nil; s == nil {
-		s = newSearch(b)
+// Search calls accept with choices, best first, until it returns true: earlier alternatives of
+// earlier requests come before later ones. Choices that differ only in interchangeable devices are
+// tried once. accept may change the State if it restores it before returning false.
+func (offer *NodeOffer) Search(budget *Budget, accept func(Choice) bool) Outcome {
+	s := offer.initial
+	if offer.initial = nil; s == nil {
+		s = newSearch(offer)
 	}
-	s.budget, s.accept, s.any = budget, accept, false
-	return s.choose(0)
+	s.budget, s.accept, s.anySolution = budget, accept, false
+	return s.chooseAlternatives(0)
 }
 
-// First is the best choice, unless there is none or the budget is spent.
-func (b *Board) First(budget *Budget) (Choice, Outcome) {
-	if b.first != nil {
-		return b.first, Accepted
+// Best returns the best choice, unless there is none or the budget is spent.
+func (offer *NodeOffer) Best(budget *Budget) (Choice, Outcome) {
+	if offer.best != nil {
+		return offer.best, Accepted
 	}
-	s := b.start
-	if b.start = nil; s == nil {
-		s = newSearch(b)
+	s := offer.initial
+	if offer.initial = nil; s == nil {
+		s = newSearch(offer)
 	}
 	var first Choice
-	s.budget, s.any = budget, true
+	s.budget, s.anySolution = budget, true
 	s.accept = func(c Choice) bool {
 		first = c
 		return true
 	}
-	outcome := s.choose(0)
+	outcome := s.chooseAlternatives(0)
 	return first, outcome
 }
 
-// search decides step by step: which alternative serves each request; which value each matchAttribute constraint
-// settles on; and then one device after the other. After each step, counts say whether the rest can still be done.
+// search decides, in order: the alternative for each request, the value for each matchAttribute
+// constraint, and one device after the other. After each decision, bounds are checked for what
+// remains.
 type search struct {
-	board  *Board
-	budget *Budget
-	accept func(Choice) bool
-	any    bool // any solution is accepted, so that of those that are alike one is enough
+	offer       *NodeOffer
+	budget      *Budget
+	accept      func(Choice) bool
+	anySolution bool // any solution will do, so that one of several equivalent solutions is enough
 
-	chosen []int      // by want: its option; -1 while undecided
-	value  []string   // by rule: what a matchAttribute settles on; "" while undecided
-	tried  [][]string // by rule: its values in the order in which they are tried
-	supply
+	chosen     []int      // by request: its alternative; -1 while undecided
+	settled    []string   // by constraint: value of a matchAttribute; "" while undecided
+	valueOrder [][]string // by constraint: values in the order in which they are tried
+	flowBound
 
-	slots []slot
-	picks []pick
-	// Of a search for any solution; see separate.
-	heads  []bool          // by slot: it competes with none before it
-	before []int           // by slot: the one before it in the same role, or -1
-	dead   bool            // the values that were settled on have no solution
-	begun  int             // steps spent before the first slot
-	vain   map[string]bool // see situation
-	key    []byte
-	used   []map[string]bool // by rule: values that a distinctAttribute has given away
+	slots       []slot
+	assignments []assignment
+	// Only in a search for any solution; see orderByCompetition.
+	independent []bool          // by slot: it does not compete with earlier slots
+	previous    []int           // by slot: previous slot with the same eligibility, or -1
+	unsolvable  bool            // the settled values have no solution
+	slotsStart  int             // steps spent before the first slot
+	deadEnds    map[string]bool // see stateKey
+	keyBuffer   []byte
+	usedValues  []map[string]bool // by constraint: values used under a distinctAttribute
 }
 
-// slot is one device of a want.
+// slot is one device of a request.
 type slot struct {
-	want, role int
-	number     int // in the order of the wants
-	group      int // of slots that compete
+	request, eligibility int
+	number               int // position in the order of requests
+	group                int // group of competing slots
 }
 
-type pick struct {
+type assignment struct {
 	cell, device int
 }
 
-func newSearch(b *Board) *search {
-	p := b.problem
-	s := &search{board: b, chosen: make([]int, len(p.wants)), value: make([]string, len(p.rules))}
-	s.tried, s.used = make([][]string, len(p.rules)), make([]map[string]bool, len(p.rules))
-	for w := range p.wants {
-		if len(p.wants[w].options) > 1 {
+func newSearch(offer *NodeOffer) *search {
+	p := offer.problem
+	s := &search{offer: offer, chosen: make([]int, len(p.requests)), settled: make([]string, len(p.constraints))}
+	s.valueOrder, s.usedValues = make([][]string, len(p.constraints)), make([]map[string]bool, len(p.constraints))
+	for w := range p.requests {
+		if len(p.requests[w].alternatives) > 1 {
 			s.chosen[w] = -1
 		}
 	}
-	for r := range p.rules {
-		s.used[r] = map[string]bool{}
+	for r := range p.constraints {
+		s.usedValues[r] = map[string]bool{}
 	}
 	return s
 }
 
-// choose takes an alternative for each want from this one on.
-func (s *search) choose(w int) Outcome {
-	wants := s.board.problem.wants
-	for w < len(wants) && len(wants[w].options) == 1 {
+// chooseAlternatives chooses alternatives for the requests from w on.
+func (s *search) chooseAlternatives(w int) Outcome {
+	requests := s.offer.problem.requests
+	for w < len(requests) && len(requests[w].alternatives) == 1 {
 		w++
 	}
-	if w == len(wants) {
-		if !s.configurable() {
+	if w == len(requests) {
+		if !s.configFits() {
 			return Exhausted
 		}
-		return s.settle(0)
+		return s.settleValues(0)
 	}
 	outcome := Exhausted
-	for o := 0; o < len(wants[w].options) && outcome == Exhausted; o++ {
-		if s.board.counts[w][o] < 0 {
+	for o := 0; o < len(requests[w].alternatives) && outcome == Exhausted; o++ {
+		if s.offer.counts[w][o] < 0 {
 			continue
 		}
 		if !s.budget.Step() {
 			return OutOfBudget
 		}
-		if s.chosen[w] = o; s.possible() {
-			outcome = s.choose(w + 1)
+		if s.chosen[w] = o; s.decisionsFeasible() {
+			outcome = s.chooseAlternatives(w + 1)
 		}
 		s.chosen[w] = -1
 	}
 	return outcome
 }
 
-// earlier scores the chosen alternatives as Kubernetes does: the first of a request counts 8, the next 7, and so on.
-func (s *search) earlier() int64 {
+// alternativeScore scores the chosen alternatives as kube-scheduler does: 8 for the first
+// alternative of a request, 7 for the second, and so on.
+func (s *search) alternativeScore() int64 {
 	score := int64(0)
 	for w := range s.chosen {
-		if len(s.board.problem.wants[w].options) > 1 {
+		if len(s.offer.problem.requests[w].alternatives) > 1 {
 			score += int64(resourcev1.FirstAvailableDeviceRequestMaxSize - s.chosen[w])
 		}
 	}
 	return score
 }
 
-// settle takes a value for each matchAttribute from this rule on.
-func (s *search) settle(r int) Outcome {
-	rules := s.board.problem.rules
-	for r < len(rules) && (rules[r].distinct || s.covered(r) == 0) {
+// settleValues chooses values for the matchAttribute constraints from r on.
+func (s *search) settleValues(r int) Outcome {
+	rules := s.offer.problem.constraints
+	for r < len(rules) && (rules[r].distinct || s.coveredCount(r) == 0) {
 		r++
 	}
 	if r == len(rules) {
-		return s.begin()
+		return s.startSlots()
 	}
-	s.tried[r] = s.values(r)
+	s.valueOrder[r] = s.candidateValues(r)
 	outcome := Exhausted
-	for i := s.firstValue(r); i < len(s.tried[r]) && outcome == Exhausted; i++ {
-		if s.mirrored(r, i) {
+	for i := s.firstValue(r); i < len(s.valueOrder[r]) && outcome == Exhausted; i++ {
+		if s.isEquivalentValue(r, i) {
 			continue
 		}
 		if !s.budget.Step() {
 			return OutOfBudget
 		}
-		if s.value[r] = s.tried[r][i]; s.possible() {
-			outcome = s.settle(r + 1)
+		if s.settled[r] = s.valueOrder[r][i]; s.decisionsFeasible() {
+			outcome = s.settleValues(r + 1)
 		}
-		s.value[r] = ""
+		s.settled[r] = ""
 	}
 	return outcome
 }
 
-// begin goes over to single devices.
-func (s *search) begin() Outcome {
+// startSlots creates the slots and fills them.
+func (s *search) startSlots() Outcome {
 	s.slots = s.slots[:0]
-	for w := range s.board.problem.wants {
-		role := s.board.problem.wants[w].options[s.chosen[w]].role
-		for range s.board.counts[w][s.chosen[w]] {
-			s.slots = append(s.slots, slot{want: w, role: role, number: len(s.slots)})
+	for w := range s.offer.problem.requests {
+		eligibility := s.offer.problem.requests[w].alternatives[s.chosen[w]].eligibility
+		for range s.offer.counts[w][s.chosen[w]] {
+			s.slots = append(s.slots, slot{request: w, eligibility: eligibility, number: len(s.slots)})
 		}
 	}
-	if len(s.picks) < len(s.slots) {
-		s.picks = make([]pick, len(s.slots))
+	if len(s.assignments) < len(s.slots) {
+		s.assignments = make([]assignment, len(s.slots))
 	}
-	if s.flow == nil { // else it was laid out for the last decision
-		s.connect()
+	if s.flow == nil { // otherwise it was built for the last decision
+		s.buildFlow()
 	}
-	if s.any {
-		s.separate()
-		s.dead, s.begun, s.vain = false, s.budget.Spent, nil
+	if s.anySolution {
+		s.orderByCompetition()
+		s.unsolvable, s.slotsStart, s.deadEnds = false, s.budget.Spent, nil
 	}
-	return s.place(0)
+	return s.fillSlots(0)
 }
 
-func (s *search) place(at int) Outcome {
+func (s *search) fillSlots(at int) Outcome {
 	if at == len(s.slots) {
-		if !s.any && s.isRepeat() || !s.accept(s.board.choice(s)) {
+		if !s.anySolution && s.isDuplicate() || !s.accept(s.offer.choice(s)) {
 			return Exhausted
 		}
 		return Accepted
 	}
 	situation := ""
-	if s.remembers() {
-		if situation = s.situation(at); s.vain[situation] {
+	if s.canMemoize() {
+		if situation = s.stateKey(at); s.deadEnds[situation] {
 			return Exhausted
 		}
 	}
-	f, node := s.flow, s.nodeOf[s.slots[at].want]
+	f, node := s.flow, s.nodeOf[s.slots[at].request]
 	f.need[node]--
 	outcome := Exhausted
 	first := s.firstCell(at)
 	last := s.lastCell(at, first)
-	for c := first; c <= last && outcome == Exhausted && !s.dead; c++ {
-		cell := &s.board.cells[c]
-		if cell.share == nil && cell.used == len(cell.devices) || !s.suits(at, c) {
+	for c := first; c <= last && outcome == Exhausted && !s.unsolvable; c++ {
+		cell := &s.offer.cells[c]
+		if cell.shared == nil && cell.used == len(cell.devices) || !s.slotAccepts(at, c) {
 			continue
 		}
 		if !s.budget.Step() {
 			outcome = OutOfBudget
 			break
 		}
-		s.picks[at] = pick{cell: c, device: cell.next()}
-		s.take(at, c, 1)
-		if s.bounded() {
-			outcome = s.place(at + 1)
+		s.assignments[at] = assignment{cell: c, device: cell.nextDevice()}
+		s.assign(at, c, 1)
+		if s.slotsFeasible() {
+			outcome = s.fillSlots(at + 1)
 		}
-		s.take(at, c, -1)
+		s.assign(at, c, -1)
 	}
 	f.need[node]++
-	if outcome == Exhausted && s.any {
-		s.dead = s.dead || s.heads[at]
+	if outcome == Exhausted && s.anySolution {
+		s.unsolvable = s.unsolvable || s.independent[at]
 		if situation != "" {
-			if s.vain == nil {
-				s.vain = map[string]bool{}
+			if s.deadEnds == nil {
+				s.deadEnds = map[string]bool{}
 			}
-			s.vain[situation] = true
+			s.deadEnds[situation] = true
 		}
 	}
 	return outcome
 }
 
-// take has the slot use a device of the cell, or give it back.
-func (s *search) take(at, c, by int) {
-	cell := &s.board.cells[c]
+// assign gives a device of the cell to the slot (by = 1), or takes it back (by = -1).
+func (s *search) assign(at, c, by int) {
+	cell := &s.offer.cells[c]
 	cell.used += by
-	if len(cell.need.amounts) > 0 && cell.pays(by) {
-		cell.need.take(s.board.counted[cell.view].left, int64(by))
+	if len(cell.usage.amounts) > 0 && cell.chargesCounters(by) {
+		cell.usage.consume(s.offer.counters[cell.view].remaining, int64(by))
 	}
-	if cell.share != nil && cell.claim < 0 {
-		cell.share.take(cell.share.takes[s.board.problem.roles[s.slots[at].role].selection], by)
+	if cell.shared != nil && cell.adminClaim < 0 {
+		cell.shared.adjust(cell.shared.consumes[s.offer.problem.eligibilities[s.slots[at].eligibility].selection], by)
 	}
-	s.flow.room[c] -= by
-	role := &s.board.problem.roles[s.slots[at].role]
-	for i, r := range role.rules {
-		if !s.board.problem.rules[r].distinct {
+	s.flow.capacity[c] -= by
+	eligibility := &s.offer.problem.eligibilities[s.slots[at].eligibility]
+	for i, r := range eligibility.constraints {
+		if !s.offer.problem.constraints[r].distinct {
 			continue
 		}
-		for _, value := range cell.values[role.attributes[i]] {
-			s.used[r][value] = by > 0
+		for _, value := range cell.values[eligibility.attributes[i]] {
+			s.usedValues[r][value] = by > 0
 		}
 	}
 }
 
-// next is the device that the cell gives.
-func (c *cell) next() int {
-	if c.share != nil {
+// nextDevice returns the next device of the cell.
+func (c *cell) nextDevice() int {
+	if c.shared != nil {
 		return c.devices[0]
 	}
 	return c.devices[c.used]
 }
 
-// pays says whether counters change as a device is taken or given back: of a shared one, only with the first part.
-func (c *cell) pays(by int) bool {
-	return c.share == nil || by > 0 && c.used == 1 || by < 0 && c.used == 0
+// chargesCounters reports whether counters change when a device is assigned or taken back. For a
+// shared device they change only with the first share.
+func (c *cell) chargesCounters(by int) bool {
+	return c.shared == nil || by > 0 && c.used == 1 || by < 0 && c.used == 0
 }
 
-// suits says whether the slot can have a device of the cell, beside those that are picked.
-func (s *search) suits(at, c int) bool {
-	p := s.board.problem
-	cell := &s.board.cells[c]
-	role := &p.roles[s.slots[at].role]
-	if !s.admits(role, cell) {
+// slotAccepts reports whether the slot can use a device of the cell in addition to the assignments
+// so far.
+func (s *search) slotAccepts(at, c int) bool {
+	p := s.offer.problem
+	cell := &s.offer.cells[c]
+	eligibility := &p.eligibilities[s.slots[at].eligibility]
+	if !s.admits(eligibility, cell) {
 		return false
 	}
-	if pays := cell.share == nil || cell.used == 0; pays && len(cell.need.amounts) > 0 && cell.need.lacks(s.board.counted[cell.view].left) >= 0 {
+	if pays := cell.shared == nil || cell.used == 0; pays && len(cell.usage.amounts) > 0 && cell.usage.shortCounter(s.offer.counters[cell.view].remaining) >= 0 {
 		return false
 	}
-	if pays := cell.share == nil || cell.used == 0; pays && !s.compatible(at, cell) {
+	if pays := cell.shared == nil || cell.used == 0; pays && !s.compatible(at, cell) {
 		return false
 	}
-	if cell.share != nil && (!cell.share.fits(cell.share.takes[role.selection]) || s.hasPart(at, c)) {
+	if cell.shared != nil && (!cell.shared.fits(cell.shared.consumes[eligibility.selection]) || s.hasShare(at, c)) {
 		return false
 	}
-	for i, r := range role.rules {
-		if p.rules[r].distinct && slices.ContainsFunc(cell.values[role.attributes[i]], func(value string) bool { return s.used[r][value] }) {
+	for i, r := range eligibility.constraints {
+		if p.constraints[r].distinct && slices.ContainsFunc(cell.values[eligibility.attributes[i]], func(value string) bool { return s.usedValues[r][value] }) {
 			return false
 		}
 	}
-	return role.claim < 0 || !s.has(at, role.claim, cell)
+	return eligibility.adminClaim < 0 || !s.claimHas(at, eligibility.adminClaim, cell)
 }
 
-// hasPart says whether the same request has a part of the device already: it wants as many devices.
-func (s *search) hasPart(at, c int) bool {
-	for before := at - 1; before >= 0 && s.slots[before].want == s.slots[at].want; before-- {
-		if s.picks[before].cell == c {
+// hasShare reports whether the request already has a share of the device. A request needs as many
+// devices as its count.
+func (s *search) hasShare(at, c int) bool {
+	for before := at - 1; before >= 0 && s.slots[before].request == s.slots[at].request; before-- {
+		if s.assignments[before].cell == c {
 			return true
 		}
 	}
 	return false
 }
 
-// has says whether the claim has the cell's next device already, with or without admin access, and must not have it again.
-func (s *search) has(at, claim int, c *cell) bool {
-	if c.share != nil {
+// claimHas reports whether the claim already has the next device of the cell, with or without admin
+// access.
+func (s *search) claimHas(at, claim int, c *cell) bool {
+	if c.shared != nil {
 		return false
 	}
-	device := c.next()
+	device := c.nextDevice()
 	for before := range at {
-		other := &s.board.cells[s.picks[before].cell]
-		if s.board.problem.wants[s.slots[before].want].claim == claim && other.view == c.view && s.picks[before].device == device {
+		other := &s.offer.cells[s.assignments[before].cell]
+		if s.offer.problem.requests[s.slots[before].request].claim == claim && other.view == c.view && s.assignments[before].device == device {
 			return true
 		}
 	}
 	return false
 }
 
-// bounded says whether what is still to be placed can be, as far as counts tell. With one selection there is nothing
-// to find out: the first solution on the Board holds whichever of its cells are taken.
-func (s *search) bounded() bool {
-	if s.board.problem.plain() && len(s.board.problem.selections) == 1 && s.board.counted == nil && !s.board.shares {
+// slotsFeasible reports whether the bounds allow the remaining slots. With a single selection there
+// is nothing to check: the first solution remains valid whichever devices of its cells are used.
+func (s *search) slotsFeasible() bool {
+	if s.offer.problem.isSimple() && len(s.offer.problem.selections) == 1 && s.offer.counters == nil && !s.offer.hasShared {
 		return true
 	}
-	s.charge()
+	s.chargeFlow()
 	fits, _ := s.flow.solve()
-	return fits && s.differ() && s.affordable()
+	return fits && s.distinctFeasible() && s.withinCounters()
 }
 
-// firstCell keeps the cells of slots that can be swapped in rising order.
+// firstCell returns the first cell to try for a slot. Interchangeable slots use cells in ascending
+// order.
 func (s *search) firstCell(at int) int {
-	p := s.board.problem
+	p := s.offer.problem
 	mine := s.slots[at]
 	for before := at - 1; before >= 0; before-- {
 		other := s.slots[before]
-		if s.board.shares && other.want != mine.want {
-			return 0 // of parts, a request cannot have two of one device: then not all orders are alike
+		if s.offer.hasShared && other.request != mine.request {
+			// a request cannot have two shares of one device, so that slots are not interchangeable
+			return 0
 		}
-		if other.role == mine.role && (s.any || p.swappable || p.wants[other.want].claim == p.wants[mine.want].claim) {
-			return s.picks[before].cell
+		if other.eligibility == mine.eligibility && (s.anySolution || p.swappable || p.requests[other.request].claim == p.requests[mine.request].claim) {
+			return s.assignments[before].cell
 		}
 	}
 	return 0
 }
 
-// lastCell is the last cell that leaves enough for the slots of the same want behind this one: they take cells in rising
-// order. It is less than first if there is none.
+// lastCell returns the last cell that leaves enough devices for the later slots of the same
+// request, which use cells in ascending order. It is less than first if there is none.
 func (s *search) lastCell(at, first int) int {
 	needed := 1
-	for next := at + 1; next < len(s.slots) && s.slots[next].want == s.slots[at].want; next++ {
+	for next := at + 1; next < len(s.slots) && s.slots[next].request == s.slots[at].request; next++ {
 		needed++
 	}
-	role := &s.board.problem.roles[s.slots[at].role]
-	last := len(s.board.cells) - 1
+	eligibility := &s.offer.problem.eligibilities[s.slots[at].eligibility]
+	last := len(s.offer.cells) - 1
 	for ; last >= first; last-- {
-		cell := &s.board.cells[last]
-		if !s.admits(role, cell) {
+		cell := &s.offer.cells[last]
+		if !s.admits(eligibility, cell) {
 			continue
 		}
 		switch {
-		case cell.share == nil:
+		case cell.shared == nil:
 			needed -= len(cell.devices) - cell.used
-		case cell.share.fits(cell.share.takes[role.selection]):
-			needed-- // one part for a want
+		case cell.shared.fits(cell.shared.consumes[eligibility.selection]):
+			needed-- // one share per request
 		}
 		if needed <= 0 {
 			break
@@ -393,17 +403,18 @@ func (s *search) lastCell(at, first int) int {
 	return last
 }
 
-// isRepeat says whether the same devices were offered before: with lists, they can have more than one value in common.
-func (s *search) isRepeat() bool {
-	for r, chosen := range s.value {
+// isDuplicate reports whether the same devices were offered for an earlier value: with list
+// attributes, devices can have several values in common.
+func (s *search) isDuplicate() bool {
+	for r, chosen := range s.settled {
 		if chosen == "" {
 			continue
 		}
-		for _, earlier := range s.tried[r] {
+		for _, earlier := range s.valueOrder[r] {
 			if earlier == chosen {
 				break
 			}
-			if s.agree(r, earlier) {
+			if s.allHaveValue(r, earlier) {
 				return true
 			}
 		}
@@ -411,12 +422,12 @@ func (s *search) isRepeat() bool {
 	return false
 }
 
-// agree says whether all devices that the rule covers have the value.
-func (s *search) agree(r int, value string) bool {
-	p := s.board.problem
+// allHaveValue reports whether all devices covered by the constraint have the value.
+func (s *search) allHaveValue(r int, value string) bool {
+	p := s.offer.problem
 	for at := range s.slots {
-		attribute := p.roles[s.slots[at].role].attribute(r)
-		if attribute >= 0 && !s.board.cells[s.picks[at].cell].has(attribute, value) {
+		attribute := p.eligibilities[s.slots[at].eligibility].attributeOf(r)
+		if attribute >= 0 && !s.offer.cells[s.assignments[at].cell].hasValue(attribute, value) {
 			return false
 		}
 	}

@@ -13,102 +13,108 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// matcher evaluates selectors and remembers the outcome per device set.
+// matcher evaluates selectors and caches the results by pool.
 type matcher struct {
-	compiled *cel.Cache
-	programs map[string]*program // by expression
-	outcomes map[glance]outcome
-	latest   recent
-	costs    costs
-	derived  map[string]*program // of derived attributes, by expression
-	seen     []byte              // of the device that is looked at
-	pools    []*poolMatches      // by their numbers in the State; nil for those that nobody has asked about
-	// filters and selections are those of all Problems, by key, so that what is known of one is found by its number.
-	filters    map[string]*filter
-	everything *filter // without selectors
-	selections map[string]*selection
-	open       map[int]*openSet // of pools of that size, if all devices can be given away
+	compiled     *cel.Cache
+	programs     map[string]*program // by expression
+	evaluations  map[evaluationKey]evaluation
+	last         lastEvaluation
+	costs        costs
+	derivations  map[string]*program // programs of derived attributes, by expression
+	evaluatedKey []byte              // key of the device being evaluated
+	pools        []*poolMatches      // by pool number in the State; nil for pools not used yet
+	// filters and selections of all Problems, by key. Their numbers index the results of each pool.
+	filters      map[string]*filter
+	matchAll     *filter // filter without selectors
+	selections   map[string]*selection
+	allAvailable map[int]*availableSet // by pool size, for pools with all devices available
 
-	scratch model.Bits // see emptied
-	key     []byte     // for looking up selections
+	scratch model.Bits // see emptyScratch
+	key     []byte     // buffer for selection keys
 }
 
-// poolMatches are the outcomes for one version of a pool.
+// poolMatches holds the results for one version of a pool.
 type poolMatches struct {
-	pool  *model.Pool
-	rules *model.RuleTaints
-	sets  []*matchSet         // by the number of their filter
-	found []found             // by the number of their selection
-	open  map[string]*openSet // by what is asked of them beyond selectors; without those that all pools of a size share
-	// The parts are those of Problems, by their shape.
-	parts, adminParts map[string]*partition
+	pool       *model.Pool
+	taintRules *model.RuleTaints
+	filters    []*matchSet       // by filter number
+	selections []cachedSelection // by selection number
+	// by requirementsKey; without the sets shared by all pools of a size
+	available map[string]*availableSet
+	// kinds and adminKinds are cached by kindsKey.
+	kinds, adminKinds map[string]*deviceKinds
 
-	counters *counters
-	shared   model.Bits // devices that can be had more than once; nil if there are none
-	skipping model.Bits // devices that only nodes can use that skip operations; nil if there are none
-	traits   *traits
-	values   map[string]*valueSets // by attribute
+	counters         *counters
+	multiAllocatable model.Bits // devices that allow multiple allocations; nil if there are none
+	// devices that require a node which skips operations; nil if there are none
+	skipsOperations model.Bits
+	traits          *traits
+	values          map[string]*valueSets // by attribute
 }
 
-// found is what is known of a selection. Numbers are given anew when selections have been forgotten.
-type found struct {
-	want *selection
-	*offered
+// cachedSelection is the result for a selection. The selection is compared because numbers are
+// reused after the cache was dropped.
+type cachedSelection struct {
+	selection *selection
+	*selectionMatch
 }
 
-// offered are the devices that match a selection.
-type offered struct {
-	match *matchSet
-	open  *openSet
-	free  model.Bits // the devices that match and can be given away
+// selectionMatch is the set of devices that match a selection.
+type selectionMatch struct {
+	match     *matchSet
+	available *availableSet
+	free      model.Bits // matching devices that are available
 }
 
-// openSet are the devices that can be given away to those who ask for certain things beyond selectors.
-type openSet struct {
+// availableSet is the set of devices that taints, features and capacity make available to a
+// selection, whatever its selectors.
+type availableSet struct {
 	devices model.Bits
-	capable model.Bits // devices that have the capacity, or could if nobody else had any of it
-	barred  []string   // why another device cannot, "" if it can; by index; nil if all can
+	capable model.Bits // devices with sufficient capacity when unused
+	reasons []string   // why a device is not available; by device; nil if all are available
 }
 
 const (
-	maxCompiled   = 1000 // expressions
-	maxSets       = 1000 // open ones, and values, of a pool; beyond, all are forgotten and worked out anew
-	maxSelections = 1000 // the same for selections and their filters, and so the most of these that a pool has outcomes for
+	maxCompiled = 1000 // expressions
+	// available sets and value sets of a pool; when it is reached, all are dropped
+	maxSets       = 1000
+	maxSelections = 1000 // selections and their filters; this also limits the results of a pool
 )
 
 func newMatcher() *matcher {
 	features := cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}
 	return &matcher{
-		compiled: cel.NewCache(maxCompiled, features), programs: map[string]*program{}, outcomes: map[glance]outcome{},
-		costs: costs{limit: AttemptCost, left: AttemptCost}, derived: map[string]*program{},
-		filters: map[string]*filter{}, everything: newFilter(nil, nil, 0), selections: map[string]*selection{}, open: map[int]*openSet{},
+		compiled: cel.NewCache(maxCompiled, features), programs: map[string]*program{}, evaluations: map[evaluationKey]evaluation{},
+		costs: costs{limit: AttemptCost, left: AttemptCost}, derivations: map[string]*program{},
+		filters: map[string]*filter{}, matchAll: newFilter(nil, nil, 0), selections: map[string]*selection{}, allAvailable: map[int]*availableSet{},
 	}
 }
 
-// pool finds what is known of a pool. Other taint rules leave standing what selectors match.
+// pool returns the cached matches of a pool. A changed DeviceTaintRule does not invalidate selector
+// results.
 func (m *matcher) pool(view *model.PoolView) *poolMatches {
 	var old *poolMatches
 	if number := view.Number(); number < len(m.pools) {
 		old = m.pools[number]
 	}
 	if old != nil && old.pool == view.Pool {
-		if old.rules != view.Rules() {
-			old.rules, old.open, old.found, old.parts, old.adminParts = view.Rules(), nil, nil, nil, nil
+		if old.taintRules != view.Rules() {
+			old.taintRules, old.available, old.selections, old.kinds, old.adminKinds = view.Rules(), nil, nil, nil, nil
 		}
 		return old
 	}
-	known := &poolMatches{
-		pool: view.Pool, rules: view.Rules(), counters: countersOf(view.Pool), shared: sharedOf(view.Pool), skipping: skippingOf(view.Pool), traits: traitsOf(view.Pool),
+	matches := &poolMatches{
+		pool: view.Pool, taintRules: view.Rules(), counters: countersOf(view.Pool), multiAllocatable: multiAllocatable(view.Pool), skipsOperations: skippingOperations(view.Pool), traits: traitsOf(view.Pool),
 	}
 	if old != nil && old.pool.ID == view.ID {
-		m.carry(old, known)
+		m.carryOver(old, matches)
 	}
-	m.pools = put(m.pools, view.Number(), known)
-	return known
+	m.pools = setAt(m.pools, view.Number(), matches)
+	return matches
 }
 
-// put puts a value into a list, which grows as far as that is necessary.
-func put[T any](list []T, at int, value T) []T {
+// setAt sets an element, growing the list if necessary.
+func setAt[T any](list []T, at int, value T) []T {
 	if more := at + 1 - len(list); more > 0 {
 		list = append(list, make([]T, more)...)
 	}
@@ -116,17 +122,18 @@ func put[T any](list []T, at int, value T) []T {
 	return list
 }
 
-// sharedOf are the devices that can be had more than once; nil if there are none.
-func sharedOf(pool *model.Pool) model.Bits {
-	return devicesLike(pool, func(u *model.Usage) bool { return u.AllowMultipleAllocations })
+// multiAllocatable returns the devices that allow multiple allocations, or nil if there are none.
+func multiAllocatable(pool *model.Pool) model.Bits {
+	return devicesWhere(pool, func(u *model.Usage) bool { return u.AllowMultipleAllocations })
 }
 
-// skippingOf returns the devices that only nodes can use that skip operations; nil if there are none.
-func skippingOf(pool *model.Pool) model.Bits {
-	return devicesLike(pool, func(u *model.Usage) bool { return len(u.SkipNodeOperations) > 0 })
+// skippingOperations returns the devices that require a node which skips operations, or nil if
+// there are none.
+func skippingOperations(pool *model.Pool) model.Bits {
+	return devicesWhere(pool, func(u *model.Usage) bool { return len(u.SkipNodeOperations) > 0 })
 }
 
-func devicesLike(pool *model.Pool, like func(*model.Usage) bool) model.Bits {
+func devicesWhere(pool *model.Pool, like func(*model.Usage) bool) model.Bits {
 	if !pool.Any(like) {
 		return nil
 	}
@@ -139,72 +146,73 @@ func devicesLike(pool *model.Pool, like func(*model.Usage) bool) model.Bits {
 	return devices
 }
 
-// usable returns those of the devices that the node knows how to use.
+// usable returns the devices that the node supports.
 func (p *poolMatches) usable(devices model.Bits, node *model.NodeInfo) model.Bits {
-	if p.skipping == nil || node.Node.SkipsOperations {
+	if p.skipsOperations == nil || node.Node.SkipsOperations {
 		return devices
 	}
-	return devices.AndNot(p.skipping)
+	return devices.AndNot(p.skipsOperations)
 }
 
-// set is the outcome for a filter, nil if it is not known.
-func (p *poolMatches) set(f *filter) *matchSet {
-	if f.number >= len(p.sets) || p.sets[f.number] == nil || p.sets[f.number].filter != f {
+// cached returns the result for a filter, or nil.
+func (p *poolMatches) cached(f *filter) *matchSet {
+	if f.number >= len(p.filters) || p.filters[f.number] == nil || p.filters[f.number].filter != f {
 		return nil
 	}
-	return p.sets[f.number]
+	return p.filters[f.number]
 }
 
-func (p *poolMatches) note(set *matchSet) { p.sets = put(p.sets, set.filter.number, set) }
+func (p *poolMatches) cache(set *matchSet) { p.filters = setAt(p.filters, set.filter.number, set) }
 
-// found are the devices that match a selection, and those of them that can be given away.
-func (m *matcher) found(known *poolMatches, want *selection) *offered {
-	if n := want.number; n < len(known.found) && known.found[n].want == want {
-		return known.found[n].offered
+// matchSelection returns the devices that match a selection.
+func (m *matcher) matchSelection(matches *poolMatches, sel *selection) *selectionMatch {
+	if n := sel.number; n < len(matches.selections) && matches.selections[n].selection == sel {
+		return matches.selections[n].selectionMatch
 	}
-	f := m.offered(known, want)
+	f := m.newSelectionMatch(matches, sel)
 	if f.match.failed && m.costs.exhausted {
-		return f // it may not fail when it can be evaluated
+		return f // not cached: the evaluation may succeed later
 	}
-	known.found = put(known.found, want.number, found{want, f})
+	matches.selections = setAt(matches.selections, sel.number, cachedSelection{sel, f})
 	return f
 }
 
-func (m *matcher) offered(known *poolMatches, want *selection) *offered {
-	match, open := m.match(known, want.filter), m.openTo(known, want)
-	if open.barred != nil {
-		return &offered{match: match, open: open, free: match.devices.And(open.devices)}
+func (m *matcher) newSelectionMatch(matches *poolMatches, sel *selection) *selectionMatch {
+	match, open := m.match(matches, sel.filter), m.availableFor(matches, sel)
+	if open.reasons != nil {
+		return &selectionMatch{match: match, available: open, free: match.devices.And(open.devices)}
 	}
-	if match.open == nil {
-		match.open = &offered{match: match, open: open, free: match.devices}
+	if match.selectionMatch == nil {
+		match.selectionMatch = &selectionMatch{match: match, available: open, free: match.devices}
 	}
-	return match.open
+	return match.selectionMatch
 }
 
-// openTo are the devices that can be given away as far as they and the selection's tolerations and capacity say.
-func (m *matcher) openTo(known *poolMatches, want *selection) *openSet {
-	if set, ok := known.open[want.asks]; ok {
+// availableFor returns the devices that are available given the tolerations and capacity of the
+// selection.
+func (m *matcher) availableFor(matches *poolMatches, sel *selection) *availableSet {
+	if set, ok := matches.available[sel.requirementsKey]; ok {
 		return set
 	}
-	if size := len(known.pool.Devices); known.allOpen(want) {
-		if m.open[size] == nil {
-			m.open[size] = &openSet{devices: model.FullBits(size), capable: model.FullBits(size)}
+	if size := len(matches.pool.Devices); matches.allAvailable(sel) {
+		if m.allAvailable[size] == nil {
+			m.allAvailable[size] = &availableSet{devices: model.FullBits(size), capable: model.FullBits(size)}
 		}
-		return m.open[size]
+		return m.allAvailable[size]
 	}
-	if known.open == nil || len(known.open) >= maxSets {
-		known.open = map[string]*openSet{}
+	if matches.available == nil || len(matches.available) >= maxSets {
+		matches.available = map[string]*availableSet{}
 	}
-	known.open[want.asks] = known.someOpen(want)
-	return known.open[want.asks]
+	matches.available[sel.requirementsKey] = matches.availableDevices(sel)
+	return matches.available[sel.requirementsKey]
 }
 
-// allOpen looks for what keeps someOpen from being all.
-func (p *poolMatches) allOpen(want *selection) bool {
+// allAvailable reports whether availableDevices would return all devices.
+func (p *poolMatches) allAvailable(sel *selection) bool {
 	var seen *model.Usage
 	for i := range p.pool.Devices {
 		device := &p.pool.Devices[i]
-		if (device.Usage != seen || p.rules != nil) && closedBy(device, p.rules, want) != "" || incapable(device, want.capacity) != "" {
+		if (device.Usage != seen || p.taintRules != nil) && unavailableReason(device, p.taintRules, sel) != "" || capacityReason(device, sel.capacity) != "" {
 			return false
 		}
 		seen = device.Usage
@@ -212,50 +220,51 @@ func (p *poolMatches) allOpen(want *selection) bool {
 	return true
 }
 
-func (p *poolMatches) someOpen(want *selection) *openSet {
+func (p *poolMatches) availableDevices(sel *selection) *availableSet {
 	size := len(p.pool.Devices)
-	set := &openSet{devices: model.NewBits(size), capable: model.NewBits(size), barred: make([]string, size)}
+	set := &availableSet{devices: model.NewBits(size), capable: model.NewBits(size), reasons: make([]string, size)}
 	for i := range p.pool.Devices {
 		device := &p.pool.Devices[i]
-		why := incapable(device, want.capacity)
+		why := capacityReason(device, sel.capacity)
 		if why == "" {
 			set.capable.Set(i)
 		}
-		if set.barred[i] = cmp.Or(closedBy(device, p.rules, want), why); set.barred[i] == "" {
+		if set.reasons[i] = cmp.Or(unavailableReason(device, p.taintRules, sel), why); set.reasons[i] == "" {
 			set.devices.Set(i)
 		}
 	}
 	return set
 }
 
-// taken are the devices that nobody else can have.
+// taken returns the devices in use that cannot be shared.
 func (p *poolMatches) taken(view *model.PoolView) model.Bits {
-	if p.shared == nil {
+	if p.multiAllocatable == nil {
 		return view.Taken()
 	}
-	return view.Taken().AndNot(p.shared)
+	return view.Taken().AndNot(p.multiAllocatable)
 }
 
-// selection is what is asked of each device: a list of selectors, those of the class first, and to have no taints but
-// those that are tolerated.
+// selection is what a request requires of each device: selectors, those of the class first,
+// tolerations for its taints, and capacity.
 type selection struct {
-	key         string
-	number      int // a small one of its own
-	filter      *filter
-	ofClass     int // so many selectors are the class's
-	tolerations []resourcev1.DeviceToleration
-	asks        string // tolerations, capacity and access
-	capacity    *resourcev1.CapacityRequirements
-	admin       bool // also devices that others have
+	key             string
+	number          int // small unique number, used as an index
+	filter          *filter
+	classSelectors  int // number of leading selectors that belong to the class
+	tolerations     []resourcev1.DeviceToleration
+	requirementsKey string // encoded tolerations, capacity and admin access
+	capacity        *resourcev1.CapacityRequirements
+	admin           bool // devices in use match as well
 }
 
-// selection is what an option of the class asks for. What was asked for before is found again.
-func (m *matcher) selection(class *model.Class, option *model.Option) *selection {
-	key := appendAsks(m.key[:0], option)
+// selection returns the selection of an alternative with this class, from the cache if possible.
+func (m *matcher) selection(class *model.Class, alternative *model.Option) *selection {
+	key := appendRequirements(m.key[:0], alternative)
 	asks := len(key)
-	// Reasons tell selectors of the class from those of the request.
+	// The number is part of the key because reasons distinguish selectors of the class and the
+	// request.
 	key = append(strconv.AppendInt(key, int64(len(class.Selectors)), 10), 0)
-	for _, list := range [][]string{class.Selectors, option.Selectors} {
+	for _, list := range [][]string{class.Selectors, alternative.Selectors} {
 		for _, expression := range list {
 			key = append(append(key, expression...), 0)
 		}
@@ -269,24 +278,24 @@ func (m *matcher) selection(class *model.Class, option *model.Option) *selection
 		clear(m.filters)
 	}
 	s := &selection{
-		key: string(key), number: len(m.selections), filter: m.filter(slices.Concat(class.Selectors, option.Selectors)), ofClass: len(class.Selectors),
-		tolerations: option.Tolerations, asks: string(key[:asks]), capacity: option.Capacity, admin: option.AdminAccess,
+		key: string(key), number: len(m.selections), filter: m.filter(slices.Concat(class.Selectors, alternative.Selectors)), classSelectors: len(class.Selectors),
+		tolerations: alternative.Tolerations, requirementsKey: string(key[:asks]), capacity: alternative.Capacity, admin: alternative.AdminAccess,
 	}
 	m.selections[s.key] = s
 	return s
 }
 
-// appendAsks writes down what is asked of devices beyond selectors.
-func appendAsks(b []byte, option *model.Option) []byte {
-	for i := range option.Tolerations {
-		t := &option.Tolerations[i]
+// appendRequirements appends an encoding of the requirements other than selectors.
+func appendRequirements(b []byte, alternative *model.Option) []byte {
+	for i := range alternative.Tolerations {
+		t := &alternative.Tolerations[i]
 		b = fmt.Appendf(b, "%q %q %q %q\x00", t.Key, t.Operator, t.Value, t.Effect)
 	}
-	if option.Capacity != nil {
-		for _, name := range slices.Sorted(maps.Keys(option.Capacity.Requests)) {
-			amount := option.Capacity.Requests[name]
+	if alternative.Capacity != nil {
+		for _, name := range slices.Sorted(maps.Keys(alternative.Capacity.Requests)) {
+			amount := alternative.Capacity.Requests[name]
 			b = fmt.Appendf(b, "%s %s\x00", name, amount.String())
 		}
 	}
-	return append(strconv.AppendBool(b, option.AdminAccess), 0)
+	return append(strconv.AppendBool(b, alternative.AdminAccess), 0)
 }

@@ -11,46 +11,46 @@ func (p *Problem) selectorError(selection int, pool *model.Pool, set *matchSet) 
 	chosen, at := p.selections[selection], len(set.filter.selectors)-1
 	r := &Reason{
 		Kind: SelectorError, Device: pool.DeviceID(set.device), Selector: at,
-		Expression: set.filter.last(), Message: set.message, Costly: set.costly,
+		Expression: set.filter.lastSelector(), Message: set.message, CostLimited: set.costLimited,
 	}
 	if strings.Contains(set.message, "no such key") {
 		r.Hint = p.allocator.matcher.program(r.Expression).reads.hint(pool, set.device)
 	}
-	for w := range p.wants {
-		for o := range p.wants[w].options {
-			option := &p.wants[w].options[o]
-			if option.selection != selection || len(r.Asked) > 0 {
+	for w := range p.requests {
+		for o := range p.requests[w].alternatives {
+			alternative := &p.requests[w].alternatives[o]
+			if alternative.selection != selection || len(r.Requests) > 0 {
 				continue
 			}
-			r.Asked = []Asked{p.asked(w)}
-			if at < chosen.ofClass {
-				r.Class = option.class.Name
+			r.Requests = []RequestRef{p.requestRef(w)}
+			if at < chosen.classSelectors {
+				r.Class = alternative.class.Name
 			} else {
-				r.Selector -= chosen.ofClass
+				r.Selector -= chosen.classSelectors
 			}
 		}
 	}
 	return r
 }
 
-// shortage counts for those wants that together ask for too much.
-func (s *search) shortage(wants []int) *Reason {
-	b, p := s.board, s.board.problem
+// shortage returns the reason for requests that together need too many devices.
+func (s *search) shortage(requests []int) *Reason {
+	b, p := s.offer, s.offer.problem
 	r := &Reason{Kind: Shortage}
 	short := model.NewBits(len(p.selections))
-	for _, w := range wants {
-		want := &p.wants[w]
-		r.Asked = append(r.Asked, p.asked(w))
-		least := want.least()
-		for o := range want.options {
+	for _, w := range requests {
+		request := &p.requests[w]
+		r.Requests = append(r.Requests, p.requestRef(w))
+		least := request.minCount()
+		for o := range request.alternatives {
 			if s.chosen[w] >= 0 && s.chosen[w] != o {
 				continue
 			}
 			if s.chosen[w] == o {
-				least = max(1, want.options[o].count)
+				least = max(1, request.alternatives[o].count)
 			}
-			short.Set(want.options[o].selection)
-			r.All = r.All || want.options[o].asked.All
+			short.Set(request.alternatives[o].selection)
+			r.All = r.All || request.alternatives[o].spec.All
 		}
 		r.Wanted += least
 	}
@@ -58,123 +58,125 @@ func (s *search) shortage(wants []int) *Reason {
 		b.countMatching(r, short, i)
 	}
 	if r.Free >= r.Wanted {
-		r.Scarce = s.scarce(wants, r.Wanted)
-		if w, needed := s.overdrawn(); r.Scarce == "" && w != nil {
-			r.Scarce = w.text(b, needed)
+		r.ExhaustedCounter = s.exhaustedCounter(requests, r.Wanted)
+		if w, needed := s.exceededSum(); r.ExhaustedCounter == "" && w != nil {
+			r.ExhaustedCounter = w.format(b, needed)
 		}
 	}
 	for _, view := range p.state.Pools(b.node) {
-		if usable, why := view.Usable(); !usable && (r.All || b.concerns(&view, short)) {
+		if usable, why := view.Usable(); !usable && (r.All || b.mayMatch(&view, short)) {
 			r.Pools = append(r.Pools, why)
 		}
 	}
 	if r.Match < r.Wanted && len(r.Pools) == 0 {
-		r.Dropped, r.Passed = b.drops(short)
+		r.SelectorMisses, r.SelectorsPassed = b.selectorMisses(short)
 	}
 	return r
 }
 
-// concerns says whether a pool that cannot be used may have what is asked for: as far as it can be seen, some device
-// matches, or there is nothing to be seen.
-func (b *Board) concerns(view *model.PoolView, short model.Bits) bool {
-	known := b.problem.allocator.matcher.pool(view)
+// mayMatch reports whether an unusable pool may have matching devices: a published device matches,
+// or no device is published.
+func (offer *NodeOffer) mayMatch(view *model.PoolView, short model.Bits) bool {
+	matches := offer.problem.allocator.matcher.pool(view)
 	concerns := len(view.Devices) == 0
 	short.Each(func(selection int) bool {
-		set := b.problem.allocator.matcher.match(known, b.problem.selections[selection].filter)
+		set := offer.problem.allocator.matcher.match(matches, offer.problem.selections[selection].filter)
 		concerns = concerns || set.failed || set.devices.Len() > 0
 		return !concerns
 	})
 	return concerns
 }
 
-func (b *Board) countMatching(r *Reason, short model.Bits, at int) {
-	p, view := b.problem, &b.views[at]
-	known := p.allocator.matcher.pool(view)
-	r.Here += view.Reach.Len()
-	any, open := model.NewBits(len(view.Devices)), model.NewBits(len(view.Devices))
-	barred, admin := make([]string, len(view.Devices)), false
+func (offer *NodeOffer) countMatching(r *Reason, short model.Bits, at int) {
+	p, view := offer.problem, &offer.views[at]
+	matches := p.allocator.matcher.pool(view)
+	r.Reachable += view.Reach.Len()
+	matched, open := model.NewBits(len(view.Devices)), model.NewBits(len(view.Devices))
+	reasons, admin := make([]string, len(view.Devices)), false
 	short.Each(func(selection int) bool {
-		chosen := b.problem.selections[selection]
-		found := b.problem.allocator.matcher.found(known, chosen)
-		matching, to := found.match.devices, found.open
+		chosen := offer.problem.selections[selection]
+		match := offer.problem.allocator.matcher.matchSelection(matches, chosen)
+		matching, available := match.match.devices, match.available
 		if r.All {
-			matching = matching.And(to.capable)
+			matching = matching.And(available.capable)
 		}
-		any.Or(matching)
+		matched.Or(matching)
 		admin = admin || chosen.admin
-		open.Or(matching.And(to.devices))
-		matching.AndNot(to.devices).Each(func(i int) bool {
-			barred[i] = to.barred[i]
+		open.Or(matching.And(available.devices))
+		matching.AndNot(available.devices).Each(func(i int) bool {
+			reasons[i] = available.reasons[i]
 			return true
 		})
 		return true
 	})
-	any.And(view.Reach).Each(func(i int) bool {
+	matched.And(view.Reach).Each(func(i int) bool {
 		r.Match++
 		switch holders := view.Holders(i); {
-		case known.skipping != nil && known.skipping.Has(i) && !b.node.Node.SkipsOperations:
-			if len(r.Barred) < maxHeld {
-				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: "needs a node that declares the feature " + model.OptionalNodeOperations})
+		case matches.skipsOperations != nil && matches.skipsOperations.Has(i) && !offer.node.Node.SkipsOperations:
+			if len(r.Unavailable) < maxListed {
+				r.Unavailable = append(r.Unavailable, Unavailable{Device: view.DeviceID(i), Reason: "needs a node that declares the feature " + model.OptionalNodeOperations})
 			}
 		case !open.Has(i):
-			if len(r.Barred) < maxHeld {
-				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: barred[i]})
+			if len(r.Unavailable) < maxListed {
+				r.Unavailable = append(r.Unavailable, Unavailable{Device: view.DeviceID(i), Reason: reasons[i]})
 			}
-		case len(holders) == 0 && !admin && b.counted[at] != nil && b.counted[at].bars(i) != "":
-			if len(r.Barred) < maxHeld {
-				why := b.counted[at].bars(i)
-				if b.takenByUs(at, i) {
+		case len(holders) == 0 && !admin && offer.counters[at] != nil && offer.counters[at].unavailableReason(i) != "":
+			if len(r.Unavailable) < maxListed {
+				why := offer.counters[at].unavailableReason(i)
+				if offer.usedInTrial(at, i) {
 					why += " beside the group's other pods"
 				}
-				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: why})
+				r.Unavailable = append(r.Unavailable, Unavailable{Device: view.DeviceID(i), Reason: why})
 			}
-		case known.shared != nil && known.shared.Has(i):
-			if b.offers(at, i, short) {
+		case matches.multiAllocatable != nil && matches.multiAllocatable.Has(i):
+			if offer.hasShareFor(at, i, short) {
 				r.Free++
-				r.Parts = true
-			} else if len(r.Barred) < maxHeld {
-				r.Barred = append(r.Barred, Barred{Device: view.DeviceID(i), Why: b.tooLittleLeft(view, i, short)})
+				r.Shares = true
+			} else if len(r.Unavailable) < maxListed {
+				r.Unavailable = append(r.Unavailable, Unavailable{Device: view.DeviceID(i), Reason: offer.missingCapacity(view, i, short)})
 			}
 		case len(holders) == 0 || admin:
 			r.Free++
-		case p.ours != nil && p.ours(holders[0]):
-			if len(r.Ours) < maxHeld {
-				r.Ours = append(r.Ours, view.DeviceID(i))
+		case p.isTrialClaim != nil && p.isTrialClaim(holders[0]):
+			if len(r.TrialDevices) < maxListed {
+				r.TrialDevices = append(r.TrialDevices, view.DeviceID(i))
 			}
-		case len(r.Held) < maxHeld:
-			r.Held = append(r.Held, Held{Device: view.DeviceID(i), By: holders[0]})
+		case len(r.Holders) < maxListed:
+			r.Holders = append(r.Holders, Holder{Device: view.DeviceID(i), Claim: holders[0]})
 		}
 		return true
 	})
 }
 
-// takenByUs reports whether claims take in the same trial from the counter that has too little left for a device.
-func (b *Board) takenByUs(at, device int) bool {
-	counted, view, found := b.counted[at], &b.views[at], false
-	counter := counted.needs[device].lacks(counted.left)
-	if b.problem.ours == nil || counter < 0 {
+// usedInTrial reports whether claims of the same trial take from the counter that is too small for
+// a device.
+func (offer *NodeOffer) usedInTrial(at, device int) bool {
+	counted, view, found := offer.counters[at], &offer.views[at], false
+	counter := counted.usages[device].shortCounter(counted.remaining)
+	if offer.problem.isTrialClaim == nil || counter < 0 {
 		return false
 	}
 	view.Taken().Each(func(taken int) bool {
 		holders := view.Holders(taken)
-		found = counted.needs[taken].of(counter) > 0 && len(holders) > 0 && b.problem.ours(holders[0])
+		found = counted.usages[taken].amountOf(counter) > 0 && len(holders) > 0 && offer.problem.isTrialClaim(holders[0])
 		return !found
 	})
 	return found
 }
 
-// drops says which of their selectors keep devices from the selections, each once, and how many selectors some device matches.
-func (b *Board) drops(short model.Bits) (list []Drop, passed int) {
+// selectorMisses returns the selectors that devices do not match, each once, and the largest number
+// of leading selectors matched by a device.
+func (offer *NodeOffer) selectorMisses(short model.Bits) (list []SelectorMiss, passed int) {
 	short.Each(func(selection int) bool {
-		chosen, class := b.problem.selections[selection], b.problem.classOf(selection)
-		before := b.matching(chosen.filter.first(0))
+		chosen, class := offer.problem.selections[selection], offer.problem.classOf(selection)
+		before := offer.countMatches(chosen.filter.prefix(0))
 		for n, expression := range chosen.filter.selectors {
-			matching := b.matching(chosen.filter.first(n + 1))
-			drop := Drop{Expression: expression, Dropped: before - matching, Of: before}
-			if n < chosen.ofClass {
+			matching := offer.countMatches(chosen.filter.prefix(n + 1))
+			drop := SelectorMiss{Expression: expression, Missed: before - matching, Candidates: before}
+			if n < chosen.classSelectors {
 				drop.Class = class
 			}
-			if drop.Dropped > 0 && !slices.Contains(list, drop) {
+			if drop.Missed > 0 && !slices.Contains(list, drop) {
 				list = append(list, drop)
 			}
 			if before = matching; matching > 0 {
@@ -186,33 +188,33 @@ func (b *Board) drops(short model.Bits) (list []Drop, passed int) {
 	return list, passed
 }
 
-// matching is how many devices match the filter.
-func (b *Board) matching(f *filter) int {
+// countMatches returns the number of devices that match the filter.
+func (offer *NodeOffer) countMatches(f *filter) int {
 	n := 0
-	for i := range b.views {
-		known := b.problem.allocator.matcher.pool(&b.views[i])
-		n += b.problem.allocator.matcher.match(known, f).devices.And(b.views[i].Reach).Len()
+	for i := range offer.views {
+		matches := offer.problem.allocator.matcher.pool(&offer.views[i])
+		n += offer.problem.allocator.matcher.match(matches, f).devices.And(offer.views[i].Reach).Len()
 	}
 	return n
 }
 
-// classOf is the class whose selectors a selection begins with.
+// classOf returns the class of a selection.
 func (p *Problem) classOf(selection int) string {
-	for w := range p.wants {
-		for o := range p.wants[w].options {
-			if option := &p.wants[w].options[o]; option.selection == selection {
-				return option.class.Name
+	for w := range p.requests {
+		for o := range p.requests[w].alternatives {
+			if alternative := &p.requests[w].alternatives[o]; alternative.selection == selection {
+				return alternative.class.Name
 			}
 		}
 	}
 	return ""
 }
 
-// offers says whether a shared device has a part left for some of the selections.
-func (b *Board) offers(view, device int, short model.Bits) bool {
-	for c := range b.cells {
-		cell := &b.cells[c]
-		if cell.view != view || cell.share == nil || cell.devices[0] != device {
+// hasShareFor reports whether a shared device has a share left for one of the selections.
+func (offer *NodeOffer) hasShareFor(view, device int, short model.Bits) bool {
+	for c := range offer.cells {
+		cell := &offer.cells[c]
+		if cell.view != view || cell.shared == nil || cell.devices[0] != device {
 			continue
 		}
 		offers := false

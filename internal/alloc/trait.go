@@ -7,18 +7,19 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// traits are what an allocation of a device says beyond its name: devices with other traits are not alike.
+// traits holds the properties of devices that become part of an allocation. Devices with different
+// traits are not interchangeable.
 type traits struct {
-	of    []int // by device; devices with equal traits have the same number, those without any have 0
-	waits []bool
+	idOf                 []int // by device; equal traits have the same number; 0 means none
+	hasBindingConditions []bool
 }
 
-// traitsOf reads a pool's traits; nil if no device has any.
+// traitsOf returns the traits of a pool, or nil if no device has any.
 func traitsOf(pool *model.Pool) *traits {
 	if !pool.Any(hasTraits) {
 		return nil
 	}
-	t := &traits{of: make([]int, len(pool.Devices)), waits: make([]bool, len(pool.Devices))}
+	t := &traits{idOf: make([]int, len(pool.Devices)), hasBindingConditions: make([]bool, len(pool.Devices))}
 	known := map[string]int{"": 0}
 	for i := range pool.Devices {
 		key := traitsKey(&pool.Devices[i])
@@ -30,7 +31,7 @@ func traitsOf(pool *model.Pool) *traits {
 			id = len(known)
 			known[key] = id
 		}
-		t.of[i], t.waits[i] = id, len(pool.Devices[i].BindingConditions) > 0
+		t.idOf[i], t.hasBindingConditions[i] = id, len(pool.Devices[i].BindingConditions) > 0
 	}
 	return t
 }
@@ -43,7 +44,7 @@ func traitsKey(device *model.Device) string {
 	if !hasTraits(device.Usage) {
 		return ""
 	}
-	// The encoding orders maps by key, and writes quantities in one way.
+	// The encoding sorts maps by key and has one form for each quantity.
 	draws, err := json.Marshal(device.NodeResources)
 	if err != nil {
 		panic(fmt.Sprintf("alloc: encode node resources: %v", err))
@@ -51,10 +52,10 @@ func traitsKey(device *model.Device) string {
 	return fmt.Sprintf("%v %q %q %s", device.BindsToNode, device.BindingConditions, device.BindingFailureConditions, draws)
 }
 
-// at are the traits of one device, and whether something has to be done for it before a pod can use it.
-func (t *traits) at(device int) (id int, waits bool) {
+// of returns the traits of a device, and whether it has binding conditions.
+func (t *traits) of(device int) (id int, waits bool) {
 	if t == nil {
 		return 0, false
 	}
-	return t.of[device], t.waits[device]
+	return t.idOf[device], t.hasBindingConditions[device]
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// upstream turns a world into what the allocator of Kubernetes takes.
+// upstream holds a world as input for the allocator of Kubernetes.
 type upstream struct {
 	*world
 	cache *cel.Cache
@@ -86,22 +86,22 @@ func (u *upstream) resourceClaims() []*resourcev1.ResourceClaim {
 		claim.Spec.Devices.Constraints = from.Constraints
 		for _, request := range from.Requests {
 			to := resourcev1.DeviceRequest{Name: request.Name}
-			for _, option := range request.Options {
+			for _, alternative := range request.Options {
 				mode := resourcev1.DeviceAllocationModeExactCount
-				if option.All {
+				if alternative.All {
 					mode = resourcev1.DeviceAllocationModeAll
 				}
 				exactly := resourcev1.ExactDeviceRequest{
-					DeviceClassName: option.Class, Selectors: celSelectors(option.Selectors), AllocationMode: mode, Count: option.Count,
-					AdminAccess: &option.AdminAccess, Tolerations: option.Tolerations, Capacity: option.Capacity, DerivedAttributes: option.DerivedAttributes,
+					DeviceClassName: alternative.Class, Selectors: celSelectors(alternative.Selectors), AllocationMode: mode, Count: alternative.Count,
+					AdminAccess: &alternative.AdminAccess, Tolerations: alternative.Tolerations, Capacity: alternative.Capacity, DerivedAttributes: alternative.DerivedAttributes,
 				}
-				if option.Name == "" {
+				if alternative.Name == "" {
 					to.Exactly = &exactly
 					continue
 				}
 				to.FirstAvailable = append(to.FirstAvailable, resourcev1.DeviceSubRequest{
-					Name: option.Name, DeviceClassName: option.Class, Selectors: exactly.Selectors, AllocationMode: mode, Count: option.Count, Tolerations: option.Tolerations, Capacity: option.Capacity,
-					DerivedAttributes: option.DerivedAttributes,
+					Name: alternative.Name, DeviceClassName: alternative.Class, Selectors: exactly.Selectors, AllocationMode: mode, Count: alternative.Count, Tolerations: alternative.Tolerations, Capacity: alternative.Capacity,
+					DerivedAttributes: alternative.DerivedAttributes,
 				})
 			}
 			claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, to)
@@ -111,7 +111,7 @@ func (u *upstream) resourceClaims() []*resourcev1.ResourceClaim {
 	return list
 }
 
-// allocate says whether upstream finds an allocation, and with which error it gives up.
+// allocate reports whether upstream's allocator finds an allocation.
 func (u *upstream) allocate(t *rapid.T) (bool, error) {
 	taken := sets.New[structured.DeviceID]()
 	shares, consumed := sets.New[structured.SharedDeviceID](), structured.NewConsumedCapacityCollection()
@@ -126,7 +126,8 @@ func (u *upstream) allocate(t *rapid.T) (bool, error) {
 		}
 	}
 	features := structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, ListTypeAttributes: true, ConsumableCapacity: true, PartitionableDevices: true, DeviceBindingAndStatus: true}
-	features.DerivedAttributes, features.CompatibilityGroups = u.features.derived, u.features.groups // chooses another of its allocators
+	// selects another of upstream's allocators
+	features.DerivedAttributes, features.CompatibilityGroups = u.features.derived, u.features.groups
 	allocator, err := structured.NewAllocator(context.Background(), features, structured.AllocatedState{
 		AllocatedDevices: taken, AllocatedSharedDeviceIDs: shares, AggregatedCapacity: consumed,
 	}, u, u.resourceSlices(), u.cache)
@@ -139,11 +140,12 @@ func (u *upstream) allocate(t *rapid.T) (bool, error) {
 	return len(results) == len(u.claims), err
 }
 
-// Upstream's allocator finds an allocation if and only if there is one here, with these exceptions (DIFFERENCES.md):
-// it gives up with an error where all devices are wanted of which some cannot be had; it does not give a device to one
-// claim that another claim has by admin access since the same attempt; it charges counters for admin access; and where
-// a counter is overspent, it gives away nothing that takes from any counter of the pool.
-func TestAgainstUpstream(t *testing.T) {
+// Upstream's allocator finds an allocation if and only if allot does, with these exceptions
+// (DIFFERENCES.md): it returns an error for allocationMode All if some devices cannot be allocated;
+// it does not allocate a device that another claim got with admin access in the same attempt; it
+// charges counters for admin access; and if a counter is overdrawn, it allocates no device of the
+// pool that takes from counters.
+func TestSearchAgreesWithUpstream(t *testing.T) {
 	t.Parallel()
 	allocator := alloc.New()
 	cache := cel.NewCache(100, cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true})
@@ -155,7 +157,7 @@ func TestAgainstUpstream(t *testing.T) {
 		if reason != nil {
 			t.Fatal(reason)
 		}
-		_, reason = problem.On(w.node)
+		_, reason = problem.NodeOffer(w.node)
 		ours := reason == nil
 		switch {
 		case err != nil && w.features.all:
@@ -164,9 +166,9 @@ func TestAgainstUpstream(t *testing.T) {
 			t.Fatalf("upstream: %v; here: %v", err, reason)
 		case ours == theirs:
 			counts[map[bool]string{true: "both allocate", false: "both refuse"}[ours]]++
-		case ours && w.wantsAdmin() && (len(w.claims) > 1 || w.features.counters || w.features.capacity):
+		case ours && w.hasAdminAccess() && (len(w.claims) > 1 || w.features.counters || w.features.capacity):
 			counts["allocated here only, with admin access"]++
-		case ours && w.overspent():
+		case ours && w.overdrawn():
 			counts["allocated here only, beside a counter that is overspent"]++
 		default:
 			known, _ := w.solutions()
@@ -176,8 +178,8 @@ func TestAgainstUpstream(t *testing.T) {
 	t.Log(counts)
 }
 
-// wantsAdmin says whether some claim wants admin access.
-func (w *world) wantsAdmin() bool {
+// hasAdminAccess reports whether a request has admin access.
+func (w *world) hasAdminAccess() bool {
 	for _, claim := range w.claims {
 		for _, request := range claim.Requests {
 			if request.Options[0].AdminAccess {
@@ -188,13 +190,13 @@ func (w *world) wantsAdmin() bool {
 	return false
 }
 
-// overspent says whether devices that are held take more than a counter has.
-func (w *world) overspent() bool {
+// overdrawn reports whether the devices in use take more than a counter has.
+func (w *world) overdrawn() bool {
 	sum := map[string]int{}
 	for device, held := range w.held {
 		if held {
-			sum[device.Pool+"/c"] += w.takes[device][0]
-			sum[device.Pool+"/d"] += w.takes[device][1]
+			sum[device.Pool+"/c"] += w.usage[device][0]
+			sum[device.Pool+"/d"] += w.usage[device][1]
 		}
 	}
 	for counter, n := range sum {

@@ -16,37 +16,38 @@ import (
 
 const driver = "gpu.example.com"
 
-// world is a node with devices, and claims that want some of them. It is drawn together with what the reference computes with,
-// which knows nothing of selectors, quantities and pools; test/peer/allocators draws API objects instead, which two programs
-// read, each in its own way.
+// world is a node with devices, and claims. It is drawn together with the input of the reference,
+// which knows nothing of selectors, quantities and pools. test/peer/allocators draws API objects
+// instead, which both programs read independently.
 type world struct {
-	state    *model.State
-	node     *model.NodeInfo
-	claims   []*model.Claim
-	slices   []*model.Slice
-	devices  []model.DeviceID
-	reached  map[model.DeviceID]bool // from the node, in a usable pool
-	held     map[model.DeviceID]bool
-	halfPool bool                        // the node can use devices of a pool that is not complete
-	has      map[model.DeviceID][]string // letters that selectors ask for
-	scope    map[model.DeviceID]string
-	taints   map[model.DeviceID][]resourcev1.DeviceTaint // t=v, of the slice and of rules
-	values   map[model.DeviceID][]string                 // of attribute x
-	takes    map[model.DeviceID][2]int                   // from counters c and d of its pool
-	groups   map[model.DeviceID][2]string                // of compatibility: letters; by counter
-	total    map[string]int                              // of the counters, by pool and name
-	capacity map[model.DeviceID]has                      // capacity
-	binding  map[model.DeviceID]binding
-	features features
+	state      *model.State
+	node       *model.NodeInfo
+	claims     []*model.Claim
+	slices     []*model.Slice
+	devices    []model.DeviceID
+	reached    map[model.DeviceID]bool // reachable from the node, in a usable pool
+	held       map[model.DeviceID]bool
+	incomplete bool                        // the node can reach a pool that is incomplete
+	letters    map[model.DeviceID][]string // letters, which selectors test
+	scope      map[model.DeviceID]string
+	taints     map[model.DeviceID][]resourcev1.DeviceTaint // t=v, from the slice and from rules
+	values     map[model.DeviceID][]string                 // of attribute x
+	usage      map[model.DeviceID][2]int                   // from counters c and d of the pool
+	groups     map[model.DeviceID][2]string                // compatibility groups as letters, by counter
+	total      map[string]int                              // of the counters, by pool and name
+	capacity   map[model.DeviceID]capacityState
+	binding    map[model.DeviceID]binding
+	features   features
 }
 
-// has is how much capacity a device has, in all and taken, by which policy it is given out, and whether to many.
-type has struct {
+// capacityState is the total and consumed capacity of a device, its request policy, and whether it
+// can be shared.
+type capacityState struct {
 	total, taken, policy int
 	shared               bool
 }
 
-// binding is what has to happen before a device can be used, and whether it ties the claim to the node.
+// binding holds the binding conditions of a device, and whether it binds the claim to the node.
 type binding struct {
 	waits, binds bool
 }
@@ -60,21 +61,22 @@ func (w *world) drawBinding(t *rapid.T, device model.DeviceID, d *model.Device) 
 	}
 }
 
-// takesOf is what an option takes of a device's capacity, if it can have that much.
-func (h has) takesOf(option *model.Option) (int, bool) {
+// consumedBy returns what an alternative consumes of the device's capacity. It returns false if the
+// device has too little.
+func (h capacityState) consumedBy(alternative *model.Option) (int, bool) {
 	if h.total == 0 {
-		return 0, option.Capacity == nil
+		return 0, alternative.Capacity == nil
 	}
 	asked := 0
-	if option.Capacity != nil {
-		amount := option.Capacity.Requests["m"]
+	if alternative.Capacity != nil {
+		amount := alternative.Capacity.Requests["m"]
 		asked = int(amount.Value())
 	}
 	takes := [][]int{{h.total, 1, 2, 3}, {1, 1, 3, 3}, {1, 1, 2, 9}}[h.policy][asked]
 	return takes, takes <= h.total
 }
 
-func deviceCapacity(h has) map[resourcev1.QualifiedName]resourcev1.DeviceCapacity {
+func deviceCapacity(h capacityState) map[resourcev1.QualifiedName]resourcev1.DeviceCapacity {
 	n := func(n int) *resource.Quantity { return resource.NewQuantity(int64(n), resource.DecimalSI) }
 	c := resourcev1.DeviceCapacity{Value: *n(h.total)}
 	switch h.policy {
@@ -87,7 +89,7 @@ func deviceCapacity(h has) map[resourcev1.QualifiedName]resourcev1.DeviceCapacit
 }
 
 func (w *world) drawCapacity(t *rapid.T, device model.DeviceID, d *model.Device) {
-	h := has{total: rapid.IntRange(0, 5).Draw(t, "capacity"), policy: rapid.IntRange(0, 2).Draw(t, "policy"), shared: rapid.Bool().Draw(t, "shared")}
+	h := capacityState{total: rapid.IntRange(0, 5).Draw(t, "capacity"), policy: rapid.IntRange(0, 2).Draw(t, "policy"), shared: rapid.Bool().Draw(t, "shared")}
 	if h.total > 0 {
 		d.Capacity = deviceCapacity(h)
 	}
@@ -98,10 +100,11 @@ func (w *world) drawCapacity(t *rapid.T, device model.DeviceID, d *model.Device)
 	w.capacity[device] = h
 }
 
-// features are what the claims of a world use.
+// features are the features that claims of a world use.
 type features struct {
 	all, admin, rules, alternatives, counters, capacity, binding, derived, groups, taintRules bool
-	easy                                                                                      bool // most devices can be had
+	// most devices are available
+	easy bool
 }
 
 func selector(letter string) string {
@@ -110,9 +113,9 @@ func selector(letter string) string {
 
 func drawWorld(t *rapid.T) *world {
 	w := &world{
-		state: model.NewState(), reached: map[model.DeviceID]bool{}, held: map[model.DeviceID]bool{}, has: map[model.DeviceID][]string{},
+		state: model.NewState(), reached: map[model.DeviceID]bool{}, held: map[model.DeviceID]bool{}, letters: map[model.DeviceID][]string{},
 		scope: map[model.DeviceID]string{}, taints: map[model.DeviceID][]resourcev1.DeviceTaint{}, values: map[model.DeviceID][]string{},
-		takes: map[model.DeviceID][2]int{}, total: map[string]int{}, capacity: map[model.DeviceID]has{}, binding: map[model.DeviceID]binding{},
+		usage: map[model.DeviceID][2]int{}, total: map[string]int{}, capacity: map[model.DeviceID]capacityState{}, binding: map[model.DeviceID]binding{},
 		groups: map[model.DeviceID][2]string{},
 	}
 	w.features = features{
@@ -128,12 +131,12 @@ func drawWorld(t *rapid.T) *world {
 	w.state.PutNode(&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	w.state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
 	w.node, _ = w.state.Node("n")
-	var rule *model.TaintRule
+	var constraint *model.TaintRule
 	late := false
 	if w.features.taintRules {
-		rule, late = w.drawTaintRule(t), rapid.Bool().Draw(t, "late")
+		constraint, late = w.drawTaintRule(t), rapid.Bool().Draw(t, "late")
 		if !late {
-			w.state.PutTaintRule(rule)
+			w.state.PutTaintRule(constraint)
 		}
 	}
 	total := 0
@@ -141,10 +144,10 @@ func drawWorld(t *rapid.T) *world {
 		w.drawPool(t, p, &total)
 	}
 	if late {
-		w.state.PutTaintRule(rule)
+		w.state.PutTaintRule(constraint)
 	}
-	if rule != nil {
-		w.taintBy(rule)
+	if constraint != nil {
+		w.taintBy(constraint)
 	}
 	for c := range rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "claims") {
 		w.drawClaim(t, fmt.Sprint("c", c))
@@ -160,10 +163,10 @@ func (w *world) drawClaim(t *rapid.T, name string) {
 		names = append(names, request.Name)
 		if w.features.alternatives && rapid.Bool().Draw(t, "first available") {
 			for o := range rapid.IntRange(1, 2).Draw(t, "options") {
-				option := w.drawOption(t, false)
-				option.Name = fmt.Sprint("o", o)
-				request.Options = append(request.Options, option)
-				names = append(names, request.ResultName(option))
+				alternative := w.drawOption(t, false)
+				alternative.Name = fmt.Sprint("o", o)
+				request.Options = append(request.Options, alternative)
+				names = append(names, request.ResultName(alternative))
 			}
 		} else {
 			request.Options = []model.Option{w.drawOption(t, w.features.admin)}
@@ -179,23 +182,23 @@ func (w *world) drawClaim(t *rapid.T, name string) {
 }
 
 func (w *world) drawOption(t *rapid.T, admin bool) model.Option {
-	option := model.Option{Class: "class", Count: rapid.Int64Range(1, 2).Draw(t, "count")}
+	alternative := model.Option{Class: "class", Count: rapid.Int64Range(1, 2).Draw(t, "count")}
 	for _, letter := range rapid.SampledFrom([]string{"", "", "", "", "a", "b", "ab", "c"}).Draw(t, "wanted") {
-		option.Selectors = append(option.Selectors, selector(string(letter)))
+		alternative.Selectors = append(alternative.Selectors, selector(string(letter)))
 	}
-	option.Tolerations = rapid.SampledFrom(tolerations).Draw(t, "tolerations")
+	alternative.Tolerations = rapid.SampledFrom(tolerations).Draw(t, "tolerations")
 	if w.features.all && rapid.IntRange(0, 2).Draw(t, "all") == 0 {
-		option.All, option.Count = true, 0
+		alternative.All, alternative.Count = true, 0
 	}
 	if asked := rapid.Int64Range(0, 3).Draw(t, "capacity"); w.features.capacity && asked > 0 {
-		option.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"m": *resource.NewQuantity(asked, resource.DecimalSI)}}
+		alternative.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"m": *resource.NewQuantity(asked, resource.DecimalSI)}}
 	}
 	if w.features.derived && w.features.rules && rapid.Bool().Draw(t, "derived") {
 		expression := rapid.SampledFrom(derivations).Draw(t, "derivation")
-		option.DerivedAttributes = []resourcev1.DeviceDerivedAttribute{{Name: driver + "/x", Expression: expression}}
+		alternative.DerivedAttributes = []resourcev1.DeviceDerivedAttribute{{Name: driver + "/x", Expression: expression}}
 	}
-	option.AdminAccess = admin && rapid.Bool().Draw(t, "admin")
-	return option
+	alternative.AdminAccess = admin && rapid.Bool().Draw(t, "admin")
+	return alternative
 }
 
 // derivations are expressions for attribute x.
@@ -203,13 +206,13 @@ var derivations = []string{
 	fmt.Sprintf(`device.attributes[%q].letters.size()`, driver), `"1"`, fmt.Sprintf(`[1, device.attributes[%q].letters.size()]`, driver),
 }
 
-// valuesFor are the values of attribute x that count for an option.
-func (w *world) valuesFor(option *model.Option, device model.DeviceID) []string {
-	if len(option.DerivedAttributes) == 0 {
+// valuesFor returns the values of attribute x as seen by an alternative.
+func (w *world) valuesFor(alternative *model.Option, device model.DeviceID) []string {
+	if len(alternative.DerivedAttributes) == 0 {
 		return w.values[device]
 	}
-	size := fmt.Sprint("i", len(w.has[device]))
-	switch slices.Index(derivations, option.DerivedAttributes[0].Expression) {
+	size := fmt.Sprint("i", len(w.letters[device]))
+	switch slices.Index(derivations, alternative.DerivedAttributes[0].Expression) {
 	case 0:
 		return []string{size}
 	case 1:
@@ -220,14 +223,14 @@ func (w *world) valuesFor(option *model.Option, device model.DeviceID) []string 
 
 func drawRule(t *rapid.T, names []string) resourcev1.DeviceConstraint {
 	name := resourcev1.FullyQualifiedName(driver + "/x")
-	rule := resourcev1.DeviceConstraint{MatchAttribute: &name}
+	constraint := resourcev1.DeviceConstraint{MatchAttribute: &name}
 	if rapid.Bool().Draw(t, "distinct") {
-		rule = resourcev1.DeviceConstraint{DistinctAttribute: &name}
+		constraint = resourcev1.DeviceConstraint{DistinctAttribute: &name}
 	}
 	if rapid.Bool().Draw(t, "some") {
-		rule.Requests = []string{rapid.SampledFrom(names).Draw(t, "covers"), rapid.SampledFrom(names).Draw(t, "covers")}
+		constraint.Requests = []string{rapid.SampledFrom(names).Draw(t, "covers"), rapid.SampledFrom(names).Draw(t, "covers")}
 	}
-	return rule
+	return constraint
 }
 
 var tolerations = [][]resourcev1.DeviceToleration{
@@ -246,10 +249,10 @@ func drawTaint(t *rapid.T) []resourcev1.DeviceTaint {
 	return []resourcev1.DeviceTaint{{Key: "t", Value: "v", Effect: effect}}
 }
 
-// drawAttributes gives a device letters, and in most cases attribute x, of one of several types.
+// drawAttributes gives a device letters and usually attribute x, with one of several types.
 func (w *world) drawAttributes(t *rapid.T, device model.DeviceID) map[resourcev1.QualifiedName]resourcev1.DeviceAttribute {
 	letters := rapid.SampledFrom([]string{"", "a", "b", "ab", "ab", "abc"}).Draw(t, "letters")
-	w.has[device] = strings.Split(letters, "")
+	w.letters[device] = strings.Split(letters, "")
 	one, two, text := int64(1), int64(2), "1"
 	name := resourcev1.QualifiedName("x")
 	if rapid.Bool().Draw(t, "full name") {
@@ -274,7 +277,7 @@ func (w *world) drawAttributes(t *rapid.T, device model.DeviceID) map[resourcev1
 func (w *world) drawPool(t *rapid.T, p int, total *int) {
 	id := model.PoolID{Driver: driver, Pool: fmt.Sprint("p", p)}
 	slice := &model.Slice{Name: id.Pool, Pool: id, Generation: 1, PoolSlices: rapid.SampledFrom([]int64{1, 1, 1, 1, 1, 2}).Draw(t, "slices")}
-	most := 6 // devices: brute force tries all their orders
+	most := 6 // devices; brute force tries all their orders
 	if w.features.easy {
 		slice.PoolSlices, most = 1, 4
 	}
@@ -289,7 +292,7 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 		scope := rapid.SampledFrom([]int{0, 0, 0, 0, 0, 1, 2, 2, 3, 4}).Draw(t, "scope")
 		taints := drawTaint(t)
 		if w.features.easy {
-			scope, taints = min(scope, 3)&^1, nil // from this node alone, or from all
+			scope, taints = min(scope, 3)&^1, nil // local to this node, or reachable from all
 		}
 		slice.Devices = append(slice.Devices, model.Device{
 			Name: device.Device, Usage: &model.Usage{Scope: scopes[scope], Taints: taints}, Attributes: w.drawAttributes(t, device),
@@ -300,7 +303,7 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 		w.devices = append(w.devices, device)
 		w.scope[device] = fmt.Sprint(scope)
 		w.taints[device] = taints
-		w.held[device] = rapid.IntRange(0, 6).Draw(t, "held") == 0 && !w.features.easy && w.goesWithHeld(device)
+		w.held[device] = rapid.IntRange(0, 6).Draw(t, "held") == 0 && !w.features.easy && w.compatibleWithHeld(device)
 		if w.features.capacity {
 			w.drawCapacity(t, device, &slice.Devices[d])
 		}
@@ -308,7 +311,7 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 			w.drawBinding(t, device, &slice.Devices[d])
 		}
 		w.reached[device] = reached[scope] && slice.PoolSlices == 1
-		w.halfPool = w.halfPool || reached[scope] && slice.PoolSlices == 2
+		w.incomplete = w.incomplete || reached[scope] && slice.PoolSlices == 2
 	}
 	w.state.PutSlice(slice)
 	w.slices = append(w.slices, slice)
@@ -341,7 +344,7 @@ func (w *world) drawCounters(t *rapid.T, pool string) []resourcev1.CounterSet {
 
 func (w *world) drawTakes(t *rapid.T, device model.DeviceID, d *model.Device) {
 	takes := [2]int{rapid.IntRange(0, 3).Draw(t, "takes c"), rapid.IntRange(0, 1).Draw(t, "takes d")}
-	w.takes[device] = takes
+	w.usage[device] = takes
 	if takes[0] > 0 {
 		d.ConsumesCounters = append(d.ConsumesCounters, resourcev1.DeviceCounterConsumption{CounterSet: "s", Counters: map[string]resourcev1.Counter{"c": counter(takes[0])}})
 	}
@@ -366,23 +369,23 @@ func (w *world) drawTakes(t *rapid.T, device model.DeviceID, d *model.Device) {
 	w.groups[device] = groups
 }
 
-// goesWithHeld says whether the device can be in use beside those that are.
-func (w *world) goesWithHeld(device model.DeviceID) bool {
-	users := []model.DeviceID{device}
+// compatibleWithHeld reports whether the device is compatible with the devices in use.
+func (w *world) compatibleWithHeld(device model.DeviceID) bool {
+	devices := []model.DeviceID{device}
 	for other, held := range w.held {
 		if held && other.Pool == device.Pool {
-			users = append(users, other)
+			devices = append(devices, other)
 		}
 	}
-	return w.compatible(users)
+	return w.compatible(devices)
 }
 
-// compatible says whether devices of one pool may take from its counters at a time.
-func (w *world) compatible(users []model.DeviceID) bool {
+// compatible reports whether devices of one pool may take from its counters at the same time.
+func (w *world) compatible(devices []model.DeviceID) bool {
 	for counter := range 2 {
 		both, none, n := map[rune]int{}, 0, 0
-		for _, user := range users {
-			if w.takes[user][counter] == 0 {
+		for _, user := range devices {
+			if w.usage[user][counter] == 0 {
 				continue
 			}
 			n++
@@ -406,94 +409,97 @@ func rackSelector(rack string) *corev1.NodeSelector {
 	}}}}
 }
 
-// selected says whether the device has all letters that the option's selectors ask for.
-func (w *world) selected(device model.DeviceID, option *model.Option) bool {
+// selected reports whether the device has all letters that the selectors of the alternative test.
+func (w *world) selected(device model.DeviceID, alternative *model.Option) bool {
 	for _, letter := range []string{"a", "b", "c"} {
-		if slices.Contains(option.Selectors, selector(letter)) && !slices.Contains(w.has[device], letter) {
+		if slices.Contains(alternative.Selectors, selector(letter)) && !slices.Contains(w.letters[device], letter) {
 			return false
 		}
 	}
 	return true
 }
 
-// matches is selected, and with the capacity and without a taint that matter to the option.
-func (w *world) matches(device model.DeviceID, option *model.Option) bool {
-	if !w.selected(device, option) {
+// matches reports whether the device is selected, has enough capacity, and has no taint that is not
+// tolerated.
+func (w *world) matches(device model.DeviceID, alternative *model.Option) bool {
+	if !w.selected(device, alternative) {
 		return false
 	}
-	if _, ok := w.capacity[device].takesOf(option); !ok {
+	if _, ok := w.capacity[device].consumedBy(alternative); !ok {
 		return false
 	}
 	for _, taint := range w.taints[device] {
-		if taint.Effect != "None" && !tolerates(option, taint.Effect) {
+		if taint.Effect != "None" && !tolerates(alternative, taint.Effect) {
 			return false
 		}
 	}
 	return true
 }
 
-func tolerates(option *model.Option, effect resourcev1.DeviceTaintEffect) bool {
-	if len(option.Tolerations) == 0 {
+func tolerates(alternative *model.Option, effect resourcev1.DeviceTaintEffect) bool {
+	if len(alternative.Tolerations) == 0 {
 		return false
 	}
-	toleration := option.Tolerations[0]
+	toleration := alternative.Tolerations[0]
 	return (toleration.Effect == "" || toleration.Effect == effect) && toleration.Value != "w"
 }
 
-// drawTaintRule taints devices by some of their names. It may come before or after their slices.
+// drawTaintRule returns a rule that selects devices by name. It may be applied before or after the
+// slices.
 func (w *world) drawTaintRule(t *rapid.T) *model.TaintRule {
-	rule := &model.TaintRule{Name: "rule", Selects: rapid.IntRange(0, 4).Draw(t, "selects") > 0}
-	rule.Driver = rapid.SampledFrom([]string{"", driver, "other"}).Draw(t, "driver")
-	rule.Pool = rapid.SampledFrom([]string{"", "p0", "p1"}).Draw(t, "pool")
-	rule.Device = rapid.SampledFrom([]string{"", "d0", "d1"}).Draw(t, "device")
-	rule.Taint = resourcev1.DeviceTaint{Key: "t", Value: "v", Effect: rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"None", "NoSchedule", "NoExecute"}).Draw(t, "effect")}
-	return rule
+	constraint := &model.TaintRule{Name: "rule", Selects: rapid.IntRange(0, 4).Draw(t, "selects") > 0}
+	constraint.Driver = rapid.SampledFrom([]string{"", driver, "other"}).Draw(t, "driver")
+	constraint.Pool = rapid.SampledFrom([]string{"", "p0", "p1"}).Draw(t, "pool")
+	constraint.Device = rapid.SampledFrom([]string{"", "d0", "d1"}).Draw(t, "device")
+	constraint.Taint = resourcev1.DeviceTaint{Key: "t", Value: "v", Effect: rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"None", "NoSchedule", "NoExecute"}).Draw(t, "effect")}
+	return constraint
 }
 
-func (w *world) taintBy(rule *model.TaintRule) {
+func (w *world) taintBy(constraint *model.TaintRule) {
 	for _, device := range w.devices {
-		names := (rule.Driver == "" || rule.Driver == driver) && (rule.Pool == "" || rule.Pool == device.Pool) && (rule.Device == "" || rule.Device == device.Device)
-		if rule.Selects && names {
-			w.taints[device] = append(slices.Clone(w.taints[device]), rule.Taint)
+		names := (constraint.Driver == "" || constraint.Driver == driver) && (constraint.Pool == "" || constraint.Pool == device.Pool) && (constraint.Device == "" || constraint.Device == device.Device)
+		if constraint.Selects && names {
+			w.taints[device] = append(slices.Clone(w.taints[device]), constraint.Taint)
 		}
 	}
 }
 
-// all are the devices that an option for all devices means.
-func (w *world) all(option *model.Option) []model.DeviceID {
+// all returns the devices of an alternative with allocationMode All.
+func (w *world) all(alternative *model.Option) []model.DeviceID {
 	var list []model.DeviceID
 	for _, device := range w.devices {
-		if _, capable := w.capacity[device].takesOf(option); capable && w.reached[device] && w.selected(device, option) {
+		if _, capable := w.capacity[device].consumedBy(alternative); capable && w.reached[device] && w.selected(device, alternative) {
 			list = append(list, device)
 		}
 	}
 	return list
 }
 
-// compared is what of the device a rule looks at.
-func (w *world) compared(claim *model.Claim, rule *resourcev1.DeviceConstraint, device model.DeviceID) string {
+// compared returns the properties of the device that a constraint compares.
+func (w *world) compared(claim *model.Claim, constraint *resourcev1.DeviceConstraint, device model.DeviceID) string {
 	text := ""
 	for r := range claim.Requests {
 		for o := range claim.Requests[r].Options {
-			option := &claim.Requests[r].Options[o]
+			alternative := &claim.Requests[r].Options[o]
 			switch {
-			case !covers(rule, &claim.Requests[r], option):
-			case len(option.DerivedAttributes) > 0 && !w.selected(device, option):
+			case !covers(constraint, &claim.Requests[r], alternative):
+			case len(alternative.DerivedAttributes) > 0 && !w.selected(device, alternative):
 				text += "-"
 			default:
-				text += fmt.Sprint(w.valuesFor(option, device))
+				text += fmt.Sprint(w.valuesFor(alternative, device))
 			}
 		}
 	}
 	return text
 }
 
-func covers(rule *resourcev1.DeviceConstraint, request *model.Request, option *model.Option) bool {
-	return len(rule.Requests) == 0 || slices.Contains(rule.Requests, request.Name) || slices.Contains(rule.Requests, request.ResultName(*option))
+func covers(constraint *resourcev1.DeviceConstraint, request *model.Request, alternative *model.Option) bool {
+	return len(constraint.Requests) == 0 || slices.Contains(constraint.Requests, request.Name) || slices.Contains(constraint.Requests, request.ResultName(*alternative))
 }
 
-// kind is what can be told of a device: its pool, from where it is used, which requests it could serve, and its values
-// if some constraint is about them; and without admin access, what it takes from counters. Where a claim wants devices both with and without admin access, it is the device.
+// kind returns the properties by which devices are distinguished: pool, scope, the requests they
+// can serve, the values that constraints compare and, without admin access, the counter usage. If a
+// claim has requests both with and without admin access, it includes the name of the device.
 func (w *world) kind(device model.DeviceID, adminAccess bool) string {
 	kind := device.Pool + "/" + w.scope[device] + "/"
 	if w.capacity[device].shared {
@@ -501,15 +507,15 @@ func (w *world) kind(device model.DeviceID, adminAccess bool) string {
 	}
 	kind += fmt.Sprint(w.binding[device])
 	if !adminAccess {
-		kind += fmt.Sprint(w.takes[device], w.groups[device])
+		kind += fmt.Sprint(w.usage[device], w.groups[device])
 	}
 	for _, claim := range w.claims {
 		admin, other := false, false
 		for r := range claim.Requests {
 			for o := range claim.Requests[r].Options {
-				option := &claim.Requests[r].Options[o]
-				kind += fmt.Sprint(w.matches(device, option), " ")
-				admin, other = admin || option.AdminAccess, other || !option.AdminAccess
+				alternative := &claim.Requests[r].Options[o]
+				kind += fmt.Sprint(w.matches(device, alternative), " ")
+				admin, other = admin || alternative.AdminAccess, other || !alternative.AdminAccess
 			}
 		}
 		for i := range claim.Constraints {

@@ -121,12 +121,12 @@ func (j *job) freeDevices(c *class, info *model.NodeInfo, pools map[model.PoolID
 	if f.problem == nil {
 		return f.reason == nil
 	}
-	board, reason := f.problem.On(info)
+	board, reason := f.problem.NodeOffer(info)
 	if reason != nil {
 		return false
 	}
 	here := map[model.PoolID]int{}
-	board.Free(func(pool model.PoolID, n int) { here[pool] += n })
+	board.EachFree(func(pool model.PoolID, n int) { here[pool] += n })
 	for pool, n := range here {
 		pools[pool] = max(pools[pool], n)
 	}

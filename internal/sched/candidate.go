@@ -96,9 +96,9 @@ func (l *look) at(info *model.NodeInfo) (candidate, bool) {
 		candidate.out, candidate.devices = false, j.state.FreeLocal(info)
 		return candidate, false
 	}
-	free, earlier, offer := problem.Offered(info)
-	candidate.out, candidate.devices, candidate.earlier = offer != alloc.Enough, free, earlier
-	return candidate, offer == alloc.Broken
+	free, earlier, offer := problem.FreeAndScore(info)
+	candidate.out, candidate.devices, candidate.earlier = offer != alloc.Sufficient, free, earlier
+	return candidate, offer == alloc.SelectorFailed
 }
 
 // packs says whether the unit's pods are put together rather than apart.

@@ -24,7 +24,7 @@ func (j *job) copiesOn(c *class, info *model.NodeInfo, most int) int {
 	if f.problem == nil || most == 0 {
 		return most
 	}
-	board, reason := f.problem.On(info)
+	board, reason := f.problem.NodeOffer(info)
 	if reason != nil {
 		return 0
 	}
@@ -32,15 +32,15 @@ func (j *job) copiesOn(c *class, info *model.NodeInfo, most int) int {
 		f.copies = &copies{problems: map[int]*alloc.Problem{}, known: map[string]int{}}
 	}
 	free := 0
-	board.Free(func(_ model.PoolID, n int) { free += n })
-	if least := f.problem.Least(); least > 0 {
+	board.EachFree(func(_ model.PoolID, n int) { free += n })
+	if least := f.problem.MinDevices(); least > 0 {
 		most = min(most, free/least)
 	}
-	if board.Counted() {
+	if board.IsExact() {
 		return most
 	}
 	key := ""
-	if like := board.Likeness(); like != "" {
+	if like := board.EquivalenceKey(); like != "" {
 		key = fmt.Sprint(most, " ", like)
 	}
 	n, known := f.copies.known[key]
@@ -55,7 +55,7 @@ func (j *job) copiesOn(c *class, info *model.NodeInfo, most int) int {
 // proven.
 func (j *job) mostCopies(c *class, f *form, info *model.NodeInfo, most int) int {
 	fits := func(n int) bool {
-		_, reason := j.copiesOf(c, f, n).On(info)
+		_, reason := j.copiesOf(c, f, n).NodeOffer(info)
 		return reason == nil
 	}
 	if most <= 1 || fits(most) {
@@ -81,7 +81,7 @@ func (j *job) copiesOf(c *class, f *form, n int) *alloc.Problem {
 	if reason != nil {
 		panic("sched: claims that can be asked for once cannot be asked for again: " + reason.String())
 	}
-	problem.Within(j.boards)
+	problem.WithinBudget(j.boards)
 	f.copies.problems[n] = problem
 	return problem
 }
@@ -128,11 +128,11 @@ func (j *job) fillTogether(target int) bool {
 func (j *job) putTogether(c *class, rest []*member, info *model.NodeInfo) []*member {
 	f := j.form(c, info)
 	for n := j.copiesOn(c, info, min(len(rest), c.fitter.fits(info))); n > 1; n-- {
-		board, reason := j.copiesOf(c, f, n).With(claimsOf(rest[:n], f, 1)).On(info)
+		board, reason := j.copiesOf(c, f, n).WithClaims(claimsOf(rest[:n], f, 1)).NodeOffer(info)
 		if reason != nil {
 			continue
 		}
-		choice, outcome := board.First(j.budget)
+		choice, outcome := board.Best(j.budget)
 		if outcome != alloc.Accepted {
 			j.exhausted = j.exhausted || outcome == alloc.OutOfBudget
 			continue

@@ -86,7 +86,7 @@ func usesClaim(pod *model.Pod, claim string) bool {
 }
 
 // drawing finds devices for a member's own claims whose draws the node can bear.
-func (j *job) drawing(m *member, info *model.NodeInfo, board *alloc.Board) (alloc.Choice, []model.Draw, alloc.Outcome) {
+func (j *job) drawing(m *member, info *model.NodeInfo, board *alloc.NodeOffer) (alloc.Choice, []model.Draw, alloc.Outcome) {
 	if board == nil {
 		draws, miss := j.draws(m, info, nil)
 		if miss.check != "" {
@@ -94,7 +94,7 @@ func (j *job) drawing(m *member, info *model.NodeInfo, board *alloc.Board) (allo
 		}
 		return nil, draws, alloc.Accepted
 	}
-	choice, outcome := board.First(j.budget)
+	choice, outcome := board.Best(j.budget)
 	if outcome != alloc.Accepted {
 		return nil, nil, outcome
 	}
@@ -121,7 +121,7 @@ func (j *job) drawMiss(c *class, info *model.NodeInfo) miss {
 		return miss{}
 	}
 	if board != nil {
-		if choice, _ = board.First(&alloc.Budget{Limit: drawSteps}); choice == nil {
+		if choice, _ = board.Best(&alloc.Budget{Limit: drawSteps}); choice == nil {
 			return miss{}
 		}
 	}

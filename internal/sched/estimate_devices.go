@@ -69,10 +69,10 @@ func (c *count) free(info *model.NodeInfo) (n int, counted, refused bool) {
 		if f.problem == nil {
 			return 0, false, false
 		}
-		free, ok := f.problem.Counts(info)
+		free, ok := f.problem.CountFree(info)
 		if n += free; !ok || class.extended != nil {
-			_, offer := f.problem.Free(info)
-			counted, refused = false, refused || offer == alloc.TooFew
+			_, offer := f.problem.FreeDevices(info)
+			counted, refused = false, refused || offer == alloc.Insufficient
 		}
 	}
 	return n, counted, refused
@@ -113,5 +113,5 @@ func (e *estimator) hold(v *victim) []heldDevice {
 }
 
 func (e *estimator) serves(id model.DeviceID) bool {
-	return slices.ContainsFunc(e.job.classes, func(c *class) bool { return c.plain.problem != nil && c.plain.problem.Takes(id) })
+	return slices.ContainsFunc(e.job.classes, func(c *class) bool { return c.plain.problem != nil && c.plain.problem.CouldUse(id) })
 }

@@ -38,7 +38,7 @@ func (t *tally) miss(node string, m miss) {
 
 func (t *tally) devices(node string, reason *alloc.Reason) {
 	b := Block{Check: CheckDevices, Detail: string(reason.Kind) + reason.Subject(), Nearest: node, Alloc: reason}
-	t.add(b, func(have *Block) bool { return reason.Nearer(have.Alloc) })
+	t.add(b, func(have *Block) bool { return reason.IsCloser(have.Alloc) })
 	have := (*t)[b.id()]
 	for _, pool := range reason.Pools {
 		if !slices.Contains(have.Pools, pool) {
@@ -99,7 +99,7 @@ func (j *job) lacking(c *class, info *model.NodeInfo) *alloc.Reason {
 		if claim, _ := j.state.Claim(b.claims[0].Key); !uses || claim.Allocation != nil {
 			continue
 		}
-		if _, reason := b.problem.On(info); reason != nil {
+		if _, reason := b.problem.NodeOffer(info); reason != nil {
 			return reason
 		}
 	}
@@ -156,7 +156,7 @@ func (j *job) explainPods(c *class, left []*member) PodReasons {
 	p.Nodes = len(j.state.Nodes())
 	p.Blocks = j.explain(&stuck).blocks()
 	for i := range p.Blocks {
-		if reason := p.Blocks[i].Alloc; reason != nil && reason.EverywhereSame() && c.extended == nil {
+		if reason := p.Blocks[i].Alloc; reason != nil && reason.NodeIndependent() && c.extended == nil {
 			return PodReasons{Pods: p.Pods, Alloc: reason}
 		}
 	}

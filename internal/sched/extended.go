@@ -169,12 +169,12 @@ func (m *member) status(f *form) *corev1.PodExtendedResourceClaimStatus {
 }
 
 // board is where the member looks for devices on the node; nil without a reason if it wants none.
-func (j *job) board(c *class, m *member, info *model.NodeInfo) (*alloc.Board, *alloc.Reason) {
+func (j *job) board(c *class, m *member, info *model.NodeInfo) (*alloc.NodeOffer, *alloc.Reason) {
 	f := j.form(c, info)
 	if f.reason != nil || f.problem == nil {
 		return nil, f.reason
 	}
-	return f.problem.With(m.wants(f)).On(info)
+	return f.problem.WithClaims(m.wants(f)).NodeOffer(info)
 }
 
 // forms are all of the class, in an order that is always the same.
@@ -207,7 +207,7 @@ func (c *class) devices() int {
 			}
 			continue
 		}
-		if n := f.problem.Least(); least < 0 || n < least {
+		if n := f.problem.MinDevices(); least < 0 || n < least {
 			least = n
 		}
 	}

@@ -39,7 +39,7 @@ func (l *look) key() (keptKey, bool) {
 		key.images = l.images.key
 	}
 	if c.plain.problem != nil {
-		key.devices = c.plain.problem.CountedBy()
+		key.devices = c.plain.problem.CountKey()
 		return key, key.devices != ""
 	}
 	return key, true
@@ -122,7 +122,7 @@ func (k *kept) start(l *look) bool {
 // counted is the node as a candidate, if counting tells what devices can be had there.
 func (l *look) counted(info *model.NodeInfo) (candidate, bool) {
 	if problem := l.class.plain.problem; problem != nil {
-		if _, ok := problem.Counts(info); !ok {
+		if _, ok := problem.CountFree(info); !ok {
 			return candidate{}, false
 		}
 	}

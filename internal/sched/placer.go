@@ -234,9 +234,9 @@ func (j *job) prepare() {
 		problems = append(problems, b.problem)
 	}
 	for _, problem := range problems {
-		problem.Within(j.boards)
-		problem.Trial(j.inTrial)
-		problem.TellApart(problems)
+		problem.WithinBudget(j.boards)
+		problem.SetTrialClaims(j.inTrial)
+		problem.DistinguishFor(problems)
 	}
 }
 
@@ -247,13 +247,13 @@ func (j *job) straight() int {
 		most := 0
 		for _, f := range c.forms() {
 			if f.problem != nil {
-				most = max(most, f.problem.Devices())
+				most = max(most, f.problem.MaxDevices())
 			}
 		}
 		steps += len(c.members) * most
 	}
 	for _, b := range j.bundles {
-		steps += b.problem.Devices()
+		steps += b.problem.MaxDevices()
 	}
 	return steps
 }

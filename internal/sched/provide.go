@@ -16,11 +16,11 @@ func (p *Placer) Provide(pod *model.Pod, claims []*model.Claim) *Plan {
 	if reason != nil {
 		return nil
 	}
-	offer, reason := problem.On(info)
+	offer, reason := problem.NodeOffer(info)
 	if reason != nil {
 		return nil
 	}
-	choice, outcome := offer.First(&alloc.Budget{Limit: p.steps})
+	choice, outcome := offer.Best(&alloc.Budget{Limit: p.steps})
 	if outcome != alloc.Accepted {
 		return nil
 	}

@@ -290,17 +290,17 @@ func (b *Block) text(long bool) string {
 		return text + "refused by existing pods' anti-affinity rules"
 	}
 	text += "lacking devices for " + b.Alloc.Subject() + ": "
-	if b.Alloc.EverywhereSame() {
+	if b.Alloc.NodeIndependent() {
 		return fmt.Sprintf("%d where %s", b.Nodes, b.Alloc)
 	}
 	if b.Nodes > 1 {
 		text += "nearest is " + b.Nearest + ", "
 	}
-	text += b.Alloc.Count()
+	text += b.Alloc.Comparison()
 	if long {
-		return text + b.Alloc.Why() + b.pools()
+		return text + b.Alloc.Details() + b.pools()
 	}
-	return text + b.Alloc.Brief() + b.pools()
+	return text + b.Alloc.ShortDetails() + b.pools()
 }
 
 // namedPools is how many unusable pools of other nodes a reason names.

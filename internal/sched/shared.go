@@ -51,7 +51,7 @@ func (j *job) allocateShared(at int) bool {
 	b := j.bundles[at]
 	tried := map[string]bool{}
 	for _, node := range j.anchors(b) {
-		board, reason := b.problem.On(node)
+		board, reason := b.problem.NodeOffer(node)
 		if reason != nil {
 			continue
 		}

@@ -20,7 +20,7 @@ const maxUnitCosts = 10_000
 
 // counted makes one attempt to place a unit, and notes what its expressions have cost.
 func (p *Placer) counted(unit *model.Unit, place func() (*Plan, *Reasons)) (*Plan, *Reasons) {
-	p.alloc.Attempt(p.costs.of(unit))
+	p.alloc.StartAttempt(p.costs.of(unit))
 	plan, reasons := place()
 	if cost, unfinished := p.alloc.Unfinished(); unfinished && plan == nil && reasons != nil {
 		reasons.Costly = p.costs.of(unit) < alloc.UnitCost

@@ -44,16 +44,16 @@ func (s *Scheduler) notReady(reasons *sched.Reasons) string {
 	for i := range reasons.Pods {
 		p := &reasons.Pods[i]
 		if p.Alloc != nil {
-			for _, held := range p.Alloc.Held {
-				note(held.Device, held.By)
+			for _, held := range p.Alloc.Holders {
+				note(held.Device, held.Claim)
 			}
 		}
 		for j := range p.Blocks {
 			if p.Blocks[j].Alloc == nil {
 				continue
 			}
-			for _, held := range p.Blocks[j].Alloc.Held {
-				note(held.Device, held.By)
+			for _, held := range p.Blocks[j].Alloc.Holders {
+				note(held.Device, held.Claim)
 			}
 		}
 	}

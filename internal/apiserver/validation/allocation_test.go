@@ -69,11 +69,11 @@ func allocate(classes []*resourcev1.DeviceClass, slice *resourcev1.ResourceSlice
 		return nil, reason
 	}
 	node, _ := state.Node("n")
-	board, reason := problem.On(node)
+	board, reason := problem.NodeOffer(node)
 	if reason != nil {
 		return nil, reason
 	}
-	choice, outcome := board.First(&alloc.Budget{Limit: 10_000})
+	choice, outcome := board.Best(&alloc.Budget{Limit: 10_000})
 	if outcome != alloc.Accepted {
 		return nil, &alloc.Reason{}
 	}

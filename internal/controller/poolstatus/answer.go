@@ -123,13 +123,13 @@ func statusOf(view *model.PoolView, parts []*resourcev1.ResourceSlice, defaultTy
 		pool.ValidationError = fault(poolIncomplete, "%d of %d slices of generation %d", view.Slices, view.Want, view.Generation)
 		return pool
 	}
-	stock := alloc.NewStock(view)
+	stock := alloc.NewPoolSummary(view)
 	var allocated, unavailable int32
 	for i := range view.Devices {
 		switch {
 		case view.Taken().Has(i):
 			allocated++
-		case stock.Bars(i) != "":
+		case stock.UnavailableReason(i) != "":
 			unavailable++
 		}
 	}

@@ -19,7 +19,7 @@ type partitionType struct{ attribute, value string }
 
 // partitions tells of each type how many devices there are, and how many can be had beside each other. What is told apart
 // by no attribute is left out; what cannot be told apart is a fault, and then nothing is told.
-func partitions(view *model.PoolView, stock *alloc.Stock, parts []*resourcev1.ResourceSlice, defaultType *string) ([]upstreamv1alpha3.PartitionTypeStatus, *string) {
+func partitions(view *model.PoolView, stock *alloc.PoolSummary, parts []*resourcev1.ResourceSlice, defaultType *string) ([]upstreamv1alpha3.PartitionTypeStatus, *string) {
 	attributes := typeAttributes(view, parts, defaultType)
 	devices := map[partitionType][]int{}
 	for i := range view.Devices {
@@ -44,7 +44,7 @@ func partitions(view *model.PoolView, stock *alloc.Stock, parts []*resourcev1.Re
 	var out []upstreamv1alpha3.PartitionTypeStatus
 	for _, t := range types {
 		free := slices.DeleteFunc(slices.Clone(devices[t]), view.Taken().Has)
-		most, sure := stock.Most(free)
+		most, sure := stock.MaxConcurrent(free)
 		if !sure {
 			return nil, fault(partitionCost, "devices of type %s share counters in too many ways to be counted", t.value)
 		}

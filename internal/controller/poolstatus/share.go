@@ -14,7 +14,7 @@ import (
 )
 
 // shares sums up the devices that can be had more than once; nil if there are none.
-func shares(view *model.PoolView, stock *alloc.Stock) (*upstreamv1alpha3.ShareableSummaryStatus, *string) {
+func shares(view *model.PoolView, stock *alloc.PoolSummary) (*upstreamv1alpha3.ShareableSummaryStatus, *string) {
 	var whole, part int32
 	found := false
 	total, consumed := model.Capacity{}, model.Capacity{}
@@ -26,10 +26,10 @@ func shares(view *model.PoolView, stock *alloc.Stock) (*upstreamv1alpha3.Shareab
 		found = true
 		switch {
 		case view.Taken().Has(i):
-			if stock.HasPart(i) {
+			if stock.HasShare(i) {
 				part++
 			}
-		case stock.Bars(i) == "":
+		case stock.UnavailableReason(i) == "":
 			whole++
 		}
 		given, all := view.Given(i)

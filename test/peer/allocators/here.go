@@ -60,10 +60,10 @@ type Answer struct {
 
 // On asks for devices for the claims on one node.
 func (h *Here) On(problem *alloc.Problem, node *model.NodeInfo, steps int) Answer {
-	board, reason := problem.On(node)
+	offer, reason := problem.NodeOffer(node)
 	if reason != nil {
 		return Answer{Reason: reason}
 	}
-	choice, outcome := board.First(&alloc.Budget{Limit: steps})
+	choice, outcome := offer.Best(&alloc.Budget{Limit: steps})
 	return Answer{Choice: choice, Undecided: outcome == alloc.OutOfBudget}
 }

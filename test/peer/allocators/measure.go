@@ -174,7 +174,7 @@ func (h *Here) fullest(problem *alloc.Problem) *model.NodeInfo {
 	var best *model.NodeInfo
 	least := 0
 	for _, info := range h.State.Nodes() {
-		if free, offer := problem.Free(info); offer == alloc.Enough && (best == nil || free < least) {
+		if free, availability := problem.FreeDevices(info); availability == alloc.Sufficient && (best == nil || free < least) {
 			best, least = info, free
 		}
 	}

@@ -49,7 +49,7 @@ func MeasureMemory() (Memory, error) {
 		return m, fmt.Errorf("prepare: %s", reason)
 	}
 	for _, node := range state.Nodes() {
-		problem.Free(node)
+		problem.FreeDevices(node)
 	}
 	m.Matched = heap() - before - bare - m.State
 	runtime.KeepAlive(allocator)

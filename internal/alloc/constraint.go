@@ -10,36 +10,39 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// rule is a constraint of a claim: all devices that it covers have a value of the attribute in common, or no two have.
-// An attribute that is one value counts as a list of one.
-type rule struct {
+// constraint is a constraint of a claim: all devices that it covers share a value of the attribute
+// (matchAttribute), or no two do (distinctAttribute). A scalar attribute is treated as a list with
+// one value.
+type constraint struct {
 	claim    int
 	name     resourcev1.FullyQualifiedName
 	distinct bool
-	requests []string // empty: all
+	requests []string // empty means all requests
 }
 
-// covers says whether the devices of a request, by the name in results, are concerned.
-func (r *rule) covers(request, name string) bool {
-	return len(r.requests) == 0 || slices.Contains(r.requests, request) || slices.Contains(r.requests, name)
+// covers reports whether the constraint applies to the devices of a request. name is the name in
+// allocation results.
+func (c *constraint) covers(request, name string) bool {
+	return len(c.requests) == 0 || slices.Contains(c.requests, request) || slices.Contains(c.requests, name)
 }
 
-func (p *Problem) addRules(c int) {
+func (p *Problem) addConstraints(c int) {
 	claim := p.claims[c]
 	for i := range claim.Constraints {
-		constraint := &claim.Constraints[i]
-		r := rule{claim: c, requests: constraint.Requests}
+		spec := &claim.Constraints[i]
+		r := constraint{claim: c, requests: spec.Requests}
 		switch {
-		case constraint.MatchAttribute != nil:
-			r.name = *constraint.MatchAttribute
-		case constraint.DistinctAttribute != nil:
-			r.name, r.distinct = *constraint.DistinctAttribute, true
+		case spec.MatchAttribute != nil:
+			r.name = *spec.MatchAttribute
+		case spec.DistinctAttribute != nil:
+			r.name, r.distinct = *spec.DistinctAttribute, true
 		}
-		p.rules = append(p.rules, r)
+		p.constraints = append(p.constraints, r)
 	}
 }
 
-// attributeValues looks the attribute up by its full name, or without the domain if that is the driver's.
+// attributeValues returns the values of an attribute, which a device can publish under its full
+// name or, for the driver's own domain, without the domain.
 func attributeValues(device *model.Device, driver string, name resourcev1.FullyQualifiedName) []string {
 	attribute, ok := device.Attributes[resourcev1.QualifiedName(name)]
 	if !ok {
@@ -54,7 +57,8 @@ func attributeValues(device *model.Device, driver string, name resourcev1.FullyQ
 	return valuesIn(&attribute)
 }
 
-// valuesIn are the distinct values of an attribute, each with its type: no two types are equal.
+// valuesIn returns the distinct values of an attribute, each prefixed with its type: values of
+// different types are never equal.
 func valuesIn(a *resourcev1.DeviceAttribute) []string {
 	var list []string
 	switch {

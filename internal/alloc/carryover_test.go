@@ -13,8 +13,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// part is a slice of the pool p for all nodes.
-func part(name string, generation, slices int64, sizes []int64) *model.Slice {
+// poolSlice returns a slice of pool p that all nodes can reach.
+func poolSlice(name string, generation, slices int64, sizes []int64) *model.Slice {
 	s := &model.Slice{Name: name, Pool: model.PoolID{Driver: driver, Pool: "p"}, Generation: generation, PoolSlices: slices, Usage: model.Usage{Scope: model.Scope{All: true}}}
 	for i, size := range sizes {
 		attributes := map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"size": {IntValue: &size}}
@@ -32,13 +32,13 @@ func sizedClaim(expression string) []*model.Claim {
 	return []*model.Claim{claim}
 }
 
-// What was worked out before is right after slices have changed, gone or come, or are of another pool now, claims hold devices, and
-// rules taint them.
-func TestRemembersWhatHolds(t *testing.T) {
+// Cached results stay right when slices change, are deleted or added, or move to another pool, when
+// claims are allocated, and when DeviceTaintRules taint devices.
+func TestCarryOverKeepsResults(t *testing.T) {
 	worlds := 0
 	rapid.Check(t, func(t *rapid.T) {
 		if worlds++; worlds > 2000 {
-			return // as many as tell something
+			return // more worlds add no coverage
 		}
 		state := model.NewState()
 		state.PutNode(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
@@ -55,7 +55,7 @@ func TestRemembersWhatHolds(t *testing.T) {
 			case 2:
 				state.DeleteTaintRule("rule")
 			default:
-				slice := part(name, 1, 2, rapid.SliceOfN(rapid.Int64Range(-1, 2), 0, 3).Draw(t, "sizes"))
+				slice := poolSlice(name, 1, 2, rapid.SliceOfN(rapid.Int64Range(-1, 2), 0, 3).Draw(t, "sizes"))
 				if pool := rapid.SampledFrom([]string{"p", "q", "r"}).Draw(t, "pool"); pool != "p" {
 					slice.Pool.Pool, slice.PoolSlices = pool, 1
 				}
@@ -63,9 +63,9 @@ func TestRemembersWhatHolds(t *testing.T) {
 			}
 			for _, expression := range []string{"device.attributes[%q].size > 0", "!has(device.attributes[%q].size)", "has(device.attributes[%[1]q].size) && device.attributes[%[1]q].size == 2"} {
 				claims := sizedClaim(fmt.Sprintf(expression, driver))
-				got, found := answer(remembers, state, node, claims)
-				if want, _ := answer(alloc.New(), state, node, claims); got != want {
-					t.Fatalf("%s: %s, want %s", expression, got, want)
+				got, found := allocate(remembers, state, node, claims)
+				if request, _ := allocate(alloc.New(), state, node, claims); got != request {
+					t.Fatalf("%s: %s, want %s", expression, got, request)
 				}
 				if found != nil && rapid.Bool().Draw(t, "hold") {
 					state.PutClaim(&model.Claim{Key: model.Key{Namespace: "ns", Name: fmt.Sprint(change, expression)}, Allocation: found[0]})
@@ -75,24 +75,25 @@ func TestRemembersWhatHolds(t *testing.T) {
 	})
 }
 
-// answer is what an allocator says, with the first choice if there is one.
-func answer(allocator *alloc.Allocator, state *model.State, node *model.NodeInfo, claims []*model.Claim) (string, alloc.Choice) {
+// allocate returns the result of an allocator as text, with the best choice if there is one.
+func allocate(allocator *alloc.Allocator, state *model.State, node *model.NodeInfo, claims []*model.Claim) (string, alloc.Choice) {
 	problem, reason := allocator.Prepare(state, claims, false)
 	if reason != nil {
 		return reason.String(), nil
 	}
-	free, offer := problem.Free(node)
+	free, offer := problem.FreeDevices(node)
 	text := fmt.Sprintf("%d devices (%d), ", free, offer)
-	board, reason := problem.On(node)
+	board, reason := problem.NodeOffer(node)
 	if reason != nil {
 		return text + reason.String(), nil
 	}
-	choice, outcome := board.First(&alloc.Budget{Limit: 1000})
+	choice, outcome := board.Best(&alloc.Budget{Limit: 1000})
 	return fmt.Sprint(text, choice.Key(), outcome), choice
 }
 
-// A changed slice costs its own devices, not those of the pool's other slices.
-func TestChangedSliceCostsItsOwnDevices(t *testing.T) {
+// A changed slice causes evaluations for its own devices only, not for those of other slices of the
+// pool.
+func TestChangedSliceEvaluatesOnlyItsDevices(t *testing.T) {
 	const slices, devices = 100, 100
 	state := model.NewState()
 	state.PutNode(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
@@ -101,9 +102,9 @@ func TestChangedSliceCostsItsOwnDevices(t *testing.T) {
 	sizes := make([]int64, devices)
 	for i := range slices {
 		for at := range sizes {
-			sizes[at] = int64(i*devices + at) // what is equal would be worked out once
+			sizes[at] = int64(i*devices + at) // equal devices would be evaluated only once
 		}
-		state.PutSlice(part(fmt.Sprint("s", i), 1, slices, sizes))
+		state.PutSlice(poolSlice(fmt.Sprint("s", i), 1, slices, sizes))
 	}
 	problem, reason := alloc.New().Prepare(state, sizedClaim(fmt.Sprintf("device.attributes[%q].size >= 0", driver)), false)
 	if reason != nil {
@@ -111,15 +112,16 @@ func TestChangedSliceCostsItsOwnDevices(t *testing.T) {
 	}
 	cost := func() time.Duration {
 		start := time.Now()
-		if free, _ := problem.Free(node); free != slices*devices {
+		if free, _ := problem.FreeDevices(node); free != slices*devices {
 			t.Fatalf("%d devices", free)
 		}
 		return time.Since(start)
 	}
 	all, again := cost(), time.Hour
-	for tries := 0; tries < 5 || tries < 50 && again > all/4; tries++ { // a busy machine takes the processor away at times
+	// repeated because a busy machine delays single runs
+	for tries := 0; tries < 5 || tries < 50 && again > all/4; tries++ {
 		sizes[0]++
-		state.PutSlice(part("s99", 1, slices, sizes))
+		state.PutSlice(poolSlice("s99", 1, slices, sizes))
 		again = min(again, cost())
 	}
 	if t.Logf("all devices %v, one slice of %d %v", all, slices, again); again > all/4 {

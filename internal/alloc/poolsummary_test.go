@@ -14,17 +14,17 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// shelf is a pool with counters, as numbers: what each device takes, with which groups, and who is held.
-type shelf struct {
+// counterPool describes a pool with counters as plain numbers.
+type counterPool struct {
 	total   [2][2]int // by counter set and counter
-	takes   [][2][2]int
-	groups  [][2]string // letters
+	usage   [][2][2]int
+	groups  [][2]string // one letter per group
 	held    []bool
 	tainted []bool
 }
 
-func drawShelf(t *rapid.T) *shelf {
-	s := &shelf{}
+func drawCounterPool(t *rapid.T) *counterPool {
+	s := &counterPool{}
 	grouped := rapid.Bool().Draw(t, "grouped")
 	for set := range s.total {
 		for c := range s.total[set] {
@@ -42,15 +42,15 @@ func drawShelf(t *rapid.T) *shelf {
 				groups[set] = rapid.SampledFrom([]string{"", "a", "b", "ab"}).Draw(t, "groups")
 			}
 		}
-		s.takes, s.groups = append(s.takes, takes), append(s.groups, groups)
+		s.usage, s.groups = append(s.usage, takes), append(s.groups, groups)
 		s.held = append(s.held, rapid.IntRange(0, 3).Draw(t, "held") == 0)
 		s.tainted = append(s.tainted, rapid.IntRange(0, 5).Draw(t, "tainted") == 0)
 	}
 	return s
 }
 
-// view puts the shelf into a State.
-func (s *shelf) view() model.PoolView {
+// view builds a State with the pool.
+func (s *counterPool) view() model.PoolView {
 	state := model.NewState()
 	id := model.PoolID{Driver: driver, Pool: "p"}
 	slice := &model.Slice{Name: "s", Pool: id, PoolSlices: 1, Usage: model.Usage{Scope: model.Scope{All: true}}}
@@ -62,7 +62,7 @@ func (s *shelf) view() model.PoolView {
 			Name: fmt.Sprint("set-", set), Counters: map[string]resourcev1.Counter{"x": counter(total[0]), "y": counter(total[1])},
 		})
 	}
-	for i, takes := range s.takes {
+	for i, takes := range s.usage {
 		d := model.Device{Name: fmt.Sprint("d-", i), Usage: &model.Usage{Scope: model.Scope{All: true}}}
 		for set := range takes {
 			if !s.uses(i, set) {
@@ -91,21 +91,21 @@ func (s *shelf) view() model.PoolView {
 	return view
 }
 
-func (s *shelf) uses(device, set int) bool { return s.takes[device][set] != [2]int{} }
+func (s *counterPool) uses(device, set int) bool { return s.usage[device][set] != [2]int{} }
 
-// allows says whether all of the chosen can be had beside those that are held.
-func (s *shelf) allows(chosen []int) bool {
+// allows reports whether the chosen devices can be allocated in addition to those held.
+func (s *counterPool) allows(chosen []int) bool {
 	grouped := slices.ContainsFunc(s.groups, func(g [2]string) bool { return g != [2]string{} })
 	for set := range s.total {
 		left, common := s.total[set], ""
 		first := true
-		for i := range s.takes {
+		for i := range s.usage {
 			picked := slices.Contains(chosen, i)
 			if !picked && !s.held[i] || !s.uses(i, set) {
 				continue
 			}
 			for c := range left {
-				left[c] -= s.takes[i][set][c]
+				left[c] -= s.usage[i][set][c]
 			}
 			mine := s.groups[i][set]
 			if mine == "" {
@@ -130,7 +130,7 @@ func (s *shelf) allows(chosen []int) bool {
 				return false
 			}
 			for c := range left {
-				if s.takes[i][set][c] > 0 && left[c] < 0 {
+				if s.usage[i][set][c] > 0 && left[c] < 0 {
 					return false
 				}
 			}
@@ -139,11 +139,12 @@ func (s *shelf) allows(chosen []int) bool {
 	return true
 }
 
-// TestStockAgreesWithBruteForce: which devices can be had at all, and how many beside each other.
-func TestStockAgreesWithBruteForce(t *testing.T) {
+// The summary agrees with brute force about available devices and the number that can be allocated
+// together.
+func TestPoolSummaryAgreesWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawShelf(t)
-		// Groups are there to be looked at only where a device that takes from counters has some.
+		s := drawCounterPool(t)
+		// A device has groups only for sets that it takes from.
 		for i := range s.groups {
 			for set := range s.groups[i] {
 				if !s.uses(i, set) {
@@ -152,19 +153,19 @@ func TestStockAgreesWithBruteForce(t *testing.T) {
 			}
 		}
 		view := s.view()
-		stock := alloc.NewStock(&view)
+		stock := alloc.NewPoolSummary(&view)
 		var free []int
-		for i := range s.takes {
+		for i := range s.usage {
 			if s.held[i] {
 				continue
 			}
 			free = append(free, i)
 			can := !s.tainted[i] && s.allows([]int{i})
-			if why := stock.Bars(i); (why == "") != can {
+			if why := stock.UnavailableReason(i); (why == "") != can {
 				t.Fatalf("device %d: %q, but it can be had: %v", i, why, can)
 			}
 		}
-		want := 0
+		request := 0
 		for subset := range 1 << len(free) {
 			var chosen []int
 			for n, device := range free {
@@ -172,18 +173,19 @@ func TestStockAgreesWithBruteForce(t *testing.T) {
 					chosen = append(chosen, device)
 				}
 			}
-			if len(chosen) > want && s.allows(chosen) {
-				want = len(chosen)
+			if len(chosen) > request && s.allows(chosen) {
+				request = len(chosen)
 			}
 		}
-		if got, sure := stock.Most(free); got != want || !sure {
-			t.Fatalf("%d beside each other (sure: %v), want %d", got, sure, want)
+		if got, sure := stock.MaxConcurrent(free); got != request || !sure {
+			t.Fatalf("%d beside each other (sure: %v), want %d", got, sure, request)
 		}
 	})
 }
 
-// TestMostGivesUp: where there are too many ways to choose, the answer is a lower bound and says so.
-func TestMostGivesUp(t *testing.T) {
+// If the search limit is reached, MaxConcurrent returns a lower bound and reports that it is not
+// exact.
+func TestMaxConcurrentReportsLowerBound(t *testing.T) {
 	one := *resource.NewQuantity(1, resource.DecimalSI)
 	slice := &model.Slice{Name: "s", Pool: model.PoolID{Driver: driver, Pool: "p"}, PoolSlices: 1, Usage: model.Usage{Scope: model.Scope{All: true}}}
 	set := resourcev1.CounterSet{Name: "set", Counters: map[string]resourcev1.Counter{}}
@@ -203,11 +205,11 @@ func TestMostGivesUp(t *testing.T) {
 	state := model.NewState()
 	state.PutSlice(slice)
 	view, _ := state.View(slice.Pool)
-	stock := alloc.NewStock(&view)
-	if most, sure := stock.Most(all[:3]); most != 1 || !sure {
+	stock := alloc.NewPoolSummary(&view)
+	if most, sure := stock.MaxConcurrent(all[:3]); most != 1 || !sure {
 		t.Errorf("of three pairs out of three: %d (sure: %v), want 1", most, sure)
 	}
-	if most, sure := stock.Most(all); most < 1 || most > 15 || sure {
+	if most, sure := stock.MaxConcurrent(all); most < 1 || most > 15 || sure {
 		t.Errorf("of all pairs out of 30: %d (sure: %v), want at most 15, and not sure", most, sure)
 	}
 }

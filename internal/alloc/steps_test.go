@@ -15,15 +15,15 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// bench is one node with devices that have attributes root and numa.
-type bench struct {
+// testNode is a node with devices that have the attributes root and numa.
+type testNode struct {
 	state   *model.State
 	node    *model.NodeInfo
 	devices []model.Device
 	sets    []resourcev1.CounterSet
 }
 
-func (b *bench) add(count int, root, numa func(i int) string) {
+func (b *testNode) add(count int, root, numa func(i int) string) {
 	for i := range count {
 		r, n := root(i), numa(i)
 		b.devices = append(b.devices, model.Device{
@@ -33,7 +33,7 @@ func (b *bench) add(count int, root, numa func(i int) string) {
 	}
 }
 
-func (b *bench) build() {
+func (b *testNode) build() {
 	b.state = model.NewState()
 	b.state.PutNode(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	b.state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
@@ -41,7 +41,8 @@ func (b *bench) build() {
 	b.node, _ = b.state.Node("n")
 }
 
-// claimFor has so many requests for so many devices each, under constraints "match root", "distinct numa".
+// claimFor returns a claim with a number of requests for count devices each, and constraints such
+// as "match root" or "distinct numa".
 func claimFor(requests int, count int64, constraints ...string) *model.Claim {
 	claim := &model.Claim{Key: model.Key{Namespace: "ns", Name: "c"}}
 	for r := range requests {
@@ -63,10 +64,10 @@ func groupsOf(n int) func(int) string { return func(i int) string { return fmt.S
 
 func cyclic(n int) func(int) string { return func(i int) string { return fmt.Sprint(i % n) } }
 
-// What is one short, however it is asked for, is refuted by counting (F42 and its variants); what can be had is found at
-// the first try.
-func TestEffort(t *testing.T) {
-	options := func(requests, alternatives int) *model.Claim {
+// Claims that need one device too many are refused by bounds (F42 and its variants); feasible
+// claims are allocated without backtracking.
+func TestStepsOfInfeasibleRequests(t *testing.T) {
+	alternatives := func(requests, alternatives int) *model.Claim {
 		claim := claimFor(requests, 1)
 		for r := range claim.Requests {
 			claim.Requests[r].Options = nil
@@ -82,7 +83,7 @@ func TestEffort(t *testing.T) {
 		root    func(int) string
 		numa    func(int) string
 		claims  []*model.Claim
-		steps   int // at most, to find the first solution; -1: there is none
+		steps   int // limit for the first solution; -1 if there is none
 	}{
 		{"11 requests on 10", 10, cyclic(1), cyclic(1), []*model.Claim{claimFor(11, 1)}, -1},
 		{"32 requests on 31", 31, cyclic(1), cyclic(1), []*model.Claim{claimFor(32, 1)}, -1},
@@ -95,25 +96,26 @@ func TestEffort(t *testing.T) {
 		{"two constraints in cells of 3", 128, groupsOf(12), groupsOf(3), []*model.Claim{claimFor(4, 1, "match root", "match numa")}, -1},
 		{"two claims for one group each", 64, groupsOf(4), cyclic(1), []*model.Claim{claimFor(4, 1, "match root"), claimFor(4, 1, "match root")}, 11},
 		{"17 claims for 16 groups", 64, groupsOf(4), cyclic(1), claimsFor(17), -1},
-		{"8 alternatives of 8 requests on 7", 7, cyclic(1), cyclic(1), []*model.Claim{options(8, 8)}, -1},
-		{"8 alternatives of 8 requests on 8", 8, cyclic(1), cyclic(1), []*model.Claim{options(8, 8)}, 16},
+		{"8 alternatives of 8 requests on 7", 7, cyclic(1), cyclic(1), []*model.Claim{alternatives(8, 8)}, -1},
+		{"8 alternatives of 8 requests on 8", 8, cyclic(1), cyclic(1), []*model.Claim{alternatives(8, 8)}, 16},
 	}
 	const limit = 10 * time.Millisecond
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			b := &bench{}
+			b := &testNode{}
 			b.add(test.devices, test.root, test.numa)
 			b.build()
 			problem, reason := alloc.New().Prepare(b.state, test.claims, false)
 			if reason != nil {
 				t.Fatal(reason)
 			}
-			problem.Free(b.node) // evaluates selectors, once and for all
-			var board *alloc.Board
+			problem.FreeDevices(b.node) // evaluates the selectors
+			var board *alloc.NodeOffer
 			best := time.Hour
-			for tries := 0; tries < 3 || tries < 100 && best > limit; tries++ { // a busy machine takes the processor away at times
+			// repeated because a busy machine delays single runs
+			for tries := 0; tries < 3 || tries < 100 && best > limit; tries++ {
 				start := time.Now()
-				board, reason = problem.On(b.node)
+				board, reason = problem.NodeOffer(b.node)
 				best = min(best, time.Since(start))
 			}
 			if t.Logf("%v: %v", best, reason); best > limit {
@@ -147,8 +149,9 @@ func units(n int64) resourcev1.Counter {
 	return resourcev1.Counter{Value: *quantity.NewQuantity(n, quantity.DecimalSI)}
 }
 
-// addGPU is a GPU with 8 slices of memory and 7 of compute, published with all its partitions, the largest first.
-func (b *bench) addGPU() {
+// addGPU adds a GPU with 8 memory slices and 7 compute slices, published with all its partitions,
+// the largest first.
+func (b *testNode) addGPU() {
 	set := resourcev1.CounterSet{Name: fmt.Sprint("gpu", len(b.sets)), Counters: map[string]resourcev1.Counter{"compute": units(7)}}
 	for i := range 8 {
 		set.Counters[fmt.Sprint("memory", i)] = units(1)
@@ -179,27 +182,27 @@ func (b *bench) addGPU() {
 	}
 }
 
-// profiles are claims with a request for each profile; "3g|4g" is either.
+// profiles returns a claim with a request for each profile; "3g|4g" accepts either.
 func profiles(list ...string) []*model.Claim {
 	claim := &model.Claim{Key: model.Key{Namespace: "ns", Name: "c"}}
 	for r, profile := range list {
-		option := model.Option{Class: "class", Count: 1, Selectors: []string{
+		alternative := model.Option{Class: "class", Count: 1, Selectors: []string{
 			fmt.Sprintf(`%q.contains(device.attributes[%q].profile)`, profile, driver),
 		}}
-		claim.Requests = append(claim.Requests, model.Request{Name: fmt.Sprint("r", r), Options: []model.Option{option}})
+		claim.Requests = append(claim.Requests, model.Request{Name: fmt.Sprint("r", r), Options: []model.Option{alternative}})
 	}
 	return []*model.Claim{claim}
 }
 
-// filling asks for partitions that fill one GPU.
-func filling() *model.Claim {
+// fillGPU returns a claim for partitions that fill one GPU.
+func fillGPU() *model.Claim {
 	claim := profiles("1g", "1g", "2g", "3g")[0]
 	claim.Constraints = claimFor(0, 0, "match gpu").Constraints
 	return claim
 }
 
-// times is so many claims that are alike.
-func times(n int, claim *model.Claim) []*model.Claim {
+// copies returns equal claims with different names.
+func copies(n int, claim *model.Claim) []*model.Claim {
 	claims := make([]*model.Claim, n)
 	for i := range claims {
 		other := *claim
@@ -209,9 +212,10 @@ func times(n int, claim *model.Claim) []*model.Claim {
 	return claims
 }
 
-// Partitions of 8 GPUs: what one too many is refused soon, and the largest partition does not get in the way.
-func TestEffortOfPartitions(t *testing.T) {
-	b := &bench{}
+// With partitions of 8 GPUs, an infeasible claim is refused early, and the largest partition, which
+// is published first, does not delay the search.
+func TestStepsOfPartitions(t *testing.T) {
+	b := &testNode{}
 	for range 8 {
 		b.addGPU()
 	}
@@ -230,13 +234,13 @@ func TestEffortOfPartitions(t *testing.T) {
 		{"32 of any size, in one request", []*model.Claim{claimFor(1, 32)}, true},
 		{"1g, 2g and 3g, 8 times", profiles(slices.Repeat([]string{"1g", "2g", "3g"}, 8)...), true},
 		{"the same and a 7g in seven", profiles(append(slices.Repeat([]string{"1g", "2g", "3g"}, 7), "7g")...), true},
-		{"8 of 4 on one GPU", times(8, claimFor(1, 4, "match gpu")), true}, // P35
-		{"9 of 4 on one GPU", times(9, claimFor(1, 4, "match gpu")), false},
-		{"16 of 3 on one GPU", times(16, claimFor(1, 3, "match gpu")), true},
-		{"17 of 3 on one GPU", times(17, claimFor(1, 3, "match gpu")), false},
-		{"8 GPUs filled", times(8, filling()), true},
-		{"9 GPUs filled", times(9, filling()), false},                                            // P6
-		{"8 GPUs filled, one claim more", append(times(8, filling()), profiles("1g")...), false}, // P6
+		{"8 of 4 on one GPU", copies(8, claimFor(1, 4, "match gpu")), true}, // P35
+		{"9 of 4 on one GPU", copies(9, claimFor(1, 4, "match gpu")), false},
+		{"16 of 3 on one GPU", copies(16, claimFor(1, 3, "match gpu")), true},
+		{"17 of 3 on one GPU", copies(17, claimFor(1, 3, "match gpu")), false},
+		{"8 GPUs filled", copies(8, fillGPU()), true},
+		{"9 GPUs filled", copies(9, fillGPU()), false},                                            // P6
+		{"8 GPUs filled, one claim more", append(copies(8, fillGPU()), profiles("1g")...), false}, // P6
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -244,13 +248,13 @@ func TestEffortOfPartitions(t *testing.T) {
 			if reason != nil {
 				t.Fatal(reason)
 			}
-			problem.Free(b.node)
+			problem.FreeDevices(b.node)
 			start := time.Now()
-			board, reason := problem.On(b.node)
+			board, reason := problem.NodeOffer(b.node)
 			t.Logf("%v: %v", time.Since(start), reason)
 			if reason == nil {
 				budget := &alloc.Budget{Limit: 500}
-				_, outcome := board.First(budget)
+				_, outcome := board.Best(budget)
 				if outcome != alloc.Accepted || !test.found {
 					t.Fatalf("outcome %d after %d steps, %v", outcome, budget.Spent, time.Since(start))
 				}

@@ -10,8 +10,9 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// reads are the parts of a device that an expression can read, beside its driver and whether it can be shared.
-type reads struct {
+// readSet is the set of device fields that an expression can read, in addition to driver and
+// allowMultipleAllocations.
+type readSet struct {
 	all        bool
 	attributes []field
 	capacity   []field
@@ -20,22 +21,25 @@ type reads struct {
 // field is an attribute or a capacity.
 type field struct {
 	domain string
-	both   [2]resourcev1.QualifiedName // its name with the domain, and without, as the domain's driver may write it
+	// name with the domain, and without it, as the driver of the domain may publish it
+	qualified [2]resourcev1.QualifiedName
 }
 
-// readsOf finds out what is read from the syntax: device.attributes["domain"].id, device.attributes["domain"]["id"],
-// "id" in device.attributes["domain"], and the same of capacity. Whoever does anything else with the device may read all of it.
-func readsOf(environment *cel.Env, expression string) reads {
+// readsOf determines the fields that an expression reads from its syntax:
+// device.attributes["domain"].id, device.attributes["domain"]["id"], "id" in
+// device.attributes["domain"], and the same for capacity. For any other use of the device, all
+// fields count as read.
+func readsOf(environment *cel.Env, expression string) readSet {
 	parsed, issues := environment.Parse(expression)
 	if issues.Err() != nil {
-		return reads{all: true}
+		return readSet{all: true}
 	}
-	var r reads
+	var r readSet
 	for _, device := range ast.MatchDescendants(ast.NavigateAST(parsed.NativeRep()), isDevice) {
 		r.add(pathFrom(device))
 	}
 	if r.all {
-		return reads{all: true}
+		return readSet{all: true}
 	}
 	return r
 }
@@ -44,7 +48,7 @@ func isDevice(e ast.NavigableExpr) bool {
 	return e.Kind() == ast.IdentKind && strings.TrimPrefix(e.AsIdent(), ".") == "device"
 }
 
-func (r *reads) add(path []string) {
+func (r *readSet) add(path []string) {
 	switch {
 	case len(path) == 1 && (path[0] == "driver" || path[0] == "allowMultipleAllocations"):
 	case len(path) >= 3 && path[0] == "attributes":
@@ -56,7 +60,7 @@ func (r *reads) add(path []string) {
 	}
 }
 
-// pathFrom follows constant selections outwards, as far as there are any.
+// pathFrom returns the constant field selections that follow the expression.
 func pathFrom(e ast.NavigableExpr) []string {
 	var path []string
 	for len(path) < 3 {
@@ -73,7 +77,7 @@ func pathFrom(e ast.NavigableExpr) []string {
 	return path
 }
 
-// selected is what the parent takes of the child, or looks for in it.
+// selected returns the field that the parent expression selects from, or tests in, the child.
 func selected(parent, child ast.NavigableExpr) (string, bool) {
 	if parent.Kind() == ast.SelectKind {
 		return parent.AsSelect().FieldName(), true

@@ -1,0 +1,163 @@
+package alloc
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// deviceKind is a set of devices of one pool that are interchangeable for the Problem: they have
+// the same scope, match the same selections and have the same values of the attributes that are
+// compared. It does not depend on which devices are in use.
+type deviceKind struct {
+	size                 int
+	scope                int
+	matches              model.Bits   // selections, followed by otherSelections
+	values               [][]string   // by attribute
+	trait                int          // see traits
+	hasBindingConditions bool         // the devices need preparation before pods can use them
+	usage                counterUsage // what one device takes from counters; empty for admin access
+}
+
+// deviceKinds holds the kinds of one version of a pool. Computing it takes time proportional to the
+// size of the pool, so that it is cached for Problems with the same kindsKey.
+type deviceKinds struct {
+	devices model.Bits // devices that match a selection
+	kinds   []deviceKind
+	kindOf  []int32 // index into kinds, by device
+}
+
+// maxKindTables limits the cached deviceKinds of a pool. When it is reached, all are dropped.
+const maxKindTables = 100
+
+// kindsKey returns a string that is equal for Problems that divide pools into the same kinds.
+func (p *Problem) kindsKey() string {
+	if p.cachedKindsKey == "" {
+		b := make([]byte, 0, 256)
+		add := func(text string) { b = append(append(strconv.AppendInt(b, int64(len(text)), 10), ':'), text...) }
+		for _, selection := range p.selections {
+			add(selection.key)
+		}
+		add("")
+		for _, selection := range p.otherSelections {
+			add(selection.key)
+		}
+		add("")
+		for i := range p.attributes {
+			add(p.attributes[i].key())
+		}
+		p.cachedKindsKey = string(strconv.AppendBool(b, p.mixesAdminAccess()))
+	}
+	return p.cachedKindsKey
+}
+
+// kindsOf returns the kinds of the devices that can be allocated with admin access, or without it.
+// The reason is set if a selector or an expression fails.
+func (p *Problem) kindsOf(matches *poolMatches, admin bool) (*deviceKinds, *Reason) {
+	parts := &matches.kinds
+	if admin {
+		parts = &matches.adminKinds
+	}
+	if made, ok := (*parts)[p.kindsKey()]; ok {
+		return made, nil
+	}
+	d, reason := p.buildKinds(matches, admin)
+	if reason != nil {
+		return nil, reason
+	}
+	if p.allocator.matcher.costs.exhausted {
+		return &d.deviceKinds, nil // selectors of other Problems are not evaluated for all devices
+	}
+	if *parts == nil || len(*parts) >= maxKindTables {
+		*parts = map[string]*deviceKinds{}
+	}
+	(*parts)[p.kindsKey()] = &d.deviceKinds
+	return &d.deviceKinds, nil
+}
+
+// kindBuilder divides the devices of one pool into kinds.
+type kindBuilder struct {
+	deviceKinds
+	matches      *poolMatches
+	sets         []model.Bits
+	values       []*valueSets
+	onePerDevice bool // each device gets its own kind
+	admin        bool
+
+	index map[string]int32 // index into kinds, by the encoded properties of the devices
+	key   []byte
+}
+
+func (p *Problem) buildKinds(matches *poolMatches, admin bool) (*kindBuilder, *Reason) {
+	d := &kindBuilder{matches: matches, onePerDevice: p.mixesAdminAccess(), admin: admin, index: map[string]int32{}}
+	d.kindOf, d.devices = make([]int32, len(matches.pool.Devices)), model.NewBits(len(matches.pool.Devices))
+	for i, selection := range p.selections {
+		match := p.allocator.matcher.matchSelection(matches, selection)
+		if match.match.failed {
+			return nil, p.selectorError(i, matches.pool, match.match)
+		}
+		d.sets = append(d.sets, match.free)
+		if selection.admin == admin {
+			d.devices.Or(match.free)
+		}
+	}
+	for _, selection := range p.otherSelections {
+		// A failure here is reported by the Problem that the selection belongs to.
+		d.sets = append(d.sets, p.allocator.matcher.matchSelection(matches, selection).free)
+	}
+	for i := range p.attributes {
+		values := p.allocator.matcher.valuesOf(matches, &p.attributes[i])
+		d.values = append(d.values, values)
+		if !values.failed {
+			continue
+		}
+		// A failure of an attribute of another Problem is reported by that Problem.
+		if reason := p.attributeError(&p.attributes[i], matches.pool, values); len(reason.Requests) > 0 {
+			return nil, reason
+		}
+	}
+	d.devices.Each(func(device int) bool {
+		d.kindOf[device] = d.assignKind(device)
+		d.kinds[d.kindOf[device]].size++
+		return true
+	})
+	return d, nil
+}
+
+func (d *kindBuilder) assignKind(device int) int32 {
+	next := deviceKind{scope: d.matches.pool.ScopeOf(device)}
+	next.trait, next.hasBindingConditions = d.matches.traits.of(device)
+	if d.matches.counters != nil && !d.admin {
+		next.usage = d.matches.counters.usages[device]
+	}
+	d.key = d.key[:0]
+	for _, number := range []int{next.scope, next.trait, next.usage.id} {
+		d.key = binary.AppendUvarint(d.key, uint64(number))
+	}
+	for _, values := range d.values {
+		d.key = binary.AppendUvarint(d.key, uint64(values.setOf[device]))
+	}
+	for _, set := range d.sets {
+		d.key = strconv.AppendBool(d.key, set.Has(device))
+	}
+	if d.onePerDevice || d.matches.multiAllocatable != nil && d.matches.multiAllocatable.Has(device) {
+		d.key = fmt.Appendf(d.key, "alone %d", device)
+	}
+	if at, ok := d.index[string(d.key)]; ok {
+		return at
+	}
+	next.matches = model.NewBits(len(d.sets))
+	for i, set := range d.sets {
+		if set.Has(device) {
+			next.matches.Set(i)
+		}
+	}
+	for _, values := range d.values {
+		next.values = append(next.values, values.sets[values.setOf[device]])
+	}
+	d.kinds = append(d.kinds, next)
+	d.index[string(d.key)] = int32(len(d.kinds) - 1)
+	return int32(len(d.kinds) - 1)
+}
