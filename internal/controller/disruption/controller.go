@@ -93,16 +93,48 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 	if err != nil {
 		return c.giveUp(ctx, b, err)
 	}
+	c.reportPods(b, pods, counted.Status)
 	for _, pod := range counted.Late {
 		c.events.Eventf(pod, corev1.EventTypeWarning, "NotDeleted", "The eviction that disruption budget %s has granted did not delete the pod", b.Name)
-	}
-	if len(pods) == 0 && b.Status.ObservedGeneration != b.Generation {
-		c.events.Eventf(b, corev1.EventTypeNormal, "NoPods", "No matching pods found")
 	}
 	if counted.Again > 0 {
 		c.queue.AddAfter(key, counted.Again)
 	}
 	return c.writeStatus(ctx, b, counted.Status)
+}
+
+// reportPods records events about a budget that selects no pods, or pods without a controller.
+func (c *Controller) reportPods(b *policyv1.PodDisruptionBudget, pods []*core.Pod, status policyv1.PodDisruptionBudgetStatus) {
+	if len(pods) == 0 && !equality.Semantic.DeepEqual(b.Status, status) {
+		c.events.Eventf(b, corev1.EventTypeNormal, "NoPods", "No matching pods found")
+	}
+	if !NeedsScale(&b.Spec) {
+		return
+	}
+	if unmanaged := unmanagedNames(pods); len(unmanaged) > 0 {
+		c.events.Eventf(b, corev1.EventTypeWarning, "UnmanagedPods", "%d of %d pods have no controller and are not counted (%s): set "+
+			"spec.minAvailable to a number of pods to have them counted", len(unmanaged), len(pods), listed(unmanaged))
+	}
+}
+
+// unmanagedNames returns the names of the pods that have no controller.
+func unmanagedNames(pods []*core.Pod) []string {
+	var names []string
+	for _, pod := range pods {
+		if metav1.GetControllerOfNoCopy(pod) == nil {
+			names = append(names, pod.Name)
+		}
+	}
+	return names
+}
+
+// listed returns the first few names.
+func listed(names []string) string {
+	const most = 3
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
 }
 
 // giveUp reports that a budget cannot be counted. Of an owner without a scale no event will tell that it has one now.
