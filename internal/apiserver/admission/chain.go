@@ -46,6 +46,9 @@ func (c *Chain) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 	if a.GetSubresource() != "" {
 		return nil
 	}
+	if pod, ok := a.GetObject().(*core.Pod); ok {
+		defaultTolerations(pod)
+	}
 	if a.GetOperation() != admission.Create {
 		return nil
 	}
