@@ -60,6 +60,8 @@ var edges = []struct{ from, to, why string }{
 	{"controller/*", "claims", "what becomes of claims is decided there"},
 	{"controller/*", "groups", "what becomes of PodGroups is decided there"},
 
+	{"controller/nodelifecycle", "fleet", "the nodes of a fleet share a lease"},
+
 	{"controller/poolstatus", "model", "devices are counted over a State"},
 	{"controller/poolstatus", "alloc", "what can be had is decided there"},
 

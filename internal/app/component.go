@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -23,6 +24,8 @@ type component struct {
 	Caches *client.Informers
 	// features are those that are on.
 	features features.Set
+	// nodeGrace is how long a node may be silent.
+	nodeGrace time.Duration
 	// metrics has what the parts count.
 	metrics *metrics.Registry
 

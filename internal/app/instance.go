@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -23,6 +24,9 @@ type Options struct {
 	Features features.Set
 	// IdleNodes registers the fleet's nodes and devices, but runs no pods on them.
 	IdleNodes bool
+	// NodeGrace is how long a node may be silent before it is lost, and NodeLease how long the simulated nodes are at most. Zero
+	// values are the defaults.
+	NodeGrace, NodeLease time.Duration
 	// Step is told of each part before it starts; the function that it answers is called
 	// when the part runs, with what there is to say of it. May be nil.
 	Step func(name string) (done func(detail string, err error))
@@ -59,6 +63,7 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, server.Stop(context.WithoutCancel(ctx)))
 	}
+	c.nodeGrace = opts.NodeGrace
 	i := &Instance{component: c, Server: server}
 	if i.Classes, err = createClasses(parts, c.Client, opts); err != nil {
 		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))

@@ -13,6 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
 	"github.com/allot-dev/allot/internal/controller/job"
 	"github.com/allot-dev/allot/internal/controller/namespace"
+	"github.com/allot-dev/allot/internal/controller/nodelifecycle"
 	"github.com/allot-dev/allot/internal/controller/nodetaint"
 	"github.com/allot-dev/allot/internal/controller/podgc"
 	"github.com/allot-dev/allot/internal/controller/podgroup"
@@ -69,6 +70,9 @@ func makers(c *component) []maker {
 		{"device taint controller", func() (runner, error) {
 			return devicetaint.New(c.Client, c.Caches, c.eventsOf("device-taint-eviction-controller"), devicetaint.Options{})
 		}},
+		{"node lifecycle controller", func() (runner, error) {
+			return nodelifecycle.New(c.Client, c.Caches, c.eventsOf("node-controller"), nodelifecycle.Options{GracePeriod: c.nodeGrace})
+		}},
 		{"node taint controller", func() (runner, error) {
 			return nodetaint.New(c.Client, c.Caches, c.eventsOf("taint-eviction-controller"), nodetaint.Options{})
 		}},
@@ -114,5 +118,7 @@ func newScheduler(c *component, name string) (*scheduler.Scheduler, error) {
 }
 
 func newNodes(c *component, opts Options) (*node.Agent, error) {
-	return node.New(c.Client, c.Caches, opts.Fleet, node.Options{Events: kubeletEvents{c}, Idle: opts.IdleNodes, Features: c.features})
+	return node.New(c.Client, c.Caches, opts.Fleet, node.Options{
+		Events: kubeletEvents{c}, Idle: opts.IdleNodes, Features: c.features, LeaseDuration: opts.NodeLease,
+	})
 }

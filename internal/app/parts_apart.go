@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -127,12 +128,17 @@ func writeKubeconfigs(server *apiserver.Server, dir string, progress *cli.Progre
 }
 
 func newControllerManagerCommand(streams Streams) *cobra.Command {
-	return newApartCommand(streams, "controller-manager", "Run all controllers", true, func(o *apartOptions) work {
+	var grace time.Duration
+	cmd := newApartCommand(streams, "controller-manager", "Run all controllers", true, func(*apartOptions) work {
 		return work{name: "allot-controller-manager", parts: func(c *component) ([]part, <-chan struct{}, error) {
+			c.nodeGrace = grace
 			parts, err := newControllers(c)
 			return parts, nil, err
 		}}
 	})
+	addNodeGraceFlag(cmd.Flags(), &grace)
+	cmd.PreRunE = func(*cobra.Command, []string) error { return checkNodeGrace(grace) }
+	return cmd
 }
 
 func newSchedulerCommand(streams Streams) *cobra.Command {
@@ -151,13 +157,14 @@ func newSchedulerCommand(streams Streams) *cobra.Command {
 
 func newNodeCommand(streams Streams) *cobra.Command {
 	var machines fleetOptions
+	var lease time.Duration
 	cmd := newApartCommand(streams, "node", "Run a fleet of simulated nodes", false, func(*apartOptions) work {
 		return work{name: "allot-node", parts: func(c *component) ([]part, <-chan struct{}, error) {
 			f, err := machines.fleet()
 			if err != nil {
 				return nil, nil, err
 			}
-			nodes, err := newNodes(c, Options{Fleet: f})
+			nodes, err := newNodes(c, Options{Fleet: f, NodeLease: lease})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -165,7 +172,13 @@ func newNodeCommand(streams Streams) *cobra.Command {
 		}}
 	})
 	machines.addFlags(cmd.Flags())
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return machines.check(cmd.Flags()) }
+	cmd.Flags().DurationVar(&lease, "node-lease-duration", defaultNodeLease, "how long the lease of the fleet counts; it is renewed four times in that time")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if lease < time.Second {
+			return fmt.Errorf("--node-lease-duration must be at least 1s, got %s", lease)
+		}
+		return machines.check(cmd.Flags())
+	}
 	return cmd
 }
 

@@ -25,6 +25,7 @@ type upOptions struct {
 	exitWhenSettled bool
 	timeout         time.Duration
 	features        features.Set
+	nodeGrace       time.Duration
 }
 
 const (
@@ -52,6 +53,9 @@ func newUpCommand(streams Streams) *cobra.Command {
 			if o.timeout <= 0 {
 				return fmt.Errorf("--timeout must be positive, got %s", o.timeout)
 			}
+			if err := checkNodeGrace(o.nodeGrace); err != nil {
+				return err
+			}
 			return up(cmd.Context(), o, streams)
 		},
 	}
@@ -62,6 +66,7 @@ func newUpCommand(streams Streams) *cobra.Command {
 	flags.StringArrayVarP(&o.files, "filename", "f", nil, "manifest to apply: a file, a folder, or - for standard input; may be repeated")
 	o.machines.addFlags(flags)
 	addFeaturesFlag(flags, &o.features)
+	addNodeGraceFlag(flags, &o.nodeGrace)
 	flags.BoolVar(&o.exitWhenSettled, "exit-when-settled", false, "end once all that was applied runs (exit code 0), or after --timeout (exit code 1)")
 	flags.DurationVar(&o.timeout, "timeout", defaultTimeout, "how long to wait for what was applied")
 	cmd.MarkFlagsMutuallyExclusive("data-dir", "ephemeral")
@@ -100,7 +105,10 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	for _, text := range append(warnings(dir), skipped...) {
 		progress.Line("%s", text)
 	}
-	instance, err := Start(ctx, Options{DataDir: dir, Listen: o.listen, Fleet: machines, Features: o.features, Step: progress.Step})
+	instance, err := Start(ctx, Options{
+		DataDir: dir, Listen: o.listen, Fleet: machines, Features: o.features, Step: progress.Step,
+		NodeGrace: o.nodeGrace, NodeLease: o.nodeGrace * 4 / 5,
+	})
 	if err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w while it started", errInterrupted)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -134,6 +135,13 @@ func (f *Informers) Pods() *Informer[*core.Pod] {
 // Nodes is the cache of nodes.
 func (f *Informers) Nodes() *Informer[*corev1.Node] {
 	return informerFor(f, "nodes", func() *Informer[*corev1.Node] { return newInformer(f.set.Nodes(), &corev1.Node{}) })
+}
+
+// NodeLeases is the cache of the leases of nodes.
+func (f *Informers) NodeLeases() *Informer[*coordinationv1.Lease] {
+	return informerFor(f, "leases", func() *Informer[*coordinationv1.Lease] {
+		return newInformer(f.set.Leases(corev1.NamespaceNodeLease), &coordinationv1.Lease{})
+	})
 }
 
 // Namespaces is the cache of namespaces.

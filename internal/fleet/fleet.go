@@ -11,6 +11,9 @@ const (
 	DefaultDriver = "sim.allot.dev"
 	// DefaultName is the name of a fleet that has none.
 	DefaultName = "default"
+	// AnnotationLease on a Node names the Lease in kube-node-lease whose renewal is a sign of life of the node, beside that of
+	// the node's own name. All nodes of a fleet have one Lease.
+	AnnotationLease = "allot.dev/lease"
 	// LabelFleet is on every Node and ResourceSlice that comes from a fleet; its value is the fleet's name.
 	LabelFleet = "allot.dev/fleet"
 

@@ -111,3 +111,6 @@ func (v value) complainAll(text string, messages []string) {
 		v.complain("%q: %s", text, message)
 	}
 }
+
+// LeaseName returns the name of the Lease of a fleet. No node of a fleet has such a name.
+func LeaseName(fleetName string) string { return "fleet." + fleetName }

@@ -38,6 +38,8 @@ type Options struct {
 	StopFor time.Duration
 	// Workers is the number of parallel writers of pods, and of nodes, and of pools. Default 16.
 	Workers int
+	// LeaseDuration is how long the fleet may be silent; its Lease is renewed four times in that time. Default 40 s.
+	LeaseDuration time.Duration
 	// Features are those that are on; the zero value has all of them.
 	Features features.Set
 	// Clock is the time. Default: the wall clock.
@@ -50,6 +52,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.StopFor == 0 {
 		o.StopFor = defaultStopFor
+	}
+	if o.LeaseDuration <= 0 {
+		o.LeaseDuration = defaultLeaseDuration
 	}
 	if o.Workers <= 0 {
 		o.Workers = defaultWorkers
@@ -69,9 +74,10 @@ type Agent struct {
 	inf   *client.Informers
 	api   server
 
-	pods  *pods
-	nodes *nodes
-	pools *pools
+	pods      *pods
+	nodes     *nodes
+	pools     *pools
+	heartbeat *heartbeat
 
 	podQueue  *reconciler.Runner[types.NamespacedName]
 	nodeQueue *reconciler.Runner[string]
@@ -89,6 +95,7 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 		return nil, errors.New("the node agent needs a recorder of events")
 	}
 	a := &Agent{fleet: f, inf: inf, api: server{set}, missing: map[string]bool{}, ready: make(chan struct{})}
+	a.heartbeat = &heartbeat{fleet: f.Name, write: a.api, clock: opts.Clock, duration: opts.LeaseDuration}
 	echoes := newEchoes(opts.Clock)
 	a.nodes = &nodes{
 		cache: inf.Nodes(), write: a.api, clock: opts.Clock, machines: machinesOf(f), echoes: echoes, seen: newNames(),
@@ -150,12 +157,13 @@ func (a *Agent) Run(ctx context.Context) error {
 	return nil
 }
 
-// work has all queues worked off until ctx ends.
+// work has all queues worked off, and the Lease renewed, until ctx ends.
 func (a *Agent) work(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, run := range []func(context.Context) error{a.nodeQueue.Run, a.poolQueue.Run, a.podQueue.Run} {
 		running.Go(func() { _ = run(ctx) }) // always nil
 	}
+	running.Go(func() { a.heartbeat.run(ctx) })
 	running.Wait()
 }
 

@@ -22,12 +22,13 @@
 //
 // Invariants:
 //   - Pods of nodes that are not of this fleet are never touched, and a pod is only written under its own UID.
-//   - A pod costs one status write until it runs. An idle agent writes nothing; a restarted one neither.
+//   - A pod costs one status write until it runs. An idle agent, and a restarted one, write nothing but the fleet's Lease.
 //   - What others wrote on a node or in a pod's status (taints, labels, spec.unschedulable, conditions, resourceClaimStatuses) stays.
 //   - Nothing is decided on a cache that has not shown the agent's own last write yet. A claim that a pod may use without being
 //     named in it, nor through the PodGroup that it was made for, is read live: its name alone does not say whose devices it has.
 //   - The agent starts no goroutine for a pod: work waits in queues, and what is due later in their heap.
 //
 // A Node that is deleted while the agent runs stays away until the agent is started again, as with a machine that is taken out.
-// A Node with the annotation AnnotationStopped is a machine whose agent has died: it reports nothing and its pods are left alone.
+// All nodes of the fleet have one Lease, which they name by an annotation (docs/adr/0008). A Node with the annotation
+// AnnotationStopped is a machine whose agent has died: it gives no sign of life, reports nothing, and its pods are left alone.
 package node

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/allot-dev/allot/internal/fleet"
 )
 
 // kubeletVersion is what simulated nodes report; clients compare it with the server's.
@@ -19,8 +21,9 @@ type machine struct {
 	want  corev1.Node // labels, taints, capacity and allocatable of the fleet's description
 }
 
-// desired is the Node as it should be, given what stands in the API (nil: nothing yet). Only what the fleet says is changed;
-// taints are the fleet's at creation and the users' from then on.
+// desired returns the Node as it should be, given what is in the API (nil: nothing yet). Only what the fleet says is changed;
+// taints are the fleet's at creation and those of others from then on. A stopped machine gives no sign of life any more, and
+// says nothing else.
 func (m machine) desired(have *corev1.Node, now time.Time) *corev1.Node {
 	var node *corev1.Node
 	if have == nil {
@@ -29,29 +32,29 @@ func (m machine) desired(have *corev1.Node, now time.Time) *corev1.Node {
 	} else {
 		node = have.DeepCopy()
 	}
-	stopped := isStopped(node)
-	m.setMetadata(node, stopped)
-	m.setStatus(node, stopped, now)
+	if isStopped(node) {
+		delete(node.Annotations, fleet.AnnotationLease)
+		return node
+	}
+	m.setMetadata(node)
+	m.setStatus(node, now)
 	return node
 }
 
 func isStopped(node *corev1.Node) bool { return node.Annotations[AnnotationStopped] == "true" }
 
-func (m machine) setMetadata(node *corev1.Node, stopped bool) {
+func (m machine) setMetadata(node *corev1.Node) {
 	if node.Labels == nil {
 		node.Labels = map[string]string{}
 	}
 	maps.Copy(node.Labels, m.want.Labels)
-	unreachable := func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnreachable }
-	switch tainted := slices.ContainsFunc(node.Spec.Taints, unreachable); {
-	case stopped && !tainted:
-		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule})
-	case !stopped && tainted:
-		node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, unreachable)
+	if node.Annotations == nil {
+		node.Annotations = map[string]string{}
 	}
+	node.Annotations[fleet.AnnotationLease] = fleet.LeaseName(m.want.Labels[fleet.LabelFleet])
 }
 
-func (m machine) setStatus(node *corev1.Node, stopped bool, now time.Time) {
+func (m machine) setStatus(node *corev1.Node, now time.Time) {
 	st := &node.Status
 	st.Capacity = over(st.Capacity, m.want.Status.Capacity)
 	st.Allocatable = over(st.Allocatable, m.want.Status.Allocatable)
@@ -65,7 +68,7 @@ func (m machine) setStatus(node *corev1.Node, stopped bool, now time.Time) {
 		KernelVersion: "simulated", OSImage: "allot simulated node", ContainerRuntimeVersion: "sim://1",
 		KubeletVersion: kubeletVersion, OperatingSystem: "linux", Architecture: "amd64",
 	}
-	for _, c := range nodeConditions(stopped) {
+	for _, c := range nodeConditions() {
 		setCondition(st, c, now)
 	}
 }
@@ -84,13 +87,7 @@ func over(have, want corev1.ResourceList) corev1.ResourceList {
 	return out
 }
 
-func nodeConditions(stopped bool) []corev1.NodeCondition {
-	if stopped {
-		const reason, message = "NodeStatusUnknown", "the simulated agent of this node is stopped"
-		return []corev1.NodeCondition{
-			{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Reason: reason, Message: message},
-		}
-	}
+func nodeConditions() []corev1.NodeCondition {
 	return []corev1.NodeCondition{
 		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "SimulatedNode"},
 		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "SimulatedNode"},
@@ -119,7 +116,8 @@ func setCondition(st *corev1.NodeStatus, want corev1.NodeCondition, now time.Tim
 
 // sameNode and sameNodeStatus compare what is written by the two kinds of writes.
 func sameNode(a, b *corev1.Node) bool {
-	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec)
+	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec) &&
+		a.Annotations[fleet.AnnotationLease] == b.Annotations[fleet.AnnotationLease]
 }
 
 func sameNodeStatus(a, b *corev1.Node) bool { return equality.Semantic.DeepEqual(a.Status, b.Status) }

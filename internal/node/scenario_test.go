@@ -94,7 +94,10 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) (string, error) {
 		w.setPod(next)
 	case "annotate":
 		next := w.node[d.CmdArgs[1].Key].DeepCopy()
-		next.Annotations = map[string]string{d.CmdArgs[2].Key: strings.Join(d.CmdArgs[2].Vals, "")}
+		if next.Annotations == nil {
+			next.Annotations = map[string]string{}
+		}
+		next.Annotations[d.CmdArgs[2].Key] = strings.Join(d.CmdArgs[2].Vals, "")
 		w.setNode(next)
 	case "cordon":
 		next := w.node[d.CmdArgs[0].Key].DeepCopy()

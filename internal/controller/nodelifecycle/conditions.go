@@ -1,0 +1,32 @@
+package nodelifecycle
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// reported are the conditions that a node itself reports. NetworkUnavailable is that of others.
+var reported = []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure}
+
+// unknown returns a lost node with its conditions as they are then; changed is false if they are so already.
+func unknown(node *corev1.Node, now time.Time) (out *corev1.Node, changed bool) {
+	out = node.DeepCopy()
+	for _, of := range reported {
+		switch c := condition(out, of); {
+		case c == nil:
+			out.Status.Conditions = append(out.Status.Conditions, corev1.NodeCondition{
+				Type: of, Status: corev1.ConditionUnknown, Reason: "NodeStatusNeverUpdated", Message: "Kubelet never posted node status.",
+				LastHeartbeatTime: node.CreationTimestamp, LastTransitionTime: metav1.NewTime(now),
+			})
+		case c.Status != corev1.ConditionUnknown:
+			c.Status, c.Reason, c.Message = corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status."
+			c.LastTransitionTime = metav1.NewTime(now)
+		default:
+			continue
+		}
+		changed = true
+	}
+	return out, changed
+}

@@ -1,0 +1,381 @@
+package nodelifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/fleet"
+)
+
+const (
+	// DefaultGracePeriod is how long a node may be silent.
+	DefaultGracePeriod = 50 * time.Second
+	// startupGrace is how long a node that never reported may be.
+	startupGrace = 60 * time.Second
+	// period is how often the nodes are looked at.
+	period = 5 * time.Second
+)
+
+// Options tune a Controller; the zero value is good.
+type Options struct {
+	// GracePeriod is how long a node may be silent before it is lost. Default: DefaultGracePeriod.
+	GracePeriod time.Duration
+	// Clock is the time. Default: the wall clock.
+	Clock clock.WithTicker
+}
+
+func (o Options) withDefaults() Options {
+	if o.GracePeriod <= 0 {
+		o.GracePeriod = DefaultGracePeriod
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return o
+}
+
+// period is short enough for the grace period.
+func (o Options) period() time.Duration { return min(period, o.GracePeriod/2) }
+
+type nodeCache interface {
+	Get(namespace, name string) (*corev1.Node, bool)
+	List() []*corev1.Node
+}
+
+type leaseCache interface {
+	Get(namespace, name string) (*coordinationv1.Lease, bool)
+}
+
+// podCache must have the index client.PodsByNode.
+type podCache interface {
+	ByIndex(index, key string) []*core.Pod
+}
+
+// server is the API past the caches. Writes carry the version that they are based on.
+type server interface {
+	// Reachable returns an error if the server does not answer.
+	Reachable(ctx context.Context) error
+	UpdateNode(ctx context.Context, node *corev1.Node) (*corev1.Node, error)
+	UpdateNodeStatus(ctx context.Context, node *corev1.Node) (*corev1.Node, error)
+	// MarkNotReady sets the condition Ready of a pod to False.
+	MarkNotReady(ctx context.Context, pod *core.Pod, now time.Time) error
+}
+
+// Controller looks after the conditions and taints of nodes.
+type Controller struct {
+	opts   Options
+	nodes  nodeCache
+	leases leaseCache
+	pods   podCache
+	server server
+	events reconciler.Recorder
+	queue  reconciler.Queue[string]
+	ready  func(context.Context) error // returns when the caches are filled
+	work   func(context.Context) error
+
+	mu     sync.Mutex // guards what follows
+	health map[string]*health
+	lost   map[string]bool    // nodes that are silent for too long
+	evict  map[string]bool    // nodes that may be given a taint that evicts
+	limits map[string]*bucket // by zone
+	cutOff bool               // no node is ready
+	last   time.Time          // of the passes that were made
+}
+
+func newController(nodes nodeCache, leases leaseCache, pods podCache, srv server, events reconciler.Recorder, opts Options) *Controller {
+	return &Controller{
+		opts: opts, nodes: nodes, leases: leases, pods: pods, server: srv, events: events,
+		health: map[string]*health{}, lost: map[string]bool{}, evict: map[string]bool{}, limits: map[string]*bucket{},
+	}
+}
+
+// Run works until ctx is done.
+func (c *Controller) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	running.Go(func() { c.watch(ctx) })
+	err := c.work(ctx)
+	running.Wait()
+	return err
+}
+
+// watch looks at all nodes from time to time.
+func (c *Controller) watch(ctx context.Context) {
+	if c.ready(ctx) != nil {
+		return // ctx has ended, as the queue reports
+	}
+	ticker := c.opts.Clock.NewTicker(c.opts.period())
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+			c.pass(ctx)
+		}
+	}
+}
+
+// pass looks at all nodes. It writes nothing itself: nodes that need it are put into the queue.
+func (c *Controller) pass(ctx context.Context) {
+	if err := c.server.Reachable(ctx); err != nil {
+		klog.FromContext(ctx).V(2).Info("nodes are not judged while the API server does not answer", "err", err)
+		return
+	}
+	now := c.opts.Clock.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	blind := !c.last.IsZero() && now.Sub(c.last) > 3*c.opts.period()
+	c.last = now
+	nodes := c.nodes.List()
+	c.observe(nodes, now, blind)
+	zones := c.count(nodes)
+	c.setCutOff(nodes, zones, now)
+	c.allowEvictions(nodes, zones, now)
+	for _, node := range nodes {
+		if c.needsWork(node) {
+			c.queue.Add(node.Name)
+		}
+	}
+}
+
+// count counts the nodes by zone.
+func (c *Controller) count(nodes []*corev1.Node) map[string]*zone {
+	zones := map[string]*zone{}
+	for _, node := range nodes {
+		name := zoneOf(node)
+		z := zones[name]
+		if z == nil {
+			z = &zone{}
+			zones[name] = z
+		}
+		if readiness(node) == corev1.ConditionTrue && !c.lost[node.Name] {
+			z.ready++
+		} else {
+			z.notReady++
+		}
+	}
+	return zones
+}
+
+// observe takes in the signs of life. All nodes count as alive when the controller was blind.
+func (c *Controller) observe(nodes []*corev1.Node, now time.Time, blind bool) {
+	for _, node := range nodes {
+		if blind {
+			if h := c.health[node.Name]; h != nil {
+				h.probe = now
+			}
+		}
+		c.observeNode(node, now)
+	}
+	if len(c.health) > len(nodes) {
+		c.forget(nodes)
+	}
+}
+
+// forget drops what is known of nodes that are not there any more.
+func (c *Controller) forget(nodes []*corev1.Node) {
+	there := make(map[string]bool, len(nodes))
+	for _, node := range nodes {
+		there[node.Name] = true
+	}
+	for name := range c.health {
+		if !there[name] {
+			delete(c.health, name)
+			delete(c.lost, name)
+			delete(c.evict, name)
+		}
+	}
+}
+
+// observeNode takes in the signs of life of one node.
+func (c *Controller) observeNode(node *corev1.Node, now time.Time) {
+	h := c.health[node.Name]
+	if h == nil {
+		h = &health{}
+		c.health[node.Name] = h
+	}
+	h.observe(node, now, c.lease(node.Name), c.lease(node.Annotations[fleet.AnnotationLease]))
+	if h.lost(node, now, c.opts.GracePeriod, max(startupGrace, c.opts.GracePeriod)) {
+		c.lost[node.Name] = true
+	} else if len(c.lost) > 0 {
+		delete(c.lost, node.Name)
+	}
+}
+
+func (c *Controller) lease(name string) *coordinationv1.Lease {
+	if name == "" {
+		return nil
+	}
+	lease, _ := c.leases.Get(corev1.NamespaceNodeLease, name)
+	return lease
+}
+
+// setCutOff notes whether no node is ready. When the first ones are again, all others have a full grace period.
+func (c *Controller) setCutOff(nodes []*corev1.Node, zones map[string]*zone, now time.Time) {
+	was := c.cutOff
+	c.cutOff = len(zones) > 0
+	for _, z := range zones {
+		c.cutOff = c.cutOff && z.down()
+	}
+	if c.cutOff == was {
+		return
+	}
+	clear(c.evict)
+	if c.cutOff {
+		return
+	}
+	for _, node := range nodes {
+		c.health[node.Name].probe = now
+		delete(c.lost, node.Name)
+	}
+}
+
+// allowEvictions picks the nodes that may be given a taint that evicts.
+func (c *Controller) allowEvictions(nodes []*corev1.Node, zones map[string]*zone, now time.Time) {
+	if c.cutOff {
+		return
+	}
+	var waiting []*corev1.Node
+	for _, node := range nodes {
+		switch status := readiness(node); {
+		case status == corev1.ConditionTrue, status == "", status == corev1.ConditionUnknown && !c.lost[node.Name]:
+			if len(c.evict) > 0 {
+				delete(c.evict, node.Name)
+			}
+			// One that is heard of again will say how it is.
+		case !evicts(node) && !c.evict[node.Name]:
+			waiting = append(waiting, node)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+	for _, node := range waiting {
+		name := zoneOf(node)
+		if c.limits[name] == nil {
+			c.limits[name] = &bucket{}
+		}
+		if c.limits[name].take(now, zones[name].rate()) {
+			c.evict[node.Name] = true
+		}
+	}
+}
+
+// needsWork reports whether a node is not as it should be. The lock must be held.
+func (c *Controller) needsWork(node *corev1.Node) bool {
+	if len(c.lost) > 0 && c.lost[node.Name] {
+		for _, of := range reported {
+			if have := condition(node, of); have == nil || have.Status != corev1.ConditionUnknown {
+				return true
+			}
+		}
+	}
+	_, changed := tainted(node, c.evicting(node.Name))
+	return changed
+}
+
+func (c *Controller) evicting(name string) eviction {
+	switch {
+	case c.cutOff:
+		return spare
+	case len(c.evict) > 0 && c.evict[name]:
+		return evict
+	}
+	return keep
+}
+
+// state returns what is known of a node that a pass found lost, or allowed to be tainted. The node may
+// have given a sign of life since.
+func (c *Controller) state(node *corev1.Node) (lost bool, evicting eviction) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lost[node.Name] {
+		c.observeNode(node, c.opts.Clock.Now())
+	}
+	return c.lost[node.Name], c.evicting(node.Name)
+}
+
+// reconcile makes a node what it should be.
+func (c *Controller) reconcile(ctx context.Context, name string) error {
+	node, ok := c.nodes.Get("", name)
+	if !ok {
+		return nil
+	}
+	lost, evicting := c.state(node)
+	now := c.opts.Clock.Now()
+	if want, changed := unknown(node, now); lost && changed {
+		written, err := c.server.UpdateNodeStatus(ctx, want)
+		if err != nil {
+			return ignoreGone(fmt.Errorf("node %s: conditions: %w", name, err))
+		}
+		if readiness(node) == corev1.ConditionTrue {
+			c.events.Eventf(reference(node), corev1.EventTypeNormal, "NodeNotReady", "Node %s status is now: NodeNotReady", name)
+		}
+		node = written
+	}
+	if taints, changed := tainted(node, evicting); changed {
+		want := node.DeepCopy()
+		want.Spec.Taints = taints
+		written, err := c.server.UpdateNode(ctx, want)
+		if err != nil {
+			return ignoreGone(fmt.Errorf("node %s: taints: %w", name, err))
+		}
+		node = written
+	}
+	if readiness(node) != corev1.ConditionUnknown {
+		return nil
+	}
+	return c.markPods(ctx, name, now)
+}
+
+// markPods has the pods of a lost node say that they are not ready.
+func (c *Controller) markPods(ctx context.Context, node string, now time.Time) error {
+	for _, pod := range c.pods.ByIndex(client.PodsByNode, node) {
+		ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+		if !ready {
+			continue
+		}
+		if err := c.server.MarkNotReady(ctx, pod, now); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("pod %s/%s: not ready: %w", pod.Namespace, pod.Name, err)
+		}
+		c.events.Eventf(pod, corev1.EventTypeWarning, "NodeNotReady", "Node is not ready")
+	}
+	return nil
+}
+
+// reference is a node as events about nodes refer to it: they use the name as UID.
+func reference(node *corev1.Node) *corev1.ObjectReference {
+	return &corev1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: node.Name, UID: types.UID(node.Name)}
+}
+
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// onNode takes an event of the cache of nodes.
+func (c *Controller) onNode(_, after *corev1.Node) {
+	if after == nil {
+		return
+	}
+	_, evicting := c.state(after)
+	if _, changed := tainted(after, evicting); changed {
+		c.queue.Add(after.Name)
+	}
+}

@@ -1,0 +1,106 @@
+package nodelifecycle
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// pressures are the conditions that taint a node while they are true.
+var pressures = []struct {
+	condition corev1.NodeConditionType
+	key       string
+}{
+	{corev1.NodeMemoryPressure, corev1.TaintNodeMemoryPressure},
+	{corev1.NodeDiskPressure, corev1.TaintNodeDiskPressure},
+	{corev1.NodePIDPressure, corev1.TaintNodePIDPressure},
+	{corev1.NodeNetworkUnavailable, corev1.TaintNodeNetworkUnavailable},
+}
+
+// eviction is what becomes of the taints of a node that evict.
+type eviction int
+
+const (
+	// keep adds none. One that is there follows the condition Ready.
+	keep eviction = iota
+	// evict adds the one that the condition Ready asks for.
+	evict
+	// spare removes them.
+	spare
+)
+
+// tainted returns the taints that a node should have; changed is false if it has them.
+func tainted(node *corev1.Node, evicting eviction) (taints []corev1.Taint, changed bool) {
+	want := wanted(node, evicting)
+	if len(want) == 0 && len(node.Spec.Taints) == 0 {
+		return nil, false // nearly all nodes, nearly always
+	}
+	ready := readiness(node)
+	for _, have := range node.Spec.Taints {
+		i := slices.IndexFunc(want, func(t corev1.Taint) bool { return t.MatchTaint(&have) })
+		switch {
+		case i >= 0:
+			want = slices.Delete(want, i, i+1)
+			fallthrough
+		case !managed(&have), ready == "" && aboutReady(have.Key):
+			taints = append(taints, have)
+		default:
+			changed = true
+		}
+	}
+	return append(taints, want...), changed || len(want) > 0
+}
+
+// wanted returns the taints that a node has because of its condition.
+func wanted(node *corev1.Node, evicting eviction) []corev1.Taint {
+	var out []corev1.Taint
+	for _, p := range pressures {
+		if c := condition(node, p.condition); c != nil && c.Status == corev1.ConditionTrue {
+			out = append(out, corev1.Taint{Key: p.key, Effect: corev1.TaintEffectNoSchedule})
+		}
+	}
+	if node.Spec.Unschedulable {
+		out = append(out, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+	}
+	var key string
+	switch readiness(node) {
+	case corev1.ConditionFalse:
+		key = corev1.TaintNodeNotReady
+	case corev1.ConditionUnknown:
+		key = corev1.TaintNodeUnreachable
+	default:
+		return out
+	}
+	out = append(out, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
+	if evicting == evict || evicting == keep && evicts(node) {
+		out = append(out, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoExecute})
+	}
+	return out
+}
+
+// evicts reports whether a node has a taint of this controller that evicts.
+func evicts(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute && aboutReady(t.Key) })
+}
+
+func aboutReady(key string) bool {
+	return key == corev1.TaintNodeNotReady || key == corev1.TaintNodeUnreachable
+}
+
+// managed reports whether a taint is one that only this controller adds and removes.
+func managed(t *corev1.Taint) bool {
+	switch t.Effect {
+	case corev1.TaintEffectNoExecute:
+		return aboutReady(t.Key)
+	case corev1.TaintEffectNoSchedule:
+		return aboutReady(t.Key) || t.Key == corev1.TaintNodeUnschedulable ||
+			slices.ContainsFunc(pressures, func(p struct {
+				condition corev1.NodeConditionType
+				key       string
+			},
+			) bool {
+				return p.key == t.Key
+			})
+	}
+	return false
+}
