@@ -1,7 +1,6 @@
 package groups
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -38,24 +37,29 @@ func SchedulerError(message string) Outcome {
 	return Outcome{false, schedulingv1beta1.PodGroupReasonSchedulerError, message}
 }
 
+// Because returns the outcome with the scheduler's reason for it.
+func (o Outcome) Because(said Outcome) Outcome {
+	return Outcome{o.Scheduled, said.Reason, o.Message + ": " + said.Message}
+}
+
 // Assess gives the outcome that follows from the pods alone: scheduled when enough
 // of them have a node (of a basic group one), unschedulable when a gang lacks pods, or
-// has lost placed ones since it was scheduled (F22, F29). Else it is for the scheduler
+// has lost placed ones, or its minCount was raised, since it was scheduled (F22, F29, P9). Else it is for the scheduler
 // to say, and known is false.
 func Assess(group *scheduling.PodGroup, q Quorum) (o Outcome, known bool) {
 	switch {
 	case q.Gang && q.Placed >= q.Min:
-		return Scheduled(fmt.Sprintf("%d of %d pods are placed", q.Placed, q.Min)), true
+		return Scheduled(q.of(q.Placed, "are placed")), true
 	case !q.Gang && q.Placed > 0:
 		return Scheduled("pods are placed one by one"), true
 	case !q.Met():
 		return Unschedulable(q.Message()), true
-	case !isTrue(group.Status.Conditions, scheduling.PodGroupScheduled):
+	case !isTrue(group.Status.Conditions, scheduling.PodGroupScheduled) && !isTrue(group.Status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled):
 		return Outcome{}, false
 	case !q.Gang:
 		return Unschedulable("no pod is placed any more"), true
 	}
-	return Unschedulable(fmt.Sprintf("%d of %d pods are placed", q.Placed, q.Min)), true
+	return Unschedulable(q.of(q.Placed, "are placed")), true
 }
 
 // Conditions gives the PodGroup's conditions after the outcome, and whether they

@@ -58,7 +58,7 @@ func (q Quorum) Met() bool { return q.Ready >= q.Min }
 func (q Quorum) Message() string {
 	var text string
 	if q.Gang {
-		text = fmt.Sprintf("%d of %d pods exist", q.Ready, q.Min)
+		text = q.of(q.Ready, "exist")
 	} else {
 		text = fmt.Sprintf("%d pods exist", q.Ready)
 	}
@@ -75,6 +75,14 @@ func (q Quorum) Message() string {
 		text += " (not counted: " + strings.Join(more, ", ") + ")"
 	}
 	return text
+}
+
+// of returns how many pods of a gang are in a state, and how many it needs: "3 of 4 pods exist".
+func (q Quorum) of(n int, state string) string {
+	if n > q.Min {
+		return fmt.Sprintf("%d pods %s (minCount %d)", n, state, q.Min)
+	}
+	return fmt.Sprintf("%d of %d pods %s", n, q.Min, state)
 }
 
 // names tells whether the pod names this PodGroup.

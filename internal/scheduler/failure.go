@@ -40,8 +40,8 @@ func (s *Scheduler) survive(entry sched.Entry, cause any, stack []byte) {
 
 // tellError reports that a unit has no place because of an error.
 func (s *Scheduler) tellError(unit *model.Unit, message string) {
-	if unit.Group != nil && unit.Group.Gang {
-		s.groups.say(unit.Key.Key, unit.Group.UID, groups.SchedulerError(message))
+	if group, ok := s.waitingGang(unit.Key); ok {
+		s.groups.say(unit.Key.Key, group.UID, groups.SchedulerError(message))
 		return
 	}
 	for _, pod := range unit.Pods {

@@ -106,6 +106,13 @@ func (g *groupStatus) say(key model.Key, uid types.UID, outcome groups.Outcome) 
 	g.queue.Add(key)
 }
 
+// unsay drops what was said of a group that is being placed now, or whose pods have reasons of their own.
+func (g *groupStatus) unsay(key model.Key) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.said, key)
+}
+
 func (g *groupStatus) forget(key model.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -181,10 +188,13 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		g.queue.AddAfter(key, settleQuorum)
 		return nil
 	}
-	if !known {
-		if outcome, known = g.lastSaid(key, group.UID); !known {
-			return nil
-		}
+	switch said, ok := g.lastSaid(key, group.UID); {
+	case !known && !ok:
+		return nil
+	case !known:
+		outcome = said
+	case ok && !outcome.Scheduled && count.Met():
+		outcome = outcome.Because(said)
 	}
 	now := metav1.NewTime(g.clock.Now())
 	conditions, changed := groups.Conditions(group, outcome, now)
@@ -202,6 +212,7 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		if news {
 			g.events.Eventf(group, corev1.EventTypeNormal, outcome.Reason, "%s", outcome.Message)
 		}
+		g.tellFurther(group, members, count)
 		return nil
 	}
 	patience := settleWarning
@@ -240,6 +251,24 @@ func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, e
 			verdict.event = event
 		}
 		g.tell.say(model.Key{Namespace: pod.Namespace, Name: pod.Name}, verdict)
+	}
+}
+
+// tellFurther reports to members of a gang that is placed why they wait, if the scheduler does not report to each of them:
+// members of which some have finished may be too few to be tried.
+func (g *groupStatus) tellFurther(group *scheduling.PodGroup, members []*core.Pod, count groups.Quorum) {
+	if !count.Gang {
+		return
+	}
+	outcome, ok := groups.Unschedulable(count.Message()), true
+	if count.Met() {
+		outcome, ok = g.lastSaid(model.Key{Namespace: group.Namespace, Name: group.Name}, group.UID)
+	}
+	for _, pod := range members {
+		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message, event: outcome.Message}
+		if ok && g.waits(pod) && !told(pod, verdict) {
+			g.tell.say(model.Key{Namespace: pod.Namespace, Name: pod.Name}, verdict)
+		}
 	}
 }
 

@@ -12,11 +12,11 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// tell says why pods wait: to the group, which passes it on to its pods, or to the pods when
-// they stand alone.
+// tell reports why pods wait: to a gang that is not placed, which passes it on to its pods, and else to the pods, each of
+// which may be placed without the others.
 func (s *Scheduler) tell(unit *model.Unit, reasons *sched.Reasons) {
 	message := reasons.Short() + s.notReady(reasons)
-	gang := unit.Group != nil && unit.Group.Gang
+	_, gang := s.waitingGang(unit.Key)
 	switch {
 	case reasons.Code == sched.CodeBelowQuorum:
 		// groupStatus counts for itself, and waits until the count stands still; but it takes pods of others for members.
@@ -26,11 +26,31 @@ func (s *Scheduler) tell(unit *model.Unit, reasons *sched.Reasons) {
 	case gang && reasons.Code != sched.CodeLeftOver:
 		s.groups.say(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message))
 	default:
-		if unit.Group != nil && reasons.Code != sched.CodeLeftOver {
+		switch {
+		case unit.Group == nil:
+		case unit.Group.Gang:
+			s.groups.unsay(unit.Key.Key)
+		case reasons.Code != sched.CodeLeftOver:
 			s.groups.say(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message))
 		}
 		s.tellPods(unit, reasons)
 	}
+}
+
+// waitingGang returns the gang of a unit if fewer than minCount of its pods are placed. Only then why a pod waits is the
+// matter of all its pods. As for its conditions, pods that have finished count as placed; binds that are not seen yet do not.
+func (s *Scheduler) waitingGang(key model.UnitKey) (*model.Group, bool) {
+	group, ok := s.state.Group(key.Key)
+	if !ok || !key.Group || !group.Gang {
+		return nil, false
+	}
+	placed := 0
+	for _, pod := range s.state.Members(key.Key) {
+		if pod.Node != "" && !pod.Deleting && !s.state.Assumed(pod.Key) {
+			placed++
+		}
+	}
+	return group, placed < group.MinCount
 }
 
 // notReady names the devices that nobody has, and that are not given out for now.
@@ -98,7 +118,7 @@ func (s *Scheduler) tellPods(unit *model.Unit, reasons *sched.Reasons) {
 	}
 	for _, pod := range unit.Pods {
 		message, ok := told[pod.Key]
-		if len(reasons.Pods) == 0 {
+		if !ok && reasons.Code != sched.CodeLeftOver { // it would have a place if all that are needed had one
 			message, ok = reasons.Short()+s.notReady(reasons), true
 		}
 		if ok {
@@ -117,7 +137,7 @@ func (s *Scheduler) tellFailure(plan *sched.Plan, err error) {
 	if s.failures[plan.Unit] < quietFailures {
 		return
 	}
-	if group, ok := s.state.Group(plan.Unit.Key); ok && plan.Unit.Group && group.Gang {
+	if group, ok := s.waitingGang(plan.Unit); ok {
 		s.groups.say(plan.Unit.Key, group.UID, groups.SchedulerError(err.Error()))
 		return
 	}
@@ -136,7 +156,7 @@ func (s *Scheduler) tellWaiting(w *waiting, message string) {
 
 // tellPlan says why the pods of a plan are not bound.
 func (s *Scheduler) tellPlan(plan *sched.Plan, message string) {
-	if group, ok := s.state.Group(plan.Unit.Key); ok && plan.Unit.Group && group.Gang {
+	if group, ok := s.waitingGang(plan.Unit); ok {
 		s.groups.say(plan.Unit.Key, group.UID, groups.Unschedulable(message))
 		return
 	}

@@ -100,6 +100,7 @@ func (s *Scheduler) giveUp(ctx context.Context, entry sched.Entry, plan *sched.P
 func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Plan) {
 	plan.Assume(s.state)
 	s.queue.Wake([]model.Topic{{Kind: model.TopicPods}})
+	s.groups.unsay(unit.Key.Key)
 	if gang := unit.Group != nil && unit.Group.Gang && !unit.Group.Scheduled; gang {
 		s.hold(unit.Key)
 	}
@@ -192,6 +193,7 @@ func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound 
 		return nil
 	}
 	if group, ok := s.state.Group(plan.Unit.Key); ok && group.Gang {
+		s.groups.unsay(plan.Unit.Key) // for what its binds waited
 		s.release(plan.Unit)
 	}
 	return nil
