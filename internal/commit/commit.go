@@ -41,6 +41,9 @@ func (c *Committer) Commit(ctx context.Context, plan *sched.Plan) Result {
 
 // Claims writes the first half of a plan, all or none: if it does not hold, the result says why.
 func (c *Committer) Claims(ctx context.Context, plan *sched.Plan) Result {
+	if err := c.checkMinCount(ctx, plan); err != nil {
+		return Result{Refused: err}
+	}
 	written, err := c.writeClaims(ctx, plan.Claims)
 	if err == nil {
 		err = c.checkReliances(ctx, plan.Relies)
@@ -211,6 +214,14 @@ func (c podClient) Record(ctx context.Context, bind *sched.Placement) error {
 		return fmt.Errorf("the server does not keep extendedResourceClaimStatus of pod %s: its feature DRAExtendedResource is off", bind.Pod)
 	}
 	return nil
+}
+
+func (c podClient) MinCount(ctx context.Context, key model.Key, uid types.UID) (int, error) {
+	group, err := c.set.PodGroups(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err != nil || group.UID != uid || group.Spec.SchedulingPolicy.Gang == nil {
+		return 0, err
+	}
+	return int(group.Spec.SchedulingPolicy.Gang.MinCount), nil
 }
 
 func (c podClient) BoundTo(ctx context.Context, key model.Key, uid types.UID) (string, error) {

@@ -38,6 +38,8 @@ type server struct {
 	away int
 	// onWrite is called after a write of a claim, and may lose the answer.
 	onWrite func(what string) error
+	// minCount is that of all gangs.
+	minCount int
 }
 
 func newServer(claims ...*resource.ResourceClaim) *server {
@@ -150,6 +152,16 @@ func (s *server) Delete(_ context.Context, c *resource.ResourceClaim) error {
 	return nil
 }
 
+func (s *server) MinCount(context.Context, model.Key, types.UID) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away > 0 {
+		s.away--
+		return 0, apierrors.NewServiceUnavailable("away")
+	}
+	return s.minCount, nil
+}
+
 func (s *server) BoundTo(_ context.Context, key model.Key, _ types.UID) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,6 +213,20 @@ func TestSharedClaimIsWrittenOnceBeforeTheBinds(t *testing.T) {
 	}
 	if got := s.claims[model.Key{Namespace: "ns", Name: "c"}].Status; len(got.ReservedFor) != 1 || got.Allocation == nil {
 		t.Errorf("status = %+v", got)
+	}
+}
+
+// P9: a plan for a gang is made for one minCount; with another nothing of it is written.
+func TestAnotherMinCountRefuses(t *testing.T) {
+	for minCount, written := range map[int]bool{0: true, 2: true, 3: false} {
+		s := newServer(claim("c"))
+		s.minCount, s.away = minCount, 3
+		plan := gang(2, claimPlan("c", group))
+		plan.MinCount = 2
+		result := s.committer().Commit(t.Context(), plan)
+		if got := result.Refused == nil; got != written || len(s.bound) == 2 != written || len(s.log) > 0 != written {
+			t.Errorf("minCount %d: refused with %v, written %v, bound %v", minCount, result.Refused, s.log, s.bound)
+		}
 	}
 }
 

@@ -36,6 +36,8 @@ type Binder interface {
 	Record(ctx context.Context, bind *sched.Placement) error
 	// BoundTo says on which node the API has a pod: "" if on none, or if the pod is gone.
 	BoundTo(ctx context.Context, key model.Key, uid types.UID) (string, error)
+	// MinCount returns the minCount that the API has for the PodGroup, 0 if that is no gang or does not exist.
+	MinCount(ctx context.Context, key model.Key, uid types.UID) (int, error)
 }
 
 // Committer writes plans. It may write several at a time.

@@ -327,6 +327,9 @@ func (j *job) plan() *Plan {
 	plan := &Plan{Unit: j.unit.Key, Pods: slices.Clone(j.placements)}
 	if j.unit.Group != nil {
 		plan.Group = j.unit.Group.UID
+		if j.unit.Group.Gang {
+			plan.MinCount = j.unit.Group.MinCount
+		}
 	}
 	slices.SortFunc(plan.Pods, func(a, b Placement) int { return compareKeys(a.Pod, b.Pod) })
 	seen := map[model.Key]bool{}

@@ -9,11 +9,13 @@ import (
 
 // Plan is what is to be written: claims first, then pods.
 type Plan struct {
-	Unit   model.UnitKey
-	Group  types.UID // of the PodGroup, if there is one
-	Claims []ClaimPlan
-	Relies []Reliance  // by claim
-	Pods   []Placement // by name
+	Unit  model.UnitKey
+	Group types.UID // of the PodGroup, if there is one
+	// MinCount is that of the gang for which the plan was made, 0 if the unit is no gang.
+	MinCount int
+	Claims   []ClaimPlan
+	Relies   []Reliance  // by claim
+	Pods     []Placement // by name
 	// Whole: every waiting pod of the unit is in Pods, and with those that are bound already they reach minCount.
 	Whole bool
 }

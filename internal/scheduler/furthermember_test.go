@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -106,10 +107,7 @@ func TestGangBelowMinCountReportsBothNumbers(t *testing.T) {
 	s.addGang("g", 2)
 	s.addMembers("g", 3)
 	x.pass(3 * time.Second)
-	group := s.group("g").DeepCopy()
-	group.Generation++
-	group.Spec.SchedulingPolicy.Gang.MinCount = 4
-	put(s, podGroups, group)
+	s.setMinCount("g", 4)
 	x.pass(3 * time.Second)
 	if got := s.scheduled("g"); got != "False: 3 of 4 pods exist" {
 		t.Errorf("the group's condition is %q", got)
@@ -125,4 +123,60 @@ func TestGangBelowMinCountReportsBothNumbers(t *testing.T) {
 	if !meta.IsStatusConditionTrue(s.group("g").Status.Conditions, "PodGroupInitiallyScheduled") || len(s.bound("g")) != 3 {
 		t.Errorf("what was placed is not any more: %v", s.group("g").Status.Conditions)
 	}
+}
+
+// P9: pods that are made after minCount was raised are placed by the new value, whatever the scheduler sees first.
+func TestRaisedMinCountHoldsForPodsThatComeLater(t *testing.T) {
+	for room, want := range map[int64]int{3: 2, 4: 4} {
+		for seed := range uint64(20) {
+			s := newServer(t)
+			s.addNode("n1", room, 0)
+			x := start(t, s)
+			s.addGang("g", 2)
+			s.addMembers("g", 2)
+			x.pass(3 * time.Second)
+			s.setMinCount("g", 4)
+			raised := len(s.log) - 1
+			for i := 2; i < 4; i++ {
+				s.addPod(fmt.Sprint("g-", i), "g")
+			}
+			// The watch of PodGroups is behind that of pods.
+			behind := s.log[raised]
+			s.log = append(s.log[:raised], s.log[raised+1:]...)
+			random := rand.New(rand.NewPCG(seed, 0))
+			x.act(random, 10)
+			s.mu.Lock()
+			s.log = append(s.log, behind)
+			s.mu.Unlock()
+			x.act(random, 10)
+			x.pass(15 * time.Second)
+			if got := len(s.bound("g")); got != want {
+				t.Fatalf("seed %d, room for %d: %d pods are bound, want %d", seed, room, got, want)
+			}
+		}
+	}
+}
+
+// act does so many random steps.
+func (x *session) act(random *rand.Rand, n int) {
+	for range n {
+		switch random.IntN(4) {
+		case 0:
+			x.see(1)
+		case 1:
+			x.step()
+		case 2:
+			x.job()
+		case 3:
+			x.status()
+		}
+	}
+}
+
+// setMinCount changes the minCount of a gang.
+func (s *server) setMinCount(name string, minCount int32) {
+	group := s.group(name).DeepCopy()
+	group.Generation++
+	group.Spec.SchedulingPolicy.Gang.MinCount = minCount
+	put(s, podGroups, group)
 }

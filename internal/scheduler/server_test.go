@@ -411,6 +411,19 @@ func (l *link) Record(_ context.Context, bind *sched.Placement) error {
 	})
 }
 
+func (l *link) MinCount(_ context.Context, key model.Key, uid types.UID) (int, error) {
+	l.server.mu.Lock()
+	defer l.server.mu.Unlock()
+	if l.gone() {
+		return 0, errCrashed
+	}
+	group, ok := l.server.objects.groups.Get(key.Namespace, key.Name)
+	if !ok || group.UID != uid || group.Spec.SchedulingPolicy.Gang == nil {
+		return 0, nil
+	}
+	return int(group.Spec.SchedulingPolicy.Gang.MinCount), nil
+}
+
 func (l *link) BoundTo(_ context.Context, key model.Key, uid types.UID) (string, error) {
 	l.server.mu.Lock()
 	defer l.server.mu.Unlock()
