@@ -278,3 +278,28 @@ func TestPodGroupIsAppliedTwice(t *testing.T) {
 		}
 	}
 }
+
+// P34: a generation below 0 is refused where Kubernetes stores what the client sends, and replaced where it does not.
+func TestGenerationBelowZero(t *testing.T) {
+	ns := namespace(t)
+	for version, refused := range map[string]bool{"v1beta1": true, "v1alpha2": true} {
+		_, err := tryCreate(t, ns, `
+apiVersion: scheduling.k8s.io/`+version+`
+kind: PodGroup
+metadata: {name: below-`+version+`, generation: -1}
+spec: {schedulingPolicy: {basic: {}}}
+`)
+		if apierrors.IsInvalid(err) != refused {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+	pod := create(t, ns, `
+apiVersion: v1
+kind: Pod
+metadata: {name: below, generation: -1}
+spec: {containers: [{name: c, image: i}]}
+`)
+	if got := pod.GetGeneration(); got != 1 {
+		t.Errorf("the pod's generation is %d", got)
+	}
+}

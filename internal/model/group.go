@@ -33,7 +33,8 @@ type Group struct {
 type Census struct {
 	Bound    int // on a node (or assumed there) and not finished, nor being deleted
 	Ready    int // waiting for a node and may get one
-	Held     int // live, without a node, with scheduling gates or of another scheduler
+	Gated    int // live, without a node, with scheduling gates
+	Foreign  int // live, without a node, of another scheduler
 	Deleting int // being deleted, not finished
 	Finished int
 }

@@ -301,8 +301,10 @@ func (c *Census) of(pod *Pod) *int {
 		return &c.Deleting
 	case pod.Node != "":
 		return &c.Bound
-	case pod.Gated, pod.Foreign:
-		return &c.Held
+	case pod.Foreign:
+		return &c.Foreign
+	case pod.Gated:
+		return &c.Gated
 	}
 	return &c.Ready
 }

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/allot-dev/allot/internal/alloc"
@@ -135,16 +136,38 @@ func (j *job) waitsForGroup() bool {
 		j.reasons.Code = CodeGroupMissing
 		return true
 	}
-	if !j.unit.Group.Gang {
+	census := j.state.Census(key.Key)
+	if j.unit.Group.Gang {
+		j.reasons.Census, j.reasons.MinCount = census, j.unit.Group.MinCount
+	}
+	switch {
+	case TooFew(j.unit.Group, census):
+		j.reasons.Code = CodeBelowQuorum
+	case census.Gated > 0 && !j.unit.HalfBound:
+		j.reasons.Code, j.reasons.Gates = CodeGated, Gates(j.state.Members(key.Key))
+	default:
 		return false
 	}
-	census := j.state.Census(key.Key)
-	j.reasons.Census, j.reasons.MinCount = census, j.unit.Group.MinCount
-	if TooFew(j.unit.Group, census) {
-		j.reasons.Code = CodeBelowQuorum
-		return true
+	return true
+}
+
+// Gates returns for which of a group's pods the others wait. As in kube-scheduler, a pod with scheduling gates holds all
+// that wait with it: a gang that is placed without it would leave it behind.
+func Gates(members []*model.Pod) string {
+	text, more := "", 0
+	for _, pod := range members {
+		switch {
+		case !pod.Gated || pod.Foreign || pod.Node != "" || !pod.Live():
+		case text == "":
+			text = "waiting for the scheduling gates of pod " + pod.Key.Name
+		default:
+			more++
+		}
 	}
-	return false
+	if more > 0 {
+		text += fmt.Sprintf(" and of %d more", more)
+	}
+	return text
 }
 
 // TooFew says whether a group is a gang that has too few members to be tried.

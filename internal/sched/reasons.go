@@ -15,11 +15,12 @@ import (
 // Code says in which way a unit could not be placed.
 type Code string
 
-// A unit waits for its PodGroup, for more members, or for claims; or it was tried and does not fit; or the search
+// A unit waits for its PodGroup, for more members, for scheduling gates of members, or for claims; or it was tried and does not fit; or the search
 // ended undecided. CodeLeftOver stands beside a Plan: some pods have no place, but enough have.
 const (
 	CodeGroupMissing  Code = "GroupMissing"
 	CodeBelowQuorum   Code = "BelowQuorum"
+	CodeGated         Code = "Gated"
 	CodeWaiting       Code = "Waiting"
 	CodeUnschedulable Code = "Unschedulable"
 	CodeUndecided     Code = "Undecided"
@@ -53,6 +54,8 @@ type Reasons struct {
 	Topology    string
 	FixedDomain string
 	Conflict    string
+	// Gates names the members whose scheduling gates hold the group.
+	Gates string
 	Domains     []DomainFit
 
 	// Preemption says what comes of making room for the unit; nil if that was not tried, or nobody is less important.
@@ -136,6 +139,8 @@ func (r *Reasons) text(long bool) string {
 		return fmt.Sprintf("PodGroup %s does not exist", r.Unit.Key)
 	case CodeBelowQuorum:
 		return r.quorum()
+	case CodeGated:
+		return r.Gates
 	}
 	if r.Conflict != "" {
 		return r.Conflict
@@ -211,7 +216,7 @@ func (r *Reasons) quorum() string {
 	for _, other := range []struct {
 		n    int
 		what string
-	}{{r.Census.Held, "gated"}, {r.Census.Deleting, "being deleted"}, {r.Census.Finished, "finished"}} {
+	}{{r.Census.Gated, "gated"}, {r.Census.Foreign, "of another scheduler"}, {r.Census.Deleting, "being deleted"}, {r.Census.Finished, "finished"}} {
 		if other.n > 0 {
 			others = append(others, fmt.Sprintf("%d %s", other.n, other.what))
 		}

@@ -72,6 +72,7 @@ type warning struct {
 type verdict struct {
 	uid     types.UID
 	outcome groups.Outcome
+	all     bool // it holds for the pods of a basic group as well, which else have reasons of their own
 }
 
 // newGroupStatus makes a groupStatus for caches in which pods are found by their PodGroup.
@@ -100,8 +101,17 @@ func newGroupStatus(p parts, tell *podStatus) *groupStatus {
 
 // say records why a group cannot be placed.
 func (g *groupStatus) say(key model.Key, uid types.UID, outcome groups.Outcome) {
+	g.record(key, verdict{uid: uid, outcome: outcome})
+}
+
+// sayToAll records why none of the group's pods can be placed, whatever the group's policy.
+func (g *groupStatus) sayToAll(key model.Key, uid types.UID, outcome groups.Outcome) {
+	g.record(key, verdict{uid: uid, outcome: outcome, all: true})
+}
+
+func (g *groupStatus) record(key model.Key, v verdict) {
 	g.mu.Lock()
-	g.said[key] = verdict{uid, outcome}
+	g.said[key] = v
 	g.mu.Unlock()
 	g.queue.Add(key)
 }
@@ -167,11 +177,11 @@ func (g *groupStatus) calm(key model.Key) {
 	delete(g.warned, key)
 }
 
-func (g *groupStatus) lastSaid(key model.Key, uid types.UID) (groups.Outcome, bool) {
+func (g *groupStatus) lastSaid(key model.Key, uid types.UID) (verdict, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	v, ok := g.said[key]
-	return v.outcome, ok && v.uid == uid
+	return v, ok && v.uid == uid
 }
 
 // reconcile writes the group's conditions, if they have to change, and has members told that wait in vain.
@@ -188,13 +198,14 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		g.queue.AddAfter(key, settleQuorum)
 		return nil
 	}
-	switch said, ok := g.lastSaid(key, group.UID); {
+	said, ok := g.lastSaid(key, group.UID)
+	switch {
 	case !known && !ok:
 		return nil
 	case !known:
-		outcome = said
+		outcome = said.outcome
 	case ok && !outcome.Scheduled && count.Met():
-		outcome = outcome.Because(said)
+		outcome = outcome.Because(said.outcome)
 	}
 	now := metav1.NewTime(g.clock.Now())
 	conditions, changed := groups.Conditions(group, outcome, now)
@@ -223,7 +234,7 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 	if warn {
 		g.events.Eventf(group, corev1.EventTypeWarning, outcome.Reason, "%s", outcome.Message)
 	}
-	if group.Spec.SchedulingPolicy.Gang != nil {
+	if count.Gang || ok && said.all {
 		event := memberEvent(group.Name, outcome.Message)
 		if warn {
 			g.warnMembers(members, event)
@@ -254,15 +265,16 @@ func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, e
 	}
 }
 
-// tellFurther reports to members of a gang that is placed why they wait, if the scheduler does not report to each of them:
-// members of which some have finished may be too few to be tried.
+// tellFurther reports to members of a group that is placed why they wait, if the scheduler does not report to each of them:
+// members of which some have finished may be too few to be tried, and scheduling gates hold all.
 func (g *groupStatus) tellFurther(group *scheduling.PodGroup, members []*core.Pod, count groups.Quorum) {
-	if !count.Gang {
-		return
-	}
-	outcome, ok := groups.Unschedulable(count.Message()), true
-	if count.Met() {
-		outcome, ok = g.lastSaid(model.Key{Namespace: group.Namespace, Name: group.Name}, group.UID)
+	said, ok := g.lastSaid(model.Key{Namespace: group.Namespace, Name: group.Name}, group.UID)
+	outcome := said.outcome
+	switch {
+	case !count.Met():
+		outcome, ok = groups.Unschedulable(count.Message()), true
+	case !count.Gang:
+		ok = ok && said.all
 	}
 	for _, pod := range members {
 		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message, event: outcome.Message}

@@ -7,8 +7,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// parkIncomplete parks a gang that has too few members to be tried, without a look at each: they come one by one, and may be
-// thousands. It answers false if there are enough, or if more may have to be done than to wait for them: bound members
+// parkIncomplete parks a group that has too few members to be tried, or that a member with scheduling gates holds, without a
+// look at each: they come one by one, and may be thousands. It answers false if there are enough, or if more may have to be done than to wait for them: bound members
 // to be rolled back, devices to be given back.
 func (s *Scheduler) parkIncomplete(key model.UnitKey) bool {
 	group, ok := s.state.Group(key.Key)
@@ -16,14 +16,19 @@ func (s *Scheduler) parkIncomplete(key model.UnitKey) bool {
 		return false
 	}
 	census := s.state.Census(key.Key)
-	if census.Ready == 0 || !sched.TooFew(group, census) || !group.Scheduled && (census.Bound > 0 || s.mayHold(group)) {
+	few := sched.TooFew(group, census)
+	if census.Ready == 0 || !few && census.Gated == 0 || !group.Scheduled && (census.Bound > 0 || s.mayHold(group)) {
 		return false
 	}
 	delete(s.halfBound, key)
 	s.leavePlace(key)
 	// Its rank does not matter: whatever wakes it has it offered anew.
 	s.queue.Park(sched.Entry{Key: key}, []model.Topic{{Kind: model.TopicGroup, Key: key.Key}, {Kind: model.TopicMembers, Key: key.Key}})
-	s.tellDivided(group)
+	if few {
+		s.tellDivided(group)
+	} else {
+		s.tellGated(group)
+	}
 	return true
 }
 

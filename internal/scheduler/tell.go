@@ -21,6 +21,8 @@ func (s *Scheduler) tell(unit *model.Unit, reasons *sched.Reasons) {
 	case reasons.Code == sched.CodeBelowQuorum:
 		// groupStatus counts for itself, and waits until the count stands still; but it takes pods of others for members.
 		s.tellDivided(unit.Group)
+	case reasons.Code == sched.CodeGated:
+		s.tellGated(unit.Group)
 	case gang && reasons.Code == sched.CodeUndecided:
 		s.groups.say(unit.Key.Key, unit.Group.UID, groups.SchedulerError(message))
 	case gang && reasons.Code != sched.CodeLeftOver:
@@ -83,10 +85,15 @@ func (s *Scheduler) notReady(reasons *sched.Reasons) string {
 	return " (did not become ready a moment ago: " + strings.Join(devices, ", ") + ")"
 }
 
+// tellGated reports to a group and all its pods that wait that scheduling gates hold them.
+func (s *Scheduler) tellGated(group *model.Group) {
+	s.groups.sayToAll(group.Key, group.UID, groups.Unschedulable(sched.Gates(s.state.Members(group.Key))))
+}
+
 // tellDivided says, of a gang that is too small here, which of its members another scheduler would have to place (F27).
 func (s *Scheduler) tellDivided(group *model.Group) {
 	census := s.state.Census(group.Key)
-	if census.Held == 0 {
+	if census.Foreign == 0 {
 		return // those of others would be
 	}
 	other, n := "", 0

@@ -32,6 +32,9 @@ type kind[T any, P pointer[T]] struct {
 	spec, status func(P) any
 	// generation is kept: 1 at first, one more with each change of the spec.
 	generation bool
+	// keepsGeneration: Kubernetes stores the generation that a client sends with a new object. So one below 0 is refused, and
+	// not replaced.
+	keepsGeneration bool
 	// statusAtCreate keeps the status that a client sends with a new object.
 	statusAtCreate bool
 	// statusOnly makes the status subresource leave the metadata alone.

@@ -40,6 +40,8 @@ func workloads() entry {
 		generation:   true,
 		needsVersion: true,
 
+		keepsGeneration: true,
+
 		validate:       validation.ValidateWorkload,
 		validateUpdate: validation.ValidateWorkloadUpdate,
 		fieldIn:        workloadField,
@@ -67,6 +69,8 @@ func podGroups() entry {
 		generation:   true,
 		statusOnly:   true,
 		needsVersion: true,
+
+		keepsGeneration: true,
 
 		validate:       validation.ValidatePodGroup,
 		validateUpdate: validation.ValidatePodGroupUpdate,

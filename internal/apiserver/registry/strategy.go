@@ -59,7 +59,7 @@ func (s strategy[T, P]) PrepareForCreate(ctx context.Context, obj runtime.Object
 		reflect.ValueOf(s.kind.status(p)).Elem().SetZero()
 	}
 	gates.Drop(s.features, obj, nil)
-	if s.kind.generation {
+	if s.kind.generation && !(s.kind.keepsGeneration && p.GetGeneration() < 0) {
 		p.SetGeneration(1)
 	}
 	if s.kind.prepareCreate != nil {
