@@ -338,6 +338,21 @@ func (p *Preemption) Nomination(state *model.State) *model.Nomination {
 	return n
 }
 
+// KeptNodes returns the nodes on which a nomination keeps places for pods, by pod.
+func KeptNodes(n *model.Nomination, pods []*model.Pod) map[model.Key]string {
+	at := make(map[model.Key]string, len(n.Pods))
+	for _, standIn := range n.Pods {
+		at[standIn.Key] = standIn.Node
+	}
+	nodes := make(map[model.Key]string, len(n.Pods))
+	for _, pod := range pods {
+		if node, ok := at[keptFor(pod.Key)]; ok {
+			nodes[pod.Key] = node
+		}
+	}
+	return nodes
+}
+
 // KeptNode is the node on which a nomination keeps the place of a pod, "" if it does not.
 func KeptNode(n *model.Nomination, pod model.Key) string {
 	for _, standIn := range n.Pods {

@@ -73,6 +73,8 @@ type verdict struct {
 	uid     types.UID
 	outcome groups.Outcome
 	all     bool // it holds for the pods of a basic group as well, which else have reasons of their own
+	// nominated are the nodes on which places are kept for members until the victims have terminated.
+	nominated map[model.Key]string
 }
 
 // newGroupStatus makes a groupStatus for caches in which pods are found by their PodGroup.
@@ -102,6 +104,11 @@ func newGroupStatus(p parts, tell *podStatus) *groupStatus {
 // say records why a group cannot be placed.
 func (g *groupStatus) say(key model.Key, uid types.UID, outcome groups.Outcome) {
 	g.record(key, verdict{uid: uid, outcome: outcome})
+}
+
+// sayWaiting records why a gang waits for which places are kept on nodes.
+func (g *groupStatus) sayWaiting(key model.Key, uid types.UID, outcome groups.Outcome, nominated map[model.Key]string) {
+	g.record(key, verdict{uid: uid, outcome: outcome, nominated: nominated})
 }
 
 // sayToAll records why none of the group's pods can be placed, whatever the group's policy.
@@ -239,7 +246,10 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		if warn {
 			g.warnMembers(members, event)
 		}
-		g.tellMembers(members, outcome, event, last)
+		if known && !count.Met() {
+			said.nominated = nil // nothing is kept for a gang that lacks pods
+		}
+		g.tellMembers(members, outcome, said.nominated, event, last)
 	}
 	return nil
 }
@@ -252,16 +262,17 @@ func says(conditions []metav1.Condition, outcome groups.Outcome) bool {
 
 // tellMembers passes on to the members of a gang that wait why they do, those included that came after the condition was
 // written, and with an event if they came after the last one. Of other groups the scheduler tells each pod its own reason.
-func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, event string, last warning) {
+func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, nominated map[model.Key]string, event string, last warning) {
 	for _, pod := range members {
-		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message} // pods have the same reasons
+		key := model.Key{Namespace: pod.Namespace, Name: pod.Name}
+		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message, nominated: nominated[key]} // pods have the same reasons
 		if !g.waits(pod) || told(pod, verdict) {
 			continue
 		}
 		if last.made && pod.CreationTimestamp.After(last.at) {
 			verdict.event = event
 		}
-		g.tell.say(model.Key{Namespace: pod.Namespace, Name: pod.Name}, verdict)
+		g.tell.say(key, verdict)
 	}
 }
 

@@ -61,6 +61,10 @@ func (p *podStatus) say(key model.Key, verdict podVerdict) {
 	p.mu.Lock()
 	p.said[key] = verdict
 	p.mu.Unlock()
+	if verdict.nominated != "" { // a preemption may be over within a second, and autoscalers are to see it
+		p.queue.Add(key)
+		return
+	}
 	p.queue.AddAfter(key, settleReason)
 }
 

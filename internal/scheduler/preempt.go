@@ -246,3 +246,12 @@ func (s *Scheduler) keptNode(unit model.UnitKey, pod model.Key) string {
 	}
 	return sched.KeptNode(n, pod)
 }
+
+// keptNodes returns the nodes on which places are kept for the pods of a unit, nil if none are.
+func (s *Scheduler) keptNodes(unit *model.Unit) map[model.Key]string {
+	n, ok := s.state.Nomination(unit.Key)
+	if !ok {
+		return nil
+	}
+	return sched.KeptNodes(n, unit.Pods)
+}

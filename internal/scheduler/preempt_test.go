@@ -382,3 +382,48 @@ func TestVictimIsMarkedOnce(t *testing.T) {
 		t.Errorf("%d of %d marks were written: %q", n, x.link.tried["tell low"], x.link.writes)
 	}
 }
+
+// Members of a gang that waits for victims are nominated for the nodes that are kept for them, and no longer than that: until
+// they are bound, cannot be placed there any more, or are too few. Each change is written once for a pod.
+func TestMembersAreNominatedWhileVictimsTerminate(t *testing.T) {
+	for end, then := range map[string]struct {
+		happens func(s *server)
+		bound   int
+	}{
+		"the victims end":     {func(s *server) { s.end("low-0"); s.end("low-1") }, 2},
+		"a member is deleted": {func(s *server) { s.deletePod("high-1") }, 0},
+		"the priority falls":  {func(s *server) { s.editGroup("high", groupPriority(-1)) }, 0},
+		"a member is gated":   {func(s *server) { s.addPod("high-9", "high", gated) }, 0},
+	} {
+		t.Run(end, func(t *testing.T) {
+			s := newServer(t)
+			s.graceful = true
+			s.addNode("n1", 1, 0)
+			s.addNode("n2", 1, 0)
+			x := start(t, s)
+			s.addPod("low-0", "")
+			s.addPod("low-1", "")
+			x.pass(time.Second)
+			s.addGang("high", 2)
+			s.editGroup("high", groupPriority(1000))
+			s.addMembers("high", 2)
+			x.idle()
+			nodes := []string{s.pod("high-0").Status.NominatedNodeName, s.pod("high-1").Status.NominatedNodeName}
+			if slices.Sort(nodes); !slices.Equal(nodes, []string{"n1", "n2"}) {
+				t.Errorf("nominated for %q", nodes)
+			}
+			x.pass(10 * time.Second)
+			then.happens(s)
+			x.pass(10 * time.Second)
+			if got := len(s.bound("high")); got != then.bound {
+				t.Errorf("%d are bound", got)
+			}
+			if got := s.pod("high-0").Status.NominatedNodeName; then.bound == 0 && got != "" {
+				t.Errorf("still nominated for %q", got)
+			}
+			if got := count(x.link.writes, "tell high-0"); got > 4 {
+				t.Errorf("%d writes of the status of one pod: %q", got, x.link.writes)
+			}
+		})
+	}
+}

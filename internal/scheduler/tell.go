@@ -26,7 +26,7 @@ func (s *Scheduler) tell(unit *model.Unit, reasons *sched.Reasons) {
 	case gang && reasons.Code == sched.CodeUndecided:
 		s.groups.say(unit.Key.Key, unit.Group.UID, groups.SchedulerError(message))
 	case gang && reasons.Code != sched.CodeLeftOver:
-		s.groups.say(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message))
+		s.groups.sayWaiting(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message), s.keptNodes(unit))
 	default:
 		switch {
 		case unit.Group == nil:
