@@ -55,6 +55,7 @@ type groupStatus struct {
 	queue     reconciler.Queue[model.Key]
 	name      string                  // of the scheduler
 	copies    flowcontrol.RateLimiter // of warnings, for members
+	pace      *pace
 
 	mu     sync.Mutex // guards the fields below
 	said   map[model.Key]verdict
@@ -81,6 +82,7 @@ type verdict struct {
 func newGroupStatus(p parts, tell *podStatus) *groupStatus {
 	g := &groupStatus{podGroups: p.caches.PodGroups, pods: p.caches.Pods, write: p.groups, tell: tell, events: p.events, clock: p.clock, name: p.opts.Name,
 		copies: flowcontrol.NewTokenBucketRateLimiter(memberWarningsPerSecond, memberWarningsBurst),
+		pace:   newPace(p.clock),
 		said:   map[model.Key]verdict{}, counts: map[model.Key]groups.Quorum{}, warned: map[model.Key]warning{}}
 	g.pods.OnChange(func(old, now *core.Pod) {
 		pod := now
@@ -136,6 +138,7 @@ func (g *groupStatus) forget(key model.Key) {
 	delete(g.said, key)
 	delete(g.counts, key)
 	delete(g.warned, key)
+	g.pace.forget(key)
 }
 
 // moving says whether a gang that lacks pods has got or lost some since the last look.
@@ -214,6 +217,10 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 	case ok && !outcome.Scheduled && count.Met():
 		outcome = outcome.Because(said.outcome)
 	}
+	spaced := ok && !outcome.Scheduled && (!known || count.Met())
+	if standing, waits := g.spaced(group, outcome); spaced && waits {
+		outcome = standing
+	}
 	now := metav1.NewTime(g.clock.Now())
 	conditions, changed := groups.Conditions(group, outcome, now)
 	conditions, disrupted := groups.Disruption(group, members, conditions, now)
@@ -225,6 +232,9 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		}
 	}
 	news := changed && !says(group.Status.Conditions, outcome)
+	if changed && spaced {
+		news = g.pace.wrote(key, group.UID, outcome.Message) && news
+	}
 	if outcome.Scheduled {
 		g.calm(key)
 		if news {
@@ -249,9 +259,24 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		if known && !count.Met() {
 			said.nominated = nil // nothing is kept for a gang that lacks pods
 		}
-		g.tellMembers(members, outcome, said.nominated, event, last)
+		g.tellMembers(members, outcome, said.nominated, event, last, !spaced)
 	}
 	return nil
+}
+
+// spaced returns the outcome that stands in the group's condition, if a new one that differs in its message alone is to be
+// written later.
+func (g *groupStatus) spaced(group *scheduling.PodGroup, outcome groups.Outcome) (standing groups.Outcome, waits bool) {
+	c := meta.FindStatusCondition(group.Status.Conditions, scheduling.PodGroupScheduled)
+	if c == nil || c.Status == metav1.ConditionTrue || c.Reason != outcome.Reason || c.Message == outcome.Message || c.ObservedGeneration != group.Generation {
+		return outcome, false
+	}
+	key := model.Key{Namespace: group.Namespace, Name: group.Name}
+	wait := g.pace.wait(key, group.UID, outcome.Message)
+	if wait > 0 {
+		g.queue.AddAfter(key, wait)
+	}
+	return groups.Outcome{Reason: c.Reason, Message: c.Message}, wait > 0
 }
 
 // says tells whether the conditions have the outcome already, be it of an older generation.
@@ -262,10 +287,10 @@ func says(conditions []metav1.Condition, outcome groups.Outcome) bool {
 
 // tellMembers passes on to the members of a gang that wait why they do, those included that came after the condition was
 // written, and with an event if they came after the last one. Of other groups the scheduler tells each pod its own reason.
-func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, nominated map[model.Key]string, event string, last warning) {
+func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, nominated map[model.Key]string, event string, last warning, prompt bool) {
 	for _, pod := range members {
 		key := model.Key{Namespace: pod.Namespace, Name: pod.Name}
-		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message, nominated: nominated[key]} // pods have the same reasons
+		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message, nominated: nominated[key], prompt: prompt} // pods have the same reasons
 		if !g.waits(pod) || told(pod, verdict) {
 			continue
 		}

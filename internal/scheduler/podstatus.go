@@ -31,7 +31,7 @@ const (
 const settleReason = time.Second
 
 // podStatus tells waiting pods why they wait, in their PodScheduled condition and by an
-// event if need be: once per change of the reason. A pod that gets a node in the meantime is told nothing.
+// event if need be. Messages that change often are spaced: see pace. A pod that gets a node in the meantime is told nothing.
 type podStatus struct {
 	pods    cluster.PodCache
 	write   podWriter
@@ -39,6 +39,7 @@ type podStatus struct {
 	clock   clock.PassiveClock
 	queue   reconciler.Queue[model.Key]
 	limiter flowcontrol.RateLimiter
+	pace    *pace
 
 	mu   sync.Mutex // guards said
 	said map[model.Key]podVerdict
@@ -49,11 +50,20 @@ type podVerdict struct {
 	reason, message string
 	nominated       string // node on which its place is kept
 	event           string // to be published; empty for none
+	prompt          bool   // the message is not to be spaced: it changes with the pod's own group alone
 }
 
 func newPodStatus(p parts) *podStatus {
-	return &podStatus{pods: p.caches.Pods, write: p.pods, events: p.events, clock: p.clock, said: map[model.Key]podVerdict{},
+	s := &podStatus{pods: p.caches.Pods, write: p.pods, events: p.events, clock: p.clock, said: map[model.Key]podVerdict{}, pace: newPace(p.clock),
 		limiter: flowcontrol.NewTokenBucketRateLimiter(reportsPerSecond, reportsBurst)}
+	s.pods.OnChange(func(old, now *core.Pod) {
+		if now == nil {
+			s.pace.forget(model.Key{Namespace: old.Namespace, Name: old.Name})
+		} else if now.Spec.NodeName != "" {
+			s.pace.forget(model.Key{Namespace: now.Namespace, Name: now.Name})
+		}
+	})
+	return s
 }
 
 // say has a pod told why it waits.
@@ -77,6 +87,11 @@ func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 	if !ok || !exists || pod.UID != verdict.uid || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || told(pod, verdict) {
 		return nil
 	}
+	if wait := p.pace.wait(key, pod.UID, verdict.message); wait > 0 && !verdict.prompt && onlyMessage(pod, verdict) {
+		p.again(key, verdict)
+		p.queue.AddAfter(key, wait)
+		return nil
+	}
 	if err := p.limiter.Wait(ctx); err != nil {
 		return nil // stopping
 	}
@@ -88,17 +103,32 @@ func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 		return nil // the verdict was of another pod of that name
 	}
 	if err != nil {
-		p.mu.Lock()
-		if _, newer := p.said[key]; !newer {
-			p.said[key] = verdict
-		}
-		p.mu.Unlock()
+		p.again(key, verdict)
 		return err
 	}
-	if verdict.event != "" {
+	if news := p.pace.wrote(key, pod.UID, verdict.message); news && verdict.event != "" {
 		p.events.Eventf(pod, corev1.EventTypeWarning, "FailedScheduling", "%s", verdict.event)
 	}
 	return nil
+}
+
+// again keeps a verdict for the next time, unless there is a newer one.
+func (p *podStatus) again(key model.Key, verdict podVerdict) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, newer := p.said[key]; !newer {
+		p.said[key] = verdict
+	}
+}
+
+// onlyMessage reports whether nothing but the message of the pod's condition would change.
+func onlyMessage(pod *core.Pod, verdict podVerdict) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			return c.Status == corev1.ConditionFalse && c.Reason == verdict.reason && pod.Status.NominatedNodeName == verdict.nominated
+		}
+	}
+	return false
 }
 
 // told says whether the pod's status says this already.

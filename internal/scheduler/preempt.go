@@ -47,14 +47,33 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model
 	return true
 }
 
-// awaitRoom parks a unit until something comes free where it is to go, or where it could go as it is.
+// awaitRoom parks a unit until something comes free where it is to go, or where it could go as it is, or a pod gets a node
+// that is kept: somebody else has bound it there, and that the victims terminate may not be enough any more.
 func (s *Scheduler) awaitRoom(entry sched.Entry, made *sched.Preemption, reasons *sched.Reasons) {
 	entry.Slice = 0
-	topics := append(reasons.Topics(), model.Topic{Kind: model.TopicRoom})
+	topics := append(reasons.Topics(), model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicPods})
 	if len(made.Plan.Claims) > 0 {
 		topics = append(topics, model.Topic{Kind: model.TopicDevices})
 	}
+	heeds := slices.Contains(reasons.Topics(), model.Topic{Kind: model.TopicPods})
+	pods := map[string]int{} // on the nodes that are kept
+	for i := range made.Plan.Pods {
+		if info, ok := s.state.Node(made.Plan.Pods[i].Node); ok {
+			pods[info.Name] = len(info.Pods)
+		}
+	}
+	more := func() bool {
+		for node, n := range pods {
+			if info, ok := s.state.Node(node); ok && len(info.Pods) > n {
+				return true
+			}
+		}
+		return false
+	}
 	s.queue.ParkUntil(entry, topics, func(topic model.Topic) bool {
+		if topic.Kind == model.TopicPods && !heeds {
+			return more()
+		}
 		there := len(made.Recalls) > 0 || slices.ContainsFunc(made.Plan.Pods, func(p sched.Placement) bool { return p.Node == topic.Key.Name })
 		return there || reasons.Helps(s.state, topic)
 	})
