@@ -62,7 +62,8 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 		return nil, err
 	}
 	s.tokens.Read(kinds.Lookup())
-	generic.AdmissionControl = admission.New(kinds.Lookup())
+	s.nodes.Objects = kinds.Lookup()
+	generic.AdmissionControl = admission.New(kinds.Lookup(), s.nodes)
 	custom, err := s.newCustomResources(generic)
 	if err != nil {
 		return nil, fmt.Errorf("custom resources: %w", err)
@@ -111,7 +112,7 @@ func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serial
 	if generic.Authentication.Authenticator, err = newAuthenticator(generic.SecureServing.ClientCA, s.tokens, cfg.TokenFile); err != nil {
 		return nil, err
 	}
-	if generic.Authorization.Authorizer, err = newAuthorizer(s.policy); err != nil {
+	if generic.Authorization.Authorizer, err = newAuthorizer(s.policy, s.nodes); err != nil {
 		return nil, err
 	}
 	if err := setOpenAPI(generic, scheme); err != nil {

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/allot-dev/allot/internal/apiserver/noderights"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 )
 
@@ -54,10 +55,12 @@ func newAuthenticator(ca dynamiccertificates.CAContentProvider, tokens authentic
 // publicPaths are open to everybody who reaches the server.
 func publicPaths() []string { return []string{"/healthz", "/livez", "/readyz", "/version"} }
 
-// newAuthorizer lets system:masters do everything, and everybody else what the policy allows.
-func newAuthorizer(policy *rbac.Policy) (authorizer.Authorizer, error) {
+// newAuthorizer lets system:masters do everything, nodes what they need for themselves, and everybody else what the
+// policy allows.
+func newAuthorizer(policy *rbac.Policy, nodes *noderights.Authorizer) (authorizer.Authorizer, error) {
 	return authzunion.New(
 		authzunion.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
+		authzunion.NamedAuthorizer{AuthorizerName: "node", Authorizer: authorizer.AuthorizerFunc(nodes.Authorize)},
 		authzunion.NamedAuthorizer{AuthorizerName: "rbac", Authorizer: authorizer.AuthorizerFunc(policy.Authorize)},
 	)
 }

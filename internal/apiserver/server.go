@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/allot-dev/allot/internal/apiserver/inmemory"
+	"github.com/allot-dev/allot/internal/apiserver/noderights"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/token"
 )
@@ -25,6 +26,7 @@ type Server struct {
 	loopback     *rest.Config
 	transport    *inmemory.Transport
 	policy       *rbac.Policy
+	nodes        *noderights.Authorizer
 	tokens       *token.Authority
 	listener     net.Listener
 	url          string
@@ -51,7 +53,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
 	s := &Server{
-		backend: backend, transport: &inmemory.Transport{}, policy: rbac.NewPolicy(), renewEvery: cfg.renewEvery, done: make(chan struct{}),
+		backend: backend, transport: &inmemory.Transport{}, policy: rbac.NewPolicy(),
+		nodes: &noderights.Authorizer{Rules: rbac.NodesMay, Issuer: token.Issuer}, renewEvery: cfg.renewEvery, done: make(chan struct{}),
 	}
 	front, err := s.assemble(cfg)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/tools/record"
 
@@ -99,7 +100,8 @@ func newRunners(name string, set *client.Set, caches *client.Informers) ([]runne
 	case placer:
 		add(scheduler.New(set, caches, events, scheduler.Options{}))
 	case nodes:
-		add(node.New(set, caches, machines, node.Options{Events: events}))
+		// The lease is renewed when the agent starts, and not again within a play: rest is when nothing is written.
+		add(node.New(set, caches, machines, node.Options{Events: events, LeaseDuration: 24 * time.Hour}))
 	}
 	return made, failed
 }

@@ -25,6 +25,12 @@ type Reader interface {
 // Chain applies all rules. It implements the generic server's admission.
 type Chain struct {
 	reader Reader
+	nodes  Restriction
+}
+
+// Restriction limits what nodes write.
+type Restriction interface {
+	Restrict(ctx context.Context, a admission.Attributes) error
 }
 
 var (
@@ -32,14 +38,19 @@ var (
 	_ admission.ValidationInterface = &Chain{}
 )
 
-// New makes the chain of all rules.
-func New(reader Reader) *Chain { return &Chain{reader: reader} }
+// New makes the chain of all rules. Without a Restriction, nodes are users as others.
+func New(reader Reader, nodes Restriction) *Chain { return &Chain{reader: reader, nodes: nodes} }
 
 // Handles implements admission.Interface.
 func (c *Chain) Handles(admission.Operation) bool { return true }
 
 // Admit implements admission.MutationInterface.
 func (c *Chain) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if c.nodes != nil {
+		if err := c.nodes.Restrict(ctx, a); err != nil {
+			return err
+		}
+	}
 	if err := c.namespaceAllows(ctx, a); err != nil {
 		return err
 	}

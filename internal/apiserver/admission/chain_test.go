@@ -78,7 +78,7 @@ func TestPriorityOfPods(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			chain := New(world{namespaces: active, classes: tt.classes})
+			chain := New(world{namespaces: active, classes: tt.classes}, nil)
 			pod := &core.Pod{}
 			pod.Spec.PriorityClassName, pod.Spec.Priority = tt.class, tt.given
 			err := chain.Admit(t.Context(), request(pod, "pods", "ns", admission.Create), nil)
@@ -108,7 +108,7 @@ func TestPriorityOfPods(t *testing.T) {
 }
 
 func TestOnlyOneDefaultClass(t *testing.T) {
-	chain := New(world{classes: []schedulingv1.PriorityClass{class("a", 5, true), class("b", 3, false)}})
+	chain := New(world{classes: []schedulingv1.PriorityClass{class("a", 5, true), class("b", 3, false)}}, nil)
 	for name, refused := range map[string]bool{"a": false, "b": true} {
 		c := class(name, 5, true)
 		err := chain.Validate(t.Context(), request(&c, "priorityclasses", "", admission.Update), nil)
@@ -119,7 +119,7 @@ func TestOnlyOneDefaultClass(t *testing.T) {
 }
 
 func TestNamespaceAllows(t *testing.T) {
-	chain := New(world{namespaces: map[string]corev1.NamespacePhase{"live": corev1.NamespaceActive, "going": corev1.NamespaceTerminating}})
+	chain := New(world{namespaces: map[string]corev1.NamespacePhase{"live": corev1.NamespaceActive, "going": corev1.NamespaceTerminating}}, nil)
 	tests := []struct {
 		namespace string
 		op        admission.Operation

@@ -58,7 +58,7 @@ func TestAdminAccessByNamespaceLabel(t *testing.T) {
 			gv := schema.GroupVersion{Group: resourcev1.GroupName, Version: tt.version}
 			plural := strings.ToLower(tt.kind) + "s"
 			a := admission.NewAttributesRecord(tt.obj, nil, gv.WithKind(tt.kind), "ns", "x", gv.WithResource(plural), "", admission.Create, nil, false, nil)
-			err := New(w).Admit(t.Context(), a, nil)
+			err := New(w, nil).Admit(t.Context(), a, nil)
 			var got []string
 			var status apierrors.APIStatus
 			if errors.As(err, &status) {

@@ -1,9 +1,13 @@
 package rbac
 
 import (
+	"context"
 	"fmt"
+	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
 	typed "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/component-helpers/auth/rbac/reconciliation"
 )
@@ -30,6 +34,30 @@ func Ensure(client typed.RbacV1Interface) error {
 		if _, err := o.Run(); err != nil {
 			return fmt.Errorf("cluster role binding %s: %w", bindings[i].Name, err)
 		}
+	}
+	return unbindNodes(client)
+}
+
+// nodeBinding is the binding of the role of nodes.
+const nodeBinding = "system:node"
+
+// unbindNodes takes the group of nodes off the binding of their role, to which earlier versions had bound it: nobody is bound
+// to that role but whom somebody adds.
+func unbindNodes(client typed.RbacV1Interface) error {
+	ctx := context.Background()
+	binding, err := client.ClusterRoleBindings().Get(ctx, nodeBinding, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("cluster role binding %s: %w", nodeBinding, err)
+	}
+	left := slices.DeleteFunc(slices.Clone(binding.Subjects), func(s rbacv1.Subject) bool {
+		return s.Kind == rbacv1.GroupKind && s.Name == user.NodesGroup
+	})
+	if len(left) == len(binding.Subjects) || binding.Annotations[rbacv1.AutoUpdateAnnotationKey] == "false" {
+		return nil
+	}
+	binding.Subjects = left
+	if _, err := client.ClusterRoleBindings().Update(ctx, binding, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("cluster role binding %s: %w", nodeBinding, err)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
 // part is a part of the control plane that is a user of the API, with its role.
@@ -217,23 +218,21 @@ func fleetRules() []rbacv1.PolicyRule {
 	}
 }
 
-// nodeRules are for kubelets. What would let one node read the secrets of all is not among them.
+// nodeRules are for kubelets: what is not divided by node. All else is package noderights'.
 func nodeRules() []rbacv1.PolicyRule {
 	return append(eventRules(),
-		allow("create get list watch update patch", "", "nodes"),
-		allow("update patch", "", "nodes/status pods/status"),
-		allow("get list watch create delete", "", "pods"),
-		allow("create", "", "pods/eviction"),
 		allow(read, "", "services"),
-		allow("get create update patch delete", groupCoordination, "leases"),
-		allow("get", groupResource, "resourceclaims"),
-		allow("deletecollection", groupResource, "resourceslices"),
 		allow(read, groupStorage, "csidrivers"),
-		allow("get create update patch delete", groupStorage, "csinodes"),
 		allow(read, "node.k8s.io", "runtimeclasses"),
 		allow("create", groupAuthentication, "tokenreviews"),
 		allow("create", groupAuthorization, "subjectaccessreviews localsubjectaccessreviews"),
 	)
+}
+
+// NodesMay reports whether the rules that all nodes have allow a request.
+func NodesMay(a authorizer.Attributes) bool {
+	r := requestOf(a)
+	return slices.ContainsFunc(nodeRules(), func(rule rbacv1.PolicyRule) bool { return allows(&rule, &r) })
 }
 
 // driverRules are for drivers on nodes, whose service accounts can be bound to the role; nobody is at first. A driver may

@@ -154,10 +154,10 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 	scheduler, manager, fleet := "system:kube-scheduler", "system:kube-controller-manager", FleetUser
 	for request, want := range map[string][]string{
-		"get pods":            {"view", "edit", "admin", scheduler, manager, fleet, "node"},
+		"get pods":            {"view", "edit", "admin", scheduler, manager, fleet},
 		"get secrets":         {"edit", "admin", manager},
-		"create pods":         {"edit", "admin", manager, "node"},
-		"update pods/status":  {scheduler, manager, fleet, "node"},
+		"create pods":         {"edit", "admin", manager},
+		"update pods/status":  {scheduler, manager, fleet},
 		"create pods/binding": {scheduler},
 		"update resourceclaims.resource.k8s.io/status":                  {scheduler, manager, fleet},
 		"update resourceclaims.resource.k8s.io/binding":                 {scheduler, manager},

@@ -60,7 +60,7 @@ func SystemBindings() []rbacv1.ClusterRoleBinding {
 		bind("system:discovery", group(user.AllAuthenticated)),
 		bind("system:basic-user", group(user.AllAuthenticated)),
 		bind("system:public-info-viewer", group(user.AllAuthenticated), group(user.AllUnauthenticated)),
-		bind("system:node", group(user.NodesGroup)),
+		bind(nodeBinding), // the node authorizer has the rules; the group is bound to no role
 	}
 	for _, p := range parts() {
 		bindings = append(bindings, bind(p.role, p.subjects...))

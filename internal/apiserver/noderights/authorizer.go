@@ -1,0 +1,197 @@
+package noderights
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+)
+
+// Objects reads the objects that tell what belongs to a node. The last result of a get is false when there is
+// no such object.
+type Objects interface {
+	// PodsOn returns the pods that are bound to a node.
+	PodsOn(ctx context.Context, node string) ([]*core.Pod, error)
+	Pod(ctx context.Context, namespace, name string) (*core.Pod, bool, error)
+	Node(ctx context.Context, name string) (*corev1.Node, bool, error)
+	VolumeClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, bool, error)
+	ResourceSlice(ctx context.Context, name string) (*resourcev1.ResourceSlice, bool, error)
+}
+
+// Authorizer decides about the requests of nodes.
+type Authorizer struct {
+	// Rules allow what is not divided by node.
+	Rules func(authorizer.Attributes) bool
+	// Issuer is the audience of tokens for this API.
+	Issuer string
+	// Objects is set before the first request is served.
+	Objects Objects
+}
+
+// Authorize allows a node what it needs for itself. About all else it has no opinion.
+func (n *Authorizer) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	node, isNode := identity(a.GetUser())
+	switch {
+	case !isNode:
+		return authorizer.DecisionNoOpinion, "", nil
+	case node == "":
+		return authorizer.DecisionNoOpinion, fmt.Sprintf("user %q is not the name of a node", a.GetUser().GetName()), nil
+	}
+	allowed, reason, err := n.decide(ctx, node, a)
+	if err != nil {
+		return authorizer.DecisionNoOpinion, "", err
+	}
+	if allowed {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, reason, nil
+}
+
+// decide reports whether a node may do something, or else the reason.
+func (n *Authorizer) decide(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
+	verb, sub := a.GetVerb(), a.GetSubresource()
+	is := func(verbs ...string) bool { return slices.Contains(verbs, verb) }
+	if !a.IsResourceRequest() {
+		return n.Rules(a), "", nil
+	}
+	switch a.GetAPIGroup() + "/" + a.GetResource() {
+	case "/secrets", "/configmaps":
+		if sub != "" || !is("get", "list", "watch") {
+			return false, "a node may only read it", nil
+		}
+		return n.related(ctx, node, a)
+	case "/persistentvolumeclaims":
+		if sub == "" && !is("get") || sub == "status" && !is("update", "patch") || sub != "" && sub != "status" {
+			return false, "a node may only get it, and write its status", nil
+		}
+		return n.related(ctx, node, a)
+	case "/persistentvolumes", "resource.k8s.io/resourceclaims":
+		if sub != "" || !is("get") {
+			return false, "a node may only get it", nil
+		}
+		return n.related(ctx, node, a)
+	case "/serviceaccounts":
+		if !(sub == "" && is("get") || sub == "token" && is("create")) {
+			return false, "a node may only get it, and request tokens", nil
+		}
+		return n.related(ctx, node, a)
+	case "coordination.k8s.io/leases":
+		if a.GetNamespace() != corev1.NamespaceNodeLease {
+			return false, "a node may only use its lease in " + corev1.NamespaceNodeLease, nil
+		}
+		return ownName(node, a, sub == "" && is("create"), sub == "" && is("get", "update", "patch", "delete"))
+	case "storage.k8s.io/csinodes":
+		return ownName(node, a, sub == "" && is("create"), sub == "" && is("get", "update", "patch", "delete"))
+	case "/nodes":
+		// Who writes a Node is checked when the object is known.
+		writes := sub == "" && is("create", "update", "patch") || sub == "status" && is("update", "patch")
+		return ownName(node, a, writes, sub == "" && is("get", "list", "watch"))
+	case "/pods":
+		return n.pods(ctx, node, a)
+	case "resource.k8s.io/resourceslices":
+		return n.slices(ctx, node, a)
+	}
+	return n.Rules(a), "", nil
+}
+
+// ownName allows what is allowed under any name, and what is allowed under that of the node.
+func ownName(node string, a authorizer.Attributes, anyName, named bool) (bool, string, error) {
+	if anyName || named && a.GetName() == node {
+		return true, "", nil
+	}
+	return false, "a node may only use the one with its own name", nil
+}
+
+func (n *Authorizer) pods(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
+	switch a.GetSubresource() + " " + a.GetVerb() {
+	case " create", " delete", "status update", "status patch", "eviction create":
+		return true, "", nil // whose the pod is, is checked when it is known
+	case " list", " watch":
+		if selects(a, "spec.nodeName", node) {
+			return true, "", nil
+		}
+		fallthrough
+	case " get":
+		if a.GetName() == "" {
+			return false, "a node may only list pods with the field selector spec.nodeName=" + node, nil
+		}
+		pod, ok, err := n.Objects.Pod(ctx, a.GetNamespace(), a.GetName())
+		return ok && pod.Spec.NodeName == node, "the pod is not bound to the node", err
+	}
+	return false, "a node may not do that to pods", nil
+}
+
+func (n *Authorizer) slices(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
+	switch a.GetSubresource() + " " + a.GetVerb() {
+	case " create":
+		return true, "", nil // whose it is, is checked when it is known
+	case " list", " watch", " deletecollection":
+		return selects(a, resourcev1.ResourceSliceSelectorNodeName, node), "a node may only list slices with the field selector spec.nodeName=" + node, nil
+	case " get", " update", " patch", " delete":
+		slice, ok, err := n.Objects.ResourceSlice(ctx, a.GetName())
+		return ok && slice.Spec.NodeName != nil && *slice.Spec.NodeName == node, "the slice is not one of the node", err
+	}
+	return false, "a node may not do that to slices", nil
+}
+
+// selects reports whether a request is for objects with this value of a field only.
+func selects(a authorizer.Attributes, name, value string) bool {
+	requirements, err := a.GetFieldSelector()
+	if err != nil {
+		return false
+	}
+	for _, r := range requirements {
+		if r.Field == name && r.Operator == selection.Equals && r.Value == value {
+			return true
+		}
+	}
+	return false
+}
+
+// related reports whether a pod on the node refers to the object of a request.
+func (n *Authorizer) related(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
+	if a.GetName() == "" {
+		return false, "a node may only use single objects of this kind", nil
+	}
+	pods, err := n.Objects.PodsOn(ctx, node)
+	if err != nil {
+		return false, "", err
+	}
+	for _, pod := range pods {
+		ok, err := n.refers(ctx, pod, a)
+		if ok || err != nil {
+			return ok, "", err
+		}
+	}
+	return false, fmt.Sprintf("no pod on node %s refers to it", node), nil
+}
+
+func (n *Authorizer) refers(ctx context.Context, pod *core.Pod, a authorizer.Attributes) (bool, error) {
+	r := referencesOf(pod)
+	if a.GetResource() == "persistentvolumes" {
+		for _, name := range r.volumeClaims {
+			claim, ok, err := n.Objects.VolumeClaim(ctx, pod.Namespace, name)
+			if err != nil {
+				return false, err
+			}
+			if ok && claim.Spec.VolumeName == a.GetName() {
+				return true, nil
+			}
+		}
+		return false, nil
+	}
+	if pod.Namespace != a.GetNamespace() {
+		return false, nil
+	}
+	names := map[string][]string{
+		"secrets": r.secrets, "configmaps": r.configMaps, "persistentvolumeclaims": r.volumeClaims,
+		"resourceclaims": r.resourceClaims, "serviceaccounts": r.accounts,
+	}[a.GetResource()]
+	return slices.Contains(names, a.GetName()), nil
+}
