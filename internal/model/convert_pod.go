@@ -89,9 +89,26 @@ func shapeFrom(pod *corev1.Pod) (*Shape, error) {
 		HostPorts:    hostPorts(&pod.Spec),
 		Asks:         asksFrom(&pod.Spec),
 		Images:       imagesFrom(&pod.Spec),
+		DrawBudgets:  drawBudgetsFrom(pod),
 	}
 	shape.Requests[corev1.ResourcePods] = 1
 	return shape, shape.complete(pod.Spec.TopologySpreadConstraints)
+}
+
+// drawBudgetsFrom returns Shape.DrawBudgets: for each pod-level request, what the containers' requests leave of it.
+func drawBudgetsFrom(pod *corev1.Pod) Resources {
+	if pod.Spec.Resources == nil || !podresources.IsPodLevelRequestsSet(pod) {
+		return nil
+	}
+	bounded := boundedPod(pod)
+	ofContainers := ResourcesFrom(podresources.AggregateContainerRequests(bounded, podresources.PodResourcesOptions{}))
+	budgets := Resources{}
+	for name, amount := range ResourcesFrom(bounded.Spec.Resources.Requests) {
+		if podresources.IsSupportedPodLevelResource(name) {
+			budgets[name] = max(0, SubAmounts(amount, ofContainers[name]))
+		}
+	}
+	return budgets
 }
 
 // resized says whether the status may tell of resources other than those in the spec: a pod that is resized in place
@@ -117,6 +134,9 @@ func (s *Shape) complete(spread []corev1.TopologySpreadConstraint) error {
 	values := []any{s.Namespace, s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.HostPorts, spread}
 	if len(s.Asks) > 0 {
 		values = append(values, s.Asks)
+	}
+	if len(s.DrawBudgets) > 0 {
+		values = append(values, "draw budgets", s.DrawBudgets)
 	}
 	id, err := json.Marshal(values)
 	if err != nil {

@@ -40,6 +40,16 @@ func Drawn(draws []Draw) Resources {
 	return ResourcesFrom(sum)
 }
 
+// DrawnBeyondBudgets returns what the draws take from the node in addition to the pod's requests. Draws of a resource
+// that the pod requests as a whole are part of that request.
+func (s *Shape) DrawnBeyondBudgets(draws []Draw) Resources {
+	drawn := Drawn(draws)
+	for name := range s.DrawBudgets {
+		delete(drawn, name)
+	}
+	return drawn
+}
+
 // HasDraws says whether there are devices that draw from nodes.
 func (s *State) HasDraws() bool {
 	s.settle()
@@ -146,6 +156,6 @@ func (p *Pod) takes() Resources {
 		return p.Shape.Requests
 	}
 	sum := p.Shape.Requests.Clone()
-	sum.Add(Drawn(p.Draws))
+	sum.Add(p.Shape.DrawnBeyondBudgets(p.Draws))
 	return sum
 }

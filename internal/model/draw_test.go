@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	podresources "k8s.io/component-helpers/resource"
+	"pgregory.net/rapid"
 )
 
 // What a pod draws through claims is taken from its node while it is there, and whoever waits for room hears when it
@@ -57,4 +59,82 @@ func TestDraws(t *testing.T) {
 	if err := s.Audit(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestDrawsAreCountedAsUpstream compares what a pod takes from its node, and whether its pod-level requests cover what
+// its devices draw, with the functions by which upstream's scheduler and kubelets compute them.
+func TestDrawsAreCountedAsUpstream(t *testing.T) {
+	names := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
+	rapid.Check(t, func(t *rapid.T) {
+		amount := func(label string) *resource.Quantity {
+			return resource.NewQuantity(rapid.Int64Range(0, 5).Draw(t, label), resource.DecimalSI)
+		}
+		list := func(label string) corev1.ResourceList {
+			out := corev1.ResourceList{}
+			for _, name := range names {
+				if rapid.Bool().Draw(t, label+" has "+string(name)) {
+					out[name] = *amount(label)
+				}
+			}
+			return out
+		}
+		pod := &corev1.Pod{}
+		for _, name := range []string{"a", "b"} {
+			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
+				Name: name, Resources: corev1.ResourceRequirements{Requests: list("container " + name)},
+			})
+		}
+		if rapid.Bool().Draw(t, "pod level") { // at least what the containers request, as validation demands
+			requests := list("pod")
+			for name, q := range requests {
+				for i := range pod.Spec.Containers {
+					q.Add(pod.Spec.Containers[i].Resources.Requests[name])
+				}
+				requests[name] = q
+			}
+			pod.Spec.Resources = &corev1.ResourceRequirements{Requests: requests}
+		}
+		for _, name := range names {
+			if rapid.Bool().Draw(t, "draws "+string(name)) {
+				pod.Status.NodeAllocatableResourceClaimStatuses = append(pod.Status.NodeAllocatableResourceClaimStatuses, Draw{
+					ResourceClaimName: string(name), Containers: []string{"a"},
+					Mapping:  []corev1.NodeAllocatableMappedResources{{Name: name, Quantity: amount("mapped")}},
+					Overhead: []corev1.NodeAllocatableOverheadResources{{Name: name, PerPod: amount("per pod"), PerContainer: amount("per container")}},
+				})
+			}
+		}
+		shape, err := shapeFrom(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &Pod{Shape: shape, Draws: pod.Status.NodeAllocatableResourceClaimStatuses}
+		withDraws := podresources.PodResourcesOptions{UseDRANodeAllocatableResourceClaimStatus: true}
+		taken, want := p.takes(), ResourcesFrom(podresources.PodRequests(pod, withDraws))
+		withDraws.SkipPodLevelResources = true
+		ofContainers := ResourcesFrom(podresources.AggregateContainerRequests(pod, withDraws))
+		for _, name := range names {
+			if covered, level := coveredByPodLevel(pod, name, ofContainers); !covered {
+				if p.Shape.DrawBudgets[name] >= Drawn(p.Draws)[name] {
+					t.Errorf("%s: containers and draws take %d of %d: not found", name, ofContainers[name], level)
+				}
+				continue
+			}
+			if budget, ok := p.Shape.DrawBudgets[name]; ok && budget < Drawn(p.Draws)[name] {
+				t.Errorf("%s: draws %d exceed %d, and upstream finds them covered", name, Drawn(p.Draws)[name], budget)
+			}
+			if taken[name] != want[name] {
+				t.Errorf("%s: takes %d, want %d", name, taken[name], want[name])
+			}
+		}
+	})
+}
+
+// coveredByPodLevel reports whether the pod-level request for a resource, if there is one, covers what containers
+// request and devices draw.
+func coveredByPodLevel(pod *corev1.Pod, name corev1.ResourceName, ofContainers Resources) (bool, int64) {
+	if pod.Spec.Resources == nil {
+		return true, 0
+	}
+	level, ok := ResourcesFrom(pod.Spec.Resources.Requests)[name]
+	return !ok || ofContainers[name] <= level, level
 }

@@ -53,10 +53,13 @@ type PodClaim struct {
 
 // Shape is what makes pods alike for placement, apart from their claims.
 type Shape struct {
-	ID           string // equal for shapes that differ in nothing, or in labels and images only
-	Namespace    string
-	Labels       map[string]string // what pod affinity selects by
-	Requests     Resources         // the pod itself included, as one of "pods"
+	ID        string // equal for shapes that differ in nothing, or in labels and images only
+	Namespace string
+	Labels    map[string]string // what pod affinity selects by
+	Requests  Resources         // the pod itself included, as one of "pods"
+	// DrawBudgets has an entry for each resource that the pod requests as a whole (spec.resources): how much of that
+	// request the containers' requests leave for what devices draw from the node.
+	DrawBudgets  Resources
 	NodeSelector map[string]string
 	Affinity     *corev1.Affinity
 	Tolerations  []corev1.Toleration

@@ -1,6 +1,9 @@
 package sched
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -37,7 +40,24 @@ func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]mod
 			draws = append(draws, draw)
 		}
 	}
-	return draws, exceeds(info, m.pod.Shape.Requests, model.Drawn(draws))
+	if miss := exceedsBudget(m.pod.Shape, draws); miss.check != "" {
+		return draws, miss
+	}
+	return draws, exceeds(info, m.pod.Shape.Requests, m.pod.Shape.DrawnBeyondBudgets(draws))
+}
+
+// exceedsBudget finds the first resource by name of which the draws are more than the pod-level request leaves for them.
+func exceedsBudget(shape *model.Shape, draws []model.Draw) miss {
+	if len(shape.DrawBudgets) == 0 || len(draws) == 0 {
+		return miss{}
+	}
+	drawn := model.Drawn(draws)
+	for _, name := range slices.Sorted(maps.Keys(shape.DrawBudgets)) {
+		if lacking := model.SubAmounts(drawn[name], shape.DrawBudgets[name]); lacking > 0 {
+			return miss{check: CheckDrawBudget, detail: string(name), lacking: lacking}
+		}
+	}
+	return miss{}
 }
 
 // exceeds finds the first resource by name of which the node has too little for what is drawn, beside what is requested.

@@ -31,6 +31,7 @@ const (
 	CheckSpread        Check = "topology spread"
 	CheckDevices       Check = "devices"
 	CheckMapped        Check = "mapped claim" // stands for resources of the node, and another pod has it
+	CheckDrawBudget    Check = "draw budget"  // devices draw more than the pod's own request (spec.resources) leaves for them
 	CheckTogether      Check = "together"     // passes all checks for the pod, but not with the unit's other pods in place
 )
 

@@ -57,7 +57,7 @@ func (f *fitter) addTo(free []int64, pod *model.Pod) { f.change(free, pod, 1) }
 func (f *fitter) change(free []int64, pod *model.Pod, sign int64) {
 	var drawn model.Resources
 	if len(pod.Draws) > 0 {
-		drawn = model.Drawn(pod.Draws)
+		drawn = pod.Shape.DrawnBeyondBudgets(pod.Draws)
 	}
 	for i := range f.requests {
 		taken := model.AddAmounts(pod.Shape.Requests[f.requests[i].name], drawn[f.requests[i].name])

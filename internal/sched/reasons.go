@@ -291,6 +291,9 @@ func (b *Block) text(long bool) string {
 		return text + "not matching topology spread constraints on " + b.Detail
 	case CheckMapped:
 		return text + "where claim " + b.Detail + " stands for the node's own resources, and another pod has it"
+	case CheckDrawBudget:
+		return text + fmt.Sprintf("where the pod-level request for %s is insufficient to cover the requests of its containers and what its devices draw",
+			b.Detail)
 	case CheckForbidden:
 		return text + "refused by existing pods' anti-affinity rules"
 	}
