@@ -21,37 +21,44 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Dialect says how a server spells what allot's own server spells in one way. All parts of a process see the hub
-// versions, whatever the server speaks. The zero value is allot's own server, or one of Kubernetes 1.37.
+// Dialect describes how a server differs from allot's own server in API versions. All components of
+// a process use the hub versions, whatever the server serves. The zero value is for allot's own
+// server and for Kubernetes 1.37.
 type Dialect struct {
-	// Groups is the version that has PodGroups and Workloads: one of GroupVersions. Empty means scheduling.k8s.io/v1beta1.
+	// Groups is the version that serves PodGroups and Workloads: one of GroupVersions. Empty means
+	// scheduling.k8s.io/v1beta1.
 	Groups schema.GroupVersion
-	// TaintRules is the version of resource.k8s.io that has DeviceTaintRules: one of TaintRuleVersions. Empty means v1.
+	// TaintRules is the version of resource.k8s.io that serves DeviceTaintRules: one of
+	// TaintRuleVersions. Empty means v1.
 	TaintRules schema.GroupVersion
-	// Newer: the server is of a later release than the types here, and may have fields that they lack.
+	// Newer means that the server is of a later release than the types of this client, and may have
+	// fields that they lack.
 	Newer bool
 }
 
-// schedulingv1alpha3 has the form of v1beta1.
+// schedulingv1alpha3 has the same schema as v1beta1.
 var schedulingv1alpha3 = schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: "v1alpha3"}
 
-// GroupVersions are those in which a server may have PodGroups, the best one first. The last one is allot's own, for
-// servers that have none of the others.
+// GroupVersions returns the versions in which a server may serve PodGroups, the preferred one
+// first. The last one is allot's own CustomResourceDefinition, for servers without any of the
+// others.
 func GroupVersions() []schema.GroupVersion {
 	return []schema.GroupVersion{
 		schedulingv1beta1.SchemeGroupVersion, schedulingv1alpha3, schedulingv1alpha2.SchemeGroupVersion, allotv1alpha1.SchemeGroupVersion,
 	}
 }
 
-// TaintRuleVersions are those in which a server may have DeviceTaintRules, the best one first.
+// TaintRuleVersions returns the versions in which a server may serve DeviceTaintRules, the
+// preferred one first.
 func TaintRuleVersions() []schema.GroupVersion {
 	return []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1alpha3.SchemeGroupVersion}
 }
 
-// Own says that PodGroups are allot's own kind: pods then join one by a label, as their spec has no field for it.
+// Own reports whether PodGroups are allot's own kind. Pods then join a group by a label, because
+// their spec has no field for it.
 func (d Dialect) Own() bool { return d.Groups.Group == allotv1alpha1.GroupName }
 
-// groups is the version of PodGroups and Workloads.
+// groups returns the version of PodGroups and Workloads.
 func (d Dialect) groups() schema.GroupVersion {
 	if d.Groups.Empty() {
 		return schedulingv1beta1.SchemeGroupVersion
@@ -59,7 +66,7 @@ func (d Dialect) groups() schema.GroupVersion {
 	return d.Groups
 }
 
-// check refuses versions that no translation is known for.
+// check returns an error for versions that cannot be translated.
 func (d Dialect) check() error {
 	if !d.Groups.Empty() && !slices.Contains(GroupVersions(), d.Groups) {
 		return fmt.Errorf("PodGroups of %s are not known", d.Groups)
@@ -70,7 +77,7 @@ func (d Dialect) check() error {
 	return nil
 }
 
-// scheme is api.Scheme, with the versions added that only other servers have.
+// scheme returns api.Scheme with the versions that only other servers have.
 func (d Dialect) scheme() *runtime.Scheme {
 	if d == (Dialect{}) {
 		return api.Scheme
@@ -83,7 +90,7 @@ func (d Dialect) scheme() *runtime.Scheme {
 	return scheme
 }
 
-// serializer speaks the version gv of what is hub to all parts of this process.
+// serializer returns a serializer that reads and writes version gv and presents it as version hub.
 func (d Dialect) serializer(scheme *runtime.Scheme, gv, hub schema.GroupVersion) runtime.NegotiatedSerializer {
 	codecs := api.Codecs
 	if scheme != api.Scheme {
@@ -92,7 +99,7 @@ func (d Dialect) serializer(scheme *runtime.Scheme, gv, hub schema.GroupVersion)
 	switch {
 	case gv == schedulingv1alpha2.SchemeGroupVersion:
 		return converting{codecs, gv, hub, named(gv)}
-	case gv != hub: // same form, other name
+	case gv != hub: // same schema, different version
 		return translating{codecs.WithoutConversion(), named(gv)}
 	case gv.Group == "" && d.Own():
 		return translating{codecs.WithoutConversion(), join}
@@ -100,11 +107,11 @@ func (d Dialect) serializer(scheme *runtime.Scheme, gv, hub schema.GroupVersion)
 	return codecs.WithoutConversion()
 }
 
-// translation changes an object that was read, before anybody sees it.
+// translation modifies an object after it was decoded.
 type translation func(obj runtime.Object)
 
-// named has objects bear the version that the server knows them by, so that events and references name it. Items of
-// lists do not bear any when they come.
+// named sets the version that the server uses in objects, so that events and references name it.
+// Items of lists have no version when they are decoded.
 func named(gv schema.GroupVersion) translation {
 	name := func(t *metav1.TypeMeta, kind string) { t.APIVersion, t.Kind = gv.String(), kind }
 	return func(obj runtime.Object) {
@@ -125,7 +132,7 @@ func named(gv schema.GroupVersion) translation {
 	}
 }
 
-// join has pods name the PodGroup that their label names.
+// join sets the PodGroup of pods from their label.
 func join(obj runtime.Object) {
 	switch o := obj.(type) {
 	case *core.Pod:
@@ -143,30 +150,30 @@ func joinByLabel(pod *core.Pod) {
 	}
 }
 
-// translating reads objects of one form and another name.
+// translating decodes objects of the same schema under a different version.
 type translating struct {
 	runtime.NegotiatedSerializer
 	translation translation
 }
 
-// DecoderToVersion decodes, and translates then.
+// DecoderToVersion returns a decoder that translates decoded objects.
 func (t translating) DecoderToVersion(decoder runtime.Decoder, gv runtime.GroupVersioner) runtime.Decoder {
 	return translatingDecoder{t.NegotiatedSerializer.DecoderToVersion(decoder, gv), t.translation}
 }
 
-// converting reads and writes objects of another form.
+// converting decodes and encodes objects of a different schema.
 type converting struct {
 	serializer.CodecFactory
 	served, hub schema.GroupVersion
 	translation translation
 }
 
-// DecoderToVersion decodes to the hub version, whatever version the client is for.
+// DecoderToVersion returns a decoder to the hub version, whatever version the client requests.
 func (c converting) DecoderToVersion(decoder runtime.Decoder, _ runtime.GroupVersioner) runtime.Decoder {
 	return translatingDecoder{c.CodecFactory.DecoderToVersion(decoder, c.hub), c.translation}
 }
 
-// EncoderForVersion encodes in the version that is served.
+// EncoderForVersion returns an encoder to the served version.
 func (c converting) EncoderForVersion(encoder runtime.Encoder, _ runtime.GroupVersioner) runtime.Encoder {
 	return c.CodecFactory.EncoderForVersion(encoder, c.served)
 }

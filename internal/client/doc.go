@@ -1,6 +1,6 @@
-// Package client reads and writes allot's API with the delta types of package api.
+// Package client reads and writes allot's API with the extended types of package api.
 //
-// Set has one typed client a kind; Informers keeps one cache a kind, which all parts
-// of a process share. Objects that come from a cache are read-only: a writer copies first.
-// The package decides nothing and never retries.
+// Set has one typed client per kind. Informers has one cache per kind, shared by all components of
+// a process. Objects from a cache are read-only: copy them before writing. The package makes no
+// decisions and never retries.
 package client

@@ -15,11 +15,11 @@ import (
 type Informer[T Object] struct {
 	shared cache.SharedIndexInformer
 	synced *handlersSynced
-	absent bool // the server does not have the kind: there is nothing to wait for
+	absent bool // the server does not serve the kind, so that there is nothing to wait for
 }
 
-// handlersSynced says whether all handlers have been told of the first list. A cache that is
-// filled does not mean that: handlers run behind it.
+// handlersSynced tracks whether all handlers have processed the first list. A synced cache does not
+// imply that, because handlers run asynchronously.
 type handlersSynced struct {
 	mu       sync.Mutex
 	handlers []cache.ResourceEventHandlerRegistration
@@ -42,13 +42,14 @@ func (h *handlersSynced) all() bool {
 	return true
 }
 
-// lister is what an informer needs of a client.
+// lister is the part of a client that an informer needs.
 type lister[L runtime.Object] interface {
 	List(ctx context.Context, opts metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
 }
 
-// ListWatch is what a cache is filled from. It waits for a server of which nobody answers; what names the objects in the log.
+// ListWatch returns the ListWatch for an informer. It waits for an unreachable server; what names
+// the objects in the log.
 func ListWatch[L runtime.Object](c lister[L], what string) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
@@ -68,7 +69,7 @@ func newInformer[T Object, L runtime.Object](c lister[L], example T) *Informer[T
 	}
 }
 
-// Get looks an object up. Cluster-scoped objects have namespace "".
+// Get returns an object from the cache. The namespace of cluster-scoped objects is "".
 func (i *Informer[T]) Get(namespace, name string) (T, bool) {
 	key := name
 	if namespace != "" {
@@ -82,16 +83,17 @@ func (i *Informer[T]) Get(namespace, name string) (T, bool) {
 	return obj.(T), true
 }
 
-// List gives all objects, in no order.
+// List returns all objects in no particular order.
 func (i *Informer[T]) List() []T { return typed[T](i.shared.GetIndexer().List()) }
 
-// InNamespace gives the objects of one namespace, in no order.
+// InNamespace returns the objects of one namespace in no particular order.
 func (i *Informer[T]) InNamespace(namespace string) []T {
 	return i.ByIndex(cache.NamespaceIndex, namespace)
 }
 
-// AddIndex adds an index, before Start. An object is found under each key that keys gives for it.
-// Adding an index of a name that is there already changes nothing, so that parts can share one.
+// AddIndex adds an index. It must be called before Start. An object is found under each key
+// returned by keys. If an index with this name exists, nothing changes, so that components can
+// share it.
 func (i *Informer[T]) AddIndex(name string, keys func(T) []string) error {
 	if _, exists := i.shared.GetIndexer().GetIndexers()[name]; exists {
 		return nil
@@ -103,7 +105,8 @@ func (i *Informer[T]) AddIndex(name string, keys func(T) []string) error {
 	return nil
 }
 
-// ByIndex gives the objects that an index holds under key, in no order. An unknown index is a fault of the program.
+// ByIndex returns the objects with a key of an index, in no particular order. It panics if the
+// index does not exist.
 func (i *Informer[T]) ByIndex(name, key string) []T {
 	objs, err := i.shared.GetIndexer().ByIndex(name, key)
 	if err != nil {
@@ -112,11 +115,11 @@ func (i *Informer[T]) ByIndex(name, key string) []T {
 	return typed[T](objs)
 }
 
-// Reached is the resource version up to which the cache shows everything, "" when that is unknown.
+// Reached returns the resource version up to which the cache is complete, or "" if that is unknown.
 func (i *Informer[T]) Reached() string { return i.shared.GetIndexer().LastStoreSyncResourceVersion() }
 
-// OnChange calls f for each change, in order, on one goroutine: old is nil when the object is new, and new is
-// nil when it is gone.
+// OnChange calls f for each change, in order, on one goroutine: old is nil for a new object, and
+// new is nil for a deleted one.
 func (i *Informer[T]) OnChange(f func(old, new T)) {
 	var none T
 	registration, err := i.shared.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -129,12 +132,13 @@ func (i *Informer[T]) OnChange(f func(old, new T)) {
 			f(obj.(T), none)
 		},
 	})
-	if err == nil { // an error says that the informer has been stopped: nothing will change any more
+	// an error means that the informer has stopped, so that nothing changes any more
+	if err == nil {
 		i.synced.add(registration)
 	}
 }
 
-// HasSynced says whether the cache has seen the first list, and all handlers as well.
+// HasSynced reports whether the cache and all handlers have processed the first list.
 func (i *Informer[T]) HasSynced() bool { return i.absent || i.shared.HasSynced() && i.synced.all() }
 
 func typed[T any](objs []any) []T {

@@ -26,8 +26,8 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Informers holds one informer for each kind that somebody asked for. Ask for all kinds, add indexes
-// and handlers, then Start.
+// Informers holds one informer per requested kind. Request all kinds, add indexes and handlers,
+// then call Start.
 type Informers struct {
 	set *Set
 
@@ -40,12 +40,13 @@ type Informers struct {
 	running sync.WaitGroup
 }
 
-// NewInformers makes Informers without any informer yet.
+// NewInformers returns Informers without any informer.
 func NewInformers(set *Set) *Informers {
 	return &Informers{set: set, kinds: map[string]any{}, absent: map[string]bool{"csinodes": true}}
 }
 
-// With says that the server has kinds that allot's own does not. Call it before anything is asked for.
+// With adds kinds that the server serves but allot's own server does not. It must be called before
+// any kind is requested.
 func (f *Informers) With(kinds ...string) *Informers {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,8 +56,8 @@ func (f *Informers) With(kinds ...string) *Informers {
 	return f
 }
 
-// Without says that the server does not have some kinds: their caches stay empty, and nobody waits for them. Call it
-// before anything is asked for.
+// Without removes kinds that the server does not serve: their caches stay empty and count as
+// synced. It must be called before any kind is requested.
 func (f *Informers) Without(kinds ...string) *Informers {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,14 +67,14 @@ func (f *Informers) Without(kinds ...string) *Informers {
 	return f
 }
 
-// Has says whether the server has a kind.
+// Has reports whether the server serves a kind.
 func (f *Informers) Has(kind string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !f.absent[kind]
 }
 
-// Kinds are those that were asked for and that the server has, sorted.
+// Kinds returns the requested kinds that the server serves, sorted.
 func (f *Informers) Kinds() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,7 +87,7 @@ func (f *Informers) Kinds() []string {
 	return out
 }
 
-// Start runs the informers that were asked for since the last Start, until ctx ends.
+// Start runs the informers requested since the last call, until ctx ends.
 func (f *Informers) Start(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +97,7 @@ func (f *Informers) Start(ctx context.Context) {
 	f.started = len(f.shared)
 }
 
-// WaitForSync waits until all started informers, and their handlers, have seen their first list.
+// WaitForSync waits until all started informers and their handlers have processed the first list.
 func (f *Informers) WaitForSync(ctx context.Context) error {
 	f.mu.Lock()
 	synced := slices.Clone(f.synced[:f.started])
@@ -221,7 +222,7 @@ func (f *Informers) Services() *Informer[*corev1.Service] {
 	})
 }
 
-// CSINodes is the cache of what CSI drivers say of nodes.
+// CSINodes is the cache of CSINodes.
 func (f *Informers) CSINodes() *Informer[*storagev1.CSINode] {
 	return informerFor(f, "csinodes", func() *Informer[*storagev1.CSINode] {
 		return newInformer(f.set.CSINodes(), &storagev1.CSINode{})
@@ -319,7 +320,7 @@ func (f *Informers) DeviceTaintRules() *Informer[*resourcev1.DeviceTaintRule] {
 	})
 }
 
-// ResourcePoolStatusRequests is the cache of questions about pools.
+// ResourcePoolStatusRequests is the cache of ResourcePoolStatusRequests.
 func (f *Informers) ResourcePoolStatusRequests() *Informer[*upstreamv1alpha3.ResourcePoolStatusRequest] {
 	return informerFor(f, "resourcepoolstatusrequests", func() *Informer[*upstreamv1alpha3.ResourcePoolStatusRequest] {
 		return newInformer(f.set.ResourcePoolStatusRequests(), &upstreamv1alpha3.ResourcePoolStatusRequest{})

@@ -15,15 +15,16 @@ import (
 type Client[T Object, L runtime.Object] struct {
 	*gentype.ClientWithList[T, L]
 
-	// newer: the server may have fields that the types here lack. Then nothing is replaced that has such fields: an update
-	// writes what allot has a say in, and still fails when the object has changed meanwhile.
+	// newer means that the server may have fields that the types of this client lack. Objects are
+	// then patched instead of replaced: only the fields that allot owns are written, and the write
+	// still fails if the object has changed.
 	newer bool
-	// status are the fields of the status that allot writes, on such a server.
+	// status lists the status fields that allot writes on such a server.
 	status []string
 }
 
-// Update replaces an object. On a newer server it writes the finalizers alone, as no part of allot that works there
-// updates anything else.
+// Update replaces an object. On a newer server it writes only the finalizers, because components
+// that work there update nothing else.
 func (c Client[T, L]) Update(ctx context.Context, object T, opts metav1.UpdateOptions) (T, error) {
 	if !c.newer {
 		return c.ClientWithList.Update(ctx, object, opts)
@@ -31,7 +32,8 @@ func (c Client[T, L]) Update(ctx context.Context, object T, opts metav1.UpdateOp
 	return c.patch(ctx, object, map[string]any{"finalizers": object.GetFinalizers()}, nil, opts)
 }
 
-// UpdateStatus replaces the status of an object. On a newer server it writes the fields that are allot's.
+// UpdateStatus replaces the status of an object. On a newer server it writes only the fields that
+// allot owns.
 func (c Client[T, L]) UpdateStatus(ctx context.Context, object T, opts metav1.UpdateOptions) (T, error) {
 	if !c.newer || len(c.status) == 0 {
 		return c.ClientWithList.UpdateStatus(ctx, object, opts)
@@ -47,12 +49,12 @@ func (c Client[T, L]) UpdateStatus(ctx context.Context, object T, opts metav1.Up
 	}
 	status := map[string]any{}
 	for _, field := range c.status {
-		status[field] = whole.Status[field] // null takes the field away
+		status[field] = whole.Status[field] // null removes the field
 	}
 	return c.patch(ctx, object, map[string]any{}, status, opts, "status")
 }
 
-// patch merges into this very object, as it was seen.
+// patch merges fields into this version of the object.
 func (c Client[T, L]) patch(ctx context.Context, object T, metadata, status map[string]any, opts metav1.UpdateOptions, subresources ...string) (T, error) {
 	metadata["uid"], metadata["resourceVersion"] = object.GetUID(), object.GetResourceVersion()
 	change := map[string]any{"metadata": metadata}
@@ -68,7 +70,7 @@ func (c Client[T, L]) patch(ctx context.Context, object T, metadata, status map[
 	return c.Patch(ctx, object.GetName(), types.MergePatchType, text, options, subresources...)
 }
 
-// writing has a client write these fields of the status only, where the server is newer.
+// writing restricts status updates on a newer server to these fields.
 func (c Client[T, L]) writing(fields ...string) Client[T, L] {
 	c.status = fields
 	return c

@@ -8,13 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// StatusPatch is a patch, merged or strategic, of fields of the status of the object that has this UID: a namesake that is
-// there meanwhile stays as it is, and the patch is refused as a conflict.
+// StatusPatch returns a merge or strategic merge patch for status fields of the object with this
+// UID. The server rejects it as a conflict if the object was recreated.
 func StatusPatch(uid types.UID, status map[string]any) ([]byte, error) {
 	return statusPatch(map[string]any{"uid": uid}, status)
 }
 
-// StatusPatchOfVersion is a StatusPatch that is also refused when the object has changed since it was seen.
+// StatusPatchOfVersion is a StatusPatch that is also rejected if the object has changed since it
+// was read.
 func StatusPatchOfVersion(seen metav1.Object, status map[string]any) ([]byte, error) {
 	return statusPatch(map[string]any{"uid": seen.GetUID(), "resourceVersion": seen.GetResourceVersion()}, status)
 }

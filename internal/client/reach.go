@@ -9,12 +9,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// lookAgain is how often a cache looks for an API server of which nobody answers, a second or two apart. Client-go's reflectors
-// look less and less often: after an outage of 15 seconds they find it up to a minute late, and pods wait for that.
+// lookAgain is the interval at which a cache looks for an unreachable API server, up to a second or
+// two. The reflectors of client-go back off exponentially: after an outage of 15 seconds they
+// reconnect up to a minute late.
 const lookAgain = time.Second
 
-// reach asks the server, and goes on asking while there is none. Whatever a server answers is the answer: one that is
-// overloaded is left to the reflector's own pauses.
+// reach calls ask until a server answers. Any answer ends it: for an overloaded server, the
+// reflector backs off.
 func reach[R any](ctx context.Context, what string, ask func() (R, error)) (R, error) {
 	for first := true; ; first = false {
 		answer, err := ask()

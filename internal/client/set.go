@@ -36,25 +36,25 @@ type Object interface {
 	metav1.Object
 }
 
-// Set has a client for each kind that allot's own parts use.
+// Set has a client for each kind that allot uses.
 type Set struct {
 	config  *rest.Config
 	dialect Dialect
 	codec   runtime.ParameterCodec
 	rest    map[schema.GroupVersion]rest.Interface // by hub version
-	taints  rest.Interface                         // of DeviceTaintRules
-	storage rest.Interface                         // of what allot's own server does not have
+	taints  rest.Interface                         // for DeviceTaintRules
+	storage rest.Interface                         // for kinds that allot's own server does not serve
 }
 
-// New makes a Set for the server that cfg names, which is one of allot's own. Bodies are protobuf.
+// New returns a Set for allot's own server at cfg, with protobuf encoding.
 func New(cfg *rest.Config) (*Set, error) { return NewFor(cfg, Dialect{}) }
 
-// NewFor makes a Set for a server that speaks the dialect.
+// NewFor returns a Set for a server of this dialect.
 func NewFor(cfg *rest.Config, dialect Dialect) (*Set, error) {
 	if err := dialect.check(); err != nil {
 		return nil, err
 	}
-	if cfg.UserAgent == "" { // managed fields and audit logs show who writes
+	if cfg.UserAgent == "" { // shown in managed fields and audit logs
 		cfg = rest.CopyConfig(cfg)
 		cfg.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
@@ -106,16 +106,17 @@ func configFor(cfg *rest.Config, gv schema.GroupVersion, serializer runtime.Nego
 	out.NegotiatedSerializer = serializer
 	out.ContentType = runtime.ContentTypeProtobuf
 	out.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	if gv.Group == allotv1alpha1.GroupName { // kinds of a CustomResourceDefinition have no protobuf
+	// kinds of a CustomResourceDefinition have no protobuf encoding
+	if gv.Group == allotv1alpha1.GroupName {
 		out.ContentType, out.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	}
 	return out
 }
 
-// Dialect is what the server speaks.
+// Dialect returns the dialect of the server.
 func (s *Set) Dialect() Dialect { return s.dialect }
 
-// Config is what the Set was made from.
+// Config returns the configuration that the Set was created from.
 func (s *Set) Config() *rest.Config { return s.config }
 
 func clientFor[T Object, L runtime.Object](s *Set, gvr schema.GroupVersionResource, namespace string, newObject func() T, newList func() L) Client[T, L] {
@@ -132,13 +133,13 @@ func (s *Set) Pods(namespace string) Client[*core.Pod, *core.PodList] {
 	return clientFor(s, corev1.SchemeGroupVersion.WithResource("pods"), namespace, ptrTo[core.Pod], ptrTo[core.PodList]).writing("resourceClaimStatuses")
 }
 
-// Bind binds a pod to the node that binding.Target names.
+// Bind binds a pod to the node in binding.Target.
 func (s *Set) Bind(ctx context.Context, binding *corev1.Binding) error {
 	return s.rest[corev1.SchemeGroupVersion].Post().Namespace(binding.Namespace).Resource("pods").Name(binding.Name).
 		SubResource("binding").Body(binding).Do(ctx).Error()
 }
 
-// Evict asks that a pod be deleted within what its disruption budgets allow.
+// Evict requests the eviction of a pod, subject to its disruption budgets.
 func (s *Set) Evict(ctx context.Context, eviction *policyv1.Eviction) error {
 	return s.rest[corev1.SchemeGroupVersion].Post().Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).
 		SubResource("eviction").Body(eviction).Do(ctx).Error()

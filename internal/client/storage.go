@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/gentype"
 )
 
-// storageScheme has kinds that clusters have and allot's own server does not, so that api.Scheme lacks them.
+// storageScheme has kinds that allot's own server does not serve, so that api.Scheme lacks them.
 var storageScheme = func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(storagev1.AddToScheme(scheme))

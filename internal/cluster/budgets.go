@@ -7,8 +7,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// budgetChange brings a PodDisruptionBudget. One whose selector does not parse, which validation lets nobody store,
-// protects nothing.
+// budgetChange applies a PodDisruptionBudget. One with an invalid selector, which validation
+// rejects, protects nothing.
 func budgetChange(old, now *policyv1.PodDisruptionBudget) change {
 	gone := func(budget *policyv1.PodDisruptionBudget) change {
 		key := keyOf(budget)

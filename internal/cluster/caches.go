@@ -13,23 +13,23 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// Cache holds the objects of one kind as the API last showed them, and tells of changes: in the order in which each
-// object went through them, after it shows them itself. A client.Informer is one.
+// Cache holds the objects of one kind as last seen in the API. It reports the changes of each
+// object in order, after it has applied them itself. client.Informer implements it.
 type Cache[T client.Object] interface {
 	Get(namespace, name string) (T, bool)
 	OnChange(f func(old, new T))
 }
 
-// PodCache can also find pods by their PodGroup.
+// PodCache is a cache of pods with an index by PodGroup.
 type PodCache interface {
 	Cache[*core.Pod]
 	AddIndex(name string, keys func(*core.Pod) []string) error
 	ByIndex(name, key string) []*core.Pod
 }
 
-// Caches are all kinds that placement depends on.
+// Caches has the caches of all kinds that placement depends on.
 type Caches struct {
-	// Features are those that are on; what belongs to others is not seen.
+	// Features are the enabled features. Fields of disabled features are ignored.
 	Features features.Set
 
 	Pods       PodCache
@@ -39,18 +39,18 @@ type Caches struct {
 	Namespaces Cache[*corev1.Namespace]
 	Classes    Cache[*resourcev1.DeviceClass]
 	Slices     Cache[*resourcev1.ResourceSlice]
-	TaintRules Cache[*resourcev1.DeviceTaintRule] // nil: the API does not have them
+	TaintRules Cache[*resourcev1.DeviceTaintRule] // nil if the API does not serve them
 
-	Budgets  Cache[*policyv1.PodDisruptionBudget] // nil: nobody has any
-	Services Cache[*corev1.Service]               // nil: nobody has any
+	Budgets  Cache[*policyv1.PodDisruptionBudget] // nil if there are none
+	Services Cache[*corev1.Service]               // nil if there are none
 
-	// Nil in tests that have none; then a pod that mounts a claim waits.
+	// nil in tests without volumes; then pods that mount a claim wait.
 	Volumes      Cache[*corev1.PersistentVolume]
 	VolumeClaims Cache[*corev1.PersistentVolumeClaim]
-	CSINodes     Cache[*storagev1.CSINode] // nil: any number of volumes can be attached to a node
+	CSINodes     Cache[*storagev1.CSINode] // nil means unlimited volumes per node
 }
 
-// CachesOf are the informers of these kinds.
+// CachesOf returns the informers of these kinds.
 func CachesOf(inf *client.Informers) Caches {
 	return Caches{
 		Pods: inf.Pods(), PodGroups: inf.PodGroups(), Claims: inf.ResourceClaims(), Nodes: inf.Nodes(),

@@ -1,11 +1,10 @@
-// Package cluster turns what the API shows into the one live model.State.
+// Package cluster converts API objects into the one live model.State.
 //
-// A Feed collects the changes that the informers report, in any order and from
-// several goroutines, and lays them over the State when its owner asks, on the
-// owner's goroutine (one writer, no locks in the core). What a pod's
-// claim entries mean is resolved at that moment, with the PodGroup as it is then;
-// when the PodGroup changes, its pods are resolved anew, so that the State is the
-// same whatever order the changes arrived in.
+// A Feed collects changes from the informers, which report them in any order and on several
+// goroutines, and applies them to the State when its owner calls Apply, on the owner's goroutine
+// (one writer, no locks in the core). The claim entries of a pod are resolved at that time with the
+// current PodGroup. When the PodGroup changes, its pods are resolved again, so that the State does
+// not depend on the order of changes.
 //
-// The package decides nothing about placement and writes nothing to the API.
+// The package makes no placement decisions and writes nothing to the API.
 package cluster

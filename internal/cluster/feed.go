@@ -19,13 +19,13 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// change lays one thing that happened over the State, and says what it may help.
+// change applies one change to the State and returns the topics that it affects.
 type change func(*model.State) []model.Topic
 
-// Feed is the way from the caches to the State.
+// Feed applies changes from the caches to the State.
 type Feed struct {
 	on            features.Set
-	schedulerName string // pods of other schedulers are seen, never placed
+	schedulerName string // pods of other schedulers are tracked, never placed
 
 	pods      PodCache
 	podGroups Cache[*scheduling.PodGroup]
@@ -34,11 +34,11 @@ type Feed struct {
 	mu      sync.Mutex // guards pending
 	pending []change
 
-	wake chan struct{} // holds one token while pending is not empty
+	wake chan struct{} // has one token while pending is not empty
 }
 
-// NewFeed subscribes to all that placement depends on. Call it before the caches start. Pods
-// that name another scheduler than schedulerName use up room, but do not wait for a place here.
+// NewFeed subscribes to all kinds that placement depends on. Call it before the caches start. Pods
+// with a scheduler name other than schedulerName use resources, but are not scheduled.
 func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	f := &Feed{on: caches.Features, schedulerName: schedulerName, pods: caches.Pods, podGroups: caches.PodGroups, claims: caches.Claims, wake: make(chan struct{}, 1)}
 	if err := f.pods.AddIndex(groups.Index, groups.IndexKeys); err != nil {
@@ -67,17 +67,17 @@ func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	return f, nil
 }
 
-// Tell has Apply call happened in its turn: what went on beside the State's owner is one more thing that
-// happened. It may be called from any goroutine, and never blocks.
-func (f *Feed) Tell(happened func() []model.Topic) {
+// Enqueue makes Apply call happened in order with the other changes. It may be called from any
+// goroutine and never blocks.
+func (f *Feed) Enqueue(happened func() []model.Topic) {
 	f.add(func(*model.State) []model.Topic { return happened() })
 }
 
-// Wake gives a token when there is something to apply.
+// Wake returns a channel with a token when there are changes to apply.
 func (f *Feed) Wake() <-chan struct{} { return f.wake }
 
-// Apply lays all that has happened since the last call over the State, and gives
-// what it may help. It is to be called by the State's owner alone.
+// Apply applies all changes since the last call to the State, and returns the topics affected. Only
+// the owner of the State may call it.
 func (f *Feed) Apply(state *model.State) []model.Topic {
 	f.mu.Lock()
 	pending := f.pending
@@ -91,15 +91,15 @@ func (f *Feed) Apply(state *model.State) []model.Topic {
 	return topics
 }
 
-// Pod finds a pod as the API last showed it.
+// Pod returns a pod as last seen in the API.
 func (f *Feed) Pod(key model.Key) (*core.Pod, bool) { return f.pods.Get(key.Namespace, key.Name) }
 
-// Claim finds a claim as the API last showed it.
+// Claim returns a claim as last seen in the API.
 func (f *Feed) Claim(key model.Key) (*resource.ResourceClaim, bool) {
 	return f.claims.Get(key.Namespace, key.Name)
 }
 
-// Seen is a claim of the API as the State has it.
+// Seen converts an API claim for the State.
 func (f *Feed) Seen(claim *resource.ResourceClaim) *model.Claim {
 	return claims.PlacedClaim(f.on, claim)
 }
@@ -110,7 +110,7 @@ func (f *Feed) add(c change) {
 	f.mu.Unlock()
 	select {
 	case f.wake <- struct{}{}:
-	default: // a token is there already
+	default: // there is a token already
 	}
 }
 
@@ -126,8 +126,8 @@ func podChange(f *Feed, old, now *core.Pod) change {
 	return func(s *model.State) []model.Topic { return f.putPod(s, now) }
 }
 
-// putPod converts a pod with its claims resolved. A pod that cannot be converted (it
-// has an affinity that does not parse, which validation lets nobody store) is left out.
+// putPod adds a pod with its claims resolved. A pod that cannot be converted, for example because
+// of an invalid affinity, which validation rejects, is omitted.
 func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
 	pod = claims.SeenPod(f.on, pod)
 	converted, err := model.PodFrom(pod, resolve(pod, f.groupOf(pod)))
@@ -145,7 +145,7 @@ func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
 	return s.PutPod(converted)
 }
 
-// groupOf is the PodGroup that the pod names, nil if it does not exist.
+// groupOf returns the PodGroup of the pod, or nil if it does not exist.
 func (f *Feed) groupOf(pod *core.Pod) *scheduling.PodGroup {
 	name, ok := claims.GroupName(pod)
 	if !ok {
@@ -155,7 +155,7 @@ func (f *Feed) groupOf(pod *core.Pod) *scheduling.PodGroup {
 	return claims.SeenGroup(f.on, group)
 }
 
-// resolve says which claim each entry of the pod means, in the model's terms.
+// resolve returns the claim for each entry of the pod.
 func resolve(pod *core.Pod, group *scheduling.PodGroup) []model.PodClaim {
 	resolutions := claims.Resolve(pod, group)
 	out := make([]model.PodClaim, 0, len(resolutions))
@@ -172,7 +172,7 @@ func resolve(pod *core.Pod, group *scheduling.PodGroup) []model.PodClaim {
 	return out
 }
 
-// users are the containers that use the entry, one for each reference.
+// users returns the containers that use the entry, one for each reference.
 func users(pod *core.Pod, entry string) []string {
 	var names []string
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -187,7 +187,7 @@ func users(pod *core.Pod, entry string) []string {
 	return names
 }
 
-// groupChanged brings the group, and its pods anew if their claims may mean something else now.
+// groupChanged updates the group, and its pods if the claims of its pods may have changed.
 func (f *Feed) groupChanged(old, now *scheduling.PodGroup) {
 	subject := now
 	if now == nil {
@@ -278,12 +278,12 @@ func taintRuleChange(old, now *resourcev1.DeviceTaintRule) change {
 	return func(s *model.State) []model.Topic { return s.PutTaintRule(converted) }
 }
 
-// PodsNaming returns the pods that the cache shows whose spec or status names the claim.
+// PodsNaming returns the cached pods that name the claim in their spec or status.
 func (f *Feed) PodsNaming(claim model.Key) []*core.Pod {
 	return f.pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name))
 }
 
-// NamedByOthers reports whether a pod names the claim that another scheduler may be about to bind.
+// NamedByOthers reports whether a pod that another scheduler may be about to bind names the claim.
 func (f *Feed) NamedByOthers(claim model.Key) bool {
 	return slices.ContainsFunc(f.PodsNaming(claim), func(pod *core.Pod) bool {
 		return pod.Spec.SchedulerName != f.schedulerName && pod.Spec.NodeName == "" && !claims.PodDone(pod)

@@ -6,7 +6,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// sameClaims says whether two versions of a PodGroup give its pods the same claims.
+// sameClaims reports whether two versions of a PodGroup give its pods the same claims.
 func sameClaims(a, b *scheduling.PodGroup) bool {
 	if a == nil || b == nil || a.UID != b.UID {
 		return false

@@ -7,7 +7,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// followVolumes subscribes to persistent volumes and their claims, and to how many of them a node takes.
+// followVolumes subscribes to PersistentVolumes, PersistentVolumeClaims, and the volume limits of
+// nodes.
 func (f *Feed) followVolumes(caches *Caches) {
 	if caches.CSINodes != nil {
 		caches.CSINodes.OnChange(func(old, now *storagev1.CSINode) { f.add(csiNodeChange(old, now)) })

@@ -17,33 +17,33 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// maxAttempts is how often a write is tried again over a newer object, or after the
-// server could not answer.
+// maxAttempts limits how often a write is retried after a conflict or a server error.
 const maxAttempts = 5
 
-// ErrRefused says that the API contradicts the plan: it has to be made anew.
-var ErrRefused = errors.New("the plan does not hold any more")
+// ErrRefused means that the API contradicts the plan, so that the unit must be placed again.
+var ErrRefused = errors.New("conflict")
 
-// ClaimAPI is how claims are read and written.
+// ClaimAPI reads and writes claims.
 type ClaimAPI interface {
 	Get(ctx context.Context, key model.Key) (*resource.ResourceClaim, error)
 	Update(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
 	UpdateStatus(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
 	Create(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
-	// Delete deletes the claim if it is still as it is given.
+	// Delete deletes the claim if it has not changed.
 	Delete(ctx context.Context, claim *resource.ResourceClaim) error
 }
 
-// written is a claim after a plan's write, with what has to go again should the plan be refused.
+// written is a claim after it was written, with the changes to revert if the plan is refused.
 type written struct {
 	claim     *resource.ResourceClaim
 	allocated bool
 	added     []model.Consumer
 }
 
-// writeClaim brings the API to what the plan says of one claim. It changes nothing if the API shows the planned
-// state already. The cache is good enough to write over, as the server refuses what is outdated; that nothing is to be
-// written, or that the plan does not hold, is looked up.
+// writeClaim writes the allocation and the consumers of one planned claim, unless the API already
+// has them. A cached claim is sufficient for a write, because the server rejects outdated versions.
+// The claim is read from the API before concluding that nothing has to be written or that the plan
+// is refused.
 func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (written, error) {
 	turn := c.turns.take(want.Key)
 	defer c.turns.end(want.Key, turn)
@@ -73,7 +73,7 @@ func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (writ
 			continue
 		}
 		if same && tried && want.Allocation != nil {
-			// The answer to an earlier attempt was lost: what the API shows is this plan's write.
+			// The response to an earlier attempt was lost: this is the plan's own write.
 			w.allocated, w.added = true, want.Reserve
 		}
 		if err == nil {
@@ -90,7 +90,7 @@ func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (writ
 	}
 }
 
-// read looks up the claim, and makes it if that is wanted.
+// read returns the claim, and creates it if the plan requires it.
 func (c *Committer) read(ctx context.Context, want *sched.ClaimPlan) (*resource.ResourceClaim, error) {
 	if want.Make != nil {
 		return c.make(ctx, want)
@@ -111,7 +111,7 @@ func (c *Committer) writeClaimOver(ctx context.Context, claim *resource.Resource
 		}
 		w.claim = protected.DeepCopy()
 	}
-	if !c.lay(&w, want) {
+	if !c.apply(&w, want) {
 		return written{claim: claim}, nil
 	}
 	var err error
@@ -121,28 +121,28 @@ func (c *Committer) writeClaimOver(ctx context.Context, claim *resource.Resource
 	return w, nil
 }
 
-// verify checks that what the plan relied on still holds.
+// verify returns an error if the claim no longer satisfies the assumptions of the plan.
 func verify(claim *resource.ResourceClaim, want *sched.ClaimPlan) error {
 	status := &claim.Status
 	switch {
 	case want.Make != nil && !(isFor(claim, want) && model.ClaimFrom(claim).AsksLike(want.Make)):
-		return fmt.Errorf("%w: claim %s is there, and another one", ErrRefused, want.Key)
+		return fmt.Errorf("%w: ResourceClaim %s already exists with a different spec", ErrRefused, want.Key)
 	case want.Make == nil && claim.UID != want.UID:
-		return fmt.Errorf("%w: claim %s was replaced", ErrRefused, want.Key)
+		return fmt.Errorf("%w: ResourceClaim %s was recreated", ErrRefused, want.Key)
 	case claim.DeletionTimestamp != nil:
-		return fmt.Errorf("%w: claim %s is being deleted", ErrRefused, want.Key)
+		return fmt.Errorf("%w: ResourceClaim %s is being deleted", ErrRefused, want.Key)
 	case want.Allocation == nil && status.Allocation == nil:
-		return fmt.Errorf("%w: claim %s was deallocated", ErrRefused, want.Key)
+		return fmt.Errorf("%w: ResourceClaim %s was deallocated", ErrRefused, want.Key)
 	case want.Allocation != nil && status.Allocation != nil && !shows(status, want):
-		return fmt.Errorf("%w: claim %s was allocated by somebody else", ErrRefused, want.Key)
+		return fmt.Errorf("%w: ResourceClaim %s was allocated by another scheduler", ErrRefused, want.Key)
 	case len(status.ReservedFor)+len(missing(status.ReservedFor, want.Reserve)) > model.MaxConsumers:
-		return fmt.Errorf("%w: claim %s has no room for another consumer", ErrRefused, want.Key)
+		return fmt.Errorf("%w: ResourceClaim %s has the maximum number of consumers", ErrRefused, want.Key)
 	}
 	return nil
 }
 
-// shows says whether a status has the plan's devices and consumers. Nobody else would have chosen the same devices for
-// the same consumers.
+// shows reports whether a status has the plan's devices and consumers. No other plan would select
+// the same devices for the same consumers.
 func shows(status *resource.ResourceClaimStatus, want *sched.ClaimPlan) bool {
 	have := status.Allocation.Devices.Results
 	return len(want.Reserve) > 0 && len(missing(status.ReservedFor, want.Reserve)) == 0 &&
@@ -151,8 +151,8 @@ func shows(status *resource.ResourceClaimStatus, want *sched.ClaimPlan) bool {
 		})
 }
 
-// lay puts the plan over the claim's status, and says whether that changed it.
-func (c *Committer) lay(w *written, want *sched.ClaimPlan) bool {
+// apply adds the plan to the status of the claim and reports whether that changed it.
+func (c *Committer) apply(w *written, want *sched.ClaimPlan) bool {
 	status, changed := &w.claim.Status, false
 	if want.Allocation != nil && status.Allocation == nil {
 		status.Allocation = want.Allocation.Result()
@@ -164,14 +164,14 @@ func (c *Committer) lay(w *written, want *sched.ClaimPlan) bool {
 	return changed || len(w.added) > 0
 }
 
-// retriable says whether a write may succeed over a newer object, or later.
+// retriable reports whether a write may succeed over a newer version or later.
 func retriable(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
 		utilnet.IsConnectionReset(err) || utilnet.IsConnectionRefused(err) || utilnet.IsProbableEOF(err)
 }
 
-// refusedIfGone turns "not found" and "invalid" into a refusal of the plan.
+// refusedIfGone turns the errors NotFound and Invalid into ErrRefused.
 func refusedIfGone(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

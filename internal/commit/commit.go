@@ -19,18 +19,18 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// New makes a Committer that writes through set, and has at most parallel writes under way.
+// New returns a Committer that writes through set, with at most parallel concurrent writes.
 func New(set *client.Set, cached Cache, clk clock.Clock, parallel int64) *Committer {
 	return NewOn(claimClient{set}, podClient{set}, cached, clk, parallel)
 }
 
-// NewOn makes a Committer on any API.
+// NewOn returns a Committer for any implementation of the API.
 func NewOn(claims ClaimAPI, binds Binder, cached Cache, clk clock.Clock, parallel int64) *Committer {
 	return &Committer{claims: claims, binds: binds, cache: cached, clock: clk, turns: newTurns(), writes: semaphore.NewWeighted(parallel), sleep: sleeper(clk)}
 }
 
-// Commit writes a plan: all claims, then all binds. It returns when every write has
-// an answer. When ctx ends in between, what is unwritten counts as failed.
+// Commit writes a plan: all claims, then all binds. It returns when all writes have completed. If
+// ctx ends first, unwritten binds count as failed.
 func (c *Committer) Commit(ctx context.Context, plan *sched.Plan) Result {
 	result := c.Claims(ctx, plan)
 	if result.Refused == nil {
@@ -39,7 +39,8 @@ func (c *Committer) Commit(ctx context.Context, plan *sched.Plan) Result {
 	return result
 }
 
-// Claims writes the first half of a plan, all or none: if it does not hold, the result says why.
+// Claims writes the claims of a plan, all or none. If the plan is refused, the result has the
+// reason.
 func (c *Committer) Claims(ctx context.Context, plan *sched.Plan) Result {
 	if err := c.checkMinCount(ctx, plan); err != nil {
 		return Result{Refused: err}
@@ -67,13 +68,13 @@ func (c *Committer) Claims(ctx context.Context, plan *sched.Plan) Result {
 	return result
 }
 
-// Binds writes the second half of a plan, when its claims are in the API, and gives what was not written. From here
-// on nothing is taken back: a bind whose answer was lost may have been written, and a pod that is gone is released by
-// the claim controller.
+// Binds writes the binds of a plan with written claims, and returns those that failed. Nothing is
+// reverted from here on: a bind may have been written although its response was lost, and the claim
+// controller releases the claims of deleted pods.
 func (c *Committer) Binds(ctx context.Context, plan *sched.Plan) map[model.Key]error {
 	var mu sync.Mutex
 	binds, failed := plan.Pods, map[model.Key]error{}
-	for _, b := range binds { // what is never tried, because ctx ends, has failed
+	for _, b := range binds { // binds that are not tried because ctx ends count as failed
 		failed[b.Pod] = context.Canceled
 	}
 	c.each(ctx, len(binds), func(i int) {
@@ -89,7 +90,7 @@ func (c *Committer) Binds(ctx context.Context, plan *sched.Plan) map[model.Key]e
 	return failed
 }
 
-// writeClaims writes all claims at once, and gives those that were written even when others were not.
+// writeClaims writes all claims concurrently. It returns the written ones even if others failed.
 func (c *Committer) writeClaims(ctx context.Context, claims []sched.ClaimPlan) (map[model.Key]written, error) {
 	var mu sync.Mutex
 	done, errs := map[model.Key]written{}, []error(nil)
@@ -109,7 +110,7 @@ func (c *Committer) writeClaims(ctx context.Context, claims []sched.ClaimPlan) (
 	return done, errors.Join(errs...)
 }
 
-// each calls f for 0 to n-1, as many at a time as writes may be under way. It stops calling when ctx ends.
+// each calls f for 0 to n-1, with the concurrency limit for writes. It stops when ctx ends.
 func (c *Committer) each(ctx context.Context, n int, f func(i int)) {
 	var running sync.WaitGroup
 	for i := range n {
@@ -124,8 +125,9 @@ func (c *Committer) each(ctx context.Context, n int, f func(i int)) {
 	running.Wait()
 }
 
-// writeBind binds one pod. Finding the pod on that node already is a success: the answer to an earlier attempt, or to
-// an earlier plan's, was lost. When it fails, the pod is known not to be there, or ctx has ended.
+// writeBind binds one pod. It succeeds if the pod is already on that node, because the response to
+// an earlier attempt may have been lost. If it fails, the pod is known not to be on the node, or
+// ctx has ended.
 func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error {
 	binding := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: bind.Pod.Namespace, Name: bind.Pod.Name, UID: bind.UID},
@@ -145,8 +147,8 @@ func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error 
 	}
 }
 
-// recordAndBind records first what the pod draws from the node, and which claim stands in the place of extended resources:
-// whoever sees it there counts and prepares that, too.
+// recordAndBind first records the pod's node-allocatable resources and its extended resource claim
+// in the status, so that they are known to all components when the pod is bound.
 func (c *Committer) recordAndBind(ctx context.Context, bind *sched.Placement, binding *corev1.Binding) error {
 	if len(bind.Draws) > 0 || bind.Extended != nil {
 		if err := c.binds.Record(ctx, bind); err != nil {
@@ -156,7 +158,7 @@ func (c *Committer) recordAndBind(ctx context.Context, bind *sched.Placement, bi
 	return c.binds.Bind(ctx, binding)
 }
 
-// claimClient reads and writes claims through a client.Set.
+// claimClient implements ClaimAPI with a client.Set.
 type claimClient struct {
 	set *client.Set
 }
@@ -184,7 +186,7 @@ func (c claimClient) Delete(ctx context.Context, claim *resource.ResourceClaim) 
 	})
 }
 
-// podClient binds pods through a client.Set.
+// podClient implements Binder with a client.Set.
 type podClient struct {
 	set *client.Set
 }
@@ -210,7 +212,7 @@ func (c podClient) Record(ctx context.Context, bind *sched.Placement) error {
 		return err
 	}
 	if bind.Extended != nil && pod.Status.ExtendedResourceClaimStatus == nil {
-		// The node would run it without devices.
+		// The node would run the pod without devices.
 		return fmt.Errorf("the server does not keep extendedResourceClaimStatus of pod %s: its feature DRAExtendedResource is off", bind.Pod)
 	}
 	return nil

@@ -14,52 +14,52 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// Result says what became of a plan.
+// Result is the result of writing a plan.
 type Result struct {
-	// Refused is why no bind was tried; nil if the claims were written.
+	// Refused is the reason why no bind was tried, or nil if the claims were written.
 	Refused error
-	// TakenBack are the claims of a refused plan that had been written, as they are after that was undone.
+	// TakenBack lists the claims of a refused plan with their writes reverted.
 	TakenBack []*resource.ResourceClaim
-	// Failed are the binds that were not written, with the reason.
+	// Failed maps the pods with failed binds to the reason.
 	Failed map[model.Key]error
 }
 
-// Cache is how the API was last seen.
+// Cache returns objects as last seen in the API.
 type Cache interface {
 	Claim(key model.Key) (*resource.ResourceClaim, bool)
 }
 
-// Binder writes bindings.
+// Binder binds pods.
 type Binder interface {
 	Bind(ctx context.Context, binding *corev1.Binding) error
-	// Record writes into a pod's status what of its claims matters on the node: see Placement.
+	// Record writes claim-related fields into the pod status; see Placement.
 	Record(ctx context.Context, bind *sched.Placement) error
-	// BoundTo says on which node the API has a pod: "" if on none, or if the pod is gone.
+	// BoundTo returns the node of a pod, or "" if the pod is not bound or does not exist.
 	BoundTo(ctx context.Context, key model.Key, uid types.UID) (string, error)
 	// MinCount returns the minCount that the API has for the PodGroup, 0 if that is no gang or does not exist.
 	MinCount(ctx context.Context, key model.Key, uid types.UID) (int, error)
 }
 
-// Committer writes plans. It may write several at a time.
+// Committer writes plans. It is safe for concurrent use.
 type Committer struct {
 	claims ClaimAPI
 	binds  Binder
 	cache  Cache
 	clock  clock.Clock
-	turns  *turns              // one writer a claim
-	writes *semaphore.Weighted // bounds the writes under way, over all plans
+	turns  *turns              // one writer per claim
+	writes *semaphore.Weighted // limits concurrent writes of all plans
 	sleep  func(context.Context, time.Duration) error
 }
 
-// retryDelay is the first pause before a write is tried again, or looked for; it doubles until it is 32 times that.
+// retryDelay is the first delay before a retry. It doubles up to 32 times the value.
 const retryDelay = 20 * time.Millisecond
 
-// pause waits before the next attempt, longer each time.
+// pause waits before the next attempt, with exponential backoff.
 func (c *Committer) pause(ctx context.Context, attempt int) error {
 	return c.sleep(ctx, retryDelay<<min(attempt, maxAttempts))
 }
 
-// sleeper waits by a clock.
+// sleeper returns a function that sleeps by a clock.
 func sleeper(clk clock.Clock) func(context.Context, time.Duration) error {
 	return func(ctx context.Context, d time.Duration) error {
 		select {

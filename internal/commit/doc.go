@@ -1,26 +1,24 @@
-// Package commit writes a plan of the scheduler to the API, in an order that a crash
-// at any point does not harm.
+// Package commit writes a plan of the scheduler to the API, in an order that is safe if the process
+// crashes at any point.
 //
-//  1. Claims, all at once: those in the place of extended resources are made, others get
-//     the delete-protection finalizer where it is missing; then
-//     allocation and reservation in one status write. A group's reservation is written
-//     here, once, so no bind can be refused by the group's own earlier write.
-//  2. Binds, all at once, only when every claim has been written, each after what the pod's
-//     status has to say of its claims. Whoever has to wait in between, until devices are
-//     ready, calls Claims and Binds one after the other.
+//  1. Claims, concurrently. Claims for extended resources are created; others get the protection
+//     finalizer if it is missing. Then allocation and reservation are set in one status update.
+//     A group's reservation is written once, here, so that the group's own write cannot make a
+//     bind fail.
+//  2. Binds, concurrently, only after every claim has been written, each after the claim-related
+//     fields of the pod status. To wait in between, for binding conditions, call Claims and Binds
+//     separately.
 //
-// What was decided on is verified against the API ("decide optimistically,
-// verify at commit"): a claim that somebody else has allocated, changed or deleted refuses
-// the plan, and what the plan itself has added before is taken back, as long as no bind was tried.
-// A conflict that does not contradict the plan is written again over the newer object. An answer
-// that got lost does no harm: what the API shows then is recognized as the plan's own, and a write
-// that stays without an answer is looked up until there is one, so that nobody acts on a guess.
-// The cache is good enough to write over, never to conclude from it that nothing needs to be written.
+// The assumptions of a plan are verified at commit: if another component allocated, changed or
+// deleted a claim, the plan is refused, and its earlier writes are reverted, as long as no bind was
+// tried. A conflict that does not contradict the plan is retried over the newer version. Lost
+// responses are harmless: the plan's own writes are recognized, and a write without a response is
+// looked up until the API answers. The cache is sufficient for a write, but never for the
+// conclusion that nothing has to be written.
 //
-// GiveBack takes reservations off claims whose holders make no use of them, and the devices with the last one; claims that a
-// plan has made go altogether.
+// GiveBack removes the reservations of holders that do not use a claim, and deallocates it with the
+// last one. Claims created by a plan are deleted.
 //
-// The package makes no decision of its own about placement, and keeps no state between plans.
-// A gang of which some binds were written, when the process ended, is found and finished by
-// the scheduler that comes next (docs/adr/0001).
+// The package makes no placement decisions and keeps no state between plans. A partially bound gang
+// is completed by the next scheduler after a crash (docs/adr/0001).
 package commit

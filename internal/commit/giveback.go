@@ -13,15 +13,16 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// Held is a claim of which the holders make no use.
+// Held is a claim with holders that do not use it.
 type Held struct {
 	Key     model.Key
 	UID     types.UID
 	Holders []model.Consumer
 }
 
-// GiveBack takes the holders' reservations off a claim, and the devices with them unless somebody else has reserved it
-// too. It gives the claim as the API has it then, nil if it is gone. One that a plan has made goes altogether.
+// GiveBack removes the holders' reservations from a claim and deallocates it, unless other
+// consumers remain. A claim created by a plan is deleted. It returns the claim as the API has it,
+// or nil if it does not exist.
 func (c *Committer) GiveBack(ctx context.Context, held *Held) (*resource.ResourceClaim, error) {
 	claim, err := c.letGo(ctx, held)
 	if err != nil && !refused(err) {
@@ -35,7 +36,7 @@ func (c *Committer) GiveBack(ctx context.Context, held *Held) (*resource.Resourc
 
 func (c *Committer) letGo(ctx context.Context, held *Held) (*resource.ResourceClaim, error) {
 	edit := func(claim *resource.ResourceClaim) bool {
-		return claim.UID == held.UID && letGo(&claim.Status, held.Holders, true)
+		return claim.UID == held.UID && removeConsumers(&claim.Status, held.Holders, true)
 	}
 	if claim, ok := c.cache.Claim(held.Key); ok {
 		if now, err := c.change(ctx, claim, edit); err != nil || now != claim {
@@ -49,15 +50,16 @@ func (c *Committer) letGo(ctx context.Context, held *Held) (*resource.ResourceCl
 	return c.change(ctx, claim, edit)
 }
 
-// takeBack undoes what this plan has written to a claim, also when ctx has ended, and gives the claim as it is then, nil if
-// nothing was written or it is gone. An allocation on which somebody else relies by now stays.
+// takeBack reverts the plan's writes to a claim, even if ctx has ended, and returns the new
+// version, or nil if nothing was written or the claim was deleted. An allocation with other
+// consumers is kept.
 func (c *Committer) takeBack(ctx context.Context, w written, want *sched.ClaimPlan) (*resource.ResourceClaim, error) {
 	if !w.allocated && len(w.added) == 0 {
 		return nil, nil
 	}
 	lasting := context.WithoutCancel(ctx)
 	claim, err := c.change(lasting, w.claim, func(claim *resource.ResourceClaim) bool {
-		return claim.UID == w.claim.UID && letGo(&claim.Status, w.added, w.allocated)
+		return claim.UID == w.claim.UID && removeConsumers(&claim.Status, w.added, w.allocated)
 	})
 	if err != nil && !refused(err) {
 		claim, err = c.lookUp(ctx, want.Key)
@@ -68,9 +70,9 @@ func (c *Committer) takeBack(ctx context.Context, w written, want *sched.ClaimPl
 	return claim, c.remove(lasting, claim)
 }
 
-// letGo takes consumers off, and the devices too if they are to go and nobody is left. It says whether that changed
-// anything.
-func letGo(status *resource.ResourceClaimStatus, leave []model.Consumer, devices bool) bool {
+// removeConsumers removes consumers from the status, and the allocation if devices is set and no
+// consumer is left. It reports whether the status changed.
+func removeConsumers(status *resource.ResourceClaimStatus, leave []model.Consumer, devices bool) bool {
 	left := missing(leave, status.ReservedFor)
 	changed := len(left) < len(status.ReservedFor)
 	status.ReservedFor = left
@@ -81,8 +83,8 @@ func letGo(status *resource.ResourceClaimStatus, leave []model.Consumer, devices
 	return changed
 }
 
-// change writes a claim's status, over newer versions of the claim if need be, and gives the claim as it is then, nil
-// if it is gone. Nothing is written if edit answers false.
+// change updates a claim's status, retrying over newer versions, and returns the new version, or
+// nil if the claim does not exist. Nothing is written if edit returns false.
 func (c *Committer) change(ctx context.Context, claim *resource.ResourceClaim, edit func(*resource.ResourceClaim) bool) (*resource.ResourceClaim, error) {
 	key := model.Key{Namespace: claim.Namespace, Name: claim.Name}
 	for attempt := 0; ; attempt++ {
@@ -113,7 +115,7 @@ func ignoreGone(err error, key model.Key) error {
 	return fmt.Errorf("let go of claim %s: %w", key, err)
 }
 
-// missing gives those of want that are not in have.
+// missing returns the consumers of want that are not in have.
 func missing(have, want []model.Consumer) []model.Consumer {
 	var out []model.Consumer
 	for _, w := range want {

@@ -14,11 +14,12 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// A claim in the place of extended resources is made when the plan is written, under a name that follows from the pod: so
-// one that an earlier attempt has left is found, and no pod gets two.
+// The claim for extended resources is created when the plan is written. Its name is derived from
+// the pod, so that a claim left by an earlier attempt is found and no pod gets two.
 
-// make gives the claim that the plan wants made: what is there already if that asks for the same, or a new one. What asks for
-// something else, and has no devices, was made for another kind of node, and is replaced.
+// make returns the claim required by the plan: an existing one with the same requests, or a new
+// one. An existing claim without devices but with other requests was created for another kind of
+// node, and is replaced.
 func (c *Committer) make(ctx context.Context, want *sched.ClaimPlan) (*resource.ResourceClaim, error) {
 	claim, err := c.claims.Get(ctx, want.Key)
 	switch {
@@ -36,24 +37,26 @@ func (c *Committer) make(ctx context.Context, want *sched.ClaimPlan) (*resource.
 	return claim, err
 }
 
-// outlived says whether a claim was made for the same pod, but for another kind of node, and holds nothing.
+// outlived reports whether a claim was created for the same pod on another kind of node, and is not
+// allocated.
 func outlived(claim *resource.ResourceClaim, want *sched.ClaimPlan) bool {
 	return claim.DeletionTimestamp == nil && claim.Status.Allocation == nil && isFor(claim, want) && !model.ClaimFrom(claim).AsksLike(want.Make)
 }
 
-// isFor says whether the claim was made for the pod, as a plan makes it.
+// isFor reports whether the claim was created by a plan for the pod.
 func isFor(claim *resource.ResourceClaim, want *sched.ClaimPlan) bool {
 	owner := metav1.GetControllerOfNoCopy(claim)
 	return owner != nil && owner.UID == want.Make.Controller && isExtended(claim)
 }
 
-// isExtended says whether a plan has made the claim, in the place of extended resources.
+// isExtended reports whether a plan created the claim for extended resources.
 func isExtended(claim *resource.ResourceClaim) bool {
 	return claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "true"
 }
 
-// remove deletes a claim that a plan has made and that nobody has reserved. Its finalizer goes first: without devices there
-// is nothing to protect. One that is gone, or used by now, is no error.
+// remove deletes a claim that a plan created and that has no consumers. The finalizer is removed
+// first: without devices there is nothing to protect. It is no error if the claim is already
+// deleted or in use.
 func (c *Committer) remove(ctx context.Context, claim *resource.ResourceClaim) error {
 	if claim.Status.Allocation != nil || len(claim.Status.ReservedFor) > 0 {
 		return nil

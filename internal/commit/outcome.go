@@ -12,13 +12,14 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// A write that got no answer may have been made. Whoever went by the cache then, which shows it later, would give a pod's
-// devices away while it starts. So such a write is looked up until there is an answer, or the process ends.
+// A write without a response may have been made. If the scheduler relied on the cache, which shows
+// the write later, it would reallocate the devices of a pod that is starting. Such a write is
+// therefore looked up until the API answers or the process ends.
 
-// ErrElsewhere says that a pod is on another node than it was to be bound to.
+// ErrElsewhere means that a pod is bound to another node than planned.
 var ErrElsewhere = errors.New("the pod is on another node")
 
-// ask repeats a question until it is answered. It fails only when ctx ends.
+// ask repeats a read until it succeeds. It fails only if ctx ends.
 func (c *Committer) ask(ctx context.Context, question func() error) error {
 	for attempt := 0; ; attempt++ {
 		if question() == nil {
@@ -30,7 +31,7 @@ func (c *Committer) ask(ctx context.Context, question func() error) error {
 	}
 }
 
-// outcome says what became of a bind that failed: nil if the pod is on its node after all.
+// outcome returns the result of a bind that failed: nil if the pod is on its node after all.
 func (c *Committer) outcome(ctx context.Context, bind *sched.Placement, failure error) error {
 	var node string
 	err := c.ask(ctx, func() (err error) {
@@ -48,12 +49,12 @@ func (c *Committer) outcome(ctx context.Context, bind *sched.Placement, failure 
 	return refusedIfGone(failure, "bind pod %s to node %s", bind.Pod, bind.Node)
 }
 
-// LookUp returns a claim as the API has it, nil if it does not exist. It fails only when ctx ends.
+// LookUp reads a claim from the API; nil if it does not exist. It fails only if ctx ends.
 func (c *Committer) LookUp(ctx context.Context, key model.Key) (*resource.ResourceClaim, error) {
 	return c.lookUp(ctx, key)
 }
 
-// lookUp gives a claim as the API has it, nil if it is gone. It fails only when ctx ends.
+// lookUp reads a claim from the API; nil if it does not exist. It fails only if ctx ends.
 func (c *Committer) lookUp(ctx context.Context, key model.Key) (claim *resource.ResourceClaim, err error) {
 	err = c.ask(ctx, func() (err error) {
 		if claim, err = c.claims.Get(ctx, key); apierrors.IsNotFound(err) {
@@ -67,7 +68,8 @@ func (c *Committer) lookUp(ctx context.Context, key model.Key) (claim *resource.
 	return claim, nil
 }
 
-// after gives what a failed write has left in a claim: it counts as written if the plan's allocation is there.
+// after returns what a failed write has left in a claim. The write counts as made if the plan's
+// allocation is there.
 func (c *Committer) after(ctx context.Context, want *sched.ClaimPlan, failure error) (written, error) {
 	if want.Allocation == nil || refused(failure) {
 		return written{}, failure
@@ -82,7 +84,8 @@ func (c *Committer) after(ctx context.Context, want *sched.ClaimPlan, failure er
 	return written{claim: claim, allocated: true, added: want.Reserve}, nil
 }
 
-// refused says whether the server has answered that it does not make a write. Any other failure leaves that open.
+// refused reports whether the server rejected a write. After any other error the write may have
+// been made.
 func refused(err error) bool {
 	var status apierrors.APIStatus
 	if errors.Is(err, ErrRefused) {

@@ -12,8 +12,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// checkReliances looks up whether what the plan relies on still stands in its claims. A pod that exists when its consumer is
-// seen to stand keeps the claim, if the consumer leaves before the pod is bound: see docs/adr/0007.
+// checkReliances verifies that the consumers on which the plan relies are still in
+// status.reservedFor. A pod that exists at this time keeps the claim if the consumer is removed
+// before the pod is bound; see docs/adr/0007.
 func (c *Committer) checkReliances(ctx context.Context, list []sched.Reliance) error {
 	var mu sync.Mutex
 	var errs []error
@@ -37,17 +38,18 @@ func (c *Committer) checkReliances(ctx context.Context, list []sched.Reliance) e
 	return nil
 }
 
-// stands returns an error if a pod may not be bound on the strength of the claim as it is, nil if it does not exist.
+// stands returns an error if the current claim does not permit binding the pod; nil if the claim
+// does not exist.
 func stands(claim *resource.ResourceClaim, on *sched.Reliance) error {
 	switch {
 	case claim == nil || claim.UID != on.UID:
-		return fmt.Errorf("%w: claim %s was deleted or replaced", ErrRefused, on.Key)
+		return fmt.Errorf("%w: ResourceClaim %s was deleted or recreated", ErrRefused, on.Key)
 	case claim.DeletionTimestamp != nil:
-		return fmt.Errorf("%w: claim %s is being deleted", ErrRefused, on.Key)
+		return fmt.Errorf("%w: ResourceClaim %s is being deleted", ErrRefused, on.Key)
 	case claim.Status.Allocation == nil:
-		return fmt.Errorf("%w: claim %s was deallocated", ErrRefused, on.Key)
+		return fmt.Errorf("%w: ResourceClaim %s was deallocated", ErrRefused, on.Key)
 	case !slices.ContainsFunc(claim.Status.ReservedFor, func(c model.Consumer) bool { return c.UID == on.Consumer.UID }):
-		return fmt.Errorf("%w: claim %s is no longer reserved for %s %s", ErrRefused, on.Key, on.Consumer.Resource, on.Consumer.Name)
+		return fmt.Errorf("%w: ResourceClaim %s is no longer reserved for %s %s", ErrRefused, on.Key, on.Consumer.Resource, on.Consumer.Name)
 	}
 	return nil
 }

@@ -7,23 +7,24 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// turns has the writers of one claim go one after the other, each over what the one before has got back: pods that share
-// a claim without a group are added to its list one by one, and at once they would only conflict.
+// turns serializes the writers of each claim, so that each one starts from the result of the
+// previous write. Pods that share a claim without a group are added to reservedFor one by one, and
+// concurrent writes would conflict.
 type turns struct {
 	mu sync.Mutex
 	of map[model.Key]*turn
 }
 
-// turn is whose turn it is to write a claim. It is there as long as somebody writes or waits.
+// turn is the right to write a claim. It exists while a writer writes or waits.
 type turn struct {
 	mu     sync.Mutex
 	users  int                     // guarded by turns.mu
-	latest *resource.ResourceClaim // what was written last; nil if nothing was
+	latest *resource.ResourceClaim // last version written; nil if there is none
 }
 
 func newTurns() *turns { return &turns{of: map[model.Key]*turn{}} }
 
-// take waits for the turn to write a claim; end gives it on.
+// take waits for the turn to write a claim; end releases it.
 func (t *turns) take(key model.Key) *turn {
 	t.mu.Lock()
 	mine, ok := t.of[key]

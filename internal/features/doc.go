@@ -1,7 +1,7 @@
-// Package features has the switches of allot: which parts of the API and of its behaviour are on.
+// Package features defines the feature gates of allot.
 //
-// A [Set] is a value that is passed in; there is no global one. Its zero value has everything on, since that is what
-// allot is for. A feature that builds upon another one is off with it.
+// A [Set] is a value that is passed as a parameter; there is no global one. Its zero value has all
+// features enabled. Disabling a feature disables the features that depend on it.
 //
-// The package decides nothing beside that: what a feature does when it is off is decided where the feature is.
+// The effect of a disabled feature is implemented where the feature is.
 package features

@@ -1,9 +1,9 @@
 package features
 
-// Gate is one switch.
+// Gate is a feature gate.
 type Gate uint
 
-// The gates of the KEPs and those of Kubernetes 1.37 whose features allot has.
+// The gates of the KEPs, and the gates of Kubernetes 1.37 for the features that allot implements.
 const (
 	// GenericWorkload serves Workloads and PodGroups, and schedules groups (KEP-5832).
 	GenericWorkload Gate = iota
@@ -28,17 +28,17 @@ const (
 	NodeAllocatableResources
 	OptionalNodeOperations
 	PartitionableDevices
-	// PartitionTypes lets slices say by which attribute their partitions are told apart, and ResourcePoolStatusRequests sum
-	// them up (KEP-5677).
+	// PartitionTypes lets slices name the attribute that distinguishes their partitions, and
+	// ResourcePoolStatusRequests count by it (KEP-5677).
 	PartitionTypes
 	PrioritizedList
 	// PoolStatus serves and answers ResourcePoolStatusRequests (KEP-5677).
 	PoolStatus
 
-	gates // how many there are
+	gates // number of gates
 )
 
-// stage is how far a feature has come in Kubernetes 1.37 or in its KEP.
+// stage is the maturity of a feature in Kubernetes 1.37 or in its KEP.
 type stage string
 
 const (
@@ -47,7 +47,7 @@ const (
 	general stage = "GA"
 )
 
-// description says how a gate is called, and which others it builds upon.
+// description holds the name of a gate, and the gates it depends on.
 type description struct {
 	name, alias string
 	stage       stage
@@ -104,5 +104,5 @@ func describe(g Gate) description {
 	return description{}
 }
 
-// String is the name by which a gate is switched.
+// String returns the name of the gate.
 func (g Gate) String() string { return describe(g).name }

@@ -7,21 +7,22 @@ import (
 	"strings"
 )
 
-// Set says which features are on. The zero value has all of them on.
+// Set is the set of enabled features. In the zero value all are enabled.
 type Set struct {
-	// said has a bit for each gate that was switched off; off has those too that build upon one of them.
-	said, off uint64
+	// disabled has a bit for each gate that was disabled; off includes the gates that depend on
+	// them.
+	disabled, off uint64
 }
 
-// On says whether a feature is on.
+// On reports whether a feature is enabled.
 func (s Set) On(g Gate) bool { return s.off&(1<<g) == 0 }
 
-// Without has some features off, and those that build upon them.
+// Without returns the Set with some features disabled, and those that depend on them.
 func (s Set) Without(list ...Gate) Set {
 	for _, g := range list {
-		s.said |= 1 << g
+		s.disabled |= 1 << g
 	}
-	s.off |= s.said
+	s.off |= s.disabled
 	for settled := false; !settled; {
 		settled = true
 		for g := range gates {
@@ -34,7 +35,7 @@ func (s Set) Without(list ...Gate) Set {
 	return s
 }
 
-// String lists what is off, as --feature-gates takes it.
+// String lists the disabled features in the syntax of --feature-gates.
 func (s *Set) String() string {
 	var out []string
 	for g := range gates {
@@ -45,11 +46,11 @@ func (s *Set) String() string {
 	return strings.Join(out, ",")
 }
 
-// Type is the kind of the flag.
+// Type returns the type of the flag for its usage.
 func (*Set) Type() string { return "name=bool,…" }
 
-// Set switches what text says, as in "A=false,B=true". AllAlpha and AllBeta stand for all of their stage, and give way to
-// what is named. To switch on what builds upon a feature that is off is an error.
+// Set parses a list such as "A=false,B=true". AllAlpha and AllBeta select all gates of a stage;
+// named gates take precedence. Enabling a feature that depends on a disabled one is an error.
 func (s *Set) Set(text string) error {
 	wanted, err := parse(text)
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *Set) Set(text string) error {
 	var off []Gate
 	for g := range gates {
 		on, said := wanted[g]
-		if (said && !on) || (!said && s.said&(1<<g) != 0) {
+		if (said && !on) || (!said && s.disabled&(1<<g) != 0) {
 			off = append(off, g)
 		}
 	}
@@ -81,7 +82,7 @@ func firstOff(s Set, g Gate) Gate {
 	return g
 }
 
-// parse answers what text says of each gate.
+// parse returns the setting of each gate in text.
 func parse(text string) (map[Gate]bool, error) {
 	stages, named := map[Gate]bool{}, map[Gate]bool{}
 	for _, item := range strings.Split(text, ",") {
@@ -117,7 +118,7 @@ func parse(text string) (map[Gate]bool, error) {
 	return named, nil
 }
 
-// find is the gate of a name, or all gates of a stage.
+// find returns the gate with this name, or all gates of a stage.
 func find(name string) (list []Gate, all bool) {
 	stages := map[string]stage{"AllAlpha": alpha, "AllBeta": beta}
 	for g := range gates {
@@ -132,7 +133,7 @@ func find(name string) (list []Gate, all bool) {
 	return list, true
 }
 
-// Known lists the features that can be switched, one a line, as a help text does.
+// Known returns the feature gates, one per line, for a help text.
 func Known() []string {
 	out := []string{"  AllAlpha=true|false", "  AllBeta=true|false"}
 	for g := range gates {

@@ -17,17 +17,17 @@ const (
 	TypeVersion = "version"
 )
 
-// Attribute is a typed value, or a list of them, as text in which placeholders may stand.
+// Attribute is a typed value, or a list of values, as text with placeholders.
 type Attribute struct {
 	Type   string
-	Values []string // one, unless List
+	Values []string // one value, unless List is set
 	List   bool
 }
 
-// placeholderNames are what a text of a device may refer to.
+// placeholderNames are the placeholders permitted in texts of a device.
 var placeholderNames = []string{"{index}", "{node}", "{rack}"}
 
-// place says for which device placeholders are filled in.
+// place identifies a device for the substitution of placeholders.
 type place struct {
 	node, rack string // empty in a network pool
 	index      int
@@ -40,7 +40,8 @@ func (p place) fill(text string) string {
 	return strings.NewReplacer("{index}", strconv.Itoa(p.index), "{node}", p.node, "{rack}", p.rack).Replace(text)
 }
 
-// at gives the attribute of the device at p. It fails when the filled-in text is no value of the type.
+// at returns the attribute of the device at p. It fails if the result of the substitution is not a
+// value of the type.
 func (a Attribute) at(p place) (resourcev1.DeviceAttribute, error) {
 	switch a.Type {
 	case TypeInt:

@@ -9,14 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// check looks at what only the whole fleet can tell: names that collide, and sizes.
+// check validates what depends on the whole fleet: unique names, and sizes.
 func (f Fleet) check(doc value) {
 	if nodes, _ := f.Size(); nodes > MaxNodes {
 		doc.complain("describes %d nodes, at most %d are possible", nodes, MaxNodes)
 		return
 	}
-	taken := map[string]string{}  // name of a node or network pool → what has it
-	begins := map[string]string{} // name of a node or network pool with a driver, as names of slices begin → what has it
+	taken := map[string]string{} // owner by name of a node or network pool
+	// owner by prefix of slice names: node or network pool, and driver
+	begins := map[string]string{}
 	for i, pool := range f.Pools {
 		at := doc.item("pools", i)
 		for n := range pool.Count {
@@ -46,7 +47,7 @@ func (f Fleet) check(doc value) {
 	}
 }
 
-// check looks at the last node, whose names are the longest.
+// check validates the last node, which has the longest names.
 func (p NodePool) check(at value) {
 	if p.Count == 0 {
 		return
@@ -56,8 +57,8 @@ func (p NodePool) check(at value) {
 	checkDevices(at, p.Devices, last)
 }
 
-// checkSlices says no where slices would have the names of another pool's: a-b and c.example.com have those of a and
-// b-c.example.com.
+// checkSlices reports slices with the same name prefix as those of another pool: for example a-b
+// and c.example.com, and a and b-c.example.com.
 func checkSlices(at value, taken map[string]string, pool string, sets []DeviceSet) bool {
 	for _, driver := range drivers(sets) {
 		name := pool + "-" + driver
@@ -70,7 +71,7 @@ func checkSlices(at value, taken map[string]string, pool string, sets []DeviceSe
 	return true
 }
 
-// checkDevices looks at the devices of a pool as they are in one place.
+// checkDevices validates the devices of a pool at one place.
 func checkDevices(pool value, sets []DeviceSet, at place) {
 	if n := countDevices(sets); n > MaxDevices {
 		pool.complain("has %d devices, at most %d are possible", n, MaxDevices)
@@ -95,7 +96,7 @@ func checkDevices(pool value, sets []DeviceSet, at place) {
 	}
 }
 
-// check fills in what readAttributes and deviceName could not know yet.
+// check validates what readAttributes and deviceName cannot know: the substituted placeholders.
 func (s DeviceSet) check(v value, at place) {
 	name := at.fill(s.Name)
 	v.complainAll(name, validation.IsDNS1123Label(name))
@@ -106,7 +107,7 @@ func (s DeviceSet) check(v value, at place) {
 	}
 }
 
-// item is the i-th entry of the list that stands under key, which must be there.
+// item returns the i-th entry of the list under key, which must exist.
 func (v value) item(key string, i int) value {
 	for _, e := range v.entries() {
 		if e.key == key {

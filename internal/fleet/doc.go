@@ -1,13 +1,18 @@
-// Package fleet describes fleets of machines that do not exist: which nodes there are, how they are labelled and what they
-// offer, and which devices their drivers publish. Values in, API objects out; nothing here talks to a server.
+// Package fleet describes simulated fleets: nodes with labels and resources, and the devices that
+// their drivers publish. It returns API objects and does not access a server.
 //
-// A Fleet is written in Go (Simple) or read from YAML (Parse; docs/fleet.md is the reference of that format). From it come the
-// Node objects that the node agent registers, and the ResourceSlices that it publishes for them.
+// A Fleet is created in Go (Simple) or parsed from YAML (Parse; docs/fleet.md describes the
+// format). It provides the Node objects that the node agent registers, and the ResourceSlices that
+// it publishes.
 //
 // Invariants:
-//   - The same Fleet gives the same objects, in the same order, with the same names: publishing it twice changes nothing.
-//   - A fleet that Parse returned has unique node names, unique device names in each pool, and slices within the API's limits.
-//   - Every object bears the label LabelFleet with the fleet's name, so that what an earlier run left can be found.
+//   - Equal fleets give equal objects with equal names in the same order: publishing a fleet again
+//     changes nothing.
+//   - A fleet returned by Parse has unique node names, unique device names within each pool, and
+//     slices within the API limits.
+//   - All objects have the label LabelFleet with the name of the fleet, so that objects of an
+//     earlier run can be found.
 //
-// Slices come out as generation 1 of their pool and without owner; whoever publishes them raises the generation and sets the owner.
+// Slices have generation 1 and no owner. The publisher increments the generation and sets the
+// owner.
 package fleet

@@ -7,21 +7,23 @@ import (
 )
 
 const (
-	// DefaultDriver publishes the devices of a fleet that names no driver. The class of examples/kep-5729.yaml selects it.
+	// DefaultDriver is the driver of devices without one. The class of examples/kep-5729.yaml
+	// selects it.
 	DefaultDriver = "sim.allot.dev"
-	// DefaultName is the name of a fleet that has none.
+	// DefaultName is the name of a fleet without one.
 	DefaultName = "default"
-	// AnnotationLease on a Node names the Lease in kube-node-lease whose renewal is a sign of life of the node, beside that of
-	// the node's own name. All nodes of a fleet have one Lease.
+	// AnnotationLease on a Node names the Lease in kube-node-lease that is renewed for the node, in
+	// addition to a Lease with the node's own name. All nodes of a fleet share one Lease.
 	AnnotationLease = "allot.dev/lease"
-	// LabelFleet is on every Node and ResourceSlice that comes from a fleet; its value is the fleet's name.
+	// LabelFleet is set on all Nodes and ResourceSlices of a fleet. Its value is the name of the
+	// fleet.
 	LabelFleet = "allot.dev/fleet"
 
-	MaxNodes   = 65536 // in a fleet: the node agent has a /24 of 10.0.0.0/8 for each
-	MaxDevices = 65536 // in one pool of devices
+	MaxNodes   = 65536 // per fleet: the node agent has a /24 of 10.0.0.0/8 for each node
+	MaxDevices = 65536 // per pool
 )
 
-// Fleet is a set of simulated machines and of what hangs on their network.
+// Fleet is a set of simulated nodes and network-attached devices.
 type Fleet struct {
 	Name    string
 	Pools   []NodePool
@@ -39,31 +41,32 @@ type NodePool struct {
 	Devices     []DeviceSet // on each node
 }
 
-// Racks splits a node pool into Count runs of neighbours of (nearly) equal length. Count 0 means that there are no racks.
+// Racks divides a node pool into Count ranges of consecutive nodes of (nearly) equal length. Count
+// 0 means no racks.
 type Racks struct {
 	Count  int
-	Label  string // the node label whose value is the rack's name
+	Label  string // node label for the name of the rack
 	Prefix string // racks are named <Prefix>-0, <Prefix>-1 and so on
 }
 
-// DeviceSet is a number of devices of one driver that differ only in what placeholders make of them.
+// DeviceSet is a number of devices of one driver that differ only in their placeholders.
 type DeviceSet struct {
 	Driver     string
-	Name       string // with {index}
+	Name       string // contains {index}
 	Count      int
-	First      int // the first index
+	First      int // first index
 	Attributes map[resourcev1.QualifiedName]Attribute
 	Capacity   map[resourcev1.QualifiedName]resource.Quantity
 }
 
-// NetworkPool is a pool of devices that several nodes reach. All nodes do when Nodes is empty.
+// NetworkPool is a pool of devices that several nodes can reach; all nodes if Nodes is empty.
 type NetworkPool struct {
 	Name    string
-	Nodes   map[string]string // labels of the nodes that reach it
-	Devices []DeviceSet       // all of one driver
+	Nodes   map[string]string // labels of the nodes that can reach it
+	Devices []DeviceSet       // all of the same driver
 }
 
-// Simple is a fleet of equal nodes with equal devices of the default driver.
+// Simple returns a fleet of equal nodes with equal devices of the default driver.
 func Simple(nodes, devicesPerNode int) Fleet {
 	pool := NodePool{Name: "node", Count: nodes, Allocatable: defaultAllocatable()}
 	if devicesPerNode > 0 {
@@ -81,7 +84,7 @@ func Simple(nodes, devicesPerNode int) Fleet {
 	return Fleet{Name: DefaultName, Pools: []NodePool{pool}}
 }
 
-// Size counts the nodes and the devices of the fleet.
+// Size returns the number of nodes and devices.
 func (f Fleet) Size() (nodes, devices int) {
 	for _, pool := range f.Pools {
 		nodes += pool.Count

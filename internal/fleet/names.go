@@ -17,7 +17,7 @@ func (v value) dnsLabel() string {
 	return text
 }
 
-// poolName leaves room for the index of a node.
+// poolName reads the name of a pool. It must be short enough to append the index of a node.
 func (v value) poolName() string {
 	name := v.dnsLabel()
 	if limit := validation.DNS1123LabelMaxLength - len("-65535"); len(name) > limit {
@@ -54,7 +54,7 @@ func (e entry) resourceName() string {
 	return e.key
 }
 
-// plainResources are those without a domain that a pod may ask for, and the number of pods.
+// plainResources are the permitted resources without a domain.
 var plainResources = []string{"cpu", "memory", "ephemeral-storage", "pods"}
 
 func (v value) quantity() resource.Quantity {
@@ -68,7 +68,7 @@ func (v value) quantity() resource.Quantity {
 	return q
 }
 
-// deviceKey is the name of an attribute or capacity: an identifier, with a domain in front or without.
+// deviceKey reads the name of an attribute or capacity: an identifier, with or without a domain.
 func (e entry) deviceKey() resourcev1.QualifiedName {
 	domain, id, ok := strings.Cut(e.key, "/")
 	if !ok {
@@ -84,7 +84,7 @@ func (e entry) deviceKey() resourcev1.QualifiedName {
 
 var placeholder = regexp.MustCompile(`\{[^}]*\}`)
 
-// deviceName is a template with {index} in it; the index comes last where the text has none.
+// deviceName reads a template with {index}, which is appended if it is missing.
 func (v value) deviceName() string {
 	name := v.template()
 	if !strings.Contains(name, "{index}") {
@@ -95,7 +95,7 @@ func (v value) deviceName() string {
 	return name
 }
 
-// template is a text in which only known placeholders stand.
+// template reads a text with known placeholders only.
 func (v value) template() string {
 	text := v.text()
 	for _, found := range placeholder.FindAllString(text, -1) {

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Nodes returns the Node objects of the fleet, with labels, taints, capacity and allocatable resources. What belongs to a
-// running machine (addresses, conditions, nodeInfo) is the node agent's to add.
+// Nodes returns the Node objects of the fleet, with labels, taints, capacity and allocatable
+// resources. The node agent adds addresses, conditions and nodeInfo.
 func (f Fleet) Nodes() []corev1.Node {
 	var nodes []corev1.Node
 	for _, pool := range f.Pools {
@@ -45,7 +45,8 @@ func (p NodePool) node(fleetName string, i int) corev1.Node {
 
 func (p NodePool) nodeName(i int) string { return p.Name + "-" + strconv.Itoa(i) }
 
-// rackName returns "" for a pool without racks. Of 5 nodes in 2 racks, the first three stand in rack 0.
+// rackName returns the name of the rack, or "" for a pool without racks. With 5 nodes in 2 racks,
+// the first three are in rack 0.
 func (p NodePool) rackName(i int) string {
 	if p.Racks.Count == 0 {
 		return ""

@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Parse reads the description of a fleet; docs/fleet.md describes the format. It reports everything that is wrong at once,
-// each with line and path, such as "line 12: pools[0].devices[1].attributes.size: \"x\" is no int".
+// Parse reads the description of a fleet; docs/fleet.md describes the format. It returns all errors
+// together, each with line and path, such as "line 12: pools[0].devices[1].attributes.size: \"x\"
+// is no int".
 func Parse(data []byte) (Fleet, error) {
 	var problems []error
 	doc, err := root(data, &problems)
@@ -152,7 +153,8 @@ func readCapacity(v value) map[resourcev1.QualifiedName]resource.Quantity {
 	return out
 }
 
-// readAttributes checks each value on the last device of the set, where placeholders are longest.
+// readAttributes validates each value on the last device of the set, for which placeholders are
+// longest.
 func readAttributes(v value, last place) map[resourcev1.QualifiedName]Attribute {
 	out := map[resourcev1.QualifiedName]Attribute{}
 	for _, e := range v.entries() {
@@ -169,7 +171,8 @@ func readAttributes(v value, last place) map[resourcev1.QualifiedName]Attribute 
 	return out
 }
 
-// readAttribute takes a scalar or a list for what YAML says it is, and {version: 1.2.3} for what its key says.
+// readAttribute derives the type from the YAML type of a scalar or list, or from the key, as in
+// {version: 1.2.3}.
 func readAttribute(v value) Attribute {
 	if v.node.Kind != yaml.MappingNode {
 		return readValues(v, "")

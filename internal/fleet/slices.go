@@ -10,8 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Slices returns the ResourceSlices of the fleet: for each node and driver one pool, named like the node, and one pool for
-// each network pool. A pool is cut into slices of at most 128 devices, all of generation 1.
+// Slices returns the ResourceSlices of the fleet: one pool for each node and driver, named after
+// the node, and one for each network pool. A pool is divided into slices of at most 128 devices,
+// with generation 1.
 func (f Fleet) Slices() []resourcev1.ResourceSlice {
 	var out []resourcev1.ResourceSlice
 	for _, pool := range f.Pools {
@@ -32,7 +33,7 @@ func (p NodePool) slices(fleetName string, i int) []resourcev1.ResourceSlice {
 		spec := resourcev1.ResourceSliceSpec{Driver: driver, NodeName: &node}
 		spec.Pool.Name = node
 		devices := expand(p.Devices, driver, place{node: node, rack: p.rackName(i)})
-		out = append(out, cut(fleetName, spec, devices)...)
+		out = append(out, split(fleetName, spec, devices)...)
 	}
 	return out
 }
@@ -48,12 +49,12 @@ func (p NetworkPool) slices(fleetName string) []resourcev1.ResourceSlice {
 		} else {
 			spec.NodeSelector = selector(p.Nodes)
 		}
-		out = append(out, cut(fleetName, spec, expand(p.Devices, driver, place{}))...)
+		out = append(out, split(fleetName, spec, expand(p.Devices, driver, place{}))...)
 	}
 	return out
 }
 
-// Drivers returns the drivers of all devices of the fleet, each once, in the order of the description.
+// Drivers returns the distinct drivers of all devices, in the order of the description.
 func (f Fleet) Drivers() []string {
 	var out []string
 	add := func(sets []DeviceSet) {
@@ -72,7 +73,7 @@ func (f Fleet) Drivers() []string {
 	return out
 }
 
-// drivers lists the drivers of the sets, in their order.
+// drivers returns the distinct drivers of the sets, in order.
 func drivers(sets []DeviceSet) []string {
 	var out []string
 	for _, set := range sets {
@@ -113,7 +114,8 @@ func (s DeviceSet) device(at place) resourcev1.Device {
 	for name, attribute := range s.Attributes {
 		value, err := attribute.at(at)
 		if err != nil {
-			panic(fmt.Sprintf("fleet: attribute %s of device %s: %v", name, device.Name, err)) // Parse has checked it
+			// Parse has validated it
+			panic(fmt.Sprintf("fleet: attribute %s of device %s: %v", name, device.Name, err))
 		}
 		if device.Attributes == nil {
 			device.Attributes = map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}
@@ -129,8 +131,8 @@ func (s DeviceSet) device(at place) resourcev1.Device {
 	return device
 }
 
-// cut makes slices out of the devices of a pool.
-func cut(fleetName string, spec resourcev1.ResourceSliceSpec, devices []resourcev1.Device) []resourcev1.ResourceSlice {
+// split divides the devices of a pool into slices.
+func split(fleetName string, spec resourcev1.ResourceSliceSpec, devices []resourcev1.Device) []resourcev1.ResourceSlice {
 	chunks := slices.Collect(slices.Chunk(devices, resourcev1.ResourceSliceMaxDevices))
 	out := make([]resourcev1.ResourceSlice, 0, len(chunks))
 	for i, chunk := range chunks {

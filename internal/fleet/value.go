@@ -12,20 +12,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// value is a node of a YAML document with the path that leads to it, so that every complaint can say where.
+// value is a node of a YAML document with its path, for error messages.
 type value struct {
 	node     *yaml.Node
 	path     string
 	problems *[]error
 }
 
-// entry is a key of a mapping with what stands under it.
+// entry is a key of a mapping with its value.
 type entry struct {
 	key string
 	value
 }
 
-// root reads a document. It fails only when the text is no YAML at all.
+// root reads a document. It fails only if the text is not YAML.
 func root(data []byte, problems *[]error) (value, error) {
 	var doc, second yaml.Node
 	documents := yaml.NewDecoder(bytes.NewReader(data))
@@ -64,7 +64,7 @@ func (v value) child(node *yaml.Node, step string) value {
 	return value{node: node, path: path, problems: v.problems}
 }
 
-// entries lists a mapping in its order. Keys that stand twice are reported.
+// entries returns the entries of a mapping in order, and reports duplicate keys.
 func (v value) entries() []entry {
 	if v.node.Kind != yaml.MappingNode {
 		v.complain("must be a mapping, is %s", kindOf(v.node))
@@ -85,7 +85,7 @@ func (v value) entries() []entry {
 	return out
 }
 
-// fields reads a mapping whose keys are known. Others are reported.
+// fields reads a mapping with known keys, and reports unknown ones.
 func (v value) fields(known map[string]func(value)) {
 	for _, e := range v.entries() {
 		read, ok := known[e.key]
@@ -114,7 +114,7 @@ func (v value) items() []value {
 	return out
 }
 
-// text reads a scalar as it is written; numbers and booleans need no quotes.
+// text reads a scalar as text; numbers and booleans need no quotes.
 func (v value) text() string {
 	if v.node.Kind != yaml.ScalarNode || v.node.Tag == "!!null" {
 		v.complain("must be a text, is %s", kindOf(v.node))
@@ -123,7 +123,7 @@ func (v value) text() string {
 	return v.node.Value
 }
 
-// number reads an integer of [low, high], and gives low when there is none.
+// number reads an integer in [low, high], or returns low if it is missing.
 func (v value) number(low, high int) int {
 	n, err := strconv.Atoi(v.node.Value)
 	if v.node.Kind != yaml.ScalarNode || err != nil {

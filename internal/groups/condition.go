@@ -10,61 +10,61 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// reasonScheduled is what upstream writes, too.
+// reasonScheduled is the reason that upstream uses for a scheduled PodGroup.
 const reasonScheduled = "Scheduled"
 
-// maxMessage is what the API allows in a condition.
+// maxMessage is the maximum length of a condition message in the API.
 const maxMessage = 32768
 
-// Outcome is what is to be said of a PodGroup: that it is scheduled, or why not.
+// Outcome is the scheduling state of a PodGroup.
 type Outcome struct {
 	Scheduled bool
-	// Reason is a condition reason; Message is stable, without times and counters that
-	// run.
+	// Reason is a condition reason. Message is stable: without times and without counters that
+	// change constantly.
 	Reason, Message string
 }
 
-// Scheduled says that the group's binds are written.
+// Scheduled returns the outcome for a group with its binds written.
 func Scheduled(message string) Outcome { return Outcome{true, reasonScheduled, message} }
 
-// Unschedulable says that the group cannot be placed as things are.
+// Unschedulable returns the outcome for a group that currently cannot be placed.
 func Unschedulable(message string) Outcome {
 	return Outcome{false, schedulingv1beta1.PodGroupReasonUnschedulable, message}
 }
 
-// SchedulerError says that placing it went wrong.
+// SchedulerError returns the outcome for a group for which an attempt failed with an error.
 func SchedulerError(message string) Outcome {
 	return Outcome{false, schedulingv1beta1.PodGroupReasonSchedulerError, message}
 }
 
 // Because returns the outcome with the scheduler's reason for it.
-func (o Outcome) Because(said Outcome) Outcome {
-	return Outcome{o.Scheduled, said.Reason, o.Message + ": " + said.Message}
+func (o Outcome) Because(cause Outcome) Outcome {
+	return Outcome{o.Scheduled, cause.Reason, o.Message + ": " + cause.Message}
 }
 
-// Assess gives the outcome that follows from the pods alone: scheduled when enough
-// of them have a node (of a basic group one), unschedulable when a gang lacks pods, or
-// has lost placed ones, or its minCount was raised, since it was scheduled (F22, F29, P9). Else it is for the scheduler
-// to say, and known is false.
-func Assess(group *scheduling.PodGroup, q Quorum) (o Outcome, known bool) {
+// Evaluate returns the outcome that follows from the pods alone: scheduled if enough of them have a
+// node (one is enough for a basic group); unschedulable if a gang has too few pods, or lost placed
+// pods or got a larger minCount after it was scheduled (F22, F29, P9). Otherwise known is false and
+// the scheduler decides.
+func Evaluate(group *scheduling.PodGroup, q Quorum) (o Outcome, known bool) {
 	switch {
 	case q.Gang && q.Placed >= q.Min:
 		return Scheduled(q.of(q.Placed, "are placed")), true
 	case !q.Gang && q.Placed > 0:
-		return Scheduled("pods are placed one by one"), true
+		return Scheduled("at least one pod is scheduled"), true
 	case !q.Met():
 		return Unschedulable(q.Message()), true
 	case !isTrue(group.Status.Conditions, scheduling.PodGroupScheduled) && !isTrue(group.Status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled):
 		return Outcome{}, false
 	case !q.Gang:
-		return Unschedulable("no pod is placed any more"), true
+		return Unschedulable("no pods are scheduled"), true
 	}
 	return Unschedulable(q.of(q.Placed, "are placed")), true
 }
 
-// Conditions gives the PodGroup's conditions after the outcome, and whether they
-// differ from those it has. PodGroupScheduled says the outcome; so does
-// PodGroupInitiallyScheduled until it is True once.
+// Conditions returns the conditions of the PodGroup for the outcome, and whether they differ from
+// the current ones. PodGroupScheduled follows the outcome. PodGroupInitiallyScheduled does so until
+// it is True.
 func Conditions(group *scheduling.PodGroup, o Outcome, now metav1.Time) (conditions []metav1.Condition, changed bool) {
 	conditions = slices.Clone(group.Status.Conditions)
 	condition := metav1.Condition{
@@ -79,13 +79,14 @@ func Conditions(group *scheduling.PodGroup, o Outcome, now metav1.Time) (conditi
 		types = append(types, schedulingv1beta1.PodGroupInitiallyScheduled)
 	}
 	for _, condition.Type = range types {
-		conditions, changed = set(conditions, condition, changed)
+		conditions, changed = setCondition(conditions, condition, changed)
 	}
 	return conditions, changed
 }
 
-// set puts c in place of the condition of its type. The time stays when the status does.
-func set(conditions []metav1.Condition, c metav1.Condition, changed bool) ([]metav1.Condition, bool) {
+// setCondition replaces the condition of the same type, and keeps its transition time if the status
+// is the same.
+func setCondition(conditions []metav1.Condition, c metav1.Condition, changed bool) ([]metav1.Condition, bool) {
 	i := slices.IndexFunc(conditions, func(in metav1.Condition) bool { return in.Type == c.Type })
 	if i < 0 {
 		return append(conditions, c), true

@@ -11,16 +11,16 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// reasonPlacedAnew is why a group is no longer about to be disrupted.
-const reasonPlacedAnew = "PlacedAnew"
+// reasonRescheduled is the reason when a disrupted group has been scheduled again.
+const reasonRescheduled = "Rescheduled"
 
-// Disruption gives the conditions with what the pods say of the group's own disruption (R36), and whether that changed
-// them: DisruptionTarget is True when all pods of the group that have a node were chosen to make room for others, and
-// stays so until others of its pods have a node.
+// Disruption returns the conditions with DisruptionTarget set from the pods (R36), and whether that
+// changed them. DisruptionTarget becomes True when all placed pods of the group are preemption
+// victims, and stays True until other pods of the group have a node.
 func Disruption(group *scheduling.PodGroup, pods []*core.Pod, conditions []metav1.Condition, now metav1.Time) ([]metav1.Condition, bool) {
 	placed, victims, message := 0, 0, ""
 	for _, pod := range pods {
-		if !names(pod, group) || pod.Spec.NodeName == "" || pod.Finished() {
+		if !isMember(pod, group) || pod.Spec.NodeName == "" || pod.Finished() {
 			continue
 		}
 		placed++
@@ -34,23 +34,25 @@ func Disruption(group *scheduling.PodGroup, pods []*core.Pod, conditions []metav
 	case victims == placed:
 		return Disrupted(group, conditions, message, now)
 	case victims == 0 && isTrue(conditions, schedulingv1beta1.DisruptionTarget):
-		return set(conditions, metav1.Condition{
-			Type: schedulingv1beta1.DisruptionTarget, Status: metav1.ConditionFalse, Reason: reasonPlacedAnew, Message: "pods are placed anew",
+		return setCondition(conditions, metav1.Condition{
+			Type: schedulingv1beta1.DisruptionTarget, Status: metav1.ConditionFalse, Reason: reasonRescheduled, Message: "pods were scheduled again",
 			ObservedGeneration: group.Generation, LastTransitionTime: now,
 		}, false)
 	}
 	return conditions, false
 }
 
-// Disrupted gives the conditions of a group that leaves as a whole to make room, and whether that changed them.
+// Disrupted returns the conditions of a group that is preempted as a whole, and whether they
+// changed.
 func Disrupted(group *scheduling.PodGroup, conditions []metav1.Condition, message string, now metav1.Time) ([]metav1.Condition, bool) {
-	return set(slices.Clone(conditions), metav1.Condition{
+	return setCondition(slices.Clone(conditions), metav1.Condition{
 		Type: schedulingv1beta1.DisruptionTarget, Status: metav1.ConditionTrue, Reason: schedulingv1beta1.PodGroupReasonPreemptionByScheduler,
 		Message: message, ObservedGeneration: group.Generation, LastTransitionTime: now,
 	}, false)
 }
 
-// Victim says whether a pod was chosen by a scheduler to make room for others, and what it was told.
+// Victim reports whether a scheduler selected the pod as a preemption victim, and returns the
+// message of its condition.
 func Victim(pod *core.Pod) (message string, chosen bool) {
 	for i := range pod.Status.Conditions {
 		c := &pod.Status.Conditions[i]

@@ -36,7 +36,7 @@ func TestDisruptionFollowsThePods(t *testing.T) {
 		{"all were chosen", []*core.Pod{pod("n", true), pod("n", true), pod("", false)}, "True PreemptionByScheduler why 3"},
 		{"all are gone", []*core.Pod{pod("", false)}, "True PreemptionByScheduler why 3"},
 		{"one is placed while one still goes", []*core.Pod{pod("n", true), pod("n", false)}, "True PreemptionByScheduler why 3"},
-		{"placed anew", []*core.Pod{pod("n", false)}, "False PlacedAnew pods are placed anew 3"},
+		{"rescheduled", []*core.Pod{pod("n", false)}, "False Rescheduled pods were scheduled again 3"},
 	} {
 		conditions, _ := groups.Disruption(group, step.pods, group.Status.Conditions, metav1.NewTime(time.Unix(1, 0)))
 		group.Status.Conditions = conditions

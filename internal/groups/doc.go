@@ -1,15 +1,15 @@
-// Package groups decides about PodGroups: whether enough pods exist for a gang to
-// be tried (Count), whether the deletion protection has to go on or off (Protect),
-// and what the conditions say (Assess, Conditions, Disruption).
+// Package groups decides about PodGroups: whether a gang has enough pods to be scheduled (Count),
+// whether the protection finalizer must be added or removed (Protect), and which conditions are set
+// (Evaluate, Conditions, Disruption).
 //
-// It takes API objects and gives values. It never reads or writes the API, looks at
-// no clock (times are passed in) and changes none of its arguments.
+// The package takes API objects and returns values. It does not access the API or a clock (times
+// are parameters), and does not modify its arguments.
 //
 // Invariants:
-//   - PodGroupInitiallyScheduled never goes back from True; PodGroupScheduled follows
-//     the group's life (R33).
-//   - The same facts give the same conditions, to the letter; a condition's time
+//   - PodGroupInitiallyScheduled never changes back from True; PodGroupScheduled follows the
+//     current state (R33).
+//   - Equal input gives equal conditions, including messages; the transition time of a condition
 //     changes only with its status.
-//   - The protection goes only when the PodGroup is being deleted and no pod that
-//     names it can still run (R35); foreign finalizers are never touched.
+//   - The finalizer is removed only when the PodGroup is being deleted and no pod that names it can
+//     still run (R35). Other finalizers are never changed.
 package groups

@@ -7,21 +7,21 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Protection is what has to happen to the protection finalizer of a PodGroup.
+// Protection is the change to make to the protection finalizer of a PodGroup.
 type Protection int
 
 const (
-	// Keep: nothing has to change.
+	// Keep means that no change is needed.
 	Keep Protection = iota
-	// Add: a live PodGroup lacks it (R46).
+	// Add means that a PodGroup lacks the finalizer and is not being deleted (R46).
 	Add
-	// Remove: the PodGroup is being deleted, and all pods that name it have finished.
+	// Remove means that the PodGroup is being deleted and all its pods have finished.
 	Remove
 )
 
-// Protect decides about the protection finalizer, given all pods of the namespace
-// that name the PodGroup (others are passed over). Blocking are the pods that it
-// still waits for.
+// Protect returns the change for the protection finalizer. pods must include all pods of the
+// namespace that name the PodGroup; others are ignored. blocking are the pods that delay the
+// removal.
 func Protect(group *scheduling.PodGroup, pods []*core.Pod) (what Protection, blocking []*core.Pod) {
 	protected := slices.Contains(group.Finalizers, scheduling.ProtectionFinalizer)
 	if group.DeletionTimestamp == nil {
@@ -31,7 +31,7 @@ func Protect(group *scheduling.PodGroup, pods []*core.Pod) (what Protection, blo
 		return Add, nil
 	}
 	for _, pod := range pods {
-		if names(pod, group) && !pod.Finished() {
+		if isMember(pod, group) && !pod.Finished() {
 			blocking = append(blocking, pod)
 		}
 	}

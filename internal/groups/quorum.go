@@ -8,29 +8,29 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Quorum is how many pods a PodGroup has and wants. Each pod is counted once in one
-// of Ready, Gated, Terminating and Finished.
+// Quorum counts the pods of a PodGroup. Each pod is counted in exactly one of Ready, Gated,
+// Terminating and Finished.
 type Quorum struct {
-	// Gang: at least Min pods are placed together or none is. Else Min is 0.
+	// Gang means that at least Min pods are placed together or none is. Min is 0 for a basic group.
 	Gang bool
 	Min  int
-	// Ready pods exist and may run: not gated, not terminating, not finished.
+	// Ready counts pods that may run: not gated, terminating or finished.
 	Ready       int
 	Gated       int
 	Terminating int
 	Finished    int
-	// Placed pods have a node; finished ones count, terminating ones do not.
+	// Placed counts pods with a node, including finished but not terminating ones.
 	Placed int
 }
 
-// Count counts the pods of the PodGroup. Pods that do not name it are passed over.
+// Count counts the pods of the PodGroup. Pods that do not name it are ignored.
 func Count(group *scheduling.PodGroup, pods []*core.Pod) Quorum {
 	var q Quorum
 	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil {
 		q.Gang, q.Min = true, int(gang.MinCount)
 	}
 	for _, pod := range pods {
-		if !names(pod, group) {
+		if !isMember(pod, group) {
 			continue
 		}
 		if pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil {
@@ -50,11 +50,10 @@ func Count(group *scheduling.PodGroup, pods []*core.Pod) Quorum {
 	return q
 }
 
-// Met tells whether there are enough pods for the group to be tried.
+// Met reports whether there are enough pods to schedule the group.
 func (q Quorum) Met() bool { return q.Ready >= q.Min }
 
-// Message says what is missing, or what there is. It has no times, and is the same
-// for the same counts.
+// Message describes the counts. Equal counts give equal messages.
 func (q Quorum) Message() string {
 	var text string
 	if q.Gang {
@@ -85,8 +84,8 @@ func (q Quorum) of(n int, state string) string {
 	return fmt.Sprintf("%d of %d pods %s", n, q.Min, state)
 }
 
-// names tells whether the pod names this PodGroup.
-func names(pod *core.Pod, group *scheduling.PodGroup) bool {
+// isMember reports whether the pod names this PodGroup.
+func isMember(pod *core.Pod, group *scheduling.PodGroup) bool {
 	g := pod.Spec.SchedulingGroup
 	return g != nil && g.PodGroupName != nil && *g.PodGroupName == group.Name && pod.Namespace == group.Namespace
 }

@@ -49,7 +49,7 @@ func (s *scenario) protect(t *testing.T, d *datadriven.TestData) string {
 // assess group=NAME: says, and writes, what follows from the pods.
 func (s *scenario) assess(t *testing.T, d *datadriven.TestData) string {
 	group := s.Group(t, d)
-	o, known := groups.Assess(group, groups.Count(group, s.World.Pods))
+	o, known := groups.Evaluate(group, groups.Count(group, s.World.Pods))
 	if !known {
 		return "left to the scheduler\n"
 	}

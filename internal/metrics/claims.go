@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Claims counts what the claim controller does.
+// Claims has the metrics of the claim controller.
 type Claims struct {
 	generation *prometheus.HistogramVec
 	failures   *prometheus.CounterVec
@@ -30,10 +30,10 @@ func (c *Claims) collectors() []prometheus.Collector {
 	return []prometheus.Collector{c.generation, c.failures}
 }
 
-// Generated counts a claim that was made for an owner of that kind.
+// Generated counts a claim generated for an owner of this kind.
 func (c *Claims) Generated(owner string, took time.Duration) {
 	c.generation.WithLabelValues(owner).Observe(took.Seconds())
 }
 
-// Refused counts a claim that could not be made.
+// Refused counts a claim that could not be generated.
 func (c *Claims) Refused(owner string) { c.failures.WithLabelValues(owner).Inc() }

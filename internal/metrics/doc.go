@@ -1,9 +1,10 @@
-// Package metrics holds what allot's parts count (R44, R49), in the terms of Prometheus: names begin with allot_, times are
-// in seconds.
+// Package metrics defines the Prometheus metrics of allot (R44, R49). Names begin with allot_;
+// times are in seconds.
 //
-// A Registry belongs to one process, or to one control plane of several in a process. Its parts are handed to those who
-// count, which declare what they need as interfaces; nobody but the composition root knows the Registry. /metrics shows it
-// together with what client-go and the API server count for the whole process.
+// A Registry belongs to one process, or to one control plane in a process with several. Its parts
+// are passed to the components, which declare the methods they need as interfaces; only the
+// composition root knows the Registry. /metrics serves it together with the process-wide metrics of
+// client-go and the API server.
 //
-// The package decides nothing, and nothing may be decided by what it holds.
+// No decision may depend on a metric.
 package metrics

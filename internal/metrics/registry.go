@@ -6,11 +6,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/component-base/metrics/legacyregistry"
-	_ "k8s.io/component-base/metrics/prometheus/restclient" // counts the requests of the process
-	_ "k8s.io/component-base/metrics/prometheus/workqueue"  // shows the queues of the controllers
+	// registers metrics for the requests of the process
+	_ "k8s.io/component-base/metrics/prometheus/restclient"
+	// registers metrics for the queues of controllers
+	_ "k8s.io/component-base/metrics/prometheus/workqueue"
 )
 
-// Registry has the metrics of allot's parts.
+// Registry has the metrics of all components.
 type Registry struct {
 	Claims    *Claims
 	Scheduler *Scheduler
@@ -19,7 +21,7 @@ type Registry struct {
 	registry *prometheus.Registry
 }
 
-// New makes a Registry with all metrics at zero.
+// New returns a Registry with all metrics at zero.
 func New() *Registry {
 	r := &Registry{Claims: newClaims(), Scheduler: newScheduler(), Templates: newTemplates(), registry: prometheus.NewRegistry()}
 	r.registry.MustRegister(r.Claims.collectors()...)
@@ -33,5 +35,5 @@ func (r *Registry) Handler() http.Handler {
 	return promhttp.HandlerFor(prometheus.Gatherers{r.registry, legacyregistry.DefaultGatherer}, promhttp.HandlerOpts{})
 }
 
-// latencies are buckets from a millisecond to half a minute.
+// latencies returns buckets from 1 millisecond to about 30 seconds.
 func latencies() []float64 { return prometheus.ExponentialBuckets(0.001, 2, 16) }

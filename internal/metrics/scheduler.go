@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Scheduler counts what the scheduler does.
+// Scheduler has the metrics of the scheduler.
 type Scheduler struct {
 	attempts *prometheus.HistogramVec
 	commits  *prometheus.HistogramVec
@@ -57,20 +57,21 @@ func (s *Scheduler) Tried(unit, result string, took time.Duration) {
 	s.attempts.WithLabelValues(unit, result).Observe(took.Seconds())
 }
 
-// Committed counts a plan whose writing ended, with the pods that were bound.
+// Committed counts a written plan, with the number of bound pods.
 func (s *Scheduler) Committed(result string, took time.Duration, pods int) {
 	s.commits.WithLabelValues(result).Observe(took.Seconds())
 	s.bound.Add(float64(pods))
 }
 
-// Preempted counts that a unit ("pod" or "gang") makes pods leave, and PodGroups as a whole.
+// Preempted counts the victims of a preemption for a unit ("pod" or "gang"): single pods, and
+// PodGroups preempted as a whole.
 func (s *Scheduler) Preempted(unit string, pods, groups int) {
 	s.preemptions.WithLabelValues(unit).Inc()
 	s.victims.WithLabelValues("pod").Add(float64(pods))
 	s.victims.WithLabelValues("podgroup").Add(float64(groups))
 }
 
-// Waiting says how many units are to be tried, and how many are parked.
+// Waiting sets the number of units in the active queue, and of parked units.
 func (s *Scheduler) Waiting(active, parked int) {
 	s.units.WithLabelValues("active").Set(float64(active))
 	s.units.WithLabelValues("parked").Set(float64(parked))

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Templates counts what keeps copies of cluster-wide templates in step.
+// Templates has the metrics of the controller that replicates cluster-wide templates.
 type Templates struct {
 	writes     *prometheus.CounterVec
 	namespaces *prometheus.GaugeVec
@@ -35,7 +35,7 @@ func (t *Templates) collectors() []prometheus.Collector {
 	return []prometheus.Collector{t.writes, t.namespaces, t.took}
 }
 
-// Wrote counts a write, or one that failed.
+// Wrote counts a successful or failed write.
 func (t *Templates) Wrote(verb string, ok bool) {
 	result := "ok"
 	if !ok {
@@ -44,17 +44,17 @@ func (t *Templates) Wrote(verb string, ok bool) {
 	t.writes.WithLabelValues(verb, result).Inc()
 }
 
-// Stands says in how many namespaces a template is wanted, in step, and conflicting.
+// Stands sets the number of namespaces in which a template is wanted, in sync, and conflicting.
 func (t *Templates) Stands(template string, wanted, inStep, conflicting int32) {
 	t.namespaces.WithLabelValues(template, "wanted").Set(float64(wanted))
 	t.namespaces.WithLabelValues(template, "in_step").Set(float64(inStep))
 	t.namespaces.WithLabelValues(template, "conflicting").Set(float64(conflicting))
 }
 
-// Gone drops a template that was deleted.
+// Gone removes the metrics of a deleted template.
 func (t *Templates) Gone(template string) {
 	t.namespaces.DeletePartialMatch(prometheus.Labels{"template": template})
 }
 
-// Synced counts a namespace that is in step again.
+// Synced counts a namespace that was brought in sync.
 func (t *Templates) Synced(took time.Duration) { t.took.Observe(took.Seconds()) }

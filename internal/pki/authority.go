@@ -17,9 +17,9 @@ import (
 const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	holderLife    = 365 * 24 * time.Hour
-	// renewAtRest is the part of its life that a certificate has left when it is made anew.
+	// renewAtRest is the fraction (1/3) of its lifetime at which a certificate is renewed.
 	renewAtRest = 3
-	// backdate tolerates clocks that differ a little.
+	// backdate tolerates small clock differences.
 	backdate = time.Hour
 )
 
@@ -28,14 +28,15 @@ type Authority struct {
 	dir string
 	now func() time.Time
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	pair Pair
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// Open loads the authority in dir, or makes one when there is none. One that is near its end gets a new certificate for its
-// old key, so that whoever has the old certificate trusts all that is signed until that ends.
+// Open loads the authority in dir, or creates one. A certificate that is about to expire is renewed
+// with the same key, so that clients with the old certificate trust everything signed until it
+// expires.
 func Open(dir string, now func() time.Time) (*Authority, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
@@ -47,7 +48,8 @@ func Open(dir string, now func() time.Time) (*Authority, error) {
 	return a, nil
 }
 
-// locked runs f with the authority that is in the directory now, while nobody else reads or changes that.
+// locked runs f with the current authority of the directory, while no other process reads or
+// changes it.
 func (a *Authority) locked(f func() error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,7 +61,7 @@ func (a *Authority) locked(f func() error) error {
 	})
 }
 
-// load reads the authority that is there, or creates one.
+// load reads the authority, or creates one.
 func (a *Authority) load() error {
 	pair, cert, key, err := readPair(a.dir, "ca")
 	switch {
@@ -77,17 +79,17 @@ func (a *Authority) load() error {
 	return a.create(key)
 }
 
-// CertPEM is the authority's own certificate.
+// CertPEM returns the certificate of the authority.
 func (a *Authority) CertPEM() []byte {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.pair.Cert
 }
 
-// CertFile is where that is stored, also when it is renewed.
+// CertFile returns the path of the certificate, which does not change on renewal.
 func (a *Authority) CertFile() string { return filepath.Join(a.dir, "ca.crt") }
 
-// create makes a certificate of the authority for key.
+// create creates a certificate of the authority for key.
 func (a *Authority) create(key *ecdsa.PrivateKey) error {
 	template, err := a.template(pkix.Name{CommonName: "allot"}, authorityLife)
 	if err != nil {
@@ -108,7 +110,7 @@ func (a *Authority) create(key *ecdsa.PrivateKey) error {
 	return err
 }
 
-// sign makes a certificate for template and stores it under name.
+// sign creates a certificate for template and stores it under name.
 func (a *Authority) sign(name string, template *x509.Certificate) (Pair, error) {
 	key, err := newKey()
 	if err != nil {
@@ -121,7 +123,7 @@ func (a *Authority) sign(name string, template *x509.Certificate) (Pair, error) 
 	return writePair(a.dir, name, der, key)
 }
 
-// usable says whether a stored certificate still serves.
+// usable reports whether a stored certificate can still be used.
 func (a *Authority) usable(cert *x509.Certificate) bool {
 	return a.fresh(cert) && cert.CheckSignatureFrom(a.cert) == nil
 }

@@ -1,9 +1,7 @@
-// Package pki keeps the certificates of one server in a directory.
+// Package pki manages the certificates of one server in a directory.
 //
-// It decides who gets which certificate, how long it lasts and when it is made
-// anew. A certificate found on disk is used again as long as it is signed by the
-// authority, says the same about its holder and has more than a third of its life
-// left. A key that signs what others keep is made once, and so is the authority's. Keys and certificates are readable by
-// their owner only and replaced atomically. The package never talks to the
-// network and never deletes a file.
+// A stored certificate is reused if it is signed by the authority, has the same subject and usages,
+// and has more than a third of its lifetime left. Signing keys, including that of the authority,
+// are created once. Keys and certificates are readable by their owner only and are replaced
+// atomically. The package does not access the network and never deletes a file.
 package pki

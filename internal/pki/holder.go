@@ -28,8 +28,9 @@ func (a *Authority) Serving(name string, hosts []string) (Pair, error) {
 	return a.holder(name, template, func(cert *x509.Certificate) bool { return isFor(cert, hosts) })
 }
 
-// Serves says whether a certificate of Serving is still good for hosts: servers that share a directory and have other
-// names replace each other's file, which is no reason to make a new one.
+// Serves reports whether a certificate returned by Serving is valid for hosts. Servers that share a
+// directory and have different names replace each other's file, which must not make the certificate
+// in use invalid.
 func (a *Authority) Serves(p Pair, hosts []string) bool {
 	both, err := tls.X509KeyPair(p.Cert, p.Key)
 	if err != nil {
@@ -60,8 +61,8 @@ func (a *Authority) Client(name, user string, groups ...string) (Pair, error) {
 	})
 }
 
-// Key returns a private key in PEM form, which is stored as <name>.key beside a certificate that is of no use. Unlike those
-// of holders it is never renewed: what it has signed must be accepted for as long as it says itself.
+// Key returns a private key in PEM form, stored as <name>.key next to a certificate that is not
+// used. The key is never renewed, because what it has signed must be accepted until it expires.
 func (a *Authority) Key(name string) ([]byte, error) {
 	var pair Pair
 	err := a.locked(func() error {
@@ -77,7 +78,8 @@ func (a *Authority) Key(name string) ([]byte, error) {
 		if err != nil {
 			return err
 		}
-		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning} // nobody is let in by it, as without any usage
+		// not usable for authentication
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning}
 		pair, err = a.sign(name, template)
 		return err
 	})
@@ -87,8 +89,8 @@ func (a *Authority) Key(name string) ([]byte, error) {
 	return pair.Key, nil
 }
 
-// holder returns the stored certificate when it is usable and same says that it
-// speaks of the same holder, else a new one.
+// holder returns the stored certificate if it is usable and same accepts it, and a new one
+// otherwise.
 func (a *Authority) holder(name string, template *x509.Certificate, same func(*x509.Certificate) bool) (Pair, error) {
 	var pair Pair
 	err := a.locked(func() error {

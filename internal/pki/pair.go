@@ -18,13 +18,13 @@ type Pair struct {
 	Cert, Key []byte
 }
 
-// unusable is why a stored pair is to be replaced.
+// unusable is the reason why a stored pair must be replaced.
 type unusable struct{ error }
 
 func isUnusable(err error) bool { return errors.As(err, &unusable{}) }
 
-// readPair loads <name>.crt and <name>.key. It is an unusable error when they are not there, or do not belong together:
-// then others can take their place. What only cannot be read now must not be replaced.
+// readPair loads <name>.crt and <name>.key. It returns an unusable error if the files are missing
+// or do not match: then they can be replaced. Files that cannot be read must not be replaced.
 func readPair(dir, name string) (Pair, *x509.Certificate, *ecdsa.PrivateKey, error) {
 	var files [2][]byte
 	for i, suffix := range []string{".crt", ".key"} {
@@ -47,7 +47,7 @@ func readPair(dir, name string) (Pair, *x509.Certificate, *ecdsa.PrivateKey, err
 	return Pair{Cert: cert, Key: key}, both.Leaf, private, nil
 }
 
-// writePair stores the key first: a reader that sees the new certificate sees its key.
+// writePair writes the key first, so that a reader of the new certificate finds its key.
 func writePair(dir, name string, der []byte, key *ecdsa.PrivateKey) (Pair, error) {
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {

@@ -88,7 +88,7 @@ func (s *Scheduler) freeOne(ctx context.Context, held commit.Held) {
 	s.deleted[held.Key] = true
 	s.beside(func() {
 		seen, err := s.giveBackAll(ctx, []commit.Held{held})
-		s.feed.Tell(func() []model.Topic {
+		s.feed.Enqueue(func() []model.Topic {
 			again := func() []model.Topic {
 				if s.deleted[held.Key] {
 					s.deleted[held.Key] = false

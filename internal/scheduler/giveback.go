@@ -44,7 +44,7 @@ func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []commit
 		if err == nil {
 			seen, err = s.giveBackAll(ctx, unused)
 		}
-		s.feed.Tell(func() []model.Topic {
+		s.feed.Enqueue(func() []model.Topic {
 			topics := s.take(seen)
 			if err != nil {
 				klog.V(2).InfoS("Not all devices could be given back", "unit", key, "reason", err)

@@ -203,7 +203,7 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 	}
 	members := g.pods.ByIndex(groups.Index, key.String())
 	count := groups.Count(group, members)
-	outcome, known := groups.Assess(group, count)
+	outcome, known := groups.Evaluate(group, count)
 	if g.moving(key, count) {
 		g.queue.AddAfter(key, settleQuorum)
 		return nil

@@ -134,7 +134,7 @@ func (s *Scheduler) startEviction(ctx context.Context, e *eviction, failed func(
 	}
 	s.beside(func() {
 		err := s.evictions.carryOut(ctx, e)
-		s.feed.Tell(func() []model.Topic {
+		s.feed.Enqueue(func() []model.Topic {
 			if err != nil {
 				klog.V(2).InfoS("Not all who have to leave could be told", "for", e.preemptor.name, "reason", err)
 				s.forget(e)

@@ -118,7 +118,7 @@ func (s *Scheduler) repair(ctx context.Context, key model.Key) {
 					"ResourceClaim(s) %s have lost the devices under the pod, and node %s has none for them: the pod is deleted", strings.Join(names, ", "), pod.Node)
 			}
 		}
-		s.feed.Tell(func() []model.Topic {
+		s.feed.Enqueue(func() []model.Topic {
 			delete(s.suspects, key)
 			if result.Refused == nil {
 				return nil

@@ -55,7 +55,7 @@ func (s *Scheduler) rollBack(ctx context.Context, unit *model.Unit) {
 			errs = append(errs, s.evict.Evict(ctx, pod))
 		}
 		err := errors.Join(errs...)
-		s.feed.Tell(func() []model.Topic {
+		s.feed.Enqueue(func() []model.Topic {
 			if err != nil {
 				klog.ErrorS(err, "Rolling back a half-bound gang", "podGroup", unit.Key.Key)
 			}

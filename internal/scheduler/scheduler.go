@@ -267,5 +267,5 @@ func (s *Scheduler) release(key model.UnitKey) {
 
 // after has something happen to the loop after a while.
 func (s *Scheduler) after(delay time.Duration, happens message) {
-	s.clock.AfterFunc(delay, func() { s.feed.Tell(happens) })
+	s.clock.AfterFunc(delay, func() { s.feed.Enqueue(happens) })
 }

@@ -113,7 +113,7 @@ func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Pla
 		} else {
 			result = s.commit.Claims(ctx, plan)
 		}
-		s.feed.Tell(func() []model.Topic {
+		s.feed.Enqueue(func() []model.Topic {
 			if !ready && result.Refused == nil {
 				s.await(ctx, plan, unit.HalfBound)
 				return nil

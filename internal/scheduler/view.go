@@ -9,7 +9,7 @@ import (
 // View gives the whole State as text, as it is between two steps of the loop (F67). It waits for the loop, which has to run.
 func (s *Scheduler) View(ctx context.Context) (string, error) {
 	view := make(chan string, 1)
-	s.feed.Tell(func() []model.Topic {
+	s.feed.Enqueue(func() []model.Topic {
 		view <- s.state.Dump()
 		return nil
 	})

@@ -115,7 +115,7 @@ func (s *Scheduler) look(ctx context.Context, w *waiting) {
 		s.tellWaiting(w, "waiting for "+strings.Join(a.missing, ", "))
 		if w.alarm == nil {
 			w.alarm = s.clock.AfterFunc(a.deadline.Sub(s.clock.Now()), func() {
-				s.feed.Tell(func() []model.Topic {
+				s.feed.Enqueue(func() []model.Topic {
 					w.alarm = nil
 					s.look(ctx, w)
 					return nil
@@ -126,7 +126,7 @@ func (s *Scheduler) look(ctx context.Context, w *waiting) {
 		s.end(w)
 		s.beside(func() {
 			result := commit.Result{Failed: s.commit.Binds(ctx, w.plan)}
-			s.feed.Tell(func() []model.Topic { return s.committed(w.plan, result, w.halfBound) })
+			s.feed.Enqueue(func() []model.Topic { return s.committed(w.plan, result, w.halfBound) })
 		})
 	}
 }
@@ -192,7 +192,7 @@ func (s *Scheduler) withdraw(ctx context.Context, plan *sched.Plan, a attachment
 	unused := s.unusedOf(plan, a.hopeless)
 	s.beside(func() {
 		seen, err := s.giveBackAll(ctx, unused)
-		s.feed.Tell(func() []model.Topic {
+		s.feed.Enqueue(func() []model.Topic {
 			if err != nil {
 				klog.V(2).InfoS("Not all devices could be given back", "unit", plan.Unit, "reason", err)
 			}
