@@ -1,0 +1,75 @@
+package docs
+
+import (
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// finishedPackages are the directories whose comments follow the language rules of this project.
+// Packages are added as they are rewritten, and stay.
+var finishedPackages = []string{
+	"internal/alloc", "internal/client", "internal/cluster", "internal/commit", "internal/features",
+	"internal/fleet", "internal/groups", "internal/metrics", "internal/pki",
+}
+
+// finishedDocuments are the documents that follow the same rules.
+var finishedDocuments = []string{
+	"docs/adr/0003-group-claims-are-recorded-at-admission.md", "docs/running-allot-up.md",
+}
+
+// bannedPhrases are phrases that Go and Kubernetes documentation does not use. A boolean "reports
+// whether"; an object is a thing, never "who" or "somebody"; and the plain word is preferred.
+var bannedPhrases = regexp.MustCompile(`(?i)\b(` + strings.Join([]string{
+	`says? (whether|that)`, `tells? (whether|that)`, `answers? (true|false|that|whether)`,
+	`who`, `whom`, `whoever`, `nobody`, `somebody`, `anybody`, `anew`, `at once`, `beside`,
+}, "|") + `)\b`)
+
+func TestBannedPhrasesInComments(t *testing.T) {
+	for _, dir := range finishedPackages {
+		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, error %v", dir, len(files), err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, found := range commentsWith(t, file, bannedPhrases) {
+				t.Error(found)
+			}
+		}
+	}
+}
+
+func TestBannedPhrasesInDocuments(t *testing.T) {
+	for _, name := range finishedDocuments {
+		for n, line := range strings.Split(read(t, filepath.Join(root, name)), "\n") {
+			if phrase := bannedPhrases.FindString(line); phrase != "" {
+				t.Errorf("%s:%d: %q: %s", name, n+1, phrase, line)
+			}
+		}
+	}
+}
+
+// commentsWith returns the position and text of each comment in a Go file that matches the pattern.
+func commentsWith(t *testing.T, file string, pattern *regexp.Regexp) []string {
+	t.Helper()
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, file, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, group := range parsed.Comments {
+		// A phrase may be broken over two lines.
+		text := strings.Join(strings.Fields(group.Text()), " ")
+		if phrase := pattern.FindString(text); phrase != "" {
+			found = append(found, files.Position(group.Pos()).String()+": "+phrase+": "+text)
+		}
+	}
+	return found
+}
