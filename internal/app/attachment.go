@@ -186,7 +186,7 @@ func (a *attachment) controller(c *component, name string) (part, error) {
 		maker{attach.GroupClaim, func() (runner, error) { return attach.NewGroupClaims(c.Client, c.Caches, c.eventsOf(attachName)) }},
 		maker{attach.Limit, func() (runner, error) { return attach.NewLimits(c.Client, c.Caches, c.eventsOf(attachName)) }},
 		maker{attach.Double, func() (runner, error) {
-			return attach.NewDoubles(c.Client, c.Caches, c.eventsOf(attachName), a.opts.schedulerName)
+			return attach.NewDoubleAllocationController(c.Client, c.Caches, c.eventsOf(attachName), a.opts.schedulerName)
 		}},
 	)
 	for _, m := range list {

@@ -33,7 +33,7 @@ func (p *rivalsPolicy) Set(text string) error {
 // lookForRivals looks once at the caches, which are filled, for others who give out devices (F64). The API server of
 // an existing cluster does not see to it that a device goes to one claim only.
 func (a *attachment) lookForRivals(_ context.Context, c *component) error {
-	rivals := attach.Rivals(a.opts.schedulerName, c.Caches.Pods().List(), c.Caches.ResourceClaims().List())
+	rivals := attach.CompetingSchedulers(a.opts.schedulerName, c.Caches.Pods().List(), c.Caches.ResourceClaims().List())
 	for i := range rivals {
 		a.progress.Line("WARNING: %s", &rivals[i])
 	}

@@ -12,16 +12,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// parallelReviews is how many questions are under way.
+// parallelReviews is the number of concurrent access reviews.
 const parallelReviews = 8
 
-// Reviewer answers whether this process may do something.
+// Reviewer checks whether this process has a permission.
 type Reviewer interface {
 	Create(ctx context.Context, review *authorizationv1.SelfSubjectAccessReview, opts metav1.CreateOptions) (*authorizationv1.SelfSubjectAccessReview, error)
 }
 
-// Missing gives those of the rules' rights that the server does not grant, each in words, sorted. In says in which
-// namespace they are needed; "" is all of them.
+// Missing returns the permissions of the rules that the server does not grant, as sorted
+// descriptions. in is the namespace where they are needed; "" means all namespaces.
 func Missing(ctx context.Context, server Reviewer, in string, rules []rbacv1.PolicyRule) ([]string, error) {
 	questions := single(in, rules)
 	refused := make([]bool, len(questions))
@@ -51,7 +51,7 @@ func Missing(ctx context.Context, server Reviewer, in string, rules []rbacv1.Pol
 	return missing, nil
 }
 
-// single takes rules apart into what is asked for one by one, each once.
+// single splits rules into single permissions without duplicates.
 func single(in string, rules []rbacv1.PolicyRule) []authorizationv1.ResourceAttributes {
 	var out []authorizationv1.ResourceAttributes
 	seen := map[string]bool{}
@@ -80,7 +80,7 @@ func single(in string, rules []rbacv1.PolicyRule) []authorizationv1.ResourceAttr
 	return out
 }
 
-// words say what is asked for as a rule of a role has it.
+// words describes a permission in the form of a role's rule.
 func words(q *authorizationv1.ResourceAttributes) string {
 	text := q.Verb + " " + q.Resource
 	if q.Subresource != "" {

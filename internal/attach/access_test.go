@@ -144,7 +144,7 @@ func TestAllCachesMayBeFilled(t *testing.T) {
 			_, err = NewGroupClaims(set, caches, events)
 		}
 		_, limits := NewLimits(set, caches, events)
-		_, doubles := NewDoubles(set, caches, events, "allot")
+		_, doubles := NewDoubleAllocationController(set, caches, events, "allot")
 		if err := errors.Join(err, limits, doubles); err != nil {
 			t.Fatal(err)
 		}

@@ -12,49 +12,49 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// The controllers that attaching may run. There are more, which are on only where they are asked for by name: each
-// cluster has those of them that it needs.
+// The controllers that are enabled in attach mode if needed. Others must be enabled by name.
 const (
 	// Claim generates, reserves and releases claims.
 	Claim = "claim"
-	// PodGroup protects PodGroups from being deleted while their pods run.
+	// PodGroup protects PodGroups from deletion while their pods run.
 	PodGroup = "podgroup"
 	// GroupClaim generates the claims of PodGroups of allot.dev.
 	GroupClaim = "group-claim"
-	// Limit says what the cluster cannot do.
+	// Limit reports what the cluster does not support.
 	Limit = "limit"
-	// Double finds devices that two claims have, and takes one of the claims back.
+	// Double finds devices allocated to two claims and deallocates one of the claims.
 	Double = "double-allocation"
 )
 
-// release is the one in 1.x whose types are built in.
+// release is the minor version of Kubernetes whose types are built in.
 const release = 37
 
-// extendedRelease is the first whose API servers and nodes know claims in the place of extended resources, unless told
-// otherwise.
+// extendedRelease is the first minor version with extended resources backed by DRA enabled by
+// default.
 const extendedRelease = 36
 
-// Choice is what to run on a server, and how to talk to it.
+// Choice is what to run on a server, and how to access it.
 type Choice struct {
 	Survey  Survey
 	Dialect client.Dialect
-	// Features are those that are on.
+	// Features are the enabled features.
 	Features features.Set
-	// Absent are the kinds that the server does not have, as client.Informers calls them.
+	// Absent lists the kinds that the server does not serve, by their names in client.Informers.
 	Absent []string
-	// Present are the kinds that the server has and allot's own does not.
+	// Present lists the kinds that the server serves and allot's own server does not.
 	Present []string
-	// Controllers are those that run, sorted.
+	// Controllers lists the controllers to run, sorted.
 	Controllers []string
-	// Notes say in whole sentences what is not as one might expect.
+	// Notes describe, in full sentences, restrictions that users should know.
 	Notes []string
 }
 
-// Own says that PodGroups are those of allot.dev.
+// Own reports whether PodGroups are those of allot.dev.
 func (c *Choice) Own() bool { return c.Dialect.Own() }
 
-// Choose decides what to run on a server. Wanted are names of controllers to run beyond those that have to, or not to
-// run, with a minus before; on are the features that the user has left on.
+// Choose returns what to run on a server. wanted lists controllers to run in addition to the
+// required ones, or not to run if prefixed with a minus; on are the features that the user has not
+// disabled.
 func Choose(s Survey, wanted []string, on features.Set) Choice {
 	c := Choice{Survey: s, Features: on, Dialect: client.Dialect{Newer: s.Minor > release}}
 	run := []string{Double}
@@ -69,7 +69,8 @@ func Choose(s Survey, wanted []string, on features.Set) Choice {
 		c.note("The server has PodGroups of %s: its own controller manager makes their claims and protects them (--controllers=%s,%s if it does not).", s.Groups, Claim, PodGroup)
 	default:
 		c.Dialect.Groups = s.Groups
-		// The claims of groups are ordinary claims here, which a stock kubelet takes only if they are reserved for the pod.
+		// Claims of groups are ordinary claims here. A stock kubelet accepts them only if they are
+		// reserved for the pod.
 		c.Features = c.Features.Without(features.WorkloadClaims)
 		run = append(run, PodGroup, GroupClaim, Limit)
 		c.note("The server has no PodGroups of its own: those of %s are used, and pods join them by the label.", s.Groups)
@@ -85,7 +86,7 @@ func Choose(s Survey, wanted []string, on features.Set) Choice {
 	return c
 }
 
-// optional leaves out the kinds that nothing depends on.
+// optional removes the kinds that are not required.
 func (c *Choice) optional(s Survey) {
 	for _, o := range s.optional() {
 		switch {
@@ -120,7 +121,7 @@ func (c *Choice) note(format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
 
-// adjusted adds the wanted names, and takes off those with a minus.
+// adjusted adds the wanted names and removes those prefixed with a minus.
 func adjusted(run, wanted []string) []string {
 	for _, name := range wanted {
 		if off, ok := strings.CutPrefix(name, "-"); ok {

@@ -1,15 +1,20 @@
-// Package attach is what allot needs to work on a cluster that is not its own: it looks at what the API server has,
-// decides what to run there, checks that it may, and does what a cluster without PodGroups lacks (R47, docs/adr/0006).
+// Package attach contains what allot needs to run on an existing cluster: it detects what the API
+// server serves, decides what to run, checks permissions, and provides what a cluster without
+// PodGroups lacks (R47, docs/adr/0006).
 //
-// [Look] asks the server, by discovery; [Choose] is the decision, on values. [Rules] are the rights that a choice needs,
-// from which the chart's roles are made as well, and [Missing] asks the server for each of them. [GroupClaims] generates
-// the claims of PodGroups of allot.dev; [Limits] says by events what the cluster's kubelets cannot do, before it hurts;
-// [Rivals] looks for other schedulers that give out the same devices, [Doubles] for devices that two claims have (F64).
+// [Look] queries the server by discovery. [Choose] makes the decision, on values. [Rules] returns
+// the permissions that a choice needs, from which the roles of the chart are generated as well, and
+// [Missing] checks them. [GroupClaims] generates the claims of PodGroups of allot.dev. [Limits]
+// reports by events what the kubelets of the cluster do not support. [CompetingSchedulers] detects
+// other schedulers that allocate the same devices, and [DoubleAllocationController] finds devices
+// that are allocated to two claims (F64).
 //
 // Invariants:
-//   - What could not be asked is an error, and never means that the server has nothing (F69).
-//   - Nothing is started that the cluster's own controller manager does already, unless it is asked for by name.
-//   - A stock kubelet has to understand what is written: with PodGroups of allot.dev, claims are reserved for pods only.
+//   - A failed query is an error; it never means that the server lacks something (F69).
+//   - Controllers that the cluster's own controller manager runs are started only if they are
+//     requested by name.
+//   - A stock kubelet must understand what is written: with PodGroups of allot.dev, claims are
+//     reserved for pods only.
 package attach
 
 //go:generate go run ./chartfiles -out ../../charts/allot/files

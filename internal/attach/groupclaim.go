@@ -23,7 +23,8 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// reasonNoClaim is the reason of the event on a PodGroup that lacks a claim; upstream's controller has the same.
+// reasonNoClaim is the reason of the event on a PodGroup that lacks a claim, as in upstream's
+// controller.
 const reasonNoClaim = "FailedResourceClaimCreation"
 
 const (
@@ -32,7 +33,7 @@ const (
 	groupsByClaim    = "podgroups-by-claim"
 )
 
-// groupClaimCaches are what the controller reads.
+// groupClaimCaches holds the caches of the controller.
 type groupClaimCaches struct {
 	pods      indexed[*core.Pod]               // by groups.Index
 	groups    indexed[*scheduling.PodGroup]    // by groupsByTemplate
@@ -49,7 +50,7 @@ type indexed[T any] interface {
 	ByIndex(index, key string) []T
 }
 
-// groupClaimWriter is what the controller writes, and the one thing that it reads past its caches.
+// groupClaimWriter makes the writes of the controller, and its only read that bypasses the caches.
 type groupClaimWriter interface {
 	SetFinalizers(ctx context.Context, group *scheduling.PodGroup, finalizers []string) error
 	Record(ctx context.Context, group *scheduling.PodGroup, statuses []schedulingv1beta1.PodGroupResourceClaimStatus) error
@@ -58,23 +59,25 @@ type groupClaimWriter interface {
 	LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error)
 }
 
-// GroupClaims generates the claims of PodGroups of allot.dev. A claim's name follows from those of the PodGroup and the
-// entry, so that pods can name it: to a stock server, kubelet and controller manager it is a claim like any other,
-// which is reserved for pods and freed when the last one is done.
+// GroupClaims generates the claims of PodGroups of allot.dev. The name of a claim is derived from
+// the names of the PodGroup and the entry, so that pods can name it. To a stock API server, kubelet
+// and controller manager it is an ordinary claim that is reserved for pods, and deallocated when
+// the last one finishes.
 //
-// Invariant: a PodGroup is gone only when its claims are, so that one of the same name starts with claims of its own.
+// Invariant: a PodGroup is removed only after its claims, so that a new one of the same name starts
+// with its own claims.
 type GroupClaims struct {
 	cache  groupClaimCaches
 	write  groupClaimWriter
 	events reconciler.Recorder
-	said   said
+	said   eventDeduper
 	run    func(context.Context) error
 }
 
 // Run reconciles until ctx is done.
 func (c *GroupClaims) Run(ctx context.Context) error { return c.run(ctx) }
 
-// Reconcile gives one PodGroup the claims that it lacks, or takes them away when it goes.
+// Reconcile creates the missing claims of a PodGroup, or deletes its claims if it is being deleted.
 func (c *GroupClaims) Reconcile(ctx context.Context, key types.NamespacedName) error {
 	group, ok := c.cache.groups.Get(key.Namespace, key.Name)
 	if !ok {
@@ -89,13 +92,14 @@ func (c *GroupClaims) Reconcile(ctx context.Context, key types.NamespacedName) e
 	}
 	entries := generated(group)
 	if len(entries) > 0 && !protected {
-		// The change comes back as an event: no claim is made for a PodGroup that could go without it.
+		// The update triggers another reconcile. No claim is created for a PodGroup that could be
+		// removed without it.
 		return ignoreGone(c.write.SetFinalizers(ctx, group, append(slices.Clone(group.Finalizers), allotv1alpha1.GroupClaimsFinalizer)))
 	}
 	return c.give(ctx, group, entries)
 }
 
-// generated are the entries that have a template.
+// generated returns the entries with a template.
 func generated(group *scheduling.PodGroup) []scheduling.PodGroupResourceClaim {
 	var out []scheduling.PodGroupResourceClaim
 	for i := range group.Spec.ResourceClaims {
@@ -106,7 +110,7 @@ func generated(group *scheduling.PodGroup) []scheduling.PodGroupResourceClaim {
 	return out
 }
 
-// give creates the claims that are missing, records those that are there, and tells of the others.
+// give creates missing claims, records existing ones in the status, and reports the others.
 func (c *GroupClaims) give(ctx context.Context, group *scheduling.PodGroup, entries []scheduling.PodGroupResourceClaim) error {
 	var statuses []schedulingv1beta1.PodGroupResourceClaimStatus
 	var problems []string
@@ -123,7 +127,7 @@ func (c *GroupClaims) give(ctx context.Context, group *scheduling.PodGroup, entr
 		}
 	}
 	text := strings.Join(problems, "; ")
-	if c.said.news(group.UID, text) {
+	if c.said.isNew(group.UID, text) {
 		c.events.Eventf(group, corev1.EventTypeWarning, reasonNoClaim, "%s", text)
 	}
 	if apiequality.Semantic.DeepEqual(statuses, group.Status.ResourceClaimStatuses) {
@@ -135,7 +139,7 @@ func (c *GroupClaims) give(ctx context.Context, group *scheduling.PodGroup, entr
 	return nil
 }
 
-// ensure says why the entry cannot have its claim now; "" if it has it.
+// ensure returns why the entry cannot have its claim now, or "".
 func (c *GroupClaims) ensure(ctx context.Context, group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim, name string) (problem string, err error) {
 	if claim, ok := c.cache.claims.Get(group.Namespace, name); ok {
 		return foreignTo(group, claim), nil
@@ -145,7 +149,7 @@ func (c *GroupClaims) ensure(ctx context.Context, group *scheduling.PodGroup, en
 		return fmt.Sprintf("ResourceClaimTemplate %s does not exist", *entry.ResourceClaimTemplateName), nil
 	}
 	switch err := c.write.CreateClaim(ctx, claimFor(group, entry.Name, name, template)); {
-	case apierrors.IsAlreadyExists(err): // the cache lags behind
+	case apierrors.IsAlreadyExists(err): // the cache is behind
 		claim, err := c.write.LiveClaim(ctx, group.Namespace, name)
 		if err != nil {
 			return "", fmt.Errorf("look for claim %s: %w", name, err)
@@ -159,7 +163,7 @@ func (c *GroupClaims) ensure(ctx context.Context, group *scheduling.PodGroup, en
 	return "", nil
 }
 
-// foreignTo says that a claim that has the name is not the PodGroup's.
+// foreignTo describes a claim with the expected name that does not belong to the PodGroup.
 func foreignTo(group *scheduling.PodGroup, claim *resource.ResourceClaim) string {
 	switch owner := metav1.GetControllerOfNoCopy(claim); {
 	case owner == nil:
@@ -190,11 +194,12 @@ func claimFor(group *scheduling.PodGroup, entry, name string, template *resource
 	}
 }
 
-// takeAway deletes the claims of a PodGroup that goes, once its pods are done, and lets it go when the last one is gone.
+// takeAway deletes the claims of a PodGroup that is being deleted, once its pods have finished, and
+// then removes the finalizer.
 func (c *GroupClaims) takeAway(ctx context.Context, group *scheduling.PodGroup) error {
 	pods := c.cache.pods.ByIndex(groups.Index, groups.IndexKey(group.Namespace, group.Name))
 	if _, blocking := groups.Protect(group, pods); len(blocking) > 0 {
-		return nil // their end is an event
+		return nil // pods that finish trigger another reconcile
 	}
 	left := c.cache.claims.ByIndex(claimsByOwner, string(group.UID))
 	if len(left) == 0 {
@@ -214,13 +219,13 @@ func (c *GroupClaims) takeAway(ctx context.Context, group *scheduling.PodGroup) 
 	if len(left) > 0 {
 		return nil
 	}
-	c.said.news(group.UID, "")
+	c.said.isNew(group.UID, "")
 	return ignoreGone(c.write.SetFinalizers(ctx, group, slices.DeleteFunc(slices.Clone(group.Finalizers), func(f string) bool {
 		return f == allotv1alpha1.GroupClaimsFinalizer
 	})))
 }
 
-// unseen are claims that the cache does not show (yet).
+// unseen returns claims that are not in the cache yet.
 func (c *GroupClaims) unseen(ctx context.Context, group *scheduling.PodGroup) ([]*resource.ResourceClaim, error) {
 	var out []*resource.ResourceClaim
 	for _, entry := range generated(group) {
@@ -236,7 +241,7 @@ func (c *GroupClaims) unseen(ctx context.Context, group *scheduling.PodGroup) ([
 	return out, nil
 }
 
-// ignoreGone drops the error of a write to an object that does not exist any more.
+// ignoreGone drops the error of a write to a deleted object.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

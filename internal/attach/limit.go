@@ -27,30 +27,32 @@ const (
 )
 
 const (
-	// groupKubelet is the release in 1.x whose kubelet takes a claim that is reserved for the pod's PodGroup.
+	// groupKubelet is the minor version of the first kubelet that accepts a claim reserved for the
+	// PodGroup of a pod.
 	groupKubelet = 37
-	// namedNodes is how many nodes an event names.
+	// namedNodes is the number of nodes that an event names.
 	namedNodes = 3
 )
 
-// subject is a pod or PodGroup to look at.
+// subject is the pod or PodGroup to check.
 type subject struct {
 	pod bool
 	types.NamespacedName
 }
 
-// Limits says of pods and PodGroups what this cluster will not do with them, when that can be known and before it hurts.
+// Limits reports on pods and PodGroups what the cluster does not support, before it causes a
+// failure.
 type Limits struct {
 	own    bool
 	pods   indexed[*core.Pod] // by groups.Index
 	groups lookup[*scheduling.PodGroup]
 	nodes  interface{ List() []*corev1.Node }
 	events reconciler.Recorder
-	said   said
+	said   eventDeduper
 	run    func(context.Context) error
 }
 
-// NewLimits makes the controller on inf's caches; call it before they start.
+// NewLimits returns the controller on inf's caches. It must be called before they are started.
 func NewLimits(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Limits, error) {
 	l := &Limits{own: set.Dialect().Own(), pods: inf.Pods(), groups: inf.PodGroups(), nodes: inf.Nodes(), events: events}
 	if err := inf.Pods().AddIndex(groups.Index, groups.IndexKeys); err != nil {
@@ -61,7 +63,7 @@ func NewLimits(set *client.Set, inf *client.Informers, events reconciler.Recorde
 	add := func(group *scheduling.PodGroup) { runner.Add(subject{NamespacedName: reconciler.KeyOf(group)}) }
 	inf.PodGroups().OnChange(func(before, now *scheduling.PodGroup) {
 		if now == nil {
-			l.said.news(before.UID, "")
+			l.said.isNew(before.UID, "")
 		} else if len(now.Spec.ResourceClaims) > 0 {
 			add(now)
 		}
@@ -69,10 +71,10 @@ func NewLimits(set *client.Set, inf *client.Informers, events reconciler.Recorde
 	inf.Pods().OnChange(func(before, now *core.Pod) {
 		switch {
 		case now == nil:
-			l.said.news(before.UID, "")
+			l.said.isNew(before.UID, "")
 			return
 		case before != nil:
-			return // it is the new ones that can be too many
+			return // only additions can exceed the limit
 		}
 		for _, key := range groupsOf(now) {
 			runner.Add(subject{NamespacedName: key})
@@ -97,7 +99,7 @@ func NewLimits(set *client.Set, inf *client.Informers, events reconciler.Recorde
 // Run reconciles until ctx is done.
 func (l *Limits) Run(ctx context.Context) error { return l.run(ctx) }
 
-// Reconcile looks at one object, and tells what was not told yet.
+// Reconcile checks one object and reports what was not reported before.
 func (l *Limits) Reconcile(_ context.Context, key subject) error {
 	if key.pod {
 		if pod, ok := l.pods.Get(key.Namespace, key.Name); ok {
@@ -118,13 +120,13 @@ func (l *Limits) Reconcile(_ context.Context, key subject) error {
 }
 
 func (l *Limits) tell(group *scheduling.PodGroup, reason, text string) {
-	if l.said.news(group.UID, text) {
+	if l.said.isNew(group.UID, text) {
 		l.events.Eventf(group, corev1.EventTypeWarning, reason, "%s", text)
 	}
 }
 
-// tooMany says that more pods want to share a claim than a list of consumers holds: here each pod is one. A group that
-// grows is told once.
+// tooMany describes a claim with more pods than status.reservedFor can hold: here each pod is a
+// consumer. A group that grows is reported once.
 func (l *Limits) tooMany(group *scheduling.PodGroup) string {
 	most := resourcev1.ResourceClaimReservedForMaxSize
 	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil && int(gang.MinCount) > most {
@@ -152,7 +154,7 @@ func (l *Limits) tooMany(group *scheduling.PodGroup) string {
 	return fmt.Sprintf("a claim can be reserved for %d pods at most in this cluster, which has no PodGroups of its own: the other pods of the group have to wait", most)
 }
 
-// tooOld names nodes whose kubelets do not know reservations for PodGroups.
+// tooOld names nodes with kubelets that do not support reservations for PodGroups.
 func (l *Limits) tooOld() string {
 	var old []string
 	for _, node := range l.nodes.List() {
@@ -171,7 +173,7 @@ func (l *Limits) tooOld() string {
 	return fmt.Sprintf("claims of the group are reserved for the group, which kubelets before 1.%d refuse; these nodes have one: %s", groupKubelet, text)
 }
 
-// kubeletRelease is 37 of v1.37.2.
+// kubeletRelease returns the minor version, for example 37 for v1.37.2.
 func kubeletRelease(version string) (int, bool) {
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
 	if len(parts) < 2 || parts[0] != "1" {
@@ -181,7 +183,8 @@ func kubeletRelease(version string) (int, bool) {
 	return n, err == nil
 }
 
-// unnamed are the entries that still say "the claim of my group", which an admission policy has to replace.
+// unnamed returns the entries that still refer to the claim of the group, which an admission policy
+// must replace.
 func unnamed(pod *core.Pod) []string {
 	var out []string
 	for i := range pod.Spec.ResourceClaims {
@@ -202,7 +205,7 @@ func (l *Limits) tellPod(pod *core.Pod) {
 		hint = "write " + allotv1alpha1.GroupClaimName(keys[0].Name, strings.TrimSuffix(list[0], allotv1alpha1.GroupClaimSuffix))
 	}
 	text := fmt.Sprintf("nobody has replaced %s by the name of the group's claim (is the chart's MutatingAdmissionPolicy there?); %s", strings.Join(list, ", "), hint)
-	if l.said.news(pod.UID, text) {
+	if l.said.isNew(pod.UID, text) {
 		l.events.Eventf(pod, corev1.EventTypeWarning, reasonClaimNotNamed, "%s", text)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 )
 
-// optional is a kind that placement is better with, and possible without.
+// optional is a kind that improves placement but is not required.
 type optional struct {
-	kind string // as client.Informers calls it
+	kind string // name in client.Informers
 	rule rbacv1.PolicyRule
-	read *bool  // whether it is read
-	of   string // what is not known without it
+	read *bool  // set if the kind is read
+	of   string // what is unknown without it
 }
 
 func (s *Survey) optional() []optional {
@@ -22,7 +22,7 @@ func (s *Survey) optional() []optional {
 	}
 }
 
-// Narrow takes off the kinds that can be done without and that this process may not read.
+// Narrow removes the optional kinds that this process may not read.
 func (s *Survey) Narrow(ctx context.Context, server Reviewer) error {
 	for _, o := range s.optional() {
 		if !*o.read {
@@ -40,7 +40,7 @@ func (s *Survey) Narrow(ctx context.Context, server Reviewer) error {
 	return nil
 }
 
-// optionalRules are the rights for kinds that are read where they can be.
+// optionalRules returns the permissions to read optional kinds.
 func optionalRules() []rbacv1.PolicyRule {
 	var rules []rbacv1.PolicyRule
 	for _, o := range new(Survey).optional() {

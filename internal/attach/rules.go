@@ -16,18 +16,18 @@ const (
 	coordinate = "coordination.k8s.io"
 )
 
-// allow makes a rule from lists of words.
+// allow returns a rule; verbs and resources are separated by spaces.
 func allow(verbs, group, resources string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), APIGroups: []string{group}, Resources: strings.Fields(resources)}
 }
 
-// named restricts a rule to objects of some names.
+// named restricts a rule to objects with these names.
 func named(rule rbacv1.PolicyRule, names ...string) rbacv1.PolicyRule {
 	rule.ResourceNames = names
 	return rule
 }
 
-// Rules are the rights that a choice needs, in all namespaces.
+// Rules returns the permissions that a choice needs in all namespaces.
 func Rules(c *Choice) []rbacv1.PolicyRule {
 	rules := schedulerRules()
 	group := schedulingv1beta1.GroupName
@@ -51,8 +51,9 @@ func Rules(c *Choice) []rbacv1.PolicyRule {
 	return rules
 }
 
-// RulesByPart are the same rights in the parts of which the chart makes a role: what every cluster needs, what those
-// need that have PodGroups of their own, or those of allot.dev, and what is needed where a controller is asked for.
+// RulesByPart returns the same permissions by role of the chart: those for every cluster, for
+// clusters with PodGroups of their own, for clusters with those of allot.dev, and for each optional
+// controller.
 func RulesByPart() map[string][]rbacv1.PolicyRule {
 	native, own := schedulingv1beta1.GroupName, allotv1alpha1.GroupName
 	return map[string][]rbacv1.PolicyRule{
@@ -65,7 +66,7 @@ func RulesByPart() map[string][]rbacv1.PolicyRule {
 	}
 }
 
-// LeaseRules are the rights that the election needs in the namespace of the leases.
+// LeaseRules returns the permissions for leader election in the namespace of the lease.
 func LeaseRules(lease string) []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{allow("create", coordinate, "leases"), named(allow("get update patch", coordinate, "leases"), lease)}
 }
@@ -78,7 +79,7 @@ func taintRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{allow("list watch", resourcev1.GroupName, "devicetaintrules")}
 }
 
-// schedulerRules are for placing pods that belong to no group.
+// schedulerRules returns the permissions for scheduling pods without a group.
 func schedulerRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		allow("create patch update", "", "events"),
@@ -88,15 +89,17 @@ func schedulerRules() []rbacv1.PolicyRule {
 		allow("list watch", "", "nodes namespaces persistentvolumes persistentvolumeclaims"),
 		allow("list watch", "policy", "poddisruptionbudgets"),
 		allow("list watch", resourcev1.GroupName, "deviceclasses resourceslices"),
-		// Claims in the place of extended resources are made and taken back.
+		// Claims for extended resources are created and deleted.
 		allow("get list watch create update patch delete", resourcev1.GroupName, "resourceclaims"),
 		allow("update patch", resourcev1.GroupName, "resourceclaims/status"),
-		// Since Kubernetes 1.36, whoever changes an allocation or its consumers needs this as well (F69).
+		// Since Kubernetes 1.36, changing an allocation or its consumers requires this as well
+		// (F69).
 		allow("update patch", resourcev1.GroupName, "resourceclaims/"+resourcev1.SubresourceBinding),
 	}
 }
 
-// controllerRules are for one controller. Those that are not among attach's own have the rights that the user gives.
+// controllerRules returns the permissions of one controller. Controllers outside of this package
+// have the permissions that the user grants.
 func controllerRules(name, group string) []rbacv1.PolicyRule {
 	switch name {
 	case Claim:

@@ -19,7 +19,7 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// NewGroupClaims makes the controller on inf's caches; call it before they start.
+// NewGroupClaims returns the controller on inf's caches. It must be called before they are started.
 func NewGroupClaims(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*GroupClaims, error) {
 	c := &GroupClaims{
 		cache: groupClaimCaches{pods: inf.Pods(), groups: inf.PodGroups(), claims: inf.ResourceClaims(), templates: inf.ResourceClaimTemplates()},
@@ -49,7 +49,7 @@ func NewGroupClaims(set *client.Set, inf *client.Informers, events reconciler.Re
 	})
 	inf.ResourceClaims().OnChange(func(before, after *resource.ResourceClaim) {
 		if before != nil && after != nil && before.UID == after.UID {
-			return // that one has come or gone is all that matters
+			return // only creation and deletion matter
 		}
 		claim := after
 		if claim == nil {
@@ -93,7 +93,7 @@ func ownerKeys(claim *resource.ResourceClaim) []string {
 	return nil
 }
 
-// finished are the PodGroups of a pod that does not hold them up any more.
+// finished returns the PodGroups that the pod no longer blocks.
 func finished(before, after *core.Pod) []types.NamespacedName {
 	if before == nil || after != nil && after.UID == before.UID && !after.Finished() {
 		return nil
@@ -108,10 +108,10 @@ func groupsOf(pod *core.Pod) []types.NamespacedName {
 	return nil
 }
 
-// server is the API behind a client.Set.
+// server implements groupClaimWriter with a client.Set.
 type server struct{ set *client.Set }
 
-// SetFinalizers replaces the finalizers of this very object, as it was seen.
+// SetFinalizers replaces the finalizers of this version of the object.
 func (s server) SetFinalizers(ctx context.Context, group *scheduling.PodGroup, finalizers []string) error {
 	return s.patch(ctx, group, map[string]any{"metadata": map[string]any{
 		"uid": group.UID, "resourceVersion": group.ResourceVersion, "finalizers": finalizers,

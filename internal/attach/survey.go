@@ -20,51 +20,54 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 )
 
-// ErrNoDRA says that the server cannot allocate devices: allot has nothing to do there, and waits until it can.
+// ErrNoDRA means that the server does not support device allocation. allot waits until it does.
 var ErrNoDRA = errors.New("the server does not serve resource.k8s.io/v1: it needs Kubernetes 1.34 or later, with DRA on")
 
-// Discovery is how a server is asked what it has; discovery.DiscoveryClient is one. Answers for a single group version
-// are asked for, since others may be broken without harm.
+// Discovery is the part of discovery.DiscoveryClient that is needed. Group versions are queried one
+// by one, because other groups may be unavailable without harm.
 type Discovery interface {
 	ServerVersionWithContext(ctx context.Context) (*version.Info, error)
 	ServerGroupsWithContext(ctx context.Context) (*metav1.APIGroupList, error)
 	ServerResourcesForGroupVersionWithContext(ctx context.Context, groupVersion string) (*metav1.APIResourceList, error)
 }
 
-// Survey is what a server has of what matters here.
+// Survey describes the relevant properties of a server.
 type Survey struct {
-	// Version is what the server calls itself; Minor the number of its release in 1.x.
+	// Version is the version of the server; Minor is its minor version.
 	Version string
 	Minor   int
-	// Groups is the version in which it has PodGroups, the best one of client.GroupVersions; empty if none.
+	// Groups is the version that serves PodGroups, the first match of client.GroupVersions; empty
+	// if none.
 	Groups schema.GroupVersion
-	// Workloads: it has Workloads in that version, too.
+	// Workloads is set if that version serves Workloads, too.
 	Workloads bool
-	// TaintRules is the version in which it has DeviceTaintRules, the best one of client.TaintRuleVersions; empty if none.
+	// TaintRules is the version that serves DeviceTaintRules, the first match of
+	// client.TaintRuleVersions; empty if none.
 	TaintRules schema.GroupVersion
-	// ClusterTemplates: it has ClusterResourceClaimTemplates of resource.k8s.io.
+	// ClusterTemplates is set if ClusterResourceClaimTemplates of resource.k8s.io are served.
 	ClusterTemplates bool
-	// Policies is the version of MutatingAdmissionPolicies, empty if it has none.
+	// Policies is the version of MutatingAdmissionPolicies; empty if none.
 	Policies string
-	// CSINodes: it has those of storage.k8s.io/v1, and after Narrow, this process may read them.
+	// CSINodes is set if storage.k8s.io/v1 serves them and, after Narrow, if this process may read
+	// them.
 	CSINodes bool
-	// Services: this process may read them, after Narrow.
+	// Services is set, after Narrow, if this process may read them.
 	Services bool
-	// Refused are kinds that it has and that this process may not read, of those that can be done without.
+	// Refused lists optional kinds that the server serves but this process may not read.
 	Refused []string
 }
 
-// required are the kinds of resource.k8s.io/v1 without which nothing works.
+// required lists the required kinds of resource.k8s.io/v1.
 var required = []string{"resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices"}
 
-// surveyor asks a server, each group version once.
+// surveyor queries each group version of a server once.
 type surveyor struct {
 	server Discovery
 	groups map[schema.GroupVersion]bool
 	asked  map[schema.GroupVersion][]string
 }
 
-// Look asks the server what it has. Each question that gets no answer is an error.
+// Look queries the server. A query without an answer is an error.
 func Look(ctx context.Context, server Discovery) (Survey, error) {
 	var s Survey
 	info, err := server.ServerVersionWithContext(ctx)
@@ -104,7 +107,7 @@ func admission(version string) schema.GroupVersion {
 	return schema.GroupVersion{Group: "admissionregistration.k8s.io", Version: version}
 }
 
-// devices looks at resource.k8s.io.
+// devices queries resource.k8s.io.
 func (l *surveyor) devices(ctx context.Context, s *Survey) (err error) {
 	if !l.groups[resourcev1.SchemeGroupVersion] {
 		return ErrNoDRA
@@ -124,7 +127,7 @@ func (l *surveyor) devices(ctx context.Context, s *Survey) (err error) {
 	return err
 }
 
-// best is the first of some versions that has a kind.
+// best returns the first version that serves a kind.
 func (l *surveyor) best(ctx context.Context, list []schema.GroupVersion, kind string) (schema.GroupVersion, error) {
 	for _, gv := range list {
 		if has, err := l.has(ctx, gv, kind); err != nil || has {
@@ -134,8 +137,8 @@ func (l *surveyor) best(ctx context.Context, list []schema.GroupVersion, kind st
 	return schema.GroupVersion{}, nil
 }
 
-// has says whether the server has a kind. A version that it lists and does not answer for is an error: it may be there
-// in a moment, and nothing is to be done as if it never were.
+// has reports whether the server serves a kind. A version that is listed but unavailable is an
+// error: it may become available at any time.
 func (l *surveyor) has(ctx context.Context, gv schema.GroupVersion, kind string) (bool, error) {
 	if !l.groups[gv] {
 		return false, nil
@@ -167,7 +170,7 @@ func versions(list *metav1.APIGroupList) map[schema.GroupVersion]bool {
 	return out
 }
 
-// minor is 0 when the server does not say; some say "34+".
+// minor returns the minor version, or 0 if it is unknown; some servers report "34+".
 func minor(info *version.Info) int {
 	n, err := strconv.Atoi(strings.TrimRight(info.Minor, "+"))
 	if err != nil {

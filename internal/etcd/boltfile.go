@@ -26,17 +26,17 @@ const (
 	boltMaxDepth         = 64
 )
 
-// errBolt is the beginning of every fault that is found in a database file.
+// errBolt is the error for a damaged database file.
 var errBolt = errors.New("the database is damaged")
 
-// database is what a member's database says of itself.
+// database holds the properties of a member's database.
 type database struct {
-	// applied is the index of the last log entry whose effect the database has; 0 in a new one.
+	// applied is the index of the last log entry applied to the database; 0 for a new one.
 	applied uint64
 }
 
-// readDatabase walks all pages of a database file, without the values in them. bbolt trusts its
-// file: a page that is not what it should be makes it panic, or read beyond the end of the file.
+// readDatabase checks all pages of a database file, without the values. bbolt trusts its file: a
+// damaged page makes it panic or read beyond the end of the file.
 func readDatabase(name string) (db database, err error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -45,7 +45,7 @@ func readDatabase(name string) (db database, err error) {
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil || info.Size() == 0 {
-		return db, err // bbolt begins an empty file
+		return db, err // bbolt initializes an empty file
 	}
 	data, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
@@ -67,7 +67,7 @@ type boltWalk struct {
 	db       database
 }
 
-// newBoltWalk returns a walk by the newer one of the valid meta pages, and its root page.
+// newBoltWalk returns a walk that uses the newer of the valid meta pages, and its root page.
 func newBoltWalk(data []byte) (*boltWalk, uint64, error) {
 	var newest []byte
 	for _, at := range metaOffsets(data) {
@@ -86,8 +86,8 @@ func newBoltWalk(data []byte) (*boltWalk, uint64, error) {
 	return w, u64(newest[16:]), nil
 }
 
-// metaOffsets returns where meta pages can be: one is at the beginning, and the other is on the next
-// page, whose place only the first one tells.
+// metaOffsets returns the possible offsets of meta pages: one is at the start of the file, the
+// other on the next page, whose offset only the first one determines.
 func metaOffsets(data []byte) []uint64 {
 	offsets := []uint64{boltPageHeader}
 	for size := uint64(1024); size <= 1<<16 && size < uint64(len(data)); size *= 2 {
@@ -123,7 +123,7 @@ func (w *boltWalk) bucket(path [][]byte, root uint64) error {
 	return w.page(path, root, 0, &last)
 }
 
-// page walks a page and what is below it. last is the greatest key of the bucket so far.
+// page walks a page and its descendants. last is the greatest key of the bucket so far.
 func (w *boltWalk) page(path [][]byte, id uint64, depth int, last *[]byte) error {
 	switch {
 	case id >= uint64(len(w.seen)) || id < 2:
@@ -185,7 +185,7 @@ func (w *boltWalk) elements(path [][]byte, id uint64, page []byte, depth int, la
 	return nil
 }
 
-// leaf walks a bucket in a bucket, and takes down what is of interest among the values.
+// leaf walks a nested bucket, and records the values needed from others.
 func (w *boltWalk) leaf(path [][]byte, id uint64, isBucket bool, key, value []byte) error {
 	if !isBucket {
 		if len(path) == 1 && string(path[0]) == "meta" && string(key) == "consistent_index" && len(value) == 8 {

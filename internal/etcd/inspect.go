@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// inspect refuses the files of a member that it could not start with, or that it would start with
-// and lose something. The member itself panics or waits forever then.
+// inspect returns an error for files that would prevent the member from starting or make it lose
+// data. Without this check, the member would panic or hang.
 func inspect(member string) error {
 	log, err := readLog(filepath.Join(member, "wal"))
 	if err != nil {
@@ -28,7 +28,7 @@ func inspect(member string) error {
 		return err
 	}
 	switch {
-	// A first start that was interrupted leaves a database without a log, and nothing in it.
+	// An interrupted first start leaves an empty database and no log.
 	case !log.exists && db.applied > 0:
 		return fmt.Errorf("%w: there is none in %s", errLog, filepath.Join(member, "wal"))
 	case log.last < db.applied:

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrInUse says that another process runs on the data directory.
+// ErrInUse means that another process uses the data directory.
 var ErrInUse = errors.New("data directory is in use by another process")
 
-// dirLock is an advisory lock on a directory. The kernel drops it with the
-// process, so that a killed process leaves nothing to clean up.
+// dirLock is an advisory lock on a directory. The kernel releases it when the process ends, so that
+// a killed process leaves nothing to clean up.
 type dirLock struct {
 	file *os.File
 }
@@ -38,7 +38,7 @@ func (l *dirLock) release() error {
 	return l.file.Close()
 }
 
-// InUse reports whether a process runs on the data directory.
+// InUse reports whether a process uses the data directory.
 func InUse(dir string) bool {
 	if _, err := os.Stat(filepath.Join(dir, "lock")); err != nil {
 		return false

@@ -15,11 +15,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// errLog is the beginning of every fault that is found in a member's log.
+// errLog is the error for a damaged log.
 var errLog = errors.New("its log is damaged")
 
-// beginning returns the records that the first file of a log begins with. Only a log that has never
-// been cut has the last one there.
+// beginning returns the types of the first records of a log. Only a log that was never truncated
+// has the last one there.
 func beginning(name string) []int64 {
 	if name == firstFile {
 		return []int64{wal.CrcType, wal.MetadataType, wal.SnapshotType}
@@ -29,16 +29,16 @@ func beginning(name string) []int64 {
 
 const firstFile = "0000000000000000-0000000000000000.wal"
 
-// memberLog is what a member's log says of itself.
+// memberLog holds the properties of a member's log.
 type memberLog struct {
 	exists bool
-	last   uint64 // index of the last entry that can be read
-	commit uint64 // index up to which entries are known to be decided
+	last   uint64 // index of the last readable entry
+	commit uint64 // index up to which entries are known to be committed
 }
 
-// readLog reads a member's log as the member does. A log that ends in the middle of a record is no
-// fault: the process may have been killed while it wrote. The caller knows whether what is left is
-// enough.
+// readLog reads a log as the member does. A log that ends in the middle of a record is not an
+// error, because the process may have been killed during a write. The caller decides whether the
+// rest is sufficient.
 func readLog(dir string) (l memberLog, err error) {
 	files, err := logFiles(dir)
 	if err != nil || len(files) == 0 {
@@ -77,7 +77,7 @@ func orType(err error, typ int64) error {
 	return fmt.Errorf("it has type %d", typ)
 }
 
-// add takes in a record.
+// add processes a record.
 func (l *memberLog) add(decoder wal.Decoder, record *walpb.Record) error {
 	switch record.GetType() {
 	case wal.CrcType:
@@ -107,9 +107,9 @@ func (l *memberLog) add(decoder wal.Decoder, record *walpb.Record) error {
 	return nil
 }
 
-// logFiles opens the files of a log, in their order. Their names count up without a gap.
+// logFiles opens the files of a log in order. Their names are numbered consecutively.
 func logFiles(dir string) (files []*os.File, err error) {
-	entries, err := os.ReadDir(dir) // which are in order
+	entries, err := os.ReadDir(dir) // in order
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -130,7 +130,7 @@ func logFiles(dir string) (files []*os.File, err error) {
 		}
 		var number, index uint64
 		if _, err := fmt.Sscanf(e.Name(), "%016x-%016x.wal", &number, &index); err != nil {
-			continue // the member passes over it, too
+			continue // the member ignores it as well
 		}
 		if len(files) > 0 && number != next {
 			return files, fmt.Errorf("%w: a file before %s is missing", errLog, filepath.Join(dir, e.Name()))
@@ -145,7 +145,7 @@ func logFiles(dir string) (files []*os.File, err error) {
 	return files, nil
 }
 
-// logFile is a file whose size the decoder can ask for.
+// logFile is a file with a size that the decoder can query.
 type logFile struct{ *os.File }
 
 // FileInfo implements fileutil.FileReader.

@@ -17,17 +17,17 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// sealName is the file beside a member's files that says what they contain. It is there from the
-// end of a member until the next start.
+// sealName is the file with the checksums of a member's files. It exists from the end of a member
+// to the next start.
 const sealName = "sealed"
 
-// errSeal is the beginning of every difference from the seal.
+// errSeal is the error for files that differ from the seal.
 var errSeal = errors.New("its files are damaged")
 
-// sums maps the files of a member to checksums of their content.
+// sums maps file names to checksums.
 type sums map[string]string
 
-// sumFiles reads all files that a member needs.
+// sumFiles computes the checksums of all files that a member needs.
 func sumFiles(ctx context.Context, member string) (sums, error) {
 	out := sums{}
 	err := filepath.WalkDir(member, func(path string, entry fs.DirEntry, err error) error {
@@ -69,7 +69,7 @@ func sumFile(ctx context.Context, path string) (string, error) {
 	}
 }
 
-// seal writes down what the files of a closed member contain.
+// seal stores the checksums of a stopped member's files.
 func seal(dir, member string) error {
 	found, err := sumFiles(context.Background(), member)
 	if err != nil {
@@ -85,7 +85,7 @@ func seal(dir, member string) error {
 	return nil
 }
 
-// checkSeal compares the files of a member with its seal, and reports whether there is one.
+// checkSeal compares the files of a member with its seal, if one exists.
 func checkSeal(ctx context.Context, dir, member string) (sealed bool, err error) {
 	name := filepath.Join(dir, sealName)
 	wanted, err := readSeal(name)
@@ -111,7 +111,7 @@ func checkSeal(ctx context.Context, dir, member string) (sealed bool, err error)
 	return true, nil
 }
 
-// readSeal reads a seal. One that is damaged itself is refused: the files beside it may be, too.
+// readSeal reads a seal. A damaged seal is an error, because the other files may be damaged, too.
 func readSeal(name string) (sums, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -138,8 +138,7 @@ func readSeal(name string) (sums, error) {
 	return out, nil
 }
 
-// breakSeal removes the seal before the member changes its files, in a way that a power failure does
-// not undo.
+// breakSeal removes the seal durably, before the member changes its files.
 func breakSeal(dir string) error {
 	if err := os.Remove(filepath.Join(dir, sealName)); err != nil {
 		return fmt.Errorf("seal: %w", err)

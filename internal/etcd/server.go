@@ -20,15 +20,16 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Options says where and how the member runs.
+// Options configures the member.
 type Options struct {
-	// Dir holds the member's files and the lock; it is created when missing.
+	// Dir holds the member's files and the lock. It is created if it is missing.
 	Dir string
-	// UnsafeNoFsync gives up durability for speed. Only for data that may be lost.
+	// UnsafeNoFsync trades durability for speed, for data that may be lost.
 	UnsafeNoFsync bool
-	// QuotaBytes bounds the database; zero means 4 GiB.
+	// QuotaBytes limits the size of the database; zero means 4 GiB.
 	QuotaBytes int64
-	// ReadyWithin is how long the member may take to serve when its log is read; zero means a minute.
+	// ReadyWithin is the time limit for the member to serve after it has read its log; zero means a
+	// minute.
 	ReadyWithin time.Duration
 }
 
@@ -39,11 +40,11 @@ type Server struct {
 	client *clientv3.Client
 	socket socket
 	lock   *dirLock
-	visits visits
-	ending *ending
+	connections connectionWatcher
+	fatal *fatalLogger
 
 	failures chan error
-	files    string // the member's directory
+	files    string // directory of the member
 
 	closing sync.Once
 	closed  error
@@ -51,25 +52,26 @@ type Server struct {
 
 const (
 	defaultQuota = 4 << 30
-	// A single member elects itself after one election timeout; short ticks
-	// keep the start short. Nothing else depends on them without peers.
+	// A single member elects itself after one election timeout. Short ticks make the start short
+	// and affect nothing else without peers.
 	tickMillis     = 50
 	electionMillis = 500
-	// Requests hold at most 1.5 MiB by API convention; transactions carry more than the object.
+	// The API limits requests to 1.5 MiB; transactions contain more than the object.
 	maxRequestBytes = 4 << 20
-	// A member that has read its log elects itself within seconds, or not at all: its log says that it has peers.
+	// After reading its log, a member elects itself within seconds, or never if its log lists
+	// peers.
 	defaultReadyWithin = time.Minute
-	// startGrace is how long a start that is not wanted any more may take to end in order.
+	// startGrace is the time for a canceled start to end in order.
 	startGrace = 3 * time.Second
-	// closeWithin is how long a member may take to close. One that has given up never does.
+	// closeWithin is the time limit for a member to close. A failed member never closes.
 	closeWithin = 10 * time.Second
 
 	memberName = "member"
 )
 
-// Start runs a member on opts.Dir and returns when it serves. It fails with
-// [ErrInUse] when another process runs on the directory. Whatever is wrong with the
-// files, the error names the directory and what can be done.
+// Start runs a member on opts.Dir and returns when it serves. It returns [ErrInUse] if another
+// process uses the directory. If the files are damaged, the error names the directory and the
+// remedy.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("etcd directory: %w", err)
@@ -82,7 +84,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.release())
 	}
-	s := &Server{dir: opts.Dir, socket: sock, lock: lock, ending: newEnding(), failures: make(chan error, 1)}
+	s := &Server{dir: opts.Dir, socket: sock, lock: lock, fatal: newFatalLogger(), failures: make(chan error, 1)}
 	if err := s.run(ctx, opts); err != nil {
 		closed := s.Close()
 		if ctx.Err() != nil {
@@ -94,8 +96,8 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 }
 
 func (s *Server) run(ctx context.Context, opts Options) error {
-	cfg := memberConfig(opts, s.socket.path, s.ending.logger())
-	cfg.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StatsHandler(&s.visits)}
+	cfg := memberConfig(opts, s.socket.path, s.fatal.logger())
+	cfg.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StatsHandler(&s.connections)}
 	s.files = filepath.Join(cfg.Dir, memberName)
 	if err := s.checkFiles(ctx); err != nil {
 		return err
@@ -107,8 +109,8 @@ func (s *Server) run(ctx context.Context, opts Options) error {
 	s.member = member
 	select {
 	case <-member.Server.ReadyNotify():
-	case <-s.ending.failed:
-		return s.ending.err
+	case <-s.fatal.failed:
+		return s.fatal.err
 	case err := <-member.Err():
 		return err
 	case <-time.After(cmp.Or(opts.ReadyWithin, defaultReadyWithin)):
@@ -122,8 +124,8 @@ func (s *Server) run(ctx context.Context, opts Options) error {
 	return nil
 }
 
-// checkFiles refuses damaged files. Those of a member that was closed are what they were then; those
-// of one that was killed are looked through.
+// checkFiles returns an error for damaged files. The files of a stopped member must match the seal;
+// those of a killed one are inspected.
 func (s *Server) checkFiles(ctx context.Context) error {
 	sealed, err := checkSeal(ctx, s.dir, s.files)
 	switch {
@@ -135,8 +137,8 @@ func (s *Server) checkFiles(ctx context.Context) error {
 	return inspect(s.files)
 }
 
-// startMember starts a member, which reads all its files first. When it gives up on a goroutine of
-// its own, or ctx ends before it returns, it is left behind.
+// startMember starts a member, which first reads all its files. If the member fails on another
+// goroutine, or ctx ends before the start returns, it is abandoned.
 func (s *Server) startMember(ctx context.Context, cfg *embed.Config) (*embed.Etcd, error) {
 	type started struct {
 		member *embed.Etcd
@@ -159,12 +161,12 @@ func (s *Server) startMember(ctx context.Context, cfg *embed.Config) (*embed.Etc
 		select {
 		case result := <-done:
 			return result.member, result.err
-		case <-s.ending.failed:
-			return nil, s.ending.err
+		case <-s.fatal.failed:
+			return nil, s.fatal.err
 		case <-stop:
 			stop, late = nil, time.After(startGrace)
 		case <-late:
-			s.ending.fail(context.Cause(ctx))
+			s.fatal.fail(context.Cause(ctx))
 		}
 	}
 }
@@ -172,8 +174,8 @@ func (s *Server) startMember(ctx context.Context, cfg *embed.Config) (*embed.Etc
 // watch reports the first failure of a running member.
 func (s *Server) watch(errs <-chan error) {
 	select {
-	case <-s.ending.failed:
-		s.failures <- fmt.Errorf("in %s: %w; %s", s.dir, s.ending.err, remedy(s.ending.err))
+	case <-s.fatal.failed:
+		s.failures <- fmt.Errorf("in %s: %w; %s", s.dir, s.fatal.err, remedy(s.fatal.err))
 	case err, ok := <-errs:
 		if ok {
 			s.failures <- err
@@ -181,8 +183,8 @@ func (s *Server) watch(errs <-chan error) {
 	}
 }
 
-// removeBroken removes the copies that a member has made of files whose last record was cut short.
-// It has started without that, so nothing is missing.
+// removeBroken removes the copies that a member has created of files with a truncated last record.
+// The member has started without them.
 func removeBroken(member string) {
 	for _, pattern := range []string{"wal/*.broken", "snap/*.broken"} {
 		files, err := filepath.Glob(filepath.Join(escaped(member), pattern))
@@ -190,18 +192,18 @@ func removeBroken(member string) {
 			continue
 		}
 		for _, file := range files {
-			_ = os.Remove(file) // it only takes space, and the next start tries again
+			_ = os.Remove(file) // harmless; the next start tries again
 		}
 	}
 }
 
-// escaped returns a path as a pattern that matches it alone.
+// escaped returns a glob pattern that matches only the path.
 func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 func memberConfig(opts Options, socketPath string, logger *zap.Logger) *embed.Config {
-	// The advertised addresses are names only: a single member never dials them.
+	// The advertised addresses are never dialed by a single member.
 	nominal := url.URL{Scheme: "http", Host: "localhost:2380"}
 	cfg := embed.NewConfig()
 	cfg.Name = "allot"
@@ -219,39 +221,40 @@ func memberConfig(opts Options, socketPath string, logger *zap.Logger) *embed.Co
 	if cfg.QuotaBackendBytes == 0 {
 		cfg.QuotaBackendBytes = defaultQuota
 	}
-	// A busy laptop is not worth a warning a request.
+	// Avoids a warning per request on a busy machine.
 	cfg.WarningApplyDuration = 5 * time.Second
 	cfg.WarningUnaryRequestDuration = 5 * time.Second
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger)
 	return cfg
 }
 
-// Client talks to the member inside the process. It is closed with the server.
+// Client returns the client inside the process. It is closed with the server.
 func (s *Server) Client() *clientv3.Client { return s.client }
 
-// NewClient makes another client inside the process, with watches on a stream of their own. Whoever asks for it closes it.
+// NewClient returns another client inside the process, with its own watch stream. The caller must
+// close it.
 func (s *Server) NewClient() *clientv3.Client { return v3client.New(s.member.Server) }
 
-// Endpoint is the URL of the member's unix socket.
+// Endpoint returns the URL of the member's unix socket.
 func (s *Server) Endpoint() string { return "unix://" + s.socket.path }
 
-// Alone says whether nobody has connected to the member's socket since it was started, so that all that was written meanwhile came
-// through the clients inside the process.
-func (s *Server) Alone() bool { return !s.visits.any.Load() }
+// Alone reports whether no client has connected to the member's socket since the start, so that all
+// writes came through the clients inside the process.
+func (s *Server) Alone() bool { return !s.connections.any.Load() }
 
-// Version is the member's release.
+// Version returns the version of the member.
 func (s *Server) Version() string { return version.Version }
 
-// SizeBytes is how much the member's database takes on disk.
+// SizeBytes returns the size of the database on disk.
 func (s *Server) SizeBytes() int64 {
 	return s.member.Server.Backend().Size()
 }
 
-// Err reports a failure of the running member.
+// Err returns a channel with the failure of the running member.
 func (s *Server) Err() <-chan error { return s.failures }
 
-// Close stops the member, flushes its files and gives the directory free.
-// It may be called more than once.
+// Close stops the member, flushes its files and unlocks the directory. It may be called more than
+// once.
 func (s *Server) Close() error {
 	s.closing.Do(func() { s.closed = s.close() })
 	return s.closed
@@ -263,21 +266,22 @@ func (s *Server) close() error {
 		errs = append(errs, ignoreCanceled(s.client.Close()))
 	}
 	if !s.closeMember() {
-		// What is left of it may still write, so the directory stays locked until the process ends.
+		// Remaining goroutines may still write, so that the directory stays locked until the
+		// process ends.
 		return errors.Join(append(errs, s.socket.remove())...)
 	}
 	if s.client != nil {
-		_ = seal(s.dir, s.files) // without it, the next start looks through the files
+		_ = seal(s.dir, s.files) // without a seal, the next start inspects the files
 	}
 	errs = append(errs, s.socket.remove(), s.lock.release())
 	return errors.Join(errs...)
 }
 
-// closeMember closes the member and reports whether that succeeded. One that has given up is not
-// asked: it would wait for itself.
+// closeMember closes the member and reports whether that succeeded. A failed member is not closed,
+// because it would wait for itself.
 func (s *Server) closeMember() bool {
 	select {
-	case <-s.ending.failed:
+	case <-s.fatal.failed:
 		return false
 	default:
 	}
@@ -292,13 +296,13 @@ func (s *Server) closeMember() bool {
 	select {
 	case <-done:
 		return true
-	case <-s.ending.failed:
+	case <-s.fatal.failed:
 	case <-time.After(closeWithin):
 	}
 	return false
 }
 
-// ignoreCanceled drops the error that an in-process client reports for its own closing.
+// ignoreCanceled drops the error that an in-process client returns when it is closed.
 func ignoreCanceled(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -8,18 +8,18 @@ import (
 	"path/filepath"
 )
 
-// maxSocketPath keeps below the 104 bytes (macOS) that a unix socket address holds.
+// maxSocketPath is below the 104 bytes (macOS) that a unix socket address can hold.
 const maxSocketPath = 100
 
-// socket is the place of the member's socket. dir is set when it was made for the
-// socket alone, because the data directory's path is too long for an address.
+// socket is the path of the member's socket. dir is set if a directory was created for the socket
+// because the path of the data directory is too long for an address.
 type socket struct {
 	path string
 	dir  string
 }
 
-// newSocket chooses the socket's path and removes what a killed process left
-// there. The directory lock must be held.
+// newSocket determines the path of the socket and removes files of a killed process. The directory
+// lock must be held.
 func newSocket(dataDir string) (socket, error) {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {

@@ -7,10 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// addresses gives IP addresses to nodes, from 172.16.0.0/12, and to pods, from a /24 of 10.0.0.0/8 for each node.
+// addresses assigns IP addresses to nodes, from 172.16.0.0/12, and to pods, from a /24 of
+// 10.0.0.0/8 per node.
 type addresses struct {
 	mu   sync.Mutex
-	used map[string]types.UID // by pods
+	used map[string]types.UID // pod UIDs by address
 	of   map[types.UID]string
 }
 
@@ -18,20 +19,21 @@ func newAddresses() *addresses {
 	return &addresses{used: map[string]types.UID{}, of: map[types.UID]string{}}
 }
 
-// nodeAddress is the address of the i-th node of the fleet.
+// nodeAddress returns the address of the i-th node of the fleet.
 func nodeAddress(i int) string {
 	n := i + 1
 	return fmt.Sprintf("172.%d.%d.%d", 16+n>>16, n>>8&255, n&255)
 }
 
-// keep notes the address that a pod has already.
+// keep records the address that a pod already has.
 func (a *addresses) keep(pod types.UID, ip string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.used[ip], a.of[pod] = pod, ip
 }
 
-// give returns the pod's address, a new one if it has none. It is empty when the node's range is used up.
+// give returns the address of a pod, assigning one if necessary. It is empty if the range of the
+// node is exhausted.
 func (a *addresses) give(pod types.UID, node int) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

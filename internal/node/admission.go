@@ -10,23 +10,23 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// usedClaim is what one entry of pod.spec.resourceClaims stands for on the node.
+// usedClaim is the claim of one entry of pod.spec.resourceClaims.
 type usedClaim struct {
 	entry string
-	name  string // empty: not recorded yet
-	// generated: the claim must have been made for the pod or its PodGroup, since the entry has a template, or for the pod by
-	// its scheduler.
+	name  string // empty if it is not recorded yet
+	// generated means that the claim must have been created for the pod or its PodGroup, because
+	// the entry has a template, or for the pod by its scheduler.
 	generated bool
 }
 
-// errNoClaim says that a claim is not there.
+// errNoClaim means that a claim does not exist.
 var errNoClaim = errors.New("it does not exist")
 
-// errUnread says that a claim could not be read: no event will tell when it can be.
+// errUnread means that a claim could not be read. No event announces when it can be.
 var errUnread = errors.New("it cannot be read")
 
-// usedClaims lists the pod's claims by what stands in the pod alone: on a node, no PodGroup and no template is looked up
-// (R12). Entries that need no claim are left out.
+// usedClaims returns the claims of a pod, based on the pod alone: a node does not read PodGroups
+// and templates (R12). Entries without a claim are omitted.
 func usedClaims(pod *core.Pod) []usedClaim {
 	var out []usedClaim
 	for i := range pod.Spec.ResourceClaims {
@@ -55,7 +55,8 @@ func usedClaims(pod *core.Pod) []usedClaim {
 	return out
 }
 
-// admit gives the claims of the pod, or says why it must not run yet. Lookup finds a claim of the pod's namespace.
+// admit returns the claims of the pod, or an error if it must not run yet. lookup returns a claim
+// in the namespace of the pod.
 func admit(on features.Set, pod *core.Pod, lookup func(usedClaim) (*resource.ResourceClaim, error)) ([]*resource.ResourceClaim, error) {
 	var used []*resource.ResourceClaim
 	for _, u := range usedClaims(pod) {

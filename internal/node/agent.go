@@ -24,25 +24,26 @@ const (
 	defaultStopFor = 100 * time.Millisecond
 )
 
-// Options tune an Agent; the zero value is good.
+// Options configures an Agent. The zero value is valid except for Events.
 type Options struct {
-	// Events gets the events about pods. Required.
+	// Events records the events of pods. Required.
 	Events reconciler.Recorder
-	// Runtime runs the pods. Default: the simulated one.
+	// Runtime runs the pods. Default: the simulated runtime.
 	Runtime Runtime
-	// Devices prepares the devices of claims. Default: they are ready at once.
+	// Devices prepares the devices of claims. Default: devices are always ready.
 	Devices Devices
-	// Idle leaves pods that are bound to the nodes unstarted. They are still deleted when that is asked for.
+	// Idle disables starting pods. Pods are still deleted on request.
 	Idle bool
-	// StopFor is how long simulated pods take to stop, if they do not say. Default 100 ms.
+	// StopFor is the time that simulated pods without an annotation take to stop. Default 100 ms.
 	StopFor time.Duration
-	// Workers is the number of parallel writers of pods, and of nodes, and of pools. Default 16.
+	// Workers is the number of concurrent writers for each of pods, nodes and pools. Default 16.
 	Workers int
-	// LeaseDuration is how long the fleet may be silent; its Lease is renewed four times in that time. Default 40 s.
+	// LeaseDuration is the time without a renewal after which the Lease of the fleet expires. It is
+	// renewed four times within that time. Default 40 s.
 	LeaseDuration time.Duration
-	// Features are those that are on; the zero value has all of them.
+	// Features are the enabled features.
 	Features features.Set
-	// Clock is the time. Default: the wall clock.
+	// Clock provides the time. Default: the system clock.
 	Clock clock.WithTicker
 }
 
@@ -68,7 +69,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Agent stands for all nodes of a fleet.
+// Agent is the node agent for all nodes of a fleet.
 type Agent struct {
 	fleet fleet.Fleet
 	inf   *client.Informers
@@ -84,11 +85,11 @@ type Agent struct {
 	poolQueue *reconciler.Runner[poolKey]
 
 	mu      sync.Mutex
-	missing map[string]bool // nodes and pools that have not been registered yet
+	missing map[string]bool // nodes and pools that are not registered yet
 	ready   chan struct{}   // closed when missing is empty
 }
 
-// New makes the agent of a fleet on inf's caches; it must be called before inf is started.
+// New returns the agent of a fleet on inf's caches. It must be called before inf is started.
 func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*Agent, error) {
 	opts = opts.withDefaults()
 	if opts.Events == nil {
@@ -120,7 +121,7 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 	return a, a.listen()
 }
 
-// listen asks for the indexes and events that the agent lives by.
+// listen registers indexes and event handlers.
 func (a *Agent) listen() error {
 	err := errors.Join(
 		a.inf.Pods().AddIndex(client.PodsByNode, client.PodNodes),
@@ -136,10 +137,11 @@ func (a *Agent) listen() error {
 	return nil
 }
 
-// Run registers the fleet and looks after its pods until ctx ends. The informers must have been started.
+// Run registers the fleet and manages its pods until ctx ends. The informers must have been
+// started.
 func (a *Agent) Run(ctx context.Context) error {
 	if err := a.inf.WaitForSync(ctx); err != nil {
-		a.work(ctx) // ctx has ended, and the queues end what they have
+		a.work(ctx) // ctx has ended; the workers finish their current items
 		return err
 	}
 	a.takeUp(a.inf.Pods().List())
@@ -157,7 +159,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	return nil
 }
 
-// work has all queues worked off, and the Lease renewed, until ctx ends.
+// work runs the workers of all queues, and renews the Lease, until ctx ends.
 func (a *Agent) work(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, run := range []func(context.Context) error{a.nodeQueue.Run, a.poolQueue.Run, a.podQueue.Run} {
@@ -167,10 +169,11 @@ func (a *Agent) work(ctx context.Context) {
 	running.Wait()
 }
 
-// Ready is closed when all nodes are registered and all devices published for the first time.
+// Ready is closed when all nodes are registered and all devices are published for the first time.
 func (a *Agent) Ready() <-chan struct{} { return a.ready }
 
-// takeUp notes the addresses and the claims of the pods that an earlier agent left, before any is given to a new pod.
+// takeUp records the addresses and claims of the pods that an earlier agent started, before new
+// ones are assigned.
 func (a *Agent) takeUp(pods []*core.Pod) {
 	for _, pod := range pods {
 		if _, ours := a.nodes.machines[pod.Spec.NodeName]; !ours || pod.Finished() {
@@ -198,7 +201,7 @@ func (a *Agent) removeStrangers(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// expectAll notes what must be there before the agent is ready.
+// expectAll records what must be registered before the agent is ready.
 func (a *Agent) expectAll() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -225,7 +228,7 @@ func (a *Agent) done(what string) {
 	}
 }
 
-// onNode takes an event of the cache of nodes.
+// onNode handles a change in the cache of nodes.
 func (a *Agent) onNode(before, after *corev1.Node) {
 	node := after
 	if node == nil {
@@ -256,7 +259,7 @@ func machinesOf(f fleet.Fleet) map[string]machine {
 	return out
 }
 
-// poolsOf sorts the fleet's slices by pool, and the pools by node.
+// poolsOf returns the slices of the fleet by pool, and the pools by node.
 func poolsOf(f fleet.Fleet) (wanted map[poolKey][]resourcev1.ResourceSlice, ofNode map[string][]poolKey) {
 	wanted, ofNode = map[poolKey][]resourcev1.ResourceSlice{}, map[string][]poolKey{}
 	for _, slice := range f.Slices() {

@@ -9,23 +9,25 @@ import (
 	"time"
 )
 
-// Annotations of pods and nodes that the simulation reads.
+// Annotations of pods and nodes for the simulation.
 const (
-	// AnnotationRunFor is how long the containers of a pod run, such as "5s". Without it, and without an exit code, they run until
-	// they are stopped.
+	// AnnotationRunFor is the run time of a pod's containers, such as "5s". Without it, and without
+	// an exit code, they run until they are stopped.
 	AnnotationRunFor = "allot.dev/run-for"
-	// AnnotationExitCode is the exit code of the containers when they end by themselves; 0 without it.
+	// AnnotationExitCode is the exit code of containers that end by themselves; default 0.
 	AnnotationExitCode = "allot.dev/exit-code"
-	// AnnotationStopFor is how long the containers take to end when they are asked to. Past the grace period they are killed.
+	// AnnotationStopFor is the time that the containers take to stop. After the grace period they
+	// are killed.
 	AnnotationStopFor = "allot.dev/stop-for"
-	// AnnotationKillFor is how long the containers take to end when they are killed, as those may that wait for a device. At once
-	// without it.
+	// AnnotationKillFor is the time that the containers take to end when they are killed, to
+	// simulate containers blocked by a device. Default 0.
 	AnnotationKillFor = "allot.dev/kill-for"
-	// AnnotationStopped on a Node, with the value "true", simulates a machine whose agent has died.
+	// AnnotationStopped with the value "true" on a Node simulates a machine with a failed node
+	// agent.
 	AnnotationStopped = "allot.dev/stopped"
 )
 
-// script is what a pod's annotations say about its life.
+// script holds the values of a pod's annotations.
 type script struct {
 	ends     bool // the containers end by themselves
 	runFor   time.Duration
@@ -70,7 +72,8 @@ func readScript(annotations map[string]string, stopFor time.Duration) (script, e
 	return s, nil
 }
 
-// checkNames refuses an annotation of allot's domain that means nothing: it is one of the others, misspelt.
+// checkNames returns an error for unknown annotations of allot's domain, which are probably
+// misspelled.
 func checkNames(annotations map[string]string) error {
 	known := []string{AnnotationRunFor, AnnotationExitCode, AnnotationStopFor, AnnotationKillFor}
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {

@@ -15,31 +15,33 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// Devices makes the devices of claims ready on a node, and takes them back. Both methods may be called again with the same
-// arguments, and from several goroutines for different claims.
+// Devices prepares devices of claims on a node. Both methods are idempotent, and may be called
+// concurrently for different claims.
 type Devices interface {
-	// Prepare makes a claim's devices ready for pods on the node. An error is said on the pod, and it is tried again.
+	// Prepare prepares a claim's devices for pods on the node. An error is reported on the pod, and
+	// retried.
 	Prepare(ctx context.Context, node string, claim *resource.ResourceClaim) error
-	// Unprepare takes them back. The claim is as it was prepared: by now the API may show another one, or none.
+	// Unprepare reverts Prepare. The claim is passed as it was prepared, because the API may have
+	// another version, or none.
 	Unprepare(ctx context.Context, node string, claim *resource.ResourceClaim) error
 }
 
-// noDevices are those of simulated nodes: they are ready at once.
+// noDevices implements Devices for simulated nodes: devices are always ready.
 type noDevices struct{}
 
 func (noDevices) Prepare(context.Context, string, *resource.ResourceClaim) error   { return nil }
 func (noDevices) Unprepare(context.Context, string, *resource.ResourceClaim) error { return nil }
 
-// holdings are the claims that pods hold on nodes: from before they are prepared until the last pod there that held them has
-// ended, whatever the API says meanwhile. So a device that a pod has which was deleted by force is not given to the next
-// before it has ended (F39).
+// holdings tracks the claims that pods hold on nodes: from before they are prepared until the last
+// pod on the node that holds them has ended, whatever the API shows. The device of a pod that was
+// deleted by force is therefore not used by another pod before the first one has ended (F39).
 type holdings struct {
 	devices Devices
 
 	mu       sync.Mutex
 	held     map[place]*holding
 	ofPod    map[types.UID][]place
-	ofDevice map[string]map[place]bool // devices that a claim shares with no other
+	ofDevice map[string]map[place]bool // holders of devices that a claim does not share
 }
 
 // place is a claim on a node.
@@ -50,8 +52,9 @@ type place struct {
 
 type holding struct {
 	claim *resource.ResourceClaim
-	pods  map[types.UID]string // with their names
-	// leaving: it is being taken back from the last pod, and nobody can have it until it is prepared anew.
+	pods  map[types.UID]string // names by UID
+	// leaving means that the claim is being unprepared after the last pod, and cannot be used until
+	// it is prepared again.
 	leaving bool
 }
 
@@ -59,8 +62,8 @@ func newHoldings(d Devices) *holdings {
 	return &holdings{devices: d, held: map[place]*holding{}, ofPod: map[types.UID][]place{}, ofDevice: map[string]map[place]bool{}}
 }
 
-// take has the pod hold the claims, or says which device of them another claim still has. It changes nothing for a pod that
-// holds them already.
+// take makes the pod hold the claims, or returns an error that names a device held by another
+// claim. It changes nothing for a pod that holds them already.
 func (h *holdings) take(pod *core.Pod, claims []*resource.ResourceClaim) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,7 +81,7 @@ func (h *holdings) take(pod *core.Pod, claims []*resource.ResourceClaim) error {
 	return nil
 }
 
-// conflict looks at all nodes, as devices need not be of one. It is called with the lock held.
+// conflict checks all nodes, because devices may be shared by nodes. The lock must be held.
 func (h *holdings) conflict(claim *resource.ResourceClaim) error {
 	for _, device := range exclusive(claim) {
 		for at := range h.ofDevice[device] {
@@ -92,7 +95,7 @@ func (h *holdings) conflict(claim *resource.ResourceClaim) error {
 	return nil
 }
 
-// add is called with the lock held.
+// add adds a holder. The lock must be held.
 func (h *holdings) add(at place, claim *resource.ResourceClaim, pod *core.Pod) {
 	if h.held[at] == nil {
 		h.held[at] = &holding{claim: claim, pods: map[types.UID]string{}}
@@ -110,7 +113,7 @@ func (h *holdings) add(at place, claim *resource.ResourceClaim, pod *core.Pod) {
 	}
 }
 
-// prepare makes the devices of all claims ready on the pod's node.
+// prepare prepares the devices of all claims on the node of the pod.
 func (h *holdings) prepare(ctx context.Context, pod *core.Pod, claims []*resource.ResourceClaim) error {
 	for _, claim := range claims {
 		if err := h.devices.Prepare(ctx, pod.Spec.NodeName, claim); err != nil {
@@ -120,8 +123,8 @@ func (h *holdings) prepare(ctx context.Context, pod *core.Pod, claims []*resourc
 	return nil
 }
 
-// give has the pod hold nothing any more. A claim that no other pod on the node holds is taken back before; if that does
-// not succeed, it stays held.
+// give releases all claims of the pod. A claim without other pods on the node is unprepared first,
+// and stays held if that fails.
 func (h *holdings) give(ctx context.Context, pod *core.Pod) (freed bool, err error) {
 	for _, at := range h.leave(pod) {
 		claim := h.claim(at)
@@ -134,7 +137,7 @@ func (h *holdings) give(ctx context.Context, pod *core.Pod) (freed bool, err err
 	return freed, nil
 }
 
-// leave takes the pod off the claims that others hold as well, and gives those that are to be taken back.
+// leave removes the pod from claims with other pods, and returns the claims to unprepare.
 func (h *holdings) leave(pod *core.Pod) []place {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,7 +184,7 @@ func (h *holding) names() string {
 	return strings.Join(slices.Sorted(maps.Values(h.pods)), ", ")
 }
 
-// exclusive are the devices that the claim shares with no other.
+// exclusive returns the devices that the claim does not share.
 func exclusive(claim *resource.ResourceClaim) []string {
 	if claim.Status.Allocation == nil {
 		return nil

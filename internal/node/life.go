@@ -9,38 +9,39 @@ import (
 const (
 	firstBackoff = 10 * time.Second
 	lastBackoff  = 5 * time.Minute
-	killed       = 137 // the exit code of a container that did not stop in time
+	killed       = 137 // exit code of a killed container
 )
 
-// run is one execution of a pod's containers. All containers of a simulated pod start and end together.
+// run is one execution of a pod's containers. All containers of a simulated pod start and end
+// together.
 type run struct {
 	from, to time.Time
 	exitCode int32
 }
 
-// life is the simulated life of one pod. It has no clock: advance takes it to a moment.
+// life simulates one pod. It has no clock: advance moves it to a point in time.
 type life struct {
 	script script
 	policy corev1.RestartPolicy
 
-	begun    time.Time // the first run
-	restarts int32     // before the run at from
-	from     time.Time // of the run that is on, or that comes next
-	last     *run      // the run before
-	ended    bool      // last is the final one
+	begun    time.Time // start of the first run
+	restarts int32     // before the current run
+	from     time.Time // start of the current or next run
+	last     *run      // previous run
+	ended    bool      // last is the final run
 
-	stopAt   time.Time // zero: nobody asked to stop
+	stopAt   time.Time // zero if no stop was requested
 	stopCode int32
 }
 
-// advance plays everything that happens up to now.
+// advance simulates everything up to now.
 func (l *life) advance(now time.Time) {
 	for !l.ended {
 		end, code := l.nextEnd()
 		if end.IsZero() || end.After(now) {
 			return
 		}
-		if end.Before(l.from) { // stopped while it waited to be restarted
+		if end.Before(l.from) { // stopped while waiting for a restart
 			l.ended = true
 			l.restarts--
 			return
@@ -55,7 +56,7 @@ func (l *life) advance(now time.Time) {
 	}
 }
 
-// nextEnd is when the current run ends, and how; zero if it runs on.
+// nextEnd returns the end and exit code of the current run; the time is zero if it does not end.
 func (l *life) nextEnd() (time.Time, int32) {
 	var end time.Time
 	if l.script.ends {
@@ -74,7 +75,8 @@ func (l *life) restartsAfter(code int32) bool {
 	return l.policy == corev1.RestartPolicyAlways || l.policy == corev1.RestartPolicyOnFailure && code != 0
 }
 
-// backoff is the wait before a restart, when there were so many before it. The first one comes at once.
+// backoff returns the delay before a restart after a number of restarts. The first restart is
+// immediate.
 func backoff(restarts int32) time.Duration {
 	if restarts == 0 {
 		return 0
@@ -82,7 +84,7 @@ func backoff(restarts int32) time.Duration {
 	return min(firstBackoff<<min(restarts-1, 10), lastBackoff)
 }
 
-// stop asks for the end within grace.
+// stop requests the end within the grace period.
 func (l *life) stop(now time.Time, grace time.Duration) {
 	at, code := now.Add(l.script.stopFor), int32(0)
 	if l.script.stopFor > grace {
@@ -93,10 +95,10 @@ func (l *life) stop(now time.Time, grace time.Duration) {
 	}
 }
 
-// running tells whether the containers run at now, after advance.
+// running reports whether the containers run at now. advance must have been called.
 func (l *life) running(now time.Time) bool { return !l.ended && !l.from.After(now) }
 
-// again is the next moment at which something changes; zero if nothing does.
+// again returns the time of the next change, or zero if there is none.
 func (l *life) again(now time.Time) time.Time {
 	if l.ended {
 		return time.Time{}

@@ -12,18 +12,19 @@ import (
 	"github.com/allot-dev/allot/internal/fleet"
 )
 
-// kubeletVersion is what simulated nodes report; clients compare it with the server's.
+// kubeletVersion is the version that simulated nodes report. Clients compare it with the server's
+// version.
 const kubeletVersion = "v1.37.2"
 
-// machine is a node of the fleet as the agent knows it.
+// machine is a node of the fleet.
 type machine struct {
 	index int
-	want  corev1.Node // labels, taints, capacity and allocatable of the fleet's description
+	want  corev1.Node // labels, taints, capacity and allocatable from the description of the fleet
 }
 
-// desired returns the Node as it should be, given what is in the API (nil: nothing yet). Only what the fleet says is changed;
-// taints are the fleet's at creation and those of others from then on. A stopped machine gives no sign of life any more, and
-// says nothing else.
+// desired returns the Node to write, given the Node in the API (nil if there is none). Only fields
+// of the fleet are changed. Taints are set only at creation. For a stopped machine, only the
+// annotation of the Lease is removed.
 func (m machine) desired(have *corev1.Node, now time.Time) *corev1.Node {
 	var node *corev1.Node
 	if have == nil {
@@ -58,7 +59,8 @@ func (m machine) setStatus(node *corev1.Node, now time.Time) {
 	st := &node.Status
 	st.Capacity = over(st.Capacity, m.want.Status.Capacity)
 	st.Allocatable = over(st.Allocatable, m.want.Status.Allocatable)
-	st.DeclaredFeatures = []string{"DRAOptionalNodeOperations"} // it does nothing for any device
+	// the simulation supports it for all devices
+	st.DeclaredFeatures = []string{"DRAOptionalNodeOperations"}
 	st.Addresses = []corev1.NodeAddress{
 		{Type: corev1.NodeInternalIP, Address: nodeAddress(m.index)},
 		{Type: corev1.NodeHostName, Address: node.Name},
@@ -73,7 +75,7 @@ func (m machine) setStatus(node *corev1.Node, now time.Time) {
 	}
 }
 
-// over puts the fleet's resources over those that are there, which may be of others.
+// over sets the fleet's resources and keeps others.
 func over(have, want corev1.ResourceList) corev1.ResourceList {
 	out := have.DeepCopy()
 	if out == nil {
@@ -114,7 +116,7 @@ func setCondition(st *corev1.NodeStatus, want corev1.NodeCondition, now time.Tim
 	st.Conditions[i] = want
 }
 
-// sameNode and sameNodeStatus compare what is written by the two kinds of writes.
+// sameNode and sameNodeStatus compare the fields of the two kinds of writes.
 func sameNode(a, b *corev1.Node) bool {
 	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec, b.Spec) &&
 		a.Annotations[fleet.AnnotationLease] == b.Annotations[fleet.AnnotationLease]

@@ -2,7 +2,7 @@ package node
 
 import "sync"
 
-// names is a set of names for several goroutines.
+// names is a set of names that is safe for concurrent use.
 type names struct {
 	mu  sync.Mutex
 	set map[string]bool

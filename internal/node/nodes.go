@@ -16,28 +16,28 @@ type nodeCache interface {
 	Get(namespace, name string) (*corev1.Node, bool)
 }
 
-// nodeWriter writes Node objects. The updates carry the resource version that they are based on.
+// nodeWriter writes Node objects. Updates contain the resource version that they are based on.
 type nodeWriter interface {
 	CreateNode(ctx context.Context, node *corev1.Node) (*corev1.Node, error)
 	UpdateNode(ctx context.Context, node *corev1.Node) (*corev1.Node, error)
 	UpdateNodeStatus(ctx context.Context, node *corev1.Node) (*corev1.Node, error)
 }
 
-// nodes registers the fleet's nodes and keeps them as the fleet says. It is one half of the queue's work; pools is the other.
+// nodes registers the nodes of the fleet and keeps them in sync.
 type nodes struct {
 	cache    nodeCache
 	write    nodeWriter
 	clock    clock.PassiveClock
 	queue    reconciler.Queue[string]
-	machines map[string]machine // by name; never changed
-	echoes   *echoes
-	// registered is called when a node is as it should be.
+	machines map[string]machine // by name; immutable
+	echoes   *ownWrites
+	// registered is called when a node is in sync.
 	registered func(name string)
-	// seen has the nodes that this agent has found or created: one that vanishes is not created again.
+	// seen has the nodes that this agent has found or created. A deleted one is not created again.
 	seen *names
 }
 
-// reconcile registers one node, or brings it back to what the fleet says.
+// reconcile registers one node or brings it in sync.
 func (n *nodes) reconcile(ctx context.Context, name string) error {
 	m, ours := n.machines[name]
 	if !ours {
@@ -74,10 +74,10 @@ func (n *nodes) create(ctx context.Context, name string, m machine) error {
 	}
 	n.seen.add(name)
 	n.echoes.wrote("node/"+name, node.ResourceVersion)
-	return nil // the rest, if the server did not take the status, when the cache shows the node
+	return nil // the status, if the server ignored it, is written when the cache shows the node
 }
 
-// update writes what differs. Both writes may be needed; the second is based on the first.
+// update writes the differences. The status update is based on the result of the first update.
 func (n *nodes) update(ctx context.Context, have *corev1.Node, m machine) error {
 	want := m.desired(have, n.clock.Now())
 	var err error
@@ -105,7 +105,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// alive tells whether a node is of the fleet, with a working agent, and which one it is.
+// alive reports whether a node belongs to the fleet and its agent works, and returns its index.
 func (n *nodes) alive(name string) (index int, alive bool) {
 	m, ours := n.machines[name]
 	if !ours {

@@ -10,8 +10,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// endOrphans ends the pods that had this name. Mostly they have ended before; one that was deleted by force still runs, and
-// is given its time to stop. Meanwhile it keeps its address and its devices.
+// endOrphans stops earlier pods of this name. Most have ended already; a pod that was deleted by
+// force still runs and gets its grace period. Until it ends it keeps its address and devices.
 func (p *pods) endOrphans(ctx context.Context, key types.NamespacedName) error {
 	p.mu.Lock()
 	orphans := p.orphans[key]

@@ -18,20 +18,21 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// eventPatience is how long a pod's claims may be unready before an event says so: the caches of pods and claims are filled
-// independently, and a pod often comes a moment before the reservation that was written before it.
+// eventPatience is how long claims may be unready before an event is recorded: the caches of pods
+// and claims are independent, and a pod often arrives before the reservation that was written
+// before it.
 const eventPatience = time.Second
 
 const (
-	// readAgain is when it is tried again to read a claim past the cache.
+	// readAgain is the delay before a claim is read from the API again.
 	readAgain = 5 * time.Second
-	// prepareAgain is when it is tried again to prepare devices.
+	// prepareAgain is the delay before devices are prepared again.
 	prepareAgain = 5 * time.Second
-	// orphanAgain is when a pod that is gone is looked at again whose node does not answer.
+	// orphanAgain is the delay before a deleted pod on an unavailable node is checked again.
 	orphanAgain = 10 * time.Second
 )
 
-// podCache and claimCache are what is known of the API.
+// podCache and claimCache are the caches of the API.
 type podCache interface {
 	Get(namespace, name string) (*core.Pod, bool)
 }
@@ -40,18 +41,19 @@ type claimCache interface {
 	Get(namespace, name string) (*resource.ResourceClaim, bool)
 }
 
-// podWriter writes pods, under the UID that they have. A status is only written over the resource version that it is based on.
+// podWriter writes pods with a UID precondition. A status update also requires the resource version
+// that it is based on.
 type podWriter interface {
 	UpdatePodStatus(ctx context.Context, pod *core.Pod) (*core.Pod, error)
 	DeletePod(ctx context.Context, pod *core.Pod) error
 }
 
-// claimReader reads a claim past the cache.
+// claimReader reads a claim from the API, not from the cache.
 type claimReader interface {
 	LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error)
 }
 
-// pods looks after the pods of the fleet's nodes.
+// pods manages the pods on the nodes of the fleet.
 type pods struct {
 	cache   podCache
 	claims  claimCache
@@ -61,38 +63,38 @@ type pods struct {
 	runtime Runtime
 	clock   clock.PassiveClock
 	queue   reconciler.Queue[types.NamespacedName]
-	node    func(name string) (index int, alive bool) // alive: ours, and its agent has not stopped
+	node    func(name string) (index int, alive bool) // see nodes.alive
 	run     bool                                      // start pods
 
 	features features.Set
 
-	echoes    *echoes
+	echoes    *ownWrites
 	addresses *addresses
 	holdings  *holdings
 
 	mu    sync.Mutex
 	known map[types.NamespacedName]*track
-	// orphans are pods that the API does not show any more, by their names, until they have ended.
+	// orphans are pods that no longer exist in the API, by name, until they have ended.
 	orphans map[types.NamespacedName][]*core.Pod
-	// last are pods as they were when they were deleted, which the cache may never have shown.
+	// last has the final versions of deleted pods, which the cache may never have shown.
 	last map[types.NamespacedName]*core.Pod
-	// blocked are pods that wait for a device that another claim still holds.
+	// blocked has the pods that wait for a device held by another claim.
 	blocked map[types.NamespacedName]bool
-	// waiting has the pods that wait for a claim, by the claim.
+	// waiting has the pods that wait for a claim, by claim.
 	waiting map[types.NamespacedName]map[types.NamespacedName]bool
 }
 
-// track is what the agent remembers of a pod beside its status.
+// track holds the state of a pod that is not in its status.
 type track struct {
 	pod      *core.Pod // as last seen
-	deleted  bool      // the final delete has been sent
+	deleted  bool      // the final deletion was sent
 	waitsFor []types.NamespacedName
 	why      string // why it does not run
 	since    time.Time
-	said     bool // by an event
+	reported     bool // an event was recorded
 }
 
-// reconcile brings one pod a step further: gather, decide, write.
+// reconcile advances one pod: gather, decide, write.
 func (p *pods) reconcile(ctx context.Context, key types.NamespacedName) error {
 	if err := p.endOrphans(ctx, key); err != nil {
 		return err
@@ -118,7 +120,7 @@ func (p *pods) reconcile(ctx context.Context, key types.NamespacedName) error {
 		p.addresses.release(pod.UID)
 		return p.end(ctx, key, t)
 	case !started && pod.Status.Phase == corev1.PodRunning && p.runtime.Start(ctx, pod) == nil:
-		// An earlier agent had started it; this one has taken it up.
+		// An earlier agent started the pod.
 		p.adopt(pod)
 	case !started && pod.DeletionTimestamp != nil:
 		return p.end(ctx, key, t)
@@ -138,27 +140,29 @@ func (p *pods) reconcile(ctx context.Context, key types.NamespacedName) error {
 	return p.report(ctx, key, index, state, t)
 }
 
-// refuse says by an event why the pod does not run, once for each reason, and not before it has lasted for a moment.
+// refuse records an event with the reason why the pod does not run, once per reason, if it
+// persists.
 func (p *pods) refuse(key types.NamespacedName, t *track, reason string, why error) error {
 	if t.why != why.Error() {
-		t.why, t.since, t.said = why.Error(), p.clock.Now(), false
+		t.why, t.since, t.reported = why.Error(), p.clock.Now(), false
 	}
 	if left := eventPatience - p.clock.Since(t.since); left > 0 {
 		p.queue.AddAfter(key, left)
 		return nil
 	}
-	if !t.said {
-		t.said = true
+	if !t.reported {
+		t.reported = true
 		p.events.Eventf(t.pod, corev1.EventTypeWarning, reason, "%s", t.why)
 	}
 	return nil
 }
 
-// report writes what has changed in the pod's status, and comes back when more will.
+// report writes changes of the pod's status and schedules the next change.
 func (p *pods) report(ctx context.Context, key types.NamespacedName, index int, state PodState, t *track) error {
 	pod := t.pod
 	if state.Ended {
-		// Before anybody hears of the end, and gives the devices to others.
+		// Devices are released before the end is reported, because then they may be allocated
+		// again.
 		if err := p.release(ctx, pod); err != nil {
 			return fmt.Errorf("pod %s: %w", key, err)
 		}
@@ -183,7 +187,8 @@ func (p *pods) report(ctx context.Context, key types.NamespacedName, index int, 
 	return nil
 }
 
-// end deletes a pod that does not run, when that was asked for. Finalizers may keep the object; it is deleted only once.
+// end deletes a stopped pod for which deletion was requested. Finalizers may keep the object; the
+// request is sent only once.
 func (p *pods) end(ctx context.Context, key types.NamespacedName, t *track) error {
 	if err := p.release(ctx, t.pod); err != nil {
 		return fmt.Errorf("pod %s: %w", key, err)
@@ -198,7 +203,8 @@ func (p *pods) end(ctx context.Context, key types.NamespacedName, t *track) erro
 	return nil
 }
 
-// grace is what is left of the pod's grace period. A pod that is gone without having been given one has that of its spec.
+// grace returns the remaining grace period. A pod that was removed without a grace period has that
+// of its spec.
 func (p *pods) grace(pod *core.Pod) time.Duration {
 	if pod.DeletionTimestamp == nil {
 		return time.Duration(ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
@@ -217,7 +223,8 @@ func (p *pods) addressOf(pod *core.Pod, index int) address {
 	return address{host: host, pod: p.addresses.give(pod.UID, index)}
 }
 
-// track finds or makes the memory of a pod. One that has the name of an earlier pod starts anew.
+// track returns the state of a pod, creating it if necessary. A new pod with the name of an earlier
+// one gets a new state.
 func (p *pods) track(key types.NamespacedName, pod *core.Pod) *track {
 	p.mu.Lock()
 	t, ok := p.known[key]
@@ -240,7 +247,7 @@ func (p *pods) track(key types.NamespacedName, pod *core.Pod) *track {
 	return t
 }
 
-// forget lets go of a pod that the API does not show any more. It is an orphan until it has ended.
+// forget drops a pod that no longer exists in the API. It becomes an orphan until it has ended.
 func (p *pods) forget(key types.NamespacedName) {
 	p.mu.Lock()
 	t, ok := p.known[key]
@@ -285,7 +292,7 @@ func (p *pods) await(key types.NamespacedName, t *track, used []usedClaim) {
 	}
 }
 
-// onPod takes an event of the cache of pods.
+// onPod handles a change in the cache of pods.
 func (p *pods) onPod(before, after *core.Pod) {
 	pod := after
 	if pod == nil {
@@ -303,7 +310,7 @@ func (p *pods) onPod(before, after *core.Pod) {
 	p.queue.Add(key)
 }
 
-// onClaim takes an event of the cache of claims.
+// onClaim handles a change in the cache of claims.
 func (p *pods) onClaim(before, after *resource.ResourceClaim) {
 	claim := after
 	if claim == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/allot-dev/allot/internal/fleet"
 )
 
-// poolKey names a pool of devices.
+// poolKey identifies a pool of devices.
 type poolKey struct{ driver, pool string }
 
 func poolOf(slice *resourcev1.ResourceSlice) poolKey {
@@ -27,15 +27,15 @@ func poolOf(slice *resourcev1.ResourceSlice) poolKey {
 
 func (k poolKey) String() string { return k.driver + "/" + k.pool }
 
-// publication is what must be written so that a pool is published as wanted.
+// publication holds the writes that publish a pool as wanted.
 type publication struct {
 	create, update, remove []*resourcev1.ResourceSlice
 }
 
 func (p publication) empty() bool { return len(p.create)+len(p.update)+len(p.remove) == 0 }
 
-// publish compares a pool with what is published of it. A pool that differs in anything gets a new generation as a whole, so
-// that a reader never puts old and new slices together.
+// publish compares the wanted and the published slices of a pool. After any difference the whole
+// pool gets a new generation, so that readers never combine old and new slices.
 func publish(want, have []*resourcev1.ResourceSlice) publication {
 	byName := map[string]*resourcev1.ResourceSlice{}
 	generation := int64(0)
@@ -75,7 +75,7 @@ func publish(want, have []*resourcev1.ResourceSlice) publication {
 	return p
 }
 
-// sameSlice compares all that the agent sets, but for the generation.
+// sameSlice compares all fields that the agent sets, except for the generation.
 func sameSlice(want, have *resourcev1.ResourceSlice) bool {
 	spec := want.Spec
 	spec.Pool.Generation = have.Spec.Pool.Generation
@@ -97,20 +97,20 @@ type sliceWriter interface {
 	DeleteSlice(ctx context.Context, slice *resourcev1.ResourceSlice) error
 }
 
-// slicesByPool is the index of the cache of slices.
+// slicesByPool is the name of the index of slices by pool.
 const slicesByPool = "node/slices-by-pool"
 
-// pools publishes the fleet's devices.
+// pools publishes the devices of the fleet.
 type pools struct {
 	cache sliceCache
 	nodes nodeCache
 	write sliceWriter
 	queue reconciler.Queue[poolKey]
-	// wanted has the slices of each pool, in order; never changed. A pool that is not in it is left to others.
+	// wanted has the slices of each pool, in order; immutable. Other pools are not managed.
 	wanted map[poolKey][]resourcev1.ResourceSlice
-	ofNode map[string][]poolKey // the node-local ones
-	echoes *echoes
-	// published is called when a pool is as it should be.
+	ofNode map[string][]poolKey // node-local pools
+	echoes *ownWrites
+	// published is called when a pool is in sync.
 	published func(poolKey)
 }
 
@@ -136,7 +136,7 @@ func (p *pools) reconcile(ctx context.Context, key poolKey) error {
 	return nil
 }
 
-// want is what should be published. The slices of a node belong to the Node, which must be there for that.
+// want returns the slices to publish. Slices of a node are owned by the Node, which must exist.
 func (p *pools) want(key poolKey) ([]*resourcev1.ResourceSlice, bool) {
 	var out []*resourcev1.ResourceSlice
 	for i := range p.wanted[key] {
@@ -157,7 +157,7 @@ func nodeOwner(node *corev1.Node) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID, Controller: new(true)}
 }
 
-// behind tells whether the cache has yet to show an own write to the pool.
+// behind reports whether the cache does not show the agent's own write to the pool yet.
 func (p *pools) behind(want, have []*resourcev1.ResourceSlice) bool {
 	versions := map[string]string{}
 	for _, slice := range want {
@@ -174,7 +174,8 @@ func (p *pools) behind(want, have []*resourcev1.ResourceSlice) bool {
 	return false
 }
 
-// carryOut writes new slices before it removes old ones: readers go by the newest generation, and wait until it is complete.
+// carryOut creates new slices before it deletes old ones: readers use the newest generation, and
+// wait until it is complete.
 func (p *pools) carryOut(ctx context.Context, todo publication) error {
 	var failed []error
 	wrote := func(slice *resourcev1.ResourceSlice, err error) {
@@ -200,7 +201,7 @@ func (p *pools) carryOut(ctx context.Context, todo publication) error {
 	return errors.Join(failed...)
 }
 
-// onSlice takes an event of the cache of slices.
+// onSlice handles a change in the cache of slices.
 func (p *pools) onSlice(before, after *resourcev1.ResourceSlice) {
 	if after == nil {
 		p.echoes.forget("slice/" + before.Name)
@@ -211,7 +212,7 @@ func (p *pools) onSlice(before, after *resourcev1.ResourceSlice) {
 	}
 }
 
-// strangers are the published slices of the fleet that it has no pool for any more.
+// strangers returns published slices of the fleet that belong to none of its pools.
 func strangers(all []*resourcev1.ResourceSlice, fleetName string, wanted map[poolKey][]resourcev1.ResourceSlice) []*resourcev1.ResourceSlice {
 	return slices.DeleteFunc(slices.Clone(all), func(slice *resourcev1.ResourceSlice) bool {
 		return slice.Labels[fleet.LabelFleet] != fleetName || wanted[poolOf(slice)] != nil

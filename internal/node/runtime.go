@@ -9,28 +9,31 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// Runtime runs the containers of pods. Pods are told apart by UID. All methods may be called from several goroutines, for one
-// pod from one at a time; all of them may be called again with the same arguments.
+// Runtime runs the containers of pods, which are identified by UID. Its methods may be called
+// concurrently, but not for the same pod, and are idempotent.
 //
-// It has four methods because a pod has four: they are the life of one and come in this order.
+// The four methods correspond to the life of a pod and are called in this order.
 type Runtime interface {
-	// Start begins to run the pod, whose claims have all been prepared. When the pod's status says that it was started before (by an agent that has gone since),
-	// Start takes up what is left of it. An error means that the pod cannot be started as it is.
+	// Start runs the pod, after all its claims have been prepared. If the status shows that the pod
+	// was started before, by an earlier agent, Start resumes it. An error means that the pod cannot
+	// be started in its current form.
 	Start(ctx context.Context, pod *core.Pod) error
-	// Status says how the pod's containers are. It is false for a pod that was not started, or was removed.
+	// Status returns the state of the containers. It returns false for a pod that was not started
+	// or was removed.
 	Status(pod *core.Pod) (PodState, bool)
-	// Stop asks the containers to end, at the latest when grace has passed. Of several requests the earliest end counts.
+	// Stop requests the containers to end within the grace period. Of several requests, the
+	// earliest end applies.
 	Stop(ctx context.Context, pod *core.Pod, grace time.Duration) error
-	// Remove forgets the pod, running or not.
+	// Remove drops the pod, running or not.
 	Remove(pod *core.Pod)
 }
 
-// PodState is what a runtime knows of a pod.
+// PodState is the state of a pod in the runtime.
 type PodState struct {
-	// Init and Containers have one entry for each container of the spec, in its order.
+	// Init and Containers have one entry per container of the spec, in order.
 	Init, Containers []corev1.ContainerStatus
-	// Ended: no container runs, and none will again.
+	// Ended means that no container runs or will run again.
 	Ended bool
-	// Again is when the state will change by itself; zero when it will not.
+	// Again is the time of the next change, or zero if there is none.
 	Again time.Time
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 )
 
-// server is the API, past the caches.
+// server implements the writers and readers with the API.
 type server struct{ set *client.Set }
 
 func (s server) UpdatePodStatus(ctx context.Context, pod *core.Pod) (*core.Pod, error) {

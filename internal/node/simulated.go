@@ -15,17 +15,17 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// simulated is a Runtime that runs nothing and keeps time.
+// simulated is a Runtime that runs no containers and only keeps time.
 type simulated struct {
 	clock   clock.PassiveClock
-	stopFor time.Duration // for pods that do not say
+	stopFor time.Duration // for pods without an annotation
 
 	mu    sync.Mutex
 	lives map[types.UID]*life
 }
 
-// NewSimulated returns a Runtime that runs nothing. A pod's annotations say how long it runs and how it ends; pods that do not
-// say how long they take to stop take stopFor.
+// NewSimulated returns the simulated Runtime. Annotations of a pod determine how long it runs and
+// how it ends; stopFor is the default for the time to stop.
 func NewSimulated(c clock.PassiveClock, stopFor time.Duration) Runtime {
 	return &simulated{clock: c, stopFor: stopFor, lives: map[types.UID]*life{}}
 }
@@ -46,7 +46,7 @@ func (s *simulated) Start(_ context.Context, pod *core.Pod) error {
 	return nil
 }
 
-// takeUp continues the life that a pod's status tells of.
+// takeUp resumes from the status of a pod.
 func (l *life) takeUp(statuses []corev1.ContainerStatus) {
 	if len(statuses) == 0 {
 		return
@@ -108,7 +108,7 @@ func (l *life) container(pod *core.Pod, c *corev1.Container, now time.Time) core
 	running := l.running(now)
 	restarts := l.restarts
 	if !running && !l.ended {
-		restarts-- // the next run has not begun
+		restarts-- // the next run has not started
 	}
 	st := blank(pod, c, restarts)
 	st.Ready, st.Started = running, &running
@@ -127,7 +127,7 @@ func (l *life) container(pod *core.Pod, c *corev1.Container, now time.Time) core
 	return st
 }
 
-// initContainer has done its work the moment the pod starts, once.
+// initContainer returns the status of an init container, which completes when the pod starts.
 func (l *life) initContainer(pod *core.Pod, c *corev1.Container) corev1.ContainerStatus {
 	st := blank(pod, c, 0)
 	started := false
@@ -135,7 +135,7 @@ func (l *life) initContainer(pod *core.Pod, c *corev1.Container) corev1.Containe
 	at := l.begun
 	if i := slices.IndexFunc(pod.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == c.Name }); i >= 0 {
 		if t := pod.Status.InitContainerStatuses[i].State.Terminated; t != nil {
-			at = t.FinishedAt.Time // as it was reported before
+			at = t.FinishedAt.Time // as reported before
 		}
 	}
 	st.State.Terminated = (&run{from: at, to: at}).terminated(st.ContainerID)

@@ -15,7 +15,8 @@ import (
 	"github.com/allot-dev/allot/internal/claims"
 )
 
-// start runs the pod if it may run, after the devices of all its claims have been prepared. Done is false when it does not.
+// start runs the pod if it may run, after preparing the devices of all its claims. done is false if
+// the pod was not started.
 func (p *pods) start(ctx context.Context, key types.NamespacedName, t *track) (done bool, err error) {
 	used, problem := p.admit(ctx, key, t)
 	if errors.Is(problem, errUnread) {
@@ -38,8 +39,8 @@ func (p *pods) start(ctx context.Context, key types.NamespacedName, t *track) (d
 	return true, nil
 }
 
-// admit looks at the pod's claims, and gives them if the pod may run with all of them. It notes which of them the pod waits
-// for before it looks, so that no change is missed.
+// admit returns the claims of the pod if it may run with all of them. It first registers the pod as
+// waiting for them, so that no change is missed.
 func (p *pods) admit(ctx context.Context, key types.NamespacedName, t *track) ([]*resource.ResourceClaim, error) {
 	p.await(key, t, usedClaims(t.pod))
 	used, problem := admit(p.features, t.pod, func(u usedClaim) (*resource.ResourceClaim, error) { return p.claim(ctx, t.pod, u) })
@@ -49,8 +50,8 @@ func (p *pods) admit(ctx context.Context, key types.NamespacedName, t *track) ([
 	return used, problem
 }
 
-// claim finds a claim that the pod uses. One that does not name the pod, and was not made for its PodGroup, is read live: the
-// cache may show it as it was for others, with devices that it has not any more.
+// claim returns a claim that the pod uses. A claim that neither names the pod nor was created for
+// its PodGroup is read from the API: the cache may show an earlier allocation for others.
 func (p *pods) claim(ctx context.Context, pod *core.Pod, u usedClaim) (*resource.ResourceClaim, error) {
 	claim, ok := p.claims.Get(pod.Namespace, u.name)
 	if !ok {
@@ -69,9 +70,10 @@ func (p *pods) claim(ctx context.Context, pod *core.Pod, u usedClaim) (*resource
 	return claim, nil
 }
 
-// hold has the pod hold its claims from now on, or says which device is still held by another.
+// hold makes the pod hold its claims, or returns an error that names a device held by another
+// claim.
 func (p *pods) hold(key types.NamespacedName, pod *core.Pod, used []*resource.ResourceClaim) error {
-	p.setBlocked(key, true) // before it looks, so that no release is missed
+	p.setBlocked(key, true) // set first, so that no release is missed
 	err := p.holdings.take(pod, used)
 	p.setBlocked(key, err != nil)
 	return err
@@ -87,7 +89,7 @@ func (p *pods) setBlocked(key types.NamespacedName, is bool) {
 	}
 }
 
-// adopt has a pod that an earlier agent started hold its claims as it did then: they are not prepared again.
+// adopt makes a pod started by an earlier agent hold its claims, which are not prepared again.
 func (p *pods) adopt(pod *core.Pod) {
 	var used []*resource.ResourceClaim
 	for _, u := range usedClaims(pod) {
@@ -95,10 +97,10 @@ func (p *pods) adopt(pod *core.Pod) {
 			used = append(used, claim)
 		}
 	}
-	_ = p.holdings.take(pod, used) // it runs, whoever else may hold its devices
+	_ = p.holdings.take(pod, used) // the pod runs, even if another claim holds its devices
 }
 
-// release has a pod that has ended hold nothing any more, and wakes those that wait for devices.
+// release releases the claims of a pod that has ended, and wakes pods that wait for devices.
 func (p *pods) release(ctx context.Context, pod *core.Pod) error {
 	freed, err := p.holdings.give(ctx, pod)
 	if freed {

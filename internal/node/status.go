@@ -11,11 +11,11 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// address is where a pod is reached.
+// address holds the addresses of a pod and its host.
 type address struct{ host, pod string }
 
-// statusOf is the part of the pod's status that the agent writes. Times that stand in the pod's status stay, where the fact
-// that they belong to has not changed.
+// statusOf returns the part of the pod's status that the agent writes. Timestamps are kept if
+// nothing else has changed.
 func statusOf(pod *core.Pod, state PodState, at address, now time.Time) corev1.PodStatus {
 	st := corev1.PodStatus{
 		ObservedGeneration:    pod.Generation,
@@ -48,7 +48,7 @@ func phaseOf(state PodState) corev1.PodPhase {
 	return corev1.PodSucceeded
 }
 
-// conditions gives the pod's four conditions of the agent; those of others are not in the list.
+// conditions returns the four conditions that the agent sets.
 func conditions(pod *core.Pod, state PodState, phase corev1.PodPhase, now time.Time) []corev1.PodCondition {
 	ready := corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}
 	initialized := corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}
@@ -102,8 +102,8 @@ func condition(pod *core.Pod, typ corev1.PodConditionType) (corev1.PodCondition,
 	return corev1.PodCondition{}, false
 }
 
-// keepTimes takes the old state of a container where the new one differs from it only in fractions of a second, which the API
-// does not keep.
+// keepTimes keeps the old state of a container if only fractions of a second have changed, which
+// the API does not store.
 func keepTimes(now, before []corev1.ContainerStatus) []corev1.ContainerStatus {
 	for i := range now {
 		for _, old := range before {
@@ -133,7 +133,7 @@ func seconds(s corev1.ContainerState) corev1.ContainerState {
 	return out
 }
 
-// holds tells whether the pod's status says all that want says.
+// holds reports whether the pod's status contains all of want.
 func holds(pod *core.Pod, want corev1.PodStatus) bool {
 	have := pod.Status
 	for _, c := range want.Conditions {
@@ -148,8 +148,9 @@ func holds(pod *core.Pod, want corev1.PodStatus) bool {
 		equality.Semantic.DeepEqual(have.InitContainerStatuses, want.InitContainerStatuses)
 }
 
-// withStatus is the pod with the agent's part of the status in it; what others wrote stays. It shares memory with the pod, and is
-// only good for being sent: the resource version in it makes sure that nothing is overwritten that the agent has not seen.
+// withStatus returns the pod with the agent's part of the status; other fields are preserved. The
+// result shares memory with the pod and may only be sent: its resource version ensures that no
+// unseen change is overwritten.
 func withStatus(pod *core.Pod, own corev1.PodStatus) *core.Pod {
 	next := *pod
 	st := &next.Status

@@ -12,8 +12,9 @@ import (
 // finishedPackages are the directories whose comments follow the language rules of this project.
 // Packages are added as they are rewritten, and stay.
 var finishedPackages = []string{
-	"internal/alloc", "internal/client", "internal/cluster", "internal/commit", "internal/features",
-	"internal/fleet", "internal/groups", "internal/metrics", "internal/pki",
+	"internal/alloc", "internal/attach", "internal/attach/chartfiles", "internal/client",
+	"internal/cluster", "internal/commit", "internal/etcd", "internal/features",
+	"internal/fleet", "internal/groups", "internal/metrics", "internal/node", "internal/pki",
 }
 
 // finishedDocuments are the documents that follow the same rules.

@@ -10,17 +10,17 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// Rival is another scheduler that places pods with claims.
-type Rival struct {
+// CompetingScheduler is another scheduler that places pods with claims.
+type CompetingScheduler struct {
 	// Scheduler is the spec.schedulerName of its pods.
 	Scheduler string
-	// Pods is how many of its pods have claims, and are not done.
+	// Pods is the number of its unfinished pods with claims.
 	Pods int
-	// Drivers are those of whose devices it has given some out, sorted.
+	// Drivers lists the drivers of the devices that it has allocated, sorted.
 	Drivers []string
 }
 
-func (r *Rival) String() string {
+func (r *CompetingScheduler) String() string {
 	text := fmt.Sprintf("scheduler %s places %d pods with claims", r.Scheduler, r.Pods)
 	if len(r.Drivers) > 0 {
 		text += ", and has given out devices of " + strings.Join(r.Drivers, ", ")
@@ -28,10 +28,10 @@ func (r *Rival) String() string {
 	return text
 }
 
-// Rivals are the other schedulers that give out devices, by what pods and claims show, in the order of their names. Own
-// is the name of this scheduler.
-func Rivals(own string, pods []*core.Pod, claims []*resource.ResourceClaim) []Rival {
-	found := map[string]*Rival{}
+// CompetingSchedulers returns the other schedulers that allocate devices, according to pods and
+// claims, sorted by name. own is the name of this scheduler.
+func CompetingSchedulers(own string, pods []*core.Pod, claims []*resource.ResourceClaim) []CompetingScheduler {
+	found := map[string]*CompetingScheduler{}
 	drivers := driversOf(claims)
 	used := map[string]map[string]bool{}
 	for _, pod := range pods {
@@ -40,12 +40,12 @@ func Rivals(own string, pods []*core.Pod, claims []*resource.ResourceClaim) []Ri
 		}
 		name := pod.Spec.SchedulerName
 		if found[name] == nil {
-			found[name], used[name] = &Rival{Scheduler: name}, map[string]bool{}
+			found[name], used[name] = &CompetingScheduler{Scheduler: name}, map[string]bool{}
 		}
 		found[name].Pods++
 		maps.Copy(used[name], drivers[string(pod.UID)])
 	}
-	var out []Rival
+	var out []CompetingScheduler
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		found[name].Drivers = slices.Sorted(maps.Keys(used[name]))
 		out = append(out, *found[name])
@@ -53,7 +53,7 @@ func Rivals(own string, pods []*core.Pod, claims []*resource.ResourceClaim) []Ri
 	return out
 }
 
-// driversOf gives the drivers of the devices that consumers have, by the UID of the consumer.
+// driversOf returns the drivers of devices allocated for consumers, by consumer UID.
 func driversOf(claims []*resource.ResourceClaim) map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	for _, claim := range claims {

@@ -20,7 +20,7 @@ func TestEnding(t *testing.T) {
 		"sugar": func(l *zap.Logger, f ...zap.Field) { l.Sugar().Panicf("no WAL can be made: %v", f[1].Interface) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEnding()
+			e := newFatalLogger()
 			logger := e.logger()
 			logger.Error("not the end", zap.Error(errors.New("nothing")))
 			select {

@@ -69,7 +69,7 @@ func TestF64DoubleIsPutBack(t *testing.T) {
 			w := newWorld()
 			w.allocate("theirs", 1, "default-scheduler", test.theirs)
 			w.allocate("ours", test.oursAt, "allot", test.ours)
-			d := &Doubles{own: "allot", claims: &w.claims, pods: &w.pods, write: w, events: w}
+			d := &DoubleAllocationController{own: "allot", claims: &w.claims, pods: &w.pods, write: w, events: w}
 			for _, want := range []string{test.first, test.again} {
 				if err := d.Reconcile(t.Context(), types.NamespacedName{Namespace: "ns", Name: "ours"}); err != nil {
 					t.Fatal(err)
@@ -98,8 +98,8 @@ func TestF64RivalsAreNamed(t *testing.T) {
 	for _, claim := range w.claims.objects {
 		claims = append(claims, claim)
 	}
-	want := []Rival{{Scheduler: "default-scheduler", Pods: 1, Drivers: []string{"d"}}, {Scheduler: "other", Pods: 1}}
-	if diff := cmp.Diff(want, Rivals("allot", pods, claims)); diff != "" {
+	want := []CompetingScheduler{{Scheduler: "default-scheduler", Pods: 1, Drivers: []string{"d"}}, {Scheduler: "other", Pods: 1}}
+	if diff := cmp.Diff(want, CompetingSchedulers("allot", pods, claims)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -20,36 +20,41 @@ import (
 )
 
 const (
-	// reasonDouble is the reason of the events on claims that have one device.
+	// reasonDouble is the reason of events on claims that share a device.
 	reasonDouble = "DeviceAllocatedTwice"
-	// reasonPutBack is the reason of the event on a pod that is deleted because its device is another claim's.
+	// reasonPutBack is the reason of the event on a pod that is deleted because its device belongs
+	// to another claim.
 	reasonPutBack = "DeviceOfAnotherClaim"
 
 	claimsByDevice = "claims-by-device"
 )
 
-// doubleWriter is what Doubles writes: each write names the object as it was seen.
+// doubleWriter makes the writes of DoubleAllocationController, each for a specific version of the
+// object.
 type doubleWriter interface {
 	Deallocate(ctx context.Context, claim *resource.ResourceClaim) error
 	DeletePod(ctx context.Context, pod *core.Pod) error
 }
 
-// Doubles finds devices that two claims have, which the API server of a foreign cluster lets happen when two schedulers
-// give out the same ones (F64). The claim that was allocated first keeps the device. The other one is put back if it is
-// this scheduler's and no container of its pods has started: pods that are bound go with it. All else is said loudly.
-type Doubles struct {
-	own    string                           // spec.schedulerName of this scheduler's pods
+// DoubleAllocationController finds devices that are allocated to two claims. The API server of
+// another cluster permits that if two schedulers allocate the same devices (F64). The claim that
+// was allocated first keeps the device. The other one is deallocated if it belongs to this
+// scheduler and no container of its pods has started; its bound pods are deleted. All other cases
+// are reported by events.
+type DoubleAllocationController struct {
+	own    string                           // spec.schedulerName of this scheduler
 	claims indexed[*resource.ResourceClaim] // by claimsByDevice
 	pods   indexed[*core.Pod]               // by claims.PodIndex
 	write  doubleWriter
 	events reconciler.Recorder
-	said   said
+	said   eventDeduper
 	run    func(context.Context) error
 }
 
-// NewDoubles makes the controller on inf's caches; call it before they start.
-func NewDoubles(set *client.Set, inf *client.Informers, events reconciler.Recorder, own string) (*Doubles, error) {
-	d := &Doubles{own: own, claims: inf.ResourceClaims(), pods: inf.Pods(), write: doubleServer{set}, events: events}
+// NewDoubleAllocationController returns the controller on inf's caches. It must be called before
+// they are started.
+func NewDoubleAllocationController(set *client.Set, inf *client.Informers, events reconciler.Recorder, own string) (*DoubleAllocationController, error) {
+	d := &DoubleAllocationController{own: own, claims: inf.ResourceClaims(), pods: inf.Pods(), write: doubleServer{set}, events: events}
 	if err := inf.ResourceClaims().AddIndex(claimsByDevice, exclusive); err != nil {
 		return nil, err
 	}
@@ -61,7 +66,7 @@ func NewDoubles(set *client.Set, inf *client.Informers, events reconciler.Record
 	inf.ResourceClaims().OnChange(func(before, now *resource.ResourceClaim) {
 		switch {
 		case now == nil:
-			d.said.news(before.UID, "")
+			d.said.isNew(before.UID, "")
 		case now.Status.Allocation != nil && (before == nil || before.UID != now.UID || before.Status.Allocation == nil):
 			runner.Add(reconciler.KeyOf(now))
 		}
@@ -70,9 +75,9 @@ func NewDoubles(set *client.Set, inf *client.Informers, events reconciler.Record
 }
 
 // Run reconciles until ctx is done.
-func (d *Doubles) Run(ctx context.Context) error { return d.run(ctx) }
+func (d *DoubleAllocationController) Run(ctx context.Context) error { return d.run(ctx) }
 
-// exclusive are the devices that a claim has for itself alone, as keys of claimsByDevice.
+// exclusive returns the devices that the claim does not share, as keys of claimsByDevice.
 func exclusive(claim *resource.ResourceClaim) []string {
 	if claim.Status.Allocation == nil {
 		return nil
@@ -87,8 +92,8 @@ func exclusive(claim *resource.ResourceClaim) []string {
 	return out
 }
 
-// Reconcile looks at the devices of one claim.
-func (d *Doubles) Reconcile(ctx context.Context, key types.NamespacedName) error {
+// Reconcile checks the devices of one claim.
+func (d *DoubleAllocationController) Reconcile(ctx context.Context, key types.NamespacedName) error {
 	claim, ok := d.claims.Get(key.Namespace, key.Name)
 	if !ok {
 		return nil
@@ -108,7 +113,8 @@ func (d *Doubles) Reconcile(ctx context.Context, key types.NamespacedName) error
 	return nil
 }
 
-// earlier compares by the time of the allocation. A claim that does not tell it is taken by its own age.
+// earlier compares two claims by the time of their allocation, or of their creation if that is
+// unknown.
 func earlier(a, b *resource.ResourceClaim) int {
 	since := func(c *resource.ResourceClaim) *metav1.Time {
 		if t := c.Status.Allocation.AllocationTimestamp; t != nil {
@@ -122,8 +128,8 @@ func earlier(a, b *resource.ResourceClaim) int {
 	return cmp.Compare(a.UID, b.UID)
 }
 
-// settle puts the loser back, or says why it stays.
-func (d *Doubles) settle(ctx context.Context, device string, winner, loser *resource.ResourceClaim) error {
+// settle deallocates the loser, or reports why it is kept.
+func (d *DoubleAllocationController) settle(ctx context.Context, device string, winner, loser *resource.ResourceClaim) error {
 	pods := d.consumers(loser)
 	text := fmt.Sprintf("device %s belongs to ResourceClaim %s/%s, too, which had it before", device, winner.Namespace, winner.Name)
 	switch {
@@ -140,14 +146,14 @@ func (d *Doubles) settle(ctx context.Context, device string, winner, loser *reso
 	return nil
 }
 
-func (d *Doubles) tell(claim *resource.ResourceClaim, text string) {
-	if d.said.news(claim.UID, text) {
+func (d *DoubleAllocationController) tell(claim *resource.ResourceClaim, text string) {
+	if d.said.isNew(claim.UID, text) {
 		d.events.Eventf(claim, corev1.EventTypeWarning, reasonDouble, "%s", text)
 	}
 }
 
-// consumers are the pods that the claim is reserved for, by themselves or through their PodGroup.
-func (d *Doubles) consumers(claim *resource.ResourceClaim) []*core.Pod {
+// consumers returns the pods for which the claim is reserved, directly or through their PodGroup.
+func (d *DoubleAllocationController) consumers(claim *resource.ResourceClaim) []*core.Pod {
 	var out []*core.Pod
 	for _, pod := range d.pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name)) {
 		if !pod.Finished() && claims.CanRun(pod, claim) == nil {
@@ -157,13 +163,14 @@ func (d *Doubles) consumers(claim *resource.ResourceClaim) []*core.Pod {
 	return out
 }
 
-// ours says that this scheduler has allocated the claim: all its pods name it.
-func (d *Doubles) ours(claim *resource.ResourceClaim, pods []*core.Pod) bool {
+// ours reports whether this scheduler has allocated the claim: all its pods name this scheduler.
+func (d *DoubleAllocationController) ours(claim *resource.ResourceClaim, pods []*core.Pod) bool {
 	others := func(pod *core.Pod) bool { return pod.Spec.SchedulerName != d.own }
 	return len(pods) > 0 && len(claim.Status.ReservedFor) > 0 && !slices.ContainsFunc(pods, others)
 }
 
-// started says that a container of the pod may have made use of the device. Init containers run while the pod is pending.
+// started reports whether a container of the pod may have used the device. Init containers run
+// while the pod is pending.
 func started(pod *core.Pod) bool {
 	return pod.Status.Phase == corev1.PodRunning ||
 		slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(c corev1.ContainerStatus) bool {
@@ -171,9 +178,9 @@ func started(pod *core.Pod) bool {
 		})
 }
 
-// putBack deletes the pods that are bound, and takes the devices off a claim that nobody is bound with. Where pods go,
-// the cluster's claim controller frees the claim after the last one.
-func (d *Doubles) putBack(ctx context.Context, claim *resource.ResourceClaim, pods []*core.Pod) error {
+// putBack deletes the bound pods, or deallocates a claim without bound pods. After a deletion, the
+// cluster's claim controller deallocates the claim.
+func (d *DoubleAllocationController) putBack(ctx context.Context, claim *resource.ResourceClaim, pods []*core.Pod) error {
 	bound := false
 	for _, pod := range pods {
 		if pod.Spec.NodeName == "" {
@@ -192,13 +199,14 @@ func (d *Doubles) putBack(ctx context.Context, claim *resource.ResourceClaim, po
 		return nil
 	}
 	err := d.write.Deallocate(ctx, claim)
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // the change is an event, if it concerns the allocation
+	// a change of the allocation triggers another reconcile
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return err
 }
 
-// doubleServer writes through a client.Set.
+// doubleServer implements doubleWriter with a client.Set.
 type doubleServer struct{ set *client.Set }
 
 func (s doubleServer) Deallocate(ctx context.Context, claim *resource.ResourceClaim) error {

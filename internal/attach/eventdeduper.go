@@ -6,14 +6,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// said remembers what was told last of which object, so that it is told once. The zero value has told nothing.
-type said struct {
+// eventDeduper remembers the last text reported for each object, so that each text is reported
+// once. The zero value is ready to use.
+type eventDeduper struct {
 	mu    sync.Mutex
 	texts map[types.UID]string
 }
 
-// news says whether text is to be told; an empty one never is.
-func (s *said) news(uid types.UID, text string) bool {
+// isNew reports whether the text must be reported. An empty text never is.
+func (s *eventDeduper) isNew(uid types.UID, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.texts[uid]
