@@ -13,7 +13,9 @@ import (
 // Packages are added as they are rewritten, and stay.
 var finishedPackages = []string{
 	"internal/alloc", "internal/attach", "internal/attach/chartfiles", "internal/client",
-	"internal/cluster", "internal/commit", "internal/etcd", "internal/features",
+	"internal/cluster", "internal/commit", "internal/controller/batch",
+	"internal/controller/claim", "internal/controller/devicetaint", "internal/controller/eviction",
+	"internal/controller/expectations", "internal/etcd", "internal/features",
 	"internal/fleet", "internal/groups", "internal/metrics", "internal/node", "internal/pki",
 }
 

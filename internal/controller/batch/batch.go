@@ -2,11 +2,13 @@ package batch
 
 import "sync"
 
-// maxParallel bounds the requests in flight of one call, so that a large owner does not crowd out the others.
+// maxParallel limits the concurrent requests of one call, so that a large owner does not delay
+// others.
 const maxParallel = 100
 
-// SlowStart calls do(0) … do(count-1), in parallel batches of 1, 2, 4, … calls; it stops after the first batch with an
-// error, so that a thousand creations that will all be refused for one reason cost one request. It returns the first error.
+// SlowStart calls do(0) … do(count-1) in parallel batches of 1, 2, 4, … calls, and stops after the
+// first batch with an error, so that a thousand creations that fail for the same reason cost one
+// request. It returns the first error.
 func SlowStart(count int, do func(i int) error) error {
 	for first, batch := 0, 1; first < count; batch = min(2*batch, maxParallel) {
 		n := min(batch, count-first)
@@ -18,7 +20,8 @@ func SlowStart(count int, do func(i int) error) error {
 	return nil
 }
 
-// Parallel calls do(0) … do(count-1), at most maxParallel at once, waits for all, and returns the error with the lowest index.
+// Parallel calls do(0) … do(count-1) with at most maxParallel concurrent calls, waits for all, and
+// returns the error with the lowest index.
 func Parallel(count int, do func(i int) error) error {
 	errs := make([]error, count)
 	slots := make(chan struct{}, maxParallel)

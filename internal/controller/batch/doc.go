@@ -1,5 +1,3 @@
-// Package batch makes many requests to the server, of one kind and for one owner, without crowding out others:
-// in parallel up to a limit, and carefully where all of them may be refused for the same reason.
-//
-// It knows nothing of what is requested.
+// Package batch makes many requests of one kind for one owner without delaying others: with limited
+// concurrency, and with a slow start where all of them may fail for the same reason.
 package batch

@@ -19,12 +19,13 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// workers is how many objects are reconciled at once; they mostly wait for the server. There are about as many as the
-// requests with which one client makes pods, so that in a burst claims keep up with pods.
+// workers is the number of objects reconciled concurrently. Workers mostly wait for the server. The
+// number is similar to the concurrency of a client that creates pods, so that claims keep up with
+// pods in a burst.
 const workers = 16
 
-// New returns the controller of the claims in inf's caches; it must be called before
-// inf is started. On are the features that are on.
+// New returns the controller of the claims in inf's caches. It must be called before inf is
+// started. on are the enabled features.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, meter Meter, on features.Set) (*Controller, error) {
 	caches := Caches{
 		Pods: inf.Pods(), Groups: inf.PodGroups(), Claims: inf.ResourceClaims(),
@@ -54,11 +55,11 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, met
 	return c, nil
 }
 
-// server is the API behind a client.Set.
+// server implements the writers and readers with a client.Set.
 type server struct{ set *client.Set }
 
-// RecordPodClaims writes over the pod that the cache showed: a patch would cost the server more
-// than twice as much, and hardly anybody else writes to a pod that waits for its claims.
+// RecordPodClaims updates the cached version of the pod. A patch would cost the server more than
+// twice as much, and conflicts are rare while a pod waits for its claims.
 func (s server) RecordPodClaims(ctx context.Context, pod *core.Pod, records []corev1.PodResourceClaimStatus) error {
 	pod = pod.DeepCopy()
 	pod.Status.ResourceClaimStatuses = records
@@ -67,7 +68,7 @@ func (s server) RecordPodClaims(ctx context.Context, pod *core.Pod, records []co
 }
 
 func (s server) RecordGroupClaims(ctx context.Context, group *scheduling.PodGroup, records []corev1.PodResourceClaimStatus) error {
-	// The list is replaced: nobody else writes it once the object exists.
+	// The list is replaced: no other component writes it after creation.
 	patch, err := client.StatusPatch(group.UID, map[string]any{"resourceClaimStatuses": records})
 	if err != nil {
 		return err
@@ -107,8 +108,8 @@ func (s server) LiveClaim(ctx context.Context, namespace, name string) (*resourc
 	return s.set.ResourceClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-// LivePods asks for what is stored now, and not for a version: a server's own cache of pods may take minutes to come to a version
-// if no pod changes.
+// LivePods reads the current state without a minimum version: the cache of a server may take
+// minutes to reach a version if no pod changes.
 func (s server) LivePods(ctx context.Context, namespace string) (pods []*core.Pod, version string, err error) {
 	list, err := s.set.Pods(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

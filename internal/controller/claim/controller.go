@@ -17,8 +17,8 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// deletedSize is how many deleted pods and PodGroups are remembered; a consumer beyond
-// them is looked up live.
+// deletedSize is the number of deleted pods and PodGroups that are remembered. Other consumers are
+// read from the API.
 const deletedSize = 16384
 
 // Cache is a cache of one kind.
@@ -27,19 +27,19 @@ type Cache[T any] interface {
 	ByIndex(index, key string) []T
 }
 
-// Lookup is a cache of which only single objects are read.
+// Lookup is a cache from which only single objects are read.
 type Lookup[T any] interface {
 	Get(namespace, name string) (T, bool)
 }
 
-// PodCache is the cache of pods. It reports the resource version up to which it shows everything.
+// PodCache is the cache of pods, with the resource version up to which it is complete.
 type PodCache interface {
 	Cache[*core.Pod]
 	Reached() string
 }
 
-// Caches are what the controller reads. Pods must have groups.Index and claims.PodIndex,
-// Claims claimsByUser.
+// Caches has the caches of the controller. Pods must have groups.Index and claims.PodIndex, Claims
+// claimsByUser.
 type Caches struct {
 	Pods             PodCache
 	Groups           Lookup[*scheduling.PodGroup]
@@ -48,14 +48,14 @@ type Caches struct {
 	ClusterTemplates Lookup[*resourcev1alpha3.ClusterResourceClaimTemplate]
 }
 
-// OwnerWriter writes status.resourceClaimStatuses of this very object, whole.
+// OwnerWriter replaces status.resourceClaimStatuses of an object with the same UID.
 type OwnerWriter interface {
 	RecordPodClaims(ctx context.Context, pod *core.Pod, records []corev1.PodResourceClaimStatus) error
 	RecordGroupClaims(ctx context.Context, group *scheduling.PodGroup, records []corev1.PodResourceClaimStatus) error
 }
 
-// ClaimWriter writes claims. Updates fail when the claim has changed meanwhile. (Four
-// methods, because a claim has these four writes.)
+// ClaimWriter writes claims. Updates fail if the claim has changed. (Four methods, because a claim
+// has these four writes.)
 type ClaimWriter interface {
 	CreateClaim(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
 	UpdateClaimStatus(ctx context.Context, claim *resource.ResourceClaim) (*resource.ResourceClaim, error)
@@ -63,22 +63,22 @@ type ClaimWriter interface {
 	DeleteClaim(ctx context.Context, claim *resource.ResourceClaim) error
 }
 
-// LiveReader reads past the caches.
+// LiveReader reads from the API, not from caches.
 type LiveReader interface {
 	LivePod(ctx context.Context, namespace, name string) (*core.Pod, error)
 	LiveGroup(ctx context.Context, namespace, name string) (*scheduling.PodGroup, error)
 	LiveClaim(ctx context.Context, namespace, name string) (*resource.ResourceClaim, error)
-	// LivePods lists the pods of a namespace as they are now, and returns the version of the list.
+	// LivePods lists the current pods of a namespace, and returns the version of the list.
 	LivePods(ctx context.Context, namespace string) (pods []*core.Pod, version string, err error)
 }
 
-// ForeignReader looks for consumers of kinds that the controller does not watch.
+// ForeignReader finds consumers of kinds that the controller does not watch.
 type ForeignReader interface {
-	// ForeignGone is true only when the object certainly does not exist, with that UID.
+	// ForeignGone returns true only if no object with this UID exists.
 	ForeignGone(ctx context.Context, namespace string, ref resourcev1.ResourceClaimConsumerReference) (bool, error)
 }
 
-// Server is what the controller writes to and reads live.
+// Server combines the writers and readers of the controller.
 type Server struct {
 	Owners  OwnerWriter
 	Claims  ClaimWriter
@@ -88,7 +88,7 @@ type Server struct {
 
 // Meter counts claims by the kind of their owner.
 type Meter interface {
-	// Generated is told how long it took from hearing of the owner, or of what it lacked.
+	// Generated records the time since the controller saw the owner, or what the owner was missing.
 	Generated(owner string, took time.Duration)
 	Refused(owner string)
 }
@@ -103,22 +103,22 @@ type Controller struct {
 	queue  reconciler.Queue[Key]
 	run    func(context.Context) error
 
-	heard   *heard     // since when owners could have their claims
-	made    *made      // own claims that the cache may lack
-	waiting *waiting   // who waits for which template
-	said    *said      // problems that were told of
-	idle    *idle      // allocated claims without consumers
-	deleted *lru.Cache // UIDs of pods, PodGroups and other consumers that are gone
-	stood   *stood     // since when consumers of other kinds have stood in claims
-	looked  *looked    // when consumers of other kinds were looked for
-	listed  *listed    // pods that were read past the cache
+	waitSince      *waitSince      // since when owners could have their claims
+	pending        *pendingCreates // created claims that the cache may not show yet
+	waiting        *waiting        // owners that wait for a template
+	reported       *eventDeduper   // reported problems
+	idle           *idle           // allocated claims without consumers
+	deleted        *lru.Cache      // UIDs of deleted pods, PodGroups and other consumers
+	foreignSince   *foreignSince   // since when consumers of other kinds are in reservedFor
+	foreignChecked *foreignChecked // when consumers of other kinds were last checked
+	listed         *listed         // pods that were read from the API
 }
 
 func newController(cache Caches, server Server, events reconciler.Recorder, meter Meter, clock clock.PassiveClock) *Controller {
 	return &Controller{
-		cache: cache, server: server, events: events, meter: meter, heard: newHeard(clock),
-		made: newMade(clock), waiting: newWaiting(), said: newSaid(), idle: newIdle(clock), deleted: lru.New(deletedSize),
-		stood: newStood(clock), looked: newLooked(clock), listed: &listed{},
+		cache: cache, server: server, events: events, meter: meter, waitSince: newHeard(clock),
+		pending: newMade(clock), waiting: newWaiting(), reported: newSaid(), idle: newIdle(clock), deleted: lru.New(deletedSize),
+		foreignSince: newStood(clock), foreignChecked: newLooked(clock), listed: &listed{},
 	}
 }
 
@@ -127,7 +127,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return c.run(ctx)
 }
 
-// Reconcile brings what key names to what it should be.
+// Reconcile reconciles the object named by key.
 func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 	switch key.Kind {
 	case Pod:

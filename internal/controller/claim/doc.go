@@ -1,28 +1,27 @@
-// Package claim is the controller of ResourceClaims. It generates the claims that
-// PodGroups and pods want from templates, records their names, reserves claims for
-// pods that were scheduled without it, and releases, deallocates and deletes what
-// nobody uses any more (R11, R12, R13, R16, R17).
+// Package claim is the ResourceClaim controller. It generates claims from templates for PodGroups
+// and pods, records their names, reserves claims for pods that were scheduled without a
+// reservation, and releases, deallocates and deletes unused claims (R11, R12, R13, R16, R17).
 //
-// All decisions are those of package claims: the Controller gathers from its caches,
-// decides, and writes the difference. What a decision asks for it reads live.
+// All decisions are made by package claims: the Controller gathers from its caches, decides, and
+// writes the difference. What a decision requests is read from the API.
 //
 // Invariants:
-//   - There are never two claims for one entry, however late events come: the name of
-//     a generated claim follows from its owner, and the server refuses the second. The
-//     memory of own claims (made) only saves reads and writes.
-//   - Owners that lack claims go before what is to be recorded, unless that has waited for a while (R44); both go
-//     before what is to be released, which has a fourth of the turns.
+//   - There are never two claims for one entry, whatever the order of events: the name of a
+//     generated claim is derived from its owner, and the server rejects a second one. Pending
+//     creates only save reads and writes.
+//   - Owners that lack claims are processed before status updates, unless these have waited for a
+//     while (R44); both are processed before releases, which get a fourth of the turns.
 //   - A status is written in one request with all entries, and only when it is wrong.
-//   - Claims are updated with their resource version, never patched, so that a
-//     reservation of the scheduler is never lost.
-//   - After a start everything is looked at once (F34). What may have happened before,
-//     unseen, such as that an owner let an allocation go, counts a minute later.
-//   - That a cache shows another object under a consumer's name says nothing: it may be
-//     the one before. The server is asked.
-//   - Consumers of kinds without a watch are looked for once a minute, each, however many
-//     claims it has, and not in their first minute; they stay while they cannot be read.
-//   - Nothing is deallocated that other pods than its owner may use before the pods that name it are known as of
-//     the claim's version, however old the cache of pods is (docs/adr/0007).
+//   - Claims are updated with their resource version, never patched, so that no reservation of the
+//     scheduler is lost.
+//   - After a start, everything is checked (F34). Changes that may have been missed before, such as
+//     the release of an allocation by its owner, take effect a minute later.
+//   - A cached object with the name of a consumer but a different UID proves nothing, because it may
+//     be the predecessor. The API is read instead.
+//   - Consumers of kinds without a watch are checked once a minute, each of them once for all its
+//     claims, and not in their first minute. They are kept while they cannot be read.
+//   - A claim that pods other than its owner may use is deallocated only if the pods that name it are
+//     known as of the claim's version, however old the cache of pods is (docs/adr/0007).
 //
-// The package allocates nothing.
+// The package does not allocate.
 package claim

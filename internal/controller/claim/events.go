@@ -13,7 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// onPod takes an event of the cache of pods.
+// onPod handles a change in the cache of pods.
 func (c *Controller) onPod(before, after *core.Pod) {
 	if before != nil && (after == nil || after.UID != before.UID) {
 		c.gone(keyOf(Pod, before), before.UID)
@@ -32,23 +32,23 @@ func (c *Controller) onPod(before, after *core.Pod) {
 		return
 	}
 	if before != nil && podChanged(before, after) {
-		c.releaseDeleted(before) // which may name others now
+		c.releaseDeleted(before) // which may name other claims now
 	}
 	if len(after.Spec.ResourceClaims) > 0 && (before == nil || podChanged(before, after)) {
 		if before == nil {
-			c.heard.of(keyOf(Pod, after))
+			c.waitSince.of(keyOf(Pod, after))
 		}
 		c.queue.Add(keyOf(Pod, after))
 	}
 }
 
-// podChanged tells whether anything changed that a pod's claims depend on.
+// podChanged reports whether anything changed that the pod's claims depend on.
 func podChanged(before, after *core.Pod) bool {
 	return before.Spec.NodeName != after.Spec.NodeName ||
 		!apiequality.Semantic.DeepEqual(before.Status.ResourceClaimStatuses, after.Status.ResourceClaimStatuses)
 }
 
-// onGroup takes an event of the cache of PodGroups.
+// onGroup handles a change in the cache of PodGroups.
 func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 	if before != nil && (after == nil || after.UID != before.UID) {
 		c.gone(keyOf(PodGroup, before), before.UID)
@@ -67,15 +67,15 @@ func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 	}
 	if len(after.Spec.ResourceClaims) > 0 {
 		if before == nil {
-			c.heard.of(keyOf(PodGroup, after))
+			c.waitSince.of(keyOf(PodGroup, after))
 		}
 		c.queue.Add(keyOf(PodGroup, after))
 	}
 	c.wakeMembers(before == nil, after)
 }
 
-// wakeMembers has the pods of a PodGroup looked at: all that have claims when it has just
-// come, else those that it has news for.
+// wakeMembers enqueues the pods of a PodGroup: all that have claims if the group is new, and
+// otherwise those affected by the change.
 func (c *Controller) wakeMembers(isNew bool, group *scheduling.PodGroup) {
 	for _, pod := range c.cache.Pods.ByIndex(groups.Index, groups.IndexKey(group.Namespace, group.Name)) {
 		if isNew && len(pod.Spec.ResourceClaims) > 0 || claims.LacksGroupClaims(pod, group) {
@@ -84,25 +84,25 @@ func (c *Controller) wakeMembers(isNew bool, group *scheduling.PodGroup) {
 	}
 }
 
-// gone forgets what is remembered of an object that does not exist any more.
+// gone drops the state of an object that no longer exists.
 func (c *Controller) gone(key Key, uid types.UID) {
 	c.waiting.drop(key)
-	c.heard.drop(key)
+	c.waitSince.drop(key)
 	c.deleted.Add(uid, nil)
-	c.made.drop(uid)
-	c.said.news(uid, "")
+	c.pending.drop(uid)
+	c.reported.isNew(uid, "")
 }
 
-// release has the claims looked at of which an object is a consumer or the owner. A
-// claim that becomes so later comes with an event of its own.
+// release enqueues the claims that an object consumes or owns. A claim for which that becomes true
+// later triggers its own event.
 func (c *Controller) release(uid types.UID) {
 	for _, claim := range c.cache.Claims.ByIndex(claimsByUser, string(uid)) {
 		c.queue.Add(keyOf(Claim, claim))
 	}
 }
 
-// releaseDeleted has the claims looked at that are being deleted and that a pod may use, or might have: it may have kept
-// them although it is no consumer.
+// releaseDeleted enqueues the claims being deleted that the pod may use or may have used: the pod
+// may have kept them although it is not a consumer.
 func (c *Controller) releaseDeleted(pod *core.Pod) {
 	for _, name := range claims.Uses(pod) {
 		if claim, ok := c.cache.Claims.Get(pod.Namespace, name); ok && claim.DeletionTimestamp != nil {
@@ -119,13 +119,13 @@ func (c *Controller) releaseDeleted(pod *core.Pod) {
 	}
 }
 
-// onClaim takes an event of the cache of claims.
+// onClaim handles a change in the cache of claims.
 func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 	if before != nil && (after == nil || after.UID != before.UID) {
 		c.idle.drop(before.UID)
-		c.stood.drop(before.UID)
+		c.foreignSince.drop(before.UID)
 		if key, ok := ownerKey(before); ok {
-			c.heard.of(key) // if it still exists, a new one is due from now on
+			c.waitSince.of(key) // if the owner still exists, a new claim is due from now on
 		}
 		c.wakeOwner(before)
 		c.wakeUsers(before, func(*core.Pod) bool { return true })
@@ -134,20 +134,20 @@ func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 	if after == nil {
 		return
 	}
-	if owner := metav1.GetControllerOfNoCopy(after); before == nil && owner != nil && !c.made.seen(owner.UID, after.Name) {
+	if owner := metav1.GetControllerOfNoCopy(after); before == nil && owner != nil && !c.pending.seen(owner.UID, after.Name) {
 		c.wakeOwner(after)
 	}
 	c.markIdle(before, after)
-	c.stood.see(after)
+	c.foreignSince.see(after)
 	c.queue.Add(keyOf(Claim, after))
 	if after.Status.Allocation != nil {
 		c.wakeUsers(after, func(pod *core.Pod) bool { return claims.NeedsReservation(pod, claims.SeenClaim(c.on, after)) })
 	}
 }
 
-// markIdle keeps in mind that an allocated claim has no consumers: it is let go when the last was seen to leave, and else,
-// since that may have happened while nobody looked, when it has been so for a time. Only events change that, so that
-// they do so in order.
+// markIdle records that an allocated claim has no consumers. It is released immediately if the last
+// consumer was seen to leave, and otherwise after a delay, because the removal may have been
+// missed. Only events change this, so that changes are in order.
 func (c *Controller) markIdle(before, after *resource.ResourceClaim) {
 	switch {
 	case after.Status.Allocation == nil || len(after.Status.ReservedFor) > 0:
@@ -166,7 +166,7 @@ func (c *Controller) wakeOwner(claim *resource.ResourceClaim) {
 	}
 }
 
-// ownerKey names the pod or PodGroup that a claim was generated for.
+// ownerKey returns the pod or PodGroup that a claim was generated for.
 func ownerKey(claim *resource.ResourceClaim) (Key, bool) {
 	if name, _, ok := claims.OwnerPod(claim); ok {
 		return Key{Pod, claim.Namespace, name}, true
@@ -183,14 +183,14 @@ func (c *Controller) wakeUsers(claim *resource.ResourceClaim, which func(*core.P
 	}
 }
 
-// onTemplate takes an event of the cache of ResourceClaimTemplates.
+// onTemplate handles a change in the cache of ResourceClaimTemplates.
 func (c *Controller) onTemplate(_, after *resource.ResourceClaimTemplate) {
 	if after != nil {
 		c.wakeWaiting(templateKey{after.Namespace, claims.FromTemplate(after).Source})
 	}
 }
 
-// onClusterTemplate takes an event of the cache of ClusterResourceClaimTemplates.
+// onClusterTemplate handles a change in the cache of ClusterResourceClaimTemplates.
 func (c *Controller) onClusterTemplate(_, after *resourcev1alpha3.ClusterResourceClaimTemplate) {
 	if after != nil {
 		c.wakeWaiting(templateKey{"", claims.FromClusterTemplate(after).Source})
@@ -199,7 +199,7 @@ func (c *Controller) onClusterTemplate(_, after *resourcev1alpha3.ClusterResourc
 
 func (c *Controller) wakeWaiting(template templateKey) {
 	for _, key := range c.waiting.take(template) {
-		c.heard.of(key)
+		c.waitSince.of(key)
 		c.queue.Add(key)
 	}
 }

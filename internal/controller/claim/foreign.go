@@ -19,17 +19,17 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// foreignPeriod is how often consumers of kinds without a watch are looked for.
+// foreignPeriod is the interval between checks of a consumer without a watch.
 const foreignPeriod = time.Minute
 
-// objects reads objects of any kind that the server has.
+// objects reads objects of any served kind.
 type objects struct {
 	client metadata.Interface
 	clock  clock.PassiveClock
 
 	mu     sync.Mutex // guards the fields below
 	mapper meta.ResettableRESTMapper
-	asked  time.Time // when the server was asked for its kinds
+	asked  time.Time // last discovery of kinds
 }
 
 func newObjects(cfg *rest.Config, clock clock.PassiveClock) (*objects, error) {
@@ -46,8 +46,8 @@ func newObjects(cfg *rest.Config, clock clock.PassiveClock) (*objects, error) {
 	return &objects{client: client, clock: clock, mapper: mapper}, nil
 }
 
-// ForeignGone tells that a consumer certainly does not exist any more. A kind that the
-// server does not have, or that may not be read, tells nothing.
+// ForeignGone reports whether a consumer certainly does not exist. For a kind that is not served or
+// cannot be read, it returns false.
 func (o *objects) ForeignGone(ctx context.Context, namespace string, ref resourcev1.ResourceClaimConsumerReference) (bool, error) {
 	mapping, ok := o.mapping(schema.GroupResource{Group: ref.APIGroup, Resource: ref.Resource})
 	if !ok {
@@ -69,7 +69,7 @@ func (o *objects) ForeignGone(ctx context.Context, namespace string, ref resourc
 	return found.UID != ref.UID, nil
 }
 
-// mapping finds the kind of a resource; kinds that come later are found within a period.
+// mapping returns the mapping of a resource. Kinds added later are found within one period.
 func (o *objects) mapping(resource schema.GroupResource) (*meta.RESTMapping, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

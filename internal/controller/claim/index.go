@@ -6,8 +6,8 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// claimsByUser finds the claims of which an object is a consumer or the controller, by its UID, and those of a namespace that are
-// being deleted and have devices, by deletedKey.
+// claimsByUser is an index of claims by the UID of their consumers and controller, and, under
+// deletedKey, of allocated claims of a namespace that are being deleted.
 const claimsByUser = "claims-by-user"
 
 func deletedKey(namespace string) string { return "deleted in " + namespace }

@@ -6,17 +6,17 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// Kind is what a Key names.
+// Kind is the kind of a Key.
 type Kind string
 
-// The kinds that are reconciled.
+// The reconciled kinds.
 const (
 	Pod      Kind = "pod"
 	PodGroup Kind = "podgroup"
 	Claim    Kind = "claim"
 )
 
-// Key names an object to be looked at.
+// Key identifies an object to reconcile.
 type Key struct {
 	Kind            Kind
 	Namespace, Name string
@@ -26,13 +26,14 @@ func (k Key) String() string { return string(k.Kind) + " " + k.Namespace + "/" +
 
 func keyOf(kind Kind, obj metav1.Object) Key { return Key{kind, obj.GetNamespace(), obj.GetName()} }
 
-// lane has the owners that lack claims go first, since what is recorded can wait for a moment (R44), and claims last: when
-// thousands are released, the pods that come meanwhile are not to wait for that (P36).
+// lane returns the priority of a key: owners that lack claims first, because status updates can
+// wait (R44), and claims last, because new pods must not wait for the release of thousands of
+// claims (P36).
 func (c *Controller) lane(key Key) reconciler.Lane {
 	switch {
 	case key.Kind == Claim:
 		return reconciler.Background
-	case c.heard.waits(key):
+	case c.waitSince.waits(key):
 		return reconciler.Fast
 	}
 	return reconciler.Slow

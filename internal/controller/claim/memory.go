@@ -15,43 +15,43 @@ import (
 	"github.com/allot-dev/allot/internal/claims"
 )
 
-// madeLife ends the trust in an own claim that the cache never shows: it may have been
-// deleted again before it could be remembered.
-const madeLife = time.Minute
+// pendingLife is the time after which a created claim that the cache never shows is dropped: it may
+// have been deleted before it was recorded.
+const pendingLife = time.Minute
 
-// made remembers claims that this process has created, until the cache shows them, by
-// their owner's UID.
-type made struct {
+// pendingCreates holds the claims that this process has created until the cache shows them, by the
+// UID of the owner.
+type pendingCreates struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
-	of    map[types.UID]map[string]madeClaim // owner → name
+	of    map[types.UID]map[string]pendingClaim // by owner and name
 }
 
-type madeClaim struct {
+type pendingClaim struct {
 	claim *resource.ResourceClaim
 	at    time.Time
 }
 
-func newMade(clock clock.PassiveClock) *made {
-	return &made{clock: clock, of: map[types.UID]map[string]madeClaim{}}
+func newMade(clock clock.PassiveClock) *pendingCreates {
+	return &pendingCreates{clock: clock, of: map[types.UID]map[string]pendingClaim{}}
 }
 
-func (m *made) add(owner types.UID, claim *resource.ResourceClaim) {
+func (m *pendingCreates) add(owner types.UID, claim *resource.ResourceClaim) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.of[owner] == nil {
-		m.of[owner] = map[string]madeClaim{}
+		m.of[owner] = map[string]pendingClaim{}
 	}
-	m.of[owner][claim.Name] = madeClaim{claim, m.clock.Now()}
+	m.of[owner][claim.Name] = pendingClaim{claim, m.clock.Now()}
 }
 
-// list gives the owner's claims that the cache has not shown yet.
-func (m *made) list(owner types.UID) []*resource.ResourceClaim {
+// list returns the owner's claims that the cache does not show yet.
+func (m *pendingCreates) list(owner types.UID) []*resource.ResourceClaim {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []*resource.ResourceClaim
 	for _, name := range slices.Sorted(maps.Keys(m.of[owner])) {
-		if c := m.of[owner][name]; m.clock.Since(c.at) < madeLife {
+		if c := m.of[owner][name]; m.clock.Since(c.at) < pendingLife {
 			out = append(out, c.claim)
 		} else {
 			m.forget(owner, name)
@@ -60,8 +60,8 @@ func (m *made) list(owner types.UID) []*resource.ResourceClaim {
 	return out
 }
 
-// seen forgets a claim that the cache has shown, and tells whether it was known.
-func (m *made) seen(owner types.UID, name string) bool {
+// seen drops a claim that the cache shows, and reports whether it was pending.
+func (m *pendingCreates) seen(owner types.UID, name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, known := m.of[owner][name]
@@ -69,41 +69,41 @@ func (m *made) seen(owner types.UID, name string) bool {
 	return known
 }
 
-// drop forgets all claims of an owner that is gone.
-func (m *made) drop(owner types.UID) {
+// drop drops all claims of a deleted owner.
+func (m *pendingCreates) drop(owner types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.of, owner)
 }
 
-// forget is called with the lock held.
-func (m *made) forget(owner types.UID, name string) {
+// forget drops one claim. The lock must be held.
+func (m *pendingCreates) forget(owner types.UID, name string) {
 	delete(m.of[owner], name)
 	if len(m.of[owner]) == 0 {
 		delete(m.of, owner)
 	}
 }
 
-// heard remembers since when an owner could have had its claims, until it has them.
-type heard struct {
+// waitSince records since when an owner could have its claims, until it has them.
+type waitSince struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
 	since map[Key]time.Time
 }
 
-func newHeard(clock clock.PassiveClock) *heard {
-	return &heard{clock: clock, since: map[Key]time.Time{}}
+func newHeard(clock clock.PassiveClock) *waitSince {
+	return &waitSince{clock: clock, since: map[Key]time.Time{}}
 }
 
-// of has the owner's time begin now.
-func (h *heard) of(owner Key) {
+// of starts the time of the owner.
+func (h *waitSince) of(owner Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.since[owner] = h.clock.Now()
 }
 
-// took is how long the owner has waited.
-func (h *heard) took(owner Key) time.Duration {
+// took returns how long the owner has waited.
+func (h *waitSince) took(owner Key) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	since, ok := h.since[owner]
@@ -113,23 +113,23 @@ func (h *heard) took(owner Key) time.Duration {
 	return h.clock.Since(since)
 }
 
-// waits says whether the owner could have claims that it lacks.
-func (h *heard) waits(owner Key) bool {
+// waits reports whether the owner lacks claims that it could have.
+func (h *waitSince) waits(owner Key) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	_, ok := h.since[owner]
 	return ok
 }
 
-// drop forgets an owner that is gone or has all its claims.
-func (h *heard) drop(owner Key) {
+// drop drops an owner that was deleted or has all its claims.
+func (h *waitSince) drop(owner Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.since, owner)
 }
 
-// waiting remembers who waits for which template. Source and namespace name it; the
-// namespace of cluster-wide ones is "".
+// waiting records the owners that wait for a template, identified by source and namespace, which is
+// "" for cluster-scoped templates.
 type waiting struct {
 	mu         sync.Mutex
 	byTemplate map[templateKey]map[Key]bool
@@ -151,7 +151,7 @@ func (w *waiting) add(template templateKey, key Key) {
 	w.byTemplate[template][key] = true
 }
 
-// take gives who waits for the template, and forgets them: they look again.
+// take removes and returns the owners that wait for the template. They are reconciled again.
 func (w *waiting) take(template templateKey) []Key {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,7 +160,7 @@ func (w *waiting) take(template templateKey) []Key {
 	return keys
 }
 
-// drop forgets one that is gone.
+// drop drops a deleted owner.
 func (w *waiting) drop(key Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,16 +172,16 @@ func (w *waiting) drop(key Key) {
 	}
 }
 
-// said remembers, by object, the problem that was told of last.
-type said struct {
+// eventDeduper records the last reported problem of each object.
+type eventDeduper struct {
 	mu   sync.Mutex
 	last map[types.UID]string
 }
 
-func newSaid() *said { return &said{last: map[types.UID]string{}} }
+func newSaid() *eventDeduper { return &eventDeduper{last: map[types.UID]string{}} }
 
-// news tells whether text has not just been said of the object; "" forgets it.
-func (s *said) news(uid types.UID, text string) bool {
+// isNew reports whether text differs from the last text for the object; "" drops the object.
+func (s *eventDeduper) isNew(uid types.UID, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if text == "" {
@@ -195,19 +195,19 @@ func (s *said) news(uid types.UID, text string) bool {
 	return true
 }
 
-// looked remembers when consumers of other kinds were looked for.
-type looked struct {
+// foreignChecked records when consumers of other kinds were checked.
+type foreignChecked struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
-	at    *lru.Cache // UID → time.Time; one that is forgotten is looked for again
+	at    *lru.Cache // UID → time.Time; a dropped entry is checked again
 }
 
-func newLooked(clock clock.PassiveClock) *looked {
-	return &looked{clock: clock, at: lru.New(deletedSize)}
+func newLooked(clock clock.PassiveClock) *foreignChecked {
+	return &foreignChecked{clock: clock, at: lru.New(deletedSize)}
 }
 
-// due tells whether the consumer has to be looked for; then the caller does so now.
-func (l *looked) due(uid types.UID) bool {
+// due reports whether the consumer must be checked now, and records the check.
+func (l *foreignChecked) due(uid types.UID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if at, ok := l.at.Get(uid); ok && l.clock.Since(at.(time.Time)) < foreignPeriod {
@@ -217,20 +217,21 @@ func (l *looked) due(uid types.UID) bool {
 	return true
 }
 
-// stood remembers since when consumers of other kinds have stood in a claim. The scheduler writes them before it binds
-// the first pod, and they stand for pods unnamed: before that pod is in the cache, nothing but they keeps the claim.
-type stood struct {
+// foreignSince records when consumers that are neither pods nor PodGroups were first seen in
+// status.reservedFor. The scheduler writes them before it binds the first pod, and they represent
+// pods that are not named. Until that pod is in the cache, only they keep the claim.
+type foreignSince struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
-	since map[types.UID]map[types.UID]time.Time // claim → consumer
+	since map[types.UID]map[types.UID]time.Time // by claim and consumer
 }
 
-func newStood(clock clock.PassiveClock) *stood {
-	return &stood{clock: clock, since: map[types.UID]map[types.UID]time.Time{}}
+func newStood(clock clock.PassiveClock) *foreignSince {
+	return &foreignSince{clock: clock, since: map[types.UID]map[types.UID]time.Time{}}
 }
 
-// see notes who stands in the claim now.
-func (s *stood) see(claim *resource.ResourceClaim) {
+// see records the current consumers of the claim.
+func (s *foreignSince) see(claim *resource.ResourceClaim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.since[claim.UID]
@@ -250,15 +251,15 @@ func (s *stood) see(claim *resource.ResourceClaim) {
 	}
 }
 
-// drop forgets a claim that is gone.
-func (s *stood) drop(claim types.UID) {
+// drop drops a deleted claim.
+func (s *foreignSince) drop(claim types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.since, claim)
 }
 
-// left is how much of d is left until the consumer has stood in the claim so long.
-func (s *stood) left(claim, consumer types.UID, d time.Duration) time.Duration {
+// left returns the rest of d until the consumer has been in the claim for that time.
+func (s *foreignSince) left(claim, consumer types.UID, d time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, ok := s.since[claim][consumer]
@@ -268,11 +269,11 @@ func (s *stood) left(claim, consumer types.UID, d time.Duration) time.Duration {
 	return d - s.clock.Since(at)
 }
 
-// idlePeriod is how long an allocation may be without a consumer before it counts as let go. Whoever allocates by hand
-// has so long to say for whom.
+// idlePeriod is how long an allocation may exist without a consumer before it is released, so that
+// a manual allocation can be reserved.
 const idlePeriod = time.Minute
 
-// idle remembers allocated claims without consumers, and from when on they count as let go.
+// idle records when allocated claims without consumers can be released.
 type idle struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -283,7 +284,7 @@ func newIdle(clock clock.PassiveClock) *idle {
 	return &idle{clock: clock, due: map[types.UID]time.Time{}}
 }
 
-// after notes that the claim is idle, and counts as let go when d has passed, unless that was so already.
+// after records that the idle claim can be released after d, unless a time is set already.
 func (i *idle) after(uid types.UID, d time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -292,15 +293,15 @@ func (i *idle) after(uid types.UID, d time.Duration) {
 	}
 }
 
-// letGo tells whether the claim counts as let go.
-func (i *idle) letGo(uid types.UID) bool {
+// isDue reports whether the claim can be released.
+func (i *idle) isDue(uid types.UID) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	at, ok := i.due[uid]
 	return ok && !i.clock.Now().Before(at)
 }
 
-// drop forgets a claim that is in use, or free, or gone.
+// drop drops a claim that is in use, deallocated or deleted.
 func (i *idle) drop(uid types.UID) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

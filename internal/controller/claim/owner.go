@@ -21,17 +21,17 @@ import (
 const (
 	// reasonFailed is upstream's reason for the event on a pod or PodGroup that lacks a claim.
 	reasonFailed = "FailedResourceClaimCreation"
-	// maxRounds bounds the asking and creating for one owner in one pass; an entry needs two
-	// rounds, and one more for each of its names that is taken.
+	// maxRounds limits the reads and creates for one owner in one pass. An entry needs two rounds,
+	// and one more for each name that is taken.
 	maxRounds = 8
 )
 
-// reconcilePod gives the pod the claims that it lacks, records all of them, and reserves
-// those that a scheduled pod lacks.
+// reconcilePod creates missing claims of the pod, records all of them, and adds missing
+// reservations if the pod is scheduled.
 func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 	pod, ok := c.cache.Pods.Get(key.Namespace, key.Name)
 	if !ok || pod.DeletionTimestamp != nil || claims.PodDone(pod) {
-		c.heard.drop(key)
+		c.waitSince.drop(key)
 		return nil
 	}
 	var group *scheduling.PodGroup
@@ -57,11 +57,11 @@ func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 	return c.reserve(ctx, pod, group)
 }
 
-// reconcileGroup gives the PodGroup the claims that it lacks, and records them.
+// reconcileGroup creates missing claims of the PodGroup and records them.
 func (c *Controller) reconcileGroup(ctx context.Context, key Key) error {
 	group, ok := c.cache.Groups.Get(key.Namespace, key.Name)
 	if !ok || group.DeletionTimestamp != nil || !c.on.On(features.WorkloadClaims) {
-		c.heard.drop(key)
+		c.waitSince.drop(key)
 		return nil
 	}
 	records, err := c.settle(ctx, key, group, claims.GroupOwner(group))
@@ -77,17 +77,17 @@ func (c *Controller) reconcileGroup(ctx context.Context, key Key) error {
 	return nil
 }
 
-// settle asks and creates until the owner has all claims that it can have now, tells of
-// those that it cannot have, and gives the list to record, nil if that is right already. When
-// claims were created, the list is for another pass, which waits until those who lack claims have theirs.
+// settle reads and creates claims until the owner has all it can have now, reports the problems of
+// others, and returns the list to record, or nil if it is recorded already. After creating claims,
+// the list is left for another pass, which runs when all owners have their claims.
 func (c *Controller) settle(ctx context.Context, key Key, obj runtime.Object, owner claims.Owner) ([]corev1.PodResourceClaimStatus, error) {
 	facts, created := c.gather(owner), false
 	for range maxRounds {
 		want := claims.Wanted(owner, facts)
 		if want.Settled() {
-			c.heard.drop(key)
+			c.waitSince.drop(key)
 			c.await(key, owner, want.Problems)
-			c.tell(obj, owner, texts(want.Problems))
+			c.report(obj, owner, texts(want.Problems))
 			if created && want.Record != nil {
 				c.queue.Add(key)
 				return nil, nil
@@ -99,9 +99,9 @@ func (c *Controller) settle(ctx context.Context, key Key, obj runtime.Object, ow
 		}
 		if err := c.create(ctx, key, owner, &facts, want.Create); err != nil {
 			if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsNotFound(err) {
-				return nil, nil // all of it goes away
+				return nil, nil // the owner is being deleted
 			}
-			c.tell(obj, owner, append(texts(want.Problems), err.Error()))
+			c.report(obj, owner, append(texts(want.Problems), err.Error()))
 			return nil, err
 		}
 		created = created || len(want.Create) > 0
@@ -109,10 +109,10 @@ func (c *Controller) settle(ctx context.Context, key Key, obj runtime.Object, ow
 	return nil, errors.New("names of generated claims are taken, one after the other")
 }
 
-// gather collects what the caches and the memory know of the owner's claims.
+// gather returns what caches and memory know about the owner's claims.
 func (c *Controller) gather(owner claims.Owner) claims.Facts {
 	facts := claims.Facts{Templates: map[claims.Source]claims.Template{}, NoClusterTemplates: !c.on.On(features.ClusterTemplates)}
-	for _, claim := range c.made.list(owner.UID) {
+	for _, claim := range c.pending.list(owner.UID) {
 		facts.Found(claim)
 	}
 	for _, claim := range c.cache.Claims.ByIndex(claimsByUser, string(owner.UID)) {
@@ -148,7 +148,7 @@ func (c *Controller) template(namespace string, source claims.Source) (claims.Te
 	return claims.Template{}, false
 }
 
-// ask reads claims live.
+// ask reads claims from the API.
 func (c *Controller) ask(ctx context.Context, key Key, owner claims.Owner, facts *claims.Facts, names ...string) error {
 	for _, name := range names {
 		claim, err := c.server.Live.LiveClaim(ctx, owner.Namespace, name)
@@ -167,8 +167,8 @@ func (c *Controller) ask(ctx context.Context, key Key, owner claims.Owner, facts
 	return nil
 }
 
-// create creates claims. A name that is taken is looked at: either the claim was made for
-// this entry and the cache lags behind, or it is another's.
+// create creates claims. If a name is taken, the claim is read: either it was created for this
+// entry and the cache is behind, or it belongs to another owner.
 func (c *Controller) create(ctx context.Context, key Key, owner claims.Owner, facts *claims.Facts, list []*resource.ResourceClaim) error {
 	for _, claim := range list {
 		created, err := c.server.Claims.CreateClaim(ctx, claim)
@@ -181,7 +181,7 @@ func (c *Controller) create(ctx context.Context, key Key, owner claims.Owner, fa
 			c.meter.Refused(string(key.Kind))
 			return fmt.Errorf("create claim %s: %w", claim.Name, err)
 		default:
-			c.meter.Generated(string(key.Kind), c.heard.took(key))
+			c.meter.Generated(string(key.Kind), c.waitSince.took(key))
 			facts.Found(created)
 			c.remember(key, owner, created)
 		}
@@ -189,19 +189,19 @@ func (c *Controller) create(ctx context.Context, key Key, owner claims.Owner, fa
 	return nil
 }
 
-// remember keeps a claim in mind until the cache shows it. The event may have come
-// before the answer; then there is nothing to wait for.
+// remember records a claim until the cache shows it. If the event arrived before the response,
+// there is nothing to wait for.
 func (c *Controller) remember(key Key, owner claims.Owner, claim *resource.ResourceClaim) {
-	c.made.add(owner.UID, claim)
+	c.pending.add(owner.UID, claim)
 	if cached, ok := c.cache.Claims.Get(claim.Namespace, claim.Name); ok && cached.UID == claim.UID {
-		c.made.seen(owner.UID, claim.Name)
+		c.pending.seen(owner.UID, claim.Name)
 		return
 	}
-	c.queue.AddAfter(key, madeLife)
+	c.queue.AddAfter(key, pendingLife)
 }
 
-// await has the owner woken when a template comes that it lacks. One may have come since
-// the cache was read, so whoever has registered looks again.
+// await registers the owner for missing templates. A template may have been created since the cache
+// was read, so that the owner is reconciled once more after registration.
 func (c *Controller) await(key Key, owner claims.Owner, problems []*claims.Problem) {
 	for _, entry := range owner.Entries {
 		lacks := func(p *claims.Problem) bool { return p.Reason == claims.TemplateMissing && p.Entry == entry.Name }
@@ -219,10 +219,10 @@ func (c *Controller) await(key Key, owner claims.Owner, problems []*claims.Probl
 	}
 }
 
-// tell publishes an event about problems that were not told of before.
-func (c *Controller) tell(obj runtime.Object, owner claims.Owner, problems []string) {
+// report records an event for problems that were not reported before.
+func (c *Controller) report(obj runtime.Object, owner claims.Owner, problems []string) {
 	text := strings.Join(problems, "; ")
-	if c.said.news(owner.UID, text) {
+	if c.reported.isNew(owner.UID, text) {
 		c.events.Eventf(obj, corev1.EventTypeWarning, reasonFailed, "%s", text)
 	}
 }
@@ -235,7 +235,7 @@ func texts(problems []*claims.Problem) []string {
 	return out
 }
 
-// ignoreGone drops the error of a write to an object that does not exist any more.
+// ignoreGone drops the error of a write to a deleted object.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

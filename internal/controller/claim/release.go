@@ -18,7 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// reconcileClaim takes off consumers that are gone, and frees the claim after the last.
+// reconcileClaim removes consumers that no longer exist, and deallocates the claim after the last
+// one.
 func (c *Controller) reconcileClaim(ctx context.Context, key Key) error {
 	claim, ok := c.cache.Claims.Get(key.Namespace, key.Name)
 	if !ok {
@@ -29,15 +30,15 @@ func (c *Controller) reconcileClaim(ctx context.Context, key Key) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
-	// What cannot be read must not keep the others from leaving (F13).
+	// A consumer that cannot be read must not keep others from being removed (F13).
 	if err := errors.Join(ignoreGone(c.apply(ctx, claim, decision)), unread); err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	return nil
 }
 
-// decide looks for what the decision asks for, until it asks for nothing more. Unread is why consumers of other kinds
-// could not be looked for.
+// decide reads what the decision requests until it is complete. unread is the error for consumers
+// of other kinds that could not be read.
 func (c *Controller) decide(ctx context.Context, claim *resource.ResourceClaim, known claims.Known) (d claims.Decision, unread, err error) {
 	seen := claims.SeenClaim(c.on, claim)
 	for looked := false; ; {
@@ -51,7 +52,8 @@ func (c *Controller) decide(ctx context.Context, claim *resource.ResourceClaim, 
 			}
 		case len(d.Foreign) > 0 && !looked && c.on.On(features.ReservedForWorkloads):
 			looked, unread = true, c.findForeign(ctx, claim, d.Foreign, known)
-			known.Users, known.Current = c.podsOf(claim), false // as of now: pods may have come while the server was asked
+			// the current pods, because pods may have been added during the request
+			known.Users, known.Current = c.podsOf(claim), false
 		case d.AskUsers:
 			if known.Users, err = c.usersSince(ctx, claim); err != nil {
 				return d, nil, err
@@ -63,12 +65,12 @@ func (c *Controller) decide(ctx context.Context, claim *resource.ResourceClaim, 
 	}
 }
 
-// users collects what the caches know of a claim's consumers, owner and users.
+// users returns what the caches know about the claim's consumers, owner and users.
 func (c *Controller) users(claim *resource.ResourceClaim) claims.Known {
 	known := claims.Known{
 		Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{}, Live: map[types.UID]bool{},
 		Users:   c.podsOf(claim),
-		Emptied: c.idle.letGo(claim.UID), GroupsStay: !c.on.On(features.WorkloadClaims),
+		Emptied: c.idle.isDue(claim.UID), GroupsStay: !c.on.On(features.WorkloadClaims),
 	}
 	addPod := func(name string) {
 		if pod, ok := c.cache.Pods.Get(claim.Namespace, name); ok {
@@ -97,7 +99,7 @@ func (c *Controller) users(claim *resource.ResourceClaim) claims.Known {
 	return known
 }
 
-// podsOf returns the pods that may use the claim, as the cache has them.
+// podsOf returns the cached pods that may use the claim.
 func (c *Controller) podsOf(claim *resource.ResourceClaim) []*core.Pod {
 	naming := c.cache.Pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name))
 	return usersAmong(claim, naming, func(group string) []*core.Pod {
@@ -105,7 +107,7 @@ func (c *Controller) podsOf(claim *resource.ResourceClaim) []*core.Pod {
 	})
 }
 
-// find reads a consumer live and adds what it finds to known.
+// find reads a consumer from the API and adds the result to known.
 func (c *Controller) find(ctx context.Context, claim *resource.ResourceClaim, ref resourcev1.ResourceClaimConsumerReference, known claims.Known) error {
 	var err error
 	if claims.IsGroupConsumer(ref) {
@@ -127,14 +129,14 @@ func (c *Controller) find(ctx context.Context, claim *resource.ResourceClaim, re
 	return err
 }
 
-// findForeign looks for consumers of other kinds, again and again: nothing tells when they go (K5194). None is looked for
-// before it has stood in the claim for a period, and each once in a period, however many claims it has and however often
-// they change.
+// findForeign checks consumers of other kinds periodically, because no event reports their deletion
+// (K5194). A consumer is first checked after it has been in the claim for one period, and then once
+// per period for all its claims.
 func (c *Controller) findForeign(ctx context.Context, claim *resource.ResourceClaim, refs []resourcev1.ResourceClaimConsumerReference, known claims.Known) error {
 	key := keyOf(Claim, claim)
 	var unread []error
 	for _, ref := range refs {
-		if left := c.stood.left(claim.UID, ref.UID, foreignPeriod); left > 0 {
+		if left := c.foreignSince.left(claim.UID, ref.UID, foreignPeriod); left > 0 {
 			c.queue.AddAfter(key, left)
 			continue
 		}
@@ -151,12 +153,12 @@ func (c *Controller) findForeign(ctx context.Context, claim *resource.ResourceCl
 	return errors.Join(unread...)
 }
 
-// foreignGone looks for a consumer, unless it is known to be gone, or was looked for a moment ago.
+// foreignGone checks a consumer, unless it is known to be deleted or was checked recently.
 func (c *Controller) foreignGone(ctx context.Context, namespace string, ref resourcev1.ResourceClaimConsumerReference) (bool, error) {
 	if _, gone := c.deleted.Get(ref.UID); gone {
 		return true, nil
 	}
-	if !c.looked.due(ref.UID) {
+	if !c.foreignChecked.due(ref.UID) {
 		return false, nil
 	}
 	gone, err := c.server.Foreign.ForeignGone(ctx, namespace, ref)
@@ -167,7 +169,7 @@ func (c *Controller) foreignGone(ctx context.Context, namespace string, ref reso
 	return gone, err
 }
 
-// apply writes a decision, each step from what the step before returned.
+// apply writes a decision. Each step is based on the result of the previous one.
 func (c *Controller) apply(ctx context.Context, claim *resource.ResourceClaim, d claims.Decision) error {
 	if d.StatusChanges() {
 		updated := claim.DeepCopy()

@@ -14,8 +14,8 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// reserve reserves the allocated claims of a scheduled pod that are not reserved for it:
-// somebody set its node without the scheduler, or another let go too early.
+// reserve adds missing reservations to the allocated claims of a scheduled pod: its node was set
+// without the scheduler, or a reservation was removed too early.
 func (c *Controller) reserve(ctx context.Context, pod *core.Pod, group *scheduling.PodGroup) error {
 	var failed []error
 	for _, r := range claims.Resolve(pod, group) {
@@ -32,7 +32,8 @@ func (c *Controller) reserve(ctx context.Context, pod *core.Pod, group *scheduli
 		}
 		add, problem := claims.Reserve(pod, group, r, seen)
 		if problem != nil || add == nil {
-			continue // full, or without its PodGroup: the node says so, and an event comes when it changes
+			// full, or without its PodGroup: the node reports it, and a change triggers an event
+			continue
 		}
 		if err := c.addConsumer(ctx, claim, *add); ignoreGone(err) != nil {
 			failed = append(failed, fmt.Errorf("pod %s/%s: reserve claim %s: %w", pod.Namespace, pod.Name, claim.Name, err))

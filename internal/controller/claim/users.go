@@ -12,9 +12,9 @@ import (
 	"github.com/allot-dev/allot/internal/claims"
 )
 
-// usersSince returns the pods that may use the claim, as of the claim's version or a later one. Pods and claims have the same
-// sequence of versions, as one etcd stores both. A cache of pods that has not come so far is not waited for: where no pod
-// changes it may take a minute.
+// usersSince returns the pods that may use the claim, as of the claim's version or later. The
+// versions of pods and claims are comparable, because one etcd stores both. It does not wait for
+// the cache of pods, which may take a minute if no pod changes.
 func (c *Controller) usersSince(ctx context.Context, claim *resource.ResourceClaim) ([]*core.Pod, error) {
 	version := number(claim.ResourceVersion)
 	if reached := number(c.cache.Pods.Reached()); reached > 0 && reached >= version && !losesGroup(claim) {
@@ -32,24 +32,26 @@ func (c *Controller) usersSince(ctx context.Context, claim *resource.ResourceCla
 	return users, nil
 }
 
-// losesGroup reports whether the claim's list alone says that pods of a PodGroup may use it. Once that PodGroup has left the
-// list, pods that do not name the claim yet are not known to mean it, so the pods of this moment have to be known.
+// losesGroup reports whether reservedFor is the only information that pods of a PodGroup may use
+// the claim. After the PodGroup is removed from the list, pods that do not name the claim yet
+// cannot be found, so that the current pods must be known before.
 func losesGroup(claim *resource.ResourceClaim) bool {
 	_, _, generated := claims.OwnerGroup(claim)
 	return !generated && slices.ContainsFunc(claim.Status.ReservedFor, claims.IsGroupConsumer)
 }
 
-// listed is the last list of a namespace's pods that was read past the cache. Many claims that are released together share one
-// list.
+// listed is the last list of a namespace's pods from the API. Claims that are released together
+// share it.
 type listed struct {
 	mu        sync.Mutex
 	namespace string
-	version   uint64                 // that the list is of
-	byClaim   map[string][]*core.Pod // that name it
-	byGroup   map[string][]*core.Pod // that are in it
+	version   uint64                 // version of the list
+	byClaim   map[string][]*core.Pod // pods that name the claim
+	byGroup   map[string][]*core.Pod // pods of the group
 }
 
-// users returns the pods that may use the claim. It lists the pods if the last list is of an earlier version, or version is 0.
+// users returns the pods that may use the claim. It lists the pods if the last list is of an
+// earlier version, or version is 0.
 func (l *listed) users(claim *resource.ResourceClaim, version uint64, list func() ([]*core.Pod, string, error)) ([]*core.Pod, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +73,8 @@ func (l *listed) users(claim *resource.ResourceClaim, version uint64, list func(
 	return usersAmong(claim, l.byClaim[claim.Name], func(group string) []*core.Pod { return l.byGroup[group] }), nil
 }
 
-// usersAmong adds to pods that name the claim those of its PodGroups that may use it without naming it yet.
+// usersAmong adds to the pods that name the claim the pods of its PodGroups that may use it without
+// naming it yet.
 func usersAmong(claim *resource.ResourceClaim, naming []*core.Pod, members func(group string) []*core.Pod) []*core.Pod {
 	users := slices.Clone(naming)
 	add := func(group string) {
@@ -92,7 +95,7 @@ func usersAmong(claim *resource.ResourceClaim, naming []*core.Pod, members func(
 	return users
 }
 
-// number is a resource version as a number, 0 if it is none.
+// number returns a resource version as a number, or 0 if it is not a number.
 func number(version string) uint64 {
 	v, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// New returns the controller of the pods in inf's caches; it must be called before inf is started.
+// New returns the controller of the pods in inf's caches. It must be called before inf is started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opts Options) (*Controller, error) {
 	opts = opts.withDefaults()
 	if err := errors.Join(
@@ -40,7 +40,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 	return c, nil
 }
 
-// api is the API behind a client.Set.
+// api implements server with a client.Set.
 type api struct {
 	eviction.Server
 	set *client.Set

@@ -22,15 +22,16 @@ const reasonEviction = "DeviceTaintManagerEviction"
 // reasonDisruption is upstream's reason of the condition DisruptionTarget.
 const reasonDisruption = "DeletionByDeviceTaintManager"
 
-// Options tune a Controller; the zero value is good.
+// Options configures a Controller. The zero value uses the defaults.
 type Options struct {
-	// PerSecond is how many pods are deleted in a second. Default 100.
+	// PerSecond limits the deleted pods per second. Default 100.
 	PerSecond int
-	// MinLife is how long a pod lives whose tolerations were over before it was scheduled. Default 10 s.
+	// MinLife is the minimum lifetime of a pod with tolerations that expired before it was
+	// scheduled. Default 10 s.
 	MinLife time.Duration
-	// StatusPeriod is how long the status of a rule stands at least. Default 10 s.
+	// StatusPeriod is the minimum time between status updates of a rule. Default 10 s.
 	StatusPeriod time.Duration
-	// Clock is the time. Default: the wall clock.
+	// Clock provides the time. Default: the system clock.
 	Clock clock.WithTicker
 }
 
@@ -50,14 +51,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// indexed is a cache that is read through an index too.
+// indexed is a cache with indexes.
 type indexed[T any] interface {
 	Get(namespace, name string) (T, bool)
 	ByIndex(index, key string) []T
 	List() []T
 }
 
-// caches are what the controller reads. Pods must have claims.PodIndex, Claims claimsByPool and Slices slicesByPool.
+// caches has the caches of the controller. Pods must have claims.PodIndex, Claims claimsByPool and
+// Slices slicesByPool.
 type caches struct {
 	pods   indexed[*core.Pod]
 	claims indexed[*resource.ResourceClaim]
@@ -65,13 +67,13 @@ type caches struct {
 	rules  indexed[*resourcev1.DeviceTaintRule]
 }
 
-// server is what the controller writes to. All writes name the object's UID.
+// server makes the writes of the controller. All writes have a UID precondition.
 type server interface {
 	eviction.Server
 	UpdateRuleStatus(ctx context.Context, rule *resourcev1.DeviceTaintRule) error
 }
 
-// Controller evicts pods and reports on rules.
+// Controller evicts pods and reports the status of rules.
 type Controller struct {
 	cache   caches
 	server  server
@@ -81,7 +83,7 @@ type Controller struct {
 	run     func(context.Context) error
 
 	mu     sync.Mutex        // guards counts
-	counts map[types.UID]int // evicted pods, by rule
+	counts map[types.UID]int // number of evicted pods, by rule
 }
 
 func newController(cache caches, server server, limit eviction.Limiter, events reconciler.Recorder, opts Options) *Controller {
@@ -98,7 +100,7 @@ func newController(cache caches, server server, limit eviction.Limiter, events r
 // Run evicts until ctx is done.
 func (c *Controller) Run(ctx context.Context) error { return c.run(ctx) }
 
-// ends gives each end that a taint puts to the pod's use of a device.
+// ends returns the end of the pod's use of each device with a taint.
 func (c *Controller) ends(pod *core.Pod) []end {
 	var out []end
 	for _, name := range claims.Uses(pod) {
@@ -118,7 +120,7 @@ func (c *Controller) ends(pod *core.Pod) []end {
 	return out
 }
 
-// taints gives the NoExecute taints of a device.
+// taints returns the NoExecute taints of a device.
 func (c *Controller) taints(d device) []taint {
 	out := published(c.cache.slices.ByIndex(slicesByPool, poolKey(d.driver, d.pool)), d)
 	for _, rule := range c.cache.rules.List() {

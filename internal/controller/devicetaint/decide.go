@@ -15,8 +15,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/eviction"
 )
 
-// judge gives the verdict on a pod whose use of devices ends; none without an end. A pod whose tolerations were over
-// before it was scheduled has minLife.
+// judge returns the verdict on a pod, if its use of devices ends. A pod with tolerations that
+// expired before it was scheduled lives for minLife.
 func judge(pod *core.Pod, ends []end, minLife time.Duration) (eviction.Verdict, bool) {
 	if len(ends) == 0 {
 		return eviction.Verdict{}, false
@@ -38,7 +38,7 @@ func judge(pod *core.Pod, ends []end, minLife time.Duration) (eviction.Verdict, 
 	return v, true
 }
 
-// uses tells whether a pod that names a claim runs with it.
+// uses reports whether a pod that names the claim uses its devices.
 func uses(pod *core.Pod, claim *resource.ResourceClaim) bool {
 	if _, uid, generated := claims.OwnerPod(claim); generated && uid != pod.UID {
 		return false
@@ -61,13 +61,15 @@ func uses(pod *core.Pod, claim *resource.ResourceClaim) bool {
 				return true
 			}
 		default:
-			return true // nobody but its owner knows which pods it stands for: all that name the claim
+			// only the owner knows which pods the consumer represents, so that all pods that name
+			// the claim count
+			return true
 		}
 	}
 	return false
 }
 
-// countOf says how many pods in how many namespaces, as "1 pod needs to be evicted in 1 namespace".
+// countOf returns a text such as "1 pod needs to be evicted in 1 namespace".
 func countOf(pods []types.NamespacedName, one, many string) string {
 	namespaces := map[string]bool{}
 	for _, pod := range pods {

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// slicesByPool finds the slices of a pool.
+	// slicesByPool is an index of slices by pool.
 	slicesByPool = "devicetaint-slices-by-pool"
-	// claimsByPool finds the claims that have devices of a pool; under allocated, all that have devices.
+	// claimsByPool is an index of claims by the pools of their devices; all allocated claims are
+	// under allocated.
 	claimsByPool = "devicetaint-claims-by-pool"
 	allocated    = ""
 )
@@ -44,7 +45,7 @@ func (c *Controller) onPod(before, after *core.Pod) {
 	for _, pod := range []*core.Pod{before, after} {
 		if pod != nil && len(claims.Uses(pod)) > 0 {
 			c.evictor.Queue.Add(reconciler.KeyOf(pod))
-			return // both have one name
+			return // both have the same name
 		}
 	}
 }
@@ -58,14 +59,15 @@ func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 	}
 }
 
-// wake has the pods that name a claim looked at.
+// wake enqueues the pods that name a claim.
 func (c *Controller) wake(claim *resource.ResourceClaim) {
 	for _, pod := range c.cache.pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name)) {
 		c.evictor.Queue.Add(reconciler.KeyOf(pod))
 	}
 }
 
-// onSlice wakes the users of a pool's devices when the slice has, had or hides taints.
+// onSlice enqueues the users of a pool's devices if the old or new slice has taints, or hides a
+// generation with taints.
 func (c *Controller) onSlice(before, after *resourcev1.ResourceSlice) {
 	pools := map[string]bool{}
 	for _, s := range []*resourcev1.ResourceSlice{before, after} {
@@ -103,7 +105,7 @@ func (c *Controller) onRule(before, after *resourcev1.DeviceTaintRule) {
 		c.mu.Unlock()
 	}
 	if before != nil && after != nil && before.Generation == after.Generation && before.UID == after.UID {
-		return // its status
+		return // status update
 	}
 	for _, rule := range []*resourcev1.DeviceTaintRule{before, after} {
 		if rule != nil && evicts(rule) {
@@ -117,7 +119,7 @@ func (c *Controller) onRule(before, after *resourcev1.DeviceTaintRule) {
 	}
 }
 
-// selected gives the claims that have a device which the rule selects.
+// selected returns the claims with a device that the rule selects.
 func (c *Controller) selected(rule *resourcev1.DeviceTaintRule) []*resource.ResourceClaim {
 	s := rule.Spec.DeviceSelector
 	if s == nil {

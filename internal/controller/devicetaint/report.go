@@ -17,7 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// report has the rules looked at that have a part in one of the verdicts.
+// report enqueues the rules that contributed to one of the verdicts.
 func (c *Controller) report(verdicts ...eviction.Verdict) {
 	ids := map[types.UID]bool{}
 	for _, v := range verdicts {
@@ -35,7 +35,7 @@ func (c *Controller) report(verdicts ...eviction.Verdict) {
 	}
 }
 
-// reconcileRule writes how far the evictions of a rule are, but not too often.
+// reconcileRule updates the status of a rule, at most once per period.
 func (c *Controller) reconcileRule(ctx context.Context, name string) error {
 	rule, ok := c.cache.rules.Get("", name)
 	if !ok {
@@ -46,7 +46,7 @@ func (c *Controller) reconcileRule(ctx context.Context, name string) error {
 	now := c.opts.Clock.Now()
 	if fresh {
 		if rule.Spec.Taint.Effect == resourcev1.DeviceTaintEffectNone {
-			return nil // a preview is made once for each change of the rule
+			return nil // a preview is made once per change of the rule
 		}
 		if wait := old.LastTransitionTime.Add(c.opts.StatusPeriod).Sub(now); wait > 0 {
 			c.reports.AddAfter(name, wait)
@@ -57,7 +57,8 @@ func (c *Controller) reconcileRule(ctx context.Context, name string) error {
 	if fresh && old.Status == condition.Status && old.Reason == condition.Reason && old.Message == condition.Message {
 		return nil
 	}
-	// Each write moves the time, not only a change of the status: it is what the period counts from, also after a restart.
+	// The time is set by each write, because it is the start of the next period, also after a
+	// restart.
 	condition.LastTransitionTime = metav1.NewTime(now)
 	rule = rule.DeepCopy()
 	meta.RemoveStatusCondition(&rule.Status.Conditions, condition.Type)
@@ -68,7 +69,7 @@ func (c *Controller) reconcileRule(ctx context.Context, name string) error {
 	return nil
 }
 
-// condition says how far a rule is, or what it would do.
+// condition returns the progress of a rule, or its preview.
 func (c *Controller) condition(rule *resourcev1.DeviceTaintRule) metav1.Condition {
 	out := metav1.Condition{
 		Type: resourcev1.DeviceTaintConditionEvictionInProgress, Status: metav1.ConditionFalse, ObservedGeneration: rule.Generation,
@@ -95,14 +96,14 @@ func (c *Controller) condition(rule *resourcev1.DeviceTaintRule) metav1.Conditio
 	return out
 }
 
-// done is how many pods were evicted because of a rule.
+// done returns the number of pods evicted because of a rule.
 func (c *Controller) done(rule types.UID) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts[rule]
 }
 
-// preview says what a rule would do if its effect were NoExecute.
+// preview describes what a rule would do with the effect NoExecute.
 func (c *Controller) preview(rule *resourcev1.DeviceTaintRule) string {
 	devices := map[device]bool{}
 	pools := map[string]bool{}
@@ -125,8 +126,9 @@ func (c *Controller) preview(rule *resourcev1.DeviceTaintRule) string {
 		len(devices), inUse, countOf(hit, "would be evicted", "would be evicted"))
 }
 
-// hit gives the number of allocated devices that a rule selects, and the pods that have to go, now or later, if its effect
-// is NoExecute. It asks the caches, not what has been worked on, so that it is right from the rule's first moment.
+// hit returns the number of allocated devices that a rule selects, and the pods to evict, now or
+// later, with the effect NoExecute. It uses the caches, not processed work, so that it is right
+// from the start.
 func (c *Controller) hit(rule *resourcev1.DeviceTaintRule) (devices int, pods []types.NamespacedName) {
 	inUse, hit := map[device]bool{}, map[types.NamespacedName]bool{}
 	for _, claim := range c.selected(rule) {

@@ -12,7 +12,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/eviction"
 )
 
-// device names a device.
+// device identifies a device.
 type device struct{ driver, pool, name string }
 
 func deviceOf(r *resourcev1.DeviceRequestAllocationResult) device {
@@ -21,14 +21,14 @@ func deviceOf(r *resourcev1.DeviceRequestAllocationResult) device {
 
 func (d device) String() string { return d.driver + "/" + d.pool + "/" + d.name }
 
-// taint is a NoExecute taint of a device and where it comes from.
+// taint is a NoExecute taint of a device with its origin.
 type taint struct {
 	resourcev1.DeviceTaint
-	rule types.UID // "": the slice has it
-	from string    // for people
+	rule types.UID // "" for a taint of the slice
+	from string    // description for messages
 }
 
-// selects tells whether a rule is about a device. Without a selector it is about none.
+// selects reports whether a rule selects a device. A rule without a selector selects none.
 func selects(rule *resourcev1.DeviceTaintRule, d device) bool {
 	s := rule.Spec.DeviceSelector
 	return s != nil && fits(s.Driver, d.driver) && fits(s.Pool, d.pool) && fits(s.Device, d.name)
@@ -36,19 +36,19 @@ func selects(rule *resourcev1.DeviceTaintRule, d device) bool {
 
 func fits(want *string, have string) bool { return want == nil || *want == have }
 
-// evicts tells whether the rule can evict pods.
+// evicts reports whether the rule can evict pods.
 func evicts(rule *resourcev1.DeviceTaintRule) bool {
 	return rule.Spec.Taint.Effect == resourcev1.DeviceTaintEffectNoExecute
 }
 
-// taintOf is the taint that a rule gives, as if its effect were NoExecute.
+// taintOf returns the taint of a rule with the effect NoExecute.
 func taintOf(rule *resourcev1.DeviceTaintRule) taint {
 	t := taint{DeviceTaint: rule.Spec.Taint, rule: rule.UID, from: "DeviceTaintRule " + rule.Name}
 	t.Effect = resourcev1.DeviceTaintEffectNoExecute
 	return t
 }
 
-// newest gives the slices of the highest generation among those of one pool.
+// newest returns the slices of one pool with the highest generation.
 func newest(slices []*resourcev1.ResourceSlice) []*resourcev1.ResourceSlice {
 	highest := int64(math.MinInt64)
 	var out []*resourcev1.ResourceSlice
@@ -63,7 +63,7 @@ func newest(slices []*resourcev1.ResourceSlice) []*resourcev1.ResourceSlice {
 	return out
 }
 
-// published gives the NoExecute taints that the slices of a device's pool give it.
+// published returns the NoExecute taints of a device in the slices of its pool.
 func published(slices []*resourcev1.ResourceSlice, d device) []taint {
 	var out []taint
 	for _, s := range newest(slices) {
@@ -81,17 +81,18 @@ func published(slices []*resourcev1.ResourceSlice, d device) []taint {
 	return out
 }
 
-// end is when a taint ends the use of a device.
+// end is the time at which a taint ends the use of a device.
 type end struct {
 	taint taint
-	at    time.Time // zero: at once
-	// tolerated: a toleration gave the time until at.
+	at    time.Time // zero means immediately
+	// tolerated means that a toleration granted the time until at.
 	tolerated bool
 }
 
-// endOf is when a taint ends the use of a device by a claim with these tolerations; none if it is tolerated for ever.
+// endOf returns when a taint ends the use of a device by a claim with these tolerations. It returns
+// false if the taint is tolerated without limit.
 func endOf(t taint, tolerations []resourcev1.DeviceToleration) (end, bool) {
-	left := int64(-1) // seconds; no toleration
+	left := int64(-1) // seconds; -1 means no toleration
 	for _, toleration := range tolerations {
 		if !resourceclaim.ToleratesTaint(toleration, t.DeviceTaint) {
 			continue

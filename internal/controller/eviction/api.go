@@ -13,15 +13,15 @@ import (
 	"github.com/allot-dev/allot/internal/controller/podserver"
 )
 
-// Workers is how many pods a controller looks at, or deletes, at once.
+// Workers is the number of concurrent workers of a controller.
 const Workers = 8
 
-// NewLimiter allows as many deletions a second, and as many at once after a pause.
+// NewLimiter returns a limiter for deletions per second, with a burst of the same size.
 func NewLimiter(perSecond int) Limiter {
 	return flowcontrol.NewTokenBucketRateLimiter(float32(perSecond), perSecond)
 }
 
-// NewServer is the API behind a client.Set.
+// NewServer returns the Server for a client.Set.
 func NewServer(set *client.Set) Server { return api{podserver.New(set), set} }
 
 type api struct {

@@ -1,16 +1,16 @@
-// Package eviction deletes pods when the time that they are given is over: what the controllers that evict because of taints
-// have in common.
+// Package eviction deletes pods when their time is over. It is shared by the controllers that evict
+// because of taints.
 //
 // # What it decides
 //
-// Nothing about taints: a controller gives it a Judge, which says of a pod when it has to go and why. One key is one pod, and
-// each look asks the Judge anew, so that what no longer evicts needs no bookkeeping to be called off. Deletions are limited
-// by a Limiter.
+// A controller provides a Judge, which returns when and why a pod must be evicted. A key is a pod,
+// and each reconcile calls the Judge again, so that nothing has to be canceled. A Limiter limits
+// deletions.
 //
 // # Invariants
-//
-//   - A pod is deleted only under its UID, and only once. Its condition DisruptionTarget is written first, and only once too, over
-//     no pod that the cache does not show: a write may have been made whose answer was lost.
-//   - A pod that is not bound, has ended or is being deleted is left alone.
-//   - A pod hears of it when an eviction that was due is called off.
+//   - A pod is deleted with a UID precondition, and only once. The condition DisruptionTarget is
+//     written before, also only once, and only over the version in the cache: the response to an
+//     earlier write may have been lost.
+//   - Pods that are not bound, have finished or are being deleted are ignored.
+//   - A pod gets an event if its eviction is canceled.
 package eviction

@@ -18,25 +18,25 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// Verdict is what taints do to a pod: at some time it is evicted.
+// Verdict is the eviction of a pod at some time because of taints.
 type Verdict struct {
 	At     time.Time
-	Causes string // where the taints come from, for people
-	// Expired: a toleration that would have left time was over before the pod was scheduled.
+	Causes string // origin of the taints, for messages
+	// Expired means that a toleration had expired before the pod was scheduled.
 	Expired bool
-	Rules   map[types.UID]bool // objects that have a part in it, for those who count by them
+	Rules   map[types.UID]bool // UIDs of the rules that contributed
 }
 
-// Words are how a controller calls what it does.
+// Words are the texts of a controller.
 type Words struct {
 	Event     string // reason of events
 	Condition string // reason of the condition DisruptionTarget
-	CalledOff string // what a pod hears that stays after all
+	CalledOff string // message if the eviction is canceled
 }
 
-// Server is what is written to. All writes name the pod's UID.
+// Server makes the writes. All of them have a UID precondition.
 type Server interface {
-	// MarkDisrupted gives the pod a condition, unless it has changed since it was seen.
+	// MarkDisrupted sets a condition of the pod, unless the pod has changed.
 	MarkDisrupted(ctx context.Context, pod *core.Pod, condition corev1.PodCondition) error
 	DeletePod(ctx context.Context, pod *core.Pod) error
 }
@@ -46,40 +46,41 @@ type Limiter interface {
 	Wait(ctx context.Context) error
 }
 
-// Config is what an Evictor works with.
+// Config configures an Evictor.
 type Config struct {
 	Pods interface {
 		Get(namespace, name string) (*core.Pod, bool)
 	}
-	Judge  func(pod *core.Pod) (Verdict, bool) // false: nothing evicts it
+	Judge  func(pod *core.Pod) (Verdict, bool) // returns false if the pod is not evicted
 	Server Server
 	Limit  Limiter
 	Events reconciler.Recorder
 	Clock  clock.PassiveClock
 	Words  Words
-	// Changed is told of verdicts that came, changed or went, Evicted of one that was carried out; nil: nobody.
+	// Changed is called with verdicts that were added, changed or removed, Evicted with those
+	// carried out. Both may be nil.
 	Changed func(...Verdict)
 	Evicted func(Verdict)
 }
 
-// Evictor evicts pods. Keys of pods come to it through a queue, which is set before the first one does.
+// Evictor evicts pods. Its keys come from a queue, which must be set before the first reconcile.
 type Evictor struct {
 	Config
 	Queue reconciler.Queue[types.NamespacedName]
 
 	mu      sync.Mutex // guards the fields below
 	pending map[types.NamespacedName]pending
-	evicted map[types.UID]bool // pods that were deleted, until the cache shows that they are gone
+	evicted map[types.UID]bool // deleted pods, until the cache shows the deletion
 }
 
-// pending is a pod that is to be evicted.
+// pending is a pod that will be evicted.
 type pending struct {
 	pod     types.UID
 	verdict Verdict
 	warned  bool
 }
 
-// New makes an Evictor.
+// New returns an Evictor.
 func New(config Config) *Evictor {
 	if config.Changed == nil {
 		config.Changed = func(...Verdict) {}
@@ -90,13 +91,13 @@ func New(config Config) *Evictor {
 	return &Evictor{Config: config, pending: map[types.NamespacedName]pending{}, evicted: map[types.UID]bool{}}
 }
 
-// Evictable tells whether the pod is there to be evicted.
+// Evictable reports whether the pod can be evicted.
 func Evictable(pod *core.Pod) bool {
 	return pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil && !claims.PodDone(pod)
 }
 
-// ScheduledAt is when the pod was bound, to the second. One that was made for a node has been there since it was made, though
-// nobody has said so yet.
+// ScheduledAt returns when the pod was bound, to the second. For a pod created with a node it is
+// the time of creation, unless the condition is set.
 func ScheduledAt(pod *core.Pod) time.Time {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
@@ -106,12 +107,12 @@ func ScheduledAt(pod *core.Pod) time.Time {
 	return pod.CreationTimestamp.Time
 }
 
-// Seconds is the time that somebody gives in seconds: none if it is negative, and no more than a Duration can be.
+// Seconds converts seconds to a Duration: negative values to 0, and large ones to the maximum.
 func Seconds(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), math.MaxInt64/int64(time.Second))) * time.Second
 }
 
-// Reconcile evicts a pod if that is due, and sees to it that it is looked at when it will be.
+// Reconcile evicts the pod if that is due, and otherwise schedules the next reconcile.
 func (e *Evictor) Reconcile(ctx context.Context, key types.NamespacedName) error {
 	pod, ok := e.Pods.Get(key.Namespace, key.Name)
 	if !ok || !Evictable(pod) {
@@ -140,7 +141,7 @@ func (e *Evictor) Reconcile(ctx context.Context, key types.NamespacedName) error
 	return e.evict(ctx, key, pod, v)
 }
 
-// evict marks the pod and deletes it, when its turn has come.
+// evict marks the pod and deletes it, subject to the limiter.
 func (e *Evictor) evict(ctx context.Context, key types.NamespacedName, pod *core.Pod, v Verdict) error {
 	if err := e.Limit.Wait(ctx); err != nil {
 		return err
@@ -160,7 +161,7 @@ func (e *Evictor) evict(ctx context.Context, key types.NamespacedName, pod *core
 	case apierrors.IsNotFound(err):
 		e.forget(key)
 		return nil
-	case err != nil: // after a conflict, too: the cache will show whether it is another pod by now
+	case err != nil: // after a conflict as well: the cache will show whether the pod was replaced
 		return fmt.Errorf("evict pod %s: %w", key, err)
 	}
 	e.Events.Eventf(pod, corev1.EventTypeNormal, e.Words.Event, "evicted because of a NoExecute taint: %s", v.Causes)
@@ -172,22 +173,22 @@ func (e *Evictor) evict(ctx context.Context, key types.NamespacedName, pod *core
 	return nil
 }
 
-// marked tells whether a pod was to be evicted before, by a process that did not get further or did not hear of the answer: when
-// that was stays.
+// marked reports whether an earlier process started to evict the pod. The time of its condition is
+// kept.
 func marked(pod *core.Pod, condition corev1.PodCondition) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == condition.Type && c.Status == condition.Status && c.Reason == condition.Reason
 	})
 }
 
-// WasEvicted tells whether this very pod was deleted here.
+// WasEvicted reports whether this process deleted the pod.
 func (e *Evictor) WasEvicted(pod *core.Pod) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.evicted[pod.UID]
 }
 
-// OnPod drops the memory of a pod that is gone. Controllers hand it the events of their cache.
+// OnPod drops the state of a deleted pod. Controllers call it with the events of their cache.
 func (e *Evictor) OnPod(before, after *core.Pod) {
 	if before == nil || after != nil && after.UID == before.UID {
 		return
@@ -202,7 +203,7 @@ func (e *Evictor) OnPod(before, after *core.Pod) {
 	}
 }
 
-// note keeps a verdict, and tells whether the pod had none that warned of it.
+// note records a verdict, and reports whether it is the first for the pod.
 func (e *Evictor) note(key types.NamespacedName, pod *core.Pod, v Verdict) bool {
 	e.mu.Lock()
 	old := e.pending[key]
@@ -215,7 +216,7 @@ func (e *Evictor) note(key types.NamespacedName, pod *core.Pod, v Verdict) bool 
 	return !old.warned
 }
 
-// forget drops the verdict on a pod, and gives the UID of the pod, "" if there was none.
+// forget drops the verdict on a pod, and returns the UID of the pod, or "" if there was none.
 func (e *Evictor) forget(key types.NamespacedName) types.UID {
 	e.mu.Lock()
 	old := e.pending[key]

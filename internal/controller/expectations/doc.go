@@ -1,14 +1,13 @@
-// Package expectations remembers, per owner, the objects that a controller has
-// created or deleted and that its cache may not show yet, so that a controller
-// which counts objects does not create or delete them twice.
+// Package expectations records, by owner, the objects that a controller has created or deleted and
+// that its cache may not show yet, so that a controller which counts objects does not create or
+// delete them twice.
 //
-// It compares identities, not numbers: a created object is awaited until the
-// cache holds its UID or has seen a resource version at least as new (it may be
-// gone again by then); a deleted one until the cache shows it as gone or
-// terminating. So events may be lost, doubled or come before the answer to the
-// write. An expectation that is never met ends after a time, as a last resort;
-// a Tracker that follows its cache does not take one for such while the cache is
-// cut off from the server.
+// It compares identities, not numbers: a created object is expected until the cache has its UID or
+// has seen a resource version at least as new (the object may be deleted by then); a deleted one
+// until the cache shows it as deleted or terminating. Events may therefore be lost, duplicated or
+// arrive before the response. As a last resort, expectations expire after a time, but a Tracker
+// that follows its cache does not expire them while the cache is disconnected from the server.
 //
-// Owners are named by UID: a namesake inherits nothing. The package does no I/O.
+// Owners are identified by UID, so that a recreated owner starts without expectations. The package
+// does no I/O.
 package expectations

@@ -11,11 +11,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Cache answers whether an object is cached under its name with its UID, and
-// whether it is being deleted there.
+// Cache returns whether an object with this name and UID is cached, and whether it is terminating.
 type Cache func(namespace, name string, uid types.UID) (present, terminating bool)
 
-// In is the Cache that get looks into.
+// In returns a Cache that reads with get.
 func In[T metav1.Object](get func(namespace, name string) (T, bool)) Cache {
 	return func(namespace, name string, uid types.UID) (present, terminating bool) {
 		obj, ok := get(namespace, name)
@@ -26,35 +25,34 @@ func In[T metav1.Object](get func(namespace, name string) (T, bool)) Cache {
 	}
 }
 
-// Tracker holds the expectations of all owners of one controller. It is safe for
-// use from several goroutines.
+// Tracker holds the expectations of all owners of one controller. It is safe for concurrent use.
 type Tracker struct {
 	cache   Cache
 	clock   clock.PassiveClock
 	expiry  time.Duration
-	reached func() string // nil, or how far the cache is
+	reached func() string // version of the cache; may be nil
 
 	mu     sync.Mutex
-	seen   uint64                            // newest resource version that the cache delivered
-	swept  time.Time                         // when what had ended was last dropped
-	owners map[types.UID]map[types.UID]write // owner → object → the write that is awaited
+	seen   uint64                            // newest resource version delivered by the cache
+	swept  time.Time                         // last removal of expired expectations
+	owners map[types.UID]map[types.UID]write // by owner and object
 }
 
 type write struct {
 	namespace, name string
 	deleted         bool
-	version         uint64 // of a creation; 0 when the server's versions are not numbers
-	since           uint64 // how far the cache was then; 0: unknown
+	version         uint64 // of a creation; 0 if versions are not numbers
+	since           uint64 // version of the cache at that time; 0 if unknown
 	at              time.Time
 }
 
-// NewTracker returns an empty Tracker; expectations end after expiry.
+// NewTracker returns an empty Tracker. Expectations end after expiry.
 func NewTracker(cache Cache, clock clock.PassiveClock, expiry time.Duration) *Tracker {
 	return &Tracker{cache: cache, clock: clock, expiry: expiry, owners: map[types.UID]map[types.UID]write{}}
 }
 
-// Follow has the tracker ask the cache for the resource version that it has reached, "" when that is unknown: a cache that is cut
-// off from the server for longer than the expiry has an expectation wait on.
+// Follow makes the tracker use the resource version that the cache has reached, "" if unknown:
+// expectations do not expire while the cache is disconnected from the server.
 func (t *Tracker) Follow(reached func() string) *Tracker {
 	t.reached = reached
 	return t
@@ -65,7 +63,7 @@ func (t *Tracker) Created(owner types.UID, obj metav1.Object) {
 	t.record(owner, obj, write{version: version(obj)})
 }
 
-// Deleted records that owner's controller deleted obj, as the cache showed it.
+// Deleted records that owner's controller deleted obj, as it was in the cache.
 func (t *Tracker) Deleted(owner types.UID, obj metav1.Object) {
 	t.record(owner, obj, write{deleted: true})
 }
@@ -84,8 +82,8 @@ func (t *Tracker) record(owner types.UID, obj metav1.Object, w write) {
 	writes[obj.GetUID()] = w
 }
 
-// Observe notes an event of the cache, after which an object is as it was before or after: nil when it was not there yet,
-// or is gone. It must be called for every event, in order, after the cache itself has changed.
+// Observe handles an event of the cache: before is nil for a new object, and after is nil for a
+// deleted one. It must be called for every event, in order, after the cache has changed.
 func Observe[T interface {
 	comparable
 	metav1.Object
@@ -106,8 +104,8 @@ func (t *Tracker) observe(obj metav1.Object) {
 	t.sweep(now)
 }
 
-// sweep drops the expectations that have ended, once in the time that it takes them to: a write may be answered after its
-// owner was forgotten, and nobody asks for that owner again.
+// sweep removes expired expectations, at most once per expiry time: a response may arrive after its
+// owner was forgotten, and then no call for this owner follows.
 func (t *Tracker) sweep(now time.Time) {
 	if now.Sub(t.swept) < t.expiry {
 		return
@@ -123,8 +121,8 @@ func (t *Tracker) sweep(now time.Time) {
 	}
 }
 
-// Satisfied reports whether the cache shows all that owner's controller wrote;
-// otherwise wait is the time after which the oldest expectation ends, or is to be looked at again.
+// Satisfied reports whether the cache shows all writes of owner's controller. Otherwise wait is the
+// time until the next check.
 func (t *Tracker) Satisfied(owner types.UID) (ok bool, wait time.Duration) {
 	reached := t.cacheVersion()
 	t.mu.Lock()
@@ -147,8 +145,8 @@ func (t *Tracker) Satisfied(owner types.UID) (ok bool, wait time.Duration) {
 	return false, wait
 }
 
-// over says that time ends the expectation: that of a creation not as long as it is known that the cache has yet to come to it,
-// nor that of a deletion if the cache has not got any further since.
+// over reports whether an expectation has expired: for a creation, not while the cache is known to
+// be behind; for a deletion, not while the cache has made no progress since.
 func (t *Tracker) over(w write, now time.Time, reached uint64) bool {
 	switch {
 	case now.Sub(w.at) < t.expiry:
@@ -161,7 +159,7 @@ func (t *Tracker) over(w write, now time.Time, reached uint64) bool {
 	return reached > w.since
 }
 
-// cacheVersion is how far the cache is, 0 if that is unknown.
+// cacheVersion returns the version that the cache has reached, or 0 if that is unknown.
 func (t *Tracker) cacheVersion() uint64 {
 	if t.reached == nil {
 		return 0
@@ -177,7 +175,7 @@ func (t *Tracker) shown(uid types.UID, w write) bool {
 	return present || (w.version > 0 && t.seen >= w.version)
 }
 
-// Forget drops what is known of an owner that is gone. What is recorded of it later goes when it ends.
+// Forget drops the expectations of a deleted owner. Later ones expire.
 func (t *Tracker) Forget(owner types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,8 +184,8 @@ func (t *Tracker) Forget(owner types.UID) {
 
 func version(obj metav1.Object) uint64 { return number(obj.GetResourceVersion()) }
 
-// number is a resource version as a number. Versions of one resource are
-// comparable numbers since Kubernetes 1.35; any other text gives 0.
+// number returns a resource version as a number, or 0 if it is not a number. Versions of one
+// resource are comparable numbers since Kubernetes 1.35.
 func number(version string) uint64 {
 	v, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {
