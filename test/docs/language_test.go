@@ -14,7 +14,8 @@ import (
 var finishedPackages = []string{
 	"internal/alloc", "internal/attach", "internal/attach/chartfiles", "internal/client",
 	"internal/cluster", "internal/commit", "internal/controller/batch",
-	"internal/controller/claim", "internal/controller/devicetaint", "internal/controller/eviction",
+	"internal/controller/claim", "internal/controller/daemonset", "internal/controller/deployment",
+	"internal/controller/devicetaint", "internal/controller/eviction",
 	"internal/controller/expectations", "internal/etcd", "internal/features",
 	"internal/fleet", "internal/groups", "internal/metrics", "internal/node", "internal/pki",
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// New returns the controller of the DaemonSets in inf's caches; it must be called before inf is started.
+// New returns the controller of the DaemonSets in inf's caches. It must be called before inf is
+// started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	sets, nodes, pods, revisions := inf.DaemonSets(), inf.Nodes(), inf.Pods(), inf.ControllerRevisions()
 	if err := errors.Join(
@@ -42,7 +43,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	return c, nil
 }
 
-// server is the API past the caches.
+// server implements the writers with a client.Set.
 type server struct{ set *client.Set }
 
 func (s server) LiveDaemonSet(ctx context.Context, namespace, name string) (*apps.DaemonSet, error) {

@@ -10,19 +10,19 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 )
 
-// A pod that fails is deleted at once the first time, and then each time after twice as long a wait.
+// A failed pod is deleted immediately the first time, and then after delays that double each time.
 const (
 	firstWait = time.Second
 	lastWait  = 15 * time.Minute
 )
 
-// backoff remembers where pods have failed. It is safe for use from several goroutines.
+// backoff records where pods have failed. It is safe for concurrent use.
 type backoff struct {
 	mu       sync.Mutex
 	failures map[failureKey]failure
 }
 
-// failureKey has the generation of the set, since another spec deserves another try.
+// failureKey includes the generation of the set, because a new spec deserves another try.
 type failureKey struct {
 	set        types.UID
 	generation int64
@@ -36,7 +36,7 @@ type failure struct {
 
 func newBackoff() *backoff { return &backoff{failures: map[failureKey]failure{}} }
 
-// left is how long failed pods of set are still kept, by node.
+// left returns the remaining delays for failed pods of the set, by node.
 func (b *backoff) left(set *apps.DaemonSet, now time.Time) map[string]time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,7 +51,7 @@ func (b *backoff) left(set *apps.DaemonSet, now time.Time) map[string]time.Durat
 	return left
 }
 
-// note records that a failed pod on a node is being replaced, and drops what is too old to matter.
+// note records that a failed pod on a node is replaced, and drops expired records.
 func (b *backoff) note(set *apps.DaemonSet, node string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,7 +66,7 @@ func (b *backoff) note(set *apps.DaemonSet, node string, now time.Time) {
 	b.failures[key] = failure{at: now, wait: wait}
 }
 
-// forget drops what is known of a set that is gone.
+// forget drops the records of a deleted set.
 func (b *backoff) forget(set types.UID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,15 +22,17 @@ import (
 )
 
 const (
-	// burst is the most pods that one pass creates, and the most that it deletes.
+	// burst limits the pods that one pass creates, and those that it deletes.
 	burst = 250
-	// expectationLife ends the wait for a write that the cache never shows.
+	// expectationLife is the time after which an expected write that the cache never shows is
+	// dropped.
 	expectationLife = time.Minute
-	// gatherWindow is how long the event of a pod or node waits for others before the DaemonSet is looked at.
+	// gatherWindow is the delay after an event of a pod or node, so that several events cause one
+	// reconcile.
 	gatherWindow = 20 * time.Millisecond
 )
 
-// podCache is the cache of pods; it must have ownership.Index.
+// podCache is the cache of pods. It must have ownership.Index.
 type podCache interface {
 	Get(namespace, name string) (*core.Pod, bool)
 	ByIndex(index, key string) []*core.Pod
@@ -48,21 +50,21 @@ type nodeCache interface {
 	List() []*corev1.Node
 }
 
-// podWriter changes pods.
+// podWriter writes pods.
 type podWriter interface {
 	CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error)
 	PatchPod(ctx context.Context, pod *core.Pod, strategicMerge []byte) error
-	// DeletePod deletes this very pod, gracefully.
+	// DeletePod deletes the pod gracefully, with a UID precondition.
 	DeletePod(ctx context.Context, pod *core.Pod) error
 }
 
-// setWriter reads DaemonSets past the cache and writes their status.
+// setWriter reads DaemonSets from the API and writes their status.
 type setWriter interface {
 	LiveDaemonSet(ctx context.Context, namespace, name string) (*apps.DaemonSet, error)
 	UpdateDaemonSetStatus(ctx context.Context, set *apps.DaemonSet) error
 }
 
-// revisionWriter changes revisions.
+// revisionWriter writes revisions.
 type revisionWriter interface {
 	history.Writer
 	history.Deleter
@@ -82,7 +84,7 @@ type Controller struct {
 
 	events  reconciler.Recorder
 	clock   clock.PassiveClock
-	own     *expectations.Tracker // the own writes that the pod cache may lack
+	own     *expectations.Tracker // own writes that the pod cache may not show yet
 	backoff *backoff
 	queue   reconciler.Queue[types.NamespacedName]
 	run     func(context.Context) error
@@ -93,15 +95,17 @@ func (c *Controller) Run(ctx context.Context) error {
 	return c.run(ctx)
 }
 
-// Reconcile makes the next step for one DaemonSet.
+// Reconcile takes the next step for one DaemonSet.
 func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
 	set, ok := c.sets.Get(key.Namespace, key.Name)
 	if !ok || set.DeletionTimestamp != nil {
-		return nil // of one that is being deleted, pods and revisions go in any order: there is nothing true to report
+		// pods and revisions of a DaemonSet that is being deleted are removed in any order, so that
+		// there is no valid status
+		return nil
 	}
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	if err != nil || selector.Empty() {
-		return nil // the server's validation does not let such a selector in
+		return nil // validation rejects such a selector
 	}
 	if settled, wait := c.own.Satisfied(set.UID); !settled {
 		c.queue.AddAfter(key, wait)
@@ -137,7 +141,7 @@ func (c *Controller) step(ctx context.Context, set *apps.DaemonSet, selector lab
 	return c.forget(ctx, gathered, revisions)
 }
 
-// claimPods returns the pods that are set's, after adopting and releasing.
+// claimPods returns the pods of the set, after adopting and releasing.
 func (c *Controller) claimPods(ctx context.Context, set *apps.DaemonSet, selector labels.Selector) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.DaemonSet, *core.Pod]{
 		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveDaemonSet, Patch: c.writePod.PatchPod,
@@ -160,7 +164,7 @@ func (c *Controller) claimRevisions(ctx context.Context, set *apps.DaemonSet, se
 	return claimed, nil
 }
 
-// gather makes sure that the set's template has a revision, and collects what Decide has to know.
+// gather ensures that the set's template has a revision, and returns the input of Decide.
 func (c *Controller) gather(ctx context.Context, set *apps.DaemonSet, pods []*core.Pod, revisions []*appsv1.ControllerRevision) (Gathered, error) {
 	now := c.clock.Now()
 	g := Gathered{Set: set, Nodes: c.nodes.List(), Pods: pods, Wait: c.backoff.left(set, now), Now: now}

@@ -13,7 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// onSet takes an event of the cache of DaemonSets.
+// onSet handles a change in the cache of DaemonSets.
 func (c *Controller) onSet(before, after *apps.DaemonSet) {
 	if after != nil {
 		c.queue.Add(reconciler.KeyOf(after))
@@ -24,7 +24,8 @@ func (c *Controller) onSet(before, after *apps.DaemonSet) {
 	}
 }
 
-// onPod takes an event of the cache of pods. It is called in the order of the events, as the expectations need it.
+// onPod handles a change in the cache of pods. It is called in the order of events, which
+// expectations require.
 func (c *Controller) onPod(before, after *core.Pod) {
 	expectations.Observe(c.own, before, after)
 	watch := ownership.Watch[*apps.DaemonSet, *core.Pod]{
@@ -35,11 +36,12 @@ func (c *Controller) onPod(before, after *core.Pod) {
 	watch.OnChange(before, after)
 }
 
-// onNode takes an event of the cache of nodes, and asks for the sets that the node suits in another way than before.
+// onNode handles a change in the cache of nodes, and enqueues the sets for which the suitability of
+// the node has changed.
 func (c *Controller) onNode(before, after *corev1.Node) {
 	if before != nil && after != nil && equality.Semantic.DeepEqual(before.Labels, after.Labels) &&
 		equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) {
-		return // it reports its health, as nodes do all the time
+		return // heartbeats are frequent
 	}
 	for _, set := range c.sets.List() {
 		suits := suitabilityOf(&set.Spec.Template)

@@ -13,44 +13,46 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// Gathered is all that a decision depends on.
+// Gathered is the input of a decision.
 type Gathered struct {
 	Set   *apps.DaemonSet
 	Nodes []*corev1.Node
-	Pods  []*core.Pod // the set's, in any order
-	// Hashes are those of the revisions that hold the set's template; Collisions are the hash collisions so far.
+	Pods  []*core.Pod // pods of the set, in any order
+	// Hashes are those of the revisions with the set's template; Collisions is the number of hash
+	// collisions so far.
 	Hashes     []string
 	Collisions int32
-	// Wait is how long failed pods on a node are still kept, by the node's name.
+	// Wait is the remaining delay for failed pods, by node.
 	Wait map[string]time.Duration
 	Now  time.Time
 }
 
-// Plan is what brings a set closer to its spec.
+// Plan contains the writes of one pass.
 type Plan struct {
-	Create  []string // nodes that get a pod
+	Create  []string // nodes on which to create a pod
 	Delete  []*core.Pod
-	Ended   []*core.Pod // those of Delete that have failed or succeeded by themselves
+	Ended   []*core.Pod // pods of Delete that have failed or succeeded
 	Status  appsv1.DaemonSetStatus
-	Recheck time.Duration // until something changes by itself; 0: nothing will
+	Recheck time.Duration // time until the next reconcile; 0 for none
 }
 
-// place is a node, or the name of one that is gone, with the set's pods there.
+// place is a node, or the name of a deleted node, with the set's pods there.
 type place struct {
 	name    string
 	node    *corev1.Node
 	verdict verdict
-	pods    []*core.Pod // byAge; without those that have finished and only have to be removed
+	pods    []*core.Pod // sorted by byAge; without finished pods that only have to be removed
 }
 
-// pass is a decision in the making.
+// pass is a decision in progress.
 type pass struct {
 	Gathered
 	places []*place // by name
 	plan   Plan
 }
 
-// Decide makes the next step: first there is to be a pod where one belongs and none where not, then pods get newer.
+// Decide takes the next step: first it creates missing pods and deletes superfluous ones, then it
+// updates pods.
 func Decide(g Gathered) Plan {
 	p := newPass(g)
 	for _, at := range p.places {
@@ -110,13 +112,13 @@ func (p *pass) isAvailable(pod *core.Pod) bool {
 
 func (p *pass) isNew(pod *core.Pod) bool { return slices.Contains(p.Hashes, pod.Labels[hashLabel]) }
 
-// manage sees to it that a node has the pod that belongs there.
+// manage ensures that a node has the right pod.
 func (p *pass) manage(at *place) {
 	switch {
 	case at.node == nil:
 		for _, pod := range at.pods {
 			if pod.Spec.NodeName == "" {
-				p.remove(pod) // it will never run. Pods that were bound are collected with their node
+				p.remove(pod) // it will never run; bound pods are deleted together with their node
 			}
 		}
 	case at.verdict.start && len(at.pods) == 0:
@@ -128,7 +130,8 @@ func (p *pass) manage(at *place) {
 	}
 }
 
-// keepOne removes pods that have ended, and all but one of the others, or but an old and a new one while pods surge.
+// keepOne removes finished pods, and all but one of the others, or all but an old and a new one
+// while pods surge.
 func (p *pass) keepOne(at *place) {
 	alive, waiting := p.clear(at)
 	switch {
@@ -137,7 +140,7 @@ func (p *pass) keepOne(at *place) {
 			p.remove(alive[1:]...)
 		}
 	case len(alive) == 0:
-		// Pods that are on their way out do not stand in the way of a new one here.
+		// Terminating pods do not prevent the creation of a new one.
 		if at.verdict.start && !waiting {
 			p.plan.Create = append(p.plan.Create, at.name)
 		}
@@ -146,7 +149,8 @@ func (p *pass) keepOne(at *place) {
 	}
 }
 
-// clear removes pods that have ended and returns the others; waiting says that a failed pod is kept for a while.
+// clear removes finished pods and returns the others. waiting is set if a failed pod is kept for a
+// delay.
 func (p *pass) clear(at *place) (alive []*core.Pod, waiting bool) {
 	for _, pod := range at.pods {
 		wait := p.Wait[at.name]
@@ -165,7 +169,8 @@ func (p *pass) clear(at *place) (alive []*core.Pod, waiting bool) {
 	return alive, waiting
 }
 
-// keepTwo keeps the oldest old and the oldest new pod: the old one until the new one is available, if it serves at all.
+// keepTwo keeps the oldest old and the oldest new pod. The old one is kept until the new one is
+// available, if the old one is available.
 func (p *pass) keepTwo(alive []*core.Pod) {
 	var older, newer *core.Pod
 	for _, pod := range alive {

@@ -13,12 +13,12 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// hashLabel tells revisions apart, and pods by their revision.
+// hashLabel distinguishes revisions, and pods by their revision.
 const hashLabel = appsv1.DefaultDaemonSetUniqueLabelKey
 
 var kind = appsv1.SchemeGroupVersion.WithKind("DaemonSet")
 
-// NewPod is the pod that set wants on a node; hash is that of its revision.
+// NewPod returns the pod of the set for a node. hash is that of the revision.
 func NewPod(set *apps.DaemonSet, node, hash string) *core.Pod {
 	pod := replica.New(set, kind, &set.Spec.Template)
 	if pod.Labels == nil {
@@ -32,7 +32,7 @@ func NewPod(set *apps.DaemonSet, node, hash string) *core.Pod {
 	if pod.Spec.Affinity.NodeAffinity == nil {
 		pod.Spec.Affinity.NodeAffinity = &corev1.NodeAffinity{}
 	}
-	// What the template requires holds on this node: that is why the pod is created for it.
+	// The node satisfies the affinity of the template, or the pod would not be created for it.
 	pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = onlyNode(node)
 	return pod
 }
@@ -45,7 +45,7 @@ func onlyNode(name string) *corev1.NodeSelector {
 	}}}
 }
 
-// nodeOf is the node that a pod is bound to, or else the one that it is made for.
+// nodeOf returns the node that the pod is bound to, or else the node that it was created for.
 func nodeOf(pod *core.Pod) (name string, ok bool) {
 	if pod.Spec.NodeName != "" {
 		return pod.Spec.NodeName, true
@@ -64,7 +64,8 @@ func nodeOf(pod *core.Pod) (name string, ok bool) {
 	return "", false
 }
 
-// byAge puts pods that are bound before those that are not, then the oldest first: the first is the one to keep.
+// byAge sorts bound pods before others, then by age, the oldest first. The first pod is the one to
+// keep.
 func byAge(a, b *core.Pod) int {
 	isUnbound := func(pod *core.Pod) int {
 		if pod.Spec.NodeName == "" {

@@ -7,7 +7,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// limits are how many nodes may have a pod too many, or none that is available, out of those that should have one.
+// limits returns maxSurge and maxUnavailable as numbers of nodes.
 func (p *pass) limits(wanted int) (surge, unavailable int) {
 	strategy := p.Set.Spec.UpdateStrategy
 	if strategy.Type != appsv1.RollingUpdateDaemonSetStrategyType || strategy.RollingUpdate == nil {
@@ -16,7 +16,7 @@ func (p *pass) limits(wanted int) (surge, unavailable int) {
 	surge = scaled(strategy.RollingUpdate.MaxSurge, wanted, 0)
 	unavailable = scaled(strategy.RollingUpdate.MaxUnavailable, wanted, 1)
 	if surge == 0 && unavailable == 0 {
-		unavailable = 1 // or nothing would ever move
+		unavailable = 1 // otherwise the rollout could not proceed
 	}
 	return surge, unavailable
 }
@@ -28,18 +28,18 @@ func scaled(n *intstr.IntOrString, of, otherwise int) int {
 	}
 	v, err := intstr.GetScaledValueFromIntOrPercent(n, of, true)
 	if err != nil {
-		return otherwise // the server's validation does not let such a text in
+		return otherwise // validation rejects such a value
 	}
 	return v
 }
 
-// surges says that a node may have two pods during a rolling update.
+// surges reports whether a node may have two pods during a rolling update.
 func (p *pass) surges() bool {
 	surge, _ := p.limits(1)
 	return surge > 0
 }
 
-// wanted is the number of nodes that should have a pod.
+// wanted returns the number of nodes that should have a pod.
 func (p *pass) wanted() int {
 	n := 0
 	for _, at := range p.places {
@@ -50,8 +50,8 @@ func (p *pass) wanted() int {
 	return n
 }
 
-// split finds the new and the old pod of a place among those that are not being deleted; ok is false if there are more of
-// one kind, which manage clears up first.
+// split returns the new and the old pod of a place, ignoring terminating ones. ok is false if there
+// are several of one kind, which manage resolves first.
 func (p *pass) split(at *place) (newer, older *core.Pod, ok bool) {
 	for _, pod := range at.pods {
 		which := &older
@@ -69,7 +69,7 @@ func (p *pass) split(at *place) (newer, older *core.Pod, ok bool) {
 	return newer, older, true
 }
 
-// roll makes pods newer: by deleting old ones, which manage replaces, or by creating new ones beside them.
+// roll updates pods: it deletes old ones, which manage replaces, or creates new ones in addition.
 func (p *pass) roll() {
 	if surge, unavailable := p.limits(p.wanted()); surge > 0 {
 		p.rollBySurge(surge)
@@ -78,7 +78,8 @@ func (p *pass) roll() {
 	}
 }
 
-// rollByDeletion deletes old pods that are not available, and of the others as many as there may be without one.
+// rollByDeletion deletes unavailable old pods, and as many available ones as maxUnavailable
+// permits.
 func (p *pass) rollByDeletion(maxUnavailable int) {
 	var candidates []*core.Pod
 	unavailable := 0
@@ -89,7 +90,7 @@ func (p *pass) rollByDeletion(maxUnavailable int) {
 		newer, older, ok := p.split(at)
 		switch {
 		case !ok, (newer == nil) == (older == nil):
-			unavailable++ // manage has something to do here first
+			unavailable++ // manage must act here first
 		case newer != nil:
 			if !p.isAvailable(newer) {
 				unavailable++
@@ -98,28 +99,30 @@ func (p *pass) rollByDeletion(maxUnavailable int) {
 			candidates = append(candidates, older)
 		default:
 			unavailable++
-			p.remove(older) // it is no loss
+			p.remove(older) // it is unavailable anyway
 		}
 	}
 	p.remove(candidates[:min(max(0, maxUnavailable-unavailable), len(candidates))]...)
 }
 
-// surging counts what a rolling update by surge goes by.
+// surging holds the counts for a rolling update with surge.
 type surging struct {
-	busy      int         // nodes whose new pod is not available yet
-	available int         // nodes that have an available pod
-	fresh     []string    // nodes whose old pod serves no more: they get a new one in any case
-	next      []string    // nodes whose old pod is available, and that could get a new one
-	unwanted  []*core.Pod // available pods on nodes where none belongs any more
+	busy      int         // nodes with a new pod that is not available yet
+	available int         // nodes with an available pod
+	fresh     []string    // nodes with an unavailable old pod, which get a new one in any case
+	next      []string    // nodes with an available old pod that could get a new one
+	unwanted  []*core.Pod // available pods on nodes that are no longer suitable
 }
 
-// rollBySurge creates new pods beside old ones, and deletes these when the new ones are available.
+// rollBySurge creates new pods in addition to old ones, and deletes the old ones when the new ones
+// are available.
 func (p *pass) rollBySurge(maxSurge int) {
 	var s surging
 	for _, at := range p.places {
 		p.surgeAt(at, &s)
 	}
-	// Who asks for a surge wants no gap: pods on nodes that suit no more go only when others have taken their place.
+	// A surge is meant to avoid gaps: pods on nodes that are no longer suitable are deleted only
+	// after others have replaced them.
 	p.remove(s.unwanted[:min(max(0, s.available-p.wanted()), len(s.unwanted))]...)
 	p.plan.Create = append(p.plan.Create, s.fresh...)
 	p.plan.Create = append(p.plan.Create, s.next[:min(max(0, maxSurge-s.busy), len(s.next))]...)

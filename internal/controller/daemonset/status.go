@@ -7,7 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// status is what the set should report. Of several pods on a node the one to keep counts.
+// status returns the status of the set. Of several pods on a node, the one to keep counts.
 func (p *pass) status() appsv1.DaemonSetStatus {
 	status := appsv1.DaemonSetStatus{
 		ObservedGeneration: p.Set.Generation,

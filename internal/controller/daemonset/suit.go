@@ -11,13 +11,13 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// verdict says what pods of a set may do on a node.
+// verdict states what pods of a set may do on a node.
 type verdict struct {
-	start bool // a new pod belongs there
-	stay  bool // a pod that is there may stay
+	start bool // a new pod may be created
+	stay  bool // an existing pod may stay
 }
 
-// suitability is what makes nodes suit the pods of a template.
+// suitability holds the requirements of a template on nodes.
 type suitability struct {
 	nodeName    string
 	affinity    nodeaffinity.RequiredNodeAffinity
@@ -33,12 +33,12 @@ func suitabilityOf(template *core.PodTemplateSpec) suitability {
 	}
 }
 
-// judge looks at a node, or at the lack of one.
+// judge returns the verdict for a node; nil means that the node does not exist.
 func (s suitability) judge(node *corev1.Node) verdict {
 	if node == nil || s.nodeName != "" && s.nodeName != node.Name {
 		return verdict{}
 	}
-	// An affinity that cannot be parsed, which validation does not let in, suits no node.
+	// An invalid affinity, which validation rejects, matches no node.
 	if fits, err := s.affinity.Match(node); err != nil || !fits {
 		return verdict{}
 	}
@@ -54,13 +54,13 @@ func (s suitability) tolerates(node *corev1.Node, effects ...corev1.TaintEffect)
 	return !untolerated
 }
 
-// tolerations are those of a template, and those that every daemon has: it outlives the troubles of its node, and starts
-// in spite of them.
+// tolerations returns the template's tolerations plus those that every daemon pod gets (not-ready,
+// unreachable, pressure).
 func tolerations(spec *core.PodSpec) []corev1.Toleration {
 	all := slices.Clone(spec.Tolerations)
 	add := func(key string, effect corev1.TaintEffect) {
 		daemon := corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: effect}
-		// The same toleration for a limited time gives way.
+		// They replace the same toleration with a time limit.
 		i := slices.IndexFunc(all, func(t corev1.Toleration) bool { return t.MatchToleration(&daemon) })
 		if i >= 0 {
 			all[i] = daemon

@@ -16,11 +16,12 @@ import (
 	"github.com/allot-dev/allot/internal/controller/history"
 )
 
-// act carries a plan out. A node that gets no pod does not keep pods on other nodes from being deleted.
+// act carries out a plan. Failed creations do not prevent deletions on other nodes.
 func (c *Controller) act(ctx context.Context, set *apps.DaemonSet, plan Plan, hash string) error {
 	doomed := plan.Delete[:min(len(plan.Delete), burst)]
 	for _, pod := range plan.Ended {
-		if slices.Contains(doomed, pod) { // what is left for a later pass is told then, and its back-off does not begin yet
+		// pods left for a later pass are reported then, and their back-off does not start yet
+		if slices.Contains(doomed, pod) {
 			c.reportEnd(set, pod)
 		}
 	}
@@ -30,7 +31,8 @@ func (c *Controller) act(ctx context.Context, set *apps.DaemonSet, plan Plan, ha
 	)
 }
 
-// reportEnd tells of a pod that ended although it should run for ever. One that failed makes the next wait longer.
+// reportEnd records an event for a pod that ended although it should run forever. A failure
+// increases the next delay.
 func (c *Controller) reportEnd(set *apps.DaemonSet, pod *core.Pod) {
 	node, _ := nodeOf(pod)
 	if pod.Status.Phase == corev1.PodFailed {
@@ -44,7 +46,7 @@ func (c *Controller) reportEnd(set *apps.DaemonSet, pod *core.Pod) {
 func (c *Controller) create(ctx context.Context, set *apps.DaemonSet, pod *core.Pod) error {
 	created, err := c.writePod.CreatePod(ctx, pod)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return nil // the set will be deleted too: nothing to retry, nothing to tell
+		return nil // the set will be deleted as well: there is nothing to retry or report
 	}
 	if err != nil {
 		c.events.Eventf(set, corev1.EventTypeWarning, "FailedCreate", "Error creating: %v", err)
@@ -57,7 +59,7 @@ func (c *Controller) create(ctx context.Context, set *apps.DaemonSet, pod *core.
 
 func (c *Controller) remove(ctx context.Context, set *apps.DaemonSet, pod *core.Pod) error {
 	err := c.writePod.DeletePod(ctx, pod)
-	// A conflict is the UID precondition's: the pod is gone and a namesake is there.
+	// A conflict means that the UID differs: the pod was deleted and recreated.
 	gone := apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 	if err != nil && !gone {
 		c.events.Eventf(set, corev1.EventTypeWarning, "FailedDelete", "Error deleting: %v", err)
@@ -74,7 +76,7 @@ func (c *Controller) writeStatus(ctx context.Context, set *apps.DaemonSet, statu
 	if sameStatus(set.Status, status) {
 		return nil
 	}
-	updated := *set // the cached object's other fields are shared and only read
+	updated := *set // other fields of the cached object are shared and only read
 	updated.Status = status
 	if err := c.writeSet.UpdateDaemonSetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("status: %w", err)
@@ -82,7 +84,7 @@ func (c *Controller) writeStatus(ctx context.Context, set *apps.DaemonSet, statu
 	return nil
 }
 
-// forget deletes the oldest revisions beyond the limit which no pod has.
+// forget deletes the oldest revisions beyond the limit that no pod uses.
 func (c *Controller) forget(ctx context.Context, g Gathered, revisions []*appsv1.ControllerRevision) error {
 	used := func(revision *appsv1.ControllerRevision) bool {
 		hash := history.Hash(revision, hashLabel)

@@ -15,8 +15,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// New returns the controller of the Deployments in inf's caches; it must be called
-// before inf is started.
+// New returns the controller of the Deployments in inf's caches. It must be called before inf is
+// started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	deployments, sets, pods := inf.Deployments(), inf.ReplicaSets(), inf.Pods()
 	err := errors.Join(
@@ -39,7 +39,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	return c, nil
 }
 
-// server is the API past the caches.
+// server implements the writers with a client.Set.
 type server struct{ set *client.Set }
 
 func (s server) CreateSet(ctx context.Context, rs *apps.ReplicaSet) error {

@@ -16,7 +16,7 @@ func newCondition(t appsv1.DeploymentConditionType, status corev1.ConditionStatu
 	}
 }
 
-// condition is a copy of the condition of type t; nil if there is none.
+// condition returns a copy of the condition of type t, or nil.
 func condition(status *appsv1.DeploymentStatus, t appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
 	for _, c := range status.Conditions {
 		if c.Type == t {
@@ -26,8 +26,8 @@ func condition(status *appsv1.DeploymentStatus, t appsv1.DeploymentConditionType
 	return nil
 }
 
-// setCondition adds or replaces a condition. One with the same status and reason is
-// left as it is; one with the same status keeps its transition time.
+// setCondition adds or replaces a condition. If status and reason are the same, nothing changes; if
+// the status is the same, the transition time is kept.
 func setCondition(status *appsv1.DeploymentStatus, c appsv1.DeploymentCondition) {
 	if old := condition(status, c.Type); old != nil && old.Status == c.Status {
 		if old.Reason == c.Reason {

@@ -20,8 +20,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// gatherWindow is how long the event of a ReplicaSet waits for others before the
-// Deployment is looked at.
+// gatherWindow is the delay after an event of a ReplicaSet, so that several events cause one
+// reconcile.
 const gatherWindow = 10 * time.Millisecond
 
 // deploymentCache is the cache of Deployments.
@@ -30,7 +30,7 @@ type deploymentCache interface {
 	InNamespace(namespace string) []*apps.Deployment
 }
 
-// setWriter changes ReplicaSets.
+// setWriter writes ReplicaSets.
 type setWriter interface {
 	CreateSet(ctx context.Context, rs *apps.ReplicaSet) error
 	UpdateSet(ctx context.Context, rs *apps.ReplicaSet) error
@@ -38,12 +38,12 @@ type setWriter interface {
 	DeleteSet(ctx context.Context, rs *apps.ReplicaSet) error
 }
 
-// statusWriter writes the status and the annotations of a Deployment.
+// statusWriter writes the status and annotations of a Deployment.
 type statusWriter interface {
 	UpdateDeploymentStatus(ctx context.Context, d *apps.Deployment) error
 }
 
-// liveReader reads past the caches.
+// liveReader reads from the API, not from caches.
 type liveReader interface {
 	LiveDeployment(ctx context.Context, namespace, name string) (*apps.Deployment, error)
 	LiveSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error)
@@ -68,7 +68,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return c.run(ctx)
 }
 
-// Reconcile makes the next step of one Deployment's rollout.
+// Reconcile takes the next step of one Deployment's rollout.
 func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
 	d, ok := c.deployments.Get(key.Namespace, key.Name)
 	if !ok {
@@ -76,7 +76,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	}
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil || selector.Empty() {
-		return nil // the server's validation does not let such a selector in
+		return nil // validation rejects such a selector
 	}
 	sets, err := c.claim(ctx, d, selector)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	return nil
 }
 
-// claim returns the ReplicaSets that are d's, after adopting and releasing.
+// claim returns the ReplicaSets of d, after adopting and releasing.
 func (c *Controller) claim(ctx context.Context, d *apps.Deployment, selector labels.Selector) ([]*apps.ReplicaSet, error) {
 	claimer := ownership.Claimer[*apps.Deployment, *apps.ReplicaSet]{
 		Kind: kind, Cache: c.sets, Live: c.live.LiveDeployment, Patch: c.writeSet.PatchSet,
@@ -107,7 +107,7 @@ func (c *Controller) claim(ctx context.Context, d *apps.Deployment, selector lab
 	return claimed, nil
 }
 
-// podsLeft looks for pods that have not finished; only Recreate waits for them.
+// podsLeft returns the sets with unfinished pods. Only Recreate waits for them.
 func (c *Controller) podsLeft(d *apps.Deployment, sets []*apps.ReplicaSet) map[string]bool {
 	if d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
 		return nil
@@ -121,7 +121,7 @@ func (c *Controller) podsLeft(d *apps.Deployment, sets []*apps.ReplicaSet) map[s
 	return left
 }
 
-// write carries a plan out. The status comes last: it tells what has been done.
+// write carries out a plan. The status is written last, because it reports what was done.
 func (c *Controller) write(ctx context.Context, d *apps.Deployment, plan Plan) error {
 	if plan.Create != nil {
 		if err := c.create(ctx, d, plan.Create); err != nil {
@@ -159,9 +159,8 @@ func (c *Controller) reportScaling(d *apps.Deployment, rs *apps.ReplicaSet, from
 	c.events.Eventf(d, corev1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", direction, rs.Name, from, to)
 }
 
-// create makes the set for a new template. Its name being taken means one of two
-// things: the cache lags behind an earlier creation, or another template has the same
-// hash.
+// create creates the set for a new template. If its name is taken, either the cache is behind an
+// earlier creation, or another template has the same hash.
 func (c *Controller) create(ctx context.Context, d *apps.Deployment, rs *apps.ReplicaSet) error {
 	err := c.writeSet.CreateSet(ctx, rs)
 	switch {
@@ -176,14 +175,14 @@ func (c *Controller) create(ctx context.Context, d *apps.Deployment, rs *apps.Re
 	message := fmt.Sprintf("Failed to create new replica set %q: %v", rs.Name, err)
 	c.events.Eventf(d, corev1.EventTypeWarning, reasonCreateError, "%s", message)
 	if failed, changed := CreateFailed(d, message, c.clock.Now()); changed {
-		// The failure is what matters; that it could not be noted will show again.
+		// The error of the creation matters; the condition is written again later.
 		_ = c.writeStatus.UpdateDeploymentStatus(ctx, failed)
 	}
 	return err
 }
 
-// resolveTaken returns the error with which the creation is tried again: on a newer
-// cache, or with another hash.
+// resolveTaken returns the error with which the creation is retried: with a newer cache, or with
+// another hash.
 func (c *Controller) resolveTaken(ctx context.Context, d *apps.Deployment, rs *apps.ReplicaSet, taken error) error {
 	live, err := c.live.LiveSet(ctx, rs.Namespace, rs.Name)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// onDeployment takes an event of the cache of Deployments.
+// onDeployment handles a change in the cache of Deployments.
 func (c *Controller) onDeployment(_, after *apps.Deployment) {
 	if after != nil {
 		c.queue.Add(reconciler.KeyOf(after))
 	}
 }
 
-// onSet takes an event of the cache of ReplicaSets. Pods need no handler of their own:
-// whatever changes for a Deployment is counted in a ReplicaSet's status.
+// onSet handles a change in the cache of ReplicaSets. Pods need no handler: all relevant changes
+// are counted in the status of a ReplicaSet.
 func (c *Controller) onSet(before, after *apps.ReplicaSet) {
 	watch := ownership.Watch[*apps.Deployment, *apps.ReplicaSet]{
 		Kind: kind, InNamespace: c.deployments.InNamespace,

@@ -12,8 +12,8 @@ import (
 
 const reasonCreateError = "ReplicaSetCreateError"
 
-// CreateFailed is d with the condition that its new ReplicaSet could not be created;
-// changed is false if d says so already, or does not report progress.
+// CreateFailed returns d with the condition that its new ReplicaSet could not be created. changed
+// is false if d has the condition already, or does not report progress.
 func CreateFailed(d *apps.Deployment, message string, now time.Time) (failed *apps.Deployment, changed bool) {
 	r := rollout{d: d}
 	if c := condition(&d.Status, appsv1.DeploymentProgressing); !r.hasDeadline() || c != nil && c.Reason == reasonCreateError {
@@ -25,8 +25,7 @@ func CreateFailed(d *apps.Deployment, message string, now time.Time) (failed *ap
 	return &copied, true
 }
 
-// Collided is d with one more hash collision counted, which gives its template another
-// hash.
+// Collided returns d with an incremented collision count, which gives its template another hash.
 func Collided(d *apps.Deployment) *apps.Deployment {
 	copied := *d
 	count := int32(1)

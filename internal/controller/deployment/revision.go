@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// revisionAnnotation counts the templates of a Deployment; kubectl rollout reads it.
+	// revisionAnnotation is the revision of a template; kubectl rollout reads it.
 	revisionAnnotation = "deployment.kubernetes.io/revision"
-	// historyAnnotation lists the revisions that a set had before it became current again.
+	// historyAnnotation lists the earlier revisions of a set that became current again.
 	historyAnnotation = "deployment.kubernetes.io/revision-history"
-	// maxHistory is the longest history, in characters: the oldest entries go.
+	// maxHistory is the maximum length of the history in characters; the oldest entries are
+	// dropped.
 	maxHistory = 2000
 )
 
-// isOwnAnnotation says that a Deployment's annotation is not passed on to its sets.
+// isOwnAnnotation reports whether an annotation of the Deployment is not copied to its sets.
 func isOwnAnnotation(key string) bool {
 	switch key {
 	case corev1.LastAppliedConfigAnnotation, revisionAnnotation, historyAnnotation,
@@ -33,8 +34,7 @@ func isOwnAnnotation(key string) bool {
 	return false
 }
 
-// syncCurrent keeps the current set, if it is there, in step with what the Deployment
-// says apart from the template: annotations, minReadySeconds, revision.
+// syncCurrent updates annotations, minReadySeconds and revision of the current set, if it exists.
 func (r *rollout) syncCurrent() {
 	s := r.current
 	if s == nil {
@@ -60,8 +60,8 @@ func (r *rollout) inheritAnnotations(s *set) {
 	}
 }
 
-// raiseRevision makes s the newest of all. A set that had a revision before is one to
-// which the Deployment was rolled back: its old number is kept in the history.
+// raiseRevision makes s the newest revision. A set with an earlier revision is the target of a
+// rollback; its old number is kept in the history.
 func (r *rollout) raiseRevision(s *set) {
 	newest := r.lastRevision() + 1
 	old, had := s.Annotations[revisionAnnotation]
@@ -77,7 +77,7 @@ func (r *rollout) raiseRevision(s *set) {
 	r.annotate(s, revisionAnnotation, strconv.FormatInt(newest, 10))
 }
 
-// lastRevision is the highest revision of the old sets.
+// lastRevision returns the highest revision of the old sets.
 func (r *rollout) lastRevision() int64 {
 	var last int64
 	for _, s := range r.old {
@@ -95,8 +95,8 @@ func parseRevision(text string) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// extendHistory appends a revision and drops the oldest ones as needed; ok is false if
-// it does not fit at all.
+// extendHistory appends a revision and drops the oldest ones if necessary. ok is false if it does
+// not fit.
 func extendHistory(history, revision string) (extended string, ok bool) {
 	if history == "" {
 		return revision, true
@@ -118,8 +118,8 @@ func (r *rollout) cleanUpWhenComplete() {
 	}
 }
 
-// cleanUp removes the oldest revisions beyond spec.revisionHistoryLimit. A set that
-// still has or wants pods stays, and does not make room for a younger one.
+// cleanUp removes the oldest revisions beyond spec.revisionHistoryLimit. A set that has or wants
+// pods is kept, and no newer set is removed in its place.
 func (r *rollout) cleanUp() {
 	limit := r.d.Spec.RevisionHistoryLimit
 	if limit == nil || *limit == math.MaxInt32 {

@@ -10,43 +10,43 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 )
 
-// Gathered is all that a decision depends on.
+// Gathered is the input of a decision.
 type Gathered struct {
 	Deployment *apps.Deployment
-	Sets       []*apps.ReplicaSet // those that the Deployment owns
-	// PodsLeft says for each set, by name, that a pod of it has not finished yet, be it
-	// terminating. Needed for Recreate only.
+	Sets       []*apps.ReplicaSet // ReplicaSets of the Deployment
+	// PodsLeft has the names of sets with unfinished pods, including terminating ones. Required
+	// only for Recreate.
 	PodsLeft map[string]bool
 	Now      time.Time
 }
 
-// Plan is what brings a rollout one step further. Its objects are copies.
+// Plan contains the writes of one step. Its objects are copies.
 type Plan struct {
-	Create *apps.ReplicaSet // nil: none
+	Create *apps.ReplicaSet // nil for none
 	Update []Update
 	Delete []*apps.ReplicaSet
-	// Deployment has the annotations and the status that are to be written; Changed
-	// says whether they differ from what is there.
+	// Deployment has the annotations and status to write; Changed is set if they differ from the
+	// current ones.
 	Deployment *apps.Deployment
 	Changed    bool
-	// Recheck is when to decide again if nothing changes before, for the progress
-	// deadline; 0: never.
+	// Recheck is the time until the next decision without another event, for the progress deadline;
+	// 0 for none.
 	Recheck time.Duration
 }
 
-// Update is a changed ReplicaSet; From is its number of replicas before.
+// Update is a changed ReplicaSet. From is the number of replicas before.
 type Update struct {
 	Set  *apps.ReplicaSet
 	From int32
 }
 
-// rollout is the state of one decision: Decide's steps change the copies in it.
+// rollout is the state of one decision. The steps of Decide modify the copies in it.
 type rollout struct {
 	d        *apps.Deployment // a copy
 	replicas int32            // of d
-	surge    int32            // how many pods may be asked for beyond replicas
-	missing  int32            // how many of replicas may be unavailable
-	current  *set             // has d's template; nil: not there yet
+	surge    int32            // number of pods permitted beyond replicas
+	missing  int32            // number of replicas that may be unavailable
+	current  *set             // set with d's template; nil if it does not exist yet
 	old      []*set           // all others, oldest first
 	podsLeft map[string]bool
 	now      time.Time
@@ -54,12 +54,12 @@ type rollout struct {
 
 // set is a ReplicaSet in a rollout.
 type set struct {
-	before *apps.ReplicaSet // nil: to be created
+	before *apps.ReplicaSet // nil if the set is to be created
 	*apps.ReplicaSet
 	changed, remove bool
 }
 
-// Decide makes the next step of a rollout.
+// Decide takes the next step of a rollout.
 func Decide(g Gathered) (Plan, error) {
 	r, err := newRollout(g)
 	if err != nil {
@@ -102,7 +102,7 @@ func newRollout(g Gathered) (*rollout, error) {
 	}
 	for _, rs := range slices.SortedStableFunc(slices.Values(g.Sets), byAge) {
 		s := &set{before: rs, ReplicaSet: rs}
-		// The oldest one with the template is the current one, should there be two.
+		// If several sets have the template, the oldest one is current.
 		if r.current == nil && sameTemplate(&rs.Spec.Template, &d.Spec.Template) {
 			r.current = s
 			continue
@@ -116,7 +116,7 @@ func byAge(a, b *apps.ReplicaSet) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 }
 
-// plan lists what the steps changed.
+// plan returns the changes of the steps.
 func (r *rollout) plan(g Gathered) Plan {
 	plan := Plan{Deployment: r.d, Changed: !sameStatus(g.Deployment, r.d), Recheck: r.recheck()}
 	for _, s := range r.all() {
@@ -132,7 +132,7 @@ func (r *rollout) plan(g Gathered) Plan {
 	return plan
 }
 
-// all are the old sets, oldest first, and the current one.
+// all returns the old sets, oldest first, and the current one.
 func (r *rollout) all() []*set {
 	if r.current == nil {
 		return r.old
@@ -140,12 +140,12 @@ func (r *rollout) all() []*set {
 	return append(slices.Clone(r.old), r.current)
 }
 
-// active are the sets of all that ask for pods.
+// active returns the sets that request pods.
 func active(sets []*set) []*set {
 	return slices.DeleteFunc(slices.Clone(sets), func(s *set) bool { return s.size() == 0 })
 }
 
-// edit makes s a copy that may be changed.
+// edit replaces the set with a copy that may be modified.
 func (s *set) edit() {
 	if s.changed || s.before == nil {
 		return
@@ -157,7 +157,7 @@ func (s *set) edit() {
 
 func (s *set) size() int32 { return sizeOf(s.ReplicaSet) }
 
-// resize asks s for n pods, and records for what Deployment size that is right.
+// resize sets the replicas of s to n, and records the size of the Deployment.
 func (r *rollout) resize(s *set, n int32) {
 	if s.size() != n {
 		s.edit()
@@ -166,8 +166,7 @@ func (r *rollout) resize(s *set, n int32) {
 	r.recordSize(s)
 }
 
-// resizeIfNeeded is resize that leaves a set of the right size alone; it reports
-// whether there was something to do.
+// resizeIfNeeded resizes a set unless it has the right size, and reports whether it did.
 func (r *rollout) resizeIfNeeded(s *set, n int32) bool {
 	if s.size() == n {
 		return false
@@ -190,15 +189,15 @@ func replicasOf(d *apps.Deployment) int32 {
 	return *d.Spec.Replicas
 }
 
-// asked is the number of pods that sets ask for together.
-func asked(sets []*set) int32 { return sum(sets, (*set).size) }
+// requested returns the number of pods that the sets request together.
+func requested(sets []*set) int32 { return sum(sets, (*set).size) }
 
 func available(sets []*set) int32 {
 	return sum(sets, func(s *set) int32 { return s.Status.AvailableReplicas })
 }
 
-// available returns how many pods of the set can count on being available: its status may be from before it was
-// made smaller.
+// available returns how many pods of the set are certainly available: its status may be from before
+// it was scaled down.
 func (s *set) available() int32 { return min(s.size(), s.Status.AvailableReplicas) }
 
 func sum(sets []*set, of func(*set) int32) int32 {

@@ -9,15 +9,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// Annotations of ReplicaSets that say for what size of the Deployment their own size
-// was made.
+// Annotations of ReplicaSets with the size of the Deployment for which they were sized.
 const (
 	desiredAnnotation = "deployment.kubernetes.io/desired-replicas" // spec.replicas of the Deployment
 	maxAnnotation     = "deployment.kubernetes.io/max-replicas"     // … + maxSurge
 )
 
-// isScaled says that the Deployment got another size since its sets were sized. Such a
-// change is spread over all sets before the rollout goes on.
+// isScaled reports whether the Deployment was resized since its sets were sized. The change is
+// applied to all sets before the rollout continues.
 func (r *rollout) isScaled() bool {
 	return slices.ContainsFunc(active(r.all()), func(s *set) bool {
 		desired, ok := s.number(desiredAnnotation)
@@ -25,8 +24,8 @@ func (r *rollout) isScaled() bool {
 	})
 }
 
-// scaleAll resizes without making the rollout advance: a single set gets everything;
-// several share in proportion to their sizes, so that the risk stays what it was.
+// scaleAll resizes without advancing the rollout: a single set gets the whole change, several get
+// shares in proportion to their sizes, so that the risk stays the same.
 func (r *rollout) scaleAll() {
 	sharing := active(r.all())
 	switch {
@@ -45,7 +44,7 @@ func (r *rollout) scaleAll() {
 	}
 }
 
-// isSaturated says that the current set alone has all pods, available.
+// isSaturated reports whether the current set alone has all pods, available.
 func (r *rollout) isSaturated() bool {
 	if r.current == nil {
 		return false
@@ -54,22 +53,22 @@ func (r *rollout) isSaturated() bool {
 	return ok && desired == r.replicas && r.current.size() == r.replicas && r.current.Status.AvailableReplicas == r.replicas
 }
 
-// share distributes what is missing to, or too much for, replicas + surge; what rounding
-// leaves goes to the largest set.
+// share distributes the difference to replicas + surge. The remainder of the rounding goes to the
+// largest set.
 //
-//	10 → 15 replicas, maxSurge 3 (13 → 18 in all); sets of 8 and 5:
-//	8×18/13 − 8 = +3, 5×18/13 − 5 = +2.
+// 10 → 15 replicas, maxSurge 3 (13 → 18 in all); sets of 8 and 5: 8×18/13 − 8 = +3, 5×18/13 − 5 =
+// +2.
 func (r *rollout) share(sets []*set) {
 	var total int32
 	if r.replicas > 0 {
 		total = r.replicas + r.surge
 	}
-	left := total - asked(sets)
+	left := total - requested(sets)
 	grow := left > 0
 	slices.SortStableFunc(sets, func(a, b *set) int {
 		byAge := byAge(a.ReplicaSet, b.ReplicaSet)
 		if grow {
-			byAge = -byAge // of equal ones the newer grows first, the older shrinks first
+			byAge = -byAge // among equal sets, newer ones grow first and older ones shrink first
 		}
 		return cmp.Or(cmp.Compare(b.size(), a.size()), byAge)
 	})
@@ -90,14 +89,14 @@ func (r *rollout) share(sets []*set) {
 	}
 }
 
-// proportion is how much s has to grow to keep its part of the whole.
+// proportion returns how much s must grow to keep its share.
 func (r *rollout) proportion(s *set) int32 {
 	if r.replicas == 0 {
 		return -s.size()
 	}
 	before, ok := s.number(maxAnnotation)
 	if !ok || before == 0 {
-		// The set lacks the annotation; what the Deployment had is a fair guess.
+		// Without the annotation, the last size of the Deployment is used.
 		if before = r.d.Status.Replicas; before == 0 {
 			return 0
 		}
@@ -106,7 +105,7 @@ func (r *rollout) proportion(s *set) int32 {
 	return int32(math.Round(size)) - s.size()
 }
 
-// number reads an annotation that is a count.
+// number reads an annotation with a count.
 func (s *set) number(annotation string) (int32, bool) {
 	n, err := strconv.ParseInt(s.Annotations[annotation], 10, 32)
 	if err != nil || n < 0 {
@@ -115,7 +114,7 @@ func (s *set) number(annotation string) (int32, bool) {
 	return int32(n), true
 }
 
-// recordSize notes on s the size of the Deployment for which it was sized.
+// recordSize records on s the size of the Deployment for which it was sized.
 func (r *rollout) recordSize(s *set) {
 	r.annotate(s, desiredAnnotation, strconv.Itoa(int(r.replicas)))
 	r.annotate(s, maxAnnotation, strconv.Itoa(int(r.replicas+r.surge)))

@@ -14,20 +14,20 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 )
 
-// Reasons of condition Progressing on which decisions depend.
+// Reasons of the condition Progressing that decisions depend on.
 const (
 	reasonAvailable = "NewReplicaSetAvailable"
 	reasonTimedOut  = "ProgressDeadlineExceeded"
 	reasonPaused    = "DeploymentPaused"
 )
 
-// sameStatus says that nothing of what the controller writes on a Deployment differs.
+// sameStatus reports whether all fields that the controller writes are equal.
 func sameStatus(a, b *apps.Deployment) bool {
 	return equality.Semantic.DeepEqual(a.Status, b.Status) &&
 		(maps.Equal(a.Annotations, b.Annotations) || len(a.Annotations)+len(b.Annotations) == 0)
 }
 
-// status counts what the sets report, and tells whether enough is available.
+// status returns the counts of the sets, and the condition Available.
 func (r *rollout) status() appsv1.DeploymentStatus {
 	all := r.all()
 	status := appsv1.DeploymentStatus{
@@ -35,7 +35,7 @@ func (r *rollout) status() appsv1.DeploymentStatus {
 		Replicas:            sum(all, func(s *set) int32 { return s.Status.Replicas }),
 		ReadyReplicas:       sum(all, func(s *set) int32 { return s.Status.ReadyReplicas }),
 		AvailableReplicas:   available(all),
-		UnavailableReplicas: max(0, asked(all)-available(all)),
+		UnavailableReplicas: max(0, requested(all)-available(all)),
 		TerminatingReplicas: terminating(all),
 		CollisionCount:      r.d.Status.CollisionCount,
 		Conditions:          slices.Clone(r.d.Status.Conditions),
@@ -53,7 +53,7 @@ func (r *rollout) status() appsv1.DeploymentStatus {
 	return status
 }
 
-// terminating is nil while a set that has a status does not report the number.
+// terminating returns nil if a set with a status does not report the number.
 func terminating(sets []*set) *int32 {
 	var total int32
 	for _, s := range sets {
@@ -67,7 +67,7 @@ func terminating(sets []*set) *int32 {
 	return &total
 }
 
-// isComplete says that status shows all replicas updated and available, and no others.
+// isComplete reports whether all replicas are updated and available, and no others exist.
 func isComplete(d *apps.Deployment, status *appsv1.DeploymentStatus) bool {
 	replicas := replicasOf(d)
 	return status.UpdatedReplicas == replicas && status.Replicas == replicas &&
@@ -83,15 +83,15 @@ func (r *rollout) deadline() time.Duration {
 	return time.Duration(*r.d.Spec.ProgressDeadlineSeconds) * time.Second
 }
 
-// progress judges how the rollout does, comparing status with the one before, and
-// adds conditions Progressing and ReplicaFailure.
+// progress compares the status with the previous one, and adds the conditions Progressing and
+// ReplicaFailure.
 func (r *rollout) progress(status appsv1.DeploymentStatus) appsv1.DeploymentStatus {
 	before := condition(&r.d.Status, appsv1.DeploymentProgressing)
 	switch {
 	case !r.hasDeadline():
 		removeCondition(&status, appsv1.DeploymentProgressing)
 	case before != nil && before.Reason == reasonAvailable && status.Replicas == status.UpdatedReplicas:
-		// No rollout is going on: pods that come and go now say nothing about one.
+		// No rollout is in progress: changes of pods do not count as progress.
 	case isComplete(r.d, &status):
 		setCondition(&status, r.progressing(corev1.ConditionTrue, reasonAvailable, "has successfully progressed."))
 	case r.advanced(&status):
@@ -99,8 +99,8 @@ func (r *rollout) progress(status appsv1.DeploymentStatus) appsv1.DeploymentStat
 		if before != nil && before.Status == corev1.ConditionTrue {
 			c.LastTransitionTime = before.LastTransitionTime
 		}
-		// The time of the last progress counts, so the condition is renewed even if it
-		// says the same as before.
+		// The condition is renewed even if it is the same, because its time is that of the last
+		// progress.
 		removeCondition(&status, appsv1.DeploymentProgressing)
 		setCondition(&status, c)
 	case r.isLate(before):
@@ -114,7 +114,7 @@ func (r *rollout) progress(status appsv1.DeploymentStatus) appsv1.DeploymentStat
 	return status
 }
 
-// advanced says that new pods came, old ones went, or more are ready or available.
+// advanced reports whether new pods were added, old ones removed, or more are ready or available.
 func (r *rollout) advanced(status *appsv1.DeploymentStatus) bool {
 	before := &r.d.Status
 	return status.UpdatedReplicas > before.UpdatedReplicas ||
@@ -133,8 +133,8 @@ func (r *rollout) isLate(progressing *appsv1.DeploymentCondition) bool {
 	return progressing.LastUpdateTime.Add(r.deadline()).Before(r.now)
 }
 
-// recheck is when the deadline may have passed, a second late because times in
-// conditions have whole seconds.
+// recheck returns the time until the deadline, plus a second because times in conditions have whole
+// seconds.
 func (r *rollout) recheck() time.Duration {
 	c := condition(&r.d.Status, appsv1.DeploymentProgressing)
 	if r.d.DeletionTimestamp != nil || r.d.Spec.Paused || !r.hasDeadline() || c == nil ||
@@ -144,7 +144,7 @@ func (r *rollout) recheck() time.Duration {
 	return max(0, c.LastUpdateTime.Add(r.deadline()).Sub(r.now)) + time.Second
 }
 
-// replicaFailure takes over the failure of the current set, else that of an old one.
+// replicaFailure returns the failure of the current set, or that of an old one.
 func (r *rollout) replicaFailure() (appsv1.DeploymentCondition, bool) {
 	for _, s := range slices.Backward(r.all()) {
 		for _, c := range s.Status.Conditions {
@@ -159,8 +159,7 @@ func (r *rollout) replicaFailure() (appsv1.DeploymentCondition, bool) {
 	return appsv1.DeploymentCondition{}, false
 }
 
-// progressing is a condition about the current set, or about the Deployment before it
-// has one.
+// progressing returns a condition about the current set, or about the Deployment before it has one.
 func (r *rollout) progressing(status corev1.ConditionStatus, reason, verdict string) appsv1.DeploymentCondition {
 	subject := fmt.Sprintf("Deployment %q", r.d.Name)
 	if r.current != nil {
@@ -173,8 +172,8 @@ func (r *rollout) setProgressing(status corev1.ConditionStatus, reason, message 
 	setCondition(&r.d.Status, newCondition(appsv1.DeploymentProgressing, status, reason, message, r.now))
 }
 
-// markPaused notes pausing and resuming, so that the time in between does not count
-// towards the deadline. A deadline that has passed before stays noted.
+// markPaused records pausing and resuming, so that the pause does not count towards the deadline. A
+// deadline exceeded before stays recorded.
 func (r *rollout) markPaused() {
 	if !r.hasDeadline() {
 		return

@@ -10,9 +10,9 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 )
 
-// limits resolves maxSurge (rounded up) and maxUnavailable (rounded down) of a rolling
-// update. If both come to nothing, one pod may be unavailable, or nothing could ever
-// move. Both are 0 for Recreate. A surge that means "any number" leaves replicas + surge a number that can be written.
+// limits resolves maxSurge (rounded up) and maxUnavailable (rounded down) of a rolling update. If
+// both are 0, one pod may be unavailable, because otherwise the rollout could not proceed. Both are
+// 0 for Recreate. A very large surge is limited so that replicas + surge does not overflow.
 func limits(d *apps.Deployment) (surge, unavailable int32, err error) {
 	replicas := replicasOf(d)
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
@@ -36,14 +36,14 @@ func limits(d *apps.Deployment) (surge, unavailable int32, err error) {
 	return min(surge, math.MaxInt32-replicas), min(unavailable, replicas), nil
 }
 
-// share is a number, or a percentage of total; nothing given is 0.
+// share resolves a number or a percentage of total; nil is 0.
 func share(of *intstr.IntOrString, total int32, roundUp bool) (int32, error) {
 	n, err := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(of, intstr.FromInt32(0)), int(total), roundUp)
 	return int32(max(0, min(n, math.MaxInt32))), err
 }
 
-// roll makes one step of a rolling update: more new pods if there is room, else fewer
-// old ones if enough pods are available, else nothing.
+// roll takes one step of a rolling update: more new pods if permitted, otherwise fewer old ones if
+// enough pods are available.
 func (r *rollout) roll() {
 	if r.current == nil {
 		r.create()
@@ -54,8 +54,7 @@ func (r *rollout) roll() {
 	r.cleanUpWhenComplete()
 }
 
-// growCurrent gives the current set the room that is left under replicas + surge;
-// a current set that is too large shrinks.
+// growCurrent grows the current set up to replicas + surge. A set that is too large shrinks.
 func (r *rollout) growCurrent() bool {
 	size := r.current.size()
 	if size > r.replicas {
@@ -64,23 +63,22 @@ func (r *rollout) growCurrent() bool {
 	return r.resizeIfNeeded(r.current, size+r.room(size))
 }
 
-// room is how many pods a current set of the given size may get on top.
+// room returns how many pods a current set of the given size may add.
 func (r *rollout) room(size int32) int32 {
-	room := r.replicas + r.surge - asked(r.all())
+	room := r.replicas + r.surge - requested(r.all())
 	return max(0, min(room, r.replicas-size))
 }
 
-// shrinkOld takes pods from the old sets, oldest first: those that are not available
-// at once, since they are no loss, then available ones as far as the new ones that are
-// available allow. Pods of the current set that are not available yet are held against
-// the total, so that a template that never works does not cost more than maxUnavailable.
+// shrinkOld scales down the old sets, oldest first: unavailable pods immediately, because they are
+// no loss, then available ones as far as available new pods permit. Unavailable pods of the current
+// set count against the total, so that a broken template does not cost more than maxUnavailable.
 //
-//	10 replicas, maxSurge 3, maxUnavailable 2; old 8, new 5, none of the new ones works:
-//	13 asked − 8 that must be available − 5 new unavailable = 0 may go.
+// 10 replicas, maxSurge 3, maxUnavailable 2; old 8, new 5, no new one is available: 13 requested −
+// 8 that must be available − 5 unavailable new ones = 0 can be removed.
 func (r *rollout) shrinkOld() bool {
 	mustHave := r.replicas - r.missing
-	budget := asked(r.all()) - mustHave - (r.current.size() - r.current.available())
-	if asked(r.old) == 0 || budget <= 0 {
+	budget := requested(r.all()) - mustHave - (r.current.size() - r.current.available())
+	if requested(r.old) == 0 || budget <= 0 {
 		return false
 	}
 	shrunk := false
@@ -101,8 +99,8 @@ func (r *rollout) shrinkOld() bool {
 	return shrunk
 }
 
-// recreate makes one step: first no old pods are asked for, then none is left, then
-// the current set gets all.
+// recreate takes one step: scale down all old sets, wait until no old pod is left, then scale up
+// the current set.
 func (r *rollout) recreate() {
 	shrunk := false
 	for _, s := range r.old {

@@ -34,10 +34,9 @@ func withoutHash(labels map[string]string) map[string]string {
 	return rest
 }
 
-// hashOf identifies a template, with all fields that allot adds, among those of one
-// Deployment. It is a hash of the JSON form, so that it stays what it is when a later
-// version adds optional fields. collisions makes it another one for a template whose
-// name is taken.
+// hashOf returns a hash of the template, with all fields that allot adds. It hashes the JSON form,
+// so that it does not change when a later version adds optional fields. collisions changes the hash
+// of a template if its name is taken.
 func hashOf(template *core.PodTemplateSpec, collisions *int32) (string, error) {
 	text, err := json.Marshal(template)
 	if err != nil {
@@ -51,12 +50,12 @@ func hashOf(template *core.PodTemplateSpec, collisions *int32) (string, error) {
 	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32())), nil
 }
 
-// create adds the set for the current template, as large as there is room.
+// create adds the set for the current template, as large as permitted.
 func (r *rollout) create() {
 	d := r.d
 	hash, err := hashOf(&d.Spec.Template, d.Status.CollisionCount)
 	if err != nil {
-		panic(err) // the template came from JSON or protobuf: it can be written as JSON
+		panic(err) // the template was decoded from JSON or protobuf, so that it can be encoded
 	}
 	template := *d.Spec.Template.DeepCopy()
 	template.Labels = withHash(template.Labels, hash)
@@ -98,7 +97,7 @@ func withHash(labels map[string]string, hash string) map[string]string {
 	return labels
 }
 
-// setName is the Deployment's name, cut if need be, and the hash.
+// setName returns the name of the Deployment, truncated if necessary, and the hash.
 func setName(deployment, hash string) string {
 	longest := validation.DNS1123SubdomainMaxLength - len("-") - len(hash)
 	return deployment[:min(len(deployment), longest)] + "-" + hash
