@@ -23,7 +23,9 @@ func (v *connectionWatcher) TagConn(ctx context.Context, _ *stats.ConnTagInfo) c
 func (v *connectionWatcher) HandleConn(context.Context, stats.ConnStats) {}
 
 // TagRPC implements stats.Handler.
-func (v *connectionWatcher) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+func (v *connectionWatcher) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+	return ctx
+}
 
 // HandleRPC implements stats.Handler.
 func (v *connectionWatcher) HandleRPC(context.Context, stats.RPCStats) {}

@@ -35,13 +35,13 @@ type Options struct {
 
 // Server is a running member.
 type Server struct {
-	dir    string
-	member *embed.Etcd
-	client *clientv3.Client
-	socket socket
-	lock   *dirLock
+	dir         string
+	member      *embed.Etcd
+	client      *clientv3.Client
+	socket      socket
+	lock        *dirLock
 	connections connectionWatcher
-	fatal *fatalLogger
+	fatal       *fatalLogger
 
 	failures chan error
 	files    string // directory of the member

@@ -91,7 +91,7 @@ type track struct {
 	waitsFor []types.NamespacedName
 	why      string // why it does not run
 	since    time.Time
-	reported     bool // an event was recorded
+	reported bool // an event was recorded
 }
 
 // reconcile advances one pod: gather, decide, write.
