@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -109,6 +110,27 @@ func (s *State) Evicts(claim *Claim) (DeviceID, *resourcev1.DeviceTaint, bool) {
 		}
 	}
 	return DeviceID{}, nil, false
+}
+
+// Damaged returns why a device of a claim would not be given out again: it has a taint that is not tolerated, or its pool does not
+// publish it any more. It is "" if there is none, and while a pool is incomplete.
+func (s *State) Damaged(claim *Claim) string {
+	for _, result := range claim.Allocation.results() {
+		id := DeviceIDOf(result)
+		for _, taint := range s.taints(id) {
+			if taint.Effect != resourcev1.DeviceTaintEffectNone && !Tolerated(taint, result.Tolerations) {
+				return fmt.Sprintf("device %s, which is tainted with %s", id, TaintText(taint))
+			}
+		}
+		pool, ok := s.Pool(id.PoolID())
+		if !ok {
+			return fmt.Sprintf("device %s, whose pool is not published any more", id)
+		}
+		if _, ok := pool.Index(id.Device); !ok && pool.IsUsable() {
+			return fmt.Sprintf("device %s, which is not published any more", id)
+		}
+	}
+	return ""
 }
 
 // taints are those of the device's slice, and then those of rules.

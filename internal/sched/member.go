@@ -93,6 +93,9 @@ func (j *job) member(pod *model.Pod) (*member, *Wait) {
 		if wait := j.evicted(key); wait != nil {
 			return nil, wait
 		}
+		if wait := j.damaged(key); wait != nil {
+			return nil, wait
+		}
 		m.use(key, entry)
 	}
 	if wait := j.extend(m); wait != nil {

@@ -61,6 +61,10 @@ type Reasons struct {
 	// Preemption says what comes of making room for the unit; nil if that was not tried, or nobody is less important.
 	Preemption *Outlook
 
+	// broken says what is wrong with devices that the unit has, and elsewhere why it has no place without them; see Stay.
+	broken    string
+	elsewhere *Reasons
+
 	steps int // of the slice
 	// further are changes that can help beyond what Pods say: they tell of the best attempt only.
 	further []model.Topic
@@ -127,6 +131,12 @@ func (r *Reasons) String() string { return r.With(r.text(true)) }
 
 // With is a text that tells of the unit, or of some of its pods, and why no room can be made.
 func (r *Reasons) With(text string) string {
+	if r.broken != "" && !strings.Contains(text, r.broken) {
+		text = r.broken + "; " + text
+	}
+	if r.elsewhere != nil {
+		text += "; with other devices: " + r.elsewhere.text(false)
+	}
 	if r.Preemption == nil {
 		return text
 	}

@@ -47,7 +47,7 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 	case reasons != nil && reasons.Costly:
 		s.continueLater(unit, reasons)
 		return
-	case plan == nil && (s.giveBack(ctx, unit, reasons) || s.makeRoom(ctx, entry, unit, reasons)):
+	case plan == nil && (s.giveBack(ctx, unit, reasons) || s.move(ctx, entry, unit, reasons) || s.makeRoom(ctx, entry, unit, reasons)):
 		return
 	}
 	s.leavePlace(unit.Key)
