@@ -122,14 +122,14 @@ func (j *job) unusable(key model.Key, entry *model.PodClaim) string {
 	claim, ok := j.state.Claim(key)
 	switch {
 	case !ok:
-		return fmt.Sprintf("claim %s does not exist", key)
+		return fmt.Sprintf("ResourceClaim %s does not exist", key)
 	case claim.Deleting:
-		return fmt.Sprintf("claim %s is being deleted", key)
+		return fmt.Sprintf("ResourceClaim %s is being deleted", key)
 	case entry.Owner != "" && claim.Controller != entry.Owner:
-		return fmt.Sprintf("claim %s was made for somebody else", key)
+		return fmt.Sprintf("ResourceClaim %s belongs to a different owner", key)
 	}
 	if by, recalled := j.state.Recalled(key); recalled {
-		return fmt.Sprintf("the devices of claim %s go to %s", key, by)
+		return fmt.Sprintf("devices of ResourceClaim %s are being reclaimed for %s", key, by)
 	}
 	return ""
 }

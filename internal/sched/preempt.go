@@ -381,22 +381,18 @@ type Outlook struct {
 func (o *Outlook) String() string {
 	switch {
 	case o.Never:
-		return "preemption: the preemptionPolicy is Never"
+		return "preemption: not eligible due to preemptionPolicy=Never"
 	case o.Leaving > 0:
-		return fmt.Sprintf("preemption: waiting for %s of lower priority to leave", pods(o.Leaving))
+		return fmt.Sprintf("preemption: waiting for %d lower-priority pod(s) to terminate", o.Leaving)
 	case o.Waits:
-		return "preemption: waiting for what is about to become free"
+		return "preemption: not needed, waiting for terminating pods"
 	case o.Undecided:
-		return fmt.Sprintf("preemption: undecided whether %s of lower priority would make room", pods(o.Pods))
+		return fmt.Sprintf("preemption: search limit reached before it was known whether evicting %d lower-priority pod(s) helps", o.Pods)
 	}
-	return fmt.Sprintf("preemption: %s of lower priority would not make room", pods(o.Pods))
-}
-
-func pods(n int) string {
-	if n == 1 {
-		return "1 pod"
+	if o.Pods == 1 {
+		return "preemption: evicting the only lower-priority pod would not help"
 	}
-	return fmt.Sprintf("%d pods", n)
+	return fmt.Sprintf("preemption: evicting all %d lower-priority pods would not help", o.Pods)
 }
 
 // found is room for a unit.

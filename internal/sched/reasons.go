@@ -55,8 +55,8 @@ type Reasons struct {
 	FixedDomain string
 	Conflict    string
 	// Gates names the members whose scheduling gates hold the group.
-	Gates string
-	Domains     []DomainFit
+	Gates   string
+	Domains []DomainFit
 
 	// Preemption says what comes of making room for the unit; nil if that was not tried, or nobody is less important.
 	Preemption *Outlook
@@ -140,6 +140,9 @@ func (r *Reasons) With(text string) string {
 	if r.Preemption == nil {
 		return text
 	}
+	if strings.HasSuffix(text, ".") {
+		return text + " " + r.Preemption.String()
+	}
 	return text + "; " + r.Preemption.String()
 }
 
@@ -173,7 +176,7 @@ func (r *Reasons) lead() string {
 	lead := ""
 	switch {
 	case r.Code == CodeUndecided:
-		lead = fmt.Sprintf("undecided after %d steps: at most %d of %d pods were placed", r.Steps, r.Placed, r.Min)
+		lead = fmt.Sprintf("search limit of %d steps reached; best attempt placed %d of %d pods", r.Steps, r.Placed, r.Min)
 	case r.Code == CodeLeftOver || r.Min <= 1:
 		return ""
 	case r.Code == CodeUnschedulable:
@@ -254,63 +257,116 @@ func (p *PodReasons) text(unit model.UnitKey, long bool) string {
 	case p.Alloc != nil:
 		return who + p.Alloc.String()
 	case p.Nodes == 0:
-		return who + "there are no nodes"
+		return who + "no nodes available to schedule pods"
 	}
-	parts := make([]string, len(p.Blocks))
-	for i := range p.Blocks {
-		parts[i] = p.Blocks[i].text(long)
-	}
-	return fmt.Sprintf("%s0/%d nodes are available: %s", who, p.Nodes, strings.Join(parts, ", "))
+	return fmt.Sprintf("%s0/%d nodes are available: %s.%s", who, p.Nodes, p.histogram(), p.details(long))
 }
 
-func (b *Block) text(long bool) string {
-	text := fmt.Sprintf("%d ", b.Nodes)
+// histogram returns how many nodes failed at what, in the words and the order of kube-scheduler: people and tools know them.
+func (p *PodReasons) histogram() string {
+	counts := map[string]int{}
+	for i := range p.Blocks {
+		counts[p.Blocks[i].reason()] += p.Blocks[i].Nodes
+	}
+	parts := make([]string, 0, len(counts))
+	for reason, n := range counts {
+		parts = append(parts, fmt.Sprintf("%d %s", n, reason))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+// details returns what kube-scheduler does not report: which taint, volume, claim and devices are in the way.
+func (p *PodReasons) details(long bool) string {
+	var parts []string
+	for i := range p.Blocks {
+		b := &p.Blocks[i]
+		text := b.detail(long)
+		if text == "" {
+			continue
+		}
+		if len(p.Blocks) > 1 && b.Check != CheckDevices && b.Check != CheckResource {
+			text += fmt.Sprintf(" (%d)", b.Nodes)
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " " + strings.Join(parts, "; ") + "."
+}
+
+// reason returns the words of kube-scheduler for what the nodes failed at.
+func (b *Block) reason() string {
 	switch b.Check {
 	case CheckUnschedulable:
-		return text + "unschedulable"
+		return "node(s) were unschedulable"
 	case CheckTaint:
-		return text + "with untolerated taint " + b.Detail
+		return "node(s) had untolerated taint(s)"
 	case CheckNodeAffinity:
-		return text + "not matching the pod's node affinity/selector"
+		return "node(s) didn't match Pod's node affinity/selector"
 	case CheckDomain:
-		return text + "outside " + b.Detail
+		return "node(s) were outside " + b.Detail
 	case CheckVolume:
-		return text + "without access to PersistentVolume " + b.Detail
+		return "node(s) didn't match PersistentVolume's node affinity"
 	case CheckClaimNode:
-		return text + "without access to the devices of claim " + b.Claim.String()
+		return "resourceclaim not available on the node"
 	case CheckResource:
-		text += "Insufficient " + b.Detail
 		if b.Detail == "pods" {
-			text = fmt.Sprintf("%d Too many pods", b.Nodes)
+			return "Too many pods"
 		}
-		if long {
-			text += fmt.Sprintf(" (%s lacks %s)", b.Nearest, amount(b.Detail, b.Lacking))
-		}
-		return text
+		return "Insufficient " + b.Detail
 	case CheckHostPort:
-		return text + "without the free ports"
+		return "node(s) didn't have free ports for the requested pod ports"
 	case CheckVolumeLimit:
-		return text + "to which no more volumes of " + b.Detail + " can be attached"
+		return "node(s) exceed max volume count"
 	case CheckPodAffinity:
-		return text + "not matching pod affinity rules"
+		return "node(s) didn't match pod affinity rules"
 	case CheckPodAnti:
-		return text + "not matching pod anti-affinity rules"
+		return "node(s) didn't match pod anti-affinity rules"
 	case CheckTogether:
-		return text + "fit for the pod, but not for all that share its claims"
+		return "node(s) fit this pod but not all pods sharing its ResourceClaim"
 	case CheckSpread:
-		return text + "not matching topology spread constraints on " + b.Detail
+		return "node(s) didn't match pod topology spread constraints"
 	case CheckMapped:
-		return text + "where claim " + b.Detail + " stands for the node's own resources, and another pod has it"
+		return "node(s) where another pod uses ResourceClaim " + b.Detail + " for node-allocatable resources"
 	case CheckDrawBudget:
-		return text + fmt.Sprintf("where the pod-level request for %s is insufficient to cover the requests of its containers and what its devices draw",
-			b.Detail)
+		return "pod level request for " + b.Detail + " is insufficient to cover the aggregated container and node-allocatable DRA requests"
 	case CheckForbidden:
-		return text + "refused by existing pods' anti-affinity rules"
+		return "node(s) didn't satisfy existing pods anti-affinity rules"
 	}
-	text += "lacking devices for " + b.Alloc.Subject() + ": "
+	return "cannot allocate all claims"
+}
+
+// detail returns what the nodes failed at beyond the reason, or "".
+func (b *Block) detail(long bool) string {
+	switch b.Check {
+	case CheckTaint:
+		return "taint " + b.Detail
+	case CheckVolume:
+		return "PersistentVolume " + b.Detail
+	case CheckClaimNode:
+		return "devices of claim " + b.Claim.String()
+	case CheckVolumeLimit:
+		return "volumes of " + b.Detail
+	case CheckSpread:
+		return "spread over " + b.Detail
+	case CheckResource:
+		if long {
+			return fmt.Sprintf("%s lacks %s of %s", b.Nearest, amount(b.Detail, b.Lacking), b.Detail)
+		}
+	case CheckDevices:
+		return b.devices(long)
+	}
+	return ""
+}
+
+// devices returns why claims cannot be allocated, for the node where the least is missing.
+func (b *Block) devices(long bool) string {
 	if b.Alloc.NodeIndependent() {
-		return fmt.Sprintf("%d where %s", b.Nodes, b.Alloc)
+		return b.Alloc.String()
 	}
+	text := b.Alloc.Subject() + ": "
 	if b.Nodes > 1 {
 		text += "nearest is " + b.Nearest + ", "
 	}

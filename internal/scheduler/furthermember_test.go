@@ -16,7 +16,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-const noRoom = "0/1 nodes are available: 1 Insufficient cpu"
+const noRoom = "0/1 nodes are available: 1 Insufficient cpu."
 
 // P30: a member beyond minCount that has no place has a condition and an event, when it comes with the others and when it
 // comes later, whatever the group has said before.

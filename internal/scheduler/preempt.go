@@ -218,14 +218,11 @@ func (s *Scheduler) forget(e *eviction) {
 
 // tellPreempting tells the unit, by an event, for whom it waits. Those of other namespaces are counted, not named.
 func (s *Scheduler) tellPreempting(unit *model.Unit, made *sched.Preemption) {
-	message := fmt.Sprintf("Preempting %d pods of lower priority", made.Pods())
-	if made.Pods() == 1 {
-		message = "Preempting 1 pod of lower priority"
-	}
+	message := fmt.Sprintf("Preempting %d lower-priority pod(s)", made.Pods())
 	if names := namesOf(unit.Key.Key.Namespace, made); names != "" {
 		message += " (" + names + ")"
 	}
-	message += "; waiting for them to leave"
+	message += "; waiting for them to terminate"
 	if group, ok := s.groups.podGroups.Get(unit.Key.Key.Namespace, unit.Key.Key.Name); ok && unit.Key.Group {
 		s.events.Eventf(group, corev1.EventTypeNormal, "Preempting", "%s", message)
 		return

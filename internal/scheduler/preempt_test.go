@@ -84,14 +84,14 @@ func TestF65HigherPriorityTakesDevice(t *testing.T) {
 	if got, want := disrupted(s.pod("low")), "True PreemptionByScheduler: default-scheduler: preempting to make room for pod high (priority 1000)"; got != want {
 		t.Errorf("low says %q, want %q", got, want)
 	}
-	if got, want := s.message("high"), "preemption: waiting for what is about to become free"; !strings.Contains(got, want) {
+	if got, want := s.message("high"), "preemption: not needed, waiting for terminating pods"; !strings.Contains(got, want) {
 		t.Errorf("high says %q, want %q", got, want)
 	}
 	if got := s.pod("high").Status.NominatedNodeName; got != "n1" {
 		t.Errorf("high is nominated for %q", got)
 	}
 	x.hasEvent(t, "low Preempted: Preempted by pod high (priority 1000) on node n1")
-	x.hasEvent(t, "high Preempting: Preempting 1 pod of lower priority (low); waiting for them to leave")
+	x.hasEvent(t, "high Preempting: Preempting 1 lower-priority pod(s) (low); waiting for them to terminate")
 	if got, want := fmt.Sprint(x.meter.preempted), "[pod: 1 pods, 0 groups]"; got != want {
 		t.Errorf("counted %s, want %s", got, want)
 	}
@@ -155,7 +155,7 @@ func TestPreemptionOfAGang(t *testing.T) {
 	if c := condition(); c == nil || c.Status != metav1.ConditionTrue || c.Reason != "PreemptionByScheduler" || !strings.Contains(c.Message, "pod high") {
 		t.Errorf("the group's condition is %v", c)
 	}
-	x.hasEvent(t, "high Preempting: Preempting 3 pods of lower priority (all of PodGroup g); waiting for them to leave")
+	x.hasEvent(t, "high Preempting: Preempting 3 lower-priority pod(s) (all of PodGroup g); waiting for them to terminate")
 	for i := range 3 {
 		s.addPod(fmt.Sprint("new-", i), "g", ofGroup("shared"))
 	}
@@ -164,7 +164,7 @@ func TestPreemptionOfAGang(t *testing.T) {
 	if got := len(s.bound("")) + len(s.bound("g")); got != 1 { // g-2 is still there
 		t.Fatalf("bound are %v and %v", s.bound(""), s.bound("g"))
 	}
-	if got, want := s.message("new-0"), "the devices of claim ns/shared go to pod ns/high"; !strings.Contains(got, want) {
+	if got, want := s.message("new-0"), "devices of ResourceClaim ns/shared are being reclaimed for pod ns/high"; !strings.Contains(got, want) {
 		t.Errorf("new-0 says %q, want %q", got, want)
 	}
 	s.end("g-2")

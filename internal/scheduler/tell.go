@@ -82,7 +82,7 @@ func (s *Scheduler) notReady(reasons *sched.Reasons) string {
 	if len(devices) == 0 {
 		return ""
 	}
-	return " (did not become ready a moment ago: " + strings.Join(devices, ", ") + ")"
+	return fmt.Sprintf(" (excluded for %v since binding conditions failed: %s)", avoidFor, strings.Join(devices, ", "))
 }
 
 // tellGated reports to a group and all its pods that wait that scheduling gates hold them.
