@@ -1,8 +1,7 @@
 package defaults
 
 import (
-	"strings"
-
+	"github.com/distribution/reference"
 	corev1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 
@@ -35,13 +34,16 @@ func container(c *corev1.Container) {
 	}
 }
 
-// pullPolicy is Always for the tag latest, which is also meant where neither tag
-// nor digest is given.
+// pullPolicy is Always for the tag latest, which is also meant where neither tag nor digest is given.
+// A name that is none is left for the node to find fault with.
 func pullPolicy(image string) corev1.PullPolicy {
-	name, digest, _ := strings.Cut(image, "@")
-	// A colon before the last slash belongs to the registry's port.
-	_, tag, _ := strings.Cut(name[strings.LastIndex(name, "/")+1:], ":")
-	if tag == "latest" || image != "" && tag == "" && digest == "" {
+	name, err := reference.ParseNormalizedNamed(image)
+	if err != nil {
+		return corev1.PullIfNotPresent
+	}
+	tagged, hasTag := name.(reference.Tagged)
+	_, hasDigest := name.(reference.Digested)
+	if hasTag && tagged.Tag() == "latest" || !hasTag && !hasDigest {
 		return corev1.PullAlways
 	}
 	return corev1.PullIfNotPresent
@@ -93,19 +95,4 @@ func quantities(list corev1.ResourceList) {
 			list[name] = q
 		}
 	}
-}
-
-func isHugePages(name corev1.ResourceName) bool {
-	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
-}
-
-func addMissing(list corev1.ResourceList, name corev1.ResourceName, q apiresource.Quantity) corev1.ResourceList {
-	if _, ok := list[name]; ok {
-		return list
-	}
-	if list == nil {
-		list = corev1.ResourceList{}
-	}
-	list[name] = q.DeepCopy()
-	return list
 }

@@ -3,7 +3,6 @@ package defaults
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -28,7 +27,6 @@ func Pod(pod *core.Pod) {
 			}
 		}
 	}
-	podLevelResources(pod)
 	podStatus(&pod.Status)
 }
 
@@ -80,35 +78,6 @@ func requestsFromLimits(resources *corev1.ResourceRequirements) {
 func hostPorts(ports []corev1.ContainerPort) {
 	for i := range ports {
 		orElse(&ports[i].HostPort, ports[i].ContainerPort)
-	}
-}
-
-// podLevelResources completes spec.resources, where it is given in part: huge page
-// limits and other requests follow the containers', then requests follow limits.
-func podLevelResources(pod *core.Pod) {
-	whole := pod.Spec.Resources
-	if whole == nil || len(whole.Limits) == 0 && len(whole.Requests) == 0 {
-		return
-	}
-	upstream := pod.Upstream()
-	for name, limit := range resourcehelper.AggregateContainerLimits(upstream, resourcehelper.PodResourcesOptions{}) {
-		_, requested := whole.Requests[name]
-		if isHugePages(name) && !requested {
-			whole.Limits = addMissing(whole.Limits, name, limit)
-		}
-	}
-	if len(whole.Limits) == 0 {
-		return
-	}
-	for name, request := range resourcehelper.AggregateContainerRequests(upstream, resourcehelper.PodResourcesOptions{}) {
-		if resourcehelper.IsSupportedPodLevelResource(name) && !isHugePages(name) {
-			whole.Requests = addMissing(whole.Requests, name, request)
-		}
-	}
-	for name, limit := range whole.Limits {
-		if resourcehelper.IsSupportedPodLevelResource(name) {
-			whole.Requests = addMissing(whole.Requests, name, limit)
-		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 //
 //	write off=(GATE,GATE…)
 //	transitions off=(GATE,GATE…)
+//	absent
 //
 // with a manifest, and behind "--- # stored" the object that it replaces, or one that differs in the features' fields only:
 // see transitions. They answer with "-" what was dropped, and with "!" what was refused.
@@ -40,8 +41,11 @@ func TestScenarios(t *testing.T) {
 			if has {
 				old = decode(t, d, stored)
 			}
-			if d.Cmd == "transitions" {
+			switch d.Cmd {
+			case "transitions":
 				return transitions(t, on, obj, old)
+			case "absent":
+				return difference(t, obj, old, DropAbsent)
 			}
 			return write(t, on, obj, old)
 		})
@@ -114,8 +118,25 @@ func decode(t *testing.T, d *datadriven.TestData, text string) runtime.Object {
 
 func write(t *testing.T, on features.Set, obj, old runtime.Object) string {
 	t.Helper()
+	text := difference(t, obj, old, func(obj, old runtime.Object) { Drop(on, obj, old) })
+	var out []string
+	for _, e := range Refuse(on, obj, old) {
+		out = append(out, "! "+e.Error())
+	}
+	if len(out) == 0 {
+		return text
+	}
+	return strings.TrimPrefix(text, unchanged) + strings.Join(out, "\n") + "\n"
+}
+
+// unchanged is the answer where nothing is dropped.
+const unchanged = "as it is\n"
+
+// difference returns what drop takes from an object.
+func difference(t *testing.T, obj, old runtime.Object, drop func(obj, old runtime.Object)) string {
+	t.Helper()
 	before, untouched := flat(t, obj), flat(t, old)
-	Drop(on, obj, old)
+	drop(obj, old)
 	after := flat(t, obj)
 	var out []string
 	for _, path := range slices.Sorted(maps.Keys(before)) {
@@ -131,11 +152,8 @@ func write(t *testing.T, on features.Set, obj, old runtime.Object) string {
 	if len(untouched) != len(flat(t, old)) {
 		t.Error("the stored object was changed")
 	}
-	for _, e := range Refuse(on, obj, old) {
-		out = append(out, "! "+e.Error())
-	}
 	if len(out) == 0 {
-		return "as it is\n"
+		return unchanged
 	}
 	return strings.Join(out, "\n") + "\n"
 }

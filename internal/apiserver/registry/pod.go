@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
@@ -17,14 +18,14 @@ import (
 	"github.com/allot-dev/allot/internal/claims"
 )
 
-func pods(l *Lookup) entry {
+func pods(l *Lookup, now func() time.Time) entry {
 	return &kind[core.Pod, *core.Pod]{
 		names:          names{versions: v1, plural: "pods", singular: "pod", short: []string{"po"}, categories: []string{"all"}},
 		newList:        func() runtime.Object { return &core.PodList{} },
 		spec:           func(p *core.Pod) any { return &p.Spec },
 		status:         func(p *core.Pod) any { return &p.Status },
 		generation:     true,
-		prepareCreate:  func(ctx context.Context, p *core.Pod) { startPod(p, l.groupOf(ctx, p)) },
+		prepareCreate:  func(ctx context.Context, p *core.Pod) { startPod(p, l.groupOf(ctx, p), now()) },
 		prepareUpdate:  updatePod,
 		prepareStatus:  updatePodStatus,
 		gracefulDelete: podGracePeriod,
@@ -38,7 +39,7 @@ func pods(l *Lookup) entry {
 		more: func(store *genericregistry.Store) map[string]rest.Storage {
 			return map[string]rest.Storage{
 				"binding":     &binding{store: store},
-				"eviction":    &eviction{pods: store, others: l, now: time.Now},
+				"eviction":    &eviction{pods: store, others: l, now: now},
 				"log":         &podLog{simulated{store, "no logs"}},
 				"exec":        &podStream{simulated{store, "nothing to run a command in"}},
 				"attach":      &podStream{simulated{store, "nothing to attach to"}},
@@ -50,7 +51,10 @@ func pods(l *Lookup) entry {
 
 // startPod gives a new pod its first status. The names of group claims that are
 // known already are recorded at once, which saves a write a pod.
-func startPod(p *core.Pod, group claimGroup) {
+func startPod(p *core.Pod, group claimGroup, now time.Time) {
+	mergeLabelKeys(p)
+	appArmorFields(p)
+	completeResources(p)
 	p.Status.Phase = corev1.PodPending
 	p.Status.QOSClass = qos.ComputePodQOS(p.Upstream())
 	if len(p.Spec.SchedulingGates) > 0 {
@@ -58,7 +62,9 @@ func startPod(p *core.Pod, group claimGroup) {
 			Type:    corev1.PodScheduled,
 			Status:  corev1.ConditionFalse,
 			Reason:  corev1.PodReasonSchedulingGated,
-			Message: "scheduling gates are present",
+			Message: "Scheduling is blocked due to non-empty scheduling gates",
+
+			LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
 		}}
 	}
 	if group != nil {

@@ -37,7 +37,7 @@ type given struct {
 // table has all stored kinds. Kinds with rules of their own are in files of their own.
 func table(g given) []entry {
 	return append(rbacKinds(g.access), []entry{
-		namespaces(), nodes(time.Now), pods(g.lookup), events(),
+		namespaces(), nodes(time.Now), pods(g.lookup, time.Now), events(),
 		&kind[corev1.ConfigMap, *corev1.ConfigMap]{
 			names:   names{versions: v1, plural: "configmaps", singular: "configmap", short: []string{"cm"}},
 			newList: func() runtime.Object { return &corev1.ConfigMapList{} },

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -31,7 +32,7 @@ func affinity(path *field.Path, a *corev1.Affinity) field.ErrorList {
 func nodeAffinity(path *field.Path, n *corev1.NodeAffinity) field.ErrorList {
 	errs := each(path.Child("preferredDuringSchedulingIgnoredDuringExecution"), n.PreferredDuringSchedulingIgnoredDuringExecution,
 		func(at *field.Path, term *corev1.PreferredSchedulingTerm) field.ErrorList {
-			return append(between(at.Child("weight"), int64(term.Weight), 1, 100), nodeSelectorTerm(at.Child("preference"), &term.Preference)...)
+			return append(between(at.Child("weight"), int64(term.Weight), 1, 100), preferredTerm(at.Child("preference"), &term.Preference)...)
 		})
 	if required := n.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
 		errs = append(errs, nodeSelector(path.Child("requiredDuringSchedulingIgnoredDuringExecution"), required)...)
@@ -49,23 +50,39 @@ func nodeSelector(path *field.Path, selector *corev1.NodeSelector) field.ErrorLi
 }
 
 func nodeSelectorTerm(path *field.Path, term *corev1.NodeSelectorTerm) field.ErrorList {
-	return join(
+	values := each(path.Child("matchExpressions"), term.MatchExpressions, func(at *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
+		return each(at.Child("values"), r.Values, func(at *field.Path, v *string) field.ErrorList { return labelValue(at, *v) })
+	})
+	return append(preferredTerm(path, term), values...)
+}
+
+// preferredTerm is nodeSelectorTerm without the values of labels: one that no node can have does no
+// harm where it is only preferred.
+func preferredTerm(path *field.Path, term *corev1.NodeSelectorTerm) field.ErrorList {
+	return append(
 		each(path.Child("matchExpressions"), term.MatchExpressions, func(at *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
-			return append(labelKey(at.Child("key"), r.Key), requirementValues(at, r)...)
+			return append(metav1validation.ValidateLabelName(r.Key, at.Child("key")), requirementValues(at, r)...)
 		}),
-		each(path.Child("matchFields"), term.MatchFields, func(at *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
-			errs := join(
-				oneOf(at.Child("key"), r.Key, metav1.ObjectNameField),
-				oneOf(at.Child("operator"), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn),
-			)
-			if len(r.Values) != 1 {
-				errs = append(errs, field.Required(at.Child("values"), "must have exactly one element"))
-			}
-			return append(errs, each(at.Child("values"), r.Values, func(at *field.Path, name *string) field.ErrorList {
-				return append(check(*name != "", at, "", "must be the name of a node"), nodeName(at, *name)...)
-			})...)
-		}),
+		each(path.Child("matchFields"), term.MatchFields, matchField)...,
 	)
+}
+
+func matchField(at *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
+	var errs field.ErrorList
+	switch r.Operator {
+	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+		if len(r.Values) != 1 {
+			errs = append(errs, field.Required(at.Child("values"), "must have exactly one element"))
+		}
+	default:
+		errs = append(errs, field.Invalid(at.Child("operator"), r.Operator, "must be In or NotIn"))
+	}
+	if r.Key != metav1.ObjectNameField {
+		return append(errs, field.Invalid(at.Child("key"), r.Key, "must be "+metav1.ObjectNameField))
+	}
+	return append(errs, each(at.Child("values"), r.Values, func(at *field.Path, name *string) field.ErrorList {
+		return wellFormed(at, *name, validation.IsDNS1123Subdomain)
+	})...)
 }
 
 func requirementValues(path *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
@@ -75,7 +92,7 @@ func requirementValues(path *field.Path, r *corev1.NodeSelectorRequirement) fiel
 		if n == 0 {
 			return one(field.Required(at, "needed with operator "+string(r.Operator)))
 		}
-		return each(at, r.Values, func(at *field.Path, v *string) field.ErrorList { return labelValue(at, *v) })
+		return nil
 	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
 		if n > 0 {
 			return one(field.Forbidden(at, "may not be set with operator "+string(r.Operator)))
@@ -85,12 +102,9 @@ func requirementValues(path *field.Path, r *corev1.NodeSelectorRequirement) fiel
 		if n != 1 {
 			return one(field.Required(at, "must have exactly one element with operator "+string(r.Operator)))
 		}
-		return labelValue(at.Index(0), r.Values[0])
+		return nil
 	default:
-		return one(field.NotSupported(path.Child("operator"), r.Operator, []corev1.NodeSelectorOperator{
-			corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpGt,
-			corev1.NodeSelectorOpIn, corev1.NodeSelectorOpLt, corev1.NodeSelectorOpNotIn,
-		}))
+		return one(field.Invalid(path.Child("operator"), r.Operator, "must be DoesNotExist, Exists, Gt, In, Lt or NotIn"))
 	}
 }
 
@@ -108,9 +122,13 @@ func podTerm(path *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 	return join(
 		labelSelector(path.Child("labelSelector"), term.LabelSelector),
 		labelSelector(path.Child("namespaceSelector"), term.NamespaceSelector),
-		each(path.Child("namespaces"), term.Namespaces, func(at *field.Path, ns *string) field.ErrorList { return dnsLabel(at, *ns) }),
-		labelKey(path.Child("topologyKey"), term.TopologyKey),
+		each(path.Child("namespaces"), term.Namespaces, func(at *field.Path, ns *string) field.ErrorList {
+			return wellFormed(at, *ns, validation.IsDNS1123Label)
+		}),
+		required(path.Child("topologyKey"), term.TopologyKey),
+		metav1validation.ValidateLabelName(term.TopologyKey, path.Child("topologyKey")),
 		matchLabelKeys(path, "matchLabelKeys", term.MatchLabelKeys, term.LabelSelector),
+		keysOnce(path.Child("matchLabelKeys"), term.MatchLabelKeys, term.LabelSelector),
 		matchLabelKeys(path, "mismatchLabelKeys", term.MismatchLabelKeys, term.LabelSelector),
 		each(path.Child("matchLabelKeys"), term.MatchLabelKeys, func(at *field.Path, key *string) field.ErrorList {
 			return check(!slices.Contains(term.MismatchLabelKeys, *key), at, *key, "stands in `mismatchLabelKeys` too")
@@ -119,9 +137,29 @@ func podTerm(path *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 }
 
 func matchLabelKeys(path *field.Path, name string, keys []string, selector *metav1.LabelSelector) field.ErrorList {
-	errs := each(path.Child(name), keys, func(at *field.Path, key *string) field.ErrorList { return labelKey(at, *key) })
 	if len(keys) > 0 && selector == nil {
-		errs = append(errs, field.Forbidden(path.Child(name), "may only be set together with `labelSelector`"))
+		return one(field.Forbidden(path.Child(name), "may only be set together with `labelSelector`"))
+	}
+	return each(path.Child(name), keys, func(at *field.Path, key *string) field.ErrorList { return metav1validation.ValidateLabelName(*key, at) })
+}
+
+// keysOnce refuses keys that the selector has already: the requirement that was made from the key
+// comes last, and nothing before it may be about the same label.
+func keysOnce(path *field.Path, keys []string, selector *metav1.LabelSelector) field.ErrorList {
+	if selector == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for key := range selector.MatchLabels {
+		seen[key] = true
+	}
+	for i := range selector.MatchExpressions {
+		key := selector.MatchExpressions[i].Key
+		if at := slices.Index(keys, key); at >= 0 && seen[key] {
+			errs = append(errs, field.Invalid(path.Index(at), key, "is in `labelSelector` too"))
+		}
+		seen[key] = true
 	}
 	return errs
 }

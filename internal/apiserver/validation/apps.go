@@ -183,7 +183,8 @@ func workloadTemplate(path *field.Path, selector *metav1.LabelSelector, template
 	errs := join(
 		requiredSelector(path.Child("selector"), selector),
 		templateMetadata(at.Child("metadata"), &template.ObjectMeta),
-		podSpec(at.Child("spec"), &template.Spec),
+		podSpec(at.Child("spec"), &template.Spec, nil),
+		podAnnotations(at.Child("metadata", "annotations"), template.Annotations, &template.Spec),
 	)
 	if policy := template.Spec.RestartPolicy; policy == corev1.RestartPolicyOnFailure || policy == corev1.RestartPolicyNever {
 		errs = append(errs, field.NotSupported(at.Child("spec", "restartPolicy"), policy, []corev1.RestartPolicy{corev1.RestartPolicyAlways}))

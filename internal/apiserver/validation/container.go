@@ -3,6 +3,7 @@ package validation
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +20,16 @@ type containerList struct {
 }
 
 func containerLists(spec *core.PodSpec) []containerList {
-	return []containerList{{"initContainers", spec.InitContainers}, {"containers", spec.Containers}, {"ephemeralContainers", ephemeral(spec)}}
+	return []containerList{{"containers", spec.Containers}, {"initContainers", spec.InitContainers}, {"ephemeralContainers", ephemeral(spec)}}
+}
+
+// eachContainer applies a rule to every container of a pod.
+func eachContainer(path *field.Path, spec *core.PodSpec, rule func(at *field.Path, c *corev1.Container) field.ErrorList) field.ErrorList {
+	var errs field.ErrorList
+	for _, list := range containerLists(spec) {
+		errs = append(errs, each(path.Child(list.field), list.containers, rule)...)
+	}
+	return errs
 }
 
 // ephemeral shows ephemeral containers as the containers that they nearly are.
@@ -34,7 +44,7 @@ func ephemeral(spec *core.PodSpec) []corev1.Container {
 	return out
 }
 
-func containers(path *field.Path, spec *core.PodSpec) field.ErrorList {
+func containers(path *field.Path, spec *core.PodSpec, volumes map[string]*corev1.Volume) field.ErrorList {
 	var errs field.ErrorList
 	if len(spec.Containers) == 0 {
 		errs = append(errs, field.Required(path.Child("containers"), ""))
@@ -43,65 +53,98 @@ func containers(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	for _, list := range containerLists(spec) {
 		for i := range list.containers {
 			c, at := &list.containers[i], path.Child(list.field).Index(i)
-			if c.Name != "" && seen[c.Name] {
+			if seen[c.Name] {
 				errs = append(errs, field.Duplicate(at.Child("name"), c.Name))
 			}
-			seen[c.Name] = true
-			errs = append(errs, container(at, c, spec)...)
+			seen[c.Name] = seen[c.Name] || c.Name != "" || list.field == "containers"
+			errs = append(errs, container(at, c, spec, volumes)...)
 			switch list.field {
+			case "containers":
+				errs = append(errs, runningContainer(at, c, spec)...)
+				errs = append(errs, containerRestart(at, c)...)
+				errs = append(errs, hostPortEquals(at, c, spec)...)
 			case "initContainers":
-				errs = append(errs, initContainer(at, c)...)
+				errs = append(errs, initContainer(at, c, spec)...)
+				errs = append(errs, hostPortsOnce(path.Child(list.field), list.containers[i:i+1])...)
 			case "ephemeralContainers":
 				errs = append(errs, ephemeralContainer(at, c)...)
+				errs = append(errs, trimmed(at.Child("image"), c.Image)...)
 			}
 		}
 	}
 	errs = append(errs, targets(path.Child("ephemeralContainers"), spec)...)
-	return append(errs, hostPortsOnce(path, spec)...)
+	return append(errs, hostPortsOnce(path.Child("containers"), spec.Containers)...)
 }
 
-func container(path *field.Path, c *corev1.Container, spec *core.PodSpec) field.ErrorList {
+// container checks what all containers have in common.
+func container(path *field.Path, c *corev1.Container, spec *core.PodSpec, volumes map[string]*corev1.Volume) field.ErrorList {
 	return join(
 		dnsLabel(path.Child("name"), c.Name),
 		required(path.Child("image"), c.Image),
-		ports(path.Child("ports"), c.Ports, spec.HostNetwork),
+		ports(path.Child("ports"), c.Ports),
 		env(path, c),
 		containerResources(path.Child("resources"), &c.Resources, spec.ResourceClaims),
-		volumeMounts(path.Child("volumeMounts"), c, spec.Volumes),
-		volumeDevices(path.Child("volumeDevices"), c, spec.Volumes),
-		oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever),
+		resizePolicy(path.Child("resizePolicy"), c.ResizePolicy, spec.RestartPolicy),
+		volumeMounts(path.Child("volumeMounts"), c, volumes),
+		volumeDevices(path.Child("volumeDevices"), c, volumes),
+		pullPolicy(path.Child("imagePullPolicy"), c.ImagePullPolicy),
 		oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy,
 			corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError),
-		probes(path, c),
-		lifecycle(path.Child("lifecycle"), c.Lifecycle, spec.TerminationGracePeriodSeconds),
-		containerRestart(path, c),
-		containerSecurity(path.Child("securityContext"), c.SecurityContext),
+		containerSecurity(path.Child("securityContext"), c.SecurityContext, spec),
 	)
 }
 
-// initContainer refuses what only makes sense for a container that keeps running,
-// unless it is one of those (a sidecar).
-func initContainer(path *field.Path, c *corev1.Container) field.ErrorList {
-	if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-		return nil
+func pullPolicy(path *field.Path, policy corev1.PullPolicy) field.ErrorList {
+	return oneOf(path, policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+}
+
+// runningContainer checks what is for containers that keep running.
+func runningContainer(path *field.Path, c *corev1.Container, spec *core.PodSpec) field.ErrorList {
+	return append(probes(path, c), lifecycle(path.Child("lifecycle"), c.Lifecycle, spec.TerminationGracePeriodSeconds)...)
+}
+
+func sidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// initContainer refuses what only makes sense for a container that keeps running, unless it is one
+// of those (a sidecar).
+func initContainer(path *field.Path, c *corev1.Container, spec *core.PodSpec) field.ErrorList {
+	errs := when(c.RestartPolicy != nil || len(c.RestartPolicyRules) > 0, func() field.ErrorList { return initRestart(path, c) })
+	if sidecar(c) {
+		return append(errs, runningContainer(path, c, spec)...)
 	}
-	return forbidden(path, "may not be set for init containers without restartPolicy Always",
+	errs = append(errs, each(path.Child("resizePolicy"), c.ResizePolicy, func(at *field.Path, p *corev1.ContainerResizePolicy) field.ErrorList {
+		return check(p.RestartPolicy != corev1.RestartContainer, at.Child("restartPolicy"), p.RestartPolicy,
+			"must be NotRequired for init containers without restartPolicy Always")
+	})...)
+	return append(errs, forbidden(path, "may not be set for init containers without restartPolicy Always",
 		member{"lifecycle", c.Lifecycle != nil},
 		member{"livenessProbe", c.LivenessProbe != nil},
 		member{"readinessProbe", c.ReadinessProbe != nil},
 		member{"startupProbe", c.StartupProbe != nil},
-	)
+	)...)
+}
+
+func initRestart(path *field.Path, c *corev1.Container) field.ErrorList {
+	if c.RestartPolicy == nil {
+		return one(field.Required(path.Child("restartPolicy"), "needed with `restartPolicyRules`"))
+	}
+	return containerRestart(path, c)
 }
 
 func ephemeralContainer(path *field.Path, c *corev1.Container) field.ErrorList {
+	set := func(v any) bool { return !reflect.ValueOf(v).IsZero() }
 	errs := forbidden(path, "cannot be set for an ephemeral container",
-		member{"ports", len(c.Ports) > 0},
-		member{"resources", len(c.Resources.Limits)+len(c.Resources.Requests)+len(c.Resources.Claims) > 0},
-		member{"lifecycle", c.Lifecycle != nil},
-		member{"livenessProbe", c.LivenessProbe != nil},
-		member{"readinessProbe", c.ReadinessProbe != nil},
-		member{"startupProbe", c.StartupProbe != nil},
-		member{"restartPolicy", c.RestartPolicy != nil},
+		member{"ports", set(c.Ports)},
+		member{"resources", set(c.Resources)},
+		member{"resizePolicy", set(c.ResizePolicy)},
+		member{"restartPolicy", set(c.RestartPolicy)},
+		member{"restartPolicyRules", set(c.RestartPolicyRules)},
+		member{"lifecycle", set(c.Lifecycle)},
+		member{"livenessProbe", set(c.LivenessProbe)},
+		member{"readinessProbe", set(c.ReadinessProbe)},
+		member{"startupProbe", set(c.StartupProbe)},
 	)
 	for i := range c.VolumeMounts {
 		errs = append(errs, forbidden(path.Child("volumeMounts").Index(i), "cannot be set for an ephemeral container",
@@ -141,82 +184,88 @@ func trimmed(path *field.Path, image string) field.ErrorList {
 	return check(strings.TrimSpace(image) == image, path, image, "must not begin or end with whitespace")
 }
 
-func ports(path *field.Path, list []corev1.ContainerPort, hostNetwork bool) field.ErrorList {
-	return join(
-		each(path, list, func(at *field.Path, p *corev1.ContainerPort) field.ErrorList {
-			errs := join(
-				optionalForm(at.Child("name"), p.Name, validation.IsValidPortName),
-				between(at.Child("containerPort"), int64(p.ContainerPort), 1, math.MaxUint16),
-				oneOf(at.Child("protocol"), p.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP),
-			)
-			if p.HostPort != 0 {
-				errs = append(errs, between(at.Child("hostPort"), int64(p.HostPort), 1, math.MaxUint16)...)
-				if hostNetwork && p.HostPort != p.ContainerPort {
-					errs = append(errs, field.Invalid(at.Child("hostPort"), p.HostPort, "must equal `containerPort` with `hostNetwork`"))
-				}
-			}
-			return errs
-		}),
-		unique(path, list, "name", func(p *corev1.ContainerPort) string { return p.Name }),
-	)
+func ports(path *field.Path, list []corev1.ContainerPort) field.ErrorList {
+	names := map[string]bool{}
+	return each(path, list, func(at *field.Path, p *corev1.ContainerPort) field.ErrorList {
+		errs := oneOf(at.Child("protocol"), p.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
+		badName := optionalForm(at.Child("name"), p.Name, validation.IsValidPortName)
+		if p.Name != "" && len(badName) == 0 && names[p.Name] {
+			badName = append(badName, field.Duplicate(at.Child("name"), p.Name))
+		}
+		names[p.Name] = true
+		errs = append(errs, badName...)
+		if p.ContainerPort == 0 {
+			errs = append(errs, field.Required(at.Child("containerPort"), ""))
+		} else {
+			errs = append(errs, between(at.Child("containerPort"), int64(p.ContainerPort), 1, math.MaxUint16)...)
+		}
+		if p.HostPort != 0 {
+			errs = append(errs, between(at.Child("hostPort"), int64(p.HostPort), 1, math.MaxUint16)...)
+		}
+		return errs
+	})
 }
 
-// hostPortsOnce finds containers that want the same port of the node. Init
-// containers run before the others, except for sidecars.
-func hostPortsOnce(path *field.Path, spec *core.PodSpec) field.ErrorList {
-	var errs field.ErrorList
-	seen := map[string]bool{}
-	scan := func(list []corev1.Container, name string, wanted func(*corev1.Container) bool) {
-		for i := range list {
-			if !wanted(&list[i]) {
-				continue
-			}
-			for j, p := range list[i].Ports {
-				if p.HostPort == 0 {
-					continue
-				}
-				key := fmt.Sprintf("%s/%s/%d", p.HostIP, p.Protocol, p.HostPort)
-				if seen[key] {
-					errs = append(errs, field.Duplicate(path.Child(name).Index(i).Child("ports").Index(j).Child("hostPort"), key))
-				}
-				seen[key] = true
-			}
-		}
+// hostPortEquals holds a container on the network of its node to the ports that it listens on.
+func hostPortEquals(path *field.Path, c *corev1.Container, spec *core.PodSpec) field.ErrorList {
+	if !spec.HostNetwork {
+		return nil
 	}
-	scan(spec.InitContainers, "initContainers", func(c *corev1.Container) bool {
-		return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+	return each(path.Child("ports"), c.Ports, func(at *field.Path, p *corev1.ContainerPort) field.ErrorList {
+		return check(p.HostPort == 0 || p.HostPort == p.ContainerPort, at.Child("hostPort"), p.HostPort, "must equal `containerPort` with `hostNetwork`")
 	})
-	scan(spec.Containers, "containers", func(*corev1.Container) bool { return true })
-	return errs
+}
+
+// hostPortsOnce finds containers that want the same port of the node at the same time.
+func hostPortsOnce(path *field.Path, list []corev1.Container) field.ErrorList {
+	seen := map[string]bool{}
+	return each(path, list, func(at *field.Path, c *corev1.Container) field.ErrorList {
+		return each(at.Child("ports"), c.Ports, func(at *field.Path, p *corev1.ContainerPort) field.ErrorList {
+			key := fmt.Sprintf("%s/%s/%d", p.Protocol, p.HostIP, p.HostPort)
+			if p.HostPort != 0 && seen[key] {
+				return one(field.Duplicate(at.Child("hostPort"), key))
+			}
+			seen[key] = true
+			return nil
+		})
+	})
 }
 
 func containerRestart(path *field.Path, c *corev1.Container) field.ErrorList {
-	rules := path.Child("restartPolicyRules")
-	errs := join(
-		optionalOneOf(path.Child("restartPolicy"), c.RestartPolicy,
-			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure, corev1.ContainerRestartPolicyNever),
-		atMost(rules, len(c.RestartPolicyRules), 20),
-		each(rules, c.RestartPolicyRules, func(at *field.Path, rule *corev1.ContainerRestartRule) field.ErrorList {
-			if rule.ExitCodes == nil {
-				return one(field.Required(at.Child("exitCodes"), ""))
-			}
-			return oneOf(at.Child("exitCodes", "operator"), rule.ExitCodes.Operator,
-				corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
-		}),
-	)
-	if len(c.RestartPolicyRules) > 0 && c.RestartPolicy == nil {
-		errs = append(errs, field.Required(path.Child("restartPolicy"), "needed with `restartPolicyRules`"))
+	var errs field.ErrorList
+	switch {
+	case c.RestartPolicy != nil:
+		errs = supported(path.Child("restartPolicy"), *c.RestartPolicy,
+			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure, corev1.ContainerRestartPolicyNever)
+	case len(c.RestartPolicyRules) > 0:
+		errs = one(field.Required(path.Child("restartPolicy"), "needed with `restartPolicyRules`"))
 	}
-	return errs
+	rules := path.Child("restartPolicyRules")
+	return join(errs, atMost(rules, len(c.RestartPolicyRules), 20), each(rules, c.RestartPolicyRules, restartRule))
 }
 
-func containerSecurity(path *field.Path, context *corev1.SecurityContext) field.ErrorList {
-	if context == nil {
-		return nil
+func restartRule(at *field.Path, rule *corev1.ContainerRestartRule) field.ErrorList {
+	errs := supported(at.Child("action"), rule.Action,
+		corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
+	if rule.ExitCodes == nil {
+		return append(errs, field.Required(at.Child("exitCodes"), ""))
 	}
-	errs := join(userID(path.Child("runAsUser"), context.RunAsUser), userID(path.Child("runAsGroup"), context.RunAsGroup))
-	if escalation := context.AllowPrivilegeEscalation; escalation != nil && !*escalation && context.Privileged != nil && *context.Privileged {
-		errs = append(errs, field.Invalid(path.Child("allowPrivilegeEscalation"), false, "must be true where `privileged` is true"))
-	}
-	return errs
+	return join(errs,
+		supported(at.Child("exitCodes", "operator"), rule.ExitCodes.Operator,
+			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn),
+		atMost(at.Child("exitCodes", "values"), len(rule.ExitCodes.Values), 255),
+	)
+}
+
+// resizePolicy checks what happens to a container when its resources change.
+func resizePolicy(path *field.Path, list []corev1.ContainerResizePolicy, restart corev1.RestartPolicy) field.ErrorList {
+	return append(
+		each(path, list, func(_ *field.Path, p *corev1.ContainerResizePolicy) field.ErrorList {
+			errs := append(oneOf(path, p.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory),
+				oneOf(path, p.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)...)
+			ok := restart != corev1.RestartPolicyNever || p.RestartPolicy == corev1.NotRequired
+			return append(errs, check(ok, path, p.RestartPolicy, "must be NotRequired where the pod's `restartPolicy` is Never")...)
+		}),
+		distinct(path, list, "", func(p *corev1.ContainerResizePolicy) corev1.ResourceName { return p.ResourceName })...,
+	)
 }

@@ -163,7 +163,8 @@ func jobTemplate(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 	at, template := path.Child("template"), &spec.Template
 	errs := join(
 		templateMetadata(at.Child("metadata"), &template.ObjectMeta),
-		podSpec(at.Child("spec"), groupedSpec(spec)),
+		podSpec(at.Child("spec"), groupedSpec(spec), nil),
+		podAnnotations(at.Child("metadata", "annotations"), spec.Template.Annotations, &spec.Template.Spec),
 		forbidden(at.Child("spec"), "may not be set in a pod template", member{"ephemeralContainers", len(template.Spec.EphemeralContainers) > 0}),
 		jobSelector(path, spec),
 	)

@@ -1,6 +1,7 @@
 package validation
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -11,30 +12,29 @@ import (
 // ValidatePod checks a new pod.
 func ValidatePod(pod *core.Pod) field.ErrorList {
 	spec := field.NewPath("spec")
-	return join(
-		forbidden(spec, "may not be set for a new pod", member{"ephemeralContainers", len(pod.Spec.EphemeralContainers) > 0}),
+	errs := join(
 		metadata(&pod.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
-		podSpec(spec, &pod.Spec),
+		podAnnotations(field.NewPath("metadata", "annotations"), pod.Annotations, &pod.Spec),
+		podSpec(spec, &pod.Spec, &pod.ObjectMeta),
 		podOnly(spec, &pod.Spec),
+		profilesAgree(spec, pod),
+		forbidden(spec, "may not be set for a new pod", member{"ephemeralContainers", len(pod.Spec.EphemeralContainers) > 0}),
 	)
+	if pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0 {
+		errs = append(errs, field.Forbidden(spec.Child("nodeName"), "may not be set while `schedulingGates` is not empty"))
+	}
+	return errs
 }
 
-// podOnly holds for pods but not for pod templates, in which a mistake was
-// accepted for too long to be refused now.
+// podOnly holds for pods but not for pod templates, in which a mistake was accepted for too long to
+// be refused now.
 func podOnly(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	if grace := spec.TerminationGracePeriodSeconds; grace != nil {
 		errs = append(errs, nonNegative(path.Child("terminationGracePeriodSeconds"), *grace)...)
 	}
-	for _, list := range containerLists(spec) {
-		for i := range list.containers {
-			errs = append(errs, trimmed(path.Child(list.field).Index(i).Child("image"), list.containers[i].Image)...)
-		}
-	}
-	if spec.NodeName != "" && len(spec.SchedulingGates) > 0 {
-		errs = append(errs, field.Forbidden(path.Child("nodeName"), "may not be set while `schedulingGates` is not empty"))
-	}
-	return errs
+	image := func(at *field.Path, c *corev1.Container) field.ErrorList { return trimmed(at.Child("image"), c.Image) }
+	return join(errs, each(path.Child("containers"), spec.Containers, image), each(path.Child("initContainers"), spec.InitContainers, image))
 }
 
 // nodeName is the rule for names of nodes, wherever a pod refers to one.

@@ -12,11 +12,16 @@ import (
 // exactly one of four sources, and one that means a claim of the pod's group needs
 // the pod to have a group.
 func podClaims(path *field.Path, spec *core.PodSpec) field.ErrorList {
+	seen := map[string]bool{}
 	return join(
 		each(path, spec.ResourceClaims, func(at *field.Path, claim *core.PodResourceClaim) field.ErrorList {
-			errs := join(
-				dnsLabel(at.Child("name"), claim.Name),
-				exactlyOne(at,
+			var errs field.ErrorList
+			if claim.Name == "" || !seen[claim.Name] {
+				errs = dnsLabel(at.Child("name"), claim.Name)
+			}
+			seen[claim.Name] = true
+			errs = join(errs,
+				claimSource(at,
 					member{"resourceClaimName", claim.ResourceClaimName != nil},
 					member{"resourceClaimTemplateName", claim.ResourceClaimTemplateName != nil},
 					member{"clusterResourceClaimTemplateName", claim.ClusterResourceClaimTemplateName != nil},
@@ -37,6 +42,15 @@ func podClaims(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	)
 }
 
+// claimSource is exactlyOne with the cause that Kubernetes gives.
+func claimSource(path *field.Path, members ...member) field.ErrorList {
+	errs := exactlyOne(path, members...)
+	for _, e := range errs {
+		e.Type, e.BadValue = field.ErrorTypeInvalid, ""
+	}
+	return errs
+}
+
 // schedulingGroup checks the reference to a PodGroup (R2). The group may come later.
 func schedulingGroup(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	group := spec.SchedulingGroup
@@ -46,7 +60,7 @@ func schedulingGroup(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	at := path.Child("schedulingGroup")
 	var errs field.ErrorList
 	if group.PodGroupName == nil {
-		errs = append(errs, field.Required(at.Child("podGroupName"), ""))
+		errs = append(errs, field.Invalid(at.Child("podGroupName"), nil, "must be set"))
 	}
 	errs = append(errs, pointerForm(at.Child("podGroupName"), group.PodGroupName, validation.IsDNS1123Subdomain)...)
 	if len(spec.EvictionResponders) > 0 {
@@ -68,11 +82,14 @@ func containerClaims(path *field.Path, uses []corev1.ResourceClaim, claims []cor
 		at := path.Index(i)
 		switch {
 		case use.Name == "":
-			errs = append(errs, field.Required(at.Child("name"), ""))
+			errs = append(errs, field.Required(at, "must have a name"))
+			continue
 		case !known[use.Name]:
-			errs = append(errs, field.NotFound(at.Child("name"), use.Name))
+			errs = append(errs, field.NotFound(at, use.Name))
 		}
-		errs = append(errs, optionalForm(at.Child("request"), use.Request, validation.IsDNS1123Label)...)
+		if !whole[use.Name] {
+			errs = append(errs, optionalForm(at.Child("request"), use.Request, validation.IsDNS1123Label)...)
+		}
 		key := use.Name + "/" + use.Request
 		switch {
 		case part[key] || use.Request != "" && whole[use.Name]:
@@ -121,16 +138,29 @@ func extendedClaim(path *field.Path, status *corev1.PodExtendedResourceClaimStat
 		when(len(status.RequestMappings) == 0, func() field.ErrorList { return one(field.Required(mappings, "")) }),
 		each(mappings, status.RequestMappings, func(at *field.Path, m *corev1.ContainerExtendedResourceRequest) field.ErrorList {
 			asked, known := requests[m.ContainerName]
-			errs := form(at.Child("requestName"), m.RequestName, validation.IsDNS1123Label)
+			errs := wellFormed(at.Child("requestName"), m.RequestName, validation.IsDNS1123Label)
 			if !known {
 				return append(errs, field.Invalid(at.Child("containerName"), m.ContainerName, "must be the name of a container"))
 			}
 			_, asks := asked[corev1.ResourceName(m.ResourceName)]
 			return append(errs, check(asks, at.Child("resourceName"), m.ResourceName, "must be a resource that the container requests")...)
 		}),
-		unique(mappings, status.RequestMappings, "", func(m *corev1.ContainerExtendedResourceRequest) string {
-			return m.ContainerName + ": " + m.ResourceName + ": " + m.RequestName
-		}),
+		uniqueMappings(mappings, status.RequestMappings),
 		form(path.Child("resourceClaimName"), status.ResourceClaimName, validation.IsDNS1123Subdomain),
 	)
+}
+
+func uniqueMappings(path *field.Path, list []corev1.ContainerExtendedResourceRequest) field.ErrorList {
+	seen := map[corev1.ContainerExtendedResourceRequest]bool{}
+	return each(path, list, func(at *field.Path, m *corev1.ContainerExtendedResourceRequest) field.ErrorList {
+		if !seen[*m] {
+			seen[*m] = true
+			return nil
+		}
+		return field.ErrorList{
+			field.Duplicate(at.Child("containerName"), m.ContainerName),
+			field.Duplicate(at.Child("resourceName"), m.ResourceName),
+			field.Duplicate(at.Child("requestName"), m.RequestName),
+		}
+	})
 }

@@ -10,10 +10,6 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// notServed refuses fields of Kubernetes' composite PodGroups, which would be
-// accepted and then ignored.
-const notServed = "composite PodGroups are not served"
-
 // ValidatePodGroup checks a new PodGroup (R4).
 func ValidatePodGroup(group *scheduling.PodGroup) field.ErrorList {
 	return append(metadata(&group.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
@@ -28,9 +24,6 @@ func podGroupSpec(path *field.Path, spec *scheduling.PodGroupSpec) field.ErrorLi
 		disruptionMode(path.Child("disruptionMode"), spec.DisruptionMode),
 		groupPriority(path, spec.PriorityClassName, spec.Priority, spec.PreemptionPolicy),
 	)
-	if spec.ParentCompositePodGroupName != nil {
-		errs = append(errs, field.Forbidden(path.Child("parentCompositePodGroupName"), notServed))
-	}
 	if ref := spec.WorkloadRef; ref != nil {
 		at := path.Child("workloadRef")
 		errs = append(errs, dnsSubdomain(at.Child("workloadName"), ref.WorkloadName)...)

@@ -2,30 +2,35 @@ package validation
 
 import (
 	"math"
-	"net/netip"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// podSpec checks what pods and pod templates have in common.
-func podSpec(path *field.Path, spec *core.PodSpec) field.ErrorList {
-	return join(
-		volumes(path.Child("volumes"), spec.Volumes),
+// podSpec checks what pods and pod templates have in common. The metadata is nil for a template.
+func podSpec(path *field.Path, spec *core.PodSpec, pod *metav1.ObjectMeta) field.ErrorList {
+	valid, errs := volumes(path.Child("volumes"), spec.Volumes, pod)
+	return join(errs,
 		podClaims(path.Child("resourceClaims"), spec),
 		schedulingGroup(path, spec),
-		containers(path, spec),
+		containers(path, spec, valid),
+		envFiles(path, spec),
 		lifetime(path, spec),
 		identity(path, spec),
 		placement(path, spec),
 		network(path, spec),
-		podSecurity(path.Child("securityContext"), spec.SecurityContext),
-		podResources(path, spec),
+		podSecurity(path.Child("securityContext"), spec),
+		hostUsers(path, spec),
+		hostProcess(path, spec),
+		forOS(path, spec),
+		podResources(path.Child("resources"), spec),
 	)
 }
 
@@ -33,7 +38,7 @@ func lifetime(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	errs := join(
 		oneOf(path.Child("restartPolicy"), spec.RestartPolicy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever),
 		each(path.Child("readinessGates"), spec.ReadinessGates, func(at *field.Path, gate *corev1.PodReadinessGate) field.ErrorList {
-			return form(at.Child("conditionType"), string(gate.ConditionType), validation.IsQualifiedName)
+			return wellFormed(at.Child("conditionType"), string(gate.ConditionType), validation.IsQualifiedName)
 		}),
 	)
 	if spec.TerminationGracePeriodSeconds == nil {
@@ -54,25 +59,34 @@ func identity(path *field.Path, spec *core.PodSpec) field.ErrorList {
 		optionalForm(path.Child("priorityClassName"), spec.PriorityClassName, validation.IsDNS1123Subdomain),
 		optionalOneOf(path.Child("preemptionPolicy"), spec.PreemptionPolicy, corev1.PreemptLowerPriority, corev1.PreemptNever),
 		pointerForm(path.Child("runtimeClassName"), spec.RuntimeClassName, validation.IsDNS1123Subdomain),
-		when(spec.OS != nil, func() field.ErrorList {
-			return oneOf(path.Child("os", "name"), spec.OS.Name, corev1.Linux, corev1.Windows)
-		}),
+		check(!spec.HostPID || !ptr.Deref(spec.ShareProcessNamespace, false), path.Child("shareProcessNamespace"), true, "may not be true with `hostPID`"),
 	)
 }
 
 func placement(path *field.Path, spec *core.PodSpec) field.ErrorList {
+	gates := path.Child("schedulingGates")
 	return join(
 		nodeName(path.Child("nodeName"), spec.NodeName),
 		metav1validation.ValidateLabels(spec.NodeSelector, path.Child("nodeSelector")),
 		affinity(path.Child("affinity"), spec.Affinity),
 		tolerations(path.Child("tolerations"), spec.Tolerations),
 		topologySpread(path.Child("topologySpreadConstraints"), spec.TopologySpreadConstraints),
-		each(path.Child("schedulingGates"), spec.SchedulingGates, func(at *field.Path, gate *corev1.PodSchedulingGate) field.ErrorList {
-			return form(at.Child("name"), gate.Name, validation.IsQualifiedName)
+		each(gates, spec.SchedulingGates, func(at *field.Path, gate *corev1.PodSchedulingGate) field.ErrorList {
+			return wellFormed(at, gate.Name, validation.IsQualifiedName)
 		}),
-		unique(path.Child("schedulingGates"), spec.SchedulingGates, "name", func(gate *corev1.PodSchedulingGate) string { return gate.Name }),
-		resourceQuantities(path.Child("overhead"), spec.Overhead, nil),
+		distinct(gates, spec.SchedulingGates, "", func(gate *corev1.PodSchedulingGate) string { return gate.Name }),
+		overhead(path.Child("overhead"), spec.Overhead),
 	)
+}
+
+// overhead is checked as limits of a container are.
+func overhead(path *field.Path, list corev1.ResourceList) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range sortedNames(list) {
+		at := path.Key(string(name))
+		errs = append(errs, join(containerResourceName(at, name), resourceQuantity(at, name, list[name]), wholePages(at, name, list[name]))...)
+	}
+	return errs
 }
 
 func network(path *field.Path, spec *core.PodSpec) field.ErrorList {
@@ -82,40 +96,54 @@ func network(path *field.Path, spec *core.PodSpec) field.ErrorList {
 		dnsConfig(path.Child("dnsConfig"), spec),
 		optionalForm(path.Child("hostname"), spec.Hostname, validation.IsDNS1123Label),
 		optionalForm(path.Child("subdomain"), spec.Subdomain, validation.IsDNS1123Label),
+		hostname(path, spec),
 		each(path.Child("hostAliases"), spec.HostAliases, func(at *field.Path, alias *corev1.HostAlias) field.ErrorList {
 			return join(
-				validation.IsValidIPForLegacyField(at.Child("ip"), alias.IP, false, nil),
-				each(at.Child("hostnames"), alias.Hostnames, func(at *field.Path, name *string) field.ErrorList { return dnsSubdomain(at, *name) }),
+				ipAddress(at.Child("ip"), alias.IP, nil),
+				each(at.Child("hostnames"), alias.Hostnames, func(at *field.Path, name *string) field.ErrorList {
+					return wellFormed(at, *name, validation.IsDNS1123Subdomain)
+				}),
 			)
 		}),
 	)
 }
 
+// ipAddress checks an address; those that were there before may stay.
+func ipAddress(path *field.Path, address string, before []string) field.ErrorList {
+	return validation.IsValidIPForLegacyField(path, address, true, before)
+}
+
+// Bounds of the resolver of Linux.
+const (
+	maxNameservers   = 3
+	maxSearches      = 32
+	maxSearchesRunes = 2048
+)
+
 func dnsConfig(path *field.Path, spec *core.PodSpec) field.ErrorList {
-	none := spec.DNSPolicy == corev1.DNSNone
 	config := spec.DNSConfig
-	if config == nil {
-		if none {
+	if spec.DNSPolicy == corev1.DNSNone {
+		switch {
+		case config == nil:
 			return one(field.Required(path, "needed with `dnsPolicy` None"))
+		case len(config.Nameservers) == 0:
+			return one(field.Required(path.Child("nameservers"), "at least one is needed with `dnsPolicy` None"))
 		}
+	}
+	if config == nil {
 		return nil
 	}
-	errs := join(
-		atMost(path.Child("nameservers"), len(config.Nameservers), 3),
-		each(path.Child("nameservers"), config.Nameservers, func(at *field.Path, server *string) field.ErrorList {
-			_, err := netip.ParseAddr(*server)
-			return check(err == nil, at, *server, "must be an IP address")
-		}),
-		atMost(path.Child("searches"), len(config.Searches), 32),
-		each(path.Child("searches"), config.Searches, searchDomain),
+	servers, searches := path.Child("nameservers"), path.Child("searches")
+	return join(
+		check(len(config.Nameservers) <= maxNameservers, servers, config.Nameservers, "must have at most 3 elements"),
+		each(servers, config.Nameservers, func(at *field.Path, server *string) field.ErrorList { return ipAddress(at, *server, nil) }),
+		check(len(config.Searches) <= maxSearches, searches, config.Searches, "must have at most 32 elements"),
+		check(len(strings.Join(config.Searches, " ")) <= maxSearchesRunes, searches, config.Searches, "must have at most 2048 characters in all"),
+		each(searches, config.Searches, searchDomain),
 		each(path.Child("options"), config.Options, func(at *field.Path, option *corev1.PodDNSConfigOption) field.ErrorList {
-			return required(at.Child("name"), option.Name)
+			return required(at, option.Name)
 		}),
 	)
-	if none && len(config.Nameservers) == 0 {
-		errs = append(errs, field.Required(path.Child("nameservers"), "at least one is needed with `dnsPolicy` None"))
-	}
-	return errs
 }
 
 // searchDomain may be the root, may end with it, and may hold names of services.
@@ -123,28 +151,24 @@ func searchDomain(path *field.Path, domain *string) field.ErrorList {
 	if *domain == "." {
 		return nil
 	}
-	return form(path, strings.TrimSuffix(*domain, "."), validation.IsDNS1123SubdomainWithUnderscore)
+	return wellFormed(path, strings.TrimSuffix(*domain, "."), validation.IsDNS1123SubdomainWithUnderscore)
 }
 
-func podSecurity(path *field.Path, context *corev1.PodSecurityContext) field.ErrorList {
-	if context == nil {
-		return nil
-	}
-	errs := join(
-		userID(path.Child("runAsUser"), context.RunAsUser),
-		userID(path.Child("runAsGroup"), context.RunAsGroup),
-		userID(path.Child("fsGroup"), context.FSGroup),
-		optionalOneOf(path.Child("fsGroupChangePolicy"), context.FSGroupChangePolicy, corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch),
-	)
-	for i := range context.SupplementalGroups {
-		errs = append(errs, userID(path.Child("supplementalGroups").Index(i), &context.SupplementalGroups[i])...)
-	}
-	return errs
-}
-
-func userID(path *field.Path, id *int64) field.ErrorList {
-	if id == nil {
-		return nil
-	}
-	return between(path, *id, 0, math.MaxInt32)
+// envFiles checks that files with environment variables are in volumes that init containers can
+// write.
+func envFiles(path *field.Path, spec *core.PodSpec) field.ErrorList {
+	return eachContainer(path, spec, func(at *field.Path, c *corev1.Container) field.ErrorList {
+		return each(at.Child("env"), c.Env, func(at *field.Path, v *corev1.EnvVar) field.ErrorList {
+			if v.ValueFrom == nil || v.ValueFrom.FileKeyRef == nil {
+				return nil
+			}
+			at, name := at.Child("valueFrom", "fileKeyRef", "volumeName"), v.ValueFrom.FileKeyRef.VolumeName
+			for i := range spec.Volumes {
+				if spec.Volumes[i].Name == name {
+					return check(spec.Volumes[i].EmptyDir != nil, at, name, "must be an emptyDir")
+				}
+			}
+			return one(field.NotFound(at, name))
+		})
+	})
 }

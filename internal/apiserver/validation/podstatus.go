@@ -1,41 +1,53 @@
 package validation
 
 import (
+	"math"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
 // ValidatePodStatusUpdate checks what a node or a controller reports about a pod.
 func ValidatePodStatusUpdate(pod, old *core.Pod) field.ErrorList {
-	path := field.NewPath("status")
+	path, annotations := field.NewPath("status"), field.NewPath("metadata", "annotations")
 	status := &pod.Status
 	errs := join(
 		metadataUpdate(&pod.ObjectMeta, &old.ObjectMeta),
-		each(path.Child("conditions"), status.Conditions, func(at *field.Path, c *corev1.PodCondition) field.ErrorList {
-			return nonNegative(at.Child("observedGeneration"), c.ObservedGeneration)
-		}),
+		annotationsUpdate(annotations, pod.Annotations, old.Annotations),
+		podAnnotations(annotations, pod.Annotations, &pod.Spec),
+		each(path.Child("conditions"), status.Conditions, podCondition),
 		nonNegative(path.Child("observedGeneration"), status.ObservedGeneration),
-		when(old.Status.QOSClass != "", func() field.ErrorList {
-			return same(path.Child("qosClass"), status.QOSClass, old.Status.QOSClass)
-		}),
-		restarts(path.Child("containerStatuses"), pod, status.ContainerStatuses, old.Status.ContainerStatuses),
-		restarts(path.Child("initContainerStatuses"), pod, status.InitContainerStatuses, old.Status.InitContainerStatuses),
+		same(path.Child("qosClass"), status.QOSClass, old.Status.QOSClass),
 		claimStatuses(path.Child("resourceClaimStatuses"), status.ResourceClaimStatuses, pod.Spec.ResourceClaims),
 		when(status.ExtendedResourceClaimStatus != nil, func() field.ErrorList {
 			return extendedClaim(path.Child("extendedResourceClaimStatus"), status.ExtendedResourceClaimStatus, pod)
 		}),
-		// One address of each family.
-		atMost(path.Child("podIPs"), len(status.PodIPs), 2),
-		each(path.Child("podIPs"), status.PodIPs, func(at *field.Path, ip *corev1.PodIP) field.ErrorList {
-			return validation.IsValidIPForLegacyField(at, ip.IP, false, podIPs(&old.Status))
-		}),
-		unique(path.Child("podIPs"), status.PodIPs, "", func(ip *corev1.PodIP) string { return ip.IP }),
+		nodeResourceClaims(path.Child("nodeAllocatableResourceClaimStatuses"), pod),
+		podAddresses(path, status, &old.Status),
+		hostAddresses(path, status, &old.Status),
 	)
+	for _, list := range []struct {
+		field      string
+		now, old   []corev1.ContainerStatus
+		containers []corev1.Container
+	}{
+		{"containerStatuses", status.ContainerStatuses, old.Status.ContainerStatuses, pod.Spec.Containers},
+		{"initContainerStatuses", status.InitContainerStatuses, old.Status.InitContainerStatuses, pod.Spec.InitContainers},
+		{"ephemeralContainerStatuses", status.EphemeralContainerStatuses, old.Status.EphemeralContainerStatuses, nil},
+	} {
+		at := path.Child(list.field)
+		errs = append(errs, restarts(at, &pod.Spec, list.containers, list.now, list.old)...)
+		errs = append(errs, each(at, list.now, func(at *field.Path, s *corev1.ContainerStatus) field.ErrorList {
+			return append(containerUser(at.Child("user", "linux"), s.User, &pod.Spec),
+				resourceHealth(at.Child("allocatedResourcesStatus"), s, list.containers, pod)...)
+		})...)
+	}
 	if name := status.NominatedNodeName; name != old.Status.NominatedNodeName {
 		errs = append(errs, nodeName(path.Child("nominatedNodeName"), name)...)
 		if name != "" && old.Spec.NodeName != "" {
@@ -45,51 +57,225 @@ func ValidatePodStatusUpdate(pod, old *core.Pod) field.ErrorList {
 	return errs
 }
 
-func podIPs(status *corev1.PodStatus) []string {
-	ips := make([]string, len(status.PodIPs))
-	for i := range status.PodIPs {
-		ips[i] = status.PodIPs[i].IP
+func podCondition(at *field.Path, c *corev1.PodCondition) field.ErrorList {
+	errs := nonNegative(at.Child("observedGeneration"), c.ObservedGeneration)
+	switch c.Type {
+	case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized:
+		return errs
 	}
-	return ips
+	return append(errs, wellFormed(at.Child("type"), string(c.Type), validation.IsQualifiedName)...)
+}
+
+// podAddresses checks the addresses of a pod: one of each family.
+func podAddresses(path *field.Path, now, old *corev1.PodStatus) field.ErrorList {
+	list := func(s *corev1.PodStatus) []string {
+		out := make([]string, len(s.PodIPs))
+		for i := range s.PodIPs {
+			out[i] = s.PodIPs[i].IP
+		}
+		return out
+	}
+	return ipAddresses(path.Child("podIPs"), list(now), list(old))
+}
+
+func hostAddresses(path *field.Path, now, old *corev1.PodStatus) field.ErrorList {
+	list := func(s *corev1.PodStatus) []string {
+		out := make([]string, len(s.HostIPs))
+		for i := range s.HostIPs {
+			out[i] = s.HostIPs[i].IP
+		}
+		return out
+	}
+	at, ips := path.Child("hostIPs"), list(now)
+	return join(
+		ipAddresses(at, ips, list(old)),
+		check(len(ips) == 0 || ips[0] == now.HostIP, at.Index(0).Child("ip"), now.HostIP, "must be the same as `hostIP`"),
+	)
+}
+
+func ipAddresses(path *field.Path, now, old []string) field.ErrorList {
+	errs := each(path, now, func(at *field.Path, ip *string) field.ErrorList { return ipAddress(at, *ip, old) })
+	if len(now) < 2 {
+		return errs
+	}
+	dual, err := netutils.IsDualStackIPStrings(now)
+	return append(errs, check(err == nil && dual && len(now) == 2, path, now, "must have one address of each family at most")...)
 }
 
 // restarts refuses a report that a container runs again which may not.
-func restarts(path *field.Path, pod *core.Pod, now, old []corev1.ContainerStatus) field.ErrorList {
+func restarts(path *field.Path, spec *core.PodSpec, containers []corev1.Container, now, old []corev1.ContainerStatus) field.ErrorList {
+	ephemeral := containers == nil
+	if !ephemeral && allMayRestart(spec) {
+		return nil
+	}
 	var errs field.ErrorList
 	for i := range old {
 		ended := old[i].State.Terminated
-		if ended == nil || mayRestart(pod, old[i].Name, ended.ExitCode) {
+		if ended == nil || mayRestart(spec, containers, old[i].Name, ended.ExitCode) {
 			continue
 		}
-		for j := range now {
-			if now[j].Name == old[i].Name && now[j].State.Terminated == nil {
-				errs = append(errs, field.Forbidden(path.Index(j).Child("state"), "may not leave the terminated state"))
-			}
+		if slices.ContainsFunc(now, func(s corev1.ContainerStatus) bool { return s.Name == old[i].Name && s.State.Terminated == nil }) {
+			errs = append(errs, field.Forbidden(path.Index(i).Child("state"), "may not leave the terminated state"))
 		}
 	}
 	return errs
 }
 
-func mayRestart(pod *core.Pod, name string, code int32) bool {
-	policy := pod.Spec.RestartPolicy
-	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			if list[i].Name != name || list[i].RestartPolicy == nil {
-				continue
-			}
-			policy = corev1.RestartPolicy(*list[i].RestartPolicy)
-			if slices.ContainsFunc(list[i].RestartPolicyRules, func(r corev1.ContainerRestartRule) bool { return ruleCovers(r, code) }) {
+// allMayRestart reports whether the end of one container may start all of them again.
+func allMayRestart(spec *core.PodSpec) bool {
+	return slices.ContainsFunc(slices.Concat(spec.InitContainers, spec.Containers), func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.RestartPolicyRules, func(r corev1.ContainerRestartRule) bool {
+			return r.Action == corev1.ContainerRestartRuleActionRestartAllContainers
+		})
+	})
+}
+
+func mayRestart(spec *core.PodSpec, containers []corev1.Container, name string, code int32) bool {
+	for i := range containers {
+		if c := &containers[i]; c.Name == name {
+			if slices.ContainsFunc(c.RestartPolicyRules, func(r corev1.ContainerRestartRule) bool { return ruleCovers(r, code) }) {
 				return true
 			}
+			policy := spec.RestartPolicy
+			if c.RestartPolicy != nil {
+				policy = corev1.RestartPolicy(*c.RestartPolicy)
+			}
+			return policy == corev1.RestartPolicyAlways || policy == corev1.RestartPolicyOnFailure && code != 0
 		}
 	}
-	return policy == corev1.RestartPolicyAlways || policy == corev1.RestartPolicyOnFailure && code != 0
+	return false
 }
 
 func ruleCovers(rule corev1.ContainerRestartRule, code int32) bool {
-	if rule.ExitCodes == nil {
+	if rule.ExitCodes == nil || rule.Action != corev1.ContainerRestartRuleActionRestart {
 		return false
 	}
 	in := slices.Contains(rule.ExitCodes.Values, code)
 	return in == (rule.ExitCodes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn)
+}
+
+// containerUser checks the user that a container was started as.
+func containerUser(path *field.Path, user *corev1.ContainerUser, spec *core.PodSpec) field.ErrorList {
+	if user == nil || user.Linux == nil {
+		return nil
+	}
+	if isWindows(spec) {
+		return one(field.Forbidden(path, "may not be set for a Windows pod"))
+	}
+	return join(
+		between(path.Child("uid"), user.Linux.UID, 0, math.MaxUint32),
+		userID(path.Child("gid"), &user.Linux.GID),
+		each(path.Child("supplementalGroups"), user.Linux.SupplementalGroups, userID),
+	)
+}
+
+// resourceHealth checks what is reported of the devices that a container has.
+func resourceHealth(path *field.Path, s *corev1.ContainerStatus, containers []corev1.Container, pod *core.Pod) field.ErrorList {
+	if containers == nil && len(s.AllocatedResourcesStatus) > 0 {
+		return one(field.Forbidden(path, "ephemeral containers have no resources"))
+	}
+	i := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == s.Name })
+	return each(path, s.AllocatedResourcesStatus, func(at *field.Path, r *corev1.ResourceStatus) field.ErrorList {
+		var errs field.ErrorList
+		if i >= 0 {
+			errs = check(hasResource(&containers[i], r.Name, pod.Status.ExtendedResourceClaimStatus), at.Child("name"), r.Name,
+				"must be a resource that the container requests, or claim:<name> or claim:<name>/<request> as in its claims")
+		}
+		list := at.Child("resources")
+		return join(errs,
+			each(list, r.Resources, healthOf),
+			distinct(list, r.Resources, "resourceID", func(h *corev1.ResourceHealth) corev1.ResourceID { return h.ResourceID }),
+		)
+	})
+}
+
+func healthOf(at *field.Path, h *corev1.ResourceHealth) field.ErrorList {
+	errs := supported(at.Child("health"), h.Health,
+		corev1.ResourceHealthStatusHealthy, corev1.ResourceHealthStatusUnhealthy, corev1.ResourceHealthStatusUnknown)
+	if h.Message == nil {
+		return errs
+	}
+	errs = append(errs, required(at.Child("message"), *h.Message)...)
+	if len(*h.Message) > corev1.ResourceHealthMessageMaxLength {
+		errs = append(errs, field.TooLong(at.Child("message"), "", corev1.ResourceHealthMessageMaxLength))
+	}
+	return errs
+}
+
+func hasResource(c *corev1.Container, name corev1.ResourceName, extended *corev1.PodExtendedResourceClaimStatus) bool {
+	text, ofClaim := strings.CutPrefix(string(name), "claim:")
+	if !ofClaim {
+		_, ok := c.Resources.Requests[name]
+		return ok
+	}
+	if slices.ContainsFunc(c.Resources.Claims, func(use corev1.ResourceClaim) bool {
+		return text == use.Name && use.Request == "" || use.Request != "" && text == use.Name+"/"+use.Request
+	}) {
+		return true
+	}
+	claim, request, ok := strings.Cut(text, "/")
+	if extended == nil || !ok || claim == "" || request == "" || claim != extended.ResourceClaimName {
+		return false
+	}
+	return slices.ContainsFunc(extended.RequestMappings, func(m corev1.ContainerExtendedResourceRequest) bool {
+		amount := c.Resources.Requests[corev1.ResourceName(m.ResourceName)]
+		return m.ContainerName == c.Name && m.RequestName == request && !amount.IsZero()
+	})
+}
+
+// nodeResourceClaims checks what claims take of the node's own resources.
+func nodeResourceClaims(path *field.Path, pod *core.Pod) field.ErrorList {
+	known := map[string]bool{}
+	for i := range pod.Spec.ResourceClaims {
+		if name := pod.Spec.ResourceClaims[i].ResourceClaimName; name != nil {
+			known[*name] = true
+		}
+	}
+	for _, s := range pod.Status.ResourceClaimStatuses {
+		if s.ResourceClaimName != nil {
+			known[*s.ResourceClaimName] = true
+		}
+	}
+	name := func(at *field.Path, name corev1.ResourceName) field.ErrorList {
+		ok := name == corev1.ResourceCPU || name == corev1.ResourceMemory || isHugePages(name)
+		return append(required(at.Child("name"), string(name)), check(ok, at.Child("name"), name, "must be cpu, memory or huge pages")...)
+	}
+	list := pod.Status.NodeAllocatableResourceClaimStatuses
+	errs := distinct(path, list, "", func(s *corev1.NodeAllocatableResourceClaimStatus) string { return s.ResourceClaimName })
+	return append(errs, each(path, list, func(at *field.Path, s *corev1.NodeAllocatableResourceClaimStatus) field.ErrorList {
+		if s.ResourceClaimName == "" {
+			return one(field.Required(at.Child("resourceClaimName"), ""))
+		}
+		return join(
+			check(known[s.ResourceClaimName], at.Child("resourceClaimName"), s.ResourceClaimName, "must be a claim of the pod"),
+			distinct(at.Child("containers"), s.Containers, "", func(name *string) string { return *name }),
+			distinct(at.Child("mapping"), s.Mapping, "", func(m *corev1.NodeAllocatableMappedResources) corev1.ResourceName { return m.Name }),
+			each(at.Child("mapping"), s.Mapping, func(at *field.Path, m *corev1.NodeAllocatableMappedResources) field.ErrorList {
+				if m.Quantity == nil {
+					return append(name(at, m.Name), field.Required(at.Child("quantity"), ""))
+				}
+				return append(name(at, m.Name), nonNegativeQuantity(at.Child("quantity"), *m.Quantity)...)
+			}),
+			distinct(at.Child("overhead"), s.Overhead, "", func(o *corev1.NodeAllocatableOverheadResources) corev1.ResourceName { return o.Name }),
+			each(at.Child("overhead"), s.Overhead, func(at *field.Path, o *corev1.NodeAllocatableOverheadResources) field.ErrorList {
+				errs := append(name(at, o.Name), check(o.PerPod != nil || o.PerContainer != nil, at, "", "one of `perPod` and `perContainer` must be set")...)
+				if o.PerPod != nil {
+					errs = append(errs, nonNegativeQuantity(at.Child("perPod"), *o.PerPod)...)
+				}
+				if o.PerContainer != nil {
+					errs = append(errs, nonNegativeQuantity(at.Child("perContainer"), *o.PerContainer)...)
+				}
+				return errs
+			}),
+		)
+	})...)
+}
+
+// nodeQuantities checks the amounts of a list of resources, of which every name is right.
+func nodeQuantities(path *field.Path, list corev1.ResourceList) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range sortedNames(list) {
+		errs = append(errs, resourceQuantity(path.Key(string(name)), name, list[name])...)
+	}
+	return errs
 }

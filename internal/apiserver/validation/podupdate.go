@@ -3,6 +3,7 @@ package validation
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,20 +13,37 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// ValidatePodUpdate checks a change of a pod. What a pod is to run is settled at
-// its creation; only images, a shorter deadline, further tolerations and fewer
-// scheduling gates are accepted later, and, while there are gates, a closer choice
-// of nodes.
+// ValidatePodUpdate checks a change of a pod. What a pod is to run is settled at its creation; only
+// images, a shorter deadline, further tolerations and fewer scheduling gates are accepted later,
+// and, while there are gates, a closer choice of nodes.
 func ValidatePodUpdate(pod, old *core.Pod) field.ErrorList {
-	path := field.NewPath("spec")
-	errs := metadataUpdate(&pod.ObjectMeta, &old.ObjectMeta)
+	path, annotations := field.NewPath("spec"), field.NewPath("metadata", "annotations")
+	errs := join(
+		metadataUpdate(&pod.ObjectMeta, &old.ObjectMeta),
+		annotationsUpdate(annotations, pod.Annotations, old.Annotations),
+		podAnnotations(annotations, pod.Annotations, &pod.Spec),
+	)
 	if equality.Semantic.DeepEqual(pod.Spec, old.Spec) {
 		return errs
 	}
+	errs = join(errs, podSpec(path, &pod.Spec, &pod.ObjectMeta), podOnly(path, &pod.Spec))
+	for _, list := range []struct {
+		field    string
+		now, old int
+	}{
+		{"containers", len(pod.Spec.Containers), len(old.Spec.Containers)},
+		{"initContainers", len(pod.Spec.InitContainers), len(old.Spec.InitContainers)},
+	} {
+		if list.now != list.old {
+			return append(errs, field.Forbidden(path.Child(list.field), "containers may not be added or removed"))
+		}
+	}
+	if fault, final := deadlineUpdate(path.Child("activeDeadlineSeconds"), pod.Spec.ActiveDeadlineSeconds, old.Spec.ActiveDeadlineSeconds); final {
+		return append(errs, fault...)
+	} else if fault != nil {
+		errs = append(errs, fault...)
+	}
 	return join(errs,
-		podSpec(path, &pod.Spec),
-		podOnly(path, &pod.Spec),
-		deadlineUpdate(path.Child("activeDeadlineSeconds"), pod.Spec.ActiveDeadlineSeconds, old.Spec.ActiveDeadlineSeconds),
 		tolerationsUpdate(path.Child("tolerations"), pod.Spec.Tolerations, old.Spec.Tolerations),
 		gatesUpdate(path.Child("schedulingGates"), pod.Spec.SchedulingGates, old.Spec.SchedulingGates),
 		gatedUpdate(path, &pod.Spec, &old.Spec),
@@ -33,8 +51,8 @@ func ValidatePodUpdate(pod, old *core.Pod) field.ErrorList {
 	)
 }
 
-// fixedPodFields reports each field of the spec that changed and may not. It undoes
-// the permitted changes on a copy, and compares field by field.
+// fixedPodFields reports the fields of the spec that changed and may not. It undoes the permitted
+// changes on a copy, and compares field by field.
 func fixedPodFields(path *field.Path, spec, old *core.PodSpec) field.ErrorList {
 	now := spec.DeepCopy()
 	restoreImages(now.Containers, old.Containers)
@@ -50,23 +68,26 @@ func fixedPodFields(path *field.Path, spec, old *core.PodSpec) field.ErrorList {
 		now.NodeSelector = old.NodeSelector
 		restoreNodeAffinity(now, old)
 	}
-	var errs field.ErrorList
+	var changed []string
 	a, b := reflect.ValueOf(now).Elem(), reflect.ValueOf(old).Elem()
 	for i := range a.NumField() {
 		if !equality.Semantic.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
 			name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
-			errs = append(errs, field.Forbidden(path.Child(name), "pod updates may not change this field"+allowance(name)))
+			changed = append(changed, "`"+name+"`"+allowance(name))
 		}
 	}
-	return errs
+	if len(changed) == 0 {
+		return nil
+	}
+	return one(field.Forbidden(path, "an update of a pod may not change "+strings.Join(changed, ", ")))
 }
 
 func allowance(name string) string {
 	switch name {
 	case "containers", "initContainers":
-		return ", except for the images of existing containers"
+		return " (except for images)"
 	case "nodeSelector", "affinity":
-		return ", except for a closer choice of nodes while there are scheduling gates"
+		return " (except for a closer choice of nodes while there are scheduling gates)"
 	}
 	return ""
 }
@@ -79,12 +100,15 @@ func restoreImages(now, old []corev1.Container) {
 	}
 }
 
-// restoreNodeAffinity leaves an affinity that only holds the old node affinity
-// equal to the old one, whether or not there was an affinity at all.
+// restoreNodeAffinity leaves an affinity that only holds the old node affinity equal to the old one,
+// whether or not there was an affinity at all.
 func restoreNodeAffinity(now, old *core.PodSpec) {
 	var before *corev1.NodeAffinity
 	if old.Affinity != nil {
 		before = old.Affinity.NodeAffinity
+	}
+	if now.Affinity != nil && equality.Semantic.DeepEqual(now.Affinity.NodeAffinity, before) {
+		return
 	}
 	if now.Affinity == nil {
 		now.Affinity = &corev1.Affinity{}
@@ -95,47 +119,52 @@ func restoreNodeAffinity(now, old *core.PodSpec) {
 	}
 }
 
-func deadlineUpdate(path *field.Path, now, old *int64) field.ErrorList {
+// deadlineUpdate checks that a deadline only becomes shorter. The second result says that nothing
+// more is to be checked.
+func deadlineUpdate(path *field.Path, now, old *int64) (field.ErrorList, bool) {
 	switch {
-	case old == nil:
-		return nil
+	case now == nil && old == nil:
+		return nil, false
 	case now == nil:
-		return one(field.Invalid(path, nil, "may not be removed once set"))
-	default:
-		return check(*now <= *old && *now <= math.MaxInt32, path, *now, "must be less than or equal to the previous value")
+		return one(field.Invalid(path, nil, "may not be removed once set")), false
+	case *now < 0 || *now > math.MaxInt32:
+		return between(path, *now, 0, math.MaxInt32), true
+	case old != nil && *now > *old:
+		return one(field.Invalid(path, *now, "must be less than or equal to the previous value")), true
 	}
+	return nil, false
 }
 
-// tolerationsUpdate wants every old toleration to be there still; only its
-// tolerationSeconds may have changed.
+// tolerationsUpdate wants every old toleration to be there still; only its tolerationSeconds may
+// have changed.
 func tolerationsUpdate(path *field.Path, now, old []corev1.Toleration) field.ErrorList {
-	var errs field.ErrorList
 	for i := range old {
-		kept := false
-		for j := range now {
-			candidate := now[j]
+		kept := slices.ContainsFunc(now, func(candidate corev1.Toleration) bool {
 			candidate.TolerationSeconds = old[i].TolerationSeconds
-			kept = kept || equality.Semantic.DeepEqual(candidate, old[i])
-		}
+			return candidate == old[i]
+		})
 		if !kept {
-			errs = append(errs, field.Forbidden(path,
+			return one(field.Forbidden(path,
 				"existing tolerations may not be changed, except for `tolerationSeconds`: the one of key `"+old[i].Key+"` is missing"))
 		}
 	}
-	return errs
+	return nil
 }
 
 func gatesUpdate(path *field.Path, now, old []corev1.PodSchedulingGate) field.ErrorList {
-	had := make(map[string]bool, len(old))
+	seen := make(map[string]bool, len(old))
 	for _, gate := range old {
-		had[gate.Name] = true
+		seen[gate.Name] = true
 	}
-	return each(path, now, func(at *field.Path, gate *corev1.PodSchedulingGate) field.ErrorList {
-		if had[gate.Name] {
-			return nil
+	var errs field.ErrorList
+	// The last of several that are the same is reported.
+	for i := len(now) - 1; i >= 0; i-- {
+		if name := now[i].Name; !seen[name] {
+			seen[name] = true
+			errs = append(errs, field.Forbidden(path.Index(i).Child("name"), "scheduling gates may only be removed after creation"))
 		}
-		return one(field.Forbidden(at, "scheduling gates may only be removed after creation"))
-	})
+	}
+	return errs
 }
 
 // gatedUpdate checks that a pod that may not be scheduled yet is only narrowed.
@@ -146,7 +175,7 @@ func gatedUpdate(path *field.Path, spec, old *core.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	for label, value := range old.NodeSelector {
 		if now, ok := spec.NodeSelector[label]; !ok || now != value {
-			errs = append(errs, field.Invalid(path.Child("nodeSelector").Key(label), now, "only additions are allowed"))
+			errs = append(errs, field.Invalid(path.Child("nodeSelector"), label, "only additions are allowed"))
 		}
 	}
 	before, now := requiredNodes(old.Affinity), requiredNodes(spec.Affinity)
@@ -172,8 +201,8 @@ func requiredNodes(a *corev1.Affinity) *corev1.NodeSelector {
 	return a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 }
 
-// narrowed says whether a term still begins with what it was. An empty term matches
-// no node, so that an addition would widen it.
+// narrowed reports whether a term still begins with what it was. An empty term matches no node, so
+// that an addition would widen it.
 func narrowed(now, old *corev1.NodeSelectorTerm) bool {
 	if len(old.MatchExpressions)+len(old.MatchFields) == 0 {
 		return len(now.MatchExpressions)+len(now.MatchFields) == 0

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 )
 
 func probes(path *field.Path, c *corev1.Container) field.ErrorList {
@@ -25,7 +24,8 @@ func probes(path *field.Path, c *corev1.Container) field.ErrorList {
 		probe(startup, c.StartupProbe), once(startup, c.StartupProbe),
 	)
 	if p := c.ReadinessProbe; p != nil && p.TerminationGracePeriodSeconds != nil {
-		errs = append(errs, field.Forbidden(readiness.Child("terminationGracePeriodSeconds"), "may not be set for readiness probes"))
+		errs = append(errs, field.Invalid(readiness.Child("terminationGracePeriodSeconds"), *p.TerminationGracePeriodSeconds,
+			"may not be set for readiness probes"))
 	}
 	return errs
 }
@@ -35,16 +35,15 @@ func probe(path *field.Path, p *corev1.Probe) field.ErrorList {
 		return nil
 	}
 	errs := join(
-		handler(path, p.Exec, p.HTTPGet, p.TCPSocket, member{"grpc", p.GRPC != nil}),
+		handler(path, p.Exec, p.HTTPGet, p.TCPSocket, sourceOf("grpc", p.GRPC, func(at *field.Path, a *corev1.GRPCAction) field.ErrorList {
+			return port(at.Child("port"), intstr.FromInt32(a.Port))
+		})),
 		nonNegative(path.Child("initialDelaySeconds"), p.InitialDelaySeconds),
 		nonNegative(path.Child("timeoutSeconds"), p.TimeoutSeconds),
 		nonNegative(path.Child("periodSeconds"), p.PeriodSeconds),
 		nonNegative(path.Child("successThreshold"), p.SuccessThreshold),
 		nonNegative(path.Child("failureThreshold"), p.FailureThreshold),
 	)
-	if p.GRPC != nil {
-		errs = append(errs, between(path.Child("grpc", "port"), int64(p.GRPC.Port), 1, math.MaxUint16)...)
-	}
 	if grace := p.TerminationGracePeriodSeconds; grace != nil {
 		errs = append(errs, check(*grace > 0, path.Child("terminationGracePeriodSeconds"), *grace, positive)...)
 	}
@@ -60,42 +59,47 @@ func lifecycle(path *field.Path, l *corev1.Lifecycle, grace *int64) field.ErrorL
 		if h == nil {
 			return nil
 		}
-		errs := handler(at, h.Exec, h.HTTPGet, h.TCPSocket, member{"sleep", h.Sleep != nil})
-		if h.Sleep != nil {
-			errs = append(errs, between(at.Child("sleep", "seconds"), h.Sleep.Seconds, 0, ptr.Deref(grace, math.MaxInt32))...)
-		}
-		return errs
+		return handler(at, h.Exec, h.HTTPGet, h.TCPSocket, sourceOf("sleep", h.Sleep, func(at *field.Path, s *corev1.SleepAction) field.ErrorList {
+			if grace == nil {
+				return nil
+			}
+			return check(0 <= s.Seconds && s.Seconds <= *grace, at, s.Seconds, "must not be longer than `terminationGracePeriodSeconds`")
+		}))
 	}
 	return join(hook(path.Child("postStart"), l.PostStart), hook(path.Child("preStop"), l.PreStop))
 }
 
-// handler checks the actions that probes and hooks have in common; each of them
-// has one of its own besides.
-func handler(path *field.Path, exec *corev1.ExecAction, get *corev1.HTTPGetAction, tcp *corev1.TCPSocketAction, own member) field.ErrorList {
-	errs := exactlyOne(path, member{"exec", exec != nil}, member{"httpGet", get != nil}, member{"tcpSocket", tcp != nil}, own)
-	if exec != nil && len(exec.Command) == 0 {
-		errs = append(errs, field.Required(path.Child("exec", "command"), ""))
+// handler checks the action of a probe or hook. They have three in common; each of them has one of
+// its own besides.
+func handler(path *field.Path, exec *corev1.ExecAction, get *corev1.HTTPGetAction, tcp *corev1.TCPSocketAction, own source) field.ErrorList {
+	actions := []source{
+		sourceOf("exec", exec, func(at *field.Path, a *corev1.ExecAction) field.ErrorList {
+			if len(a.Command) > 0 {
+				return nil
+			}
+			return one(field.Required(at.Child("command"), ""))
+		}),
+		sourceOf("httpGet", get, httpGet),
+		sourceOf("tcpSocket", tcp, func(at *field.Path, a *corev1.TCPSocketAction) field.ErrorList { return port(at.Child("port"), a.Port) }),
+		own,
 	}
-	if get != nil {
-		at := path.Child("httpGet")
-		errs = append(errs, join(
-			required(at.Child("path"), get.Path),
-			port(at.Child("port"), get.Port),
-			oneOf(at.Child("scheme"), get.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS),
-			each(at.Child("httpHeaders"), get.HTTPHeaders, func(at *field.Path, h *corev1.HTTPHeader) field.ErrorList {
-				return form(at.Child("name"), h.Name, validation.IsHTTPHeaderName)
-			}),
-		)...)
-	}
-	if tcp != nil {
-		errs = append(errs, port(path.Child("tcpSocket", "port"), tcp.Port)...)
-	}
-	return errs
+	return onlyOneSource(path, actions)
+}
+
+func httpGet(at *field.Path, a *corev1.HTTPGetAction) field.ErrorList {
+	return join(
+		required(at.Child("path"), a.Path),
+		port(at.Child("port"), a.Port),
+		supported(at.Child("scheme"), a.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS),
+		each(at.Child("httpHeaders"), a.HTTPHeaders, func(_ *field.Path, h *corev1.HTTPHeader) field.ErrorList {
+			return wellFormed(at.Child("httpHeaders"), h.Name, validation.IsHTTPHeaderName)
+		}),
+	)
 }
 
 func port(path *field.Path, p intstr.IntOrString) field.ErrorList {
 	if p.Type == intstr.Int {
 		return between(path, int64(p.IntVal), 1, math.MaxUint16)
 	}
-	return form(path, p.StrVal, validation.IsValidPortName)
+	return wellFormed(path, p.StrVal, validation.IsValidPortName)
 }

@@ -6,26 +6,73 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	resourcehelper "k8s.io/component-helpers/resource"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// resourceQuantities checks names and values of a resource list. Names without a
-// domain are Kubernetes' own; allowed may say which of those there are.
-func resourceQuantities(path *field.Path, list corev1.ResourceList, allowed func(corev1.ResourceName) bool) field.ErrorList {
-	var errs field.ErrorList
-	for _, name := range sortedNames(list) {
-		at, quantity := path.Key(string(name)), list[name]
-		errs = append(errs, form(at, string(name), validation.IsQualifiedName)...)
-		if allowed != nil && !allowed(name) {
-			errs = append(errs, field.Invalid(at, name, "must be a resource that containers can have, or a name with a domain"))
+// resourceName checks the name of a resource: one of Kubernetes' own, or one with a domain.
+func resourceName(path *field.Path, name corev1.ResourceName) field.ErrorList {
+	if errs := wellFormed(path, string(name), validation.IsQualifiedName); len(errs) > 0 {
+		return errs
+	}
+	return check(strings.Contains(string(name), "/") || standardResources().Has(name) || isHugePages(name) ||
+		strings.HasPrefix(string(name), corev1.ResourceRequestsHugePagesPrefix),
+		path, name, "must be a resource of Kubernetes, or a name with a domain")
+}
+
+// standardResources are the names without a domain, for nodes, quota and volumes too.
+func standardResources() sets.Set[corev1.ResourceName] {
+	return sets.New(
+		corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourceStorage,
+		corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage, corev1.ResourceRequestsStorage,
+		corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory, corev1.ResourceLimitsEphemeralStorage,
+		corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers, corev1.ResourceSecrets,
+		corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims, corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers,
+	)
+}
+
+// countedResources are those of standardResources that are counted.
+func countedResources() sets.Set[corev1.ResourceName] {
+	return sets.New(
+		corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers, corev1.ResourceSecrets,
+		corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims, corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers,
+	)
+}
+
+func containerResourceName(path *field.Path, name corev1.ResourceName) field.ErrorList {
+	errs := resourceName(path, name)
+	switch {
+	case !strings.Contains(string(name), "/"):
+		switch name {
+		case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+			return errs
 		}
-		errs = append(errs, nonNegativeQuantity(at, quantity)...)
-		if isExtended(name) {
-			errs = append(errs, check(isInteger(quantity), at, quantity.String(), "must be an integer")...)
-		}
+		return append(errs, check(isHugePages(name), path, name, "must be a resource that containers can have, or a name with a domain")...)
+	case !isNative(name):
+		return append(errs, check(isExtended(name), path, name, "must be a name for which there can be a quota")...)
+	}
+	return errs
+}
+
+func podResourceName(path *field.Path, name corev1.ResourceName) field.ErrorList {
+	if errs := resourceName(path, name); len(errs) > 0 {
+		return errs
+	}
+	if !resourcehelper.IsSupportedPodLevelResource(name) {
+		return one(field.NotSupported(path, name, sets.List(resourcehelper.SupportedPodLevelResources())))
+	}
+	return nil
+}
+
+// resourceQuantity checks an amount of a resource.
+func resourceQuantity(path *field.Path, name corev1.ResourceName, quantity apiresource.Quantity) field.ErrorList {
+	errs := nonNegativeQuantity(path, quantity)
+	if isExtended(name) || countedResources().Has(name) {
+		errs = append(errs, check(isInteger(quantity), path, quantity.String(), "must be an integer")...)
 	}
 	return errs
 }
@@ -49,76 +96,118 @@ func sortedNames(list corev1.ResourceList) []corev1.ResourceName {
 
 // containerResources checks what a container asks for and may use.
 func containerResources(path *field.Path, resources *corev1.ResourceRequirements, claims []core.PodResourceClaim) field.ErrorList {
-	return join(
-		resourceQuantities(path.Child("limits"), resources.Limits, isContainerResource),
-		resourceQuantities(path.Child("requests"), resources.Requests, isContainerResource),
-		requestsWithinLimits(path, resources),
-		containerClaims(path.Child("claims"), resources.Claims, claims),
-	)
+	return append(requirements(path, resources, containerResourceName), containerClaims(path.Child("claims"), resources.Claims, claims)...)
 }
 
-// requestsWithinLimits also holds those resources that cannot be overcommitted to
-// a request that equals the limit.
-func requestsWithinLimits(path *field.Path, resources *corev1.ResourceRequirements) field.ErrorList {
+// requirements checks names, amounts, and that requests are within limits: equal to them for what
+// cannot be overcommitted.
+func requirements(path *field.Path, r *corev1.ResourceRequirements, rule func(*field.Path, corev1.ResourceName) field.ErrorList) field.ErrorList {
 	var errs field.ErrorList
-	for _, name := range sortedNames(resources.Requests) {
-		at, request := path.Child("requests").Key(string(name)), resources.Requests[name]
-		limit, limited := resources.Limits[name]
-		exact := isExtended(name) || isHugePages(name)
+	hugePages, compute := false, false
+	for _, part := range []struct {
+		field string
+		list  corev1.ResourceList
+	}{{"limits", r.Limits}, {"requests", r.Requests}} {
+		for _, name := range sortedNames(part.list) {
+			at, quantity := path.Child(part.field).Key(string(name)), part.list[name]
+			errs = append(errs, rule(at, name)...)
+			errs = append(errs, resourceQuantity(at, name, quantity)...)
+			errs = append(errs, wholePages(at, name, quantity)...)
+			hugePages = hugePages || isHugePages(name)
+			compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory
+		}
+	}
+	if hugePages && !compute {
+		errs = append(errs, field.Forbidden(path, "huge pages need cpu or memory beside them"))
+	}
+	return append(errs, requestsWithinLimits(path, r)...)
+}
+
+func requestsWithinLimits(path *field.Path, r *corev1.ResourceRequirements) field.ErrorList {
+	at := path.Child("requests")
+	var errs field.ErrorList
+	for _, name := range sortedNames(r.Requests) {
+		request := r.Requests[name]
+		limit, limited := r.Limits[name]
+		exact := !isNative(name) || isHugePages(name)
 		switch {
 		case limited && exact && request.Cmp(limit) != 0:
 			errs = append(errs, field.Invalid(at, request.String(), "must equal the limit of "+string(name)))
 		case limited && request.Cmp(limit) > 0:
 			errs = append(errs, field.Invalid(at, request.String(), "must be less than or equal to the limit of "+string(name)))
 		case !limited && exact:
-			errs = append(errs, field.Required(path.Child("limits").Key(string(name)), "needed, since "+string(name)+" cannot be overcommitted"))
+			errs = append(errs, field.Required(path.Child("limits"), "needed for "+string(name)+", which cannot be overcommitted"))
 		}
 	}
 	return errs
 }
 
-// podResources checks spec.resources, the budget of the whole pod.
-func podResources(path *field.Path, spec *core.PodSpec) field.ErrorList {
-	if spec.Resources == nil {
+// wholePages checks that huge pages are not divided.
+func wholePages(path *field.Path, name corev1.ResourceName, quantity apiresource.Quantity) field.ErrorList {
+	text, ok := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	if !ok {
 		return nil
 	}
-	at := path.Child("resources")
-	supported := func(name corev1.ResourceName) bool {
-		return name == corev1.ResourceCPU || name == corev1.ResourceMemory || isHugePages(name)
-	}
-	var errs field.ErrorList
-	for _, part := range []struct {
-		field string
-		list  corev1.ResourceList
-	}{{"limits", spec.Resources.Limits}, {"requests", spec.Resources.Requests}} {
-		for _, name := range sortedNames(part.list) {
-			if !supported(name) {
-				errs = append(errs, field.NotSupported(at.Child(part.field).Key(string(name)), name,
-					[]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceHugePagesPrefix + "*"}))
-			}
-		}
-		errs = append(errs, resourceQuantities(at.Child(part.field), part.list, nil)...)
-	}
-	if len(spec.Resources.Claims) > 0 {
-		errs = append(errs, field.Forbidden(at.Child("claims"), "may only be set for containers"))
-	}
-	return append(errs, requestsWithinLimits(at, spec.Resources)...)
+	size, err := apiresource.ParseQuantity(text)
+	divisible := err == nil && size.Sign() > 0 && size.MilliValue()%1000 == 0 && quantity.Value()%size.Value() == 0
+	return check(divisible, path, quantity.String(), "must be a multiple of the size of a page")
 }
 
-func isContainerResource(name corev1.ResourceName) bool {
-	switch name {
-	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
-		return true
+// podResources checks spec.resources, the budget of the whole pod.
+func podResources(path *field.Path, spec *core.PodSpec) field.ErrorList {
+	r := spec.Resources
+	if r == nil {
+		return nil
 	}
-	return isHugePages(name) || strings.Contains(string(name), "/")
+	if spec.OS != nil && spec.OS.Name == corev1.Windows {
+		return one(field.Forbidden(path, "may not be set for a Windows pod"))
+	}
+	errs := append(requirements(path, r, podResourceName), containerClaims(path.Child("claims"), r.Claims, spec.ResourceClaims)...)
+	if r.Claims != nil {
+		errs = append(errs, field.Forbidden(path.Child("claims"), "may only be set for containers"))
+	}
+	return append(errs, containersWithinPod(path, spec)...)
+}
+
+// containersWithinPod checks that containers ask for no more than their pod.
+func containersWithinPod(path *field.Path, spec *core.PodSpec) field.ErrorList {
+	pod := (&core.Pod{Spec: *spec}).Upstream()
+	var errs field.ErrorList
+	for name, sum := range resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{}) {
+		if whole, ok := spec.Resources.Requests[name]; ok {
+			errs = append(errs, check(sum.Cmp(whole) <= 0, path.Child("requests").Key(string(name)), whole.String(),
+				"must not be less than the requests of the containers together: "+sum.String())...)
+		}
+	}
+	for name, sum := range resourcehelper.AggregateContainerLimits(pod, resourcehelper.PodResourcesOptions{}) {
+		if whole, ok := spec.Resources.Limits[name]; ok && isHugePages(name) {
+			errs = append(errs, check(sum.Cmp(whole) <= 0, path.Child("limits").Key(string(name)), whole.String(),
+				"must not be less than the limits of the containers together: "+sum.String())...)
+		}
+	}
+	for i := range spec.Containers {
+		for _, name := range sortedNames(spec.Containers[i].Resources.Limits) {
+			limit := spec.Containers[i].Resources.Limits[name]
+			if whole, ok := spec.Resources.Limits[name]; ok && limit.Cmp(whole) > 0 {
+				errs = append(errs, field.Invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), limit.String(),
+					"must be less than or equal to the limit of the pod: "+whole.String()))
+			}
+		}
+	}
+	return errs
 }
 
 func isHugePages(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-// isExtended says whether a name has a domain that is not Kubernetes' own.
+// isNative reports whether a resource is one of Kubernetes' own.
+func isNative(name corev1.ResourceName) bool {
+	return !strings.Contains(string(name), "/") || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix)
+}
+
+// isExtended reports whether a resource is one that others define, and for which there can be a quota.
 func isExtended(name corev1.ResourceName) bool {
-	domain, _, ok := strings.Cut(string(name), "/")
-	return ok && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
+	return !isNative(name) && !strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix) &&
+		len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+string(name))) == 0
 }

@@ -70,6 +70,22 @@ func unique[T any](path *field.Path, list []T, keyField string, key func(*T) str
 	return errs
 }
 
+// distinct is unique for keys of which an empty one counts too.
+func distinct[T any, K comparable](path *field.Path, list []T, keyField string, key func(*T) K) field.ErrorList {
+	seen := make(map[K]bool, len(list))
+	return each(path, list, func(at *field.Path, element *T) field.ErrorList {
+		k := key(element)
+		if !seen[k] {
+			seen[k] = true
+			return nil
+		}
+		if keyField != "" {
+			at = at.Child(keyField)
+		}
+		return one(field.Duplicate(at, k))
+	})
+}
+
 func atMost(path *field.Path, count, limit int) field.ErrorList {
 	if count <= limit {
 		return nil
@@ -89,6 +105,11 @@ func form(path *field.Path, value string, rule func(string) []string) field.Erro
 	if value == "" {
 		return one(field.Required(path, ""))
 	}
+	return wellFormed(path, value, rule)
+}
+
+// wellFormed is form for a value of which the rule says itself whether it may be empty.
+func wellFormed(path *field.Path, value string, rule func(string) []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, message := range rule(value) {
 		errs = append(errs, field.Invalid(path, value, message))
@@ -147,6 +168,14 @@ func oneOf[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
 	default:
 		return one(field.NotSupported(path, value, allowed))
 	}
+}
+
+// supported is oneOf for a value for which empty is one more wrong value.
+func supported[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return one(field.NotSupported(path, value, allowed))
 }
 
 func optionalOneOf[T ~string](path *field.Path, value *T, allowed ...T) field.ErrorList {

@@ -11,12 +11,13 @@ func topologySpread(path *field.Path, list []corev1.TopologySpreadConstraint) fi
 		each(path, list, func(at *field.Path, c *corev1.TopologySpreadConstraint) field.ErrorList {
 			errs := join(
 				check(c.MaxSkew > 0, at.Child("maxSkew"), c.MaxSkew, positive),
-				labelKey(at.Child("topologyKey"), c.TopologyKey),
-				oneOf(at.Child("whenUnsatisfiable"), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway),
-				optionalOneOf(at.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy, policies...),
-				optionalOneOf(at.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy, policies...),
+				required(at.Child("topologyKey"), c.TopologyKey),
+				supported(at.Child("whenUnsatisfiable"), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway),
+				optionalSupported(at.Child("nodeAffinityPolicy"), c.NodeAffinityPolicy, policies...),
+				optionalSupported(at.Child("nodeTaintsPolicy"), c.NodeTaintsPolicy, policies...),
 				labelSelector(at.Child("labelSelector"), c.LabelSelector),
 				matchLabelKeys(at, "matchLabelKeys", c.MatchLabelKeys, c.LabelSelector),
+				keysOnce(at.Child("matchLabelKeys"), c.MatchLabelKeys, c.LabelSelector),
 			)
 			if c.MinDomains != nil {
 				errs = append(errs, check(*c.MinDomains > 0, at.Child("minDomains"), *c.MinDomains, positive)...)

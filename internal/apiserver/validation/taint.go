@@ -22,11 +22,12 @@ func toleration(path *field.Path, t *corev1.Toleration) field.ErrorList {
 	}
 	switch t.Operator {
 	case corev1.TolerationOpEqual, "":
-		errs = append(errs, labelValue(path.Child("value"), t.Value)...)
+		// Kubernetes finds fault with the operator, not with the value that does not go with it.
+		errs = append(errs, labelValue(path.Child("operator"), t.Value)...)
 	case corev1.TolerationOpExists:
-		errs = append(errs, check(t.Value == "", path.Child("value"), t.Value, "must be empty with operator Exists")...)
+		errs = append(errs, check(t.Value == "", path.Child("operator"), t.Value, "Exists needs an empty `value`")...)
 	default:
-		errs = append(errs, oneOf(path.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)...)
+		errs = append(errs, supported(path.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)...)
 	}
 	if t.Effect != "" {
 		errs = append(errs, oneOf(path.Child("effect"), t.Effect, taintEffects()...)...)

@@ -8,6 +8,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 )
 
 // ValidatePersistentVolumeClaim checks a new claim of a volume.
@@ -15,33 +16,40 @@ func ValidatePersistentVolumeClaim(c *corev1.PersistentVolumeClaim) field.ErrorL
 	return append(metadata(&c.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), volumeClaimSpec(field.NewPath("spec"), &c.Spec)...)
 }
 
-// ValidatePersistentVolumeClaimUpdate checks a change of a claim. Its spec stays, but for the name of the volume, which may
-// be set once, as may the class, and for size and attributes of what is bound.
+// ValidatePersistentVolumeClaimUpdate checks a change of a claim. Its spec stays, but for the name of
+// the volume, which may be set once, as may the class, and for size and attributes of what is bound.
 func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	path := field.NewPath("spec")
 	now, before := c.Spec.DeepCopy(), old.Spec.DeepCopy()
 	if before.VolumeName == "" {
 		before.VolumeName = now.VolumeName
 	}
-	if before.StorageClassName == nil {
+	was, annotated := old.Annotations[corev1.BetaStorageClassAnnotation]
+	is := c.Annotations[corev1.BetaStorageClassAnnotation]
+	class := before.StorageClassName == nil && now.StorageClassName != nil && (!annotated || *now.StorageClassName == was)
+	if class {
 		before.StorageClassName = now.StorageClassName
 	}
-	bound := old.Status.Phase == corev1.ClaimBound
-	if bound {
+	errs := join(metadataUpdate(&c.ObjectMeta, &old.ObjectMeta), volumeClaimSpec(path, &c.Spec))
+	if moved := class && annotated && (is == "" || is == was); is != was && !moved {
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "annotations").Key(corev1.BetaStorageClassAnnotation), is, immutable))
+	}
+	if old.Status.Phase == corev1.ClaimBound {
 		before.VolumeAttributesClassName = now.VolumeAttributesClassName
-		if size, ok := now.Resources.Requests[corev1.ResourceStorage]; ok && before.Resources.Requests != nil {
-			before.Resources.Requests[corev1.ResourceStorage] = size
+		if now.Resources.Requests != nil {
+			now.Resources.Requests[corev1.ResourceStorage] = old.Spec.Resources.Requests[corev1.ResourceStorage]
 		}
 	}
-	errs := join(metadataUpdate(&c.ObjectMeta, &old.ObjectMeta), volumeClaimSpec(path, &c.Spec))
 	if !equality.Semantic.DeepEqual(now, before) {
 		errs = append(errs, field.Forbidden(path, immutable+", except `resources.requests` and `volumeAttributesClassName` of a bound claim"))
 	}
-	size, was := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
-	if has := old.Status.Capacity[corev1.ResourceStorage]; size.Cmp(was) < 0 && size.Cmp(has) <= 0 {
+	size, had := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
+	if has := old.Status.Capacity[corev1.ResourceStorage]; size.Cmp(had) < 0 && size.Cmp(has) <= 0 {
 		errs = append(errs, field.Forbidden(path.Child("resources", "requests", "storage"), "may not be less than `status.capacity`"))
 	}
-	if bound && old.Spec.VolumeAttributesClassName != nil && c.Spec.VolumeAttributesClassName == nil {
+	errs = append(errs, same(field.NewPath("volumeMode"), c.Spec.VolumeMode, old.Spec.VolumeMode)...)
+	if old.Status.CurrentVolumeAttributesClassName != nil && ptr.Deref(c.Spec.VolumeAttributesClassName, "") == "" &&
+		!equality.Semantic.DeepEqual(c.Spec.VolumeAttributesClassName, old.Spec.VolumeAttributesClassName) {
 		errs = append(errs, field.Forbidden(path.Child("volumeAttributesClassName"), "may not be removed"))
 	}
 	return errs
@@ -50,11 +58,36 @@ func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 // ValidatePersistentVolumeClaimStatusUpdate checks what is reported of a claim.
 func ValidatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	path := field.NewPath("status")
-	return join(
-		metadataUpdate(&c.ObjectMeta, &old.ObjectMeta),
-		resourceQuantities(path.Child("capacity"), c.Status.Capacity, nil),
-		resourceQuantities(path.Child("allocatedResources"), c.Status.AllocatedResources, nil),
-	)
+	errs := metadataUpdate(&c.ObjectMeta, &old.ObjectMeta)
+	for _, name := range sortedNames(c.Status.Capacity) {
+		errs = append(errs, nonNegativeQuantity(path.Child("capacity").Key(string(name)), c.Status.Capacity[name])...)
+	}
+	for name, status := range c.Status.AllocatedResourceStatuses {
+		at := path.Child("allocatedResourceStatuses")
+		errs = append(errs, join(claimResource(at, name), supported(at, status,
+			corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
+			corev1.PersistentVolumeClaimNodeResizePending, corev1.PersistentVolumeClaimNodeResizeInProgress,
+			corev1.PersistentVolumeClaimNodeResizeInfeasible))...)
+	}
+	for _, name := range sortedNames(c.Status.AllocatedResources) {
+		at := path.Child("allocatedResources")
+		faults := claimResource(at, name)
+		if len(faults) == 0 {
+			faults = nonNegativeQuantity(at.Key(string(name)), c.Status.AllocatedResources[name])
+		}
+		errs = append(errs, faults...)
+	}
+	return errs
+}
+
+// claimResource checks the name of a resource of which a claim can have more: of Kubernetes' own, the
+// storage alone.
+func claimResource(at *field.Path, name corev1.ResourceName) field.ErrorList {
+	errs := wellFormed(at, string(name), validation.IsQualifiedName)
+	if len(errs) == 0 && isNative(name) {
+		errs = supported(at, name, corev1.ResourceStorage)
+	}
+	return errs
 }
 
 func volumeClaimSpec(path *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
@@ -62,7 +95,7 @@ func volumeClaimSpec(path *field.Path, spec *corev1.PersistentVolumeClaimSpec) f
 		accessModes(path.Child("accessModes"), spec.AccessModes),
 		labelSelector(path.Child("selector"), spec.Selector),
 		claimedStorage(path.Child("resources").Key(string(corev1.ResourceStorage)), spec.Resources.Requests),
-		optionalOneOf(path.Child("volumeMode"), spec.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem),
+		optionalSupported(path.Child("volumeMode"), spec.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem),
 		dataSource(path.Child("dataSource"), spec.DataSource),
 	)
 	for _, class := range []struct {
@@ -80,10 +113,12 @@ func accessModes(path *field.Path, modes []corev1.PersistentVolumeAccessMode) fi
 	if len(modes) == 0 {
 		return one(field.Required(path, ""))
 	}
+	shared := []corev1.PersistentVolumeAccessMode{corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce}
 	errs := each(path, modes, func(_ *field.Path, mode *corev1.PersistentVolumeAccessMode) field.ErrorList {
-		return oneOf(path, *mode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
+		return supported(path, *mode, append(shared, corev1.ReadWriteOncePod)...)
 	})
-	if len(modes) > 1 && slices.Contains(modes, corev1.ReadWriteOncePod) && len(slices.Compact(slices.Sorted(slices.Values(modes)))) > 1 {
+	isShared := func(mode corev1.PersistentVolumeAccessMode) bool { return slices.Contains(shared, mode) }
+	if slices.Contains(modes, corev1.ReadWriteOncePod) && slices.ContainsFunc(modes, isShared) {
 		errs = append(errs, field.Forbidden(path, "ReadWriteOncePod may not be combined with other modes"))
 	}
 	return errs

@@ -26,9 +26,6 @@ func ValidateWorkload(workload *scheduling.Workload) field.ErrorList {
 		unique(templates, spec.PodGroupTemplates, "name", func(t *scheduling.PodGroupTemplate) string { return t.Name }),
 		onePriority(templates, spec.PodGroupTemplates),
 	)
-	if len(spec.CompositePodGroupTemplates) > 0 {
-		errs = append(errs, field.Forbidden(path.Child("compositePodGroupTemplates"), notServed))
-	}
 	if len(spec.PodGroupTemplates) == 0 {
 		errs = append(errs, field.Required(templates, ""))
 	}

@@ -4,7 +4,8 @@
 // A [Server] has the codecs, strategies and printers of one side. Both servers get the same
 // [Request]: a creation, an update or a status update, as JSON. What they answer is compared: whether
 // the request is accepted; if not, the type and field of every cause; if so, the object as JSON in each
-// version, and its row in a table.
+// version, and its row in a table. Texts that are written for people (messages of causes, descriptions
+// of columns) are not compared.
 //
 // Requests are the manifests of internal/apiserver/validation/testdata, and mutations of them that
 // depend on a seed only. Differences that are intended are in one table, [Intended]; an entry that

@@ -49,8 +49,13 @@ type Request struct {
 	Old, New []byte
 }
 
+// errOld is the answer to a change of an object that the server does not have, because it refused it.
+var errOld = errors.New("the old object is refused")
+
 // Answer is what a server makes of a request.
 type Answer struct {
+	// NoObject reports whether there is nothing to change, because the server refused the old object.
+	NoObject bool
 	// Error is a refusal that has no causes, such as JSON of a wrong type.
 	Error string
 	// Causes are "type field", sorted, each once.
@@ -121,7 +126,7 @@ func (s *Server) write(r Request) (runtime.Object, error) {
 	}
 	old, err := s.create(ctx, r, r.Old)
 	if err != nil {
-		return nil, fmt.Errorf("old object: %w", err)
+		return nil, errOld
 	}
 	m, err := meta.Accessor(old)
 	if err != nil {
@@ -170,6 +175,9 @@ func (s *Server) create(ctx context.Context, r Request, data []byte) (runtime.Ob
 }
 
 func refusal(err error) Answer {
+	if errors.Is(err, errOld) {
+		return Answer{NoObject: true, Error: err.Error()}
+	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
 		return Answer{Error: err.Error()}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/api/testing" // installs all types
+	"k8s.io/kubernetes/pkg/capabilities"
 	"k8s.io/kubernetes/pkg/printers"
 	"k8s.io/kubernetes/pkg/printers/internalversion"
 	"k8s.io/kubernetes/pkg/registry/apps/controllerrevision"
@@ -69,6 +70,7 @@ func Upstream() (*Server, error) {
 	for _, gate := range upstreamGates {
 		on[gate] = true
 	}
+	capabilities.Setup(true, 0) // as with --allow-privileged
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(on); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,46 @@
+package judge
+
+import (
+	"regexp"
+)
+
+// A misnamed path is one in a cause of Kubernetes that is no path of the object: an index is missing,
+// or a name is not that of a field. Allot gives the path of the field.
+type misnamed struct {
+	theirs *regexp.Regexp
+	ours   string
+}
+
+// Paths are those of general: without indexes and keys.
+var misnamedPaths = []misnamed{
+	{regexp.MustCompile(`\.volumeMounts\.(subPath|subPathExpr|mountPropagation|recursiveReadOnly)$`), ".volumeMounts[].$1"},
+	{regexp.MustCompile(`\.downwardAPI$`), ".downwardAPI.items[]"},
+	{regexp.MustCompile(`\.downwardAPI\.(path|mode|fieldRef|resourceFieldRef)`), ".downwardAPI.items[].$1"},
+	{regexp.MustCompile(`\.downwarAPI$`), ".downwardAPI"},
+	{regexp.MustCompile(`\.cephFS$`), ".cephfs"},
+	{regexp.MustCompile(`\.persistentDisk\.`), ".gcePersistentDisk."},
+	{regexp.MustCompile(`\.initiatorname$`), ".initiatorName"},
+	{regexp.MustCompile(`\.targetportal$`), ".targetPortal"},
+	{regexp.MustCompile(`\.csi\.name$`), ".csi.nodePublishSecretRef.name"},
+	{regexp.MustCompile(`\.projected\.path$`), ".projected.sources[].serviceAccountToken.path"},
+	{regexp.MustCompile(`\.(requiredDuringScheduling\w+\[\]|podAffinityTerm)\.namespace$`), ".$1.namespaces[]"},
+	{regexp.MustCompile(`\.(requiredDuringScheduling\w+|topologySpreadConstraints)\[\]\[\]$`), ".$1[].matchLabelKeys[]"},
+	{regexp.MustCompile(`\.podAffinityTerm\[\]$`), ".podAffinityTerm.matchLabelKeys[]"},
+	{regexp.MustCompile(`\.topologySpreadConstraints\[\]\.{topologyKey, whenUnsatisfiable}$`), ".topologySpreadConstraints[]"},
+	{regexp.MustCompile(`\.overhead\.limits\[\]$`), ".overhead[]"},
+	{regexp.MustCompile(`\.HostPID$`), ".hostPID"},
+	{regexp.MustCompile(`\.HostIPC$`), ".hostIPC"},
+	{regexp.MustCompile(`\.conditions\[\]\.Type$`), ".conditions[].type"},
+	{regexp.MustCompile(`\.extendedResourceClaimStatus\.requestName$`), ".extendedResourceClaimStatus.requestMappings[].requestName"},
+	{regexp.MustCompile(` metadata\.annotations\..*`), " metadata.annotations[]"},
+	{regexp.MustCompile(` metadata\.taints\[\]`), " spec.taints[]"},
+	{regexp.MustCompile(` status\.(capacity|allocatable)\..*$`), " status.$1[]"},
+}
+
+// rightPath returns what a cause of Kubernetes, as general has it, should say.
+func rightPath(cause string) string {
+	for _, m := range misnamedPaths {
+		cause = m.theirs.ReplaceAllString(cause, m.ours)
+	}
+	return cause
+}
