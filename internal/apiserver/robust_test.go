@@ -41,12 +41,7 @@ const (
 // ofLibrary are what k8s.io/apiserver itself answers to a request that it cannot read, with 500 or 504,
 // in Kubernetes too. Its handlers do so before any code of this module is reached.
 var ofLibrary = []string{
-	"failed to create typed patch object",
-	"failed to convert new object",
-	"list element types are not identical",
-	"does not contain declared merge key",
-	"unable to find api field in struct",
-	"resourceVersion should not be set on objects to be created",
+	"apiextensions.k8s.io/v1, Kind=CustomResourceDefinition", // of patches that cannot be applied
 	"resourceVersion: Invalid value",
 	"Timeout: Too large resource version",
 }

@@ -72,7 +72,7 @@ func (s *scale) Update(
 	ctx context.Context, name string, info rest.UpdatedObjectInfo,
 	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
-	obj, _, err := s.store.Update(ctx, name, scaleUpdate{info, s, name}, create, func(ctx context.Context, obj, old runtime.Object) error {
+	obj, _, err := s.store.Update(ctx, name, scaleUpdate{readable{info}, s, name}, create, func(ctx context.Context, obj, old runtime.Object) error {
 		newScale, err := s.show(obj)
 		if err != nil {
 			return err

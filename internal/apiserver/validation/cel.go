@@ -12,7 +12,7 @@ import (
 
 // selectors checks the CEL expressions that pick devices.
 func selectors(path *field.Path, list []resourcev1.DeviceSelector) field.ErrorList {
-	return each(path, list, func(at *field.Path, s *resourcev1.DeviceSelector) field.ErrorList {
+	return eachUpTo(path, list, resourcev1.DeviceSelectorsMaxSize, func(at *field.Path, s *resourcev1.DeviceSelector) field.ErrorList {
 		if s.CEL == nil {
 			return one(field.Required(at.Child("cel"), ""))
 		}
@@ -95,5 +95,5 @@ func (d *derivedAttributes) check(path *field.Path, request string, list []resou
 		}
 		return errs
 	})
-	return append(errs, unique(path, list, "name", func(a *resourcev1.DeviceDerivedAttribute) string { return string(a.Name) })...)
+	return append(errs, distinct(path, list, "", func(a *resourcev1.DeviceDerivedAttribute) resourcev1.FullyQualifiedName { return a.Name })...)
 }

@@ -38,7 +38,7 @@ func ValidateResourceClaimStatusUpdate(claim, old *resource.ResourceClaim) field
 
 func reservations(path *field.Path, claim, old *resource.ResourceClaim) field.ErrorList {
 	list := claim.Status.ReservedFor
-	errs := each(path, list, consumer)
+	errs := eachUpTo(path, list, resourcev1.ResourceClaimReservedForMaxSize, consumer)
 	switch {
 	case len(list) == 0:
 	case claim.Status.Allocation == nil && old.Status.Allocation != nil:
@@ -68,11 +68,11 @@ func added(now, old []resourcev1.ResourceClaimConsumerReference) bool {
 func allocationResult(path *field.Path, allocation *resource.AllocationResult, names requests) field.ErrorList {
 	devices := path.Child("devices")
 	errs := join(
-		each(devices.Child("results"), allocation.Devices.Results, func(at *field.Path, r *resourcev1.DeviceRequestAllocationResult) field.ErrorList {
+		eachUpTo(devices.Child("results"), allocation.Devices.Results, resourcev1.AllocationResultsMaxSize, func(at *field.Path, r *resourcev1.DeviceRequestAllocationResult) field.ErrorList {
 			return join(
 				check(names.chosen(r.Request), at.Child("request"), r.Request,
 					"must be the name of a request in the claim, or, of one with `firstAvailable`, of the request and a subrequest separated by '/'"),
-				dnsLabel(at.Child("device"), r.Device),
+				wellFormed(at.Child("device"), r.Device, validation.IsDNS1123Label),
 				bindingConditions(at, r.BindingConditions, r.BindingFailureConditions),
 				skippedOperations(at.Child("skipNodeOperations"), r.SkipNodeOperations),
 				deviceTolerations(at.Child("tolerations"), r.Tolerations),
@@ -150,7 +150,7 @@ func deviceStatuses(path *field.Path, status *resource.ResourceClaimStatus) fiel
 		errs := join(
 			driverName(at.Child("driver"), d.Driver),
 			poolName(at.Child("pool"), d.Pool),
-			dnsLabel(at.Child("device"), d.Device),
+			wellFormed(at.Child("device"), d.Device, validation.IsDNS1123Label),
 			check(allocated[key], at, d.Driver+"/"+d.Pool+"/"+d.Device, "must be a device that the claim has"),
 			atMost(at.Child("conditions"), len(d.Conditions), resourcev1.AllocatedDeviceStatusMaxConditions),
 		)

@@ -17,7 +17,16 @@ func ValidateResourceClaimTemplate(template *resource.ResourceClaimTemplate) fie
 // ValidateResourceClaimTemplateUpdate checks a change of a template. Its spec stays,
 // so that claims of one template are alike.
 func ValidateResourceClaimTemplateUpdate(template, old *resource.ResourceClaimTemplate) field.ErrorList {
-	return append(metadataUpdate(&template.ObjectMeta, &old.ObjectMeta), same(field.NewPath("spec"), template.Spec, old.Spec)...)
+	errs := metadataUpdate(&template.ObjectMeta, &old.ObjectMeta)
+	if unchanged(template.Spec, old.Spec) {
+		return errs
+	}
+	path := field.NewPath("spec")
+	return join(errs,
+		same(path, template.Spec, old.Spec),
+		copiedMetadata(path.Child("metadata"), &template.Spec.ObjectMeta),
+		claimSpec(path.Child("spec"), &template.Spec.Spec),
+	)
 }
 
 // ValidateClusterResourceClaimTemplate checks a new template for all namespaces.

@@ -12,6 +12,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 )
@@ -20,7 +21,7 @@ import (
 // when it was stored, and the parts that are costly are not checked again.
 func device(path *field.Path, d, old *resourcev1.Device, spec *resourcev1.ResourceSliceSpec) field.ErrorList {
 	errs := join(
-		dnsLabel(path.Child("name"), d.Name),
+		wellFormed(path.Child("name"), d.Name, validation.IsDNS1123Label),
 		attributes(path, d),
 		deviceReach(path, d, ptr.Deref(spec.PerDeviceNodeSelection, false)),
 		bindingConditions(path, d.BindingConditions, d.BindingFailureConditions),
@@ -35,8 +36,8 @@ func device(path *field.Path, d, old *resourcev1.Device, spec *resourcev1.Resour
 	if old == nil || !unchanged(d.Taints, old.Taints) {
 		at := path.Child("taints")
 		errs = append(errs, atMost(at, len(d.Taints), resourcev1.DeviceTaintsMaxLength)...)
-		errs = append(errs, each(at, d.Taints, func(at *field.Path, t *resourcev1.DeviceTaint) field.ErrorList {
-			return append(labelKey(at.Child("key"), t.Key), labelValue(at.Child("value"), t.Value)...)
+		errs = append(errs, eachUpTo(at, d.Taints, resourcev1.DeviceTaintsMaxLength, func(at *field.Path, t *resourcev1.DeviceTaint) field.ErrorList {
+			return append(metav1validation.ValidateLabelName(t.Key, at.Child("key")), labelValue(at.Child("value"), t.Value)...)
 		})...)
 	}
 	return errs
@@ -64,7 +65,7 @@ func attributes(path *field.Path, d *resourcev1.Device) field.ErrorList {
 	)
 	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
 		at, a := path.Child("attributes").Key(string(name)), d.Attributes[name]
-		errs = append(errs, qualifiedName(at, name)...)
+		errs = append(errs, qualifiedName(path.Child("attributes"), name)...)
 		errs = append(errs, attribute(at, &a)...)
 	}
 	return errs
@@ -114,10 +115,13 @@ func emptyLists(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList
 func qualifiedName(path *field.Path, name resourcev1.QualifiedName) field.ErrorList {
 	domain, id, qualified := strings.Cut(string(name), "/")
 	var errs field.ErrorList
-	if qualified {
-		errs = append(errs, driverName(path, domain)...)
-	} else {
+	switch {
+	case !qualified:
 		id = domain
+	case domain == "":
+		errs = append(errs, field.Invalid(path, "", "the domain must not be empty"))
+	default:
+		errs = append(errs, driverName(path, domain)...)
 	}
 	if len(id) > resourcev1.DeviceMaxIDLength {
 		errs = append(errs, field.TooLong(path, "", resourcev1.DeviceMaxIDLength))
@@ -135,8 +139,8 @@ func bindingConditions(path *field.Path, wanted, failed []string) field.ErrorLis
 	}
 	key := func(name *string) string { return *name }
 	errs := join(
-		each(w, wanted, label), unique(w, wanted, "", key),
-		each(f, failed, label), unique(f, failed, "", key),
+		eachUpTo(w, wanted, resourcev1.BindingConditionsMaxSize, label), unique(w, wanted, "", key),
+		eachUpTo(f, failed, resourcev1.BindingFailureConditionsMaxSize, label), unique(f, failed, "", key),
 		each(f, failed, func(at *field.Path, name *string) field.ErrorList {
 			return check(!slices.Contains(wanted, *name), at, *name, "stands in `bindingConditions` too")
 		}),

@@ -49,7 +49,7 @@ func capacities(path *field.Path, d *resourcev1.Device) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(d.Capacity)) {
 		at, c := path.Key(string(name)), d.Capacity[name]
-		errs = append(errs, qualifiedName(at, name)...)
+		errs = append(errs, qualifiedName(path, name)...)
 		errs = append(errs, nonNegativeQuantity(at.Child("value"), c.Value)...)
 		switch {
 		case c.RequestPolicy == nil:
@@ -79,21 +79,24 @@ func requestPolicy(path *field.Path, policy *resourcev1.CapacityRequestPolicy, c
 
 func validValues(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capacity apiresource.Quantity) field.ErrorList {
 	at := path.Child("validValues")
+	few := len(policy.ValidValues) <= maxValidValues
 	errs := atMost(at, len(policy.ValidValues), maxValidValues)
 	found := false
 	for i, v := range policy.ValidValues {
-		found = found || v.Cmp(*policy.Default) == 0
-		if i > 0 {
-			switch order := v.Cmp(policy.ValidValues[i-1]); {
-			case order == 0:
-				errs = append(errs, field.Duplicate(at.Index(i), v.String()))
-			case order < 0:
-				errs = append(errs, field.Invalid(at.Index(i), v.String(), "values must be in ascending order"))
-			}
+		found = found || few && v.Cmp(*policy.Default) == 0
+		if i > 0 && v.Cmp(policy.ValidValues[i-1]) < 0 {
+			errs = append(errs, field.Invalid(at.Index(i), v.String(), "values must be in ascending order"))
+		}
+		if !few {
+			continue
+		}
+		same := func(other apiresource.Quantity) bool { return other.Cmp(v) == 0 }
+		if slices.ContainsFunc(policy.ValidValues[:i], same) {
+			errs = append(errs, field.Duplicate(at.Index(i), v.String()))
 		}
 		errs = append(errs, within(at.Index(i), v, capacity)...)
 	}
-	return append(errs, check(found, path.Child("default"), policy.Default.String(), "must be one of `validValues`")...)
+	return append(errs, check(found, at, policy.Default.String(), "must have `default` among them")...)
 }
 
 func within(path *field.Path, value, capacity apiresource.Quantity) field.ErrorList {

@@ -24,7 +24,7 @@ func classSpec(spec, old *resourcev1.DeviceClassSpec) field.ErrorList {
 		errs = append(errs, selectors(path.Child("selectors"), spec.Selectors)...)
 	}
 	if old == nil || !unchanged(spec.Config, old.Config) {
-		errs = append(errs, each(path.Child("config"), spec.Config, func(at *field.Path, c *resourcev1.DeviceClassConfiguration) field.ErrorList {
+		errs = append(errs, eachUpTo(path.Child("config"), spec.Config, resourcev1.DeviceConfigMaxSize, func(at *field.Path, c *resourcev1.DeviceClassConfiguration) field.ErrorList {
 			return deviceConfiguration(at, &c.DeviceConfiguration)
 		})...)
 	}

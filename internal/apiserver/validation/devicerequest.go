@@ -58,7 +58,7 @@ func deviceClaim(path *field.Path, devices *resourcev1.DeviceClaim) field.ErrorL
 }
 
 func deviceRequest(path *field.Path, r *resourcev1.DeviceRequest, derived *derivedAttributes) field.ErrorList {
-	errs := append(dnsLabel(path.Child("name"), r.Name),
+	errs := append(wellFormed(path.Child("name"), r.Name, validation.IsDNS1123Label),
 		exactlyOne(path, member{"exactly", r.Exactly != nil}, member{"firstAvailable", len(r.FirstAvailable) > 0})...)
 	if e := r.Exactly; e != nil {
 		at := path.Child("exactly")
@@ -72,7 +72,7 @@ func deviceRequest(path *field.Path, r *resourcev1.DeviceRequest, derived *deriv
 	}
 	return append(errs, each(path.Child("firstAvailable"), r.FirstAvailable, func(at *field.Path, s *resourcev1.DeviceSubRequest) field.ErrorList {
 		return join(
-			dnsLabel(at.Child("name"), s.Name),
+			wellFormed(at.Child("name"), s.Name, validation.IsDNS1123Label),
 			selectors(at.Child("selectors"), s.Selectors),
 			allocationMode(at, s.AllocationMode, s.Count),
 			deviceTolerations(at.Child("tolerations"), s.Tolerations),
@@ -114,7 +114,9 @@ func (r requests) chosen(reference string) bool {
 }
 
 func requestReferences(path *field.Path, list []string, names requests) field.ErrorList {
-	return each(path, list, func(at *field.Path, name *string) field.ErrorList { return requestReference(at, *name, names) })
+	return eachUpTo(path, list, resourcev1.DeviceRequestsMaxSize, func(at *field.Path, name *string) field.ErrorList {
+		return requestReference(at, *name, names)
+	})
 }
 
 func requestReference(path *field.Path, name string, names requests) field.ErrorList {
@@ -147,10 +149,10 @@ func poolName(path *field.Path, name string) field.ErrorList {
 	if name == "" {
 		return one(field.Required(path, ""))
 	}
-	if len(name) > resourcev1.PoolNameMaxLength {
-		return one(field.TooLong(path, "", resourcev1.PoolNameMaxLength))
-	}
 	var errs field.ErrorList
+	if len(name) > resourcev1.PoolNameMaxLength {
+		errs = append(errs, field.TooLong(path, "", resourcev1.PoolNameMaxLength))
+	}
 	for _, part := range strings.Split(name, "/") {
 		for _, message := range validation.IsDNS1123Subdomain(part) {
 			errs = append(errs, field.Invalid(path, part, message))

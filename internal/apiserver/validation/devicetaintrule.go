@@ -5,6 +5,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -31,7 +32,7 @@ func ValidateDeviceTaintRuleStatusUpdate(rule, old *resourcev1.DeviceTaintRule) 
 func conditions(path *field.Path, list []metav1.Condition) field.ErrorList {
 	return append(each(path, list, func(at *field.Path, c *metav1.Condition) field.ErrorList {
 		return metav1validation.ValidateCondition(*c, at)
-	}), unique(path, list, "type", func(c *metav1.Condition) string { return c.Type })...)
+	}), distinct(path, list, "", func(c *metav1.Condition) string { return c.Type })...)
 }
 
 func taintRuleSpec(spec *resourcev1.DeviceTaintRuleSpec) field.ErrorList {
@@ -49,14 +50,14 @@ func taintRuleSpec(spec *resourcev1.DeviceTaintRuleSpec) field.ErrorList {
 		errs = append(errs, poolName(at.Child("pool"), *s.Pool)...)
 	}
 	if s.Device != nil {
-		errs = append(errs, dnsLabel(at.Child("device"), *s.Device)...)
+		errs = append(errs, wellFormed(at.Child("device"), *s.Device, validation.IsDNS1123Label)...)
 	}
 	return errs
 }
 
 // deviceTaint checks a taint where no generated rule does.
 func deviceTaint(path *field.Path, t *resourcev1.DeviceTaint) field.ErrorList {
-	errs := append(labelKey(path.Child("key"), t.Key), labelValue(path.Child("value"), t.Value)...)
+	errs := append(metav1validation.ValidateLabelName(t.Key, path.Child("key")), labelValue(path.Child("value"), t.Value)...)
 	if t.Effect == "" {
 		return append(errs, field.Required(path.Child("effect"), ""))
 	}

@@ -21,7 +21,7 @@ func podClaims(path *field.Path, spec *core.PodSpec) field.ErrorList {
 			}
 			seen[claim.Name] = true
 			errs = join(errs,
-				claimSource(at,
+				union(at,
 					member{"resourceClaimName", claim.ResourceClaimName != nil},
 					member{"resourceClaimTemplateName", claim.ResourceClaimTemplateName != nil},
 					member{"clusterResourceClaimTemplateName", claim.ClusterResourceClaimTemplateName != nil},
@@ -40,15 +40,6 @@ func podClaims(path *field.Path, spec *core.PodSpec) field.ErrorList {
 		}),
 		unique(path, spec.ResourceClaims, "name", func(claim *core.PodResourceClaim) string { return claim.Name }),
 	)
-}
-
-// claimSource is exactlyOne with the cause that Kubernetes gives.
-func claimSource(path *field.Path, members ...member) field.ErrorList {
-	errs := exactlyOne(path, members...)
-	for _, e := range errs {
-		e.Type, e.BadValue = field.ErrorTypeInvalid, ""
-	}
-	return errs
 }
 
 // schedulingGroup checks the reference to a PodGroup (R2). The group may come later.

@@ -56,8 +56,11 @@ func policyUpdate(path *field.Path, now, before *schedulingv1beta1.PodGroupSched
 		same(path.Child("basic"), now.Basic, before.Basic),
 		check((now.Gang == nil) == (before.Gang == nil), path.Child("gang"), now.Gang, immutable),
 	)
-	if len(kind) > 0 || now.Gang == nil || *now.Gang == *before.Gang {
-		return kind
+	if len(kind) > 0 {
+		return append(kind, onePolicy(path, now)...)
+	}
+	if now.Gang == nil || *now.Gang == *before.Gang {
+		return nil
 	}
 	return gang(path.Child("gang"), now.Gang)
 }
@@ -80,12 +83,16 @@ func ValidatePodGroupStatusUpdate(group, old *scheduling.PodGroup) field.ErrorLi
 				pointerForm(at.Child("resourceClaimName"), s.ResourceClaimName, validation.IsDNS1123Subdomain),
 			)
 		}),
-		unique(claims, group.Status.ResourceClaimStatuses, "name", func(s *schedulingv1beta1.PodGroupResourceClaimStatus) string { return s.Name }),
+		distinct(claims, group.Status.ResourceClaimStatuses, "", func(s *schedulingv1beta1.PodGroupResourceClaimStatus) string { return s.Name }),
 	)
 }
 
+func onePolicy(path *field.Path, p *schedulingv1beta1.PodGroupSchedulingPolicy) field.ErrorList {
+	return union(path, member{"basic", p.Basic != nil}, member{"gang", p.Gang != nil})
+}
+
 func policy(path *field.Path, p *schedulingv1beta1.PodGroupSchedulingPolicy) field.ErrorList {
-	errs := exactlyOne(path, member{"basic", p.Basic != nil}, member{"gang", p.Gang != nil})
+	errs := onePolicy(path, p)
 	if p.Gang != nil {
 		errs = append(errs, gang(path.Child("gang"), p.Gang)...)
 	}
@@ -93,6 +100,9 @@ func policy(path *field.Path, p *schedulingv1beta1.PodGroupSchedulingPolicy) fie
 }
 
 func gang(path *field.Path, g *schedulingv1beta1.GangSchedulingPolicy) field.ErrorList {
+	if g.MinCount == 0 {
+		return one(field.Required(path.Child("minCount"), "must be greater than or equal to 1"))
+	}
 	return check(g.MinCount >= 1, path.Child("minCount"), g.MinCount, "must be greater than or equal to 1")
 }
 
@@ -102,7 +112,7 @@ func constraints(path *field.Path, c *schedulingv1beta1.PodGroupSchedulingConstr
 	}
 	at := path.Child("topology")
 	return append(atMost(at, len(c.Topology), 1),
-		each(at, c.Topology, func(at *field.Path, t *schedulingv1beta1.TopologyConstraint) field.ErrorList {
+		eachUpTo(at, c.Topology, 1, func(at *field.Path, t *schedulingv1beta1.TopologyConstraint) field.ErrorList {
 			return labelKey(at.Child("key"), t.Key)
 		})...)
 }
@@ -111,10 +121,10 @@ func constraints(path *field.Path, c *schedulingv1beta1.PodGroupSchedulingConstr
 func groupClaims(path *field.Path, claims []scheduling.PodGroupResourceClaim) field.ErrorList {
 	return join(
 		atMost(path, len(claims), scheduling.MaxPodGroupResourceClaims),
-		each(path, claims, func(at *field.Path, c *scheduling.PodGroupResourceClaim) field.ErrorList {
+		eachUpTo(path, claims, scheduling.MaxPodGroupResourceClaims, func(at *field.Path, c *scheduling.PodGroupResourceClaim) field.ErrorList {
 			return join(
 				dnsLabel(at.Child("name"), c.Name),
-				exactlyOne(at,
+				union(at,
 					member{"resourceClaimName", c.ResourceClaimName != nil},
 					member{"resourceClaimTemplateName", c.ResourceClaimTemplateName != nil},
 					member{"clusterResourceClaimTemplateName", c.ClusterResourceClaimTemplateName != nil},
@@ -124,7 +134,9 @@ func groupClaims(path *field.Path, claims []scheduling.PodGroupResourceClaim) fi
 				pointerForm(at.Child("clusterResourceClaimTemplateName"), c.ClusterResourceClaimTemplateName, validation.IsDNS1123Subdomain),
 			)
 		}),
-		unique(path, claims, "name", func(c *scheduling.PodGroupResourceClaim) string { return c.Name }),
+		when(len(claims) <= scheduling.MaxPodGroupResourceClaims, func() field.ErrorList {
+			return distinct(path, claims, "", func(c *scheduling.PodGroupResourceClaim) string { return c.Name })
+		}),
 	)
 }
 
@@ -133,7 +145,7 @@ func disruptionMode(path *field.Path, mode *schedulingv1beta1.DisruptionMode) fi
 	if mode == nil {
 		return nil
 	}
-	return exactlyOne(path, member{"single", mode.Single != nil}, member{"all", mode.All != nil})
+	return union(path, member{"single", mode.Single != nil}, member{"all", mode.All != nil})
 }
 
 func groupPriority(path *field.Path, class string, priority *int32, preemption *schedulingv1beta1.PreemptionPolicy) field.ErrorList {

@@ -25,7 +25,11 @@ func ValidateResourcePoolStatusRequest(request *upstreamv1alpha3.ResourcePoolSta
 		driverName(path.Child("driver"), spec.Driver),
 	)
 	if spec.PoolName != nil {
-		errs = append(errs, poolName(path.Child("poolName"), *spec.PoolName)...)
+		if *spec.PoolName == "" {
+			errs = append(errs, field.Invalid(path.Child("poolName"), "", "must not be empty"))
+		} else {
+			errs = append(errs, poolName(path.Child("poolName"), *spec.PoolName)...)
+		}
 	}
 	if limit := path.Child("limit"); spec.Limit == nil {
 		errs = append(errs, field.Required(limit, ""))
@@ -85,13 +89,14 @@ func poolStatus(path *field.Path, pool *upstreamv1alpha3.PoolStatus) field.Error
 	errs := join(
 		driverName(path.Child("driver"), pool.Driver),
 		poolName(path.Child("poolName"), pool.PoolName),
+		when(pool.Generation == 0, func() field.ErrorList { return one(field.Required(path.Child("generation"), "")) }),
 		nonNegative(path.Child("generation"), pool.Generation),
 		optionalCount(path.Child("totalDevices"), pool.TotalDevices),
 		optionalCount(path.Child("allocatedDevices"), pool.AllocatedDevices),
 		optionalCount(path.Child("availableDevices"), pool.AvailableDevices),
 		optionalCount(path.Child("unavailableDevices"), pool.UnavailableDevices),
 		atMost(path.Child("partitionSummary"), len(pool.PartitionSummary), maxPoolStatusEntries),
-		each(path.Child("partitionSummary"), pool.PartitionSummary, partitionTypeStatus),
+		eachUpTo(path.Child("partitionSummary"), pool.PartitionSummary, maxPoolStatusEntries, partitionTypeStatus),
 		unique(path.Child("partitionSummary"), pool.PartitionSummary, "", func(p *upstreamv1alpha3.PartitionTypeStatus) string {
 			return p.Attribute + " " + p.Type
 		}),
@@ -126,7 +131,7 @@ func shareableSummary(path *field.Path, s *upstreamv1alpha3.ShareableSummaryStat
 		requiredCount(path.Child("fullyAvailableDevices"), s.FullyAvailableDevices),
 		requiredCount(path.Child("partiallyAvailableDevices"), s.PartiallyAvailableDevices),
 		atMost(at, len(s.Capacity), maxPoolStatusEntries),
-		each(at, s.Capacity, func(at *field.Path, c *upstreamv1alpha3.ShareableCapacityStatus) field.ErrorList {
+		eachUpTo(at, s.Capacity, maxPoolStatusEntries, func(at *field.Path, c *upstreamv1alpha3.ShareableCapacityStatus) field.ErrorList {
 			return join(
 				required(at.Child("name"), c.Name),
 				requiredAmount(at.Child("total"), c.Total),

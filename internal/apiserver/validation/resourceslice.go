@@ -45,10 +45,12 @@ func sliceSpec(spec, old *resourcev1.ResourceSliceSpec) field.ErrorList {
 			member{"perDeviceNodeSelection", ptr.Deref(spec.PerDeviceNodeSelection, false)}),
 		onlyTrue(path.Child("perDeviceNodeSelection"), spec.PerDeviceNodeSelection),
 		atMost(path.Child("devices"), len(spec.Devices), maxDevices(spec)),
-		each(path.Child("devices"), spec.Devices, func(at *field.Path, d *resourcev1.Device) field.ErrorList {
+		eachUpTo(path.Child("devices"), spec.Devices, maxDevices(spec), func(at *field.Path, d *resourcev1.Device) field.ErrorList {
 			return device(at, d, deviceNamed(old, d.Name), spec)
 		}),
-		unique(path.Child("devices"), spec.Devices, "name", func(d *resourcev1.Device) string { return d.Name }),
+		when(len(spec.Devices) <= maxDevices(spec), func() field.ErrorList {
+			return distinct(path.Child("devices"), spec.Devices, "", func(d *resourcev1.Device) string { return d.Name })
+		}),
 		each(path.Child("sharedCounters"), spec.SharedCounters, func(at *field.Path, s *resourcev1.CounterSet) field.ErrorList {
 			return counters(at.Child("counters"), s.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet)
 		}),

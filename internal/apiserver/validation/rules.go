@@ -51,6 +51,15 @@ func each[T any](path *field.Path, list []T, rule func(path *field.Path, element
 	return errs
 }
 
+// eachUpTo is each for a list that is refused as a whole when it is longer than a limit: then its
+// elements are not looked at.
+func eachUpTo[T any](path *field.Path, list []T, limit int, rule func(path *field.Path, element *T) field.ErrorList) field.ErrorList {
+	if len(list) > limit {
+		return nil
+	}
+	return each(path, list, rule)
+}
+
 // unique reports elements whose key stood earlier in the list, at the field that
 // holds the key. An empty key is another rule's business.
 func unique[T any](path *field.Path, list []T, keyField string, key func(*T) string) field.ErrorList {
@@ -216,6 +225,15 @@ func exactlyOne(path *field.Path, members ...member) field.ErrorList {
 	default:
 		return one(field.Invalid(path, strings.Join(set, ", "), "exactly one of "+strings.Join(names, ", ")+" must be set"))
 	}
+}
+
+// union is exactlyOne where Kubernetes finds the value invalid even if no field is set.
+func union(path *field.Path, members ...member) field.ErrorList {
+	errs := exactlyOne(path, members...)
+	for _, e := range errs {
+		e.Type, e.BadValue = field.ErrorTypeInvalid, ""
+	}
+	return errs
 }
 
 func nonNegative[T int32 | int64](path *field.Path, value T) field.ErrorList {

@@ -22,12 +22,12 @@ func ValidateWorkload(workload *scheduling.Workload) field.ErrorList {
 		metadata(&workload.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
 		controllerRef(path.Child("controllerRef"), spec.ControllerRef),
 		atMost(templates, len(spec.PodGroupTemplates), schedulingv1beta1.WorkloadMaxPodGroupTemplates),
-		each(templates, spec.PodGroupTemplates, podGroupTemplate),
-		unique(templates, spec.PodGroupTemplates, "name", func(t *scheduling.PodGroupTemplate) string { return t.Name }),
-		onePriority(templates, spec.PodGroupTemplates),
+		eachUpTo(templates, spec.PodGroupTemplates, schedulingv1beta1.WorkloadMaxPodGroupTemplates, podGroupTemplate),
+		onePriority(path, spec.PodGroupTemplates),
+		check(len(spec.PodGroupTemplates) > 0, path, "", "`podGroupTemplates` must be set"),
 	)
-	if len(spec.PodGroupTemplates) == 0 {
-		errs = append(errs, field.Required(templates, ""))
+	if len(spec.PodGroupTemplates) <= schedulingv1beta1.WorkloadMaxPodGroupTemplates {
+		errs = append(errs, distinct(templates, spec.PodGroupTemplates, "", func(t *scheduling.PodGroupTemplate) string { return t.Name })...)
 	}
 	return errs
 }
@@ -41,6 +41,8 @@ func ValidateWorkloadUpdate(workload, old *scheduling.Workload) field.ErrorList 
 		metadataUpdate(&workload.ObjectMeta, &old.ObjectMeta),
 		same(path.Child("controllerRef"), now.ControllerRef, before.ControllerRef),
 		templatesUpdate(path.Child("podGroupTemplates"), now.PodGroupTemplates, before.PodGroupTemplates),
+		onePriority(path, now.PodGroupTemplates),
+		check(len(now.PodGroupTemplates) > 0, path, "", "`podGroupTemplates` must be set"),
 		same(path.Child("compositePodGroupTemplates"), now.CompositePodGroupTemplates, before.CompositePodGroupTemplates),
 	)
 }
@@ -53,21 +55,26 @@ func templatesUpdate(path *field.Path, now, before []scheduling.PodGroupTemplate
 		}
 		return nil
 	}
-	errs := join(
-		unique(path, now, "", func(t *scheduling.PodGroupTemplate) string { return t.Name }),
-		each(path, now, func(at *field.Path, t *scheduling.PodGroupTemplate) field.ErrorList {
-			if old := named(before, t.Name); old != nil {
-				return templateUpdate(at, t, old)
-			}
-			return one(field.Forbidden(at, "item may not be added"))
-		}),
-	)
+	errs := atMost(path, len(now), schedulingv1beta1.WorkloadMaxPodGroupTemplates)
+	for i := range now {
+		if named(before, now[i].Name) == nil {
+			errs = append(errs, field.Forbidden(path.Index(i), "item may not be added"))
+		}
+	}
 	for i := range before {
 		if named(now, before[i].Name) == nil {
 			errs = append(errs, field.Forbidden(path, fmt.Sprintf("item %q may not be removed", before[i].Name)))
 		}
 	}
-	return errs
+	if len(errs) > 0 {
+		return errs
+	}
+	return append(
+		distinct(path, now, "", func(t *scheduling.PodGroupTemplate) string { return t.Name }),
+		each(path, now, func(at *field.Path, t *scheduling.PodGroupTemplate) field.ErrorList {
+			return templateUpdate(at, t, named(before, t.Name))
+		})...,
+	)
 }
 
 func templateUpdate(path *field.Path, now, before *scheduling.PodGroupTemplate) field.ErrorList {
@@ -106,11 +113,9 @@ func podGroupTemplate(path *field.Path, t *scheduling.PodGroupTemplate) field.Er
 
 // onePriority holds all groups of a Workload to one priority, as 1.37 does.
 func onePriority(path *field.Path, templates []scheduling.PodGroupTemplate) field.ErrorList {
-	return each(path, templates, func(at *field.Path, t *scheduling.PodGroupTemplate) field.ErrorList {
+	differs := slices.ContainsFunc(templates, func(t scheduling.PodGroupTemplate) bool {
 		first := &templates[0]
-		if t.PriorityClassName == first.PriorityClassName && equality.Semantic.DeepEqual(t.Priority, first.Priority) {
-			return nil
-		}
-		return one(field.Invalid(at.Child("priorityClassName"), t.PriorityClassName, "must be the same in all templates, as must `priority`"))
+		return t.PriorityClassName != first.PriorityClassName || !equality.Semantic.DeepEqual(t.Priority, first.Priority)
 	})
+	return check(!differs, path, nil, "`priorityClassName` and `priority` must be the same in all templates")
 }

@@ -71,6 +71,10 @@ func Compare(r Request, theirs, ours Answer) []Difference {
 	for i := range theirs.Columns {
 		names = append(names, theirs.Columns[i].Name)
 	}
+	// Allot's own columns come last.
+	if n := len(theirs.Columns); len(ours.Columns) > n {
+		ours.Columns, ours.Cells = ours.Columns[:n], ours.Cells[:min(n, len(ours.Cells))]
+	}
 	if text := cmp.Diff(theirs.Columns, ours.Columns, cmpopts.IgnoreFields(metav1.TableColumnDefinition{}, "Description")); text != "" {
 		out = append(out, diff("columns", "", text))
 	} else if len(theirs.Cells) != len(ours.Cells) {

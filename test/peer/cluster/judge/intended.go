@@ -34,6 +34,62 @@ func Intended() []Rule {
 			},
 		},
 		{
+			Name:   "intended consumers, and claims for any pod",
+			Listed: "other consumers of a claim",
+			Holds: func(d Difference, r Request) bool {
+				return strings.Contains(d.Where, "pec.reservedFor") || strings.Contains(d.Where, "reservedForAnyPod") ||
+					d.allot() && r.claims() && r.has("reservedFor") && (d.is("Invalid", "spec") || d.Where == "error")
+			},
+		},
+		{
+			Name:   "statuses of claims that give more than was asked for",
+			Listed: "statuses that give rights which the spec does not ask for",
+			Holds: func(d Difference, r Request) bool {
+				return d.allot() && r.Kind == "ResourceClaim" && r.Verb == "status" &&
+					(d.is("Duplicate", "status.allocation.devices.results[]") || d.at("adminAccess"))
+			},
+		},
+		{
+			Name:   "amounts, constraints, terms of devices, and alternatives that were chosen",
+			Listed: "amounts in results, capacities and counters",
+			Holds: func(d Difference, r Request) bool {
+				slice, claim := r.Kind == "ResourceSlice", r.claims()
+				return d.allot() && (slice && d.is("Invalid", "spec.devices[].nodeSelector.nodeSelectorTerms", "spec.sharedCounters[].counters[].value",
+					"spec.devices[].consumesCounters[].counters[].value", "spec.devices[].capacity[].value",
+					"spec.devices[].capacity[].requestPolicy.validRange.min") ||
+					claim && d.is("Invalid", "status.allocation.devices.results[].consumedCapacity[]", "status.allocation.devices.results[].request",
+						"spec.devices.constraints[]", "spec.spec.devices.constraints[]"))
+			},
+		},
+		{
+			Name:   "32 claims of a group",
+			Listed: "claims of a PodGroup, or of `spec.scheduling` of a Job",
+			Holds: func(d Difference, _ Request) bool {
+				return d.is("TooMany", "spec.resourceClaims", "spec.podGroupTemplates[].resourceClaims", "spec.scheduling.resourceClaims", "status.resourceClaimStatuses")
+			},
+		},
+		{
+			Name:   "the finalizer of a PodGroup is there from the start",
+			Listed: "PodGroup protection finalizer",
+			Holds: func(d Difference, r Request) bool {
+				return r.Kind == "PodGroup" && d.What == "object" && d.at("metadata.finalizers")
+			},
+		},
+		{
+			Name:   "PodGroups and Workloads count changes",
+			Listed: "`metadata.generation` of PodGroups and Workloads",
+			Holds: func(d Difference, r Request) bool {
+				return (r.Kind == "PodGroup" || r.Kind == "Workload") && d.What == "object" && d.at("metadata.generation")
+			},
+		},
+		{
+			Name:   "the class of a PodGroup decides whether it preempts",
+			Listed: "`preemptionPolicy` of a PodGroup",
+			Holds: func(d Difference, r Request) bool {
+				return r.Kind == "PodGroup" && d.What == "object" && d.at("spec.preemptionPolicy")
+			},
+		},
+		{
 			Name:   "wrong addresses are no internal errors",
 			Listed: "fields in causes",
 			Holds: func(d Difference, _ Request) bool {
@@ -57,6 +113,9 @@ func explain(d Difference, r Request) int {
 }
 
 var intended = Intended()
+
+// claims reports whether the request is about a claim, or a template of claims.
+func (r Request) claims() bool { return strings.HasPrefix(r.Kind, "ResourceClaim") }
 
 // kubernetes reports whether it is Kubernetes alone that finds fault.
 func (d Difference) kubernetes() bool { return strings.HasPrefix(d.What, "only Kubernetes ") }

@@ -33,6 +33,7 @@ var misnamedPaths = []misnamed{
 	{regexp.MustCompile(`\.conditions\[\]\.Type$`), ".conditions[].type"},
 	{regexp.MustCompile(`\.extendedResourceClaimStatus\.requestName$`), ".extendedResourceClaimStatus.requestMappings[].requestName"},
 	{regexp.MustCompile(` metadata\.annotations\..*`), " metadata.annotations[]"},
+	{regexp.MustCompile(`\.requestPolicy\.validRange\.default$`), ".requestPolicy.default"},
 	{regexp.MustCompile(` metadata\.taints\[\]`), " spec.taints[]"},
 	{regexp.MustCompile(` status\.(capacity|allocatable)\..*$`), " status.$1[]"},
 }

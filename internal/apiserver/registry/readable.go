@@ -1,0 +1,74 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// readable is a change that a client asks for, of which the parts that cannot be read are the
+// client's fault. The libraries that apply patches return such a fault as an error without a status,
+// or panic, and the server would answer with 500.
+type readable struct {
+	rest.UpdatedObjectInfo
+}
+
+// UpdatedObject implements rest.UpdatedObjectInfo.
+func (r readable) UpdatedObject(ctx context.Context, old runtime.Object) (obj runtime.Object, err error) {
+	defer func() {
+		// The handlers' own way to end a request is not a fault of the patch.
+		if fault := recover(); fault == http.ErrAbortHandler { //nolint:errorlint // panics with this very value
+			panic(fault)
+		} else if fault != nil {
+			obj, err = nil, apierrors.NewBadRequest(fmt.Sprintf("the change cannot be applied: %v", fault))
+		}
+	}()
+	obj, err = r.UpdatedObjectInfo.UpdatedObject(ctx, old)
+	return obj, readableError(ctx, err)
+}
+
+// readableError gives an error without a status that of a bad request, unless the request has ended.
+func readableError(ctx context.Context, err error) error {
+	var status apierrors.APIStatus
+	if err == nil || ctx.Err() != nil || errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError {
+		return err
+	}
+	return apierrors.NewBadRequest(err.Error())
+}
+
+// withoutVersion refuses a new object with a resourceVersion: it is not new.
+func withoutVersion(obj runtime.Object) error {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	if m.GetResourceVersion() != "" {
+		return apierrors.NewBadRequest("metadata.resourceVersion: must not be set on objects to be created")
+	}
+	return nil
+}
+
+// Create implements rest.Creater.
+func (s *storage) Create(
+	ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions,
+) (runtime.Object, error) {
+	if err := withoutVersion(obj); err != nil {
+		return nil, err
+	}
+	return s.Store.Create(ctx, obj, validate, options)
+}
+
+// Update implements rest.Updater.
+func (s *storage) Update(
+	ctx context.Context, name string, info rest.UpdatedObjectInfo,
+	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, force bool, options *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
+	return s.Store.Update(ctx, name, readable{info}, create, update, force, options)
+}
