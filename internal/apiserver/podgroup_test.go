@@ -248,7 +248,7 @@ func TestPodGroupPolicyIsNotTakenAway(t *testing.T) {
 			types.JSONPatchType:           `[{"op":"remove","path":"/spec/schedulingPolicy/gang"}]`,
 		} {
 			_, err := groups.Patch(t.Context(), name, kind, []byte(body), metav1.PatchOptions{})
-			if got := causes(t, err); !slices.Equal(got, []string{"spec.schedulingPolicy.gang"}) {
+			if got := causes(t, err); !slices.Equal(got, []string{"spec.schedulingPolicy.gang", "spec.schedulingPolicy"}) {
 				t.Errorf("%s, %s: fields %v", name, kind, got)
 			}
 		}
@@ -259,7 +259,7 @@ func TestPodGroupPolicyIsNotTakenAway(t *testing.T) {
 	}
 	unstructured.RemoveNestedField(own.Object, "spec", "schedulingPolicy")
 	_, err = groups.Update(t.Context(), own, metav1.UpdateOptions{})
-	if got := causes(t, err); !slices.Equal(got, []string{"spec.schedulingPolicy.gang"}) {
+	if got := causes(t, err); !slices.Equal(got, []string{"spec.schedulingPolicy.gang", "spec.schedulingPolicy"}) {
 		t.Errorf("a manifest that has lost its policy: fields %v", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 // Node gives a node that only says what it has the same as what it can give away.
 func Node(node *corev1.Node) {
+	podCIDRs(&node.Spec)
 	status := &node.Status
 	if status.Allocatable == nil && status.Capacity != nil {
 		status.Allocatable = status.Capacity.DeepCopy()
@@ -14,9 +15,26 @@ func Node(node *corev1.Node) {
 	quantities(status.Allocatable)
 }
 
-// Namespace sets the phase. The label with its own name is the strategy's, since
-// a generated name is not known yet when the object is decoded.
+// podCIDRs keeps the range of a node's pods and the list of its ranges in step; the one that older
+// clients know wins where they disagree.
+func podCIDRs(spec *corev1.NodeSpec) {
+	if spec.PodCIDR != "" && (len(spec.PodCIDRs) == 0 || spec.PodCIDRs[0] != spec.PodCIDR) {
+		spec.PodCIDRs = []string{spec.PodCIDR}
+	}
+	if len(spec.PodCIDRs) > 0 {
+		spec.PodCIDR = spec.PodCIDRs[0]
+	}
+}
+
+// Namespace sets the phase and the label with its name; that of a generated name, which is not known
+// when the object is decoded, is the strategy's.
 func Namespace(namespace *corev1.Namespace) {
+	if namespace.Name != "" {
+		if namespace.Labels == nil {
+			namespace.Labels = map[string]string{}
+		}
+		namespace.Labels[corev1.LabelMetadataName] = namespace.Name
+	}
 	orElse(&namespace.Status.Phase, corev1.NamespaceActive)
 }
 

@@ -1,9 +1,11 @@
 package gates
 
 import (
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
@@ -42,7 +44,16 @@ func absent(obj runtime.Object) []func() {
 	case *scheduling.Workload:
 		return []func(){func() { o.Spec.CompositePodGroupTemplates = nil }}
 	case *corev1.PersistentVolumeClaim:
-		return []func(){func() { o.Status.HealthStatus = nil }}
+		return []func(){
+			func() { o.Status.HealthStatus = nil },
+			func() {
+				if ref := o.Spec.DataSourceRef; ref != nil && ptr.Deref(ref.Namespace, "") != "" {
+					o.Spec.DataSourceRef = nil
+				}
+			},
+		}
+	case *coordinationv1.Lease:
+		return []func(){func() { o.Spec.Strategy, o.Spec.PreferredHolder = nil, nil }}
 	}
 	return nil
 }

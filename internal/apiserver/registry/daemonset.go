@@ -32,6 +32,7 @@ func daemonSets() entry {
 			}
 			setTemplateGeneration(d, n)
 		},
+		prepareStatus:  func(d, old *apps.DaemonSet) { setTemplateGeneration(d, templateGeneration(old)) },
 		validate:       validation.ValidateDaemonSet,
 		validateUpdate: validation.ValidateDaemonSetUpdate,
 		validateStatus: validation.ValidateDaemonSetStatusUpdate,

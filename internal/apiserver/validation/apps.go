@@ -78,7 +78,7 @@ func deploymentStrategy(path *field.Path, strategy *appsv1.DeploymentStrategy) f
 		}
 		return rollingUpdate(rolling, strategy.RollingUpdate)
 	default:
-		return oneOf(path.Child("type"), strategy.Type, appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType)
+		return oneOf(path, strategy.Type, appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType)
 	}
 }
 
@@ -88,9 +88,6 @@ func rollingUpdate(path *field.Path, u *appsv1.RollingUpdateDeployment) field.Er
 		share(path.Child("maxUnavailable"), unavailable),
 		share(path.Child("maxSurge"), surge),
 	)
-	if len(errs) > 0 {
-		return errs
-	}
 	// Percentages of 100 tell the two forms apart: a plain number stays as it is.
 	u100, _ := intstr.GetScaledValueFromIntOrPercent(&unavailable, 100, true)
 	s100, _ := intstr.GetScaledValueFromIntOrPercent(&surge, 100, true)
@@ -176,12 +173,19 @@ func collisions(status *field.Path, now, old *int32) field.ErrorList {
 	)
 }
 
-// workloadTemplate checks the pods that a controller makes and the selector by
-// which it finds them again.
+// workloadTemplate checks the pods that a controller makes and the selector by which it finds them
+// again. A template is looked at only once it is clear which pods are meant.
 func workloadTemplate(path *field.Path, selector *metav1.LabelSelector, template *core.PodTemplateSpec) field.ErrorList {
+	return append(requiredSelector(path.Child("selector"), selector), selectedTemplate(path, selector, template)...)
+}
+
+func selectedTemplate(path *field.Path, selector *metav1.LabelSelector, template *core.PodTemplateSpec) field.ErrorList {
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return one(field.Invalid(path.Child("selector"), field.OmitValueType{}, err.Error()))
+	}
 	at := path.Child("template")
 	errs := join(
-		requiredSelector(path.Child("selector"), selector),
 		templateMetadata(at.Child("metadata"), &template.ObjectMeta),
 		podSpec(at.Child("spec"), &template.Spec, nil),
 		podAnnotations(at.Child("metadata", "annotations"), template.Annotations, &template.Spec),
@@ -195,8 +199,7 @@ func workloadTemplate(path *field.Path, selector *metav1.LabelSelector, template
 	if len(template.Spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(at.Child("spec", "ephemeralContainers"), "may not be set in a pod template"))
 	}
-	parsed, err := metav1.LabelSelectorAsSelector(selector)
-	if err == nil && selector != nil && !parsed.Matches(labels.Set(template.Labels)) {
+	if !parsed.Empty() && !parsed.Matches(labels.Set(template.Labels)) {
 		errs = append(errs, field.Invalid(at.Child("metadata", "labels"), template.Labels,
 			fmt.Sprintf("must match `selector` (%s)", parsed)))
 	}

@@ -3,6 +3,7 @@ package validation
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -29,14 +30,14 @@ func configMapData(m *corev1.ConfigMap) field.ErrorList {
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(m.Data)) {
 		at := field.NewPath("data").Key(key)
-		errs = append(errs, form(at, key, validation.IsConfigMapKey)...)
+		errs = append(errs, wellFormed(at, key, validation.IsConfigMapKey)...)
 		if _, both := m.BinaryData[key]; both {
 			errs = append(errs, field.Invalid(at, key, "stands in `binaryData` too"))
 		}
 		size += len(m.Data[key])
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.BinaryData)) {
-		errs = append(errs, form(field.NewPath("binaryData").Key(key), key, validation.IsConfigMapKey)...)
+		errs = append(errs, wellFormed(field.NewPath("binaryData").Key(key), key, validation.IsConfigMapKey)...)
 		size += len(m.BinaryData[key])
 	}
 	if size > maxDataSize {
@@ -51,7 +52,7 @@ func ValidateConfigMapUpdate(m, old *corev1.ConfigMap) field.ErrorList {
 		metadataUpdate(&m.ObjectMeta, &old.ObjectMeta),
 		sealed(old.Immutable, m.Immutable,
 			seal{"data", equality.Semantic.DeepEqual(m.Data, old.Data)},
-			seal{"binaryData", equality.Semantic.DeepEqual(m.BinaryData, old.BinaryData)}),
+			seal{"binaryData", reflect.DeepEqual(m.BinaryData, old.BinaryData)}),
 		configMapData(m),
 	)
 }
@@ -84,7 +85,7 @@ func secretData(s *corev1.Secret) field.ErrorList {
 	var errs field.ErrorList
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
-		errs = append(errs, form(field.NewPath("data").Key(key), key, validation.IsConfigMapKey)...)
+		errs = append(errs, wellFormed(field.NewPath("data").Key(key), key, validation.IsConfigMapKey)...)
 		size += len(s.Data[key])
 	}
 	if size > maxDataSize {

@@ -51,7 +51,8 @@ func daemonSetSpec(path *field.Path, spec *apps.DaemonSetSpec) field.ErrorList {
 	return join(
 		nonNegative(path.Child("minReadySeconds"), spec.MinReadySeconds),
 		nonNegative(path.Child("revisionHistoryLimit"), ptr.Deref(spec.RevisionHistoryLimit, 0)),
-		workloadTemplate(path, spec.Selector, &spec.Template),
+		when(spec.Selector != nil, func() field.ErrorList { return requiredSelector(path.Child("selector"), spec.Selector) }),
+		selectedTemplate(path, spec.Selector, &spec.Template),
 		daemonSetStrategy(path.Child("updateStrategy"), &spec.UpdateStrategy),
 	)
 }

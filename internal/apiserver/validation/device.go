@@ -96,7 +96,11 @@ func attribute(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList 
 	if a.VersionValue != nil {
 		errs = append(errs, version(path.Child("version"), a.VersionValue)...)
 	}
-	return join(errs, each(path.Child("versions"), a.VersionValues, version), emptyLists(path, a))
+	lists := emptyLists(path, a)
+	if len(lists) > 0 && a.BoolValue == nil && a.IntValue == nil && a.StringValue == nil && a.VersionValue == nil {
+		lists = append(lists, field.Invalid(path, "", "must have a value"))
+	}
+	return join(errs, each(path.Child("versions"), a.VersionValues, version), lists)
 }
 
 // emptyLists reports lists that are set and empty. The generated rules take them for unset, and the
@@ -119,7 +123,7 @@ func qualifiedName(path *field.Path, name resourcev1.QualifiedName) field.ErrorL
 	case !qualified:
 		id = domain
 	case domain == "":
-		errs = append(errs, field.Invalid(path, "", "the domain must not be empty"))
+		errs = append(errs, field.Invalid(path, string(name), "the domain must not be empty"))
 	default:
 		errs = append(errs, driverName(path, domain)...)
 	}
@@ -127,7 +131,7 @@ func qualifiedName(path *field.Path, name resourcev1.QualifiedName) field.ErrorL
 		errs = append(errs, field.TooLong(path, "", resourcev1.DeviceMaxIDLength))
 	}
 	for _, message := range content.IsCIdentifier(id) {
-		errs = append(errs, field.Invalid(path, id, message))
+		errs = append(errs, field.Invalid(path, string(name), message))
 	}
 	return errs
 }

@@ -90,7 +90,8 @@ func validValues(path *field.Path, policy *resourcev1.CapacityRequestPolicy, cap
 		if !few {
 			continue
 		}
-		same := func(other apiresource.Quantity) bool { return other.Cmp(v) == 0 }
+		// One amount in two notations is not found, as in Kubernetes.
+		same := func(other apiresource.Quantity) bool { return other.AsDec().String() == v.AsDec().String() }
 		if slices.ContainsFunc(policy.ValidValues[:i], same) {
 			errs = append(errs, field.Duplicate(at.Index(i), v.String()))
 		}

@@ -9,7 +9,7 @@ import (
 
 // ValidatePodDisruptionBudget checks a new budget.
 func ValidatePodDisruptionBudget(b *policyv1.PodDisruptionBudget) field.ErrorList {
-	return append(metadata(&b.ObjectMeta, namespaced, pathName), budgetSpec(field.NewPath("spec"), &b.Spec)...)
+	return orMetadata(budgetSpec(field.NewPath("spec"), &b.Spec), func() field.ErrorList { return metadata(&b.ObjectMeta, namespaced, pathName) })
 }
 
 // ValidatePodDisruptionBudgetUpdate checks a change of a budget.

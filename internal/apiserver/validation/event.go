@@ -21,7 +21,7 @@ const (
 // ValidateEvent checks a new event. Its name begins with the name of any object, so
 // it need not be a DNS name.
 func ValidateEvent(event *corev1.Event) field.ErrorList {
-	return append(metadata(&event.ObjectMeta, namespaced, pathName), eventContent(event)...)
+	return orMetadata(eventContent(event), func() field.ErrorList { return metadata(&event.ObjectMeta, namespaced, pathName) })
 }
 
 // pathName keeps a name, or the beginning of one, usable in a path.
@@ -34,7 +34,7 @@ func pathName(name string, prefix bool) []string {
 
 // ValidateEventUpdate checks a change of an event, such as a further occurrence.
 func ValidateEventUpdate(event, old *corev1.Event) field.ErrorList {
-	return append(metadataUpdate(&event.ObjectMeta, &old.ObjectMeta), eventContent(event)...)
+	return orMetadata(eventContent(event), func() field.ErrorList { return metadataUpdate(&event.ObjectMeta, &old.ObjectMeta) })
 }
 
 // ValidateNewerEvent is what events.k8s.io asks of a new event beyond ValidateEvent: the newer form, and nothing of the older one.
@@ -101,30 +101,32 @@ func eventSeries(series *corev1.EventSeries) field.ErrorList {
 func eventContent(event *corev1.Event) field.ErrorList {
 	about := event.InvolvedObject.Namespace
 	homes := []string{about}
-	if about == "" {
+	switch newer := !event.EventTime.IsZero(); {
+	case about != "" && newer:
+		homes = []string{event.Namespace}
+	case newer:
+		homes = []string{metav1.NamespaceDefault, metav1.NamespaceSystem}
+	case about == "":
 		homes = []string{metav1.NamespaceNone, metav1.NamespaceDefault}
-		if !event.EventTime.IsZero() {
-			homes = []string{metav1.NamespaceDefault, metav1.NamespaceSystem}
-		}
 	}
 	errs := check(slices.Contains(homes, event.Namespace), field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace")
 	if event.EventTime.IsZero() {
 		return errs
 	}
 	return join(errs,
-		form(field.NewPath("reportingComponent"), event.ReportingController, validation.IsQualifiedName),
+		wellFormed(field.NewPath("reportingComponent"), event.ReportingController, validation.IsQualifiedName),
 		text(field.NewPath("reportingInstance"), event.ReportingInstance),
 		text(field.NewPath("action"), event.Action),
 		text(field.NewPath("reason"), event.Reason),
 		when(len(event.Message) > maxEventMessage, func() field.ErrorList {
-			return one(field.TooLong(field.NewPath("message"), "", maxEventMessage))
+			return one(field.Invalid(field.NewPath("message"), "", "must have at most 1024 characters"))
 		}),
 	)
 }
 
 func text(path *field.Path, value string) field.ErrorList {
 	if len(value) > maxEventText {
-		return one(field.TooLong(path, "", maxEventText))
+		return one(field.Invalid(path, "", "must have at most 128 characters"))
 	}
 	return required(path, value)
 }

@@ -191,10 +191,10 @@ func groupedSpec(spec *batch.JobSpec) *core.PodSpec {
 
 func jobSelector(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 	at := path.Child("selector")
-	if spec.Selector == nil {
-		return one(field.Required(at, ""))
-	}
 	errs := labelSelector(at, spec.Selector)
+	if spec.Selector == nil {
+		errs = one(field.Required(at, ""))
+	}
 	parsed, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err == nil && !parsed.Matches(labels.Set(spec.Template.Labels)) {
 		errs = append(errs, field.Invalid(path.Child("template", "metadata", "labels"), spec.Template.Labels, fmt.Sprintf("must match `selector` (%s)", parsed)))

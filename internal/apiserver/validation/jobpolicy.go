@@ -92,7 +92,7 @@ func podConditions(path *field.Path, patterns []batchv1.PodFailurePolicyOnPodCon
 	return append(atMost(path, len(patterns), maxPodConditions),
 		each(path, patterns, func(at *field.Path, p *batchv1.PodFailurePolicyOnPodConditionsPattern) field.ErrorList {
 			return join(
-				form(at.Child("type"), string(p.Type), validation.IsQualifiedName),
+				wellFormed(at.Child("type"), string(p.Type), validation.IsQualifiedName),
 				oneOf(at.Child("status"), p.Status, corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown),
 			)
 		})...)

@@ -17,7 +17,7 @@ import (
 func jobScheduling(path *field.Path, spec, old *batch.JobSpec) field.ErrorList {
 	now := spec.Scheduling
 	if old != nil && (now == nil) != (old.Scheduling == nil) {
-		return one(field.Forbidden(path, "may be neither added nor removed"))
+		return one(field.Invalid(path, nil, "may be neither added nor removed"))
 	}
 	if now == nil {
 		return nil
@@ -37,7 +37,7 @@ func jobScheduling(path *field.Path, spec, old *batch.JobSpec) field.ErrorList {
 func jobPolicy(path *field.Path, spec *batch.JobSpec, before *batchv1.JobSchedulingConfiguration) field.ErrorList {
 	now := spec.Scheduling.SchedulingPolicy
 	if before != nil && (now == nil) != (before.SchedulingPolicy == nil) {
-		return one(field.Forbidden(path, "may be neither added nor removed"))
+		return one(field.Invalid(path, nil, "may be neither added nor removed"))
 	}
 	if now == nil {
 		return nil
@@ -77,7 +77,7 @@ func schedulingBlocks(path *field.Path, now, before *batchv1.JobSchedulingConfig
 	claims := path.Child("resourceClaims")
 	return append(errs, join(
 		atMost(claims, len(now.ResourceClaims), scheduling.MaxPodGroupResourceClaims),
-		each(claims, now.ResourceClaims, func(at *field.Path, c *schedulingv1alpha3.WorkloadPodGroupResourceClaim) field.ErrorList {
+		eachUpTo(claims, now.ResourceClaims, scheduling.MaxPodGroupResourceClaims, func(at *field.Path, c *schedulingv1alpha3.WorkloadPodGroupResourceClaim) field.ErrorList {
 			return declared(schedulingv1alpha3.Validate_WorkloadPodGroupResourceClaim, at, c, nil)
 		}),
 		unique(claims, now.ResourceClaims, "", func(c *schedulingv1alpha3.WorkloadPodGroupResourceClaim) string { return c.Name }),

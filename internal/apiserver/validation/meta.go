@@ -29,6 +29,15 @@ func metadataUpdate(meta, old *metav1.ObjectMeta) field.ErrorList {
 	return append(apivalidation.ValidateObjectMetaUpdate(meta, old, path), finalizers(path.Child("finalizers"), meta.Finalizers)...)
 }
 
+// orMetadata adds what is wrong with the metadata of a kind of which Kubernetes looks at the content
+// first, and at the metadata only if nothing is wrong with that.
+func orMetadata(content field.ErrorList, metadata func() field.ErrorList) field.ErrorList {
+	if len(content) > 0 {
+		return content
+	}
+	return metadata()
+}
+
 // finalizers wants a domain in front of all but the names that Kubernetes has made up itself. That a name is one is
 // checked elsewhere.
 func finalizers(path *field.Path, names []string) field.ErrorList {

@@ -33,7 +33,8 @@ func ValidateNamespaceFinalizeUpdate(ns, old *corev1.Namespace) field.ErrorList 
 }
 
 func namespaceFinalizers(ns *corev1.Namespace) field.ErrorList {
-	return each(field.NewPath("spec", "finalizers"), ns.Spec.Finalizers, func(at *field.Path, name *corev1.FinalizerName) field.ErrorList {
+	at := field.NewPath("spec", "finalizers")
+	return each(at, ns.Spec.Finalizers, func(_ *field.Path, name *corev1.FinalizerName) field.ErrorList {
 		if *name == corev1.FinalizerKubernetes {
 			return nil
 		}

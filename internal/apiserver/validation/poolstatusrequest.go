@@ -22,7 +22,7 @@ func ValidateResourcePoolStatusRequest(request *upstreamv1alpha3.ResourcePoolSta
 	spec, path := &request.Spec, field.NewPath("spec")
 	errs := join(
 		metadata(&request.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain),
-		driverName(path.Child("driver"), spec.Driver),
+		requestedDriver(path.Child("driver"), spec.Driver),
 	)
 	if spec.PoolName != nil {
 		if *spec.PoolName == "" {
@@ -67,6 +67,12 @@ func ValidateResourcePoolStatusRequestStatusUpdate(request, old *upstreamv1alpha
 		atMost(path.Child("conditions"), len(status.Conditions), maxPoolStatusConditions),
 		conditions(path.Child("conditions"), status.Conditions),
 	)
+}
+
+// requestedDriver is driverName, which finds a name too long only if it is one.
+func requestedDriver(path *field.Path, name string) field.ErrorList {
+	errs := driverName(path, name)
+	return errs[:min(1, len(errs))]
 }
 
 // requiredCount is a number that has to be there.

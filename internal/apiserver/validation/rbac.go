@@ -6,6 +6,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -71,6 +72,9 @@ func aggregation(rule *rbacv1.AggregationRule) field.ErrorList {
 	errs := wanted(len(rule.ClusterRoleSelectors) > 0, path, "an aggregation rule has at least one selector")
 	for i := range rule.ClusterRoleSelectors {
 		errs = append(errs, metav1validation.ValidateLabelSelector(&rule.ClusterRoleSelectors[i], metav1validation.LabelSelectorValidationOptions{}, path.Index(i))...)
+		if _, err := metav1.LabelSelectorAsSelector(&rule.ClusterRoleSelectors[i]); err != nil {
+			errs = append(errs, field.Invalid(path.Index(i), field.OmitValueType{}, err.Error()))
+		}
 	}
 	return errs
 }
@@ -83,7 +87,8 @@ func ValidateRoleBinding(b *rbacv1.RoleBinding) field.ErrorList {
 // ValidateRoleBindingUpdate checks a change of a binding, which keeps its role: whoever may change the subjects has not
 // thereby been allowed to hand out another role.
 func ValidateRoleBindingUpdate(b, old *rbacv1.RoleBinding) field.ErrorList {
-	return join(metadataUpdate(&b.ObjectMeta, &old.ObjectMeta), same(field.NewPath("roleRef"), b.RoleRef, old.RoleRef), rbacSubjects(b.Subjects, namespaced))
+	return join(metadataUpdate(&b.ObjectMeta, &old.ObjectMeta), roleRef(&b.RoleRef, "ClusterRole", "Role"),
+		same(field.NewPath("roleRef"), b.RoleRef, old.RoleRef), rbacSubjects(b.Subjects, namespaced))
 }
 
 // ValidateClusterRoleBinding checks a new ClusterRoleBinding.
@@ -93,7 +98,8 @@ func ValidateClusterRoleBinding(b *rbacv1.ClusterRoleBinding) field.ErrorList {
 
 // ValidateClusterRoleBindingUpdate checks a change of a binding, which keeps its role.
 func ValidateClusterRoleBindingUpdate(b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
-	return join(metadataUpdate(&b.ObjectMeta, &old.ObjectMeta), same(field.NewPath("roleRef"), b.RoleRef, old.RoleRef), rbacSubjects(b.Subjects, clusterScoped))
+	return join(metadataUpdate(&b.ObjectMeta, &old.ObjectMeta), roleRef(&b.RoleRef, "ClusterRole"),
+		same(field.NewPath("roleRef"), b.RoleRef, old.RoleRef), rbacSubjects(b.Subjects, clusterScoped))
 }
 
 func roleRef(ref *rbacv1.RoleRef, kinds ...string) field.ErrorList {

@@ -43,5 +43,5 @@ func revisionData(path *field.Path, raw []byte) field.ErrorList {
 		return one(field.Required(path, ""))
 	}
 	var content map[string]any
-	return check(json.Unmarshal(raw, &content) == nil, path, field.OmitValueType{}, "must be a JSON object")
+	return wanted(json.Unmarshal(raw, &content) == nil, path, "must be a JSON object")
 }

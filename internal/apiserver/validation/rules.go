@@ -187,6 +187,17 @@ func supported[T ~string](path *field.Path, value T, allowed ...T) field.ErrorLi
 	return one(field.NotSupported(path, value, allowed))
 }
 
+// invalidUnless is oneOf where Kubernetes finds another value invalid.
+func invalidUnless[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
+	errs := oneOf(path, value, allowed...)
+	for _, e := range errs {
+		if e.Type == field.ErrorTypeNotSupported {
+			e.Type = field.ErrorTypeInvalid
+		}
+	}
+	return errs
+}
+
 func optionalOneOf[T ~string](path *field.Path, value *T, allowed ...T) field.ErrorList {
 	if value == nil {
 		return nil

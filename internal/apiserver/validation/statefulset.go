@@ -56,7 +56,7 @@ func ValidateStatefulSetStatusUpdate(s, old *apps.StatefulSet) field.ErrorList {
 // statefulSetSpec checks all but what only a new StatefulSet is held to.
 func statefulSetSpec(path *field.Path, spec *apps.StatefulSetSpec) field.ErrorList {
 	errs := join(
-		oneOf(path.Child("podManagementPolicy"), spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement),
+		invalidUnless(path.Child("podManagementPolicy"), spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement),
 		statefulSetStrategy(path.Child("updateStrategy"), &spec.UpdateStrategy),
 		nonNegative(path.Child("replicas"), ptr.Deref(spec.Replicas, 0)),
 		nonNegative(path.Child("minReadySeconds"), spec.MinReadySeconds),
@@ -83,7 +83,7 @@ func statefulSetStrategy(path *field.Path, strategy *appsv1.StatefulSetUpdateStr
 	switch strategy.Type {
 	case appsv1.OnDeleteStatefulSetStrategyType:
 		if strategy.RollingUpdate != nil {
-			return one(field.Forbidden(rolling, "may not be set where `type` is OnDelete"))
+			return one(field.Invalid(rolling, field.OmitValueType{}, "may not be set where `type` is OnDelete"))
 		}
 		return nil
 	case appsv1.RollingUpdateStatefulSetStrategyType:
@@ -95,7 +95,7 @@ func statefulSetStrategy(path *field.Path, strategy *appsv1.StatefulSetUpdateStr
 			positiveShare(rolling.Child("maxUnavailable"), strategy.RollingUpdate.MaxUnavailable),
 		)
 	default:
-		return oneOf(path, strategy.Type, appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType)
+		return invalidUnless(path, strategy.Type, appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType)
 	}
 }
 

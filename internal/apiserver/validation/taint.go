@@ -2,6 +2,7 @@ package validation
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -41,7 +42,7 @@ func toleration(path *field.Path, t *corev1.Toleration) field.ErrorList {
 func taints(path *field.Path, list []corev1.Taint) field.ErrorList {
 	return join(
 		each(path, list, func(at *field.Path, t *corev1.Taint) field.ErrorList {
-			return join(labelKey(at.Child("key"), t.Key), labelValue(at.Child("value"), t.Value), oneOf(at.Child("effect"), t.Effect, taintEffects()...))
+			return join(metav1validation.ValidateLabelName(t.Key, at.Child("key")), labelValue(at.Child("value"), t.Value), oneOf(at.Child("effect"), t.Effect, taintEffects()...))
 		}),
 		unique(path, list, "", func(t *corev1.Taint) string { return t.Key + ":" + string(t.Effect) }),
 	)

@@ -49,7 +49,7 @@ func Compare(r Request, theirs, ours Answer) []Difference {
 		}
 		onlyTheirs, onlyOurs := without(theirs.causes(), ours.causes()), without(ours.causes(), theirs.causes())
 		for _, c := range onlyTheirs {
-			if right := rightPath(general(c)); right != general(c) && slices.Contains(generals(onlyOurs), right) {
+			if right := rightPath(general(c)); slices.Contains(generals(onlyOurs), right) || right != general(c) && slices.Contains(generals(ours.causes()), right) {
 				out = append(out, diff("other path", general(c)+" → "+right, theirs.refusal()))
 				continue
 			}

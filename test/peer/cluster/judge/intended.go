@@ -65,7 +65,7 @@ func Intended() []Rule {
 			Name:   "32 claims of a group",
 			Listed: "claims of a PodGroup, or of `spec.scheduling` of a Job",
 			Holds: func(d Difference, _ Request) bool {
-				return d.is("TooMany", "spec.resourceClaims", "spec.podGroupTemplates[].resourceClaims", "spec.scheduling.resourceClaims", "status.resourceClaimStatuses")
+				return d.allot() && d.is("Duplicate", "spec.resourceClaims[]", "spec.podGroupTemplates[].resourceClaims[]") || d.is("TooMany", "spec.resourceClaims", "spec.podGroupTemplates[].resourceClaims", "spec.scheduling.resourceClaims", "status.resourceClaimStatuses")
 			},
 		},
 		{

@@ -34,6 +34,8 @@ var misnamedPaths = []misnamed{
 	{regexp.MustCompile(`\.extendedResourceClaimStatus\.requestName$`), ".extendedResourceClaimStatus.requestMappings[].requestName"},
 	{regexp.MustCompile(` metadata\.annotations\..*`), " metadata.annotations[]"},
 	{regexp.MustCompile(`\.requestPolicy\.validRange\.default$`), ".requestPolicy.default"},
+	{regexp.MustCompile(`\.template\.(labels|annotations)`), ".template.metadata.$1"},
+	{regexp.MustCompile(` status\.Phase$`), " status.phase"},
 	{regexp.MustCompile(` metadata\.taints\[\]`), " spec.taints[]"},
 	{regexp.MustCompile(` status\.(capacity|allocatable)\..*$`), " status.$1[]"},
 }

@@ -2,13 +2,13 @@ package judge
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/registry/rest"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -124,8 +124,8 @@ func Upstream() (*Server, error) {
 		Name: "Kubernetes", Scheme: legacyscheme.Scheme, Codecs: legacyscheme.Codecs, Rules: rules,
 		Table: func(_ schema.GroupVersionKind, obj runtime.Object) (*metav1.Table, error) {
 			t, err := table.GenerateTable(obj, printers.GenerateOptions{Wide: true})
-			if err != nil {
-				return nil, fmt.Errorf("%T: %w", obj, err)
+			if err != nil { // a kind without columns of its own
+				return rest.NewDefaultTableConvertor(schema.GroupResource{}).ConvertToTable(context.Background(), obj, nil)
 			}
 			return t, nil
 		},
