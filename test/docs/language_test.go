@@ -16,7 +16,8 @@ var finishedPackages = []string{
 	"internal/cluster", "internal/commit", "internal/controller/batch",
 	"internal/controller/claim", "internal/controller/daemonset", "internal/controller/deployment",
 	"internal/controller/devicetaint", "internal/controller/eviction",
-	"internal/controller/expectations", "internal/etcd", "internal/features",
+	"internal/controller/expectations", "internal/controller/garbagecollector",
+	"internal/controller/history", "internal/etcd", "internal/features",
 	"internal/fleet", "internal/groups", "internal/metrics", "internal/node", "internal/pki",
 }
 

@@ -16,12 +16,11 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// New returns the garbage collector of the server that set names. Kinds of which the
-// process has caches anyway are watched through inf, all others by their metadata. New
-// must be called before inf is started.
+// New returns the garbage collector for the server of set. Kinds with a cache in this process are
+// watched through inf, all others by their metadata. It must be called before inf is started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	config := rest.CopyConfig(set.Config())
-	config.QPS, config.Burst = -1, 0 // the queue and its workers are the limit
+	config.QPS, config.Burst = -1, 0 // the queue and its workers limit the rate
 	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("garbage collector: discovery client: %w", err)
@@ -58,7 +57,7 @@ func newController(objects objects, events reconciler.Recorder) *Controller {
 // Run collects until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
 	if err := c.watcher.start(ctx); err != nil {
-		return c.run(ctx) // ended before it began, and so does the queue
+		return c.run(ctx) // ended before it started, and so does the queue
 	}
 	done := make(chan struct{})
 	go func() {
@@ -70,7 +69,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return err
 }
 
-// onEvent takes a change of an object: before is nil if it is new, after if it is gone.
+// onEvent handles a change of an object: before is nil for a new object, after for a deleted one.
 func (c *Controller) onEvent(kind schema.GroupVersionKind, before, after metav1.Object) {
 	if before != nil && (after == nil || before.GetUID() != after.GetUID()) {
 		c.take(c.graph.Gone(before.GetUID()))
@@ -83,7 +82,7 @@ func (c *Controller) onEvent(kind schema.GroupVersionKind, before, after metav1.
 	}
 }
 
-// share watches through the caches that scheduler and controllers have in any case.
+// share watches through the caches that other components need anyway.
 func (c *Controller) share(inf *client.Informers) {
 	core := schema.GroupVersion{Version: "v1"}
 	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
@@ -106,7 +105,7 @@ func shareOne[T client.Object](c *Controller, kind schema.GroupVersionKind, info
 	})
 }
 
-// orNil turns a typed nil into a plain one.
+// orNil turns a typed nil into an untyped one.
 func orNil[T client.Object](obj T) metav1.Object {
 	var none T
 	if any(obj) == any(none) {
@@ -115,7 +114,7 @@ func orNil[T client.Object](obj T) metav1.Object {
 	return obj
 }
 
-// server is the API, by metadata.
+// server accesses objects by metadata.
 type server struct{ client metadata.Interface }
 
 func (s server) in(kind kinds.Kind, namespace string) metadata.ResourceInterface {

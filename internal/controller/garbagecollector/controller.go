@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// workers is how many objects are reconciled at once; they mostly wait for the server.
+	// workers is the number of objects reconciled concurrently. Workers mostly wait for the server.
 	workers = 10
 	// orphanParallel is Controller.parallel in production.
 	orphanParallel = 10
-	// maxTries bounds how often a write is decided anew on the server's state before the
-	// object goes back to the queue.
+	// maxTries limits how often a write is decided again on the server's state before the object is
+	// requeued.
 	maxTries = 3
 )
 
-// objects is the server's side: objects of any kind, by their metadata.
+// objects accesses objects of any kind by their metadata.
 type objects interface {
-	// Live returns the object as the server has it now.
+	// Live reads the object from the API.
 	Live(ctx context.Context, kind kinds.Kind, namespace, name string) (*Object, error)
-	// Delete deletes o if it is still in the version that o shows.
+	// Delete deletes o with a precondition on its version.
 	Delete(ctx context.Context, kind kinds.Kind, o *Object, policy metav1.DeletionPropagation) error
 	// Patch applies a JSON merge patch.
 	Patch(ctx context.Context, kind kinds.Kind, o *Object, patch []byte) error
@@ -45,11 +45,11 @@ type Controller struct {
 	run     func(context.Context) error
 	events  reconciler.Recorder
 	watcher *watcher
-	// parallel is how many requests orphaning one object makes at once.
+	// parallel is the number of concurrent requests for orphaning the dependents of one object.
 	parallel int
 }
 
-// take acts on news of the graph.
+// take processes the result of a change in the graph.
 func (c *Controller) take(news News) {
 	for _, s := range news.Strange {
 		o := s.Dependent
@@ -65,8 +65,7 @@ func (c *Controller) take(news News) {
 	}
 }
 
-// Reconcile does with one object what its owners, its dependents and its own deletion
-// call for.
+// Reconcile handles one object according to its owners, its dependents and its own deletion.
 func (c *Controller) Reconcile(ctx context.Context, uid types.UID) error {
 	o, known := c.graph.Object(uid)
 	switch {
@@ -84,8 +83,8 @@ func (c *Controller) Reconcile(ctx context.Context, uid types.UID) error {
 	return c.collect(ctx, o)
 }
 
-// verify looks for an owner that no event has shown, at all places where it is said to
-// be. An owner of unknown kind is looked for when the kind becomes known.
+// verify reads an owner that no event has shown, at all places named by its dependents. An owner of
+// an unknown kind is read when the kind becomes known.
 func (c *Controller) verify(ctx context.Context, owner types.UID) error {
 	for _, place := range c.graph.Places(owner) {
 		state, _, err := c.lookUp(ctx, place, owner)
@@ -93,14 +92,14 @@ func (c *Controller) verify(ctx context.Context, owner types.UID) error {
 			return err
 		}
 		if state != Absent {
-			return nil // its event will come, or it cannot be watched
+			return nil // its event will arrive, or it cannot be watched
 		}
 	}
 	c.take(c.graph.Gone(owner))
 	return nil
 }
 
-// lookUp asks the server whether the object at place has the given UID.
+// lookUp reads the object at place and compares its UID.
 func (c *Controller) lookUp(ctx context.Context, place Place, uid types.UID) (OwnerState, *Object, error) {
 	kind, ok := c.graph.Kind(groupKind(metav1.OwnerReference{APIVersion: place.APIVersion, Kind: place.Kind}))
 	if !ok || kind.Namespaced && place.Namespace == "" {
@@ -122,8 +121,8 @@ func (c *Controller) lookUp(ctx context.Context, place Place, uid types.UID) (Ow
 	return stateOf(live), live, nil
 }
 
-// collect deletes o if its owners are gone or wait for it. It decides on what the graph
-// knows; if o has changed since, on what the server says.
+// collect deletes o if its owners do not exist or wait for it. It uses the graph and, if o has
+// changed since, the API.
 func (c *Controller) collect(ctx context.Context, o *Object) error {
 	return c.write(ctx, o, func(o *Object, kind kinds.Kind) error {
 		if o.Deleting {
@@ -146,7 +145,7 @@ func (c *Controller) collect(ctx context.Context, o *Object) error {
 	})
 }
 
-// unblock deletes o after it has stopped blocking its owners.
+// unblock deletes o after removing blockOwnerDeletion from its references.
 func (c *Controller) unblock(ctx context.Context, kind kinds.Kind, o *Object, action Action) error {
 	patch, changed := unblockPatch(o)
 	if !changed {
@@ -155,11 +154,11 @@ func (c *Controller) unblock(ctx context.Context, kind kinds.Kind, o *Object, ac
 	if err := c.objects.Patch(ctx, kind, o, patch); err != nil {
 		return err
 	}
-	c.queue.Add(o.UID) // the rest is decided on the patched object
+	c.queue.Add(o.UID) // the next decision uses the patched object
 	return nil
 }
 
-// resolve completes what the graph knows of o's owners by asking the server.
+// resolve completes the owners of o by reading those that the graph does not know.
 func (c *Controller) resolve(ctx context.Context, o *Object) ([]Owner, error) {
 	owners := c.graph.Owners(o)
 	for i, owner := range owners {
@@ -175,8 +174,8 @@ func (c *Controller) resolve(ctx context.Context, o *Object) ([]Owner, error) {
 	return owners, nil
 }
 
-// releaseOrWait ends the foreground deletion of o if nothing blocks it any more; else it
-// sees to it that the blocking dependents are deleted.
+// releaseOrWait ends the foreground deletion of o if nothing blocks it. Otherwise it enqueues the
+// blocking dependents for deletion.
 func (c *Controller) releaseOrWait(ctx context.Context, o *Object) error {
 	waits := false
 	for _, dependent := range c.graph.Dependents(o.UID) {
@@ -194,7 +193,7 @@ func (c *Controller) releaseOrWait(ctx context.Context, o *Object) error {
 	return c.dropFinalizer(ctx, o, metav1.FinalizerDeleteDependents)
 }
 
-// orphan takes o off its dependents and then lets it go.
+// orphan removes o from the owner references of its dependents, and then removes its finalizer.
 func (c *Controller) orphan(ctx context.Context, o *Object) error {
 	var patches errgroup.Group
 	patches.SetLimit(c.parallel)
@@ -225,12 +224,12 @@ func (c *Controller) dropFinalizer(ctx context.Context, o *Object, finalizer str
 	})
 }
 
-// write runs a write that names o's version. If o has changed, it runs again on what the
-// server has; if o is gone, nothing is left to do.
+// write runs a write with a precondition on o's version. If o has changed, it is repeated with the
+// current version; if o does not exist, nothing is left to do.
 func (c *Controller) write(ctx context.Context, o *Object, do func(*Object, kinds.Kind) error) error {
 	kind, ok := c.graph.Kind(o.Kind.GroupKind())
 	if !ok {
-		return nil // the kind is gone, and with it its objects
+		return nil // the kind and its objects no longer exist
 	}
 	uid := o.UID
 	var err error

@@ -7,24 +7,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Action is what to do with an object that has owners; the zero value is nothing.
+// Action is what to do with an object that has owners. The zero value means nothing.
 type Action struct {
-	// Delete is how to delete the object; "" means that it stays.
+	// Delete is the propagation policy of the deletion; "" means that the object is kept.
 	Delete metav1.DeletionPropagation
-	// Unblock says that the object must stop blocking its owners first: one of its
-	// dependents waits for dependents too, which may be a circle.
+	// Unblock means that the object must stop blocking its owners first: one of its dependents
+	// waits for dependents as well, which may be a cycle.
 	Unblock bool
-	// Drop lists the owners to be taken off an object that stays.
+	// Drop lists the owners to remove from an object that is kept.
 	Drop []types.UID
 }
 
-// Decide says what to do with o, not being deleted yet, given the states of its owners.
-//
-//   - An owner about which nothing is known: nothing.
-//   - A solid owner: o stays, and the other owners that do not exist or wait for o are
-//     taken off it.
-//   - All absent: o is deleted, the way its finalizers ask for.
-//   - Waiting owners: o is deleted, and if it has dependents these go first.
+// Decide returns the action for o, which is not being deleted, given the states of its owners.
+//   - An owner is Unknown: nothing.
+//   - An owner is Solid: o is kept, and the owners that are absent or wait for o are removed from it.
+//   - All owners are Absent: o is deleted with the policy that its finalizers request.
+//   - Owners are Waiting: o is deleted, in the foreground if it has dependents.
 func Decide(o *Object, owners []Owner, dependents []*Object) Action {
 	states := map[OwnerState][]types.UID{}
 	for _, owner := range owners {

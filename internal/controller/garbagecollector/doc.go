@@ -1,17 +1,14 @@
-// Package garbagecollector deletes objects whose owners are gone, carries out
-// foreground and orphaning deletion, and does so for every kind that the server has,
-// custom resources included.
+// Package garbagecollector deletes objects without owners, and implements foreground and orphaning
+// deletion, for all kinds that the server serves, including custom resources.
 //
-// The Graph knows who owns whom, from the events of all kinds, and names the objects
-// to look at; Decide says what is to be done with one of them. Both are plain data
-// structures and functions. The Controller watches, asks the server where the graph is
-// not enough, and writes.
+// The Graph records the owners of all objects from their events, and returns the objects to
+// process. Decide returns what to do with one of them. Both are free of I/O. The Controller
+// watches, reads from the API where the graph is not sufficient, and writes.
 //
-// Invariants: an object is deleted only if every owner that it names is known to be
-// gone, either because its deletion was seen or because the server, asked for it by
-// name, does not have that UID; the write names the version of the object on which this
-// was decided. Nothing is written unless an owner is deleted. An owner reference means
-// an object in the same namespace, or one without namespace; an owner in another
-// namespace counts as absent, and an event says so. A reference that a cluster-wide object
-// makes to a namespaced kind can never be resolved, and protects it for ever.
+// Invariants: an object is deleted only if none of its owners exists: the deletion was seen, or the
+// API has no object with this name and UID; the write has a precondition on the version of the
+// object. Nothing is written unless an owner is deleted. An owner reference refers to an object in
+// the same namespace or to a cluster-scoped one; an owner in another namespace counts as absent,
+// and an event reports it. A reference from a cluster-scoped object to a namespaced kind can never
+// be resolved, and protects the object forever.
 package garbagecollector

@@ -10,30 +10,30 @@ import (
 	"github.com/allot-dev/allot/internal/controller/kinds"
 )
 
-// Graph knows objects and their owners by UID. Its methods may be called from any
-// goroutine; those that take news return the objects that are worth a look.
+// Graph records objects and their owners by UID. It is safe for concurrent use. Methods that record
+// changes return the objects to process.
 type Graph struct {
 	mu    sync.Mutex
 	nodes map[types.UID]*node
-	kinds map[schema.GroupKind]kinds.Kind // what the server has
+	kinds map[schema.GroupKind]kinds.Kind // served kinds
 }
 
-// node is an object or what is left of one. It is in the graph as long as the object
-// is there, or somebody names it as owner.
+// node is an object, or a UID that is named as an owner. It is in the graph as long as the object
+// exists or a dependent names it.
 type node struct {
-	object     *Object // nil: named as owner only, and not seen yet or gone
+	object     *Object // nil if it is only named as an owner, and not seen yet or deleted
 	gone       bool    // known not to exist
 	dependents map[types.UID]*node
 }
 
-// News is what follows from an event.
+// News is the result of a change.
 type News struct {
 	Look    []types.UID
 	Strange []Strange
 }
 
-// Strange is a reference to an owner that exists where it cannot be an owner: in
-// another namespace, or in one while the dependent is in none.
+// Strange is a reference to an existing object that cannot be an owner: it is in another namespace,
+// or in a namespace while the dependent is cluster-scoped.
 type Strange struct {
 	Dependent *Object
 	Owner     metav1.OwnerReference
@@ -42,8 +42,7 @@ type Strange struct {
 // NewGraph returns an empty graph.
 func NewGraph() *Graph { return &Graph{nodes: map[types.UID]*node{}} }
 
-// SetKinds tells what kinds there are, and returns the owners that could not be looked
-// for yet.
+// SetKinds sets the served kinds, and returns the owners that could not be read before.
 func (g *Graph) SetKinds(list []kinds.Kind) []types.UID {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -60,7 +59,7 @@ func (g *Graph) SetKinds(list []kinds.Kind) []types.UID {
 	return unseen
 }
 
-// Kind looks a kind of the server up, whatever its version.
+// Kind returns a served kind, whatever its version.
 func (g *Graph) Kind(gk schema.GroupKind) (kinds.Kind, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -68,7 +67,7 @@ func (g *Graph) Kind(gk schema.GroupKind) (kinds.Kind, bool) {
 	return k, ok
 }
 
-// Observe takes an object that is new or has changed.
+// Observe records a new or changed object.
 func (g *Graph) Observe(o *Object) News {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,8 +96,7 @@ func (g *Graph) Observe(o *Object) News {
 	return news
 }
 
-// introduce compares an object that is seen for the first time with the references
-// that were made to it before.
+// introduce checks the existing references to an object that is seen for the first time.
 func (g *Graph) introduce(n *node, news *News) {
 	for uid, dependent := range n.dependents {
 		ref, ok := dependent.object.reference(n.object.UID)
@@ -109,7 +107,7 @@ func (g *Graph) introduce(n *node, news *News) {
 	}
 }
 
-// updateOwners links n to the owners that it names now and did not name before.
+// updateOwners links n to its new owners.
 func (g *Graph) updateOwners(n *node, before *Object, news *News) {
 	o := n.object
 	for _, old := range before.Owners {
@@ -133,8 +131,8 @@ func (g *Graph) updateOwners(n *node, before *Object, news *News) {
 func (g *Graph) link(n *node, ref metav1.OwnerReference, news *News) {
 	owner := g.nodes[ref.UID]
 	if owner == nil {
-		// Either the owner's event is still to come or the owner is gone already: only
-		// the server can tell.
+		// Either the event of the owner is delayed or the owner does not exist: it must be read
+		// from the API.
 		owner = &node{}
 		g.nodes[ref.UID] = owner
 		news.Look = append(news.Look, ref.UID)
@@ -174,7 +172,7 @@ func (g *Graph) lookIfWaiting(owner types.UID, news *News) {
 	}
 }
 
-// Gone takes the end of an object, or the server's word that there is none.
+// Gone records that an object was deleted or does not exist.
 func (g *Graph) Gone(uid types.UID) News {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -198,8 +196,8 @@ func (g *Graph) Gone(uid types.UID) News {
 	return news
 }
 
-// Forget drops the objects of a kind that is not watched any more. Those that own
-// something are to be looked for again.
+// Forget drops the objects of a kind that is no longer watched. Those with dependents must be read
+// again.
 func (g *Graph) Forget(kind schema.GroupKind) News {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -221,7 +219,7 @@ func (g *Graph) Forget(kind schema.GroupKind) News {
 	return news
 }
 
-// Dependents are the objects that name uid as an owner, in no order.
+// Dependents returns the objects that name uid as an owner, in no particular order.
 func (g *Graph) Dependents(uid types.UID) []*Object {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -236,8 +234,7 @@ func (g *Graph) Dependents(uid types.UID) []*Object {
 	return dependents
 }
 
-// Object looks an object up. known without object means an owner that was named but
-// not seen.
+// Object returns an object. If known is set but object is nil, uid is an owner that was not seen.
 func (g *Graph) Object(uid types.UID) (object *Object, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

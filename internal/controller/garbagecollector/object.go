@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Object is what garbage collection needs to know of an object. It is never changed.
+// Object holds the metadata for garbage collection. It is immutable.
 type Object struct {
 	Kind            schema.GroupVersionKind
-	Namespace       string // "" for cluster-wide kinds
+	Namespace       string // "" for cluster-scoped kinds
 	Name            string
 	UID             types.UID
 	ResourceVersion string
@@ -20,7 +20,7 @@ type Object struct {
 	Deleting        bool
 }
 
-// NewObject extracts an Object from the metadata of an object of the given kind.
+// NewObject returns the Object for the metadata of an object of this kind.
 func NewObject(kind schema.GroupVersionKind, meta metav1.Object) *Object {
 	return &Object{
 		Kind:            kind,
@@ -34,18 +34,18 @@ func NewObject(kind schema.GroupVersionKind, meta metav1.Object) *Object {
 	}
 }
 
-// awaitsDependents says that the object is being deleted in the foreground: it goes
-// when no dependent that blocks its deletion is left.
+// awaitsDependents reports whether the object is being deleted in the foreground: it is removed
+// when no blocking dependent is left.
 func (o *Object) awaitsDependents() bool {
 	return o.Deleting && slices.Contains(o.Finalizers, metav1.FinalizerDeleteDependents)
 }
 
-// orphansDependents says that the object is being deleted and its dependents stay.
+// orphansDependents reports whether the object is being deleted and its dependents are kept.
 func (o *Object) orphansDependents() bool {
 	return o.Deleting && slices.Contains(o.Finalizers, metav1.FinalizerOrphanDependents)
 }
 
-// reference is the first reference of o to an owner.
+// reference returns the first reference of o to an owner.
 func (o *Object) reference(owner types.UID) (metav1.OwnerReference, bool) {
 	i := slices.IndexFunc(o.Owners, func(ref metav1.OwnerReference) bool { return ref.UID == owner })
 	if i < 0 {
@@ -54,13 +54,13 @@ func (o *Object) reference(owner types.UID) (metav1.OwnerReference, bool) {
 	return o.Owners[i], true
 }
 
-// blocks says that the deletion of owner in the foreground waits for o.
+// blocks reports whether the foreground deletion of owner waits for o.
 func (o *Object) blocks(owner types.UID) bool {
 	ref, ok := o.reference(owner)
 	return ok && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion
 }
 
-// groupKind is the kind that a reference names, whatever the version.
+// groupKind returns the kind of a reference, without the version.
 func groupKind(ref metav1.OwnerReference) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
 }

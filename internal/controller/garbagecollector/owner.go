@@ -5,29 +5,30 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// OwnerState is what is known of the owner that a reference names.
+// OwnerState is the state of the owner that a reference names.
 type OwnerState string
 
 const (
-	// Solid: it is there; it protects its dependents.
+	// Solid means that the owner exists and protects its dependents.
 	Solid OwnerState = "solid"
-	// Waiting: it is being deleted and waits for its dependents to go first.
+	// Waiting means that the owner is being deleted and waits for its dependents.
 	Waiting OwnerState = "waiting"
-	// Absent: there is no such object.
+	// Absent means that the owner does not exist.
 	Absent OwnerState = "absent"
-	// Unseen: only the server can tell.
+	// Unseen means that the owner must be read from the API.
 	Unseen OwnerState = "unseen"
-	// Unknown: the server has no such kind, or cannot be asked; nothing may be concluded.
+	// Unknown means that the kind is not served or cannot be read, so that nothing can be
+	// concluded.
 	Unknown OwnerState = "unknown"
 )
 
-// Owner is an owner reference with what is known of the owner.
+// Owner is an owner reference with the state of the owner.
 type Owner struct {
 	Ref   metav1.OwnerReference
 	State OwnerState
 }
 
-// Owners tells what the graph knows of the owners that o names.
+// Owners returns the owners of o with their states in the graph.
 func (g *Graph) Owners(o *Object) []Owner {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -43,7 +44,7 @@ func (g *Graph) ownerState(dependent *Object, ref metav1.OwnerReference) OwnerSt
 	kind, ok := g.kinds[groupKind(ref)]
 	switch {
 	case ok && kind.Namespaced && dependent.Namespace == "":
-		return Unknown // and will ever be
+		return Unknown // and will always be
 	case n != nil && n.gone:
 		return Absent
 	case !ok:
@@ -60,7 +61,7 @@ func (g *Graph) ownerState(dependent *Object, ref metav1.OwnerReference) OwnerSt
 	return stateOf(n.object)
 }
 
-// stateOf is the state of an owner that is there.
+// stateOf returns the state of an existing owner.
 func stateOf(owner *Object) OwnerState {
 	if owner.awaitsDependents() {
 		return Waiting
@@ -72,8 +73,8 @@ type meeting int
 
 const (
 	meets     meeting = iota // the reference names this object
-	misses                   // it names another place, where this UID cannot be
-	otherKind                // it names another kind; an object may be served as two
+	misses                   // it names another place, where this UID cannot exist
+	otherKind                // it names another kind; an object may be served as two kinds
 )
 
 // meets compares a reference with the object that has its UID.
@@ -87,12 +88,12 @@ func (g *Graph) meets(dependent *Object, ref metav1.OwnerReference, owner *Objec
 	return meets
 }
 
-// Place is where a reference says that an owner is.
+// Place is the location of an owner according to a reference.
 type Place struct {
 	APIVersion, Kind, Namespace, Name string
 }
 
-// Places are all the places where the dependents of an unseen owner say that it is.
+// Places returns the locations of an unseen owner according to its dependents.
 func (g *Graph) Places(owner types.UID) []Place {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Patches are JSON merge patches, which every kind takes. Since these replace lists
-// whole, they name the version on which they were made.
+// patch is a JSON merge patch, which all kinds support. Because it replaces whole lists, it
+// includes the version of the object.
 type patch struct {
 	Metadata map[string]any `json:"metadata"`
 }
@@ -17,24 +17,25 @@ type patch struct {
 func newPatch(o *Object, field string, value any) []byte {
 	text, err := json.Marshal(patch{map[string]any{"uid": o.UID, "resourceVersion": o.ResourceVersion, field: value}})
 	if err != nil {
-		panic(err) // strings and owner references can always be written
+		panic(err) // strings and owner references can always be encoded
 	}
 	return text
 }
 
-// ownersPatch takes owners off o.
+// ownersPatch removes owners from o.
 func ownersPatch(o *Object, drop []types.UID) []byte {
 	kept := slices.DeleteFunc(slices.Clone(o.Owners), func(ref metav1.OwnerReference) bool { return slices.Contains(drop, ref.UID) })
 	return newPatch(o, "ownerReferences", orNull(kept))
 }
 
-// finalizersPatch takes a finalizer off o.
+// finalizersPatch removes a finalizer from o.
 func finalizersPatch(o *Object, finalizer string) []byte {
 	kept := slices.DeleteFunc(slices.Clone(o.Finalizers), func(f string) bool { return f == finalizer })
 	return newPatch(o, "finalizers", orNull(kept))
 }
 
-// unblockPatch lets none of o's owners wait for o; changed is false if none does.
+// unblockPatch removes blockOwnerDeletion from all references of o. changed is false if none has
+// it.
 func unblockPatch(o *Object) (patch []byte, changed bool) {
 	owners := slices.Clone(o.Owners)
 	no := false

@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// rediscover is how often discovery is read though nothing hints at a change.
+	// rediscover is the interval of discovery without any sign of a change.
 	rediscover = time.Minute
-	// settle is how long discovery may lag behind a CustomResourceDefinition; it is read
-	// again after each wait until it shows a change.
+	// settle is the delay between retries of discovery after a change of a
+	// CustomResourceDefinition, which discovery may show late.
 	settle = 300 * time.Millisecond
-	// settleTries bounds that.
+	// settleTries limits these retries.
 	settleTries = 10
-	// firstSync bounds the wait for the first lists; a kind that cannot be listed must not
-	// stop the collection of all others.
+	// firstSync limits the wait for the first lists. A kind that cannot be listed must not prevent
+	// the collection of others.
 	firstSync = 30 * time.Second
 )
 
-// watcher watches all kinds that discovery shows, each once.
+// watcher watches all kinds found by discovery.
 type watcher struct {
 	discovery kinds.Discovery
 	metadata  metadata.Interface
@@ -39,7 +39,8 @@ type watcher struct {
 	onEvent   func(kind schema.GroupVersionKind, before, after metav1.Object)
 	onForget  func(schema.GroupKind)
 
-	shared  map[schema.GroupKind]func() bool // watched through caches of the process; has it synced?
+	// HasSynced of kinds watched through caches of the process
+	shared  map[schema.GroupKind]func() bool
 	served  map[schema.GroupKind]kinds.Kind
 	watched map[schema.GroupKind]*watch
 	poked   chan struct{}
@@ -53,7 +54,7 @@ type watch struct {
 	synced   cache.InformerSynced
 }
 
-// poke says that discovery may have changed.
+// poke signals that discovery may have changed.
 func (w *watcher) poke() {
 	select {
 	case w.poked <- struct{}{}:
@@ -61,12 +62,12 @@ func (w *watcher) poke() {
 	}
 }
 
-// start reads discovery until it succeeds and waits until the first lists are in.
+// start retries discovery until it succeeds, and waits for the first lists.
 func (w *watcher) start(ctx context.Context) error {
 	for wait := settle; ; wait = min(2*wait, rediscover) {
 		_, err := w.refresh(ctx)
 		if err == nil || len(w.served) > 0 {
-			break // what is missing is added later
+			break // missing kinds are added later
 		}
 		klog.FromContext(ctx).V(2).Info("discovery", "err", err)
 		if !sleep(ctx, wait) {
@@ -117,8 +118,8 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// refresh starts and stops watches as discovery demands. Kinds that are missing in a
-// partial answer are taken to be what they were.
+// refresh starts and stops watches after discovery. Kinds that are missing in a partial result are
+// assumed to be unchanged.
 func (w *watcher) refresh(ctx context.Context) (changed bool, err error) {
 	list, err := kinds.List(w.discovery)
 	served := map[schema.GroupKind]kinds.Kind{}
@@ -130,7 +131,7 @@ func (w *watcher) refresh(ctx context.Context) (changed bool, err error) {
 	}
 	changed = !maps.EqualFunc(served, w.served, func(a, b kinds.Kind) bool { return a.Resource == b.Resource })
 	w.served = served
-	// First: what is forgotten is looked up at once, and must not be looked for at the place where it was.
+	// Before Forget, which causes reads that must not use the former kinds.
 	if changed {
 		w.onKinds(slices.Collect(maps.Values(served)))
 	}
@@ -152,8 +153,8 @@ func (w *watcher) refresh(ctx context.Context) (changed bool, err error) {
 	return changed, err
 }
 
-// collectable says that objects of a kind can have owners and be owners. Events cannot:
-// they are many, and go by themselves.
+// collectable reports whether objects of a kind can have owners and be owners. Events are excluded
+// because there are many, and they expire.
 func collectable(k kinds.Kind) bool {
 	return k.Has("list", "watch") && k.Kind.Kind != "Event"
 }
@@ -182,8 +183,8 @@ func (w *watcher) watch(ctx context.Context, k kinds.Kind) error {
 	return nil
 }
 
-// handler turns an informer's calls into changes: before is nil for a new object, after
-// for one that is gone.
+// handler converts the calls of an informer: before is nil for a new object, after for a deleted
+// one.
 func handler(f func(before, after metav1.Object)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { f(nil, obj.(metav1.Object)) },
@@ -197,7 +198,7 @@ func handler(f func(before, after metav1.Object)) cache.ResourceEventHandler {
 	}
 }
 
-// sleep waits for d, and returns false when ctx ends before.
+// sleep waits for d. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -10,13 +10,13 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 )
 
-// Server is the API of revisions past the caches.
+// Server accesses revisions through a client.Set.
 type Server struct{ set *client.Set }
 
-// NewServer returns the API that set reaches.
+// NewServer returns a Server for set.
 func NewServer(set *client.Set) Server { return Server{set} }
 
-// CreateRevision makes a revision.
+// CreateRevision creates a revision.
 func (s Server) CreateRevision(ctx context.Context, revision *appsv1.ControllerRevision) error {
 	_, err := s.set.ControllerRevisions(revision.Namespace).Create(ctx, revision, metav1.CreateOptions{})
 	return err
@@ -34,14 +34,14 @@ func (s Server) PatchRevision(ctx context.Context, revision *appsv1.ControllerRe
 	return err
 }
 
-// DeleteRevision deletes this very revision.
+// DeleteRevision deletes a revision, with a UID precondition.
 func (s Server) DeleteRevision(ctx context.Context, revision *appsv1.ControllerRevision) error {
 	return s.set.ControllerRevisions(revision.Namespace).Delete(ctx, revision.Name, metav1.DeleteOptions{
 		Preconditions: metav1.NewUIDPreconditions(string(revision.UID)),
 	})
 }
 
-// LiveRevision reads a revision past the cache.
+// LiveRevision reads a revision from the API.
 func (s Server) LiveRevision(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error) {
 	return s.set.ControllerRevisions(namespace).Get(ctx, name, metav1.GetOptions{})
 }

@@ -15,26 +15,27 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// Parent is a workload as far as its history goes.
+// Parent is the workload of a history.
 type Parent struct {
 	Owner      metav1.Object
 	Kind       schema.GroupVersionKind
 	Template   *core.PodTemplateSpec
-	HashLabel  string // the label in which revisions bear their hash
-	Collisions int32  // how often two templates of the workload had one hash
+	HashLabel  string // label of revisions with their hash
+	Collisions int32  // number of hash collisions of the workload's templates
 }
 
-// Choice is what is to be done about the revision of the current template.
+// Choice is what to do about the revision of the current template.
 type Choice struct {
-	// Same are the revisions that hold the current template, the oldest first. More than one come from elsewhere.
+	// Same lists the revisions with the current template, the oldest first. There are several only
+	// if others were created manually.
 	Same []*appsv1.ControllerRevision
-	// Raise is the last of Same with the number that it should have; nil if it is the newest revision already.
+	// Raise is the last of Same with its new number; nil if it is the newest revision already.
 	Raise *appsv1.ControllerRevision
-	// Number is that of a revision to be made; 0 if there are some.
+	// Number is the number of a revision to create; 0 if one exists.
 	Number int64
 }
 
-// Choose looks for the current template among the parent's revisions, which may be in any order.
+// Choose finds the current template among the parent's revisions, which may be in any order.
 func Choose(p Parent, revisions []*appsv1.ControllerRevision) (Choice, error) {
 	data, err := encode(p.Template)
 	if err != nil {
@@ -58,8 +59,8 @@ func Choose(p Parent, revisions []*appsv1.ControllerRevision) (Choice, error) {
 	return choice, nil
 }
 
-// nextNumber is above those of all revisions, in their order. Nothing is above the last number, which users may give to a
-// revision of their own: then several have it, and of these the younger ones count as newer.
+// nextNumber returns a number above those of all revisions. A user may have used the largest
+// possible number; then several revisions have it, and younger ones count as newer.
 func nextNumber(sorted []*appsv1.ControllerRevision) int64 {
 	if len(sorted) == 0 {
 		return 1
@@ -68,8 +69,8 @@ func nextNumber(sorted []*appsv1.ControllerRevision) int64 {
 	return last + min(1, math.MaxInt64-last)
 }
 
-// holds compares what a revision holds with the current template, of which data is the encoded form. Bytes may differ
-// although the templates are equal: another version wrote empty fields, or in another order.
+// holds reports whether a revision has the current template, which data encodes. The bytes may
+// differ for equal templates, because another version wrote empty fields or another order.
 func holds(revision *appsv1.ControllerRevision, data []byte, current *core.PodTemplateSpec) bool {
 	if bytes.Equal(revision.Data.Raw, data) {
 		return true
@@ -78,7 +79,7 @@ func holds(revision *appsv1.ControllerRevision, data []byte, current *core.PodTe
 	return err == nil && equality.Semantic.DeepEqual(held, current)
 }
 
-// byNumber orders revisions from old to new.
+// byNumber sorts revisions from old to new.
 func byNumber(a, b *appsv1.ControllerRevision) int {
 	return cmp.Or(
 		cmp.Compare(a.Revision, b.Revision),
@@ -87,7 +88,7 @@ func byNumber(a, b *appsv1.ControllerRevision) int {
 	)
 }
 
-// surplus are the oldest revisions beyond limit, among those that are not in use.
+// surplus returns the oldest revisions beyond limit that are not in use.
 func surplus(revisions []*appsv1.ControllerRevision, inUse func(*appsv1.ControllerRevision) bool, limit *int32) []*appsv1.ControllerRevision {
 	if limit == nil || *limit < 0 {
 		return nil

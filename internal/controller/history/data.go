@@ -10,7 +10,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// content is what a revision holds: the strategic merge patch that gives a workload its template back.
+// content is the data of a revision: a strategic merge patch that restores the template of a
+// workload.
 type content struct {
 	Spec struct {
 		Template template `json:"template"`
@@ -18,13 +19,13 @@ type content struct {
 }
 
 type template struct {
-	// Directive has the template replaced as a whole: fields that were added later are to go.
+	// Directive replaces the whole template, so that fields added later are removed.
 	Directive string `json:"$patch"`
 	core.PodTemplateSpec
 }
 
-// encode gives the fields in the order of their names: the server writes them so after any patch, and bytes that do not
-// change are compared faster.
+// encode sorts fields by name, as the server does after any patch, so that equal content usually
+// has equal bytes.
 func encode(t *core.PodTemplateSpec) ([]byte, error) {
 	var c content
 	c.Spec.Template = template{Directive: "replace", PodTemplateSpec: *t}
@@ -39,7 +40,7 @@ func encode(t *core.PodTemplateSpec) ([]byte, error) {
 	return data, nil
 }
 
-// Template is the pod template that a revision holds.
+// Template returns the pod template of a revision.
 func Template(revision *appsv1.ControllerRevision) (*core.PodTemplateSpec, error) {
 	var c content
 	if err := json.Unmarshal(revision.Data.Raw, &c); err != nil {

@@ -1,11 +1,11 @@
-// Package history keeps the templates that a workload's pods had, one ControllerRevision each, so that pods can be told
-// apart by them and kubectl rollout can list them and go back.
+// Package history keeps one ControllerRevision for each pod template of a workload, so that pods
+// can be distinguished by template, and kubectl rollout can list templates and roll back.
 //
-// Choose decides which revision is that of the current template, and whether it has to be made or to become the newest;
-// Ensure writes what Choose says. Trim deletes what the history limit lets go.
+// Choose decides which revision belongs to the current template, and whether it must be created or
+// become the newest. Ensure writes the result. Trim deletes revisions beyond the history limit.
 //
-// Invariants: a template that is equal to an earlier one, as values and not as bytes, has that one's revision; the revision
-// of the current template has the highest number; the name of a new revision follows from its template, so that a cache
-// that lags behind never makes two. What a revision holds is a patch in the form that kubectl applies. The package never
-// reads or writes pods.
+// Invariants: a template that is equal to an earlier one, by value and not by bytes, uses the same
+// revision. The revision of the current template has the highest number. The name of a new revision
+// is derived from its template, so that a delayed cache never causes two. The data of a revision is
+// a patch in the format that kubectl applies. The package does not access pods.
 package history

@@ -9,23 +9,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Writer makes and numbers revisions. LiveRevision reads past the cache.
+// Writer creates and renumbers revisions. LiveRevision reads from the API.
 type Writer interface {
 	CreateRevision(ctx context.Context, revision *appsv1.ControllerRevision) error
 	UpdateRevision(ctx context.Context, revision *appsv1.ControllerRevision) error
 	LiveRevision(ctx context.Context, namespace, name string) (*appsv1.ControllerRevision, error)
 }
 
-// Current are the revisions that hold the current template, the one to be used last, and the collisions of hashes so far.
+// Current holds the revisions with the current template, the one to use last, and the number of
+// hash collisions.
 type Current struct {
 	Same       []*appsv1.ControllerRevision
 	Collisions int32
 }
 
-// Revision is the one to be used.
+// Revision returns the revision to use.
 func (c Current) Revision() *appsv1.ControllerRevision { return c.Same[len(c.Same)-1] }
 
-// Ensure sees to it that the parent's current template has a revision, and that it is the newest.
+// Ensure ensures that the parent's current template has a revision, and that it is the newest.
 func Ensure(ctx context.Context, w Writer, p Parent, revisions []*appsv1.ControllerRevision) (Current, error) {
 	choice, err := Choose(p, revisions)
 	if err != nil {
@@ -42,8 +43,8 @@ func Ensure(ctx context.Context, w Writer, p Parent, revisions []*appsv1.Control
 	return Current{Same: choice.Same, Collisions: p.Collisions}, nil
 }
 
-// create makes a revision. Its name being taken means one of two things: the cache lags behind an earlier creation, or
-// another template has the same hash.
+// create creates a revision. If its name is taken, either the cache is behind an earlier creation,
+// or another template has the same hash.
 func create(ctx context.Context, w Writer, p Parent, number int64) (Current, error) {
 	for {
 		revision, err := newRevision(p, number)

@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Hash is what tells a revision from the others of its parent: its label, or its name if somebody made it without one.
+// Hash returns the label that distinguishes revisions of one parent, or the name of a revision
+// without it.
 func Hash(revision *appsv1.ControllerRevision, label string) string {
 	if hash, ok := revision.Labels[label]; ok {
 		return hash
@@ -22,8 +23,8 @@ func Hash(revision *appsv1.ControllerRevision, label string) string {
 	return revision.Name
 }
 
-// newRevision is the revision of the current template, with the given number. It has the annotations of the parent, of
-// which kubectl shows the cause of the change.
+// newRevision returns a revision of the current template with this number. It has the annotations
+// of the parent, of which kubectl shows the change cause.
 func newRevision(p Parent, number int64) (*appsv1.ControllerRevision, error) {
 	data, err := encode(p.Template)
 	if err != nil {
@@ -34,7 +35,7 @@ func newRevision(p Parent, number int64) (*appsv1.ControllerRevision, error) {
 	maps.Copy(labels, p.Template.Labels)
 	labels[p.HashLabel] = hash
 	annotations := maps.Clone(p.Owner.GetAnnotations())
-	delete(annotations, corev1.LastAppliedConfigAnnotation) // it describes the parent, and is long
+	delete(annotations, corev1.LastAppliedConfigAnnotation) // describes the parent, and is long
 	return &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       p.Owner.GetNamespace(),
@@ -48,7 +49,7 @@ func newRevision(p Parent, number int64) (*appsv1.ControllerRevision, error) {
 	}, nil
 }
 
-// hashOf is another one for each number of collisions.
+// hashOf returns a hash that differs for each number of collisions.
 func hashOf(data []byte, collisions int32) string {
 	hash := fnv.New32a()
 	hash.Write(data)
@@ -58,7 +59,7 @@ func hashOf(data []byte, collisions int32) string {
 	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
 }
 
-// nameOf is the parent's name, cut if need be, and the hash.
+// nameOf returns the parent's name, truncated if necessary, and the hash.
 func nameOf(parent, hash string) string {
 	longest := validation.DNS1123SubdomainMaxLength - len("-") - len(hash)
 	return parent[:min(len(parent), longest)] + "-" + hash
