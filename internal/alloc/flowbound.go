@@ -196,8 +196,8 @@ func (s *search) infeasibleRequests() []int {
 	return requests
 }
 
-// isServable reports whether the chosen alternative of the request, or one of all alternatives, can
-// be served by the node.
+// isServable reports whether the node can serve the request: its chosen alternative, or any
+// alternative if none is chosen.
 func (s *search) isServable(w int) bool {
 	if o := s.chosen[w]; o >= 0 {
 		return s.offer.counts[w][o] >= 0

@@ -17,7 +17,8 @@ var finishedPackages = []string{
 	"internal/controller/claim", "internal/controller/daemonset", "internal/controller/deployment",
 	"internal/controller/devicetaint", "internal/controller/eviction",
 	"internal/controller/expectations", "internal/controller/garbagecollector",
-	"internal/controller/history", "internal/etcd", "internal/features",
+	"internal/controller/history", "internal/controller/job", "internal/controller/kinds",
+	"internal/controller/namespace", "internal/etcd", "internal/features",
 	"internal/fleet", "internal/groups", "internal/metrics", "internal/node", "internal/pki",
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// New returns the controller of the Jobs in inf's caches; it must be called before inf is started.
+// New returns the controller of the Jobs in inf's caches. It must be called before inf is started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	pods, jobs, workloads, groups := inf.Pods(), inf.Jobs(), inf.Workloads(), inf.PodGroups()
 	if err := errors.Join(
@@ -47,7 +47,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	return c, nil
 }
 
-// server is the writing side of the API.
+// server implements the writers with a client.Set.
 type server struct{ set *client.Set }
 
 func (s server) LiveJob(ctx context.Context, namespace, name string) (*batch.Job, error) {
@@ -86,7 +86,7 @@ func (s server) DeletePodGroup(ctx context.Context, group *scheduling.PodGroup) 
 	return s.set.PodGroups(group.Namespace).Delete(ctx, group.Name, only(group))
 }
 
-// only has a deletion fail on an object that replaced the one that was seen.
+// only returns options with a UID precondition, so that a recreated object is not deleted.
 func only(obj metav1.Object) metav1.DeleteOptions {
 	return metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(obj.GetUID()))}
 }

@@ -9,19 +9,20 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// A failed pod is replaced after firstWait, after each further failure in a row after twice the time, at most lastWait.
+// A failed pod is replaced after firstWait. The delay doubles with each further consecutive
+// failure, up to lastWait.
 const (
 	firstWait = 10 * time.Second
 	lastWait  = 10 * time.Minute
 )
 
-// Backoff is how many failures there were since the last success, and when the last of them was.
+// Backoff is the number of failures since the last success, and the time of the last failure.
 type Backoff struct {
 	Failures int
 	Last     time.Time
 }
 
-// After is what becomes of it when these pods have ended.
+// After returns the Backoff after these pods have ended.
 func (b Backoff) After(succeeded, failed []*core.Pod) Backoff {
 	var success time.Time
 	for _, pod := range succeeded {
@@ -39,7 +40,7 @@ func (b Backoff) After(succeeded, failed []*core.Pod) Backoff {
 	return b
 }
 
-// Wait is how long no pod is to be replaced.
+// Wait returns the remaining delay before pods may be replaced.
 func (b Backoff) Wait(now time.Time) time.Duration {
 	if b.Failures == 0 {
 		return 0
@@ -58,8 +59,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// endedAt is when the pod ended, as well as it is known: the end of its last container; since when it is not ready; when it
-// was deleted; when it was created.
+// endedAt returns the best known time of the pod's end: the end of its last container, the time it
+// became unready, its deletion, or its creation.
 func endedAt(pod *core.Pod) time.Time {
 	if at, ok := containersEnded(pod); ok {
 		return at
@@ -79,7 +80,7 @@ func endedAt(pod *core.Pod) time.Time {
 	return pod.DeletionTimestamp.Add(-grace)
 }
 
-// containersEnded is when the last of the containers and sidecars ended; ok is false while one has not.
+// containersEnded returns when the last container or sidecar ended. ok is false if one still runs.
 func containersEnded(pod *core.Pod) (at time.Time, ok bool) {
 	statuses := slices.Clone(pod.Status.ContainerStatuses)
 	for _, s := range pod.Status.InitContainerStatuses {

@@ -15,7 +15,7 @@ import (
 	requests "github.com/allot-dev/allot/internal/controller/batch"
 )
 
-// changePods stops, drops and creates pods. It says what it did, and the first error.
+// changePods stops, drops and creates pods. It returns what it did, and the first error.
 func (c *Controller) changePods(ctx context.Context, job *batch.Job, plan Plan, group string) (Outcome, error) {
 	var mu sync.Mutex
 	var done Outcome
@@ -52,7 +52,7 @@ func (c *Controller) changePods(ctx context.Context, job *batch.Job, plan Plan, 
 func (c *Controller) create(ctx context.Context, job *batch.Job, want *core.Pod) (made int, err error) {
 	pod, err := c.write.Pods.CreatePod(ctx, want)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return 0, nil // the Job will be deleted too: nothing to retry, nothing to tell
+		return 0, nil // the Job will be deleted as well: there is nothing to retry or report
 	}
 	if err != nil {
 		c.events.Eventf(job, corev1.EventTypeWarning, "FailedCreate", "Error creating: %v", err)
@@ -77,7 +77,8 @@ func (c *Controller) remove(ctx context.Context, job *batch.Job, pod *core.Pod, 
 	return nil
 }
 
-// release takes the finalizer off pods that the status has, and has later passes wait until that is seen.
+// release removes the finalizer from pods recorded in the status. Later passes wait until the
+// caches show it.
 func (c *Controller) release(ctx context.Context, job *batch.Job, pods []*core.Pod) error {
 	err := requests.Parallel(len(pods), func(i int) error {
 		if err := c.takeFinalizer(ctx, pods[i]); err != nil {
@@ -92,7 +93,8 @@ func (c *Controller) release(ctx context.Context, job *batch.Job, pods []*core.P
 	return nil
 }
 
-// let takes the finalizer off a pod that is not to be counted, if it is as it was seen: it may have ended meanwhile.
+// let removes the finalizer from a pod that must not be counted, unless the pod has changed: it may
+// have ended.
 func (c *Controller) let(ctx context.Context, job *batch.Job, pod *core.Pod) error {
 	if !isTracked(pod) {
 		return nil
@@ -119,11 +121,13 @@ func (c *Controller) takeFinalizer(ctx context.Context, pod *core.Pod) error {
 	return nil
 }
 
-// finalizerPatch is the strategic merge patch that takes the finalizer, and no other, off the pod with this metadata.
+// finalizerPatch returns the strategic merge patch that removes only the Job finalizer from the pod
+// with this metadata.
 func finalizerPatch(metadata map[string]any) ([]byte, error) {
 	metadata["$deleteFromPrimitiveList/finalizers"] = []string{batchv1.JobTrackingFinalizer}
 	return json.Marshal(map[string]any{"metadata": metadata})
 }
 
-// isGone says that the object that was meant is not there any more. A conflict is the UID's: a namesake is there.
+// isGone reports whether the object no longer exists. A conflict means that the UID differs: it was
+// recreated.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }

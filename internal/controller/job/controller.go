@@ -24,17 +24,17 @@ import (
 
 var kind = batchv1.SchemeGroupVersion.WithKind("Job")
 
-// gatherWindow is how long a pod's event waits for others before the Job is looked at: pods that end together then cost a
-// few status writes, not one each.
+// gatherWindow is the delay after an event of a pod, so that pods that end together cost a few
+// status writes, not one each.
 const gatherWindow = 50 * time.Millisecond
 
-// Key is what is reconciled: a Job, or a pod that may have no Job any more.
+// Key identifies a Job, or a pod that may have no Job any more.
 type Key struct {
 	types.NamespacedName
 	Pod bool
 }
 
-// podCache is the cache of pods; it must have ownership.Index.
+// podCache is the cache of pods. It must have ownership.Index.
 type podCache interface {
 	Get(namespace, name string) (*core.Pod, bool)
 	ByIndex(index, key string) []*core.Pod
@@ -46,19 +46,19 @@ type jobCache interface {
 	InNamespace(namespace string) []*batch.Job
 }
 
-// workloadCache is the cache of Workloads; it must have workloadIndex.
+// workloadCache is the cache of Workloads. It must have workloadIndex.
 type workloadCache interface {
 	Get(namespace, name string) (*scheduling.Workload, bool)
 	ByIndex(index, key string) []*scheduling.Workload
 }
 
-// groupCache is the cache of PodGroups; it must have ownership.Index.
+// groupCache is the cache of PodGroups. It must have ownership.Index.
 type groupCache interface {
 	Get(namespace, name string) (*scheduling.PodGroup, bool)
 	ByIndex(index, key string) []*scheduling.PodGroup
 }
 
-// Caches are what the controller reads.
+// Caches has the caches of the controller.
 type Caches struct {
 	Jobs      jobCache
 	Pods      podCache
@@ -66,36 +66,36 @@ type Caches struct {
 	Groups    groupCache
 }
 
-// podWriter changes pods.
+// podWriter writes pods.
 type podWriter interface {
 	CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error)
 	PatchPod(ctx context.Context, pod *core.Pod, strategicMerge []byte) error
-	// DeletePod deletes this very pod, gracefully.
+	// DeletePod deletes the pod gracefully, with a UID precondition.
 	DeletePod(ctx context.Context, pod *core.Pod) error
 }
 
-// jobWriter reads Jobs past the cache and writes their status.
+// jobWriter reads Jobs from the API and writes their status.
 type jobWriter interface {
 	LiveJob(ctx context.Context, namespace, name string) (*batch.Job, error)
 	UpdateJobStatus(ctx context.Context, job *batch.Job) (*batch.Job, error)
 }
 
-// workloadWriter changes Workloads.
+// workloadWriter writes Workloads.
 type workloadWriter interface {
 	CreateWorkload(ctx context.Context, workload *scheduling.Workload) (*scheduling.Workload, error)
-	// DeleteWorkload deletes this very Workload.
+	// DeleteWorkload deletes the Workload, with a UID precondition.
 	DeleteWorkload(ctx context.Context, workload *scheduling.Workload) error
 }
 
-// groupWriter changes PodGroups.
+// groupWriter writes PodGroups.
 type groupWriter interface {
 	CreatePodGroup(ctx context.Context, group *scheduling.PodGroup) (*scheduling.PodGroup, error)
 	ResizePodGroup(ctx context.Context, group *scheduling.PodGroup, minCount int32) error
-	// DeletePodGroup deletes this very PodGroup.
+	// DeletePodGroup deletes the PodGroup, with a UID precondition.
 	DeletePodGroup(ctx context.Context, group *scheduling.PodGroup) error
 }
 
-// Server is what the controller writes to.
+// Server combines the writers of the controller.
 type Server struct {
 	Pods      podWriter
 	Jobs      jobWriter
@@ -112,11 +112,11 @@ type Controller struct {
 	queue  reconciler.Queue[Key]
 	run    func(context.Context) error
 	own    *writes
-	alone  bool // the server has no PodGroups: pods are in none
+	alone  bool // the server does not serve PodGroups
 
 	mu       sync.Mutex
-	backoffs map[types.UID]Backoff // of Jobs that run
-	told     map[types.UID]string  // why they have no PodGroup yet
+	backoffs map[types.UID]Backoff // by UID of running Jobs
+	told     map[types.UID]string  // reported reasons for a missing PodGroup
 }
 
 func newController(caches Caches, write Server, events reconciler.Recorder, clock clock.PassiveClock) *Controller {
@@ -129,7 +129,7 @@ func newController(caches Caches, write Server, events reconciler.Recorder, cloc
 // Run reconciles until ctx is done.
 func (c *Controller) Run(ctx context.Context) error { return c.run(ctx) }
 
-// Reconcile makes one pass over a Job, or frees a pod without one.
+// Reconcile makes one pass over a Job, or removes the finalizer from a pod without one.
 func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 	if key.Pod {
 		return c.free(ctx, key)
@@ -149,7 +149,7 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 	}
 	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 	if err != nil {
-		return nil // the server's validation does not let such a selector in
+		return nil // validation rejects such a selector
 	}
 	pods, err := c.claim(ctx, job, selector)
 	if err != nil {
@@ -158,8 +158,8 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 	return c.pass(ctx, job, pods)
 }
 
-// pass decides and carries out. What is decided about pods that could not be created or deleted is tried again, and the status
-// is written all the same.
+// pass decides and carries out the decision. Failed creations and deletions are retried, and the
+// status is written in any case.
 func (c *Controller) pass(ctx context.Context, job *batch.Job, pods []*core.Pod) error {
 	plan := Decide(job, pods, c.backoff(job.UID, pods), c.clock.Now())
 	step, failure := c.group(ctx, job, plan)
@@ -190,7 +190,8 @@ func (c *Controller) pass(ctx context.Context, job *batch.Job, pods []*core.Pod)
 	return nil
 }
 
-// appendNew adds the pods that are not in the list yet: a pod that is dropped twice would be counted twice.
+// appendNew appends the pods that are not in the list yet: a pod that is dropped twice would be
+// counted twice.
 func appendNew(list, more []*core.Pod) []*core.Pod {
 	list = slices.Clip(list)
 	for _, pod := range more {
@@ -201,7 +202,7 @@ func appendNew(list, more []*core.Pod) []*core.Pod {
 	return list
 }
 
-// claim returns the pods that are the Job's, after adopting and releasing. Those that have just been adopted have the finalizer.
+// claim returns the pods of the Job, after adopting and releasing. Adopted pods have the finalizer.
 func (c *Controller) claim(ctx context.Context, job *batch.Job, selector labels.Selector) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*batch.Job, *core.Pod]{
 		Kind: kind, Cache: c.Pods, Live: c.write.Jobs.LiveJob, Patch: c.write.Pods.PatchPod,
@@ -224,7 +225,7 @@ func (c *Controller) writeStatus(ctx context.Context, job *batch.Job, status bat
 	if equality.Semantic.DeepEqual(job.Status, status) {
 		return nil
 	}
-	updated := *job // the cached object's other fields are shared and only read
+	updated := *job // other fields of the cached object are shared and only read
 	updated.Status = status
 	written, err := c.write.Jobs.UpdateJobStatus(ctx, &updated)
 	if apierrors.IsNotFound(err) {
@@ -237,7 +238,8 @@ func (c *Controller) writeStatus(ctx context.Context, job *batch.Job, status bat
 	return nil
 }
 
-// backoff is what is remembered of the Job's failures; after a restart, what can be seen of those that have been counted.
+// backoff returns the recorded failures of the Job or, after a restart, those visible in its
+// counted pods.
 func (c *Controller) backoff(job types.UID, pods []*core.Pod) Backoff {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -257,14 +259,14 @@ func (c *Controller) remember(job *batch.Job, b Backoff) {
 	}
 }
 
-// exists says whether the cache has a Job. With c.mu held, nothing is remembered of one that has gone in the midst of a pass:
-// the cache loses it before it is forgotten.
+// exists reports whether the cache has a Job. c.mu must be held, so that nothing is recorded for a
+// Job deleted during a pass: the cache drops it before forget is called.
 func (c *Controller) exists(job *batch.Job) bool {
 	cached, ok := c.Jobs.Get(job.Namespace, job.Name)
 	return ok && cached.UID == job.UID
 }
 
-// forget drops what is known of a Job that has ended or is gone.
+// forget drops the state of a Job that has ended or was deleted.
 func (c *Controller) forget(job types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,12 +12,13 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// Each pod that ends is counted once, whenever a pass or the process is cut short. The status first lists the pod in
-// uncountedTerminatedPods (or its index in completedIndexes), then the pod loses the finalizer, and when that is seen the
-// status has one more in its counters and the pod in its list no more, in one write. A pod with the finalizer that is not
-// listed has not been counted; a listed pod without finalizer has to be.
+// Each pod that ends is counted exactly once, even if a pass or the process is interrupted. The
+// status first lists the pod in uncountedTerminatedPods (or its index in completedIndexes); then
+// the finalizer is removed; and when the cache shows that, the counter is incremented and the pod
+// removed from the list, in one write. A pod with the finalizer that is not listed has not been
+// counted; a listed pod without it must be counted.
 
-// tallyUp brings the counters, and decides which pods are let go of.
+// tallyUp updates the counters, and selects the pods to release.
 func (p *pass) tallyUp() {
 	if p.Status.UncountedTerminatedPods == nil {
 		p.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
@@ -44,7 +45,7 @@ func (p *pass) tallyUp() {
 	p.Status.Terminating = ptr.To(int32(len(p.tally.terminating)))
 }
 
-// move counts the listed pods that have lost their finalizer.
+// move counts the listed pods without a finalizer.
 func (p *pass) move() {
 	listed := map[types.UID]bool{}
 	for _, pod := range p.tally.pods {
@@ -62,7 +63,7 @@ func (p *pass) move() {
 	}
 }
 
-// isOver says that the controller waits for nothing more of the pod.
+// isOver reports whether the controller no longer waits for the pod.
 func (p *pass) isOver(pod *core.Pod) bool {
 	switch {
 	case p.job.DeletionTimestamp != nil || p.ending != nil || pod.Status.Phase == corev1.PodSucceeded:
@@ -74,7 +75,8 @@ func (p *pass) isOver(pod *core.Pod) bool {
 	return last == nil || last.UID != pod.UID
 }
 
-// list notes a pod that is to be counted. A success of an indexed Job is in completedIndexes; what runs when a Job fails is a failure.
+// list records a pod to be counted. A success of an indexed Job is in completedIndexes; a pod that
+// runs when the Job fails counts as a failure.
 func (p *pass) list(pod *core.Pod) {
 	u := p.Status.UncountedTerminatedPods
 	isFailure := p.tally.hasFailed(pod) || p.ending != nil && p.ending.Type == batchv1.JobFailureTarget
@@ -89,13 +91,14 @@ func (p *pass) list(pod *core.Pod) {
 	}
 }
 
-// Outcome is how many pods were created, and which were stopped or dropped.
+// Outcome is the number of created pods, and the stopped and dropped pods.
 type Outcome struct {
 	Created int
 	Deleted []*core.Pod
 }
 
-// Status is the status to be written after that. A pod without a node is gone at once when it is deleted.
+// Status returns the status to write afterwards. A pod without a node is removed as soon as it is
+// deleted.
 func (o Outcome) Status(p Plan) batchv1.JobStatus {
 	status := *p.Status.DeepCopy()
 	status.Active += int32(o.Created - len(o.Deleted))

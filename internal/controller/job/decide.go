@@ -12,36 +12,37 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// burst is the most pods that one pass creates, drops or lets go of.
+// burst limits the pods that one pass creates, drops or releases.
 const burst = 500
 
-// Plan is what one pass does, in this order: it stops, drops and creates pods, writes the status, and lets go of pods that
-// the status now has. A pass may end after any step; the next one goes on from what it finds.
+// Plan is what one pass does, in this order: it stops, drops and creates pods, writes the status,
+// and releases pods recorded in the status. A pass may be interrupted after any step; the next one
+// continues from the observed state.
 type Plan struct {
-	Stop   []*core.Pod // deleted because the Job has ended; their end is still to be counted
-	Drop   []*core.Pod // let go of, then deleted: their end does not count
+	Stop   []*core.Pod // pods to delete because the Job has ended; their end is still counted
+	Drop   []*core.Pod // pods to release and then delete; their end is not counted
 	Create []Creation
 
-	// Status is what there is before pods are stopped, dropped and created; see Outcome.Status.
+	// Status is the status before pods are stopped, dropped and created; see Outcome.Status.
 	Status batchv1.JobStatus
-	// Backoff is to be remembered when the status is written, and Events told.
+	// Backoff is recorded, and Events are published, when the status is written.
 	Backoff Backoff
 	Events  []Event
-	Release []*core.Pod // lose the finalizer once the status is written
+	Release []*core.Pod // pods to release after the status is written
 
-	// Again is after which time the Job is to be looked at without further cause; 0 for never.
+	// Again is the time until the next pass without another event; 0 for none.
 	Again time.Duration
-	// Active are the pods that run or will run, Room how many of them the Job may have at once.
+	// Active lists the pods that run or will run, Room is the maximum number of them.
 	Active []*core.Pod
 	Room   int
-	// Idle: there are to be no pods, because the Job is suspended or has met its end.
+	// Idle means that no pods should exist, because the Job is suspended or ends.
 	Idle bool
 }
 
-// Event is to be told about the Job.
+// Event is an event to publish for the Job.
 type Event struct{ Type, Reason, Message string }
 
-// Decide compares the Job with its pods. All of the controller's own writes must be in what it is given.
+// Decide compares the Job with its pods. Its input must include all of the controller's own writes.
 func Decide(job *batch.Job, pods []*core.Pod, backoff Backoff, now time.Time) Plan {
 	p := &pass{job: job, tally: newTally(job, pods), now: metav1.NewTime(now)}
 	p.Status = *job.Status.DeepCopy()
@@ -59,7 +60,7 @@ func Decide(job *batch.Job, pods []*core.Pod, backoff Backoff, now time.Time) Pl
 	return p.Plan
 }
 
-// pass is a decision while it is made.
+// pass is a decision in progress.
 type pass struct {
 	Plan
 	job    *batch.Job
@@ -68,7 +69,7 @@ type pass struct {
 	ending *batchv1.JobCondition // SuccessCriteriaMet or FailureTarget
 }
 
-// start notes when the Job begins to run, which its deadline counts from.
+// start sets the start time of the Job, from which its deadline counts.
 func (p *pass) start() {
 	if p.Status.StartTime == nil && !isSuspended(p.job) {
 		p.Status.StartTime = &p.now
@@ -77,12 +78,12 @@ func (p *pass) start() {
 
 func (p *pass) again(after time.Duration) { p.Again = shorter(p.Again, after) }
 
-// stop deletes what still runs.
+// stop deletes the remaining active pods.
 func (p *pass) stop() {
 	p.Stop, p.Idle = p.tally.active, true
 }
 
-// manage brings the number of active pods to what is wanted. One pass either drops or creates.
+// manage adjusts the number of active pods. One pass either drops or creates.
 func (p *pass) manage() {
 	want := p.tally.want()
 	if isSuspended(p.job) {
@@ -104,7 +105,8 @@ func (p *pass) manage() {
 	p.again(again)
 }
 
-// suspension keeps the condition Suspended. Time that the Job is suspended does not count towards its deadline.
+// suspension maintains the condition Suspended. The time of a suspension does not count towards the
+// deadline.
 func (p *pass) suspension() {
 	i := slices.IndexFunc(p.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 	was := i >= 0 && p.Status.Conditions[i].Status == corev1.ConditionTrue

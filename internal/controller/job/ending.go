@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// judge finds out whether the Job has to end, and why. What an earlier pass found stands. A failure comes before a success
-// that is seen in the same pass.
+// judge decides whether and why the Job must end. The result of an earlier pass is kept. A failure
+// takes precedence over a success that is seen in the same pass.
 func (p *pass) judge() bool {
 	for _, t := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget} {
 		if c, ok := held(p.Status.Conditions, t); ok {
@@ -51,7 +51,7 @@ func (p *pass) failsByLimit() bool {
 	return false
 }
 
-// restartsTooOften is the limit for containers that begin anew in their pod.
+// restartsTooOften reports whether restarts of containers exceed the limit.
 func (t *tally) restartsTooOften() bool {
 	if t.job.Spec.Template.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
 		return false
@@ -76,7 +76,7 @@ func (p *pass) failsByTime() bool {
 	if limit == nil || isSuspended(p.job) {
 		return false
 	}
-	longest := int64(math.MaxInt64 / time.Second) // validation has no limit
+	longest := int64(math.MaxInt64 / time.Second) // validation does not limit the value
 	left := p.Status.StartTime.Add(time.Duration(min(*limit, longest)) * time.Second).Sub(p.now.Time)
 	if left <= 0 {
 		return p.fail(batchv1.JobReasonDeadlineExceeded, "Job was active longer than specified deadline")
@@ -104,8 +104,8 @@ func (p *pass) succeedsByPolicy() bool {
 	return ok && p.end(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonSuccessPolicy, fmt.Sprintf("Matched rules at index %d", at))
 }
 
-// complete finds out whether enough pods have succeeded. It waits for those that still run: what is too much is dropped
-// before, and in a Job without completions all pods end by themselves.
+// complete reports whether enough pods have succeeded. It waits for running pods: surplus pods are
+// dropped before, and in a Job without completions all pods end by themselves.
 func (p *pass) complete() bool {
 	limit, ok := completions(p.job)
 	if !ok {
@@ -117,14 +117,14 @@ func (p *pass) complete() bool {
 	return p.end(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonCompletionsReached, "Reached expected number of succeeded pods")
 }
 
-// conclude ends the Job for good, once no pod is left to be stopped, counted or waited for.
+// conclude ends the Job when no pod is left to be stopped, counted or waited for.
 func (p *pass) conclude() {
 	u := p.Status.UncountedTerminatedPods
 	if p.ending == nil || len(p.tally.active)+len(p.tally.terminating)+len(p.Release)+len(u.Succeeded)+len(u.Failed) > 0 {
 		return
 	}
 	if p.Status.StartTime == nil {
-		p.Status.StartTime = &p.now // of a suspended Job; one that has ended must have begun
+		p.Status.StartTime = &p.now // for a suspended Job; an ended Job must have a start time
 	}
 	if p.ending.Type == batchv1.JobFailureTarget {
 		p.Status.Conditions = append(p.Status.Conditions, p.condition(batchv1.JobFailed, p.ending.Reason, p.ending.Message))

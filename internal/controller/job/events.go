@@ -13,7 +13,7 @@ import (
 
 func (c *Controller) look(job types.NamespacedName) { c.queue.Add(Key{NamespacedName: job}) }
 
-// onJob takes an event of the cache of Jobs.
+// onJob handles a change in the cache of Jobs.
 func (c *Controller) onJob(before, after *batch.Job) {
 	if before != nil && (after == nil || after.UID != before.UID) {
 		c.forget(before.UID)
@@ -30,7 +30,8 @@ func (c *Controller) onJob(before, after *batch.Job) {
 	}
 }
 
-// onPod takes an event of the cache of pods. It is called in the order of the events, as the expectations need it.
+// onPod handles a change in the cache of pods. It is called in the order of events, which
+// expectations require.
 func (c *Controller) onPod(before, after *core.Pod) {
 	expectations.Observe(c.own.pods, before, after)
 	if after != nil && isTracked(after) && !c.isWaitedFor(after) {

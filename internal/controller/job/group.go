@@ -12,38 +12,38 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// templateAnnotation on a Job names the template of the Workload from which its PodGroup is made. On a Job with a controller
-// it says that the Workload is that controller's, and the PodGroup the Job's.
+// templateAnnotation on a Job names the Workload template for its PodGroup. On a Job with a
+// controller it means that the Workload belongs to that controller, and the PodGroup to the Job.
 const templateAnnotation = "scheduling.k8s.io/group-template-name"
 
-// Grouping is what exists of Workloads and PodGroups around a Job.
+// Grouping holds the existing Workloads and PodGroups of a Job.
 type Grouping struct {
-	// Workloads have a controllerRef that names the Job (or, if its controller leaves the PodGroup to it, that controller),
-	// and are the Job's own or of users: see Concerns.
+	// Workloads have a controllerRef to the Job (or to its controller, if that delegates the
+	// PodGroup to the Job). They are the Job's own or created by users: see Concerns.
 	Workloads []*scheduling.Workload
-	Groups    []*scheduling.PodGroup // that the Job controls
+	Groups    []*scheduling.PodGroup // PodGroups controlled by the Job
 }
 
-// GroupStep is the next thing to do about a Job's PodGroup; at most one of the objects to write is there.
+// GroupStep is the next change of a Job's PodGroup. At most one of the objects to write is set.
 type GroupStep struct {
-	Group string // that new pods join; "" for none
+	Group string // PodGroup for new pods; "" for none
 	Wait  bool   // no pod may be created yet
-	Why   string // there is no PodGroup yet, where users have to do something about it
+	Why   string // why there is no PodGroup, if users must act
 
 	MakeWorkload *scheduling.Workload
-	// MakeGroup is made from its Workload, which exists.
+	// MakeGroup is the PodGroup to create from its existing Workload.
 	MakeGroup *scheduling.PodGroup
-	Resize    *scheduling.PodGroup // its gang to MinCount
+	Resize    *scheduling.PodGroup // PodGroup to resize to MinCount
 	MinCount  int32
-	Drop      []*core.Pod // that keep a PodGroup which has to go
+	Drop      []*core.Pod // pods that prevent the removal of a PodGroup
 
 	DeleteGroup    *scheduling.PodGroup
 	DeleteWorkload *scheduling.Workload
 }
 
-// groupless says that the Job's pods are in no PodGroup of this controller's making: nobody asks for one, the pod template
-// names one that users keep, or pods run without already.
-func groupless(job *batch.Job, g Grouping, active []*core.Pod) bool {
+// unmanagedGroup reports whether this controller must not create a PodGroup: the Job does not
+// request one, its template names one, or pods already run without one.
+func unmanagedGroup(job *batch.Job, g Grouping, active []*core.Pod) bool {
 	if job.Spec.Template.Spec.SchedulingGroup != nil {
 		return true
 	}
@@ -54,21 +54,22 @@ func groupless(job *batch.Job, g Grouping, active []*core.Pod) bool {
 	return !asked || slices.ContainsFunc(active, func(pod *core.Pod) bool { return pod.Spec.SchedulingGroup == nil })
 }
 
-// isDelegated says that the Job's controller has a Workload, and leaves the PodGroup to the Job.
+// isDelegated reports whether the Job's controller has a Workload and delegates the PodGroup to the
+// Job.
 func isDelegated(job *batch.Job) bool {
 	return metav1.GetControllerOfNoCopy(job) != nil && job.Annotations[templateAnnotation] != ""
 }
 
-// Concerns says that the Workload, whose controllerRef names the Job or its controller, is for the Job. One that is controlled
-// by something else is that of an earlier Job of the same name.
+// Concerns reports whether the Workload, with a controllerRef to the Job or its controller, is for
+// the Job. A Workload with another controller UID belongs to an earlier Job of the same name.
 func Concerns(job *batch.Job, w *scheduling.Workload) bool {
 	return metav1.IsControlledBy(w, job) || isDelegated(job) || metav1.GetControllerOfNoCopy(w) == nil
 }
 
-// NextGroupStep decides what becomes of the Job's Workload and PodGroup. They are made in this order, before the pods, and go
-// in the other order, after the pods.
+// NextGroupStep returns the next step for the Job's Workload and PodGroup. They are created in this
+// order before the pods, and deleted in reverse order after the pods.
 func NextGroupStep(job *batch.Job, plan Plan, g Grouping) GroupStep {
-	if groupless(job, g, plan.Active) {
+	if unmanagedGroup(job, g, plan.Active) {
 		return GroupStep{}
 	}
 	if plan.Idle {
@@ -89,7 +90,8 @@ func NextGroupStep(job *batch.Job, plan Plan, g Grouping) GroupStep {
 	return GroupStep{}
 }
 
-// removal takes the PodGroup away, and the Workload when that is gone. PodGroups are protected while pods name them.
+// removal deletes the PodGroup, and then the Workload. PodGroups are protected while pods name
+// them.
 func removal(job *batch.Job, g Grouping) GroupStep {
 	for _, group := range g.Groups {
 		if group.DeletionTimestamp == nil {
@@ -107,8 +109,9 @@ func removal(job *batch.Job, g Grouping) GroupStep {
 	return GroupStep{}
 }
 
-// keep has new pods join the PodGroup there is, and its gang be no larger than the Job still can be: what has ended will
-// not come back. A PodGroup that is being deleted gets no more pods, and those that wait for a node are made anew after it.
+// keep uses the existing PodGroup for new pods, and limits its gang to the pods that the Job can
+// still have, because finished pods do not return. A PodGroup that is being deleted gets no more
+// pods, and pods without a node are recreated after it.
 func keep(job *batch.Job, plan Plan, g Grouping) GroupStep {
 	group := g.Groups[0]
 	waiting := slices.DeleteFunc(slices.Clone(plan.Active), func(pod *core.Pod) bool { return pod.Spec.NodeName != "" })
@@ -120,7 +123,7 @@ func keep(job *batch.Job, plan Plan, g Grouping) GroupStep {
 	if gang == nil || plan.Room == 0 {
 		return step
 	}
-	// A smaller gang matters only to pods that wait for a node.
+	// A smaller gang matters only to pods without a node.
 	size := gangSize(plan.Room, wish(job, group, g))
 	if size > gang.MinCount || size < gang.MinCount && len(waiting)+len(plan.Create) > 0 {
 		step.Resize, step.MinCount = group, size
@@ -128,8 +131,8 @@ func keep(job *batch.Job, plan Plan, g Grouping) GroupStep {
 	return step
 }
 
-// wish is the size that the gang of an existing PodGroup should have, if the Job can have so many pods; nil for as many as
-// it can have. Users' templates stay as they are, and when one is gone so does its PodGroup.
+// wish returns the requested gang size for an existing PodGroup; nil means as many pods as the Job
+// can have. Templates of users do not change, and when one is deleted so is its PodGroup.
 func wish(job *batch.Job, group *scheduling.PodGroup, g Grouping) *int32 {
 	ref := group.Spec.WorkloadRef
 	for _, w := range g.Workloads {
@@ -148,7 +151,8 @@ func wish(job *batch.Job, group *scheduling.PodGroup, g Grouping) *int32 {
 	return &group.Spec.SchedulingPolicy.Gang.MinCount
 }
 
-// wishOf is the size of a gang that is made from this template. The Job may have changed its mind since it made its own.
+// wishOf returns the gang size requested by this template. The Job may have changed since it
+// created its own template.
 func wishOf(job *batch.Job, workload *scheduling.Workload, t *scheduling.PodGroupTemplate) *int32 {
 	if metav1.IsControlledBy(workload, job) {
 		return ownWish(job)
@@ -166,7 +170,8 @@ func ownWish(job *batch.Job) *int32 {
 	return nil
 }
 
-// gangSize is how many pods are placed together: as many as are wished, but no more than the Job can have, and at least one.
+// gangSize returns how many pods are placed together: the requested number, limited by what the Job
+// can have, and at least one.
 func gangSize(room int, wish *int32) int32 {
 	return max(1, min(int32(room), ptr.Deref(wish, int32(room))))
 }
@@ -186,8 +191,8 @@ func creation(job *batch.Job, room int, g Grouping) GroupStep {
 	return GroupStep{Wait: true, MakeGroup: newPodGroup(job, workload, template, room)}
 }
 
-// choose finds the Workload that the PodGroup is made from: the Job's own, else that of users, or of the Job's controller.
-// It is nil when one has to be made.
+// choose returns the Workload for the PodGroup: the Job's own, or that of users or of the Job's
+// controller. It returns nil if one must be created.
 func choose(job *batch.Job, workloads []*scheduling.Workload) (workload *scheduling.Workload, why string) {
 	for _, w := range workloads {
 		if metav1.IsControlledBy(w, job) {
@@ -205,7 +210,7 @@ func choose(job *batch.Job, workloads []*scheduling.Workload) (workload *schedul
 	return nil, ""
 }
 
-// pick finds the template: the one that the Job names, else the only one.
+// pick returns the template named by the Job, or the only one.
 func pick(job *batch.Job, workload *scheduling.Workload) (template *scheduling.PodGroupTemplate, why string) {
 	templates := workload.Spec.PodGroupTemplates
 	name := job.Annotations[templateAnnotation]

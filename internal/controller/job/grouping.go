@@ -14,10 +14,10 @@ import (
 	"github.com/allot-dev/allot/internal/controller/ownership"
 )
 
-// workloadIndex is the name of a cache index with the keys of workloadKeys.
+// workloadIndex is the name of the index of Workloads by workloadKeys.
 const workloadIndex = "workloads by what controls them"
 
-// group takes the next step about the Job's Workload and PodGroup.
+// group takes the next step for the Job's Workload and PodGroup.
 func (c *Controller) group(ctx context.Context, job *batch.Job, plan Plan) (GroupStep, error) {
 	if c.alone {
 		return GroupStep{}, nil
@@ -29,12 +29,12 @@ func (c *Controller) group(ctx context.Context, job *batch.Job, plan Plan) (Grou
 		}
 	}
 	step := NextGroupStep(job, plan, g)
-	c.tell(job, step.Why)
+	c.report(job, step.Why)
 	return step, c.takeStep(ctx, job, step)
 }
 
-// tell says why there is no PodGroup yet, once for each reason.
-func (c *Controller) tell(job *batch.Job, why string) {
+// report publishes why there is no PodGroup yet, once per reason.
+func (c *Controller) report(job *batch.Job, why string) {
 	c.mu.Lock()
 	known := c.told[job.UID]
 	if why != "" && c.exists(job) {
@@ -96,12 +96,14 @@ func (c *Controller) refused(job *batch.Job, what, name string, err error) error
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil
 	}
-	// One that is there was made before a restart, and the cache will show it, or is of somebody else.
+	// An existing one was created before a restart, and the cache will show it, or belongs to
+	// another controller.
 	c.events.Eventf(job, corev1.EventTypeWarning, "Failed"+what+"Create", "Error creating %s %s: %v", what, name, err)
 	return fmt.Errorf("create %s %s: %w", what, name, err)
 }
 
-// onWorkload takes an event of the cache of Workloads: the Jobs that it names, or whose controller it names, are looked at.
+// onWorkload handles a change in the cache of Workloads, and enqueues the Jobs controlling it or
+// with the same controller.
 func (c *Controller) onWorkload(before, after *scheduling.Workload) {
 	expectations.Observe(c.own.workloads, before, after)
 	for _, w := range []*scheduling.Workload{before, after} {
@@ -118,11 +120,12 @@ func (c *Controller) onWorkload(before, after *scheduling.Workload) {
 	}
 }
 
-// onGroup takes an event of the cache of PodGroups.
+// onGroup handles a change in the cache of PodGroups.
 func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 	expectations.Observe(c.own.groups, before, after)
 	watch := ownership.Watch[*batch.Job, *scheduling.PodGroup]{
-		Kind: kind, Ask: c.look, InNamespace: func(string) []*batch.Job { return nil }, // no PodGroup is adopted
+		// PodGroups are not adopted
+		Kind: kind, Ask: c.look, InNamespace: func(string) []*batch.Job { return nil },
 	}
 	watch.OnChange(before, after)
 }

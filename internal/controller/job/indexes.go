@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Indexes is a set of completion indexes: spans in order, none of which touches another.
+// Indexes is a set of completion indexes: sorted spans that do not touch each other.
 type Indexes []span
 
-// span is a run of indexes, both ends included.
+// span is a range of indexes, both ends included.
 type span struct{ first, last int }
 
-// IndexesOf is the set of these indexes, in any order.
+// IndexesOf returns the set of these indexes.
 func IndexesOf(list ...int) Indexes {
 	spans := make(Indexes, len(list))
 	for i, index := range list {
@@ -22,8 +22,8 @@ func IndexesOf(list ...int) Indexes {
 	return spans.joined()
 }
 
-// ParseIndexes reads the form of status.completedIndexes, such as "1,3-5,7". Indexes of limit and above, and what cannot
-// be read, are left out.
+// ParseIndexes parses status.completedIndexes, such as "1,3-5,7". Indexes from limit on and invalid
+// parts are ignored.
 func ParseIndexes(text string, limit int) Indexes {
 	var spans Indexes
 	for part := range strings.SplitSeq(text, ",") {
@@ -45,7 +45,7 @@ func ParseIndexes(text string, limit int) Indexes {
 	return spans.joined()
 }
 
-// joined sorts the spans, which may overlap, and makes one of those that touch. It changes the list that it is called on.
+// joined sorts the spans and merges those that touch. It modifies its receiver.
 func (in Indexes) joined() Indexes {
 	slices.SortFunc(in, func(a, b span) int { return cmp.Compare(a.first, b.first) })
 	out := in[:0]
@@ -59,7 +59,7 @@ func (in Indexes) joined() Indexes {
 	return out
 }
 
-// String is the form of status.completedIndexes: spans of three and more have a dash.
+// String returns the format of status.completedIndexes: spans of three or more have a dash.
 func (in Indexes) String() string {
 	var parts []string
 	for _, s := range in {
@@ -75,7 +75,7 @@ func (in Indexes) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Len is how many indexes there are.
+// Len returns the number of indexes.
 func (in Indexes) Len() int {
 	total := 0
 	for _, s := range in {
@@ -84,19 +84,19 @@ func (in Indexes) Len() int {
 	return total
 }
 
-// Has says whether the index is one of them.
+// Has reports whether the set contains the index.
 func (in Indexes) Has(index int) bool {
 	at, exact := slices.BinarySearchFunc(in, index, func(s span, index int) int { return cmp.Compare(s.first, index) })
 	return exact || at > 0 && in[at-1].last >= index
 }
 
-// Union has the indexes of both.
+// Union returns the union of both sets.
 func (in Indexes) Union(other Indexes) Indexes { return slices.Concat(in, other).joined() }
 
-// Common is how many indexes both have.
+// Common returns the size of the intersection.
 func (in Indexes) Common(other Indexes) int { return in.Len() + other.Len() - in.Union(other).Len() }
 
-// Missing gives the first count indexes below limit that are not there.
+// Missing returns the first count indexes below limit that are not in the set.
 func (in Indexes) Missing(count, limit int) []int {
 	var missing []int
 	next := 0

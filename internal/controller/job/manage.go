@@ -11,20 +11,20 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// want is how many active pods the Job should have.
+// want returns the wanted number of active pods.
 func (t *tally) want() int {
 	limit, ok := completions(t.job)
 	switch {
 	case ok:
 		return max(0, min(parallelism(t.job), limit-t.succeeded))
 	case t.succeeded > 0:
-		return len(t.active) // the others may end by themselves; no new ones
+		return len(t.active) // active pods may end by themselves; no new ones
 	}
 	return parallelism(t.job)
 }
 
-// surplus are the active pods that have to go: those whose end could not be counted, those of an index that is not the
-// Job's or has another pod, and then the cheapest ones, until want are left.
+// surplus returns the active pods to drop: those with an invalid index or a duplicate of one, and
+// then the cheapest ones, until want are left.
 func (t *tally) surplus(want int) []*core.Pod {
 	order := slices.Clone(t.active)
 	slices.SortStableFunc(order, byWorth)
@@ -43,7 +43,8 @@ func (t *tally) surplus(want int) []*core.Pod {
 	return append(doomed, rest[:max(0, len(rest)-want)]...)
 }
 
-// byWorth puts first what is lost at the lowest price: without a node, not running, not ready, ready or alive for a shorter time.
+// byWorth sorts pods by the cost of losing them: without a node, not running, not ready, ready or
+// alive for a shorter time.
 func byWorth(a, b *core.Pod) int {
 	readyA, isReadyA := replica.ReadySince(a)
 	readyB, isReadyB := replica.ReadySince(b)
@@ -57,7 +58,7 @@ func byWorth(a, b *core.Pod) int {
 	)
 }
 
-// creations are the pods to be created now, at most count, and after which time there may be more.
+// creations returns the pods to create now, at most count, and the time until more may be created.
 func (t *tally) creations(count int, backoff Backoff, now time.Time) (list []Creation, again time.Duration) {
 	if !limitsIndexes(t.job) {
 		if again = backoff.Wait(now); again > 0 {
@@ -86,7 +87,7 @@ func (t *tally) creations(count int, backoff Backoff, now time.Time) (list []Cre
 	return list, again
 }
 
-// next is the next pod of an index, and how long it has to wait.
+// next returns the next pod of an index, and its remaining delay.
 func (t *tally) next(index int, now time.Time) (Creation, time.Duration) {
 	last := t.replaced[index]
 	if last == nil {
@@ -102,7 +103,7 @@ func (t *tally) next(index int, now time.Time) (Creation, time.Duration) {
 	return Creation{Index: index, Failures: counted, Ignored: ignored}, wait
 }
 
-// shorter is the shorter of two times, of which 0 is none.
+// shorter returns the shorter of two times, where 0 means none.
 func shorter(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b

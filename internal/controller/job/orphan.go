@@ -13,9 +13,9 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// A pod that no Job will count any more must not be held by the finalizer.
+// The finalizer must not hold a pod that no Job will count.
 
-// free takes the finalizer off a pod that nobody waits for.
+// free removes the finalizer from a pod that will not be counted.
 func (c *Controller) free(ctx context.Context, key Key) error {
 	pod, ok := c.Pods.Get(key.Namespace, key.Name)
 	if !ok || !isTracked(pod) || c.isWaitedFor(pod) {
@@ -24,7 +24,7 @@ func (c *Controller) free(ctx context.Context, key Key) error {
 	return c.takeFinalizer(ctx, pod)
 }
 
-// freeAll looks at the pods of a Job that has ended or is gone.
+// freeAll enqueues the pods of a Job that has ended or was deleted.
 func (c *Controller) freeAll(job *batch.Job) {
 	for _, pod := range c.Pods.ByIndex(ownership.Index, string(job.UID)) {
 		if isTracked(pod) {
@@ -33,8 +33,8 @@ func (c *Controller) freeAll(job *batch.Job) {
 	}
 }
 
-// isWaitedFor says that somebody will count the pod: its Job, which has not ended, or a controller of another kind, or one
-// that manages the Job instead of this one.
+// isWaitedFor reports whether a controller will count the pod: its unfinished Job, a controller of
+// another kind, or another controller that manages the Job.
 func (c *Controller) isWaitedFor(pod *core.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// indexEnv tells a container its index.
+// indexEnv is the environment variable with the index.
 const indexEnv = "JOB_COMPLETION_INDEX"
 
-// noIndex is the index of a pod that has none.
+// noIndex is the index of a pod without one.
 const noIndex = -1
 
-// Creation is a pod that is to be created.
+// Creation is a pod to create.
 type Creation struct {
-	Index int // noIndex where the Job is not indexed
-	// Failures and Ignored are how often pods of this index have failed, where each index has a limit of its own.
+	Index int // noIndex if the Job is not indexed
+	// Failures and Ignored count the failures of this index, if each index has its own limit.
 	Failures, Ignored int
 }
 
-// NewPod is the pod that the Job wants. group is the PodGroup that it joins; "" for none.
+// NewPod returns a pod of the Job. group is the PodGroup to join; "" for none.
 func NewPod(job *batch.Job, want Creation, group string) *core.Pod {
 	pod := replica.New(job, kind, &job.Spec.Template)
 	if !isTracked(pod) {
@@ -75,12 +75,12 @@ func with(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-// isTracked says that the pod's end is not in the Job's status yet.
+// isTracked reports whether the pod's end is not in the Job's status yet.
 func isTracked(pod *core.Pod) bool {
 	return slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
 }
 
-// indexOf is the pod's completion index, or noIndex.
+// indexOf returns the pod's completion index, or noIndex.
 func indexOf(pod *core.Pod) int {
 	index, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
 	if err != nil || index < 0 {
@@ -89,12 +89,12 @@ func indexOf(pod *core.Pod) int {
 	return index
 }
 
-// failures are how often pods of the pod's index had failed before it.
+// failures returns how often pods of the index failed before this pod.
 func failures(pod *core.Pod) (counted, ignored int) {
 	return number(pod, batchv1.JobIndexFailureCountAnnotation), number(pod, batchv1.JobIndexIgnoredFailureCountAnnotation)
 }
 
-// number is 0 where users have made something else of an annotation.
+// number returns the value of an annotation, or 0 if it is invalid.
 func number(pod *core.Pod, annotation string) int {
 	n, err := strconv.ParseInt(pod.Annotations[annotation], 10, 32)
 	if err != nil {

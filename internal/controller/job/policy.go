@@ -11,16 +11,16 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// ruling is what the Job's podFailurePolicy says of a failed pod.
+// ruling is the result of the podFailurePolicy for a failed pod.
 type ruling struct {
-	action batchv1.PodFailurePolicyAction // Count where no rule matches
-	why    string                         // of FailJob
+	action batchv1.PodFailurePolicyAction // Count if no rule matches
+	why    string                         // message for FailJob
 }
 
-// counts says that the failure counts towards the limits.
+// counts reports whether the failure counts towards the limits.
 func (r ruling) counts() bool { return r.action != batchv1.PodFailurePolicyActionIgnore }
 
-// rule finds the first rule that the failed pod matches.
+// rule applies the first rule that the failed pod matches.
 func rule(job *batch.Job, pod *core.Pod) ruling {
 	if job.Spec.PodFailurePolicy == nil {
 		return ruling{action: batchv1.PodFailurePolicyActionCount}
@@ -35,7 +35,7 @@ func rule(job *batch.Job, pod *core.Pod) ruling {
 	return ruling{action: batchv1.PodFailurePolicyActionCount}
 }
 
-// matches says what of the pod matches the rule, if something does.
+// matches returns what matches the rule.
 func matches(r batchv1.PodFailurePolicyRule, pod *core.Pod) (what string, ok bool) {
 	if r.OnExitCodes != nil {
 		for _, c := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
@@ -56,7 +56,8 @@ func matches(r batchv1.PodFailurePolicyRule, pod *core.Pod) (what string, ok boo
 	return "", false
 }
 
-// hasExitCode says that the container has failed with a code that is wanted. Exit code 0 is never one.
+// hasExitCode reports whether the container failed with a matching exit code. Exit code 0 never
+// matches.
 func hasExitCode(c corev1.ContainerStatus, wanted *batchv1.PodFailurePolicyOnExitCodesRequirement) bool {
 	ended := c.State.Terminated
 	if ended == nil || ended.ExitCode == 0 || wanted.ContainerName != nil && *wanted.ContainerName != c.Name {
@@ -72,7 +73,8 @@ func hasExitCode(c corev1.ContainerStatus, wanted *batchv1.PodFailurePolicyOnExi
 	return false
 }
 
-// satisfied gives the number of the first rule of the successPolicy that the succeeded indexes meet.
+// satisfied returns the number of the first rule of the successPolicy that the succeeded indexes
+// satisfy.
 func satisfied(job *batch.Job, succeeded Indexes) (at int, ok bool) {
 	limit, indexed := completions(job)
 	if job.Spec.SuccessPolicy == nil || !indexed || len(succeeded) == 0 {

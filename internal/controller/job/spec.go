@@ -8,13 +8,14 @@ import (
 	batch "github.com/allot-dev/allot/api/batch/v1"
 )
 
-// What a Job's spec says, with the server's defaults for what is missing.
+// Accessors for a Job's spec, with the defaults of the server for missing fields.
 
 const defaultBackoffLimit = 6
 
 func parallelism(job *batch.Job) int { return int(ptr.Deref(job.Spec.Parallelism, 1)) }
 
-// completions is how many pods have to succeed; ok is false where one success ends the Job and its pods agree on the rest.
+// completions returns the number of pods that must succeed. ok is false if one success is enough
+// for the Job to end when its other pods end.
 func completions(job *batch.Job) (count int, ok bool) {
 	if job.Spec.Completions == nil {
 		return 0, false
@@ -32,22 +33,22 @@ func isIndexed(job *batch.Job) bool {
 
 func isSuspended(job *batch.Job) bool { return ptr.Deref(job.Spec.Suspend, false) }
 
-// limitsIndexes says that each index has failures of its own.
+// limitsIndexes reports whether failures are limited per index.
 func limitsIndexes(job *batch.Job) bool {
 	return isIndexed(job) && job.Spec.BackoffLimitPerIndex != nil
 }
 
-// waitsForEnd says that a pod which is being deleted is replaced, and counted, only when it has ended.
+// waitsForEnd reports whether a terminating pod is replaced and counted only when it has ended.
 func waitsForEnd(job *batch.Job) bool {
 	return ptr.Deref(job.Spec.PodReplacementPolicy, batchv1.TerminatingOrFailed) == batchv1.Failed
 }
 
-// isManagedElsewhere says that another controller runs the Job.
+// isManagedElsewhere reports whether another controller runs the Job.
 func isManagedElsewhere(job *batch.Job) bool {
 	return ptr.Deref(job.Spec.ManagedBy, batchv1.JobControllerName) != batchv1.JobControllerName
 }
 
-// held gives the condition of that type if it is True.
+// held returns the condition of that type if it is True.
 func held(conditions []batchv1.JobCondition, t batchv1.JobConditionType) (batchv1.JobCondition, bool) {
 	for _, c := range conditions {
 		if c.Type == t && c.Status == corev1.ConditionTrue {

@@ -13,23 +13,23 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// tally is what a Job's pods, and what is in its status already, amount to.
+// tally holds the counts of a Job's pods together with its status.
 type tally struct {
 	job         *batch.Job
 	pods        []*core.Pod // all, by index and name
 	active      []*core.Pod
 	terminating []*core.Pod
-	ready       int // of active
+	ready       int // number of active pods that are ready
 
-	// Pods that have ended and are in no count yet. Those of an indexed Job whose index is none of the Job's are in neither.
+	// Ended pods that are not counted yet. Pods with an invalid index are in neither list.
 	newSucceeded, newFailed []*core.Pod
-	// succeeded and failed count all pods that have ended, those that the status has and those that it has not.
+	// succeeded and failed count all ended pods, whether or not the status includes them.
 	succeeded, failed int
 
-	done          Indexes // that have succeeded
-	failedIndexes Indexes // that will not be tried again; none where only the Job has a limit
-	// replaced has the last failed pod of each index that has neither ended nor a pod. It is kept until the next pod of the
-	// index knows how often the index has failed.
+	done          Indexes // succeeded indexes
+	failedIndexes Indexes // indexes that are not retried; empty if only the Job has a limit
+	// replaced has the last failed pod of each index without an active pod. It is kept until the
+	// next pod of the index records the number of failures.
 	replaced map[int]*core.Pod
 }
 
@@ -104,7 +104,7 @@ func (t *tally) countIndexes() {
 	if before := t.job.Status.FailedIndexes; before != nil {
 		t.failedIndexes = ParseIndexes(*before, limit)
 	}
-	// An index can have a failed and a succeeded pod, if it had two.
+	// An index with two pods can have a failed and a succeeded one.
 	failed = slices.DeleteFunc(failed, t.done.Has)
 	t.failedIndexes = t.failedIndexes.Union(IndexesOf(failed...))
 	t.findReplaced()
@@ -122,14 +122,16 @@ func (t *tally) findReplaced() {
 	}
 }
 
-// isLater says which of two failed pods of an index knows of more failures; if both know the same, which ended last.
+// isLater reports whether a failed pod records more failures of its index than another one or, if
+// the numbers are equal, ended later.
 func isLater(a, b *core.Pod) bool {
 	counted, ignored := failures(a)
 	otherCounted, otherIgnored := failures(b)
 	return cmp.Or(cmp.Compare(counted+ignored, otherCounted+otherIgnored), endedAt(a).Compare(endedAt(b))) > 0
 }
 
-// hasFailed says that the pod is a failure: it has failed, or it is being deleted before it has succeeded.
+// hasFailed reports whether the pod counts as failed: it has failed, or it is being deleted before
+// it has succeeded.
 func (t *tally) hasFailed(pod *core.Pod) bool {
 	switch {
 	case pod.Status.Phase == corev1.PodFailed:
@@ -137,12 +139,12 @@ func (t *tally) hasFailed(pod *core.Pod) bool {
 	case pod.Status.Phase == corev1.PodSucceeded || pod.DeletionTimestamp == nil || waitsForEnd(t.job):
 		return false
 	}
-	// Pods that are stopped because the Job has succeeded are no failures.
+	// Pods stopped because the Job has succeeded are not failures.
 	_, succeeded := held(t.job.Status.Conditions, batchv1.JobSuccessCriteriaMet)
 	return !succeeded
 }
 
-// failsIndex says that the pod is the last failure that its index may have.
+// failsIndex reports whether the pod is the last failure that its index may have.
 func (t *tally) failsIndex(pod *core.Pod) bool {
 	if !limitsIndexes(t.job) || !t.hasFailed(pod) {
 		return false
@@ -155,7 +157,7 @@ func (t *tally) failsIndex(pod *core.Pod) bool {
 	return r.counts() && counted >= int(*t.job.Spec.BackoffLimitPerIndex)
 }
 
-// isValid says that the end of the pod counts: in an indexed Job, that its index is one of the Job's.
+// isValid reports whether the end of the pod counts: in an indexed Job, its index must be valid.
 func (t *tally) isValid(pod *core.Pod) bool {
 	if !isIndexed(t.job) {
 		return true
@@ -165,7 +167,7 @@ func (t *tally) isValid(pod *core.Pod) bool {
 	return index != noIndex && index < limit
 }
 
-// room is how many pods the Job may have at once, now that some have ended.
+// room returns the maximum number of active pods, given the ended ones.
 func (t *tally) room() int {
 	room := parallelism(t.job)
 	if limit, ok := completions(t.job); ok {

@@ -14,7 +14,8 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// groupName is the name of a Job's Workload and PodGroup. A later Job of the same name has others.
+// groupName returns the name of a Job's Workload and PodGroup. It differs for a later Job of the
+// same name.
 func groupName(job *batch.Job) string {
 	hash := fnv.New32a()
 	hash.Write([]byte(job.UID))
@@ -22,10 +23,10 @@ func groupName(job *batch.Job) string {
 	return job.Name[:min(len(job.Name), validation.DNS1123SubdomainMaxLength-len(suffix))] + suffix
 }
 
-// ownTemplate is the name of the template in a Workload of this controller's making.
+// ownTemplate is the name of the template in a Workload created by this controller.
 const ownTemplate = "pods"
 
-// newWorkload is what the Job's spec.scheduling says.
+// newWorkload returns the Workload for the Job's spec.scheduling.
 func newWorkload(job *batch.Job, room int) *scheduling.Workload {
 	template := scheduling.PodGroupTemplate{
 		Name:              ownTemplate,
@@ -67,8 +68,8 @@ func newWorkload(job *batch.Job, room int) *scheduling.Workload {
 	}
 }
 
-// newPodGroup is what the template says, with a gang of a size that the Job can have. It goes with the Job, and does not
-// outlive the Job's own Workload.
+// newPodGroup returns a PodGroup for the template, with a gang size that the Job can have. It is
+// owned by the Job and by the Job's own Workload.
 func newPodGroup(job *batch.Job, workload *scheduling.Workload, template *scheduling.PodGroupTemplate, room int) *scheduling.PodGroup {
 	t := template.DeepCopy()
 	group := &scheduling.PodGroup{
@@ -97,7 +98,7 @@ func newPodGroup(job *batch.Job, workload *scheduling.Workload, template *schedu
 	return group
 }
 
-// workloadKeys are the keys of a Workload in an index by what its controllerRef names.
+// workloadKeys returns the index keys of a Workload, by its controllerRef.
 func workloadKeys(w *scheduling.Workload) []string {
 	if ref := w.Spec.ControllerRef; ref != nil {
 		return []string{workloadKey(w.Namespace, schema.GroupKind{Group: ref.APIGroup, Kind: ref.Kind}, ref.Name)}
@@ -109,7 +110,7 @@ func workloadKey(namespace string, kind schema.GroupKind, name string) string {
 	return namespace + "/" + kind.String() + "/" + name
 }
 
-// workloadKeyOf is the key of the Workloads that a Job's PodGroup may be made from.
+// workloadKeyOf returns the key of the Workloads for a Job's PodGroup.
 func workloadKeyOf(job *batch.Job) string {
 	if owner := metav1.GetControllerOfNoCopy(job); owner != nil && isDelegated(job) {
 		return workloadKey(job.Namespace, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind(), owner.Name)

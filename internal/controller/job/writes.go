@@ -11,16 +11,16 @@ import (
 	"github.com/allot-dev/allot/internal/controller/expectations"
 )
 
-// expectationLife ends the wait for a write that the cache never shows.
+// expectationLife is the time after which an expected write that the cache never shows is dropped.
 const expectationLife = time.Minute
 
-// writes are the own writes that the caches may not show yet, each kind with its cache.
+// writes tracks the own writes that the caches may not show yet, by kind.
 type writes struct {
-	pods      *expectations.Tracker // created and deleted
-	released  *expectations.Tracker // pods that have lost their finalizer
+	pods      *expectations.Tracker // created and deleted pods
+	released  *expectations.Tracker // pods without the finalizer
 	workloads *expectations.Tracker
 	groups    *expectations.Tracker
-	statuses  *expectations.Tracker // of Jobs, by their versions
+	statuses  *expectations.Tracker // statuses of Jobs, by version
 }
 
 func newWrites(caches Caches, clock clock.PassiveClock) *writes {
@@ -35,12 +35,12 @@ func newWrites(caches Caches, clock clock.PassiveClock) *writes {
 			pod, ok := caches.Pods.Get(ns, name)
 			return ok && pod.UID == uid && isTracked(pod), false
 		}),
-		// A Job is there before and after its status is written: only the version tells.
+		// A Job exists before and after its status is written: only the version shows the write.
 		statuses: tracker(func(string, string, types.UID) (bool, bool) { return false, false }),
 	}
 }
 
-// follow has trackers ask the cache how far it is.
+// follow makes trackers use the version that the cache has reached.
 func (*writes) follow(reached func() string, trackers ...*expectations.Tracker) {
 	for _, t := range trackers {
 		t.Follow(reached)
@@ -51,7 +51,7 @@ func (w *writes) all() []*expectations.Tracker {
 	return []*expectations.Tracker{w.pods, w.released, w.workloads, w.groups, w.statuses}
 }
 
-// settled says that the caches show all that was written for the Job, or how long that is to be waited for.
+// settled reports whether the caches show all writes for the Job, and otherwise how long to wait.
 func (w *writes) settled(job types.UID) (wait time.Duration, ok bool) {
 	ok = true
 	for _, t := range w.all() {
@@ -66,7 +66,7 @@ func (w *writes) status(job *batch.Job) { w.statuses.Created(job.UID, job) }
 
 func (w *writes) release(job types.UID, pod *core.Pod) { w.released.Deleted(job, pod) }
 
-// forget drops what is awaited for a Job that is gone.
+// forget drops the expected writes of a deleted Job.
 func (w *writes) forget(job types.UID) {
 	for _, t := range w.all() {
 		t.Forget(job)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind is one kind of objects, in the version that the server prefers.
+// Kind is a kind of objects in the preferred version of the server.
 type Kind struct {
 	Resource   schema.GroupVersionResource
 	Kind       schema.GroupVersionKind
@@ -19,7 +19,7 @@ type Kind struct {
 	Verbs      []string // sorted
 }
 
-// Has says that the server offers all the given verbs for the kind.
+// Has reports whether the kind supports all the verbs.
 func (k Kind) Has(verbs ...string) bool {
 	for _, verb := range verbs {
 		if _, ok := slices.BinarySearch(k.Verbs, verb); !ok {
@@ -64,7 +64,7 @@ func List(d Discovery) ([]Kind, error) {
 }
 
 func kindOf(gv schema.GroupVersion, r metav1.APIResource) Kind {
-	// Lists say group and version only where they differ from their own.
+	// Lists set group and version only where they differ from their own.
 	if r.Group != "" {
 		gv.Group = r.Group
 	}

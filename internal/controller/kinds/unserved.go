@@ -6,8 +6,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Unserved tells a 404 for a path that the server does not have (any more) from one for an object: only the latter names
-// the object, and is the word of whoever would know it.
+// Unserved reports whether a NotFound error is for a path that the server does not serve, not for
+// an object: only an error for an object names the object.
 func Unserved(notFound error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(notFound, &status) {

@@ -17,11 +17,11 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// New returns the controller of the namespaces in inf's cache; it must be called before
-// inf is started.
+// New returns the controller of the namespaces in inf's cache. It must be called before inf is
+// started.
 func New(set *client.Set, inf *client.Informers) (*Controller, error) {
 	config := rest.CopyConfig(set.Config())
-	config.QPS = -1 // maxParallel is the limit
+	config.QPS = -1 // maxParallel limits the rate
 	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("namespace controller: discovery client: %w", err)
@@ -62,8 +62,8 @@ func (s contentServer) List(ctx context.Context, kind kinds.Kind, namespace stri
 	return list.Items, nil
 }
 
-// inBackground keeps the server from adding finalizers for the garbage collector: all
-// content goes anyway.
+// inBackground prevents the server from adding finalizers for the garbage collector, because all
+// content is deleted anyway.
 func inBackground() metav1.DeleteOptions {
 	policy := metav1.DeletePropagationBackground
 	return metav1.DeleteOptions{PropagationPolicy: &policy}

@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// firstCheck and lastCheck bound the wait before a namespace with remaining content is
-	// looked at again; it doubles in between. Pods that go are noticed at once.
+	// firstCheck and lastCheck limit the delay, which doubles, before a namespace with remaining
+	// content is checked again. The end of pods is noticed immediately.
 	firstCheck = 200 * time.Millisecond
 	lastCheck  = 4 * time.Second
-	// maxParallel bounds how many kinds of one namespace are emptied at once.
+	// maxParallel limits how many kinds of one namespace are deleted concurrently.
 	maxParallel = 8
 )
 
@@ -32,17 +32,17 @@ type namespaceCache interface {
 	Get(namespace, name string) (*corev1.Namespace, bool)
 }
 
-// namespaceWriter changes namespaces.
+// namespaceWriter writes namespaces.
 type namespaceWriter interface {
 	UpdateStatus(ctx context.Context, ns *corev1.Namespace) error
 	// Finalize writes spec.finalizers.
 	Finalize(ctx context.Context, ns *corev1.Namespace) error
 }
 
-// objects is the server's side of the content.
+// objects accesses the content of a namespace.
 type objects interface {
 	List(ctx context.Context, kind kinds.Kind, namespace string) ([]metav1.PartialObjectMetadata, error)
-	// DeleteAll deletes all objects of a kind by one request.
+	// DeleteAll deletes all objects of a kind with one request.
 	DeleteAll(ctx context.Context, kind kinds.Kind, namespace string) error
 	Delete(ctx context.Context, kind kinds.Kind, namespace, name string) error
 }
@@ -58,37 +58,39 @@ type Controller struct {
 	run        func(context.Context) error
 
 	mu    sync.Mutex
-	waits map[string]time.Duration // by namespace: the last wait for remaining content
+	waits map[string]time.Duration // last delay for remaining content, by namespace
 }
 
-// Run deletes until ctx is done.
+// Run deletes namespaces until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
 	return c.run(ctx)
 }
 
-// onNamespace takes an event of the cache of namespaces.
+// onNamespace handles a change in the cache of namespaces.
 func (c *Controller) onNamespace(_, after *corev1.Namespace) {
 	if after != nil && isEmptied(after) {
 		c.queue.Add(after.Name)
 	}
 }
 
-// onPod notices that the last pods of a namespace go.
+// onPod enqueues a namespace when its last pods are deleted.
 func (c *Controller) onPod(before, after *core.Pod) {
 	if before == nil || after != nil {
 		return
 	}
 	if ns, ok := c.namespaces.Get("", before.Namespace); ok && isEmptied(ns) {
-		c.queue.AddAfter(ns.Name, 20*time.Millisecond) // one look for many pods
+		c.queue.AddAfter(ns.Name, 20*time.Millisecond) // one check for many pods
 	}
 }
 
-// isEmptied says that ns is to be emptied: it is being deleted, and was not released.
+// isEmptied reports whether the content of ns must be deleted: ns is being deleted and was not
+// released.
 func isEmptied(ns *corev1.Namespace) bool {
 	return ns.DeletionTimestamp != nil && slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes)
 }
 
-// Reconcile empties a namespace as far as possible, and releases it when it is empty.
+// Reconcile deletes the content of a namespace as far as possible, and releases it when it is
+// empty.
 func (c *Controller) Reconcile(ctx context.Context, name string) error {
 	ns, ok := c.namespaces.Get("", name)
 	if !ok || !isEmptied(ns) {
@@ -99,7 +101,7 @@ func (c *Controller) Reconcile(ctx context.Context, name string) error {
 	if report.IsEmpty() {
 		return c.release(ctx, ns)
 	}
-	if err := c.tell(ctx, ns, report); err != nil {
+	if err := c.writeReport(ctx, ns, report); err != nil {
 		return err
 	}
 	if err := errors.Join(append(report.Content, report.Discovery)...); err != nil {
@@ -109,7 +111,7 @@ func (c *Controller) Reconcile(ctx context.Context, name string) error {
 	return nil
 }
 
-// empty deletes the pods of a namespace, and all the rest when there are none left.
+// empty deletes the pods of a namespace, and all other content when no pod is left.
 func (c *Controller) empty(ctx context.Context, namespace string) Report {
 	list, err := kinds.List(c.discovery)
 	report := Report{Discovery: err}
@@ -130,7 +132,7 @@ func (c *Controller) empty(ctx context.Context, namespace string) Report {
 	return report
 }
 
-// emptyKinds deletes the objects of some kinds in parallel.
+// emptyKinds deletes the objects of several kinds concurrently.
 func (c *Controller) emptyKinds(ctx context.Context, namespace string, list []kinds.Kind, report *Report) {
 	var mu sync.Mutex // guards report
 	var work sync.WaitGroup
@@ -152,7 +154,7 @@ func (c *Controller) emptyKinds(ctx context.Context, namespace string, list []ki
 	work.Wait()
 }
 
-// emptyKind deletes what is not being deleted already, and returns what is left.
+// emptyKind deletes the objects that are not being deleted yet, and returns the remaining ones.
 func (c *Controller) emptyKind(ctx context.Context, namespace string, kind kinds.Kind) ([]metav1.PartialObjectMetadata, error) {
 	list, err := c.list(ctx, kind, namespace)
 	if err != nil {
@@ -168,7 +170,7 @@ func (c *Controller) emptyKind(ctx context.Context, namespace string, kind kinds
 	return c.list(ctx, kind, namespace)
 }
 
-// list is empty for kinds that the server does not have any more, or cannot list.
+// list returns no objects for kinds that are no longer served or cannot be listed.
 func (c *Controller) list(ctx context.Context, kind kinds.Kind, namespace string) ([]metav1.PartialObjectMetadata, error) {
 	if !kind.Has("list") {
 		return nil, nil
@@ -195,8 +197,8 @@ func (c *Controller) delete(ctx context.Context, kind kinds.Kind, namespace stri
 	return nil
 }
 
-// tell writes what remains into the status of ns.
-func (c *Controller) tell(ctx context.Context, ns *corev1.Namespace, report Report) error {
+// writeReport writes the remaining content into the status of ns.
+func (c *Controller) writeReport(ctx context.Context, ns *corev1.Namespace, report Report) error {
 	conditions, changed := Conditions(ns.Status.Conditions, report, c.clock.Now())
 	if !changed && ns.Status.Phase == corev1.NamespaceTerminating {
 		return nil
@@ -209,7 +211,7 @@ func (c *Controller) tell(ctx context.Context, ns *corev1.Namespace, report Repo
 	return nil
 }
 
-// release removes the finalizer for which the server keeps the namespace.
+// release removes the finalizer that keeps the namespace.
 func (c *Controller) release(ctx context.Context, ns *corev1.Namespace) error {
 	updated := *ns
 	updated.Spec.Finalizers = slices.DeleteFunc(slices.Clone(ns.Spec.Finalizers), func(f corev1.FinalizerName) bool {

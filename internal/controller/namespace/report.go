@@ -12,20 +12,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Report is what came of one attempt to empty a namespace.
+// Report is the result of one attempt to empty a namespace.
 type Report struct {
-	Discovery  error                        // not all kinds could be found
-	Content    []error                      // objects that could not be listed or deleted
-	Remaining  map[schema.GroupResource]int // objects left, by kind
-	Finalizers map[string]int               // objects left that have the finalizer
+	Discovery  error                        // error of discovery
+	Content    []error                      // errors of lists and deletions
+	Remaining  map[schema.GroupResource]int // remaining objects, by kind
+	Finalizers map[string]int               // remaining objects, by finalizer
 }
 
-// IsEmpty says that nothing is left, for certain.
+// IsEmpty reports whether certainly nothing is left.
 func (r Report) IsEmpty() bool {
 	return r.Discovery == nil && len(r.Content) == 0 && len(r.Remaining) == 0
 }
 
-// add counts the objects left of one kind.
+// add counts the remaining objects of one kind.
 func (r *Report) add(resource schema.GroupResource, left []metav1.PartialObjectMetadata) {
 	if len(left) == 0 {
 		return
@@ -41,8 +41,7 @@ func (r *Report) add(resource schema.GroupResource, left []metav1.PartialObjectM
 	}
 }
 
-// Conditions are the conditions that old becomes by the report; changed is false if
-// they say what they said.
+// Conditions returns the conditions for the report; changed is false if they are the same as old.
 func Conditions(old []corev1.NamespaceCondition, r Report, now time.Time) (conditions []corev1.NamespaceCondition, changed bool) {
 	conditions = slices.Clone(old)
 	for _, c := range r.conditions() {
@@ -64,8 +63,8 @@ func Conditions(old []corev1.NamespaceCondition, r Report, now time.Time) (condi
 	return conditions, changed
 }
 
-// conditions are all conditions of a terminating namespace, each True if it is the
-// reason why the namespace is still there.
+// conditions returns all conditions of a terminating namespace. Each is True if it is a reason why
+// the namespace still exists.
 func (r Report) conditions() []corev1.NamespaceCondition {
 	content := make([]string, len(r.Content))
 	for i, err := range r.Content {
@@ -91,7 +90,7 @@ func (r Report) conditions() []corev1.NamespaceCondition {
 	}
 }
 
-// because is why a condition has its status.
+// because is the reason and message of a condition.
 type because struct{ reason, message string }
 
 func either(t corev1.NamespaceConditionType, bad bool, ifBad, ifGood because) corev1.NamespaceCondition {
