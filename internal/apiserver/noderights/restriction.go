@@ -151,7 +151,7 @@ func (r restriction) ownNode(a admission.Attributes) string {
 	if !known {
 		old = &corev1.Node{}
 	}
-	if node.Spec.ConfigSource != nil && !apiequality.Semantic.DeepEqual(node.Spec.ConfigSource, old.Spec.ConfigSource) {
+	if node.Spec.ConfigSource != nil && !apiequality.Semantic.DeepEqual(node.Spec.ConfigSource, old.Spec.ConfigSource) { //nolint:staticcheck // still in the API
 		return "it may not set spec.configSource"
 	}
 	if known && !apiequality.Semantic.DeepEqual(node.Spec.Taints, old.Spec.Taints) {
