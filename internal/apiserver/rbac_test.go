@@ -196,9 +196,12 @@ func TestEscalation(t *testing.T) {
 	if err := admin.RbacV1().RoleBindings(ns).Delete(t.Context(), "g", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the role counts", func() bool {
-		_, err := eve.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-		return apierrors.IsForbidden(err)
+	eventually(t, "the deletion of the binding counts", func() bool {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: ns, Verb: "bind", Group: rbacv1.GroupName, Resource: "roles"},
+		}}
+		answer, err := eve.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, create)
+		return err == nil && !answer.Status.Allowed
 	})
 	strong.Name = "strong-2"
 	_, err = eve.RbacV1().Roles(ns).Create(t.Context(), strong, create)
