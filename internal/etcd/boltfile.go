@@ -191,6 +191,9 @@ func (w *boltWalk) leaf(path [][]byte, id uint64, isBucket bool, key, value []by
 		if len(path) == 1 && string(path[0]) == "meta" && string(key) == "consistent_index" && len(value) == 8 {
 			w.db.applied = binary.BigEndian.Uint64(value)
 		}
+		if len(path) == 1 && string(path[0]) == "key" {
+			return checkRevision(id, key)
+		}
 		return nil
 	}
 	inner := append(path[:len(path):len(path)], key)
@@ -205,6 +208,16 @@ func (w *boltWalk) leaf(path [][]byte, id uint64, isBucket bool, key, value []by
 	}
 	var last []byte
 	return w.elements(inner, id, value[boltBucket:], 0, &last)
+}
+
+// checkRevision reports an error if the key of a stored value is not a revision: two numbers of 8 bytes that are not
+// negative, with "_" between them, and one byte more for a deletion. etcd panics when it reads any other key.
+func checkRevision(page uint64, key []byte) error {
+	const separator, revision, marked = 8, 17, 18
+	if len(key) != revision && len(key) != marked || key[separator] != '_' || key[0]&0x80 != 0 || key[separator+1]&0x80 != 0 {
+		return fmt.Errorf("%w: a key in page %d is not a revision", errBolt, page)
+	}
+	return nil
 }
 
 func u16(b []byte) uint16 { return binary.NativeEndian.Uint16(b) }
