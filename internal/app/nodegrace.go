@@ -9,9 +9,6 @@ import (
 	"github.com/allot-dev/allot/internal/controller/nodelifecycle"
 )
 
-// defaultNodeLease is what the lease of a kubelet lasts.
-const defaultNodeLease = 40 * time.Second
-
 func addNodeGraceFlag(flags *pflag.FlagSet, grace *time.Duration) {
 	flags.DurationVar(grace, "node-monitor-grace-period", nodelifecycle.DefaultGracePeriod, "how long a node may be silent before it is lost")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/cli"
+	"github.com/allot-dev/allot/internal/node"
 )
 
 // identities are the users as whom the parts call the server when they run apart, and the files of their kubeconfigs.
@@ -172,7 +173,7 @@ func newNodeCommand(streams Streams) *cobra.Command {
 		}}
 	})
 	machines.addFlags(cmd.Flags())
-	cmd.Flags().DurationVar(&lease, "node-lease-duration", defaultNodeLease, "how long the lease of the fleet counts; it is renewed four times in that time")
+	cmd.Flags().DurationVar(&lease, "node-lease-duration", node.DefaultLeaseDuration, "how long the lease of the fleet counts; it is renewed four times in that time")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if lease < time.Second {
 			return fmt.Errorf("--node-lease-duration must be at least 1s, got %s", lease)

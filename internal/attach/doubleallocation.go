@@ -191,7 +191,7 @@ func (d *DoubleAllocationController) putBack(ctx context.Context, claim *resourc
 			continue
 		}
 		d.events.Eventf(pod, corev1.EventTypeWarning, reasonPutBack, "the device of ResourceClaim %s is another claim's: the pod is deleted before it starts", claim.Name)
-		if err := ignoreGone(d.write.DeletePod(ctx, pod)); err != nil {
+		if err := client.IgnoreNotFound(d.write.DeletePod(ctx, pod)); err != nil {
 			return fmt.Errorf("delete pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
 	}

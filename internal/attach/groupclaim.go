@@ -19,6 +19,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/groups"
 )
@@ -94,7 +95,7 @@ func (c *GroupClaims) Reconcile(ctx context.Context, key types.NamespacedName) e
 	if len(entries) > 0 && !protected {
 		// The update triggers another reconcile. No claim is created for a PodGroup that could be
 		// removed without it.
-		return ignoreGone(c.write.SetFinalizers(ctx, group, append(slices.Clone(group.Finalizers), allotv1alpha1.GroupClaimsFinalizer)))
+		return client.IgnoreNotFound(c.write.SetFinalizers(ctx, group, append(slices.Clone(group.Finalizers), allotv1alpha1.GroupClaimsFinalizer)))
 	}
 	return c.give(ctx, group, entries)
 }
@@ -133,7 +134,7 @@ func (c *GroupClaims) give(ctx context.Context, group *scheduling.PodGroup, entr
 	if apiequality.Semantic.DeepEqual(statuses, group.Status.ResourceClaimStatuses) {
 		return nil
 	}
-	if err := ignoreGone(c.write.Record(ctx, group, statuses)); err != nil {
+	if err := client.IgnoreNotFound(c.write.Record(ctx, group, statuses)); err != nil {
 		return fmt.Errorf("podgroup %s/%s: record claims: %w", group.Namespace, group.Name, err)
 	}
 	return nil
@@ -212,7 +213,7 @@ func (c *GroupClaims) takeAway(ctx context.Context, group *scheduling.PodGroup) 
 		if claim.DeletionTimestamp != nil {
 			continue
 		}
-		if err := ignoreGone(c.write.DeleteClaim(ctx, claim)); err != nil {
+		if err := client.IgnoreNotFound(c.write.DeleteClaim(ctx, claim)); err != nil {
 			return fmt.Errorf("podgroup %s/%s: delete claim %s: %w", group.Namespace, group.Name, claim.Name, err)
 		}
 	}
@@ -220,7 +221,7 @@ func (c *GroupClaims) takeAway(ctx context.Context, group *scheduling.PodGroup) 
 		return nil
 	}
 	c.said.isNew(group.UID, "")
-	return ignoreGone(c.write.SetFinalizers(ctx, group, slices.DeleteFunc(slices.Clone(group.Finalizers), func(f string) bool {
+	return client.IgnoreNotFound(c.write.SetFinalizers(ctx, group, slices.DeleteFunc(slices.Clone(group.Finalizers), func(f string) bool {
 		return f == allotv1alpha1.GroupClaimsFinalizer
 	})))
 }
@@ -239,12 +240,4 @@ func (c *GroupClaims) unseen(ctx context.Context, group *scheduling.PodGroup) ([
 		}
 	}
 	return out, nil
-}
-
-// ignoreGone drops the error of a write to a deleted object.
-func ignoreGone(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

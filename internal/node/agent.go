@@ -55,7 +55,7 @@ func (o Options) withDefaults() Options {
 		o.StopFor = defaultStopFor
 	}
 	if o.LeaseDuration <= 0 {
-		o.LeaseDuration = defaultLeaseDuration
+		o.LeaseDuration = DefaultLeaseDuration
 	}
 	if o.Workers <= 0 {
 		o.Workers = defaultWorkers
@@ -97,7 +97,7 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 	}
 	a := &Agent{fleet: f, inf: inf, api: server{set}, missing: map[string]bool{}, ready: make(chan struct{})}
 	a.heartbeat = &heartbeat{fleet: f.Name, write: a.api, clock: opts.Clock, duration: opts.LeaseDuration}
-	echoes := newEchoes(opts.Clock)
+	echoes := newOwnWrites(opts.Clock)
 	a.nodes = &nodes{
 		cache: inf.Nodes(), write: a.api, clock: opts.Clock, machines: machinesOf(f), echoes: echoes, seen: newNames(),
 		registered: func(name string) { a.done("node/" + name) },
@@ -192,11 +192,11 @@ func (a *Agent) removeStrangers(ctx context.Context) error {
 	var failed []error
 	for _, node := range a.inf.Nodes().List() {
 		if _, ours := a.nodes.machines[node.Name]; !ours && node.Labels[fleet.LabelFleet] == a.fleet.Name {
-			failed = append(failed, ignoreGone(a.api.DeleteNode(ctx, node)))
+			failed = append(failed, client.IgnoreNotFound(a.api.DeleteNode(ctx, node)))
 		}
 	}
 	for _, slice := range strangers(a.inf.ResourceSlices().List(), a.fleet.Name, a.pools.wanted) {
-		failed = append(failed, ignoreGone(a.api.DeleteSlice(ctx, slice)))
+		failed = append(failed, client.IgnoreNotFound(a.api.DeleteSlice(ctx, slice)))
 	}
 	return errors.Join(failed...)
 }

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	defaultLeaseDuration = 40 * time.Second
+	// DefaultLeaseDuration is how long the Lease of a fleet is valid, as that of a kubelet.
+	DefaultLeaseDuration = 40 * time.Second
 	// renewAgain is how long a renewal that failed waits for the next.
 	renewAgain = time.Second
 )

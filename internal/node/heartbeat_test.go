@@ -32,7 +32,7 @@ func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &renewals{begun: time.Now(), failing: func(d time.Duration) bool { return d > 15*time.Second && d < 45500*time.Millisecond }}
 		ctx, cancel := context.WithCancel(context.Background())
-		h := &heartbeat{fleet: "f", write: server, clock: clock.RealClock{}, duration: defaultLeaseDuration}
+		h := &heartbeat{fleet: "f", write: server, clock: clock.RealClock{}, duration: DefaultLeaseDuration}
 		done := make(chan struct{})
 		go func() { h.run(ctx); close(done) }()
 		time.Sleep(time.Minute)

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
@@ -84,25 +84,18 @@ func (n *nodes) update(ctx context.Context, have *corev1.Node, m machine) error 
 	if !sameNode(have, want) {
 		status := want.Status
 		if want, err = n.write.UpdateNode(ctx, want); err != nil {
-			return ignoreGone(err)
+			return client.IgnoreNotFound(err)
 		}
 		n.echoes.wrote("node/"+want.Name, want.ResourceVersion)
 		want.Status = status
 	}
 	if !sameNodeStatus(have, want) {
 		if want, err = n.write.UpdateNodeStatus(ctx, want); err != nil {
-			return ignoreGone(err)
+			return client.IgnoreNotFound(err)
 		}
 		n.echoes.wrote("node/"+want.Name, want.ResourceVersion)
 	}
 	return nil
-}
-
-func ignoreGone(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }
 
 // alive reports whether a node belongs to the fleet and its agent works, and returns its index.

@@ -18,56 +18,57 @@ type ownWrites struct {
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
-	written map[string]echo
+	written map[string]ownWrite
 }
 
-type echo struct {
+// ownWrite is the last write of one object.
+type ownWrite struct {
 	version string // empty if the object was deleted
 	at      time.Time
 }
 
-func newEchoes(c clock.PassiveClock) *ownWrites {
-	return &ownWrites{clock: c, written: map[string]echo{}}
+func newOwnWrites(c clock.PassiveClock) *ownWrites {
+	return &ownWrites{clock: c, written: map[string]ownWrite{}}
 }
 
 // wrote records the resource version after a write.
-func (e *ownWrites) wrote(key, version string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.written[key] = echo{version, e.clock.Now()}
+func (o *ownWrites) wrote(key, version string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.written[key] = ownWrite{version, o.clock.Now()}
 }
 
 // removed records that the object was deleted.
-func (e *ownWrites) removed(key string) { e.wrote(key, "") }
+func (o *ownWrites) removed(key string) { o.wrote(key, "") }
 
 // forget drops the records of an object that no longer exists.
-func (e *ownWrites) forget(key string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.written, key)
+func (o *ownWrites) forget(key string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.written, key)
 }
 
 // missing reports whether the cache does not show a write yet. cached is the resource version in
 // the cache, or "" if it does not have the object.
-func (e *ownWrites) missing(key, cached string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	w, ok := e.written[key]
+func (o *ownWrites) missing(key, cached string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w, ok := o.written[key]
 	if !ok {
 		return false
 	}
 	if w.version == "" && cached == "" {
-		delete(e.written, key)
+		delete(o.written, key)
 		return false
 	}
 	if w.version != "" && cached != "" {
 		if order, err := resourceversion.CompareResourceVersion(cached, w.version); err != nil || order >= 0 {
-			delete(e.written, key)
+			delete(o.written, key)
 			return false
 		}
 	}
-	if e.clock.Since(w.at) > ownWritePatience {
-		delete(e.written, key)
+	if o.clock.Since(w.at) > ownWritePatience {
+		delete(o.written, key)
 		return false
 	}
 	return true

@@ -61,7 +61,7 @@ func newWorld() *world {
 // start makes an agent as New does, on the world's caches.
 func (w *world) start(f fleet.Fleet, idle bool) {
 	w.podQueue, w.nodeQueue, w.poolQueue = newLine[types.NamespacedName](w), newLine[string](w), newLine[poolKey](w)
-	echoes := newEchoes(w.clock)
+	echoes := newOwnWrites(w.clock)
 	a := &Agent{fleet: f, missing: map[string]bool{}, ready: make(chan struct{})}
 	a.nodes = &nodes{cache: cache[*corev1.Node]{get: w.getNode}, write: w, clock: w.clock, queue: w.nodeQueue,
 		machines: machinesOf(f), echoes: echoes, seen: newNames(), registered: func(name string) { a.done("node/" + name) }}

@@ -96,6 +96,7 @@ func (j *job) usedByOther(m *member, claim *model.Claim) bool {
 	return false
 }
 
+// usesClaim reports whether the pod names a claim of its namespace.
 func usesClaim(pod *model.Pod, claim string) bool {
 	for name := range pod.ClaimNames {
 		if name == claim {

@@ -95,7 +95,7 @@ func devicesOf(claim *model.Claim) string {
 
 // User returns a pod that is on a node and uses a claim, or nil. Pods of a group use its claims before their status
 // names them. A pod that is being deleted on a node that cannot be reached does not use devices of that node alone:
-// nobody else can be given them, and the node ends the pod when it is back.
+// no other claim can get them, and the node ends the pod when it is back.
 func (p *Placer) User(unit *model.Unit, key model.Key) *model.Pod { return userOf(p.state, unit, key) }
 
 func userOf(state *model.State, unit *model.Unit, key model.Key) *model.Pod {
@@ -113,13 +113,8 @@ func userOf(state *model.State, unit *model.Unit, key model.Key) *model.Pod {
 	}
 	for _, info := range state.Nodes() {
 		for _, pod := range info.Pods {
-			if pod.Key.Namespace != key.Namespace || !uses(pod) {
-				continue
-			}
-			for name := range pod.ClaimNames {
-				if name == key.Name {
-					return pod
-				}
+			if pod.Key.Namespace == key.Namespace && uses(pod) && usesClaim(pod, key.Name) {
+				return pod
 			}
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Messages name who holds a device and count what is free, so that while many pods wait for one device each that gets it
-// changes the messages of all others. Were each change written, the writes would grow with the square of the pods. So the
-// distance of two writes for one object doubles with each write. A message that differs in more than names and numbers,
-// because somebody has removed an obstacle, does not wait longer than sharpDistance.
+// Messages name the holder of a device and count what is free. While many pods wait for one device, each pod that gets
+// it changes the messages of all others. If every change were written, the writes would grow with the square of the pods.
+// So the distance of two writes for one object doubles with each write. A message that differs in more than names and
+// numbers, because an obstacle was removed, does not wait longer than sharpDistance.
 const (
 	firstDistance = time.Second
 	sharpDistance = 10 * time.Second

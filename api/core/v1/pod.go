@@ -49,6 +49,19 @@ func (in *Pod) Upstream() *corev1.Pod {
 	return &corev1.Pod{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status}
 }
 
+// EachContainer calls do for every container of a pod: init containers, containers and ephemeral
+// containers, in this order. do may change them.
+func (in *PodSpec) EachContainer(do func(*corev1.Container)) {
+	for _, list := range [][]corev1.Container{in.InitContainers, in.Containers} {
+		for i := range list {
+			do(&list[i])
+		}
+	}
+	for i := range in.EphemeralContainers {
+		do((*corev1.Container)(&in.EphemeralContainers[i].EphemeralContainerCommon))
+	}
+}
+
 // Finished tells that the pod's containers have ended and will not run again.
 func (in *Pod) Finished() bool {
 	return in.Status.Phase == corev1.PodSucceeded || in.Status.Phase == corev1.PodFailed

@@ -45,15 +45,7 @@ func podSpec(spec *core.PodSpec) {
 	for i := range spec.Volumes {
 		volume(&spec.Volumes[i])
 	}
-	for i := range spec.InitContainers {
-		container(&spec.InitContainers[i])
-	}
-	for i := range spec.Containers {
-		container(&spec.Containers[i])
-	}
-	for i := range spec.EphemeralContainers {
-		container((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon))
-	}
+	spec.EachContainer(container)
 	quantities(spec.Overhead)
 	if spec.Resources != nil {
 		quantities(spec.Resources.Limits)

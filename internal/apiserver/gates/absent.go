@@ -69,9 +69,9 @@ func absentOfSpec(spec *core.PodSpec) []func() {
 			})
 		},
 		func() { dropHTTPProtocols(spec) },
-		func() { eachContainer(spec, dropStopSignal) },
+		func() { spec.EachContainer(dropStopSignal) },
 		func() {
-			eachContainer(spec, func(c *corev1.Container) {
+			spec.EachContainer(func(c *corev1.Container) {
 				for i := range c.VolumeMounts {
 					c.VolumeMounts[i].BindMountOptions = nil
 				}
@@ -88,19 +88,8 @@ func absentOfSpec(spec *core.PodSpec) []func() {
 	}
 }
 
-func eachContainer(spec *core.PodSpec, do func(*corev1.Container)) {
-	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range list {
-			do(&list[i])
-		}
-	}
-	for i := range spec.EphemeralContainers {
-		do((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon))
-	}
-}
-
 func eachProbe(spec *core.PodSpec, do func(*corev1.Probe)) {
-	eachContainer(spec, func(c *corev1.Container) {
+	spec.EachContainer(func(c *corev1.Container) {
 		for _, p := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
 			if p != nil {
 				do(p)
@@ -115,7 +104,7 @@ func dropHTTPProtocols(spec *core.PodSpec) {
 			p.HTTPGet.Protocol = nil
 		}
 	})
-	eachContainer(spec, func(c *corev1.Container) {
+	spec.EachContainer(func(c *corev1.Container) {
 		if c.Lifecycle == nil {
 			return
 		}
@@ -138,7 +127,7 @@ func dropStopSignal(c *corev1.Container) {
 	}
 }
 
-// dropFileUsers drops whom the files of volumes belong to.
+// dropFileUsers drops the owners of the files in volumes.
 func dropFileUsers(volumes []corev1.Volume) {
 	keys := func(items []corev1.KeyToPath) {
 		for i := range items {

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/claims"
 )
 
 // references are the names of the objects in its namespace that a pod refers to.
@@ -16,40 +17,20 @@ func referencesOf(pod *core.Pod) references {
 	for _, ref := range pod.Spec.ImagePullSecrets {
 		r.secrets = append(r.secrets, ref.Name)
 	}
-	for i := range pod.Spec.InitContainers {
-		r.environment(pod.Spec.InitContainers[i].Env, pod.Spec.InitContainers[i].EnvFrom)
-	}
-	for i := range pod.Spec.Containers {
-		r.environment(pod.Spec.Containers[i].Env, pod.Spec.Containers[i].EnvFrom)
-	}
-	for i := range pod.Spec.EphemeralContainers {
-		r.environment(pod.Spec.EphemeralContainers[i].Env, pod.Spec.EphemeralContainers[i].EnvFrom)
-	}
+	pod.Spec.EachContainer(r.environment)
 	for i := range pod.Spec.Volumes {
 		r.volume(pod.Name, &pod.Spec.Volumes[i])
 	}
-	for i := range pod.Spec.ResourceClaims {
-		if name := pod.Spec.ResourceClaims[i].ResourceClaimName; name != nil {
-			r.resourceClaims = append(r.resourceClaims, *name)
-		}
-	}
-	for _, status := range pod.Status.ResourceClaimStatuses {
-		if status.ResourceClaimName != nil {
-			r.resourceClaims = append(r.resourceClaims, *status.ResourceClaimName)
-		}
-	}
-	if extended := pod.Status.ExtendedResourceClaimStatus; extended != nil {
-		r.resourceClaims = append(r.resourceClaims, extended.ResourceClaimName)
-	}
+	r.resourceClaims = claims.Uses(pod)
 	if pod.Spec.ServiceAccountName != "" {
 		r.accounts = append(r.accounts, pod.Spec.ServiceAccountName)
 	}
 	return r
 }
 
-func (r *references) environment(env []corev1.EnvVar, from []corev1.EnvFromSource) {
-	for i := range env {
-		switch source := env[i].ValueFrom; {
+func (r *references) environment(c *corev1.Container) {
+	for i := range c.Env {
+		switch source := c.Env[i].ValueFrom; {
 		case source == nil:
 		case source.SecretKeyRef != nil:
 			r.secrets = append(r.secrets, source.SecretKeyRef.Name)
@@ -57,11 +38,11 @@ func (r *references) environment(env []corev1.EnvVar, from []corev1.EnvFromSourc
 			r.configMaps = append(r.configMaps, source.ConfigMapKeyRef.Name)
 		}
 	}
-	for i := range from {
-		if ref := from[i].SecretRef; ref != nil {
+	for i := range c.EnvFrom {
+		if ref := c.EnvFrom[i].SecretRef; ref != nil {
 			r.secrets = append(r.secrets, ref.Name)
 		}
-		if ref := from[i].ConfigMapRef; ref != nil {
+		if ref := c.EnvFrom[i].ConfigMapRef; ref != nil {
 			r.configMaps = append(r.configMaps, ref.Name)
 		}
 	}
@@ -101,7 +82,7 @@ func (r *references) volume(pod string, v *corev1.Volume) {
 	}
 }
 
-// driverSecrets returns the secrets by which the drivers of a volume prove who they are; some are nil.
+// driverSecrets returns the secrets that the drivers of a volume authenticate with; some are nil.
 func driverSecrets(v *corev1.Volume) []*corev1.LocalObjectReference {
 	var out []*corev1.LocalObjectReference
 	if v.CephFS != nil {

@@ -89,7 +89,7 @@ func (r restriction) pod(ctx context.Context, a admission.Attributes) (string, e
 		if err != nil || ok && pod.Spec.NodeName != r.node {
 			return "it may only delete pods that are bound to itself", err
 		}
-		return "", nil // the storage says that there is none
+		return "", nil // a pod that does not exist is refused by the storage
 	}
 	return "it may not do that to a pod", nil
 }
@@ -224,7 +224,7 @@ func volumeClaim(a admission.Attributes) string {
 	return ""
 }
 
-// token lets a node have tokens for the pods that run on it, and for those whom they talk to.
+// token lets a node request tokens for the pods that run on it, for the audiences that their volumes name.
 func (r restriction) token(ctx context.Context, a admission.Attributes) (string, error) {
 	request, ok := a.GetObject().(*authenticationv1.TokenRequest)
 	if !ok || a.GetSubresource() != "token" {

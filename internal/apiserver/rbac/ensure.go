@@ -41,8 +41,8 @@ func Ensure(client typed.RbacV1Interface) error {
 // nodeBinding is the binding of the role of nodes.
 const nodeBinding = "system:node"
 
-// unbindNodes takes the group of nodes off the binding of their role, to which earlier versions had bound it: nobody is bound
-// to that role but whom somebody adds.
+// unbindNodes removes the group of nodes from the binding of their role, to which earlier versions had bound it. Only
+// subjects that users add are bound to that role.
 func unbindNodes(client typed.RbacV1Interface) error {
 	ctx := context.Background()
 	binding, err := client.ClusterRoleBindings().Get(ctx, nodeBinding, metav1.GetOptions{})

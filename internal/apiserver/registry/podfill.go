@@ -11,8 +11,8 @@ import (
 )
 
 // mergeLabelKeys puts what matchLabelKeys and mismatchLabelKeys mean for this pod into the selectors
-// that they belong to, so that whoever reads the pod need not know of them. A selector that is not
-// there matches nothing, with keys and without.
+// that they belong to, so that readers of the pod need not know of them. A missing selector matches
+// nothing, with keys and without.
 func mergeLabelKeys(p *core.Pod) {
 	for i := range p.Spec.TopologySpreadConstraints {
 		c := &p.Spec.TopologySpreadConstraints[i]

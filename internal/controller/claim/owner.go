@@ -15,6 +15,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/features"
 )
 
@@ -47,7 +48,7 @@ func (c *Controller) reconcilePod(ctx context.Context, key Key) error {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	if records != nil {
-		if err := c.server.Owners.RecordPodClaims(ctx, pod, records); ignoreGone(err) != nil {
+		if err := c.server.Owners.RecordPodClaims(ctx, pod, records); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("%s: record claims: %w", key, err)
 		}
 	}
@@ -71,7 +72,7 @@ func (c *Controller) reconcileGroup(ctx context.Context, key Key) error {
 	if records == nil {
 		return nil
 	}
-	if err := c.server.Owners.RecordGroupClaims(ctx, group, records); ignoreGone(err) != nil {
+	if err := c.server.Owners.RecordGroupClaims(ctx, group, records); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("%s: record claims: %w", key, err)
 	}
 	return nil
@@ -233,12 +234,4 @@ func texts(problems []*claims.Problem) []string {
 		out = append(out, p.Error())
 	}
 	return out
-}
-
-// ignoreGone drops the error of a write to a deleted object.
-func ignoreGone(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -14,6 +14,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/groups"
 )
@@ -31,7 +32,7 @@ func (c *Controller) reconcileClaim(ctx context.Context, key Key) error {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	// A consumer that cannot be read must not keep others from being removed (F13).
-	if err := errors.Join(ignoreGone(c.apply(ctx, claim, decision)), unread); err != nil {
+	if err := errors.Join(client.IgnoreNotFound(c.apply(ctx, claim, decision)), unread); err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/features"
 )
 
@@ -35,7 +36,7 @@ func (c *Controller) reserve(ctx context.Context, pod *core.Pod, group *scheduli
 			// full, or without its PodGroup: the node reports it, and a change triggers an event
 			continue
 		}
-		if err := c.addConsumer(ctx, claim, *add); ignoreGone(err) != nil {
+		if err := c.addConsumer(ctx, claim, *add); client.IgnoreNotFound(err) != nil {
 			failed = append(failed, fmt.Errorf("pod %s/%s: reserve claim %s: %w", pod.Namespace, pod.Name, claim.Name, err))
 		}
 	}

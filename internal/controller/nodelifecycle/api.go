@@ -32,7 +32,7 @@ type api struct{ set *client.Set }
 
 func (a api) Reachable(ctx context.Context) error {
 	_, err := a.set.Namespaces().Get(ctx, corev1.NamespaceNodeLease, metav1.GetOptions{})
-	return ignoreGone(err)
+	return client.IgnoreNotFound(err)
 }
 
 func (a api) UpdateNode(ctx context.Context, node *corev1.Node) (*corev1.Node, error) {

@@ -1,6 +1,7 @@
 package nodelifecycle
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,9 +11,17 @@ import (
 // reported are the conditions that a node itself reports. NetworkUnavailable is that of others.
 var reported = []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure}
 
-// unknown returns a lost node with its conditions as they are then; changed is false if they are so already.
-func unknown(node *corev1.Node, now time.Time) (out *corev1.Node, changed bool) {
-	out = node.DeepCopy()
+// isUnknown reports whether a node has all conditions of a lost node.
+func isUnknown(node *corev1.Node) bool {
+	return !slices.ContainsFunc(reported, func(of corev1.NodeConditionType) bool {
+		have := condition(node, of)
+		return have == nil || have.Status != corev1.ConditionUnknown
+	})
+}
+
+// unknown returns a lost node with its conditions as they are then.
+func unknown(node *corev1.Node, now time.Time) *corev1.Node {
+	out := node.DeepCopy()
 	for _, of := range reported {
 		switch c := condition(out, of); {
 		case c == nil:
@@ -23,10 +32,7 @@ func unknown(node *corev1.Node, now time.Time) (out *corev1.Node, changed bool) 
 		case c.Status != corev1.ConditionUnknown:
 			c.Status, c.Reason, c.Message = corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status."
 			c.LastTransitionTime = metav1.NewTime(now)
-		default:
-			continue
 		}
-		changed = true
 	}
-	return out, changed
+	return out
 }

@@ -275,12 +275,8 @@ func (c *Controller) allowEvictions(nodes []*corev1.Node, zones map[string]*zone
 
 // needsWork reports whether a node is not as it should be. The lock must be held.
 func (c *Controller) needsWork(node *corev1.Node) bool {
-	if len(c.lost) > 0 && c.lost[node.Name] {
-		for _, of := range reported {
-			if have := condition(node, of); have == nil || have.Status != corev1.ConditionUnknown {
-				return true
-			}
-		}
+	if len(c.lost) > 0 && c.lost[node.Name] && !isUnknown(node) {
+		return true
 	}
 	_, changed := tainted(node, c.evicting(node.Name))
 	return changed
@@ -315,10 +311,10 @@ func (c *Controller) reconcile(ctx context.Context, name string) error {
 	}
 	lost, evicting := c.state(node)
 	now := c.opts.Clock.Now()
-	if want, changed := unknown(node, now); lost && changed {
-		written, err := c.server.UpdateNodeStatus(ctx, want)
+	if lost && !isUnknown(node) {
+		written, err := c.server.UpdateNodeStatus(ctx, unknown(node, now))
 		if err != nil {
-			return ignoreGone(fmt.Errorf("node %s: conditions: %w", name, err))
+			return client.IgnoreNotFound(fmt.Errorf("node %s: conditions: %w", name, err))
 		}
 		if readiness(node) == corev1.ConditionTrue {
 			c.events.Eventf(reference(node), corev1.EventTypeNormal, "NodeNotReady", "Node %s status is now: NodeNotReady", name)
@@ -330,7 +326,7 @@ func (c *Controller) reconcile(ctx context.Context, name string) error {
 		want.Spec.Taints = taints
 		written, err := c.server.UpdateNode(ctx, want)
 		if err != nil {
-			return ignoreGone(fmt.Errorf("node %s: taints: %w", name, err))
+			return client.IgnoreNotFound(fmt.Errorf("node %s: taints: %w", name, err))
 		}
 		node = written
 	}
@@ -360,13 +356,6 @@ func (c *Controller) markPods(ctx context.Context, node string, now time.Time) e
 // reference is a node as events about nodes refer to it: they use the name as UID.
 func reference(node *corev1.Node) *corev1.ObjectReference {
 	return &corev1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: node.Name, UID: types.UID(node.Name)}
-}
-
-func ignoreGone(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }
 
 // onNode takes an event of the cache of nodes.

@@ -6,11 +6,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// pressures are the conditions that taint a node while they are true.
-var pressures = []struct {
+// pressure is a condition that taints a node while it is true, with the key of the taint.
+type pressure struct {
 	condition corev1.NodeConditionType
 	key       string
-}{
+}
+
+var pressures = []pressure{
 	{corev1.NodeMemoryPressure, corev1.TaintNodeMemoryPressure},
 	{corev1.NodeDiskPressure, corev1.TaintNodeDiskPressure},
 	{corev1.NodePIDPressure, corev1.TaintNodePIDPressure},
@@ -94,13 +96,7 @@ func managed(t *corev1.Taint) bool {
 		return aboutReady(t.Key)
 	case corev1.TaintEffectNoSchedule:
 		return aboutReady(t.Key) || t.Key == corev1.TaintNodeUnschedulable ||
-			slices.ContainsFunc(pressures, func(p struct {
-				condition corev1.NodeConditionType
-				key       string
-			},
-			) bool {
-				return p.key == t.Key
-			})
+			slices.ContainsFunc(pressures, func(p pressure) bool { return p.key == t.Key })
 	}
 	return false
 }
