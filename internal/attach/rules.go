@@ -88,6 +88,8 @@ func schedulerRules() []rbacv1.PolicyRule {
 		allow("patch update", "", "pods/status"),
 		allow("list watch", "", "nodes namespaces persistentvolumes persistentvolumeclaims"),
 		allow("list watch", "policy", "poddisruptionbudgets"),
+		// Whether a StatefulSet creates its pods one by one, which is said of a gang that lacks pods.
+		allow("get", "apps", "statefulsets"),
 		allow("list watch", resourcev1.GroupName, "deviceclasses resourceslices"),
 		// Claims for extended resources are created and deleted.
 		allow("get list watch create update patch delete", resourcev1.GroupName, "resourceclaims"),

@@ -220,6 +220,7 @@ func (j *job) result() (*Plan, *Reasons) {
 	if j.quiet {
 		return j.best, r
 	}
+	r.priority = lowerGroupPriority(j.unit)
 	r.further, r.dependencies = j.further(), j.dependencies()
 	for _, c := range j.classes {
 		f := c.fitter
@@ -238,4 +239,19 @@ func (j *job) result() (*Plan, *Reasons) {
 		r.Code, r.Steps, r.Unfinished = CodeUndecided, j.budget.Spent, j.steps < j.placer.steps
 	}
 	return nil, r
+}
+
+// lowerGroupPriority is a hint for the author of a pod whose own priority is higher than that of its group: the group's counts.
+// It is "" if there is no such pod.
+func lowerGroupPriority(unit *model.Unit) string {
+	if unit.Group == nil || unit.Group.Priority == nil {
+		return ""
+	}
+	for _, pod := range unit.Pods {
+		if pod.Priority > *unit.Group.Priority {
+			return fmt.Sprintf("pod %s counts with the priority %d of PodGroup %s, not with its own priority %d",
+				pod.Key.Name, *unit.Group.Priority, unit.Group.Key.Name, pod.Priority)
+		}
+	}
+	return ""
 }

@@ -65,6 +65,9 @@ type Reasons struct {
 	broken    string
 	elsewhere *Reasons
 
+	// priority is a hint that the group's priority counts, if pods of it have a higher one; "" otherwise.
+	priority string
+
 	steps int // of the slice
 	// further are changes that can help beyond what Pods say: they tell of the best attempt only.
 	further []model.Topic
@@ -137,13 +140,21 @@ func (r *Reasons) With(text string) string {
 	if r.elsewhere != nil {
 		text += "; with other devices: " + r.elsewhere.text(false)
 	}
-	if r.Preemption == nil {
-		return text
+	if r.Preemption != nil {
+		text = appended(text, r.Preemption.String())
 	}
+	if r.priority != "" {
+		text = appended(text, r.priority)
+	}
+	return text
+}
+
+// appended returns a text followed by another one.
+func appended(text, more string) string {
 	if strings.HasSuffix(text, ".") {
-		return text + " " + r.Preemption.String()
+		return text + " " + more
 	}
-	return text + "; " + r.Preemption.String()
+	return text + "; " + more
 }
 
 func (r *Reasons) text(long bool) string {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -61,6 +62,7 @@ type groupStatus struct {
 	said   map[model.Key]verdict
 	counts map[model.Key]groups.Quorum // at the last look, of gangs that lack pods
 	warned map[model.Key]warning
+	sets   map[types.UID]bool // whether the StatefulSets of members create their pods one by one
 }
 
 // warning is an event about a group without a place.
@@ -83,7 +85,7 @@ func newGroupStatus(p parts, tell *podStatus) *groupStatus {
 	g := &groupStatus{podGroups: p.caches.PodGroups, pods: p.caches.Pods, write: p.groups, tell: tell, events: p.events, clock: p.clock, name: p.opts.Name,
 		copies: flowcontrol.NewTokenBucketRateLimiter(memberWarningsPerSecond, memberWarningsBurst),
 		pace:   newPace(p.clock),
-		said:   map[model.Key]verdict{}, counts: map[model.Key]groups.Quorum{}, warned: map[model.Key]warning{}}
+		said:   map[model.Key]verdict{}, counts: map[model.Key]groups.Quorum{}, warned: map[model.Key]warning{}, sets: map[types.UID]bool{}}
 	g.pods.OnChange(func(old, now *core.Pod) {
 		pod := now
 		if pod == nil {
@@ -208,6 +210,9 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		g.queue.AddAfter(key, settleQuorum)
 		return nil
 	}
+	if known && !count.Met() && !outcome.Scheduled {
+		outcome.Message += g.orderedSet(ctx, members)
+	}
 	said, ok := g.lastSaid(key, group.UID)
 	switch {
 	case !known && !ok:
@@ -277,6 +282,45 @@ func (g *groupStatus) spaced(group *scheduling.PodGroup, outcome groups.Outcome)
 		g.queue.AddAfter(key, wait)
 	}
 	return groups.Outcome{Reason: c.Reason, Message: c.Message}, wait > 0
+}
+
+// orderedSet returns why a gang that lacks pods gets no more of them, and what to do, if their StatefulSet creates each pod only
+// when the one before it is ready; "" otherwise, or if the set cannot be read.
+func (g *groupStatus) orderedSet(ctx context.Context, members []*core.Pod) string {
+	for _, pod := range members {
+		owner := metav1.GetControllerOf(pod)
+		if owner == nil || owner.Kind != "StatefulSet" || pod.DeletionTimestamp != nil {
+			continue
+		}
+		if g.isOrdered(ctx, model.Key{Namespace: pod.Namespace, Name: owner.Name}, owner.UID) {
+			return fmt.Sprintf("; StatefulSet %s creates each pod only when the one before it is ready: set podManagementPolicy: Parallel", owner.Name)
+		}
+	}
+	return ""
+}
+
+// maxSets is how many StatefulSets are remembered.
+const maxSets = 1000
+
+// isOrdered reports whether the StatefulSet creates its pods one by one. The field is immutable, so it is read once.
+func (g *groupStatus) isOrdered(ctx context.Context, set model.Key, uid types.UID) bool {
+	g.mu.Lock()
+	ordered, known := g.sets[uid]
+	g.mu.Unlock()
+	if known {
+		return ordered
+	}
+	ordered, err := g.write.OrderedSet(ctx, set, uid)
+	if err != nil {
+		return false // without the hint; the next change reads again
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.sets) >= maxSets {
+		clear(g.sets)
+	}
+	g.sets[uid] = ordered
+	return ordered
 }
 
 // says tells whether the conditions have the outcome already, be it of an older generation.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
 )
@@ -163,3 +164,28 @@ func TestMemberEventsAreShort(t *testing.T) {
 }
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
+
+// G27: a gang whose pods a StatefulSet creates one by one says so, and what to do; the set is looked up once.
+func TestGangOfAnOrderedStatefulSet(t *testing.T) {
+	for set, want := range map[string]string{
+		"ordered":  "False: 1 of 3 pods exist; StatefulSet ordered creates each pod only when the one before it is ready: set podManagementPolicy: Parallel",
+		"parallel": "False: 1 of 3 pods exist",
+	} {
+		s := newServer(t)
+		x := start(t, s)
+		s.addGang("g", 3)
+		s.addPod("g-0", "g", func(pod *core.Pod) {
+			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set, UID: "set", Controller: ptr.To(true)}}
+		})
+		x.pass(20 * time.Second)
+		if got := s.scheduled("g"); got != want {
+			t.Errorf("the group's condition is %q", got)
+		}
+		if got, want := s.message("g-0"), strings.Replace(want, "False", "Unschedulable", 1); got != want {
+			t.Errorf("the pod's condition is %q", got)
+		}
+		if got := x.link.tried["read set "+set]; got != 1 {
+			t.Errorf("%s is read %d times", set, got)
+		}
+	}
+}

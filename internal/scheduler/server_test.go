@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -460,6 +461,16 @@ func (l *link) ReadGroup(_ context.Context, key model.Key) (*scheduling.PodGroup
 	l.tried["read group "+key.Name]++
 	group, _ := l.server.objects.groups.Get(key.Namespace, key.Name)
 	return group, nil
+}
+
+func (l *link) OrderedSet(_ context.Context, set model.Key, _ types.UID) (bool, error) {
+	l.server.mu.Lock()
+	defer l.server.mu.Unlock()
+	if l.gone() {
+		return false, errCrashed
+	}
+	l.tried["read set "+set.Name]++
+	return strings.HasPrefix(set.Name, "ordered"), nil
 }
 
 func (l *link) PatchPod(_ context.Context, key model.Key, patch []byte) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +20,8 @@ type groupWriter interface {
 	WriteGroup(ctx context.Context, group *scheduling.PodGroup) error
 	// ReadGroup gives the PodGroup as it is; nil if it is gone.
 	ReadGroup(ctx context.Context, key model.Key) (*scheduling.PodGroup, error)
+	// OrderedSet reports whether the StatefulSet exists and creates its pods one by one.
+	OrderedSet(ctx context.Context, set model.Key, uid types.UID) (bool, error)
 }
 
 // podWriter patches the status of a pod. One that is gone is no error; one that has changed, or another of the same name, is a
@@ -50,6 +53,14 @@ func (w writer) WriteGroup(ctx context.Context, group *scheduling.PodGroup) erro
 func (w writer) ReadGroup(ctx context.Context, key model.Key) (*scheduling.PodGroup, error) {
 	group, err := w.set.PodGroups(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	return found(group, err, "podgroup", key)
+}
+
+func (w writer) OrderedSet(ctx context.Context, key model.Key, uid types.UID) (bool, error) {
+	set, err := w.set.StatefulSets(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if set, err = found(set, err, "statefulset", key); err != nil || set == nil {
+		return false, err
+	}
+	return set.UID == uid && set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement, nil
 }
 
 func (w writer) PatchPod(ctx context.Context, pod model.Key, patch []byte) error {
