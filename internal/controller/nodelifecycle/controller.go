@@ -56,8 +56,10 @@ type nodeCache interface {
 	List() []*corev1.Node
 }
 
+// leaseCache has the Leases of kube-node-lease.
 type leaseCache interface {
 	Get(namespace, name string) (*coordinationv1.Lease, bool)
+	List() []*coordinationv1.Lease
 }
 
 // podCache must have the index client.PodsByNode.
@@ -152,17 +154,17 @@ func (c *Controller) pass(ctx context.Context) {
 	}
 }
 
-// count counts the nodes by zone.
+// count counts the nodes by zone, as they were observed.
 func (c *Controller) count(nodes []*corev1.Node) map[string]*zone {
 	zones := map[string]*zone{}
 	for _, node := range nodes {
-		name := zoneOf(node)
-		z := zones[name]
+		h := c.health[node.Name]
+		z := zones[h.zone]
 		if z == nil {
 			z = &zone{}
-			zones[name] = z
+			zones[h.zone] = z
 		}
-		if readiness(node) == corev1.ConditionTrue && !c.lost[node.Name] {
+		if h.ready == corev1.ConditionTrue && !c.lost[node.Name] {
 			z.ready++
 		} else {
 			z.notReady++
@@ -173,13 +175,14 @@ func (c *Controller) count(nodes []*corev1.Node) map[string]*zone {
 
 // observe takes in the signs of life. All nodes count as alive when the controller was blind.
 func (c *Controller) observe(nodes []*corev1.Node, now time.Time, blind bool) {
+	leases := readLeases(c.leases.List())
 	for _, node := range nodes {
 		if blind {
 			if h := c.health[node.Name]; h != nil {
 				h.probe = now
 			}
 		}
-		c.observeNode(node, now)
+		c.observeNode(node, now, leases)
 	}
 	if len(c.health) > len(nodes) {
 		c.forget(nodes)
@@ -202,26 +205,29 @@ func (c *Controller) forget(nodes []*corev1.Node) {
 }
 
 // observeNode takes in the signs of life of one node.
-func (c *Controller) observeNode(node *corev1.Node, now time.Time) {
+func (c *Controller) observeNode(node *corev1.Node, now time.Time, leases leaseTimes) {
 	h := c.health[node.Name]
 	if h == nil {
 		h = &health{}
 		c.health[node.Name] = h
 	}
-	h.observe(node, now, c.lease(node.Name), c.lease(node.Annotations[fleet.AnnotationLease]))
-	if h.lost(node, now, c.opts.GracePeriod, max(startupGrace, c.opts.GracePeriod)) {
+	h.observe(node, now, leases)
+	if h.lost(now, c.opts.GracePeriod, max(startupGrace, c.opts.GracePeriod)) {
 		c.lost[node.Name] = true
 	} else if len(c.lost) > 0 {
 		delete(c.lost, node.Name)
 	}
 }
 
-func (c *Controller) lease(name string) *coordinationv1.Lease {
-	if name == "" {
-		return nil
+// leasesOf returns the Leases that stand for one node.
+func (c *Controller) leasesOf(node *corev1.Node) leaseTimes {
+	var found []*coordinationv1.Lease
+	for _, name := range []string{node.Name, node.Annotations[fleet.AnnotationLease]} {
+		if lease, ok := c.leases.Get(corev1.NamespaceNodeLease, name); ok && name != "" {
+			found = append(found, lease)
+		}
 	}
-	lease, _ := c.leases.Get(corev1.NamespaceNodeLease, name)
-	return lease
+	return readLeases(found)
 }
 
 // setCutOff notes whether no node is ready. When the first ones are again, all others have a full grace period.
@@ -251,7 +257,8 @@ func (c *Controller) allowEvictions(nodes []*corev1.Node, zones map[string]*zone
 	}
 	var waiting []*corev1.Node
 	for _, node := range nodes {
-		switch status := readiness(node); {
+		h := c.health[node.Name]
+		switch status := h.ready; {
 		case status == corev1.ConditionTrue, status == "", status == corev1.ConditionUnknown && !c.lost[node.Name]:
 			if len(c.evict) > 0 {
 				delete(c.evict, node.Name)
@@ -263,7 +270,7 @@ func (c *Controller) allowEvictions(nodes []*corev1.Node, zones map[string]*zone
 	}
 	slices.SortFunc(waiting, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
 	for _, node := range waiting {
-		name := zoneOf(node)
+		name := c.health[node.Name].zone
 		if c.limits[name] == nil {
 			c.limits[name] = &bucket{}
 		}
@@ -277,6 +284,9 @@ func (c *Controller) allowEvictions(nodes []*corev1.Node, zones map[string]*zone
 func (c *Controller) needsWork(node *corev1.Node) bool {
 	if len(c.lost) > 0 && c.lost[node.Name] && !isUnknown(node) {
 		return true
+	}
+	if c.health[node.Name].plain {
+		return false
 	}
 	_, changed := tainted(node, c.evicting(node.Name))
 	return changed
@@ -298,7 +308,7 @@ func (c *Controller) state(node *corev1.Node) (lost bool, evicting eviction) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.lost[node.Name] {
-		c.observeNode(node, c.opts.Clock.Now())
+		c.observeNode(node, c.opts.Clock.Now(), c.leasesOf(node))
 	}
 	return c.lost[node.Name], c.evicting(node.Name)
 }

@@ -3,22 +3,51 @@ package nodelifecycle
 import (
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/allot-dev/allot/internal/fleet"
 )
 
 // health is what is remembered of a node.
 type health struct {
 	uid types.UID
+	// seen is the version of the node that ready, zone and sharedLease were read from. Nodes of a large
+	// cluster hardly ever change, so that a pass reads next to nothing of them.
+	seen        *corev1.Node
+	ready       corev1.ConditionStatus // of the condition Ready, "" if there is none
+	zone        string
+	sharedLease string // the name of a Lease that stands for several nodes, "" if the node names none
+	// plain is whether the node is ready, and neither has nor needs taints.
+	plain bool
 	// probe is when the node gave the last sign of life, by the clock of the controller.
 	probe time.Time
 	// heartbeat and renewed are the times of the condition Ready and of the newest Lease that were seen.
 	heartbeat, renewed time.Time
 }
 
-// observe takes in how a node is seen now, with these leases, any of which may be nil.
-func (h *health) observe(node *corev1.Node, now time.Time, leases ...*coordinationv1.Lease) {
+// read takes in what a version of the node says.
+func (h *health) read(node *corev1.Node) {
+	if h.seen == node {
+		return
+	}
+	h.seen, h.ready, h.zone = node, readiness(node), zoneOf(node)
+	h.sharedLease = node.Annotations[fleet.AnnotationLease]
+	h.plain = h.ready == corev1.ConditionTrue && len(node.Spec.Taints) == 0 && len(wanted(node, keep)) == 0
+}
+
+// observe takes in how a node is seen now, and the Leases that are there.
+func (h *health) observe(node *corev1.Node, now time.Time, leases leaseTimes) {
+	if h.seen != node || h.probe.IsZero() {
+		h.heartbeats(node, now)
+		h.read(node)
+	}
+	h.renew(leases.of(node.Name), now)
+	h.renew(leases.of(h.sharedLease), now)
+}
+
+// heartbeats takes in a heartbeat in the condition Ready.
+func (h *health) heartbeats(node *corev1.Node, now time.Time) {
 	ready := condition(node, corev1.NodeReady)
 	if h.uid != node.UID || h.probe.IsZero() {
 		*h = health{uid: node.UID, probe: now}
@@ -31,16 +60,18 @@ func (h *health) observe(node *corev1.Node, now time.Time, leases ...*coordinati
 	if ready != nil && !ready.LastHeartbeatTime.Time.Equal(h.heartbeat) {
 		h.heartbeat, h.probe = ready.LastHeartbeatTime.Time, now
 	}
-	for _, lease := range leases {
-		if lease != nil && lease.Spec.RenewTime != nil && lease.Spec.RenewTime.After(h.renewed) {
-			h.renewed, h.probe = lease.Spec.RenewTime.Time, now
-		}
+}
+
+// renew takes in the time at which a Lease was renewed; zero if there is no such Lease.
+func (h *health) renew(renewed, now time.Time) {
+	if renewed.After(h.renewed) {
+		h.renewed, h.probe = renewed, now
 	}
 }
 
 // lost reports whether a node has been silent for too long. One that never reported has longer.
-func (h *health) lost(node *corev1.Node, now time.Time, grace, startup time.Duration) bool {
-	if condition(node, corev1.NodeReady) == nil {
+func (h *health) lost(now time.Time, grace, startup time.Duration) bool {
+	if h.ready == "" {
 		grace = startup
 	}
 	return now.Sub(h.probe) > grace
