@@ -28,7 +28,7 @@ bench: ## measure pods per second beside a trivial client (test/bench)
 
 .PHONY: peer
 peer: ## run the product beside Kubernetes 1.37 itself (test/peer/cluster; builds it, some minutes)
-	cd test/peer/cluster && go vet ./... && go test -timeout 30m . ./controllers
+	cd test/peer/cluster && go vet ./... && go test -timeout 30m . ./controllers ./judge
 
 .PHONY: soak
 soak: ## end the parts at random under load, and check what must hold (test/soak; 5 minutes)

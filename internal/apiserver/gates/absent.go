@@ -14,6 +14,10 @@ import (
 // DropAbsent takes from obj the fields that Kubernetes 1.37 has behind gates that are off, and that
 // mean nothing here. As with Drop, an object that has one already keeps it.
 func DropAbsent(obj, old runtime.Object) {
+	if claim, ok := obj.(*corev1.PersistentVolumeClaim); ok {
+		before, _ := old.(*corev1.PersistentVolumeClaim)
+		dropSourceElsewhere(&claim.Spec, before)
+	}
 	for i, drop := range absent(obj) {
 		if old != nil {
 			was := old.DeepCopyObject()
@@ -44,18 +48,22 @@ func absent(obj runtime.Object) []func() {
 	case *scheduling.Workload:
 		return []func(){func() { o.Spec.CompositePodGroupTemplates = nil }}
 	case *corev1.PersistentVolumeClaim:
-		return []func(){
-			func() { o.Status.HealthStatus = nil },
-			func() {
-				if ref := o.Spec.DataSourceRef; ref != nil && ptr.Deref(ref.Namespace, "") != "" {
-					o.Spec.DataSourceRef = nil
-				}
-			},
-		}
+		return []func(){func() { o.Status.HealthStatus = nil }}
 	case *coordinationv1.Lease:
 		return []func(){func() { o.Spec.Strategy, o.Spec.PreferredHolder = nil, nil }}
 	}
 	return nil
+}
+
+// dropSourceElsewhere drops a source in another namespace, unless the claim has had a source of the
+// newer form, whatever its namespace.
+func dropSourceElsewhere(spec *corev1.PersistentVolumeClaimSpec, old *corev1.PersistentVolumeClaim) {
+	if old != nil && old.Spec.DataSourceRef != nil {
+		return
+	}
+	if ref := spec.DataSourceRef; ref != nil && ptr.Deref(ref.Namespace, "") != "" {
+		spec.DataSourceRef = nil
+	}
 }
 
 func absentOfSpec(spec *core.PodSpec) []func() {

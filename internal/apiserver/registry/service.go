@@ -2,10 +2,12 @@ package registry
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
@@ -27,7 +29,8 @@ func services() entry {
 				keepClusterIP(&s.Spec, &old.Spec)
 			}
 			pairClusterIPs(&s.Spec, &old.Spec)
-			if s.Spec.Type != corev1.ServiceTypeLoadBalancer {
+			dropOfType(&s.Spec, &old.Spec)
+			if !isBalanced(&s.Spec) {
 				s.Status.LoadBalancer = corev1.LoadBalancerStatus{}
 			}
 		},
@@ -42,17 +45,93 @@ func services() entry {
 
 // keepClusterIP gives a manifest that leaves the address out, sent again, the address that the Service has.
 func keepClusterIP(spec, old *corev1.ServiceSpec) {
-	if old.Type != corev1.ServiceTypeExternalName && spec.ClusterIP == "" && len(spec.ClusterIPs) == 0 {
-		spec.ClusterIP, spec.ClusterIPs = old.ClusterIP, old.ClusterIPs
+	if old.Type == corev1.ServiceTypeExternalName {
+		return
+	}
+	if spec.ClusterIP == "" {
+		spec.ClusterIP = old.ClusterIP
+	}
+	if len(spec.ClusterIPs) == 0 {
+		spec.ClusterIPs = old.ClusterIPs
 	}
 }
 
-// pairClusterIPs makes clusterIPs begin with clusterIP for clients that set only one of the two; old is nil at creation.
+// pairClusterIPs makes clusterIPs begin with clusterIP for clients that know only the older field; old is nil at creation.
 func pairClusterIPs(spec, old *corev1.ServiceSpec) {
-	switch {
-	case old != nil && spec.ClusterIP == "" && old.ClusterIP != "" && len(spec.ClusterIPs) > 0 && spec.ClusterIPs[0] == old.ClusterIP:
-		spec.ClusterIPs = nil // a client that knows only the older field has removed it
-	case spec.ClusterIP != "" && len(spec.ClusterIPs) == 0:
+	if old == nil {
+		if spec.ClusterIP != "" && len(spec.ClusterIPs) == 0 {
+			spec.ClusterIPs = []string{spec.ClusterIP}
+		}
+		return
+	}
+	switch same := slices.Equal(spec.ClusterIPs, old.ClusterIPs); {
+	case spec.ClusterIP == old.ClusterIP:
+		if len(spec.ClusterIPs) == 0 {
+			spec.ClusterIPs = old.ClusterIPs
+		}
+	case same && spec.ClusterIP == "":
+		spec.ClusterIPs = nil
+	case same:
 		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
+}
+
+// dropOfType drops what the type that a Service has had knows and its new one does not, where the client leaves it as it was.
+func dropOfType(spec, old *corev1.ServiceSpec) {
+	ends := func(knows func(*corev1.ServiceSpec) bool) bool { return knows(old) && !knows(spec) }
+	if ends(hasClusterIP) {
+		if spec.ClusterIP == old.ClusterIP && slices.Equal(spec.ClusterIPs, old.ClusterIPs) {
+			spec.ClusterIP, spec.ClusterIPs = "", nil
+		}
+		if slices.Equal(spec.IPFamilies, old.IPFamilies) {
+			spec.IPFamilies = nil
+		}
+		dropSame(&spec.IPFamilyPolicy, old.IPFamilyPolicy)
+	}
+	if ends(hasNodePorts) && !addsNodePort(spec, old) {
+		for i := range spec.Ports {
+			spec.Ports[i].NodePort = 0
+		}
+	}
+	if ends(isBalanced) {
+		dropSame(&spec.AllocateLoadBalancerNodePorts, old.AllocateLoadBalancerNodePorts)
+		dropSame(&spec.LoadBalancerClass, old.LoadBalancerClass)
+	}
+	if ends(hasHealthCheck) && spec.HealthCheckNodePort == old.HealthCheckNodePort {
+		spec.HealthCheckNodePort = 0
+	}
+	if ends(isReachable) && spec.ExternalTrafficPolicy == old.ExternalTrafficPolicy {
+		spec.ExternalTrafficPolicy = ""
+	}
+}
+
+func hasClusterIP(spec *corev1.ServiceSpec) bool { return spec.Type != corev1.ServiceTypeExternalName }
+
+func isBalanced(spec *corev1.ServiceSpec) bool { return spec.Type == corev1.ServiceTypeLoadBalancer }
+
+func hasNodePorts(spec *corev1.ServiceSpec) bool {
+	return isBalanced(spec) || spec.Type == corev1.ServiceTypeNodePort
+}
+
+func hasHealthCheck(spec *corev1.ServiceSpec) bool {
+	return isBalanced(spec) && spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+}
+
+// isReachable reports whether a Service is reached from outside of the cluster.
+func isReachable(spec *corev1.ServiceSpec) bool {
+	return hasNodePorts(spec) || spec.Type == corev1.ServiceTypeClusterIP && len(spec.ExternalIPs) > 0
+}
+
+func addsNodePort(spec, old *corev1.ServiceSpec) bool {
+	had := map[int32]bool{0: true}
+	for _, p := range old.Ports {
+		had[p.NodePort] = true
+	}
+	return slices.ContainsFunc(spec.Ports, func(p corev1.ServicePort) bool { return !had[p.NodePort] })
+}
+
+func dropSame[T comparable](field **T, old *T) {
+	if ptr.Equal(*field, old) {
+		*field = nil
 	}
 }

@@ -114,6 +114,7 @@ func eventContent(event *corev1.Event) field.ErrorList {
 		return errs
 	}
 	return join(errs,
+		required(field.NewPath("reportingComponent"), event.ReportingController),
 		wellFormed(field.NewPath("reportingComponent"), event.ReportingController, validation.IsQualifiedName),
 		text(field.NewPath("reportingInstance"), event.ReportingInstance),
 		text(field.NewPath("action"), event.Action),

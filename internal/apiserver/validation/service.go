@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 	"k8s.io/utils/ptr"
 )
 
@@ -19,13 +20,39 @@ func ValidateService(s *corev1.Service) field.ErrorList {
 	return append(metadata(&s.ObjectMeta, namespaced, apivalidation.NameIsDNSLabel), serviceSpec(field.NewPath("spec"), &s.Spec)...)
 }
 
-// ValidateServiceUpdate checks a change of a Service. An address stays as long as the Service has a type that has one.
+// ValidateServiceUpdate checks a change of a Service. Its first address and the family of that stay as long as the Service has
+// a type that has one.
 func ValidateServiceUpdate(s, old *corev1.Service) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := join(metadataUpdate(&s.ObjectMeta, &old.ObjectMeta), serviceSpec(path, &s.Spec))
+	if balanced := corev1.ServiceTypeLoadBalancer; s.Spec.Type == balanced && old.Spec.Type == balanced &&
+		!ptr.Equal(s.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass) {
+		errs = append(errs, field.Invalid(path.Child("loadBalancerClass"), s.Spec.LoadBalancerClass, "may not change once set"))
+	}
 	external := corev1.ServiceTypeExternalName
-	if s.Spec.Type != external && old.Spec.Type != external && old.Spec.ClusterIP != "" {
-		errs = append(errs, same(path.Child("clusterIP"), s.Spec.ClusterIP, old.Spec.ClusterIP)...)
+	if s.Spec.Type == external || old.Spec.Type == external || headless(&s.Spec) && headless(&old.Spec) {
+		return errs
+	}
+	errs = append(errs, keptInOrder(path.Child("clusterIPs"), s.Spec.ClusterIPs, old.Spec.ClusterIPs)...)
+	if headless(&s.Spec) == headless(&old.Spec) && len(s.Spec.IPFamilies) > 0 {
+		errs = append(errs, keptInOrder(path.Child("ipFamilies"), s.Spec.IPFamilies, old.Spec.IPFamilies)...)
+	}
+	return errs
+}
+
+// keptInOrder checks that a list keeps its first value, and all values where it is as long as before.
+func keptInOrder[T comparable](path *field.Path, values, old []T) field.ErrorList {
+	if len(old) == 0 {
+		return nil
+	}
+	if len(values) == 0 {
+		return one(field.Invalid(path.Index(0), values, "the first cannot be taken away"))
+	}
+	var errs field.ErrorList
+	for i := range old {
+		if (i == 0 || len(values) == len(old)) && values[i] != old[i] {
+			errs = append(errs, field.Invalid(path.Index(i), values[i], "may not change once set"))
+		}
 	}
 	return errs
 }
@@ -35,14 +62,25 @@ func ValidateServiceStatusUpdate(s, old *corev1.Service) field.ErrorList {
 	path := field.NewPath("status", "loadBalancer", "ingress")
 	errs := metadataUpdate(&s.ObjectMeta, &old.ObjectMeta)
 	if len(s.Status.LoadBalancer.Ingress) > 0 && s.Spec.Type != corev1.ServiceTypeLoadBalancer {
-		errs = append(errs, field.Forbidden(path, onlyFor(corev1.ServiceTypeLoadBalancer)))
+		return append(errs, field.Forbidden(path, onlyFor(corev1.ServiceTypeLoadBalancer)))
 	}
-	return append(errs, each(path, s.Status.LoadBalancer.Ingress, func(at *field.Path, in *corev1.LoadBalancerIngress) field.ErrorList {
-		return join(
-			when(in.IP != "", func() field.ErrorList { return validation.IsValidIPForLegacyField(at.Child("ip"), in.IP, false, nil) }),
-			optionalForm(at.Child("hostname"), in.Hostname, validation.IsDNS1123Subdomain),
-		)
-	})...)
+	return append(errs, each(path, s.Status.LoadBalancer.Ingress, ingress)...)
+}
+
+func ingress(path *field.Path, in *corev1.LoadBalancerIngress) field.ErrorList {
+	mode := path.Child("ipMode")
+	errs := optionalForm(path.Child("hostname"), in.Hostname, validation.IsDNS1123Subdomain)
+	if netutils.ParseIPSloppy(in.Hostname) != nil {
+		errs = append(errs, field.Invalid(path.Child("hostname"), in.Hostname, "must be a DNS name, not an IP address"))
+	}
+	if in.IP == "" {
+		return append(errs, forbidden(path, "may only be set where `ip` is", member{"ipMode", in.IPMode != nil})...)
+	}
+	errs = append(errs, validation.IsValidIPForLegacyField(path.Child("ip"), in.IP, false, nil)...)
+	if in.IPMode == nil {
+		return append(errs, field.Required(mode, ""))
+	}
+	return append(errs, oneOf(mode, *in.IPMode, corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
 }
 
 func onlyFor(types ...corev1.ServiceType) string {
@@ -64,7 +102,7 @@ func serviceSpec(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 }
 
 func headless(spec *corev1.ServiceSpec) bool {
-	return spec.ClusterIP == corev1.ClusterIPNone || len(spec.ClusterIPs) == 1 && spec.ClusterIPs[0] == corev1.ClusterIPNone
+	return len(spec.ClusterIPs) == 1 && spec.ClusterIPs[0] == corev1.ClusterIPNone
 }
 
 func servicePorts(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
@@ -127,31 +165,61 @@ func sessionAffinity(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList
 // clusterIPs must be addresses, and say the same as clusterIP.
 func clusterIPs(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	at := path.Child("clusterIPs")
+	if spec.Type == corev1.ServiceTypeExternalName {
+		return nil
+	}
 	var errs field.ErrorList
 	if headless(spec) && (spec.Type == corev1.ServiceTypeNodePort || spec.Type == corev1.ServiceTypeLoadBalancer) {
 		errs = append(errs, field.Invalid(at.Index(0), corev1.ClusterIPNone, onlyFor(corev1.ServiceTypeClusterIP)))
 	}
-	if len(spec.ClusterIPs) > 0 && spec.ClusterIPs[0] != spec.ClusterIP {
+	switch {
+	case spec.ClusterIP != "" && len(spec.ClusterIPs) == 0:
+		errs = append(errs, field.Required(at, ""))
+	case len(spec.ClusterIPs) > 0 && spec.ClusterIPs[0] != spec.ClusterIP:
 		errs = append(errs, field.Invalid(at, spec.ClusterIPs, "the first must be the same as `clusterIP`"))
 	}
-	return append(errs, join(
+	families := path.Child("ipFamilies")
+	return join(errs,
 		addresses(at, spec),
-		each(path.Child("ipFamilies"), spec.IPFamilies, func(at *field.Path, family *corev1.IPFamily) field.ErrorList {
+		each(families, spec.IPFamilies, func(at *field.Path, family *corev1.IPFamily) field.ErrorList {
 			return oneOf(at, *family, corev1.IPv4Protocol, corev1.IPv6Protocol)
 		}),
+		distinct(families, spec.IPFamilies, "", func(family *corev1.IPFamily) corev1.IPFamily { return *family }),
 		optionalOneOf(path.Child("ipFamilyPolicy"), spec.IPFamilyPolicy,
 			corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack),
-	)...)
+	)
 }
 
-// addresses checks the cluster IPs of a Service that has some.
+// addresses checks the cluster IPs of a Service: one of each family at most, and of the family that is asked for.
 func addresses(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	if headless(spec) {
-		return atMost(path, len(spec.ClusterIPs), 1)
+		return nil
 	}
-	return append(atMost(path, len(spec.ClusterIPs), 2), each(path, spec.ClusterIPs, func(at *field.Path, ip *string) field.ErrorList {
-		return validation.IsValidIPForLegacyField(at, *ip, false, nil)
-	})...)
+	var errs field.ErrorList
+	for i, ip := range spec.ClusterIPs {
+		if i == 0 && ip == corev1.ClusterIPNone {
+			errs = append(errs, field.Invalid(path, spec.ClusterIPs, "None must be the only value"))
+			continue
+		}
+		errs = append(errs, validation.IsValidIPForLegacyField(path.Index(i), ip, false, nil)...)
+	}
+	bad := len(errs) > 0
+	if len(spec.ClusterIPs) > 2 {
+		errs = append(errs, field.Invalid(path, spec.ClusterIPs, "must have at most 2 items"))
+	}
+	if bad {
+		return errs
+	}
+	if two, _ := netutils.IsDualStackIPStrings(spec.ClusterIPs); len(spec.ClusterIPs) > 1 && !two {
+		errs = append(errs, field.Invalid(path, spec.ClusterIPs, "must have at most one address of each family"))
+	}
+	for i := range min(len(spec.ClusterIPs), len(spec.IPFamilies)) {
+		ip, family := spec.ClusterIPs[i], spec.IPFamilies[i]
+		if is6 := netutils.IsIPv6String(ip); is6 && family == corev1.IPv4Protocol || !is6 && family == corev1.IPv6Protocol {
+			errs = append(errs, field.Invalid(path.Index(i), ip, "must be of the family that `ipFamilies` has there"))
+		}
+	}
+	return errs
 }
 
 func externalName(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
@@ -163,11 +231,24 @@ func externalName(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 			member{"clusterIPs", len(spec.ClusterIPs) > 0}, member{"ipFamilies", len(spec.IPFamilies) > 0}, member{"ipFamilyPolicy", spec.IPFamilyPolicy != nil})...)
 }
 
+// externalIP checks an address from outside, which is none of this host or of the local link.
+func externalIP(path *field.Path, value string) field.ErrorList {
+	if errs := validation.IsValidIPForLegacyField(path, value, false, nil); len(errs) > 0 {
+		return errs
+	}
+	ip := netutils.ParseIPSloppy(value)
+	return join(
+		check(!ip.IsUnspecified(), path, value, "may not be unspecified"),
+		check(!ip.IsLoopback(), path, value, "may not be a loopback address"),
+		check(!ip.IsLinkLocalUnicast() && !ip.IsLinkLocalMulticast(), path, value, "may not be link-local"),
+	)
+}
+
 // outside is how a Service is reached from outside of the cluster.
 func outside(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	balanced := spec.Type == corev1.ServiceTypeLoadBalancer
 	errs := each(path.Child("externalIPs"), spec.ExternalIPs, func(at *field.Path, ip *string) field.ErrorList {
-		return validation.IsValidIPForLegacyField(at, *ip, false, nil)
+		return externalIP(at, *ip)
 	})
 	errs = append(errs, each(path.Child("LoadBalancerSourceRanges"), spec.LoadBalancerSourceRanges, func(at *field.Path, cidr *string) field.ErrorList {
 		return validation.IsValidCIDRForLegacyField(at, strings.TrimSpace(*cidr), false, nil)
@@ -178,7 +259,7 @@ func outside(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 			member{"allocateLoadBalancerNodePorts", spec.AllocateLoadBalancerNodePorts != nil},
 			member{"loadBalancerClass", spec.LoadBalancerClass != nil})...)
 	}
-	if spec.LoadBalancerClass != nil {
+	if balanced && spec.LoadBalancerClass != nil {
 		errs = append(errs, form(path.Child("loadBalancerClass"), *spec.LoadBalancerClass, validation.IsQualifiedName)...)
 	}
 	return errs

@@ -87,7 +87,7 @@ func Upstream() (*Server, error) {
 		{Resource: "persistentvolumeclaims"}: {persistentvolumeclaim.Strategy, persistentvolumeclaim.Strategy, persistentvolumeclaim.StatusStrategy},
 		{Resource: "pods"}:                   {pod.Strategy, pod.Strategy, pod.StatusStrategy},
 		{Resource: "secrets"}:                {secret.Strategy, secret.Strategy, nil},
-		{Resource: "services"}:               {service.Strategy, service.Strategy, service.StatusStrategy},
+		{Resource: "services"}:               {newServices{service.Strategy}, changedServices{service.Strategy}, service.StatusStrategy},
 		{Resource: "serviceaccounts"}:        {serviceaccount.Strategy, serviceaccount.Strategy, nil},
 
 		{Group: "apps", Resource: "controllerrevisions"}:   {controllerrevision.Strategy, controllerrevision.Strategy, nil},

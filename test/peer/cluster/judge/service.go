@@ -1,0 +1,49 @@
+package judge
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kubernetes/pkg/apis/core"
+)
+
+// newServices and changedServices do before the strategy of Services what their storage does there in Kubernetes, but allocate nothing
+// (beginCreate and beginUpdate in k8s.io/kubernetes/pkg/registry/core/service/storage).
+type (
+	newServices     struct{ rest.RESTCreateStrategy }
+	changedServices struct{ rest.RESTUpdateStrategy }
+)
+
+// PrepareForCreate pairs the addresses of a client that sets one field only.
+func (s newServices) PrepareForCreate(ctx context.Context, obj runtime.Object) {
+	if spec := &obj.(*core.Service).Spec; spec.ClusterIP != "" && len(spec.ClusterIPs) == 0 {
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
+	s.RESTCreateStrategy.PrepareForCreate(ctx, obj)
+}
+
+// PrepareForUpdate gives a Service the addresses and ports that its client leaves out, and pairs the addresses.
+func (s changedServices) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+	spec, before := &obj.(*core.Service).Spec, &old.(*core.Service).Spec
+	if spec.Type != core.ServiceTypeExternalName && before.Type != core.ServiceTypeExternalName {
+		if spec.ClusterIP == "" {
+			spec.ClusterIP = before.ClusterIP
+		}
+		if len(spec.ClusterIPs) == 0 {
+			spec.ClusterIPs = before.ClusterIPs
+		}
+	}
+	switch same := slices.Equal(spec.ClusterIPs, before.ClusterIPs); {
+	case spec.ClusterIP == before.ClusterIP:
+		if len(spec.ClusterIPs) == 0 {
+			spec.ClusterIPs = before.ClusterIPs
+		}
+	case same && spec.ClusterIP == "":
+		spec.ClusterIPs = nil
+	case same:
+		spec.ClusterIPs = []string{spec.ClusterIP}
+	}
+	s.RESTUpdateStrategy.PrepareForUpdate(ctx, obj, old)
+}
