@@ -21,6 +21,7 @@ var edges = []struct{ from, to, why string }{
 	{"claims", "model", "who is reserved for is decided once, on values, for scheduler and controller"},
 	{"sched", "model", "pods, nodes and the one State are values of the model"},
 	{"sched", "alloc", "a node suits a pod only if its claims can have devices there"},
+	{"sched/nodefit", "model", "nodes and what pods require are values of the model"},
 
 	{"testkit/scenario", "model", "objects of a scenario are put into the State"},
 	{"testkit/scenario", "sched", "a scenario places units"},
@@ -99,7 +100,7 @@ var edges = []struct{ from, to, why string }{
 }
 
 // core packages decide: same input, same output, on any machine.
-var core = []string{"model", "alloc", "sched", "claims", "groups"}
+var core = []string{"model", "alloc", "sched", "sched/nodefit", "claims", "groups"}
 
 // Imports that a core package has no use for, by prefix of the path.
 var coreBans = []struct{ prefix, why string }{

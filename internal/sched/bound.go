@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -75,7 +74,7 @@ func (j *job) room(c *class, nodes []*model.NodeInfo, together bool, used func(*
 		pools = map[model.PoolID]int{}
 	}
 	for _, info := range nodes {
-		fits := c.fitter.fits(info)
+		fits := c.fitter.Fits(info)
 		if fits == 0 || !j.freeDevices(c, info, pools) {
 			continue
 		}
@@ -138,9 +137,9 @@ func (j *job) fitsInTotal(free model.Resources, target int) bool {
 	asked := map[corev1.ResourceName][]int64{}
 	for _, c := range j.in() {
 		for range c.members {
-			for _, r := range c.fitter.requests {
-				if !r.offered {
-					asked[r.name] = append(asked[r.name], r.amount)
+			for _, r := range c.fitter.List() {
+				if !r.Offered {
+					asked[r.Name] = append(asked[r.Name], r.Amount)
 				}
 			}
 			asked[devicesName] = append(asked[devicesName], int64(c.devices()))
@@ -160,24 +159,4 @@ func (j *job) fitsInTotal(free model.Resources, target int) bool {
 		}
 	}
 	return true
-}
-
-// fits is how often the requests fit into what the node has left.
-func (f *fitter) fits(info *model.NodeInfo) int {
-	fits := int64(math.MaxInt32)
-	for i := range f.requests {
-		if !f.requests[i].instead(info) {
-			fits = min(fits, max(0, info.Free[f.requests[i].name])/f.requests[i].amount)
-		}
-	}
-	return int(fits)
-}
-
-// fitsInto is how often the requests fit into amounts as freeOf gives them.
-func (f *fitter) fitsInto(free []int64) int {
-	fits := int64(math.MaxInt32)
-	for i := range f.requests {
-		fits = min(fits, max(0, free[i])/f.requests[i].amount)
-	}
-	return int(fits)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
 // candidate is a node that could take a member now.
@@ -46,7 +47,7 @@ func (j *job) candidates(c *class, shared *alloc.Problem) *ranking {
 			list = append(list, candidate)
 		}
 	}
-	c.fitter.score(j.state, list, tainted)
+	c.scorer.score(j.state, list, tainted)
 	scoreAlternatives(list)
 	r.reset(list)
 	r.mingle(j.company(c), j.state.Zones())
@@ -66,7 +67,7 @@ type look struct {
 
 func (j *job) look(c *class, shared *alloc.Problem) *look {
 	return &look{
-		job: j, class: c, shared: shared, limited: j.limited(c), images: j.placer.locality(c.fitter.shape),
+		job: j, class: c, shared: shared, limited: c.mounts.Limited(j.state), images: j.placer.locality(c.fitter.Shape),
 		// Around the devices of a shared claim more members may have to find room later on.
 		packs: (j.packs() || c.wantsDevices()) && shared == nil,
 	}
@@ -77,7 +78,7 @@ func (j *job) look(c *class, shared *alloc.Problem) *look {
 func (l *look) at(info *model.NodeInfo) (candidate, bool) {
 	j, c := l.job, l.class
 	candidate := candidate{node: info, out: true, zone: info.Zone}
-	if c.fitter.dynamic(j.state, info).check != "" || l.limited && j.attachable(c, info).check != "" {
+	if c.fitter.Dynamic(j.state, info).Failed() || l.limited && c.mounts.CheckLimits(j.state, info).Failed() {
 		return candidate, false
 	}
 	if candidate.load = info.Load; l.packs {
@@ -113,7 +114,7 @@ func (j *job) possible(c *class) []*model.NodeInfo {
 		if claim.Allocation == nil || claim.Allocation.NodeSelector == nil {
 			continue
 		}
-		if name, ok := tie(claim.Allocation.NodeSelector); ok {
+		if name, ok := nodefit.TiedNode(claim.Allocation.NodeSelector); ok {
 			return j.tied(c, name)
 		}
 		selectors = append(slices.Clip(selectors), nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector))
@@ -124,26 +125,17 @@ func (j *job) possible(c *class) []*model.NodeInfo {
 	}
 	var possible []*model.NodeInfo
 	for _, info := range nodes {
-		if allMatch(selectors, info) && !j.form(c, info).unfit && (!skips || info.Node.SkipsOperations) {
+		if nodefit.AllMatch(selectors, info) && !j.form(c, info).unfit && (!skips || info.Node.SkipsOperations) {
 			possible = append(possible, info)
 		}
 	}
 	return possible
 }
 
-func allMatch(selectors []*nodeaffinity.LazyErrorNodeSelector, info *model.NodeInfo) bool {
-	for _, selector := range selectors {
-		if matches, err := selector.Match(info.API()); err != nil || !matches {
-			return false
-		}
-	}
-	return true
-}
-
 // tied is the one node that a claim allows, if it suits.
 func (j *job) tied(c *class, name string) []*model.NodeInfo {
 	info, ok := j.state.Node(name)
-	if !ok || j.only != nil && !slices.Contains(j.only, info) || c.outside(info) != nil || c.fitter.static(info).check != "" || !allMatch(c.volumes, info) {
+	if !ok || j.only != nil && !slices.Contains(j.only, info) || c.outside(info) != nil || c.fitter.Static(info).Failed() || !nodefit.AllMatch(c.volumes, info) {
 		return nil
 	}
 	if _, misses := j.claimMisses(c, info); misses {

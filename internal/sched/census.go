@@ -1,6 +1,9 @@
 package sched
 
-import "github.com/allot-dev/allot/internal/model"
+import (
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
+)
 
 // census counts how many pods of a unit the resources of some nodes have room for, each shape by itself. It proves quickly
 // that too few victims leave; most attempts of a search for room fail by that.
@@ -14,7 +17,7 @@ type census struct {
 
 // shapeCensus is the part of the pods of one shape.
 type shapeCensus struct {
-	fitter *fitter
+	fitter *nodefit.Fitter
 	pods   int
 	total  int // for how many there is room while nobody leaves
 	at     map[string]int
@@ -25,10 +28,10 @@ type shapeCensus struct {
 
 // nodeCensus is what a node that suits the pods has left, and how many of them that is for.
 type nodeCensus struct {
-	free  []int64
+	free  nodefit.Free
 	pods  int
-	now   []int64 // what it has left in a count
-	count int     // the number of that
+	now   nodefit.Free // what it has left in a count
+	count int          // the number of that
 }
 
 // newCensus counts with the trial at its base.
@@ -63,12 +66,12 @@ func podsByShape(unit *model.Unit) [][]*model.Pod {
 }
 
 func newShapeCensus(state *model.State, shape *model.Shape, nodes []*model.NodeInfo) shapeCensus {
-	s := shapeCensus{fitter: newFitter(state, shape), at: make(map[string]int, len(nodes))}
+	s := shapeCensus{fitter: nodefit.New(state, shape), at: make(map[string]int, len(nodes))}
 	for _, info := range nodes {
-		if s.fitter.static(info).check != "" {
+		if s.fitter.Static(info).Failed() {
 			continue
 		}
-		n := nodeCensus{free: s.fitter.freeOf(info), pods: s.fitter.fits(info)}
+		n := nodeCensus{free: s.fitter.FreeOf(info), pods: s.fitter.Fits(info)}
 		s.at[info.Name] = len(s.nodes)
 		s.nodes = append(s.nodes, n)
 		s.total += n.pods
@@ -101,12 +104,12 @@ func (s *shapeCensus) gain(victims []*victim) int {
 				n.count, n.now = s.count, append(n.now[:0], n.free...)
 				s.freed = append(s.freed, at)
 			}
-			s.fitter.addTo(n.now, pod)
+			s.fitter.Add(n.now, pod)
 		}
 	}
 	gain := 0
 	for _, at := range s.freed {
-		gain += s.fitter.fitsInto(s.nodes[at].now) - s.nodes[at].pods
+		gain += s.fitter.FitsInto(s.nodes[at].now) - s.nodes[at].pods
 	}
 	return gain
 }

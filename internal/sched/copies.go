@@ -127,7 +127,7 @@ func (j *job) fillTogether(target int) bool {
 // putTogether places as many of the members on a node as it can, and returns the others.
 func (j *job) putTogether(c *class, rest []*member, info *model.NodeInfo) []*member {
 	f := j.form(c, info)
-	for n := j.copiesOn(c, info, min(len(rest), c.fitter.fits(info))); n > 1; n-- {
+	for n := j.copiesOn(c, info, min(len(rest), c.fitter.Fits(info))); n > 1; n-- {
 		board, reason := j.copiesOf(c, f, n).WithClaims(claimsOf(rest[:n], f, 1)).NodeOffer(info)
 		if reason != nil {
 			continue
@@ -138,7 +138,7 @@ func (j *job) putTogether(c *class, rest []*member, info *model.NodeInfo) []*mem
 			continue
 		}
 		for i, m := range rest[:n] {
-			if j.dynamic(c, info).check != "" || !j.reservable(m) || !j.mountable(c) {
+			if j.dynamic(c, info).Failed() || !j.reservable(m) || !j.mountable(c) {
 				return rest[i:]
 			}
 			var own alloc.Choice

@@ -9,7 +9,7 @@ import (
 // company is how many pods of the same set, or the same Services, there are on each node. A pod alone should rather be apart from
 // these, though its author says nothing about that.
 func (j *job) company(c *class) map[*model.NodeInfo]int {
-	pod, terms := c.members[0].pod, &c.fitter.shape.Terms
+	pod, terms := c.members[0].pod, &c.fitter.Shape.Terms
 	switch {
 	case j.unit.Key.Group || len(terms.Spread)+len(terms.SoftSpread) > 0:
 		return nil

@@ -40,7 +40,7 @@ func (j *job) within(c *class) []*model.NodeInfo {
 	if j.only == nil {
 		return j.suited(c).nodes
 	}
-	return c.fitter.suitable(j.only)
+	return c.fitter.Suitable(j.only)
 }
 
 // domain is one value of a topology label, with the nodes there that suit each of some classes.
@@ -194,10 +194,10 @@ func (j *job) gatherings() []together {
 	var list []together
 	known := map[string]int{}
 	for _, c := range j.classes {
-		if !c.fitter.wantsItsOwn(j.state) {
+		if !c.fitter.MatchesItself(j.state) {
 			continue
 		}
-		for _, term := range c.fitter.shape.Terms.Affinity {
+		for _, term := range c.fitter.Shape.Terms.Affinity {
 			if _, everywhere := j.state.Picked(term, ""); everywhere > 0 {
 				continue
 			}
@@ -216,7 +216,7 @@ func (j *job) gatherings() []together {
 // hasOthers says whether members that are not bound to the gathering would do as company.
 func (j *job) hasOthers(g together) bool {
 	return slices.ContainsFunc(j.classes, func(c *class) bool {
-		shape := c.fitter.shape
+		shape := c.fitter.Shape
 		return !slices.Contains(g.classes, c) && g.term.Matches(shape, j.state.NamespaceLabels(shape.Namespace))
 	})
 }

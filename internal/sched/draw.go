@@ -1,17 +1,15 @@
 package sched
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
 // draws is what a member takes from a node through its claims, its own as the choice allocates them, and how that misses.
-func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]model.Draw, miss) {
+func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]model.Draw, nodefit.Failure) {
 	if !j.state.HasDraws() {
-		return nil, miss{}
+		return nil, nodefit.Failure{}
 	}
 	var draws []model.Draw
 	f := j.form(m.class, info)
@@ -31,7 +29,7 @@ func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]mod
 			continue
 		}
 		if len(draw.Mapping) > 0 && j.usedByOther(m, claim) {
-			return nil, miss{check: CheckMapped, detail: use.claim.String()}
+			return nil, nodefit.Failure{Check: nodefit.CheckMapped, Detail: use.claim.String()}
 		}
 		draws = append(draws, draw)
 	}
@@ -40,36 +38,7 @@ func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]mod
 			draws = append(draws, draw)
 		}
 	}
-	if miss := exceedsBudget(m.pod.Shape, draws); miss.check != "" {
-		return draws, miss
-	}
-	return draws, exceeds(info, m.pod.Shape.Requests, m.pod.Shape.DrawnBeyondBudgets(draws))
-}
-
-// exceedsBudget finds the first resource by name of which the draws are more than the pod-level request leaves for them.
-func exceedsBudget(shape *model.Shape, draws []model.Draw) miss {
-	if len(shape.DrawBudgets) == 0 || len(draws) == 0 {
-		return miss{}
-	}
-	drawn := model.Drawn(draws)
-	for _, name := range slices.Sorted(maps.Keys(shape.DrawBudgets)) {
-		if lacking := model.SubAmounts(drawn[name], shape.DrawBudgets[name]); lacking > 0 {
-			return miss{check: CheckDrawBudget, detail: string(name), lacking: lacking}
-		}
-	}
-	return miss{}
-}
-
-// exceeds finds the first resource by name of which the node has too little for what is drawn, beside what is requested.
-func exceeds(info *model.NodeInfo, requests, drawn model.Resources) miss {
-	var worst miss
-	for name, amount := range drawn {
-		lacking := model.SubAmounts(model.AddAmounts(requests[name], amount), info.Free[name])
-		if lacking > 0 && (worst.check == "" || string(name) < worst.detail) {
-			worst = miss{check: CheckResource, detail: string(name), lacking: lacking}
-		}
-	}
-	return worst
+	return draws, nodefit.CheckDraws(m.pod.Shape, draws, info)
 }
 
 // usedByOther says whether another pod uses a claim. One that stands for a node's own resources is for one pod.
@@ -109,8 +78,8 @@ func usesClaim(pod *model.Pod, claim string) bool {
 // drawing finds devices for a member's own claims whose draws the node can bear.
 func (j *job) drawing(m *member, info *model.NodeInfo, board *alloc.NodeOffer) (alloc.Choice, []model.Draw, alloc.Outcome) {
 	if board == nil {
-		draws, miss := j.draws(m, info, nil)
-		if miss.check != "" {
+		draws, failure := j.draws(m, info, nil)
+		if failure.Failed() {
 			return nil, nil, alloc.Exhausted
 		}
 		return nil, draws, alloc.Accepted
@@ -119,31 +88,31 @@ func (j *job) drawing(m *member, info *model.NodeInfo, board *alloc.NodeOffer) (
 	if outcome != alloc.Accepted {
 		return nil, nil, outcome
 	}
-	draws, miss := j.draws(m, info, choice)
-	if miss.check == "" {
+	draws, failure := j.draws(m, info, choice)
+	if !failure.Failed() {
 		return choice, draws, alloc.Accepted
 	}
 	outcome = board.Search(j.budget, func(other alloc.Choice) bool {
 		choice = other
-		draws, miss = j.draws(m, info, choice)
-		return miss.check == ""
+		draws, failure = j.draws(m, info, choice)
+		return !failure.Failed()
 	})
 	return choice, draws, outcome
 }
 
 // drawMiss says how the best devices that a class could have on the node draw too much from it.
-func (j *job) drawMiss(c *class, info *model.NodeInfo) miss {
+func (j *job) drawMiss(c *class, info *model.NodeInfo) nodefit.Failure {
 	if !j.state.HasDraws() {
-		return miss{}
+		return nodefit.Failure{}
 	}
 	var choice alloc.Choice
 	board, reason := j.board(c, c.members[0], info)
 	if reason != nil {
-		return miss{}
+		return nodefit.Failure{}
 	}
 	if board != nil {
 		if choice, _ = board.Best(&alloc.Budget{Limit: drawSteps}); choice == nil {
-			return miss{}
+			return nodefit.Failure{}
 		}
 	}
 	_, m := j.draws(c.members[0], info, choice)

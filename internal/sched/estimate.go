@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
 // estimator guesses who would have to leave a place, by what can be counted: resources, devices and budgets. What has to be
@@ -20,14 +21,14 @@ type estimator struct {
 
 // asked is a shape of the unit's pods.
 type asked struct {
-	*fitter
+	*nodefit.Fitter
 	pods int
 }
 
 // slot is a node, with what it has left of what each shape asks for; nil where it does not suit.
 type slot struct {
 	node *model.NodeInfo
-	free [][]int64
+	free []nodefit.Free
 	in   *count // the count under way that the node belongs to
 }
 
@@ -36,7 +37,7 @@ func (r *room) newEstimator(unit *model.Unit) *estimator {
 	e := &estimator{room: r, unit: unit, at: map[string]int{}, held: map[*victim][]heldDevice{}}
 	r.tx.UndoTo(r.base)
 	for _, alike := range podsByShape(unit) {
-		e.shapes = append(e.shapes, asked{fitter: newFitter(r.state, alike[0].Shape), pods: len(alike)})
+		e.shapes = append(e.shapes, asked{Fitter: nodefit.New(r.state, alike[0].Shape), pods: len(alike)})
 	}
 	nodes := r.state.Nodes()
 	e.slots = make([]slot, 0, len(nodes))
@@ -56,16 +57,16 @@ func (r *room) newEstimator(unit *model.Unit) *estimator {
 }
 
 // suits is what the node has left for each shape, nil if it suits none.
-func (e *estimator) suits(info *model.NodeInfo) [][]int64 {
-	var free [][]int64
+func (e *estimator) suits(info *model.NodeInfo) []nodefit.Free {
+	var free []nodefit.Free
 	for i := range e.shapes {
-		if e.shapes[i].static(info).check != "" {
+		if e.shapes[i].Static(info).Failed() {
 			continue
 		}
 		if free == nil {
-			free = make([][]int64, len(e.shapes))
+			free = make([]nodefit.Free, len(e.shapes))
 		}
-		free[i] = e.shapes[i].freeOf(info)
+		free[i] = e.shapes[i].FreeOf(info)
 	}
 	return free
 }
@@ -129,7 +130,7 @@ func (e *estimator) count(nodes []*model.NodeInfo) *count {
 		s.in = c
 		for i := range e.shapes {
 			if s.free[i] != nil {
-				c.fits[i] += e.shapes[i].fitsInto(s.free[i])
+				c.fits[i] += e.shapes[i].FitsInto(s.free[i])
 			}
 		}
 	}
@@ -160,9 +161,13 @@ func (c *count) move(v *victim, sign int) {
 		}
 		for i, free := range c.slots[at].free {
 			if free != nil {
-				c.fits[i] -= c.shapes[i].fitsInto(free)
-				c.shapes[i].change(free, pod, int64(sign))
-				c.fits[i] += c.shapes[i].fitsInto(free)
+				c.fits[i] -= c.shapes[i].FitsInto(free)
+				if sign > 0 {
+					c.shapes[i].Add(free, pod)
+				} else {
+					c.shapes[i].Subtract(free, pod)
+				}
+				c.fits[i] += c.shapes[i].FitsInto(free)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
 // tally counts nodes by what they fail at.
@@ -31,13 +32,13 @@ func (t *tally) add(b Block, nearer func(have *Block) bool) {
 	have.Nodes++
 }
 
-func (t *tally) miss(node string, m miss) {
-	b := Block{Check: m.check, Detail: m.detail, Nearest: node, Lacking: m.lacking}
-	t.add(b, func(have *Block) bool { return m.lacking < have.Lacking })
+func (t *tally) miss(node string, m nodefit.Failure) {
+	b := Block{Check: m.Check, Detail: m.Detail, Nearest: node, Lacking: m.Lacking}
+	t.add(b, func(have *Block) bool { return m.Lacking < have.Lacking })
 }
 
 func (t *tally) devices(node string, reason *alloc.Reason) {
-	b := Block{Check: CheckDevices, Detail: string(reason.Kind) + reason.Subject(), Nearest: node, Alloc: reason}
+	b := Block{Check: nodefit.CheckDevices, Detail: string(reason.Kind) + reason.Subject(), Nearest: node, Alloc: reason}
 	t.add(b, func(have *Block) bool { return reason.IsCloser(have.Alloc) })
 	have := (*t)[b.id()]
 	for _, pool := range reason.Pools {
@@ -67,22 +68,22 @@ func (j *job) explain(c *class) tally {
 	var t tally
 	for _, info := range j.state.Nodes() {
 		if pin := c.outside(info); pin != nil {
-			t.miss(info.Name, miss{check: CheckDomain, detail: keyName(pin.key) + " " + pin.value})
-		} else if m := c.fitter.static(info); m.check != "" {
+			t.miss(info.Name, nodefit.Failure{Check: nodefit.CheckDomain, Detail: keyName(pin.key) + " " + pin.value})
+		} else if m := c.fitter.Static(info); m.Failed() {
 			t.miss(info.Name, m)
-		} else if mount := c.volumeMisses(info); mount != nil {
-			detail := mount.volume.Name + " of PersistentVolumeClaim " + mount.claim.String()
-			t.add(Block{Check: CheckVolume, Detail: detail, Volume: mount.volume.Name, Nearest: info.Name}, func(*Block) bool { return false })
+		} else if mount := c.mounts.Unreachable(info); mount != nil {
+			detail := mount.Volume.Name + " of PersistentVolumeClaim " + mount.Claim.String()
+			t.add(Block{Check: nodefit.CheckVolume, Detail: detail, Volume: mount.Volume.Name, Nearest: info.Name}, func(*Block) bool { return false })
 		} else if claim, misses := j.claimMisses(c, info); misses {
-			t.add(Block{Check: CheckClaimNode, Detail: claim.String(), Claim: claim, Nearest: info.Name}, func(*Block) bool { return false })
-		} else if m := j.dynamic(c, info); m.check != "" {
+			t.add(Block{Check: nodefit.CheckClaimNode, Detail: claim.String(), Claim: claim, Nearest: info.Name}, func(*Block) bool { return false })
+		} else if m := j.dynamic(c, info); m.Failed() {
 			t.miss(info.Name, m)
 		} else if reason := j.lacking(c, info); reason != nil {
 			t.devices(info.Name, reason)
-		} else if m := j.drawMiss(c, info); m.check != "" {
+		} else if m := j.drawMiss(c, info); m.Failed() {
 			t.miss(info.Name, m)
 		} else {
-			t.miss(info.Name, miss{check: CheckTogether})
+			t.miss(info.Name, nodefit.Failure{Check: nodefit.CheckTogether})
 		}
 	}
 	return t
@@ -147,8 +148,8 @@ func (j *job) explainPods(c *class, left []*member) PodReasons {
 		}
 		return p
 	}
-	if m := j.taken(c); m != nil {
-		p.Wait = waitForVolume(m.claim, "", "PersistentVolumeClaim %s is for one pod at a time (ReadWriteOncePod)", m.claim)
+	if m := c.mounts.InUse(j.state); m != nil {
+		p.Wait = waitForVolume(m.Claim, "", "PersistentVolumeClaim %s is for one pod at a time (ReadWriteOncePod)", m.Claim)
 		return p
 	}
 	stuck := *c
@@ -180,13 +181,13 @@ func (j *job) further() []model.Topic {
 func (j *job) dependencies() []model.Topic {
 	topics := j.volumeTopics()
 	for _, c := range j.classes {
-		if c.fitter.heeds(j.state) {
+		if c.fitter.DependsOnPods(j.state) {
 			topics = append(topics, model.Topic{Kind: model.TopicPods})
 		}
 		if c.extended != nil {
 			topics = append(topics, model.Topic{Kind: model.TopicDevices})
 		}
-		for _, resource := range c.fitter.shape.Offerable() {
+		for _, resource := range c.fitter.Shape.Offerable() {
 			topics = append(topics, model.OfferOf(resource))
 		}
 		for _, use := range c.members[0].uses {
@@ -202,7 +203,7 @@ func (j *job) volumeTopics() []model.Topic {
 	var topics []model.Topic
 	for _, c := range j.classes {
 		for i := range c.mounts {
-			topics = append(topics, waitForVolume(c.mounts[i].claim, c.mounts[i].volume.Name, "").Topics...)
+			topics = append(topics, waitForVolume(c.mounts[i].Claim, c.mounts[i].Volume.Name, "").Topics...)
 		}
 	}
 	return topics
@@ -224,7 +225,7 @@ func (j *job) result() (*Plan, *Reasons) {
 	r.further, r.dependencies = j.further(), j.dependencies()
 	for _, c := range j.classes {
 		f := c.fitter
-		r.shapes = append(r.shapes, &fitter{shape: f.shape, requests: f.requests, common: f.common, others: f.others, affinity: f.affinity})
+		r.shapes = append(r.shapes, f.WithoutCounts())
 	}
 	if j.bestReason != nil {
 		r.Placed, r.Ties = j.bestReason.Placed, j.bestReason.Ties

@@ -69,7 +69,7 @@ func (j *job) fillAll() {
 		before, ordered := len(j.placements), false
 		for i, c := range classes {
 			left[i] = j.fill(c, left[i])
-			ordered = ordered || c.fitter.ordered() && len(left[i]) > 0
+			ordered = ordered || c.fitter.DependsOnOrder() && len(left[i]) > 0
 		}
 		if !ordered || len(j.placements) == before {
 			return
@@ -92,7 +92,7 @@ func (j *job) hardestFirst() []*class {
 		choices[i] = choice{c, j.candidates(c, nil).size()}
 	}
 	slices.SortStableFunc(choices, func(a, b choice) int {
-		x, y := a.class.fitter.shape.Requests, b.class.fitter.shape.Requests
+		x, y := a.class.fitter.Shape.Requests, b.class.fitter.Shape.Requests
 		return cmp.Or(
 			cmp.Compare(a.nodes, b.nodes),
 			-cmp.Compare(x[corev1.ResourceCPU], y[corev1.ResourceCPU]),
@@ -113,9 +113,9 @@ func (j *job) fill(c *class, rest []*member) []*member {
 		before := len(rest)
 		nodes := j.candidates(c, nil)
 		switch {
-		case c.fitter.repels():
+		case c.scorer.repels():
 			rest = j.one(c, rest, nodes)
-		case c.fitter.shifts():
+		case c.scorer.shifts():
 			if rest = j.one(c, rest, nodes); len(rest) < before && j.packs() {
 				rest = j.packOn(c, rest, j.lastNode())
 			}
@@ -124,7 +124,7 @@ func (j *job) fill(c *class, rest []*member) []*member {
 		default:
 			rest = j.spread(c, rest, nodes)
 		}
-		if len(rest) == before || !c.fitter.ordered() && !c.fitter.shifts() {
+		if len(rest) == before || !c.fitter.DependsOnOrder() && !c.scorer.shifts() {
 			break
 		}
 	}
@@ -187,7 +187,7 @@ func (j *job) spread(c *class, rest []*member, nodes *ranking) []*member {
 
 // place puts a member on a node, with the first devices that its own claims can have there.
 func (j *job) place(c *class, m *member, info *model.NodeInfo) bool {
-	if j.dynamic(c, info).check != "" || !j.reservable(m) || !j.mountable(c) {
+	if j.dynamic(c, info).Failed() || !j.reservable(m) || !j.mountable(c) {
 		return false
 	}
 	board, reason := j.board(c, m, info)

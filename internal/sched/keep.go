@@ -31,8 +31,8 @@ const maxKept = 64 // rankings; beyond, all are forgotten and made anew. Each ta
 // key says which ranking is that of the class. It answers false if more matters than what each node has left.
 func (l *look) key() (keptKey, bool) {
 	j, c := l.job, l.class
-	key := keptKey{shape: c.fitter.shape.ID, packs: l.packs}
-	if l.shared != nil || j.only != nil || c.extended != nil || len(c.given)+len(c.mounts)+len(c.pins) > 0 || !c.fitter.indifferent(j.state) {
+	key := keptKey{shape: c.fitter.Shape.ID, packs: l.packs}
+	if l.shared != nil || j.only != nil || c.extended != nil || len(c.given)+len(c.mounts)+len(c.pins) > 0 || !c.scorer.indifferent(j.state) {
 		return key, false
 	}
 	if l.images != nil {
@@ -46,8 +46,8 @@ func (l *look) key() (keptKey, bool) {
 }
 
 // indifferent says whether neither the pod's author nor any other pod minds where it is.
-func (f *fitter) indifferent(state *model.State) bool {
-	return !f.wishes(state) && !f.heeds(state)
+func (f *scorer) indifferent(state *model.State) bool {
+	return !f.wishes(state) && !f.DependsOnPods(state)
 }
 
 // keep is the ranking of the nodes that suit the class; nil if there is none, or not yet: a shape of one pod alone is not worth it.

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
 // remove takes victims out of the trial, with those that leave with them, and frees the claims that nobody is left to
@@ -170,7 +171,7 @@ func (r *room) priorityOf(group *model.Group) int32 {
 // holdsFabric says whether a victim's claims have devices that are not tied to one node.
 func (r *room) holdsFabric(v *victim) (loose bool) {
 	r.claimsOf(v, func(claim *model.Claim) {
-		_, tied := tie(claim.Allocation.NodeSelector)
+		_, tied := nodefit.TiedNode(claim.Allocation.NodeSelector)
 		loose = loose || !tied
 	})
 	return loose

@@ -9,6 +9,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
 // member is a pod that is to be placed.
@@ -19,7 +20,7 @@ type member struct {
 
 	offers []offer      // that it asks for
 	held   *model.Claim // that an earlier plan has made for it, with devices
-	mounts []mount
+	mounts nodefit.Mounts
 	class  *class
 }
 
@@ -33,13 +34,14 @@ type use struct {
 
 // class are members that are alike: they suit the same nodes, and ask for the same devices.
 type class struct {
-	fitter   *fitter
+	fitter   *nodefit.Fitter
+	scorer   *scorer
 	members  []*member
 	given    []model.Key                           // claims that all members use and that are not their own: each has or gets an allocation
 	plain    form                                  // what members ask devices for
 	extended *extended                             // if that depends on the node; nil if it does not
 	volumes  []*nodeaffinity.LazyErrorNodeSelector // of the volumes that all members use
-	mounts   []mount
+	mounts   nodefit.Mounts
 	pins     []pin // domains that the class is kept to, for the time being
 }
 
@@ -141,7 +143,8 @@ func (j *job) classify() {
 		id := j.classID(m)
 		c, ok := known[id]
 		if !ok {
-			c = &class{fitter: newFitter(j.state, m.pod.Shape), mounts: m.mounts, volumes: selectors(m.mounts)}
+			fitter := nodefit.New(j.state, m.pod.Shape)
+			c = &class{fitter: fitter, scorer: newScorer(fitter), mounts: m.mounts, volumes: m.mounts.Selectors()}
 			if len(m.offers) > 0 || m.pod.Mapped || m.held != nil {
 				c.extended = &extended{offers: m.offers, forms: map[string]*form{}}
 			}
@@ -181,7 +184,7 @@ func (j *job) classID(m *member) string {
 		fmt.Fprintf(&b, "\x00%d", len(use.containers))
 	}
 	for i := range m.mounts {
-		b.WriteString("\x00\x01" + m.mounts[i].claim.Name)
+		b.WriteString("\x00\x01" + m.mounts[i].Claim.Name)
 	}
 	if j.state.HasImages() {
 		fmt.Fprintf(&b, "\x00%q", m.pod.Shape.Images)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
 // Elsewhere reports whether a unit that was placed in vain can be placed when claims lose the devices that they have; the
@@ -48,23 +49,23 @@ func (p *Placer) Broken(unit *model.Unit, claim *model.Claim) string {
 		return ""
 	}
 	selector := nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector)
-	shape := newFitter(p.state, unit.Pods[0].Shape)
+	shape := nodefit.New(p.state, unit.Pods[0].Shape)
 	known, bad := 0, []string(nil)
 	for _, info := range p.state.Nodes() {
 		if match, err := selector.Match(info.API()); err != nil || !match {
 			continue
 		}
 		known++
-		switch m := shape.static(info); m.check {
-		case CheckUnschedulable:
+		switch m := shape.Static(info); m.Check {
+		case nodefit.CheckUnschedulable:
 			bad = append(bad, fmt.Sprintf("node %s, which is unschedulable", info.Name))
-		case CheckTaint:
-			bad = append(bad, fmt.Sprintf("node %s, which has the taint %s", info.Name, m.detail))
+		case nodefit.CheckTaint:
+			bad = append(bad, fmt.Sprintf("node %s, which has the taint %s", info.Name, m.Detail))
 		}
 	}
 	if known == 0 {
 		where := "nodes that do not exist"
-		if name, ok := tie(claim.Allocation.NodeSelector); ok {
+		if name, ok := nodefit.TiedNode(claim.Allocation.NodeSelector); ok {
 			where = fmt.Sprintf("node %s, which does not exist", name)
 		}
 		bad = append(bad, where)
@@ -100,7 +101,7 @@ func (p *Placer) User(unit *model.Unit, key model.Key) *model.Pod { return userO
 
 func userOf(state *model.State, unit *model.Unit, key model.Key) *model.Pod {
 	claim, _ := state.Claim(key)
-	home, tied := tie(claim.Allocation.NodeSelector)
+	home, tied := nodefit.TiedNode(claim.Allocation.NodeSelector)
 	uses := func(pod *model.Pod) bool {
 		return pod.Counts() && !(pod.Deleting && tied && pod.Node == home && unreachable(state, home))
 	}

@@ -301,16 +301,16 @@ func keysOf(members []*member) []model.Key {
 // suited are the nodes that pass the static checks for the class.
 func (j *job) suited(c *class) *suited {
 	p := j.placer
-	known := p.statics[c.fitter.shape.ID]
+	known := p.statics[c.fitter.Shape.ID]
 	if known != nil && known.version == p.state.NodesVersion() {
 		return known
 	}
 	if len(p.statics) >= maxSuited {
 		clear(p.statics)
 	}
-	known = &suited{version: p.state.NodesVersion(), nodes: c.fitter.suitable(p.state.Nodes())}
-	known.wary = slices.ContainsFunc(known.nodes, func(info *model.NodeInfo) bool { return c.fitter.unwelcome(info) > 0 })
-	p.statics[c.fitter.shape.ID] = known
+	known = &suited{version: p.state.NodesVersion(), nodes: c.fitter.Suitable(p.state.Nodes())}
+	known.wary = slices.ContainsFunc(known.nodes, func(info *model.NodeInfo) bool { return c.fitter.SoftTaints(info) > 0 })
+	p.statics[c.fitter.Shape.ID] = known
 	return known
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
 // Code says in which way a unit could not be placed.
@@ -74,9 +75,9 @@ type Reasons struct {
 	// dependencies are changes that can help a unit for which room can be made on a node: a node is counted at the first check
 	// that it fails, which preemption may remove, and what it fails at after that decides.
 	dependencies []model.Topic
-	offers       []model.Topic // on which it depends whether devices stand in the place of what pods ask for, and which
-	shapes       []*fitter     // of the pods that were tried
-	room         *model.Unit   // for which room could be made if more came free; nil: none
+	offers       []model.Topic     // on which it depends whether devices stand in the place of what pods ask for, and which
+	shapes       []*nodefit.Fitter // of the pods that were tried
+	room         *model.Unit       // for which room could be made if more came free; nil: none
 	// roomless: there are too few free devices, so that room on nodes does not help.
 	roomless bool
 }
@@ -104,7 +105,7 @@ type PodReasons struct {
 
 // Block is a check that nodes failed.
 type Block struct {
-	Check  Check
+	Check  nodefit.Check
 	Detail string
 	Nodes  int
 	// The nearest miss: on this node the least was missing.
@@ -296,7 +297,7 @@ func (p *PodReasons) details(long bool) string {
 		if text == "" {
 			continue
 		}
-		if len(p.Blocks) > 1 && b.Check != CheckDevices && b.Check != CheckResource {
+		if len(p.Blocks) > 1 && b.Check != nodefit.CheckDevices && b.Check != nodefit.CheckResource {
 			text += fmt.Sprintf(" (%d)", b.Nodes)
 		}
 		parts = append(parts, text)
@@ -310,40 +311,40 @@ func (p *PodReasons) details(long bool) string {
 // reason returns the words of kube-scheduler for what the nodes failed at.
 func (b *Block) reason() string {
 	switch b.Check {
-	case CheckUnschedulable:
+	case nodefit.CheckUnschedulable:
 		return "node(s) were unschedulable"
-	case CheckTaint:
+	case nodefit.CheckTaint:
 		return "node(s) had untolerated taint(s)"
-	case CheckNodeAffinity:
+	case nodefit.CheckNodeAffinity:
 		return "node(s) didn't match Pod's node affinity/selector"
-	case CheckDomain:
+	case nodefit.CheckDomain:
 		return "node(s) were outside " + b.Detail
-	case CheckVolume:
+	case nodefit.CheckVolume:
 		return "node(s) didn't match PersistentVolume's node affinity"
-	case CheckClaimNode:
+	case nodefit.CheckClaimNode:
 		return "resourceclaim not available on the node"
-	case CheckResource:
+	case nodefit.CheckResource:
 		if b.Detail == "pods" {
 			return "Too many pods"
 		}
 		return "Insufficient " + b.Detail
-	case CheckHostPort:
+	case nodefit.CheckHostPort:
 		return "node(s) didn't have free ports for the requested pod ports"
-	case CheckVolumeLimit:
+	case nodefit.CheckVolumeLimit:
 		return "node(s) exceed max volume count"
-	case CheckPodAffinity:
+	case nodefit.CheckPodAffinity:
 		return "node(s) didn't match pod affinity rules"
-	case CheckPodAnti:
+	case nodefit.CheckPodAnti:
 		return "node(s) didn't match pod anti-affinity rules"
-	case CheckTogether:
+	case nodefit.CheckTogether:
 		return "node(s) fit this pod but not all pods sharing its ResourceClaim"
-	case CheckSpread:
+	case nodefit.CheckSpread:
 		return "node(s) didn't match pod topology spread constraints"
-	case CheckMapped:
+	case nodefit.CheckMapped:
 		return "node(s) where another pod uses ResourceClaim " + b.Detail + " for node-allocatable resources"
-	case CheckDrawBudget:
+	case nodefit.CheckDrawBudget:
 		return "pod level request for " + b.Detail + " is insufficient to cover the aggregated container and node-allocatable DRA requests"
-	case CheckForbidden:
+	case nodefit.CheckForbidden:
 		return "node(s) didn't satisfy existing pods anti-affinity rules"
 	}
 	return "cannot allocate all claims"
@@ -352,21 +353,21 @@ func (b *Block) reason() string {
 // detail returns what the nodes failed at beyond the reason, or "".
 func (b *Block) detail(long bool) string {
 	switch b.Check {
-	case CheckTaint:
+	case nodefit.CheckTaint:
 		return "taint " + b.Detail
-	case CheckVolume:
+	case nodefit.CheckVolume:
 		return "PersistentVolume " + b.Detail
-	case CheckClaimNode:
+	case nodefit.CheckClaimNode:
 		return "devices of claim " + b.Claim.String()
-	case CheckVolumeLimit:
+	case nodefit.CheckVolumeLimit:
 		return "volumes of " + b.Detail
-	case CheckSpread:
+	case nodefit.CheckSpread:
 		return "spread over " + b.Detail
-	case CheckResource:
+	case nodefit.CheckResource:
 		if long {
 			return fmt.Sprintf("%s lacks %s of %s", b.Nearest, amount(b.Detail, b.Lacking), b.Detail)
 		}
-	case CheckDevices:
+	case nodefit.CheckDevices:
 		return b.devices(long)
 	}
 	return ""
@@ -461,18 +462,18 @@ func (p *PodReasons) topics(set map[model.Topic]bool) {
 	for i := range p.Blocks {
 		b := &p.Blocks[i]
 		switch b.Check {
-		case CheckResource, CheckHostPort, CheckVolumeLimit:
+		case nodefit.CheckResource, nodefit.CheckHostPort, nodefit.CheckVolumeLimit:
 			set[model.Topic{Kind: model.TopicRoom}] = true
 			if name := corev1.ResourceName(b.Detail); model.IsOfferable(name) {
 				set[model.OfferOf(name)] = true
 			}
-		case CheckPodAffinity, CheckPodAnti, CheckForbidden, CheckSpread:
+		case nodefit.CheckPodAffinity, nodefit.CheckPodAnti, nodefit.CheckForbidden, nodefit.CheckSpread:
 			set[model.Topic{Kind: model.TopicPods}] = true
-		case CheckClaimNode:
+		case nodefit.CheckClaimNode:
 			set[model.Topic{Kind: model.TopicClaim, Key: b.Claim}] = true
-		case CheckVolume: // its zone labels may change
+		case nodefit.CheckVolume: // its zone labels may change
 			set[model.Topic{Kind: model.TopicVolume, Key: model.Key{Name: b.Volume}}] = true
-		case CheckDevices:
+		case nodefit.CheckDevices:
 			for _, topic := range b.Alloc.Topics() {
 				set[topic] = true
 			}

@@ -16,7 +16,7 @@ func (j *job) reconsider(target int) bool {
 	r := &reconsideration{job: j, target: target, skips: j.inCount() - target}
 	ordered := false
 	for _, c := range j.hardestFirst() {
-		ordered = ordered || c.fitter.ordered()
+		ordered = ordered || c.fitter.DependsOnOrder()
 		r.turns = append(r.turns, &turn{class: c})
 	}
 	for _, t := range r.turns {
@@ -141,12 +141,12 @@ func (r *reconsideration) on(t *turn, info *model.NodeInfo, goOn func(alloc.Choi
 		return false
 	}
 	m := t.class.members[t.placed]
-	if j.dynamic(t.class, info).check != "" || !j.reservable(m) || !j.mountable(t.class) {
+	if j.dynamic(t.class, info).Failed() || !j.reservable(m) || !j.mountable(t.class) {
 		return false
 	}
 	try := func(choice alloc.Choice) bool {
 		draws, miss := j.draws(m, info, choice)
-		if miss.check != "" {
+		if miss.Failed() {
 			return false
 		}
 		mark := j.mark()

@@ -3,9 +3,10 @@ package sched
 import (
 	"math"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
 // What the author of a pod wishes for counts as in upstream's scoring: each wish is brought to 0 to 100 over the nodes
@@ -20,12 +21,32 @@ const (
 	alternativeWeight = 2
 )
 
+// scorer scores nodes for the pods of one shape by what their author prefers.
+type scorer struct {
+	*nodefit.Fitter
+	preferred *nodeaffinity.PreferredSchedulingTerms // nil: no preference
+	soft      nodefit.SpreadCounts                   // of the constraints that are preferences
+}
+
+func newScorer(fitter *nodefit.Fitter) *scorer {
+	shape := fitter.Shape
+	f := &scorer{Fitter: fitter, soft: nodefit.NewSpreadCounts(shape.Terms.SoftSpread)}
+	if shape.Affinity == nil || shape.Affinity.NodeAffinity == nil {
+		return f
+	}
+	if terms := shape.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution; len(terms) > 0 {
+		// A preference that cannot be parsed is none.
+		f.preferred, _ = nodeaffinity.NewPreferredSchedulingTerms(terms)
+	}
+	return f
+}
+
 // shifts says whether a pod that is placed changes where the next one of the shape would rather be.
-func (f *fitter) shifts() bool { return f.repels() || len(f.shape.Terms.Preferred) > 0 }
+func (f *scorer) shifts() bool { return f.repels() || len(f.Shape.Terms.Preferred) > 0 }
 
 // repels says whether the next pod may rather be elsewhere than the one before it.
-func (f *fitter) repels() bool {
-	terms := &f.shape.Terms
+func (f *scorer) repels() bool {
+	terms := &f.Shape.Terms
 	if len(terms.Spread)+len(terms.SoftSpread) > 0 {
 		return true
 	}
@@ -38,15 +59,15 @@ func (f *fitter) repels() bool {
 }
 
 // wishes says whether nodes may suit the pod's author more or less. Taints are looked at node by node.
-func (f *fitter) wishes(state *model.State) bool {
-	terms := &f.shape.Terms
+func (f *scorer) wishes(state *model.State) bool {
+	terms := &f.Shape.Terms
 	if f.preferred != nil || len(terms.Preferred)+len(terms.SoftSpread) > 0 {
 		return true
 	}
 	if !state.HasTerms() {
 		return false
 	}
-	for _, pull := range f.pulling(state) {
+	for _, pull := range f.Pulls(state) {
 		if pull.Weight() != 0 {
 			return true
 		}
@@ -55,7 +76,7 @@ func (f *fitter) wishes(state *model.State) bool {
 }
 
 // score says how much the author would like the pod to be on each of the nodes; tainted says whether any has a taint.
-func (f *fitter) score(state *model.State, list []candidate, tainted bool) {
+func (f *scorer) score(state *model.State, list []candidate, tainted bool) {
 	wishes := f.wishes(state)
 	if !tainted && !wishes || len(list) < 2 {
 		return
@@ -114,31 +135,19 @@ func lowest(raw []int64) int64 {
 }
 
 // scoreTaints prefers nodes where the pod is welcome.
-func (f *fitter) scoreTaints(list []candidate, raw []int64) {
+func (f *scorer) scoreTaints(list []candidate, raw []int64) {
 	for i := range list {
-		raw[i] = f.unwelcome(list[i].node)
+		raw[i] = f.SoftTaints(list[i].node)
 	}
 	if most := highest(raw); most > 0 {
 		add(list, raw, taintWeight, func(n int64) int64 { return fullScore - fullScore*n/most })
 	}
 }
 
-// unwelcome counts the taints of a node that ask to stay away and are not tolerated.
-func (f *fitter) unwelcome(info *model.NodeInfo) int64 {
-	n := int64(0)
-	for i := range info.Node.Taints {
-		taint := &info.Node.Taints[i]
-		if taint.Effect == corev1.TaintEffectPreferNoSchedule && !tolerated(f.shape.Tolerations, taint) {
-			n++
-		}
-	}
-	return n
-}
-
 // scoreNear counts the pods that the pod prefers to be with or apart from, and those that want it with them or not.
-func (f *fitter) scoreNear(state *model.State, list []candidate, raw []int64) {
-	pulls := f.pulling(state)
-	if len(f.shape.Terms.Preferred)+len(pulls) == 0 {
+func (f *scorer) scoreNear(state *model.State, list []candidate, raw []int64) {
+	pulls := f.Pulls(state)
+	if len(f.Shape.Terms.Preferred)+len(pulls) == 0 {
 		return
 	}
 	for i := range list {
@@ -150,10 +159,10 @@ func (f *fitter) scoreNear(state *model.State, list []candidate, raw []int64) {
 	}
 }
 
-func (f *fitter) near(state *model.State, info *model.NodeInfo, pulls []model.Pull) int64 {
+func (f *scorer) near(state *model.State, info *model.NodeInfo, pulls []model.Pull) int64 {
 	sum := 0
-	for i := range f.shape.Terms.Preferred {
-		preference := &f.shape.Terms.Preferred[i]
+	for i := range f.Shape.Terms.Preferred {
+		preference := &f.Shape.Terms.Preferred[i]
 		if value, ok := info.Node.Labels[preference.Term.TopologyKey]; ok {
 			here, _ := state.Picked(preference.Term, value)
 			sum += preference.Weight * here
@@ -168,22 +177,22 @@ func (f *fitter) near(state *model.State, info *model.NodeInfo, pulls []model.Pu
 }
 
 // scoreSpread counts the pods in each domain of the constraints that are wishes; a domain of few counts for more.
-func (f *fitter) scoreSpread(state *model.State, list []candidate, raw []int64) {
-	constraints := f.shape.Terms.SoftSpread
+func (f *scorer) scoreSpread(state *model.State, list []candidate, raw []int64) {
+	constraints := f.Shape.Terms.SoftSpread
 	if len(constraints) == 0 {
 		return
 	}
 	const outside = -1
 	most, least := int64(0), int64(math.MaxInt64)
 	for i := range list {
-		if raw[i] = outside; !hasKeys(list[i].node, constraints) {
+		if raw[i] = outside; !f.soft.HasKeys(list[i].node) {
 			continue
 		}
 		sum := 0.0
 		for c := range constraints {
-			known := f.count(state, constraints, f.soft, c)
-			here := known.at(list[i].node.Node.Labels[constraints[c].Term.TopologyKey])
-			sum += float64(here)*math.Log(float64(len(known.values)+2)) + float64(constraints[c].MaxSkew-1)
+			known := f.soft.Count(f.Fitter, state, c)
+			here := known.At(list[i].node.Node.Labels[constraints[c].Term.TopologyKey])
+			sum += float64(here)*math.Log(float64(known.Domains()+2)) + float64(constraints[c].MaxSkew-1)
 		}
 		raw[i] = int64(math.Round(sum))
 		most, least = max(most, raw[i]), min(least, raw[i])

@@ -6,6 +6,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
 // bundle are unallocated claims that the same classes share. They are allocated together, for one node; where else
@@ -149,7 +150,7 @@ func (j *job) ties() []Tie {
 				continue
 			}
 			tied := Tie{Claim: claim.Key}
-			if node, ok := tie(now.Allocation.NodeSelector); ok {
+			if node, ok := nodefit.TiedNode(now.Allocation.NodeSelector); ok {
 				tied.Where = "node " + node
 			} else if now.Allocation.NodeSelector != nil {
 				tied.Where = "nodes with " + selectorText(now)

@@ -6,20 +6,13 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
-
-// mount is a volume of a pod that limits where, or whether, it can run.
-type mount struct {
-	claim  model.Key
-	volume *model.Volume
-	nodes  []*nodeaffinity.LazyErrorNodeSelector // that can use it match all
-	once   bool                                  // one pod alone may use it
-}
 
 // mounts looks up the pod's volumes; those that limit nothing are left out. Nothing is bound or provisioned here: a pod
 // whose claim has no volume waits.
-func (j *job) mounts(pod *model.Pod) ([]mount, *Wait) {
-	var list []mount
+func (j *job) mounts(pod *model.Pod) (nodefit.Mounts, *Wait) {
+	var list nodefit.Mounts
 	limited := j.state.HasVolumeLimits()
 	for _, m := range pod.Mounts {
 		key := model.Key{Namespace: pod.Key.Namespace, Name: m.Claim}
@@ -39,11 +32,11 @@ func (j *job) mounts(pod *model.Pod) ([]mount, *Wait) {
 		case claim.OncePod && j.state.Mounters(key) > 0:
 			return nil, waitForVolume(key, "", "PersistentVolumeClaim %s is for one pod at a time (ReadWriteOncePod), and another one uses it", key)
 		}
-		limits := mount{claim: key, volume: volume, once: claim.OncePod}
+		limits := nodefit.Mount{Claim: key, Volume: volume, Once: claim.OncePod}
 		for _, nodes := range volume.Nodes {
-			limits.nodes = append(limits.nodes, nodeaffinity.NewLazyErrorNodeSelector(nodes))
+			limits.Nodes = append(limits.Nodes, nodeaffinity.NewLazyErrorNodeSelector(nodes))
 		}
-		if limits.nodes != nil || limits.once || limited && volume.Driver != "" {
+		if limits.Nodes != nil || limits.Once || limited && volume.Driver != "" {
 			list = append(list, limits)
 		}
 	}
@@ -71,34 +64,14 @@ func waitForVolume(claim model.Key, volume, format string, args ...any) *Wait {
 	return wait
 }
 
-// mountable says whether the class's volumes take one more pod: of members that share one for a single pod, only one
+// mountable reports whether the class's volumes take one more pod: of members that share one for a single pod, only one
 // can be placed.
-func (j *job) mountable(c *class) bool { return j.taken(c) == nil }
+func (j *job) mountable(c *class) bool { return c.mounts.InUse(j.state) == nil }
 
-func (j *job) taken(c *class) *mount {
-	for i := range c.mounts {
-		if m := &c.mounts[i]; m.once && j.state.Mounters(m.claim) > 0 {
-			return m
-		}
+// dynamic makes the checks that depend on the pods on the nodes.
+func (j *job) dynamic(c *class, info *model.NodeInfo) nodefit.Failure {
+	if failure := c.fitter.Dynamic(j.state, info); failure.Failed() || !c.mounts.Limited(j.state) {
+		return failure
 	}
-	return nil
-}
-
-// volumeMisses finds a volume of the class that cannot be used from the node.
-func (c *class) volumeMisses(info *model.NodeInfo) *mount {
-	for i := range c.mounts {
-		if m := &c.mounts[i]; !allMatch(m.nodes, info) {
-			return m
-		}
-	}
-	return nil
-}
-
-// selectors are the node selectors of the volumes.
-func selectors(mounts []mount) []*nodeaffinity.LazyErrorNodeSelector {
-	var list []*nodeaffinity.LazyErrorNodeSelector
-	for i := range mounts {
-		list = append(list, mounts[i].nodes...)
-	}
-	return list
+	return c.mounts.CheckLimits(j.state, info)
 }

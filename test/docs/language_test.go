@@ -20,6 +20,7 @@ var finishedPackages = []string{
 	"internal/controller/history", "internal/controller/job", "internal/controller/kinds",
 	"internal/controller/namespace", "internal/etcd", "internal/features",
 	"internal/fleet", "internal/groups", "internal/metrics", "internal/node", "internal/pki",
+	"internal/sched/nodefit",
 }
 
 // finishedDocuments are the documents that follow the same rules.
