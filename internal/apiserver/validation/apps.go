@@ -180,11 +180,15 @@ func workloadTemplate(path *field.Path, selector *metav1.LabelSelector, template
 }
 
 func selectedTemplate(path *field.Path, selector *metav1.LabelSelector, template *core.PodTemplateSpec) field.ErrorList {
-	parsed, err := metav1.LabelSelectorAsSelector(selector)
-	if err != nil {
+	if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
 		return one(field.Invalid(path.Child("selector"), field.OmitValueType{}, err.Error()))
 	}
 	at := path.Child("template")
+	return append(restartedTemplate(at, template), matchingLabels(at, selector, template)...)
+}
+
+// restartedTemplate checks a template of pods that are always restarted.
+func restartedTemplate(at *field.Path, template *core.PodTemplateSpec) field.ErrorList {
 	errs := join(
 		templateMetadata(at.Child("metadata"), &template.ObjectMeta),
 		podSpec(at.Child("spec"), &template.Spec, nil),
@@ -199,11 +203,20 @@ func selectedTemplate(path *field.Path, selector *metav1.LabelSelector, template
 	if len(template.Spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(at.Child("spec", "ephemeralContainers"), "may not be set in a pod template"))
 	}
-	if !parsed.Empty() && !parsed.Matches(labels.Set(template.Labels)) {
-		errs = append(errs, field.Invalid(at.Child("metadata", "labels"), template.Labels,
-			fmt.Sprintf("must match `selector` (%s)", parsed)))
-	}
 	return errs
+}
+
+// matchingLabels checks that a selector selects the pods of a template. An invalid or empty selector
+// is reported elsewhere.
+func matchingLabels(
+	at *field.Path, selector *metav1.LabelSelector, template *core.PodTemplateSpec,
+) field.ErrorList {
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil || parsed.Empty() || parsed.Matches(labels.Set(template.Labels)) {
+		return nil
+	}
+	return one(field.Invalid(at.Child("metadata", "labels"), template.Labels,
+		fmt.Sprintf("must match `selector` (%s)", parsed)))
 }
 
 func requiredSelector(path *field.Path, selector *metav1.LabelSelector) field.ErrorList {

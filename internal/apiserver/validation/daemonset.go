@@ -52,7 +52,8 @@ func daemonSetSpec(path *field.Path, spec *apps.DaemonSetSpec) field.ErrorList {
 		nonNegative(path.Child("minReadySeconds"), spec.MinReadySeconds),
 		nonNegative(path.Child("revisionHistoryLimit"), ptr.Deref(spec.RevisionHistoryLimit, 0)),
 		when(spec.Selector != nil, func() field.ErrorList { return requiredSelector(path.Child("selector"), spec.Selector) }),
-		selectedTemplate(path, spec.Selector, &spec.Template),
+		restartedTemplate(path.Child("template"), &spec.Template),
+		matchingLabels(path.Child("template"), spec.Selector, &spec.Template),
 		daemonSetStrategy(path.Child("updateStrategy"), &spec.UpdateStrategy),
 	)
 }

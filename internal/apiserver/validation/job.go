@@ -102,6 +102,9 @@ func completionMode(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 	if isIndexed(spec) {
 		return append(errs, indexedJob(path, spec)...)
 	}
+	if ptr.Deref(spec.CompletionMode, batchv1.NonIndexedCompletion) != batchv1.NonIndexedCompletion {
+		return errs // an unknown mode is reported by itself
+	}
 	for _, n := range []struct {
 		field string
 		value *int32

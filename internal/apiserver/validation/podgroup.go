@@ -57,12 +57,12 @@ func policyUpdate(path *field.Path, now, before *schedulingv1beta1.PodGroupSched
 		check((now.Gang == nil) == (before.Gang == nil), path.Child("gang"), now.Gang, immutable),
 	)
 	if len(kind) > 0 {
-		return append(kind, onePolicy(path, now)...)
+		kind = append(kind, onePolicy(path, now)...)
 	}
-	if now.Gang == nil || *now.Gang == *before.Gang {
-		return nil
+	if now.Gang == nil || before.Gang == nil || *now.Gang == *before.Gang {
+		return kind
 	}
-	return gang(path.Child("gang"), now.Gang)
+	return append(kind, gang(path.Child("gang"), now.Gang)...)
 }
 
 // ValidatePodGroupStatusUpdate checks what scheduler and controllers report.

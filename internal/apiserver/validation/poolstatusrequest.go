@@ -103,8 +103,9 @@ func poolStatus(path *field.Path, pool *upstreamv1alpha3.PoolStatus) field.Error
 		optionalCount(path.Child("unavailableDevices"), pool.UnavailableDevices),
 		atMost(path.Child("partitionSummary"), len(pool.PartitionSummary), maxPoolStatusEntries),
 		eachUpTo(path.Child("partitionSummary"), pool.PartitionSummary, maxPoolStatusEntries, partitionTypeStatus),
-		unique(path.Child("partitionSummary"), pool.PartitionSummary, "", func(p *upstreamv1alpha3.PartitionTypeStatus) string {
-			return p.Attribute + " " + p.Type
+		when(len(pool.PartitionSummary) <= maxPoolStatusEntries, func() field.ErrorList {
+			return unique(path.Child("partitionSummary"), pool.PartitionSummary, "",
+				func(p *upstreamv1alpha3.PartitionTypeStatus) string { return p.Attribute + " " + p.Type })
 		}),
 	)
 	if n := pool.ResourceSliceCount; n != nil {
