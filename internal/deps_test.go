@@ -54,6 +54,7 @@ var edges = []struct{ from, to, why string }{
 	{"controller/*", "controller/ownership", "who owns what is decided in one way"},
 	{"controller/*", "controller/batch", "many requests for one owner are made in one way"},
 	{"controller/*", "controller/podserver", "pods are written in one way"},
+	{"controller/*", "controller/workload", "controllers of pods count and write them in one way"},
 	{"controller/*", "controller/eviction", "pods whose time is over are deleted in one way"},
 	{"controller/*", "controller/replica", "when a pod counts, and as what, is decided in one way"},
 	{"controller/*", "controller/history", "templates are remembered as revisions in one way"},

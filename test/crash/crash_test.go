@@ -110,7 +110,7 @@ func rehearse(t *testing.T, server *memserver.Server, opening scene, file string
 			r.acts = append(r.acts, a)
 			return now
 		})
-		for _, fault := range history(opening.state, server.Changes(), 0) {
+		for _, fault := range history(opening.state, server.Changes()) {
 			t.Error(fault)
 		}
 	})
@@ -215,7 +215,7 @@ func (r rehearsal) play(t *testing.T, server *memserver.Server, f fault) (struck
 				break
 			}
 		}
-		for _, fault := range history(r.opening.state, server.Changes(), s.wire.pods()) {
+		for _, fault := range history(r.opening.state, server.Changes()) {
 			t.Error(fault)
 		}
 		if t.Failed() {

@@ -51,14 +51,13 @@ func (f fault) String() string {
 
 // wire is what all requests of all parts go through.
 type wire struct {
-	mu         sync.Mutex
-	fault      fault
-	struck     bool     // it has
-	writes     []string // of those whom it may strike
-	tried      map[string]bool
-	ends       int            // how many faults have struck
-	ended      map[string]int // with which of them a part ended
-	unanswered int            // see pods
+	mu     sync.Mutex
+	fault  fault
+	struck bool     // it has
+	writes []string // of those whom it may strike
+	tried  map[string]bool
+	ends   int            // how many faults have struck
+	ended  map[string]int // with which of them a part ended
 	outage
 }
 
@@ -104,7 +103,6 @@ func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 		if resp, err := l.next.RoundTrip(r); err == nil {
 			resp.Body.Close()
 		}
-		l.unheard(r)
 	}
 	if err != nil {
 		return nil, err
@@ -114,7 +112,6 @@ func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 		err = l.receive(resp, life)
 	}
 	if err != nil {
-		l.unheard(r)
 		return nil, err
 	}
 	if r.URL.Query().Get("watch") != "" {
@@ -178,22 +175,6 @@ func (w *wire) strike() {
 			w.ended[part] = w.ends
 		}
 	}
-}
-
-// unheard notes a request that may have been carried out without the sender's hearing of it.
-func (w *wire) unheard(r *http.Request) {
-	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.unanswered++
-	}
-}
-
-// pods is how many pods may have been made without their makers' hearing of it.
-func (w *wire) pods() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.unanswered
 }
 
 // lagOf is how late a part's cache of a kind is. It is another for each, and for each number.

@@ -24,16 +24,14 @@ type past struct {
 	pods   map[types.UID]*core.Pod
 	rules  map[types.UID]*resourcev1.DeviceTaintRule // also those that are gone: who evicts may not have seen that yet
 	wanted map[types.UID]int                         // how many pods an owner has ever asked for at once
-	// unanswered pods may have been made without their makers' hearing of it, who make others then.
-	unanswered int
-	faults     []string
+	faults []string
 }
 
 // history goes through all writes, and says what must not have been at any time.
-func history(before memserver.Snapshot, changes []memserver.Change, unanswered int) []string {
+func history(before memserver.Snapshot, changes []memserver.Change) []string {
 	h := past{
 		live: map[types.UID]*resource.ResourceClaim{}, pods: map[types.UID]*core.Pod{},
-		rules: map[types.UID]*resourcev1.DeviceTaintRule{}, wanted: map[types.UID]int{}, unanswered: unanswered,
+		rules: map[types.UID]*resourcev1.DeviceTaintRule{}, wanted: map[types.UID]int{},
 	}
 	for _, object := range before {
 		h.put(object)
@@ -167,7 +165,7 @@ func (h *past) checkNew(at int, pod *core.Pod) {
 			n++
 		}
 	}
-	if n > wanted+h.unanswered {
+	if n > wanted {
 		h.fault(at, "%d pods of %s %s, which wants %d", n, owner.Kind, owner.Name, wanted)
 	}
 }

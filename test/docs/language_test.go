@@ -18,7 +18,8 @@ var finishedPackages = []string{
 	"internal/controller/devicetaint", "internal/controller/eviction",
 	"internal/controller/expectations", "internal/controller/garbagecollector",
 	"internal/controller/history", "internal/controller/job", "internal/controller/kinds",
-	"internal/controller/namespace", "internal/etcd", "internal/features",
+	"internal/controller/namespace", "internal/controller/podserver",
+	"internal/controller/workload", "internal/etcd", "internal/features",
 	"internal/fleet", "internal/groups", "internal/metrics", "internal/node", "internal/pki",
 	"internal/sched/nodefit",
 }

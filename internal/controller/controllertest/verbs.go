@@ -1,7 +1,6 @@
 package controllertest
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -19,7 +18,7 @@ func (j *Journal) DoRefuse(t *testing.T, d *datadriven.TestData) {
 	d.MaybeScanArgs(t, "with", &with)
 	delete(j.Refuse, verb)
 	if with != "" {
-		j.Refuse[verb] = errors.New(with)
+		j.Refuse[verb] = Refusal(with)
 	}
 }
 

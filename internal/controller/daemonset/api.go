@@ -11,11 +11,11 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
-	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/history"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/podserver"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
 // New returns the controller of the DaemonSets in inf's caches. It must be called before inf is
@@ -29,12 +29,12 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 		return nil, err
 	}
 	api := server{set}
+	clock := clock.RealClock{}
 	c := &Controller{
-		sets: sets, nodes: nodes, pods: pods, revisions: revisions,
-		writeSet: api, writePod: podserver.New(set), writeRevision: history.NewServer(set),
-		events: events, clock: clock.RealClock{}, backoff: newBackoff(),
+		sets: sets, nodes: nodes, pods: workload.NewPods(pods, podserver.New(set), events, clock).Follow(pods.Reached), revisions: revisions,
+		writeSet: api, writeRevision: history.NewServer(set),
+		events: events, clock: clock, backoff: newBackoff(),
 	}
-	c.own = expectations.NewTracker(expectations.In(c.pods.Get), c.clock, expectationLife).Follow(pods.Reached)
 	runner := reconciler.New("daemonset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	sets.OnChange(c.onSet)

@@ -15,28 +15,19 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
-	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/history"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
 const (
 	// burst limits the pods that one pass creates, and those that it deletes.
 	burst = 250
-	// expectationLife is the time after which an expected write that the cache never shows is
-	// dropped.
-	expectationLife = time.Minute
 	// gatherWindow is the delay after an event of a pod or node, so that several events cause one
 	// reconcile.
 	gatherWindow = 20 * time.Millisecond
 )
-
-// podCache is the cache of pods. It must have ownership.Index.
-type podCache interface {
-	Get(namespace, name string) (*core.Pod, bool)
-	ByIndex(index, key string) []*core.Pod
-}
 
 // setCache is the cache of DaemonSets.
 type setCache interface {
@@ -48,14 +39,6 @@ type setCache interface {
 // nodeCache is the cache of nodes.
 type nodeCache interface {
 	List() []*corev1.Node
-}
-
-// podWriter writes pods.
-type podWriter interface {
-	CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error)
-	PatchPod(ctx context.Context, pod *core.Pod, strategicMerge []byte) error
-	// DeletePod deletes the pod gracefully, with a UID precondition.
-	DeletePod(ctx context.Context, pod *core.Pod) error
 }
 
 // setWriter reads DaemonSets from the API and writes their status.
@@ -75,16 +58,14 @@ type revisionWriter interface {
 type Controller struct {
 	sets      setCache
 	nodes     nodeCache
-	pods      podCache
+	pods      *workload.Pods
 	revisions ownership.Cache[*appsv1.ControllerRevision]
 
 	writeSet      setWriter
-	writePod      podWriter
 	writeRevision revisionWriter
 
 	events  reconciler.Recorder
 	clock   clock.PassiveClock
-	own     *expectations.Tracker // own writes that the pod cache may not show yet
 	backoff *backoff
 	queue   reconciler.Queue[types.NamespacedName]
 	run     func(context.Context) error
@@ -107,7 +88,11 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	if err != nil || selector.Empty() {
 		return nil // validation rejects such a selector
 	}
-	if settled, wait := c.own.Satisfied(set.UID); !settled {
+	settled, wait, err := c.pods.Settled(ctx, set, selector)
+	if err != nil {
+		return fmt.Errorf("daemonset %s: %w", key, err)
+	}
+	if !settled {
 		c.queue.AddAfter(key, wait)
 		return nil
 	}
@@ -144,7 +129,7 @@ func (c *Controller) step(ctx context.Context, set *apps.DaemonSet, selector lab
 // claimPods returns the pods of the set, after adopting and releasing.
 func (c *Controller) claimPods(ctx context.Context, set *apps.DaemonSet, selector labels.Selector) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.DaemonSet, *core.Pod]{
-		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveDaemonSet, Patch: c.writePod.PatchPod,
+		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveDaemonSet, Patch: c.pods.Patch,
 	}
 	claimed, err := claimer.Claim(ctx, set, selector)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
-	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
@@ -19,7 +18,7 @@ func (c *Controller) onSet(before, after *apps.DaemonSet) {
 		c.queue.Add(reconciler.KeyOf(after))
 	}
 	if before != nil && (after == nil || after.UID != before.UID) {
-		c.own.Forget(before.UID)
+		c.pods.Forget(before.UID)
 		c.backoff.forget(before.UID)
 	}
 }
@@ -27,7 +26,7 @@ func (c *Controller) onSet(before, after *apps.DaemonSet) {
 // onPod handles a change in the cache of pods. It is called in the order of events, which
 // expectations require.
 func (c *Controller) onPod(before, after *core.Pod) {
-	expectations.Observe(c.own, before, after)
+	c.pods.Observe(before, after)
 	watch := ownership.Watch[*apps.DaemonSet, *core.Pod]{
 		Kind: kind, InNamespace: c.sets.InNamespace,
 		SelectorOf: func(set *apps.DaemonSet) *metav1.LabelSelector { return set.Spec.Selector },

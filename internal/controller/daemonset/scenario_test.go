@@ -30,6 +30,7 @@ import (
 //	gone pod=|revision=
 //	take image=                      another owner has the name of the revision of an image
 //	refuse verb=create|delete [with=]
+//	lose [verb=(create,delete)]          such requests are made, and their responses are lost
 //	run [not=(pod …)]                what scheduler and kubelets do: pods are bound, start and are ready, but for some; those
 //	                                 being deleted go
 //	step [lag]                       one reconcile, with what it writes
@@ -59,7 +60,7 @@ func TestScenarios(t *testing.T) {
 }
 
 var handlers = map[string]func(*testing.T, *world, *datadriven.TestData){
-	"node": doNode, "set": doSet, "pod": doPod, "gone": doGone, "take": doTake, "refuse": doRefuse, "run": doRun, "step": doStep,
+	"node": doNode, "set": doSet, "pod": doPod, "gone": doGone, "take": doTake, "refuse": doRefuse, "lose": doLose, "run": doRun, "step": doStep,
 	"roll": doRoll, "advance": doAdvance, "pods": doPods, "revisions": doRevisions,
 }
 
@@ -227,6 +228,10 @@ func doTake(t *testing.T, w *world, d *datadriven.TestData) {
 }
 
 func doRefuse(t *testing.T, w *world, d *datadriven.TestData) { w.DoRefuse(t, d) }
+
+func doLose(_ *testing.T, w *world, d *datadriven.TestData) {
+	w.wire.Lose(d)
+}
 
 func doAdvance(t *testing.T, w *world, d *datadriven.TestData) { w.DoAdvance(t, d) }
 

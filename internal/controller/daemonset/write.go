@@ -26,8 +26,13 @@ func (c *Controller) act(ctx context.Context, set *apps.DaemonSet, plan Plan, ha
 		}
 	}
 	return errors.Join(
-		batch.SlowStart(min(len(plan.Create), burst), func(i int) error { return c.create(ctx, set, NewPod(set, plan.Create[i], hash)) }),
-		batch.Parallel(len(doomed), func(i int) error { return c.remove(ctx, set, doomed[i]) }),
+		batch.SlowStart(min(len(plan.Create), burst), func(i int) error {
+			if _, err := c.pods.Create(ctx, set, NewPod(set, plan.Create[i], hash)); err != nil {
+				return fmt.Errorf("create a pod: %w", err)
+			}
+			return nil
+		}),
+		batch.Parallel(len(doomed), func(i int) error { return c.pods.Delete(ctx, set, doomed[i]) }),
 	)
 }
 
@@ -41,35 +46,6 @@ func (c *Controller) reportEnd(set *apps.DaemonSet, pod *core.Pod) {
 		return
 	}
 	c.events.Eventf(set, corev1.EventTypeNormal, "SucceededDaemonPod", "Pod %s on node %s has succeeded and is replaced", pod.Name, node)
-}
-
-func (c *Controller) create(ctx context.Context, set *apps.DaemonSet, pod *core.Pod) error {
-	created, err := c.writePod.CreatePod(ctx, pod)
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return nil // the set will be deleted as well: there is nothing to retry or report
-	}
-	if err != nil {
-		c.events.Eventf(set, corev1.EventTypeWarning, "FailedCreate", "Error creating: %v", err)
-		return fmt.Errorf("create a pod: %w", err)
-	}
-	c.own.Created(set.UID, created)
-	c.events.Eventf(set, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", created.Name)
-	return nil
-}
-
-func (c *Controller) remove(ctx context.Context, set *apps.DaemonSet, pod *core.Pod) error {
-	err := c.writePod.DeletePod(ctx, pod)
-	// A conflict means that the UID differs: the pod was deleted and recreated.
-	gone := apierrors.IsNotFound(err) || apierrors.IsConflict(err)
-	if err != nil && !gone {
-		c.events.Eventf(set, corev1.EventTypeWarning, "FailedDelete", "Error deleting: %v", err)
-		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
-	}
-	c.own.Deleted(set.UID, pod)
-	if err == nil {
-		c.events.Eventf(set, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
-	}
-	return nil
 }
 
 func (c *Controller) writeStatus(ctx context.Context, set *apps.DaemonSet, status appsv1.DaemonSetStatus) error {

@@ -36,19 +36,34 @@ type Tracker struct {
 	seen   uint64                            // newest resource version delivered by the cache
 	swept  time.Time                         // last removal of expired expectations
 	owners map[types.UID]map[types.UID]write // by owner and object
+	doubts map[types.UID]*doubt              // by owner
 }
 
 type write struct {
 	namespace, name string
 	deleted         bool
-	version         uint64 // of a creation; 0 if versions are not numbers
+	live            bool   // read from the API: the cache must have this version
+	version         uint64 // unless deleted; 0 if versions are not numbers
 	since           uint64 // version of the cache at that time; 0 if unknown
 	at              time.Time
 }
 
+// doubt is the state of an owner with requests that had no response.
+type doubt struct {
+	deleted map[types.UID]metav1.Object // objects of such deletions
+	asked   time.Time                   // time of the last request or call of InDoubt
+}
+
+// doubtLife is the number of expiry times for which a doubt is kept that is not asked for: its
+// owner no longer exists.
+const doubtLife = 10
+
 // NewTracker returns an empty Tracker. Expectations end after expiry.
 func NewTracker(cache Cache, clock clock.PassiveClock, expiry time.Duration) *Tracker {
-	return &Tracker{cache: cache, clock: clock, expiry: expiry, owners: map[types.UID]map[types.UID]write{}}
+	return &Tracker{
+		cache: cache, clock: clock, expiry: expiry,
+		owners: map[types.UID]map[types.UID]write{}, doubts: map[types.UID]*doubt{},
+	}
 }
 
 // Follow makes the tracker use the resource version that the cache has reached, "" if unknown:
@@ -68,11 +83,66 @@ func (t *Tracker) Deleted(owner types.UID, obj metav1.Object) {
 	t.record(owner, obj, write{deleted: true})
 }
 
+// Doubt records that a creation or deletion by owner's controller had no response, and may
+// have been made. deleted is the object of a deletion, as it was in the cache, and nil for
+// a creation. The owner is not satisfied before Resolve.
+func (t *Tracker) Doubt(owner types.UID, deleted metav1.Object) {
+	now := t.clock.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := t.doubts[owner]
+	if d == nil {
+		d = &doubt{deleted: map[types.UID]metav1.Object{}}
+		t.doubts[owner] = d
+	}
+	d.asked = now
+	if deleted != nil {
+		d.deleted[deleted.GetUID()] = deleted
+	}
+}
+
+// InDoubt reports whether a request for owner had no response. The objects of the owner must then be
+// read from the API, without the server's cache, and given to Resolve.
+func (t *Tracker) InDoubt(owner types.UID) bool {
+	now := t.clock.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := t.doubts[owner]
+	if d != nil {
+		d.asked = now
+	}
+	return d != nil
+}
+
+// Resolve ends the doubt about owner. live are all its objects, read after the last request. They
+// are expected as they are, and so is the end of the objects of deletions that are not among them.
+func (t *Tracker) Resolve(owner types.UID, live []metav1.Object) {
+	since := t.cacheVersion()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := t.doubts[owner]
+	if d == nil {
+		return
+	}
+	delete(t.doubts, owner)
+	for _, obj := range live {
+		delete(d.deleted, obj.GetUID())
+		t.put(owner, obj, write{live: true, version: version(obj), since: since})
+	}
+	for _, obj := range d.deleted {
+		t.put(owner, obj, write{deleted: true, since: since})
+	}
+}
+
 func (t *Tracker) record(owner types.UID, obj metav1.Object, w write) {
-	w.namespace, w.name, w.at = obj.GetNamespace(), obj.GetName(), t.clock.Now()
 	w.since = t.cacheVersion()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.put(owner, obj, w)
+}
+
+func (t *Tracker) put(owner types.UID, obj metav1.Object, w write) {
+	w.namespace, w.name, w.at = obj.GetNamespace(), obj.GetName(), t.clock.Now()
 	t.sweep(w.at)
 	writes := t.owners[owner]
 	if writes == nil {
@@ -119,6 +189,7 @@ func (t *Tracker) sweep(now time.Time) {
 			delete(t.owners, owner)
 		}
 	}
+	maps.DeleteFunc(t.doubts, func(_ types.UID, d *doubt) bool { return now.Sub(d.asked) >= doubtLife*t.expiry })
 }
 
 // Satisfied reports whether the cache shows all writes of owner's controller. Otherwise wait is the
@@ -135,6 +206,11 @@ func (t *Tracker) Satisfied(owner types.UID) (ok bool, wait time.Duration) {
 	})
 	if len(writes) == 0 {
 		delete(t.owners, owner)
+	}
+	if t.doubts[owner] != nil {
+		return false, t.expiry
+	}
+	if len(writes) == 0 {
 		return true, 0
 	}
 	for _, w := range writes {
@@ -172,6 +248,9 @@ func (t *Tracker) shown(uid types.UID, w write) bool {
 	if w.deleted {
 		return !present || terminating
 	}
+	if w.live && w.version > 0 {
+		return t.seen >= w.version
+	}
 	return present || (w.version > 0 && t.seen >= w.version)
 }
 
@@ -180,6 +259,7 @@ func (t *Tracker) Forget(owner types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.owners, owner)
+	delete(t.doubts, owner)
 }
 
 func version(obj metav1.Object) uint64 { return number(obj.GetResourceVersion()) }

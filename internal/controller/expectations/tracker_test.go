@@ -149,6 +149,55 @@ func TestNothingIsKeptOfAnOwnerThatIsGone(t *testing.T) {
 	}
 }
 
+// A request without a response is resolved by what the API has, and the cache must then be as new.
+func TestDoubt(t *testing.T) {
+	w := newWorld()
+	old, other := pod("old", "uo", 5), pod("other", "ux", 6)
+	w.cached(old)
+	w.cached(other)
+	w.Doubt("rs", nil)
+	w.Doubt("rs", old)
+	w.check(t, "in doubt", false)
+	w.cached(pod("x", "uz", 99))
+	w.check(t, "in doubt, whatever the cache has seen", false)
+	if !w.InDoubt("rs") || w.InDoubt("another") {
+		t.Error("only rs is in doubt")
+	}
+	w.Resolve("rs", []metav1.Object{other, pod("a", "ua", 120)})
+	w.check(t, "neither the creation nor the deletion is shown", false)
+	w.cached(pod("a", "ua", 120))
+	w.check(t, "the deletion is not shown", false)
+	w.gone(old, 121)
+	w.check(t, "both are shown", true)
+}
+
+// A pod that is changed after its creation had no response is expected as changed.
+func TestDoubtNeedsTheVersionOfTheAPI(t *testing.T) {
+	w := newWorld()
+	w.Doubt("rs", nil)
+	w.cached(pod("a", "ua", 10))
+	w.Resolve("rs", []metav1.Object{pod("a", "ua", 12)})
+	w.check(t, "an older version", false)
+	w.cached(pod("a", "ua", 12))
+	w.check(t, "this version", true)
+	w.Doubt("rs", nil)
+	w.Resolve("rs", nil)
+	w.check(t, "nothing was made", true)
+}
+
+func TestDoubtOfADeletedOwnerEnds(t *testing.T) {
+	w := newWorld()
+	w.Doubt("rs", nil)
+	w.Forget("rs")
+	w.check(t, "forgotten", true)
+	w.Doubt("rs", nil)
+	w.clock.SetTime(w.clock.Now().Add(doubtLife * time.Minute))
+	w.observe(pod("x", "ux", 1))
+	if len(w.doubts) != 0 {
+		t.Errorf("kept: %v", w.doubts)
+	}
+}
+
 // While the server is away, time does not make what was written undone.
 func TestACacheThatIsCutOff(t *testing.T) {
 	w := newWorld()

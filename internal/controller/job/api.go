@@ -33,7 +33,8 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 		Caches{Jobs: jobs, Pods: pods, Workloads: workloads, Groups: groups},
 		Server{Pods: podserver.New(set), Jobs: api, Workloads: api, Groups: api}, events, clock.RealClock{},
 	)
-	c.own.follow(pods.Reached, c.own.pods, c.own.released)
+	c.pods.Follow(pods.Reached)
+	c.own.follow(pods.Reached, c.own.released)
 	c.own.follow(jobs.Reached, c.own.statuses)
 	c.own.follow(workloads.Reached, c.own.workloads)
 	c.own.follow(groups.Reached, c.own.groups)

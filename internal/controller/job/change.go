@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	batch "github.com/allot-dev/allot/api/batch/v1"
@@ -40,40 +39,22 @@ func (c *Controller) changePods(ctx context.Context, job *batch.Job, plan Plan, 
 		return done, err
 	}
 	err = requests.SlowStart(len(plan.Create), func(i int) error {
-		made, err := c.create(ctx, job, NewPod(job, plan.Create[i], group))
-		mu.Lock()
-		defer mu.Unlock()
-		done.Created += made
+		created, err := c.pods.Create(ctx, job, NewPod(job, plan.Create[i], group))
+		if created {
+			mu.Lock()
+			defer mu.Unlock()
+			done.Created++
+		}
 		return err
 	})
 	return done, err
 }
 
-func (c *Controller) create(ctx context.Context, job *batch.Job, want *core.Pod) (made int, err error) {
-	pod, err := c.write.Pods.CreatePod(ctx, want)
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return 0, nil // the Job will be deleted as well: there is nothing to retry or report
-	}
-	if err != nil {
-		c.events.Eventf(job, corev1.EventTypeWarning, "FailedCreate", "Error creating: %v", err)
-		return 0, err
-	}
-	c.own.pods.Created(job.UID, pod)
-	c.events.Eventf(job, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %v", pod.Name)
-	return 1, nil
-}
-
 func (c *Controller) remove(ctx context.Context, job *batch.Job, pod *core.Pod, deleted func(*core.Pod)) error {
-	err := c.write.Pods.DeletePod(ctx, pod)
-	if err != nil && !isGone(err) {
-		c.events.Eventf(job, corev1.EventTypeWarning, "FailedDelete", "Error deleting: %v", err)
-		return fmt.Errorf("unable to delete pod %s: %w", pod.Name, err)
+	if err := c.pods.Delete(ctx, job, pod); err != nil {
+		return err
 	}
-	c.own.pods.Deleted(job.UID, pod)
 	deleted(pod)
-	if err == nil {
-		c.events.Eventf(job, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %v", pod.Name)
-	}
 	return nil
 }
 
@@ -103,7 +84,7 @@ func (c *Controller) let(ctx context.Context, job *batch.Job, pod *core.Pod) err
 	if err != nil {
 		return err
 	}
-	if err := c.write.Pods.PatchPod(ctx, pod, patch); err != nil && !apierrors.IsNotFound(err) {
+	if err := c.pods.Patch(ctx, pod, patch); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("finalizer of pod %s: %w", pod.Name, err)
 	}
 	c.own.release(job.UID, pod)
@@ -115,7 +96,7 @@ func (c *Controller) takeFinalizer(ctx context.Context, pod *core.Pod) error {
 	if err != nil {
 		return err
 	}
-	if err := c.write.Pods.PatchPod(ctx, pod, patch); err != nil && !isGone(err) {
+	if err := c.pods.Patch(ctx, pod, patch); err != nil && !isGone(err) {
 		return fmt.Errorf("finalizer of pod %s: %w", pod.Name, err)
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
 var kind = batchv1.SchemeGroupVersion.WithKind("Job")
@@ -32,12 +33,6 @@ const gatherWindow = 50 * time.Millisecond
 type Key struct {
 	types.NamespacedName
 	Pod bool
-}
-
-// podCache is the cache of pods. It must have ownership.Index.
-type podCache interface {
-	Get(namespace, name string) (*core.Pod, bool)
-	ByIndex(index, key string) []*core.Pod
 }
 
 // jobCache is the cache of Jobs.
@@ -61,17 +56,9 @@ type groupCache interface {
 // Caches has the caches of the controller.
 type Caches struct {
 	Jobs      jobCache
-	Pods      podCache
+	Pods      workload.PodCache
 	Workloads workloadCache
 	Groups    groupCache
-}
-
-// podWriter writes pods.
-type podWriter interface {
-	CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error)
-	PatchPod(ctx context.Context, pod *core.Pod, strategicMerge []byte) error
-	// DeletePod deletes the pod gracefully, with a UID precondition.
-	DeletePod(ctx context.Context, pod *core.Pod) error
 }
 
 // jobWriter reads Jobs from the API and writes their status.
@@ -97,7 +84,7 @@ type groupWriter interface {
 
 // Server combines the writers of the controller.
 type Server struct {
-	Pods      podWriter
+	Pods      workload.PodServer
 	Jobs      jobWriter
 	Workloads workloadWriter
 	Groups    groupWriter
@@ -106,6 +93,7 @@ type Server struct {
 // Controller reconciles all Jobs.
 type Controller struct {
 	Caches
+	pods   *workload.Pods
 	write  Server
 	events reconciler.Recorder
 	clock  clock.PassiveClock
@@ -122,7 +110,8 @@ type Controller struct {
 func newController(caches Caches, write Server, events reconciler.Recorder, clock clock.PassiveClock) *Controller {
 	return &Controller{
 		Caches: caches, write: write, events: events, clock: clock,
-		own: newWrites(caches, clock), backoffs: map[types.UID]Backoff{}, told: map[types.UID]string{},
+		pods: workload.NewPods(caches.Pods, write.Pods, events, clock), own: newWrites(caches, clock),
+		backoffs: map[types.UID]Backoff{}, told: map[types.UID]string{},
 	}
 }
 
@@ -138,7 +127,15 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 	if !ok || isManagedElsewhere(job) {
 		return nil
 	}
-	if wait, settled := c.own.settled(job.UID); !settled {
+	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+	if err != nil {
+		return nil // validation rejects such a selector
+	}
+	settled, wait, err := c.settled(ctx, job, selector)
+	if err != nil {
+		return err
+	}
+	if !settled {
 		c.queue.AddAfter(key, wait)
 		return nil
 	}
@@ -147,15 +144,21 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 		_, err := c.group(ctx, job, Plan{Idle: true})
 		return err
 	}
-	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
-	if err != nil {
-		return nil // validation rejects such a selector
-	}
 	pods, err := c.claim(ctx, job, selector)
 	if err != nil {
 		return err
 	}
 	return c.pass(ctx, job, pods)
+}
+
+// settled reports whether the caches show all writes for the Job, and otherwise how long to wait.
+func (c *Controller) settled(ctx context.Context, job *batch.Job, selector labels.Selector) (ok bool, wait time.Duration, err error) {
+	ok, wait, err = c.pods.Settled(ctx, job, selector)
+	if err != nil {
+		return false, 0, fmt.Errorf("job %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	left, others := c.own.settled(job.UID)
+	return ok && others, max(wait, left), nil
 }
 
 // pass decides and carries out the decision. Failed creations and deletions are retried, and the
@@ -205,7 +208,7 @@ func appendNew(list, more []*core.Pod) []*core.Pod {
 // claim returns the pods of the Job, after adopting and releasing. Adopted pods have the finalizer.
 func (c *Controller) claim(ctx context.Context, job *batch.Job, selector labels.Selector) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*batch.Job, *core.Pod]{
-		Kind: kind, Cache: c.Pods, Live: c.write.Jobs.LiveJob, Patch: c.write.Pods.PatchPod,
+		Kind: kind, Cache: c.Pods, Live: c.write.Jobs.LiveJob, Patch: c.pods.Patch,
 		Finalizers: []string{batchv1.JobTrackingFinalizer},
 	}
 	pods, err := claimer.Claim(ctx, job, selector)

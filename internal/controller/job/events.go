@@ -18,6 +18,7 @@ func (c *Controller) onJob(before, after *batch.Job) {
 	if before != nil && (after == nil || after.UID != before.UID) {
 		c.forget(before.UID)
 		c.own.forget(before.UID)
+		c.pods.Forget(before.UID)
 		c.freeAll(before)
 	}
 	expectations.Observe(c.own.statuses, before, after)
@@ -33,7 +34,7 @@ func (c *Controller) onJob(before, after *batch.Job) {
 // onPod handles a change in the cache of pods. It is called in the order of events, which
 // expectations require.
 func (c *Controller) onPod(before, after *core.Pod) {
-	expectations.Observe(c.own.pods, before, after)
+	c.pods.Observe(before, after)
 	if after != nil && isTracked(after) && !c.isWaitedFor(after) {
 		c.queue.Add(Key{NamespacedName: reconciler.KeyOf(after), Pod: true})
 	}

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
 // The scenarios in testdata/scenarios have these verbs. After each, the controller works until nothing waits, unless "lag" is given;
@@ -34,8 +34,10 @@ import (
 //	untrack pods…              they lose the finalizer, by somebody's hand
 //	pod name=p [tracked]       a pod without owner, which matches job j
 //	refuse verb=create|delete|patch|status name=prefix [with=(text)]; without "with": allow again
+//	lose [verb=(create,delete)]          such requests are made, and their responses are lost
 //	advance by=10s
 //	crash                      another controller takes over
+//	sync                       the caches see the server
 //	step [lag]                 reconciles one key
 //	work                       reconciles until nothing waits
 //	pods                       prints the server's pods
@@ -48,7 +50,7 @@ func TestScenarios(t *testing.T) {
 				d.Fatalf(t, "no verb %q", d.Cmd)
 			}
 			handler(t, w, d)
-			if !d.HasArg("lag") && d.Cmd != "step" && d.Cmd != "pods" {
+			if !d.HasArg("lag") && d.Cmd != "step" && d.Cmd != "pods" && d.Cmd != "sync" {
 				w.sync()
 				w.work()
 			}
@@ -59,7 +61,7 @@ func TestScenarios(t *testing.T) {
 
 var handlers = map[string]func(*testing.T, *world, *datadriven.TestData){
 	"job": doJob, "annotate": doAnnotate, "workload": doWorkload, "run": doRun, "restarts": doRestarts, "end": doEnd,
-	"delete": doDelete, "gone": doGone, "orphan": doOrphan, "untrack": doUntrack, "pod": doPod, "refuse": doRefuse, "advance": doAdvance, "step": doStep,
+	"delete": doDelete, "gone": doGone, "orphan": doOrphan, "untrack": doUntrack, "pod": doPod, "refuse": doRefuse, "lose": doLose, "sync": doSync, "advance": doAdvance, "step": doStep,
 	"pods":  doPods,
 	"work":  func(*testing.T, *world, *datadriven.TestData) {},
 	"crash": func(_ *testing.T, w *world, _ *datadriven.TestData) { w.restart() },
@@ -281,8 +283,14 @@ func doRefuse(t *testing.T, w *world, d *datadriven.TestData) {
 		}
 		w.refuse = func(string, string) error { return nil } // once
 		w.say("refused: %s %s", v, n)
-		return errors.New(with)
+		return controllertest.Refusal(with)
 	}
+}
+
+func doSync(_ *testing.T, w *world, _ *datadriven.TestData) { w.sync() }
+
+func doLose(_ *testing.T, w *world, d *datadriven.TestData) {
+	w.wire.Lose(d)
 }
 
 func doAdvance(t *testing.T, w *world, d *datadriven.TestData) {

@@ -18,6 +18,7 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,6 +59,7 @@ func newObjects() objects {
 // world is a server, caches that lag behind it until sync, and a controller between the two. All writes, events and waits
 // are collected as lines.
 type world struct {
+	wire *controllertest.Wire
 	*Controller
 	mu      sync.Mutex
 	server  objects
@@ -76,6 +78,7 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{server: newObjects(), now: testclock.NewFakePassiveClock(epoch), version: 100, made: map[string]int{}, freed: func(*core.Pod) {}}
+	w.wire = controllertest.NewWire(w)
 	w.refuse = func(string, string) error { return nil }
 	w.restart()
 	return w
@@ -86,7 +89,7 @@ func (w *world) restart() {
 	w.cache, w.waiting, w.later = newObjects(), nil, map[Key]time.Time{}
 	w.Controller = newController(
 		Caches{Jobs: w.cache.jobs, Pods: w.cache.pods, Workloads: w.cache.workloads, Groups: w.cache.groups},
-		Server{Pods: w, Jobs: w, Workloads: w, Groups: w}, w, w.now,
+		Server{Pods: w.wire, Jobs: w, Workloads: w, Groups: w}, w, w.now,
 	)
 	w.queue = w
 	w.sync()
@@ -203,6 +206,15 @@ func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
 	}
 	w.say("%s", line)
 	return pod, nil
+}
+
+func (w *world) LivePods(_ context.Context, namespace string, selector labels.Selector) ([]*core.Pod, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.say("list pods")
+	return slices.DeleteFunc(w.server.pods.InNamespace(namespace), func(pod *core.Pod) bool {
+		return !selector.Matches(labels.Set(pod.Labels))
+	}), nil
 }
 
 func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {

@@ -9,14 +9,12 @@ import (
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/expectations"
+	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
-// expectationLife is the time after which an expected write that the cache never shows is dropped.
-const expectationLife = time.Minute
-
-// writes tracks the own writes that the caches may not show yet, by kind.
+// writes tracks the own writes that the caches may not show yet, by kind. Created and deleted pods
+// are tracked by workload.Pods.
 type writes struct {
-	pods      *expectations.Tracker // created and deleted pods
 	released  *expectations.Tracker // pods without the finalizer
 	workloads *expectations.Tracker
 	groups    *expectations.Tracker
@@ -25,10 +23,9 @@ type writes struct {
 
 func newWrites(caches Caches, clock clock.PassiveClock) *writes {
 	tracker := func(cache expectations.Cache) *expectations.Tracker {
-		return expectations.NewTracker(cache, clock, expectationLife)
+		return expectations.NewTracker(cache, clock, workload.ExpectationLife)
 	}
 	return &writes{
-		pods:      tracker(expectations.In(caches.Pods.Get)),
 		workloads: tracker(expectations.In(caches.Workloads.Get)),
 		groups:    tracker(expectations.In(caches.Groups.Get)),
 		released: tracker(func(ns, name string, uid types.UID) (bool, bool) {
@@ -48,7 +45,7 @@ func (*writes) follow(reached func() string, trackers ...*expectations.Tracker) 
 }
 
 func (w *writes) all() []*expectations.Tracker {
-	return []*expectations.Tracker{w.pods, w.released, w.workloads, w.groups, w.statuses}
+	return []*expectations.Tracker{w.released, w.workloads, w.groups, w.statuses}
 }
 
 // settled reports whether the caches show all writes for the Job, and otherwise how long to wait.

@@ -1,4 +1,3 @@
-// Package podserver writes pods to the server in the ways that controllers of pods need.
-//
-// It decides nothing, and reads no cache.
+// Package podserver writes pods to the API for the controllers of workloads, and reads those of an
+// owner from it. It decides nothing, and reads no cache.
 package podserver

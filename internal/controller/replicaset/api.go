@@ -10,10 +10,10 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
-	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/podserver"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
 // New returns the controller of the ReplicaSets in inf's caches; it must be called
@@ -27,11 +27,11 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 		return nil, err
 	}
 	api := server{set}
+	clock := clock.RealClock{}
 	c := &Controller{
-		pods: pods, sets: sets, writePod: podserver.New(set), writeSet: api, events: events,
-		clock: clock.RealClock{},
+		pods: workload.NewPods(pods, podserver.New(set), events, clock).Follow(pods.Reached), sets: sets, writeSet: api, events: events,
+		clock: clock,
 	}
-	c.own = expectations.NewTracker(expectations.In(c.pods.Get), c.clock, expectationLife).Follow(pods.Reached)
 	runner := reconciler.New("replicaset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	pods.OnChange(c.onPod)

@@ -14,10 +14,10 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
-	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/controller/replica"
+	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
 var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
@@ -25,32 +25,16 @@ var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 const (
 	// burst is the most pods that one pass creates or deletes.
 	burst = 500
-	// expectationLife ends the wait for a write that the cache never shows.
-	expectationLife = time.Minute
 	// gatherWindow is how long a pod's event waits for others before the ReplicaSet is
 	// looked at: the pods of a burst then cost a few status writes, not one each.
 	gatherWindow = 20 * time.Millisecond
 )
-
-// podCache is the cache of pods; it must have ownership.Index.
-type podCache interface {
-	Get(namespace, name string) (*core.Pod, bool)
-	ByIndex(index, key string) []*core.Pod
-}
 
 // setCache is the cache of ReplicaSets; it must have ownership.Index.
 type setCache interface {
 	Get(namespace, name string) (*apps.ReplicaSet, bool)
 	ByIndex(index, key string) []*apps.ReplicaSet
 	InNamespace(namespace string) []*apps.ReplicaSet
-}
-
-// podWriter changes pods.
-type podWriter interface {
-	CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error)
-	PatchPod(ctx context.Context, pod *core.Pod, strategicMerge []byte) error
-	// DeletePod deletes this very pod, gracefully.
-	DeletePod(ctx context.Context, pod *core.Pod) error
 }
 
 // setWriter reads ReplicaSets past the cache and writes their status.
@@ -61,13 +45,11 @@ type setWriter interface {
 
 // Controller reconciles all ReplicaSets.
 type Controller struct {
-	pods     podCache
+	pods     *workload.Pods
 	sets     setCache
-	writePod podWriter
 	writeSet setWriter
 	events   reconciler.Recorder
 	clock    clock.PassiveClock
-	own      *expectations.Tracker // the own writes that the pod cache may lack
 	queue    reconciler.Queue[types.NamespacedName]
 	run      func(context.Context) error
 }
@@ -87,7 +69,10 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	if err != nil {
 		return nil // the server's validation does not let such a selector in
 	}
-	settled, wait := c.own.Satisfied(rs.UID)
+	settled, wait, err := c.pods.Settled(ctx, rs, selector)
+	if err != nil {
+		return fmt.Errorf("replicaset %s: %w", key, err)
+	}
 	claimed, err := c.claim(ctx, rs, selector)
 	if err != nil {
 		return err
@@ -116,7 +101,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 // finished pods are claimed as they are.
 func (c *Controller) claim(ctx context.Context, rs *apps.ReplicaSet, selector labels.Selector) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.ReplicaSet, *core.Pod]{
-		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveReplicaSet, Patch: c.writePod.PatchPod,
+		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveReplicaSet, Patch: c.pods.Patch,
 		Keep: func(pod *core.Pod) bool { return !replica.Active(pod) },
 	}
 	claimed, err := claimer.Claim(ctx, rs, selector)

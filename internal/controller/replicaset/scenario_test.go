@@ -31,6 +31,7 @@ var kindResource = appsv1.Resource("replicasets")
 //	    [cost=5] [restarts=2] [sidecar-restarts=1] [deleting]
 //	remove pod=a | set=web        from the server
 //	refuse verb=create|delete [with=(text) | terminating]; without "with": allow again
+//	lose [verb=(create,delete)]          such requests are made, and their responses are lost
 //	sync [pods]                   the cache sees the server, or only its pods
 //	advance by=10s
 //	reconcile name=web            prints writes and warnings
@@ -51,7 +52,7 @@ func TestScenarios(t *testing.T) {
 }
 
 var handlers = map[string]func(*testing.T, *world, *datadriven.TestData) string{
-	"set": doSet, "pod": doPod, "remove": doRemove, "refuse": doRefuse, "advance": doAdvance,
+	"set": doSet, "pod": doPod, "remove": doRemove, "refuse": doRefuse, "lose": doLose, "advance": doAdvance,
 	"reconcile": doReconcile, "pods": doPods,
 	"sync": doSync,
 }
@@ -189,8 +190,13 @@ func doRefuse(t *testing.T, w *world, d *datadriven.TestData) string {
 	case with == "":
 		delete(w.refuse, verb)
 	default:
-		w.refuse[verb] = errors.New(with)
+		w.refuse[verb] = controllertest.Refusal(with)
 	}
+	return w.flush()
+}
+
+func doLose(_ *testing.T, w *world, d *datadriven.TestData) string {
+	w.wire.Lose(d)
 	return w.flush()
 }
 

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	testclock "k8s.io/utils/clock/testing"
@@ -21,7 +22,7 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/controllertest"
-	"github.com/allot-dev/allot/internal/controller/expectations"
+	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
 // epoch is the time at which scenarios begin; ages in them count back from the clock.
@@ -40,6 +41,7 @@ func newObjects() objects {
 // world is a server, a cache that lags behind it until sync, and a controller between
 // the two. The writes and events of a reconcile are collected as lines.
 type world struct {
+	wire *controllertest.Wire
 	*Controller
 	mu      sync.Mutex
 	server  objects
@@ -57,10 +59,10 @@ func newWorld() *world {
 		server: newObjects(), cache: newObjects(), now: testclock.NewFakeClock(epoch),
 		refuse: map[string]error{}, queued: map[string]bool{}, version: 100,
 	}
+	w.wire = controllertest.NewWire(w)
 	c := &Controller{
-		pods: w.cache.pods, sets: w.cache.sets, writePod: w, writeSet: w, events: w, clock: w.now,
+		pods: workload.NewPods(w.cache.pods, w.wire, w, w.now), sets: w.cache.sets, writeSet: w, events: w, clock: w.now,
 	}
-	c.own = expectations.NewTracker(expectations.In(c.pods.Get), w.now, expectationLife)
 	c.queue = w
 	w.Controller = c
 	return w
@@ -94,6 +96,15 @@ func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
 	w.server.pods[pod.Name] = pod
 	w.say("create pod %s", pod.Name)
 	return pod, nil
+}
+
+func (w *world) LivePods(_ context.Context, namespace string, selector labels.Selector) ([]*core.Pod, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.say("list pods")
+	return slices.DeleteFunc(w.server.pods.InNamespace(namespace), func(pod *core.Pod) bool {
+		return !selector.Matches(labels.Set(pod.Labels))
+	}), nil
 }
 
 func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {

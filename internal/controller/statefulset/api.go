@@ -12,11 +12,11 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/client"
-	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/history"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/podserver"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
 // New returns the controller of the StatefulSets in inf's caches; it must be called before inf is started.
@@ -29,12 +29,12 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 		return nil, err
 	}
 	api := server{set}
+	clock := clock.RealClock{}
 	c := &Controller{
-		sets: sets, pods: pods, claims: claims, revisions: revisions,
-		writeSet: api, writePod: podserver.New(set), writeClaim: api, writeRevision: history.NewServer(set),
-		events: events, clock: clock.RealClock{},
+		sets: sets, pods: workload.NewPods(pods, podserver.New(set), events, clock).Follow(pods.Reached), claims: claims, revisions: revisions,
+		writeSet: api, writeClaim: api, writeRevision: history.NewServer(set),
+		events: events, clock: clock,
 	}
-	c.own = expectations.NewTracker(expectations.In(c.pods.Get), c.clock, expectationLife).Follow(pods.Reached)
 	runner := reconciler.New("statefulset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	sets.OnChange(c.onSet)

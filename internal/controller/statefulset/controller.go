@@ -16,28 +16,20 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
-	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/history"
 	"github.com/allot-dev/allot/internal/controller/ownership"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
+	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
 const (
 	// burst is the most pods that one pass creates.
 	burst = 500
-	// expectationLife ends the wait for a write that the cache never shows.
-	expectationLife = time.Minute
 	// gatherWindow is how long a pod's event waits for others before the StatefulSet is looked at.
 	gatherWindow = 10 * time.Millisecond
 	// hashLabel has a revision's hash.
 	hashLabel = "controller.kubernetes.io/hash"
 )
-
-// podCache is the cache of pods; it must have ownership.Index.
-type podCache interface {
-	Get(namespace, name string) (*core.Pod, bool)
-	ByIndex(index, key string) []*core.Pod
-}
 
 // setCache is the cache of StatefulSets.
 type setCache interface {
@@ -48,14 +40,6 @@ type setCache interface {
 // claimCache is the cache of volume claims.
 type claimCache interface {
 	Get(namespace, name string) (*corev1.PersistentVolumeClaim, bool)
-}
-
-// podWriter changes pods.
-type podWriter interface {
-	CreatePod(ctx context.Context, pod *core.Pod) (*core.Pod, error)
-	PatchPod(ctx context.Context, pod *core.Pod, strategicMerge []byte) error
-	// DeletePod deletes this very pod, gracefully.
-	DeletePod(ctx context.Context, pod *core.Pod) error
 }
 
 // claimWriter changes volume claims.
@@ -80,18 +64,16 @@ type revisionWriter interface {
 // Controller reconciles all StatefulSets.
 type Controller struct {
 	sets      setCache
-	pods      podCache
+	pods      *workload.Pods
 	claims    claimCache
 	revisions ownership.Cache[*appsv1.ControllerRevision]
 
 	writeSet      setWriter
-	writePod      podWriter
 	writeClaim    claimWriter
 	writeRevision revisionWriter
 
 	events reconciler.Recorder
 	clock  clock.PassiveClock
-	own    *expectations.Tracker // the own writes that the pod cache may lack
 	queue  reconciler.Queue[types.NamespacedName]
 	run    func(context.Context) error
 }
@@ -111,7 +93,11 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	if err != nil || selector.Empty() {
 		return nil // the server's validation does not let such a selector in
 	}
-	if settled, wait := c.own.Satisfied(set.UID); !settled {
+	settled, wait, err := c.pods.Settled(ctx, set, selector)
+	if err != nil {
+		return fmt.Errorf("statefulset %s: %w", key, err)
+	}
+	if !settled {
 		c.queue.AddAfter(key, wait)
 		return nil
 	}
@@ -147,7 +133,7 @@ func (c *Controller) step(ctx context.Context, set *apps.StatefulSet, selector l
 // claimPods returns the pods that are set's, after adopting and releasing.
 func (c *Controller) claimPods(ctx context.Context, set *apps.StatefulSet, selector labels.Selector) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.StatefulSet, *core.Pod]{
-		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveStatefulSet, Patch: c.writePod.PatchPod, Member: isMember,
+		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveStatefulSet, Patch: c.pods.Patch, Member: isMember,
 	}
 	claimed, err := claimer.Claim(ctx, set, selector)
 	if err != nil {

@@ -30,6 +30,7 @@ import (
 //	claim name= [owner=web|other|POD] [plain] [deleting]   changes or adds a volume claim
 //	take image=                      another owner has the name of the revision of an image
 //	refuse verb=create|delete|create-claim [with=]
+//	lose [verb=(create,delete)]          such requests are made, and their responses are lost
 //	run [not=(pod …)]                what kubelets do: pods start and are ready, but for some; those being deleted go
 //	step [lag]                       one reconcile, with what it writes
 //	roll [not=(pod …)]               steps and runs until nothing happens; prints no status but the last
@@ -58,7 +59,7 @@ func TestScenarios(t *testing.T) {
 }
 
 var handlers = map[string]func(*testing.T, *world, *datadriven.TestData){
-	"set": doSet, "pod": doPod, "gone": doGone, "claim": doClaim, "take": doTake, "refuse": doRefuse, "run": doRun,
+	"set": doSet, "pod": doPod, "gone": doGone, "claim": doClaim, "take": doTake, "refuse": doRefuse, "lose": doLose, "run": doRun,
 	"step": doStep, "roll": doRoll, "advance": doAdvance, "pods": doPods, "claims": doClaims, "revisions": doRevisions,
 }
 
@@ -255,6 +256,10 @@ func doTake(t *testing.T, w *world, d *datadriven.TestData) {
 }
 
 func doRefuse(t *testing.T, w *world, d *datadriven.TestData) { w.DoRefuse(t, d) }
+
+func doLose(_ *testing.T, w *world, d *datadriven.TestData) {
+	w.wire.Lose(d)
+}
 
 func doAdvance(t *testing.T, w *world, d *datadriven.TestData) { w.DoAdvance(t, d) }
 

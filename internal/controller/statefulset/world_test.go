@@ -5,18 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/controller/controllertest"
-	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/history"
+	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
 // objects are what a StatefulSet has to do with.
@@ -37,6 +39,7 @@ func newObjects() objects {
 // world is a server, a cache that sees it at each sync, and a controller in between. What the controller does is collected
 // as lines.
 type world struct {
+	wire *controllertest.Wire
 	*Controller
 	*controllertest.Journal
 	server, cache objects
@@ -46,13 +49,13 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{Journal: controllertest.NewJournal(gatherWindow), server: newObjects(), cache: newObjects(), images: map[string]string{}}
+	w.wire = controllertest.NewWire(w)
 	c := &Controller{
-		sets: w.cache.sets, pods: w.cache.pods, claims: w.cache.claims, revisions: w.cache.revisions,
-		writeSet: w, writePod: w, writeClaim: w,
+		sets: w.cache.sets, pods: workload.NewPods(w.cache.pods, w.wire, w, w.Now), claims: w.cache.claims, revisions: w.cache.revisions,
+		writeSet: w, writeClaim: w,
 		writeRevision: controllertest.Revisions{Store: w.server.revisions, Stamp: w.Stamp, Say: w.Say},
 		events:        w, clock: w.Now, queue: w,
 	}
-	c.own = expectations.NewTracker(expectations.In(c.pods.Get), w.Now, expectationLife)
 	w.Controller = c
 	return w
 }
@@ -102,6 +105,15 @@ func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
 	w.server.pods[pod.Name] = pod
 	w.Say("create pod %s at %s", pod.Name, revisionOf(pod))
 	return pod, nil
+}
+
+func (w *world) LivePods(_ context.Context, namespace string, selector labels.Selector) ([]*core.Pod, error) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	w.Say("list pods")
+	return slices.DeleteFunc(w.server.pods.InNamespace(namespace), func(pod *core.Pod) bool {
+		return !selector.Matches(labels.Set(pod.Labels))
+	}), nil
 }
 
 func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {

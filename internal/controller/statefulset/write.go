@@ -42,7 +42,7 @@ func (c *Controller) act(ctx context.Context, set *apps.StatefulSet, plan Plan) 
 	if err := batch.SlowStart(len(plan.Create), func(i int) error { return c.create(ctx, set, plan.Create[i]) }); err != nil {
 		return err
 	}
-	return batch.Parallel(len(plan.Delete), func(i int) error { return c.remove(ctx, set, plan.Delete[i]) })
+	return batch.Parallel(len(plan.Delete), func(i int) error { return c.pods.Delete(ctx, set, plan.Delete[i]) })
 }
 
 // create makes the pod of a member after its volume claims: a pod must not be seen without them.
@@ -52,16 +52,9 @@ func (c *Controller) create(ctx context.Context, set *apps.StatefulSet, member M
 			return err
 		}
 	}
-	pod, err := c.writePod.CreatePod(ctx, member.Pod)
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return nil // the set will be deleted too: nothing to retry, nothing to tell
-	}
-	if err != nil {
-		c.events.Eventf(set, corev1.EventTypeWarning, "FailedCreate", "Error creating pod %s: %v", member.Pod.Name, err)
+	if _, err := c.pods.Create(ctx, set, member.Pod); err != nil {
 		return fmt.Errorf("create pod %s: %w", member.Pod.Name, err)
 	}
-	c.own.Created(set.UID, pod)
-	c.events.Eventf(set, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", pod.Name)
 	return nil
 }
 
@@ -86,23 +79,8 @@ func (c *Controller) label(ctx context.Context, set *apps.StatefulSet, pod *core
 	if err != nil {
 		return fmt.Errorf("encode the labels of pod %s: %w", pod.Name, err)
 	}
-	if err := c.writePod.PatchPod(ctx, pod, patch); err != nil && !apierrors.IsNotFound(err) {
+	if err := c.pods.Patch(ctx, pod, patch); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("label pod %s: %w", pod.Name, err)
-	}
-	return nil
-}
-
-func (c *Controller) remove(ctx context.Context, set *apps.StatefulSet, pod *core.Pod) error {
-	err := c.writePod.DeletePod(ctx, pod)
-	// A conflict is the UID precondition's: the pod is gone and a namesake is there.
-	gone := apierrors.IsNotFound(err) || apierrors.IsConflict(err)
-	if err != nil && !gone {
-		c.events.Eventf(set, corev1.EventTypeWarning, "FailedDelete", "Error deleting pod %s: %v", pod.Name, err)
-		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
-	}
-	c.own.Deleted(set.UID, pod)
-	if err == nil {
-		c.events.Eventf(set, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
 	}
 	return nil
 }
