@@ -41,25 +41,25 @@ func TestCarryOverKeepsResults(t *testing.T) {
 			return // more worlds add no coverage
 		}
 		state := model.NewState()
-		state.PutNode(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
-		state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
-		node, _ := state.Node("n")
+		state.Nodes.Put(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
+		state.Classes.Put(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
+		node, _ := state.Nodes.Get("n")
 		remembers := alloc.New()
 		for change := range rapid.IntRange(1, 8).Draw(t, "changes") {
 			name := fmt.Sprint("s", rapid.IntRange(0, 2).Draw(t, "slice"))
 			switch rapid.IntRange(0, 5).Draw(t, "kind") {
 			case 0:
-				state.DeleteSlice(name)
+				state.Devices.DeleteSlice(name)
 			case 1:
-				state.PutTaintRule(&model.TaintRule{Name: "rule", Selects: true, Driver: driver, Taint: resourcev1.DeviceTaint{Key: "k", Effect: resourcev1.DeviceTaintEffectNoSchedule}})
+				state.TaintRules.Put(&model.TaintRule{Name: "rule", Selects: true, Driver: driver, Taint: resourcev1.DeviceTaint{Key: "k", Effect: resourcev1.DeviceTaintEffectNoSchedule}})
 			case 2:
-				state.DeleteTaintRule("rule")
+				state.TaintRules.Delete("rule")
 			default:
 				slice := poolSlice(name, 1, 2, rapid.SliceOfN(rapid.Int64Range(-1, 2), 0, 3).Draw(t, "sizes"))
 				if pool := rapid.SampledFrom([]string{"p", "q", "r"}).Draw(t, "pool"); pool != "p" {
 					slice.Pool.Pool, slice.PoolSlices = pool, 1
 				}
-				state.PutSlice(slice)
+				state.Devices.PutSlice(slice)
 			}
 			for _, expression := range []string{"device.attributes[%q].size > 0", "!has(device.attributes[%q].size)", "has(device.attributes[%[1]q].size) && device.attributes[%[1]q].size == 2"} {
 				claims := sizedClaim(fmt.Sprintf(expression, driver))
@@ -68,7 +68,7 @@ func TestCarryOverKeepsResults(t *testing.T) {
 					t.Fatalf("%s: %s, want %s", expression, got, request)
 				}
 				if found != nil && rapid.Bool().Draw(t, "hold") {
-					state.PutClaim(&model.Claim{Key: model.Key{Namespace: "ns", Name: fmt.Sprint(change, expression)}, Allocation: found[0]})
+					state.Claims.Put(&model.Claim{Key: model.Key{Namespace: "ns", Name: fmt.Sprint(change, expression)}, Allocation: found[0]})
 				}
 			}
 		}
@@ -96,15 +96,15 @@ func allocate(allocator *alloc.Allocator, state *model.State, node *model.NodeIn
 func TestChangedSliceEvaluatesOnlyItsDevices(t *testing.T) {
 	const slices, devices = 100, 100
 	state := model.NewState()
-	state.PutNode(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
-	state.PutClass(&model.Class{Name: "class"})
-	node, _ := state.Node("n")
+	state.Nodes.Put(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
+	state.Classes.Put(&model.Class{Name: "class"})
+	node, _ := state.Nodes.Get("n")
 	sizes := make([]int64, devices)
 	for i := range slices {
 		for at := range sizes {
 			sizes[at] = int64(i*devices + at) // equal devices would be evaluated only once
 		}
-		state.PutSlice(poolSlice(fmt.Sprint("s", i), 1, slices, sizes))
+		state.Devices.PutSlice(poolSlice(fmt.Sprint("s", i), 1, slices, sizes))
 	}
 	problem, reason := alloc.New().Prepare(state, sizedClaim(fmt.Sprintf("device.attributes[%q].size >= 0", driver)), false)
 	if reason != nil {
@@ -121,7 +121,7 @@ func TestChangedSliceEvaluatesOnlyItsDevices(t *testing.T) {
 	// repeated because a busy machine delays single runs
 	for tries := 0; tries < 5 || tries < 50 && again > all/4; tries++ {
 		sizes[0]++
-		state.PutSlice(poolSlice("s99", 1, slices, sizes))
+		state.Devices.PutSlice(poolSlice("s99", 1, slices, sizes))
 		again = min(again, cost())
 	}
 	if t.Logf("all devices %v, one slice of %d %v", all, slices, again); again > all/4 {

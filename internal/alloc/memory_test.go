@@ -60,12 +60,12 @@ func TestMemoryPerDevice(t *testing.T) {
 	api := heap()
 	state := model.NewState()
 	for _, slice := range published {
-		state.PutNode(&model.Node{Name: slice.Name, Allocatable: model.Resources{corev1.ResourcePods: 10}})
-		state.PutSlice(model.SliceFrom(slice))
+		state.Nodes.Put(&model.Node{Name: slice.Name, Allocatable: model.Resources{corev1.ResourcePods: 10}})
+		state.Devices.PutSlice(model.SliceFrom(slice))
 	}
-	state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf(`"attribute1" in device.attributes[%q]`, driver)}})
-	for _, node := range state.Nodes() {
-		state.Pools(node) // builds the pools
+	state.Classes.Put(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf(`"attribute1" in device.attributes[%q]`, driver)}})
+	for _, node := range state.Nodes.List() {
+		state.Devices.Pools(node) // builds the pools
 	}
 	kept := heap()
 	allocator := alloc.New()
@@ -74,7 +74,7 @@ func TestMemoryPerDevice(t *testing.T) {
 		t.Fatal(reason)
 	}
 	free := 0
-	for _, node := range state.Nodes() {
+	for _, node := range state.Nodes.List() {
 		here, _ := problem.FreeDevices(node)
 		free += here
 	}

@@ -47,7 +47,7 @@ type cell struct {
 // NodeOffer returns the devices that the node offers, or the reason why they are not sufficient.
 func (p *Problem) NodeOffer(node *model.NodeInfo) (*NodeOffer, *Reason) {
 	offer := &NodeOffer{problem: p, node: node}
-	for _, view := range p.state.Pools(node) {
+	for _, view := range p.state.Devices.Pools(node) {
 		if !view.IsUsable() {
 			continue
 		}
@@ -128,7 +128,7 @@ func (p *Problem) CountFree(node *model.NodeInfo) (int, bool) {
 }
 
 // CountKey returns a string that is equal for Problems with the same result of CountFree. That
-// result changes for a node only with the node's own devices and with State.SharedVersion. The key
+// result changes for a node only with the node's own devices and with DeviceStore.SharedVersion. The key
 // is "" if CountFree always returns false.
 func (p *Problem) CountKey() string {
 	if !p.isSimple() || len(p.selections) != 1 {
@@ -139,7 +139,7 @@ func (p *Problem) CountKey() string {
 
 // CouldUse reports whether a request could use the device if it were free.
 func (p *Problem) CouldUse(id model.DeviceID) bool {
-	view, ok := p.state.View(id.PoolID())
+	view, ok := p.state.Devices.View(id.PoolID())
 	if !ok {
 		return false
 	}
@@ -155,7 +155,7 @@ func (p *Problem) CouldUse(id model.DeviceID) bool {
 // take from counters or allow multiple allocations, where counting is not sufficient.
 func (p *Problem) countSelection(node *model.NodeInfo) (int, Availability, bool) {
 	free, availability := 0, Sufficient
-	views := p.state.Pools(node)
+	views := p.state.Devices.Pools(node)
 	for i := range views {
 		view := &views[i]
 		if !view.IsUsable() {
@@ -323,7 +323,7 @@ func (offer *NodeOffer) countAlternatives() {
 // allocated. In an incomplete pool the set of all devices is unknown.
 func (offer *NodeOffer) countAll(o *alternative) int {
 	p := offer.problem
-	if len(offer.views) < len(p.state.Pools(offer.node)) {
+	if len(offer.views) < len(p.state.Devices.Pools(offer.node)) {
 		return -1
 	}
 	count := 0

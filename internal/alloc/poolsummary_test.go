@@ -81,13 +81,13 @@ func (s *counterPool) view() model.PoolView {
 		}
 		slice.Devices = append(slice.Devices, d)
 		if s.held[i] {
-			state.PutClaim(&model.Claim{Key: model.Key{Namespace: "n", Name: d.Name}, Allocation: &model.Allocation{
+			state.Claims.Put(&model.Claim{Key: model.Key{Namespace: "n", Name: d.Name}, Allocation: &model.Allocation{
 				Devices: []resourcev1.DeviceRequestAllocationResult{{Driver: driver, Pool: "p", Device: d.Name}},
 			}})
 		}
 	}
-	state.PutSlice(slice)
-	view, _ := state.View(id)
+	state.Devices.PutSlice(slice)
+	view, _ := state.Devices.View(id)
 	return view
 }
 
@@ -203,8 +203,8 @@ func TestMaxConcurrentReportsLowerBound(t *testing.T) {
 		}
 	}
 	state := model.NewState()
-	state.PutSlice(slice)
-	view, _ := state.View(slice.Pool)
+	state.Devices.PutSlice(slice)
+	view, _ := state.Devices.View(slice.Pool)
 	stock := alloc.NewPoolSummary(&view)
 	if most, sure := stock.MaxConcurrent(all[:3]); most != 1 || !sure {
 		t.Errorf("of three pairs out of three: %d (sure: %v), want 1", most, sure)

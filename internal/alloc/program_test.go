@@ -97,12 +97,12 @@ func TestCachedSelectorResultsAreRight(t *testing.T) {
 // Problems.
 func TestSelectionCacheIsLimited(t *testing.T) {
 	state := model.NewState()
-	state.PutNode(&model.Node{Name: "n"})
+	state.Nodes.Put(&model.Node{Name: "n"})
 	slice := &model.Slice{Name: "s", Pool: model.PoolID{Driver: "d", Pool: "p"}, PoolSlices: 1, Usage: model.Usage{Scope: model.Scope{Node: "n"}}}
 	slice.Devices = []model.Device{{Name: "a", Usage: &slice.Usage}, {Name: "b", Usage: &slice.Usage}}
-	state.PutSlice(slice)
-	node, _ := state.Node("n")
-	view := &state.Pools(node)[0]
+	state.Devices.PutSlice(slice)
+	node, _ := state.Nodes.Get("n")
+	view := &state.Devices.Pools(node)[0]
 	m, class := newMatcher(), &model.Class{Name: "class", Selectors: []string{`device.driver == "d"`}}
 	first := m.selection(class, &model.Option{})
 	for i := range 2*maxSelections + 10 {

@@ -89,7 +89,7 @@ func (p *Problem) addRequest(c, r int) *Reason {
 	w := request{claim: c, index: r}
 	for o := range modelRequest.Options {
 		asks := &modelRequest.Options[o]
-		class, ok := p.state.Class(asks.Class)
+		class, ok := p.state.Classes.Get(asks.Class)
 		if !ok {
 			return &Reason{Kind: ClassMissing, Requests: []RequestRef{refTo(p.claims[c], modelRequest)}, Class: asks.Class}
 		}

@@ -63,7 +63,7 @@ func (s *search) shortage(requests []int) *Reason {
 			r.ExhaustedCounter = w.format(b, needed)
 		}
 	}
-	for _, view := range p.state.Pools(b.node) {
+	for _, view := range p.state.Devices.Pools(b.node) {
 		if usable, why := view.Usable(); !usable && (r.All || b.mayMatch(&view, short)) {
 			r.Pools = append(r.Pools, why)
 		}

@@ -35,10 +35,10 @@ func (b *testNode) add(count int, root, numa func(i int) string) {
 
 func (b *testNode) build() {
 	b.state = model.NewState()
-	b.state.PutNode(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
-	b.state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
-	b.state.PutSlice(&model.Slice{Name: "s", Pool: model.PoolID{Driver: driver, Pool: "p"}, Generation: 1, PoolSlices: 1, Devices: b.devices, Counters: b.sets})
-	b.node, _ = b.state.Node("n")
+	b.state.Nodes.Put(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
+	b.state.Classes.Put(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
+	b.state.Devices.PutSlice(&model.Slice{Name: "s", Pool: model.PoolID{Driver: driver, Pool: "p"}, Generation: 1, PoolSlices: 1, Devices: b.devices, Counters: b.sets})
+	b.node, _ = b.state.Nodes.Get("n")
 }
 
 // claimFor returns a claim with a number of requests for count devices each, and constraints such

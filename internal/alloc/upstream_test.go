@@ -27,7 +27,7 @@ type upstream struct {
 func (u *upstream) List() ([]*resourcev1.DeviceClass, error) { return nil, nil }
 
 func (u *upstream) Get(name string) (*resourcev1.DeviceClass, error) {
-	class, ok := u.state.Class(name)
+	class, ok := u.state.Classes.Get(name)
 	if !ok {
 		return nil, apierrors.NewNotFound(resourcev1.Resource("deviceclasses"), name)
 	}

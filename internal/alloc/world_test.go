@@ -128,15 +128,15 @@ func drawWorld(t *rapid.T) *world {
 	w.features.taintRules = rapid.IntRange(0, 3).Draw(t, "taint rules") == 0
 	w.features.groups = w.features.counters && rapid.IntRange(0, 2).Draw(t, "groups") == 0
 	w.features.capacity = rapid.IntRange(0, 2).Draw(t, "capacity") == 0
-	w.state.PutNode(&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}})
-	w.state.PutClass(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
-	w.node, _ = w.state.Node("n")
+	w.state.Nodes.Put(&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}})
+	w.state.Classes.Put(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
+	w.node, _ = w.state.Nodes.Get("n")
 	var constraint *model.TaintRule
 	late := false
 	if w.features.taintRules {
 		constraint, late = w.drawTaintRule(t), rapid.Bool().Draw(t, "late")
 		if !late {
-			w.state.PutTaintRule(constraint)
+			w.state.TaintRules.Put(constraint)
 		}
 	}
 	total := 0
@@ -144,7 +144,7 @@ func drawWorld(t *rapid.T) *world {
 		w.drawPool(t, p, &total)
 	}
 	if late {
-		w.state.PutTaintRule(constraint)
+		w.state.TaintRules.Put(constraint)
 	}
 	if constraint != nil {
 		w.taintBy(constraint)
@@ -313,7 +313,7 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 		w.reached[device] = reached[scope] && slice.PoolSlices == 1
 		w.incomplete = w.incomplete || reached[scope] && slice.PoolSlices == 2
 	}
-	w.state.PutSlice(slice)
+	w.state.Devices.PutSlice(slice)
 	w.slices = append(w.slices, slice)
 	for _, device := range w.devices {
 		if device.Pool == id.Pool && w.held[device] {
@@ -324,7 +324,7 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 				claim.Allocation.Devices[0].ShareID = &share
 				claim.Allocation.Devices[0].ConsumedCapacity = map[resourcev1.QualifiedName]resource.Quantity{"m": *resource.NewQuantity(int64(h.taken), resource.DecimalSI)}
 			}
-			w.state.PutClaim(claim)
+			w.state.Claims.Put(claim)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 func budgetChange(old, now *policyv1.PodDisruptionBudget) change {
 	gone := func(budget *policyv1.PodDisruptionBudget) change {
 		key := keyOf(budget)
-		return func(s *model.State) []model.Topic { return s.DeleteBudget(key) }
+		return func(s *model.State) []model.Topic { return s.Budgets.Delete(key) }
 	}
 	if now == nil {
 		return gone(old)
@@ -22,5 +22,5 @@ func budgetChange(old, now *policyv1.PodDisruptionBudget) change {
 		klog.ErrorS(err, "Leaving a budget out of scheduling", "podDisruptionBudget", klog.KObj(now))
 		return gone(now)
 	}
-	return func(s *model.State) []model.Topic { return s.PutBudget(converted) }
+	return func(s *model.State) []model.Topic { return s.Budgets.Put(converted) }
 }

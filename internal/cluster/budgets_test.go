@@ -25,7 +25,7 @@ func TestBudgetsFollowTheCache(t *testing.T) {
 	budgets.Put(budget)
 	feed.Apply(w.state)
 	web := &model.Shape{Labels: map[string]string{"app": "web"}}
-	list := w.state.Budgets(ns)
+	list := w.state.Budgets.List(ns)
 	if len(list) != 1 || list[0].Allowed != 2 {
 		t.Fatalf("the budgets are %+v", list)
 	}
@@ -42,13 +42,13 @@ func TestBudgetsFollowTheCache(t *testing.T) {
 	broken.ResourceVersion = "2"
 	broken.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "near"}}
 	budgets.Put(broken)
-	if feed.Apply(w.state); len(w.state.Budgets(ns)) != 0 {
-		t.Errorf("the budgets are %+v", w.state.Budgets(ns))
+	if feed.Apply(w.state); len(w.state.Budgets.List(ns)) != 0 {
+		t.Errorf("the budgets are %+v", w.state.Budgets.List(ns))
 	}
 	budgets.Put(budget)
 	feed.Apply(w.state)
 	budgets.Delete(ns, "b")
-	if feed.Apply(w.state); len(w.state.Budgets(ns)) != 0 {
-		t.Errorf("the budgets are %+v", w.state.Budgets(ns))
+	if feed.Apply(w.state); len(w.state.Budgets.List(ns)) != 0 {
+		t.Errorf("the budgets are %+v", w.state.Budgets.List(ns))
 	}
 }

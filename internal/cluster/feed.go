@@ -121,7 +121,7 @@ func keyOf(obj client.Object) model.Key {
 func podChange(f *Feed, old, now *core.Pod) change {
 	if now == nil {
 		key := keyOf(old)
-		return func(s *model.State) []model.Topic { return s.DeletePod(key) }
+		return func(s *model.State) []model.Topic { return s.Pods.Delete(key) }
 	}
 	return func(s *model.State) []model.Topic { return f.putPod(s, now) }
 }
@@ -133,7 +133,7 @@ func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
 	converted, err := model.PodFrom(pod, resolve(pod, f.groupOf(pod)))
 	if err != nil {
 		klog.ErrorS(err, "Leaving a pod out of scheduling", "pod", klog.KObj(pod))
-		return s.DeletePod(keyOf(pod))
+		return s.Pods.Delete(keyOf(pod))
 	}
 	if !f.on.On(features.ExtendedResource) {
 		converted.Shape.Asks = nil
@@ -142,7 +142,7 @@ func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
 		converted.Extended = claims.ExtendedName(pod)
 	}
 	converted.Foreign = pod.Spec.SchedulerName != f.schedulerName
-	return s.PutPod(converted)
+	return s.Pods.Put(converted)
 }
 
 // groupOf returns the PodGroup of the pod, or nil if it does not exist.
@@ -196,9 +196,9 @@ func (f *Feed) groupChanged(old, now *scheduling.PodGroup) {
 	key := keyOf(subject)
 	f.add(func(s *model.State) []model.Topic {
 		if now == nil {
-			return s.DeleteGroup(key)
+			return s.Groups.Delete(key)
 		}
-		return s.PutGroup(model.GroupFrom(claims.SeenGroup(f.on, now)))
+		return s.Groups.Put(model.GroupFrom(claims.SeenGroup(f.on, now)))
 	})
 	if sameClaims(old, now) {
 		return
@@ -215,67 +215,67 @@ func (f *Feed) groupChanged(old, now *scheduling.PodGroup) {
 func (f *Feed) claimChange(old, now *resource.ResourceClaim) change {
 	if now == nil {
 		key := keyOf(old)
-		return func(s *model.State) []model.Topic { return s.DeleteClaim(key) }
+		return func(s *model.State) []model.Topic { return s.Claims.Delete(key) }
 	}
 	converted := f.Seen(now)
-	return func(s *model.State) []model.Topic { return s.PutClaim(converted) }
+	return func(s *model.State) []model.Topic { return s.Claims.Put(converted) }
 }
 
 func nodeChange(old, now *corev1.Node) change {
 	if now == nil {
 		name := old.Name
-		return func(s *model.State) []model.Topic { return s.DeleteNode(name) }
+		return func(s *model.State) []model.Topic { return s.Nodes.Delete(name) }
 	}
 	converted := model.NodeFrom(now)
-	return func(s *model.State) []model.Topic { return s.PutNode(converted) }
+	return func(s *model.State) []model.Topic { return s.Nodes.Put(converted) }
 }
 
 func namespaceChange(old, now *corev1.Namespace) change {
 	if now == nil {
 		name := old.Name
-		return func(s *model.State) []model.Topic { return s.PutNamespace(name, nil) }
+		return func(s *model.State) []model.Topic { return s.Namespaces.Put(name, nil) }
 	}
 	labels := now.Labels
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	return func(s *model.State) []model.Topic { return s.PutNamespace(now.Name, labels) }
+	return func(s *model.State) []model.Topic { return s.Namespaces.Put(now.Name, labels) }
 }
 
 func classChange(old, now *resourcev1.DeviceClass) change {
 	if now == nil {
 		name := old.Name
-		return func(s *model.State) []model.Topic { return s.DeleteClass(name) }
+		return func(s *model.State) []model.Topic { return s.Classes.Delete(name) }
 	}
 	converted := model.ClassFrom(now)
-	return func(s *model.State) []model.Topic { return s.PutClass(converted) }
+	return func(s *model.State) []model.Topic { return s.Classes.Put(converted) }
 }
 
 func (f *Feed) sliceChange(old, now *resourcev1.ResourceSlice) change {
 	if now == nil {
 		name := old.Name
-		return func(s *model.State) []model.Topic { return s.DeleteSlice(name) }
+		return func(s *model.State) []model.Topic { return s.Devices.DeleteSlice(name) }
 	}
 	converted := claims.PlacedSlice(f.on, now)
-	return func(s *model.State) []model.Topic { return s.PutSlice(converted) }
+	return func(s *model.State) []model.Topic { return s.Devices.PutSlice(converted) }
 }
 
 func serviceChange(old, now *corev1.Service) change {
 	if now == nil {
 		key := keyOf(old)
-		return func(s *model.State) []model.Topic { return s.DeleteService(key) }
+		return func(s *model.State) []model.Topic { return s.Services.Delete(key) }
 	}
 	converted := model.ServiceFrom(now)
-	return func(s *model.State) []model.Topic { return s.PutService(converted) }
+	return func(s *model.State) []model.Topic { return s.Services.Put(converted) }
 }
 
 func taintRuleChange(old, now *resourcev1.DeviceTaintRule) change {
 	if now == nil {
 		name := old.Name
-		return func(s *model.State) []model.Topic { return s.DeleteTaintRule(name) }
+		return func(s *model.State) []model.Topic { return s.TaintRules.Delete(name) }
 	}
 	converted := model.TaintRuleFrom(now)
-	return func(s *model.State) []model.Topic { return s.PutTaintRule(converted) }
+	return func(s *model.State) []model.Topic { return s.TaintRules.Put(converted) }
 }
 
 // PodsNaming returns the cached pods that name the claim in their spec or status.

@@ -57,7 +57,7 @@ func (w *world) show() string {
 	var b strings.Builder
 	b.WriteString(w.state.Dump())
 	for _, pod := range w.pods.List() {
-		if p, ok := w.state.Pod(model.Key{Namespace: ns, Name: pod.Name}); ok {
+		if p, ok := w.state.Pods.Get(model.Key{Namespace: ns, Name: pod.Name}); ok {
 			fmt.Fprintf(&b, "%s: %+v foreign %v\n", pod.Name, p.Claims, p.Foreign)
 		}
 	}
@@ -277,12 +277,12 @@ func TestPodIsResolvedAnewWithItsGroup(t *testing.T) {
 	group.Spec.ResourceClaims = []scheduling.PodGroupResourceClaim{claim}
 	want := []model.PodClaim{{Entry: "shared", Claim: "c", Group: true}}
 	key := model.Key{Namespace: ns, Name: "p"}
-	if p, _ := w.state.Pod(key); p.Claims[0].Claim != "" || p.Claims[0].Problem == "" {
+	if p, _ := w.state.Pods.Get(key); p.Claims[0].Claim != "" || p.Claims[0].Problem == "" {
 		t.Errorf("claims without the group: %+v", p.Claims)
 	}
 	w.groups.Put(group)
 	w.feed.Apply(w.state)
-	if p, _ := w.state.Pod(key); fmt.Sprint(p.Claims) != fmt.Sprint(want) {
+	if p, _ := w.state.Pods.Get(key); fmt.Sprint(p.Claims) != fmt.Sprint(want) {
 		t.Errorf("claims = %+v, want %+v", p.Claims, want)
 	}
 }

@@ -27,7 +27,7 @@ func TestServicesAreFollowed(t *testing.T) {
 		{"it goes", serviceChange(service, nil), false},
 	} {
 		step.change(s)
-		if selected := s.ServedWith(shape) != nil; selected != step.selected {
+		if selected := s.Services.ServedWith(shape) != nil; selected != step.selected {
 			t.Errorf("%s: the pod is selected: %t", step.what, selected)
 		}
 	}

@@ -23,26 +23,26 @@ func (f *Feed) followVolumes(caches *Caches) {
 func volumeClaimChange(old, now *corev1.PersistentVolumeClaim) change {
 	if now == nil {
 		key := keyOf(old)
-		return func(s *model.State) []model.Topic { return s.DeleteVolumeClaim(key) }
+		return func(s *model.State) []model.Topic { return s.Volumes.DeleteClaim(key) }
 	}
 	converted := model.VolumeClaimFrom(now)
-	return func(s *model.State) []model.Topic { return s.PutVolumeClaim(converted) }
+	return func(s *model.State) []model.Topic { return s.Volumes.PutClaim(converted) }
 }
 
 func volumeChange(old, now *corev1.PersistentVolume) change {
 	if now == nil {
 		name := old.Name
-		return func(s *model.State) []model.Topic { return s.DeleteVolume(name) }
+		return func(s *model.State) []model.Topic { return s.Volumes.Delete(name) }
 	}
 	converted := model.VolumeFrom(now)
-	return func(s *model.State) []model.Topic { return s.PutVolume(converted) }
+	return func(s *model.State) []model.Topic { return s.Volumes.Put(converted) }
 }
 
 func csiNodeChange(old, now *storagev1.CSINode) change {
 	if now == nil {
 		name := old.Name
-		return func(s *model.State) []model.Topic { return s.DeleteVolumeLimits(name) }
+		return func(s *model.State) []model.Topic { return s.Volumes.DeleteLimits(name) }
 	}
 	converted := model.VolumeLimitsFrom(now)
-	return func(s *model.State) []model.Topic { return s.PutVolumeLimits(converted) }
+	return func(s *model.State) []model.Topic { return s.Volumes.PutLimits(converted) }
 }

@@ -42,12 +42,12 @@ func TestVolumesAreFollowed(t *testing.T) {
 		if diff := cmp.Diff(step.want, step.change(s)); diff != "" {
 			t.Errorf("%s: %s", step.what, diff)
 		}
-		found, ok := s.Volume("pv")
+		found, ok := s.Volumes.Get("pv")
 		if ok && found.Claim != key {
 			t.Errorf("%s: the volume is for %s", step.what, found.Claim)
 		}
 	}
-	if _, ok := s.VolumeClaim(key); ok {
+	if _, ok := s.Volumes.Claim(key); ok {
 		t.Error("the claim is still there")
 	}
 }

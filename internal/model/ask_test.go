@@ -96,7 +96,7 @@ func shares(a, b []string) bool {
 func TestWhoOffersAResource(t *testing.T) {
 	s := NewState()
 	put := func(name string, created int64, offers corev1.ResourceName) {
-		s.PutClass(&Class{Name: name, Created: metav1.Unix(created, 0), Extended: offers})
+		s.Classes.Put(&Class{Name: name, Created: metav1.Unix(created, 0), Extended: offers})
 	}
 	put("b", 2, thing)
 	put("a", 2, thing)
@@ -107,15 +107,15 @@ func TestWhoOffersAResource(t *testing.T) {
 		"deviceclass.resource.kubernetes.io/old": "old", "deviceclass.resource.kubernetes.io/none": "",
 	} {
 		got := ""
-		if class, ok := s.Offers(resource); ok {
+		if class, ok := s.Classes.Offers(resource); ok {
 			got = class.Name
 		}
 		if got != want {
 			t.Errorf("%s is offered by %q, want %q", resource, got, want)
 		}
 	}
-	s.DeleteClass("a")
-	if class, _ := s.Offers(thing); class.Name != "b" {
+	s.Classes.Delete("a")
+	if class, _ := s.Classes.Offers(thing); class.Name != "b" {
 		t.Errorf("offered by %s", class.Name)
 	}
 }
@@ -128,8 +128,8 @@ func TestMadeClaims(t *testing.T) {
 	other := &Claim{Key: key, UID: "old", Controller: "p-uid", Requests: []Request{{Name: "r", Options: []Option{{Class: "gpu", Count: 2}}}}}
 	device := &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: "x"}}}
 	assume := func(s *State) {
-		s.PutPod(&Pod{Key: Key{Namespace: "ns", Name: "p"}, UID: "p-uid", Extended: key.Name, Shape: &Shape{}})
-		if !s.AssumeClaim(key, Assumption{Made: made, Allocation: device, Consumers: []Consumer{PodConsumer("p", "p-uid")}}) {
+		s.Pods.Put(&Pod{Key: Key{Namespace: "ns", Name: "p"}, UID: "p-uid", Extended: key.Name, Shape: &Shape{}})
+		if !s.Claims.Assume(key, Assumption{Made: made, Allocation: device, Consumers: []Consumer{PodConsumer("p", "p-uid")}}) {
 			t.Fatal("refused")
 		}
 	}
@@ -145,20 +145,20 @@ func TestMadeClaims(t *testing.T) {
 		held bool
 	}{
 		{"nothing happens", func(*State) {}, true},
-		{"it is forgotten", func(s *State) { s.ForgetClaim(key) }, false},
-		{"it is shown before its status", func(s *State) { s.PutClaim(shown("new", nil)) }, true},
-		{"it is shown with its devices, and goes", func(s *State) { s.PutClaim(shown("new", device)); s.DeleteClaim(key) }, false},
-		{"what it replaces is shown, and goes", func(s *State) { s.PutClaim(other); s.DeleteClaim(key) }, true},
-		{"what it replaces is shown, and is forgotten", func(s *State) { s.PutClaim(other); s.ForgetClaim(key) }, false},
-		{"somebody else's is shown", func(s *State) { s.PutClaim(&Claim{Key: key, UID: "x", Controller: "q-uid"}) }, false},
-		{"the pod is bound, and goes", func(s *State) { s.PutPod(bound); s.DeletePod(bound.Key) }, false},
-		{"the pod goes before", func(s *State) { s.DeletePod(bound.Key) }, true},
+		{"it is forgotten", func(s *State) { s.Claims.Forget(key) }, false},
+		{"it is shown before its status", func(s *State) { s.Claims.Put(shown("new", nil)) }, true},
+		{"it is shown with its devices, and goes", func(s *State) { s.Claims.Put(shown("new", device)); s.Claims.Delete(key) }, false},
+		{"what it replaces is shown, and goes", func(s *State) { s.Claims.Put(other); s.Claims.Delete(key) }, true},
+		{"what it replaces is shown, and is forgotten", func(s *State) { s.Claims.Put(other); s.Claims.Forget(key) }, false},
+		{"somebody else's is shown", func(s *State) { s.Claims.Put(&Claim{Key: key, UID: "x", Controller: "q-uid"}) }, false},
+		{"the pod is bound, and goes", func(s *State) { s.Pods.Put(bound); s.Pods.Delete(bound.Key) }, false},
+		{"the pod goes before", func(s *State) { s.Pods.Delete(bound.Key) }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := NewState()
 			assume(s)
 			c.do(s)
-			claim, ok := s.Claim(key)
+			claim, ok := s.Claims.Get(key)
 			if held := ok && claim.Allocation != nil; held != c.held {
 				t.Errorf("held %v, want %v", held, c.held)
 			}

@@ -38,22 +38,22 @@ func TestAssumedClaim(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := NewState()
-			s.PutClaim(claim("u", 1, nil))
-			if !s.AssumeClaim(key, Assumption{Allocation: allocationOf("x"), Consumers: []Consumer{a}}) || !s.AssumeClaim(key, Assumption{Consumers: []Consumer{b}}) {
+			s.Claims.Put(claim("u", 1, nil))
+			if !s.Claims.Assume(key, Assumption{Allocation: allocationOf("x"), Consumers: []Consumer{a}}) || !s.Claims.Assume(key, Assumption{Consumers: []Consumer{b}}) {
 				t.Fatal("the assumption was refused")
 			}
-			if s.AssumeClaim(key, Assumption{Allocation: allocationOf("y")}) {
+			if s.Claims.Assume(key, Assumption{Allocation: allocationOf("y")}) {
 				t.Fatal("a second allocation was assumed")
 			}
 			for _, shown := range test.shown {
-				s.PutClaim(shown)
+				s.Claims.Put(shown)
 			}
-			now, _ := s.Claim(key)
-			if len(now.Consumers) != test.consumers || (s.claims[key].pending != nil) != test.pending {
-				t.Errorf("consumers %v, pending %v", now.Consumers, s.claims[key].pending)
+			now, _ := s.Claims.Get(key)
+			if len(now.Consumers) != test.consumers || (s.Claims.entries[key].pending != nil) != test.pending {
+				t.Errorf("consumers %v, pending %v", now.Consumers, s.Claims.entries[key].pending)
 			}
 			for _, name := range []string{"x", "y"} {
-				if held := len(s.Holders(device(name))) > 0; held != (name == test.held) {
+				if held := len(s.Devices.Holders(device(name))) > 0; held != (name == test.held) {
 					t.Errorf("device %s held: %v", name, held)
 				}
 			}
@@ -85,16 +85,16 @@ func TestAssumedPod(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := NewState()
-			s.PutPod(pod("u", 1, ""))
-			if !s.AssumePod(key, "n") || s.AssumePod(key, "m") {
+			s.Pods.Put(pod("u", 1, ""))
+			if !s.Pods.Assume(key, "n") || s.Pods.Assume(key, "m") {
 				t.Fatal("a pod is assumed to be on one node, once")
 			}
 			for _, shown := range test.shown {
-				s.PutPod(shown)
+				s.Pods.Put(shown)
 			}
-			now, _ := s.Pod(key)
-			if now.Node != test.node || s.Assumed(key) != test.assumed {
-				t.Errorf("node %q, assumed %v", now.Node, s.Assumed(key))
+			now, _ := s.Pods.Get(key)
+			if now.Node != test.node || s.Pods.Assumed(key) != test.assumed {
+				t.Errorf("node %q, assumed %v", now.Node, s.Pods.Assumed(key))
 			}
 			if err := s.Audit(); err != nil {
 				t.Error(err)

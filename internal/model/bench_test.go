@@ -44,13 +44,13 @@ func benchmarkRead(b *testing.B, nodes, slices, devices int) {
 	for b.Loop() {
 		s := NewState()
 		for _, node := range fleet {
-			s.PutNode(NodeFrom(node))
+			s.Nodes.Put(NodeFrom(node))
 		}
 		for _, slice := range published {
-			s.PutSlice(SliceFrom(slice))
+			s.Devices.PutSlice(SliceFrom(slice))
 		}
-		for _, node := range s.Nodes() {
-			s.Pools(node)
+		for _, node := range s.Nodes.List() {
+			s.Devices.Pools(node)
 		}
 	}
 }

@@ -10,6 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// BudgetStore holds the PodDisruptionBudgets.
+type BudgetStore struct {
+	byNamespace map[string][]*Budget // by name in each namespace
+	log         *undoLog
+}
+
+func newBudgetStore(log *undoLog) BudgetStore {
+	return BudgetStore{byNamespace: map[string][]*Budget{}, log: log}
+}
+
 // Budget is a PodDisruptionBudget.
 type Budget struct {
 	Key      Key
@@ -42,12 +52,12 @@ func (b *Budget) Covers(pod *Pod) bool {
 	return b.Key.Namespace == pod.Key.Namespace && !b.Granted[pod.Key.Name] && b.Selector.Matches(labels.Set(pod.Shape.Labels))
 }
 
-// Budgets are those of a namespace, by name.
-func (s *State) Budgets(namespace string) []*Budget { return s.budgets[namespace] }
+// List are those of a namespace, by name.
+func (s *BudgetStore) List(namespace string) []*Budget { return s.byNamespace[namespace] }
 
-// PutBudget adds or replaces a budget. It is but advice on whom to preempt, so that nobody waits for it.
-func (s *State) PutBudget(budget *Budget) []Topic {
-	list := s.budgets[budget.Key.Namespace]
+// Put adds or replaces a budget. It is but advice on whom to preempt, so that nobody waits for it.
+func (s *BudgetStore) Put(budget *Budget) []Topic {
+	list := s.byNamespace[budget.Key.Namespace]
 	at, known := slices.BinarySearchFunc(list, budget.Key.Name, byName)
 	if known && outdated(list[at].UID, budget.UID, list[at].Version, budget.Version) {
 		return nil
@@ -58,27 +68,27 @@ func (s *State) PutBudget(budget *Budget) []Topic {
 	} else {
 		list = slices.Insert(list, at, budget)
 	}
-	s.setBudgets(budget.Key.Namespace, list)
+	s.set(budget.Key.Namespace, list)
 	return nil
 }
 
-// DeleteBudget forgets a budget.
-func (s *State) DeleteBudget(key Key) []Topic {
-	list := s.budgets[key.Namespace]
+// Delete forgets a budget.
+func (s *BudgetStore) Delete(key Key) []Topic {
+	list := s.byNamespace[key.Namespace]
 	if at, known := slices.BinarySearchFunc(list, key.Name, byName); known {
-		s.setBudgets(key.Namespace, slices.Delete(slices.Clone(list), at, at+1))
+		s.set(key.Namespace, slices.Delete(slices.Clone(list), at, at+1))
 	}
 	return nil
 }
 
 func byName(b *Budget, name string) int { return compareStrings(b.Key.Name, name) }
 
-func (s *State) setBudgets(namespace string, list []*Budget) {
-	old := s.budgets[namespace]
-	s.record(func() { s.setBudgets(namespace, old) })
+func (s *BudgetStore) set(namespace string, list []*Budget) {
+	old := s.byNamespace[namespace]
+	s.log.record(func() { s.set(namespace, old) })
 	if len(list) == 0 {
-		delete(s.budgets, namespace)
+		delete(s.byNamespace, namespace)
 		return
 	}
-	s.budgets[namespace] = list
+	s.byNamespace[namespace] = list
 }

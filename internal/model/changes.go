@@ -14,15 +14,15 @@ type changes struct {
 }
 
 // Changes grows with every change of what a node has left: of its resources, its ports, and the devices of it alone.
-func (s *State) Changes() uint64 {
-	s.settle()
+func (s *NodeStore) Changes() uint64 {
+	s.state.Devices.settle()
 	return s.changes.version
 }
 
 // ChangedSince are the nodes with such a change after Changes had answered with the version; the last to change comes first.
-// Which nodes there are, and what they look like, is for NodesVersion to tell.
-func (s *State) ChangedSince(version uint64) iter.Seq[*NodeInfo] {
-	s.settle()
+// Which nodes there are, and what they look like, is for Version to tell.
+func (s *NodeStore) ChangedSince(version uint64) iter.Seq[*NodeInfo] {
+	s.state.Devices.settle()
 	return func(yield func(*NodeInfo) bool) {
 		for info := s.changes.last; info != nil && info.changed > version; info = info.before {
 			if !yield(info) {
@@ -33,9 +33,9 @@ func (s *State) ChangedSince(version uint64) iter.Seq[*NodeInfo] {
 }
 
 // SharedVersion grows with every change of devices that more than one node may use, or of who has them.
-func (s *State) SharedVersion() uint64 {
+func (s *DeviceStore) SharedVersion() uint64 {
 	s.settle()
-	return s.changes.shared
+	return s.state.Nodes.changes.shared
 }
 
 // notePool notes that other devices of a pool can be had than before.
@@ -76,14 +76,20 @@ func (c *changes) drop(info *NodeInfo) {
 	info.before, info.after = nil, nil
 }
 
-// auditChanges checks the order, which no dump shows: it depends on what was done.
-func (s *State) auditChanges() error {
+// audit checks the order, which no dump shows: it depends on what was done.
+func (s *NodeStore) audit() error {
 	version := s.changes.version + 1
 	for info := s.changes.last; info != nil; info = info.before {
-		if info.changed >= version || s.nodes[info.Name] != info || info.before != nil && info.before.after != info {
+		if info.changed >= version || s.byName[info.Name] != info || info.before != nil && info.before.after != info {
 			return fmt.Errorf("state has drifted: node %s is not in its place among those that changed", info.Name)
 		}
 		version = info.changed
 	}
 	return nil
+}
+
+// changeLink is the place of a node in the order of changes.
+type changeLink struct {
+	changed       uint64 // version of changes when the node changed last
+	before, after *NodeInfo
 }

@@ -51,14 +51,14 @@ func (s *Shape) DrawnBeyondBudgets(draws []Draw) Resources {
 }
 
 // HasDraws says whether there are devices that draw from nodes.
-func (s *State) HasDraws() bool {
+func (s *DeviceStore) HasDraws() bool {
 	s.settle()
 	return s.drawing > 0
 }
 
 // Draw is what a pod takes through a claim with this allocation, that is used by these containers; false for nothing.
 // Devices that are not published draw nothing.
-func (s *State) Draw(claim string, a *Allocation, containers []string) (Draw, bool) {
+func (s *DeviceStore) Draw(claim string, a *Allocation, containers []string) (Draw, bool) {
 	mapping, overhead := corev1.ResourceList{}, map[corev1.ResourceName]corev1.NodeAllocatableOverheadResources{}
 	for i := range a.results() {
 		result := &a.Devices[i]

@@ -14,7 +14,7 @@ import (
 // draws less.
 func TestDraws(t *testing.T) {
 	s := NewState()
-	s.PutNode(&Node{Name: "n", Allocatable: Resources{"cpu": 8000}})
+	s.Nodes.Put(&Node{Name: "n", Allocatable: Resources{"cpu": 8000}})
 	pod := func(node string, amounts ...string) *Pod {
 		p := &Pod{Key: Key{Namespace: "ns", Name: "p"}, UID: "u", Node: node, Shape: &Shape{Requests: Resources{"cpu": 1000}}}
 		for _, text := range amounts {
@@ -28,7 +28,7 @@ func TestDraws(t *testing.T) {
 		return p
 	}
 	free := func() int64 {
-		info, _ := s.Node("n")
+		info, _ := s.Nodes.Get("n")
 		return info.Free["cpu"]
 	}
 	room := roomOn("n")
@@ -38,17 +38,17 @@ func TestDraws(t *testing.T) {
 		free   int64
 		topics bool
 	}{
-		{"waits, with draws of an earlier attempt", func() []Topic { return s.PutPod(pod("", "1")) }, 8000, false},
+		{"waits, with draws of an earlier attempt", func() []Topic { return s.Pods.Put(pod("", "1")) }, 8000, false},
 		{"assumed", func() []Topic {
-			s.AssumePod(Key{Namespace: "ns", Name: "p"}, "n", pod("", "500m").Draws...)
+			s.Pods.Assume(Key{Namespace: "ns", Name: "p"}, "n", pod("", "500m").Draws...)
 			return nil
 		}, 5000, false},
-		{"shown without node", func() []Topic { return s.PutPod(pod("", "500m")) }, 5000, false},
-		{"bound", func() []Topic { return s.PutPod(pod("n", "500m")) }, 5000, false},
-		{"draws more", func() []Topic { return s.PutPod(pod("n", "500m", "500m")) }, 3000, false},
-		{"draws less", func() []Topic { return s.PutPod(pod("n", "500m")) }, 5000, true},
-		{"draws nothing", func() []Topic { return s.PutPod(pod("n")) }, 7000, true},
-		{"gone", func() []Topic { return s.DeletePod(Key{Namespace: "ns", Name: "p"}) }, 8000, true},
+		{"shown without node", func() []Topic { return s.Pods.Put(pod("", "500m")) }, 5000, false},
+		{"bound", func() []Topic { return s.Pods.Put(pod("n", "500m")) }, 5000, false},
+		{"draws more", func() []Topic { return s.Pods.Put(pod("n", "500m", "500m")) }, 3000, false},
+		{"draws less", func() []Topic { return s.Pods.Put(pod("n", "500m")) }, 5000, true},
+		{"draws nothing", func() []Topic { return s.Pods.Put(pod("n")) }, 7000, true},
+		{"gone", func() []Topic { return s.Pods.Delete(Key{Namespace: "ns", Name: "p"}) }, 8000, true},
 	}
 	for _, step := range steps {
 		topics := step.do()

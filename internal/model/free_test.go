@@ -24,24 +24,24 @@ func TestFreeIsExact(t *testing.T) {
 			switch _, there := pods[name]; {
 			case rapid.IntRange(0, 3).Draw(t, "node") == 0:
 				has = min(amounts.Draw(t, "has"), model.MaxSupply)
-				state.PutNode(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourceMemory: has}})
+				state.Nodes.Put(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourceMemory: has}})
 			case there:
 				delete(pods, name)
-				state.DeletePod(model.Key{Name: name})
+				state.Pods.Delete(model.Key{Name: name})
 			default:
 				pods[name] = amounts.Draw(t, "takes")
 				shape := &model.Shape{Requests: model.Resources{corev1.ResourceMemory: pods[name]}}
-				state.PutPod(&model.Pod{Key: model.Key{Name: name}, Node: "n", Shape: shape})
+				state.Pods.Put(&model.Pod{Key: model.Key{Name: name}, Node: "n", Shape: shape})
 			}
 			want := big.NewInt(has)
 			for _, takes := range pods {
 				want.Sub(want, big.NewInt(takes))
 			}
-			state.PutPod(&model.Pod{Key: model.Key{Name: "none"}, Node: "n", Shape: &model.Shape{}}) // so that the node is known
-			if _, known := state.Node("n"); !known {
+			state.Pods.Put(&model.Pod{Key: model.Key{Name: "none"}, Node: "n", Shape: &model.Shape{}}) // so that the node is known
+			if _, known := state.Nodes.Get("n"); !known {
 				continue
 			}
-			info, _ := state.Node("n")
+			info, _ := state.Nodes.Get("n")
 			if got := info.Free[corev1.ResourceMemory]; got != clamp(want) {
 				t.Fatalf("the node has %d, its pods %v: got %d free, want %d", has, pods, got, clamp(want))
 			}

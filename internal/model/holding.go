@@ -58,7 +58,7 @@ func (h *holding) give(name resourcev1.QualifiedName, change func(*resource.Quan
 }
 
 // hold and release keep what a claim's allocation takes. Admin access takes nothing.
-func (s *State) hold(claim *Claim) {
+func (s *DeviceStore) hold(claim *Claim) {
 	results := claim.Allocation.results()
 	for i := range results {
 		if takesNothing(results[i].AdminAccess) {
@@ -77,12 +77,12 @@ func (s *State) hold(claim *Claim) {
 		}
 		if at, ok := entry.pool.Index(id.Device); ok {
 			entry.taken.Set(at)
-			s.changes.notePool(entry)
+			s.state.Nodes.changes.notePool(entry)
 		}
 	}
 }
 
-func (s *State) release(claim *Claim) {
+func (s *DeviceStore) release(claim *Claim) {
 	results := claim.Allocation.results()
 	for i := range results {
 		if takesNothing(results[i].AdminAccess) {
@@ -100,7 +100,7 @@ func (s *State) release(claim *Claim) {
 		if entry.pool != nil {
 			if at, ok := entry.pool.Index(id.Device); ok {
 				entry.taken.Clear(at)
-				s.changes.notePool(entry)
+				s.state.Nodes.changes.notePool(entry)
 			}
 		}
 		s.dropPoolIfEmpty(id.PoolID(), entry)

@@ -7,46 +7,43 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// imageIndex says which nodes have a container image.
-type imageIndex struct {
+// ImageStore says which nodes have a container image.
+type ImageStore struct {
 	on      map[string]map[*NodeInfo]int64 // sizes in bytes, by name
 	version uint64
 }
 
-func newImageIndex() imageIndex { return imageIndex{on: map[string]map[*NodeInfo]int64{}} }
+func newImageStore() ImageStore { return ImageStore{on: map[string]map[*NodeInfo]int64{}} }
 
-// HasImages says whether any node says which images it has.
-func (s *State) HasImages() bool { return len(s.images.on) > 0 }
+// Any says whether any node says which images it has.
+func (s *ImageStore) Any() bool { return len(s.on) > 0 }
 
-// WithImage are the nodes that have an image, as imageName spells it, with its size in bytes. It is the State's own.
-func (s *State) WithImage(name string) map[*NodeInfo]int64 { return s.images.on[name] }
+// Nodes are the nodes that have an image, as imageName spells it, with its size in bytes. It is the State's own.
+func (s *ImageStore) Nodes(name string) map[*NodeInfo]int64 { return s.on[name] }
 
-// ImagesVersion grows with every change of what WithImage answers.
-func (s *State) ImagesVersion() uint64 { return s.images.version }
+// Version grows with every change of what Nodes returns.
+func (s *ImageStore) Version() uint64 { return s.version }
 
-// Numbers is above all numbers of nodes.
-func (s *State) Numbers() int { return s.numbered }
-
-func (x *imageIndex) enter(info *NodeInfo, node *Node) {
+func (s *ImageStore) enter(info *NodeInfo, node *Node) {
 	for _, image := range node.images() {
-		x.version++
+		s.version++
 		for _, name := range image.Names {
 			name = imageName(name)
-			if x.on[name] == nil {
-				x.on[name] = map[*NodeInfo]int64{}
+			if s.on[name] == nil {
+				s.on[name] = map[*NodeInfo]int64{}
 			}
-			x.on[name][info] = image.SizeBytes
+			s.on[name][info] = image.SizeBytes
 		}
 	}
 }
 
-func (x *imageIndex) leave(info *NodeInfo, node *Node) {
+func (s *ImageStore) leave(info *NodeInfo, node *Node) {
 	for _, image := range node.images() {
-		x.version++
+		s.version++
 		for _, name := range image.Names {
 			name = imageName(name)
-			if delete(x.on[name], info); len(x.on[name]) == 0 {
-				delete(x.on, name)
+			if delete(s.on[name], info); len(s.on[name]) == 0 {
+				delete(s.on, name)
 			}
 		}
 	}

@@ -5,6 +5,17 @@ import (
 	"slices"
 )
 
+// NominationStore holds the places that are kept for units.
+type NominationStore struct {
+	byUnit map[UnitKey]*Nomination
+	state  *State
+	log    *undoLog
+}
+
+func newNominationStore(s *State) NominationStore {
+	return NominationStore{byUnit: map[UnitKey]*Nomination{}, state: s, log: &s.log}
+}
+
 // Nomination keeps a place for a unit that waits for others to leave it: nobody of lower or the same priority takes it
 // meanwhile. Stand-ins hold the room and the devices, as if the unit were there already; until those others are gone, a
 // node may thus seem overdrawn and a device have two holders, and nobody is placed there.
@@ -20,43 +31,43 @@ type Nomination struct {
 // binds says whether the unit has to leave the place alone.
 func (n *Nomination) binds(unit *Unit) bool { return n.Unit != unit.Key && n.Priority >= unit.Priority }
 
-// Nomination finds the place that is kept for a unit.
-func (s *State) Nomination(key UnitKey) (*Nomination, bool) {
-	n, ok := s.nominations[key]
+// Get finds the place that is kept for a unit.
+func (s *NominationStore) Get(key UnitKey) (*Nomination, bool) {
+	n, ok := s.byUnit[key]
 	return n, ok
 }
 
-// Nominate keeps a place for a unit, instead of the one that it had.
-func (s *State) Nominate(n *Nomination) []Topic {
-	old := s.nominations[n.Unit]
+// Put keeps a place for a unit, instead of the one that it had.
+func (s *NominationStore) Put(n *Nomination) []Topic {
+	old := s.byUnit[n.Unit]
 	if old != nil && reflect.DeepEqual(old, n) {
 		return nil
 	}
-	topics := s.Denominate(n.Unit)
-	s.occupy()
-	s.setNomination(n.Unit, n)
+	topics := s.Delete(n.Unit)
+	s.state.Pods.occupy()
+	s.set(n.Unit, n)
 	for _, pod := range n.Pods {
-		s.setPod(pod.Key, newPodEntry(pod, "", nil))
+		s.state.Pods.set(pod.Key, newPodEntry(pod, "", nil))
 	}
 	for _, claim := range n.Claims {
-		s.setClaim(claim.Key, newClaimEntry(claim, nil))
+		s.state.Claims.set(claim.Key, newClaimEntry(claim, nil))
 	}
 	return topics
 }
 
-// Denominate gives up the unit's place, if one is kept.
-func (s *State) Denominate(key UnitKey) []Topic {
-	n, ok := s.nominations[key]
+// Delete gives up the unit's place, if one is kept.
+func (s *NominationStore) Delete(key UnitKey) []Topic {
+	n, ok := s.byUnit[key]
 	if !ok {
 		return nil
 	}
-	s.setNomination(key, nil)
+	s.set(key, nil)
 	var topics []Topic
 	for _, pod := range n.Pods {
-		topics = append(topics, s.DeletePod(pod.Key)...)
+		topics = append(topics, s.state.Pods.Delete(pod.Key)...)
 	}
 	for _, claim := range n.Claims {
-		topics = append(topics, s.DeleteClaim(claim.Key)...)
+		topics = append(topics, s.state.Claims.Delete(claim.Key)...)
 	}
 	for _, claim := range n.Recalled {
 		topics = append(topics, Topic{Kind: TopicClaim, Key: claim})
@@ -65,21 +76,21 @@ func (s *State) Denominate(key UnitKey) []Topic {
 }
 
 // StepAside takes away the stand-ins that do not bind the unit. It is for trials.
-func (s *State) StepAside(unit *Unit) {
+func (s *NominationStore) StepAside(unit *Unit) {
 	var aside []UnitKey
-	for key, n := range s.nominations {
+	for key, n := range s.byUnit {
 		if !n.binds(unit) {
 			aside = append(aside, key)
 		}
 	}
 	for _, key := range aside {
-		s.Denominate(key)
+		s.Delete(key)
 	}
 }
 
 // Recalled says for whom a claim is to be given back: of several, the first by name.
-func (s *State) Recalled(claim Key) (unit UnitKey, ok bool) {
-	for key, n := range s.nominations {
+func (s *NominationStore) Recalled(claim Key) (unit UnitKey, ok bool) {
+	for key, n := range s.byUnit {
 		if slices.Contains(n.Recalled, claim) && (!ok || key.String() < unit.String()) {
 			unit, ok = key, true
 		}
@@ -87,12 +98,12 @@ func (s *State) Recalled(claim Key) (unit UnitKey, ok bool) {
 	return unit, ok
 }
 
-func (s *State) setNomination(key UnitKey, n *Nomination) {
-	old := s.nominations[key]
-	s.record(func() { s.setNomination(key, old) })
+func (s *NominationStore) set(key UnitKey, n *Nomination) {
+	old := s.byUnit[key]
+	s.log.record(func() { s.set(key, old) })
 	if n == nil {
-		delete(s.nominations, key)
+		delete(s.byUnit, key)
 		return
 	}
-	s.nominations[key] = n
+	s.byUnit[key] = n
 }

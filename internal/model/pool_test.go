@@ -20,27 +20,27 @@ func sliceOf(pool, slice string, ofSlices int64, devices ...string) *Slice {
 func TestPoolIsBuiltWhenSomebodyLooks(t *testing.T) {
 	s, id := NewState(), PoolID{Driver: "d", Pool: "p"}
 	for _, name := range []string{"a", "b", "c"} {
-		s.PutSlice(sliceOf("p", name, 3, name+"-0", name+"-1"))
-		if s.pools[id].pool != nil {
+		s.Devices.PutSlice(sliceOf("p", name, 3, name+"-0", name+"-1"))
+		if s.Devices.pools[id].pool != nil {
 			t.Fatal("built before anybody looked")
 		}
 	}
-	built, ok := s.Pool(id)
+	built, ok := s.Devices.Pool(id)
 	if !ok || built.Slices != 3 || len(built.Devices) != 6 {
 		t.Fatalf("pool %v, there: %v", built, ok)
 	}
-	s.PutSlice(sliceOf("p", "a", 3, "a-0", "a-1"))
-	if again, _ := s.Pool(id); again != built {
+	s.Devices.PutSlice(sliceOf("p", "a", 3, "a-0", "a-1"))
+	if again, _ := s.Devices.Pool(id); again != built {
 		t.Error("built anew for a slice that is the same")
 	}
-	s.PutSlice(sliceOf("p", "a", 3, "a-0"))
-	if again, _ := s.Pool(id); len(again.Devices) != 5 {
+	s.Devices.PutSlice(sliceOf("p", "a", 3, "a-0"))
+	if again, _ := s.Devices.Pool(id); len(again.Devices) != 5 {
 		t.Errorf("%d devices after a slice lost one", len(again.Devices))
 	}
 	for _, name := range []string{"a", "b", "c"} {
-		s.DeleteSlice(name)
+		s.Devices.DeleteSlice(name)
 	}
-	if _, ok := s.Pool(id); ok || len(s.pools) != 0 || len(s.nodes) != 0 {
+	if _, ok := s.Devices.Pool(id); ok || len(s.Devices.pools) != 0 || len(s.Nodes.byName) != 0 {
 		t.Error("something is left of a pool that is gone")
 	}
 }
@@ -73,18 +73,18 @@ func TestPoolsHaveNumbers(t *testing.T) {
 			name := name("p", rapid.IntRange(0, 5).Draw(t, "pool"))
 			switch rapid.IntRange(0, 3).Draw(t, "kind") {
 			case 0:
-				s.DeleteSlice(name)
+				s.Devices.DeleteSlice(name)
 			case 1: // it stays as long as a claim holds a device of it
 				held := []resourcev1.DeviceRequestAllocationResult{{Driver: "d", Pool: name, Device: "a"}}
-				s.PutClaim(&Claim{Key: Key{Name: name}, Allocation: &Allocation{Devices: held}})
+				s.Claims.Put(&Claim{Key: Key{Name: name}, Allocation: &Allocation{Devices: held}})
 			case 2:
-				s.DeleteClaim(Key{Name: name})
+				s.Claims.Delete(Key{Name: name})
 			default:
-				s.PutSlice(sliceOf(name, name, 1, "a"))
+				s.Devices.PutSlice(sliceOf(name, name, 1, "a"))
 			}
-			most = max(most, len(s.pools))
+			most = max(most, len(s.Devices.pools))
 			seen := map[int]bool{}
-			for id, entry := range s.pools {
+			for id, entry := range s.Devices.pools {
 				if seen[entry.number] || entry.number >= most {
 					t.Fatalf("pool %s has number %d; there have been %d pools at most", id, entry.number, most)
 				}
@@ -102,18 +102,18 @@ func TestNodesAreInOrder(t *testing.T) {
 			name := rapid.StringMatching("[a-c]{1,3}").Draw(t, "node")
 			switch rapid.IntRange(0, 3).Draw(t, "kind") {
 			case 0:
-				s.DeleteNode(name)
+				s.Nodes.Delete(name)
 				want = slices.DeleteFunc(want, func(other string) bool { return other == name })
 			case 1:
 				var have []string
-				for _, info := range s.Nodes() {
+				for _, info := range s.Nodes.List() {
 					have = append(have, info.Name)
 				}
 				if slices.Sort(want); !slices.Equal(have, want) {
 					t.Fatalf("%v, want %v", have, want)
 				}
 			default:
-				if s.PutNode(&Node{Name: name}); !slices.Contains(want, name) {
+				if s.Nodes.Put(&Node{Name: name}); !slices.Contains(want, name) {
 					want = append(want, name)
 				}
 			}

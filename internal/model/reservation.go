@@ -59,10 +59,10 @@ func (s *State) Ended(namespace string, c Consumer) bool {
 	key := Key{Namespace: namespace, Name: c.Name}
 	switch c {
 	case PodConsumer(c.Name, c.UID):
-		pod, ok := s.Pod(key)
+		pod, ok := s.Pods.Get(key)
 		return !ok || pod.UID != c.UID || pod.Finished
 	case GroupConsumer(c.Name, c.UID):
-		group, ok := s.Group(key)
+		group, ok := s.Groups.Get(key)
 		return !ok || group.UID != c.UID
 	}
 	return false
@@ -71,13 +71,13 @@ func (s *State) Ended(namespace string, c Consumer) bool {
 // AuditClaims reports a pod that is on a node, or about to be, while the API shows a claim of its without devices and no plan gives
 // it any. At times it is so because one cache is ahead of another one; a test whose caches agree checks it after each change.
 func (s *State) AuditClaims() error {
-	for _, info := range s.Nodes() {
+	for _, info := range s.Nodes.List() {
 		for _, pod := range info.Pods {
 			if pod.StandIn || !pod.Live() {
 				continue
 			}
 			for name := range pod.ClaimNames {
-				claim, ok := s.Claim(Key{Namespace: pod.Key.Namespace, Name: name})
+				claim, ok := s.Claims.Get(Key{Namespace: pod.Key.Namespace, Name: name})
 				if ok && claim.Allocation == nil {
 					return fmt.Errorf("pod %s is on node %s, and claim %s has no devices", pod.Key, info.Name, claim.Key)
 				}

@@ -10,6 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// ServiceStore counts the pods that Services select. A count is made when it is first asked for.
+type ServiceStore struct {
+	services map[string]map[string]*Service       // by namespace and name
+	counts   map[string]map[string]*selectedCount // by namespace and selector
+	state    *State
+	log      *undoLog
+}
+
 // Service selects pods of its namespace that serve together, so that they should not all be in one place.
 type Service struct {
 	Key      Key
@@ -23,12 +31,6 @@ func ServiceFrom(service *corev1.Service) *Service {
 	return &Service{Key: keyOf(service), UID: service.UID, Version: versionOf(service), Selector: service.Spec.Selector}
 }
 
-// serviceIndex counts the pods that Services select. A count is made when it is first asked for.
-type serviceIndex struct {
-	services map[string]map[string]*Service       // by namespace and name
-	counts   map[string]map[string]*selectedCount // by namespace and selector
-}
-
 // selectedCount are pods on nodes that have some labels, other than those that are being deleted.
 type selectedCount struct {
 	selector labels.Set
@@ -38,15 +40,15 @@ type selectedCount struct {
 // maxSelected is how many counts a namespace has at most; beyond, all are forgotten and made anew.
 const maxSelected = 256
 
-func newServiceIndex() serviceIndex {
-	return serviceIndex{services: map[string]map[string]*Service{}, counts: map[string]map[string]*selectedCount{}}
+func newServiceStore(s *State) ServiceStore {
+	return ServiceStore{services: map[string]map[string]*Service{}, counts: map[string]map[string]*selectedCount{}, state: s, log: &s.log}
 }
 
 // ServedWith is how many pods are on each node that has any which all the Services select that select a pod of this shape;
 // nil if none does. It is the State's own.
-func (s *State) ServedWith(shape *Shape) map[*NodeInfo]int {
+func (s *ServiceStore) ServedWith(shape *Shape) map[*NodeInfo]int {
 	var merged labels.Set
-	for _, service := range s.services.services[shape.Namespace] {
+	for _, service := range s.services[shape.Namespace] {
 		if selects(service.Selector, shape.Labels) {
 			merged = labels.Merge(merged, service.Selector)
 		}
@@ -54,21 +56,21 @@ func (s *State) ServedWith(shape *Shape) map[*NodeInfo]int {
 	if len(merged) == 0 {
 		return nil
 	}
-	counts, id := s.services.counts[shape.Namespace], merged.String()
+	counts, id := s.counts[shape.Namespace], merged.String()
 	if known, ok := counts[id]; ok {
 		return known.on
 	}
 	if counts == nil || len(counts) >= maxSelected {
 		counts = map[string]*selectedCount{}
-		s.services.counts[shape.Namespace] = counts
+		s.counts[shape.Namespace] = counts
 	}
 	counts[id] = s.countSelected(shape.Namespace, merged)
 	return counts[id].on
 }
 
-func (s *State) countSelected(namespace string, selector labels.Set) *selectedCount {
+func (s *ServiceStore) countSelected(namespace string, selector labels.Set) *selectedCount {
 	count := &selectedCount{selector: selector, on: map[*NodeInfo]int{}}
-	for _, info := range s.nodes {
+	for _, info := range s.state.Nodes.byName {
 		for _, pod := range info.Pods {
 			if pod.Key.Namespace == namespace {
 				count.change(info, pod, 1)
@@ -97,36 +99,36 @@ func (c *selectedCount) change(info *NodeInfo, pod *Pod, by int) {
 }
 
 // count counts a pod that comes to its node, or leaves it.
-func (x *serviceIndex) count(info *NodeInfo, pod *Pod, by int) {
-	for _, count := range x.counts[pod.Key.Namespace] {
+func (s *ServiceStore) count(info *NodeInfo, pod *Pod, by int) {
+	for _, count := range s.counts[pod.Key.Namespace] {
 		count.change(info, pod, by)
 	}
 }
 
-// PutService adds or replaces a Service. Nobody waits for one.
-func (s *State) PutService(service *Service) []Topic {
-	old := s.services.services[service.Key.Namespace][service.Key.Name]
+// Put adds or replaces a Service. Nobody waits for one.
+func (s *ServiceStore) Put(service *Service) []Topic {
+	old := s.services[service.Key.Namespace][service.Key.Name]
 	if old == nil || !outdated(old.UID, service.UID, old.Version, service.Version) {
-		s.setService(service.Key, service)
+		s.set(service.Key, service)
 	}
 	return nil
 }
 
-// DeleteService forgets a Service.
-func (s *State) DeleteService(key Key) []Topic {
-	if _, ok := s.services.services[key.Namespace][key.Name]; ok {
-		s.setService(key, nil)
+// Delete forgets a Service.
+func (s *ServiceStore) Delete(key Key) []Topic {
+	if _, ok := s.services[key.Namespace][key.Name]; ok {
+		s.set(key, nil)
 	}
 	return nil
 }
 
-func (s *State) setService(key Key, service *Service) {
-	in := s.services.services[key.Namespace]
+func (s *ServiceStore) set(key Key, service *Service) {
+	in := s.services[key.Namespace]
 	old := in[key.Name]
-	s.record(func() { s.setService(key, old) })
+	s.log.record(func() { s.set(key, old) })
 	if in == nil {
 		in = map[string]*Service{}
-		s.services.services[key.Namespace] = in
+		s.services[key.Namespace] = in
 	}
 	if service == nil {
 		delete(in, key.Name)
@@ -134,14 +136,14 @@ func (s *State) setService(key Key, service *Service) {
 		in[key.Name] = service
 	}
 	if len(in) == 0 {
-		delete(s.services.services, key.Namespace)
+		delete(s.services, key.Namespace)
 	}
-	delete(s.services.counts, key.Namespace) // those for which no pod will ask any more among them
+	delete(s.counts, key.Namespace) // those for which no pod will ask any more among them
 }
 
-// auditServices makes the counts anew, which no dump shows: whether there are any depends on who asked.
-func (s *State) auditServices() error {
-	for namespace, counts := range s.services.counts {
+// audit makes the counts anew, which no dump shows: whether there are any depends on who asked.
+func (s *ServiceStore) audit() error {
+	for namespace, counts := range s.counts {
 		for id, count := range counts {
 			if want := s.countSelected(namespace, count.selector).on; !maps.Equal(count.on, want) {
 				return fmt.Errorf("state has drifted: pods in %s with %s are %v, should be %v", namespace, id, byNode(count.on), byNode(want))
@@ -152,11 +154,11 @@ func (s *State) auditServices() error {
 }
 
 // all are the Services, by namespace and name.
-func (x *serviceIndex) all() []*Service {
+func (s *ServiceStore) all() []*Service {
 	var list []*Service
-	for _, namespace := range slices.Sorted(maps.Keys(x.services)) {
-		for _, name := range slices.Sorted(maps.Keys(x.services[namespace])) {
-			list = append(list, x.services[namespace][name])
+	for _, namespace := range slices.Sorted(maps.Keys(s.services)) {
+		for _, name := range slices.Sorted(maps.Keys(s.services[namespace])) {
+			list = append(list, s.services[namespace][name])
 		}
 	}
 	return list

@@ -28,38 +28,38 @@ func drawChange(t *rapid.T) change {
 		label := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "zone")
 		cpu := rapid.Int64Range(1, 3).Draw(t, "cpu")
 		return func(s *State) {
-			s.PutNode(&Node{Name: name("node", n), UID: uid, Labels: map[string]string{"zone": label}, Allocatable: Resources{corev1.ResourceCPU: cpu}})
+			s.Nodes.Put(&Node{Name: name("node", n), UID: uid, Labels: map[string]string{"zone": label}, Allocatable: Resources{corev1.ResourceCPU: cpu}})
 		}
 	case 1:
-		return func(s *State) { s.DeleteNode(name("node", n)) }
+		return func(s *State) { s.Nodes.Delete(name("node", n)) }
 	case 2, 3, 4:
 		pod := drawPod(t, key, uid, node)
-		return func(s *State) { s.PutPod(pod) }
+		return func(s *State) { s.Pods.Put(pod) }
 	case 5:
-		return func(s *State) { s.DeletePod(key) }
+		return func(s *State) { s.Pods.Delete(key) }
 	case 6:
-		return func(s *State) { s.AssumePod(key, node) }
+		return func(s *State) { s.Pods.Assume(key, node) }
 	case 7:
-		return func(s *State) { s.ForgetPod(key) }
+		return func(s *State) { s.Pods.Forget(key) }
 	case 8, 9:
 		claim := &Claim{Key: key, UID: uid, Allocation: drawAllocation(t), Version: rapid.Uint64Range(0, 3).Draw(t, "version")}
-		return func(s *State) { s.PutClaim(claim) }
+		return func(s *State) { s.Claims.Put(claim) }
 	case 10:
-		return func(s *State) { s.DeleteClaim(key) }
+		return func(s *State) { s.Claims.Delete(key) }
 	case 16:
-		return func(s *State) { s.Nominate(nomination(name("x", n), node)) }
+		return func(s *State) { s.Nominations.Put(nomination(name("x", n), node)) }
 	case 17:
-		return func(s *State) { s.Denominate(UnitKey{Key: key}) }
+		return func(s *State) { s.Nominations.Delete(UnitKey{Key: key}) }
 	case 18:
 		return drawRelease(t, key)
 	case 11:
 		assumption := Assumption{Allocation: drawAllocation(t), Consumers: []Consumer{PodConsumer("p", uid)}, AnyPod: rapid.Bool().Draw(t, "any")}
-		return func(s *State) { s.AssumeClaim(key, assumption) }
+		return func(s *State) { s.Claims.Assume(key, assumption) }
 	case 12:
-		return func(s *State) { s.ForgetClaim(key) }
+		return func(s *State) { s.Claims.Forget(key) }
 	case 13, 14:
 		slice := drawSlice(t, name("slice", n), uid)
-		return func(s *State) { s.PutSlice(slice) }
+		return func(s *State) { s.Devices.PutSlice(slice) }
 	}
 	return drawRare(t, n, uid, key)
 }
@@ -67,17 +67,17 @@ func drawChange(t *rapid.T) change {
 func drawRare(t *rapid.T, n int, uid types.UID, key Key) change {
 	switch rapid.IntRange(0, 4).Draw(t, "rare") {
 	case 0:
-		return func(s *State) { s.DeleteSlice(name("slice", n)) }
+		return func(s *State) { s.Devices.DeleteSlice(name("slice", n)) }
 	case 1:
 		group := &Group{Key: Key{Namespace: "ns", Name: "g"}, UID: uid, Gang: true, MinCount: n + 1}
-		return func(s *State) { s.PutGroup(group) }
+		return func(s *State) { s.Groups.Put(group) }
 	case 2:
-		return func(s *State) { s.DeleteGroup(Key{Namespace: "ns", Name: "g"}) }
+		return func(s *State) { s.Groups.Delete(Key{Namespace: "ns", Name: "g"}) }
 	case 3:
-		return func(s *State) { s.PutClass(&Class{Name: key.Name, UID: uid}) }
+		return func(s *State) { s.Classes.Put(&Class{Name: key.Name, UID: uid}) }
 	}
 	labels := rapid.SampledFrom([]map[string]string{nil, {"team": "a"}, {"team": "b"}}).Draw(t, "labels")
-	return func(s *State) { s.PutNamespace("ns", labels) }
+	return func(s *State) { s.Namespaces.Put("ns", labels) }
 }
 
 // nomination keeps a pod's room on a node, and a device; it calls back the claim of the same name.
@@ -95,11 +95,11 @@ func nomination(name, node string) *Nomination {
 func drawRelease(t *rapid.T, key Key) change {
 	if rapid.Bool().Draw(t, "budget") {
 		budget := &Budget{Key: key, Selector: labels.Everything(), Allowed: rapid.IntRange(0, 1).Draw(t, "allowed")}
-		return func(s *State) { s.PutBudget(budget) }
+		return func(s *State) { s.Budgets.Put(budget) }
 	}
 	return func(s *State) {
-		s.LeaveClaim(key, func(Consumer) bool { return true })
-		s.DeleteBudget(key)
+		s.Claims.RemoveConsumers(key, func(Consumer) bool { return true })
+		s.Budgets.Delete(key)
 	}
 }
 
@@ -220,13 +220,13 @@ func TestPoolsShowHolders(t *testing.T) {
 			drawChange(t)(s)
 		}
 		held := map[DeviceID]bool{}
-		for _, entry := range s.claims {
+		for _, entry := range s.Claims.entries {
 			for _, result := range entry.effective().Allocation.results() {
 				held[DeviceIDOf(result)] = true
 			}
 		}
-		for _, info := range s.Nodes() {
-			for _, view := range s.Pools(info) {
+		for _, info := range s.Nodes.List() {
+			for _, view := range s.Devices.Pools(info) {
 				if view.Problem != "" {
 					continue // the same device may be there twice
 				}

@@ -34,7 +34,7 @@ func (c *termCount) change(info *NodeInfo, by int) {
 
 // picks says whether the term counts a bound pod.
 func (c *termCount) picks(s *State, pod *Pod) bool {
-	return !(c.term.spread && pod.Deleting) && c.term.Matches(pod.Shape, s.namespaces[pod.Key.Namespace])
+	return !(c.term.spread && pod.Deleting) && c.term.Matches(pod.Shape, s.Namespaces.labels[pod.Key.Namespace])
 }
 
 // termSet finds the terms that can pick a pod by a label that they ask for, without a look at all others: a cluster

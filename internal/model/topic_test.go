@@ -70,44 +70,44 @@ func TestNoTopicsForWhatMeansNothing(t *testing.T) {
 	}
 
 	s := NewState()
-	s.PutPod(pod("1", nil))
-	s.PutClaim(claim("1", nil))
-	s.PutGroup(group("1"))
-	s.PutNode(node("1"))
-	s.PutSlice(slice("1"))
-	s.PutClass(class("1"))
+	s.Pods.Put(pod("1", nil))
+	s.Claims.Put(claim("1", nil))
+	s.Groups.Put(group("1"))
+	s.Nodes.Put(node("1"))
+	s.Devices.PutSlice(slice("1"))
+	s.Classes.Put(class("1"))
 	unscheduled := metav1.Condition{Type: schedulingv1beta1.PodGroupInitiallyScheduled, Status: metav1.ConditionFalse, Reason: "Unschedulable"}
 	for what, topics := range map[string][]Topic{
-		"a pod's condition":   s.PutPod(pod("2", condition)),
-		"a group's condition": s.PutGroup(group("2", unscheduled)),
-		"a claim's metadata":  s.PutClaim(claim("2", nil)),
-		"a claim's finalizer": s.PutClaim(claim("3", func(c *resourceapi.ResourceClaim) { c.Finalizers = []string{resourcev1.Finalizer} })),
-		"a node's heartbeat":  s.PutNode(node("2", corev1.NodeCondition{Type: corev1.NodeReady})),
-		"a slice's metadata":  s.PutSlice(slice("2")),
-		"a class's metadata":  s.PutClass(class("2")),
+		"a pod's condition":   s.Pods.Put(pod("2", condition)),
+		"a group's condition": s.Groups.Put(group("2", unscheduled)),
+		"a claim's metadata":  s.Claims.Put(claim("2", nil)),
+		"a claim's finalizer": s.Claims.Put(claim("3", func(c *resourceapi.ResourceClaim) { c.Finalizers = []string{resourcev1.Finalizer} })),
+		"a node's heartbeat":  s.Nodes.Put(node("2", corev1.NodeCondition{Type: corev1.NodeReady})),
+		"a slice's metadata":  s.Devices.PutSlice(slice("2")),
+		"a class's metadata":  s.Classes.Put(class("2")),
 	} {
 		if len(topics) > 0 {
 			t.Errorf("%s gives %v", what, topics)
 		}
 	}
 	// Versions are kept all the same: what is older comes too late.
-	if s.pods[Key{Namespace: "ns", Name: "p"}].pod.Version != 2 || s.slices["s"].Version != 2 {
+	if s.Pods.entries[Key{Namespace: "ns", Name: "p"}].pod.Version != 2 || s.Devices.slices["s"].Version != 2 {
 		t.Error("a version was not kept")
 	}
 	for what, topics := range map[string][]Topic{
-		"a pod's label":      s.PutPod(pod("3", func(p *core.Pod) { p.Labels["app"] = "b" })),
-		"a pod's gate":       s.PutPod(pod("4", func(p *core.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}} })),
-		"a pod made anew":    s.PutPod(pod("5", func(p *core.Pod) { p.UID = "v" })),
-		"a pod that is gone": s.DeletePod(Key{Namespace: "ns", Name: "p"}),
-		"a scheduled group":  s.PutGroup(group("3", metav1.Condition{Type: scheduling.PodGroupScheduled, Status: metav1.ConditionTrue})),
-		"a claim made anew":  s.PutClaim(claim("4", func(c *resourceapi.ResourceClaim) { c.UID = "v" })),
-		"a claim's consumer": s.PutClaim(claim("5", func(c *resourceapi.ResourceClaim) {
+		"a pod's label":      s.Pods.Put(pod("3", func(p *core.Pod) { p.Labels["app"] = "b" })),
+		"a pod's gate":       s.Pods.Put(pod("4", func(p *core.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}} })),
+		"a pod made anew":    s.Pods.Put(pod("5", func(p *core.Pod) { p.UID = "v" })),
+		"a pod that is gone": s.Pods.Delete(Key{Namespace: "ns", Name: "p"}),
+		"a scheduled group":  s.Groups.Put(group("3", metav1.Condition{Type: scheduling.PodGroupScheduled, Status: metav1.ConditionTrue})),
+		"a claim made anew":  s.Claims.Put(claim("4", func(c *resourceapi.ResourceClaim) { c.UID = "v" })),
+		"a claim's consumer": s.Claims.Put(claim("5", func(c *resourceapi.ResourceClaim) {
 			c.UID = "v"
 			c.Status.ReservedFor = []Consumer{PodConsumer("p", "u")}
 		})),
-		"a class's selectors":  s.PutClass(&Class{Name: "k", UID: "u", Version: 3, Selectors: []string{"true"}}),
-		"another count":        s.PutSlice(&Slice{Name: "s", UID: "u", Version: 3, PoolSlices: 2}),
-		"a node's allocatable": s.PutNode(&Node{Name: "n", UID: "u", Version: 3, Allocatable: Resources{"cpu": 1}}),
+		"a class's selectors":  s.Classes.Put(&Class{Name: "k", UID: "u", Version: 3, Selectors: []string{"true"}}),
+		"another count":        s.Devices.PutSlice(&Slice{Name: "s", UID: "u", Version: 3, PoolSlices: 2}),
+		"a node's allocatable": s.Nodes.Put(&Node{Name: "n", UID: "u", Version: 3, Allocatable: Resources{"cpu": 1}}),
 	} {
 		if len(topics) == 0 {
 			t.Errorf("%s gives no topics", what)
@@ -132,19 +132,19 @@ func TestLabelsOfBoundPodsAreTopics(t *testing.T) {
 		}
 		return converted
 	}
-	s.PutNode(&Node{Name: "n"})
-	s.PutPod(pod("bound", "n", "a", ""))
-	s.PutPod(pod("waits", "", "w", "b"))
+	s.Nodes.Put(&Node{Name: "n"})
+	s.Pods.Put(pod("bound", "n", "a", ""))
+	s.Pods.Put(pod("waits", "", "w", "b"))
 	for _, change := range []struct {
 		app  string
 		wake bool
 	}{{"c", false}, {"b", true}, {"c", true}, {"a", false}} {
-		topics := s.PutPod(pod("bound", "n", change.app, ""))
+		topics := s.Pods.Put(pod("bound", "n", change.app, ""))
 		if got := slices.Contains(topics, Topic{Kind: TopicPods}); got != change.wake {
 			t.Errorf("label %s gives %v", change.app, topics)
 		}
 	}
-	if topics := s.PutPod(pod("waits", "", "x", "b")); slices.Contains(topics, Topic{Kind: TopicPods}) {
+	if topics := s.Pods.Put(pod("waits", "", "x", "b")); slices.Contains(topics, Topic{Kind: TopicPods}) {
 		t.Errorf("the label of a pod without a node gives %v", topics)
 	}
 }
@@ -152,9 +152,9 @@ func TestLabelsOfBoundPodsAreTopics(t *testing.T) {
 // Who waits until an allocation is in the API is woken when it is there, although it was assumed before.
 func TestAllocationThatArrivesIsATopic(t *testing.T) {
 	s, key := NewState(), Key{Namespace: "ns", Name: "c"}
-	s.PutClaim(&Claim{Key: key, UID: "u", Version: 1})
-	s.AssumeClaim(key, Assumption{Allocation: allocationOf("x")})
-	topics := s.PutClaim(&Claim{Key: key, UID: "u", Version: 2, Allocation: allocationOf("x")})
+	s.Claims.Put(&Claim{Key: key, UID: "u", Version: 1})
+	s.Claims.Assume(key, Assumption{Allocation: allocationOf("x")})
+	topics := s.Claims.Put(&Claim{Key: key, UID: "u", Version: 2, Allocation: allocationOf("x")})
 	if !slices.Contains(topics, Topic{Kind: TopicClaim, Key: key}) {
 		t.Errorf("topics = %v", topics)
 	}
@@ -189,10 +189,10 @@ func TestHalfBoundUnit(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := NewState()
-			s.PutGroup(&Group{Key: key, UID: "g", Gang: true, MinCount: 2, Scheduled: test.scheduled})
+			s.Groups.Put(&Group{Key: key, UID: "g", Gang: true, MinCount: 2, Scheduled: test.scheduled})
 			for i, pod := range test.pods {
 				pod.Key, pod.UID = Key{Namespace: "ns", Name: name("p", i)}, types.UID(name("p", i))
-				s.PutPod(pod)
+				s.Pods.Put(pod)
 			}
 			unit, ok := s.Unit(UnitKey{Group: true, Key: key})
 			if ok != test.unit || ok && unit.HalfBound != test.half {

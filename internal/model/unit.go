@@ -5,13 +5,13 @@ package model
 // there) is for sched to say.
 func (s *State) Unit(key UnitKey) (*Unit, bool) {
 	if !key.Group {
-		pod, ok := s.Pod(key.Key)
+		pod, ok := s.Pods.Get(key.Key)
 		if !ok || !pod.Ready() || pod.Group != "" {
 			return nil, false
 		}
 		return &Unit{Key: key, Pods: []*Pod{pod}, Min: 1, Priority: pod.Priority, Never: pod.Never, Created: pod.Created}, true
 	}
-	entry, ok := s.groups[key.Key]
+	entry, ok := s.Groups.entries[key.Key]
 	if !ok {
 		return nil, false
 	}

@@ -71,11 +71,11 @@ func placeArbitrary(t *testing.T, seed int64) bool {
 			node.Spec, node.Status.Allocatable = corev1.NodeSpec{}, corev1.ResourceList{"cpu": apiresource.MustParse("4"), "pods": apiresource.MustParse("10")}
 			slice.Spec.NodeSelector, slice.Spec.AllNodes, slice.Spec.PerDeviceNodeSelection = nil, nil, nil
 		}
-		state.PutNode(model.NodeFrom(node))
-		state.PutClass(model.ClassFrom(class))
-		state.PutSlice(model.SliceFrom(slice))
-		state.PutClaim(model.ClaimFrom(claim))
-		state.PutGroup(model.GroupFrom(group))
+		state.Nodes.Put(model.NodeFrom(node))
+		state.Classes.Put(model.ClassFrom(class))
+		state.Devices.PutSlice(model.SliceFrom(slice))
+		state.Claims.Put(model.ClaimFrom(claim))
+		state.Groups.Put(model.GroupFrom(group))
 	}
 	placed := false
 	for _, name := range []string{"a", "b", "c"} {
@@ -91,7 +91,7 @@ func placeArbitrary(t *testing.T, seed int64) bool {
 		if err != nil {
 			continue
 		}
-		state.PutPod(converted)
+		state.Pods.Put(converted)
 		plan, _ := sched.NewPlacer(state, 2000).Try(converted.UnitKey())
 		placed = placed || plan != nil
 		if plan != nil {

@@ -33,12 +33,12 @@ func bigState(nodes, devices int) *model.State {
 		node.Status.Allocatable = corev1.ResourceList{
 			corev1.ResourceCPU: quantity.MustParse("4"), corev1.ResourceMemory: quantity.MustParse("32Gi"), corev1.ResourcePods: quantity.MustParse("110"),
 		}
-		state.PutNode(model.NodeFrom(node))
+		state.Nodes.Put(model.NodeFrom(node))
 		if devices > 0 {
-			state.PutSlice(model.SliceFrom(slice(name, devices)))
+			state.Devices.PutSlice(model.SliceFrom(slice(name, devices)))
 		}
 	}
-	state.PutClass(model.ClassFrom(&resourcev1.DeviceClass{ObjectMeta: meta("gpu"), Spec: resourcev1.DeviceClassSpec{
+	state.Classes.Put(model.ClassFrom(&resourcev1.DeviceClass{ObjectMeta: meta("gpu"), Spec: resourcev1.DeviceClassSpec{
 		Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "gpu.example.com"`}}},
 	}}))
 	return state
@@ -112,9 +112,9 @@ func benchmarkGangs(b *testing.B, gangs int, size int32) {
 		placer := sched.NewPlacer(state, sched.DefaultSteps)
 		for g := range gangs {
 			name := fmt.Sprintf("gang-%04d", g)
-			state.PutGroup(gang(name, size))
+			state.Groups.Put(gang(name, size))
 			for i := range size {
-				state.PutPod(bigPod(b, fmt.Sprintf("%s-%04d", name, i), name))
+				state.Pods.Put(bigPod(b, fmt.Sprintf("%s-%04d", name, i), name))
 			}
 		}
 		b.StartTimer()
@@ -132,8 +132,8 @@ func BenchmarkClaimEach(b *testing.B) {
 		placer := sched.NewPlacer(state, sched.DefaultSteps)
 		for i := range 2500 {
 			name := fmt.Sprintf("pod-%04d", i)
-			state.PutClaim(bigClaim(name))
-			state.PutPod(bigPod(b, name, "", model.PodClaim{Entry: "g", Claim: name}))
+			state.Claims.Put(bigClaim(name))
+			state.Pods.Put(bigPod(b, name, "", model.PodClaim{Entry: "g", Claim: name}))
 		}
 		b.StartTimer()
 		for i := range 2500 {
@@ -148,11 +148,11 @@ func BenchmarkGangClaimEach(b *testing.B) {
 		b.StopTimer()
 		state := bigState(500, 8)
 		placer := sched.NewPlacer(state, sched.DefaultSteps)
-		state.PutGroup(gang("gang", 1000))
+		state.Groups.Put(gang("gang", 1000))
 		for i := range 1000 {
 			name := fmt.Sprintf("pod-%04d", i)
-			state.PutClaim(bigClaim(name))
-			state.PutPod(bigPod(b, name, "gang", model.PodClaim{Entry: "g", Claim: name}))
+			state.Claims.Put(bigClaim(name))
+			state.Pods.Put(bigPod(b, name, "gang", model.PodClaim{Entry: "g", Claim: name}))
 		}
 		b.StartTimer()
 		mustPlan(b, placer, state, unitKey(true, "gang"))
@@ -166,12 +166,12 @@ func BenchmarkPodsAlone(b *testing.B) {
 	for range b.N {
 		for i := range 100 {
 			name := fmt.Sprintf("pod-%04d", i)
-			state.PutPod(bigPod(b, name, ""))
+			state.Pods.Put(bigPod(b, name, ""))
 			mustPlan(b, placer, state, unitKey(false, name))
 		}
 		b.StopTimer()
 		for i := range 100 {
-			state.DeletePod(unitKey(false, fmt.Sprintf("pod-%04d", i)).Key)
+			state.Pods.Delete(unitKey(false, fmt.Sprintf("pod-%04d", i)).Key)
 		}
 		b.StartTimer()
 	}
@@ -181,11 +181,11 @@ func BenchmarkPodsAlone(b *testing.B) {
 func BenchmarkRefusal(b *testing.B) {
 	state := bigState(500, 2)
 	placer := sched.NewPlacer(state, sched.DefaultSteps)
-	state.PutGroup(gang("gang", 1001))
+	state.Groups.Put(gang("gang", 1001))
 	for i := range 1001 {
 		name := fmt.Sprintf("pod-%04d", i)
-		state.PutClaim(bigClaim(name))
-		state.PutPod(bigPod(b, name, "gang", model.PodClaim{Entry: "g", Claim: name}))
+		state.Claims.Put(bigClaim(name))
+		state.Pods.Put(bigPod(b, name, "gang", model.PodClaim{Entry: "g", Claim: name}))
 	}
 	for range b.N {
 		if plan, _ := placer.Try(unitKey(true, "gang")); plan != nil {
@@ -198,10 +198,10 @@ func BenchmarkRefusal(b *testing.B) {
 func BenchmarkSharedRefusal(b *testing.B) {
 	state := bigState(5000, 2)
 	placer := sched.NewPlacer(state, sched.DefaultSteps)
-	state.PutGroup(gang("gang", 64))
-	state.PutClaim(bigClaim("shared"))
+	state.Groups.Put(gang("gang", 64))
+	state.Claims.Put(bigClaim("shared"))
 	for i := range 64 {
-		state.PutPod(bigPod(b, fmt.Sprintf("pod-%04d", i), "gang", model.PodClaim{Entry: "s", Claim: "shared", Group: true}))
+		state.Pods.Put(bigPod(b, fmt.Sprintf("pod-%04d", i), "gang", model.PodClaim{Entry: "s", Claim: "shared", Group: true}))
 	}
 	for range b.N {
 		if plan, reasons := placer.Try(unitKey(true, "gang")); plan != nil || reasons.Code != sched.CodeUnschedulable {
@@ -219,17 +219,17 @@ func BenchmarkSharedGroups(b *testing.B) {
 		fabric := slice("fabric", 100)
 		all := true
 		fabric.Spec.NodeName, fabric.Spec.AllNodes = nil, &all
-		state.PutSlice(model.SliceFrom(fabric))
+		state.Devices.PutSlice(model.SliceFrom(fabric))
 		for g := range 100 {
 			name := fmt.Sprintf("group-%03d", g)
 			group := gang(name, 1)
 			group.Gang = false
-			state.PutGroup(group)
-			state.PutClaim(bigClaim(name))
+			state.Groups.Put(group)
+			state.Claims.Put(bigClaim(name))
 			for i := range 50 {
 				pod := bigPod(b, fmt.Sprintf("%s-%d", name, i), name, model.PodClaim{Entry: "s", Claim: name, Group: true})
 				pod.Shape.Requests = model.Resources{corev1.ResourcePods: 1}
-				state.PutPod(pod)
+				state.Pods.Put(pod)
 			}
 		}
 		b.StartTimer()
@@ -248,13 +248,13 @@ func BenchmarkHugeGang(b *testing.B) {
 		fabric := slice("fabric", 1)
 		all := true
 		fabric.Spec.NodeName, fabric.Spec.AllNodes = nil, &all
-		state.PutSlice(model.SliceFrom(fabric))
-		state.PutGroup(gang("gang", 9216))
-		state.PutClaim(bigClaim("shared"))
+		state.Devices.PutSlice(model.SliceFrom(fabric))
+		state.Groups.Put(gang("gang", 9216))
+		state.Claims.Put(bigClaim("shared"))
 		for i := range 9216 {
 			pod := bigPod(b, fmt.Sprintf("pod-%05d", i), "gang", model.PodClaim{Entry: "s", Claim: "shared", Group: true})
 			pod.Shape.Requests[corev1.ResourceCPU] = 1000
-			state.PutPod(pod)
+			state.Pods.Put(pod)
 		}
 		b.StartTimer()
 		mustPlan(b, placer, state, unitKey(true, "gang"))
@@ -281,9 +281,9 @@ func benchTerms(b *testing.B, change func(*core.Pod)) {
 		b.StopTimer()
 		state := bigState(5000, 0)
 		placer := sched.NewPlacer(state, sched.DefaultSteps)
-		state.PutGroup(gang("gang", 100))
+		state.Groups.Put(gang("gang", 100))
 		for i := range 100 {
-			state.PutPod(withTerms(b, fmt.Sprintf("pod-%03d", i), change))
+			state.Pods.Put(withTerms(b, fmt.Sprintf("pod-%03d", i), change))
 		}
 		b.StartTimer()
 		mustPlan(b, placer, state, unitKey(true, "gang"))
@@ -319,8 +319,8 @@ func BenchmarkParked(b *testing.B) {
 	pod.Node = "node-0000"
 	b.ResetTimer()
 	for range b.N {
-		state.PutPod(pod)
-		queue.Wake(state.DeletePod(pod.Key))
+		state.Pods.Put(pod)
+		queue.Wake(state.Pods.Delete(pod.Key))
 	}
 	if ready, _ := queue.Len(); ready > 0 {
 		b.Fatal(ready, "were woken in vain")
@@ -331,11 +331,11 @@ func BenchmarkParked(b *testing.B) {
 func parkGangs(b testing.TB, state *model.State, placer *sched.Placer, queue *sched.Queue, n int) {
 	for g := range n {
 		name := fmt.Sprintf("hopeless-%04d", g)
-		state.PutGroup(gang(name, 2))
+		state.Groups.Put(gang(name, 2))
 		for i := range 2 {
 			pod := bigPod(b, fmt.Sprintf("%s-%d", name, i), name)
 			pod.Shape.Requests[corev1.ResourceCPU] = 5000
-			state.PutPod(pod)
+			state.Pods.Put(pod)
 		}
 		unit, _ := state.Unit(unitKey(true, name))
 		plan, reasons := placer.Place(unit)
@@ -363,14 +363,14 @@ func BenchmarkGangsAmongTerms(b *testing.B) {
 					PodAffinity:     &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term}}},
 				}
 			})
-			state.PutPod(pod)
+			state.Pods.Put(pod)
 		}
 		placer := sched.NewPlacer(state, sched.DefaultSteps)
 		for g := range 9 {
 			name := fmt.Sprintf("gang-%d", g)
-			state.PutGroup(gang(name, 1000))
+			state.Groups.Put(gang(name, 1000))
 			for i := range 1000 {
-				state.PutPod(bigPod(b, fmt.Sprintf("%s-%04d", name, i), name))
+				state.Pods.Put(bigPod(b, fmt.Sprintf("%s-%04d", name, i), name))
 			}
 		}
 		b.StartTimer()
@@ -383,10 +383,10 @@ func BenchmarkGangsAmongTerms(b *testing.B) {
 // 100 pods alone, one after the other, on 5,000 nodes that all have their image.
 func BenchmarkPodsWithImage(b *testing.B) {
 	state := bigState(5000, 0)
-	for _, info := range state.Nodes() {
+	for _, info := range state.Nodes.List() {
 		node := *info.Node
 		node.Images = []corev1.ContainerImage{{Names: []string{"app:1"}, SizeBytes: 1 << 30}}
-		state.PutNode(&node)
+		state.Nodes.Put(&node)
 	}
 	benchmarkHundred(b, state, func(pod *model.Pod) { pod.Shape.Images = []string{"app:1"} })
 }
@@ -405,12 +405,12 @@ func benchmarkHundred(b *testing.B, state *model.State, edit func(*model.Pod)) {
 			name := fmt.Sprintf("pod-%04d", i)
 			pod := bigPod(b, name, "")
 			edit(pod)
-			state.PutPod(pod)
+			state.Pods.Put(pod)
 			mustPlan(b, placer, state, unitKey(false, name))
 		}
 		b.StopTimer()
 		for i := range 100 {
-			state.DeletePod(unitKey(false, fmt.Sprintf("pod-%04d", i)).Key)
+			state.Pods.Delete(unitKey(false, fmt.Sprintf("pod-%04d", i)).Key)
 		}
 		b.StartTimer()
 	}
@@ -430,10 +430,10 @@ func BenchmarkShapes(b *testing.B) {
 // 100 pods of a ReplicaSet, one after the other, on 5,000 nodes of three zones.
 func BenchmarkReplicasInZones(b *testing.B) {
 	state := bigState(5000, 0)
-	for i, info := range state.Nodes() {
+	for i, info := range state.Nodes.List() {
 		node := *info.Node
 		node.Labels = map[string]string{corev1.LabelTopologyZone: fmt.Sprint("zone-", i%3)}
-		state.PutNode(&node)
+		state.Nodes.Put(&node)
 	}
 	benchmarkHundred(b, state, func(pod *model.Pod) { pod.Set = "set" })
 }
@@ -446,11 +446,11 @@ func BenchmarkSmallGangsClaimEach(b *testing.B) {
 		placer := sched.NewPlacer(state, sched.DefaultSteps)
 		for g := range 1000 {
 			name := fmt.Sprintf("gang-%04d", g)
-			state.PutGroup(gang(name, 3))
+			state.Groups.Put(gang(name, 3))
 			for i := range 3 {
 				pod := fmt.Sprintf("%s-%d", name, i)
-				state.PutClaim(bigClaim(pod))
-				state.PutPod(bigPod(b, pod, name, model.PodClaim{Entry: "g", Claim: pod}))
+				state.Claims.Put(bigClaim(pod))
+				state.Pods.Put(bigPod(b, pod, name, model.PodClaim{Entry: "g", Claim: pod}))
 			}
 		}
 		b.StartTimer()

@@ -50,7 +50,7 @@ func (j *job) candidates(c *class, shared *alloc.Problem) *ranking {
 	c.scorer.score(j.state, list, tainted)
 	scoreAlternatives(list)
 	r.reset(list)
-	r.mingle(j.company(c), j.state.Zones())
+	r.mingle(j.company(c), j.state.Nodes.Zones())
 	r.settle()
 	return r
 }
@@ -94,7 +94,7 @@ func (l *look) at(info *model.NodeInfo) (candidate, bool) {
 		problem = f.problem
 	}
 	if problem == nil {
-		candidate.out, candidate.devices = false, j.state.FreeLocal(info)
+		candidate.out, candidate.devices = false, j.state.Devices.FreeLocal(info)
 		return candidate, false
 	}
 	free, earlier, offer := problem.FreeAndScore(info)
@@ -109,7 +109,7 @@ func (j *job) packs() bool { return j.unit.Min > 1 }
 func (j *job) possible(c *class) []*model.NodeInfo {
 	selectors, skips := c.volumes, false
 	for _, key := range c.given {
-		claim, _ := j.state.Claim(key)
+		claim, _ := j.state.Claims.Get(key)
 		skips = skips || claim.Allocation.SkipsOperations()
 		if claim.Allocation == nil || claim.Allocation.NodeSelector == nil {
 			continue
@@ -134,7 +134,7 @@ func (j *job) possible(c *class) []*model.NodeInfo {
 
 // tied is the one node that a claim allows, if it suits.
 func (j *job) tied(c *class, name string) []*model.NodeInfo {
-	info, ok := j.state.Node(name)
+	info, ok := j.state.Nodes.Get(name)
 	if !ok || j.only != nil && !slices.Contains(j.only, info) || c.outside(info) != nil || c.fitter.Static(info).Failed() || !nodefit.AllMatch(c.volumes, info) {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (j *job) tied(c *class, name string) []*model.NodeInfo {
 // claimMisses finds a claim that the class was given and that cannot be used from the node, or is not what the node needs.
 func (j *job) claimMisses(c *class, info *model.NodeInfo) (model.Key, bool) {
 	for _, key := range c.given {
-		claim, _ := j.state.Claim(key)
+		claim, _ := j.state.Claims.Get(key)
 		if claim.Allocation.SkipsOperations() && !info.Node.SkipsOperations {
 			return key, true
 		}

@@ -38,7 +38,7 @@ type nodeCensus struct {
 func (r *room) newCensus(unit *model.Unit, nodes []*model.NodeInfo) *census {
 	t := &census{unit: unit, base: r.base, nodes: nodes}
 	if nodes == nil {
-		nodes = r.state.Nodes()
+		nodes = r.state.Nodes.List()
 	}
 	for _, alike := range podsByShape(unit) {
 		shape := newShapeCensus(r.state, alike[0].Shape, nodes)
@@ -120,7 +120,7 @@ const victimsAStep = 16
 // lacks says without an attempt that the unit has no room with these victims gone. The trial is at its base.
 func (r *room) lacks(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) bool {
 	// What devices give to pods of a node's resources is counted by claims, not by pods.
-	if len(unit.Pods) == 1 || r.state.HasDraws() {
+	if len(unit.Pods) == 1 || r.state.Devices.HasDraws() {
 		return false
 	}
 	if t := r.census; t == nil || t.unit != unit || t.base != r.base || !sameNodes(t.nodes, nodes) {

@@ -103,7 +103,7 @@ func claimsOf(members []*member, f *form, times int) []*model.Claim {
 // fillTogether places at least target members, with devices found for all members together that go to one node. It leaves
 // nothing in the trial if it does not succeed.
 func (j *job) fillTogether(target int) bool {
-	if j.state.HasDraws() {
+	if j.state.Devices.HasDraws() {
 		return false
 	}
 	start := j.mark()

@@ -14,9 +14,9 @@ func (j *job) company(c *class) map[*model.NodeInfo]int {
 	case j.unit.Key.Group || len(terms.Spread)+len(terms.SoftSpread) > 0:
 		return nil
 	case pod.Set == "":
-		return j.state.ServedWith(pod.Shape)
+		return j.state.Services.ServedWith(pod.Shape)
 	}
-	return j.state.OfSet(pod.Set)
+	return j.state.Pods.OfSet(pod.Set)
 }
 
 // mingle says what the company on each node and in its zone counts for, and forgets that of the pod before. Pods of a kind of

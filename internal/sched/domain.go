@@ -151,7 +151,7 @@ func (j *job) fixDomain() bool {
 	}
 	j.reasons.Topology = key
 	j.reasons.further = []model.Topic{{Kind: model.TopicNodes}} // a label that changes can settle it
-	for _, pod := range j.state.Members(j.unit.Key.Key) {
+	for _, pod := range j.state.Groups.Members(j.unit.Key.Key) {
 		if !pod.Counts() || pod.Deleting {
 			continue
 		}
@@ -170,7 +170,7 @@ func (j *job) fixDomain() bool {
 }
 
 func (j *job) domainOf(pod *model.Pod, key string) (string, bool) {
-	info, ok := j.state.Node(pod.Node)
+	info, ok := j.state.Nodes.Get(pod.Node)
 	if !ok {
 		return "", false
 	}
@@ -188,7 +188,7 @@ type together struct {
 // gatherings finds the members that want to be with each other, and have nobody else to be with: no pod that is there,
 // and no member that could be elsewhere itself. Pods that stand alone follow the first of them wherever it is.
 func (j *job) gatherings() []together {
-	if !j.packs() || !j.state.HasTerms() {
+	if !j.packs() || !j.state.Terms.Any() {
 		return nil
 	}
 	var list []together
@@ -198,7 +198,7 @@ func (j *job) gatherings() []together {
 			continue
 		}
 		for _, term := range c.fitter.Shape.Terms.Affinity {
-			if _, everywhere := j.state.Picked(term, ""); everywhere > 0 {
+			if _, everywhere := j.state.Terms.Picked(term, ""); everywhere > 0 {
 				continue
 			}
 			at, ok := known[term.ID]
@@ -217,7 +217,7 @@ func (j *job) gatherings() []together {
 func (j *job) hasOthers(g together) bool {
 	return slices.ContainsFunc(j.classes, func(c *class) bool {
 		shape := c.fitter.Shape
-		return !slices.Contains(g.classes, c) && g.term.Matches(shape, j.state.NamespaceLabels(shape.Namespace))
+		return !slices.Contains(g.classes, c) && g.term.Matches(shape, j.state.Namespaces.Labels(shape.Namespace))
 	})
 }
 

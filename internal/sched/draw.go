@@ -8,13 +8,13 @@ import (
 
 // draws is what a member takes from a node through its claims, its own as the choice allocates them, and how that misses.
 func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]model.Draw, nodefit.Failure) {
-	if !j.state.HasDraws() {
+	if !j.state.Devices.HasDraws() {
 		return nil, nodefit.Failure{}
 	}
 	var draws []model.Draw
 	f := j.form(m.class, info)
 	for _, use := range m.uses {
-		claim, _ := j.state.Claim(use.claim)
+		claim, _ := j.state.Claims.Get(use.claim)
 		allocation, containers := claim.Allocation, use.containers
 		if m.held != nil && use.claim == m.extendedKey() {
 			containers = f.containers()
@@ -24,7 +24,7 @@ func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]mod
 				allocation = choice[i]
 			}
 		}
-		draw, ok := j.state.Draw(use.claim.Name, allocation, containers)
+		draw, ok := j.state.Devices.Draw(use.claim.Name, allocation, containers)
 		if !ok {
 			continue
 		}
@@ -34,7 +34,7 @@ func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]mod
 		draws = append(draws, draw)
 	}
 	if m.makes(f) && choice != nil {
-		if draw, ok := j.state.Draw(m.pod.Extended, choice[len(m.own)], f.containers()); ok {
+		if draw, ok := j.state.Devices.Draw(m.pod.Extended, choice[len(m.own)], f.containers()); ok {
 			draws = append(draws, draw)
 		}
 	}
@@ -57,7 +57,7 @@ func (j *job) usedByOther(m *member, claim *model.Claim) bool {
 	if m.pod.Group == "" {
 		return false
 	}
-	for _, pod := range j.state.Members(m.pod.GroupKey()) {
+	for _, pod := range j.state.Groups.Members(m.pod.GroupKey()) {
 		if pod.Key != m.pod.Key && pod.Counts() && usesClaim(pod, claim.Key.Name) {
 			return true
 		}
@@ -102,7 +102,7 @@ func (j *job) drawing(m *member, info *model.NodeInfo, board *alloc.NodeOffer) (
 
 // drawMiss says how the best devices that a class could have on the node draw too much from it.
 func (j *job) drawMiss(c *class, info *model.NodeInfo) nodefit.Failure {
-	if !j.state.HasDraws() {
+	if !j.state.Devices.HasDraws() {
 		return nodefit.Failure{}
 	}
 	var choice alloc.Choice

@@ -39,7 +39,7 @@ func (r *room) newEstimator(unit *model.Unit) *estimator {
 	for _, alike := range podsByShape(unit) {
 		e.shapes = append(e.shapes, asked{Fitter: nodefit.New(r.state, alike[0].Shape), pods: len(alike)})
 	}
-	nodes := r.state.Nodes()
+	nodes := r.state.Nodes.List()
 	e.slots = make([]slot, 0, len(nodes))
 	for _, info := range nodes {
 		if free := e.suits(info); free != nil {

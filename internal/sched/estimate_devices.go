@@ -31,7 +31,7 @@ func (c *count) countDevices(nodes []*model.NodeInfo) {
 		return
 	}
 	for _, info := range nodes {
-		views := c.room.state.Pools(info)
+		views := c.room.state.Devices.Pools(info)
 		for i := range views {
 			if !slices.Contains(c.pools, views[i].ID) {
 				c.pools = append(c.pools, views[i].ID)

@@ -9,8 +9,8 @@ import (
 // evicted says that a claim has a device from which pods are evicted: further ones wait until it is allocated anew, or
 // the taint is gone.
 func (j *job) evicted(key model.Key) *Wait {
-	claim, _ := j.state.Claim(key)
-	device, taint, evicts := j.state.Evicts(claim)
+	claim, _ := j.state.Claims.Get(key)
+	device, taint, evicts := j.state.Devices.Evicts(claim)
 	if !evicts {
 		return nil
 	}

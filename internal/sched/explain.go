@@ -66,7 +66,7 @@ func (t tally) blocks() []Block {
 // explain counts over all nodes why the class cannot be placed on them as the trial stands.
 func (j *job) explain(c *class) tally {
 	var t tally
-	for _, info := range j.state.Nodes() {
+	for _, info := range j.state.Nodes.List() {
 		if pin := c.outside(info); pin != nil {
 			t.miss(info.Name, nodefit.Failure{Check: nodefit.CheckDomain, Detail: keyName(pin.key) + " " + pin.value})
 		} else if m := c.fitter.Static(info); m.Failed() {
@@ -97,7 +97,7 @@ func (j *job) lacking(c *class, info *model.NodeInfo) *alloc.Reason {
 	}
 	for _, b := range j.bundles {
 		uses := slices.Contains(c.given, b.claims[0].Key)
-		if claim, _ := j.state.Claim(b.claims[0].Key); !uses || claim.Allocation != nil {
+		if claim, _ := j.state.Claims.Get(b.claims[0].Key); !uses || claim.Allocation != nil {
 			continue
 		}
 		if _, reason := b.problem.NodeOffer(info); reason != nil {
@@ -154,7 +154,7 @@ func (j *job) explainPods(c *class, left []*member) PodReasons {
 	}
 	stuck := *c
 	stuck.members = left
-	p.Nodes = len(j.state.Nodes())
+	p.Nodes = len(j.state.Nodes.List())
 	p.Blocks = j.explain(&stuck).blocks()
 	for i := range p.Blocks {
 		if reason := p.Blocks[i].Alloc; reason != nil && reason.NodeIndependent() && c.extended == nil {
@@ -167,7 +167,7 @@ func (j *job) explainPods(c *class, left []*member) PodReasons {
 // further are the changes that can help a unit that was tried in more than one way: any that touches what its members
 // depend on. For pods that stand alone, what each node failed at says it more closely.
 func (j *job) further() []model.Topic {
-	if j.unit.Min <= 1 && len(j.bundles) == 0 && j.topology() == "" && !j.state.HasDraws() {
+	if j.unit.Min <= 1 && len(j.bundles) == 0 && j.topology() == "" && !j.state.Devices.HasDraws() {
 		return j.volumeTopics()
 	}
 	topics := append(j.dependencies(), model.Topic{Kind: model.TopicNodes})

@@ -42,12 +42,12 @@ type offer struct {
 // without devices counts as none: it is used, or replaced, when the plan is written.
 func (j *job) extend(m *member) *Wait {
 	for _, resource := range m.pod.Shape.Offerable() {
-		if class, ok := j.state.Offers(resource); ok {
+		if class, ok := j.state.Classes.Offers(resource); ok {
 			m.offers = append(m.offers, offer{resource, class.Name})
 		}
 	}
 	key := m.extendedKey()
-	claim, ok := j.state.Claim(key)
+	claim, ok := j.state.Claims.Get(key)
 	if !ok || len(m.offers) == 0 && !m.pod.Mapped && (claim.Allocation == nil || claim.Controller != m.pod.UID) {
 		return nil
 	}
@@ -216,5 +216,5 @@ func (c *class) devices() int {
 
 // usesClaims says whether the pod has claims, or may get one, or cannot do without one that it had.
 func usesClaims(state *model.State, pod *model.Pod) bool {
-	return len(pod.Claims) > 0 || pod.Mapped || state.OffersAny(pod.Shape)
+	return len(pod.Claims) > 0 || pod.Mapped || state.Classes.OffersAny(pod.Shape)
 }

@@ -143,7 +143,7 @@ func (j *job) one(c *class, rest []*member, nodes *ranking) []*member {
 
 // lastNode is where the trial has put a member last.
 func (j *job) lastNode() *model.NodeInfo {
-	info, _ := j.state.Node(j.placements[len(j.placements)-1].Node)
+	info, _ := j.state.Nodes.Get(j.placements[len(j.placements)-1].Node)
 	return info
 }
 
@@ -217,7 +217,7 @@ func (j *job) put(m *member, info *model.NodeInfo, choice alloc.Choice, draws []
 	for _, use := range m.uses {
 		j.reserve(m, use)
 	}
-	if !j.state.AssumePod(m.pod.Key, info.Name, draws...) {
+	if !j.state.Pods.Assume(m.pod.Key, info.Name, draws...) {
 		panic("sched: pod " + m.pod.Key.String() + " is placed twice")
 	}
 	j.placements = append(j.placements, Placement{

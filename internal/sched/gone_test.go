@@ -30,21 +30,21 @@ func TestPreemptionPassesOverConsumersThatAreGone(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			state := bigState(1, 1)
-			state.PutGroup(group)
-			state.PutPod(finished)
-			state.PutPod(running)
+			state.Groups.Put(group)
+			state.Pods.Put(finished)
+			state.Pods.Put(running)
 			low := bigPod(t, "low", "", model.PodClaim{Entry: "c", Claim: "low"})
 			low.Node = "node-0000"
-			state.PutPod(low)
+			state.Pods.Put(low)
 			held := claimOf("low", "gpu")
 			device := resourcev1.DeviceRequestAllocationResult{Request: "r", Driver: gpus, Pool: "node-0000", Device: "gpu-0"}
 			held.Allocation = &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{device}}
 			held.Consumers = []model.Consumer{model.PodConsumer("low", low.UID), test.consumer}
-			state.PutClaim(held)
-			state.PutClaim(claimOf("high", "gpu"))
+			state.Claims.Put(held)
+			state.Claims.Put(claimOf("high", "gpu"))
 			high := bigPod(t, "high", "", model.PodClaim{Entry: "c", Claim: "high"})
 			high.Priority = 1000
-			state.PutPod(high)
+			state.Pods.Put(high)
 			placer := sched.NewPlacer(state, sched.DefaultSteps)
 			unit, _ := state.Unit(unitKey(false, "high"))
 			plan, reasons := placer.Place(unit)

@@ -11,7 +11,7 @@ func (r *Reasons) Helps(state *model.State, topic model.Topic) bool {
 	if topic.Kind != model.TopicRoom || topic.Key.Name == "" || len(r.shapes) == 0 {
 		return true
 	}
-	info, ok := state.Node(topic.Key.Name)
+	info, ok := state.Nodes.Get(topic.Key.Name)
 	if !ok {
 		return false
 	}

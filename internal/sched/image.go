@@ -24,18 +24,18 @@ type locality struct {
 // locality is nil if images do not matter. An image counts for more the more nodes have it, so that not all pods run after the
 // first.
 func (p *Placer) locality(shape *model.Shape) *locality {
-	if len(shape.Images) == 0 || !p.state.HasImages() {
+	if len(shape.Images) == 0 || !p.state.Images.Any() {
 		return nil
 	}
 	key := strings.Join(shape.Images, "\x00")
 	known, ok := p.images[key]
-	if ok && known.images == p.state.ImagesVersion() && known.nodes == p.state.NodesVersion() {
+	if ok && known.images == p.state.Images.Version() && known.nodes == p.state.Nodes.Version() {
 		return known
 	}
 	if len(p.images) >= maxSuited {
 		clear(p.images)
 	}
-	known = &locality{key: key, images: p.state.ImagesVersion(), nodes: p.state.NodesVersion(), of: p.localityOf(shape.Images)}
+	known = &locality{key: key, images: p.state.Images.Version(), nodes: p.state.Nodes.Version(), of: p.localityOf(shape.Images)}
 	p.images[key] = known
 	return known
 }
@@ -50,9 +50,9 @@ func (l *locality) at(info *model.NodeInfo) float64 {
 
 func (p *Placer) localityOf(images []string) []float64 {
 	bytes := map[*model.NodeInfo]float64{}
-	nodes := float64(len(p.state.Nodes()))
+	nodes := float64(len(p.state.Nodes.List()))
 	for _, image := range images {
-		on := p.state.WithImage(image)
+		on := p.state.Images.Nodes(image)
 		share := float64(len(on)) / nodes
 		for info, size := range on {
 			bytes[info] += float64(size) * share
@@ -65,7 +65,7 @@ func (p *Placer) localityOf(images []string) []float64 {
 			continue
 		}
 		if of == nil {
-			of = make([]float64, p.state.Numbers())
+			of = make([]float64, p.state.Nodes.Numbers())
 		}
 		of[info.Number] = (min(n, most) - leastImages) / (most - leastImages)
 	}

@@ -15,7 +15,7 @@ type kept struct {
 	of      *suited
 	images  *locality
 	changes uint64 // State.Changes
-	shared  uint64 // State.SharedVersion, if devices count
+	shared  uint64 // DeviceStore.SharedVersion, if devices count
 }
 
 // keptKey is equal for classes whose candidates are the same, but for their company.
@@ -68,7 +68,7 @@ func (p *Placer) keep(key keptKey, l *look) *ranking {
 		k.of = nil // to start anew
 		return nil
 	}
-	k.mingle(l.job.company(l.class), p.state.Zones())
+	k.mingle(l.job.company(l.class), p.state.Nodes.Zones())
 	k.settle()
 	return &k.ranking
 }
@@ -85,16 +85,16 @@ func (k *kept) update(l *look, suited *suited) bool {
 	state := l.job.state
 	shared := uint64(0)
 	if l.class.wantsDevices() {
-		shared = state.SharedVersion()
+		shared = state.Devices.SharedVersion()
 	}
 	changes := k.changes
-	k.changes = state.Changes()
+	k.changes = state.Nodes.Changes()
 	if k.of != suited || k.images != l.images || k.shared != shared {
 		k.of, k.images, k.shared = suited, l.images, shared
 		return k.start(l)
 	}
 	k.restart()
-	for info := range state.ChangedSince(changes) {
+	for info := range state.Nodes.ChangedSince(changes) {
 		if at, ok := k.find(info); ok {
 			candidate, ok := l.counted(info)
 			if !ok {

@@ -46,16 +46,16 @@ func (w *keepWorld) putNode(t *rapid.T) {
 	if rapid.Bool().Draw(t, "image") {
 		node.Images = []corev1.ContainerImage{{Names: []string{"app:1"}, SizeBytes: 1 << 30}}
 	}
-	w.state.PutNode(node)
+	w.state.Nodes.Put(node)
 }
 
 func (w *keepWorld) deleteNode(t *rapid.T) {
-	w.state.DeleteNode(rapid.SampledFrom([]string{"n0", "n1"}).Draw(t, "node"))
+	w.state.Nodes.Delete(rapid.SampledFrom([]string{"n0", "n1"}).Draw(t, "node"))
 }
 
 func (w *keepWorld) putService(t *rapid.T) {
 	serves := rapid.SampledFrom([]string{"", "a"}).Draw(t, "serves")
-	w.state.PutService(&model.Service{Key: unitKey(false, "service").Key, Selector: map[string]string{"app": serves}})
+	w.state.Services.Put(&model.Service{Key: unitKey(false, "service").Key, Selector: map[string]string{"app": serves}})
 }
 
 // again tries a unit that may wait still.
@@ -79,15 +79,15 @@ func (w *keepWorld) putSlice(t *rapid.T) {
 			s.Spec.Devices[i].ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "c", Counters: s.Spec.SharedCounters[0].Counters}}
 		}
 	}
-	w.state.PutSlice(model.SliceFrom(s))
+	w.state.Devices.PutSlice(model.SliceFrom(s))
 }
 
 func (w *keepWorld) putRule(t *rapid.T) {
 	if rapid.Bool().Draw(t, "gone") {
-		w.state.DeleteTaintRule("rule")
+		w.state.TaintRules.Delete("rule")
 		return
 	}
-	w.state.PutTaintRule(&model.TaintRule{
+	w.state.TaintRules.Put(&model.TaintRule{
 		Name: "rule", Selects: true, Driver: gpus, Pool: rapid.SampledFrom([]string{"", "pool-", "pool-n0"}).Draw(t, "pool"),
 		Taint: resourcev1.DeviceTaint{Key: "k", Effect: resourcev1.DeviceTaintEffectNoSchedule},
 	})
@@ -100,7 +100,7 @@ func (w *keepWorld) putUnit(t *rapid.T) {
 	if size == 0 {
 		w.putPod(t, name, "")
 	} else {
-		w.state.PutGroup(gang(name, int32(rapid.IntRange(1, size).Draw(t, "min"))))
+		w.state.Groups.Put(gang(name, int32(rapid.IntRange(1, size).Draw(t, "min"))))
 	}
 	for i := range size {
 		w.putPod(t, fmt.Sprint(name, "-", i), name)
@@ -130,7 +130,7 @@ func (w *keepWorld) putPod(t *rapid.T, name, group string) {
 	if claim {
 		claim := bigClaim(name)
 		claim.Requests[0].Options[0].Count = rapid.SampledFrom([]int64{1, 1, 1, 2}).Draw(t, "count")
-		w.state.PutClaim(claim)
+		w.state.Claims.Put(claim)
 		uses = append(uses, model.PodClaim{Entry: "g", Claim: name})
 	}
 	converted, err := model.PodFrom(pod, uses)
@@ -141,7 +141,7 @@ func (w *keepWorld) putPod(t *rapid.T, name, group string) {
 		converted.Set = "set"
 	}
 	w.pods++
-	w.state.PutPod(converted)
+	w.state.Pods.Put(converted)
 }
 
 // differ makes a pod unlike most others.
@@ -218,16 +218,16 @@ func (w *keepWorld) forget(t *rapid.T) {
 		return
 	}
 	for i := range plan.Pods {
-		w.state.DeletePod(plan.Pods[i].Pod)
+		w.state.Pods.Delete(plan.Pods[i].Pod)
 	}
 	for i := range plan.Claims {
-		w.state.DeleteClaim(plan.Claims[i].Key)
+		w.state.Claims.Delete(plan.Claims[i].Key)
 	}
 }
 
 // pull has a node report other images, and nothing else.
 func (w *keepWorld) pull(t *rapid.T) {
-	nodes := w.state.Nodes()
+	nodes := w.state.Nodes.List()
 	if len(nodes) == 0 {
 		return
 	}
@@ -237,7 +237,7 @@ func (w *keepWorld) pull(t *rapid.T) {
 	} else {
 		node.Images = nil
 	}
-	w.state.PutNode(&node)
+	w.state.Nodes.Put(&node)
 }
 
 // hold has somebody else hold a device, or let it go.
@@ -246,7 +246,7 @@ func (w *keepWorld) hold(t *rapid.T) {
 	if pool := rapid.SampledFrom([]string{"", "pool-", "pool-n0", "pool-n1"}).Draw(t, "of"); pool != "" {
 		claim.Allocation = &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: gpus, Pool: pool, Device: "gpu-0"}}}
 	}
-	w.state.PutClaim(claim)
+	w.state.Claims.Put(claim)
 }
 
 // What a Placer remembers makes no difference to what it decides.
@@ -256,7 +256,7 @@ func TestRemembersNothingElse(t *testing.T) {
 		draw := rapid.Bool()
 		w := &keepWorld{state: model.NewState(), alike: draw.Draw(t, "alike"), claims: draw.Draw(t, "claims"), images: draw.Draw(t, "images")}
 		w.placer = sched.NewPlacer(w.state, sched.DefaultSteps)
-		w.state.PutClass(&model.Class{Name: "gpu"})
+		w.state.Classes.Put(&model.Class{Name: "gpu"})
 		for range rapid.IntRange(1, 8).Draw(t, "nodes") {
 			w.putNode(t)
 			w.putSlice(t)

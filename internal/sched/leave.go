@@ -32,7 +32,7 @@ func (r *room) remove(victims []*victim) int {
 		}
 		for _, pod := range v.pods {
 			steps++
-			r.state.DeletePod(pod.Key)
+			r.state.Pods.Delete(pod.Key)
 			for name := range pod.ClaimNames {
 				add(model.Key{Namespace: pod.Key.Namespace, Name: name})
 			}
@@ -47,12 +47,12 @@ func (r *room) remove(victims []*victim) int {
 // release takes off a claim whoever is gone, groups included that have lost all their pods to the unit, if it wants
 // devices.
 func (r *room) release(key model.Key, groups map[model.Key]bool) {
-	claim, ok := r.state.Claim(key)
+	claim, ok := r.state.Claims.Get(key)
 	if !ok || claim.Allocation == nil {
 		return
 	}
 	recalled := false
-	before, freed := r.state.LeaveClaim(key, func(c model.Consumer) bool {
+	before, freed := r.state.Claims.RemoveConsumers(key, func(c model.Consumer) bool {
 		if r.gone(key.Namespace, c) {
 			return true
 		}
@@ -71,10 +71,10 @@ func (r *room) gone(namespace string, c model.Consumer) bool {
 	key := model.Key{Namespace: namespace, Name: c.Name}
 	switch {
 	case model.IsPodConsumer(c):
-		pod, ok := r.state.Pod(key)
+		pod, ok := r.state.Pods.Get(key)
 		return !ok || pod.UID != c.UID || pod.Finished
 	case isGroup(c):
-		group, ok := r.state.Group(key)
+		group, ok := r.state.Groups.Get(key)
 		return !ok || group.UID != c.UID
 	}
 	return false
@@ -86,17 +86,17 @@ func isGroup(c model.Consumer) bool {
 
 // empty says whether no pod of the group is on a node.
 func (r *room) empty(group model.Key) bool {
-	return !slices.ContainsFunc(r.state.Members(group), (*model.Pod).Counts)
+	return !slices.ContainsFunc(r.state.Groups.Members(group), (*model.Pod).Counts)
 }
 
 // wantsDevices says whether the unit has claims without devices.
 func (r *room) wantsDevices() bool {
 	for _, pod := range r.unit.Pods {
-		if r.state.OffersAny(pod.Shape) {
+		if r.state.Classes.OffersAny(pod.Shape) {
 			return true
 		}
 		for i := range pod.Claims {
-			claim, ok := r.state.Claim(model.Key{Namespace: pod.Key.Namespace, Name: pod.Claims[i].Claim})
+			claim, ok := r.state.Claims.Get(model.Key{Namespace: pod.Key.Namespace, Name: pod.Claims[i].Claim})
 			if ok && claim.Allocation == nil {
 				return true
 			}
@@ -112,7 +112,7 @@ func (r *room) releaseStale() {
 		return
 	}
 	var stale []model.Key
-	r.state.Claims(func(claim *model.Claim) bool {
+	r.state.Claims.Each(func(claim *model.Claim) bool {
 		if claim.Allocation != nil && slices.ContainsFunc(claim.Consumers, func(c model.Consumer) bool { return r.gone(claim.Key.Namespace, c) }) {
 			stale = append(stale, claim.Key)
 		}
@@ -131,7 +131,7 @@ func (r *room) usesClaims() bool {
 // idleClaims lists groups that run no pod, and keep devices for those that may come: nobody would have to be evicted.
 func (r *room) idleClaims() {
 	idle := map[model.Key][]model.Key{}
-	r.state.Claims(func(claim *model.Claim) bool {
+	r.state.Claims.Each(func(claim *model.Claim) bool {
 		if claim.Allocation == nil || len(claim.Consumers) != 1 || !isGroup(claim.Consumers[0]) || claim.Deleting {
 			return true
 		}
@@ -142,7 +142,7 @@ func (r *room) idleClaims() {
 		return true
 	})
 	for key, claims := range idle {
-		group, ok := r.state.Group(key)
+		group, ok := r.state.Groups.Get(key)
 		if !ok || group.UID != r.consumerOf(claims[0]) {
 			continue
 		}
@@ -152,7 +152,7 @@ func (r *room) idleClaims() {
 }
 
 func (r *room) consumerOf(claim model.Key) types.UID {
-	c, _ := r.state.Claim(claim)
+	c, _ := r.state.Claims.Get(claim)
 	return c.Consumers[0].UID
 }
 
@@ -180,7 +180,7 @@ func (r *room) holdsFabric(v *victim) (loose bool) {
 // claimsOf calls f with the claims of a victim that have devices.
 func (r *room) claimsOf(v *victim, f func(*model.Claim)) {
 	visit := func(key model.Key) {
-		if claim, ok := r.state.Claim(key); ok && claim.Allocation != nil {
+		if claim, ok := r.state.Claims.Get(key); ok && claim.Allocation != nil {
 			f(claim)
 		}
 	}

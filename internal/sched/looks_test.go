@@ -13,13 +13,13 @@ import (
 func TestLooksAtChangedNodes(t *testing.T) {
 	state := model.NewState()
 	for i := range 100 {
-		state.PutNode(&model.Node{Name: fmt.Sprintf("n%02d", i), Allocatable: model.Resources{corev1.ResourceCPU: 4000}})
+		state.Nodes.Put(&model.Node{Name: fmt.Sprintf("n%02d", i), Allocatable: model.Resources{corev1.ResourceCPU: 4000}})
 	}
 	placer := NewPlacer(state, DefaultSteps)
 	shape := &model.Shape{ID: "shape", Requests: model.Resources{corev1.ResourceCPU: 1000}}
 	place := func(n int) *kept {
 		key := model.Key{Name: fmt.Sprint("pod-", n)}
-		state.PutPod(&model.Pod{Key: key, Shape: shape})
+		state.Pods.Put(&model.Pod{Key: key, Shape: shape})
 		plan, reasons := placer.Try(model.UnitKey{Key: key})
 		if plan == nil {
 			t.Fatal(reasons)

@@ -62,7 +62,7 @@ func (j *job) gather() {
 	}
 	for _, m := range ready {
 		for _, use := range m.uses {
-			claim, _ := j.state.Claim(use.claim)
+			claim, _ := j.state.Claims.Get(use.claim)
 			if claim.Allocation == nil && users[use.claim] == 1 {
 				m.own = append(m.own, claim)
 			}
@@ -121,7 +121,7 @@ func (m *member) use(key model.Key, entry *model.PodClaim) {
 
 // unusable says why the claim cannot be used, "" if it can.
 func (j *job) unusable(key model.Key, entry *model.PodClaim) string {
-	claim, ok := j.state.Claim(key)
+	claim, ok := j.state.Claims.Get(key)
 	switch {
 	case !ok:
 		return fmt.Sprintf("ResourceClaim %s does not exist", key)
@@ -130,7 +130,7 @@ func (j *job) unusable(key model.Key, entry *model.PodClaim) string {
 	case entry.Owner != "" && claim.Controller != entry.Owner:
 		return fmt.Sprintf("ResourceClaim %s belongs to a different owner", key)
 	}
-	if by, recalled := j.state.Recalled(key); recalled {
+	if by, recalled := j.state.Nominations.Recalled(key); recalled {
 		return fmt.Sprintf("devices of ResourceClaim %s are being reclaimed for %s", key, by)
 	}
 	return ""
@@ -174,7 +174,7 @@ func (m *member) owns(key model.Key) bool {
 func (j *job) classID(m *member) string {
 	var b strings.Builder
 	b.WriteString(m.pod.Shape.ID)
-	if j.state.HasTerms() {
+	if j.state.Terms.Any() {
 		j.encode(&b, m.pod.Shape.Labels)
 	}
 	for _, use := range m.uses {
@@ -186,7 +186,7 @@ func (j *job) classID(m *member) string {
 	for i := range m.mounts {
 		b.WriteString("\x00\x01" + m.mounts[i].Claim.Name)
 	}
-	if j.state.HasImages() {
+	if j.state.Images.Any() {
 		fmt.Fprintf(&b, "\x00%q", m.pod.Shape.Images)
 	}
 	if m.pod.Mapped {

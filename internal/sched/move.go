@@ -19,7 +19,7 @@ func (p *Placer) Elsewhere(unit *model.Unit, reasons *Reasons, claims []model.Ke
 	tx := p.state.Begin()
 	defer tx.Undo()
 	for _, key := range claims {
-		p.state.LeaveClaim(key, func(model.Consumer) bool { return true })
+		p.state.Claims.RemoveConsumers(key, func(model.Consumer) bool { return true })
 	}
 	plan, elsewhere := p.placeIn(tx, unit, cmp.Or(reasons.steps, p.steps))
 	return plan != nil, elsewhere
@@ -42,7 +42,7 @@ func (r *Reasons) Stay(broken string, elsewhere *Reasons) {
 
 // Broken returns what is wrong with the devices of a claim for the pods of a unit, "" if nothing is.
 func (p *Placer) Broken(unit *model.Unit, claim *model.Claim) string {
-	if text := p.state.Damaged(claim); text != "" {
+	if text := p.state.Devices.Damaged(claim); text != "" {
 		return fmt.Sprintf("claim %s has %s", claim.Key, text)
 	}
 	if claim.Allocation.NodeSelector == nil || len(unit.Pods) == 0 {
@@ -51,7 +51,7 @@ func (p *Placer) Broken(unit *model.Unit, claim *model.Claim) string {
 	selector := nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector)
 	shape := nodefit.New(p.state, unit.Pods[0].Shape)
 	known, bad := 0, []string(nil)
-	for _, info := range p.state.Nodes() {
+	for _, info := range p.state.Nodes.List() {
 		if match, err := selector.Match(info.API()); err != nil || !match {
 			continue
 		}
@@ -100,19 +100,19 @@ func devicesOf(claim *model.Claim) string {
 func (p *Placer) User(unit *model.Unit, key model.Key) *model.Pod { return userOf(p.state, unit, key) }
 
 func userOf(state *model.State, unit *model.Unit, key model.Key) *model.Pod {
-	claim, _ := state.Claim(key)
+	claim, _ := state.Claims.Get(key)
 	home, tied := nodefit.TiedNode(claim.Allocation.NodeSelector)
 	uses := func(pod *model.Pod) bool {
 		return pod.Counts() && !(pod.Deleting && tied && pod.Node == home && unreachable(state, home))
 	}
 	if unit.Group != nil && slices.Contains(unit.Group.Claims, key.Name) {
-		for _, pod := range state.Members(unit.Group.Key) {
+		for _, pod := range state.Groups.Members(unit.Group.Key) {
 			if uses(pod) {
 				return pod
 			}
 		}
 	}
-	for _, info := range state.Nodes() {
+	for _, info := range state.Nodes.List() {
 		for _, pod := range info.Pods {
 			if pod.Key.Namespace == key.Namespace && uses(pod) && usesClaim(pod, key.Name) {
 				return pod
@@ -124,7 +124,7 @@ func userOf(state *model.State, unit *model.Unit, key model.Key) *model.Pod {
 
 // unreachable reports whether pods are evicted from a node because it gives no sign of life.
 func unreachable(state *model.State, name string) bool {
-	info, ok := state.Node(name)
+	info, ok := state.Nodes.Get(name)
 	return ok && slices.ContainsFunc(info.Node.Taints, func(t corev1.Taint) bool {
 		return t.Key == corev1.TaintNodeUnreachable && t.Effect == corev1.TaintEffectNoExecute
 	})
@@ -132,8 +132,8 @@ func unreachable(state *model.State, name string) bool {
 
 // damaged has pods wait that would use a device which is tainted or not published any more, unless pods that run use it.
 func (j *job) damaged(key model.Key) *Wait {
-	claim, _ := j.state.Claim(key)
-	text := j.state.Damaged(claim)
+	claim, _ := j.state.Claims.Get(key)
+	text := j.state.Devices.Damaged(claim)
 	if text == "" || userOf(j.state, j.unit, key) != nil {
 		return nil
 	}

@@ -112,16 +112,16 @@ func (p *orderPod) model(t *rapid.T, group, node string) *model.Pod {
 func (w *orderWorld) state(t *rapid.T) *model.State {
 	s := model.NewState()
 	for _, n := range w.nodes {
-		s.PutNode(&model.Node{Name: n.name, Labels: n.labels, Allocatable: model.Resources{corev1.ResourceCPU: 1000 * n.cpu, corev1.ResourcePods: 110}})
+		s.Nodes.Put(&model.Node{Name: n.name, Labels: n.labels, Allocatable: model.Resources{corev1.ResourceCPU: 1000 * n.cpu, corev1.ResourcePods: 110}})
 	}
 	for _, place := range w.bound {
-		s.PutPod(place.pod.model(t, "", place.node.name))
+		s.Pods.Put(place.pod.model(t, "", place.node.name))
 	}
 	group := gang("pg", w.min)
 	group.Topology = w.topology
-	s.PutGroup(group)
+	s.Groups.Put(group)
 	for _, m := range w.members {
-		s.PutPod(m.model(t, "pg", ""))
+		s.Pods.Put(m.model(t, "pg", ""))
 	}
 	return s
 }

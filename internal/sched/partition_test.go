@@ -123,10 +123,10 @@ func (g *gpuGang) addMember(constraints []resourcev1.DeviceConstraint, requests 
 
 func (g *gpuGang) state(t testing.TB) *model.State {
 	s := model.NewState()
-	s.PutClass(&model.Class{Name: "gpu"})
+	s.Classes.Put(&model.Class{Name: "gpu"})
 	for _, n := range g.nodes {
-		s.PutNode(&model.Node{Name: n.name, Labels: map[string]string{corev1.LabelHostname: n.name}, Allocatable: model.Resources{corev1.ResourcePods: int64(g.room[n.name])}})
-		s.PutSlice(n.slice)
+		s.Nodes.Put(&model.Node{Name: n.name, Labels: map[string]string{corev1.LabelHostname: n.name}, Allocatable: model.Resources{corev1.ResourcePods: int64(g.room[n.name])}})
+		s.Devices.PutSlice(n.slice)
 	}
 	group := "pg"
 	for _, claim := range g.claims {
@@ -136,10 +136,10 @@ func (g *gpuGang) state(t testing.TB) *model.State {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.PutPod(converted)
-		s.PutClaim(claim)
+		s.Pods.Put(converted)
+		s.Claims.Put(claim)
 	}
-	s.PutGroup(g.group)
+	s.Groups.Put(g.group)
 	return s
 }
 
@@ -375,7 +375,7 @@ func checkCounters(t *rapid.T, g *gpuGang, state *model.State) {
 			}
 		}
 		for _, d := range n.devices {
-			holders := state.Holders(model.DeviceID{Driver: gpus, Pool: n.name, Device: d.name})
+			holders := state.Devices.Holders(model.DeviceID{Driver: gpus, Pool: n.name, Device: d.name})
 			if len(holders) > 1 {
 				t.Fatalf("%s is held by %v", d.name, holders)
 			}

@@ -56,7 +56,7 @@ func (r *room) places(unit *model.Unit) []place {
 func (r *room) scattered(unit *model.Unit) bool {
 	pod := unit.Pods[0]
 	single := len(unit.Pods) == 1
-	return single && (r.state.HasTerms() || len(pod.Mounts) > 0 || usesClaims(r.state, pod)) || !single && unit.Group.Topology != ""
+	return single && (r.state.Terms.Any() || len(pod.Mounts) > 0 || usesClaims(r.state, pod)) || !single && unit.Group.Topology != ""
 }
 
 // nodes are those that suit the pod and have victims enough.
@@ -103,7 +103,7 @@ func (r *room) domains(unit *model.Unit, key string) []place {
 	on, anywhere := r.byNode()
 	known := map[string]int{}
 	var places []place
-	for _, info := range r.state.Nodes() {
+	for _, info := range r.state.Nodes.List() {
 		value, ok := info.Node.Labels[key]
 		if !ok {
 			continue
@@ -122,7 +122,7 @@ func (r *room) domains(unit *model.Unit, key string) []place {
 		places[i].here = slices.Compact(places[i].here)
 	}
 	// What devices give to pods of a node's resources is counted by claims, not by pods.
-	if !r.state.HasDraws() {
+	if !r.state.Devices.HasDraws() {
 		e := r.newEstimator(unit)
 		places = slices.DeleteFunc(places, func(at place) bool { return !e.guess(&at) })
 	}

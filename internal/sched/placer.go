@@ -67,7 +67,7 @@ func (p *Placer) PlaceIn(tx *model.Tx, unit *model.Unit) (*Plan, *Reasons) {
 func (p *Placer) placeIn(tx *model.Tx, unit *model.Unit, steps int) (*Plan, *Reasons) {
 	start := tx.Mark()
 	defer tx.UndoTo(start)
-	p.state.StepAside(unit)
+	p.state.Nominations.StepAside(unit)
 	return p.job(tx, unit, steps).run()
 }
 
@@ -136,7 +136,7 @@ func (j *job) waitsForGroup() bool {
 		j.reasons.Code = CodeGroupMissing
 		return true
 	}
-	census := j.state.Census(key.Key)
+	census := j.state.Groups.Census(key.Key)
 	if j.unit.Group.Gang {
 		j.reasons.Census, j.reasons.MinCount = census, j.unit.Group.MinCount
 	}
@@ -144,7 +144,7 @@ func (j *job) waitsForGroup() bool {
 	case TooFew(j.unit.Group, census):
 		j.reasons.Code = CodeBelowQuorum
 	case census.Gated > 0 && !j.unit.HalfBound:
-		j.reasons.Code, j.reasons.Gates = CodeGated, Gates(j.state.Members(key.Key))
+		j.reasons.Code, j.reasons.Gates = CodeGated, Gates(j.state.Groups.Members(key.Key))
 	default:
 		return false
 	}
@@ -302,13 +302,13 @@ func keysOf(members []*member) []model.Key {
 func (j *job) suited(c *class) *suited {
 	p := j.placer
 	known := p.statics[c.fitter.Shape.ID]
-	if known != nil && known.version == p.state.NodesVersion() {
+	if known != nil && known.version == p.state.Nodes.Version() {
 		return known
 	}
 	if len(p.statics) >= maxSuited {
 		clear(p.statics)
 	}
-	known = &suited{version: p.state.NodesVersion(), nodes: c.fitter.Suitable(p.state.Nodes())}
+	known = &suited{version: p.state.Nodes.Version(), nodes: c.fitter.Suitable(p.state.Nodes.List())}
 	known.wary = slices.ContainsFunc(known.nodes, func(info *model.NodeInfo) bool { return c.fitter.SoftTaints(info) > 0 })
 	p.statics[c.fitter.Shape.ID] = known
 	return known
@@ -331,9 +331,9 @@ func (j *job) undo(m mark) {
 
 // assumeClaim changes a claim within the trial.
 func (j *job) assumeClaim(key model.Key, a model.Assumption) {
-	before, _ := j.state.Claim(key)
+	before, _ := j.state.Claims.Get(key)
 	j.touched = append(j.touched, touch{key: key, before: before, made: a.Made})
-	if !j.state.AssumeClaim(key, a) {
+	if !j.state.Claims.Assume(key, a) {
 		panic("sched: claim " + key.String() + " cannot take the allocation that was found for it")
 	}
 }
@@ -372,7 +372,7 @@ func (j *job) plan() *Plan {
 
 // claimPlan is what the trial has changed about a claim. A claim that nobody uses in the end is left alone.
 func (j *job) claimPlan(t touch) *ClaimPlan {
-	now, _ := j.state.Claim(t.key)
+	now, _ := j.state.Claims.Get(t.key)
 	if t.made != nil {
 		return &ClaimPlan{Key: t.key, Make: t.made, Allocation: now.Allocation, Reserve: slices.Clone(now.Consumers)}
 	}

@@ -59,10 +59,10 @@ type Placement struct {
 func (p *Plan) Assume(state *model.State) {
 	for i := range p.Claims {
 		claim := &p.Claims[i]
-		state.AssumeClaim(claim.Key, model.Assumption{Made: claim.Make, Allocation: claim.Allocation, Consumers: claim.Reserve})
+		state.Claims.Assume(claim.Key, model.Assumption{Made: claim.Make, Allocation: claim.Allocation, Consumers: claim.Reserve})
 	}
 	for i := range p.Pods {
-		state.AssumePod(p.Pods[i].Pod, p.Pods[i].Node, p.Pods[i].Draws...)
+		state.Pods.Assume(p.Pods[i].Pod, p.Pods[i].Node, p.Pods[i].Draws...)
 	}
 }
 
@@ -79,13 +79,13 @@ func (c *ClaimPlan) isOf(claim *model.Claim) bool {
 func (p *Plan) Forget(state *model.State) []model.Topic {
 	var topics []model.Topic
 	for i := range p.Pods {
-		if pod, ok := state.Pod(p.Pods[i].Pod); ok && pod.UID == p.Pods[i].UID {
-			topics = append(topics, state.ForgetPod(pod.Key)...)
+		if pod, ok := state.Pods.Get(p.Pods[i].Pod); ok && pod.UID == p.Pods[i].UID {
+			topics = append(topics, state.Pods.Forget(pod.Key)...)
 		}
 	}
 	for i := range p.Claims {
-		if claim, ok := state.Claim(p.Claims[i].Key); ok && p.Claims[i].isOf(claim) {
-			topics = append(topics, state.ForgetClaim(claim.Key)...)
+		if claim, ok := state.Claims.Get(p.Claims[i].Key); ok && p.Claims[i].isOf(claim) {
+			topics = append(topics, state.Claims.Forget(claim.Key)...)
 		}
 	}
 	return topics

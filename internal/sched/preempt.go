@@ -95,7 +95,7 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	if !fails || unit.HalfBound || len(unit.Pods) == 0 {
 		return nil
 	}
-	switch below := p.state.AnyBelow(unit.Priority); {
+	switch below := p.state.Pods.AnyBelow(unit.Priority); {
 	case unit.Never && below:
 		reasons.Preemption = &Outlook{Never: true}
 		return nil
@@ -112,7 +112,7 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	}
 	tx := p.state.Begin()
 	defer tx.Undo()
-	p.state.StepAside(unit)
+	p.state.Nominations.StepAside(unit)
 	r := &room{
 		placer: p, state: p.state, tx: tx, unit: unit, steps: reasons.steps, left: preemptShare * reasons.steps,
 		budgets: map[*model.Pod][]*model.Budget{},
@@ -155,7 +155,7 @@ func (p *Placer) refusedBefore(unit *model.Unit) (pods int, known bool) {
 		return 0, false
 	}
 	r, known := p.refused[unit.Pods[0].Shape.ID]
-	known = known && r.nodes == p.state.NodesVersion() && r.occupied == p.state.Occupied() && r.priority == unit.Priority
+	known = known && r.nodes == p.state.Nodes.Version() && r.occupied == p.state.Pods.Occupied() && r.priority == unit.Priority
 	return r.pods, known
 }
 
@@ -167,14 +167,14 @@ func (p *Placer) refuse(unit *model.Unit, o *Outlook) {
 		clear(p.refused)
 	}
 	p.refused[unit.Pods[0].Shape.ID] = refusal{
-		nodes: p.state.NodesVersion(), occupied: p.state.Occupied(), priority: unit.Priority, pods: o.Pods,
+		nodes: p.state.Nodes.Version(), occupied: p.state.Pods.Occupied(), priority: unit.Priority, pods: o.Pods,
 	}
 }
 
 // plain says whether all that matters of a unit is the shape of its one pod, without the labels.
 func (p *Placer) plain(unit *model.Unit) bool {
 	pod := unit.Pods[0]
-	return len(unit.Pods) == 1 && pod.Group == "" && len(pod.Mounts) == 0 && !p.state.HasTerms() && !usesClaims(p.state, pod)
+	return len(unit.Pods) == 1 && pod.Group == "" && len(pod.Mounts) == 0 && !p.state.Terms.Any() && !usesClaims(p.state, pod)
 }
 
 // mayHaveRoom has the unit wait for what could help beyond its being placed as things are: when one of those leaves who are
@@ -196,12 +196,12 @@ func (r *Reasons) mayHaveRoom(state *model.State, unit *model.Unit) {
 // podsToComeHaveDevices says whether devices are reserved for a pod that has no node: one that waits for them to be ready, or that a
 // scheduler left which ended before it bound the pod.
 func podsToComeHaveDevices(state *model.State) (found bool) {
-	state.Claims(func(claim *model.Claim) bool {
+	state.Claims.Each(func(claim *model.Claim) bool {
 		if claim.Allocation == nil {
 			return true
 		}
 		found = slices.ContainsFunc(claim.Consumers, func(c model.Consumer) bool {
-			pod, ok := state.Pod(model.Key{Namespace: claim.Key.Namespace, Name: c.Name})
+			pod, ok := state.Pods.Get(model.Key{Namespace: claim.Key.Namespace, Name: c.Name})
 			return ok && pod.Node == "" && c == model.PodConsumer(c.Name, pod.UID)
 		})
 		return !found
@@ -220,7 +220,7 @@ func (r *room) make() *Preemption {
 	hopeless := map[string]bool{} // shapes
 	for _, unit := range units {
 		pod := unit.Pods[0]
-		plain := len(unit.Pods) == 1 && len(pod.Mounts) == 0 && !r.state.HasTerms() && !usesClaims(r.state, pod)
+		plain := len(unit.Pods) == 1 && len(pod.Mounts) == 0 && !r.state.Terms.Any() && !usesClaims(r.state, pod)
 		if r.left <= 0 || plain && hopeless[pod.Shape.ID] {
 			continue
 		}
@@ -305,7 +305,7 @@ func (r *room) evictions(victims []*victim) []Victim {
 }
 
 func (r *room) groupOf(v *victim) *model.Group {
-	group, _ := r.state.Group(v.group)
+	group, _ := r.state.Groups.Get(v.group)
 	return group
 }
 
@@ -314,7 +314,7 @@ func (p *Preemption) Nomination(state *model.State) *model.Nomination {
 	n := &model.Nomination{Unit: p.Unit, Priority: p.Priority}
 	for i := range p.Plan.Pods {
 		placement := &p.Plan.Pods[i]
-		pod, ok := state.Pod(placement.Pod)
+		pod, ok := state.Pods.Get(placement.Pod)
 		if !ok {
 			continue
 		}

@@ -14,12 +14,12 @@ import (
 // crowded are 2,500 nodes that 10,000 pods of low priority fill.
 func crowded(b *testing.B) *model.State {
 	state := bigState(2500, 0)
-	for i, info := range state.Nodes() {
+	for i, info := range state.Nodes.List() {
 		for n := range 4 {
 			name := fmt.Sprintf("low-%04d-%d", i, n)
 			pod := plainPod(b, name, "", int32(n))
 			pod.Node = info.Name
-			state.PutPod(pod)
+			state.Pods.Put(pod)
 		}
 	}
 	return state
@@ -38,9 +38,9 @@ func BenchmarkPreemption(b *testing.B) {
 	for _, members := range []int{1, 500} {
 		b.Run(fmt.Sprint(members), func(b *testing.B) {
 			state := crowded(b)
-			state.PutGroup(gang("high", int32(members)))
+			state.Groups.Put(gang("high", int32(members)))
 			for i := range members {
-				state.PutPod(plainPod(b, fmt.Sprint("high-", i), "high", 1000))
+				state.Pods.Put(plainPod(b, fmt.Sprint("high-", i), "high", 1000))
 			}
 			placer := sched.NewPlacer(state, sched.DefaultSteps)
 			unit, _ := state.Unit(unitKey(true, "high"))
@@ -58,18 +58,18 @@ func BenchmarkPreemption(b *testing.B) {
 func BenchmarkPreemptionInLargeGang(b *testing.B) {
 	state := bigState(2304, 1)
 	low := gang("low", 9000)
-	state.PutGroup(low)
-	for i, info := range state.Nodes() {
+	state.Groups.Put(low)
+	for i, info := range state.Nodes.List() {
 		for n := range 4 {
 			pod := plainPod(b, fmt.Sprintf("low-%04d-%d", i, n), "low", 0)
 			pod.Node, pod.Claims = info.Name, []model.PodClaim{{Entry: "e", Claim: "shared", Group: true}}
-			state.PutPod(pod)
+			state.Pods.Put(pod)
 		}
 	}
 	shared := bigClaim("shared")
 	shared.Allocation = &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "rack", Device: "d"}}}
 	shared.Consumers = []model.Consumer{model.GroupConsumer(low.Key.Name, low.UID)}
-	state.PutClaim(shared)
+	state.Claims.Put(shared)
 	benchmarkRoomForDevice(b, state, func(made *sched.Preemption) bool { return made.Pods() == 1 })
 }
 
@@ -79,26 +79,26 @@ func BenchmarkPreemptionForFabricDevice(b *testing.B) {
 	fabric := slice("fabric", 2304)
 	all := true
 	fabric.Spec.NodeName, fabric.Spec.AllNodes = nil, &all
-	state.PutSlice(model.SliceFrom(fabric))
-	for i, info := range state.Nodes() {
+	state.Devices.PutSlice(model.SliceFrom(fabric))
+	for i, info := range state.Nodes.List() {
 		name := fmt.Sprintf("low-%04d", i)
 		claim := bigClaim(name)
 		claim.Allocation = &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "fabric", Device: fmt.Sprint("gpu-", i)}}}
 		pod := plainPod(b, name, "", int32(i%7))
 		pod.Node, pod.Claims = info.Name, []model.PodClaim{{Entry: "e", Claim: name}}
 		claim.Consumers = []model.Consumer{model.PodConsumer(name, pod.UID)}
-		state.PutClaim(claim)
-		state.PutPod(pod)
+		state.Claims.Put(claim)
+		state.Pods.Put(pod)
 	}
 	benchmarkRoomForDevice(b, state, func(made *sched.Preemption) bool { return made.Pods() == 1 && made.Victims[0].Priority == 0 })
 }
 
 // benchmarkRoomForDevice makes room for one important pod that wants a device.
 func benchmarkRoomForDevice(b *testing.B, state *model.State, right func(*sched.Preemption) bool) {
-	state.PutClaim(bigClaim("own"))
+	state.Claims.Put(bigClaim("own"))
 	high := plainPod(b, "high", "", 1000)
 	high.Claims = []model.PodClaim{{Entry: "e", Claim: "own"}}
-	state.PutPod(high)
+	state.Pods.Put(high)
 	placer := sched.NewPlacer(state, sched.DefaultSteps)
 	unit, _ := state.Unit(unitKey(false, "high"))
 	for range b.N {

@@ -85,24 +85,24 @@ func (h *hall) pod(name string, priority int32, cpus int64, guarded bool) *model
 // preempt makes room with only some of the nodes there.
 func (h *hall) preempt(t *rapid.T, nodes []*model.Node) *sched.Preemption {
 	s := model.NewState()
-	s.PutClass(&model.Class{Name: "gpu"})
-	s.PutBudget(&model.Budget{Key: unitKey(false, "used-up").Key, Selector: labels.SelectorFromSet(labels.Set{"guarded": "yes"})})
+	s.Classes.Put(&model.Class{Name: "gpu"})
+	s.Budgets.Put(&model.Budget{Key: unitKey(false, "used-up").Key, Selector: labels.SelectorFromSet(labels.Set{"guarded": "yes"})})
 	for _, node := range nodes {
-		s.PutNode(node)
+		s.Nodes.Put(node)
 		if devices := h.slices[node.Name]; devices != nil {
-			s.PutSlice(devices)
+			s.Devices.PutSlice(devices)
 		}
 		for _, claim := range h.claims[node.Name] {
-			s.PutClaim(claim)
+			s.Claims.Put(claim)
 		}
 		for _, pod := range h.on[node.Name] {
-			s.PutPod(pod)
+			s.Pods.Put(pod)
 		}
 	}
 	if h.wanted != nil {
-		s.PutClaim(h.wanted)
+		s.Claims.Put(h.wanted)
 	}
-	s.PutPod(h.waiting)
+	s.Pods.Put(h.waiting)
 	unit, _ := s.Unit(unitKey(false, "w"))
 	placer := sched.NewPlacer(s, 1_000_000)
 	plan, reasons := placer.Place(unit)

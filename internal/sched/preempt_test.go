@@ -217,15 +217,15 @@ func (w *crowd) drawWaiting(t *rapid.T) {
 // without is a State in which some units are gone, with the claims that nobody is left to use.
 func (w *crowd) without(gone map[string]bool) *model.State {
 	s := model.NewState()
-	s.PutClass(&model.Class{Name: "gpu"})
+	s.Classes.Put(&model.Class{Name: "gpu"})
 	for _, node := range w.nodes {
-		s.PutNode(node)
+		s.Nodes.Put(node)
 	}
 	for _, slice := range w.slices {
-		s.PutSlice(slice)
+		s.Devices.PutSlice(slice)
 	}
 	for _, group := range w.groups {
-		s.PutGroup(group)
+		s.Groups.Put(group)
 	}
 	for _, claim := range w.claims {
 		left := *claim
@@ -235,11 +235,11 @@ func (w *crowd) without(gone map[string]bool) *model.State {
 		if len(left.Consumers) == 0 {
 			left.Allocation = nil
 		}
-		s.PutClaim(&left)
+		s.Claims.Put(&left)
 	}
 	for _, pod := range w.pods {
 		if !gone[w.of[pod.UID]] {
-			s.PutPod(pod)
+			s.Pods.Put(pod)
 		}
 	}
 	return s

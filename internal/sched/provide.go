@@ -8,7 +8,7 @@ import (
 // Provide returns a plan for claims of a pod that is on a node without their devices: they get others there. It binds no pod, and
 // is nil if the node does not have what they ask for.
 func (p *Placer) Provide(pod *model.Pod, claims []*model.Claim) *Plan {
-	info, ok := p.state.Node(pod.Node)
+	info, ok := p.state.Nodes.Get(pod.Node)
 	if !ok {
 		return nil
 	}

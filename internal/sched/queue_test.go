@@ -93,14 +93,14 @@ func TestF66ParkedGroupsCostNothing(t *testing.T) {
 
 	pod := bigPod(t, "ends", "")
 	pod.Node = "node-0001"
-	queue.Wake(state.PutPod(pod))
-	queue.Wake(state.DeletePod(pod.Key))
+	queue.Wake(state.Pods.Put(pod))
+	queue.Wake(state.Pods.Delete(pod.Key))
 	wantQueue("a small pod has ended", 0)
 
 	queue.Wake([]model.Topic{{Kind: model.TopicDevices}, {Kind: model.TopicPods}, {Kind: model.TopicMembers, Key: pod.Key}})
 	wantQueue("what they do not depend on", 0)
 
-	queue.Wake(state.PutNode(&model.Node{Name: "large", Allocatable: model.Resources{"cpu": 64_000, "memory": 1 << 40, "pods": 110}}))
+	queue.Wake(state.Nodes.Put(&model.Node{Name: "large", Allocatable: model.Resources{"cpu": 64_000, "memory": 1 << 40, "pods": 110}}))
 	wantQueue("a large node has come", 1000)
 }
 

@@ -128,18 +128,18 @@ func (w *gangWorld) state(order []int) *model.State {
 	s := model.NewState()
 	var puts []func()
 	for _, node := range w.nodes {
-		puts = append(puts, func() { s.PutNode(node) })
+		puts = append(puts, func() { s.Nodes.Put(node) })
 	}
 	for _, slice := range w.slices {
-		puts = append(puts, func() { s.PutSlice(slice) })
+		puts = append(puts, func() { s.Devices.PutSlice(slice) })
 	}
 	for _, claim := range w.claims {
-		puts = append(puts, func() { s.PutClaim(claim) })
+		puts = append(puts, func() { s.Claims.Put(claim) })
 	}
 	for _, pod := range w.pods {
-		puts = append(puts, func() { s.PutPod(pod) })
+		puts = append(puts, func() { s.Pods.Put(pod) })
 	}
-	puts = append(puts, func() { s.PutGroup(w.group) }, func() { s.PutClass(&model.Class{Name: "gpu"}) })
+	puts = append(puts, func() { s.Groups.Put(w.group) }, func() { s.Classes.Put(&model.Class{Name: "gpu"}) })
 	for i, put := range puts {
 		j := order[i%len(order)] % len(puts)
 		puts[i], puts[j] = puts[j], put
@@ -259,18 +259,18 @@ func (w *gangWorld) check(t *rapid.T, state *model.State, plan *sched.Plan) {
 	if err := state.Audit(); err != nil {
 		t.Fatal(err)
 	}
-	for _, info := range state.Nodes() {
+	for _, info := range state.Nodes.List() {
 		if info.Free[corev1.ResourceCPU] < 0 {
 			t.Fatalf("node %s has %d cpu", info.Name, info.Free[corev1.ResourceCPU])
 		}
 	}
 	for _, device := range w.devices {
-		if holders := state.Holders(device.id); len(holders) > 1 {
+		if holders := state.Devices.Holders(device.id); len(holders) > 1 {
 			t.Fatalf("device %s is held by %v", device.id, holders)
 		}
 	}
 	for _, placement := range plan.Pods {
-		pod, _ := state.Pod(placement.Pod)
+		pod, _ := state.Pods.Get(placement.Pod)
 		if pod.Node != placement.Node {
 			t.Fatalf("pod %s is on %q", pod.Key, pod.Node)
 		}
@@ -281,7 +281,7 @@ func (w *gangWorld) check(t *rapid.T, state *model.State, plan *sched.Plan) {
 }
 
 func (w *gangWorld) checkUse(t *rapid.T, state *model.State, pod *model.Pod, use model.PodClaim) {
-	claim, _ := state.Claim(unitKey(false, use.Claim).Key)
+	claim, _ := state.Claims.Get(unitKey(false, use.Claim).Key)
 	if claim.Allocation == nil || len(claim.Allocation.Devices) != 1 || len(claim.Consumers) != 1 || (claim.Consumers[0].Resource == "podgroups") != use.Group {
 		t.Fatalf("claim %s of pod %s: %v for %v", claim.Key, pod.Key, claim.Allocation, claim.Consumers)
 	}

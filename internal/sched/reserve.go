@@ -8,14 +8,14 @@ import (
 
 // reservation is what a use adds to a claim: a consumer, or nothing.
 func (j *job) reservation(m *member, u use) (consumer model.Consumer, anyPod, needed bool) {
-	claim, _ := j.state.Claim(u.claim)
+	claim, _ := j.state.Claims.Get(u.claim)
 	return claim.Reservation(j.useOf(m, u))
 }
 
 // useOf is the member's use of a claim.
 func (j *job) useOf(m *member, u use) model.Use {
-	claim, _ := j.state.Claim(u.claim)
-	observed, ok := j.state.ObservedClaim(u.claim)
+	claim, _ := j.state.Claims.Get(u.claim)
+	observed, ok := j.state.Claims.Observed(u.claim)
 	use := model.Use{ThroughGroup: u.group, Allocates: !ok || observed.Allocation == nil}
 	if use.Allocates && claim.ReservedFor != nil {
 		use.Ended = j.state.Ended(claim.Key.Namespace, *claim.ReservedFor)
@@ -35,7 +35,7 @@ func (j *job) reserve(m *member, u use) {
 		j.assumeClaim(u.claim, model.Assumption{Consumers: []model.Consumer{consumer}, AnyPod: anyPod})
 		return
 	}
-	claim, _ := j.state.Claim(u.claim)
+	claim, _ := j.state.Claims.Get(u.claim)
 	if cover, ok := claim.Cover(j.useOf(m, u)); ok {
 		j.touched = append(j.touched, touch{key: u.claim, before: claim, relies: &cover})
 	}
@@ -68,7 +68,7 @@ func (j *job) reservable(m *member) bool { return j.full(m) == nil }
 // full finds a claim that has no room for the reservation that the member needs.
 func (j *job) full(m *member) *model.Claim {
 	for _, use := range m.uses {
-		claim, _ := j.state.Claim(use.claim)
+		claim, _ := j.state.Claims.Get(use.claim)
 		if len(claim.Consumers) < model.MaxConsumers {
 			continue
 		}

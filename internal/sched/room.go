@@ -196,7 +196,7 @@ func (r *room) part(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim
 
 // creep takes victims out one by one. That can help where all at once do not: the unit may want company.
 func (r *room) creep(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) ([]*victim, *Plan) {
-	if !r.state.HasTerms() {
+	if !r.state.Terms.Any() {
 		return nil, nil
 	}
 	for n := 1; n < len(victims) && r.left > 0; n++ {

@@ -64,7 +64,7 @@ func (f *scorer) wishes(state *model.State) bool {
 	if f.preferred != nil || len(terms.Preferred)+len(terms.SoftSpread) > 0 {
 		return true
 	}
-	if !state.HasTerms() {
+	if !state.Terms.Any() {
 		return false
 	}
 	for _, pull := range f.Pulls(state) {
@@ -92,7 +92,7 @@ func (f *scorer) score(state *model.State, list []candidate, tainted bool) {
 		most := max(1, highest(raw))
 		add(list, raw, affinityWeight, func(n int64) int64 { return fullScore * n / most })
 	}
-	if wishes && state.HasTerms() {
+	if wishes && state.Terms.Any() {
 		f.scoreNear(state, list, raw)
 		f.scoreSpread(state, list, raw)
 	}
@@ -164,7 +164,7 @@ func (f *scorer) near(state *model.State, info *model.NodeInfo, pulls []model.Pu
 	for i := range f.Shape.Terms.Preferred {
 		preference := &f.Shape.Terms.Preferred[i]
 		if value, ok := info.Node.Labels[preference.Term.TopologyKey]; ok {
-			here, _ := state.Picked(preference.Term, value)
+			here, _ := state.Terms.Picked(preference.Term, value)
 			sum += preference.Weight * here
 		}
 	}

@@ -23,7 +23,7 @@ func (j *job) bundle() {
 	var order []model.Key
 	for _, c := range j.classes {
 		for _, key := range c.given {
-			if claim, _ := j.state.Claim(key); claim.Allocation != nil {
+			if claim, _ := j.state.Claims.Get(key); claim.Allocation != nil {
 				continue
 			}
 			if users[key] == nil {
@@ -33,7 +33,7 @@ func (j *job) bundle() {
 		}
 	}
 	for _, key := range order {
-		claim, _ := j.state.Claim(key)
+		claim, _ := j.state.Claims.Get(key)
 		at := slices.IndexFunc(j.bundles, func(b *bundle) bool { return slices.Equal(b.classes, users[key]) })
 		if at < 0 {
 			at = len(j.bundles)
@@ -145,7 +145,7 @@ func (j *job) ties() []Tie {
 	var ties []Tie
 	for _, b := range j.bundles {
 		for _, claim := range b.claims {
-			now, _ := j.state.Claim(claim.Key)
+			now, _ := j.state.Claims.Get(claim.Key)
 			if now.Allocation == nil {
 				continue
 			}

@@ -76,11 +76,11 @@ func (r *room) gather(at Moment) {
 	}
 	groups := map[model.Key]bool{}
 	var going []*model.Pod
-	for _, info := range r.state.Nodes() {
+	for _, info := range r.state.Nodes.List() {
 		for _, pod := range info.Pods {
 			switch {
 			case pod.StandIn:
-			case r.state.Assumed(pod.Key): // who is just being bound is left alone until that is done
+			case r.state.Pods.Assumed(pod.Key): // who is just being bound is left alone until that is done
 				r.binding = true
 			case goes(pod, at.Now) || pod.Group == "" && r.doomed(pod):
 				going = append(going, pod)
@@ -103,7 +103,7 @@ func (r *room) gather(at Moment) {
 	for _, v := range r.victims {
 		r.lower += len(v.pods)
 		v.fabric = r.devices && r.holdsFabric(v)
-		r.guarded = r.guarded || len(r.state.Budgets(v.key.Namespace)) > 0
+		r.guarded = r.guarded || len(r.state.Budgets.List(v.key.Namespace)) > 0
 	}
 	slices.SortFunc(r.victims, compareVictims)
 	for i, v := range r.victims {
@@ -123,7 +123,7 @@ func (r *room) leave(going []*model.Pod) {
 		if pod.Ends.After(r.until) {
 			r.until = pod.Ends
 		}
-		r.state.DeletePod(pod.Key)
+		r.state.Pods.Delete(pod.Key)
 	}
 	r.releaseStale()
 }
@@ -144,7 +144,7 @@ func (r *room) offer(v *victim) {
 
 // ofGroup lists the pods of a group that are on nodes, and gives those that are about to go.
 func (r *room) ofGroup(key model.Key) (going []*model.Pod) {
-	group, _ := r.state.Group(key)
+	group, _ := r.state.Groups.Get(key)
 	pods, settled := running(r.state, key)
 	if going = doomed(group, pods, r.doomed); len(going) > 0 {
 		pods = slices.DeleteFunc(slices.Clone(pods), func(pod *model.Pod) bool { return slices.Contains(going, pod) })
@@ -187,10 +187,10 @@ func (r *room) ofGroup(key model.Key) (going []*model.Pod) {
 // running are the pods of a group that are on nodes to stay, and whether none is just being bound.
 func running(state *model.State, group model.Key) (pods []*model.Pod, settled bool) {
 	settled = true
-	for _, pod := range state.Members(group) {
+	for _, pod := range state.Groups.Members(group) {
 		switch {
 		case !pod.Counts() || pod.Deleting:
-		case state.Assumed(pod.Key):
+		case state.Pods.Assumed(pod.Key):
 			settled = false
 		default:
 			pods = append(pods, pod)
@@ -222,7 +222,7 @@ func DoomedWith(state *model.State, pod *model.Pod) []*model.Pod {
 	if pod.Group == "" {
 		return []*model.Pod{pod}
 	}
-	group, _ := state.Group(pod.GroupKey())
+	group, _ := state.Groups.Get(pod.GroupKey())
 	pods, _ := running(state, pod.GroupKey())
 	return doomed(group, pods, Doomed)
 }
@@ -289,7 +289,7 @@ func (r *room) violating(v *victim, used map[*model.Budget]int) int {
 
 // budgetsOf are those that cover the pod.
 func (r *room) budgetsOf(pod *model.Pod) []*model.Budget {
-	all := r.state.Budgets(pod.Key.Namespace)
+	all := r.state.Budgets.List(pod.Key.Namespace)
 	if len(all) == 0 {
 		return nil
 	}

@@ -13,23 +13,23 @@ import (
 // whose claim has no volume waits.
 func (j *job) mounts(pod *model.Pod) (nodefit.Mounts, *Wait) {
 	var list nodefit.Mounts
-	limited := j.state.HasVolumeLimits()
+	limited := j.state.Volumes.HasLimits()
 	for _, m := range pod.Mounts {
 		key := model.Key{Namespace: pod.Key.Namespace, Name: m.Claim}
-		claim, ok := j.state.VolumeClaim(key)
+		claim, ok := j.state.Volumes.Claim(key)
 		if text := unmountable(claim, m, ok); text != "" {
 			return nil, waitForVolume(key, "", "PersistentVolumeClaim %s %s", key, text)
 		}
 		if claim.Volume == "" {
 			return nil, waitForVolume(key, "", "PersistentVolumeClaim %s is not bound to a volume", key)
 		}
-		volume, ok := j.state.Volume(claim.Volume)
+		volume, ok := j.state.Volumes.Get(claim.Volume)
 		switch {
 		case !ok:
 			return nil, waitForVolume(key, claim.Volume, "PersistentVolume %s of PersistentVolumeClaim %s does not exist", claim.Volume, key)
 		case !claim.Bound && volume.Claim != key:
 			return nil, waitForVolume(key, claim.Volume, "PersistentVolumeClaim %s is not bound to its volume %s yet", key, claim.Volume)
-		case claim.OncePod && j.state.Mounters(key) > 0:
+		case claim.OncePod && j.state.Volumes.Mounters(key) > 0:
 			return nil, waitForVolume(key, "", "PersistentVolumeClaim %s is for one pod at a time (ReadWriteOncePod), and another one uses it", key)
 		}
 		limits := nodefit.Mount{Claim: key, Volume: volume, Once: claim.OncePod}

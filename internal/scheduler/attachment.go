@@ -31,7 +31,7 @@ func (a *attachment) ready() bool { return len(a.missing)+len(a.failed) == 0 }
 func (s *Scheduler) attachmentOf(plan *sched.Plan, began time.Time) attachment {
 	var a attachment
 	for _, key := range s.claimsOf(plan) {
-		if claim, ok := s.state.Claim(key); ok && claim.Allocation != nil && claim.Allocation.Awaits() {
+		if claim, ok := s.state.Claims.Get(key); ok && claim.Allocation != nil && claim.Allocation.Awaits() {
 			a.add(claim, began, s.clock.Now(), s.bindingTimeout)
 		}
 	}
@@ -43,7 +43,7 @@ func (s *Scheduler) claimsOf(plan *sched.Plan) []model.Key {
 	var keys []model.Key
 	seen := map[model.Key]bool{}
 	for i := range plan.Pods {
-		pod, ok := s.state.Pod(plan.Pods[i].Pod)
+		pod, ok := s.state.Pods.Get(plan.Pods[i].Pod)
 		if !ok {
 			continue
 		}

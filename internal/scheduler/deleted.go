@@ -31,7 +31,7 @@ func (s *Scheduler) freeDeleted(ctx context.Context, topics []model.Topic) {
 		if busy || !touched[key.Namespace] {
 			continue
 		}
-		if claim, ok := s.state.Claim(key); ok && s.allIdle(claim) {
+		if claim, ok := s.state.Claims.Get(key); ok && s.allIdle(claim) {
 			useless = append(useless, commit.Held{Key: key, UID: claim.UID, Holders: claim.Consumers})
 		}
 	}
@@ -47,7 +47,7 @@ func (s *Scheduler) noteDeleted(topics []model.Topic) {
 		if topic.Kind != model.TopicClaim {
 			continue
 		}
-		claim, ok := s.state.ObservedClaim(topic.Key)
+		claim, ok := s.state.Claims.Observed(topic.Key)
 		if !ok || !claim.Deleting || claim.Allocation == nil {
 			delete(s.deleted, topic.Key)
 		} else if _, known := s.deleted[topic.Key]; !known {
@@ -74,12 +74,12 @@ func (s *Scheduler) isIdle(key model.Key, c model.Consumer) bool {
 	}
 	waits := func(pod *model.Pod) bool { return pod.Node == "" && !pod.Foreign }
 	if model.IsPodConsumer(c) {
-		pod, ok := s.state.Pod(key)
+		pod, ok := s.state.Pods.Get(key)
 		return ok && pod.UID == c.UID && waits(pod)
 	}
-	group, ok := s.state.Group(key)
+	group, ok := s.state.Groups.Get(key)
 	return ok && c == model.GroupConsumer(group.Key.Name, group.UID) &&
-		!slices.ContainsFunc(s.state.Members(key), func(pod *model.Pod) bool { return !waits(pod) && !pod.Finished })
+		!slices.ContainsFunc(s.state.Groups.Members(key), func(pod *model.Pod) bool { return !waits(pod) && !pod.Finished })
 }
 
 // freeOne frees a claim's devices beside the loop.

@@ -19,10 +19,10 @@ func TestPanicConcernsOneUnit(t *testing.T) {
 	s.addClaim("odd", 1)
 	x := start(t, s)
 	x.idle()
-	claim, _ := x.s.state.Claim(model.Key{Namespace: ns, Name: "odd"})
+	claim, _ := x.s.state.Claims.Get(model.Key{Namespace: ns, Name: "odd"})
 	odd := *claim
 	odd.Requests = []model.Request{{Name: "r"}} // as none that was converted is: without any option
-	x.s.state.PutClaim(&odd)
+	x.s.state.Claims.Put(&odd)
 	s.addPod("p", "", own("odd"))
 	s.addClaim("c", 1)
 	s.addPod("easy", "", own("c"))

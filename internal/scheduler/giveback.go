@@ -37,7 +37,7 @@ func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []commit
 	}
 	klog.V(2).InfoS("Giving back devices of what cannot be placed with them", "unit", key, "claims", len(unused))
 	s.hold(key)
-	group, _ := s.state.Group(key.Key)
+	group, _ := s.state.Groups.Get(key.Key)
 	s.beside(func() {
 		var seen []*resource.ResourceClaim
 		err := s.hasNotRun(ctx, key, group)
@@ -100,7 +100,7 @@ func (s *Scheduler) take(seen []*resource.ResourceClaim) []model.Topic {
 		if _, ok := s.feed.Claim(model.Key{Namespace: claim.Namespace, Name: claim.Name}); !ok {
 			continue // it was seen to be deleted
 		}
-		topics = append(topics, s.state.PutClaim(s.feed.Seen(claim))...)
+		topics = append(topics, s.state.Claims.Put(s.feed.Seen(claim))...)
 	}
 	return topics
 }
@@ -133,7 +133,7 @@ func (s *Scheduler) unused(unit *model.Unit) []commit.Held {
 
 // hasDevices says whether the API shows devices that a claim can lose.
 func (s *Scheduler) hasDevices(key model.Key) bool {
-	observed, ok := s.state.ObservedClaim(key)
+	observed, ok := s.state.Claims.Observed(key)
 	return ok && observed.Allocation != nil && !observed.Deleting
 }
 
@@ -155,7 +155,7 @@ func (s *Scheduler) unusedOf(plan *sched.Plan, hopeless []model.Key) []commit.He
 	for i := range plan.Pods {
 		holders = append(holders, model.PodConsumer(plan.Pods[i].Pod.Name, plan.Pods[i].UID))
 	}
-	if group, ok := s.state.Group(plan.Unit.Key); ok && plan.Unit.Group && !group.Scheduled {
+	if group, ok := s.state.Groups.Get(plan.Unit.Key); ok && plan.Unit.Group && !group.Scheduled {
 		holders = append(holders, model.GroupConsumer(group.Key.Name, group.UID))
 	}
 	var unused []commit.Held
@@ -165,13 +165,13 @@ func (s *Scheduler) unusedOf(plan *sched.Plan, hopeless []model.Key) []commit.He
 			continue
 		}
 		uid := claim.UID
-		if made, ok := s.state.ObservedClaim(claim.Key); ok && claim.Make != nil {
+		if made, ok := s.state.Claims.Observed(claim.Key); ok && claim.Make != nil {
 			uid = made.UID
 		}
 		unused = append(unused, commit.Held{Key: claim.Key, UID: uid, Holders: append(slices.Clip(holders), claim.Reserve...)})
 	}
 	for _, key := range hopeless {
-		claim, ok := s.state.Claim(key)
+		claim, ok := s.state.Claims.Get(key)
 		if ok && !slices.ContainsFunc(unused, func(held commit.Held) bool { return held.Key == key }) {
 			unused = append(unused, commit.Held{Key: key, UID: claim.UID, Holders: holders})
 		}
@@ -188,7 +188,7 @@ func (s *Scheduler) heldBy(claims []model.Key, holders []model.Consumer) []commi
 	other := func(c model.Consumer) bool { return !these[c.UID] }
 	var held []commit.Held
 	for _, key := range claims {
-		if claim, _ := s.state.Claim(key); !slices.ContainsFunc(claim.Consumers, other) {
+		if claim, _ := s.state.Claims.Get(key); !slices.ContainsFunc(claim.Consumers, other) {
 			held = append(held, commit.Held{Key: key, UID: claim.UID, Holders: holders})
 		}
 	}
@@ -207,7 +207,7 @@ func (s *Scheduler) notInUse(list []commit.Held, plan *sched.Plan) []commit.Held
 		}
 	}
 	used := map[model.Key]bool{}
-	for _, info := range s.state.Nodes() {
+	for _, info := range s.state.Nodes.List() {
 		for _, pod := range info.Pods {
 			for name := range pod.ClaimNames {
 				if !planned[pod.Key] {
@@ -221,11 +221,11 @@ func (s *Scheduler) notInUse(list []commit.Held, plan *sched.Plan) []commit.Held
 
 // idle is a group that has never run and has no pods to place, as a unit.
 func (s *Scheduler) idle(key model.UnitKey) (*model.Unit, bool) {
-	group, ok := s.state.Group(key.Key)
-	if !key.Group || !ok || group.Scheduled || s.state.Census(key.Key).Bound > 0 {
+	group, ok := s.state.Groups.Get(key.Key)
+	if !key.Group || !ok || group.Scheduled || s.state.Groups.Census(key.Key).Bound > 0 {
 		return nil, false
 	}
-	if slices.ContainsFunc(s.state.Members(key.Key), func(pod *model.Pod) bool { return pod.Foreign && !pod.Finished }) {
+	if slices.ContainsFunc(s.state.Groups.Members(key.Key), func(pod *model.Pod) bool { return pod.Foreign && !pod.Finished }) {
 		return nil, false // its scheduler may be about to bind them
 	}
 	return &model.Unit{Key: key, Group: group}, true

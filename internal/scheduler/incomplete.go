@@ -11,11 +11,11 @@ import (
 // look at each: they come one by one, and may be thousands. It answers false if there are enough, or if more may have to be done than to wait for them: bound members
 // to be rolled back, devices to be given back.
 func (s *Scheduler) parkIncomplete(key model.UnitKey) bool {
-	group, ok := s.state.Group(key.Key)
+	group, ok := s.state.Groups.Get(key.Key)
 	if !key.Group || !ok {
 		return false
 	}
-	census := s.state.Census(key.Key)
+	census := s.state.Groups.Census(key.Key)
 	few := sched.TooFew(group, census)
 	if census.Ready == 0 || !few && census.Gated == 0 || !group.Scheduled && (census.Bound > 0 || s.mayHold(group)) {
 		return false
@@ -34,8 +34,8 @@ func (s *Scheduler) parkIncomplete(key model.UnitKey) bool {
 
 // mayHold says whether a group, or any of its members, may have devices.
 func (s *Scheduler) mayHold(group *model.Group) bool {
-	return s.state.OwnAllocated(group.Key) > 0 || slices.ContainsFunc(group.Claims, func(name string) bool {
-		claim, ok := s.state.ObservedClaim(model.Key{Namespace: group.Key.Namespace, Name: name})
+	return s.state.Groups.OwnAllocated(group.Key) > 0 || slices.ContainsFunc(group.Claims, func(name string) bool {
+		claim, ok := s.state.Claims.Observed(model.Key{Namespace: group.Key.Namespace, Name: name})
 		return ok && claim.Allocation != nil
 	})
 }

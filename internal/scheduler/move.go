@@ -21,7 +21,7 @@ func (s *Scheduler) move(ctx context.Context, entry sched.Entry, unit *model.Uni
 	broken := ""
 	var held []commit.Held
 	for _, key := range s.allocatedOf(unit) {
-		claim, _ := s.state.Claim(key)
+		claim, _ := s.state.Claims.Get(key)
 		text := s.placer.Broken(unit, claim)
 		if broken == "" {
 			broken = text

@@ -31,7 +31,7 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model
 	case made == nil:
 		return false
 	}
-	s.queue.Wake(s.state.Nominate(made.Nomination(s.state)))
+	s.queue.Wake(s.state.Nominations.Put(made.Nomination(s.state)))
 	switch {
 	case len(made.Victims) > 0:
 		s.meter.Preempted(kindOf(unit.Key), made.Pods(), made.Groups())
@@ -58,13 +58,13 @@ func (s *Scheduler) awaitRoom(entry sched.Entry, made *sched.Preemption, reasons
 	heeds := slices.Contains(reasons.Topics(), model.Topic{Kind: model.TopicPods})
 	pods := map[string]int{} // on the nodes that are kept
 	for i := range made.Plan.Pods {
-		if info, ok := s.state.Node(made.Plan.Pods[i].Node); ok {
+		if info, ok := s.state.Nodes.Get(made.Plan.Pods[i].Node); ok {
 			pods[info.Name] = len(info.Pods)
 		}
 	}
 	more := func() bool {
 		for node, n := range pods {
-			if info, ok := s.state.Node(node); ok && len(info.Pods) > n {
+			if info, ok := s.state.Nodes.Get(node); ok && len(info.Pods) > n {
 				return true
 			}
 		}
@@ -82,7 +82,7 @@ func (s *Scheduler) awaitRoom(entry sched.Entry, made *sched.Preemption, reasons
 // leavePlace gives up the place that is kept for a unit, if there is one.
 func (s *Scheduler) leavePlace(key model.UnitKey) {
 	delete(s.alarms, key)
-	s.queue.Wake(s.state.Denominate(key))
+	s.queue.Wake(s.state.Nominations.Delete(key))
 }
 
 // recalled are the claims that groups lose, with all that hold them.
@@ -161,7 +161,7 @@ func (s *Scheduler) lookAtVictims(ctx context.Context, topics []model.Topic) {
 			s.see(e, topic.Key)
 			s.settle(e)
 		}
-		pod, ok := s.state.Pod(topic.Key)
+		pod, ok := s.state.Pods.Get(topic.Key)
 		if ok && sched.Doomed(pod) && !s.isLeaving(pod) {
 			s.finish(ctx, pod)
 		}
@@ -174,7 +174,7 @@ func (s *Scheduler) finish(ctx context.Context, pod *model.Pod) {
 	for _, other := range sched.DoomedWith(s.state, pod) {
 		e.add(other)
 	}
-	if group, ok := s.state.Group(pod.GroupKey()); ok && pod.Group != "" && len(e.pods) > 1 {
+	if group, ok := s.state.Groups.Get(pod.GroupKey()); ok && pod.Group != "" && len(e.pods) > 1 {
 		e.groups = append(e.groups, group)
 	}
 	s.startEviction(ctx, e, func() {
@@ -184,7 +184,7 @@ func (s *Scheduler) finish(ctx context.Context, pod *model.Pod) {
 
 // see strikes a pod off an eviction if it is going.
 func (s *Scheduler) see(e *eviction, key model.Key) {
-	if pod, ok := s.state.Pod(key); !ok || pod.UID != e.left[key] || pod.Deleting {
+	if pod, ok := s.state.Pods.Get(key); !ok || pod.UID != e.left[key] || pod.Deleting {
 		s.drop(e, key)
 	}
 }
@@ -256,7 +256,7 @@ func namesOf(namespace string, made *sched.Preemption) string {
 
 // keptNode is where the place of a unit's pod is kept, "" if it is not.
 func (s *Scheduler) keptNode(unit model.UnitKey, pod model.Key) string {
-	n, ok := s.state.Nomination(unit)
+	n, ok := s.state.Nominations.Get(unit)
 	if !ok {
 		return ""
 	}
@@ -265,7 +265,7 @@ func (s *Scheduler) keptNode(unit model.UnitKey, pod model.Key) string {
 
 // keptNodes returns the nodes on which places are kept for the pods of a unit, nil if none are.
 func (s *Scheduler) keptNodes(unit *model.Unit) map[model.Key]string {
-	n, ok := s.state.Nomination(unit.Key)
+	n, ok := s.state.Nominations.Get(unit.Key)
 	if !ok {
 		return nil
 	}

@@ -209,7 +209,7 @@ func (c *chaos) checkMade() {
 
 // check holds for a gang in the end that it is whole or not there; one that has run may have lost members since.
 func (c *chaos) check(gang string) {
-	group, ok := c.run.s.state.Group(key(gang))
+	group, ok := c.run.s.state.Groups.Get(key(gang))
 	bound := c.server.bound(gang)
 	if !ok || group.Scheduled {
 		return

@@ -31,7 +31,7 @@ func (s *Scheduler) lookAtUnprovided(ctx context.Context, topics []model.Topic) 
 		case model.TopicPod:
 			s.suspect(ctx, topic.Key)
 		case model.TopicClaim:
-			if claim, ok := s.state.Claim(topic.Key); !ok || claim.Allocation != nil {
+			if claim, ok := s.state.Claims.Get(topic.Key); !ok || claim.Allocation != nil {
 				continue
 			}
 			for _, pod := range s.feed.PodsNaming(topic.Key) {
@@ -45,7 +45,7 @@ func (s *Scheduler) lookAtUnprovided(ctx context.Context, topics []model.Topic) 
 
 // suspect has a pod looked at again after a while if it lacks devices.
 func (s *Scheduler) suspect(ctx context.Context, key model.Key) {
-	pod, ok := s.state.Pod(key)
+	pod, ok := s.state.Pods.Get(key)
 	if !ok || s.suspects[key] || len(s.lacking(pod)) == 0 {
 		return
 	}
@@ -59,7 +59,7 @@ func (s *Scheduler) suspect(ctx context.Context, key model.Key) {
 // lacking returns the claims without devices of a pod that this scheduler has bound. A pod whose node was set when it was created
 // waits for devices, as it does in Kubernetes.
 func (s *Scheduler) lacking(pod *model.Pod) []*model.Claim {
-	if pod.Node == "" || pod.Foreign || pod.StandIn || !pod.Live() || len(pod.Claims) == 0 || s.state.Assumed(pod.Key) {
+	if pod.Node == "" || pod.Foreign || pod.StandIn || !pod.Live() || len(pod.Claims) == 0 || s.state.Pods.Assumed(pod.Key) {
 		return nil
 	}
 	if seen, ok := s.evictions.cache.Get(pod.Key.Namespace, pod.Key.Name); !ok || !wasBound(seen) {
@@ -69,7 +69,7 @@ func (s *Scheduler) lacking(pod *model.Pod) []*model.Claim {
 	seen := map[string]bool{}
 	for i := range pod.Claims {
 		entry := &pod.Claims[i]
-		claim, ok := s.state.Claim(model.Key{Namespace: pod.Key.Namespace, Name: entry.Claim})
+		claim, ok := s.state.Claims.Get(model.Key{Namespace: pod.Key.Namespace, Name: entry.Claim})
 		if !ok || seen[entry.Claim] || claim.Allocation != nil || claim.Deleting || entry.Owner != "" && claim.Controller != entry.Owner {
 			continue
 		}
@@ -82,7 +82,7 @@ func (s *Scheduler) lacking(pod *model.Pod) []*model.Claim {
 // repair gives the pod's claims devices on its node, or deletes the pod if there are none.
 func (s *Scheduler) repair(ctx context.Context, key model.Key) {
 	delete(s.suspects, key)
-	pod, ok := s.state.Pod(key)
+	pod, ok := s.state.Pods.Get(key)
 	if !ok {
 		return
 	}

@@ -41,8 +41,8 @@ func (s *Scheduler) overdue(unit *model.Unit, placeable bool) bool {
 func (s *Scheduler) rollBack(ctx context.Context, unit *model.Unit) {
 	klog.InfoS("Rolling back a gang that was left half-bound and cannot be finished", "podGroup", unit.Key.Key)
 	var bound []*model.Pod
-	for _, pod := range s.state.Members(unit.Key.Key) {
-		if pod.Counts() && pod.Live() && !pod.Foreign && !s.state.Assumed(pod.Key) {
+	for _, pod := range s.state.Groups.Members(unit.Key.Key) {
+		if pod.Counts() && pod.Live() && !pod.Foreign && !s.state.Pods.Assumed(pod.Key) {
 			bound = append(bound, pod)
 		}
 	}

@@ -214,7 +214,7 @@ func (s *Scheduler) unitOf(topic model.Topic) (model.UnitKey, bool) {
 	case model.TopicMembers, model.TopicGroup:
 		return model.UnitKey{Group: true, Key: topic.Key}, true
 	case model.TopicPod:
-		if pod, ok := s.state.Pod(topic.Key); ok {
+		if pod, ok := s.state.Pods.Get(topic.Key); ok {
 			return pod.UnitKey(), true
 		}
 		return model.UnitKey{Key: topic.Key}, true // gone; a group is told by its own topic
@@ -247,9 +247,9 @@ func (s *Scheduler) offer(key model.UnitKey) {
 // exists says whether the unit has any pods, waiting or not.
 func (s *Scheduler) exists(key model.UnitKey) bool {
 	if key.Group {
-		return s.state.Census(key.Key) != model.Census{}
+		return s.state.Groups.Census(key.Key) != model.Census{}
 	}
-	_, ok := s.state.Pod(key.Key)
+	_, ok := s.state.Pods.Get(key.Key)
 	return ok
 }
 

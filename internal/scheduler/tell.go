@@ -42,13 +42,13 @@ func (s *Scheduler) tell(unit *model.Unit, reasons *sched.Reasons) {
 // waitingGang returns the gang of a unit if fewer than minCount of its pods are placed. Only then why a pod waits is the
 // matter of all its pods. As for its conditions, pods that have finished count as placed; binds that are not seen yet do not.
 func (s *Scheduler) waitingGang(key model.UnitKey) (*model.Group, bool) {
-	group, ok := s.state.Group(key.Key)
+	group, ok := s.state.Groups.Get(key.Key)
 	if !ok || !key.Group || !group.Gang {
 		return nil, false
 	}
 	placed := 0
-	for _, pod := range s.state.Members(key.Key) {
-		if pod.Node != "" && !pod.Deleting && !s.state.Assumed(pod.Key) {
+	for _, pod := range s.state.Groups.Members(key.Key) {
+		if pod.Node != "" && !pod.Deleting && !s.state.Pods.Assumed(pod.Key) {
 			placed++
 		}
 	}
@@ -87,17 +87,17 @@ func (s *Scheduler) notReady(reasons *sched.Reasons) string {
 
 // tellGated reports to a group and all its pods that wait that scheduling gates hold them.
 func (s *Scheduler) tellGated(group *model.Group) {
-	s.groups.sayToAll(group.Key, group.UID, groups.Unschedulable(sched.Gates(s.state.Members(group.Key))))
+	s.groups.sayToAll(group.Key, group.UID, groups.Unschedulable(sched.Gates(s.state.Groups.Members(group.Key))))
 }
 
 // tellDivided says, of a gang that is too small here, which of its members another scheduler would have to place (F27).
 func (s *Scheduler) tellDivided(group *model.Group) {
-	census := s.state.Census(group.Key)
+	census := s.state.Groups.Census(group.Key)
 	if census.Foreign == 0 {
 		return // those of others would be
 	}
 	other, n := "", 0
-	for _, pod := range s.state.Members(group.Key) {
+	for _, pod := range s.state.Groups.Members(group.Key) {
 		if !pod.Foreign || !pod.Live() || pod.Node != "" {
 			continue
 		}

@@ -54,7 +54,7 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 	entry.Slice = 0 // whatever comes next is another question
 	switch undecided := reasons != nil && reasons.Code == sched.CodeUndecided; {
 	case reasons == nil:
-	case plan != nil && s.state.AnyBelow(unit.Priority) && !unit.Never:
+	case plan != nil && s.state.Pods.AnyBelow(unit.Priority) && !unit.Never:
 		s.queue.Add(entry) // those that are left over may have room made for them
 	case undecided:
 		s.parkUndecided(entry, reasons)
@@ -135,7 +135,7 @@ func (s *Scheduler) unwritten(plan *sched.Plan) []model.Topic {
 	}
 	var topics []model.Topic
 	for i := range plan.Pods {
-		pod, _ := s.state.Pod(plan.Pods[i].Pod)
+		pod, _ := s.state.Pods.Get(plan.Pods[i].Pod)
 		for _, use := range pod.Claims {
 			key := model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}
 			if !done[key] && s.awaited(key, pod) {
@@ -154,11 +154,11 @@ func (s *Scheduler) unwritten(plan *sched.Plan) []model.Topic {
 // awaited says whether the API lacks of a claim what the pod relies on: the allocation, or an assumed consumer that
 // stands for the pod.
 func (s *Scheduler) awaited(key model.Key, pod *model.Pod) bool {
-	assumed, ok := s.state.Claim(key)
+	assumed, ok := s.state.Claims.Get(key)
 	if !ok {
 		return false
 	}
-	observed, ok := s.state.ObservedClaim(key)
+	observed, ok := s.state.Claims.Observed(key)
 	if !ok || observed.Allocation == nil {
 		return true
 	}
@@ -192,7 +192,7 @@ func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound 
 		s.tellPlaced(plan)
 		return nil
 	}
-	if group, ok := s.state.Group(plan.Unit.Key); ok && group.Gang {
+	if group, ok := s.state.Groups.Get(plan.Unit.Key); ok && group.Gang {
 		s.groups.unsay(plan.Unit.Key) // for what its binds waited
 		s.release(plan.Unit)
 	}
@@ -216,8 +216,8 @@ func (s *Scheduler) bindsFailed(plan *sched.Plan, failed map[model.Key]error) {
 		var topics []model.Topic
 		for i := range plan.Pods {
 			p := &plan.Pods[i]
-			if pod, ok := s.state.Pod(p.Pod); ok && pod.UID == p.UID && failed[p.Pod] != nil && !errors.Is(failed[p.Pod], commit.ErrElsewhere) {
-				topics = append(topics, s.state.ForgetPod(p.Pod)...)
+			if pod, ok := s.state.Pods.Get(p.Pod); ok && pod.UID == p.UID && failed[p.Pod] != nil && !errors.Is(failed[p.Pod], commit.ErrElsewhere) {
+				topics = append(topics, s.state.Pods.Forget(p.Pod)...)
 			}
 		}
 		return topics

@@ -32,7 +32,7 @@ func (x *session) used() []string {
 	for _, slice := range x.server.objects.slices.List() {
 		for i := range slice.Spec.Devices {
 			id := model.DeviceID{Driver: slice.Spec.Driver, Pool: slice.Spec.Pool.Name, Device: slice.Spec.Devices[i].Name}
-			if len(x.s.state.Holders(id)) > 0 {
+			if len(x.s.state.Devices.Holders(id)) > 0 {
 				list = append(list, id.String())
 			}
 		}

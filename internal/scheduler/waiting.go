@@ -71,7 +71,7 @@ func (s *Scheduler) lookAtWaits(ctx context.Context, topics []model.Topic) {
 		return
 	}
 	list := s.waits.of(topics)
-	if version := s.state.NodesVersion(); version != s.nodesSeen {
+	if version := s.state.Nodes.Version(); version != s.nodesSeen {
 		s.nodesSeen = version
 		list = slices.Clone(s.waits.plans)
 	}
@@ -143,7 +143,7 @@ func (s *Scheduler) end(w *waiting) {
 func (s *Scheduler) outdated(w *waiting) string {
 	left := w.plan.Pods[:0:0]
 	for _, p := range w.plan.Pods {
-		if pod, ok := s.state.Pod(p.Pod); ok && pod.UID == p.UID && pod.Live() && s.state.Assumed(p.Pod) {
+		if pod, ok := s.state.Pods.Get(p.Pod); ok && pod.UID == p.UID && pod.Live() && s.state.Pods.Assumed(p.Pod) {
 			left = append(left, p)
 		}
 	}
@@ -156,12 +156,12 @@ func (s *Scheduler) outdated(w *waiting) string {
 		return "the pod is gone"
 	}
 	for _, p := range left {
-		if _, ok := s.state.Node(p.Node); !ok {
+		if _, ok := s.state.Nodes.Get(p.Node); !ok {
 			return "node " + p.Node + " is gone"
 		}
 	}
 	for _, key := range s.claimsOf(w.plan) {
-		switch claim, ok := s.state.Claim(key); {
+		switch claim, ok := s.state.Claims.Get(key); {
 		case !ok || claim.Allocation == nil:
 			return "claim " + key.String() + " has lost its devices"
 		case claim.Deleting:
@@ -171,11 +171,11 @@ func (s *Scheduler) outdated(w *waiting) string {
 	if !w.plan.Unit.Group {
 		return ""
 	}
-	group, ok := s.state.Group(w.plan.Unit.Key)
+	group, ok := s.state.Groups.Get(w.plan.Unit.Key)
 	switch {
 	case !ok || group.UID != w.plan.Group:
 		return "the PodGroup is gone"
-	case group.Gang && s.state.Census(group.Key).Bound < group.MinCount: // which counts those that wait here
+	case group.Gang && s.state.Groups.Census(group.Key).Bound < group.MinCount: // which counts those that wait here
 		return "the gang has lost members"
 	}
 	return ""
@@ -214,13 +214,13 @@ func (s *Scheduler) avoid(devices []model.DeviceID) {
 		s.avoided[key] = until
 		result := model.Allocation{}
 		result.Devices = append(result.Devices, resultFor(id))
-		s.state.PutClaim(&model.Claim{Key: key, Allocation: &result})
+		s.state.Claims.Put(&model.Claim{Key: key, Allocation: &result})
 		s.after(avoidFor, func() []model.Topic {
 			if !s.avoided[key].Equal(until) {
 				return nil // it failed again meanwhile
 			}
 			delete(s.avoided, key)
-			return s.state.DeleteClaim(key)
+			return s.state.Claims.Delete(key)
 		})
 	}
 }

@@ -59,16 +59,16 @@ func mustBeValid(t *rapid.T, errs field.ErrorList) {
 
 func allocate(classes []*resourcev1.DeviceClass, slice *resourcev1.ResourceSlice, claim *resource.ResourceClaim) (alloc.Choice, *alloc.Reason) {
 	state := model.NewState()
-	state.PutNode(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
+	state.Nodes.Put(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	for _, class := range classes {
-		state.PutClass(model.ClassFrom(class))
+		state.Classes.Put(model.ClassFrom(class))
 	}
-	state.PutSlice(model.SliceFrom(slice))
+	state.Devices.PutSlice(model.SliceFrom(slice))
 	problem, reason := alloc.New().Prepare(state, []*model.Claim{model.ClaimFrom(claim)}, true)
 	if reason != nil {
 		return nil, reason
 	}
-	node, _ := state.Node("n")
+	node, _ := state.Nodes.Get("n")
 	board, reason := problem.NodeOffer(node)
 	if reason != nil {
 		return nil, reason

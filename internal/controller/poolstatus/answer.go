@@ -61,7 +61,7 @@ func answer(request *upstreamv1alpha3.ResourcePoolStatusRequest, f *facts, now t
 	}
 	faults := 0
 	for _, id := range ids {
-		view, ok := state.View(id)
+		view, ok := state.Devices.View(id)
 		if !ok {
 			continue
 		}
@@ -93,7 +93,7 @@ func (f *facts) state(driver string, parts map[model.PoolID][]*resourcev1.Resour
 	state := model.NewState()
 	for _, list := range parts {
 		for _, s := range list {
-			state.PutSlice(claims.PlacedSlice(f.on, s))
+			state.Devices.PutSlice(claims.PlacedSlice(f.on, s))
 		}
 	}
 	for _, c := range f.claims {
@@ -101,11 +101,11 @@ func (f *facts) state(driver string, parts map[model.PoolID][]*resourcev1.Resour
 			continue
 		}
 		if slices.ContainsFunc(c.Status.Allocation.Devices.Results, func(r resourcev1.DeviceRequestAllocationResult) bool { return r.Driver == driver }) {
-			state.PutClaim(model.ClaimFrom(c))
+			state.Claims.Put(model.ClaimFrom(c))
 		}
 	}
 	for _, r := range f.rules {
-		state.PutTaintRule(model.TaintRuleFrom(r))
+		state.TaintRules.Put(model.TaintRuleFrom(r))
 	}
 	return state
 }

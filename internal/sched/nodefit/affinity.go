@@ -8,8 +8,8 @@ import (
 
 // Pulls returns the affinity terms of bound pods that apply to the shape.
 func (f *Fitter) Pulls(state *model.State) []model.Pull {
-	if !f.pullsKnown || f.pullsVersion != state.PullsVersion() {
-		f.pulls, f.pullsVersion, f.pullsKnown = state.Pulls(f.Shape), state.PullsVersion(), true
+	if !f.pullsKnown || f.pullsVersion != state.Terms.PullsVersion() {
+		f.pulls, f.pullsVersion, f.pullsKnown = state.Terms.Pulls(f.Shape), state.Terms.PullsVersion(), true
 	}
 	return f.pulls
 }
@@ -19,7 +19,7 @@ func (f *Fitter) podAffinity(state *model.State, info *model.NodeInfo) Failure {
 	terms := &f.Shape.Terms
 	for _, term := range terms.AntiAffinity {
 		if value, ok := info.Node.Labels[term.TopologyKey]; ok {
-			if here, _ := state.Picked(term, value); here > 0 {
+			if here, _ := state.Terms.Picked(term, value); here > 0 {
 				return Failure{Check: CheckPodAnti}
 			}
 		}
@@ -35,7 +35,7 @@ func (f *Fitter) podAffinity(state *model.State, info *model.NodeInfo) Failure {
 		if !ok {
 			return Failure{Check: CheckPodAffinity}
 		}
-		here, everywhere := state.Picked(term, value)
+		here, everywhere := state.Terms.Picked(term, value)
 		met, first = met && here > 0, first && everywhere == 0
 	}
 	// The first of pods with affinity for each other has no pod to be with, and fits everywhere.
@@ -48,7 +48,7 @@ func (f *Fitter) podAffinity(state *model.State, info *model.NodeInfo) Failure {
 // MatchesItself reports whether the pod's required affinity selects pods like itself.
 func (f *Fitter) MatchesItself(state *model.State) bool {
 	terms := f.Shape.Terms.Affinity
-	return len(terms) > 0 && terms[0].Matches(f.Shape, state.NamespaceLabels(f.Shape.Namespace))
+	return len(terms) > 0 && terms[0].Matches(f.Shape, state.Namespaces.Labels(f.Shape.Namespace))
 }
 
 // DependsOnOrder reports whether it depends on the pods that are placed earlier whether a pod can be placed.

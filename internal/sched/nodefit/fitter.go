@@ -114,7 +114,7 @@ func (f *Fitter) Dynamic(state *model.State, info *model.NodeInfo) Failure {
 			}
 		}
 	}
-	if !state.HasTerms() {
+	if !state.Terms.Any() {
 		return Failure{}
 	}
 	if failure := f.podAffinity(state, info); failure.Failed() {

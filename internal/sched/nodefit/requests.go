@@ -34,7 +34,7 @@ func newRequests(state *model.State, shape *model.Shape) Requests {
 	for name, amount := range shape.Requests {
 		offered := false
 		if len(shape.Asks) > 0 && model.IsOfferable(name) {
-			_, offered = state.Offers(name)
+			_, offered = state.Classes.Offers(name)
 		}
 		r.list = append(r.list, Request{name, amount, offered})
 		if at := slices.Index(model.CommonResources[:], name); at >= 0 {

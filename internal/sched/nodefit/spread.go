@@ -48,7 +48,7 @@ func (f *Fitter) checkSpread(state *model.State, info *model.NodeInfo) Failure {
 		}
 		counts := f.spread.Count(f, state, i)
 		here := counts.At(value)
-		if constraint.Term.Matches(f.Shape, state.NamespaceLabels(f.Shape.Namespace)) {
+		if constraint.Term.Matches(f.Shape, state.Namespaces.Labels(f.Shape.Namespace)) {
 			here++
 		}
 		if here-counts.fewest > constraint.MaxSkew {
@@ -61,16 +61,16 @@ func (f *Fitter) checkSpread(state *model.State, info *model.NodeInfo) Failure {
 // Count returns the counts of constraint i, brought up to date.
 func (s *SpreadCounts) Count(f *Fitter, state *model.State, i int) *DomainCounts {
 	constraint, c := &s.constraints[i], &s.counts[i]
-	if !c.known || c.nodesVersion != state.NodesVersion() {
+	if !c.known || c.nodesVersion != state.Nodes.Version() {
 		s.setDomains(f, state, i)
-		c.known, c.nodesVersion, c.counted = true, state.NodesVersion(), false
+		c.known, c.nodesVersion, c.counted = true, state.Nodes.Version(), false
 	}
-	if c.counted && c.termsVersion == state.TermsVersion() {
+	if c.counted && c.termsVersion == state.Terms.Version() {
 		return c
 	}
-	c.counted, c.termsVersion = true, state.TermsVersion()
+	c.counted, c.termsVersion = true, state.Terms.Version()
 	clear(c.pods)
-	for node, n := range state.PickedByNode(constraint.Term) {
+	for node, n := range state.Terms.PickedByNode(constraint.Term) {
 		if domain, ok := c.nodes[node]; ok {
 			c.pods[domain] += n
 		}
@@ -92,7 +92,7 @@ func (s *SpreadCounts) Count(f *Fitter, state *model.State, i int) *DomainCounts
 func (s *SpreadCounts) setDomains(f *Fitter, state *model.State, i int) {
 	constraint, c := &s.constraints[i], &s.counts[i]
 	c.domains, c.nodes = map[string]int{}, map[string]int{}
-	for _, info := range state.Nodes() {
+	for _, info := range state.Nodes.List() {
 		if !s.HasKeys(info) || !constraint.IgnoreAffinity && !f.selects(info) {
 			continue
 		}

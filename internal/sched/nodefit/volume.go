@@ -39,7 +39,7 @@ func (m Mounts) Unreachable(info *model.NodeInfo) *Mount {
 // InUse returns a volume that is for one pod, and that a pod uses, or nil.
 func (m Mounts) InUse(state *model.State) *Mount {
 	for i := range m {
-		if m[i].Once && state.Mounters(m[i].Claim) > 0 {
+		if m[i].Once && state.Volumes.Mounters(m[i].Claim) > 0 {
 			return &m[i]
 		}
 	}
@@ -47,7 +47,7 @@ func (m Mounts) InUse(state *model.State) *Mount {
 }
 
 // Limited reports whether limits on the number of a node's volumes can matter.
-func (m Mounts) Limited(state *model.State) bool { return len(m) > 0 && state.HasVolumeLimits() }
+func (m Mounts) Limited(state *model.State) bool { return len(m) > 0 && state.Volumes.HasLimits() }
 
 // CheckLimits checks whether the volumes can be attached to the node in addition to those of its pods. A volume that
 // several pods use is attached once.
@@ -55,13 +55,13 @@ func (m Mounts) CheckLimits(state *model.State, info *model.NodeInfo) Failure {
 	attached := map[string]map[string]bool{} // handles by driver
 	for i := range m {
 		volume := m[i].Volume
-		limit, limited := state.VolumeLimit(info.Name, volume.Driver)
+		limit, limited := state.Volumes.Limit(info.Name, volume.Driver)
 		if !limited {
 			continue
 		}
 		handles, known := attached[volume.Driver]
 		if !known {
-			handles = state.Attached(info.Name, volume.Driver)
+			handles = state.Volumes.Attached(info.Name, volume.Driver)
 			attached[volume.Driver] = handles
 		}
 		if handles[volume.Handle] {

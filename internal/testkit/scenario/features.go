@@ -35,5 +35,5 @@ func (s *Scenario) features(d *datadriven.TestData) (string, error) {
 
 func (s *Scenario) putSlice(slice *resourcev1.ResourceSlice) {
 	s.slices[slice.Name] = slice
-	s.queue.Wake(s.state.PutSlice(claims.PlacedSlice(s.on, slice)))
+	s.queue.Wake(s.state.Devices.PutSlice(claims.PlacedSlice(s.on, slice)))
 }

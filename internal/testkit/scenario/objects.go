@@ -29,7 +29,7 @@ func (s *Scenario) node(l *line) error {
 			}
 		}
 	}
-	s.queue.Wake(s.state.PutNode(model.NodeFrom(node)))
+	s.queue.Wake(s.state.Nodes.Put(model.NodeFrom(node)))
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (s *Scenario) class(l *line) error {
 	for _, driver := range l.args["config"] {
 		class.Spec.Config = append(class.Spec.Config, resourcev1.DeviceClassConfiguration{DeviceConfiguration: opaque(driver)})
 	}
-	s.queue.Wake(s.state.PutClass(model.ClassFrom(class)))
+	s.queue.Wake(s.state.Classes.Put(model.ClassFrom(class)))
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (s *Scenario) taintRule(l *line) error {
 			to(ptr(l.one(arg, "")))
 		}
 	}
-	s.queue.Wake(s.state.PutTaintRule(model.TaintRuleFrom(rule)))
+	s.queue.Wake(s.state.TaintRules.Put(model.TaintRuleFrom(rule)))
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 
 // unit finds the unit that a name means: a group, if there is one, or a pod's group, or the pod.
 func (s *Scenario) unit(name string) model.UnitKey {
-	if pod, ok := s.state.Pod(key(name)); ok {
+	if pod, ok := s.state.Pods.Get(key(name)); ok {
 		return pod.UnitKey()
 	}
 	return model.UnitKey{Group: true, Key: key(name)}
@@ -189,7 +189,7 @@ func (s *Scenario) drain(loud bool) (string, error) {
 			if loud {
 				out += printPlan(plan)
 			}
-			s.queue.Wake(s.state.Denominate(entry.Key))
+			s.queue.Wake(s.state.Nominations.Delete(entry.Key))
 			plan.Assume(s.state)
 			if err := s.check(); err != nil {
 				return out, err
@@ -293,7 +293,7 @@ func (s *Scenario) setSteps(d *datadriven.TestData) (string, error) {
 // state: nodes with their pods, and claims with what they hold.
 func (s *Scenario) print(*datadriven.TestData) (string, error) {
 	var b strings.Builder
-	for _, info := range s.state.Nodes() {
+	for _, info := range s.state.Nodes.List() {
 		names := podNames(info.Pods)
 		shown := strings.Join(names, " ")
 		if len(names) > 6 {
@@ -302,7 +302,7 @@ func (s *Scenario) print(*datadriven.TestData) (string, error) {
 		fmt.Fprintf(&b, "node %s: %s\n", info.Name, shown)
 	}
 	for _, k := range s.claimKeys() {
-		claim, _ := s.state.Claim(k)
+		claim, _ := s.state.Claims.Get(k)
 		if claim.Allocation == nil {
 			fmt.Fprintf(&b, "claim %s: not allocated\n", k.Name)
 			continue

@@ -41,7 +41,7 @@ func (s *Scenario) claim(l *line) error {
 
 func (s *Scenario) putClaim(claim *resource.ResourceClaim) {
 	s.claims[key(claim.Name)] = claim
-	s.queue.Wake(s.state.PutClaim(claims.PlacedClaim(s.on, claim)))
+	s.queue.Wake(s.state.Claims.Put(claims.PlacedClaim(s.on, claim)))
 }
 
 // A request is NAME:CLASS[:TERM+TERM…][:CEL]; a term is a count, "all", "admin", "tolerate/…" or "capacity/NAME=N". A request that is only
@@ -216,14 +216,14 @@ func (s *Scenario) group(l *line) error {
 		return err
 	}
 	s.groups[key(l.name)] = l
-	s.queue.Wake(s.state.PutGroup(model.GroupFrom(group)))
+	s.queue.Wake(s.state.Groups.Put(model.GroupFrom(group)))
 	for _, text := range l.args["claim"] {
 		if err := s.generate(text, "PodGroup", group.ObjectMeta); err != nil {
 			return err
 		}
 	}
 	// Pods that came first mean their group's claims only now.
-	for _, pod := range s.state.Members(key(l.name)) {
+	for _, pod := range s.state.Groups.Members(key(l.name)) {
 		if err := s.pod(s.pods[pod.Key]); err != nil {
 			return err
 		}
@@ -303,7 +303,7 @@ func (s *Scenario) pod(l *line) error {
 	if converted.Extended == "" && len(converted.Shape.Asks) > 0 && converted.Node == "" {
 		converted.Extended = pod.Name + "-extended"
 	}
-	s.queue.Wake(s.state.PutPod(converted))
+	s.queue.Wake(s.state.Pods.Put(converted))
 	if unit, ok := s.state.Unit(converted.UnitKey()); ok {
 		s.queue.Add(sched.EntryOf(unit))
 	}
@@ -331,7 +331,7 @@ func (s *Scenario) podClaims(l *line, pod *core.Pod) ([]model.PodClaim, error) {
 	var claims []model.PodClaim
 	for _, entry := range l.args["shared"] {
 		claim := model.PodClaim{Entry: entry, Group: true}
-		if group, ok := s.state.Group(key(l.one("group", ""))); ok {
+		if group, ok := s.state.Groups.Get(key(l.one("group", ""))); ok {
 			claim.Claim, claim.Owner = group.Key.Name+"-"+entry, group.UID
 		} else {
 			claim.Problem = "PodGroup " + l.one("group", "") + " does not exist"
@@ -374,30 +374,30 @@ func (s *Scenario) remove(l *line) error {
 			var topics []model.Topic
 			switch kind {
 			case "pod":
-				topics = append(s.state.DeletePod(key(name)), s.state.Denominate(model.UnitKey{Key: key(name)})...)
+				topics = append(s.state.Pods.Delete(key(name)), s.state.Nominations.Delete(model.UnitKey{Key: key(name)})...)
 				s.queue.Remove(model.UnitKey{Key: key(name)})
 			case "group":
-				topics = append(s.state.DeleteGroup(key(name)), s.state.Denominate(model.UnitKey{Group: true, Key: key(name)})...)
+				topics = append(s.state.Groups.Delete(key(name)), s.state.Nominations.Delete(model.UnitKey{Group: true, Key: key(name)})...)
 			case "claim":
-				topics = s.state.DeleteClaim(key(name))
+				topics = s.state.Claims.Delete(key(name))
 				delete(s.claims, key(name))
 			case "node":
-				topics = s.state.DeleteNode(name)
+				topics = s.state.Nodes.Delete(name)
 			case "slice":
 				delete(s.slices, name)
-				topics = s.state.DeleteSlice(name)
+				topics = s.state.Devices.DeleteSlice(name)
 			case "class":
-				topics = s.state.DeleteClass(name)
+				topics = s.state.Classes.Delete(name)
 			case "volume":
-				topics = s.state.DeleteVolume(name)
+				topics = s.state.Volumes.Delete(name)
 			case "service":
-				topics = s.state.DeleteService(key(name))
+				topics = s.state.Services.Delete(key(name))
 			case "csinode":
-				topics = s.state.DeleteVolumeLimits(name)
+				topics = s.state.Volumes.DeleteLimits(name)
 			case "volumeclaim":
-				topics = s.state.DeleteVolumeClaim(key(name))
+				topics = s.state.Volumes.DeleteClaim(key(name))
 			case "rule":
-				topics = s.state.DeleteTaintRule(name)
+				topics = s.state.TaintRules.Delete(name)
 			default:
 				return fmt.Errorf("no kind %s", kind)
 			}

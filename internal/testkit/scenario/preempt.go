@@ -31,7 +31,7 @@ func (s *Scenario) budget(l *line) error {
 	}
 	converted, err := model.BudgetFrom(budget)
 	if err == nil {
-		s.queue.Wake(s.state.PutBudget(converted))
+		s.queue.Wake(s.state.Budgets.Put(converted))
 	}
 	return err
 }
@@ -48,7 +48,7 @@ func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
 	plan, reasons := s.placer.Place(unit)
 	if plan != nil {
 		if d.HasArg("keep") {
-			s.queue.Wake(s.state.Denominate(unit.Key))
+			s.queue.Wake(s.state.Nominations.Delete(unit.Key))
 		}
 		return "no need: " + printPlan(plan), nil
 	}
@@ -68,7 +68,7 @@ func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
 	}
 	if made == nil {
 		if d.HasArg("keep") {
-			s.queue.Wake(s.state.Denominate(unit.Key))
+			s.queue.Wake(s.state.Nominations.Delete(unit.Key))
 		}
 		if d.HasArg("park") {
 			s.queue.ParkUntil(sched.EntryOf(unit), reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
@@ -76,7 +76,7 @@ func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
 		return printReasons(reasons, true), nil
 	}
 	if d.HasArg("keep") {
-		s.queue.Wake(s.state.Nominate(made.Nomination(s.state)))
+		s.queue.Wake(s.state.Nominations.Put(made.Nomination(s.state)))
 	}
 	return printPreemption(made), nil
 }

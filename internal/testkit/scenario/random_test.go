@@ -87,7 +87,7 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 
 // failNode takes a node away, and its pods with it.
 func (s *Scenario) failNode(name string) []string {
-	info, ok := s.state.Node(name)
+	info, ok := s.state.Nodes.Get(name)
 	if !ok {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (s *Scenario) failNode(name string) []string {
 // dropGroup deletes a group and its pods.
 func (s *Scenario) dropGroup(group string) []string {
 	var lines []string
-	for _, pod := range s.state.Members(key(group)) {
+	for _, pod := range s.state.Groups.Members(key(group)) {
 		lines = append(lines, "delete pod="+pod.Key.Name)
 		delete(s.pods, pod.Key)
 	}
@@ -161,14 +161,14 @@ func (s *Scenario) checkProvided(t *rapid.T, log []string) {
 func (s *Scenario) checkAtRest(t *rapid.T, log []string) {
 	s.checkProvided(t, log)
 	for k := range s.groups {
-		group, _ := s.state.Group(k)
-		if bound := s.state.Census(k).Bound; bound > 0 && bound < group.MinCount && !s.lost[k.Name] {
+		group, _ := s.state.Groups.Get(k)
+		if bound := s.state.Groups.Census(k).Bound; bound > 0 && bound < group.MinCount && !s.lost[k.Name] {
 			t.Fatalf("%d of %s are bound, %d needed\n%s", bound, k, group.MinCount, strings.Join(log, "\n"))
 		}
 	}
 	units := map[model.UnitKey]bool{}
 	for k := range s.pods {
-		if pod, ok := s.state.Pod(k); ok {
+		if pod, ok := s.state.Pods.Get(k); ok {
 			units[pod.UnitKey()] = true
 		}
 	}

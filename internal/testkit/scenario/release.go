@@ -26,7 +26,7 @@ func (s *Scenario) release(uid string) {
 		}
 		owner := metav1.GetControllerOf(claim)
 		if owner != nil && string(owner.UID) == uid && claim.Status.Allocation == nil {
-			s.queue.Wake(s.state.DeleteClaim(k))
+			s.queue.Wake(s.state.Claims.Delete(k))
 			delete(s.claims, k)
 			delete(s.uids, "claim/"+k.Name)
 		}

@@ -139,8 +139,8 @@ func (s *Scenario) check() error {
 	}
 	tx := s.state.Begin()
 	defer tx.Undo()
-	s.state.StepAside(&model.Unit{Priority: math.MaxInt32}) // who keeps a place overdraws it
-	for _, info := range s.state.Nodes() {
+	s.state.Nominations.StepAside(&model.Unit{Priority: math.MaxInt32}) // who keeps a place overdraws it
+	for _, info := range s.state.Nodes.List() {
 		for name, free := range info.Free {
 			// A pod that has devices in place of an extended resource counts for the resource all the same, as on
 			// kubelets. So the node is overdrawn when it begins to have the resource itself, also when the class
@@ -149,7 +149,7 @@ func (s *Scenario) check() error {
 				return fmt.Errorf("node %s has %d %s free", info.Name, free, name)
 			}
 		}
-		for _, view := range s.state.Pools(info) {
+		for _, view := range s.state.Devices.Pools(info) {
 			if err := checkCounters(&view); err != nil {
 				return err
 			}
@@ -196,7 +196,7 @@ func (s *Scenario) checkCapacity(view *model.PoolView, device int) error {
 	for name, capacity := range view.Devices[device].Capacity {
 		left := capacity.Value.DeepCopy()
 		for _, k := range slices.Compact(slices.Clone(view.Holders(device))) {
-			claim, _ := s.state.Claim(k)
+			claim, _ := s.state.Claims.Get(k)
 			for _, result := range claim.Allocation.Devices {
 				if model.DeviceIDOf(result) == view.DeviceID(device) && result.AdminAccess == nil {
 					left.Sub(result.ConsumedCapacity[name])

@@ -16,7 +16,7 @@ import (
 
 // namespace NAME [label=K=V]…
 func (s *Scenario) namespace(l *line) error {
-	s.queue.Wake(s.state.PutNamespace(l.name, pairs(l.args["label"])))
+	s.queue.Wake(s.state.Namespaces.Put(l.name, pairs(l.args["label"])))
 	return nil
 }
 
@@ -24,7 +24,7 @@ func (s *Scenario) namespace(l *line) error {
 func (s *Scenario) service(l *line) error {
 	service := &corev1.Service{ObjectMeta: s.meta("service", l.name)}
 	service.Spec.Selector = pairs(l.args["select"])
-	s.queue.Wake(s.state.PutService(model.ServiceFrom(service)))
+	s.queue.Wake(s.state.Services.Put(model.ServiceFrom(service)))
 	return nil
 }
 
@@ -42,7 +42,7 @@ func (s *Scenario) volume(l *line) error {
 	if l.has("match") {
 		volume.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: labelSelector(l.one("match", ""))}
 	}
-	s.queue.Wake(s.state.PutVolume(model.VolumeFrom(volume)))
+	s.queue.Wake(s.state.Volumes.Put(model.VolumeFrom(volume)))
 	return nil
 }
 
@@ -57,7 +57,7 @@ func (s *Scenario) csiNode(l *line) error {
 		limit := int32(count)
 		node.Spec.Drivers = append(node.Spec.Drivers, storagev1.CSINodeDriver{Name: driver, Allocatable: &storagev1.VolumeNodeResources{Count: &limit}})
 	}
-	s.queue.Wake(s.state.PutVolumeLimits(model.VolumeLimitsFrom(node)))
+	s.queue.Wake(s.state.Volumes.PutLimits(model.VolumeLimitsFrom(node)))
 	return nil
 }
 
@@ -77,7 +77,7 @@ func (s *Scenario) volumeClaim(l *line) error {
 	if l.has("deleting") {
 		claim.DeletionTimestamp = &claim.CreationTimestamp
 	}
-	s.queue.Wake(s.state.PutVolumeClaim(model.VolumeClaimFrom(claim)))
+	s.queue.Wake(s.state.Volumes.PutClaim(model.VolumeClaimFrom(claim)))
 	return nil
 }
 

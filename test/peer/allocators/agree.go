@@ -119,7 +119,7 @@ func ask(w *World) Answer {
 	if reason != nil {
 		return Answer{Reason: reason}
 	}
-	node, _ := h.State.Node(w.Nodes[0].Name)
+	node, _ := h.State.Nodes.Get(w.Nodes[0].Name)
 	return h.On(problem, node, steps)
 }
 

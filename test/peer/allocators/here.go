@@ -18,16 +18,16 @@ type Here struct {
 func NewHere(w *World) *Here {
 	h := &Here{State: model.NewState(), Allocator: alloc.New()}
 	for _, node := range w.Nodes {
-		h.State.PutNode(model.NodeFrom(node))
+		h.State.Nodes.Put(model.NodeFrom(node))
 	}
 	for _, class := range w.Classes {
-		h.State.PutClass(model.ClassFrom(class))
+		h.State.Classes.Put(model.ClassFrom(class))
 	}
 	for _, slice := range w.Slices {
-		h.State.PutSlice(model.SliceFrom(slice))
+		h.State.Devices.PutSlice(model.SliceFrom(slice))
 	}
 	for _, claim := range w.Holders {
-		h.State.PutClaim(claimFrom(claim))
+		h.State.Claims.Put(claimFrom(claim))
 	}
 	return h
 }

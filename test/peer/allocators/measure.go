@@ -141,7 +141,7 @@ func opHere(c Case, w *World) func(int) Cost {
 	h, claims := NewHere(w), Claims(w)
 	return func(number int) Cost {
 		if c.Changes > 0 {
-			h.State.PutSlice(model.SliceFrom(w.change(c.Changes, number)))
+			h.State.Devices.PutSlice(model.SliceFrom(w.change(c.Changes, number)))
 		}
 		if c.Cold {
 			h = NewHere(w)
@@ -155,7 +155,7 @@ func (h *Here) attempt(c Case, w *World, claims []*model.Claim) Cost {
 	if reason != nil {
 		return Cost{Err: errors.New(reason.String())}
 	}
-	node, _ := h.State.Node(w.Nodes[0].Name)
+	node, _ := h.State.Nodes.Get(w.Nodes[0].Name)
 	if c.Sweep {
 		node = h.fullest(problem)
 	}
@@ -173,7 +173,7 @@ func (h *Here) attempt(c Case, w *World, claims []*model.Claim) Cost {
 func (h *Here) fullest(problem *alloc.Problem) *model.NodeInfo {
 	var best *model.NodeInfo
 	least := 0
-	for _, info := range h.State.Nodes() {
+	for _, info := range h.State.Nodes.List() {
 		if free, availability := problem.FreeDevices(info); availability == alloc.Sufficient && (best == nil || free < least) {
 			best, least = info, free
 		}

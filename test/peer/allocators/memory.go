@@ -30,15 +30,15 @@ func MeasureMemory() (Memory, error) {
 	m.Objects = heap() - before
 	state := model.NewState()
 	for n := range nodes {
-		state.PutNode(model.NodeFrom(newNode(fmt.Sprint("n", n), nil)))
+		state.Nodes.Put(model.NodeFrom(newNode(fmt.Sprint("n", n), nil)))
 	}
-	state.PutClass(&model.Class{Name: "gpu", Selectors: []string{fmt.Sprintf("device.driver == %q", gpu)}})
+	state.Classes.Put(&model.Class{Name: "gpu", Selectors: []string{fmt.Sprintf("device.driver == %q", gpu)}})
 	bare := heap() - before - m.Objects
 	for _, slice := range objects {
-		state.PutSlice(model.SliceFrom(slice))
+		state.Devices.PutSlice(model.SliceFrom(slice))
 	}
-	for _, node := range state.Nodes() {
-		state.Pools(node) // which are put together now
+	for _, node := range state.Nodes.List() {
+		state.Devices.Pools(node) // which are put together now
 	}
 	m.Both = heap() - before - bare
 	runtime.KeepAlive(objects) // until here
@@ -48,7 +48,7 @@ func MeasureMemory() (Memory, error) {
 	if reason != nil {
 		return m, fmt.Errorf("prepare: %s", reason)
 	}
-	for _, node := range state.Nodes() {
+	for _, node := range state.Nodes.List() {
 		problem.FreeDevices(node)
 	}
 	m.Matched = heap() - before - bare - m.State

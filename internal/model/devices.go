@@ -1,69 +1,28 @@
 package model
 
-import (
-	"math/bits"
-	"slices"
-)
+import "slices"
 
-// PoolView is a pool as seen from one node.
-type PoolView struct {
-	*Pool
-	Reach Bits // the devices that the node can use
-	entry *poolEntry
+// DeviceStore holds the ResourceSlices, the pools that they make up, and which claims hold the devices.
+type DeviceStore struct {
+	pools       map[PoolID]*poolEntry
+	numbers     []int // numbers of pools that were deleted, to be used again
+	slices      map[string]*Slice
+	drawing     int          // number of pools with devices that draw from nodes
+	sharedPools []*poolEntry // pools with other devices than those of one node; by ID
+	sharing     uint64       // grows with every change of sharedPools
+	stale       []*poolEntry // see settle
+	state       *State
+	log         *undoLog
 }
 
-// Number is that of the pool among those of the State, a small one. When the pool is gone, another one gets it.
-func (v *PoolView) Number() int { return v.entry.number }
-
-// Taken are the devices that claims hold now, as a set that is only to be read.
-func (v *PoolView) Taken() Bits { return v.entry.taken }
-
-// FreeOf is how many devices of the set the node can use and nobody holds.
-func (v *PoolView) FreeOf(devices Bits) int {
-	free := 0
-	for i, word := range v.Reach {
-		free += bits.OnesCount64(word & devices[i] &^ v.entry.taken[i])
+func newDeviceStore(s *State) DeviceStore {
+	return DeviceStore{
+		pools: map[PoolID]*poolEntry{}, slices: map[string]*Slice{}, sharing: 1, state: s, log: &s.log,
 	}
-	return free
-}
-
-// Holders are the claims that hold a device.
-func (v *PoolView) Holders(i int) []Key { return v.entry.held[v.Devices[i].Name].claims }
-
-// Given is what claims hold of a device's capacity, only to be read, and whether one of them has it whole.
-func (v *PoolView) Given(i int) (capacity Capacity, whole bool) {
-	h := v.entry.held[v.Devices[i].Name]
-	return h.given, h.whole > 0
-}
-
-// Rules are the DeviceTaintRules that are about devices of the pool.
-func (v *PoolView) Rules() *RuleTaints { return v.entry.rules }
-
-// Unpublished finds a device that a claim holds and that the pool does not have any longer.
-func (v *PoolView) Unpublished() (string, bool) {
-	found := ""
-	for device := range v.entry.held {
-		if _, ok := v.Index(device); !ok && (found == "" || device < found) {
-			found = device
-		}
-	}
-	return found, found != ""
-}
-
-type poolEntry struct {
-	number int
-	pool   *Pool // nil: claims hold devices of a pool that nobody publishes
-	slices []*Slice
-	held   map[string]holding // by device name, also of devices that are no longer published; nil as long as there was none
-	rules  *RuleTaints
-	taken  Bits        // indices of pool.Devices with holders
-	nodes  []*NodeInfo // where the entry is listed as local
-	shared bool        // whether it is listed in sharedPools
-	stale  bool        // whether slices have changed since the pool was built
 }
 
 // Pools are the pools with devices that can be used from the node, those of the node alone first, then by ID.
-func (s *State) Pools(node *NodeInfo) []PoolView {
+func (s *DeviceStore) Pools(node *NodeInfo) []PoolView {
 	s.settle()
 	if node.seen == s.sharing {
 		return node.views
@@ -84,7 +43,7 @@ func (s *State) Pools(node *NodeInfo) []PoolView {
 }
 
 // FreeLocal is how many devices of this node alone nobody holds.
-func (s *State) FreeLocal(node *NodeInfo) int {
+func (s *DeviceStore) FreeLocal(node *NodeInfo) int {
 	s.settle()
 	free := 0
 	for _, entry := range node.local {
@@ -96,7 +55,7 @@ func (s *State) FreeLocal(node *NodeInfo) int {
 }
 
 // Pool finds a published pool.
-func (s *State) Pool(id PoolID) (*Pool, bool) {
+func (s *DeviceStore) Pool(id PoolID) (*Pool, bool) {
 	s.settle()
 	entry, ok := s.pools[id]
 	if !ok || entry.pool == nil {
@@ -106,7 +65,7 @@ func (s *State) Pool(id PoolID) (*Pool, bool) {
 }
 
 // Holders are the claims that hold the device, published or not.
-func (s *State) Holders(id DeviceID) []Key {
+func (s *DeviceStore) Holders(id DeviceID) []Key {
 	entry, ok := s.pools[id.PoolID()]
 	if !ok {
 		return nil
@@ -115,7 +74,7 @@ func (s *State) Holders(id DeviceID) []Key {
 }
 
 // View is a published pool with all of its devices in reach, as no single node may see it.
-func (s *State) View(id PoolID) (PoolView, bool) {
+func (s *DeviceStore) View(id PoolID) (PoolView, bool) {
 	s.settle()
 	entry, ok := s.pools[id]
 	if !ok || entry.pool == nil {
@@ -125,7 +84,7 @@ func (s *State) View(id PoolID) (PoolView, bool) {
 }
 
 // PutSlice adds or replaces a slice of a pool.
-func (s *State) PutSlice(slice *Slice) []Topic {
+func (s *DeviceStore) PutSlice(slice *Slice) []Topic {
 	old := s.slices[slice.Name]
 	if old != nil && outdated(old.UID, slice.UID, old.Version, slice.Version) {
 		return nil
@@ -133,7 +92,7 @@ func (s *State) PutSlice(slice *Slice) []Topic {
 	if sameSlice(old, slice) {
 		// The pool, which alloc knows by its address, stays: what was worked out about it still holds.
 		version := old.Version
-		s.record(func() { old.Version = version })
+		s.log.record(func() { old.Version = version })
 		old.Version = slice.Version
 		return nil
 	}
@@ -142,7 +101,7 @@ func (s *State) PutSlice(slice *Slice) []Topic {
 }
 
 // DeleteSlice forgets a slice. Claims that hold its devices keep them.
-func (s *State) DeleteSlice(name string) []Topic {
+func (s *DeviceStore) DeleteSlice(name string) []Topic {
 	if _, ok := s.slices[name]; !ok {
 		return nil
 	}
@@ -151,9 +110,9 @@ func (s *State) DeleteSlice(name string) []Topic {
 	return []Topic{{Kind: TopicDevices}}
 }
 
-func (s *State) setSlice(name string, slice *Slice) {
+func (s *DeviceStore) setSlice(name string, slice *Slice) {
 	old := s.slices[name]
-	s.record(func() { s.setSlice(name, old) })
+	s.log.record(func() { s.setSlice(name, old) })
 	if old != nil {
 		entry := s.pools[old.Pool]
 		entry.slices = slices.DeleteFunc(entry.slices, func(part *Slice) bool { return part.Name == name })
@@ -172,7 +131,7 @@ func (s *State) setSlice(name string, slice *Slice) {
 
 // changePool has a pool built anew before anybody looks at it, and not before that: most have slices that come one after the
 // other. One without slices goes at once.
-func (s *State) changePool(id PoolID, entry *poolEntry) {
+func (s *DeviceStore) changePool(id PoolID, entry *poolEntry) {
 	if len(entry.slices) == 0 {
 		s.clearPool(entry)
 		s.dropPoolIfEmpty(id, entry)
@@ -185,7 +144,7 @@ func (s *State) changePool(id PoolID, entry *poolEntry) {
 }
 
 // settle builds the pools whose slices have changed. Whoever looks at what is derived of pools calls it first.
-func (s *State) settle() {
+func (s *DeviceStore) settle() {
 	if len(s.stale) == 0 {
 		return
 	}
@@ -197,7 +156,7 @@ func (s *State) settle() {
 	s.stale = nil
 }
 
-func (s *State) poolEntry(id PoolID) *poolEntry {
+func (s *DeviceStore) poolEntry(id PoolID) *poolEntry {
 	entry, ok := s.pools[id]
 	if !ok {
 		entry = &poolEntry{number: len(s.pools)}
@@ -209,7 +168,7 @@ func (s *State) poolEntry(id PoolID) *poolEntry {
 	return entry
 }
 
-func (s *State) clearPool(entry *poolEntry) {
+func (s *DeviceStore) clearPool(entry *poolEntry) {
 	s.unlistPool(entry)
 	if entry.pool != nil && entry.pool.draws() {
 		s.drawing--
@@ -218,10 +177,10 @@ func (s *State) clearPool(entry *poolEntry) {
 }
 
 // rebuildPool costs as much as the pool is large, and forgets what was worked out for the nodes that can use it.
-func (s *State) rebuildPool(entry *poolEntry) {
+func (s *DeviceStore) rebuildPool(entry *poolEntry) {
 	s.clearPool(entry)
 	entry.pool = newPool(entry.slices)
-	entry.rules = s.ruleTaints(entry.pool)
+	entry.rules = s.state.TaintRules.taintsOf(entry.pool)
 	if entry.pool.draws() {
 		s.drawing++
 	}
@@ -234,14 +193,14 @@ func (s *State) rebuildPool(entry *poolEntry) {
 	s.listPool(entry)
 }
 
-func (s *State) listPool(entry *poolEntry) {
+func (s *DeviceStore) listPool(entry *poolEntry) {
 	for i := range entry.pool.reaches {
 		scope := &entry.pool.reaches[i].scope
 		if scope.Node == "" {
 			entry.shared = true
 			continue
 		}
-		entry.nodes = append(entry.nodes, s.info(scope.Node))
+		entry.nodes = append(entry.nodes, s.state.Nodes.info(scope.Node))
 	}
 	// A pool with devices of several nodes is seen from each with another reach.
 	entry.shared = entry.shared || len(entry.nodes) > 1
@@ -252,15 +211,15 @@ func (s *State) listPool(entry *poolEntry) {
 		s.sharedPools = insertPool(s.sharedPools, entry)
 		s.sharing++
 	}
-	s.changes.notePool(entry)
+	s.state.Nodes.changes.notePool(entry)
 }
 
-func (s *State) unlistPool(entry *poolEntry) {
-	s.changes.notePool(entry)
+func (s *DeviceStore) unlistPool(entry *poolEntry) {
+	s.state.Nodes.changes.notePool(entry)
 	same := func(other *poolEntry) bool { return other == entry }
 	for _, node := range entry.nodes {
 		node.local, node.seen = slices.DeleteFunc(node.local, same), 0
-		s.dropIfEmpty(node)
+		s.state.Nodes.dropIfEmpty(node)
 	}
 	if entry.shared {
 		s.sharedPools = slices.DeleteFunc(s.sharedPools, same)
@@ -279,7 +238,7 @@ func insertPool(list []*poolEntry, entry *poolEntry) []*poolEntry {
 	return slices.Insert(list, at, entry)
 }
 
-func (s *State) dropPoolIfEmpty(id PoolID, entry *poolEntry) {
+func (s *DeviceStore) dropPoolIfEmpty(id PoolID, entry *poolEntry) {
 	if len(entry.slices) == 0 && len(entry.held) == 0 {
 		delete(s.pools, id)
 		s.numbers = append(s.numbers, entry.number)

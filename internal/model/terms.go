@@ -1,26 +1,25 @@
 package model
 
-import (
-	"strconv"
+import "strconv"
 
-	"k8s.io/apimachinery/pkg/labels"
-)
-
-// termIndex answers, without a look at any pod, how many pods a term picks in a topology domain, and what pods that
+// TermStore answers, without a look at any pod, how many pods a term picks in a topology domain, and what pods that
 // are bound want of those that come. It costs one step per pod change and distinct term that may pick the pod.
-type termIndex struct {
+type TermStore struct {
 	asked  termSet // terms of any pod here; counted are bound pods that the term picks
 	bearer termSet // terms of bound pods; counted are those that have the term
 	// version grows with every change of a count, bearers when one comes or goes.
 	version, bearers uint64
+	state            *State
 }
 
-func newTermIndex() termIndex { return termIndex{asked: newTermSet(), bearer: newTermSet()} }
+func newTermStore(s *State) TermStore {
+	return TermStore{asked: newTermSet(), bearer: newTermSet(), state: s}
+}
 
 // Picked is how many bound pods the term picks: those where the topology label has the value, and everywhere. The
 // term has to be one of a pod in the State, and not of a spread constraint.
-func (s *State) Picked(term *Term, value string) (here, everywhere int) {
-	count, ok := s.terms.asked.byID[term.ID]
+func (s *TermStore) Picked(term *Term, value string) (here, everywhere int) {
+	count, ok := s.asked.byID[term.ID]
 	if !ok {
 		return 0, 0
 	}
@@ -28,19 +27,19 @@ func (s *State) Picked(term *Term, value string) (here, everywhere int) {
 }
 
 // PickedByNode is how many bound pods the term of a spread constraint picks, by node. It is the State's own.
-func (s *State) PickedByNode(term *Term) map[string]int {
-	count, ok := s.terms.asked.byID[term.ID]
+func (s *TermStore) PickedByNode(term *Term) map[string]int {
+	count, ok := s.asked.byID[term.ID]
 	if !ok {
 		return nil
 	}
 	return count.by
 }
 
-// TermsVersion grows with every change of what Picked, PickedByNode and a Pull answer.
-func (s *State) TermsVersion() uint64 { return s.terms.version }
+// Version grows with every change of what Picked, PickedByNode and a Pull answer.
+func (s *TermStore) Version() uint64 { return s.version }
 
 // PullsVersion grows with every change of what Pulls answers.
-func (s *State) PullsVersion() uint64 { return s.terms.bearers }
+func (s *TermStore) PullsVersion() uint64 { return s.bearers }
 
 // Pull is what bound pods want of the pods that one of their terms picks: to be in their domain, or not.
 type Pull struct {
@@ -66,46 +65,43 @@ func (p *Pull) At(info *NodeInfo) int {
 }
 
 // Pulls are what bound pods want of a pod of this shape. Most pods are wanted by nobody.
-func (s *State) Pulls(shape *Shape) []Pull {
+func (s *TermStore) Pulls(shape *Shape) []Pull {
 	var pulls []Pull
-	s.terms.bearer.near(shape.Labels, func(count *termCount) {
-		if count.term.Matches(shape, s.namespaces[shape.Namespace]) {
+	s.bearer.near(shape.Labels, func(count *termCount) {
+		if count.term.Matches(shape, s.state.Namespaces.labels[shape.Namespace]) {
 			pulls = append(pulls, Pull{count})
 		}
 	})
 	return pulls
 }
 
-// HasTerms says whether any pod here has pod affinity, anti-affinity or spread constraints, so that labels of pods matter.
-func (s *State) HasTerms() bool { return len(s.terms.asked.byID) > 0 }
-
-// NamespaceLabels are the labels of a namespace, for Term.Matches.
-func (s *State) NamespaceLabels(name string) labels.Set { return s.namespaces[name] }
+// Any says whether any pod here has pod affinity, anti-affinity or spread constraints, so that labels of pods matter.
+func (s *TermStore) Any() bool { return len(s.asked.byID) > 0 }
 
 // need registers the terms that the pod has, and counts for those that are new.
-func (t *termIndex) need(s *State, pod *Pod) {
+func (s *TermStore) need(pod *Pod) {
 	pod.Shape.Terms.asked(func(term *Term) {
-		count, ok := t.asked.byID[term.ID]
+		count, ok := s.asked.byID[term.ID]
 		if !ok {
 			count = newTermCount(term)
-			t.asked.add(term.ID, count)
-			count.countPicked(s)
+			s.asked.add(term.ID, count)
+			count.countPicked(s.state)
 		}
 		count.users++
 	})
 }
 
-func (t *termIndex) drop(pod *Pod) {
+func (s *TermStore) drop(pod *Pod) {
 	pod.Shape.Terms.asked(func(term *Term) {
-		count := t.asked.byID[term.ID]
+		count := s.asked.byID[term.ID]
 		if count.users--; count.users == 0 {
-			t.asked.remove(term.ID)
+			s.asked.remove(term.ID)
 		}
 	})
 }
 
 func (c *termCount) countPicked(s *State) {
-	for _, info := range s.nodes {
+	for _, info := range s.Nodes.byName {
 		for _, pod := range info.Pods {
 			if c.picks(s, pod) {
 				c.change(info, 1)
@@ -115,12 +111,12 @@ func (c *termCount) countPicked(s *State) {
 }
 
 // recount starts over; namespaces whose labels change are rare.
-func (t *termIndex) recount(s *State) {
-	t.version++
-	t.bearers++
-	for _, count := range t.asked.byID {
+func (s *TermStore) recount() {
+	s.version++
+	s.bearers++
+	for _, count := range s.asked.byID {
 		count.total, count.by = 0, map[string]int{}
-		count.countPicked(s)
+		count.countPicked(s.state)
 	}
 }
 
@@ -140,59 +136,59 @@ func (t *Terms) borne(each func(term *Term, weight int, forbids bool)) {
 // bearerID tells terms apart by what their bearers want, too.
 func bearerID(term *Term, weight int) string { return strconv.Itoa(weight) + " " + term.ID }
 
-func (t *termIndex) enterPod(s *State, info *NodeInfo, pod *Pod) {
+func (s *TermStore) enterPod(info *NodeInfo, pod *Pod) {
 	pod.Shape.Terms.borne(func(term *Term, weight int, forbids bool) {
 		id := bearerID(term, weight)
-		count, ok := t.bearer.byID[id]
+		count, ok := s.bearer.byID[id]
 		if !ok {
 			count = newTermCount(term)
 			count.weight, count.forbids = weight, forbids
-			t.bearer.add(id, count)
-			t.bearers++
+			s.bearer.add(id, count)
+			s.bearers++
 		}
 		count.users++
 	})
-	t.count(s, info, pod, 1)
+	s.count(info, pod, 1)
 }
 
-func (t *termIndex) leavePod(s *State, info *NodeInfo, pod *Pod) {
-	t.count(s, info, pod, -1)
+func (s *TermStore) leavePod(info *NodeInfo, pod *Pod) {
+	s.count(info, pod, -1)
 	pod.Shape.Terms.borne(func(term *Term, weight int, _ bool) {
 		id := bearerID(term, weight)
-		count := t.bearer.byID[id]
+		count := s.bearer.byID[id]
 		if count.users--; count.users == 0 {
-			t.bearer.remove(id)
-			t.bearers++
+			s.bearer.remove(id)
+			s.bearers++
 		}
 	})
 }
 
 // count counts the pod in its node's domains.
-func (t *termIndex) count(s *State, info *NodeInfo, pod *Pod, by int) {
-	t.version++
-	if len(t.asked.byID) == 0 {
+func (s *TermStore) count(info *NodeInfo, pod *Pod, by int) {
+	s.version++
+	if len(s.asked.byID) == 0 {
 		return
 	}
-	t.asked.near(pod.Shape.Labels, func(count *termCount) {
-		if count.picks(s, pod) {
+	s.asked.near(pod.Shape.Labels, func(count *termCount) {
+		if count.picks(s.state, pod) {
 			count.change(info, by)
 		}
 	})
 	pod.Shape.Terms.borne(func(term *Term, weight int, _ bool) {
-		t.bearer.byID[bearerID(term, weight)].change(info, by)
+		s.bearer.byID[bearerID(term, weight)].change(info, by)
 	})
 }
 
-func (t *termIndex) enterNode(s *State, info *NodeInfo) { t.changeNode(s, info, 1) }
+func (s *TermStore) enterNode(info *NodeInfo) { s.changeNode(info, 1) }
 
-func (t *termIndex) leaveNode(s *State, info *NodeInfo) { t.changeNode(s, info, -1) }
+func (s *TermStore) leaveNode(info *NodeInfo) { s.changeNode(info, -1) }
 
-func (t *termIndex) changeNode(s *State, info *NodeInfo, by int) {
-	t.version++
-	if len(t.asked.byID) == 0 {
+func (s *TermStore) changeNode(info *NodeInfo, by int) {
+	s.version++
+	if len(s.asked.byID) == 0 {
 		return
 	}
 	for _, pod := range info.Pods {
-		t.count(s, info, pod, by)
+		s.count(info, pod, by)
 	}
 }

@@ -1,0 +1,67 @@
+package model
+
+import "slices"
+
+// Assumption is what a plan does to a claim.
+type Assumption struct {
+	Made       *Claim      // the plan makes the claim, in the place of one of the pod's that asks for something else
+	Allocation *Allocation // nil: the claim has one
+	Consumers  []Consumer  // to be added
+	AnyPod     bool        // reservedForAnyPod becomes true
+}
+
+// left is what of the assumption the API does not show yet. Nothing is left if the API contradicts it: another claim
+// of the same name, devices that somebody else has chosen, an allocation lost.
+func (a *Assumption) left(old, now *Claim) *Assumption {
+	switch {
+	case a == nil:
+		return nil
+	case a.Made == nil && old.UID != now.UID, a.Made != nil && a.Made.Controller != now.Controller:
+		return nil
+	case a.Made != nil && now.Allocation == nil && !now.AsksLike(a.Made):
+		return a // that one is about to be replaced
+	}
+	rest := Assumption{AnyPod: a.AnyPod && (now.Allocation == nil || !now.Allocation.ReservedForAnyPod)}
+	switch {
+	case now.Allocation == nil && a.Allocation == nil:
+		return nil
+	case now.Allocation == nil:
+		rest.Allocation = a.Allocation
+	case a.Allocation != nil && !sameDevices(a.Allocation, now.Allocation):
+		return nil
+	}
+	for _, consumer := range a.Consumers {
+		if !now.HasConsumer(consumer) {
+			rest.Consumers = append(rest.Consumers, consumer)
+		}
+	}
+	if rest.Allocation == nil && len(rest.Consumers) == 0 && !rest.AnyPod {
+		return nil
+	}
+	return &rest
+}
+
+func sameDevices(a, b *Allocation) bool {
+	if len(a.Devices) != len(b.Devices) {
+		return false
+	}
+	for i := range a.Devices {
+		if a.Devices[i].Request != b.Devices[i].Request || DeviceIDOf(a.Devices[i]) != DeviceIDOf(b.Devices[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// and is both assumptions together.
+func (a *Assumption) and(more Assumption) *Assumption {
+	if a == nil {
+		return &more
+	}
+	both := Assumption{Made: a.Made, Allocation: a.Allocation, AnyPod: a.AnyPod || more.AnyPod}
+	if both.Allocation == nil {
+		both.Allocation = more.Allocation
+	}
+	both.Consumers = append(slices.Clip(a.Consumers), more.Consumers...)
+	return &both
+}

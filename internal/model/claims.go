@@ -1,0 +1,188 @@
+package model
+
+import "slices"
+
+// ClaimStore holds the ResourceClaims, as observed and as assumed.
+type ClaimStore struct {
+	entries map[Key]*claimEntry
+	state   *State
+	log     *undoLog
+}
+
+func newClaimStore(s *State) ClaimStore {
+	return ClaimStore{entries: map[Key]*claimEntry{}, state: s, log: &s.log}
+}
+
+// claimEntry keeps what the API says and what is assumed over it. It is never changed.
+type claimEntry struct {
+	observed *Claim      // nil: it is assumed to be made
+	pending  *Assumption // what the API does not show yet; nil if that is nothing
+	claim    *Claim      // effective
+}
+
+func newClaimEntry(observed *Claim, pending *Assumption) *claimEntry {
+	entry := &claimEntry{observed: observed, pending: pending, claim: observed}
+	if pending == nil {
+		return entry
+	}
+	base := observed
+	if pending.Made != nil {
+		base = pending.Made
+	}
+	claim := *base
+	claim.Consumers = append(slices.Clip(base.Consumers), pending.Consumers...)
+	if claim.Allocation == nil {
+		claim.Allocation = pending.Allocation
+	}
+	if pending.AnyPod && !claim.Allocation.ReservedForAnyPod {
+		allocation := *claim.Allocation
+		allocation.ReservedForAnyPod = true
+		claim.Allocation = &allocation
+	}
+	entry.claim = &claim
+	return entry
+}
+
+func (e *claimEntry) effective() *Claim {
+	if e == nil {
+		return nil
+	}
+	return e.claim
+}
+
+// Get finds a claim as it is or is assumed to be.
+func (s *ClaimStore) Get(key Key) (*Claim, bool) {
+	claim := s.entries[key].effective()
+	return claim, claim != nil
+}
+
+// Observed finds a claim as the API last showed it.
+func (s *ClaimStore) Observed(key Key) (*Claim, bool) {
+	entry, ok := s.entries[key]
+	if !ok || entry.observed == nil {
+		return nil, false
+	}
+	return entry.observed, true
+}
+
+// Put adds or replaces a claim as the API shows it. What is assumed of it and not shown yet stays assumed, unless
+// the API contradicts it.
+func (s *ClaimStore) Put(claim *Claim) []Topic {
+	old := s.entries[claim.Key]
+	if old == nil {
+		return s.change(claim.Key, newClaimEntry(claim, nil))
+	}
+	if was := old.observed; was != nil && outdated(was.UID, claim.UID, was.Version, claim.Version) {
+		return nil
+	}
+	return s.change(claim.Key, newClaimEntry(claim, old.pending.left(old.observed, claim)))
+}
+
+// Assume lays an assumption over a claim, on top of what is assumed of it already. It answers false, and does
+// nothing, if there is no such claim and none is made, if it has an allocation and is to get another, or if it has none
+// and gets none.
+func (s *ClaimStore) Assume(key Key, a Assumption) bool {
+	old := s.entries[key]
+	if a.Made != nil && (old == nil || old.claim.Allocation == nil) {
+		var observed *Claim
+		if old != nil {
+			observed = old.observed
+		}
+		s.set(key, newClaimEntry(observed, &a))
+		return true
+	}
+	if old == nil || (a.Allocation != nil) == (old.claim.Allocation != nil) {
+		return false
+	}
+	s.set(key, newClaimEntry(old.observed, old.pending.and(a)))
+	return true
+}
+
+// Forget takes all that is assumed of the claim back.
+func (s *ClaimStore) Forget(key Key) []Topic {
+	old := s.entries[key]
+	if old == nil || old.pending == nil {
+		return nil
+	}
+	if old.observed == nil {
+		return s.change(key, nil)
+	}
+	return s.change(key, newClaimEntry(old.observed, nil))
+}
+
+// forgetMade forgets a claim that was made for a pod which has ended, if the API never showed it: a watch that was
+// interrupted for so long has nothing to say of it any more.
+func (s *ClaimStore) forgetMade(key Key) []Topic {
+	if old := s.entries[key]; old == nil || old.observed != nil {
+		return nil
+	}
+	return s.change(key, nil)
+}
+
+// Delete forgets a claim that is gone from the API; what it held is free. One that is to be made in its place stays.
+func (s *ClaimStore) Delete(key Key) []Topic {
+	old := s.entries[key]
+	switch {
+	case old == nil:
+		return nil
+	case old.pending != nil && old.pending.Made != nil:
+		return s.change(key, newClaimEntry(nil, old.pending))
+	}
+	return s.change(key, nil)
+}
+
+// Each calls f with every claim as it is or is assumed to be, in no order, until f answers false.
+func (s *ClaimStore) Each(f func(*Claim) bool) {
+	for _, entry := range s.entries {
+		if !f(entry.claim) {
+			return
+		}
+	}
+}
+
+// RemoveConsumers takes consumers off a claim, and frees its devices with the last one, as the claim's controller does. It is
+// for trials, and gives the claim as it was.
+func (s *ClaimStore) RemoveConsumers(key Key, leaves func(Consumer) bool) (before *Claim, freed bool) {
+	old := s.entries[key]
+	if old == nil || old.claim.Allocation == nil || !slices.ContainsFunc(old.claim.Consumers, leaves) {
+		return nil, false
+	}
+	left := *old.claim
+	left.Consumers = slices.DeleteFunc(slices.Clone(left.Consumers), leaves)
+	if freed = len(left.Consumers) == 0; freed {
+		left.Allocation = nil
+	}
+	s.set(key, newClaimEntry(&left, nil))
+	return old.claim, freed
+}
+
+func (s *ClaimStore) change(key Key, entry *claimEntry) []Topic {
+	before := s.entries[key]
+	old := before.effective()
+	s.set(key, entry)
+	if before != nil && entry != nil && sameClaim(before.claim, entry.claim) && sameClaim(before.observed, entry.observed) {
+		return nil
+	}
+	topics := []Topic{{Kind: TopicClaim, Key: key}}
+	if old != nil && old.Allocation != nil {
+		if now := entry.effective(); now == nil || now.Allocation == nil || !sameDevices(old.Allocation, now.Allocation) {
+			topics = append(topics, Topic{Kind: TopicDevices})
+		}
+	}
+	return topics
+}
+
+func (s *ClaimStore) set(key Key, entry *claimEntry) {
+	old := s.entries[key]
+	s.log.record(func() { s.set(key, old) })
+	s.state.Groups.recountOwn(key, old, entry)
+	if old != nil {
+		s.state.Devices.release(old.claim)
+	}
+	if entry == nil {
+		delete(s.entries, key)
+		return
+	}
+	s.entries[key] = entry
+	s.state.Devices.hold(entry.claim)
+}

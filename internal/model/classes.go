@@ -1,0 +1,103 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+)
+
+// ClassStore holds the DeviceClasses.
+type ClassStore struct {
+	byName map[string]*Class
+	log    *undoLog
+}
+
+func newClassStore(log *undoLog) ClassStore {
+	return ClassStore{byName: map[string]*Class{}, log: log}
+}
+
+// Offers finds the DeviceClass that gives devices in the place of an extended resource: the one that bears the resource's
+// name, or has it in its spec; of several the newest, and of these the first by name.
+func (s *ClassStore) Offers(resource corev1.ResourceName) (*Class, bool) {
+	if name, ok := strings.CutPrefix(string(resource), resourcev1.ResourceDeviceClassPrefix); ok {
+		return s.Get(name)
+	}
+	var best *Class
+	for _, class := range s.byName {
+		if class.Extended != resource {
+			continue
+		}
+		if best == nil || class.Created.After(best.Created.Time) || class.Created.Equal(&best.Created) && class.Name < best.Name {
+			best = class
+		}
+	}
+	return best, best != nil
+}
+
+// OfferOf is the topic of who offers a resource. No class has such a name.
+func OfferOf(resource corev1.ResourceName) Topic {
+	return Topic{Kind: TopicClass, Key: Key{Name: string(resource)}}
+}
+
+// offerTopics are the offers that two versions of a class differ in; either may be nil.
+func offerTopics(old, now *Class) []Topic {
+	var topics []Topic
+	for _, c := range []*Class{old, now} {
+		if c != nil && c.Extended != "" {
+			topics = append(topics, OfferOf(c.Extended))
+		}
+	}
+	if old == nil { // every class offers one under its own name
+		topics = append(topics, OfferOf(corev1.ResourceName(resourcev1.ResourceDeviceClassPrefix+now.Name)))
+	}
+	return topics
+}
+
+// OffersAny says whether a DeviceClass offers any of what the shape asks for.
+func (s *ClassStore) OffersAny(shape *Shape) bool {
+	return slices.ContainsFunc(shape.Asks, func(ask Ask) bool {
+		_, offered := s.Offers(ask.Resource)
+		return offered
+	})
+}
+
+// Get finds a DeviceClass.
+func (s *ClassStore) Get(name string) (*Class, bool) {
+	class, ok := s.byName[name]
+	return class, ok
+}
+
+// Put adds or replaces a DeviceClass.
+func (s *ClassStore) Put(class *Class) []Topic {
+	old := s.byName[class.Name]
+	if old != nil && outdated(old.UID, class.UID, old.Version, class.Version) {
+		return nil
+	}
+	s.set(class.Name, class)
+	if sameClass(old, class) {
+		return nil
+	}
+	return append([]Topic{{Kind: TopicClass, Key: Key{Name: class.Name}}, {Kind: TopicDevices}}, offerTopics(old, class)...)
+}
+
+// Delete forgets a DeviceClass. Another one may offer the same extended resource.
+func (s *ClassStore) Delete(name string) []Topic {
+	old, ok := s.byName[name]
+	if !ok {
+		return nil
+	}
+	s.set(name, nil)
+	return offerTopics(old, nil)
+}
+
+func (s *ClassStore) set(name string, class *Class) {
+	old := s.byName[name]
+	s.log.record(func() { s.set(name, old) })
+	if class == nil {
+		delete(s.byName, name)
+	} else {
+		s.byName[name] = class
+	}
+}
