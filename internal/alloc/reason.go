@@ -49,7 +49,7 @@ type Reason struct {
 	Wanted, Match, Free int
 	Shares              bool     // some free devices can be shared
 	All                 bool     // allocationMode All; Wanted is the minimum
-	Holders             []Holder // matching devices allocated to other claims; at most maxListed
+	Holders             []Holder // matching devices that are held; at most maxListed
 	// matching devices allocated to claims in the same trial; at most maxListed
 	TrialDevices []model.DeviceID
 	// other matching devices that cannot be allocated; at most maxListed
@@ -96,10 +96,10 @@ type RequestRef struct {
 	Class    string
 }
 
-// Holder is a device with the claim to which it is allocated.
+// Holder is a device with what holds it.
 type Holder struct {
 	Device model.DeviceID
-	Claim  model.Key
+	By     model.Holder
 }
 
 // Unavailable is a device that cannot be allocated, with the reason.
@@ -283,26 +283,28 @@ func (r *Reason) count() string {
 
 // Details lists holders, unavailable devices, unusable pools and differing values.
 func (r *Reason) Details() string {
-	return r.details(maxListed, func(by model.Key) string { return "by claim " + by.String() })
+	return r.details(maxListed, model.Holder.String)
 }
 
 // ShortDetails returns Details for users of the pod: a few entries of each kind, without names of
 // claims in other namespaces.
 func (r *Reason) ShortDetails() string {
-	return r.details(maxListedShort, func(by model.Key) string {
-		switch by.Namespace {
-		case r.Requests[0].Claim.Namespace:
-			return "by claim " + by.String()
-		case "":
-			return "" // a claim that exists only in the trial of the caller
+	return r.details(maxListedShort, func(by model.Holder) string {
+		switch {
+		case by.Kind == model.ByQuarantine:
+			return "" // the scheduler lists these devices
+		case by.Claim.Namespace == r.Requests[0].Claim.Namespace:
+			return by.String()
+		case by.Kind == model.ByReservation:
+			return "reserved in another namespace"
 		}
-		return "in another namespace"
+		return "held in another namespace"
 	})
 }
 
-// details lists up to most entries of each kind. holder formats the claim that holds a device, or
-// returns "" to omit the device.
-func (r *Reason) details(limit int, holder func(by model.Key) string) string {
+// details lists up to limit entries of each kind. holder describes what holds a device, or returns ""
+// to omit the device.
+func (r *Reason) details(limit int, holder func(by model.Holder) string) string {
 	var missing, holders, inTrial, unavailable []string
 	if r.Wanted > 0 && r.Reachable == 0 && len(r.Pools)+len(r.Constraints) == 0 {
 		missing = append(missing, "there are no devices")
@@ -314,8 +316,8 @@ func (r *Reason) details(limit int, holder func(by model.Key) string) string {
 		missing = append(missing, r.ExhaustedCounter)
 	}
 	for _, h := range r.Holders {
-		if by := holder(h.Claim); by != "" {
-			holders = append(holders, fmt.Sprintf("%s is held %s", h.Device, by))
+		if by := holder(h.By); by != "" {
+			holders = append(holders, fmt.Sprintf("%s is %s", h.Device, by))
 		}
 	}
 	for _, device := range r.TrialDevices {

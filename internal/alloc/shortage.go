@@ -137,12 +137,12 @@ func (offer *NodeOffer) countMatching(r *Reason, short model.Bits, at int) {
 			}
 		case len(holders) == 0 || admin:
 			r.Free++
-		case p.isTrialClaim != nil && p.isTrialClaim(holders[0]):
+		case p.isTrialClaim != nil && p.isTrialClaim(holders[0].Claim):
 			if len(r.TrialDevices) < maxListed {
 				r.TrialDevices = append(r.TrialDevices, view.DeviceID(i))
 			}
 		case len(r.Holders) < maxListed:
-			r.Holders = append(r.Holders, Holder{Device: view.DeviceID(i), Claim: holders[0]})
+			r.Holders = append(r.Holders, Holder{Device: view.DeviceID(i), By: holders[0]})
 		}
 		return true
 	})
@@ -158,7 +158,7 @@ func (offer *NodeOffer) usedInTrial(at, device int) bool {
 	}
 	view.Taken().Each(func(taken int) bool {
 		holders := view.Holders(taken)
-		found = counted.usages[taken].amountOf(counter) > 0 && len(holders) > 0 && offer.problem.isTrialClaim(holders[0])
+		found = counted.usages[taken].amountOf(counter) > 0 && len(holders) > 0 && offer.problem.isTrialClaim(holders[0].Claim)
 		return !found
 	})
 	return found

@@ -138,6 +138,9 @@ func (s *DeviceStore) replay(into *State) {
 	for name, slice := range s.slices {
 		into.Devices.setSlice(name, slice)
 	}
+	for id := range s.quarantined {
+		into.Devices.setQuarantine(id, true)
+	}
 }
 
 func (s *TaintRuleStore) replay(into *State) {

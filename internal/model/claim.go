@@ -106,6 +106,11 @@ type Allocation struct {
 	ReservedForAnyPod bool                 // KEP-5194
 }
 
+// resultOf returns a result for a whole device.
+func resultOf(id DeviceID) resourcev1.DeviceRequestAllocationResult {
+	return resourcev1.DeviceRequestAllocationResult{Driver: id.Driver, Pool: id.Pool, Device: id.Device}
+}
+
 // DeviceIDOf is the device of one result.
 func DeviceIDOf(r resourcev1.DeviceRequestAllocationResult) DeviceID {
 	return DeviceID{Driver: r.Driver, Pool: r.Pool, Device: r.Device}

@@ -177,12 +177,12 @@ func (s *ClaimStore) set(key Key, entry *claimEntry) {
 	s.log.record(func() { s.set(key, old) })
 	s.state.Groups.recountOwn(key, old, entry)
 	if old != nil {
-		s.state.Devices.release(old.claim)
+		s.state.Devices.release(Holder{Claim: key}, old.claim.Allocation)
 	}
 	if entry == nil {
 		delete(s.entries, key)
 		return
 	}
 	s.entries[key] = entry
-	s.state.Devices.hold(entry.claim)
+	s.state.Devices.hold(Holder{Claim: key}, entry.claim.Allocation)
 }

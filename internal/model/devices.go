@@ -11,13 +11,14 @@ type DeviceStore struct {
 	sharedPools []*poolEntry // pools with other devices than those of one node; by ID
 	sharing     uint64       // grows with every change of sharedPools
 	stale       []*poolEntry // see settle
+	quarantined map[DeviceID]bool
 	state       *State
 	log         *undoLog
 }
 
 func newDeviceStore(s *State) DeviceStore {
 	return DeviceStore{
-		pools: map[PoolID]*poolEntry{}, slices: map[string]*Slice{}, sharing: 1, state: s, log: &s.log,
+		pools: map[PoolID]*poolEntry{}, slices: map[string]*Slice{}, quarantined: map[DeviceID]bool{}, sharing: 1, state: s, log: &s.log,
 	}
 }
 
@@ -64,13 +65,13 @@ func (s *DeviceStore) Pool(id PoolID) (*Pool, bool) {
 	return entry.pool, true
 }
 
-// Holders are the claims that hold the device, published or not.
-func (s *DeviceStore) Holders(id DeviceID) []Key {
+// Holders returns what holds the device, whether or not it is published.
+func (s *DeviceStore) Holders(id DeviceID) []Holder {
 	entry, ok := s.pools[id.PoolID()]
 	if !ok {
 		return nil
 	}
-	return entry.held[id.Device].claims
+	return entry.held[id.Device].holders
 }
 
 // View is a published pool with all of its devices in reach, as no single node may see it.

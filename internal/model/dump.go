@@ -96,7 +96,7 @@ func (s *DeviceStore) dump(b *strings.Builder) {
 		}
 		for _, device := range sortedKeys(entry.held, strings.Compare) {
 			h := entry.held[device]
-			fmt.Fprintf(b, " %s held by %v, %d whole", device, h.claims, h.whole)
+			fmt.Fprintf(b, " %s held by %v, %d whole", device, h.holders, h.whole)
 			for _, name := range sortedKeys(h.given, func(x, y resourcev1.QualifiedName) int { return strings.Compare(string(x), string(y)) }) {
 				given := h.given[name].DeepCopy()
 				fmt.Fprintf(b, " %s %s", name, resource.NewDecimalQuantity(*given.AsDec(), resource.DecimalSI)) // one text for equal amounts
@@ -195,7 +195,7 @@ func (s *BudgetStore) dump(b *strings.Builder) {
 
 func (s *NominationStore) dump(b *strings.Builder) {
 	for _, n := range sorted(s.byUnit, func(x, y UnitKey) int { return strings.Compare(x.String(), y.String()) }) {
-		fmt.Fprintf(b, "kept for %s: %d pods %d claims, recalled %v\n", n.Unit, len(n.Pods), len(n.Claims), n.Recalled)
+		fmt.Fprintf(b, "kept for %s: %d pods %d claims, recalled %v\n", n.Unit, len(n.Pods), len(n.Devices), n.Recalled)
 	}
 }
 

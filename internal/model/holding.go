@@ -12,15 +12,15 @@ type Capacity = map[resourcev1.QualifiedName]resource.Quantity
 
 // holding is what claims have of one device. That of a device that nobody holds is not kept.
 type holding struct {
-	claims []Key    // sorted; a claim that has several parts is there once for each; never changed in place
-	given  Capacity // without what is zero; nil as long as there was none
-	whole  int      // so many have all of it, whatever its capacity
+	holders []Holder // sorted; a claim with several parts is listed once for each; never changed in place
+	given   Capacity // without what is zero; nil as long as there was none
+	whole   int      // so many have all of it, whatever its capacity
 }
 
 // add notes what a claim has got.
-func (h *holding) add(claim Key, result *resourcev1.DeviceRequestAllocationResult) {
-	at, _ := slices.BinarySearchFunc(h.claims, claim, compareKeys)
-	h.claims = slices.Insert(slices.Clone(h.claims), at, claim)
+func (h *holding) add(holder Holder, result *resourcev1.DeviceRequestAllocationResult) {
+	at, _ := slices.BinarySearchFunc(h.holders, holder, compareHolders)
+	h.holders = slices.Insert(slices.Clone(h.holders), at, holder)
 	if result.ShareID == nil {
 		h.whole++
 		return
@@ -31,9 +31,9 @@ func (h *holding) add(claim Key, result *resourcev1.DeviceRequestAllocationResul
 }
 
 // remove takes back what add noted.
-func (h *holding) remove(claim Key, result *resourcev1.DeviceRequestAllocationResult) {
-	if at, ok := slices.BinarySearchFunc(h.claims, claim, compareKeys); ok {
-		h.claims = slices.Delete(slices.Clone(h.claims), at, at+1)
+func (h *holding) remove(holder Holder, result *resourcev1.DeviceRequestAllocationResult) {
+	if at, ok := slices.BinarySearchFunc(h.holders, holder, compareHolders); ok {
+		h.holders = slices.Delete(slices.Clone(h.holders), at, at+1)
 	}
 	if result.ShareID == nil {
 		h.whole--
@@ -57,9 +57,9 @@ func (h *holding) give(name resourcev1.QualifiedName, change func(*resource.Quan
 	h.given[name] = given
 }
 
-// hold and release keep what a claim's allocation takes. Admin access takes nothing.
-func (s *DeviceStore) hold(claim *Claim) {
-	results := claim.Allocation.results()
+// hold and release keep what a holder has by an allocation. Admin access takes nothing.
+func (s *DeviceStore) hold(holder Holder, a *Allocation) {
+	results := a.results()
 	for i := range results {
 		if takesNothing(results[i].AdminAccess) {
 			continue
@@ -67,7 +67,7 @@ func (s *DeviceStore) hold(claim *Claim) {
 		id := DeviceIDOf(results[i])
 		entry := s.poolEntry(id.PoolID())
 		h := entry.held[id.Device]
-		h.add(claim.Key, &results[i])
+		h.add(holder, &results[i])
 		if entry.held == nil {
 			entry.held = map[string]holding{}
 		}
@@ -82,8 +82,8 @@ func (s *DeviceStore) hold(claim *Claim) {
 	}
 }
 
-func (s *DeviceStore) release(claim *Claim) {
-	results := claim.Allocation.results()
+func (s *DeviceStore) release(holder Holder, a *Allocation) {
+	results := a.results()
 	for i := range results {
 		if takesNothing(results[i].AdminAccess) {
 			continue
@@ -91,8 +91,8 @@ func (s *DeviceStore) release(claim *Claim) {
 		id := DeviceIDOf(results[i])
 		entry := s.pools[id.PoolID()]
 		h := entry.held[id.Device]
-		h.remove(claim.Key, &results[i])
-		if len(h.claims) > 0 {
+		h.remove(holder, &results[i])
+		if len(h.holders) > 0 {
 			entry.held[id.Device] = h
 			continue
 		}

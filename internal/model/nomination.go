@@ -22,8 +22,8 @@ func newNominationStore(s *State) NominationStore {
 type Nomination struct {
 	Unit     UnitKey
 	Priority int32
-	Pods     []*Pod   // StandIn is true
-	Claims   []*Claim // without consumers
+	Pods     []*Pod // StandIn is true
+	Devices  []DeviceReservation
 	// Recalled are claims of others that are to be given back, and that nobody may begin to use.
 	Recalled []Key
 }
@@ -49,9 +49,6 @@ func (s *NominationStore) Put(n *Nomination) []Topic {
 	for _, pod := range n.Pods {
 		s.state.Pods.set(pod.Key, newPodEntry(pod, "", nil))
 	}
-	for _, claim := range n.Claims {
-		s.state.Claims.set(claim.Key, newClaimEntry(claim, nil))
-	}
 	return topics
 }
 
@@ -66,8 +63,8 @@ func (s *NominationStore) Delete(key UnitKey) []Topic {
 	for _, pod := range n.Pods {
 		topics = append(topics, s.state.Pods.Delete(pod.Key)...)
 	}
-	for _, claim := range n.Claims {
-		topics = append(topics, s.state.Claims.Delete(claim.Key)...)
+	if len(n.Devices) > 0 {
+		topics = append(topics, Topic{Kind: TopicDevices})
 	}
 	for _, claim := range n.Recalled {
 		topics = append(topics, Topic{Kind: TopicClaim, Key: claim})
@@ -101,9 +98,16 @@ func (s *NominationStore) Recalled(claim Key) (unit UnitKey, ok bool) {
 func (s *NominationStore) set(key UnitKey, n *Nomination) {
 	old := s.byUnit[key]
 	s.log.record(func() { s.set(key, old) })
-	if n == nil {
+	if old != nil {
+		for i := range old.Devices {
+			s.state.Devices.release(old.Devices[i].holder(), old.Devices[i].Allocation)
+		}
 		delete(s.byUnit, key)
-		return
 	}
-	s.byUnit[key] = n
+	if n != nil {
+		for i := range n.Devices {
+			s.state.Devices.hold(n.Devices[i].holder(), n.Devices[i].Allocation)
+		}
+		s.byUnit[key] = n
+	}
 }

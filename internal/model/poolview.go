@@ -24,8 +24,8 @@ func (v *PoolView) FreeOf(devices Bits) int {
 	return free
 }
 
-// Holders are the claims that hold a device.
-func (v *PoolView) Holders(i int) []Key { return v.entry.held[v.Devices[i].Name].claims }
+// Holders returns what holds a device.
+func (v *PoolView) Holders(i int) []Holder { return v.entry.held[v.Devices[i].Name].holders }
 
 // Given is what claims hold of a device's capacity, only to be read, and whether one of them has it whole.
 func (v *PoolView) Given(i int) (capacity Capacity, whole bool) {

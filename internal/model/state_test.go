@@ -87,12 +87,19 @@ func nomination(name, node string) *Nomination {
 	return &Nomination{
 		Unit:     UnitKey{Key: key},
 		Pods:     []*Pod{{Key: stand, Node: node, StandIn: true, Shape: &Shape{Namespace: "ns", Requests: Resources{corev1.ResourceCPU: 1}}}},
-		Claims:   []*Claim{{Key: stand, Allocation: &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{device}}}},
+		Devices:  []DeviceReservation{{Claim: key, Allocation: &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{device}}}},
 		Recalled: []Key{key},
 	}
 }
 
 func drawRelease(t *rapid.T, key Key) change {
+	id := DeviceID{Driver: "d", Pool: "p", Device: "dev-0"}
+	switch rapid.IntRange(0, 3).Draw(t, "of") {
+	case 2:
+		return func(s *State) { s.Devices.Quarantine(id) }
+	case 3:
+		return func(s *State) { s.Devices.EndQuarantine(id) }
+	}
 	if rapid.Bool().Draw(t, "budget") {
 		budget := &Budget{Key: key, Selector: labels.Everything(), Allowed: rapid.IntRange(0, 1).Draw(t, "allowed")}
 		return func(s *State) { s.Budgets.Put(budget) }
@@ -212,7 +219,8 @@ func TestUndoIsExact(t *testing.T) {
 	})
 }
 
-// A device is taken as long as some claim holds it, and each node sees the devices that it can use.
+// A device is taken while a claim, a reservation or a quarantine holds it, and each node sees the devices
+// that it can use.
 func TestPoolsShowHolders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := NewState()
@@ -224,6 +232,16 @@ func TestPoolsShowHolders(t *testing.T) {
 			for _, result := range entry.effective().Allocation.results() {
 				held[DeviceIDOf(result)] = true
 			}
+		}
+		for _, n := range s.Nominations.byUnit {
+			for i := range n.Devices {
+				for _, result := range n.Devices[i].Allocation.results() {
+					held[DeviceIDOf(result)] = true
+				}
+			}
+		}
+		for id := range s.Devices.quarantined {
+			held[id] = true
 		}
 		for _, info := range s.Nodes.List() {
 			for _, view := range s.Devices.Pools(info) {

@@ -329,7 +329,7 @@ func (p *Preemption) Nomination(state *model.State) *model.Nomination {
 	for i := range p.Plan.Claims {
 		claim := &p.Plan.Claims[i]
 		if claim.Allocation != nil {
-			n.Claims = append(n.Claims, &model.Claim{Key: keptFor(claim.Key), UID: "kept-for-" + claim.UID, Allocation: claim.Allocation})
+			n.Devices = append(n.Devices, model.DeviceReservation{Claim: claim.Key, Allocation: claim.Allocation})
 		}
 	}
 	for _, recall := range p.Recalls {

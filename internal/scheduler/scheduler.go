@@ -71,9 +71,9 @@ type Scheduler struct {
 	alarms    map[model.UnitKey]time.Time // when units are tried again that wait for pods to go
 	// nextCostly is when the last of the units whose claims have costly expressions is tried again.
 	nextCostly time.Time
-	avoided    map[model.Key]time.Time // until when devices are not given out, by the claims that stand for that
-	deleted    map[model.Key]bool      // claims that have devices and are being deleted; true: those are being freed
-	suspects   map[model.Key]bool      // pods on a node that seem to lack devices, and are looked at again
+	avoided    map[model.DeviceID]time.Time // until when devices are in quarantine
+	deleted    map[model.Key]bool           // claims that have devices and are being deleted; true: those are being freed
+	suspects   map[model.Key]bool           // pods on a node that seem to lack devices, and are looked at again
 
 	bindingTimeout time.Duration
 }
@@ -145,7 +145,7 @@ func newScheduler(p parts) (*Scheduler, error) {
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
 		undecided: map[model.UnitKey]*backoff{}, suspects: map[model.Key]bool{},
 		leaving: map[model.Key][]*eviction{}, alarms: map[model.UnitKey]time.Time{},
-		waits: waitList{byTopic: map[model.Topic][]*waiting{}}, avoided: map[model.Key]time.Time{}, deleted: map[model.Key]bool{},
+		waits: waitList{byTopic: map[model.Topic][]*waiting{}}, avoided: map[model.DeviceID]time.Time{}, deleted: map[model.Key]bool{},
 		bindingTimeout: cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout),
 	}
 	s.beside = s.running.Go

@@ -58,8 +58,8 @@ func (s *Scheduler) waitingGang(key model.UnitKey) (*model.Group, bool) {
 // notReady names the devices that nobody has, and that are not given out for now.
 func (s *Scheduler) notReady(reasons *sched.Reasons) string {
 	var devices []string
-	note := func(device model.DeviceID, by model.Key) {
-		if _, ok := s.avoided[by]; ok && !slices.Contains(devices, device.String()) {
+	note := func(device model.DeviceID, by model.Holder) {
+		if by.Kind == model.ByQuarantine && !slices.Contains(devices, device.String()) {
 			devices = append(devices, device.String())
 		}
 	}
@@ -67,7 +67,7 @@ func (s *Scheduler) notReady(reasons *sched.Reasons) string {
 		p := &reasons.Pods[i]
 		if p.Alloc != nil {
 			for _, held := range p.Alloc.Holders {
-				note(held.Device, held.Claim)
+				note(held.Device, held.By)
 			}
 		}
 		for j := range p.Blocks {
@@ -75,7 +75,7 @@ func (s *Scheduler) notReady(reasons *sched.Reasons) string {
 				continue
 			}
 			for _, held := range p.Blocks[j].Alloc.Holders {
-				note(held.Device, held.Claim)
+				note(held.Device, held.By)
 			}
 		}
 	}

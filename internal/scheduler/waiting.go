@@ -206,21 +206,18 @@ func (s *Scheduler) withdraw(ctx context.Context, plan *sched.Plan, a attachment
 // avoidFor is how long a device is not given out after it did not become ready.
 const avoidFor = time.Minute
 
-// avoid keeps devices from being given out for a while: to the State they are held by claims that nobody else knows.
+// avoid puts devices into quarantine for avoidFor.
 func (s *Scheduler) avoid(devices []model.DeviceID) {
 	for _, id := range devices {
-		key := model.Key{Name: "not ready: " + id.String()}
 		until := s.clock.Now().Add(avoidFor)
-		s.avoided[key] = until
-		result := model.Allocation{}
-		result.Devices = append(result.Devices, resultFor(id))
-		s.state.Claims.Put(&model.Claim{Key: key, Allocation: &result})
+		s.avoided[id] = until
+		s.state.Devices.Quarantine(id)
 		s.after(avoidFor, func() []model.Topic {
-			if !s.avoided[key].Equal(until) {
+			if !s.avoided[id].Equal(until) {
 				return nil // it failed again meanwhile
 			}
-			delete(s.avoided, key)
-			return s.state.Claims.Delete(key)
+			delete(s.avoided, id)
+			return s.state.Devices.EndQuarantine(id)
 		})
 	}
 }

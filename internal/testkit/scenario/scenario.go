@@ -195,8 +195,8 @@ func checkCounters(view *model.PoolView) error {
 func (s *Scenario) checkCapacity(view *model.PoolView, device int) error {
 	for name, capacity := range view.Devices[device].Capacity {
 		left := capacity.Value.DeepCopy()
-		for _, k := range slices.Compact(slices.Clone(view.Holders(device))) {
-			claim, _ := s.state.Claims.Get(k)
+		for _, holder := range slices.Compact(slices.Clone(view.Holders(device))) {
+			claim, _ := s.state.Claims.Get(holder.Claim)
 			for _, result := range claim.Allocation.Devices {
 				if model.DeviceIDOf(result) == view.DeviceID(device) && result.AdminAccess == nil {
 					left.Sub(result.ConsumedCapacity[name])
