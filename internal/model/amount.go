@@ -10,14 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Amounts of resources, capacities and counters are int64 numbers of some unit. They never wrap: what is beyond the ends of
-// int64 counts as the end. All conversions, sums and differences of amounts go through this file, but for those of which the
-// operands are known to be small.
+// Amounts of resources, capacities and counters are int64 numbers of some unit. They never wrap: an
+// amount beyond the range of int64 counts as the end of the range. All conversions, sums and
+// differences of amounts are in this file, except those whose operands are known to be small.
 
-// MaxAmount stands for itself and for all that is more. A request of so much is met by nothing: see MaxSupply.
+// MaxAmount stands for itself and for every larger amount. A request of MaxAmount fits nowhere: see
+// MaxSupply.
 const MaxAmount = math.MaxInt64
 
-// MaxSupply is the most that a node or a device counts as having, so that a request beyond the end of int64 fits nowhere.
+// MaxSupply is the largest amount that a node or a device counts as having, so that a request
+// beyond the range of int64 fits nowhere.
 const MaxSupply = MaxAmount - 1
 
 // AddAmounts returns a + b.
@@ -58,14 +60,14 @@ func AmountOf(q resource.Quantity, scale resource.Scale) int64 {
 		return clamped(q.Sign())
 	}
 	dec := decimal(q)
-	drop := int64(dec.Scale()) + int64(scale) // decimal digits behind the unit
+	drop := int64(dec.Scale()) + int64(scale) // decimal digits after the unit
 	if unscaled, ok := dec.Unscaled(); ok && drop >= 0 && drop <= 18 {
 		return dividedUp(unscaled, int64(math.Pow10(int(drop))))
 	}
 	return amountOfBig(dec.UnscaledBig(), drop)
 }
 
-// decimal returns the quantity as a decimal of its own.
+// decimal returns the quantity as a decimal that the caller may change.
 func decimal(q resource.Quantity) *inf.Dec {
 	own := q.DeepCopy() // AsDec changes the quantity
 	return own.AsDec()
@@ -119,7 +121,7 @@ func clamped(sign int) int64 {
 	return 0
 }
 
-// nanos returns the quantity in thousand millionths, the smallest unit of a quantity. It must be Bounded.
+// nanos returns the quantity in billionths, the smallest unit of a quantity. It must be Bounded.
 func nanos(q resource.Quantity) *big.Int {
 	dec := decimal(q)
 	n := new(big.Int).Set(dec.UnscaledBig())
@@ -134,7 +136,7 @@ func fromNanos(n *big.Int, format resource.Format) resource.Quantity {
 	return *resource.NewDecimalQuantity(*inf.NewDecBig(n, inf.Scale(-resource.Nano)), format)
 }
 
-// maxExponent is far beyond what is counted, and near enough to compute with.
+// maxExponent is far beyond any amount that is counted, and small enough to compute with.
 const maxExponent = 64
 
 // Bounded returns the quantity, or 10^64 with the quantity's sign if the quantity is not less than that. Arithmetic on
@@ -199,8 +201,9 @@ func requestsOf(pod *corev1.Pod) []corev1.ResourceList {
 	return lists
 }
 
-// RoundUpToStep returns the least amount that is not less than q and a whole number of steps above from; false if there is no
-// such amount, as the step is not positive. All three must be Bounded.
+// RoundUpToStep returns the smallest amount that is not less than q and a whole number of steps
+// above from. It returns false if the step is not positive, because there is no such amount. All
+// three must be Bounded.
 func RoundUpToStep(q, from, step resource.Quantity) (resource.Quantity, bool) {
 	if step.Sign() <= 0 {
 		return q, false
@@ -219,8 +222,8 @@ func RoundUpToStep(q, from, step resource.Quantity) (resource.Quantity, bool) {
 	return fromNanos(start.Add(start, steps.Mul(steps, size)), step.Format), true
 }
 
-// Times returns how often an amount goes into another, most at most. An amount that is not positive goes in most times.
-// Both must be Bounded.
+// Times returns how many times amount fits into of, at most most. An amount that is not positive
+// fits most times. Both must be Bounded.
 func Times(of, amount resource.Quantity, most int) int {
 	if amount.Sign() <= 0 {
 		return most
@@ -240,14 +243,14 @@ func Times(of, amount resource.Quantity, most int) int {
 	return int(min(int64(most), times.Int64()))
 }
 
-// AmountUnit is what the amounts of several quantities are counted in: one, or the largest unit of which all of them are whole
-// multiples.
+// AmountUnit is the unit in which several quantities are counted: one, or the largest unit of which
+// all of them are multiples.
 type AmountUnit struct {
 	nanos  *big.Int // nil: one
 	format resource.Format
 }
 
-// AmountUnitOf returns the unit for some quantities; their format is that of the first.
+// AmountUnitOf returns the unit for some quantities; its format is that of the first.
 func AmountUnitOf(quantities []resource.Quantity) AmountUnit {
 	unit := AmountUnit{}
 	if len(quantities) > 0 {
@@ -272,7 +275,7 @@ func AmountUnitOf(quantities []resource.Quantity) AmountUnit {
 	return unit
 }
 
-// Key returns a text that equal units share; it is empty for the unit one.
+// Key returns a string that is equal for equal units and empty for the unit one.
 func (u AmountUnit) Key() string {
 	if u.nanos == nil {
 		return ""
@@ -280,7 +283,7 @@ func (u AmountUnit) Key() string {
 	return u.nanos.String()
 }
 
-// Count returns how many units the quantity is.
+// Count returns the quantity as a number of units.
 func (u AmountUnit) Count(q resource.Quantity) int64 {
 	if u.nanos == nil {
 		return AmountOf(q, 0)
@@ -288,7 +291,7 @@ func (u AmountUnit) Count(q resource.Quantity) int64 {
 	return clampedBig(new(big.Int).Quo(nanos(Bounded(q)), u.nanos))
 }
 
-// Quantity returns so many units.
+// Quantity returns the quantity of count units.
 func (u AmountUnit) Quantity(count int64) resource.Quantity {
 	if u.nanos == nil {
 		return *resource.NewQuantity(count, u.format)

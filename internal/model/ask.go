@@ -10,22 +10,23 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// Ask is what one container asks for of an extended resource. A DeviceClass may offer it: on a node that has none of the
-// resource itself, the container gets devices of the class then (KEP-5004).
+// Ask is the request of one container for an extended resource. If a DeviceClass offers the
+// resource, then on a node that has none of it the container gets devices of the class instead
+// (KEP-5004).
 type Ask struct {
 	Resource  corev1.ResourceName
 	Container string
-	At        int // the container's place, init containers first
-	Nth       int // the resource's place by name among all that the container asks for
+	At        int // index of the container, init containers first
+	Nth       int // index of the resource, by name, among all resources that the container requests
 	Count     int64
-	Ends      bool // an init container that ends before those behind it start
+	Ends      bool // an init container that terminates before the next containers start
 }
 
-// Mapping says which request of a claim serves what a container asks for.
+// Mapping names the request of a claim that provides a container's extended resource.
 type Mapping = corev1.ContainerExtendedResourceRequest
 
-// IsOfferable says whether a DeviceClass may offer a resource: extended ones by spec.extendedResourceName, and one for
-// each class that bears its name.
+// IsOfferable reports whether a DeviceClass can offer a resource: an extended resource by
+// spec.extendedResourceName, or the resource that is named after the class.
 func IsOfferable(name corev1.ResourceName) bool {
 	text := string(name)
 	if strings.HasPrefix(text, resourcev1.ResourceDeviceClassPrefix) {
@@ -35,7 +36,8 @@ func IsOfferable(name corev1.ResourceName) bool {
 		!strings.HasPrefix(text, corev1.DefaultResourceRequestsPrefix)
 }
 
-// asksFrom are the asks of all containers, by resource and then in the order of the containers.
+// asksFrom returns the requests of all containers for extended resources, by resource and then in
+// the order of the containers.
 func asksFrom(spec *corev1.PodSpec) []Ask {
 	var asks []Ask
 	at := 0
@@ -66,7 +68,7 @@ func countBefore(list corev1.ResourceList, name corev1.ResourceName) int {
 	return n
 }
 
-// Offerable are the resources of the asks, each once, by name.
+// Offerable returns the requested extended resources, each once, by name.
 func (s *Shape) Offerable() []corev1.ResourceName {
 	var names []corev1.ResourceName
 	for i := range s.Asks {
@@ -77,9 +79,10 @@ func (s *Shape) Offerable() []corev1.ResourceName {
 	return names
 }
 
-// Devices is what a claim has to ask for in the place of one resource, and by which container: a request for each, named
-// after its place, as nodes expect it. Init containers that end use the devices of containers that start after them, and
-// share what they need beyond these: the most that one of them does.
+// Devices returns the requests that a claim needs instead of one extended resource, and which
+// container uses which of them. Each request is named after its container and resource, as kubelets
+// expect. Init containers that terminate use the devices of containers that start later, and share
+// the devices that they need in addition: the largest such number.
 func (s *Shape) Devices(resource corev1.ResourceName, class string) ([]Request, []Mapping) {
 	var stay, end []Ask
 	for _, ask := range s.Asks {
@@ -123,7 +126,8 @@ func (s *Shape) Devices(resource corev1.ResourceName, class string) ([]Request, 
 	return requests, mappings
 }
 
-// devicesAfter is how many devices the containers have that start after a place.
+// devicesAfter returns the number of devices of the containers that start after the container with
+// index at.
 func devicesAfter(stay []Ask, at int) int64 {
 	sum := int64(0)
 	for i := range stay {

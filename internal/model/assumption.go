@@ -2,16 +2,18 @@ package model
 
 import "slices"
 
-// Assumption is what a plan does to a claim.
+// Assumption is the change that a plan makes to a claim.
 type Assumption struct {
-	Made       *Claim      // the plan makes the claim, in the place of one of the pod's that asks for something else
-	Allocation *Allocation // nil: the claim has one
-	Consumers  []Consumer  // to be added
+	// claim that the plan creates; it replaces a claim of the pod with other requests
+	Made       *Claim
+	Allocation *Allocation // nil if the claim is allocated already
+	Consumers  []Consumer  // added to status.reservedFor
 	AnyPod     bool        // reservedForAnyPod becomes true
 }
 
-// left is what of the assumption the API does not show yet. Nothing is left if the API contradicts it: another claim
-// of the same name, devices that somebody else has chosen, an allocation lost.
+// left returns the part of the assumption that the API does not show yet, or nil. Nothing is left
+// if the API contradicts the assumption: the claim was recreated, has other devices, or lost its
+// allocation.
 func (a *Assumption) left(old, now *Claim) *Assumption {
 	switch {
 	case a == nil:
@@ -19,7 +21,7 @@ func (a *Assumption) left(old, now *Claim) *Assumption {
 	case a.Made == nil && old.UID != now.UID, a.Made != nil && a.Made.Controller != now.Controller:
 		return nil
 	case a.Made != nil && now.Allocation == nil && !now.AsksLike(a.Made):
-		return a // that one is about to be replaced
+		return a // now is about to be replaced
 	}
 	rest := Assumption{AnyPod: a.AnyPod && (now.Allocation == nil || !now.Allocation.ReservedForAnyPod)}
 	switch {
@@ -53,7 +55,7 @@ func sameDevices(a, b *Allocation) bool {
 	return true
 }
 
-// and is both assumptions together.
+// and returns both assumptions combined.
 func (a *Assumption) and(more Assumption) *Assumption {
 	if a == nil {
 		return &more

@@ -2,13 +2,14 @@ package model
 
 import "math/bits"
 
-// Bits is a set of small numbers, such as the indices of a pool's devices. Two sets that are combined have the same size.
+// Bits is a set of small numbers, such as the indices of a pool's devices. Only sets of the same
+// size can be combined.
 type Bits []uint64
 
-// NewBits is an empty set of numbers below size.
+// NewBits returns an empty set of numbers below size.
 func NewBits(size int) Bits { return make(Bits, (size+63)/64) }
 
-// FullBits is the set of all numbers below size.
+// FullBits returns the set of all numbers below size.
 func FullBits(size int) Bits {
 	b := NewBits(size)
 	for i := range size {
@@ -23,10 +24,10 @@ func (b Bits) Set(i int) { b[i/64] |= 1 << (i % 64) }
 // Clear removes i.
 func (b Bits) Clear(i int) { b[i/64] &^= 1 << (i % 64) }
 
-// Has says whether i is in the set.
+// Has reports whether i is in the set.
 func (b Bits) Has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (b Bits) Len() int {
 	n := 0
 	for _, word := range b {
@@ -35,7 +36,7 @@ func (b Bits) Len() int {
 	return n
 }
 
-// And is the intersection, as a new set.
+// And returns the intersection as a new set.
 func (b Bits) And(other Bits) Bits {
 	r := make(Bits, len(b))
 	for i := range b {
@@ -44,7 +45,7 @@ func (b Bits) And(other Bits) Bits {
 	return r
 }
 
-// AndNot is what is not in other, as a new set.
+// AndNot returns the elements that are not in other as a new set.
 func (b Bits) AndNot(other Bits) Bits {
 	r := make(Bits, len(b))
 	for i := range b {
@@ -53,14 +54,14 @@ func (b Bits) AndNot(other Bits) Bits {
 	return r
 }
 
-// Or adds the other set's elements.
+// Or adds the elements of other.
 func (b Bits) Or(other Bits) {
 	for i := range b {
 		b[i] |= other[i]
 	}
 }
 
-// Each calls f with every element in rising order, until it answers false.
+// Each calls f with every element in increasing order, until f returns false.
 func (b Bits) Each(f func(int) bool) {
 	for w, word := range b {
 		for word != 0 {

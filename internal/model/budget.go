@@ -12,7 +12,7 @@ import (
 
 // BudgetStore holds the PodDisruptionBudgets.
 type BudgetStore struct {
-	byNamespace map[string][]*Budget // by name in each namespace
+	byNamespace map[string][]*Budget // sorted by name in each namespace
 	log         *undoLog
 }
 
@@ -26,11 +26,11 @@ type Budget struct {
 	UID      types.UID
 	Version  uint64
 	Selector labels.Selector
-	Allowed  int             // how many more of its pods may be disrupted
-	Granted  map[string]bool // pods by name whose disruption is counted in that already
+	Allowed  int             // number of its pods that may still be disrupted
+	Granted  map[string]bool // names of pods whose disruption is already counted in Allowed
 }
 
-// BudgetFrom takes from a PodDisruptionBudget what preemption needs.
+// BudgetFrom converts a PodDisruptionBudget.
 func BudgetFrom(budget *policyv1.PodDisruptionBudget) (*Budget, error) {
 	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
 	if err != nil {
@@ -46,16 +46,17 @@ func BudgetFrom(budget *policyv1.PodDisruptionBudget) (*Budget, error) {
 	return b, nil
 }
 
-// Covers says whether the pod's disruption counts against the budget. A selector without any term selects all pods of
-// the namespace (policy/v1).
+// Covers reports whether the pod's disruption counts against the budget. An empty selector selects
+// all pods of the namespace (policy/v1).
 func (b *Budget) Covers(pod *Pod) bool {
 	return b.Key.Namespace == pod.Key.Namespace && !b.Granted[pod.Key.Name] && b.Selector.Matches(labels.Set(pod.Shape.Labels))
 }
 
-// List are those of a namespace, by name.
+// List returns the budgets of a namespace, by name.
 func (s *BudgetStore) List(namespace string) []*Budget { return s.byNamespace[namespace] }
 
-// Put adds or replaces a budget. It is but advice on whom to preempt, so that nobody waits for it.
+// Put adds or replaces a budget. It wakes no unit, because budgets only influence the choice of
+// victims.
 func (s *BudgetStore) Put(budget *Budget) []Topic {
 	list := s.byNamespace[budget.Key.Namespace]
 	at, known := slices.BinarySearchFunc(list, budget.Key.Name, byName)
@@ -72,7 +73,7 @@ func (s *BudgetStore) Put(budget *Budget) []Topic {
 	return nil
 }
 
-// Delete forgets a budget.
+// Delete removes a budget.
 func (s *BudgetStore) Delete(key Key) []Topic {
 	list := s.byNamespace[key.Namespace]
 	if at, known := slices.BinarySearchFunc(list, key.Name, byName); known {

@@ -5,22 +5,24 @@ import (
 	"iter"
 )
 
-// changes has the nodes in the order in which they changed last: whoever has worked out something about each of thousands
-// finds the few for which it no longer holds, however much happened meanwhile.
+// changes keeps the nodes in the order of their last change, so that a cache of results for
+// thousands of nodes finds the few that changed, whatever the total number of changes.
 type changes struct {
 	last    *NodeInfo
 	version uint64
 	shared  uint64 // see SharedVersion
 }
 
-// Changes grows with every change of what a node has left: of its resources, its ports, and the devices of it alone.
+// Changes returns a version that increases with every change of a node's free resources, its ports,
+// and the devices that only this node can use.
 func (s *NodeStore) Changes() uint64 {
 	s.state.Devices.settle()
 	return s.changes.version
 }
 
-// ChangedSince are the nodes with such a change after Changes had answered with the version; the last to change comes first.
-// Which nodes there are, and what they look like, is for Version to tell.
+// ChangedSince returns the nodes with such a change after Changes returned the version, the most
+// recent change first. It does not report new or deleted nodes, or changed labels and taints: see
+// Version.
 func (s *NodeStore) ChangedSince(version uint64) iter.Seq[*NodeInfo] {
 	s.state.Devices.settle()
 	return func(yield func(*NodeInfo) bool) {
@@ -32,13 +34,14 @@ func (s *NodeStore) ChangedSince(version uint64) iter.Seq[*NodeInfo] {
 	}
 }
 
-// SharedVersion grows with every change of devices that more than one node may use, or of who has them.
+// SharedVersion returns a version that increases with every change of devices that several nodes
+// can use, and of their holders.
 func (s *DeviceStore) SharedVersion() uint64 {
 	s.settle()
 	return s.state.Nodes.changes.shared
 }
 
-// notePool notes that other devices of a pool can be had than before.
+// notePool records that the available devices of a pool have changed.
 func (c *changes) notePool(entry *poolEntry) {
 	if entry.shared {
 		c.shared++
@@ -49,7 +52,7 @@ func (c *changes) notePool(entry *poolEntry) {
 	}
 }
 
-// note makes the node the last that changed.
+// note moves the node to the end of the order.
 func (c *changes) note(info *NodeInfo) {
 	c.version++
 	if c.last != info {
@@ -62,7 +65,7 @@ func (c *changes) note(info *NodeInfo) {
 	info.changed = c.version
 }
 
-// drop takes the node out of the order; it need not be there.
+// drop removes the node from the order, if it is there.
 func (c *changes) drop(info *NodeInfo) {
 	if c.last == info {
 		c.last = info.before
@@ -76,7 +79,7 @@ func (c *changes) drop(info *NodeInfo) {
 	info.before, info.after = nil, nil
 }
 
-// audit checks the order, which no dump shows: it depends on what was done.
+// audit checks the order of changes, which no dump shows because it depends on the history.
 func (s *NodeStore) audit() error {
 	version := s.changes.version + 1
 	for info := s.changes.last; info != nil; info = info.before {

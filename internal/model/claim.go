@@ -9,23 +9,23 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// MaxConsumers is how many entries status.reservedFor of a claim can have.
+// MaxConsumers is the maximum number of entries in status.reservedFor of a claim.
 const MaxConsumers = resourcev1.ResourceClaimReservedForMaxSize
 
 // Consumer is an entry of a claim's status.reservedFor.
 type Consumer = resourcev1.ResourceClaimConsumerReference
 
-// PodConsumer refers to a pod.
+// PodConsumer returns the reference to a pod.
 func PodConsumer(name string, uid types.UID) Consumer {
 	return Consumer{Resource: "pods", Name: name, UID: uid}
 }
 
-// GroupConsumer refers to a PodGroup.
+// GroupConsumer returns the reference to a PodGroup.
 func GroupConsumer(name string, uid types.UID) Consumer {
 	return Consumer{APIGroup: "scheduling.k8s.io", Resource: "podgroups", Name: name, UID: uid}
 }
 
-// IsPodConsumer says whether the consumer is a pod.
+// IsPodConsumer reports whether the consumer is a pod.
 func IsPodConsumer(c Consumer) bool { return c.APIGroup == "" && c.Resource == "pods" }
 
 // Claim is a ResourceClaim.
@@ -33,17 +33,19 @@ type Claim struct {
 	Key     Key
 	UID     types.UID
 	Version uint64
-	// Controller is the UID of the owner that controls the claim: the pod or PodGroup that it was generated for.
+	// Controller is the UID of the claim's controlling owner: the pod or PodGroup that it was
+	// generated for.
 	Controller types.UID
 
 	Requests    []Request
 	Constraints []resourcev1.DeviceConstraint
 	Config      []resourcev1.DeviceClaimConfiguration
 	ReservedFor *Consumer // spec.reservedFor (KEP-5194)
-	Lacks       *Lack     // keeps the claim from being allocated
+	Lacks       *Lack     // reason why the claim cannot be allocated, or nil
 
-	Allocation *Allocation // nil: no devices yet
-	// What drivers report of devices that have bindingConditions, and since when the claim has them.
+	Allocation *Allocation // nil if the claim is not allocated
+	// Reports are the device statuses that drivers write for bindingConditions; Allocated is the
+	// time of the allocation.
 	Reports   []resourcev1.AllocatedDeviceStatus
 	Allocated metav1.Time
 	Consumers []Consumer // status.reservedFor, in the order of the API
@@ -51,8 +53,8 @@ type Claim struct {
 	Deleting  bool
 }
 
-// AsksLike says whether two claims ask for the same numbers of devices of the same classes under the same names, which is
-// all that a claim in the place of extended resources says.
+// AsksLike reports whether two claims request the same numbers of devices of the same classes under
+// the same names. A claim for extended resources specifies nothing else.
 func (c *Claim) AsksLike(other *Claim) bool {
 	return slices.EqualFunc(c.Requests, other.Requests, func(a, b Request) bool {
 		return a.Name == b.Name && len(a.Options) == 1 && len(b.Options) == 1 &&
@@ -60,37 +62,41 @@ func (c *Claim) AsksLike(other *Claim) bool {
 	})
 }
 
-// Lack is a field of a claim that cannot be heeded: its feature is off, or this version does not know it.
+// Lack is a field of a claim that cannot be evaluated: its feature is off, or this version does not
+// know it.
 type Lack struct {
-	Requests []string // concerned
-	Field    string   // path in the claim
-	Feature  string   // that is off; "" if the field, or its value, is unknown
-	Value    string   // of the field, if it is not the field that is unknown; else ""
+	Requests []string // names of the requests that the field belongs to
+	Field    string   // path of the field in the claim
+	Feature  string   // feature that is off, or "" if the field or its value is unknown
+	Value    string   // unknown value of the field, or "" if the field itself is unknown
 }
 
-// Request asks for devices. Exactly one of its options is used: of an "exactly" request there is one, without a
-// name; those of a "firstAvailable" request are named, and an earlier one is preferred.
+// Request is a request for devices. Exactly one of its options is used. An "exactly" request has
+// one option without a name; the options of a "firstAvailable" request are named and ordered by
+// preference.
 type Request struct {
 	Name    string
 	Options []Option
-	// Extended is the resource in whose place the devices are wanted, of a claim that the scheduler makes; else "".
+	// Extended is the extended resource that the request replaces, in a claim that the scheduler
+	// creates; otherwise "".
 	Extended corev1.ResourceName
 }
 
-// Option is one way to meet a request.
+// Option is one alternative of a request.
 type Option struct {
-	Name              string // of the subrequest, else ""
+	Name              string // name of the subrequest, or ""
 	Class             string
 	Selectors         []string
-	All               bool  // every device that matches; Count is 0 then
-	Count             int64 // how many devices, at least 1
+	All               bool  // all matching devices; Count is 0
+	Count             int64 // number of devices, at least 1
 	AdminAccess       bool
 	Tolerations       []resourcev1.DeviceToleration
 	Capacity          *resourcev1.CapacityRequirements
 	DerivedAttributes []resourcev1.DeviceDerivedAttribute
 }
 
-// ResultName is the name under which the results of an option are recorded: the request's, or "request/subrequest".
+// ResultName returns the name of the request in allocation results: "request" or
+// "request/subrequest".
 func (r Request) ResultName(o Option) string {
 	if o.Name == "" {
 		return r.Name
@@ -98,11 +104,11 @@ func (r Request) ResultName(o Option) string {
 	return r.Name + "/" + o.Name
 }
 
-// Allocation is what a claim got. Whoever writes it to the API adds the timestamp.
+// Allocation is the allocation of a claim. The timestamp is added when it is written to the API.
 type Allocation struct {
 	Devices           []resourcev1.DeviceRequestAllocationResult
 	Config            []resourcev1.DeviceAllocationConfiguration
-	NodeSelector      *corev1.NodeSelector // nil: usable on all nodes
+	NodeSelector      *corev1.NodeSelector // nil if the devices can be used on all nodes
 	ReservedForAnyPod bool                 // KEP-5194
 }
 
@@ -111,12 +117,13 @@ func resultOf(id DeviceID) resourcev1.DeviceRequestAllocationResult {
 	return resourcev1.DeviceRequestAllocationResult{Driver: id.Driver, Pool: id.Pool, Device: id.Device}
 }
 
-// DeviceIDOf is the device of one result.
+// DeviceIDOf returns the device of an allocation result.
 func DeviceIDOf(r resourcev1.DeviceRequestAllocationResult) DeviceID {
 	return DeviceID{Driver: r.Driver, Pool: r.Pool, Device: r.Device}
 }
 
-// HasNonPodConsumer says whether somebody other than a pod stands in status.reservedFor, so that pods need not.
+// HasNonPodConsumer reports whether status.reservedFor has an entry that is not a pod, so that pods
+// need no entry.
 func (c *Claim) HasNonPodConsumer() bool {
 	for _, consumer := range c.Consumers {
 		if !IsPodConsumer(consumer) {
@@ -126,7 +133,7 @@ func (c *Claim) HasNonPodConsumer() bool {
 	return false
 }
 
-// HasConsumer says whether exactly this object (by UID) stands in status.reservedFor.
+// HasConsumer reports whether status.reservedFor has an entry for this object, compared by UID.
 func (c *Claim) HasConsumer(consumer Consumer) bool {
 	for _, have := range c.Consumers {
 		if have.UID == consumer.UID && have.Resource == consumer.Resource && have.APIGroup == consumer.APIGroup {
@@ -136,7 +143,7 @@ func (c *Claim) HasConsumer(consumer Consumer) bool {
 	return false
 }
 
-// Awaits says whether a device has to become ready before pods are bound (bindingConditions).
+// Awaits reports whether a device has to become ready before pods are bound (bindingConditions).
 func (a *Allocation) Awaits() bool {
 	for _, result := range a.results() {
 		if len(result.BindingConditions) > 0 {
@@ -151,7 +158,7 @@ func (a *Allocation) SkipsOperations() bool {
 	return slices.ContainsFunc(a.results(), func(r resourcev1.DeviceRequestAllocationResult) bool { return len(r.SkipNodeOperations) > 0 })
 }
 
-// WithoutConditions is the allocation without what its devices wait for.
+// WithoutConditions returns the allocation without binding conditions.
 func (a *Allocation) WithoutConditions() *Allocation {
 	ready := *a
 	ready.Devices = slices.Clone(a.Devices)

@@ -13,11 +13,11 @@ func newClaimStore(s *State) ClaimStore {
 	return ClaimStore{entries: map[Key]*claimEntry{}, state: s, log: &s.log}
 }
 
-// claimEntry keeps what the API says and what is assumed over it. It is never changed.
+// claimEntry is a claim as the API shows it and what is assumed in addition. It is never changed.
 type claimEntry struct {
-	observed *Claim      // nil: it is assumed to be made
-	pending  *Assumption // what the API does not show yet; nil if that is nothing
-	claim    *Claim      // effective
+	observed *Claim      // nil if the claim is assumed to be created
+	pending  *Assumption // what the API does not show yet, or nil
+	claim    *Claim      // the effective claim
 }
 
 func newClaimEntry(observed *Claim, pending *Assumption) *claimEntry {
@@ -50,13 +50,13 @@ func (e *claimEntry) effective() *Claim {
 	return e.claim
 }
 
-// Get finds a claim as it is or is assumed to be.
+// Get returns a claim, including what is assumed.
 func (s *ClaimStore) Get(key Key) (*Claim, bool) {
 	claim := s.entries[key].effective()
 	return claim, claim != nil
 }
 
-// Observed finds a claim as the API last showed it.
+// Observed returns a claim as the API showed it last.
 func (s *ClaimStore) Observed(key Key) (*Claim, bool) {
 	entry, ok := s.entries[key]
 	if !ok || entry.observed == nil {
@@ -65,8 +65,8 @@ func (s *ClaimStore) Observed(key Key) (*Claim, bool) {
 	return entry.observed, true
 }
 
-// Put adds or replaces a claim as the API shows it. What is assumed of it and not shown yet stays assumed, unless
-// the API contradicts it.
+// Put adds or replaces a claim as the API shows it. Assumptions that the API does not show yet are
+// kept, unless the API contradicts them.
 func (s *ClaimStore) Put(claim *Claim) []Topic {
 	old := s.entries[claim.Key]
 	if old == nil {
@@ -78,9 +78,9 @@ func (s *ClaimStore) Put(claim *Claim) []Topic {
 	return s.change(claim.Key, newClaimEntry(claim, old.pending.left(old.observed, claim)))
 }
 
-// Assume lays an assumption over a claim, on top of what is assumed of it already. It answers false, and does
-// nothing, if there is no such claim and none is made, if it has an allocation and is to get another, or if it has none
-// and gets none.
+// Assume adds an assumption about a claim to those that exist already. It returns false and does
+// nothing if the claim does not exist and is not created, if it has an allocation and the
+// assumption has another, or if neither has one.
 func (s *ClaimStore) Assume(key Key, a Assumption) bool {
 	old := s.entries[key]
 	if a.Made != nil && (old == nil || old.claim.Allocation == nil) {
@@ -98,7 +98,7 @@ func (s *ClaimStore) Assume(key Key, a Assumption) bool {
 	return true
 }
 
-// Forget takes all that is assumed of the claim back.
+// Forget removes all assumptions about the claim.
 func (s *ClaimStore) Forget(key Key) []Topic {
 	old := s.entries[key]
 	if old == nil || old.pending == nil {
@@ -110,8 +110,8 @@ func (s *ClaimStore) Forget(key Key) []Topic {
 	return s.change(key, newClaimEntry(old.observed, nil))
 }
 
-// forgetMade forgets a claim that was made for a pod which has ended, if the API never showed it: a watch that was
-// interrupted for so long has nothing to say of it any more.
+// forgetMade removes a claim that was created for a pod which has terminated, if the API never
+// showed the claim. A watch that was interrupted will not show it any more.
 func (s *ClaimStore) forgetMade(key Key) []Topic {
 	if old := s.entries[key]; old == nil || old.observed != nil {
 		return nil
@@ -119,7 +119,8 @@ func (s *ClaimStore) forgetMade(key Key) []Topic {
 	return s.change(key, nil)
 }
 
-// Delete forgets a claim that is gone from the API; what it held is free. One that is to be made in its place stays.
+// Delete removes a claim that was deleted from the API and releases its devices. A claim that is
+// assumed to be created in its place remains.
 func (s *ClaimStore) Delete(key Key) []Topic {
 	old := s.entries[key]
 	switch {
@@ -131,7 +132,8 @@ func (s *ClaimStore) Delete(key Key) []Topic {
 	return s.change(key, nil)
 }
 
-// Each calls f with every claim as it is or is assumed to be, in no order, until f answers false.
+// Each calls f with every claim, including what is assumed, in no particular order, until f returns
+// false.
 func (s *ClaimStore) Each(f func(*Claim) bool) {
 	for _, entry := range s.entries {
 		if !f(entry.claim) {
@@ -140,8 +142,8 @@ func (s *ClaimStore) Each(f func(*Claim) bool) {
 	}
 }
 
-// RemoveConsumers takes consumers off a claim, and frees its devices with the last one, as the claim's controller does. It is
-// for trials, and gives the claim as it was.
+// RemoveConsumers removes consumers of a claim, and deallocates it with the last one, as the
+// claim's controller does. It is for trials. It returns the claim as it was before.
 func (s *ClaimStore) RemoveConsumers(key Key, leaves func(Consumer) bool) (before *Claim, freed bool) {
 	old := s.entries[key]
 	if old == nil || old.claim.Allocation == nil || !slices.ContainsFunc(old.claim.Consumers, leaves) {

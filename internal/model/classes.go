@@ -18,8 +18,9 @@ func newClassStore(log *undoLog) ClassStore {
 	return ClassStore{byName: map[string]*Class{}, log: log}
 }
 
-// Offers finds the DeviceClass that gives devices in the place of an extended resource: the one that bears the resource's
-// name, or has it in its spec; of several the newest, and of these the first by name.
+// Offers returns the DeviceClass whose devices replace an extended resource: the class that the
+// resource is named after, or a class with the resource in its spec. Of several the newest is used,
+// and of these the first by name.
 func (s *ClassStore) Offers(resource corev1.ResourceName) (*Class, bool) {
 	if name, ok := strings.CutPrefix(string(resource), resourcev1.ResourceDeviceClassPrefix); ok {
 		return s.Get(name)
@@ -36,12 +37,14 @@ func (s *ClassStore) Offers(resource corev1.ResourceName) (*Class, bool) {
 	return best, best != nil
 }
 
-// OfferOf is the topic of who offers a resource. No class has such a name.
+// OfferOf returns the topic of the class that offers a resource. No class has the name of a
+// resource.
 func OfferOf(resource corev1.ResourceName) Topic {
 	return Topic{Kind: TopicClass, Key: Key{Name: string(resource)}}
 }
 
-// offerTopics are the offers that two versions of a class differ in; either may be nil.
+// offerTopics returns the topics of the resources that two versions of a class offer; either
+// version may be nil.
 func offerTopics(old, now *Class) []Topic {
 	var topics []Topic
 	for _, c := range []*Class{old, now} {
@@ -49,13 +52,13 @@ func offerTopics(old, now *Class) []Topic {
 			topics = append(topics, OfferOf(c.Extended))
 		}
 	}
-	if old == nil { // every class offers one under its own name
+	if old == nil { // every class offers a resource that is named after it
 		topics = append(topics, OfferOf(corev1.ResourceName(resourcev1.ResourceDeviceClassPrefix+now.Name)))
 	}
 	return topics
 }
 
-// OffersAny says whether a DeviceClass offers any of what the shape asks for.
+// OffersAny reports whether a DeviceClass offers any extended resource that the shape requests.
 func (s *ClassStore) OffersAny(shape *Shape) bool {
 	return slices.ContainsFunc(shape.Asks, func(ask Ask) bool {
 		_, offered := s.Offers(ask.Resource)
@@ -63,7 +66,7 @@ func (s *ClassStore) OffersAny(shape *Shape) bool {
 	})
 }
 
-// Get finds a DeviceClass.
+// Get returns a DeviceClass.
 func (s *ClassStore) Get(name string) (*Class, bool) {
 	class, ok := s.byName[name]
 	return class, ok
@@ -82,7 +85,7 @@ func (s *ClassStore) Put(class *Class) []Topic {
 	return append([]Topic{{Kind: TopicClass, Key: Key{Name: class.Name}}, {Kind: TopicDevices}}, offerTopics(old, class)...)
 }
 
-// Delete forgets a DeviceClass. Another one may offer the same extended resource.
+// Delete removes a DeviceClass. Another class may offer the same extended resource.
 func (s *ClassStore) Delete(name string) []Topic {
 	old, ok := s.byName[name]
 	if !ok {

@@ -15,13 +15,15 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Both conditions are plain entries of a stored PodGroup: the first is v1alpha2's, the second v1beta1's.
+// The types of conditions that a stored PodGroup can have: the first is of v1alpha2, the second of
+// v1beta1.
 const (
 	conditionScheduled          = "PodGroupScheduled"
 	conditionInitiallyScheduled = "PodGroupInitiallyScheduled"
 )
 
-// versionOf is a resource version as a number, 0 if it is none: then it is taken for newer than any other.
+// versionOf returns a resource version as a number. It returns 0 if the version is not a number;
+// then the object is treated as newer than any other.
 func versionOf(object metav1.Object) uint64 {
 	text := object.GetResourceVersion()
 	if text == "" {
@@ -38,7 +40,7 @@ func keyOf(object metav1.Object) Key {
 	return Key{Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
-// NodeFrom takes from a node what placement needs.
+// NodeFrom converts a node.
 func NodeFrom(node *corev1.Node) *Node {
 	return &Node{
 		Name:          node.Name,
@@ -54,7 +56,7 @@ func NodeFrom(node *corev1.Node) *Node {
 	}
 }
 
-// ClassFrom takes from a DeviceClass what placement needs.
+// ClassFrom converts a DeviceClass.
 func ClassFrom(class *resourcev1.DeviceClass) *Class {
 	c := &Class{
 		Name: class.Name, UID: class.UID, Version: versionOf(class), Created: class.CreationTimestamp, Selectors: expressions(class.Spec.Selectors),
@@ -69,7 +71,8 @@ func ClassFrom(class *resourcev1.DeviceClass) *Class {
 	return c
 }
 
-// expressions are the CEL expressions of selectors. Of other kinds, unknownSelector tells.
+// expressions returns the CEL expressions of selectors. Other selectors are reported by
+// unknownSelector.
 func expressions(selectors []resourcev1.DeviceSelector) []string {
 	var list []string
 	for i := range selectors {
@@ -80,7 +83,7 @@ func expressions(selectors []resourcev1.DeviceSelector) []string {
 	return list
 }
 
-// SliceFrom takes from a ResourceSlice what placement needs.
+// SliceFrom converts a ResourceSlice.
 func SliceFrom(slice *resourcev1.ResourceSlice) *Slice {
 	spec := &slice.Spec
 	s := &Slice{
@@ -112,7 +115,8 @@ func SliceFrom(slice *resourcev1.ResourceSlice) *Slice {
 	return s
 }
 
-// isPlain says whether all that is to be known of the use of a device is what the slice says.
+// isPlain reports whether the device has no usage of its own, so that it has the usage of its
+// slice.
 func isPlain(d *resourcev1.Device) bool {
 	return len(d.Taints)+len(d.ConsumesCounters)+len(d.BindingConditions)+len(d.BindingFailureConditions)+len(d.NodeAllocatableResources) == 0 &&
 		!isTrue(d.BindsToNode) && !isTrue(d.AllowMultipleAllocations)
@@ -143,7 +147,7 @@ func scopeFrom(node *string, selector *corev1.NodeSelector, all *bool) Scope {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// ClaimFrom takes from a ResourceClaim what placement needs.
+// ClaimFrom converts a ResourceClaim.
 func ClaimFrom(claim *resource.ResourceClaim) *Claim {
 	c := &Claim{
 		Key:         keyOf(claim),
@@ -212,8 +216,8 @@ func requestFrom(request *resourcev1.DeviceRequest) Request {
 	return r
 }
 
-// ForExtended is the claim as it is made in the place of extended resources: for one pod, which is the first consumer, and
-// protected from the start.
+// ForExtended returns the ResourceClaim to create in place of extended resources. Its first
+// consumer is the pod, and it has the finalizer from the start.
 func (c *Claim) ForExtended(pod Consumer) *resource.ResourceClaim {
 	yes := true
 	claim := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
@@ -238,7 +242,7 @@ func (c *Claim) ForExtended(pod Consumer) *resource.ResourceClaim {
 	return claim
 }
 
-// Result is the allocation as the API writes it, but for the timestamp.
+// Result returns the allocation for the API, without the timestamp.
 func (a *Allocation) Result() *resource.AllocationResult {
 	result := &resource.AllocationResult{}
 	result.Devices.Results = a.Devices
@@ -251,7 +255,7 @@ func (a *Allocation) Result() *resource.AllocationResult {
 	return result
 }
 
-// GroupFrom takes from a PodGroup what placement needs.
+// GroupFrom converts a PodGroup.
 func GroupFrom(group *scheduling.PodGroup) *Group {
 	g := &Group{
 		Key:      keyOf(group),
@@ -279,7 +283,7 @@ func GroupFrom(group *scheduling.PodGroup) *Group {
 		g.Never = &never
 	}
 	if constraints := group.Spec.SchedulingConstraints; constraints != nil && len(constraints.Topology) > 0 {
-		g.Topology = constraints.Topology[0].Key // the API allows one
+		g.Topology = constraints.Topology[0].Key // the API permits one
 	}
 	for i := range group.Spec.ResourceClaims {
 		if name := group.Spec.ResourceClaims[i].ResourceClaimName; name != nil {

@@ -13,8 +13,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// PodFrom takes from a pod what placement needs. claims are its entries as package claims resolved them. An error
-// means that the pod holds something the API server should have refused.
+// PodFrom converts a pod. claims are its entries as package claims resolved them. An error means
+// that the pod has a value that the API server should have rejected.
 func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 	upstream := pod.Upstream()
 	shape, err := shapeFrom(upstream)
@@ -58,7 +58,7 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 	return p, nil
 }
 
-// setOf is the ReplicaSet, StatefulSet or ReplicationController that controls the pod.
+// setOf returns the ReplicaSet, StatefulSet or ReplicationController that controls the pod.
 func setOf(pod *core.Pod) types.UID {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil {
@@ -71,7 +71,7 @@ func setOf(pod *core.Pod) types.UID {
 	return ""
 }
 
-// isVictim says whether the conditions say that a scheduler has chosen the pod to make room for others.
+// isVictim reports whether the conditions show that a scheduler has chosen the pod as a victim.
 func isVictim(conditions []corev1.PodCondition) bool {
 	return slices.ContainsFunc(conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonPreemptionByScheduler
@@ -95,7 +95,8 @@ func shapeFrom(pod *corev1.Pod) (*Shape, error) {
 	return shape, shape.complete(pod.Spec.TopologySpreadConstraints)
 }
 
-// drawBudgetsFrom returns Shape.DrawBudgets: for each pod-level request, what the containers' requests leave of it.
+// drawBudgetsFrom returns Shape.DrawBudgets: for each pod-level request, the amount that exceeds
+// the containers' requests.
 func drawBudgetsFrom(pod *corev1.Pod) Resources {
 	if pod.Spec.Resources == nil || !podresources.IsPodLevelRequestsSet(pod) {
 		return nil
@@ -111,11 +112,11 @@ func drawBudgetsFrom(pod *corev1.Pod) Resources {
 	return budgets
 }
 
-// resized says whether the status may tell of resources other than those in the spec: a pod that is resized in place
-// has the larger ones until that is done.
+// resized reports whether the status may contain other resources than the spec. During an in-place
+// resize, a pod counts with the larger ones.
 func resized(pod *corev1.Pod) bool { return len(pod.Status.ContainerStatuses) > 0 }
 
-// complete derives what follows from the other fields.
+// complete sets the fields that are derived from other fields.
 func (s *Shape) complete(spread []corev1.TopologySpreadConstraint) error {
 	for name, amount := range s.Requests {
 		if amount <= 0 {
@@ -130,7 +131,7 @@ func (s *Shape) complete(spread []corev1.TopologySpreadConstraint) error {
 		return err
 	}
 	s.Terms = terms
-	// Maps are encoded by key, so equal shapes are encoded equally.
+	// Maps are encoded in the order of their keys, so that equal shapes are encoded equally.
 	values := []any{s.Namespace, s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.HostPorts, spread}
 	if len(s.Asks) > 0 {
 		values = append(values, s.Asks)
@@ -176,7 +177,7 @@ func hostPorts(spec *corev1.PodSpec) []HostPort {
 
 const anyAddress = "0.0.0.0"
 
-// Clashes says whether two pods cannot both take these ports of one node.
+// Clashes reports whether two pods cannot both use these host ports on one node.
 func (p HostPort) Clashes(other HostPort) bool {
 	return p.Port == other.Port && p.Protocol == other.Protocol &&
 		(p.IP == other.IP || p.IP == anyAddress || other.IP == anyAddress)

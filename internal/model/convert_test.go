@@ -20,7 +20,8 @@ func requests(cpu, memory string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse(cpu), corev1.ResourceMemory: quantity.MustParse(memory)}}
 }
 
-// Init containers run one after the other, before the others; sidecars run beside all that follow; overhead comes on top.
+// Init containers run one after the other, before the main containers. Sidecars run with all containers
+// that follow. Overhead is added.
 func TestPodRequests(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	pod := &core.Pod{}

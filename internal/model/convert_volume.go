@@ -9,10 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// bindCompleted is what upstream's controller puts on a claim once it is bound on both sides.
+// bindCompleted is the annotation that the PersistentVolume controller writes when a claim is bound
+// in both directions.
 const bindCompleted = "pv.kubernetes.io/bind-completed"
 
-// VolumeClaimFrom takes from a PersistentVolumeClaim what placement needs.
+// VolumeClaimFrom converts a PersistentVolumeClaim.
 func VolumeClaimFrom(claim *corev1.PersistentVolumeClaim) *VolumeClaim {
 	_, completed := claim.Annotations[bindCompleted]
 	c := &VolumeClaim{
@@ -30,7 +31,7 @@ func VolumeClaimFrom(claim *corev1.PersistentVolumeClaim) *VolumeClaim {
 	return c
 }
 
-// VolumeFrom takes from a PersistentVolume what placement needs.
+// VolumeFrom converts a PersistentVolume.
 func VolumeFrom(volume *corev1.PersistentVolume) *Volume {
 	v := &Volume{Name: volume.Name, UID: volume.UID, Version: versionOf(volume)}
 	if ref := volume.Spec.ClaimRef; ref != nil {
@@ -48,14 +49,15 @@ func VolumeFrom(volume *corev1.PersistentVolume) *Volume {
 	return v
 }
 
-// zoneLabels say where a volume is. The second ones are older names of the first.
+// zoneLabels are the labels for the location of a volume, each with its deprecated name.
 var zoneLabels = [][2]string{
 	{corev1.LabelTopologyZone, corev1.LabelFailureDomainBetaZone},
 	{corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaRegion},
 }
 
-// zonesOf selects the nodes that are where a volume's labels say that it is, and those that do not say where they are; nil for
-// all. What a volume says by an older name, a node may say by either; its own older name comes first.
+// zonesOf returns a selector for the nodes in the zones and regions of a volume's labels, and for
+// nodes without such labels; nil selects all. For a deprecated label of the volume, either label of
+// the node counts, the deprecated one first.
 func zonesOf(volume map[string]string) *corev1.NodeSelector {
 	terms := []corev1.NodeSelectorTerm{{}}
 	require := func(also ...[]corev1.NodeSelectorRequirement) {
@@ -88,8 +90,8 @@ func zonesOf(volume map[string]string) *corev1.NodeSelector {
 	return &corev1.NodeSelector{NodeSelectorTerms: append(terms, corev1.NodeSelectorTerm{MatchExpressions: nowhere})}
 }
 
-// zonesIn are the zones in the value of a label, which names one or more, as a disk of several zones has them. It is nil if
-// the value makes no sense.
+// zonesIn returns the zones in the value of a label, which can have several for a regional disk. It
+// returns nil if the value is invalid.
 func zonesIn(value string) []string {
 	zones := strings.Split(value, "__")
 	for i, zone := range zones {
@@ -100,7 +102,7 @@ func zonesIn(value string) []string {
 	return zones
 }
 
-// VolumeLimitsFrom takes from a CSINode what placement needs.
+// VolumeLimitsFrom converts a CSINode.
 func VolumeLimitsFrom(node *storagev1.CSINode) *VolumeLimits {
 	l := &VolumeLimits{Node: node.Name, UID: node.UID, Version: versionOf(node), ByDriver: map[string]int{}}
 	for i := range node.Spec.Drivers {
@@ -111,8 +113,8 @@ func VolumeLimitsFrom(node *storagev1.CSINode) *VolumeLimits {
 	return l
 }
 
-// mountsFrom finds the volumes of a pod that come from claims. A generic ephemeral volume has one of its own, named
-// after the pod and the volume.
+// mountsFrom returns the volumes of a pod that come from PersistentVolumeClaims. The claim of a
+// generic ephemeral volume is named after the pod and the volume.
 func mountsFrom(pod *corev1.Pod) []Mount {
 	var mounts []Mount
 	for i := range pod.Spec.Volumes {

@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Scope says from which nodes a device can be used: one node by name, the nodes that a selector matches, or all.
-// Exactly one of the fields is set.
+// Scope is the set of nodes from which a device can be used: one node by name, the nodes that match
+// a selector, or all nodes. Exactly one of the fields is set.
 type Scope struct {
 	Node     string
 	Selector *corev1.NodeSelector
 	All      bool
 }
 
-// Device is one device as a slice publishes it.
+// Device is one device of a ResourceSlice.
 type Device struct {
 	Name       string
 	Attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute
@@ -23,42 +23,50 @@ type Device struct {
 	*Usage
 }
 
-// Usage is from where, by whom and at what cost a device can be used. Most devices have that of their slice; it is never changed.
+// Usage contains from which nodes, by which claims and at what cost a device can be used. Most
+// devices share the usage of their slice. It is never changed.
 type Usage struct {
-	Scope       Scope
-	BindsToNode bool // an allocation ties the claim to the node it was made for, whatever the scope
+	Scope Scope
+	// an allocation restricts the claim to the node for which it was made, whatever the scope
+	BindsToNode bool
 
 	AllowMultipleAllocations bool
 	ConsumesCounters         []resourcev1.DeviceCounterConsumption
 	Taints                   []resourcev1.DeviceTaint
 	BindingConditions        []string
 	BindingFailureConditions []string
-	NodeResources            map[corev1.ResourceName]resourcev1.NodeAllocatableResource // that it draws from the node
-	SkipNodeOperations       []resourcev1.SkipNodeOperation
-	Lacks                    string // a feature that is off, without which the device is given to nobody; "" if there is none
+	// resources of the node that the device uses
+	NodeResources      map[corev1.ResourceName]resourcev1.NodeAllocatableResource
+	SkipNodeOperations []resourcev1.SkipNodeOperation
+	// feature that is off and without which the device cannot be allocated, or ""
+	Lacks string
 }
 
-// Slice is one ResourceSlice: a part of a pool.
+// Slice is one ResourceSlice, which is a part of a pool.
 type Slice struct {
 	Name       string
 	UID        types.UID
 	Version    uint64
 	Pool       PoolID
 	Generation int64
-	PoolSlices int64 // how many slices the pool has in this generation
-	Usage      Usage // of devices that say nothing of their own; the scope is there without devices, too, and empty if each has its own
-	Devices    []Device
-	Counters   []resourcev1.CounterSet
+	PoolSlices int64 // number of slices of the pool in this generation
+	// usage of devices without a usage of their own; a slice without devices has a scope, too;
+	// empty if each device has its own scope
+	Usage    Usage
+	Devices  []Device
+	Counters []resourcev1.CounterSet
 }
 
-// Class is a DeviceClass: CEL selectors that a device must all match, and configuration for the driver.
+// Class is a DeviceClass: CEL selectors, all of which a device must match, and configuration for
+// the driver.
 type Class struct {
 	Name      string
 	UID       types.UID
 	Version   uint64
 	Created   metav1.Time
-	Extended  corev1.ResourceName // in the place of which its devices may be given, or ""
+	Extended  corev1.ResourceName // extended resource that its devices can replace, or ""
 	Selectors []string
 	Config    []resourcev1.DeviceConfiguration
-	Unknown   string // path of a field that this version does not know, which keeps the class from being used; "" if there is none
+	// path of a field that this version does not know, so that the class cannot be used, or ""
+	Unknown string
 }

@@ -2,15 +2,15 @@ package model
 
 import "slices"
 
-// DeviceStore holds the ResourceSlices, the pools that they make up, and which claims hold the devices.
+// DeviceStore holds the ResourceSlices, the pools that they make up, and the holders of devices.
 type DeviceStore struct {
 	pools       map[PoolID]*poolEntry
 	numbers     []int // numbers of pools that were deleted, to be used again
 	slices      map[string]*Slice
 	drawing     int          // number of pools with devices that draw from nodes
-	sharedPools []*poolEntry // pools with other devices than those of one node; by ID
-	sharing     uint64       // grows with every change of sharedPools
-	stale       []*poolEntry // see settle
+	sharedPools []*poolEntry // pools with devices that several nodes can use; by ID
+	sharing     uint64       // increases with every change of sharedPools
+	stale       []*poolEntry // pools whose slices have changed; see settle
 	quarantined map[DeviceID]bool
 	state       *State
 	log         *undoLog
@@ -22,7 +22,8 @@ func newDeviceStore(s *State) DeviceStore {
 	}
 }
 
-// Pools are the pools with devices that can be used from the node, those of the node alone first, then by ID.
+// Pools returns the pools with devices that the node can use: first the pools that only this node
+// can use, then the others by ID.
 func (s *DeviceStore) Pools(node *NodeInfo) []PoolView {
 	s.settle()
 	if node.seen == s.sharing {
@@ -43,7 +44,7 @@ func (s *DeviceStore) Pools(node *NodeInfo) []PoolView {
 	return views
 }
 
-// FreeLocal is how many devices of this node alone nobody holds.
+// FreeLocal returns the number of free devices that only this node can use.
 func (s *DeviceStore) FreeLocal(node *NodeInfo) int {
 	s.settle()
 	free := 0
@@ -55,7 +56,7 @@ func (s *DeviceStore) FreeLocal(node *NodeInfo) int {
 	return free
 }
 
-// Pool finds a published pool.
+// Pool returns a published pool.
 func (s *DeviceStore) Pool(id PoolID) (*Pool, bool) {
 	s.settle()
 	entry, ok := s.pools[id]
@@ -74,7 +75,8 @@ func (s *DeviceStore) Holders(id DeviceID) []Holder {
 	return entry.held[id.Device].holders
 }
 
-// View is a published pool with all of its devices in reach, as no single node may see it.
+// View returns a view of a published pool in which all devices are in reach. No node need have this
+// view.
 func (s *DeviceStore) View(id PoolID) (PoolView, bool) {
 	s.settle()
 	entry, ok := s.pools[id]
@@ -91,7 +93,7 @@ func (s *DeviceStore) PutSlice(slice *Slice) []Topic {
 		return nil
 	}
 	if sameSlice(old, slice) {
-		// The pool, which alloc knows by its address, stays: what was worked out about it still holds.
+		// Keep the Pool, because alloc caches results by its address.
 		version := old.Version
 		s.log.record(func() { old.Version = version })
 		old.Version = slice.Version
@@ -101,13 +103,13 @@ func (s *DeviceStore) PutSlice(slice *Slice) []Topic {
 	return []Topic{{Kind: TopicDevices}}
 }
 
-// DeleteSlice forgets a slice. Claims that hold its devices keep them.
+// DeleteSlice removes a slice. Claims that hold its devices keep them.
 func (s *DeviceStore) DeleteSlice(name string) []Topic {
 	if _, ok := s.slices[name]; !ok {
 		return nil
 	}
 	s.setSlice(name, nil)
-	// An older generation, or a pool that was over-complete, may be usable now.
+	// An older generation, or a pool that had too many slices, may be usable now.
 	return []Topic{{Kind: TopicDevices}}
 }
 
@@ -130,8 +132,8 @@ func (s *DeviceStore) setSlice(name string, slice *Slice) {
 	}
 }
 
-// changePool has a pool built anew before anybody looks at it, and not before that: most have slices that come one after the
-// other. One without slices goes at once.
+// changePool marks the pool to be built before its next use, because the slices of a pool often
+// arrive one after the other. A pool without slices is removed immediately.
 func (s *DeviceStore) changePool(id PoolID, entry *poolEntry) {
 	if len(entry.slices) == 0 {
 		s.clearPool(entry)
@@ -144,7 +146,8 @@ func (s *DeviceStore) changePool(id PoolID, entry *poolEntry) {
 	}
 }
 
-// settle builds the pools whose slices have changed. Whoever looks at what is derived of pools calls it first.
+// settle builds the pools whose slices have changed. Every method that reads values derived from
+// pools calls it first.
 func (s *DeviceStore) settle() {
 	if len(s.stale) == 0 {
 		return
@@ -177,7 +180,8 @@ func (s *DeviceStore) clearPool(entry *poolEntry) {
 	entry.pool, entry.taken, entry.rules, entry.stale = nil, nil, nil, false
 }
 
-// rebuildPool costs as much as the pool is large, and forgets what was worked out for the nodes that can use it.
+// rebuildPool takes time in proportion to the size of the pool, and invalidates the cached views of
+// the nodes that can use the pool.
 func (s *DeviceStore) rebuildPool(entry *poolEntry) {
 	s.clearPool(entry)
 	entry.pool = newPool(entry.slices)
@@ -203,7 +207,7 @@ func (s *DeviceStore) listPool(entry *poolEntry) {
 		}
 		entry.nodes = append(entry.nodes, s.state.Nodes.info(scope.Node))
 	}
-	// A pool with devices of several nodes is seen from each with another reach.
+	// The nodes of a pool with devices of several nodes each reach other devices.
 	entry.shared = entry.shared || len(entry.nodes) > 1
 	for _, node := range entry.nodes {
 		node.local, node.seen = insertPool(node.local, entry), 0

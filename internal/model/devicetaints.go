@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Evicts finds a taint that evicts who uses the claim: NoExecute, on one of its devices, and not tolerated. Rules count
-// also for devices that are no longer published.
+// Evicts returns a taint that evicts the consumers of the claim: NoExecute, on one of its devices,
+// and not tolerated. DeviceTaintRules also apply to devices that are no longer published.
 func (s *DeviceStore) Evicts(claim *Claim) (DeviceID, *resourcev1.DeviceTaint, bool) {
 	for _, result := range claim.Allocation.results() {
 		id := DeviceIDOf(result)
@@ -21,8 +21,9 @@ func (s *DeviceStore) Evicts(claim *Claim) (DeviceID, *resourcev1.DeviceTaint, b
 	return DeviceID{}, nil, false
 }
 
-// Damaged returns why a device of a claim would not be given out again: it has a taint that is not tolerated, or its pool does not
-// publish it any more. It is "" if there is none, and while a pool is incomplete.
+// Damaged returns why a device of the claim would not be allocated again: it has a taint that is
+// not tolerated, or its pool no longer publishes it. It returns "" if there is no such device, and
+// while a pool is incomplete.
 func (s *DeviceStore) Damaged(claim *Claim) string {
 	for _, result := range claim.Allocation.results() {
 		id := DeviceIDOf(result)
@@ -42,7 +43,7 @@ func (s *DeviceStore) Damaged(claim *Claim) string {
 	return ""
 }
 
-// taints are those of the device's slice, and then those of rules.
+// taints returns the taints of the device in its slice, followed by those of DeviceTaintRules.
 func (s *DeviceStore) taints(id DeviceID) []*resourcev1.DeviceTaint {
 	s.settle()
 	var list []*resourcev1.DeviceTaint

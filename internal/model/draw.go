@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Draw is what a pod takes from its node's own resources through the devices of one claim (nodeAllocatableResources), as
-// the API keeps it in the pod's status.
+// Draw is the amount of a node's own resources that a pod uses through the devices of one claim
+// (nodeAllocatableResources), as in the pod's status.
 type Draw = corev1.NodeAllocatableResourceClaimStatus
 
-// Drawn adds up what a pod draws. What a claim maps is drawn once, overhead for the pod and for each of its containers that
-// uses the claim.
+// Drawn returns the sum of the draws. A mapped resource counts once for a claim; overhead counts
+// for the pod and for each container that uses the claim.
 func Drawn(draws []Draw) Resources {
 	sum := corev1.ResourceList{}
 	add := func(name corev1.ResourceName, amount *resource.Quantity, times int) {
@@ -40,8 +40,8 @@ func Drawn(draws []Draw) Resources {
 	return ResourcesFrom(sum)
 }
 
-// DrawnBeyondBudgets returns what the draws take from the node in addition to the pod's requests. Draws of a resource
-// that the pod requests as a whole are part of that request.
+// DrawnBeyondBudgets returns the part of the draws that the pod's requests do not include. The
+// pod-level request of a resource includes draws of that resource.
 func (s *Shape) DrawnBeyondBudgets(draws []Draw) Resources {
 	drawn := Drawn(draws)
 	for name := range s.DrawBudgets {
@@ -50,14 +50,14 @@ func (s *Shape) DrawnBeyondBudgets(draws []Draw) Resources {
 	return drawn
 }
 
-// HasDraws says whether there are devices that draw from nodes.
+// HasDraws reports whether any device uses resources of its node.
 func (s *DeviceStore) HasDraws() bool {
 	s.settle()
 	return s.drawing > 0
 }
 
-// Draw is what a pod takes through a claim with this allocation, that is used by these containers; false for nothing.
-// Devices that are not published draw nothing.
+// Draw returns the resources that a pod uses through a claim with this allocation, used by these
+// containers; false if it uses none. Devices that are not published count as nothing.
 func (s *DeviceStore) Draw(claim string, a *Allocation, containers []string) (Draw, bool) {
 	mapping, overhead := corev1.ResourceList{}, map[corev1.ResourceName]corev1.NodeAllocatableOverheadResources{}
 	for i := range a.results() {
@@ -73,7 +73,7 @@ func (s *DeviceStore) Draw(claim string, a *Allocation, containers []string) (Dr
 		for name, r := range pool.Devices[at].NodeResources {
 			if amount, ok := mapped(r.Mapping, result); ok {
 				sum := mapping[name]
-				sum.Add(amount) // exact: it does not wrap
+				sum.Add(amount) // exact: a Quantity does not wrap
 				mapping[name] = sum
 			}
 			if r.Overhead != nil {
@@ -97,7 +97,8 @@ func (s *DeviceStore) Draw(claim string, a *Allocation, containers []string) (Dr
 	return d, true
 }
 
-// mapped is what one device stands for: a multiple of the device, or of what is consumed of a capacity of it.
+// mapped returns the amount that one device stands for: a multiple of the device, or of its
+// consumed capacity.
 func mapped(m *resourcev1.NodeAllocatableMapping, result *resourcev1.DeviceRequestAllocationResult) (resource.Quantity, bool) {
 	switch {
 	case m == nil:
@@ -134,13 +135,13 @@ func added(sum, more *resource.Quantity) *resource.Quantity {
 	return sum
 }
 
-// draws says whether devices of the pool draw from nodes.
+// draws reports whether devices of the pool use resources of nodes.
 func (p *Pool) draws() bool {
 	return p.Any(func(u *Usage) bool { return len(u.NodeResources) > 0 })
 }
 
-// takesLessThan says whether the pod takes less of something from its node than another version of it: it was resized, or
-// its draws were taken back.
+// takesLessThan reports whether the pod uses less of some resource than another version of it: it
+// was resized, or its draws were removed.
 func (p *Pod) takesLessThan(other *Pod) bool {
 	mine, others := p.takes(), other.takes()
 	for name, amount := range others {

@@ -1,6 +1,7 @@
 package model
 
-// small is the end of the amounts of which two can be added and one subtracted without a look at the ends of int64.
+// small limits the amounts of which two can be added and one subtracted without a check of the
+// range of int64.
 const small = 1 << 61
 
 // isSmall reports whether an amount is between -small and small.

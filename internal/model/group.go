@@ -12,46 +12,51 @@ type Group struct {
 	UID      types.UID
 	Version  uint64
 	Created  time.Time
-	Priority *int32 // nil: that of its pods
+	Priority *int32 // nil: the highest priority of its pods
 	Gang     bool
-	MinCount int // of a gang, at least 1
-	// Whole: its pods are disrupted together or not at all.
+	MinCount int // spec.schedulingPolicy.gang.minCount, at least 1
+	// Whole means that its pods are disrupted together or not at all.
 	Whole bool
-	// Never: preemptionPolicy Never; nil: as its pods say.
+	// Never means preemptionPolicy Never; nil: that of its pods.
 	Never *bool
-	// Topology is the node label of which all pods of the group have to be in one domain, or "".
+	// Topology is the node label of which all pods of the group must be in one domain, or "".
 	Topology string
-	// Scheduled: the condition PodGroupInitiallyScheduled or PodGroupScheduled is or was True.
+	// Scheduled means that the condition PodGroupInitiallyScheduled or PodGroupScheduled is or was
+	// True.
 	Scheduled bool
 	Deleting  bool
 	Claims    []string // names of its claims, as far as they are known
-	// Unknown is the path of a field that this version does not know, which keeps its pods from being placed; "" if there is none.
+	// Unknown is the path of a field that this version does not know, so that its pods are not
+	// placed, or "".
 	Unknown string
 }
 
-// Census counts a group's pods. Every pod that names the group is in exactly one of the counts.
+// Census counts a group's pods. Every pod that names the group is counted exactly once.
 type Census struct {
-	Bound    int // on a node (or assumed there) and not finished, nor being deleted
-	Ready    int // waiting for a node and may get one
-	Gated    int // live, without a node, with scheduling gates
-	Foreign  int // live, without a node, of another scheduler
+	Bound    int // on a node (or assumed there), not finished and not being deleted
+	Ready    int // without a node, can be placed
+	Gated    int // without a node, with scheduling gates
+	Foreign  int // without a node, of another scheduler
 	Deleting int // being deleted, not finished
 	Finished int
 }
 
-// Quorum is how many pods count towards minCount: bound ones, and those that could be bound now.
+// Quorum returns the number of pods that count towards minCount: bound pods and pods that can be
+// placed.
 func (c Census) Quorum() int { return c.Bound + c.Ready }
 
-// Unit is what is placed together.
+// Unit is a set of pods that are placed together.
 type Unit struct {
 	Key   UnitKey
 	Group *Group // nil for a pod without a group
-	Pods  []*Pod // those that wait for a node, by name; none only if HalfBound
-	// Min is how many of Pods have to be placed for any to be. With Min 1, and only then, each pod stands alone.
+	Pods  []*Pod // pods without a node, by name; empty only if HalfBound
+	// Min is the number of Pods that must be placed for any to be placed. If it is 1, each pod is
+	// placed independently.
 	Min int
-	// HalfBound: some members of a gang are bound here, fewer than minCount, and it was never fully scheduled.
+	// HalfBound means that fewer than minCount members of a gang are bound, and that the gang was
+	// never fully scheduled.
 	HalfBound bool
 	Priority  int32
-	Never     bool // nobody makes room for it
+	Never     bool // preemptionPolicy Never
 	Created   time.Time
 }

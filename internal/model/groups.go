@@ -7,8 +7,9 @@ import (
 
 // GroupStore holds the PodGroups with their members.
 type GroupStore struct {
-	entries  map[Key]*groupEntry
-	ownUsers map[Key]map[*groupEntry]int // by claim: how often members use it otherwise than through their group
+	entries map[Key]*groupEntry
+	// by claim: number of uses by members other than through their group
+	ownUsers map[Key]map[*groupEntry]int
 	state    *State
 	log      *undoLog
 }
@@ -17,8 +18,8 @@ func newGroupStore(s *State) GroupStore {
 	return GroupStore{entries: map[Key]*groupEntry{}, ownUsers: map[Key]map[*groupEntry]int{}, state: s, log: &s.log}
 }
 
-// OwnAllocated is how many claims with devices, by what the API says, members of a group use otherwise than through it: each
-// as often as it is used.
+// OwnAllocated returns the number of uses of allocated claims, as the API shows them, by members of
+// a group other than through the group.
 func (s *GroupStore) OwnAllocated(group Key) int {
 	entry, ok := s.entries[group]
 	if !ok {
@@ -27,7 +28,7 @@ func (s *GroupStore) OwnAllocated(group Key) int {
 	return entry.own
 }
 
-// countOwn counts the claims of a pod that becomes a member of the group, or is none any more.
+// countOwn adds by for the claims of a pod that joins or leaves the group.
 func (s *GroupStore) countOwn(entry *groupEntry, pod *Pod, by int) {
 	for name := range pod.ownClaims {
 		key := Key{Namespace: pod.Key.Namespace, Name: name}
@@ -48,7 +49,7 @@ func (s *GroupStore) countOwn(entry *groupEntry, pod *Pod, by int) {
 	}
 }
 
-// ownClaims are those of ClaimNames that the pod uses otherwise than through its group.
+// ownClaims yields the claims of ClaimNames that the pod does not use through its group.
 func (p *Pod) ownClaims(yield func(string) bool) {
 	for i := range p.Claims {
 		if use := &p.Claims[i]; use.Claim != "" && !use.Group && !yield(use.Claim) {
@@ -60,7 +61,8 @@ func (p *Pod) ownClaims(yield func(string) bool) {
 	}
 }
 
-// recountOwn counts a claim that gets devices, or loses them, for the groups of those who use it.
+// recountOwn updates the counts of the groups whose members use a claim that was allocated or
+// deallocated.
 func (s *GroupStore) recountOwn(key Key, old, now *claimEntry) {
 	was, is := old.allocated(), now.allocated()
 	if was == is {
@@ -79,19 +81,20 @@ func (e *claimEntry) allocated() bool {
 	return e != nil && e.observed != nil && e.observed.Allocation != nil
 }
 
-// sameUses says whether two versions of a pod share their list of claims, as when it is but assumed to be on a node.
+// sameUses reports whether two versions of a pod share their list of claims, for example if the
+// node was assumed.
 func sameUses(a, b *Pod) bool {
 	return a.Extended == b.Extended && len(a.Claims) == len(b.Claims) && (len(a.Claims) == 0 || &a.Claims[0] == &b.Claims[0])
 }
 
 type groupEntry struct {
-	group   *Group // nil: pods name it, but it does not exist
-	members []*Pod // in the order of their names: a unit is gathered more often than pods come
+	group   *Group // nil if pods name the group and it does not exist
+	members []*Pod // sorted by name, because units are built more often than pods are added
 	census  Census
 	own     int // see OwnAllocated
 }
 
-// changeMember keeps the members of groups; either pod may be nil.
+// changeMember updates the members of groups; either pod may be nil.
 func (s *GroupStore) changeMember(before, after *Pod) {
 	if before != nil && after != nil && before.Group == after.Group {
 		s.replaceMember(before, after)
@@ -115,7 +118,8 @@ func (s *GroupStore) changeMember(before, after *Pod) {
 	}
 }
 
-// replaceMember puts a pod in the place of what it was before, which is how most changes are: no member moves.
+// replaceMember replaces a pod by a newer version of it. This is the most frequent change, so no
+// member is moved.
 func (s *GroupStore) replaceMember(before, after *Pod) {
 	if before.Group == "" {
 		return
@@ -132,12 +136,12 @@ func (s *GroupStore) replaceMember(before, after *Pod) {
 	}
 }
 
-// find is where a member is, or would be.
+// find returns the index of a member, or where to insert it.
 func (e *groupEntry) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(e.members, name, func(pod *Pod, name string) int { return compareStrings(pod.Key.Name, name) })
 }
 
-// of is the count that the pod belongs to.
+// of returns the counter for the pod.
 func (c *Census) of(pod *Pod) *int {
 	switch {
 	case pod.Finished:
@@ -169,7 +173,7 @@ func (s *GroupStore) dropIfEmpty(key Key, entry *groupEntry) {
 	}
 }
 
-// Get finds a PodGroup.
+// Get returns a PodGroup.
 func (s *GroupStore) Get(key Key) (*Group, bool) {
 	entry, ok := s.entries[key]
 	if !ok || entry.group == nil {
@@ -178,7 +182,7 @@ func (s *GroupStore) Get(key Key) (*Group, bool) {
 	return entry.group, true
 }
 
-// Census counts the pods that name the group, which need not exist.
+// Census returns the counts of the pods that name the group, which need not exist.
 func (s *GroupStore) Census(key Key) Census {
 	entry, ok := s.entries[key]
 	if !ok {
@@ -187,7 +191,7 @@ func (s *GroupStore) Census(key Key) Census {
 	return entry.census
 }
 
-// Members are the pods that name the group, by name.
+// Members returns the pods that name the group, by name.
 func (s *GroupStore) Members(key Key) []*Pod {
 	entry, ok := s.entries[key]
 	if !ok {
@@ -210,7 +214,7 @@ func (s *GroupStore) Put(group *Group) []Topic {
 	return s.topics(old, group)
 }
 
-// Delete forgets a PodGroup.
+// Delete removes a PodGroup.
 func (s *GroupStore) Delete(key Key) []Topic {
 	old, ok := s.Get(key)
 	if !ok {
@@ -220,8 +224,9 @@ func (s *GroupStore) Delete(key Key) []Topic {
 	return s.topics(old, nil)
 }
 
-// topics returns the topics of a change of a group; either version may be nil. What decides whether its pods may be
-// victims decides what preemption can free on their nodes, and of the devices of the group's claims.
+// topics returns the topics of a change of a group; either version may be nil. A change of the
+// fields that decide whether its pods can be victims changes what preemption can free on their
+// nodes and of the group's claims.
 func (s *GroupStore) topics(old, now *Group) []Topic {
 	some := now
 	if some == nil {
@@ -242,7 +247,7 @@ func (s *GroupStore) topics(old, now *Group) []Topic {
 	return topics
 }
 
-// samePreemption reports whether two versions of a group make the same victims.
+// samePreemption reports whether preemption treats two versions of a group alike.
 func samePreemption(a, b *Group) bool {
 	priority := a.Priority == b.Priority || a.Priority != nil && b.Priority != nil && *a.Priority == *b.Priority
 	return priority && a.UID == b.UID && a.Whole == b.Whole && a.Gang == b.Gang && a.MinCount == b.MinCount && a.Deleting == b.Deleting
@@ -258,7 +263,8 @@ func (s *GroupStore) set(key Key, group *Group) {
 	s.dropIfEmpty(key, entry)
 }
 
-// count counts a group without a priority of its own as the least: those of its pods may be any.
+// count adds by for the group's priority. A group without a priority counts as the lowest, because
+// its pods can have any.
 func (s *GroupStore) count(group *Group, by int) {
 	switch {
 	case group == nil:

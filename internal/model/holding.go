@@ -7,17 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Capacity is an amount of each capacity of a device.
+// Capacity contains an amount for each capacity of a device.
 type Capacity = map[resourcev1.QualifiedName]resource.Quantity
 
-// holding is what claims have of one device. That of a device that nobody holds is not kept.
+// holding contains the holders of one device. A free device has no holding.
 type holding struct {
 	holders []Holder // sorted; a claim with several parts is listed once for each; never changed in place
-	given   Capacity // without what is zero; nil as long as there was none
-	whole   int      // so many have all of it, whatever its capacity
+	given   Capacity // consumed capacity, without zero amounts; nil while there was none
+	whole   int      // number of holders of the whole device, whatever its capacity
 }
 
-// add notes what a claim has got.
+// add adds an allocation result of a holder.
 func (h *holding) add(holder Holder, result *resourcev1.DeviceRequestAllocationResult) {
 	at, _ := slices.BinarySearchFunc(h.holders, holder, compareHolders)
 	h.holders = slices.Insert(slices.Clone(h.holders), at, holder)
@@ -30,7 +30,7 @@ func (h *holding) add(holder Holder, result *resourcev1.DeviceRequestAllocationR
 	}
 }
 
-// remove takes back what add noted.
+// remove reverts add.
 func (h *holding) remove(holder Holder, result *resourcev1.DeviceRequestAllocationResult) {
 	if at, ok := slices.BinarySearchFunc(h.holders, holder, compareHolders); ok {
 		h.holders = slices.Delete(slices.Clone(h.holders), at, at+1)
@@ -57,7 +57,7 @@ func (h *holding) give(name resourcev1.QualifiedName, change func(*resource.Quan
 	h.given[name] = given
 }
 
-// hold and release keep what a holder has by an allocation. Admin access takes nothing.
+// hold and release add and remove the devices of a holder's allocation. Admin access holds nothing.
 func (s *DeviceStore) hold(holder Holder, a *Allocation) {
 	results := a.results()
 	for i := range results {

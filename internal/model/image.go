@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ImageStore says which nodes have a container image.
+// ImageStore holds which nodes have which container images.
 type ImageStore struct {
 	on      map[string]map[*NodeInfo]int64 // sizes in bytes, by name
 	version uint64
@@ -15,13 +15,14 @@ type ImageStore struct {
 
 func newImageStore() ImageStore { return ImageStore{on: map[string]map[*NodeInfo]int64{}} }
 
-// Any says whether any node says which images it has.
+// Any reports whether any node reports images.
 func (s *ImageStore) Any() bool { return len(s.on) > 0 }
 
-// Nodes are the nodes that have an image, as imageName spells it, with its size in bytes. It is the State's own.
+// Nodes returns the nodes that have an image, with its size in bytes. The name must be in the form
+// of imageName. The map must not be changed.
 func (s *ImageStore) Nodes(name string) map[*NodeInfo]int64 { return s.on[name] }
 
-// Version grows with every change of what Nodes returns.
+// Version returns a version that increases with every change of the results of Nodes.
 func (s *ImageStore) Version() uint64 { return s.version }
 
 func (s *ImageStore) enter(info *NodeInfo, node *Node) {
@@ -56,14 +57,14 @@ func (n *Node) images() []corev1.ContainerImage {
 	return n.Images
 }
 
-// sameImages says whether two versions of a node have the same images.
+// sameImages reports whether two versions of a node have the same images.
 func sameImages(a, b *Node) bool {
 	return slices.EqualFunc(a.images(), b.images(), func(x, y corev1.ContainerImage) bool {
 		return x.SizeBytes == y.SizeBytes && slices.Equal(x.Names, y.Names)
 	})
 }
 
-// imagesFrom are the images that a pod needs, one for each use.
+// imagesFrom returns the images that a pod uses, one entry for each use.
 func imagesFrom(spec *corev1.PodSpec) []string {
 	var images []string
 	add := func(name string) {
@@ -85,7 +86,7 @@ func imagesFrom(spec *corev1.PodSpec) []string {
 	return images
 }
 
-// imageName adds the tag that is meant if there is none.
+// imageName adds the default tag if there is none.
 func imageName(name string) string {
 	if strings.LastIndex(name, ":") <= strings.LastIndex(name, "/") {
 		return name + ":latest"

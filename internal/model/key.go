@@ -4,27 +4,27 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Key names a namespaced object; its String is "namespace/name".
+// Key is the namespace and name of an object; its String is "namespace/name".
 type Key = types.NamespacedName
 
-// PoolID names a resource pool. Pool names are unique only within their driver.
+// PoolID identifies a resource pool. Pool names are unique only within their driver.
 type PoolID struct {
 	Driver, Pool string
 }
 
 func (id PoolID) String() string { return id.Driver + "/" + id.Pool }
 
-// DeviceID names a device across the cluster.
+// DeviceID identifies a device in the cluster.
 type DeviceID struct {
 	Driver, Pool, Device string
 }
 
-// PoolID is the pool that the device is in.
+// PoolID returns the pool of the device.
 func (id DeviceID) PoolID() PoolID { return PoolID{Driver: id.Driver, Pool: id.Pool} }
 
 func (id DeviceID) String() string { return id.Driver + "/" + id.Pool + "/" + id.Device }
 
-// UnitKey names what is placed together: a PodGroup (Group is true) or a pod without one.
+// UnitKey identifies a unit: a PodGroup (Group is true) or a pod without one.
 type UnitKey struct {
 	Group bool
 	Key   Key

@@ -13,7 +13,7 @@ func newNamespaceStore(s *State) NamespaceStore {
 	return NamespaceStore{labels: map[string]labels.Set{}, state: s, log: &s.log}
 }
 
-// Put records a namespace's labels, which pod affinity may select by; nil labels forget it.
+// Put records a namespace's labels, which pod affinity can select by; nil removes the namespace.
 func (s *NamespaceStore) Put(name string, set map[string]string) []Topic {
 	old := s.labels[name]
 	if set != nil && old != nil && labels.Equals(old, set) {
@@ -34,5 +34,5 @@ func (s *NamespaceStore) set(name string, set labels.Set) {
 	s.state.Terms.recount()
 }
 
-// Labels are the labels of a namespace, for Term.Matches.
+// Labels returns the labels of a namespace, for Term.Matches.
 func (s *NamespaceStore) Labels(name string) labels.Set { return s.labels[name] }

@@ -5,7 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Node is what placement needs to know of a node. Whether it is ready shows in its taints.
+// Node contains the fields of a node that placement uses. Whether the node is ready is in its
+// taints.
 type Node struct {
 	Name          string
 	UID           types.UID
@@ -15,11 +16,12 @@ type Node struct {
 	Unschedulable bool
 	Allocatable   Resources
 	Images        []corev1.ContainerImage
-	// SkipsOperations: it declares the feature DRAOptionalNodeOperations, so that it can use devices that ask for that.
+	// SkipsOperations means that the node declares the feature DRAOptionalNodeOperations, so that
+	// it can use devices that require it.
 	SkipsOperations bool
 }
 
-// OptionalNodeOperations is the feature that a node declares if it heeds skipNodeOperations of devices.
+// OptionalNodeOperations is the feature of nodes that honor skipNodeOperations of devices.
 const OptionalNodeOperations = "DRAOptionalNodeOperations"
 
 func (n *Node) allocatable() Resources {

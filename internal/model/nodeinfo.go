@@ -7,10 +7,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// shift subtracts and adds amounts that pods take or the node has. Node and Pods are already as they will be.
+// shift subtracts less from the free amounts and adds more. Node and Pods must already be in the
+// new state.
 //
-// Free is the exact difference, or the end of int64 if that is beyond it. What is added to an end and subtracted again would
-// not come to what it was, so that where an amount is not small, all pods are counted.
+// Free is the exact difference, or the end of the range of int64. An end of the range cannot be
+// restored by the inverse operation, so if an amount is not small, the sum over all pods is computed.
 func (n *NodeInfo) shift(less, more Resources) {
 	for name, amount := range less {
 		plus := more[name]
@@ -32,9 +33,9 @@ func (n *NodeInfo) shift(less, more Resources) {
 	}
 }
 
-// count returns what is free of a resource by adding up all pods.
+// count returns the free amount of a resource by adding up all pods.
 func (n *NodeInfo) count(name corev1.ResourceName) int64 {
-	var high, low uint64 // the sum; amounts that pods take are not negative
+	var high, low uint64 // the 128-bit sum; no pod uses a negative amount
 	for _, pod := range n.Pods {
 		var carry uint64
 		low, carry = bits.Add64(low, uint64(max(0, pod.takes()[name])), 0)
@@ -50,29 +51,31 @@ func (n *NodeInfo) count(name corev1.ResourceName) int64 {
 	return math.MinInt64
 }
 
-// NodeInfo is a node with what is left of it.
+// NodeInfo is a node with its pods and free resources.
 type NodeInfo struct {
 	Name  string
-	Node  *Node            // nil: pods are bound to it, or pools are of it, but it is not known
-	Free  Resources        // allocatable minus what pods take, unless that is beyond the ends of int64; may be negative
-	Pods  map[Key]*Pod     // those that count; nil as long as there was none
-	Ports map[HostPort]int // nil as long as there was none
-	Zone  int32            // the number of its zone; 0: it is in none
-	// Number is no other node's, and small: what is worked out for many nodes is kept by it.
+	Node  *Node            // nil if the node is unknown, and pods are bound to it or pools are for it
+	Free  Resources        // allocatable minus used, limited to the range of int64; can be negative
+	Pods  map[Key]*Pod     // pods that use resources; nil while there was none
+	Ports map[HostPort]int // nil while there was none
+	Zone  int32            // number of its zone; 0: none
+	// Number is small and unique among nodes, so that results for many nodes can be kept in slices.
 	Number int32
-	Load   float64 // mean share of cpu, memory and pods in use, 0 to 1 (more if there is too little)
-	// Spare is what Free has of the CommonResources. Thousands of nodes are looked at for a pod.
+	Load   float64 // mean share of cpu, memory and pods in use, 0 to 1, or more if overcommitted
+	// Spare contains Free for the CommonResources, because filters read them for thousands of
+	// nodes.
 	Spare [len(CommonResources)]int64
 
-	local []*poolEntry // pools with devices of this node alone; by ID
-	views []PoolView   // what was worked out for Pools
-	seen  uint64       // DeviceStore.sharing at that time; 0: it has to be worked out anew
+	local []*poolEntry // pools with devices that only this node can use; by ID
+	views []PoolView   // cached result of DeviceStore.Pools
+	seen  uint64       // DeviceStore.sharing when views was cached; 0 if it is not valid
 	api   *corev1.Node // NodeStore.api
 
 	changeLink
 }
 
-// API is the node for upstream's matchers, with its name and labels alone. It is good until the next call for any node.
+// API returns a Node with name and labels only, for upstream's matchers. The result is reused by
+// the next call for any node.
 func (n *NodeInfo) API() *corev1.Node {
 	n.api.Name, n.api.Labels = n.Name, n.Node.Labels
 	return n.api

@@ -6,13 +6,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// NodeStore holds the nodes, with the pods on them and what is left of their resources.
+// NodeStore holds the nodes, with their pods and free resources.
 type NodeStore struct {
 	byName   map[string]*NodeInfo
-	order    []*NodeInfo // those with a Node, by name
-	arrived  []*NodeInfo // nodes that belong to order, too, and that List has not sorted in yet
+	order    []*NodeInfo // known nodes, by name
+	arrived  []*NodeInfo // known nodes that List has not sorted into order yet
 	version  uint64
-	numbered int         // NodeInfos that ever were
+	numbered int         // number of NodeInfos that were ever created
 	api      corev1.Node // see NodeInfo.API
 	changes  changes
 	zones    map[string]int // numbers of zones, from 1
@@ -24,10 +24,11 @@ func newNodeStore(s *State) NodeStore {
 	return NodeStore{byName: map[string]*NodeInfo{}, zones: map[string]int{}, state: s, log: &s.log}
 }
 
-// Numbers is above all numbers of nodes.
+// Numbers returns a number that is larger than NodeInfo.Number of every node.
 func (s *NodeStore) Numbers() int { return s.numbered }
 
-// List are the known nodes by name. The slice is the State's own: read it, do not keep it over a change.
+// List returns the known nodes by name. The slice must not be changed, and is only valid until the
+// next change.
 func (s *NodeStore) List() []*NodeInfo {
 	if len(s.arrived) > 0 {
 		slices.SortFunc(s.arrived, compareNodes)
@@ -39,7 +40,7 @@ func (s *NodeStore) List() []*NodeInfo {
 
 func compareNodes(a, b *NodeInfo) int { return compareStrings(a.Name, b.Name) }
 
-// merged puts more nodes among others; both are by name.
+// merged merges more nodes into a slice; both are sorted by name.
 func merged(nodes, more []*NodeInfo) []*NodeInfo {
 	at := len(nodes)
 	nodes = append(nodes, more...)
@@ -54,10 +55,11 @@ func merged(nodes, more []*NodeInfo) []*NodeInfo {
 	return nodes
 }
 
-// Version grows with every change of a node that placement depends on, resources in use excepted.
+// Version returns a version that increases with every change of a node that placement depends on,
+// except resources in use.
 func (s *NodeStore) Version() uint64 { return s.version }
 
-// Get finds a known node.
+// Get returns a known node.
 func (s *NodeStore) Get(name string) (*NodeInfo, bool) {
 	info, ok := s.byName[name]
 	if !ok || info.Node == nil {
@@ -94,7 +96,8 @@ func (s *NodeStore) Put(node *Node) []Topic {
 
 func roomOn(node string) Topic { return Topic{Kind: TopicRoom, Key: Key{Name: node}} }
 
-// Delete forgets a node. Its pods stay, bound to an unknown node. Units that wait for room on it wait in vain from then on.
+// Delete removes a node. Its pods remain, bound to an unknown node. A unit that waits for resources
+// on it is not woken by it any more.
 func (s *NodeStore) Delete(name string) []Topic {
 	if _, ok := s.Get(name); !ok {
 		return nil
@@ -103,7 +106,7 @@ func (s *NodeStore) Delete(name string) []Topic {
 	return []Topic{{Kind: TopicPods}, roomOn(name)}
 }
 
-// set puts the node (nil: takes it away) and keeps every index that depends on it.
+// set adds or replaces the node (nil removes it) and updates every index that depends on it.
 func (s *NodeStore) set(name string, node *Node) {
 	info := s.info(name)
 	old := info.Node
@@ -156,7 +159,7 @@ func (s *NodeStore) info(name string) *NodeInfo {
 	return info
 }
 
-// weigh derives the load, and what is spare, from what is free.
+// weigh derives Load and Spare from Free.
 func (s *NodeStore) weigh(n *NodeInfo) {
 	s.changes.note(n)
 	n.Load = 0
@@ -180,7 +183,7 @@ func (s *NodeStore) dropIfEmpty(info *NodeInfo) {
 	}
 }
 
-// sameLook says whether two versions of a node differ in nothing but resources.
+// sameLook reports whether two versions of a node differ in resources only.
 func sameLook(a, b *Node) bool {
 	if a.Unschedulable != b.Unschedulable || a.SkipsOperations != b.SkipsOperations || len(a.Labels) != len(b.Labels) {
 		return false
@@ -195,7 +198,7 @@ func sameLook(a, b *Node) bool {
 	})
 }
 
-// sameKinds says whether there is something of the same resources, however much.
+// sameKinds reports whether both have the same resources, in whatever amounts.
 func sameKinds(a, b Resources) bool {
 	covers := func(r, of Resources) bool {
 		for name, amount := range of {
@@ -220,10 +223,11 @@ func sameAmounts(a, b Resources) bool {
 	return true
 }
 
-// Zones is above all numbers of zones.
+// Zones returns a number that is larger than NodeInfo.Zone of every node.
 func (s *NodeStore) Zones() int { return len(s.zones) + 1 }
 
-// zoneOf numbers the zones as they come. A number is never given anew.
+// zoneOf returns the number of the node's zone. Zones are numbered in the order in which they are
+// seen, and a number is never reused.
 func (s *NodeStore) zoneOf(node *Node) int {
 	zone := node.Labels[corev1.LabelTopologyZone]
 	if zone == "" {

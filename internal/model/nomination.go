@@ -16,28 +16,30 @@ func newNominationStore(s *State) NominationStore {
 	return NominationStore{byUnit: map[UnitKey]*Nomination{}, state: s, log: &s.log}
 }
 
-// Nomination keeps a place for a unit that waits for others to leave it: nobody of lower or the same priority takes it
-// meanwhile. Stand-ins hold the room and the devices, as if the unit were there already; until those others are gone, a
-// node may thus seem overdrawn and a device have two holders, and nobody is placed there.
+// Nomination keeps a place for a unit that waits for victims to terminate, so that no unit of the
+// same or a lower priority takes it. Stand-in pods and device reservations use the resources as if
+// the unit were there already. Until the victims have terminated, a node may seem overcommitted and
+// a device may have two holders, so that nothing is placed there.
 type Nomination struct {
 	Unit     UnitKey
 	Priority int32
-	Pods     []*Pod // StandIn is true
+	Pods     []*Pod // stand-ins: StandIn is true
 	Devices  []DeviceReservation
-	// Recalled are claims of others that are to be given back, and that nobody may begin to use.
+	// Recalled are claims of other groups that are being reclaimed, and that no pod may start to
+	// use.
 	Recalled []Key
 }
 
-// binds says whether the unit has to leave the place alone.
+// binds reports whether the unit must not use the place.
 func (n *Nomination) binds(unit *Unit) bool { return n.Unit != unit.Key && n.Priority >= unit.Priority }
 
-// Get finds the place that is kept for a unit.
+// Get returns the nomination of a unit.
 func (s *NominationStore) Get(key UnitKey) (*Nomination, bool) {
 	n, ok := s.byUnit[key]
 	return n, ok
 }
 
-// Put keeps a place for a unit, instead of the one that it had.
+// Put adds or replaces the nomination of a unit.
 func (s *NominationStore) Put(n *Nomination) []Topic {
 	old := s.byUnit[n.Unit]
 	if old != nil && reflect.DeepEqual(old, n) {
@@ -52,7 +54,7 @@ func (s *NominationStore) Put(n *Nomination) []Topic {
 	return topics
 }
 
-// Delete gives up the unit's place, if one is kept.
+// Delete removes the nomination of a unit, if it has one.
 func (s *NominationStore) Delete(key UnitKey) []Topic {
 	n, ok := s.byUnit[key]
 	if !ok {
@@ -72,7 +74,7 @@ func (s *NominationStore) Delete(key UnitKey) []Topic {
 	return topics
 }
 
-// StepAside takes away the stand-ins that do not bind the unit. It is for trials.
+// StepAside removes the nominations that the unit may ignore. It is for trials.
 func (s *NominationStore) StepAside(unit *Unit) {
 	var aside []UnitKey
 	for key, n := range s.byUnit {
@@ -85,7 +87,7 @@ func (s *NominationStore) StepAside(unit *Unit) {
 	}
 }
 
-// Recalled says for whom a claim is to be given back: of several, the first by name.
+// Recalled returns the unit for which a claim is being reclaimed: of several, the first by name.
 func (s *NominationStore) Recalled(claim Key) (unit UnitKey, ok bool) {
 	for key, n := range s.byUnit {
 		if slices.Contains(n.Recalled, claim) && (!ok || key.String() < unit.String()) {

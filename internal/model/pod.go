@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pod is what placement needs to know of a pod.
+// Pod contains the fields of a pod that placement uses.
 type Pod struct {
 	Key           Key
 	UID           types.UID
@@ -15,68 +15,71 @@ type Pod struct {
 	SchedulerName string
 	Priority      int32
 	Created       time.Time
-	Started       time.Time // when its node took it; as long as it is not known, when it was created
-	Never         bool      // preemptionPolicy Never: nobody makes room for it
-	Group         string    // PodGroup in the pod's namespace, or ""
-	Set           types.UID // ReplicaSet, StatefulSet or ReplicationController that the pod is of, or ""
-	Claims        []PodClaim
-	Mounts        []Mount
-	// Extended is the claim through which the pod gets devices in the place of extended resources; there need not be one.
-	// It is "" if the pod asks for no such resource, or is on a node that has them itself.
+	// when the kubelet accepted it, or, while that is unknown, when it was created
+	Started time.Time
+	Never   bool      // preemptionPolicy Never: it preempts no other pod
+	Group   string    // PodGroup in the pod's namespace, or ""
+	Set     types.UID // controlling ReplicaSet, StatefulSet or ReplicationController, or ""
+	Claims  []PodClaim
+	Mounts  []Mount
+	// Extended is the claim through which the pod gets devices instead of extended resources; it
+	// need not exist. It is "" if the pod requests no such resource, or is on a node that has them
+	// itself.
 	Extended string
-	// Mapped: its status names that claim, which cannot be taken back.
+	// Mapped means that the pod's status names the Extended claim, which cannot be reverted.
 	Mapped bool
-	Shape  *Shape // shared by all pods that are alike; never nil
+	Shape  *Shape // shared by all pods with equal fields; never nil
 
-	Draws    []Draw // from its node, through claims
-	Node     string // bound to it, or ""
+	Draws    []Draw // resources of the node that are used through claims
+	Node     string // node that it is bound to, or ""
 	Gated    bool   // has scheduling gates
 	Deleting bool
-	Ends     time.Time // when it should be gone, if it is being deleted
-	Victim   bool      // was chosen to make room for others: the condition DisruptionTarget says so
+	Ends     time.Time // deletionTimestamp, if it is being deleted
+	Victim   bool      // chosen as a victim of preemption: has the condition DisruptionTarget
 	Finished bool      // phase Succeeded or Failed
-	Foreign  bool      // another scheduler places it
-	StandIn  bool      // is no pod of the API, but keeps a place for one: see Nomination
+	Foreign  bool      // has another schedulerName
+	StandIn  bool      // keeps a place for a pod and does not exist in the API: see Nomination
 }
 
-// PodClaim is one entry of spec.resourceClaims after resolution (package claims decides what an entry means). Entries
-// that need no claim are left out.
+// PodClaim is a resolved entry of spec.resourceClaims (see package claims). Entries that need no
+// claim are not included.
 type PodClaim struct {
 	Entry   string    // name in spec.resourceClaims
 	Claim   string    // ResourceClaim in the pod's namespace; "" while it is not known
-	Owner   types.UID // must be the claim's controller; "" for any
-	Group   bool      // the pod uses it through its PodGroup, which is then its consumer
-	Problem string    // why Claim is "", for people
-	// Containers are those that use the entry, one for each reference.
+	Owner   types.UID // UID that the claim's controller must have; "" for any
+	Group   bool      // used through the PodGroup, which is then the consumer
+	Problem string    // message why Claim is ""
+	// Containers are the containers that use the entry, one for each reference.
 	Containers []string
 }
 
-// Shape is what makes pods alike for placement, apart from their claims.
+// Shape contains the fields of a pod, except its claims, that decide where it can be placed. Pods
+// with equal fields share a Shape.
 type Shape struct {
-	ID        string // equal for shapes that differ in nothing, or in labels and images only
+	ID        string // equal for shapes that are equal except for labels and images
 	Namespace string
-	Labels    map[string]string // what pod affinity selects by
-	Requests  Resources         // the pod itself included, as one of "pods"
-	// DrawBudgets has an entry for each resource that the pod requests as a whole (spec.resources): how much of that
-	// request the containers' requests leave for what devices draw from the node.
+	Labels    map[string]string // labels that pod affinity selects by
+	Requests  Resources         // includes 1 of the resource "pods"
+	// DrawBudgets has an entry for each pod-level request (spec.resources): the amount that exceeds
+	// the containers' requests and is left for draws of devices.
 	DrawBudgets  Resources
 	NodeSelector map[string]string
 	Affinity     *corev1.Affinity
 	Tolerations  []corev1.Toleration
 	HostPorts    []HostPort
-	Asks         []Ask    // by resource, then by container
-	Images       []string // of its containers and image volumes, each with its tag
-	Terms        Terms    // pod (anti-)affinity and spread, parsed
+	Asks         []Ask    // sorted by resource, then by container
+	Images       []string // of containers and image volumes, each with its tag
+	Terms        Terms    // pod affinity, anti-affinity and topology spread constraints
 }
 
-// HostPort is a port that a pod takes on its node.
+// HostPort is a port that a pod uses on its node.
 type HostPort struct {
 	IP       string // "0.0.0.0" for all addresses
 	Protocol corev1.Protocol
 	Port     int32
 }
 
-// ClaimNames are the claims that the pod may use, as far as they are known.
+// ClaimNames yields the claims of the pod, as far as they are known.
 func (p *Pod) ClaimNames(yield func(string) bool) {
 	for i := range p.Claims {
 		if name := p.Claims[i].Claim; name != "" && !yield(name) {
@@ -88,7 +91,7 @@ func (p *Pod) ClaimNames(yield func(string) bool) {
 	}
 }
 
-// UnitKey names the unit that the pod is placed with.
+// UnitKey returns the unit that the pod belongs to.
 func (p *Pod) UnitKey() UnitKey {
 	if p.Group != "" {
 		return UnitKey{Group: true, Key: p.GroupKey()}
@@ -96,14 +99,15 @@ func (p *Pod) UnitKey() UnitKey {
 	return UnitKey{Key: p.Key}
 }
 
-// GroupKey is the key of the pod's PodGroup; only meaningful if Group is set.
+// GroupKey returns the key of the pod's PodGroup. It is only meaningful if Group is set.
 func (p *Pod) GroupKey() Key { return Key{Namespace: p.Key.Namespace, Name: p.Group} }
 
-// Live says whether the pod runs or may still run: neither finished nor being deleted.
+// Live reports whether the pod is neither finished nor being deleted.
 func (p *Pod) Live() bool { return !p.Finished && !p.Deleting }
 
-// Ready says whether the pod waits for a node and may get one.
+// Ready reports whether the pod has no node and can be placed.
 func (p *Pod) Ready() bool { return p.Node == "" && !p.Gated && !p.Foreign && p.Live() }
 
-// Counts says whether the pod uses up something on its node. A pod that is being deleted does until it is gone.
+// Counts reports whether the pod uses resources of its node. A pod that is being deleted uses them
+// until it is deleted.
 func (p *Pod) Counts() bool { return p.Node != "" && !p.Finished }

@@ -10,8 +10,8 @@ import (
 type PodStore struct {
 	entries    map[Key]*podEntry
 	occupied   uint64                          // see Occupied
-	priorities map[int32]int                   // of pods that count, and of PodGroups
-	sets       map[types.UID]map[*NodeInfo]int // pods on nodes, by their set and node
+	priorities map[int32]int                   // number of counted pods and of PodGroups, by priority
+	sets       map[types.UID]map[*NodeInfo]int // number of pods on nodes, by set and node
 	state      *State
 	log        *undoLog
 }
@@ -23,7 +23,8 @@ func newPodStore(s *State) PodStore {
 	}
 }
 
-// Occupied grows with every change of who is on nodes, or keeps a place there, or is to be placed, trials excepted.
+// Occupied returns a version that increases with every change of the pods that are on nodes, have a
+// nomination, or are to be placed. Trials do not count.
 func (s *PodStore) Occupied() uint64 { return s.occupied }
 
 func (s *PodStore) occupy() {
@@ -32,12 +33,12 @@ func (s *PodStore) occupy() {
 	}
 }
 
-// podEntry keeps what the API says and on which node the pod is assumed to be.
+// podEntry is a pod as the API shows it, and the node on which it is assumed to be.
 type podEntry struct {
 	observed *Pod
-	node     string // assumed; "" if nothing is
-	draws    []Draw // assumed with the node
-	pod      *Pod   // effective
+	node     string // assumed node, or ""
+	draws    []Draw // assumed together with the node
+	pod      *Pod   // the effective pod
 }
 
 func newPodEntry(observed *Pod, node string, draws []Draw) *podEntry {
@@ -57,20 +58,20 @@ func (e *podEntry) effective() *Pod {
 	return e.pod
 }
 
-// Get finds a pod as it is or is assumed to be.
+// Get returns a pod, including what is assumed.
 func (s *PodStore) Get(key Key) (*Pod, bool) {
 	pod := s.entries[key].effective()
 	return pod, pod != nil
 }
 
-// Assumed says whether the pod's node is assumed only.
+// Assumed reports whether the pod's node is only assumed.
 func (s *PodStore) Assumed(key Key) bool {
 	entry, ok := s.entries[key]
 	return ok && entry.node != ""
 }
 
-// Put adds or replaces a pod as the API shows it. An assumption ends when the API shows a node, or another pod of
-// the same name.
+// Put adds or replaces a pod as the API shows it. An assumption ends when the API shows a node, or
+// another pod of the same name.
 func (s *PodStore) Put(pod *Pod) []Topic {
 	old := s.entries[pod.Key]
 	if old != nil && outdated(old.observed.UID, pod.UID, old.observed.Version, pod.Version) {
@@ -82,14 +83,14 @@ func (s *PodStore) Put(pod *Pod) []Topic {
 	}
 	topics := s.change(pod.Key, newPodEntry(pod, node, draws))
 	if node != "" && pod.Node != "" {
-		// Nobody was told when it was assumed, as that could have been taken back.
+		// The assumption woke no unit, because it could have been reverted.
 		topics = append(topics, Topic{Kind: TopicPods})
 	}
 	return topics
 }
 
-// Assume puts a pod on a node ahead of the API, with what it draws from it. It answers false, and does nothing, if
-// the pod is not there or has a node already.
+// Assume assigns a pod to a node before the API shows it, with its draws. It returns false and does
+// nothing if the pod does not exist or has a node.
 func (s *PodStore) Assume(key Key, node string, draws ...Draw) bool {
 	old := s.entries[key]
 	if old == nil || old.pod.Node != "" {
@@ -100,7 +101,7 @@ func (s *PodStore) Assume(key Key, node string, draws ...Draw) bool {
 	return true
 }
 
-// Forget takes an assumption back.
+// Forget removes the assumption about a pod.
 func (s *PodStore) Forget(key Key) []Topic {
 	old := s.entries[key]
 	if old == nil || old.node == "" {
@@ -109,7 +110,7 @@ func (s *PodStore) Forget(key Key) []Topic {
 	return s.change(key, newPodEntry(old.observed, "", nil))
 }
 
-// Delete forgets a pod that is gone from the API.
+// Delete removes a pod that was deleted from the API.
 func (s *PodStore) Delete(key Key) []Topic {
 	if _, ok := s.entries[key]; !ok {
 		return nil
@@ -132,8 +133,9 @@ func (s *PodStore) change(key Key, entry *podEntry) []Topic {
 	return topics
 }
 
-// relabels reports whether a change of a bound pod's labels decides where other pods can be: a term of some pod picks it
-// now and did not before, or the other way round, or its own terms, which may contain its labels, pick others.
+// relabels reports whether a change of a bound pod's labels affects where other pods can be placed:
+// a term of some pod matches only one of the two versions, or the pod's own terms, which can
+// contain its labels, differ.
 func (s *PodStore) relabels(old, now *Pod) bool {
 	if maps.Equal(old.Shape.Labels, now.Shape.Labels) {
 		return false
@@ -150,7 +152,7 @@ func (s *PodStore) relabels(old, now *Pod) bool {
 	return changed
 }
 
-// podTopics says what it means to others that a pod changed.
+// podTopics returns the topics of a change of a pod.
 func podTopics(old, now *Pod) []Topic {
 	if samePod(old, now) {
 		return nil
@@ -166,7 +168,8 @@ func podTopics(old, now *Pod) []Topic {
 	if counted && counts && now.Node == old.Node && now.takesLessThan(old) {
 		topics = append(topics, roomOn(now.Node))
 	}
-	if counted && counts && old.Deleting != now.Deleting { // to preemption it is as good as terminated
+	// preemption treats a pod that is being deleted as terminated
+	if counted && counts && old.Deleting != now.Deleting {
 		topics = append(topics, roomOn(now.Node))
 	}
 	// A spread constraint does not count pods that are being deleted.
@@ -255,7 +258,7 @@ func (s *PodStore) countPriority(priority int32, by int) {
 	}
 }
 
-// AnyBelow says whether anybody on a node may be less important than that. PodGroups without pods count, too.
+// AnyBelow reports whether there is a pod on a node, or a PodGroup, with a lower priority.
 func (s *PodStore) AnyBelow(priority int32) bool {
 	for have := range s.priorities {
 		if have < priority {
@@ -265,11 +268,11 @@ func (s *PodStore) AnyBelow(priority int32) bool {
 	return false
 }
 
-// OfSet is how many pods of a ReplicaSet or StatefulSet are on each node that has any, other than those that are being
-// deleted. It is the State's own.
+// OfSet returns the number of pods of a ReplicaSet, StatefulSet or ReplicationController on each
+// node that has any, except pods that are being deleted. The map must not be changed.
 func (s *PodStore) OfSet(set types.UID) map[*NodeInfo]int { return s.sets[set] }
 
-// countSet counts a pod that comes to its node, or leaves it.
+// countSet adds by for a pod that is added to its node, or removed from it.
 func (s *PodStore) countSet(info *NodeInfo, pod *Pod, by int) {
 	if pod.Set == "" || pod.Deleting {
 		return

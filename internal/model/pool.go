@@ -11,31 +11,31 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
-// Pool is the device set that the slices of one pool publish. It is never changed: new slices make a new Pool, so
-// that its address can stand for the version of the set.
+// Pool contains the devices of all slices of one pool. It is never changed: a change of a slice
+// creates a new Pool, so that its address identifies the version.
 type Pool struct {
 	ID         PoolID
-	Generation int64 // the newest that was seen
-	Slices     int64 // how many slices of that generation are here
-	Want       int64 // how many there should be
+	Generation int64 // the newest generation of its slices
+	Slices     int64 // number of slices of that generation
+	Want       int64 // resourceSliceCount: how many there should be
 	Problem    string
-	Devices    []Device // by slice name, then as published
+	Devices    []Device // ordered by slice name, then as published
 	Counters   []resourcev1.CounterSet
 
 	reaches []reach
-	scopes  []int32 // index of its reach, by device; nil if all have the first
-	byName  []int32 // indices of devices, by their names; nil if they are published in that order
+	scopes  []int32 // index into reaches by device; nil if it is 0 for all
+	byName  []int32 // indices of devices, sorted by name; nil if they are published in that order
 }
 
-// reach is the set of a pool's devices that share a scope.
+// reach is the set of devices of a pool with the same scope.
 type reach struct {
 	scope    Scope
 	selector *nodeaffinity.LazyErrorNodeSelector // of scope.Selector
 	devices  Bits
 }
 
-// Usable says whether the pool may be allocated from, and if not, why: an incomplete pool may not, nor one whose
-// slices contradict each other.
+// Usable reports whether devices of the pool can be allocated, and why not: it is incomplete, or
+// its slices contradict each other.
 func (p *Pool) Usable() (bool, string) {
 	if p.Problem != "" {
 		return false, fmt.Sprintf("pool %s: %s", p.ID, p.Problem)
@@ -46,10 +46,10 @@ func (p *Pool) Usable() (bool, string) {
 	return true, ""
 }
 
-// IsUsable is Usable without the reason.
+// IsUsable returns the first result of Usable.
 func (p *Pool) IsUsable() bool { return p.Problem == "" && p.Slices >= p.Want }
 
-// Index finds a device by name.
+// Index returns the index of the device with this name.
 func (p *Pool) Index(device string) (int, bool) {
 	at, ok := sort.Find(len(p.Devices), func(n int) int { return strings.Compare(device, p.named(n)) })
 	if ok && p.byName != nil {
@@ -58,7 +58,7 @@ func (p *Pool) Index(device string) (int, bool) {
 	return at, ok
 }
 
-// named is the name of the n-th device in the order of names.
+// named returns the name of the n-th device in the order of names.
 func (p *Pool) named(n int) string {
 	if p.byName != nil {
 		n = int(p.byName[n])
@@ -66,7 +66,7 @@ func (p *Pool) named(n int) string {
 	return p.Devices[n].Name
 }
 
-// Any says whether some device is used like this.
+// Any reports whether like returns true for the usage of any device.
 func (p *Pool) Any(like func(*Usage) bool) bool {
 	for i := range p.Devices {
 		if usage := p.Devices[i].Usage; (i == 0 || usage != p.Devices[i-1].Usage) && like(usage) {
@@ -76,12 +76,12 @@ func (p *Pool) Any(like func(*Usage) bool) bool {
 	return false
 }
 
-// DeviceID names the device with this index.
+// DeviceID returns the ID of the device with index i.
 func (p *Pool) DeviceID(i int) DeviceID {
 	return DeviceID{Driver: p.ID.Driver, Pool: p.ID.Pool, Device: p.Devices[i].Name}
 }
 
-// newPool assembles a pool from its slices, whatever their order and generation.
+// newPool builds a pool from slices of any order and generation.
 func newPool(parts []*Slice) *Pool {
 	p := &Pool{ID: parts[0].Pool}
 	parts = p.newest(parts)
@@ -106,7 +106,8 @@ func newPool(parts []*Slice) *Pool {
 	return p
 }
 
-// unknownCounter reports a device that consumes a counter that the whole pool does not have, "" if there is none.
+// unknownCounter describes a device that consumes a counter that the pool does not have, or returns
+// "".
 func (p *Pool) unknownCounter() string {
 	var sets map[string]map[string]resourcev1.Counter
 	for i := range p.Devices {
@@ -136,7 +137,7 @@ func (p *Pool) counterSets() map[string]map[string]resourcev1.Counter {
 	return sets
 }
 
-// newest are the slices of the newest generation, by name.
+// newest returns the slices of the newest generation, by name.
 func (p *Pool) newest(parts []*Slice) []*Slice {
 	for _, part := range parts {
 		p.Generation = max(p.Generation, part.Generation)
@@ -173,7 +174,7 @@ func (p *Pool) add(part *Slice) {
 	}
 }
 
-// sort makes devices be found by name.
+// sort prepares Index.
 func (p *Pool) sort() {
 	for n := 1; n < len(p.Devices) && p.byName == nil; n++ {
 		if p.Devices[n-1].Name >= p.Devices[n].Name {
@@ -194,8 +195,8 @@ func (p *Pool) sort() {
 	}
 }
 
-// group sorts the devices into sets of one scope. A slice without devices has a set, too: where it can be used from, the
-// pool is there, if only to say that it is not complete.
+// group divides the devices into sets with equal scopes. A slice without devices has a set, too, so
+// that the nodes that could use it see the incomplete pool.
 func (p *Pool) group(parts []*Slice) {
 	known := map[scopeKey]int{}
 	for i := range p.Devices {
@@ -217,7 +218,7 @@ func (p *Pool) group(parts []*Slice) {
 
 func (p *Pool) reachOf(scope Scope, known map[scopeKey]int) int {
 	if last := len(p.reaches) - 1; last >= 0 && p.reaches[last].scope == scope {
-		return last // that of most devices
+		return last // most devices have the scope of the previous one
 	}
 	key := scope.key()
 	at, ok := known[key]
@@ -234,7 +235,8 @@ func (p *Pool) reachOf(scope Scope, known map[scopeKey]int) int {
 	return at
 }
 
-// ScopeOf is a number that two devices of the pool have in common if they can be used from the same nodes.
+// ScopeOf returns a number that is equal for devices of the pool that can be used from the same
+// nodes.
 func (p *Pool) ScopeOf(i int) int {
 	if p.scopes == nil {
 		return 0
@@ -256,7 +258,7 @@ func (s *Scope) key() scopeKey {
 	return key
 }
 
-// from is the set of devices that can be used from the node, only to be read; nil if there are none.
+// from returns the devices that can be used from the node, or nil. The set must not be changed.
 func (p *Pool) from(node *NodeInfo) Bits {
 	var devices Bits
 	for i := range p.reaches {

@@ -94,7 +94,7 @@ func TestPoolsHaveNumbers(t *testing.T) {
 	})
 }
 
-// Nodes are in the order of their names, whenever somebody asks.
+// List returns the nodes in the order of their names after every change.
 func TestNodesAreInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, want := NewState(), []string{}

@@ -2,20 +2,21 @@ package model
 
 import "math/bits"
 
-// PoolView is a pool as seen from one node.
+// PoolView is a pool as one node can use it.
 type PoolView struct {
 	*Pool
-	Reach Bits // the devices that the node can use
+	Reach Bits // devices that the node can use
 	entry *poolEntry
 }
 
-// Number is that of the pool among those of the State, a small one. When the pool is gone, another one gets it.
+// Number returns the number of the pool, which is small and unique in the State. It is reused after
+// the pool was deleted.
 func (v *PoolView) Number() int { return v.entry.number }
 
-// Taken are the devices that claims hold now, as a set that is only to be read.
+// Taken returns the devices that have holders. The set must not be changed.
 func (v *PoolView) Taken() Bits { return v.entry.taken }
 
-// FreeOf is how many devices of the set the node can use and nobody holds.
+// FreeOf returns the number of free devices of the set that the node can use.
 func (v *PoolView) FreeOf(devices Bits) int {
 	free := 0
 	for i, word := range v.Reach {
@@ -27,16 +28,17 @@ func (v *PoolView) FreeOf(devices Bits) int {
 // Holders returns what holds a device.
 func (v *PoolView) Holders(i int) []Holder { return v.entry.held[v.Devices[i].Name].holders }
 
-// Given is what claims hold of a device's capacity, only to be read, and whether one of them has it whole.
+// Given returns the consumed capacity of a device, which must not be changed, and whether a holder
+// has the whole device.
 func (v *PoolView) Given(i int) (capacity Capacity, whole bool) {
 	h := v.entry.held[v.Devices[i].Name]
 	return h.given, h.whole > 0
 }
 
-// Rules are the DeviceTaintRules that are about devices of the pool.
+// Rules returns the DeviceTaintRules for devices of the pool.
 func (v *PoolView) Rules() *RuleTaints { return v.entry.rules }
 
-// Unpublished finds a device that a claim holds and that the pool does not have any longer.
+// Unpublished returns a device that has a holder and that the pool no longer publishes.
 func (v *PoolView) Unpublished() (string, bool) {
 	found := ""
 	for device := range v.entry.held {
@@ -49,12 +51,13 @@ func (v *PoolView) Unpublished() (string, bool) {
 
 type poolEntry struct {
 	number int
-	pool   *Pool // nil: claims hold devices of a pool that nobody publishes
+	pool   *Pool // nil if devices of the pool have holders and no slice publishes it
 	slices []*Slice
-	held   map[string]holding // by device name, also of devices that are no longer published; nil as long as there was none
+	// by device name, including devices that are no longer published; nil while there was none
+	held   map[string]holding
 	rules  *RuleTaints
-	taken  Bits        // indices of pool.Devices with holders
-	nodes  []*NodeInfo // where the entry is listed as local
-	shared bool        // whether it is listed in sharedPools
+	taken  Bits        // indices of pool.Devices that have holders
+	nodes  []*NodeInfo // nodes whose local list has the entry
+	shared bool        // whether sharedPools has the entry
 	stale  bool        // whether slices have changed since the pool was built
 }

@@ -2,27 +2,29 @@ package model
 
 import "fmt"
 
-// Use is one use of a claim by a pod.
+// Use describes how a pod uses a claim.
 type Use struct {
 	// Consumer is the pod, or its PodGroup if ThroughGroup.
 	Consumer     Consumer
 	ThroughGroup bool
-	// Allocates: the claim gets its devices for this use.
+	// Allocates means that the claim is allocated for this use.
 	Allocates bool
-	// Ended: what spec.reservedFor names has ended.
+	// Ended means that the object in spec.reservedFor has terminated.
 	Ended bool
 }
 
-// Reservation is what status.reservedFor must gain before the claim may be used so (SPEC R15); needed is false when
-// nothing is to be added.
+// Reservation returns the consumer that must be added to status.reservedFor before the claim can be
+// used (SPEC R15); needed is false if none must be added.
 //
-//   - Through a group claim it is the PodGroup, once, whatever spec.reservedFor says: the PodGroup's end is watched,
-//     that of another object is not.
-//   - Else, with spec.reservedFor, it is that reference, copied when the claim is allocated, for any pod (K5194), unless
-//     it names a pod or PodGroup that has ended: that one would be taken off again, and the devices with it. Not
-//     later: reservedForAnyPod is a part of the allocation, which does not change; and a reference that its owner has
-//     taken off is not put back.
-//   - Else it is the pod, unless the claim is for any pod and something that is no pod holds it.
+//   - A claim that is used through a group gets the PodGroup, once, whatever spec.reservedFor is: the
+//     end of a PodGroup is observed, that of other objects is not.
+//   - Otherwise, if spec.reservedFor is set, the claim gets that reference when it is allocated, for
+//     any pod (KEP-5194), unless it names a pod or PodGroup that has terminated: that consumer would
+//     be removed again, and the allocation with it. It is not added later: reservedForAnyPod is part
+//     of the allocation, which does not change, and a reference that its owner has removed is not
+//     added again.
+//   - Otherwise the claim gets the pod, unless it is reserved for any pod and has a consumer that is
+//     not a pod.
 func (c *Claim) Reservation(u Use) (add Consumer, anyPod, needed bool) {
 	switch {
 	case c.HasConsumer(u.Consumer):
@@ -37,7 +39,7 @@ func (c *Claim) Reservation(u Use) (add Consumer, anyPod, needed bool) {
 	return u.Consumer, false, true
 }
 
-// Cover returns the consumer by which a claim that has one for the use may be used, when nothing has to be reserved.
+// Cover returns the consumer that permits the use of the claim when nothing needs to be reserved.
 func (c *Claim) Cover(u Use) (Consumer, bool) {
 	if c.HasConsumer(u.Consumer) {
 		return u.Consumer, true
@@ -53,8 +55,8 @@ func (c *Claim) Cover(u Use) (Consumer, bool) {
 	return Consumer{}, false
 }
 
-// Ended reports whether a consumer in the namespace is a pod or PodGroup that does not exist, or a pod that has finished,
-// as far as the API has shown. Of other kinds nothing is known.
+// Ended reports whether a consumer in the namespace is a pod or PodGroup that does not exist, or a
+// pod that has finished, as far as the API has shown. It returns false for other kinds.
 func (s *State) Ended(namespace string, c Consumer) bool {
 	key := Key{Namespace: namespace, Name: c.Name}
 	switch c {
@@ -68,8 +70,9 @@ func (s *State) Ended(namespace string, c Consumer) bool {
 	return false
 }
 
-// AuditClaims reports a pod that is on a node, or about to be, while the API shows a claim of its without devices and no plan gives
-// it any. At times it is so because one cache is ahead of another one; a test whose caches agree checks it after each change.
+// AuditClaims returns an error for a pod that is on a node, or assumed there, while one of its
+// claims has no allocation. This happens while one cache is behind another; a test with consistent
+// caches checks it after each change.
 func (s *State) AuditClaims() error {
 	for _, info := range s.Nodes.List() {
 		for _, pod := range info.Pods {

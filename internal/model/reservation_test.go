@@ -2,7 +2,7 @@ package model
 
 import "testing"
 
-// K5194, R15: who is written into status.reservedFor.
+// KEP-5194, R15: the consumer that is added to status.reservedFor.
 func TestReservation(t *testing.T) {
 	workload := Consumer{APIGroup: "example.com", Resource: "workloads", Name: "w", UID: "w"}
 	pod, other, group := PodConsumer("p", "p"), PodConsumer("q", "q"), GroupConsumer("g", "g")

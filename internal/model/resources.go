@@ -7,11 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Resources counts what a node has or a pod asks for: cpu in thousandths, everything else in whole units. A pod
-// itself counts as one of corev1.ResourcePods.
+// Resources contains the amounts that a node has or a pod requests: cpu in thousandths, all others
+// in whole units. A pod counts as one of corev1.ResourcePods.
 type Resources map[corev1.ResourceName]int64
 
-// CommonResources are those that pods ask for as a rule.
+// CommonResources are the resources that most pods request.
 var CommonResources = [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods}
 
 // ResourcesFrom converts a list of quantities; fractions are rounded up.
@@ -27,7 +27,7 @@ func ResourcesFrom(list corev1.ResourceList) Resources {
 	return r
 }
 
-// allocatableFrom converts what a node has.
+// allocatableFrom converts the allocatable resources of a node.
 func allocatableFrom(list corev1.ResourceList) Resources {
 	r := ResourcesFrom(list)
 	for name, amount := range r {
@@ -36,7 +36,7 @@ func allocatableFrom(list corev1.ResourceList) Resources {
 	return r
 }
 
-// Add adds the other amounts in place, and drops what comes to nothing, so that equal amounts compare equal.
+// Add adds other in place and removes zero amounts, so that equal amounts compare equal.
 func (r Resources) Add(other Resources) {
 	for name, amount := range other {
 		r.set(name, AddAmounts(r[name], amount))
@@ -51,5 +51,5 @@ func (r Resources) set(name corev1.ResourceName, amount int64) {
 	r[name] = amount
 }
 
-// Clone copies the amounts.
+// Clone returns a copy.
 func (r Resources) Clone() Resources { return maps.Clone(r) }

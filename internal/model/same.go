@@ -7,8 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// What follows says whether two versions of an object mean the same to placement. An object changes for many reasons
-// that do not (a condition, an annotation, a heartbeat), and a change that means nothing wakes nobody.
+// The functions below report whether two versions of an object are equal for placement. Many
+// changes of an object are not relevant (a condition, an annotation, a heartbeat), and an
+// irrelevant change must not wake a unit.
 
 func samePod(a, b *Pod) bool {
 	if a == nil || b == nil {
@@ -16,7 +17,7 @@ func samePod(a, b *Pod) bool {
 	}
 	x, y := *a, *b
 	x.Version, y.Version = 0, 0
-	x.Started, y.Started = time.Time{}, time.Time{} // nobody waits for that
+	x.Started, y.Started = time.Time{}, time.Time{} // no unit waits for a change of Started
 	x.Shape, y.Shape = nil, nil
 	return sameShape(a.Shape, b.Shape) && reflect.DeepEqual(x, y)
 }
@@ -35,7 +36,7 @@ func sameGroup(a, b *Group) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// sameClaim leaves out the finalizer, too: whoever allocates the claim sees to it.
+// sameClaim ignores the finalizer, which is added when the claim is allocated.
 func sameClaim(a, b *Claim) bool {
 	if a == nil || b == nil {
 		return a == b

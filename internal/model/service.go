@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ServiceStore counts the pods that Services select. A count is made when it is first asked for.
+// ServiceStore holds the Services and counts the pods that they select. A count is made when it is
+// first read.
 type ServiceStore struct {
 	services map[string]map[string]*Service       // by namespace and name
 	counts   map[string]map[string]*selectedCount // by namespace and selector
@@ -18,34 +19,34 @@ type ServiceStore struct {
 	log      *undoLog
 }
 
-// Service selects pods of its namespace that serve together, so that they should not all be in one place.
+// Service selects pods of its namespace that should be spread.
 type Service struct {
 	Key      Key
 	UID      types.UID
 	Version  uint64
-	Selector labels.Set // empty: it selects none
+	Selector labels.Set // empty: selects no pods
 }
 
-// ServiceFrom takes from a Service what placement needs.
+// ServiceFrom converts a Service.
 func ServiceFrom(service *corev1.Service) *Service {
 	return &Service{Key: keyOf(service), UID: service.UID, Version: versionOf(service), Selector: service.Spec.Selector}
 }
 
-// selectedCount are pods on nodes that have some labels, other than those that are being deleted.
+// selectedCount counts the pods on nodes that match a selector, except pods that are being deleted.
 type selectedCount struct {
 	selector labels.Set
 	on       map[*NodeInfo]int
 }
 
-// maxSelected is how many counts a namespace has at most; beyond, all are forgotten and made anew.
+// maxSelected is the maximum number of counts of a namespace; if there are more, all are dropped.
 const maxSelected = 256
 
 func newServiceStore(s *State) ServiceStore {
 	return ServiceStore{services: map[string]map[string]*Service{}, counts: map[string]map[string]*selectedCount{}, state: s, log: &s.log}
 }
 
-// ServedWith is how many pods are on each node that has any which all the Services select that select a pod of this shape;
-// nil if none does. It is the State's own.
+// ServedWith returns, for each node that has any, the number of pods that match the selectors of
+// all Services that select the shape; nil if no Service selects it. The map must not be changed.
 func (s *ServiceStore) ServedWith(shape *Shape) map[*NodeInfo]int {
 	var merged labels.Set
 	for _, service := range s.services[shape.Namespace] {
@@ -98,14 +99,14 @@ func (c *selectedCount) change(info *NodeInfo, pod *Pod, by int) {
 	}
 }
 
-// count counts a pod that comes to its node, or leaves it.
+// count adds by for a pod that is added to its node, or removed from it.
 func (s *ServiceStore) count(info *NodeInfo, pod *Pod, by int) {
 	for _, count := range s.counts[pod.Key.Namespace] {
 		count.change(info, pod, by)
 	}
 }
 
-// Put adds or replaces a Service. Nobody waits for one.
+// Put adds or replaces a Service. It wakes no unit.
 func (s *ServiceStore) Put(service *Service) []Topic {
 	old := s.services[service.Key.Namespace][service.Key.Name]
 	if old == nil || !outdated(old.UID, service.UID, old.Version, service.Version) {
@@ -114,7 +115,7 @@ func (s *ServiceStore) Put(service *Service) []Topic {
 	return nil
 }
 
-// Delete forgets a Service.
+// Delete removes a Service.
 func (s *ServiceStore) Delete(key Key) []Topic {
 	if _, ok := s.services[key.Namespace][key.Name]; ok {
 		s.set(key, nil)
@@ -138,10 +139,10 @@ func (s *ServiceStore) set(key Key, service *Service) {
 	if len(in) == 0 {
 		delete(s.services, key.Namespace)
 	}
-	delete(s.counts, key.Namespace) // those for which no pod will ask any more among them
+	delete(s.counts, key.Namespace) // some of them will not be read any more
 }
 
-// audit makes the counts anew, which no dump shows: whether there are any depends on who asked.
+// audit recomputes the counts, which no dump shows because they depend on earlier look-ups.
 func (s *ServiceStore) audit() error {
 	for namespace, counts := range s.counts {
 		for id, count := range counts {
@@ -153,7 +154,7 @@ func (s *ServiceStore) audit() error {
 	return nil
 }
 
-// all are the Services, by namespace and name.
+// all returns the Services, by namespace and name.
 func (s *ServiceStore) all() []*Service {
 	var list []*Service
 	for _, namespace := range slices.Sorted(maps.Keys(s.services)) {

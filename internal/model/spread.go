@@ -4,17 +4,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Spread is a topology spread constraint: of the domains that the pod could go to, none may have more
-// than MaxSkew pods more than the one with the fewest.
+// Spread is a topology spread constraint: no eligible domain may have more than MaxSkew pods more
+// than the eligible domain with the fewest.
 type Spread struct {
-	Term           *Term
-	MaxSkew        int
-	MinDomains     int  // with fewer domains the fewest count as 0
-	IgnoreAffinity bool // nodes that the pod's node affinity excludes have domains too
-	HonorTaints    bool // nodes with taints that the pod does not tolerate have none
+	Term       *Term
+	MaxSkew    int
+	MinDomains int // with fewer domains, the minimum counts as 0
+	// nodeAffinityPolicy Ignore: nodes that do not match the pod's node affinity count
+	IgnoreAffinity bool
+	// nodeTaintsPolicy Honor: nodes with taints that are not tolerated do not count
+	HonorTaints bool
 }
 
-// spreads parses the constraints: those that must hold, and those that are wishes.
+// spreads parses the constraints: DoNotSchedule into Spread, ScheduleAnyway into SoftSpread.
 func (t *Terms) spreads(shape *Shape, constraints []corev1.TopologySpreadConstraint) error {
 	for i := range constraints {
 		spread, err := spreadFrom(shape, &constraints[i])
@@ -36,7 +38,7 @@ func spreadFrom(shape *Shape, c *corev1.TopologySpreadConstraint) (Spread, error
 	if err != nil {
 		return Spread{}, err
 	}
-	// What it picks is counted otherwise than for an affinity term of the same selector.
+	// Pods are counted in another way than for an affinity term with the same selector.
 	term.ID, term.spread = "spread "+term.ID, true
 	spread := Spread{Term: term, MaxSkew: int(c.MaxSkew), MinDomains: 1}
 	if c.MinDomains != nil {

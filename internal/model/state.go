@@ -41,7 +41,7 @@ func NewState() *State {
 	return s
 }
 
-// outdated says whether an object of this version must not replace what is there.
+// outdated reports whether an object of the new version must not replace the stored one.
 func outdated(oldUID, newUID any, oldVersion, newVersion uint64) bool {
 	return oldUID == newUID && oldVersion != 0 && newVersion != 0 && newVersion < oldVersion
 }

@@ -168,7 +168,7 @@ func drawSlice(t *rapid.T, slice string, uid types.UID) *Slice {
 	return s
 }
 
-// Whatever happens, what is derived is what a State that was told everything at once would derive.
+// After any changes, the derived values equal those of a State into which the objects were replayed.
 func TestIndicesFollowChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := NewState()

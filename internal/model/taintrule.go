@@ -9,18 +9,18 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
-// TaintRule is a DeviceTaintRule: a taint for the devices that bear certain names.
+// TaintRule is a DeviceTaintRule: a taint for devices that are selected by names.
 type TaintRule struct {
 	Name    string
 	UID     types.UID
 	Version uint64
-	// Selects: there is a selector. Of its names, one that is empty means any.
+	// Selects means that the rule has a selector. An empty name in it matches all.
 	Selects              bool
 	Driver, Pool, Device string
 	Taint                resourcev1.DeviceTaint
 }
 
-// TaintRuleFrom takes from a DeviceTaintRule what placement needs.
+// TaintRuleFrom converts a DeviceTaintRule.
 func TaintRuleFrom(rule *resourcev1.DeviceTaintRule) *TaintRule {
 	r := &TaintRule{Name: rule.Name, UID: rule.UID, Version: versionOf(rule), Taint: rule.Spec.Taint}
 	if selector := rule.Spec.DeviceSelector; selector != nil {
@@ -34,7 +34,7 @@ func TaintRuleFrom(rule *resourcev1.DeviceTaintRule) *TaintRule {
 	return r
 }
 
-// matchesPool says whether the rule can be about devices of the pool.
+// matchesPool reports whether the rule can apply to devices of the pool.
 func (r *TaintRule) matchesPool(id PoolID) bool {
 	return r.Selects && (r.Driver == "" || r.Driver == id.Driver) && (r.Pool == "" || r.Pool == id.Pool)
 }
@@ -53,19 +53,19 @@ func sameTaintRule(a, b *TaintRule) bool {
 	return x == y
 }
 
-// Bars says whether devices with the taint may not be given to those who do not tolerate it.
+// Bars reports whether a device with the taint can only be allocated to claims that tolerate it.
 func Bars(taint *resourcev1.DeviceTaint) bool {
 	return taint.Effect == resourcev1.DeviceTaintEffectNoSchedule || taint.Effect == resourcev1.DeviceTaintEffectNoExecute
 }
 
-// Tolerated says whether one of the tolerations is for the taint.
+// Tolerated reports whether one of the tolerations tolerates the taint.
 func Tolerated(taint *resourcev1.DeviceTaint, tolerations []resourcev1.DeviceToleration) bool {
 	return slices.ContainsFunc(tolerations, func(t resourcev1.DeviceToleration) bool {
 		return resourceclaim.ToleratesTaint(t, *taint)
 	})
 }
 
-// TaintText is a taint for people: key=value:effect.
+// TaintText formats a taint for messages: key=value:effect.
 func TaintText(taint *resourcev1.DeviceTaint) string {
 	if taint.Value == "" {
 		return fmt.Sprintf("%s:%s", taint.Key, taint.Effect)
@@ -73,14 +73,14 @@ func TaintText(taint *resourcev1.DeviceTaint) string {
 	return fmt.Sprintf("%s=%s:%s", taint.Key, taint.Value, taint.Effect)
 }
 
-// RuleTaints are the rules that are about devices of one pool, by name. They are never changed: other rules make other
-// RuleTaints, so that the address can stand for them. nil are no rules.
+// RuleTaints contains the rules for devices of one pool, by name. It is never changed, so that its
+// address identifies the version. nil contains no rules.
 type RuleTaints struct {
-	all []*TaintRule            // for every device
-	one map[string][]*TaintRule // by device
+	all []*TaintRule            // rules for every device
+	one map[string][]*TaintRule // rules by device
 }
 
-// Each calls f with the rules that are about a device, until it answers false.
+// Each calls f with the rules for a device, until f returns false.
 func (t *RuleTaints) Each(device string, f func(*TaintRule) bool) {
 	if t == nil {
 		return
@@ -94,7 +94,8 @@ func (t *RuleTaints) Each(device string, f func(*TaintRule) bool) {
 	}
 }
 
-// with has the rule beside, or instead of one of the same name; without lacks it.
+// with returns the rules with rule added, or replaced if there is one of the same name; without
+// returns the rules without it.
 func (t *RuleTaints) with(rule *TaintRule) *RuleTaints {
 	more := t.without(rule.Name).clone()
 	list := more.all

@@ -11,14 +11,15 @@ func newTaintRuleStore(s *State) TaintRuleStore {
 	return TaintRuleStore{byName: map[string]*TaintRule{}, state: s, log: &s.log}
 }
 
-// Put adds or replaces a DeviceTaintRule. It costs as much as there are pools that the rule can be about.
+// Put adds or replaces a DeviceTaintRule. It takes time in proportion to the number of pools that
+// the rule can apply to.
 func (s *TaintRuleStore) Put(rule *TaintRule) []Topic {
 	old := s.byName[rule.Name]
 	if old != nil && outdated(old.UID, rule.UID, old.Version, rule.Version) {
 		return nil
 	}
 	if sameTaintRule(old, rule) {
-		// What alloc has worked out about the pools still holds.
+		// Keep the old rule, because alloc caches results for the pools.
 		version := old.Version
 		s.log.record(func() { old.Version = version })
 		old.Version = rule.Version
@@ -27,7 +28,7 @@ func (s *TaintRuleStore) Put(rule *TaintRule) []Topic {
 	return s.change(rule.Name, rule)
 }
 
-// Delete forgets a DeviceTaintRule.
+// Delete removes a DeviceTaintRule.
 func (s *TaintRuleStore) Delete(name string) []Topic {
 	if _, ok := s.byName[name]; !ok {
 		return nil
@@ -35,7 +36,8 @@ func (s *TaintRuleStore) Delete(name string) []Topic {
 	return s.change(name, nil)
 }
 
-// change wakes those who wait for devices only if a taint that barred some is gone, or is another.
+// change wakes units that wait for devices only if a taint that prevented allocation was removed or
+// changed.
 func (s *TaintRuleStore) change(name string, rule *TaintRule) []Topic {
 	old := s.byName[name]
 	s.set(name, rule)
@@ -64,7 +66,7 @@ func (s *TaintRuleStore) set(name string, rule *TaintRule) {
 	}
 }
 
-// eachPoolOf finds the published pools with devices that the rule is about.
+// eachPoolOf calls f with the published pools with devices that the rule applies to.
 func (s *TaintRuleStore) eachPoolOf(rule *TaintRule, f func(*poolEntry)) {
 	s.state.Devices.settle()
 	visit := func(id PoolID, entry *poolEntry) {
@@ -87,7 +89,7 @@ func (s *TaintRuleStore) eachPoolOf(rule *TaintRule, f func(*poolEntry)) {
 	}
 }
 
-// taintsOf gathers the rules for a pool that is published anew.
+// taintsOf returns the rules for a pool.
 func (s *TaintRuleStore) taintsOf(pool *Pool) *RuleTaints {
 	var taints *RuleTaints
 	for _, rule := range s.byName {

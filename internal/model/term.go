@@ -12,23 +12,24 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// Terms are what a pod wants of the places of other pods. A pod satisfies an affinity term's count only if it
-// matches all affinity terms of the pod that asks (as upstream counts them), so each of these carries all selectors.
+// Terms contains the pod affinity terms and topology spread constraints of a pod. As in upstream, a
+// pod counts for an affinity term only if it matches all affinity terms of the incoming pod, so
+// each affinity term contains all selectors.
 type Terms struct {
 	Affinity     []*Term
 	AntiAffinity []*Term
 	Preferred    []Preference
-	Spread       []Spread // must hold
-	SoftSpread   []Spread // wished for
+	Spread       []Spread // DoNotSchedule
+	SoftSpread   []Spread // ScheduleAnyway
 }
 
-// Preference is a preferred pod affinity term; of anti-affinity the weight is negative.
+// Preference is a preferred pod affinity term; an anti-affinity term has a negative weight.
 type Preference struct {
 	Term   *Term
 	Weight int
 }
 
-// asked are the terms that need a count of the pods they pick.
+// asked calls each with the terms that need a count of the pods that they match.
 func (t *Terms) asked(each func(*Term)) {
 	for _, term := range t.Affinity {
 		each(term)
@@ -47,7 +48,7 @@ func (t *Terms) asked(each func(*Term)) {
 	}
 }
 
-// ids returns the IDs of all terms, which together are equal only if the terms are.
+// ids returns the IDs of all terms, which are equal if and only if the terms are.
 func (t *Terms) ids() string {
 	var b strings.Builder
 	t.asked(func(term *Term) {
@@ -57,25 +58,27 @@ func (t *Terms) ids() string {
 	return b.String()
 }
 
-// Term picks pods, and says by which node label they are "in the same place". Terms with equal IDs pick the same.
+// Term selects pods, and has the node label of the domains in which they are counted. Terms with
+// equal IDs select the same pods.
 type Term struct {
 	ID          string
 	TopologyKey string
 	pickers     []picker
-	// spread: which nodes count depends on the pod that asks, so pods are counted node by node; those that are being
-	// deleted are not.
+	// spread means that pods are counted by node, because the incoming pod decides which nodes
+	// count, and that pods that are being deleted do not count.
 	spread bool
-	bucket string // label that every picked pod has, "" if there is none to name; see termSet
+	bucket string // label that every selected pod has, or ""; see termSet
 }
 
-// picker is one selector over pods of some namespaces.
+// picker is a selector for pods of some namespaces.
 type picker struct {
 	namespaces        []string // sorted
 	namespaceSelector labels.Selector
 	selector          labels.Selector
 }
 
-// Matches says whether a pod of this shape is picked. namespace are the labels of the pod's namespace.
+// Matches reports whether the term selects a pod of this shape. namespace contains the labels of
+// the pod's namespace.
 func (t *Term) Matches(shape *Shape, namespace labels.Set) bool {
 	for i := range t.pickers {
 		if !t.pickers[i].matches(shape, namespace) {
@@ -92,8 +95,8 @@ func (p *picker) matches(shape *Shape, namespace labels.Set) bool {
 	return p.selector.Matches(labels.Set(shape.Labels))
 }
 
-// termsFrom parses the terms of a pod's affinity. The API server has validated them; one that cannot be parsed is an
-// error.
+// termsFrom parses the terms of a pod's affinity. It returns an error for a term that cannot be
+// parsed, which the API server does not accept.
 func termsFrom(shape *Shape) (Terms, error) {
 	var terms Terms
 	affinity := shape.Affinity
@@ -180,8 +183,8 @@ func newTerm(shape *Shape, topologyKey string, raw []corev1.PodAffinityTerm) (*T
 	return term, nil
 }
 
-// withLabelKeys adds what the values of the pod's own labels ask for. The API server of 1.37 has written the same
-// into the selector already, where it made the pod; a pod that came another way is not to be read otherwise.
+// withLabelKeys adds the requirements of matchLabelKeys and mismatchLabelKeys. The API server adds
+// them to the selector when it creates the pod, but a pod may have been stored without them.
 func withLabelKeys(selector *metav1.LabelSelector, own map[string]string, match, mismatch []string) *metav1.LabelSelector {
 	if selector == nil || len(match)+len(mismatch) == 0 {
 		return selector
@@ -218,7 +221,7 @@ func newPicker(namespace string, raw *corev1.PodAffinityTerm) (picker, error) {
 	return p, nil
 }
 
-// bucket is a label that the selector asks for by value.
+// bucket returns a label that the selector requires with a value.
 func (p *picker) bucket() string {
 	requirements, selectable := p.selector.Requirements()
 	if !selectable {

@@ -5,10 +5,11 @@ import "slices"
 // termCount counts bound pods for one term.
 type termCount struct {
 	term  *Term
-	users int            // pods that have the term
-	total int            // counted pods on nodes that have the topology label
-	by    map[string]int // counted pods by value of the topology label; of a spread term by node
-	// What bearers of the term want of pods that come; see Pull.
+	users int // number of pods that have the term
+	total int // number of counted pods on nodes that have the topology label
+	// number of counted pods by value of the topology label; for a spread term by node
+	by map[string]int
+	// weight and forbids are how bound pods with the term affect incoming pods; see Pull.
 	weight  int
 	forbids bool
 }
@@ -32,17 +33,17 @@ func (c *termCount) change(info *NodeInfo, by int) {
 	}
 }
 
-// picks says whether the term counts a bound pod.
+// picks reports whether the term counts a bound pod.
 func (c *termCount) picks(s *State, pod *Pod) bool {
 	return !(c.term.spread && pod.Deleting) && c.term.Matches(pod.Shape, s.Namespaces.labels[pod.Key.Namespace])
 }
 
-// termSet finds the terms that can pick a pod by a label that they ask for, without a look at all others: a cluster
-// with a thousand workloads that each keep their own pods apart has a thousand terms.
+// termSet finds the terms that can match a pod by a label that they require, without reading all
+// terms: a cluster with a thousand workloads with anti-affinity has a thousand terms.
 type termSet struct {
 	byID    map[string]*termCount
 	byLabel map[string][]*termCount
-	wide    []*termCount // those that name no label
+	wide    []*termCount // terms that require no label
 }
 
 func newTermSet() termSet {
@@ -72,7 +73,7 @@ func (t *termSet) remove(id string) {
 	}
 }
 
-// near gives the terms that may pick pods with these labels.
+// near calls each with the terms that may match pods with these labels.
 func (t *termSet) near(labels map[string]string, each func(*termCount)) {
 	for _, count := range t.wide {
 		each(count)

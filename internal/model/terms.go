@@ -2,12 +2,14 @@ package model
 
 import "strconv"
 
-// TermStore answers, without a look at any pod, how many pods a term picks in a topology domain, and what pods that
-// are bound want of those that come. It costs one step per pod change and distinct term that may pick the pod.
+// TermStore counts how many pods a term matches in each topology domain, and how bound pods affect
+// incoming pods, so that look-ups read no pods. A change of a pod costs one step for each distinct
+// term that may match the pod.
 type TermStore struct {
-	asked  termSet // terms of any pod here; counted are bound pods that the term picks
-	bearer termSet // terms of bound pods; counted are those that have the term
-	// version grows with every change of a count, bearers when one comes or goes.
+	asked  termSet // terms of all pods; they count the bound pods that the term matches
+	bearer termSet // terms of bound pods; they count the pods that have the term
+	// version increases with every change of a count, bearers when a bearer term is added or
+	// removed.
 	version, bearers uint64
 	state            *State
 }
@@ -16,8 +18,8 @@ func newTermStore(s *State) TermStore {
 	return TermStore{asked: newTermSet(), bearer: newTermSet(), state: s}
 }
 
-// Picked is how many bound pods the term picks: those where the topology label has the value, and everywhere. The
-// term has to be one of a pod in the State, and not of a spread constraint.
+// Picked returns how many bound pods the term matches: in the domain with this value of the
+// topology label, and in all. The term must be an affinity term of a pod in the State.
 func (s *TermStore) Picked(term *Term, value string) (here, everywhere int) {
 	count, ok := s.asked.byID[term.ID]
 	if !ok {
@@ -26,7 +28,8 @@ func (s *TermStore) Picked(term *Term, value string) (here, everywhere int) {
 	return count.by[value], count.total
 }
 
-// PickedByNode is how many bound pods the term of a spread constraint picks, by node. It is the State's own.
+// PickedByNode returns how many bound pods the term of a spread constraint matches, by node. The
+// map must not be changed.
 func (s *TermStore) PickedByNode(term *Term) map[string]int {
 	count, ok := s.asked.byID[term.ID]
 	if !ok {
@@ -35,27 +38,32 @@ func (s *TermStore) PickedByNode(term *Term) map[string]int {
 	return count.by
 }
 
-// Version grows with every change of what Picked, PickedByNode and a Pull answer.
+// Version returns a version that increases with every change of the results of Picked, PickedByNode
+// and Pull.
 func (s *TermStore) Version() uint64 { return s.version }
 
-// PullsVersion grows with every change of what Pulls answers.
+// PullsVersion returns a version that increases with every change of the results of Pulls.
 func (s *TermStore) PullsVersion() uint64 { return s.bearers }
 
-// Pull is what bound pods want of the pods that one of their terms picks: to be in their domain, or not.
+// Pull is the effect of a term of bound pods on the incoming pods that it matches: they are
+// attracted to the domain, repelled, or forbidden there.
 type Pull struct {
 	count *termCount
 }
 
-// hardAffinityWeight is the weight of a bound pod's required affinity for those that it wants to be with; upstream's.
+// hardAffinityWeight is the weight of a bound pod's required affinity in scoring, as in
+// kube-scheduler's default.
 const hardAffinityWeight = 1
 
-// Forbids says whether the pod that comes must not be there; otherwise Weight says how much it is wished for.
+// Forbids reports whether the incoming pod must not be in the domain; otherwise Weight is its
+// score.
 func (p *Pull) Forbids() bool { return p.count.forbids }
 
-// Weight is above 0 if the pod that comes is wanted near, below if not; 0 if it must not be there.
+// Weight is positive if the incoming pod is attracted, negative if it is repelled, and 0 if
+// Forbids.
 func (p *Pull) Weight() int { return p.count.weight }
 
-// At is how many bound pods have the term in the node's domain.
+// At returns how many bound pods in the node's domain have the term.
 func (p *Pull) At(info *NodeInfo) int {
 	value, ok := info.Node.Labels[p.count.term.TopologyKey]
 	if !ok {
@@ -64,7 +72,7 @@ func (p *Pull) At(info *NodeInfo) int {
 	return p.count.by[value]
 }
 
-// Pulls are what bound pods want of a pod of this shape. Most pods are wanted by nobody.
+// Pulls returns the effects of bound pods on a pod of this shape. For most pods there are none.
 func (s *TermStore) Pulls(shape *Shape) []Pull {
 	var pulls []Pull
 	s.bearer.near(shape.Labels, func(count *termCount) {
@@ -75,10 +83,11 @@ func (s *TermStore) Pulls(shape *Shape) []Pull {
 	return pulls
 }
 
-// Any says whether any pod here has pod affinity, anti-affinity or spread constraints, so that labels of pods matter.
+// Any reports whether any pod has pod affinity, anti-affinity or spread constraints, so that labels
+// of pods matter.
 func (s *TermStore) Any() bool { return len(s.asked.byID) > 0 }
 
-// need registers the terms that the pod has, and counts for those that are new.
+// need adds the terms of the pod, and counts for those that are new.
 func (s *TermStore) need(pod *Pod) {
 	pod.Shape.Terms.asked(func(term *Term) {
 		count, ok := s.asked.byID[term.ID]
@@ -110,7 +119,7 @@ func (c *termCount) countPicked(s *State) {
 	}
 }
 
-// recount starts over; namespaces whose labels change are rare.
+// recount counts again for all terms. Changes of namespace labels are rare.
 func (s *TermStore) recount() {
 	s.version++
 	s.bearers++
@@ -120,7 +129,7 @@ func (s *TermStore) recount() {
 	}
 }
 
-// borne gives the terms of a pod by which it wants something of pods that come, each with what it wants.
+// borne calls each with the terms by which a bound pod affects incoming pods, with their effect.
 func (t *Terms) borne(each func(term *Term, weight int, forbids bool)) {
 	for _, term := range t.AntiAffinity {
 		each(term, 0, true)
@@ -133,7 +142,7 @@ func (t *Terms) borne(each func(term *Term, weight int, forbids bool)) {
 	}
 }
 
-// bearerID tells terms apart by what their bearers want, too.
+// bearerID returns an ID that is equal for equal terms with equal effects.
 func bearerID(term *Term, weight int) string { return strconv.Itoa(weight) + " " + term.ID }
 
 func (s *TermStore) enterPod(info *NodeInfo, pod *Pod) {
@@ -163,7 +172,7 @@ func (s *TermStore) leavePod(info *NodeInfo, pod *Pod) {
 	})
 }
 
-// count counts the pod in its node's domains.
+// count adds by for the pod in its node's domains.
 func (s *TermStore) count(info *NodeInfo, pod *Pod, by int) {
 	s.version++
 	if len(s.asked.byID) == 0 {

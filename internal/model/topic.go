@@ -1,26 +1,33 @@
 package model
 
-// TopicKind says what sort of thing changed, or is waited for.
+// TopicKind is the kind of a change that a unit can wait for.
 type TopicKind string
 
-// A unit that could not be placed waits for topics; a change of the State names the topics that it concerns.
+// A unit that could not be placed waits for topics. A change of the State returns the topics that
+// it affects.
 const (
-	TopicNodes   TopicKind = "nodes"   // a node came, or its labels, taints or schedulability changed
-	TopicRoom    TopicKind = "room"    // resources or ports came free on the node Key.Name
-	TopicDevices TopicKind = "devices" // a device came, changed, or came free, or a class selects others
-	TopicPods    TopicKind = "pods"    // a pod came to or left a node: pod affinity may answer differently
-	TopicClass   TopicKind = "class"   // the DeviceClass Key.Name changed, or who offers the resource of that name
-	TopicClaim   TopicKind = "claim"   // the ResourceClaim Key changed
-	TopicGroup   TopicKind = "group"   // the PodGroup Key changed
-	TopicMembers TopicKind = "members" // pods of the PodGroup Key came, went, or became ready
-	TopicPod     TopicKind = "pod"     // the pod Key itself changed
+	// a node was added, or its labels, taints or schedulability changed
+	TopicNodes TopicKind = "nodes"
+	TopicRoom  TopicKind = "room" // resources or ports were released on the node Key.Name
+	// a device was added, changed or released, or a class has other selectors
+	TopicDevices TopicKind = "devices"
+	// a pod was added to a node or removed: results of pod affinity may change
+	TopicPods TopicKind = "pods"
+	// the DeviceClass Key.Name changed, or the class that offers the resource Key.Name
+	TopicClass TopicKind = "class"
+	TopicClaim TopicKind = "claim" // the ResourceClaim Key changed
+	TopicGroup TopicKind = "group" // the PodGroup Key changed
+	// pods of the PodGroup Key were added, removed or became ready
+	TopicMembers TopicKind = "members"
+	TopicPod     TopicKind = "pod" // the pod Key changed
 
-	TopicVolumeClaim TopicKind = "volume claim" // the PersistentVolumeClaim Key changed, or lost a user
-	TopicVolume      TopicKind = "volume"       // the PersistentVolume Key.Name changed
+	// the PersistentVolumeClaim Key changed, or a pod that mounts it was removed
+	TopicVolumeClaim TopicKind = "volume claim"
+	TopicVolume      TopicKind = "volume" // the PersistentVolume Key.Name changed
 )
 
-// Topic is something that can change. Key is empty for the kinds that concern the whole cluster, and where any node's
-// room is waited for.
+// Topic is a change that a unit can wait for. Key is empty for kinds that concern the whole
+// cluster, and to wait for resources on any node.
 type Topic struct {
 	Kind TopicKind
 	Key  Key

@@ -149,7 +149,7 @@ func TestLabelsOfBoundPodsAreTopics(t *testing.T) {
 	}
 }
 
-// Who waits until an allocation is in the API is woken when it is there, although it was assumed before.
+// A unit that waits until an allocation is in the API is woken then, although it was assumed before.
 func TestAllocationThatArrivesIsATopic(t *testing.T) {
 	s, key := NewState(), Key{Namespace: "ns", Name: "c"}
 	s.Claims.Put(&Claim{Key: key, UID: "u", Version: 1})

@@ -13,12 +13,13 @@ func (l *undoLog) record(inverse func()) {
 	}
 }
 
-// Tx is a trial: changes of the State that can be taken back. One is open at a time; marks nest within it.
+// Tx is a trial: a sequence of changes of the State that can be undone. Only one is open at a time;
+// marks can be nested.
 type Tx struct {
 	log *undoLog
 }
 
-// Begin opens a trial. A second one while the first is open is a programming error.
+// Begin opens a trial. It panics if one is open.
 func (s *State) Begin() *Tx {
 	if s.log.open {
 		panic("model: a trial is open already")
@@ -27,13 +28,13 @@ func (s *State) Begin() *Tx {
 	return &Tx{log: &s.log}
 }
 
-// Mark is a point that UndoTo goes back to.
+// Mark returns a point that UndoTo can return to.
 func (t *Tx) Mark() int { return len(t.log.changes) }
 
-// UndoTo takes back what was done since the mark, and leaves the trial open.
+// UndoTo undoes the changes since the mark. The trial stays open.
 func (t *Tx) UndoTo(mark int) {
 	l := t.log
-	l.open = false // what takes back is not itself to be taken back
+	l.open = false // the inverse changes are not recorded
 	for len(l.changes) > mark {
 		last := l.changes[len(l.changes)-1]
 		l.changes = l.changes[:len(l.changes)-1]
@@ -42,13 +43,13 @@ func (t *Tx) UndoTo(mark int) {
 	l.open = true
 }
 
-// Undo takes everything back and closes the trial.
+// Undo undoes all changes and closes the trial.
 func (t *Tx) Undo() {
 	t.UndoTo(0)
 	t.log.open = false
 }
 
-// Keep closes the trial and leaves its changes.
+// Keep closes the trial and keeps its changes.
 func (t *Tx) Keep() {
 	clear(t.log.changes)
 	t.log.changes = t.log.changes[:0]

@@ -1,8 +1,9 @@
 package model
 
-// Unit gathers what is to be placed together under this key: the members that are ready, or the one pod. It answers
-// false if nothing waits, unless a gang is half-bound: that has no rest even without waiting members. Whether the unit may be tried (its PodGroup exists, there are enough members, claims are
-// there) is for sched to say.
+// Unit returns the unit with this key: the members that are ready, or the one pod. It returns false
+// if no pod is ready, except for a half-bound gang, which is a unit even without ready members.
+// Whether the unit can be attempted (the PodGroup and the claims exist, there are enough members)
+// is decided by sched.
 func (s *State) Unit(key UnitKey) (*Unit, bool) {
 	if !key.Group {
 		pod, ok := s.Pods.Get(key.Key)
@@ -33,8 +34,9 @@ func (s *State) Unit(key UnitKey) (*Unit, bool) {
 	return unit, true
 }
 
-// halfBound says whether a gang that was never fully scheduled has members on nodes, but too few. Members that have
-// finished were placed as well; what another scheduler has bound is not for this one to finish.
+// halfBound reports whether a gang that was never fully scheduled has fewer than minCount members
+// on nodes. Finished members count, because they were placed; a gang whose bound members are all of
+// another scheduler is left to that scheduler.
 func (e *groupEntry) halfBound() bool {
 	group := e.group
 	if group == nil || !group.Gang || group.Scheduled || e.census.Bound == 0 || e.census.Bound >= group.MinCount {
@@ -51,8 +53,8 @@ func (e *groupEntry) halfBound() bool {
 	return ours && placed < group.MinCount
 }
 
-// rank derives the unit's place in the queue: the group's priority, else the highest of its pods; the group's age, else
-// that of its oldest pod.
+// rank sets the unit's position in the queue: the group's priority, or the highest of its pods; the
+// group's age, or that of its oldest pod.
 func (u *Unit) rank() {
 	for i, pod := range u.Pods {
 		if i == 0 {

@@ -6,11 +6,11 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// Objects may come from a server that is newer than this version: an enum has a value, or a union a member, that is not
-// known here. Decoding drops such a member, so that the union is empty. What cannot be heeded must not be ignored, as it
-// narrows what the claim accepts.
+// Objects can come from a newer server, with enum values or union members that this version does
+// not know. Decoding drops an unknown member, so that the union is empty. Such a field must not be
+// ignored, because it restricts what the claim accepts.
 
-// unknownInClaim returns the first field of a claim that this version does not know, nil if it knows all.
+// unknownInClaim returns the first field of a claim that this version does not know, or nil.
 func unknownInClaim(spec *resourcev1.DeviceClaim) *Lack {
 	for i := range spec.Requests {
 		request := &spec.Requests[i]
@@ -80,7 +80,7 @@ func unknownSelector(selectors []resourcev1.DeviceSelector) string {
 	return ""
 }
 
-// unknownInClass returns the first field of a class that this version does not know, "" if it knows all.
+// unknownInClass returns the first field of a class that this version does not know, or "".
 func unknownInClass(spec *resourcev1.DeviceClassSpec) string {
 	if field := unknownSelector(spec.Selectors); field != "" {
 		return "spec" + field

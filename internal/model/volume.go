@@ -7,8 +7,9 @@ import (
 
 // Mount is a volume of a pod that comes from a PersistentVolumeClaim.
 type Mount struct {
-	Claim string    // name of the PersistentVolumeClaim in the pod's namespace
-	Owner types.UID // must be its controller, as it was made for the pod; "" for any
+	Claim string // name of the PersistentVolumeClaim in the pod's namespace
+	// UID that its controller must have, if it is for the pod's ephemeral volume; "" for any
+	Owner types.UID
 }
 
 // VolumeClaim is a PersistentVolumeClaim.
@@ -17,13 +18,14 @@ type VolumeClaim struct {
 	UID        types.UID
 	Version    uint64
 	Controller types.UID
-	Volume     string // PersistentVolume that it is or wants to be bound to, or ""
-	Bound      bool   // says itself that it is
-	OncePod    bool   // one pod alone may use it
+	Volume     string // spec.volumeName, or ""
+	Bound      bool   // has the annotations of a completed binding
+	OncePod    bool   // access mode ReadWriteOncePod
 	Deleting   bool
 }
 
-// VolumeLimits are how many volumes can be attached to a node, by CSI driver; of a driver that is not named any number can be.
+// VolumeLimits contains the maximum number of attached volumes of a node, by CSI driver. A driver
+// without an entry has no limit.
 type VolumeLimits struct {
 	Node     string
 	UID      types.UID
@@ -36,8 +38,8 @@ type Volume struct {
 	Name    string
 	UID     types.UID
 	Version uint64
-	Claim   Key                    // that it is for, if any
-	Nodes   []*corev1.NodeSelector // that can use it match all of these
-	Driver  string                 // of CSI, which attaches it to nodes; "" if none does
-	Handle  string                 // by which the driver knows it
+	Claim   Key                    // spec.claimRef, if set
+	Nodes   []*corev1.NodeSelector // node selectors, all of which a node must match
+	Driver  string                 // CSI driver that attaches it to nodes, or ""
+	Handle  string                 // volumeHandle of the driver
 }

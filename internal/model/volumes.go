@@ -6,11 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// VolumeStore holds what is known of persistent volumes.
+// VolumeStore holds the PersistentVolumes, PersistentVolumeClaims, and the volume limits of nodes.
 type VolumeStore struct {
 	claims  map[Key]*VolumeClaim
 	volumes map[string]*Volume
-	users   map[Key]int            // bound pods by the claim that they mount
+	users   map[Key]int            // number of bound pods that mount the claim
 	on      map[string]map[Key]int // the same by node
 	limits  map[string]*VolumeLimits
 	log     *undoLog
@@ -20,19 +20,19 @@ func newVolumeStore(log *undoLog) VolumeStore {
 	return VolumeStore{claims: map[Key]*VolumeClaim{}, volumes: map[string]*Volume{}, users: map[Key]int{}, on: map[string]map[Key]int{}, limits: map[string]*VolumeLimits{}, log: log}
 }
 
-// Claim finds a PersistentVolumeClaim.
+// Claim returns a PersistentVolumeClaim.
 func (s *VolumeStore) Claim(key Key) (*VolumeClaim, bool) {
 	claim, ok := s.claims[key]
 	return claim, ok
 }
 
-// Get finds a PersistentVolume.
+// Get returns a PersistentVolume.
 func (s *VolumeStore) Get(name string) (*Volume, bool) {
 	volume, ok := s.volumes[name]
 	return volume, ok
 }
 
-// Mounters is how many pods on nodes mount the PersistentVolumeClaim.
+// Mounters returns the number of pods on nodes that mount the PersistentVolumeClaim.
 func (s *VolumeStore) Mounters(claim Key) int { return s.users[claim] }
 
 // PutClaim adds or replaces a PersistentVolumeClaim.
@@ -52,7 +52,7 @@ func (s *VolumeStore) PutClaim(claim *VolumeClaim) []Topic {
 	return []Topic{{Kind: TopicVolumeClaim, Key: claim.Key}}
 }
 
-// DeleteClaim forgets a PersistentVolumeClaim.
+// DeleteClaim removes a PersistentVolumeClaim.
 func (s *VolumeStore) DeleteClaim(key Key) []Topic {
 	if _, ok := s.claims[key]; !ok {
 		return nil
@@ -88,7 +88,7 @@ func (s *VolumeStore) Put(volume *Volume) []Topic {
 	return []Topic{{Kind: TopicVolume, Key: Key{Name: volume.Name}}}
 }
 
-// Delete forgets a PersistentVolume.
+// Delete removes a PersistentVolume.
 func (s *VolumeStore) Delete(name string) []Topic {
 	if _, ok := s.volumes[name]; !ok {
 		return nil
@@ -107,7 +107,7 @@ func (s *VolumeStore) set(name string, volume *Volume) {
 	}
 }
 
-// count keeps the users of claims as a pod comes to a node or leaves it.
+// count adds by to the mounts of a pod that is added to a node or removed from it.
 func (s *VolumeStore) count(pod *Pod, by int) {
 	for _, mount := range pod.Mounts {
 		key := Key{Namespace: pod.Key.Namespace, Name: mount.Claim}
@@ -128,10 +128,11 @@ func (s *VolumeStore) count(pod *Pod, by int) {
 	}
 }
 
-// HasLimits says whether there is a limit to the volumes of any node.
+// HasLimits reports whether any node limits its volumes.
 func (s *VolumeStore) HasLimits() bool { return len(s.limits) > 0 }
 
-// Limit is how many volumes of a CSI driver can be attached to the node, false for any number.
+// Limit returns how many volumes of a CSI driver can be attached to the node; false if there is no
+// limit.
 func (s *VolumeStore) Limit(node, driver string) (int, bool) {
 	limits, ok := s.limits[node]
 	if !ok {
@@ -141,7 +142,7 @@ func (s *VolumeStore) Limit(node, driver string) (int, bool) {
 	return limit, ok
 }
 
-// Attached are the handles of a CSI driver's volumes that pods on the node use.
+// Attached returns the handles of the CSI driver's volumes that pods on the node use.
 func (s *VolumeStore) Attached(node, driver string) map[string]bool {
 	handles := map[string]bool{}
 	for key := range s.on[node] {
@@ -172,7 +173,7 @@ func (s *VolumeStore) PutLimits(limits *VolumeLimits) []Topic {
 	return []Topic{{Kind: TopicNodes}}
 }
 
-// DeleteLimits has any number of volumes on a node.
+// DeleteLimits removes the limits of a node.
 func (s *VolumeStore) DeleteLimits(node string) []Topic {
 	if _, ok := s.limits[node]; !ok {
 		return nil

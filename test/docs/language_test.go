@@ -20,7 +20,8 @@ var finishedPackages = []string{
 	"internal/controller/history", "internal/controller/job", "internal/controller/kinds",
 	"internal/controller/namespace", "internal/controller/podserver",
 	"internal/controller/workload", "internal/etcd", "internal/features",
-	"internal/fleet", "internal/groups", "internal/metrics", "internal/node", "internal/pki",
+	"internal/fleet", "internal/groups", "internal/metrics", "internal/model", "internal/node",
+	"internal/pki",
 	"internal/sched/nodefit",
 }
 
