@@ -40,54 +40,72 @@ type written struct {
 	added     []model.Consumer
 }
 
-// writeClaim writes the allocation and the consumers of one planned claim, unless the API already
-// has them. A cached claim is sufficient for a write, because the server rejects outdated versions.
-// The claim is read from the API before concluding that nothing has to be written or that the plan
-// is refused.
+// claimWrite writes the allocation and the consumers of one planned claim, unless the API already
+// has them.
+type claimWrite struct {
+	*Committer
+	want *sched.ClaimPlan
+	// known is a version of the claim that was not read from the API, or nil. It is sufficient for
+	// a write, because the server rejects outdated versions.
+	known *resource.ResourceClaim
+	// failed is set once a write failed. Its response may have been lost.
+	failed bool
+}
+
+// writeClaim makes attempts to write a planned claim until one succeeds or none can.
 func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (written, error) {
 	turn := c.turns.take(want.Key)
 	defer c.turns.end(want.Key, turn)
-	claim, cached := c.cache.Claim(want.Key)
-	cached = cached && want.Make == nil
-	if turn.latest != nil {
-		claim, cached = turn.latest, true
+	write := &claimWrite{Committer: c, want: want, known: turn.latest}
+	if write.known == nil && want.Make == nil {
+		write.known, _ = c.cache.Claim(want.Key)
 	}
-	tried := false
 	for attempt := 0; ; attempt++ {
-		if !cached {
-			var err error
-			if claim, err = c.read(ctx, want); err != nil && (want.Make == nil || attempt >= maxAttempts || !retriable(err)) {
-				return c.after(ctx, want, refusedIfGone(err, "claim %s", want.Key))
-			}
-			if err != nil {
-				if err := c.pause(ctx, attempt); err != nil {
-					return written{}, err
-				}
-				continue
-			}
-		}
-		w, err := c.writeClaimOver(ctx, claim, want)
-		same := err == nil && w.claim == claim
-		if cached && (same || errors.Is(err, ErrRefused)) {
-			cached = false
-			continue
-		}
-		if same && tried && want.Allocation != nil {
-			// The response to an earlier attempt was lost: this is the plan's own write.
-			w.allocated, w.added = true, want.Reserve
-		}
+		w, retry, err := write.attempt(ctx)
 		if err == nil {
 			turn.latest = w.claim
 			return w, nil
 		}
-		if attempt >= maxAttempts || !retriable(err) {
+		if attempt >= maxAttempts || !retry {
 			return c.after(ctx, want, refusedIfGone(err, "claim %s", want.Key))
 		}
-		tried, cached = true, false
 		if err := c.pause(ctx, attempt); err != nil {
 			return written{}, err
 		}
 	}
+}
+
+// attempt writes the claim over the known version. Without one, and before it concludes that
+// nothing has to be written or that the plan is refused, it reads the claim from the API. After an
+// error it reports whether another attempt may succeed.
+func (c *claimWrite) attempt(ctx context.Context) (w written, retry bool, err error) {
+	if known := c.known; known != nil {
+		c.known = nil
+		w, err = c.over(ctx, known)
+		if w.claim != known && !errors.Is(err, ErrRefused) {
+			return w, retriable(err), err
+		}
+	}
+	claim, err := c.read(ctx, c.want)
+	if err != nil {
+		return written{}, c.want.Make != nil && retriable(err), err
+	}
+	if w, err = c.over(ctx, claim); c.failed && w.claim == claim && c.want.Allocation != nil {
+		// The response to an earlier attempt was lost: this is the plan's own write.
+		w.allocated, w.added = true, c.want.Reserve
+	}
+	return w, retriable(err), err
+}
+
+// over verifies one version of the claim and writes the plan over it. The result has this version
+// if nothing has to be written, and no claim after an error.
+func (c *claimWrite) over(ctx context.Context, claim *resource.ResourceClaim) (written, error) {
+	if err := verify(claim, c.want); err != nil {
+		return written{}, err
+	}
+	w, err := c.writeClaimOver(ctx, claim, c.want)
+	c.failed = c.failed || err != nil
+	return w, err
 }
 
 // read returns the claim, and creates it if the plan requires it.
@@ -98,10 +116,8 @@ func (c *Committer) read(ctx context.Context, want *sched.ClaimPlan) (*resource.
 	return c.claims.Get(ctx, want.Key)
 }
 
+// writeClaimOver writes the plan over a verified version of the claim.
 func (c *Committer) writeClaimOver(ctx context.Context, claim *resource.ResourceClaim, want *sched.ClaimPlan) (written, error) {
-	if err := verify(claim, want); err != nil {
-		return written{}, err
-	}
 	w := written{claim: claim.DeepCopy()}
 	if want.Allocation != nil && !slices.Contains(claim.Finalizers, resourcev1.Finalizer) {
 		w.claim.Finalizers = append(w.claim.Finalizers, resourcev1.Finalizer)
