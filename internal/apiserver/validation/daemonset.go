@@ -82,16 +82,17 @@ func daemonRollingUpdate(path *field.Path, u *appsv1.RollingUpdateDaemonSet) fie
 		value intstr.IntOrString
 	}{{"maxUnavailable", ptr.Deref(u.MaxUnavailable, intstr.IntOrString{})}, {"maxSurge", ptr.Deref(u.MaxSurge, intstr.IntOrString{})}} {
 		at := path.Child(s.field)
-		if faults := share(at, s.value); len(faults) > 0 {
-			errs = append(errs, faults...)
+		faults := share(at, s.value)
+		errs = append(errs, faults...)
+		if len(faults) > 0 {
+			set[s.field] = s.value.IntVal != 0 // text that is no percentage counts as 0
 			continue
 		}
 		n, _ := intstr.GetScaledValueFromIntOrPercent(&s.value, 100, true)
-		set[s.field] = n > 0
+		set[s.field] = n != 0
 		errs = append(errs, check(s.value.Type == intstr.Int || n <= 100, at, s.value.String(), "must not be greater than 100%")...)
 	}
 	switch {
-	case len(set) < 2:
 	case set["maxUnavailable"] && set["maxSurge"]:
 		errs = append(errs, field.Invalid(path.Child("maxSurge"), u.MaxSurge.String(), "may not be set where `maxUnavailable` is not 0"))
 	case !set["maxUnavailable"] && !set["maxSurge"]:

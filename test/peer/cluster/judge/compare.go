@@ -34,6 +34,10 @@ func Compare(r Request, theirs, ours Answer) []Difference {
 		return Difference{Kind: r.Kind, Verb: r.Verb, What: what, Where: where, Text: text}
 	}
 	switch {
+	case ours.Panic != "":
+		return []Difference{diff("allot panics", "", ours.Panic)}
+	case theirs.Panic != "":
+		return nil // Kubernetes has no answer to compare with
 	case theirs.Error != "" && ours.Error != "":
 		return nil
 	case theirs.Error != "" || ours.Error != "":

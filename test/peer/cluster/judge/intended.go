@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -64,8 +65,9 @@ func Intended() []Rule {
 		{
 			Name:   "32 claims of a group",
 			Listed: "claims of a PodGroup, or of `spec.scheduling` of a Job",
-			Holds: func(d Difference, _ Request) bool {
-				return d.allot() && d.is("Duplicate", "spec.resourceClaims[]", "spec.podGroupTemplates[].resourceClaims[]") || d.is("TooMany", "spec.resourceClaims", "spec.podGroupTemplates[].resourceClaims", "spec.scheduling.resourceClaims", "status.resourceClaimStatuses")
+			Holds: func(d Difference, r Request) bool {
+				// Kubernetes does not look into a list that is too long.
+				return d.allot() && strings.Contains(d.Where, ".resourceClaims[]") && r.groupClaims() > 4 || d.is("TooMany", "spec.resourceClaims", "spec.podGroupTemplates[].resourceClaims", "spec.scheduling.resourceClaims", "status.resourceClaimStatuses")
 			},
 		},
 		{
@@ -113,6 +115,33 @@ func explain(d Difference, r Request) int {
 }
 
 var intended = Intended()
+
+// groupClaims returns the length of the longest list of claims in the request.
+func (r Request) groupClaims() int {
+	var v any
+	if err := json.Unmarshal(r.New, &v); err != nil {
+		return 0
+	}
+	return longest("resourceClaims", v)
+}
+
+func longest(key string, v any) int {
+	n := 0
+	switch v := v.(type) {
+	case map[string]any:
+		for k, value := range v {
+			if list, ok := value.([]any); ok && k == key {
+				n = max(n, len(list))
+			}
+			n = max(n, longest(key, value))
+		}
+	case []any:
+		for _, value := range v {
+			n = max(n, longest(key, value))
+		}
+	}
+	return n
+}
 
 // claims reports whether the request is about a claim, or a template of claims.
 func (r Request) claims() bool { return strings.HasPrefix(r.Kind, "ResourceClaim") }

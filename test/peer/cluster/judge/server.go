@@ -56,6 +56,8 @@ var errOld = errors.New("the old object is refused")
 type Answer struct {
 	// NoObject reports whether there is nothing to change, because the server refused the old object.
 	NoObject bool
+	// Panic is the value that the server panicked with.
+	Panic string
 	// Error is a refusal that has no causes, such as JSON of a wrong type.
 	Error string
 	// Causes are "type field", sorted, each once.
@@ -69,7 +71,7 @@ type Answer struct {
 }
 
 // Accepted reports whether the object would be stored.
-func (a Answer) Accepted() bool { return a.Error == "" && len(a.Causes) == 0 }
+func (a Answer) Accepted() bool { return a.Panic == "" && a.Error == "" && len(a.Causes) == 0 }
 
 func (s *Server) json() runtime.Serializer {
 	info, _ := runtime.SerializerInfoForMediaType(s.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
@@ -109,8 +111,14 @@ func (r Request) context(namespaced bool) context.Context {
 	return genericapirequest.WithRequestInfo(ctx, info)
 }
 
-// Ask returns what the server makes of a request.
-func (s *Server) Ask(r Request, versions []string) Answer {
+// Ask returns what the server makes of a request. A panic, which an API server answers with an
+// internal error, is in Answer.Panic.
+func (s *Server) Ask(r Request, versions []string) (answer Answer) {
+	defer func() {
+		if v := recover(); v != nil {
+			answer = Answer{Panic: fmt.Sprint(v)}
+		}
+	}()
 	obj, err := s.write(r)
 	if err != nil {
 		return refusal(err)
