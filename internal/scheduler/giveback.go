@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -235,9 +234,4 @@ func (s *Scheduler) idle(key model.UnitKey) (*model.Unit, bool) {
 func (s *Scheduler) holdsIdly(key model.UnitKey) bool {
 	unit, ok := s.idle(key)
 	return ok && len(unit.Group.Claims) > 0 && len(s.unused(unit)) > 0
-}
-
-// resultFor is a result that stands for the whole device.
-func resultFor(id model.DeviceID) resourcev1.DeviceRequestAllocationResult {
-	return resourcev1.DeviceRequestAllocationResult{Driver: id.Driver, Pool: id.Pool, Device: id.Device}
 }
