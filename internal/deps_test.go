@@ -22,6 +22,8 @@ var edges = []struct{ from, to, why string }{
 	{"sched", "model", "pods, nodes and the one State are values of the model"},
 	{"sched", "alloc", "a node suits a pod only if its claims can have devices there"},
 	{"sched/nodefit", "model", "nodes and what pods require are values of the model"},
+	{"sched/score", "model", "nodes and what pods prefer are values of the model"},
+	{"sched/score", "sched/nodefit", "only nodes that fit are compared"},
 
 	{"testkit/scenario", "model", "objects of a scenario are put into the State"},
 	{"testkit/scenario", "sched", "a scenario places units"},
@@ -101,7 +103,7 @@ var edges = []struct{ from, to, why string }{
 }
 
 // core packages decide: same input, same output, on any machine.
-var core = []string{"model", "alloc", "sched", "sched/nodefit", "claims", "groups"}
+var core = []string{"model", "alloc", "sched", "sched/nodefit", "sched/score", "claims", "groups"}
 
 // Imports that a core package has no use for, by prefix of the path.
 var coreBans = []struct{ prefix, why string }{

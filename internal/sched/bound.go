@@ -103,7 +103,7 @@ func (j *job) lacksDevices() bool {
 			continue
 		}
 		pools, free := map[model.PoolID]int{}, 0
-		for _, info := range j.suited(c).nodes {
+		for _, info := range j.suited(c).Nodes {
 			j.freeDevices(c, info, pools)
 		}
 		for _, n := range pools {

@@ -8,98 +8,86 @@ import (
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/score"
 )
 
-// candidate is a node that could take a member now.
-type candidate struct {
-	node    *model.NodeInfo
-	out     bool    // it could not, or was given by the ranking
-	zone    int32   // of the node, which is thus not looked at: there are thousands
-	wish    int64   // of the pod's author
-	earlier int64   // how early the alternatives are that requests get there
-	devices int     // free ones that matter to the class
-	crowd   float64 // of pods of the same set, in its domains
-	load    float64 // share of the node that is in use, negative if more is better; less by what it has of the images
-}
-
-// candidates are the nodes that could take a member of the class now, best first: what the pod's
-// author prefers; then for pods that want devices the node with the fewest free ones, for others nodes without free
-// devices. Then a pod alone goes where few of its set are, a group fills the fullest node, to
-// leave room elsewhere, and a pod alone gets the emptiest. That a node has the images counts for as much as its load.
-// The ranking is good until the next one is asked for.
-func (j *job) candidates(c *class, shared *alloc.Problem) *ranking {
-	l := j.look(c, shared)
-	if key, ok := l.key(); ok {
-		if kept := j.placer.keep(key, l); kept != nil {
-			return kept
+// candidates returns the feasible nodes for the class, best first. If shared is not nil, they are nodes on which its claims
+// can be allocated. The ranking is valid until the next call.
+func (j *job) candidates(c *class, shared *alloc.Problem) *score.Ranking {
+	e := &examiner{job: j, class: c, shared: shared, limited: c.mounts.Limited(j.state)}
+	in := &score.Input{
+		State: j.state, Shape: c.scorer, Devices: c.wantsDevices() || shared != nil, Siblings: j.siblings(c),
+		// Around the devices of a shared claim more members may have to find room later on.
+		Packs: (j.packs() || c.wantsDevices()) && shared == nil,
+	}
+	if problem := c.plain.problem; problem != nil && shared == nil {
+		in.CountKey = problem.CountKey()
+	}
+	restricted := shared != nil || j.only != nil || c.extended != nil || len(c.given)+len(c.mounts)+len(c.pins) > 0
+	if !restricted {
+		if ranking := j.placer.ranks.RankAll(in, j.suited(c), e); ranking != nil {
+			return ranking
 		}
 	}
-	possible := j.possible(c)
-	r, tainted := &j.placer.scratch, false
-	list := slices.Grow(r.list[:0], len(possible))
-	for _, info := range possible {
-		candidate, broken := l.at(info)
-		if broken {
-			return &ranking{}
-		}
-		if !candidate.out {
-			tainted = tainted || len(info.Node.Taints) > 0
-			list = append(list, candidate)
-		}
-	}
-	c.scorer.score(j.state, list, tainted)
-	scoreAlternatives(list)
-	r.reset(list)
-	r.mingle(j.company(c), j.state.Nodes.Zones())
-	r.settle()
-	return r
+	return j.placer.ranks.Rank(in, j.possible(c), e)
 }
 
-// look is what there is to know of a class before its candidates are looked at one by one.
-type look struct {
+// siblings returns the pods of the same set, or behind the same Services, by node. A pod alone is spread over nodes with
+// few of these, unless it has constraints of its own.
+func (j *job) siblings(c *class) map[*model.NodeInfo]int {
+	pod, terms := c.members[0].pod, &c.fitter.Shape.Terms
+	switch {
+	case j.unit.Key.Group || len(terms.Spread)+len(terms.SoftSpread) > 0:
+		return nil
+	case pod.Set == "":
+		return j.state.Services.ServedWith(pod.Shape)
+	}
+	return j.state.Pods.OfSet(pod.Set)
+}
+
+// examiner examines nodes for a class.
+type examiner struct {
 	job     *job
 	class   *class
 	shared  *alloc.Problem
-	packs   bool
-	limited bool
-	images  *locality
+	limited bool // limits on the number of volumes can matter
 }
 
-func (j *job) look(c *class, shared *alloc.Problem) *look {
-	return &look{
-		job: j, class: c, shared: shared, limited: c.mounts.Limited(j.state), images: j.placer.locality(c.fitter.Shape),
-		// Around the devices of a shared claim more members may have to find room later on.
-		packs: (j.packs() || c.wantsDevices()) && shared == nil,
+// Examine is score.Examiner. A device that makes the allocation fail does so on all nodes, not only where it is (R20).
+func (e *examiner) Examine(info *model.NodeInfo) (devices int, alternatives int64, result score.Result) {
+	j, c := e.job, e.class
+	if c.fitter.Dynamic(j.state, info).Failed() || e.limited && c.mounts.CheckLimits(j.state, info).Failed() {
+		return 0, 0, score.Excluded
 	}
-}
-
-// at is the node as a candidate, but for what its author wishes and for the crowd. It answers true if an odd device stops the
-// allocation on all nodes, not only where that is (R20).
-func (l *look) at(info *model.NodeInfo) (candidate, bool) {
-	j, c := l.job, l.class
-	candidate := candidate{node: info, out: true, zone: info.Zone}
-	if c.fitter.Dynamic(j.state, info).Failed() || l.limited && c.mounts.CheckLimits(j.state, info).Failed() {
-		return candidate, false
-	}
-	if candidate.load = info.Load; l.packs {
-		candidate.load = -info.Load
-	}
-	candidate.load -= l.images.at(info)
-	problem := l.shared
+	problem := e.shared
 	if problem == nil {
 		f := j.form(c, info)
 		if f.reason != nil {
-			return candidate, false
+			return 0, 0, score.Excluded
 		}
 		problem = f.problem
 	}
 	if problem == nil {
-		candidate.out, candidate.devices = false, j.state.Devices.FreeLocal(info)
-		return candidate, false
+		return j.state.Devices.FreeLocal(info), 0, score.Fits
 	}
-	free, earlier, offer := problem.FreeAndScore(info)
-	candidate.out, candidate.devices, candidate.earlier = offer != alloc.Sufficient, free, earlier
-	return candidate, offer == alloc.SelectorFailed
+	free, alternatives, availability := problem.FreeAndScore(info)
+	switch availability {
+	case alloc.Sufficient:
+		return free, alternatives, score.Fits
+	case alloc.SelectorFailed:
+		return 0, 0, score.Failed
+	}
+	return 0, 0, score.Excluded
+}
+
+// IsCounted reports whether the free devices of the node can be counted.
+func (e *examiner) IsCounted(info *model.NodeInfo) bool {
+	problem := e.class.plain.problem
+	if problem == nil {
+		return true
+	}
+	_, ok := problem.CountFree(info)
+	return ok
 }
 
 // packs says whether the unit's pods are put together rather than apart.

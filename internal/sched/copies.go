@@ -110,7 +110,7 @@ func (j *job) fillTogether(target int) bool {
 	for _, c := range j.hardestFirst() {
 		rest := c.members
 		if c.plain.problem != nil {
-			for _, info := range j.candidates(c, nil).nodes() {
+			for _, info := range j.candidates(c, nil).Nodes() {
 				rest = j.putTogether(c, rest, info)
 			}
 		}

@@ -7,8 +7,8 @@
 // How a unit is placed:
 //
 //  1. Pods that are alike, claims included, form a class. Which nodes suit a class is worked out once, then nodes are
-//     filled: nodes + pods, not nodes × pods. Where nothing matters but what each node has left, the ranking of the nodes is
-//     kept for the next unit, and only nodes that have changed are looked at again (keep.go).
+//     filled: nodes + pods, not nodes × pods. Package nodefit decides whether a node fits, package score which one is
+//     better; the latter keeps rankings for the next unit where only changed nodes need another look.
 //  2. A group that has to be in one domain of a node label is tried in one after the other, the fullest first that has
 //     room for it; and so are members that required affinity keeps together (domain.go).
 //  3. Unallocated claims that several members share come first. For each, the devices and the nodes that they open
@@ -23,9 +23,7 @@
 // Extended resources that a DeviceClass offers are counted on nodes that have them. Elsewhere a pod gets devices in their
 // place, through a claim that the plan makes (extended.go).
 //
-// Node fit is kube-scheduler's: static checks once a shape of pods, dynamic ones with each placement (fit.go); scores
-// only where an author has wishes (score.go). Volumes limit nodes, nodes the number of volumes (volume_limit.go), and none is
-// bound here (volume.go). What else is preferred breaks ties: default spread (spread.go), then load and images (image.go).
+// Volumes limit nodes, nodes the number of volumes, and none is bound here (volume.go).
 //
 // Invariants: no node gets more than it has, no device goes to two claims, of a gang at least Min members are placed
 // or none. The answer depends on the State alone, not on the order in which it came to be.

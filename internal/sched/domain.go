@@ -38,7 +38,7 @@ func (j *job) within(c *class) []*model.NodeInfo {
 		return c.pins[n-1].nodes
 	}
 	if j.only == nil {
-		return j.suited(c).nodes
+		return j.suited(c).Nodes
 	}
 	return c.fitter.Suitable(j.only)
 }

@@ -122,7 +122,7 @@ func (j *job) newForm(c *class, lacks string) *form {
 
 // prepareForms works out what the class asks for on the nodes that suit it. It answers why no node helps.
 func (j *job) prepareForms(c *class) *alloc.Reason {
-	for _, info := range j.suited(c).nodes {
+	for _, info := range j.suited(c).Nodes {
 		j.form(c, info)
 	}
 	var reason *alloc.Reason

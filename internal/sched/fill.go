@@ -8,6 +8,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/score"
 )
 
 // attempt places the members with the shared claims as they are allocated now. It answers true once all members that
@@ -89,7 +90,7 @@ func (j *job) hardestFirst() []*class {
 	}
 	choices := make([]choice, len(in))
 	for i, c := range in {
-		choices[i] = choice{c, j.candidates(c, nil).size()}
+		choices[i] = choice{c, j.candidates(c, nil).Len()}
 	}
 	slices.SortStableFunc(choices, func(a, b choice) int {
 		x, y := a.class.fitter.Shape.Requests, b.class.fitter.Shape.Requests
@@ -113,9 +114,9 @@ func (j *job) fill(c *class, rest []*member) []*member {
 		before := len(rest)
 		nodes := j.candidates(c, nil)
 		switch {
-		case c.scorer.repels():
+		case c.scorer.Repels():
 			rest = j.one(c, rest, nodes)
-		case c.scorer.shifts():
+		case c.scorer.Reorders():
 			if rest = j.one(c, rest, nodes); len(rest) < before && j.packs() {
 				rest = j.packOn(c, rest, j.lastNode())
 			}
@@ -124,7 +125,7 @@ func (j *job) fill(c *class, rest []*member) []*member {
 		default:
 			rest = j.spread(c, rest, nodes)
 		}
-		if len(rest) == before || !c.fitter.DependsOnOrder() && !c.scorer.shifts() {
+		if len(rest) == before || !c.fitter.DependsOnOrder() && !c.scorer.Reorders() {
 			break
 		}
 	}
@@ -132,9 +133,9 @@ func (j *job) fill(c *class, rest []*member) []*member {
 }
 
 // one places one member, on the best node that takes it.
-func (j *job) one(c *class, rest []*member, nodes *ranking) []*member {
-	for i := range nodes.size() {
-		if j.place(c, rest[0], nodes.at(i)) {
+func (j *job) one(c *class, rest []*member, nodes *score.Ranking) []*member {
+	for i := range nodes.Len() {
+		if j.place(c, rest[0], nodes.At(i)) {
 			return rest[1:]
 		}
 	}
@@ -156,18 +157,18 @@ func (j *job) packOn(c *class, rest []*member, info *model.NodeInfo) []*member {
 }
 
 // pack fills one node after the other.
-func (j *job) pack(c *class, rest []*member, nodes *ranking) []*member {
-	for i := 0; i < nodes.size() && len(rest) > 0; i++ {
-		rest = j.packOn(c, rest, nodes.at(i))
+func (j *job) pack(c *class, rest []*member, nodes *score.Ranking) []*member {
+	for i := 0; i < nodes.Len() && len(rest) > 0; i++ {
+		rest = j.packOn(c, rest, nodes.At(i))
 	}
 	return rest
 }
 
 // spread puts one pod on each node, and starts again with those that have room left.
-func (j *job) spread(c *class, rest []*member, nodes *ranking) []*member {
+func (j *job) spread(c *class, rest []*member, nodes *score.Ranking) []*member {
 	var open []*model.NodeInfo
-	for i := 0; i < nodes.size() && len(rest) > 0; i++ {
-		if info := nodes.at(i); j.place(c, rest[0], info) {
+	for i := 0; i < nodes.Len() && len(rest) > 0; i++ {
+		if info := nodes.At(i); j.place(c, rest[0], info) {
 			rest = rest[1:]
 			open = append(open, info)
 		}

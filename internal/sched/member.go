@@ -10,6 +10,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/score"
 )
 
 // member is a pod that is to be placed.
@@ -35,7 +36,7 @@ type use struct {
 // class are members that are alike: they suit the same nodes, and ask for the same devices.
 type class struct {
 	fitter   *nodefit.Fitter
-	scorer   *scorer
+	scorer   *score.Shape
 	members  []*member
 	given    []model.Key                           // claims that all members use and that are not their own: each has or gets an allocation
 	plain    form                                  // what members ask devices for
@@ -144,7 +145,7 @@ func (j *job) classify() {
 		c, ok := known[id]
 		if !ok {
 			fitter := nodefit.New(j.state, m.pod.Shape)
-			c = &class{fitter: fitter, scorer: newScorer(fitter), mounts: m.mounts, volumes: m.mounts.Selectors()}
+			c = &class{fitter: fitter, scorer: score.NewShape(fitter), mounts: m.mounts, volumes: m.mounts.Selectors()}
 			if len(m.offers) > 0 || m.pod.Mapped || m.held != nil {
 				c.extended = &extended{offers: m.offers, forms: map[string]*form{}}
 			}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/score"
 )
 
 // DefaultSteps is a budget that a small machine spends in a fraction of a second.
@@ -16,29 +18,17 @@ type Placer struct {
 	state   *model.State
 	alloc   *alloc.Allocator
 	steps   int
-	statics map[string]*suited // by shape
-	kept    map[keptKey]*kept
-	scratch ranking              // of those that are not kept
-	refused map[string]refusal   // pods for which no room could be made, by shape
-	images  map[string]*locality // by the images
+	fits    *nodefit.Cache
+	ranks   *score.Cache
+	refused map[string]refusal // pods for which no room could be made, by shape
 	costs   unitCosts
 }
-
-// suited are the nodes that suit a shape, whatever runs on them.
-type suited struct {
-	version uint64
-	nodes   []*model.NodeInfo // by name; if they are all, the State's own, which is good for the version
-	wary    bool              // some have taints by which pods of the shape would rather not be there
-	asked   bool              // for candidates
-}
-
-const maxSuited = 4096 // shapes; beyond, all are forgotten and worked out anew
 
 // NewPlacer makes a Placer. steps is what it may spend on one unit; see alloc.Budget.
 func NewPlacer(state *model.State, steps int) *Placer {
 	return &Placer{
-		state: state, alloc: alloc.New(), steps: steps, statics: map[string]*suited{}, kept: map[keptKey]*kept{},
-		refused: map[string]refusal{}, images: map[string]*locality{}, costs: unitCosts{},
+		state: state, alloc: alloc.New(), steps: steps, fits: nodefit.NewCache(state), ranks: score.NewCache(state),
+		refused: map[string]refusal{}, costs: unitCosts{},
 	}
 }
 
@@ -299,20 +289,7 @@ func keysOf(members []*member) []model.Key {
 }
 
 // suited are the nodes that pass the static checks for the class.
-func (j *job) suited(c *class) *suited {
-	p := j.placer
-	known := p.statics[c.fitter.Shape.ID]
-	if known != nil && known.version == p.state.Nodes.Version() {
-		return known
-	}
-	if len(p.statics) >= maxSuited {
-		clear(p.statics)
-	}
-	known = &suited{version: p.state.Nodes.Version(), nodes: c.fitter.Suitable(p.state.Nodes.List())}
-	known.wary = slices.ContainsFunc(known.nodes, func(info *model.NodeInfo) bool { return c.fitter.SoftTaints(info) > 0 })
-	p.statics[c.fitter.Shape.ID] = known
-	return known
-}
+func (j *job) suited(c *class) *nodefit.NodeSet { return j.placer.fits.Suitable(c.fitter) }
 
 // mark and undo bracket a part of the trial.
 type mark struct {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
 // Making room for a unit that has no place (R36): who is less important leaves, if the unit can be placed after that,
@@ -163,7 +164,7 @@ func (p *Placer) refuse(unit *model.Unit, o *Outlook) {
 	if !p.plain(unit) || o.Undecided {
 		return
 	}
-	if len(p.refused) >= maxSuited {
+	if len(p.refused) >= nodefit.MaxShapes {
 		clear(p.refused)
 	}
 	p.refused[unit.Pods[0].Shape.ID] = refusal{

@@ -23,7 +23,7 @@ func (j *job) reconsider(target int) bool {
 		if ordered {
 			t.nodes = j.possible(t.class)
 		} else {
-			t.nodes = j.candidates(t.class, nil).nodes()
+			t.nodes = j.candidates(t.class, nil).Nodes()
 		}
 	}
 	found := false

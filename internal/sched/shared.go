@@ -130,7 +130,7 @@ func (j *job) anchors(b *bundle) []*model.NodeInfo {
 		if slices.Contains(j.leftOut, c) {
 			continue
 		}
-		for _, info := range j.candidates(c, b.problem).nodes() {
+		for _, info := range j.candidates(c, b.problem).Nodes() {
 			if !seen[info] {
 				seen[info] = true
 				anchors = append(anchors, info)

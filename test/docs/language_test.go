@@ -22,12 +22,13 @@ var finishedPackages = []string{
 	"internal/controller/workload", "internal/etcd", "internal/features",
 	"internal/fleet", "internal/groups", "internal/metrics", "internal/model", "internal/node",
 	"internal/pki",
-	"internal/sched/nodefit",
+	"internal/sched/nodefit", "internal/sched/score",
 }
 
 // finishedDocuments are the documents that follow the same rules.
 var finishedDocuments = []string{
-	"docs/adr/0003-group-claims-are-recorded-at-admission.md", "docs/running-allot-up.md",
+	"docs/adr/0003-group-claims-are-recorded-at-admission.md", "docs/how-nodes-are-chosen.md",
+	"docs/running-allot-up.md",
 }
 
 // bannedPhrases are phrases that Go and Kubernetes documentation does not use. A boolean "reports

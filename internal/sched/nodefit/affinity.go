@@ -51,7 +51,8 @@ func (f *Fitter) MatchesItself(state *model.State) bool {
 	return len(terms) > 0 && terms[0].Matches(f.Shape, state.Namespaces.Labels(f.Shape.Namespace))
 }
 
-// DependsOnOrder reports whether it depends on the pods that are placed earlier whether a pod can be placed.
+// DependsOnOrder reports whether it depends on the pods that are placed earlier whether a pod can
+// be placed.
 func (f *Fitter) DependsOnOrder() bool {
 	return len(f.Shape.Terms.Affinity)+len(f.Shape.Terms.Spread) > 0
 }

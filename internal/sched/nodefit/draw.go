@@ -7,7 +7,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// CheckDraws checks what a pod draws from a node's resources through its claims, in addition to its requests.
+// CheckDraws checks what a pod draws from a node's resources through its claims, in addition to its
+// requests.
 func CheckDraws(shape *model.Shape, draws []model.Draw, info *model.NodeInfo) Failure {
 	if failure := checkDrawBudgets(shape, draws); failure.Failed() {
 		return failure
@@ -15,7 +16,8 @@ func CheckDraws(shape *model.Shape, draws []model.Draw, info *model.NodeInfo) Fa
 	return checkDrawn(info, shape.Requests, shape.DrawnBeyondBudgets(draws))
 }
 
-// checkDrawBudgets finds the first resource by name of which the draws are more than the pod-level request leaves for them.
+// checkDrawBudgets finds the first resource by name of which the draws are more than the pod-level
+// request leaves for them.
 func checkDrawBudgets(shape *model.Shape, draws []model.Draw) Failure {
 	if len(shape.DrawBudgets) == 0 || len(draws) == 0 {
 		return Failure{}
@@ -29,7 +31,8 @@ func checkDrawBudgets(shape *model.Shape, draws []model.Draw) Failure {
 	return Failure{}
 }
 
-// checkDrawn finds the first resource by name of which the node has too little for what is requested and drawn.
+// checkDrawn finds the first resource by name of which the node has too little for what is
+// requested and drawn.
 func checkDrawn(info *model.NodeInfo, requests, drawn model.Resources) Failure {
 	var first Failure
 	for name, amount := range drawn {

@@ -10,7 +10,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Fitter checks nodes for the pods of one shape. What it has counted in the State is remembered until that changes.
+// Fitter checks nodes for the pods of one shape. What it has counted in the State is remembered
+// until that changes.
 type Fitter struct {
 	Requests
 	Shape *model.Shape
@@ -33,7 +34,8 @@ func New(state *model.State, shape *model.Shape) *Fitter {
 	return f
 }
 
-// WithoutCounts returns a Fitter for Static checks and resources, which keeps nothing that was counted.
+// WithoutCounts returns a Fitter for Static checks and resources, which keeps nothing that was
+// counted.
 func (f *Fitter) WithoutCounts() *Fitter {
 	return &Fitter{Requests: f.Requests, Shape: f.Shape, affinity: f.affinity}
 }
@@ -80,7 +82,8 @@ func (f *Fitter) Suitable(nodes []*model.NodeInfo) []*model.NodeInfo {
 	return some
 }
 
-// SoftTaints returns the number of taints with the effect PreferNoSchedule that the pod does not tolerate.
+// SoftTaints returns the number of taints with the effect PreferNoSchedule that the pod does not
+// tolerate.
 func (f *Fitter) SoftTaints(info *model.NodeInfo) int64 {
 	n := int64(0)
 	for i := range info.Node.Taints {
@@ -123,7 +126,8 @@ func (f *Fitter) Dynamic(state *model.State, info *model.NodeInfo) Failure {
 	return f.checkSpread(state, info)
 }
 
-// TiedNode returns the one node that a selector allows, as an allocation of node-local devices has it.
+// TiedNode returns the one node that a selector allows, as an allocation of node-local devices has
+// it.
 func TiedNode(selector *corev1.NodeSelector) (string, bool) {
 	if selector == nil || len(selector.NodeSelectorTerms) != 1 {
 		return "", false

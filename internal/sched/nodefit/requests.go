@@ -128,8 +128,9 @@ func (r *Requests) change(free Free, pod *model.Pod, by func(a, b int64) int64) 
 	}
 }
 
-// FitsWithoutLower reports whether the requests could fit if all pods of lower priority terminated. The priority of a
-// group counts for its pods and is not looked up: such pods are taken for lower ones.
+// FitsWithoutLower reports whether the requests could fit if all pods of lower priority terminated.
+// The priority of a group counts for its pods and is not looked up: such pods are taken for lower
+// ones.
 func (r *Requests) FitsWithoutLower(info *model.NodeInfo, priority int32) bool {
 	free := r.FreeOf(info)
 	for _, pod := range info.Pods {

@@ -2,8 +2,8 @@ package nodefit
 
 import "github.com/allot-dev/allot/internal/model"
 
-// SpreadCounts counts pods by domain for some topology spread constraints of a shape. A count is brought up to date once
-// for each placement, not for each node.
+// SpreadCounts counts pods by domain for some topology spread constraints of a shape. A count is
+// brought up to date once for each placement, not for each node.
 type SpreadCounts struct {
 	constraints []model.Spread
 	counts      []DomainCounts // of each constraint
@@ -87,8 +87,8 @@ func (s *SpreadCounts) Count(f *Fitter, state *model.State, i int) *DomainCounts
 	return c
 }
 
-// setDomains assigns domains to the nodes that count for a constraint: those that have the labels of all constraints, and
-// that the constraint's policies do not exclude.
+// setDomains assigns domains to the nodes that count for a constraint: those that have the labels
+// of all constraints, and that the constraint's policies do not exclude.
 func (s *SpreadCounts) setDomains(f *Fitter, state *model.State, i int) {
 	constraint, c := &s.constraints[i], &s.counts[i]
 	c.domains, c.nodes = map[string]int{}, map[string]int{}

@@ -49,8 +49,8 @@ func (m Mounts) InUse(state *model.State) *Mount {
 // Limited reports whether limits on the number of a node's volumes can matter.
 func (m Mounts) Limited(state *model.State) bool { return len(m) > 0 && state.Volumes.HasLimits() }
 
-// CheckLimits checks whether the volumes can be attached to the node in addition to those of its pods. A volume that
-// several pods use is attached once.
+// CheckLimits checks whether the volumes can be attached to the node in addition to those of its
+// pods. A volume that several pods use is attached once.
 func (m Mounts) CheckLimits(state *model.State, info *model.NodeInfo) Failure {
 	attached := map[string]map[string]bool{} // handles by driver
 	for i := range m {
