@@ -25,6 +25,10 @@ var edges = []struct{ from, to, why string }{
 	{"sched/score", "model", "nodes and what pods prefer are values of the model"},
 	{"sched/score", "sched/nodefit", "only nodes that fit are compared"},
 
+	{"sched/reason", "model", "changes that help are topics of the model"},
+	{"sched/reason", "alloc", "a reason says why claims cannot be allocated"},
+	{"sched/reason", "sched/nodefit", "a reason names the checks that nodes failed"},
+
 	{"testkit/scenario", "model", "objects of a scenario are put into the State"},
 	{"testkit/scenario", "sched", "a scenario places units"},
 	{"testkit/scenario", "claims", "claims and slices are converted as the scheduler does"},
@@ -103,7 +107,7 @@ var edges = []struct{ from, to, why string }{
 }
 
 // core packages decide: same input, same output, on any machine.
-var core = []string{"model", "alloc", "sched", "sched/nodefit", "sched/score", "claims", "groups"}
+var core = []string{"model", "alloc", "sched", "sched/nodefit", "sched/score", "sched/reason", "claims", "groups"}
 
 // Imports that a core package has no use for, by prefix of the path.
 var coreBans = []struct{ prefix, why string }{

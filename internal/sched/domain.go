@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
 // A group can be bound to one topology domain: by its schedulingConstraints, all of it; by required pod affinity of
@@ -122,16 +123,16 @@ func (j *job) inDomains() {
 		return
 	}
 	domains := j.domainsOf(j.classes, key)
-	if fixed := j.reasons.FixedDomain; fixed != "" {
+	if fixed := j.reasons.Topology.Fixed; fixed != "" {
 		domains = slices.DeleteFunc(domains, func(d *domain) bool { return d.value != fixed })
 	}
-	fits := make([]DomainFit, 0, len(domains))
+	fits := make([]reason.DomainFit, 0, len(domains))
 	j.inEach(j.classes, key, domains, func(d *domain) {
 		j.reached = 0
 		j.allocateShared(0)
-		fits = append(fits, DomainFit{Value: d.value, Fits: j.reached})
+		fits = append(fits, reason.DomainFit{Value: d.value, Fits: j.reached})
 	})
-	j.reasons.Domains = fits
+	j.reasons.Topology.Domains = fits
 }
 
 // topology is the node label by which the group's pods have to be in one place, "" if they need not.
@@ -149,8 +150,8 @@ func (j *job) fixDomain() bool {
 	if key == "" {
 		return true
 	}
-	j.reasons.Topology = key
-	j.reasons.further = []model.Topic{{Kind: model.TopicNodes}} // a label that changes can settle it
+	j.reasons.Topology.Label = key
+	j.reasons.Further = []model.Topic{{Kind: model.TopicNodes}} // a label that changes can settle it
 	for _, pod := range j.state.Groups.Members(j.unit.Key.Key) {
 		if !pod.Counts() || pod.Deleting {
 			continue
@@ -158,13 +159,13 @@ func (j *job) fixDomain() bool {
 		value, ok := j.domainOf(pod, key)
 		switch {
 		case !ok:
-			j.reasons.Conflict = fmt.Sprintf("pod %s of the group is on node %s, which has no label %s", pod.Key.Name, pod.Node, key)
+			j.reasons.Topology.Conflict = fmt.Sprintf("pod %s of the group is on node %s, which has no label %s", pod.Key.Name, pod.Node, key)
 			return false
-		case j.reasons.FixedDomain != "" && j.reasons.FixedDomain != value:
-			j.reasons.Conflict = fmt.Sprintf("pods of the group are in more than one domain of %s: %s and %s", key, j.reasons.FixedDomain, value)
+		case j.reasons.Topology.Fixed != "" && j.reasons.Topology.Fixed != value:
+			j.reasons.Topology.Conflict = fmt.Sprintf("pods of the group are in more than one domain of %s: %s and %s", key, j.reasons.Topology.Fixed, value)
 			return false
 		}
-		j.reasons.FixedDomain = value
+		j.reasons.Topology.Fixed = value
 	}
 	return true
 }

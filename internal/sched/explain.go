@@ -1,89 +1,35 @@
 package sched
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
-// tally counts nodes by what they fail at.
-type tally map[string]*Block
-
-// add counts a node; nearest says whether it is a nearer miss than what is there.
-func (t *tally) add(b Block, nearer func(have *Block) bool) {
-	if *t == nil {
-		*t = tally{}
-	}
-	id := b.id()
-	have, ok := (*t)[id]
-	if !ok {
-		b.Nodes = 1
-		(*t)[id] = &b
-		return
-	}
-	if nearer(have) {
-		b.Nodes, b.Pools = have.Nodes, have.Pools
-		*have = b
-	}
-	have.Nodes++
-}
-
-func (t *tally) miss(node string, m nodefit.Failure) {
-	b := Block{Check: m.Check, Detail: m.Detail, Nearest: node, Lacking: m.Lacking}
-	t.add(b, func(have *Block) bool { return m.Lacking < have.Lacking })
-}
-
-func (t *tally) devices(node string, reason *alloc.Reason) {
-	b := Block{Check: nodefit.CheckDevices, Detail: string(reason.Kind) + reason.Subject(), Nearest: node, Alloc: reason}
-	t.add(b, func(have *Block) bool { return reason.IsCloser(have.Alloc) })
-	have := (*t)[b.id()]
-	for _, pool := range reason.Pools {
-		if !slices.Contains(have.Pools, pool) {
-			have.Pools = append(have.Pools, pool)
-		}
-	}
-}
-
-// id is equal for blocks that are counted together.
-func (b *Block) id() string { return string(b.Check) + "\x00" + b.Detail }
-
-// blocks are the counts, the largest first.
-func (t tally) blocks() []Block {
-	list := make([]Block, 0, len(t))
-	for _, b := range t {
-		list = append(list, *b)
-	}
-	slices.SortFunc(list, func(a, b Block) int {
-		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Check, b.Check), cmp.Compare(a.Detail, b.Detail))
-	})
-	return list
-}
-
 // explain counts over all nodes why the class cannot be placed on them as the trial stands.
-func (j *job) explain(c *class) tally {
-	var t tally
+func (j *job) explain(c *class) reason.Failures {
+	t := reason.Failures{}
 	for _, info := range j.state.Nodes.List() {
 		if pin := c.outside(info); pin != nil {
-			t.miss(info.Name, nodefit.Failure{Check: nodefit.CheckDomain, Detail: keyName(pin.key) + " " + pin.value})
+			t.Add(info.Name, nodefit.Failure{Check: nodefit.CheckDomain, Detail: reason.DomainName(pin.key, pin.value)})
 		} else if m := c.fitter.Static(info); m.Failed() {
-			t.miss(info.Name, m)
+			t.Add(info.Name, m)
 		} else if mount := c.mounts.Unreachable(info); mount != nil {
-			detail := mount.Volume.Name + " of PersistentVolumeClaim " + mount.Claim.String()
-			t.add(Block{Check: nodefit.CheckVolume, Detail: detail, Volume: mount.Volume.Name, Nearest: info.Name}, func(*Block) bool { return false })
+			t.AddVolume(info.Name, mount)
 		} else if claim, misses := j.claimMisses(c, info); misses {
-			t.add(Block{Check: nodefit.CheckClaimNode, Detail: claim.String(), Claim: claim, Nearest: info.Name}, func(*Block) bool { return false })
+			t.AddClaim(info.Name, claim)
 		} else if m := j.dynamic(c, info); m.Failed() {
-			t.miss(info.Name, m)
-		} else if reason := j.lacking(c, info); reason != nil {
-			t.devices(info.Name, reason)
+			t.Add(info.Name, m)
+		} else if lacking := j.lacking(c, info); lacking != nil {
+			t.AddDevices(info.Name, lacking)
 		} else if m := j.drawMiss(c, info); m.Failed() {
-			t.miss(info.Name, m)
+			t.Add(info.Name, m)
 		} else {
-			t.miss(info.Name, nodefit.Failure{Check: nodefit.CheckTogether})
+			t.Add(info.Name, nodefit.Failure{Check: nodefit.CheckTogether})
 		}
 	}
 	return t
@@ -120,7 +66,7 @@ func (j *job) recordFailure(placed int) {
 		j.bestReason = &Reasons{Placed: placed}
 		return
 	}
-	r := &Reasons{Placed: placed, Ties: j.ties()}
+	r := &Reasons{Placed: placed, Constraints: j.ties()}
 	done := map[model.Key]bool{}
 	for i := range j.placements {
 		done[j.placements[i].Pod] = true
@@ -139,26 +85,26 @@ func (j *job) recordFailure(placed int) {
 	j.bestReason = r
 }
 
-func (j *job) explainPods(c *class, left []*member) PodReasons {
-	p := PodReasons{Pods: keysOf(left)}
+func (j *job) explainPods(c *class, left []*member) reason.PodReasons {
+	p := reason.PodReasons{Pods: keysOf(left)}
 	if claim := j.full(left[0]); claim != nil {
-		p.Wait = &Wait{
+		p.Blocker = &reason.Blocker{
 			Text:   fmt.Sprintf("claim %s has %d consumers, which is the limit", claim.Key, len(claim.Consumers)),
 			Topics: []model.Topic{{Kind: model.TopicClaim, Key: claim.Key}},
 		}
 		return p
 	}
 	if m := c.mounts.InUse(j.state); m != nil {
-		p.Wait = waitForVolume(m.Claim, "", "PersistentVolumeClaim %s is for one pod at a time (ReadWriteOncePod)", m.Claim)
+		p.Blocker = waitForVolume(m.Claim, "", "PersistentVolumeClaim %s is for one pod at a time (ReadWriteOncePod)", m.Claim)
 		return p
 	}
 	stuck := *c
 	stuck.members = left
 	p.Nodes = len(j.state.Nodes.List())
-	p.Blocks = j.explain(&stuck).blocks()
-	for i := range p.Blocks {
-		if reason := p.Blocks[i].Alloc; reason != nil && reason.NodeIndependent() && c.extended == nil {
-			return PodReasons{Pods: p.Pods, Alloc: reason}
+	p.Failures = j.explain(&stuck).List()
+	for i := range p.Failures {
+		if cause := p.Failures[i].Alloc; cause != nil && cause.NodeIndependent() && c.extended == nil {
+			return reason.PodReasons{Pods: p.Pods, Alloc: cause}
 		}
 	}
 	return p
@@ -171,7 +117,7 @@ func (j *job) further() []model.Topic {
 		return j.volumeTopics()
 	}
 	topics := append(j.dependencies(), model.Topic{Kind: model.TopicNodes})
-	if j.reasons.roomless = j.lacksDevices(); !j.reasons.roomless {
+	if j.reasons.NoRoom = j.lacksDevices(); !j.reasons.NoRoom {
 		topics = append(topics, model.Topic{Kind: model.TopicRoom})
 	}
 	return topics
@@ -221,14 +167,14 @@ func (j *job) result() (*Plan, *Reasons) {
 	if j.quiet {
 		return j.best, r
 	}
-	r.priority = lowerGroupPriority(j.unit)
-	r.further, r.dependencies = j.further(), j.dependencies()
+	r.Priority = lowerGroupPriority(j.unit)
+	r.Further, r.Dependencies = j.further(), j.dependencies()
 	for _, c := range j.classes {
 		f := c.fitter
-		r.shapes = append(r.shapes, f.WithoutCounts())
+		r.Shapes = append(r.Shapes, f.WithoutCounts())
 	}
 	if j.bestReason != nil {
-		r.Placed, r.Ties = j.bestReason.Placed, j.bestReason.Ties
+		r.Placed, r.Constraints = j.bestReason.Placed, j.bestReason.Constraints
 		r.Pods = append(r.Pods, j.bestReason.Pods...)
 	}
 	if j.best != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
 // form is what members of a class ask devices for on a node, and through which claims.
@@ -40,7 +41,7 @@ type offer struct {
 // extend looks up what the member asks for of resources that are offered, and the claim that an earlier plan has made for
 // that: also when nothing is offered any more, since it would keep its devices for a pod that runs without them. One
 // without devices counts as none: it is used, or replaced, when the plan is written.
-func (j *job) extend(m *member) *Wait {
+func (j *job) extend(m *member) *reason.Blocker {
 	for _, resource := range m.pod.Shape.Offerable() {
 		if class, ok := j.state.Classes.Offers(resource); ok {
 			m.offers = append(m.offers, offer{resource, class.Name})
@@ -52,7 +53,7 @@ func (j *job) extend(m *member) *Wait {
 		return nil
 	}
 	if text := j.unusable(key, &model.PodClaim{Owner: m.pod.UID}); text != "" {
-		return &Wait{Text: text, Topics: []model.Topic{{Kind: model.TopicClaim, Key: key}}}
+		return &reason.Blocker{Text: text, Topics: []model.Topic{{Kind: model.TopicClaim, Key: key}}}
 	}
 	if claim.Allocation == nil {
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/reason"
 	"github.com/allot-dev/allot/internal/sched/score"
 )
 
@@ -53,7 +54,7 @@ func (j *job) gather() {
 	for _, pod := range j.unit.Pods {
 		m, wait := j.member(pod)
 		if wait != nil {
-			j.reasons.addWaiting(pod.Key, *wait)
+			j.reasons.AddBlocked(pod.Key, *wait)
 			continue
 		}
 		ready = append(ready, m)
@@ -73,25 +74,19 @@ func (j *job) gather() {
 	j.classify()
 }
 
-// Wait says why a pod cannot be tried at all.
-type Wait struct {
-	Text   string
-	Topics []model.Topic
-}
-
-func (j *job) member(pod *model.Pod) (*member, *Wait) {
+func (j *job) member(pod *model.Pod) (*member, *reason.Blocker) {
 	m := &member{pod: pod}
 	if group := j.unit.Group; group != nil && group.Unknown != "" {
-		return nil, &Wait{Text: fmt.Sprintf("PodGroup %s: %s is not known to this version of allot", group.Key, group.Unknown)}
+		return nil, &reason.Blocker{Text: fmt.Sprintf("PodGroup %s: %s is not known to this version of allot", group.Key, group.Unknown)}
 	}
 	for i := range pod.Claims {
 		entry := &pod.Claims[i]
 		if entry.Claim == "" {
-			return nil, &Wait{Text: entry.Problem}
+			return nil, &reason.Blocker{Text: entry.Problem}
 		}
 		key := model.Key{Namespace: pod.Key.Namespace, Name: entry.Claim}
 		if text := j.unusable(key, entry); text != "" {
-			return nil, &Wait{Text: text, Topics: []model.Topic{{Kind: model.TopicClaim, Key: key}}}
+			return nil, &reason.Blocker{Text: text, Topics: []model.Topic{{Kind: model.TopicClaim, Key: key}}}
 		}
 		if wait := j.evicted(key); wait != nil {
 			return nil, wait

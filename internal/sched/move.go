@@ -11,6 +11,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
 // Elsewhere reports whether a unit that was placed in vain can be placed when claims lose the devices that they have; the
@@ -21,23 +22,8 @@ func (p *Placer) Elsewhere(unit *model.Unit, reasons *Reasons, claims []model.Ke
 	for _, key := range claims {
 		p.state.Claims.RemoveConsumers(key, func(model.Consumer) bool { return true })
 	}
-	plan, elsewhere := p.placeIn(tx, unit, cmp.Or(reasons.steps, p.steps))
+	plan, elsewhere := p.placeIn(tx, unit, cmp.Or(reasons.Limit, p.steps))
 	return plan != nil, elsewhere
-}
-
-// Stay notes in the reasons why a unit keeps the devices with which it has no place: broken says what is wrong with them,
-// if it is known, and elsewhere why the unit has no place without them either, or nil.
-func (r *Reasons) Stay(broken string, elsewhere *Reasons) {
-	r.broken = broken
-	if elsewhere == nil {
-		return
-	}
-	if broken != "" {
-		r.elsewhere = elsewhere
-	}
-	r.further = append(r.further, elsewhere.Topics()...)
-	r.shapes = append(r.shapes, elsewhere.shapes...)
-	r.roomless = false
 }
 
 // Broken returns what is wrong with the devices of a claim for the pods of a unit, "" if nothing is.
@@ -131,13 +117,13 @@ func unreachable(state *model.State, name string) bool {
 }
 
 // damaged has pods wait that would use a device which is tainted or not published any more, unless pods that run use it.
-func (j *job) damaged(key model.Key) *Wait {
+func (j *job) damaged(key model.Key) *reason.Blocker {
 	claim, _ := j.state.Claims.Get(key)
 	text := j.state.Devices.Damaged(claim)
 	if text == "" || userOf(j.state, j.unit, key) != nil {
 		return nil
 	}
-	return &Wait{
+	return &reason.Blocker{
 		Text:   fmt.Sprintf("claim %s has %s", key, text),
 		Topics: []model.Topic{{Kind: model.TopicClaim, Key: key}, {Kind: model.TopicDevices}},
 	}

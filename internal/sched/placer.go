@@ -7,6 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/reason"
 	"github.com/allot-dev/allot/internal/sched/score"
 )
 
@@ -66,7 +67,7 @@ func (p *Placer) job(tx *model.Tx, unit *model.Unit, steps int) *job {
 		tx:     tx,
 		placer: p, state: p.state, unit: unit, steps: steps,
 		budget: &alloc.Budget{Limit: steps}, boards: &alloc.Budget{Limit: steps},
-		reasons: &Reasons{Unit: unit.Key, Min: unit.Min, HalfBound: unit.HalfBound, steps: steps},
+		reasons: &Reasons{Unit: unit.Key, Min: unit.Min, Attempt: reason.Attempt{Limit: steps}},
 	}
 }
 
@@ -128,7 +129,7 @@ func (j *job) waitsForGroup() bool {
 	}
 	census := j.state.Groups.Census(key.Key)
 	if j.unit.Group.Gang {
-		j.reasons.Census, j.reasons.MinCount = census, j.unit.Group.MinCount
+		j.reasons.Quorum = reason.Quorum{Census: census, MinCount: j.unit.Group.MinCount}
 	}
 	switch {
 	case TooFew(j.unit.Group, census):
@@ -213,7 +214,7 @@ func (j *job) prepare() {
 		switch {
 		case c.extended != nil:
 			c.plain.reason = j.prepareForms(c)
-			j.reasons.offers = append(j.reasons.offers, c.extended.topics()...)
+			j.reasons.Offers = append(j.reasons.Offers, c.extended.topics()...)
 		case len(own) > 0:
 			c.plain.problem, c.plain.reason = j.placer.alloc.Prepare(j.state, own, true)
 		}
@@ -272,11 +273,11 @@ func (j *job) straight() int {
 }
 
 // refuse takes a class out, for a reason that holds on all nodes.
-func (j *job) refuse(c *class, reason *alloc.Reason) {
+func (j *job) refuse(c *class, cause *alloc.Reason) {
 	if !slices.Contains(j.classes, c) {
 		return
 	}
-	j.reasons.Pods = append(j.reasons.Pods, PodReasons{Pods: keysOf(c.members), Alloc: reason})
+	j.reasons.Pods = append(j.reasons.Pods, reason.PodReasons{Pods: keysOf(c.members), Alloc: cause})
 	j.classes = slices.DeleteFunc(j.classes, func(other *class) bool { return other == c })
 }
 

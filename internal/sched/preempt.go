@@ -2,7 +2,6 @@ package sched
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
 // Making room for a unit that has no place (R36): who is less important leaves, if the unit can be placed after that,
@@ -98,45 +98,45 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	}
 	switch below := p.state.Pods.AnyBelow(unit.Priority); {
 	case unit.Never && below:
-		reasons.Preemption = &Outlook{Never: true}
+		reasons.Preemption = &reason.PreemptionResult{Never: true}
 		return nil
 	case !unit.Never && !below && unit.Priority > 0:
-		reasons.mayHaveRoom(p.state, unit) // once there are others
+		mayHaveRoom(reasons, p.state, unit) // once there are others
 		return nil
 	case !below:
 		return nil
 	}
 	if pods, known := p.refusedBefore(unit); known {
-		reasons.mayHaveRoom(p.state, unit)
-		reasons.Preemption = &Outlook{Pods: pods}
+		mayHaveRoom(reasons, p.state, unit)
+		reasons.Preemption = &reason.PreemptionResult{Pods: pods}
 		return nil
 	}
 	tx := p.state.Begin()
 	defer tx.Undo()
 	p.state.Nominations.StepAside(unit)
 	r := &room{
-		placer: p, state: p.state, tx: tx, unit: unit, steps: reasons.steps, left: preemptShare * reasons.steps,
+		placer: p, state: p.state, tx: tx, unit: unit, steps: reasons.Limit, left: preemptShare * reasons.Limit,
 		budgets: map[*model.Pod][]*model.Budget{},
 	}
 	r.gather(at)
 	if r.binding {
-		reasons.further = append(reasons.further, model.Topic{Kind: model.TopicPods})
+		reasons.Further = append(reasons.Further, model.Topic{Kind: model.TopicPods})
 	}
 	if len(r.victims) == 0 && !r.ending {
-		reasons.mayHaveRoom(p.state, unit)
+		mayHaveRoom(reasons, p.state, unit)
 		return nil
 	}
 	r.base = tx.Mark()
 	made := r.make()
 	switch {
-	case r.left <= 0 && reasons.steps < p.steps:
+	case r.left <= 0 && reasons.Limit < p.steps:
 		reasons.Unfinished = true // victims might be chosen of which a longer search would spare some
 		return nil
 	case made != nil:
-		reasons.Preemption = &Outlook{Leaving: made.Pods(), Waits: true}
+		reasons.Preemption = &reason.PreemptionResult{Leaving: made.Pods(), Waits: true}
 	case r.lower > 0:
-		reasons.mayHaveRoom(p.state, unit)
-		reasons.Preemption = &Outlook{Pods: r.lower, Undecided: r.left <= 0}
+		mayHaveRoom(reasons, p.state, unit)
+		reasons.Preemption = &reason.PreemptionResult{Pods: r.lower, Undecided: r.left <= 0}
 		p.refuse(unit, reasons.Preemption)
 	}
 	return made
@@ -160,7 +160,7 @@ func (p *Placer) refusedBefore(unit *model.Unit) (pods int, known bool) {
 	return r.pods, known
 }
 
-func (p *Placer) refuse(unit *model.Unit, o *Outlook) {
+func (p *Placer) refuse(unit *model.Unit, o *reason.PreemptionResult) {
 	if !p.plain(unit) || o.Undecided {
 		return
 	}
@@ -181,16 +181,16 @@ func (p *Placer) plain(unit *model.Unit) bool {
 // mayHaveRoom has the unit wait for what could help beyond its being placed as things are: when one of those leaves who are
 // no less important, it may be enough if others are made to. And who has devices without a node can be made to leave as soon as it
 // has one.
-func (r *Reasons) mayHaveRoom(state *model.State, unit *model.Unit) {
-	r.room, r.roomless = unit, false
-	r.further = append(r.further, model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicNodes})
-	r.further = append(r.further, r.dependencies...)
+func mayHaveRoom(r *Reasons, state *model.State, unit *model.Unit) {
+	r.Preemptor, r.NoRoom = unit, false
+	r.Further = append(r.Further, model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicNodes})
+	r.Further = append(r.Further, r.Dependencies...)
 	if !slices.ContainsFunc(unit.Pods, func(pod *model.Pod) bool { return usesClaims(state, pod) }) {
 		return
 	}
-	r.further = append(r.further, model.Topic{Kind: model.TopicDevices})
+	r.Further = append(r.Further, model.Topic{Kind: model.TopicDevices})
 	if podsToComeHaveDevices(state) {
-		r.further = append(r.further, model.Topic{Kind: model.TopicPods})
+		r.Further = append(r.Further, model.Topic{Kind: model.TopicPods})
 	}
 }
 
@@ -367,33 +367,6 @@ func KeptNode(n *model.Nomination, pod model.Key) string {
 // keptFor names a stand-in, so that reasons that name who holds a device can be understood. No object has such a name.
 func keptFor(key model.Key) model.Key {
 	return model.Key{Namespace: key.Namespace, Name: key.Name + " (its place is kept)"}
-}
-
-// Outlook says what comes of making room for a unit: nothing, and why, or that it waits.
-type Outlook struct {
-	Never     bool // the unit's preemptionPolicy
-	Pods      int  // of lower priority that would not be enough
-	Undecided bool // as far as the steps reached
-	// Leaving are pods that are made to leave; Waits is set as well when nobody has to, but some are about to.
-	Leaving int
-	Waits   bool
-}
-
-func (o *Outlook) String() string {
-	switch {
-	case o.Never:
-		return "preemption: not eligible due to preemptionPolicy=Never"
-	case o.Leaving > 0:
-		return fmt.Sprintf("preemption: waiting for %d lower-priority pod(s) to terminate", o.Leaving)
-	case o.Waits:
-		return "preemption: not needed, waiting for terminating pods"
-	case o.Undecided:
-		return fmt.Sprintf("preemption: search limit reached before it was known whether evicting %d lower-priority pod(s) helps", o.Pods)
-	}
-	if o.Pods == 1 {
-		return "preemption: evicting the only lower-priority pod would not help"
-	}
-	return fmt.Sprintf("preemption: evicting all %d lower-priority pods would not help", o.Pods)
 }
 
 // found is room for a unit.

@@ -7,6 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
 // bundle are unallocated claims that the same classes share. They are allocated together, for one node; where else
@@ -141,15 +142,15 @@ func (j *job) anchors(b *bundle) []*model.NodeInfo {
 }
 
 // ties says which allocations of the trial hold the members where.
-func (j *job) ties() []Tie {
-	var ties []Tie
+func (j *job) ties() []reason.NodeConstraint {
+	var ties []reason.NodeConstraint
 	for _, b := range j.bundles {
 		for _, claim := range b.claims {
 			now, _ := j.state.Claims.Get(claim.Key)
 			if now.Allocation == nil {
 				continue
 			}
-			tied := Tie{Claim: claim.Key}
+			tied := reason.NodeConstraint{Claim: claim.Key}
 			if node, ok := nodefit.TiedNode(now.Allocation.NodeSelector); ok {
 				tied.Where = "node " + node
 			} else if now.Allocation.NodeSelector != nil {

@@ -7,11 +7,12 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
 // mounts looks up the pod's volumes; those that limit nothing are left out. Nothing is bound or provisioned here: a pod
 // whose claim has no volume waits.
-func (j *job) mounts(pod *model.Pod) (nodefit.Mounts, *Wait) {
+func (j *job) mounts(pod *model.Pod) (nodefit.Mounts, *reason.Blocker) {
 	var list nodefit.Mounts
 	limited := j.state.Volumes.HasLimits()
 	for _, m := range pod.Mounts {
@@ -56,8 +57,8 @@ func unmountable(claim *model.VolumeClaim, m model.Mount, exists bool) string {
 	return ""
 }
 
-func waitForVolume(claim model.Key, volume, format string, args ...any) *Wait {
-	wait := &Wait{Text: fmt.Sprintf(format, args...), Topics: []model.Topic{{Kind: model.TopicVolumeClaim, Key: claim}}}
+func waitForVolume(claim model.Key, volume, format string, args ...any) *reason.Blocker {
+	wait := &reason.Blocker{Text: fmt.Sprintf(format, args...), Topics: []model.Topic{{Kind: model.TopicVolumeClaim, Key: claim}}}
 	if volume != "" {
 		wait.Topics = append(wait.Topics, model.Topic{Kind: model.TopicVolume, Key: model.Key{Name: volume}})
 	}

@@ -70,11 +70,11 @@ func (s *Scheduler) notReady(reasons *sched.Reasons) string {
 				note(held.Device, held.By)
 			}
 		}
-		for j := range p.Blocks {
-			if p.Blocks[j].Alloc == nil {
+		for j := range p.Failures {
+			if p.Failures[j].Alloc == nil {
 				continue
 			}
-			for _, held := range p.Blocks[j].Alloc.Holders {
+			for _, held := range p.Failures[j].Alloc.Holders {
 				note(held.Device, held.By)
 			}
 		}
