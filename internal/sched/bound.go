@@ -11,7 +11,7 @@ import (
 // devicesName stands for devices among resources, when both are added up.
 const devicesName corev1.ResourceName = "devices"
 
-// bound gathers what can be counted of the classes together.
+// bound is what can be counted of the classes together.
 type bound struct {
 	members int                  // each class by itself has room for so many at most
 	nodes   map[string]bool      // that some class could use
@@ -19,8 +19,8 @@ type bound struct {
 	pools   map[model.PoolID]int // devices that some class could use
 }
 
-// bound counts for the classes that are not left out, as the trial stands; with together set, also what devices nodes have
-// for several members together.
+// bound counts for the classes that are not excluded, as the trial stands; with together set, also
+// the devices that nodes have for several members together.
 func (j *job) bound(together bool) *bound {
 	b := &bound{nodes: map[string]bool{}, free: model.Resources{}, pools: map[model.PoolID]int{}}
 	for _, c := range j.in() {
@@ -32,14 +32,14 @@ func (j *job) bound(together bool) *bound {
 	return b
 }
 
-// refuted says whether counting proves that so many members cannot be placed, whatever is tried.
+// refuted reports whether counting proves that target members cannot be placed, whatever is tried.
 func (j *job) refuted(target int) bool {
 	b := j.bound(true)
 	return b.members < target || !j.fitsInTotal(b.free, target)
 }
 
-// hopeless says whether counting proves that an attempt can place no more members than one before it did, and how
-// many it could.
+// hopeless reports whether counting proves that an attempt can place no more members than an
+// earlier one, and how many it can.
 func (j *job) hopeless() (most int, hopeless bool) {
 	if j.bestReason == nil {
 		return 0, false
@@ -65,8 +65,8 @@ func (b *bound) add(j *job, c *class, together bool) {
 	b.members += min(room, len(c.members))
 }
 
-// room is for how many pods of the class some nodes have room at most, and which devices they could have there. used
-// is called with each node that has any. See bound for together.
+// room returns for how many pods of the class the nodes have room at most, and which devices these
+// could have there. used is called with each node that has room for any. See bound for together.
 func (j *job) room(c *class, nodes []*model.NodeInfo, together bool, used func(*model.NodeInfo)) (int, map[model.PoolID]int) {
 	room := 0
 	var pools map[model.PoolID]int
@@ -94,7 +94,8 @@ func (j *job) room(c *class, nodes []*model.NodeInfo, together bool, used func(*
 	return room, pools
 }
 
-// lacksDevices says whether there are too few free devices for Min members, had all nodes any room.
+// lacksDevices reports whether there are too few free devices for Min members even if all nodes had
+// room.
 func (j *job) lacksDevices() bool {
 	members := 0
 	for _, c := range j.classes {
@@ -114,7 +115,8 @@ func (j *job) lacksDevices() bool {
 	return members < j.unit.Min
 }
 
-// freeDevices counts the node's free devices by pool, and says whether one member at least could have its own.
+// freeDevices counts the node's free devices by pool, and reports whether at least one member could
+// have its own.
 func (j *job) freeDevices(c *class, info *model.NodeInfo, pools map[model.PoolID]int) bool {
 	f := j.form(c, info)
 	if f.problem == nil {
@@ -132,7 +134,8 @@ func (j *job) freeDevices(c *class, info *model.NodeInfo, pools map[model.PoolID
 	return true
 }
 
-// fitsInTotal says whether the so many members that ask for the least of a resource find it on all nodes together.
+// fitsInTotal reports whether the smallest target requests for each resource fit into the sum over
+// all nodes.
 func (j *job) fitsInTotal(free model.Resources, target int) bool {
 	asked := map[corev1.ResourceName][]int64{}
 	for _, c := range j.in() {
@@ -148,7 +151,7 @@ func (j *job) fitsInTotal(free model.Resources, target int) bool {
 	members := j.inCount()
 	for name, amounts := range asked {
 		slices.Sort(amounts)
-		// Members that ask for nothing are not in the list.
+		// Members that request nothing are not in the list.
 		least := max(0, target-(members-len(amounts)))
 		sum := int64(0)
 		for _, amount := range amounts[:least] {

@@ -90,10 +90,11 @@ func (e *examiner) IsCounted(info *model.NodeInfo) bool {
 	return ok
 }
 
-// packs says whether the unit's pods are put together rather than apart.
+// packs reports whether the unit's pods are put together, not apart.
 func (j *job) packs() bool { return j.unit.Min > 1 }
 
-// possible are the nodes that suit the class and the allocations of the claims that it was given.
+// possible returns the nodes that are suitable for the class and for the allocations of the claims
+// that it was given.
 func (j *job) possible(c *class) []*model.NodeInfo {
 	selectors, skips := c.volumes, false
 	for _, key := range c.given {
@@ -120,7 +121,7 @@ func (j *job) possible(c *class) []*model.NodeInfo {
 	return possible
 }
 
-// tied is the one node that a claim allows, if it suits.
+// tied returns the one node that a claim allows, if it is suitable.
 func (j *job) tied(c *class, name string) []*model.NodeInfo {
 	info, ok := j.state.Nodes.Get(name)
 	if !ok || j.only != nil && !slices.Contains(j.only, info) || c.outside(info) != nil || c.fitter.Static(info).Failed() || !nodefit.AllMatch(c.volumes, info) {
@@ -132,7 +133,8 @@ func (j *job) tied(c *class, name string) []*model.NodeInfo {
 	return []*model.NodeInfo{info}
 }
 
-// claimMisses finds a claim that the class was given and that cannot be used from the node, or is not what the node needs.
+// claimMisses returns a claim that the class was given and that cannot be used from the node, or
+// that is not the one that the node requires.
 func (j *job) claimMisses(c *class, info *model.NodeInfo) (model.Key, bool) {
 	for _, key := range c.given {
 		claim, _ := j.state.Claims.Get(key)

@@ -5,13 +5,13 @@ import (
 	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
-// census counts how many pods of a unit the resources of some nodes have room for, each shape by itself. It proves quickly
-// that too few victims leave; most attempts of a search for room fail by that.
+// census counts how many pods of a unit fit on some nodes by resources alone, each shape by itself.
+// It proves quickly that too few victims are evicted; most attempts of a preemption fail by that.
 type census struct {
 	unit   *model.Unit
 	base   int // mark of the trial
 	nodes  []*model.NodeInfo
-	looked int // at how many nodes, each shape by itself
+	looked int // number of nodes, each shape by itself
 	shapes []shapeCensus
 }
 
@@ -19,14 +19,14 @@ type census struct {
 type shapeCensus struct {
 	fitter *nodefit.Fitter
 	pods   int
-	total  int // for how many there is room while nobody leaves
+	total  int // that fit without evictions
 	at     map[string]int
 	nodes  []nodeCensus
-	freed  []int // nodes where somebody has left, in the count under way
+	freed  []int // nodes with evicted pods in the current count
 	count  int   // its number
 }
 
-// nodeCensus is what a node that suits the pods has left, and how many of them that is for.
+// nodeCensus is what a suitable node has left, and for how many pods that is sufficient.
 type nodeCensus struct {
 	free  nodefit.Free
 	pods  int
@@ -49,7 +49,7 @@ func (r *room) newCensus(unit *model.Unit, nodes []*model.NodeInfo) *census {
 	return t
 }
 
-// podsByShape are the unit's pods, those of one shape together, in the order in which the shapes come first.
+// podsByShape returns the unit's pods by shape, in the order of the first pod of each shape.
 func podsByShape(unit *model.Unit) [][]*model.Pod {
 	var groups [][]*model.Pod
 	known := map[string]int{}
@@ -79,7 +79,7 @@ func newShapeCensus(state *model.State, shape *model.Shape, nodes []*model.NodeI
 	return s
 }
 
-// lacks says whether the nodes have too little for the unit even when the victims are gone. It counts by resources alone.
+// lacks reports whether the nodes have too few resources for the unit even without the victims.
 func (t *census) lacks(victims []*victim) bool {
 	members := 0
 	for i := range t.shapes {
@@ -89,7 +89,7 @@ func (t *census) lacks(victims []*victim) bool {
 	return members < t.unit.Min
 }
 
-// gain is how many more pods there is room for when the victims are gone.
+// gain returns how many more pods fit without the victims.
 func (s *shapeCensus) gain(victims []*victim) int {
 	s.freed = s.freed[:0]
 	s.count++
@@ -117,9 +117,10 @@ func (s *shapeCensus) gain(victims []*victim) int {
 // victimsAStep is how many victims, or nodes, are counted in the time of a step.
 const victimsAStep = 16
 
-// lacks says without an attempt that the unit has no room with these victims gone. The trial is at its base.
+// lacks reports, without an attempt, whether the unit cannot be placed without these victims. The
+// trial is at its base.
 func (r *room) lacks(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) bool {
-	// What devices give to pods of a node's resources is counted by claims, not by pods.
+	// What devices provide of a node's resources is counted by claims, not by pods.
 	if len(unit.Pods) == 1 || r.state.Devices.HasDraws() {
 		return false
 	}
@@ -131,7 +132,7 @@ func (r *room) lacks(unit *model.Unit, nodes []*model.NodeInfo, victims []*victi
 	return r.census.lacks(closed(victims))
 }
 
-// sameNodes says whether two lists are one.
+// sameNodes reports whether two lists are the same one.
 func sameNodes(a, b []*model.NodeInfo) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Devices that constraints tie together, or that share counters, cannot be counted one by one. For how many members of a
-// class a node has devices is found out by asking for the devices of that many members together: identical members and
-// identical devices are then not tried in each order. What is known of one node holds for all that are like it.
+// Devices that constraints connect, or that share counters, cannot be counted one by one. For how
+// many members of a class a node has devices is found by requesting the devices of that many
+// members together: identical members and identical devices are then not tried in each order. The
+// result for a node is valid for all that are equivalent.
 
 // copies are the Problems of several members of a class together.
 type copies struct {
@@ -17,7 +18,8 @@ type copies struct {
 	known    map[string]int         // results of copiesOn
 }
 
-// copiesOn bounds for how many members of the class, at most so many, the node has devices.
+// copiesOn returns an upper bound, of most at most, for the members of the class for which the node
+// has devices.
 func (j *job) copiesOn(c *class, info *model.NodeInfo, most int) int {
 	f := j.form(c, info)
 	most = min(most, len(c.members))
@@ -51,8 +53,8 @@ func (j *job) copiesOn(c *class, info *model.NodeInfo, most int) int {
 	return n
 }
 
-// mostCopies finds a number of members for which the node may have devices, while it has too few for one more: the latter is
-// proven.
+// mostCopies returns a number of members for which the node may have devices, such that it provably
+// has too few for one more.
 func (j *job) mostCopies(c *class, f *form, info *model.NodeInfo, most int) int {
 	fits := func(n int) bool {
 		_, reason := j.copiesOf(c, f, n).NodeOffer(info)
@@ -72,7 +74,7 @@ func (j *job) mostCopies(c *class, f *form, info *model.NodeInfo, most int) int 
 	return least
 }
 
-// copiesOf returns the Problem of the first members of the class, so many of them.
+// copiesOf returns the Problem of n members of the class.
 func (j *job) copiesOf(c *class, f *form, n int) *alloc.Problem {
 	if problem := f.copies.problems[n]; problem != nil {
 		return problem
@@ -86,8 +88,8 @@ func (j *job) copiesOf(c *class, f *form, n int) *alloc.Problem {
 	return problem
 }
 
-// claimsOf returns what some members are to get devices for, each claim so many times; those that are alike are
-// behind each other.
+// claimsOf returns the claims that some members need devices for, each one several times; claims
+// that are alike follow each other.
 func claimsOf(members []*member, f *form, times int) []*model.Claim {
 	var claims []*model.Claim
 	for i := range members[0].wants(f) {
@@ -100,8 +102,8 @@ func claimsOf(members []*member, f *form, times int) []*model.Claim {
 	return claims
 }
 
-// fillTogether places at least target members, with devices found for all members together that go to one node. It leaves
-// nothing in the trial if it does not succeed.
+// fillTogether places at least target members, with devices found for all members of a node
+// together. It leaves nothing in the trial if it fails.
 func (j *job) fillTogether(target int) bool {
 	if j.state.Devices.HasDraws() {
 		return false

@@ -23,7 +23,7 @@ type pin struct {
 	nodes      []*model.NodeInfo // those that suit the class
 }
 
-// outside is the pin that the node does not have, nil if it has all.
+// outside returns the pin that the node does not match, or nil.
 func (c *class) outside(info *model.NodeInfo) *pin {
 	for i := range c.pins {
 		if value, ok := info.Node.Labels[c.pins[i].key]; !ok || value != c.pins[i].value {
@@ -33,7 +33,8 @@ func (c *class) outside(info *model.NodeInfo) *pin {
 	return nil
 }
 
-// within are the nodes that pass the static checks for the class, in the domains that it is kept to.
+// within returns the nodes that pass the static checks for the class, in the domains that it is
+// kept to.
 func (j *job) within(c *class) []*model.NodeInfo {
 	if n := len(c.pins); n > 0 {
 		return c.pins[n-1].nodes
@@ -91,8 +92,8 @@ func (j *job) domainsOf(classes []*class, key string) []*domain {
 	return list
 }
 
-// inEach tries the domains one by one until every member has a place. Each has its share of the steps that are left,
-// so that one that is hard to refute leaves some to the others.
+// inEach tries the domains one by one until every member is placed. Each gets its share of the
+// steps that are left, so that one that is hard to refute leaves some to the others.
 func (j *job) inEach(classes []*class, key string, domains []*domain, try func(*domain)) bool {
 	limit := j.budget.Limit
 	defer func() { j.budget.Limit = limit }()
@@ -135,7 +136,7 @@ func (j *job) inDomains() {
 	j.reasons.Topology.Domains = fits
 }
 
-// topology is the node label by which the group's pods have to be in one place, "" if they need not.
+// topology returns the node label by which the group's pods must be in one domain, or "".
 func (j *job) topology() string {
 	if j.unit.Group == nil {
 		return ""
@@ -143,8 +144,8 @@ func (j *job) topology() string {
 	return j.unit.Group.Topology
 }
 
-// fixDomain finds the domain that members which are bound already have settled. It answers false, with the reason, if
-// that is none.
+// fixDomain finds the domain of the members that are bound already. It returns false, with the
+// reason, if they do not have one.
 func (j *job) fixDomain() bool {
 	key := j.topology()
 	if key == "" {
@@ -186,8 +187,9 @@ type together struct {
 	classes []*class
 }
 
-// gatherings finds the members that want to be with each other, and have nobody else to be with: no pod that is there,
-// and no member that could be elsewhere itself. Pods that stand alone follow the first of them wherever it is.
+// gatherings returns the members with required affinity for each other that no other pod satisfies:
+// no pod that runs, and no member that could be elsewhere itself. Single pods follow the first of
+// them wherever it is.
 func (j *job) gatherings() []together {
 	if !j.packs() || !j.state.Terms.Any() {
 		return nil
@@ -214,7 +216,7 @@ func (j *job) gatherings() []together {
 	return slices.DeleteFunc(list, j.hasOthers)
 }
 
-// hasOthers says whether members that are not bound to the gathering would do as company.
+// hasOthers reports whether members outside the gathering satisfy its affinity.
 func (j *job) hasOthers(g together) bool {
 	return slices.ContainsFunc(j.classes, func(c *class) bool {
 		shape := c.fitter.Shape

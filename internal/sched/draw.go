@@ -6,7 +6,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
-// draws is what a member takes from a node through its claims, its own as the choice allocates them, and how that misses.
+// draws returns what a member takes from a node through its claims, its own as the choice allocates
+// them, and which check that fails.
 func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]model.Draw, nodefit.Failure) {
 	if !j.state.Devices.HasDraws() {
 		return nil, nodefit.Failure{}
@@ -41,7 +42,8 @@ func (j *job) draws(m *member, info *model.NodeInfo, choice alloc.Choice) ([]mod
 	return draws, nodefit.CheckDraws(m.pod.Shape, draws, info)
 }
 
-// usedByOther says whether another pod uses a claim. One that stands for a node's own resources is for one pod.
+// usedByOther reports whether another pod uses a claim. A claim for a node's own resources is for
+// one pod.
 func (j *job) usedByOther(m *member, claim *model.Claim) bool {
 	for _, consumer := range claim.Consumers {
 		if model.IsPodConsumer(consumer) {
@@ -75,7 +77,7 @@ func usesClaim(pod *model.Pod, claim string) bool {
 	return false
 }
 
-// drawing finds devices for a member's own claims whose draws the node can bear.
+// drawing finds devices for a member's own claims whose draws the node can provide.
 func (j *job) drawing(m *member, info *model.NodeInfo, board *alloc.NodeOffer) (alloc.Choice, []model.Draw, alloc.Outcome) {
 	if board == nil {
 		draws, failure := j.draws(m, info, nil)
@@ -100,7 +102,8 @@ func (j *job) drawing(m *member, info *model.NodeInfo, board *alloc.NodeOffer) (
 	return choice, draws, outcome
 }
 
-// drawMiss says how the best devices that a class could have on the node draw too much from it.
+// drawMiss returns the check that fails because the best devices for the class draw too much from
+// the node.
 func (j *job) drawMiss(c *class, info *model.NodeInfo) nodefit.Failure {
 	if !j.state.Devices.HasDraws() {
 		return nodefit.Failure{}
@@ -119,4 +122,4 @@ func (j *job) drawMiss(c *class, info *model.NodeInfo) nodefit.Failure {
 	return m
 }
 
-const drawSteps = 1000 // to explain
+const drawSteps = 1000 // for reasons

@@ -7,15 +7,16 @@ import (
 	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
-// estimator guesses who would have to leave a place, by what can be counted: resources, devices and budgets. What has to be
-// tried (affinity, ports, rules among devices) can only ask for more important victims than these.
+// estimator estimates which victims a site needs, by what can be counted: resources, devices and
+// budgets. What must be tried (affinity, ports, rules among devices) can only require more
+// important victims than these.
 type estimator struct {
 	room   *room
 	unit   *model.Unit
 	shapes []asked
-	slots  []slot // nodes that suit some shape
+	slots  []slot // nodes that are suitable for some shape
 	at     map[string]int
-	job    *job // what the unit's pods want of devices; nil if that is nothing
+	job    *job // what the unit's pods need of devices; nil if that is nothing
 	held   map[*victim][]heldDevice
 }
 
@@ -25,14 +26,15 @@ type asked struct {
 	pods int
 }
 
-// slot is a node, with what it has left of what each shape asks for; nil where it does not suit.
+// slot is a node, with what it has left of the requests of each shape; nil where it is not
+// suitable.
 type slot struct {
 	node *model.NodeInfo
 	free []nodefit.Free
-	in   *count // the count under way that the node belongs to
+	in   *count // the current count that the node belongs to
 }
 
-// newEstimator looks at the nodes with the trial at its base.
+// newEstimator examines the nodes with the trial at its base.
 func (r *room) newEstimator(unit *model.Unit) *estimator {
 	e := &estimator{room: r, unit: unit, at: map[string]int{}, held: map[*victim][]heldDevice{}}
 	r.tx.UndoTo(r.base)
@@ -56,7 +58,7 @@ func (r *room) newEstimator(unit *model.Unit) *estimator {
 	return e
 }
 
-// suits is what the node has left for each shape, nil if it suits none.
+// suits returns what the node has left for each shape, or nil if it is suitable for none.
 func (e *estimator) suits(info *model.NodeInfo) []nodefit.Free {
 	var free []nodefit.Free
 	for i := range e.shapes {
@@ -71,7 +73,8 @@ func (e *estimator) suits(info *model.NodeInfo) []nodefit.Free {
 	return free
 }
 
-// guess notes what making room in a place would cost as far as counting tells, and says whether it would do.
+// guess sets the cost of preemption in a place as far as counting can tell, and reports whether it
+// would be sufficient.
 func (e *estimator) guess(at *place) bool {
 	c := e.count(at.nodes)
 	victims := at.victims
@@ -112,7 +115,7 @@ func (e *estimator) guess(at *place) bool {
 // count is one place's part of an estimate.
 type count struct {
 	*estimator
-	fits []int // by shape: for how many pods there is room
+	fits []int // by shape: how many pods fit
 
 	missing int // devices; none if they are too complicated to be counted
 	exact   bool
@@ -140,7 +143,7 @@ func (e *estimator) count(nodes []*model.NodeInfo) *count {
 	return c
 }
 
-// enough says whether the unit could have room, for all that is counted.
+// enough reports whether the unit could be placed by all that is counted.
 func (c *count) enough() bool {
 	if c.missing > 0 {
 		return false

@@ -7,9 +7,9 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// countDevices says how many devices are missing. For one node that is known if each request wants devices of its own, and
-// nothing else matters; else that it is at least one. Several nodes may see one pool, so that there may be fewer than that
-// for them, and never more.
+// countDevices sets how many devices are missing. For one node that is known if each request needs
+// devices of its own, and nothing else matters; otherwise it is known to be one or more. Several
+// nodes may share a pool, so that there may be fewer devices than counted for them, and never more.
 func (c *count) countDevices(nodes []*model.NodeInfo) {
 	wanted, ok := c.wanted()
 	if !ok || wanted == 0 {
@@ -40,7 +40,7 @@ func (c *count) countDevices(nodes []*model.NodeInfo) {
 	}
 }
 
-// wanted is how many devices the members that want the fewest take, as many of them as have to be placed.
+// wanted returns how many devices the Min members with the fewest devices take.
 func (c *count) wanted() (int, bool) {
 	var each []int
 	for _, class := range c.job.classes {
@@ -60,8 +60,8 @@ func (c *count) wanted() (int, bool) {
 	return sum, true
 }
 
-// free is how many devices the members could have on the node and whether counting is enough to say that; if it is not,
-// whether they are refused some.
+// free returns how many devices the members could have on the node and whether counting is
+// sufficient to know that; if it is not, whether the devices are insufficient.
 func (c *count) free(info *model.NodeInfo) (n int, counted, refused bool) {
 	counted = true
 	for _, class := range c.job.classes {
@@ -78,8 +78,8 @@ func (c *count) free(info *model.NodeInfo) (n int, counted, refused bool) {
 	return n, counted, refused
 }
 
-// gain is how many of the devices that a victim has could be for the unit; more than one victim may have one, and each
-// counts.
+// gain returns how many devices of a victim the unit could use. A device that several victims have
+// counts for each.
 func (c *count) gain(v *victim) int {
 	devices, known := c.held[v]
 	if !known {
@@ -98,7 +98,7 @@ func (c *count) gain(v *victim) int {
 // heldDevice is a device that a victim has.
 type heldDevice struct {
 	pool   model.PoolID
-	serves bool // what the unit's pods want
+	serves bool // what the unit's pods need
 }
 
 func (e *estimator) hold(v *victim) []heldDevice {

@@ -7,8 +7,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
-// evicted says that a claim has a device from which pods are evicted: further ones wait until it is allocated anew, or
-// the taint is gone.
+// evicted returns a Blocker if a claim has a device from which pods are evicted: other pods wait
+// until it is allocated again, or the taint is removed.
 func (j *job) evicted(key model.Key) *reason.Blocker {
 	claim, _ := j.state.Claims.Get(key)
 	device, taint, evicts := j.state.Devices.Evicts(claim)

@@ -35,8 +35,8 @@ func (j *job) explain(c *class) reason.Failures {
 	return t
 }
 
-// lacking says why the node has too few devices for the class: for its own claims, or for those that it shares and
-// that got nothing.
+// lacking returns why the node has too few devices for the class: for its own claims, or for those
+// that it shares and that were not allocated.
 func (j *job) lacking(c *class, info *model.NodeInfo) *alloc.Reason {
 	if _, reason := j.board(c, c.members[0], info); reason != nil {
 		return reason
@@ -53,7 +53,8 @@ func (j *job) lacking(c *class, info *model.NodeInfo) *alloc.Reason {
 	return nil
 }
 
-// recordFailure explains, as the trial stands, why members have no place, if more have one than before.
+// recordFailure explains, as the trial stands, why members are not placed, if more are placed than
+// before.
 func (j *job) recordFailure(placed int) {
 	if placed == len(j.members) {
 		j.bestReason = nil
@@ -110,8 +111,8 @@ func (j *job) explainPods(c *class, left []*member) reason.PodReasons {
 	return p
 }
 
-// further are the changes that can help a unit that was tried in more than one way: any that touches what its members
-// depend on. For pods that stand alone, what each node failed at says it more closely.
+// further returns the changes that can help a unit that was tried in more than one way: any of what
+// its members depend on. For single pods, what each node failed at is more precise.
 func (j *job) further() []model.Topic {
 	if j.unit.Min <= 1 && len(j.bundles) == 0 && j.topology() == "" && !j.state.Devices.HasDraws() {
 		return j.volumeTopics()
@@ -123,7 +124,8 @@ func (j *job) further() []model.Topic {
 	return topics
 }
 
-// dependencies are the changes of anything but nodes and their room that decides where the unit's pods can be.
+// dependencies returns the changes, other than of nodes and their free resources, that decide where
+// the unit's pods can run.
 func (j *job) dependencies() []model.Topic {
 	topics := j.volumeTopics()
 	for _, c := range j.classes {
@@ -143,8 +145,8 @@ func (j *job) dependencies() []model.Topic {
 	return topics
 }
 
-// volumeTopics are the changes of what limits where the unit's pods can mount volumes. A PersistentVolumeClaim that is
-// deleted and made again may be bound to another volume.
+// volumeTopics returns the changes of what limits where the unit's pods can mount volumes. A
+// PersistentVolumeClaim that is recreated may be bound to another volume.
 func (j *job) volumeTopics() []model.Topic {
 	var topics []model.Topic
 	for _, c := range j.classes {
@@ -155,7 +157,7 @@ func (j *job) volumeTopics() []model.Topic {
 	return topics
 }
 
-// result is the answer, once everything was tried.
+// result returns the result after everything was tried.
 func (j *job) result() (*Plan, *Reasons) {
 	r := j.reasons
 	if j.best != nil {
@@ -188,8 +190,8 @@ func (j *job) result() (*Plan, *Reasons) {
 	return nil, r
 }
 
-// lowerGroupPriority is a hint for the author of a pod whose own priority is higher than that of its group: the group's counts.
-// It is "" if there is no such pod.
+// lowerGroupPriority returns a hint for the author of a pod whose own priority is higher than that
+// of its group, which counts, or "".
 func lowerGroupPriority(unit *model.Unit) string {
 	if unit.Group == nil || unit.Group.Priority == nil {
 		return ""

@@ -11,21 +11,22 @@ import (
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
-// form is what members of a class ask devices for on a node, and through which claims.
+// form is what members of a class request devices for on a node, and through which claims.
 type form struct {
-	problem *alloc.Problem // of the first member's claims; nil if it wants no devices
+	problem *alloc.Problem // of the first member's claims; nil if it needs no devices
 	reason  *alloc.Reason  // why such claims cannot have devices on any node
-	copies  *copies        // nil until they are asked for
+	copies  *copies        // nil until they are needed
 
-	// Of a claim in the place of extended resources.
+	// For a claim instead of extended resources.
 	requests []model.Request
 	mappings []model.Mapping
 	unfit    bool // the node would need another claim than the pod has
 }
 
-// extended is what members ask for of resources that DeviceClasses offer (KEP-5004). A node that has such a resource itself
-// counts it as ever. In the place of those that it has none of, a member gets devices, through one claim that is made with
-// the plan. So nodes that lack the same resources have one form.
+// extended is what members request of resources that DeviceClasses offer (KEP-5004). On a node that
+// has such a resource itself it is counted as usual. Instead of those that the node has none of, a
+// member gets devices, through one claim that is created with the plan. So nodes that lack the same
+// resources have one form.
 type extended struct {
 	offers []offer // by resource
 	forms  map[string]*form
@@ -38,9 +39,10 @@ type offer struct {
 	class    string
 }
 
-// extend looks up what the member asks for of resources that are offered, and the claim that an earlier plan has made for
-// that: also when nothing is offered any more, since it would keep its devices for a pod that runs without them. One
-// without devices counts as none: it is used, or replaced, when the plan is written.
+// extend looks up what the member requests of resources that are offered, and the claim that an
+// earlier plan has created for that, also if nothing is offered any more: it would keep its devices
+// for a pod that runs without them. A claim without devices counts as none: it is used, or
+// replaced, when the plan is written.
 func (j *job) extend(m *member) *reason.Blocker {
 	for _, resource := range m.pod.Shape.Offerable() {
 		if class, ok := j.state.Classes.Offers(resource); ok {
@@ -67,7 +69,7 @@ func (m *member) extendedKey() model.Key {
 	return model.Key{Namespace: m.pod.Key.Namespace, Name: m.pod.Extended}
 }
 
-// containers are those that get devices in the place of resources.
+// containers returns the containers that get devices instead of resources.
 func (f *form) containers() []string {
 	var names []string
 	for i := range f.mappings {
@@ -78,7 +80,7 @@ func (f *form) containers() []string {
 	return names
 }
 
-// form is what the class asks devices for on the node.
+// form returns what the class requests devices for on the node.
 func (j *job) form(c *class, info *model.NodeInfo) *form {
 	e := c.extended
 	if e == nil {
@@ -121,7 +123,8 @@ func (j *job) newForm(c *class, lacks string) *form {
 	return f
 }
 
-// prepareForms works out what the class asks for on the nodes that suit it. It answers why no node helps.
+// prepareForms sets what the class requests on its suitable nodes. It returns why no node helps, or
+// nil.
 func (j *job) prepareForms(c *class) *alloc.Reason {
 	for _, info := range j.suited(c).Nodes {
 		j.form(c, info)
@@ -136,7 +139,8 @@ func (j *job) prepareForms(c *class) *alloc.Reason {
 	return reason
 }
 
-// topics are the changes after which other forms may count: another class may offer a resource, and a node may have it.
+// topics returns the changes after which other forms may count: another class may offer a resource,
+// and a node may have it.
 func (e *extended) topics() []model.Topic {
 	topics := []model.Topic{{Kind: model.TopicNodes}}
 	for i := range e.offers {
@@ -145,15 +149,15 @@ func (e *extended) topics() []model.Topic {
 	return topics
 }
 
-// makes says whether a claim is made for the member where the class has this form.
+// makes reports whether a claim is created for the member where the class has this form.
 func (m *member) makes(f *form) bool { return len(f.requests) > 0 && m.held == nil }
 
-// made is the claim that is made for the member.
+// made returns the claim that is created for the member.
 func (m *member) made(f *form) *model.Claim {
 	return &model.Claim{Key: m.extendedKey(), Controller: m.pod.UID, Requests: f.requests}
 }
 
-// wants are the member's claims that are to get devices, in the order of the form's problem.
+// wants returns the member's claims that need devices, in the order of the form's problem.
 func (m *member) wants(f *form) []*model.Claim {
 	if !m.makes(f) {
 		return m.own
@@ -161,7 +165,7 @@ func (m *member) wants(f *form) []*model.Claim {
 	return append(slices.Clip(m.own), m.made(f))
 }
 
-// status is what the pod's status has to say of its claim in the place of extended resources, nil for nothing.
+// status returns the pod's status for its claim instead of extended resources, or nil.
 func (m *member) status(f *form) *corev1.PodExtendedResourceClaimStatus {
 	if len(f.requests) == 0 {
 		return nil
@@ -169,7 +173,8 @@ func (m *member) status(f *form) *corev1.PodExtendedResourceClaimStatus {
 	return &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: m.pod.Extended, RequestMappings: f.mappings}
 }
 
-// board is where the member looks for devices on the node; nil without a reason if it wants none.
+// board returns the devices that the node offers the member, or nil without a reason if it needs
+// none.
 func (j *job) board(c *class, m *member, info *model.NodeInfo) (*alloc.NodeOffer, *alloc.Reason) {
 	f := j.form(c, info)
 	if f.reason != nil || f.problem == nil {
@@ -178,7 +183,7 @@ func (j *job) board(c *class, m *member, info *model.NodeInfo) (*alloc.NodeOffer
 	return f.problem.WithClaims(m.wants(f)).NodeOffer(info)
 }
 
-// forms are all of the class, in an order that is always the same.
+// forms returns the forms of the class in a stable order.
 func (c *class) forms() []*form {
 	if c.extended == nil {
 		return []*form{&c.plain}
@@ -195,10 +200,10 @@ func (c *class) forms() []*form {
 	return forms
 }
 
-// wantsDevices says whether members want some of their own, at least on some nodes.
+// wantsDevices reports whether members need devices of their own, at least on some nodes.
 func (c *class) wantsDevices() bool { return c.plain.problem != nil || c.extended != nil }
 
-// devices is how many devices a member takes at least.
+// devices returns how many devices a member takes at least.
 func (c *class) devices() int {
 	least := -1
 	for _, f := range c.forms() {
@@ -215,7 +220,7 @@ func (c *class) devices() int {
 	return max(0, least)
 }
 
-// usesClaims says whether the pod has claims, or may get one, or cannot do without one that it had.
+// usesClaims reports whether the pod has claims, may get one, or depends on one that it had.
 func usesClaims(state *model.State, pod *model.Pod) bool {
 	return len(pod.Claims) > 0 || pod.Mapped || state.Classes.OffersAny(pod.Shape)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/score"
 )
 
-// attempt places the members with the shared claims as they are allocated now. It answers true once all members that
-// can be tried have a place.
+// attempt places as many members as it can, given the current allocation of shared claims. It
+// reports whether every member was placed.
 func (j *job) attempt() bool {
 	if most, hopeless := j.hopeless(); hopeless {
 		j.reached = max(j.reached, most)
@@ -24,7 +24,7 @@ func (j *job) attempt() bool {
 	placed := len(j.placements)
 	j.record(placed)
 	for j.deep && placed < len(j.members) {
-		// What filling cannot do, or not for all, other nodes and devices for earlier members may.
+		// Other nodes and devices for earlier members may achieve what filling cannot.
 		target := max(j.unit.Min, j.bestPlaced+1)
 		if j.undo(start); j.refuted(target) || !j.fillTogether(target) && !j.reconsider(target) {
 			break
@@ -36,12 +36,12 @@ func (j *job) attempt() bool {
 	if !j.deep && !j.promising && placed < len(j.members) {
 		j.promising = !j.refuted(max(j.unit.Min, j.bestPlaced+1))
 	}
-	// Trying on for a better place for the unit costs what placing it costs.
+	// To continue for a better result costs what placing the unit costs.
 	j.budget.Spent += placed
 	return placed == len(j.members)
 }
 
-// record keeps what the trial has placed, if it is more than before, and why it is not all.
+// record keeps the placements of the trial if they are more than before, and why they are not all.
 func (j *job) record(placed int) {
 	j.reached = max(j.reached, placed)
 	if placed >= j.unit.Min && placed > j.bestPlaced {
@@ -50,7 +50,7 @@ func (j *job) record(placed int) {
 	j.recordFailure(placed)
 }
 
-// progress notes how many members a search has placed that has not placed enough yet.
+// progress records how many members a search has placed that has not placed enough yet.
 func (j *job) progress() {
 	placed := len(j.placements)
 	j.reached = max(j.reached, placed)
@@ -59,7 +59,8 @@ func (j *job) progress() {
 	}
 }
 
-// fillAll fills class after class. Where it matters who came before, it starts again as long as that helps.
+// fillAll fills class after class. If the order of members matters, it starts again as long as that
+// helps.
 func (j *job) fillAll() {
 	classes := j.hardestFirst()
 	left := make([][]*member, len(classes))
@@ -78,7 +79,8 @@ func (j *job) fillAll() {
 	}
 }
 
-// hardestFirst are the classes, those with the fewest nodes to choose from first, and of these the largest pods.
+// hardestFirst returns the classes, those with the fewest candidates first, and of these the
+// largest pods.
 func (j *job) hardestFirst() []*class {
 	in := j.in()
 	if len(in) == 1 {
@@ -107,8 +109,9 @@ func (j *job) hardestFirst() []*class {
 	return classes
 }
 
-// fill places as many of these members of the class as it can, and gives those that are left. Where pods want to be
-// near each other or spread, one that is placed opens nodes for the others, or makes them rather go elsewhere.
+// fill places as many of these members of the class as it can, and returns the others. If pods have
+// affinity for each other or spread, each one that is placed makes other nodes feasible or better
+// for the next.
 func (j *job) fill(c *class, rest []*member) []*member {
 	for len(rest) > 0 {
 		before := len(rest)
@@ -132,7 +135,7 @@ func (j *job) fill(c *class, rest []*member) []*member {
 	return rest
 }
 
-// one places one member, on the best node that takes it.
+// one places one member on the best node that takes it.
 func (j *job) one(c *class, rest []*member, nodes *score.Ranking) []*member {
 	for i := range nodes.Len() {
 		if j.place(c, rest[0], nodes.At(i)) {
@@ -142,7 +145,7 @@ func (j *job) one(c *class, rest []*member, nodes *score.Ranking) []*member {
 	return rest
 }
 
-// lastNode is where the trial has put a member last.
+// lastNode returns the node of the last placement.
 func (j *job) lastNode() *model.NodeInfo {
 	info, _ := j.state.Nodes.Get(j.placements[len(j.placements)-1].Node)
 	return info

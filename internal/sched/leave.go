@@ -9,8 +9,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
-// remove takes victims out of the trial, with those that leave with them, and frees the claims that nobody is left to
-// use. It gives how many steps that is.
+// remove removes victims from the trial, with those that are evicted with them, and frees the
+// claims without remaining consumers. It returns the cost in steps.
 func (r *room) remove(victims []*victim) int {
 	r.recalls = nil
 	victims = closed(victims)
@@ -44,8 +44,8 @@ func (r *room) remove(victims []*victim) int {
 	return steps
 }
 
-// release takes off a claim whoever is gone, groups included that have lost all their pods to the unit, if it wants
-// devices.
+// release removes consumers from a claim that do not exist any more; if the unit needs devices,
+// also groups that have lost all their pods to it.
 func (r *room) release(key model.Key, groups map[model.Key]bool) {
 	claim, ok := r.state.Claims.Get(key)
 	if !ok || claim.Allocation == nil {
@@ -66,7 +66,8 @@ func (r *room) release(key model.Key, groups map[model.Key]bool) {
 	}
 }
 
-// gone says whether a consumer is not there any more, or has finished: the claim's controller takes it off.
+// gone reports whether a consumer does not exist any more, or has finished: the claim's controller
+// removes it.
 func (r *room) gone(namespace string, c model.Consumer) bool {
 	key := model.Key{Namespace: namespace, Name: c.Name}
 	switch {
@@ -84,12 +85,12 @@ func isGroup(c model.Consumer) bool {
 	return c.APIGroup == "scheduling.k8s.io" && c.Resource == "podgroups"
 }
 
-// empty says whether no pod of the group is on a node.
+// empty reports whether no pod of the group is on a node.
 func (r *room) empty(group model.Key) bool {
 	return !slices.ContainsFunc(r.state.Groups.Members(group), (*model.Pod).Counts)
 }
 
-// wantsDevices says whether the unit has claims without devices.
+// wantsDevices reports whether the unit has claims without devices.
 func (r *room) wantsDevices() bool {
 	for _, pod := range r.unit.Pods {
 		if r.state.Classes.OffersAny(pod.Shape) {
@@ -105,8 +106,8 @@ func (r *room) wantsDevices() bool {
 	return false
 }
 
-// releaseStale frees the claims of which all consumers are gone: their controller is about to. It matters only to who
-// uses claims.
+// releaseStale frees the claims of which no consumer exists any more: their controller is about to.
+// It matters only to units that use claims.
 func (r *room) releaseStale() {
 	if !r.usesClaims() {
 		return
@@ -128,7 +129,8 @@ func (r *room) usesClaims() bool {
 	return slices.ContainsFunc(r.unit.Pods, func(pod *model.Pod) bool { return usesClaims(r.state, pod) })
 }
 
-// idleClaims lists groups that run no pod, and keep devices for those that may come: nobody would have to be evicted.
+// idleClaims lists groups that run no pod and keep devices for later ones: no pod has to be
+// evicted.
 func (r *room) idleClaims() {
 	idle := map[model.Key][]model.Key{}
 	r.state.Claims.Each(func(claim *model.Claim) bool {
@@ -156,7 +158,7 @@ func (r *room) consumerOf(claim model.Key) types.UID {
 	return c.Consumers[0].UID
 }
 
-// priorityOf is that of a group that runs no pod.
+// priorityOf returns the priority of a group that runs no pod.
 func (r *room) priorityOf(group *model.Group) int32 {
 	if group.Priority != nil {
 		return *group.Priority
@@ -168,7 +170,7 @@ func (r *room) priorityOf(group *model.Group) int32 {
 	return unit.Priority
 }
 
-// holdsFabric says whether a victim's claims have devices that are not tied to one node.
+// holdsFabric reports whether a victim's claims have devices that are not tied to one node.
 func (r *room) holdsFabric(v *victim) (loose bool) {
 	r.claimsOf(v, func(claim *model.Claim) {
 		_, tied := nodefit.TiedNode(claim.Allocation.NodeSelector)

@@ -18,10 +18,10 @@ import (
 type member struct {
 	pod  *model.Pod
 	uses []use
-	own  []*model.Claim // not allocated, and nobody else of the unit uses them
+	own  []*model.Claim // not allocated, and no other pod of the unit uses them
 
-	offers []offer      // that it asks for
-	held   *model.Claim // that an earlier plan has made for it, with devices
+	offers []offer      // that it requests
+	held   *model.Claim // that an earlier plan has created for it, with devices
 	mounts nodefit.Mounts
 	class  *class
 }
@@ -34,13 +34,13 @@ type use struct {
 	containers []string
 }
 
-// class are members that are alike: they suit the same nodes, and ask for the same devices.
+// class are members that are alike: the same nodes are suitable, and they request the same devices.
 type class struct {
 	fitter   *nodefit.Fitter
 	scorer   *score.Shape
 	members  []*member
 	given    []model.Key                           // claims that all members use and that are not their own: each has or gets an allocation
-	plain    form                                  // what members ask devices for
+	plain    form                                  // what members request devices for
 	extended *extended                             // if that depends on the node; nil if it does not
 	volumes  []*nodeaffinity.LazyErrorNodeSelector // of the volumes that all members use
 	mounts   nodefit.Mounts
@@ -115,7 +115,7 @@ func (m *member) use(key model.Key, entry *model.PodClaim) {
 	m.uses = append(m.uses, use{claim: key, group: entry.Group, containers: slices.Clone(entry.Containers)})
 }
 
-// unusable says why the claim cannot be used, "" if it can.
+// unusable returns why the claim cannot be used, or "".
 func (j *job) unusable(key model.Key, entry *model.PodClaim) string {
 	claim, ok := j.state.Claims.Get(key)
 	switch {
@@ -166,7 +166,7 @@ func (m *member) owns(key model.Key) bool {
 	return false
 }
 
-// classID is equal for members that are alike.
+// classID returns a string that is equal for members that are alike.
 func (j *job) classID(m *member) string {
 	var b strings.Builder
 	b.WriteString(m.pod.Shape.ID)

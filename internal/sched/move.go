@@ -14,8 +14,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
-// Elsewhere reports whether a unit that was placed in vain can be placed when claims lose the devices that they have; the
-// reasons say why not. The budget is that of the slice which the reasons are from. The State is as before.
+// Elsewhere reports whether a unit that was not placed can be placed if claims lose their devices;
+// the reasons are why not. The budget is that of the slice of the given reasons. The State is as
+// before.
 func (p *Placer) Elsewhere(unit *model.Unit, reasons *Reasons, claims []model.Key) (bool, *Reasons) {
 	tx := p.state.Begin()
 	defer tx.Undo()
@@ -116,7 +117,8 @@ func unreachable(state *model.State, name string) bool {
 	})
 }
 
-// damaged has pods wait that would use a device which is tainted or not published any more, unless pods that run use it.
+// damaged returns a Blocker if a claim has a device that is tainted or not published any more,
+// unless running pods use it.
 func (j *job) damaged(key model.Key) *reason.Blocker {
 	claim, _ := j.state.Claims.Get(key)
 	text := j.state.Devices.Damaged(claim)

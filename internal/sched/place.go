@@ -8,15 +8,15 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// place is where room could be made.
+// place is a site where preemption could make room.
 type place struct {
 	nodes     []*model.NodeInfo // nil: anywhere
 	here      []*victim         // with pods there
-	elsewhere []*victim         // who may have devices that are missing there; some are here, too
+	elsewhere []*victim         // that may have devices that are missing there; some are in here, too
 	guess     cost              // see estimator
 }
 
-// victims are all of them, the least important first.
+// victims iterates over all of them, the least important first.
 func (p *place) victims(yield func(*victim) bool) {
 	here, elsewhere := p.here, p.elsewhere
 	for len(here)+len(elsewhere) > 0 {
@@ -36,8 +36,8 @@ func (p *place) victims(yield func(*victim) bool) {
 	}
 }
 
-// places are where room could be made for a unit, the most promising first: for one pod single nodes, for a group that
-// has to be in one domain single domains, and else anywhere.
+// places returns the sites for a unit, the most promising first: for one pod single nodes, for a
+// group that must be in one domain single domains, and otherwise all nodes.
 func (r *room) places(unit *model.Unit) []place {
 	key := ""
 	if unit.Group != nil {
@@ -52,14 +52,15 @@ func (r *room) places(unit *model.Unit) []place {
 	return []place{{here: r.victims, guess: unknown}}
 }
 
-// scattered says whether victims that are not where the unit goes can be in its way, other than by holding devices.
+// scattered reports whether victims elsewhere can prevent the placement of the unit other than by
+// holding devices.
 func (r *room) scattered(unit *model.Unit) bool {
 	pod := unit.Pods[0]
 	single := len(unit.Pods) == 1
 	return single && (r.state.Terms.Any() || len(pod.Mounts) > 0 || usesClaims(r.state, pod)) || !single && unit.Group.Topology != ""
 }
 
-// nodes are those that suit the pod and have victims enough.
+// nodes returns the suitable nodes with enough victims.
 func (r *room) nodes(unit *model.Unit) []place {
 	on, anywhere := r.byNode()
 	e := r.newEstimator(unit)
@@ -78,8 +79,8 @@ func (r *room) nodes(unit *model.Unit) []place {
 	return places
 }
 
-// byNode sorts victims by the nodes that they are on; those that hold devices which are not tied to a node can be in the
-// way anywhere.
+// byNode returns the victims by node. Those with devices that are not tied to a node are returned
+// for all nodes.
 func (r *room) byNode() (on map[string][]*victim, anywhere []*victim) {
 	on = map[string][]*victim{}
 	r.left -= len(r.victims)
@@ -98,7 +99,7 @@ func (r *room) byNode() (on map[string][]*victim, anywhere []*victim) {
 	return on, anywhere
 }
 
-// domains are the values of a node label, with the victims there.
+// domains returns the values of a node label, with the victims there.
 func (r *room) domains(unit *model.Unit, key string) []place {
 	on, anywhere := r.byNode()
 	known := map[string]int{}
@@ -121,12 +122,13 @@ func (r *room) domains(unit *model.Unit, key string) []place {
 		slices.SortFunc(places[i].here, func(a, b *victim) int { return cmp.Compare(a.rank, b.rank) })
 		places[i].here = slices.Compact(places[i].here)
 	}
-	// What devices give to pods of a node's resources is counted by claims, not by pods.
+	// What devices provide of a node's resources is counted by claims, not by pods.
 	if !r.state.Devices.HasDraws() {
 		e := r.newEstimator(unit)
 		places = slices.DeleteFunc(places, func(at place) bool { return !e.guess(&at) })
 	}
-	// Of those alike, the one that could be emptied for the fewest pods comes first, if it is large enough at all.
+	// Of equal ones, the one with the fewest pods to evict comes first, if it is large enough at
+	// all.
 	short := func(p *place) int { return max(0, len(unit.Pods)-len(p.here)-len(p.elsewhere)) }
 	slices.SortStableFunc(places, func(a, b place) int {
 		return cmp.Or(a.guess.compare(b.guess), cmp.Compare(short(&a), short(&b)))
@@ -134,5 +136,5 @@ func (r *room) domains(unit *model.Unit, key string) []place {
 	return places
 }
 
-// unknown is a guess that nothing is known.
+// unknown is the guess if nothing is known.
 var unknown = cost{highest: math.MinInt64}

@@ -14,18 +14,18 @@ import (
 // DefaultSteps is a budget that a small machine spends in a fraction of a second.
 const DefaultSteps = 50_000
 
-// Placer places units on one State. It remembers what it has worked out about nodes and device sets.
+// Placer places units on one State. It remembers what it has computed about nodes and device sets.
 type Placer struct {
 	state   *model.State
 	alloc   *alloc.Allocator
 	steps   int
 	fits    *nodefit.Cache
 	ranks   *score.Cache
-	refused map[string]refusal // pods for which no room could be made, by shape
+	refused map[string]refusal // pods for which preemption did not help, by shape
 	costs   unitCosts
 }
 
-// NewPlacer makes a Placer. steps is what it may spend on one unit; see alloc.Budget.
+// NewPlacer returns a Placer. steps is the budget for one unit; see alloc.Budget.
 func NewPlacer(state *model.State, steps int) *Placer {
 	return &Placer{
 		state: state, alloc: alloc.New(), steps: steps, fits: nodefit.NewCache(state), ranks: score.NewCache(state),
@@ -33,7 +33,7 @@ func NewPlacer(state *model.State, steps int) *Placer {
 	}
 }
 
-// Try places the unit with this key. It answers nil twice if nothing waits under the key.
+// Try places the unit with this key. It returns nil twice if no pod waits under the key.
 func (p *Placer) Try(key model.UnitKey) (*Plan, *Reasons) {
 	unit, ok := p.state.Unit(key)
 	if !ok {
@@ -42,15 +42,16 @@ func (p *Placer) Try(key model.UnitKey) (*Plan, *Reasons) {
 	return p.Place(unit)
 }
 
-// Place decides where the unit's pods run and which devices their claims get. A Plan places at least unit.Min pods;
-// Reasons say why there is none, or why pods are left over beside it. The State is as before.
+// Place decides where the unit's pods run and which devices their claims get. A Plan places at
+// least unit.Min pods; Reasons are why there is none, or why pods are left over in addition to it.
+// The State is as before.
 func (p *Placer) Place(unit *model.Unit) (*Plan, *Reasons) {
 	tx := p.state.Begin()
 	defer tx.Undo()
 	return p.counted(unit, func() (*Plan, *Reasons) { return p.PlaceIn(tx, unit) })
 }
 
-// PlaceIn is Place within a trial that is open: what that has changed so far is there, and stays.
+// PlaceIn is Place within an open trial, whose changes it sees and keeps.
 func (p *Placer) PlaceIn(tx *model.Tx, unit *model.Unit) (*Plan, *Reasons) {
 	return p.placeIn(tx, unit, p.steps)
 }
@@ -89,12 +90,13 @@ func (j *job) run() (*Plan, *Reasons) {
 	return j.result()
 }
 
-// moreShare is the part of the Placer's steps that may be spent on placing more of a gang than it needs, in whatever
-// slice: a gang that can run does not wait for a further one.
+// moreShare is the part of the Placer's steps that may be spent on placing more of a gang than it
+// needs, in any slice: a gang that can run does not wait for another slice.
 const moreShare = DefaultSteps / firstSlice
 
-// search tries all shared devices and domains with filling alone. Only if that places too few, or of a gang not
-// all, and counting does not prove that no more can be placed, it tries them again with a search each.
+// search tries all shared devices and domains with filling alone. Only if that places too few, or
+// not all of a gang, and counting does not prove that no more can be placed, it tries them again
+// with a search for each.
 func (j *job) search() {
 	j.cost = j.straight()
 	j.budget.Limit += j.cost
@@ -117,7 +119,7 @@ func (j *job) search() {
 	j.inDomains()
 }
 
-// waitsForGroup says whether the unit cannot be tried because of its PodGroup.
+// waitsForGroup reports whether the unit cannot be tried because of its PodGroup.
 func (j *job) waitsForGroup() bool {
 	key := j.unit.Key
 	if !key.Group {
@@ -142,8 +144,9 @@ func (j *job) waitsForGroup() bool {
 	return true
 }
 
-// Gates returns for which of a group's pods the others wait. As in kube-scheduler, a pod with scheduling gates holds all
-// that wait with it: a gang that is placed without it would leave it behind.
+// Gates returns for which of a group's pods the others wait. As in kube-scheduler, a pod with
+// scheduling gates holds all that wait with it: a gang that is placed without it would leave it
+// behind.
 func Gates(members []*model.Pod) string {
 	text, more := "", 0
 	for _, pod := range members {
@@ -161,7 +164,7 @@ func Gates(members []*model.Pod) string {
 	return text
 }
 
-// TooFew says whether a group is a gang that has too few members to be tried.
+// TooFew reports whether a group is a gang that has too few members to be tried.
 func TooFew(group *model.Group, census model.Census) bool {
 	return group.Gang && census.Quorum() < group.MinCount
 }
@@ -172,15 +175,16 @@ type job struct {
 	state   *model.State
 	unit    *model.Unit
 	steps   int           // of the slice
-	budget  *alloc.Budget // the steps, with those that placing everything at the first try takes
-	boards  *alloc.Budget // what finding out whether nodes offer enough devices may cost
+	budget  *alloc.Budget // the steps, including those for placing everything at the first try
+	boards  *alloc.Budget // what it may cost to find out whether nodes offer enough devices
 	members []*member
 	classes []*class
 	bundles []*bundle
-	leftOut []*class // for now, as a bundle that they use is
+	leftOut []*class // temporarily: a shared claim that they use has no allocation
 	reasons *Reasons
 
-	// Of those who make room: nodes that alone are tried (nil: all), and whether the reasons do not matter.
+	// only restricts the attempt to these nodes (preemption); nil means all. quiet skips building
+	// Reasons.
 	only  []*model.NodeInfo
 	quiet bool
 
@@ -192,10 +196,10 @@ type job struct {
 	bestPlaced int
 	reached    int  // the most that any attempt has placed, or could by counting, since this was set to 0
 	exhausted  bool // the budget
-	undecided  bool // the steps for some domain were not enough
+	undecided  bool // the steps for some domain were not sufficient
 
 	promising bool       // by counting, a search could place more in some attempt than filling did
-	deep      bool       // filling was not enough: search
+	deep      bool       // filling was not sufficient: search
 	cost      int        // of placing everything at the first try, in steps
 	meetings  []together // see gatherings
 }
@@ -204,10 +208,11 @@ type touch struct {
 	key    model.Key
 	before *model.Claim
 	made   *model.Claim
-	relies *model.Consumer // nothing is changed, as this one stands in the claim
+	relies *model.Consumer // nothing is changed, as the claim has this consumer
 }
 
-// prepare reads what claims ask for. Members whose claims no node can help go to the Reasons.
+// prepare reads what claims request. Members whose claims cannot be allocated on any node go to the
+// Reasons.
 func (j *job) prepare() {
 	for _, c := range slices.Clone(j.classes) {
 		own := c.members[0].own
@@ -254,7 +259,8 @@ func (j *job) prepare() {
 	}
 }
 
-// straight is what placing everything at the first try costs in steps. It is not taken from the budget for trying.
+// straight returns what it costs in steps to place everything at the first try. It is not taken
+// from the budget.
 func (j *job) straight() int {
 	steps := len(j.members)
 	for _, c := range j.classes {
@@ -272,7 +278,7 @@ func (j *job) straight() int {
 	return steps
 }
 
-// refuse takes a class out, for a reason that holds on all nodes.
+// refuse excludes a class, for a reason that is valid on all nodes.
 func (j *job) refuse(c *class, cause *alloc.Reason) {
 	if !slices.Contains(j.classes, c) {
 		return
@@ -289,10 +295,10 @@ func keysOf(members []*member) []model.Key {
 	return keys
 }
 
-// suited are the nodes that pass the static checks for the class.
+// suited returns the nodes that pass the static checks for the class.
 func (j *job) suited(c *class) *nodefit.NodeSet { return j.placer.fits.Suitable(c.fitter) }
 
-// mark and undo bracket a part of the trial.
+// mark is a point in the trial that can be returned to.
 type mark struct {
 	tx, placements, touched int
 }
@@ -323,7 +329,7 @@ func (j *job) inTrial(claim model.Key) bool {
 	})
 }
 
-// plan writes down what the trial has done.
+// plan returns what the trial has done.
 func (j *job) plan() *Plan {
 	plan := &Plan{Unit: j.unit.Key, Pods: slices.Clone(j.placements)}
 	if j.unit.Group != nil {
@@ -338,7 +344,7 @@ func (j *job) plan() *Plan {
 		if seen[t.key] {
 			continue
 		}
-		seen[t.key] = true // of several changes the first knows how the claim was
+		seen[t.key] = true // the first of several changes has the claim as it was
 		if claim := j.claimPlan(t); claim != nil {
 			plan.Claims = append(plan.Claims, *claim)
 		}
@@ -348,7 +354,8 @@ func (j *job) plan() *Plan {
 	return plan
 }
 
-// claimPlan is what the trial has changed about a claim. A claim that nobody uses in the end is left alone.
+// claimPlan returns what the trial has changed about a claim. A claim that no pod uses in the end
+// is left alone.
 func (j *job) claimPlan(t touch) *ClaimPlan {
 	now, _ := j.state.Claims.Get(t.key)
 	if t.made != nil {

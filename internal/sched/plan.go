@@ -7,36 +7,39 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Plan is what is to be written: claims first, then pods.
+// Plan is what must be written: claims first, then pods.
 type Plan struct {
 	Unit  model.UnitKey
 	Group types.UID // of the PodGroup, if there is one
-	// MinCount is that of the gang for which the plan was made, 0 if the unit is no gang.
+	// MinCount is the minCount of the gang for which the plan was made, or 0.
 	MinCount int
 	Claims   []ClaimPlan
 	Relies   []Reliance  // by claim
 	Pods     []Placement // by name
-	// Whole: every waiting pod of the unit is in Pods, and with those that are bound already they reach minCount.
+	// Whole reports whether every waiting pod of the unit is in Pods; with those that are bound
+	// they reach minCount.
 	Whole bool
 }
 
-// ClaimPlan is what a claim gains. It relies on the claim's UID, and on nobody else having allocated it meanwhile.
+// ClaimPlan is what a claim gains. It relies on the claim's UID, and on the claim not being
+// allocated meanwhile.
 type ClaimPlan struct {
 	Key     model.Key
 	UID     types.UID
 	Version uint64 // resource version that the decision was made on; 0 if unknown
-	// Make is the claim that is to be made for a pod, in the place of extended resources; nil if there is one.
+	// Make is the claim that is created for a pod, instead of extended resources; nil if it exists.
 	Make *model.Claim
 	// Allocation is nil for a claim that has one.
 	Allocation *model.Allocation
-	// Reserve is to be appended to status.reservedFor, where it is not yet.
+	// Reserve is appended to status.reservedFor, where it is not there yet.
 	Reserve []model.Consumer
-	// Protected: the finalizer is there already.
+	// Protected reports whether the claim has the finalizer already.
 	Protected bool
 }
 
-// Reliance is an allocated claim that pods of the plan use by a consumer that stands in it already. Nothing of it is written,
-// so it has to be looked up: the consumer may have left, and the devices with it.
+// Reliance is an allocated claim that pods of the plan use by a consumer that it has already.
+// Nothing of it is written, so it must be looked up: the consumer may have been removed, and the
+// devices with it.
 type Reliance struct {
 	Key      model.Key
 	UID      types.UID
@@ -50,8 +53,8 @@ type Placement struct {
 	Node    string
 	NodeUID types.UID
 	Draws   []model.Draw // from the node, through claims; to be written before the bind
-	// Extended names the claim from which the pod has devices in the place of extended resources; nil if none. It is to be
-	// written before the bind, too.
+	// Extended names the claim from which the pod has devices instead of extended resources, or
+	// nil. It must also be written before the bind.
 	Extended *corev1.PodExtendedResourceClaimStatus
 }
 
@@ -66,7 +69,7 @@ func (p *Plan) Assume(state *model.State) {
 	}
 }
 
-// isOf says whether the plan is about this claim.
+// isOf reports whether the plan is about this claim.
 func (c *ClaimPlan) isOf(claim *model.Claim) bool {
 	if c.Make != nil {
 		return claim.Controller == c.Make.Controller
@@ -74,8 +77,8 @@ func (c *ClaimPlan) isOf(claim *model.Claim) bool {
 	return claim.UID == c.UID
 }
 
-// Forget takes back what Assume did and the API does not show: the plan was refused. Objects that were made anew since
-// have nothing of it.
+// Forget reverts what Assume did and the API does not show: the plan was refused. Objects that were
+// recreated since are left alone.
 func (p *Plan) Forget(state *model.State) []model.Topic {
 	var topics []model.Topic
 	for i := range p.Pods {

@@ -12,39 +12,42 @@ import (
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
-// Making room for a unit that has no place (R36): who is less important leaves, if the unit can be placed after that,
-// and nobody otherwise. Whether it can be is tried, not calculated: the victims are taken out of the State, claims
-// that nobody is left to use are freed, and the unit is placed as always.
+// Preemption for a unit that was not placed (R36) evicts pods of lower priority if the unit can be
+// placed after that, and none otherwise. Whether it can be is tried, not calculated: the victims are
+// removed from the State, claims without remaining consumers are freed, and the unit is placed as usual.
 //
-//   - Pods that are ending already, and claims that their controller is about to free, count as gone. If that is
-//     enough, nobody has to leave.
+//   - Pods that terminate already, and claims that their controller is about to free, count as deleted.
+//     If that is sufficient, no pod is evicted.
 //   - A victim is a pod, or a PodGroup as a whole (victim.go). It has a lower priority than the unit.
-//   - Of all victims that might help, those are spared that are not needed, the most important first (room.go): no
-//     part of the victims that are left would be enough. Only when the step budget is spent may some be left that
-//     another search would spare.
-//   - A pod needs room on one node, some groups in one domain. What that would cost is estimated for all of these by counting
-//     (estimate.go); the cheapest is tried first, and others as long as one promises less than the best that was found.
-//   - A claim is freed with its last consumer, and never one that something other than a pod or a PodGroup holds. One
-//     that a PodGroup holds is given back by the scheduler once no pod of the group is left (leave.go).
+//   - Of all victims that might help, those that are not needed are reprieved, the most important first
+//     (room.go): no subset of the remaining victims would be sufficient. Only when the step budget is
+//     spent may there be some that another search would reprieve.
+//   - A pod needs room on one node, some groups in one domain. The cost is estimated for all of these by
+//     counting (estimate.go); the cheapest is tried first, and others as long as their estimate is lower
+//     than the cost of the best result.
+//   - A claim is freed with its last consumer, and never one with a consumer that is neither a pod nor a
+//     PodGroup. The claim of a PodGroup is reclaimed by the scheduler once the group has no pods
+//     (leave.go).
 
-// Preemption is how room is made for a unit.
+// Preemption is the result of a successful search for victims for a unit.
 type Preemption struct {
 	Unit     model.UnitKey
 	Priority int32
-	Plan     *Plan // where the unit goes then
-	// Victims have to leave, the least important first. Without any, the unit waits for those who are ending already.
+	Plan     *Plan // where the unit is placed then
+	// Victims are evicted, the least important first. Without any, the unit waits for pods that
+	// terminate already.
 	Victims []Victim
-	// Recalls are claims of groups to be given back, once no pod on a node uses them.
+	// Recalls are claims of groups that are reclaimed, once no pod on a node uses them.
 	Recalls []Recall
-	// Violations are victims that a PodDisruptionBudget protects.
+	// Violations counts victims that a PodDisruptionBudget protects.
 	Violations int
-	// Until is when the last of the pods that are ending should be gone; zero if none is.
+	// Until is when the last of the terminating pods should be deleted; zero if there are none.
 	Until time.Time
 }
 
-// Victim has to leave: some pods, or all of a group.
+// Victim is evicted: some pods, or all of a group.
 type Victim struct {
-	Whole    *model.Group // the PodGroup, if all of it leaves
+	Whole    *model.Group // the PodGroup, if it is evicted as a whole
 	Priority int32
 	Pods     []*model.Pod // by name
 }
@@ -56,7 +59,7 @@ type Recall struct {
 	Consumers []model.Consumer
 }
 
-// Groups counts the PodGroups that have to leave as a whole.
+// Groups counts the PodGroups that are evicted as a whole.
 func (p *Preemption) Groups() int {
 	n := 0
 	for i := range p.Victims {
@@ -67,7 +70,7 @@ func (p *Preemption) Groups() int {
 	return n
 }
 
-// Pods counts the pods that have to leave.
+// Pods counts the pods that are evicted.
 func (p *Preemption) Pods() int {
 	n := 0
 	for i := range p.Victims {
@@ -76,21 +79,22 @@ func (p *Preemption) Pods() int {
 	return n
 }
 
-// preemptShare is how much more than placing a unit the search for room for it may cost.
+// preemptShare is how much more than placing a unit the search for victims may cost.
 const preemptShare = 2
 
-// Patience is how long pods may be overdue and still count as about to be gone.
+// Patience is how long terminating pods may be overdue and still count as about to be deleted.
 const Patience = 30 * time.Second
 
-// Moment is what the State does not know of the present.
+// Moment is what the State does not have of the present.
 type Moment struct {
-	Now time.Time // says which pods should have been gone for long
-	// Leaving says whether a pod is being made to leave; nil if none is.
+	Now time.Time // decides which pods should have been deleted long ago
+	// Leaving reports whether a pod is being evicted; nil if none is.
 	Leaving func(*model.Pod) bool
 }
 
-// Preempt finds out how room can be made for a unit that was placed in vain. It is nil if that cannot be; why is noted
-// in the reasons. The budget is that of the slice which the reasons are from; they may become Unfinished.
+// Preempt searches for victims for a unit that was not placed. It returns nil if there are none
+// that help, and adds to the reasons why. The budget is that of the slice of the reasons; they may
+// become Unfinished.
 func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preemption {
 	fails := reasons.Code == CodeUnschedulable || reasons.Code == CodeLeftOver
 	if !fails || unit.HalfBound || len(unit.Pods) == 0 {
@@ -101,7 +105,7 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 		reasons.Preemption = &reason.PreemptionResult{Never: true}
 		return nil
 	case !unit.Never && !below && unit.Priority > 0:
-		mayHaveRoom(reasons, p.state, unit) // once there are others
+		mayHaveRoom(reasons, p.state, unit) // when there are other pods
 		return nil
 	case !below:
 		return nil
@@ -130,7 +134,7 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	made := r.make()
 	switch {
 	case r.left <= 0 && reasons.Limit < p.steps:
-		reasons.Unfinished = true // victims might be chosen of which a longer search would spare some
+		reasons.Unfinished = true // a longer search might need fewer victims
 		return nil
 	case made != nil:
 		reasons.Preemption = &reason.PreemptionResult{Leaving: made.Pods(), Waits: true}
@@ -142,15 +146,16 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	return made
 }
 
-// refusal is that no room could be made for a pod, at a certain state of things.
+// refusal records that preemption did not help a pod, at certain versions of the State.
 type refusal struct {
 	nodes, occupied uint64
 	priority        int32
 	pods            int // of lower priority
 }
 
-// refusedBefore says whether no room could be made for a pod that is alike and no less important, and nothing has happened
-// since: a thousand pods that are tried one after the other are not each to cost what the first one does.
+// refusedBefore reports whether preemption did not help a pod that is alike with the same priority,
+// and nothing has changed since: of a thousand pods that are tried one after the other, only the
+// first one is costly.
 func (p *Placer) refusedBefore(unit *model.Unit) (pods int, known bool) {
 	if !p.plain(unit) {
 		return 0, false
@@ -172,15 +177,15 @@ func (p *Placer) refuse(unit *model.Unit, o *reason.PreemptionResult) {
 	}
 }
 
-// plain says whether all that matters of a unit is the shape of its one pod, without the labels.
+// plain reports whether a unit is one pod of which only the shape matters, without the labels.
 func (p *Placer) plain(unit *model.Unit) bool {
 	pod := unit.Pods[0]
 	return len(unit.Pods) == 1 && pod.Group == "" && len(pod.Mounts) == 0 && !p.state.Terms.Any() && !usesClaims(p.state, pod)
 }
 
-// mayHaveRoom has the unit wait for what could help beyond its being placed as things are: when one of those leaves who are
-// no less important, it may be enough if others are made to. And who has devices without a node can be made to leave as soon as it
-// has one.
+// mayHaveRoom makes the unit wait for changes that could help preemption: when a pod with the same
+// or a higher priority terminates, evicting others may be sufficient. And a pod that has devices
+// and no node can be evicted as soon as it has one.
 func mayHaveRoom(r *Reasons, state *model.State, unit *model.Unit) {
 	r.Preemptor, r.NoRoom = unit, false
 	r.Further = append(r.Further, model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicNodes})
@@ -194,8 +199,8 @@ func mayHaveRoom(r *Reasons, state *model.State, unit *model.Unit) {
 	}
 }
 
-// podsToComeHaveDevices says whether devices are reserved for a pod that has no node: one that waits for them to be ready, or that a
-// scheduler left which ended before it bound the pod.
+// podsToComeHaveDevices reports whether devices are reserved for a pod without a node: it waits for
+// them to be ready, or a scheduler ended before it bound the pod.
 func podsToComeHaveDevices(state *model.State) (found bool) {
 	state.Claims.Each(func(claim *model.Claim) bool {
 		if claim.Allocation == nil {
@@ -210,7 +215,7 @@ func podsToComeHaveDevices(state *model.State) (found bool) {
 	return found
 }
 
-// make makes room for the whole unit, or for as many of its pods as it can where each stands alone.
+// make searches for the whole unit, or for as many of its pods as possible if they are independent.
 func (r *room) make() *Preemption {
 	p := &Preemption{Unit: r.unit.Key, Priority: r.unit.Priority, Until: r.until}
 	units := []*model.Unit{r.unit}
@@ -243,7 +248,7 @@ func (r *room) make() *Preemption {
 	return p
 }
 
-// alone are units of one pod each.
+// alone returns units of one pod each.
 func alone(unit *model.Unit) []*model.Unit {
 	units := make([]*model.Unit, len(unit.Pods))
 	for i, pod := range unit.Pods {
@@ -269,7 +274,7 @@ func (r *room) settle(found *found) {
 	r.victims = slices.DeleteFunc(r.victims, func(v *victim) bool { return slices.Contains(found.victims, v) })
 }
 
-// with is both plans together.
+// with returns both plans together.
 func (p *Plan) with(more *Plan) *Plan {
 	if p == nil {
 		return more
@@ -280,10 +285,11 @@ func (p *Plan) with(more *Plan) *Plan {
 	return p
 }
 
-// evictions are the victims of which pods have to leave. The single pods of a gang are one if all of them do.
+// evictions returns the victims with pods to evict. The single pods of a gang are one victim if all
+// of them are evicted.
 func (r *room) evictions(victims []*victim) []Victim {
 	var list []Victim
-	gangs := map[*gang][]*model.Pod{} // those of their pods that leave
+	gangs := map[*gang][]*model.Pod{} // their evicted pods
 	for _, v := range victims {
 		if v.gang != nil {
 			gangs[v.gang] = append(gangs[v.gang], v.pods...)
@@ -310,7 +316,7 @@ func (r *room) groupOf(v *victim) *model.Group {
 	return group
 }
 
-// Nomination is what keeps the unit's place until the victims are gone.
+// Nomination returns what reserves the unit's place until the victims are deleted.
 func (p *Preemption) Nomination(state *model.State) *model.Nomination {
 	n := &model.Nomination{Unit: p.Unit, Priority: p.Priority}
 	for i := range p.Plan.Pods {
@@ -319,7 +325,8 @@ func (p *Preemption) Nomination(state *model.State) *model.Nomination {
 		if !ok {
 			continue
 		}
-		// It takes room and keeps off whom the pod keeps off; that nobody relies on its company is why it has no labels.
+		// It takes resources and repels the pods that the pod repels. It has no labels: no pod may
+		// rely on it.
 		shape := *pod.Shape
 		shape.Labels = nil
 		n.Pods = append(n.Pods, &model.Pod{
@@ -354,7 +361,7 @@ func KeptNodes(n *model.Nomination, pods []*model.Pod) map[model.Key]string {
 	return nodes
 }
 
-// KeptNode is the node on which a nomination keeps the place of a pod, "" if it does not.
+// KeptNode returns the node on which a nomination keeps the place of a pod, or "".
 func KeptNode(n *model.Nomination, pod model.Key) string {
 	for _, standIn := range n.Pods {
 		if standIn.Key == keptFor(pod) {
@@ -364,20 +371,21 @@ func KeptNode(n *model.Nomination, pod model.Key) string {
 	return ""
 }
 
-// keptFor names a stand-in, so that reasons that name who holds a device can be understood. No object has such a name.
+// keptFor names a stand-in, so that reasons that name holders can be understood. No object has such
+// a name.
 func keptFor(key model.Key) model.Key {
 	return model.Key{Namespace: key.Namespace, Name: key.Name + " (its place is kept)"}
 }
 
-// found is room for a unit.
+// found is a set of victims for a unit.
 type found struct {
-	victims []*victim // in the order in which they leave
+	victims []*victim // in the order in which they are evicted
 	recalls []Recall
 	plan    *Plan
 	cost    cost
 }
 
-// cost compares ways to make room.
+// cost compares sets of victims.
 type cost struct {
 	violations int
 	highest    int64 // priority; below all others without victims

@@ -9,9 +9,9 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// reconsider searches for a way to place at least target members where filling found none: other nodes and other
-// devices for earlier members, and another order of members where it matters who came before. It leaves its
-// placements in the trial if it succeeds, and nothing if it does not.
+// reconsider searches for a way to place at least target members where filling found none: other
+// nodes and other devices for earlier members, and another order of members where that matters. It
+// leaves its placements in the trial if it succeeds, and nothing otherwise.
 func (j *job) reconsider(target int) bool {
 	r := &reconsideration{job: j, target: target, skips: j.inCount() - target}
 	ordered := false
@@ -50,7 +50,8 @@ type reconsideration struct {
 	skips  int // how many members may be left out
 	turns  []*turn
 
-	// For any order: what was tried in vain, however it came about, and what is placed.
+	// For any order: the trials that failed, in whatever order they were reached, and what is
+	// placed.
 	seen map[string]bool
 	here []string
 }
@@ -62,8 +63,8 @@ type turn struct {
 	placed int // members, the first ones
 }
 
-// from goes on with the next member of turn at; skipped members were left out. Members of one class take nodes in
-// rising order, from first on, as they can be swapped.
+// from continues with the next member of turn at; skipped members were left out. Members of one
+// class take nodes in rising order, from first on, as they are interchangeable.
 func (r *reconsideration) from(at, first, skipped int) bool {
 	j := r.job
 	if len(j.placements) >= r.target {
@@ -92,7 +93,7 @@ func (r *reconsideration) from(at, first, skipped int) bool {
 	return r.from(at+1, 0, skipped)
 }
 
-// anyOrder goes on with a member of any class on any node.
+// anyOrder continues with a member of any class on any node.
 func (r *reconsideration) anyOrder() bool {
 	j := r.job
 	if len(j.placements) >= r.target {
@@ -126,7 +127,7 @@ func (r *reconsideration) anyOrder() bool {
 	return false
 }
 
-// key is equal for trials in which as many members of each class are on each node, with the same devices.
+// key is equal for trials with as many members of each class on each node, with the same devices.
 func (r *reconsideration) key() string {
 	here := slices.Clone(r.here)
 	slices.Sort(here)

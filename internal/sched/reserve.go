@@ -6,13 +6,13 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// reservation is what a use adds to a claim: a consumer, or nothing.
+// reservation returns what a use adds to a claim: a consumer, or nothing.
 func (j *job) reservation(m *member, u use) (consumer model.Consumer, anyPod, needed bool) {
 	claim, _ := j.state.Claims.Get(u.claim)
 	return claim.Reservation(j.useOf(m, u))
 }
 
-// useOf is the member's use of a claim.
+// useOf returns the member's use of a claim.
 func (j *job) useOf(m *member, u use) model.Use {
 	claim, _ := j.state.Claims.Get(u.claim)
 	observed, ok := j.state.Claims.Observed(u.claim)
@@ -28,7 +28,8 @@ func (j *job) useOf(m *member, u use) model.Use {
 	return use
 }
 
-// reserve adds the member's, or its group's, reservation, or notes the consumer that makes it unnecessary.
+// reserve adds the member's, or its group's, reservation, or records the consumer that makes it
+// unnecessary.
 func (j *job) reserve(m *member, u use) {
 	consumer, anyPod, needed := j.reservation(m, u)
 	if needed {
@@ -41,7 +42,8 @@ func (j *job) reserve(m *member, u use) {
 	}
 }
 
-// reliances are the consumers that stood in claims before the trial, and by which pods of the plan use them.
+// reliances returns the consumers that were in claims before the trial, and through which pods of
+// the plan use them.
 func (j *job) reliances() []Reliance {
 	first, seen := map[model.Key]*model.Claim{}, map[Reliance]bool{}
 	var list []Reliance
@@ -62,10 +64,10 @@ func (j *job) reliances() []Reliance {
 	return list
 }
 
-// reservable says whether none of the member's claims is full.
+// reservable reports whether none of the member's claims is full.
 func (j *job) reservable(m *member) bool { return j.full(m) == nil }
 
-// full finds a claim that has no room for the reservation that the member needs.
+// full returns a claim without space for the reservation that the member needs, or nil.
 func (j *job) full(m *member) *model.Claim {
 	for _, use := range m.uses {
 		claim, _ := j.state.Claims.Get(use.claim)

@@ -7,7 +7,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// room is the search for room for one unit. Its trial has what is about to be gone out of the way.
+// room searches for a set of victims for one unit. Pods and claims that are already terminating are
+// removed from its trial first.
 type room struct {
 	placer *Placer
 	state  *model.State
@@ -16,12 +17,12 @@ type room struct {
 	steps  int // of each attempt
 	left   int // steps of all attempts together
 
-	victims []*victim // who may have to leave, the least important first
+	victims []*victim // the possible ones, the least important first
 	lower   int       // pods of these
-	binding bool      // pods are just being bound: they may have to leave later on
-	ending  bool      // something is about to be gone
-	until   time.Time // when that should be, as far as it is known
-	devices bool      // the unit wants some
+	binding bool      // pods are being bound: they may become victims later
+	ending  bool      // something is terminating
+	until   time.Time // when that ends, as far as it is known
+	devices bool      // the unit needs some
 	guarded bool      // budgets may cover victims
 	doomed  func(*model.Pod) bool
 	base    int                            // mark in the trial that each attempt starts from
@@ -30,14 +31,15 @@ type room struct {
 	budgets map[*model.Pod][]*model.Budget // that cover pods, as far as asked for
 }
 
-// How many ways to make room are found out at most, if each of the places promises less harm than the last one turned out
-// to do: so many, or a part of the places, as in upstream's candidates.
+// The number of sets of victims that are searched for, if each place promises less harm than the
+// best so far: a number, or a share of the places, as in upstream's candidates.
 const (
 	mostWays      = 100
 	mostWaysShare = 10
 )
 
-// find looks for the least harmful way to make room for a unit. The first place is the best one if its guess holds.
+// find returns the least harmful set of victims for a unit. The first place is the best one if its
+// guess is right.
 func (r *room) find(unit *model.Unit) *found {
 	if plan := r.fits(unit, nil, nil); plan != nil {
 		return &found{plan: plan}
@@ -64,7 +66,7 @@ func (r *room) find(unit *model.Unit) *found {
 	return best
 }
 
-// at looks for the victims that make room in one place.
+// at searches for victims in one place.
 func (r *room) at(unit *model.Unit, at *place) *found {
 	all := slices.Collect(at.victims)
 	r.judge(all)
@@ -83,8 +85,8 @@ func (r *room) at(unit *model.Unit, at *place) *found {
 	return &found{victims: victims, recalls: slices.Clone(r.recalls), plan: again, cost: r.costOf(victims)}
 }
 
-// first are as few of the victims as make room, from the least important on. Few are tried before many: it costs
-// something to take them out.
+// first returns as few of the victims as are sufficient, from the least important on. Few are tried
+// before many, because removing them has a cost.
 func (r *room) first(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) (some []*victim, plan *Plan) {
 	enough, short := 0, 0
 	for n := 1; plan == nil && short < len(victims) && r.left > 0; n *= 2 {
@@ -108,7 +110,7 @@ func (r *room) first(unit *model.Unit, nodes []*model.NodeInfo, victims []*victi
 	return slices.Clone(victims[:enough]), plan
 }
 
-// fits tries the unit with these victims gone.
+// fits tries the unit without these victims.
 func (r *room) fits(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) *Plan {
 	r.tx.UndoTo(r.base)
 	if r.lacks(unit, nodes, victims) {
@@ -124,10 +126,10 @@ func (r *room) fits(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim
 	return plan
 }
 
-// spare gives back whom the unit can do without, the most important first, and as many at a time as possible. With
-// the steps used up, it gives back at least whoever is not where the unit goes.
+// spare reprieves victims that are not needed, the most important first, and as many at a time as
+// possible. If the steps are spent, it reprieves at least those that are not where the unit goes.
 func (r *room) spare(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim, plan *Plan) ([]*victim, *Plan) {
-	open := len(victims) // from there on all are needed
+	open := len(victims) // the victims from there on are needed
 	try := func(n int) bool {
 		without := slices.Concat(victims[:open-n], victims[open:])
 		better := r.fits(unit, nodes, without)
@@ -155,7 +157,8 @@ func (r *room) spare(unit *model.Unit, nodes []*model.NodeInfo, victims []*victi
 	return victims, plan
 }
 
-// longest is the largest n up to most that passes, if all below it do. It tries few numbers, near 0 at first.
+// longest returns the largest n up to most that passes, if all below it do. It tries few numbers,
+// near 0 first.
 func longest(most int, passes func(n int) bool) int {
 	n, step := 0, 1
 	for ; n+step <= most && passes(n+step); step *= 2 {
@@ -169,8 +172,8 @@ func longest(most int, passes func(n int) bool) int {
 	return n
 }
 
-// part takes of a gang that would have to leave as a whole only the pods that are in the way, if the gang can do
-// without these.
+// part takes only the pods that are in the way from a gang that would be evicted as a whole, if the
+// gang can do without these.
 func (r *room) part(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim, plan *Plan) []*victim {
 	counts := map[*gang]int{}
 	for _, v := range victims {
@@ -194,7 +197,8 @@ func (r *room) part(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim
 	return victims
 }
 
-// creep takes victims out one by one. That can help where all at once do not: the unit may want company.
+// creep removes victims one by one. That can help where all together do not: the unit may have
+// affinity for some.
 func (r *room) creep(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) ([]*victim, *Plan) {
 	if !r.state.Terms.Any() {
 		return nil, nil
@@ -212,7 +216,8 @@ func (r *room) creep(unit *model.Unit, nodes []*model.NodeInfo, victims []*victi
 	return nil, nil
 }
 
-// inTheWay are those that are on the plan's nodes, or hold devices that are not tied to one.
+// inTheWay returns the victims on the plan's nodes, and those with devices that are not tied to a
+// node.
 func (r *room) inTheWay(victims []*victim, plan *Plan) []*victim {
 	nodes := map[string]bool{}
 	for i := range plan.Pods {

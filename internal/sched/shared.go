@@ -10,15 +10,15 @@ import (
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
-// bundle are unallocated claims that the same classes share. They are allocated together, for one node; where else
-// they can be used from follows from the devices.
+// bundle are unallocated claims that the same classes share. They are allocated together, for one
+// node; the devices decide from where else they can be used.
 type bundle struct {
 	claims  []*model.Claim
 	classes []*class
 	problem *alloc.Problem
 }
 
-// bundle sorts the claims that members share and that have no allocation.
+// bundle collects the claims that members share and that have no allocation.
 func (j *job) bundle() {
 	users := map[model.Key][]*class{}
 	var order []model.Key
@@ -44,8 +44,8 @@ func (j *job) bundle() {
 	}
 }
 
-// allocateShared tries what the bundles from this one on can get, and places the members around it. It answers true
-// once there is nothing better to be found.
+// allocateShared tries the possible allocations of the bundles from this one on, and places the
+// members with each. It reports whether nothing better can be found.
 func (j *job) allocateShared(at int) bool {
 	if at == len(j.bundles) {
 		return j.gathered(0)
@@ -76,7 +76,7 @@ func (j *job) allocateShared(at int) bool {
 	return j.without(at)
 }
 
-// without goes on without the members that use the bundle, if there are enough others.
+// without continues without the members that use the bundle, if there are enough others.
 func (j *job) without(at int) bool {
 	before := j.leftOut
 	j.leftOut = slices.Clone(before)
@@ -95,7 +95,7 @@ func (j *job) without(at int) bool {
 	return done
 }
 
-// in are the classes that are not left out.
+// in returns the classes that are not excluded.
 func (j *job) in() []*class {
 	if len(j.leftOut) == 0 {
 		return j.classes
@@ -103,7 +103,7 @@ func (j *job) in() []*class {
 	return slices.DeleteFunc(slices.Clone(j.classes), func(c *class) bool { return slices.Contains(j.leftOut, c) })
 }
 
-// inCount is how many members these classes have.
+// inCount returns the number of members of these classes.
 func (j *job) inCount() int {
 	n := 0
 	for _, c := range j.in() {
@@ -112,7 +112,7 @@ func (j *job) inCount() int {
 	return n
 }
 
-// around goes on with the bundle's claims allocated, and takes that back unless there is nothing better to be found.
+// around continues with the bundle's claims allocated. It reverts that before it returns.
 func (j *job) around(at int, choice alloc.Choice) bool {
 	mark := j.mark()
 	for i, claim := range j.bundles[at].claims {
@@ -123,7 +123,7 @@ func (j *job) around(at int, choice alloc.Choice) bool {
 	return done
 }
 
-// anchors are the nodes on which some member could use the bundle's claims, best first.
+// anchors returns the nodes on which some member could use the bundle's claims, best first.
 func (j *job) anchors(b *bundle) []*model.NodeInfo {
 	seen := map[*model.NodeInfo]bool{}
 	var anchors []*model.NodeInfo
@@ -141,7 +141,7 @@ func (j *job) anchors(b *bundle) []*model.NodeInfo {
 	return anchors
 }
 
-// ties says which allocations of the trial hold the members where.
+// ties returns the nodes to which allocations of the trial restrict the members.
 func (j *job) ties() []reason.NodeConstraint {
 	var ties []reason.NodeConstraint
 	for _, b := range j.bundles {
@@ -164,7 +164,7 @@ func (j *job) ties() []reason.NodeConstraint {
 	return ties
 }
 
-// selectorText is a one-term node selector for people.
+// selectorText returns a one-term node selector for people.
 func selectorText(claim *model.Claim) string {
 	var parts []string
 	for _, term := range claim.Allocation.NodeSelector.NodeSelectorTerms {

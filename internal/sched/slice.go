@@ -21,8 +21,9 @@ func (p *Placer) sliceSteps(slice int) int {
 	return min(steps, p.steps)
 }
 
-// PlaceSlice is Place with the budget of one slice. If that was not enough, there is no Plan and the Reasons are
-// Unfinished: the unit needs a further slice, and nothing is known that could be reported.
+// PlaceSlice is Place with the budget of one slice. If that was not sufficient, there is no Plan
+// and the Reasons are Unfinished: the unit needs another slice, and nothing is known that could be
+// reported.
 func (p *Placer) PlaceSlice(unit *model.Unit, slice int) (*Plan, *Reasons) {
 	tx := p.state.Begin()
 	defer tx.Undo()

@@ -18,7 +18,7 @@ type unitCost struct {
 // maxUnitCosts is how many units are remembered; beyond, all are forgotten.
 const maxUnitCosts = 10_000
 
-// counted makes one attempt to place a unit, and notes what its expressions have cost.
+// counted makes one attempt to place a unit, and records what its expressions have cost.
 func (p *Placer) counted(unit *model.Unit, place func() (*Plan, *Reasons)) (*Plan, *Reasons) {
 	p.alloc.StartAttempt(p.costs.of(unit))
 	plan, reasons := place()

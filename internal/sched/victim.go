@@ -39,10 +39,10 @@ type gang struct {
 	surplus int       // how many of these it can do without
 }
 
-// idle says whether nobody has to be evicted.
+// idle reports whether no pod has to be evicted.
 func (v *victim) idle() bool { return len(v.pods) == 0 }
 
-// compareVictims puts first who matters least.
+// compareVictims orders victims, the least important first.
 func compareVictims(a, b *victim) int {
 	return cmp.Or(
 		compareFlags(b.idle(), a.idle()),
@@ -68,7 +68,7 @@ func compareFlags(a, b bool) int {
 	return 1
 }
 
-// gather takes out what is about to be gone, and lists who may have to leave.
+// gather removes what is terminating, and lists the possible victims.
 func (r *room) gather(at Moment) {
 	r.doomed = Doomed
 	if at.Leaving != nil {
@@ -80,7 +80,8 @@ func (r *room) gather(at Moment) {
 		for _, pod := range info.Pods {
 			switch {
 			case pod.StandIn:
-			case r.state.Pods.Assumed(pod.Key): // who is just being bound is left alone until that is done
+			// pods that are being bound are left alone until that is done
+			case r.state.Pods.Assumed(pod.Key):
 				r.binding = true
 			case goes(pod, at.Now) || pod.Group == "" && r.doomed(pod):
 				going = append(going, pod)
@@ -111,12 +112,13 @@ func (r *room) gather(at Moment) {
 	}
 }
 
-// goes says whether a pod is about to be gone. One that should have been for long is not waited for.
+// goes reports whether a pod is about to be deleted. A pod that is overdue for long is not waited
+// for.
 func goes(pod *model.Pod, now time.Time) bool {
 	return pod.Deleting && (pod.Ends.IsZero() || now.Before(pod.Ends.Add(Patience)))
 }
 
-// leave takes out pods that go by themselves.
+// leave removes pods that terminate without preemption.
 func (r *room) leave(going []*model.Pod) {
 	for _, pod := range going {
 		r.ending = true
@@ -128,7 +130,7 @@ func (r *room) leave(going []*model.Pod) {
 	r.releaseStale()
 }
 
-// offer lists a victim, if it is less important than the unit.
+// offer adds a victim if its priority is lower than that of the unit.
 func (r *room) offer(v *victim) {
 	if v.priority >= r.unit.Priority {
 		return
@@ -142,7 +144,8 @@ func (r *room) offer(v *victim) {
 	r.victims = append(r.victims, v)
 }
 
-// ofGroup lists the pods of a group that are on nodes, and gives those that are about to go.
+// ofGroup adds the pods of a group that are on nodes, and returns those that are about to
+// terminate.
 func (r *room) ofGroup(key model.Key) (going []*model.Pod) {
 	group, _ := r.state.Groups.Get(key)
 	pods, settled := running(r.state, key)
@@ -184,7 +187,7 @@ func (r *room) ofGroup(key model.Key) (going []*model.Pod) {
 	return going
 }
 
-// running are the pods of a group that are on nodes to stay, and whether none is just being bound.
+// running returns the pods of a group that stay on nodes, and whether none is being bound.
 func running(state *model.State, group model.Key) (pods []*model.Pod, settled bool) {
 	settled = true
 	for _, pod := range state.Groups.Members(group) {
@@ -199,13 +202,13 @@ func running(state *model.State, group model.Key) (pods []*model.Pod, settled bo
 	return pods, settled
 }
 
-// Doomed says whether a pod was chosen to make room, and is still to be deleted.
+// Doomed reports whether a pod was chosen as a victim and is not deleted yet.
 func Doomed(pod *model.Pod) bool {
 	return pod.Victim && pod.Counts() && !pod.Deleting && !pod.Foreign
 }
 
-// doomed are those of a group's running pods that were chosen to make room, or that go with them: the process may have
-// ended when some of them were deleted.
+// doomed returns those of a group's running pods that were chosen as victims, or that are evicted
+// with them: the process may have ended when only some of them were deleted.
 func doomed(group *model.Group, pods []*model.Pod, is func(*model.Pod) bool) []*model.Pod {
 	marked := slices.DeleteFunc(slices.Clone(pods), func(pod *model.Pod) bool { return !is(pod) })
 	switch {
@@ -217,7 +220,7 @@ func doomed(group *model.Group, pods []*model.Pod, is func(*model.Pod) bool) []*
 	return marked
 }
 
-// DoomedWith are all pods that have to be deleted when a doomed one is.
+// DoomedWith returns all pods that must be deleted when a doomed one is.
 func DoomedWith(state *model.State, pod *model.Pod) []*model.Pod {
 	if pod.Group == "" {
 		return []*model.Pod{pod}
@@ -227,7 +230,7 @@ func DoomedWith(state *model.State, pod *model.Pod) []*model.Pod {
 	return doomed(group, pods, Doomed)
 }
 
-// closed are the victims, and those that have to leave with them.
+// closed returns the victims, and those that must be evicted with them.
 func closed(victims []*victim) []*victim {
 	counts := map[*gang]int{}
 	for _, v := range victims {
@@ -250,7 +253,8 @@ func closed(victims []*victim) []*victim {
 	return out
 }
 
-// judge marks the victims that a PodDisruptionBudget protects if all of them leave, the least important first.
+// judge marks the victims that a PodDisruptionBudget protects if all of them are evicted, the least
+// important first.
 func (r *room) judge(victims []*victim) {
 	for _, v := range victims {
 		v.violates = false
@@ -263,7 +267,7 @@ func (r *room) judge(victims []*victim) {
 	slices.SortFunc(victims, compareVictims)
 }
 
-// violations counts the pods that a budget protects when these leave.
+// violations counts the pods that a budget protects when these are evicted.
 func (r *room) violations(victims []*victim) int {
 	n, used := 0, map[*model.Budget]int{}
 	for _, v := range victims {
@@ -287,7 +291,7 @@ func (r *room) violating(v *victim, used map[*model.Budget]int) int {
 	return n
 }
 
-// budgetsOf are those that cover the pod.
+// budgetsOf returns the budgets that cover the pod.
 func (r *room) budgetsOf(pod *model.Pod) []*model.Budget {
 	all := r.state.Budgets.List(pod.Key.Namespace)
 	if len(all) == 0 {

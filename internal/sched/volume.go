@@ -44,7 +44,7 @@ func (j *job) mounts(pod *model.Pod) (nodefit.Mounts, *reason.Blocker) {
 	return list, nil
 }
 
-// unmountable says why the claim cannot be used, whatever it is bound to.
+// unmountable returns why the claim cannot be used, whatever it is bound to, or "".
 func unmountable(claim *model.VolumeClaim, m model.Mount, exists bool) string {
 	switch {
 	case !exists:

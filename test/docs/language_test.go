@@ -22,7 +22,7 @@ var finishedPackages = []string{
 	"internal/controller/workload", "internal/etcd", "internal/features",
 	"internal/fleet", "internal/groups", "internal/metrics", "internal/model", "internal/node",
 	"internal/pki",
-	"internal/sched/nodefit", "internal/sched/reason", "internal/sched/score",
+	"internal/sched", "internal/sched/nodefit", "internal/sched/reason", "internal/sched/score",
 }
 
 // finishedDocuments are the documents that follow the same rules.
