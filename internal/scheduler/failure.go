@@ -6,10 +6,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
-	"github.com/allot-dev/allot/internal/groups"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 )
@@ -33,20 +31,9 @@ func (s *Scheduler) survive(entry sched.Entry, cause any, stack []byte) {
 	}
 	s.placer = sched.NewPlacer(s.state, sched.DefaultSteps)
 	if unit, ok := s.state.Unit(entry.Key); ok {
-		s.tellError(unit, fmt.Sprintf("internal error while placing: %v (the scheduler's log has the stack; trying again)", cause))
+		s.status.reportError(unit, fmt.Sprintf("internal error while placing: %v (the scheduler's log has the stack; trying again)", cause))
 	}
 	s.retryLater(entry.Key, nil)
-}
-
-// tellError reports that a unit has no place because of an error.
-func (s *Scheduler) tellError(unit *model.Unit, message string) {
-	if group, ok := s.waitingGang(unit.Key); ok {
-		s.groups.say(unit.Key.Key, group.UID, groups.SchedulerError(message))
-		return
-	}
-	for _, pod := range unit.Pods {
-		s.pods.say(pod.Key, podVerdict{uid: pod.UID, reason: corev1.PodReasonSchedulerError, message: message, event: message})
-	}
 }
 
 // costlyPause is the time from one attempt with costly expressions to the next, whosever they are. It leaves more than half of
@@ -57,7 +44,7 @@ const costlyPause = time.Second
 // that take turns.
 func (s *Scheduler) continueLater(unit *model.Unit, reasons *sched.Reasons) {
 	s.leavePlace(unit.Key)
-	s.tell(unit, reasons)
+	s.status.reportReasons(unit, reasons)
 	now := s.clock.Now()
 	if s.nextCostly.Before(now) {
 		s.nextCostly = now

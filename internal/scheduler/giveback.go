@@ -63,7 +63,7 @@ func (s *Scheduler) hasNotRun(ctx context.Context, key model.UnitKey, seen *mode
 	if !key.Group || seen == nil || seen.Scheduled {
 		return nil
 	}
-	group, err := s.groups.write.ReadGroup(ctx, key.Key)
+	group, err := s.status.groups.write.ReadGroup(ctx, key.Key)
 	switch {
 	case err != nil:
 		return err

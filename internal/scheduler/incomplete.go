@@ -25,9 +25,9 @@ func (s *Scheduler) parkIncomplete(key model.UnitKey) bool {
 	// Its rank does not matter: whatever wakes it has it offered anew.
 	s.queue.Park(sched.Entry{Key: key}, []model.Topic{{Kind: model.TopicGroup, Key: key.Key}, {Kind: model.TopicMembers, Key: key.Key}})
 	if few {
-		s.tellDivided(group)
+		s.status.reportDivided(group)
 	} else {
-		s.tellGated(group)
+		s.status.reportGated(group)
 	}
 	return true
 }

@@ -2,12 +2,9 @@ package scheduler
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -35,7 +32,7 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model
 	switch {
 	case len(made.Victims) > 0:
 		s.meter.Preempted(kindOf(unit.Key), made.Pods(), made.Groups())
-		s.tellPreempting(unit, made)
+		s.status.reportPreempting(unit, made)
 		s.evictFor(ctx, unit.Key, evictionOf(unit, made))
 	case s.free(ctx, unit.Key, s.notInUse(recalled(made), nil)):
 		return true // it is tried again with what was taken back
@@ -43,7 +40,7 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model
 		s.awaitRoom(entry, made, reasons)
 		s.tryAgainAt(unit.Key, made.Until)
 	}
-	s.tell(unit, reasons)
+	s.status.reportReasons(unit, reasons)
 	return true
 }
 
@@ -214,60 +211,4 @@ func (s *Scheduler) forget(e *eviction) {
 	for key := range e.left {
 		s.drop(e, key)
 	}
-}
-
-// tellPreempting tells the unit, by an event, for whom it waits. Those of other namespaces are counted, not named.
-func (s *Scheduler) tellPreempting(unit *model.Unit, made *sched.Preemption) {
-	message := fmt.Sprintf("Preempting %d lower-priority pod(s)", made.Pods())
-	if names := namesOf(unit.Key.Key.Namespace, made); names != "" {
-		message += " (" + names + ")"
-	}
-	message += "; waiting for them to terminate"
-	if group, ok := s.groups.podGroups.Get(unit.Key.Key.Namespace, unit.Key.Key.Name); ok && unit.Key.Group {
-		s.events.Eventf(group, corev1.EventTypeNormal, "Preempting", "%s", message)
-		return
-	}
-	if pod, ok := s.feed.Pod(unit.Key.Key); ok {
-		s.events.Eventf(pod, corev1.EventTypeNormal, "Preempting", "%s", message)
-	}
-}
-
-// named is how many victims are named.
-const named = 3
-
-// namesOf are the first of the victims that are in the namespace.
-func namesOf(namespace string, made *sched.Preemption) string {
-	var names []string
-	for i := range made.Victims {
-		v := &made.Victims[i]
-		switch {
-		case v.Pods[0].Key.Namespace != namespace:
-		case v.Whole != nil:
-			names = append(names, "all of PodGroup "+v.Whole.Key.Name)
-		default:
-			names = append(names, v.Pods[0].Key.Name)
-		}
-	}
-	if len(names) > named {
-		names = append(names[:named], "…")
-	}
-	return strings.Join(names, ", ")
-}
-
-// keptNode is where the place of a unit's pod is kept, "" if it is not.
-func (s *Scheduler) keptNode(unit model.UnitKey, pod model.Key) string {
-	n, ok := s.state.Nominations.Get(unit)
-	if !ok {
-		return ""
-	}
-	return sched.KeptNode(n, pod)
-}
-
-// keptNodes returns the nodes on which places are kept for the pods of a unit, nil if none are.
-func (s *Scheduler) keptNodes(unit *model.Unit) map[model.Key]string {
-	n, ok := s.state.Nominations.Get(unit.Key)
-	if !ok {
-		return nil
-	}
-	return sched.KeptNodes(n, unit.Pods)
 }

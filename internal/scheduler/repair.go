@@ -109,12 +109,12 @@ func (s *Scheduler) repair(ctx context.Context, key model.Key) {
 			result.Refused = fmt.Errorf("pod %s has its devices, or is not what it was", key)
 		case plan != nil:
 			if result = s.commit.Claims(ctx, plan); result.Refused == nil {
-				s.events.Eventf(live, corev1.EventTypeWarning, reasonDevicesLost,
+				s.status.events.Eventf(live, corev1.EventTypeWarning, reasonDevicesLost,
 					"ResourceClaim(s) %s had lost the devices under the pod, and have devices of node %s again", strings.Join(names, ", "), pod.Node)
 			}
 		default:
 			if result.Refused = s.evict.Evict(ctx, pod); result.Refused == nil {
-				s.events.Eventf(live, corev1.EventTypeWarning, reasonDevicesLost,
+				s.status.events.Eventf(live, corev1.EventTypeWarning, reasonDevicesLost,
 					"ResourceClaim(s) %s have lost the devices under the pod, and node %s has none for them: the pod is deleted", strings.Join(names, ", "), pod.Node)
 			}
 		}

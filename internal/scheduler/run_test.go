@@ -75,7 +75,7 @@ func TestReportsAreLimited(t *testing.T) {
 	s.addMembers("missing", 100)
 	x := start(t, s)
 	limiter := &counter{}
-	x.s.pods.limiter = limiter
+	x.s.status.pods.limiter = limiter
 	x.see(1000)
 	for x.step() {
 	}
@@ -90,10 +90,10 @@ func TestReportsAreLimited(t *testing.T) {
 	}
 	// A report that could not be written is made later, unless there is news.
 	x.link.refuse = refuse("tell missing-1")
-	x.s.pods.say(model.Key{Namespace: ns, Name: "missing-1"}, podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "old"})
+	x.s.status.pods.say(model.Key{Namespace: ns, Name: "missing-1"}, podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "old"})
 	x.clock.Step(settleReason)
 	x.status()
-	x.s.pods.say(model.Key{Namespace: ns, Name: "missing-1"}, podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "new"})
+	x.s.status.pods.say(model.Key{Namespace: ns, Name: "missing-1"}, podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "new"})
 	x.link.refuse = nil
 	x.clock.Step(settleReason)
 	x.status()

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -24,12 +23,6 @@ import (
 // parallelWrites is how many writes of plans may be under way.
 const parallelWrites = 64
 
-// Successes of single pods are told by events as long as there are not more than this a second.
-const (
-	successesPerSecond = 20
-	successesBurst     = 50
-)
-
 // committer writes plans, and takes off claims what nobody uses; commit.Committer is one.
 type committer interface {
 	Commit(ctx context.Context, plan *sched.Plan) commit.Result
@@ -43,12 +36,9 @@ type committer interface {
 type Scheduler struct {
 	feed      *cluster.Feed
 	commit    committer
-	groups    *groupStatus
-	pods      *podStatus
 	evict     evictor
 	evictions *evictions
-	events    reconciler.Recorder
-	successes flowcontrol.RateLimiter
+	status    *reporter
 	clock     clock.WithDelayedExecution
 	meter     Meter
 	ready     func(context.Context) error
@@ -119,9 +109,9 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 		return nil, err
 	}
 	s.ready = inf.WaitForSync
-	groups := reconciler.New("podgroup-status", s.groups.reconcile, reconciler.Options{Clock: clk})
-	pods := reconciler.New("pod-status", s.pods.reconcile, reconciler.Options{Clock: clk, Workers: 2})
-	s.groups.queue, s.pods.queue = groups, pods
+	groups := reconciler.New("podgroup-status", s.status.groups.reconcile, reconciler.Options{Clock: clk})
+	pods := reconciler.New("pod-status", s.status.pods.reconcile, reconciler.Options{Clock: clk, Workers: 2})
+	s.status.groups.queue, s.status.pods.queue = groups, pods
 	s.workers = []func(context.Context) error{groups.Run, pods.Run}
 	return s, nil
 }
@@ -139,9 +129,8 @@ func newScheduler(p parts) (*Scheduler, error) {
 	}
 	state := model.NewState()
 	s := &Scheduler{
-		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter}, evict: p.evict, events: p.events, clock: p.clock, meter: p.opts.Meter,
-		successes: flowcontrol.NewTokenBucketRateLimiter(successesPerSecond, successesBurst),
-		state:     state, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
+		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter}, evict: p.evict, clock: p.clock, meter: p.opts.Meter,
+		state: state, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
 		undecided: map[model.UnitKey]*backoff{}, suspects: map[model.Key]bool{},
 		leaving: map[model.Key][]*eviction{}, alarms: map[model.UnitKey]time.Time{},
@@ -149,14 +138,13 @@ func newScheduler(p parts) (*Scheduler, error) {
 		bindingTimeout: cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout),
 	}
 	s.beside = s.running.Go
-	s.pods = newPodStatus(p)
-	s.groups = newGroupStatus(p, s.pods)
+	s.status = newReporter(p, state, feed)
 	s.evictions = &evictions{pods: p.pods, podGroups: p.groups, evict: p.evict, cache: p.caches.Pods, events: p.events, clock: p.clock, name: p.opts.Name}
 	return s, nil
 }
 
 // Name is the spec.schedulerName of the pods that it places.
-func (s *Scheduler) Name() string { return s.groups.name }
+func (s *Scheduler) Name() string { return s.status.groups.name }
 
 // Run places units until ctx ends, and returns when nothing is being written any more.
 func (s *Scheduler) Run(ctx context.Context) error {

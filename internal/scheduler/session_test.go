@@ -91,9 +91,9 @@ func start(t tb, server *server) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.s, s.groups.queue, s.pods.queue = s, x.groups, x.pods
-	s.pods.limiter = flowcontrol.NewFakeAlwaysRateLimiter()
-	x.groups.work, x.pods.work = s.groups.reconcile, s.pods.reconcile
+	x.s, s.status.groups.queue, s.status.pods.queue = s, x.groups, x.pods
+	s.status.pods.limiter = flowcontrol.NewFakeAlwaysRateLimiter()
+	x.groups.work, x.pods.work = s.status.groups.reconcile, s.status.pods.reconcile
 	s.beside = func(job func()) { x.jobs = append(x.jobs, job) }
 	for _, pod := range server.objects.pods.List() {
 		x.objects.pods.Put(pod)

@@ -58,10 +58,10 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 		s.queue.Add(entry) // those that are left over may have room made for them
 	case undecided:
 		s.parkUndecided(entry, reasons)
-		s.tell(unit, reasons)
+		s.status.reportReasons(unit, reasons)
 	default:
 		s.park(entry, reasons)
-		s.tell(unit, reasons)
+		s.status.reportReasons(unit, reasons)
 	}
 	if reasons == nil || reasons.Code != sched.CodeUndecided {
 		delete(s.undecided, unit.Key)
@@ -91,7 +91,7 @@ func (s *Scheduler) giveUp(ctx context.Context, entry sched.Entry, plan *sched.P
 		topics = append(topics, model.Topic{Kind: model.TopicClaim, Key: key})
 	}
 	s.queue.Park(entry, topics)
-	s.tellPlan(plan, strings.Join(a.failed, ", "))
+	s.status.reportPlan(plan, strings.Join(a.failed, ", "))
 }
 
 // write assumes a plan and has it written beside the loop: to its end if the devices are ready, else up to its binds. A
@@ -100,7 +100,7 @@ func (s *Scheduler) giveUp(ctx context.Context, entry sched.Entry, plan *sched.P
 func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Plan) {
 	plan.Assume(s.state)
 	s.queue.Wake([]model.Topic{{Kind: model.TopicPods}})
-	s.groups.unsay(unit.Key.Key)
+	s.status.groups.unsay(unit.Key.Key)
 	if gang := unit.Group != nil && unit.Group.Gang && !unit.Group.Scheduled; gang {
 		s.hold(unit.Key)
 	}
@@ -175,7 +175,7 @@ func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound 
 	switch {
 	case result.Refused != nil:
 		klog.V(2).InfoS("A plan was refused", "unit", plan.Unit, "reason", result.Refused)
-		s.tellFailure(plan, result.Refused)
+		s.status.reportFailure(plan, result.Refused, s.failures[plan.Unit])
 		topics := s.take(result.TakenBack)
 		if halfBound {
 			s.retryLater(plan.Unit, func() []model.Topic { return plan.Forget(s.state) })
@@ -189,11 +189,11 @@ func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound 
 	}
 	delete(s.failures, plan.Unit)
 	if !plan.Unit.Group {
-		s.tellPlaced(plan)
+		s.status.reportPlaced(plan)
 		return nil
 	}
 	if group, ok := s.state.Groups.Get(plan.Unit.Key); ok && group.Gang {
-		s.groups.unsay(plan.Unit.Key) // for what its binds waited
+		s.status.groups.unsay(plan.Unit.Key) // for what its binds waited
 		s.release(plan.Unit)
 	}
 	return nil
@@ -208,7 +208,7 @@ func (s *Scheduler) bindsFailed(plan *sched.Plan, failed map[model.Key]error) {
 	}
 	for i := range plan.Pods {
 		if err := failed[plan.Pods[i].Pod]; err != nil {
-			s.tellFailure(plan, err)
+			s.status.reportFailure(plan, err, s.failures[plan.Unit])
 			break
 		}
 	}

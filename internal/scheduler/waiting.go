@@ -112,7 +112,7 @@ func (s *Scheduler) look(ctx context.Context, w *waiting) {
 		s.end(w)
 		s.withdraw(ctx, w.plan, a)
 	case !a.ready():
-		s.tellWaiting(w, "waiting for "+strings.Join(a.missing, ", "))
+		s.reportWaiting(w, "waiting for "+strings.Join(a.missing, ", "))
 		if w.alarm == nil {
 			w.alarm = s.clock.AfterFunc(a.deadline.Sub(s.clock.Now()), func() {
 				s.feed.Enqueue(func() []model.Topic {
@@ -128,6 +128,14 @@ func (s *Scheduler) look(ctx context.Context, w *waiting) {
 			result := commit.Result{Failed: s.commit.Binds(ctx, w.plan)}
 			s.feed.Enqueue(func() []model.Topic { return s.committed(w.plan, result, w.halfBound) })
 		})
+	}
+}
+
+// reportWaiting reports what a plan waits for before its binds, once.
+func (s *Scheduler) reportWaiting(w *waiting, message string) {
+	if w.said != message {
+		w.said = message
+		s.status.reportPlan(w.plan, message)
 	}
 }
 
@@ -186,7 +194,7 @@ func (s *Scheduler) outdated(w *waiting) string {
 func (s *Scheduler) withdraw(ctx context.Context, plan *sched.Plan, a attachment) {
 	why := strings.Join(a.failed, ", ")
 	klog.V(2).InfoS("Taking a plan back before its binds", "unit", plan.Unit, "reason", why)
-	s.tellWithdrawn(plan, a, why)
+	s.status.reportWithdrawn(plan, a, why)
 	s.avoid(a.broken)
 	s.hold(plan.Unit)
 	unused := s.unusedOf(plan, a.hopeless)

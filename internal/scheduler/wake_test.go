@@ -124,7 +124,7 @@ func newWakeWorld(t *rapid.T) *wakeWorld {
 	}
 	s.beside = func(func()) {}
 	queue := &keyQueue{clock: testclock.NewFakeClock(time.Unix(1000, 0)), due: map[model.Key]time.Time{}}
-	s.groups.queue, s.pods.queue = queue, queue
+	s.status.groups.queue, s.status.pods.queue = queue, queue
 	w.s = s
 	for _, kind := range w.kinds {
 		kind.fill(w)
