@@ -36,7 +36,7 @@ func (s *Scheduler) freeDeleted(ctx context.Context, topics []model.Topic) {
 		}
 	}
 	slices.SortFunc(useless, func(a, b commit.Held) int { return strings.Compare(a.Key.String(), b.Key.String()) })
-	for _, held := range s.notInUse(useless, nil) {
+	for _, held := range s.usage.notInUse(useless, nil) {
 		s.freeOne(ctx, held)
 	}
 }

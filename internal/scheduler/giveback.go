@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
@@ -26,7 +24,7 @@ func (s *Scheduler) giveBack(ctx context.Context, unit *model.Unit, reasons *sch
 	if unit.HalfBound || ran && reasons.Code != sched.CodeUnschedulable {
 		return false
 	}
-	return s.free(ctx, unit.Key, s.unused(unit))
+	return s.free(ctx, unit.Key, s.usage.unused(unit))
 }
 
 // free gives back the devices of claims that a unit makes no use of, if there are any.
@@ -102,136 +100,4 @@ func (s *Scheduler) take(seen []*resource.ResourceClaim) []model.Topic {
 		topics = append(topics, s.state.Claims.Put(s.feed.Seen(claim))...)
 	}
 	return topics
-}
-
-// unused are claims that have devices for pods that wait, and for their group as long as it has never run.
-func (s *Scheduler) unused(unit *model.Unit) []commit.Held {
-	var claims []model.Key
-	seen := map[model.Key]bool{}
-	add := func(key model.Key) {
-		if !seen[key] && s.hasDevices(key) {
-			claims = append(claims, key)
-		}
-		seen[key] = true
-	}
-	for _, pod := range unit.Pods {
-		for name := range pod.ClaimNames {
-			add(model.Key{Namespace: pod.Key.Namespace, Name: name})
-		}
-	}
-	if unit.Group != nil && !unit.Group.Scheduled {
-		for _, name := range unit.Group.Claims {
-			add(model.Key{Namespace: unit.Group.Key.Namespace, Name: name})
-		}
-	}
-	if len(claims) == 0 {
-		return nil
-	}
-	return s.notInUse(s.heldBy(claims, holders(unit)), nil)
-}
-
-// hasDevices says whether the API shows devices that a claim can lose.
-func (s *Scheduler) hasDevices(key model.Key) bool {
-	observed, ok := s.state.Claims.Observed(key)
-	return ok && observed.Allocation != nil && !observed.Deleting
-}
-
-// holders are for whom the devices of a unit that waits may be reserved, to be called unused.
-func holders(unit *model.Unit) []model.Consumer {
-	holders := make([]model.Consumer, 0, len(unit.Pods)+1)
-	for _, pod := range unit.Pods {
-		holders = append(holders, model.PodConsumer(pod.Key.Name, pod.UID))
-	}
-	if unit.Group != nil && !unit.Group.Scheduled {
-		holders = append(holders, model.GroupConsumer(unit.Group.Key.Name, unit.Group.UID))
-	}
-	return holders
-}
-
-// unusedOf are the claims that a plan has allocated, and claims that never become ready for its pods.
-func (s *Scheduler) unusedOf(plan *sched.Plan, hopeless []model.Key) []commit.Held {
-	var holders []model.Consumer
-	for i := range plan.Pods {
-		holders = append(holders, model.PodConsumer(plan.Pods[i].Pod.Name, plan.Pods[i].UID))
-	}
-	if group, ok := s.state.Groups.Get(plan.Unit.Key); ok && plan.Unit.Group && !group.Scheduled {
-		holders = append(holders, model.GroupConsumer(group.Key.Name, group.UID))
-	}
-	var unused []commit.Held
-	for i := range plan.Claims {
-		claim := &plan.Claims[i]
-		if claim.Allocation == nil {
-			continue
-		}
-		uid := claim.UID
-		if made, ok := s.state.Claims.Observed(claim.Key); ok && claim.Make != nil {
-			uid = made.UID
-		}
-		unused = append(unused, commit.Held{Key: claim.Key, UID: uid, Holders: append(slices.Clip(holders), claim.Reserve...)})
-	}
-	for _, key := range hopeless {
-		claim, ok := s.state.Claims.Get(key)
-		if ok && !slices.ContainsFunc(unused, func(held commit.Held) bool { return held.Key == key }) {
-			unused = append(unused, commit.Held{Key: key, UID: claim.UID, Holders: holders})
-		}
-	}
-	return s.notInUse(unused, plan)
-}
-
-// heldBy are those of the claims that have devices for nobody, or for these holders alone.
-func (s *Scheduler) heldBy(claims []model.Key, holders []model.Consumer) []commit.Held {
-	these := map[types.UID]bool{}
-	for _, holder := range holders {
-		these[holder.UID] = true
-	}
-	other := func(c model.Consumer) bool { return !these[c.UID] }
-	var held []commit.Held
-	for _, key := range claims {
-		if claim, _ := s.state.Claims.Get(key); !slices.ContainsFunc(claim.Consumers, other) {
-			held = append(held, commit.Held{Key: key, UID: claim.UID, Holders: holders})
-		}
-	}
-	return held
-}
-
-// notInUse leaves out claims with which a pod is on a node, reserved for it or not. Pods of the plan are not there yet.
-func (s *Scheduler) notInUse(list []commit.Held, plan *sched.Plan) []commit.Held {
-	if len(list) == 0 {
-		return nil
-	}
-	planned := map[model.Key]bool{}
-	if plan != nil {
-		for i := range plan.Pods {
-			planned[plan.Pods[i].Pod] = true
-		}
-	}
-	used := map[model.Key]bool{}
-	for _, info := range s.state.Nodes.List() {
-		for _, pod := range info.Pods {
-			for name := range pod.ClaimNames {
-				if !planned[pod.Key] {
-					used[model.Key{Namespace: pod.Key.Namespace, Name: name}] = true
-				}
-			}
-		}
-	}
-	return slices.DeleteFunc(list, func(held commit.Held) bool { return used[held.Key] })
-}
-
-// idle is a group that has never run and has no pods to place, as a unit.
-func (s *Scheduler) idle(key model.UnitKey) (*model.Unit, bool) {
-	group, ok := s.state.Groups.Get(key.Key)
-	if !key.Group || !ok || group.Scheduled || s.state.Groups.Census(key.Key).Bound > 0 {
-		return nil, false
-	}
-	if slices.ContainsFunc(s.state.Groups.Members(key.Key), func(pod *model.Pod) bool { return pod.Foreign && !pod.Finished }) {
-		return nil, false // its scheduler may be about to bind them
-	}
-	return &model.Unit{Key: key, Group: group}, true
-}
-
-// holdsIdly says whether a group that is idle has devices: it was rolled back, or its pods went before their binds.
-func (s *Scheduler) holdsIdly(key model.UnitKey) bool {
-	unit, ok := s.idle(key)
-	return ok && len(unit.Group.Claims) > 0 && len(s.unused(unit)) > 0
 }

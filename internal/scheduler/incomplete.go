@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"slices"
-
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 )
@@ -17,7 +15,7 @@ func (s *Scheduler) parkIncomplete(key model.UnitKey) bool {
 	}
 	census := s.state.Groups.Census(key.Key)
 	few := sched.TooFew(group, census)
-	if census.Ready == 0 || !few && census.Gated == 0 || !group.Scheduled && (census.Bound > 0 || s.mayHold(group)) {
+	if census.Ready == 0 || !few && census.Gated == 0 || !group.Scheduled && (census.Bound > 0 || s.usage.mayHold(group)) {
 		return false
 	}
 	delete(s.halfBound, key)
@@ -30,12 +28,4 @@ func (s *Scheduler) parkIncomplete(key model.UnitKey) bool {
 		s.status.reportGated(group)
 	}
 	return true
-}
-
-// mayHold says whether a group, or any of its members, may have devices.
-func (s *Scheduler) mayHold(group *model.Group) bool {
-	return s.state.Groups.OwnAllocated(group.Key) > 0 || slices.ContainsFunc(group.Claims, func(name string) bool {
-		claim, ok := s.state.Claims.Observed(model.Key{Namespace: group.Key.Namespace, Name: name})
-		return ok && claim.Allocation != nil
-	})
 }

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
@@ -20,7 +19,7 @@ func (s *Scheduler) move(ctx context.Context, entry sched.Entry, unit *model.Uni
 	}
 	broken := ""
 	var held []commit.Held
-	for _, key := range s.allocatedOf(unit) {
+	for _, key := range s.usage.allocatedOf(unit) {
 		claim, _ := s.state.Claims.Get(key)
 		text := s.placer.Broken(unit, claim)
 		if broken == "" {
@@ -33,7 +32,7 @@ func (s *Scheduler) move(ctx context.Context, entry sched.Entry, unit *model.Uni
 			}
 			continue
 		}
-		if s.onlyFor(claim, unit, text != "") {
+		if s.usage.reservedOnlyFor(claim, unit, text != "") {
 			held = append(held, commit.Held{Key: key, UID: claim.UID, Holders: claim.Consumers})
 		}
 	}
@@ -54,44 +53,4 @@ func (s *Scheduler) move(ctx context.Context, entry sched.Entry, unit *model.Uni
 	}
 	reasons.Stay(broken, elsewhere)
 	return false
-}
-
-// allocatedOf returns the claims of a unit that have devices.
-func (s *Scheduler) allocatedOf(unit *model.Unit) []model.Key {
-	var keys []model.Key
-	add := func(namespace, name string) {
-		key := model.Key{Namespace: namespace, Name: name}
-		if s.hasDevices(key) && !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-	}
-	if unit.Group != nil {
-		for _, name := range unit.Group.Claims {
-			add(unit.Group.Key.Namespace, name)
-		}
-	}
-	for _, pod := range unit.Pods {
-		for i := range pod.Claims {
-			if pod.Claims[i].Claim != "" {
-				add(pod.Key.Namespace, pod.Claims[i].Claim)
-			}
-		}
-	}
-	return keys
-}
-
-// onlyFor reports whether a claim is reserved for a unit and for no other. Consumers other than pods and PodGroups stand for the pods
-// that name the claim, and keep its devices unless these are broken.
-func (s *Scheduler) onlyFor(claim *model.Claim, unit *model.Unit, broken bool) bool {
-	return !slices.ContainsFunc(claim.Consumers, func(c model.Consumer) bool {
-		switch {
-		case model.IsPodConsumer(c):
-			return !slices.ContainsFunc(unit.Pods, func(pod *model.Pod) bool { return pod.UID == c.UID })
-		case unit.Group != nil && c.UID == unit.Group.UID:
-			return false
-		case c.APIGroup == "scheduling.k8s.io" && c.Resource == "podgroups":
-			return true
-		}
-		return !broken
-	})
 }

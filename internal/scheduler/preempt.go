@@ -34,7 +34,7 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model
 		s.meter.Preempted(kindOf(unit.Key), made.Pods(), made.Groups())
 		s.status.reportPreempting(unit, made)
 		s.evictFor(ctx, unit.Key, evictionOf(unit, made))
-	case s.free(ctx, unit.Key, s.notInUse(recalled(made), nil)):
+	case s.free(ctx, unit.Key, s.usage.notInUse(recalled(made), nil)):
 		return true // it is tried again with what was taken back
 	default:
 		s.awaitRoom(entry, made, reasons)

@@ -49,6 +49,7 @@ type Scheduler struct {
 
 	// All that follows belongs to the loop's goroutine.
 	state     *model.State
+	usage     claimUsage
 	queue     *sched.Queue
 	placer    *sched.Placer
 	held      map[model.UnitKey]bool      // not to be tried now; whoever holds a unit releases it
@@ -130,7 +131,7 @@ func newScheduler(p parts) (*Scheduler, error) {
 	state := model.NewState()
 	s := &Scheduler{
 		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter}, evict: p.evict, clock: p.clock, meter: p.opts.Meter,
-		state: state, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
+		state: state, usage: claimUsage{state}, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
 		undecided: map[model.UnitKey]*backoff{}, suspects: map[model.Key]bool{},
 		leaving: map[model.Key][]*eviction{}, alarms: map[model.UnitKey]time.Time{},
@@ -221,7 +222,7 @@ func (s *Scheduler) offer(key model.UnitKey) {
 	}
 	delete(s.halfBound, key)
 	s.leavePlace(key)
-	if s.holdsIdly(key) {
+	if s.usage.idleGroupHolds(key) {
 		s.queue.Add(sched.Entry{Key: key})
 		return
 	}

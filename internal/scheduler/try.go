@@ -17,8 +17,8 @@ import (
 func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 	unit, ok := s.state.Unit(entry.Key)
 	if !ok {
-		if unit, ok = s.idle(entry.Key); ok {
-			s.free(ctx, entry.Key, s.unused(unit))
+		if unit, ok = s.usage.idleGroup(entry.Key); ok {
+			s.free(ctx, entry.Key, s.usage.unused(unit))
 		}
 		return
 	}
@@ -82,7 +82,7 @@ func (s *Scheduler) giveUp(ctx context.Context, entry sched.Entry, plan *sched.P
 	s.leavePlace(entry.Key)
 	written := *plan
 	written.Claims = nil // nothing is
-	if len(s.unusedOf(&written, a.hopeless)) > 0 {
+	if len(s.usage.unusedOf(&written, a.hopeless)) > 0 {
 		s.withdraw(ctx, &written, a)
 		return
 	}

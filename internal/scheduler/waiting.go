@@ -197,7 +197,7 @@ func (s *Scheduler) withdraw(ctx context.Context, plan *sched.Plan, a attachment
 	s.status.reportWithdrawn(plan, a, why)
 	s.avoid(a.broken)
 	s.hold(plan.Unit)
-	unused := s.unusedOf(plan, a.hopeless)
+	unused := s.usage.unusedOf(plan, a.hopeless)
 	s.beside(func() {
 		seen, err := s.giveBackAll(ctx, unused)
 		s.feed.Enqueue(func() []model.Topic {

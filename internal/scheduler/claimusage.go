@@ -1,0 +1,202 @@
+package scheduler
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/allot-dev/allot/internal/commit"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// claimUsage finds the claims that have devices for a unit and that no pod on a node uses. It reads
+// the State and changes nothing.
+type claimUsage struct {
+	state *model.State
+}
+
+// unused returns the claims that have devices for the waiting pods of a unit, and for their group if it
+// has never run.
+func (u claimUsage) unused(unit *model.Unit) []commit.Held {
+	var claims []model.Key
+	seen := map[model.Key]bool{}
+	add := func(key model.Key) {
+		if !seen[key] && u.hasDevices(key) {
+			claims = append(claims, key)
+		}
+		seen[key] = true
+	}
+	for _, pod := range unit.Pods {
+		for name := range pod.ClaimNames {
+			add(model.Key{Namespace: pod.Key.Namespace, Name: name})
+		}
+	}
+	if unit.Group != nil && !unit.Group.Scheduled {
+		for _, name := range unit.Group.Claims {
+			add(model.Key{Namespace: unit.Group.Key.Namespace, Name: name})
+		}
+	}
+	if len(claims) == 0 {
+		return nil
+	}
+	return u.notInUse(u.heldBy(claims, holders(unit)), nil)
+}
+
+// hasDevices reports whether the API shows devices of a claim that can be deallocated.
+func (u claimUsage) hasDevices(key model.Key) bool {
+	observed, ok := u.state.Claims.Observed(key)
+	return ok && observed.Allocation != nil && !observed.Deleting
+}
+
+// holders returns the consumers for which a claim may be reserved and still be unused by a waiting unit.
+func holders(unit *model.Unit) []model.Consumer {
+	holders := make([]model.Consumer, 0, len(unit.Pods)+1)
+	for _, pod := range unit.Pods {
+		holders = append(holders, model.PodConsumer(pod.Key.Name, pod.UID))
+	}
+	if unit.Group != nil && !unit.Group.Scheduled {
+		holders = append(holders, model.GroupConsumer(unit.Group.Key.Name, unit.Group.UID))
+	}
+	return holders
+}
+
+// unusedOf returns the claims that a plan has allocated, and its claims with devices that never become
+// ready.
+func (u claimUsage) unusedOf(plan *sched.Plan, hopeless []model.Key) []commit.Held {
+	var holders []model.Consumer
+	for i := range plan.Pods {
+		holders = append(holders, model.PodConsumer(plan.Pods[i].Pod.Name, plan.Pods[i].UID))
+	}
+	if group, ok := u.state.Groups.Get(plan.Unit.Key); ok && plan.Unit.Group && !group.Scheduled {
+		holders = append(holders, model.GroupConsumer(group.Key.Name, group.UID))
+	}
+	var unused []commit.Held
+	for i := range plan.Claims {
+		claim := &plan.Claims[i]
+		if claim.Allocation == nil {
+			continue
+		}
+		uid := claim.UID
+		if made, ok := u.state.Claims.Observed(claim.Key); ok && claim.Make != nil {
+			uid = made.UID
+		}
+		unused = append(unused, commit.Held{Key: claim.Key, UID: uid, Holders: append(slices.Clip(holders), claim.Reserve...)})
+	}
+	for _, key := range hopeless {
+		claim, ok := u.state.Claims.Get(key)
+		if ok && !slices.ContainsFunc(unused, func(held commit.Held) bool { return held.Key == key }) {
+			unused = append(unused, commit.Held{Key: key, UID: claim.UID, Holders: holders})
+		}
+	}
+	return u.notInUse(unused, plan)
+}
+
+// heldBy returns the claims that have no consumers other than the holders.
+func (u claimUsage) heldBy(claims []model.Key, holders []model.Consumer) []commit.Held {
+	these := map[types.UID]bool{}
+	for _, holder := range holders {
+		these[holder.UID] = true
+	}
+	other := func(c model.Consumer) bool { return !these[c.UID] }
+	var held []commit.Held
+	for _, key := range claims {
+		if claim, _ := u.state.Claims.Get(key); !slices.ContainsFunc(claim.Consumers, other) {
+			held = append(held, commit.Held{Key: key, UID: claim.UID, Holders: holders})
+		}
+	}
+	return held
+}
+
+// notInUse removes claims from the list that a pod on a node names, reserved for it or not. Pods of the
+// plan, which may be nil, do not count.
+func (u claimUsage) notInUse(list []commit.Held, plan *sched.Plan) []commit.Held {
+	if len(list) == 0 {
+		return nil
+	}
+	planned := map[model.Key]bool{}
+	if plan != nil {
+		for i := range plan.Pods {
+			planned[plan.Pods[i].Pod] = true
+		}
+	}
+	used := map[model.Key]bool{}
+	for _, info := range u.state.Nodes.List() {
+		for _, pod := range info.Pods {
+			for name := range pod.ClaimNames {
+				if !planned[pod.Key] {
+					used[model.Key{Namespace: pod.Key.Namespace, Name: name}] = true
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(held commit.Held) bool { return used[held.Key] })
+}
+
+// idleGroup returns a unit of a group that has never run and has no pods to place.
+func (u claimUsage) idleGroup(key model.UnitKey) (*model.Unit, bool) {
+	group, ok := u.state.Groups.Get(key.Key)
+	if !key.Group || !ok || group.Scheduled || u.state.Groups.Census(key.Key).Bound > 0 {
+		return nil, false
+	}
+	if slices.ContainsFunc(u.state.Groups.Members(key.Key), func(pod *model.Pod) bool { return pod.Foreign && !pod.Finished }) {
+		return nil, false // the other scheduler may be about to bind them
+	}
+	return &model.Unit{Key: key, Group: group}, true
+}
+
+// idleGroupHolds reports whether an idle group has unused devices: it was rolled back, or its pods were
+// deleted before they were bound.
+func (u claimUsage) idleGroupHolds(key model.UnitKey) bool {
+	unit, ok := u.idleGroup(key)
+	return ok && len(unit.Group.Claims) > 0 && len(u.unused(unit)) > 0
+}
+
+// mayHold reports whether a group or any of its members may have devices.
+func (u claimUsage) mayHold(group *model.Group) bool {
+	return u.state.Groups.OwnAllocated(group.Key) > 0 || slices.ContainsFunc(group.Claims, func(name string) bool {
+		claim, ok := u.state.Claims.Observed(model.Key{Namespace: group.Key.Namespace, Name: name})
+		return ok && claim.Allocation != nil
+	})
+}
+
+// allocatedOf returns the claims of a unit that have devices.
+func (u claimUsage) allocatedOf(unit *model.Unit) []model.Key {
+	var keys []model.Key
+	add := func(namespace, name string) {
+		key := model.Key{Namespace: namespace, Name: name}
+		if u.hasDevices(key) && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	if unit.Group != nil {
+		for _, name := range unit.Group.Claims {
+			add(unit.Group.Key.Namespace, name)
+		}
+	}
+	for _, pod := range unit.Pods {
+		for i := range pod.Claims {
+			if pod.Claims[i].Claim != "" {
+				add(pod.Key.Namespace, pod.Claims[i].Claim)
+			}
+		}
+	}
+	return keys
+}
+
+// reservedOnlyFor reports whether a claim is reserved for no consumer outside the unit. Consumers other
+// than pods and PodGroups stand for the pods that name the claim, and keep its devices unless these are
+// broken.
+func (u claimUsage) reservedOnlyFor(claim *model.Claim, unit *model.Unit, broken bool) bool {
+	return !slices.ContainsFunc(claim.Consumers, func(c model.Consumer) bool {
+		switch {
+		case model.IsPodConsumer(c):
+			return !slices.ContainsFunc(unit.Pods, func(pod *model.Pod) bool { return pod.UID == c.UID })
+		case unit.Group != nil && c.UID == unit.Group.UID:
+			return false
+		case c.APIGroup == "scheduling.k8s.io" && c.Resource == "podgroups":
+			return true
+		}
+		return !broken
+	})
+}
