@@ -19,28 +19,36 @@ type claimUsage struct {
 // unused returns the claims that have devices for the waiting pods of a unit, and for their group if it
 // has never run.
 func (u claimUsage) unused(unit *model.Unit) []commit.Held {
-	var claims []model.Key
-	seen := map[model.Key]bool{}
-	add := func(key model.Key) {
-		if !seen[key] && u.hasDevices(key) {
-			claims = append(claims, key)
-		}
-		seen[key] = true
-	}
-	for _, pod := range unit.Pods {
-		for name := range pod.ClaimNames {
-			add(model.Key{Namespace: pod.Key.Namespace, Name: name})
-		}
-	}
-	if unit.Group != nil && !unit.Group.Scheduled {
-		for _, name := range unit.Group.Claims {
-			add(model.Key{Namespace: unit.Group.Key.Namespace, Name: name})
-		}
-	}
+	claims := u.allocatedOf(unit, unit.Group != nil && !unit.Group.Scheduled)
 	if len(claims) == 0 {
 		return nil
 	}
 	return u.notInUse(u.heldBy(claims, holders(unit)), nil)
+}
+
+// allocatedOf returns the claims of the unit's pods that have devices, each once. With group, the claims
+// of the unit's group come first.
+func (u claimUsage) allocatedOf(unit *model.Unit, group bool) []model.Key {
+	var keys []model.Key
+	seen := map[model.Key]bool{}
+	add := func(namespace, name string) {
+		key := model.Key{Namespace: namespace, Name: name}
+		if !seen[key] && u.hasDevices(key) {
+			keys = append(keys, key)
+		}
+		seen[key] = true
+	}
+	if group {
+		for _, name := range unit.Group.Claims {
+			add(unit.Group.Key.Namespace, name)
+		}
+	}
+	for _, pod := range unit.Pods {
+		for name := range pod.ClaimNames {
+			add(pod.Key.Namespace, name)
+		}
+	}
+	return keys
 }
 
 // hasDevices reports whether the API shows devices of a claim that can be deallocated.
@@ -158,30 +166,6 @@ func (u claimUsage) mayHold(group *model.Group) bool {
 		claim, ok := u.state.Claims.Observed(model.Key{Namespace: group.Key.Namespace, Name: name})
 		return ok && claim.Allocation != nil
 	})
-}
-
-// allocatedOf returns the claims of a unit that have devices.
-func (u claimUsage) allocatedOf(unit *model.Unit) []model.Key {
-	var keys []model.Key
-	add := func(namespace, name string) {
-		key := model.Key{Namespace: namespace, Name: name}
-		if u.hasDevices(key) && !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-	}
-	if unit.Group != nil {
-		for _, name := range unit.Group.Claims {
-			add(unit.Group.Key.Namespace, name)
-		}
-	}
-	for _, pod := range unit.Pods {
-		for i := range pod.Claims {
-			if pod.Claims[i].Claim != "" {
-				add(pod.Key.Namespace, pod.Claims[i].Claim)
-			}
-		}
-	}
-	return keys
 }
 
 // reservedOnlyFor reports whether a claim is reserved for no consumer outside the unit. Consumers other

@@ -19,7 +19,7 @@ func (s *Scheduler) move(ctx context.Context, entry sched.Entry, unit *model.Uni
 	}
 	broken := ""
 	var held []commit.Held
-	for _, key := range s.usage.allocatedOf(unit) {
+	for _, key := range s.usage.allocatedOf(unit, unit.Group != nil) {
 		claim, _ := s.state.Claims.Get(key)
 		text := s.placer.Broken(unit, claim)
 		if broken == "" {
