@@ -20,7 +20,7 @@ import (
 // A scheduler that comes next finds them leaving, keeps the same place, and waits.
 func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
 	now := s.clock.Now()
-	made := s.placer.Preempt(unit, reasons, sched.Moment{Now: now, Leaving: s.isLeaving})
+	made := s.placer.Preempt(unit, reasons, sched.Moment{Now: now, Leaving: s.evicting.isEvicted})
 	switch {
 	case reasons.Unfinished:
 		s.queue.Add(entry.Deferred())
@@ -106,15 +106,6 @@ func (s *Scheduler) tryAgainAt(key model.UnitKey, until time.Time) {
 	})
 }
 
-func (s *Scheduler) isLeaving(pod *model.Pod) bool {
-	for _, e := range s.leaving[pod.Key] {
-		if e.left[pod.Key] == pod.UID {
-			return true
-		}
-	}
-	return false
-}
-
 // evictFor makes the victims leave. The unit is held until all are seen to be going: if it were tried before, it might
 // find others.
 func (s *Scheduler) evictFor(ctx context.Context, key model.UnitKey, e *eviction) {
@@ -126,23 +117,17 @@ func (s *Scheduler) evictFor(ctx context.Context, key model.UnitKey, e *eviction
 
 // startEviction carries an eviction out beside the loop. failed is called if that does not succeed.
 func (s *Scheduler) startEviction(ctx context.Context, e *eviction, failed func()) {
-	for _, pod := range e.pods {
-		s.leaving[pod.Key] = append(s.leaving[pod.Key], e)
-	}
+	s.evicting.add(e)
 	s.beside(func() {
 		err := s.evictions.carryOut(ctx, e)
 		s.feed.Enqueue(func() []model.Topic {
 			if err != nil {
 				klog.V(2).InfoS("Not all who have to leave could be told", "for", e.preemptor.name, "reason", err)
-				s.forget(e)
+				s.evicting.forget(e)
 				failed()
 				return nil
 			}
-			e.written = true
-			for _, pod := range e.pods {
-				s.see(e, pod.Key)
-			}
-			s.settle(e)
+			s.evicting.written(e)
 			return nil
 		})
 	})
@@ -154,12 +139,9 @@ func (s *Scheduler) lookAtVictims(ctx context.Context, topics []model.Topic) {
 		if topic.Kind != model.TopicPod {
 			continue
 		}
-		for _, e := range slices.Clone(s.leaving[topic.Key]) {
-			s.see(e, topic.Key)
-			s.settle(e)
-		}
+		s.evicting.podChanged(topic.Key)
 		pod, ok := s.state.Pods.Get(topic.Key)
-		if ok && sched.Doomed(pod) && !s.isLeaving(pod) {
+		if ok && sched.Doomed(pod) && !s.evicting.isEvicted(pod) {
 			s.finish(ctx, pod)
 		}
 	}
@@ -177,38 +159,4 @@ func (s *Scheduler) finish(ctx context.Context, pod *model.Pod) {
 	s.startEviction(ctx, e, func() {
 		s.after(lastRetry, func() []model.Topic { return []model.Topic{{Kind: model.TopicPod, Key: pod.Key}} })
 	})
-}
-
-// see strikes a pod off an eviction if it is going.
-func (s *Scheduler) see(e *eviction, key model.Key) {
-	if pod, ok := s.state.Pods.Get(key); !ok || pod.UID != e.left[key] || pod.Deleting {
-		s.drop(e, key)
-	}
-}
-
-// settle ends an eviction once all its pods are seen to be going.
-func (s *Scheduler) settle(e *eviction) {
-	if e.written && len(e.left) == 0 {
-		e.written = false // once
-		e.done()
-	}
-}
-
-func (s *Scheduler) drop(e *eviction, key model.Key) {
-	delete(e.left, key)
-	var others []*eviction
-	for _, other := range s.leaving[key] {
-		if other != e {
-			others = append(others, other)
-		}
-	}
-	if s.leaving[key] = others; len(others) == 0 {
-		delete(s.leaving, key)
-	}
-}
-
-func (s *Scheduler) forget(e *eviction) {
-	for key := range e.left {
-		s.drop(e, key)
-	}
 }

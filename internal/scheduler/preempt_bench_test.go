@@ -49,8 +49,8 @@ func victims(b *testing.B, members int) *session {
 	for x.job() {
 	}
 	x.step()
-	if len(x.s.leaving) != members {
-		b.Fatalf("%d pods are to leave", len(x.s.leaving))
+	if len(x.s.evicting.byPod) != members {
+		b.Fatalf("%d pods are to leave", len(x.s.evicting.byPod))
 	}
 	return x
 }

@@ -121,8 +121,8 @@ func TestF65HigherPriorityTakesDevice(t *testing.T) {
 // clean holds that nothing is remembered of preemptions that are over.
 func (x *session) clean(t *testing.T) {
 	t.Helper()
-	if dump := x.s.state.Dump(); strings.Contains(dump, "kept for") || len(x.s.leaving)+len(x.s.alarms) > 0 {
-		t.Errorf("something is remembered: %v, %v", x.s.leaving, x.s.alarms)
+	if dump := x.s.state.Dump(); strings.Contains(dump, "kept for") || len(x.s.evicting.byPod)+len(x.s.alarms) > 0 {
+		t.Errorf("something is remembered: %v, %v", x.s.evicting.byPod, x.s.alarms)
 	}
 }
 

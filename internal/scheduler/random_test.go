@@ -186,8 +186,8 @@ func (c *chaos) end() {
 	c.settle()
 	s := c.run.s
 	ready, parked := s.queue.Len()
-	if len(s.leaving)+len(s.alarms) > 0 || strings.Contains(s.state.Dump(), "kept for") {
-		c.t.Errorf("leaving %v, alarms %v, %s", s.leaving, s.alarms, s.state.Dump())
+	if len(s.evicting.byPod)+len(s.alarms) > 0 || strings.Contains(s.state.Dump(), "kept for") {
+		c.t.Errorf("leaving %v, alarms %v, %s", s.evicting.byPod, s.alarms, s.state.Dump())
 	}
 	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.waits.plans)+len(s.status.groups.said)+len(s.status.groups.counts)+len(s.status.pods.said) > 0 {
 		c.t.Errorf("%d ready, %d parked, held %v, failures %v, half-bound %v, said %v", ready, parked, s.held, s.failures, s.halfBound, s.status.groups.said)

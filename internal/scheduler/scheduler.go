@@ -58,7 +58,7 @@ type Scheduler struct {
 	undecided map[model.UnitKey]*backoff  // of units for which the whole budget was not enough
 	waits     waitList                    // plans whose binds are held back
 	nodesSeen uint64                      // the nodes' version when plans that wait were last looked at
-	leaving   map[model.Key][]*eviction   // pods that are made to leave, and are not seen to be going yet
+	evicting  *evictionTracker
 	alarms    map[model.UnitKey]time.Time // when units are tried again that wait for pods to go
 	// nextCostly is when the last of the units whose claims have costly expressions is tried again.
 	nextCostly time.Time
@@ -134,7 +134,7 @@ func newScheduler(p parts) (*Scheduler, error) {
 		state: state, usage: claimUsage{state}, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
 		undecided: map[model.UnitKey]*backoff{}, suspects: map[model.Key]bool{},
-		leaving: map[model.Key][]*eviction{}, alarms: map[model.UnitKey]time.Time{},
+		evicting: newEvictionTracker(state), alarms: map[model.UnitKey]time.Time{},
 		waits: waitList{byTopic: map[model.Topic][]*waiting{}}, avoided: map[model.DeviceID]time.Time{}, deleted: map[model.Key]bool{},
 		bindingTimeout: cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout),
 	}
