@@ -11,7 +11,6 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
 )
 
 // attachment is how far the devices of some claims are that have bindingConditions: no pod is bound before all of them
@@ -25,37 +24,6 @@ type attachment struct {
 }
 
 func (a *attachment) ready() bool { return len(a.missing)+len(a.failed) == 0 }
-
-// attachmentOf looks at all claims of the plan's pods. Claims of which nobody knows when they were allocated were as the
-// plan began to wait.
-func (s *Scheduler) attachmentOf(plan *sched.Plan, began time.Time) attachment {
-	var a attachment
-	for _, key := range s.claimsOf(plan) {
-		if claim, ok := s.state.Claims.Get(key); ok && claim.Allocation != nil && claim.Allocation.Awaits() {
-			a.add(claim, began, s.clock.Now(), s.bindingTimeout)
-		}
-	}
-	return a
-}
-
-// claimsOf are the claims that the plan's pods use, each once.
-func (s *Scheduler) claimsOf(plan *sched.Plan) []model.Key {
-	var keys []model.Key
-	seen := map[model.Key]bool{}
-	for i := range plan.Pods {
-		pod, ok := s.state.Pods.Get(plan.Pods[i].Pod)
-		if !ok {
-			continue
-		}
-		for name := range pod.ClaimNames {
-			if key := (model.Key{Namespace: pod.Key.Namespace, Name: name}); !seen[key] {
-				seen[key] = true
-				keys = append(keys, key)
-			}
-		}
-	}
-	return keys
-}
 
 func (a *attachment) add(claim *model.Claim, began, now time.Time, timeout time.Duration) {
 	if !claim.Allocated.IsZero() {

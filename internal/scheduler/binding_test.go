@@ -61,7 +61,7 @@ func f70(t *testing.T, devices int) (*server, *session) {
 	s.addGang("g", 2, "fab")
 	s.addMembers("g", 2, ofGroup("fab"))
 	x := start(t, s)
-	x.s.bindingTimeout = 10 * time.Second
+	x.s.pending.timeout = 10 * time.Second
 	return s, x
 }
 
@@ -89,8 +89,8 @@ func TestF70AttachedInTime(t *testing.T) {
 	if got := s.bound("g"); len(got) != 2 || count(x.link.writes, "status fab") != 1 {
 		t.Errorf("bound %v, writes %q", got, x.link.writes)
 	}
-	if len(x.s.waits.plans)+len(x.s.held)+len(x.s.failures) > 0 {
-		t.Errorf("waits %v, held %v, failures %v", x.s.waits.plans, x.s.held, x.s.failures)
+	if len(x.s.pending.plans)+len(x.s.held)+len(x.s.failures) > 0 {
+		t.Errorf("waits %v, held %v, failures %v", x.s.pending.plans, x.s.held, x.s.failures)
 	}
 	x.pass(time.Minute)
 	if got := s.bound("g"); len(got) != 2 || s.device("fab") == "" {
@@ -181,8 +181,8 @@ func TestF70AllMembersDeleted(t *testing.T) {
 	s.deletePod("g-0")
 	s.deletePod("g-1")
 	x.pass(3 * time.Second)
-	if got := s.allocated(); len(got) > 0 || len(x.s.waits.plans) > 0 {
-		t.Errorf("allocated %v, waits %v", got, x.s.waits.plans)
+	if got := s.allocated(); len(got) > 0 || len(x.s.pending.plans) > 0 {
+		t.Errorf("allocated %v, waits %v", got, x.s.pending.plans)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestF70Restart(t *testing.T) {
 			first := s.device("fab")
 			x.link.left = 0
 			y := start(t, s)
-			y.s.bindingTimeout = 10 * time.Second
+			y.s.pending.timeout = 10 * time.Second
 			y.clock.Step(4 * time.Second)
 			y.pass(5 * time.Second)
 			if s.device("fab") != first || count(y.link.writes, "status")+count(y.link.writes, "bind") > 0 {

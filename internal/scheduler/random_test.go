@@ -52,7 +52,7 @@ func newChaos(t *rapid.T) *chaos {
 
 func (c *chaos) start() {
 	c.run = start(c.t, c.server)
-	c.run.s.bindingTimeout = 10 * time.Second
+	c.run.s.pending.timeout = 10 * time.Second
 }
 
 // drive has the driver report of a claim's devices.
@@ -189,7 +189,7 @@ func (c *chaos) end() {
 	if len(s.evicting.byPod)+len(s.alarms) > 0 || strings.Contains(s.state.Dump(), "kept for") {
 		c.t.Errorf("leaving %v, alarms %v, %s", s.evicting.byPod, s.alarms, s.state.Dump())
 	}
-	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.waits.plans)+len(s.status.groups.said)+len(s.status.groups.counts)+len(s.status.pods.said) > 0 {
+	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.pending.plans)+len(s.status.groups.said)+len(s.status.groups.counts)+len(s.status.pods.said) > 0 {
 		c.t.Errorf("%d ready, %d parked, held %v, failures %v, half-bound %v, said %v", ready, parked, s.held, s.failures, s.halfBound, s.status.groups.said)
 	}
 }

@@ -56,8 +56,7 @@ type Scheduler struct {
 	failures  map[model.UnitKey]int       // refused plans in a row
 	halfBound map[model.UnitKey]time.Time // since when a half-bound gang could not be finished
 	undecided map[model.UnitKey]*backoff  // of units for which the whole budget was not enough
-	waits     waitList                    // plans whose binds are held back
-	nodesSeen uint64                      // the nodes' version when plans that wait were last looked at
+	pending   *pendingBinds
 	evicting  *evictionTracker
 	alarms    map[model.UnitKey]time.Time // when units are tried again that wait for pods to go
 	// nextCostly is when the last of the units whose claims have costly expressions is tried again.
@@ -65,8 +64,6 @@ type Scheduler struct {
 	avoided    map[model.DeviceID]time.Time // until when devices are in quarantine
 	deleted    map[model.Key]bool           // claims that have devices and are being deleted; true: those are being freed
 	suspects   map[model.Key]bool           // pods on a node that seem to lack devices, and are looked at again
-
-	bindingTimeout time.Duration
 }
 
 // Options are what can be chosen. The zero value is as in Kubernetes.
@@ -135,8 +132,8 @@ func newScheduler(p parts) (*Scheduler, error) {
 		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
 		undecided: map[model.UnitKey]*backoff{}, suspects: map[model.Key]bool{},
 		evicting: newEvictionTracker(state), alarms: map[model.UnitKey]time.Time{},
-		waits: waitList{byTopic: map[model.Topic][]*waiting{}}, avoided: map[model.DeviceID]time.Time{}, deleted: map[model.Key]bool{},
-		bindingTimeout: cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout),
+		avoided: map[model.DeviceID]time.Time{}, deleted: map[model.Key]bool{},
+		pending: newPendingBinds(state, p.clock, cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout)),
 	}
 	s.beside = s.running.Go
 	s.status = newReporter(p, state, feed)
@@ -184,7 +181,7 @@ func (s *Scheduler) step(ctx context.Context) bool {
 func (s *Scheduler) takeIn(ctx context.Context) {
 	topics := s.feed.Apply(s.state)
 	s.queue.Wake(topics)
-	s.lookAtWaits(ctx, topics)
+	s.retryPendingBinds(ctx, topics)
 	s.lookAtVictims(ctx, topics)
 	s.freeDeleted(ctx, topics)
 	s.lookAtUnprovided(ctx, topics)

@@ -35,7 +35,7 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 	}
 	var a attachment
 	if plan != nil {
-		a = s.attachmentOf(plan, s.clock.Now())
+		a = s.pending.attachmentOf(plan, s.clock.Now())
 	}
 	switch {
 	case s.overdue(unit, plan != nil && len(a.failed) == 0):
@@ -104,7 +104,7 @@ func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Pla
 	if gang := unit.Group != nil && unit.Group.Gang && !unit.Group.Scheduled; gang {
 		s.hold(unit.Key)
 	}
-	a := s.attachmentOf(plan, s.clock.Now())
+	a := s.pending.attachmentOf(plan, s.clock.Now())
 	ready := a.ready()
 	s.beside(func() {
 		var result commit.Result
@@ -115,7 +115,7 @@ func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Pla
 		}
 		s.feed.Enqueue(func() []model.Topic {
 			if !ready && result.Refused == nil {
-				s.await(ctx, plan, unit.HalfBound)
+				s.tryBinds(ctx, s.pending.add(plan, unit.HalfBound))
 				return nil
 			}
 			return s.committed(plan, result, unit.HalfBound)

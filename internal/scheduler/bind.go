@@ -1,0 +1,105 @@
+package scheduler
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/allot-dev/allot/internal/commit"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// retryPendingBinds looks again at the plans with pending binds that the topics concern.
+func (s *Scheduler) retryPendingBinds(ctx context.Context, topics []model.Topic) {
+	for _, p := range s.pending.affected(topics) {
+		s.tryBinds(ctx, p)
+	}
+}
+
+// tryBinds writes the binds of a plan if all its devices are attached, and withdraws the plan if they
+// never will be.
+func (s *Scheduler) tryBinds(ctx context.Context, p *pendingBind) {
+	if !s.pending.contains(p) {
+		return
+	}
+	if why := s.pending.outdated(p); why != "" {
+		s.pending.remove(p)
+		s.withdraw(ctx, p.plan, attachment{failed: []string{why}})
+		return
+	}
+	a := s.pending.attachmentOf(p.plan, p.since)
+	switch {
+	case len(a.failed) > 0:
+		s.pending.remove(p)
+		s.withdraw(ctx, p.plan, a)
+	case !a.ready():
+		s.reportWaiting(p, "waiting for "+strings.Join(a.missing, ", "))
+		if p.alarm == nil {
+			p.alarm = s.clock.AfterFunc(a.deadline.Sub(s.clock.Now()), func() {
+				s.feed.Enqueue(func() []model.Topic {
+					p.alarm = nil
+					s.tryBinds(ctx, p)
+					return nil
+				})
+			})
+		}
+	default:
+		s.pending.remove(p)
+		s.beside(func() {
+			result := commit.Result{Failed: s.commit.Binds(ctx, p.plan)}
+			s.feed.Enqueue(func() []model.Topic { return s.committed(p.plan, result, p.halfBound) })
+		})
+	}
+}
+
+// reportWaiting reports what a plan waits for before its binds, if that has changed.
+func (s *Scheduler) reportWaiting(p *pendingBind, message string) {
+	if p.reported != message {
+		p.reported = message
+		s.status.reportPlan(p.plan, message)
+	}
+}
+
+// withdraw takes back a plan of which no bind was tried: what it has allocated, unless somebody else uses that, and
+// claims of which the devices never become ready. The unit is tried again, without these devices for a while.
+func (s *Scheduler) withdraw(ctx context.Context, plan *sched.Plan, a attachment) {
+	why := strings.Join(a.failed, ", ")
+	klog.V(2).InfoS("Taking a plan back before its binds", "unit", plan.Unit, "reason", why)
+	s.status.reportWithdrawn(plan, a, why)
+	s.avoid(a.broken)
+	s.hold(plan.Unit)
+	unused := s.usage.unusedOf(plan, a.hopeless)
+	s.beside(func() {
+		seen, err := s.giveBackAll(ctx, unused)
+		s.feed.Enqueue(func() []model.Topic {
+			if err != nil {
+				klog.V(2).InfoS("Not all devices could be given back", "unit", plan.Unit, "reason", err)
+			}
+			topics := append(s.take(seen), plan.Forget(s.state)...)
+			s.retryLater(plan.Unit, nil)
+			return topics
+		})
+	})
+}
+
+// avoidFor is how long a device is not given out after it did not become ready.
+const avoidFor = time.Minute
+
+// avoid puts devices into quarantine for avoidFor.
+func (s *Scheduler) avoid(devices []model.DeviceID) {
+	for _, id := range devices {
+		until := s.clock.Now().Add(avoidFor)
+		s.avoided[id] = until
+		s.state.Devices.Quarantine(id)
+		s.after(avoidFor, func() []model.Topic {
+			if !s.avoided[id].Equal(until) {
+				return nil // it failed again meanwhile
+			}
+			delete(s.avoided, id)
+			return s.state.Devices.EndQuarantine(id)
+		})
+	}
+}

@@ -1,0 +1,173 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// pendingBind is a plan whose claims are in the API and whose binds are not written until the devices
+// are attached.
+type pendingBind struct {
+	plan      *sched.Plan
+	halfBound bool
+	since     time.Time
+	alarm     clock.Timer // at the deadline; nil if none is set
+	reported  string
+	topics    []model.Topic
+}
+
+// pendingBinds holds the plans whose binds wait for binding conditions, and finds those that a change
+// concerns. It reads the State and changes nothing.
+type pendingBinds struct {
+	state   *model.State
+	clock   clock.PassiveClock
+	timeout time.Duration // of binding conditions
+	plans   []*pendingBind
+	byTopic map[model.Topic][]*pendingBind
+	nodes   uint64 // the version of the nodes at the last call of affected
+}
+
+func newPendingBinds(state *model.State, clk clock.PassiveClock, timeout time.Duration) *pendingBinds {
+	return &pendingBinds{state: state, clock: clk, timeout: timeout, byTopic: map[model.Topic][]*pendingBind{}}
+}
+
+// add adds a plan whose binds have to wait from now on.
+func (l *pendingBinds) add(plan *sched.Plan, halfBound bool) *pendingBind {
+	p := &pendingBind{plan: plan, halfBound: halfBound, since: l.clock.Now()}
+	for i := range plan.Pods {
+		p.topics = append(p.topics, model.Topic{Kind: model.TopicPod, Key: plan.Pods[i].Pod})
+	}
+	for _, key := range l.claimsOf(plan) {
+		p.topics = append(p.topics, model.Topic{Kind: model.TopicClaim, Key: key})
+	}
+	if plan.Unit.Group {
+		p.topics = append(p.topics, model.Topic{Kind: model.TopicGroup, Key: plan.Unit.Key})
+	}
+	l.plans = append(l.plans, p)
+	for _, topic := range p.topics {
+		l.byTopic[topic] = append(l.byTopic[topic], p)
+	}
+	return p
+}
+
+// contains reports whether the binds of a plan still wait.
+func (l *pendingBinds) contains(p *pendingBind) bool { return slices.Contains(l.plans, p) }
+
+func (l *pendingBinds) remove(p *pendingBind) {
+	if p.alarm != nil {
+		p.alarm.Stop()
+	}
+	l.plans = without(l.plans, p)
+	for _, topic := range p.topics {
+		if l.byTopic[topic] = without(l.byTopic[topic], p); len(l.byTopic[topic]) == 0 {
+			delete(l.byTopic, topic)
+		}
+	}
+}
+
+func without(list []*pendingBind, p *pendingBind) []*pendingBind {
+	return slices.DeleteFunc(list, func(other *pendingBind) bool { return other == p })
+}
+
+// affected returns the plans that the topics concern, each once, or all plans if a node has changed since
+// the last call.
+func (l *pendingBinds) affected(topics []model.Topic) []*pendingBind {
+	if len(l.plans) == 0 {
+		return nil
+	}
+	if version := l.state.Nodes.Version(); version != l.nodes {
+		l.nodes = version
+		return slices.Clone(l.plans)
+	}
+	var list []*pendingBind
+	seen := map[*pendingBind]bool{}
+	for _, topic := range topics {
+		for _, p := range l.byTopic[topic] {
+			if !seen[p] {
+				seen[p] = true
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// outdated returns why a plan cannot be bound any more, or "". Deleted pods are removed from the plan as
+// long as enough members of a gang are left.
+func (l *pendingBinds) outdated(p *pendingBind) string {
+	left := p.plan.Pods[:0:0]
+	for _, placed := range p.plan.Pods {
+		pod, ok := l.state.Pods.Get(placed.Pod)
+		if ok && pod.UID == placed.UID && pod.Live() && l.state.Pods.Assumed(placed.Pod) {
+			left = append(left, placed)
+		}
+	}
+	if len(left) < len(p.plan.Pods) {
+		plan := *p.plan
+		plan.Pods = left
+		p.plan = &plan
+	}
+	if len(left) == 0 {
+		return "the pod is gone"
+	}
+	for _, placed := range left {
+		if _, ok := l.state.Nodes.Get(placed.Node); !ok {
+			return "node " + placed.Node + " is gone"
+		}
+	}
+	for _, key := range l.claimsOf(p.plan) {
+		switch claim, ok := l.state.Claims.Get(key); {
+		case !ok || claim.Allocation == nil:
+			return "claim " + key.String() + " has lost its devices"
+		case claim.Deleting:
+			return "claim " + key.String() + " is being deleted"
+		}
+	}
+	if !p.plan.Unit.Group {
+		return ""
+	}
+	group, ok := l.state.Groups.Get(p.plan.Unit.Key)
+	switch {
+	case !ok || group.UID != p.plan.Group:
+		return "the PodGroup is gone"
+	case group.Gang && l.state.Groups.Census(group.Key).Bound < group.MinCount: // assumed binds count
+		return "the gang has lost members"
+	}
+	return ""
+}
+
+// attachmentOf returns how far the devices of all claims of the plan's pods are attached. A claim without
+// a time of its allocation was allocated when the plan began to wait.
+func (l *pendingBinds) attachmentOf(plan *sched.Plan, began time.Time) attachment {
+	var a attachment
+	for _, key := range l.claimsOf(plan) {
+		if claim, ok := l.state.Claims.Get(key); ok && claim.Allocation != nil && claim.Allocation.Awaits() {
+			a.add(claim, began, l.clock.Now(), l.timeout)
+		}
+	}
+	return a
+}
+
+// claimsOf returns the claims that the plan's pods use, each once.
+func (l *pendingBinds) claimsOf(plan *sched.Plan) []model.Key {
+	var keys []model.Key
+	seen := map[model.Key]bool{}
+	for i := range plan.Pods {
+		pod, ok := l.state.Pods.Get(plan.Pods[i].Pod)
+		if !ok {
+			continue
+		}
+		for name := range pod.ClaimNames {
+			if key := (model.Key{Namespace: pod.Key.Namespace, Name: name}); !seen[key] {
+				seen[key] = true
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
