@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"strings"
-	"time"
 
 	"k8s.io/klog/v2"
 
@@ -19,8 +18,8 @@ func (s *Scheduler) retryPendingBinds(ctx context.Context, topics []model.Topic)
 	}
 }
 
-// tryBinds writes the binds of a plan if all its devices are attached, and withdraws the plan if they
-// never will be.
+// tryBinds writes the binds of a plan if all its devices are attached, and withdraws the plan if
+// they never will be.
 func (s *Scheduler) tryBinds(ctx context.Context, p *pendingBind) {
 	if !s.pending.contains(p) {
 		return
@@ -63,13 +62,14 @@ func (s *Scheduler) reportWaiting(p *pendingBind, message string) {
 	}
 }
 
-// withdraw takes back a plan of which no bind was tried: what it has allocated, unless somebody else uses that, and
-// claims of which the devices never become ready. The unit is tried again, without these devices for a while.
+// withdraw takes back a plan of which no bind was tried: what it has allocated, unless somebody
+// else uses that, and claims of which the devices never become ready. The unit is tried again,
+// without these devices for a while.
 func (s *Scheduler) withdraw(ctx context.Context, plan *sched.Plan, a attachment) {
 	why := strings.Join(a.failed, ", ")
 	klog.V(2).InfoS("Taking a plan back before its binds", "unit", plan.Unit, "reason", why)
 	s.status.reportWithdrawn(plan, a, why)
-	s.avoid(a.broken)
+	s.quarantine.add(a.broken)
 	s.hold(plan.Unit)
 	unused := s.usage.unusedOf(plan, a.hopeless)
 	s.beside(func() {
@@ -83,23 +83,4 @@ func (s *Scheduler) withdraw(ctx context.Context, plan *sched.Plan, a attachment
 			return topics
 		})
 	})
-}
-
-// avoidFor is how long a device is not given out after it did not become ready.
-const avoidFor = time.Minute
-
-// avoid puts devices into quarantine for avoidFor.
-func (s *Scheduler) avoid(devices []model.DeviceID) {
-	for _, id := range devices {
-		until := s.clock.Now().Add(avoidFor)
-		s.avoided[id] = until
-		s.state.Devices.Quarantine(id)
-		s.after(avoidFor, func() []model.Topic {
-			if !s.avoided[id].Equal(until) {
-				return nil // it failed again meanwhile
-			}
-			delete(s.avoided, id)
-			return s.state.Devices.EndQuarantine(id)
-		})
-	}
 }

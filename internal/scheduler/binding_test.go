@@ -142,8 +142,8 @@ func TestF70OnlyDeviceFails(t *testing.T) {
 		t.Errorf("status = %+v, told %q", s.claim("fab").Status, told)
 	}
 	x.pass(3 * time.Second)
-	if got := s.device("fab"); got != "channel-0" || len(x.s.avoided) > 0 {
-		t.Errorf("has %q, avoided %v", got, x.s.avoided)
+	if got := s.device("fab"); got != "channel-0" || len(x.s.quarantine.until) > 0 {
+		t.Errorf("has %q, avoided %v", got, x.s.quarantine.until)
 	}
 	s.report("fab", attached, metav1.ConditionTrue)
 	x.pass(time.Second)

@@ -16,8 +16,8 @@ type claimUsage struct {
 	state *model.State
 }
 
-// unused returns the claims that have devices for the waiting pods of a unit, and for their group if it
-// has never run.
+// unused returns the claims that have devices for the waiting pods of a unit, and for their group
+// if it has never run.
 func (u claimUsage) unused(unit *model.Unit) []commit.Held {
 	claims := u.allocatedOf(unit, unit.Group != nil && !unit.Group.Scheduled)
 	if len(claims) == 0 {
@@ -26,8 +26,8 @@ func (u claimUsage) unused(unit *model.Unit) []commit.Held {
 	return u.notInUse(u.heldBy(claims, holders(unit)), nil)
 }
 
-// allocatedOf returns the claims of the unit's pods that have devices, each once. With group, the claims
-// of the unit's group come first.
+// allocatedOf returns the claims of the unit's pods that have devices, each once. With group, the
+// claims of the unit's group come first.
 func (u claimUsage) allocatedOf(unit *model.Unit, group bool) []model.Key {
 	var keys []model.Key
 	seen := map[model.Key]bool{}
@@ -57,7 +57,8 @@ func (u claimUsage) hasDevices(key model.Key) bool {
 	return ok && observed.Allocation != nil && !observed.Deleting
 }
 
-// holders returns the consumers for which a claim may be reserved and still be unused by a waiting unit.
+// holders returns the consumers for which a claim may be reserved and still be unused by a waiting
+// unit.
 func holders(unit *model.Unit) []model.Consumer {
 	holders := make([]model.Consumer, 0, len(unit.Pods)+1)
 	for _, pod := range unit.Pods {
@@ -69,8 +70,8 @@ func holders(unit *model.Unit) []model.Consumer {
 	return holders
 }
 
-// unusedOf returns the claims that a plan has allocated, and its claims with devices that never become
-// ready.
+// unusedOf returns the claims that a plan has allocated, and its claims with devices that never
+// become ready.
 func (u claimUsage) unusedOf(plan *sched.Plan, hopeless []model.Key) []commit.Held {
 	var holders []model.Consumer
 	for i := range plan.Pods {
@@ -116,8 +117,8 @@ func (u claimUsage) heldBy(claims []model.Key, holders []model.Consumer) []commi
 	return held
 }
 
-// notInUse removes claims from the list that a pod on a node names, reserved for it or not. Pods of the
-// plan, which may be nil, do not count.
+// notInUse removes claims from the list that a pod on a node names, reserved for it or not. Pods of
+// the plan, which may be nil, do not count.
 func (u claimUsage) notInUse(list []commit.Held, plan *sched.Plan) []commit.Held {
 	if len(list) == 0 {
 		return nil
@@ -153,8 +154,8 @@ func (u claimUsage) idleGroup(key model.UnitKey) (*model.Unit, bool) {
 	return &model.Unit{Key: key, Group: group}, true
 }
 
-// idleGroupHolds reports whether an idle group has unused devices: it was rolled back, or its pods were
-// deleted before they were bound.
+// idleGroupHolds reports whether an idle group has unused devices: it was rolled back, or its pods
+// were deleted before they were bound.
 func (u claimUsage) idleGroupHolds(key model.UnitKey) bool {
 	unit, ok := u.idleGroup(key)
 	return ok && len(unit.Group.Claims) > 0 && len(u.unused(unit)) > 0
@@ -168,9 +169,9 @@ func (u claimUsage) mayHold(group *model.Group) bool {
 	})
 }
 
-// reservedOnlyFor reports whether a claim is reserved for no consumer outside the unit. Consumers other
-// than pods and PodGroups stand for the pods that name the claim, and keep its devices unless these are
-// broken.
+// reservedOnlyFor reports whether a claim is reserved for no consumer outside the unit. Consumers
+// other than pods and PodGroups stand for the pods that name the claim, and keep its devices unless
+// these are broken.
 func (u claimUsage) reservedOnlyFor(claim *model.Claim, unit *model.Unit, broken bool) bool {
 	return !slices.ContainsFunc(claim.Consumers, func(c model.Consumer) bool {
 		switch {

@@ -15,11 +15,17 @@ import (
 // freeAgain is after how long devices of a claim that is being deleted are tried to be freed again.
 const freeAgain = time.Second
 
+// deletedClaims frees the devices of claims that are being deleted.
+type deletedClaims struct {
+	*loop
+	claims map[model.Key]bool // that have devices; true while they are being freed
+}
+
 // freeDeleted frees the devices of claims that are being deleted and that only those hold who have no node. They cannot be
 // placed with such a claim, so it would wait for them, and they for it. It goes then, and is made anew if it was generated.
-func (s *Scheduler) freeDeleted(ctx context.Context, topics []model.Topic) {
-	s.noteDeleted(topics)
-	if len(s.deleted) == 0 {
+func (d *deletedClaims) freeDeleted(ctx context.Context, topics []model.Topic) {
+	d.noteDeleted(topics)
+	if len(d.claims) == 0 {
 		return
 	}
 	touched := map[string]bool{}
@@ -27,31 +33,31 @@ func (s *Scheduler) freeDeleted(ctx context.Context, topics []model.Topic) {
 		touched[topic.Key.Namespace] = true
 	}
 	var useless []commit.Held
-	for key, busy := range s.deleted {
+	for key, busy := range d.claims {
 		if busy || !touched[key.Namespace] {
 			continue
 		}
-		if claim, ok := s.state.Claims.Get(key); ok && s.allIdle(claim) {
+		if claim, ok := d.state.Claims.Get(key); ok && d.allIdle(claim) {
 			useless = append(useless, commit.Held{Key: key, UID: claim.UID, Holders: claim.Consumers})
 		}
 	}
 	slices.SortFunc(useless, func(a, b commit.Held) int { return strings.Compare(a.Key.String(), b.Key.String()) })
-	for _, held := range s.usage.notInUse(useless, nil) {
-		s.freeOne(ctx, held)
+	for _, held := range d.usage.notInUse(useless, nil) {
+		d.freeOne(ctx, held)
 	}
 }
 
 // noteDeleted keeps the list of claims that are being deleted and have devices, each with whether they are being freed.
-func (s *Scheduler) noteDeleted(topics []model.Topic) {
+func (d *deletedClaims) noteDeleted(topics []model.Topic) {
 	for _, topic := range topics {
 		if topic.Kind != model.TopicClaim {
 			continue
 		}
-		claim, ok := s.state.Claims.Observed(topic.Key)
+		claim, ok := d.state.Claims.Observed(topic.Key)
 		if !ok || !claim.Deleting || claim.Allocation == nil {
-			delete(s.deleted, topic.Key)
-		} else if _, known := s.deleted[topic.Key]; !known {
-			s.deleted[topic.Key] = false
+			delete(d.claims, topic.Key)
+		} else if _, known := d.claims[topic.Key]; !known {
+			d.claims[topic.Key] = false
 		}
 	}
 }
@@ -59,48 +65,48 @@ func (s *Scheduler) noteDeleted(topics []model.Topic) {
 // allIdle reports whether the consumers of a claim that is being deleted have no node or do not exist, and no pod of another
 // scheduler names the claim: that one may be about to be bound. The claim's controller leaves such a claim to the scheduler
 // while pods name it, since only the scheduler knows which of them it is about to bind.
-func (s *Scheduler) allIdle(claim *model.Claim) bool {
+func (d *deletedClaims) allIdle(claim *model.Claim) bool {
 	busy := func(c model.Consumer) bool {
-		return !s.isIdle(model.Key{Namespace: claim.Key.Namespace, Name: c.Name}, c)
+		return !d.isIdle(model.Key{Namespace: claim.Key.Namespace, Name: c.Name}, c)
 	}
-	return !slices.ContainsFunc(claim.Consumers, busy) && !s.feed.NamedByOthers(claim.Key)
+	return !slices.ContainsFunc(claim.Consumers, busy) && !d.feed.NamedByOthers(claim.Key)
 }
 
 // isIdle reports whether a consumer is a pod that waits for a node, a group of which all pods do, or a group that does not
 // exist. Pods that do not exist are taken off by the claim's controller, and those of another scheduler are left to that.
-func (s *Scheduler) isIdle(key model.Key, c model.Consumer) bool {
-	if !model.IsPodConsumer(c) && s.state.Ended(key.Namespace, c) {
+func (d *deletedClaims) isIdle(key model.Key, c model.Consumer) bool {
+	if !model.IsPodConsumer(c) && d.state.Ended(key.Namespace, c) {
 		return true
 	}
 	waits := func(pod *model.Pod) bool { return pod.Node == "" && !pod.Foreign }
 	if model.IsPodConsumer(c) {
-		pod, ok := s.state.Pods.Get(key)
+		pod, ok := d.state.Pods.Get(key)
 		return ok && pod.UID == c.UID && waits(pod)
 	}
-	group, ok := s.state.Groups.Get(key)
+	group, ok := d.state.Groups.Get(key)
 	return ok && c == model.GroupConsumer(group.Key.Name, group.UID) &&
-		!slices.ContainsFunc(s.state.Groups.Members(key), func(pod *model.Pod) bool { return !waits(pod) && !pod.Finished })
+		!slices.ContainsFunc(d.state.Groups.Members(key), func(pod *model.Pod) bool { return !waits(pod) && !pod.Finished })
 }
 
 // freeOne frees a claim's devices beside the loop.
-func (s *Scheduler) freeOne(ctx context.Context, held commit.Held) {
+func (d *deletedClaims) freeOne(ctx context.Context, held commit.Held) {
 	klog.V(2).InfoS("Freeing the devices of a claim that is being deleted", "claim", held.Key)
-	s.deleted[held.Key] = true
-	s.beside(func() {
-		seen, err := s.giveBackAll(ctx, []commit.Held{held})
-		s.feed.Enqueue(func() []model.Topic {
+	d.claims[held.Key] = true
+	d.beside(func() {
+		seen, err := d.giveBackAll(ctx, []commit.Held{held})
+		d.feed.Enqueue(func() []model.Topic {
 			again := func() []model.Topic {
-				if s.deleted[held.Key] {
-					s.deleted[held.Key] = false
+				if d.claims[held.Key] {
+					d.claims[held.Key] = false
 				}
 				return []model.Topic{{Kind: model.TopicClaim, Key: held.Key}}
 			}
 			if err != nil {
 				klog.V(2).InfoS("Devices could not be freed", "claim", held.Key, "reason", err)
-				s.after(freeAgain, again)
+				d.after(freeAgain, again)
 				return nil
 			}
-			return append(s.take(seen), again()...)
+			return append(d.take(seen), again()...)
 		})
 	})
 }

@@ -123,8 +123,8 @@ func TestADeletedClaimIsFreedLater(t *testing.T) {
 	x.pass(3 * time.Second)
 	x.link.refuse = nil
 	x.pass(3 * time.Second)
-	if !s.freed("c") || len(x.s.deleted) > 0 {
-		t.Errorf("reserved for %v, listed %v", s.claim("c").Status.ReservedFor, x.s.deleted)
+	if !s.freed("c") || len(x.s.deleted.claims) > 0 {
+		t.Errorf("reserved for %v, listed %v", s.claim("c").Status.ReservedFor, x.s.deleted.claims)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// evictionTracker knows the evictions in progress: which of their pods are not yet seen to terminate. A
-// pod may be in several.
+// evictionTracker knows the evictions in progress: which of their pods are not yet seen to
+// terminate. A pod may be in several.
 type evictionTracker struct {
 	state *model.State
 	byPod map[model.Key][]*eviction
@@ -29,7 +29,8 @@ func (t *evictionTracker) isEvicted(pod *model.Pod) bool {
 	return slices.ContainsFunc(t.byPod[pod.Key], func(e *eviction) bool { return e.left[pod.Key] == pod.UID })
 }
 
-// podChanged removes a pod from its evictions if it terminates, and ends those that have no pod left.
+// podChanged removes a pod from its evictions if it terminates, and ends those that have no pod
+// left.
 func (t *evictionTracker) podChanged(key model.Key) {
 	for _, e := range slices.Clone(t.byPod[key]) {
 		t.observe(e, key)

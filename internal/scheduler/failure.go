@@ -42,17 +42,17 @@ const costlyPause = time.Second
 
 // continueLater tries a unit again whose claims' expressions cost too much to be evaluated in one attempt. Units that wait for
 // that take turns.
-func (s *Scheduler) continueLater(unit *model.Unit, reasons *sched.Reasons) {
-	s.leavePlace(unit.Key)
-	s.status.reportReasons(unit, reasons)
-	now := s.clock.Now()
-	if s.nextCostly.Before(now) {
-		s.nextCostly = now
+func (q *unitQueue) continueLater(unit *model.Unit, reasons *sched.Reasons) {
+	q.leavePlace(unit.Key)
+	q.status.reportReasons(unit, reasons)
+	now := q.clock.Now()
+	if q.nextCostly.Before(now) {
+		q.nextCostly = now
 	}
-	s.nextCostly = s.nextCostly.Add(costlyPause)
-	s.hold(unit.Key)
-	s.after(s.nextCostly.Sub(now), func() []model.Topic {
-		s.release(unit.Key)
+	q.nextCostly = q.nextCostly.Add(costlyPause)
+	q.hold(unit.Key)
+	q.after(q.nextCostly.Sub(now), func() []model.Topic {
+		q.release(unit.Key)
 		return nil
 	})
 }

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"k8s.io/klog/v2"
@@ -69,35 +68,4 @@ func (s *Scheduler) hasNotRun(ctx context.Context, key model.UnitKey, seen *mode
 		return fmt.Errorf("PodGroup %s has run", key.Key)
 	}
 	return nil
-}
-
-// giveBackAll gives the claims as they are after it, as far as they are free.
-func (s *Scheduler) giveBackAll(ctx context.Context, unused []commit.Held) ([]*resource.ResourceClaim, error) {
-	var seen []*resource.ResourceClaim
-	var errs []error
-	for i := range unused {
-		claim, err := s.commit.GiveBack(ctx, &unused[i])
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case claim == nil || claim.UID != unused[i].UID || claim.Status.Allocation != nil:
-			errs = append(errs, fmt.Errorf("claim %s is used by somebody else, too", unused[i].Key))
-		default:
-			seen = append(seen, claim)
-		}
-	}
-	return seen, errors.Join(errs...)
-}
-
-// take lets the State know what was written, ahead of the caches: else units would be placed on what was given back. The State
-// leaves older versions out that the caches show later.
-func (s *Scheduler) take(seen []*resource.ResourceClaim) []model.Topic {
-	var topics []model.Topic
-	for _, claim := range seen {
-		if _, ok := s.feed.Claim(model.Key{Namespace: claim.Namespace, Name: claim.Name}); !ok {
-			continue // it was seen to be deleted
-		}
-		topics = append(topics, s.state.Claims.Put(s.feed.Seen(claim))...)
-	}
-	return topics
 }

@@ -8,24 +8,24 @@ import (
 // parkIncomplete parks a group that has too few members to be tried, or that a member with scheduling gates holds, without a
 // look at each: they come one by one, and may be thousands. It answers false if there are enough, or if more may have to be done than to wait for them: bound members
 // to be rolled back, devices to be given back.
-func (s *Scheduler) parkIncomplete(key model.UnitKey) bool {
-	group, ok := s.state.Groups.Get(key.Key)
+func (q *unitQueue) parkIncomplete(key model.UnitKey) bool {
+	group, ok := q.state.Groups.Get(key.Key)
 	if !key.Group || !ok {
 		return false
 	}
-	census := s.state.Groups.Census(key.Key)
+	census := q.state.Groups.Census(key.Key)
 	few := sched.TooFew(group, census)
-	if census.Ready == 0 || !few && census.Gated == 0 || !group.Scheduled && (census.Bound > 0 || s.usage.mayHold(group)) {
+	if census.Ready == 0 || !few && census.Gated == 0 || !group.Scheduled && (census.Bound > 0 || q.usage.mayHold(group)) {
 		return false
 	}
-	delete(s.halfBound, key)
-	s.leavePlace(key)
+	delete(q.halfBound, key)
+	q.leavePlace(key)
 	// Its rank does not matter: whatever wakes it has it offered anew.
-	s.queue.Park(sched.Entry{Key: key}, []model.Topic{{Kind: model.TopicGroup, Key: key.Key}, {Kind: model.TopicMembers, Key: key.Key}})
+	q.queue.Park(sched.Entry{Key: key}, []model.Topic{{Kind: model.TopicGroup, Key: key.Key}, {Kind: model.TopicMembers, Key: key.Key}})
 	if few {
-		s.status.reportDivided(group)
+		q.status.reportDivided(group)
 	} else {
-		s.status.reportGated(group)
+		q.status.reportGated(group)
 	}
 	return true
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// pendingBind is a plan whose claims are in the API and whose binds are not written until the devices
-// are attached.
+// pendingBind is a plan whose claims are in the API and whose binds are not written until the
+// devices are attached.
 type pendingBind struct {
 	plan      *sched.Plan
 	halfBound bool
@@ -21,8 +21,8 @@ type pendingBind struct {
 	topics    []model.Topic
 }
 
-// pendingBinds holds the plans whose binds wait for binding conditions, and finds those that a change
-// concerns. It reads the State and changes nothing.
+// pendingBinds holds the plans whose binds wait for binding conditions, and finds those that a
+// change concerns. It reads the State and changes nothing.
 type pendingBinds struct {
 	state   *model.State
 	clock   clock.PassiveClock
@@ -74,8 +74,8 @@ func without(list []*pendingBind, p *pendingBind) []*pendingBind {
 	return slices.DeleteFunc(list, func(other *pendingBind) bool { return other == p })
 }
 
-// affected returns the plans that the topics concern, each once, or all plans if a node has changed since
-// the last call.
+// affected returns the plans that the topics concern, each once, or all plans if a node has changed
+// since the last call.
 func (l *pendingBinds) affected(topics []model.Topic) []*pendingBind {
 	if len(l.plans) == 0 {
 		return nil
@@ -97,8 +97,8 @@ func (l *pendingBinds) affected(topics []model.Topic) []*pendingBind {
 	return list
 }
 
-// outdated returns why a plan cannot be bound any more, or "". Deleted pods are removed from the plan as
-// long as enough members of a gang are left.
+// outdated returns why a plan cannot be bound any more, or "". Deleted pods are removed from the
+// plan as long as enough members of a gang are left.
 func (l *pendingBinds) outdated(p *pendingBind) string {
 	left := p.plan.Pods[:0:0]
 	for _, placed := range p.plan.Pods {
@@ -141,8 +141,8 @@ func (l *pendingBinds) outdated(p *pendingBind) string {
 	return ""
 }
 
-// attachmentOf returns how far the devices of all claims of the plan's pods are attached. A claim without
-// a time of its allocation was allocated when the plan began to wait.
+// attachmentOf returns how far the devices of all claims of the plan's pods are attached. A claim
+// without a time of its allocation was allocated when the plan began to wait.
 func (l *pendingBinds) attachmentOf(plan *sched.Plan, began time.Time) attachment {
 	var a attachment
 	for _, key := range l.claimsOf(plan) {

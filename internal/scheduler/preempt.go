@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -76,12 +75,6 @@ func (s *Scheduler) awaitRoom(entry sched.Entry, made *sched.Preemption, reasons
 	})
 }
 
-// leavePlace gives up the place that is kept for a unit, if there is one.
-func (s *Scheduler) leavePlace(key model.UnitKey) {
-	delete(s.alarms, key)
-	s.queue.Wake(s.state.Nominations.Delete(key))
-}
-
 // recalled are the claims that groups lose, with all that hold them.
 func recalled(made *sched.Preemption) []commit.Held {
 	var list []commit.Held
@@ -89,21 +82,6 @@ func recalled(made *sched.Preemption) []commit.Held {
 		list = append(list, commit.Held{Key: recall.Claim, UID: recall.UID, Holders: recall.Consumers})
 	}
 	return list
-}
-
-// tryAgainAt has a unit tried again when pods that should be gone by then are not waited for any more.
-func (s *Scheduler) tryAgainAt(key model.UnitKey, until time.Time) {
-	if until.IsZero() || s.alarms[key].Equal(until) {
-		return
-	}
-	s.alarms[key] = until
-	s.after(until.Add(sched.Patience).Sub(s.clock.Now()), func() []model.Topic {
-		if s.alarms[key].Equal(until) {
-			delete(s.alarms, key)
-			s.offer(key)
-		}
-		return nil
-	})
 }
 
 // evictFor makes the victims leave. The unit is held until all are seen to be going: if it were tried before, it might

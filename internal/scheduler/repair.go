@@ -11,6 +11,7 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 )
@@ -23,20 +24,29 @@ const (
 	reasonDevicesLost = "DevicesLost"
 )
 
+// repairer gives pods on a node the devices that their claims have lost.
+type repairer struct {
+	*loop
+	pods     podWriter
+	cache    cluster.PodCache
+	evict    evictor
+	suspects map[model.Key]bool // pods that seem to lack devices, and are looked at again
+}
+
 // lookAtUnprovided has pods looked at that are on a node while a claim of theirs has no devices (P1). That is never so as long as
 // all parts keep to docs/adr/0007; another version, another controller or a person may have freed the claim.
-func (s *Scheduler) lookAtUnprovided(ctx context.Context, topics []model.Topic) {
+func (r *repairer) lookAtUnprovided(ctx context.Context, topics []model.Topic) {
 	for _, topic := range topics {
 		switch topic.Kind {
 		case model.TopicPod:
-			s.suspect(ctx, topic.Key)
+			r.suspect(ctx, topic.Key)
 		case model.TopicClaim:
-			if claim, ok := s.state.Claims.Get(topic.Key); !ok || claim.Allocation != nil {
+			if claim, ok := r.state.Claims.Get(topic.Key); !ok || claim.Allocation != nil {
 				continue
 			}
-			for _, pod := range s.feed.PodsNaming(topic.Key) {
+			for _, pod := range r.feed.PodsNaming(topic.Key) {
 				if pod.Spec.NodeName != "" {
-					s.suspect(ctx, model.Key{Namespace: pod.Namespace, Name: pod.Name})
+					r.suspect(ctx, model.Key{Namespace: pod.Namespace, Name: pod.Name})
 				}
 			}
 		}
@@ -44,32 +54,32 @@ func (s *Scheduler) lookAtUnprovided(ctx context.Context, topics []model.Topic) 
 }
 
 // suspect has a pod looked at again after a while if it lacks devices.
-func (s *Scheduler) suspect(ctx context.Context, key model.Key) {
-	pod, ok := s.state.Pods.Get(key)
-	if !ok || s.suspects[key] || len(s.lacking(pod)) == 0 {
+func (r *repairer) suspect(ctx context.Context, key model.Key) {
+	pod, ok := r.state.Pods.Get(key)
+	if !ok || r.suspects[key] || len(r.lacking(pod)) == 0 {
 		return
 	}
-	s.suspects[key] = true
-	s.after(repairAfter, func() []model.Topic {
-		s.repair(ctx, key)
+	r.suspects[key] = true
+	r.after(repairAfter, func() []model.Topic {
+		r.repair(ctx, key)
 		return nil
 	})
 }
 
 // lacking returns the claims without devices of a pod that this scheduler has bound. A pod whose node was set when it was created
 // waits for devices, as it does in Kubernetes.
-func (s *Scheduler) lacking(pod *model.Pod) []*model.Claim {
-	if pod.Node == "" || pod.Foreign || pod.StandIn || !pod.Live() || len(pod.Claims) == 0 || s.state.Pods.Assumed(pod.Key) {
+func (r *repairer) lacking(pod *model.Pod) []*model.Claim {
+	if pod.Node == "" || pod.Foreign || pod.StandIn || !pod.Live() || len(pod.Claims) == 0 || r.state.Pods.Assumed(pod.Key) {
 		return nil
 	}
-	if seen, ok := s.evictions.cache.Get(pod.Key.Namespace, pod.Key.Name); !ok || !wasBound(seen) {
+	if seen, ok := r.cache.Get(pod.Key.Namespace, pod.Key.Name); !ok || !wasBound(seen) {
 		return nil
 	}
 	var list []*model.Claim
 	seen := map[string]bool{}
 	for i := range pod.Claims {
 		entry := &pod.Claims[i]
-		claim, ok := s.state.Claims.Get(model.Key{Namespace: pod.Key.Namespace, Name: entry.Claim})
+		claim, ok := r.state.Claims.Get(model.Key{Namespace: pod.Key.Namespace, Name: entry.Claim})
 		if !ok || seen[entry.Claim] || claim.Allocation != nil || claim.Deleting || entry.Owner != "" && claim.Controller != entry.Owner {
 			continue
 		}
@@ -80,68 +90,68 @@ func (s *Scheduler) lacking(pod *model.Pod) []*model.Claim {
 }
 
 // repair gives the pod's claims devices on its node, or deletes the pod if there are none.
-func (s *Scheduler) repair(ctx context.Context, key model.Key) {
-	delete(s.suspects, key)
-	pod, ok := s.state.Pods.Get(key)
+func (r *repairer) repair(ctx context.Context, key model.Key) {
+	delete(r.suspects, key)
+	pod, ok := r.state.Pods.Get(key)
 	if !ok {
 		return
 	}
-	list := s.lacking(pod)
+	list := r.lacking(pod)
 	if len(list) == 0 {
 		return
 	}
-	s.suspects[key] = true
+	r.suspects[key] = true
 	names := make([]string, len(list))
 	for i, claim := range list {
 		names[i] = claim.Key.Name
 	}
-	plan := s.placer.Provide(pod, list)
+	plan := r.placer.Provide(pod, list)
 	if plan != nil {
-		plan.Assume(s.state)
+		plan.Assume(r.state)
 	}
-	s.beside(func() {
+	r.beside(func() {
 		var result commit.Result
-		live, err := s.unprovided(ctx, pod, list)
+		live, err := r.unprovided(ctx, pod, list)
 		switch {
 		case err != nil:
 			result.Refused = err
 		case live == nil:
 			result.Refused = fmt.Errorf("pod %s has its devices, or is not what it was", key)
 		case plan != nil:
-			if result = s.commit.Claims(ctx, plan); result.Refused == nil {
-				s.status.events.Eventf(live, corev1.EventTypeWarning, reasonDevicesLost,
+			if result = r.commit.Claims(ctx, plan); result.Refused == nil {
+				r.status.events.Eventf(live, corev1.EventTypeWarning, reasonDevicesLost,
 					"ResourceClaim(s) %s had lost the devices under the pod, and have devices of node %s again", strings.Join(names, ", "), pod.Node)
 			}
 		default:
-			if result.Refused = s.evict.Evict(ctx, pod); result.Refused == nil {
-				s.status.events.Eventf(live, corev1.EventTypeWarning, reasonDevicesLost,
+			if result.Refused = r.evict.Evict(ctx, pod); result.Refused == nil {
+				r.status.events.Eventf(live, corev1.EventTypeWarning, reasonDevicesLost,
 					"ResourceClaim(s) %s have lost the devices under the pod, and node %s has none for them: the pod is deleted", strings.Join(names, ", "), pod.Node)
 			}
 		}
-		s.feed.Enqueue(func() []model.Topic {
-			delete(s.suspects, key)
+		r.feed.Enqueue(func() []model.Topic {
+			delete(r.suspects, key)
 			if result.Refused == nil {
 				return nil
 			}
 			klog.V(2).InfoS("A pod without its devices was not repaired", "pod", key, "reason", result.Refused)
-			topics := s.take(result.TakenBack)
+			topics := r.take(result.TakenBack)
 			if plan != nil {
-				topics = append(topics, plan.Forget(s.state)...)
+				topics = append(topics, plan.Forget(r.state)...)
 			}
-			s.suspect(ctx, key)
+			r.suspect(ctx, key)
 			return topics
 		})
 	})
 }
 
 // unprovided returns the pod as the API has it, nil if it is not what it was or has the devices of a claim after all.
-func (s *Scheduler) unprovided(ctx context.Context, pod *model.Pod, list []*model.Claim) (*core.Pod, error) {
-	live, err := s.evictions.pods.ReadPod(ctx, pod.Key)
+func (r *repairer) unprovided(ctx context.Context, pod *model.Pod, list []*model.Claim) (*core.Pod, error) {
+	live, err := r.pods.ReadPod(ctx, pod.Key)
 	if err != nil || live == nil || live.UID != pod.UID || live.Spec.NodeName != pod.Node || claims.PodDone(live) {
 		return nil, err
 	}
 	for _, claim := range list {
-		now, err := s.commit.LookUp(ctx, claim.Key)
+		now, err := r.commit.LookUp(ctx, claim.Key)
 		if err != nil || now == nil || now.UID != claim.UID || now.Status.Allocation != nil {
 			return nil, err
 		}

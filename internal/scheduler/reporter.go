@@ -22,8 +22,8 @@ const (
 )
 
 // reporter reports what becomes of units: why their pods wait, as conditions that groupStatus and
-// podStatus write, and what was done, as events. Its methods read the State and are called by the loop
-// alone.
+// podStatus write, and what was done, as events. Its methods read the State and are called by the
+// loop alone.
 type reporter struct {
 	state     *model.State
 	feed      *cluster.Feed
@@ -70,9 +70,9 @@ func (r *reporter) reportReasons(unit *model.Unit, reasons *sched.Reasons) {
 	}
 }
 
-// waitingGang returns the gang of a unit if fewer than minCount of its pods are placed. Only then the
-// reason why a pod waits concerns all its pods. As in its conditions, finished pods count as placed,
-// and assumed binds do not.
+// waitingGang returns the gang of a unit if fewer than minCount of its pods are placed. Only then
+// the reason why a pod waits concerns all its pods. As in its conditions, finished pods count as
+// placed, and assumed binds do not.
 func (r *reporter) waitingGang(key model.UnitKey) (*model.Group, bool) {
 	group, ok := r.state.Groups.Get(key.Key)
 	if !ok || !key.Group || !group.Gang {
@@ -122,7 +122,8 @@ func (r *reporter) reportGated(group *model.Group) {
 	r.groups.sayToAll(group.Key, group.UID, groups.Unschedulable(sched.Gates(r.state.Groups.Members(group.Key))))
 }
 
-// reportDivided reports which members of a gang below its minCount belong to another scheduler (F27).
+// reportDivided reports which members of a gang below its minCount belong to another scheduler
+// (F27).
 func (r *reporter) reportDivided(group *model.Group) {
 	census := r.state.Groups.Census(group.Key)
 	if census.Foreign == 0 {
@@ -170,8 +171,8 @@ func (r *reporter) reportPods(unit *model.Unit, reasons *sched.Reasons) {
 	}
 }
 
-// quietFailures is the number of consecutive failures of a unit's plans that are not reported, since
-// a cache may be behind.
+// quietFailures is the number of consecutive failures of a unit's plans that are not reported,
+// since a cache may be behind.
 const quietFailures = 2
 
 // reportFailure reports that writing a plan failed, after this many failures in a row.
@@ -201,8 +202,8 @@ func (r *reporter) reportPlan(plan *sched.Plan, message string) {
 	}
 }
 
-// reportWithdrawn reports devices that do not become ready. It is an event, because the pods are tried
-// with other devices immediately and may wait for another reason then.
+// reportWithdrawn reports devices that do not become ready. It is an event, because the pods are
+// tried with other devices immediately and may wait for another reason then.
 func (r *reporter) reportWithdrawn(plan *sched.Plan, a attachment, why string) {
 	if len(a.broken) == 0 {
 		return

@@ -19,17 +19,17 @@ const maxFinishes = 8
 
 // overdue says whether a half-bound gang is to be rolled back: it could not be finished for too long, or binds that
 // would finish it fail again and again (R50).
-func (s *Scheduler) overdue(unit *model.Unit, placeable bool) bool {
+func (q *unitQueue) overdue(unit *model.Unit, placeable bool) bool {
 	if !unit.HalfBound || placeable {
-		delete(s.halfBound, unit.Key)
-		return unit.HalfBound && s.failures[unit.Key] >= maxFinishes
+		delete(q.halfBound, unit.Key)
+		return unit.HalfBound && q.failures[unit.Key] >= maxFinishes
 	}
-	now := s.clock.Now()
-	since, known := s.halfBound[unit.Key]
+	now := q.clock.Now()
+	since, known := q.halfBound[unit.Key]
 	if !known {
-		s.halfBound[unit.Key] = now
-		s.after(rollBackAfter, func() []model.Topic {
-			s.offer(unit.Key)
+		q.halfBound[unit.Key] = now
+		q.after(rollBackAfter, func() []model.Topic {
+			q.offer(unit.Key)
 			return nil
 		})
 		return false

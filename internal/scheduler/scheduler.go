@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,38 +31,20 @@ type committer interface {
 	LookUp(ctx context.Context, claim model.Key) (*resource.ResourceClaim, error)
 }
 
-// Scheduler places units, one after the other.
+// Scheduler places units, one after the other. Its embedded parts belong to the loop's goroutine.
 type Scheduler struct {
-	feed      *cluster.Feed
-	commit    committer
-	evict     evictor
-	evictions *evictions
-	status    *reporter
-	clock     clock.WithDelayedExecution
-	meter     Meter
-	ready     func(context.Context) error
-	workers   []func(context.Context) error // of groups and pods
-
-	running sync.WaitGroup
-	beside  func(func()) // runs writes beside the loop; Run waits for them
-
-	// All that follows belongs to the loop's goroutine.
-	state     *model.State
-	usage     claimUsage
-	queue     *sched.Queue
-	placer    *sched.Placer
-	held      map[model.UnitKey]bool      // not to be tried now; whoever holds a unit releases it
-	failures  map[model.UnitKey]int       // refused plans in a row
-	halfBound map[model.UnitKey]time.Time // since when a half-bound gang could not be finished
-	undecided map[model.UnitKey]*backoff  // of units for which the whole budget was not enough
-	pending   *pendingBinds
-	evicting  *evictionTracker
-	alarms    map[model.UnitKey]time.Time // when units are tried again that wait for pods to go
-	// nextCostly is when the last of the units whose claims have costly expressions is tried again.
-	nextCostly time.Time
-	avoided    map[model.DeviceID]time.Time // until when devices are in quarantine
-	deleted    map[model.Key]bool           // claims that have devices and are being deleted; true: those are being freed
-	suspects   map[model.Key]bool           // pods on a node that seem to lack devices, and are looked at again
+	*loop
+	*unitQueue
+	pending    *pendingBinds
+	evicting   *evictionTracker
+	evictions  *evictions
+	evict      evictor
+	quarantine *quarantine
+	deleted    *deletedClaims
+	repairs    *repairer
+	meter      Meter
+	ready      func(context.Context) error
+	workers    []func(context.Context) error // of groups and pods
 }
 
 // Options are what can be chosen. The zero value is as in Kubernetes.
@@ -126,22 +107,25 @@ func newScheduler(p parts) (*Scheduler, error) {
 		return nil, err
 	}
 	state := model.NewState()
-	s := &Scheduler{
-		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter}, evict: p.evict, clock: p.clock, meter: p.opts.Meter,
-		state: state, usage: claimUsage{state}, queue: sched.NewQueue(), placer: sched.NewPlacer(state, sched.DefaultSteps),
-		held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{}, halfBound: map[model.UnitKey]time.Time{},
-		undecided: map[model.UnitKey]*backoff{}, suspects: map[model.Key]bool{},
-		evicting: newEvictionTracker(state), alarms: map[model.UnitKey]time.Time{},
-		avoided: map[model.DeviceID]time.Time{}, deleted: map[model.Key]bool{},
-		pending: newPendingBinds(state, p.clock, cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout)),
+	l := &loop{
+		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter}, status: newReporter(p, state, feed), clock: p.clock,
+		state: state, usage: claimUsage{state}, placer: sched.NewPlacer(state, sched.DefaultSteps),
 	}
-	s.beside = s.running.Go
-	s.status = newReporter(p, state, feed)
-	s.evictions = &evictions{pods: p.pods, podGroups: p.groups, evict: p.evict, cache: p.caches.Pods, events: p.events, clock: p.clock, name: p.opts.Name}
-	return s, nil
+	l.beside = l.running.Go
+	return &Scheduler{
+		loop: l, unitQueue: newUnitQueue(l), evict: p.evict, meter: p.opts.Meter,
+		pending:    newPendingBinds(state, p.clock, cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout)),
+		evicting:   newEvictionTracker(state),
+		quarantine: &quarantine{loop: l, until: map[model.DeviceID]time.Time{}},
+		deleted:    &deletedClaims{loop: l, claims: map[model.Key]bool{}},
+		repairs:    &repairer{loop: l, pods: p.pods, cache: p.caches.Pods, evict: p.evict, suspects: map[model.Key]bool{}},
+		evictions: &evictions{
+			pods: p.pods, podGroups: p.groups, evict: p.evict, cache: p.caches.Pods, events: p.events, clock: p.clock, name: p.opts.Name,
+		},
+	}, nil
 }
 
-// Name is the spec.schedulerName of the pods that it places.
+// Name returns the spec.schedulerName of the pods that the Scheduler places.
 func (s *Scheduler) Name() string { return s.status.groups.name }
 
 // Run places units until ctx ends, and returns when nothing is being written any more.
@@ -183,8 +167,8 @@ func (s *Scheduler) takeIn(ctx context.Context) {
 	s.queue.Wake(topics)
 	s.retryPendingBinds(ctx, topics)
 	s.lookAtVictims(ctx, topics)
-	s.freeDeleted(ctx, topics)
-	s.lookAtUnprovided(ctx, topics)
+	s.deleted.freeDeleted(ctx, topics)
+	s.repairs.lookAtUnprovided(ctx, topics)
 	offered := map[model.UnitKey]bool{}
 	for _, topic := range topics {
 		if key, ok := s.unitOf(topic); ok && !offered[key] {
@@ -192,66 +176,4 @@ func (s *Scheduler) takeIn(ctx context.Context) {
 			s.offer(key)
 		}
 	}
-}
-
-// unitOf is the unit whose own pods or group a topic is about.
-func (s *Scheduler) unitOf(topic model.Topic) (model.UnitKey, bool) {
-	switch topic.Kind {
-	case model.TopicMembers, model.TopicGroup:
-		return model.UnitKey{Group: true, Key: topic.Key}, true
-	case model.TopicPod:
-		if pod, ok := s.state.Pods.Get(topic.Key); ok {
-			return pod.UnitKey(), true
-		}
-		return model.UnitKey{Key: topic.Key}, true // gone; a group is told by its own topic
-	}
-	return model.UnitKey{}, false
-}
-
-// offer puts a unit in line if it has something to place, and else forgets it.
-func (s *Scheduler) offer(key model.UnitKey) {
-	if s.held[key] || s.parkIncomplete(key) {
-		return
-	}
-	if unit, ok := s.state.Unit(key); ok {
-		s.queue.Add(sched.EntryOf(unit))
-		return
-	}
-	delete(s.halfBound, key)
-	s.leavePlace(key)
-	if s.usage.idleGroupHolds(key) {
-		s.queue.Add(sched.Entry{Key: key})
-		return
-	}
-	s.queue.Remove(key)
-	if !s.exists(key) {
-		delete(s.failures, key)
-		delete(s.undecided, key)
-	}
-}
-
-// exists says whether the unit has any pods, waiting or not.
-func (s *Scheduler) exists(key model.UnitKey) bool {
-	if key.Group {
-		return s.state.Groups.Census(key.Key) != model.Census{}
-	}
-	_, ok := s.state.Pods.Get(key.Key)
-	return ok
-}
-
-// hold takes a unit out of line until it is released.
-func (s *Scheduler) hold(key model.UnitKey) {
-	s.held[key] = true
-	s.queue.Remove(key)
-}
-
-// release puts a unit that was held in line again.
-func (s *Scheduler) release(key model.UnitKey) {
-	delete(s.held, key)
-	s.offer(key)
-}
-
-// after has something happen to the loop after a while.
-func (s *Scheduler) after(delay time.Duration, happens message) {
-	s.clock.AfterFunc(delay, func() { s.feed.Enqueue(happens) })
 }

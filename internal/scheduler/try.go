@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"k8s.io/klog/v2"
 
@@ -69,11 +68,6 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 	if plan != nil {
 		s.write(ctx, unit, plan)
 	}
-}
-
-// park keeps a unit that was refused until something happens that may help it.
-func (s *Scheduler) park(entry sched.Entry, reasons *sched.Reasons) {
-	s.queue.ParkUntil(entry, reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
 }
 
 // giveUp does not write a plan whose claims have devices that never become ready, and has the claims get others if it
@@ -220,27 +214,6 @@ func (s *Scheduler) bindsFailed(plan *sched.Plan, failed map[model.Key]error) {
 				topics = append(topics, s.state.Pods.Forget(p.Pod)...)
 			}
 		}
-		return topics
-	})
-}
-
-// Refused plans are made anew after a pause that doubles, so that a cache that is behind can catch up.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 10 * time.Second
-)
-
-// retryLater holds a unit until the pause is over. before, if not nil, is called then, before the unit is in line.
-func (s *Scheduler) retryLater(key model.UnitKey, before message) {
-	delay := min(firstRetry<<min(s.failures[key], 10), lastRetry)
-	s.failures[key]++
-	s.hold(key)
-	s.after(delay, func() []model.Topic {
-		var topics []model.Topic
-		if before != nil {
-			topics = before()
-		}
-		s.release(key)
 		return topics
 	})
 }

@@ -23,26 +23,26 @@ type backoff struct {
 }
 
 // parkUndecided parks a unit until something comes up that can help, and at least until its pause is over.
-func (s *Scheduler) parkUndecided(entry sched.Entry, reasons *sched.Reasons) {
-	b := s.undecided[entry.Key]
+func (q *unitQueue) parkUndecided(entry sched.Entry, reasons *sched.Reasons) {
+	b := q.undecided[entry.Key]
 	if b == nil {
 		b = &backoff{}
-		s.undecided[entry.Key] = b
+		q.undecided[entry.Key] = b
 	}
 	pause := min(firstUndecided<<min(b.times, 10), lastUndecided)
 	b.times++
-	b.until, b.woken = s.clock.Now().Add(pause), false
+	b.until, b.woken = q.clock.Now().Add(pause), false
 	times := b.times
-	s.queue.ParkUntil(entry, reasons.Topics(), func(topic model.Topic) bool {
-		if !reasons.Helps(s.state, topic) {
+	q.queue.ParkUntil(entry, reasons.Topics(), func(topic model.Topic) bool {
+		if !reasons.Helps(q.state, topic) {
 			return false
 		}
 		b.woken = true
-		return !s.clock.Now().Before(b.until)
+		return !q.clock.Now().Before(b.until)
 	})
-	s.after(pause, func() []model.Topic {
-		if s.undecided[entry.Key] == b && b.times == times && b.woken {
-			s.offer(entry.Key)
+	q.after(pause, func() []model.Topic {
+		if q.undecided[entry.Key] == b && b.times == times && b.woken {
+			q.offer(entry.Key)
 		}
 		return nil
 	})

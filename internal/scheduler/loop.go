@@ -1,0 +1,70 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/cluster"
+	"github.com/allot-dev/allot/internal/commit"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// loop is what all parts of the scheduler share: the State, which only the loop's goroutine reads
+// and changes, and the ways to run writes concurrently and to have their results handled by the
+// loop.
+type loop struct {
+	feed    *cluster.Feed
+	commit  committer
+	status  *reporter
+	clock   clock.WithDelayedExecution
+	running sync.WaitGroup
+	beside  func(func()) // runs writes concurrently; Run waits for them
+
+	state  *model.State
+	usage  claimUsage
+	placer *sched.Placer
+}
+
+// after runs fn on the loop after delay.
+func (l *loop) after(delay time.Duration, fn message) {
+	l.clock.AfterFunc(delay, func() { l.feed.Enqueue(fn) })
+}
+
+// giveBackAll deallocates unused claims and returns those that are free now.
+func (l *loop) giveBackAll(ctx context.Context, unused []commit.Held) ([]*resource.ResourceClaim, error) {
+	var seen []*resource.ResourceClaim
+	var errs []error
+	for i := range unused {
+		claim, err := l.commit.GiveBack(ctx, &unused[i])
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case claim == nil || claim.UID != unused[i].UID || claim.Status.Allocation != nil:
+			errs = append(errs, fmt.Errorf("claim %s is used by somebody else, too", unused[i].Key))
+		default:
+			seen = append(seen, claim)
+		}
+	}
+	return seen, errors.Join(errs...)
+}
+
+// take puts claims that were written into the State before the caches show them, so that no unit is
+// placed with devices that were given back. The State ignores older versions that the caches show
+// later.
+func (l *loop) take(seen []*resource.ResourceClaim) []model.Topic {
+	var topics []model.Topic
+	for _, claim := range seen {
+		if _, ok := l.feed.Claim(model.Key{Namespace: claim.Namespace, Name: claim.Name}); !ok {
+			continue // the cache shows that it was deleted
+		}
+		topics = append(topics, l.state.Claims.Put(l.feed.Seen(claim))...)
+	}
+	return topics
+}

@@ -1,0 +1,137 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+)
+
+// unitQueue decides when a unit is tried: it has the queue, and what is remembered of units between
+// two attempts.
+type unitQueue struct {
+	*loop
+	queue     *sched.Queue
+	held      map[model.UnitKey]bool      // not to be tried until released by what holds them
+	failures  map[model.UnitKey]int       // refused plans in a row
+	halfBound map[model.UnitKey]time.Time // since when a half-bound gang could not be completed
+	undecided map[model.UnitKey]*backoff  // of units whose search used the whole budget
+	alarms    map[model.UnitKey]time.Time // when units that wait for victims are tried again
+	// nextCostly is when the last of the units whose claims have costly expressions is tried again.
+	nextCostly time.Time
+}
+
+func newUnitQueue(l *loop) *unitQueue {
+	return &unitQueue{
+		loop: l, queue: sched.NewQueue(), held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{},
+		halfBound: map[model.UnitKey]time.Time{}, undecided: map[model.UnitKey]*backoff{},
+		alarms: map[model.UnitKey]time.Time{},
+	}
+}
+
+// A unit whose plan was refused is tried again after a pause that doubles, so that a cache can
+// catch up.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 10 * time.Second
+)
+
+// unitOf returns the unit whose pods or group a topic concerns.
+func (q *unitQueue) unitOf(topic model.Topic) (model.UnitKey, bool) {
+	switch topic.Kind {
+	case model.TopicMembers, model.TopicGroup:
+		return model.UnitKey{Group: true, Key: topic.Key}, true
+	case model.TopicPod:
+		if pod, ok := q.state.Pods.Get(topic.Key); ok {
+			return pod.UnitKey(), true
+		}
+		return model.UnitKey{Key: topic.Key}, true // deleted; a group has its own topic
+	}
+	return model.UnitKey{}, false
+}
+
+// offer puts a unit into the queue if it has something to place, and forgets it otherwise.
+func (q *unitQueue) offer(key model.UnitKey) {
+	if q.held[key] || q.parkIncomplete(key) {
+		return
+	}
+	if unit, ok := q.state.Unit(key); ok {
+		q.queue.Add(sched.EntryOf(unit))
+		return
+	}
+	delete(q.halfBound, key)
+	q.leavePlace(key)
+	if q.usage.idleGroupHolds(key) {
+		q.queue.Add(sched.Entry{Key: key})
+		return
+	}
+	q.queue.Remove(key)
+	if !q.exists(key) {
+		delete(q.failures, key)
+		delete(q.undecided, key)
+	}
+}
+
+// exists reports whether the unit has any pods, waiting or not.
+func (q *unitQueue) exists(key model.UnitKey) bool {
+	if key.Group {
+		return q.state.Groups.Census(key.Key) != model.Census{}
+	}
+	_, ok := q.state.Pods.Get(key.Key)
+	return ok
+}
+
+// hold removes a unit from the queue until it is released.
+func (q *unitQueue) hold(key model.UnitKey) {
+	q.held[key] = true
+	q.queue.Remove(key)
+}
+
+// release puts a unit that was held into the queue again.
+func (q *unitQueue) release(key model.UnitKey) {
+	delete(q.held, key)
+	q.offer(key)
+}
+
+// park parks a unit that was refused until a change that may help it.
+func (q *unitQueue) park(entry sched.Entry, reasons *sched.Reasons) {
+	q.queue.ParkUntil(entry, reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(q.state, topic) })
+}
+
+// retryLater holds a unit until the pause is over. before, if not nil, is called before the unit is
+// released.
+func (q *unitQueue) retryLater(key model.UnitKey, before message) {
+	delay := min(firstRetry<<min(q.failures[key], 10), lastRetry)
+	q.failures[key]++
+	q.hold(key)
+	q.after(delay, func() []model.Topic {
+		var topics []model.Topic
+		if before != nil {
+			topics = before()
+		}
+		q.release(key)
+		return topics
+	})
+}
+
+// leavePlace removes the nomination of a unit, if it has one.
+func (q *unitQueue) leavePlace(key model.UnitKey) {
+	delete(q.alarms, key)
+	q.queue.Wake(q.state.Nominations.Delete(key))
+}
+
+// tryAgainAt has a unit tried again when it no longer waits for pods that should have terminated by
+// then.
+func (q *unitQueue) tryAgainAt(key model.UnitKey, until time.Time) {
+	if until.IsZero() || q.alarms[key].Equal(until) {
+		return
+	}
+	q.alarms[key] = until
+	q.after(until.Add(sched.Patience).Sub(q.clock.Now()), func() []model.Topic {
+		if q.alarms[key].Equal(until) {
+			delete(q.alarms, key)
+			q.offer(key)
+		}
+		return nil
+	})
+}
