@@ -13,14 +13,14 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// attachment is how far the devices of some claims are that have bindingConditions: no pod is bound before all of them
-// are True (R27).
+// attachment is the progress of attaching the devices of some claims that have bindingConditions.
+// No pod is bound before all these conditions are True (R27).
 type attachment struct {
-	missing  []string         // what has still to become True, for people
-	failed   []string         // why it never will, for people
-	hopeless []model.Key      // claims of which that is so
-	broken   []model.DeviceID // and their devices of which it is so
-	deadline time.Time        // when what is missing counts as failed; zero if nothing is missing
+	missing  []string         // conditions that are not True yet, for messages
+	failed   []string         // why devices will not become ready, for messages
+	hopeless []model.Key      // the claims with such devices
+	broken   []model.DeviceID // these devices
+	deadline time.Time        // when missing conditions count as failed; zero if none is missing
 }
 
 func (a *attachment) ready() bool { return len(a.missing)+len(a.failed) == 0 }
@@ -58,7 +58,7 @@ func (a *attachment) add(claim *model.Claim, began, now time.Time, timeout time.
 	}
 }
 
-// reportOn are the conditions that the driver reports of the device, or of the share of it.
+// reportOn returns the conditions that the driver reports for the device or the share of it.
 func reportOn(claim *model.Claim, result *resourcev1.DeviceRequestAllocationResult) []metav1.Condition {
 	for i := range claim.Reports {
 		r := &claim.Reports[i]

@@ -62,9 +62,9 @@ func (s *Scheduler) reportWaiting(p *pendingBind, message string) {
 	}
 }
 
-// withdraw takes back a plan of which no bind was tried: what it has allocated, unless somebody
-// else uses that, and claims of which the devices never become ready. The unit is tried again,
-// without these devices for a while.
+// withdraw reverts a plan of which no bind was tried: it frees what the plan has allocated, unless
+// others use it, and the claims whose devices never become ready. The unit is tried again, with
+// these devices in quarantine.
 func (s *Scheduler) withdraw(ctx context.Context, plan *sched.Plan, a attachment) {
 	why := strings.Join(a.failed, ", ")
 	klog.V(2).InfoS("Taking a plan back before its binds", "unit", plan.Unit, "reason", why)

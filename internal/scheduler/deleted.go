@@ -12,7 +12,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// freeAgain is after how long devices of a claim that is being deleted are tried to be freed again.
+// freeAgain is the pause before the devices of a claim that is being deleted are freed again after
+// a failure.
 const freeAgain = time.Second
 
 // deletedClaims frees the devices of claims that are being deleted.
@@ -21,8 +22,9 @@ type deletedClaims struct {
 	claims map[model.Key]bool // that have devices; true while they are being freed
 }
 
-// freeDeleted frees the devices of claims that are being deleted and that only those hold who have no node. They cannot be
-// placed with such a claim, so it would wait for them, and they for it. It goes then, and is made anew if it was generated.
+// freeDeleted frees the devices of claims that are being deleted and whose consumers have no node.
+// These pods cannot be placed with such a claim, so that each would wait for the other. The claim
+// is removed then, and created again if it was generated.
 func (d *deletedClaims) freeDeleted(ctx context.Context, topics []model.Topic) {
 	d.noteDeleted(topics)
 	if len(d.claims) == 0 {
@@ -47,7 +49,7 @@ func (d *deletedClaims) freeDeleted(ctx context.Context, topics []model.Topic) {
 	}
 }
 
-// noteDeleted keeps the list of claims that are being deleted and have devices, each with whether they are being freed.
+// noteDeleted updates the list of claims that are being deleted and have devices.
 func (d *deletedClaims) noteDeleted(topics []model.Topic) {
 	for _, topic := range topics {
 		if topic.Kind != model.TopicClaim {
@@ -62,9 +64,10 @@ func (d *deletedClaims) noteDeleted(topics []model.Topic) {
 	}
 }
 
-// allIdle reports whether the consumers of a claim that is being deleted have no node or do not exist, and no pod of another
-// scheduler names the claim: that one may be about to be bound. The claim's controller leaves such a claim to the scheduler
-// while pods name it, since only the scheduler knows which of them it is about to bind.
+// allIdle reports whether the consumers of a claim that is being deleted have no node or do not
+// exist, and no pod of another scheduler names the claim: that one may be about to be bound. The
+// claim's controller leaves such a claim to the scheduler while pods name it, since only the
+// scheduler knows which of them it is about to bind.
 func (d *deletedClaims) allIdle(claim *model.Claim) bool {
 	busy := func(c model.Consumer) bool {
 		return !d.isIdle(model.Key{Namespace: claim.Key.Namespace, Name: c.Name}, c)
@@ -72,8 +75,9 @@ func (d *deletedClaims) allIdle(claim *model.Claim) bool {
 	return !slices.ContainsFunc(claim.Consumers, busy) && !d.feed.NamedByOthers(claim.Key)
 }
 
-// isIdle reports whether a consumer is a pod that waits for a node, a group of which all pods do, or a group that does not
-// exist. Pods that do not exist are taken off by the claim's controller, and those of another scheduler are left to that.
+// isIdle reports whether a consumer is a pod that waits for a node, a group with only such pods, or
+// a group that does not exist. The claim controller removes pods that do not exist and those of
+// other schedulers.
 func (d *deletedClaims) isIdle(key model.Key, c model.Consumer) bool {
 	if !model.IsPodConsumer(c) && d.state.Ended(key.Namespace, c) {
 		return true
@@ -88,7 +92,7 @@ func (d *deletedClaims) isIdle(key model.Key, c model.Consumer) bool {
 		!slices.ContainsFunc(d.state.Groups.Members(key), func(pod *model.Pod) bool { return !waits(pod) && !pod.Finished })
 }
 
-// freeOne frees a claim's devices beside the loop.
+// freeOne frees a claim's devices concurrently.
 func (d *deletedClaims) freeOne(ctx context.Context, held commit.Held) {
 	klog.V(2).InfoS("Freeing the devices of a claim that is being deleted", "claim", held.Key)
 	d.claims[held.Key] = true

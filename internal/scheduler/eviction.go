@@ -20,17 +20,18 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// eviction is what makes some pods leave.
+// eviction is the eviction of the victims of one preemption.
 type eviction struct {
 	preemptor preemptor
 	pods      []*model.Pod
-	groups    []*model.Group // that leave as a whole
+	groups    []*model.Group // that are evicted as a whole
 	left      map[model.Key]types.UID
 	written   bool
-	done      func() // once all are seen to be going
+	done      func() // called when all pods are seen to terminate
 }
 
-// preemptor is for whom pods leave. Without a name nobody knows any more: the process that did has ended.
+// preemptor is the unit for which pods are evicted. It has no name if the process that selected the
+// victims has ended.
 type preemptor struct {
 	kind      string
 	namespace string
@@ -64,7 +65,8 @@ func (e *eviction) add(pod *model.Pod) {
 	e.left[pod.Key] = pod.UID
 }
 
-// to names the preemptor to those in a namespace: to others than its own by UID alone.
+// to names the preemptor in a message for objects of a namespace. For other namespaces than its own
+// it is identified by UID alone.
 func (p *preemptor) to(namespace string) string {
 	switch {
 	case p.name == "":
@@ -75,11 +77,11 @@ func (p *preemptor) to(namespace string) string {
 	return fmt.Sprintf("%s %s (priority %d)", p.kind, p.name, p.priority)
 }
 
-// evictionWrites is how many writes of one eviction may be under way.
+// evictionWrites limits the concurrent writes of one eviction.
 const evictionWrites = 32
 
-// evictions makes pods leave: first all are told, then all are deleted. So whoever comes after a crash in between finds
-// out whom else to delete.
+// evictions evicts pods: all victims get a condition before any is deleted, so that the next
+// scheduler can complete an eviction after a crash.
 type evictions struct {
 	pods      podWriter
 	podGroups groupWriter
@@ -130,11 +132,11 @@ func (w *evictions) message(e *eviction, namespace string) string {
 	return fmt.Sprintf("%s: preempting to make room for %s", w.name, e.preemptor.to(namespace))
 }
 
-// markAttempts is how often a pod or PodGroup is read and written again that others write, too.
+// markAttempts limits the attempts to write a pod or PodGroup that others write too.
 const markAttempts = 5
 
-// mark gives a pod the condition that it was chosen. One that has it keeps the one that it has: the answer to an earlier write
-// was lost.
+// mark writes the condition DisruptionTarget of a victim. An existing condition is kept: the
+// response to an earlier write was lost.
 func (w *evictions) mark(ctx context.Context, chosen *model.Pod, message string) error {
 	pod, known := w.cache.Get(chosen.Key.Namespace, chosen.Key.Name)
 	for attempt := 1; ; attempt++ {
@@ -154,7 +156,7 @@ func (w *evictions) mark(ctx context.Context, chosen *model.Pod, message string)
 	}
 }
 
-// markSeen writes the condition if the pod is still as it was seen.
+// markSeen writes the condition if the pod has not changed.
 func (w *evictions) markSeen(ctx context.Context, pod *core.Pod, message string) error {
 	condition := corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: message,
@@ -168,7 +170,7 @@ func (w *evictions) markSeen(ctx context.Context, pod *core.Pod, message string)
 	return w.pods.PatchPod(ctx, key, patch)
 }
 
-// markGroup gives a PodGroup the condition that it was chosen as a whole, and tells it by an event.
+// markGroup writes the condition of a PodGroup that is evicted as a whole, and emits an event.
 func (w *evictions) markGroup(ctx context.Context, chosen *model.Group, message string) error {
 	for attempt := 1; ; attempt++ {
 		group, err := w.podGroups.ReadGroup(ctx, chosen.Key)

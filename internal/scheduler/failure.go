@@ -12,7 +12,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// try is tryUnit, but for panics: one that placing a unit causes is that unit's problem alone.
+// try calls tryUnit and recovers from panics, so that a panic affects only the unit that causes it.
 func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -22,8 +22,9 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 	s.tryUnit(ctx, entry)
 }
 
-// survive goes on after a panic, if the State is as it was: the trial was undone on the way. What was remembered of nodes and
-// devices may be half made, and is forgotten. The unit is tried again with back-off.
+// survive continues after a panic if the State is unchanged: the trial was undone while the stack
+// was unwound. What the placer has cached may be incomplete and is discarded. The unit is tried
+// again with back-off.
 func (s *Scheduler) survive(entry sched.Entry, cause any, stack []byte) {
 	klog.ErrorS(nil, "Placing a unit panicked", "unit", entry.Key, "panic", cause, "stack", string(stack))
 	if err := s.state.Audit(); err != nil {
@@ -36,12 +37,12 @@ func (s *Scheduler) survive(entry sched.Entry, cause any, stack []byte) {
 	s.retryLater(entry.Key, nil)
 }
 
-// costlyPause is the time from one attempt with costly expressions to the next, whosever they are. It leaves more than half of
-// the loop's time to other units.
+// costlyPause is the time between two attempts with costly expressions, of any units. It leaves
+// more than half of the loop's time to other units.
 const costlyPause = time.Second
 
-// continueLater tries a unit again whose claims' expressions cost too much to be evaluated in one attempt. Units that wait for
-// that take turns.
+// continueLater tries a unit again whose claims' expressions are too costly for one attempt. Such
+// units take turns.
 func (q *unitQueue) continueLater(unit *model.Unit, reasons *sched.Reasons) {
 	q.leavePlace(unit.Key)
 	q.status.reportReasons(unit, reasons)

@@ -12,12 +12,14 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// giveBack frees the devices of what a unit cannot be placed with, and says whether there are any. The unit is held
-// meanwhile, and tried again after it with all devices to choose from: those on other nodes, too (R17).
+// giveBack frees the devices with which a unit cannot be placed, and reports whether there are any.
+// The unit is held meanwhile, and tried again with all devices to choose from, also those on other
+// nodes (R17).
 //
-// Devices are left to a unit that does not run when the process ended between its claims and its binds, when a half-bound
-// gang was rolled back, or when their node went away or filled up. A group that has run keeps them while it is merely
-// empty or incomplete, for the pods that replace the old ones (F09), and what is reserved for it is not touched then.
+// A unit that does not run has devices when the process ended between its claims and its binds, when
+// a half-bound gang was rolled back, or when their node was deleted or filled up. A group that has
+// run keeps them while it is merely empty or incomplete, for the pods that replace the old ones
+// (F09), and what is reserved for it is not freed then.
 func (s *Scheduler) giveBack(ctx context.Context, unit *model.Unit, reasons *sched.Reasons) bool {
 	ran := unit.Group == nil || !unit.Group.Gang || unit.Group.Scheduled
 	if unit.HalfBound || ran && reasons.Code != sched.CodeUnschedulable {
@@ -26,7 +28,7 @@ func (s *Scheduler) giveBack(ctx context.Context, unit *model.Unit, reasons *sch
 	return s.free(ctx, unit.Key, s.usage.unused(unit))
 }
 
-// free gives back the devices of claims that a unit makes no use of, if there are any.
+// free deallocates claims that a unit does not use, and reports whether there are any.
 func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []commit.Held) bool {
 	if len(unused) == 0 {
 		return false
@@ -54,8 +56,8 @@ func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []commit
 	return true
 }
 
-// hasNotRun is an error if the unit is a group that the State takes for one that has never run, though it has: caches may be
-// behind, and what a group has run with is its own until it goes.
+// hasNotRun returns an error if the unit is a group that has run although the State does not show
+// it. Caches may be behind, and a group keeps the devices that it has run with.
 func (s *Scheduler) hasNotRun(ctx context.Context, key model.UnitKey, seen *model.Group) error {
 	if !key.Group || seen == nil || seen.Scheduled {
 		return nil

@@ -5,9 +5,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// parkIncomplete parks a group that has too few members to be tried, or that a member with scheduling gates holds, without a
-// look at each: they come one by one, and may be thousands. It answers false if there are enough, or if more may have to be done than to wait for them: bound members
-// to be rolled back, devices to be given back.
+// parkIncomplete parks a group that has too few members to be tried or a member with scheduling
+// gates, without looking at each of possibly thousands of members. It returns false if there are
+// enough, or if more may have to be done: roll bound members back, or free devices.
 func (q *unitQueue) parkIncomplete(key model.UnitKey) bool {
 	group, ok := q.state.Groups.Get(key.Key)
 	if !key.Group || !ok {
@@ -20,7 +20,7 @@ func (q *unitQueue) parkIncomplete(key model.UnitKey) bool {
 	}
 	delete(q.halfBound, key)
 	q.leavePlace(key)
-	// Its rank does not matter: whatever wakes it has it offered anew.
+	// The rank does not matter: whatever wakes the group has it offered again.
 	q.queue.Park(sched.Entry{Key: key}, []model.Topic{{Kind: model.TopicGroup, Key: key.Key}, {Kind: model.TopicMembers, Key: key.Key}})
 	if few {
 		q.status.reportDivided(group)

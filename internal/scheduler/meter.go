@@ -13,17 +13,19 @@ import (
 
 // Meter counts what the scheduler does. It is safe for concurrent use.
 type Meter interface {
-	// Tried is told of an attempt to place a unit ("pod" or "gang"): "placed", "unschedulable", "undecided" or "unfinished".
+	// Tried records an attempt to place a unit ("pod" or "gang"): "placed", "unschedulable",
+	// "undecided" or "unfinished".
 	Tried(unit, result string, took time.Duration)
-	// Committed is told of a plan whose writing ended, "written", "refused" or "incomplete", and how many pods were bound.
+	// Committed records the end of writing a plan, "written", "refused" or "incomplete", and the
+	// number of bound pods.
 	Committed(result string, took time.Duration, pods int)
-	// Preempted is told that a unit ("pod" or "gang") makes so many pods leave, and so many PodGroups as a whole.
+	// Preempted records the victims of a unit ("pod" or "gang"): pods, and PodGroups as a whole.
 	Preempted(unit string, pods, groups int)
-	// Waiting is told how many units are to be tried, and how many are parked.
+	// Waiting records how many units are in the queue, and how many are parked.
 	Waiting(active, parked int)
 }
 
-// uncounted is the Meter of who wants none.
+// uncounted is a Meter that counts nothing.
 type uncounted struct{}
 
 func (uncounted) Tried(string, string, time.Duration)  {}
@@ -31,7 +33,7 @@ func (uncounted) Committed(string, time.Duration, int) {}
 func (uncounted) Preempted(string, int, int)           {}
 func (uncounted) Waiting(int, int)                     {}
 
-// place gives a unit one slice, and counts the attempt.
+// place runs one slice of the placement of a unit, and records the attempt.
 func (s *Scheduler) place(unit *model.Unit, slice int) (*sched.Plan, *sched.Reasons) {
 	begun := s.clock.Now()
 	plan, reasons := s.placer.PlaceSlice(unit, slice)
@@ -56,7 +58,7 @@ func kindOf(unit model.UnitKey) string {
 	return "pod"
 }
 
-// counted is a committer that counts.
+// counted is a committer that records its results.
 type counted struct {
 	committer
 	clock clock.PassiveClock

@@ -9,10 +9,11 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// move frees the devices with which a unit has no place, though it has run, if it has a place with others: a group keeps its
-// devices for the pods that replace the old ones (F09), but not when they are tainted, not published any more, or on nodes where no
-// pod can go. Nothing is freed while a pod that uses the claim is on a node, or while the unit has no place elsewhere: until then
-// the reasons say what is wrong with the devices (P2).
+// move frees the devices with which a unit cannot be placed if it can be placed with others. A
+// group keeps its devices for the pods that replace the old ones (F09), but not devices that are
+// tainted, no longer published, or on nodes where no pod can go. Nothing is freed while a pod that
+// uses the claim is on a node, or while the unit cannot be placed elsewhere: until then the reasons
+// say what is wrong with the devices (P2).
 func (s *Scheduler) move(ctx context.Context, entry sched.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
 	if unit.HalfBound || reasons.Code != sched.CodeUnschedulable && reasons.Code != sched.CodeWaiting {
 		return false

@@ -12,11 +12,12 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// makeRoom has those who are less important leave for a unit that has no place, if it can be placed then, and keeps the
-// place for it (R36). It answers false if no room can be made.
+// makeRoom evicts pods of lower priority for a unit that cannot be placed, if it can be placed then,
+// and nominates the unit (R36). It returns false if no preemption helps.
 //
-// All that is remembered of it is in the API: the victims' condition DisruptionTarget, and that they are being deleted.
-// A scheduler that comes next finds them leaving, keeps the same place, and waits.
+// All that is remembered of it is in the API: the condition DisruptionTarget of the victims, and
+// that they are being deleted. The next scheduler finds them terminating, makes the same nomination,
+// and waits.
 func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
 	now := s.clock.Now()
 	made := s.placer.Preempt(unit, reasons, sched.Moment{Now: now, Leaving: s.evicting.isEvicted})
@@ -34,7 +35,7 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model
 		s.status.reportPreempting(unit, made)
 		s.evictFor(ctx, unit.Key, evictionOf(unit, made))
 	case s.free(ctx, unit.Key, s.usage.notInUse(recalled(made), nil)):
-		return true // it is tried again with what was taken back
+		return true // tried again with the devices of the reclaimed claims
 	default:
 		s.awaitRoom(entry, made, reasons)
 		s.tryAgainAt(unit.Key, made.Until)
@@ -43,8 +44,8 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model
 	return true
 }
 
-// awaitRoom parks a unit until something comes free where it is to go, or where it could go as it is, or a pod gets a node
-// that is kept: somebody else has bound it there, and that the victims terminate may not be enough any more.
+// awaitRoom parks a unit until resources are freed on its nominated nodes or where it fits as it
+// is, or until another pod is bound to a nominated node, so that the victims may no longer suffice.
 func (s *Scheduler) awaitRoom(entry sched.Entry, made *sched.Preemption, reasons *sched.Reasons) {
 	entry.Slice = 0
 	topics := append(reasons.Topics(), model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicPods})
@@ -52,7 +53,7 @@ func (s *Scheduler) awaitRoom(entry sched.Entry, made *sched.Preemption, reasons
 		topics = append(topics, model.Topic{Kind: model.TopicDevices})
 	}
 	heeds := slices.Contains(reasons.Topics(), model.Topic{Kind: model.TopicPods})
-	pods := map[string]int{} // on the nodes that are kept
+	pods := map[string]int{} // on the nominated nodes
 	for i := range made.Plan.Pods {
 		if info, ok := s.state.Nodes.Get(made.Plan.Pods[i].Node); ok {
 			pods[info.Name] = len(info.Pods)
@@ -75,7 +76,7 @@ func (s *Scheduler) awaitRoom(entry sched.Entry, made *sched.Preemption, reasons
 	})
 }
 
-// recalled are the claims that groups lose, with all that hold them.
+// recalled returns the claims that are reclaimed from groups, with all their consumers.
 func recalled(made *sched.Preemption) []commit.Held {
 	var list []commit.Held
 	for _, recall := range made.Recalls {
@@ -84,8 +85,8 @@ func recalled(made *sched.Preemption) []commit.Held {
 	return list
 }
 
-// evictFor makes the victims leave. The unit is held until all are seen to be going: if it were tried before, it might
-// find others.
+// evictFor evicts the victims. The unit is held until all are seen to terminate, because an earlier
+// attempt might select others.
 func (s *Scheduler) evictFor(ctx context.Context, key model.UnitKey, e *eviction) {
 	klog.V(2).InfoS("Making room for what is more important", "unit", key, "pods", len(e.pods))
 	s.hold(key)
@@ -93,7 +94,7 @@ func (s *Scheduler) evictFor(ctx context.Context, key model.UnitKey, e *eviction
 	s.startEviction(ctx, e, func() { s.retryLater(key, nil) })
 }
 
-// startEviction carries an eviction out beside the loop. failed is called if that does not succeed.
+// startEviction writes an eviction concurrently. failed is called if that does not succeed.
 func (s *Scheduler) startEviction(ctx context.Context, e *eviction, failed func()) {
 	s.evicting.add(e)
 	s.beside(func() {
@@ -111,7 +112,8 @@ func (s *Scheduler) startEviction(ctx context.Context, e *eviction, failed func(
 	})
 }
 
-// lookAtVictims sees which pods that have to leave are going, and finishes what another process has begun.
+// lookAtVictims observes which victims terminate, and completes evictions that another process has
+// begun.
 func (s *Scheduler) lookAtVictims(ctx context.Context, topics []model.Topic) {
 	for _, topic := range topics {
 		if topic.Kind != model.TopicPod {
@@ -125,7 +127,8 @@ func (s *Scheduler) lookAtVictims(ctx context.Context, topics []model.Topic) {
 	}
 }
 
-// finish has a pod leave that was chosen by a process which ended before it was deleted, and those that go with it.
+// finish evicts a pod that was selected by a process which ended before the pod was deleted, and
+// the pods that are evicted with it.
 func (s *Scheduler) finish(ctx context.Context, pod *model.Pod) {
 	e := &eviction{left: map[model.Key]types.UID{}, done: func() {}}
 	for _, other := range sched.DoomedWith(s.state, pod) {

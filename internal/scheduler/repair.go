@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// repairAfter is how long a pod may seem to lack devices before something is done: one cache shows its bind, and another
-	// one not yet the allocation that was written before it.
+	// repairAfter is how long a pod must seem to lack devices: one cache may show its bind before
+	// another one shows the allocation that was written before it.
 	repairAfter = 2 * time.Second
 	// reasonDevicesLost is the reason of the events on a pod whose claim has lost its devices.
 	reasonDevicesLost = "DevicesLost"
@@ -33,8 +33,9 @@ type repairer struct {
 	suspects map[model.Key]bool // pods that seem to lack devices, and are looked at again
 }
 
-// lookAtUnprovided has pods looked at that are on a node while a claim of theirs has no devices (P1). That is never so as long as
-// all parts keep to docs/adr/0007; another version, another controller or a person may have freed the claim.
+// lookAtUnprovided looks for pods on a node with a claim that has no devices (P1). This does not
+// happen as long as all parts follow docs/adr/0007, but another version, another controller or a
+// person may have freed the claim.
 func (r *repairer) lookAtUnprovided(ctx context.Context, topics []model.Topic) {
 	for _, topic := range topics {
 		switch topic.Kind {
@@ -53,7 +54,7 @@ func (r *repairer) lookAtUnprovided(ctx context.Context, topics []model.Topic) {
 	}
 }
 
-// suspect has a pod looked at again after a while if it lacks devices.
+// suspect looks again later at a pod that lacks devices.
 func (r *repairer) suspect(ctx context.Context, key model.Key) {
 	pod, ok := r.state.Pods.Get(key)
 	if !ok || r.suspects[key] || len(r.lacking(pod)) == 0 {
@@ -66,8 +67,8 @@ func (r *repairer) suspect(ctx context.Context, key model.Key) {
 	})
 }
 
-// lacking returns the claims without devices of a pod that this scheduler has bound. A pod whose node was set when it was created
-// waits for devices, as it does in Kubernetes.
+// lacking returns the claims without devices of a pod that this scheduler has bound. A pod whose
+// node was set when it was created waits for devices, as it does in Kubernetes.
 func (r *repairer) lacking(pod *model.Pod) []*model.Claim {
 	if pod.Node == "" || pod.Foreign || pod.StandIn || !pod.Live() || len(pod.Claims) == 0 || r.state.Pods.Assumed(pod.Key) {
 		return nil
@@ -89,7 +90,7 @@ func (r *repairer) lacking(pod *model.Pod) []*model.Claim {
 	return list
 }
 
-// repair gives the pod's claims devices on its node, or deletes the pod if there are none.
+// repair allocates devices on the pod's node to its claims, or deletes the pod if there are none.
 func (r *repairer) repair(ctx context.Context, key model.Key) {
 	delete(r.suspects, key)
 	pod, ok := r.state.Pods.Get(key)
@@ -144,7 +145,7 @@ func (r *repairer) repair(ctx context.Context, key model.Key) {
 	})
 }
 
-// unprovided returns the pod as the API has it, nil if it is not what it was or has the devices of a claim after all.
+// unprovided returns the pod from the API, or nil if it has changed or has the devices of a claim.
 func (r *repairer) unprovided(ctx context.Context, pod *model.Pod, list []*model.Claim) (*core.Pod, error) {
 	live, err := r.pods.ReadPod(ctx, pod.Key)
 	if err != nil || live == nil || live.UID != pod.UID || live.Spec.NodeName != pod.Node || claims.PodDone(live) {

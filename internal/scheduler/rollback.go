@@ -10,15 +10,15 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// rollBackAfter is how long a gang may stay half-bound while it cannot be finished: time for
-// its controller to replace members that are gone.
+// rollBackAfter is how long a gang may stay half-bound while it cannot be completed: time for its
+// controller to replace deleted members.
 const rollBackAfter = 10 * time.Second
 
-// maxFinishes is how many plans in a row that would finish a half-bound gang may fail.
+// maxFinishes is how many plans in a row that would complete a half-bound gang may fail.
 const maxFinishes = 8
 
-// overdue says whether a half-bound gang is to be rolled back: it could not be finished for too long, or binds that
-// would finish it fail again and again (R50).
+// overdue reports whether a half-bound gang must be rolled back: it could not be completed for too
+// long, or binds that would complete it fail repeatedly (R50).
 func (q *unitQueue) overdue(unit *model.Unit, placeable bool) bool {
 	if !unit.HalfBound || placeable {
 		delete(q.halfBound, unit.Key)
@@ -37,7 +37,7 @@ func (q *unitQueue) overdue(unit *model.Unit, placeable bool) bool {
 	return now.Sub(since) >= rollBackAfter
 }
 
-// rollBack deletes the bound members of a gang, so that it is as if it had never been placed.
+// rollBack deletes the bound members of a gang, as if it had never been placed.
 func (s *Scheduler) rollBack(ctx context.Context, unit *model.Unit) {
 	klog.InfoS("Rolling back a gang that was left half-bound and cannot be finished", "podGroup", unit.Key.Key)
 	var bound []*model.Pod
@@ -59,7 +59,8 @@ func (s *Scheduler) rollBack(ctx context.Context, unit *model.Unit) {
 			if err != nil {
 				klog.ErrorS(err, "Rolling back a half-bound gang", "podGroup", unit.Key.Key)
 			}
-			s.release(unit.Key) // what is still half-bound gets its time, and is rolled back again
+			// if it is still half-bound, it is rolled back again after the same time
+			s.release(unit.Key)
 			return nil
 		})
 	})

@@ -19,10 +19,10 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// parallelWrites is how many writes of plans may be under way.
+// parallelWrites limits the concurrent writes of plans.
 const parallelWrites = 64
 
-// committer writes plans, and takes off claims what nobody uses; commit.Committer is one.
+// committer writes plans, and frees claims that are not used; see commit.Committer.
 type committer interface {
 	Commit(ctx context.Context, plan *sched.Plan) commit.Result
 	Claims(ctx context.Context, plan *sched.Plan) commit.Result
@@ -31,7 +31,7 @@ type committer interface {
 	LookUp(ctx context.Context, claim model.Key) (*resource.ResourceClaim, error)
 }
 
-// Scheduler places units, one after the other. Its embedded parts belong to the loop's goroutine.
+// Scheduler places units, one after the other; see the package comment for its parts.
 type Scheduler struct {
 	*loop
 	*unitQueue
@@ -47,24 +47,26 @@ type Scheduler struct {
 	workers    []func(context.Context) error // of groups and pods
 }
 
-// Options are what can be chosen. The zero value is as in Kubernetes.
+// Options are the settings of a Scheduler. The zero value behaves as Kubernetes does.
 type Options struct {
 	// Name is the spec.schedulerName of the pods to place.
 	Name string
-	// BindingTimeout is how long pods wait for the bindingConditions of their devices; 0 for ten minutes.
+	// BindingTimeout is how long pods wait for the bindingConditions of their devices; 0 means ten
+	// minutes.
 	BindingTimeout time.Duration
-	// Meter counts what is done; nil for nobody.
+	// Meter records what is done; it may be nil.
 	Meter Meter
-	// Features are those that are on; the zero value has all of them.
+	// Features are the enabled features; the zero value enables all.
 	Features features.Set
 }
 
 const defaultBindingTimeout = 600 * time.Second
 
-// message is what happened beside the loop. It is called on the loop's goroutine, and gives what it may help.
+// message is a result or event that the loop handles. It is called on the loop's goroutine, and
+// returns the topics that it may help.
 type message func() []model.Topic
 
-// parts are what a Scheduler works on.
+// parts are the dependencies of a Scheduler.
 type parts struct {
 	caches cluster.Caches
 	commit func(commit.Cache) committer
@@ -76,7 +78,7 @@ type parts struct {
 	opts   Options
 }
 
-// New makes a Scheduler. Call it before the caches start.
+// New returns a Scheduler. It must be called before the caches start.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opts Options) (*Scheduler, error) {
 	clk := clock.RealClock{}
 	s, err := newScheduler(parts{
@@ -95,7 +97,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 	return s, nil
 }
 
-// newScheduler makes a Scheduler that lacks the queues of what is to be told, and whoever works on them.
+// newScheduler returns a Scheduler without the queues and workers of the status writers.
 func newScheduler(p parts) (*Scheduler, error) {
 	p.opts.Name = cmp.Or(p.opts.Name, corev1.DefaultSchedulerName)
 	p.caches.Features = p.opts.Features
@@ -128,14 +130,14 @@ func newScheduler(p parts) (*Scheduler, error) {
 // Name returns the spec.schedulerName of the pods that the Scheduler places.
 func (s *Scheduler) Name() string { return s.status.groups.name }
 
-// Run places units until ctx ends, and returns when nothing is being written any more.
+// Run places units until ctx ends, and returns when all writes have ended.
 func (s *Scheduler) Run(ctx context.Context) error {
 	err := s.ready(ctx)
 	for _, work := range s.workers {
-		s.running.Go(func() { _ = work(ctx) }) // it ends with ctx, and has no error of its own
+		s.running.Go(func() { _ = work(ctx) }) // it ends with ctx and returns no other error
 	}
 	defer s.running.Wait()
-	if err != nil { // ctx has ended, and the workers end what they have
+	if err != nil { // ctx has ended; the workers complete what they have begun
 		return fmt.Errorf("scheduler: %w", err)
 	}
 	for ctx.Err() == nil {
@@ -150,9 +152,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return nil
 }
 
-// step takes in what has happened, and tries one unit. It answers false if none is to be tried.
+// step applies events and tries one unit. It returns false if there is none to try.
 func (s *Scheduler) step(ctx context.Context) bool {
-	s.takeIn(ctx)
+	s.applyEvents(ctx)
 	entry, ok := s.queue.Pop()
 	if ok {
 		s.try(ctx, entry)
@@ -161,8 +163,8 @@ func (s *Scheduler) step(ctx context.Context) bool {
 	return ok
 }
 
-// takeIn brings the State up to date, and the queue with it.
-func (s *Scheduler) takeIn(ctx context.Context) {
+// applyEvents brings the State and the queue up to date.
+func (s *Scheduler) applyEvents(ctx context.Context) {
 	topics := s.feed.Apply(s.state)
 	s.queue.Wake(topics)
 	s.retryPendingBinds(ctx, topics)

@@ -12,7 +12,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// tryUnit places one unit, and hands the plan to be written; or it parks the unit and tells why.
+// tryUnit places one unit and has the plan written, or parks the unit and reports why.
 func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 	unit, ok := s.state.Unit(entry.Key)
 	if !ok {
@@ -27,7 +27,7 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 		return
 	}
 	if plan != nil {
-		if topics := s.unwritten(plan); len(topics) > 0 {
+		if topics := s.unconfirmedClaims(plan); len(topics) > 0 {
 			s.queue.Park(entry, topics)
 			return
 		}
@@ -41,7 +41,7 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 		s.rollBack(ctx, unit)
 		return
 	case len(a.failed) > 0:
-		s.giveUp(ctx, entry, plan, a)
+		s.abandonPlan(ctx, entry, plan, a)
 		return
 	case reasons != nil && reasons.Costly:
 		s.continueLater(unit, reasons)
@@ -50,11 +50,11 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 		return
 	}
 	s.leavePlace(unit.Key)
-	entry.Slice = 0 // whatever comes next is another question
+	entry.Slice = 0 // the next attempt is a new search
 	switch undecided := reasons != nil && reasons.Code == sched.CodeUndecided; {
 	case reasons == nil:
 	case plan != nil && s.state.Pods.AnyBelow(unit.Priority) && !unit.Never:
-		s.queue.Add(entry) // those that are left over may have room made for them
+		s.queue.Add(entry) // the remaining pods may preempt others
 	case undecided:
 		s.parkUndecided(entry, reasons)
 		s.status.reportReasons(unit, reasons)
@@ -70,12 +70,12 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 	}
 }
 
-// giveUp does not write a plan whose claims have devices that never become ready, and has the claims get others if it
-// may; else the unit waits until somebody else frees them.
-func (s *Scheduler) giveUp(ctx context.Context, entry sched.Entry, plan *sched.Plan, a attachment) {
+// abandonPlan does not write a plan whose claims have devices that never become ready. It frees
+// these claims if it may, otherwise the unit waits until others free them.
+func (s *Scheduler) abandonPlan(ctx context.Context, entry sched.Entry, plan *sched.Plan, a attachment) {
 	s.leavePlace(entry.Key)
 	written := *plan
-	written.Claims = nil // nothing is
+	written.Claims = nil // no claim of the plan is
 	if len(s.usage.unusedOf(&written, a.hopeless)) > 0 {
 		s.withdraw(ctx, &written, a)
 		return
@@ -88,9 +88,9 @@ func (s *Scheduler) giveUp(ctx context.Context, entry sched.Entry, plan *sched.P
 	s.status.reportPlan(plan, strings.Join(a.failed, ", "))
 }
 
-// write assumes a plan and has it written beside the loop: to its end if the devices are ready, else up to its binds. A
-// gang that was not placed before is held meanwhile: members that come now could be placed alone, on the strength of
-// binds that may yet be refused.
+// write assumes a plan and writes it concurrently: completely if the devices are ready, otherwise
+// up to its binds. A gang that was not placed before is held meanwhile, since further members could
+// be placed alone because of binds that may yet be refused.
 func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Plan) {
 	plan.Assume(s.state)
 	s.queue.Wake([]model.Topic{{Kind: model.TopicPods}})
@@ -117,10 +117,10 @@ func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Pla
 	})
 }
 
-// unwritten gives the claims that the plan's pods use and whose allocation or reservation another plan is
-// still writing: no pod is bound before its claims are in the API, or a crash in between would
-// leave it running without them.
-func (s *Scheduler) unwritten(plan *sched.Plan) []model.Topic {
+// unconfirmedClaims returns the claims that the plan's pods use and whose allocation or reservation
+// another plan is still writing. No pod is bound before its claims are in the API: after a crash in
+// between it would run without them.
+func (s *Scheduler) unconfirmedClaims(plan *sched.Plan) []model.Topic {
 	done := map[model.Key]bool{}
 	for i := range plan.Claims {
 		if plan.Claims[i].Allocation != nil {
@@ -132,22 +132,22 @@ func (s *Scheduler) unwritten(plan *sched.Plan) []model.Topic {
 		pod, _ := s.state.Pods.Get(plan.Pods[i].Pod)
 		for _, use := range pod.Claims {
 			key := model.Key{Namespace: pod.Key.Namespace, Name: use.Claim}
-			if !done[key] && s.awaited(key, pod) {
+			if !done[key] && s.isUnconfirmed(key, pod) {
 				topics = append(topics, model.Topic{Kind: model.TopicClaim, Key: key})
 			}
-			done[key] = done[key] || use.Group // it is the same for all members
+			done[key] = done[key] || use.Group // the same for all members
 		}
 		key := model.Key{Namespace: pod.Key.Namespace, Name: pod.Extended}
-		if plan.Pods[i].Extended != nil && !done[key] && s.awaited(key, pod) {
+		if plan.Pods[i].Extended != nil && !done[key] && s.isUnconfirmed(key, pod) {
 			topics = append(topics, model.Topic{Kind: model.TopicClaim, Key: key})
 		}
 	}
 	return topics
 }
 
-// awaited says whether the API lacks of a claim what the pod relies on: the allocation, or an assumed consumer that
-// stands for the pod.
-func (s *Scheduler) awaited(key model.Key, pod *model.Pod) bool {
+// isUnconfirmed reports whether the API does not show the claim's allocation or an assumed consumer
+// on which the pod relies.
+func (s *Scheduler) isUnconfirmed(key model.Key, pod *model.Pod) bool {
 	assumed, ok := s.state.Claims.Get(key)
 	if !ok {
 		return false
@@ -164,7 +164,7 @@ func (s *Scheduler) awaited(key model.Key, pod *model.Pod) bool {
 	return false
 }
 
-// committed takes note of what became of a plan, and gives what that may help.
+// committed handles the result of a plan, and returns the topics that it may help.
 func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound bool) []model.Topic {
 	switch {
 	case result.Refused != nil:
@@ -187,15 +187,16 @@ func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound 
 		return nil
 	}
 	if group, ok := s.state.Groups.Get(plan.Unit.Key); ok && group.Gang {
-		s.status.groups.unsay(plan.Unit.Key) // for what its binds waited
+		s.status.groups.unsay(plan.Unit.Key) // the reason why its binds waited
 		s.release(plan.Unit)
 	}
 	return nil
 }
 
-// bindsFailed has pods that could not be bound tried again later. Until then they keep their room: were it given away,
-// a gang of which the other members are bound could not be finished. Those that are on another node keep it until the cache
-// shows that: they have no need of a place, and their devices are in use.
+// bindsFailed has pods tried again later that could not be bound. Until then they keep their
+// assumed places; otherwise a gang with other members bound could not be completed. Pods that are
+// on another node keep them until the cache shows it: they need no place, and their devices are in
+// use.
 func (s *Scheduler) bindsFailed(plan *sched.Plan, failed map[model.Key]error) {
 	for pod, err := range failed {
 		klog.V(2).InfoS("A bind was refused", "pod", pod, "reason", err)

@@ -7,9 +7,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// A search that ended undecided took the whole budget, and most changes leave it as hard as it was. So an undecided unit
-// is tried again after a pause that doubles, however much happens meanwhile. A change of its own pods or group does not
-// wait: it makes it another unit.
+// A search that ended undecided used the whole budget, and most changes leave it as hard. So an
+// undecided unit is tried again after a pause that doubles, whatever changes meanwhile. A change of
+// its own pods or group does not wait, because it makes another search.
 const (
 	firstUndecided = time.Second
 	lastUndecided  = 5 * time.Minute
@@ -19,10 +19,10 @@ const (
 type backoff struct {
 	times int       // that it was undecided in a row
 	until time.Time // the end of the pause
-	woken bool      // something has come up meanwhile that can help
+	woken bool      // a change that can help came meanwhile
 }
 
-// parkUndecided parks a unit until something comes up that can help, and at least until its pause is over.
+// parkUndecided parks a unit until a change that can help, and at least until its pause is over.
 func (q *unitQueue) parkUndecided(entry sched.Entry, reasons *sched.Reasons) {
 	b := q.undecided[entry.Key]
 	if b == nil {

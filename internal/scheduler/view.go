@@ -6,7 +6,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// View gives the whole State as text, as it is between two steps of the loop (F67). It waits for the loop, which has to run.
+// View returns the whole State as text, as it is between two steps of the loop (F67). The loop must
+// run.
 func (s *Scheduler) View(ctx context.Context) (string, error) {
 	view := make(chan string, 1)
 	s.feed.Enqueue(func() []model.Topic {

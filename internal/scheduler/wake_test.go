@@ -134,7 +134,7 @@ func newWakeWorld(t *rapid.T) *wakeWorld {
 
 // settle tries all that is in line. What cannot be placed is parked; what can be stays in line.
 func (w *wakeWorld) settle() {
-	w.s.takeIn(context.Background())
+	w.s.applyEvents(context.Background())
 	var again []sched.Entry
 	for {
 		entry, ok := w.s.queue.Pop()
