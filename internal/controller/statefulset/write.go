@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
@@ -30,8 +32,8 @@ func (c *Controller) act(ctx context.Context, set *apps.StatefulSet, plan Plan) 
 		}
 	}
 	for _, claim := range plan.Own {
-		if err := c.writeClaim.UpdateClaim(ctx, claim); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("owners of persistentvolumeclaim %s: %w", claim.Name, err)
+		if err := c.updateClaim(ctx, set, claim); err != nil {
+			return err
 		}
 	}
 	for _, pod := range plan.Label {
@@ -72,7 +74,26 @@ func (c *Controller) createClaim(ctx context.Context, set *apps.StatefulSet, cla
 	return fmt.Errorf("create persistentvolumeclaim %s: %w", claim.Name, err)
 }
 
-// label gives a pod, such as an adopted one, the labels of its identity.
+// updateClaim writes the owner references of a volume claim. A claim that is to be deleted with a pod
+// that was scaled away is not reported: the deletion of the pod is.
+func (c *Controller) updateClaim(ctx context.Context, set *apps.StatefulSet, claim *corev1.PersistentVolumeClaim) error {
+	err := c.writeClaim.UpdateClaim(ctx, claim)
+	switch {
+	case err == nil:
+		if slices.ContainsFunc(claim.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.Kind == podKind.Kind }) {
+			return nil
+		}
+		c.events.Eventf(set, corev1.EventTypeNormal, "SuccessfulUpdate", "Updated owners of persistentvolumeclaim: %s", claim.Name)
+		return nil
+	case apierrors.IsNotFound(err):
+		return nil
+	case !apierrors.IsConflict(err):
+		c.events.Eventf(set, corev1.EventTypeWarning, "FailedUpdate", "Error updating owners of persistentvolumeclaim %s: %v", claim.Name, err)
+	}
+	return fmt.Errorf("owners of persistentvolumeclaim %s: %w", claim.Name, err)
+}
+
+// label sets the labels of its identity on a pod, such as an adopted one.
 func (c *Controller) label(ctx context.Context, set *apps.StatefulSet, pod *core.Pod) error {
 	ordinal, _ := ordinalOf(set, pod)
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID, "labels": identity(pod.Name, ordinal)}})
@@ -82,6 +103,7 @@ func (c *Controller) label(ctx context.Context, set *apps.StatefulSet, pod *core
 	if err := c.pods.Patch(ctx, pod, patch); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("label pod %s: %w", pod.Name, err)
 	}
+	c.events.Eventf(set, corev1.EventTypeNormal, "SuccessfulUpdate", "Updated labels of pod: %s", pod.Name)
 	return nil
 }
 

@@ -22,14 +22,9 @@ type difference struct {
 // intended are all differences that are meant to be.
 var intended = []difference{
 	{
-		why: "pods get no tolerations for nodes that are not ready or unreachable: a simulated node is not lost " +
-			"(DIFFERENCES.md, Workloads and collection)",
-		where:    `Pod/.+ spec\.tolerations\[\d+\]\.(effect|key|operator|tolerationSeconds)`,
-		upstream: `NoExecute|node\.kubernetes\.io/(not-ready|unreachable)|Exists|300`, allot: `()`,
-	},
-	{
-		why: "a Job that gets the labels of its template as its own gets them as its author wrote them; in 1.37 both are " +
-			"one map, so that the labels which are generated for the pods appear on the Job too",
+		why: "the labels that a Job generates select its pods. 1.37 shows them on the Job as well if its author gave labels " +
+			"to the template and none to the Job, because defaulting then makes both one map; other Jobs have them in " +
+			"neither, so that no client can select Jobs by them",
 		where: `Job/\S+ metadata\.labels\.(batch\.kubernetes\.io/)?(controller-uid|job-name)`, allot: `()`,
 	},
 	{
@@ -46,14 +41,15 @@ var intended = []difference{
 		where:     `Pod/agent-#\d+ spec\.(nodeName|affinity\..*values\[0\])`, upstream: `NAMESPACE-.`, allot: `NAMESPACE-.`, chance: true,
 	},
 	{
+		why: "the pods of a deleted Deployment outlive it for a moment and have no scale then; whether the disruption " +
+			"controller looks at that moment is undefined in 1.37 too",
+		scenarios: `pdb`, where: `Event/PodDisruptionBudget/\S+ Warning CalculateExpectedPodCountFailed`, chance: true,
+	},
+	{
 		why: "how many steps a rollout takes depends on how many pods become ready between two syncs of the Deployment, " +
 			"in 1.37 too",
 		scenarios: `deployment-.*`,
 		where:     `ReplicaSet/\S+ \d+\} (metadata\.generation|status\.observedGeneration)`, upstream: `\d+`, allot: `\d+`, chance: true,
-	},
-	{
-		why:       "no event reports that the owner references of a volume claim changed: nothing happens to it yet",
-		scenarios: `statefulset-.*`, where: `Event/StatefulSet/\S+ Normal SuccessfulUpdate`, allot: `()`,
 	},
 }
 

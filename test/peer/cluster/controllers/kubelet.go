@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +20,7 @@ import (
 	listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 )
 
 // The addresses of all pods.
@@ -47,13 +51,14 @@ type Kubelet struct {
 
 	mu    sync.Mutex
 	modes map[string]Mode // by namespace; others are left alone
+	nodes map[string]bool // names of nodes with leases
 }
 
 // StartKubelet starts a Kubelet that runs until ctx ends.
 func StartKubelet(ctx context.Context, clients kubernetes.Interface) (*Kubelet, error) {
 	factory := informers.NewSharedInformerFactory(clients, 0)
 	pods := factory.Core().V1().Pods()
-	k := &Kubelet{clients: clients, lister: pods.Lister(), modes: map[string]Mode{},
+	k := &Kubelet{clients: clients, lister: pods.Lister(), modes: map[string]Mode{}, nodes: map[string]bool{},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())}
 	add := func(obj any) {
 		if pod, ok := obj.(*corev1.Pod); ok {
@@ -72,7 +77,45 @@ func StartKubelet(ctx context.Context, clients kubernetes.Interface) (*Kubelet, 
 	for range 4 {
 		go k.work(ctx)
 	}
+	go k.heartbeat(ctx)
 	return k, nil
+}
+
+// heartbeat renews the leases of all nodes. A node without a lease is lost after 50 s.
+func (k *Kubelet) heartbeat(ctx context.Context) {
+	ticker := time.NewTicker(10 * time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		k.mu.Lock()
+		names := slices.Collect(maps.Keys(k.nodes))
+		k.mu.Unlock()
+		for _, name := range names {
+			_ = k.renew(ctx, name) // the next one comes well within the grace period
+		}
+	}
+}
+
+// renew renews the lease of a node, or creates it.
+func (k *Kubelet) renew(ctx context.Context, node string) error {
+	leases := k.clients.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	now := metav1.NowMicro()
+	body, err := json.Marshal(map[string]any{"spec": map[string]any{"renewTime": now}})
+	if err != nil {
+		return err
+	}
+	_, err = leases.Patch(ctx, node, types.MergePatchType, body, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = leases.Create(ctx, &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Name: node},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &node, LeaseDurationSeconds: ptr.To[int32](40), RenewTime: &now},
+		}, metav1.CreateOptions{})
+	}
+	return err
 }
 
 // SetMode sets the mode for a namespace, and applies it to the pods that exist.
@@ -254,6 +297,9 @@ func (k *Kubelet) SetNode(ctx context.Context, node *corev1.Node, ready bool) er
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
+	k.mu.Lock()
+	k.nodes[node.Name] = true
+	k.mu.Unlock()
 	condition := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
 		LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now()}
 	if !ready {
