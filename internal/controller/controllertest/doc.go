@@ -1,3 +1,3 @@
-// Package controllertest has what the scenarios of controllers share: the objects of a
-// server and of a cache that lags behind it, by name, in the namespace "default".
+// Package controllertest has what the scenarios of controllers share: the objects of a server and
+// of a cache that is behind it, by name, in the namespace "default".
 package controllertest

@@ -16,22 +16,24 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// Journal writes down as lines what a controller does. It is the controller's recorder of events, its queue and its clock,
-// and gives the server's objects their versions.
+// Journal records the actions of a controller as lines. It is the controller's event recorder, its
+// queue and its clock, and sets the versions of the server's objects.
 type Journal struct {
 	Now *testclock.FakeClock
-	// Gather is how long events wait for others; a key that is added with that delay is in the queue.
+	// Gather is the delay that controllers use for events. A key that is added with this delay is
+	// in the queue.
 	Gather time.Duration
 
-	Mu     sync.Mutex // guards what is below, and what the server has of what is written in parallel
+	// guards the fields below, and the server's objects that are written in parallel
+	Mu     sync.Mutex
 	Lines  []string
-	Refuse map[string]error // verb → answer
+	Refuse map[string]error // error by verb
 	Queued map[string]bool  // names
 
 	version int
 }
 
-// NewJournal begins with the year 2026 and version 100.
+// NewJournal returns a Journal that begins in the year 2026 with version 100.
 func NewJournal(gather time.Duration) *Journal {
 	return &Journal{
 		Now: testclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), Gather: gather,
@@ -44,7 +46,7 @@ func (j *Journal) Say(format string, args ...any) {
 	j.Lines = append(j.Lines, fmt.Sprintf(format, args...))
 }
 
-// Stamp gives an object what the server gives: a new version, and what it lacks.
+// Stamp sets a new version, and a UID and creation time if they are missing, as a server does.
 func (j *Journal) Stamp(m *metav1.ObjectMeta) {
 	j.version++
 	m.Namespace, m.ResourceVersion = "default", strconv.Itoa(j.version)
@@ -56,7 +58,7 @@ func (j *Journal) Stamp(m *metav1.ObjectMeta) {
 	}
 }
 
-// Eventf writes warnings down.
+// Eventf records warnings.
 func (j *Journal) Eventf(_ runtime.Object, eventtype, reason, format string, args ...any) {
 	j.Mu.Lock()
 	defer j.Mu.Unlock()
@@ -65,10 +67,10 @@ func (j *Journal) Eventf(_ runtime.Object, eventtype, reason, format string, arg
 	}
 }
 
-// Add puts a key into the queue.
+// Add enqueues a key.
 func (j *Journal) Add(key types.NamespacedName) { j.Queued[key.Name] = true }
 
-// AddAfter puts a key into the queue if an event has asked for it, and else writes the delay down.
+// AddAfter enqueues a key with the delay Gather, and records any other delay.
 func (j *Journal) AddAfter(key types.NamespacedName, d time.Duration) {
 	if d == j.Gather {
 		j.Add(key)
@@ -77,7 +79,7 @@ func (j *Journal) AddAfter(key types.NamespacedName, d time.Duration) {
 	j.Say("again in %v", d)
 }
 
-// Flush gives the lines and the queue, and empties both. Parallel writes of one kind come in any order and are sorted.
+// Flush returns the lines and the queue, and empties both. Parallel writes of one kind are sorted.
 func (j *Journal) Flush() string {
 	lines := j.Lines
 	j.Lines = nil

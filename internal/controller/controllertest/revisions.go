@@ -8,11 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Revisions are a server's ControllerRevisions.
+// Revisions is the ControllerRevisions of a server.
 type Revisions struct {
 	Store[*appsv1.ControllerRevision]
-	Stamp func(*metav1.ObjectMeta)         // gives an object a new version
-	Say   func(format string, args ...any) // hears of writes
+	Stamp func(*metav1.ObjectMeta)         // sets a new version
+	Say   func(format string, args ...any) // records writes
 }
 
 func noRevision(name string) error {
@@ -64,7 +64,7 @@ func (r Revisions) PatchRevision(_ context.Context, revision *appsv1.ControllerR
 	return nil
 }
 
-// DeleteRevision takes a revision away.
+// DeleteRevision deletes a revision.
 func (r Revisions) DeleteRevision(_ context.Context, revision *appsv1.ControllerRevision) error {
 	if _, ok := r.Store[revision.Name]; !ok {
 		return noRevision(revision.Name)

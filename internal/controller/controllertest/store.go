@@ -10,16 +10,16 @@ import (
 	"github.com/allot-dev/allot/internal/controller/ownership"
 )
 
-// Store has the objects of one kind, by name. It is a cache with ownership.Index.
+// Store is the objects of one kind, by name. It is a cache with ownership.Index.
 type Store[T ownership.Object] map[string]T
 
-// Get looks an object up.
+// Get returns the object with this name.
 func (s Store[T]) Get(_, name string) (T, bool) {
 	obj, ok := s[name]
 	return obj, ok
 }
 
-// InNamespace gives all objects, in the order of their names.
+// InNamespace returns all objects, sorted by name.
 func (s Store[T]) InNamespace(string) []T {
 	found := make([]T, 0, len(s))
 	for _, name := range slices.Sorted(maps.Keys(s)) {
@@ -28,15 +28,15 @@ func (s Store[T]) InNamespace(string) []T {
 	return found
 }
 
-// List gives all objects, in the order of their names.
+// List returns all objects, sorted by name.
 func (s Store[T]) List() []T { return s.InNamespace("") }
 
-// ByIndex gives the objects of a key of ownership.Index, in the order of their names.
+// ByIndex returns the objects with a key of ownership.Index, sorted by name.
 func (s Store[T]) ByIndex(_, key string) []T {
 	return slices.DeleteFunc(s.InNamespace(""), func(obj T) bool { return !slices.Contains(ownership.Keys(obj), key) })
 }
 
-// Follow makes s what server is and then tells of each difference, as a cache does.
+// Follow makes the store equal to server, and calls onChange for each difference, as a cache does.
 func (s Store[T]) Follow(server Store[T], onChange func(before, after T)) {
 	var none T
 	old := maps.Clone(s)
@@ -55,7 +55,7 @@ func (s Store[T]) Follow(server Store[T], onChange func(before, after T)) {
 	}
 }
 
-// Patched is obj after a strategic merge patch, as the server applies it.
+// Patched returns obj after a strategic merge patch, as a server applies it.
 func Patched[T any](obj *T, patch []byte) (*T, error) {
 	before, err := json.Marshal(obj)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Owners are the names of an object's owners.
+// Owners returns the names of an object's owners.
 func Owners(obj metav1.Object) []string {
 	var names []string
 	for _, ref := range obj.GetOwnerReferences() {
@@ -16,7 +16,7 @@ func Owners(obj metav1.Object) []string {
 	return names
 }
 
-// Sort brings runs of lines about pods that were created, or deleted, at once into the order of their names.
+// Sort sorts runs of lines about pods that were created or deleted concurrently.
 func Sort(lines []string) {
 	slices.SortStableFunc(lines, func(a, b string) int {
 		for _, parallel := range []string{"create pod ", "delete pod "} {

@@ -11,7 +11,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// DoRefuse is the verb "refuse verb=… [with=…]": the server answers a verb with an error, or no more.
+// DoRefuse handles the verb "refuse verb=… [with=…]": the server refuses such requests, or no
+// longer does.
 func (j *Journal) DoRefuse(t *testing.T, d *datadriven.TestData) {
 	var verb, with string
 	d.ScanArgs(t, "verb", &verb)
@@ -22,14 +23,14 @@ func (j *Journal) DoRefuse(t *testing.T, d *datadriven.TestData) {
 	}
 }
 
-// DoAdvance is the verb "advance by=…": time passes.
+// DoAdvance handles the verb "advance by=…".
 func (j *Journal) DoAdvance(t *testing.T, d *datadriven.TestData) {
 	var by string
 	d.ScanArgs(t, "by", &by)
 	j.Now.Step(Duration(t, by))
 }
 
-// Duration reads a duration.
+// Duration parses a duration.
 func Duration(t *testing.T, text string) time.Duration {
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -38,7 +39,7 @@ func Duration(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// MakeReady has a pod run, and be ready since a time.
+// MakeReady sets the status of a pod that is ready since a time.
 func MakeReady(pod *core.Pod, since time.Time) {
 	pod.Status.Phase = corev1.PodRunning
 	pod.Status.Conditions = []corev1.PodCondition{{

@@ -13,7 +13,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// New returns the controller of the budgets in inf's caches; it must be called before inf is started.
+// New returns the controller of the PodDisruptionBudgets in inf's caches. It must be called before
+// inf is started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	others, err := newServed(set.Config())
 	if err != nil {
@@ -31,7 +32,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	return c, nil
 }
 
-// server is the writing side of the API.
+// server implements the writer with a client.Set.
 type server struct{ set *client.Set }
 
 func (s server) UpdateBudgetStatus(ctx context.Context, b *policyv1.PodDisruptionBudget) error {

@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// gatherWindow is how long a pod's event waits for others before its budget is counted.
+	// gatherWindow is the delay after an event of a pod, so that several events cause one count.
 	gatherWindow = 20 * time.Millisecond
-	// noScaleWindow is how often an owner without a scale is asked again.
+	// noScaleWindow is the interval at which an owner without a scale is looked up again.
 	noScaleWindow = 30 * time.Second
 )
 
-// errNoScale is of a pod whose controller does not say how many pods there should be.
+// errNoScale means that the controller of a pod does not state a number of pods.
 var errNoScale = errors.New("found no controller with a scale")
 
-// Key names what is to be looked at: a budget, or a pod that is marked as about to be disrupted.
+// Key identifies a PodDisruptionBudget, or a pod with the condition DisruptionTarget.
 type Key struct {
 	Namespace   string
 	Budget, Pod string
@@ -47,18 +47,19 @@ type podCache interface {
 	InNamespace(namespace string) []*core.Pod
 }
 
-// writer changes statuses.
+// writer writes statuses.
 type writer interface {
 	UpdateBudgetStatus(ctx context.Context, b *policyv1.PodDisruptionBudget) error
 	UpdatePodStatus(ctx context.Context, pod *core.Pod) error
 }
 
-// scaler says how many pods the owner of a pod asks for; ok is false of an owner that does not say it.
+// scaler returns the number of pods that the owner of a pod requests. ok is false if the owner has
+// no scale.
 type scaler interface {
 	ScaleOf(ctx context.Context, namespace string, owner *metav1.OwnerReference) (root types.UID, scale int32, ok bool, err error)
 }
 
-// Controller counts all budgets.
+// Controller reconciles all PodDisruptionBudgets.
 type Controller struct {
 	budgets budgetCache
 	pods    podCache
@@ -70,12 +71,12 @@ type Controller struct {
 	run     func(context.Context) error
 }
 
-// Run counts until ctx is done.
+// Run reconciles until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
 	return c.run(ctx)
 }
 
-// Reconcile brings the status of a budget up to date, or takes back the mark of a pod.
+// Reconcile updates the status of a budget, or resets a stale condition DisruptionTarget of a pod.
 func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 	if key.Pod != "" {
 		return c.unmark(ctx, key)
@@ -86,7 +87,7 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 	}
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {
-		return nil // the server's validation does not let such a selector in
+		return nil // validation rejects such a selector
 	}
 	pods := selected(c.pods.InNamespace(b.Namespace), selector)
 	counted, err := c.count(ctx, b, pods)
@@ -137,7 +138,8 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// giveUp reports that a budget cannot be counted. Of an owner without a scale no event will tell that it has one now.
+// giveUp reports that the pods of a budget cannot be counted. An owner that gets a scale later
+// causes no event.
 func (c *Controller) giveUp(ctx context.Context, b *policyv1.PodDisruptionBudget, why error) error {
 	status := Unknown(b, why, c.clock.Now())
 	if !equality.Semantic.DeepEqual(b.Status, status) {
@@ -150,7 +152,7 @@ func (c *Controller) giveUp(ctx context.Context, b *policyv1.PodDisruptionBudget
 	return errors.Join(why, c.writeStatus(ctx, b, status))
 }
 
-// selected are in the order of their names, so that what is said of one of them stays the same.
+// selected returns the selected pods, sorted by name so that messages are stable.
 func selected(pods []*core.Pod, selector labels.Selector) []*core.Pod {
 	var out []*core.Pod
 	for _, pod := range pods {
@@ -177,7 +179,8 @@ func (c *Controller) count(ctx context.Context, b *policyv1.PodDisruptionBudget,
 	return Count(b, pods, expected, wanted, c.clock.Now()), nil
 }
 
-// scale adds up what the owners of pods ask for. Pods without owner do not count, as nothing says how many there should be.
+// scale returns the sum of the pods that the owners of pods request. Pods without an owner do not
+// count.
 func (c *Controller) scale(ctx context.Context, pods []*core.Pod) (int32, error) {
 	seen, roots := map[types.UID]bool{}, map[types.UID]bool{}
 	var sum int32
@@ -205,7 +208,7 @@ func (c *Controller) writeStatus(ctx context.Context, b *policyv1.PodDisruptionB
 	if equality.Semantic.DeepEqual(b.Status, status) {
 		return nil
 	}
-	updated := *b // the cached object's other fields are shared and only read
+	updated := *b // other fields of the cached object are shared and only read
 	updated.Status = status
 	if err := c.write.UpdateBudgetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("disruption budget %s/%s: status: %w", b.Namespace, b.Name, err)

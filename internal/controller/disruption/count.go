@@ -14,16 +14,17 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// Timeout is how long an eviction that was granted may take until it counts as not done.
+// Timeout is the time after which a granted eviction counts as not done.
 const Timeout = 2 * time.Minute
 
-// NeedsScale is true where the number of pods that there should be matters, and not only of those that there are.
+// NeedsScale reports whether the status depends on the requested number of pods.
 func NeedsScale(spec *policyv1.PodDisruptionBudgetSpec) bool {
 	return spec.MaxUnavailable != nil || spec.MinAvailable != nil && spec.MinAvailable.Type == intstr.String
 }
 
-// Wanted gives how many pods are expected, and how many of them have to be healthy; scale is what the owners of the pods ask
-// for, where it is needed. A budget that says nothing protects nothing, and allows nothing.
+// Wanted returns the expected number of pods, and how many of them must be healthy. scale is the
+// number of pods that the owners request, where it is needed. A budget without either limit
+// protects no pod and permits no eviction.
 func Wanted(spec *policyv1.PodDisruptionBudgetSpec, pods, scale int32) (expected, healthy int32, err error) {
 	switch {
 	case spec.MaxUnavailable != nil:
@@ -45,16 +46,16 @@ func Wanted(spec *policyv1.PodDisruptionBudgetSpec, pods, scale int32) (expected
 	}
 }
 
-// Counted is the outcome of counting.
+// Counted is the result of Count.
 type Counted struct {
 	Status policyv1.PodDisruptionBudgetStatus
-	// Again is when a granted eviction times out; zero if none is awaited.
+	// Again is the time until a granted eviction times out, or 0.
 	Again time.Duration
-	// Late are the pods whose eviction was granted and has timed out.
+	// Late lists the pods with a granted eviction that has timed out.
 	Late []*core.Pod
 }
 
-// Count gives the status of a budget that selects pods.
+// Count returns the status of a budget that selects pods.
 func Count(b *policyv1.PodDisruptionBudget, pods []*core.Pod, expected, wanted int32, now time.Time) Counted {
 	out := Counted{Status: policyv1.PodDisruptionBudgetStatus{
 		ObservedGeneration: b.Generation,
@@ -96,7 +97,7 @@ func Count(b *policyv1.PodDisruptionBudget, pods []*core.Pod, expected, wanted i
 	return out
 }
 
-// Unknown is the status of a budget whose counts could not be found out: nothing may be evicted.
+// Unknown returns the status of a budget that could not be counted: no eviction is permitted.
 func Unknown(b *policyv1.PodDisruptionBudget, why error, now time.Time) policyv1.PodDisruptionBudgetStatus {
 	s := *b.Status.DeepCopy()
 	s.DisruptionsAllowed = 0
@@ -126,8 +127,9 @@ func condition(pod *core.Pod, t corev1.PodConditionType) *corev1.PodCondition {
 	return nil
 }
 
-// StaleMark is whether a pod is marked as about to be disrupted and was not, and after what time it will be so; false and
-// zero say never. A node may take any time to end a pod, so its marks do not grow stale.
+// StaleMark reports whether the pod has the condition DisruptionTarget and was not disrupted in
+// time, or the time until that is so, 0 for never. A node may take any time to end a pod, so that
+// the conditions it sets do not become stale.
 func StaleMark(pod *core.Pod, now time.Time) (stale bool, after time.Duration) {
 	c := condition(pod, corev1.DisruptionTarget)
 	if c == nil || c.Status != corev1.ConditionTrue || c.Reason == corev1.PodReasonTerminationByKubelet || pod.DeletionTimestamp != nil || pod.Finished() {
@@ -139,7 +141,7 @@ func StaleMark(pod *core.Pod, now time.Time) (stale bool, after time.Duration) {
 	return true, 0
 }
 
-// Unmarked is a copy of pod that is not about to be disrupted any more.
+// Unmarked returns a copy of the pod with the condition DisruptionTarget set to false.
 func Unmarked(pod *core.Pod, now time.Time) *core.Pod {
 	out := pod.DeepCopy()
 	if c := condition(out, corev1.DisruptionTarget); c != nil {

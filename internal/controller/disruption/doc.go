@@ -1,10 +1,11 @@
-// Package disruption counts for each PodDisruptionBudget how many of its pods are healthy, how many have to be, and so how
-// many may be evicted at the moment. Evictions themselves are decided by the API server, by these counts.
+// Package disruption counts, for each PodDisruptionBudget, how many of its pods are healthy, how many
+// must be, and therefore how many may be evicted now. The API server decides about evictions by these
+// counts.
 //
-// Decided here: how many pods are expected and how many have to be healthy (Wanted), what the status says (Count), and
-// when the mark of an eviction that never came is taken back (StaleMark); these are functions of values. The Controller
-// gathers pods and the scales of their owners, decides, and writes.
+// It decides how many pods are expected and how many must be healthy (Wanted), the status (Count), and
+// when the condition DisruptionTarget of an eviction that did not happen is reset (StaleMark). These
+// are pure functions. The Controller reads pods and the scales of their owners, decides, and writes.
 //
-// Invariants: a pod whose eviction has been granted counts as gone, until it is gone or two minutes have passed; where the
-// counts cannot be known, nothing may be evicted. The package never deletes a pod.
+// Invariants: a pod with a granted eviction counts as terminated until it is deleted or two minutes
+// have passed; when the counts are unknown, no eviction is permitted. The package never deletes a pod.
 package disruption

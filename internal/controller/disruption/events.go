@@ -8,14 +8,14 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// onBudget takes an event of the cache of budgets.
+// onBudget handles a change in the cache of budgets.
 func (c *Controller) onBudget(_, after *policyv1.PodDisruptionBudget) {
 	if after != nil {
 		c.queue.Add(Key{Namespace: after.Namespace, Budget: after.Name})
 	}
 }
 
-// onPod takes an event of the cache of pods.
+// onPod handles a change in the cache of pods.
 func (c *Controller) onPod(before, after *core.Pod) {
 	if after != nil {
 		if stale, wait := StaleMark(after, c.clock.Now()); stale || wait > 0 {

@@ -24,13 +24,13 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 )
 
-// cache looks an object of one kind up.
+// cache is the cache of one kind.
 type cache[T any] interface {
 	Get(namespace, name string) (T, bool)
 }
 
-// scales know the scale of Deployments, ReplicaSets and StatefulSets from the caches, and of other kinds that have the
-// subresource from the server.
+// scales returns the scale of Deployments, ReplicaSets and StatefulSets from caches, and of other
+// kinds with the subresource from the API.
 type scales struct {
 	deployments  cache[*apps.Deployment]
 	replicaSets  cache[*apps.ReplicaSet]
@@ -38,7 +38,8 @@ type scales struct {
 	others       scaler
 }
 
-// ScaleOf implements scaler. A ReplicaSet of a Deployment has the Deployment's scale: during a rollout several share it.
+// ScaleOf implements scaler. A ReplicaSet of a Deployment has the scale of the Deployment: during a
+// rollout, several ReplicaSets share it.
 func (s scales) ScaleOf(ctx context.Context, namespace string, owner *metav1.OwnerReference) (types.UID, int32, bool, error) {
 	switch schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind) {
 	case appsv1.SchemeGroupVersion.WithKind("StatefulSet"):
@@ -63,14 +64,14 @@ func (s scales) ScaleOf(ctx context.Context, namespace string, owner *metav1.Own
 	}
 }
 
-// served reads the subresource scale of any kind.
+// served reads the subresource scale of any kind from the API.
 type served struct {
 	mapper meta.ResettableRESTMapper
 	scales scale.ScalesGetter
 	clock  clock.PassiveClock
 
 	mu    sync.Mutex
-	asked time.Time // when the kinds were last asked for anew
+	asked time.Time // last reset of the mapper
 }
 
 func newServed(cfg *rest.Config) (*served, error) {
@@ -103,8 +104,9 @@ func (s *served) ScaleOf(ctx context.Context, namespace string, owner *metav1.Ow
 	return found.UID, found.Spec.Replicas, found.UID == owner.UID, nil
 }
 
-// mapping finds the resource of a kind. The mapper never asks again by itself, so a kind that is not among those it knows
-// has it forget them, but not each time: pods whose owner is of no served kind come often.
+// mapping returns the resource of a kind. The mapper never looks again by itself, so it is reset
+// for an unknown kind, but not each time: pods with an owner of a kind that is not served are
+// common.
 func (s *served) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
 	mapping, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if !meta.IsNoMatchError(err) || !s.mayAsk() {

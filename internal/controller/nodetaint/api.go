@@ -6,7 +6,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// New returns the controller of the pods in inf's caches; it must be called before inf is started.
+// New returns the controller of the pods in inf's caches. It must be called before inf is started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opts Options) (*Controller, error) {
 	opts = opts.withDefaults()
 	if err := inf.Pods().AddIndex(client.PodsByNode, client.PodNodes); err != nil {

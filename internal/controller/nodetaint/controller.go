@@ -14,11 +14,11 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// Options tune a Controller; the zero value is good.
+// Options are the options of a Controller. The zero value is valid.
 type Options struct {
-	// PerSecond is how many pods are deleted in a second. Default 100.
+	// PerSecond is the maximum number of deleted pods per second. Default 100.
 	PerSecond int
-	// Clock is the time. Default: the wall clock.
+	// Clock is used for all times. Default: the wall clock.
 	Clock clock.WithTicker
 }
 
@@ -32,7 +32,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// podCache must have the index client.PodsByNode.
+// podCache is the cache of pods. It must have client.PodsByNode.
 type podCache interface {
 	Get(namespace, name string) (*core.Pod, bool)
 	ByIndex(index, key string) []*core.Pod
@@ -42,7 +42,7 @@ type nodeCache interface {
 	Get(namespace, name string) (*corev1.Node, bool)
 }
 
-// Controller evicts pods.
+// Controller evicts pods from tainted nodes.
 type Controller struct {
 	pods    podCache
 	nodes   nodeCache
@@ -54,7 +54,7 @@ type Controller struct {
 func newController(pods podCache, nodes nodeCache, config eviction.Config) *Controller {
 	c := &Controller{pods: pods, nodes: nodes, seen: &sightings{clock: config.Clock, seen: map[string][]sighting{}}}
 	config.Pods, config.Judge = pods, c.judge
-	// The reasons are upstream's.
+	// The reasons are those of Kubernetes.
 	config.Words = eviction.Words{
 		Event: "TaintManagerEviction", Condition: "DeletionByTaintManager", CalledOff: "no taint of its node evicts the pod any more",
 	}
@@ -73,7 +73,7 @@ func (c *Controller) judge(pod *core.Pod) (eviction.Verdict, bool) {
 	return judge(pod, node, func(t *corev1.Taint) time.Time { return c.seen.since(node.Name, t) })
 }
 
-// onPod has a pod looked at that has come to a tainted node, or tolerates other things there.
+// onPod enqueues a pod that was assigned to a tainted node, or has other tolerations.
 func (c *Controller) onPod(before, after *core.Pod) {
 	c.evictor.OnPod(before, after)
 	if after == nil {
@@ -88,7 +88,7 @@ func (c *Controller) onPod(before, after *core.Pod) {
 	}
 }
 
-// onNode has the pods of a node looked at whose taints have changed.
+// onNode enqueues the pods of a node with changed taints.
 func (c *Controller) onNode(before, after *corev1.Node) {
 	if after == nil {
 		c.seen.keep(before.Name, nil)

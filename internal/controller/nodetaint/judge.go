@@ -14,12 +14,12 @@ import (
 	"github.com/allot-dev/allot/internal/controller/eviction"
 )
 
-// noExecute are the taints of a node that evict.
+// noExecute returns the taints of a node with effect NoExecute.
 func noExecute(node *corev1.Node) []corev1.Taint {
 	return slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoExecute })
 }
 
-// judge says when a pod has to leave its node; since is when a taint was added to it.
+// judge returns when a pod must leave its node. since returns the time at which a taint was added.
 func judge(pod *core.Pod, node *corev1.Node, since func(*corev1.Taint) time.Time) (eviction.Verdict, bool) {
 	var v eviction.Verdict
 	causes := map[string]bool{}
@@ -40,7 +40,8 @@ func judge(pod *core.Pod, node *corev1.Node, since func(*corev1.Taint) time.Time
 	return v, true
 }
 
-// endOf is when a taint ends a pod's stay; false if it is tolerated for ever.
+// endOf returns the time at which a taint evicts a pod, or false if it is tolerated without a
+// limit.
 func endOf(pod *core.Pod, taint *corev1.Taint, since func(*corev1.Taint) time.Time) (time.Time, bool) {
 	at := slices.IndexFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, false) })
 	if at < 0 {

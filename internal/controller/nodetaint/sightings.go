@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// sightings remember since when those taints are there that do not say it themselves, as old objects may.
+// sightings records when taints without timeAdded, which old objects may have, were first seen.
 type sightings struct {
 	clock clock.PassiveClock
 
@@ -17,7 +17,7 @@ type sightings struct {
 	seen map[string][]sighting
 }
 
-// sighting is a taint that was seen first at some time.
+// sighting is a taint with the time at which it was first seen.
 type sighting struct {
 	taint corev1.Taint
 	at    time.Time
@@ -27,7 +27,7 @@ func (s *sighting) is(t *corev1.Taint) bool {
 	return s.taint.Key == t.Key && s.taint.Value == t.Value && s.taint.Effect == t.Effect
 }
 
-// since is when the taint was added to the node.
+// since returns the time at which the taint was added to the node.
 func (s *sightings) since(node string, t *corev1.Taint) time.Time {
 	if t.TimeAdded != nil {
 		return t.TimeAdded.Time
@@ -44,7 +44,7 @@ func (s *sightings) since(node string, t *corev1.Taint) time.Time {
 	return now
 }
 
-// keep forgets all taints of a node but these, and notes what is new among them.
+// keep replaces the recorded taints of a node, and keeps the times of those that remain.
 func (s *sightings) keep(node string, taints []corev1.Taint) {
 	for i := range taints {
 		s.since(node, &taints[i])

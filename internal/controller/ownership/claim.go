@@ -5,16 +5,16 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Claim sorts objects by what their controller has to do with them.
+// Claim is the objects that a controller owns, adopts and releases.
 type Claim[T metav1.Object] struct {
-	Owned   []T // carry the controller reference and match
-	Adopt   []T // match and have no controller: the reference is to be added
-	Release []T // carry the reference but match no longer: it is to be removed
+	Owned   []T // have the controller reference and match
+	Adopt   []T // match and have no controller
+	Release []T // have the controller reference and do not match
 }
 
-// Sort compares objects of the controller's namespace with its selector. Objects
-// of other controllers, orphans that do not match, and orphans that are being
-// deleted are in no part of the result.
+// Sort compares objects in the controller's namespace with its selector. The result does not
+// include objects of other controllers, orphans that do not match, and orphans that are being
+// deleted.
 func Sort[T metav1.Object](controller metav1.Object, selector labels.Selector, objects []T) Claim[T] {
 	var claim Claim[T]
 	deleting := controller.GetDeletionTimestamp() != nil

@@ -12,30 +12,31 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Cache is a cache that has Index.
+// Cache is a cache with Index.
 type Cache[T any] interface {
 	ByIndex(index, key string) []T
 }
 
-// Claimer claims objects for controllers of the type C: it gathers the candidates and
-// carries out what Sort decides.
+// Claimer adopts and releases objects for controllers of type C, as decided by Sort.
 type Claimer[C, T metav1.Object] struct {
 	Kind  schema.GroupVersionKind // of the controllers
 	Cache Cache[T]
-	// Live reads a controller past the cache.
+	// Live reads a controller from the API.
 	Live func(ctx context.Context, namespace, name string) (C, error)
 	// Patch applies a strategic merge patch to an object.
 	Patch func(ctx context.Context, obj T, patch []byte) error
-	// Keep tells which objects stay as they are, owned or not, such as finished pods. nil: none.
+	// Keep reports whether an object, such as a finished pod, is neither adopted nor released. nil
+	// means that no object is kept.
 	Keep func(T) bool
-	// Member tells which of the objects that match the selector can be the controller's at all, such as pods with its
-	// name in theirs; the others are as if they did not match. nil: all.
+	// Member reports whether an object that matches the selector can belong to the controller, such
+	// as a pod named after a StatefulSet. Others are treated as if they did not match. nil means
+	// all.
 	Member func(controller C, obj T) bool
-	// Finalizers are added to what is adopted.
+	// Finalizers are added to adopted objects.
 	Finalizers []string
 }
 
-// Claim returns the objects that are controller's, after adopting and releasing.
+// Claim returns the objects of the controller, after adopting and releasing.
 func (c Claimer[C, T]) Claim(ctx context.Context, controller C, selector labels.Selector) ([]T, error) {
 	claim := Sort(controller, selector, slices.Concat(
 		c.Cache.ByIndex(Index, string(controller.GetUID())),
@@ -72,7 +73,8 @@ func (c Claimer[C, T]) Claim(ctx context.Context, controller C, selector labels.
 	return claimed, nil
 }
 
-// exclude takes what is no member out of the claim. A controller that is being deleted releases nothing.
+// exclude removes objects that are not members from the claim. A controller that is being deleted
+// does not release them.
 func (c Claimer[C, T]) exclude(controller C, claim *Claim[T]) {
 	stranger := func(obj T) bool { return !c.Member(controller, obj) }
 	claim.Adopt = slices.DeleteFunc(claim.Adopt, stranger)
@@ -86,8 +88,8 @@ func (c Claimer[C, T]) exclude(controller C, claim *Claim[T]) {
 	claim.Owned = slices.DeleteFunc(claim.Owned, stranger)
 }
 
-// checkAlive asks the server, not the cache, before objects are adopted: the orphans may be
-// those of an orphaning deletion of the controller, and must then stay orphans.
+// checkAlive reads the controller from the API before adoption. Otherwise objects that an orphaning
+// deletion of the controller left behind would be adopted again.
 func (c Claimer[C, T]) checkAlive(ctx context.Context, controller C) error {
 	live, err := c.Live(ctx, controller.GetNamespace(), controller.GetName())
 	if err != nil {
@@ -110,7 +112,7 @@ func (c Claimer[C, T]) release(ctx context.Context, controller C, obj T) error {
 	return nil
 }
 
-// adopt reports whether obj is still there to be adopted.
+// adopt reports whether the object still existed and was adopted.
 func (c Claimer[C, T]) adopt(ctx context.Context, controller C, obj T) (bool, error) {
 	patch, err := AdoptPatch(controller, c.Kind, obj, c.Finalizers...)
 	if err != nil {

@@ -5,8 +5,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // Index is the name of a cache index with the keys of Keys.
 const Index = "controller"
 
-// Keys gives the index key of obj: the UID of its controller, or OrphansOf its
-// namespace.
+// Keys returns the index key of an object: the UID of its controller, or OrphansOf its namespace.
 func Keys[T metav1.Object](obj T) []string {
 	if owner := metav1.GetControllerOfNoCopy(obj); owner != nil {
 		return []string{string(owner.UID)}
@@ -14,5 +13,5 @@ func Keys[T metav1.Object](obj T) []string {
 	return []string{OrphansOf(obj.GetNamespace())}
 }
 
-// OrphansOf is the index key of the objects of a namespace that no controller owns.
+// OrphansOf returns the index key of the objects in a namespace that have no controller.
 func OrphansOf(namespace string) string { return "orphans of " + namespace }

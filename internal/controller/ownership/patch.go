@@ -13,7 +13,7 @@ type metadataPatch struct {
 }
 
 type metadata struct {
-	// UID makes the patch fail on an object that replaced the one that was seen.
+	// UID makes the patch fail if the object was recreated.
 	UID             types.UID `json:"uid"`
 	OwnerReferences []any     `json:"ownerReferences"`
 	Finalizers      []string  `json:"finalizers,omitempty"`
@@ -24,15 +24,15 @@ type deletedReference struct {
 	UID   types.UID `json:"uid"`
 }
 
-// AdoptPatch is the strategic merge patch that makes controller, of the given
-// kind, the controller of obj, and adds finalizers to those that obj has.
+// AdoptPatch returns a strategic merge patch that makes controller, of the given kind, the
+// controller of obj, and adds finalizers to those of obj.
 func AdoptPatch(controller metav1.Object, kind schema.GroupVersionKind, obj metav1.Object, finalizers ...string) ([]byte, error) {
 	ref := metav1.NewControllerRef(controller, kind)
 	return json.Marshal(metadataPatch{metadata{UID: obj.GetUID(), OwnerReferences: []any{ref}, Finalizers: finalizers}})
 }
 
-// ReleasePatch is the strategic merge patch that removes all references from obj
-// to controller; other owners stay.
+// ReleasePatch returns a strategic merge patch that removes all references from obj to controller.
+// Other owners stay.
 func ReleasePatch(controller, obj metav1.Object) ([]byte, error) {
 	gone := deletedReference{Patch: "delete", UID: controller.GetUID()}
 	return json.Marshal(metadataPatch{metadata{UID: obj.GetUID(), OwnerReferences: []any{gone}}})

@@ -15,7 +15,7 @@ type Object interface {
 	metav1.Object
 }
 
-// Watch asks for the controllers, of the type C, that the events of objects concern.
+// Watch enqueues the controllers of type C that events of objects concern.
 type Watch[C, T Object] struct {
 	Kind        schema.GroupVersionKind // of the controllers
 	InNamespace func(namespace string) []C
@@ -23,8 +23,8 @@ type Watch[C, T Object] struct {
 	Ask         func(types.NamespacedName)
 }
 
-// OnChange takes an event of the cache of objects: before is nil when the object is new,
-// and after when it is gone.
+// OnChange handles a change in the cache of objects: before is nil for a new object, and after is
+// nil for a deleted one.
 func (w Watch[C, T]) OnChange(before, after T) {
 	var none T
 	if before != none {
@@ -45,7 +45,7 @@ func (w Watch[C, T]) askOwner(obj T) {
 	}
 }
 
-// askAdopters asks for the controllers that an orphan matches.
+// askAdopters enqueues the controllers whose selector matches an orphan.
 func (w Watch[C, T]) askAdopters(orphan T) {
 	for _, controller := range w.InNamespace(orphan.GetNamespace()) {
 		selector, err := metav1.LabelSelectorAsSelector(w.SelectorOf(controller))
@@ -55,7 +55,8 @@ func (w Watch[C, T]) askAdopters(orphan T) {
 	}
 }
 
-// sameClaim says that nothing changed which decides who may adopt an object.
+// sameClaim reports whether labels and the presence of a controller, which decide about adoption,
+// are unchanged.
 func sameClaim(before, after metav1.Object) bool {
 	return maps.Equal(before.GetLabels(), after.GetLabels()) &&
 		(metav1.GetControllerOfNoCopy(before) == nil) == (metav1.GetControllerOfNoCopy(after) == nil)

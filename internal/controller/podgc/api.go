@@ -14,15 +14,14 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// Options tune the controller; the zero value is good.
+// Options are the options of the controller. The zero value is valid.
 type Options struct {
-	// Quarantine is how long a node may be missing before its pods are given up.
-	// Default: DefaultQuarantine.
+	// Quarantine is the time for which a node must be missing before its pods are deleted. Default:
+	// DefaultQuarantine.
 	Quarantine time.Duration
 }
 
-// New returns the controller of the pods in inf's cache; it must be called before inf is
-// started.
+// New returns the controller of the pods in inf's cache. It must be called before inf is started.
 func New(set *client.Set, inf *client.Informers, opts Options) (*Controller, error) {
 	if opts.Quarantine <= 0 {
 		opts.Quarantine = DefaultQuarantine
@@ -43,7 +42,7 @@ func New(set *client.Set, inf *client.Informers, opts Options) (*Controller, err
 	return c, nil
 }
 
-// server is the API past the caches.
+// server accesses the API without caches.
 type server struct{ set *client.Set }
 
 func (s server) UpdatePodStatus(ctx context.Context, pod *core.Pod) error {

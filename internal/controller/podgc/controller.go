@@ -16,17 +16,17 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// DefaultQuarantine is how long a node may be missing before its pods are given up.
-// Kubernetes waits 40 s, for nodes that register anew; simulated ones do so at once.
+// DefaultQuarantine is the time for which a node must be missing before its pods are deleted.
+// Kubernetes waits 40 s for nodes that register again; simulated nodes register again immediately.
 const DefaultQuarantine = 10 * time.Second
 
-// Key names what is to be looked at: all pods of a node, or one pod without node.
+// Key identifies all pods of a node, or one pod without a node.
 type Key struct {
 	Node           string
 	Namespace, Pod string
 }
 
-// podCache is the cache of pods; it must have client.PodsByNode.
+// podCache is the cache of pods. It must have client.PodsByNode.
 type podCache interface {
 	Get(namespace, name string) (*core.Pod, bool)
 	ByIndex(index, key string) []*core.Pod
@@ -37,19 +37,19 @@ type nodeCache interface {
 	Get(namespace, name string) (*corev1.Node, bool)
 }
 
-// podWriter changes pods.
+// podWriter writes pods.
 type podWriter interface {
 	UpdatePodStatus(ctx context.Context, pod *core.Pod) error
-	// DeletePod deletes this very pod without grace.
+	// DeletePod deletes the pod without a grace period, with a UID precondition.
 	DeletePod(ctx context.Context, pod *core.Pod) error
 }
 
-// nodeReader reads nodes past the cache.
+// nodeReader reads nodes from the API.
 type nodeReader interface {
 	NodeExists(ctx context.Context, name string) (bool, error)
 }
 
-// Controller removes lost pods.
+// Controller deletes lost pods.
 type Controller struct {
 	pods       podCache
 	nodes      nodeCache
@@ -61,15 +61,15 @@ type Controller struct {
 	run        func(context.Context) error
 
 	mu      sync.Mutex
-	missing map[string]time.Time // since when nodes with pods have been known to be missing
+	missing map[string]time.Time // time since which a node with pods is missing, by name
 }
 
-// Run removes lost pods until ctx is done.
+// Run deletes lost pods until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
 	return c.run(ctx)
 }
 
-// onNode takes an event of the cache of nodes.
+// onNode handles a change in the cache of nodes.
 func (c *Controller) onNode(before, after *corev1.Node) {
 	switch {
 	case after == nil:
@@ -81,7 +81,7 @@ func (c *Controller) onNode(before, after *corev1.Node) {
 	}
 }
 
-// onPod takes an event of the cache of pods.
+// onPod handles a change in the cache of pods.
 func (c *Controller) onPod(_, after *core.Pod) {
 	if after == nil {
 		return
@@ -98,7 +98,7 @@ func (c *Controller) onPod(_, after *core.Pod) {
 	}
 }
 
-// Reconcile judges the pods of one node, or one pod that has no node.
+// Reconcile checks the pods of one node, or one pod without a node.
 func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 	if key.Node != "" {
 		return c.reconcileNode(ctx, key)
@@ -133,7 +133,7 @@ func (c *Controller) reconcileNode(ctx context.Context, key Key) error {
 	return errors.Join(errs...)
 }
 
-// look finds out about a node: from the cache if it is there, else from the server.
+// look returns the state of a node, from the cache if it exists there, and otherwise from the API.
 func (c *Controller) look(ctx context.Context, name string) (Node, error) {
 	if node, ok := c.nodes.Get("", name); ok {
 		c.found(name)
@@ -150,7 +150,7 @@ func (c *Controller) look(ctx context.Context, name string) (Node, error) {
 	return Node{MissingFor: c.missingFor(name)}, nil
 }
 
-// missingFor starts the quarantine of a node, or tells how long it has lasted.
+// missingFor returns how long a node has been missing, which begins with the first call.
 func (c *Controller) missingFor(name string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,15 +162,15 @@ func (c *Controller) missingFor(name string) time.Duration {
 	return c.clock.Since(since)
 }
 
-// found ends the quarantine of a node that is there, or has no pods left.
+// found ends the quarantine of a node that exists or has no pods.
 func (c *Controller) found(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.missing, name)
 }
 
-// carryOut marks a pod as failed, so that its end is known to all who count pods, and
-// deletes it.
+// carryOut sets the phase Failed, so that controllers that count pods see the failure, and deletes
+// the pod.
 func (c *Controller) carryOut(ctx context.Context, pod *core.Pod, verdict Verdict) error {
 	if !verdict.Delete {
 		return nil
@@ -184,7 +184,7 @@ func (c *Controller) carryOut(ctx context.Context, pod *core.Pod, verdict Verdic
 			return fmt.Errorf("pod %s/%s: mark as failed: %w", pod.Namespace, pod.Name, err)
 		}
 	}
-	// A conflict is the UID precondition's: a namesake is there.
+	// A conflict means that the UID differs: the pod was recreated.
 	err := c.write.DeletePod(ctx, pod)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("pod %s/%s: delete: %w", pod.Namespace, pod.Name, err)

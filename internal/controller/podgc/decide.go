@@ -10,26 +10,26 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// Node is what is known of the node of a pod.
+// Node is the state of a pod's node.
 type Node struct {
 	Exists       bool
 	MissingFor   time.Duration // if it does not exist
-	OutOfService bool          // it exists, is not ready, and has the out-of-service taint
+	OutOfService bool          // it exists, is not ready, and has the taint out-of-service
 }
 
-// Verdict is what becomes of a pod.
+// Verdict is the decision about a pod.
 type Verdict struct {
 	Delete   bool
-	Disrupts bool          // the pod is to say that it was disrupted
-	Wait     time.Duration // judge again after that time; 0: when something changes
+	Disrupts bool          // the pod gets the condition DisruptionTarget
+	Wait     time.Duration // time until the next check; 0 means after the next event
 }
 
-// Decide judges a pod. node is of no account for a pod without node.
+// Decide decides about a pod. node is ignored for a pod without a node.
 func Decide(pod *core.Pod, node Node, quarantine time.Duration) Verdict {
 	deleting := pod.DeletionTimestamp != nil
 	switch {
 	case deleting && isForced(pod):
-		// Only finalizers of others hold it.
+		// it is held by finalizers alone
 		return Verdict{}
 	case pod.Spec.NodeName == "":
 		return Verdict{Delete: deleting}
@@ -41,14 +41,14 @@ func Decide(pod *core.Pod, node Node, quarantine time.Duration) Verdict {
 	return Verdict{Wait: quarantine - node.MissingFor}
 }
 
-// isForced says that the pod has been marked and deleted without grace already.
+// isForced reports whether the pod has finished and was deleted without a grace period.
 func isForced(pod *core.Pod) bool {
 	grace := pod.DeletionGracePeriodSeconds
 	return pod.Finished() && grace != nil && *grace == 0
 }
 
-// Failed is pod with phase Failed and, if it was disrupted, the condition that says so;
-// changed is false for a finished pod, whose result stands.
+// Failed returns the pod with phase Failed and, if it was disrupted, the condition for that.
+// changed is false for a finished pod, which keeps its phase.
 func Failed(pod *core.Pod, disrupted bool, now time.Time) (failed *core.Pod, changed bool) {
 	if pod.Finished() {
 		return pod, false
@@ -80,7 +80,7 @@ func Failed(pod *core.Pod, disrupted bool, now time.Time) (failed *core.Pod, cha
 	return &copied, true
 }
 
-// isOutOfService says that an existing node will not finish its pods.
+// isOutOfService reports whether an existing node will not terminate its pods.
 func isOutOfService(node *corev1.Node) bool {
 	tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeOutOfService })
 	ready := slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {

@@ -1,13 +1,11 @@
-// Package podgc removes pods that no node will ever report on again: pods of nodes that
-// do not exist any more, pods that are being deleted before they got a node, and pods that
-// are being deleted on a node that is declared out of service.
+// Package podgc deletes pods whose end no node will report: pods of nodes that no longer exist, pods
+// that were deleted before they had a node, and pods that are being deleted on a node with the taint
+// out-of-service.
 //
-// Decide says what becomes of one pod. The Controller waits for the quarantine of missing
-// nodes, asks the server whether they are really gone, marks pods as Failed and deletes
-// them without grace.
+// Decide decides about one pod. The Controller waits for the quarantine of missing nodes, asks the
+// API whether they exist, sets the phase of pods to Failed and deletes them without a grace period.
 //
-// Invariants: a pod of a missing node that is not being deleted is touched only when the
-// node has been missing for the whole quarantine and the server confirms it. Nothing is
-// written while all nodes are there. Finished pods are left alone as long as their node
-// exists.
+// Invariants: a pod of a missing node that is not being deleted is changed only when the node has
+// been missing for the whole quarantine and the API confirms that. Nothing is written while all
+// nodes exist. Finished pods are kept as long as their node exists.
 package podgc

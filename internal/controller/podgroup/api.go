@@ -14,8 +14,8 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// New returns the controller of the PodGroups in inf's caches; it must be called
-// before inf is started.
+// New returns the controller of the PodGroups in inf's caches. It must be called before inf is
+// started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	pods, podGroups := inf.Pods(), inf.PodGroups()
 	if err := pods.AddIndex(groups.Index, groups.IndexKeys); err != nil {
@@ -29,7 +29,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	return c, nil
 }
 
-// server is the writing side of the API.
+// server implements the writer with a client.Set.
 type server struct{ set *client.Set }
 
 func (s server) SetFinalizers(ctx context.Context, group *scheduling.PodGroup, finalizers []string) error {

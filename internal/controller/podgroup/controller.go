@@ -17,13 +17,13 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// reasonBlocked is the reason of the event on a PodGroup whose deletion waits.
+// reasonBlocked is the reason of the event on a PodGroup whose deletion is delayed.
 const reasonBlocked = "DeletionBlocked"
 
-// namedPods is how many pods that event names.
+// namedPods is the maximum number of pods that the event names.
 const namedPods = 3
 
-// podCache is the cache of pods; it must have groups.Index.
+// podCache is the cache of pods. It must have groups.Index.
 type podCache interface {
 	ByIndex(index, key string) []*core.Pod
 }
@@ -33,12 +33,12 @@ type groupCache interface {
 	Get(namespace, name string) (*scheduling.PodGroup, bool)
 }
 
-// groupWriter replaces the finalizers of a PodGroup, if it is still as it was given.
+// groupWriter replaces the finalizers of a PodGroup, with the version that was read.
 type groupWriter interface {
 	SetFinalizers(ctx context.Context, group *scheduling.PodGroup, finalizers []string) error
 }
 
-// Controller keeps the protection of all PodGroups.
+// Controller manages the protection finalizer of all PodGroups.
 type Controller struct {
 	pods   podCache
 	groups groupCache
@@ -48,7 +48,7 @@ type Controller struct {
 	run    func(context.Context) error
 
 	mu       sync.Mutex
-	reported map[types.UID]bool // PodGroups whose waiting has been told of
+	reported map[types.UID]bool // PodGroups with a reported delay
 }
 
 func newController(pods podCache, groups groupCache, write groupWriter, events reconciler.Recorder) *Controller {
@@ -60,7 +60,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return c.run(ctx)
 }
 
-// Reconcile brings the protection of one PodGroup to what its pods ask for.
+// Reconcile adds or removes the protection finalizer of one PodGroup.
 func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
 	group, ok := c.groups.Get(key.Namespace, key.Name)
 	if !ok {
@@ -86,7 +86,7 @@ func (c *Controller) set(ctx context.Context, group *scheduling.PodGroup, finali
 	return nil
 }
 
-// report says once for each PodGroup what its deletion waits for (F30).
+// report records an event, once for each PodGroup, with the pods that delay its deletion (F30).
 func (c *Controller) report(group *scheduling.PodGroup, blocking []*core.Pod) {
 	if len(blocking) == 0 {
 		return
@@ -117,7 +117,7 @@ func blockedBy(pods []*core.Pod) string {
 	return "deletion waits for pods that have not finished: " + text
 }
 
-// onGroup takes an event of the cache of PodGroups.
+// onGroup handles a change in the cache of PodGroups.
 func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 	if before != nil && (after == nil || after.UID != before.UID) {
 		c.mu.Lock()
@@ -129,8 +129,8 @@ func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 	}
 }
 
-// onPod takes an event of the cache of pods: when a pod that its PodGroup waits for goes, finishes or is replaced under its
-// name, the PodGroup is looked at.
+// onPod handles a change in the cache of pods, and enqueues the PodGroup when a pod is deleted,
+// finishes or is recreated.
 func (c *Controller) onPod(before, after *core.Pod) {
 	if before == nil || before.Finished() || after != nil && after.UID == before.UID && !after.Finished() {
 		return
@@ -143,7 +143,7 @@ func (c *Controller) onPod(before, after *core.Pod) {
 	}
 }
 
-// needsLook tells that the PodGroup is not simply alive and protected.
+// needsLook reports whether the PodGroup is being deleted or lacks the finalizer.
 func needsLook(group *scheduling.PodGroup) bool {
 	return group.DeletionTimestamp != nil || !slices.Contains(group.Finalizers, scheduling.ProtectionFinalizer)
 }

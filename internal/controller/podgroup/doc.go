@@ -1,9 +1,8 @@
-// Package podgroup keeps the protection finalizer of PodGroups: it adds it to live
-// ones that lack it, and takes it off once a PodGroup is being deleted and all pods
-// that name it have finished (R35, R46). What is to be done is decided by
-// groups.Protect; the Controller gathers from the caches and writes.
+// Package podgroup manages the protection finalizer of PodGroups: it adds the finalizer to
+// PodGroups without it, and removes it when a PodGroup is being deleted and all its pods have
+// finished (R35, R46). groups.Protect decides; the Controller reads from caches and writes.
 //
-// Invariants: foreign finalizers are never touched; every write names the resource
-// version that was looked at, so a change meanwhile is never lost; the pods of a
-// PodGroup are found through an index. The package writes no conditions: the scheduler does.
+// Invariants: other finalizers are never changed; every write has the resource version that was
+// read, so that no concurrent change is lost; the pods of a PodGroup are found through an index.
+// The package writes no conditions; the scheduler does.
 package podgroup

@@ -20,15 +20,16 @@ import (
 )
 
 const (
-	// maxSize is how large an answer may be, so that it can be stored.
+	// maxSize limits the size of a status, so that it can be stored.
 	maxSize = 1 << 20
-	// maxEntries is how many partition types or capacities of a pool are told.
+	// maxEntries limits the reported partition types and capacities of a pool.
 	maxEntries = 32
-	// maxError is how long a validationError may be.
+	// maxError limits the length of a validationError.
 	maxError = 256
 )
 
-// Prefixes by which programs tell validationErrors apart; all but poolInvalid are upstream's.
+// Programs recognize validationErrors by these prefixes. All except poolInvalid are those of
+// Kubernetes.
 const (
 	poolIncomplete       = "PoolIncomplete"
 	poolInvalid          = "PoolInvalid"
@@ -38,7 +39,7 @@ const (
 	shareableOverCap     = "ShareableSummaryOverCap"
 )
 
-// facts are what answers come from.
+// facts is the input of a status.
 type facts struct {
 	slices []*resourcev1.ResourceSlice
 	claims []*resource.ResourceClaim
@@ -46,7 +47,7 @@ type facts struct {
 	on     features.Set
 }
 
-// answer is what to say to a request, and whether a pool in it is not complete yet.
+// answer returns the status for a request, and whether one of its pools is still incomplete.
 func answer(request *upstreamv1alpha3.ResourcePoolStatusRequest, f *facts, now time.Time) (status *upstreamv1alpha3.ResourcePoolStatusRequestStatus, incomplete bool) {
 	parts := f.pools(&request.Spec)
 	state := f.state(request.Spec.Driver, parts)
@@ -76,7 +77,7 @@ func answer(request *upstreamv1alpha3.ResourcePoolStatusRequest, f *facts, now t
 	return status, incomplete
 }
 
-// pools gathers the slices that a request asks for by their pools.
+// pools returns the slices that a request selects, by pool.
 func (f *facts) pools(spec *upstreamv1alpha3.ResourcePoolStatusRequestSpec) map[model.PoolID][]*resourcev1.ResourceSlice {
 	parts := map[model.PoolID][]*resourcev1.ResourceSlice{}
 	for _, s := range f.slices {
@@ -88,7 +89,7 @@ func (f *facts) pools(spec *upstreamv1alpha3.ResourcePoolStatusRequestSpec) map[
 	return parts
 }
 
-// state has the pools, who holds their devices, and what taints them.
+// state returns a State with the pools, the claims that hold their devices, and the taints.
 func (f *facts) state(driver string, parts map[model.PoolID][]*resourcev1.ResourceSlice) *model.State {
 	state := model.NewState()
 	for _, list := range parts {
@@ -145,7 +146,7 @@ func statusOf(view *model.PoolView, parts []*resourcev1.ResourceSlice, defaultTy
 	return pool
 }
 
-// nodeOf is the node that all slices of a pool's newest generation are on, if there is one.
+// nodeOf returns the node of all slices of the newest generation of a pool, or nil.
 func nodeOf(parts []*resourcev1.ResourceSlice, generation int64) *string {
 	var node *string
 	for _, s := range parts {
@@ -160,13 +161,14 @@ func nodeOf(parts []*resourcev1.ResourceSlice, generation int64) *string {
 	return node
 }
 
-// fault is a validationError, cut so that it is one.
+// fault returns a validationError, cut to the permitted length.
 func fault(prefix, format string, args ...any) *string {
 	text := prefix + ": " + fmt.Sprintf(format, args...)
 	return ptr.To(strings.ToValidUTF8(text[:min(len(text), maxError)], ""))
 }
 
-// conclude ends an answer. One that could not be stored is given up for one that says so.
+// conclude completes a status. A status that is too large to be stored is replaced by one with that
+// error.
 func conclude(status *upstreamv1alpha3.ResourcePoolStatusRequestStatus, faults int, now time.Time) {
 	condition := metav1.Condition{
 		Type: upstreamv1alpha3.ResourcePoolStatusRequestConditionComplete, Status: metav1.ConditionTrue,

@@ -10,7 +10,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// New returns the controller of the requests in inf's cache; it must be called before inf is started.
+// New returns the controller of the requests in inf's cache. It must be called before inf is
+// started.
 func New(set *client.Set, inf *client.Informers, opts Options) *Controller {
 	opts = opts.withDefaults()
 	c := &Controller{
@@ -24,7 +25,7 @@ func New(set *client.Set, inf *client.Informers, opts Options) *Controller {
 	return c
 }
 
-// api is the API behind a client.Set.
+// api implements the server with a client.Set.
 type api struct{ set *client.Set }
 
 func (a api) Answer(ctx context.Context, request *upstreamv1alpha3.ResourcePoolStatusRequest) error {

@@ -15,13 +15,14 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// Options tune a Controller; the zero value is good.
+// Options are the options of a Controller. The zero value is valid.
 type Options struct {
-	// Patience is how long after a request's creation pools that are not complete are waited for. Default 10 s.
+	// Patience is the time after the creation of a request for which it waits for incomplete pools.
+	// Default 10 s.
 	Patience time.Duration
-	// Features are those that are on.
+	// Features are the enabled features.
 	Features features.Set
-	// Clock is the time. Default: the wall clock.
+	// Clock is used for all times. Default: the wall clock.
 	Clock clock.WithTicker
 }
 
@@ -35,13 +36,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// cache has the objects of one kind.
+// cache is the cache of one kind.
 type cache[T any] interface {
 	Get(namespace, name string) (T, bool)
 	List() []T
 }
 
-// caches are what the controller reads.
+// caches are the caches that the controller reads.
 type caches struct {
 	requests cache[*upstreamv1alpha3.ResourcePoolStatusRequest]
 	slices   cache[*resourcev1.ResourceSlice]
@@ -49,14 +50,14 @@ type caches struct {
 	rules    cache[*resourcev1.DeviceTaintRule]
 }
 
-// server is what the controller writes to.
+// server writes requests.
 type server interface {
 	Answer(ctx context.Context, request *upstreamv1alpha3.ResourcePoolStatusRequest) error
-	// Delete deletes the request under its UID.
+	// Delete deletes the request, with a UID precondition.
 	Delete(ctx context.Context, request *upstreamv1alpha3.ResourcePoolStatusRequest) error
 }
 
-// Controller answers requests, and deletes them in time.
+// Controller writes the status of requests, and deletes old ones.
 type Controller struct {
 	cache  caches
 	server server
@@ -65,10 +66,10 @@ type Controller struct {
 	run    func(context.Context) error
 }
 
-// Run answers until ctx is done.
+// Run reconciles until ctx is done.
 func (c *Controller) Run(ctx context.Context) error { return c.run(ctx) }
 
-// reconcile answers a request, or deletes it when its time is over.
+// reconcile writes the status of a request, or deletes the request when it has expired.
 func (c *Controller) reconcile(ctx context.Context, name string) error {
 	request, ok := c.cache.requests.Get("", name)
 	if !ok || request.DeletionTimestamp != nil {
@@ -99,7 +100,7 @@ func (c *Controller) reconcile(ctx context.Context, name string) error {
 	return nil
 }
 
-// overtaken is the answer to a write on an object that is gone, or has changed: then the cache will show it anew.
+// overtaken reports whether the object was deleted or has changed. The cache will show that.
 func overtaken(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
 
 func (c *Controller) facts() *facts {
@@ -112,7 +113,7 @@ func (c *Controller) onRequest(_, after *upstreamv1alpha3.ResourcePoolStatusRequ
 	}
 }
 
-// onSlice has the requests looked at that wait for a pool of this driver.
+// onSlice enqueues the requests that wait for a pool of this driver.
 func (c *Controller) onSlice(before, after *resourcev1.ResourceSlice) {
 	s := after
 	if s == nil {

@@ -1,27 +1,28 @@
-// Package poolstatus answers ResourcePoolStatusRequests (KEP-5677): how many devices the pools of a driver have, who has
-// them, and what can still be had.
+// Package poolstatus writes the status of ResourcePoolStatusRequests (KEP-5677): how many devices
+// the pools of a driver have, which of them are allocated, and how many can still be allocated.
 //
 // # What it decides
 //
-// The answer to a request, from slices, claims and taint rules, by the same rules by which devices are given out: it lays
-// them over a State of its own, and asks alloc what a pool has in stock. Of each pool:
+// The status of a request, from slices, claims and taint rules, by the same rules as allocation: it
+// builds a State of its own, and alloc returns what a pool has in stock. For each pool:
 //
-//   - allocated are the published devices that a claim has, other than by admin access;
-//   - unavailable are those that nobody has and that cannot be had: tainted (NoSchedule, NoExecute), or kept from being
-//     given out by what others have taken from the same counters;
-//   - available is the rest, each of them by itself: together they may be more than the counters bear;
-//   - allocatable in a partitionSummary are those of one type that can be had beside each other.
+//   - allocated are the published devices that a claim holds, other than with admin access;
+//   - unavailable are the devices that no claim holds and that cannot be allocated: tainted
+//     (NoSchedule, NoExecute), or without the counters they need;
+//   - available are all others. Each can be allocated, but possibly not all together;
+//   - allocatable in a partitionSummary are the devices of one type that can be allocated together.
 //
-// When requests are deleted: an hour after the answer, or a day after their creation.
+// The time at which requests are deleted: an hour after their status was written, or a day after
+// their creation.
 //
 // # Invariants
 //
-//   - A request is answered once, and never changed then.
+//   - The status of a request is written once, and never changed.
 //   - total = allocated + unavailable + available, in each pool.
-//   - A pool that is not complete has Options.Patience, from the request's creation, to become so; then the answer says
-//     that it is not.
+//   - An incomplete pool has Options.Patience, from the creation of the request, to become complete.
+//     Then the status reports that it is incomplete.
 //
 // # What it never does
 //
-// It keeps nothing between requests, and looks at no nodes.
+// It keeps nothing between requests, and does not read nodes.
 package poolstatus

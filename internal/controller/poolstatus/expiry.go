@@ -7,12 +7,13 @@ import (
 )
 
 const (
-	// keepAnswered is how long a request is kept after its answer, keepPending how long one without.
+	// keepAnswered is how long a request is kept after its status was written, and keepPending how
+	// long one without a status.
 	keepAnswered = time.Hour
 	keepPending  = 24 * time.Hour
 )
 
-// expiry is when a request is to be deleted.
+// expiry returns the time at which a request is deleted.
 func expiry(request *upstreamv1alpha3.ResourcePoolStatusRequest) time.Time {
 	if request.Status == nil {
 		return request.CreationTimestamp.Add(keepPending)

@@ -14,11 +14,12 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// partitionType is what partitions have in common: an attribute and its value.
+// partitionType is the attribute and its value that partitions of one type have in common.
 type partitionType struct{ attribute, value string }
 
-// partitions tells of each type how many devices there are, and how many can be had beside each other. What is told apart
-// by no attribute is left out; what cannot be told apart is a fault, and then nothing is told.
+// partitions returns, for each type, the number of devices and how many can be allocated together.
+// Devices without a type attribute are not included. A device with an ambiguous type is an error,
+// and then nothing is returned.
 func partitions(view *model.PoolView, stock *alloc.PoolSummary, parts []*resourcev1.ResourceSlice, defaultType *string) ([]upstreamv1alpha3.PartitionTypeStatus, *string) {
 	attributes := typeAttributes(view, parts, defaultType)
 	devices := map[partitionType][]int{}
@@ -55,8 +56,8 @@ func partitions(view *model.PoolView, stock *alloc.PoolSummary, parts []*resourc
 	return out, nil
 }
 
-// typeAttributes says of each device by which attribute it is told apart: as its slice says, or by the default if no
-// slice of the pool says anything.
+// typeAttributes returns, for each device, the attribute with its type: as in its slice, or the
+// default if no slice of the pool has one.
 func typeAttributes(view *model.PoolView, parts []*resourcev1.ResourceSlice, defaultType *string) map[string]string {
 	out := map[string]string{}
 	for _, s := range parts {
@@ -75,8 +76,8 @@ func typeAttributes(view *model.PoolView, parts []*resourcev1.ResourceSlice, def
 	return out
 }
 
-// textOf is the text that a device has as an attribute, "" if there is none. In the driver's own domain, the name may
-// leave the domain out.
+// textOf returns the string value of an attribute of a device, or "". A name without a domain is in
+// the driver's own domain.
 func textOf(driver string, device *model.Device, attribute string) string {
 	a, ok := device.Attributes[resourcev1.QualifiedName(attribute)]
 	if bare, own := strings.CutPrefix(attribute, driver+"/"); !ok && own {

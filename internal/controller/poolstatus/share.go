@@ -13,7 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// shares sums up the devices that can be had more than once; nil if there are none.
+// shares sums up the devices that several claims can share, or returns nil if there are none.
 func shares(view *model.PoolView, stock *alloc.PoolSummary) (*upstreamv1alpha3.ShareableSummaryStatus, *string) {
 	var whole, part int32
 	found := false

@@ -6,26 +6,27 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// patience is how much longer a key of the slow lane waits than one of the fast lane. Then it comes first, however many hurry.
+// patience is the time by which a key in the slow lane is placed behind keys in the fast lane. An
+// older slow key comes first, however many fast keys there are.
 const patience = 300 * time.Millisecond
 
-// backgroundShare is how many keys are taken until one of the background lane is, while others wait. That lane gets on, and
-// never holds up the others, however long it is.
+// backgroundShare is the number of taken keys of which one is from the background lane, while
+// others wait. So this lane makes progress and never delays the others, however long it is.
 const backgroundShare = 4
 
-// Lane is where a key waits.
+// Lane is one of the lanes of a queue.
 type Lane int
 
 // The lanes of a queue.
 const (
-	// Fast keys go before slow ones, unless these have waited for a while.
+	// Fast keys come before slow ones, unless these have waited for some time.
 	Fast Lane = iota
 	Slow
-	// Background keys go when no others wait, and one of four does while others wait.
+	// Background keys are taken when no others wait, and for one of four keys otherwise.
 	Background
 )
 
-// lanes is the order of a queue with lanes; each lane is in the order of arrival.
+// lanes orders the keys of a queue with lanes. Each lane is in order of arrival.
 type lanes[K comparable] struct {
 	of                     Lanes[K]
 	clock                  clock.PassiveClock
@@ -66,17 +67,17 @@ func (l *lanes[K]) Pop() K {
 	return l.fast.pop()
 }
 
-// lane is a queue of keys, those that came first in front.
+// lane is a queue of keys in order of arrival.
 type lane[K comparable] []waiting[K]
 
 type waiting[K comparable] struct {
 	key   K
-	since time.Time // as it counts: a key of the slow lane stands as if it had come later
+	since time.Time // time of arrival, later by patience in the slow lane
 }
 
 func (l *lane[K]) pop() K {
 	key := (*l)[0].key
-	(*l)[0] = waiting[K]{} // not kept alive by those behind it
+	(*l)[0] = waiting[K]{} // let the key be garbage collected
 	*l = (*l)[1:]
 	return key
 }

@@ -16,26 +16,25 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Func brings the object named by key closer to what it should be. It is called
-// again, later and later, until it returns nil. It must tolerate that the object
-// is gone.
+// Func brings the object with this key closer to its desired state. It is called again, with
+// growing delay, until it returns nil. The object may no longer exist.
 type Func[K comparable] func(ctx context.Context, key K) error
 
-// Options tune a Runner; the zero value is good.
+// Options are the options of a Runner. The zero value is valid.
 type Options struct {
-	// Workers is the number of keys reconciled at once. Default 4.
+	// Workers is the number of keys that are reconciled concurrently. Default 4.
 	Workers int
-	// FirstRetry and LastRetry bound the delay after an error; it doubles in
-	// between. Defaults 5 ms and 30 s.
+	// FirstRetry and LastRetry are the limits of the delay after an error, which doubles each time.
+	// Defaults 5 ms and 30 s.
 	FirstRetry, LastRetry time.Duration
-	// Ready waits for what reconciling needs, such as filled caches, before Run begins;
-	// its error ends Run. Default: begin at once.
+	// Ready returns when reconciling can begin, for example when caches are filled. Its error ends
+	// Run. By default, Run begins immediately.
 	Ready func(context.Context) error
-	// Clock drives delayed keys. Default: the wall clock.
+	// Clock is used for delayed keys. Default: the wall clock.
 	Clock clock.WithTicker
 }
 
-// Lanes returns the lane in which a key waits that is added. It must not add keys itself.
+// Lanes returns the lane for a key that is added. It must not add keys itself.
 type Lanes[K comparable] func(key K) Lane
 
 func (o Options) withDefaults() Options {
@@ -57,8 +56,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Runner is a queue of keys with the workers that reconcile them. Its methods
-// may be called from any goroutine, Add and AddAfter before Run as well.
+// Runner is a queue of keys with workers that reconcile them. Its methods are safe for concurrent
+// use, and Add and AddAfter may be called before Run.
 type Runner[K comparable] struct {
 	name      string
 	reconcile Func[K]
@@ -67,12 +66,12 @@ type Runner[K comparable] struct {
 	queue     workqueue.TypedRateLimitingInterface[K]
 }
 
-// New returns a Runner that calls reconcile; name appears in log lines.
+// New returns a Runner that calls reconcile. The name appears in log lines.
 func New[K comparable](name string, reconcile Func[K], opts Options) *Runner[K] {
 	return NewWithLanes(name, reconcile, nil, opts)
 }
 
-// NewWithLanes is New with an order among the keys; nil is that of their arrival.
+// NewWithLanes returns a Runner with lanes. Without lanes, keys are in order of arrival.
 func NewWithLanes[K comparable](name string, reconcile Func[K], of Lanes[K], opts Options) *Runner[K] {
 	opts = opts.withDefaults()
 	queue := workqueue.TypedQueueConfig[K]{Name: name, Clock: opts.Clock}
@@ -95,20 +94,19 @@ func NewWithLanes[K comparable](name string, reconcile Func[K], of Lanes[K], opt
 	}
 }
 
-// Add asks for key to be reconciled as soon as a worker is free.
+// Add enqueues a key.
 func (r *Runner[K]) Add(key K) { r.queue.Add(key) }
 
-// AddAfter asks for key to be reconciled when d has passed; of several waits for
-// one key the earliest counts.
+// AddAfter enqueues a key after a delay. Of several delays for one key, the earliest counts.
 func (r *Runner[K]) AddAfter(key K, d time.Duration) { r.queue.AddAfter(key, d) }
 
-// Len is the number of keys that wait for a worker; delayed keys do not count.
+// Len returns the number of keys that wait for a worker. Delayed keys do not count.
 func (r *Runner[K]) Len() int { return r.queue.Len() }
 
 // Run reconciles until ctx is done and all workers have returned. A Runner runs once.
 func (r *Runner[K]) Run(ctx context.Context) error {
 	if err := r.ready(ctx); err != nil {
-		r.queue.ShutDown() // it has goroutines of its own
+		r.queue.ShutDown() // it runs goroutines
 		return fmt.Errorf("%s: %w", r.name, err)
 	}
 	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithName(r.name))
@@ -125,7 +123,7 @@ func (r *Runner[K]) Run(ctx context.Context) error {
 	return nil
 }
 
-// next reconciles one key; it returns false when there will be no more.
+// next reconciles one key. It returns false after shutdown.
 func (r *Runner[K]) next(ctx context.Context) bool {
 	key, quit := r.queue.Get()
 	if quit {
@@ -133,7 +131,7 @@ func (r *Runner[K]) next(ctx context.Context) bool {
 	}
 	defer r.queue.Done(key)
 	if ctx.Err() != nil {
-		return true // drain without work
+		return true // empty the queue without reconciling
 	}
 	err := r.guarded(ctx, key)
 	switch {
@@ -147,8 +145,8 @@ func (r *Runner[K]) next(ctx context.Context) bool {
 	return true
 }
 
-// guarded turns a panic into an error: one broken object must not stop the
-// process that serves all the others.
+// guarded turns a panic into an error: one broken object must not stop the process that serves all
+// others.
 func (r *Runner[K]) guarded(ctx context.Context, key K) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -158,9 +156,9 @@ func (r *Runner[K]) guarded(ctx context.Context, key K) (err error) {
 	return r.reconcile(ctx, key)
 }
 
-// report logs an error. Conflicts are the normal outcome of optimistic writes
-// and stay silent, as does what cannot be made in a namespace that is going: what
-// the key names will be deleted too.
+// report logs an error. Conflicts are expected with optimistic writes and are not logged, and
+// neither are creations in a namespace that is being terminated: the object will be deleted as
+// well.
 func (r *Runner[K]) report(ctx context.Context, key K, err error) {
 	logger := klog.FromContext(ctx)
 	if apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
@@ -168,14 +166,14 @@ func (r *Runner[K]) report(ctx context.Context, key K, err error) {
 		return
 	}
 	if r.queue.NumRequeues(key) < 2 {
-		// Most first errors are races with a cache that lags behind.
+		// Most first errors are races with a cache that is behind.
 		logger.V(2).Info("trying again", "key", key, "err", err)
 		return
 	}
 	logger.Error(err, "reconcile", "key", key, "attempt", r.queue.NumRequeues(key)+1)
 }
 
-// KeyOf is the key of an object in a Runner[types.NamespacedName].
+// KeyOf returns the key of an object in a Runner[types.NamespacedName].
 func KeyOf(obj metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }

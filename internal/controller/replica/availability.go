@@ -9,10 +9,10 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// Active says that pod neither has finished nor is being deleted.
+// Active reports whether the pod has neither finished nor is being deleted.
 func Active(pod *core.Pod) bool { return !pod.Finished() && pod.DeletionTimestamp == nil }
 
-// ReadySince is the time since which pod has been ready; ok is false if it is not.
+// ReadySince returns the time at which the pod became ready. ok is false if it is not ready.
 func ReadySince(pod *core.Pod) (since time.Time, ok bool) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
@@ -22,20 +22,20 @@ func ReadySince(pod *core.Pod) (since time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// Ready says that pod is ready.
+// Ready reports whether the pod is ready.
 func Ready(pod *core.Pod) bool {
 	_, ok := ReadySince(pod)
 	return ok
 }
 
-// Available says that pod has been ready for minReadySeconds.
+// Available reports whether the pod has been ready for minReadySeconds.
 func Available(pod *core.Pod, minReadySeconds int32, now time.Time) bool {
 	left, ready := UntilAvailable(pod, minReadySeconds, now)
 	return ready && left <= 0
 }
 
-// UntilAvailable is how long a pod must stay ready until it counts as available: 0 or less if it is now; ok is false for
-// a pod that is not ready.
+// UntilAvailable returns the time for which the pod must stay ready until it counts as available,
+// at most 0 if it does already. ok is false if it is not ready.
 func UntilAvailable(pod *core.Pod, minReadySeconds int32, now time.Time) (left time.Duration, ok bool) {
 	since, ready := ReadySince(pod)
 	if !ready {
@@ -51,8 +51,8 @@ func UntilAvailable(pod *core.Pod, minReadySeconds int32, now time.Time) (left t
 	return since.Add(window).Sub(now), true
 }
 
-// NextAvailability is the time until the next ready pod becomes available; ok is false when none will without a further
-// change.
+// NextAvailability returns the time until the next ready pod becomes available. ok is false if none
+// will without another change.
 func NextAvailability(pods []*core.Pod, minReadySeconds int32, now time.Time) (next time.Duration, ok bool) {
 	next = math.MaxInt64
 	for _, pod := range pods {

@@ -1,5 +1,5 @@
-// Package replica has what all controllers that own pods mean by the same words: the pod that a template describes (New),
+// Package replica defines what all controllers of pods have in common: the pod of a template (New),
 // which pods count (Active), and when a pod is ready and available.
 //
-// All of it is functions of values; how many pods there should be is each controller's decision.
+// All functions are pure. The number of pods is decided by each controller.
 package replica

@@ -10,8 +10,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// New is the pod that template describes for owner, a controller of the given kind. It has no name: the server generates
-// one from the owner's. It shares nothing with the template.
+// New returns the pod of a template for owner, a controller of the given kind. It has no name: the
+// server generates one from the owner's. It shares no memory with the template.
 func New(owner metav1.Object, kind schema.GroupVersionKind, template *core.PodTemplateSpec) *core.Pod {
 	return &core.Pod{
 		ObjectMeta: metav1.ObjectMeta{

@@ -1,6 +1,6 @@
 package replica
 
-// FalseFirst compares two facts about pods when those of which it is not true come first.
+// FalseFirst compares two properties of pods, where false comes first.
 func FalseFirst(a, b bool) int {
 	switch {
 	case a == b:

@@ -16,8 +16,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
-// New returns the controller of the ReplicaSets in inf's caches; it must be called
-// before inf is started.
+// New returns the controller of the ReplicaSets in inf's caches. It must be called before inf is
+// started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	pods, sets := inf.Pods(), inf.ReplicaSets()
 	if err := errors.Join(
@@ -39,7 +39,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	return c, nil
 }
 
-// server is the writing side of the API.
+// server implements the writer with a client.Set.
 type server struct{ set *client.Set }
 
 func (s server) LiveReplicaSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error) {

@@ -23,21 +23,21 @@ import (
 var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 
 const (
-	// burst is the most pods that one pass creates or deletes.
+	// burst limits the pods that one pass creates or deletes.
 	burst = 500
-	// gatherWindow is how long a pod's event waits for others before the ReplicaSet is
-	// looked at: the pods of a burst then cost a few status writes, not one each.
+	// gatherWindow is the delay after an event of a pod, so that the pods of a burst cause a few
+	// status writes, not one each.
 	gatherWindow = 20 * time.Millisecond
 )
 
-// setCache is the cache of ReplicaSets; it must have ownership.Index.
+// setCache is the cache of ReplicaSets. It must have ownership.Index.
 type setCache interface {
 	Get(namespace, name string) (*apps.ReplicaSet, bool)
 	ByIndex(index, key string) []*apps.ReplicaSet
 	InNamespace(namespace string) []*apps.ReplicaSet
 }
 
-// setWriter reads ReplicaSets past the cache and writes their status.
+// setWriter reads ReplicaSets from the API and writes their status.
 type setWriter interface {
 	LiveReplicaSet(ctx context.Context, namespace, name string) (*apps.ReplicaSet, error)
 	UpdateReplicaSetStatus(ctx context.Context, rs *apps.ReplicaSet) error
@@ -59,7 +59,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return c.run(ctx)
 }
 
-// Reconcile brings the pods and the status of one ReplicaSet to what its spec says.
+// Reconcile brings the pods and the status of one ReplicaSet to the desired state.
 func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
 	rs, ok := c.sets.Get(key.Namespace, key.Name)
 	if !ok {
@@ -67,7 +67,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	}
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
-		return nil // the server's validation does not let such a selector in
+		return nil // validation rejects such a selector
 	}
 	settled, wait, err := c.pods.Settled(ctx, rs, selector)
 	if err != nil {
@@ -97,8 +97,8 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	return nil
 }
 
-// claim returns the pods that are rs's, after adopting and releasing. Terminating and
-// finished pods are claimed as they are.
+// claim returns the pods of the ReplicaSet, after adopting and releasing. Terminating and finished
+// pods are neither adopted nor released.
 func (c *Controller) claim(ctx context.Context, rs *apps.ReplicaSet, selector labels.Selector) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.ReplicaSet, *core.Pod]{
 		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveReplicaSet, Patch: c.pods.Patch,
@@ -115,7 +115,7 @@ func (c *Controller) writeStatus(ctx context.Context, rs *apps.ReplicaSet, statu
 	if sameStatus(rs.Status, status) {
 		return nil
 	}
-	updated := *rs // the cached object's other fields are shared and only read
+	updated := *rs // other fields of the cached object are shared and only read
 	updated.Status = status
 	if err := c.writeSet.UpdateReplicaSetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("replicaset %s/%s: status: %w", rs.Namespace, rs.Name, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// onSet takes an event of the cache of ReplicaSets.
+// onSet handles a change in the cache of ReplicaSets.
 func (c *Controller) onSet(before, after *apps.ReplicaSet) {
 	if after != nil {
 		c.queue.Add(reconciler.KeyOf(after))
@@ -20,8 +20,8 @@ func (c *Controller) onSet(before, after *apps.ReplicaSet) {
 	}
 }
 
-// onPod takes an event of the cache of pods. It is called in the order of the events,
-// as the expectations need it.
+// onPod handles a change in the cache of pods. It is called in the order of events, which
+// expectations require.
 func (c *Controller) onPod(before, after *core.Pod) {
 	c.pods.Observe(before, after)
 	watch := ownership.Watch[*apps.ReplicaSet, *core.Pod]{

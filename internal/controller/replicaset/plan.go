@@ -8,13 +8,13 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// Pods are the pods of one ReplicaSet, by whether they count.
+// Pods is the pods of one ReplicaSet that have not finished.
 type Pods struct {
-	Active      []*core.Pod // neither finished nor being deleted: these count as replicas
+	Active      []*core.Pod // neither finished nor being deleted: they count as replicas
 	Terminating []*core.Pod // being deleted, not finished
 }
 
-// Sort drops finished pods and divides the others.
+// Sort removes finished pods and splits the others.
 func Sort(claimed []*core.Pod) Pods {
 	var pods Pods
 	for _, pod := range claimed {
@@ -29,15 +29,15 @@ func Sort(claimed []*core.Pod) Pods {
 	return pods
 }
 
-// Plan is what brings the number of pods to spec.replicas; one of the two is empty.
+// Plan is the change that leads to spec.replicas pods. One of its fields is empty.
 type Plan struct {
 	Create int
 	Delete []*core.Pod
 }
 
-// Decide compares the active pods with what rs asks for. A plan changes at most
-// burst pods. related are the pods of all ReplicaSets with the same owner (rs's own
-// included), of which those on one node are spread: the fuller node gives up first.
+// Decide compares the active pods with spec.replicas. A plan changes at most burst pods. related
+// are the pods of all ReplicaSets with the same owner, including rs: pods on nodes with more of
+// them are deleted first.
 func Decide(rs *apps.ReplicaSet, active, related []*core.Pod, burst int, now time.Time) Plan {
 	surplus := len(active) - int(replicas(rs))
 	if surplus <= 0 {
@@ -50,7 +50,7 @@ func Decide(rs *apps.ReplicaSet, active, related []*core.Pod, burst int, now tim
 	return Plan{Delete: order[:min(surplus, burst)]}
 }
 
-// replicas is what rs asks for; the server defaults a missing number to 1.
+// replicas returns spec.replicas. The server sets a missing number to 1.
 func replicas(rs *apps.ReplicaSet) int32 {
 	if rs.Spec.Replicas == nil {
 		return 1

@@ -14,7 +14,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// candidate is a pod with all that decides how dear it is.
+// candidate is a pod with all properties that decide its rank.
 type candidate struct {
 	pod        *core.Pod
 	assigned   bool
@@ -27,12 +27,11 @@ type candidate struct {
 	sidecars   int // restarts of sidecar containers
 }
 
-// ByDeletionPreference sorts pods so that the cheapest to lose comes first: not assigned
-// before assigned, pending before running, not ready before ready, lower
-// controller.kubernetes.io/pod-deletion-cost, more related pods on the same node,
-// ready for a shorter time, more restarts, younger. Ages are compared by order of
-// magnitude (powers of two); equal ones by UID, which is as good as at random but
-// stable.
+// ByDeletionPreference sorts pods so that the pod to delete first comes first: not assigned before
+// assigned, pending before running, not ready before ready, lower
+// controller.kubernetes.io/pod-deletion-cost, more related pods on the same node, ready for a
+// shorter time, more restarts, younger. Ages are compared by order of magnitude (powers of two),
+// and equal ones by UID, which is arbitrary but stable.
 func ByDeletionPreference(pods, related []*core.Pod, now time.Time) {
 	onNode := map[string]int{}
 	for _, pod := range related {
@@ -86,8 +85,8 @@ func (a candidate) compare(b candidate, now time.Time) int {
 	return a.compareAge(b, created, other, now)
 }
 
-// compareAge puts the later of two different times first, by order of magnitude of
-// the age; a missing time is the latest.
+// compareAge sorts the later of two times first, by order of magnitude of the age. A missing time
+// is the latest.
 func (a candidate) compareAge(b candidate, at, other, now time.Time) int {
 	if at.IsZero() || other.IsZero() {
 		return replica.FalseFirst(!at.IsZero(), !other.IsZero())
@@ -98,7 +97,7 @@ func (a candidate) compareAge(b candidate, at, other, now time.Time) int {
 	)
 }
 
-// magnitude is the integer part of log2 of an age in nanoseconds; -1 without age.
+// magnitude returns the integer part of log2 of an age in nanoseconds, or -1 without an age.
 func magnitude(age time.Duration) int {
 	if age <= 0 {
 		return -1
@@ -106,7 +105,7 @@ func magnitude(age time.Duration) int {
 	return int(math.Log2(float64(age)))
 }
 
-// deletionCost is 0 when the annotation is missing or is not a number.
+// deletionCost returns the annotated cost, or 0 if it is missing or not a number.
 func deletionCost(pod *core.Pod) int32 {
 	cost, err := strconv.ParseInt(pod.Annotations[corev1.PodDeletionCost], 10, 32)
 	if err != nil {
@@ -115,7 +114,7 @@ func deletionCost(pod *core.Pod) int32 {
 	return int32(cost)
 }
 
-// restarts are the highest counts among regular containers and among sidecars.
+// restarts returns the highest counts of regular containers and of sidecars.
 func restarts(pod *core.Pod) (regular, sidecar int) {
 	for _, s := range pod.Status.ContainerStatuses {
 		regular = max(regular, int(s.RestartCount))

@@ -12,7 +12,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// scale creates or deletes pods so that rs has as many active ones as it asks for.
+// scale creates or deletes pods until the ReplicaSet has the requested number of active ones.
 func (c *Controller) scale(ctx context.Context, rs *apps.ReplicaSet, active []*core.Pod) error {
 	plan := Decide(rs, active, c.related(rs), burst, c.clock.Now())
 	if plan.Create > 0 {
@@ -24,7 +24,7 @@ func (c *Controller) scale(ctx context.Context, rs *apps.ReplicaSet, active []*c
 	return batch.Parallel(len(plan.Delete), func(i int) error { return c.pods.Delete(ctx, rs, plan.Delete[i]) })
 }
 
-// related are the pods of the ReplicaSets that have rs's controller.
+// related returns the pods of all ReplicaSets with the same controller as rs.
 func (c *Controller) related(rs *apps.ReplicaSet) []*core.Pod {
 	owner := metav1.GetControllerOfNoCopy(rs)
 	if owner == nil {

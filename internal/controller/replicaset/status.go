@@ -14,8 +14,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// Status is the status that rs should have. failure is what came of creating or
-// deleting pods; it appears as condition ReplicaFailure until a pass succeeds.
+// Status returns the status for the ReplicaSet. failure is the error of creations or deletions; the
+// condition ReplicaFailure reports it until a pass succeeds.
 func Status(rs *apps.ReplicaSet, pods Pods, failure error, now time.Time) appsv1.ReplicaSetStatus {
 	terminating := int32(len(pods.Terminating))
 	status := appsv1.ReplicaSetStatus{
@@ -39,8 +39,8 @@ func Status(rs *apps.ReplicaSet, pods Pods, failure error, now time.Time) appsv1
 	return status
 }
 
-// conditions keeps a ReplicaFailure that is there while the failure lasts, so that
-// changing error texts do not cause writes.
+// conditions keeps an existing ReplicaFailure while the failure lasts, so that changing error texts
+// cause no writes.
 func conditions(rs *apps.ReplicaSet, active int, failure error, now time.Time) []appsv1.ReplicaSetCondition {
 	isFailure := func(c appsv1.ReplicaSetCondition) bool { return c.Type == appsv1.ReplicaSetReplicaFailure }
 	old := slices.Clone(rs.Status.Conditions)

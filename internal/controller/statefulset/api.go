@@ -19,7 +19,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/workload"
 )
 
-// New returns the controller of the StatefulSets in inf's caches; it must be called before inf is started.
+// New returns the controller of the StatefulSets in inf's caches. It must be called before inf is
+// started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
 	sets, pods, claims, revisions := inf.StatefulSets(), inf.Pods(), inf.PersistentVolumeClaims(), inf.ControllerRevisions()
 	if err := errors.Join(
@@ -43,7 +44,7 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	return c, nil
 }
 
-// server is the API past the caches.
+// server implements the writers with a client.Set.
 type server struct{ set *client.Set }
 
 func (s server) CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {

@@ -23,11 +23,12 @@ import (
 )
 
 const (
-	// burst is the most pods that one pass creates.
+	// burst limits the pods that one pass creates.
 	burst = 500
-	// gatherWindow is how long a pod's event waits for others before the StatefulSet is looked at.
+	// gatherWindow is the delay after an event of a pod, so that several events cause one
+	// reconcile.
 	gatherWindow = 10 * time.Millisecond
-	// hashLabel has a revision's hash.
+	// hashLabel is the label with the hash of a revision.
 	hashLabel = "controller.kubernetes.io/hash"
 )
 
@@ -42,19 +43,19 @@ type claimCache interface {
 	Get(namespace, name string) (*corev1.PersistentVolumeClaim, bool)
 }
 
-// claimWriter changes volume claims.
+// claimWriter writes volume claims.
 type claimWriter interface {
 	CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
 	UpdateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error
 }
 
-// setWriter reads StatefulSets past the cache and writes their status.
+// setWriter reads StatefulSets from the API and writes their status.
 type setWriter interface {
 	LiveStatefulSet(ctx context.Context, namespace, name string) (*apps.StatefulSet, error)
 	UpdateStatefulSetStatus(ctx context.Context, set *apps.StatefulSet) error
 }
 
-// revisionWriter changes revisions.
+// revisionWriter writes revisions.
 type revisionWriter interface {
 	history.Writer
 	history.Deleter
@@ -83,7 +84,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return c.run(ctx)
 }
 
-// Reconcile makes the next step for one StatefulSet.
+// Reconcile takes the next step for one StatefulSet.
 func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
 	set, ok := c.sets.Get(key.Namespace, key.Name)
 	if !ok {
@@ -91,7 +92,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	}
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	if err != nil || selector.Empty() {
-		return nil // the server's validation does not let such a selector in
+		return nil // validation rejects such a selector
 	}
 	settled, wait, err := c.pods.Settled(ctx, set, selector)
 	if err != nil {
@@ -130,7 +131,7 @@ func (c *Controller) step(ctx context.Context, set *apps.StatefulSet, selector l
 	return c.forget(ctx, gathered, revisions)
 }
 
-// claimPods returns the pods that are set's, after adopting and releasing.
+// claimPods returns the pods of the set, after adopting and releasing.
 func (c *Controller) claimPods(ctx context.Context, set *apps.StatefulSet, selector labels.Selector) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.StatefulSet, *core.Pod]{
 		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveStatefulSet, Patch: c.pods.Patch, Member: isMember,
@@ -153,7 +154,7 @@ func (c *Controller) claimRevisions(ctx context.Context, set *apps.StatefulSet, 
 	return claimed, nil
 }
 
-// gather makes sure that the set's template has a revision, and collects what Decide has to know.
+// gather ensures that the template of the set has a revision, and returns the input of Decide.
 func (c *Controller) gather(ctx context.Context, set *apps.StatefulSet, pods []*core.Pod, revisions []*appsv1.ControllerRevision) (Gathered, error) {
 	g := Gathered{Set: set, Pods: pods, Claims: c.claimsOf(set, pods), Now: c.clock.Now()}
 	if set.Status.CollisionCount != nil {
@@ -161,7 +162,7 @@ func (c *Controller) gather(ctx context.Context, set *apps.StatefulSet, pods []*
 	}
 	g.Current.Name, g.Update.Name = set.Status.CurrentRevision, set.Status.UpdateRevision
 	if set.DeletionTimestamp != nil {
-		return g, nil // its revisions may be gone already, and need not come back
+		return g, nil // its revisions may be deleted already, and are not created again
 	}
 	current, err := history.Ensure(ctx, c.writeRevision, history.Parent{
 		Owner: set, Kind: kind, Template: &set.Spec.Template, HashLabel: hashLabel, Collisions: g.Collisions,
@@ -175,7 +176,8 @@ func (c *Controller) gather(ctx context.Context, set *apps.StatefulSet, pods []*
 	return g, err
 }
 
-// currentRevision is the one that the status names; the new one for a set that has none, or of which it is gone.
+// currentRevision returns the revision named by the status, or the new one if the status names none
+// or it was deleted.
 func currentRevision(set *apps.StatefulSet, update Revision, revisions []*appsv1.ControllerRevision) (Revision, error) {
 	i := slices.IndexFunc(revisions, func(r *appsv1.ControllerRevision) bool { return r.Name == set.Status.CurrentRevision })
 	if i < 0 || revisions[i].Name == update.Name {
@@ -185,7 +187,7 @@ func currentRevision(set *apps.StatefulSet, update Revision, revisions []*appsv1
 	return Revision{Name: revisions[i].Name, Template: template}, err
 }
 
-// claimsOf looks up the volume claims of the pods there are and of those that may be created.
+// claimsOf returns the volume claims of existing pods and of those that may be created.
 func (c *Controller) claimsOf(set *apps.StatefulSet, pods []*core.Pod) map[string]*corev1.PersistentVolumeClaim {
 	claims := map[string]*corev1.PersistentVolumeClaim{}
 	look := func(ordinal int) {

@@ -12,7 +12,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// onSet takes an event of the cache of StatefulSets.
+// onSet handles a change in the cache of StatefulSets.
 func (c *Controller) onSet(before, after *apps.StatefulSet) {
 	if after != nil {
 		c.queue.Add(reconciler.KeyOf(after))
@@ -22,7 +22,8 @@ func (c *Controller) onSet(before, after *apps.StatefulSet) {
 	}
 }
 
-// onPod takes an event of the cache of pods. It is called in the order of the events, as the expectations need it.
+// onPod handles a change in the cache of pods. It is called in the order of events, which
+// expectations require.
 func (c *Controller) onPod(before, after *core.Pod) {
 	c.pods.Observe(before, after)
 	watch := ownership.Watch[*apps.StatefulSet, *core.Pod]{
@@ -33,8 +34,8 @@ func (c *Controller) onPod(before, after *core.Pod) {
 	watch.OnChange(before, after)
 }
 
-// onClaim takes an event of the cache of volume claims: one that is gone, or changes hands, may be what a pod's creation
-// waits for.
+// onClaim handles a change in the cache of volume claims. The creation of a pod may wait for the
+// deletion of a claim or for a change of its owners.
 func (c *Controller) onClaim(before, after *corev1.PersistentVolumeClaim) {
 	if before == nil || after != nil && equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) {
 		return

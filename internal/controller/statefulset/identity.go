@@ -17,7 +17,8 @@ var (
 	podKind = corev1.SchemeGroupVersion.WithKind("Pod")
 )
 
-// ordinalOf is the number at the end of a pod's name; ok is false if the name is none that set gives.
+// ordinalOf returns the number at the end of a pod's name. ok is false if the set has no pod with
+// this name.
 func ordinalOf(set *apps.StatefulSet, pod *core.Pod) (ordinal int, ok bool) {
 	digits, ok := strings.CutPrefix(pod.Name, set.Name+"-")
 	if !ok {
@@ -26,7 +27,7 @@ func ordinalOf(set *apps.StatefulSet, pod *core.Pod) (ordinal int, ok bool) {
 	return parseOrdinal(digits)
 }
 
-// parseOrdinal takes only the digits that strconv would write: web-01 is not the pod of ordinal 1.
+// parseOrdinal accepts only digits in the form of strconv: web-01 is not the pod of ordinal 1.
 func parseOrdinal(digits string) (ordinal int, ok bool) {
 	n, err := strconv.ParseInt(digits, 10, 32)
 	if err != nil || n < 0 || strconv.FormatInt(n, 10) != digits {
@@ -35,7 +36,7 @@ func parseOrdinal(digits string) (ordinal int, ok bool) {
 	return int(n), true
 }
 
-// isMember says that a pod's name is one that set gives.
+// isMember reports whether the name of the pod is one of the set's.
 func isMember(set *apps.StatefulSet, pod *core.Pod) bool {
 	_, ok := ordinalOf(set, pod)
 	return ok
@@ -45,7 +46,7 @@ func podName(set *apps.StatefulSet, ordinal int) string {
 	return set.Name + "-" + strconv.Itoa(ordinal)
 }
 
-// start is the first ordinal.
+// start returns the first ordinal.
 func start(set *apps.StatefulSet) int {
 	if set.Spec.Ordinals == nil {
 		return 0
@@ -53,7 +54,7 @@ func start(set *apps.StatefulSet) int {
 	return int(set.Spec.Ordinals.Start)
 }
 
-// replicas is how many pods set asks for; the server defaults a missing number to 1.
+// replicas returns spec.replicas. The server sets a missing number to 1.
 func replicas(set *apps.StatefulSet) int {
 	if set.Spec.Replicas == nil {
 		return 1
@@ -61,12 +62,12 @@ func replicas(set *apps.StatefulSet) int {
 	return int(*set.Spec.Replicas)
 }
 
-// isWanted says that set asks for a pod of this ordinal.
+// isWanted reports whether the set requests a pod with this ordinal.
 func isWanted(set *apps.StatefulSet, ordinal int) bool {
 	return ordinal >= start(set) && ordinal < start(set)+replicas(set)
 }
 
-// Revision is a template with the name of the ControllerRevision that holds it.
+// Revision is a pod template with the name of its ControllerRevision.
 type Revision struct {
 	Name     string
 	Template *core.PodTemplateSpec
@@ -74,10 +75,10 @@ type Revision struct {
 
 func revisionOf(pod *core.Pod) string { return pod.Labels[appsv1.StatefulSetRevisionLabel] }
 
-// newPod is the pod of an ordinal, of one revision.
+// newPod returns the pod of an ordinal with the template of a revision.
 func newPod(set *apps.StatefulSet, revision Revision, ordinal int) *core.Pod {
 	pod := replica.New(set, kind, revision.Template)
-	pod.Name = podName(set, ordinal) // generateName stays beside it, as in Kubernetes
+	pod.Name = podName(set, ordinal) // generateName is kept, as in Kubernetes
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}
@@ -90,7 +91,7 @@ func newPod(set *apps.StatefulSet, revision Revision, ordinal int) *core.Pod {
 	return pod
 }
 
-// identity are the labels by which a Service or a person finds one pod of a set.
+// identity returns the labels that select one pod of a set.
 func identity(name string, ordinal int) map[string]string {
 	return map[string]string{
 		appsv1.StatefulSetPodNameLabel: name,

@@ -15,54 +15,56 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// Gathered is all that a decision depends on.
+// Gathered is the input of Decide.
 type Gathered struct {
-	Set    *apps.StatefulSet
-	Pods   []*core.Pod                              // the set's, in any order
-	Claims map[string]*corev1.PersistentVolumeClaim // by name; at least those of Pods and of the ordinals of slotsOf
-	// Current is the revision from which the set moves to Update; the two are equal when no rollout goes on. Collisions are
-	// the hash collisions of revisions so far.
+	Set  *apps.StatefulSet
+	Pods []*core.Pod // pods of the set, in any order
+	// by name; at least those of Pods and of the ordinals of slotsOf
+	Claims map[string]*corev1.PersistentVolumeClaim
+	// Current is the revision from which the set is updated to Update. They are equal when no
+	// rollout is in progress. Collisions is the number of hash collisions of revisions so far.
 	Current, Update Revision
 	Collisions      int32
 	Now             time.Time
 }
 
-// Member is a pod to be created, with the volume claims that it lacks.
+// Member is a pod to be created, with its missing volume claims.
 type Member struct {
 	Claims []*corev1.PersistentVolumeClaim
 	Pod    *core.Pod
 }
 
-// Plan is what brings a set closer to its spec.
+// Plan is the next step towards the spec of a set.
 type Plan struct {
 	Supply  []*corev1.PersistentVolumeClaim // claims to be created for pods that wait for them
-	Own     []*corev1.PersistentVolumeClaim // claims to be updated: their owners differ
-	Foreign []string                        // those of Own that another controller manages, against the retention policy
+	Own     []*corev1.PersistentVolumeClaim // claims with owners to be updated
+	Foreign []string                        // claims in Own that have another controller, despite the retention policy
 	Create  []Member
-	Label   []*core.Pod // pods that lack the labels of their identity
+	Label   []*core.Pod // pods without the labels of their identity
 	Delete  []*core.Pod
-	Blocked []string // why pods that are missing are not created
+	Blocked []string // reasons why missing pods are not created
 	Status  appsv1.StatefulSetStatus
-	Recheck time.Duration // until a pod becomes available by itself; 0: none will
+	Recheck time.Duration // time until the next pod becomes available; 0 for none
 }
 
-// slot is an ordinal, with the pod that has it, if any.
+// slot is an ordinal with its pod, if it has one.
 type slot struct {
 	ordinal int
 	pod     *core.Pod
 	going   bool // the plan deletes the pod
 }
 
-// pass is a decision in the making.
+// pass is a decision in progress.
 type pass struct {
 	Gathered
-	ordered   bool
-	slots     []*slot // the wanted ordinals, from the lowest: those that have a pod, and the first burst of the others
-	condemned []*slot // pods beyond them, from the highest
+	ordered bool
+	// wanted ordinals, in order: those with a pod, and the first burst of the others
+	slots     []*slot
+	condemned []*slot // pods with other ordinals, from the highest
 	plan      Plan
 }
 
-// Decide makes the next step.
+// Decide takes the next step.
 func Decide(g Gathered) Plan {
 	p := newPass(g)
 	if g.Set.DeletionTimestamp == nil && p.fill() && p.shrink() {
@@ -95,8 +97,8 @@ func newPass(g Gathered) *pass {
 	return p
 }
 
-// slotsOf are the wanted ordinals that a pass looks at, in their order. A set may ask for more pods than any machine has
-// room for the names of.
+// slotsOf returns the wanted ordinals that a pass considers, in order. A set may request more pods
+// than fit in memory.
 func slotsOf(set *apps.StatefulSet, pods map[int]*core.Pod) []int {
 	var ordinals []int
 	lacking, end := 0, start(set)+replicas(set)
@@ -114,19 +116,21 @@ func slotsOf(set *apps.StatefulSet, pods map[int]*core.Pod) []int {
 	return ordinals
 }
 
-// isAvailable says that a slot has a pod which counts. A pod that is being deleted does not.
+// isAvailable reports whether a slot has an available pod that is not being deleted.
 func (p *pass) isAvailable(s *slot) bool {
 	return s.pod != nil && s.pod.DeletionTimestamp == nil && replica.Available(s.pod, p.Set.Spec.MinReadySeconds, p.Now)
 }
 
-// fill takes care of the wanted ordinals; it returns false if the set must not get smaller or newer yet.
+// fill handles the wanted ordinals. It returns false if the set must not be scaled down or updated
+// yet.
 func (p *pass) fill() bool {
 	for _, s := range p.slots {
 		switch {
 		case s.pod == nil:
 			p.create(s)
 		case s.pod.Finished():
-			// Whatever the pod ended with: a pod that was stopped from outside may well have succeeded.
+			// A pod is replaced whatever its phase: one that was stopped from outside may have
+			// succeeded.
 			p.remove(s)
 		default:
 			p.repair(s)
@@ -138,14 +142,14 @@ func (p *pass) fill() bool {
 	return true
 }
 
-// create plans the pod of a slot, unless a volume claim stands in its way that has to go first.
+// create plans the pod of a slot, unless one of its volume claims must be deleted first.
 func (p *pass) create(s *slot) {
 	for _, name := range claimNames(p.Set, s.ordinal) {
 		claim, ok := p.Claims[name]
 		switch {
 		case !ok:
 		case isLeftover(p.Set, claim, s.ordinal):
-			return // it goes with the pod that was scaled away, which is not worth a word
+			return // it is deleted with the pod that was scaled away, which is not reported
 		case claim.DeletionTimestamp != nil:
 			p.plan.Blocked = append(p.plan.Blocked, fmt.Sprintf("pod %s: persistentvolumeclaim %s is being deleted", podName(p.Set, s.ordinal), name))
 			return
@@ -157,7 +161,7 @@ func (p *pass) create(s *slot) {
 	})
 }
 
-// missing are the volume claims that an ordinal lacks.
+// missing returns the volume claims that an ordinal lacks.
 func (p *pass) missing(ordinal int) []*corev1.PersistentVolumeClaim {
 	var claims []*corev1.PersistentVolumeClaim
 	for i := range p.Set.Spec.VolumeClaimTemplates {
@@ -169,7 +173,7 @@ func (p *pass) missing(ordinal int) []*corev1.PersistentVolumeClaim {
 	return claims
 }
 
-// repair puts right what is wrong about a pod that is there: its labels, and its volume claims.
+// repair corrects the labels of an existing pod and its volume claims.
 func (p *pass) repair(s *slot) {
 	if s.pod.DeletionTimestamp != nil {
 		return
@@ -186,7 +190,7 @@ func (p *pass) repair(s *slot) {
 	p.own(s)
 }
 
-// own gives the volume claims of a pod the owners that the retention policy wants.
+// own sets the owners of a pod's volume claims as the retention policy requires.
 func (p *pass) own(s *slot) {
 	for _, name := range claimNames(p.Set, s.ordinal) {
 		claim, ok := p.Claims[name]
@@ -213,7 +217,7 @@ func (p *pass) remove(s *slot) {
 	}
 }
 
-// shrink takes care of the pods that are too many; it returns false while there are some, in an ordered set.
+// shrink handles surplus pods. It returns false while an ordered set has any.
 func (p *pass) shrink() bool {
 	for _, s := range p.condemned {
 		p.own(s)
@@ -227,7 +231,8 @@ func (p *pass) shrink() bool {
 	if len(p.condemned) == 0 {
 		return true
 	}
-	// One that is not available goes only if no lower one is waited for, or if it can become available no more.
+	// A pod that is not available is deleted only if no lower one is waited for, or if it can never
+	// become available.
 	highest, lower := p.condemned[0], p.condemned[1:]
 	waits := slices.ContainsFunc(lower, func(s *slot) bool { return !p.isAvailable(s) })
 	if p.isAvailable(highest) || highest.pod.Finished() || !waits {

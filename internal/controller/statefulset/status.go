@@ -9,7 +9,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// status is what the set should report. Pods that the plan deletes count as being deleted.
+// status returns the status of the set. Pods that the plan deletes count as being deleted.
 func (p *pass) status() appsv1.StatefulSetStatus {
 	collisions := p.Collisions
 	status := appsv1.StatefulSetStatus{

@@ -13,7 +13,7 @@ func isRolling(set *apps.StatefulSet) bool {
 	return set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType
 }
 
-// partition is how many of the first slots keep the current revision.
+// partition returns the number of first slots that keep the current revision.
 func partition(set *apps.StatefulSet) int {
 	if r := set.Spec.UpdateStrategy.RollingUpdate; r != nil && r.Partition != nil {
 		return int(*r.Partition)
@@ -21,7 +21,7 @@ func partition(set *apps.StatefulSet) int {
 	return 0
 }
 
-// maxUnavailable is how many pods a rolling update may keep from being available; at least 1, or nothing would move.
+// maxUnavailable returns the number of pods that a rolling update may make unavailable, at least 1.
 func maxUnavailable(set *apps.StatefulSet) int {
 	r := set.Spec.UpdateStrategy.RollingUpdate
 	if r == nil || r.MaxUnavailable == nil {
@@ -29,16 +29,16 @@ func maxUnavailable(set *apps.StatefulSet) int {
 	}
 	n, err := intstr.GetScaledValueFromIntOrPercent(r.MaxUnavailable, replicas(set), false)
 	if err != nil {
-		return 1 // the server's validation does not let such a text in
+		return 1 // validation rejects such a text
 	}
 	return max(1, n)
 }
 
-// revisionFor is the revision with which the pod of a slot is created.
+// revisionFor returns the revision with which the pod of a slot is created.
 func (p *pass) revisionFor(slot int) Revision {
 	keeps := partition(p.Set)
 	if p.Set.Spec.UpdateStrategy.RollingUpdate == nil {
-		keeps = int(p.Set.Status.CurrentReplicas) // what the update has not reached yet
+		keeps = int(p.Set.Status.CurrentReplicas) // slots that the update has not reached yet
 	}
 	if isRolling(p.Set) && slot < keeps {
 		return p.Current
@@ -46,8 +46,8 @@ func (p *pass) revisionFor(slot int) Revision {
 	return p.Update
 }
 
-// update deletes pods that have an old template, so that they are created anew: from the highest slot down, as many as may
-// be unavailable, none below the partition.
+// update deletes pods with an old template, so that they are created again: from the highest slot
+// down, as many as may be unavailable, and none below the partition.
 func (p *pass) update() {
 	if !isRolling(p.Set) {
 		return
@@ -67,7 +67,7 @@ func (p *pass) update() {
 		if p.isAvailable(s) {
 			old = append(old, s)
 		} else {
-			p.remove(s) // it is no loss. Only a set that is not ordered comes here with such a pod
+			p.remove(s) // it is not available anyway; only a set without order has such a pod here
 		}
 	}
 	for _, s := range old[:min(max(0, budget), len(old))] {

@@ -14,12 +14,12 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// claimName is the name of the volume claim that a template gives to the pod of an ordinal.
+// claimName returns the name of the volume claim of a template and an ordinal.
 func claimName(set *apps.StatefulSet, template string, ordinal int) string {
 	return template + "-" + podName(set, ordinal)
 }
 
-// hasClaim says that a volume claim of that name would be one of set's, whatever the ordinal.
+// hasClaim reports whether a volume claim of this name belongs to the set, for any ordinal.
 func hasClaim(set *apps.StatefulSet, name string) bool {
 	return slices.ContainsFunc(set.Spec.VolumeClaimTemplates, func(t corev1.PersistentVolumeClaim) bool {
 		digits, ok := strings.CutPrefix(name, t.Name+"-"+set.Name+"-")
@@ -30,7 +30,7 @@ func hasClaim(set *apps.StatefulSet, name string) bool {
 	})
 }
 
-// claimNames are the names of all volume claims of an ordinal.
+// claimNames returns the names of all volume claims of an ordinal.
 func claimNames(set *apps.StatefulSet, ordinal int) []string {
 	names := make([]string, len(set.Spec.VolumeClaimTemplates))
 	for i := range names {
@@ -39,7 +39,7 @@ func claimNames(set *apps.StatefulSet, ordinal int) []string {
 	return names
 }
 
-// newClaim is the volume claim that a template gives to the pod of an ordinal.
+// newClaim returns the volume claim of a template and an ordinal.
 func newClaim(set *apps.StatefulSet, template *corev1.PersistentVolumeClaim, ordinal int) *corev1.PersistentVolumeClaim {
 	claim := template.DeepCopy()
 	claim.Namespace, claim.Name = set.Namespace, claimName(set, template.Name, ordinal)
@@ -56,7 +56,8 @@ func newClaim(set *apps.StatefulSet, template *corev1.PersistentVolumeClaim, ord
 	return claim
 }
 
-// volumes are those of a pod: the set's volume claims, which hide volumes of the template that have the same name.
+// volumes returns the volumes of a pod: the volume claims of the set replace volumes of the
+// template with the same name.
 func volumes(set *apps.StatefulSet, ordinal int, ofTemplate []corev1.Volume) []corev1.Volume {
 	var all []corev1.Volume
 	own := map[string]bool{}
@@ -74,17 +75,17 @@ func volumes(set *apps.StatefulSet, ordinal int, ofTemplate []corev1.Volume) []c
 	return all
 }
 
-// owner says whose end a volume claim shares.
+// owner is the kind of owner that a volume claim has.
 type owner int
 
 const (
-	nobodyOwns owner = iota // it is retained
+	nobodyOwns owner = iota // the claim is retained
 	setOwns
 	podOwns
 )
 
-// wantedOwner follows the retention policy: a pod that was scaled away takes its claim with it as its owner; all others
-// can only end with the set.
+// wantedOwner returns the owner that the retention policy requires: a claim of a pod that was
+// scaled away is deleted with the pod, and all others at most with the set.
 func wantedOwner(set *apps.StatefulSet, ordinal int) owner {
 	policy := set.Spec.PersistentVolumeClaimRetentionPolicy
 	switch {
@@ -98,27 +99,29 @@ func wantedOwner(set *apps.StatefulSet, ordinal int) owner {
 	return nobodyOwns
 }
 
-// retains says that the policy deletes no claim at all.
+// retains reports whether the policy deletes no claim at all.
 func retains(set *apps.StatefulSet) bool {
 	policy := set.Spec.PersistentVolumeClaimRetentionPolicy
 	const deletes = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	return policy == nil || policy.WhenScaled != deletes && policy.WhenDeleted != deletes
 }
 
-// refersTo says that ref names an object, this one or a namesake.
+// refersTo reports whether ref has the kind and name of an object, whatever its UID.
 func refersTo(ref *metav1.OwnerReference, obj metav1.Object, gvk schema.GroupVersionKind) bool {
 	return ref.APIVersion == gvk.GroupVersion().String() && ref.Kind == gvk.Kind && ref.Name == obj.GetName()
 }
 
-// ownersOf are the owner references that the claim of a pod should have. changed is false if it has them; foreign is true
-// if another controller manages it, whose claim it then stays.
+// ownersOf returns the owner references that the claim of a pod must have. changed is false if it
+// has them. foreign is true if another controller manages the claim, which then keeps it.
 func ownersOf(set *apps.StatefulSet, pod *core.Pod, ordinal int, claim *corev1.PersistentVolumeClaim) (refs []metav1.OwnerReference, changed, foreign bool) {
 	var had []metav1.OwnerReference
 	for _, ref := range claim.OwnerReferences {
 		ofSet, ofPod := refersTo(&ref, set, kind), refersTo(&ref, pod, podKind)
 		switch {
 		case ofSet && ref.UID != set.UID, ofPod && ref.UID != pod.UID:
-			return nil, false, false // of a namesake that is gone: the garbage collector decides what becomes of the claim
+			// the owner was recreated: the garbage collector deletes the claim or removes the
+			// reference
+			return nil, false, false
 		case ofSet, ofPod:
 			had = append(had, ref)
 			continue
@@ -136,12 +139,12 @@ func ownersOf(set *apps.StatefulSet, pod *core.Pod, ordinal int, claim *corev1.P
 	return append(refs, want...), !slices.EqualFunc(had, want, sameOwner), foreign
 }
 
-// sameOwner compares references of which both may be made by a set or by hand.
+// sameOwner compares two references, which may be set by a person.
 func sameOwner(a, b metav1.OwnerReference) bool {
 	return a.UID == b.UID && a.Controller != nil && b.Controller != nil && *a.Controller == *b.Controller
 }
 
-// isLeftover says that a claim belongs to an earlier pod of the name and goes with it: it is not the new pod's.
+// isLeftover reports whether a claim belongs to an earlier pod of the name and is deleted with it.
 func isLeftover(set *apps.StatefulSet, claim *corev1.PersistentVolumeClaim, ordinal int) bool {
 	policy := set.Spec.PersistentVolumeClaimRetentionPolicy
 	if policy == nil || policy.WhenScaled != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {

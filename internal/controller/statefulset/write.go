@@ -17,7 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/history"
 )
 
-// act carries a plan out, up to the first refusal: what comes later was decided on the assumption that this succeeds.
+// act carries out a plan until the first error: later steps assume that earlier ones succeeded.
 func (c *Controller) act(ctx context.Context, set *apps.StatefulSet, plan Plan) error {
 	for _, why := range plan.Blocked {
 		c.events.Eventf(set, corev1.EventTypeWarning, "FailedCreate", "Waiting to create %s", why)
@@ -47,7 +47,7 @@ func (c *Controller) act(ctx context.Context, set *apps.StatefulSet, plan Plan) 
 	return batch.Parallel(len(plan.Delete), func(i int) error { return c.pods.Delete(ctx, set, plan.Delete[i]) })
 }
 
-// create makes the pod of a member after its volume claims: a pod must not be seen without them.
+// create creates the volume claims of a member before its pod: a pod must not exist without them.
 func (c *Controller) create(ctx context.Context, set *apps.StatefulSet, member Member) error {
 	for _, claim := range member.Claims {
 		if err := c.createClaim(ctx, set, claim); err != nil {
@@ -60,7 +60,8 @@ func (c *Controller) create(ctx context.Context, set *apps.StatefulSet, member M
 	return nil
 }
 
-// createClaim makes a volume claim. One that is there is as good: the cache lags behind, or a user made it.
+// createClaim creates a volume claim. An existing one is used: the cache is behind, or a user
+// created it.
 func (c *Controller) createClaim(ctx context.Context, set *apps.StatefulSet, claim *corev1.PersistentVolumeClaim) error {
 	err := c.writeClaim.CreateClaim(ctx, claim)
 	switch {
@@ -111,7 +112,7 @@ func (c *Controller) writeStatus(ctx context.Context, set *apps.StatefulSet, sta
 	if sameStatus(set.Status, status) {
 		return nil
 	}
-	updated := *set // the cached object's other fields are shared and only read
+	updated := *set // other fields of the cached object are shared and only read
 	updated.Status = status
 	if err := c.writeSet.UpdateStatefulSetStatus(ctx, &updated); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("status: %w", err)
@@ -119,7 +120,7 @@ func (c *Controller) writeStatus(ctx context.Context, set *apps.StatefulSet, sta
 	return nil
 }
 
-// forget deletes the oldest revisions beyond the limit which no pod has.
+// forget deletes the oldest revisions beyond the limit that no pod uses.
 func (c *Controller) forget(ctx context.Context, g Gathered, revisions []*appsv1.ControllerRevision) error {
 	if g.Set.DeletionTimestamp != nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// New returns the controller of the Jobs in inf's cache; it must be called before inf is started.
+// New returns the controller of the Jobs in inf's cache. It must be called before inf is started.
 func New(set *client.Set, inf *client.Informers) *Controller {
 	jobs := inf.Jobs()
 	c := &Controller{jobs: jobs, server: server{set}, clock: clock.RealClock{}}

@@ -17,14 +17,14 @@ type jobCache interface {
 	Get(namespace, name string) (*batch.Job, bool)
 }
 
-// jobServer reads Jobs past the cache, and deletes them.
+// jobServer reads Jobs from the API and deletes them.
 type jobServer interface {
 	LiveJob(ctx context.Context, namespace, name string) (*batch.Job, error)
-	// DeleteJob deletes the Job, as it was read, after all that it owns.
+	// DeleteJob deletes the Job after its dependents, with the UID and version that were read.
 	DeleteJob(ctx context.Context, job *batch.Job) error
 }
 
-// Controller deletes Jobs whose time is over.
+// Controller deletes finished Jobs whose time to live has passed.
 type Controller struct {
 	jobs   jobCache
 	server jobServer
@@ -36,7 +36,7 @@ type Controller struct {
 // Run reconciles until ctx is done.
 func (c *Controller) Run(ctx context.Context) error { return c.run(ctx) }
 
-// Reconcile deletes the Job if its time is over, or comes back then.
+// Reconcile deletes the Job if its time to live has passed, and requeues it otherwise.
 func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) error {
 	job, ok := c.jobs.Get(key.Namespace, key.Name)
 	if !ok || !c.isOver(job) {
@@ -58,7 +58,7 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 	return nil
 }
 
-// isOver says that the Job is to be deleted now; if later, it is looked at then.
+// isOver reports whether the Job must be deleted now. If that is later, it is requeued.
 func (c *Controller) isOver(job *batch.Job) bool {
 	at, ok := Expiry(job)
 	if !ok {
@@ -71,7 +71,7 @@ func (c *Controller) isOver(job *batch.Job) bool {
 	return left <= 0
 }
 
-// onJob takes an event of the cache of Jobs.
+// onJob handles a change in the cache of Jobs.
 func (c *Controller) onJob(_, after *batch.Job) {
 	if after == nil {
 		return

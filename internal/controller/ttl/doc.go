@@ -1,5 +1,6 @@
-// Package ttl deletes Jobs, with all that they own, when the time that they are kept after their end has passed.
+// Package ttl deletes finished Jobs and their dependents when ttlSecondsAfterFinished has passed.
 //
-// Decided here is when that is (Expiry). The controller asks the server, not the cache, before it deletes: the time may have
-// been changed. A Job is deleted once; what the garbage collector does then is not watched.
+// Expiry decides when that is. The controller reads the Job from the API before it deletes, because
+// the time may have changed. A Job is deleted once; its dependents are left to the garbage
+// collector.
 package ttl

@@ -6,7 +6,8 @@ import (
 	batch "github.com/allot-dev/allot/api/batch/v1"
 )
 
-// Expiry is when the Job is to be deleted; ok is false if it is not, or is being deleted already.
+// Expiry returns the time at which the Job must be deleted. ok is false if it is kept, or is being
+// deleted already.
 func Expiry(job *batch.Job) (at time.Time, ok bool) {
 	if job.Spec.TTLSecondsAfterFinished == nil || job.DeletionTimestamp != nil {
 		return time.Time{}, false
