@@ -28,14 +28,14 @@ var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespace
 
 type originalClient = gentype.ClientWithList[*allotv1alpha1.ClusterResourceClaimTemplate, *allotv1alpha1.ClusterResourceClaimTemplateList]
 
-// api is a server, which need not be allot's.
+// api accesses a server, which may be another one than allot's.
 type api struct {
 	discovery discovery.DiscoveryInterface
 	originals *originalClient
 	metadata  metadata.Interface
 	objects   dynamic.Interface
 	beta      *runtime.Scheme             // converts templates to older versions
-	templates schema.GroupVersionResource // in the version that is used, once it is known
+	templates schema.GroupVersionResource // in the version in use, once it is known
 }
 
 func newAPI(cfg *rest.Config) (*api, error) {
@@ -65,7 +65,8 @@ func newOriginalClient(cfg *rest.Config) (*originalClient, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.APIPath, cfg.GroupVersion = "/apis", &allotv1alpha1.SchemeGroupVersion
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON // custom resources have no other form
+	// custom resources have no other encoding
+	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	client, err := rest.RESTClientFor(cfg)
 	if err != nil {
 		return nil, err
@@ -79,10 +80,10 @@ func newOriginalClient(cfg *rest.Config) (*originalClient, error) {
 		}), nil
 }
 
-// templateVersions are those that hold the same templates, preferred first.
+// templateVersions are the API versions with the same templates, the preferred one first.
 var templateVersions = []string{"v1", "v1beta2", "v1beta1"}
 
-// discover finds out which version of templates the server has. The error says what it lacks.
+// discover determines which version of templates the server has. The error names what is missing.
 func (a *api) discover() error {
 	ok, err := a.serves(allotv1alpha1.ClusterResourceClaimTemplates)
 	if err != nil {
@@ -123,7 +124,7 @@ func (a *api) serves(gvr schema.GroupVersionResource) (bool, error) {
 
 const templateKind = "ResourceClaimTemplate"
 
-// Create posts a template; of the answer only the metadata is of use.
+// Create creates a template. Only the metadata of the response is used.
 func (a *api) Create(ctx context.Context, template *resourcev1.ResourceClaimTemplate, dryRun bool) (metav1.Object, error) {
 	object, err := a.encode(template)
 	if err != nil {
@@ -136,7 +137,7 @@ func (a *api) Create(ctx context.Context, template *resourcev1.ResourceClaimTemp
 	return a.objects.Resource(a.templates).Namespace(template.Namespace).Create(ctx, object, opts)
 }
 
-// encode puts a template into the form of the version that is used. v1beta2 has v1's.
+// encode converts a template to the version in use. v1beta2 has the fields of v1.
 func (a *api) encode(template *resourcev1.ResourceClaimTemplate) (*unstructured.Unstructured, error) {
 	var typed any = template
 	if a.templates.Version == resourcev1beta1.SchemeGroupVersion.Version {
@@ -155,7 +156,7 @@ func (a *api) encode(template *resourcev1.ResourceClaimTemplate) (*unstructured.
 	return object, nil
 }
 
-// Repair applies the marks. The UID and the resource version keep them off anything that is not what was looked at.
+// Repair applies the marks, with the UID and the resource version that were read.
 func (a *api) Repair(ctx context.Context, seen *Copy, marks metav1.ObjectMeta) error {
 	marks.UID, marks.ResourceVersion = seen.UID, seen.ResourceVersion
 	patch, err := json.Marshal(metav1.PartialObjectMetadata{
@@ -175,7 +176,7 @@ func (a *api) Delete(ctx context.Context, seen *Copy) error {
 	})
 }
 
-// WriteStatus applies a status. The UID keeps it off a namesake.
+// WriteStatus applies a status, with a UID precondition.
 func (a *api) WriteStatus(ctx context.Context, o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus) error {
 	patch, err := json.Marshal(map[string]any{
 		"apiVersion": allotv1alpha1.SchemeGroupVersion.String(), "kind": allotv1alpha1.KindClusterResourceClaimTemplate,

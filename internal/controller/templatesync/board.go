@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// board has the standings of all namespaces that were looked at. It is safe for use from several goroutines.
+// board holds the standings of all namespaces that were reconciled. It is safe for concurrent use.
 type board struct {
 	mu         sync.Mutex
 	namespaces map[string]map[types.UID]Standing
@@ -14,7 +14,7 @@ type board struct {
 
 func newBoard() *board { return &board{namespaces: map[string]map[types.UID]Standing{}} }
 
-// put takes what a look at a namespace found, and tells for which originals that is news.
+// put records the standings of a namespace, and returns the originals for which they have changed.
 func (b *board) put(namespace string, found map[types.UID]Standing) (news []types.UID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -33,7 +33,7 @@ func (b *board) put(namespace string, found map[types.UID]Standing) (news []type
 	return news
 }
 
-// drop forgets a namespace that is gone, and tells for which originals that is news.
+// drop removes a deleted namespace, and returns the originals for which that is a change.
 func (b *board) drop(namespace string) []types.UID {
 	news := b.put(namespace, nil)
 	b.mu.Lock()
@@ -42,7 +42,7 @@ func (b *board) drop(namespace string) []types.UID {
 	return news
 }
 
-// seen tells whether a namespace was looked at.
+// seen reports whether a namespace was reconciled.
 func (b *board) seen(namespace string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,7 +50,8 @@ func (b *board) seen(namespace string) bool {
 	return ok
 }
 
-// standing is where an original stands in a namespace; Pending until that was looked at for its present content.
+// standing returns the standing of an original in a namespace. It is Pending until the namespace
+// was reconciled for the current content.
 func (b *board) standing(namespace string, o *Original) Standing {
 	b.mu.Lock()
 	defer b.mu.Unlock()

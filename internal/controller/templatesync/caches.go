@@ -14,7 +14,7 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 )
 
-// caches hold namespaces and templates as metadata of which hardly anything is kept, and originals as a whole.
+// caches hold namespaces and templates with little of their metadata, and complete originals.
 type caches struct {
 	namespaces, originals, templates cache.SharedIndexInformer
 }
@@ -36,7 +36,7 @@ func metadataInformer(a *api, gvr schema.GroupVersionResource) cache.SharedIndex
 		&metav1.PartialObjectMetadata{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 }
 
-// The transforms must leave alone what went through them before.
+// The transforms must not change objects that went through them before.
 
 func slimNamespace(obj any) (any, error) {
 	if whole, ok := obj.(*metav1.PartialObjectMetadata); ok {
@@ -62,7 +62,8 @@ func readOriginal(obj any) (any, error) {
 	return obj, nil
 }
 
-// follow tells c of all changes. The answer says whether it was told of all that was there at first.
+// follow calls c for all changes. The functions in synced report whether it was called for all
+// objects of the first lists.
 func (s *caches) follow(c *Controller) (synced []cache.InformerSynced, err error) {
 	for _, handler := range []struct {
 		informer cache.SharedIndexInformer
@@ -79,7 +80,8 @@ func (s *caches) follow(c *Controller) (synced []cache.InformerSynced, err error
 	return synced, nil
 }
 
-// changes calls f for each change; before is nil for what is new, and after for what is gone.
+// changes calls f for each change: before is nil for a new object, and after is nil for a deleted
+// one.
 func changes[T any](f func(before, after *T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { f(nil, obj.(*T)) },
@@ -93,7 +95,7 @@ func changes[T any](f func(before, after *T)) cache.ResourceEventHandler {
 	}
 }
 
-// run fills the caches and keeps them filled until ctx ends.
+// run fills the caches and keeps them up to date until ctx ends.
 func (s *caches) run(ctx context.Context) (wait func()) {
 	var running sync.WaitGroup
 	for _, informer := range []cache.SharedIndexInformer{s.namespaces, s.originals, s.templates} {

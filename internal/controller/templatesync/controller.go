@@ -18,32 +18,33 @@ import (
 )
 
 const (
-	// settle is how long a status waits for more of what it sums up.
+	// settle is the delay of a status, so that it sums up several changes.
 	settle = 500 * time.Millisecond
-	// awaited is how long the cache may take to show an own write.
+	// awaited is the time in which the cache must show an own write.
 	awaited = 10 * time.Second
-	// askAgain is when a content that was refused is tried again, though it did not change: the server's rules may have.
+	// askAgain is the time after which a rejected content is tried again: the rules of the server
+	// may have changed.
 	askAgain = 5 * time.Minute
 )
 
-// Caches are what the controller reads.
+// Caches is what the controller reads.
 type Caches interface {
-	// Namespace looks a namespace up, by its metadata.
+	// Namespace returns the metadata of a namespace.
 	Namespace(name string) (*metav1.ObjectMeta, bool)
 	Namespaces() []*metav1.ObjectMeta
 	Originals() []*Original
-	// Copy looks a ResourceClaimTemplate up, be it a copy or not.
+	// Copy returns the ResourceClaimTemplate with this name, whether or not it is a copy.
 	Copy(namespace, name string) (*Copy, bool)
 	CopiesIn(namespace string) []*Copy
 }
 
 // TemplateWriter writes ResourceClaimTemplates.
 type TemplateWriter interface {
-	// Create makes a template, or only asks whether it would be made.
+	// Create creates a template, or with dryRun only validates it.
 	Create(ctx context.Context, template *resourcev1.ResourceClaimTemplate, dryRun bool) (metav1.Object, error)
-	// Repair applies marks to what was looked at, and nothing else.
+	// Repair applies marks to a template, unless it has changed.
 	Repair(ctx context.Context, seen *Copy, marks metav1.ObjectMeta) error
-	// Delete deletes what was looked at, and nothing else.
+	// Delete deletes a template, unless it has changed.
 	Delete(ctx context.Context, seen *Copy) error
 }
 
@@ -60,7 +61,8 @@ type Meter interface {
 	Synced(took time.Duration)
 }
 
-// Controller keeps the namespaces in step. The queue has the names of namespaces, statuses those of originals.
+// Controller synchronizes the namespaces. The queue has names of namespaces, statuses has names of
+// originals.
 type Controller struct {
 	cache     Caches
 	templates TemplateWriter
@@ -74,7 +76,7 @@ type Controller struct {
 	written  *expectations.Tracker // own writes that the cache may not show yet, by namespace
 	own      *ownSpecs
 	verdicts *verdicts
-	asking   sync.Mutex // held while the server is asked about a content
+	asking   sync.Mutex // held during a dry run of a content
 	board    *board
 	heard    *heard
 	good     *goodNews
@@ -97,7 +99,7 @@ func (c *Controller) inCache(namespace, name string, uid types.UID) (present, te
 	return true, found.DeletionTimestamp != nil
 }
 
-// Reconcile brings a namespace in step.
+// Reconcile synchronizes one namespace.
 func (c *Controller) Reconcile(ctx context.Context, name string) error {
 	namespace, ok := c.cache.Namespace(name)
 	if !ok {
@@ -122,7 +124,7 @@ func (c *Controller) Reconcile(ctx context.Context, name string) error {
 		}
 	}
 	if len(plan.Steps) > 0 {
-		// An object that is deleted before the cache could show it makes no event, if the watch breaks just then.
+		// If the watch breaks, an object that is deleted before the cache shows it causes no event.
 		c.queue.AddAfter(name, awaited)
 	}
 	c.measure(name, plan)
@@ -130,7 +132,8 @@ func (c *Controller) Reconcile(ctx context.Context, name string) error {
 	return errors.Join(failures...)
 }
 
-// trusted marks the specs that this process wrote: somebody may have taken the managed fields off.
+// trusted marks the copies with a spec that this process wrote: their managed fields may have been
+// removed.
 func (c *Controller) trusted(copies []*Copy) []*Copy {
 	for i, found := range copies {
 		if !found.OwnSpec && c.own.has(found.UID) {
@@ -140,7 +143,7 @@ func (c *Controller) trusted(copies []*Copy) []*Copy {
 	return copies
 }
 
-// measure notes how long it took until a namespace that was written to was seen in step.
+// measure records how long it took until a namespace with writes was in sync.
 func (c *Controller) measure(namespace string, plan Plan) {
 	if len(plan.Steps) > 0 {
 		c.heard.wrote(namespace)
@@ -156,7 +159,7 @@ func (c *Controller) measure(namespace string, plan Plan) {
 	}
 }
 
-// tell has the statuses of originals written that there is news for.
+// tell enqueues the statuses of originals with changed standings.
 func (c *Controller) tell(news []types.UID) {
 	if len(news) == 0 {
 		return
@@ -172,13 +175,13 @@ func (c *Controller) tell(news []types.UID) {
 	}
 }
 
-// look has a namespace looked at.
+// look enqueues a namespace.
 func (c *Controller) look(namespace string) {
 	c.heard.of(namespace)
 	c.queue.Add(namespace)
 }
 
-// onNamespace takes an event of the cache of namespaces.
+// onNamespace handles a change in the cache of namespaces.
 func (c *Controller) onNamespace(before, after *metav1.ObjectMeta) {
 	if after == nil {
 		c.look(before.Name)
@@ -189,7 +192,7 @@ func (c *Controller) onNamespace(before, after *metav1.ObjectMeta) {
 	}
 }
 
-// onOriginal takes an event of the cache of originals.
+// onOriginal handles a change in the cache of originals.
 func (c *Controller) onOriginal(before, after *Original) {
 	if after == nil {
 		c.meter.Gone(before.Name)
@@ -207,7 +210,7 @@ func (c *Controller) onOriginal(before, after *Original) {
 	}
 }
 
-// onCopy takes an event of the cache of templates.
+// onCopy handles a change in the cache of templates.
 func (c *Controller) onCopy(before, after *Copy) {
 	last := after
 	if last == nil {

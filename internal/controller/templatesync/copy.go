@@ -6,15 +6,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Copy is what the cache holds of a ResourceClaimTemplate, be it a copy or not.
+// Copy is the cached part of a ResourceClaimTemplate, whether or not it is a copy.
 type Copy struct {
-	// ObjectMeta has identity, marks and deletion only.
+	// ObjectMeta has only identity, marks and deletion.
 	metav1.ObjectMeta
-	// OwnSpec says that the spec was written by this controller. As it is immutable, it is then what the hash says.
+	// OwnSpec reports whether this controller wrote the spec. As the spec is immutable, it then
+	// matches the hash.
 	OwnSpec bool
 }
 
-// NewCopy keeps of an object's metadata what Decide looks at.
+// NewCopy returns the part of an object's metadata that Decide reads.
 func NewCopy(meta *metav1.ObjectMeta) *Copy {
 	c := &Copy{ObjectMeta: metav1.ObjectMeta{
 		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion, DeletionTimestamp: meta.DeletionTimestamp,
@@ -40,8 +41,8 @@ func only(all map[string]string, keys ...string) map[string]string {
 	return kept
 }
 
-// ownSpec tells whether this controller wrote the spec. An object that somebody made from the manifest of a copy has
-// all its marks, but another manager.
+// ownSpec reports whether this controller wrote the spec. An object that was created from the
+// manifest of a copy has all its marks, but another manager.
 func ownSpec(entries []metav1.ManagedFieldsEntry) bool {
 	for _, entry := range entries {
 		if entry.Manager != FieldManager || entry.FieldsV1 == nil {

@@ -12,51 +12,52 @@ import (
 	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
 )
 
-// Verb is what a Step does.
+// Verb is the action of a Step.
 type Verb string
 
-// The verbs.
+// The actions.
 const (
 	Create  Verb = "create"
-	Replace Verb = "replace" // delete Copy, and make one of Original's present content
-	Repair  Verb = "repair"  // the content is right, the marks are not
+	Replace Verb = "replace" // delete Copy, and create one with the current content of Original
+	Repair  Verb = "repair"  // the content is current, the marks are not
 	Delete  Verb = "delete"
 )
 
-// Step brings a namespace closer to what it should be.
+// Step is one action that a namespace needs.
 type Step struct {
 	Verb     Verb
 	Original *Original // nil for Delete
 	Copy     *Copy     // nil for Create
 }
 
-// State says where an original stands in a namespace that it selects.
+// State is the state of an original in a namespace that it selects.
 type State string
 
 // The states.
 const (
 	InStep   State = "InStep"
-	Pending  State = "Pending"  // a step is due, or what it needs is on its way
-	Conflict State = "Conflict" // somebody else has the name
-	Refused  State = "Refused"  // the server does not take the content here
-	Failed   State = "Failed"   // the last attempt ended in an error; another follows
+	Pending  State = "Pending"  // a step is needed, or something that it depends on
+	Conflict State = "Conflict" // the name belongs to another object
+	Refused  State = "Refused"  // the server rejects the content in this namespace
+	Failed   State = "Failed"   // the last attempt failed, and there will be another
 )
 
-// Standing is where an original stands in a namespace, and why.
+// Standing is the state of an original in a namespace, with the reason.
 type Standing struct {
 	State State
-	// Present says that there is a copy, perhaps of an earlier content.
+	// Present reports whether a copy exists, possibly with an earlier content.
 	Present bool
-	// Why names the holder of a Conflict, or says what the server said.
+	// Why names the other object of a Conflict, or is the message of the server.
 	Why string
 
-	hash string // of the content that the rest is about
+	hash string // hash of the content that the other fields are about
 }
 
-// Plan is what there is to do in a namespace, and where each original that selects it stands before that.
+// Plan is the steps that a namespace needs, and the standings of all originals that select it
+// before these steps.
 type Plan struct {
 	Steps     []Step
-	Standings map[types.UID]Standing // by the original
+	Standings map[types.UID]Standing // by UID of the original
 }
 
 const (
@@ -66,11 +67,11 @@ const (
 	beingCollected = "the garbage collector has yet to delete the copy of an earlier original"
 )
 
-// Decide compares what is in a namespace (copies are all its templates) with what originals want there. The order of the
-// arguments' elements does not matter.
+// Decide compares the templates in a namespace (copies are all of them) with the copies that
+// originals need there. The order of its arguments does not matter.
 func Decide(namespace *metav1.ObjectMeta, originals []*Original, copies []*Copy) Plan {
 	if namespace.DeletionTimestamp != nil {
-		return Plan{} // nothing can be made there, and the rest goes by itself
+		return Plan{} // nothing can be created there, and everything else is deleted with it
 	}
 	d := &decision{
 		namespace: namespace, byUID: map[types.UID]*Original{}, byLabel: map[string]*Original{}, byName: map[string]*Copy{},
@@ -98,17 +99,18 @@ func Decide(namespace *metav1.ObjectMeta, originals []*Original, copies []*Copy)
 	return d.plan
 }
 
-// decision is one call of Decide.
+// decision is a decision in progress.
 type decision struct {
 	namespace *metav1.ObjectMeta
 	byUID     map[types.UID]*Original
 	byLabel   map[string]*Original // by the value of Label
 	byName    map[string]*Copy
-	claimed   map[string]*Original // by the name of the copy: who may have it
+	claimed   map[string]*Original // original that may have the copy of this name
 	plan      Plan
 }
 
-// wants tells whether an original wants a copy here. One that is being deleted, or that has a problem, wants nothing new.
+// wants reports whether an original needs a copy here. An original that is being deleted or has a
+// problem needs no new one.
 func (d *decision) wants(o *Original) bool {
 	return o.DeletionTimestamp == nil && o.Problem == "" && o.Selector.Matches(labels.Set(d.namespace.Labels))
 }
@@ -119,8 +121,8 @@ func (d *decision) claim(o *Original) {
 	}
 }
 
-// ownerOf says which living original a template is a copy of. One mark is enough where somebody took the others off;
-// the label alone is not, unless the UID is that of an earlier original of the name.
+// ownerOf returns the existing original of a copy. One mark is sufficient if others were removed.
+// The label alone is not, unless the UID is that of an earlier original with this name.
 func (d *decision) ownerOf(c *Copy) *Original {
 	uid := c.Annotations[UIDAnnotation]
 	if o := d.byUID[types.UID(uid)]; o != nil {
@@ -135,7 +137,7 @@ func (d *decision) ownerOf(c *Copy) *Original {
 	return nil
 }
 
-// compare says what an original needs here.
+// compare determines the step that an original needs here.
 func (d *decision) compare(o *Original) {
 	if first := d.claimed[o.CopyName]; first != o {
 		d.stands(o, Standing{State: Conflict, Why: holderName(first)})
@@ -168,19 +170,20 @@ func (d *decision) compare(o *Original) {
 	}
 }
 
-// mayReplace tells whether a template that has o's name is its own, or one that another original has no use for any more.
+// mayReplace reports whether a template with the name of o is its own copy, or one that another
+// original no longer needs.
 func (d *decision) mayReplace(o *Original, c *Copy) bool {
 	owner := d.ownerOf(c)
 	return owner == o || owner != nil && d.unwanted(owner, c)
 }
 
-// unwanted tells whether owner has no use for a copy of its own. Copies of an original that is being deleted are the
-// garbage collector's; an original with a problem keeps what it has.
+// unwanted reports whether owner does not need its copy. Copies of an original that is being
+// deleted are left to the garbage collector, and an original with a problem keeps its copies.
 func (d *decision) unwanted(owner *Original, c *Copy) bool {
 	return owner.DeletionTimestamp == nil && owner.Problem == "" && d.claimed[c.Name] != owner
 }
 
-// tidy deletes a copy that is not wanted and that no other original replaces.
+// tidy deletes a copy that is not needed and that no other original replaces.
 func (d *decision) tidy(c *Copy) {
 	owner := d.ownerOf(c)
 	if owner != nil && d.unwanted(owner, c) && d.claimed[c.Name] == nil && c.DeletionTimestamp == nil {
@@ -198,7 +201,8 @@ func (d *decision) holder(c *Copy) string {
 	return foreign
 }
 
-// abandoned tells whether the original of a copy is gone, so that the garbage collector will delete it.
+// abandoned reports whether the original of a copy was deleted, so that the garbage collector
+// deletes the copy.
 func (d *decision) abandoned(c *Copy) bool {
 	ref := metav1.GetControllerOfNoCopy(c)
 	return d.ownerOf(c) == nil && ref != nil && ref.Kind == allotv1alpha1.KindClusterResourceClaimTemplate &&

@@ -1,25 +1,30 @@
-// Package templatesync keeps ResourceClaimTemplates in step with the ClusterResourceClaimTemplates of allot.dev, on any
-// Kubernetes cluster with DRA (R43, F31).
+// Package templatesync synchronizes ResourceClaimTemplates with the ClusterResourceClaimTemplates of
+// allot.dev, on any Kubernetes cluster with DRA (R43, F31).
 //
-// Decide is the pure part: what is in one namespace, and what is wanted there → steps and standings. The Controller
-// gathers from three caches, decides, and takes the steps; statusOf sums the standings up. One namespace is one key,
-// so that two originals that want one name there meet in one decision.
+// Decide is pure: it compares the templates of one namespace with those that originals need there,
+// and returns steps and standings. The Controller reads from three caches, decides, and carries the
+// steps out; statusOf sums up the standings. One namespace is one key, so that one decision handles
+// all originals that need the same name there.
 //
 // Invariants:
-//   - What bears no mark of ours is never written to. A copy is made by a plain POST, which a name that is taken
-//     refuses; repairs and deletions name the UID and the resource version of what was looked at.
-//   - A copy's spec is immutable, so that a change means another object: deleted with those preconditions, made at
-//     once by the same worker, also when the process is told to stop in between. Before the first deletion for a new
-//     content the server has taken that content, in a dry run if need be: what it refuses replaces nothing.
-//   - Copies of a deleted original are the garbage collector's, by ownerReference. (A finalizer would need the
-//     controller for each deletion: without it originals, and the definition of the kind, could not be deleted. And
-//     so --cascade=orphan means what it says: the copies stay.)
-//   - What the cache does not show yet of the controller's own writes is waited for, so that nothing is made twice.
-//   - In step, nothing is requested but watches.
+//   - An object without a mark of this controller is never written. A copy is created by POST, which
+//     fails if the name exists; repairs and deletions have the UID and resource version that were
+//     read as preconditions.
+//   - The spec of a copy is immutable, so that a change needs another object: the copy is deleted
+//     with those preconditions, and the same worker immediately creates the new one, even if the
+//     process is stopped in between. Before the first deletion for a new content the server must
+//     have accepted that content, if necessary in a dry run: rejected content replaces nothing.
+//   - Copies of a deleted original are deleted by the garbage collector, through their owner
+//     reference. A finalizer would need the controller for each deletion: without it, originals and
+//     the definition of the kind could not be deleted. With --cascade=orphan, the copies stay.
+//   - Nothing is decided until the cache shows the controller's own writes, so that nothing is
+//     created twice.
+//   - In sync, there are no requests except watches.
 //
-// How it knows a copy whose content was swapped by hand, without reading specs: the object must be one that this
-// field manager made (metadata.managedFields), and bear the hash of the wanted content. So the cache of templates holds
-// metadata only, and what a server or a webhook adds to a spec makes no difference.
+// A copy whose content was replaced by hand is recognized without reading specs: a copy must have
+// been created by this field manager (metadata.managedFields) and have the hash of the content. So
+// the cache of templates holds only metadata, and defaults that a server or a webhook adds to a spec
+// make no difference.
 //
-// The package never reads or writes claims and pods, and never changes an original but for its status.
+// The package never reads or writes claims and pods, and changes only the status of originals.
 package templatesync

@@ -10,11 +10,11 @@ import (
 //go:embed config/rbac.yaml
 var rbacManifest string
 
-// Manifests is what a cluster needs before the controller can run there, as YAML: the definition of the kind, and a service
-// account that may do what the controller does.
+// Manifests returns the YAML that a cluster needs before the controller can run: the definition of
+// the kind, and a service account with the required rights.
 func Manifests() string {
 	return strings.Join([]string{allotv1alpha1.CRD, RBAC()}, "---\n")
 }
 
-// RBAC is the second part of Manifests.
+// RBAC returns the second part of Manifests.
 func RBAC() string { return rbacManifest }

@@ -11,12 +11,12 @@ import (
 	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
 )
 
-// FieldManager is who writes copies and statuses.
+// FieldManager is the field manager of copies and statuses.
 const FieldManager = "allot-template-sync"
 
-// What marks a copy, besides the reference to its owner.
+// The marks of a copy, in addition to its owner reference.
 const (
-	// Label has the name of the original; a long name is cut and gets a hash.
+	// Label has the name of the original. A long name is cut and has a hash appended.
 	Label = "allot.dev/template-sync"
 	// UIDAnnotation has the UID of the original.
 	UIDAnnotation = "allot.dev/template-sync-uid"
@@ -24,7 +24,8 @@ const (
 	HashAnnotation = "allot.dev/template-sync-hash"
 )
 
-// labelValue is the value of Label. Names of originals are DNS subdomains, which are label values if they are not too long.
+// labelValue returns the value of Label. Names of originals are DNS subdomains, which are valid
+// label values unless they are too long.
 func labelValue(name string) string {
 	if len(name) <= validation.LabelValueMaxLength {
 		return name
@@ -38,8 +39,9 @@ func hashOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// owner is the reference that makes the garbage collector delete the copies of a deleted original. It does not block
-// that deletion, which would need rights on the original's finalizers.
+// owner returns the reference by which the garbage collector deletes the copies of a deleted
+// original. It does not block the deletion of the original, which would need rights on its
+// finalizers.
 func (o *Original) owner() metav1.OwnerReference {
 	return metav1.OwnerReference{
 		APIVersion: allotv1alpha1.SchemeGroupVersion.String(), Kind: allotv1alpha1.KindClusterResourceClaimTemplate,
@@ -47,7 +49,7 @@ func (o *Original) owner() metav1.OwnerReference {
 	}
 }
 
-// marks is the metadata that a copy in a namespace has to have.
+// marks returns the metadata of a copy in a namespace.
 func (o *Original) marks(namespace string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: o.CopyName, Namespace: namespace,
@@ -57,7 +59,7 @@ func (o *Original) marks(namespace string) metav1.ObjectMeta {
 	}
 }
 
-// marked tells whether a copy bears all marks of o's present content.
+// marked reports whether a copy has all marks for the current content of o.
 func (o *Original) marked(c *Copy) bool {
 	ref := metav1.GetControllerOfNoCopy(c)
 	return c.Labels[Label] == labelValue(o.Name) && c.Annotations[UIDAnnotation] == string(o.UID) && c.Annotations[HashAnnotation] == o.Hash &&

@@ -8,7 +8,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// verdicts remember what the server said to the content of originals. They are safe for use from several goroutines.
+// verdicts records the server's decisions about the content of originals. It is safe for concurrent
+// use.
 type verdicts struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -17,8 +18,8 @@ type verdicts struct {
 
 type verdict struct {
 	hash string
-	why  string    // it was refused; "": it was taken
-	at   time.Time // of a refusal
+	why  string    // reason of the rejection; "" if accepted
+	at   time.Time // time of the rejection
 }
 
 func newVerdicts(clock clock.PassiveClock) *verdicts {
@@ -36,7 +37,8 @@ func (v *verdicts) accept(o *Original) {
 	v.of[o.UID] = verdict{hash: o.Hash}
 }
 
-// refuse does not overrule what the server took before: it was then something about the namespace.
+// refuse records a rejection, unless the server accepted the content before: the reason is then in
+// the namespace.
 func (v *verdicts) refuse(o *Original, why error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -52,7 +54,8 @@ func (v *verdicts) accepted(o *Original) bool {
 	return ok && known.why == ""
 }
 
-// refused says why the content was refused; "" if it was not, or not lately.
+// refused returns the reason for which the content was rejected, or "" if it was not, or not
+// recently.
 func (v *verdicts) refused(o *Original) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -68,7 +71,7 @@ func (v *verdicts) drop(uid types.UID) {
 	delete(v.of, uid)
 }
 
-// ownSpecs are the UIDs of existing copies that this process made.
+// ownSpecs is the UIDs of existing copies that this process created.
 type ownSpecs struct {
 	mu   sync.Mutex
 	uids map[types.UID]struct{}
@@ -95,7 +98,7 @@ func (s *ownSpecs) drop(uid types.UID) {
 	delete(s.uids, uid)
 }
 
-// heard remembers since when namespaces may be out of step, and whether they were.
+// heard records since when namespaces may be out of sync, and whether they were.
 type heard struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -128,7 +131,7 @@ func (h *heard) wrote(namespace string) {
 	}
 }
 
-// drop ends an episode. It tells how long it took, and whether anything was written in it.
+// drop ends a period. It returns how long it lasted, and whether anything was written in it.
 func (h *heard) drop(namespace string) (took time.Duration, wrote bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,7 +143,7 @@ func (h *heard) drop(namespace string) (took time.Duration, wrote bool) {
 	return h.clock.Since(e.since), e.wrote
 }
 
-// goodNews remembers of which generation of an original it was said that it is in step.
+// goodNews records for which generation of an original an event has reported that it is in sync.
 type goodNews struct {
 	mu sync.Mutex
 	of map[types.UID]int64

@@ -13,22 +13,24 @@ import (
 	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
 )
 
-// Original is a ClusterResourceClaimTemplate with what follows from it.
+// Original is a ClusterResourceClaimTemplate with derived properties.
 type Original struct {
 	*allotv1alpha1.ClusterResourceClaimTemplate
 	// CopyName is the name of the copies.
 	CopyName string
-	// Hash is that of the content: equal contents have equal hashes.
+	// Hash is the hash of the content. Equal contents have equal hashes.
 	Hash string
-	// Selector selects the namespaces. Not valid when there is a Problem.
+	// Selector selects the namespaces. It is not valid if there is a Problem.
 	Selector labels.Selector
-	// Admin says that the content asks for admin access, which only labelled namespaces may have.
+	// Admin reports whether the content requests admin access, which requires a label on the
+	// namespace.
 	Admin bool
-	// Problem says why nothing can be done for the original, though the server took it.
+	// Problem is the reason why no copies can be created, although the server accepted the
+	// original.
 	Problem string
 }
 
-// NewOriginal reads t, which is not to be changed any more.
+// NewOriginal returns the Original for t, which must not be changed afterwards.
 func NewOriginal(t *allotv1alpha1.ClusterResourceClaimTemplate) (*Original, error) {
 	o := &Original{ClusterResourceClaimTemplate: t, CopyName: t.Spec.NameOverride, Selector: labels.Everything()}
 	if o.CopyName == "" {
@@ -54,18 +56,18 @@ func NewOriginal(t *allotv1alpha1.ClusterResourceClaimTemplate) (*Original, erro
 	return o, nil
 }
 
-// content is the spec of the copies.
+// content returns the spec of the copies.
 func (o *Original) content() resourcev1.ResourceClaimTemplateSpec {
 	m := o.Spec.Metadata
 	return resourcev1.ResourceClaimTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: m.Labels, Annotations: m.Annotations}, Spec: o.Spec.Spec}
 }
 
-// copyFor is the copy as it is made in a namespace.
+// copyFor returns the copy for a namespace.
 func (o *Original) copyFor(namespace string) *resourcev1.ResourceClaimTemplate {
 	return &resourcev1.ResourceClaimTemplate{ObjectMeta: o.marks(namespace), Spec: o.content()}
 }
 
-// goesBefore orders originals by right to a name: the older one has it.
+// goesBefore sorts originals by their right to a name: the older one has it.
 func (o *Original) goesBefore(other *Original) int {
 	if !o.CreationTimestamp.Equal(&other.CreationTimestamp) {
 		return o.CreationTimestamp.Compare(other.CreationTimestamp.Time)

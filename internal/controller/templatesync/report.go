@@ -12,7 +12,7 @@ import (
 	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
 )
 
-// ReconcileStatus writes where an original stands, if that is news.
+// ReconcileStatus writes the status of an original, if it has changed.
 func (c *Controller) ReconcileStatus(ctx context.Context, name string) error {
 	o := c.original(name)
 	if o == nil || o.DeletionTimestamp != nil {
@@ -44,8 +44,8 @@ func (c *Controller) original(name string) *Original {
 	return nil
 }
 
-// standings are those of o in all namespaces that it selects. They are not complete before each namespace was looked at:
-// after a start the status would shrink and grow.
+// standings returns the standings of o in all namespaces that it selects. They are complete when
+// each namespace was reconciled. Before that, a restart would make the status shrink and grow.
 func (c *Controller) standings(o *Original) (all []located, complete bool) {
 	for _, namespace := range c.cache.Namespaces() {
 		d := decision{namespace: namespace}
@@ -60,8 +60,9 @@ func (c *Controller) standings(o *Original) (all []located, complete bool) {
 	return all, true
 }
 
-// announce makes an event when InSync is False for another reason than mere progress, and when it is True again after that
-// or for the first time in a generation: namespaces that come and go are no news.
+// announce records an event when InSync is False for a reason other than progress, and when it is
+// True after that or for the first time in a generation. New and deleted namespaces cause no
+// events.
 func (c *Controller) announce(o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus) {
 	before := meta.FindStatusCondition(o.Status.Conditions, allotv1alpha1.ConditionInSync)
 	after := meta.FindStatusCondition(status.Conditions, allotv1alpha1.ConditionInSync)

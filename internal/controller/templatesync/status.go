@@ -27,11 +27,11 @@ type located struct {
 	Standing
 }
 
-// tally sums standings up.
+// tally counts standings.
 type tally struct {
 	wanted, inStep, present int
-	by                      map[State][]located // in the order of the namespaces
-	waiting                 []located           // Pending for somebody else
+	by                      map[State][]located // sorted by namespace
+	waiting                 []located           // pending because of another object
 }
 
 func tallyOf(all []located) tally {
@@ -50,8 +50,8 @@ func tallyOf(all []located) tally {
 	return t
 }
 
-// statusOf is the status of an original that stands in each selected namespace as all says. The times of conditions are
-// those of now where a condition changes.
+// statusOf returns the status of an original with these standings in all selected namespaces. A
+// condition that changes has the time now.
 func statusOf(o *Original, all []located, now metav1.Time) allotv1alpha1.ClusterResourceClaimTemplateStatus {
 	t := tallyOf(all)
 	status := allotv1alpha1.ClusterResourceClaimTemplateStatus{
@@ -78,7 +78,7 @@ func statusOf(o *Original, all []located, now metav1.Time) allotv1alpha1.Cluster
 	return status
 }
 
-// verdictOn is the reason of InSync: the one that needs a person most.
+// verdictOn returns the reason of InSync: the one that most needs action by a person.
 func verdictOn(o *Original, t tally) (reason, message string) {
 	switch {
 	case o.Problem != "":
@@ -97,7 +97,7 @@ func verdictOn(o *Original, t tally) (reason, message string) {
 	return reasonInStep, "each selected namespace has a copy of the present content"
 }
 
-// places names a few namespaces, and why it is as it is in the first.
+// places names some namespaces, with the reason in the first one.
 func places(list []located) string {
 	const few = 3
 	var names []string

@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// workers is how many namespaces are written to at once: 100 requests a second to a server that takes 100 ms for
-	// one need ten.
+	// workers is the number of namespaces that are written to concurrently: 100 requests per second
+	// to a server with a latency of 100 ms need ten.
 	workers = 16
-	// statusWorkers is how many statuses are written at once.
+	// statusWorkers is the number of statuses that are written concurrently.
 	statusWorkers = 2
 	// lastRetry is the longest delay after an error.
 	lastRetry = time.Minute
-	// lookAgain is how often it is looked whether the server has the kinds.
+	// lookAgain is the interval at which the controller checks whether the server has the kinds.
 	lookAgain = 2 * time.Second
 )
 
-// Options tune a Sync.
+// Options are the options of a Sync.
 type Options struct {
-	// QPS and Burst limit the requests of all kinds together, but for events. A QPS of 0 or less is no limit.
+	// QPS and Burst limit all requests together, except events. A QPS of 0 or less means no limit.
 	QPS   float32
 	Burst int
 }
@@ -42,7 +42,7 @@ type Sync struct {
 	ready  chan struct{}
 }
 
-// New makes a Sync for the server of cfg.
+// New returns a Sync for the server of cfg.
 func New(cfg *rest.Config, events reconciler.Recorder, meter Meter, opts Options) (*Sync, error) {
 	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), FieldManager)
 	cfg.QPS = -1
@@ -59,7 +59,7 @@ func New(cfg *rest.Config, events reconciler.Recorder, meter Meter, opts Options
 // Ready is closed when the caches are filled.
 func (s *Sync) Ready() <-chan struct{} { return s.ready }
 
-// Run keeps everything in step until ctx ends. It waits for the server to have the kinds.
+// Run synchronizes until ctx ends. It waits until the server has the kinds.
 func (s *Sync) Run(ctx context.Context) error {
 	if err := s.await(ctx); err != nil {
 		return nil //nolint:nilerr // it is the context's end, as wanted
@@ -100,7 +100,7 @@ func (s *Sync) Run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// await waits until the server has the kinds, and says what it lacks.
+// await waits until the server has the kinds, and logs which ones are missing.
 func (s *Sync) await(ctx context.Context) error {
 	said := ""
 	for {

@@ -11,10 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// finishWithin is how long the second half of a replacement may take when the process is told to stop in between.
+// finishWithin is the time for the second half of a replacement when the process is stopped in
+// between.
 const finishWithin = 10 * time.Second
 
-// take does what a step says. It returns where the original stands if not as the plan says.
+// take carries out a step. It returns the standing of the original, if it differs from the plan.
 func (c *Controller) take(ctx context.Context, namespace *metav1.ObjectMeta, s Step) (*Standing, error) {
 	var err error
 	standing := (*Standing)(nil)
@@ -47,7 +48,7 @@ func (c *Controller) take(ctx context.Context, namespace *metav1.ObjectMeta, s S
 	return standing, fmt.Errorf("%s ResourceClaimTemplate %s/%s: %w", s.Verb, namespace.Name, name, err)
 }
 
-// failed is the standing after an error. Races with a cache that lags behind are none.
+// failed returns the standing after an error. Races with a cache that is behind do not count.
 func failed(standing *Standing, s Step, err error) *Standing {
 	if standing == nil {
 		standing = &Standing{Present: s.Copy != nil}
@@ -59,7 +60,7 @@ func failed(standing *Standing, s Step, err error) *Standing {
 	return standing
 }
 
-// create makes the copy in a namespace.
+// create creates the copy in a namespace.
 func (c *Controller) create(ctx context.Context, namespace string, o *Original) error {
 	made, err := c.templates.Create(ctx, o.copyFor(namespace), false)
 	if err != nil {
@@ -71,7 +72,8 @@ func (c *Controller) create(ctx context.Context, namespace string, o *Original) 
 	return nil
 }
 
-// judge takes what the server said to a content. A content that it took somewhere is not refused for all because of one namespace.
+// judge records the server's decision about a content. A content that was accepted in one namespace
+// is not rejected in all because of another.
 func (c *Controller) judge(namespace string, o *Original, present bool, err error) (*Standing, error) {
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
@@ -79,13 +81,14 @@ func (c *Controller) judge(namespace string, o *Original, present bool, err erro
 		c.queue.AddAfter(namespace, askAgain)
 		return &Standing{State: Refused, Present: present, Why: err.Error()}, nil
 	case apierrors.HasStatusCause(err, "NamespaceTerminating"), apierrors.IsNotFound(err):
-		return &Standing{State: Pending}, nil // the namespace is going, which an event will tell
+		// the namespace is being deleted, which will cause an event
+		return &Standing{State: Pending}, nil
 	}
 	return nil, err
 }
 
-// replace deletes a copy and makes another one at once. Pods do not need a template to be created; whoever generates their
-// claims tries again until there is one.
+// replace deletes a copy and immediately creates another one. Pods can be created without a
+// template; their claims are generated when it exists.
 func (c *Controller) replace(ctx context.Context, namespace string, s Step) (*Standing, error) {
 	if standing, err := c.ask(ctx, namespace, s.Original); standing != nil || err != nil {
 		return standing, err
@@ -103,8 +106,9 @@ func (c *Controller) replace(ctx context.Context, namespace string, s Step) (*St
 	return standing, err
 }
 
-// ask has the server look at a content before the first copy is deleted for it. That the name is taken is what it says last: it
-// found no fault before. A full quota is no answer: what is replaced makes room. Workers wait for the one that asks.
+// ask validates a content with a dry run before the first copy is deleted for it. The server checks
+// last whether the name exists, so that this error means that the content is valid. An exhausted
+// quota is no answer: the replaced copy frees it. Other workers wait for the one that asks.
 func (c *Controller) ask(ctx context.Context, namespace string, o *Original) (*Standing, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -126,7 +130,7 @@ func (c *Controller) ask(ctx context.Context, namespace string, o *Original) (*S
 	return c.judge(namespace, o, true, err)
 }
 
-// delete deletes what was looked at. It being gone already is as good.
+// delete deletes a template. One that no longer exists is as good.
 func (c *Controller) delete(ctx context.Context, seen *Copy) error {
 	if err := c.templates.Delete(ctx, seen); err != nil && !apierrors.IsNotFound(err) {
 		return err
