@@ -28,7 +28,7 @@ func poolSlice(name string, generation, slices int64, sizes []int64) *model.Slic
 
 func sizedClaim(expression string) []*model.Claim {
 	claim := claimFor(1, 1)
-	claim.Requests[0].Options[0].Selectors = []string{expression}
+	claim.Requests[0].Alternatives[0].Selectors = []string{expression}
 	return []*model.Claim{claim}
 }
 

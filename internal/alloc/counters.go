@@ -182,8 +182,8 @@ type viewCounters struct {
 
 // forView returns the counters as the devices in use leave them.
 func (c *counters) forView(view *model.PoolView) *viewCounters {
-	v := &viewCounters{counters: c, remaining: c.remaining(view.Taken()), groupsInUse: commonGroups{}}
-	view.Taken().Each(func(device int) bool {
+	v := &viewCounters{counters: c, remaining: c.remaining(view.InUse()), groupsInUse: commonGroups{}}
+	view.InUse().Each(func(device int) bool {
 		v.groupsInUse.add(c.usages[device].groups)
 		return true
 	})

@@ -169,7 +169,7 @@ func (p *Problem) countSelection(node *model.NodeInfo) (int, Availability, bool)
 		if match.match.failed {
 			availability = SelectorFailed
 		}
-		free += view.FreeOf(match.free)
+		free += view.CountFree(match.free)
 	}
 	switch {
 	case availability == SelectorFailed:
@@ -278,7 +278,7 @@ func (c *cell) allows(r *eligibility) bool {
 func (offer *NodeOffer) sortCells() {
 	free := make([]int, len(offer.views))
 	for i := range offer.views {
-		free[i] = offer.views[i].Reach.AndNot(offer.views[i].Taken()).Len()
+		free[i] = offer.views[i].Reach.AndNot(offer.views[i].InUse()).Len()
 	}
 	remote := func(c *cell) int { return boolRank(!offer.isLocal(c)) }
 	slices.SortStableFunc(offer.cells, func(x, y cell) int {

@@ -74,7 +74,7 @@ func (a *Allocator) Prepare(state *model.State, claims []*model.Claim, swappable
 	for c, claim := range claims {
 		first := claimRange{requests: len(p.requests), constraints: len(p.constraints)}
 		p.ranges = append(p.ranges, first)
-		if claim.Lacks != nil {
+		if claim.Unsupported != nil {
 			return nil, featureReason(claim)
 		}
 		p.addConstraints(c)
@@ -216,7 +216,7 @@ func (p *Problem) requestRef(w int) RequestRef {
 func refTo(claim *model.Claim, request *model.Request) RequestRef {
 	asked := RequestRef{Claim: claim.Key, Request: request.Name, Extended: request.Extended}
 	if asked.Extended != "" {
-		asked.Class = request.Options[0].Class
+		asked.Class = request.Alternatives[0].Class
 	}
 	return asked
 }

@@ -104,14 +104,14 @@ func TestSelectionCacheIsLimited(t *testing.T) {
 	node, _ := state.Nodes.Get("n")
 	view := &state.Devices.Pools(node)[0]
 	m, class := newMatcher(), &model.Class{Name: "class", Selectors: []string{`device.driver == "d"`}}
-	first := m.selection(class, &model.Option{})
+	first := m.selection(class, &model.Alternative{})
 	for i := range 2*maxSelections + 10 {
 		request, of := 0, "e"
 		if i%2 == 0 {
 			request, of = 2, "d"
 		}
 		expression := fmt.Sprintf(`device.driver == %q || device.driver == "%d"`, of, i)
-		selection := m.selection(class, &model.Option{Selectors: []string{expression}})
+		selection := m.selection(class, &model.Alternative{Selectors: []string{expression}})
 		if got := m.matchSelection(m.pool(view), selection).free.Len(); got != request {
 			t.Fatalf("%s: %d devices, want %d", expression, got, request)
 		}

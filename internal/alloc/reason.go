@@ -146,8 +146,8 @@ const (
 // featureReason returns the reason for a claim that needs a disabled feature or has an unknown
 // field.
 func featureReason(claim *model.Claim) *Reason {
-	r := &Reason{Kind: Unsupported, Field: claim.Lacks.Field, Feature: claim.Lacks.Feature, Value: claim.Lacks.Value}
-	for _, request := range claim.Lacks.Requests {
+	r := &Reason{Kind: Unsupported, Field: claim.Unsupported.Field, Feature: claim.Unsupported.Feature, Value: claim.Unsupported.Value}
+	for _, request := range claim.Unsupported.Requests {
 		r.Requests = append(r.Requests, RequestRef{Claim: claim.Key, Request: request})
 	}
 	return r

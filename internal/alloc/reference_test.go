@@ -51,17 +51,17 @@ func (a *attempt) choose(c, r int) {
 		a.choose(c+1, 0)
 		return
 	}
-	for o := range a.claims[c].Requests[r].Options {
+	for o := range a.claims[c].Requests[r].Alternatives {
 		a.chosen[c][r] = o
 		a.choose(c, r+1)
 	}
 }
 
-func (a *attempt) option(s slot) *model.Option {
-	return &a.claims[s.claim].Requests[s.request].Options[a.chosen[s.claim][s.request]]
+func (a *attempt) option(s slot) *model.Alternative {
+	return &a.claims[s.claim].Requests[s.request].Alternatives[a.chosen[s.claim][s.request]]
 }
 
-func asked(alternative *model.Option) int64 {
+func asked(alternative *model.Alternative) int64 {
 	if alternative.Capacity == nil {
 		return 0
 	}
@@ -307,8 +307,8 @@ func (w *world) check(t *rapid.T, choice alloc.Choice) string {
 		local, at := false, 0
 		for r := range w.claims[c].Requests {
 			request := &w.claims[c].Requests[r]
-			for o := range request.Options {
-				if at < len(allocation.Devices) && allocation.Devices[at].Request == request.ResultName(request.Options[o]) {
+			for o := range request.Alternatives {
+				if at < len(allocation.Devices) && allocation.Devices[at].Request == request.ResultName(request.Alternatives[o]) {
 					a.chosen[c][r] = o
 				}
 			}

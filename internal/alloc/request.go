@@ -16,7 +16,7 @@ type request struct {
 // alternative is one way to serve a request; earlier alternatives are preferred. Requests without
 // firstAvailable have one.
 type alternative struct {
-	spec        *model.Option
+	spec        *model.Alternative
 	resultName  string // name in allocation results
 	class       *model.Class
 	selection   int // index in Problem.selections
@@ -87,8 +87,8 @@ func (r *request) minRequested() int64 {
 func (p *Problem) addRequest(c, r int) *Reason {
 	modelRequest := &p.claims[c].Requests[r]
 	w := request{claim: c, index: r}
-	for o := range modelRequest.Options {
-		asks := &modelRequest.Options[o]
+	for o := range modelRequest.Alternatives {
+		asks := &modelRequest.Alternatives[o]
 		class, ok := p.state.Classes.Get(asks.Class)
 		if !ok {
 			return &Reason{Kind: ClassMissing, Requests: []RequestRef{refTo(p.claims[c], modelRequest)}, Class: asks.Class}
@@ -146,8 +146,8 @@ func (e *eligibility) equal(other *eligibility) bool {
 // hasAdminAccess reports whether a request of the claim has admin access.
 func hasAdminAccess(claim *model.Claim) bool {
 	for r := range claim.Requests {
-		for o := range claim.Requests[r].Options {
-			if claim.Requests[r].Options[o].AdminAccess {
+		for o := range claim.Requests[r].Alternatives {
+			if claim.Requests[r].Alternatives[o].AdminAccess {
 				return true
 			}
 		}

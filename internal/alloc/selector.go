@@ -239,9 +239,9 @@ func (p *poolMatches) availableDevices(sel *selection) *availableSet {
 // taken returns the devices in use that cannot be shared.
 func (p *poolMatches) taken(view *model.PoolView) model.Bits {
 	if p.multiAllocatable == nil {
-		return view.Taken()
+		return view.InUse()
 	}
-	return view.Taken().AndNot(p.multiAllocatable)
+	return view.InUse().AndNot(p.multiAllocatable)
 }
 
 // selection is what a request requires of each device: selectors, those of the class first,
@@ -258,7 +258,7 @@ type selection struct {
 }
 
 // selection returns the selection of an alternative with this class, from the cache if possible.
-func (m *matcher) selection(class *model.Class, alternative *model.Option) *selection {
+func (m *matcher) selection(class *model.Class, alternative *model.Alternative) *selection {
 	key := appendRequirements(m.key[:0], alternative)
 	asks := len(key)
 	// The number is part of the key because reasons distinguish selectors of the class and the
@@ -286,7 +286,7 @@ func (m *matcher) selection(class *model.Class, alternative *model.Option) *sele
 }
 
 // appendRequirements appends an encoding of the requirements other than selectors.
-func appendRequirements(b []byte, alternative *model.Option) []byte {
+func appendRequirements(b []byte, alternative *model.Alternative) []byte {
 	for i := range alternative.Tolerations {
 		t := &alternative.Tolerations[i]
 		b = fmt.Appendf(b, "%q %q %q %q\x00", t.Key, t.Operator, t.Value, t.Effect)

@@ -174,7 +174,7 @@ func (offer *NodeOffer) missingCapacity(view *model.PoolView, device int, short 
 
 // subtractHeld subtracts what claims hold. It returns false if a claim holds the whole device.
 func (s *sharedDevice) subtractHeld(view *model.PoolView, device int) bool {
-	given, whole := view.Given(device)
+	given, whole := view.ConsumedCapacity(device)
 	if whole {
 		return false
 	}

@@ -156,7 +156,7 @@ func (offer *NodeOffer) usedInTrial(at, device int) bool {
 	if offer.problem.isTrialClaim == nil || counter < 0 {
 		return false
 	}
-	view.Taken().Each(func(taken int) bool {
+	view.InUse().Each(func(taken int) bool {
 		holders := view.Holders(taken)
 		found = counted.usages[taken].amountOf(counter) > 0 && len(holders) > 0 && offer.problem.isTrialClaim(holders[0].Claim)
 		return !found

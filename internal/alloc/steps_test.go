@@ -46,7 +46,7 @@ func (b *testNode) build() {
 func claimFor(requests int, count int64, constraints ...string) *model.Claim {
 	claim := &model.Claim{Key: model.Key{Namespace: "ns", Name: "c"}}
 	for r := range requests {
-		claim.Requests = append(claim.Requests, model.Request{Name: fmt.Sprint("r", r), Options: []model.Option{{Class: "class", Count: count}}})
+		claim.Requests = append(claim.Requests, model.Request{Name: fmt.Sprint("r", r), Alternatives: []model.Alternative{{Class: "class", Count: count}}})
 	}
 	for _, text := range constraints {
 		kind, attribute, _ := strings.Cut(text, " ")
@@ -70,9 +70,9 @@ func TestStepsOfInfeasibleRequests(t *testing.T) {
 	alternatives := func(requests, alternatives int) *model.Claim {
 		claim := claimFor(requests, 1)
 		for r := range claim.Requests {
-			claim.Requests[r].Options = nil
+			claim.Requests[r].Alternatives = nil
 			for o := range alternatives {
-				claim.Requests[r].Options = append(claim.Requests[r].Options, model.Option{Name: fmt.Sprint("o", o), Class: "class", Count: int64(1 + o%2)})
+				claim.Requests[r].Alternatives = append(claim.Requests[r].Alternatives, model.Alternative{Name: fmt.Sprint("o", o), Class: "class", Count: int64(1 + o%2)})
 			}
 		}
 		return claim
@@ -186,10 +186,10 @@ func (b *testNode) addGPU() {
 func profiles(list ...string) []*model.Claim {
 	claim := &model.Claim{Key: model.Key{Namespace: "ns", Name: "c"}}
 	for r, profile := range list {
-		alternative := model.Option{Class: "class", Count: 1, Selectors: []string{
+		alternative := model.Alternative{Class: "class", Count: 1, Selectors: []string{
 			fmt.Sprintf(`%q.contains(device.attributes[%q].profile)`, profile, driver),
 		}}
-		claim.Requests = append(claim.Requests, model.Request{Name: fmt.Sprint("r", r), Options: []model.Option{alternative}})
+		claim.Requests = append(claim.Requests, model.Request{Name: fmt.Sprint("r", r), Alternatives: []model.Alternative{alternative}})
 	}
 	return []*model.Claim{claim}
 }

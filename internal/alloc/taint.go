@@ -9,8 +9,8 @@ import (
 // unavailableReason returns why the device is not available to the selection, or "". It ignores
 // existing allocations.
 func unavailableReason(device *model.Device, rules *model.RuleTaints, sel *selection) string {
-	if device.Lacks != "" {
-		return "needs the feature " + device.Lacks + ", which is off"
+	if device.MissingFeature != "" {
+		return "needs the feature " + device.MissingFeature + ", which is off"
 	}
 	return taintReason(device, rules, sel)
 }
@@ -18,13 +18,13 @@ func unavailableReason(device *model.Device, rules *model.RuleTaints, sel *selec
 // taintReason describes the taint that is not tolerated, or returns "".
 func taintReason(device *model.Device, rules *model.RuleTaints, sel *selection) string {
 	for i := range device.Taints {
-		if taint := &device.Taints[i]; model.Bars(taint) && !model.Tolerated(taint, sel.tolerations) {
+		if taint := &device.Taints[i]; model.PreventsAllocation(taint) && !model.Tolerated(taint, sel.tolerations) {
 			return "is tainted with " + model.TaintText(taint)
 		}
 	}
 	why := ""
 	rules.Each(device.Name, func(constraint *model.TaintRule) bool {
-		if model.Bars(&constraint.Taint) && !model.Tolerated(&constraint.Taint, sel.tolerations) {
+		if model.PreventsAllocation(&constraint.Taint) && !model.Tolerated(&constraint.Taint, sel.tolerations) {
 			why = fmt.Sprintf("is tainted with %s by DeviceTaintRule %s", model.TaintText(&constraint.Taint), constraint.Name)
 		}
 		return why == ""

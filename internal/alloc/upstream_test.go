@@ -86,7 +86,7 @@ func (u *upstream) resourceClaims() []*resourcev1.ResourceClaim {
 		claim.Spec.Devices.Constraints = from.Constraints
 		for _, request := range from.Requests {
 			to := resourcev1.DeviceRequest{Name: request.Name}
-			for _, alternative := range request.Options {
+			for _, alternative := range request.Alternatives {
 				mode := resourcev1.DeviceAllocationModeExactCount
 				if alternative.All {
 					mode = resourcev1.DeviceAllocationModeAll
@@ -182,7 +182,7 @@ func TestSearchAgreesWithUpstream(t *testing.T) {
 func (w *world) hasAdminAccess() bool {
 	for _, claim := range w.claims {
 		for _, request := range claim.Requests {
-			if request.Options[0].AdminAccess {
+			if request.Alternatives[0].AdminAccess {
 				return true
 			}
 		}

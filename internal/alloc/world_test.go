@@ -63,7 +63,7 @@ func (w *world) drawBinding(t *rapid.T, device model.DeviceID, d *model.Device) 
 
 // consumedBy returns what an alternative consumes of the device's capacity. It returns false if the
 // device has too little.
-func (h capacityState) consumedBy(alternative *model.Option) (int, bool) {
+func (h capacityState) consumedBy(alternative *model.Alternative) (int, bool) {
 	if h.total == 0 {
 		return 0, alternative.Capacity == nil
 	}
@@ -165,11 +165,11 @@ func (w *world) drawClaim(t *rapid.T, name string) {
 			for o := range rapid.IntRange(1, 2).Draw(t, "options") {
 				alternative := w.drawOption(t, false)
 				alternative.Name = fmt.Sprint("o", o)
-				request.Options = append(request.Options, alternative)
+				request.Alternatives = append(request.Alternatives, alternative)
 				names = append(names, request.ResultName(alternative))
 			}
 		} else {
-			request.Options = []model.Option{w.drawOption(t, w.features.admin)}
+			request.Alternatives = []model.Alternative{w.drawOption(t, w.features.admin)}
 		}
 		claim.Requests = append(claim.Requests, request)
 	}
@@ -181,8 +181,8 @@ func (w *world) drawClaim(t *rapid.T, name string) {
 	w.claims = append(w.claims, claim)
 }
 
-func (w *world) drawOption(t *rapid.T, admin bool) model.Option {
-	alternative := model.Option{Class: "class", Count: rapid.Int64Range(1, 2).Draw(t, "count")}
+func (w *world) drawOption(t *rapid.T, admin bool) model.Alternative {
+	alternative := model.Alternative{Class: "class", Count: rapid.Int64Range(1, 2).Draw(t, "count")}
 	for _, letter := range rapid.SampledFrom([]string{"", "", "", "", "a", "b", "ab", "c"}).Draw(t, "wanted") {
 		alternative.Selectors = append(alternative.Selectors, selector(string(letter)))
 	}
@@ -207,7 +207,7 @@ var derivations = []string{
 }
 
 // valuesFor returns the values of attribute x as seen by an alternative.
-func (w *world) valuesFor(alternative *model.Option, device model.DeviceID) []string {
+func (w *world) valuesFor(alternative *model.Alternative, device model.DeviceID) []string {
 	if len(alternative.DerivedAttributes) == 0 {
 		return w.values[device]
 	}
@@ -410,7 +410,7 @@ func rackSelector(rack string) *corev1.NodeSelector {
 }
 
 // selected reports whether the device has all letters that the selectors of the alternative test.
-func (w *world) selected(device model.DeviceID, alternative *model.Option) bool {
+func (w *world) selected(device model.DeviceID, alternative *model.Alternative) bool {
 	for _, letter := range []string{"a", "b", "c"} {
 		if slices.Contains(alternative.Selectors, selector(letter)) && !slices.Contains(w.letters[device], letter) {
 			return false
@@ -421,7 +421,7 @@ func (w *world) selected(device model.DeviceID, alternative *model.Option) bool 
 
 // matches reports whether the device is selected, has enough capacity, and has no taint that is not
 // tolerated.
-func (w *world) matches(device model.DeviceID, alternative *model.Option) bool {
+func (w *world) matches(device model.DeviceID, alternative *model.Alternative) bool {
 	if !w.selected(device, alternative) {
 		return false
 	}
@@ -436,7 +436,7 @@ func (w *world) matches(device model.DeviceID, alternative *model.Option) bool {
 	return true
 }
 
-func tolerates(alternative *model.Option, effect resourcev1.DeviceTaintEffect) bool {
+func tolerates(alternative *model.Alternative, effect resourcev1.DeviceTaintEffect) bool {
 	if len(alternative.Tolerations) == 0 {
 		return false
 	}
@@ -465,7 +465,7 @@ func (w *world) taintBy(constraint *model.TaintRule) {
 }
 
 // all returns the devices of an alternative with allocationMode All.
-func (w *world) all(alternative *model.Option) []model.DeviceID {
+func (w *world) all(alternative *model.Alternative) []model.DeviceID {
 	var list []model.DeviceID
 	for _, device := range w.devices {
 		if _, capable := w.capacity[device].consumedBy(alternative); capable && w.reached[device] && w.selected(device, alternative) {
@@ -479,8 +479,8 @@ func (w *world) all(alternative *model.Option) []model.DeviceID {
 func (w *world) compared(claim *model.Claim, constraint *resourcev1.DeviceConstraint, device model.DeviceID) string {
 	text := ""
 	for r := range claim.Requests {
-		for o := range claim.Requests[r].Options {
-			alternative := &claim.Requests[r].Options[o]
+		for o := range claim.Requests[r].Alternatives {
+			alternative := &claim.Requests[r].Alternatives[o]
 			switch {
 			case !covers(constraint, &claim.Requests[r], alternative):
 			case len(alternative.DerivedAttributes) > 0 && !w.selected(device, alternative):
@@ -493,7 +493,7 @@ func (w *world) compared(claim *model.Claim, constraint *resourcev1.DeviceConstr
 	return text
 }
 
-func covers(constraint *resourcev1.DeviceConstraint, request *model.Request, alternative *model.Option) bool {
+func covers(constraint *resourcev1.DeviceConstraint, request *model.Request, alternative *model.Alternative) bool {
 	return len(constraint.Requests) == 0 || slices.Contains(constraint.Requests, request.Name) || slices.Contains(constraint.Requests, request.ResultName(*alternative))
 }
 
@@ -512,8 +512,8 @@ func (w *world) kind(device model.DeviceID, adminAccess bool) string {
 	for _, claim := range w.claims {
 		admin, other := false, false
 		for r := range claim.Requests {
-			for o := range claim.Requests[r].Options {
-				alternative := &claim.Requests[r].Options[o]
+			for o := range claim.Requests[r].Alternatives {
+				alternative := &claim.Requests[r].Alternatives[o]
 				kind += fmt.Sprint(w.matches(device, alternative), " ")
 				admin, other = admin || alternative.AdminAccess, other || !alternative.AdminAccess
 			}

@@ -18,8 +18,8 @@ func PlacedClaim(on features.Set, claim *resource.ResourceClaim) *model.Claim {
 	if on == (features.Set{}) {
 		return placed
 	}
-	if placed.Lacks == nil {
-		placed.Lacks = lackOf(on, placed)
+	if placed.Unsupported == nil {
+		placed.Unsupported = lackOf(on, placed)
 	}
 	if !on.On(features.BindingConditions) && placed.Allocation.Awaits() {
 		placed.Allocation = placed.Allocation.WithoutConditions()
@@ -29,21 +29,21 @@ func PlacedClaim(on features.Set, claim *resource.ResourceClaim) *model.Claim {
 }
 
 // lackOf is the first field of a claim that cannot be heeded.
-func lackOf(on features.Set, claim *model.Claim) *model.Lack {
+func lackOf(on features.Set, claim *model.Claim) *model.UnsupportedField {
 	for i := range claim.Requests {
 		request := &claim.Requests[i]
 		path := fmt.Sprintf("spec.devices.requests[%d]", i)
-		for o := range request.Options {
-			for _, use := range usesOf(&request.Options[o]) {
+		for o := range request.Alternatives {
+			for _, use := range usesOf(&request.Alternatives[o]) {
 				if use.set && !on.On(use.gate) {
-					return &model.Lack{Requests: []string{request.Name}, Field: optionPath(path, request, o) + use.field, Feature: use.gate.String()}
+					return &model.UnsupportedField{Requests: []string{request.Name}, Field: optionPath(path, request, o) + use.field, Feature: use.gate.String()}
 				}
 			}
 		}
 	}
 	for i := range claim.Constraints {
 		if claim.Constraints[i].DistinctAttribute != nil && !on.On(features.ConsumableCapacity) {
-			lack := &model.Lack{Field: fmt.Sprintf("spec.devices.constraints[%d].distinctAttribute", i), Feature: features.ConsumableCapacity.String()}
+			lack := &model.UnsupportedField{Field: fmt.Sprintf("spec.devices.constraints[%d].distinctAttribute", i), Feature: features.ConsumableCapacity.String()}
 			for r := range claim.Requests {
 				lack.Requests = append(lack.Requests, claim.Requests[r].Name)
 			}
@@ -60,7 +60,7 @@ type optionUse struct {
 	field string
 }
 
-func usesOf(o *model.Option) []optionUse {
+func usesOf(o *model.Alternative) []optionUse {
 	return []optionUse{
 		{features.PrioritizedList, o.Name != "", ""},
 		{features.AdminAccess, o.AdminAccess, ".adminAccess"},
@@ -71,7 +71,7 @@ func usesOf(o *model.Option) []optionUse {
 
 // optionPath is where an option is in the claim. Alternatives have names.
 func optionPath(request string, r *model.Request, o int) string {
-	if r.Options[o].Name == "" {
+	if r.Alternatives[o].Name == "" {
 		return request + ".exactly"
 	}
 	return fmt.Sprintf("%s.firstAvailable[%d]", request, o)
@@ -100,7 +100,7 @@ func PlacedSlice(on features.Set, slice *resourcev1.ResourceSlice) *model.Slice 
 
 // placedUsage says what is missing, and takes away what devices can do without.
 func placedUsage(on features.Set, slice *resourcev1.ResourceSlice, usage model.Usage) *model.Usage {
-	usage.Lacks = deviceLacks(on, slice, &usage)
+	usage.MissingFeature = deviceLacks(on, slice, &usage)
 	if !on.On(features.DeviceTaints) {
 		usage.Taints = nil
 	}

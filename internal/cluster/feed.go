@@ -136,9 +136,9 @@ func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
 		return s.Pods.Delete(keyOf(pod))
 	}
 	if !f.on.On(features.ExtendedResource) {
-		converted.Shape.Asks = nil
+		converted.Shape.ExtendedRequests = nil
 	}
-	if converted.Extended == "" && converted.Node == "" && len(converted.Shape.Asks) > 0 {
+	if converted.Extended == "" && converted.Node == "" && len(converted.Shape.ExtendedRequests) > 0 {
 		converted.Extended = claims.ExtendedName(pod)
 	}
 	converted.Foreign = pod.Spec.SchedulerName != f.schedulerName

@@ -141,7 +141,7 @@ func (c *Committer) writeClaimOver(ctx context.Context, claim *resource.Resource
 func verify(claim *resource.ResourceClaim, want *sched.ClaimPlan) error {
 	status := &claim.Status
 	switch {
-	case want.Make != nil && !(isFor(claim, want) && model.ClaimFrom(claim).AsksLike(want.Make)):
+	case want.Make != nil && !(isFor(claim, want) && model.ClaimFrom(claim).HasSameRequests(want.Make)):
 		return fmt.Errorf("%w: ResourceClaim %s already exists with a different spec", ErrRefused, want.Key)
 	case want.Make == nil && claim.UID != want.UID:
 		return fmt.Errorf("%w: ResourceClaim %s was recreated", ErrRefused, want.Key)

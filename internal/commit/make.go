@@ -40,7 +40,7 @@ func (c *Committer) make(ctx context.Context, want *sched.ClaimPlan) (*resource.
 // outlived reports whether a claim was created for the same pod on another kind of node, and is not
 // allocated.
 func outlived(claim *resource.ResourceClaim, want *sched.ClaimPlan) bool {
-	return claim.DeletionTimestamp == nil && claim.Status.Allocation == nil && isFor(claim, want) && !model.ClaimFrom(claim).AsksLike(want.Make)
+	return claim.DeletionTimestamp == nil && claim.Status.Allocation == nil && isFor(claim, want) && !model.ClaimFrom(claim).HasSameRequests(want.Make)
 }
 
 // isFor reports whether the claim was created by a plan for the pod.

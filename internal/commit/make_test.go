@@ -18,7 +18,7 @@ import (
 // extendedPlan places one pod, with a claim for so many devices in the place of extended resources.
 func extendedPlan(count int64) *sched.Plan {
 	made := &model.Claim{Key: model.Key{Namespace: "ns", Name: "p-extended-x"}, Controller: "p-uid"}
-	made.Requests = []model.Request{{Name: "container-0-request-0", Options: []model.Option{{Class: "gpu", Count: count}}}}
+	made.Requests = []model.Request{{Name: "container-0-request-0", Alternatives: []model.Alternative{{Class: "gpu", Count: count}}}}
 	claim := sched.ClaimPlan{Key: made.Key, Make: made, Allocation: claimPlan("p-extended-x").Allocation, Reserve: []model.Consumer{model.PodConsumer("p", "p-uid")}}
 	return &sched.Plan{Unit: model.UnitKey{Key: model.Key{Namespace: "ns", Name: "p"}}, Claims: []sched.ClaimPlan{claim}, Pods: []sched.Placement{{
 		Pod: model.Key{Namespace: "ns", Name: "p"}, UID: "p-uid", Node: "n1",

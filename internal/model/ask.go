@@ -10,16 +10,16 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// Ask is the request of one container for an extended resource. If a DeviceClass offers the
+// ExtendedRequest is the request of one container for an extended resource. If a DeviceClass offers the
 // resource, then on a node that has none of it the container gets devices of the class instead
 // (KEP-5004).
-type Ask struct {
-	Resource  corev1.ResourceName
-	Container string
-	At        int // index of the container, init containers first
-	Nth       int // index of the resource, by name, among all resources that the container requests
-	Count     int64
-	Ends      bool // an init container that terminates before the next containers start
+type ExtendedRequest struct {
+	Resource       corev1.ResourceName
+	Container      string
+	ContainerIndex int // index of the container, init containers first
+	ResourceIndex  int // index of the resource, by name, among all resources that the container requests
+	Count          int64
+	Terminates     bool // an init container that terminates before the next containers start
 }
 
 // Mapping names the request of a claim that provides a container's extended resource.
@@ -36,10 +36,10 @@ func IsOfferable(name corev1.ResourceName) bool {
 		!strings.HasPrefix(text, corev1.DefaultResourceRequestsPrefix)
 }
 
-// asksFrom returns the requests of all containers for extended resources, by resource and then in
+// extendedRequestsFrom returns the requests of all containers for extended resources, by resource and then in
 // the order of the containers.
-func asksFrom(spec *corev1.PodSpec) []Ask {
-	var asks []Ask
+func extendedRequestsFrom(spec *corev1.PodSpec) []ExtendedRequest {
+	var asks []ExtendedRequest
 	at := 0
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
@@ -48,13 +48,15 @@ func asksFrom(spec *corev1.PodSpec) []Ask {
 			ends := at < len(spec.InitContainers) && !sidecar
 			for name, amount := range c.Resources.Requests {
 				if count := AmountOf(amount, 0); count > 0 && IsOfferable(name) {
-					asks = append(asks, Ask{Resource: name, Container: c.Name, At: at, Nth: countBefore(c.Resources.Requests, name), Count: count, Ends: ends})
+					asks = append(asks, ExtendedRequest{Resource: name, Container: c.Name, ContainerIndex: at, ResourceIndex: countBefore(c.Resources.Requests, name), Count: count, Terminates: ends})
 				}
 			}
 			at++
 		}
 	}
-	slices.SortFunc(asks, func(a, b Ask) int { return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.At, b.At)) })
+	slices.SortFunc(asks, func(a, b ExtendedRequest) int {
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.ContainerIndex, b.ContainerIndex))
+	})
 	return asks
 }
 
@@ -71,8 +73,8 @@ func countBefore(list corev1.ResourceList, name corev1.ResourceName) int {
 // Offerable returns the requested extended resources, each once, by name.
 func (s *Shape) Offerable() []corev1.ResourceName {
 	var names []corev1.ResourceName
-	for i := range s.Asks {
-		if name := s.Asks[i].Resource; len(names) == 0 || names[len(names)-1] != name {
+	for i := range s.ExtendedRequests {
+		if name := s.ExtendedRequests[i].Resource; len(names) == 0 || names[len(names)-1] != name {
 			names = append(names, name)
 		}
 	}
@@ -84,11 +86,11 @@ func (s *Shape) Offerable() []corev1.ResourceName {
 // expect. Init containers that terminate use the devices of containers that start later, and share
 // the devices that they need in addition: the largest such number.
 func (s *Shape) Devices(resource corev1.ResourceName, class string) ([]Request, []Mapping) {
-	var stay, end []Ask
-	for _, ask := range s.Asks {
+	var stay, end []ExtendedRequest
+	for _, ask := range s.ExtendedRequests {
 		switch {
 		case ask.Resource != resource:
-		case ask.Ends:
+		case ask.Terminates:
 			end = append(end, ask)
 		default:
 			stay = append(stay, ask)
@@ -103,7 +105,7 @@ func (s *Shape) Devices(resource corev1.ResourceName, class string) ([]Request, 
 	beyond := make([]int64, len(end))
 	most := 0
 	for i := range end {
-		beyond[i] = max(0, end[i].Count-devicesAfter(stay, end[i].At))
+		beyond[i] = max(0, end[i].Count-devicesAfter(stay, end[i].ContainerIndex))
 		if beyond[i] > beyond[most] {
 			most = i
 		}
@@ -111,7 +113,7 @@ func (s *Shape) Devices(resource corev1.ResourceName, class string) ([]Request, 
 	for i := range end {
 		left := end[i].Count
 		for k := range stay {
-			if stay[k].At > end[i].At && left > 0 {
+			if stay[k].ContainerIndex > end[i].ContainerIndex && left > 0 {
 				mappings = append(mappings, end[i].mapping(stay[k].requestName()))
 				left -= stay[k].Count
 			}
@@ -128,22 +130,24 @@ func (s *Shape) Devices(resource corev1.ResourceName, class string) ([]Request, 
 
 // devicesAfter returns the number of devices of the containers that start after the container with
 // index at.
-func devicesAfter(stay []Ask, at int) int64 {
+func devicesAfter(stay []ExtendedRequest, at int) int64 {
 	sum := int64(0)
 	for i := range stay {
-		if stay[i].At > at {
+		if stay[i].ContainerIndex > at {
 			sum = AddAmounts(sum, stay[i].Count)
 		}
 	}
 	return sum
 }
 
-func (a *Ask) requestName() string { return fmt.Sprintf("container-%d-request-%d", a.At, a.Nth) }
-
-func (a *Ask) request(class string, count int64) Request {
-	return Request{Name: a.requestName(), Extended: a.Resource, Options: []Option{{Class: class, Count: count}}}
+func (a *ExtendedRequest) requestName() string {
+	return fmt.Sprintf("container-%d-request-%d", a.ContainerIndex, a.ResourceIndex)
 }
 
-func (a *Ask) mapping(request string) Mapping {
+func (a *ExtendedRequest) request(class string, count int64) Request {
+	return Request{Name: a.requestName(), Extended: a.Resource, Alternatives: []Alternative{{Class: class, Count: count}}}
+}
+
+func (a *ExtendedRequest) mapping(request string) Mapping {
 	return Mapping{ContainerName: a.Container, ResourceName: string(a.Resource), RequestName: request}
 }

@@ -35,7 +35,7 @@ func anyContainers(t *rapid.T, kind string, init bool) []corev1.Container {
 
 // Requests come to what a node would count for the pod, and each container is mapped to as many devices as it asks for, none
 // of which another container has at the same time.
-func TestDevicesInThePlaceOfResources(t *testing.T) {
+func TestDevicesForExtendedResources(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pod := &core.Pod{}
 		pod.Spec.InitContainers = anyContainers(t, "init", true)
@@ -48,11 +48,11 @@ func TestDevicesInThePlaceOfResources(t *testing.T) {
 		requests, mappings := shape.Devices(thing, "gpu")
 		sum, counts := int64(0), map[string]int64{}
 		for _, r := range requests {
-			if _, twice := counts[r.Name]; twice || r.Options[0].Count < 1 {
+			if _, twice := counts[r.Name]; twice || r.Alternatives[0].Count < 1 {
 				t.Fatalf("request %v", r)
 			}
-			counts[r.Name] = r.Options[0].Count
-			sum += r.Options[0].Count
+			counts[r.Name] = r.Alternatives[0].Count
+			sum += r.Alternatives[0].Count
 		}
 		if sum != shape.Requests[thing] {
 			t.Errorf("%d devices, a node would count %d: %v", sum, shape.Requests[thing], requests)
@@ -64,17 +64,17 @@ func TestDevicesInThePlaceOfResources(t *testing.T) {
 			}
 			of[m.ContainerName] = append(of[m.ContainerName], m.RequestName)
 		}
-		for i := range shape.Asks {
-			ask := &shape.Asks[i]
+		for i := range shape.ExtendedRequests {
+			ask := &shape.ExtendedRequests[i]
 			has := int64(0)
 			for _, name := range of[ask.Container] {
 				has += counts[name]
 			}
-			if has < ask.Count || !ask.Ends && has != ask.Count {
+			if has < ask.Count || !ask.Terminates && has != ask.Count {
 				t.Errorf("%s has %d of %d", ask.Container, has, ask.Count)
 			}
-			for k := range shape.Asks {
-				if other := &shape.Asks[k]; other != ask && together(ask, other) && shares(of[ask.Container], of[other.Container]) {
+			for k := range shape.ExtendedRequests {
+				if other := &shape.ExtendedRequests[k]; other != ask && together(ask, other) && shares(of[ask.Container], of[other.Container]) {
 					t.Errorf("%s and %s share a device", ask.Container, other.Container)
 				}
 			}
@@ -83,8 +83,8 @@ func TestDevicesInThePlaceOfResources(t *testing.T) {
 }
 
 // together says whether two containers run at the same time.
-func together(a, b *Ask) bool {
-	return !a.Ends && !b.Ends || a.Ends && !b.Ends && b.At < a.At || b.Ends && !a.Ends && a.At < b.At
+func together(a, b *ExtendedRequest) bool {
+	return !a.Terminates && !b.Terminates || a.Terminates && !b.Terminates && b.ContainerIndex < a.ContainerIndex || b.Terminates && !a.Terminates && a.ContainerIndex < b.ContainerIndex
 }
 
 func shares(a, b []string) bool {
@@ -93,7 +93,7 @@ func shares(a, b []string) bool {
 
 // Of classes that offer one resource the newest is asked, and of these the first by name; each offers one more under its own
 // name.
-func TestWhoOffersAResource(t *testing.T) {
+func TestClassThatOffersAResource(t *testing.T) {
 	s := NewState()
 	put := func(name string, created int64, offers corev1.ResourceName) {
 		s.Classes.Put(&Class{Name: name, Created: metav1.Unix(created, 0), Extended: offers})
@@ -122,14 +122,14 @@ func TestWhoOffersAResource(t *testing.T) {
 
 // A claim that is made is there until the API contradicts it. It outlives the one that it takes the place of, but not a pod that
 // was bound with it.
-func TestMadeClaims(t *testing.T) {
+func TestCreatedClaims(t *testing.T) {
 	key := Key{Namespace: "ns", Name: "p-extended"}
-	made := &Claim{Key: key, Controller: "p-uid", Requests: []Request{{Name: "r", Options: []Option{{Class: "gpu", Count: 1}}}}}
-	other := &Claim{Key: key, UID: "old", Controller: "p-uid", Requests: []Request{{Name: "r", Options: []Option{{Class: "gpu", Count: 2}}}}}
+	made := &Claim{Key: key, Controller: "p-uid", Requests: []Request{{Name: "r", Alternatives: []Alternative{{Class: "gpu", Count: 1}}}}}
+	other := &Claim{Key: key, UID: "old", Controller: "p-uid", Requests: []Request{{Name: "r", Alternatives: []Alternative{{Class: "gpu", Count: 2}}}}}
 	device := &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: "x"}}}
 	assume := func(s *State) {
 		s.Pods.Put(&Pod{Key: Key{Namespace: "ns", Name: "p"}, UID: "p-uid", Extended: key.Name, Shape: &Shape{}})
-		if !s.Claims.Assume(key, Assumption{Made: made, Allocation: device, Consumers: []Consumer{PodConsumer("p", "p-uid")}}) {
+		if !s.Claims.Assume(key, Assumption{NewClaim: made, Allocation: device, Consumers: []Consumer{PodConsumer("p", "p-uid")}}) {
 			t.Fatal("refused")
 		}
 	}

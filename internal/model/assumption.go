@@ -5,22 +5,22 @@ import "slices"
 // Assumption is the change that a plan makes to a claim.
 type Assumption struct {
 	// claim that the plan creates; it replaces a claim of the pod with other requests
-	Made       *Claim
+	NewClaim   *Claim
 	Allocation *Allocation // nil if the claim is allocated already
 	Consumers  []Consumer  // added to status.reservedFor
 	AnyPod     bool        // reservedForAnyPod becomes true
 }
 
-// left returns the part of the assumption that the API does not show yet, or nil. Nothing is left
+// remaining returns the part of the assumption that the API does not show yet, or nil. Nothing is left
 // if the API contradicts the assumption: the claim was recreated, has other devices, or lost its
 // allocation.
-func (a *Assumption) left(old, now *Claim) *Assumption {
+func (a *Assumption) remaining(old, now *Claim) *Assumption {
 	switch {
 	case a == nil:
 		return nil
-	case a.Made == nil && old.UID != now.UID, a.Made != nil && a.Made.Controller != now.Controller:
+	case a.NewClaim == nil && old.UID != now.UID, a.NewClaim != nil && a.NewClaim.Controller != now.Controller:
 		return nil
-	case a.Made != nil && now.Allocation == nil && !now.AsksLike(a.Made):
+	case a.NewClaim != nil && now.Allocation == nil && !now.HasSameRequests(a.NewClaim):
 		return a // now is about to be replaced
 	}
 	rest := Assumption{AnyPod: a.AnyPod && (now.Allocation == nil || !now.Allocation.ReservedForAnyPod)}
@@ -55,12 +55,12 @@ func sameDevices(a, b *Allocation) bool {
 	return true
 }
 
-// and returns both assumptions combined.
-func (a *Assumption) and(more Assumption) *Assumption {
+// merge returns both assumptions combined.
+func (a *Assumption) merge(more Assumption) *Assumption {
 	if a == nil {
 		return &more
 	}
-	both := Assumption{Made: a.Made, Allocation: a.Allocation, AnyPod: a.AnyPod || more.AnyPod}
+	both := Assumption{NewClaim: a.NewClaim, Allocation: a.Allocation, AnyPod: a.AnyPod || more.AnyPod}
 	if both.Allocation == nil {
 		both.Allocation = more.Allocation
 	}

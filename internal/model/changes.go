@@ -41,22 +41,22 @@ func (s *DeviceStore) SharedVersion() uint64 {
 	return s.state.Nodes.changes.shared
 }
 
-// notePool records that the available devices of a pool have changed.
-func (c *changes) notePool(entry *poolEntry) {
+// recordPool records that the available devices of a pool have changed.
+func (c *changes) recordPool(entry *poolEntry) {
 	if entry.shared {
 		c.shared++
 		return
 	}
 	for _, node := range entry.nodes {
-		c.note(node)
+		c.moveToEnd(node)
 	}
 }
 
-// note moves the node to the end of the order.
-func (c *changes) note(info *NodeInfo) {
+// moveToEnd moves the node to the end of the order.
+func (c *changes) moveToEnd(info *NodeInfo) {
 	c.version++
 	if c.last != info {
-		c.drop(info)
+		c.remove(info)
 		if info.before = c.last; c.last != nil {
 			c.last.after = info
 		}
@@ -65,8 +65,8 @@ func (c *changes) note(info *NodeInfo) {
 	info.changed = c.version
 }
 
-// drop removes the node from the order, if it is there.
-func (c *changes) drop(info *NodeInfo) {
+// remove removes the node from the order, if it is there.
+func (c *changes) remove(info *NodeInfo) {
 	if c.last == info {
 		c.last = info.before
 	}

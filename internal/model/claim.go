@@ -40,8 +40,8 @@ type Claim struct {
 	Requests    []Request
 	Constraints []resourcev1.DeviceConstraint
 	Config      []resourcev1.DeviceClaimConfiguration
-	ReservedFor *Consumer // spec.reservedFor (KEP-5194)
-	Lacks       *Lack     // reason why the claim cannot be allocated, or nil
+	ReservedFor *Consumer         // spec.reservedFor (KEP-5194)
+	Unsupported *UnsupportedField // reason why the claim cannot be allocated, or nil
 
 	Allocation *Allocation // nil if the claim is not allocated
 	// Reports are the device statuses that drivers write for bindingConditions; Allocated is the
@@ -53,37 +53,37 @@ type Claim struct {
 	Deleting  bool
 }
 
-// AsksLike reports whether two claims request the same numbers of devices of the same classes under
+// HasSameRequests reports whether two claims request the same numbers of devices of the same classes under
 // the same names. A claim for extended resources specifies nothing else.
-func (c *Claim) AsksLike(other *Claim) bool {
+func (c *Claim) HasSameRequests(other *Claim) bool {
 	return slices.EqualFunc(c.Requests, other.Requests, func(a, b Request) bool {
-		return a.Name == b.Name && len(a.Options) == 1 && len(b.Options) == 1 &&
-			a.Options[0].Class == b.Options[0].Class && a.Options[0].Count == b.Options[0].Count
+		return a.Name == b.Name && len(a.Alternatives) == 1 && len(b.Alternatives) == 1 &&
+			a.Alternatives[0].Class == b.Alternatives[0].Class && a.Alternatives[0].Count == b.Alternatives[0].Count
 	})
 }
 
-// Lack is a field of a claim that cannot be evaluated: its feature is off, or this version does not
+// UnsupportedField is a field of a claim that cannot be evaluated: its feature is off, or this version does not
 // know it.
-type Lack struct {
+type UnsupportedField struct {
 	Requests []string // names of the requests that the field belongs to
 	Field    string   // path of the field in the claim
 	Feature  string   // feature that is off, or "" if the field or its value is unknown
 	Value    string   // unknown value of the field, or "" if the field itself is unknown
 }
 
-// Request is a request for devices. Exactly one of its options is used. An "exactly" request has
-// one option without a name; the options of a "firstAvailable" request are named and ordered by
+// Request is a request for devices. Exactly one of its alternatives is used. An "exactly" request has
+// one alternative without a name; the alternatives of a "firstAvailable" request are named and ordered by
 // preference.
 type Request struct {
-	Name    string
-	Options []Option
+	Name         string
+	Alternatives []Alternative
 	// Extended is the extended resource that the request replaces, in a claim that the scheduler
 	// creates; otherwise "".
 	Extended corev1.ResourceName
 }
 
-// Option is one alternative of a request.
-type Option struct {
+// Alternative is one alternative of a request.
+type Alternative struct {
 	Name              string // name of the subrequest, or ""
 	Class             string
 	Selectors         []string
@@ -97,7 +97,7 @@ type Option struct {
 
 // ResultName returns the name of the request in allocation results: "request" or
 // "request/subrequest".
-func (r Request) ResultName(o Option) string {
+func (r Request) ResultName(o Alternative) string {
 	if o.Name == "" {
 		return r.Name
 	}

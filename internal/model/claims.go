@@ -26,8 +26,8 @@ func newClaimEntry(observed *Claim, pending *Assumption) *claimEntry {
 		return entry
 	}
 	base := observed
-	if pending.Made != nil {
-		base = pending.Made
+	if pending.NewClaim != nil {
+		base = pending.NewClaim
 	}
 	claim := *base
 	claim.Consumers = append(slices.Clip(base.Consumers), pending.Consumers...)
@@ -75,7 +75,7 @@ func (s *ClaimStore) Put(claim *Claim) []Topic {
 	if was := old.observed; was != nil && outdated(was.UID, claim.UID, was.Version, claim.Version) {
 		return nil
 	}
-	return s.change(claim.Key, newClaimEntry(claim, old.pending.left(old.observed, claim)))
+	return s.change(claim.Key, newClaimEntry(claim, old.pending.remaining(old.observed, claim)))
 }
 
 // Assume adds an assumption about a claim to those that exist already. It returns false and does
@@ -83,7 +83,7 @@ func (s *ClaimStore) Put(claim *Claim) []Topic {
 // assumption has another, or if neither has one.
 func (s *ClaimStore) Assume(key Key, a Assumption) bool {
 	old := s.entries[key]
-	if a.Made != nil && (old == nil || old.claim.Allocation == nil) {
+	if a.NewClaim != nil && (old == nil || old.claim.Allocation == nil) {
 		var observed *Claim
 		if old != nil {
 			observed = old.observed
@@ -94,7 +94,7 @@ func (s *ClaimStore) Assume(key Key, a Assumption) bool {
 	if old == nil || (a.Allocation != nil) == (old.claim.Allocation != nil) {
 		return false
 	}
-	s.set(key, newClaimEntry(old.observed, old.pending.and(a)))
+	s.set(key, newClaimEntry(old.observed, old.pending.merge(a)))
 	return true
 }
 
@@ -110,9 +110,9 @@ func (s *ClaimStore) Forget(key Key) []Topic {
 	return s.change(key, newClaimEntry(old.observed, nil))
 }
 
-// forgetMade removes a claim that was created for a pod which has terminated, if the API never
+// forgetNew removes a claim that was created for a pod which has terminated, if the API never
 // showed the claim. A watch that was interrupted will not show it any more.
-func (s *ClaimStore) forgetMade(key Key) []Topic {
+func (s *ClaimStore) forgetNew(key Key) []Topic {
 	if old := s.entries[key]; old == nil || old.observed != nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (s *ClaimStore) Delete(key Key) []Topic {
 	switch {
 	case old == nil:
 		return nil
-	case old.pending != nil && old.pending.Made != nil:
+	case old.pending != nil && old.pending.NewClaim != nil:
 		return s.change(key, newClaimEntry(nil, old.pending))
 	}
 	return s.change(key, nil)

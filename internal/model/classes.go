@@ -60,7 +60,7 @@ func offerTopics(old, now *Class) []Topic {
 
 // OffersAny reports whether a DeviceClass offers any extended resource that the shape requests.
 func (s *ClassStore) OffersAny(shape *Shape) bool {
-	return slices.ContainsFunc(shape.Asks, func(ask Ask) bool {
+	return slices.ContainsFunc(shape.ExtendedRequests, func(ask ExtendedRequest) bool {
 		_, offered := s.Offers(ask.Resource)
 		return offered
 	})

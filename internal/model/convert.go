@@ -104,7 +104,7 @@ func SliceFrom(slice *resourcev1.ResourceSlice) *Slice {
 	for i := range spec.Devices {
 		device := &spec.Devices[i]
 		usage := &s.Usage
-		if perDevice || !isPlain(device) {
+		if perDevice || !hasSharedUsage(device) {
 			usage = usageFrom(device, s.Usage)
 		}
 		if perDevice {
@@ -115,9 +115,9 @@ func SliceFrom(slice *resourcev1.ResourceSlice) *Slice {
 	return s
 }
 
-// isPlain reports whether the device has no usage of its own, so that it has the usage of its
+// hasSharedUsage reports whether the device has no usage of its own, so that it has the usage of its
 // slice.
-func isPlain(d *resourcev1.Device) bool {
+func hasSharedUsage(d *resourcev1.Device) bool {
 	return len(d.Taints)+len(d.ConsumesCounters)+len(d.BindingConditions)+len(d.BindingFailureConditions)+len(d.NodeAllocatableResources) == 0 &&
 		!isTrue(d.BindsToNode) && !isTrue(d.AllowMultipleAllocations)
 }
@@ -158,7 +158,7 @@ func ClaimFrom(claim *resource.ResourceClaim) *Claim {
 		ReservedFor: claim.Spec.ReservedFor,
 		Consumers:   claim.Status.ReservedFor,
 		Deleting:    claim.DeletionTimestamp != nil,
-		Lacks:       unknownInClaim(&claim.Spec.Devices),
+		Unsupported: unknownInClaim(&claim.Spec.Devices),
 	}
 	if controller := metav1.GetControllerOf(claim); controller != nil {
 		c.Controller = controller.UID
@@ -189,7 +189,7 @@ func ClaimFrom(claim *resource.ResourceClaim) *Claim {
 func requestFrom(request *resourcev1.DeviceRequest) Request {
 	r := Request{Name: request.Name}
 	if exactly := request.Exactly; exactly != nil {
-		r.Options = []Option{{
+		r.Alternatives = []Alternative{{
 			Class:             exactly.DeviceClassName,
 			Selectors:         expressions(exactly.Selectors),
 			All:               exactly.AllocationMode == resourcev1.DeviceAllocationModeAll,
@@ -202,7 +202,7 @@ func requestFrom(request *resourcev1.DeviceRequest) Request {
 	}
 	for i := range request.FirstAvailable {
 		sub := &request.FirstAvailable[i]
-		r.Options = append(r.Options, Option{
+		r.Alternatives = append(r.Alternatives, Alternative{
 			Name:              sub.Name,
 			Class:             sub.DeviceClassName,
 			Selectors:         expressions(sub.Selectors),
@@ -235,7 +235,7 @@ func (c *Claim) ForExtended(pod Consumer) *resource.ResourceClaim {
 		claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, resourcev1.DeviceRequest{
 			Name: request.Name,
 			Exactly: &resourcev1.ExactDeviceRequest{
-				DeviceClassName: request.Options[0].Class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: request.Options[0].Count,
+				DeviceClassName: request.Alternatives[0].Class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: request.Alternatives[0].Count,
 			},
 		})
 	}
@@ -280,7 +280,7 @@ func GroupFrom(group *scheduling.PodGroup) *Group {
 	}
 	if policy := group.Spec.PreemptionPolicy; policy != nil {
 		never := *policy == schedulingv1beta1.PreemptNever
-		g.Never = &never
+		g.NeverPreempts = &never
 	}
 	if constraints := group.Spec.SchedulingConstraints; constraints != nil && len(constraints.Topology) > 0 {
 		g.Topology = constraints.Topology[0].Key // the API permits one

@@ -28,7 +28,7 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		SchedulerName: upstream.Spec.SchedulerName,
 		Created:       pod.CreationTimestamp.Time,
 		Started:       pod.CreationTimestamp.Time,
-		Never:         upstream.Spec.PreemptionPolicy != nil && *upstream.Spec.PreemptionPolicy == corev1.PreemptNever,
+		NeverPreempts: upstream.Spec.PreemptionPolicy != nil && *upstream.Spec.PreemptionPolicy == corev1.PreemptNever,
 		Set:           setOf(pod),
 		Claims:        claims,
 		Mounts:        mountsFrom(upstream),
@@ -47,7 +47,7 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		p.Started = started.Time
 	}
 	if pod.DeletionTimestamp != nil {
-		p.Ends = pod.DeletionTimestamp.Time
+		p.DeletionTime = pod.DeletionTimestamp.Time
 	}
 	if upstream.Spec.Priority != nil {
 		p.Priority = *upstream.Spec.Priority
@@ -80,16 +80,16 @@ func isVictim(conditions []corev1.PodCondition) bool {
 
 func shapeFrom(pod *corev1.Pod) (*Shape, error) {
 	shape := &Shape{
-		Namespace:    pod.Namespace,
-		Labels:       pod.Labels,
-		Requests:     ResourcesFrom(podresources.PodRequests(boundedPod(pod), podresources.PodResourcesOptions{UseStatusResources: resized(pod)})),
-		NodeSelector: pod.Spec.NodeSelector,
-		Affinity:     pod.Spec.Affinity,
-		Tolerations:  pod.Spec.Tolerations,
-		HostPorts:    hostPorts(&pod.Spec),
-		Asks:         asksFrom(&pod.Spec),
-		Images:       imagesFrom(&pod.Spec),
-		DrawBudgets:  drawBudgetsFrom(pod),
+		Namespace:        pod.Namespace,
+		Labels:           pod.Labels,
+		Requests:         ResourcesFrom(podresources.PodRequests(boundedPod(pod), podresources.PodResourcesOptions{UseStatusResources: resized(pod)})),
+		NodeSelector:     pod.Spec.NodeSelector,
+		Affinity:         pod.Spec.Affinity,
+		Tolerations:      pod.Spec.Tolerations,
+		HostPorts:        hostPorts(&pod.Spec),
+		ExtendedRequests: extendedRequestsFrom(&pod.Spec),
+		Images:           imagesFrom(&pod.Spec),
+		DrawBudgets:      drawBudgetsFrom(pod),
 	}
 	shape.Requests[corev1.ResourcePods] = 1
 	return shape, shape.complete(pod.Spec.TopologySpreadConstraints)
@@ -133,8 +133,8 @@ func (s *Shape) complete(spread []corev1.TopologySpreadConstraint) error {
 	s.Terms = terms
 	// Maps are encoded in the order of their keys, so that equal shapes are encoded equally.
 	values := []any{s.Namespace, s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.HostPorts, spread}
-	if len(s.Asks) > 0 {
-		values = append(values, s.Asks)
+	if len(s.ExtendedRequests) > 0 {
+		values = append(values, s.ExtendedRequests)
 	}
 	if len(s.DrawBudgets) > 0 {
 		values = append(values, "draw budgets", s.DrawBudgets)

@@ -39,7 +39,7 @@ type Usage struct {
 	NodeResources      map[corev1.ResourceName]resourcev1.NodeAllocatableResource
 	SkipNodeOperations []resourcev1.SkipNodeOperation
 	// feature that is off and without which the device cannot be allocated, or ""
-	Lacks string
+	MissingFeature string
 }
 
 // Slice is one ResourceSlice, which is a part of a pool.

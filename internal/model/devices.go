@@ -216,11 +216,11 @@ func (s *DeviceStore) listPool(entry *poolEntry) {
 		s.sharedPools = insertPool(s.sharedPools, entry)
 		s.sharing++
 	}
-	s.state.Nodes.changes.notePool(entry)
+	s.state.Nodes.changes.recordPool(entry)
 }
 
 func (s *DeviceStore) unlistPool(entry *poolEntry) {
-	s.state.Nodes.changes.notePool(entry)
+	s.state.Nodes.changes.recordPool(entry)
 	same := func(other *poolEntry) bool { return other == entry }
 	for _, node := range entry.nodes {
 		node.local, node.seen = slices.DeleteFunc(node.local, same), 0

@@ -45,7 +45,7 @@ func (s *PodStore) dump(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "priorities %v\n", s.priorities)
 	for _, set := range slices.Sorted(maps.Keys(s.sets)) {
-		fmt.Fprintf(b, "set %s: %v\n", set, byNode(s.sets[set]))
+		fmt.Fprintf(b, "set %s: %v\n", set, byNodeName(s.sets[set]))
 	}
 }
 
@@ -76,7 +76,7 @@ func (s *ClaimStore) dump(b *strings.Builder) {
 			b.WriteByte('\n')
 		}
 		if entry.pending != nil {
-			if made := entry.pending.Made; made != nil {
+			if made := entry.pending.NewClaim; made != nil {
 				fmt.Fprintf(b, "  to be made for %s: %s\n", made.Controller, text(made.Requests))
 			}
 			fmt.Fprintf(b, "  pending allocation %v consumers %v any pod %v\n", entry.pending.Allocation != nil, entry.pending.Consumers, entry.pending.AnyPod)
@@ -97,8 +97,8 @@ func (s *DeviceStore) dump(b *strings.Builder) {
 		for _, device := range sortedKeys(entry.held, strings.Compare) {
 			h := entry.held[device]
 			fmt.Fprintf(b, " %s held by %v, %d whole", device, h.holders, h.whole)
-			for _, name := range sortedKeys(h.given, func(x, y resourcev1.QualifiedName) int { return strings.Compare(string(x), string(y)) }) {
-				given := h.given[name].DeepCopy()
+			for _, name := range sortedKeys(h.consumed, func(x, y resourcev1.QualifiedName) int { return strings.Compare(string(x), string(y)) }) {
+				given := h.consumed[name].DeepCopy()
 				fmt.Fprintf(b, " %s %s", name, resource.NewDecimalQuantity(*given.AsDec(), resource.DecimalSI)) // one text for equal amounts
 			}
 		}
@@ -142,7 +142,7 @@ func (s *TaintRuleStore) dump(b *strings.Builder) {
 }
 
 func (s *TermStore) dump(b *strings.Builder) {
-	for _, count := range sorted(s.asked.byID, strings.Compare) {
+	for _, count := range sorted(s.counted.byID, strings.Compare) {
 		fmt.Fprintf(b, "asked %s: users %d total %d by %v\n", count.term.ID, count.users, count.total, count.by)
 	}
 	for _, count := range sorted(s.bearer.byID, strings.Compare) {
@@ -153,7 +153,7 @@ func (s *TermStore) dump(b *strings.Builder) {
 
 func (s *ImageStore) dump(b *strings.Builder) {
 	for _, image := range slices.Sorted(maps.Keys(s.on)) {
-		fmt.Fprintf(b, "image %s: %v\n", image, byNode(s.on[image]))
+		fmt.Fprintf(b, "image %s: %v\n", image, byNodeName(s.on[image]))
 	}
 }
 
@@ -195,11 +195,11 @@ func (s *BudgetStore) dump(b *strings.Builder) {
 
 func (s *NominationStore) dump(b *strings.Builder) {
 	for _, n := range sorted(s.byUnit, func(x, y UnitKey) int { return strings.Compare(x.String(), y.String()) }) {
-		fmt.Fprintf(b, "kept for %s: %d pods %d claims, recalled %v\n", n.Unit, len(n.Pods), len(n.Devices), n.Recalled)
+		fmt.Fprintf(b, "kept for %s: %d pods %d claims, recalled %v\n", n.Unit, len(n.Pods), len(n.Devices), n.Reclaimed)
 	}
 }
 
-func byNode[V any](of map[*NodeInfo]V) map[string]V {
+func byNodeName[V any](of map[*NodeInfo]V) map[string]V {
 	named := map[string]V{}
 	for info, value := range of {
 		named[info.Name] = value

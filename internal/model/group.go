@@ -17,8 +17,8 @@ type Group struct {
 	MinCount int // spec.schedulingPolicy.gang.minCount, at least 1
 	// Whole means that its pods are disrupted together or not at all.
 	Whole bool
-	// Never means preemptionPolicy Never; nil: that of its pods.
-	Never *bool
+	// NeverPreempts means preemptionPolicy Never; nil: that of its pods.
+	NeverPreempts *bool
 	// Topology is the node label of which all pods of the group must be in one domain, or "".
 	Topology string
 	// Scheduled means that the condition PodGroupInitiallyScheduled or PodGroupScheduled is or was
@@ -55,8 +55,8 @@ type Unit struct {
 	Min int
 	// HalfBound means that fewer than minCount members of a gang are bound, and that the gang was
 	// never fully scheduled.
-	HalfBound bool
-	Priority  int32
-	Never     bool // preemptionPolicy Never
-	Created   time.Time
+	HalfBound     bool
+	Priority      int32
+	NeverPreempts bool // preemptionPolicy Never
+	Created       time.Time
 }

@@ -12,9 +12,9 @@ type Capacity = map[resourcev1.QualifiedName]resource.Quantity
 
 // holding contains the holders of one device. A free device has no holding.
 type holding struct {
-	holders []Holder // sorted; a claim with several parts is listed once for each; never changed in place
-	given   Capacity // consumed capacity, without zero amounts; nil while there was none
-	whole   int      // number of holders of the whole device, whatever its capacity
+	holders  []Holder // sorted; a claim with several parts is listed once for each; never changed in place
+	consumed Capacity // consumed capacity, without zero amounts; nil while there was none
+	whole    int      // number of holders of the whole device, whatever its capacity
 }
 
 // add adds an allocation result of a holder.
@@ -26,7 +26,7 @@ func (h *holding) add(holder Holder, result *resourcev1.DeviceRequestAllocationR
 		return
 	}
 	for name, amount := range result.ConsumedCapacity {
-		h.give(name, func(given *resource.Quantity) { given.Add(Bounded(amount)) })
+		h.change(name, func(given *resource.Quantity) { given.Add(Bounded(amount)) })
 	}
 }
 
@@ -40,28 +40,28 @@ func (h *holding) remove(holder Holder, result *resourcev1.DeviceRequestAllocati
 		return
 	}
 	for name, amount := range result.ConsumedCapacity {
-		h.give(name, func(given *resource.Quantity) { given.Sub(Bounded(amount)) })
+		h.change(name, func(given *resource.Quantity) { given.Sub(Bounded(amount)) })
 	}
 }
 
-func (h *holding) give(name resourcev1.QualifiedName, change func(*resource.Quantity)) {
-	given := h.given[name].DeepCopy()
+func (h *holding) change(name resourcev1.QualifiedName, change func(*resource.Quantity)) {
+	given := h.consumed[name].DeepCopy()
 	change(&given)
 	if given.IsZero() {
-		delete(h.given, name)
+		delete(h.consumed, name)
 		return
 	}
-	if h.given == nil {
-		h.given = Capacity{}
+	if h.consumed == nil {
+		h.consumed = Capacity{}
 	}
-	h.given[name] = given
+	h.consumed[name] = given
 }
 
 // hold and release add and remove the devices of a holder's allocation. Admin access holds nothing.
 func (s *DeviceStore) hold(holder Holder, a *Allocation) {
 	results := a.results()
 	for i := range results {
-		if takesNothing(results[i].AdminAccess) {
+		if holdsNothing(results[i].AdminAccess) {
 			continue
 		}
 		id := DeviceIDOf(results[i])
@@ -77,7 +77,7 @@ func (s *DeviceStore) hold(holder Holder, a *Allocation) {
 		}
 		if at, ok := entry.pool.Index(id.Device); ok {
 			entry.taken.Set(at)
-			s.state.Nodes.changes.notePool(entry)
+			s.state.Nodes.changes.recordPool(entry)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (s *DeviceStore) hold(holder Holder, a *Allocation) {
 func (s *DeviceStore) release(holder Holder, a *Allocation) {
 	results := a.results()
 	for i := range results {
-		if takesNothing(results[i].AdminAccess) {
+		if holdsNothing(results[i].AdminAccess) {
 			continue
 		}
 		id := DeviceIDOf(results[i])
@@ -100,11 +100,11 @@ func (s *DeviceStore) release(holder Holder, a *Allocation) {
 		if entry.pool != nil {
 			if at, ok := entry.pool.Index(id.Device); ok {
 				entry.taken.Clear(at)
-				s.state.Nodes.changes.notePool(entry)
+				s.state.Nodes.changes.recordPool(entry)
 			}
 		}
 		s.dropPoolIfEmpty(id.PoolID(), entry)
 	}
 }
 
-func takesNothing(adminAccess *bool) bool { return adminAccess != nil && *adminAccess }
+func holdsNothing(adminAccess *bool) bool { return adminAccess != nil && *adminAccess }

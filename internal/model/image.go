@@ -25,7 +25,7 @@ func (s *ImageStore) Nodes(name string) map[*NodeInfo]int64 { return s.on[name] 
 // Version returns a version that increases with every change of the results of Nodes.
 func (s *ImageStore) Version() uint64 { return s.version }
 
-func (s *ImageStore) enter(info *NodeInfo, node *Node) {
+func (s *ImageStore) add(info *NodeInfo, node *Node) {
 	for _, image := range node.images() {
 		s.version++
 		for _, name := range image.Names {
@@ -38,7 +38,7 @@ func (s *ImageStore) enter(info *NodeInfo, node *Node) {
 	}
 }
 
-func (s *ImageStore) leave(info *NodeInfo, node *Node) {
+func (s *ImageStore) remove(info *NodeInfo, node *Node) {
 	for _, image := range node.images() {
 		s.version++
 		for _, name := range image.Names {

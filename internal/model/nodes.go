@@ -79,7 +79,7 @@ func (s *NodeStore) Put(node *Node) []Topic {
 		return []Topic{{Kind: TopicNodes}, roomOn(node.Name), {Kind: TopicPods}}
 	}
 	old := info.Node.Allocatable
-	sameLook, sameRoom := sameLook(info.Node, node), sameAmounts(old, node.Allocatable)
+	sameLook, sameRoom := sameProperties(info.Node, node), sameAmounts(old, node.Allocatable)
 	s.set(node.Name, node)
 	var topics []Topic
 	switch {
@@ -111,17 +111,17 @@ func (s *NodeStore) set(name string, node *Node) {
 	info := s.info(name)
 	old := info.Node
 	s.log.record(func() { s.set(name, old) })
-	looks := old == nil || node == nil || !sameLook(old, node)
+	looks := old == nil || node == nil || !sameProperties(old, node)
 	if looks {
-		s.state.Terms.leaveNode(info)
+		s.state.Terms.removeNode(info)
 	}
 	info.Node = node
 	info.shift(old.allocatable(), node.allocatable())
 	if !sameImages(old, node) {
-		s.state.Images.leave(info, old)
-		s.state.Images.enter(info, node)
+		s.state.Images.remove(info, old)
+		s.state.Images.add(info, node)
 	}
-	s.weigh(info)
+	s.updateLoad(info)
 	if !looks {
 		s.dropIfEmpty(info)
 		return
@@ -131,7 +131,7 @@ func (s *NodeStore) set(name string, node *Node) {
 	if node != nil {
 		info.Zone = int32(s.zoneOf(node))
 	}
-	s.state.Terms.enterNode(info)
+	s.state.Terms.addNode(info)
 	s.reorder(info, old != nil, node != nil)
 	s.dropIfEmpty(info)
 }
@@ -159,9 +159,9 @@ func (s *NodeStore) info(name string) *NodeInfo {
 	return info
 }
 
-// weigh derives Load and Spare from Free.
-func (s *NodeStore) weigh(n *NodeInfo) {
-	s.changes.note(n)
+// updateLoad derives Load and Spare from Free.
+func (s *NodeStore) updateLoad(n *NodeInfo) {
+	s.changes.moveToEnd(n)
 	n.Load = 0
 	for i, name := range CommonResources {
 		n.Spare[i] = n.Free[name]
@@ -179,12 +179,12 @@ func (s *NodeStore) weigh(n *NodeInfo) {
 func (s *NodeStore) dropIfEmpty(info *NodeInfo) {
 	if info.Node == nil && len(info.Pods)+len(info.local) == 0 {
 		delete(s.byName, info.Name)
-		s.changes.drop(info)
+		s.changes.remove(info)
 	}
 }
 
-// sameLook reports whether two versions of a node differ in resources only.
-func sameLook(a, b *Node) bool {
+// sameProperties reports whether two versions of a node differ in resources only.
+func sameProperties(a, b *Node) bool {
 	if a.Unschedulable != b.Unschedulable || a.SkipsOperations != b.SkipsOperations || len(a.Labels) != len(b.Labels) {
 		return false
 	}

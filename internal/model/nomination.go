@@ -25,9 +25,9 @@ type Nomination struct {
 	Priority int32
 	Pods     []*Pod // stand-ins: StandIn is true
 	Devices  []DeviceReservation
-	// Recalled are claims of other groups that are being reclaimed, and that no pod may start to
+	// ReclaimedFor are claims of other groups that are being reclaimed, and that no pod may start to
 	// use.
-	Recalled []Key
+	Reclaimed []Key
 }
 
 // binds reports whether the unit must not use the place.
@@ -68,14 +68,14 @@ func (s *NominationStore) Delete(key UnitKey) []Topic {
 	if len(n.Devices) > 0 {
 		topics = append(topics, Topic{Kind: TopicDevices})
 	}
-	for _, claim := range n.Recalled {
+	for _, claim := range n.Reclaimed {
 		topics = append(topics, Topic{Kind: TopicClaim, Key: claim})
 	}
 	return topics
 }
 
-// StepAside removes the nominations that the unit may ignore. It is for trials.
-func (s *NominationStore) StepAside(unit *Unit) {
+// RemoveNonBinding removes the nominations that the unit may ignore. It is for trials.
+func (s *NominationStore) RemoveNonBinding(unit *Unit) {
 	var aside []UnitKey
 	for key, n := range s.byUnit {
 		if !n.binds(unit) {
@@ -87,10 +87,10 @@ func (s *NominationStore) StepAside(unit *Unit) {
 	}
 }
 
-// Recalled returns the unit for which a claim is being reclaimed: of several, the first by name.
-func (s *NominationStore) Recalled(claim Key) (unit UnitKey, ok bool) {
+// ReclaimedFor returns the unit for which a claim is being reclaimed: of several, the first by name.
+func (s *NominationStore) ReclaimedFor(claim Key) (unit UnitKey, ok bool) {
 	for key, n := range s.byUnit {
-		if slices.Contains(n.Recalled, claim) && (!ok || key.String() < unit.String()) {
+		if slices.Contains(n.Reclaimed, claim) && (!ok || key.String() < unit.String()) {
 			unit, ok = key, true
 		}
 	}

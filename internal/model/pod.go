@@ -16,12 +16,12 @@ type Pod struct {
 	Priority      int32
 	Created       time.Time
 	// when the kubelet accepted it, or, while that is unknown, when it was created
-	Started time.Time
-	Never   bool      // preemptionPolicy Never: it preempts no other pod
-	Group   string    // PodGroup in the pod's namespace, or ""
-	Set     types.UID // controlling ReplicaSet, StatefulSet or ReplicationController, or ""
-	Claims  []PodClaim
-	Mounts  []Mount
+	Started       time.Time
+	NeverPreempts bool      // preemptionPolicy Never: it preempts no other pod
+	Group         string    // PodGroup in the pod's namespace, or ""
+	Set           types.UID // controlling ReplicaSet, StatefulSet or ReplicationController, or ""
+	Claims        []PodClaim
+	Mounts        []Mount
 	// Extended is the claim through which the pod gets devices instead of extended resources; it
 	// need not exist. It is "" if the pod requests no such resource, or is on a node that has them
 	// itself.
@@ -30,15 +30,15 @@ type Pod struct {
 	Mapped bool
 	Shape  *Shape // shared by all pods with equal fields; never nil
 
-	Draws    []Draw // resources of the node that are used through claims
-	Node     string // node that it is bound to, or ""
-	Gated    bool   // has scheduling gates
-	Deleting bool
-	Ends     time.Time // deletionTimestamp, if it is being deleted
-	Victim   bool      // chosen as a victim of preemption: has the condition DisruptionTarget
-	Finished bool      // phase Succeeded or Failed
-	Foreign  bool      // has another schedulerName
-	StandIn  bool      // keeps a place for a pod and does not exist in the API: see Nomination
+	Draws        []Draw // resources of the node that are used through claims
+	Node         string // node that it is bound to, or ""
+	Gated        bool   // has scheduling gates
+	Deleting     bool
+	DeletionTime time.Time // deletionTimestamp, if it is being deleted
+	Victim       bool      // chosen as a victim of preemption: has the condition DisruptionTarget
+	Finished     bool      // phase Succeeded or Failed
+	Foreign      bool      // has another schedulerName
+	StandIn      bool      // keeps a place for a pod and does not exist in the API: see Nomination
 }
 
 // PodClaim is a resolved entry of spec.resourceClaims (see package claims). Entries that need no
@@ -62,14 +62,14 @@ type Shape struct {
 	Requests  Resources         // includes 1 of the resource "pods"
 	// DrawBudgets has an entry for each pod-level request (spec.resources): the amount that exceeds
 	// the containers' requests and is left for draws of devices.
-	DrawBudgets  Resources
-	NodeSelector map[string]string
-	Affinity     *corev1.Affinity
-	Tolerations  []corev1.Toleration
-	HostPorts    []HostPort
-	Asks         []Ask    // sorted by resource, then by container
-	Images       []string // of containers and image volumes, each with its tag
-	Terms        Terms    // pod affinity, anti-affinity and topology spread constraints
+	DrawBudgets      Resources
+	NodeSelector     map[string]string
+	Affinity         *corev1.Affinity
+	Tolerations      []corev1.Toleration
+	HostPorts        []HostPort
+	ExtendedRequests []ExtendedRequest // sorted by resource, then by container
+	Images           []string          // of containers and image volumes, each with its tag
+	Terms            Terms             // pod affinity, anti-affinity and topology spread constraints
 }
 
 // HostPort is a port that a pod uses on its node.

@@ -128,7 +128,7 @@ func (s *PodStore) change(key Key, entry *podEntry) []Topic {
 		topics = append(topics, Topic{Kind: TopicPods})
 	}
 	if bound && old.Extended != "" && (now == nil || now.Finished || now.UID != old.UID) {
-		topics = append(topics, s.state.Claims.forgetMade(Key{Namespace: key.Namespace, Name: old.Extended})...)
+		topics = append(topics, s.state.Claims.forgetNew(Key{Namespace: key.Namespace, Name: old.Extended})...)
 	}
 	return topics
 }
@@ -145,7 +145,7 @@ func (s *PodStore) relabels(old, now *Pod) bool {
 	}
 	namespace, changed := s.state.Namespaces.labels[now.Key.Namespace], false
 	for _, labels := range []map[string]string{old.Shape.Labels, now.Shape.Labels} {
-		s.state.Terms.asked.near(labels, func(count *termCount) {
+		s.state.Terms.counted.near(labels, func(count *termCount) {
 			changed = changed || count.term.Matches(old.Shape, namespace) != count.term.Matches(now.Shape, namespace)
 		})
 	}
@@ -195,19 +195,19 @@ func (s *PodStore) set(key Key, entry *podEntry) {
 	before, after := old.effective(), entry.effective()
 	s.state.Groups.changeMember(before, after)
 	if before != nil {
-		s.leave(before)
-		s.state.Terms.drop(before)
+		s.removeFromNode(before)
+		s.state.Terms.unregister(before)
 	}
 	if entry == nil {
 		delete(s.entries, key)
 		return
 	}
 	s.entries[key] = entry
-	s.state.Terms.need(after)
-	s.enter(after)
+	s.state.Terms.register(after)
+	s.addToNode(after)
 }
 
-func (s *PodStore) enter(pod *Pod) {
+func (s *PodStore) addToNode(pod *Pod) {
 	if !pod.Counts() {
 		return
 	}
@@ -220,7 +220,7 @@ func (s *PodStore) enter(pod *Pod) {
 	}
 	info.Pods[pod.Key] = pod
 	info.shift(pod.takes(), nil)
-	s.state.Nodes.weigh(info)
+	s.state.Nodes.updateLoad(info)
 	for _, port := range pod.Shape.HostPorts {
 		if info.Ports == nil {
 			info.Ports = map[HostPort]int{}
@@ -228,10 +228,10 @@ func (s *PodStore) enter(pod *Pod) {
 		info.Ports[port]++
 	}
 	s.state.Volumes.count(pod, 1)
-	s.state.Terms.enterPod(info, pod)
+	s.state.Terms.addPod(info, pod)
 }
 
-func (s *PodStore) leave(pod *Pod) {
+func (s *PodStore) removeFromNode(pod *Pod) {
 	if !pod.Counts() {
 		return
 	}
@@ -240,10 +240,10 @@ func (s *PodStore) leave(pod *Pod) {
 	s.countSet(info, pod, -1)
 	s.state.Services.count(info, pod, -1)
 	s.state.Volumes.count(pod, -1)
-	s.state.Terms.leavePod(info, pod)
+	s.state.Terms.removePod(info, pod)
 	delete(info.Pods, pod.Key)
 	info.shift(nil, pod.takes())
-	s.state.Nodes.weigh(info)
+	s.state.Nodes.updateLoad(info)
 	for _, port := range pod.Shape.HostPorts {
 		if info.Ports[port]--; info.Ports[port] == 0 {
 			delete(info.Ports, port)
@@ -258,8 +258,8 @@ func (s *PodStore) countPriority(priority int32, by int) {
 	}
 }
 
-// AnyBelow reports whether there is a pod on a node, or a PodGroup, with a lower priority.
-func (s *PodStore) AnyBelow(priority int32) bool {
+// HasLowerPriority reports whether there is a pod on a node, or a PodGroup, with a lower priority.
+func (s *PodStore) HasLowerPriority(priority int32) bool {
 	for have := range s.priorities {
 		if have < priority {
 			return true

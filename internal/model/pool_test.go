@@ -17,7 +17,7 @@ func sliceOf(pool, slice string, ofSlices int64, devices ...string) *Slice {
 }
 
 // A pool of many slices is not built with each of them, and stays the same one until one of them changes.
-func TestPoolIsBuiltWhenSomebodyLooks(t *testing.T) {
+func TestPoolIsBuiltOnFirstUse(t *testing.T) {
 	s, id := NewState(), PoolID{Driver: "d", Pool: "p"}
 	for _, name := range []string{"a", "b", "c"} {
 		s.Devices.PutSlice(sliceOf("p", name, 3, name+"-0", name+"-1"))
@@ -66,7 +66,7 @@ func TestDevicesAreFoundByName(t *testing.T) {
 }
 
 // Pools have small numbers, and no two the same one, whatever comes and goes.
-func TestPoolsHaveNumbers(t *testing.T) {
+func TestPoolNumbersAreUnique(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, most := NewState(), 0
 		for range rapid.IntRange(1, 30).Draw(t, "changes") {

@@ -13,11 +13,11 @@ type PoolView struct {
 // the pool was deleted.
 func (v *PoolView) Number() int { return v.entry.number }
 
-// Taken returns the devices that have holders. The set must not be changed.
-func (v *PoolView) Taken() Bits { return v.entry.taken }
+// InUse returns the devices that have holders. The set must not be changed.
+func (v *PoolView) InUse() Bits { return v.entry.taken }
 
-// FreeOf returns the number of free devices of the set that the node can use.
-func (v *PoolView) FreeOf(devices Bits) int {
+// CountFree returns the number of free devices of the set that the node can use.
+func (v *PoolView) CountFree(devices Bits) int {
 	free := 0
 	for i, word := range v.Reach {
 		free += bits.OnesCount64(word & devices[i] &^ v.entry.taken[i])
@@ -28,11 +28,11 @@ func (v *PoolView) FreeOf(devices Bits) int {
 // Holders returns what holds a device.
 func (v *PoolView) Holders(i int) []Holder { return v.entry.held[v.Devices[i].Name].holders }
 
-// Given returns the consumed capacity of a device, which must not be changed, and whether a holder
+// ConsumedCapacity returns the consumed capacity of a device, which must not be changed, and whether a holder
 // has the whole device.
-func (v *PoolView) Given(i int) (capacity Capacity, whole bool) {
+func (v *PoolView) ConsumedCapacity(i int) (capacity Capacity, whole bool) {
 	h := v.entry.held[v.Devices[i].Name]
-	return h.given, h.whole > 0
+	return h.consumed, h.whole > 0
 }
 
 // Rules returns the DeviceTaintRules for devices of the pool.

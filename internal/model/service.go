@@ -147,7 +147,7 @@ func (s *ServiceStore) audit() error {
 	for namespace, counts := range s.counts {
 		for id, count := range counts {
 			if want := s.countSelected(namespace, count.selector).on; !maps.Equal(count.on, want) {
-				return fmt.Errorf("state has drifted: pods in %s with %s are %v, should be %v", namespace, id, byNode(count.on), byNode(want))
+				return fmt.Errorf("state has drifted: pods in %s with %s are %v, should be %v", namespace, id, byNodeName(count.on), byNodeName(want))
 			}
 		}
 	}

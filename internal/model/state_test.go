@@ -85,10 +85,10 @@ func nomination(name, node string) *Nomination {
 	key, stand := Key{Namespace: "ns", Name: name}, Key{Namespace: "ns", Name: "for " + name}
 	device := resourcev1.DeviceRequestAllocationResult{Driver: "d", Pool: "p", Device: "dev-0"}
 	return &Nomination{
-		Unit:     UnitKey{Key: key},
-		Pods:     []*Pod{{Key: stand, Node: node, StandIn: true, Shape: &Shape{Namespace: "ns", Requests: Resources{corev1.ResourceCPU: 1}}}},
-		Devices:  []DeviceReservation{{Claim: key, Allocation: &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{device}}}},
-		Recalled: []Key{key},
+		Unit:      UnitKey{Key: key},
+		Pods:      []*Pod{{Key: stand, Node: node, StandIn: true, Shape: &Shape{Namespace: "ns", Requests: Resources{corev1.ResourceCPU: 1}}}},
+		Devices:   []DeviceReservation{{Claim: key, Allocation: &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{device}}}},
+		Reclaimed: []Key{key},
 	}
 }
 
@@ -249,8 +249,8 @@ func TestPoolsShowHolders(t *testing.T) {
 					continue // the same device may be there twice
 				}
 				for i := range view.Devices {
-					if view.Taken().Has(i) != held[view.DeviceID(i)] {
-						t.Fatalf("device %s: taken %v", view.DeviceID(i), view.Taken().Has(i))
+					if view.InUse().Has(i) != held[view.DeviceID(i)] {
+						t.Fatalf("device %s: taken %v", view.DeviceID(i), view.InUse().Has(i))
 					}
 					scope := view.Devices[i].Scope
 					if want := scope.All || scope.Node == info.Name; view.Reach.Has(i) != want {

@@ -41,7 +41,7 @@ func (s *TaintRuleStore) Delete(name string) []Topic {
 func (s *TaintRuleStore) change(name string, rule *TaintRule) []Topic {
 	old := s.byName[name]
 	s.set(name, rule)
-	if old == nil || !old.Selects || !Bars(&old.Taint) {
+	if old == nil || !old.Selects || !PreventsAllocation(&old.Taint) {
 		return nil
 	}
 	return []Topic{{Kind: TopicDevices}}
@@ -54,14 +54,14 @@ func (s *TaintRuleStore) set(name string, rule *TaintRule) {
 		delete(s.byName, name)
 		s.eachPoolOf(old, func(entry *poolEntry) {
 			entry.rules = entry.rules.without(name)
-			s.state.Nodes.changes.notePool(entry)
+			s.state.Nodes.changes.recordPool(entry)
 		})
 	}
 	if rule != nil {
 		s.byName[name] = rule
 		s.eachPoolOf(rule, func(entry *poolEntry) {
 			entry.rules = entry.rules.with(rule)
-			s.state.Nodes.changes.notePool(entry)
+			s.state.Nodes.changes.recordPool(entry)
 		})
 	}
 }

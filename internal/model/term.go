@@ -29,8 +29,8 @@ type Preference struct {
 	Weight int
 }
 
-// asked calls each with the terms that need a count of the pods that they match.
-func (t *Terms) asked(each func(*Term)) {
+// counted calls each with the terms that need a count of the pods that they match.
+func (t *Terms) eachCounted(each func(*Term)) {
 	for _, term := range t.Affinity {
 		each(term)
 	}
@@ -51,7 +51,7 @@ func (t *Terms) asked(each func(*Term)) {
 // ids returns the IDs of all terms, which are equal if and only if the terms are.
 func (t *Terms) ids() string {
 	var b strings.Builder
-	t.asked(func(term *Term) {
+	t.eachCounted(func(term *Term) {
 		b.WriteString(term.ID)
 		b.WriteByte(0)
 	})

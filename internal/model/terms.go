@@ -6,8 +6,8 @@ import "strconv"
 // incoming pods, so that look-ups read no pods. A change of a pod costs one step for each distinct
 // term that may match the pod.
 type TermStore struct {
-	asked  termSet // terms of all pods; they count the bound pods that the term matches
-	bearer termSet // terms of bound pods; they count the pods that have the term
+	counted termSet // terms of all pods; they count the bound pods that the term matches
+	bearer  termSet // terms of bound pods; they count the pods that have the term
 	// version increases with every change of a count, bearers when a bearer term is added or
 	// removed.
 	version, bearers uint64
@@ -15,13 +15,13 @@ type TermStore struct {
 }
 
 func newTermStore(s *State) TermStore {
-	return TermStore{asked: newTermSet(), bearer: newTermSet(), state: s}
+	return TermStore{counted: newTermSet(), bearer: newTermSet(), state: s}
 }
 
 // Picked returns how many bound pods the term matches: in the domain with this value of the
 // topology label, and in all. The term must be an affinity term of a pod in the State.
 func (s *TermStore) Picked(term *Term, value string) (here, everywhere int) {
-	count, ok := s.asked.byID[term.ID]
+	count, ok := s.counted.byID[term.ID]
 	if !ok {
 		return 0, 0
 	}
@@ -31,7 +31,7 @@ func (s *TermStore) Picked(term *Term, value string) (here, everywhere int) {
 // PickedByNode returns how many bound pods the term of a spread constraint matches, by node. The
 // map must not be changed.
 func (s *TermStore) PickedByNode(term *Term) map[string]int {
-	count, ok := s.asked.byID[term.ID]
+	count, ok := s.counted.byID[term.ID]
 	if !ok {
 		return nil
 	}
@@ -85,26 +85,26 @@ func (s *TermStore) Pulls(shape *Shape) []Pull {
 
 // Any reports whether any pod has pod affinity, anti-affinity or spread constraints, so that labels
 // of pods matter.
-func (s *TermStore) Any() bool { return len(s.asked.byID) > 0 }
+func (s *TermStore) Any() bool { return len(s.counted.byID) > 0 }
 
-// need adds the terms of the pod, and counts for those that are new.
-func (s *TermStore) need(pod *Pod) {
-	pod.Shape.Terms.asked(func(term *Term) {
-		count, ok := s.asked.byID[term.ID]
+// register adds the terms of the pod, and counts for those that are new.
+func (s *TermStore) register(pod *Pod) {
+	pod.Shape.Terms.eachCounted(func(term *Term) {
+		count, ok := s.counted.byID[term.ID]
 		if !ok {
 			count = newTermCount(term)
-			s.asked.add(term.ID, count)
+			s.counted.add(term.ID, count)
 			count.countPicked(s.state)
 		}
 		count.users++
 	})
 }
 
-func (s *TermStore) drop(pod *Pod) {
-	pod.Shape.Terms.asked(func(term *Term) {
-		count := s.asked.byID[term.ID]
+func (s *TermStore) unregister(pod *Pod) {
+	pod.Shape.Terms.eachCounted(func(term *Term) {
+		count := s.counted.byID[term.ID]
 		if count.users--; count.users == 0 {
-			s.asked.remove(term.ID)
+			s.counted.remove(term.ID)
 		}
 	})
 }
@@ -123,14 +123,14 @@ func (c *termCount) countPicked(s *State) {
 func (s *TermStore) recount() {
 	s.version++
 	s.bearers++
-	for _, count := range s.asked.byID {
+	for _, count := range s.counted.byID {
 		count.total, count.by = 0, map[string]int{}
 		count.countPicked(s.state)
 	}
 }
 
-// borne calls each with the terms by which a bound pod affects incoming pods, with their effect.
-func (t *Terms) borne(each func(term *Term, weight int, forbids bool)) {
+// eachEffect calls each with the terms by which a bound pod affects incoming pods, with their effect.
+func (t *Terms) eachEffect(each func(term *Term, weight int, forbids bool)) {
 	for _, term := range t.AntiAffinity {
 		each(term, 0, true)
 	}
@@ -142,12 +142,12 @@ func (t *Terms) borne(each func(term *Term, weight int, forbids bool)) {
 	}
 }
 
-// bearerID returns an ID that is equal for equal terms with equal effects.
-func bearerID(term *Term, weight int) string { return strconv.Itoa(weight) + " " + term.ID }
+// effectID returns an ID that is equal for equal terms with equal effects.
+func effectID(term *Term, weight int) string { return strconv.Itoa(weight) + " " + term.ID }
 
-func (s *TermStore) enterPod(info *NodeInfo, pod *Pod) {
-	pod.Shape.Terms.borne(func(term *Term, weight int, forbids bool) {
-		id := bearerID(term, weight)
+func (s *TermStore) addPod(info *NodeInfo, pod *Pod) {
+	pod.Shape.Terms.eachEffect(func(term *Term, weight int, forbids bool) {
+		id := effectID(term, weight)
 		count, ok := s.bearer.byID[id]
 		if !ok {
 			count = newTermCount(term)
@@ -160,10 +160,10 @@ func (s *TermStore) enterPod(info *NodeInfo, pod *Pod) {
 	s.count(info, pod, 1)
 }
 
-func (s *TermStore) leavePod(info *NodeInfo, pod *Pod) {
+func (s *TermStore) removePod(info *NodeInfo, pod *Pod) {
 	s.count(info, pod, -1)
-	pod.Shape.Terms.borne(func(term *Term, weight int, _ bool) {
-		id := bearerID(term, weight)
+	pod.Shape.Terms.eachEffect(func(term *Term, weight int, _ bool) {
+		id := effectID(term, weight)
 		count := s.bearer.byID[id]
 		if count.users--; count.users == 0 {
 			s.bearer.remove(id)
@@ -175,26 +175,26 @@ func (s *TermStore) leavePod(info *NodeInfo, pod *Pod) {
 // count adds by for the pod in its node's domains.
 func (s *TermStore) count(info *NodeInfo, pod *Pod, by int) {
 	s.version++
-	if len(s.asked.byID) == 0 {
+	if len(s.counted.byID) == 0 {
 		return
 	}
-	s.asked.near(pod.Shape.Labels, func(count *termCount) {
+	s.counted.near(pod.Shape.Labels, func(count *termCount) {
 		if count.picks(s.state, pod) {
 			count.change(info, by)
 		}
 	})
-	pod.Shape.Terms.borne(func(term *Term, weight int, _ bool) {
-		s.bearer.byID[bearerID(term, weight)].change(info, by)
+	pod.Shape.Terms.eachEffect(func(term *Term, weight int, _ bool) {
+		s.bearer.byID[effectID(term, weight)].change(info, by)
 	})
 }
 
-func (s *TermStore) enterNode(info *NodeInfo) { s.changeNode(info, 1) }
+func (s *TermStore) addNode(info *NodeInfo) { s.changeNode(info, 1) }
 
-func (s *TermStore) leaveNode(info *NodeInfo) { s.changeNode(info, -1) }
+func (s *TermStore) removeNode(info *NodeInfo) { s.changeNode(info, -1) }
 
 func (s *TermStore) changeNode(info *NodeInfo, by int) {
 	s.version++
-	if len(s.asked.byID) == 0 {
+	if len(s.counted.byID) == 0 {
 		return
 	}
 	for _, pod := range info.Pods {

@@ -26,7 +26,7 @@ func metaOf(name, version string) metav1.ObjectMeta {
 
 // A change that means nothing to placement wakes nobody: a gang of 1,000 whose pods get a condition each must not be
 // tried 1,000 times.
-func TestNoTopicsForWhatMeansNothing(t *testing.T) {
+func TestIrrelevantChangesWakeNothing(t *testing.T) {
 	pod := func(version string, edit func(*core.Pod)) *Pod {
 		p := &core.Pod{ObjectMeta: metaOf("p", version)}
 		p.Labels = map[string]string{"app": "a"}

@@ -10,7 +10,7 @@ func (s *State) Unit(key UnitKey) (*Unit, bool) {
 		if !ok || !pod.Ready() || pod.Group != "" {
 			return nil, false
 		}
-		return &Unit{Key: key, Pods: []*Pod{pod}, Min: 1, Priority: pod.Priority, Never: pod.Never, Created: pod.Created}, true
+		return &Unit{Key: key, Pods: []*Pod{pod}, Min: 1, Priority: pod.Priority, NeverPreempts: pod.NeverPreempts, Created: pod.Created}, true
 	}
 	entry, ok := s.Groups.entries[key.Key]
 	if !ok {
@@ -61,7 +61,7 @@ func (u *Unit) rank() {
 			u.Priority, u.Created = pod.Priority, pod.Created
 		}
 		u.Priority = max(u.Priority, pod.Priority)
-		u.Never = u.Never || pod.Never
+		u.NeverPreempts = u.NeverPreempts || pod.NeverPreempts
 		if pod.Created.Before(u.Created) {
 			u.Created = pod.Created
 		}
@@ -73,7 +73,7 @@ func (u *Unit) rank() {
 	if u.Group.Priority != nil {
 		u.Priority = *u.Group.Priority
 	}
-	if u.Group.Never != nil {
-		u.Never = *u.Group.Never
+	if u.Group.NeverPreempts != nil {
+		u.NeverPreempts = *u.Group.NeverPreempts
 	}
 }

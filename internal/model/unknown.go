@@ -11,28 +11,28 @@ import (
 // ignored, because it restricts what the claim accepts.
 
 // unknownInClaim returns the first field of a claim that this version does not know, or nil.
-func unknownInClaim(spec *resourcev1.DeviceClaim) *Lack {
+func unknownInClaim(spec *resourcev1.DeviceClaim) *UnsupportedField {
 	for i := range spec.Requests {
 		request := &spec.Requests[i]
 		if field, value := unknownInRequest(request); field != "" {
-			return &Lack{Requests: []string{request.Name}, Field: fmt.Sprintf("spec.devices.requests[%d]%s", i, field), Value: value}
+			return &UnsupportedField{Requests: []string{request.Name}, Field: fmt.Sprintf("spec.devices.requests[%d]%s", i, field), Value: value}
 		}
 	}
 	for i := range spec.Constraints {
 		if c := &spec.Constraints[i]; (c.MatchAttribute == nil) == (c.DistinctAttribute == nil) {
-			return lackOfAll(spec, fmt.Sprintf("spec.devices.constraints[%d]", i))
+			return unsupportedForAll(spec, fmt.Sprintf("spec.devices.constraints[%d]", i))
 		}
 	}
 	for i := range spec.Config {
 		if spec.Config[i].Opaque == nil {
-			return lackOfAll(spec, fmt.Sprintf("spec.devices.config[%d]", i))
+			return unsupportedForAll(spec, fmt.Sprintf("spec.devices.config[%d]", i))
 		}
 	}
 	return nil
 }
 
-func lackOfAll(spec *resourcev1.DeviceClaim, field string) *Lack {
-	lack := &Lack{Field: field}
+func unsupportedForAll(spec *resourcev1.DeviceClaim, field string) *UnsupportedField {
+	lack := &UnsupportedField{Field: field}
 	for i := range spec.Requests {
 		lack.Requests = append(lack.Requests, spec.Requests[i].Name)
 	}
@@ -44,12 +44,12 @@ func unknownInRequest(request *resourcev1.DeviceRequest) (field, value string) {
 		return " (neither exactly nor firstAvailable)", ""
 	}
 	if exactly := request.Exactly; exactly != nil {
-		field, value = unknownInOption(exactly.AllocationMode, exactly.Selectors)
+		field, value = unknownInAlternative(exactly.AllocationMode, exactly.Selectors)
 		return prefixed(".exactly", field), value
 	}
 	for i := range request.FirstAvailable {
 		sub := &request.FirstAvailable[i]
-		if field, value = unknownInOption(sub.AllocationMode, sub.Selectors); field != "" {
+		if field, value = unknownInAlternative(sub.AllocationMode, sub.Selectors); field != "" {
 			return fmt.Sprintf(".firstAvailable[%d]%s", i, field), value
 		}
 	}
@@ -63,7 +63,7 @@ func prefixed(prefix, field string) string {
 	return prefix + field
 }
 
-func unknownInOption(mode resourcev1.DeviceAllocationMode, selectors []resourcev1.DeviceSelector) (field, value string) {
+func unknownInAlternative(mode resourcev1.DeviceAllocationMode, selectors []resourcev1.DeviceSelector) (field, value string) {
 	switch mode {
 	case resourcev1.DeviceAllocationModeExactCount, resourcev1.DeviceAllocationModeAll, "":
 		return unknownSelector(selectors), ""

@@ -33,7 +33,7 @@ func TestUnknownFieldsAreNamed(t *testing.T) {
 		claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", Count: 1}}}
 		edit(&claim.Spec.Devices)
 		got := ""
-		if lack := model.ClaimFrom(claim).Lacks; lack != nil {
+		if lack := model.ClaimFrom(claim).Unsupported; lack != nil {
 			got = lack.Field
 		}
 		if got != want {

@@ -113,7 +113,7 @@ func (j *job) newForm(c *class, lacks string) *form {
 	slices.SortFunc(f.requests, func(a, b model.Request) int { return strings.Compare(a.Name, b.Name) })
 	switch {
 	case first.held != nil:
-		f.unfit = !first.held.AsksLike(first.made(f))
+		f.unfit = !first.held.HasSameRequests(first.made(f))
 	case len(f.requests) == 0:
 		f.unfit = first.pod.Mapped
 	}

@@ -215,7 +215,7 @@ func (j *job) put(m *member, info *model.NodeInfo, choice alloc.Choice, draws []
 	f := j.form(m.class, info)
 	if m.makes(f) {
 		j.assumeClaim(m.extendedKey(), model.Assumption{
-			Made: m.made(f), Allocation: choice[len(m.own)], Consumers: []model.Consumer{model.PodConsumer(m.pod.Key.Name, m.pod.UID)},
+			NewClaim: m.made(f), Allocation: choice[len(m.own)], Consumers: []model.Consumer{model.PodConsumer(m.pod.Key.Name, m.pod.UID)},
 		})
 	}
 	for _, use := range m.uses {

@@ -129,7 +129,7 @@ func (w *keepWorld) putPod(t *rapid.T, name, group string) {
 	var uses []model.PodClaim
 	if claim {
 		claim := bigClaim(name)
-		claim.Requests[0].Options[0].Count = rapid.SampledFrom([]int64{1, 1, 1, 2}).Draw(t, "count")
+		claim.Requests[0].Alternatives[0].Count = rapid.SampledFrom([]int64{1, 1, 1, 2}).Draw(t, "count")
 		w.state.Claims.Put(claim)
 		uses = append(uses, model.PodClaim{Entry: "g", Claim: name})
 	}

@@ -126,7 +126,7 @@ func (j *job) unusable(key model.Key, entry *model.PodClaim) string {
 	case entry.Owner != "" && claim.Controller != entry.Owner:
 		return fmt.Sprintf("ResourceClaim %s belongs to a different owner", key)
 	}
-	if by, recalled := j.state.Nominations.Recalled(key); recalled {
+	if by, recalled := j.state.Nominations.ReclaimedFor(key); recalled {
 		return fmt.Sprintf("devices of ResourceClaim %s are being reclaimed for %s", key, by)
 	}
 	return ""

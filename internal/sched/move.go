@@ -29,7 +29,7 @@ func (p *Placer) Elsewhere(unit *model.Unit, reasons *Reasons, claims []model.Ke
 
 // Broken returns what is wrong with the devices of a claim for the pods of a unit, "" if nothing is.
 func (p *Placer) Broken(unit *model.Unit, claim *model.Claim) string {
-	if text := p.state.Devices.Damaged(claim); text != "" {
+	if text := p.state.Devices.DamageReason(claim); text != "" {
 		return fmt.Sprintf("claim %s has %s", claim.Key, text)
 	}
 	if claim.Allocation.NodeSelector == nil || len(unit.Pods) == 0 {
@@ -121,7 +121,7 @@ func unreachable(state *model.State, name string) bool {
 // unless running pods use it.
 func (j *job) damaged(key model.Key) *reason.Blocker {
 	claim, _ := j.state.Claims.Get(key)
-	text := j.state.Devices.Damaged(claim)
+	text := j.state.Devices.DamageReason(claim)
 	if text == "" || userOf(j.state, j.unit, key) != nil {
 		return nil
 	}

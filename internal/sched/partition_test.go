@@ -88,11 +88,11 @@ func (n *gpuNode) addA100(gpu string) {
 }
 
 func ofProfile(name, profile string, count int64) model.Request {
-	option := model.Option{Class: "gpu", Count: count}
+	option := model.Alternative{Class: "gpu", Count: count}
 	if profile != "" {
 		option.Selectors = []string{fmt.Sprintf(`device.attributes[%q].profile == %q`, gpus, profile)}
 	}
-	return model.Request{Name: name, Options: []model.Option{option}}
+	return model.Request{Name: name, Alternatives: []model.Alternative{option}}
 }
 
 func onOneGPU() []resourcev1.DeviceConstraint {
@@ -267,13 +267,13 @@ func (b *bruteForce) allocate(n *gpuNode, claim *model.Claim, request, had int, 
 	if request == len(claim.Requests) {
 		return next()
 	}
-	if had == int(claim.Requests[request].Options[0].Count) {
+	if had == int(claim.Requests[request].Alternatives[0].Count) {
 		return b.allocate(n, claim, request+1, 0, on, next)
 	}
 	for i := range n.devices {
 		d := &n.devices[i]
 		id := n.name + d.name
-		selectors := claim.Requests[request].Options[0].Selectors
+		selectors := claim.Requests[request].Alternatives[0].Selectors
 		if b.taken[id] || len(selectors) > 0 && !strings.Contains(selectors[0], fmt.Sprintf("== %q", d.profile)) || !b.pays(n, d, 0) ||
 			len(claim.Constraints) > 0 && len(on) > 0 && on[0] != d.gpu {
 			continue

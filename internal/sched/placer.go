@@ -59,7 +59,7 @@ func (p *Placer) PlaceIn(tx *model.Tx, unit *model.Unit) (*Plan, *Reasons) {
 func (p *Placer) placeIn(tx *model.Tx, unit *model.Unit, steps int) (*Plan, *Reasons) {
 	start := tx.Mark()
 	defer tx.UndoTo(start)
-	p.state.Nominations.StepAside(unit)
+	p.state.Nominations.RemoveNonBinding(unit)
 	return p.job(tx, unit, steps).run()
 }
 
@@ -316,7 +316,7 @@ func (j *job) undo(m mark) {
 // assumeClaim changes a claim within the trial.
 func (j *job) assumeClaim(key model.Key, a model.Assumption) {
 	before, _ := j.state.Claims.Get(key)
-	j.touched = append(j.touched, touch{key: key, before: before, made: a.Made})
+	j.touched = append(j.touched, touch{key: key, before: before, made: a.NewClaim})
 	if !j.state.Claims.Assume(key, a) {
 		panic("sched: claim " + key.String() + " cannot take the allocation that was found for it")
 	}

@@ -62,7 +62,7 @@ type Placement struct {
 func (p *Plan) Assume(state *model.State) {
 	for i := range p.Claims {
 		claim := &p.Claims[i]
-		state.Claims.Assume(claim.Key, model.Assumption{Made: claim.Make, Allocation: claim.Allocation, Consumers: claim.Reserve})
+		state.Claims.Assume(claim.Key, model.Assumption{NewClaim: claim.Make, Allocation: claim.Allocation, Consumers: claim.Reserve})
 	}
 	for i := range p.Pods {
 		state.Pods.Assume(p.Pods[i].Pod, p.Pods[i].Node, p.Pods[i].Draws...)

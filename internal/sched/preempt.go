@@ -100,11 +100,11 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	if !fails || unit.HalfBound || len(unit.Pods) == 0 {
 		return nil
 	}
-	switch below := p.state.Pods.AnyBelow(unit.Priority); {
-	case unit.Never && below:
+	switch below := p.state.Pods.HasLowerPriority(unit.Priority); {
+	case unit.NeverPreempts && below:
 		reasons.Preemption = &reason.PreemptionResult{Never: true}
 		return nil
-	case !unit.Never && !below && unit.Priority > 0:
+	case !unit.NeverPreempts && !below && unit.Priority > 0:
 		mayHaveRoom(reasons, p.state, unit) // when there are other pods
 		return nil
 	case !below:
@@ -117,7 +117,7 @@ func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, at Moment) *Preempt
 	}
 	tx := p.state.Begin()
 	defer tx.Undo()
-	p.state.Nominations.StepAside(unit)
+	p.state.Nominations.RemoveNonBinding(unit)
 	r := &room{
 		placer: p, state: p.state, tx: tx, unit: unit, steps: reasons.Limit, left: preemptShare * reasons.Limit,
 		budgets: map[*model.Pod][]*model.Budget{},
@@ -341,7 +341,7 @@ func (p *Preemption) Nomination(state *model.State) *model.Nomination {
 		}
 	}
 	for _, recall := range p.Recalls {
-		n.Recalled = append(n.Recalled, recall.Claim)
+		n.Reclaimed = append(n.Reclaimed, recall.Claim)
 	}
 	return n
 }

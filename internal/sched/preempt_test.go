@@ -174,7 +174,7 @@ func (w *crowd) hold(name, node string, pods []*model.Pod, consumers ...model.Co
 func (w *crowd) claim(name string) *model.Claim {
 	claim := &model.Claim{
 		Key: unitKey(false, name).Key, UID: types.UID("claim-" + name),
-		Requests: []model.Request{{Name: "r", Options: []model.Option{{Class: "gpu", Count: 1}}}},
+		Requests: []model.Request{{Name: "r", Alternatives: []model.Alternative{{Class: "gpu", Count: 1}}}},
 	}
 	w.claims = append(w.claims, claim)
 	return claim

@@ -95,7 +95,7 @@ func (w *gangWorld) drawSlice(t *rapid.T, pool string, scope model.Scope, nodes 
 func (w *gangWorld) addClaim(t *rapid.T, name string) {
 	letter := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "letter")
 	w.claims = append(w.claims, &model.Claim{Key: unitKey(false, name).Key, Requests: []model.Request{
-		{Name: letter, Options: []model.Option{{Class: "gpu", Selectors: letterSelector(letter), Count: 1}}},
+		{Name: letter, Alternatives: []model.Alternative{{Class: "gpu", Selectors: letterSelector(letter), Count: 1}}},
 	}})
 }
 

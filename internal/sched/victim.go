@@ -115,15 +115,15 @@ func (r *room) gather(at Moment) {
 // goes reports whether a pod is about to be deleted. A pod that is overdue for long is not waited
 // for.
 func goes(pod *model.Pod, now time.Time) bool {
-	return pod.Deleting && (pod.Ends.IsZero() || now.Before(pod.Ends.Add(Patience)))
+	return pod.Deleting && (pod.DeletionTime.IsZero() || now.Before(pod.DeletionTime.Add(Patience)))
 }
 
 // leave removes pods that terminate without preemption.
 func (r *room) leave(going []*model.Pod) {
 	for _, pod := range going {
 		r.ending = true
-		if pod.Ends.After(r.until) {
-			r.until = pod.Ends
+		if pod.DeletionTime.After(r.until) {
+			r.until = pod.DeletionTime
 		}
 		r.state.Pods.Delete(pod.Key)
 	}

@@ -53,7 +53,7 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 	entry.Slice = 0 // the next attempt is a new search
 	switch undecided := reasons != nil && reasons.Code == sched.CodeUndecided; {
 	case reasons == nil:
-	case plan != nil && s.state.Pods.AnyBelow(unit.Priority) && !unit.Never:
+	case plan != nil && s.state.Pods.HasLowerPriority(unit.Priority) && !unit.NeverPreempts:
 		s.queue.Add(entry) // the remaining pods may preempt others
 	case undecided:
 		s.parkUndecided(entry, reasons)

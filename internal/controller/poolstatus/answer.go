@@ -128,7 +128,7 @@ func statusOf(view *model.PoolView, parts []*resourcev1.ResourceSlice, defaultTy
 	var allocated, unavailable int32
 	for i := range view.Devices {
 		switch {
-		case view.Taken().Has(i):
+		case view.InUse().Has(i):
 			allocated++
 		case stock.UnavailableReason(i) != "":
 			unavailable++

@@ -44,7 +44,7 @@ func partitions(view *model.PoolView, stock *alloc.PoolSummary, parts []*resourc
 	})
 	var out []upstreamv1alpha3.PartitionTypeStatus
 	for _, t := range types {
-		free := slices.DeleteFunc(slices.Clone(devices[t]), view.Taken().Has)
+		free := slices.DeleteFunc(slices.Clone(devices[t]), view.InUse().Has)
 		most, sure := stock.MaxConcurrent(free)
 		if !sure {
 			return nil, fault(partitionCost, "devices of type %s share counters in too many ways to be counted", t.value)

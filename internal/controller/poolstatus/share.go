@@ -25,14 +25,14 @@ func shares(view *model.PoolView, stock *alloc.PoolSummary) (*upstreamv1alpha3.S
 		}
 		found = true
 		switch {
-		case view.Taken().Has(i):
+		case view.InUse().Has(i):
 			if stock.HasShare(i) {
 				part++
 			}
 		case stock.UnavailableReason(i) == "":
 			whole++
 		}
-		given, all := view.Given(i)
+		given, all := view.ConsumedCapacity(i)
 		for name, has := range device.Capacity {
 			add(total, name, has.Value)
 			if all || has.Value.Cmp(given[name]) < 0 {

@@ -33,7 +33,7 @@ func newRequests(state *model.State, shape *model.Shape) Requests {
 	r := Requests{list: make([]Request, 0, len(shape.Requests)), others: len(shape.Requests)}
 	for name, amount := range shape.Requests {
 		offered := false
-		if len(shape.Asks) > 0 && model.IsOfferable(name) {
+		if len(shape.ExtendedRequests) > 0 && model.IsOfferable(name) {
 			_, offered = state.Classes.Offers(name)
 		}
 		r.list = append(r.list, Request{name, amount, offered})

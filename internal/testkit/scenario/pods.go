@@ -300,7 +300,7 @@ func (s *Scenario) pod(l *line) error {
 	if err != nil {
 		return err
 	}
-	if converted.Extended == "" && len(converted.Shape.Asks) > 0 && converted.Node == "" {
+	if converted.Extended == "" && len(converted.Shape.ExtendedRequests) > 0 && converted.Node == "" {
 		converted.Extended = pod.Name + "-extended"
 	}
 	s.queue.Wake(s.state.Pods.Put(converted))

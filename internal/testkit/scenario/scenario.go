@@ -139,7 +139,7 @@ func (s *Scenario) check() error {
 	}
 	tx := s.state.Begin()
 	defer tx.Undo()
-	s.state.Nominations.StepAside(&model.Unit{Priority: math.MaxInt32}) // who keeps a place overdraws it
+	s.state.Nominations.RemoveNonBinding(&model.Unit{Priority: math.MaxInt32}) // who keeps a place overdraws it
 	for _, info := range s.state.Nodes.List() {
 		for name, free := range info.Free {
 			// A pod that has devices in place of an extended resource counts for the resource all the same, as on
@@ -157,7 +157,7 @@ func (s *Scenario) check() error {
 				if err := s.checkCapacity(&view, i); err != nil {
 					return err
 				}
-				_, whole := view.Given(i)
+				_, whole := view.ConsumedCapacity(i)
 				shared := view.Devices[i].AllowMultipleAllocations || !s.on.On(features.ConsumableCapacity)
 				if holders := view.Holders(i); len(holders) > 1 && (whole || !shared) {
 					return fmt.Errorf("device %s has holders %v", view.DeviceID(i), holders)
