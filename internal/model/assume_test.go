@@ -11,7 +11,7 @@ func allocationOf(device string) *Allocation {
 	return &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: device}}}
 }
 
-// What a plan has decided holds until the API shows it or something else.
+// An assumption about a claim is kept until the API shows or contradicts it.
 func TestAssumedClaim(t *testing.T) {
 	key := Key{Namespace: "ns", Name: "c"}
 	a, b := PodConsumer("a", "1"), PodConsumer("b", "2")
@@ -64,7 +64,7 @@ func TestAssumedClaim(t *testing.T) {
 	}
 }
 
-// A pod is assumed to be on a node until the API shows one, or another pod of its name.
+// A pod is assumed to be on a node until the API shows its node, or another pod of the same name.
 func TestAssumedPod(t *testing.T) {
 	key := Key{Namespace: "ns", Name: "p"}
 	pod := func(uid types.UID, version uint64, node string) *Pod {

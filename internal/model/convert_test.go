@@ -41,7 +41,8 @@ func TestPodRequests(t *testing.T) {
 	}
 }
 
-// Pods that differ in what placement does not look at are alike; labels are compared apart.
+// Pods have equal shapes if they differ only in fields that placement does not read. Labels are compared
+// separately.
 func TestShapeID(t *testing.T) {
 	shape := func(change func(*core.Pod)) string {
 		pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}
@@ -118,7 +119,7 @@ func TestSliceScopes(t *testing.T) {
 	}
 }
 
-// A claim comes back from the API as the plan wrote it.
+// An allocation that was written to the API is converted back to an equal one.
 func TestAllocationRoundTrip(t *testing.T) {
 	a := allocationOf("x")
 	a.NodeSelector, a.ReservedForAnyPod = &corev1.NodeSelector{}, true

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What a pod draws through claims is taken from its node while it is there, and whoever waits for room hears when it
-// draws less.
+// The draws of a pod count on its node while the pod is there, and units that wait for resources are woken
+// when it draws less.
 func TestDraws(t *testing.T) {
 	s := NewState()
 	s.Nodes.Put(&Node{Name: "n", Allocatable: Resources{"cpu": 8000}})

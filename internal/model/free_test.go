@@ -11,8 +11,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// TestFreeIsExact puts pods on a node and takes them off, with amounts of any size, and changes what the node has: what is free is
-// at all times what the node has less what its pods take, or the end of int64 if that is beyond it.
+// TestFreeIsExact adds pods with amounts of any size to a node, removes them, and changes the node's
+// allocatable resources. The free amount always is allocatable minus used, limited to the range of int64.
 func TestFreeIsExact(t *testing.T) {
 	amounts := rapid.OneOf(rapid.Int64Range(0, 1<<63-1), rapid.SampledFrom([]int64{0, 1, 1 << 61, 1 << 62, model.MaxSupply, model.MaxAmount}))
 	rapid.Check(t, func(t *rapid.T) {

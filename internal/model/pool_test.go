@@ -16,7 +16,7 @@ func sliceOf(pool, slice string, ofSlices int64, devices ...string) *Slice {
 	return s
 }
 
-// A pool of many slices is not built with each of them, and stays the same one until one of them changes.
+// A pool of many slices is not built once for each of them, and is not replaced until one of them changes.
 func TestPoolIsBuiltOnFirstUse(t *testing.T) {
 	s, id := NewState(), PoolID{Driver: "d", Pool: "p"}
 	for _, name := range []string{"a", "b", "c"} {
@@ -45,7 +45,8 @@ func TestPoolIsBuiltOnFirstUse(t *testing.T) {
 	}
 }
 
-// Devices are found by name, in whatever order they are published; a name that is there twice makes the pool unusable.
+// Devices are found by name, in whatever order they are published. A duplicate name makes the pool
+// unusable.
 func TestDevicesAreFoundByName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.StringMatching("[a-d]{1,2}"), 0, 10)
@@ -65,7 +66,7 @@ func TestDevicesAreFoundByName(t *testing.T) {
 	})
 }
 
-// Pools have small numbers, and no two the same one, whatever comes and goes.
+// The numbers of pools are small and unique while pools are added and deleted.
 func TestPoolNumbersAreUnique(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, most := NewState(), 0

@@ -24,8 +24,8 @@ func metaOf(name, version string) metav1.ObjectMeta {
 	}
 }
 
-// A change that means nothing to placement wakes nobody: a gang of 1,000 whose pods get a condition each must not be
-// tried 1,000 times.
+// A change that is irrelevant to placement wakes no unit: a gang of 1,000 whose pods each get a condition
+// must not be tried 1,000 times.
 func TestIrrelevantChangesWakeNothing(t *testing.T) {
 	pod := func(version string, edit func(*core.Pod)) *Pod {
 		p := &core.Pod{ObjectMeta: metaOf("p", version)}
@@ -115,7 +115,8 @@ func TestIrrelevantChangesWakeNothing(t *testing.T) {
 	}
 }
 
-// A label of a pod on a node is a topic if a term of another pod picks the pod by it, or picks it no longer (P28).
+// A changed label of a pod on a node is a topic if a term of another pod starts or stops to match the pod
+// (P28).
 func TestLabelsOfBoundPodsAreTopics(t *testing.T) {
 	s := NewState()
 	pod := func(name, node, app string, selects string) *Pod {
@@ -160,7 +161,7 @@ func TestAllocationThatArrivesIsATopic(t *testing.T) {
 	}
 }
 
-// A half-bound gang is there for the scheduler even if none of its pods waits: it has to be rolled back.
+// A half-bound gang is a unit even if it has no pod without a node, because it must be rolled back.
 func TestHalfBoundUnit(t *testing.T) {
 	key := Key{Namespace: "ns", Name: "g"}
 	on := func(node string, edit func(*Pod)) *Pod {

@@ -29,6 +29,7 @@ var finishedPackages = []string{
 	"internal/fleet", "internal/groups", "internal/metrics", "internal/model", "internal/node",
 	"internal/pki",
 	"internal/sched", "internal/sched/nodefit", "internal/sched/reason", "internal/sched/score",
+	"internal/testkit/scenario",
 }
 
 // finishedDocuments are the documents that follow the same rules.

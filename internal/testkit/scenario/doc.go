@@ -1,7 +1,8 @@
-// Package scenario runs small text files against the pure core: objects, commands and what they print.
+// Package scenario runs text files against the pure core: objects, commands and their output.
 //
-// A file consists of directives of github.com/cockroachdb/datadriven: a command, its input lines, "----", and the
-// output, which `go test -rewrite` writes. An input line is a verb and its arguments; {0..3} in it makes four lines:
+// A file consists of directives of github.com/cockroachdb/datadriven: a command, its input lines,
+// "----", and the output, which `go test -rewrite` writes. An input line is a verb with arguments;
+// {0..3} in it makes four lines:
 //
 //	objects
 //	node n1 cpu=8 pods=110 label=zone=a taint=key=value:NoSchedule
@@ -17,10 +18,19 @@
 //	whole plan
 //	…
 //
-// Verbs of objects make API objects and put them into the State as an informer would, conversion included. The
-// commands are: objects, place (try one unit, keep nothing), run (try what waits, in queue order, until nothing is
-// left to try; plans are assumed and then shown by the API), preempt (make room for a unit), features (what is off from then on), state. After each command the State is audited, and no
-// device may have two holders and no node less than nothing free.
+// The verbs create API objects and put them into the State as an informer would, conversion included.
+// The commands are:
 //
-// One handler a verb: see the tables in scenario.go.
+//   - objects: run the input lines.
+//   - place: place one unit, and undo it.
+//   - run: place the units in the queue, in order, until none is left to try. Plans are assumed, and
+//     then shown by the API.
+//   - preempt: search for victims for a unit.
+//   - features: the features that are off from then on.
+//   - repeat, steps, state: see the handlers.
+//
+// After each command the State is audited, no device may have two holders, and no node may be
+// overcommitted.
+//
+// Each verb has one handler: see the tables in scenario.go.
 package scenario

@@ -13,7 +13,8 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// features [off=(GATE,…)]: a scheduler for which these are off looks at the claims and slices anew.
+// features handles the command features [off=(GATE,…)]: claims and slices are converted again by a
+// scheduler for which these features are off.
 func (s *Scenario) features(d *datadriven.TestData) (string, error) {
 	s.on = features.Set{}
 	for _, arg := range d.CmdArgs {

@@ -13,18 +13,18 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// podFit is what a node is tested for:
+// podFit parses the arguments of a pod that nodes are filtered by:
 //
 //	cpu= memory= example.com/thing=      of the container
-//	init=cpu=N… sidecar=cpu=N…           of an init container each, in this order
-//	image=NAME…                          of the containers, and further ones
-//	more=RESOURCE=N…                     of a further container each
+//	init=cpu=N… sidecar=cpu=N…           of one init container each, in this order
+//	image=NAME…                          of the containers, and of additional ones
+//	more=RESOURCE=N…                     of one additional container each
 //	overhead=cpu=N podlevel=cpu=N        of the pod
-//	hostport=[IP:]PORT[/PROTOCOL]…       taken on the node
+//	hostport=[IP:]PORT[/PROTOCOL]…       used on the node
 //	select=K=V… tolerate=KEY… prefer=K=V[@weight=N]…
-//	near= apart= like= dislike=TOPOLOGYKEY:K=V…  pod affinity and anti-affinity, required, and preferred; behind it
+//	near= apart= like= dislike=TOPOLOGYKEY:K=V…  pod affinity and anti-affinity, required and preferred, followed by
 //	                                     @ns=NAME @nsof=K=V @match=KEY @mismatch=KEY @weight=N
-//	spread=TOPOLOGYKEY:K=V…              behind it @soft @skew=N @min=N @taints @anywhere @match=KEY
+//	spread=TOPOLOGYKEY:K=V…              followed by @soft @skew=N @min=N @taints @anywhere @match=KEY
 //	mount=CLAIM… ephemeral=VOLUME… empty=VOLUME…  volumes
 func podFit(spec *core.PodSpec, l *line) error {
 	requests, err := amounts(l)
@@ -73,7 +73,7 @@ func amounts(l *line) (corev1.ResourceList, error) {
 	return list, nil
 }
 
-// oneAmount is RESOURCE=N.
+// oneAmount parses RESOURCE=N.
 func oneAmount(text string) (corev1.ResourceList, error) {
 	name, value, _ := strings.Cut(text, "=")
 	amount, err := quantity.ParseQuantity(value)
@@ -83,7 +83,7 @@ func oneAmount(text string) (corev1.ResourceList, error) {
 	return corev1.ResourceList{corev1.ResourceName(name): amount}, nil
 }
 
-// resources are those of init containers, sidecars and the pod as such.
+// resources adds the resources of init containers, sidecars and the pod itself.
 func resources(spec *core.PodSpec, l *line) error {
 	for _, kind := range []string{"init", "sidecar"} {
 		for i, text := range l.args[kind] {
@@ -182,7 +182,7 @@ func podAffinity(l *line) (*corev1.Affinity, error) {
 	return affinity, nil
 }
 
-// options are what stands behind a term: @NAME or @NAME=VALUE.
+// options are the modifiers of a term: @NAME or @NAME=VALUE.
 type options struct {
 	values  map[string][]string
 	numbers map[string]int32
@@ -230,7 +230,7 @@ func affinityTerm(text string) (corev1.PodAffinityTerm, int32, error) {
 	return term, options.number("weight", 1), nil
 }
 
-// labelsOf selects by one label, or everything without one.
+// labelsOf returns a selector for one label, or for everything if there is none.
 func labelsOf(label string) *metav1.LabelSelector {
 	if label == "" {
 		return &metav1.LabelSelector{}

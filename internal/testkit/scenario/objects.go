@@ -13,8 +13,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// node NAME [cpu=] [memory=] [pods=] [label=K=V]… [taint=K=V:EFFECT]… [unschedulable]; other arguments are extended
-// resources.
+// node handles node NAME [cpu=] [memory=] [pods=] [label=K=V]… [taint=K=V:EFFECT]… [unschedulable];
+// other arguments are extended resources.
 func (s *Scenario) node(l *line) error {
 	node := &corev1.Node{ObjectMeta: s.meta("node", l.name)}
 	node.Labels = map[string]string{corev1.LabelHostname: l.name}
@@ -42,7 +42,7 @@ func nodeArg(node *corev1.Node, name, value string) error {
 		rest, effect, _ := strings.Cut(value, ":")
 		k, v, _ := strings.Cut(rest, "=")
 		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: k, Value: v, Effect: corev1.TaintEffect(effect)})
-	case "older": // it declares no features
+	case "older": // the node declares no features
 		node.Status.DeclaredFeatures = nil
 	case "unschedulable":
 		node.Spec.Unschedulable = true
@@ -63,7 +63,7 @@ func nodeArg(node *corev1.Node, name, value string) error {
 	return nil
 }
 
-// class NAME [selector=CEL]… [config=DRIVER] [extended=RESOURCE]
+// class handles class NAME [selector=CEL]… [config=DRIVER] [extended=RESOURCE].
 func (s *Scenario) class(l *line) error {
 	class := &resourcev1.DeviceClass{ObjectMeta: s.meta("class", l.name)}
 	class.Spec.Selectors = selectors(l.args["selector"])
@@ -89,13 +89,15 @@ func selectors(expressions []string) []resourcev1.DeviceSelector {
 	return list
 }
 
-// slice NAME driver= [pool=] [node=] [all] [match=LABEL=VALUE] [generation=] [slices=] [skip] [counters=SET/COUNTER=N/…]… [devices=N] [device=NAME,ATTRIBUTE=VALUE,…]…
+// slice handles slice NAME driver= [pool=] [node=] [all] [match=LABEL=VALUE] [generation=] [slices=]
+// [skip] [counters=SET/COUNTER=N/…]… [devices=N] [device=NAME,ATTRIBUTE=VALUE,…]….
 //
-// Without pool the pool has the node's name, or the slice's. In a device, @node=N, @match=K=V and @all select nodes
-// for that device, @taint=K[=V]:EFFECT taints it, @takes=SET/COUNTER=N/… uses
-// up shared counters, @groups=GROUP/… behind it says with whom, @binding=CONDITION has to become true first and @failure=CONDITION must not, @binds ties to the
-// node it was allocated for, @draws=RESOURCE/device=N/pod=N/… takes from the node itself, @shared allows multiple
-// allocations, @capacity=NAME=N/POLICY is what there is of it; what else has a name is an attribute.
+// The default pool name is that of the node, or of the slice. Modifiers of a device: @node=N, @match=K=V
+// and @all select its nodes; @taint=K[=V]:EFFECT adds a taint; @takes=SET/COUNTER=N/… consumes shared
+// counters, and @groups=GROUP/… after it lists the compatibility groups; @binding=CONDITION must become
+// true before pods are bound and @failure=CONDITION must not; @binds restricts an allocation to its node;
+// @draws=RESOURCE/device=N/pod=N/… uses resources of the node; @shared permits multiple allocations;
+// @capacity=NAME=N/POLICY is a capacity. Other names are attributes.
 func (s *Scenario) slice(l *line) error {
 	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("slice", l.name)}
 	spec := &slice.Spec
@@ -138,7 +140,8 @@ func (s *Scenario) slice(l *line) error {
 	return nil
 }
 
-// rule NAME [any] [driver=] [pool=] [device=] taint=K[=V]:EFFECT: a DeviceTaintRule. Without any of the first four it has no selector.
+// taintRule handles rule NAME [any] [driver=] [pool=] [device=] taint=K[=V]:EFFECT, a
+// DeviceTaintRule. Without any of the first four arguments it has no selector.
 func (s *Scenario) taintRule(l *line) error {
 	rule := &resourcev1.DeviceTaintRule{ObjectMeta: s.meta("rule", l.name)}
 	rule.Spec.Taint = taint(l.one("taint", ""))
@@ -158,7 +161,7 @@ func (s *Scenario) taintRule(l *line) error {
 	return nil
 }
 
-// taint is K[=V]:EFFECT.
+// taint parses K[=V]:EFFECT.
 func taint(text string) resourcev1.DeviceTaint {
 	rest, effect, _ := strings.Cut(text, ":")
 	k, v, _ := strings.Cut(rest, "=")
@@ -211,7 +214,7 @@ func device(spec *resourcev1.ResourceSliceSpec, text string) resourcev1.Device {
 	return d
 }
 
-// nodeResource is RESOURCE, then /device=N, /capacity=NAME*N, /pod=N and /container=N.
+// nodeResource parses RESOURCE, followed by /device=N, /capacity=NAME*N, /pod=N and /container=N.
 func nodeResource(text string) (corev1.ResourceName, resourcev1.NodeAllocatableResource) {
 	name, rest, _ := strings.Cut(text, "/")
 	var r resourcev1.NodeAllocatableResource
@@ -237,7 +240,8 @@ func nodeResource(text string) (corev1.ResourceName, resourcev1.NodeAllocatableR
 	return corev1.ResourceName(name), r
 }
 
-// capacity is NAME=N, then for a policy /default=, /min=, /max=, /step= and /value=.
+// capacity parses NAME=N, followed by /default=, /min=, /max=, /step= and /value= for a request
+// policy.
 func capacity(text string) (resourcev1.QualifiedName, resourcev1.DeviceCapacity) {
 	text, policy, hasPolicy := strings.Cut(text, "/")
 	name, value, _ := strings.Cut(text, "=")
@@ -271,7 +275,7 @@ func takes(text string) resourcev1.DeviceCounterConsumption {
 	return resourcev1.DeviceCounterConsumption{CounterSet: set, Counters: counters(rest)}
 }
 
-// counters are COUNTER=N, separated by slashes.
+// counters parses COUNTER=N, separated by slashes.
 func counters(text string) map[string]resourcev1.Counter {
 	all := map[string]resourcev1.Counter{}
 	for _, text := range strings.Split(text, "/") {
@@ -281,7 +285,7 @@ func counters(text string) map[string]resourcev1.Counter {
 	return all
 }
 
-// attribute is a string, or TYPE/VALUE, or TYPEs/VALUE/VALUE for a list.
+// attribute parses a string, or TYPE/VALUE, or TYPEs/VALUE/VALUE for a list.
 func attribute(text string) resourcev1.DeviceAttribute {
 	kind, value, _ := strings.Cut(text, "/")
 	list := strings.Split(value, "/")
@@ -304,7 +308,7 @@ func attribute(text string) resourcev1.DeviceAttribute {
 	return resourcev1.DeviceAttribute{StringValue: ptr(text)}
 }
 
-// toInt is a number of a scenario; what is none would show as 0.
+// toInt parses a number of a scenario; text that is not a number becomes 0 and shows in the output.
 func toInt(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n

@@ -15,7 +15,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// unit finds the unit that a name means: a group, if there is one, or a pod's group, or the pod.
+// unit returns the unit of a name: the group with this name, or the group of the pod, or the pod.
 func (s *Scenario) unit(name string) model.UnitKey {
 	if pod, ok := s.state.Pods.Get(key(name)); ok {
 		return pod.UnitKey()
@@ -23,7 +23,7 @@ func (s *Scenario) unit(name string) model.UnitKey {
 	return model.UnitKey{Group: true, Key: key(name)}
 }
 
-// place NAME [short]: what a unit would get.
+// place handles the command place NAME [short]: it prints the plan or the reasons of a unit.
 func (s *Scenario) place(d *datadriven.TestData) (string, error) {
 	before := s.state.Dump()
 	plan, reasons := s.placer.Try(s.unit(d.CmdArgs[0].Key))
@@ -81,7 +81,7 @@ func printPlan(p *sched.Plan) string {
 		}
 		b.WriteByte('\n')
 	}
-	// Of many pods on one node, the first and the last are enough to see.
+	// Of three or more pods on one node, only the first and the last are printed.
 	for from := 0; from < len(p.Pods); {
 		to := from
 		for to+1 < len(p.Pods) && p.Pods[to+1].Node == p.Pods[from].Node {
@@ -98,7 +98,7 @@ func printPlan(p *sched.Plan) string {
 	return b.String()
 }
 
-// printMappings: which container gets what by which request.
+// printMappings formats which request of a claim provides each container's extended resource.
 func printMappings(status *corev1.PodExtendedResourceClaimStatus) string {
 	if status == nil {
 		return ""
@@ -110,7 +110,7 @@ func printMappings(status *corev1.PodExtendedResourceClaimStatus) string {
 	return text
 }
 
-// printDraws: what a pod draws from its node, and through which claims.
+// printDraws formats what a pod uses of its node's own resources, and through which claims.
 func printDraws(draws []model.Draw) string {
 	if len(draws) == 0 {
 		return ""
@@ -163,7 +163,7 @@ func printAllocation(a *model.Allocation) string {
 	return b.String()
 }
 
-// run: units from the queue, until none is left to try.
+// runQueue handles the command run: it places units from the queue until none is left to try.
 func (s *Scenario) runQueue(d *datadriven.TestData) (string, error) {
 	return s.drain(!d.HasArg("quiet"))
 }
@@ -207,7 +207,7 @@ func (s *Scenario) drain(loud bool) (string, error) {
 	}
 }
 
-// commit shows by the API what the plan wrote.
+// commit writes the plan and shows the result as the API would.
 func (s *Scenario) commit(plan *sched.Plan) error {
 	for i := range plan.Claims {
 		p := &plan.Claims[i]
@@ -233,7 +233,7 @@ func (s *Scenario) commit(plan *sched.Plan) error {
 	return nil
 }
 
-// madeClaim is the claim that a plan has made, once it is there.
+// madeClaim returns the claim that a plan creates, as the API shows it.
 func (s *Scenario) madeClaim(p *sched.ClaimPlan) *resource.ResourceClaim {
 	claim := p.Make.ForExtended(p.Reserve[0])
 	meta := s.meta("claim", claim.Name)
@@ -242,7 +242,8 @@ func (s *Scenario) madeClaim(p *sched.ClaimPlan) *resource.ResourceClaim {
 	return claim.DeepCopy()
 }
 
-// repeat N: runs the input's lines and then the queue, N times; prints how the last time ended.
+// repeat handles the command repeat N: it runs the input lines and then the queue N times, and
+// prints the last result.
 func (s *Scenario) repeat(d *datadriven.TestData) (string, error) {
 	times, err := strconv.Atoi(d.CmdArgs[0].Key)
 	if err != nil {
@@ -260,7 +261,8 @@ func (s *Scenario) repeat(d *datadriven.TestData) (string, error) {
 	return out, nil
 }
 
-// update KIND=NAME ARGUMENT…: describes a pod anew, with these arguments added.
+// update handles update pod=NAME ARGUMENT…: it puts the pod again with these arguments added, or removed
+// if the value is "-".
 func (s *Scenario) update(l *line) error {
 	name := l.one("pod", "")
 	old, ok := s.pods[key(name)]
@@ -280,7 +282,7 @@ func (s *Scenario) update(l *line) error {
 	return s.pod(old)
 }
 
-// steps N: the budget of a placement from here on.
+// setSteps handles the command steps N: the step limit of the following placements.
 func (s *Scenario) setSteps(d *datadriven.TestData) (string, error) {
 	steps, err := strconv.Atoi(d.CmdArgs[0].Key)
 	if err != nil {
@@ -290,7 +292,7 @@ func (s *Scenario) setSteps(d *datadriven.TestData) (string, error) {
 	return "", nil
 }
 
-// state: nodes with their pods, and claims with what they hold.
+// print handles the command state: it prints nodes with their pods, and claims with their devices.
 func (s *Scenario) print(*datadriven.TestData) (string, error) {
 	var b strings.Builder
 	for _, info := range s.state.Nodes.List() {

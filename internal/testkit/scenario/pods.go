@@ -20,7 +20,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// template NAME request=… [alt=…]… [match=ATTRIBUTE[@REQUEST,…]]… [distinct=…]… [derive=REQUEST[/SUBREQUEST]:ATTRIBUTE=CEL]… [config=DRIVER[:REQUEST,…]]… [reservedFor=RESOURCE/NAME]
+// template handles template NAME request=… [alt=…]… [match=ATTRIBUTE[@REQUEST,…]]… [distinct=…]…
+// [derive=REQUEST[/SUBREQUEST]:ATTRIBUTE=CEL]… [config=DRIVER[:REQUEST,…]]…
+// [reservedFor=RESOURCE/NAME].
 func (s *Scenario) template(l *line) error {
 	spec, err := claimSpec(l)
 	if err == nil {
@@ -29,7 +31,7 @@ func (s *Scenario) template(l *line) error {
 	return err
 }
 
-// claim NAME: as template.
+// claim handles claim NAME, with the arguments of template.
 func (s *Scenario) claim(l *line) error {
 	spec, err := claimSpec(l)
 	if err != nil {
@@ -44,8 +46,9 @@ func (s *Scenario) putClaim(claim *resource.ResourceClaim) {
 	s.queue.Wake(s.state.Claims.Put(claims.PlacedClaim(s.on, claim)))
 }
 
-// A request is NAME:CLASS[:TERM+TERM…][:CEL]; a term is a count, "all", "admin", "tolerate/…" or "capacity/NAME=N". A request that is only
-// a name has alternatives, each an alt=NAME/SUBREQUEST:CLASS….
+// claimSpec parses the arguments of a claim. A request is NAME:CLASS[:TERM+TERM…][:CEL]; a term is
+// a count, "all", "admin", "tolerate/…" or "capacity/NAME=N". A request with only a name has
+// alternatives, each an alt=NAME/SUBREQUEST:CLASS….
 func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
 	spec := &resource.ResourceClaimSpec{}
 	for _, text := range l.args["request"] {
@@ -88,7 +91,7 @@ func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
 	return spec, nil
 }
 
-// derive gives an attribute to the request or subrequest that the text names.
+// derive adds a derived attribute to the request or subrequest that the text names.
 func derive(requests []resourcev1.DeviceRequest, text string) {
 	of, text, _ := strings.Cut(text, ":")
 	name, expression, _ := strings.Cut(text, "=")
@@ -181,7 +184,8 @@ func requestTerm(exactly *resourcev1.ExactDeviceRequest, term string) error {
 	return nil
 }
 
-// KEY=VALUE tolerates this value, KEY all values, and nothing all taints; @EFFECT behind it only this effect.
+// toleration parses KEY=VALUE, which tolerates this value, KEY, which tolerates all values, or
+// nothing, which tolerates all taints; with @EFFECT it tolerates only this effect.
 func toleration(text string) resourcev1.DeviceToleration {
 	text, effect, _ := strings.Cut(text, "@")
 	k, v, equal := strings.Cut(text, "=")
@@ -192,7 +196,8 @@ func toleration(text string) resourcev1.DeviceToleration {
 	return t
 }
 
-// group NAME [gang=MINCOUNT] [topology=KEY] [priority=] [never] [whole] [scheduled] [claim=ENTRY:TEMPLATE]…: the claim is named NAME-ENTRY.
+// group handles group NAME [gang=MINCOUNT] [topology=KEY] [priority=] [never] [whole] [scheduled]
+// [claim=ENTRY:TEMPLATE]…. The claim is named NAME-ENTRY.
 func (s *Scenario) group(l *line) error {
 	group := &scheduling.PodGroup{ObjectMeta: s.meta("group", l.name)}
 	if l.has("gang") {
@@ -222,7 +227,7 @@ func (s *Scenario) group(l *line) error {
 			return err
 		}
 	}
-	// Pods that came first mean their group's claims only now.
+	// Pods that were created before the group refer to its claims only now.
 	for _, pod := range s.state.Groups.Members(key(l.name)) {
 		if err := s.pod(s.pods[pod.Key]); err != nil {
 			return err
@@ -231,7 +236,7 @@ func (s *Scenario) group(l *line) error {
 	return nil
 }
 
-// groupRank is how important the group is, and how it may be disrupted.
+// groupRank sets the group's priority and disruption mode.
 func groupRank(spec *scheduling.PodGroupSpec, l *line) error {
 	if l.has("priority") {
 		priority, err := l.number("priority", 0)
@@ -265,8 +270,9 @@ func (s *Scenario) generate(text, kind string, owner metav1.ObjectMeta) error {
 	return nil
 }
 
-// pod NAME [group=] [set=REPLICASET] [priority=] [never] [label=K=V]… [on=NODE] [gated] [deleting] [victim] [finished] [shared=ENTRY]… [own=ENTRY:TEMPLATE]… [use=CLAIM]…
-// and what a node is tested for, see fit.go.
+// pod handles pod NAME [group=] [set=REPLICASET] [priority=] [never] [label=K=V]… [on=NODE] [gated]
+// [deleting] [victim] [finished] [shared=ENTRY]… [own=ENTRY:TEMPLATE]… [use=CLAIM]…, and the
+// arguments of podFit.
 func (s *Scenario) pod(l *line) error {
 	pod := &core.Pod{ObjectMeta: s.meta("pod", l.name)}
 	pod.Labels = pairs(l.args["label"])
@@ -366,8 +372,8 @@ func pairs(list []string) map[string]string {
 	return set
 }
 
-// delete pod=|claim=|group=|node=|slice=|class=NAME: takes the object away; claims that a deleted pod or group was the
-// last consumer of are deallocated, and those that were generated for it are deleted.
+// remove handles delete pod=|claim=|group=|node=|slice=|class=NAME. Claims whose last consumer is
+// deleted are deallocated, and claims that were generated for a deleted pod or group are deleted.
 func (s *Scenario) remove(l *line) error {
 	for kind, names := range l.args {
 		for _, name := range names {

@@ -14,7 +14,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// budget NAME allowed=N label=K=V… [granted=POD]…: a PodDisruptionBudget.
+// budget handles budget NAME allowed=N label=K=V… [granted=POD]…, a PodDisruptionBudget.
 func (s *Scenario) budget(l *line) error {
 	allowed, err := l.number("allowed", 0)
 	if err != nil {
@@ -36,9 +36,10 @@ func (s *Scenario) budget(l *line) error {
 	return err
 }
 
-// preempt NAME [after=SECONDS] [keep] [park]: how room could be made for a unit that has no place. With keep, its place is kept
-// from here on, until the unit is placed or gone, or no room can be made any more. With park,
-// it is parked when no room can be made.
+// preempt handles the command preempt NAME [after=SECONDS] [keep] [park]: it prints how preemption
+// could place a unit. With keep, its place is kept from then on, until the unit is placed or
+// deleted, or preemption is not possible any more. With park, the unit is parked when preemption is
+// not possible.
 func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
 	unit, ok := s.state.Unit(s.unit(d.CmdArgs[0].Key))
 	if !ok {

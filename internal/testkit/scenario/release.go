@@ -11,14 +11,14 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// release does to claims what their controller does once an object is gone.
+// release updates claims as the claim controller does after a consumer or owner was deleted.
 func (s *Scenario) release(uid string) {
 	for _, k := range s.claimKeys() {
 		claim := s.claims[k]
-		gone := func(c resourcev1.ResourceClaimConsumerReference) bool { return string(c.UID) == uid }
-		if slices.ContainsFunc(claim.Status.ReservedFor, gone) {
+		isConsumer := func(c resourcev1.ResourceClaimConsumerReference) bool { return string(c.UID) == uid }
+		if slices.ContainsFunc(claim.Status.ReservedFor, isConsumer) {
 			claim = claim.DeepCopy()
-			claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, gone)
+			claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, isConsumer)
 			if len(claim.Status.ReservedFor) == 0 {
 				claim.Status.Allocation = nil
 			}

@@ -28,21 +28,21 @@ type Scenario struct {
 	steps  int
 	on     features.Set
 
-	made      int // objects so far, for UIDs and creation times
+	made      int // number of created objects, for UIDs and creation times
 	templates map[string]*resource.ResourceClaimSpec
-	claims    map[model.Key]*resource.ResourceClaim // as the API has them
+	claims    map[model.Key]*resource.ResourceClaim // as in the API
 	slices    map[string]*resourcev1.ResourceSlice
-	pods      map[model.Key]*line // as they were described
+	pods      map[model.Key]*line // as they were last put
 	groups    map[model.Key]*line
-	draws     map[model.Key][]model.Draw // of pods from their nodes
+	draws     map[model.Key][]model.Draw // resources that pods use of their nodes
 	extended  map[model.Key]*corev1.PodExtendedResourceClaimStatus
 	uids      map[string]types.UID
-	lost      map[string]bool // groups that have lost members with a node
+	lost      map[string]bool // groups with deleted members that had a node
 }
 
 const namespace = "default"
 
-// New is an empty cluster.
+// New returns an empty cluster.
 func New() *Scenario {
 	s := &Scenario{
 		state: model.NewState(), queue: sched.NewQueue(), steps: sched.DefaultSteps,
@@ -60,7 +60,7 @@ func New() *Scenario {
 	return s
 }
 
-// Walk runs every file below the path, each in a cluster of its own.
+// Walk runs every file below the path, each in its own cluster.
 func Walk(t *testing.T, path string) {
 	datadriven.Walk(t, path, func(t *testing.T, path string) {
 		s := New()
@@ -68,7 +68,7 @@ func Walk(t *testing.T, path string) {
 	})
 }
 
-// commands are what a directive can be.
+// commands returns the handlers of directives.
 func (s *Scenario) commands() map[string]func(*datadriven.TestData) (string, error) {
 	return map[string]func(*datadriven.TestData) (string, error){
 		"objects": s.objects,
@@ -83,7 +83,7 @@ func (s *Scenario) commands() map[string]func(*datadriven.TestData) (string, err
 	}
 }
 
-// verbs are what an input line of objects can be.
+// verbs returns the handlers of the input lines of objects.
 func (s *Scenario) verbs() map[string]func(*line) error {
 	return map[string]func(*line) error{
 		"node":     s.node,
@@ -132,19 +132,20 @@ func hasExtendedClaims(info *model.NodeInfo) bool {
 	return false
 }
 
-// check holds what must be true at any time.
+// check returns an error if an invariant does not hold.
 func (s *Scenario) check() error {
 	if err := s.state.Audit(); err != nil {
 		return err
 	}
 	tx := s.state.Begin()
 	defer tx.Undo()
-	s.state.Nominations.RemoveNonBinding(&model.Unit{Priority: math.MaxInt32}) // who keeps a place overdraws it
+	// a place that is kept may overcommit a node
+	s.state.Nominations.RemoveNonBinding(&model.Unit{Priority: math.MaxInt32})
 	for _, info := range s.state.Nodes.List() {
 		for name, free := range info.Free {
-			// A pod that has devices in place of an extended resource counts for the resource all the same, as on
-			// kubelets. So the node is overdrawn when it begins to have the resource itself, also when the class
-			// that offered the devices does so no longer.
+			// As on kubelets, a pod with devices in place of an extended resource counts for that
+			// resource. So the node is overcommitted when it starts to have the resource itself,
+			// even if the class no longer offers it.
 			if free < 0 && info.Node.Allocatable[name] > 0 && !(model.IsOfferable(name) && hasExtendedClaims(info)) {
 				return fmt.Errorf("node %s has %d %s free", info.Name, free, name)
 			}
@@ -168,7 +169,7 @@ func (s *Scenario) check() error {
 	return nil
 }
 
-// checkCounters adds up what the devices in use take from the counters of their pool.
+// checkCounters returns an error if the devices in use exceed the counters of their pool.
 func checkCounters(view *model.PoolView) error {
 	for _, set := range view.Counters {
 		for name, counter := range set.Counters {
@@ -191,7 +192,7 @@ func checkCounters(view *model.PoolView) error {
 	return nil
 }
 
-// checkCapacity adds up what claims have of a device.
+// checkCapacity returns an error if claims exceed the capacity of a device.
 func (s *Scenario) checkCapacity(view *model.PoolView, device int) error {
 	for name, capacity := range view.Devices[device].Capacity {
 		left := capacity.Value.DeepCopy()
@@ -240,7 +241,8 @@ func (s *Scenario) apply(input string) error {
 	return nil
 }
 
-// meta names an object. The same kind and name keep their UID until the object is deleted.
+// meta returns the metadata of an object. The same kind and name keep their UID until the object is
+// deleted.
 func (s *Scenario) meta(kind, name string) metav1.ObjectMeta {
 	id := kind + "/" + name
 	uid, ok := s.uids[id]
@@ -254,7 +256,7 @@ func (s *Scenario) meta(kind, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: k.Namespace, Name: k.Name, UID: uid, CreationTimestamp: created}
 }
 
-// key is that of NAME, or of NAMESPACE/NAME.
+// key parses NAME or NAMESPACE/NAME.
 func key(name string) model.Key {
 	if in, rest, ok := strings.Cut(name, "/"); ok {
 		return model.Key{Namespace: in, Name: rest}

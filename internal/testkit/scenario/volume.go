@@ -14,13 +14,13 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// namespace NAME [label=K=V]…
+// namespace handles namespace NAME [label=K=V]….
 func (s *Scenario) namespace(l *line) error {
 	s.queue.Wake(s.state.Namespaces.Put(l.name, pairs(l.args["label"])))
 	return nil
 }
 
-// service NAME [select=K=V]…: a Service that selects pods.
+// service handles service NAME [select=K=V]…, a Service that selects pods.
 func (s *Scenario) service(l *line) error {
 	service := &corev1.Service{ObjectMeta: s.meta("service", l.name)}
 	service.Spec.Selector = pairs(l.args["select"])
@@ -28,7 +28,8 @@ func (s *Scenario) service(l *line) error {
 	return nil
 }
 
-// volume NAME [claim=CLAIM] [match=K=V] [label=K=V]… [driver= [handle=]]: a PersistentVolume that nodes with the label to match can use.
+// volume handles volume NAME [claim=CLAIM] [match=K=V] [label=K=V]… [driver= [handle=]], a
+// PersistentVolume for nodes with the label in match.
 func (s *Scenario) volume(l *line) error {
 	volume := &corev1.PersistentVolume{ObjectMeta: s.meta("volume", l.name)}
 	volume.Labels = pairs(l.args["label"])
@@ -46,7 +47,7 @@ func (s *Scenario) volume(l *line) error {
 	return nil
 }
 
-// csinode NAME [DRIVER=COUNT]…: how many volumes can be attached to a node.
+// csiNode handles csinode NAME [DRIVER=COUNT]…, the maximum number of attached volumes of a node.
 func (s *Scenario) csiNode(l *line) error {
 	node := &storagev1.CSINode{ObjectMeta: s.meta("csinode", l.name)}
 	for _, driver := range slices.Sorted(maps.Keys(l.args)) {
@@ -61,7 +62,8 @@ func (s *Scenario) csiNode(l *line) error {
 	return nil
 }
 
-// volumeclaim NAME [volume=] [bound] [once] [of=POD] [deleting]: a PersistentVolumeClaim.
+// volumeClaim handles volumeclaim NAME [volume=] [bound] [once] [of=POD] [deleting], a
+// PersistentVolumeClaim.
 func (s *Scenario) volumeClaim(l *line) error {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: s.meta("volumeclaim", l.name)}
 	claim.Spec.VolumeName = l.one("volume", "")

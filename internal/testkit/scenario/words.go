@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// line is a verb, a name and its arguments; an argument may be given several times.
+// line is a verb, a name and arguments; an argument can be repeated.
 type line struct {
 	verb string
 	name string
 	args map[string][]string
 }
 
-// one is the last value of an argument, or the default.
+// one returns the last value of an argument, or the default.
 func (l *line) one(key, otherwise string) string {
 	if values := l.args[key]; len(values) > 0 {
 		return values[len(values)-1]
@@ -37,7 +37,7 @@ func (l *line) number(key string, otherwise int64) (int64, error) {
 
 var span = regexp.MustCompile(`\{(\d+)\.\.(\d+)\}`)
 
-// expand makes a line for each number of a span. All spans of a line run together: they have the same number.
+// expand returns a line for each number of a range. All ranges of a line have the same number.
 func expand(text string) ([]string, error) {
 	found := span.FindStringSubmatch(text)
 	if found == nil {
@@ -58,8 +58,8 @@ func expand(text string) ([]string, error) {
 	return lines, nil
 }
 
-// parse reads a line: words, of which 'quoted parts' may hold blanks. A word without "=" after the name is an
-// argument without a value.
+// parse reads a line: words, in which 'quoted parts' may contain blanks. A word without "=" after
+// the name is an argument without a value.
 func parse(text string) (*line, error) {
 	words, err := split(text)
 	if err != nil {
