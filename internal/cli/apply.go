@@ -19,20 +19,21 @@ import (
 )
 
 const (
-	// FieldManager owns the fields that Apply sets.
+	// FieldManager is the field manager of the fields that Apply sets.
 	FieldManager = "allot"
 
 	establishTime = 30 * time.Second
 	pollTime      = 50 * time.Millisecond
 )
 
-// Ref names an object that was applied.
+// Ref identifies an applied object.
 type Ref struct {
 	Group, Kind     string
-	Namespace, Name string // no namespace for what is cluster-scoped
+	Namespace, Name string // the namespace is empty for cluster-scoped objects
 }
 
-// String is like podgroup/my-group, with the namespace where it is not the default one.
+// String returns kind/name, such as podgroup/my-group, with the namespace unless it is the default
+// one.
 func (r Ref) String() string {
 	text := strings.ToLower(r.Kind) + "/" + r.Name
 	if r.Namespace != "" && r.Namespace != corev1.NamespaceDefault {
@@ -41,14 +42,14 @@ func (r Ref) String() string {
 	return text
 }
 
-// What became of an object that was applied.
+// Outcomes of applying an object.
 const (
 	Created    = "created"
 	Configured = "configured"
 	Unchanged  = "unchanged"
 )
 
-// Outcomes counts objects by what became of them.
+// Outcomes counts applied objects by outcome.
 type Outcomes map[string]int
 
 func (o Outcomes) String() string {
@@ -61,7 +62,7 @@ func (o Outcomes) String() string {
 	return strings.Join(out, ", ")
 }
 
-// kind is a served kind.
+// kind is a kind that the server serves.
 type kind struct {
 	resource   schema.GroupVersionResource
 	namespaced bool
@@ -69,16 +70,19 @@ type kind struct {
 
 // target is the server that manifests are applied to.
 type target interface {
-	// Kind finds a served kind, asking the server again if it is not known; meta.IsNoMatchError tells that there is none.
+	// Kind returns a served kind. It refreshes discovery if the kind is not known, and returns an
+	// error that matches meta.IsNoMatchError if the server does not serve it.
 	Kind(gvk schema.GroupVersionKind) (kind, error)
 	Get(ctx context.Context, k kind, namespace, name string) (*unstructured.Unstructured, error)
-	// Apply is a server-side apply. With dry, the server judges and stores nothing.
+	// Apply sends a server-side apply. With dry, the server validates the object and stores
+	// nothing.
 	Apply(ctx context.Context, k kind, obj *unstructured.Unstructured, dry bool) (*unstructured.Unstructured, error)
 }
 
-// Apply brings the manifests to the server: first namespaces, definitions of kinds and priority classes, then the others in
-// their order. It reports each object and what became of it, and returns what it has applied. A document that the server refuses in the dry run that
-// comes first stops everything; all such documents are in the error.
+// Apply applies the manifests: first namespaces, CustomResourceDefinitions and priority classes, then
+// the other objects in their order. It reports each object with its outcome, and returns the applied
+// objects. The documents that the server can validate already get a dry run first. If it refuses any
+// of them, nothing is applied and the error lists all of them.
 func Apply(ctx context.Context, cfg *rest.Config, manifests []Manifest, report func(ref Ref, outcome string)) ([]Ref, error) {
 	server, err := newServer(cfg)
 	if err != nil {
@@ -92,7 +96,7 @@ type applier struct {
 	target target
 	clock  clock.Clock
 	report func(ref Ref, outcome string)
-	all    []Manifest // in the order in which they are applied
+	all    []Manifest // all manifests, in the order in which they are applied
 	done   []Ref
 }
 
@@ -123,8 +127,8 @@ func (a *applier) apply(ctx context.Context, manifests []Manifest) ([]Ref, error
 	return a.done, nil
 }
 
-// judge lets the server look at each document without storing it. What depends on something that is only going to be applied
-// is answered as later.
+// judge sends each document to the server as a dry run. It returns as later the documents that
+// depend on an object that is not applied yet.
 func (a *applier) judge(ctx context.Context, manifests []Manifest, provided set) (later []Manifest, err error) {
 	var failed []error
 	for _, m := range manifests {
@@ -161,7 +165,7 @@ func (a *applier) judgeOne(ctx context.Context, m Manifest, provided set) (wait 
 	return false, err
 }
 
-// write applies one document for good.
+// write applies one document.
 func (a *applier) write(ctx context.Context, m Manifest) error {
 	k, err := a.target.Kind(m.Object.GroupVersionKind())
 	if err != nil {
@@ -192,7 +196,7 @@ func (a *applier) write(ctx context.Context, m Manifest) error {
 
 func (a *applier) interrupted(m Manifest, err error) error { return a.sofar(explain(m, err)) }
 
-// sofar says how far it came.
+// sofar adds to an error how many objects were applied before it.
 func (a *applier) sofar(err error) error {
 	if len(a.done) == 0 {
 		return err
@@ -200,7 +204,7 @@ func (a *applier) sofar(err error) error {
 	return fmt.Errorf("%w\n%d of %d objects had been applied before that", err, len(a.done), len(a.all))
 }
 
-// establish waits until the kinds that were just defined are served.
+// establish waits until the server serves the kinds that the manifests define.
 func (a *applier) establish(ctx context.Context, manifests []Manifest) error {
 	for _, m := range manifests {
 		if !isDefinition(m.Object) {
@@ -215,7 +219,8 @@ func (a *applier) establish(ctx context.Context, manifests []Manifest) error {
 	return nil
 }
 
-// await asks for a name that nobody has, until the server knows where to look.
+// await polls an object that does not exist until the server reports the object, and not its kind, as
+// not found.
 func (a *applier) await(ctx context.Context, gvk schema.GroupVersionKind) error {
 	end := a.clock.Now().Add(establishTime)
 	for {
@@ -240,7 +245,7 @@ func (a *applier) await(ctx context.Context, gvk schema.GroupVersionKind) error 
 	}
 }
 
-// locate is a copy of the object, in the namespace in which it is going to be.
+// locate returns a copy of the object, in the namespace that it is applied to.
 func locate(obj *unstructured.Unstructured, k kind) *unstructured.Unstructured {
 	out := obj.DeepCopy()
 	switch {

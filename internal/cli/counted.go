@@ -6,14 +6,15 @@ import (
 )
 
 const (
-	// maxLines is up to how many objects each has lines of its own.
+	// maxLines is the largest number of objects for which each object has lines of its own.
 	maxLines = 20
-	// countTime is how often the count of a step is written where it cannot be refreshed in place.
+	// countTime is the interval at which the count of a step is written to an output that cannot
+	// refresh it in place.
 	countTime = 10 * time.Second
 )
 
-// Counted is a step that goes through a number of objects. A terminal shows the count in place; other
-// outputs have a line from time to time. It has one user at a time.
+// Counted is a step that processes a number of objects. A terminal shows the count in place; other
+// outputs get a line at intervals. It is not safe for concurrent use.
 type Counted struct {
 	progress *Progress
 	step     *step
@@ -23,12 +24,12 @@ type Counted struct {
 	written  time.Time
 }
 
-// Counted begins a step with total objects.
+// Counted starts a step with total objects.
 func (p *Progress) Counted(name string, total int) *Counted {
 	return &Counted{progress: p, step: p.begin(name), name: name, total: total, written: p.clock.Now()}
 }
 
-// Object writes a line about one object, unless there are too many of them.
+// Object writes a line about one object, unless the step has too many of them.
 func (c *Counted) Object(line string) {
 	if c.total <= maxLines {
 		c.progress.Line("%s", line)
@@ -38,7 +39,7 @@ func (c *Counted) Object(line string) {
 // Note writes a line about the step.
 func (c *Counted) Note(line string) { c.progress.Line("%s", line) }
 
-// Set sets how many objects are done.
+// Set sets the number of objects that are done.
 func (c *Counted) Set(count int) {
 	if count == c.count {
 		return
@@ -55,7 +56,7 @@ func (c *Counted) Set(count int) {
 	}
 }
 
-// Count returns how many objects are done.
+// Count returns the number of objects that are done.
 func (c *Counted) Count() int { return c.count }
 
 // Done ends the step.

@@ -1,14 +1,15 @@
-// Package cli is what a person at a terminal sees of allot: steps with their progress, manifests that are read and applied, and
-// what became of them.
+// Package cli is the terminal output of allot: it reads and applies manifests, and shows the
+// progress of steps and the state of the applied objects.
 //
-// Reading (ReadManifests), the text of a step, whether everything has settled (Settled) and the tables (Snapshot.WriteTables) are
-// functions of values. Progress writes, Apply and Watch talk to the server.
+// ReadManifests, Settled and Snapshot.WriteTables are functions of values. Progress writes to the
+// terminal; Apply and Watch talk to the server.
 //
 // Invariants:
-//   - Nothing is applied before all manifests are read, and nothing is written before the server has accepted, in a dry run, every
-//     document that it can judge already.
-//   - An error about a document names the file, the line, the number of the document, and the field where there is one.
-//   - Output has no escape sequences unless it goes to a terminal, and no colours with NO_COLOR.
+//   - Nothing is applied before all manifests are read and the server has accepted a dry run of
+//     every document that it can validate already.
+//   - An error about a document names the file, the line, the number of the document, and the field
+//     if there is one.
+//   - Output has escape sequences only on a terminal, and colours only without NO_COLOR.
 //
-// The package starts nothing and stops nothing; app does.
+// The package starts and stops no part of the control plane; package app does.
 package cli

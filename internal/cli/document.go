@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// document is a piece of a file.
+// document is one document of a file.
 type document struct {
-	line int // of the file, where text begins
+	line int // the line of the file at which text begins
 	text string
 }
 
-// split cuts a file at the marks between YAML documents, and a row of JSON values into these.
+// split splits a file into YAML documents, or into the values of a sequence of JSON values.
 func split(text string) []document {
 	if docs, ok := splitJSON(text); ok {
 		return docs
@@ -30,8 +30,8 @@ func split(text string) []document {
 	return trim(append(out, current))
 }
 
-// afterMark recognizes "---" and "..." at the beginning of a line. What stands behind a mark belongs to the next document; spaces take the
-// mark's place, so that columns stay.
+// afterMark recognizes "---" and "..." at the beginning of a line. The text after a mark belongs to
+// the next document. Spaces replace the mark, so that column numbers stay correct.
 func afterMark(line string) (rest string, mark bool) {
 	for _, m := range []string{"---", "..."} {
 		if rest, ok := strings.CutPrefix(line, m); ok && (rest == "" || strings.ContainsAny(rest[:1], " \t\r\n")) {
@@ -41,7 +41,7 @@ func afterMark(line string) (rest string, mark bool) {
 	return "", false
 }
 
-// trim moves the beginning of each document past empty lines and comments.
+// trim removes empty lines and comments from the beginning of each document.
 func trim(docs []document) []document {
 	for i := range docs {
 		for {
@@ -57,7 +57,7 @@ func trim(docs []document) []document {
 	return docs
 }
 
-// splitJSON cuts a row of JSON objects; it is false when text is something else.
+// splitJSON splits a sequence of JSON objects. It reports whether text is one.
 func splitJSON(text string) ([]document, bool) {
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return nil, false

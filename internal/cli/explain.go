@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// explain says where the document stands that the server refused, and what was wrong with it: a line for each field.
+// explain returns an error with the position of the refused document, and a line for each wrong
+// field.
 func explain(m Manifest, err error) error {
 	where := fmt.Sprintf("%s: %s %s", m.Source, m.Object.GetKind(), m.Object.GetName())
 	var lines []error
@@ -22,7 +23,7 @@ func explain(m Manifest, err error) error {
 	return errors.Join(lines...)
 }
 
-// causes lists the fields that the server complains about.
+// causes returns the fields that the server refused, each with its message.
 func causes(err error) []string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

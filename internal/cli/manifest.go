@@ -18,12 +18,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Source is where a manifest stands.
+// Source is the position of a manifest.
 type Source struct {
 	File     string
-	Line     int    // of the first line of the document
-	Document int    // the first one is 1
-	Item     string // in a list: items[3]
+	Line     int    // the first line of the document
+	Document int    // the number of the document in its file, from 1
+	Item     string // the position in a list, such as items[3]
 }
 
 func (s Source) String() string {
@@ -34,15 +34,16 @@ func (s Source) String() string {
 	return text
 }
 
-// Manifest is an object that somebody wrote down.
+// Manifest is an object read from a file.
 type Manifest struct {
 	Source Source
 	Object *unstructured.Unstructured
 }
 
-// ReadManifests reads files, folders (with all *.yaml, *.yml and *.json below them) and, for "-", stdin. A file has any number of
-// documents in YAML or JSON; lists are taken apart. All that is wrong is reported at once. Folders hold other YAML too, as the values of
-// a chart: a file of one that has no object at all is left out, and there is a line about it.
+// ReadManifests reads files, directories (all *.yaml, *.yml and *.json files below them) and, for
+// "-", stdin. A file has any number of documents in YAML or JSON; lists are expanded. The error
+// contains all faults. Directories may hold other YAML files, such as the values of a chart: a file
+// without any object is skipped, and skipped has a line about it.
 func ReadManifests(paths []string, stdin io.Reader) (out []Manifest, skipped []string, err error) {
 	var failed []error
 	for _, path := range paths {
@@ -80,8 +81,8 @@ func ReadManifests(paths []string, stdin io.Reader) (out []Manifest, skipped []s
 	return out, skipped, nil
 }
 
-// foreign reports whether a file has no object, nor anything that is meant to be one: no document of it
-// has an apiVersion or a kind. What cannot be read may be meant to.
+// foreign reports whether a file has no object and no document that is meant to be one: none has an
+// apiVersion or a kind. A document that cannot be parsed counts as meant to be an object.
 func foreign(data []byte) bool {
 	for _, doc := range split(string(data)) {
 		value, err := decode(doc)
@@ -137,7 +138,7 @@ func filesOf(path string) ([]string, error) {
 	return files, err
 }
 
-// parse reads the documents of one file.
+// parse parses the documents of one file.
 func parse(file string, data []byte) ([]Manifest, []error) {
 	var out []Manifest
 	var failed []error
@@ -146,7 +147,7 @@ func parse(file string, data []byte) ([]Manifest, []error) {
 		source := Source{File: file, Line: doc.line, Document: number + 1}
 		value, err := decode(doc)
 		if err == nil && value == nil {
-			continue // nothing but comments
+			continue // only comments
 		}
 		number++
 		if err != nil {
@@ -160,7 +161,8 @@ func parse(file string, data []byte) ([]Manifest, []error) {
 	return out, failed
 }
 
-// decode reads one document, strictly: a key that stands twice is an error, and errors have the file's line numbers.
+// decode decodes one document strictly: a duplicate key is an error, and errors have the line
+// numbers of the file.
 func decode(doc document) (any, error) {
 	data, err := yaml.YAMLToJSONStrict([]byte(doc.text))
 	if err == nil {
@@ -176,7 +178,7 @@ func decode(doc document) (any, error) {
 	return value, nil
 }
 
-// tidy makes one line of what the YAML reader says.
+// tidy returns a message of the YAML decoder as one line.
 func tidy(message string) string {
 	message = strings.TrimPrefix(message, "error converting YAML to JSON: ")
 	message = strings.TrimPrefix(message, "yaml: ")
@@ -188,12 +190,13 @@ func tidy(message string) string {
 	return strings.Join(lines, "; ")
 }
 
-// alone fails if there is anything behind the first value of a text, which the YAML reader would not look at.
+// alone returns an error if the text continues after its first value; the YAML decoder ignores what
+// follows.
 func alone(text string) error {
 	decoder := yamlv3.NewDecoder(strings.NewReader(text))
 	var first, second yamlv3.Node
 	if err := decoder.Decode(&first); err != nil {
-		return nil // empty; what is no YAML has been refused before
+		return nil // an empty text; invalid YAML was refused before
 	}
 	switch err := decoder.Decode(&second); {
 	case errors.Is(err, io.EOF):
@@ -206,7 +209,7 @@ func alone(text string) error {
 
 var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 
-// inFile makes the file's line numbers of those of a document that begins at a line.
+// inFile converts the line numbers in a message from lines of the document to lines of the file.
 func inFile(message string, begin int) string {
 	return lineNumber.ReplaceAllStringFunc(message, func(found string) string {
 		n, err := strconv.Atoi(strings.TrimPrefix(found, "line "))
@@ -217,7 +220,7 @@ func inFile(message string, begin int) string {
 	})
 }
 
-// objects takes a decoded document for an object, or for a list of them.
+// objects returns the manifests of a decoded document, which is one object or a list.
 func objects(source Source, value any) ([]Manifest, []error) {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -247,7 +250,7 @@ func objects(source Source, value any) ([]Manifest, []error) {
 	return out, failed
 }
 
-// identify says what is missing for the object to be one.
+// identify returns the faults of the fields that identify an object.
 func identify(fields map[string]any) []string {
 	var problems []string
 	for _, name := range []string{"apiVersion", "kind"} {

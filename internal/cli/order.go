@@ -5,12 +5,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// set has keys of what manifests provide for other manifests.
+// set is a set of keys that manifests provide for other manifests.
 type set map[string]bool
 
 func kindKey(gk schema.GroupKind) string { return "kind " + gk.String() }
 
-// namespaceKey and priorityKey give "" for what is not named, which no set has.
+// namespaceKey and priorityKey return "" for an empty name, which is in no set.
 func namespaceKey(name string) string { return prefixed("namespace ", name) }
 func priorityKey(name string) string  { return prefixed("priority ", name) }
 
@@ -21,7 +21,8 @@ func prefixed(prefix, name string) string {
 	return prefix + name
 }
 
-// inOrder puts first what others need: namespaces, then definitions of kinds, then priority classes.
+// inOrder returns first the manifests that others depend on: namespaces, then
+// CustomResourceDefinitions, then priority classes.
 func inOrder(manifests []Manifest) (first, rest []Manifest) {
 	for _, is := range []func(*unstructured.Unstructured) bool{isNamespace, isDefinition, isPriorityClass} {
 		for _, m := range manifests {
@@ -53,7 +54,7 @@ func isPriorityClass(obj *unstructured.Unstructured) bool {
 	return isKind(obj, "scheduling.k8s.io", "PriorityClass")
 }
 
-// provides lists what the manifests give to others.
+// provides returns the keys that the manifests provide for other manifests.
 func provides(manifests []Manifest) set {
 	out := set{}
 	for _, m := range manifests {
@@ -71,7 +72,7 @@ func provides(manifests []Manifest) set {
 	return out
 }
 
-// definedKinds are the kinds that a CustomResourceDefinition has served.
+// definedKinds returns the kinds that a CustomResourceDefinition serves.
 func definedKinds(crd *unstructured.Unstructured) []schema.GroupVersionKind {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	name, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
@@ -89,7 +90,7 @@ func definedKinds(crd *unstructured.Unstructured) []schema.GroupVersionKind {
 	return out
 }
 
-// priorityOf is the priority class that a pod, a pod template or a group names.
+// priorityOf returns the priority class that a pod, a pod template or a group names.
 func priorityOf(obj *unstructured.Unstructured) string {
 	for _, path := range [][]string{{"spec", "priorityClassName"}, {"spec", "template", "spec", "priorityClassName"}} {
 		if name, ok, err := unstructured.NestedString(obj.Object, path...); ok && err == nil {
@@ -99,8 +100,9 @@ func priorityOf(obj *unstructured.Unstructured) string {
 	return ""
 }
 
-// withPolicy completes a PodGroup for the dry run. The server copies a policy that is left out from the Workload; when that is only going to
-// be applied, the copy is made here, so that the rest of the PodGroup can be judged.
+// withPolicy completes a PodGroup for the dry run. The server copies an omitted policy from the
+// Workload. If that Workload is not applied yet, withPolicy makes the copy, so that the server can
+// validate the rest of the PodGroup.
 func withPolicy(obj *unstructured.Unstructured, all []Manifest) *unstructured.Unstructured {
 	if !isKind(obj, "scheduling.k8s.io", "PodGroup") {
 		return obj
@@ -128,7 +130,7 @@ func withPolicy(obj *unstructured.Unstructured, all []Manifest) *unstructured.Un
 	return obj
 }
 
-// templateOf reads the reference of a PodGroup to its template, in all the forms that are served.
+// templateOf returns the template that a PodGroup refers to, in any of the served forms.
 func templateOf(group *unstructured.Unstructured) (workload, template string) {
 	spec, _, _ := unstructured.NestedMap(group.Object, "spec")
 	flat, _ := spec["podGroupTemplateRef"].(map[string]any)
@@ -146,7 +148,7 @@ func templateOf(group *unstructured.Unstructured) (workload, template string) {
 	return "", ""
 }
 
-// sameNamespace compares namespaces of which the first may be left out.
+// sameNamespace reports whether two objects are in the same namespace. The first may omit it.
 func sameNamespace(a, located *unstructured.Unstructured) bool {
 	namespace := a.GetNamespace()
 	return namespace == located.GetNamespace() || namespace == "" && located.GetNamespace() == "default"

@@ -11,18 +11,18 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// frameTime is how long a frame of the spinner stands.
+// frameTime is the duration of one frame of the spinner.
 const frameTime = 100 * time.Millisecond
 
-// Style says how steps are written.
+// Style is the format of the output.
 type Style struct {
-	// Terminal: a step that is going on is drawn with a spinner, in place.
+	// Terminal enables a spinner, drawn in place, for a running step.
 	Terminal bool
-	// Color: with colours. Only on a terminal.
+	// Color enables colours. It is only set on a terminal.
 	Color bool
 }
 
-// StyleFor looks at where the output goes, and at NO_COLOR and TERM in the environment.
+// StyleFor returns the Style for an output, and for NO_COLOR and TERM in the environment.
 func StyleFor(w io.Writer, getenv func(string) string) Style {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) || getenv("TERM") == "dumb" {
@@ -31,16 +31,17 @@ func StyleFor(w io.Writer, getenv func(string) string) Style {
 	return Style{Terminal: true, Color: getenv("NO_COLOR") == ""}
 }
 
-// Progress writes what goes on, step by step. It is safe for concurrent use; of several steps at once, one has the spinner.
+// Progress writes the progress of steps. It is safe for concurrent use. If several steps run, one
+// of them has the spinner.
 type Progress struct {
 	w     io.Writer
 	style Style
 	clock clock.WithTicker
 
 	mu     sync.Mutex
-	active []*step // the last one is drawn
+	active []*step // running steps; the last one has the spinner
 	frame  int
-	drawn  bool // a spinner stands on the current line
+	drawn  bool // reports whether the current line shows a spinner
 }
 
 type step struct {
@@ -49,7 +50,7 @@ type step struct {
 	stop  chan struct{}
 }
 
-// NewProgress makes a Progress that writes to w. A nil clock is the wall clock.
+// NewProgress returns a Progress that writes to w. A nil clock is the wall clock.
 func NewProgress(w io.Writer, style Style, c clock.WithTicker) *Progress {
 	if c == nil {
 		c = clock.RealClock{}
@@ -57,7 +58,7 @@ func NewProgress(w io.Writer, style Style, c clock.WithTicker) *Progress {
 	return &Progress{w: w, style: style, clock: c}
 }
 
-// Step begins a step. The function that it returns ends it, with what there is to say of it, or with an error.
+// Step starts a step. The returned function ends it, with a detail or an error.
 func (p *Progress) Step(name string) (done func(detail string, err error)) {
 	s := p.begin(name)
 	return func(detail string, err error) { p.end(s, detail, err) }
@@ -75,7 +76,7 @@ func (p *Progress) begin(name string) *step {
 	return s
 }
 
-// rename changes what a step that is going on is called.
+// rename changes the name of a running step.
 func (p *Progress) rename(s *step, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +84,7 @@ func (p *Progress) rename(s *step, name string) {
 	p.draw()
 }
 
-// Line writes a line of its own, above a spinner.
+// Line writes a line above the spinner.
 func (p *Progress) Line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

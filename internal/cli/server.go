@@ -25,7 +25,7 @@ type server struct {
 
 func newServer(cfg *rest.Config) (*server, error) {
 	cfg = rest.CopyConfig(cfg)
-	cfg.QPS = -1 // the server is at hand; there is nobody to be spared
+	cfg.QPS = -1 // the server is local, so client-side throttling has no use
 	objects, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for %s: %w", cfg.Host, err)

@@ -17,7 +17,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Reason says what an object waits for.
+// Reason is what an object waits for.
 type Reason struct {
 	Ref  Ref
 	Text string
@@ -28,13 +28,14 @@ func (r Reason) String() string { return r.Ref.String() + ": " + r.Text }
 // item is the state of one applied object.
 type item struct {
 	ref  Ref
-	text string // what it is now
+	text string // the current state
 	why  string // in brief, why it is not scheduled
-	wait string // what it waits for; empty when it has settled
+	wait string // what it waits for; empty if it has settled
 }
 
-// Settled tells whether everything that was applied is as it was meant to be: groups scheduled with their pods running,
-// Deployments, ReplicaSets, StatefulSets and DaemonSets available, Jobs and pods running or done. What has no state of this kind only has to exist.
+// Settled reports whether all applied objects have reached their intended state: groups are
+// scheduled with their pods running, Deployments, ReplicaSets, StatefulSets and DaemonSets are
+// available, Jobs and pods are running or complete. An object of any other kind only has to exist.
 func Settled(s Snapshot) (done bool, waiting []Reason) {
 	for _, it := range look(s).items() {
 		if it.wait != "" {
@@ -44,7 +45,7 @@ func Settled(s Snapshot) (done bool, waiting []Reason) {
 	return len(waiting) == 0, waiting
 }
 
-// items gives the applied objects, each once, in their order.
+// items returns the applied objects, each once, in their order.
 func (v *view) items() []item {
 	var out []item
 	seen := map[Ref]bool{}
@@ -89,7 +90,7 @@ func (v *view) item(ref Ref) item {
 	return item{ref: ref, text: "exists"}
 }
 
-// itemOf looks the object up and has state say what it is now, and what it waits for.
+// itemOf returns the item of an object, with its state and what it waits for as state returns them.
 func itemOf[T any](ref Ref, objects map[types.NamespacedName]T, state func(T) (text, wait string)) item {
 	obj, ok := objects[ref.key()]
 	if !ok {
@@ -99,7 +100,8 @@ func itemOf[T any](ref Ref, objects map[types.NamespacedName]T, state func(T) (t
 	return item{ref: ref, text: text, wait: wait}
 }
 
-// group is settled when it is scheduled, has its claims, and all its pods run. A group that no applied pod or template names has nobody to wait for.
+// group returns the state of a group. It has settled when it is scheduled, has its claims, and all
+// its pods run. A group that no applied pod or template names waits for no pods.
 func (v *view) group(group *scheduling.PodGroup) (text, wait string) {
 	members := v.members[keyOf(group)]
 	text = groupStatus(group)
@@ -125,7 +127,7 @@ func (v *view) group(group *scheduling.PodGroup) (text, wait string) {
 	return text, v.firstWait(members)
 }
 
-// expectsPods tells whether an applied object makes pods for the group.
+// expectsPods reports whether an applied object creates pods for the group.
 func (v *view) expectsPods(group *scheduling.PodGroup) bool {
 	for _, ref := range v.Applied {
 		if ref.Namespace != group.Namespace {
@@ -151,7 +153,8 @@ func (v *view) expectsPods(group *scheduling.PodGroup) bool {
 	return false
 }
 
-// groupCondition is the condition that says whether the group is scheduled. The one of K5832 follows the group's life and is preferred.
+// groupCondition returns the condition for whether the group is scheduled. PodGroupScheduled
+// (KEP-5832) is preferred, because it follows the life of the group.
 func groupCondition(group *scheduling.PodGroup) *metav1.Condition {
 	for _, typ := range []string{scheduling.PodGroupScheduled, schedulingv1beta1.PodGroupInitiallyScheduled} {
 		if c := meta.FindStatusCondition(group.Status.Conditions, typ); c != nil {
@@ -182,10 +185,10 @@ func groupReason(group *scheduling.PodGroup) string {
 	return ""
 }
 
-// maxReason is how long a reason in a line may be, in bytes.
+// maxReason is the largest length of a reason in a line, in bytes.
 const maxReason = 160
 
-// brief cuts a message between words.
+// brief shortens a message at a word boundary.
 func brief(message string) string {
 	message = strings.Join(strings.Fields(message), " ")
 	if len(message) <= maxReason {
@@ -198,7 +201,7 @@ func brief(message string) string {
 	return cut + " …"
 }
 
-// missingClaims names the first entry for which no claim is recorded.
+// missingClaims returns the first entry that has no recorded claim.
 func missingClaims(group *scheduling.PodGroup) string {
 	recorded := map[string]bool{}
 	for _, st := range group.Status.ResourceClaimStatuses {
@@ -212,7 +215,7 @@ func missingClaims(group *scheduling.PodGroup) string {
 	return ""
 }
 
-// unseen is why a status tells nothing yet.
+// unseen is the reason for an object whose status is older than its spec.
 const unseen = "the controller has not seen the last change yet"
 
 func (v *view) deployment(d *apps.Deployment) (text, wait string) {
@@ -248,7 +251,8 @@ func (v *view) replicaSet(rs *apps.ReplicaSet) (text, wait string) {
 	return text, join(text, v.ownedWait(rs.UID, seen))
 }
 
-// firstWait says what the first of the pods that are not where they should be waits for, and how many more there are.
+// firstWait returns what the first pod that has not settled waits for, and the number of further
+// such pods.
 func (v *view) firstWait(pods []*core.Pod) string {
 	first, more := "", 0
 	for _, pod := range pods {
@@ -267,7 +271,7 @@ func (v *view) firstWait(pods []*core.Pod) string {
 	return first
 }
 
-// podWait is empty for a pod that runs and is ready, or has succeeded.
+// podWait returns what a pod waits for: "" if it is running and ready, or has succeeded.
 func (v *view) podWait(pod *core.Pod) string {
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded:
@@ -310,7 +314,7 @@ func podCondition(pod *core.Pod, typ corev1.PodConditionType) corev1.PodConditio
 	return corev1.PodCondition{}
 }
 
-// podText is the pod's phase, and where it is.
+// podText returns the phase of a pod and its node.
 func podText(pod *core.Pod) string {
 	text := string(pod.Status.Phase)
 	if pod.DeletionTimestamp != nil {
@@ -322,7 +326,7 @@ func podText(pod *core.Pod) string {
 	return text
 }
 
-// podsRunning counts the pods by how far they are.
+// podsRunning counts the pods by their progress.
 func podsRunning(pods []*core.Pod) string {
 	running, done := 0, 0
 	for _, pod := range pods {
@@ -350,7 +354,8 @@ func claimText(claim *resource.ResourceClaim) string {
 	return "has " + strings.Join(devices(claim), ", ")
 }
 
-// join puts two texts together. The second is often an event that repeats what a condition has said.
+// join concatenates a state and its reason. The reason is often an event that repeats a condition;
+// then it is left out.
 func join(what, why string) string {
 	switch {
 	case strings.HasSuffix(what, why):

@@ -16,7 +16,7 @@ import (
 	"github.com/allot-dev/allot/internal/claims"
 )
 
-// Snapshot is what is known at one moment of what was applied.
+// Snapshot is the state of the applied objects at one time.
 type Snapshot struct {
 	Applied      []Ref
 	PodGroups    []*scheduling.PodGroup
@@ -27,10 +27,10 @@ type Snapshot struct {
 	StatefulSets []*apps.StatefulSet
 	DaemonSets   []*apps.DaemonSet
 	Jobs         []*batch.Job
-	Events       []corev1.Event // may be left out; they only explain
+	Events       []corev1.Event // optional; used for explanations only
 }
 
-// view is a Snapshot with ways to look things up.
+// view is a Snapshot with indices.
 type view struct {
 	Snapshot
 	groups       map[types.NamespacedName]*scheduling.PodGroup
@@ -103,7 +103,7 @@ func (r Ref) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 }
 
-// podsOf are the pods that a Deployment has through its ReplicaSets.
+// podsOf returns the pods of a Deployment's ReplicaSets.
 func (v *view) podsOf(d *apps.Deployment) []*core.Pod {
 	var out []*core.Pod
 	for _, rs := range v.setsOf[d.UID] {
@@ -112,7 +112,7 @@ func (v *view) podsOf(d *apps.Deployment) []*core.Pod {
 	return out
 }
 
-// ownedBy are the pods whose controller is the one of the objects that ref names.
+// ownedBy returns the pods whose controller is the object that ref names.
 func ownedBy[T metav1.Object](v *view, objects map[types.NamespacedName]T, ref Ref) []*core.Pod {
 	if owner, ok := objects[ref.key()]; ok {
 		return v.owned[owner.GetUID()]
@@ -120,7 +120,7 @@ func ownedBy[T metav1.Object](v *view, objects map[types.NamespacedName]T, ref R
 	return nil
 }
 
-// complaint is what the last warning about an object says.
+// complaint returns the message of the last warning event about an object.
 func (v *view) complaint(uid types.UID) string {
 	events := v.events[uid]
 	for i := len(events) - 1; i >= 0; i-- {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// nameWidth lines up what is said of the steps.
+// nameWidth is the width of the column with the names of steps.
 const nameWidth = 22
 
 const (
@@ -20,13 +20,13 @@ func frames() []string {
 	return []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 }
 
-// going is the line of a step that is going on.
+// going returns the line of a running step.
 func (s Style) going(name string, frame int, elapsed time.Duration) string {
 	all := frames()
 	return s.paint(cyan, all[frame%len(all)]) + " " + name + s.took(elapsed)
 }
 
-// ended is the line of a step that has ended.
+// ended returns the line of a step that has ended.
 func (s Style) ended(name, detail string, err error, elapsed time.Duration) string {
 	mark, color := "✓", green
 	if err != nil {
@@ -47,7 +47,7 @@ func (s Style) ended(name, detail string, err error, elapsed time.Duration) stri
 	return line + s.took(elapsed)
 }
 
-// took shows times that a person would notice.
+// took formats a duration, and returns "" for one too short to be of interest.
 func (s Style) took(elapsed time.Duration) string {
 	if elapsed < time.Second/10 {
 		return ""

@@ -17,11 +17,11 @@ import (
 	"github.com/allot-dev/allot/internal/claims"
 )
 
-// maxPods is how many pods a table lists.
+// maxPods is the largest number of pods that a table lists.
 const maxPods = 30
 
-// WriteTables writes what became of the applied objects: a table of the groups with their devices, one of the pods, and one of the
-// rest.
+// WriteTables writes the state of the applied objects: a table of the groups with their devices,
+// one of the pods, and one of the other objects.
 func (s Snapshot) WriteTables(w io.Writer) error {
 	v := look(s)
 	for _, table := range [][][]string{v.groupRows(), v.podRows(), v.otherRows()} {
@@ -42,7 +42,7 @@ func (s Snapshot) WriteTables(w io.Writer) error {
 	return nil
 }
 
-// groupRows has one row for each device of each claim of a group.
+// groupRows returns a row for each device of each claim of a group.
 func (v *view) groupRows() [][]string {
 	rows := [][]string{{"PODGROUP", "STATUS", "PODS", "CLAIM", "DEVICE", "NODE", "RESERVED FOR"}}
 	for _, it := range v.items() {
@@ -89,7 +89,7 @@ func (v *view) podRows() [][]string {
 	return rows
 }
 
-// appliedPods are the pods of what was applied, each once.
+// appliedPods returns the pods of the applied objects, each once.
 func (v *view) appliedPods() []*core.Pod {
 	var out []*core.Pod
 	seen := map[*core.Pod]bool{}
@@ -135,7 +135,7 @@ func (v *view) otherRows() [][]string {
 	return rows
 }
 
-// claimNames are the claims of the group's entries, as far as they are known.
+// claimNames returns the recorded claims of the group's entries.
 func claimNames(group *scheduling.PodGroup) []string {
 	var out []string
 	for _, entry := range group.Spec.ResourceClaims {
@@ -151,7 +151,7 @@ func claimNames(group *scheduling.PodGroup) []string {
 	return out
 }
 
-// groupClaims says in words which devices the group's claims have.
+// groupClaims describes the devices of the group's claims.
 func (v *view) groupClaims(group *scheduling.PodGroup) string {
 	var out []string
 	for _, name := range claimNames(group) {
@@ -162,7 +162,7 @@ func (v *view) groupClaims(group *scheduling.PodGroup) string {
 	return strings.Join(out, ", ")
 }
 
-// devices names the devices of a claim by driver, pool and device; "-" when it has none yet.
+// devices returns the devices of a claim as driver/pool/device, or "-" if it is not allocated.
 func devices(claim *resource.ResourceClaim) []string {
 	if claim.Status.Allocation == nil {
 		return []string{"-"}
@@ -177,7 +177,7 @@ func devices(claim *resource.ResourceClaim) []string {
 	return out
 }
 
-// consumers lists who the claim is reserved for.
+// consumers returns the consumers of a claim.
 func consumers(claim *resource.ResourceClaim) string {
 	const most = 3
 	var out []string
@@ -219,7 +219,7 @@ func keyOf(obj metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// label is the name, with the namespace in front where it is not the default one.
+// label returns the name, preceded by the namespace unless it is the default one.
 func label(obj metav1.Object) string {
 	if obj.GetNamespace() == "" || obj.GetNamespace() == "default" {
 		return obj.GetName()

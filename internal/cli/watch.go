@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// gatherTime is how long changes are gathered before they are looked at.
+	// gatherTime is the time for which changes are collected before a snapshot is taken.
 	gatherTime = 100 * time.Millisecond
-	// quietTime without any change is when it is said what is waited for.
+	// quietTime is the time without a change after which Watch reports what it waits for.
 	quietTime = 10 * time.Second
 )
 
-// Summary is what became of what was applied.
+// Summary is the final state of the applied objects.
 type Summary struct {
 	Snapshot Snapshot
 	Settled  bool
 	Waiting  []Reason
 }
 
-// Write writes the tables, and what is still waited for.
+// Write writes the tables, and the objects that have not settled with their reasons.
 func (s Summary) Write(w io.Writer) error {
 	if err := s.Snapshot.WriteTables(w); err != nil {
 		return err
@@ -39,8 +39,9 @@ func (s Summary) Write(w io.Writer) error {
 	return nil
 }
 
-// Watch follows the applied objects until all of them have settled or ctx ends. It reports each change of one in a line, how
-// many have settled, and, when nothing changes for a while, what is waited for. The error is that of ctx; the summary is good in any case.
+// Watch watches the applied objects until all of them have settled or ctx ends. It reports each
+// change of an object in a line, the number of settled objects, and, if nothing changes for a
+// while, what it waits for. It returns the error of ctx; the summary is valid in any case.
 func Watch(ctx context.Context, set *client.Set, inf *client.Informers, applied []Ref, step *Counted) (Summary, error) {
 	w := &watcher{
 		clock: clock.RealClock{}, report: step.Object, note: step.Note, count: step.Set, changed: make(chan struct{}, 1), said: map[Ref]said{},
@@ -53,7 +54,7 @@ func Watch(ctx context.Context, set *client.Set, inf *client.Informers, applied 
 		},
 		explain: func(ctx context.Context, s *Snapshot) {
 			if events, err := set.Events("").List(ctx, metav1.ListOptions{}); err == nil {
-				s.Events = events.Items // without them the reasons are shorter
+				s.Events = events.Items // without events the reasons are shorter
 			}
 		},
 	}
@@ -65,7 +66,7 @@ func Watch(ctx context.Context, set *client.Set, inf *client.Informers, applied 
 	notify(inf.StatefulSets(), w)
 	notify(inf.DaemonSets(), w)
 	notify(inf.Jobs(), w)
-	inf.Start(ctx) // kinds that nobody else has asked for
+	inf.Start(ctx) // starts the informers of kinds that no other part uses
 	if err := inf.WaitForSync(ctx); err != nil {
 		return w.summary(context.WithoutCancel(ctx)), err
 	}
@@ -76,22 +77,22 @@ func notify[T client.Object](informer *client.Informer[T], w *watcher) {
 	informer.OnChange(func(_, _ T) { w.change() })
 }
 
-// watcher looks at snapshots again and again, when something has changed.
+// watcher compares snapshots, one after each change.
 type watcher struct {
 	clock   clock.Clock
 	take    func() Snapshot
 	explain func(context.Context, *Snapshot) // adds the events
-	report  func(string)                     // a change of an object
-	note    func(string)                     // what is waited for
-	count   func(int)                        // how many objects have settled
-	changed chan struct{}                    // has room for one
+	report  func(string)                     // reports a change of an object
+	note    func(string)                     // reports what is waited for
+	count   func(int)                        // sets the number of settled objects
+	changed chan struct{}                    // has capacity 1
 
-	said   map[Ref]said // what was reported last of an object
-	waited string       // what was last said to be waited for
+	said   map[Ref]said // the last reported state of each object
+	waited string       // the last reported text of what is waited for
 }
 
-// said is what was reported of an object. The reason why it waits may change often, as it names what is
-// in the way; it is reported once for each state.
+// said is the last reported state of an object. Its reason may change often, because it names the
+// objects in the way; it is reported once for each state.
 type said struct {
 	text      string
 	hasReason bool
@@ -100,7 +101,7 @@ type said struct {
 func (w *watcher) change() {
 	select {
 	case w.changed <- struct{}{}:
-	default: // somebody will look anyway
+	default: // a snapshot is due already
 	}
 }
 
@@ -122,8 +123,8 @@ func (w *watcher) run(ctx context.Context) (Summary, error) {
 	}
 }
 
-// reportChanges reports what is new of each object, as far as there is more to report than that it
-// exists, and counts those that have settled.
+// reportChanges reports each object whose state has changed, unless all that is known is that it
+// exists, and counts the settled objects.
 func (w *watcher) reportChanges(s Snapshot) {
 	settled := 0
 	for _, it := range look(s).items() {
@@ -141,7 +142,7 @@ func (w *watcher) reportChanges(s Snapshot) {
 	w.count(settled)
 }
 
-// reportWaiting says the first thing that is waited for, if it was not said before.
+// reportWaiting reports the first object that has not settled, unless it was reported last.
 func (w *watcher) reportWaiting(ctx context.Context) {
 	s := w.summary(ctx)
 	if len(s.Waiting) == 0 || s.Waiting[0].String() == w.waited {

@@ -36,7 +36,8 @@ func (v *view) daemonSet(s *apps.DaemonSet) (text, wait string) {
 	return text, join(fmt.Sprintf("%s, %d up to date", text, st.UpdatedNumberScheduled), v.ownedWait(s.UID, seen))
 }
 
-// job is settled when it is complete or suspended, or has all the pods running that it may have at once.
+// job returns the state of a Job. It has settled when it is complete or suspended, or when as many
+// pods run as its parallelism allows.
 func (v *view) job(j *batch.Job) (text, wait string) {
 	st := j.Status
 	text = fmt.Sprintf("%d succeeded, %d running", st.Succeeded, ptr.Deref(st.Ready, 0))
@@ -61,7 +62,8 @@ func (v *view) job(j *batch.Job) (text, wait string) {
 	return text, join(fmt.Sprintf("%s of %d", text, want), v.ownedWait(j.UID, true))
 }
 
-// ownedWait is why an object's pods are not where they should be: the controller has not looked yet, a pod waits, or the controller complains.
+// ownedWait returns why an object's pods have not settled: the controller has not seen the object,
+// a pod waits, or the controller reported a warning.
 func (v *view) ownedWait(uid types.UID, seen bool) string {
 	if !seen {
 		return unseen

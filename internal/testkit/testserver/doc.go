@@ -1,5 +1,5 @@
-// Package testserver starts one API server for all tests of a package, with its store in a directory that goes away
-// with them.
+// Package testserver starts one API server for all tests of a package. Its data directory is
+// deleted after the tests.
 //
-// What runs beside the server, and what the tests make in it, is theirs.
+// The package's tests start the other parts and create the objects that they need.
 package testserver

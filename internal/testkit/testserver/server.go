@@ -13,10 +13,10 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 )
 
-// Start runs, until ctx ends, what the tests need beside the server.
+// Start runs the parts that the tests need in addition to the server, until ctx ends.
 type Start func(ctx context.Context, server *apiserver.Server) error
 
-// Main is the body of a TestMain: it runs the tests, and returns the exit code.
+// Main is the body of a TestMain. It runs the tests and returns the exit code.
 func Main(m *testing.M, start Start) (code int) {
 	klog.SetOutput(io.Discard)
 	klog.LogToStderr(false)
