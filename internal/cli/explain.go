@@ -46,7 +46,7 @@ func causes(err error) []string {
 	return out
 }
 
-// unknownFields takes apart what the server says when an object does not fit the schema of its kind:
+// unknownFields returns the fields that a message of the server names as not in the schema of a kind:
 //
 //	failed to create typed patch object (default/d; apps/v1, Kind=Deployment): .spec.foo: field not declared in schema
 //
