@@ -19,9 +19,10 @@ import (
 )
 
 const (
-	// askAgain is how often an API server that does not answer is asked.
+	// askAgain is the interval between requests to an API server that does not answer.
 	askAgain = 500 * time.Millisecond
-	// stopWithin is how long a process that has lost its lease waits for its writers; the lease is another's soon after.
+	// stopWithin is how long a process that has lost its lease waits for its writers. Another
+	// process may hold the lease soon after.
 	stopWithin = 2 * time.Second
 )
 
@@ -39,14 +40,15 @@ func (o *apartOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.healthListen, "health-listen", "127.0.0.1:0", "address of /healthz, /livez, /readyz and /metrics; port 0 is a free port")
 }
 
-// rules say where the kubeconfig is.
+// rules returns the rules for finding the kubeconfig.
 func (o apartOptions) rules() *clientcmd.ClientConfigLoadingRules {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.kubeconfig
 	return rules
 }
 
-// config reads the kubeconfig. The parts limit themselves by the number of their workers.
+// config reads the kubeconfig. It disables client-side throttling, because the number of workers
+// limits each part.
 func (o apartOptions) config() (*rest.Config, error) {
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules(), &clientcmd.ConfigOverrides{}).ClientConfig()
 	switch {
@@ -61,14 +63,15 @@ func (o apartOptions) config() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// work is what a process does: it makes its parts in a component, before its caches start.
+// work creates the parts of a process in a component, before its caches start.
 type work struct {
-	name  string // of the lease, and of who sends the events
+	name  string // the name of the lease, and of the source of the events
 	parts func(c *component) (parts []part, ready <-chan struct{}, err error)
-	view  *stateView // nil: no scheduler is among the parts
+	view  *stateView // nil if no scheduler is among the parts
 }
 
-// process is a part in a process of its own: it waits for the API server, then for its lease, then works.
+// process is a part in a process of its own. It waits for the API server, then for its lease, then
+// works.
 type process struct {
 	work     work
 	opts     apartOptions
@@ -77,18 +80,18 @@ type process struct {
 	health   *health
 	progress *cli.Progress
 
-	// reach waits until the server can be worked with; leading is what is done while the lease is held.
+	// reach waits until the server can be used. leading runs while the lease is held.
 	reach, leading func(context.Context) error
-	// standby: a process that waits for another one's lease is ready.
+	// standby makes a process ready while it waits for the lease of another one.
 	standby bool
 }
 
-// runApart runs work until ctx ends, or until it fails or loses its lease.
+// runApart runs work until ctx ends, work fails, or the lease is lost.
 func runApart(ctx context.Context, o apartOptions, w work, progress *cli.Progress) error {
 	return runProcess(ctx, o, w, progress, func(p *process) { p.reach, p.leading = p.connect, p.lead })
 }
 
-// runProcess runs a process; set says how it reaches the server, and what it does while it leads.
+// runProcess runs a process. set sets how it reaches the server, and what it does while it leads.
 func runProcess(ctx context.Context, o apartOptions, w work, progress *cli.Progress, set func(*process)) error {
 	cfg, err := o.config()
 	if err != nil {
@@ -137,7 +140,7 @@ func (p *process) run(ctx context.Context, watchdog *leaderelection.HealthzAdapt
 	return errors.Join(err, <-watched)
 }
 
-// connect waits until the API server answers, and says why it doesn't.
+// connect waits until the API server answers, and reports why it does not.
 func (p *process) connect(ctx context.Context) error {
 	client, err := discovery.NewDiscoveryClientForConfig(p.cfg)
 	if err != nil {
@@ -165,8 +168,8 @@ func (p *process) connect(ctx context.Context) error {
 	}
 }
 
-// elect waits for the lease and leads while it holds. The lease is given back after the parts have stopped, not before:
-// the next leader must not meet writes of this one.
+// elect waits for the lease and leads while it holds. The lease is released after the parts have
+// stopped, so that no write of this process follows the first one of the next leader.
 func (p *process) elect(ctx context.Context, watchdog *leaderelection.HealthzAdaptor) error {
 	lease := p.opts.election.namespace + "/" + p.work.name
 	p.health.wait("the lease " + lease)
@@ -209,7 +212,7 @@ func (p *process) elect(ctx context.Context, watchdog *leaderelection.HealthzAda
 	return nil
 }
 
-// within is what c delivers, unless that takes too long.
+// within returns the value that c delivers, or an error after limit.
 func within(limit time.Duration, c <-chan error) error {
 	select {
 	case err := <-c:
@@ -245,8 +248,8 @@ func (p *process) lead(ctx context.Context) error {
 	return c.Err()
 }
 
-// begun says what became of the start of the parts, which is no failure if ctx has ended meanwhile. They are ready when
-// they are running.
+// begun ends the step that starts the parts. An error is not a failure if ctx has ended meanwhile.
+// The parts are ready when they are running.
 func (p *process) begun(ctx context.Context, done func(detail string, err error), err error) (running bool, failure error) {
 	switch {
 	case err == nil:

@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// attachName is the name of the lease, and of who sends the events.
+	// attachName is the name of the lease, and of the source of the events.
 	attachName = "allot-attach"
-	// surveyTimeout is how long one look at the server may take.
+	// surveyTimeout is the time limit for one survey of the server.
 	surveyTimeout = 20 * time.Second
-	// longestPause is the longest one between two looks at a server with which something is wrong.
+	// longestPause is the longest pause between two surveys of a server that lacks something.
 	longestPause = 10 * time.Second
 )
 
@@ -84,7 +84,7 @@ func runAttach(ctx context.Context, o attachOptions, progress *cli.Progress) err
 	})
 }
 
-// attachable are the names of all controllers that may run on an existing cluster.
+// attachable returns the names of the controllers that may run on an existing cluster.
 func attachable() []string {
 	names := []string{attach.GroupClaim, attach.Limit, attach.Double}
 	for _, m := range makers(nil) {
@@ -105,13 +105,13 @@ func checkControllers(wanted []string) error {
 	return nil
 }
 
-// asker asks the server what it has, and what this process may do.
+// asker surveys the server: what it has, and what this process may do.
 type asker struct {
 	discovery *discovery.DiscoveryClient
 	clients   kubernetes.Interface
 }
 
-// newAsker makes an asker whose single questions do not take longer than a look may.
+// newAsker returns an asker whose requests each take no longer than a survey may.
 func newAsker(cfg *rest.Config) (*asker, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = surveyTimeout
@@ -123,12 +123,13 @@ func newAsker(cfg *rest.Config) (*asker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a discovery client for %s: %w", cfg.Host, err)
 	}
-	// What is asked for is one group version at a time: one that is broken is no harm unless it is needed.
+	// Discovery requests one group version at a time, so that a broken one matters only if it is
+	// needed.
 	d.UseLegacyDiscovery = true
 	return &asker{d, clients}, nil
 }
 
-// look says what to run on the server, and why that cannot be.
+// look returns what to run on the server, or an error with why that is not possible.
 func (a *asker) look(ctx context.Context, o *attachOptions) (attach.Choice, error) {
 	ctx, cancel := context.WithTimeout(ctx, surveyTimeout)
 	defer cancel()
@@ -158,7 +159,7 @@ func (a *asker) look(ctx context.Context, o *attachOptions) (attach.Choice, erro
 	return choice, nil
 }
 
-// missingRights are rights that this process needs and lacks.
+// missingRights are the rights that this process needs and does not have.
 type missingRights []string
 
 func (m missingRights) Error() string {

@@ -12,11 +12,12 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 )
 
-// errChanged ends the work on a server that does not have the same kinds any more; it begins anew then.
+// errChanged ends the work on a server whose kinds have changed. The work then starts again.
 var errChanged = errors.New("the server does not have the same kinds any more")
 
-// attachment is the process of allot attach. It looks at the server before it does anything, and again from time to
-// time: what is wrong is said, makes the process unready, and is tried again.
+// attachment is the process of allot attach. It surveys the server before it starts the parts, and
+// periodically afterwards. A fault is printed, makes the process unready, and is followed by
+// another survey.
 type attachment struct {
 	*process
 
@@ -25,7 +26,7 @@ type attachment struct {
 	told  string // the notes that were printed last
 }
 
-// reach waits until the server has what is needed, and allows it.
+// reach waits until the server serves, and allows, what is needed.
 func (a *attachment) reach(ctx context.Context) error {
 	done := a.progress.Step("API server " + a.cfg.Host)
 	choice, err := a.settle(ctx)
@@ -37,7 +38,7 @@ func (a *attachment) reach(ctx context.Context) error {
 	return nil
 }
 
-// settle looks until nothing is wrong.
+// settle surveys the server until it finds no fault.
 func (a *attachment) settle(ctx context.Context) (attach.Choice, error) {
 	if a.asker == nil {
 		asker, err := newAsker(a.cfg)
@@ -64,7 +65,8 @@ func (a *attachment) settle(ctx context.Context) (attach.Choice, error) {
 	}
 }
 
-// unready says what is wrong, unless that was said.
+// unready marks the process as unready. It prints and returns the reason; said is a reason that was
+// printed already.
 func (a *attachment) unready(err error, said string) string {
 	text := err.Error()
 	a.health.wait("the API server: " + text)
@@ -82,7 +84,7 @@ func (a *attachment) unready(err error, said string) string {
 	return text
 }
 
-// note prints what is special about the server, once.
+// note prints the peculiarities of the server, once.
 func (a *attachment) note(choice *attach.Choice) {
 	text := fmt.Sprint(choice.Notes, choice.Controllers)
 	if text == a.told {
@@ -99,7 +101,7 @@ func (a *attachment) note(choice *attach.Choice) {
 	a.progress.Line("places pods with schedulerName %s; controllers: %s", a.opts.schedulerName, controllers)
 }
 
-// lead works, anew whenever the server's kinds have changed.
+// lead runs the work, and starts it again whenever the server's kinds have changed.
 func (a *attachment) lead(ctx context.Context) error {
 	for {
 		choice, err := a.settle(ctx)
@@ -116,7 +118,7 @@ func (a *attachment) lead(ctx context.Context) error {
 	}
 }
 
-// work runs what was chosen, until ctx ends, a part fails, or the server has changed.
+// work runs the chosen parts until ctx ends, a part fails, or the server has changed.
 func (a *attachment) work(ctx context.Context, choice *attach.Choice) error {
 	done := a.progress.Step(attachName)
 	working, c, err := a.newComponent(ctx, choice)
@@ -180,7 +182,7 @@ func (a *attachment) start(ctx context.Context, c *component, choice *attach.Cho
 	return c.start(ctx, parts, nil)
 }
 
-// controller makes one of the controllers that may run on an existing cluster.
+// controller creates one of the controllers that may run on an existing cluster.
 func (a *attachment) controller(c *component, name string) (part, error) {
 	list := append(makers(c),
 		maker{attach.GroupClaim, func() (runner, error) { return attach.NewGroupClaims(c.Client, c.Caches, c.eventsOf(attachName)) }},
@@ -201,8 +203,8 @@ func (a *attachment) controller(c *component, name string) (part, error) {
 	return part{}, errors.New("is not known")
 }
 
-// watch looks at the server from time to time. A server that gives no answer, or refuses a right, makes the process
-// unready; one that has other kinds than before ends the work.
+// watch surveys the server periodically. A server that does not answer, or refuses a right, makes
+// the process unready; one whose kinds have changed ends the work.
 func (a *attachment) watch(ctx context.Context, choice *attach.Choice, changed chan<- struct{}) error {
 	ticker := time.NewTicker(a.opts.lookAgain)
 	defer ticker.Stop()
@@ -229,7 +231,8 @@ func (a *attachment) watch(ctx context.Context, choice *attach.Choice, changed c
 	}
 }
 
-// sameKinds says whether two surveys lead to the same work: the version of the server alone changes nothing.
+// sameKinds reports whether two surveys lead to the same work. The version of the server alone
+// changes nothing.
 func sameKinds(x, y *attach.Survey) bool {
 	a, b := *x, *y
 	a.Version, b.Version, a.Minor, b.Minor = "", "", 0, 0

@@ -7,7 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/attach"
 )
 
-// rivalsPolicy says what is done when another scheduler gives out the same devices.
+// rivalsPolicy is the reaction to another scheduler that allocates the same devices.
 type rivalsPolicy string
 
 const (
@@ -15,13 +15,13 @@ const (
 	rivalsRefuse rivalsPolicy = "refuse"
 )
 
-// String is the value of the flag.
+// String returns the value of the flag.
 func (p *rivalsPolicy) String() string { return string(*p) }
 
-// Type is the kind of the flag.
+// Type returns the values that the flag can have.
 func (*rivalsPolicy) Type() string { return "warn|refuse" }
 
-// Set takes the value of the flag.
+// Set sets the value of the flag.
 func (p *rivalsPolicy) Set(text string) error {
 	if text != string(rivalsWarn) && text != string(rivalsRefuse) {
 		return fmt.Errorf("%q is neither warn nor refuse", text)
@@ -30,8 +30,8 @@ func (p *rivalsPolicy) Set(text string) error {
 	return nil
 }
 
-// lookForRivals looks once at the caches, which are filled, for others who give out devices (F64). The API server of
-// an existing cluster does not see to it that a device goes to one claim only.
+// lookForRivals searches the filled caches once for other schedulers that allocate devices (F64).
+// The API server of an existing cluster does not prevent that a device is allocated to two claims.
 func (a *attachment) lookForRivals(_ context.Context, c *component) error {
 	rivals := attach.CompetingSchedulers(a.opts.schedulerName, c.Caches.Pods().List(), c.Caches.ResourceClaims().List())
 	for i := range rivals {

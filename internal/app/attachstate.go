@@ -9,13 +9,13 @@ import (
 	"github.com/allot-dev/allot/internal/scheduler"
 )
 
-// statePath is where a process that schedules shows its view of the cluster.
+// statePath is the path at which a process that schedules serves its view of the cluster.
 const statePath = "/debug/state"
 
-// schedulerNameHeader has the schedulerName of the pods that it places.
+// schedulerNameHeader has the schedulerName of the pods that the process places.
 const schedulerNameHeader = "Allot-Scheduler-Name"
 
-// stateView answers with the view of the scheduler that runs in this process, if one does.
+// stateView serves the view of the scheduler in this process, if there is one.
 type stateView struct {
 	scheduler atomic.Pointer[scheduler.Scheduler]
 }
@@ -37,9 +37,10 @@ func (v *stateView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, view)
 }
 
-// onLoopback lets only those in who come from this machine, and call it so: whoever may forward a port to the pod. It
-// shows what is in the cluster, and the health port asks nobody who they are. A page that has a browser call another
-// host's name for this address is kept out by the second rule.
+// onLoopback serves only requests from this machine to a loopback name, which is what kubectl
+// port-forward sends. The view shows objects of the cluster, and the health port authenticates no
+// client. The check of the name stops web pages whose browser resolves another host's name to this
+// address.
 func onLoopback(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !loopbackHost(r.RemoteAddr) || !loopbackHost(r.Host) {
@@ -50,7 +51,7 @@ func onLoopback(handler http.Handler) http.Handler {
 	})
 }
 
-// loopbackHost says whether a host, with or without a port, is this machine.
+// loopbackHost reports whether a host, with or without a port, is this machine.
 func loopbackHost(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

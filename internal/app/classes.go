@@ -11,9 +11,9 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 )
 
-// createClasses makes a DeviceClass for each driver of the fleet, under the driver's name and for all
-// of its devices, as the installation of a DRA driver does. One that exists stays as it is. It
-// returns their names.
+// createClasses creates a DeviceClass for each driver of the fleet, named after the driver and for
+// all its devices, as the installation of a DRA driver does. An existing class is not changed. It
+// returns the names of the classes.
 func createClasses(ctx context.Context, set *client.Set, opts Options) ([]string, error) {
 	drivers := opts.Fleet.Drivers()
 	for _, driver := range drivers {

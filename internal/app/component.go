@@ -17,16 +17,16 @@ import (
 	"github.com/allot-dev/allot/internal/metrics"
 )
 
-// component is parts that run in one process on one client, one set of caches and one broadcaster of events. Make the
-// parts, start the caches, then the parts.
+// component is a set of parts that run in one process, with one client, one set of caches and one
+// broadcaster of events. Create the parts, start the caches, then the parts.
 type component struct {
 	Client *client.Set
 	Caches *client.Informers
-	// features are those that are on.
+	// features are the enabled features.
 	features features.Set
-	// nodeGrace is how long a node may be silent.
+	// nodeGrace is how long a node may send no heartbeat.
 	nodeGrace time.Duration
-	// metrics has what the parts count.
+	// metrics has the metrics of the parts.
 	metrics *metrics.Registry
 
 	broadcaster record.EventBroadcaster
@@ -38,14 +38,13 @@ type component struct {
 	failed   chan struct{} // closed at the first failure
 }
 
-// part runs until its context ends; an error stops the process.
+// part runs until its context ends. An error stops the process.
 type part struct {
 	name string
 	run  func(ctx context.Context) error
 }
 
-// newComponent makes a component that talks to the server of cfg. The context
-// that it answers ends with stop.
+// newComponent returns a component for the server of cfg, and a context that ends with stop.
 func newComponent(ctx context.Context, cfg *rest.Config, counts *metrics.Registry, on features.Set) (context.Context, *component, error) {
 	set, err := client.New(cfg)
 	if err != nil {
@@ -54,7 +53,8 @@ func newComponent(ctx context.Context, cfg *rest.Config, counts *metrics.Registr
 	return newComponentOn(ctx, set, counts, on)
 }
 
-// newComponentOn is newComponent with clients for the server. Kinds that are absent are left out beside those of the features that are off.
+// newComponentOn is like newComponent, with clients for the server. The caches leave out the absent
+// kinds, and those of disabled features.
 func newComponentOn(ctx context.Context, set *client.Set, counts *metrics.Registry, on features.Set, absent ...string) (context.Context, *component, error) {
 	cfg := set.Config()
 	typed, err := kubernetes.NewForConfig(cfg)
@@ -64,13 +64,14 @@ func newComponentOn(ctx context.Context, set *client.Set, counts *metrics.Regist
 	ctx, cancel := context.WithCancel(ctx)
 	caches := client.NewInformers(set).Without(absentKinds(on)...).Without(absent...)
 	c := &component{Client: set, Caches: caches, features: on, metrics: counts, cancel: cancel, failed: make(chan struct{})}
-	// The recorder drops some events rather than delaying anybody.
+	// The recorder drops events rather than delay its callers.
 	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))
 	c.broadcaster.StartRecordingToSink(eventSink{&typedcorev1.EventSinkImpl{Interface: typed.CoreV1().Events("")}})
 	return ctx, c, nil
 }
 
-// start runs parts once the caches are filled, and returns when they are ready; nil is ready at once.
+// start runs parts once the caches are filled, and returns when ready is closed. A nil channel
+// counts as closed.
 func (c *component) start(ctx context.Context, parts []part, ready <-chan struct{}) error {
 	if err := c.Caches.WaitForSync(ctx); err != nil {
 		return err
@@ -91,7 +92,7 @@ func (c *component) start(ctx context.Context, parts []part, ready <-chan struct
 	}
 }
 
-// run runs a part; when it fails, or ends before it should, the component has failed.
+// run runs a part. If the part fails, or returns before its context ends, the component has failed.
 func (c *component) run(ctx context.Context, p part) {
 	c.running.Go(func() {
 		err := p.run(ctx)
@@ -114,17 +115,17 @@ func (c *component) fail(err error) {
 	}
 }
 
-// Failed is closed when a part has failed; Err says how.
+// Failed is closed when a part has failed; Err then returns the error.
 func (c *component) Failed() <-chan struct{} { return c.failed }
 
-// Err is what made the component fail.
+// Err returns the error that made the component fail.
 func (c *component) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return errors.Join(c.failures...)
 }
 
-// stop ends the parts and waits for them.
+// stop stops the parts and waits for them.
 func (c *component) stop() {
 	c.cancel()
 	c.running.Wait()

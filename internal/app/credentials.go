@@ -13,12 +13,12 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// lookAtKubeconfig is how long a kubeconfig that was read is taken for the present one.
+// lookAtKubeconfig is how long the content of a kubeconfig is used before the file is read again.
 const lookAtKubeconfig = 10 * time.Second
 
-// credentials send requests with what the kubeconfig says at the time: its certificates end, and others take their place
-// while a process runs. The server, and the context that was in use at the start, stay. Files that a kubeconfig only names
-// are read again by client-go.
+// credentials sends requests with the current credentials of the kubeconfig, because certificates
+// expire and are replaced while a process runs. The server and the context stay those of the start.
+// client-go itself reads files again that a kubeconfig only names.
 type credentials struct {
 	opts    apartOptions
 	context string
@@ -26,14 +26,15 @@ type credentials struct {
 	now     func() time.Time
 	say     func(format string, args ...any)
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	looked    time.Time
 	seen      *clientcmdapi.Config
 	transport http.RoundTripper
-	failure   string // what was said last
+	failure   string // the failure that was printed last
 }
 
-// following is cfg, which was read from the kubeconfig of o, for a process that is to go by later ones too.
+// following returns a config like cfg, which was read from the kubeconfig of o, that follows later
+// changes of the kubeconfig.
 func (o apartOptions) following(cfg *rest.Config, now func() time.Time, say func(format string, args ...any)) (*rest.Config, error) {
 	server, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
@@ -51,7 +52,7 @@ func (o apartOptions) following(cfg *rest.Config, now func() time.Time, say func
 		opts: o, context: seen.CurrentContext, host: cfg.Host, now: now, say: say,
 		looked: now(), seen: seen, transport: transport,
 	}
-	// What the transport has done is not to be done again by clients.
+	// Clients must not repeat what the transport does.
 	return &rest.Config{Host: server.String(), Transport: c, QPS: cfg.QPS, Timeout: cfg.Timeout, DisableCompression: cfg.DisableCompression}, nil
 }
 
@@ -60,7 +61,7 @@ func (c *credentials) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.present().RoundTrip(req)
 }
 
-// present is the transport for a request that is made now.
+// present returns the transport for a request that is sent now.
 func (c *credentials) present() http.RoundTripper {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +79,8 @@ func (c *credentials) present() http.RoundTripper {
 	return c.transport
 }
 
-// look reads the kubeconfig. One that cannot be used, which may be half written, is read again the next time.
+// look reads the kubeconfig. An invalid one, which may be half written, is read again the next
+// time.
 func (c *credentials) look() error {
 	seen, err := c.opts.rules().Load()
 	if err != nil {
@@ -99,7 +101,7 @@ func (c *credentials) look() error {
 	if err != nil {
 		return err
 	}
-	// Requests that are under way go on; a connection that has none left is closed.
+	// Pending requests continue; a connection without any is closed.
 	utilnet.CloseIdleConnectionsFor(c.transport)
 	c.seen, c.transport = seen, transport
 	c.say("the kubeconfig has changed, and is used as it is now")

@@ -10,10 +10,10 @@ import (
 	"github.com/allot-dev/allot/internal/etcd"
 )
 
-// kubeconfigName is the admin kubeconfig's file in the data directory.
+// kubeconfigName is the file name of the admin kubeconfig in the data directory.
 const kubeconfigName = "admin.kubeconfig"
 
-// defaultDataDir is $ALLOT_DATA_DIR, or a folder in the user's state directory.
+// defaultDataDir returns $ALLOT_DATA_DIR, or a directory in the user's state directory.
 func defaultDataDir() (string, error) {
 	if dir := os.Getenv("ALLOT_DATA_DIR"); dir != "" {
 		return dir, nil
@@ -28,7 +28,7 @@ func defaultDataDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "allot"), nil
 }
 
-// quoted is a path as a shell takes it.
+// quoted returns a path quoted for a shell.
 func quoted(path string) string {
 	if strings.ContainsAny(path, " \t\n'\"\\$&;|<>()*?[]#~`!{}") {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
@@ -103,7 +103,7 @@ func globEscaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// inUseRemedy adds to an error that says that the data directory is in use what to do about it.
+// inUseRemedy adds the remedy to an error that matches etcd.ErrInUse.
 func inUseRemedy(err error) error {
 	if errors.Is(err, etcd.ErrInUse) {
 		return fmt.Errorf("%w; use its control plane (allot kubectl --data-dir …), stop it, or give another --data-dir", err)

@@ -17,8 +17,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// looksAtViews is how often two views are compared before they count as different: what is being written in that very
-// moment is in one of them and not in the other.
+// looksAtViews is how often two views are compared before they count as different. A write that is
+// in progress is in one view and not in the other.
 const looksAtViews = 5
 
 // diffOptions are the flags of allot debug diff.
@@ -33,7 +33,8 @@ func newDebugCommand(streams Streams) *cobra.Command {
 		Use:   "debug",
 		Short: "Look into a scheduler that runs",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() }, // without it, cobra takes any word
+		// without RunE, cobra accepts any argument
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var o diffOptions
 	diff := &cobra.Command{
@@ -65,7 +66,7 @@ func newDebugCommand(streams Streams) *cobra.Command {
 	return cmd
 }
 
-// diff prints how the two views differ.
+// diff prints the differences between the two views, and reports whether there are any.
 func (o *diffOptions) diff(ctx context.Context, out io.Writer) (differ bool, err error) {
 	_, name, err := o.liveView(ctx)
 	if err != nil {
@@ -108,7 +109,7 @@ func (o *diffOptions) diff(ctx context.Context, out io.Writer) (differ bool, err
 	return true, nil
 }
 
-// liveView asks the scheduler for its view, and for the schedulerName of its pods.
+// liveView returns the view of the running scheduler, and the schedulerName of its pods.
 func (o *diffOptions) liveView(ctx context.Context) (view, name string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(o.state, "/")+statePath, nil)
 	if err != nil {
@@ -129,7 +130,7 @@ func (o *diffOptions) liveView(ctx context.Context) (view, name string, err erro
 	return string(text), response.Header.Get(schedulerNameHeader), nil
 }
 
-// serverView is the view that a scheduler has that starts now.
+// serverView is the view of a scheduler that starts now.
 type serverView struct {
 	feed  *cluster.Feed
 	state *model.State
@@ -182,7 +183,7 @@ func (o *diffOptions) serverView(ctx context.Context, schedulerName string) (*se
 	return v, nil
 }
 
-// onlyIn are the lines of a that b does not have, or has less often.
+// onlyIn returns the lines of a that b does not have, or has less often.
 func onlyIn(a, b string) []string {
 	count := map[string]int{}
 	for _, line := range strings.Split(b, "\n") {

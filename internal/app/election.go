@@ -15,14 +15,13 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// electionNamespace is where the leases are, unless something else is said.
+// electionNamespace is the default namespace of the leases.
 const electionNamespace = "kube-system"
 
 // errLeaseLost ends a process that may not write any more.
 var errLeaseLost = errors.New("the lease is lost: it was not renewed in time, or another process leads")
 
-// electionOptions say whether one of several processes leads, and how quickly another one takes over. Their names and
-// defaults are those of kube-scheduler.
+// electionOptions are the flags of leader election, with the names and defaults of kube-scheduler.
 type electionOptions struct {
 	on            bool
 	namespace     string
@@ -76,7 +75,7 @@ func (o electionOptions) elector(cfg *rest.Config, name string, lead func(contex
 	return elector, nil
 }
 
-// processIdentity differs for each process, also for those of one machine.
+// processIdentity returns a name that is unique to this process, also on one machine.
 func processIdentity() (string, error) {
 	host, err := os.Hostname()
 	if err != nil {

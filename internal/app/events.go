@@ -12,10 +12,11 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// Tools tell from which component an event came by its name, so each part has the name that its counterpart in Kubernetes
-// 1.37 has: source.component and reportingComponent are the same.
+// Tools identify the component that sent an event by its name, so each part has the name of its
+// counterpart in Kubernetes 1.37. source.component and reportingComponent are the same.
 
-// kubelet is the component whose events are about the containers of a pod; source.host is the node.
+// kubelet is the component that sends the events about the containers of a pod. source.host is the
+// node.
 const kubelet = "kubelet"
 
 // eventsOf returns a recorder whose events come from the component with this name.
@@ -37,7 +38,7 @@ func (k kubeletEvents) Eventf(object runtime.Object, eventtype, reason, messageF
 	k.c.broadcaster.NewRecorder(api.Scheme, source).Eventf(object, eventtype, reason, messageFmt, args...)
 }
 
-// eventSink adds to events without a host which instance of the component they came from, as kube-scheduler does.
+// eventSink adds the instance of the component to events without a host, as kube-scheduler does.
 type eventSink struct{ record.EventSink }
 
 func (s eventSink) Create(event *corev1.Event) (*corev1.Event, error) {

@@ -8,12 +8,13 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// addFeaturesFlag adds the flag by which features are switched. All parts of a control plane should have the same.
+// addFeaturesFlag adds the flag for feature gates. All parts of a control plane should have the
+// same value.
 func addFeaturesFlag(flags *pflag.FlagSet, on *features.Set) {
 	flags.Var(on, "feature-gates", "features to switch, as in A=false,B=true; all are on by default:\n"+strings.Join(features.Known(), "\n"))
 }
 
-// absentKinds are those that the server does not have while their features are off.
+// absentKinds returns the kinds that the server does not serve while their features are disabled.
 func absentKinds(on features.Set) []string {
 	var out []string
 	if !on.On(features.GenericWorkload) {

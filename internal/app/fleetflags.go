@@ -28,7 +28,7 @@ func (o *fleetOptions) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.devicesPerNode, "devices-per-node", defaultDevicesPerNode, "number of devices on each simulated node")
 }
 
-// check refuses two descriptions of one fleet.
+// check returns an error if the flags describe the fleet in two ways.
 func (o *fleetOptions) check(flags *pflag.FlagSet) error {
 	if o.file != "" && (flags.Changed("nodes") || flags.Changed("devices-per-node")) {
 		return errors.New("--fleet says how many nodes and devices there are: leave out --nodes and --devices-per-node")
@@ -36,7 +36,7 @@ func (o *fleetOptions) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// fleet is what the flags describe.
+// fleet returns the fleet that the flags describe.
 func (o *fleetOptions) fleet() (fleet.Fleet, error) {
 	if o.file == "" {
 		if o.nodes < 0 || o.devicesPerNode < 0 {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 )
 
-// health serves /healthz, /livez, /readyz and /metrics of a process that has no API. It is not ready until told so,
-// and says what it waits for.
+// health serves /healthz, /livez, /readyz and /metrics of a process without an API. The process is
+// not ready until ready is called, and /readyz names what it waits for.
 type health struct {
 	waitsFor atomic.Pointer[string]
 	lost     atomic.Pointer[error] // why the API server cannot be reached
@@ -22,7 +22,7 @@ type health struct {
 	server   *http.Server
 }
 
-// listenHealth opens the address; checks are asked by /healthz and /livez.
+// listenHealth listens on the address. /healthz and /livez run the checks.
 func listenHealth(address string, metrics http.Handler, checks ...healthz.HealthChecker) (*health, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -40,7 +40,7 @@ func listenHealth(address string, metrics http.Handler, checks ...healthz.Health
 	return h, nil
 }
 
-// wait makes the process unready: it waits for what.
+// wait makes the process unready. /readyz names what as the reason.
 func (h *health) wait(what string) { h.waitsFor.Store(&what) }
 
 // ready makes the process ready.
@@ -53,10 +53,10 @@ func (h *health) started(*http.Request) error {
 	return nil
 }
 
-// lose makes the process unready whatever it waits for, until find.
+// lose makes the process unready until find is called, whatever else it waits for.
 func (h *health) lose(why error) { h.lost.Store(&why) }
 
-// find ends what lose began.
+// find ends the state that lose began.
 func (h *health) find() { h.lost.Store(nil) }
 
 func (h *health) reaches(*http.Request) error {
@@ -68,7 +68,7 @@ func (h *health) reaches(*http.Request) error {
 
 func (h *health) url() string { return "http://" + h.listener.Addr().String() }
 
-// serve answers until ctx ends.
+// serve serves requests until ctx ends.
 func (h *health) serve(ctx context.Context) error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.server.Serve(h.listener) }()

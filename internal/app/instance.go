@@ -14,21 +14,21 @@ import (
 	"github.com/allot-dev/allot/internal/metrics"
 )
 
-// Options say what an Instance consists of.
+// Options are the settings of an Instance.
 type Options struct {
 	DataDir       string
 	Listen        string
 	UnsafeNoFsync bool
 	Fleet         fleet.Fleet
-	// Features are those that are on; the zero value has all of them.
+	// Features are the enabled features. The zero value enables all of them.
 	Features features.Set
 	// IdleNodes registers the fleet's nodes and devices, but runs no pods on them.
 	IdleNodes bool
-	// NodeGrace is how long a node may be silent before it is lost, and NodeLease how long the simulated nodes are at most. Zero
-	// values are the defaults.
+	// NodeGrace is how long a node may send no heartbeat before it is lost, and NodeLease the
+	// longest duration of the simulated nodes' Leases. Zero values are the defaults.
 	NodeGrace, NodeLease time.Duration
-	// Step is told of each part before it starts; the function that it answers is called
-	// when the part runs, with what there is to say of it. May be nil.
+	// Step, if not nil, is called before each part starts. The returned function is called when the
+	// part runs, with a detail or an error.
 	Step func(name string) (done func(detail string, err error))
 }
 
@@ -42,20 +42,20 @@ type Instance struct {
 	Classes []string
 }
 
-// Start runs all parts, and returns when the API server serves and the caches are filled.
+// Start starts all parts. It returns when the API server serves and the caches are filled.
 func Start(ctx context.Context, opts Options) (*Instance, error) {
 	if opts.Step == nil {
 		opts.Step = func(string) func(string, error) { return func(string, error) {} }
 	}
 	done := opts.Step("API server and etcd")
-	// The server outlives the other parts, which write until they end; Stop ends it.
+	// The server outlives the other parts, which write until they end. Stop stops it.
 	counts := metrics.New()
 	server, err := startServer(ctx, apiserver.Config{
 		DataDir: opts.DataDir, Listen: opts.Listen, LastPort: lastPort(opts.DataDir), UnsafeNoFsync: opts.UnsafeNoFsync, Metrics: counts.Handler(),
 		Features: opts.Features,
 	})
 	if err != nil {
-		done("stopped", nil) // the caller says why
+		done("stopped", nil) // the caller reports the error
 		return nil, err
 	}
 	done(server.URL(), nil)
@@ -104,7 +104,7 @@ func (i *Instance) startParts(ctx context.Context, opts Options) error {
 		case err == nil:
 			done(g.detail, nil)
 		case ctx.Err() != nil:
-			done("stopped", nil) // Ctrl-C is no failure
+			done("stopped", nil) // Ctrl-C is not a failure
 		default:
 			done("", err)
 		}
@@ -115,13 +115,14 @@ func (i *Instance) startParts(ctx context.Context, opts Options) error {
 	return nil
 }
 
-// Stop ends the parts, then the API server, and waits for them. It returns what had failed.
+// Stop stops the parts, then the API server, and waits for them. It returns the error of a part
+// that failed.
 func (i *Instance) Stop(ctx context.Context) error {
 	i.stop()
 	return errors.Join(i.Err(), i.Server.Stop(ctx))
 }
 
-// size says how large a fleet is.
+// size describes the size of a fleet.
 func size(f fleet.Fleet) string {
 	nodes, devices := f.Size()
 	return count(nodes, "node") + ", " + count(devices, "device")

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// interruptible reads until ctx ends, also while nothing comes.
+// interruptible is a reader whose Read returns when ctx ends, even if no input arrives.
 type interruptible struct {
 	ctx context.Context
 	io.Reader
@@ -16,7 +16,7 @@ func (i interruptible) Read(p []byte) (int, error) {
 		n   int
 		err error
 	}
-	buffer := make([]byte, len(p)) // what comes after the end is read into it
+	buffer := make([]byte, len(p)) // input that arrives after the end is read into this buffer
 	done := make(chan read, 1)
 	go func() {
 		n, err := i.Reader.Read(buffer)

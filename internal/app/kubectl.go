@@ -15,7 +15,7 @@ import (
 	"github.com/allot-dev/allot/internal/etcd"
 )
 
-// kubectl runs k8s.io/kubectl. It talks to the server of --kubeconfig, else of --data-dir, else of
+// kubectl runs k8s.io/kubectl. It uses the server of --kubeconfig, else of --data-dir, else of
 // $ALLOT_DATA_DIR, else of $KUBECONFIG, else of the default data directory.
 func kubectl(args []string) int {
 	target, args, err := kubectlTarget(args, os.Getenv)
@@ -23,12 +23,12 @@ func kubectl(args []string) int {
 		fmt.Fprintf(os.Stderr, "allot kubectl: %v\n", err)
 		return 1
 	}
-	// For "kubectl config", which does not look at the flag's default.
+	// "kubectl config" ignores the default of the flag.
 	if err := os.Setenv("KUBECONFIG", target.kubeconfig); err != nil {
 		fmt.Fprintf(os.Stderr, "allot kubectl: %v\n", err)
 		return 1
 	}
-	// kubectl looks at os.Args itself, to find plugins and for messages.
+	// kubectl reads os.Args itself, to find plugins and for messages.
 	os.Args = append([]string{"kubectl"}, args...)
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(streams)
@@ -52,19 +52,19 @@ func kubectl(args []string) int {
 		os.Exit(code)
 	})
 	if err := command.Execute(); err != nil {
-		util.CheckErr(err) // prints, and exits with kubectl's code
+		util.CheckErr(err) // prints the error, and exits with the exit code of kubectl
 	}
 	return 0
 }
 
-// kubectlServer is where kubectl finds its server.
+// kubectlServer is the source of kubectl's server address.
 type kubectlServer struct {
-	kubeconfig string // a file, or what $KUBECONFIG has
-	dir        string // the data directory whose kubeconfig it is; empty: it comes from $KUBECONFIG
+	kubeconfig string // a file, or the value of $KUBECONFIG
+	dir        string // the data directory of the kubeconfig; empty if it comes from $KUBECONFIG
 }
 
-// kubectlTarget returns which server is meant, and the arguments without --data-dir, which kubectl does
-// not know.
+// kubectlTarget returns the server, and the arguments without --data-dir, which kubectl does not
+// have.
 func kubectlTarget(args []string, getenv func(string) string) (kubectlServer, []string, error) {
 	dir, args, err := takeDataDir(args)
 	if err != nil {
@@ -84,7 +84,8 @@ func kubectlTarget(args []string, getenv func(string) string) (kubectlServer, []
 	return kubectlServer{kubeconfig: filepath.Join(dir, kubeconfigName), dir: dir}, args, nil
 }
 
-// takeDataDir takes --data-dir out of the arguments. What follows -- is a command for a container.
+// takeDataDir removes --data-dir from the arguments. Arguments after -- are a command for a
+// container.
 func takeDataDir(args []string) (dir string, rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		value, has := strings.CutPrefix(args[i], "--data-dir=")
@@ -108,7 +109,7 @@ func takeDataDir(args []string) (dir string, rest []string, err error) {
 	return dir, rest, nil
 }
 
-// hint returns what to do when a message of kubectl says that there is no server.
+// hint returns what to do about a message of kubectl that reports a missing server.
 func (k kubectlServer) hint(message string) string {
 	refused := strings.Contains(message, "was refused")
 	switch {

@@ -16,8 +16,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 )
 
-// useOwnVersion replaces "kubectl version". Kubectl's takes the client's version from what the linker was told, which is nothing
-// under "go run" and "go build", and fails for that.
+// useOwnVersion replaces "kubectl version". That command reads the client's version from linker
+// flags, which "go run" and "go build" do not set, and fails without them.
 func useOwnVersion(kubectl *cobra.Command, flags genericclioptions.RESTClientGetter, out io.Writer) {
 	for _, c := range kubectl.Commands() {
 		if c.Name() != "version" {

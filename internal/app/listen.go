@@ -9,12 +9,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// listenUsage explains --listen, of which kind the address has to be.
+// listenUsage returns the help of --listen. kind describes the address.
 func listenUsage(kind string) string {
 	return kind + " to serve on; port 0 is the port that was used last with this data directory, or a free one where that is taken"
 }
 
-// checkAddress takes an address apart, and refuses one that cannot be.
+// checkAddress splits an address, and returns an error for an invalid one.
 func checkAddress(address string) (host string, err error) {
 	host, port, err := net.SplitHostPort(address)
 	if err == nil {
@@ -26,7 +26,7 @@ func checkAddress(address string) (host string, err error) {
 	return host, nil
 }
 
-// checkLoopback refuses an address that others than this machine can reach.
+// checkLoopback returns an error for an address that other machines can reach.
 func checkLoopback(address string) error {
 	host, err := checkAddress(address)
 	if err != nil {
@@ -41,7 +41,7 @@ func checkLoopback(address string) error {
 	return nil
 }
 
-// lastPort is the port of the server that ran in the data directory before, as its kubeconfig has it; "" if it has none.
+// lastPort returns the port of the last server in the data directory, as in its kubeconfig, or "".
 func lastPort(dir string) string {
 	config, err := clientcmd.LoadFromFile(filepath.Join(dir, kubeconfigName))
 	if err != nil {

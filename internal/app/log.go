@@ -12,26 +12,27 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// LogTo sends the log of all parts to w, away from what a person reads.
+// LogTo sends the log of all parts to w, so that it does not mix with the terminal output.
 func LogTo(w io.Writer) {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
 	for name, value := range map[string]string{
-		"stderrthreshold": "FATAL", // errors would go to stderr as well
-		"one_output":      "true",  // an error would be written as a warning and an information, too
+		"stderrthreshold": "FATAL", // otherwise errors are written to stderr as well
+		// otherwise an error is written as a warning and as an information, too
+		"one_output": "true",
 	} {
 		if err := flags.Set(name, value); err != nil {
-			panic(err) // the flag is not klog's any more
+			panic(err) // klog does not have the flag any more
 		}
 	}
 	klog.LogToStderr(false)
 	klog.SetOutput(w)
 }
 
-// maxLog is how large the log may be before it is emptied, in bytes.
+// maxLog is the size at which the log is emptied, in bytes.
 const maxLog = 32 << 20
 
-// openLog has all parts log to a file in the data directory.
+// openLog sends the log of all parts to a file in the data directory.
 func openLog(dir string) (io.Closer, error) {
 	name := filepath.Join(dir, "allot.log")
 	mode := os.O_CREATE | os.O_WRONLY | os.O_APPEND

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Streams are what a command reads and writes.
+// Streams are the input and the outputs of a command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -16,8 +16,8 @@ type Streams struct {
 	hurry *cleanups // may be nil
 }
 
-// Main runs the command that os.Args gives, and returns its exit code. The first SIGINT, SIGTERM or
-// SIGHUP stops it in order, another one more than a second later immediately.
+// Main runs the command of os.Args, and returns its exit code. The first SIGINT, SIGTERM or SIGHUP
+// stops it in order; another one, more than a second later, stops it immediately.
 func Main() int {
 	if len(os.Args) > 1 && os.Args[1] == "kubectl" {
 		return kubectl(os.Args[2:])
@@ -28,7 +28,7 @@ func Main() int {
 	return exitCode(ctx, newCommand(streams).ExecuteContext(ctx), streams)
 }
 
-// errReported ends a command with exit code 1 after it has said why.
+// errReported ends a command with exit code 1 after the error was printed.
 var errReported = errors.New("failed")
 
 func newCommand(streams Streams) *cobra.Command {
@@ -51,7 +51,8 @@ func newCommand(streams Streams) *cobra.Command {
 		Long: "Run kubectl. Its server is that of --kubeconfig; else of --data-dir, a data directory of allot up; else of\n" +
 			"$ALLOT_DATA_DIR; else of $KUBECONFIG; else of the default data directory.",
 		DisableFlagParsing: true,
-		// Main runs it before cobra sees it, and without its signals; it is here for the help.
+		// Main runs kubectl before cobra does, and without handling signals. The command is here
+		// for the help.
 		RunE: func(_ *cobra.Command, args []string) error {
 			if kubectl(args) != 0 {
 				return errReported

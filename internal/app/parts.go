@@ -26,26 +26,28 @@ import (
 	"github.com/allot-dev/allot/internal/scheduler"
 )
 
-// poolStatusController never runs on an existing cluster, which answers such requests itself, or does not know them.
+// poolStatusController does not run on an existing cluster, which serves such requests itself or
+// does not have their kind.
 const poolStatusController = "pool status controller"
 
-// runner is what a part has to be.
+// runner is the interface of a part.
 type runner interface {
 	Run(ctx context.Context) error
 }
 
-// maker makes a controller.
+// maker creates a controller.
 type maker struct {
 	name string
 	make func() (runner, error)
 }
 
-// id is the name by which a controller is asked for: "pod-collector".
+// id returns the name of a controller in flags, such as "pod-collector".
 func (m maker) id() string {
 	return strings.ReplaceAll(strings.TrimSuffix(m.name, " controller"), " ", "-")
 }
 
-// makers are all controllers. Their events come from the names that kube-controller-manager 1.37 uses.
+// makers returns the makers of all controllers. The sources of their events have the names of
+// kube-controller-manager 1.37.
 func makers(c *component) []maker {
 	return []maker{
 		{"claim controller", func() (runner, error) {
@@ -83,7 +85,7 @@ func makers(c *component) []maker {
 	}
 }
 
-// newControllers makes all controllers on c's caches.
+// newControllers creates all controllers on c's caches.
 func newControllers(c *component) ([]part, error) {
 	var parts []part
 	for _, controller := range makers(c) {
@@ -99,7 +101,7 @@ func newControllers(c *component) ([]part, error) {
 	return parts, nil
 }
 
-// neededBy is the feature without which a controller has nothing to do.
+// neededBy returns the feature without which a controller is not needed.
 func neededBy(controller string) (features.Gate, bool) {
 	switch controller {
 	case "podgroup controller":
@@ -112,7 +114,7 @@ func neededBy(controller string) (features.Gate, bool) {
 	return 0, false
 }
 
-// newScheduler makes the scheduler of the pods that name it.
+// newScheduler creates the scheduler of the pods with this schedulerName.
 func newScheduler(c *component, name string) (*scheduler.Scheduler, error) {
 	return scheduler.New(c.Client, c.Caches, c.eventsOf(name), scheduler.Options{Name: name, Features: c.features, Meter: c.metrics.Scheduler})
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/node"
 )
 
-// identities are the users as whom the parts call the server when they run apart, and the files of their kubeconfigs.
+// identities are the users of the parts that run as separate processes, and the file names of their
+// kubeconfigs.
 var identities = []struct {
 	file, user string
 	groups     []string
@@ -101,17 +102,18 @@ func runAPIServer(ctx context.Context, o apiserverOptions, progress *cli.Progres
 	case <-ctx.Done():
 	case <-server.Done():
 	}
-	return nil // Stop says what failed
+	return nil // Stop returns the error
 }
 
-// startServer starts a server that outlives ctx, which ends the start alone.
+// startServer starts a server. The end of ctx cancels the start, and does not stop a server that
+// has started.
 func startServer(ctx context.Context, cfg apiserver.Config) (*apiserver.Server, error) {
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
 	return apiserver.Start(running, cfg)
 }
 
-// writeKubeconfigs writes one for the administrator and one for each part.
+// writeKubeconfigs writes a kubeconfig for the administrator and one for each part.
 func writeKubeconfigs(server *apiserver.Server, dir string, progress *cli.Progress) error {
 	admin := filepath.Join(dir, kubeconfigName)
 	if err := server.WriteKubeconfig(admin); err != nil {
@@ -183,7 +185,8 @@ func newNodeCommand(streams Streams) *cobra.Command {
 	return cmd
 }
 
-// newApartCommand makes the command of a part. Nodes are not elected: each process has its own.
+// newApartCommand returns the command of a part. Nodes have no leader election: each process has
+// its own nodes.
 func newApartCommand(streams Streams, name, short string, elected bool, make func(*apartOptions) work) *cobra.Command {
 	var o apartOptions
 	cmd := &cobra.Command{

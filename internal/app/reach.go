@@ -10,18 +10,20 @@ import (
 )
 
 const (
-	// probeEvery is how often a part that works asks whether its API server is there, and how long it waits for an answer.
+	// probeEvery is the interval at which a working part probes its API server, and the time limit
+	// of a probe.
 	probeEvery = 3 * time.Second
-	// lostAfter is how many times in a row it must not be there: one request may go wrong.
+	// lostAfter is the number of consecutive failed probes after which the server counts as lost. A
+	// single one may fail by chance.
 	lostAfter = 2
 )
 
-// reach is whether the API server can be reached.
+// reach records whether the API server can be reached.
 type reach struct {
 	failures int
 }
 
-// note takes in one answer of the server, and says whether it is lost or found now.
+// note records the result of one probe. It reports whether the server is lost or found by it.
 func (r *reach) note(err error) (lost, found bool) {
 	if err == nil {
 		found = r.failures >= lostAfter
@@ -32,7 +34,8 @@ func (r *reach) note(err error) (lost, found bool) {
 	return r.failures == lostAfter, false
 }
 
-// watchServer makes the process unready while the API server cannot be reached, and says so once.
+// watchServer makes the process unready while the API server cannot be reached, and prints that
+// once.
 func (p *process) watchServer(ctx context.Context) error {
 	cfg := rest.CopyConfig(p.cfg)
 	cfg.Timeout = probeEvery
@@ -64,7 +67,8 @@ func (p *process) watchServer(ctx context.Context) error {
 	}
 }
 
-// unreached is the error of a request if it shows that the server is not there. One that refuses is.
+// unreached returns the error of a request if it shows that the server cannot be reached. A server
+// that refuses a request can be reached.
 func unreached(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) {
 		return nil

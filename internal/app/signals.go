@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// errInterrupted ends a command that a signal has stopped before it had done what it was asked for.
-// A server that is stopped while it serves has done that.
+// errInterrupted ends a command that a signal stopped before it was complete. A server that is
+// stopped while it serves is complete.
 var errInterrupted = errors.New("interrupted")
 
-// signalled is the cause of a context that a signal has ended.
+// signalled is the cause of a context that a signal has cancelled.
 type signalled struct{ signal syscall.Signal }
 
 func (s signalled) Error() string { return s.signal.String() }
 
-// exitCode returns the code that shells give to a process that the signal has ended.
+// exitCode returns the code that shells report for a process that the signal has killed.
 func (s signalled) exitCode() int { return 128 + int(s.signal) }
 
-// cleanups are what is left to do when a process must end immediately.
+// cleanups are functions that must run when a process ends immediately.
 type cleanups struct {
 	mu    sync.Mutex
 	next  int
 	funcs map[int]func()
 }
 
-// add registers f, and returns a function that takes it back.
+// add registers f. The returned function removes it.
 func (c *cleanups) add(f func()) (remove func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,19 +55,20 @@ func (c *cleanups) run() {
 	}
 }
 
-// sameSignal is how long after the first signal others count as the same: a process may get each twice,
-// as from timeout(1), which signals the process and its group, or from a terminal and a wrapper.
+// sameSignal is the time after the first signal within which others count as the same. A process
+// may get each signal twice, as from timeout(1), which signals the process and its group, or from a
+// terminal and a wrapper.
 const sameSignal = time.Second
 
-// handleSignals ends the context that it returns at the first SIGINT, SIGTERM or SIGHUP. A later one,
-// while the end in order takes its time, runs the cleanups and ends the process. A reader of the output that has gone is no reason to leave
-// things behind: writing to it fails, and that is all.
+// handleSignals returns a context that the first SIGINT, SIGTERM or SIGHUP cancels. A later signal,
+// during an orderly stop, runs the cleanups and ends the process. A closed output does not end the
+// process: writes to it fail, so that the cleanups still run.
 func handleSignals(hurry *cleanups) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signal.Ignore(syscall.SIGPIPE)
 	received := make(chan os.Signal, 2)
 	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // as with nohup
 		signal.Notify(received, syscall.SIGHUP)
 	}
 	done := make(chan struct{})
@@ -100,7 +101,7 @@ func handleSignals(hurry *cleanups) (ctx context.Context, stop func()) {
 	}
 }
 
-// exitCode returns how a command ends, and says why.
+// exitCode returns the exit code of a command, and prints why it failed.
 func exitCode(ctx context.Context, err error, streams Streams) int {
 	if err == nil {
 		return 0

@@ -8,7 +8,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/templatesync"
 )
 
-// templateSyncName is the name of the lease, and of who sends the events. The role in config/rbac.yaml has it too.
+// templateSyncName is the name of the lease, and of the source of the events. The role in
+// config/rbac.yaml has it too.
 const templateSyncName = "allot-template-sync"
 
 func newTemplateSyncCommand(streams Streams) *cobra.Command {

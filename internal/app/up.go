@@ -30,7 +30,7 @@ type upOptions struct {
 
 const (
 	defaultTimeout = 2 * time.Minute
-	// stopPatience is how long an orderly stop may take.
+	// stopPatience is the time limit of an orderly stop.
 	stopPatience = 20 * time.Second
 )
 
@@ -73,9 +73,10 @@ func newUpCommand(streams Streams) *cobra.Command {
 	return cmd
 }
 
-// up runs an Instance until ctx ends, or, with exitWhenSettled, until all that was applied runs.
+// up runs an Instance until ctx ends, or, with exitWhenSettled, until all applied objects are
+// running.
 func up(ctx context.Context, o upOptions, streams Streams) (err error) {
-	// What can be wrong without a server is found before anything is started.
+	// Faults that need no server to be found are reported before any part starts.
 	manifests, skipped, err := cli.ReadManifests(o.files, interruptible{ctx, streams.In})
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w while it read manifests", errInterrupted)
@@ -140,11 +141,11 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	case <-instance.Failed():
 	case <-instance.Server.Done():
 	}
-	return nil // stop says what failed
+	return nil // stop reports the error
 }
 
-// applyAndFollow applies the manifests and shows what becomes of them. It reports whether the command
-// is done.
+// applyAndFollow applies the manifests and follows the objects until they have settled. It reports
+// whether the command is done.
 func applyAndFollow(ctx context.Context, o upOptions, instance *Instance, manifests []cli.Manifest, progress *cli.Progress, streams Streams) (done bool, err error) {
 	applied, err := apply(ctx, instance, manifests, progress)
 	if err != nil {
@@ -177,7 +178,7 @@ func applyAndFollow(ctx context.Context, o upOptions, instance *Instance, manife
 	return true, nil
 }
 
-// apply applies the manifests. When it is interrupted, the error says how far it came.
+// apply applies the manifests. If it is interrupted, the error has the number of applied objects.
 func apply(ctx context.Context, instance *Instance, manifests []cli.Manifest, progress *cli.Progress) ([]cli.Ref, error) {
 	applying := progress.Counted("applying", len(manifests))
 	outcomes := cli.Outcomes{}
@@ -193,12 +194,12 @@ func apply(ctx context.Context, instance *Instance, manifests []cli.Manifest, pr
 		applying.Done("interrupted", nil)
 		err = fmt.Errorf("%w: applied %d of %d objects", errInterrupted, len(applied), len(manifests))
 	default:
-		applying.Done("stopped", nil) // the caller says why
+		applying.Done("stopped", nil) // the caller reports the error
 	}
 	return applied, err
 }
 
-// stop ends the Instance and says so.
+// stop stops the Instance and reports that it does.
 func stop(instance *Instance, progress *cli.Progress) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
 	defer cancel()

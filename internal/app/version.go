@@ -21,7 +21,7 @@ func newVersionCommand(streams Streams) *cobra.Command {
 	}
 }
 
-// version is that of the module, or the commit that it was built from.
+// version returns the version of the module, or the commit that it was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
