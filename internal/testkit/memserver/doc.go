@@ -1,9 +1,10 @@
-// Package memserver is the API server without etcd and listeners: the registry, admission and
+// Package memserver is an API server without etcd and listeners: the registry, admission and
 // endpoints of package apiserver over a store in memory.
 //
-// Nothing that a request waits for is outside of the process, so whole parts of the product can run against it inside a bubble of
-// testing/synctest: their clocks stand still while they work, and a minute of waiting takes no time. What is stored can be
-// taken out and put back, so that a test can begin at any state that another one went through.
+// A request waits for nothing outside of the process. So whole parts of the product can run against
+// the server in a bubble of testing/synctest: the clock stands still while they work, and a minute of
+// waiting takes no time. A test can take a Snapshot of the store and Restore it, and so begin at any
+// state of an earlier test.
 //
-// All callers are administrators. There is one store of objects for all kinds; its writes are in one order.
+// All callers are administrators. One store has the objects of all kinds and orders their writes.
 package memserver

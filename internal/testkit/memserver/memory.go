@@ -13,23 +13,23 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// Memory has the objects of all kinds. It survives its watchers.
+// Memory is a store of the objects of all kinds. It outlives its watchers.
 type Memory struct {
 	mu       sync.Mutex
 	revision uint64
 	objects  map[string]record
 	watchers map[*watcher]bool
 	history  []Change
-	oldest   uint64 // no watch can begin before it
+	oldest   uint64 // the earliest revision at which a watch can begin
 }
 
-// record is an object as it is stored. It is never changed.
+// record is a stored object. It is never changed.
 type record struct {
 	object   runtime.Object
 	revision uint64
 }
 
-// Change is one write. Before or After is nil when the object was not there before or is not there after it.
+// Change is one write. Before is nil for a creation, and After for a deletion.
 type Change struct {
 	Resource      schema.GroupResource
 	Before, After runtime.Object
@@ -38,14 +38,14 @@ type Change struct {
 	revision uint64
 }
 
-// Snapshot is what a Memory has at one time.
+// Snapshot is the content of a Memory at one time.
 type Snapshot map[string]runtime.Object
 
 func newMemory() *Memory {
 	return &Memory{revision: 1, objects: map[string]record{}, watchers: map[*watcher]bool{}}
 }
 
-// Snapshot takes what is stored.
+// Snapshot returns the stored objects.
 func (m *Memory) Snapshot() Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +56,8 @@ func (m *Memory) Snapshot() Snapshot {
 	return s
 }
 
-// Restore stores what was taken, and nothing else. Who watches sees that as what it is: objects go, come and change.
+// Restore replaces the stored objects by those of the Snapshot. Watchers receive the differences as
+// creations, updates and deletions.
 func (m *Memory) Restore(s Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,29 +72,30 @@ func (m *Memory) Restore(s Snapshot) {
 	m.history = nil
 }
 
-// Forget is what an API server that is started anew does: it can no longer tell what happened before. A watch from an earlier
-// revision ends with an error, by which the client knows that it has to list.
+// Forget drops the history, as a restart of an API server does. A watch from an earlier revision
+// ends with an error, after which the client lists again.
 func (m *Memory) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.oldest = m.revision
 }
 
-// Revision is that of the last write.
+// Revision returns the revision of the last write.
 func (m *Memory) Revision() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.revision
 }
 
-// Changes are the writes since the last Restore. Their objects are read-only.
+// Changes returns the writes since the last Restore. Their objects are read-only.
 func (m *Memory) Changes() []Change {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.history)
 }
 
-// Objects are all of a kind, in the order of their names. They are read-only, and have no resource version.
+// Objects returns the objects of a kind, ordered by name. They are read-only, and have no resource
+// version.
 func (m *Memory) Objects(resource schema.GroupResource) []runtime.Object {
 	records, _ := m.below(prefixOf(resource))
 	objects := make([]runtime.Object, len(records))
@@ -117,7 +119,7 @@ func (m *Memory) get(key string) (record, bool) {
 	return r, ok
 }
 
-// below gives the records whose keys begin with prefix, in the order of the keys, and the revision at which they are so.
+// below returns the records whose keys begin with prefix, ordered by key, and their revision.
 func (m *Memory) below(prefix string) ([]record, uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,8 +136,8 @@ func (m *Memory) belowLocked(prefix string) []record {
 	return found
 }
 
-// put stores an object over that of a revision, which is 0 for none; false when another one is there. A nil object takes
-// away what is there. What has not changed is not written.
+// put stores an object if the current one has the revision over, which is 0 for none. It reports
+// whether it has. A nil object deletes the current one. An unchanged object is not written.
 func (m *Memory) put(key string, over uint64, object runtime.Object) (record, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,7 +167,7 @@ func (m *Memory) putLocked(key string, over uint64, object runtime.Object) (reco
 	return now, true
 }
 
-// store is the part of a Memory that has one kind.
+// store is the part of a Memory for one kind.
 type store struct {
 	memory *Memory
 	prefix string
@@ -177,13 +179,13 @@ var _ storage.Interface = &store{}
 // Versioner implements storage.Interface.
 func (s *store) Versioner() storage.Versioner { return storage.APIObjectVersioner{} }
 
-// out is a copy of a stored object for a caller.
+// out returns a copy of a stored object for a caller.
 func (s *store) out(object runtime.Object, revision uint64) (runtime.Object, error) {
 	object = object.DeepCopyObject()
 	return object, s.Versioner().UpdateObject(object, revision)
 }
 
-// in is a copy of a caller's object to be stored.
+// in returns a copy of a caller's object for the store.
 func (s *store) in(object runtime.Object) (runtime.Object, error) {
 	object = object.DeepCopyObject()
 	return object, s.Versioner().PrepareObjectForStorage(object)

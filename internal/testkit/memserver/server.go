@@ -32,16 +32,16 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/registry"
 )
 
-// Server answers requests on a Memory.
+// Server serves the API from a Memory.
 type Server struct {
 	*Memory
 	transport inmemory.Transport
 }
 
-// host is a name only.
+// host is a name that is never resolved.
 const host = "allot.invalid:443"
 
-// New makes a server that has nothing yet. It is not to be called in a bubble.
+// New returns a server without objects. It must not be called in a bubble.
 func New() (*Server, error) {
 	s := &Server{Memory: newMemory()}
 	handler, err := s.handler()
@@ -52,8 +52,8 @@ func New() (*Server, error) {
 	return s, s.begin()
 }
 
-// begin has the server begin to follow who has which device, which it does when the status of a claim is first written, for as
-// long as it is there: so it is not to be in a bubble.
+// begin writes the status of a claim, which makes the server start its watch of allocated devices. That
+// watch lasts as long as the server, so it must not start in a bubble.
 func (s *Server) begin() error {
 	r, err := http.NewRequest(http.MethodPut, "https://"+host+"/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/none/status",
 		strings.NewReader(`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"namespace":"default","name":"none"}}`))
@@ -72,7 +72,7 @@ func (s *Server) begin() error {
 	return nil
 }
 
-// Config is for clients. Their requests go through wrap, if it is not nil.
+// Config returns a config for clients. wrap, if not nil, wraps their transport.
 func (s *Server) Config(wrap func(http.RoundTripper) http.RoundTripper) *rest.Config {
 	return &rest.Config{Host: "https://" + host, Transport: &s.transport, WrapTransport: wrap, QPS: -1}
 }
@@ -107,7 +107,7 @@ func (s *Server) handler() (http.Handler, error) {
 	return front.Handler, kinds.Install(front)
 }
 
-// chain is what a request goes through: nothing in it waits, or ends with the server.
+// chain returns the handler chain of a request. Nothing in it waits, or ends with the server.
 func chain(handler http.Handler, cfg *genericapiserver.Config) http.Handler {
 	administrator := &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}}
 	named := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -116,7 +116,7 @@ func chain(handler http.Handler, cfg *genericapiserver.Config) http.Handler {
 	return filters.WithRequestReceivedTimestamp(filters.WithRequestInfo(filters.WithAuditInit(named), cfg.RequestInfoResolver))
 }
 
-// describe gives the endpoints the description of the kinds by which they know the owners of fields.
+// describe sets the OpenAPI models of the kinds, which the endpoints need to track field managers.
 func describe(cfg *genericapiserver.Config, scheme *runtime.Scheme) error {
 	builder, err := openapi.NewBuilder(openapi.Roots(scheme)...)
 	if err != nil {

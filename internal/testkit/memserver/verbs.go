@@ -10,7 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// give copies a stored object to where the caller wants it.
+// give copies a stored object into the object of a caller.
 func (s *store) give(r record, into runtime.Object) error {
 	object, err := s.out(r.object, r.revision)
 	if err == nil && into != nil {
@@ -44,7 +44,7 @@ func (s *store) Get(_ context.Context, key string, opts storage.GetOptions, into
 	return storage.NewKeyNotFoundError(key, 0)
 }
 
-// GetList implements storage.Interface. There are no pages.
+// GetList implements storage.Interface. It ignores limits and returns everything in one page.
 func (s *store) GetList(_ context.Context, key string, opts storage.ListOptions, list runtime.Object) error {
 	records, revision := s.memory.below(key)
 	if !opts.Recursive {
@@ -75,7 +75,7 @@ func (s *store) GetList(_ context.Context, key string, opts storage.ListOptions,
 	return s.Versioner().UpdateList(list, revision, "", nil)
 }
 
-// errOvertaken says that another write came first.
+// errOvertaken is the error for an object that another write has changed meanwhile.
 var errOvertaken = errors.New("overtaken")
 
 // GuaranteedUpdate implements storage.Interface.

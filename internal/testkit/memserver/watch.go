@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// watcher hears of the writes of one kind, or of one object of it. Who writes never waits for it.
+// watcher receives the writes of one kind, or of one object of it. Writers never wait for it.
 type watcher struct {
 	store     *store
 	key       string
@@ -25,7 +25,7 @@ type watcher struct {
 
 	mu    sync.Mutex
 	heard []watch.Event
-	more  chan struct{} // has room for one
+	more  chan struct{} // has capacity 1
 }
 
 // Watch implements storage.Interface.
@@ -72,7 +72,7 @@ func (w *watcher) hear(c Change) {
 	}
 }
 
-// tell passes a change on as it looks through the predicate.
+// tell adds the event that a change is to an observer of the objects that match the predicate.
 func (w *watcher) tell(c Change) {
 	before, had := w.seen(c.Before, c.revision)
 	after, has := w.seen(c.After, c.revision)
@@ -98,7 +98,7 @@ func (w *watcher) seen(object runtime.Object, revision uint64) (runtime.Object, 
 	return object, err == nil && matches
 }
 
-// bookmark says that all that was there has been told of.
+// bookmark adds the bookmark that ends the initial events.
 func (w *watcher) bookmark(revision uint64) {
 	object := w.store.newOne()
 	if err := w.store.Versioner().UpdateObject(object, revision); err != nil {
