@@ -86,6 +86,7 @@ var edges = []struct{ from, to, why string }{
 	{"controller/{claim,devicetaint,eviction,poolstatus}", "claims", "what becomes of claims is decided there"},
 	{"controller/{claim,podgroup}", "groups", "what becomes of PodGroups is decided there"},
 
+	{"controller/workload", "client", "which errors are refusals is decided there"},
 	{"controller/nodelifecycle", "fleet", "the nodes of a fleet share a lease"},
 
 	{"controller/poolstatus", "model", "devices are counted over a State"},

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 )
@@ -86,10 +87,4 @@ func (c *Committer) after(ctx context.Context, want *sched.ClaimPlan, failure er
 
 // refused reports whether the server rejected a write. After any other error the write may have
 // been made.
-func refused(err error) bool {
-	var status apierrors.APIStatus
-	if errors.Is(err, ErrRefused) {
-		return true
-	}
-	return errors.As(err, &status) && status.Status().Code >= 400 && status.Status().Code < 500
-}
+func refused(err error) bool { return errors.Is(err, ErrRefused) || client.IsRefusal(err) }

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/controller/expectations"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
@@ -95,7 +95,7 @@ func (p *Pods) Create(ctx context.Context, owner Owner, pod *core.Pod) (bool, er
 		return true, nil
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return false, nil
-	case !isRefusal(err):
+	case !client.IsRefusal(err):
 		p.own.Doubt(owner.GetUID(), nil)
 	}
 	p.events.Eventf(owner, corev1.EventTypeWarning, "FailedCreate", "Error creating: %v", err)
@@ -111,7 +111,7 @@ func (p *Pods) Delete(ctx context.Context, owner Owner, pod *core.Pod) error {
 	// A conflict means that the UID differs: the pod was deleted and recreated.
 	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
 	default:
-		if !isRefusal(err) {
+		if !client.IsRefusal(err) {
 			p.own.Doubt(owner.GetUID(), pod)
 		}
 		p.events.Eventf(owner, corev1.EventTypeWarning, "FailedDelete", "Error deleting: %v", err)
@@ -131,10 +131,3 @@ func (p *Pods) Observe(before, after *core.Pod) { expectations.Observe(p.own, be
 
 // Forget drops the expectations of a deleted owner.
 func (p *Pods) Forget(owner types.UID) { p.own.Forget(owner) }
-
-// isRefusal reports whether the error is a response which means that the request was not carried
-// out. After any other error it may have been.
-func isRefusal(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Code >= 400 && status.Status().Code < 500
-}
