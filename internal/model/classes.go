@@ -96,11 +96,5 @@ func (s *ClassStore) Delete(name string) []Topic {
 }
 
 func (s *ClassStore) set(name string, class *Class) {
-	old := s.byName[name]
-	s.log.record(func() { s.set(name, old) })
-	if class == nil {
-		delete(s.byName, name)
-	} else {
-		s.byName[name] = class
-	}
+	replace(s.log, s.byName, name, class)
 }

@@ -2,9 +2,10 @@ package model
 
 import (
 	"fmt"
-	resourcev1 "k8s.io/api/resource/v1"
 	"maps"
 	"slices"
+
+	resourcev1 "k8s.io/api/resource/v1"
 )
 
 // Evicts returns a taint that evicts the consumers of the claim: NoExecute, on one of its devices,

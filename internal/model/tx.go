@@ -13,6 +13,17 @@ func (l *undoLog) record(inverse func()) {
 	}
 }
 
+// replace sets an entry of a store, or removes it if value is nil, and records how to undo that.
+func replace[K comparable, V any](log *undoLog, entries map[K]*V, key K, value *V) {
+	old := entries[key]
+	log.record(func() { replace(log, entries, key, old) })
+	if value == nil {
+		delete(entries, key)
+	} else {
+		entries[key] = value
+	}
+}
+
 // Tx is a trial: a sequence of changes of the State that can be undone. Only one is open at a time;
 // marks can be nested.
 type Tx struct {

@@ -62,13 +62,7 @@ func (s *VolumeStore) DeleteClaim(key Key) []Topic {
 }
 
 func (s *VolumeStore) setClaim(key Key, claim *VolumeClaim) {
-	old := s.claims[key]
-	s.log.record(func() { s.setClaim(key, old) })
-	if claim == nil {
-		delete(s.claims, key)
-	} else {
-		s.claims[key] = claim
-	}
+	replace(s.log, s.claims, key, claim)
 }
 
 // Put adds or replaces a PersistentVolume.
@@ -98,13 +92,7 @@ func (s *VolumeStore) Delete(name string) []Topic {
 }
 
 func (s *VolumeStore) set(name string, volume *Volume) {
-	old := s.volumes[name]
-	s.log.record(func() { s.set(name, old) })
-	if volume == nil {
-		delete(s.volumes, name)
-	} else {
-		s.volumes[name] = volume
-	}
+	replace(s.log, s.volumes, name, volume)
 }
 
 // count adds by to the mounts of a pod that is added to a node or removed from it.
@@ -183,11 +171,5 @@ func (s *VolumeStore) DeleteLimits(node string) []Topic {
 }
 
 func (s *VolumeStore) setLimits(node string, limits *VolumeLimits) {
-	old := s.limits[node]
-	s.log.record(func() { s.setLimits(node, old) })
-	if limits == nil {
-		delete(s.limits, node)
-	} else {
-		s.limits[node] = limits
-	}
+	replace(s.log, s.limits, node, limits)
 }
