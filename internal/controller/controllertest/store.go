@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/allot-dev/allot/internal/controller/ownership"
@@ -26,6 +27,11 @@ func (s Store[T]) InNamespace(string) []T {
 		found = append(found, s[name])
 	}
 	return found
+}
+
+// Matching returns the objects with labels that the selector matches, sorted by name.
+func (s Store[T]) Matching(selector labels.Selector) []T {
+	return slices.DeleteFunc(s.List(), func(obj T) bool { return !selector.Matches(labels.Set(obj.GetLabels())) })
 }
 
 // List returns all objects, sorted by name.

@@ -208,13 +208,11 @@ func (w *world) CreatePod(_ context.Context, pod *core.Pod) (*core.Pod, error) {
 	return pod, nil
 }
 
-func (w *world) LivePods(_ context.Context, namespace string, selector labels.Selector) ([]*core.Pod, error) {
+func (w *world) LivePods(_ context.Context, _ string, selector labels.Selector) ([]*core.Pod, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.say("list pods")
-	return slices.DeleteFunc(w.server.pods.InNamespace(namespace), func(pod *core.Pod) bool {
-		return !selector.Matches(labels.Set(pod.Labels))
-	}), nil
+	return w.server.pods.Matching(selector), nil
 }
 
 func (w *world) PatchPod(_ context.Context, pod *core.Pod, patch []byte) error {
