@@ -287,11 +287,13 @@ func (g *groupStatus) spaced(group *scheduling.PodGroup, outcome groups.Outcome)
 // orderedSet returns why a gang that lacks pods gets no more of them, and what to do, if their StatefulSet creates each pod only
 // when the one before it is ready; "" otherwise, or if the set cannot be read.
 func (g *groupStatus) orderedSet(ctx context.Context, members []*core.Pod) string {
+	looked := map[types.UID]bool{} // so that a set that cannot be read costs one request, not one a member
 	for _, pod := range members {
 		owner := metav1.GetControllerOf(pod)
-		if owner == nil || owner.Kind != "StatefulSet" || pod.DeletionTimestamp != nil {
+		if owner == nil || owner.Kind != "StatefulSet" || pod.DeletionTimestamp != nil || looked[owner.UID] {
 			continue
 		}
+		looked[owner.UID] = true
 		if g.isOrdered(ctx, model.Key{Namespace: pod.Namespace, Name: owner.Name}, owner.UID) {
 			return fmt.Sprintf("; StatefulSet %s creates each pod only when the one before it is ready: set podManagementPolicy: Parallel", owner.Name)
 		}

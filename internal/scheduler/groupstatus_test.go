@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -9,9 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/model"
 )
 
 // A gang whose pods are made one by one, each later than the one before, is quiet.
@@ -187,5 +190,31 @@ func TestGangOfAnOrderedStatefulSet(t *testing.T) {
 		if got := x.link.tried["read set "+set]; got != 1 {
 			t.Errorf("%s is read %d times", set, got)
 		}
+	}
+}
+
+// unreadableSets fails to read StatefulSets, and counts the requests.
+type unreadableSets struct {
+	groupWriter
+	requests int
+}
+
+func (u *unreadableSets) OrderedSet(context.Context, model.Key, types.UID) (bool, error) {
+	u.requests++
+	return false, errors.New("forbidden")
+}
+
+// A StatefulSet that cannot be read costs one request for a gang, not one a member.
+func TestUnreadableStatefulSet(t *testing.T) {
+	sets := &unreadableSets{}
+	g := &groupStatus{write: sets, sets: map[types.UID]bool{}}
+	var members []*core.Pod
+	for range 3 {
+		pod := &core.Pod{}
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "set", UID: "set", Controller: ptr.To(true)}}
+		members = append(members, pod)
+	}
+	if got := g.orderedSet(t.Context(), members); got != "" || sets.requests != 1 {
+		t.Errorf("%q after %d requests, want no text after 1", got, sets.requests)
 	}
 }
