@@ -54,7 +54,7 @@ type wire struct {
 	mu     sync.Mutex
 	fault  fault
 	struck bool     // it has
-	writes []string // of those whom it may strike
+	writes []string // of the parts that the fault may strike
 	tried  map[string]bool
 	ends   int            // how many faults have struck
 	ended  map[string]int // with which of them a part ended
