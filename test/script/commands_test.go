@@ -82,6 +82,9 @@ func (l *look) look(ts *testscript.TestScript) (matches, ok bool) {
 }
 
 // ready waits until the server of the data directory answers: ready 30s
+//
+// The start is not over then: an interrupt still ends allot up with exit code 130. A script that interrupts it waits for the line
+// "serving on" of its output.
 func ready(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: ready timeout")
