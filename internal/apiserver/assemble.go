@@ -86,6 +86,9 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	if err := followPolicy(front, s.Loopback(), s.policy); err != nil {
 		return nil, err
 	}
+	if err := front.AddPreShutdownHook("allot-start", s.endStart); err != nil {
+		return nil, err
+	}
 	return front, nil
 }
 

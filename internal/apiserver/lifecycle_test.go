@@ -235,3 +235,20 @@ func TestOtherEtcd(t *testing.T) {
 		t.Errorf("the other server's watch: %v", e)
 	}
 }
+
+// A server that is stopped at any moment of its start ends in order, and can be started again.
+func TestStopWhileStarting(t *testing.T) {
+	cfg := apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true}
+	for delay := 20 * time.Millisecond; delay < 600*time.Millisecond; delay += 40 * time.Millisecond {
+		ctx, cancel := context.WithTimeout(t.Context(), delay)
+		s, err := apiserver.Start(ctx, cfg)
+		if err == nil {
+			<-s.Done() // ctx ends it
+			err = s.Err()
+		}
+		cancel()
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after %v: %v", delay, err)
+		}
+	}
+}

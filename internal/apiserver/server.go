@@ -33,10 +33,14 @@ type Server struct {
 
 	renewEvery time.Duration
 	cancel     context.CancelCauseFunc
+	ready      chan struct{} // closed when the start is over
 	done       chan struct{}
 	mu         sync.Mutex
 	err        error
 }
+
+// endOfStart is how long a stop waits for the hooks of a start that is not over.
+const endOfStart = 3 * time.Second
 
 // errStopped is the cause of a wanted stop.
 var errStopped = errors.New("server is stopped")
@@ -54,7 +58,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		backend: backend, transport: &inmemory.Transport{}, policy: rbac.NewPolicy(),
-		nodes: &noderights.Authorizer{Rules: rbac.NodesMay, Issuer: token.Issuer}, renewEvery: cfg.renewEvery, done: make(chan struct{}),
+		nodes: &noderights.Authorizer{Rules: rbac.NodesMay, Issuer: token.Issuer}, renewEvery: cfg.renewEvery,
+		ready: make(chan struct{}), done: make(chan struct{}),
 	}
 	front, err := s.assemble(cfg)
 	if err != nil {
@@ -108,16 +113,39 @@ func (s *Server) run(ctx context.Context, front *genericapiserver.GenericAPIServ
 
 // waitReady polls /readyz, which tells what is missing.
 func (s *Server) waitReady(ctx context.Context) error {
+	if err := s.poll(ctx, "/readyz"); err != nil {
+		return err
+	}
+	close(s.ready)
+	return nil
+}
+
+// endStart is a hook before the stop: it waits until the hooks of the start have ended, if they have not. A hook that is
+// cancelled fails, and k8s.io/apiserver ends the process immediately when a hook fails.
+func (s *Server) endStart() error {
+	select {
+	case <-s.ready:
+		return nil
+	default:
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), endOfStart)
+	defer cancel()
+	_ = s.poll(ctx, "/healthz") // which fails while a hook runs; if one hangs, the stop goes on
+	return nil
+}
+
+// poll sends requests to a path until the response is OK.
+func (s *Server) poll(ctx context.Context, path string) error {
 	client := &http.Client{Transport: s.transport}
 	for {
 		select {
 		case <-s.done:
 			return fmt.Errorf("stopped while starting: %w", s.Err())
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for /readyz: %w", context.Cause(ctx))
+			return fmt.Errorf("waiting for %s: %w", path, context.Cause(ctx))
 		case <-time.After(10 * time.Millisecond):
 		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.loopback.Host+"/readyz", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.loopback.Host+path, nil)
 		if err != nil {
 			return err
 		}
