@@ -15,30 +15,30 @@ const (
 	groupsResource  = "podgroups"
 )
 
-// PodConsumer is the entry of status.reservedFor that stands for the pod.
+// PodConsumer returns the entry of status.reservedFor for the pod.
 func PodConsumer(pod *core.Pod) resourcev1.ResourceClaimConsumerReference {
 	return resourcev1.ResourceClaimConsumerReference{Resource: podsResource, Name: pod.Name, UID: pod.UID}
 }
 
-// GroupConsumer is the entry of status.reservedFor that stands for the PodGroup.
+// GroupConsumer returns the entry of status.reservedFor for the PodGroup.
 func GroupConsumer(group *scheduling.PodGroup) resourcev1.ResourceClaimConsumerReference {
 	return resourcev1.ResourceClaimConsumerReference{APIGroup: schedulingGroup, Resource: groupsResource, Name: group.Name, UID: group.UID}
 }
 
-// IsPodConsumer tells whether the entry stands for a pod.
+// IsPodConsumer reports whether the consumer is a pod.
 func IsPodConsumer(ref resourcev1.ResourceClaimConsumerReference) bool {
 	return ref.APIGroup == corev1.GroupName && ref.Resource == podsResource
 }
 
-// IsGroupConsumer tells whether the entry stands for a PodGroup.
+// IsGroupConsumer reports whether the consumer is a PodGroup.
 func IsGroupConsumer(ref resourcev1.ResourceClaimConsumerReference) bool {
 	return ref.APIGroup == schedulingGroup && ref.Resource == groupsResource
 }
 
-// PodDone tells that none of the pod's containers runs or ever will: it has
-// finished, was deleted before it was scheduled, or its deletion is complete but for
-// finalizers. In the last case its own claims must not wait for it, because with
-// foreground deletion it waits for them.
+// PodDone reports whether no container of the pod runs or will run: the pod has finished, was
+// deleted before it was scheduled, or its deletion is complete except for finalizers. In the last
+// case its claims must not wait for the pod, because with foreground deletion the pod waits for its
+// claims.
 func PodDone(pod *core.Pod) bool {
 	if pod.Finished() {
 		return true
@@ -46,10 +46,10 @@ func PodDone(pod *core.Pod) bool {
 	return pod.DeletionTimestamp != nil && (pod.Spec.NodeName == "" || ptr.Deref(pod.DeletionGracePeriodSeconds, -1) == 0)
 }
 
-// mayRun tells that the pod's containers may be running: scheduled, and not done.
+// mayRun reports whether containers of the pod may be running.
 func mayRun(pod *core.Pod) bool { return pod.Spec.NodeName != "" && !PodDone(pod) }
 
-// mayBeBound reports whether a bind of the pod may be under way.
+// mayBeBound reports whether a scheduler may be binding the pod.
 func mayBeBound(pod *core.Pod) bool {
 	return pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) == 0 && !PodDone(pod)
 }

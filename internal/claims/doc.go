@@ -1,23 +1,19 @@
-// Package claims decides everything about ResourceClaims that is not the choice
-// of devices: which claim an entry of a pod means (Resolve), which claims must be
-// generated and recorded (Wanted), who is put into status.reservedFor (Reserve),
-// who leaves it and when a claim is free again (Release), whether a node may run a
-// pod with a claim (CanRun), and what all of these and placement see while features
-// are off (Seen…, Placed…).
+// Package claims makes all decisions about ResourceClaims except the choice of devices: which claim
+// an entry of a pod means (Resolve), which claims must be generated and recorded (Wanted), which
+// consumer is added to status.reservedFor (Reserve), which consumers are removed and when the claim
+// is deallocated (Release), whether a node may run a pod with a claim (CanRun), and how controllers
+// and placement see objects while features are off (Seen…, Placed…).
 //
-// It takes API objects and gives values. It never reads or writes the API, never
-// looks at a clock, draws no random numbers and changes none of its arguments.
-// What it cannot know from its arguments it asks for in its result (the Ask
-// fields); the caller reads that live and decides again.
+// The package takes API objects and returns values. It does not access the API, a clock or random
+// numbers, and does not modify its arguments. What it cannot decide from its arguments is requested
+// in the result (the fields Ask…); the caller reads that from the API and calls again.
 //
 // Invariants:
-//   - A generated claim's name is a function of the owner's UID and the entry, so
-//     the server's own uniqueness of names makes a second claim for one entry
-//     impossible, however stale the caches are (R11).
-//   - A consumer that stands for a PodGroup is written once, whatever the number
-//     of its pods (R15).
-//   - A claim is given up only when no consumer is left and no scheduled pod that
-//     names it can still be running; such a pod becomes a consumer itself first
-//     (R17, R18). If a consumer has left that stood for pods unnamed, a pod that may be about
-//     to be bound counts as well (docs/adr/0007).
+//   - The name of a generated claim is a function of the owner's UID and the entry. Names are
+//     unique on the server, so that stale caches cannot lead to a second claim for one entry (R11).
+//   - A PodGroup is added as a consumer once, regardless of the number of its pods (R15).
+//   - A claim is deallocated only when it has no consumers and no scheduled pod that names it may
+//     be running; such a pod first becomes a consumer (R17, R18). If a consumer that covered pods
+//     without naming them was removed, a pod that may be about to be bound counts as well
+//     (docs/adr/0007).
 package claims

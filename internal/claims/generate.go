@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// PodClaimAnnotation names the entry that a claim was generated for. Upstream
-	// uses it for claims of PodGroups as well, so they bear it, too.
+	// PodClaimAnnotation has the name of the entry for which a claim was generated. Upstream sets
+	// it on claims of PodGroups too, and so does allot.
 	PodClaimAnnotation = resourcev1.PodResourceClaimAnnotation
-	// GroupClaimAnnotation names the PodGroup's entry (K5729, "Create").
+	// GroupClaimAnnotation has the name of the PodGroup's entry (K5729, "Create").
 	GroupClaimAnnotation = "resource.kubernetes.io/podgroup-claim-name"
-	// TemplateAnnotation says which template a claim was made from, as
-	// kind/name/uid, since a template may be swapped under the same name (F33).
+	// TemplateAnnotation has the template from which a claim was generated, as kind/name/uid,
+	// because a template may be replaced by another with the same name (F33).
 	TemplateAnnotation = "allot.dev/template"
-	// Finalizer keeps an allocated claim until it is deallocated. Generated claims
-	// bear it from the start, which saves the scheduler a write.
+	// Finalizer protects an allocated claim until it is deallocated. Generated claims have it from
+	// the start, which saves the scheduler a write.
 	Finalizer = resourcev1.Finalizer
 )
 
-// generate gives the claim to create for an entry of the owner.
+// generate returns the claim to create for an entry of the owner.
 func generate(owner Owner, entry string, t Template, attempt int) *resource.ResourceClaim {
 	base := baseName(owner.Name, entry)
 	annotations := maps.Clone(t.Annotations)
@@ -49,8 +49,8 @@ func generate(owner Owner, entry string, t Template, attempt int) *resource.Reso
 	}
 }
 
-// madeFor tells whether the claim was generated for this entry of the owner, by
-// this program or by upstream's controller.
+// madeFor reports whether the claim was generated for this entry of the owner, by allot or by
+// upstream's controller.
 func madeFor(claim *resource.ResourceClaim, owner Owner, entry string) bool {
 	if controllerUID(claim) != owner.UID || claim.Namespace != owner.Namespace {
 		return false

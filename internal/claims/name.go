@@ -12,21 +12,22 @@ import (
 )
 
 const (
-	// maxNameLength keeps a generated name usable as a label value and a DNS label.
+	// maxNameLength is the limit for label values and DNS labels, so that a generated name can be
+	// used as either.
 	maxNameLength = 63
 	suffixLength  = 5
-	// maxBaseLength leaves room for the hyphen and the suffix.
+	// maxBaseLength leaves space for the hyphen and the suffix.
 	maxBaseLength = maxNameLength - 1 - suffixLength
-	// minPart is what is left at least of each of the two names when both are long.
+	// minPart is the minimum that remains of each of the two names when both are long.
 	minPart = 12
-	// suffixLetters are those that the API server uses for generated names: no vowels,
-	// no digits that look like letters.
+	// suffixLetters are the characters that the API server uses for generated names: no vowels, and
+	// no digits that resemble letters.
 	suffixLetters = "bcdfghjklmnpqrstvwxz2456789"
 )
 
-// baseName is the readable part of a generated claim's name: owner and entry,
-// each cut in proportion to its length where the two do not fit. A cut never leaves
-// a dot or a hyphen at the end of a part, where names must not have one (F37).
+// baseName returns the readable part of a generated claim's name: owner and entry, shortened in
+// proportion to their lengths if they are too long. A shortened part never ends in a dot or a
+// hyphen, which would be invalid there (F37).
 func baseName(owner, entry string) string {
 	room := maxBaseLength - 1
 	if len(owner)+len(entry) > room {
@@ -38,21 +39,22 @@ func baseName(owner, entry string) string {
 	return owner + "-" + entry
 }
 
-// extendedEntry stands in names for a pod's claim in the place of extended resources, as upstream's scheduler has it.
+// extendedEntry replaces the entry in the name of a claim for extended resources, as in upstream's
+// scheduler.
 const extendedEntry = "extended-resources"
 
-// ExtendedName is the name of the claim from which the pod gets devices in the place of extended resources. That no entry
-// is empty keeps it apart from a claim for an entry of the pod that is called the same.
+// ExtendedName returns the name of the pod's claim for extended resources. The suffix is computed
+// with an empty entry, which no entry of a pod can have, so that the name differs from that of a
+// claim for an entry "extended-resources".
 func ExtendedName(pod *core.Pod) string {
 	return baseName(pod.Name, extendedEntry) + "-" + suffix(pod.UID, "", 0)
 }
 
 func cut(s string, n int) string { return strings.TrimRight(s[:min(n, len(s))], ".-") }
 
-// suffix is the part that makes a name unique. It looks random and is not: it
-// follows from the owner's UID, which is random, and the entry, so that whoever makes
-// this claim, at whatever time, makes it under the same name. Attempt counts the
-// names before it that were taken by claims of others.
+// suffix returns the part that makes a name unique. It is derived from the owner's random UID and
+// the entry, so that every component generates a claim with the same name at any time. attempt is
+// the number of earlier names that are used by unrelated claims.
 func suffix(owner types.UID, entry string, attempt int) string {
 	sum := sha256.Sum256([]byte(string(owner) + "/" + entry + "/" + strconv.Itoa(attempt)))
 	n := binary.BigEndian.Uint64(sum[:8])

@@ -15,32 +15,32 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Owner is a pod or PodGroup as the one that claims are generated for.
+// Owner is a pod or PodGroup for which claims are generated.
 type Owner struct {
 	Namespace, Name string
 	UID             types.UID
-	// Reference is what the generated claims bear.
+	// Reference is the owner reference of the generated claims.
 	Reference metav1.OwnerReference
-	// Group is set for a PodGroup; then claims bear the group annotation, too.
+	// Group is set for a PodGroup. Its claims also get the group annotation.
 	Group bool
 	// Records is the owner's status.resourceClaimStatuses.
 	Records []corev1.PodResourceClaimStatus
-	// Entries are those that need a claim of their own or a record.
+	// Entries are the entries that need a generated claim or a record in the status.
 	Entries []Entry
-	// Problems are entries for which nothing can be done.
+	// Problems are the entries for which no claim can be generated or recorded.
 	Problems []*Problem
 }
 
 // Entry is an entry of spec.resourceClaims for which the owner's status must name a claim.
 type Entry struct {
 	Name string
-	// Source is the template, or Direct with the name that is only recorded.
+	// Source is the template, or Direct with a name that only must be recorded.
 	Source Source
-	// Fixed: the record that is there already is never replaced.
+	// Fixed means that an existing record is never replaced.
 	Fixed bool
 }
 
-// GroupOwner gives the PodGroup as an owner of claims.
+// GroupOwner returns the PodGroup as an owner of claims.
 func GroupOwner(group *scheduling.PodGroup) Owner {
 	o := Owner{
 		Namespace: group.Namespace, Name: group.Name, UID: group.UID, Group: true, Records: groupRecords(group),
@@ -62,9 +62,9 @@ func GroupOwner(group *scheduling.PodGroup) Owner {
 	return o
 }
 
-// PodOwner gives the pod as an owner of claims. Group is the PodGroup that it names,
-// nil if that does not exist: then nothing can be said of any entry, because each
-// may turn out to be the group's (F08). A pod that goes away or is done has no entries.
+// PodOwner returns the pod as an owner of claims. group is the PodGroup that the pod names, or nil
+// if it does not exist. Without it, no entry can be decided, because each may turn out to mean an
+// entry of the group (F08). A pod that is done or being deleted has no entries.
 func PodOwner(pod *core.Pod, group *scheduling.PodGroup) Owner {
 	o := Owner{
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Records: pod.Status.ResourceClaimStatuses,
@@ -113,7 +113,7 @@ func reference(apiVersion, kind string, obj metav1.Object) metav1.OwnerReference
 	}
 }
 
-// Template is what a claim is generated from.
+// Template is the source of a generated claim.
 type Template struct {
 	Source      Source
 	UID         types.UID
@@ -122,17 +122,18 @@ type Template struct {
 	Spec        *resource.ResourceClaimSpec
 }
 
-// FromTemplate gives a ResourceClaimTemplate as a Template. It shares memory with t.
+// FromTemplate returns a Template for a ResourceClaimTemplate. It shares memory with t.
 func FromTemplate(t *resource.ResourceClaimTemplate) Template {
 	return Template{Source{NamespacedTemplate, t.Name}, t.UID, t.Spec.Labels, t.Spec.Annotations, &t.Spec.Spec}
 }
 
-// FromClusterTemplate gives a ClusterResourceClaimTemplate as a Template. It shares memory with t.
+// FromClusterTemplate returns a Template for a ClusterResourceClaimTemplate. It shares memory with
+// t.
 func FromClusterTemplate(t *resourcev1alpha3.ClusterResourceClaimTemplate) Template {
 	return Template{Source{ClusterTemplate, t.Name}, t.UID, t.Spec.Labels, t.Spec.Annotations, &t.Spec.Spec}
 }
 
-// annotation is what TemplateAnnotation says of claims made from t.
+// annotation returns the value of TemplateAnnotation for claims generated from t.
 func (t Template) annotation() string {
 	return fmt.Sprintf("%s/%s/%s", t.Source.Kind, t.Source.Name, t.UID)
 }

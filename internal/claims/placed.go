@@ -11,8 +11,9 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// PlacedClaim is a claim as placement sees it while features are off: what asks for one of them is not allocated, since
-// it would mean something else without. What has been allocated stays, and is not waited for.
+// PlacedClaim converts a claim for placement while features are off. A claim that uses a disabled
+// feature is not allocated, because it would mean something else without the feature. An existing
+// allocation stays, and its binding conditions are not waited for.
 func PlacedClaim(on features.Set, claim *resource.ResourceClaim) *model.Claim {
 	placed := model.ClaimFrom(SeenClaim(on, claim))
 	if on == (features.Set{}) {
@@ -28,7 +29,7 @@ func PlacedClaim(on features.Set, claim *resource.ResourceClaim) *model.Claim {
 	return placed
 }
 
-// lackOf is the first field of a claim that cannot be heeded.
+// lackOf returns the first field of a claim that requires a disabled feature, or nil.
 func lackOf(on features.Set, claim *model.Claim) *model.UnsupportedField {
 	for i := range claim.Requests {
 		request := &claim.Requests[i]
@@ -53,7 +54,8 @@ func lackOf(on features.Set, claim *model.Claim) *model.UnsupportedField {
 	return nil
 }
 
-// optionUse is a field of an option, or the option itself, that a feature is for.
+// optionUse is a field of a request alternative, or the alternative itself, that requires a
+// feature.
 type optionUse struct {
 	gate  features.Gate
 	set   bool
@@ -69,7 +71,7 @@ func usesOf(o *model.Alternative) []optionUse {
 	}
 }
 
-// optionPath is where an option is in the claim. Alternatives have names.
+// optionPath returns the field path of an alternative in the claim.
 func optionPath(request string, r *model.Request, o int) string {
 	if r.Alternatives[o].Name == "" {
 		return request + ".exactly"
@@ -77,8 +79,9 @@ func optionPath(request string, r *model.Request, o int) string {
 	return fmt.Sprintf("%s.firstAvailable[%d]", request, o)
 }
 
-// PlacedSlice is a slice as placement sees it while features are off. A device that cannot be used as it is meant without
-// one of them is given to nobody; it stays in the slice, for those who have it, and for the counters that it takes from.
+// PlacedSlice converts a slice for placement while features are off. A device that cannot be used
+// correctly without a disabled feature is not allocated. It stays in the slice for the claims that
+// hold it, and for the counters that it consumes.
 func PlacedSlice(on features.Set, slice *resourcev1.ResourceSlice) *model.Slice {
 	placed := model.SliceFrom(slice)
 	if on == (features.Set{}) {
@@ -98,7 +101,8 @@ func PlacedSlice(on features.Set, slice *resourcev1.ResourceSlice) *model.Slice 
 	return placed
 }
 
-// placedUsage says what is missing, and takes away what devices can do without.
+// placedUsage returns the usage without the fields that devices can do without, or marks it as
+// unsupported by the name of the disabled feature.
 func placedUsage(on features.Set, slice *resourcev1.ResourceSlice, usage model.Usage) *model.Usage {
 	usage.MissingFeature = deviceLacks(on, slice, &usage)
 	if !on.On(features.DeviceTaints) {

@@ -2,43 +2,43 @@ package claims
 
 import "fmt"
 
-// Reason is why an entry has no usable claim.
+// Reason is the reason why an entry has no usable claim.
 type Reason string
 
 const (
-	// GroupMissing: the pod names a PodGroup that does not exist.
+	// GroupMissing means that the pod names a PodGroup that does not exist.
 	GroupMissing Reason = "PodGroupMissing"
-	// GroupEntryMissing: podGroupResourceClaim names no entry of the PodGroup.
+	// GroupEntryMissing means that podGroupResourceClaim names no entry of the PodGroup.
 	GroupEntryMissing Reason = "PodGroupClaimMissing"
-	// NotInGroup: podGroupResourceClaim in a pod that names no PodGroup.
+	// NotInGroup means that a pod without a PodGroup sets podGroupResourceClaim.
 	NotInGroup Reason = "NotInPodGroup"
-	// UnknownSource: the entry has none of the sources known here.
+	// UnknownSource means that the entry has no source that allot knows.
 	UnknownSource Reason = "UnknownClaimSource"
-	// TemplateMissing: the template does not exist (yet).
+	// TemplateMissing means that the template does not exist (yet).
 	TemplateMissing Reason = "TemplateMissing"
-	// NotGenerated: the claim has not been generated or recorded yet.
+	// NotGenerated means that the claim has not been generated or recorded yet.
 	NotGenerated Reason = "ClaimNotGenerated"
-	// RecordStale: the pod's status names another claim than its PodGroup's.
+	// RecordStale means that the pod's status names another claim than the PodGroup's status.
 	RecordStale Reason = "ClaimRecordStale"
-	// ForeignOwner: the recorded claim was made for somebody else.
+	// ForeignOwner means that the recorded claim was generated for a different owner.
 	ForeignOwner Reason = "ClaimOfAnotherOwner"
-	// ReservationFull: status.reservedFor has no room for another entry.
+	// ReservationFull means that status.reservedFor has the maximum number of entries.
 	ReservationFull Reason = "ReservationFull"
-	// NotAllocated: the claim has no devices.
+	// NotAllocated means that the claim is not allocated.
 	NotAllocated Reason = "ClaimNotAllocated"
-	// NotReserved: the claim is neither for the pod, nor its PodGroup, nor any pod.
+	// NotReserved means that the claim is not reserved for the pod, its PodGroup or any pod.
 	NotReserved Reason = "ClaimNotReserved"
-	// FeatureOff: the entry means a claim of a kind that is switched off.
+	// FeatureOff means that the entry requires a feature that is off.
 	FeatureOff Reason = "FeatureOff"
 )
 
-// Problem is a reason with what it is about. Its text is stable: the same state
-// gives the same text.
+// Problem is a reason with the entry and object concerned. Its text is stable: equal states give
+// equal texts.
 type Problem struct {
 	Reason Reason
-	// Entry is the name in spec.resourceClaims of the pod or PodGroup, if one is concerned.
+	// Entry is the name in spec.resourceClaims of the pod or PodGroup, or empty.
 	Entry string
-	// Object is the PodGroup, template, claim or group entry that Reason speaks of.
+	// Object is the PodGroup, template, claim or group entry to which Reason refers.
 	Object string
 }
 
@@ -65,15 +65,15 @@ func (p *Problem) text() string {
 	case RecordStale:
 		return fmt.Sprintf("the pod's status does not name ResourceClaim %q of its PodGroup yet", p.Object)
 	case ForeignOwner:
-		return fmt.Sprintf("ResourceClaim %q was made for another owner", p.Object)
+		return fmt.Sprintf("ResourceClaim %q belongs to a different owner", p.Object)
 	case ReservationFull:
-		return fmt.Sprintf("status.reservedFor of ResourceClaim %q is full", p.Object)
+		return fmt.Sprintf("status.reservedFor of ResourceClaim %q has the maximum number of entries", p.Object)
 	case FeatureOff:
-		return fmt.Sprintf("the feature %s is off", p.Object)
+		return fmt.Sprintf("feature %s is off", p.Object)
 	case NotAllocated:
 		return fmt.Sprintf("ResourceClaim %q is not allocated", p.Object)
 	case NotReserved:
 		return fmt.Sprintf("ResourceClaim %q is not reserved for the pod, its PodGroup or any pod", p.Object)
 	}
-	return "has no source that is known here"
+	return "has no known source"
 }

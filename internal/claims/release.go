@@ -12,73 +12,75 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Known is what is known of those who use a claim, or are its owner.
+// Known has the known state of the consumers of a claim and of its owner.
 type Known struct {
-	// Pods and Groups are the objects of the claim's namespace, by name, that bear
-	// the name of a consumer or of the owner, as far as they are known.
+	// Pods and Groups are the known objects in the claim's namespace that have the name of a
+	// consumer or of the owner, by name.
 	Pods   map[string]*core.Pod
 	Groups map[string]*scheduling.PodGroup
-	// Gone are UIDs of consumers that certainly exist no more.
+	// Gone has the UIDs of consumers that no longer exist.
 	Gone map[types.UID]bool
-	// Live are UIDs that were looked for on the server: under their names Pods and Groups
-	// have what it shows. What a cache has instead may be older than they are.
+	// Live has the UIDs that were looked up on the server. Pods and Groups have the result under
+	// the names of these objects; a cache may be older.
 	Live map[types.UID]bool
 	// Users are the known pods whose spec or status names the claim.
 	Users []*core.Pod
-	// Current: Users are as of the claim's version or a later one.
+	// Current means that Users is at least as new as the claim.
 	Current bool
-	// Emptied: the list has lost its last entry by somebody else's hand.
+	// Emptied means that another component removed the last consumer.
 	Emptied bool
-	// GroupsStay: PodGroups stay consumers, whatever has become of them, since claims of groups are off (K5729).
+	// GroupsStay means that PodGroups stay consumers whatever their state, because claims of groups
+	// are off (K5729).
 	GroupsStay bool
 }
 
-// Dropped is a consumer that leaves, and why.
+// Dropped is a consumer to remove, with the reason.
 type Dropped struct {
 	Consumer resourcev1.ResourceClaimConsumerReference
 	Why      string
 }
 
-// Decision is what has to happen to a claim: first one update of its status with
-// Reserved and without allocation if Deallocate, if StatusChanges; then one update
-// without the finalizer if FinalizerOff; then Delete. All with the claim's resource
-// version, so that a reservation made meanwhile is never lost.
+// Decision is the change to make to a claim. If StatusChanges, the status is updated first, to the
+// consumers in Reserved, and without the allocation if Deallocate. Then the finalizer is removed if
+// FinalizerOff, then the claim is deleted if Delete. All requests have the claim's resource
+// version, so that a concurrent reservation is never lost.
 type Decision struct {
-	// Ask are consumers, or the pod that is the owner, that must be read live before
-	// anything is decided; all else is empty then.
+	// Ask are the consumers, or the pod that owns the claim, that must be read from the API before
+	// a decision is possible. All other fields are empty then.
 	Ask []resourcev1.ResourceClaimConsumerReference
-	// AskUsers: the pods that name the claim must be known as of the claim's version before
-	// anything is decided; all else is empty then.
+	// AskUsers means that the pods that name the claim must be known as of the claim's version
+	// before a decision is possible. All other fields are empty then.
 	AskUsers bool
-	// Foreign are consumers of other kinds. They stay until somebody takes them off;
-	// who can read their kind may find them Gone.
+	// Foreign are consumers that are neither pods nor PodGroups. They stay until another component
+	// removes them; a caller that can read their kind may find them Gone.
 	Foreign []resourcev1.ResourceClaimConsumerReference
-	// Drop are the consumers that leave, Add the pods that become consumers because
-	// they still run with the claim; Reserved is the list that results.
+	// Drop are the consumers to remove, Add the pods to add because they still run with the claim,
+	// and Reserved is the resulting list.
 	Drop     []Dropped
 	Add      []resourcev1.ResourceClaimConsumerReference
 	Reserved []resourcev1.ResourceClaimConsumerReference
-	// Deallocate: the allocation goes.
+	// Deallocate means that the allocation is removed.
 	Deallocate bool
-	// FinalizerOff: the delete-protection finalizer goes.
+	// FinalizerOff means that the delete-protection finalizer is removed.
 	FinalizerOff bool
-	// Delete: the claim was generated for a pod that will not run (again).
+	// Delete means that the claim was generated for a pod that will not run (again).
 	Delete bool
 }
 
-// StatusChanges tells whether the status has to be written.
+// StatusChanges reports whether the status must be written.
 func (d Decision) StatusChanges() bool { return len(d.Drop) > 0 || len(d.Add) > 0 || d.Deallocate }
 
-// Release decides who leaves status.reservedFor, and whether the claim is free then
-// (R16, R17).
+// Release decides which consumers are removed from status.reservedFor, and whether the claim is
+// deallocated then (R16, R17).
 //
-// When the last consumer leaves, the allocation goes in the same update, unless a pod that
-// names the claim keeps it: such a pod becomes a consumer instead. A pod on a node keeps it, so
-// that a PodGroup whose finalizer was removed by force, or an owner that lets go too early, frees
-// nothing under a running pod (F19). If a consumer has left that stood for pods without naming
-// them, a pod without a node keeps it as well: it may be about to be bound, and only its scheduler
-// knows (docs/adr/0007). An allocation without any consumer is left as it is (it may be about to be
-// reserved), unless it was made for any pod, was seen to be let go, or the claim is being deleted.
+// With the last consumer the allocation is removed in the same update, unless a pod that names the
+// claim still needs it: such a pod becomes a consumer instead. A pod with a node needs it, so that
+// nothing is deallocated under a running pod when the finalizer of a PodGroup was removed by force
+// or an owner released the claim too early (F19). If a consumer that covered pods without naming
+// them was removed, a pod without a node needs the claim as well: it may be about to be bound, and
+// only its scheduler knows (docs/adr/0007). An allocation without consumers stays, because it may
+// be about to be reserved, unless it was made for any pod, its last consumer was removed by another
+// component, or the claim is being deleted.
 func Release(claim *resource.ResourceClaim, known Known) Decision {
 	var d Decision
 	for _, ref := range claim.Status.ReservedFor {
@@ -107,7 +109,7 @@ func Release(claim *resource.ResourceClaim, known Known) Decision {
 	return d
 }
 
-// empty decides about a claim that has no consumers (left).
+// empty decides about a claim without (remaining) consumers.
 func (d *Decision) empty(claim *resource.ResourceClaim, known Known) {
 	allocated := claim.Status.Allocation != nil
 	deleting := claim.DeletionTimestamp != nil
@@ -124,11 +126,12 @@ func (d *Decision) empty(claim *resource.ResourceClaim, known Known) {
 	d.Delete = !deleting && ownerDone
 }
 
-// free deallocates the claim if no pod keeps it, and reports whether it does. A pod that is bound on
-// the strength of a consumer that stood for it unnamed was there before the consumer left, since
-// its scheduler looked for the consumer then. So the consumer leaves first, in a write of its own
-// (of the claim of a PodGroup that has ended, its deletion is that write), and the devices go when
-// the pods are known that were there at that write.
+// free deallocates the claim if no pod needs it, and reports whether it does. A scheduler that
+// binds a pod on the strength of a consumer which covers the pod without naming it verifies that
+// consumer first, so that the pod exists before the consumer is removed. Therefore the consumer is
+// removed first, in a write of its own (for the claim of a PodGroup that has ended, the deletion of
+// the claim is that write), and the devices are deallocated when all pods that existed at that
+// write are known.
 func (d *Decision) free(claim *resource.ResourceClaim, known Known) bool {
 	deleting := claim.DeletionTimestamp != nil
 	unnamed := d.leavesUnnamed(claim)
@@ -139,7 +142,7 @@ func (d *Decision) free(claim *resource.ResourceClaim, known Known) bool {
 	stay := known.staying(claim, unnamed)
 	switch {
 	case len(stay) > 0 && deleting && anyPod(claim):
-		// The API takes no more consumers then, and the pods need none.
+		// The API rejects new consumers of a claim that is being deleted, and these pods need none.
 	case len(stay) > 0 && deleting:
 		// The consumers stay until the pods have ended.
 		*d = Decision{Reserved: claim.Status.ReservedFor}
@@ -154,15 +157,15 @@ func (d *Decision) free(claim *resource.ResourceClaim, known Known) bool {
 	return d.Deallocate
 }
 
-// leavesUnnamed reports whether pods may have used the claim, or be about to, without being named in
-// its list: through a consumer of another kind, or one that has left before.
+// leavesUnnamed reports whether pods may use the claim, or be about to, without being listed as
+// consumers: through a consumer of another kind, or one that was removed before.
 func (d *Decision) leavesUnnamed(claim *resource.ResourceClaim) bool {
 	return anyPod(claim) || len(claim.Status.ReservedFor) == 0 ||
 		slices.ContainsFunc(d.Drop, func(drop Dropped) bool { return !IsPodConsumer(drop.Consumer) })
 }
 
-// leavesWithOwner reports whether the PodGroup that leaves is the one that the claim was generated
-// for. A claim without the finalizer would lose its devices with its deletion.
+// leavesWithOwner reports whether the PodGroup to remove is the owner of the claim. A claim without
+// the finalizer would lose its devices when it is deleted.
 func (d *Decision) leavesWithOwner(claim *resource.ResourceClaim) bool {
 	_, uid, generated := OwnerGroup(claim)
 	return generated && slices.Contains(claim.Finalizers, Finalizer) &&
@@ -178,13 +181,13 @@ const (
 	foreign
 )
 
-// standing tells whether a consumer still needs the claim.
+// standing decides whether a consumer still needs the claim, and returns the reason if it does not.
 func (k Known) standing(ref resourcev1.ResourceClaimConsumerReference) (standing, string) {
 	if k.GroupsStay && IsGroupConsumer(ref) {
 		return stays, ""
 	}
 	if k.Gone[ref.UID] {
-		return leaves, "is gone"
+		return leaves, "does not exist"
 	}
 	switch {
 	case IsPodConsumer(ref):
@@ -195,7 +198,7 @@ func (k Known) standing(ref resourcev1.ResourceClaimConsumerReference) (standing
 		case pod.UID != ref.UID:
 			return leaves, "was replaced"
 		case PodDone(pod):
-			return leaves, "will not run any more"
+			return leaves, "will not run (again)"
 		}
 		return stays, ""
 	case IsGroupConsumer(ref):
@@ -213,15 +216,16 @@ func (k Known) standing(ref resourcev1.ResourceClaimConsumerReference) (standing
 	return foreign, ""
 }
 
-// GroupDone tells that the PodGroup is on its way out and its protection has been
-// taken off: no pod of it runs any more. It may still wait for its claims (foreground
-// deletion), so the claims must not wait for it.
+// GroupDone reports whether the PodGroup is being deleted and its protection finalizer has been
+// removed: no pod of it runs. With foreground deletion it waits for its claims, so the claims must
+// not wait for it.
 func GroupDone(group *scheduling.PodGroup) bool {
 	return group.DeletionTimestamp != nil && !slices.Contains(group.Finalizers, scheduling.ProtectionFinalizer)
 }
 
-// staying returns, as consumers, the users that keep the claim: those that may be running, and, with
-// unbound, those that may be about to be bound. They are the first by name, as many as the list holds.
+// staying returns the users that need the claim, as consumers: those that may be running, and with
+// unbound also those that may be about to be bound. They are sorted by name and limited to the
+// maximum number of consumers.
 func (k Known) staying(claim *resource.ResourceClaim, unbound bool) []resourcev1.ResourceClaimConsumerReference {
 	var out []resourcev1.ResourceClaimConsumerReference
 	for _, pod := range k.Users {
@@ -233,9 +237,9 @@ func (k Known) staying(claim *resource.ResourceClaim, unbound bool) []resourcev1
 	return out[:min(len(out), resourcev1.ResourceClaimReservedForMaxSize)]
 }
 
-// ownerDone tells that the claim was generated for a pod that has been replaced or
-// will not run any more. A pod that is not known may only not be known yet; if it is
-// gone, garbage collection takes the claim.
+// ownerDone reports whether the claim was generated for a pod that has been replaced or will not
+// run (again). An unknown pod may only be missing in the cache; if it was deleted, the garbage
+// collector deletes the claim.
 func (k Known) ownerDone(claim *resource.ResourceClaim) bool {
 	name, uid, ok := OwnerPod(claim)
 	if !ok {
@@ -245,8 +249,8 @@ func (k Known) ownerDone(claim *resource.ResourceClaim) bool {
 	return known && (pod.UID != uid || PodDone(pod))
 }
 
-// ownerUnsure tells that the pod under the owner's name is another one, which may be
-// the one before it as well as the one after it.
+// ownerUnsure reports whether the cached pod with the owner's name has a different UID, and may be
+// either its predecessor or its successor.
 func (k Known) ownerUnsure(claim *resource.ResourceClaim) bool {
 	name, uid, ok := OwnerPod(claim)
 	pod, known := k.Pods[name]

@@ -12,10 +12,9 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Reserve says who is to stand in status.reservedFor of an allocated claim for this use of
-// it (R15); nil when the pod is covered by what stands there. Group is the pod's
-// PodGroup; it must be given for a resolution through the group. The rule is the
-// scheduler's, model.Claim.Reservation.
+// Reserve returns the consumer to add to status.reservedFor of an allocated claim for this use
+// (R15), or nil if the pod is already covered. group is the pod's PodGroup, and required if the
+// claim is used through the group. The rule is that of the scheduler, model.Claim.Reservation.
 func Reserve(pod *core.Pod, group *scheduling.PodGroup, r Resolution, claim *resource.ResourceClaim) (*resourcev1.ResourceClaimConsumerReference, *Problem) {
 	use := model.Use{Consumer: PodConsumer(pod)}
 	if r.ThroughGroup {
@@ -24,7 +23,7 @@ func Reserve(pod *core.Pod, group *scheduling.PodGroup, r Resolution, claim *res
 			return nil, &Problem{Reason: GroupMissing, Entry: r.Entry, Object: name}
 		}
 		use.ThroughGroup = true
-		// A running pod may still have the claim of a PodGroup that had the name before (F19).
+		// A running pod may still use the claim of a previous PodGroup with the same name (F19).
 		if _, uid, generated := OwnerGroup(claim); !generated || uid == group.UID {
 			use.Consumer = GroupConsumer(group)
 		}
@@ -42,16 +41,16 @@ func Reserve(pod *core.Pod, group *scheduling.PodGroup, r Resolution, claim *res
 	return &add, nil
 }
 
-// NeedsReservation tells whether the controller has to reserve the claim for a pod
-// that was scheduled without it. A pod that is done is never put back (F15), and an
-// unscheduled one is the scheduler's.
+// NeedsReservation reports whether the controller must reserve the claim for a pod that was
+// scheduled without a reservation. A pod that is done is never added again (F15), and an
+// unscheduled pod is left to the scheduler.
 func NeedsReservation(pod *core.Pod, claim *resource.ResourceClaim) bool {
 	return mayRun(pod) && claim.Status.Allocation != nil && CanRun(pod, claim) != nil
 }
 
-// CanRun tells, on the node, whether the pod may run with the claim: nil, or why not
-// (R39). A PodGroup is compared by name, as K5729 says: a pod does not know the
-// UID of its PodGroup, and the finalizer keeps the two together.
+// CanRun returns the reason why the node may not run the pod with the claim, or nil (R39).
+// PodGroups are compared by name, as in K5729: a pod does not have the UID of its PodGroup, and the
+// finalizer ensures that the PodGroup outlives its pods.
 func CanRun(pod *core.Pod, claim *resource.ResourceClaim) *Problem {
 	if claim.Status.Allocation == nil {
 		return &Problem{Reason: NotAllocated, Object: claim.Name}

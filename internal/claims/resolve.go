@@ -13,17 +13,17 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// State is what is known of the claim that an entry means.
+// State is the state of the claim that an entry means.
 type State int
 
 const (
-	// Named: Claim is the name.
+	// Named means that the name of the claim is known.
 	Named State = iota
-	// Unneeded: the status says that this entry needs no claim.
+	// Unneeded means that the status records that the entry needs no claim.
 	Unneeded
-	// NotYet: it will be known later, without anybody's action on the pod.
+	// NotYet means that the name will be known later without a change to the pod.
 	NotYet
-	// Broken: somebody must act; the Problem says why.
+	// Broken means that a user must act; the Problem has the reason.
 	Broken
 )
 
@@ -32,22 +32,23 @@ type Resolution struct {
 	// Entry is pod.spec.resourceClaims[].name.
 	Entry string
 	State State
-	// Claim is the name of a ResourceClaim in the pod's namespace, when Named.
+	// Claim is the name of the ResourceClaim in the pod's namespace, if Named.
 	Claim string
-	// Owner is the UID that must control the claim; empty when any claim will do.
+	// Owner is the UID of the required controller of the claim, or empty if any claim is
+	// acceptable.
 	Owner types.UID
-	// ThroughGroup: the PodGroup is the consumer, not the pod.
+	// ThroughGroup means that the PodGroup is the consumer, not the pod.
 	ThroughGroup bool
-	// Problem is set when NotYet or Broken.
+	// Problem is set if NotYet or Broken.
 	Problem *Problem
 }
 
-// Resolve gives, for each entry of the pod in the order of the spec, the claim
-// that it means. Group is the PodGroup that the pod names, nil if it does not exist.
+// Resolve returns the claim that each entry of the pod means, in the order of the spec. group is
+// the PodGroup that the pod names, or nil if it does not exist.
 //
-// Only what is recorded or follows from the specs is trusted. What a scheduled pod has
-// recorded stays true for it, even when a PodGroup of that name was made anew since;
-// a pod that is not scheduled yet follows the PodGroup of now (F19).
+// Only records and specs are trusted. What a scheduled pod has recorded stays valid for it, even if
+// a new PodGroup with that name was created since; an unscheduled pod follows the current PodGroup
+// (F19).
 func Resolve(pod *core.Pod, group *scheduling.PodGroup) []Resolution {
 	out := make([]Resolution, 0, len(pod.Spec.ResourceClaims))
 	for i := range pod.Spec.ResourceClaims {
@@ -75,9 +76,9 @@ func resolve(pod *core.Pod, group *scheduling.PodGroup, entry *core.PodResourceC
 	return r.own(pod, entry, record)
 }
 
-// withoutGroup resolves an entry of a pod without a PodGroup, or whose PodGroup
-// does not exist: then nothing but a scheduled pod's own record counts, because
-// each entry may turn out to be the group's.
+// withoutGroup resolves an entry of a pod whose PodGroup does not exist, or that has none. Only the
+// record of a scheduled pod is valid then, because each entry may turn out to mean an entry of the
+// group.
 func (r Resolution) withoutGroup(pod *core.Pod, entry *core.PodResourceClaim, record *string) Resolution {
 	source := podSource(entry)
 	name, member := GroupName(pod)
@@ -116,7 +117,7 @@ func (r Resolution) throughGroup(pod *core.Pod, group *scheduling.PodGroup, entr
 	return r
 }
 
-// groupClaim is what the PodGroup knows of the claim of one of its entries.
+// groupClaim returns the claim of one of the PodGroup's entries, from its spec and status.
 func groupClaim(group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim) (name string, state State, owner types.UID) {
 	source := groupSource(entry)
 	if source.Kind == Direct {
@@ -132,7 +133,7 @@ func groupClaim(group *scheduling.PodGroup, entry *scheduling.PodGroupResourceCl
 	return *claim, Named, group.UID
 }
 
-// own resolves an entry that has nothing to do with a PodGroup.
+// own resolves an entry that is not related to a PodGroup.
 func (r Resolution) own(pod *core.Pod, entry *core.PodResourceClaim, record *string) Resolution {
 	source := podSource(entry)
 	switch {
@@ -153,8 +154,8 @@ func (r Resolution) failed(state State, reason Reason, object string) Resolution
 	return r
 }
 
-// Check tells why the claim that was found under the resolved name is not the one
-// that is meant: a generated claim must be controlled by the owner it was made for.
+// Check returns the reason why the claim found under the resolved name is not the intended one: a
+// generated claim must be controlled by the owner for which it was generated.
 func (r Resolution) Check(claim *resource.ResourceClaim) *Problem {
 	if r.Owner == "" || controllerUID(claim) == r.Owner {
 		return nil
@@ -169,9 +170,9 @@ func controllerUID(claim *resource.ResourceClaim) types.UID {
 	return ""
 }
 
-// KnownGroupClaims gives the entries that a pod's status.resourceClaimStatuses can
-// have from the start: the names of group claims that are known already, sorted by
-// entry. Group is the PodGroup that the pod names, or nil.
+// KnownGroupClaims returns the entries that status.resourceClaimStatuses of a new pod can have: the
+// group claims whose names are known already, sorted by entry. group is the PodGroup that the pod
+// names, or nil.
 func KnownGroupClaims(pod *core.Pod, group *scheduling.PodGroup) []corev1.PodResourceClaimStatus {
 	if !belongs(pod, group) {
 		return nil
@@ -190,7 +191,8 @@ func KnownGroupClaims(pod *core.Pod, group *scheduling.PodGroup) []corev1.PodRes
 	return out
 }
 
-// LacksGroupClaims tells whether the pod's status does not say yet what its PodGroup knows.
+// LacksGroupClaims reports whether the pod's status does not have all claim names that its PodGroup
+// knows.
 func LacksGroupClaims(pod *core.Pod, group *scheduling.PodGroup) bool {
 	for _, known := range KnownGroupClaims(pod, group) {
 		claim, ok := recorded(pod.Status.ResourceClaimStatuses, known.Name)

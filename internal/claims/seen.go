@@ -7,8 +7,8 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// SeenPod is a pod as it looks to those for whom features are off: without PodGroups, it is in none (K5832). It shares
-// memory with pod.
+// SeenPod returns the pod as components see it while features are off: without PodGroups it belongs
+// to none (K5832). The result shares memory with pod.
 func SeenPod(on features.Set, pod *core.Pod) *core.Pod {
 	if on.On(features.GenericWorkload) || pod == nil || pod.Spec.SchedulingGroup == nil {
 		return pod
@@ -18,7 +18,8 @@ func SeenPod(on features.Set, pod *core.Pod) *core.Pod {
 	return &seen
 }
 
-// SeenGroup is a PodGroup as it looks to those for whom features are off: without claims of groups, it has none (K5729).
+// SeenGroup returns the PodGroup as components see it while features are off: without claims of
+// groups it has no claims (K5729).
 func SeenGroup(on features.Set, group *scheduling.PodGroup) *scheduling.PodGroup {
 	if on.On(features.WorkloadClaims) || group == nil || len(group.Spec.ResourceClaims) == 0 {
 		return group
@@ -28,8 +29,9 @@ func SeenGroup(on features.Set, group *scheduling.PodGroup) *scheduling.PodGroup
 	return &seen
 }
 
-// SeenClaim is a claim as it looks to those for whom features are off: without claims that name their consumer, each pod
-// has to be reserved for (K5194). Its list of consumers is whole, so that it can be written back.
+// SeenClaim returns the claim as components see it while features are off: without claims reserved
+// for any pod, each pod must be reserved for (K5194). The list of consumers is complete, so that it
+// can be written back.
 func SeenClaim(on features.Set, claim *resource.ResourceClaim) *resource.ResourceClaim {
 	if on.On(features.ReservedForWorkloads) || claim == nil || (claim.Spec.ReservedFor == nil && !anyPod(claim)) {
 		return claim
@@ -44,8 +46,8 @@ func SeenClaim(on features.Set, claim *resource.ResourceClaim) *resource.Resourc
 	return &seen
 }
 
-// CanRunWith is CanRun for a node for which features are off: without claims of groups, a PodGroup's reservation is for
-// no pod.
+// CanRunWith is CanRun for a node on which features are off: without claims of groups, a
+// reservation for a PodGroup covers no pod.
 func CanRunWith(on features.Set, pod *core.Pod, claim *resource.ResourceClaim) *Problem {
 	if !on.On(features.WorkloadClaims) && pod.Spec.SchedulingGroup != nil {
 		alone := *pod
@@ -55,8 +57,9 @@ func CanRunWith(on features.Set, pod *core.Pod, claim *resource.ResourceClaim) *
 	return CanRun(pod, SeenClaim(on, claim))
 }
 
-// WithoutGroupClaims is the owner of pod for whom claims of groups are off: entries that mean one are a problem, and get
-// no claim, not even one of their own (K5729). What is recorded stays, so that the pod goes on running.
+// WithoutGroupClaims returns the owner while claims of groups are off: an entry that means a claim
+// of the group is a problem, and gets no claim, not even one of its own (K5729). Existing records
+// stay, so that the pod can continue to run.
 func (o Owner) WithoutGroupClaims(pod *core.Pod, group *scheduling.PodGroup) Owner {
 	if group == nil || len(group.Spec.ResourceClaims) == 0 {
 		return o

@@ -7,34 +7,34 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// SourceKind says what the name in a Source names.
+// SourceKind is the kind of object that a Source names.
 type SourceKind string
 
 const (
-	// NoSource: the entry names none of the sources that this program knows.
+	// NoSource means that the entry has no source that allot knows.
 	NoSource SourceKind = ""
-	// Direct: a ResourceClaim in the same namespace.
+	// Direct is a ResourceClaim in the same namespace.
 	Direct SourceKind = "ResourceClaim"
-	// NamespacedTemplate: a ResourceClaimTemplate in the same namespace.
+	// NamespacedTemplate is a ResourceClaimTemplate in the same namespace.
 	NamespacedTemplate SourceKind = "ResourceClaimTemplate"
-	// ClusterTemplate: a ClusterResourceClaimTemplate.
+	// ClusterTemplate is a ClusterResourceClaimTemplate.
 	ClusterTemplate SourceKind = "ClusterResourceClaimTemplate"
-	// GroupEntry: an entry of the PodGroup's spec.resourceClaims.
+	// GroupEntry is an entry of the PodGroup's spec.resourceClaims.
 	GroupEntry SourceKind = "PodGroupResourceClaim"
 )
 
-// Source is where the claim of an entry comes from.
+// Source is the origin of the claim of an entry.
 type Source struct {
 	Kind SourceKind
 	Name string
 }
 
-// Generated tells whether a claim is made for each owner of an entry with this source.
+// Generated reports whether a claim is generated for each owner of an entry with this source.
 func (s Source) Generated() bool { return s.Kind == NamespacedTemplate || s.Kind == ClusterTemplate }
 
 func (s Source) String() string { return string(s.Kind) + " " + s.Name }
 
-// podSource is the source that a pod's entry states, before its PodGroup is considered.
+// podSource returns the source that a pod's entry names, regardless of its PodGroup.
 func podSource(entry *core.PodResourceClaim) Source {
 	switch {
 	case entry.PodGroupResourceClaim != nil:
@@ -49,7 +49,7 @@ func podSource(entry *core.PodResourceClaim) Source {
 	return Source{}
 }
 
-// groupSource is the source of a PodGroup's entry.
+// groupSource returns the source of a PodGroup's entry.
 func groupSource(entry *scheduling.PodGroupResourceClaim) Source {
 	switch {
 	case entry.ResourceClaimName != nil:
@@ -62,7 +62,7 @@ func groupSource(entry *scheduling.PodGroupResourceClaim) Source {
 	return Source{}
 }
 
-// GroupName is the PodGroup that the pod names, if any.
+// GroupName returns the name of the pod's PodGroup, if it has one.
 func GroupName(pod *core.Pod) (string, bool) {
 	if g := pod.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil && *g.PodGroupName != "" {
 		return *g.PodGroupName, true
@@ -70,14 +70,14 @@ func GroupName(pod *core.Pod) (string, bool) {
 	return "", false
 }
 
-// belongs tells whether the pod names this PodGroup.
+// belongs reports whether the pod names this PodGroup.
 func belongs(pod *core.Pod, group *scheduling.PodGroup) bool {
 	name, ok := GroupName(pod)
 	return ok && group != nil && group.Name == name && group.Namespace == pod.Namespace
 }
 
-// groupEntryOf gives the group's entry that the pod's entry means: the one named
-// by podGroupResourceClaim, or the one equal in name and source (R13).
+// groupEntryOf returns the group's entry that the pod's entry means: the one named by
+// podGroupResourceClaim, or the one with equal name and source (R13).
 func groupEntryOf(entry *core.PodResourceClaim, group *scheduling.PodGroup) (*scheduling.PodGroupResourceClaim, bool) {
 	source := podSource(entry)
 	for i := range group.Spec.ResourceClaims {
@@ -95,8 +95,8 @@ func groupEntryOf(entry *core.PodResourceClaim, group *scheduling.PodGroup) (*sc
 	return nil, false
 }
 
-// recorded looks an entry up in a status list. A nil claim name means that no
-// claim is needed.
+// recorded returns the record of an entry in a status list. A nil claim name means that no claim is
+// needed.
 func recorded(records []corev1.PodResourceClaimStatus, entry string) (claim *string, ok bool) {
 	for i := range records {
 		if records[i].Name == entry {
@@ -106,7 +106,7 @@ func recorded(records []corev1.PodResourceClaimStatus, entry string) (claim *str
 	return nil, false
 }
 
-// groupRecords is the PodGroup's status list in the shape of a pod's.
+// groupRecords returns the PodGroup's status list with the type of a pod's.
 func groupRecords(group *scheduling.PodGroup) []corev1.PodResourceClaimStatus {
 	out := make([]corev1.PodResourceClaimStatus, 0, len(group.Status.ResourceClaimStatuses))
 	for _, s := range group.Status.ResourceClaimStatuses {

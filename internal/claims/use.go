@@ -12,7 +12,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// OwnerPod is the pod that the claim was generated for.
+// OwnerPod returns the pod for which the claim was generated.
 func OwnerPod(claim *resource.ResourceClaim) (name string, uid types.UID, ok bool) {
 	ref := metav1.GetControllerOfNoCopy(claim)
 	if ref == nil || ref.Kind != "Pod" || ref.APIVersion != "v1" {
@@ -21,7 +21,7 @@ func OwnerPod(claim *resource.ResourceClaim) (name string, uid types.UID, ok boo
 	return ref.Name, ref.UID, true
 }
 
-// OwnerGroup is the PodGroup that the claim was generated for, in whatever version.
+// OwnerGroup returns the PodGroup, of any API version, for which the claim was generated.
 func OwnerGroup(claim *resource.ResourceClaim) (name string, uid types.UID, ok bool) {
 	ref := metav1.GetControllerOfNoCopy(claim)
 	if ref == nil || ref.Kind != "PodGroup" || !strings.HasPrefix(ref.APIVersion, schedulingGroup+"/") {
@@ -30,8 +30,8 @@ func OwnerGroup(claim *resource.ResourceClaim) (name string, uid types.UID, ok b
 	return ref.Name, ref.UID, true
 }
 
-// MadeFor tells, on a node, whether a claim was generated for the pod or for its PodGroup. A pod knows no more of its
-// PodGroup than the name.
+// MadeFor reports, on a node, whether a claim was generated for the pod or for its PodGroup. A pod
+// has only the name of its PodGroup.
 func MadeFor(pod *core.Pod, claim *resource.ResourceClaim) bool {
 	if _, uid, ok := OwnerPod(claim); ok {
 		return uid == pod.UID
@@ -41,12 +41,12 @@ func MadeFor(pod *core.Pod, claim *resource.ResourceClaim) bool {
 	return ok && member && name == group
 }
 
-// NamesPod tells whether the pod itself is a consumer of the claim.
+// NamesPod reports whether the pod itself is a consumer of the claim.
 func NamesPod(pod *core.Pod, claim *resource.ResourceClaim) bool {
 	return holds(claim.Status.ReservedFor, PodConsumer(pod))
 }
 
-// Uses gives the names of the claims that the pod's spec and status name, each once.
+// Uses returns the names of the claims in the pod's spec and status, without duplicates.
 func Uses(pod *core.Pod) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -68,8 +68,8 @@ func Uses(pod *core.Pod) []string {
 	return out
 }
 
-// MayUse reports whether the pod names the claim, or may mean it through its PodGroup while its status does not say so yet: a pod
-// may be bound before that is recorded.
+// MayUse reports whether the pod names the claim, or may mean it through its PodGroup. A pod may be
+// bound before its status has the name.
 func MayUse(pod *core.Pod, claim *resource.ResourceClaim) bool {
 	if slices.Contains(Uses(pod), claim.Name) {
 		return true
@@ -85,7 +85,7 @@ func MayUse(pod *core.Pod, claim *resource.ResourceClaim) bool {
 	})
 }
 
-// throughGroup reports whether pods of a PodGroup of this name may use the claim through it.
+// throughGroup reports whether pods of the PodGroup with this name may use the claim through it.
 func throughGroup(claim *resource.ResourceClaim, group string) bool {
 	if name, _, ok := OwnerGroup(claim); ok && name == group {
 		return true
@@ -95,7 +95,8 @@ func throughGroup(claim *resource.ResourceClaim, group string) bool {
 	})
 }
 
-// LacksRecord reports whether the pod has an entry that means a claim of its PodGroup, and its status does not name that.
+// LacksRecord reports whether an entry of the pod means a claim of its PodGroup that its status
+// does not name.
 func LacksRecord(pod *core.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.ResourceClaims, func(entry core.PodResourceClaim) bool {
 		return entry.PodGroupResourceClaim != nil && !hasRecord(pod, entry.Name)

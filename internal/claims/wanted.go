@@ -11,20 +11,21 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// Facts are what is known when claims of an owner are looked after.
+// Facts are the known objects on which the decision about an owner's claims is based.
 type Facts struct {
-	// Templates are those of the owner's entries that exist, by source.
+	// Templates are the existing templates of the owner's entries, by source.
 	Templates map[Source]Template
-	// Claims are those known in the owner's namespace that it controls, that its
-	// status names, or that were met under a name that was wanted. More do no harm.
+	// Claims are the known claims in the owner's namespace that the owner controls, that its status
+	// names, or whose names turned out to be used. Other claims are ignored.
 	Claims []*resource.ResourceClaim
-	// Gone are names that a live read did not find.
+	// Gone has the names that a read from the API did not find.
 	Gone map[string]bool
-	// NoClusterTemplates says that they are off: nothing more is generated from one (K5978).
+	// NoClusterTemplates means that the feature is off: no claim is generated from a
+	// ClusterResourceClaimTemplate (K5978).
 	NoClusterTemplates bool
 }
 
-// Found adds a claim as the server has just shown it.
+// Found adds a claim as just read from the server.
 func (f *Facts) Found(claim *resource.ResourceClaim) {
 	f.Claims = slices.DeleteFunc(slices.Clone(f.Claims), func(c *resource.ResourceClaim) bool {
 		return c.Name == claim.Name && c.Namespace == claim.Namespace
@@ -33,7 +34,7 @@ func (f *Facts) Found(claim *resource.ResourceClaim) {
 	delete(f.Gone, claim.Name)
 }
 
-// Lost notes that the server has no claim of this name.
+// Lost records that the server has no claim with this name.
 func (f *Facts) Lost(name string) {
 	if f.Gone == nil {
 		f.Gone = map[string]bool{}
@@ -41,31 +42,30 @@ func (f *Facts) Lost(name string) {
 	f.Gone[name] = true
 }
 
-// Want is what has to be done for an owner. The caller reads what Ask names and
-// creates what Create has, adds the results to the facts, and asks again, until both
-// are empty; then it writes Record, in one request.
+// Want is the change to make for an owner. The caller reads the claims in Ask and creates those in
+// Create, adds the results to the facts, and decides again, until both are empty. Then it writes
+// Record in one request.
 type Want struct {
-	// Ask are claim names that the status has and the facts do not know.
+	// Ask are the claim names in the status that are not among the facts.
 	Ask []string
-	// Create are claims to create. A name that turns out to be taken is a fact as
-	// well: it was made for this entry by somebody quicker, or it is another's.
+	// Create are the claims to create. A name that is already used is a fact as well: the claim was
+	// created concurrently for this entry, or it is unrelated.
 	Create []*resource.ResourceClaim
-	// Record is the complete list for status.resourceClaimStatuses, sorted by name;
-	// nil when it is right as it is.
+	// Record is the complete list for status.resourceClaimStatuses, sorted by name, or nil if the
+	// status is up to date.
 	Record []corev1.PodResourceClaimStatus
-	// Problems are the entries that get no claim now.
+	// Problems are the entries that currently get no claim.
 	Problems []*Problem
 }
 
-// Settled tells that nothing is left to ask or to create.
+// Settled reports whether nothing remains to be read or created.
 func (w Want) Settled() bool { return len(w.Ask) == 0 && len(w.Create) == 0 }
 
-// Wanted decides which claims the owner lacks and what its status must say.
+// Wanted decides which claims the owner lacks and what its status must record.
 //
-// For each entry in this order: what the status names is kept if it exists and is
-// the owner's; else a claim that was made for the entry is adopted, even when its
-// template is gone; else one is generated. An entry whose record says that no claim
-// is needed is left alone.
+// For each entry, in this order: a recorded claim is kept if it exists and belongs to the owner;
+// otherwise a claim that was generated for the entry is adopted, even if its template was deleted;
+// otherwise a claim is generated. An entry whose record shows that no claim is needed is skipped.
 func Wanted(owner Owner, facts Facts) Want {
 	w := Want{Problems: slices.Clone(owner.Problems)}
 	records := slices.Clone(owner.Records)
@@ -89,8 +89,8 @@ func Wanted(owner Owner, facts Facts) Want {
 	return w
 }
 
-// generated gives the name of the claim for an entry that has a template, or adds
-// to w what must happen before there is one.
+// generated returns the claim name for an entry with a template, or adds to w what must be done
+// first.
 func (w *Want) generated(owner Owner, entry Entry, name *string, facts Facts) (string, bool) {
 	if name != nil && !facts.Gone[*name] {
 		claim, known := facts.claim(owner, *name)
@@ -127,9 +127,9 @@ func (f Facts) claim(owner Owner, name string) (*resource.ResourceClaim, bool) {
 	return nil, false
 }
 
-// adoptable is the claim that was made for the entry. There should be one at most;
-// of several, one that stays, then the oldest, then the first by name is taken, so
-// that everybody takes the same and the status never flaps.
+// adoptable returns the claim that was generated for the entry. There should be at most one. If
+// there are several, claims that are not being deleted are preferred, then the oldest, then the
+// first by name, so that the choice is stable.
 func (f Facts) adoptable(owner Owner, entry string) (*resource.ResourceClaim, bool) {
 	var best *resource.ResourceClaim
 	for _, c := range f.Claims {
@@ -147,7 +147,7 @@ func before(a, b *resource.ResourceClaim) bool {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name)) < 0
 }
 
-// fresh is a claim under the first of the entry's names that no claim is known to have.
+// fresh returns a claim with the first of the entry's names that no known claim has.
 func (f Facts) fresh(owner Owner, entry string, t Template) *resource.ResourceClaim {
 	for attempt := 0; ; attempt++ {
 		claim := generate(owner, entry, t, attempt)
@@ -157,7 +157,7 @@ func (f Facts) fresh(owner Owner, entry string, t Template) *resource.ResourceCl
 	}
 }
 
-// record sets the entry's claim in a list that the caller owns.
+// record sets the claim of an entry in a list that the caller owns.
 func record(records []corev1.PodResourceClaimStatus, entry, claim string) []corev1.PodResourceClaimStatus {
 	for i := range records {
 		if records[i].Name == entry {

@@ -212,7 +212,7 @@ func (c podClient) Record(ctx context.Context, bind *sched.Placement) error {
 		return err
 	}
 	if bind.Extended != nil && pod.Status.ExtendedResourceClaimStatus == nil {
-		// The node would run the pod without devices.
+		// Without the field, the node would run the pod without devices.
 		return fmt.Errorf("the server does not keep extendedResourceClaimStatus of pod %s: its feature DRAExtendedResource is off", bind.Pod)
 	}
 	return nil

@@ -36,7 +36,8 @@ type Binder interface {
 	Record(ctx context.Context, bind *sched.Placement) error
 	// BoundTo returns the node of a pod, or "" if the pod is not bound or does not exist.
 	BoundTo(ctx context.Context, key model.Key, uid types.UID) (string, error)
-	// MinCount returns the minCount that the API has for the PodGroup, 0 if that is no gang or does not exist.
+	// MinCount returns the current minCount of the PodGroup, or 0 if it is not a gang or does not
+	// exist.
 	MinCount(ctx context.Context, key model.Key, uid types.UID) (int, error)
 }
 

@@ -1,13 +1,13 @@
 // Package commit writes a plan of the scheduler to the API, in an order that is safe if the process
-// crashes at any point.
+// crashes at any point:
 //
-//  1. Claims, concurrently. Claims for extended resources are created; others get the protection
-//     finalizer if it is missing. Then allocation and reservation are set in one status update.
-//     A group's reservation is written once, here, so that the group's own write cannot make a
-//     bind fail.
-//  2. Binds, concurrently, only after every claim has been written, each after the claim-related
-//     fields of the pod status. To wait in between, for binding conditions, call Claims and Binds
-//     separately.
+//   - First claims, concurrently. Claims for extended resources are created; others get the
+//     protection finalizer if it is missing. Then allocation and reservation are set in one status
+//     update. A group's reservation is written once, here, so that the group's own write cannot
+//     make a bind fail.
+//   - Then binds, concurrently, only after every claim has been written, each after the
+//     claim-related fields of the pod status. To wait in between, for binding conditions, call
+//     Claims and Binds separately.
 //
 // The assumptions of a plan are verified at commit: if another component allocated, changed or
 // deleted a claim, the plan is refused, and its earlier writes are reverted, as long as no bind was

@@ -7,9 +7,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// checkMinCount looks up whether the gang still has the minCount for which the plan was made. Pods and PodGroups come by
-// separate watches, so a pod that was made after minCount was raised may be seen before that: without the look-up it would
-// depend on chance whether such a pod is placed alone.
+// checkMinCount verifies that the gang still has the minCount for which the plan was made. Pods and
+// PodGroups are received by separate watches, so that a pod created after minCount was raised may
+// be seen first. Without the check, it would depend on timing whether such a pod is placed alone.
 func (c *Committer) checkMinCount(ctx context.Context, plan *sched.Plan) error {
 	if plan.MinCount == 0 {
 		return nil
@@ -17,7 +17,7 @@ func (c *Committer) checkMinCount(ctx context.Context, plan *sched.Plan) error {
 	var now int
 	err := c.ask(ctx, func() (err error) {
 		if now, err = c.binds.MinCount(ctx, plan.Unit.Key, plan.Group); refused(err) {
-			now, err = 0, nil // a group that does not exist any more is no gang; nothing of it changes the quorum
+			now, err = 0, nil // a PodGroup that does not exist has no quorum
 		}
 		return err
 	})

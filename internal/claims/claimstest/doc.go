@@ -1,5 +1,5 @@
-// Package claimstest is the scenario language of the tests about claims and
-// PodGroups: one line an object, in the words that the scenarios are about.
+// Package claimstest is the scenario language of the tests about claims and PodGroups. Each line is
+// an object:
 //
 //	group pg claims=shared:template/one-gpu status=shared:pg-shared-abcde deleting
 //	pod m-0 group=pg claims=shared:group/shared node=n1 phase=Running
@@ -7,7 +7,7 @@
 //	template one-gpu labels=a:b
 //	clustertemplate one-gpu
 //
-// The UID of an object is its name with "-uid", unless uid= says otherwise; a
-// reference is kind/name or kind/name/uid. All objects are in namespace "default",
-// unless ns= says otherwise. A line replaces the object of that kind and name.
+// The UID of an object is its name with "-uid", unless uid= is set. A reference is kind/name or
+// kind/name/uid. All objects are in namespace "default", unless ns= is set. A line replaces the
+// object of the same kind and name.
 package claimstest

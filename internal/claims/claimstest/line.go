@@ -18,7 +18,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// line is one object, whose words are taken away as they are understood.
+// line is one object. Its words are removed as they are parsed.
 type line struct {
 	kind, name string
 	values     map[string]string
@@ -55,7 +55,7 @@ func (l *line) fail(format string, args ...any) {
 	}
 }
 
-// pairs reads k:v,k:v in order.
+// pairs parses k:v,k:v in order.
 func (l *line) pairs(key string) [][2]string {
 	var out [][2]string
 	for _, item := range l.list(key) {
@@ -79,7 +79,7 @@ func (l *line) stringMap(key string) map[string]string {
 	return out
 }
 
-// time reads a time as it passes in scenarios: since the epoch.
+// time parses a time as a duration since the epoch.
 func (l *line) time(key, text string) metav1.Time {
 	since, err := time.ParseDuration(text)
 	if err != nil {
@@ -106,7 +106,7 @@ func (l *line) meta() metav1.ObjectMeta {
 	return m
 }
 
-// source reads the part after the colon of an entry: kind/name.
+// source parses the part of an entry after the colon: kind/name.
 func (l *line) source(text string) (kind, name string) {
 	kind, name, ok := strings.Cut(text, "/")
 	if !ok {
@@ -118,7 +118,7 @@ func (l *line) source(text string) (kind, name string) {
 func (l *line) pod() *core.Pod {
 	pod := &core.Pod{ObjectMeta: l.meta()}
 	pod.Finalizers = l.list("finalizers")
-	if l.flag("confirmed") { // the node's word that the pod has ended
+	if l.flag("confirmed") { // the node has confirmed that the pod ended
 		pod.DeletionGracePeriodSeconds = ptr.To[int64](0)
 	}
 	if group, ok := l.take("group"); ok {
@@ -202,7 +202,7 @@ func (l *line) group() *scheduling.PodGroup {
 	return group
 }
 
-// Consumer reads kind/name or kind/name/uid.
+// Consumer parses kind/name or kind/name/uid.
 func Consumer(text string) resourcev1.ResourceClaimConsumerReference {
 	kind, name, _ := strings.Cut(text, "/")
 	name, uid, ok := strings.Cut(name, "/")
@@ -256,7 +256,8 @@ func (l *line) claim() *resource.ResourceClaim {
 	return claim
 }
 
-// results allocates devices (name, or driver/pool/name), all with the tolerations of key/effect/seconds.
+// results returns allocated devices (name, or driver/pool/name), all with the tolerations in
+// key/effect/seconds.
 func (l *line) results(devices []string) []resourcev1.DeviceRequestAllocationResult {
 	var tolerations []resourcev1.DeviceToleration
 	for _, text := range l.list("tolerates") {

@@ -10,13 +10,14 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Verb carries out one command of a scenario and prints what came of it.
+// Verb runs one command of a scenario and returns its output.
 type Verb = func(*testing.T, *datadriven.TestData) string
 
-// Script is what every scenario has: a world, and the verb that changes it.
+// Script is the state that every scenario has: a world, and the verb that changes it.
 type Script struct{ World *World }
 
-// Play runs the scenarios of a folder; verbs gives the verbs of one file, beside "world".
+// Play runs the scenarios in a directory; verbs returns the verbs for one file, in addition to
+// "world".
 func Play(t *testing.T, dir string, verbs func(*Script) map[string]Verb) {
 	datadriven.Walk(t, dir, func(t *testing.T, path string) {
 		s := &Script{World: &World{}}
@@ -32,7 +33,8 @@ func Play(t *testing.T, dir string, verbs func(*Script) map[string]Verb) {
 	})
 }
 
-// setWorld merges the objects of its input into the world; "anew" starts an empty one.
+// setWorld merges the objects of its input into the world; the argument "anew" starts with an empty
+// one.
 func (s *Script) setWorld(t *testing.T, d *datadriven.TestData) string {
 	if d.HasArg("anew") {
 		s.World = &World{}
@@ -45,17 +47,17 @@ func (s *Script) setWorld(t *testing.T, d *datadriven.TestData) string {
 	return ""
 }
 
-// Pod is the pod that the command's argument pod=NAME names.
+// Pod returns the pod named by the argument pod=NAME.
 func (s *Script) Pod(t *testing.T, d *datadriven.TestData) *core.Pod {
 	return lookUp(t, d, "pod", s.World.Pod)
 }
 
-// Group is the PodGroup that the command's argument group=NAME names.
+// Group returns the PodGroup named by the argument group=NAME.
 func (s *Script) Group(t *testing.T, d *datadriven.TestData) *scheduling.PodGroup {
 	return lookUp(t, d, "group", s.World.Group)
 }
 
-// Claim is the ResourceClaim that the command's argument claim=NAME names.
+// Claim returns the ResourceClaim named by the argument claim=NAME.
 func (s *Script) Claim(t *testing.T, d *datadriven.TestData) *resource.ResourceClaim {
 	return lookUp(t, d, "claim", s.World.Claim)
 }

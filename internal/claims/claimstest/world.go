@@ -19,7 +19,7 @@ type World struct {
 	ClusterTemplates []*resourcev1alpha3.ClusterResourceClaimTemplate
 }
 
-// Parse reads one object a line and gives them in a World of their own.
+// Parse returns a World with the objects of a text, one a line.
 func Parse(text string) (*World, error) {
 	w := &World{}
 	for _, text := range strings.Split(text, "\n") {
@@ -29,7 +29,7 @@ func Parse(text string) (*World, error) {
 			continue
 		}
 		if len(fields) < 2 {
-			return nil, fmt.Errorf("%q: want a kind and a name", text)
+			return nil, fmt.Errorf("%q: expected a kind and a name", text)
 		}
 		l := &line{kind: fields[0], name: fields[1], values: map[string]string{}}
 		for _, field := range fields[2:] {
@@ -64,7 +64,7 @@ func (w *World) add(l *line) error {
 	return l.err
 }
 
-// Merge takes over the objects of other; they replace those of the same name.
+// Merge adds the objects of other, replacing those of the same name.
 func (w *World) Merge(other *World) {
 	w.Pods = merge(w.Pods, other.Pods)
 	w.Groups = merge(w.Groups, other.Groups)
@@ -73,16 +73,16 @@ func (w *World) Merge(other *World) {
 	w.ClusterTemplates = merge(w.ClusterTemplates, other.ClusterTemplates)
 }
 
-// Pod finds a pod by name.
+// Pod returns the pod with this name.
 func (w *World) Pod(name string) (*core.Pod, bool) { return find(w.Pods, name) }
 
-// Group finds a PodGroup by name.
+// Group returns the PodGroup with this name.
 func (w *World) Group(name string) (*scheduling.PodGroup, bool) { return find(w.Groups, name) }
 
-// Claim finds a ResourceClaim by name.
+// Claim returns the ResourceClaim with this name.
 func (w *World) Claim(name string) (*resource.ResourceClaim, bool) { return find(w.Claims, name) }
 
-// GroupOf finds the PodGroup that the pod names; nil if it is not there.
+// GroupOf returns the PodGroup that the pod names, or nil if it does not exist.
 func (w *World) GroupOf(pod *core.Pod) *scheduling.PodGroup {
 	if g := pod.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil {
 		group, _ := w.Group(*g.PodGroupName)

@@ -8,10 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reported are the conditions that a node itself reports. NetworkUnavailable is that of others.
+// reported are the conditions that the node agent reports. NetworkUnavailable is set by other
+// components.
 var reported = []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure}
 
-// isUnknown reports whether a node has all conditions of a lost node.
+// isUnknown reports whether all conditions of the node have the values of a lost node.
 func isUnknown(node *corev1.Node) bool {
 	return !slices.ContainsFunc(reported, func(of corev1.NodeConditionType) bool {
 		have := condition(node, of)
@@ -19,7 +20,7 @@ func isUnknown(node *corev1.Node) bool {
 	})
 }
 
-// unknown returns a lost node with its conditions as they are then.
+// unknown returns the node with the conditions of a lost node.
 func unknown(node *corev1.Node, now time.Time) *corev1.Node {
 	out := node.DeepCopy()
 	for _, of := range reported {

@@ -22,19 +22,20 @@ import (
 )
 
 const (
-	// DefaultGracePeriod is how long a node may be silent.
+	// DefaultGracePeriod is the time after which a node without a sign of life is lost.
 	DefaultGracePeriod = 50 * time.Second
-	// startupGrace is how long a node that never reported may be.
+	// startupGrace is the same for a node that never reported.
 	startupGrace = 60 * time.Second
-	// period is how often the nodes are looked at.
+	// period is the interval between passes over all nodes.
 	period = 5 * time.Second
 )
 
-// Options tune a Controller; the zero value is good.
+// Options configures a Controller. The zero value is valid.
 type Options struct {
-	// GracePeriod is how long a node may be silent before it is lost. Default: DefaultGracePeriod.
+	// GracePeriod is the time after which a node without a sign of life is lost. Default:
+	// DefaultGracePeriod.
 	GracePeriod time.Duration
-	// Clock is the time. Default: the wall clock.
+	// Clock is the clock to use. Default: the wall clock.
 	Clock clock.WithTicker
 }
 
@@ -48,7 +49,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// period is short enough for the grace period.
+// period returns an interval that is short enough for the grace period.
 func (o Options) period() time.Duration { return min(period, o.GracePeriod/2) }
 
 type nodeCache interface {
@@ -56,18 +57,19 @@ type nodeCache interface {
 	List() []*corev1.Node
 }
 
-// leaseCache has the Leases of kube-node-lease.
+// leaseCache is a cache of the Leases in kube-node-lease.
 type leaseCache interface {
 	Get(namespace, name string) (*coordinationv1.Lease, bool)
 	List() []*coordinationv1.Lease
 }
 
-// podCache must have the index client.PodsByNode.
+// podCache is a cache of pods with the index client.PodsByNode.
 type podCache interface {
 	ByIndex(index, key string) []*core.Pod
 }
 
-// server is the API past the caches. Writes carry the version that they are based on.
+// server reads and writes the API directly. Writes have the resource version on which they are
+// based.
 type server interface {
 	// Reachable returns an error if the server does not answer.
 	Reachable(ctx context.Context) error
@@ -77,7 +79,7 @@ type server interface {
 	MarkNotReady(ctx context.Context, pod *core.Pod, now time.Time) error
 }
 
-// Controller looks after the conditions and taints of nodes.
+// Controller maintains the conditions and taints of nodes.
 type Controller struct {
 	opts   Options
 	nodes  nodeCache
@@ -89,13 +91,13 @@ type Controller struct {
 	ready  func(context.Context) error // returns when the caches are filled
 	work   func(context.Context) error
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	health map[string]*health
-	lost   map[string]bool    // nodes that are silent for too long
-	evict  map[string]bool    // nodes that may be given a taint that evicts
+	lost   map[string]bool    // nodes without a sign of life in the grace period
+	evict  map[string]bool    // nodes that may get a NoExecute taint
 	limits map[string]*bucket // by zone
 	cutOff bool               // no node is ready
-	last   time.Time          // of the passes that were made
+	last   time.Time          // time of the last pass
 }
 
 func newController(nodes nodeCache, leases leaseCache, pods podCache, srv server, events reconciler.Recorder, opts Options) *Controller {
@@ -105,7 +107,7 @@ func newController(nodes nodeCache, leases leaseCache, pods podCache, srv server
 	}
 }
 
-// Run works until ctx is done.
+// Run runs the controller until ctx ends.
 func (c *Controller) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { c.watch(ctx) })
@@ -114,10 +116,10 @@ func (c *Controller) Run(ctx context.Context) error {
 	return err
 }
 
-// watch looks at all nodes from time to time.
+// watch passes over all nodes periodically.
 func (c *Controller) watch(ctx context.Context) {
 	if c.ready(ctx) != nil {
-		return // ctx has ended, as the queue reports
+		return // ctx has ended
 	}
 	ticker := c.opts.Clock.NewTicker(c.opts.period())
 	defer ticker.Stop()
@@ -131,10 +133,10 @@ func (c *Controller) watch(ctx context.Context) {
 	}
 }
 
-// pass looks at all nodes. It writes nothing itself: nodes that need it are put into the queue.
+// pass evaluates all nodes. It writes nothing: nodes that need a write are put into the queue.
 func (c *Controller) pass(ctx context.Context) {
 	if err := c.server.Reachable(ctx); err != nil {
-		klog.FromContext(ctx).V(2).Info("nodes are not judged while the API server does not answer", "err", err)
+		klog.FromContext(ctx).V(2).Info("Not evaluating nodes while the API server does not answer", "err", err)
 		return
 	}
 	now := c.opts.Clock.Now()
@@ -154,7 +156,7 @@ func (c *Controller) pass(ctx context.Context) {
 	}
 }
 
-// count counts the nodes by zone, as they were observed.
+// count counts the nodes by zone.
 func (c *Controller) count(nodes []*corev1.Node) map[string]*zone {
 	zones := map[string]*zone{}
 	for _, node := range nodes {
@@ -173,7 +175,8 @@ func (c *Controller) count(nodes []*corev1.Node) map[string]*zone {
 	return zones
 }
 
-// observe takes in the signs of life. All nodes count as alive when the controller was blind.
+// observe records the signs of life. blind means that the controller could not see them for some
+// time; all nodes count as alive then.
 func (c *Controller) observe(nodes []*corev1.Node, now time.Time, blind bool) {
 	leases := readLeases(c.leases.List())
 	for _, node := range nodes {
@@ -189,7 +192,7 @@ func (c *Controller) observe(nodes []*corev1.Node, now time.Time, blind bool) {
 	}
 }
 
-// forget drops what is known of nodes that are not there any more.
+// forget removes the state of nodes that no longer exist.
 func (c *Controller) forget(nodes []*corev1.Node) {
 	there := make(map[string]bool, len(nodes))
 	for _, node := range nodes {
@@ -204,7 +207,7 @@ func (c *Controller) forget(nodes []*corev1.Node) {
 	}
 }
 
-// observeNode takes in the signs of life of one node.
+// observeNode records the signs of life of one node.
 func (c *Controller) observeNode(node *corev1.Node, now time.Time, leases leaseTimes) {
 	h := c.health[node.Name]
 	if h == nil {
@@ -219,7 +222,7 @@ func (c *Controller) observeNode(node *corev1.Node, now time.Time, leases leaseT
 	}
 }
 
-// leasesOf returns the Leases that stand for one node.
+// leasesOf returns the Leases that belong to one node.
 func (c *Controller) leasesOf(node *corev1.Node) leaseTimes {
 	var found []*coordinationv1.Lease
 	for _, name := range []string{node.Name, node.Annotations[fleet.AnnotationLease]} {
@@ -230,7 +233,8 @@ func (c *Controller) leasesOf(node *corev1.Node) leaseTimes {
 	return readLeases(found)
 }
 
-// setCutOff notes whether no node is ready. When the first ones are again, all others have a full grace period.
+// setCutOff records whether no node is ready. When some are ready again, the others get a full
+// grace period.
 func (c *Controller) setCutOff(nodes []*corev1.Node, zones map[string]*zone, now time.Time) {
 	was := c.cutOff
 	c.cutOff = len(zones) > 0
@@ -250,7 +254,7 @@ func (c *Controller) setCutOff(nodes []*corev1.Node, zones map[string]*zone, now
 	}
 }
 
-// allowEvictions picks the nodes that may be given a taint that evicts.
+// allowEvictions selects the nodes that may get a NoExecute taint.
 func (c *Controller) allowEvictions(nodes []*corev1.Node, zones map[string]*zone, now time.Time) {
 	if c.cutOff {
 		return
@@ -263,7 +267,7 @@ func (c *Controller) allowEvictions(nodes []*corev1.Node, zones map[string]*zone
 			if len(c.evict) > 0 {
 				delete(c.evict, node.Name)
 			}
-			// One that is heard of again will say how it is.
+			// A node that reports again shows its own condition.
 		case !evicts(node) && !c.evict[node.Name]:
 			waiting = append(waiting, node)
 		}
@@ -280,7 +284,7 @@ func (c *Controller) allowEvictions(nodes []*corev1.Node, zones map[string]*zone
 	}
 }
 
-// needsWork reports whether a node is not as it should be. The lock must be held.
+// needsWork reports whether the conditions or taints of a node must change. The lock must be held.
 func (c *Controller) needsWork(node *corev1.Node) bool {
 	if len(c.lost) > 0 && c.lost[node.Name] && !isUnknown(node) {
 		return true
@@ -302,8 +306,8 @@ func (c *Controller) evicting(name string) eviction {
 	return keep
 }
 
-// state returns what is known of a node that a pass found lost, or allowed to be tainted. The node may
-// have given a sign of life since.
+// state returns whether the last pass found the node lost, and what may be done with its NoExecute
+// taints. The node may have given a sign of life since.
 func (c *Controller) state(node *corev1.Node) (lost bool, evicting eviction) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -313,7 +317,7 @@ func (c *Controller) state(node *corev1.Node) (lost bool, evicting eviction) {
 	return c.lost[node.Name], c.evicting(node.Name)
 }
 
-// reconcile makes a node what it should be.
+// reconcile writes the conditions and taints that a node should have.
 func (c *Controller) reconcile(ctx context.Context, name string) error {
 	node, ok := c.nodes.Get("", name)
 	if !ok {
@@ -346,7 +350,7 @@ func (c *Controller) reconcile(ctx context.Context, name string) error {
 	return c.markPods(ctx, name, now)
 }
 
-// markPods has the pods of a lost node say that they are not ready.
+// markPods sets the condition Ready of the pods of a lost node to False.
 func (c *Controller) markPods(ctx context.Context, node string, now time.Time) error {
 	for _, pod := range c.pods.ByIndex(client.PodsByNode, node) {
 		ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
@@ -363,12 +367,12 @@ func (c *Controller) markPods(ctx context.Context, node string, now time.Time) e
 	return nil
 }
 
-// reference is a node as events about nodes refer to it: they use the name as UID.
+// reference returns the reference for events about a node, which have the name as UID.
 func reference(node *corev1.Node) *corev1.ObjectReference {
 	return &corev1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: node.Name, UID: types.UID(node.Name)}
 }
 
-// onNode takes an event of the cache of nodes.
+// onNode handles an event of the node cache.
 func (c *Controller) onNode(_, after *corev1.Node) {
 	if after == nil {
 		return

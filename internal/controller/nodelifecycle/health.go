@@ -9,24 +9,24 @@ import (
 	"github.com/allot-dev/allot/internal/fleet"
 )
 
-// health is what is remembered of a node.
+// health is the remembered state of a node.
 type health struct {
 	uid types.UID
-	// seen is the version of the node that ready, zone and sharedLease were read from. Nodes of a large
-	// cluster hardly ever change, so that a pass reads next to nothing of them.
+	// seen is the version of the node from which ready, zone and sharedLease were read. Nodes of a
+	// large cluster rarely change, so that a pass reads almost nothing.
 	seen        *corev1.Node
-	ready       corev1.ConditionStatus // of the condition Ready, "" if there is none
+	ready       corev1.ConditionStatus // status of the condition Ready, or "" if there is none
 	zone        string
-	sharedLease string // the name of a Lease that stands for several nodes, "" if the node names none
-	// plain is whether the node is ready, and neither has nor needs taints.
+	sharedLease string // name of a Lease that several nodes share, or ""
+	// plain means that the node is ready, and neither has nor needs taints.
 	plain bool
-	// probe is when the node gave the last sign of life, by the clock of the controller.
+	// probe is the time of the last sign of life, by the clock of the controller.
 	probe time.Time
-	// heartbeat and renewed are the times of the condition Ready and of the newest Lease that were seen.
+	// heartbeat and renewed are the last seen times of the condition Ready and of the newest Lease.
 	heartbeat, renewed time.Time
 }
 
-// read takes in what a version of the node says.
+// read updates the state from a version of the node.
 func (h *health) read(node *corev1.Node) {
 	if h.seen == node {
 		return
@@ -36,7 +36,7 @@ func (h *health) read(node *corev1.Node) {
 	h.plain = h.ready == corev1.ConditionTrue && len(node.Spec.Taints) == 0 && len(wanted(node, keep)) == 0
 }
 
-// observe takes in how a node is seen now, and the Leases that are there.
+// observe updates the state from the current node and Leases.
 func (h *health) observe(node *corev1.Node, now time.Time, leases leaseTimes) {
 	if h.seen != node || h.probe.IsZero() {
 		h.heartbeats(node, now)
@@ -46,7 +46,7 @@ func (h *health) observe(node *corev1.Node, now time.Time, leases leaseTimes) {
 	h.renew(leases.of(h.sharedLease), now)
 }
 
-// heartbeats takes in a heartbeat in the condition Ready.
+// heartbeats records a heartbeat in the condition Ready.
 func (h *health) heartbeats(node *corev1.Node, now time.Time) {
 	ready := condition(node, corev1.NodeReady)
 	if h.uid != node.UID || h.probe.IsZero() {
@@ -62,14 +62,15 @@ func (h *health) heartbeats(node *corev1.Node, now time.Time) {
 	}
 }
 
-// renew takes in the time at which a Lease was renewed; zero if there is no such Lease.
+// renew records the renewal time of a Lease, zero if there is no Lease.
 func (h *health) renew(renewed, now time.Time) {
 	if renewed.After(h.renewed) {
 		h.renewed, h.probe = renewed, now
 	}
 }
 
-// lost reports whether a node has been silent for too long. One that never reported has longer.
+// lost reports whether the node had no sign of life for too long. The limit is longer for a node
+// that never reported.
 func (h *health) lost(now time.Time, grace, startup time.Duration) bool {
 	if h.ready == "" {
 		grace = startup
@@ -87,7 +88,7 @@ func condition(node *corev1.Node, of corev1.NodeConditionType) *corev1.NodeCondi
 	return nil
 }
 
-// readiness returns the status of the condition Ready, "" if there is none.
+// readiness returns the status of the condition Ready, or "" if there is none.
 func readiness(node *corev1.Node) corev1.ConditionStatus {
 	if ready := condition(node, corev1.NodeReady); ready != nil {
 		return ready.Status

@@ -6,7 +6,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// leaseTimes are the times at which the Leases of nodes were renewed, by name of the Lease.
+// leaseTimes maps names of Leases to renewal times.
 type leaseTimes map[string]time.Time
 
 func readLeases(leases []*coordinationv1.Lease) leaseTimes {
@@ -19,7 +19,7 @@ func readLeases(leases []*coordinationv1.Lease) leaseTimes {
 	return times
 }
 
-// of returns the time of a Lease; zero if there is none.
+// of returns the renewal time of a Lease, or zero if there is none.
 func (t leaseTimes) of(name string) time.Time {
 	if name == "" {
 		return time.Time{}

@@ -19,23 +19,24 @@ var pressures = []pressure{
 	{corev1.NodeNetworkUnavailable, corev1.TaintNodeNetworkUnavailable},
 }
 
-// eviction is what becomes of the taints of a node that evict.
+// eviction is the change to make to the NoExecute taints of a node.
 type eviction int
 
 const (
-	// keep adds none. One that is there follows the condition Ready.
+	// keep adds none. An existing one follows the condition Ready.
 	keep eviction = iota
-	// evict adds the one that the condition Ready asks for.
+	// evict adds the one for the condition Ready.
 	evict
 	// spare removes them.
 	spare
 )
 
-// tainted returns the taints that a node should have; changed is false if it has them.
+// tainted returns the taints that a node should have, and whether they differ from its current
+// ones.
 func tainted(node *corev1.Node, evicting eviction) (taints []corev1.Taint, changed bool) {
 	want := wanted(node, evicting)
 	if len(want) == 0 && len(node.Spec.Taints) == 0 {
-		return nil, false // nearly all nodes, nearly always
+		return nil, false // almost always
 	}
 	ready := readiness(node)
 	for _, have := range node.Spec.Taints {
@@ -53,7 +54,7 @@ func tainted(node *corev1.Node, evicting eviction) (taints []corev1.Taint, chang
 	return append(taints, want...), changed || len(want) > 0
 }
 
-// wanted returns the taints that a node has because of its condition.
+// wanted returns the taints for the condition of a node.
 func wanted(node *corev1.Node, evicting eviction) []corev1.Taint {
 	var out []corev1.Taint
 	for _, p := range pressures {
@@ -80,7 +81,7 @@ func wanted(node *corev1.Node, evicting eviction) []corev1.Taint {
 	return out
 }
 
-// evicts reports whether a node has a taint of this controller that evicts.
+// evicts reports whether a node has a NoExecute taint of this controller.
 func evicts(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute && aboutReady(t.Key) })
 }
@@ -89,7 +90,7 @@ func aboutReady(key string) bool {
 	return key == corev1.TaintNodeNotReady || key == corev1.TaintNodeUnreachable
 }
 
-// managed reports whether a taint is one that only this controller adds and removes.
+// managed reports whether only this controller adds and removes the taint.
 func managed(t *corev1.Taint) bool {
 	switch t.Effect {
 	case corev1.TaintEffectNoExecute:
