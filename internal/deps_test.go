@@ -25,12 +25,16 @@ var edges = []struct{ from, to, why string }{
 	{"sched/score", "model", "nodes and what pods prefer are values of the model"},
 	{"sched/score", "sched/nodefit", "only nodes that fit are compared"},
 
+	{"sched/plan", "model", "a plan changes the State"},
+	{"sched/queue", "model", "units and the changes that wake them are values of the model"},
 	{"sched/reason", "model", "changes that help are topics of the model"},
 	{"sched/reason", "alloc", "a reason says why claims cannot be allocated"},
 	{"sched/reason", "sched/nodefit", "a reason names the checks that nodes failed"},
 
 	{"testkit/scenario", "model", "objects of a scenario are put into the State"},
 	{"testkit/scenario", "sched", "a scenario places units"},
+	{"testkit/scenario", "sched/plan", "a scenario prints plans"},
+	{"testkit/scenario", "sched/queue", "a scenario tries parked units again"},
 	{"testkit/scenario", "claims", "claims and slices are converted as the scheduler does"},
 	{"testkit/scenario", "features", "a scenario switches features"},
 	{"testkit/testserver", "apiserver", "tests of whole parts have a real server"},
@@ -44,7 +48,7 @@ var edges = []struct{ from, to, why string }{
 	{"cluster", "groups", "pods are found by their PodGroup"},
 	{"commit", "client", "a plan becomes API writes"},
 	{"commit", "model", "a plan consists of values of the model"},
-	{"commit", "sched", "what is written is a Plan"},
+	{"commit", "sched/plan", "what is written is a Plan"},
 	{"scheduler", "client", "binds, conditions and events are API writes"},
 	{"scheduler", "claims", "which PodGroup a pod names is read there"},
 	{"scheduler", "cluster", "the loop applies what happened before it places"},
@@ -53,6 +57,8 @@ var edges = []struct{ from, to, why string }{
 	{"scheduler", "groups", "conditions are decided there"},
 	{"scheduler", "model", "the loop owns the State"},
 	{"scheduler", "sched", "the loop places units"},
+	{"scheduler", "sched/plan", "the loop assumes plans"},
+	{"scheduler", "sched/queue", "the loop tries units in the order of the queue"},
 
 	{"controller/{claim,daemonset,deployment,devicetaint,disruption,eviction,garbagecollector}", "client",
 		"a controller reads caches and writes the difference"},
@@ -126,7 +132,8 @@ var edges = []struct{ from, to, why string }{
 }
 
 // core packages decide: same input, same output, on any machine.
-var core = []string{"model", "alloc", "sched", "sched/nodefit", "sched/score", "sched/reason", "claims", "groups"}
+var core = []string{"model", "alloc", "sched", "sched/nodefit", "sched/score", "sched/reason", "sched/plan", "sched/queue",
+	"claims", "groups"}
 
 // Imports that a core package has no use for, by prefix of the path.
 var coreBans = []struct{ prefix, why string }{

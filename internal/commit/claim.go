@@ -14,7 +14,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // maxAttempts limits how often a write is retried after a conflict or a server error.
@@ -44,7 +44,7 @@ type written struct {
 // has them.
 type claimWrite struct {
 	*Committer
-	want *sched.ClaimPlan
+	want *plan.Claim
 	// known is a version of the claim that was not read from the API, or nil. It is sufficient for
 	// a write, because the server rejects outdated versions.
 	known *resource.ResourceClaim
@@ -53,7 +53,7 @@ type claimWrite struct {
 }
 
 // writeClaim makes attempts to write a planned claim until one succeeds or none can.
-func (c *Committer) writeClaim(ctx context.Context, want *sched.ClaimPlan) (written, error) {
+func (c *Committer) writeClaim(ctx context.Context, want *plan.Claim) (written, error) {
 	turn := c.turns.take(want.Key)
 	defer c.turns.end(want.Key, turn)
 	write := &claimWrite{Committer: c, want: want, known: turn.latest}
@@ -109,7 +109,7 @@ func (c *claimWrite) over(ctx context.Context, claim *resource.ResourceClaim) (w
 }
 
 // read returns the claim, and creates it if the plan requires it.
-func (c *Committer) read(ctx context.Context, want *sched.ClaimPlan) (*resource.ResourceClaim, error) {
+func (c *Committer) read(ctx context.Context, want *plan.Claim) (*resource.ResourceClaim, error) {
 	if want.Make != nil {
 		return c.make(ctx, want)
 	}
@@ -117,7 +117,7 @@ func (c *Committer) read(ctx context.Context, want *sched.ClaimPlan) (*resource.
 }
 
 // writeClaimOver writes the plan over a verified version of the claim.
-func (c *Committer) writeClaimOver(ctx context.Context, claim *resource.ResourceClaim, want *sched.ClaimPlan) (written, error) {
+func (c *Committer) writeClaimOver(ctx context.Context, claim *resource.ResourceClaim, want *plan.Claim) (written, error) {
 	w := written{claim: claim.DeepCopy()}
 	if want.Allocation != nil && !slices.Contains(claim.Finalizers, resourcev1.Finalizer) {
 		w.claim.Finalizers = append(w.claim.Finalizers, resourcev1.Finalizer)
@@ -138,7 +138,7 @@ func (c *Committer) writeClaimOver(ctx context.Context, claim *resource.Resource
 }
 
 // verify returns an error if the claim no longer satisfies the assumptions of the plan.
-func verify(claim *resource.ResourceClaim, want *sched.ClaimPlan) error {
+func verify(claim *resource.ResourceClaim, want *plan.Claim) error {
 	status := &claim.Status
 	switch {
 	case want.Make != nil && !(isFor(claim, want) && model.ClaimFrom(claim).HasSameRequests(want.Make)):
@@ -159,7 +159,7 @@ func verify(claim *resource.ResourceClaim, want *sched.ClaimPlan) error {
 
 // shows reports whether a status has the plan's devices and consumers. No other plan would select
 // the same devices for the same consumers.
-func shows(status *resource.ResourceClaimStatus, want *sched.ClaimPlan) bool {
+func shows(status *resource.ResourceClaimStatus, want *plan.Claim) bool {
 	have := status.Allocation.Devices.Results
 	return len(want.Reserve) > 0 && len(missing(status.ReservedFor, want.Reserve)) == 0 &&
 		slices.EqualFunc(have, want.Allocation.Devices, func(a, b resourcev1.DeviceRequestAllocationResult) bool {
@@ -168,7 +168,7 @@ func shows(status *resource.ResourceClaimStatus, want *sched.ClaimPlan) bool {
 }
 
 // apply adds the plan to the status of the claim and reports whether that changed it.
-func (c *Committer) apply(w *written, want *sched.ClaimPlan) bool {
+func (c *Committer) apply(w *written, want *plan.Claim) bool {
 	status, changed := &w.claim.Status, false
 	if want.Allocation != nil && status.Allocation == nil {
 		status.Allocation = want.Allocation.Result()

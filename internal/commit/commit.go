@@ -16,7 +16,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // New returns a Committer that writes through set, with at most parallel concurrent writes.
@@ -31,7 +31,7 @@ func NewOn(claims ClaimAPI, binds Binder, cached Cache, clk clock.Clock, paralle
 
 // Commit writes a plan: all claims, then all binds. It returns when all writes have completed. If
 // ctx ends first, unwritten binds count as failed.
-func (c *Committer) Commit(ctx context.Context, plan *sched.Plan) Result {
+func (c *Committer) Commit(ctx context.Context, plan *plan.Plan) Result {
 	result := c.Claims(ctx, plan)
 	if result.Refused == nil {
 		result.Failed = c.Binds(ctx, plan)
@@ -41,7 +41,7 @@ func (c *Committer) Commit(ctx context.Context, plan *sched.Plan) Result {
 
 // Claims writes the claims of a plan, all or none. If the plan is refused, the result has the
 // reason.
-func (c *Committer) Claims(ctx context.Context, plan *sched.Plan) Result {
+func (c *Committer) Claims(ctx context.Context, plan *plan.Plan) Result {
 	if err := c.checkMinCount(ctx, plan); err != nil {
 		return Result{Refused: err}
 	}
@@ -71,7 +71,7 @@ func (c *Committer) Claims(ctx context.Context, plan *sched.Plan) Result {
 // Binds writes the binds of a plan with written claims, and returns those that failed. Nothing is
 // reverted from here on: a bind may have been written although its response was lost, and the claim
 // controller releases the claims of deleted pods.
-func (c *Committer) Binds(ctx context.Context, plan *sched.Plan) map[model.Key]error {
+func (c *Committer) Binds(ctx context.Context, plan *plan.Plan) map[model.Key]error {
 	var mu sync.Mutex
 	binds, failed := plan.Pods, map[model.Key]error{}
 	for _, b := range binds { // binds that are not tried because ctx ends count as failed
@@ -91,7 +91,7 @@ func (c *Committer) Binds(ctx context.Context, plan *sched.Plan) map[model.Key]e
 }
 
 // writeClaims writes all claims concurrently. It returns the written ones even if others failed.
-func (c *Committer) writeClaims(ctx context.Context, claims []sched.ClaimPlan) (map[model.Key]written, error) {
+func (c *Committer) writeClaims(ctx context.Context, claims []plan.Claim) (map[model.Key]written, error) {
 	var mu sync.Mutex
 	done, errs := map[model.Key]written{}, []error(nil)
 	c.each(ctx, len(claims), func(i int) {
@@ -128,7 +128,7 @@ func (c *Committer) each(ctx context.Context, n int, f func(i int)) {
 // writeBind binds one pod. It succeeds if the pod is already on that node, because the response to
 // an earlier attempt may have been lost. If it fails, the pod is known not to be on the node, or
 // ctx has ended.
-func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error {
+func (c *Committer) writeBind(ctx context.Context, bind *plan.Pod) error {
 	binding := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: bind.Pod.Namespace, Name: bind.Pod.Name, UID: bind.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: bind.Node},
@@ -149,7 +149,7 @@ func (c *Committer) writeBind(ctx context.Context, bind *sched.Placement) error 
 
 // recordAndBind first records the pod's node-allocatable resources and its extended resource claim
 // in the status, so that they are known to all components when the pod is bound.
-func (c *Committer) recordAndBind(ctx context.Context, bind *sched.Placement, binding *corev1.Binding) error {
+func (c *Committer) recordAndBind(ctx context.Context, bind *plan.Pod, binding *corev1.Binding) error {
 	if len(bind.Draws) > 0 || bind.Extended != nil {
 		if err := c.binds.Record(ctx, bind); err != nil {
 			return err
@@ -195,7 +195,7 @@ func (c podClient) Bind(ctx context.Context, binding *corev1.Binding) error {
 	return c.set.Bind(ctx, binding)
 }
 
-func (c podClient) Record(ctx context.Context, bind *sched.Placement) error {
+func (c podClient) Record(ctx context.Context, bind *plan.Pod) error {
 	fields := map[string]any{}
 	if len(bind.Draws) > 0 {
 		fields["nodeAllocatableResourceClaimStatuses"] = bind.Draws

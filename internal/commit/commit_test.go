@@ -20,7 +20,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // server is an API server of claims and bindings in memory, with the cache beside it.
@@ -111,7 +111,7 @@ func (s *server) Bind(_ context.Context, b *corev1.Binding) error {
 	return nil
 }
 
-func (s *server) Record(_ context.Context, bind *sched.Placement) error {
+func (s *server) Record(_ context.Context, bind *plan.Pod) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if bind.Extended != nil {
@@ -181,20 +181,20 @@ func claim(name string) *resource.ResourceClaim {
 	return &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: "1", Finalizers: []string{resourcev1.Finalizer}}}
 }
 
-func claimPlan(name string, consumers ...model.Consumer) sched.ClaimPlan {
-	return sched.ClaimPlan{
+func claimPlan(name string, consumers ...model.Consumer) plan.Claim {
+	return plan.Claim{
 		Key: model.Key{Namespace: "ns", Name: name}, UID: types.UID(name), Reserve: consumers,
 		Allocation: &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: "x-" + name}}},
 	}
 }
 
 // gang is a plan for n pods that share one claim.
-func gang(n int, claims ...sched.ClaimPlan) *sched.Plan {
-	plan := &sched.Plan{Claims: claims}
+func gang(n int, claims ...plan.Claim) *plan.Plan {
+	made := &plan.Plan{Claims: claims}
 	for i := range n {
-		plan.Pods = append(plan.Pods, sched.Placement{Pod: model.Key{Namespace: "ns", Name: fmt.Sprintf("p-%d", i)}, Node: "n1"})
+		made.Pods = append(made.Pods, plan.Pod{Pod: model.Key{Namespace: "ns", Name: fmt.Sprintf("p-%d", i)}, Node: "n1"})
 	}
-	return plan
+	return made
 }
 
 var group = model.GroupConsumer("g", "g-uid")
@@ -345,7 +345,7 @@ func TestAllocationWhoseAnswerWasLost(t *testing.T) {
 				}
 				return nil
 			}
-			claims := []sched.ClaimPlan{claimPlan("a", group)}
+			claims := []plan.Claim{claimPlan("a", group)}
 			if refused {
 				claims = append(claims, claimPlan("b", group))
 			}
@@ -461,7 +461,7 @@ func TestGiveBack(t *testing.T) {
 // What a pod draws from its node is in its status before it is bound there.
 func TestDrawsAreWrittenBeforeTheBind(t *testing.T) {
 	s := newServer()
-	plan := &sched.Plan{Pods: []sched.Placement{{Pod: model.Key{Namespace: "ns", Name: "p"}, UID: "p", Node: "n", Draws: []model.Draw{{ResourceClaimName: "c"}}}}}
+	plan := &plan.Plan{Pods: []plan.Pod{{Pod: model.Key{Namespace: "ns", Name: "p"}, UID: "p", Node: "n", Draws: []model.Draw{{ResourceClaimName: "c"}}}}}
 	if result := s.committer().Commit(t.Context(), plan); result.Refused != nil || len(result.Failed) > 0 {
 		t.Fatal(result)
 	}
@@ -483,7 +483,7 @@ func TestPlansThatReserveOneClaimDoNotConflict(t *testing.T) {
 	for i := range pods {
 		running.Go(func() {
 			consumer := model.PodConsumer(fmt.Sprintf("p-%d", i), types.UID(fmt.Sprintf("p-%d-uid", i)))
-			plan := &sched.Plan{Claims: []sched.ClaimPlan{{Key: model.Key{Namespace: "ns", Name: "c"}, UID: "c", Reserve: []model.Consumer{consumer}}}}
+			plan := &plan.Plan{Claims: []plan.Claim{{Key: model.Key{Namespace: "ns", Name: "c"}, UID: "c", Reserve: []model.Consumer{consumer}}}}
 			if result := committer.Commit(t.Context(), plan); result.Refused != nil {
 				t.Error(result.Refused)
 			}

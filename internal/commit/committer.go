@@ -11,7 +11,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // Result is the result of writing a plan.
@@ -33,7 +33,7 @@ type Cache interface {
 type Binder interface {
 	Bind(ctx context.Context, binding *corev1.Binding) error
 	// Record writes claim-related fields into the pod status; see Placement.
-	Record(ctx context.Context, bind *sched.Placement) error
+	Record(ctx context.Context, bind *plan.Pod) error
 	// BoundTo returns the node of a pod, or "" if the pod is not bound or does not exist.
 	BoundTo(ctx context.Context, key model.Key, uid types.UID) (string, error)
 	// MinCount returns the current minCount of the PodGroup, or 0 if it is not a gang or does not

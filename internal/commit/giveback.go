@@ -10,7 +10,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // Held is a claim with holders that do not use it.
@@ -53,7 +53,7 @@ func (c *Committer) letGo(ctx context.Context, held *Held) (*resource.ResourceCl
 // takeBack reverts the plan's writes to a claim, even if ctx has ended, and returns the new
 // version, or nil if nothing was written or the claim was deleted. An allocation with other
 // consumers is kept.
-func (c *Committer) takeBack(ctx context.Context, w written, want *sched.ClaimPlan) (*resource.ResourceClaim, error) {
+func (c *Committer) takeBack(ctx context.Context, w written, want *plan.Claim) (*resource.ResourceClaim, error) {
 	if !w.allocated && len(w.added) == 0 {
 		return nil, nil
 	}

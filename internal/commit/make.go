@@ -11,7 +11,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // The claim for extended resources is created when the plan is written. Its name is derived from
@@ -20,7 +20,7 @@ import (
 // make returns the claim required by the plan: an existing one with the same requests, or a new
 // one. An existing claim without devices but with other requests was created for another kind of
 // node, and is replaced.
-func (c *Committer) make(ctx context.Context, want *sched.ClaimPlan) (*resource.ResourceClaim, error) {
+func (c *Committer) make(ctx context.Context, want *plan.Claim) (*resource.ResourceClaim, error) {
 	claim, err := c.claims.Get(ctx, want.Key)
 	switch {
 	case err == nil && outlived(claim, want):
@@ -39,12 +39,12 @@ func (c *Committer) make(ctx context.Context, want *sched.ClaimPlan) (*resource.
 
 // outlived reports whether a claim was created for the same pod on another kind of node, and is not
 // allocated.
-func outlived(claim *resource.ResourceClaim, want *sched.ClaimPlan) bool {
+func outlived(claim *resource.ResourceClaim, want *plan.Claim) bool {
 	return claim.DeletionTimestamp == nil && claim.Status.Allocation == nil && isFor(claim, want) && !model.ClaimFrom(claim).HasSameRequests(want.Make)
 }
 
 // isFor reports whether the claim was created by a plan for the pod.
-func isFor(claim *resource.ResourceClaim, want *sched.ClaimPlan) bool {
+func isFor(claim *resource.ResourceClaim, want *plan.Claim) bool {
 	owner := metav1.GetControllerOfNoCopy(claim)
 	return owner != nil && owner.UID == want.Make.Controller && isExtended(claim)
 }

@@ -12,15 +12,15 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // extendedPlan places one pod, with a claim for so many devices in the place of extended resources.
-func extendedPlan(count int64) *sched.Plan {
+func extendedPlan(count int64) *plan.Plan {
 	made := &model.Claim{Key: model.Key{Namespace: "ns", Name: "p-extended-x"}, Controller: "p-uid"}
 	made.Requests = []model.Request{{Name: "container-0-request-0", Alternatives: []model.Alternative{{Class: "gpu", Count: count}}}}
-	claim := sched.ClaimPlan{Key: made.Key, Make: made, Allocation: claimPlan("p-extended-x").Allocation, Reserve: []model.Consumer{model.PodConsumer("p", "p-uid")}}
-	return &sched.Plan{Unit: model.UnitKey{Key: model.Key{Namespace: "ns", Name: "p"}}, Claims: []sched.ClaimPlan{claim}, Pods: []sched.Placement{{
+	claim := plan.Claim{Key: made.Key, Make: made, Allocation: claimPlan("p-extended-x").Allocation, Reserve: []model.Consumer{model.PodConsumer("p", "p-uid")}}
+	return &plan.Plan{Unit: model.UnitKey{Key: model.Key{Namespace: "ns", Name: "p"}}, Claims: []plan.Claim{claim}, Pods: []plan.Pod{{
 		Pod: model.Key{Namespace: "ns", Name: "p"}, UID: "p-uid", Node: "n1",
 		Extended: &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "p-extended-x"},
 	}}}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // checkMinCount verifies that the gang still has the minCount for which the plan was made. Pods and
 // PodGroups are received by separate watches, so that a pod created after minCount was raised may
 // be seen first. Without the check, it would depend on timing whether such a pod is placed alone.
-func (c *Committer) checkMinCount(ctx context.Context, plan *sched.Plan) error {
+func (c *Committer) checkMinCount(ctx context.Context, plan *plan.Plan) error {
 	if plan.MinCount == 0 {
 		return nil
 	}

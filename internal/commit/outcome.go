@@ -10,7 +10,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // A write without a response may have been made. If the scheduler relied on the cache, which shows
@@ -33,7 +33,7 @@ func (c *Committer) ask(ctx context.Context, question func() error) error {
 }
 
 // outcome returns the result of a bind that failed: nil if the pod is on its node after all.
-func (c *Committer) outcome(ctx context.Context, bind *sched.Placement, failure error) error {
+func (c *Committer) outcome(ctx context.Context, bind *plan.Pod, failure error) error {
 	var node string
 	err := c.ask(ctx, func() (err error) {
 		node, err = c.binds.BoundTo(ctx, bind.Pod, bind.UID)
@@ -71,7 +71,7 @@ func (c *Committer) lookUp(ctx context.Context, key model.Key) (claim *resource.
 
 // after returns what a failed write has left in a claim. The write counts as made if the plan's
 // allocation is there.
-func (c *Committer) after(ctx context.Context, want *sched.ClaimPlan, failure error) (written, error) {
+func (c *Committer) after(ctx context.Context, want *plan.Claim, failure error) (written, error) {
 	if want.Allocation == nil || refused(failure) {
 		return written{}, failure
 	}

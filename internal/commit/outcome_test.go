@@ -10,7 +10,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 var errCutOff = errors.New("the connection was cut off")
@@ -118,8 +118,7 @@ func TestOutcomeOfAnAllocationIsLookedUp(t *testing.T) {
 func TestOutcomeOfTakingBackIsLookedUp(t *testing.T) {
 	a := claimPlan("a", group)
 	o := &outage{server: newServer(claim("a")), reads: 3 * maxAttempts}
-	var plan sched.Plan
-	plan.Claims = []sched.ClaimPlan{a, claimPlan("gone", group)}
+	twoClaims := plan.Plan{Claims: []plan.Claim{a, claimPlan("gone", group)}}
 	writes := 0
 	o.onWrite = func(string) error {
 		if writes++; writes == 1 {
@@ -127,7 +126,7 @@ func TestOutcomeOfTakingBackIsLookedUp(t *testing.T) {
 		}
 		return nil
 	}
-	result := o.committer().Commit(t.Context(), &plan)
+	result := o.committer().Commit(t.Context(), &twoClaims)
 	now := o.claims[a.Key]
 	if now.Status.Allocation != nil || len(result.TakenBack) != 1 || result.TakenBack[0].ResourceVersion != now.ResourceVersion {
 		t.Errorf("the claim has %+v, told %v after %v", now.Status, result.TakenBack, o.log)

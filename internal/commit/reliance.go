@@ -9,13 +9,13 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // checkReliances verifies that the consumers on which the plan relies are still in
 // status.reservedFor. A pod that exists at this time keeps the claim if the consumer is removed
 // before the pod is bound; see docs/adr/0007.
-func (c *Committer) checkReliances(ctx context.Context, list []sched.Reliance) error {
+func (c *Committer) checkReliances(ctx context.Context, list []plan.Reliance) error {
 	var mu sync.Mutex
 	var errs []error
 	checked := 0
@@ -40,7 +40,7 @@ func (c *Committer) checkReliances(ctx context.Context, list []sched.Reliance) e
 
 // stands returns an error if the current claim does not permit binding the pod; nil if the claim
 // does not exist.
-func stands(claim *resource.ResourceClaim, on *sched.Reliance) error {
+func stands(claim *resource.ResourceClaim, on *plan.Reliance) error {
 	switch {
 	case claim == nil || claim.UID != on.UID:
 		return fmt.Errorf("%w: ResourceClaim %s was deleted or recreated", ErrRefused, on.Key)

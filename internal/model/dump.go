@@ -28,7 +28,7 @@ func (s *NodeStore) dump(b *strings.Builder) {
 	}
 	for _, info := range sorted(s.byName, strings.Compare) {
 		fmt.Fprintf(b, "node %s: free %v ports %v pods", info.Name, info.Free, info.Ports)
-		for _, pod := range sorted(info.Pods, compareKeys) {
+		for _, pod := range sorted(info.Pods, CompareKeys) {
 			fmt.Fprintf(b, " %s", pod.Key)
 		}
 		if info.Node != nil {
@@ -39,7 +39,7 @@ func (s *NodeStore) dump(b *strings.Builder) {
 }
 
 func (s *PodStore) dump(b *strings.Builder) {
-	for _, entry := range sorted(s.entries, compareKeys) {
+	for _, entry := range sorted(s.entries, CompareKeys) {
 		fmt.Fprintf(b, "pod %s: uid %s version %d node %q assumed %q ready %v\n",
 			entry.pod.Key, entry.pod.UID, entry.observed.Version, entry.pod.Node, entry.node, entry.pod.Ready())
 	}
@@ -50,7 +50,7 @@ func (s *PodStore) dump(b *strings.Builder) {
 }
 
 func (s *GroupStore) dump(b *strings.Builder) {
-	for _, key := range sortedKeys(s.entries, compareKeys) {
+	for _, key := range sortedKeys(s.entries, CompareKeys) {
 		entry := s.entries[key]
 		fmt.Fprintf(b, "group %s: %+v %d own claims allocated, members", key, entry.census, entry.own)
 		for _, pod := range s.Members(key) {
@@ -64,7 +64,7 @@ func (s *GroupStore) dump(b *strings.Builder) {
 }
 
 func (s *ClaimStore) dump(b *strings.Builder) {
-	for _, entry := range sorted(s.entries, compareKeys) {
+	for _, entry := range sorted(s.entries, CompareKeys) {
 		for _, claim := range []*Claim{entry.observed, entry.claim} {
 			if claim == nil {
 				continue
@@ -158,13 +158,13 @@ func (s *ImageStore) dump(b *strings.Builder) {
 }
 
 func (s *VolumeStore) dump(b *strings.Builder) {
-	for _, claim := range sorted(s.claims, compareKeys) {
+	for _, claim := range sorted(s.claims, CompareKeys) {
 		fmt.Fprintf(b, "volume claim %s\n", text(claim))
 	}
 	for _, volume := range sorted(s.volumes, strings.Compare) {
 		fmt.Fprintf(b, "volume %s\n", text(volume))
 	}
-	for _, claim := range sortedKeys(s.users, compareKeys) {
+	for _, claim := range sortedKeys(s.users, CompareKeys) {
 		fmt.Fprintf(b, "mounters of %s: %d\n", claim, s.users[claim])
 	}
 	for _, node := range slices.Sorted(maps.Keys(s.on)) {

@@ -35,7 +35,7 @@ func (h Holder) String() string {
 }
 
 func compareHolders(a, b Holder) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), compareKeys(a.Claim, b.Claim))
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), CompareKeys(a.Claim, b.Claim))
 }
 
 // DeviceReservation keeps devices for a claim.

@@ -37,7 +37,8 @@ func (k UnitKey) String() string {
 	return "pod " + k.Key.String()
 }
 
-func compareKeys(a, b Key) int {
+// CompareKeys orders keys by namespace, then by name.
+func CompareKeys(a, b Key) int {
 	if a.Namespace != b.Namespace {
 		return compareStrings(a.Namespace, b.Namespace)
 	}

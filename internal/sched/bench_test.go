@@ -16,6 +16,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
 // Run by hand: go test -run '^$' -bench . ./internal/sched
@@ -313,22 +314,22 @@ func BenchmarkHardSpread(b *testing.B) {
 // 1,000 gangs that hope for more room than any node has, while a pod ends: what waking them costs, which is to wake none.
 func BenchmarkParked(b *testing.B) {
 	state := bigState(1000, 0)
-	placer, queue := sched.NewPlacer(state, sched.DefaultSteps), sched.NewQueue()
-	parkGangs(b, state, placer, queue, 1000)
+	placer, q := sched.NewPlacer(state, sched.DefaultSteps), queue.New()
+	parkGangs(b, state, placer, q, 1000)
 	pod := bigPod(b, "ends", "")
 	pod.Node = "node-0000"
 	b.ResetTimer()
 	for range b.N {
 		state.Pods.Put(pod)
-		queue.Wake(state.Pods.Delete(pod.Key))
+		q.Wake(state.Pods.Delete(pod.Key))
 	}
-	if ready, _ := queue.Len(); ready > 0 {
+	if ready, _ := q.Len(); ready > 0 {
 		b.Fatal(ready, "were woken in vain")
 	}
 }
 
 // parkGangs tries gangs of two whose pods are larger than a node.
-func parkGangs(b testing.TB, state *model.State, placer *sched.Placer, queue *sched.Queue, n int) {
+func parkGangs(b testing.TB, state *model.State, placer *sched.Placer, q *queue.Queue, n int) {
 	for g := range n {
 		name := fmt.Sprintf("hopeless-%04d", g)
 		state.Groups.Put(gang(name, 2))
@@ -342,7 +343,7 @@ func parkGangs(b testing.TB, state *model.State, placer *sched.Placer, queue *sc
 		if plan != nil {
 			b.Fatal("a gang has a place that is too large for all nodes")
 		}
-		queue.ParkUntil(sched.EntryOf(unit), reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(state, topic) })
+		q.ParkUntil(queue.EntryOf(unit), reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(state, topic) })
 	}
 }
 

@@ -6,7 +6,8 @@
 // accepted plan to the State.
 //
 // Packages below it decide parts: nodefit whether a node fits a pod, score which of the nodes that fit
-// is better, reason what is reported and what can help.
+// is better, reason what is reported and what can help. Package plan is the result, and package queue
+// the order in which units are tried.
 //
 // How a unit is placed:
 //
@@ -36,7 +37,4 @@
 //
 // Placer.Preempt decides which pods are evicted so that a unit can be placed, and evicts none that need
 // not be (preempt.go).
-//
-// Queue keeps units in the order in which they are tried, and parks those that could not be placed
-// until a change that could help.
 package sched

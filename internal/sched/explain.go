@@ -7,6 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/plan"
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
@@ -158,7 +159,7 @@ func (j *job) volumeTopics() []model.Topic {
 }
 
 // result returns the result after everything was tried.
-func (j *job) result() (*Plan, *Reasons) {
+func (j *job) result() (*plan.Plan, *Reasons) {
 	r := j.reasons
 	if j.best != nil {
 		j.best.Whole = len(j.best.Pods) == len(j.unit.Pods)

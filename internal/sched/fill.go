@@ -8,6 +8,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/plan"
 	"github.com/allot-dev/allot/internal/sched/score"
 )
 
@@ -224,7 +225,7 @@ func (j *job) put(m *member, info *model.NodeInfo, choice alloc.Choice, draws []
 	if !j.state.Pods.Assume(m.pod.Key, info.Name, draws...) {
 		panic("sched: pod " + m.pod.Key.String() + " is placed twice")
 	}
-	j.placements = append(j.placements, Placement{
+	j.placements = append(j.placements, plan.Pod{
 		Pod: m.pod.Key, UID: m.pod.UID, Node: info.Name, NodeUID: info.Node.UID, Draws: draws, Extended: m.status(f),
 	})
 }

@@ -15,6 +15,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // keepWorld is a cluster that changes, with a Placer that remembers what it has worked out about it. The reference is one that
@@ -23,7 +24,7 @@ type keepWorld struct {
 	state  *model.State
 	placer *sched.Placer
 	units  []model.UnitKey
-	plans  []*sched.Plan
+	plans  []*plan.Plan
 	pods   int
 	asked  int
 

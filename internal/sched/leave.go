@@ -148,7 +148,7 @@ func (r *room) idleClaims() {
 		if !ok || group.UID != r.consumerOf(claims[0]) {
 			continue
 		}
-		slices.SortFunc(claims, compareKeys)
+		slices.SortFunc(claims, model.CompareKeys)
 		r.offer(&victim{key: key, group: key, whole: true, priority: r.priorityOf(group), claims: claims, started: group.Created})
 	}
 }

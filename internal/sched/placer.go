@@ -7,6 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/plan"
 	"github.com/allot-dev/allot/internal/sched/reason"
 	"github.com/allot-dev/allot/internal/sched/score"
 )
@@ -34,7 +35,7 @@ func NewPlacer(state *model.State, steps int) *Placer {
 }
 
 // Try places the unit with this key. It returns nil twice if no pod waits under the key.
-func (p *Placer) Try(key model.UnitKey) (*Plan, *Reasons) {
+func (p *Placer) Try(key model.UnitKey) (*plan.Plan, *Reasons) {
 	unit, ok := p.state.Unit(key)
 	if !ok {
 		return nil, nil
@@ -45,18 +46,18 @@ func (p *Placer) Try(key model.UnitKey) (*Plan, *Reasons) {
 // Place decides where the unit's pods run and which devices their claims get. A Plan places at
 // least unit.Min pods; Reasons are why there is none, or why pods are left over in addition to it.
 // The State is as before.
-func (p *Placer) Place(unit *model.Unit) (*Plan, *Reasons) {
+func (p *Placer) Place(unit *model.Unit) (*plan.Plan, *Reasons) {
 	tx := p.state.Begin()
 	defer tx.Undo()
-	return p.counted(unit, func() (*Plan, *Reasons) { return p.PlaceIn(tx, unit) })
+	return p.counted(unit, func() (*plan.Plan, *Reasons) { return p.PlaceIn(tx, unit) })
 }
 
 // PlaceIn is Place within an open trial, whose changes it sees and keeps.
-func (p *Placer) PlaceIn(tx *model.Tx, unit *model.Unit) (*Plan, *Reasons) {
+func (p *Placer) PlaceIn(tx *model.Tx, unit *model.Unit) (*plan.Plan, *Reasons) {
 	return p.placeIn(tx, unit, p.steps)
 }
 
-func (p *Placer) placeIn(tx *model.Tx, unit *model.Unit, steps int) (*Plan, *Reasons) {
+func (p *Placer) placeIn(tx *model.Tx, unit *model.Unit, steps int) (*plan.Plan, *Reasons) {
 	start := tx.Mark()
 	defer tx.UndoTo(start)
 	p.state.Nominations.RemoveNonBinding(unit)
@@ -72,7 +73,7 @@ func (p *Placer) job(tx *model.Tx, unit *model.Unit, steps int) *job {
 	}
 }
 
-func (j *job) run() (*Plan, *Reasons) {
+func (j *job) run() (*plan.Plan, *Reasons) {
 	if j.waitsForGroup() {
 		return nil, j.reasons
 	}
@@ -189,9 +190,9 @@ type job struct {
 	quiet bool
 
 	tx         *model.Tx
-	placements []Placement
+	placements []plan.Pod
 	touched    []touch // claims that the trial has changed, as they were before
-	best       *Plan
+	best       *plan.Plan
 	bestReason *Reasons // of the attempt that placed the most
 	bestPlaced int
 	reached    int  // the most that any attempt has placed, or could by counting, since this was set to 0
@@ -330,15 +331,15 @@ func (j *job) inTrial(claim model.Key) bool {
 }
 
 // plan returns what the trial has done.
-func (j *job) plan() *Plan {
-	plan := &Plan{Unit: j.unit.Key, Pods: slices.Clone(j.placements)}
+func (j *job) plan() *plan.Plan {
+	p := &plan.Plan{Unit: j.unit.Key, Pods: slices.Clone(j.placements)}
 	if j.unit.Group != nil {
-		plan.Group = j.unit.Group.UID
+		p.Group = j.unit.Group.UID
 		if j.unit.Group.Gang {
-			plan.MinCount = j.unit.Group.MinCount
+			p.MinCount = j.unit.Group.MinCount
 		}
 	}
-	slices.SortFunc(plan.Pods, func(a, b Placement) int { return compareKeys(a.Pod, b.Pod) })
+	slices.SortFunc(p.Pods, func(a, b plan.Pod) int { return model.CompareKeys(a.Pod, b.Pod) })
 	seen := map[model.Key]bool{}
 	for _, t := range j.touched {
 		if seen[t.key] {
@@ -346,47 +347,31 @@ func (j *job) plan() *Plan {
 		}
 		seen[t.key] = true // the first of several changes has the claim as it was
 		if claim := j.claimPlan(t); claim != nil {
-			plan.Claims = append(plan.Claims, *claim)
+			p.Claims = append(p.Claims, *claim)
 		}
 	}
-	slices.SortFunc(plan.Claims, func(a, b ClaimPlan) int { return compareKeys(a.Key, b.Key) })
-	plan.Relies = j.reliances()
-	return plan
+	slices.SortFunc(p.Claims, func(a, b plan.Claim) int { return model.CompareKeys(a.Key, b.Key) })
+	p.Relies = j.reliances()
+	return p
 }
 
 // claimPlan returns what the trial has changed about a claim. A claim that no pod uses in the end
 // is left alone.
-func (j *job) claimPlan(t touch) *ClaimPlan {
+func (j *job) claimPlan(t touch) *plan.Claim {
 	now, _ := j.state.Claims.Get(t.key)
 	if t.made != nil {
-		return &ClaimPlan{Key: t.key, Make: t.made, Allocation: now.Allocation, Reserve: slices.Clone(now.Consumers)}
+		return &plan.Claim{Key: t.key, Make: t.made, Allocation: now.Allocation, Reserve: slices.Clone(now.Consumers)}
 	}
 	reserve := now.Consumers[len(t.before.Consumers):]
 	if len(now.Consumers) == 0 {
 		return nil
 	}
-	plan := &ClaimPlan{Key: t.key, UID: now.UID, Version: now.Version, Reserve: slices.Clone(reserve), Protected: now.Protected}
+	p := &plan.Claim{Key: t.key, UID: now.UID, Version: now.Version, Reserve: slices.Clone(reserve), Protected: now.Protected}
 	if t.before.Allocation == nil {
-		plan.Allocation = now.Allocation
+		p.Allocation = now.Allocation
 	}
-	if plan.Allocation == nil && len(plan.Reserve) == 0 {
+	if p.Allocation == nil && len(p.Reserve) == 0 {
 		return nil
 	}
-	return plan
-}
-
-func compareKeys(a, b model.Key) int {
-	if a.Namespace != b.Namespace {
-		if a.Namespace < b.Namespace {
-			return -1
-		}
-		return 1
-	}
-	switch {
-	case a.Name < b.Name:
-		return -1
-	case a.Name > b.Name:
-		return 1
-	}
-	return 0
+	return p
 }

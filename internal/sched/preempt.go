@@ -9,6 +9,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/plan"
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
@@ -33,7 +34,7 @@ import (
 type Preemption struct {
 	Unit     model.UnitKey
 	Priority int32
-	Plan     *Plan // where the unit is placed then
+	Plan     *plan.Plan // where the unit is placed then
 	// Victims are evicted, the least important first. Without any, the unit waits for pods that
 	// terminate already.
 	Victims []Victim
@@ -237,7 +238,7 @@ func (r *room) make() *Preemption {
 		}
 		victims = append(victims, found.victims...)
 		p.Recalls = append(p.Recalls, found.recalls...)
-		p.Plan = p.Plan.with(found.plan)
+		p.Plan = p.Plan.Merge(found.plan)
 		r.settle(found)
 	}
 	if p.Plan == nil {
@@ -272,17 +273,6 @@ func (r *room) settle(found *found) {
 		}
 	}
 	r.victims = slices.DeleteFunc(r.victims, func(v *victim) bool { return slices.Contains(found.victims, v) })
-}
-
-// with returns both plans together.
-func (p *Plan) with(more *Plan) *Plan {
-	if p == nil {
-		return more
-	}
-	p.Pods = append(p.Pods, more.Pods...)
-	p.Claims = append(p.Claims, more.Claims...)
-	slices.SortFunc(p.Pods, func(a, b Placement) int { return compareKeys(a.Pod, b.Pod) })
-	return p
 }
 
 // evictions returns the victims with pods to evict. The single pods of a gang are one victim if all
@@ -381,7 +371,7 @@ func keptFor(key model.Key) model.Key {
 type found struct {
 	victims []*victim // in the order in which they are evicted
 	recalls []Recall
-	plan    *Plan
+	plan    *plan.Plan
 	cost    cost
 }
 

@@ -3,11 +3,12 @@ package sched
 import (
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // Provide returns a plan for claims of a pod that is on a node without their devices: they get others there. It binds no pod, and
 // is nil if the node does not have what they ask for.
-func (p *Placer) Provide(pod *model.Pod, claims []*model.Claim) *Plan {
+func (p *Placer) Provide(pod *model.Pod, claims []*model.Claim) *plan.Plan {
 	info, ok := p.state.Nodes.Get(pod.Node)
 	if !ok {
 		return nil
@@ -24,14 +25,14 @@ func (p *Placer) Provide(pod *model.Pod, claims []*model.Claim) *Plan {
 	if outcome != alloc.Accepted {
 		return nil
 	}
-	plan := &Plan{Unit: pod.UnitKey()}
+	made := &plan.Plan{Unit: pod.UnitKey()}
 	for i, claim := range claims {
 		// The pod itself is the consumer: it is the one that is known to need the claim.
-		c := ClaimPlan{
+		c := plan.Claim{
 			Key: claim.Key, UID: claim.UID, Version: claim.Version, Allocation: choice[i], Protected: claim.Protected,
 			Reserve: []model.Consumer{model.PodConsumer(pod.Key.Name, pod.UID)},
 		}
-		plan.Claims = append(plan.Claims, c)
+		made.Claims = append(made.Claims, c)
 	}
-	return plan
+	return made
 }

@@ -13,6 +13,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // The reference tries every device for every shared claim, and every node and device for every member.
@@ -245,7 +246,7 @@ func TestGangsAgainstReference(t *testing.T) {
 	})
 }
 
-func dumpPlan(p *sched.Plan) string {
+func dumpPlan(p *plan.Plan) string {
 	text := fmt.Sprint(p.Pods)
 	for _, claim := range p.Claims {
 		text += fmt.Sprintf("\n%s %v %v", claim.Key, claim.Allocation, claim.Reserve)
@@ -254,7 +255,7 @@ func dumpPlan(p *sched.Plan) string {
 }
 
 // check lays the plan over the State and looks at what is then.
-func (w *gangWorld) check(t *rapid.T, state *model.State, plan *sched.Plan) {
+func (w *gangWorld) check(t *rapid.T, state *model.State, plan *plan.Plan) {
 	plan.Assume(state)
 	if err := state.Audit(); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // reservation returns what a use adds to a claim: a consumer, or nothing.
@@ -44,9 +45,9 @@ func (j *job) reserve(m *member, u use) {
 
 // reliances returns the consumers that were in claims before the trial, and through which pods of
 // the plan use them.
-func (j *job) reliances() []Reliance {
-	first, seen := map[model.Key]*model.Claim{}, map[Reliance]bool{}
-	var list []Reliance
+func (j *job) reliances() []plan.Reliance {
+	first, seen := map[model.Key]*model.Claim{}, map[plan.Reliance]bool{}
+	var list []plan.Reliance
 	for _, t := range j.touched {
 		if first[t.key] == nil {
 			first[t.key] = t.before
@@ -54,13 +55,13 @@ func (j *job) reliances() []Reliance {
 		if t.relies == nil || first[t.key] == nil || !first[t.key].HasConsumer(*t.relies) {
 			continue
 		}
-		r := Reliance{Key: t.key, UID: first[t.key].UID, Consumer: *t.relies}
+		r := plan.Reliance{Key: t.key, UID: first[t.key].UID, Consumer: *t.relies}
 		if !seen[r] {
 			seen[r] = true
 			list = append(list, r)
 		}
 	}
-	slices.SortFunc(list, func(a, b Reliance) int { return compareKeys(a.Key, b.Key) })
+	slices.SortFunc(list, func(a, b plan.Reliance) int { return model.CompareKeys(a.Key, b.Key) })
 	return list
 }
 

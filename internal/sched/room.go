@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // room searches for a set of victims for one unit. Pods and claims that are already terminating are
@@ -87,7 +88,7 @@ func (r *room) at(unit *model.Unit, at *place) *found {
 
 // first returns as few of the victims as are sufficient, from the least important on. Few are tried
 // before many, because removing them has a cost.
-func (r *room) first(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) (some []*victim, plan *Plan) {
+func (r *room) first(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) (some []*victim, plan *plan.Plan) {
 	enough, short := 0, 0
 	for n := 1; plan == nil && short < len(victims) && r.left > 0; n *= 2 {
 		n = min(n, len(victims))
@@ -111,7 +112,7 @@ func (r *room) first(unit *model.Unit, nodes []*model.NodeInfo, victims []*victi
 }
 
 // fits tries the unit without these victims.
-func (r *room) fits(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) *Plan {
+func (r *room) fits(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) *plan.Plan {
 	r.tx.UndoTo(r.base)
 	if r.lacks(unit, nodes, victims) {
 		return nil
@@ -128,7 +129,7 @@ func (r *room) fits(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim
 
 // spare reprieves victims that are not needed, the most important first, and as many at a time as
 // possible. If the steps are spent, it reprieves at least those that are not where the unit goes.
-func (r *room) spare(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim, plan *Plan) ([]*victim, *Plan) {
+func (r *room) spare(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim, plan *plan.Plan) ([]*victim, *plan.Plan) {
 	open := len(victims) // the victims from there on are needed
 	try := func(n int) bool {
 		without := slices.Concat(victims[:open-n], victims[open:])
@@ -174,7 +175,7 @@ func longest(most int, passes func(n int) bool) int {
 
 // part takes only the pods that are in the way from a gang that would be evicted as a whole, if the
 // gang can do without these.
-func (r *room) part(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim, plan *Plan) []*victim {
+func (r *room) part(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim, plan *plan.Plan) []*victim {
 	counts := map[*gang]int{}
 	for _, v := range victims {
 		counts[v.gang]++
@@ -199,7 +200,7 @@ func (r *room) part(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim
 
 // creep removes victims one by one. That can help where all together do not: the unit may have
 // affinity for some.
-func (r *room) creep(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) ([]*victim, *Plan) {
+func (r *room) creep(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) ([]*victim, *plan.Plan) {
 	if !r.state.Terms.Any() {
 		return nil, nil
 	}
@@ -218,7 +219,7 @@ func (r *room) creep(unit *model.Unit, nodes []*model.NodeInfo, victims []*victi
 
 // inTheWay returns the victims on the plan's nodes, and those with devices that are not tied to a
 // node.
-func (r *room) inTheWay(victims []*victim, plan *Plan) []*victim {
+func (r *room) inTheWay(victims []*victim, plan *plan.Plan) []*victim {
 	nodes := map[string]bool{}
 	for i := range plan.Pods {
 		nodes[plan.Pods[i].Node] = true

@@ -1,6 +1,9 @@
 package sched
 
-import "github.com/allot-dev/allot/internal/model"
+import (
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/plan"
+)
 
 // A unit that is hard to decide must not hold up the others. Its attempts are slices: the first has a small budget, and
 // each one that ends without an answer puts the unit behind those that have not had theirs, with a larger budget for
@@ -24,8 +27,8 @@ func (p *Placer) sliceSteps(slice int) int {
 // PlaceSlice is Place with the budget of one slice. If that was not sufficient, there is no Plan
 // and the Reasons are Unfinished: the unit needs another slice, and nothing is known that could be
 // reported.
-func (p *Placer) PlaceSlice(unit *model.Unit, slice int) (*Plan, *Reasons) {
+func (p *Placer) PlaceSlice(unit *model.Unit, slice int) (*plan.Plan, *Reasons) {
 	tx := p.state.Begin()
 	defer tx.Undo()
-	return p.counted(unit, func() (*Plan, *Reasons) { return p.placeIn(tx, unit, p.sliceSteps(slice)) })
+	return p.counted(unit, func() (*plan.Plan, *Reasons) { return p.placeIn(tx, unit, p.sliceSteps(slice)) })
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // unitCosts are what the expressions of units have cost in attempts that could not evaluate all of them.
@@ -19,7 +20,7 @@ type unitCost struct {
 const maxUnitCosts = 10_000
 
 // counted makes one attempt to place a unit, and records what its expressions have cost.
-func (p *Placer) counted(unit *model.Unit, place func() (*Plan, *Reasons)) (*Plan, *Reasons) {
+func (p *Placer) counted(unit *model.Unit, place func() (*plan.Plan, *Reasons)) (*plan.Plan, *Reasons) {
 	p.alloc.StartAttempt(p.costs.of(unit))
 	plan, reasons := place()
 	if cost, unfinished := p.alloc.Unfinished(); unfinished && plan == nil && reasons != nil {

@@ -51,7 +51,7 @@ func compareVictims(a, b *victim) int {
 		compareFlags(a.grouped(), b.grouped()),
 		cmp.Compare(len(a.pods), len(b.pods)),
 		b.started.Compare(a.started),
-		compareKeys(a.key, b.key),
+		model.CompareKeys(a.key, b.key),
 		compareFlags(a.whole, b.whole),
 	)
 }
@@ -135,7 +135,7 @@ func (r *room) offer(v *victim) {
 	if v.priority >= r.unit.Priority {
 		return
 	}
-	slices.SortFunc(v.pods, func(a, b *model.Pod) int { return compareKeys(a.Key, b.Key) })
+	slices.SortFunc(v.pods, func(a, b *model.Pod) int { return model.CompareKeys(a.Key, b.Key) })
 	for i, pod := range v.pods {
 		if i == 0 || pod.Started.Before(v.started) {
 			v.started = pod.Started

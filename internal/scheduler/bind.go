@@ -8,7 +8,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // retryPendingBinds looks again at the plans with pending binds that the topics concern.
@@ -65,7 +65,7 @@ func (s *Scheduler) reportWaiting(p *pendingBind, message string) {
 // withdraw reverts a plan of which no bind was tried: it frees what the plan has allocated, unless
 // others use it, and the claims whose devices never become ready. The unit is tried again, with
 // these devices in quarantine.
-func (s *Scheduler) withdraw(ctx context.Context, plan *sched.Plan, a attachment) {
+func (s *Scheduler) withdraw(ctx context.Context, plan *plan.Plan, a attachment) {
 	why := strings.Join(a.failed, ", ")
 	klog.V(2).InfoS("Taking a plan back before its binds", "unit", plan.Unit, "reason", why)
 	s.status.reportWithdrawn(plan, a, why)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // claimUsage finds the claims that have devices for a unit and that no pod on a node uses. It reads
@@ -72,7 +72,7 @@ func holders(unit *model.Unit) []model.Consumer {
 
 // unusedOf returns the claims that a plan has allocated, and its claims with devices that never
 // become ready.
-func (u claimUsage) unusedOf(plan *sched.Plan, hopeless []model.Key) []commit.Held {
+func (u claimUsage) unusedOf(plan *plan.Plan, hopeless []model.Key) []commit.Held {
 	var holders []model.Consumer
 	for i := range plan.Pods {
 		holders = append(holders, model.PodConsumer(plan.Pods[i].Pod.Name, plan.Pods[i].UID))
@@ -119,7 +119,7 @@ func (u claimUsage) heldBy(claims []model.Key, holders []model.Consumer) []commi
 
 // notInUse removes claims from the list that a pod on a node names, reserved for it or not. Pods of
 // the plan, which may be nil, do not count.
-func (u claimUsage) notInUse(list []commit.Held, plan *sched.Plan) []commit.Held {
+func (u claimUsage) notInUse(list []commit.Held, plan *plan.Plan) []commit.Held {
 	if len(list) == 0 {
 		return nil
 	}

@@ -10,10 +10,11 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
 // try calls tryUnit and recovers from panics, so that a panic affects only the unit that causes it.
-func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
+func (s *Scheduler) try(ctx context.Context, entry queue.Entry) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			s.survive(entry, cause, debug.Stack())
@@ -25,7 +26,7 @@ func (s *Scheduler) try(ctx context.Context, entry sched.Entry) {
 // survive continues after a panic if the State is unchanged: the trial was undone while the stack
 // was unwound. What the placer has cached may be incomplete and is discarded. The unit is tried
 // again with back-off.
-func (s *Scheduler) survive(entry sched.Entry, cause any, stack []byte) {
+func (s *Scheduler) survive(entry queue.Entry, cause any, stack []byte) {
 	klog.ErrorS(nil, "Placing a unit panicked", "unit", entry.Key, "panic", cause, "stack", string(stack))
 	if err := s.state.Audit(); err != nil {
 		panic(fmt.Sprintf("placing %v: %v; the State is not as it was: %v", entry.Key, cause, err))

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
 // parkIncomplete parks a group that has too few members to be tried or a member with scheduling
@@ -21,7 +22,7 @@ func (q *unitQueue) parkIncomplete(key model.UnitKey) bool {
 	delete(q.halfBound, key)
 	q.leavePlace(key)
 	// The rank does not matter: whatever wakes the group has it offered again.
-	q.queue.Park(sched.Entry{Key: key}, []model.Topic{{Kind: model.TopicGroup, Key: key.Key}, {Kind: model.TopicMembers, Key: key.Key}})
+	q.queue.Park(queue.Entry{Key: key}, []model.Topic{{Kind: model.TopicGroup, Key: key.Key}, {Kind: model.TopicMembers, Key: key.Key}})
 	if few {
 		q.status.reportDivided(group)
 	} else {

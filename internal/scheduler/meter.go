@@ -9,6 +9,7 @@ import (
 	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // Meter counts what the scheduler does. It is safe for concurrent use.
@@ -34,7 +35,7 @@ func (uncounted) Preempted(string, int, int)           {}
 func (uncounted) Waiting(int, int)                     {}
 
 // place runs one slice of the placement of a unit, and records the attempt.
-func (s *Scheduler) place(unit *model.Unit, slice int) (*sched.Plan, *sched.Reasons) {
+func (s *Scheduler) place(unit *model.Unit, slice int) (*plan.Plan, *sched.Reasons) {
 	begun := s.clock.Now()
 	plan, reasons := s.placer.PlaceSlice(unit, slice)
 	result := "placed"
@@ -65,7 +66,7 @@ type counted struct {
 	meter Meter
 }
 
-func (c counted) Commit(ctx context.Context, plan *sched.Plan) commit.Result {
+func (c counted) Commit(ctx context.Context, plan *plan.Plan) commit.Result {
 	begun := c.clock.Now()
 	result := c.committer.Commit(ctx, plan)
 	if result.Refused != nil {
@@ -76,7 +77,7 @@ func (c counted) Commit(ctx context.Context, plan *sched.Plan) commit.Result {
 	return result
 }
 
-func (c counted) Claims(ctx context.Context, plan *sched.Plan) commit.Result {
+func (c counted) Claims(ctx context.Context, plan *plan.Plan) commit.Result {
 	begun := c.clock.Now()
 	result := c.committer.Claims(ctx, plan)
 	if result.Refused != nil {
@@ -85,14 +86,14 @@ func (c counted) Claims(ctx context.Context, plan *sched.Plan) commit.Result {
 	return result
 }
 
-func (c counted) Binds(ctx context.Context, plan *sched.Plan) map[model.Key]error {
+func (c counted) Binds(ctx context.Context, plan *plan.Plan) map[model.Key]error {
 	begun := c.clock.Now()
 	failed := c.committer.Binds(ctx, plan)
 	c.bound(plan, len(failed), begun)
 	return failed
 }
 
-func (c counted) bound(plan *sched.Plan, failed int, begun time.Time) {
+func (c counted) bound(plan *plan.Plan, failed int, begun time.Time) {
 	result := "written"
 	if failed > 0 {
 		result = "incomplete"

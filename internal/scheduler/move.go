@@ -7,6 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
 // move frees the devices with which a unit cannot be placed if it can be placed with others. A
@@ -14,7 +15,7 @@ import (
 // tainted, no longer published, or on nodes where no pod can go. Nothing is freed while a pod that
 // uses the claim is on a node, or while the unit cannot be placed elsewhere: until then the reasons
 // say what is wrong with the devices (P2).
-func (s *Scheduler) move(ctx context.Context, entry sched.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
+func (s *Scheduler) move(ctx context.Context, entry queue.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
 	if unit.HalfBound || reasons.Code != sched.CodeUnschedulable && reasons.Code != sched.CodeWaiting {
 		return false
 	}

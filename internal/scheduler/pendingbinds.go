@@ -7,13 +7,13 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // pendingBind is a plan whose claims are in the API and whose binds are not written until the
 // devices are attached.
 type pendingBind struct {
-	plan      *sched.Plan
+	plan      *plan.Plan
 	halfBound bool
 	since     time.Time
 	alarm     clock.Timer // at the deadline; nil if none is set
@@ -37,7 +37,7 @@ func newPendingBinds(state *model.State, clk clock.PassiveClock, timeout time.Du
 }
 
 // add adds a plan whose binds have to wait from now on.
-func (l *pendingBinds) add(plan *sched.Plan, halfBound bool) *pendingBind {
+func (l *pendingBinds) add(plan *plan.Plan, halfBound bool) *pendingBind {
 	p := &pendingBind{plan: plan, halfBound: halfBound, since: l.clock.Now()}
 	for i := range plan.Pods {
 		p.topics = append(p.topics, model.Topic{Kind: model.TopicPod, Key: plan.Pods[i].Pod})
@@ -143,7 +143,7 @@ func (l *pendingBinds) outdated(p *pendingBind) string {
 
 // attachmentOf returns how far the devices of all claims of the plan's pods are attached. A claim
 // without a time of its allocation was allocated when the plan began to wait.
-func (l *pendingBinds) attachmentOf(plan *sched.Plan, began time.Time) attachment {
+func (l *pendingBinds) attachmentOf(plan *plan.Plan, began time.Time) attachment {
 	var a attachment
 	for _, key := range l.claimsOf(plan) {
 		if claim, ok := l.state.Claims.Get(key); ok && claim.Allocation != nil && claim.Allocation.Awaits() {
@@ -154,7 +154,7 @@ func (l *pendingBinds) attachmentOf(plan *sched.Plan, began time.Time) attachmen
 }
 
 // claimsOf returns the claims that the plan's pods use, each once.
-func (l *pendingBinds) claimsOf(plan *sched.Plan) []model.Key {
+func (l *pendingBinds) claimsOf(plan *plan.Plan) []model.Key {
 	var keys []model.Key
 	seen := map[model.Key]bool{}
 	for i := range plan.Pods {

@@ -10,6 +10,8 @@ import (
 	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
+	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
 // makeRoom evicts pods of lower priority for a unit that cannot be placed, if it can be placed then,
@@ -18,7 +20,7 @@ import (
 // All that is remembered of it is in the API: the condition DisruptionTarget of the victims, and
 // that they are being deleted. The next scheduler finds them terminating, makes the same nomination,
 // and waits.
-func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
+func (s *Scheduler) makeRoom(ctx context.Context, entry queue.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
 	now := s.clock.Now()
 	made := s.placer.Preempt(unit, reasons, sched.Moment{Now: now, Leaving: s.evicting.isEvicted})
 	switch {
@@ -46,7 +48,7 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry sched.Entry, unit *model
 
 // awaitRoom parks a unit until resources are freed on its nominated nodes or where it fits as it
 // is, or until another pod is bound to a nominated node, so that the victims may no longer suffice.
-func (s *Scheduler) awaitRoom(entry sched.Entry, made *sched.Preemption, reasons *sched.Reasons) {
+func (s *Scheduler) awaitRoom(entry queue.Entry, made *sched.Preemption, reasons *sched.Reasons) {
 	entry.Slice = 0
 	topics := append(reasons.Topics(), model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicPods})
 	if len(made.Plan.Claims) > 0 {
@@ -71,7 +73,7 @@ func (s *Scheduler) awaitRoom(entry sched.Entry, made *sched.Preemption, reasons
 		if topic.Kind == model.TopicPods && !heeds {
 			return more()
 		}
-		there := len(made.Recalls) > 0 || slices.ContainsFunc(made.Plan.Pods, func(p sched.Placement) bool { return p.Node == topic.Key.Name })
+		there := len(made.Recalls) > 0 || slices.ContainsFunc(made.Plan.Pods, func(p plan.Pod) bool { return p.Node == topic.Key.Name })
 		return there || reasons.Helps(s.state, topic)
 	})
 }

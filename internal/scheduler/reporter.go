@@ -13,6 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // These limit the events about single pods that were placed.
@@ -176,7 +177,7 @@ func (r *reporter) reportPods(unit *model.Unit, reasons *sched.Reasons) {
 const quietFailures = 2
 
 // reportFailure reports that writing a plan failed, after this many failures in a row.
-func (r *reporter) reportFailure(plan *sched.Plan, err error, failures int) {
+func (r *reporter) reportFailure(plan *plan.Plan, err error, failures int) {
 	if failures < quietFailures {
 		return
 	}
@@ -192,7 +193,7 @@ func (r *reporter) reportFailure(plan *sched.Plan, err error, failures int) {
 }
 
 // reportPlan reports why the pods of a plan are not bound.
-func (r *reporter) reportPlan(plan *sched.Plan, message string) {
+func (r *reporter) reportPlan(plan *plan.Plan, message string) {
 	if group, ok := r.waitingGang(plan.Unit); ok {
 		r.groups.say(plan.Unit.Key, group.UID, groups.Unschedulable(message))
 		return
@@ -204,7 +205,7 @@ func (r *reporter) reportPlan(plan *sched.Plan, message string) {
 
 // reportWithdrawn reports devices that do not become ready. It is an event, because the pods are
 // tried with other devices immediately and may wait for another reason then.
-func (r *reporter) reportWithdrawn(plan *sched.Plan, a attachment, why string) {
+func (r *reporter) reportWithdrawn(plan *plan.Plan, a attachment, why string) {
 	if len(a.broken) == 0 {
 		return
 	}
@@ -219,7 +220,7 @@ func (r *reporter) reportWithdrawn(plan *sched.Plan, a attachment, why string) {
 }
 
 // reportPlaced emits an event for each pod that was placed without a gang. A group has a condition.
-func (r *reporter) reportPlaced(plan *sched.Plan) {
+func (r *reporter) reportPlaced(plan *plan.Plan) {
 	for _, p := range plan.Pods {
 		pod, ok := r.feed.Pod(p.Pod)
 		if !ok || !r.successes.TryAccept() {

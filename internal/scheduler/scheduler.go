@@ -17,6 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // parallelWrites limits the concurrent writes of plans.
@@ -24,9 +25,9 @@ const parallelWrites = 64
 
 // committer writes plans, and frees claims that are not used; see commit.Committer.
 type committer interface {
-	Commit(ctx context.Context, plan *sched.Plan) commit.Result
-	Claims(ctx context.Context, plan *sched.Plan) commit.Result
-	Binds(ctx context.Context, plan *sched.Plan) map[model.Key]error
+	Commit(ctx context.Context, plan *plan.Plan) commit.Result
+	Claims(ctx context.Context, plan *plan.Plan) commit.Result
+	Binds(ctx context.Context, plan *plan.Plan) map[model.Key]error
 	GiveBack(ctx context.Context, held *commit.Held) (*resource.ResourceClaim, error)
 	LookUp(ctx context.Context, claim model.Key) (*resource.ResourceClaim, error)
 }

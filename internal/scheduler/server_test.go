@@ -24,7 +24,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/cluster"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 	"github.com/allot-dev/allot/internal/testkit/memcache"
 )
 
@@ -393,7 +393,7 @@ func (l *link) Delete(_ context.Context, claim *resource.ResourceClaim) error {
 	})
 }
 
-func (l *link) Record(_ context.Context, bind *sched.Placement) error {
+func (l *link) Record(_ context.Context, bind *plan.Pod) error {
 	if len(bind.Draws) > 0 {
 		return errors.New("no device of these tests draws from a node")
 	}

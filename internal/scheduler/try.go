@@ -10,10 +10,12 @@ import (
 	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
+	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
 // tryUnit places one unit and has the plan written, or parks the unit and reports why.
-func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
+func (s *Scheduler) tryUnit(ctx context.Context, entry queue.Entry) {
 	unit, ok := s.state.Unit(entry.Key)
 	if !ok {
 		if unit, ok = s.usage.idleGroup(entry.Key); ok {
@@ -72,7 +74,7 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry sched.Entry) {
 
 // abandonPlan does not write a plan whose claims have devices that never become ready. It frees
 // these claims if it may, otherwise the unit waits until others free them.
-func (s *Scheduler) abandonPlan(ctx context.Context, entry sched.Entry, plan *sched.Plan, a attachment) {
+func (s *Scheduler) abandonPlan(ctx context.Context, entry queue.Entry, plan *plan.Plan, a attachment) {
 	s.leavePlace(entry.Key)
 	written := *plan
 	written.Claims = nil // no claim of the plan is
@@ -91,7 +93,7 @@ func (s *Scheduler) abandonPlan(ctx context.Context, entry sched.Entry, plan *sc
 // write assumes a plan and writes it concurrently: completely if the devices are ready, otherwise
 // up to its binds. A gang that was not placed before is held meanwhile, since further members could
 // be placed alone because of binds that may yet be refused.
-func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Plan) {
+func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *plan.Plan) {
 	plan.Assume(s.state)
 	s.queue.Wake([]model.Topic{{Kind: model.TopicPods}})
 	s.status.groups.unsay(unit.Key.Key)
@@ -120,7 +122,7 @@ func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *sched.Pla
 // unconfirmedClaims returns the claims that the plan's pods use and whose allocation or reservation
 // another plan is still writing. No pod is bound before its claims are in the API: after a crash in
 // between it would run without them.
-func (s *Scheduler) unconfirmedClaims(plan *sched.Plan) []model.Topic {
+func (s *Scheduler) unconfirmedClaims(plan *plan.Plan) []model.Topic {
 	done := map[model.Key]bool{}
 	for i := range plan.Claims {
 		if plan.Claims[i].Allocation != nil {
@@ -165,7 +167,7 @@ func (s *Scheduler) isUnconfirmed(key model.Key, pod *model.Pod) bool {
 }
 
 // committed handles the result of a plan, and returns the topics that it may help.
-func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound bool) []model.Topic {
+func (s *Scheduler) committed(plan *plan.Plan, result commit.Result, halfBound bool) []model.Topic {
 	switch {
 	case result.Refused != nil:
 		klog.V(2).InfoS("A plan was refused", "unit", plan.Unit, "reason", result.Refused)
@@ -197,7 +199,7 @@ func (s *Scheduler) committed(plan *sched.Plan, result commit.Result, halfBound 
 // assumed places; otherwise a gang with other members bound could not be completed. Pods that are
 // on another node keep them until the cache shows it: they need no place, and their devices are in
 // use.
-func (s *Scheduler) bindsFailed(plan *sched.Plan, failed map[model.Key]error) {
+func (s *Scheduler) bindsFailed(plan *plan.Plan, failed map[model.Key]error) {
 	for pod, err := range failed {
 		klog.V(2).InfoS("A bind was refused", "pod", pod, "reason", err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
 // A search that ended undecided used the whole budget, and most changes leave it as hard. So an
@@ -23,7 +24,7 @@ type backoff struct {
 }
 
 // parkUndecided parks a unit until a change that can help, and at least until its pause is over.
-func (q *unitQueue) parkUndecided(entry sched.Entry, reasons *sched.Reasons) {
+func (q *unitQueue) parkUndecided(entry queue.Entry, reasons *sched.Reasons) {
 	b := q.undecided[entry.Key]
 	if b == nil {
 		b = &backoff{}

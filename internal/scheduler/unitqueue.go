@@ -5,13 +5,14 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
 // unitQueue decides when a unit is tried: it has the queue, and what is remembered of units between
 // two attempts.
 type unitQueue struct {
 	*loop
-	queue     *sched.Queue
+	queue     *queue.Queue
 	held      map[model.UnitKey]bool      // not to be tried until released by what holds them
 	failures  map[model.UnitKey]int       // refused plans in a row
 	halfBound map[model.UnitKey]time.Time // since when a half-bound gang could not be completed
@@ -23,7 +24,7 @@ type unitQueue struct {
 
 func newUnitQueue(l *loop) *unitQueue {
 	return &unitQueue{
-		loop: l, queue: sched.NewQueue(), held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{},
+		loop: l, queue: queue.New(), held: map[model.UnitKey]bool{}, failures: map[model.UnitKey]int{},
 		halfBound: map[model.UnitKey]time.Time{}, undecided: map[model.UnitKey]*backoff{},
 		alarms: map[model.UnitKey]time.Time{},
 	}
@@ -56,13 +57,13 @@ func (q *unitQueue) offer(key model.UnitKey) {
 		return
 	}
 	if unit, ok := q.state.Unit(key); ok {
-		q.queue.Add(sched.EntryOf(unit))
+		q.queue.Add(queue.EntryOf(unit))
 		return
 	}
 	delete(q.halfBound, key)
 	q.leavePlace(key)
 	if q.usage.idleGroupHolds(key) {
-		q.queue.Add(sched.Entry{Key: key})
+		q.queue.Add(queue.Entry{Key: key})
 		return
 	}
 	q.queue.Remove(key)
@@ -94,7 +95,7 @@ func (q *unitQueue) release(key model.UnitKey) {
 }
 
 // park parks a unit that was refused until a change that may help it.
-func (q *unitQueue) park(entry sched.Entry, reasons *sched.Reasons) {
+func (q *unitQueue) park(entry queue.Entry, reasons *sched.Reasons) {
 	q.queue.ParkUntil(entry, reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(q.state, topic) })
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/queue"
 	"github.com/allot-dev/allot/internal/testkit/memcache"
 )
 
@@ -135,7 +136,7 @@ func newWakeWorld(t *rapid.T) *wakeWorld {
 // settle tries all that is in line. What cannot be placed is parked; what can be stays in line.
 func (w *wakeWorld) settle() {
 	w.s.applyEvents(context.Background())
-	var again []sched.Entry
+	var again []queue.Entry
 	for {
 		entry, ok := w.s.queue.Pop()
 		if !ok {

@@ -13,6 +13,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // unit returns the unit of a name: the group with this name, or the group of the pod, or the pod.
@@ -56,7 +57,7 @@ func printReasons(r *sched.Reasons, short bool) string {
 	return fmt.Sprintf("%s: %s\n", r.Code, text)
 }
 
-func printPlan(p *sched.Plan) string {
+func printPlan(p *plan.Plan) string {
 	var b strings.Builder
 	if p.Whole {
 		fmt.Fprintf(&b, "plan for the whole %s\n", p.Unit)
@@ -208,7 +209,7 @@ func (s *Scenario) drain(loud bool) (string, error) {
 }
 
 // commit writes the plan and shows the result as the API would.
-func (s *Scenario) commit(plan *sched.Plan) error {
+func (s *Scenario) commit(plan *plan.Plan) error {
 	for i := range plan.Claims {
 		p := &plan.Claims[i]
 		claim := s.claims[p.Key].DeepCopy()
@@ -234,7 +235,7 @@ func (s *Scenario) commit(plan *sched.Plan) error {
 }
 
 // madeClaim returns the claim that a plan creates, as the API shows it.
-func (s *Scenario) madeClaim(p *sched.ClaimPlan) *resource.ResourceClaim {
+func (s *Scenario) madeClaim(p *plan.Claim) *resource.ResourceClaim {
 	claim := p.Make.ForExtended(p.Reserve[0])
 	meta := s.meta("claim", claim.Name)
 	claim.UID, claim.CreationTimestamp = meta.UID, meta.CreationTimestamp

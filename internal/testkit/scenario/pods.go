@@ -17,7 +17,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
 // template handles template NAME request=… [alt=…]… [match=ATTRIBUTE[@REQUEST,…]]… [distinct=…]…
@@ -311,7 +311,7 @@ func (s *Scenario) pod(l *line) error {
 	}
 	s.queue.Wake(s.state.Pods.Put(converted))
 	if unit, ok := s.state.Unit(converted.UnitKey()); ok {
-		s.queue.Add(sched.EntryOf(unit))
+		s.queue.Add(queue.EntryOf(unit))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
 // budget handles budget NAME allowed=N label=K=V… [granted=POD]…, a PodDisruptionBudget.
@@ -72,7 +73,7 @@ func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
 			s.queue.Wake(s.state.Nominations.Delete(unit.Key))
 		}
 		if d.HasArg("park") {
-			s.queue.ParkUntil(sched.EntryOf(unit), reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
+			s.queue.ParkUntil(queue.EntryOf(unit), reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
 		}
 		return printReasons(reasons, true), nil
 	}

@@ -18,13 +18,14 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
 // Scenario is the cluster of one file.
 type Scenario struct {
 	state  *model.State
 	placer *sched.Placer
-	queue  *sched.Queue
+	queue  *queue.Queue
 	steps  int
 	on     features.Set
 
@@ -45,7 +46,7 @@ const namespace = "default"
 // New returns an empty cluster.
 func New() *Scenario {
 	s := &Scenario{
-		state: model.NewState(), queue: sched.NewQueue(), steps: sched.DefaultSteps,
+		state: model.NewState(), queue: queue.New(), steps: sched.DefaultSteps,
 		templates: map[string]*resource.ResourceClaimSpec{},
 		claims:    map[model.Key]*resource.ResourceClaim{},
 		slices:    map[string]*resourcev1.ResourceSlice{},

@@ -1,29 +1,31 @@
-package sched
+package plan
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Plan is what must be written: claims first, then pods.
+// Plan is what must be written for a unit: claims first, then pods.
 type Plan struct {
 	Unit  model.UnitKey
 	Group types.UID // of the PodGroup, if there is one
 	// MinCount is the minCount of the gang for which the plan was made, or 0.
 	MinCount int
-	Claims   []ClaimPlan
-	Relies   []Reliance  // by claim
-	Pods     []Placement // by name
+	Claims   []Claim
+	Relies   []Reliance // by claim
+	Pods     []Pod      // by name
 	// Whole reports whether every waiting pod of the unit is in Pods; with those that are bound
 	// they reach minCount.
 	Whole bool
 }
 
-// ClaimPlan is what a claim gains. It relies on the claim's UID, and on the claim not being
+// Claim is what a claim gains. It relies on the claim's UID, and on the claim not being
 // allocated meanwhile.
-type ClaimPlan struct {
+type Claim struct {
 	Key     model.Key
 	UID     types.UID
 	Version uint64 // resource version that the decision was made on; 0 if unknown
@@ -46,8 +48,8 @@ type Reliance struct {
 	Consumer model.Consumer
 }
 
-// Placement binds a pod to a node.
-type Placement struct {
+// Pod is a pod and the node to which it is bound.
+type Pod struct {
 	Pod     model.Key
 	UID     types.UID
 	Node    string
@@ -70,7 +72,7 @@ func (p *Plan) Assume(state *model.State) {
 }
 
 // isOf reports whether the plan is about this claim.
-func (c *ClaimPlan) isOf(claim *model.Claim) bool {
+func (c *Claim) isOf(claim *model.Claim) bool {
 	if c.Make != nil {
 		return claim.Controller == c.Make.Controller
 	}
@@ -92,4 +94,15 @@ func (p *Plan) Forget(state *model.State) []model.Topic {
 		}
 	}
 	return topics
+}
+
+// Merge returns a plan with the contents of both, which are for pods of one unit. A nil plan is empty.
+func (p *Plan) Merge(more *Plan) *Plan {
+	if p == nil {
+		return more
+	}
+	p.Pods = append(p.Pods, more.Pods...)
+	p.Claims = append(p.Claims, more.Claims...)
+	slices.SortFunc(p.Pods, func(a, b Pod) int { return model.CompareKeys(a.Pod, b.Pod) })
+	return p
 }

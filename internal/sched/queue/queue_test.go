@@ -1,4 +1,4 @@
-package sched_test
+package queue_test
 
 import (
 	"testing"
@@ -7,14 +7,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
-func entry(name string, priority int32, created int64) sched.Entry {
-	return sched.Entry{Key: unitKey(false, name), Priority: priority, Created: time.Unix(created, 0)}
+func unitKey(name string) model.UnitKey {
+	return model.UnitKey{Key: model.Key{Namespace: "default", Name: name}}
 }
 
-func drain(q *sched.Queue) []string {
+func entry(name string, priority int32, created int64) queue.Entry {
+	return queue.Entry{Key: unitKey(name), Priority: priority, Created: time.Unix(created, 0)}
+}
+
+func drain(q *queue.Queue) []string {
 	var names []string
 	for {
 		e, ok := q.Pop()
@@ -25,7 +29,7 @@ func drain(q *sched.Queue) []string {
 	}
 }
 
-func wantOrder(t *testing.T, q *sched.Queue, want ...string) {
+func wantOrder(t *testing.T, q *queue.Queue, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, drain(q)); diff != "" {
 		t.Error(diff)
@@ -33,10 +37,10 @@ func wantOrder(t *testing.T, q *sched.Queue, want ...string) {
 }
 
 func TestQueueOrder(t *testing.T) {
-	q := sched.NewQueue()
+	q := queue.New()
 	half := entry("half-bound", -5, 9)
 	half.HalfBound = true
-	for _, e := range []sched.Entry{entry("b", 0, 2), entry("young", 0, 3), half, entry("a", 0, 2), entry("important", 7, 4), entry("changes", 0, 1)} {
+	for _, e := range []queue.Entry{entry("b", 0, 2), entry("young", 0, 3), half, entry("a", 0, 2), entry("important", 7, 4), entry("changes", 0, 1)} {
 		q.Add(e)
 	}
 	q.Add(entry("changes", 9, 1))
@@ -44,7 +48,7 @@ func TestQueueOrder(t *testing.T) {
 }
 
 func TestQueueParks(t *testing.T) {
-	q := sched.NewQueue()
+	q := queue.New()
 	room, devices := model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicDevices}
 	claim := model.Topic{Kind: model.TopicClaim, Key: model.Key{Namespace: "ns", Name: "c"}}
 	q.Park(entry("a", 0, 1), []model.Topic{room, claim})
@@ -62,7 +66,7 @@ func TestQueueParks(t *testing.T) {
 	q.Park(entry("a", 0, 1), []model.Topic{room})
 	q.Park(entry("a", 0, 1), []model.Topic{devices})
 	q.Park(entry("b", 0, 1), []model.Topic{devices})
-	q.Remove(unitKey(false, "b"))
+	q.Remove(unitKey("b"))
 	q.Wake([]model.Topic{room})
 	wantOrder(t, q)
 	q.Wake([]model.Topic{devices})
@@ -77,37 +81,10 @@ func TestQueueParks(t *testing.T) {
 	}
 }
 
-// Field case F66: a thousand groups that cannot be placed are tried again for a reason only. A pod that ends on a node
-// where none of their pods would fit is none; a node that is large enough is one for all.
-func TestF66ParkedGroupsCostNothing(t *testing.T) {
-	state := bigState(3, 0)
-	placer, queue := sched.NewPlacer(state, sched.DefaultSteps), sched.NewQueue()
-	parkGangs(t, state, placer, queue, 1000)
-	wantQueue := func(why string, want int) {
-		t.Helper()
-		if ready, parked := queue.Len(); ready != want || ready+parked != 1000 {
-			t.Errorf("%s: %d in line, %d parked; want %d in line", why, ready, parked, want)
-		}
-	}
-	wantQueue("at first", 0)
-
-	pod := bigPod(t, "ends", "")
-	pod.Node = "node-0001"
-	queue.Wake(state.Pods.Put(pod))
-	queue.Wake(state.Pods.Delete(pod.Key))
-	wantQueue("a small pod has ended", 0)
-
-	queue.Wake([]model.Topic{{Kind: model.TopicDevices}, {Kind: model.TopicPods}, {Kind: model.TopicMembers, Key: pod.Key}})
-	wantQueue("what they do not depend on", 0)
-
-	queue.Wake(state.Nodes.Put(&model.Node{Name: "large", Allocatable: model.Resources{"cpu": 64_000, "memory": 1 << 40, "pods": 110}}))
-	wantQueue("a large node has come", 1000)
-}
-
 // P6: units that need a further slice come after those that have not had their first, whatever their priority, and are
 // reached in spite of a stream of these.
 func TestQueueDefers(t *testing.T) {
-	q := sched.NewQueue()
+	q := queue.New()
 	hard := entry("hard", 9, 1).Deferred()
 	q.Add(hard)
 	q.Add(entry("harder", 10, 1).Deferred().Deferred())

@@ -1,4 +1,4 @@
-package sched
+package queue
 
 import (
 	"container/heap"
@@ -40,14 +40,14 @@ func (e *Entry) before(other *Entry) bool {
 	case !e.Created.Equal(other.Created):
 		return e.Created.Before(other.Created)
 	case e.Key.Key != other.Key.Key:
-		return compareKeys(e.Key.Key, other.Key.Key) < 0
+		return model.CompareKeys(e.Key.Key, other.Key.Key) < 0
 	}
 	return e.Key.Group && !other.Key.Group
 }
 
 // Queue keeps the units that are to be tried in order, and parks those that were tried in vain until a topic that
 // they wait for comes up. A unit is in it at most once. Units whose first slice was not enough come after those that have
-// not had theirs, but a stream of these does not keep them from being tried. The zero value is not ready; use NewQueue.
+// not had theirs, but a stream of these does not keep them from being tried. The zero value is not ready; use New.
 type Queue struct {
 	ready  entries
 	later  entries // those that need a further slice
@@ -62,8 +62,8 @@ type parked struct {
 	helps  func(model.Topic) bool
 }
 
-// NewQueue is an empty Queue.
-func NewQueue() *Queue {
+// New is an empty Queue.
+func New() *Queue {
 	return &Queue{
 		ready:  entries{at: map[model.UnitKey]int{}},
 		later:  entries{at: map[model.UnitKey]int{}},

@@ -1,0 +1,36 @@
+package sched_test
+
+import (
+	"testing"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/queue"
+)
+
+// Field case F66: a thousand groups that cannot be placed are tried again for a reason only. A pod that ends on a node
+// where none of their pods would fit is none; a node that is large enough is one for all.
+func TestF66ParkedGroupsCostNothing(t *testing.T) {
+	state := bigState(3, 0)
+	placer, q := sched.NewPlacer(state, sched.DefaultSteps), queue.New()
+	parkGangs(t, state, placer, q, 1000)
+	wantQueue := func(why string, want int) {
+		t.Helper()
+		if ready, parked := q.Len(); ready != want || ready+parked != 1000 {
+			t.Errorf("%s: %d in line, %d parked; want %d in line", why, ready, parked, want)
+		}
+	}
+	wantQueue("at first", 0)
+
+	pod := bigPod(t, "ends", "")
+	pod.Node = "node-0001"
+	q.Wake(state.Pods.Put(pod))
+	q.Wake(state.Pods.Delete(pod.Key))
+	wantQueue("a small pod has ended", 0)
+
+	q.Wake([]model.Topic{{Kind: model.TopicDevices}, {Kind: model.TopicPods}, {Kind: model.TopicMembers, Key: pod.Key}})
+	wantQueue("what they do not depend on", 0)
+
+	q.Wake(state.Nodes.Put(&model.Node{Name: "large", Allocatable: model.Resources{"cpu": 64_000, "memory": 1 << 40, "pods": 110}}))
+	wantQueue("a large node has come", 1000)
+}
