@@ -17,7 +17,6 @@ import (
 
 	"github.com/allot-dev/allot/api"
 	"github.com/allot-dev/allot/internal/apiserver/admission"
-	"github.com/allot-dev/allot/internal/apiserver/defaults"
 	"github.com/allot-dev/allot/internal/apiserver/registry"
 	"github.com/allot-dev/allot/internal/apiserver/token"
 	"github.com/allot-dev/allot/internal/pki"
@@ -38,7 +37,7 @@ func NewScheme() (*runtime.Scheme, error) {
 	if err := registry.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	return scheme, defaults.Register(scheme)
+	return scheme, registry.AddDefaults(scheme, time.Now)
 }
 
 // assemble builds the chain of servers: ours in front, the one for custom
@@ -55,7 +54,7 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	}
 	access := registry.Access{Authorizer: generic.Authorization.Authorizer, Policy: s.policy, Tokens: s.tokens}
 	kinds, err := registry.New(registry.Config{
-		Scheme: scheme, Codecs: codecs, Getter: kubernetesKeys{generic.RESTOptionsGetter},
+		Scheme: scheme, Codecs: codecs, Getter: kubernetesKeys{generic.RESTOptionsGetter, registry.StorageKeys()},
 		Access: access, Features: cfg.Features, Alone: s.backend.alone,
 	})
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/apiserver/noderights"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
+	"github.com/allot-dev/allot/internal/apiserver/registry"
 )
 
 // tokenRemembered is how long a token counts after it was checked, for the price of a signature: whose service account or
@@ -71,7 +72,7 @@ func followPolicy(front *genericapiserver.GenericAPIServer, loopback *rest.Confi
 	if err != nil {
 		return fmt.Errorf("a client for roles and bindings: %w", err)
 	}
-	controller, err := rbac.NewController(policy, client)
+	controller, err := rbac.NewController(policy, client, registry.Resources())
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package defaults
 
 import (
+	"time"
+
 	resourcev1 "k8s.io/api/resource/v1"
 	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,15 +60,25 @@ func tolerations(list []resourcev1.DeviceToleration) {
 	}
 }
 
-// resourceSlice stamps the taints that say not when they were added.
-func resourceSlice(slice *resourcev1.ResourceSlice, stamp func() metav1.Time) {
-	for i := range slice.Spec.Devices {
-		taints := slice.Spec.Devices[i].Taints
-		for j := range taints {
-			orNew(&taints[j].TimeAdded, stamp())
+// ResourceSlice returns what stamps the taints that lack the time at which they were added.
+func ResourceSlice(now func() time.Time) func(*resourcev1.ResourceSlice) {
+	return func(slice *resourcev1.ResourceSlice) {
+		for i := range slice.Spec.Devices {
+			taints := slice.Spec.Devices[i].Taints
+			for j := range taints {
+				orNew(&taints[j].TimeAdded, second(now))
+			}
 		}
 	}
 }
+
+// DeviceTaintRule returns what stamps a rule that lacks the time at which its taint was added.
+func DeviceTaintRule(now func() time.Time) func(*resourcev1.DeviceTaintRule) {
+	return func(rule *resourcev1.DeviceTaintRule) { orNew(&rule.Spec.Taint.TimeAdded, second(now)) }
+}
+
+// second returns the time to the second, as objects are stored.
+func second(now func() time.Time) metav1.Time { return metav1.Time{Time: now().Truncate(time.Second)} }
 
 // ResourcePoolStatusRequest limits the answer.
 func ResourcePoolStatusRequest(request *upstreamv1alpha3.ResourcePoolStatusRequest) {

@@ -1,8 +1,9 @@
 package defaults
 
 import (
+	"time"
+
 	upstreamv1beta1 "k8s.io/api/resource/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"
 )
@@ -52,11 +53,14 @@ func tolerationsV1beta1(list []upstreamv1beta1.DeviceToleration) {
 	}
 }
 
-func resourceSliceV1beta1(slice *upstreamv1beta1.ResourceSlice, stamp func() metav1.Time) {
-	for i := range slice.Spec.Devices {
-		if basic := slice.Spec.Devices[i].Basic; basic != nil {
-			for j := range basic.Taints {
-				orNew(&basic.Taints[j].TimeAdded, stamp())
+// ResourceSliceV1beta1 does what ResourceSlice does, before the conversion to v1.
+func ResourceSliceV1beta1(now func() time.Time) func(*upstreamv1beta1.ResourceSlice) {
+	return func(slice *upstreamv1beta1.ResourceSlice) {
+		for i := range slice.Spec.Devices {
+			if basic := slice.Spec.Devices[i].Basic; basic != nil {
+				for j := range basic.Taints {
+					orNew(&basic.Taints[j].TimeAdded, second(now))
+				}
 			}
 		}
 	}

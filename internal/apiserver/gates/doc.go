@@ -1,5 +1,5 @@
-// Package gates decides what the API looks like while a feature is off: which kinds are not served, which fields new
-// objects lose, and which are refused.
+// Package gates decides what objects look like while a feature is off: which fields new objects lose, and which are
+// refused. Which kinds are not served is in their descriptors (internal/apiserver/registry).
 //
 // An object that has a field already keeps it: a field is dropped or refused only if the stored object does not use it.
 // Whether it does is found out by dropping it from a copy, so that there is one list of fields a feature.

@@ -7,7 +7,6 @@ import (
 	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
@@ -18,22 +17,6 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/features"
 )
-
-// Serves says whether a kind is served.
-func Serves(on features.Set, kind schema.GroupResource) bool {
-	switch kind {
-	case schema.GroupResource{Group: "scheduling.k8s.io", Resource: "workloads"},
-		schema.GroupResource{Group: "scheduling.k8s.io", Resource: "podgroups"}:
-		return on.On(features.GenericWorkload)
-	case schema.GroupResource{Group: "resource.k8s.io", Resource: "clusterresourceclaimtemplates"}:
-		return on.On(features.ClusterTemplates)
-	case schema.GroupResource{Group: "resource.k8s.io", Resource: "devicetaintrules"}:
-		return on.On(features.DeviceTaintRules)
-	case schema.GroupResource{Group: "resource.k8s.io", Resource: "resourcepoolstatusrequests"}:
-		return on.On(features.PoolStatus)
-	}
-	return true
-}
 
 // rule is what becomes of some of an object's fields of one feature.
 type rule struct {

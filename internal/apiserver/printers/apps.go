@@ -14,7 +14,8 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 )
 
-func deploymentPrinter() printer {
+// Deployment returns the printer of Deployments.
+func Deployment() Printer {
 	return of(append([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Ready", "string", "How many pods are ready, out of those wanted."),
@@ -32,7 +33,8 @@ func deploymentPrinter() printer {
 		})
 }
 
-func replicaSetPrinter() printer {
+// ReplicaSet returns the printer of ReplicaSets.
+func ReplicaSet() Printer {
 	return of(append([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Desired", "integer", appsv1.ReplicaSetSpec{}, "replicas"),
@@ -76,7 +78,8 @@ func selector(s *metav1.LabelSelector) string {
 	return parsed.String()
 }
 
-func statefulSetPrinter() printer {
+// StatefulSet returns the printer of StatefulSets.
+func StatefulSet() Printer {
 	columns := []metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Ready", "string", "How many pods are ready, out of those wanted."),
@@ -90,7 +93,8 @@ func statefulSetPrinter() printer {
 	})
 }
 
-func daemonSetPrinter() printer {
+// DaemonSet returns the printer of DaemonSets.
+func DaemonSet() Printer {
 	status := appsv1.DaemonSetStatus{}
 	return of(append([]metav1.TableColumnDefinition{
 		nameColumn(),
@@ -112,7 +116,8 @@ func daemonSetPrinter() printer {
 		})
 }
 
-func controllerRevisionPrinter() printer {
+// ControllerRevision returns the printer of ControllerRevisions.
+func ControllerRevision() Printer {
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Controller", "string", "The object whose template this is a revision of."),

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// printer is the table of one kind, without the row's object.
-type printer struct {
+// Printer lays out the table of one kind.
+type Printer struct {
 	columns []metav1.TableColumnDefinition
 	// cells gives one cell a column, the wide ones included. It returns false for
 	// an object of another kind.
@@ -23,8 +23,8 @@ type printer struct {
 }
 
 // of makes a printer from a function on the kind's own type.
-func of[P runtime.Object](columns []metav1.TableColumnDefinition, cells func(obj P, now time.Time) []any) printer {
-	return printer{
+func of[P runtime.Object](columns []metav1.TableColumnDefinition, cells func(obj P, now time.Time) []any) Printer {
+	return Printer{
 		columns: columns,
 		cells: func(obj runtime.Object, now time.Time) ([]any, bool) {
 			typed, ok := obj.(P)
@@ -38,24 +38,15 @@ func of[P runtime.Object](columns []metav1.TableColumnDefinition, cells func(obj
 
 // convertor implements rest.TableConvertor.
 type convertor struct {
-	printer
+	Printer
 	now func() time.Time
 	// fallback prints what is not of the kind, such as a Status.
 	fallback rest.TableConvertor
 }
 
-// For gives the table convertor of a kind, in whatever version it is asked for.
-func For(gvk schema.GroupVersionKind) rest.TableConvertor {
-	return convertorFor(gvk.GroupKind(), time.Now)
-}
-
-func convertorFor(kind schema.GroupKind, now func() time.Time) rest.TableConvertor {
-	fallback := rest.NewDefaultTableConvertor(schema.GroupResource{Group: kind.Group, Resource: kind.Kind})
-	p, ok := find(kind)
-	if !ok {
-		p = nameAndAge()
-	}
-	return &convertor{printer: p, now: now, fallback: fallback}
+// Convertor returns the table convertor of a resource, for objects of its hub version.
+func (p Printer) Convertor(resource schema.GroupResource, now func() time.Time) rest.TableConvertor {
+	return &convertor{Printer: p, now: now, fallback: rest.NewDefaultTableConvertor(resource)}
 }
 
 // ConvertToTable prints an object, or each object of a list.
@@ -118,9 +109,9 @@ func copyMeta(table *metav1.Table, object runtime.Object) {
 	}
 }
 
-// nameAndAge prints any object that has metadata.
-func nameAndAge() printer {
-	return printer{
+// NameAndAge returns the printer of the kinds of which Kubernetes shows nothing else.
+func NameAndAge() Printer {
+	return Printer{
 		columns: []metav1.TableColumnDefinition{nameColumn(), ageColumn()},
 		cells: func(obj runtime.Object, now time.Time) ([]any, bool) {
 			m, err := meta.Accessor(obj)

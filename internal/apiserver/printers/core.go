@@ -9,7 +9,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func namespacePrinter() printer {
+// Namespace returns the printer of Namespaces.
+func Namespace() Printer {
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Status", "string", "Whether the namespace is in use or being taken down."),
@@ -19,7 +20,8 @@ func namespacePrinter() printer {
 	})
 }
 
-func configMapPrinter() printer {
+// ConfigMap returns the printer of ConfigMaps.
+func ConfigMap() Printer {
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Data", "string", corev1.ConfigMap{}, "data"),
@@ -29,7 +31,8 @@ func configMapPrinter() printer {
 	})
 }
 
-func secretPrinter() printer {
+// Secret returns the printer of Secrets.
+func Secret() Printer {
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Type", "string", corev1.Secret{}, "type"),
@@ -40,7 +43,8 @@ func secretPrinter() printer {
 	})
 }
 
-func leasePrinter() printer {
+// Lease returns the printer of Leases.
+func Lease() Printer {
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Holder", "string", coordinationv1.LeaseSpec{}, "holderIdentity"),

@@ -4,5 +4,5 @@
 // which claims a group uses.
 //
 // A printer reads one object and the time, nothing else, so a listing costs no
-// further reads. A kind without a printer shows its name and age.
+// further reads. Which kind has which printer is in the descriptor of the kind.
 package printers

@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func eventPrinter() printer {
+// Event returns the printer of Events.
+func Event() Printer {
 	name := wide(nameColumn())
 	return of([]metav1.TableColumnDefinition{
 		column("Last Seen", "string", corev1.Event{}, "lastTimestamp"),

@@ -13,7 +13,8 @@ import (
 	batch "github.com/allot-dev/allot/api/batch/v1"
 )
 
-func jobPrinter() printer {
+// Job returns the printer of Jobs.
+func Job() Printer {
 	return of(append([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Status", "string", "What the Job is at, by its conditions."),

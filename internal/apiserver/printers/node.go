@@ -16,7 +16,8 @@ const (
 	roleLabel  = "kubernetes.io/role"
 )
 
-func nodePrinter() printer {
+// Node returns the printer of Nodes.
+func Node() Printer {
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Status", "string", "Whether the node is ready, and whether new pods may be placed on it."),

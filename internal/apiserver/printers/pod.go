@@ -15,7 +15,8 @@ import (
 // nodeUnreachable is the status reason of a pod whose node stopped answering.
 const nodeUnreachable = "NodeLost"
 
-func podPrinter() printer {
+// Pod returns the printer of Pods.
+func Pod() Printer {
 	p := of([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Ready", "string", "How many of the pod's containers are ready, out of those that keep running."),

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-func podDisruptionBudgetPrinter() printer {
+// PodDisruptionBudget returns the printer of PodDisruptionBudgets.
+func PodDisruptionBudget() Printer {
 	spec, status := policyv1.PodDisruptionBudgetSpec{}, policyv1.PodDisruptionBudgetStatus{}
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),

@@ -11,7 +11,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func resourcePoolStatusRequestPrinter() printer {
+// ResourcePoolStatusRequest returns the printer of ResourcePoolStatusRequests.
+func ResourcePoolStatusRequest() Printer {
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Driver", "string", upstreamv1alpha3.ResourcePoolStatusRequestSpec{}, "driver"),

@@ -1,4 +1,4 @@
-package printers
+package printers_test
 
 import (
 	"bytes"
@@ -11,25 +11,18 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	resourcev1 "k8s.io/api/resource/v1"
-	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/registry/rest"
 	cliprinters "k8s.io/cli-runtime/pkg/printers"
 
-	apps "github.com/allot-dev/allot/api/apps/v1"
-	batch "github.com/allot-dev/allot/api/batch/v1"
+	"github.com/allot-dev/allot/api"
 	core "github.com/allot-dev/allot/api/core/v1"
-	resource "github.com/allot-dev/allot/api/resource/v1"
-	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/registry"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the results into testdata")
@@ -38,7 +31,8 @@ func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 
 // TestGolden prints each list in testdata as kubectl does, narrow and wide.
 func TestGolden(t *testing.T) {
-	decoder := serializer.NewCodecFactory(testScheme()).UniversalDeserializer()
+	scheme := api.NewScheme()
+	decoder, printed := serializer.NewCodecFactory(scheme).UniversalDeserializer(), map[schema.GroupKind]bool{}
 	files, _ := filepath.Glob("testdata/*.yaml")
 	if len(files) == 0 {
 		t.Fatal("no manifests in testdata")
@@ -54,7 +48,8 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			kind := schema.GroupKind{Group: gvk.Group, Kind: strings.TrimSuffix(gvk.Kind, "List")}
-			table, err := convertorFor(kind, noon).ConvertToTable(t.Context(), list, nil)
+			printed[kind] = true
+			table, err := convertor(t, kind).ConvertToTable(t.Context(), list, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,6 +66,23 @@ func TestGolden(t *testing.T) {
 			compare(t, strings.TrimSuffix(file, ".yaml")+".golden", render(t, table, false)+"\n"+render(t, table, true))
 		})
 	}
+	for resource, rules := range registry.RulesByResource(scheme) {
+		if !printed[rules.Kind.GroupKind()] {
+			t.Errorf("testdata has no list of %s", resource)
+		}
+	}
+}
+
+// convertor returns the table convertor of a served kind.
+func convertor(t *testing.T, kind schema.GroupKind) rest.TableConvertor {
+	t.Helper()
+	for resource, rules := range registry.RulesByResource(api.NewScheme()) {
+		if rules.Kind.GroupKind() == kind {
+			return rules.Printer.Convertor(resource, noon)
+		}
+	}
+	t.Fatalf("%s is not served", kind)
+	return nil
 }
 
 func render(t *testing.T, table *metav1.Table, wide bool) string {
@@ -104,7 +116,7 @@ func compare(t *testing.T, file, got string) {
 
 func TestOneObject(t *testing.T) {
 	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", ResourceVersion: "7"}, Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}
-	table, err := For(corev1.SchemeGroupVersion.WithKind("Pod")).ConvertToTable(t.Context(), pod, &metav1.TableOptions{NoHeaders: true})
+	table, err := printers.Pod().Convertor(schema.GroupResource{Resource: "pods"}, noon).ConvertToTable(t.Context(), pod, &metav1.TableOptions{NoHeaders: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +136,7 @@ func TestOneObject(t *testing.T) {
 func TestListMetaIsKept(t *testing.T) {
 	left := int64(3)
 	list := &core.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "next", RemainingItemCount: &left}}
-	table, err := For(corev1.SchemeGroupVersion.WithKind("Pod")).ConvertToTable(t.Context(), list, nil)
+	table, err := printers.Pod().Convertor(schema.GroupResource{Resource: "pods"}, noon).ConvertToTable(t.Context(), list, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,39 +145,16 @@ func TestListMetaIsKept(t *testing.T) {
 	}
 }
 
-func TestUnknownKindsShowNameAndAge(t *testing.T) {
-	for kind, obj := range map[string]runtime.Object{
-		"ServiceAccount": &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
-		"Pod":            &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
-	} {
-		table, err := For(corev1.SchemeGroupVersion.WithKind(kind)).ConvertToTable(t.Context(), obj, nil)
+// TestOtherKindsShowNameAndAge: what is not of the printer's kind is printed all the same.
+func TestOtherKindsShowNameAndAge(t *testing.T) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "x"}}
+	for _, printer := range []printers.Printer{printers.NameAndAge(), printers.Pod()} {
+		table, err := printer.Convertor(schema.GroupResource{Resource: "pods"}, noon).ConvertToTable(t.Context(), account, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(table.Rows[0].Cells[0]); got != "x" {
-			t.Errorf("%s: got %s first, want the name", kind, got)
+			t.Errorf("got %s first, want the name", got)
 		}
 	}
-}
-
-func testScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	add := func(group, version string, objs ...runtime.Object) {
-		scheme.AddKnownTypes(schema.GroupVersion{Group: group, Version: version}, objs...)
-	}
-	add("", "v1", &core.PodList{}, &corev1.NodeList{}, &corev1.NamespaceList{}, &corev1.EventList{}, &corev1.ConfigMapList{},
-		&corev1.SecretList{}, &corev1.ServiceAccountList{}, &corev1.ServiceList{},
-		&corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{})
-	add("coordination.k8s.io", "v1", &coordinationv1.LeaseList{})
-	add("apps", "v1", &apps.DeploymentList{}, &apps.ReplicaSetList{}, &apps.StatefulSetList{}, &apps.DaemonSetList{},
-		&appsv1.ControllerRevisionList{})
-	add("batch", "v1", &batch.JobList{})
-	add("policy", "v1", &policyv1.PodDisruptionBudgetList{})
-	add("scheduling.k8s.io", "v1", &schedulingv1.PriorityClassList{})
-	add("scheduling.k8s.io", "v1beta1", &scheduling.PodGroupList{}, &scheduling.WorkloadList{})
-	add("resource.k8s.io", "v1", &resource.ResourceClaimList{}, &resource.ResourceClaimTemplateList{}, &resourcev1.ResourceSliceList{},
-		&resourcev1.DeviceClassList{}, &resourcev1.DeviceTaintRuleList{})
-	add("resource.k8s.io", "v1alpha3", &upstreamv1alpha3.ResourcePoolStatusRequestList{})
-	add("rbac.authorization.k8s.io", "v1", &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{})
-	return scheme
 }

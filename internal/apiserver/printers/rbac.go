@@ -13,13 +13,15 @@ func createdColumn() metav1.TableColumnDefinition {
 	return column("Created At", "date", metav1.ObjectMeta{}, "creationTimestamp")
 }
 
-func rolePrinter() printer {
+// Role returns the printer of Roles.
+func Role() Printer {
 	return of([]metav1.TableColumnDefinition{nameColumn(), createdColumn()}, func(r *rbacv1.Role, _ time.Time) []any {
 		return []any{r.Name, created(r.CreationTimestamp)}
 	})
 }
 
-func clusterRolePrinter() printer {
+// ClusterRole returns the printer of ClusterRoles.
+func ClusterRole() Printer {
 	return of([]metav1.TableColumnDefinition{nameColumn(), createdColumn()}, func(r *rbacv1.ClusterRole, _ time.Time) []any {
 		return []any{r.Name, created(r.CreationTimestamp)}
 	})
@@ -38,13 +40,15 @@ func bindingColumns(of documented) []metav1.TableColumnDefinition {
 	}
 }
 
-func roleBindingPrinter() printer {
+// RoleBinding returns the printer of RoleBindings.
+func RoleBinding() Printer {
 	return of(bindingColumns(rbacv1.RoleBinding{}), func(b *rbacv1.RoleBinding, now time.Time) []any {
 		return bindingCells(&b.ObjectMeta, b.RoleRef, b.Subjects, now)
 	})
 }
 
-func clusterRoleBindingPrinter() printer {
+// ClusterRoleBinding returns the printer of ClusterRoleBindings.
+func ClusterRoleBinding() Printer {
 	return of(bindingColumns(rbacv1.ClusterRoleBinding{}), func(b *rbacv1.ClusterRoleBinding, now time.Time) []any {
 		return bindingCells(&b.ObjectMeta, b.RoleRef, b.Subjects, now)
 	})

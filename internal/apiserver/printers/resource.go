@@ -13,7 +13,8 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-func resourceClaimPrinter() printer {
+// ResourceClaim returns the printer of ResourceClaims.
+func ResourceClaim() Printer {
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("State", "string", "Whether the claim is pending, allocated, reserved or deleted."),
@@ -112,7 +113,8 @@ func claimConsumers(consumers []resourcev1.ResourceClaimConsumerReference) strin
 	return strings.Join(kinds, ",")
 }
 
-func resourceSlicePrinter() printer {
+// ResourceSlice returns the printer of ResourceSlices.
+func ResourceSlice() Printer {
 	doc := resourcev1.ResourceSliceSpec{}
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),

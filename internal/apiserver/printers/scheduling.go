@@ -13,7 +13,8 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-func priorityClassPrinter() printer {
+// PriorityClass returns the printer of PriorityClasses.
+func PriorityClass() Printer {
 	doc := schedulingv1.PriorityClass{}
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
@@ -28,7 +29,8 @@ func priorityClassPrinter() printer {
 	})
 }
 
-func podGroupPrinter() printer {
+// PodGroup returns the printer of PodGroups.
+func PodGroup() Printer {
 	doc := schedulingv1beta1.PodGroupSpec{}
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
@@ -91,7 +93,8 @@ func groupClaims(g *scheduling.PodGroup) string {
 	return orNone(strings.Join(texts, ","))
 }
 
-func workloadPrinter() printer {
+// Workload returns the printer of Workloads.
+func Workload() Printer {
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
 		ageColumn(),

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-func servicePrinter() printer {
+// Service returns the printer of Services.
+func Service() Printer {
 	doc := corev1.ServiceSpec{}
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),

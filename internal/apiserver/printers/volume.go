@@ -12,7 +12,8 @@ import (
 
 const unset = "<unset>"
 
-func persistentVolumeClaimPrinter() printer {
+// PersistentVolumeClaim returns the printer of PersistentVolumeClaims.
+func PersistentVolumeClaim() Printer {
 	spec, status := corev1.PersistentVolumeClaimSpec{}, corev1.PersistentVolumeClaimStatus{}
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
@@ -38,7 +39,8 @@ func persistentVolumeClaimPrinter() printer {
 	})
 }
 
-func persistentVolumePrinter() printer {
+// PersistentVolume returns the printer of PersistentVolumes.
+func PersistentVolume() Printer {
 	spec, status := corev1.PersistentVolumeSpec{}, corev1.PersistentVolumeStatus{}
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),

@@ -30,14 +30,19 @@ const (
 type Controller struct {
 	policy *Policy
 	client kubernetes.Interface
+	roles  []rbacv1.ClusterRole // those of SystemRoles
 	shared informers.SharedInformerFactory
 	// changed has an element when a ClusterRole has changed since the last look.
 	changed chan struct{}
 }
 
-// NewController makes a Controller that fills policy from what client shows. Its user must be allowed everything.
-func NewController(policy *Policy, client kubernetes.Interface) (*Controller, error) {
-	c := &Controller{policy: policy, client: client, shared: informers.NewSharedInformerFactory(client, 0), changed: make(chan struct{}, 1)}
+// NewController makes a Controller that fills policy from what client shows. Its user must be allowed everything. The
+// resources are those that the server serves.
+func NewController(policy *Policy, client kubernetes.Interface, served []Resource) (*Controller, error) {
+	c := &Controller{
+		policy: policy, client: client, roles: SystemRoles(served),
+		shared: informers.NewSharedInformerFactory(client, 0), changed: make(chan struct{}, 1),
+	}
 	kinds := c.shared.Rbac().V1()
 	for _, add := range []func() error{
 		func() error { return follow(kinds.Roles().Informer(), c.setRole, c.deleteRole) },
@@ -105,7 +110,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	}
 	var last error
 	err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(context.Context) (bool, error) {
-		last = Ensure(c.client.RbacV1())
+		last = Ensure(c.client.RbacV1(), c.roles)
 		return last == nil, nil
 	})
 	if err != nil {
@@ -121,7 +126,7 @@ func (c *Controller) Start(ctx context.Context) error {
 // hasSystem says whether the caches show what Ensure has written.
 func (c *Controller) hasSystem() bool {
 	kinds := c.shared.Rbac().V1()
-	for _, r := range SystemRoles() {
+	for _, r := range c.roles {
 		if _, err := kinds.ClusterRoles().Lister().Get(r.Name); err != nil {
 			return false
 		}

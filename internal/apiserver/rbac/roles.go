@@ -40,9 +40,10 @@ func allowPaths(verbs, paths string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), NonResourceURLs: strings.Fields(paths)}
 }
 
-// SystemRoles are the ClusterRoles that every server has, with their labels and annotations.
-func SystemRoles() []rbacv1.ClusterRole {
-	roles := slices.Concat(userRoles(), aggregatedRoles(), partRoles())
+// SystemRoles are the ClusterRoles that every server has, with their labels and annotations. The roles view, edit and
+// admin allow what the classes of the served resources say.
+func SystemRoles(served []Resource) []rbacv1.ClusterRole {
+	roles := slices.Concat(userRoles(), aggregatedRoles(served), partRoles())
 	for i := range roles {
 		mark(&roles[i].ObjectMeta)
 	}
@@ -113,15 +114,14 @@ func userRoles() []rbacv1.ClusterRole {
 }
 
 // aggregatedRoles are admin, edit and view, each of which gathers roles by a label that others can bear too.
-func aggregatedRoles() []rbacv1.ClusterRole {
+func aggregatedRoles(served []Resource) []rbacv1.ClusterRole {
 	return []rbacv1.ClusterRole{
 		gathering("admin", ""), gathering("edit", "admin"), gathering("view", "edit"),
-		gathered("admin",
+		gathered("admin", append(grants{Administrative: readWrite}.rulesFor(served),
 			allow("create", groupAuthorization, "localsubjectaccessreviews"),
-			allow(readWrite, rbacv1.GroupName, "roles rolebindings"),
-		),
-		gathered("edit", editRules()...),
-		gathered("view", viewRules()...),
+		)...),
+		gathered("edit", editRules(served)...),
+		gathered("view", viewRules(served)...),
 	}
 }
 
@@ -143,36 +143,21 @@ func gathered(by string, rules ...rbacv1.PolicyRule) rbacv1.ClusterRole {
 	return out
 }
 
-// viewRules let everything of a namespace be read that gives no further power: not secrets, roles or bindings. Rules
-// for kinds without a namespace count only where the role is bound by a ClusterRoleBinding.
-func viewRules() []rbacv1.PolicyRule {
-	return []rbacv1.PolicyRule{
-		allow(read, "", "pods pods/status pods/log configmaps serviceaccounts services services/status "+
-			"persistentvolumeclaims persistentvolumeclaims/status namespaces namespaces/status events bindings"),
+// viewRules let everything of a namespace be read that gives no further power. Rules for kinds without a namespace count
+// only where the role is bound by a ClusterRoleBinding. Some resources are no stored kinds of this server.
+func viewRules(served []Resource) []rbacv1.PolicyRule {
+	return append(grants{ReadWrite: read, ReadOnly: read}.rulesFor(served),
+		allow(read, "", "bindings"),
 		allow(read, groupEvents, "events"),
 		allow(read, groupDiscovery, "endpointslices"),
-		allow(read, "apps", "deployments deployments/status deployments/scale replicasets replicasets/status replicasets/scale "+
-			"statefulsets statefulsets/status statefulsets/scale daemonsets daemonsets/status controllerrevisions"),
-		allow(read, "batch", "jobs jobs/status"),
-		allow(read, "policy", "poddisruptionbudgets poddisruptionbudgets/status"),
-		allow(read, groupResource, "resourceclaims resourceclaims/status resourceclaimtemplates clusterresourceclaimtemplates deviceclasses"),
-		allow(read, groupScheduling, "workloads podgroups podgroups/status"),
-	}
+	)
 }
 
 // editRules let everything of a namespace be changed but what users may do in it, and what the system says about it.
-func editRules() []rbacv1.PolicyRule {
-	return []rbacv1.PolicyRule{
-		allow(read, "", "secrets pods/attach pods/exec pods/portforward pods/proxy"),
-		allow(write, "", "pods pods/attach pods/exec pods/portforward pods/proxy configmaps secrets serviceaccounts services persistentvolumeclaims events"),
-		allow("create", "", "pods/eviction serviceaccounts/token"),
+func editRules(served []Resource) []rbacv1.PolicyRule {
+	return append(grants{ReadWrite: write, Confidential: readWrite, Requested: "create"}.rulesFor(served),
+		allow(readWrite, "", "pods/proxy"),
 		allow("impersonate", "", "serviceaccounts"),
 		allow(write, groupEvents, "events"),
-		allow(write, "apps", "deployments deployments/scale replicasets replicasets/scale statefulsets statefulsets/scale daemonsets"),
-		allow(write, "batch", "jobs"),
-		allow(write, "policy", "poddisruptionbudgets"),
-		allow(readWrite, groupCoordination, "leases"),
-		allow(write, groupResource, "resourceclaims resourceclaimtemplates"),
-		allow(write, groupScheduling, "workloads podgroups"),
-	}
+	)
 }

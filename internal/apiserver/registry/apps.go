@@ -11,6 +11,9 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
@@ -20,10 +23,14 @@ func deployments() entry {
 			group: "apps", versions: v1, plural: "deployments", singular: "deployment",
 			short: []string{"deploy"}, categories: []string{"all"},
 		},
-		newList:    func() runtime.Object { return &apps.DeploymentList{} },
-		spec:       func(d *apps.Deployment) any { return &d.Spec },
-		status:     func(d *apps.Deployment) any { return &d.Status },
-		generation: true,
+		newList:      func() runtime.Object { return &apps.DeploymentList{} },
+		defaults:     defaults.Deployment,
+		printer:      printers.Deployment,
+		class:        rbac.ReadWrite,
+		subresources: map[string]rbac.Class{"scale": rbac.ReadWrite},
+		spec:         func(d *apps.Deployment) any { return &d.Spec },
+		status:       func(d *apps.Deployment) any { return &d.Status },
+		generation:   true,
 		prepareUpdate: func(_ context.Context, d, old *apps.Deployment) {
 			carryPodClaims(d.Spec.Template.Spec.ResourceClaims, old.Spec.Template.Spec.ResourceClaims)
 			// Annotations are copied to the ReplicaSets, so the controller has to look at them too.
@@ -49,10 +56,14 @@ func replicaSets() entry {
 			group: "apps", versions: v1, plural: "replicasets", singular: "replicaset",
 			short: []string{"rs"}, categories: []string{"all"},
 		},
-		newList:    func() runtime.Object { return &apps.ReplicaSetList{} },
-		spec:       func(r *apps.ReplicaSet) any { return &r.Spec },
-		status:     func(r *apps.ReplicaSet) any { return &r.Status },
-		generation: true,
+		newList:      func() runtime.Object { return &apps.ReplicaSetList{} },
+		defaults:     defaults.ReplicaSet,
+		printer:      printers.ReplicaSet,
+		class:        rbac.ReadWrite,
+		subresources: map[string]rbac.Class{"scale": rbac.ReadWrite},
+		spec:         func(r *apps.ReplicaSet) any { return &r.Spec },
+		status:       func(r *apps.ReplicaSet) any { return &r.Status },
+		generation:   true,
 		prepareUpdate: func(_ context.Context, r, old *apps.ReplicaSet) {
 			carryPodClaims(r.Spec.Template.Spec.ResourceClaims, old.Spec.Template.Spec.ResourceClaims)
 		},

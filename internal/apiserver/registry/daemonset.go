@@ -10,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
@@ -20,6 +23,9 @@ func daemonSets() entry {
 			short: []string{"ds"}, categories: []string{"all"},
 		},
 		newList:       func() runtime.Object { return &apps.DaemonSetList{} },
+		defaults:      defaults.DaemonSet,
+		printer:       printers.DaemonSet,
+		class:         rbac.ReadWrite,
 		spec:          func(d *apps.DaemonSet) any { return &d.Spec },
 		status:        func(d *apps.DaemonSet) any { return &d.Status },
 		generation:    true,

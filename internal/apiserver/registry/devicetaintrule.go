@@ -9,7 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // deviceTaintRules are served with the clock that stamps a change of effect. The versions before v1 have always taken
@@ -21,6 +25,10 @@ func deviceTaintRules(now func() time.Time) entry {
 			plural: "devicetaintrules", singular: "devicetaintrule",
 		},
 		newList:         func() runtime.Object { return &resourcev1.DeviceTaintRuleList{} },
+		defaults:        defaults.DeviceTaintRule(now),
+		printer:         printers.DeviceTaintRule,
+		class:           rbac.Cluster,
+		gates:           []features.Gate{features.DeviceTaintRules},
 		spec:            func(r *resourcev1.DeviceTaintRule) any { return &r.Spec },
 		status:          func(r *resourcev1.DeviceTaintRule) any { return &r.Status },
 		generation:      true,

@@ -5,6 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
@@ -17,6 +19,9 @@ func podDisruptionBudgets() entry {
 			group: budgetResource.Group, versions: v1, plural: budgetResource.Resource, singular: "poddisruptionbudget", short: []string{"pdb"},
 		},
 		newList:      func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
+		defaults:     noDefaults[*policyv1.PodDisruptionBudget],
+		printer:      printers.PodDisruptionBudget,
+		class:        rbac.ReadWrite,
 		spec:         func(b *policyv1.PodDisruptionBudget) any { return &b.Spec },
 		status:       func(b *policyv1.PodDisruptionBudget) any { return &b.Status },
 		generation:   true,

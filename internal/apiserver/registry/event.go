@@ -13,6 +13,8 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
@@ -25,6 +27,9 @@ func events() entry {
 	return &eventEntry{
 		names:          names{versions: v1, plural: "events", singular: "event", short: []string{"ev"}},
 		newList:        func() runtime.Object { return &corev1.EventList{} },
+		defaults:       noDefaults[*corev1.Event],
+		printer:        printers.Event,
+		class:          rbac.ReadWrite,
 		createOnUpdate: true,
 		ttlSeconds:     eventTTLSeconds,
 		fields:         eventFields,

@@ -17,6 +17,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	batch "github.com/allot-dev/allot/api/batch/v1"
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
@@ -27,6 +30,9 @@ func jobs() entry {
 			categories: []string{"all"},
 		},
 		newList:       func() runtime.Object { return &batch.JobList{} },
+		defaults:      defaults.Job,
+		printer:       printers.Job,
+		class:         rbac.ReadWrite,
 		spec:          func(j *batch.Job) any { return &j.Spec },
 		status:        func(j *batch.Job) any { return &j.Status },
 		generation:    true,

@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -11,6 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 // pointer is a pointer to T that can be stored.
@@ -20,12 +26,25 @@ type pointer[T any] interface {
 	metav1.Object
 }
 
-// kind is one entry of the table. Needed are names, newList, validate and
-// validateUpdate, and validateStatus where there is a status; the zero value of
-// every other field means the usual behaviour.
+// kind is the descriptor of one kind: everything that the server does with the kind follows from it. The fields that
+// check requires must be decided, if only as noDefaults, printers.NameAndAge or rbac.Cluster. The zero value of every
+// other field means the usual behaviour.
 type kind[T any, P pointer[T]] struct {
 	names   names
 	newList func() runtime.Object
+
+	// defaults sets the fields that a client has left out; noDefaults where Kubernetes leaves them empty.
+	defaults func(P)
+	// olderDefaults are the defaults of served versions whose Go types are not T.
+	olderDefaults []defaulting
+	// printer lays out the tables of kubectl get.
+	printer func() printers.Printer
+	// class is what the roles view, edit and admin allow on the kind.
+	class rbac.Class
+	// subresources are those that more returns, each with what the roles allow on it.
+	subresources map[string]rbac.Class
+	// gates are features without which the kind is not served.
+	gates []features.Gate
 
 	// spec and status point into an object; nil when the kind has no such part.
 	// A kind with a status has a status subresource.
@@ -75,9 +94,10 @@ type kind[T any, P pointer[T]] struct {
 	// index is the selectable field by which lists and watches are looked up.
 	index string
 
-	// wrap replaces the storage of the kind itself; more adds subresources.
-	wrap func(*storage) rest.Storage
-	more func(*genericregistry.Store) map[string]rest.Storage
+	// wrap and wrapStatus replace the storages of the kind itself and of its status; more adds subresources.
+	wrap       func(*storage) rest.Storage
+	wrapStatus func(*genericregistry.Store) rest.Storage
+	more       func(*genericregistry.Store) map[string]rest.Storage
 }
 
 // names are how a kind is called and where it is served.
@@ -89,6 +109,8 @@ type names struct {
 	short            []string
 	categories       []string
 	cluster          bool
+	// key is the name of the resource in the keys of its objects, if that is not the plural.
+	key string
 }
 
 func (n names) resource() schema.GroupResource {
@@ -99,11 +121,19 @@ func (k *kind[T, P]) new() runtime.Object { return P(new(T)) }
 
 func (k *kind[T, P]) identity() names { return k.names }
 
-// check says what an entry of the table lacks.
+// check returns an error for a descriptor that leaves something undecided.
 func (k *kind[T, P]) check() error {
 	switch {
 	case k.names.plural == "" || k.names.singular == "" || len(k.names.versions) == 0 || k.newList == nil:
 		return fmt.Errorf("kind %T is not named in full", k.new())
+	case k.defaults == nil:
+		return fmt.Errorf("%s: defaults are not decided; noDefaults if there are none", k.names.resource())
+	case k.printer == nil:
+		return fmt.Errorf("%s: the printer is not decided; printers.NameAndAge if it shows nothing else", k.names.resource())
+	case k.class == "":
+		return fmt.Errorf("%s: what the roles view, edit and admin allow is not decided; rbac.Cluster if it is nothing", k.names.resource())
+	case k.more != nil && k.subresources == nil:
+		return fmt.Errorf("%s: what the roles allow on the subresources is not decided", k.names.resource())
 	case k.validate == nil || k.validateUpdate == nil || (k.status != nil && k.validateStatus == nil):
 		return fmt.Errorf("%s are not validated in full", k.names.resource())
 	case k.generation && k.spec == nil:
@@ -112,4 +142,33 @@ func (k *kind[T, P]) check() error {
 		return fmt.Errorf("%s are indexed by a field that they do not select by", k.names.resource())
 	}
 	return nil
+}
+
+// served reports whether the kind is served with these features.
+func (k *kind[T, P]) served(on features.Set) bool {
+	return !slices.ContainsFunc(k.gates, func(g features.Gate) bool { return !on.On(g) })
+}
+
+// resources returns the kind's resource and subresources with their classes.
+func (k *kind[T, P]) resources() []rbac.Resource {
+	out := []rbac.Resource{{Group: k.names.group, Name: k.names.plural, Class: k.class}}
+	add := func(name string, class rbac.Class) {
+		out = append(out, rbac.Resource{Group: k.names.group, Name: k.names.plural + "/" + name, Class: class})
+	}
+	if k.status != nil {
+		add("status", statusClass(k.class))
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.subresources)) {
+		add(name, k.subresources[name])
+	}
+	return out
+}
+
+// statusClass returns the class of the status of a kind: a role that reads the object reads its status, and the system
+// writes it.
+func statusClass(of rbac.Class) rbac.Class {
+	if of == rbac.ReadWrite || of == rbac.ReadOnly {
+		return rbac.ReadOnly
+	}
+	return rbac.Cluster
 }

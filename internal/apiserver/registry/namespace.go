@@ -16,6 +16,9 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
@@ -25,10 +28,14 @@ type namespaceEntry = kind[corev1.Namespace, *corev1.Namespace]
 // are gone once the namespace controller has emptied spec.finalizers.
 func namespaces() entry {
 	return &namespaceEntry{
-		names:   names{versions: v1, plural: "namespaces", singular: "namespace", short: []string{"ns"}, cluster: true},
-		newList: func() runtime.Object { return &corev1.NamespaceList{} },
-		spec:    func(n *corev1.Namespace) any { return &n.Spec },
-		status:  func(n *corev1.Namespace) any { return &n.Status },
+		names:        names{versions: v1, plural: "namespaces", singular: "namespace", short: []string{"ns"}, cluster: true},
+		newList:      func() runtime.Object { return &corev1.NamespaceList{} },
+		defaults:     defaults.Namespace,
+		printer:      printers.Namespace,
+		class:        rbac.ReadOnly,
+		subresources: map[string]rbac.Class{"finalize": rbac.Cluster},
+		spec:         func(n *corev1.Namespace) any { return &n.Spec },
+		status:       func(n *corev1.Namespace) any { return &n.Status },
 		prepareCreate: func(_ context.Context, ns *corev1.Namespace) {
 			ns.Status.Phase = corev1.NamespaceActive
 			if !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {

@@ -10,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
@@ -17,8 +20,11 @@ import (
 // taint was added.
 func nodes(now func() time.Time) entry {
 	return &kind[corev1.Node, *corev1.Node]{
-		names:          names{versions: v1, plural: "nodes", singular: "node", short: []string{"no"}, cluster: true},
+		names:          names{versions: v1, plural: "nodes", singular: "node", short: []string{"no"}, cluster: true, key: "minions"},
 		newList:        func() runtime.Object { return &corev1.NodeList{} },
+		defaults:       defaults.Node,
+		printer:        printers.Node,
+		class:          rbac.Cluster,
 		spec:           func(n *corev1.Node) any { return &n.Spec },
 		status:         func(n *corev1.Node) any { return &n.Status },
 		statusAtCreate: true,

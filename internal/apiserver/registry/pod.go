@@ -14,18 +14,28 @@ import (
 	"k8s.io/kubectl/pkg/util/qos"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 	"github.com/allot-dev/allot/internal/claims"
 )
 
-func pods(l *Lookup, now func() time.Time) entry {
+func pods(g given) entry {
 	return &kind[core.Pod, *core.Pod]{
-		names:          names{versions: v1, plural: "pods", singular: "pod", short: []string{"po"}, categories: []string{"all"}},
-		newList:        func() runtime.Object { return &core.PodList{} },
+		names:    names{versions: v1, plural: "pods", singular: "pod", short: []string{"po"}, categories: []string{"all"}},
+		newList:  func() runtime.Object { return &core.PodList{} },
+		defaults: defaults.Pod,
+		printer:  printers.Pod,
+		class:    rbac.ReadWrite,
+		subresources: map[string]rbac.Class{
+			"log": rbac.ReadOnly, "exec": rbac.Confidential, "attach": rbac.Confidential, "portforward": rbac.Confidential,
+			"eviction": rbac.Requested, "binding": rbac.Cluster,
+		},
 		spec:           func(p *core.Pod) any { return &p.Spec },
 		status:         func(p *core.Pod) any { return &p.Status },
 		generation:     true,
-		prepareCreate:  func(ctx context.Context, p *core.Pod) { startPod(p, l.groupOf(ctx, p), now()) },
+		prepareCreate:  func(ctx context.Context, p *core.Pod) { startPod(p, g.lookup.groupOf(ctx, p), g.now()) },
 		prepareUpdate:  updatePod,
 		prepareStatus:  updatePodStatus,
 		gracefulDelete: podGracePeriod,
@@ -39,7 +49,7 @@ func pods(l *Lookup, now func() time.Time) entry {
 		more: func(store *genericregistry.Store) map[string]rest.Storage {
 			return map[string]rest.Storage{
 				"binding":     &binding{store: store},
-				"eviction":    &eviction{pods: store, others: l, now: now},
+				"eviction":    &eviction{pods: store, others: g.lookup, now: g.now},
 				"log":         &podLog{simulated{store, "no logs"}},
 				"exec":        &podStream{simulated{store, "nothing to run a command in"}},
 				"attach":      &podStream{simulated{store, "nothing to attach to"}},

@@ -16,6 +16,9 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
@@ -25,6 +28,9 @@ func rbacKinds(a Access) []entry {
 		&kind[rbacv1.Role, *rbacv1.Role]{
 			names:          rbacNames("roles", "role", false),
 			newList:        func() runtime.Object { return &rbacv1.RoleList{} },
+			defaults:       noDefaults[*rbacv1.Role],
+			printer:        printers.Role,
+			class:          rbac.Administrative,
 			createOnUpdate: true,
 
 			validate:       validation.ValidateRole,
@@ -36,6 +42,9 @@ func rbacKinds(a Access) []entry {
 		&kind[rbacv1.ClusterRole, *rbacv1.ClusterRole]{
 			names:          rbacNames("clusterroles", "clusterrole", true),
 			newList:        func() runtime.Object { return &rbacv1.ClusterRoleList{} },
+			defaults:       noDefaults[*rbacv1.ClusterRole],
+			printer:        printers.ClusterRole,
+			class:          rbac.Cluster,
 			createOnUpdate: true,
 
 			validate:       validation.ValidateClusterRole,
@@ -52,6 +61,9 @@ func rbacKinds(a Access) []entry {
 		&kind[rbacv1.RoleBinding, *rbacv1.RoleBinding]{
 			names:          rbacNames("rolebindings", "rolebinding", false),
 			newList:        func() runtime.Object { return &rbacv1.RoleBindingList{} },
+			defaults:       defaults.RoleBinding,
+			printer:        printers.RoleBinding,
+			class:          rbac.Administrative,
 			createOnUpdate: true,
 
 			validate:       validation.ValidateRoleBinding,
@@ -63,6 +75,9 @@ func rbacKinds(a Access) []entry {
 		&kind[rbacv1.ClusterRoleBinding, *rbacv1.ClusterRoleBinding]{
 			names:          rbacNames("clusterrolebindings", "clusterrolebinding", true),
 			newList:        func() runtime.Object { return &rbacv1.ClusterRoleBindingList{} },
+			defaults:       defaults.ClusterRoleBinding,
+			printer:        printers.ClusterRoleBinding,
+			class:          rbac.Cluster,
 			createOnUpdate: true,
 
 			validate:       validation.ValidateClusterRoleBinding,

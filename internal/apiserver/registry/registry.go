@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -12,8 +13,6 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
-	"github.com/allot-dev/allot/internal/apiserver/gates"
-	"github.com/allot-dev/allot/internal/apiserver/printers"
 	"github.com/allot-dev/allot/internal/features"
 )
 
@@ -45,8 +44,8 @@ func New(cfg Config) (*Registry, error) {
 		groups: map[string]map[string]map[string]rest.Storage{},
 		lookup: &Lookup{},
 	}
-	for _, e := range table(given{lookup: r.lookup, access: cfg.Access, features: cfg.Features, alone: cfg.Alone}) {
-		if !gates.Serves(cfg.Features, e.identity().resource()) {
+	for _, e := range table(given{lookup: r.lookup, access: cfg.Access, features: cfg.Features, alone: cfg.Alone, now: time.Now}) {
+		if !e.served(cfg.Features) {
 			continue
 		}
 		if err := r.add(e, cfg); err != nil {
@@ -64,7 +63,7 @@ func (r *Registry) add(e entry, cfg Config) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	storages, store, err := e.build(env{scheme: r.scheme, getter: cfg.Getter, columns: r.columns, features: cfg.Features})
+	storages, store, err := e.build(env{scheme: r.scheme, getter: cfg.Getter, features: cfg.Features})
 	if err != nil {
 		return fmt.Errorf("storage of %w", err)
 	}
@@ -82,15 +81,6 @@ func (r *Registry) add(e entry, cfg Config) error {
 		}
 	}
 	return nil
-}
-
-// columns gives the table layout of the kind that obj has.
-func (r *Registry) columns(obj runtime.Object) (rest.TableConvertor, error) {
-	kinds, _, err := r.scheme.ObjectKinds(obj)
-	if err != nil {
-		return nil, err
-	}
-	return printers.For(kinds[0]), nil
 }
 
 // Lookup reads objects for admission.

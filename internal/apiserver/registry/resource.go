@@ -4,8 +4,10 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	upstreamv1beta1 "k8s.io/api/resource/v1beta1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -14,6 +16,10 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 	"github.com/allot-dev/allot/internal/features"
 )
@@ -25,11 +31,15 @@ func resourceVersions() []string { return []string{"v1", "v1beta2", "v1beta1"} }
 
 func resourceClaims(g given) entry {
 	claims := &kind[resource.ResourceClaim, *resource.ResourceClaim]{
-		names:      names{group: resourceGroup, versions: resourceVersions(), plural: "resourceclaims", singular: "resourceclaim"},
-		newList:    func() runtime.Object { return &resource.ResourceClaimList{} },
-		spec:       func(c *resource.ResourceClaim) any { return &c.Spec },
-		status:     func(c *resource.ResourceClaim) any { return &c.Status },
-		statusOnly: true,
+		names:         names{group: resourceGroup, versions: resourceVersions(), plural: "resourceclaims", singular: "resourceclaim"},
+		newList:       func() runtime.Object { return &resource.ResourceClaimList{} },
+		defaults:      defaults.ResourceClaim,
+		olderDefaults: []defaulting{defaultsOf(&resourcev1beta1.ResourceClaimList{}, defaults.ResourceClaimV1beta1)},
+		printer:       printers.ResourceClaim,
+		class:         rbac.ReadWrite,
+		spec:          func(c *resource.ResourceClaim) any { return &c.Spec },
+		status:        func(c *resource.ResourceClaim) any { return &c.Status },
+		statusOnly:    true,
 
 		fieldIn:        claimField,
 		validate:       validation.ValidateResourceClaim,
@@ -45,9 +55,7 @@ func resourceClaims(g given) entry {
 			carryAnyPod(&c.Status, &old.Status)
 			dropReleasedDevices(c, old)
 		},
-		more: func(store *genericregistry.Store) map[string]rest.Storage {
-			return map[string]rest.Storage{"status": newClaimStatus(store, g.alone)}
-		},
+		wrapStatus: func(store *genericregistry.Store) rest.Storage { return newClaimStatus(store, g.alone) },
 	}
 	if g.features.On(features.GranularStatusAuthorization) {
 		claims.statusAccess = g.access.claimStatusAccess
@@ -111,8 +119,12 @@ func resultID(r *resourcev1.DeviceRequestAllocationResult) deviceID {
 
 func resourceClaimTemplates() entry {
 	return &kind[resource.ResourceClaimTemplate, *resource.ResourceClaimTemplate]{
-		names:   names{group: resourceGroup, versions: resourceVersions(), plural: "resourceclaimtemplates", singular: "resourceclaimtemplate"},
-		newList: func() runtime.Object { return &resource.ResourceClaimTemplateList{} },
+		names:         names{group: resourceGroup, versions: resourceVersions(), plural: "resourceclaimtemplates", singular: "resourceclaimtemplate"},
+		newList:       func() runtime.Object { return &resource.ResourceClaimTemplateList{} },
+		defaults:      defaults.ResourceClaimTemplate,
+		olderDefaults: []defaulting{defaultsOf(&resourcev1beta1.ResourceClaimTemplateList{}, defaults.ResourceClaimTemplateV1beta1)},
+		printer:       printers.NameAndAge,
+		class:         rbac.ReadWrite,
 
 		fieldIn:        claimField,
 		validate:       validation.ValidateResourceClaimTemplate,
@@ -132,7 +144,11 @@ func clusterResourceClaimTemplates() entry {
 			group: resourceGroup, versions: []string{"v1alpha3"}, cluster: true,
 			plural: "clusterresourceclaimtemplates", singular: "clusterresourceclaimtemplate",
 		},
-		newList: func() runtime.Object { return &resourcev1alpha3.ClusterResourceClaimTemplateList{} },
+		newList:  func() runtime.Object { return &resourcev1alpha3.ClusterResourceClaimTemplateList{} },
+		defaults: defaults.ClusterResourceClaimTemplate,
+		printer:  printers.NameAndAge,
+		class:    rbac.ReadOnly,
+		gates:    []features.Gate{features.ClusterTemplates},
 
 		validate:       validation.ValidateClusterResourceClaimTemplate,
 		validateUpdate: validation.ValidateClusterResourceClaimTemplateUpdate,
@@ -146,6 +162,9 @@ func deviceClasses() entry {
 	return &kind[resourcev1.DeviceClass, *resourcev1.DeviceClass]{
 		names:      names{group: resourceGroup, versions: resourceVersions(), plural: "deviceclasses", singular: "deviceclass", cluster: true},
 		newList:    func() runtime.Object { return &resourcev1.DeviceClassList{} },
+		defaults:   noDefaults[*resourcev1.DeviceClass],
+		printer:    printers.NameAndAge,
+		class:      rbac.ReadOnly,
 		spec:       func(c *resourcev1.DeviceClass) any { return &c.Spec },
 		generation: true,
 
@@ -154,12 +173,16 @@ func deviceClasses() entry {
 	}
 }
 
-func resourceSlices() entry {
+func resourceSlices(now func() time.Time) entry {
 	return &kind[resourcev1.ResourceSlice, *resourcev1.ResourceSlice]{
-		names:      names{group: resourceGroup, versions: resourceVersions(), plural: "resourceslices", singular: "resourceslice", cluster: true},
-		newList:    func() runtime.Object { return &resourcev1.ResourceSliceList{} },
-		spec:       func(s *resourcev1.ResourceSlice) any { return &s.Spec },
-		generation: true,
+		names:         names{group: resourceGroup, versions: resourceVersions(), plural: "resourceslices", singular: "resourceslice", cluster: true},
+		newList:       func() runtime.Object { return &resourcev1.ResourceSliceList{} },
+		defaults:      defaults.ResourceSlice(now),
+		olderDefaults: []defaulting{defaultsOf(&upstreamv1beta1.ResourceSliceList{}, defaults.ResourceSliceV1beta1(now))},
+		printer:       printers.ResourceSlice,
+		class:         rbac.Cluster,
+		spec:          func(s *resourcev1.ResourceSlice) any { return &s.Spec },
+		generation:    true,
 
 		fieldIn:        sliceField,
 		validate:       validation.ValidateResourceSlice,

@@ -9,8 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	schedulingv1alpha2 "github.com/allot-dev/allot/api/scheduling/v1alpha2"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
+	"github.com/allot-dev/allot/internal/features"
 )
 
 const schedulingGroup = "scheduling.k8s.io"
@@ -25,6 +30,9 @@ func priorityClasses() entry {
 			short: []string{"pc"}, cluster: true,
 		},
 		newList:       func() runtime.Object { return &schedulingv1.PriorityClassList{} },
+		defaults:      defaults.PriorityClass,
+		printer:       printers.PriorityClass,
+		class:         rbac.Cluster,
 		prepareCreate: func(_ context.Context, c *schedulingv1.PriorityClass) { c.Generation = 1 },
 
 		validate:       validation.ValidatePriorityClass,
@@ -36,6 +44,10 @@ func workloads() entry {
 	return &kind[scheduling.Workload, *scheduling.Workload]{
 		names:        names{group: schedulingGroup, versions: workloadVersions, plural: "workloads", singular: "workload"},
 		newList:      func() runtime.Object { return &scheduling.WorkloadList{} },
+		defaults:     noDefaults[*scheduling.Workload],
+		printer:      printers.Workload,
+		class:        rbac.ReadWrite,
+		gates:        []features.Gate{features.GenericWorkload},
 		spec:         func(w *scheduling.Workload) any { return &w.Spec },
 		generation:   true,
 		needsVersion: true,
@@ -62,13 +74,18 @@ func workloads() entry {
 // left in which one could vanish under its pods.
 func podGroups() entry {
 	return &kind[scheduling.PodGroup, *scheduling.PodGroup]{
-		names:        names{group: schedulingGroup, versions: workloadVersions, plural: "podgroups", singular: "podgroup"},
-		newList:      func() runtime.Object { return &scheduling.PodGroupList{} },
-		spec:         func(g *scheduling.PodGroup) any { return &g.Spec },
-		status:       func(g *scheduling.PodGroup) any { return &g.Status },
-		generation:   true,
-		statusOnly:   true,
-		needsVersion: true,
+		names:         names{group: schedulingGroup, versions: workloadVersions, plural: "podgroups", singular: "podgroup"},
+		newList:       func() runtime.Object { return &scheduling.PodGroupList{} },
+		defaults:      defaults.PodGroup,
+		olderDefaults: []defaulting{defaultsOf(&schedulingv1alpha2.PodGroupList{}, defaults.PodGroupV1alpha2)},
+		printer:       printers.PodGroup,
+		class:         rbac.ReadWrite,
+		gates:         []features.Gate{features.GenericWorkload},
+		spec:          func(g *scheduling.PodGroup) any { return &g.Spec },
+		status:        func(g *scheduling.PodGroup) any { return &g.Status },
+		generation:    true,
+		statusOnly:    true,
+		needsVersion:  true,
 
 		keepsGeneration: true,
 

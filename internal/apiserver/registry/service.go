@@ -9,6 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
@@ -18,8 +21,12 @@ func services() entry {
 	return &kind[corev1.Service, *corev1.Service]{
 		names: names{
 			versions: v1, plural: "services", singular: "service", short: []string{"svc"}, categories: []string{"all"},
+			key: "services/specs",
 		},
 		newList:        func() runtime.Object { return &corev1.ServiceList{} },
+		defaults:       defaults.Service,
+		printer:        printers.Service,
+		class:          rbac.ReadWrite,
 		spec:           func(s *corev1.Service) any { return &s.Spec },
 		status:         func(s *corev1.Service) any { return &s.Status },
 		createOnUpdate: true,

@@ -8,6 +8,9 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
@@ -17,10 +20,14 @@ func statefulSets() entry {
 			group: "apps", versions: v1, plural: "statefulsets", singular: "statefulset",
 			short: []string{"sts"}, categories: []string{"all"},
 		},
-		newList:    func() runtime.Object { return &apps.StatefulSetList{} },
-		spec:       func(s *apps.StatefulSet) any { return &s.Spec },
-		status:     func(s *apps.StatefulSet) any { return &s.Status },
-		generation: true,
+		newList:      func() runtime.Object { return &apps.StatefulSetList{} },
+		defaults:     defaults.StatefulSet,
+		printer:      printers.StatefulSet,
+		class:        rbac.ReadWrite,
+		subresources: map[string]rbac.Class{"scale": rbac.ReadWrite},
+		spec:         func(s *apps.StatefulSet) any { return &s.Spec },
+		status:       func(s *apps.StatefulSet) any { return &s.Status },
+		generation:   true,
 		prepareUpdate: func(_ context.Context, s, old *apps.StatefulSet) {
 			carryPodClaims(s.Spec.Template.Spec.ResourceClaims, old.Spec.Template.Spec.ResourceClaims)
 		},

@@ -3,6 +3,9 @@ package registry
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -21,9 +24,8 @@ import (
 
 // env is what the building of a storage needs.
 type env struct {
-	scheme  *runtime.Scheme
-	getter  generic.RESTOptionsGetter
-	columns func(runtime.Object) (rest.TableConvertor, error)
+	scheme *runtime.Scheme
+	getter generic.RESTOptionsGetter
 	// features are those that are on.
 	features features.Set
 }
@@ -56,20 +58,14 @@ func (k *kind[T, P]) build(e env) (map[string]rest.Storage, *genericregistry.Sto
 		status := statusStrategy[T, P]{store.UpdateStrategy.(strategy[T, P])}
 		out[k.names.plural+"/status"] = newPart(store, status)
 	}
-	if k.more != nil {
-		for path, sub := range k.more(store) {
-			out[k.names.plural+"/"+path] = sub
-		}
+	if k.wrapStatus != nil {
+		out[k.names.plural+"/status"] = k.wrapStatus(store)
 	}
-	return out, store, nil
+	return out, store, k.addSubresources(store, out)
 }
 
 func (k *kind[T, P]) store(e env) (*genericregistry.Store, error) {
 	s := k.strategy(e.scheme, e.features)
-	columns, err := e.columns(k.new())
-	if err != nil {
-		return nil, err
-	}
 	store := &genericregistry.Store{
 		NewFunc:                   k.new,
 		NewListFunc:               k.newList,
@@ -80,7 +76,7 @@ func (k *kind[T, P]) store(e env) (*genericregistry.Store, error) {
 		DeleteStrategy:            s,
 		ResetFieldsStrategy:       s,
 		ReturnDeletedObject:       true,
-		TableConvertor:            columns,
+		TableConvertor:            k.printer().Convertor(k.names.resource(), time.Now),
 	}
 	if k.ttlSeconds > 0 {
 		store.TTLFunc = func(runtime.Object, uint64, bool) (uint64, error) { return k.ttlSeconds, nil }
@@ -102,6 +98,21 @@ func (k *kind[T, P]) store(e env) (*genericregistry.Store, error) {
 		return nil, err
 	}
 	return store, store.CompleteWithOptions(options)
+}
+
+// addSubresources adds the storages of more, which must be those that the descriptor has a class of.
+func (k *kind[T, P]) addSubresources(store *genericregistry.Store, storages map[string]rest.Storage) error {
+	if k.more == nil {
+		return nil
+	}
+	subresources := k.more(store)
+	if have, want := slices.Sorted(maps.Keys(subresources)), slices.Sorted(maps.Keys(k.subresources)); !slices.Equal(have, want) {
+		return fmt.Errorf("%s: has the subresources %q, and classes of %q", k.names.resource(), have, want)
+	}
+	for path, sub := range subresources {
+		storages[k.names.plural+"/"+path] = sub
+	}
+	return nil
 }
 
 // attributes are what selectors see of an object.

@@ -14,6 +14,9 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 	"github.com/allot-dev/allot/internal/features"
 )
@@ -22,6 +25,9 @@ import (
 type entry interface {
 	identity() names
 	check() error
+	served(on features.Set) bool
+	resources() []rbac.Resource
+	addDefaults(scheme *runtime.Scheme) error
 	build(e env) (map[string]rest.Storage, *genericregistry.Store, error)
 	rules(scheme *runtime.Scheme, on features.Set) Rules
 }
@@ -32,15 +38,19 @@ type given struct {
 	access   Access
 	features features.Set
 	alone    func() bool
+	now      func() time.Time
 }
 
 // table has all stored kinds. Kinds with rules of their own are in files of their own.
 func table(g given) []entry {
 	return append(rbacKinds(g.access), []entry{
-		namespaces(), nodes(time.Now), pods(g.lookup, time.Now), events(),
+		namespaces(), nodes(g.now), pods(g), events(),
 		&kind[corev1.ConfigMap, *corev1.ConfigMap]{
-			names:   names{versions: v1, plural: "configmaps", singular: "configmap", short: []string{"cm"}},
-			newList: func() runtime.Object { return &corev1.ConfigMapList{} },
+			names:    names{versions: v1, plural: "configmaps", singular: "configmap", short: []string{"cm"}},
+			newList:  func() runtime.Object { return &corev1.ConfigMapList{} },
+			defaults: noDefaults[*corev1.ConfigMap],
+			printer:  printers.ConfigMap,
+			class:    rbac.ReadWrite,
 
 			validate:       validation.ValidateConfigMap,
 			validateUpdate: validation.ValidateConfigMapUpdate,
@@ -48,6 +58,9 @@ func table(g given) []entry {
 		&kind[corev1.Secret, *corev1.Secret]{
 			names:         names{versions: v1, plural: "secrets", singular: "secret"},
 			newList:       func() runtime.Object { return &corev1.SecretList{} },
+			defaults:      defaults.Secret,
+			printer:       printers.Secret,
+			class:         rbac.Confidential,
 			prepareUpdate: keepSecretType,
 			fields:        secretFields,
 
@@ -55,8 +68,12 @@ func table(g given) []entry {
 			validateUpdate: validation.ValidateSecretUpdate,
 		},
 		&kind[corev1.ServiceAccount, *corev1.ServiceAccount]{
-			names:   names{versions: v1, plural: "serviceaccounts", singular: "serviceaccount", short: []string{"sa"}},
-			newList: func() runtime.Object { return &corev1.ServiceAccountList{} },
+			names:        names{versions: v1, plural: "serviceaccounts", singular: "serviceaccount", short: []string{"sa"}},
+			newList:      func() runtime.Object { return &corev1.ServiceAccountList{} },
+			defaults:     noDefaults[*corev1.ServiceAccount],
+			printer:      printers.NameAndAge,
+			class:        rbac.ReadWrite,
+			subresources: map[string]rbac.Class{"token": rbac.Requested},
 
 			validate:       validation.ValidateServiceAccount,
 			validateUpdate: validation.ValidateServiceAccountUpdate,
@@ -67,6 +84,9 @@ func table(g given) []entry {
 		&kind[coordinationv1.Lease, *coordinationv1.Lease]{
 			names:          names{group: "coordination.k8s.io", versions: v1, plural: "leases", singular: "lease"},
 			newList:        func() runtime.Object { return &coordinationv1.LeaseList{} },
+			defaults:       noDefaults[*coordinationv1.Lease],
+			printer:        printers.Lease,
+			class:          rbac.Confidential,
 			createOnUpdate: true,
 			needsVersion:   true,
 
@@ -74,15 +94,35 @@ func table(g given) []entry {
 			validateUpdate: validation.ValidateLeaseUpdate,
 		},
 		deployments(), replicaSets(), statefulSets(), daemonSets(), controllerRevisions(), jobs(),
-		persistentVolumeClaims(), persistentVolumes(time.Now), services(), podDisruptionBudgets(),
+		persistentVolumeClaims(), persistentVolumes(g.now), services(), podDisruptionBudgets(),
 		priorityClasses(), workloads(), podGroups(),
-		resourceClaims(g), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(),
-		deviceTaintRules(time.Now), resourcePoolStatusRequests(),
+		resourceClaims(g), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(g.now),
+		deviceTaintRules(g.now), resourcePoolStatusRequests(),
 	}...)
 }
 
 // v1 is the list of versions of most kinds.
 var v1 = []string{"v1"}
+
+// Resources returns the resources and subresources of all stored kinds with their classes.
+func Resources() []rbac.Resource {
+	var out []rbac.Resource
+	for _, e := range table(given{}) {
+		out = append(out, e.resources()...)
+	}
+	return out
+}
+
+// StorageKeys returns the names of resources in the keys of their objects, where they are not the plurals.
+func StorageKeys() map[schema.GroupResource]string {
+	out := map[schema.GroupResource]string{}
+	for _, e := range table(given{}) {
+		if n := e.identity(); n.key != "" {
+			out[n.resource()] = n.key
+		}
+	}
+	return out
+}
 
 // StoredVersions are the versions in which objects are stored.
 func StoredVersions() schema.GroupVersions {

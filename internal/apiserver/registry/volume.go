@@ -9,15 +9,21 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/printers"
+	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
 func persistentVolumeClaims() entry {
 	return &kind[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim]{
-		names:   names{versions: v1, plural: "persistentvolumeclaims", singular: "persistentvolumeclaim", short: []string{"pvc"}},
-		newList: func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
-		spec:    func(c *corev1.PersistentVolumeClaim) any { return &c.Spec },
-		status:  func(c *corev1.PersistentVolumeClaim) any { return &c.Status },
+		names:    names{versions: v1, plural: "persistentvolumeclaims", singular: "persistentvolumeclaim", short: []string{"pvc"}},
+		newList:  func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
+		defaults: defaults.PersistentVolumeClaim,
+		printer:  printers.PersistentVolumeClaim,
+		class:    rbac.ReadWrite,
+		spec:     func(c *corev1.PersistentVolumeClaim) any { return &c.Spec },
+		status:   func(c *corev1.PersistentVolumeClaim) any { return &c.Status },
 		prepareCreate: func(_ context.Context, c *corev1.PersistentVolumeClaim) {
 			dropForeignSource(&c.Spec)
 			alignSources(&c.Spec)
@@ -71,9 +77,12 @@ func persistentVolumes(now func() time.Time) entry {
 		names: names{
 			versions: v1, plural: "persistentvolumes", singular: "persistentvolume", short: []string{"pv"}, cluster: true,
 		},
-		newList: func() runtime.Object { return &corev1.PersistentVolumeList{} },
-		spec:    func(v *corev1.PersistentVolume) any { return &v.Spec },
-		status:  func(v *corev1.PersistentVolume) any { return &v.Status },
+		newList:  func() runtime.Object { return &corev1.PersistentVolumeList{} },
+		defaults: defaults.PersistentVolume,
+		printer:  printers.PersistentVolume,
+		class:    rbac.Cluster,
+		spec:     func(v *corev1.PersistentVolume) any { return &v.Spec },
+		status:   func(v *corev1.PersistentVolume) any { return &v.Status },
 		prepareCreate: func(_ context.Context, v *corev1.PersistentVolume) {
 			v.Status.Phase, v.Status.LastPhaseTransitionTime = corev1.VolumePending, stamp()
 		},

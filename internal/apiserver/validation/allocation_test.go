@@ -1,4 +1,4 @@
-package validation
+package validation_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/apiserver/validation"
 	"github.com/allot-dev/allot/internal/model"
 )
 
@@ -26,10 +27,10 @@ func TestAllocationsAreValid(t *testing.T) {
 		slice := drawSliceOf(t)
 		claim := drawClaimOf(t, classes)
 		for _, class := range classes {
-			mustBeValid(t, kinds()["DeviceClass"].create(class))
+			mustBeValid(t, rulesets()["DeviceClass"].create(class))
 		}
-		mustBeValid(t, kinds()["ResourceSlice"].create(slice))
-		if errs := kinds()["ResourceClaim"].create(claim); len(errs) > 0 {
+		mustBeValid(t, rulesets()["ResourceSlice"].create(slice))
+		if errs := rulesets()["ResourceClaim"].create(claim); len(errs) > 0 {
 			return // a count that no claim can have
 		}
 		choice, reason := allocate(classes, slice, claim)
@@ -42,7 +43,7 @@ func TestAllocationsAreValid(t *testing.T) {
 		old := now.DeepCopy()
 		now.Status.Allocation = choice[0].Result()
 		now.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{model.PodConsumer("p", "uid")}
-		if errs := ValidateResourceClaimStatusUpdate(now, old); len(errs) > 0 {
+		if errs := validation.ValidateResourceClaimStatusUpdate(now, old); len(errs) > 0 {
 			t.Errorf("the allocation is not valid: %v", errs.ToAggregate())
 		}
 	})

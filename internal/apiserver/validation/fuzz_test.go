@@ -1,4 +1,4 @@
-package validation
+package validation_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -18,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/allot-dev/allot/api"
-	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/registry"
 )
 
 const resourceGroup = "resource.k8s.io"
@@ -53,7 +54,7 @@ type server struct {
 func newServer(f *testing.F) server {
 	f.Helper()
 	scheme := api.NewScheme()
-	if err := defaults.Register(scheme); err != nil {
+	if err := registry.AddDefaults(scheme, time.Now); err != nil {
 		f.Fatal(err)
 	}
 	return server{scheme, serializer.NewCodecFactory(scheme)}
@@ -70,7 +71,7 @@ func (s server) receive(data []byte) (runtime.Object, bool) {
 	if err != nil {
 		return nil, false
 	}
-	_, known := kinds()[s.kindOf(hub)]
+	_, known := rulesets()[s.kindOf(hub)]
 	return hub, known
 }
 
@@ -89,7 +90,7 @@ func (s server) checkRequest(t *testing.T, manifest, patch []byte) {
 	if !ok {
 		return
 	}
-	rules := kinds()[s.kindOf(obj)]
+	rules := rulesets()[s.kindOf(obj)]
 	errs := rules.create(obj)
 	for _, err := range errs {
 		if err.Field == "" || err.Error() == "" {

@@ -1,4 +1,4 @@
-package validation
+package validation_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,7 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/api"
+	"github.com/allot-dev/allot/internal/apiserver/registry"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the faults found into testdata")
@@ -30,8 +32,8 @@ const found = "#> "
 // created; or a manifest and a merge patch of it, behind "--- # update" or
 // "--- # status", which is then the request.
 func TestManifests(t *testing.T) {
-	scheme := testScheme()
-	if err := defaults.Register(scheme); err != nil {
+	scheme := api.NewScheme()
+	if err := registry.AddDefaults(scheme, time.Now); err != nil {
 		t.Fatal(err)
 	}
 	files, _ := filepath.Glob("testdata/*/*.yaml")
@@ -60,8 +62,8 @@ func TestManifests(t *testing.T) {
 // TestValidObjectsStayValid sends every valid new object again, unchanged, as an
 // update of itself.
 func TestValidObjectsStayValid(t *testing.T) {
-	scheme := testScheme()
-	if err := defaults.Register(scheme); err != nil {
+	scheme := api.NewScheme()
+	if err := registry.AddDefaults(scheme, time.Now); err != nil {
 		t.Fatal(err)
 	}
 	files, _ := filepath.Glob("testdata/*/*.yaml")
@@ -76,7 +78,7 @@ func TestValidObjectsStayValid(t *testing.T) {
 		}
 		tried++
 		obj := versioned(t, decode(t, scheme, content))
-		rules := kinds()[obj.GetObjectKind().GroupVersionKind().Kind]
+		rules := rulesets()[obj.GetObjectKind().GroupVersionKind().Kind]
 		for verb, rule := range map[string]func(now, old runtime.Object) field.ErrorList{"update": rules.update, "status": rules.status} {
 			if rule == nil {
 				continue
@@ -93,12 +95,10 @@ func TestValidObjectsStayValid(t *testing.T) {
 
 // TestEmptyObjectsAreRefused sends objects without any content, as a client might.
 func TestEmptyObjectsAreRefused(t *testing.T) {
-	scheme := testScheme()
-	for gvk := range scheme.AllKnownTypes() {
-		rules, ok := kinds()[gvk.Kind]
-		if !ok || gvk.Version == "v1alpha2" || gvk.Version == "v1beta1" && gvk.Group == "resource.k8s.io" { // converted before it is validated
-			continue
-		}
+	scheme := api.NewScheme()
+	for _, kind := range registry.RulesByResource(scheme) {
+		gvk := kind.Kind
+		rules := rulesets()[gvk.Kind]
 		obj, err := scheme.New(gvk)
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +142,7 @@ func run(t *testing.T, scheme *runtime.Scheme, manifest string) field.ErrorList 
 	base, patch, isPatched := strings.Cut(manifest, "\n--- # ")
 	obj := decode(t, scheme, []byte(base))
 	gvk := obj.GetObjectKind().GroupVersionKind()
-	rules, ok := kinds()[gvk.Kind]
+	rules, ok := rulesets()[gvk.Kind]
 	if !ok {
 		t.Fatalf("kind %s has no rules", gvk.Kind)
 	}

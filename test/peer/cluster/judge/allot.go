@@ -2,14 +2,15 @@ package judge
 
 import (
 	"context"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/allot-dev/allot/internal/apiserver"
-	"github.com/allot-dev/allot/internal/apiserver/printers"
 	"github.com/allot-dev/allot/internal/apiserver/registry"
 )
 
@@ -20,14 +21,16 @@ func Allot() (*Server, map[schema.GroupResource][]string, error) {
 		return nil, nil, err
 	}
 	rules, versions := map[schema.GroupResource]Rules{}, map[schema.GroupResource][]string{}
+	tables := map[schema.GroupKind]rest.TableConvertor{}
 	for resource, r := range registry.RulesByResource(scheme) {
 		rules[resource] = Rules{Create: r.Create, Update: r.Update, Status: r.Status}
 		versions[resource] = r.Versions
+		tables[r.Kind.GroupKind()] = r.Printer.Convertor(resource, time.Now)
 	}
 	return &Server{
 		Name: "allot", Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), Rules: rules,
 		Table: func(gvk schema.GroupVersionKind, obj runtime.Object) (*metav1.Table, error) {
-			return printers.For(gvk).ConvertToTable(context.Background(), obj, nil)
+			return tables[gvk.GroupKind()].ConvertToTable(context.Background(), obj, nil)
 		},
 	}, versions, nil
 }

@@ -1,0 +1,53 @@
+package rbac
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// Class is what the roles view, edit and admin allow on a resource. Each role includes the ones before it.
+type Class string
+
+const (
+	// ReadWrite is what users of a namespace own: view reads it, and edit changes it.
+	ReadWrite Class = "ReadWrite"
+	// ReadOnly is what users of a namespace see, and the system or its administrator writes: view reads it.
+	ReadOnly Class = "ReadOnly"
+	// Confidential is what gives its readers further power: edit reads and changes it.
+	Confidential Class = "Confidential"
+	// Requested is a subresource that is created and never read: edit creates it.
+	Requested Class = "Requested"
+	// Administrative is what decides who may do what in a namespace: admin reads and changes it.
+	Administrative Class = "Administrative"
+	// Cluster is the matter of parts of the system and of cluster-admin: the three roles do not allow anything on it.
+	Cluster Class = "Cluster"
+)
+
+// Resource is a resource or a subresource, spelled as rules do, and its class.
+type Resource struct {
+	Group, Name string
+	Class       Class
+}
+
+// grants are the verbs that a role allows on each class.
+type grants map[Class]string
+
+// rulesFor returns a rule for each group and list of verbs, in the order of the resources.
+func (g grants) rulesFor(resources []Resource) []rbacv1.PolicyRule {
+	var rules []rbacv1.PolicyRule
+	at := map[[2]string]int{}
+	for _, r := range resources {
+		verbs := g[r.Class]
+		if verbs == "" {
+			continue
+		}
+		key := [2]string{r.Group, verbs}
+		i, ok := at[key]
+		if !ok {
+			i = len(rules)
+			at[key] = i
+			rules = append(rules, allow(verbs, r.Group, ""))
+		}
+		rules[i].Resources = append(rules[i].Resources, r.Name)
+	}
+	return rules
+}

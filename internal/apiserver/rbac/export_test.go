@@ -1,0 +1,17 @@
+package rbac
+
+// These are for the tests of the roles, which read the descriptors of the kinds and so are in a package of their own.
+var (
+	AggregatedSystemRules = aggregatedSystemRules
+	Attributes            = attributes
+	Bind                  = bind
+)
+
+// PartRoles returns the names of the roles of all parts.
+func PartRoles() []string {
+	var names []string
+	for _, p := range parts() {
+		names = append(names, p.role)
+	}
+	return names
+}
