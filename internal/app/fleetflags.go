@@ -57,3 +57,7 @@ func (o *fleetOptions) fleet() (fleet.Fleet, error) {
 	}
 	return f, nil
 }
+
+func addPluginsFlag(flags *pflag.FlagSet, dir *string) {
+	flags.StringVar(dir, "plugins", "", "folder in which DRA drivers register, for node NAME in NAME/plugins_registry (docs/drivers.md)")
+}

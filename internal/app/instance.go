@@ -22,6 +22,9 @@ type Options struct {
 	Fleet         fleet.Fleet
 	// Features are the enabled features. The zero value enables all of them.
 	Features features.Set
+	// PluginsDir is the folder in which DRA drivers register on the fleet's nodes. Empty means that
+	// there are no drivers.
+	PluginsDir string
 	// IdleNodes registers the fleet's nodes and devices, but runs no pods on them.
 	IdleNodes bool
 	// NodeGrace is how long a node may send no heartbeat before it is lost, and NodeLease the

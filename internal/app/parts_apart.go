@@ -161,13 +161,14 @@ func newSchedulerCommand(streams Streams) *cobra.Command {
 func newNodeCommand(streams Streams) *cobra.Command {
 	var machines fleetOptions
 	var lease time.Duration
+	var plugins string
 	cmd := newApartCommand(streams, "node", "Run a fleet of simulated nodes", false, func(*apartOptions) work {
 		return work{name: "allot-node", parts: func(c *component) ([]part, <-chan struct{}, error) {
 			f, err := machines.fleet()
 			if err != nil {
 				return nil, nil, err
 			}
-			nodes, err := newNodes(c, Options{Fleet: f, NodeLease: lease})
+			nodes, err := newNodes(c, Options{Fleet: f, NodeLease: lease, PluginsDir: plugins})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -175,6 +176,7 @@ func newNodeCommand(streams Streams) *cobra.Command {
 		}}
 	})
 	machines.addFlags(cmd.Flags())
+	addPluginsFlag(cmd.Flags(), &plugins)
 	cmd.Flags().DurationVar(&lease, "node-lease-duration", node.DefaultLeaseDuration, "how long the lease of the fleet counts; it is renewed four times in that time")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if lease < time.Second {

@@ -26,6 +26,7 @@ type upOptions struct {
 	timeout         time.Duration
 	features        features.Set
 	nodeGrace       time.Duration
+	pluginsDir      string
 }
 
 const (
@@ -67,6 +68,7 @@ func newUpCommand(streams Streams) *cobra.Command {
 	o.machines.addFlags(flags)
 	addFeaturesFlag(flags, &o.features)
 	addNodeGraceFlag(flags, &o.nodeGrace)
+	addPluginsFlag(flags, &o.pluginsDir)
 	flags.BoolVar(&o.exitWhenSettled, "exit-when-settled", false, "end once all that was applied runs (exit code 0), or after --timeout (exit code 1)")
 	flags.DurationVar(&o.timeout, "timeout", defaultTimeout, "how long to wait for what was applied")
 	cmd.MarkFlagsMutuallyExclusive("data-dir", "ephemeral")
@@ -108,7 +110,7 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	}
 	instance, err := Start(ctx, Options{
 		DataDir: dir, Listen: o.listen, Fleet: machines, Features: o.features, Step: progress.Step,
-		NodeGrace: o.nodeGrace, NodeLease: o.nodeGrace * 4 / 5,
+		NodeGrace: o.nodeGrace, NodeLease: o.nodeGrace * 4 / 5, PluginsDir: o.pluginsDir,
 	})
 	if err != nil {
 		if ctx.Err() != nil {

@@ -34,6 +34,10 @@ const (
 	PrioritizedList
 	// PoolStatus serves and answers ResourcePoolStatusRequests (KEP-5677).
 	PoolStatus
+	// ResourceHealthStatus shows the health of devices in the status of pods (KEP-4680), and
+	// ResourceHealthStatusMessage what their drivers say about it.
+	ResourceHealthStatus
+	ResourceHealthStatusMessage
 
 	gates // number of gates
 )
@@ -100,6 +104,10 @@ func describe(g Gate) description {
 		return description{name: "DRAResourcePoolStatus", stage: alpha}
 	case PrioritizedList:
 		return description{name: "DRAPrioritizedList", stage: general}
+	case ResourceHealthStatus:
+		return description{name: "ResourceHealthStatus", stage: beta}
+	case ResourceHealthStatusMessage:
+		return description{name: "ResourceHealthStatusMessage", stage: beta, needs: []Gate{ResourceHealthStatus}}
 	}
 	return description{}
 }

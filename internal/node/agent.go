@@ -32,6 +32,9 @@ type Options struct {
 	Runtime Runtime
 	// Devices prepares the devices of claims. Default: devices are always ready.
 	Devices Devices
+	// PluginsDir is the folder in which DRA drivers register (see package plugins), instead of
+	// Devices. Default: there are no drivers.
+	PluginsDir string
 	// Idle disables starting pods. Pods are still deleted on request.
 	Idle bool
 	// StopFor is the time that simulated pods without an annotation take to stop. Default 100 ms.
@@ -79,6 +82,7 @@ type Agent struct {
 	nodes     *nodes
 	pools     *pools
 	heartbeat *heartbeat
+	drivers   *nodeDrivers // nil without a folder for plugins
 
 	podQueue  *reconciler.Runner[types.NamespacedName]
 	nodeQueue *reconciler.Runner[string]
@@ -104,20 +108,26 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 	}
 	wanted, ofNode := poolsOf(f)
 	a.pools = &pools{
-		cache: inf.ResourceSlices(), nodes: inf.Nodes(), write: a.api, wanted: wanted, ofNode: ofNode, echoes: echoes,
-		published: func(key poolKey) { a.done("pool/" + key.String()) },
+		cache: inf.ResourceSlices(), nodes: inf.Nodes(), write: a.api, wanted: wanted, ofNode: ofNode, echoes: echoes, fleet: f.Name,
+		taken: map[poolKey]bool{}, published: func(key poolKey) { a.done("pool/" + key.String()) },
 	}
 	a.pods = &pods{
 		cache: inf.Pods(), claims: inf.ResourceClaims(), live: a.api, write: a.api, holdings: newHoldings(opts.Devices), events: opts.Events, runtime: opts.Runtime,
 		clock: opts.Clock, node: a.nodes.alive, run: !opts.Idle, features: opts.Features, echoes: echoes, addresses: newAddresses(),
 		known: map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
 		orphans: map[types.NamespacedName][]*core.Pod{}, last: map[types.NamespacedName]*core.Pod{}, blocked: map[types.NamespacedName]bool{},
+		wakes: map[string]int{},
 	}
 	ro := reconciler.Options{Workers: opts.Workers, Clock: opts.Clock}
 	a.podQueue = reconciler.New("node/pods", a.pods.reconcile, ro)
 	a.nodeQueue = reconciler.New("node/nodes", a.nodes.reconcile, ro)
 	a.poolQueue = reconciler.New("node/pools", a.pools.reconcile, ro)
 	a.pods.queue, a.nodes.queue, a.pools.queue = a.podQueue, a.nodeQueue, a.poolQueue
+	if opts.PluginsDir != "" {
+		if err := a.usePlugins(opts.PluginsDir); err != nil {
+			return nil, err
+		}
+	}
 	return a, a.listen()
 }
 
@@ -145,6 +155,9 @@ func (a *Agent) Run(ctx context.Context) error {
 		return err
 	}
 	a.takeUp(a.inf.Pods().List())
+	if a.drivers != nil {
+		a.drivers.begin(ctx)
+	}
 	if err := a.removeStrangers(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("remove what an earlier fleet left: %w", err)
 	}
@@ -166,6 +179,9 @@ func (a *Agent) work(ctx context.Context) {
 		running.Go(func() { _ = run(ctx) }) // always nil
 	}
 	running.Go(func() { a.heartbeat.run(ctx) })
+	if a.drivers != nil {
+		running.Go(func() { a.drivers.run(ctx) })
+	}
 	running.Wait()
 }
 

@@ -22,6 +22,9 @@ const (
 	// AnnotationKillFor is the time that the containers take to end when they are killed, to
 	// simulate containers blocked by a device. Default 0.
 	AnnotationKillFor = "allot.dev/kill-for"
+	// AnnotationDevices is written by the agent: the IDs of the CDI devices that DRA drivers have
+	// prepared for each container, such as {"main":["vendor.com/gpu=0"]}.
+	AnnotationDevices = "allot.dev/cdi-devices"
 	// AnnotationStopped with the value "true" on a Node simulates a machine with a failed node
 	// agent.
 	AnnotationStopped = "allot.dev/stopped"
@@ -77,7 +80,7 @@ func readScript(annotations map[string]string, stopFor time.Duration) (script, e
 func checkNames(annotations map[string]string) error {
 	known := []string{AnnotationRunFor, AnnotationExitCode, AnnotationStopFor, AnnotationKillFor}
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
-		if strings.HasPrefix(name, "allot.dev/") && !slices.Contains(known, name) {
+		if strings.HasPrefix(name, "allot.dev/") && name != AnnotationDevices && !slices.Contains(known, name) {
 			return fmt.Errorf("annotation %s is unknown; there are %s", name, strings.Join(known, ", "))
 		}
 	}

@@ -69,17 +69,17 @@ func (b *busyWorld) LiveClaim(ctx context.Context, namespace, name string) (*res
 	return b.w.LiveClaim(ctx, namespace, name)
 }
 
-func (b *busyWorld) Prepare(context.Context, string, *resource.ResourceClaim) error {
+func (b *busyWorld) Prepare(_ context.Context, _ *core.Pod, claims []*resource.ResourceClaim) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.prepared++
+	b.prepared += len(claims)
 	return nil
 }
 
-func (b *busyWorld) Unprepare(context.Context, string, *resource.ResourceClaim) error {
+func (b *busyWorld) Unprepare(_ context.Context, _ *core.Pod, claims []*resource.ResourceClaim) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.unprepared++
+	b.unprepared += len(claims)
 	return nil
 }
 

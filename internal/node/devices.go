@@ -16,21 +16,22 @@ import (
 )
 
 // Devices prepares devices of claims on a node. Both methods are idempotent, and may be called
-// concurrently for different claims.
+// concurrently for different pods. They may return errPending, and enqueue the pod later.
 type Devices interface {
-	// Prepare prepares a claim's devices for pods on the node. An error is reported on the pod, and
-	// retried.
-	Prepare(ctx context.Context, node string, claim *resource.ResourceClaim) error
-	// Unprepare reverts Prepare. The claim is passed as it was prepared, because the API may have
-	// another version, or none.
-	Unprepare(ctx context.Context, node string, claim *resource.ResourceClaim) error
+	// Prepare prepares the claims' devices for a pod, on its node. An error is reported on the pod,
+	// and retried.
+	Prepare(ctx context.Context, pod *core.Pod, claims []*resource.ResourceClaim) error
+	// Unprepare is called when the pod has ended. It reverts Prepare for the claims that no other pod
+	// on the node holds. They are passed as they were prepared, because the API may have other
+	// versions, or none.
+	Unprepare(ctx context.Context, pod *core.Pod, claims []*resource.ResourceClaim) error
 }
 
 // noDevices implements Devices for simulated nodes: devices are always ready.
 type noDevices struct{}
 
-func (noDevices) Prepare(context.Context, string, *resource.ResourceClaim) error   { return nil }
-func (noDevices) Unprepare(context.Context, string, *resource.ResourceClaim) error { return nil }
+func (noDevices) Prepare(context.Context, *core.Pod, []*resource.ResourceClaim) error   { return nil }
+func (noDevices) Unprepare(context.Context, *core.Pod, []*resource.ResourceClaim) error { return nil }
 
 // holdings tracks the claims that pods hold on nodes: from before they are prepared until the last
 // pod on the node that holds them has ended, whatever the API shows. The device of a pod that was
@@ -95,6 +96,13 @@ func (h *holdings) conflict(claim *resource.ResourceClaim) error {
 	return nil
 }
 
+// restore makes the pod hold a claim that an earlier agent prepared for it.
+func (h *holdings) restore(claim *resource.ResourceClaim, pod *core.Pod) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.add(place{pod.Spec.NodeName, claim.UID}, claim, pod)
+}
+
 // add adds a holder. The lock must be held.
 func (h *holdings) add(at place, claim *resource.ResourceClaim, pod *core.Pod) {
 	if h.held[at] == nil {
@@ -115,26 +123,23 @@ func (h *holdings) add(at place, claim *resource.ResourceClaim, pod *core.Pod) {
 
 // prepare prepares the devices of all claims on the node of the pod.
 func (h *holdings) prepare(ctx context.Context, pod *core.Pod, claims []*resource.ResourceClaim) error {
-	for _, claim := range claims {
-		if err := h.devices.Prepare(ctx, pod.Spec.NodeName, claim); err != nil {
-			return fmt.Errorf("prepare ResourceClaim %q: %w", claim.Name, err)
-		}
+	if err := h.devices.Prepare(ctx, pod, claims); err != nil {
+		return fmt.Errorf("prepare dynamic resources: %w", err)
 	}
 	return nil
 }
 
-// give releases all claims of the pod. A claim without other pods on the node is unprepared first,
-// and stays held if that fails.
+// give releases all claims of the pod. Claims without other pods on the node are unprepared first,
+// and stay held if that fails.
 func (h *holdings) give(ctx context.Context, pod *core.Pod) (freed bool, err error) {
-	for _, at := range h.leave(pod) {
-		claim := h.claim(at)
-		if err := h.devices.Unprepare(ctx, at.node, claim); err != nil {
-			return freed, fmt.Errorf("unprepare ResourceClaim %q: %w", claim.Name, err)
-		}
-		h.remove(at, pod)
-		freed = true
+	last := h.leave(pod)
+	if err := h.devices.Unprepare(ctx, pod, h.claims(last)); err != nil {
+		return false, fmt.Errorf("unprepare dynamic resources: %w", err)
 	}
-	return freed, nil
+	for _, at := range last {
+		h.remove(at, pod)
+	}
+	return len(last) > 0, nil
 }
 
 // leave removes the pod from claims with other pods, and returns the claims to unprepare.
@@ -162,10 +167,14 @@ func (h *holdings) setPod(pod *core.Pod, places []place) {
 	h.ofPod[pod.UID] = slices.Clone(places)
 }
 
-func (h *holdings) claim(at place) *resource.ResourceClaim {
+func (h *holdings) claims(places []place) []*resource.ResourceClaim {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.held[at].claim
+	var out []*resource.ResourceClaim
+	for _, at := range places {
+		out = append(out, h.held[at].claim)
+	}
+	return out
 }
 
 func (h *holdings) remove(at place, pod *core.Pod) {

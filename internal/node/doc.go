@@ -16,17 +16,16 @@
 // take from the same counters: their driver must refuse. After a restart of the agent, running pods
 // hold what they held before; nothing is started, prepared or unprepared again.
 //
-// DRA drivers that implement the kubelet plugin protocol (gRPC, v1) can be used behind Devices:
-// Prepare corresponds to NodePrepareResources and Unprepare to NodeUnprepareResources of each
-// driver in the allocation, with the namespace, name and UID of the claim; both are idempotent. The
-// CDI device IDs in the response are for the containers: a Runtime for real containers shares an
-// object with its Devices and reads them in Start, which is called after all claims have been
-// prepared.
+// With Options.PluginsDir, DRA drivers register over the kubelet plugin protocol (package plugins),
+// and prepare and unprepare the claims. They are called in the background. While a pod waits for
+// them, its containers are in ContainerCreating. The CDI device IDs in their responses are in
+// AnnotationDevices of the pod, and the health of its devices is in the status of its containers.
+// A driver publishes its devices itself: those that the fleet describes for it are withdrawn.
 //
 // Invariants:
 //   - Pods on nodes of other fleets are never changed, and a pod is only written under its UID.
-//   - A pod costs one status write until it runs. An idle or restarted agent writes
-//     only the Lease of the fleet.
+//   - A pod costs one status write until it runs, unless it waits for drivers. An idle or restarted
+//     agent writes only the Lease of the fleet.
 //   - Fields of others on a node or in a pod's status (taints, labels, spec.unschedulable,
 //     conditions, resourceClaimStatuses) are preserved.
 //   - No decision is based on a cache that does not show the agent's own last write yet. A claim

@@ -8,7 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	core "github.com/allot-dev/allot/api/core/v1"
+	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
+
+// addOrphan adds a pod that an earlier agent knew, and that the API no longer has.
+func (p *pods) addOrphan(pod *core.Pod) {
+	key := reconciler.KeyOf(pod)
+	p.mu.Lock()
+	p.orphans[key] = append(p.orphans[key], pod)
+	p.mu.Unlock()
+	p.queue.Add(key)
+}
 
 // endOrphans stops earlier pods of this name. Most have ended already; a pod that was deleted by
 // force still runs and gets its grace period. Until it ends it keeps its address and devices.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -26,8 +27,6 @@ const eventPatience = time.Second
 const (
 	// readAgain is the delay before a claim is read from the API again.
 	readAgain = 5 * time.Second
-	// prepareAgain is the delay before devices are prepared again.
-	prepareAgain = 5 * time.Second
 	// orphanAgain is the delay before a deleted pod on an unavailable node is checked again.
 	orphanAgain = 10 * time.Second
 )
@@ -71,6 +70,8 @@ type pods struct {
 	echoes    *ownWrites
 	addresses *addresses
 	holdings  *holdings
+	// prepared has the devices that drivers have prepared. Nil means that there are no drivers.
+	prepared preparedDevices
 
 	mu    sync.Mutex
 	known map[types.NamespacedName]*track
@@ -82,6 +83,8 @@ type pods struct {
 	blocked map[types.NamespacedName]bool
 	// waiting has the pods that wait for a claim, by claim.
 	waiting map[types.NamespacedName]map[types.NamespacedName]bool
+	// wakes counts by node how often a driver has become usable.
+	wakes map[string]int
 }
 
 // track holds the state of a pod that is not in its status.
@@ -89,13 +92,22 @@ type track struct {
 	pod      *core.Pod // as last seen
 	deleted  bool      // the final deletion was sent
 	waitsFor []types.NamespacedName
+	preparation preparation
 	why      string // why it does not run
 	since    time.Time
 	reported bool // an event was recorded
 }
 
-// reconcile advances one pod: gather, decide, write.
+// reconcile advances one pod until it waits for a change, or for a driver.
 func (p *pods) reconcile(ctx context.Context, key types.NamespacedName) error {
+	if err := p.advance(ctx, key); !errors.Is(err, errPending) {
+		return err
+	}
+	return nil
+}
+
+// advance advances one pod: gather, decide, write.
+func (p *pods) advance(ctx context.Context, key types.NamespacedName) error {
 	if err := p.endOrphans(ctx, key); err != nil {
 		return err
 	}
@@ -127,7 +139,7 @@ func (p *pods) reconcile(ctx context.Context, key types.NamespacedName) error {
 	case !started && !p.run:
 		return nil
 	case !started:
-		if done, err := p.start(ctx, key, t); !done {
+		if done, err := p.start(ctx, key, index, t); !done {
 			return err
 		}
 	}
@@ -167,16 +179,10 @@ func (p *pods) report(ctx context.Context, key types.NamespacedName, index int, 
 			return fmt.Errorf("pod %s: %w", key, err)
 		}
 	}
+	devices := p.containerDevices(pod, &state)
 	status := statusOf(pod, state, p.addressOf(pod, index), p.clock.Now())
-	if !holds(pod, status) {
-		after, err := p.write.UpdatePodStatus(ctx, withStatus(pod, status))
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("write status of pod %s: %w", key, err)
-		}
-		p.echoes.wrote(key.String(), after.ResourceVersion)
+	if err := p.writeStatus(ctx, key, t, status, devices); err != nil {
+		return err
 	}
 	if state.Ended && pod.DeletionTimestamp != nil {
 		return p.end(ctx, key, t)
@@ -184,6 +190,23 @@ func (p *pods) report(ctx context.Context, key types.NamespacedName, index int, 
 	if !state.Again.IsZero() {
 		p.queue.AddAfter(key, state.Again.Sub(p.clock.Now()))
 	}
+	return nil
+}
+
+// writeStatus writes the agent's part of the status, and the annotation with the pod's devices unless
+// that is empty, if the API does not have them. A pod that does not exist any more is no error.
+func (p *pods) writeStatus(ctx context.Context, key types.NamespacedName, t *track, status corev1.PodStatus, devices string) error {
+	if holds(t.pod, status) && (devices == "" || t.pod.Annotations[AnnotationDevices] == devices) {
+		return nil
+	}
+	after, err := p.write.UpdatePodStatus(ctx, withStatus(t.pod, status, devices))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("write status of pod %s: %w", key, err)
+	}
+	p.echoes.wrote(key.String(), after.ResourceVersion)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,12 +111,47 @@ type pools struct {
 	wanted map[poolKey][]resourcev1.ResourceSlice
 	ofNode map[string][]poolKey // node-local pools
 	echoes *ownWrites
+	fleet  string
+
+	mu    sync.Mutex
+	taken map[poolKey]bool // by drivers, which publish their devices themselves
 	// published is called when a pool is in sync.
 	published func(poolKey)
 }
 
+// take leaves the pool to a driver that has registered on its node.
+func (p *pools) take(key poolKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken[key] = true
+}
+
+func (p *pools) isTaken(key poolKey) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken[key]
+}
+
+// withdraw deletes the fleet's slices of a pool that a driver has taken.
+func (p *pools) withdraw(ctx context.Context, key poolKey) error {
+	var todo publication
+	for _, slice := range p.cache.ByIndex(slicesByPool, key.String()) {
+		if slice.Labels[fleet.LabelFleet] == p.fleet {
+			todo.remove = append(todo.remove, slice)
+		}
+	}
+	if err := p.carryOut(ctx, todo); err != nil {
+		return fmt.Errorf("withdraw pool %s: %w", key, err)
+	}
+	p.published(key)
+	return nil
+}
+
 // reconcile publishes one pool.
 func (p *pools) reconcile(ctx context.Context, key poolKey) error {
+	if p.isTaken(key) {
+		return p.withdraw(ctx, key)
+	}
 	want, ready := p.want(key)
 	if !ready {
 		return nil // the node's registration brings the key back

@@ -32,6 +32,8 @@ type Runtime interface {
 type PodState struct {
 	// Init and Containers have one entry per container of the spec, in order.
 	Init, Containers []corev1.ContainerStatus
+	// Created means that the pod has no containers yet.
+	Created bool
 	// Ended means that no container runs or will run again.
 	Ended bool
 	// Again is the time of the next change, or zero if there is none.

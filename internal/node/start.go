@@ -17,7 +17,7 @@ import (
 
 // start runs the pod if it may run, after preparing the devices of all its claims. done is false if
 // the pod was not started.
-func (p *pods) start(ctx context.Context, key types.NamespacedName, t *track) (done bool, err error) {
+func (p *pods) start(ctx context.Context, key types.NamespacedName, index int, t *track) (done bool, err error) {
 	used, problem := p.admit(ctx, key, t)
 	if errors.Is(problem, errUnread) {
 		p.queue.AddAfter(key, readAgain)
@@ -28,14 +28,20 @@ func (p *pods) start(ctx context.Context, key types.NamespacedName, t *track) (d
 	if err := p.hold(key, t.pod, used); err != nil {
 		return false, p.refuse(key, t, "WaitingForDevice", err)
 	}
+	if left := p.untilPrepare(t); left > 0 {
+		p.queue.AddAfter(key, left)
+		return false, nil
+	}
 	if err := p.holdings.prepare(ctx, t.pod, used); err != nil {
-		p.queue.AddAfter(key, prepareAgain)
-		return false, p.refuse(key, t, "FailedPrepareDynamicResources", err)
+		if !errors.Is(err, errPending) {
+			p.prepareLater(key, t, err)
+		}
+		return false, p.reportWaiting(ctx, key, index, t)
 	}
 	if err := p.runtime.Start(ctx, t.pod); err != nil {
 		return false, p.refuse(key, t, "FailedStart", err)
 	}
-	t.why = ""
+	t.why, t.preparation = "", preparation{}
 	return true, nil
 }
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -37,6 +38,9 @@ func statusOf(pod *core.Pod, state PodState, at address, now time.Time) corev1.P
 }
 
 func phaseOf(state PodState) corev1.PodPhase {
+	if state.Created {
+		return corev1.PodPending
+	}
 	if !state.Ended {
 		return corev1.PodRunning
 	}
@@ -58,6 +62,13 @@ func conditions(pod *core.Pod, state PodState, phase corev1.PodPhase, now time.T
 		initialized.Reason = "PodCompleted"
 	case phase == corev1.PodFailed:
 		ready.Status, ready.Reason = corev1.ConditionFalse, "PodFailed"
+	case state.Created:
+		ready.Status, ready.Reason = corev1.ConditionFalse, "ContainersNotReady"
+		ready.Message = "containers with unready status: " + namesOf(state.Containers)
+		if len(state.Init) > 0 {
+			initialized.Status, initialized.Reason = corev1.ConditionFalse, "ContainersNotInitialized"
+			initialized.Message = "containers with incomplete status: " + namesOf(state.Init)
+		}
 	case !allReady(state):
 		ready.Status, ready.Reason = corev1.ConditionFalse, "ContainersNotReady"
 		ready.Message = "containers wait to be restarted"
@@ -78,6 +89,34 @@ func conditions(pod *core.Pod, state PodState, phase corev1.PodPhase, now time.T
 		}
 	}
 	return out
+}
+
+func namesOf(list []corev1.ContainerStatus) string {
+	var names []string
+	for _, c := range list {
+		names = append(names, c.Name)
+	}
+	return fmt.Sprint(names)
+}
+
+// waitingState returns the state of a pod that has no containers yet.
+func waitingState(pod *core.Pod) PodState {
+	state := PodState{Created: true}
+	reason := "ContainerCreating"
+	if len(pod.Spec.InitContainers) > 0 {
+		reason = "PodInitializing"
+	}
+	waiting := func(containers []corev1.Container) []corev1.ContainerStatus {
+		var out []corev1.ContainerStatus
+		for _, c := range containers {
+			st := corev1.ContainerStatus{Name: c.Name, Image: c.Image, Started: new(bool)}
+			st.State.Waiting = &corev1.ContainerStateWaiting{Reason: reason}
+			out = append(out, st)
+		}
+		return out
+	}
+	state.Init, state.Containers = waiting(pod.Spec.InitContainers), waiting(pod.Spec.Containers)
+	return state
 }
 
 func allReady(state PodState) bool {
@@ -148,11 +187,20 @@ func holds(pod *core.Pod, want corev1.PodStatus) bool {
 		equality.Semantic.DeepEqual(have.InitContainerStatuses, want.InitContainerStatuses)
 }
 
-// withStatus returns the pod with the agent's part of the status; other fields are preserved. The
+// withStatus returns the pod with the agent's part of the status, and with the annotation of its
+// devices unless that is empty; other fields are preserved. The
 // result shares memory with the pod and may only be sent: its resource version ensures that no
 // unseen change is overwritten.
-func withStatus(pod *core.Pod, own corev1.PodStatus) *core.Pod {
+func withStatus(pod *core.Pod, own corev1.PodStatus, devices string) *core.Pod {
 	next := *pod
+	if devices != "" {
+		next.Annotations = map[string]string{AnnotationDevices: devices}
+		for key, value := range pod.Annotations {
+			if key != AnnotationDevices {
+				next.Annotations[key] = value
+			}
+		}
+	}
 	st := &next.Status
 	st.ObservedGeneration = own.ObservedGeneration
 	st.Phase = own.Phase

@@ -67,12 +67,13 @@ func (w *world) start(f fleet.Fleet, idle bool) {
 		machines: machinesOf(f), echoes: echoes, seen: newNames(), registered: func(name string) { a.done("node/" + name) }}
 	wanted, ofNode := poolsOf(f)
 	a.pools = &pools{cache: w, nodes: a.nodes.cache, write: w, queue: w.poolQueue, wanted: wanted, ofNode: ofNode, echoes: echoes,
-		published: func(key poolKey) { a.done("pool/" + key.String()) }}
+		fleet: f.Name, taken: map[poolKey]bool{}, published: func(key poolKey) { a.done("pool/" + key.String()) }}
 	a.pods = &pods{cache: cache[*core.Pod]{get: w.getPod}, claims: cache[*resource.ResourceClaim]{get: w.getClaim}, live: w, write: w, events: w, holdings: newHoldings(w),
 		runtime: NewSimulated(w.clock, defaultStopFor), clock: w.clock, queue: w.podQueue, node: a.nodes.alive, run: !idle,
 		echoes: echoes, addresses: newAddresses(),
 		known: map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
-		orphans: map[types.NamespacedName][]*core.Pod{}, last: map[types.NamespacedName]*core.Pod{}, blocked: map[types.NamespacedName]bool{}}
+		orphans: map[types.NamespacedName][]*core.Pod{}, last: map[types.NamespacedName]*core.Pod{}, blocked: map[types.NamespacedName]bool{},
+		wakes: map[string]int{}}
 	w.agent = a
 	a.takeUp(slices.Collect(maps.Values(w.pods)))
 	a.expectAll()
@@ -232,21 +233,22 @@ func (w *world) LiveClaim(_ context.Context, namespace, name string) (*resource.
 	return nil, notFound("resourceclaims", name)
 }
 
-func (w *world) Prepare(_ context.Context, node string, claim *resource.ResourceClaim) error {
-	if w.broken[claim.Name] {
-		w.note("cannot prepare %s on %s", claim.Name, node)
-		return errors.New("the driver does not answer")
-	}
-	w.note("prepare %s on %s", claim.Name, node)
-	return nil
+func (w *world) Prepare(_ context.Context, pod *core.Pod, claims []*resource.ResourceClaim) error {
+	return w.callDriver("prepare", pod, claims)
 }
 
-func (w *world) Unprepare(_ context.Context, node string, claim *resource.ResourceClaim) error {
-	if w.broken[claim.Name] {
-		w.note("cannot unprepare %s on %s", claim.Name, node)
-		return errors.New("the driver does not answer")
+func (w *world) Unprepare(_ context.Context, pod *core.Pod, claims []*resource.ResourceClaim) error {
+	return w.callDriver("unprepare", pod, claims)
+}
+
+func (w *world) callDriver(verb string, pod *core.Pod, claims []*resource.ResourceClaim) error {
+	for _, claim := range claims {
+		if w.broken[claim.Name] {
+			w.note("cannot %s %s on %s", verb, claim.Name, pod.Spec.NodeName)
+			return errors.New("the driver does not answer")
+		}
+		w.note("%s %s on %s", verb, claim.Name, pod.Spec.NodeName)
 	}
-	w.note("unprepare %s on %s", claim.Name, node)
 	return nil
 }
 

@@ -61,6 +61,8 @@ func rulesOf(obj runtime.Object) []rule {
 			rules = append(rules,
 				rule{features.NodeAllocatableResources, func() { o.Status.NodeAllocatableResourceClaimStatuses = nil }},
 				rule{features.ExtendedResource, func() { o.Status.ExtendedResourceClaimStatus = nil }},
+				rule{features.ResourceHealthStatus, func() { dropHealth(&o.Status) }},
+				rule{features.ResourceHealthStatusMessage, func() { dropHealthMessages(&o.Status) }},
 			)
 		}
 		return rules

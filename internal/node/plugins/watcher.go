@@ -1,0 +1,90 @@
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/fsnotify/fsnotify"
+	"k8s.io/klog/v2"
+)
+
+// watcher watches the registration folders of all nodes with one inotify instance, of which a user
+// has few.
+type watcher struct {
+	events *fsnotify.Watcher
+	all    []*node
+	nodes  map[string]*node // by the path of a watched folder
+}
+
+func newWatcher(nodes []*node) (*watcher, error) {
+	events, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("watch for plugins: %w", err)
+	}
+	w := &watcher{events: events, all: nodes, nodes: map[string]*node{}}
+	for _, n := range nodes {
+		if err := w.watch(n.folder.registry(), n); err != nil {
+			_ = events.Close()
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func (w *watcher) watch(folder string, n *node) error {
+	if err := w.events.Add(folder); err != nil {
+		return fmt.Errorf("watch for plugins in %s: %w", folder, err)
+	}
+	w.nodes[folder] = n
+	return nil
+}
+
+// run looks at all folders, then at those in which something changes, until ctx ends.
+func (w *watcher) run(ctx context.Context) {
+	defer w.events.Close()
+	for _, n := range w.all {
+		w.look(ctx, n)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case event := <-w.events.Events:
+			if n := w.nodeOf(event.Name); n != nil && !event.Has(fsnotify.Chmod) {
+				w.look(ctx, n)
+			}
+		case err := <-w.events.Errors: // such as an overflow: events are missing
+			klog.FromContext(ctx).Error(err, "watch for plugins")
+			for _, n := range w.all {
+				w.look(ctx, n)
+			}
+		}
+	}
+}
+
+// look has the node take notice of the sockets that there are, and watches new folders. A folder is
+// scanned again after it is watched, so that nothing is missed.
+func (w *watcher) look(ctx context.Context, n *node) {
+	for {
+		sockets, folders := scan(n.folder.registry())
+		watched := true
+		for _, folder := range folders {
+			if w.nodes[folder] == nil && w.watch(folder, n) == nil {
+				watched = false
+			}
+		}
+		if watched {
+			n.registrar.sync(ctx, sockets)
+			return
+		}
+	}
+}
+
+// nodeOf returns the node in whose folder a file is. Events of a folder itself have its own path.
+func (w *watcher) nodeOf(file string) *node {
+	if n := w.nodes[filepath.Dir(file)]; n != nil {
+		return n
+	}
+	return w.nodes[file]
+}
