@@ -25,6 +25,19 @@ var edges = []struct{ from, to, why string }{
 	{"sched/score", "model", "nodes and what pods prefer are values of the model"},
 	{"sched/score", "sched/nodefit", "only nodes that fit are compared"},
 
+	{"sched/placement", "model", "it tries on the State"},
+	{"sched/placement", "alloc", "a pod is placed where its claims can have devices"},
+	{"sched/placement", "sched/nodefit", "a pod is placed where it fits"},
+	{"sched/placement", "sched/score", "better nodes are tried first"},
+	{"sched/placement", "sched/reason", "it returns why pods were not placed"},
+	{"sched/placement", "sched/plan", "it returns where pods are placed"},
+
+	{"sched/preempt", "model", "victims are removed from the State"},
+	{"sched/preempt", "sched/nodefit", "what is free without victims is counted"},
+	{"sched/preempt", "sched/placement", "whether victims are sufficient is tried"},
+	{"sched/preempt", "sched/reason", "it adds to the reasons why preemption does not help"},
+	{"sched/preempt", "sched/plan", "it returns where the unit is placed then"},
+
 	{"sched/plan", "model", "a plan changes the State"},
 	{"sched/queue", "model", "units and the changes that wake them are values of the model"},
 	{"sched/reason", "model", "changes that help are topics of the model"},
@@ -34,6 +47,7 @@ var edges = []struct{ from, to, why string }{
 	{"testkit/scenario", "model", "objects of a scenario are put into the State"},
 	{"testkit/scenario", "sched", "a scenario places units"},
 	{"testkit/scenario", "sched/plan", "a scenario prints plans"},
+	{"testkit/scenario", "sched/preempt", "a scenario preempts"},
 	{"testkit/scenario", "sched/queue", "a scenario tries parked units again"},
 	{"testkit/scenario", "claims", "claims and slices are converted as the scheduler does"},
 	{"testkit/scenario", "features", "a scenario switches features"},
@@ -58,6 +72,8 @@ var edges = []struct{ from, to, why string }{
 	{"scheduler", "model", "the loop owns the State"},
 	{"scheduler", "sched", "the loop places units"},
 	{"scheduler", "sched/plan", "the loop assumes plans"},
+	{"scheduler", "sched/preempt", "the loop evicts victims"},
+	{"scheduler", "sched/reason", "the loop reports reasons"},
 	{"scheduler", "sched/queue", "the loop tries units in the order of the queue"},
 
 	{"controller/{claim,daemonset,deployment,devicetaint,disruption,eviction,garbagecollector}", "client",
@@ -133,7 +149,7 @@ var edges = []struct{ from, to, why string }{
 
 // core packages decide: same input, same output, on any machine.
 var core = []string{"model", "alloc", "sched", "sched/nodefit", "sched/score", "sched/reason", "sched/plan", "sched/queue",
-	"claims", "groups"}
+	"sched/placement", "sched/preempt", "claims", "groups"}
 
 // Imports that a core package has no use for, by prefix of the path.
 var coreBans = []struct{ prefix, why string }{

@@ -29,8 +29,6 @@ var largeTypes = map[string]string{
 	"alloc.Reason":  "one field for each check that refuses devices",
 	"alloc.search":  "all steps of the search share one state",
 	"model.Pod":     "one field for each property of a pod that placement reads",
-	"sched.job":     "all steps of a placement share one state",
-	"sched.room":    "all steps of a preemption share one state",
 }
 
 // typeSize is the number of methods and fields of a type. An embedded type is one field.

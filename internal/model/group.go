@@ -45,6 +45,11 @@ type Census struct {
 // placed.
 func (c Census) Quorum() int { return c.Bound + c.Ready }
 
+// IsBelowQuorum reports whether the group is a gang with too few pods to be tried.
+func (g *Group) IsBelowQuorum(census Census) bool {
+	return g.Gang && census.Quorum() < g.MinCount
+}
+
 // Unit is a set of pods that are placed together.
 type Unit struct {
 	Key   UnitKey

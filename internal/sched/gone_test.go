@@ -7,6 +7,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
 // A claim that a victim uses comes free although it is also reserved for somebody who is gone or has finished: its
@@ -51,7 +52,7 @@ func TestPreemptionPassesOverConsumersThatAreGone(t *testing.T) {
 			if plan != nil {
 				t.Fatal("there is a place without preemption")
 			}
-			made := placer.Preempt(unit, reasons, sched.Moment{})
+			made := placer.Preempt(unit, reasons, preempt.Input{})
 			if leaves := made != nil; leaves != test.leaves {
 				t.Errorf("a pod leaves: %t, want %t (%v)", leaves, test.leaves, reasons)
 			}

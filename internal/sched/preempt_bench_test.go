@@ -9,6 +9,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
 // crowded are 2,500 nodes that 10,000 pods of low priority fill.
@@ -46,7 +47,7 @@ func BenchmarkPreemption(b *testing.B) {
 			unit, _ := state.Unit(unitKey(true, "high"))
 			for range b.N {
 				_, reasons := placer.Place(unit)
-				if made := placer.Preempt(unit, reasons, sched.Moment{}); made == nil || made.Pods() != members {
+				if made := placer.Preempt(unit, reasons, preempt.Input{}); made == nil || made.Pods() != members {
 					b.Fatal(reasons, made.Pods())
 				}
 			}
@@ -70,7 +71,7 @@ func BenchmarkPreemptionInLargeGang(b *testing.B) {
 	shared.Allocation = &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "rack", Device: "d"}}}
 	shared.Consumers = []model.Consumer{model.GroupConsumer(low.Key.Name, low.UID)}
 	state.Claims.Put(shared)
-	benchmarkRoomForDevice(b, state, func(made *sched.Preemption) bool { return made.Pods() == 1 })
+	benchmarkRoomForDevice(b, state, func(made *preempt.Result) bool { return made.Pods() == 1 })
 }
 
 // Room for one pod with a device that all nodes can use, and that one of 2,304 low ones on as many nodes has.
@@ -90,11 +91,11 @@ func BenchmarkPreemptionForFabricDevice(b *testing.B) {
 		state.Claims.Put(claim)
 		state.Pods.Put(pod)
 	}
-	benchmarkRoomForDevice(b, state, func(made *sched.Preemption) bool { return made.Pods() == 1 && made.Victims[0].Priority == 0 })
+	benchmarkRoomForDevice(b, state, func(made *preempt.Result) bool { return made.Pods() == 1 && made.Victims[0].Priority == 0 })
 }
 
 // benchmarkRoomForDevice makes room for one important pod that wants a device.
-func benchmarkRoomForDevice(b *testing.B, state *model.State, right func(*sched.Preemption) bool) {
+func benchmarkRoomForDevice(b *testing.B, state *model.State, right func(*preempt.Result) bool) {
 	state.Claims.Put(bigClaim("own"))
 	high := plainPod(b, "high", "", 1000)
 	high.Claims = []model.PodClaim{{Entry: "e", Claim: "own"}}
@@ -103,7 +104,7 @@ func benchmarkRoomForDevice(b *testing.B, state *model.State, right func(*sched.
 	unit, _ := state.Unit(unitKey(false, "high"))
 	for range b.N {
 		_, reasons := placer.Place(unit)
-		if made := placer.Preempt(unit, reasons, sched.Moment{}); made == nil || !right(made) {
+		if made := placer.Preempt(unit, reasons, preempt.Input{}); made == nil || !right(made) {
 			b.Fatal(reasons)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
 // hall is more nodes than room was ever compared on, each full of pods of its own, some with a device and some under a
@@ -83,7 +84,7 @@ func (h *hall) pod(name string, priority int32, cpus int64, guarded bool) *model
 }
 
 // preempt makes room with only some of the nodes there.
-func (h *hall) preempt(t *rapid.T, nodes []*model.Node) *sched.Preemption {
+func (h *hall) preempt(t *rapid.T, nodes []*model.Node) *preempt.Result {
 	s := model.NewState()
 	s.Classes.Put(&model.Class{Name: "gpu"})
 	s.Budgets.Put(&model.Budget{Key: unitKey(false, "used-up").Key, Selector: labels.SelectorFromSet(labels.Set{"guarded": "yes"})})
@@ -109,7 +110,7 @@ func (h *hall) preempt(t *rapid.T, nodes []*model.Node) *sched.Preemption {
 	if plan != nil {
 		t.Skip("there is room")
 	}
-	return placer.Preempt(unit, reasons, sched.Moment{})
+	return placer.Preempt(unit, reasons, preempt.Input{})
 }
 
 // harm is what compares victims: those against a budget, then the highest priority, then how many, then the sum of their
@@ -142,7 +143,7 @@ func harmOf(pods []*model.Pod) harm {
 	return a
 }
 
-func harmOfPreemption(made *sched.Preemption) harm {
+func harmOfPreemption(made *preempt.Result) harm {
 	var pods []*model.Pod
 	for _, victim := range made.Victims {
 		pods = append(pods, victim.Pods...)

@@ -16,6 +16,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
 // The reference removes every set of units of lower priority from a State that is made anew, and places the unit there.
@@ -289,7 +290,7 @@ func TestPreemptionAgainstReference(t *testing.T) {
 			return
 		}
 		before := state.Dump()
-		made := placer.Preempt(unit, reasons, sched.Moment{})
+		made := placer.Preempt(unit, reasons, preempt.Input{})
 		if state.Dump() != before {
 			t.Fatal("the trial has left traces")
 		}
@@ -315,7 +316,7 @@ func TestPreemptionAgainstReference(t *testing.T) {
 	})
 }
 
-func (w *crowd) checkVictims(t *rapid.T, unit *model.Unit, made *sched.Preemption, least int32) {
+func (w *crowd) checkVictims(t *rapid.T, unit *model.Unit, made *preempt.Result, least int32) {
 	gone, evicted := map[string]bool{}, map[types.UID]bool{}
 	highest := int32(math.MinInt32)
 	for _, victim := range made.Victims {
@@ -323,8 +324,8 @@ func (w *crowd) checkVictims(t *rapid.T, unit *model.Unit, made *sched.Preemptio
 			gone[w.of[pod.UID]], evicted[pod.UID] = true, true
 		}
 	}
-	for _, recall := range made.Recalls {
-		if name := recall.Consumers[0].Name; !w.emptied(name, gone) {
+	for _, reclaim := range made.Reclaims {
+		if name := reclaim.Consumers[0].Name; !w.emptied(name, gone) {
 			gone[name] = true
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 	"github.com/allot-dev/allot/internal/groups"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
 // eviction is the eviction of the victims of one preemption.
@@ -40,7 +40,7 @@ type preemptor struct {
 	priority  int32
 }
 
-func evictionOf(unit *model.Unit, made *sched.Preemption) *eviction {
+func evictionOf(unit *model.Unit, made *preempt.Result) *eviction {
 	e := &eviction{left: map[model.Key]types.UID{}}
 	e.preemptor = preemptor{kind: "pod", namespace: unit.Key.Key.Namespace, name: unit.Key.Key.Name, priority: unit.Priority}
 	if unit.Group != nil {

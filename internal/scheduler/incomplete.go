@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
 	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
@@ -15,7 +14,7 @@ func (q *unitQueue) parkIncomplete(key model.UnitKey) bool {
 		return false
 	}
 	census := q.state.Groups.Census(key.Key)
-	few := sched.TooFew(group, census)
+	few := group.IsBelowQuorum(census)
 	if census.Ready == 0 || !few && census.Gated == 0 || !group.Scheduled && (census.Bound > 0 || q.usage.mayHold(group)) {
 		return false
 	}

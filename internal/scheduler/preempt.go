@@ -11,6 +11,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 	"github.com/allot-dev/allot/internal/sched/plan"
+	"github.com/allot-dev/allot/internal/sched/preempt"
 	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
@@ -22,7 +23,7 @@ import (
 // and waits.
 func (s *Scheduler) makeRoom(ctx context.Context, entry queue.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
 	now := s.clock.Now()
-	made := s.placer.Preempt(unit, reasons, sched.Moment{Now: now, Leaving: s.evicting.isEvicted})
+	made := s.placer.Preempt(unit, reasons, preempt.Input{Now: now, IsEvicted: s.evicting.isEvicted})
 	switch {
 	case reasons.Unfinished:
 		s.queue.Add(entry.Deferred())
@@ -36,7 +37,7 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry queue.Entry, unit *model
 		s.meter.Preempted(kindOf(unit.Key), made.Pods(), made.Groups())
 		s.status.reportPreempting(unit, made)
 		s.evictFor(ctx, unit.Key, evictionOf(unit, made))
-	case s.free(ctx, unit.Key, s.usage.notInUse(recalled(made), nil)):
+	case s.free(ctx, unit.Key, s.usage.notInUse(reclaimed(made), nil)):
 		return true // tried again with the devices of the reclaimed claims
 	default:
 		s.awaitRoom(entry, made, reasons)
@@ -48,7 +49,7 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry queue.Entry, unit *model
 
 // awaitRoom parks a unit until resources are freed on its nominated nodes or where it fits as it
 // is, or until another pod is bound to a nominated node, so that the victims may no longer suffice.
-func (s *Scheduler) awaitRoom(entry queue.Entry, made *sched.Preemption, reasons *sched.Reasons) {
+func (s *Scheduler) awaitRoom(entry queue.Entry, made *preempt.Result, reasons *sched.Reasons) {
 	entry.Slice = 0
 	topics := append(reasons.Topics(), model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicPods})
 	if len(made.Plan.Claims) > 0 {
@@ -73,16 +74,16 @@ func (s *Scheduler) awaitRoom(entry queue.Entry, made *sched.Preemption, reasons
 		if topic.Kind == model.TopicPods && !heeds {
 			return more()
 		}
-		there := len(made.Recalls) > 0 || slices.ContainsFunc(made.Plan.Pods, func(p plan.Pod) bool { return p.Node == topic.Key.Name })
+		there := len(made.Reclaims) > 0 || slices.ContainsFunc(made.Plan.Pods, func(p plan.Pod) bool { return p.Node == topic.Key.Name })
 		return there || reasons.Helps(s.state, topic)
 	})
 }
 
-// recalled returns the claims that are reclaimed from groups, with all their consumers.
-func recalled(made *sched.Preemption) []commit.Held {
+// reclaimed returns the claims that are reclaimed from groups, with all their consumers.
+func reclaimed(made *preempt.Result) []commit.Held {
 	var list []commit.Held
-	for _, recall := range made.Recalls {
-		list = append(list, commit.Held{Key: recall.Claim, UID: recall.UID, Holders: recall.Consumers})
+	for _, reclaim := range made.Reclaims {
+		list = append(list, commit.Held{Key: reclaim.Claim, UID: reclaim.UID, Holders: reclaim.Consumers})
 	}
 	return list
 }
@@ -123,7 +124,7 @@ func (s *Scheduler) lookAtVictims(ctx context.Context, topics []model.Topic) {
 		}
 		s.evicting.podChanged(topic.Key)
 		pod, ok := s.state.Pods.Get(topic.Key)
-		if ok && sched.Doomed(pod) && !s.evicting.isEvicted(pod) {
+		if ok && preempt.IsVictim(pod) && !s.evicting.isEvicted(pod) {
 			s.finish(ctx, pod)
 		}
 	}
@@ -133,7 +134,7 @@ func (s *Scheduler) lookAtVictims(ctx context.Context, topics []model.Topic) {
 // the pods that are evicted with it.
 func (s *Scheduler) finish(ctx context.Context, pod *model.Pod) {
 	e := &eviction{left: map[model.Key]types.UID{}, done: func() {}}
-	for _, other := range sched.DoomedWith(s.state, pod) {
+	for _, other := range preempt.EvictedWith(s.state, pod) {
 		e.add(other)
 	}
 	if group, ok := s.state.Groups.Get(pod.GroupKey()); ok && pod.Group != "" && len(e.pods) > 1 {

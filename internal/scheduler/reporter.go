@@ -14,6 +14,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
 	"github.com/allot-dev/allot/internal/sched/plan"
+	"github.com/allot-dev/allot/internal/sched/preempt"
+	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
 // These limit the events about single pods that were placed.
@@ -120,7 +122,7 @@ func (r *reporter) quarantineNote(reasons *sched.Reasons) string {
 
 // reportGated reports for a group and all its waiting pods that scheduling gates hold them.
 func (r *reporter) reportGated(group *model.Group) {
-	r.groups.sayToAll(group.Key, group.UID, groups.Unschedulable(sched.Gates(r.state.Groups.Members(group.Key))))
+	r.groups.sayToAll(group.Key, group.UID, groups.Unschedulable(reason.GatedBy(r.state.Groups.Members(group.Key))))
 }
 
 // reportDivided reports which members of a gang below its minCount belong to another scheduler
@@ -243,7 +245,7 @@ func (r *reporter) reportError(unit *model.Unit, message string) {
 
 // reportPreempting emits an event that names the victims for which a unit waits. Victims in other
 // namespaces are counted and not named.
-func (r *reporter) reportPreempting(unit *model.Unit, made *sched.Preemption) {
+func (r *reporter) reportPreempting(unit *model.Unit, made *preempt.Result) {
 	message := fmt.Sprintf("Preempting %d lower-priority pod(s)", made.Pods())
 	if names := namesOf(unit.Key.Key.Namespace, made); names != "" {
 		message += " (" + names + ")"
@@ -262,7 +264,7 @@ func (r *reporter) reportPreempting(unit *model.Unit, made *sched.Preemption) {
 const maxNamed = 3
 
 // namesOf returns the names of the first victims in the namespace.
-func namesOf(namespace string, made *sched.Preemption) string {
+func namesOf(namespace string, made *preempt.Result) string {
 	var names []string
 	for i := range made.Victims {
 		v := &made.Victims[i]
@@ -286,7 +288,7 @@ func (r *reporter) nominatedNode(unit model.UnitKey, pod model.Key) string {
 	if !ok {
 		return ""
 	}
-	return sched.KeptNode(n, pod)
+	return preempt.NominatedNode(n, pod)
 }
 
 // nominatedNodes returns the nodes for which the pods of a unit are nominated, or nil.
@@ -295,5 +297,5 @@ func (r *reporter) nominatedNodes(unit *model.Unit) map[model.Key]string {
 	if !ok {
 		return nil
 	}
-	return sched.KeptNodes(n, unit.Pods)
+	return preempt.NominatedNodes(n, unit.Pods)
 }

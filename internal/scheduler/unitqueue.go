@@ -5,6 +5,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/preempt"
 	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
@@ -128,7 +129,7 @@ func (q *unitQueue) tryAgainAt(key model.UnitKey, until time.Time) {
 		return
 	}
 	q.alarms[key] = until
-	q.after(until.Add(sched.Patience).Sub(q.clock.Now()), func() []model.Topic {
+	q.after(until.Add(preempt.Patience).Sub(q.clock.Now()), func() []model.Topic {
 		if q.alarms[key].Equal(until) {
 			delete(q.alarms, key)
 			q.offer(key)

@@ -25,6 +25,7 @@ import (
 	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/preempt"
 	"github.com/allot-dev/allot/internal/sched/queue"
 	"github.com/allot-dev/allot/internal/testkit/memcache"
 )
@@ -165,12 +166,12 @@ func (w *wakeWorld) settle() {
 
 // attempt reports whether a unit can be placed, as it is or by preemption; or it returns the preemption that waits for pods
 // which terminate.
-func attempt(placer *sched.Placer, unit *model.Unit) (reasons *sched.Reasons, waits *sched.Preemption, placeable bool) {
+func attempt(placer *sched.Placer, unit *model.Unit) (reasons *sched.Reasons, waits *preempt.Result, placeable bool) {
 	plan, reasons := placer.Place(unit)
 	if plan != nil {
 		return reasons, nil, true
 	}
-	made := placer.Preempt(unit, reasons, sched.Moment{Now: time.Unix(1000, 0)})
+	made := placer.Preempt(unit, reasons, preempt.Input{Now: time.Unix(1000, 0)})
 	if made != nil && len(made.Victims) > 0 {
 		return reasons, nil, true
 	}

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/preempt"
 	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
@@ -64,7 +64,7 @@ func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
 			return "", err
 		}
 	}
-	made := s.placer.Preempt(unit, reasons, sched.Moment{Now: time.Unix(1_000_000+int64(s.made+after), 0)})
+	made := s.placer.Preempt(unit, reasons, preempt.Input{Now: time.Unix(1_000_000+int64(s.made+after), 0)})
 	if after := s.state.Dump(); before != after {
 		return "", fmt.Errorf("the trial has left traces:\n%s\nwas:\n%s", after, before)
 	}
@@ -83,9 +83,9 @@ func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
 	return printPreemption(made), nil
 }
 
-func printPreemption(p *sched.Preemption) string {
+func printPreemption(p *preempt.Result) string {
 	var b strings.Builder
-	if len(p.Victims) == 0 && len(p.Recalls) == 0 {
+	if len(p.Victims) == 0 && len(p.Reclaims) == 0 {
 		b.WriteString("wait for those who are leaving\n")
 	}
 	for i := range p.Victims {
@@ -103,9 +103,9 @@ func printPreemption(p *sched.Preemption) string {
 	if p.Violations > 0 {
 		fmt.Fprintf(&b, "against a budget: %d\n", p.Violations)
 	}
-	for i := range p.Recalls {
-		fmt.Fprintf(&b, "take back claim %s from", p.Recalls[i].Claim.Name)
-		for _, consumer := range p.Recalls[i].Consumers {
+	for i := range p.Reclaims {
+		fmt.Fprintf(&b, "take back claim %s from", p.Reclaims[i].Claim.Name)
+		for _, consumer := range p.Reclaims[i].Consumers {
 			fmt.Fprintf(&b, " %s/%s", consumer.Resource, consumer.Name)
 		}
 		b.WriteByte('\n')

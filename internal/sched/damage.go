@@ -1,0 +1,71 @@
+package sched
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/placement"
+)
+
+// Broken returns what is wrong with the devices of a claim for the pods of a unit, "" if nothing is.
+func (p *Placer) Broken(unit *model.Unit, claim *model.Claim) string {
+	if text := p.state.Devices.DamageReason(claim); text != "" {
+		return fmt.Sprintf("claim %s has %s", claim.Key, text)
+	}
+	if claim.Allocation.NodeSelector == nil || len(unit.Pods) == 0 {
+		return ""
+	}
+	selector := nodeaffinity.NewLazyErrorNodeSelector(claim.Allocation.NodeSelector)
+	shape := nodefit.New(p.state, unit.Pods[0].Shape)
+	known, bad := 0, []string(nil)
+	for _, info := range p.state.Nodes.List() {
+		if match, err := selector.Match(info.API()); err != nil || !match {
+			continue
+		}
+		known++
+		switch m := shape.Static(info); m.Check {
+		case nodefit.CheckUnschedulable:
+			bad = append(bad, fmt.Sprintf("node %s, which is unschedulable", info.Name))
+		case nodefit.CheckTaint:
+			bad = append(bad, fmt.Sprintf("node %s, which has the taint %s", info.Name, m.Detail))
+		}
+	}
+	if known == 0 {
+		where := "nodes that do not exist"
+		if name, ok := nodefit.TiedNode(claim.Allocation.NodeSelector); ok {
+			where = fmt.Sprintf("node %s, which does not exist", name)
+		}
+		bad = append(bad, where)
+	}
+	if len(bad) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("claim %s has %s of %s", claim.Key, devicesOf(claim), strings.Join(bad, ", and of "))
+}
+
+// namedDevices is how many devices a reason names.
+const namedDevices = 3
+
+func devicesOf(claim *model.Claim) string {
+	var names []string
+	for i, result := range claim.Allocation.Devices {
+		if i == namedDevices {
+			names = append(names, fmt.Sprintf("%d more", len(claim.Allocation.Devices)-i))
+			break
+		}
+		names = append(names, model.DeviceIDOf(result).String())
+	}
+	if len(names) == 1 {
+		return "device " + names[0]
+	}
+	return "devices " + strings.Join(names, ", ")
+}
+
+// User returns a pod that is on a node and uses a claim, or nil; see placement.PodUsing.
+func (p *Placer) User(unit *model.Unit, key model.Key) *model.Pod {
+	return placement.PodUsing(p.state, unit, key)
+}

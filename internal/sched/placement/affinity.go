@@ -1,0 +1,65 @@
+package placement
+
+import (
+	"slices"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// affinityGroup is a set of classes that required pod affinity keeps in one domain of a label.
+type affinityGroup struct {
+	term    *model.Term
+	classes []*podClass
+}
+
+// affinityGroups returns the members that require affinity for each other that no other pod
+// satisfies: no running pod, and no member that could be in a different domain itself. Single pods
+// follow the first of them wherever it is.
+func (g *given) affinityGroups() []affinityGroup {
+	if !g.prefersPacking() || !g.state.Terms.Any() {
+		return nil
+	}
+	var list []affinityGroup
+	known := map[string]int{}
+	for _, c := range g.classes {
+		if !c.fitter.MatchesItself(g.state) {
+			continue
+		}
+		for _, term := range c.fitter.Shape.Terms.Affinity {
+			if _, everywhere := g.state.Terms.Picked(term, ""); everywhere > 0 {
+				continue
+			}
+			at, ok := known[term.ID]
+			if !ok {
+				at = len(list)
+				known[term.ID] = at
+				list = append(list, affinityGroup{term: term})
+			}
+			list[at].classes = append(list[at].classes, c)
+		}
+	}
+	return slices.DeleteFunc(list, g.isSatisfiedByOthers)
+}
+
+// isSatisfiedByOthers reports whether members outside the affinity group satisfy its affinity.
+func (g *given) isSatisfiedByOthers(a affinityGroup) bool {
+	return slices.ContainsFunc(g.classes, func(c *podClass) bool {
+		shape := c.fitter.Shape
+		return !slices.Contains(a.classes, c) && a.term.Matches(shape, g.state.Namespaces.Labels(shape.Namespace))
+	})
+}
+
+// placeAffinityGroups makes attempts with each affinity group from this index on in one domain after
+// the other.
+func (s *search) placeAffinityGroups(at int) bool {
+	if at == len(s.affinity) {
+		return s.attempt()
+	}
+	group := s.affinity[at]
+	key := group.term.TopologyKey
+	domains := domainsOf(group.classes, key)
+	if len(domains) == 0 {
+		return s.placeAffinityGroups(at + 1) // without them
+	}
+	return s.tryEach(group.classes, key, domains, func(*domain) { s.placeAffinityGroups(at + 1) })
+}

@@ -1,0 +1,58 @@
+package placement
+
+// attempt places as many members as it can, given the current allocation of shared claims. It
+// reports whether every member was placed.
+func (s *search) attempt() bool {
+	if most, futile := s.isFutile(); futile {
+		s.best.reached = max(s.best.reached, most)
+		s.budget.Spent++
+		return false
+	}
+	start := s.trial.mark()
+	s.filler.fillAll(s.active)
+	s.best.record()
+	placed := len(s.trial.pods)
+	for s.deep && placed < len(s.given.members) {
+		// Other nodes and devices for earlier members may achieve what filling cannot.
+		target := s.best.target()
+		s.trial.undo(start)
+		if refutes(s.active, target) || !s.fillTogether(target) && !backtrack(&s.filler, &s.best, s.active, target) {
+			break
+		}
+		s.best.record()
+		placed = len(s.trial.pods)
+	}
+	s.trial.undo(start)
+	if !s.deep && !s.promising && placed < len(s.given.members) {
+		s.promising = !refutes(s.active, s.best.target())
+	}
+	// To continue for a better result costs what placing the unit costs.
+	s.budget.Spent += placed
+	return placed == len(s.given.members)
+}
+
+// isFutile reports whether counting proves that an attempt can place no more members than an earlier
+// one, and how many it can place.
+func (s *search) isFutile() (most int, futile bool) {
+	if s.best.failure == nil {
+		return 0, false
+	}
+	most = capacityFor(s.active, false).members
+	return most, most <= max(s.best.placed, s.best.failure.Placed)
+}
+
+// fillTogether places at least target members, with devices found for all members of a node
+// together. It leaves nothing in the trial if it fails.
+func (s *search) fillTogether(target int) bool {
+	if s.given.state.Devices.HasDraws() {
+		return false
+	}
+	start := s.trial.mark()
+	s.filler.fillTogether(s.active)
+	if len(s.trial.pods) >= target {
+		return true
+	}
+	s.best.recordProgress()
+	s.trial.undo(start)
+	return false
+}

@@ -1,0 +1,87 @@
+package placement
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/nodefit"
+)
+
+// podCandidate is a pod that is to be placed.
+type podCandidate struct {
+	pod  *model.Pod
+	uses []claimUse
+	own  []*model.Claim // not allocated, and no other pod of the unit uses them
+
+	offered []offeredResource // that the pod requests
+	held    *model.Claim      // created for the pod by an earlier plan, with devices
+	mounts  nodefit.Mounts
+	class   *podClass
+}
+
+// claimUse is the use of one claim by a pod.
+type claimUse struct {
+	claim model.Key
+	group bool // the PodGroup is the consumer
+	// containers of the pod that use the claim, one for each reference
+	containers []string
+}
+
+// addUse adds the claim of an entry. Another entry may already name the claim.
+func (m *podCandidate) addUse(key model.Key, entry *model.PodClaim) {
+	for i := range m.uses {
+		if m.uses[i].claim == key {
+			m.uses[i].containers = append(m.uses[i].containers, entry.Containers...)
+			return
+		}
+	}
+	m.uses = append(m.uses, claimUse{
+		claim: key, group: entry.Group, containers: slices.Clone(entry.Containers),
+	})
+}
+
+// owns reports whether the claim is one of the pod's own claims.
+func (m *podCandidate) owns(key model.Key) bool {
+	return slices.ContainsFunc(m.own, func(claim *model.Claim) bool { return claim.Key == key })
+}
+
+// extendedKey returns the key of the claim that the pod has, or would get, for extended resources.
+func (m *podCandidate) extendedKey() model.Key {
+	return model.Key{Namespace: m.pod.Key.Namespace, Name: m.pod.Extended}
+}
+
+// needsNewClaim reports whether a claim must be created for the pod where its class has this form.
+func (m *podCandidate) needsNewClaim(f *claimForm) bool { return len(f.requests) > 0 && m.held == nil }
+
+// newClaim returns the claim that is created for the pod.
+func (m *podCandidate) newClaim(f *claimForm) *model.Claim {
+	return &model.Claim{Key: m.extendedKey(), Controller: m.pod.UID, Requests: f.requests}
+}
+
+// claims returns the pod's claims that need devices, in the order of the form's problem.
+func (m *podCandidate) claims(f *claimForm) []*model.Claim {
+	if !m.needsNewClaim(f) {
+		return m.own
+	}
+	return append(slices.Clip(m.own), m.newClaim(f))
+}
+
+// extendedStatus returns the pod's status for its claim for extended resources, or nil.
+func (m *podCandidate) extendedStatus(f *claimForm) *corev1.PodExtendedResourceClaimStatus {
+	if len(f.requests) == 0 {
+		return nil
+	}
+	return &corev1.PodExtendedResourceClaimStatus{
+		ResourceClaimName: m.pod.Extended, RequestMappings: f.mappings,
+	}
+}
+
+func keysOf(members []*podCandidate) []model.Key {
+	keys := make([]model.Key, len(members))
+	for i, m := range members {
+		keys[i] = m.pod.Key
+	}
+	return keys
+}

@@ -1,0 +1,138 @@
+package placement
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// devicesName stands for devices among resources, when both are added up.
+const devicesName corev1.ResourceName = "devices"
+
+// capacity is what can be counted for some classes together. It proves that a search is futile.
+type capacity struct {
+	members int                  // the most that can be placed, counted for each class by itself
+	nodes   map[string]bool      // that some class could use
+	free    model.Resources      // of these nodes together
+	pools   map[model.PoolID]int // devices that some class could use
+}
+
+// capacityFor counts for some classes. With together set, it counts also for how many members
+// together each node has devices.
+func capacityFor(classes []*podClass, together bool) *capacity {
+	sum := &capacity{nodes: map[string]bool{}, free: model.Resources{}, pools: map[model.PoolID]int{}}
+	for _, c := range classes {
+		sum.add(c, together)
+	}
+	for _, n := range sum.pools {
+		sum.free[devicesName] += int64(n)
+	}
+	return sum
+}
+
+// refutes reports whether counting proves that target members of some classes cannot be placed,
+// whatever is tried.
+func refutes(classes []*podClass, target int) bool {
+	sum := capacityFor(classes, true)
+	return sum.members < target || !sum.fitsInTotal(classes, target)
+}
+
+// add counts for one class: what nodes have left, and devices that its own claims could have.
+func (s *capacity) add(c *podClass, together bool) {
+	pods, pools := c.capacity(c.usableNodes(), together, func(info *model.NodeInfo) {
+		if s.nodes[info.Name] {
+			return
+		}
+		s.nodes[info.Name] = true
+		for name, amount := range info.Free {
+			s.free[name] = model.AddAmounts(s.free[name], max(0, amount))
+		}
+	})
+	for pool, n := range pools {
+		s.pools[pool] = max(s.pools[pool], n)
+	}
+	s.members += min(pods, len(c.members))
+}
+
+// fitsInTotal reports whether the smallest target requests for each resource fit into the sum over
+// all nodes.
+func (s *capacity) fitsInTotal(classes []*podClass, target int) bool {
+	requested := map[corev1.ResourceName][]int64{}
+	for _, c := range classes {
+		for range c.members {
+			for _, r := range c.fitter.List() {
+				if !r.Offered {
+					requested[r.Name] = append(requested[r.Name], r.Amount)
+				}
+			}
+			requested[devicesName] = append(requested[devicesName], int64(c.minDevices()))
+		}
+	}
+	members := countMembers(classes)
+	for name, amounts := range requested {
+		slices.Sort(amounts)
+		// Members that request nothing are not in the list.
+		least := max(0, target-(members-len(amounts)))
+		sum := int64(0)
+		for _, amount := range amounts[:least] {
+			sum = model.AddAmounts(sum, amount)
+		}
+		if sum > s.free[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// capacity returns an upper bound of the number of pods of the class that fit on some nodes, and the
+// devices that these could have there. It calls used with each node on which any fits. See
+// capacityFor for together.
+func (c *podClass) capacity(
+	nodes []*model.NodeInfo, together bool, used func(*model.NodeInfo),
+) (int, map[model.PoolID]int) {
+	pods := 0
+	var pools map[model.PoolID]int
+	if c.needsDevices() {
+		pools = map[model.PoolID]int{}
+	}
+	for _, info := range nodes {
+		fits := c.fitter.Fits(info)
+		if fits == 0 || !c.countFreeDevices(info, pools) {
+			continue
+		}
+		if together {
+			fits = c.maxCopies(info, fits)
+		}
+		pods += fits
+		used(info)
+	}
+	if least := c.minDevices(); least > 0 {
+		free := 0
+		for _, n := range pools {
+			free += n
+		}
+		pods = min(pods, free/least)
+	}
+	return pods, pools
+}
+
+// countFreeDevices adds the free devices that the node offers to pools, and reports whether at least
+// one member could have its own devices.
+func (c *podClass) countFreeDevices(info *model.NodeInfo, pools map[model.PoolID]int) bool {
+	f := c.form(info)
+	if f.problem == nil {
+		return f.reason == nil
+	}
+	offer, reason := f.problem.NodeOffer(info)
+	if reason != nil {
+		return false
+	}
+	here := map[model.PoolID]int{}
+	offer.EachFree(func(pool model.PoolID, n int) { here[pool] += n })
+	for pool, n := range here {
+		pools[pool] = max(pools[pool], n)
+	}
+	return true
+}

@@ -1,0 +1,133 @@
+package placement
+
+import (
+	"fmt"
+
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/plan"
+	"github.com/allot-dev/allot/internal/sched/reason"
+)
+
+// Options limit a placement.
+type Options struct {
+	// Steps is the budget. MaxSteps is the largest budget that the unit can have in a later
+	// placement, if these steps are not sufficient.
+	Steps, MaxSteps int
+	// ExtraSteps may be spent on placing more of a gang than it needs.
+	ExtraSteps int
+	// Only restricts the placement to these nodes; nil means all.
+	Only []*model.NodeInfo
+	// Quiet skips building Reasons.
+	Quiet bool
+}
+
+// Placement is one attempt to place a unit.
+type Placement struct {
+	options Options
+	given   given
+	trial   trial
+	search  search
+	reasons *reason.Reasons
+}
+
+// New returns a Placement within a transaction. Nothing is read before Run.
+func New(caches *Caches, tx *model.Tx, unit *model.Unit, options Options) *Placement {
+	p := &Placement{
+		options: options,
+		given:   newGiven(caches, unit, options),
+		trial:   trial{state: caches.state, tx: tx, unit: unit},
+		reasons: &reason.Reasons{
+			Unit: unit.Key, Min: unit.Min, Attempt: reason.Attempt{Limit: options.Steps},
+		},
+	}
+	p.search = search{
+		given: &p.given, trial: &p.trial, topology: &p.reasons.Topology, extraSteps: options.ExtraSteps,
+		budget: budget{Budget: alloc.Budget{Limit: options.Steps}},
+		best:   best{given: &p.given, trial: &p.trial, quiet: options.Quiet},
+	}
+	p.search.filler = filler{given: &p.given, trial: &p.trial, budget: &p.search.budget}
+	return p
+}
+
+// Spent returns how many steps were spent.
+func (p *Placement) Spent() int { return p.search.budget.Spent }
+
+// Run returns a Plan for at least Min of the unit's pods, Reasons why there is none, or both if some
+// pods are not in the plan. The State is then as before.
+func (p *Placement) Run() (*plan.Plan, *reason.Reasons) {
+	unit := p.given.unit
+	if waitsForGroup(p.given.state, unit, p.reasons) {
+		return nil, p.reasons
+	}
+	gatherer := &gatherer{given: &p.given, reasons: p.reasons}
+	if gatherer.gather(); len(p.given.members) < unit.Min {
+		p.reasons.Code = reason.Waiting
+		return nil, p.reasons
+	}
+	if gatherer.prepare(p.trial.isAllocatedHere); len(p.given.members) < unit.Min || !p.fixDomain() {
+		p.reasons.Code = reason.Unschedulable
+		return nil, p.reasons
+	}
+	start := p.trial.mark()
+	p.search.run()
+	p.trial.undo(start)
+	return p.result()
+}
+
+// fixDomain finds the domain of the group's bound pods, if the group has to be in one domain. It
+// reports whether the group can be tried.
+func (p *Placement) fixDomain() bool {
+	key := p.given.topologyKey()
+	if key == "" {
+		return true
+	}
+	p.reasons.Topology.Label = key
+	p.reasons.Further = []model.Topic{{Kind: model.TopicNodes}} // the label of a node may change
+	return fixDomain(&p.given, &p.reasons.Topology)
+}
+
+// result returns the result after everything was tried.
+func (p *Placement) result() (*plan.Plan, *reason.Reasons) {
+	r, made, failure := p.reasons, p.search.best.plan, p.search.best.failure
+	if made != nil {
+		made.Whole = len(made.Pods) == len(p.given.unit.Pods)
+		if failure == nil && len(r.Pods) == 0 {
+			return made, nil
+		}
+	}
+	if p.options.Quiet {
+		return made, r
+	}
+	r.Priority = lowerGroupPriority(p.given.unit)
+	p.given.setWakes(&r.Wakes)
+	if failure != nil {
+		r.Placed, r.Constraints = failure.Placed, failure.Constraints
+		r.Pods = append(r.Pods, failure.Pods...)
+	}
+	switch {
+	case made != nil:
+		r.Code = reason.LeftOver
+	case p.search.isUndecided():
+		r.Code, r.Steps = reason.Undecided, p.search.budget.Spent
+		r.Unfinished = p.options.Steps < p.options.MaxSteps
+	default:
+		r.Code = reason.Unschedulable
+	}
+	return made, r
+}
+
+// lowerGroupPriority returns a hint for the author of a pod whose priority is higher than that of its
+// group, which counts, or "".
+func lowerGroupPriority(unit *model.Unit) string {
+	if unit.Group == nil || unit.Group.Priority == nil {
+		return ""
+	}
+	for _, pod := range unit.Pods {
+		if pod.Priority > *unit.Group.Priority {
+			return fmt.Sprintf("pod %s counts with the priority %d of PodGroup %s, not with its own priority %d",
+				pod.Key.Name, *unit.Group.Priority, unit.Group.Key.Name, pod.Priority)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package placement
+
+import (
+	"slices"
+
+	"github.com/allot-dev/allot/internal/alloc"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/plan"
+)
+
+// trial is what an attempt has placed so far. The State shows it, within a transaction.
+type trial struct {
+	state  *model.State
+	tx     *model.Tx
+	unit   *model.Unit
+	pods   []plan.Pod
+	claims []claimChange
+}
+
+// claimChange is a change of one claim.
+type claimChange struct {
+	key    model.Key
+	before *model.Claim
+	made   *model.Claim    // the claim, if it is new
+	relies *model.Consumer // set if nothing is changed, because the claim has this consumer
+}
+
+// mark is a point in a trial to which the trial can be reverted.
+type mark struct {
+	tx, pods, claims int
+}
+
+func (t *trial) mark() mark {
+	return mark{tx: t.tx.Mark(), pods: len(t.pods), claims: len(t.claims)}
+}
+
+func (t *trial) undo(m mark) {
+	t.tx.UndoTo(m.tx)
+	t.pods = t.pods[:m.pods]
+	t.claims = t.claims[:m.claims]
+}
+
+// assumeClaim changes a claim.
+func (t *trial) assumeClaim(key model.Key, a model.Assumption) {
+	before, _ := t.state.Claims.Get(key)
+	t.claims = append(t.claims, claimChange{key: key, before: before, made: a.NewClaim})
+	if !t.state.Claims.Assume(key, a) {
+		panic("placement: claim " + key.String() + " cannot take the allocation that was found for it")
+	}
+}
+
+// isAllocatedHere reports whether a claim has devices in the trial alone.
+func (t *trial) isAllocatedHere(claim model.Key) bool {
+	return slices.ContainsFunc(t.claims, func(c claimChange) bool {
+		return c.key == claim && (c.before == nil || c.before.Allocation == nil)
+	})
+}
+
+// admits reports whether the member can be placed on the node, apart from its devices. The node has
+// passed the static checks.
+func (t *trial) admits(m *podCandidate, info *model.NodeInfo) bool {
+	return !m.class.checkDynamic(info).Failed() && t.fullClaim(m) == nil && m.class.isMountable()
+}
+
+// assign places a member on a node, with this choice of devices for its own claims.
+func (t *trial) assign(m *podCandidate, info *model.NodeInfo, choice alloc.Choice, draws []model.Draw) {
+	for i, claim := range m.own {
+		t.assumeClaim(claim.Key, model.Assumption{Allocation: choice[i]})
+	}
+	f := m.class.form(info)
+	if m.needsNewClaim(f) {
+		t.assumeClaim(m.extendedKey(), model.Assumption{
+			NewClaim: m.newClaim(f), Allocation: choice[len(m.own)],
+			Consumers: []model.Consumer{model.PodConsumer(m.pod.Key.Name, m.pod.UID)},
+		})
+	}
+	for _, use := range m.uses {
+		t.reserve(m, use)
+	}
+	if !t.state.Pods.Assume(m.pod.Key, info.Name, draws...) {
+		panic("placement: pod " + m.pod.Key.String() + " is placed twice")
+	}
+	t.pods = append(t.pods, plan.Pod{
+		Pod: m.pod.Key, UID: m.pod.UID, Node: info.Name, NodeUID: info.Node.UID, Draws: draws,
+		Extended: m.extendedStatus(f),
+	})
+}
+
+// lastNode returns the node of the member that was placed last.
+func (t *trial) lastNode() *model.NodeInfo {
+	info, _ := t.state.Nodes.Get(t.pods[len(t.pods)-1].Node)
+	return info
+}

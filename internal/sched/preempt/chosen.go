@@ -1,0 +1,51 @@
+package preempt
+
+import (
+	"slices"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// IsVictim reports whether a pod was chosen as a victim and is not being deleted yet.
+func IsVictim(pod *model.Pod) bool {
+	return pod.Victim && pod.Counts() && !pod.Deleting && !pod.Foreign
+}
+
+// EvictedWith returns all pods that must be deleted when a victim is.
+func EvictedWith(state *model.State, pod *model.Pod) []*model.Pod {
+	if pod.Group == "" {
+		return []*model.Pod{pod}
+	}
+	group, _ := state.Groups.Get(pod.GroupKey())
+	pods, _ := runningPods(state, pod.GroupKey())
+	return chosenPods(group, pods, IsVictim)
+}
+
+// runningPods returns the pods of a group that are on nodes and not being deleted, and whether none is
+// being bound.
+func runningPods(state *model.State, group model.Key) (pods []*model.Pod, settled bool) {
+	settled = true
+	for _, pod := range state.Groups.Members(group) {
+		switch {
+		case !pod.Counts() || pod.Deleting:
+		case state.Pods.Assumed(pod.Key):
+			settled = false
+		default:
+			pods = append(pods, pod)
+		}
+	}
+	return pods, settled
+}
+
+// chosenPods returns those of a group's running pods that were chosen as victims, or that are evicted
+// with them: the process may have stopped when only some of them were deleted.
+func chosenPods(group *model.Group, pods []*model.Pod, isChosen func(*model.Pod) bool) []*model.Pod {
+	chosen := slices.DeleteFunc(slices.Clone(pods), func(pod *model.Pod) bool { return !isChosen(pod) })
+	switch {
+	case len(chosen) == 0 || group == nil:
+		return chosen
+	case group.Whole || group.Gang && len(pods)-len(chosen) < group.MinCount:
+		return pods
+	}
+	return chosen
+}
