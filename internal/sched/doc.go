@@ -1,10 +1,10 @@
 // Package sched decides where the pods of a unit run, and which pods are evicted for that.
 //
-// Placer.Place takes a unit (a gang's waiting members, the waiting pods of a basic group, or one pod)
-// and returns a Plan, Reasons, or both if only some pods could be placed and that is sufficient. It
-// tries on the one model.State and reverts everything before it returns: Plan.Assume applies an
-// accepted plan to the State. Placer.Preempt decides which pods are evicted so that a unit that was
-// not placed can be.
+// Placer.Place takes a unit (a gang's waiting members, the waiting pods of a basic group, or one
+// pod) and returns a Plan, Reasons, or both if only some pods could be placed and that is
+// sufficient. It tries on the one model.State and reverts everything before it returns: Plan.Assume
+// applies an accepted plan to the State. Placer.Preempt decides which pods are evicted so that a
+// unit that was not placed can be.
 //
 // The decisions are made by the packages below it, from the bottom up:
 //

@@ -1,8 +1,6 @@
 package sched
 
 import (
-	"cmp"
-
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/placement"
@@ -75,17 +73,4 @@ func (p *Placer) options(steps int) placement.Options {
 // that help, and adds to the reasons why. The State is as before.
 func (p *Placer) Preempt(unit *model.Unit, reasons *Reasons, in preempt.Input) *preempt.Result {
 	return p.evaluator.Preempt(unit, reasons, in)
-}
-
-// Elsewhere reports whether a unit that was not placed can be placed if claims lose their devices;
-// the reasons are why not. The budget is that of the slice of the given reasons. The State is as
-// before.
-func (p *Placer) Elsewhere(unit *model.Unit, reasons *Reasons, claims []model.Key) (bool, *Reasons) {
-	tx := p.state.Begin()
-	defer tx.Undo()
-	for _, key := range claims {
-		p.state.Claims.RemoveConsumers(key, func(model.Consumer) bool { return true })
-	}
-	made, elsewhere := p.placeIn(tx, unit, cmp.Or(reasons.Limit, p.steps))
-	return made != nil, elsewhere
 }

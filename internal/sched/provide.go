@@ -6,8 +6,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// Provide returns a plan for claims of a pod that is on a node without their devices: they get others there. It binds no pod, and
-// is nil if the node does not have what they ask for.
+// Provide returns a plan that allocates devices of a pod's node to claims of the pod, which runs
+// there without them. The plan binds no pod. It is nil if the node does not have the requested
+// devices.
 func (p *Placer) Provide(pod *model.Pod, claims []*model.Claim) *plan.Plan {
 	info, ok := p.state.Nodes.Get(pod.Node)
 	if !ok {
@@ -27,7 +28,7 @@ func (p *Placer) Provide(pod *model.Pod, claims []*model.Claim) *plan.Plan {
 	}
 	made := &plan.Plan{Unit: pod.UnitKey()}
 	for i, claim := range claims {
-		// The pod itself is the consumer: it is the one that is known to need the claim.
+		// The pod itself is the consumer: it is known to need the claim.
 		c := plan.Claim{
 			Key: claim.Key, UID: claim.UID, Version: claim.Version, Allocation: choice[i], Protected: claim.Protected,
 			Reserve: []model.Consumer{model.PodConsumer(pod.Key.Name, pod.UID)},

@@ -5,17 +5,18 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// A unit that is hard to decide must not hold up the others. Its attempts are slices: the first has a small budget, and
-// each one that ends without an answer puts the unit behind those that have not had theirs, with a larger budget for
-// the next, up to the whole budget of the Placer. Nothing is kept between slices. As the budgets grow by a factor, all
-// attempts together cost a quarter more than the last one alone.
+// A unit that is hard to decide must not delay the others. Its attempts are slices: the first has a
+// small budget. If a slice is not sufficient, the unit goes behind those whose first slice is still
+// to come, and its next slice has a larger budget, up to the whole budget of the Placer. Nothing is
+// kept between slices. Because the budgets grow by a factor, all attempts together cost a quarter
+// more than the last one alone.
 
 const (
 	firstSlice  = 2_000 // steps
 	sliceGrowth = 5
 )
 
-// sliceSteps returns the budget of a slice; the first one is 0.
+// sliceSteps returns the budget of a slice. The first slice is 0.
 func (p *Placer) sliceSteps(slice int) int {
 	steps := firstSlice
 	for ; slice > 0 && steps < p.steps; slice-- {

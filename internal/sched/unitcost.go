@@ -8,18 +8,19 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// unitCosts are what the expressions of units have cost in attempts that could not evaluate all of them.
+// unitCosts are the costs of the expressions of units in attempts that could not evaluate all of
+// them.
 type unitCosts map[model.UnitKey]unitCost
 
 type unitCost struct {
-	first types.UID // of the unit's pods: others of the same name are another unit
+	first types.UID // of the unit's pods: other pods with the same names are a different unit
 	cost  int64
 }
 
-// maxUnitCosts is how many units are remembered; beyond, all are forgotten.
+// maxUnitCosts is how many units are remembered. If there are more, all are forgotten.
 const maxUnitCosts = 10_000
 
-// counted makes one attempt to place a unit, and records what its expressions have cost.
+// counted makes one attempt to place a unit, and records the cost of its expressions.
 func (p *Placer) counted(unit *model.Unit, place func() (*plan.Plan, *Reasons)) (*plan.Plan, *Reasons) {
 	p.alloc.StartAttempt(p.costs.of(unit))
 	plan, reasons := place()

@@ -48,18 +48,3 @@ func (g *given) isSatisfiedByOthers(a affinityGroup) bool {
 		return !slices.Contains(a.classes, c) && a.term.Matches(shape, g.state.Namespaces.Labels(shape.Namespace))
 	})
 }
-
-// placeAffinityGroups makes attempts with each affinity group from this index on in one domain after
-// the other.
-func (s *search) placeAffinityGroups(at int) bool {
-	if at == len(s.affinity) {
-		return s.attempt()
-	}
-	group := s.affinity[at]
-	key := group.term.TopologyKey
-	domains := domainsOf(group.classes, key)
-	if len(domains) == 0 {
-		return s.placeAffinityGroups(at + 1) // without them
-	}
-	return s.tryEach(group.classes, key, domains, func(*domain) { s.placeAffinityGroups(at + 1) })
-}

@@ -31,8 +31,8 @@ func (s *search) attempt() bool {
 	return placed == len(s.given.members)
 }
 
-// isFutile reports whether counting proves that an attempt can place no more members than an earlier
-// one, and how many it can place.
+// isFutile reports whether counting proves that an attempt can place no more members than an
+// earlier one, and how many it can place.
 func (s *search) isFutile() (most int, futile bool) {
 	if s.best.failure == nil {
 		return 0, false

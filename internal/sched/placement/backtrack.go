@@ -18,8 +18,8 @@ type backtracker struct {
 	skips   int // how many members may be skipped
 	cursors []*classCursor
 
-	// failed and here are for a search in any order: the keys of the trials that failed, in whatever
-	// order they were reached, and what the current trial has placed.
+	// failed and here are for a search in any order: the keys of the trials that failed, in
+	// whatever order they were reached, and what the current trial has placed.
 	failed map[string]bool
 	here   []string
 }
@@ -128,8 +128,8 @@ func (r *backtracker) inAnyOrder() bool {
 	return false
 }
 
-// key returns a string that is equal for trials with as many members of each class on each node, with
-// the same devices.
+// key returns a string that is equal for trials with as many members of each class on each node,
+// with the same devices.
 func (r *backtracker) key() string {
 	here := slices.Clone(r.here)
 	slices.Sort(here)

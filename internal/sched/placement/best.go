@@ -55,6 +55,6 @@ func (b *best) recordFailure() {
 	case b.quiet:
 		b.failure = &reason.Reasons{Placed: placed}
 	default:
-		b.failure = explain(b.given, b.trial)
+		b.failure = (&explainer{trial: b.trial, given: b.given}).explain()
 	}
 }

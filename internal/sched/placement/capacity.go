@@ -86,8 +86,8 @@ func (s *capacity) fitsInTotal(classes []*podClass, target int) bool {
 	return true
 }
 
-// capacity returns an upper bound of the number of pods of the class that fit on some nodes, and the
-// devices that these could have there. It calls used with each node on which any fits. See
+// capacity returns an upper bound of the number of pods of the class that fit on some nodes, and
+// the devices that these could have there. It calls used with each node on which any fits. See
 // capacityFor for together.
 func (c *podClass) capacity(
 	nodes []*model.NodeInfo, together bool, used func(*model.NodeInfo),
@@ -118,8 +118,8 @@ func (c *podClass) capacity(
 	return pods, pools
 }
 
-// countFreeDevices adds the free devices that the node offers to pools, and reports whether at least
-// one member could have its own devices.
+// countFreeDevices adds the free devices that the node offers to pools, and reports whether at
+// least one member could have its own devices.
 func (c *podClass) countFreeDevices(info *model.NodeInfo, pools map[model.PoolID]int) bool {
 	f := c.form(info)
 	if f.problem == nil {
@@ -135,4 +135,25 @@ func (c *podClass) countFreeDevices(info *model.NodeInfo, pools map[model.PoolID
 		pools[pool] = max(pools[pool], n)
 	}
 	return true
+}
+
+// lacksDevices reports whether there are too few free devices for Min members even if all nodes had
+// enough resources.
+func (g *given) lacksDevices() bool {
+	members := 0
+	for _, c := range g.classes {
+		if c.minDevices() == 0 {
+			members += len(c.members)
+			continue
+		}
+		pools, free := map[model.PoolID]int{}, 0
+		for _, info := range c.suitableNodes().Nodes {
+			c.countFreeDevices(info, pools)
+		}
+		for _, n := range pools {
+			free += n
+		}
+		members += min(len(c.members), free/c.minDevices())
+	}
+	return members < g.unit.Min
 }

@@ -12,14 +12,8 @@ import (
 // members together: identical members and identical devices are then not tried in each order. The
 // result for a node is valid for all that are equivalent.
 
-// copies are the allocation problems of several members of a class together.
-type copies struct {
-	problems map[int]*alloc.Problem // by the number of members
-	known    map[string]int         // results of maxCopies
-}
-
-// maxCopies returns an upper bound, which is most or less, of the number of members of the class for
-// which the node has devices.
+// maxCopies returns an upper bound, which is most or less, of the number of members of the class
+// for which the node has devices.
 func (c *podClass) maxCopies(info *model.NodeInfo, most int) int {
 	f := c.form(info)
 	most = min(most, len(c.members))
@@ -53,8 +47,8 @@ func (c *podClass) maxCopies(info *model.NodeInfo, most int) int {
 	return n
 }
 
-// searchCopies returns a number of members for which the node may have devices, such that it provably
-// has too few for one more.
+// searchCopies returns a number of members for which the node may have devices, such that it
+// provably has too few for one more.
 func (c *podClass) searchCopies(f *claimForm, info *model.NodeInfo, most int) int {
 	fits := func(n int) bool {
 		_, reason := c.copiesOf(f, n).NodeOffer(info)
@@ -79,11 +73,11 @@ func (c *podClass) copiesOf(f *claimForm, n int) *alloc.Problem {
 	if problem := f.copies.problems[n]; problem != nil {
 		return problem
 	}
-	problem, reason := c.given.alloc.Prepare(c.given.state, claimsOf(c.members[:1], f, n), true)
+	problem, reason := c.scope.alloc.Prepare(c.scope.state, claimsOf(c.members[:1], f, n), true)
 	if reason != nil {
 		panic("placement: claims that can be requested once cannot be requested again: " + reason.String())
 	}
-	problem.WithinBudget(c.given.offerBudget)
+	problem.WithinBudget(c.scope.offerBudget)
 	f.copies.problems[n] = problem
 	return problem
 }

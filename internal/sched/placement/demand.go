@@ -15,7 +15,7 @@ type DeviceDemand struct {
 
 // NewDeviceDemand reads what the unit's pods need. Pods that cannot be tried are left out.
 func NewDeviceDemand(caches *Caches, unit *model.Unit, options Options) *DeviceDemand {
-	d := &DeviceDemand{given: newGiven(caches, unit, options)}
+	d := &DeviceDemand{given: given{scope: newScope(caches, unit, options)}}
 	g := &gatherer{given: &d.given, reasons: &reason.Reasons{}}
 	g.gather()
 	g.prepare(func(model.Key) bool { return false })

@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
 // A group can be restricted to one topology domain: all of it by its schedulingConstraints; members
-// that require pod affinity for each other by that, as long as there is no such pod yet. Domains are
-// then tried one by one.
+// that require pod affinity for each other by that, as long as there is no such pod yet. Domains
+// are then tried one by one.
 //
 // Of the domains that hold all members, the first is the one that holds the fewest pods like them,
 // so that the largest blocks stay free. Domains that hold only some come after these, those that
@@ -63,48 +62,4 @@ func domainsOf(classes []*podClass, key string) []*domain {
 		)
 	})
 	return list
-}
-
-// tryDomains tries the unit, in one domain if its group has to be in one.
-func (s *search) tryDomains() {
-	key := s.given.topologyKey()
-	if key == "" {
-		s.allocateShared(0)
-		return
-	}
-	domains := domainsOf(s.given.classes, key)
-	if fixed := s.topology.Fixed; fixed != "" {
-		domains = slices.DeleteFunc(domains, func(d *domain) bool { return d.value != fixed })
-	}
-	fits := make([]reason.DomainFit, 0, len(domains))
-	s.tryEach(s.given.classes, key, domains, func(d *domain) {
-		s.best.reached = 0
-		s.allocateShared(0)
-		fits = append(fits, reason.DomainFit{Value: d.value, Fits: s.best.reached})
-	})
-	s.topology.Domains = fits
-}
-
-// tryEach tries the domains one by one until every member is placed. Each gets its share of the
-// steps that are left, so that one that is hard to refute leaves some to the others.
-func (s *search) tryEach(classes []*podClass, key string, domains []*domain, try func(*domain)) bool {
-	limit := s.budget.Limit
-	defer func() { s.budget.Limit = limit }()
-	for n, d := range domains {
-		limit += s.greedyCost
-		left := limit - s.budget.Spent
-		s.budget.Limit = s.budget.Spent + s.greedyCost + max(0, left-s.greedyCost)/(len(domains)-n)
-		for i, c := range classes {
-			c.pins = append(c.pins, topologyPin{key: key, value: d.value, nodes: d.nodes[i]})
-		}
-		try(d)
-		for _, c := range classes {
-			c.pins = c.pins[:len(c.pins)-1]
-		}
-		s.undecided, s.budget.exhausted = s.isUndecided(), false
-		if s.best.isComplete() {
-			return true
-		}
-	}
-	return false
 }

@@ -67,8 +67,8 @@ func (t *trial) hasOtherConsumer(m *podCandidate, claim *model.Claim) bool {
 	return false
 }
 
-// chooseDevices returns devices for a member's own claims such that the node has what they draw from
-// it.
+// chooseDevices returns devices for a member's own claims such that the node has what they draw
+// from it.
 func (t *trial) chooseDevices(
 	m *podCandidate, info *model.NodeInfo, offer *alloc.NodeOffer, b *alloc.Budget,
 ) (alloc.Choice, []model.Draw, alloc.Outcome) {
@@ -98,8 +98,8 @@ func (t *trial) chooseDevices(
 // drawFailureSteps is the budget of the search for a reason.
 const drawFailureSteps = 1000
 
-// drawFailure returns the check that fails because the best devices for the class draw too much from
-// the node.
+// drawFailure returns the check that fails because the best devices for the class draw too much
+// from the node.
 func (t *trial) drawFailure(c *podClass, info *model.NodeInfo) nodefit.Failure {
 	if !t.state.Devices.HasDraws() {
 		return nodefit.Failure{}

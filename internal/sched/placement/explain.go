@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
@@ -10,14 +11,20 @@ import (
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
+// explainer finds out why members cannot be placed, as the trial stands.
+type explainer struct {
+	*trial
+	given *given
+}
+
 // explain returns why the members are not placed that the trial does not place.
-func explain(g *given, t *trial) *reason.Reasons {
-	r := &reason.Reasons{Placed: len(t.pods), Constraints: g.nodeConstraints()}
+func (e *explainer) explain() *reason.Reasons {
+	r := &reason.Reasons{Placed: len(e.pods), Constraints: e.nodeConstraints()}
 	placed := map[model.Key]bool{}
-	for i := range t.pods {
-		placed[t.pods[i].Pod] = true
+	for i := range e.pods {
+		placed[e.pods[i].Pod] = true
 	}
-	for _, c := range g.classes {
+	for _, c := range e.given.classes {
 		var left []*podCandidate
 		for _, m := range c.members {
 			if !placed[m.pod.Key] {
@@ -25,31 +32,31 @@ func explain(g *given, t *trial) *reason.Reasons {
 			}
 		}
 		if len(left) > 0 {
-			r.Pods = append(r.Pods, t.explainPods(c, left))
+			r.Pods = append(r.Pods, e.explainPods(c, left))
 		}
 	}
 	return r
 }
 
 // explainPods returns why some members of a class are not placed.
-func (t *trial) explainPods(c *podClass, left []*podCandidate) reason.PodReasons {
+func (e *explainer) explainPods(c *podClass, left []*podCandidate) reason.PodReasons {
 	p := reason.PodReasons{Pods: keysOf(left)}
-	if claim := t.fullClaim(left[0]); claim != nil {
+	if claim := e.fullClaim(left[0]); claim != nil {
 		p.Blocker = &reason.Blocker{
 			Text:   fmt.Sprintf("claim %s has %d consumers, which is the limit", claim.Key, len(claim.Consumers)),
 			Topics: []model.Topic{{Kind: model.TopicClaim, Key: claim.Key}},
 		}
 		return p
 	}
-	if m := c.mounts.InUse(t.state); m != nil {
+	if m := c.mounts.InUse(e.state); m != nil {
 		p.Blocker = volumeBlocker(m.Claim, "",
 			"PersistentVolumeClaim %s is for one pod at a time (ReadWriteOncePod)", m.Claim)
 		return p
 	}
 	unplaced := *c
 	unplaced.members = left
-	p.Nodes = len(t.state.Nodes.List())
-	p.Failures = t.nodeFailures(&unplaced).List()
+	p.Nodes = len(e.state.Nodes.List())
+	p.Failures = e.nodeFailures(&unplaced).List()
 	for i := range p.Failures {
 		if cause := p.Failures[i].Alloc; cause != nil && cause.NodeIndependent() && c.extended == nil {
 			return reason.PodReasons{Pods: p.Pods, Alloc: cause}
@@ -58,11 +65,11 @@ func (t *trial) explainPods(c *podClass, left []*podCandidate) reason.PodReasons
 	return p
 }
 
-// nodeFailures returns, for all nodes, the first check that fails for the class. It counts each node
-// once.
-func (t *trial) nodeFailures(c *podClass) reason.Failures {
+// nodeFailures returns, for all nodes, the first check that fails for the class. It counts each
+// node once.
+func (e *explainer) nodeFailures(c *podClass) reason.Failures {
 	failures := reason.Failures{}
-	for _, info := range t.state.Nodes.List() {
+	for _, info := range e.state.Nodes.List() {
 		if pin := c.violatedPin(info); pin != nil {
 			failures.Add(info.Name, nodefit.Failure{Check: nodefit.CheckDomain, Detail: reason.DomainName(pin.key, pin.value)})
 		} else if f := c.fitter.Static(info); f.Failed() {
@@ -73,9 +80,9 @@ func (t *trial) nodeFailures(c *podClass) reason.Failures {
 			failures.AddClaim(info.Name, claim)
 		} else if f := c.checkDynamic(info); f.Failed() {
 			failures.Add(info.Name, f)
-		} else if lacking := c.missingDevices(info); lacking != nil {
+		} else if lacking := e.missingDevices(c, info); lacking != nil {
 			failures.AddDevices(info.Name, lacking)
-		} else if f := t.drawFailure(c, info); f.Failed() {
+		} else if f := e.drawFailure(c, info); f.Failed() {
 			failures.Add(info.Name, f)
 		} else {
 			failures.Add(info.Name, nodefit.Failure{Check: nodefit.CheckTogether})
@@ -86,13 +93,13 @@ func (t *trial) nodeFailures(c *podClass) reason.Failures {
 
 // missingDevices returns why the node has too few devices for the class: for the own claims of its
 // first member, or for shared claims that are not allocated.
-func (c *podClass) missingDevices(info *model.NodeInfo) *alloc.Reason {
+func (e *explainer) missingDevices(c *podClass, info *model.NodeInfo) *alloc.Reason {
 	if _, reason := c.offer(c.members[0], info); reason != nil {
 		return reason
 	}
-	for _, s := range c.given.shared {
+	for _, s := range e.given.shared {
 		first := s.claims[0].Key
-		if claim, _ := c.given.state.Claims.Get(first); claim.Allocation != nil || !slices.Contains(c.claims, first) {
+		if claim, _ := e.state.Claims.Get(first); claim.Allocation != nil || !slices.Contains(c.claims, first) {
 			continue
 		}
 		if _, reason := s.problem.NodeOffer(info); reason != nil {
@@ -100,4 +107,37 @@ func (c *podClass) missingDevices(info *model.NodeInfo) *alloc.Reason {
 		}
 	}
 	return nil
+}
+
+// nodeConstraints returns the nodes to which the current allocations of shared claims restrict
+// members.
+func (e *explainer) nodeConstraints() []reason.NodeConstraint {
+	var list []reason.NodeConstraint
+	for _, s := range e.given.shared {
+		for _, claim := range s.claims {
+			now, _ := e.state.Claims.Get(claim.Key)
+			if now.Allocation == nil || now.Allocation.NodeSelector == nil {
+				continue
+			}
+			constraint := reason.NodeConstraint{Claim: claim.Key}
+			if node, ok := nodefit.TiedNode(now.Allocation.NodeSelector); ok {
+				constraint.Where = "node " + node
+			} else {
+				constraint.Where = "nodes with " + selectorText(now)
+			}
+			list = append(list, constraint)
+		}
+	}
+	return list
+}
+
+// selectorText returns a node selector with one term as text.
+func selectorText(claim *model.Claim) string {
+	var parts []string
+	for _, term := range claim.Allocation.NodeSelector.NodeSelectorTerms {
+		for _, r := range term.MatchExpressions {
+			parts = append(parts, strings.TrimSpace(r.Key+" "+string(r.Operator)+" "+strings.Join(r.Values, ",")))
+		}
+	}
+	return strings.Join(parts, " and ")
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/score"
 )
 
-// filler places members greedily: each on the best node that admits it, with the best devices there.
+// filler places members greedily: each on the best node that admits it, with the best devices
+// there.
 type filler struct {
 	given  *given
 	trial  *trial

@@ -4,50 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
 )
-
-// claimForm is what members of a class request devices for on a node, and through which claims.
-type claimForm struct {
-	problem *alloc.Problem // of the first member's claims; nil if it needs no devices
-	reason  *alloc.Reason  // why such claims cannot have devices on any node
-	copies  *copies        // nil until they are needed
-
-	// The following fields are for a claim that takes the place of extended resources.
-	requests []model.Request
-	mappings []model.Mapping
-	unfit    bool // the node would need a different claim from the one that the pod has
-}
-
-// extendedForms are the forms of a class that requests resources that DeviceClasses offer (KEP-5004).
-// On a node that has such a resource itself it is counted as usual. For the resources that the node
-// lacks, a member gets devices, through one claim that is created with the plan. So nodes that lack
-// the same resources have one form.
-type extendedForms struct {
-	resources []offeredResource // by name
-	forms     map[string]*claimForm
-	lacks     []byte // buffer of form, for the key of forms
-}
-
-// offeredResource is an extended resource and the DeviceClass that offers it.
-type offeredResource struct {
-	name  corev1.ResourceName
-	class string
-}
-
-// containers returns the containers that get devices in place of resources.
-func (f *claimForm) containers() []string {
-	var names []string
-	for i := range f.mappings {
-		if name := f.mappings[i].ContainerName; !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
 
 // form returns what the class requests devices for on the node.
 func (c *podClass) form(info *model.NodeInfo) *claimForm {
@@ -88,7 +47,7 @@ func (c *podClass) newForm(lacks string) *claimForm {
 		f.unfit = first.pod.Mapped
 	}
 	if claims := first.claims(f); len(claims) > 0 {
-		f.problem, f.reason = c.given.alloc.Prepare(c.given.state, claims, true)
+		f.problem, f.reason = c.scope.alloc.Prepare(c.scope.state, claims, true)
 	}
 	return f
 }
@@ -126,12 +85,32 @@ func (c *podClass) forms() []*claimForm {
 	return forms
 }
 
-// topics returns the changes after which other forms may count: a different DeviceClass may offer a
-// resource, and a node may have it.
-func (e *extendedForms) topics() []model.Topic {
-	topics := []model.Topic{{Kind: model.TopicNodes}}
-	for i := range e.resources {
-		topics = append(topics, model.OfferOf(e.resources[i].name))
+// needsDevices reports whether members need devices of their own, at least on some nodes.
+func (c *podClass) needsDevices() bool { return c.plain.problem != nil || c.extended != nil }
+
+// minDevices returns the smallest number of devices that a member takes.
+func (c *podClass) minDevices() int {
+	least := -1
+	for _, f := range c.forms() {
+		if f.problem == nil {
+			if f.reason == nil {
+				return 0
+			}
+			continue
+		}
+		if n := f.problem.MinDevices(); least < 0 || n < least {
+			least = n
+		}
 	}
-	return topics
+	return max(0, least)
+}
+
+// offer returns the devices that the node offers for the member, or nil without a reason if the
+// member needs none.
+func (c *podClass) offer(m *podCandidate, info *model.NodeInfo) (*alloc.NodeOffer, *alloc.Reason) {
+	f := c.form(info)
+	if f.reason != nil || f.problem == nil {
+		return nil, f.reason
+	}
+	return f.problem.WithClaims(m.claims(f)).NodeOffer(info)
 }

@@ -117,7 +117,7 @@ func (g *gatherer) classify() {
 func (g *gatherer) newClass(m *podCandidate) *podClass {
 	fitter := nodefit.New(g.state, m.pod.Shape)
 	c := &podClass{
-		given: g.given, fitter: fitter, scorer: score.NewShape(fitter),
+		scope: &g.scope, fitter: fitter, scorer: score.NewShape(fitter),
 		mounts: m.mounts, volumes: m.mounts.Selectors(),
 	}
 	if len(m.offered) > 0 || m.pod.Mapped || m.held != nil {

@@ -33,14 +33,14 @@ func waitsForGroup(state *model.State, unit *model.Unit, r *reason.Reasons) bool
 	return true
 }
 
-// fixDomain finds the domain of the members that are already bound. It reports whether they have one,
-// and sets the conflict if they do not.
-func fixDomain(g *given, topology *reason.Topology) bool {
-	for _, pod := range g.state.Groups.Members(g.unit.Key.Key) {
+// fixDomain finds the domain of the members that are already bound. It reports whether they have
+// one, and sets the conflict if they do not.
+func fixDomain(state *model.State, unit *model.Unit, topology *reason.Topology) bool {
+	for _, pod := range state.Groups.Members(unit.Key.Key) {
 		if !pod.Counts() || pod.Deleting {
 			continue
 		}
-		value, ok := domainOf(g.state, pod, topology.Label)
+		value, ok := domainOf(state, pod, topology.Label)
 		switch {
 		case !ok:
 			topology.Conflict = fmt.Sprintf("pod %s of the group is on node %s, which has no label %s",

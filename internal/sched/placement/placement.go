@@ -9,19 +9,6 @@ import (
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
-// Options limit a placement.
-type Options struct {
-	// Steps is the budget. MaxSteps is the largest budget that the unit can have in a later
-	// placement, if these steps are not sufficient.
-	Steps, MaxSteps int
-	// ExtraSteps may be spent on placing more of a gang than it needs.
-	ExtraSteps int
-	// Only restricts the placement to these nodes; nil means all.
-	Only []*model.NodeInfo
-	// Quiet skips building Reasons.
-	Quiet bool
-}
-
 // Placement is one attempt to place a unit.
 type Placement struct {
 	options Options
@@ -35,7 +22,7 @@ type Placement struct {
 func New(caches *Caches, tx *model.Tx, unit *model.Unit, options Options) *Placement {
 	p := &Placement{
 		options: options,
-		given:   newGiven(caches, unit, options),
+		given:   given{scope: newScope(caches, unit, options)},
 		trial:   trial{state: caches.state, tx: tx, unit: unit},
 		reasons: &reason.Reasons{
 			Unit: unit.Key, Min: unit.Min, Attempt: reason.Attempt{Limit: options.Steps},
@@ -53,8 +40,8 @@ func New(caches *Caches, tx *model.Tx, unit *model.Unit, options Options) *Place
 // Spent returns how many steps were spent.
 func (p *Placement) Spent() int { return p.search.budget.Spent }
 
-// Run returns a Plan for at least Min of the unit's pods, Reasons why there is none, or both if some
-// pods are not in the plan. The State is then as before.
+// Run returns a Plan for at least Min of the unit's pods, Reasons why there is none, or both if
+// some pods are not in the plan. The State is then as before.
 func (p *Placement) Run() (*plan.Plan, *reason.Reasons) {
 	unit := p.given.unit
 	if waitsForGroup(p.given.state, unit, p.reasons) {
@@ -84,7 +71,7 @@ func (p *Placement) fixDomain() bool {
 	}
 	p.reasons.Topology.Label = key
 	p.reasons.Further = []model.Topic{{Kind: model.TopicNodes}} // the label of a node may change
-	return fixDomain(&p.given, &p.reasons.Topology)
+	return fixDomain(p.given.state, p.given.unit, &p.reasons.Topology)
 }
 
 // result returns the result after everything was tried.
@@ -117,8 +104,8 @@ func (p *Placement) result() (*plan.Plan, *reason.Reasons) {
 	return made, r
 }
 
-// lowerGroupPriority returns a hint for the author of a pod whose priority is higher than that of its
-// group, which counts, or "".
+// lowerGroupPriority returns a hint for the author of a pod whose priority is higher than that of
+// its group, which counts, or "".
 func lowerGroupPriority(unit *model.Unit) string {
 	if unit.Group == nil || unit.Group.Priority == nil {
 		return ""

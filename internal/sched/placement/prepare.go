@@ -77,3 +77,31 @@ func (g *gatherer) refuse(c *podClass, cause *alloc.Reason) {
 	g.reasons.Pods = append(g.reasons.Pods, reason.PodReasons{Pods: keysOf(c.members), Alloc: cause})
 	g.classes = slices.DeleteFunc(g.classes, func(other *podClass) bool { return other == c })
 }
+
+// findSharedClaims returns the claims without an allocation that members share.
+func (g *given) findSharedClaims() []*sharedClaims {
+	users := map[model.Key][]*podClass{}
+	var order []model.Key
+	for _, c := range g.classes {
+		for _, key := range c.claims {
+			if claim, _ := g.state.Claims.Get(key); claim.Allocation != nil {
+				continue
+			}
+			if users[key] == nil {
+				order = append(order, key)
+			}
+			users[key] = append(users[key], c)
+		}
+	}
+	var list []*sharedClaims
+	for _, key := range order {
+		claim, _ := g.state.Claims.Get(key)
+		at := slices.IndexFunc(list, func(s *sharedClaims) bool { return slices.Equal(s.classes, users[key]) })
+		if at < 0 {
+			at = len(list)
+			list = append(list, &sharedClaims{classes: users[key]})
+		}
+		list[at].claims = append(list[at].claims, claim)
+	}
+	return list
+}

@@ -9,31 +9,31 @@ import (
 // candidates returns the feasible nodes for the class, best first. If shared is not nil, they are
 // nodes on which its claims can be allocated. The ranking is valid until the next call.
 func (c *podClass) candidates(shared *alloc.Problem) *score.Ranking {
-	g := c.given
-	e := &examiner{class: c, shared: shared, limited: c.mounts.Limited(g.state)}
+	scope := c.scope
+	e := &examiner{class: c, shared: shared, limited: c.mounts.Limited(scope.state)}
 	in := &score.Input{
-		State: g.state, Shape: c.scorer, Devices: c.needsDevices() || shared != nil, Siblings: c.siblings(),
+		State: scope.state, Shape: c.scorer, Devices: c.needsDevices() || shared != nil, Siblings: c.siblings(),
 		// More members may have to be placed near the devices of a shared claim later.
-		Packs: (g.prefersPacking() || c.needsDevices()) && shared == nil,
+		Packs: (scope.prefersPacking() || c.needsDevices()) && shared == nil,
 	}
 	if problem := c.plain.problem; problem != nil && shared == nil {
 		in.CountKey = problem.CountKey()
 	}
-	restricted := shared != nil || g.only != nil || c.extended != nil || len(c.claims)+len(c.mounts)+len(c.pins) > 0
+	restricted := shared != nil || scope.only != nil || c.extended != nil || len(c.claims)+len(c.mounts)+len(c.pins) > 0
 	if !restricted {
-		if ranking := g.ranks.RankAll(in, c.suitableNodes(), e); ranking != nil {
+		if ranking := scope.ranks.RankAll(in, c.suitableNodes(), e); ranking != nil {
 			return ranking
 		}
 	}
-	return g.ranks.Rank(in, c.usableNodes(), e)
+	return scope.ranks.Rank(in, c.usableNodes(), e)
 }
 
 // siblings returns the pods of the same set, or behind the same Services, by node. A single pod is
 // placed on nodes with few of these, unless it has spread constraints of its own.
 func (c *podClass) siblings() map[*model.NodeInfo]int {
-	state, pod, terms := c.given.state, c.members[0].pod, &c.fitter.Shape.Terms
+	state, pod, terms := c.scope.state, c.members[0].pod, &c.fitter.Shape.Terms
 	switch {
-	case c.given.unit.Key.Group || len(terms.Spread)+len(terms.SoftSpread) > 0:
+	case c.scope.unit.Key.Group || len(terms.Spread)+len(terms.SoftSpread) > 0:
 		return nil
 	case pod.Set == "":
 		return state.Services.ServedWith(pod.Shape)
@@ -51,7 +51,7 @@ type examiner struct {
 // Examine returns what is free on a node. A device that makes the allocation fail does so on all
 // nodes, not only on its own (R20).
 func (e *examiner) Examine(info *model.NodeInfo) (devices int, alternatives int64, result score.Result) {
-	c, state := e.class, e.class.given.state
+	c, state := e.class, e.class.scope.state
 	if c.fitter.Dynamic(state, info).Failed() || e.limited && c.mounts.CheckLimits(state, info).Failed() {
 		return 0, 0, score.Excluded
 	}

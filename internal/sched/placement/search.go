@@ -1,12 +1,6 @@
 package placement
 
-import (
-	"slices"
-
-	"github.com/allot-dev/allot/internal/alloc"
-	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched/reason"
-)
+import "github.com/allot-dev/allot/internal/sched/reason"
 
 // search tries the possible domains and allocations of shared claims, and makes an attempt to place
 // the members with each.
@@ -29,107 +23,29 @@ type search struct {
 	undecided  bool // the steps for some domain were not sufficient
 }
 
-// run tries all shared devices and domains with filling alone. Only if that places too few, or not
-// all of a gang, and counting does not prove that no more can be placed, it tries them again and
-// backtracks in each attempt.
-func (s *search) run() {
-	s.active = s.given.classes
-	s.affinity = s.given.affinityGroups()
-	s.greedyCost = s.given.greedyCost()
-	s.budget.Limit += s.greedyCost
-	s.tryDomains()
-	if s.isUndecided() || s.best.isComplete() {
-		return
-	}
-	if s.best.placed >= s.given.unit.Min {
-		if !s.given.prefersPacking() {
-			return
-		}
-		s.budget.Limit = min(s.budget.Limit, s.budget.Spent+s.extraSteps)
-	}
-	if !s.promising {
-		return
-	}
-	s.deep = true
-	s.budget.Limit += s.greedyCost
-	s.tryDomains()
-}
-
 // isUndecided reports whether steps were missing in some part of the search.
 func (s *search) isUndecided() bool { return s.budget.exhausted || s.undecided }
 
-// allocateShared tries the possible allocations of the shared claims from this index on, and places
-// the members with each. It reports whether nothing better can be found.
-func (s *search) allocateShared(at int) bool {
-	if at == len(s.given.shared) {
-		return s.placeAffinityGroups(0)
-	}
-	shared := s.given.shared[at]
-	tried := map[string]bool{}
-	for _, node := range s.anchors(shared) {
-		offer, reason := shared.problem.NodeOffer(node)
-		if reason != nil {
-			continue
+// tryEach tries the domains one by one until every member is placed. Each gets its share of the
+// steps that are left, so that one that is hard to refute leaves some to the others.
+func (s *search) tryEach(classes []*podClass, key string, domains []*domain, try func(*domain)) bool {
+	limit := s.budget.Limit
+	defer func() { s.budget.Limit = limit }()
+	for n, d := range domains {
+		limit += s.greedyCost
+		left := limit - s.budget.Spent
+		s.budget.Limit = s.budget.Spent + s.greedyCost + max(0, left-s.greedyCost)/(len(domains)-n)
+		for i, c := range classes {
+			c.pins = append(c.pins, topologyPin{key: key, value: d.value, nodes: d.nodes[i]})
 		}
-		outcome := offer.Search(&s.budget.Budget, func(choice alloc.Choice) bool {
-			key := choice.Key()
-			if tried[key] {
-				return false
-			}
-			tried[key] = true
-			return s.withSharedAllocation(at, choice)
-		})
-		switch outcome {
-		case alloc.Accepted:
-			return true
-		case alloc.OutOfBudget:
-			s.budget.exhausted = true
+		try(d)
+		for _, c := range classes {
+			c.pins = c.pins[:len(c.pins)-1]
+		}
+		s.undecided, s.budget.exhausted = s.isUndecided(), false
+		if s.best.isComplete() {
 			return true
 		}
 	}
-	return s.skipSharedClaims(at)
-}
-
-// withSharedAllocation continues with the shared claims at this index allocated. It reverts that
-// before it returns.
-func (s *search) withSharedAllocation(at int, choice alloc.Choice) bool {
-	mark := s.trial.mark()
-	for i, claim := range s.given.shared[at].claims {
-		s.trial.assumeClaim(claim.Key, model.Assumption{Allocation: choice[i]})
-	}
-	done := s.allocateShared(at + 1)
-	s.trial.undo(mark)
-	return done
-}
-
-// skipSharedClaims continues without the members that use the shared claims at this index, if there
-// are enough others.
-func (s *search) skipSharedClaims(at int) bool {
-	before := s.active
-	users := s.given.shared[at].classes
-	s.active = slices.DeleteFunc(slices.Clone(before), func(c *podClass) bool { return slices.Contains(users, c) })
-	defer func() { s.active = before }()
-	if countMembers(s.active) >= s.given.unit.Min {
-		return s.allocateShared(at + 1)
-	}
-	s.best.recordFailure()
 	return false
-}
-
-// anchors returns the nodes on which an active class could use the shared claims, best first.
-func (s *search) anchors(shared *sharedClaims) []*model.NodeInfo {
-	seen := map[*model.NodeInfo]bool{}
-	var anchors []*model.NodeInfo
-	for _, c := range shared.classes {
-		if !slices.Contains(s.active, c) {
-			continue
-		}
-		for _, info := range c.candidates(shared.problem).Nodes() {
-			if !seen[info] {
-				seen[info] = true
-				anchors = append(anchors, info)
-			}
-		}
-	}
-	return anchors
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // setWakes sets the changes that can help a unit. If the unit was tried in more than one way, these
-// are all changes of what its members depend on. For single pods, the check that each node failed is
-// more precise.
+// are all changes of what its members depend on. For single pods, the check that each node failed
+// is more precise.
 func (g *given) setWakes(w *reason.Wakes) {
 	w.Dependencies = g.dependencies()
 	for _, c := range g.classes {

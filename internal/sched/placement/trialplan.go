@@ -32,8 +32,8 @@ func (t *trial) plan() *plan.Plan {
 	return p
 }
 
-// claimPlan returns what the trial has changed about a claim, or nil. A claim that no pod uses in the
-// end is not changed.
+// claimPlan returns what the trial has changed about a claim, or nil. A claim that no pod uses in
+// the end is not changed.
 func (t *trial) claimPlan(change claimChange) *plan.Claim {
 	now, _ := t.state.Claims.Get(change.key)
 	if change.made != nil {

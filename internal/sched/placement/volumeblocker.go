@@ -12,19 +12,19 @@ import (
 
 // mounts returns the pod's volumes that limit where it can run. No volume is bound or provisioned
 // here: a pod whose PersistentVolumeClaim has no volume waits.
-func (g *gatherer) mounts(pod *model.Pod) (nodefit.Mounts, *reason.Blocker) {
+func (s *scope) mounts(pod *model.Pod) (nodefit.Mounts, *reason.Blocker) {
 	var list nodefit.Mounts
-	hasLimits := g.state.Volumes.HasLimits()
+	hasLimits := s.state.Volumes.HasLimits()
 	for _, m := range pod.Mounts {
 		key := model.Key{Namespace: pod.Key.Namespace, Name: m.Claim}
-		claim, ok := g.state.Volumes.Claim(key)
+		claim, ok := s.state.Volumes.Claim(key)
 		if text := unmountable(claim, m, ok); text != "" {
 			return nil, volumeBlocker(key, "", "PersistentVolumeClaim %s %s", key, text)
 		}
 		if claim.Volume == "" {
 			return nil, volumeBlocker(key, "", "PersistentVolumeClaim %s is not bound to a volume", key)
 		}
-		volume, ok := g.state.Volumes.Get(claim.Volume)
+		volume, ok := s.state.Volumes.Get(claim.Volume)
 		switch {
 		case !ok:
 			return nil, volumeBlocker(key, claim.Volume,
@@ -32,7 +32,7 @@ func (g *gatherer) mounts(pod *model.Pod) (nodefit.Mounts, *reason.Blocker) {
 		case !claim.Bound && volume.Claim != key:
 			return nil, volumeBlocker(key, claim.Volume,
 				"PersistentVolumeClaim %s is not bound to its volume %s yet", key, claim.Volume)
-		case claim.OncePod && g.state.Volumes.Mounters(key) > 0:
+		case claim.OncePod && s.state.Volumes.Mounters(key) > 0:
 			return nil, volumeBlocker(key, "",
 				"PersistentVolumeClaim %s is for one pod at a time (ReadWriteOncePod), and another one uses it", key)
 		}
@@ -66,8 +66,8 @@ func volumeBlocker(claim model.Key, volume, format string, args ...any) *reason.
 	return &reason.Blocker{Text: fmt.Sprintf(format, args...), Topics: mountTopics(claim, volume)}
 }
 
-// mountTopics returns the changes of a PersistentVolumeClaim and its PersistentVolume. The claim may
-// be recreated and then be bound to a different volume.
+// mountTopics returns the changes of a PersistentVolumeClaim and its PersistentVolume. The claim
+// may be recreated and then be bound to a different volume.
 func mountTopics(claim model.Key, volume string) []model.Topic {
 	topics := []model.Topic{{Kind: model.TopicVolumeClaim, Key: claim}}
 	if volume != "" {

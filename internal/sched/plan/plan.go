@@ -23,7 +23,7 @@ type Plan struct {
 	Whole bool
 }
 
-// Claim is what a claim gains. It relies on the claim's UID, and on the claim not being
+// Claim is what is added to a claim. It relies on the claim's UID, and on the claim not being
 // allocated meanwhile.
 type Claim struct {
 	Key     model.Key
@@ -60,11 +60,13 @@ type Pod struct {
 	Extended *corev1.PodExtendedResourceClaimStatus
 }
 
-// Assume lays the plan over the State, until the API shows what was written.
+// Assume applies the plan to the State until the API shows what was written.
 func (p *Plan) Assume(state *model.State) {
 	for i := range p.Claims {
 		claim := &p.Claims[i]
-		state.Claims.Assume(claim.Key, model.Assumption{NewClaim: claim.Make, Allocation: claim.Allocation, Consumers: claim.Reserve})
+		state.Claims.Assume(claim.Key, model.Assumption{
+			NewClaim: claim.Make, Allocation: claim.Allocation, Consumers: claim.Reserve,
+		})
 	}
 	for i := range p.Pods {
 		state.Pods.Assume(p.Pods[i].Pod, p.Pods[i].Node, p.Pods[i].Draws...)
@@ -79,8 +81,8 @@ func (c *Claim) isOf(claim *model.Claim) bool {
 	return claim.UID == c.UID
 }
 
-// Forget reverts what Assume did and the API does not show: the plan was refused. Objects that were
-// recreated since are left alone.
+// Forget reverts Assume, as far as the API does not show the plan, because the plan was refused. It
+// does not change objects that were recreated since. It returns what changed.
 func (p *Plan) Forget(state *model.State) []model.Topic {
 	var topics []model.Topic
 	for i := range p.Pods {
@@ -96,7 +98,8 @@ func (p *Plan) Forget(state *model.State) []model.Topic {
 	return topics
 }
 
-// Merge returns a plan with the contents of both, which are for pods of one unit. A nil plan is empty.
+// Merge returns a plan with the contents of both, which are for pods of one unit. A nil plan is
+// empty.
 func (p *Plan) Merge(more *Plan) *Plan {
 	if p == nil {
 		return more

@@ -40,8 +40,8 @@ func (b *budgets) violations(victims []*victim) int {
 	return n
 }
 
-// violationsOf returns the number of the victim's pods that a budget protects, and adds them to what
-// is used of the budgets.
+// violationsOf returns the number of the victim's pods that a budget protects, and adds them to
+// what is used of the budgets.
 func (b *budgets) violationsOf(v *victim, used map[*model.Budget]int) int {
 	n := 0
 	for _, pod := range v.pods {

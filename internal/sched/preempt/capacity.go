@@ -128,18 +128,3 @@ func (s *shapeCapacity) gain(victims []*victim) int {
 
 // victimsPerStep is how many victims, or nodes, are counted in the time of a step.
 const victimsPerStep = 16
-
-// lacksCapacity reports, without an attempt, whether the unit cannot be placed without these victims.
-// The trial is at its base.
-func (p *preemptor) lacksCapacity(unit *model.Unit, nodes []*model.NodeInfo, victims []*victim) bool {
-	// What devices provide of a node's resources is counted by claims, not by pods.
-	if len(unit.Pods) == 1 || p.trial.state.Devices.HasDraws() {
-		return false
-	}
-	if !p.capacity.isOf(p.trial, unit, nodes) {
-		p.capacity = newPodCapacity(p.trial, unit, nodes)
-		p.left -= p.capacity.looked / victimsPerStep
-	}
-	p.left -= 1 + len(victims)/victimsPerStep
-	return p.capacity.isInsufficient(withGangs(victims))
-}

@@ -21,8 +21,8 @@ func EvictedWith(state *model.State, pod *model.Pod) []*model.Pod {
 	return chosenPods(group, pods, IsVictim)
 }
 
-// runningPods returns the pods of a group that are on nodes and not being deleted, and whether none is
-// being bound.
+// runningPods returns the pods of a group that are on nodes and not being deleted, and whether none
+// is being bound.
 func runningPods(state *model.State, group model.Key) (pods []*model.Pod, settled bool) {
 	settled = true
 	for _, pod := range state.Groups.Members(group) {
@@ -37,8 +37,8 @@ func runningPods(state *model.State, group model.Key) (pods []*model.Pod, settle
 	return pods, settled
 }
 
-// chosenPods returns those of a group's running pods that were chosen as victims, or that are evicted
-// with them: the process may have stopped when only some of them were deleted.
+// chosenPods returns those of a group's running pods that were chosen as victims, or that are
+// evicted with them: the process may have stopped when only some of them were deleted.
 func chosenPods(group *model.Group, pods []*model.Pod, isChosen func(*model.Pod) bool) []*model.Pod {
 	chosen := slices.DeleteFunc(slices.Clone(pods), func(pod *model.Pod) bool { return !isChosen(pod) })
 	switch {

@@ -2,7 +2,6 @@ package preempt
 
 import (
 	"slices"
-	"time"
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/placement"
@@ -11,13 +10,6 @@ import (
 
 // stepsShare is how many times the steps of a placement the search for victims may take.
 const stepsShare = 2
-
-// Input is what the State does not contain about the present.
-type Input struct {
-	Now time.Time // decides which pods should have been deleted long ago
-	// IsEvicted reports whether a pod is being evicted; nil if none is.
-	IsEvicted func(*model.Pod) bool
-}
 
 // Evaluator searches for victims on one State. It remembers for which pods preemption did not help.
 type Evaluator struct {
@@ -112,13 +104,8 @@ func addPreemptionTopics(r *reason.Reasons, state *model.State, unit *model.Unit
 	}
 }
 
-// usesClaims reports whether some pod of the unit uses claims.
-func usesClaims(state *model.State, unit *model.Unit) bool {
-	return slices.ContainsFunc(unit.Pods, func(pod *model.Pod) bool { return placement.UsesClaims(state, pod) })
-}
-
-// unboundPodsHaveDevices reports whether devices are reserved for a pod without a node: it waits for
-// them to be ready, or a scheduler stopped before it bound the pod.
+// unboundPodsHaveDevices reports whether devices are reserved for a pod without a node: it waits
+// for them to be ready, or a scheduler stopped before it bound the pod.
 func unboundPodsHaveDevices(state *model.State) (found bool) {
 	state.Claims.Each(func(claim *model.Claim) bool {
 		if claim.Allocation == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/nodefit"
+	"github.com/allot-dev/allot/internal/sched/placement"
 )
 
 // Patience is how long terminating pods may be overdue and still count as about to be deleted.
@@ -79,8 +80,8 @@ func holdsFabric(state *model.State, v *victim) (fabric bool) {
 	return fabric
 }
 
-// addPods adds the pods on nodes, and returns those that terminate without preemption. Pods that are
-// being bound are left alone until that is done.
+// addPods adds the pods on nodes, and returns those that terminate without preemption. Pods that
+// are being bound are left alone until that is done.
 func (g *gatherer) addPods() (terminating []*model.Pod) {
 	state := g.trial.state
 	groups := map[model.Key]bool{}
@@ -106,8 +107,8 @@ func (g *gatherer) addPods() (terminating []*model.Pod) {
 	return terminating
 }
 
-// isTerminating reports whether a pod is about to be deleted. A pod that has been overdue for long is
-// not waited for.
+// isTerminating reports whether a pod is about to be deleted. A pod that has been overdue for long
+// is not waited for.
 func isTerminating(pod *model.Pod, now time.Time) bool {
 	return pod.Deleting && (pod.DeletionTime.IsZero() || now.Before(pod.DeletionTime.Add(Patience)))
 }
@@ -141,7 +142,8 @@ func (g *gatherer) add(v *victim) {
 	g.victims = append(g.victims, v)
 }
 
-// addGroup adds the pods of a group that are on nodes, and returns those that are about to terminate.
+// addGroup adds the pods of a group that are on nodes, and returns those that are about to
+// terminate.
 func (g *gatherer) addGroup(key model.Key) (terminating []*model.Pod) {
 	group, _ := g.trial.state.Groups.Get(key)
 	pods, settled := runningPods(g.trial.state, key)
@@ -226,4 +228,9 @@ func idlePriority(state *model.State, group *model.Group) int32 {
 		return 0
 	}
 	return unit.Priority
+}
+
+// usesClaims reports whether some pod of the unit uses claims.
+func usesClaims(state *model.State, unit *model.Unit) bool {
+	return slices.ContainsFunc(unit.Pods, func(pod *model.Pod) bool { return placement.UsesClaims(state, pod) })
 }

@@ -11,8 +11,8 @@ func (r *Result) Nomination(state *model.State) *model.Nomination {
 		if !ok {
 			continue
 		}
-		// The stand-in takes resources and repels the pods that the pod repels. It has no labels: no
-		// pod may rely on it.
+		// The stand-in takes resources and repels the pods that the pod repels. It has no labels:
+		// no pod may rely on it.
 		shape := *pod.Shape
 		shape.Labels = nil
 		n.Pods = append(n.Pods, &model.Pod{
@@ -58,8 +58,8 @@ func NominatedNode(n *model.Nomination, pod model.Key) string {
 	return ""
 }
 
-// standInKey returns the key of a pod's stand-in. Reasons that name holders show it, so that it must
-// be understood. No object has such a name.
+// standInKey returns the key of a pod's stand-in. Reasons that name holders show it, so that it
+// must be understood. No object has such a name.
 func standInKey(key model.Key) model.Key {
 	return model.Key{Namespace: key.Namespace, Name: key.Name + " (its place is kept)"}
 }

@@ -41,8 +41,8 @@ func (r refusals) add(state *model.State, unit *model.Unit, pods int) {
 	}
 }
 
-// isPlain reports whether a unit is one pod without a group of which only the shape matters, without
-// the labels.
+// isPlain reports whether a unit is one pod without a group of which only the shape matters,
+// without the labels.
 func isPlain(state *model.State, unit *model.Unit) bool {
 	return unit.Pods[0].Group == "" && onlyShapeMatters(state, unit)
 }

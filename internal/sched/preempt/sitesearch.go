@@ -26,8 +26,9 @@ func (s *siteSearch) try(victims []*victim) bool {
 	return true
 }
 
-// takeFirst takes as few of the victims as are sufficient, from the least important on. Few are tried
-// before many, because removing them has a cost. It reports whether all victims are sufficient.
+// takeFirst takes as few of the victims as are sufficient, from the least important on. Few are
+// tried before many, because removing them has a cost. It reports whether all victims are
+// sufficient.
 func (s *siteSearch) takeFirst(all []*victim) bool {
 	enough, short := 0, 0
 	for n := 1; enough == 0 && short < len(all) && s.preemptor.left > 0; n *= 2 {
@@ -108,8 +109,8 @@ func longest(most int, passes func(n int) bool) int {
 	return n
 }
 
-// keepGangs takes only the pods that are in the way from a gang that would be evicted as a whole, if
-// the gang can do without these.
+// keepGangs takes only the pods that are in the way from a gang that would be evicted as a whole,
+// if the gang can do without these.
 func (s *siteSearch) keepGangs() {
 	counts := map[*gang]int{}
 	for _, v := range s.victims {

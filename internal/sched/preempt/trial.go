@@ -11,7 +11,8 @@ type trial struct {
 	state *model.State
 	tx    *model.Tx
 	base  int // mark of the transaction from which each attempt starts
-	// needsDevices reports whether the unit needs devices. Only then claims of groups are reclaimed.
+	// needsDevices reports whether the unit needs devices. Only then claims of groups are
+	// reclaimed.
 	needsDevices bool
 	reclaims     []Reclaim // of the victims that were removed last
 }
@@ -79,8 +80,8 @@ func (t *trial) release(key model.Key, groups map[model.Key]bool) {
 	}
 }
 
-// releaseStale frees the claims that have lost all their consumers, because their controller is about
-// to. It reports whether there are any.
+// releaseStale frees the claims that have lost all their consumers, because their controller is
+// about to. It reports whether there are any.
 func (t *trial) releaseStale() bool {
 	var stale []model.Key
 	t.state.Claims.Each(func(claim *model.Claim) bool {
@@ -96,8 +97,8 @@ func (t *trial) releaseStale() bool {
 	return len(stale) > 0
 }
 
-// isStale reports whether a consumer does not exist any more, or has finished: the claim's controller
-// removes it.
+// isStale reports whether a consumer does not exist any more, or has finished: the claim's
+// controller removes it.
 func (t *trial) isStale(namespace string, c model.Consumer) bool {
 	key := model.Key{Namespace: namespace, Name: c.Name}
 	switch {

@@ -12,8 +12,8 @@ import (
 //
 //   - a pod; also one of a group, unless one of the following holds;
 //   - all pods of a group that has the disruption mode All;
-//   - all pods of a gang that has no more than minCount: with one less it would be of no use. A gang
-//     that has more consists of single pods, but if too many of them are evicted, all are;
+//   - all pods of a gang that has no more than minCount: with one less it would be of no use. A
+//     gang that has more consists of single pods, but if too many of them are evicted, all are;
 //   - no pod, but the devices of a group that runs none.
 //
 // The priority is the group's, where it has one.
@@ -90,8 +90,8 @@ func compareFlags(a, b bool) int {
 	return 1
 }
 
-// withGangs returns the victims, and those that must be evicted with them because their gang is left
-// with too few pods.
+// withGangs returns the victims, and those that must be evicted with them because their gang is
+// left with too few pods.
 func withGangs(victims []*victim) []*victim {
 	counts := map[*gang]int{}
 	for _, v := range victims {

@@ -9,7 +9,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Entry is a unit's place in the queue: half-bound gangs first, then by priority, then by age, then by name.
+// Entry is a unit in the queue. Half-bound gangs come first; other units are ordered by priority,
+// then by age, then by name.
 type Entry struct {
 	Key       model.UnitKey
 	HalfBound bool
@@ -18,7 +19,7 @@ type Entry struct {
 	Slice     int // of the next attempt; see Placer.PlaceSlice
 }
 
-// EntryOf is the unit's place.
+// EntryOf returns the entry of a unit for its first slice.
 func EntryOf(unit *model.Unit) Entry {
 	return Entry{Key: unit.Key, HalfBound: unit.HalfBound, Priority: unit.Priority, Created: unit.Created}
 }
@@ -45,13 +46,14 @@ func (e *Entry) before(other *Entry) bool {
 	return e.Key.Group && !other.Key.Group
 }
 
-// Queue keeps the units that are to be tried in order, and parks those that were tried in vain until a topic that
-// they wait for comes up. A unit is in it at most once. Units whose first slice was not enough come after those that have
-// not had theirs, but a stream of these does not keep them from being tried. The zero value is not ready; use New.
+// Queue keeps the units that are to be tried in order, and parks those that could not be placed
+// until a topic that they wait for occurs. A unit is in it at most once. Units whose first slice
+// was not sufficient come after those whose first slice is still to come, but a stream of these
+// does not keep them from being tried. Use New to make one.
 type Queue struct {
 	ready  entries
-	later  entries // those that need a further slice
-	passed int     // how many came before the first of these since one of them was tried
+	later  entries // units that need a further slice
+	passed int     // units that were tried since one of these was
 	parked map[model.UnitKey]*parked
 	topics map[model.Topic]map[model.UnitKey]bool
 }
@@ -62,7 +64,7 @@ type parked struct {
 	helps  func(model.Topic) bool
 }
 
-// New is an empty Queue.
+// New returns an empty Queue.
 func New() *Queue {
 	return &Queue{
 		ready:  entries{at: map[model.UnitKey]int{}},
@@ -72,8 +74,8 @@ func New() *Queue {
 	}
 }
 
-// Add puts a unit in line, with its current rank if it is there already; one that needs a further slice still does. A
-// parked unit is parked no longer.
+// Add enqueues a unit, which is then not parked any more. If it is queued already, its rank
+// changes. A unit that needs a further slice still does.
 func (q *Queue) Add(entry Entry) {
 	q.unpark(entry.Key)
 	if at, ok := q.later.at[entry.Key]; ok {
@@ -87,10 +89,10 @@ func (q *Queue) Add(entry Entry) {
 	line.put(entry)
 }
 
-// maxPassed is how many units go before one that needs a further slice.
+// maxPassed is how many units are tried before one that needs a further slice.
 const maxPassed = 100
 
-// Pop takes the first unit.
+// Pop removes the first unit and returns it.
 func (q *Queue) Pop() (Entry, bool) {
 	switch {
 	case len(q.later.list) > 0 && (len(q.ready.list) == 0 || q.passed >= maxPassed):
@@ -103,13 +105,14 @@ func (q *Queue) Pop() (Entry, bool) {
 	return Entry{}, false
 }
 
-// Park keeps the unit until one of the topics comes up.
+// Park keeps the unit until one of the topics occurs.
 func (q *Queue) Park(entry Entry, topics []model.Topic) {
 	q.ParkUntil(entry, topics, func(model.Topic) bool { return true })
 }
 
-// ParkUntil keeps the unit until one of the topics comes up and helps. Room on any node is a topic without a key;
-// helps is asked with the node. It has to be quick: it is called for each parked unit, not only the first.
+// ParkUntil keeps the unit until one of the topics occurs and helps reports true for it. A unit
+// that waits for free resources on any node has a topic without a key; helps is called with the
+// node. It must be quick, because it is called for each parked unit.
 func (q *Queue) ParkUntil(entry Entry, topics []model.Topic, helps func(model.Topic) bool) {
 	q.Remove(entry.Key)
 	q.parked[entry.Key] = &parked{entry: entry, topics: topics, helps: helps}
@@ -121,7 +124,7 @@ func (q *Queue) ParkUntil(entry Entry, topics []model.Topic, helps func(model.To
 	}
 }
 
-// Wake puts the parked units that wait for any of the topics, and that it helps, in line again.
+// Wake requeues the parked units that wait for any of the topics and that it helps.
 func (q *Queue) Wake(topics []model.Topic) {
 	seen := map[model.Topic]bool{}
 	for _, topic := range topics {
@@ -136,7 +139,7 @@ func (q *Queue) Wake(topics []model.Topic) {
 	}
 }
 
-// wake puts those in line that wait for one topic, as something that it stands for has come up.
+// wake requeues the units that wait for one topic and that the topic that occurred helps.
 func (q *Queue) wake(waited, topic model.Topic) {
 	for key := range q.topics[waited] {
 		if p := q.parked[key]; p.helps(topic) {
@@ -145,19 +148,19 @@ func (q *Queue) wake(waited, topic model.Topic) {
 	}
 }
 
-// Remove forgets a unit.
+// Remove removes a unit, whether queued or parked.
 func (q *Queue) Remove(key model.UnitKey) {
 	q.unpark(key)
 	q.ready.remove(key)
 	q.later.remove(key)
 }
 
-// Len is how many units are in line, and how many are parked.
-func (q *Queue) Len() (ready, waiting int) {
+// Len returns how many units are queued, and how many are parked.
+func (q *Queue) Len() (queued, parked int) {
 	return len(q.ready.list) + len(q.later.list), len(q.parked)
 }
 
-// Parked returns the keys of the parked units, in no order.
+// Parked returns the keys of the parked units, in no particular order.
 func (q *Queue) Parked() []model.UnitKey { return slices.Collect(maps.Keys(q.parked)) }
 
 func (q *Queue) unpark(key model.UnitKey) {
@@ -174,7 +177,7 @@ func (q *Queue) unpark(key model.UnitKey) {
 	}
 }
 
-// entries is a heap that knows where each unit is.
+// entries is a heap with an index by unit.
 type entries struct {
 	list []Entry
 	at   map[model.UnitKey]int

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,7 +12,20 @@ import (
 	"github.com/allot-dev/allot/internal/sched/placement"
 )
 
-// Broken returns what is wrong with the devices of a claim for the pods of a unit, "" if nothing is.
+// Elsewhere reports whether a unit that was not placed can be placed if claims lose their devices;
+// the reasons are why not. The budget is that of the slice of the given reasons. The State is as
+// before.
+func (p *Placer) Elsewhere(unit *model.Unit, reasons *Reasons, claims []model.Key) (bool, *Reasons) {
+	tx := p.state.Begin()
+	defer tx.Undo()
+	for _, key := range claims {
+		p.state.Claims.RemoveConsumers(key, func(model.Consumer) bool { return true })
+	}
+	made, elsewhere := p.placeIn(tx, unit, cmp.Or(reasons.Limit, p.steps))
+	return made != nil, elsewhere
+}
+
+// Broken returns why the devices of a claim cannot be used by the pods of a unit, or "".
 func (p *Placer) Broken(unit *model.Unit, claim *model.Claim) string {
 	if text := p.state.Devices.DamageReason(claim); text != "" {
 		return fmt.Sprintf("claim %s has %s", claim.Key, text)
@@ -47,9 +61,10 @@ func (p *Placer) Broken(unit *model.Unit, claim *model.Claim) string {
 	return fmt.Sprintf("claim %s has %s of %s", claim.Key, devicesOf(claim), strings.Join(bad, ", and of "))
 }
 
-// namedDevices is how many devices a reason names.
+// namedDevices is the largest number of devices that a reason names.
 const namedDevices = 3
 
+// devicesOf returns the devices of a claim as text.
 func devicesOf(claim *model.Claim) string {
 	var names []string
 	for i, result := range claim.Allocation.Devices {

@@ -1,0 +1,14 @@
+package preempt
+
+import (
+	"time"
+
+	"github.com/allot-dev/allot/internal/model"
+)
+
+// Input is what the State does not contain about the present.
+type Input struct {
+	Now time.Time // decides which pods should have been deleted long ago
+	// IsEvicted reports whether a pod is being evicted; nil if none is.
+	IsEvicted func(*model.Pod) bool
+}
