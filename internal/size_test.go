@@ -25,9 +25,7 @@ var corePackages = []string{"model", "alloc", "sched", "claims", "groups", "comm
 // largeTypes are the types that are larger than the limits, with the reason. A type that is within the
 // limits must not be listed.
 var largeTypes = map[string]string{
-	"alloc.Problem": "holds the claims, the index of their requests and the reasons of one attempt",
 	"alloc.Reason":  "one field for each check that refuses devices",
-	"alloc.search":  "all steps of the search share one state",
 	"model.Pod":     "one field for each property of a pod that placement reads",
 }
 

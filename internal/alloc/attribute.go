@@ -40,16 +40,6 @@ func (a *attribute) key() string {
 	return "\x00" + a.expression + "\x00" + a.selection.filter.key
 }
 
-func (p *Problem) addAttribute(a attribute) int {
-	for i := range p.attributes {
-		if p.attributes[i].key() == a.key() {
-			return i
-		}
-	}
-	p.attributes = append(p.attributes, a)
-	return len(p.attributes) - 1
-}
-
 // valueSets holds the values of one attribute for all devices of a pool, or the error that stops
 // the allocation.
 type valueSets struct {

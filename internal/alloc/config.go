@@ -16,8 +16,8 @@ const maxConfig = 2 * resourcev1.DeviceConfigMaxSize
 // entries of each class, once, with the requests served by the class; then the entries of the
 // claim, which may override them. Entries that apply only to alternatives that were not chosen are
 // omitted. An entry for all requests lists none.
-func (s *search) config(claim int) []resourcev1.DeviceAllocationConfiguration {
-	served := s.served(claim)
+func (d *decisions) config(claim int) []resourcev1.DeviceAllocationConfiguration {
+	served := d.served(claim)
 	var list []resourcev1.DeviceAllocationConfiguration
 	for i := range served {
 		if served.ofClass(i) == nil {
@@ -31,7 +31,7 @@ func (s *search) config(claim int) []resourcev1.DeviceAllocationConfiguration {
 			})
 		}
 	}
-	for _, config := range s.offer.problem.claims[claim].Config {
+	for _, config := range d.offer.problem.claims[claim].Config {
 		if served.appliesTo(config.Requests) {
 			list = append(list, resourcev1.DeviceAllocationConfiguration{
 				Source:              resourcev1.AllocationConfigSourceClaim,
@@ -45,15 +45,15 @@ func (s *search) config(claim int) []resourcev1.DeviceAllocationConfiguration {
 
 // configFits reports whether the configuration of the chosen alternatives fits into each
 // allocation.
-func (s *search) configFits() bool {
-	return !s.offer.problem.mayExceedConfig || !slices.ContainsFunc(s.configCounts(), func(n int) bool { return n > maxConfig })
+func (d *decisions) configFits() bool {
+	return !d.offer.problem.mayExceedConfig || !slices.ContainsFunc(d.configCounts(), func(n int) bool { return n > maxConfig })
 }
 
 // configCounts returns the number of configuration entries for each claim.
-func (s *search) configCounts() []int {
-	counts := make([]int, len(s.offer.problem.claims))
+func (d *decisions) configCounts() []int {
+	counts := make([]int, len(d.offer.problem.claims))
 	for c := range counts {
-		counts[c] = s.served(c).configCount(s.offer.problem.claims[c])
+		counts[c] = d.served(c).configCount(d.offer.problem.claims[c])
 	}
 	return counts
 }
@@ -68,12 +68,12 @@ type servedRequest struct {
 type servedRequests []servedRequest
 
 // served returns the requests of a claim with a chosen alternative, in the order of the claim.
-func (s *search) served(claim int) servedRequests {
-	p := s.offer.problem
+func (d *decisions) served(claim int) servedRequests {
+	p := d.offer.problem
 	var list servedRequests
 	for w := range p.requests {
-		if p.requests[w].claim == claim && s.chosen[w] >= 0 {
-			list = append(list, p.servedBy(w, s.chosen[w]))
+		if p.requests[w].claim == claim && d.chosen[w] >= 0 {
+			list = append(list, p.servedBy(w, d.chosen[w]))
 		}
 	}
 	return list

@@ -321,89 +321,89 @@ func (u *counterUsage) amountOf(counter int) int64 {
 
 // withinCounters reports whether counters have enough left for the devices still needed: of all
 // requests together, of each request, and of the requests that depend on one counter set.
-func (s *search) withinCounters() bool {
-	b := s.offer
+func (f *flowBound) withinCounters() bool {
+	b := f.offer
 	if b.counters == nil {
 		return true
 	}
-	if s.groups == nil {
-		s.groups = b.counterGroups()
-		s.sums = b.counterSums(s.groups)
-		s.groupOf = make([]int, len(b.cells))
-		for c := range s.groupOf {
-			s.groupOf[c] = -1
+	if f.groups == nil {
+		f.groups = b.counterGroups()
+		f.sums = b.counterSums(f.groups)
+		f.groupOf = make([]int, len(b.cells))
+		for c := range f.groupOf {
+			f.groupOf[c] = -1
 		}
-		for i := range s.groups {
-			for _, c := range s.groups[i].cells {
-				s.groupOf[c] = i
+		for i := range f.groups {
+			for _, c := range f.groups[i].cells {
+				f.groupOf[c] = i
 			}
 		}
 	}
 	total, all := 0, make([]bool, len(b.cells))
-	bound, grouped := make([]int, len(s.groups)), make([]bool, len(b.cells))
-	for n, need := range s.flow.need {
+	bound, grouped := make([]int, len(f.groups)), make([]bool, len(b.cells))
+	for n, need := range f.flow.need {
 		if total += need; need == 0 {
 			continue
 		}
 		usable := make([]bool, len(b.cells))
-		for _, c := range s.flow.edges[n] {
+		for _, c := range f.flow.edges[n] {
 			usable[c], all[c] = true, true
 		}
-		if s.maxFrom(usable) < need {
+		if f.maxFrom(usable) < need {
 			return false
 		}
-		if h := s.onlyGroup(n); h >= 0 {
+		if h := f.onlyGroup(n); h >= 0 {
 			bound[h] += need
-			for _, c := range s.flow.edges[n] {
+			for _, c := range f.flow.edges[n] {
 				grouped[c] = true
 			}
 		}
 	}
 	for h, need := range bound {
-		if need > 0 && s.groups[h].maxDevices(b, s.flow.capacity, grouped) < need {
+		if need > 0 && f.groups[h].maxDevices(b, f.flow.capacity, grouped) < need {
 			return false
 		}
 	}
-	return s.maxFrom(all) >= total
+	return f.maxFrom(all) >= total
 }
 
 // onlyGroup returns the counter group that all devices for a flow node come from, or -1.
-func (s *search) onlyGroup(node int) int {
+func (f *flowBound) onlyGroup(node int) int {
 	group := -1
-	for _, c := range s.flow.edges[node] {
-		if s.flow.capacity[c] == 0 {
+	for _, c := range f.flow.edges[node] {
+		if f.flow.capacity[c] == 0 {
 			continue
 		}
-		if s.groupOf[c] < 0 || group >= 0 && s.groupOf[c] != group {
+		if f.groupOf[c] < 0 || group >= 0 && f.groupOf[c] != group {
 			return -1
 		}
-		group = s.groupOf[c]
+		group = f.groupOf[c]
 	}
 	return group
 }
 
 // maxFrom returns an upper bound for the devices that can be allocated from the cells.
-func (s *search) maxFrom(cells []bool) int {
-	b := s.offer
+func (f *flowBound) maxFrom(cells []bool) int {
+	b := f.offer
 	supply := 0
 	for c := range b.cells {
 		if cells[c] && !b.cells[c].usesCounters() {
-			supply += s.flow.capacity[c]
+			supply += f.flow.capacity[c]
 		}
 	}
-	for i := range s.groups {
-		supply += s.groups[i].maxDevices(b, s.flow.capacity, cells)
+	for i := range f.groups {
+		supply += f.groups[i].maxDevices(b, f.flow.capacity, cells)
 	}
 	return supply
 }
 
 // exhaustedCounter describes a counter that alone has too little left for the wanted devices, or
 // returns "".
-func (s *search) exhaustedCounter(requests []int, wanted int) string {
-	b := s.offer
+func (d *decisions) exhaustedCounter(requests []int, wanted int) string {
+	b := d.offer
 	room, all, total := make([]int, len(b.cells)), make([]bool, len(b.cells)), 0
 	for c := range b.cells {
-		if all[c] = true; s.anyAdmits(requests, &b.cells[c]) {
+		if all[c] = true; d.anyAdmits(requests, &b.cells[c]) {
 			room[c] = b.cells[c].available()
 			total += room[c]
 		}
@@ -424,9 +424,9 @@ func (s *search) exhaustedCounter(requests []int, wanted int) string {
 }
 
 // anyAdmits reports whether one of the requests can still get devices of the cell.
-func (s *search) anyAdmits(requests []int, c *cell) bool {
+func (d *decisions) anyAdmits(requests []int, c *cell) bool {
 	return slices.ContainsFunc(requests, func(w int) bool {
-		eligibilities, _ := s.openEligibilities(w)
-		return slices.ContainsFunc(eligibilities, func(r int) bool { return s.admits(&s.offer.problem.eligibilities[r], c) })
+		eligibilities, _ := d.openEligibilities(w)
+		return slices.ContainsFunc(eligibilities, func(r int) bool { return d.admits(&d.offer.problem.eligibilities[r], c) })
 	})
 }

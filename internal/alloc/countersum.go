@@ -118,22 +118,22 @@ func multiply(a int64, n int) int64 {
 
 // withinCounterSums reports whether the counters have enough left for the smallest devices that
 // could serve the remaining requests.
-func (s *search) withinCounterSums() bool {
-	overdrawn, _ := s.exceededSum()
+func (f *flowBound) withinCounterSums() bool {
+	overdrawn, _ := f.exceededSum()
 	return overdrawn == nil
 }
 
 // exceededSum returns a sum of counters with too little left and the amount needed, or nil.
-func (s *search) exceededSum() (*counterSum, int64) {
-	for i := range s.sums {
-		w := &s.sums[i]
+func (f *flowBound) exceededSum() (*counterSum, int64) {
+	for i := range f.sums {
+		w := &f.sums[i]
 		demand := int64(0)
-		for n, need := range s.flow.need {
+		for n, need := range f.flow.need {
 			if need > 0 {
-				demand = model.AddAmounts(demand, multiply(w.minUsage(s.flow.edges[n], s.flow.capacity), need))
+				demand = model.AddAmounts(demand, multiply(w.minUsage(f.flow.edges[n], f.flow.capacity), need))
 			}
 		}
-		if demand > w.remaining(s.offer) {
+		if demand > w.remaining(f.offer) {
 			return w, demand
 		}
 	}
@@ -152,14 +152,14 @@ func (w *counterSum) format(offer *NodeOffer, needed int64) string {
 
 // claimsHaveValues reports whether there are enough attribute values for equal claims with a
 // matchAttribute: each value has devices for a limited number of claims.
-func (s *search) claimsHaveValues() bool {
-	p := s.offer.problem
+func (f *flowBound) claimsHaveValues() bool {
+	p := f.offer.problem
 	for c := 0; c < len(p.claims); {
 		end := c + 1
 		for end < len(p.claims) && p.isLikePrevious(end) {
 			end++
 		}
-		if !s.enoughValues(c, end) {
+		if !f.enoughValues(c, end) {
 			return false
 		}
 		c = end
@@ -169,34 +169,34 @@ func (s *search) claimsHaveValues() bool {
 
 // enoughValues reports whether the attribute values of the first matchAttribute of the claims,
 // which are equal, suffice for the claims without a settled value.
-func (s *search) enoughValues(from, to int) bool {
-	p := s.offer.problem
+func (f *flowBound) enoughValues(from, to int) bool {
+	p := f.offer.problem
 	open := make([]bool, len(p.requests)) // requests of claims without a settled value
 	first, claims := -1, 0
 	for c := from; c < to; c++ {
-		r := s.firstMatchConstraint(c)
+		r := f.firstMatchConstraint(c)
 		if r < 0 {
 			return true
 		}
-		if s.settled[r] != "" {
+		if f.settled[r] != "" {
 			continue
 		}
 		if claims++; first < 0 {
 			first = r
-		} else if !s.sameAlternatives(p.constraints[first].claim, c) {
+		} else if !f.sameAlternatives(p.constraints[first].claim, c) {
 			return true
 		}
-		for _, w := range s.requestsOf(c) {
+		for _, w := range f.requestsOf(c) {
 			open[w] = true
 		}
 	}
-	if claims == 0 || slices.ContainsFunc(s.requestsOf(p.constraints[first].claim), func(w int) bool { return s.chosen[w] < 0 }) {
+	if claims == 0 || slices.ContainsFunc(f.requestsOf(p.constraints[first].claim), func(w int) bool { return f.chosen[w] < 0 }) {
 		return true
 	}
-	others := s.demandExcept(open)
+	others := f.demandExcept(open)
 	bears := 0
-	for value, cells := range s.cellsByValue(first) {
-		if bears += s.claimsPerValue(first, value, cells, others, claims-bears); bears >= claims {
+	for value, cells := range f.cellsByValue(first) {
+		if bears += f.claimsPerValue(first, value, cells, others, claims-bears); bears >= claims {
 			return true
 		}
 	}
@@ -205,18 +205,18 @@ func (s *search) enoughValues(from, to int) bool {
 
 // firstMatchConstraint returns the first matchAttribute constraint of a claim that covers devices,
 // or -1.
-func (s *search) firstMatchConstraint(claim int) int {
-	from, to := s.offer.problem.rangeOf(claim)
+func (d *decisions) firstMatchConstraint(claim int) int {
+	from, to := d.offer.problem.rangeOf(claim)
 	for r := from.constraints; r < to.constraints; r++ {
-		if !s.offer.problem.constraints[r].distinct && s.coveredCount(r) > 0 {
+		if !d.offer.problem.constraints[r].distinct && d.coveredCount(r) > 0 {
 			return r
 		}
 	}
 	return -1
 }
 
-func (s *search) requestsOf(claim int) []int {
-	from, to := s.offer.problem.rangeOf(claim)
+func (d *decisions) requestsOf(claim int) []int {
+	from, to := d.offer.problem.rangeOf(claim)
 	list := make([]int, 0, to.requests-from.requests)
 	for w := from.requests; w < to.requests; w++ {
 		list = append(list, w)
@@ -226,13 +226,13 @@ func (s *search) requestsOf(claim int) []int {
 
 // demandExcept returns for each counter sum the usage of the smallest devices for all requests
 // outside of open.
-func (s *search) demandExcept(open []bool) []int64 {
-	demand := make([]int64, len(s.sums))
-	for i := range s.sums {
-		w := &s.sums[i]
-		for request, n := range s.nodeOf {
-			if _, least := s.openEligibilities(request); !open[request] && least > 0 {
-				demand[i] = model.AddAmounts(demand[i], multiply(w.minUsage(s.flow.edges[n], s.flow.capacity), least))
+func (f *flowBound) demandExcept(open []bool) []int64 {
+	demand := make([]int64, len(f.sums))
+	for i := range f.sums {
+		w := &f.sums[i]
+		for request, n := range f.nodeOf {
+			if _, least := f.openEligibilities(request); !open[request] && least > 0 {
+				demand[i] = model.AddAmounts(demand[i], multiply(w.minUsage(f.flow.edges[n], f.flow.capacity), least))
 			}
 		}
 	}
@@ -240,10 +240,10 @@ func (s *search) demandExcept(open []bool) []int64 {
 }
 
 // cellsByValue returns the cells by the attribute values they offer under the constraint.
-func (s *search) cellsByValue(r int) map[string][]int {
+func (d *decisions) cellsByValue(r int) map[string][]int {
 	values := map[string][]int{}
-	for c := range s.offer.cells {
-		for _, value := range s.offeredValues(r, &s.offer.cells[c]) {
+	for c := range d.offer.cells {
+		for _, value := range d.offeredValues(r, &d.offer.cells[c]) {
 			values[value] = append(values[value], c)
 		}
 	}
@@ -252,24 +252,24 @@ func (s *search) cellsByValue(r int) map[string][]int {
 
 // claimsPerValue returns an upper bound, at most most, for the claims like that of the constraint
 // that can use one value.
-func (s *search) claimsPerValue(r int, value string, cells []int, others []int64, limit int) int {
-	p := s.offer.problem
+func (f *flowBound) claimsPerValue(r int, value string, cells []int, others []int64, limit int) int {
+	p := f.offer.problem
 	type part struct {
 		count int
 		cells []int
 	}
 	var parts []part
-	for _, w := range s.requestsOf(p.constraints[r].claim) {
-		eligibility := &p.eligibilities[p.requests[w].alternatives[s.chosen[w]].eligibility]
+	for _, w := range f.requestsOf(p.constraints[r].claim) {
+		eligibility := &p.eligibilities[p.requests[w].alternatives[f.chosen[w]].eligibility]
 		attribute := eligibility.attributeOf(r)
 		if attribute < 0 {
 			continue
 		}
-		demand, room := part{count: s.offer.counts[w][s.chosen[w]]}, 0
+		demand, room := part{count: f.offer.counts[w][f.chosen[w]]}, 0
 		for _, c := range cells {
-			if cell := &s.offer.cells[c]; s.admits(eligibility, cell) && cell.hasValue(attribute, value) {
+			if cell := &f.offer.cells[c]; f.admits(eligibility, cell) && cell.hasValue(attribute, value) {
 				demand.cells = append(demand.cells, c)
-				room += s.flow.capacity[c]
+				room += f.flow.capacity[c]
 			}
 		}
 		if demand.count > 0 {
@@ -277,13 +277,13 @@ func (s *search) claimsPerValue(r int, value string, cells []int, others []int64
 			parts = append(parts, demand)
 		}
 	}
-	for i := range s.sums {
-		w, each := &s.sums[i], int64(0)
+	for i := range f.sums {
+		w, each := &f.sums[i], int64(0)
 		for _, demand := range parts {
-			each = model.AddAmounts(each, multiply(w.minUsage(demand.cells, s.flow.capacity), demand.count))
+			each = model.AddAmounts(each, multiply(w.minUsage(demand.cells, f.flow.capacity), demand.count))
 		}
 		if each > 0 {
-			limit = min(limit, int(max(0, w.remaining(s.offer)-others[i])/each))
+			limit = min(limit, int(max(0, w.remaining(f.offer)-others[i])/each))
 		}
 	}
 	return limit

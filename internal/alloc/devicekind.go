@@ -32,27 +32,6 @@ type deviceKinds struct {
 // maxKindTables limits the cached deviceKinds of a pool. When it is reached, all are dropped.
 const maxKindTables = 100
 
-// kindsKey returns a string that is equal for Problems that divide pools into the same kinds.
-func (p *Problem) kindsKey() string {
-	if p.cachedKindsKey == "" {
-		b := make([]byte, 0, 256)
-		add := func(text string) { b = append(append(strconv.AppendInt(b, int64(len(text)), 10), ':'), text...) }
-		for _, selection := range p.selections {
-			add(selection.key)
-		}
-		add("")
-		for _, selection := range p.otherSelections {
-			add(selection.key)
-		}
-		add("")
-		for i := range p.attributes {
-			add(p.attributes[i].key())
-		}
-		p.cachedKindsKey = string(strconv.AppendBool(b, p.mixesAdminAccess()))
-	}
-	return p.cachedKindsKey
-}
-
 // kindsOf returns the kinds of the devices that can be allocated with admin access, or without it.
 // The reason is set if a selector or an expression fails.
 func (p *Problem) kindsOf(matches *poolMatches, admin bool) (*deviceKinds, *Reason) {
@@ -60,7 +39,8 @@ func (p *Problem) kindsOf(matches *poolMatches, admin bool) (*deviceKinds, *Reas
 	if admin {
 		parts = &matches.adminKinds
 	}
-	if made, ok := (*parts)[p.kindsKey()]; ok {
+	key := p.kindsKey(p.mixesAdminAccess())
+	if made, ok := (*parts)[key]; ok {
 		return made, nil
 	}
 	d, reason := p.buildKinds(matches, admin)
@@ -73,7 +53,7 @@ func (p *Problem) kindsOf(matches *poolMatches, admin bool) (*deviceKinds, *Reas
 	if *parts == nil || len(*parts) >= maxKindTables {
 		*parts = map[string]*deviceKinds{}
 	}
-	(*parts)[p.kindsKey()] = &d.deviceKinds
+	(*parts)[key] = &d.deviceKinds
 	return &d.deviceKinds, nil
 }
 

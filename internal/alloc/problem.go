@@ -36,28 +36,25 @@ type Problem struct {
 	claims    []*model.Claim
 	requests  []request
 	ranges    []claimRange // by claim
-	// selections are the distinct selections of requests. eligibilities are distinct, too.
-	selections    []*selection
-	eligibilities []eligibility
+	distinctions
+	eligibilities []eligibility // distinct
 	constraints   []constraint
-	// attributes compared by constraints, followed by those of other Problems
-	attributes []attribute
-	// otherSelections are the selections of other Problems: devices that they distinguish are not
-	// interchangeable, and devices that fewer of them match are used first.
-	otherSelections []*selection
+	requestTraits
 	// swappable means that equal requests of two claims can swap their devices without
 	// consequences.
-	swappable      bool
-	likePrevious   []bool // by claim; see isLikePrevious
-	cachedKindsKey string // see kindsKey; "" until it is computed
-
-	hasAlternatives, hasAll, hasAdminAccess bool
-	// mayExceedConfig is set if some choice of alternatives has too many configuration entries.
-	mayExceedConfig bool
-	isTrialClaim    func(model.Key) bool // see SetTrialClaims; nil means none
+	swappable    bool
+	likePrevious []bool               // by claim; see isLikePrevious
+	isTrialClaim func(model.Key) bool // see SetTrialClaims; nil means none
 	// budget limits the steps that all offers together spend to find out whether a solution exists;
 	// see WithinBudget.
 	budget *Budget
+}
+
+// requestTraits are properties of the requests of a Problem.
+type requestTraits struct {
+	hasAlternatives, hasAll, hasAdminAccess bool
+	// mayExceedConfig is set if some choice of alternatives has too many configuration entries.
+	mayExceedConfig bool
 }
 
 const (
@@ -167,24 +164,7 @@ func (p *Problem) WithClaims(claims []*model.Claim) *Problem {
 // DistinguishFor makes the Problem distinguish devices that matter to other Problems, which will
 // need devices as well.
 func (p *Problem) DistinguishFor(others []*Problem) {
-	p.cachedKindsKey = ""
-	known := map[string]bool{}
-	for _, own := range p.selections {
-		known[own.key] = true
-	}
-	for _, other := range others {
-		for _, selection := range other.selections {
-			if !known[selection.key] {
-				known[selection.key] = true
-				p.otherSelections = append(p.otherSelections, selection)
-			}
-		}
-		for i := range other.eligibilities {
-			for _, attribute := range other.eligibilities[i].attributes {
-				p.addAttribute(other.attributes[attribute])
-			}
-		}
-	}
+	p.addAll(others)
 }
 
 // MaxDevices returns the maximum number of devices for all claims.

@@ -108,16 +108,6 @@ func (p *Problem) addRequest(c, r int) *Reason {
 	return nil
 }
 
-func (p *Problem) addSelection(selection *selection) int {
-	for i, known := range p.selections {
-		if known.key == selection.key {
-			return i
-		}
-	}
-	p.selections = append(p.selections, selection)
-	return len(p.selections) - 1
-}
-
 func (p *Problem) addEligibility(c int, request, name string, o *alternative) int {
 	r := eligibility{selection: o.selection, adminClaim: -1, admin: o.spec.AdminAccess}
 	if hasAdminAccess(p.claims[c]) {

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	resourcev1 "k8s.io/api/resource/v1"
-
 	"github.com/allot-dev/allot/internal/model"
 )
 
@@ -75,15 +73,11 @@ func (offer *NodeOffer) Best(budget *Budget) (Choice, Outcome) {
 // constraint, and one device after the other. After each decision, bounds are checked for what
 // remains.
 type search struct {
-	offer       *NodeOffer
+	flowBound
 	budget      *Budget
 	accept      func(Choice) bool
-	anySolution bool // any solution will do, so that one of several equivalent solutions is enough
-
-	chosen     []int      // by request: its alternative; -1 while undecided
-	settled    []string   // by constraint: value of a matchAttribute; "" while undecided
-	valueOrder [][]string // by constraint: values in the order in which they are tried
-	flowBound
+	anySolution bool       // any solution will do, so that one of several equivalent solutions is enough
+	valueOrder  [][]string // by constraint: values in the order in which they are tried
 
 	slots       []slot
 	assignments []assignment
@@ -94,7 +88,6 @@ type search struct {
 	slotsStart  int             // steps spent before the first slot
 	deadEnds    map[string]bool // see stateKey
 	keyBuffer   []byte
-	usedValues  []map[string]bool // by constraint: values used under a distinctAttribute
 }
 
 // slot is one device of a request.
@@ -109,18 +102,9 @@ type assignment struct {
 }
 
 func newSearch(offer *NodeOffer) *search {
-	p := offer.problem
-	s := &search{offer: offer, chosen: make([]int, len(p.requests)), settled: make([]string, len(p.constraints))}
-	s.valueOrder, s.usedValues = make([][]string, len(p.constraints)), make([]map[string]bool, len(p.constraints))
-	for w := range p.requests {
-		if len(p.requests[w].alternatives) > 1 {
-			s.chosen[w] = -1
-		}
+	return &search{
+		flowBound: newFlowBound(offer), valueOrder: make([][]string, len(offer.problem.constraints)),
 	}
-	for r := range p.constraints {
-		s.usedValues[r] = map[string]bool{}
-	}
-	return s
 }
 
 // chooseAlternatives chooses alternatives for the requests from w on.
@@ -151,16 +135,25 @@ func (s *search) chooseAlternatives(w int) Outcome {
 	return outcome
 }
 
-// alternativeScore scores the chosen alternatives as kube-scheduler does: 8 for the first
-// alternative of a request, 7 for the second, and so on.
-func (s *search) alternativeScore() int64 {
-	score := int64(0)
-	for w := range s.chosen {
-		if len(s.offer.problem.requests[w].alternatives) > 1 {
-			score += int64(resourcev1.FirstAvailableDeviceRequestMaxSize - s.chosen[w])
-		}
+// decisionsFeasible reports whether the bounds allow the decisions made so far.
+func (s *search) decisionsFeasible() bool {
+	if s.claimOverLimit() >= 0 || s.requestShortOfDevices() >= 0 {
+		return false
 	}
-	return score
+	s.buildFlow()
+	s.chargeFlow()
+	fits, _ := s.flow.solve()
+	return fits && s.distinctFeasible() && s.withinCounters() && s.withinCounterSums() && s.claimsHaveValues()
+}
+
+// chargeShare is the size of a flow, in requests times cells, that costs one step.
+const chargeShare = 256
+
+// chargeFlow charges steps for a large flow.
+func (s *search) chargeFlow() {
+	if s.budget != nil {
+		s.budget.Spent += len(s.nodes) * len(s.offer.cells) / chargeShare
+	}
 }
 
 // settleValues chooses values for the matchAttribute constraints from r on.

@@ -34,8 +34,8 @@ func (p *Problem) selectorError(selection int, pool *model.Pool, set *matchSet) 
 }
 
 // shortage returns the reason for requests that together need too many devices.
-func (s *search) shortage(requests []int) *Reason {
-	b, p := s.offer, s.offer.problem
+func (f *flowBound) shortage(requests []int) *Reason {
+	b, p := f.offer, f.offer.problem
 	r := &Reason{Kind: Shortage}
 	short := model.NewBits(len(p.selections))
 	for _, w := range requests {
@@ -43,10 +43,10 @@ func (s *search) shortage(requests []int) *Reason {
 		r.Requests = append(r.Requests, p.requestRef(w))
 		least := request.minCount()
 		for o := range request.alternatives {
-			if s.chosen[w] >= 0 && s.chosen[w] != o {
+			if f.chosen[w] >= 0 && f.chosen[w] != o {
 				continue
 			}
-			if s.chosen[w] == o {
+			if f.chosen[w] == o {
 				least = max(1, request.alternatives[o].count)
 			}
 			short.Set(request.alternatives[o].selection)
@@ -58,8 +58,8 @@ func (s *search) shortage(requests []int) *Reason {
 		b.countMatching(r, short, i)
 	}
 	if r.Free >= r.Wanted {
-		r.ExhaustedCounter = s.exhaustedCounter(requests, r.Wanted)
-		if w, needed := s.exceededSum(); r.ExhaustedCounter == "" && w != nil {
+		r.ExhaustedCounter = f.exhaustedCounter(requests, r.Wanted)
+		if w, needed := f.exceededSum(); r.ExhaustedCounter == "" && w != nil {
 			r.ExhaustedCounter = w.format(b, needed)
 		}
 	}

@@ -44,10 +44,10 @@ func (s *search) firstValue(r int) int {
 }
 
 // sameAlternatives reports whether two equal claims have the same chosen alternatives.
-func (s *search) sameAlternatives(a, b int) bool {
-	theirs := s.requestsOf(a)
-	for i, w := range s.requestsOf(b) {
-		if s.chosen[w] != s.chosen[theirs[i]] {
+func (d *decisions) sameAlternatives(a, b int) bool {
+	theirs := d.requestsOf(a)
+	for i, w := range d.requestsOf(b) {
+		if d.chosen[w] != d.chosen[theirs[i]] {
 			return false
 		}
 	}
@@ -73,13 +73,13 @@ func (s *search) isEquivalentValue(r, at int) bool {
 
 // attributeOf returns the attribute that a constraint compares for all its devices, or -1 if there
 // are several.
-func (s *search) attributeOf(r int) int {
-	p, attribute := s.offer.problem, -1
+func (d *decisions) attributeOf(r int) int {
+	p, attribute := d.offer.problem, -1
 	for w := range p.requests {
-		if s.chosen[w] < 0 {
+		if d.chosen[w] < 0 {
 			return -1
 		}
-		at := p.eligibilities[p.requests[w].alternatives[s.chosen[w]].eligibility].attributeOf(r)
+		at := p.eligibilities[p.requests[w].alternatives[d.chosen[w]].eligibility].attributeOf(r)
 		if at >= 0 && attribute >= 0 && at != attribute {
 			return -1
 		}
