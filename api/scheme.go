@@ -60,6 +60,16 @@ func NewScheme() *runtime.Scheme {
 	return scheme
 }
 
+// Hubs returns the versions in which the parts of allot see objects: one for each served API group, or several where the
+// kinds of a group have different ones.
+func Hubs() []schema.GroupVersion {
+	var out []schema.GroupVersion
+	for _, g := range groups() {
+		out = append(out, g.hub)
+	}
+	return out
+}
+
 // group is what one hub version adds to the scheme.
 type group struct {
 	hub      schema.GroupVersion

@@ -66,6 +66,14 @@ func (d Dialect) groups() schema.GroupVersion {
 	return d.Groups
 }
 
+// taintRules returns the version of DeviceTaintRules.
+func (d Dialect) taintRules() schema.GroupVersion {
+	if d.TaintRules.Empty() {
+		return resourcev1.SchemeGroupVersion
+	}
+	return d.TaintRules
+}
+
 // check returns an error for versions that cannot be translated.
 func (d Dialect) check() error {
 	if !d.Groups.Empty() && !slices.Contains(GroupVersions(), d.Groups) {

@@ -69,9 +69,3 @@ func (c Client[T, L]) patch(ctx context.Context, object T, metadata, status map[
 	options := metav1.PatchOptions{DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation}
 	return c.Patch(ctx, object.GetName(), types.MergePatchType, text, options, subresources...)
 }
-
-// writing restricts status updates on a newer server to these fields.
-func (c Client[T, L]) writing(fields ...string) Client[T, L] {
-	c.status = fields
-	return c
-}

@@ -1,0 +1,257 @@
+package client
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	apps "github.com/allot-dev/allot/api/apps/v1"
+	batch "github.com/allot-dev/allot/api/batch/v1"
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+)
+
+// This file describes each kind that allot uses once: in which version and under which name it is served, and what its Go
+// types are. The client of a Set and the cache of Informers follow from the description. A kind without a method of
+// Informers is never cached.
+
+var pods = kindOf[core.Pod, core.PodList](corev1.SchemeGroupVersion, "pods").writing("resourceClaimStatuses")
+
+func (s *Set) Pods(namespace string) Client[*core.Pod, *core.PodList] {
+	return pods.client(s, namespace)
+}
+func (f *Informers) Pods() *Informer[*core.Pod] { return pods.cache(f) }
+
+var nodes = kindOf[corev1.Node, corev1.NodeList](corev1.SchemeGroupVersion, "nodes")
+
+func (s *Set) Nodes() Client[*corev1.Node, *corev1.NodeList] { return nodes.client(s, "") }
+func (f *Informers) Nodes() *Informer[*corev1.Node]          { return nodes.cache(f) }
+
+var namespaces = kindOf[corev1.Namespace, corev1.NamespaceList](corev1.SchemeGroupVersion, "namespaces")
+
+func (s *Set) Namespaces() Client[*corev1.Namespace, *corev1.NamespaceList] {
+	return namespaces.client(s, "")
+}
+func (f *Informers) Namespaces() *Informer[*corev1.Namespace] { return namespaces.cache(f) }
+
+var persistentVolumeClaims = kindOf[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList](corev1.SchemeGroupVersion, "persistentvolumeclaims")
+
+func (s *Set) PersistentVolumeClaims(namespace string) Client[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList] {
+	return persistentVolumeClaims.client(s, namespace)
+}
+func (f *Informers) PersistentVolumeClaims() *Informer[*corev1.PersistentVolumeClaim] {
+	return persistentVolumeClaims.cache(f)
+}
+
+var persistentVolumes = kindOf[corev1.PersistentVolume, corev1.PersistentVolumeList](corev1.SchemeGroupVersion, "persistentvolumes")
+
+func (s *Set) PersistentVolumes() Client[*corev1.PersistentVolume, *corev1.PersistentVolumeList] {
+	return persistentVolumes.client(s, "")
+}
+func (f *Informers) PersistentVolumes() *Informer[*corev1.PersistentVolume] {
+	return persistentVolumes.cache(f)
+}
+
+var events = kindOf[corev1.Event, corev1.EventList](corev1.SchemeGroupVersion, "events")
+
+func (s *Set) Events(namespace string) Client[*corev1.Event, *corev1.EventList] {
+	return events.client(s, namespace)
+}
+
+var services = kindOf[corev1.Service, corev1.ServiceList](corev1.SchemeGroupVersion, "services")
+
+func (s *Set) Services(namespace string) Client[*corev1.Service, *corev1.ServiceList] {
+	return services.client(s, namespace)
+}
+func (f *Informers) Services() *Informer[*corev1.Service] { return services.cache(f) }
+
+var deployments = kindOf[apps.Deployment, apps.DeploymentList](appsv1.SchemeGroupVersion, "deployments")
+
+func (s *Set) Deployments(namespace string) Client[*apps.Deployment, *apps.DeploymentList] {
+	return deployments.client(s, namespace)
+}
+func (f *Informers) Deployments() *Informer[*apps.Deployment] { return deployments.cache(f) }
+
+var replicaSets = kindOf[apps.ReplicaSet, apps.ReplicaSetList](appsv1.SchemeGroupVersion, "replicasets")
+
+func (s *Set) ReplicaSets(namespace string) Client[*apps.ReplicaSet, *apps.ReplicaSetList] {
+	return replicaSets.client(s, namespace)
+}
+func (f *Informers) ReplicaSets() *Informer[*apps.ReplicaSet] { return replicaSets.cache(f) }
+
+var statefulSets = kindOf[apps.StatefulSet, apps.StatefulSetList](appsv1.SchemeGroupVersion, "statefulsets")
+
+func (s *Set) StatefulSets(namespace string) Client[*apps.StatefulSet, *apps.StatefulSetList] {
+	return statefulSets.client(s, namespace)
+}
+func (f *Informers) StatefulSets() *Informer[*apps.StatefulSet] { return statefulSets.cache(f) }
+
+var daemonSets = kindOf[apps.DaemonSet, apps.DaemonSetList](appsv1.SchemeGroupVersion, "daemonsets")
+
+func (s *Set) DaemonSets(namespace string) Client[*apps.DaemonSet, *apps.DaemonSetList] {
+	return daemonSets.client(s, namespace)
+}
+func (f *Informers) DaemonSets() *Informer[*apps.DaemonSet] { return daemonSets.cache(f) }
+
+var controllerRevisions = kindOf[appsv1.ControllerRevision, appsv1.ControllerRevisionList](appsv1.SchemeGroupVersion, "controllerrevisions")
+
+func (s *Set) ControllerRevisions(namespace string) Client[*appsv1.ControllerRevision, *appsv1.ControllerRevisionList] {
+	return controllerRevisions.client(s, namespace)
+}
+func (f *Informers) ControllerRevisions() *Informer[*appsv1.ControllerRevision] {
+	return controllerRevisions.cache(f)
+}
+
+var jobs = kindOf[batch.Job, batch.JobList](batchv1.SchemeGroupVersion, "jobs")
+
+func (s *Set) Jobs(namespace string) Client[*batch.Job, *batch.JobList] {
+	return jobs.client(s, namespace)
+}
+func (f *Informers) Jobs() *Informer[*batch.Job] { return jobs.cache(f) }
+
+var leases = kindOf[coordinationv1.Lease, coordinationv1.LeaseList](coordinationv1.SchemeGroupVersion, "leases").cachedIn(corev1.NamespaceNodeLease)
+
+func (s *Set) Leases(namespace string) Client[*coordinationv1.Lease, *coordinationv1.LeaseList] {
+	return leases.client(s, namespace)
+}
+func (f *Informers) NodeLeases() *Informer[*coordinationv1.Lease] { return leases.cache(f) }
+
+var podDisruptionBudgets = kindOf[policyv1.PodDisruptionBudget, policyv1.PodDisruptionBudgetList](policyv1.SchemeGroupVersion, "poddisruptionbudgets")
+
+func (s *Set) PodDisruptionBudgets(namespace string) Client[*policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudgetList] {
+	return podDisruptionBudgets.client(s, namespace)
+}
+func (f *Informers) PodDisruptionBudgets() *Informer[*policyv1.PodDisruptionBudget] {
+	return podDisruptionBudgets.cache(f)
+}
+
+var roles = kindOf[rbacv1.Role, rbacv1.RoleList](rbacv1.SchemeGroupVersion, "roles")
+
+func (s *Set) Roles(namespace string) Client[*rbacv1.Role, *rbacv1.RoleList] {
+	return roles.client(s, namespace)
+}
+func (f *Informers) Roles() *Informer[*rbacv1.Role] { return roles.cache(f) }
+
+var roleBindings = kindOf[rbacv1.RoleBinding, rbacv1.RoleBindingList](rbacv1.SchemeGroupVersion, "rolebindings")
+
+func (s *Set) RoleBindings(namespace string) Client[*rbacv1.RoleBinding, *rbacv1.RoleBindingList] {
+	return roleBindings.client(s, namespace)
+}
+func (f *Informers) RoleBindings() *Informer[*rbacv1.RoleBinding] { return roleBindings.cache(f) }
+
+var clusterRoles = kindOf[rbacv1.ClusterRole, rbacv1.ClusterRoleList](rbacv1.SchemeGroupVersion, "clusterroles")
+
+func (s *Set) ClusterRoles() Client[*rbacv1.ClusterRole, *rbacv1.ClusterRoleList] {
+	return clusterRoles.client(s, "")
+}
+func (f *Informers) ClusterRoles() *Informer[*rbacv1.ClusterRole] { return clusterRoles.cache(f) }
+
+var clusterRoleBindings = kindOf[rbacv1.ClusterRoleBinding, rbacv1.ClusterRoleBindingList](rbacv1.SchemeGroupVersion, "clusterrolebindings")
+
+func (s *Set) ClusterRoleBindings() Client[*rbacv1.ClusterRoleBinding, *rbacv1.ClusterRoleBindingList] {
+	return clusterRoleBindings.client(s, "")
+}
+func (f *Informers) ClusterRoleBindings() *Informer[*rbacv1.ClusterRoleBinding] {
+	return clusterRoleBindings.cache(f)
+}
+
+var priorityClasses = kindOf[schedulingv1.PriorityClass, schedulingv1.PriorityClassList](schedulingv1.SchemeGroupVersion, "priorityclasses")
+
+func (s *Set) PriorityClasses() Client[*schedulingv1.PriorityClass, *schedulingv1.PriorityClassList] {
+	return priorityClasses.client(s, "")
+}
+func (f *Informers) PriorityClasses() *Informer[*schedulingv1.PriorityClass] {
+	return priorityClasses.cache(f)
+}
+
+var podGroups = kindOf[scheduling.PodGroup, scheduling.PodGroupList](schedulingv1beta1.SchemeGroupVersion, "podgroups").writing("conditions", "resourceClaimStatuses")
+
+func (s *Set) PodGroups(namespace string) Client[*scheduling.PodGroup, *scheduling.PodGroupList] {
+	return podGroups.client(s, namespace)
+}
+func (f *Informers) PodGroups() *Informer[*scheduling.PodGroup] { return podGroups.cache(f) }
+
+var workloads = kindOf[scheduling.Workload, scheduling.WorkloadList](schedulingv1beta1.SchemeGroupVersion, "workloads")
+
+func (s *Set) Workloads(namespace string) Client[*scheduling.Workload, *scheduling.WorkloadList] {
+	return workloads.client(s, namespace)
+}
+func (f *Informers) Workloads() *Informer[*scheduling.Workload] { return workloads.cache(f) }
+
+var resourceClaims = kindOf[resource.ResourceClaim, resource.ResourceClaimList](resourcev1.SchemeGroupVersion, "resourceclaims").writing("allocation", "reservedFor", "devices")
+
+func (s *Set) ResourceClaims(namespace string) Client[*resource.ResourceClaim, *resource.ResourceClaimList] {
+	return resourceClaims.client(s, namespace)
+}
+func (f *Informers) ResourceClaims() *Informer[*resource.ResourceClaim] {
+	return resourceClaims.cache(f)
+}
+
+var resourceClaimTemplates = kindOf[resource.ResourceClaimTemplate, resource.ResourceClaimTemplateList](resourcev1.SchemeGroupVersion, "resourceclaimtemplates")
+
+func (s *Set) ResourceClaimTemplates(namespace string) Client[*resource.ResourceClaimTemplate, *resource.ResourceClaimTemplateList] {
+	return resourceClaimTemplates.client(s, namespace)
+}
+func (f *Informers) ResourceClaimTemplates() *Informer[*resource.ResourceClaimTemplate] {
+	return resourceClaimTemplates.cache(f)
+}
+
+var deviceClasses = kindOf[resourcev1.DeviceClass, resourcev1.DeviceClassList](resourcev1.SchemeGroupVersion, "deviceclasses")
+
+func (s *Set) DeviceClasses() Client[*resourcev1.DeviceClass, *resourcev1.DeviceClassList] {
+	return deviceClasses.client(s, "")
+}
+func (f *Informers) DeviceClasses() *Informer[*resourcev1.DeviceClass] { return deviceClasses.cache(f) }
+
+var deviceTaintRules = kindOf[resourcev1.DeviceTaintRule, resourcev1.DeviceTaintRuleList](resourcev1.SchemeGroupVersion, "devicetaintrules")
+
+func (s *Set) DeviceTaintRules() Client[*resourcev1.DeviceTaintRule, *resourcev1.DeviceTaintRuleList] {
+	return deviceTaintRules.client(s, "")
+}
+func (f *Informers) DeviceTaintRules() *Informer[*resourcev1.DeviceTaintRule] {
+	return deviceTaintRules.cache(f)
+}
+
+var resourceSlices = kindOf[resourcev1.ResourceSlice, resourcev1.ResourceSliceList](resourcev1.SchemeGroupVersion, "resourceslices")
+
+func (s *Set) ResourceSlices() Client[*resourcev1.ResourceSlice, *resourcev1.ResourceSliceList] {
+	return resourceSlices.client(s, "")
+}
+func (f *Informers) ResourceSlices() *Informer[*resourcev1.ResourceSlice] {
+	return resourceSlices.cache(f)
+}
+
+var clusterResourceClaimTemplates = kindOf[resourcev1alpha3.ClusterResourceClaimTemplate, resourcev1alpha3.ClusterResourceClaimTemplateList](resourcev1alpha3.SchemeGroupVersion, "clusterresourceclaimtemplates")
+
+func (s *Set) ClusterResourceClaimTemplates() Client[*resourcev1alpha3.ClusterResourceClaimTemplate, *resourcev1alpha3.ClusterResourceClaimTemplateList] {
+	return clusterResourceClaimTemplates.client(s, "")
+}
+func (f *Informers) ClusterResourceClaimTemplates() *Informer[*resourcev1alpha3.ClusterResourceClaimTemplate] {
+	return clusterResourceClaimTemplates.cache(f)
+}
+
+var resourcePoolStatusRequests = kindOf[upstreamv1alpha3.ResourcePoolStatusRequest, upstreamv1alpha3.ResourcePoolStatusRequestList](resourcev1alpha3.SchemeGroupVersion, "resourcepoolstatusrequests")
+
+func (s *Set) ResourcePoolStatusRequests() Client[*upstreamv1alpha3.ResourcePoolStatusRequest, *upstreamv1alpha3.ResourcePoolStatusRequestList] {
+	return resourcePoolStatusRequests.client(s, "")
+}
+func (f *Informers) ResourcePoolStatusRequests() *Informer[*upstreamv1alpha3.ResourcePoolStatusRequest] {
+	return resourcePoolStatusRequests.cache(f)
+}
+
+var csiNodes = kindOf[storagev1.CSINode, storagev1.CSINodeList](storagev1.SchemeGroupVersion, "csinodes")
+
+func (s *Set) CSINodes() Client[*storagev1.CSINode, *storagev1.CSINodeList] {
+	return csiNodes.client(s, "")
+}
+func (f *Informers) CSINodes() *Informer[*storagev1.CSINode] { return csiNodes.cache(f) }
