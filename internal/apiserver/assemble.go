@@ -13,10 +13,12 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/allot-dev/allot/api"
 	"github.com/allot-dev/allot/internal/apiserver/admission"
+	"github.com/allot-dev/allot/internal/apiserver/dynamicadmission"
 	"github.com/allot-dev/allot/internal/apiserver/registry"
 	"github.com/allot-dev/allot/internal/apiserver/token"
 	"github.com/allot-dev/allot/internal/pki"
@@ -37,6 +39,9 @@ func NewScheme() (*runtime.Scheme, error) {
 	if err := registry.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
+	if err := dynamicadmission.AddConversions(scheme); err != nil {
+		return nil, err
+	}
 	return scheme, registry.AddDefaults(scheme, time.Now)
 }
 
@@ -52,18 +57,30 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	if err != nil {
 		return nil, err
 	}
+	client, err := kubernetes.NewForConfig(s.Loopback())
+	if err != nil {
+		return nil, fmt.Errorf("a client for the server itself: %w", err)
+	}
+	mapper, services := dynamicadmission.NewMapper(client.Discovery()), dynamicadmission.NewServices(client)
 	access := registry.Access{Authorizer: generic.Authorization.Authorizer, Policy: s.policy, Tokens: s.tokens}
 	kinds, err := registry.New(registry.Config{
 		Scheme: scheme, Codecs: codecs, Getter: kubernetesKeys{generic.RESTOptionsGetter, registry.StorageKeys()},
-		Access: access, Features: cfg.Features, Alone: s.backend.alone,
+		Access: access, Features: cfg.Features, Alone: s.backend.alone, Resource: mapper.Resource,
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.tokens.Read(kinds.Lookup())
 	s.nodes.Objects = kinds.Lookup()
-	generic.AdmissionControl = admission.New(kinds.Lookup(), s.nodes)
-	custom, err := s.newCustomResources(generic)
+	plugins, err := dynamicadmission.New(dynamicadmission.Config{
+		Loopback: s.Loopback(), Authorizer: generic.Authorization.Authorizer, Version: generic.EffectiveVersion,
+		Mapper: mapper, Services: services, Drained: generic.DrainedNotify(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	generic.AdmissionControl = plugins.Behind(admission.New(kinds.Lookup(), s.nodes))
+	custom, err := s.newCustomResources(generic, services)
 	if err != nil {
 		return nil, fmt.Errorf("custom resources: %w", err)
 	}
@@ -83,6 +100,12 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 		return nil, err
 	}
 	if err := followPolicy(front, s.Loopback(), s.policy); err != nil {
+		return nil, err
+	}
+	if err := front.AddPostStartHook("allot-admission", func(hook genericapiserver.PostStartHookContext) error {
+		plugins.Start(hook)
+		return nil
+	}); err != nil {
 		return nil, err
 	}
 	if err := front.AddPreShutdownHook("allot-start", s.endStart); err != nil {

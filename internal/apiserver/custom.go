@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"go.opentelemetry.io/otel/trace/noop"
@@ -27,7 +26,7 @@ import (
 // newCustomResources builds the server behind ours that serves
 // CustomResourceDefinitions and their objects. It shares our listener,
 // authentication and aggregated discovery.
-func (s *Server) newCustomResources(front *genericapiserver.Config) (*extensions.CustomResourceDefinitions, error) {
+func (s *Server) newCustomResources(front *genericapiserver.Config, services webhook.ServiceResolver) (*extensions.CustomResourceDefinitions, error) {
 	generic := *front
 	generic.PostStartHooks = map[string]genericapiserver.PostStartHookConfigEntry{}
 	generic.RESTOptionsGetter = nil
@@ -46,20 +45,11 @@ func (s *Server) newCustomResources(front *genericapiserver.Config) (*extensions
 		ExtraConfig: extensions.ExtraConfig{
 			CRDRESTOptionsGetter: s.backend.wrap(objects),
 			MasterCount:          1,
-			ServiceResolver:      noServices{},
+			ServiceResolver:      services,
 			AuthResolverWrapper:  webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, s.loopback, noop.NewTracerProvider()),
 		},
 	}
 	return cfg.Complete().New(genericapiserver.NewEmptyDelegate())
-}
-
-// noServices refuses conversion webhooks that are reached through a Service,
-// since Services lead nowhere. Webhooks by URL work.
-type noServices struct{}
-
-// ResolveEndpoint implements webhook.ServiceResolver.
-func (noServices) ResolveEndpoint(namespace, name string, _ int32) (*url.URL, error) {
-	return nil, fmt.Errorf("service %s/%s: Services have no addresses here, give the webhook a URL", namespace, name)
 }
 
 // groupFollower keeps the list of API groups at /apis in step with the

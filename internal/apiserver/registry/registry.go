@@ -34,6 +34,8 @@ type Config struct {
 	Features features.Set
 	// Alone says whether nobody else can have written to what is stored since the server was started.
 	Alone func() bool
+	// Resource returns the resource of a kind that is served, custom resources included.
+	Resource func(schema.GroupVersionKind) (schema.GroupVersionResource, error)
 }
 
 // New builds the storages of all kinds of the table that are on.
@@ -44,7 +46,9 @@ func New(cfg Config) (*Registry, error) {
 		groups: map[string]map[string]map[string]rest.Storage{},
 		lookup: &Lookup{},
 	}
-	for _, e := range table(given{lookup: r.lookup, access: cfg.Access, features: cfg.Features, alone: cfg.Alone, now: time.Now}) {
+	for _, e := range table(given{
+		lookup: r.lookup, access: cfg.Access, features: cfg.Features, alone: cfg.Alone, now: time.Now, resource: cfg.Resource,
+	}) {
 		if !e.served(cfg.Features) {
 			continue
 		}

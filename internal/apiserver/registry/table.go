@@ -39,11 +39,12 @@ type given struct {
 	features features.Set
 	alone    func() bool
 	now      func() time.Time
+	resource func(schema.GroupVersionKind) (schema.GroupVersionResource, error)
 }
 
 // table has all stored kinds. Kinds with rules of their own are in files of their own.
 func table(g given) []entry {
-	return append(rbacKinds(g.access), []entry{
+	return append(slices.Concat(rbacKinds(g.access), webhookConfigurations(), admissionPolicies(g)), []entry{
 		namespaces(), nodes(g.now), pods(g), events(),
 		&kind[corev1.ConfigMap, *corev1.ConfigMap]{
 			names:    names{versions: v1, plural: "configmaps", singular: "configmap", short: []string{"cm"}},

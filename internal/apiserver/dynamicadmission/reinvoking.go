@@ -1,0 +1,30 @@
+package dynamicadmission
+
+import (
+	"context"
+
+	"k8s.io/apiserver/pkg/admission"
+)
+
+// chain is a chain that changes and validates objects.
+type chain interface {
+	admission.MutationInterface
+	admission.ValidationInterface
+}
+
+// reinvoking runs the mutating part of a chain once more if a webhook or a policy has asked for that, because it had been
+// called before another one changed the object.
+type reinvoking struct{ chain }
+
+// Admit implements admission.MutationInterface.
+func (r reinvoking) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+	if err := r.chain.Admit(ctx, a, o); err != nil {
+		return err
+	}
+	again := a.GetReinvocationContext()
+	if !again.ShouldReinvoke() {
+		return nil
+	}
+	again.SetIsReinvoke()
+	return r.chain.Admit(ctx, a, o)
+}
