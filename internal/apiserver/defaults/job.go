@@ -1,7 +1,6 @@
 package defaults
 
 import (
-	"maps"
 	"math"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -11,7 +10,8 @@ import (
 )
 
 // Job sets one pod at a time, and one in all if nothing is said of either; how often it may fail, what is replaced, and the
-// pod template. A Job without labels gets those of its template.
+// pod template. A Job without labels has those of its template: also those that the template gets when the Job is created, so
+// that both share one map, as in Kubernetes.
 func Job(job *batch.Job) {
 	spec := &job.Spec
 	if spec.Parallelism == nil {
@@ -23,7 +23,7 @@ func Job(job *batch.Job) {
 	}
 	orNew(&spec.BackoffLimit, 6)
 	if len(job.Labels) == 0 && len(spec.Template.Labels) > 0 {
-		job.Labels = maps.Clone(spec.Template.Labels)
+		job.Labels = spec.Template.Labels
 	}
 	orNew(&spec.CompletionMode, batchv1.NonIndexedCompletion)
 	orNew(&spec.Suspend, false)

@@ -58,7 +58,7 @@ func bindingCells(meta *metav1.ObjectMeta, ref rbacv1.RoleRef, subjects []rbacv1
 	names := map[string][]string{}
 	for _, s := range subjects {
 		name := s.Name
-		if s.Kind == rbacv1.ServiceAccountKind && s.Namespace != "" {
+		if s.Kind == rbacv1.ServiceAccountKind {
 			name = s.Namespace + "/" + s.Name
 		}
 		names[s.Kind] = append(names[s.Kind], name)

@@ -80,19 +80,23 @@ func warnOfOrphans(ctx context.Context, options *metav1.DeleteOptions) {
 }
 
 // generateSelector makes a new Job select its own pods and no others, unless its author has chosen the labels. Labels that
-// the author set as well stay as they are, for validation to compare.
+// the author set as well stay as they are, for validation to compare. The labels are changed in place, since the Job may have
+// them too (defaults.Job).
 func generateSelector(j *batch.Job) {
 	if ptr.Deref(j.Spec.ManualSelector, false) {
 		return
 	}
 	own := validation.GeneratedJobLabels(j)
-	labels := make(map[string]string, len(j.Spec.Template.Labels)+len(own))
-	for _, from := range []map[string]string{own, j.Spec.Template.Labels} {
-		for key, value := range from {
+	labels := j.Spec.Template.Labels
+	if labels == nil {
+		labels = make(map[string]string, len(own))
+		j.Spec.Template.Labels = labels
+	}
+	for key, value := range own {
+		if _, ok := labels[key]; !ok {
 			labels[key] = value
 		}
 	}
-	j.Spec.Template.Labels = labels
 	if j.Spec.Selector == nil {
 		j.Spec.Selector = &metav1.LabelSelector{}
 	}

@@ -88,13 +88,13 @@ func rollingUpdate(path *field.Path, u *appsv1.RollingUpdateDeployment) field.Er
 		share(path.Child("maxUnavailable"), unavailable),
 		share(path.Child("maxSurge"), surge),
 	)
-	// Percentages of 100 tell the two forms apart: a plain number stays as it is.
+	// Percentages of 100 tell the two forms apart: a plain number stays as it is, and text that is no percentage is 0.
 	u100, _ := intstr.GetScaledValueFromIntOrPercent(&unavailable, 100, true)
 	s100, _ := intstr.GetScaledValueFromIntOrPercent(&surge, 100, true)
 	if unavailable.Type == intstr.String && u100 > 100 {
 		errs = append(errs, field.Invalid(path.Child("maxUnavailable"), unavailable.String(), "must not be greater than 100%"))
 	}
-	if u100 == 0 && s100 == 0 {
+	if u100 == 0 && s100 == 0 && unavailable.IntValue() == 0 && surge.IntValue() == 0 {
 		errs = append(errs, field.Invalid(path.Child("maxUnavailable"), unavailable.String(), "may not be 0 where `maxSurge` is 0"))
 	}
 	return errs
@@ -176,32 +176,46 @@ func collisions(status *field.Path, now, old *int32) field.ErrorList {
 // workloadTemplate checks the pods that a controller makes and the selector by which it finds them
 // again. A template is looked at only once it is clear which pods are meant.
 func workloadTemplate(path *field.Path, selector *metav1.LabelSelector, template *core.PodTemplateSpec) field.ErrorList {
-	return append(requiredSelector(path.Child("selector"), selector), selectedTemplate(path, selector, template)...)
+	return append(requiredSelector(path.Child("selector"), selector), selectedTemplate(path, selector, template, restartedTemplate)...)
 }
 
-func selectedTemplate(path *field.Path, selector *metav1.LabelSelector, template *core.PodTemplateSpec) field.ErrorList {
+func selectedTemplate(
+	path *field.Path, selector *metav1.LabelSelector, template *core.PodTemplateSpec,
+	rule func(at *field.Path, template *core.PodTemplateSpec) field.ErrorList,
+) field.ErrorList {
 	if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
 		return one(field.Invalid(path.Child("selector"), field.OmitValueType{}, err.Error()))
 	}
 	at := path.Child("template")
-	return append(restartedTemplate(at, template), matchingLabels(at, selector, template)...)
+	return append(rule(at, template), matchingLabels(at, selector, template)...)
 }
 
 // restartedTemplate checks a template of pods that are always restarted.
 func restartedTemplate(at *field.Path, template *core.PodTemplateSpec) field.ErrorList {
+	return append(podTemplate(at, template), alwaysRestarted(at, template)...)
+}
+
+// podTemplate checks a template of pods that an object of kind apps makes.
+func podTemplate(at *field.Path, template *core.PodTemplateSpec) field.ErrorList {
 	errs := join(
 		templateMetadata(at.Child("metadata"), &template.ObjectMeta),
 		podSpec(at.Child("spec"), &template.Spec, nil),
 		podAnnotations(at.Child("metadata", "annotations"), template.Annotations, &template.Spec),
 	)
-	if policy := template.Spec.RestartPolicy; policy == corev1.RestartPolicyOnFailure || policy == corev1.RestartPolicyNever {
+	if len(template.Spec.EphemeralContainers) > 0 {
+		errs = append(errs, field.Forbidden(at.Child("spec", "ephemeralContainers"), "may not be set in a pod template"))
+	}
+	return errs
+}
+
+// alwaysRestarted checks that a template's pods do not end by themselves.
+func alwaysRestarted(at *field.Path, template *core.PodTemplateSpec) field.ErrorList {
+	var errs field.ErrorList
+	if policy := template.Spec.RestartPolicy; policy != corev1.RestartPolicyAlways {
 		errs = append(errs, field.NotSupported(at.Child("spec", "restartPolicy"), policy, []corev1.RestartPolicy{corev1.RestartPolicyAlways}))
 	}
 	if template.Spec.ActiveDeadlineSeconds != nil {
 		errs = append(errs, field.Forbidden(at.Child("spec", "activeDeadlineSeconds"), "may not be set for pods that are always restarted"))
-	}
-	if len(template.Spec.EphemeralContainers) > 0 {
-		errs = append(errs, field.Forbidden(at.Child("spec", "ephemeralContainers"), "may not be set in a pod template"))
 	}
 	return errs
 }

@@ -79,7 +79,7 @@ func allocationResult(path *field.Path, allocation *resource.AllocationResult, n
 				amounts(at.Child("consumedCapacity"), r.ConsumedCapacity),
 			)
 		}),
-		each(devices.Child("config"), allocation.Devices.Config, func(at *field.Path, c *resourcev1.DeviceAllocationConfiguration) field.ErrorList {
+		eachUpTo(devices.Child("config"), allocation.Devices.Config, 2*resourcev1.DeviceConfigMaxSize, func(at *field.Path, c *resourcev1.DeviceAllocationConfiguration) field.ErrorList {
 			return append(requestReferences(at.Child("requests"), c.Requests, names), deviceConfiguration(at, &c.DeviceConfiguration)...)
 		}),
 	)
@@ -153,12 +153,13 @@ func deviceStatuses(path *field.Path, status *resource.ResourceClaimStatus) fiel
 			wellFormed(at.Child("device"), d.Device, validation.IsDNS1123Label),
 			check(allocated[key], at, d.Driver+"/"+d.Pool+"/"+d.Device, "must be a device that the claim has"),
 			atMost(at.Child("conditions"), len(d.Conditions), resourcev1.AllocatedDeviceStatusMaxConditions),
+			conditions(at.Child("conditions"), d.Conditions),
 		)
 		if d.Data != nil && len(d.Data.Raw) > 0 {
 			errs = append(errs, jsonObject(at.Child("data"), d.Data, resourcev1.AllocatedDeviceStatusDataMaxLength)...)
 		}
 		if n := d.NetworkData; n != nil {
-			errs = append(errs, each(at.Child("networkData", "ips"), n.IPs, func(at *field.Path, ip *string) field.ErrorList {
+			errs = append(errs, eachUpTo(at.Child("networkData", "ips"), n.IPs, resourcev1.NetworkDeviceDataMaxIPs, func(at *field.Path, ip *string) field.ErrorList {
 				return validation.IsValidInterfaceAddress(at, *ip)
 			})...)
 		}

@@ -85,7 +85,7 @@ func daemonRollingUpdate(path *field.Path, u *appsv1.RollingUpdateDaemonSet) fie
 		faults := share(at, s.value)
 		errs = append(errs, faults...)
 		if len(faults) > 0 {
-			set[s.field] = s.value.IntVal != 0 // text that is no percentage counts as 0
+			set[s.field] = s.value.IntValue() != 0 // text that is no percentage counts as the number that it may be
 			continue
 		}
 		n, _ := intstr.GetScaledValueFromIntOrPercent(&s.value, 100, true)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/operation"
+	"k8s.io/apimachinery/pkg/api/validate"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -15,10 +16,12 @@ type generated[T any] func(ctx context.Context, op operation.Operation, path *fi
 //
 // Its context is for cancellation only, and no rule of it waits for anything. Its
 // options are the feature gates that rules ask for: allot serves these fields.
-func declared[T any](validate generated[T], path *field.Path, obj, old *T) field.ErrorList {
+// Rules in alpha are not enforced, as in Kubernetes.
+func declared[T any](rules generated[T], path *field.Path, obj, old *T) field.ErrorList {
 	op := operation.Operation{Type: operation.Create, Options: map[string]bool{"DRAPartitionableDevicesType": true}}
 	if old != nil {
 		op.Type = operation.Update
 	}
-	return validate(context.Background(), op, path, obj, old)
+	ctx := context.Background()
+	return validate.FilterEnforcedDeclarativeErrors(ctx, rules(ctx, op, path, obj, old), true)
 }

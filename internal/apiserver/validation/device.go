@@ -25,7 +25,7 @@ func device(path *field.Path, d, old *resourcev1.Device, spec *resourcev1.Resour
 		attributes(path, d),
 		deviceReach(path, d, ptr.Deref(spec.PerDeviceNodeSelection, false)),
 		bindingConditions(path, d.BindingConditions, d.BindingFailureConditions),
-		each(path.Child("consumesCounters"), d.ConsumesCounters, func(at *field.Path, c *resourcev1.DeviceCounterConsumption) field.ErrorList {
+		eachUpTo(path.Child("consumesCounters"), d.ConsumesCounters, resourcev1.ResourceSliceMaxDeviceCounterConsumptionsPerDevice, func(at *field.Path, c *resourcev1.DeviceCounterConsumption) field.ErrorList {
 			return counters(at.Child("counters"), c.Counters, resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption)
 		}),
 		nodeAllocatable(path.Child("nodeAllocatableResources"), d),
@@ -96,23 +96,41 @@ func attribute(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList 
 	if a.VersionValue != nil {
 		errs = append(errs, version(path.Child("version"), a.VersionValue)...)
 	}
-	lists := emptyLists(path, a)
-	if len(lists) > 0 && a.BoolValue == nil && a.IntValue == nil && a.StringValue == nil && a.VersionValue == nil {
-		lists = append(lists, field.Invalid(path, "", "must have a value"))
-	}
-	return join(errs, each(path.Child("versions"), a.VersionValues, version), lists)
+	return join(errs,
+		each(path.Child("strings"), a.StringValues, func(at *field.Path, value *string) field.ErrorList { return short(at, *value) }),
+		each(path.Child("versions"), a.VersionValues, version),
+		emptyLists(path, a),
+	)
 }
 
-// emptyLists reports lists that are set and empty. The generated rules take them for unset, and the
-// next read of the object from storage would not have them.
+// emptyLists reports lists that are set and empty. The generated rules take them for unset, also when
+// they count the values, and the next read of the object from storage would not have them.
 func emptyLists(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList {
 	const message = "must not be empty if specified"
-	return join(
+	errs := join(
 		check(a.BoolValues == nil || len(a.BoolValues) > 0, path.Child("bools"), a.BoolValues, message),
 		check(a.IntValues == nil || len(a.IntValues) > 0, path.Child("ints"), a.IntValues, message),
 		check(a.StringValues == nil || len(a.StringValues) > 0, path.Child("strings"), a.StringValues, message),
 		check(a.VersionValues == nil || len(a.VersionValues) > 0, path.Child("versions"), a.VersionValues, message),
 	)
+	if len(errs) > 0 && values(a) == 1 {
+		errs = append(errs, field.Invalid(path, "", "must have exactly one value"))
+	}
+	return errs
+}
+
+// values returns the number of fields that have a value.
+func values(a *resourcev1.DeviceAttribute) int {
+	n := 0
+	for _, set := range []bool{
+		a.BoolValue != nil, a.IntValue != nil, a.StringValue != nil, a.VersionValue != nil,
+		len(a.BoolValues) > 0, len(a.IntValues) > 0, len(a.StringValues) > 0, len(a.VersionValues) > 0,
+	} {
+		if set {
+			n++
+		}
+	}
+	return n
 }
 
 // qualifiedName is a C identifier, behind a domain and a slash or without.
@@ -143,8 +161,8 @@ func bindingConditions(path *field.Path, wanted, failed []string) field.ErrorLis
 	}
 	key := func(name *string) string { return *name }
 	errs := join(
-		eachUpTo(w, wanted, resourcev1.BindingConditionsMaxSize, label), unique(w, wanted, "", key),
-		eachUpTo(f, failed, resourcev1.BindingFailureConditionsMaxSize, label), unique(f, failed, "", key),
+		eachUpTo(w, wanted, resourcev1.BindingConditionsMaxSize, label), distinct(w, wanted, "", key),
+		eachUpTo(f, failed, resourcev1.BindingFailureConditionsMaxSize, label), distinct(f, failed, "", key),
 		each(f, failed, func(at *field.Path, name *string) field.ErrorList {
 			return check(!slices.Contains(wanted, *name), at, *name, "stands in `bindingConditions` too")
 		}),
@@ -199,9 +217,15 @@ func mapping(path *field.Path, m *resourcev1.NodeAllocatableMapping, d *resource
 		} else if !ok {
 			errs = append(errs, field.NotFound(at, *m.CapacityKey))
 		}
+		if m.CapacityMultiplier == nil {
+			errs = append(errs, field.Required(path.Child("capacityMultiplier"), "needed with `capacityKey`"))
+		}
 		if by := m.CapacityMultiplier; by != nil {
 			errs = append(errs, check(by.Sign() > 0, path.Child("capacityMultiplier"), by.String(), positive)...)
 		}
+	}
+	if m.CapacityKey == nil && m.CapacityMultiplier != nil {
+		errs = append(errs, field.Required(path.Child("capacityKey"), "needed with `capacityMultiplier`"))
 	}
 	if by := m.DeviceMultiplier; by != nil {
 		errs = append(errs, check(by.Sign() > 0, path.Child("deviceMultiplier"), by.String(), positive)...)

@@ -122,8 +122,15 @@ func validRange(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capa
 			check(top.Cmp(*high) <= 0, path.Child("default"), top.String(), "must be less than or equal to `validRange.max`"),
 		)...)
 	}
-	if faults := representable(path, policy); len(faults) > 0 || r.Step == nil {
-		return append(errs, faults...)
+	bounds := rangeBounds(path, policy)
+	milli := slices.ContainsFunc(bounds, func(b quantityAt) bool { return isFraction(*b.value) })
+	if milli {
+		if faults := inThousandths(bounds); len(faults) > 0 {
+			return append(errs, faults...)
+		}
+	}
+	if r.Step == nil {
+		return errs
 	}
 	if r.Step.Sign() <= 0 {
 		return append(errs, field.Invalid(at.Child("step"), r.Step.String(), positive))
@@ -131,6 +138,11 @@ func validRange(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capa
 	first := low.DeepCopy()
 	first.Add(*r.Step)
 	errs = append(errs, within(at.Child("step"), first, capacity)...)
+	if !milli {
+		if faults := inWholeNumbers(bounds); len(faults) > 0 {
+			return append(errs, faults...)
+		}
+	}
 	for _, q := range []quantity{{"default", policy.Default}, {"max", r.Max}} {
 		if q.value != nil && !onStep(*q.value, low, *r.Step) {
 			errs = append(errs, field.Invalid(at.Child("step"), r.Step.String(),
@@ -140,22 +152,28 @@ func validRange(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capa
 	return errs
 }
 
-// representable checks that allocators can count in the range: in thousandths if anything in it is a fraction, and in
-// whole numbers when there are steps, both in 64 bits.
-func representable(path *field.Path, policy *resourcev1.CapacityRequestPolicy) field.ErrorList {
+// rangeBounds returns the quantities of a range that are set, and the default.
+func rangeBounds(path *field.Path, policy *resourcev1.CapacityRequestPolicy) []quantityAt {
 	r, at := policy.ValidRange, path.Child("validRange")
-	parts := []quantityAt{{path.Child("default"), policy.Default}, {at.Child("min"), r.Min}, {at.Child("max"), r.Max}, {at.Child("step"), r.Step}}
-	milli := slices.ContainsFunc(parts, func(p quantityAt) bool { return p.value != nil && isFraction(*p.value) })
+	all := []quantityAt{{path.Child("default"), policy.Default}, {at.Child("min"), r.Min}, {at.Child("max"), r.Max}, {at.Child("step"), r.Step}}
+	return slices.DeleteFunc(all, func(b quantityAt) bool { return b.value == nil })
+}
+
+// inThousandths checks that allocators can count in a range that has fractions.
+func inThousandths(bounds []quantityAt) field.ErrorList {
 	var errs field.ErrorList
-	for _, p := range parts {
-		switch {
-		case p.value == nil:
-		case milli:
-			thousandths := apiresource.NewMilliQuantity(p.value.MilliValue(), p.value.Format)
-			errs = append(errs, check(p.value.Cmp(*thousandths) == 0, p.path, p.value.String(), "must be a number of thousandths that fits into 64 bits")...)
-		case r.Step != nil:
-			errs = append(errs, check(p.value.CmpInt64(math.MaxInt64) <= 0, p.path, p.value.String(), "must fit into 64 bits")...)
-		}
+	for _, b := range bounds {
+		thousandths := apiresource.NewMilliQuantity(b.value.MilliValue(), b.value.Format)
+		errs = append(errs, check(b.value.Cmp(*thousandths) == 0, b.path, b.value.String(), "must be a number of thousandths that fits into 64 bits")...)
+	}
+	return errs
+}
+
+// inWholeNumbers checks that allocators can count in a range that has steps.
+func inWholeNumbers(bounds []quantityAt) field.ErrorList {
+	var errs field.ErrorList
+	for _, b := range bounds {
+		errs = append(errs, check(b.value.Sign() >= 0 && b.value.CmpInt64(math.MaxInt64) <= 0, b.path, b.value.String(), "must not be negative, and must fit into 64 bits")...)
 	}
 	return errs
 }

@@ -39,15 +39,15 @@ func deviceClaim(path *field.Path, devices *resourcev1.DeviceClaim) field.ErrorL
 	names := requestNames(devices)
 	derived := derivedAttributes{used: constrainedAttributes(devices.Constraints)}
 	errs := join(
-		each(path.Child("requests"), devices.Requests, func(at *field.Path, r *resourcev1.DeviceRequest) field.ErrorList {
+		eachUpTo(path.Child("requests"), devices.Requests, resourcev1.DeviceRequestsMaxSize, func(at *field.Path, r *resourcev1.DeviceRequest) field.ErrorList {
 			return deviceRequest(at, r, &derived)
 		}),
-		each(path.Child("constraints"), devices.Constraints, func(at *field.Path, c *resourcev1.DeviceConstraint) field.ErrorList {
+		eachUpTo(path.Child("constraints"), devices.Constraints, resourcev1.DeviceConstraintsMaxSize, func(at *field.Path, c *resourcev1.DeviceConstraint) field.ErrorList {
 			return append(requestReferences(at.Child("requests"), c.Requests, names), exactlyOne(at,
 				member{"matchAttribute", c.MatchAttribute != nil},
 				member{"distinctAttribute", c.DistinctAttribute != nil})...)
 		}),
-		each(path.Child("config"), devices.Config, func(at *field.Path, c *resourcev1.DeviceClaimConfiguration) field.ErrorList {
+		eachUpTo(path.Child("config"), devices.Config, resourcev1.DeviceConfigMaxSize, func(at *field.Path, c *resourcev1.DeviceClaimConfiguration) field.ErrorList {
 			return append(requestReferences(at.Child("requests"), c.Requests, names), deviceConfiguration(at, &c.DeviceConfiguration)...)
 		}),
 	)
@@ -60,25 +60,36 @@ func deviceClaim(path *field.Path, devices *resourcev1.DeviceClaim) field.ErrorL
 func deviceRequest(path *field.Path, r *resourcev1.DeviceRequest, derived *derivedAttributes) field.ErrorList {
 	errs := append(wellFormed(path.Child("name"), r.Name, validation.IsDNS1123Label),
 		exactlyOne(path, member{"exactly", r.Exactly != nil}, member{"firstAvailable", len(r.FirstAvailable) > 0})...)
-	if e := r.Exactly; e != nil {
-		at := path.Child("exactly")
-		errs = append(errs, join(
-			dnsSubdomain(at.Child("deviceClassName"), e.DeviceClassName),
-			selectors(at.Child("selectors"), e.Selectors),
-			allocationMode(at, e.AllocationMode, e.Count),
-			deviceTolerations(at.Child("tolerations"), e.Tolerations),
-			derived.check(at.Child("derivedAttributes"), r.Name, e.DerivedAttributes),
-		)...)
+	switch alternatives := len(r.FirstAvailable) > 0; {
+	case r.Exactly != nil && !alternatives:
+		errs = append(errs, exactRequest(path.Child("exactly"), r.Name, r.Exactly, derived)...)
+	case r.Exactly == nil && alternatives:
+		errs = append(errs, eachUpTo(path.Child("firstAvailable"), r.FirstAvailable, resourcev1.FirstAvailableDeviceRequestMaxSize,
+			func(at *field.Path, s *resourcev1.DeviceSubRequest) field.ErrorList {
+				return subRequest(at, r.Name, s, derived)
+			})...)
 	}
-	return append(errs, each(path.Child("firstAvailable"), r.FirstAvailable, func(at *field.Path, s *resourcev1.DeviceSubRequest) field.ErrorList {
-		return join(
-			wellFormed(at.Child("name"), s.Name, validation.IsDNS1123Label),
-			selectors(at.Child("selectors"), s.Selectors),
-			allocationMode(at, s.AllocationMode, s.Count),
-			deviceTolerations(at.Child("tolerations"), s.Tolerations),
-			derived.check(at.Child("derivedAttributes"), r.Name+"/"+s.Name, s.DerivedAttributes),
-		)
-	})...)
+	return errs
+}
+
+func exactRequest(path *field.Path, name string, r *resourcev1.ExactDeviceRequest, derived *derivedAttributes) field.ErrorList {
+	return join(
+		dnsSubdomain(path.Child("deviceClassName"), r.DeviceClassName),
+		selectors(path.Child("selectors"), r.Selectors),
+		allocationMode(path, r.AllocationMode, r.Count),
+		deviceTolerations(path.Child("tolerations"), r.Tolerations),
+		derived.check(path.Child("derivedAttributes"), name, r.DerivedAttributes),
+	)
+}
+
+func subRequest(path *field.Path, parent string, r *resourcev1.DeviceSubRequest, derived *derivedAttributes) field.ErrorList {
+	return join(
+		wellFormed(path.Child("name"), r.Name, validation.IsDNS1123Label),
+		selectors(path.Child("selectors"), r.Selectors),
+		allocationMode(path, r.AllocationMode, r.Count),
+		deviceTolerations(path.Child("tolerations"), r.Tolerations),
+		derived.check(path.Child("derivedAttributes"), parent+"/"+r.Name, r.DerivedAttributes),
+	)
 }
 
 // allocationMode leaves modes that do not exist to the generated rules. A count that is larger than

@@ -39,7 +39,7 @@ func budgetSpec(path *field.Path, spec *policyv1.PodDisruptionBudgetSpec) field.
 		budgetShare(path.Child("minAvailable"), spec.MinAvailable),
 		budgetShare(path.Child("maxUnavailable"), spec.MaxUnavailable),
 		labelSelector(path.Child("selector"), spec.Selector),
-		optionalOneOf(path.Child("unhealthyPodEvictionPolicy"), spec.UnhealthyPodEvictionPolicy, policyv1.AlwaysAllow, policyv1.IfHealthyBudget),
+		optionalSupported(path.Child("unhealthyPodEvictionPolicy"), spec.UnhealthyPodEvictionPolicy, policyv1.AlwaysAllow, policyv1.IfHealthyBudget),
 	)
 }
 

@@ -80,7 +80,7 @@ func jobSpec(path *field.Path, spec, old *batch.JobSpec) field.ErrorList {
 	return join(errs,
 		nonNegative(path.Child("activeDeadlineSeconds"), ptr.Deref(spec.ActiveDeadlineSeconds, 0)),
 		managedBy(path.Child("managedBy"), spec.ManagedBy),
-		optionalOneOf(path.Child("completionMode"), spec.CompletionMode, batchv1.NonIndexedCompletion, batchv1.IndexedCompletion),
+		optionalSupported(path.Child("completionMode"), spec.CompletionMode, batchv1.NonIndexedCompletion, batchv1.IndexedCompletion),
 		completionMode(path, spec),
 		podReplacement(path.Child("podReplacementPolicy"), spec),
 		podFailurePolicy(path.Child("podFailurePolicy"), spec),

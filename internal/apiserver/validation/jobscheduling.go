@@ -16,26 +16,39 @@ import (
 // and the PodGroup that come from it are immutable otherwise.
 func jobScheduling(path *field.Path, spec, old *batch.JobSpec) field.ErrorList {
 	now := spec.Scheduling
+	var errs field.ErrorList
+	if now != nil {
+		errs = join(
+			gangWithinParallelism(path.Child("schedulingPolicy", "gang", "minCount"), spec),
+			basicDisruption(path.Child("disruptionMode"), now),
+		)
+	}
 	if old != nil && (now == nil) != (old.Scheduling == nil) {
-		return one(field.Invalid(path, nil, "may be neither added nor removed"))
+		return append(errs, field.Invalid(path, nil, "may be neither added nor removed"))
 	}
 	if now == nil {
-		return nil
+		return errs
 	}
 	var before *batchv1.JobSchedulingConfiguration
 	if old != nil {
 		before = old.Scheduling
 	}
-	return join(
-		jobPolicy(path.Child("schedulingPolicy"), spec, before),
-		schedulingBlocks(path, now, before),
-		basicDisruption(path.Child("disruptionMode"), now),
-	)
+	return join(errs, jobPolicy(path.Child("schedulingPolicy"), now, before), schedulingBlocks(path, now, before))
+}
+
+func gangWithinParallelism(path *field.Path, spec *batch.JobSpec) field.ErrorList {
+	policy := spec.Scheduling.SchedulingPolicy
+	if policy == nil || policy.Gang == nil || policy.Gang.MinCount == nil {
+		return nil
+	}
+	parallelism := ptr.Deref(spec.Parallelism, 1)
+	return check(*policy.Gang.MinCount <= parallelism, path, *policy.Gang.MinCount,
+		fmt.Sprintf("must be less than or equal to `parallelism` (%d)", parallelism))
 }
 
 // jobPolicy checks the policy, which defaults to Basic and is never stored where it was not given.
-func jobPolicy(path *field.Path, spec *batch.JobSpec, before *batchv1.JobSchedulingConfiguration) field.ErrorList {
-	now := spec.Scheduling.SchedulingPolicy
+func jobPolicy(path *field.Path, scheduling, before *batchv1.JobSchedulingConfiguration) field.ErrorList {
+	now := scheduling.SchedulingPolicy
 	if before != nil && (now == nil) != (before.SchedulingPolicy == nil) {
 		return one(field.Invalid(path, nil, "may be neither added nor removed"))
 	}
@@ -49,11 +62,6 @@ func jobPolicy(path *field.Path, spec *batch.JobSpec, before *batchv1.JobSchedul
 	errs := declared(schedulingv1alpha3.Validate_WorkloadPodGroupSchedulingPolicy, path, now, old)
 	if old != nil && (old.Basic != nil) != (now.Basic != nil) {
 		errs = append(errs, field.Invalid(path, nil, "may not change between `basic` and `gang`"))
-	}
-	if gang := now.Gang; gang != nil && gang.MinCount != nil {
-		parallelism := ptr.Deref(spec.Parallelism, 1)
-		errs = append(errs, check(*gang.MinCount <= parallelism, path.Child("gang", "minCount"), *gang.MinCount,
-			fmt.Sprintf("must be less than or equal to `parallelism` (%d)", parallelism))...)
 	}
 	return errs
 }
@@ -86,8 +94,8 @@ func schedulingBlocks(path *field.Path, now, before *batchv1.JobSchedulingConfig
 
 // basicDisruption refuses to disrupt as one what is placed one by one.
 func basicDisruption(path *field.Path, s *batchv1.JobSchedulingConfiguration) field.ErrorList {
-	basic := s.SchedulingPolicy == nil || s.SchedulingPolicy.Basic != nil
-	if mode := s.DisruptionMode; basic && mode != nil && mode.All != nil {
+	basic := s.SchedulingPolicy == nil || s.SchedulingPolicy.Basic != nil || s.SchedulingPolicy.Gang == nil
+	if mode := s.DisruptionMode; basic && mode != nil && mode.All != nil && mode.Single == nil {
 		return one(field.Invalid(path, "", "`all` needs the scheduling policy `gang`"))
 	}
 	return nil

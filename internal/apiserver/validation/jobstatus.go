@@ -93,7 +93,7 @@ func (c *jobChange) counts() field.ErrorList {
 	return join(errs,
 		c.fault("failed", s.Failed, "cannot be decremented", s.Failed < c.old.Failed),
 		c.fault("succeeded", s.Succeeded, "cannot be decremented", s.Succeeded < c.old.Succeeded, !elastic),
-		c.fault("ready", ready, "cannot be greater than active", ready > s.Active, !ptr.Equal(s.Ready, c.old.Ready) || s.Active != c.old.Active),
+		c.fault("ready", ready, "cannot be greater than active", s.Ready != nil, ready > s.Active, !ptr.Equal(s.Ready, c.old.Ready) || s.Active != c.old.Active),
 	)
 }
 

@@ -63,14 +63,16 @@ func copiedMetadata(path *field.Path, meta *metav1.ObjectMeta) field.ErrorList {
 		{"name", meta.Name != ""},
 		{"generateName", meta.GenerateName != ""},
 		{"namespace", meta.Namespace != ""},
+		{"selfLink", meta.SelfLink != ""},
 		{"uid", meta.UID != ""},
 		{"resourceVersion", meta.ResourceVersion != ""},
 		{"generation", meta.Generation != 0},
+		{"creationTimestamp", !meta.CreationTimestamp.IsZero()},
 		{"deletionTimestamp", meta.DeletionTimestamp != nil},
 		{"deletionGracePeriodSeconds", meta.DeletionGracePeriodSeconds != nil},
-		{"ownerReferences", len(meta.OwnerReferences) > 0},
-		{"finalizers", len(meta.Finalizers) > 0},
-		{"managedFields", len(meta.ManagedFields) > 0},
+		{"ownerReferences", meta.OwnerReferences != nil},
+		{"finalizers", meta.Finalizers != nil},
+		{"managedFields", meta.ManagedFields != nil},
 	} {
 		if other.set {
 			errs = append(errs, field.Forbidden(path.Child(other.name), "only `labels` and `annotations` may be set in a template"))

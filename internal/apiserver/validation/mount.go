@@ -10,7 +10,10 @@ import (
 
 // volumeMounts checks the mounts of a container; volumes are those that it can mount.
 func volumeMounts(at *field.Path, c *corev1.Container, volumes map[string]*corev1.Volume) field.ErrorList {
-	seen := map[string]bool{}
+	seen, devices := map[string]bool{}, map[string]string{}
+	for i := range c.VolumeDevices {
+		devices[c.VolumeDevices[i].Name] = c.VolumeDevices[i].DevicePath
+	}
 	return each(at, c.VolumeMounts, func(at *field.Path, m *corev1.VolumeMount) field.ErrorList {
 		errs := join(
 			volumeReference(at.Child("name"), m.Name, volumes),
@@ -25,11 +28,11 @@ func volumeMounts(at *field.Path, c *corev1.Container, volumes map[string]*corev
 			recursiveReadOnly(at.Child("recursiveReadOnly"), m),
 		)
 		seen[m.MountPath] = true
-		for i := range c.VolumeDevices {
-			errs = append(errs, check(c.VolumeDevices[i].Name != m.Name, at.Child("name"), m.Name, "is used as a block device too")...)
-			errs = append(errs, check(c.VolumeDevices[i].DevicePath != m.MountPath, at.Child("mountPath"), m.MountPath, "is the path of a block device too")...)
-		}
-		return errs
+		_, used := devices[m.Name]
+		return append(errs, join(
+			check(!used, at.Child("name"), m.Name, "is used as a block device too"),
+			check(!slices.Contains(slices.Collect(maps.Values(devices)), m.MountPath), at.Child("mountPath"), m.MountPath, "is the path of a block device too"),
+		)...)
 	})
 }
 

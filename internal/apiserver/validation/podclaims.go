@@ -1,6 +1,8 @@
 package validation
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -67,7 +69,7 @@ func containerClaims(path *field.Path, uses []corev1.ResourceClaim, claims []cor
 	for i := range claims {
 		known[claims[i].Name] = true
 	}
-	whole, part := map[string]bool{}, map[string]bool{}
+	used, partly := map[string]bool{}, map[string]bool{}
 	var errs field.ErrorList
 	for i, use := range uses {
 		at := path.Index(i)
@@ -78,20 +80,21 @@ func containerClaims(path *field.Path, uses []corev1.ResourceClaim, claims []cor
 		case !known[use.Name]:
 			errs = append(errs, field.NotFound(at, use.Name))
 		}
-		if !whole[use.Name] {
-			errs = append(errs, optionalForm(at.Child("request"), use.Request, validation.IsDNS1123Label)...)
-		}
-		key := use.Name + "/" + use.Request
-		switch {
-		case part[key] || use.Request != "" && whole[use.Name]:
-			errs = append(errs, field.Duplicate(at, key))
-		case use.Request == "" && (whole[use.Name] || part[use.Name]):
+		if used[use.Name] {
 			errs = append(errs, field.Duplicate(at, use.Name))
+			continue
 		}
-		if use.Request == "" {
-			whole[use.Name] = true
-		} else {
-			part[use.Name], part[key] = true, true
+		key := use.Name
+		if use.Request != "" {
+			errs = append(errs, form(at.Child("request"), use.Request, validation.IsDNS1123Label)...)
+			key += "/" + use.Request
+		}
+		if used[key] || use.Request == "" && partly[use.Name] {
+			errs = append(errs, field.Duplicate(at, key))
+		}
+		used[key] = true
+		if name, _, isPart := strings.Cut(key, "/"); isPart {
+			partly[name] = true
 		}
 	}
 	return errs

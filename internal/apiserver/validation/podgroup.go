@@ -78,12 +78,14 @@ func ValidatePodGroupStatusUpdate(group, old *scheduling.PodGroup) field.ErrorLi
 		metav1validation.ValidateConditions(group.Status.Conditions, path.Child("conditions")),
 		atMost(claims, len(group.Status.ResourceClaimStatuses), scheduling.MaxPodGroupResourceClaims),
 		each(claims, group.Status.ResourceClaimStatuses, func(at *field.Path, s *schedulingv1beta1.PodGroupResourceClaimStatus) field.ErrorList {
-			return join(
-				check(known[s.Name], at.Child("name"), s.Name, "must be the name of an entry in `spec.resourceClaims`"),
-				pointerForm(at.Child("resourceClaimName"), s.ResourceClaimName, validation.IsDNS1123Subdomain),
-			)
+			return check(known[s.Name], at.Child("name"), s.Name, "must be the name of an entry in `spec.resourceClaims`")
 		}),
-		distinct(claims, group.Status.ResourceClaimStatuses, "", func(s *schedulingv1beta1.PodGroupResourceClaimStatus) string { return s.Name }),
+		eachUpTo(claims, group.Status.ResourceClaimStatuses, scheduling.MaxPodGroupResourceClaims, func(at *field.Path, s *schedulingv1beta1.PodGroupResourceClaimStatus) field.ErrorList {
+			return pointerForm(at.Child("resourceClaimName"), s.ResourceClaimName, validation.IsDNS1123Subdomain)
+		}),
+		when(len(group.Status.ResourceClaimStatuses) <= scheduling.MaxPodGroupResourceClaims, func() field.ErrorList {
+			return distinct(claims, group.Status.ResourceClaimStatuses, "", func(s *schedulingv1beta1.PodGroupResourceClaimStatus) string { return s.Name })
+		}),
 	)
 }
 

@@ -7,6 +7,7 @@ import (
 	upstreamv1alpha3 "k8s.io/api/resource/v1alpha3"
 	"k8s.io/apimachinery/pkg/api/resource"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -69,10 +70,9 @@ func ValidateResourcePoolStatusRequestStatusUpdate(request, old *upstreamv1alpha
 	)
 }
 
-// requestedDriver is driverName, which finds a name too long only if it is one.
+// requestedDriver checks the form of a driver's name. It may be longer than drivers can have.
 func requestedDriver(path *field.Path, name string) field.ErrorList {
-	errs := driverName(path, name)
-	return errs[:min(1, len(errs))]
+	return form(path, name, func(text string) []string { return validation.IsDNS1123Subdomain(strings.ToLower(text)) })
 }
 
 // requiredCount is a number that has to be there.
@@ -93,7 +93,7 @@ func optionalCount(path *field.Path, n *int32) field.ErrorList {
 
 func poolStatus(path *field.Path, pool *upstreamv1alpha3.PoolStatus) field.ErrorList {
 	errs := join(
-		driverName(path.Child("driver"), pool.Driver),
+		requestedDriver(path.Child("driver"), pool.Driver),
 		poolName(path.Child("poolName"), pool.PoolName),
 		when(pool.Generation == 0, func() field.ErrorList { return one(field.Required(path.Child("generation"), "")) }),
 		nonNegative(path.Child("generation"), pool.Generation),

@@ -51,7 +51,7 @@ func sliceSpec(spec, old *resourcev1.ResourceSliceSpec) field.ErrorList {
 		when(len(spec.Devices) <= maxDevices(spec), func() field.ErrorList {
 			return distinct(path.Child("devices"), spec.Devices, "", func(d *resourcev1.Device) string { return d.Name })
 		}),
-		each(path.Child("sharedCounters"), spec.SharedCounters, func(at *field.Path, s *resourcev1.CounterSet) field.ErrorList {
+		eachUpTo(path.Child("sharedCounters"), spec.SharedCounters, resourcev1.ResourceSliceMaxCounterSets, func(at *field.Path, s *resourcev1.CounterSet) field.ErrorList {
 			return counters(at.Child("counters"), s.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet)
 		}),
 		skippedOperations(path.Child("skipNodeOperations"), spec.SkipNodeOperations),

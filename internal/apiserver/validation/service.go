@@ -17,27 +17,34 @@ import (
 
 // ValidateService checks a new Service. Addresses and node ports are stored as the client gives them: none are allocated.
 func ValidateService(s *corev1.Service) field.ErrorList {
-	return append(metadata(&s.ObjectMeta, namespaced, apivalidation.NameIsDNSLabel), serviceSpec(field.NewPath("spec"), &s.Spec)...)
+	return append(metadata(&s.ObjectMeta, namespaced, apivalidation.NameIsDNSLabel), service(s, &corev1.Service{})...)
 }
 
 // ValidateServiceUpdate checks a change of a Service. Its first address and the family of that stay as long as the Service has
 // a type that has one.
 func ValidateServiceUpdate(s, old *corev1.Service) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := join(metadataUpdate(&s.ObjectMeta, &old.ObjectMeta), serviceSpec(path, &s.Spec))
+	errs := join(metadataUpdate(&s.ObjectMeta, &old.ObjectMeta), service(s, old))
 	if balanced := corev1.ServiceTypeLoadBalancer; s.Spec.Type == balanced && old.Spec.Type == balanced &&
 		!ptr.Equal(s.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass) {
 		errs = append(errs, field.Invalid(path.Child("loadBalancerClass"), s.Spec.LoadBalancerClass, "may not change once set"))
+	}
+	if needsHealthCheck(&s.Spec) && needsHealthCheck(&old.Spec) && s.Spec.HealthCheckNodePort != old.Spec.HealthCheckNodePort {
+		errs = append(errs, field.Forbidden(path.Child("healthCheckNodePort"), immutable))
 	}
 	external := corev1.ServiceTypeExternalName
 	if s.Spec.Type == external || old.Spec.Type == external || headless(&s.Spec) && headless(&old.Spec) {
 		return errs
 	}
 	errs = append(errs, keptInOrder(path.Child("clusterIPs"), s.Spec.ClusterIPs, old.Spec.ClusterIPs)...)
-	if headless(&s.Spec) == headless(&old.Spec) && len(s.Spec.IPFamilies) > 0 {
+	same := headless(&s.Spec) == headless(&old.Spec)
+	if same && len(s.Spec.IPFamilies) > 0 {
 		errs = append(errs, keptInOrder(path.Child("ipFamilies"), s.Spec.IPFamilies, old.Spec.IPFamilies)...)
 	}
-	return errs
+	released := len(s.Spec.ClusterIPs) == 1 && len(old.Spec.ClusterIPs) > 1 || same && len(s.Spec.IPFamilies) == 1 && len(old.Spec.IPFamilies) > 1
+	single := ptr.Deref(s.Spec.IPFamilyPolicy, "") == corev1.IPFamilyPolicySingleStack
+	return append(errs, check(single || !released, path.Child("ipFamilyPolicy"), s.Spec.IPFamilyPolicy,
+		"must be SingleStack where the second address or family is taken away")...)
 }
 
 // keptInOrder checks that a list keeps its first value, and all values where it is as long as before.
@@ -64,10 +71,17 @@ func ValidateServiceStatusUpdate(s, old *corev1.Service) field.ErrorList {
 	if len(s.Status.LoadBalancer.Ingress) > 0 && s.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return append(errs, field.Forbidden(path, onlyFor(corev1.ServiceTypeLoadBalancer)))
 	}
-	return append(errs, each(path, s.Status.LoadBalancer.Ingress, ingress)...)
+	var known []string
+	for _, in := range old.Status.LoadBalancer.Ingress {
+		known = append(known, in.IP)
+	}
+	return append(errs, each(path, s.Status.LoadBalancer.Ingress, func(at *field.Path, in *corev1.LoadBalancerIngress) field.ErrorList {
+		return ingress(at, in, known)
+	})...)
 }
 
-func ingress(path *field.Path, in *corev1.LoadBalancerIngress) field.ErrorList {
+// ingress checks an address of a load balancer. One that was stored already may have an old form.
+func ingress(path *field.Path, in *corev1.LoadBalancerIngress, known []string) field.ErrorList {
 	mode := path.Child("ipMode")
 	errs := optionalForm(path.Child("hostname"), in.Hostname, validation.IsDNS1123Subdomain)
 	if netutils.ParseIPSloppy(in.Hostname) != nil {
@@ -76,29 +90,43 @@ func ingress(path *field.Path, in *corev1.LoadBalancerIngress) field.ErrorList {
 	if in.IP == "" {
 		return append(errs, forbidden(path, "may only be set where `ip` is", member{"ipMode", in.IPMode != nil})...)
 	}
-	errs = append(errs, validation.IsValidIPForLegacyField(path.Child("ip"), in.IP, false, nil)...)
+	errs = append(errs, validation.IsValidIPForLegacyField(path.Child("ip"), in.IP, false, known)...)
 	if in.IPMode == nil {
 		return append(errs, field.Required(mode, ""))
 	}
-	return append(errs, oneOf(mode, *in.IPMode, corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
+	return append(errs, supported(mode, *in.IPMode, corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
 }
 
 func onlyFor(types ...corev1.ServiceType) string {
 	return "may only be set where `type` is " + strings.Trim(strings.ReplaceAll(fmt.Sprint(types), " ", " or "), "[]")
 }
 
-func serviceSpec(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
+// service checks what a Service says. Addresses that old has already may have an old form.
+func service(s, old *corev1.Service) field.ErrorList {
+	path, spec := field.NewPath("spec"), &s.Spec
 	return join(
+		topologyAnnotations(s.Annotations),
 		oneOf(path.Child("type"), spec.Type,
 			corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort),
 		servicePorts(path.Child("ports"), spec),
 		metav1validation.ValidateLabels(spec.Selector, path.Child("selector")),
 		sessionAffinity(path, spec),
-		clusterIPs(path, spec),
+		clusterIPs(path, spec, old.Spec.ClusterIPs),
 		externalName(path, spec),
-		outside(path, spec),
+		externalIPs(path.Child("externalIPs"), spec.ExternalIPs, old.Spec.ExternalIPs),
+		loadBalancer(path, spec),
+		sourceRanges(path.Child("LoadBalancerSourceRanges"), s, old),
 		traffic(path, spec),
+		healthCheckPort(path.Child("healthCheckNodePort"), spec),
 	)
+}
+
+// topologyAnnotations checks that the two names of one annotation have the same value.
+func topologyAnnotations(annotations map[string]string) field.ErrorList {
+	hints, older := annotations[corev1.DeprecatedAnnotationTopologyAwareHints]
+	mode, newer := annotations[corev1.AnnotationTopologyMode]
+	return check(!older || !newer || hints == mode, field.NewPath("metadata", "annotations").Key(corev1.AnnotationTopologyMode), mode,
+		"must be the same as "+corev1.DeprecatedAnnotationTopologyAwareHints)
 }
 
 func headless(spec *corev1.ServiceSpec) bool {
@@ -155,7 +183,7 @@ func servicePort(path *field.Path, p *corev1.ServicePort, named bool) field.Erro
 
 func sessionAffinity(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	errs := oneOf(path.Child("sessionAffinity"), spec.SessionAffinity, corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)
-	config := spec.SessionAffinityConfig
+	config := spec.SessionAffinityConfig // set by defaults for ClientIP, and for nothing else
 	if spec.SessionAffinity != corev1.ServiceAffinityClientIP || config == nil || config.ClientIP == nil || config.ClientIP.TimeoutSeconds == nil {
 		return errs
 	}
@@ -163,7 +191,7 @@ func sessionAffinity(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList
 }
 
 // clusterIPs must be addresses, and say the same as clusterIP.
-func clusterIPs(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
+func clusterIPs(path *field.Path, spec *corev1.ServiceSpec, known []string) field.ErrorList {
 	at := path.Child("clusterIPs")
 	if spec.Type == corev1.ServiceTypeExternalName {
 		return nil
@@ -175,23 +203,25 @@ func clusterIPs(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	switch {
 	case spec.ClusterIP != "" && len(spec.ClusterIPs) == 0:
 		errs = append(errs, field.Required(at, ""))
+	case spec.ClusterIP == "" && len(spec.ClusterIPs) > 0:
+		errs = append(errs, field.Invalid(at, spec.ClusterIPs, "must be empty where `clusterIP` is"))
 	case len(spec.ClusterIPs) > 0 && spec.ClusterIPs[0] != spec.ClusterIP:
 		errs = append(errs, field.Invalid(at, spec.ClusterIPs, "the first must be the same as `clusterIP`"))
 	}
 	families := path.Child("ipFamilies")
 	return join(errs,
-		addresses(at, spec),
+		addresses(at, spec, known),
 		each(families, spec.IPFamilies, func(at *field.Path, family *corev1.IPFamily) field.ErrorList {
-			return oneOf(at, *family, corev1.IPv4Protocol, corev1.IPv6Protocol)
+			return supported(at, *family, corev1.IPv4Protocol, corev1.IPv6Protocol)
 		}),
 		distinct(families, spec.IPFamilies, "", func(family *corev1.IPFamily) corev1.IPFamily { return *family }),
-		optionalOneOf(path.Child("ipFamilyPolicy"), spec.IPFamilyPolicy,
+		optionalSupported(path.Child("ipFamilyPolicy"), spec.IPFamilyPolicy,
 			corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack),
 	)
 }
 
 // addresses checks the cluster IPs of a Service: one of each family at most, and of the family that is asked for.
-func addresses(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
+func addresses(path *field.Path, spec *corev1.ServiceSpec, known []string) field.ErrorList {
 	if headless(spec) {
 		return nil
 	}
@@ -201,7 +231,7 @@ func addresses(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 			errs = append(errs, field.Invalid(path, spec.ClusterIPs, "None must be the only value"))
 			continue
 		}
-		errs = append(errs, validation.IsValidIPForLegacyField(path.Index(i), ip, false, nil)...)
+		errs = append(errs, validation.IsValidIPForLegacyField(path.Index(i), ip, false, known)...)
 	}
 	bad := len(errs) > 0
 	if len(spec.ClusterIPs) > 2 {
@@ -231,38 +261,85 @@ func externalName(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 			member{"clusterIPs", len(spec.ClusterIPs) > 0}, member{"ipFamilies", len(spec.IPFamilies) > 0}, member{"ipFamilyPolicy", spec.IPFamilyPolicy != nil})...)
 }
 
-// externalIP checks an address from outside, which is none of this host or of the local link.
-func externalIP(path *field.Path, value string) field.ErrorList {
-	if errs := validation.IsValidIPForLegacyField(path, value, false, nil); len(errs) > 0 {
-		return errs
-	}
-	ip := netutils.ParseIPSloppy(value)
-	return join(
-		check(!ip.IsUnspecified(), path, value, "may not be unspecified"),
-		check(!ip.IsLoopback(), path, value, "may not be a loopback address"),
-		check(!ip.IsLinkLocalUnicast() && !ip.IsLinkLocalMulticast(), path, value, "may not be link-local"),
-	)
+// externalIPs checks addresses from outside, which are none of this host or of the local link.
+func externalIPs(path *field.Path, values, known []string) field.ErrorList {
+	return each(path, values, func(at *field.Path, value *string) field.ErrorList {
+		if errs := validation.IsValidIPForLegacyField(at, *value, false, known); len(errs) > 0 {
+			return errs
+		}
+		ip := netutils.ParseIPSloppy(*value)
+		return join(
+			check(!ip.IsUnspecified(), at, *value, "may not be unspecified"),
+			check(!ip.IsLoopback(), at, *value, "may not be a loopback address"),
+			check(!ip.IsLinkLocalUnicast() && !ip.IsLinkLocalMulticast(), at, *value, "may not be link-local"),
+		)
+	})
 }
 
-// outside is how a Service is reached from outside of the cluster.
-func outside(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
-	balanced := spec.Type == corev1.ServiceTypeLoadBalancer
-	errs := each(path.Child("externalIPs"), spec.ExternalIPs, func(at *field.Path, ip *string) field.ErrorList {
-		return externalIP(at, *ip)
-	})
-	errs = append(errs, each(path.Child("LoadBalancerSourceRanges"), spec.LoadBalancerSourceRanges, func(at *field.Path, cidr *string) field.ErrorList {
-		return validation.IsValidCIDRForLegacyField(at, strings.TrimSpace(*cidr), false, nil)
-	})...)
-	if !balanced {
-		errs = append(errs, forbidden(path, onlyFor(corev1.ServiceTypeLoadBalancer),
-			member{"LoadBalancerSourceRanges", len(spec.LoadBalancerSourceRanges) > 0},
+// loadBalancer checks what only Services with a load balancer have.
+func loadBalancer(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
+	if spec.Type != corev1.ServiceTypeLoadBalancer {
+		return forbidden(path, onlyFor(corev1.ServiceTypeLoadBalancer),
 			member{"allocateLoadBalancerNodePorts", spec.AllocateLoadBalancerNodePorts != nil},
-			member{"loadBalancerClass", spec.LoadBalancerClass != nil})...)
+			member{"loadBalancerClass", spec.LoadBalancerClass != nil})
 	}
-	if balanced && spec.LoadBalancerClass != nil {
-		errs = append(errs, form(path.Child("loadBalancerClass"), *spec.LoadBalancerClass, validation.IsQualifiedName)...)
+	if spec.LoadBalancerClass == nil {
+		return nil
+	}
+	return wellFormed(path.Child("loadBalancerClass"), *spec.LoadBalancerClass, validation.IsQualifiedName)
+}
+
+// sourceRanges checks from where a load balancer may be reached: by the field, or by the annotation that
+// is older.
+func sourceRanges(path *field.Path, s, old *corev1.Service) field.ErrorList {
+	ranges, known := s.Spec.LoadBalancerSourceRanges, spaceTrimmed(old.Spec.LoadBalancerSourceRanges)
+	annotation, annotated := s.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey]
+	before, had := old.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey]
+	at := path.Index
+	switch {
+	case len(ranges) > 0:
+	case !annotated:
+		return nil
+	default:
+		path = field.NewPath("metadata", "annotations").Key(corev1.AnnotationLoadBalancerSourceRangesKey)
+		at = func(int) *field.Path { return path }
+		if had && before == annotation || strings.TrimSpace(annotation) == "" {
+			break
+		}
+		ranges, known = strings.Split(annotation, ","), nil
+	}
+	var errs field.ErrorList
+	if s.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		errs = append(errs, field.Forbidden(path, onlyFor(corev1.ServiceTypeLoadBalancer)))
+	}
+	for i, cidr := range spaceTrimmed(ranges) {
+		errs = append(errs, validation.IsValidCIDRForLegacyField(at(i), cidr, false, known)...)
 	}
 	return errs
+}
+
+func spaceTrimmed(list []string) []string {
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = strings.TrimSpace(list[i])
+	}
+	return out
+}
+
+func needsHealthCheck(spec *corev1.ServiceSpec) bool {
+	return spec.Type == corev1.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+}
+
+// healthCheckPort checks a port that the client gives. None is allocated where there is none.
+func healthCheckPort(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
+	port := spec.HealthCheckNodePort
+	switch {
+	case port == 0:
+		return nil
+	case needsHealthCheck(spec):
+		return between(path, int64(port), 1, 65535)
+	}
+	return one(field.Invalid(path, port, "may only be set where `type` is LoadBalancer and `externalTrafficPolicy` is Local"))
 }
 
 func traffic(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
@@ -276,11 +353,8 @@ func traffic(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	case policy != "":
 		errs = one(field.Invalid(at, policy, "may only be set for what is reached from outside"))
 	}
-	inside := reachable || spec.Type == corev1.ServiceTypeClusterIP
-	if inside || spec.InternalTrafficPolicy != nil {
-		errs = append(errs, oneOf(path.Child("internalTrafficPolicy"), ptr.Deref(spec.InternalTrafficPolicy, ""),
-			corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
-	}
+	errs = append(errs, optionalSupported(path.Child("internalTrafficPolicy"), spec.InternalTrafficPolicy,
+		corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
 	known := []string{corev1.ServiceTrafficDistributionPreferClose, corev1.ServiceTrafficDistributionPreferSameNode, corev1.ServiceTrafficDistributionPreferSameZone}
 	if d := spec.TrafficDistribution; d != nil && !slices.Contains(known, *d) {
 		errs = append(errs, field.NotSupported(path.Child("trafficDistribution"), *d, known))

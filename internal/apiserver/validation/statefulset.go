@@ -21,7 +21,7 @@ func ValidateStatefulSet(s *apps.StatefulSet) field.ErrorList {
 		statefulSetSpec(path, &s.Spec),
 		optionalForm(path.Child("serviceName"), s.Spec.ServiceName, validation.IsDNS1123Label),
 		each(path.Child("volumeClaimTemplates"), s.Spec.VolumeClaimTemplates, func(at *field.Path, c *corev1.PersistentVolumeClaim) field.ErrorList {
-			return volumeClaimSpec(at.Child("spec"), &c.Spec)
+			return volumeClaimSpec(at.Child("spec"), &c.Spec, nil)
 		}),
 	)
 }
@@ -60,7 +60,9 @@ func statefulSetSpec(path *field.Path, spec *apps.StatefulSetSpec) field.ErrorLi
 		statefulSetStrategy(path.Child("updateStrategy"), &spec.UpdateStrategy),
 		nonNegative(path.Child("replicas"), ptr.Deref(spec.Replicas, 0)),
 		nonNegative(path.Child("minReadySeconds"), spec.MinReadySeconds),
-		workloadTemplate(path, spec.Selector, statefulTemplate(spec)),
+		requiredSelector(path.Child("selector"), spec.Selector),
+		selectedTemplate(path, spec.Selector, statefulTemplate(spec), podTemplate),
+		alwaysRestarted(path.Child("template"), &spec.Template),
 	)
 	if policy := spec.PersistentVolumeClaimRetentionPolicy; policy != nil {
 		at := path.Child("persistentVolumeClaimRetentionPolicy")

@@ -198,7 +198,7 @@ func ephemeralVolume(at *field.Path, s *corev1.EphemeralVolumeSource) field.Erro
 		return one(field.Required(at, ""))
 	}
 	return append(copiedMetadata(at.Child("metadata"), &s.VolumeClaimTemplate.ObjectMeta),
-		volumeClaimSpec(at.Child("spec"), &s.VolumeClaimTemplate.Spec)...)
+		volumeClaimSpec(at.Child("spec"), &s.VolumeClaimTemplate.Spec, nil)...)
 }
 
 func files(at *field.Path, mode *int32, items []corev1.KeyToPath) field.ErrorList {

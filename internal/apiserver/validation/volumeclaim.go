@@ -13,7 +13,7 @@ import (
 
 // ValidatePersistentVolumeClaim checks a new claim of a volume.
 func ValidatePersistentVolumeClaim(c *corev1.PersistentVolumeClaim) field.ErrorList {
-	return append(metadata(&c.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), volumeClaimSpec(field.NewPath("spec"), &c.Spec)...)
+	return append(metadata(&c.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), volumeClaimSpec(field.NewPath("spec"), &c.Spec, nil)...)
 }
 
 // ValidatePersistentVolumeClaimUpdate checks a change of a claim. Its spec stays, but for the name of
@@ -30,7 +30,7 @@ func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 	if class {
 		before.StorageClassName = now.StorageClassName
 	}
-	errs := join(metadataUpdate(&c.ObjectMeta, &old.ObjectMeta), volumeClaimSpec(path, &c.Spec))
+	errs := join(metadataUpdate(&c.ObjectMeta, &old.ObjectMeta), volumeClaimSpec(path, &c.Spec, &old.Spec))
 	if moved := class && annotated && (is == "" || is == was); is != was && !moved {
 		errs = append(errs, field.Invalid(field.NewPath("metadata", "annotations").Key(corev1.BetaStorageClassAnnotation), is, immutable))
 	}
@@ -90,13 +90,19 @@ func claimResource(at *field.Path, name corev1.ResourceName) field.ErrorList {
 	return errs
 }
 
-func volumeClaimSpec(path *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
+// volumeClaimSpec checks what a claim asks for; old is nil for a new one. API groups of sources are not
+// checked where there was one: they were not in older releases.
+func volumeClaimSpec(path *field.Path, spec, old *corev1.PersistentVolumeClaimSpec) field.ErrorList {
+	group := validation.IsDNS1123Subdomain
+	if old != nil && (old.DataSource != nil && old.DataSource.APIGroup != nil || old.DataSourceRef != nil && old.DataSourceRef.APIGroup != nil) {
+		group = func(string) []string { return nil }
+	}
 	errs := join(
 		accessModes(path.Child("accessModes"), spec.AccessModes),
 		labelSelector(path.Child("selector"), spec.Selector),
 		claimedStorage(path.Child("resources").Key(string(corev1.ResourceStorage)), spec.Resources.Requests),
 		optionalSupported(path.Child("volumeMode"), spec.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem),
-		dataSource(path.Child("dataSource"), spec.DataSource),
+		dataSource(path.Child("dataSource"), spec.DataSource, group),
 	)
 	for _, class := range []struct {
 		field string
@@ -106,7 +112,7 @@ func volumeClaimSpec(path *field.Path, spec *corev1.PersistentVolumeClaimSpec) f
 			errs = append(errs, optionalForm(path.Child(class.field), *class.name, validation.IsDNS1123Subdomain)...)
 		}
 	}
-	return append(errs, dataSourceRef(path, spec)...)
+	return append(errs, dataSourceRef(path, spec, group)...)
 }
 
 func accessModes(path *field.Path, modes []corev1.PersistentVolumeAccessMode) field.ErrorList {
@@ -132,28 +138,28 @@ func claimedStorage(path *field.Path, requests corev1.ResourceList) field.ErrorL
 	return check(size.Sign() > 0, path, size.String(), positive)
 }
 
-func dataSource(path *field.Path, source *corev1.TypedLocalObjectReference) field.ErrorList {
+func dataSource(path *field.Path, source *corev1.TypedLocalObjectReference, group func(string) []string) field.ErrorList {
 	if source == nil {
 		return nil
 	}
-	return sourceObject(path, source.APIGroup, source.Kind, source.Name)
+	return sourceObject(path, source.APIGroup, source.Kind, source.Name, group)
 }
 
-func sourceObject(path *field.Path, group *string, kind, name string) field.ErrorList {
+func sourceObject(path *field.Path, group *string, kind, name string, rule func(string) []string) field.ErrorList {
 	errs := join(required(path.Child("name"), name), required(path.Child("kind"), kind))
 	if group == nil || *group == "" {
 		return append(errs, check(kind == "PersistentVolumeClaim", path, kind, "must be PersistentVolumeClaim where `apiGroup` is empty")...)
 	}
-	return append(errs, form(path.Child("apiGroup"), *group, validation.IsDNS1123Subdomain)...)
+	return append(errs, form(path.Child("apiGroup"), *group, rule)...)
 }
 
-func dataSourceRef(path *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
+func dataSourceRef(path *field.Path, spec *corev1.PersistentVolumeClaimSpec, group func(string) []string) field.ErrorList {
 	ref, source := spec.DataSourceRef, spec.DataSource
 	if ref == nil {
 		return nil
 	}
 	at := path.Child("dataSourceRef")
-	errs := sourceObject(at, ref.APIGroup, ref.Kind, ref.Name)
+	errs := sourceObject(at, ref.APIGroup, ref.Kind, ref.Name, group)
 	other := ref.Namespace != nil && *ref.Namespace != ""
 	if other {
 		errs = append(errs, form(at.Child("namespace"), *ref.Namespace, validation.IsDNS1123Label)...)

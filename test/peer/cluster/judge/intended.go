@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -28,8 +29,8 @@ func Intended() []Rule {
 			Name:   "claims of groups and of templates for all namespaces",
 			Listed: "claims of groups and for all namespaces",
 			Holds: func(d Difference, r Request) bool {
-				return r.has("podGroupResourceClaim", "clusterResourceClaimTemplateName") && (d.What == "other refusal" ||
-					d.allot() && r.Verb == "update" && d.is("Forbidden", "spec") ||
+				return r.has("podGroupResourceClaim", "clusterResourceClaimTemplateName") && (d.decoding("podGroupResourceClaim", "clusterResourceClaimTemplateName") ||
+					d.allot() && r.Verb == "update" && (d.is("Forbidden", "spec") || d.is("Invalid", "spec.resourceClaims")) ||
 					d.is("Invalid", "spec.resourceClaims[]", "spec.template.spec.resourceClaims[]") ||
 					d.allot() && d.at("podGroupResourceClaim", "clusterResourceClaimTemplateName"))
 			},
@@ -39,7 +40,7 @@ func Intended() []Rule {
 			Listed: "other consumers of a claim",
 			Holds: func(d Difference, r Request) bool {
 				return strings.Contains(d.Where, "pec.reservedFor") || strings.Contains(d.Where, "reservedForAnyPod") ||
-					d.allot() && r.claims() && r.has("reservedFor") && (d.is("Invalid", "spec") || d.Where == "error")
+					d.decoding("reservedFor", "reservedForAnyPod") || d.allot() && r.claims() && r.has("reservedFor") && d.is("Invalid", "spec")
 			},
 		},
 		{
@@ -67,7 +68,7 @@ func Intended() []Rule {
 			Listed: "claims of a PodGroup, or of `spec.scheduling` of a Job",
 			Holds: func(d Difference, r Request) bool {
 				// Kubernetes does not look into a list that is too long.
-				return d.allot() && strings.Contains(d.Where, ".resourceClaims[]") && r.groupClaims() > 4 || d.is("TooMany", "spec.resourceClaims", "spec.podGroupTemplates[].resourceClaims", "spec.scheduling.resourceClaims", "status.resourceClaimStatuses")
+				return d.allot() && (strings.Contains(d.Where, ".resourceClaims[]") || strings.Contains(d.Where, "status.resourceClaimStatuses[]")) && r.groupClaims() > 4 || d.is("TooMany", "spec.resourceClaims", "spec.podGroupTemplates[].resourceClaims", "spec.scheduling.resourceClaims", "status.resourceClaimStatuses")
 			},
 		},
 		{
@@ -99,6 +100,20 @@ func Intended() []Rule {
 			},
 		},
 		{
+			Name:   "no port is allocated for the health checks of a Service",
+			Listed: "Services",
+			Holds: func(d Difference, _ Request) bool {
+				return d.kubernetes() && d.is("Required", "spec.healthCheckNodePort")
+			},
+		},
+		{
+			Name:   "the time of a NoExecute taint of a Node is there from the start",
+			Listed: "when `tolerationSeconds` for taints of Nodes begin",
+			Holds: func(d Difference, r Request) bool {
+				return r.Kind == "Node" && d.What == "object" && d.at("spec.taints[].timeAdded")
+			},
+		},
+		{
 			// The admission plugin that sets the default service account runs before the strategy.
 			Name:   "a token of no service account",
 			Listed: "service account tokens",
@@ -122,7 +137,7 @@ func (r Request) groupClaims() int {
 	if err := json.Unmarshal(r.New, &v); err != nil {
 		return 0
 	}
-	return longest("resourceClaims", v)
+	return max(longest("resourceClaims", v), longest("resourceClaimStatuses", v))
 }
 
 func longest(key string, v any) int {
@@ -156,6 +171,17 @@ func (d Difference) allot() bool { return strings.HasPrefix(d.What, "only allot 
 func (d Difference) is(kind string, fields ...string) bool {
 	has, field, _ := strings.Cut(d.Where, " ")
 	return has == "FieldValue"+kind && slices.Contains(fields, field)
+}
+
+// decoding reports whether it is only allot that cannot read the object, because it knows a field that
+// Kubernetes skips, and the value in it has the wrong type.
+func (d Difference) decoding(names ...string) bool {
+	if d.What != "other refusal" && !(d.allot() && d.Where == "error") {
+		return false
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		return regexp.MustCompile(`json: cannot unmarshal \w+ into Go struct field \S*\b` + name + `\b`).MatchString(d.Text)
+	})
 }
 
 // at reports whether the field of the cause has one of some names.
