@@ -63,7 +63,10 @@ func DaemonSet(set *apps.DaemonSet) {
 	if update.Type == appsv1.RollingUpdateDaemonSetStrategyType {
 		orNew(&update.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
 		orNew(&update.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
-		orNew(&update.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+	}
+	if rolling := update.RollingUpdate; rolling != nil { // with OnDelete too
+		orNew(&rolling.MaxUnavailable, intstr.FromInt32(0))
+		orNew(&rolling.MaxSurge, intstr.FromInt32(0))
 	}
 	orNew(&set.Spec.RevisionHistoryLimit, 10)
 	podSpec(&set.Spec.Template.Spec)

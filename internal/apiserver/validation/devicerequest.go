@@ -131,7 +131,14 @@ func requestReferences(path *field.Path, list []string, names requests) field.Er
 }
 
 func requestReference(path *field.Path, name string, names requests) field.ErrorList {
-	return check(names.has(name), path, name, "must be the name of a request in the claim, or of a request and a subrequest separated by '/'")
+	errs := check(names.has(name), path, name, "must be the name of a request in the claim, or of a request and a subrequest separated by '/'")
+	if len(errs) > 0 {
+		return errs
+	}
+	for part := range strings.SplitSeq(name, "/") { // the request of this name may be invalid as well
+		errs = append(errs, wellFormed(path, part, validation.IsDNS1123Label)...)
+	}
+	return errs
 }
 
 func deviceConfiguration(path *field.Path, config *resourcev1.DeviceConfiguration) field.ErrorList {

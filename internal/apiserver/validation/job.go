@@ -286,7 +286,7 @@ func jobTemplateUpdate(path *field.Path, job, old *batch.Job) field.ErrorList {
 }
 
 func mayChangeTemplate(job *batch.Job) bool {
-	idle := job.Status.StartTime == nil || jobCondition(job, batchv1.JobSuspended) == corev1.ConditionTrue
+	idle := job.Status.StartTime == nil || holds(&job.Status, batchv1.JobSuspended)
 	return ptr.Deref(job.Spec.Suspend, false) && idle && job.Status.Active == 0
 }
 

@@ -77,14 +77,12 @@ func exitCodes(path *field.Path, on *batchv1.PodFailurePolicyOnExitCodesRequirem
 	}
 	seen := map[int32]bool{}
 	return append(errs, each(values, on.Values, func(at *field.Path, code *int32) field.ErrorList {
-		defer func() { seen[*code] = true }()
-		switch {
-		case seen[*code]:
-			return one(field.Duplicate(at, *code))
-		case *code == 0 && on.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn:
-			return one(field.Invalid(at, *code, "0 is no failure"))
+		errs := check(*code != 0 || on.Operator != batchv1.PodFailurePolicyOnExitCodesOpIn, at, *code, "0 is no failure")
+		if seen[*code] {
+			errs = append(errs, field.Duplicate(at, *code))
 		}
-		return nil
+		seen[*code] = true
+		return errs
 	})...)
 }
 

@@ -88,7 +88,7 @@ func schedulingBlocks(path *field.Path, now, before *batchv1.JobSchedulingConfig
 		eachUpTo(claims, now.ResourceClaims, scheduling.MaxPodGroupResourceClaims, func(at *field.Path, c *schedulingv1alpha3.WorkloadPodGroupResourceClaim) field.ErrorList {
 			return declared(schedulingv1alpha3.Validate_WorkloadPodGroupResourceClaim, at, c, nil)
 		}),
-		unique(claims, now.ResourceClaims, "", func(c *schedulingv1alpha3.WorkloadPodGroupResourceClaim) string { return c.Name }),
+		distinct(claims, now.ResourceClaims, "", func(c *schedulingv1alpha3.WorkloadPodGroupResourceClaim) string { return c.Name }),
 	)...)
 }
 

@@ -2,6 +2,7 @@ package validation
 
 import (
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -40,21 +41,13 @@ type jobChange struct {
 	finished bool
 }
 
-func jobCondition(job *batch.Job, t batchv1.JobConditionType) corev1.ConditionStatus {
-	return conditionOf(&job.Status, t)
-}
-
-func conditionOf(s *batchv1.JobStatus, t batchv1.JobConditionType) corev1.ConditionStatus {
-	for i := range s.Conditions {
-		if s.Conditions[i].Type == t {
-			return s.Conditions[i].Status
-		}
-	}
-	return ""
+// hasCondition reports whether a condition has a status. A client may send a condition several times.
+func hasCondition(s *batchv1.JobStatus, t batchv1.JobConditionType, status corev1.ConditionStatus) bool {
+	return slices.ContainsFunc(s.Conditions, func(c batchv1.JobCondition) bool { return c.Type == t && c.Status == status })
 }
 
 func holds(s *batchv1.JobStatus, t batchv1.JobConditionType) bool {
-	return conditionOf(s, t) == corev1.ConditionTrue
+	return hasCondition(s, t, corev1.ConditionTrue)
 }
 
 func isFinished(s *batchv1.JobStatus) bool {
@@ -168,7 +161,7 @@ func (c *jobChange) startTime() field.ErrorList {
 	if isFinished(s) && s.StartTime == nil && (c.finished || changed) && !nothing {
 		errs = append(errs, field.Required(c.path.Child("startTime"), "needed once the Job is finished"))
 	}
-	resuming := holds(c.old, batchv1.JobSuspended) && conditionOf(s, batchv1.JobSuspended) == corev1.ConditionFalse
+	resuming := holds(c.old, batchv1.JobSuspended) && hasCondition(s, batchv1.JobSuspended, corev1.ConditionFalse)
 	return append(errs, c.fault("startTime", s.StartTime, onlyOnceMessage+", unless the Job is suspended",
 		changed, c.old.StartTime != nil, !ptr.Deref(spec.Suspend, false), !resuming)...)
 }

@@ -63,7 +63,7 @@ func copiedMetadata(path *field.Path, meta *metav1.ObjectMeta) field.ErrorList {
 		{"name", meta.Name != ""},
 		{"generateName", meta.GenerateName != ""},
 		{"namespace", meta.Namespace != ""},
-		{"selfLink", meta.SelfLink != ""},
+		{"selfLink", meta.GetSelfLink() != ""},
 		{"uid", meta.UID != ""},
 		{"resourceVersion", meta.ResourceVersion != ""},
 		{"generation", meta.Generation != 0},
