@@ -8,9 +8,6 @@ import (
 	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
-// DefaultSteps is a budget that a small machine spends in a fraction of a second.
-const DefaultSteps = 50_000
-
 // Placer places units on one State. It remembers what it has computed about nodes and device sets.
 type Placer struct {
 	state     *model.State
@@ -48,6 +45,15 @@ func (p *Placer) Place(unit *model.Unit) (*plan.Plan, *Reasons) {
 	return p.counted(unit, func() (*plan.Plan, *Reasons) { return p.PlaceIn(tx, unit) })
 }
 
+// PlaceSlice is Place with the budget of one slice. If that was not sufficient, there is no Plan
+// and the Reasons are Unfinished: the unit needs another slice, and nothing is known that could be
+// reported.
+func (p *Placer) PlaceSlice(unit *model.Unit, slice int) (*plan.Plan, *Reasons) {
+	tx := p.state.Begin()
+	defer tx.Undo()
+	return p.counted(unit, func() (*plan.Plan, *Reasons) { return p.placeIn(tx, unit, sliceSteps(slice, p.steps)) })
+}
+
 // PlaceIn is Place within an open trial, whose changes it sees and keeps.
 func (p *Placer) PlaceIn(tx *model.Tx, unit *model.Unit) (*plan.Plan, *Reasons) {
 	return p.placeIn(tx, unit, p.steps)
@@ -60,9 +66,18 @@ func (p *Placer) placeIn(tx *model.Tx, unit *model.Unit, steps int) (*plan.Plan,
 	return placement.New(p.caches, tx, unit, p.options(steps)).Run()
 }
 
-// extraShare is the share of the Placer's steps that may be spent on placing more of a gang than it
-// needs, in any slice: a gang that can run does not wait for another slice.
-const extraShare = DefaultSteps / firstSlice
+// counted makes one attempt to place a unit, and records the cost of its expressions.
+func (p *Placer) counted(unit *model.Unit, place func() (*plan.Plan, *Reasons)) (*plan.Plan, *Reasons) {
+	p.alloc.StartAttempt(p.costs.of(unit))
+	made, reasons := place()
+	if cost, unfinished := p.alloc.Unfinished(); unfinished && made == nil && reasons != nil {
+		reasons.Costly = p.costs.of(unit) < alloc.UnitCost
+		p.costs.add(unit, cost)
+	} else {
+		p.costs.forget(unit)
+	}
+	return made, reasons
+}
 
 // options returns the options of a placement with this budget.
 func (p *Placer) options(steps int) placement.Options {

@@ -1,9 +1,7 @@
 package sched
 
-import (
-	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched/plan"
-)
+// DefaultSteps is a budget that a small machine spends in a fraction of a second.
+const DefaultSteps = 50_000
 
 // A unit that is hard to decide must not delay the others. Its attempts are slices: the first has a
 // small budget. If a slice is not sufficient, the unit goes behind those whose first slice is still
@@ -16,20 +14,15 @@ const (
 	sliceGrowth = 5
 )
 
-// sliceSteps returns the budget of a slice. The first slice is 0.
-func (p *Placer) sliceSteps(slice int) int {
+// sliceSteps returns the budget of a slice, which is most or less. The first slice is 0.
+func sliceSteps(slice, most int) int {
 	steps := firstSlice
-	for ; slice > 0 && steps < p.steps; slice-- {
+	for ; slice > 0 && steps < most; slice-- {
 		steps *= sliceGrowth
 	}
-	return min(steps, p.steps)
+	return min(steps, most)
 }
 
-// PlaceSlice is Place with the budget of one slice. If that was not sufficient, there is no Plan
-// and the Reasons are Unfinished: the unit needs another slice, and nothing is known that could be
-// reported.
-func (p *Placer) PlaceSlice(unit *model.Unit, slice int) (*plan.Plan, *Reasons) {
-	tx := p.state.Begin()
-	defer tx.Undo()
-	return p.counted(unit, func() (*plan.Plan, *Reasons) { return p.placeIn(tx, unit, p.sliceSteps(slice)) })
-}
+// extraShare is the share of the Placer's steps that may be spent on placing more of a gang than it
+// needs, in any slice: a gang that can run does not wait for another slice.
+const extraShare = DefaultSteps / firstSlice

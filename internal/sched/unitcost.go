@@ -3,9 +3,7 @@ package sched
 import (
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/allot-dev/allot/internal/alloc"
 	"github.com/allot-dev/allot/internal/model"
-	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
 // unitCosts are the costs of the expressions of units in attempts that could not evaluate all of
@@ -20,19 +18,7 @@ type unitCost struct {
 // maxUnitCosts is how many units are remembered. If there are more, all are forgotten.
 const maxUnitCosts = 10_000
 
-// counted makes one attempt to place a unit, and records the cost of its expressions.
-func (p *Placer) counted(unit *model.Unit, place func() (*plan.Plan, *Reasons)) (*plan.Plan, *Reasons) {
-	p.alloc.StartAttempt(p.costs.of(unit))
-	plan, reasons := place()
-	if cost, unfinished := p.alloc.Unfinished(); unfinished && plan == nil && reasons != nil {
-		reasons.Costly = p.costs.of(unit) < alloc.UnitCost
-		p.costs.add(unit, cost)
-	} else {
-		p.costs.forget(unit)
-	}
-	return plan, reasons
-}
-
+// of returns the cost of a unit so far.
 func (c unitCosts) of(unit *model.Unit) int64 {
 	if known := c[unit.Key]; known.first == firstUID(unit) {
 		return known.cost
@@ -40,6 +26,7 @@ func (c unitCosts) of(unit *model.Unit) int64 {
 	return 0
 }
 
+// add adds to the cost of a unit.
 func (c unitCosts) add(unit *model.Unit, cost int64) {
 	if len(c) >= maxUnitCosts {
 		clear(c)
@@ -49,6 +36,7 @@ func (c unitCosts) add(unit *model.Unit, cost int64) {
 
 func (c unitCosts) forget(unit *model.Unit) { delete(c, unit.Key) }
 
+// firstUID returns the UID of the unit's first pod, or "".
 func firstUID(unit *model.Unit) types.UID {
 	if len(unit.Pods) == 0 {
 		return ""
