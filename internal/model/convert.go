@@ -267,6 +267,9 @@ func GroupFrom(group *scheduling.PodGroup) *Group {
 		Scheduled: meta.IsStatusConditionTrue(group.Status.Conditions, conditionInitiallyScheduled) ||
 			meta.IsStatusConditionTrue(group.Status.Conditions, conditionScheduled),
 	}
+	if c := meta.FindStatusCondition(group.Status.Conditions, conditionInitiallyScheduled); c != nil {
+		g.Completed = c.Status == metav1.ConditionTrue && c.ObservedGeneration == group.Generation
+	}
 	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil {
 		g.Gang, g.MinCount = true, int(gang.MinCount)
 	}

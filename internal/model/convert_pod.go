@@ -30,6 +30,7 @@ func PodFrom(pod *core.Pod, claims []PodClaim) (*Pod, error) {
 		Started:       pod.CreationTimestamp.Time,
 		NeverPreempts: upstream.Spec.PreemptionPolicy != nil && *upstream.Spec.PreemptionPolicy == corev1.PreemptNever,
 		Set:           setOf(pod),
+		Controlled:    metav1.GetControllerOfNoCopy(pod) != nil,
 		Claims:        claims,
 		Mounts:        mountsFrom(upstream),
 		Shape:         shape,

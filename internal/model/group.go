@@ -24,6 +24,9 @@ type Group struct {
 	// Scheduled means that the condition PodGroupInitiallyScheduled or PodGroupScheduled is or was
 	// True.
 	Scheduled bool
+	// Completed means that the group was scheduled with its present spec: minCount was not changed
+	// afterwards.
+	Completed bool
 	Deleting  bool
 	Claims    []string // names of its claims, as far as they are known
 	// Unknown is the path of a field that this version does not know, so that its pods are not

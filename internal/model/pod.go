@@ -20,6 +20,7 @@ type Pod struct {
 	NeverPreempts bool      // preemptionPolicy Never: it preempts no other pod
 	Group         string    // PodGroup in the pod's namespace, or ""
 	Set           types.UID // controlling ReplicaSet, StatefulSet or ReplicationController, or ""
+	Controlled    bool      // has a controller, which replaces it when it is deleted
 	Claims        []PodClaim
 	Mounts        []Mount
 	// Extended is the claim through which the pod gets devices instead of extended resources; it

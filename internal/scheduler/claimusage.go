@@ -161,6 +161,29 @@ func (u claimUsage) idleGroupHolds(key model.UnitKey) bool {
 	return ok && len(unit.Group.Claims) > 0 && len(u.unused(unit)) > 0
 }
 
+// survivors returns the members of a gang that run although the gang has lost others and is below
+// its minCount, and whether controllers replace them when they are deleted. There are none if
+// minCount was changed since the gang was scheduled, since running pods do not have to leave for
+// that, or if another scheduler has placed some.
+func (u claimUsage) survivors(unit *model.Unit) (survivors []*model.Pod, replaced bool) {
+	group := unit.Group
+	if group == nil || !group.Gang || !group.Completed || u.state.Groups.Census(group.Key).Bound >= group.MinCount {
+		return nil, false
+	}
+	replaced = true
+	for _, pod := range u.state.Groups.Members(group.Key) {
+		switch {
+		case !pod.Counts() || pod.Deleting:
+		case pod.Foreign || u.state.Pods.Assumed(pod.Key):
+			return nil, false
+		default:
+			survivors = append(survivors, pod)
+			replaced = replaced && pod.Controlled
+		}
+	}
+	return survivors, replaced
+}
+
 // mayHold reports whether a group or any of its members may have devices.
 func (u claimUsage) mayHold(group *model.Group) bool {
 	return u.state.Groups.OwnAllocated(group.Key) > 0 || slices.ContainsFunc(group.Claims, func(name string) bool {

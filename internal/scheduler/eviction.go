@@ -25,9 +25,12 @@ type eviction struct {
 	preemptor preemptor
 	pods      []*model.Pod
 	groups    []*model.Group // that are evicted as a whole
-	left      map[model.Key]types.UID
-	written   bool
-	done      func() // called when all pods are seen to terminate
+	// relocation: the pods are the remaining members of the preemptor, which is placed as a whole
+	// elsewhere.
+	relocation bool
+	left       map[model.Key]types.UID
+	written    bool
+	done       func() // called when all pods are seen to terminate
 }
 
 // preemptor is the unit for which pods are evicted. It has no name if the process that selected the
@@ -56,6 +59,16 @@ func evictionOf(unit *model.Unit, made *preempt.Result) *eviction {
 		for _, pod := range v.Pods {
 			e.add(pod)
 		}
+	}
+	return e
+}
+
+// evictionOfSurvivors returns the eviction of the remaining members of a gang that has lost others.
+func evictionOfSurvivors(unit *model.Unit, survivors []*model.Pod) *eviction {
+	e := &eviction{left: map[model.Key]types.UID{}, relocation: true}
+	e.preemptor = preemptor{kind: "PodGroup", namespace: unit.Key.Key.Namespace, name: unit.Key.Key.Name, uid: unit.Group.UID, priority: unit.Priority}
+	for _, pod := range survivors {
+		e.add(pod)
 	}
 	return e
 }
@@ -113,7 +126,7 @@ func (w *evictions) carryOut(ctx context.Context, e *eviction) error {
 			return err
 		}
 		if known && seen.UID == pod.UID {
-			w.events.Eventf(seen, corev1.EventTypeNormal, "Preempted", "Preempted by %s on node %s", e.preemptor.to(pod.Key.Namespace), pod.Node)
+			w.events.Eventf(seen, corev1.EventTypeNormal, "Preempted", "%s", e.event(pod))
 		}
 		return nil
 	})
@@ -128,7 +141,18 @@ func each(ctx context.Context, pods []*model.Pod, do func(context.Context, *mode
 	return tasks.Wait()
 }
 
+// event returns the text of the event of an evicted pod.
+func (e *eviction) event(pod *model.Pod) string {
+	if e.relocation {
+		return fmt.Sprintf("Evicted from node %s: %s has fewer pods than its minCount, and is placed elsewhere as a whole", pod.Node, e.preemptor.to(pod.Key.Namespace))
+	}
+	return fmt.Sprintf("Preempted by %s on node %s", e.preemptor.to(pod.Key.Namespace), pod.Node)
+}
+
 func (w *evictions) message(e *eviction, namespace string) string {
+	if e.relocation {
+		return fmt.Sprintf("%s: %s has fewer pods than its minCount, and is placed elsewhere as a whole", w.name, e.preemptor.to(namespace))
+	}
 	return fmt.Sprintf("%s: preempting to make room for %s", w.name, e.preemptor.to(namespace))
 }
 

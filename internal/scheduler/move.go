@@ -15,44 +15,90 @@ import (
 // tainted, no longer published, or on nodes where no pod can go. Nothing is freed while a pod that
 // uses the claim is on a node, or while the unit cannot be placed elsewhere: until then the reasons
 // say what is wrong with the devices (P2).
+//
+// The survivors of a gang are evicted first, so that the gang can be placed as a whole.
 func (s *Scheduler) move(ctx context.Context, entry queue.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
 	if unit.HalfBound || reasons.Code != sched.CodeUnschedulable && reasons.Code != sched.CodeWaiting {
 		return false
 	}
-	broken := ""
-	var held []commit.Held
-	for _, key := range s.usage.allocatedOf(unit, unit.Group != nil) {
-		claim, _ := s.state.Claims.Get(key)
-		text := s.placer.Broken(unit, claim)
-		if broken == "" {
-			broken = text
-		}
-		if user := s.placer.User(unit, key); user != nil {
-			if text != "" {
-				reasons.Stay(fmt.Sprintf("%s, and is used by pod %s on node %s: delete that pod to have other devices allocated", text, user.Key, user.Node), nil)
-				return false
-			}
-			continue
-		}
-		if s.usage.reservedOnlyFor(claim, unit, text != "") {
-			held = append(held, commit.Held{Key: key, UID: claim.UID, Holders: claim.Consumers})
-		}
-	}
-	if len(held) == 0 {
+	held := s.heldDevices(unit)
+	if held.stays {
+		reasons.Stay(held.broken, nil)
 		return false
 	}
-	var keys []model.Key
-	for i := range held {
-		keys = append(keys, held[i].Key)
+	if len(held.claims) == 0 {
+		return false
 	}
-	fits, elsewhere := s.placer.Elsewhere(unit, reasons, keys)
+	fits, elsewhere := s.placer.Elsewhere(unit, reasons, held.keys(), held.survivors)
+	if fits && len(held.survivors) > 0 {
+		soon, then := s.placer.FitsSoon(unit, reasons)
+		fits, elsewhere = !soon && !then.Unfinished, then
+	}
 	switch {
+	case fits && held.use != "":
+		reasons.Stay(held.use, nil)
+		return false
+	case fits && len(held.survivors) > 0:
+		s.evictFor(ctx, unit.Key, evictionOfSurvivors(unit, held.survivors))
+		return true
 	case fits:
-		return s.free(ctx, unit.Key, held)
+		return s.free(ctx, unit.Key, held.claims)
 	case elsewhere.Unfinished:
 		s.queue.Add(entry.Deferred())
 		return true
 	}
-	reasons.Stay(broken, elsewhere)
+	reasons.Stay(held.broken, elsewhere)
 	return false
+}
+
+// heldDevices is the devices that a unit has although it was not placed with them.
+type heldDevices struct {
+	claims []commit.Held // that can be freed
+	// survivors are the members of a gang that use the claims; they are evicted before the claims
+	// are freed.
+	survivors []*model.Pod
+	// use describes how survivors use a claim that nothing would replace, or "".
+	use string
+	// broken is what is wrong with the devices, or "".
+	broken string
+	// stays: pods that are not evicted use broken devices.
+	stays bool
+}
+
+func (h heldDevices) keys() []model.Key {
+	var keys []model.Key
+	for i := range h.claims {
+		keys = append(keys, h.claims[i].Key)
+	}
+	return keys
+}
+
+func (s *Scheduler) heldDevices(unit *model.Unit) heldDevices {
+	held := heldDevices{}
+	replaced := false
+	held.survivors, replaced = s.usage.survivors(unit)
+	for _, key := range s.usage.allocatedOf(unit, unit.Group != nil) {
+		claim, _ := s.state.Claims.Get(key)
+		text := s.placer.Broken(unit, claim)
+		user := s.placer.User(unit, key, held.survivors)
+		evicted := user == nil && len(held.survivors) > 0
+		if evicted && !replaced {
+			user = s.placer.User(unit, key, nil)
+		}
+		switch {
+		case user != nil && text != "":
+			return heldDevices{broken: fmt.Sprintf("%s, and %s", text, s.placer.Use(user)), stays: true}
+		case user != nil && !evicted:
+			continue
+		case user != nil && held.use == "":
+			held.use = fmt.Sprintf("claim %s %s", key, s.placer.Use(user))
+		}
+		if held.broken == "" {
+			held.broken = text
+		}
+		if s.usage.reservedOnlyFor(claim, unit, text != "") {
+			held.claims = append(held.claims, commit.Held{Key: key, UID: claim.UID, Holders: claim.Consumers})
+		}
+	}
+	return held
 }

@@ -59,7 +59,7 @@ func (s *scope) evictedBlocker(key model.Key) *reason.Blocker {
 func (s *scope) damagedBlocker(key model.Key) *reason.Blocker {
 	claim, _ := s.state.Claims.Get(key)
 	text := s.state.Devices.DamageReason(claim)
-	if text == "" || PodUsing(s.state, s.unit, key) != nil {
+	if text == "" || PodUsing(s.state, s.unit, key, nil) != nil {
 		return nil
 	}
 	return &reason.Blocker{

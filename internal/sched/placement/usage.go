@@ -12,12 +12,12 @@ import (
 // PodUsing returns a pod that is on a node and uses a claim, or nil. Pods of the unit's group use
 // its claims before their status names them. A pod that is being deleted on an unreachable node
 // does not use devices of that node alone: no other claim can get them, and the node stops the pod
-// when it is reachable again.
-func PodUsing(state *model.State, unit *model.Unit, key model.Key) *model.Pod {
+// when it is reachable again. Survivors do not count.
+func PodUsing(state *model.State, unit *model.Unit, key model.Key, survivors []*model.Pod) *model.Pod {
 	claim, _ := state.Claims.Get(key)
 	home, tied := nodefit.TiedNode(claim.Allocation.NodeSelector)
 	counts := func(pod *model.Pod) bool {
-		return pod.Counts() && !(pod.Deleting && tied && pod.Node == home && isUnreachable(state, home))
+		return pod.Counts() && !slices.Contains(survivors, pod) && !(pod.Deleting && tied && pod.Node == home && Unreachable(state, home))
 	}
 	if unit.Group != nil && slices.Contains(unit.Group.Claims, key.Name) {
 		for _, pod := range state.Groups.Members(unit.Group.Key) {
@@ -36,8 +36,8 @@ func PodUsing(state *model.State, unit *model.Unit, key model.Key) *model.Pod {
 	return nil
 }
 
-// isUnreachable reports whether pods are evicted from a node because its heartbeats are missing.
-func isUnreachable(state *model.State, name string) bool {
+// Unreachable reports whether pods are evicted from a node because its heartbeats are missing.
+func Unreachable(state *model.State, name string) bool {
 	info, ok := state.Nodes.Get(name)
 	return ok && slices.ContainsFunc(info.Node.Taints, func(t corev1.Taint) bool {
 		return t.Key == corev1.TaintNodeUnreachable && t.Effect == corev1.TaintEffectNoExecute
