@@ -39,6 +39,8 @@ type Resolution struct {
 	Owner types.UID
 	// ThroughGroup means that the PodGroup is the consumer, not the pod.
 	ThroughGroup bool
+	// Source is that of the entry, or of the PodGroup's entry that it means.
+	Source Source
 	// Problem is set if NotYet or Broken.
 	Problem *Problem
 }
@@ -58,7 +60,7 @@ func Resolve(pod *core.Pod, group *scheduling.PodGroup) []Resolution {
 }
 
 func resolve(pod *core.Pod, group *scheduling.PodGroup, entry *core.PodResourceClaim) Resolution {
-	r := Resolution{Entry: entry.Name}
+	r := Resolution{Entry: entry.Name, Source: podSource(entry)}
 	record, has := recorded(pod.Status.ResourceClaimStatuses, entry.Name)
 	if has && record == nil {
 		r.State = Unneeded
@@ -98,7 +100,7 @@ func (r Resolution) withoutGroup(pod *core.Pod, entry *core.PodResourceClaim, re
 }
 
 func (r Resolution) throughGroup(pod *core.Pod, group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim, record *string) Resolution {
-	r.ThroughGroup = true
+	r.ThroughGroup, r.Source = true, groupSource(entry)
 	if record != nil && pod.Spec.NodeName != "" {
 		r.Claim = *record
 		return r
@@ -152,6 +154,12 @@ func (r Resolution) own(pod *core.Pod, entry *core.PodResourceClaim, record *str
 func (r Resolution) failed(state State, reason Reason, object string) Resolution {
 	r.State, r.Problem = state, &Problem{Reason: reason, Entry: r.Entry, Object: object}
 	return r
+}
+
+// WithoutTemplate returns the resolution of an entry whose claim was not generated because its
+// template does not exist.
+func (r Resolution) WithoutTemplate() Resolution {
+	return r.failed(NotYet, TemplateMissing, r.Source.String())
 }
 
 // Check returns the reason why the claim found under the resolved name is not the intended one: a

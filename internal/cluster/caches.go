@@ -8,6 +8,7 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
+	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/features"
@@ -41,6 +42,10 @@ type Caches struct {
 	Slices     Cache[*resourcev1.ResourceSlice]
 	TaintRules Cache[*resourcev1.DeviceTaintRule] // nil if the API does not serve them
 
+	// The caches of templates may be nil; then all templates count as existing.
+	Templates        Cache[*resource.ResourceClaimTemplate]
+	ClusterTemplates Cache[*resourcev1alpha3.ClusterResourceClaimTemplate]
+
 	Budgets  Cache[*policyv1.PodDisruptionBudget] // nil if there are none
 	Services Cache[*corev1.Service]               // nil if there are none
 
@@ -56,7 +61,8 @@ func CachesOf(inf *client.Informers) Caches {
 		Pods: inf.Pods(), PodGroups: inf.PodGroups(), Claims: inf.ResourceClaims(), Nodes: inf.Nodes(),
 		Namespaces: inf.Namespaces(), Classes: inf.DeviceClasses(), Slices: inf.ResourceSlices(),
 		TaintRules: inf.DeviceTaintRules(),
-		Budgets:    inf.PodDisruptionBudgets(), Services: inf.Services(),
+		Templates:  inf.ResourceClaimTemplates(), ClusterTemplates: inf.ClusterResourceClaimTemplates(),
+		Budgets: inf.PodDisruptionBudgets(), Services: inf.Services(),
 		Volumes: inf.PersistentVolumes(), VolumeClaims: inf.PersistentVolumeClaims(), CSINodes: inf.CSINodes(),
 	}
 }

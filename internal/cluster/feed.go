@@ -30,6 +30,7 @@ type Feed struct {
 	pods      PodCache
 	podGroups Cache[*scheduling.PodGroup]
 	claims    Cache[*resource.ResourceClaim]
+	templates *templates
 
 	mu      sync.Mutex // guards pending
 	pending []change
@@ -40,7 +41,7 @@ type Feed struct {
 // NewFeed subscribes to all kinds that placement depends on. Call it before the caches start. Pods
 // with a scheduler name other than schedulerName use resources, but are not scheduled.
 func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
-	f := &Feed{on: caches.Features, schedulerName: schedulerName, pods: caches.Pods, podGroups: caches.PodGroups, claims: caches.Claims, wake: make(chan struct{}, 1)}
+	f := &Feed{on: caches.Features, schedulerName: schedulerName, pods: caches.Pods, podGroups: caches.PodGroups, claims: caches.Claims, templates: newTemplates(&caches), wake: make(chan struct{}, 1)}
 	if err := f.pods.AddIndex(groups.Index, groups.IndexKeys); err != nil {
 		return nil, err
 	}
@@ -63,6 +64,7 @@ func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
 	if caches.Services != nil {
 		caches.Services.OnChange(func(old, now *corev1.Service) { f.add(serviceChange(old, now)) })
 	}
+	f.followTemplates(&caches)
 	f.followVolumes(&caches)
 	return f, nil
 }
@@ -121,7 +123,10 @@ func keyOf(obj client.Object) model.Key {
 func podChange(f *Feed, old, now *core.Pod) change {
 	if now == nil {
 		key := keyOf(old)
-		return func(s *model.State) []model.Topic { return s.Pods.Delete(key) }
+		return func(s *model.State) []model.Topic {
+			f.templates.forget(key)
+			return s.Pods.Delete(key)
+		}
 	}
 	return func(s *model.State) []model.Topic { return f.putPod(s, now) }
 }
@@ -130,7 +135,7 @@ func podChange(f *Feed, old, now *core.Pod) change {
 // of an invalid affinity, which validation rejects, is omitted.
 func (f *Feed) putPod(s *model.State, pod *core.Pod) []model.Topic {
 	pod = claims.SeenPod(f.on, pod)
-	converted, err := model.PodFrom(pod, resolve(pod, f.groupOf(pod)))
+	converted, err := model.PodFrom(pod, f.resolve(pod, f.groupOf(pod)))
 	if err != nil {
 		klog.ErrorS(err, "Leaving a pod out of scheduling", "pod", klog.KObj(pod))
 		return s.Pods.Delete(keyOf(pod))
@@ -156,8 +161,8 @@ func (f *Feed) groupOf(pod *core.Pod) *scheduling.PodGroup {
 }
 
 // resolve returns the claim for each entry of the pod.
-func resolve(pod *core.Pod, group *scheduling.PodGroup) []model.PodClaim {
-	resolutions := claims.Resolve(pod, group)
+func (f *Feed) resolve(pod *core.Pod, group *scheduling.PodGroup) []model.PodClaim {
+	resolutions := f.templates.lookUp(keyOf(pod), claims.Resolve(pod, group))
 	out := make([]model.PodClaim, 0, len(resolutions))
 	for _, r := range resolutions {
 		if r.State == claims.Unneeded {

@@ -21,7 +21,7 @@ func (s *Scheduler) move(ctx context.Context, entry queue.Entry, unit *model.Uni
 	if unit.HalfBound || reasons.Code != sched.CodeUnschedulable && reasons.Code != sched.CodeWaiting {
 		return false
 	}
-	held := s.heldDevices(unit)
+	held := s.usage.heldDevices(s.placer, unit)
 	if held.stays {
 		reasons.Stay(held.broken, nil)
 		return false
@@ -73,30 +73,31 @@ func (h heldDevices) keys() []model.Key {
 	return keys
 }
 
-func (s *Scheduler) heldDevices(unit *model.Unit) heldDevices {
+// heldDevices returns the devices that a unit which was not placed has.
+func (u claimUsage) heldDevices(placer *sched.Placer, unit *model.Unit) heldDevices {
 	held := heldDevices{}
 	replaced := false
-	held.survivors, replaced = s.usage.survivors(unit)
-	for _, key := range s.usage.allocatedOf(unit, unit.Group != nil) {
-		claim, _ := s.state.Claims.Get(key)
-		text := s.placer.Broken(unit, claim)
-		user := s.placer.User(unit, key, held.survivors)
+	held.survivors, replaced = u.survivors(unit)
+	for _, key := range u.allocatedOf(unit, unit.Group != nil) {
+		claim, _ := u.state.Claims.Get(key)
+		text := placer.Broken(unit, claim)
+		user := placer.User(unit, key, held.survivors)
 		evicted := user == nil && len(held.survivors) > 0
 		if evicted && !replaced {
-			user = s.placer.User(unit, key, nil)
+			user = placer.User(unit, key, nil)
 		}
 		switch {
 		case user != nil && text != "":
-			return heldDevices{broken: fmt.Sprintf("%s, and %s", text, s.placer.Use(user)), stays: true}
+			return heldDevices{broken: fmt.Sprintf("%s, and %s", text, placer.Use(user)), stays: true}
 		case user != nil && !evicted:
 			continue
 		case user != nil && held.use == "":
-			held.use = fmt.Sprintf("claim %s %s", key, s.placer.Use(user))
+			held.use = fmt.Sprintf("claim %s %s", key, placer.Use(user))
 		}
 		if held.broken == "" {
 			held.broken = text
 		}
-		if s.usage.reservedOnlyFor(claim, unit, text != "") {
+		if u.reservedOnlyFor(claim, unit, text != "") {
 			held.claims = append(held.claims, commit.Held{Key: key, UID: claim.UID, Holders: claim.Consumers})
 		}
 	}
