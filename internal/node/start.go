@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -106,9 +107,13 @@ func (p *pods) adopt(pod *core.Pod) {
 	_ = p.holdings.take(pod, used) // the pod runs, even if another claim holds its devices
 }
 
-// release releases the claims of a pod that has ended, and wakes pods that wait for devices.
+// release releases the claims of a pod that has ended, and wakes pods that wait for devices. An error
+// of a driver is recorded each time: the pod does not end before.
 func (p *pods) release(ctx context.Context, pod *core.Pod) error {
 	freed, err := p.holdings.give(ctx, pod)
+	if err != nil && !errors.Is(err, errPending) {
+		p.events.Eventf(pod, corev1.EventTypeWarning, "FailedUnprepareDynamicResources", "Failed to unprepare dynamic resources: %v", err)
+	}
 	if freed {
 		p.mu.Lock()
 		keys := slices.Collect(maps.Keys(p.blocked))

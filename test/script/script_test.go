@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/allot-dev/allot/examples/driver/exampledriver"
 	"github.com/allot-dev/allot/internal/app"
 )
 
@@ -30,8 +31,9 @@ func TestMain(m *testing.M) {
 	}
 	// The test binary is the allot binary too, so that nothing has to be built for it.
 	testscript.Main(m, map[string]func(){
-		"allot":   func() { os.Exit(app.Main()) },
-		"kubectl": func() { os.Args = append([]string{"allot", "kubectl"}, os.Args[1:]...); os.Exit(app.Main()) },
+		"allot":          func() { os.Exit(app.Main()) },
+		"example-driver": func() { os.Exit(exampledriver.Main()) },
+		"kubectl":        func() { os.Args = append([]string{"allot", "kubectl"}, os.Args[1:]...); os.Exit(app.Main()) },
 	})
 }
 
