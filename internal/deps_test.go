@@ -131,6 +131,15 @@ var edges = []struct{ from, to, why string }{
 	{"apiserver", "etcd", "the server stores in the embedded etcd"},
 	{"apiserver", "pki", "the server authenticates by certificates"},
 
+	{"snapshot", "client", "objects are those of the clients"},
+	{"snapshot", "cluster", "its State is made as the scheduler's is"},
+	{"snapshot", "features", "what is off on the server is not seen"},
+	{"snapshot", "model", "its State is that of the model"},
+	{"snapshot/gather", "snapshot", "what is read becomes a Snapshot"},
+	{"snapshot/gather", "attach", "what a server has is surveyed there"},
+	{"snapshot/gather", "client", "objects are read by the typed clients"},
+	{"snapshot/gather", "features", "what a server lacks is off"},
+
 	{"attach", "client", "what a server speaks is a dialect of the clients"},
 	{"attach", "claims", "who may use a claim is decided there"},
 	{"attach", "groups", "what holds a PodGroup up is decided there"},

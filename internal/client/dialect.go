@@ -58,8 +58,8 @@ func TaintRuleVersions() []schema.GroupVersion {
 // their spec has no field for it.
 func (d Dialect) Own() bool { return d.Groups.Group == allotv1alpha1.GroupName }
 
-// groups returns the version of PodGroups and Workloads.
-func (d Dialect) groups() schema.GroupVersion {
+// GroupVersion returns the version of PodGroups and Workloads.
+func (d Dialect) GroupVersion() schema.GroupVersion {
 	if d.Groups.Empty() {
 		return schedulingv1beta1.SchemeGroupVersion
 	}

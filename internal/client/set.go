@@ -66,7 +66,7 @@ func NewFor(cfg *rest.Config, dialect Dialect) (*Set, error) {
 	for _, hub := range api.Hubs() {
 		served := hub
 		if hub == schedulingv1beta1.SchemeGroupVersion {
-			served = dialect.groups()
+			served = dialect.GroupVersion()
 		}
 		if set.servers[hub], err = dial(served, scheme, dialect.serializer(scheme, served, hub)); err != nil {
 			return nil, err
