@@ -131,6 +131,14 @@ var edges = []struct{ from, to, why string }{
 	{"apiserver", "etcd", "the server stores in the embedded etcd"},
 	{"apiserver", "pki", "the server authenticates by certificates"},
 
+	{"explain", "snapshot", "what is explained is in a Snapshot"},
+	{"explain", "model", "the State has what is asked about"},
+	{"explain", "alloc", "why claims cannot be allocated is decided there"},
+	{"explain", "sched", "units are placed again"},
+	{"explain", "sched/*", "reasons say which check nodes failed"},
+	{"explain", "claims", "which claim an entry means is decided there"},
+	{"explain", "client", "objects of the API have one interface"},
+	{"explain", "features", "what is off is not seen"},
 	{"snapshot", "client", "objects are those of the clients"},
 	{"snapshot", "cluster", "its State is made as the scheduler's is"},
 	{"snapshot", "features", "what is off on the server is not seen"},
@@ -158,7 +166,7 @@ var edges = []struct{ from, to, why string }{
 
 // core packages decide: same input, same output, on any machine.
 var core = []string{"model", "alloc", "sched", "sched/nodefit", "sched/score", "sched/reason", "sched/plan", "sched/queue",
-	"sched/placement", "sched/preempt", "claims", "groups"}
+	"sched/placement", "sched/preempt", "claims", "groups", "explain"}
 
 // Imports that a core package has no use for, by prefix of the path.
 var coreBans = []struct{ prefix, why string }{

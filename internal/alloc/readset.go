@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -16,6 +17,37 @@ type readSet struct {
 	all        bool
 	attributes []field
 	capacity   []field
+}
+
+// DeviceField is a field of devices that an expression reads.
+type DeviceField struct {
+	// Kind is "attribute", "capacity", or "driver"; a driver has no domain and no name.
+	Kind         string
+	Domain, Name string
+}
+
+// Reads returns the fields that an expression reads, each once, in the order of the expression. It
+// returns false if they cannot be determined from its syntax.
+func (a *Allocator) Reads(expression string) (fields []DeviceField, known bool) {
+	p := a.matcher.program(expression)
+	if p.compiled.Error != nil || p.reads.all {
+		return nil, false
+	}
+	add := func(field DeviceField) {
+		if !slices.Contains(fields, field) {
+			fields = append(fields, field)
+		}
+	}
+	if strings.Contains(expression, "device.driver") {
+		add(DeviceField{Kind: "driver"})
+	}
+	for i := range p.reads.attributes {
+		add(DeviceField{Kind: "attribute", Domain: p.reads.attributes[i].domain, Name: string(p.reads.attributes[i].qualified[1])})
+	}
+	for i := range p.reads.capacity {
+		add(DeviceField{Kind: "capacity", Domain: p.reads.capacity[i].domain, Name: string(p.reads.capacity[i].qualified[1])})
+	}
+	return fields, true
 }
 
 // field is an attribute or a capacity.

@@ -113,6 +113,12 @@ type SelectorMiss struct {
 	Class              string // "" for a selector of the request
 	Expression         string
 	Missed, Candidates int
+	Devices            []model.DeviceID // that do not match; at most maxListed
+}
+
+// isSame reports whether two counts are of the same selector.
+func (d SelectorMiss) isSame(other SelectorMiss) bool {
+	return d.Class == other.Class && d.Expression == other.Expression && d.Missed == other.Missed && d.Candidates == other.Candidates
 }
 
 func (d SelectorMiss) String() string {

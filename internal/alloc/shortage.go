@@ -176,7 +176,8 @@ func (offer *NodeOffer) selectorMisses(short model.Bits) (list []SelectorMiss, p
 			if n < chosen.classSelectors {
 				drop.Class = class
 			}
-			if drop.Missed > 0 && !slices.Contains(list, drop) {
+			if drop.Missed > 0 && !slices.ContainsFunc(list, drop.isSame) {
+				drop.Devices = missed(offer, chosen.filter, n)
 				list = append(list, drop)
 			}
 			if before = matching; matching > 0 {
@@ -186,6 +187,24 @@ func (offer *NodeOffer) selectorMisses(short model.Bits) (list []SelectorMiss, p
 		return true
 	})
 	return list, passed
+}
+
+// missed returns the first devices that match all selectors before the n-th one, and not that.
+func missed(offer *NodeOffer, f *filter, n int) []model.DeviceID {
+	matcher := offer.problem.allocator.matcher
+	var list []model.DeviceID
+	for i := range offer.views {
+		view, matches := &offer.views[i], matcher.pool(&offer.views[i])
+		before := matcher.match(matches, f.prefix(n)).devices.And(view.Reach)
+		before.AndNot(matcher.match(matches, f.prefix(n+1)).devices).Each(func(device int) bool {
+			list = append(list, view.DeviceID(device))
+			return len(list) < maxListed
+		})
+		if len(list) == maxListed {
+			break
+		}
+	}
+	return list
 }
 
 // countMatches returns the number of devices that match the filter.

@@ -45,6 +45,7 @@ func newCommand(streams Streams) *cobra.Command {
 	root.AddCommand(newAPIServerCommand(streams), newControllerManagerCommand(streams), newSchedulerCommand(streams), newNodeCommand(streams))
 	root.AddCommand(newAttachCommand(streams), newDebugCommand(streams))
 	root.AddCommand(newTemplateSyncCommand(streams))
+	root.AddCommand(newExplainCommand(streams, false), newSnapshotCommand(streams, false))
 	root.AddCommand(&cobra.Command{
 		Use:   "kubectl",
 		Short: "kubectl, for the server of the data directory",

@@ -14,6 +14,9 @@ func prune(object client.Object) {
 	object.SetManagedFields(nil)
 	if annotations := object.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
 		delete(annotations, corev1.LastAppliedConfigAnnotation)
+		if len(annotations) == 0 {
+			object.SetAnnotations(nil)
+		}
 	}
 	switch o := object.(type) {
 	case *core.Pod:
@@ -66,4 +69,3 @@ func withoutSource(source *corev1.PersistentVolumeSource) corev1.PersistentVolum
 	}
 	return corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: source.CSI.Driver, VolumeHandle: source.CSI.VolumeHandle}}
 }
-

@@ -46,15 +46,19 @@ func (f Failures) AddDevices(node string, reason *alloc.Reason) {
 // add counts a node; closer reports whether less is missing than in what is known.
 func (f Failures) add(n NodeFailure, closer func(known *NodeFailure) bool) *NodeFailure {
 	id := string(n.Check) + "\x00" + n.Detail
+	example := NodeExample{Node: n.Closest, Lacking: n.Lacking, Alloc: n.Alloc}
 	known, ok := f[id]
 	if !ok {
-		n.Nodes = 1
+		n.Nodes, n.Examples = 1, []NodeExample{example}
 		f[id] = &n
 		return &n
 	}
 	if closer(known) {
-		n.Nodes, n.Pools = known.Nodes, known.Pools
+		n.Nodes, n.Pools, n.Examples = known.Nodes, known.Pools, known.Examples
 		*known = n
+	}
+	if len(known.Examples) < maxExamples {
+		known.Examples = append(known.Examples, example)
 	}
 	known.Nodes++
 	return known

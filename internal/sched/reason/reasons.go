@@ -115,8 +115,20 @@ type NodeFailure struct {
 	Alloc   *alloc.Reason // why claims cannot be allocated there
 	Claim   model.Key     // that cannot be used there
 	Volume  string        // PersistentVolume that cannot be used there
-	Pools   []string      // pools of any of the nodes that cannot be used, and why
+	// Examples are the first of these nodes, by name; at most maxExamples.
+	Examples []NodeExample
+	Pools    []string // pools of any of the nodes that cannot be used, and why
 }
+
+// NodeExample is one of the nodes that failed a check, with what is missing there.
+type NodeExample struct {
+	Node    string
+	Lacking int64         // of a resource
+	Alloc   *alloc.Reason // why claims cannot be allocated
+}
+
+// maxExamples limits the nodes that a NodeFailure lists, because reasons are kept while units wait.
+const maxExamples = 8
 
 // AddBlocked adds a pod that cannot be tried.
 func (r *Reasons) AddBlocked(pod model.Key, blocker Blocker) {

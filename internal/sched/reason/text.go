@@ -166,7 +166,7 @@ func (p *PodReasons) text(unit model.UnitKey, long bool) string {
 func (p *PodReasons) histogram() string {
 	counts := map[string]int{}
 	for i := range p.Failures {
-		counts[p.Failures[i].reason()] += p.Failures[i].Nodes
+		counts[p.Failures[i].Reason()] += p.Failures[i].Nodes
 	}
 	parts := make([]string, 0, len(counts))
 	for reason, n := range counts {
@@ -197,8 +197,8 @@ func (p *PodReasons) details(long bool) string {
 	return " " + strings.Join(parts, "; ") + "."
 }
 
-// reason returns the words of kube-scheduler for what the nodes failed at.
-func (f *NodeFailure) reason() string {
+// Reason returns the words of kube-scheduler for what the nodes failed at.
+func (f *NodeFailure) Reason() string {
 	switch f.Check {
 	case nodefit.CheckUnschedulable:
 		return "node(s) were unschedulable"

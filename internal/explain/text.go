@@ -1,0 +1,219 @@
+package explain
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	width      = 80
+	factColumn = 15 // width of the names of facts
+)
+
+// WriteText writes the Report as text of 80 columns, without colour. Commands are never broken.
+func (r *Report) WriteText(w io.Writer) error {
+	t := &text{out: bufio.NewWriter(w)}
+	verb := map[State]string{Waiting: "is waiting", Terminating: "is terminating", Finished: "has finished"}[r.State]
+	if verb == "" {
+		verb = "is " + strings.ToLower(string(r.State))
+	}
+	t.paragraph("", "", fmt.Sprintf("%s %s: %s", r.Subject, verb, strings.TrimSuffix(r.Summary, ".")+"."))
+	if len(r.Unknown) > 0 {
+		t.heading("Not known, so this answer may be wrong")
+		for _, unknown := range r.Unknown {
+			t.paragraph("  - ", "    ", unknown)
+		}
+	}
+	t.line("")
+	for _, fact := range r.Facts {
+		name := fmt.Sprintf("  %-*s ", factColumn, fact.Name)
+		t.paragraph(name, strings.Repeat(" ", factColumn+3), fact.Value)
+	}
+	for i := range r.Pods {
+		t.pods(&r.Pods[i], len(r.Pods) > 1)
+	}
+	t.placements(r.Placement)
+	t.devices(r.Devices)
+	t.history(r.History)
+	if len(r.Help) > 0 {
+		t.heading("What helps")
+		for _, help := range r.Help {
+			t.paragraph("  - ", "    ", help.What)
+			for _, command := range help.Commands {
+				t.line("      " + command)
+			}
+		}
+	}
+	return t.out.Flush()
+}
+
+// text writes lines. The first error is kept by the writer and returned by its Flush.
+type text struct{ out *bufio.Writer }
+
+func (t *text) line(line string) { fmt.Fprintln(t.out, strings.TrimRight(line, " ")) }
+
+func (t *text) heading(heading string) {
+	t.line("")
+	t.paragraph("", "", heading)
+}
+
+// paragraph writes words in lines, the first one after first and the others after rest.
+func (t *text) paragraph(first, rest, words string) {
+	line := first
+	empty := true
+	for _, word := range strings.Fields(words) {
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			t.line(line)
+			line, empty = rest, true
+		}
+		if !empty {
+			line += " "
+		}
+		line += word
+		empty = false
+	}
+	t.line(line)
+}
+
+func (t *text) pods(p *PodAnswer, several bool) {
+	if p.Examined > 0 {
+		heading := fmt.Sprintf("Nodes: 0 of %d fit", p.Examined)
+		if several {
+			heading += " " + podsText(p.Pods)
+		}
+		t.heading(heading)
+	} else if p.Reason != "" && (several || len(p.Details) > 0) {
+		t.heading("Why")
+		if several {
+			t.paragraph("  ", "  ", podsText(p.Pods)+": "+p.Reason)
+		}
+		for _, detail := range p.Details {
+			t.paragraph("  - ", "    ", detail)
+		}
+	}
+	for i := range p.Nodes {
+		t.class(&p.Nodes[i])
+	}
+	if p.Nearest != nil {
+		t.nearest(p.Nearest)
+	}
+}
+
+func (t *text) class(c *NodeClass) {
+	what := c.Reason
+	if c.Detail != "" {
+		what += ": " + c.Detail
+	}
+	t.paragraph(fmt.Sprintf("%4d  ", c.Nodes), "      ", what)
+	var plain []string
+	for _, e := range c.Examples {
+		if e.Found == "" {
+			plain = append(plain, e.Node)
+			continue
+		}
+		t.paragraph(fmt.Sprintf("      %s: ", e.Node), "        ", e.Found)
+	}
+	more := c.Nodes - len(c.Examples)
+	switch {
+	case len(plain) > 0 && more > 0:
+		t.paragraph("      ", "      ", fmt.Sprintf("%s and %d more", strings.Join(plain, ", "), more))
+	case len(plain) > 0:
+		t.paragraph("      ", "      ", strings.Join(plain, ", "))
+	case more > 0:
+		t.line(fmt.Sprintf("      and %d more", more))
+	}
+}
+
+func (t *text) nearest(n *Nearest) {
+	switch {
+	case n.Node == "":
+		t.heading("What is in the way: " + n.Missing)
+	case len(n.Why)+len(n.Holders) > 0:
+		t.heading("What is in the way on " + n.Node)
+	}
+	for _, why := range n.Why {
+		t.paragraph("  - ", "    ", why)
+	}
+	t.holders(n.Holders)
+}
+
+func (t *text) holders(holders []Holder) {
+	for i := range holders {
+		h := &holders[i]
+		head := h.Held
+		if h.Claim != "" {
+			if !strings.HasPrefix(h.Claim, "reserved") && !strings.HasPrefix(h.Claim, "excluded") {
+				head += " is held by claim " + h.Claim
+			} else {
+				head += " is " + h.Claim
+			}
+		}
+		if h.Since != "" {
+			head += ", since " + h.Since
+		}
+		t.paragraph("  - ", "    ", head)
+		for _, consumer := range h.Consumers {
+			t.paragraph("      ", "        ", "used by "+consumer)
+		}
+		if h.Preemption != "" {
+			t.paragraph("      ", "        ", h.Preemption)
+		}
+	}
+}
+
+func (t *text) placements(list []Placement) {
+	for i := range list {
+		p := &list[i]
+		if len(p.Candidates) == 0 {
+			continue
+		}
+		t.heading(fmt.Sprintf("Why pod %s is on %s: the best nodes now, best first", p.Pod, p.Node))
+		for _, c := range p.Candidates {
+			var scores []string
+			for _, s := range c.Scores {
+				scores = append(scores, s.Preference+" "+s.Value)
+			}
+			mark := "  "
+			if c.Chosen {
+				mark = "* "
+			}
+			t.paragraph("  "+mark+c.Node+"  ", "      ", strings.Join(scores, "; "))
+		}
+	}
+}
+
+func (t *text) devices(list []DeviceAnswer) {
+	if len(list) == 0 {
+		return
+	}
+	t.heading("Devices")
+	for i := range list {
+		d := &list[i]
+		head := d.Device + ": " + d.State
+		if d.Request != "" {
+			head += " (request " + d.Request + ")"
+		}
+		t.paragraph("  ", "    ", head)
+		for _, a := range d.Attributes {
+			t.paragraph("    ", "      ", a.Name+" = "+a.Value)
+		}
+		for _, taint := range d.Taints {
+			t.paragraph("    ", "      ", "tainted: "+taint)
+		}
+		t.holders(d.Holders)
+	}
+}
+
+func (t *text) history(list []Moment) {
+	if len(list) == 0 {
+		return
+	}
+	t.heading("What happened")
+	for _, m := range list {
+		t.paragraph("  "+m.Time.UTC().Format(time.RFC3339)+"  ", strings.Repeat(" ", 24), m.What)
+	}
+}
