@@ -170,6 +170,9 @@ func (s *Server) Loopback() *rest.Config {
 	return cfg
 }
 
+// RootCA returns the certificates by which clients verify the server.
+func (s *Server) RootCA() []byte { return s.certificates.authority.CertPEM() }
+
 // URL is where the server listens.
 func (s *Server) URL() string { return s.url }
 

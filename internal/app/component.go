@@ -26,6 +26,8 @@ type component struct {
 	features features.Set
 	// nodeGrace is how long a node may send no heartbeat.
 	nodeGrace time.Duration
+	// rootCA are the certificates by which clients verify the API server.
+	rootCA []byte
 	// metrics has the metrics of the parts.
 	metrics *metrics.Registry
 

@@ -66,7 +66,7 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, server.Stop(context.WithoutCancel(ctx)))
 	}
-	c.nodeGrace = opts.NodeGrace
+	c.nodeGrace, c.rootCA = opts.NodeGrace, server.RootCA()
 	i := &Instance{component: c, Server: server}
 	if i.Classes, err = createClasses(parts, c.Client, opts); err != nil {
 		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))

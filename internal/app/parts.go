@@ -13,6 +13,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/garbagecollector"
 	"github.com/allot-dev/allot/internal/controller/job"
 	"github.com/allot-dev/allot/internal/controller/namespace"
+	"github.com/allot-dev/allot/internal/controller/namespacedefaults"
 	"github.com/allot-dev/allot/internal/controller/nodelifecycle"
 	"github.com/allot-dev/allot/internal/controller/nodetaint"
 	"github.com/allot-dev/allot/internal/controller/podgc"
@@ -29,6 +30,9 @@ import (
 // poolStatusController does not run on an existing cluster, which serves such requests itself or
 // does not have their kind.
 const poolStatusController = "pool status controller"
+
+// namespaceDefaultsController does not run on an existing cluster, which has controllers for that.
+const namespaceDefaultsController = "namespace defaults controller"
 
 // runner is the interface of a part.
 type runner interface {
@@ -81,6 +85,7 @@ func makers(c *component) []maker {
 		{poolStatusController, func() (runner, error) {
 			return poolstatus.New(c.Client, c.Caches, poolstatus.Options{Features: c.features}), nil
 		}},
+		{namespaceDefaultsController, func() (runner, error) { return namespacedefaults.New(c.Client, c.Caches, c.rootCA), nil }},
 		{"pod collector", func() (runner, error) { return podgc.New(c.Client, c.Caches, podgc.Options{}) }},
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"github.com/allot-dev/allot/internal/apiserver"
@@ -134,7 +135,11 @@ func newControllerManagerCommand(streams Streams) *cobra.Command {
 	var grace time.Duration
 	cmd := newApartCommand(streams, "controller-manager", "Run all controllers", true, func(*apartOptions) work {
 		return work{name: "allot-controller-manager", parts: func(c *component) ([]part, <-chan struct{}, error) {
-			c.nodeGrace = grace
+			cfg := rest.CopyConfig(c.Client.Config())
+			if err := rest.LoadTLSFiles(cfg); err != nil {
+				return nil, nil, fmt.Errorf("certificates of the API server: %w", err)
+			}
+			c.nodeGrace, c.rootCA = grace, cfg.CAData
 			parts, err := newControllers(c)
 			return parts, nil, err
 		}}

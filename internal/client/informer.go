@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -46,6 +47,27 @@ func (h *handlersSynced) all() bool {
 type lister[L runtime.Object] interface {
 	List(ctx context.Context, opts metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
+}
+
+// byName lists and watches objects of a name; the empty name means all.
+type byName[L runtime.Object] struct {
+	lister[L]
+	name string
+}
+
+func (n byName[L]) List(ctx context.Context, opts metav1.ListOptions) (L, error) {
+	return n.lister.List(ctx, n.restrict(opts))
+}
+
+func (n byName[L]) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	return n.lister.Watch(ctx, n.restrict(opts))
+}
+
+func (n byName[L]) restrict(opts metav1.ListOptions) metav1.ListOptions {
+	if n.name != "" {
+		opts.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, n.name).String()
+	}
+	return opts
 }
 
 // ListWatch returns the ListWatch for an informer. It waits for an unreachable server; what names

@@ -15,6 +15,8 @@ type kind[T Object, L runtime.Object] struct {
 	status []string
 	// cacheNamespace is the namespace of the cached objects; empty means all.
 	cacheNamespace string
+	// cacheName is the name of the cached objects; empty means any.
+	cacheName string
 }
 
 // objectPointer is a pointer to T that is an API object.
@@ -50,6 +52,12 @@ func (k kind[T, L]) cachedIn(namespace string) kind[T, L] {
 	return k
 }
 
+// cachedNamed restricts the cache to objects of a name.
+func (k kind[T, L]) cachedNamed(name string) kind[T, L] {
+	k.cacheName = name
+	return k
+}
+
 // client returns the client of the kind in a namespace.
 func (k kind[T, L]) client(s *Set, namespace string) Client[T, L] {
 	server := s.server(k.resource)
@@ -61,5 +69,7 @@ func (k kind[T, L]) client(s *Set, namespace string) Client[T, L] {
 
 // cache returns the cache of the kind, which is the same for all parts of a process.
 func (k kind[T, L]) cache(f *Informers) *Informer[T] {
-	return informerFor(f, k.resource.Resource, func() *Informer[T] { return newInformer(k.client(f.set, k.cacheNamespace), k.newObject()) })
+	return informerFor(f, k.resource.Resource, func() *Informer[T] {
+		return newInformer(byName[L]{k.client(f.set, k.cacheNamespace), k.cacheName}, k.newObject())
+	})
 }

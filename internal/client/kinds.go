@@ -44,6 +44,29 @@ func (s *Set) Namespaces() Client[*corev1.Namespace, *corev1.NamespaceList] {
 }
 func (f *Informers) Namespaces() *Informer[*corev1.Namespace] { return namespaces.cache(f) }
 
+// DefaultServiceAccount is the name of the ServiceAccount that each namespace has.
+const DefaultServiceAccount = "default"
+
+// RootCAConfigMap is the name of the ConfigMap that each namespace has.
+const RootCAConfigMap = "kube-root-ca.crt"
+
+var serviceAccounts = kindOf[corev1.ServiceAccount, corev1.ServiceAccountList](corev1.SchemeGroupVersion, "serviceaccounts").
+	cachedNamed(DefaultServiceAccount)
+
+func (s *Set) ServiceAccounts(namespace string) Client[*corev1.ServiceAccount, *corev1.ServiceAccountList] {
+	return serviceAccounts.client(s, namespace)
+}
+func (f *Informers) DefaultServiceAccounts() *Informer[*corev1.ServiceAccount] {
+	return serviceAccounts.cache(f)
+}
+
+var configMaps = kindOf[corev1.ConfigMap, corev1.ConfigMapList](corev1.SchemeGroupVersion, "configmaps").cachedNamed(RootCAConfigMap)
+
+func (s *Set) ConfigMaps(namespace string) Client[*corev1.ConfigMap, *corev1.ConfigMapList] {
+	return configMaps.client(s, namespace)
+}
+func (f *Informers) RootCAConfigMaps() *Informer[*corev1.ConfigMap] { return configMaps.cache(f) }
+
 var persistentVolumeClaims = kindOf[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList](corev1.SchemeGroupVersion, "persistentvolumeclaims")
 
 func (s *Set) PersistentVolumeClaims(namespace string) Client[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList] {

@@ -194,6 +194,8 @@ func collectors() []part {
 			allow("get list watch delete deletecollection", "*", "*"),
 			allow("update patch", "", "namespaces/finalize namespaces/status"),
 		),
+		controller("service-account-controller", allow(read+" create", "", "serviceaccounts"), allow(read, "", "namespaces")),
+		controller("root-ca-cert-publisher", allow(read+" create update", "", "configmaps"), allow(read, "", "namespaces")),
 		controller("pod-garbage-collector",
 			allow("get list watch delete", "", "pods"),
 			allow("update patch", "", "pods/status"),
