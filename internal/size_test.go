@@ -25,8 +25,8 @@ var corePackages = []string{"model", "alloc", "sched", "claims", "groups", "comm
 // largeTypes are the types that are larger than the limits, with the reason. A type that is within the
 // limits must not be listed.
 var largeTypes = map[string]string{
-	"alloc.Reason":  "one field for each check that refuses devices",
-	"model.Pod":     "one field for each property of a pod that placement reads",
+	"alloc.Reason": "one field for each check that refuses devices",
+	"model.Pod":    "one field for each property of a pod that placement reads",
 }
 
 // typeSize is the number of methods and fields of a type. An embedded type is one field.

@@ -89,13 +89,13 @@ type pods struct {
 
 // track holds the state of a pod that is not in its status.
 type track struct {
-	pod      *core.Pod // as last seen
-	deleted  bool      // the final deletion was sent
-	waitsFor []types.NamespacedName
+	pod         *core.Pod // as last seen
+	deleted     bool      // the final deletion was sent
+	waitsFor    []types.NamespacedName
 	preparation preparation
-	why      string // why it does not run
-	since    time.Time
-	reported bool // an event was recorded
+	why         string // why it does not run
+	since       time.Time
+	reported    bool // an event was recorded
 }
 
 // reconcile advances one pod until it waits for a change, or for a driver.
