@@ -1,6 +1,7 @@
 package apiserver_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -44,8 +45,8 @@ func TestJobSelector(t *testing.T) {
 			t.Errorf("label %s is %q, want %q", key, got, want)
 		}
 	}
-	// The manifest's labels are the Job's own, without those that were generated.
-	if len(job.Labels) != 1 || job.Labels["app"] != "j" || job.Generation != 1 {
+	// A Job without labels has those of its template, generated ones included, as in Kubernetes 1.37.
+	if !maps.Equal(job.Labels, job.Spec.Template.Labels) || job.Generation != 1 {
 		t.Errorf("labels are %v, generation %d", job.Labels, job.Generation)
 	}
 	_, err = tryCreate(t, ns, strings.Replace(strings.Replace(jobYAML, "name: j", "name: k", 1), "{app: j}", "{job-name: other}", 1))

@@ -90,7 +90,7 @@ func schedulerRules() []rbacv1.PolicyRule {
 		allow("list watch", "policy", "poddisruptionbudgets"),
 		// Whether a StatefulSet creates its pods one by one, which is said of a gang that lacks pods.
 		allow("get", "apps", "statefulsets"),
-		allow("list watch", resourcev1.GroupName, "deviceclasses resourceslices resourceclaimtemplates"),
+		allow("list watch", resourcev1.GroupName, "deviceclasses resourceslices resourceclaimtemplates clusterresourceclaimtemplates"),
 		// Claims for extended resources are created and deleted.
 		allow("get list watch create update patch delete", resourcev1.GroupName, "resourceclaims"),
 		allow("update patch", resourcev1.GroupName, "resourceclaims/status"),
