@@ -90,7 +90,7 @@ func groups() []group {
 			&corev1.Event{}, &corev1.EventList{}, &corev1.ConfigMap{}, &corev1.ConfigMapList{},
 			&corev1.Secret{}, &corev1.SecretList{}, &corev1.ServiceAccount{}, &corev1.ServiceAccountList{},
 			&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeList{},
-			&corev1.Service{}, &corev1.ServiceList{},
+			&corev1.Service{}, &corev1.ServiceList{}, &corev1.LimitRange{}, &corev1.LimitRangeList{},
 			&corev1.PodLogOptions{}, &corev1.SerializedReference{},
 		}},
 		{admissionregistrationv1.SchemeGroupVersion, []schema.GroupVersion{admissionregistrationv1.SchemeGroupVersion}, []runtime.Object{

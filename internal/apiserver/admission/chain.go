@@ -19,6 +19,7 @@ type Reader interface {
 	Namespace(ctx context.Context, name string) (*corev1.Namespace, bool, error)
 	Workload(ctx context.Context, namespace, name string) (*scheduling.Workload, bool, error)
 	PriorityClass(ctx context.Context, name string) (*schedulingv1.PriorityClass, bool, error)
+	LimitRanges(ctx context.Context, namespace string) ([]corev1.LimitRange, error)
 	PriorityClasses(ctx context.Context) ([]schedulingv1.PriorityClass, error)
 }
 
@@ -65,6 +66,9 @@ func (c *Chain) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 	}
 	switch obj := a.GetObject().(type) {
 	case *core.Pod:
+		if err := c.limitDefaults(ctx, obj, a.GetNamespace()); err != nil {
+			return err
+		}
 		return c.pod(ctx, a, obj)
 	case *scheduling.PodGroup:
 		return c.podGroup(ctx, a, obj)
@@ -81,8 +85,15 @@ func (c *Chain) Validate(ctx context.Context, a admission.Attributes, _ admissio
 	if a.GetSubresource() != "" {
 		return nil
 	}
-	if class, ok := a.GetObject().(*schedulingv1.PriorityClass); ok {
-		return c.oneDefault(ctx, a, class)
+	switch obj := a.GetObject().(type) {
+	case *schedulingv1.PriorityClass:
+		return c.oneDefault(ctx, a, obj)
+	case *core.Pod:
+		if a.GetOperation() == admission.Create { // the resources of a pod do not change
+			return c.podWithinLimits(ctx, a, obj)
+		}
+	case *corev1.PersistentVolumeClaim:
+		return c.volumeClaimWithinLimits(ctx, a, obj)
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ type world struct {
 	namespaces map[string]corev1.NamespacePhase
 	classes    []schedulingv1.PriorityClass
 	labels     map[string]string // of each namespace
+	ranges     []corev1.LimitRange
 }
 
 func (w world) Namespace(_ context.Context, name string) (*corev1.Namespace, bool, error) {
@@ -41,6 +42,10 @@ func (w world) PriorityClass(_ context.Context, name string) (*schedulingv1.Prio
 		return nil, false, nil
 	}
 	return &w.classes[i], true, nil
+}
+
+func (w world) LimitRanges(context.Context, string) ([]corev1.LimitRange, error) {
+	return w.ranges, nil
 }
 
 func (w world) PriorityClasses(context.Context) ([]schedulingv1.PriorityClass, error) {

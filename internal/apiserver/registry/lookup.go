@@ -85,6 +85,19 @@ func (l *Lookup) PriorityClass(ctx context.Context, name string) (*schedulingv1.
 	return find[*schedulingv1.PriorityClass](ctx, l, schema.GroupResource{Group: schedulingGroup, Resource: "priorityclasses"}, "", name)
 }
 
+// LimitRanges lists the LimitRanges of a namespace.
+func (l *Lookup) LimitRanges(ctx context.Context, namespace string) ([]corev1.LimitRange, error) {
+	store, ok := l.stores[schema.GroupResource{Resource: "limitranges"}]
+	if !ok {
+		return nil, fmt.Errorf("no storage of limitranges")
+	}
+	list, err := store.List(genericapirequest.WithNamespace(ctx, namespace), &internalversion.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil, err
+	}
+	return list.(*corev1.LimitRangeList).Items, nil
+}
+
 // PriorityClasses lists all PriorityClasses.
 func (l *Lookup) PriorityClasses(ctx context.Context) ([]schedulingv1.PriorityClass, error) {
 	store, ok := l.stores[schema.GroupResource{Group: schedulingGroup, Resource: "priorityclasses"}]
