@@ -8,6 +8,7 @@
 //   - A plugin is built when the first object that configures it is seen. Until then a request costs it the look at one
 //     pointer, and the server no more than the watches of six kinds of which there are no objects.
 //   - No request is decided before the configuration that was stored at the start is known.
+//   - The result of checking a policy's expressions against types is written by the server itself, without a controller.
 //   - A webhook that names a Service is sent to a ready endpoint of it, which is looked up for each connection.
 //
 // The package decides nothing itself: what a webhook or a policy says is up to the plugins.

@@ -42,6 +42,7 @@ type Plugins struct {
 	shared      informers.SharedInformerFactory
 	initializer admission.PluginInitializers
 	drained     <-chan struct{}
+	types       *typeChecking
 
 	mutatingPolicy, mutatingWebhook     mutating
 	validatingPolicy, validatingWebhook validating
@@ -68,6 +69,9 @@ func New(cfg Config) (*Plugins, error) {
 	p.mutatingWebhook.deferred = deferred{name: mutatingwebhook.PluginName, build: building(p, mutatingwebhook.NewMutatingWebhook)}
 	p.validatingPolicy.deferred = deferred{name: validatingpolicy.PluginName, build: building(p, validatingpolicy.NewPlugin)}
 	p.validatingWebhook.deferred = deferred{name: validatingwebhook.PluginName, build: building(p, validatingwebhook.NewValidatingAdmissionWebhook)}
+	if p.types, err = newTypeChecking(client, p.shared.Admissionregistration().V1().ValidatingAdmissionPolicies(), cfg.Mapper); err != nil {
+		return nil, err
+	}
 	return p, p.follow()
 }
 
@@ -91,7 +95,10 @@ func (p *Plugins) follow() error {
 }
 
 // Start makes the plugins follow their configuration until ctx ends.
-func (p *Plugins) Start(ctx context.Context) { p.shared.StartWithContext(ctx) }
+func (p *Plugins) Start(ctx context.Context) {
+	p.shared.StartWithContext(ctx)
+	go p.types.run(ctx)
+}
 
 // Behind returns a chain of the built-in rules and the plugins.
 func (p *Plugins) Behind(rules admission.Interface) admission.Interface {
