@@ -91,6 +91,7 @@ func groups() []group {
 			&corev1.Secret{}, &corev1.SecretList{}, &corev1.ServiceAccount{}, &corev1.ServiceAccountList{},
 			&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeList{},
 			&corev1.Service{}, &corev1.ServiceList{}, &corev1.LimitRange{}, &corev1.LimitRangeList{},
+			&corev1.ResourceQuota{}, &corev1.ResourceQuotaList{},
 			&corev1.PodLogOptions{}, &corev1.SerializedReference{},
 		}},
 		{admissionregistrationv1.SchemeGroupVersion, []schema.GroupVersion{admissionregistrationv1.SchemeGroupVersion}, []runtime.Object{

@@ -121,6 +121,8 @@ var edges = []struct{ from, to, why string }{
 
 	{"apiserver/*", "claims", "claim names that are known are recorded at pod creation"},
 	{"apiserver/*", "apiserver/*", "the server's parts know each other"},
+	{"apiserver/dynamicadmission", "quota", "what an object uses of a quota is measured in one place"},
+	{"controller/resourcequota", "quota", "what an object uses of a quota is measured in one place"},
 	{"claims", "features", "what claims mean depends on what is on"},
 	{"cluster", "features", "what is off is not seen"},
 	{"scheduler", "features", "it hands down what is on"},

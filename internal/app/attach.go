@@ -88,7 +88,7 @@ func runAttach(ctx context.Context, o attachOptions, progress *cli.Progress) err
 func attachable() []string {
 	names := []string{attach.GroupClaim, attach.Limit, attach.Double}
 	for _, m := range makers(nil) {
-		if m.name != poolStatusController && m.name != namespaceDefaultsController {
+		if !slices.Contains([]string{poolStatusController, namespaceDefaultsController, resourceQuotaController}, m.name) {
 			names = append(names, m.id())
 		}
 	}

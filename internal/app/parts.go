@@ -20,6 +20,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/podgroup"
 	"github.com/allot-dev/allot/internal/controller/poolstatus"
 	"github.com/allot-dev/allot/internal/controller/replicaset"
+	"github.com/allot-dev/allot/internal/controller/resourcequota"
 	"github.com/allot-dev/allot/internal/controller/statefulset"
 	"github.com/allot-dev/allot/internal/controller/ttl"
 	"github.com/allot-dev/allot/internal/features"
@@ -33,6 +34,9 @@ const poolStatusController = "pool status controller"
 
 // namespaceDefaultsController does not run on an existing cluster, which has controllers for that.
 const namespaceDefaultsController = "namespace defaults controller"
+
+// resourceQuotaController does not run on an existing cluster, which has one.
+const resourceQuotaController = "resource quota controller"
 
 // runner is the interface of a part.
 type runner interface {
@@ -86,6 +90,7 @@ func makers(c *component) []maker {
 			return poolstatus.New(c.Client, c.Caches, poolstatus.Options{Features: c.features}), nil
 		}},
 		{namespaceDefaultsController, func() (runner, error) { return namespacedefaults.New(c.Client, c.Caches, c.rootCA), nil }},
+		{resourceQuotaController, func() (runner, error) { return resourcequota.New(c.Client, c.Caches) }},
 		{"pod collector", func() (runner, error) { return podgc.New(c.Client, c.Caches, podgc.Options{}) }},
 	}
 }

@@ -67,6 +67,13 @@ func (s *Set) ConfigMaps(namespace string) Client[*corev1.ConfigMap, *corev1.Con
 }
 func (f *Informers) RootCAConfigMaps() *Informer[*corev1.ConfigMap] { return configMaps.cache(f) }
 
+var resourceQuotas = kindOf[corev1.ResourceQuota, corev1.ResourceQuotaList](corev1.SchemeGroupVersion, "resourcequotas")
+
+func (s *Set) ResourceQuotas(namespace string) Client[*corev1.ResourceQuota, *corev1.ResourceQuotaList] {
+	return resourceQuotas.client(s, namespace)
+}
+func (f *Informers) ResourceQuotas() *Informer[*corev1.ResourceQuota] { return resourceQuotas.cache(f) }
+
 var persistentVolumeClaims = kindOf[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList](corev1.SchemeGroupVersion, "persistentvolumeclaims")
 
 func (s *Set) PersistentVolumeClaims(namespace string) Client[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList] {

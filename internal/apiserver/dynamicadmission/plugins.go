@@ -4,17 +4,21 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"go.opentelemetry.io/otel/trace/noop"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/initializer"
 	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	webhookinitializer "k8s.io/apiserver/pkg/admission/plugin/webhook/initializer"
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/quota/v1/generic"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/dynamic"
@@ -22,7 +26,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/compatibility"
+
+	"github.com/allot-dev/allot/internal/quota"
 )
+
+// quotaEvaluators is how many requests are charged to quotas at a time.
+const quotaEvaluators = 5
 
 // Config is what the plugins need of the server.
 type Config struct {
@@ -37,7 +46,7 @@ type Config struct {
 	Drained <-chan struct{}
 }
 
-// Plugins are the four plugins, in the order in which a request goes through them.
+// Plugins are the plugins, in the order in which a request goes through them.
 type Plugins struct {
 	shared      informers.SharedInformerFactory
 	initializer admission.PluginInitializers
@@ -46,6 +55,7 @@ type Plugins struct {
 
 	mutatingPolicy, mutatingWebhook     mutating
 	validatingPolicy, validatingWebhook validating
+	resourceQuota                       validating
 }
 
 // New returns the plugins. They follow their configuration when they are started.
@@ -63,7 +73,7 @@ func New(cfg Config) (*Plugins, error) {
 		initializer.New(client, params, p.shared, cfg.Authorizer, utilfeature.DefaultFeatureGate, cfg.Version, cfg.Drained, cfg.Mapper),
 		webhookinitializer.NewPluginInitializer(
 			webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, cfg.Loopback, noop.NewTracerProvider()), cfg.Services),
-		excluding{},
+		excluding{}, counting{},
 	}
 	p.mutatingPolicy.deferred = deferred{name: mutatingpolicy.PluginName, build: building(p, mutatingpolicy.NewPlugin)}
 	p.mutatingWebhook.deferred = deferred{name: mutatingwebhook.PluginName, build: building(p, mutatingwebhook.NewMutatingWebhook)}
@@ -72,6 +82,9 @@ func New(cfg Config) (*Plugins, error) {
 	if p.types, err = newTypeChecking(client, p.shared.Admissionregistration().V1().ValidatingAdmissionPolicies(), cfg.Mapper); err != nil {
 		return nil, err
 	}
+	p.resourceQuota.deferred = deferred{name: resourcequota.PluginName, build: building(p, func(io.Reader) (*resourcequota.QuotaAdmission, error) {
+		return resourcequota.NewResourceQuota(nil, quotaEvaluators)
+	})}
 	return p, p.follow()
 }
 
@@ -86,6 +99,7 @@ func (p *Plugins) follow() error {
 			return p.validatingPolicy.follow(kinds.ValidatingAdmissionPolicies().Informer(), kinds.ValidatingAdmissionPolicyBindings().Informer())
 		},
 		func() error { return p.validatingWebhook.follow(kinds.ValidatingWebhookConfigurations().Informer()) },
+		func() error { return p.resourceQuota.follow(p.shared.Core().V1().ResourceQuotas().Informer()) },
 	} {
 		if err := follow(); err != nil {
 			return err
@@ -102,7 +116,7 @@ func (p *Plugins) Start(ctx context.Context) {
 
 // Behind returns a chain of the built-in rules and the plugins.
 func (p *Plugins) Behind(rules admission.Interface) admission.Interface {
-	return reinvoking{admission.NewChainHandler(rules, &p.mutatingPolicy, &p.mutatingWebhook, &p.validatingPolicy, &p.validatingWebhook)}
+	return reinvoking{admission.NewChainHandler(rules, &p.mutatingPolicy, &p.mutatingWebhook, &p.validatingPolicy, &p.validatingWebhook, &p.resourceQuota)}
 }
 
 // building returns a function that makes a plugin with a constructor of k8s.io/apiserver, and starts what it follows.
@@ -131,4 +145,26 @@ func (excluding) Initialize(plugin admission.Interface) {
 	}); ok {
 		wants.SetExcludedAdmissionResources(Excluded())
 	}
+}
+
+// counting initializes the plugin of quotas with what is counted. The plugin charges single objects, and never lists.
+type counting struct{}
+
+// Initialize implements admission.PluginInitializer.
+func (counting) Initialize(plugin admission.Interface) {
+	if wants, ok := plugin.(initializer.WantsQuotaConfiguration); ok {
+		list := func(resource schema.GroupResource, _ string) ([]runtime.Object, error) {
+			return nil, fmt.Errorf("%s are not listed for admission", resource)
+		}
+		wants.SetQuotaConfiguration(generic.NewConfiguration(quota.Evaluators(list, time.Now), uncounted()))
+	}
+}
+
+// uncounted returns the resources that no quota counts: events, which report about others, and reviews.
+func uncounted() map[schema.GroupResource]struct{} {
+	out := map[schema.GroupResource]struct{}{{Resource: "bindings"}: {}, {Resource: "events"}: {}, {Group: "events.k8s.io", Resource: "events"}: {}}
+	for _, r := range Excluded() {
+		out[r] = struct{}{}
+	}
+	return out
 }

@@ -95,7 +95,7 @@ func table(g given) []entry {
 			validateUpdate: validation.ValidateLeaseUpdate,
 		},
 		deployments(), replicaSets(), statefulSets(), daemonSets(), controllerRevisions(), jobs(),
-		persistentVolumeClaims(), persistentVolumes(g.now), services(), limitRanges(), podDisruptionBudgets(),
+		persistentVolumeClaims(), persistentVolumes(g.now), services(), limitRanges(), resourceQuotas(), podDisruptionBudgets(),
 		priorityClasses(), workloads(), podGroups(),
 		resourceClaims(g), resourceClaimTemplates(), clusterResourceClaimTemplates(), deviceClasses(), resourceSlices(g.now),
 		deviceTaintRules(g.now), resourcePoolStatusRequests(),
