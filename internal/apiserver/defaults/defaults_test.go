@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/yaml"
 
@@ -29,6 +31,7 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	decoder := serializer.NewCodecFactory(scheme).UniversalDeserializer()
+	shown := map[schema.GroupVersionKind]bool{}
 	files, _ := filepath.Glob("testdata/*.yaml")
 	if len(files) == 0 {
 		t.Fatal("no manifests in testdata")
@@ -39,10 +42,11 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			obj, _, err := decoder.Decode(in, nil, nil)
+			obj, gvk, err := decoder.Decode(in, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+			shown[*gvk] = true
 			scheme.Default(obj)
 			once := obj.DeepCopyObject()
 			scheme.Default(obj)
@@ -52,6 +56,23 @@ func TestGolden(t *testing.T) {
 			compare(t, strings.TrimSuffix(file, ".yaml")+".golden", obj)
 		})
 	}
+	for resource, rules := range registry.RulesByResource(scheme) {
+		if hasDefaults(t, scheme, rules.Kind) && !shown[rules.Kind] {
+			t.Errorf("testdata does not show the defaults of %s", resource)
+		}
+	}
+}
+
+// hasDefaults reports whether an object without any field gets some.
+func hasDefaults(t *testing.T, scheme *runtime.Scheme, kind schema.GroupVersionKind) bool {
+	t.Helper()
+	empty, err := scheme.New(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaulted := empty.DeepCopyObject()
+	scheme.Default(defaulted)
+	return !equality.Semantic.DeepEqual(empty, defaulted)
 }
 
 func compare(t *testing.T, file string, obj any) {

@@ -2,7 +2,14 @@ package registry
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/allot-dev/allot/api"
 )
 
 func TestTableIsComplete(t *testing.T) {
@@ -26,6 +33,24 @@ func TestTableIsComplete(t *testing.T) {
 	} {
 		if !seen[want] {
 			t.Errorf("%s is missing", want)
+		}
+	}
+}
+
+// TestKindsOfTheSchemeAreServed: a kind with a list type that is in api.NewScheme has a descriptor, in each of its versions.
+func TestKindsOfTheSchemeAreServed(t *testing.T) {
+	scheme := api.NewScheme()
+	served := map[schema.GroupVersionKind]bool{eventsv1.SchemeGroupVersion.WithKind("Event"): true} // by newerEvents
+	for _, rules := range RulesByResource(scheme) {
+		for _, version := range rules.Versions {
+			served[rules.Kind.GroupKind().WithVersion(version)] = true
+		}
+	}
+	for gvk := range scheme.AllKnownTypes() {
+		kind, list := strings.CutSuffix(gvk.Kind, "List")
+		gvk.Kind = kind
+		if list && gvk.Version != runtime.APIVersionInternal && scheme.Recognizes(gvk) && !served[gvk] {
+			t.Errorf("%s is in the scheme and not in the table", gvk)
 		}
 	}
 }

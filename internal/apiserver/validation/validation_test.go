@@ -93,6 +93,25 @@ func TestValidObjectsStayValid(t *testing.T) {
 	}
 }
 
+// TestEveryKindHasCases: each served kind has a valid case and one that is refused.
+func TestEveryKindHasCases(t *testing.T) {
+	for resource, rules := range registry.RulesByResource(api.NewScheme()) {
+		files, _ := filepath.Glob("testdata/" + strings.ToLower(rules.Kind.Kind) + "/*.yaml")
+		valid, refused := false, false
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, faults := cut(string(content))
+			valid, refused = valid || faults == "", refused || faults != ""
+		}
+		if !valid || !refused {
+			t.Errorf("%s: testdata has a valid case: %t, one that is refused: %t", resource, valid, refused)
+		}
+	}
+}
+
 // TestEmptyObjectsAreRefused sends objects without any content, as a client might.
 func TestEmptyObjectsAreRefused(t *testing.T) {
 	scheme := api.NewScheme()
