@@ -9,13 +9,23 @@ import (
 )
 
 // Kinds returns the kinds that can be explained, as a person writes them.
-func Kinds() []string { return []string{"pod"} }
+func Kinds() []string { return []string{"pod", "podgroup", "job", "claim", "device", "node"} }
 
 // Explain explains an object of one of Kinds.
 func (e *Explainer) Explain(kind string, key model.Key) (*Report, error) {
 	switch kind {
 	case "pod":
 		return e.Pod(key)
+	case "podgroup":
+		return e.PodGroup(key)
+	case "job":
+		return e.Job(key)
+	case "claim":
+		return e.Claim(key)
+	case "device":
+		return e.Device(key.Name)
+	case "node":
+		return e.Node(key.Name)
 	}
 	return nil, fmt.Errorf("kind %q cannot be explained; %s can", kind, strings.Join(Kinds(), ", "))
 }

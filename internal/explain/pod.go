@@ -32,7 +32,7 @@ func (e *Explainer) Pod(key model.Key) (*Report, error) {
 		if pod.DeletionTimestamp != nil {
 			r.State, r.Summary = Terminating, "the pod is being deleted; it uses its node and devices until it has terminated"
 		}
-		return r, nil
+		return r, e.placedPod(r, pod)
 	case pod.DeletionTimestamp != nil:
 		r.State = Terminating
 		r.Summary = "the pod is being deleted and is not scheduled any more"

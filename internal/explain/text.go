@@ -17,7 +17,9 @@ const (
 // WriteText writes the Report as text of 80 columns, without colour. Commands are never broken.
 func (r *Report) WriteText(w io.Writer) error {
 	t := &text{out: bufio.NewWriter(w)}
-	verb := map[State]string{Waiting: "is waiting", Terminating: "is terminating", Finished: "has finished"}[r.State]
+	verb := map[State]string{
+		Waiting: "is waiting", Terminating: "is terminating", Finished: "has finished", InUse: "is in use", Partly: "is placed in part",
+	}[r.State]
 	if verb == "" {
 		verb = "is " + strings.ToLower(string(r.State))
 	}

@@ -95,6 +95,9 @@ func (a *attempt) fits(r *Report, pod model.Key) {
 
 // notPlaced adds the reasons of each set of pods that are alike.
 func (a *attempt) notPlaced(r *Report, pod model.Key) {
+	if t := &a.reasons.Topology; t.Label != "" {
+		a.topology(r, t)
+	}
 	for i := range a.reasons.Pods {
 		p := &a.reasons.Pods[i]
 		if pod != (model.Key{}) && len(a.reasons.Pods) > 1 && !slices.Contains(p.Pods, pod) && a.hasOwn(pod) {
@@ -103,9 +106,6 @@ func (a *attempt) notPlaced(r *Report, pod model.Key) {
 		r.Pods = append(r.Pods, a.answer(r, p))
 	}
 	r.Summary = a.summary(r, pod)
-	if t := &a.reasons.Topology; t.Label != "" {
-		a.topology(r, t)
-	}
 	for _, c := range a.reasons.Constraints {
 		r.fact("Tied by claim", fmt.Sprintf("%s, whose devices can be used from %s alone", c.Claim, c.Where))
 	}
@@ -209,6 +209,7 @@ func (a *attempt) topology(r *Report, t *reason.Topology) {
 			text += ", and no node that suits the pods has the label"
 		}
 		r.fact("Topology", text)
+		r.help(fmt.Sprintf("Make room for %s in one %s, or remove the topology constraint of the PodGroup.", count(a.reasons.Min, "pod"), name))
 	}
 }
 
