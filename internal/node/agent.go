@@ -156,7 +156,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	a.takeUp(a.inf.Pods().List())
 	if a.drivers != nil {
-		a.drivers.begin(ctx)
+		if err := a.drivers.begin(ctx); err != nil {
+			return err
+		}
 	}
 	if err := a.removeStrangers(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("remove what an earlier fleet left: %w", err)

@@ -51,7 +51,10 @@ func (a *Agent) usePlugins(dir string) error {
 // begin takes up what an earlier agent has left: claims that drivers hold, and the slices that
 // drivers have published. Those are deleted, as by a kubelet that starts: no driver has registered
 // yet, and a driver that runs publishes them again.
-func (d *nodeDrivers) begin(ctx context.Context) {
+func (d *nodeDrivers) begin(ctx context.Context) error {
+	if err := d.host.Open(); err != nil {
+		return err
+	}
 	d.ctx = ctx
 	d.driverDevices.begin(ctx)
 	byUID := map[types.UID]*core.Pod{}
@@ -74,13 +77,12 @@ func (d *nodeDrivers) begin(ctx context.Context) {
 			d.running.Go(func() { d.wipe(name, "") })
 		}
 	}
+	return nil
 }
 
 // run lets drivers register until ctx ends, and waits for their calls.
 func (d *nodeDrivers) run(ctx context.Context) {
-	if err := d.host.Run(ctx); err != nil {
-		klog.FromContext(ctx).Error(err, "no drivers can register")
-	}
+	d.host.Run(ctx)
 	d.driverDevices.wait()
 }
 

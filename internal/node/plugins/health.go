@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -128,5 +129,5 @@ func shortMessage(message string) string {
 	if len(message) <= corev1.ResourceHealthMessageMaxLength {
 		return message
 	}
-	return message[:corev1.ResourceHealthMessageMaxLength-3] + "..."
+	return strings.ToValidUTF8(message[:corev1.ResourceHealthMessageMaxLength-3], "") + "..."
 }

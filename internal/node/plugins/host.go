@@ -40,8 +40,9 @@ type Options struct {
 
 // Host is the side of the kubelet for several nodes.
 type Host struct {
-	nodes map[string]*node
-	order []*node
+	nodes   map[string]*node
+	order   []*node
+	watcher *watcher // set by Open
 }
 
 // New creates the folders of the nodes and reads the records of an earlier process.
@@ -68,18 +69,19 @@ func New(opts Options) (*Host, error) {
 	return h, nil
 }
 
-// Run registers plugins until ctx ends.
-func (h *Host) Run(ctx context.Context) error {
-	w, err := newWatcher(h.order)
-	if err != nil {
-		return err
-	}
-	w.run(ctx)
+// Open watches the folders. It fails if the user watches too many already.
+func (h *Host) Open() (err error) {
+	h.watcher, err = newWatcher(h.order)
+	return err
+}
+
+// Run registers plugins until ctx ends. Open must have been called.
+func (h *Host) Run(ctx context.Context) {
+	h.watcher.run(ctx)
 	for _, n := range h.order {
 		n.registrar.running.Wait()
 		n.stop()
 	}
-	return nil
 }
 
 // Taken returns the drivers that have ever registered on a node.

@@ -26,6 +26,7 @@ import (
 //
 //	host [simulated=D] [call-timeout=T] [wipe-delay=T]: starts the host of node-0, after it ended the one before
 //	plugin NAME driver=D [services=(S,…)] [type=T] [endpoint=NAME] [folder=F]: a plugin starts, and registers
+//	remove-folder F: deletes a folder below plugins_registry, or "." itself
 //	stop NAME | crash NAME (leaves its socket): it ends, and the host has noticed
 //	faults NAME [hang] [error] [refuse] [skip] [stranger]: replaces the faults of a plugin
 //	claim NAME [uid=U] [skip-operation=O] devices=(D,…): of these drivers
@@ -109,6 +110,8 @@ func (p *play) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		p.drain()
 		driver.stop(d.Cmd == "crash")
 		return "", p.await(func() bool { return !p.connected(driver) || d.Cmd == "stop" && !p.registered(driver) })
+	case "remove-folder":
+		return "", p.removeFolder(filepath.Join(folderOf(p.dir, "node-0").registry(), d.CmdArgs[0].Key))
 	case "faults":
 		p.drivers[d.CmdArgs[0].Key].setFaults(keys(d.CmdArgs[1:]))
 	case "claim":
@@ -189,11 +192,10 @@ func (p *play) startHost(t *testing.T, d *datadriven.TestData) error {
 	p.host = host
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() {
-		if err := host.Run(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	if err := host.Open(); err != nil {
+		t.Fatal(err)
+	}
+	running.Go(func() { host.Run(ctx) })
 	p.end = func() { cancel(); running.Wait() }
 	for _, name := range slices.Sorted(maps.Keys(p.drivers)) {
 		if _, err := p.awaitRegistration(p.drivers[name]); err != nil {
@@ -259,6 +261,24 @@ func (p *play) await(holds func() bool) error {
 		case <-deadline:
 			return context.DeadlineExceeded
 		}
+	}
+	return nil
+}
+
+// removeFolder deletes a folder, and waits until the plugins in it are not registered.
+func (p *play) removeFolder(folder string) error {
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	for name, driver := range p.drivers {
+		if !strings.HasPrefix(driver.socket, folder+"/") {
+			continue
+		}
+		if err := p.await(func() bool { return !p.registered(driver) }); err != nil {
+			return err
+		}
+		driver.stop(false)
+		delete(p.drivers, name)
 	}
 	return nil
 }

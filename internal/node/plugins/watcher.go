@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -51,9 +52,7 @@ func (w *watcher) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case event := <-w.events.Events:
-			if n := w.nodeOf(event.Name); n != nil && !event.Has(fsnotify.Chmod) {
-				w.look(ctx, n)
-			}
+			w.handle(ctx, event)
 		case err := <-w.events.Errors: // such as an overflow: events are missing
 			klog.FromContext(ctx).Error(err, "watch for plugins")
 			for _, n := range w.all {
@@ -61,6 +60,25 @@ func (w *watcher) run(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// handle looks at the node in whose folder something has happened. A folder that was deleted is not
+// watched any more; the registration folder itself is created again.
+func (w *watcher) handle(ctx context.Context, event fsnotify.Event) {
+	n := w.nodeOf(event.Name)
+	if n == nil || event.Op == fsnotify.Chmod {
+		return
+	}
+	if event.Has(fsnotify.Remove|fsnotify.Rename) && w.nodes[event.Name] != nil {
+		delete(w.nodes, event.Name)
+		_ = w.events.Remove(event.Name) // a folder that was renamed is still watched
+	}
+	if w.nodes[n.folder.registry()] == nil {
+		if err := errors.Join(n.folder.create(), w.watch(n.folder.registry(), n)); err != nil {
+			klog.FromContext(ctx).Error(err, "watch for plugins")
+		}
+	}
+	w.look(ctx, n)
 }
 
 // look has the node take notice of the sockets that there are, and watches new folders. A folder is
