@@ -13,11 +13,11 @@ type estimator struct {
 	preemptor *preemptor
 	unit      *model.Unit
 	shapes    []shapeCount
-	nodes     []freeNode // that are suitable for some shape
-	at        map[string]int
+	nodes     []freeNode              // that are suitable for some shape
+	at        map[string]int          // indices of nodes, by name
 	demand    *placement.DeviceDemand // nil if the unit needs no devices
 	held      map[*victim][]heldDevice
-	count     int // of site estimates
+	count     int // of siteEstimates
 }
 
 // shapeCount is a shape of the unit's pods, and how many have it.
@@ -31,7 +31,7 @@ type shapeCount struct {
 type freeNode struct {
 	info *model.NodeInfo
 	free []nodefit.Free
-	in   int // number of the last site estimate that includes the node
+	in   int // number of the last siteEstimate that includes the node
 }
 
 // newEstimator examines the nodes with the trial at its base.

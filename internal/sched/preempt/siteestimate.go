@@ -9,14 +9,15 @@ import (
 // siteEstimate is the part of an estimate for one site.
 type siteEstimate struct {
 	*estimator
-	number int
+	number int   // see freeNode
 	fits   []int // by shape: how many pods fit
 
-	missing int // devices; none if they are too complicated to be counted
-	exact   bool
+	missing int            // devices; 0 if they cannot be counted
+	exact   bool           // missing is not only a lower bound
 	pools   []model.PoolID // of which the site can have devices
 }
 
+// newSiteEstimate counts what is free at a site before any eviction.
 func (e *estimator) newSiteEstimate(nodes []*model.NodeInfo) *siteEstimate {
 	e.count++
 	c := &siteEstimate{estimator: e, number: e.count, fits: make([]int, len(e.shapes))}
