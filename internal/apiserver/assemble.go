@@ -25,15 +25,15 @@ import (
 )
 
 const (
-	// deleteWorkers is how many objects of a collection are deleted at a time.
+	// deleteWorkers is the number of objects of a collection that are deleted concurrently.
 	deleteWorkers = 16
-	// loopbackHost is a name only: in-process requests do not look it up.
+	// loopbackHost is only a name: in-process requests do not resolve it.
 	loopbackHost = "https://allot.invalid"
-	// drainWatches bounds how long open watches hold up a stop.
+	// drainWatches limits how long open watches delay a stop.
 	drainWatches = 2 * time.Second
 )
 
-// NewScheme knows all kinds that are served, in all versions, with their defaults.
+// NewScheme returns a scheme with all served kinds, in all versions, with their defaults.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme := api.NewScheme()
 	if err := registry.AddToScheme(scheme); err != nil {
@@ -45,8 +45,8 @@ func NewScheme() (*runtime.Scheme, error) {
 	return scheme, registry.AddDefaults(scheme, time.Now)
 }
 
-// assemble builds the chain of servers: ours in front, the one for custom
-// resources behind it.
+// assemble builds the chain of servers: allot's own first, and the server for custom resources as
+// its delegate.
 func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error) {
 	scheme, err := NewScheme()
 	if err != nil {
@@ -90,7 +90,8 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 		return nil, err
 	}
 	if cfg.Metrics != nil {
-		front.Handler.NonGoRestfulMux.Unregister("/metrics") // which has registered what the API server counts
+		// the delegate has registered it, with the metrics of the API server
+		front.Handler.NonGoRestfulMux.Unregister("/metrics")
 		front.Handler.NonGoRestfulMux.Handle("/metrics", cfg.Metrics)
 	}
 	if err := kinds.Install(front); err != nil {
@@ -114,14 +115,14 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	return front, nil
 }
 
-// longRunning reports whether a request may take longer than the time that others have. The deletion
-// of a collection takes as long as its objects are many: ended halfway, it would leave some of them,
-// and the client could not tell which.
+// longRunning reports whether a request may exceed the request timeout. The deletion of a
+// collection takes time in proportion to its objects: if it were interrupted, some objects would
+// remain, and the client could not tell which.
 func longRunning() genericapirequest.LongRunningRequestCheck {
 	return genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch", "deletecollection"), sets.NewString())
 }
 
-// genericConfig is the configuration of the server in front.
+// genericConfig returns the configuration of the server in front.
 func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serializer.CodecFactory) (*genericapiserver.Config, error) {
 	generic := genericapiserver.NewConfig(codecs)
 	generic.EffectiveVersion = newEffectiveVersion()
@@ -154,7 +155,7 @@ func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serial
 	return generic, nil
 }
 
-// secure opens the listener and makes the certificates for it.
+// secure opens the listener and creates its certificates.
 func (s *Server) secure(cfg Config, generic *genericapiserver.Config) error {
 	authority, err := pki.Open(cfg.PKIDir, cfg.now)
 	if err != nil {

@@ -27,14 +27,15 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/registry"
 )
 
-// tokenRemembered is how long a token counts after it was checked, for the price of a signature: whose service account or
-// pod is gone is shut out that much later.
+// tokenRemembered is the time for which the result of a token check is cached, because verifying a
+// signature is expensive. A token stays valid this much longer after its service account or pod was
+// deleted.
 const tokenRemembered = 10 * time.Second
 
-// newAuthenticator accepts client certificates of ca, the tokens of service accounts, and those of tokenFile when that is
-// set. The loopback token is added by the generic server. Whoever
-// shows nothing may ask whether the server is well, as load balancers do, and
-// gets 401 for all else; whoever shows something false gets 401 everywhere.
+// newAuthenticator accepts client certificates of ca, tokens of service accounts, and those of
+// tokenFile if that is set. The loopback token is added by the generic server. Anonymous requests
+// are accepted for health checks, as load balancers make them, and get 401 for all other paths.
+// Requests with invalid credentials get 401 for all paths.
 func newAuthenticator(ca dynamiccertificates.CAContentProvider, tokens authenticator.Token, tokenFile string) (authenticator.Request, error) {
 	accounts := bearertoken.New(cache.New(tokens, true, tokenRemembered, 0))
 	handlers := []authenticator.Request{x509.NewDynamic(ca.VerifyOptions, x509.CommonNameUserConversion), accounts}
@@ -53,11 +54,11 @@ func newAuthenticator(ca dynamiccertificates.CAContentProvider, tokens authentic
 	return union.NewFailOnError(known, anonymous.NewAuthenticator(public)), nil
 }
 
-// publicPaths are open to everybody who reaches the server.
+// publicPaths returns the paths that anonymous requests may access.
 func publicPaths() []string { return []string{"/healthz", "/livez", "/readyz", "/version"} }
 
-// newAuthorizer lets system:masters do everything, nodes what they need for themselves, and everybody else what the
-// policy allows.
+// newAuthorizer allows system:masters everything, nodes the access to their own objects, and other
+// users what the policy allows.
 func newAuthorizer(policy *rbac.Policy, nodes *noderights.Authorizer) (authorizer.Authorizer, error) {
 	return authzunion.New(
 		authzunion.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
@@ -66,7 +67,8 @@ func newAuthorizer(policy *rbac.Policy, nodes *noderights.Authorizer) (authorize
 	)
 }
 
-// followPolicy keeps policy in step with roles and bindings. The server is ready when those that are stored count.
+// followPolicy keeps policy up to date with roles and bindings. The server is ready when the stored
+// ones are effective.
 func followPolicy(front *genericapiserver.GenericAPIServer, loopback *rest.Config, policy *rbac.Policy) error {
 	client, err := kubernetes.NewForConfig(loopback)
 	if err != nil {

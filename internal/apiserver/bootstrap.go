@@ -17,7 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/admission"
 )
 
-// addHooks adds what has to happen before the server is ready.
+// addHooks adds the hooks that must complete before the server is ready.
 func addHooks(cfg *genericapiserver.Config, front *genericapiserver.GenericAPIServer, custom *extensions.CustomResourceDefinitions) error {
 	if err := followGroups(front, custom); err != nil {
 		return err
@@ -32,8 +32,8 @@ func addHooks(cfg *genericapiserver.Config, front *genericapiserver.GenericAPISe
 	})
 }
 
-// ensureSystemObjects makes the namespaces and priority classes that exist always.
-// It tries until it succeeds, since the caches are still filling.
+// ensureSystemObjects creates the namespaces and priority classes that always exist. It retries
+// until it succeeds, because the caches are still being filled.
 func ensureSystemObjects(ctx context.Context, loopback *rest.Config) error {
 	client, err := kubernetes.NewForConfig(loopback)
 	if err != nil {

@@ -15,15 +15,17 @@ import (
 	"github.com/allot-dev/allot/internal/pki"
 )
 
-// lookAtCertificates is how often a server looks whether one of its certificates is to be made anew.
+// lookAtCertificates is the interval at which a server checks whether a certificate must be
+// renewed.
 const lookAtCertificates = time.Hour
 
-// certificates are those that a server shows and gives out. They are made anew while it runs, long before they end.
+// certificates are the certificates that a server uses and issues. They are renewed while it runs,
+// long before they expire.
 type certificates struct {
 	authority *pki.Authority
 	address   net.Addr
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	serving     pki.Pair
 	listeners   []dynamiccertificates.Listener
 	kubeconfigs map[string]*kubeconfig // by path
@@ -36,7 +38,7 @@ func newCertificates(authority *pki.Authority, address net.Addr) (*certificates,
 	return c, c.renewServing()
 }
 
-// run renews what is due until ctx ends. What goes wrong is tried again the next time.
+// run renews certificates until ctx ends. Errors are retried in the next interval.
 func (c *certificates) run(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -46,14 +48,16 @@ func (c *certificates) run(ctx context.Context, every time.Duration) {
 			return
 		case <-ticker.C:
 		}
-		// In this order, the server's is signed by the authority that the kubeconfigs trust.
+		// With this order, the certificate of the server is signed by the authority that the
+		// kubeconfigs trust.
 		if err := errors.Join(c.renewKubeconfigs(), c.renewServing()); err != nil {
 			utilruntime.HandleError(fmt.Errorf("renew certificates: %w", err))
 		}
 	}
 }
 
-// renewServing sees to it that the server's certificate is good for all addresses at which the server is reached now.
+// renewServing renews the server's certificate unless it is valid for all addresses at which the
+// server is currently reached.
 func (c *certificates) renewServing() error {
 	hosts, err := servingHosts(c.address, net.InterfaceAddrs)
 	if err != nil {
@@ -73,7 +77,7 @@ func (c *certificates) renewServing() error {
 	return nil
 }
 
-// renewKubeconfigs writes those anew that have a certificate that was renewed.
+// renewKubeconfigs writes the kubeconfigs whose certificate was renewed.
 func (c *certificates) renewKubeconfigs() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,38 +14,40 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// Config says where a server keeps its data and where it listens.
+// Config configures a server.
 type Config struct {
-	// DataDir holds the certificates and the embedded etcd's files.
+	// DataDir is the directory for certificates and the embedded etcd's files.
 	DataDir string
 	// Listen is the address to serve on, by default a free port of 127.0.0.1.
 	Listen string
-	// LastPort is tried first where Listen leaves the port open, so that clients find the server again. Optional.
+	// LastPort is tried first if Listen leaves the port open, so that clients find the server
+	// again. Optional.
 	LastPort string
-	// PKIDir holds the certificates, by default pki in DataDir. Servers on one etcd share it, so that a client of one
-	// is a client of all.
+	// PKIDir is the directory for certificates, by default pki in DataDir. Servers on one etcd
+	// share it, so that clients can use any of them.
 	PKIDir string
 	// Etcd is the etcd to use instead of the embedded one, if it has URLs.
 	Etcd ExternalEtcd
-	// UnsafeNoFsync makes the embedded etcd fast and not durable.
+	// UnsafeNoFsync makes the embedded etcd faster and not durable.
 	UnsafeNoFsync bool
-	// Metrics serves /metrics. Default: what the API server counts.
+	// Metrics serves /metrics. Default: the metrics of the API server.
 	Metrics http.Handler
-	// TokenFile names a CSV file of static tokens (token,user,uid,"group,…"); optional.
+	// TokenFile is the name of a CSV file with static tokens (token,user,uid,"group,…"); optional.
 	TokenFile string
-	// Features are those that are on; the zero value has all of them.
+	// Features are the enabled features. The zero value enables all.
 	Features features.Set
 
-	// now is what certificates are made by, and renewEvery how often they are looked at.
+	// now is the clock for certificates, and renewEvery the interval at which they are checked.
 	now        func() time.Time
 	renewEvery time.Duration
 }
 
-// ExternalEtcd says how another etcd is reached.
+// ExternalEtcd configures the access to an external etcd.
 type ExternalEtcd struct {
-	// URLs of its members, http or https.
+	// URLs are the addresses of its members, http or https.
 	URLs []string
-	// CAFile verifies its certificate; CertFile and KeyFile are what it knows this server by. Optional.
+	// CAFile verifies its certificate; CertFile and KeyFile are the client certificate for it.
+	// Optional.
 	CAFile, CertFile, KeyFile string
 }
 
@@ -72,12 +74,12 @@ func (c Config) completed() (Config, error) {
 
 func (e ExternalEtcd) check() error {
 	if len(e.URLs) == 0 && (e.CAFile != "" || e.CertFile != "" || e.KeyFile != "") {
-		return errors.New("files for an etcd are named, but no URL of one")
+		return errors.New("files for an external etcd are set, but no URL")
 	}
 	for _, text := range e.URLs {
 		u, err := url.Parse(text)
 		if err != nil || !slices.Contains([]string{"http", "https", "unix", "unixs"}, u.Scheme) || u.Host+u.Path == "" {
-			return fmt.Errorf("%q is no URL of an etcd, such as http://127.0.0.1:2379", text)
+			return fmt.Errorf("%q is not the URL of an etcd, such as http://127.0.0.1:2379", text)
 		}
 	}
 	return nil
@@ -99,7 +101,8 @@ func (c Config) listen() (net.Listener, error) {
 	return listener, nil
 }
 
-// reachedAt is where this machine finds a listener: one on all addresses is on this one, too.
+// reachedAt returns the address of a listener for clients on this machine. A listener on all
+// addresses is reached at the loopback address.
 func reachedAt(addr net.Addr) string {
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
@@ -107,7 +110,8 @@ func reachedAt(addr net.Addr) string {
 	return addr.String()
 }
 
-// servingHosts are the names under which the server is reached at addr; one on all addresses has those of the machine.
+// servingHosts returns the names under which the server is reached at addr. A listener on all
+// addresses has all addresses of the machine.
 func servingHosts(addr net.Addr, machine func() ([]net.Addr, error)) ([]string, error) {
 	host, _, err := net.SplitHostPort(addr.String())
 	if err != nil {

@@ -57,14 +57,13 @@ func (s *Server) newCustomResources(front *genericapiserver.Config, services web
 type groupFollower struct {
 	manager discovery.GroupManager
 	lister  listers.CustomResourceDefinitionLister
-	// own are the groups of the server in front, which always stay.
+	// own are the groups of the server in front, which are always listed.
 	own []string
-	// shown are the groups that were added here. Only the informer's one
-	// goroutine calls sync.
+	// shown are the groups that were added here. Only the informer's goroutine calls sync.
 	shown map[string]bool
 }
 
-// followGroups starts the follower; it must be called before the informer starts.
+// followGroups starts the follower. It must be called before the informer starts.
 func followGroups(front *genericapiserver.GenericAPIServer, custom *extensions.CustomResourceDefinitions) error {
 	own, err := front.DiscoveryGroupManager.Groups(context.Background(), &http.Request{})
 	if err != nil {
@@ -103,7 +102,7 @@ func (f *groupFollower) sync() {
 	}
 }
 
-// groupsOf are the API groups of established definitions, by name, without own.
+// groupsOf returns the API groups of established definitions, by name, without own.
 func groupsOf(crds []*apiextensionsv1.CustomResourceDefinition, own []string) map[string]metav1.APIGroup {
 	versions := map[string][]string{}
 	for _, crd := range crds {
@@ -123,7 +122,7 @@ func groupsOf(crds []*apiextensionsv1.CustomResourceDefinition, own []string) ma
 	return out
 }
 
-// groupOf describes a group that serves versions, the preferred one first.
+// groupOf returns a group with its versions, the preferred one first.
 func groupOf(group string, versions []string) metav1.APIGroup {
 	slices.SortFunc(versions, func(a, b string) int { return version.CompareKubeAwareVersionStrings(b, a) })
 	g := metav1.APIGroup{Name: group}

@@ -1,13 +1,11 @@
 // Package apiserver runs a Kubernetes-compatible API server with its own etcd.
 //
-// It decides how the server is put together: storage, certificates, who is let
-// in, which groups are served, and in which order all of it starts and stops.
-// What a kind means is decided elsewhere: package registry has one table of
-// kinds and the rules of those that have any, and the packages defaults,
-// validation and printers have what their names say.
+// It assembles the server: storage, certificates, authentication, the groups that are served, and
+// the order in which all of it starts and stops. Package registry has the table of kinds and their
+// rules; the packages defaults, validation and printers have what their names say.
 //
-// Invariants: it listens on one address only, by default of the loopback
-// interface; nobody without a valid certificate or token gets an answer other
-// than 401; [Start] returns when /readyz is true; after [Server.Stop] the data
-// directory is free. It knows nothing of the scheduler and the controllers.
+// Invariants: the server listens on one address, by default of the loopback interface; requests
+// without a valid certificate or token get 401, except health checks; [Start] returns when /readyz
+// returns ok; after [Server.Stop] the data directory is not in use. The package has no knowledge of
+// the scheduler and the controllers.
 package apiserver

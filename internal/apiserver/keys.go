@@ -6,7 +6,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 )
 
-// kubernetesKeys keeps objects below the keys that kube-apiserver gives them, so that each can be started on the other's etcd (R46).
+// kubernetesKeys stores objects under the keys that kube-apiserver uses, so that either server can
+// be started on the other's etcd (R46).
 type kubernetesKeys struct {
 	generic.RESTOptionsGetter
 	other map[schema.GroupResource]string // keys that are not the plural

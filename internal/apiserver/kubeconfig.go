@@ -11,28 +11,27 @@ import (
 	"github.com/allot-dev/allot/internal/pki"
 )
 
-// kubeconfig is a file with which a user reaches the server.
+// kubeconfig is a file with which a user accesses the server.
 type kubeconfig struct {
 	path, server string
-	name, user   string // name is what the certificate is stored under
+	name, user   string // name under which the certificate is stored
 	groups       []string
 	written      []byte
 }
 
-// WriteKubeconfig writes a kubeconfig for the administrator to path, readable by
-// its owner only, and again when its certificate is renewed. A reader sees the old
-// file or the new one, never a part.
+// WriteKubeconfig writes a kubeconfig for the administrator to path, readable only by its owner,
+// and again when its certificate is renewed. A reader sees either the old file or the new one.
 func (s *Server) WriteKubeconfig(path string) error {
 	return s.WriteUserKubeconfig(path, "admin", "allot-admin", "system:masters")
 }
 
 // WriteUserKubeconfig writes a kubeconfig for user as a member of groups to path, with a
-// certificate that is kept in the server's directory under name, and again when that is renewed.
+// certificate that is stored in the server's directory under name, and again when that is renewed.
 func (s *Server) WriteUserKubeconfig(path, name, user string, groups ...string) error {
 	return s.certificates.keep(&kubeconfig{path: path, server: s.URL(), name: name, user: user, groups: groups})
 }
 
-// write writes the file unless it was written with the same content.
+// write writes the file unless its content is unchanged.
 func (k *kubeconfig) write(authority *pki.Authority) error {
 	pair, err := authority.Client(k.name, k.user, k.groups...)
 	if err != nil {

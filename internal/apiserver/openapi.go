@@ -24,14 +24,14 @@ import (
 	"github.com/allot-dev/allot/api/openapi"
 )
 
-// setOpenAPI describes the API; server-side apply works by this description.
+// setOpenAPI sets the OpenAPI definitions, on which server-side apply is based.
 func setOpenAPI(cfg *genericapiserver.Config, scheme *runtime.Scheme) error {
 	builder, err := openapi.NewBuilder(openapi.Roots(scheme)...)
 	if err != nil {
 		return err
 	}
 	var failed error
-	// Where both have a definition, of the metadata types, ours counts.
+	// Where both have a definition, of the metadata types, allot's own is used.
 	definitions := func(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 		out := extensionsopenapi.GetOpenAPIDefinitions(ref)
 		own, err := builder.Build(ref)
@@ -50,8 +50,8 @@ func setOpenAPI(cfg *genericapiserver.Config, scheme *runtime.Scheme) error {
 	return failed
 }
 
-// publishOpenAPI adds the description of custom resources to the front's. It runs
-// as a post-start hook: before, the front's services do not exist.
+// publishOpenAPI adds the OpenAPI definitions of custom resources to those of the front server. It
+// runs as a post-start hook, because the front's services do not exist before.
 func publishOpenAPI(
 	cfg *genericapiserver.Config, front *genericapiserver.GenericAPIServer, custom *extensions.CustomResourceDefinitions, stop <-chan struct{},
 ) error {
@@ -63,11 +63,11 @@ func publishOpenAPI(
 	}
 	static, err := builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(services), cfg.OpenAPIConfig)
 	if err != nil {
-		return fmt.Errorf("describe the API, OpenAPI v2: %w", err)
+		return fmt.Errorf("build OpenAPI v2: %w", err)
 	}
 	static.Definitions = handler.PruneDefaults(static.Definitions)
 	if err := front.OpenAPIVersionedService.UpdateSpec(static); err != nil {
-		return fmt.Errorf("publish the description, OpenAPI v2: %w", err)
+		return fmt.Errorf("publish OpenAPI v2: %w", err)
 	}
 
 	root := "/apis/" + apiextensionsv1.SchemeGroupVersion.String()
@@ -77,7 +77,7 @@ func publishOpenAPI(
 		}
 		v3, err := builder3.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices([]*restful.WebService{ws}), cfg.OpenAPIV3Config)
 		if err != nil {
-			return fmt.Errorf("describe %s, OpenAPI v3: %w", root, err)
+			return fmt.Errorf("build OpenAPI v3 of %s: %w", root, err)
 		}
 		front.OpenAPIV3VersionedService.UpdateGroupVersion(strings.TrimPrefix(root, "/"), v3)
 	}

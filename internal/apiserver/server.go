@@ -33,20 +33,20 @@ type Server struct {
 
 	renewEvery time.Duration
 	cancel     context.CancelCauseFunc
-	ready      chan struct{} // closed when the start is over
+	ready      chan struct{} // closed when the start has ended
 	done       chan struct{}
 	mu         sync.Mutex
 	err        error
 }
 
-// endOfStart is how long a stop waits for the hooks of a start that is not over.
+// endOfStart limits how long a stop waits for the hooks of an unfinished start.
 const endOfStart = 3 * time.Second
 
-// errStopped is the cause of a wanted stop.
+// errStopped is the cause of a requested stop.
 var errStopped = errors.New("server is stopped")
 
-// Start runs a server and returns when /readyz is true. It stops when ctx ends,
-// when [Server.Stop] is called, or when its etcd fails; [Server.Done] tells.
+// Start runs a server and returns when /readyz returns ok. The server stops when ctx ends, when
+// [Server.Stop] is called, or when its etcd fails; [Server.Done] is closed then.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	cfg, err := cfg.completed()
 	if err != nil {
@@ -76,7 +76,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// closeListener gives the address free when the server never ran.
+// closeListener closes the listener of a server that never ran.
 func (s *Server) closeListener() error {
 	if s.listener == nil {
 		return nil
@@ -111,7 +111,7 @@ func (s *Server) run(ctx context.Context, front *genericapiserver.GenericAPIServ
 	s.mu.Unlock()
 }
 
-// waitReady polls /readyz, which tells what is missing.
+// waitReady polls /readyz. Its error has the checks that fail.
 func (s *Server) waitReady(ctx context.Context) error {
 	if err := s.poll(ctx, "/readyz"); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (s *Server) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// endStart is a hook before the stop: it waits until the hooks of the start have ended, if they have not. A hook that is
+// endStart is a pre-shutdown hook that waits for unfinished hooks of the start. A hook that is
 // cancelled fails, and k8s.io/apiserver ends the process immediately when a hook fails.
 func (s *Server) endStart() error {
 	select {
@@ -130,7 +130,7 @@ func (s *Server) endStart() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), endOfStart)
 	defer cancel()
-	_ = s.poll(ctx, "/healthz") // which fails while a hook runs; if one hangs, the stop goes on
+	_ = s.poll(ctx, "/healthz") // fails while a hook runs; if a hook hangs, the stop continues
 	return nil
 }
 
@@ -161,8 +161,8 @@ func (s *Server) poll(ctx context.Context, path string) error {
 	}
 }
 
-// Loopback is a client configuration of an administrator that calls the server
-// inside the process, in protobuf and without a rate limit.
+// Loopback returns an administrator's client configuration that calls the server in the process,
+// with protobuf and without a rate limit.
 func (s *Server) Loopback() *rest.Config {
 	cfg := rest.CopyConfig(s.loopback)
 	cfg.ContentType = runtime.ContentTypeProtobuf
@@ -176,19 +176,20 @@ func (s *Server) RootCA() []byte { return s.certificates.authority.CertPEM() }
 // URL is where the server listens.
 func (s *Server) URL() string { return s.url }
 
-// Done is closed when the server has stopped and its data directory is free.
+// Done returns a channel that is closed when the server has stopped and its data directory is not
+// in use.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err says why the server stopped by itself; it is nil before [Server.Done] and
-// after a wanted stop.
+// Err returns the reason why the server stopped unexpectedly. It is nil before [Server.Done] is
+// closed, and after a requested stop.
 func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Stop ends the server: watches are ended, requests under way are finished, the
-// storage is closed. It returns when that is done or when ctx ends.
+// Stop stops the server: watches are ended, running requests are completed, and the storage is
+// closed. It returns when that is done or when ctx ends.
 func (s *Server) Stop(ctx context.Context) error {
 	s.cancel(errStopped)
 	select {

@@ -32,18 +32,18 @@ import (
 
 const etcdPrefix = "/registry"
 
-// backend is where objects are stored: the embedded etcd, reached by function
-// calls, or another one, reached by gRPC.
+// backend is the storage of objects: the embedded etcd, accessed by function calls, or an external
+// one, accessed by gRPC.
 type backend struct {
 	member *etcd.Server
-	// client is nil with another etcd.
+	// client is nil with an external etcd.
 	client    *kubernetes.Client
 	compactor etcd3.Compactor
 	stop      func()
-	etcd      ExternalEtcd // how the generic code reaches it
+	etcd      ExternalEtcd // configuration for the generic code
 }
 
-// openBackend starts the embedded etcd unless cfg names another one.
+// openBackend starts the embedded etcd, unless cfg has an external one.
 func openBackend(ctx context.Context, cfg Config) (*backend, error) {
 	if len(cfg.Etcd.URLs) > 0 {
 		b := &backend{etcd: cfg.Etcd, stop: func() {}}
@@ -65,7 +65,8 @@ func openBackend(ctx context.Context, cfg Config) (*backend, error) {
 	}, nil
 }
 
-// reach waits until the other etcd answers. The generic code would wait as long, but not say for whom, and not stop with ctx.
+// reach waits until the external etcd responds. The generic code would wait for as long, but not
+// name the etcd, and not stop with ctx.
 func (b *backend) reach(ctx context.Context) error {
 	reached := make(chan error, 1)
 	go func() {
@@ -88,13 +89,13 @@ func (b *backend) reach(ctx context.Context) error {
 	}
 }
 
-// describe says in the words of the generic code how the etcd is reached.
+// describe sets the access to the etcd in the configuration of the generic code.
 func (e ExternalEtcd) describe(transport *storagebackend.TransportConfig) {
 	transport.ServerList = e.URLs
 	transport.TrustedCAFile, transport.CertFile, transport.KeyFile = e.CAFile, e.CertFile, e.KeyFile
 }
 
-// tracked is a client in the form that the storage wants.
+// tracked returns a client of the type that the storage requires.
 func tracked(etcd *clientv3.Client) *kubernetes.Client {
 	client := &kubernetes.Client{Client: etcd}
 	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
@@ -102,7 +103,8 @@ func tracked(etcd *clientv3.Client) *kubernetes.Client {
 	return client
 }
 
-// alone says whether no other API server can have written since this one was started. One that shares another etcd never knows.
+// alone reports whether no other API server can have written since this one was started. It is
+// false for a server on an external etcd.
 func (b *backend) alone() bool { return b.member != nil && b.member.Alone() }
 
 func (b *backend) close() error {
@@ -113,7 +115,7 @@ func (b *backend) close() error {
 	return b.member.Close()
 }
 
-// failed delivers an error when the embedded etcd dies by itself.
+// failed returns a channel with an error when the embedded etcd fails.
 func (b *backend) failed() <-chan error {
 	if b.member == nil {
 		return nil
@@ -121,7 +123,7 @@ func (b *backend) failed() <-chan error {
 	return b.member.Err()
 }
 
-// options are the generic server's etcd options for objects encoded by codec.
+// options returns the generic server's etcd options for objects encoded by codec.
 func (b *backend) options(codec runtime.Codec, versioner runtime.GroupVersioner) *options.EtcdOptions {
 	o := options.NewEtcdOptions(storagebackend.NewDefaultConfig(etcdPrefix, codec))
 	b.etcd.describe(&o.StorageConfig.Transport)
@@ -132,7 +134,7 @@ func (b *backend) options(codec runtime.Codec, versioner runtime.GroupVersioner)
 	return o
 }
 
-// addHealthCheck asks the embedded etcd; another one is asked by the options' own check.
+// addHealthCheck adds a check of the embedded etcd. The options have a check for an external one.
 func (b *backend) addHealthCheck(cfg *genericapiserver.Config) {
 	if b.client == nil {
 		return
@@ -147,8 +149,8 @@ func (b *backend) addHealthCheck(cfg *genericapiserver.Config) {
 	}))
 }
 
-// measure gives /metrics the size of the embedded etcd. It replaces what the
-// options have set, which would dial the socket.
+// measure reports the size of the embedded etcd in /metrics. It replaces the monitor set by the
+// options, which would connect to the socket.
 func (b *backend) measure() {
 	if b.member == nil {
 		return
@@ -158,16 +160,16 @@ func (b *backend) measure() {
 	})
 }
 
-// local answers for the embedded etcd what the generic code asks an etcd by its
-// endpoint, which an in-process client does not have.
+// local implements for the embedded etcd the requests that the generic code makes to an endpoint,
+// which an in-process client does not have.
 type local struct {
 	member *etcd.Server
 }
 
-// Endpoints names the member.
+// Endpoints returns the name of the member.
 func (l local) Endpoints() []string { return []string{l.member.Endpoint()} }
 
-// Status tells the version, by which the watch cache decides what it may ask for.
+// Status returns the version, which determines the requests that the watch cache may make.
 func (l local) Status(context.Context, string) (*clientv3.StatusResponse, error) {
 	return &clientv3.StatusResponse{Version: l.member.Version(), DbSize: l.member.SizeBytes()}, nil
 }
@@ -177,10 +179,10 @@ func (l local) Monitor(context.Context) (metrics.StorageMetrics, error) {
 	return metrics.StorageMetrics{Size: l.member.SizeBytes()}, nil
 }
 
-// Close implements metrics.Monitor; there is nothing to close.
+// Close implements metrics.Monitor. It does nothing.
 func (local) Close() error { return nil }
 
-// wrap makes the getter's resources use the in-process client.
+// wrap returns a getter whose resources use the in-process client.
 func (b *backend) wrap(getter generic.RESTOptionsGetter) generic.RESTOptionsGetter {
 	if b.client == nil {
 		return getter
@@ -203,10 +205,11 @@ func (g inProcessGetter) GetRESTOptions(resource schema.GroupResource, example r
 	return opts, nil
 }
 
-// storage is a generic.StorageDecorator: a watch cache over the in-process client.
-// It mirrors what the generic registry builds over gRPC. Each resource has a client, and so a stream of watches, of its own: on a
-// shared one, a watch cache that ends while it starts (that of a CustomResourceDefinition whose names have just been accepted)
-// can keep etcd from telling all others how far it is, and then clients that list by watching wait for as long as nothing changes.
+// storage is a generic.StorageDecorator: a watch cache over the in-process client. It is equivalent
+// to what the generic registry builds over gRPC. Each resource has its own client and thus its own
+// stream of watches. On a shared stream, a watch cache that ends while it starts (that of a
+// CustomResourceDefinition whose names have just been accepted) can keep etcd from sending progress
+// notifications to all others, and then clients that list by watching wait until something changes.
 func (b *backend) storage(
 	config *storagebackend.ConfigForResource, resourcePrefix string,
 	keyFunc func(runtime.Object) (string, error), newFunc, newListFunc func() runtime.Object,

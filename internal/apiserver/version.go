@@ -8,11 +8,11 @@ import (
 	"k8s.io/component-base/compatibility"
 )
 
-// KubernetesVersion is the release whose API is served.
+// KubernetesVersion is the Kubernetes release whose API is served.
 const KubernetesVersion = "v1.37.2"
 
-// effectiveVersion reports KubernetesVersion. The default takes what the linker
-// was told, which is nothing under "go run", and clients cannot parse that.
+// effectiveVersion reports KubernetesVersion. The default is set by the linker, is empty under "go
+// run", and cannot be parsed by clients then.
 type effectiveVersion struct {
 	compatibility.EffectiveVersion
 }
@@ -21,10 +21,10 @@ func newEffectiveVersion() effectiveVersion {
 	return effectiveVersion{compatibility.NewEffectiveVersionFromString(KubernetesVersion, "", "")}
 }
 
-// Info implements compatibility.EffectiveVersion; it is what /version answers.
+// Info implements compatibility.EffectiveVersion. The response of /version has it.
 func (v effectiveVersion) Info() *apiversion.Info { return VersionInfo() }
 
-// VersionInfo is the answer of /version.
+// VersionInfo returns the response of /version.
 func VersionInfo() *apiversion.Info {
 	v := version.MustParse(KubernetesVersion)
 	return &apiversion.Info{

@@ -13,8 +13,8 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Reader reads the objects that rules need. The last result of a get is false
-// when there is no such object.
+// Reader reads the objects that rules need. The last result of a get is false if the object does
+// not exist.
 type Reader interface {
 	Namespace(ctx context.Context, name string) (*corev1.Namespace, bool, error)
 	Workload(ctx context.Context, namespace, name string) (*scheduling.Workload, bool, error)
@@ -29,7 +29,7 @@ type Chain struct {
 	nodes  Restriction
 }
 
-// Restriction limits what nodes write.
+// Restriction limits the writes of nodes.
 type Restriction interface {
 	Restrict(ctx context.Context, a admission.Attributes) error
 }
@@ -39,7 +39,7 @@ var (
 	_ admission.ValidationInterface = &Chain{}
 )
 
-// New makes the chain of all rules. Without a Restriction, nodes are users as others.
+// New returns the chain of all rules. Without a Restriction, nodes are treated like other users.
 func New(reader Reader, nodes Restriction) *Chain { return &Chain{reader: reader, nodes: nodes} }
 
 // Handles implements admission.Interface.

@@ -11,9 +11,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// adminConsent refuses administrative access to devices in a namespace whose owner
-// has not said by a label that it may be had there (R26). Specs are
-// immutable, so only new objects are looked at.
+// adminConsent rejects administrative access to devices in a namespace without the label that
+// permits it (R26). Specs are immutable, so that only new objects are checked.
 func (c *Chain) adminConsent(ctx context.Context, a admission.Attributes, path *field.Path, spec *resourcev1.ResourceClaimSpec) error {
 	fields := adminAccess(path.Child("devices", "requests"), a.GetKind().Version, spec.Devices.Requests)
 	if len(fields) == 0 {
@@ -33,7 +32,8 @@ func (c *Chain) adminConsent(ctx context.Context, a admission.Attributes, path *
 	return apierrors.NewInvalid(a.GetKind().GroupKind(), a.GetName(), errs)
 }
 
-// adminAccess are the places where administrative access is asked for, as a version of the API spells them.
+// adminAccess returns the paths of the fields that request administrative access, as spelled in a
+// version of the API.
 func adminAccess(path *field.Path, version string, requests []resourcev1.DeviceRequest) []*field.Path {
 	var out []*field.Path
 	for i := range requests {

@@ -12,12 +12,12 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// SystemNamespaces exist always.
+// SystemNamespaces returns the namespaces that always exist.
 func SystemNamespaces() []string {
 	return []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 }
 
-// undeletable are the namespaces that nothing works without.
+// undeletable reports whether a namespace must not be deleted, because the cluster depends on it.
 func undeletable(name string) bool {
 	return slices.Contains([]string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic}, name)
 }
@@ -27,13 +27,14 @@ func isNamespace(a admission.Attributes) bool {
 	return kind.Group == "" && kind.Kind == "Namespace"
 }
 
-// isAccessReview is of questions about rights in a namespace. The answer must not tell whether there is one.
+// isAccessReview reports whether a request asks about permissions in a namespace. The response must
+// not reveal whether the namespace exists.
 func isAccessReview(a admission.Attributes) bool {
 	return a.GetResource().GroupResource() == authorizationv1.Resource("localsubjectaccessreviews")
 }
 
-// namespaceAllows refuses new objects in namespaces that are missing or going,
-// and the deletion of namespaces that must stay.
+// namespaceAllows rejects new objects in namespaces that do not exist or are being deleted, and the
+// deletion of namespaces that must not be deleted.
 func (c *Chain) namespaceAllows(ctx context.Context, a admission.Attributes) error {
 	if isNamespace(a) {
 		if a.GetOperation() == admission.Delete && undeletable(a.GetName()) {
@@ -57,7 +58,7 @@ func (c *Chain) namespaceAllows(ctx context.Context, a admission.Attributes) err
 	return terminating(a)
 }
 
-// terminating is the refusal that clients recognise by its cause.
+// terminating returns the error that clients recognize by its cause.
 func terminating(a admission.Attributes) error {
 	err := admission.NewForbidden(a, fmt.Errorf("namespace %s is being deleted, so nothing new can be made in it", a.GetNamespace()))
 	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // made above, never wrapped

@@ -13,8 +13,8 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// podGroup completes a new PodGroup: its priority, and a scheduling policy that
-// it left to its template (R4).
+// podGroup completes a new PodGroup: its priority, and the scheduling policy of its template if it
+// has none (R4).
 func (c *Chain) podGroup(ctx context.Context, a admission.Attributes, group *scheduling.PodGroup) error {
 	if err := c.groupPriority(ctx, a, group); err != nil {
 		return err
@@ -25,8 +25,7 @@ func (c *Chain) podGroup(ctx context.Context, a admission.Attributes, group *sch
 	return c.takePolicy(ctx, a, group)
 }
 
-// takePolicy copies the policy, and nothing else, from the template that the
-// group names.
+// takePolicy copies the policy, and nothing else, from the template that the group names.
 func (c *Chain) takePolicy(ctx context.Context, a admission.Attributes, group *scheduling.PodGroup) error {
 	ref := group.Spec.WorkloadRef
 	workload, ok, err := c.reader.Workload(ctx, a.GetNamespace(), ref.WorkloadName)
@@ -50,7 +49,7 @@ func invalidGroup(group *scheduling.PodGroup, err *field.Error) error {
 	return apierrors.NewInvalid(schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PodGroup"}, group.Name, field.ErrorList{err})
 }
 
-// refPaths are where a PodGroup names its template, in the version of the request.
+// refPaths has the paths of a PodGroup's reference to its template, in the version of the request.
 type refPaths struct {
 	workload, template *field.Path
 }

@@ -13,7 +13,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// SystemPriorityClasses exist always.
+// SystemPriorityClasses returns the priority classes that always exist.
 func SystemPriorityClasses() []schedulingv1.PriorityClass {
 	var critical, nodeCritical schedulingv1.PriorityClass
 	critical.Name, critical.Value = "system-cluster-critical", 2_000_000_000
@@ -23,15 +23,15 @@ func SystemPriorityClasses() []schedulingv1.PriorityClass {
 	return []schedulingv1.PriorityClass{critical, nodeCritical}
 }
 
-// rank is what a priority class gives.
+// rank is the priority and policy of a priority class.
 type rank struct {
 	class    string
 	priority int32
-	// policy is empty when nothing is said about preemption.
+	// policy is empty if the class has no preemption policy.
 	policy corev1.PreemptionPolicy
 }
 
-// rankOf resolves a class name; an empty one means the default class.
+// rankOf returns the rank of a class by name; an empty name means the default class.
 func (c *Chain) rankOf(ctx context.Context, a admission.Attributes, name string) (rank, error) {
 	if name == "" {
 		return c.defaultRank(ctx)
@@ -51,7 +51,7 @@ func (c *Chain) defaultRank(ctx context.Context) (rank, error) {
 	if err != nil {
 		return rank{}, fmt.Errorf("priority classes: %w", err)
 	}
-	// Should there ever be two defaults, the lower one is the safer reading.
+	// If there are two defaults, the lower one is used.
 	var best *schedulingv1.PriorityClass
 	for i := range classes {
 		if classes[i].GlobalDefault && (best == nil || classes[i].Value < best.Value) {
@@ -72,8 +72,8 @@ func rankFrom(class *schedulingv1.PriorityClass) rank {
 	return r
 }
 
-// settle sets a priority and a preemption policy from r. Values that are already
-// there must be the same: a client does not choose its own rank.
+// settle sets a priority and a preemption policy from r. Existing values must be equal: a client
+// cannot choose a priority that differs from its class.
 func settle[Policy ~string](a admission.Attributes, r rank, priority **int32, policy **Policy) error {
 	if *priority != nil && **priority != r.priority {
 		return admission.NewForbidden(a, fmt.Errorf("spec.priority is %d, but its priority class gives %d", **priority, r.priority))
@@ -91,7 +91,7 @@ func settle[Policy ~string](a admission.Attributes, r rank, priority **int32, po
 	return nil
 }
 
-// pod resolves the priority of a new pod.
+// pod sets the priority of a new pod.
 func (c *Chain) pod(ctx context.Context, a admission.Attributes, pod *core.Pod) error {
 	r, err := c.rankOf(ctx, a, pod.Spec.PriorityClassName)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *Chain) pod(ctx context.Context, a admission.Attributes, pod *core.Pod) 
 	return settle(a, r, &pod.Spec.Priority, &pod.Spec.PreemptionPolicy)
 }
 
-// groupPriority resolves the priority of a new PodGroup.
+// groupPriority sets the priority of a new PodGroup.
 func (c *Chain) groupPriority(ctx context.Context, a admission.Attributes, group *scheduling.PodGroup) error {
 	r, err := c.rankOf(ctx, a, group.Spec.PriorityClassName)
 	if err != nil {
@@ -109,13 +109,13 @@ func (c *Chain) groupPriority(ctx context.Context, a admission.Attributes, group
 	}
 	group.Spec.PriorityClassName = r.class
 	if r.class == "" {
-		// Without a class nothing was said about preemption, and the group stays silent too.
+		// Without a class there is no preemption policy, and the group has none either.
 		r.policy = ""
 	}
 	return settle[schedulingv1beta1.PreemptionPolicy](a, r, &group.Spec.Priority, &group.Spec.PreemptionPolicy)
 }
 
-// oneDefault refuses a second default class.
+// oneDefault rejects a second default class.
 func (c *Chain) oneDefault(ctx context.Context, a admission.Attributes, class *schedulingv1.PriorityClass) error {
 	if !class.GlobalDefault {
 		return nil

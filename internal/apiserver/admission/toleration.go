@@ -8,11 +8,11 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// tolerationSeconds is how long a pod stays on a node that is lost, unless the pod says otherwise.
+// tolerationSeconds is the time for which a pod stays on a lost node by default.
 const tolerationSeconds = 300
 
-// defaultTolerations makes a pod tolerate for a while that its node is not ready or unreachable, unless
-// a toleration of the pod covers that already.
+// defaultTolerations adds tolerations for a node that is not ready or unreachable for a limited
+// time, unless the pod's own tolerations cover them.
 func defaultTolerations(pod *core.Pod) {
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 		covers := func(t corev1.Toleration) bool {

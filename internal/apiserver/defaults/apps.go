@@ -7,7 +7,7 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 )
 
-// Deployment sets one replica, a rolling update by quarters, and the pod template.
+// Deployment sets one replica, a rolling update with 25%, and the defaults of the pod template.
 func Deployment(deployment *apps.Deployment) {
 	spec := &deployment.Spec
 	orNew(&spec.Replicas, 1)
@@ -22,14 +22,14 @@ func Deployment(deployment *apps.Deployment) {
 	podSpec(&spec.Template.Spec)
 }
 
-// ReplicaSet sets one replica, and the pod template.
+// ReplicaSet sets one replica and the defaults of the pod template.
 func ReplicaSet(set *apps.ReplicaSet) {
 	orNew(&set.Spec.Replicas, 1)
 	podSpec(&set.Spec.Template.Spec)
 }
 
-// StatefulSet sets one replica, an ordered start, a rolling update of all pods one by one, that claims are kept, and the
-// templates.
+// StatefulSet sets one replica, ordered pod management, a rolling update of all pods, the retention
+// of volume claims, and the defaults of the templates.
 func StatefulSet(set *apps.StatefulSet) {
 	spec := &set.Spec
 	orElse(&spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
@@ -50,13 +50,14 @@ func StatefulSet(set *apps.StatefulSet) {
 	podSpec(&spec.Template.Spec)
 	for i := range spec.VolumeClaimTemplates {
 		claim := &spec.VolumeClaimTemplates[i]
-		// Whether a manifest names the type or not, or names another one, the templates must compare as the same.
+		// The templates must be equal whether or not a manifest sets the type, and if it sets
+		// another one.
 		claim.APIVersion, claim.Kind = "v1", "PersistentVolumeClaim"
 		PersistentVolumeClaim(claim)
 	}
 }
 
-// DaemonSet sets a rolling update of one node after the other, and the pod template.
+// DaemonSet sets a rolling update with one unavailable node, and the defaults of the pod template.
 func DaemonSet(set *apps.DaemonSet) {
 	update := &set.Spec.UpdateStrategy
 	orElse(&update.Type, appsv1.RollingUpdateDaemonSetStrategyType)

@@ -11,7 +11,8 @@ import (
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
 )
 
-// ResourceClaim sets how many devices a request means, and how it tolerates.
+// ResourceClaim sets the allocation mode and count of each request, and the operator of
+// tolerations.
 func ResourceClaim(claim *resource.ResourceClaim) {
 	claimSpec(&claim.Spec)
 	if claim.Status.Allocation != nil {
@@ -22,12 +23,12 @@ func ResourceClaim(claim *resource.ResourceClaim) {
 	}
 }
 
-// ResourceClaimTemplate does the same for the claims that will be made from it.
+// ResourceClaimTemplate sets the defaults of the claims that are generated from it.
 func ResourceClaimTemplate(template *resource.ResourceClaimTemplate) {
 	claimSpec(&template.Spec.Spec)
 }
 
-// ClusterResourceClaimTemplate does the same for the claims of any namespace.
+// ClusterResourceClaimTemplate sets the defaults of the claims that are generated from it.
 func ClusterResourceClaimTemplate(template *resourcev1alpha3.ClusterResourceClaimTemplate) {
 	claimSpec(&template.Spec.Spec)
 }
@@ -80,7 +81,7 @@ func DeviceTaintRule(now func() time.Time) func(*resourcev1.DeviceTaintRule) {
 // second returns the time to the second, as objects are stored.
 func second(now func() time.Time) metav1.Time { return metav1.Time{Time: now().Truncate(time.Second)} }
 
-// ResourcePoolStatusRequest limits the answer.
+// ResourcePoolStatusRequest sets the maximum number of pools in the response.
 func ResourcePoolStatusRequest(request *upstreamv1alpha3.ResourcePoolStatusRequest) {
 	orNew(&request.Spec.Limit, upstreamv1alpha3.ResourcePoolStatusRequestLimitDefault)
 }

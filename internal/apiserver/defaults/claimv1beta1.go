@@ -8,7 +8,7 @@ import (
 	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"
 )
 
-// ResourceClaimV1beta1 does what ResourceClaim does, before the conversion to v1.
+// ResourceClaimV1beta1 sets the defaults of ResourceClaim before the conversion to v1.
 func ResourceClaimV1beta1(claim *resourcev1beta1.ResourceClaim) {
 	claimSpecV1beta1(&claim.Spec)
 	if claim.Status.Allocation != nil {
@@ -19,12 +19,13 @@ func ResourceClaimV1beta1(claim *resourcev1beta1.ResourceClaim) {
 	}
 }
 
-// ResourceClaimTemplateV1beta1 does the same for the claims that will be made from it.
+// ResourceClaimTemplateV1beta1 sets the defaults of the claims that are generated from it.
 func ResourceClaimTemplateV1beta1(template *resourcev1beta1.ResourceClaimTemplate) {
 	claimSpecV1beta1(&template.Spec.Spec)
 }
 
-// claimSpecV1beta1 leaves a request without a class alone: it has subrequests, and may have nothing of its own.
+// claimSpecV1beta1 skips requests without a class: these have subrequests, and must not have other
+// fields.
 func claimSpecV1beta1(spec *resourcev1beta1.ResourceClaimSpec) {
 	for i := range spec.Devices.Requests {
 		request := &spec.Devices.Requests[i]

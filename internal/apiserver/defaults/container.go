@@ -34,8 +34,8 @@ func container(c *corev1.Container) {
 	}
 }
 
-// pullPolicy is Always for the tag latest, which is also meant where neither tag nor digest is given.
-// A name that is none is left for the node to find fault with.
+// pullPolicy returns Always for the tag latest, which is also the default tag, and IfNotPresent
+// otherwise. The node reports invalid names.
 func pullPolicy(image string) corev1.PullPolicy {
 	name, err := reference.ParseNormalizedNamed(image)
 	if err != nil {
@@ -86,8 +86,8 @@ func httpGet(action *corev1.HTTPGetAction) {
 	}
 }
 
-// quantities rounds up to thousandths, the finest unit that the API keeps. What is too large to be
-// rounded is refused later.
+// quantities rounds up to thousandths, the finest unit in the API. A quantity that is too large for
+// that is rejected later.
 func quantities(list corev1.ResourceList) {
 	for name, q := range list {
 		if !quantity.IsTooLarge(q) {

@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Node gives a node that only says what it has the same as what it can give away.
+// Node sets allocatable to capacity if it is empty.
 func Node(node *corev1.Node) {
 	podCIDRs(&node.Spec)
 	status := &node.Status
@@ -15,8 +15,8 @@ func Node(node *corev1.Node) {
 	quantities(status.Allocatable)
 }
 
-// podCIDRs keeps the range of a node's pods and the list of its ranges in step; the one that older
-// clients know wins where they disagree.
+// podCIDRs keeps podCIDR and podCIDRs consistent. podCIDR, which older clients know, takes
+// precedence.
 func podCIDRs(spec *corev1.NodeSpec) {
 	if spec.PodCIDR != "" && (len(spec.PodCIDRs) == 0 || spec.PodCIDRs[0] != spec.PodCIDR) {
 		spec.PodCIDRs = []string{spec.PodCIDR}
@@ -26,8 +26,8 @@ func podCIDRs(spec *corev1.NodeSpec) {
 	}
 }
 
-// Namespace sets the phase and the label with its name; that of a generated name, which is not known
-// when the object is decoded, is the strategy's.
+// Namespace sets the phase and the label with its name. If the name is generated, it is unknown
+// when the object is decoded, and the strategy sets the label.
 func Namespace(namespace *corev1.Namespace) {
 	if namespace.Name != "" {
 		if namespace.Labels == nil {
@@ -43,7 +43,7 @@ func Secret(secret *corev1.Secret) {
 	orElse(&secret.Type, corev1.SecretTypeOpaque)
 }
 
-// PersistentVolumeClaim sets the phase, and that a file system is wanted.
+// PersistentVolumeClaim sets the phase and the volume mode Filesystem.
 func PersistentVolumeClaim(claim *corev1.PersistentVolumeClaim) {
 	orElse(&claim.Status.Phase, corev1.ClaimPending)
 	volumeClaimSpec(&claim.Spec)
@@ -57,7 +57,7 @@ func volumeClaimSpec(spec *corev1.PersistentVolumeClaimSpec) {
 	quantities(spec.Resources.Requests)
 }
 
-// PersistentVolume sets the phase, that data are kept, and that there is a file system.
+// PersistentVolume sets the phase, the reclaim policy Retain and the volume mode Filesystem.
 func PersistentVolume(volume *corev1.PersistentVolume) {
 	orElse(&volume.Status.Phase, corev1.VolumePending)
 	orElse(&volume.Spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)

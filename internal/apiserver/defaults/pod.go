@@ -8,8 +8,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// Pod sets the defaults of a pod: those of its spec, and those that a pod has but
-// a pod template has not, such as requests that follow limits.
+// Pod sets the defaults of a pod: those of its spec, and those that only pods have and pod
+// templates do not, such as requests that follow limits.
 func Pod(pod *core.Pod) {
 	spec := &pod.Spec
 	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
@@ -30,9 +30,9 @@ func Pod(pod *core.Pod) {
 	podStatus(&pod.Status)
 }
 
-// podSpec sets what pods and pod templates have in common.
+// podSpec sets the defaults that pods and pod templates have in common.
 func podSpec(spec *core.PodSpec) {
-	// The old name of the service account field mirrors the new one.
+	// The deprecated field for the service account mirrors the new one.
 	if spec.ServiceAccountName == "" {
 		spec.ServiceAccountName = spec.DeprecatedServiceAccount
 	}
@@ -73,7 +73,7 @@ func hostPorts(ports []corev1.ContainerPort) {
 	}
 }
 
-// podStatus keeps podIP and podIPs in step; podIP wins where they disagree.
+// podStatus keeps podIP and podIPs consistent. podIP takes precedence.
 func podStatus(status *corev1.PodStatus) {
 	switch {
 	case status.PodIP == "" && len(status.PodIPs) > 0:
@@ -100,7 +100,7 @@ func orElse[T comparable](field *T, value T) {
 	}
 }
 
-// orNew sets a field that is a pointer, if it is nil.
+// orNew sets a pointer field if it is nil.
 func orNew[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value

@@ -4,13 +4,13 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// RoleBinding fills in the API groups, of which there is one for each kind.
+// RoleBinding sets the API groups of the role and the subjects.
 func RoleBinding(b *rbacv1.RoleBinding) {
 	roleRef(&b.RoleRef)
 	subjects(b.Subjects)
 }
 
-// ClusterRoleBinding fills in the API groups.
+// ClusterRoleBinding sets the API groups of the role and the subjects.
 func ClusterRoleBinding(b *rbacv1.ClusterRoleBinding) {
 	roleRef(&b.RoleRef)
 	subjects(b.Subjects)

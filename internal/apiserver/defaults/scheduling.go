@@ -9,19 +9,18 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// PriorityClass lets pods preempt those of lower priority.
+// PriorityClass sets the preemption policy PreemptLowerPriority.
 func PriorityClass(class *schedulingv1.PriorityClass) {
 	orNew(&class.PreemptionPolicy, corev1.PreemptLowerPriority)
 }
 
-// PodGroup makes the pods of a group disruptable one by one. The policy has no
-// default: it is copied from a Workload or required. Neither has the preemption
-// policy, as in 1.37 unless an alpha gate is on.
+// PodGroup sets the disruption mode Pod. The policy has no default: it is copied from a Workload,
+// or required. The preemption policy has none either, as in 1.37 unless an alpha gate is on.
 func PodGroup(group *scheduling.PodGroup) {
 	orNew(&group.Spec.DisruptionMode, schedulingv1beta1.DisruptionMode{Single: &schedulingv1beta1.SingleDisruptionMode{}})
 }
 
-// PodGroupV1alpha2 says the same in KEP-5832's dialect.
+// PodGroupV1alpha2 sets the defaults of a PodGroup in the version of KEP-5832.
 func PodGroupV1alpha2(group *schedulingv1alpha2.PodGroup) {
 	orNew(&group.Spec.DisruptionMode, schedulingv1alpha2.DisruptionModePod)
 }

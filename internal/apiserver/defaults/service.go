@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Service sets the type, protocols and ports, and how traffic is spread.
+// Service sets the type, protocols, ports and traffic policies.
 func Service(service *corev1.Service) {
 	spec := &service.Spec
 	orElse(&spec.SessionAffinity, corev1.ServiceAffinityNone)
@@ -37,7 +37,7 @@ func Service(service *corev1.Service) {
 	}
 }
 
-// sessionAffinity keeps its details only where there is one.
+// sessionAffinity sets the timeout with session affinity, and drops the configuration without it.
 func sessionAffinity(spec *corev1.ServiceSpec) {
 	switch config := spec.SessionAffinityConfig; {
 	case spec.SessionAffinity == corev1.ServiceAffinityNone:

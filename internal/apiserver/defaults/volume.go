@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// volume makes a volume without a source an emptyDir, and completes the others.
+// volume sets the source emptyDir if there is none, and the defaults of other sources.
 func volume(v *corev1.Volume) {
 	if v.VolumeSource == (corev1.VolumeSource{}) {
 		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
@@ -52,7 +52,7 @@ func downwardFiles(files []corev1.DownwardAPIVolumeFile) {
 	}
 }
 
-// vendorVolume completes the sources that name one storage system.
+// vendorVolume sets the defaults of sources for specific storage systems.
 func vendorVolume(v *corev1.Volume) {
 	if v.ISCSI != nil {
 		orElse(&v.ISCSI.ISCSIInterface, "default")
@@ -74,7 +74,8 @@ func vendorVolume(v *corev1.Volume) {
 	}
 }
 
-// persistentSource completes the sources of a PersistentVolume, which are types of their own.
+// persistentSource sets the defaults of the sources of a PersistentVolume, which have types of
+// their own.
 func persistentSource(s *corev1.PersistentVolumeSource) {
 	if s.HostPath != nil {
 		orNew(&s.HostPath.Type, corev1.HostPathUnset)

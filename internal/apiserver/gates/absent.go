@@ -11,8 +11,8 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// DropAbsent takes from obj the fields that Kubernetes 1.37 has behind gates that are off, and that
-// mean nothing here. As with Drop, an object that has one already keeps it.
+// DropAbsent removes from obj the fields that Kubernetes 1.37 has behind gates that are off and
+// that allot does not use. As with Drop, an object that already has a field keeps it.
 func DropAbsent(obj, old runtime.Object) {
 	if claim, ok := obj.(*corev1.PersistentVolumeClaim); ok {
 		before, _ := old.(*corev1.PersistentVolumeClaim)
@@ -30,7 +30,7 @@ func DropAbsent(obj, old runtime.Object) {
 	}
 }
 
-// absent returns for each gate what drops its fields from an object.
+// absent returns, for each gate, a function that drops its fields from an object.
 func absent(obj runtime.Object) []func() {
 	if spec, _ := podSpec(obj); spec != nil {
 		out := absentOfSpec(spec)
@@ -55,8 +55,8 @@ func absent(obj runtime.Object) []func() {
 	return nil
 }
 
-// dropSourceElsewhere drops a source in another namespace, unless the claim has had a source of the
-// newer form, whatever its namespace.
+// dropSourceElsewhere drops a source in another namespace, unless the old claim has a
+// dataSourceRef, in any namespace.
 func dropSourceElsewhere(spec *corev1.PersistentVolumeClaimSpec, old *corev1.PersistentVolumeClaim) {
 	if old != nil && old.Spec.DataSourceRef != nil {
 		return
@@ -124,7 +124,7 @@ func dropHTTPProtocols(spec *core.PodSpec) {
 	})
 }
 
-// dropStopSignal leaves no lifecycle that says nothing.
+// dropStopSignal drops the stop signal, and the lifecycle if nothing else is in it.
 func dropStopSignal(c *corev1.Container) {
 	if c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// claimRules are for the spec of a claim, or of the claims that a template makes.
+// claimRules returns the rules for the spec of a claim, or of a template's claims.
 func claimRules(spec *resource.ResourceClaimSpec) []rule {
 	requests := spec.Devices.Requests
 	exactly := func(drop func(*resourcev1.ExactDeviceRequest)) {
@@ -118,7 +118,7 @@ func dropGroups(d *resourcev1.Device) {
 	}
 }
 
-// dropSharing makes a device one that is allocated whole.
+// dropSharing makes a device one that can only be allocated as a whole.
 func dropSharing(d *resourcev1.Device) {
 	d.AllowMultipleAllocations = nil
 	for name, capacity := range d.Capacity {
@@ -127,7 +127,8 @@ func dropSharing(d *resourcev1.Device) {
 	}
 }
 
-// dropLists leaves attributes without a value, which validation refuses: they are not there to be guessed.
+// dropLists drops the lists of attributes, which then have no value. Validation rejects them,
+// because a single value cannot be inferred.
 func dropLists(d *resourcev1.Device) {
 	for name, a := range d.Attributes {
 		a.BoolValues, a.IntValues, a.StringValues, a.VersionValues = nil, nil, nil, nil

@@ -18,13 +18,14 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// rule is what becomes of some of an object's fields of one feature.
+// rule drops the fields of one feature from an object.
 type rule struct {
 	gate features.Gate
 	drop func()
 }
 
-// Drop takes from obj the fields of features that are off and that old does not use; old is nil when obj is new.
+// Drop removes from obj the fields of features that are off and that old does not use; old is nil
+// if obj is new.
 func Drop(on features.Set, obj, old runtime.Object) {
 	if on == (features.Set{}) {
 		return
@@ -36,7 +37,7 @@ func Drop(on features.Set, obj, old runtime.Object) {
 	}
 }
 
-// uses says whether there is anything of a feature in an object, be it in the spec or in the status.
+// uses reports whether an object uses a feature, in its spec or its status.
 func uses(old runtime.Object, gate features.Gate) bool {
 	if old == nil {
 		return false
@@ -50,7 +51,7 @@ func uses(old runtime.Object, gate features.Gate) bool {
 	return !apiequality.Semantic.DeepEqual(dropped, old)
 }
 
-// rulesOf are the rules of an object.
+// rulesOf returns the rules for an object.
 func rulesOf(obj runtime.Object) []rule {
 	if spec, _ := podSpec(obj); spec != nil {
 		rules := []rule{{features.GenericWorkload, func() { spec.SchedulingGroup = nil }}}
@@ -84,7 +85,7 @@ func rulesOf(obj runtime.Object) []rule {
 	return nil
 }
 
-// Refuse says which fields of obj must not be set, since their features are off and old does not use them.
+// Refuse returns an error for each field of obj whose feature is off and which old does not use.
 func Refuse(on features.Set, obj, old runtime.Object) field.ErrorList {
 	if on == (features.Set{}) {
 		return nil
@@ -96,7 +97,7 @@ func Refuse(on features.Set, obj, old runtime.Object) field.ErrorList {
 	}
 	for _, u := range refusable(obj) {
 		if !on.On(u.gate) && !before[u.gate] {
-			errs = append(errs, field.Forbidden(u.path, fmt.Sprintf("the feature %s is off", u.gate)))
+			errs = append(errs, field.Forbidden(u.path, fmt.Sprintf("feature %s is off", u.gate)))
 		}
 	}
 	return errs
@@ -108,7 +109,7 @@ type use struct {
 	path *field.Path
 }
 
-// refusable are the fields of an object that are refused while their features are off.
+// refusable returns the fields of an object that are rejected while their features are off.
 func refusable(obj runtime.Object) []use {
 	if spec, path := podSpec(obj); spec != nil {
 		return append(podUses(path.Child("resourceClaims"), spec.ResourceClaims), jobUses(obj)...)
@@ -140,7 +141,7 @@ func podUses(path *field.Path, list []core.PodResourceClaim) []use {
 	return out
 }
 
-// jobUses are the claims of the PodGroup that is made for a Job.
+// jobUses returns the claims of the PodGroup that is created for a Job.
 func jobUses(obj runtime.Object) []use {
 	job, ok := obj.(*batch.Job)
 	if !ok || job.Spec.Scheduling == nil || len(job.Spec.Scheduling.ResourceClaims) == 0 {
@@ -162,7 +163,7 @@ func groupUses(path *field.Path, list []scheduling.PodGroupResourceClaim) []use 
 	return out
 }
 
-// podSpec is the spec of a pod, or of the pods that a workload makes, and where it is.
+// podSpec returns the spec of a pod, or of a workload's pod template, and its path.
 func podSpec(obj runtime.Object) (*core.PodSpec, *field.Path) {
 	template := field.NewPath("spec", "template", "spec")
 	switch o := obj.(type) {

@@ -1,7 +1,6 @@
-// Package inmemory lets an HTTP client call a handler of the same process.
+// Package inmemory allows an HTTP client to call a handler in the same process.
 //
-// There is no socket, no TLS and no HTTP encoding in between. A response is
-// handed over when the handler returns or, for streams, at its first flush.
-// Cancelling the request or closing the response's body ends the handler's
-// context, as a broken connection would.
+// There is no socket, TLS or HTTP encoding in between. The response is passed to the client when
+// the handler returns or, for streams, at its first flush. Cancelling the request or closing the
+// response body ends the handler's context, like a closed connection.
 package inmemory

@@ -10,16 +10,16 @@ import (
 	"sync/atomic"
 )
 
-// Transport is an http.RoundTripper into a handler. The zero value answers every
-// request with an error until [Transport.Serve] is called.
+// Transport is an http.RoundTripper that calls a handler. The zero value returns an error for every
+// request until [Transport.Serve] is called.
 type Transport struct {
 	handler atomic.Pointer[http.Handler]
 }
 
-// ErrNotServing says that no handler is set.
+// ErrNotServing is returned while no handler is set.
 var ErrNotServing = errors.New("server is not running")
 
-// Serve sets the handler; nil ends serving. Requests under way are not touched.
+// Serve sets the handler; nil stops serving. Running requests are not affected.
 func (t *Transport) Serve(h http.Handler) {
 	if h == nil {
 		t.handler.Store(nil)
@@ -63,8 +63,8 @@ func serve(h http.Handler, w *writer, req *http.Request) {
 	h.ServeHTTP(w, req)
 }
 
-// serverRequest is the request as a server would have read it. The handler may
-// change the headers, which belong to the client.
+// serverRequest returns the request as a server would have read it. The handler may modify its copy
+// of the headers.
 func serverRequest(ctx context.Context, req *http.Request) *http.Request {
 	out := req.Clone(ctx)
 	out.RequestURI = req.URL.RequestURI()
@@ -85,8 +85,8 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// writer collects a response. The handler's goroutine alone writes; everything
-// that the client reads is set before ready is closed.
+// writer collects a response. Only the handler's goroutine writes to it; everything that the client
+// reads is set before ready is closed.
 type writer struct {
 	ctx    context.Context
 	header http.Header
@@ -110,7 +110,7 @@ func (w *writer) Header() http.Header { return w.header }
 
 // WriteHeader implements http.ResponseWriter.
 func (w *writer) WriteHeader(status int) {
-	// Informational responses precede the real one; only the latter counts here.
+	// Informational responses precede the final one, and are ignored.
 	if w.status != 0 || status < http.StatusOK {
 		return
 	}
@@ -143,16 +143,16 @@ func (w *writer) Flush() {
 	close(w.ready)
 }
 
-// CloseNotify implements http.CloseNotifier, which apiserver's wrappers of
-// response writers ask for before they pass Flush through.
+// CloseNotify implements http.CloseNotifier, which the response writer wrappers of k8s.io/apiserver
+// require before they pass Flush on.
 func (w *writer) CloseNotify() <-chan bool {
 	gone := make(chan bool, 1)
 	context.AfterFunc(w.ctx, func() { gone <- true })
 	return gone
 }
 
-// finish ends the response. An error before the response was handed over fails
-// the round trip, a later one the reading of the body.
+// finish ends the response. An error makes the round trip fail, or the reading of the body if the
+// response was already passed on.
 func (w *writer) finish(err error) {
 	if w.stream != nil {
 		w.stream.CloseWithError(err)
@@ -181,7 +181,7 @@ func (w *writer) response(req *http.Request, cancel context.CancelFunc) *http.Re
 	}
 }
 
-// body ends the handler's context when the client is done with the response.
+// body ends the handler's context when the client closes it.
 type body struct {
 	io.ReadCloser
 	cancel context.CancelFunc

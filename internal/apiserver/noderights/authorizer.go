@@ -13,8 +13,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// Objects reads the objects that tell what belongs to a node. The last result of a get is false when there is
-// no such object.
+// Objects reads the objects by which the rights of a node are decided. The last result of a get is
+// false if the object does not exist.
 type Objects interface {
 	// PodsOn returns the pods that are bound to a node.
 	PodsOn(ctx context.Context, node string) ([]*core.Pod, error)
@@ -24,9 +24,9 @@ type Objects interface {
 	ResourceSlice(ctx context.Context, name string) (*resourcev1.ResourceSlice, bool, error)
 }
 
-// Authorizer decides about the requests of nodes.
+// Authorizer authorizes the requests of nodes.
 type Authorizer struct {
-	// Rules allow what is not divided by node.
+	// Rules reports whether a request is allowed to every node.
 	Rules func(authorizer.Attributes) bool
 	// Issuer is the audience of tokens for this API.
 	Issuer string
@@ -34,7 +34,7 @@ type Authorizer struct {
 	Objects Objects
 }
 
-// Authorize allows a node what it needs for itself. About all else it has no opinion.
+// Authorize allows a node to access its own objects. It has no opinion about other requests.
 func (n *Authorizer) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	node, isNode := identity(a.GetUser())
 	switch {
@@ -53,7 +53,7 @@ func (n *Authorizer) Authorize(ctx context.Context, a authorizer.Attributes) (au
 	return authorizer.DecisionNoOpinion, reason, nil
 }
 
-// decide reports whether a node may do something, or else the reason.
+// decide reports whether a node may make a request, or returns the reason why not.
 func (n *Authorizer) decide(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
 	verb, sub := a.GetVerb(), a.GetSubresource()
 	is := func(verbs ...string) bool { return slices.Contains(verbs, verb) }
@@ -89,7 +89,7 @@ func (n *Authorizer) decide(ctx context.Context, node string, a authorizer.Attri
 	case "storage.k8s.io/csinodes":
 		return ownName(node, a, sub == "" && is("create"), sub == "" && is("get", "update", "patch", "delete"))
 	case "/nodes":
-		// Who writes a Node is checked when the object is known.
+		// Restrict checks that the Node is the node's own, when the object is known.
 		writes := sub == "" && is("create", "update", "patch") || sub == "status" && is("update", "patch")
 		return ownName(node, a, writes, sub == "" && is("get", "list", "watch"))
 	case "/pods":
@@ -100,7 +100,8 @@ func (n *Authorizer) decide(ctx context.Context, node string, a authorizer.Attri
 	return n.Rules(a), "", nil
 }
 
-// ownName allows what is allowed under any name, and what is allowed under that of the node.
+// ownName allows a request if it is allowed for any name, or for named objects and the name is the
+// node's.
 func ownName(node string, a authorizer.Attributes, anyName, named bool) (bool, string, error) {
 	if anyName || named && a.GetName() == node {
 		return true, "", nil
@@ -111,7 +112,7 @@ func ownName(node string, a authorizer.Attributes, anyName, named bool) (bool, s
 func (n *Authorizer) pods(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
 	switch a.GetSubresource() + " " + a.GetVerb() {
 	case " create", " delete", "status update", "status patch", "eviction create":
-		return true, "", nil // whose the pod is, is checked when it is known
+		return true, "", nil // Restrict checks the node of the pod.
 	case " list", " watch":
 		if selects(a, "spec.nodeName", node) {
 			return true, "", nil
@@ -130,7 +131,7 @@ func (n *Authorizer) pods(ctx context.Context, node string, a authorizer.Attribu
 func (n *Authorizer) slices(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
 	switch a.GetSubresource() + " " + a.GetVerb() {
 	case " create":
-		return true, "", nil // whose it is, is checked when it is known
+		return true, "", nil // Restrict checks the node of the slice.
 	case " list", " watch", " deletecollection":
 		return selects(a, resourcev1.ResourceSliceSelectorNodeName, node), "a node may only list slices with the field selector spec.nodeName=" + node, nil
 	case " get", " update", " patch", " delete":
@@ -140,7 +141,7 @@ func (n *Authorizer) slices(ctx context.Context, node string, a authorizer.Attri
 	return false, "a node may not do that to slices", nil
 }
 
-// selects reports whether a request is for objects with this value of a field only.
+// selects reports whether a request selects only objects with this value of a field.
 func selects(a authorizer.Attributes, name, value string) bool {
 	requirements, err := a.GetFieldSelector()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 const userPrefix = "system:node:"
 
-// identity returns the node that a user is. isNode is true for each member of the group of nodes; the name
-// is empty if the user's name is not that of a node.
+// identity returns the name of the node that a user is, and whether the user is in the group of
+// nodes. The name is empty if the user's name is not that of a node.
 func identity(who user.Info) (name string, isNode bool) {
 	if who == nil || !slices.Contains(who.GetGroups(), user.NodesGroup) {
 		return "", false

@@ -7,7 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/claims"
 )
 
-// references are the names of the objects in its namespace that a pod refers to.
+// references has the names of the objects in its namespace to which a pod refers.
 type references struct {
 	secrets, configMaps, volumeClaims, resourceClaims, accounts []string
 }
@@ -82,7 +82,8 @@ func (r *references) volume(pod string, v *corev1.Volume) {
 	}
 }
 
-// driverSecrets returns the secrets that the drivers of a volume authenticate with; some are nil.
+// driverSecrets returns the references to secrets with which the drivers of a volume authenticate.
+// Some are nil.
 func driverSecrets(v *corev1.Volume) []*corev1.LocalObjectReference {
 	var out []*corev1.LocalObjectReference
 	if v.CephFS != nil {
@@ -112,7 +113,7 @@ func driverSecrets(v *corev1.Volume) []*corev1.LocalObjectReference {
 	return out
 }
 
-// audiences returns those for which a pod asks for tokens of its service account.
+// audiences returns the audiences for which a pod requests tokens of its service account.
 func audiences(pod *core.Pod) []string {
 	var out []string
 	for i := range pod.Spec.Volumes {

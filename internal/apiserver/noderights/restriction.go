@@ -17,7 +17,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// Restrict refuses the writes of a node to what is not its own. Users that are no nodes are not restricted.
+// Restrict rejects writes of a node to objects that are not its own. Users that are not nodes are
+// not restricted.
 func (n *Authorizer) Restrict(ctx context.Context, a admission.Attributes) error {
 	node, isNode := identity(a.GetUserInfo())
 	if !isNode {
@@ -55,14 +56,15 @@ func (n *Authorizer) Restrict(ctx context.Context, a admission.Attributes) error
 	return err
 }
 
-// restriction is of one node. Its methods return why something is refused, or "".
+// restriction has the rules for one node. Its methods return the reason why a request is rejected,
+// or "".
 type restriction struct {
 	objects Objects
 	node    string
 	issuer  string
 }
 
-// nameOf returns the name of the object of a request, which a new one may say only itself.
+// nameOf returns the name of the object of a request. A create request has it only in the object.
 func nameOf(a admission.Attributes) string {
 	if name := a.GetName(); name != "" || a.GetObject() == nil {
 		return name
@@ -89,12 +91,13 @@ func (r restriction) pod(ctx context.Context, a admission.Attributes) (string, e
 		if err != nil || ok && pod.Spec.NodeName != r.node {
 			return "it may only delete pods that are bound to itself", err
 		}
-		return "", nil // a pod that does not exist is refused by the storage
+		return "", nil // the storage rejects a pod that does not exist
 	}
 	return "it may not do that to a pod", nil
 }
 
-// mirrorPod is what a node may create: a pod that it runs anyhow, which refers to nothing.
+// mirrorPod allows a node to create a mirror pod, which represents a pod that it runs in any case
+// and which refers to no other objects.
 func (r restriction) mirrorPod(ctx context.Context, pod *core.Pod) (string, error) {
 	if _, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]; !ok {
 		return "it may only create mirror pods, which have the annotation " + corev1.MirrorPodAnnotationKey, nil
@@ -145,7 +148,7 @@ func (r restriction) ownNode(a admission.Attributes) string {
 	}
 	node, ok := a.GetObject().(*corev1.Node)
 	if !ok {
-		return "" // a deletion, for which no rule allows it
+		return "" // no rule allows the node to delete it
 	}
 	old, known := a.GetOldObject().(*corev1.Node)
 	if !known {
@@ -166,7 +169,7 @@ func (r restriction) ownNode(a admission.Attributes) string {
 	return ""
 }
 
-// forbiddenLabels returns the labels that differ and that a node may not choose: pods are sent to nodes by them.
+// forbiddenLabels returns the changed labels that a node must not set, because they attract pods.
 func forbiddenLabels(labels, old map[string]string) []string {
 	changed := map[string]bool{}
 	for key, value := range labels {
@@ -193,7 +196,7 @@ func forbiddenLabels(labels, old map[string]string) []string {
 	return out
 }
 
-// kubeletLabel reports whether a label of Kubernetes is one that kubelets set.
+// kubeletLabel reports whether kubelets may set a label of Kubernetes.
 func kubeletLabel(key string, within func(string) bool) bool {
 	if within("kubelet.kubernetes.io") || within("node.kubernetes.io") {
 		return true
@@ -205,7 +208,8 @@ func kubeletLabel(key string, within func(string) bool) bool {
 	}, key)
 }
 
-// volumeClaim lets a node report the size of a volume that it has made larger, and no more.
+// volumeClaim allows a node to report the new size of a volume that it has expanded, and nothing
+// else.
 func volumeClaim(a admission.Attributes) string {
 	old, ok := a.GetOldObject().(*corev1.PersistentVolumeClaim)
 	claim, also := a.GetObject().(*corev1.PersistentVolumeClaim)
@@ -224,7 +228,8 @@ func volumeClaim(a admission.Attributes) string {
 	return ""
 }
 
-// token lets a node request tokens for the pods that run on it, for the audiences that their volumes name.
+// token allows a node to request tokens for the pods that run on it, for the audiences that their
+// volumes name.
 func (r restriction) token(ctx context.Context, a admission.Attributes) (string, error) {
 	request, ok := a.GetObject().(*authenticationv1.TokenRequest)
 	if !ok || a.GetSubresource() != "token" {

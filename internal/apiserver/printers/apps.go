@@ -18,7 +18,7 @@ import (
 func Deployment() Printer {
 	return of(append([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Ready", "string", "How many pods are ready, out of those wanted."),
+		computed("Ready", "string", "The number of pods that are ready, of the desired number."),
 		column("Up-to-date", "string", appsv1.DeploymentStatus{}, "updatedReplicas"),
 		column("Available", "string", appsv1.DeploymentStatus{}, "availableReplicas"),
 		ageColumn(),
@@ -82,7 +82,7 @@ func selector(s *metav1.LabelSelector) string {
 func StatefulSet() Printer {
 	columns := []metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Ready", "string", "How many pods are ready, out of those wanted."),
+		computed("Ready", "string", "The number of pods that are ready, of the desired number."),
 		ageColumn(),
 	}
 	return of(append(columns, containerColumns()...), func(s *apps.StatefulSet, now time.Time) []any {
@@ -120,7 +120,7 @@ func DaemonSet() Printer {
 func ControllerRevision() Printer {
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Controller", "string", "The object whose template this is a revision of."),
+		computed("Controller", "string", "The object of whose template this is a revision."),
 		column("Revision", "string", appsv1.ControllerRevision{}, "revision"),
 		ageColumn(),
 	}, func(r *appsv1.ControllerRevision, now time.Time) []any {

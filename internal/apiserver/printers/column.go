@@ -4,20 +4,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// documented is a type that describes its own fields.
+// documented is a type with descriptions of its fields.
 type documented interface{ SwaggerDoc() map[string]string }
 
-// column is described by a field that it shows, in the words of the field.
+// column returns a column with the description of the field that it shows.
 func column(title, kind string, of documented, field string) metav1.TableColumnDefinition {
 	return metav1.TableColumnDefinition{Name: title, Type: kind, Description: of.SwaggerDoc()[field]}
 }
 
-// computed is a column that no single field stands behind.
+// computed returns a column that is not a single field.
 func computed(title, kind, description string) metav1.TableColumnDefinition {
 	return metav1.TableColumnDefinition{Name: title, Type: kind, Description: description}
 }
 
-// wide makes a column one of those that only -o wide shows.
+// wide returns the column as one that is only shown with -o wide.
 func wide(c metav1.TableColumnDefinition) metav1.TableColumnDefinition {
 	c.Priority = 1
 	return c

@@ -15,14 +15,14 @@ import (
 // Printer lays out the table of one kind.
 type Printer struct {
 	columns []metav1.TableColumnDefinition
-	// cells gives one cell a column, the wide ones included. It returns false for
-	// an object of another kind.
+	// cells returns one cell for each column, including the wide ones, or false for an object of
+	// another kind.
 	cells func(obj runtime.Object, now time.Time) ([]any, bool)
-	// conditions marks rows whose object has run its course; it may be nil.
+	// conditions marks rows of objects that have completed; it may be nil.
 	conditions func(obj runtime.Object) []metav1.TableRowCondition
 }
 
-// of makes a printer from a function on the kind's own type.
+// of returns a printer with a function on the kind's own type.
 func of[P runtime.Object](columns []metav1.TableColumnDefinition, cells func(obj P, now time.Time) []any) Printer {
 	return Printer{
 		columns: columns,
@@ -40,7 +40,7 @@ func of[P runtime.Object](columns []metav1.TableColumnDefinition, cells func(obj
 type convertor struct {
 	Printer
 	now func() time.Time
-	// fallback prints what is not of the kind, such as a Status.
+	// fallback prints other objects, such as a Status.
 	fallback rest.TableConvertor
 }
 
@@ -98,7 +98,7 @@ func (c *convertor) row(obj runtime.Object, now time.Time) (metav1.TableRow, boo
 	return row, true
 }
 
-// copyMeta carries over what a client needs to page on, or to watch from here.
+// copyMeta copies the metadata that a client needs to continue a list or to start a watch.
 func copyMeta(table *metav1.Table, object runtime.Object) {
 	if list, err := meta.ListAccessor(object); err == nil {
 		table.ResourceVersion = list.GetResourceVersion()

@@ -26,8 +26,8 @@ func Event() Printer {
 	}, eventCells)
 }
 
-// eventCells understands both generations of events: those with first and last
-// timestamps and a count, and those with an event time and a series.
+// eventCells supports both formats of events: with first and last timestamps and a count, and with
+// an event time and a series.
 func eventCells(event *corev1.Event, now time.Time) []any {
 	first := event.FirstTimestamp
 	if first.IsZero() {

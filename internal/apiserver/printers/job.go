@@ -17,9 +17,9 @@ import (
 func Job() Printer {
 	return of(append([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Status", "string", "What the Job is at, by its conditions."),
+		computed("Status", "string", "The status of the Job, by its conditions."),
 		column("Completions", "string", batchv1.JobStatus{}, "succeeded"),
-		computed("Duration", "string", "How long the Job took, or has been going on."),
+		computed("Duration", "string", "The time that the Job took, or has been running."),
 		ageColumn(),
 	}, templateColumns(column("Selector", "string", batchv1.JobSpec{}, "selector"))...),
 		func(j *batch.Job, now time.Time) []any {
@@ -31,7 +31,7 @@ func Job() Printer {
 		})
 }
 
-// jobStatus is the first that applies.
+// jobStatus returns the first status that applies.
 func jobStatus(j *batch.Job) string {
 	holds := func(t batchv1.JobConditionType) bool {
 		for i := range j.Status.Conditions {
@@ -59,7 +59,8 @@ func jobStatus(j *batch.Job) string {
 	}
 }
 
-// completions of a Job that does not say how many it wants are one, by any of its pods.
+// completions returns the text for the completions. A Job without completions is complete when any
+// of its pods succeeds.
 func completions(j *batch.Job) string {
 	if wanted := j.Spec.Completions; wanted != nil {
 		return fmt.Sprintf("%d/%d", j.Status.Succeeded, *wanted)

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Labels that name a node's roles: the prefix with the role behind it, and the
-// older label with the role as its value.
+// Labels with a node's roles: a prefix followed by the role, and a deprecated label with the role
+// as its value.
 const (
 	rolePrefix = "node-role.kubernetes.io/"
 	roleLabel  = "kubernetes.io/role"
@@ -21,7 +21,7 @@ func Node() Printer {
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
 		computed("Status", "string", "Whether the node is ready, and whether new pods may be placed on it."),
-		computed("Roles", "string", "The roles that the node's labels give it."),
+		computed("Roles", "string", "The roles in the node's labels."),
 		ageColumn(),
 		column("Version", "string", corev1.NodeSystemInfo{}, "kubeletVersion"),
 		wide(column("Internal-IP", "string", corev1.NodeStatus{}, "addresses")),

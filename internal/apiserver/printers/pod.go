@@ -12,16 +12,16 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// nodeUnreachable is the status reason of a pod whose node stopped answering.
+// nodeUnreachable is the status reason of a pod whose node stopped responding.
 const nodeUnreachable = "NodeLost"
 
 // Pod returns the printer of Pods.
 func Pod() Printer {
 	p := of([]metav1.TableColumnDefinition{
 		nameColumn(),
-		computed("Ready", "string", "How many of the pod's containers are ready, out of those that keep running."),
-		computed("Status", "string", "The pod's phase, or what its containers say in more detail."),
-		computed("Restarts", "string", "How often containers were restarted, and when the last time was."),
+		computed("Ready", "string", "The number of the pod's containers that are ready, of those that keep running."),
+		computed("Status", "string", "The pod's phase, or a more detailed state of its containers."),
+		computed("Restarts", "string", "The number of container restarts, and the time of the last one."),
 		ageColumn(),
 		wide(column("IP", "string", corev1.PodStatus{}, "podIP")),
 		wide(column("Node", "string", corev1.PodSpec{}, "nodeName")),
@@ -60,7 +60,7 @@ func podConditions(obj runtime.Object) []metav1.TableRowCondition {
 	}
 	switch pod.Status.Phase {
 	case corev1.PodSucceeded:
-		return done("All containers of the pod ended well.")
+		return done("All containers of the pod succeeded.")
 	case corev1.PodFailed:
 		return done("A container of the pod failed.")
 	}
@@ -80,7 +80,7 @@ func readinessGates(pod *core.Pod) string {
 	return fmt.Sprintf("%d/%d", open, len(pod.Spec.ReadinessGates))
 }
 
-// hasCondition says whether the first condition of the type is true.
+// hasCondition reports whether the first condition of the type is true.
 func hasCondition(status *corev1.PodStatus, kind corev1.PodConditionType) bool {
 	for i := range status.Conditions {
 		if status.Conditions[i].Type == kind {

@@ -9,14 +9,15 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// podSummary is what one line can say about a pod's containers.
+// podSummary is the state of a pod's containers on one line.
 type podSummary struct {
 	reason       string
 	ready, total int
 	restarts     restarts
 }
 
-// restarts counts container restarts and knows when the latest run ended.
+// restarts has the number of container restarts, and the time at which the last terminated run
+// ended.
 type restarts struct {
 	count int
 	last  metav1.Time
@@ -29,9 +30,8 @@ func (r *restarts) add(status *corev1.ContainerStatus) {
 	}
 }
 
-// summarize goes from the general to the particular: the phase, then what keeps
-// the pod from starting, then its init containers, then its containers. Deletion
-// has the last word.
+// summarize starts with the phase, which is replaced by the reason why the pod does not start, then
+// by the state of its init containers, then by that of its containers. Deletion takes precedence.
 func summarize(pod *core.Pod) podSummary {
 	s := podSummary{reason: string(pod.Status.Phase), total: len(pod.Spec.Containers)}
 	if pod.Status.Reason != "" {
@@ -54,7 +54,7 @@ func summarize(pod *core.Pod) podSummary {
 
 	initializing, sidecarRestarts := s.initContainers(pod, sidecars)
 	if !initializing || hasCondition(&pod.Status, corev1.PodInitialized) {
-		// Once a pod is up, restarts of what only ran before no longer matter.
+		// After a pod has started, the restarts of ordinary init containers are not relevant.
 		s.restarts = sidecarRestarts
 		s.containers(&pod.Status)
 	}
@@ -69,8 +69,8 @@ func summarize(pod *core.Pod) podSummary {
 	return s
 }
 
-// initContainers stops at the first init container that is not through. It gives
-// back whether there is one, and the restarts of sidecars alone.
+// initContainers stops at the first init container that is not done. It returns whether there is
+// one, and the restarts of sidecars.
 func (s *podSummary) initContainers(pod *core.Pod, sidecars map[string]bool) (initializing bool, sidecarRestarts restarts) {
 	for i := range pod.Status.InitContainerStatuses {
 		status := &pod.Status.InitContainerStatuses[i]
@@ -101,7 +101,7 @@ func (s *podSummary) initContainers(pod *core.Pod, sidecars map[string]bool) (in
 	return false, sidecarRestarts
 }
 
-// containers reads backwards, so that the first container has the last word.
+// containers iterates backwards, so that the first container takes precedence.
 func (s *podSummary) containers(status *corev1.PodStatus) {
 	running, failure := false, ""
 	for i := len(status.ContainerStatuses) - 1; i >= 0; i-- {

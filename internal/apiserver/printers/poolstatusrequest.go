@@ -17,13 +17,13 @@ func ResourcePoolStatusRequest() Printer {
 		nameColumn(),
 		column("Driver", "string", upstreamv1alpha3.ResourcePoolStatusRequestSpec{}, "driver"),
 		computed("Total", "string", "The devices of all pools in the list."),
-		computed("Available", "string", "Those of them that can be allocated."),
-		computed("Allocated", "string", "Those of them that claims have."),
-		computed("Unavailable", "string", "Those of them that nobody has and nobody gets, because of taints or of what others have."),
+		computed("Available", "string", "The devices of these that can be allocated."),
+		computed("Allocated", "string", "The devices of these that are allocated."),
+		computed("Unavailable", "string", "The devices of these that are not allocated and cannot be, because of taints or of other allocated devices."),
 		computed("Errors", "string", "The pools of the list that have a validationError."),
 		computed("Pools", "integer", "The pools that match the request."),
 		computed("Status", "string", "Whether the request is pending, complete or failed."),
-		computed("Completed", "string", "How long ago the answer was given."),
+		computed("Completed", "string", "The time since the request was completed."),
 	}, func(r *upstreamv1alpha3.ResourcePoolStatusRequest, now time.Time) []any {
 		row := []any{r.Name, r.Spec.Driver}
 		for _, n := range poolTotals(r.Status) {
@@ -34,7 +34,8 @@ func ResourcePoolStatusRequest() Printer {
 	})
 }
 
-// poolAnswer is how many pools matched, how far the answer is, and since when it stands.
+// poolAnswer returns the number of matching pools, the state of the request, and the time since it
+// was completed.
 func poolAnswer(status *upstreamv1alpha3.ResourcePoolStatusRequestStatus, now time.Time) (pools int32, state, completed string) {
 	if status == nil {
 		return 0, "Pending", "<none>"
@@ -58,7 +59,8 @@ func failed(status *upstreamv1alpha3.ResourcePoolStatusRequestStatus) bool {
 	return meta.IsStatusConditionTrue(status.Conditions, upstreamv1alpha3.ResourcePoolStatusRequestConditionFailed)
 }
 
-// poolTotals adds up the counts of the pools in the list: total, available, allocated, unavailable, and those with an error.
+// poolTotals returns the sums over the pools in the list: total, available, allocated, unavailable,
+// and pools with an error.
 func poolTotals(status *upstreamv1alpha3.ResourcePoolStatusRequestStatus) []string {
 	if status == nil || failed(status) {
 		return []string{"-", "-", "-", "-", "-"}

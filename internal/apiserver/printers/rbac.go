@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// createdColumn shows when a role was made, since an age says little of it.
+// createdColumn shows the creation time of a role, which is more useful than its age.
 func createdColumn() metav1.TableColumnDefinition {
 	return column("Created At", "date", metav1.ObjectMeta{}, "creationTimestamp")
 }
@@ -34,9 +34,9 @@ func bindingColumns(of documented) []metav1.TableColumnDefinition {
 		nameColumn(),
 		column("Role", "string", of, "roleRef"),
 		ageColumn(),
-		wide(computed("Users", "string", "The users that are given the role.")),
-		wide(computed("Groups", "string", "The groups that are given the role.")),
-		wide(computed("ServiceAccounts", "string", "The service accounts that are given the role.")),
+		wide(computed("Users", "string", "The users to which the role is granted.")),
+		wide(computed("Groups", "string", "The groups to which the role is granted.")),
+		wide(computed("ServiceAccounts", "string", "The service accounts to which the role is granted.")),
 	}
 }
 

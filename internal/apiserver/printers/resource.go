@@ -19,9 +19,9 @@ func ResourceClaim() Printer {
 		nameColumn(),
 		computed("State", "string", "Whether the claim is pending, allocated, reserved or deleted."),
 		ageColumn(),
-		wide(computed("Devices", "string", "The devices that the claim has, by pool and name.")),
+		wide(computed("Devices", "string", "The allocated devices, by pool and name.")),
 		wide(computed("Nodes", "string", "The nodes on which the devices can be used.")),
-		wide(computed("Reserved For", "string", "Who may use the claim.")),
+		wide(computed("Reserved For", "string", "The consumers of the claim.")),
 	}, func(c *resource.ResourceClaim, now time.Time) []any {
 		return []any{
 			c.Name, claimState(c), age(c.CreationTimestamp, now),
@@ -58,8 +58,8 @@ func claimDevices(c *resource.ResourceClaim) string {
 	return strings.Join(names, ",")
 }
 
-// claimNodes reads the selector that allocations carry. Its usual forms are none,
-// for devices that every node reaches, and one node by name.
+// claimNodes returns the nodes in an allocation's selector. Usually there is none, for devices that
+// are available on all nodes, or it has one node by name.
 func claimNodes(c *resource.ResourceClaim) string {
 	if c.Status.Allocation == nil {
 		return "<none>"
@@ -92,7 +92,7 @@ func termNodes(term *corev1.NodeSelectorTerm) string {
 	return strings.Join(texts, " and ")
 }
 
-// claimConsumers names a single consumer, and counts many of one kind.
+// claimConsumers returns the name of a single consumer, or the numbers of several by kind.
 func claimConsumers(consumers []resourcev1.ResourceClaimConsumerReference) string {
 	var kinds []string
 	first, count := map[string]string{}, map[string]int{}
@@ -122,8 +122,8 @@ func ResourceSlice() Printer {
 		column("Driver", "string", doc, "driver"),
 		column("Pool", "string", resourcev1.ResourcePool{}, "name"),
 		ageColumn(),
-		wide(computed("Generation", "integer", "The generation of the pool that the slice belongs to.")),
-		wide(computed("Devices", "integer", "How many devices the slice lists.")),
+		wide(computed("Generation", "integer", "The generation of the pool to which the slice belongs.")),
+		wide(computed("Devices", "integer", "The number of devices in the slice.")),
 	}, func(s *resourcev1.ResourceSlice, now time.Time) []any {
 		return []any{
 			s.Name, ptr.Deref(s.Spec.NodeName, ""), s.Spec.Driver, s.Spec.Pool.Name, age(s.CreationTimestamp, now),

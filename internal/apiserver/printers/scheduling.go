@@ -35,10 +35,10 @@ func PodGroup() Printer {
 	return of([]metav1.TableColumnDefinition{
 		nameColumn(),
 		column("Policy", "string", doc, "schedulingPolicy"),
-		computed("Workload", "string", "The Workload that the group was made from."),
-		computed("Status", "string", "Whether the group is placed, and if not, why."),
+		computed("Workload", "string", "The Workload from which the group was created."),
+		computed("Status", "string", "Whether the group is scheduled, and the reason if not."),
 		ageColumn(),
-		wide(computed("Claims", "string", "The group's claims: the name of each entry, and the ResourceClaim that stands for it.")),
+		wide(computed("Claims", "string", "The group's claims: the name of each entry, and the ResourceClaim for it.")),
 	}, func(g *scheduling.PodGroup, now time.Time) []any {
 		policy, workload := "Basic", "<none>"
 		if g.Spec.SchedulingPolicy.Gang != nil {
@@ -51,10 +51,11 @@ func PodGroup() Printer {
 	})
 }
 
-// podGroupStatus prefers the condition that follows the group's life over the one
-// that only remembers its first placement.
+// podGroupStatus prefers the condition for the current state over the one for the initial
+// scheduling.
 func podGroupStatus(status *schedulingv1beta1.PodGroupStatus) string {
-	// It is False when the group has been placed again, and then says no more of it than that.
+	// The condition is False when the group has been scheduled again, and has no further meaning
+	// then.
 	if c := meta.FindStatusCondition(status.Conditions, schedulingv1beta1.DisruptionTarget); c != nil && c.Status == metav1.ConditionTrue {
 		return c.Reason
 	}

@@ -33,7 +33,8 @@ func Service() Printer {
 	})
 }
 
-// externalIP is how a Service is reached from outside. That of a load balancer is pending for ever where there is none.
+// externalIP returns the addresses for access from outside. A load balancer without addresses stays
+// pending.
 func externalIP(s *corev1.Service) string {
 	external := s.Spec.ExternalIPs
 	switch s.Spec.Type {

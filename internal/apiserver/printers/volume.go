@@ -91,7 +91,7 @@ func accessModes(modes []corev1.PersistentVolumeAccessMode) string {
 	return strings.Join(out, ",")
 }
 
-// storageClass is the annotation's, which came before the field, if there is one.
+// storageClass returns the class in the annotation, which is older than the field, or in the field.
 func storageClass(annotations map[string]string, class string) string {
 	if old, ok := annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return old

@@ -1,6 +1,6 @@
-// Package quantity finds quantities that only their exponent makes large. One of them is written in a
-// few characters, such as 1e2000000000, and comparing or rounding it computes that power of ten, which
-// takes any time and memory.
+// Package quantity finds quantities whose exponents make them extremely large. They are short, such
+// as 1e2000000000, but comparing or rounding one computes that power of ten, which takes unlimited
+// time and memory.
 package quantity
 
 import (
@@ -14,17 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxDigits is far beyond what can be counted, and few enough to compute with.
+// maxDigits is far beyond any real quantity, and small enough for computations.
 const maxDigits = 1000
 
-// IsTooLarge reports whether a quantity has more than about a thousand digits before the point.
+// IsTooLarge reports whether a quantity has more than about a thousand digits before the decimal
+// point.
 func IsTooLarge(q resource.Quantity) bool {
 	own := q.DeepCopy() // AsDec changes the quantity
 	dec := own.AsDec()
 	return -int64(dec.Scale())+int64(dec.UnscaledBig().BitLen())/3 > maxDigits
 }
 
-// TooLarge returns an error for each quantity in an object that IsTooLarge.
+// TooLarge returns an error for each quantity in an object for which IsTooLarge is true.
 func TooLarge(obj any) field.ErrorList {
 	var w walk
 	w.value(nil, reflect.ValueOf(obj))
@@ -70,7 +71,7 @@ func (w *walk) fields(path *field.Path, v reflect.Value) {
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" || name == "-" { // a part of the struct itself
+		if name == "" || name == "-" { // a field of the struct itself
 			w.value(path, v.Field(i))
 			continue
 		}
@@ -78,7 +79,7 @@ func (w *walk) fields(path *field.Path, v reflect.Value) {
 	}
 }
 
-// isPlain reports whether values of a type hold nothing.
+// isPlain reports whether a type cannot contain a quantity.
 func isPlain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Interface, reflect.Struct, reflect.Slice, reflect.Map:

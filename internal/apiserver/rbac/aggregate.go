@@ -12,8 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Aggregated are the rules that role gathers from all, each once, in the order of the roles' names. The order does not
-// depend on that of all, so that several servers write the same. It is an error if a selector is not one.
+// Aggregated returns the rules that role aggregates from all, without duplicates, sorted by the
+// names of the roles. The result does not depend on the order of all, so that several servers write
+// the same. An invalid selector is an error.
 func Aggregated(role *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
 	sources := slices.SortedFunc(slices.Values(all), func(a, b *rbacv1.ClusterRole) int { return strings.Compare(a.Name, b.Name) })
 	out := []rbacv1.PolicyRule{}
@@ -36,10 +37,11 @@ func Aggregated(role *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.P
 	return out, nil
 }
 
-// Gathered are the rules of those of all that gather rules, by their names. A role may gather others that gather, even
-// itself through them: it has what is written down in roles that gather nothing, and what roles with a selector that is
-// none have stored. Rules that only go round in a circle are nobody's, and so the result depends on nothing that is to be
-// overwritten by it.
+// Gathered returns the rules of all aggregating roles, by name. A role may aggregate other
+// aggregating roles, and even itself through them. Rules originate only from roles that do not
+// aggregate, and from the stored rules of roles with an invalid selector. Rules that would only
+// come from a cycle are dropped, so that the result does not depend on the stored rules which it
+// replaces.
 func Gathered(all []*rbacv1.ClusterRole) (map[string][]rbacv1.PolicyRule, error) {
 	var failed []error
 	var gathering []*rbacv1.ClusterRole
@@ -61,7 +63,8 @@ func Gathered(all []*rbacv1.ClusterRole) (map[string][]rbacv1.PolicyRule, error)
 	for settled := false; !settled; {
 		settled = true
 		for _, role := range gathering {
-			// The selectors have been tried above. What a role gathers only grows from one round to the next.
+			// The selectors have been validated above. The rules of a role only grow from one round
+			// to the next.
 			rules, _ := Aggregated(role, roles)
 			if len(rules) != len(role.Rules) {
 				role.Rules, settled = rules, false

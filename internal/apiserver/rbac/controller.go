@@ -20,19 +20,20 @@ import (
 )
 
 const (
-	// pollEvery is how often the start looks for what it waits for.
+	// pollEvery is the interval at which the start polls its conditions.
 	pollEvery = 5 * time.Millisecond
-	// retryAfter is how long a write that was refused waits.
+	// retryAfter is the delay before a rejected write is retried.
 	retryAfter = time.Second
 )
 
-// Controller keeps a Policy in step with the server's objects, and the aggregated roles in step with what they gather.
+// Controller keeps a Policy up to date with the server's objects, and the aggregated roles up to
+// date with the roles that they aggregate.
 type Controller struct {
 	policy *Policy
 	client kubernetes.Interface
 	roles  []rbacv1.ClusterRole // those of SystemRoles
 	shared informers.SharedInformerFactory
-	// changed has an element when a ClusterRole has changed since the last look.
+	// changed has an element if a ClusterRole has changed since the last pass.
 	changed chan struct{}
 }
 
@@ -61,7 +62,7 @@ func NewController(policy *Policy, client kubernetes.Interface, served []Resourc
 	return c, nil
 }
 
-// follow calls set with each object that is new or has changed, and gone with those that are gone.
+// follow calls set for each object that was added or changed, and gone for those that were deleted.
 func follow[P any](informer cache.SharedIndexInformer, set, gone func(P)) error {
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { set(obj.(P)) },
@@ -99,8 +100,8 @@ func (c *Controller) touch() {
 	}
 }
 
-// Start returns when the Policy has all that is stored, the roles and bindings that every server has among it. What
-// goes on after that ends with ctx.
+// Start returns when the Policy has all stored objects, including the roles and bindings that every
+// server has. The background work ends with ctx.
 func (c *Controller) Start(ctx context.Context) error {
 	c.shared.StartWithContext(ctx)
 	for kind, ok := range c.shared.WaitForCacheSync(ctx.Done()) {
@@ -123,7 +124,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	return nil
 }
 
-// hasSystem says whether the caches show what Ensure has written.
+// hasSystem reports whether the caches have the objects that Ensure has written.
 func (c *Controller) hasSystem() bool {
 	kinds := c.shared.Rbac().V1()
 	for _, r := range c.roles {
@@ -139,8 +140,8 @@ func (c *Controller) hasSystem() bool {
 	return true
 }
 
-// aggregate writes the rules of aggregated roles whenever a ClusterRole has changed. A write leads to another look, which
-// finds nothing to do.
+// aggregate writes the rules of aggregated roles when a ClusterRole has changed. A write leads to
+// another pass, which finds nothing to do.
 func (c *Controller) aggregate(ctx context.Context) {
 	for {
 		select {
@@ -173,7 +174,8 @@ func (c *Controller) aggregateAll(ctx context.Context, lister listers.ClusterRol
 		}
 		changed := role.DeepCopy()
 		changed.Rules = rules
-		// After a conflict the newer version comes, or another server has written the same.
+		// After a conflict, an event for the newer version follows, or another server has written
+		// the same.
 		_, err = c.client.RbacV1().ClusterRoles().Update(ctx, changed, metav1.UpdateOptions{FieldManager: "clusterrole-aggregation-controller"})
 		if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			failed = append(failed, err)

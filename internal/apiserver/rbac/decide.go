@@ -14,8 +14,8 @@ import (
 
 var _ authorizer.UnconditionalAuthorizer = &Policy{}
 
-// Authorize allows a request that a rule allows, with the binding as the reason. Otherwise it has no opinion, and names
-// the roles that bindings of the user miss.
+// Authorize allows a request that a rule allows, with the binding as the reason. Otherwise it has
+// no opinion, and the reason names missing roles to which bindings of the user refer.
 func (p *Policy) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	who := a.GetUser()
 	if who == nil {
@@ -45,7 +45,8 @@ func (p *Policy) Authorize(_ context.Context, a authorizer.Attributes) (authoriz
 	return authorizer.DecisionNoOpinion, strings.Join(missing, "; "), nil
 }
 
-// visit calls f with the grants of a user that count in namespace, until it answers false. The lock must be held.
+// visit calls f with the grants of a user that apply in namespace, until it returns false. The lock
+// must be held.
 func (p *Policy) visit(who user.Info, namespace string, f func(*grant) bool) {
 	if !p.visitSubject(subject{name: who.GetName()}, namespace, f) {
 		return
@@ -78,7 +79,7 @@ func (p *Policy) visitSubject(s subject, namespace string, f func(*grant) bool) 
 	return true
 }
 
-// Rules are all rules that a user has in namespace, those without one included.
+// Rules returns all rules that apply to a user in namespace, including cluster-wide ones.
 func (p *Policy) Rules(who user.Info, namespace string) []rbacv1.PolicyRule {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -90,7 +91,8 @@ func (p *Policy) Rules(who user.Info, namespace string) []rbacv1.PolicyRule {
 	return out
 }
 
-// RulesOf are the rules of the role that a binding of namespace refers to; ok is false when there is no such role.
+// RulesOf returns the rules of the role to which a binding in namespace refers; ok is false if the
+// role does not exist.
 func (p *Policy) RulesOf(ref rbacv1.RoleRef, namespace string) (rules []rbacv1.PolicyRule, ok bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -98,7 +100,8 @@ func (p *Policy) RulesOf(ref rbacv1.RoleRef, namespace string) (rules []rbacv1.P
 	return rules, ok
 }
 
-// Lacks says which of rules a user does not have in namespace, one a line; it is empty when the user has them all.
+// Lacks returns descriptions of those rules that a user does not have in namespace. It is empty if
+// the user has all of them.
 func (p *Policy) Lacks(who user.Info, namespace string, rules []rbacv1.PolicyRule) []string {
 	_, missing := validation.Covers(p.Rules(who, namespace), rules)
 	var out []string
@@ -108,7 +111,7 @@ func (p *Policy) Lacks(who user.Info, namespace string, rules []rbacv1.PolicyRul
 	return out
 }
 
-// merged joins rules of one verb that are equal but for it.
+// merged joins rules that differ only in one verb.
 func merged(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	var out []rbacv1.PolicyRule
 	at := map[string]int{}
@@ -129,7 +132,7 @@ func merged(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	return out
 }
 
-// describe says in short what a rule allows: "get,list pods.apps (named a,b)".
+// describe returns a short description of a rule: "get,list pods.apps (named a,b)".
 func describe(r *rbacv1.PolicyRule) string {
 	verbs := strings.Join(r.Verbs, ",")
 	if len(r.NonResourceURLs) > 0 {

@@ -37,11 +37,11 @@ func Ensure(client typed.RbacV1Interface, roles []rbacv1.ClusterRole) error {
 	return unbindNodes(client)
 }
 
-// nodeBinding is the binding of the role of nodes.
+// nodeBinding is the name of the binding of the nodes' role.
 const nodeBinding = "system:node"
 
-// unbindNodes removes the group of nodes from the binding of their role, to which earlier versions had bound it. Only
-// subjects that users add are bound to that role.
+// unbindNodes removes the group of nodes from the binding of their role, which earlier versions
+// added. Only subjects that users add are bound to that role.
 func unbindNodes(client typed.RbacV1Interface) error {
 	ctx := context.Background()
 	binding, err := client.ClusterRoleBindings().Get(ctx, nodeBinding, metav1.GetOptions{})
@@ -61,8 +61,8 @@ func unbindNodes(client typed.RbacV1Interface) error {
 	return nil
 }
 
-// firstRules gives aggregated roles their rules when they are made, so that they allow something from the start. Those
-// that exist are left to the aggregation, which knows what was changed by hand.
+// firstRules sets the rules of aggregated roles when they are created, so that they are effective
+// from the start. Existing ones are left to the aggregation, which respects changes by users.
 type firstRules struct {
 	reconciliation.ClusterRoleModifier
 	rules map[string][]rbacv1.PolicyRule
@@ -77,12 +77,12 @@ func (f firstRules) Create(in reconciliation.RuleOwner) (reconciliation.RuleOwne
 	return f.ClusterRoleModifier.Create(in)
 }
 
-// aggregatedSystemRules are the rules of the roles among roles that aggregate others of them, directly or not.
+// aggregatedSystemRules returns the rules of the aggregated roles among roles, by name.
 func aggregatedSystemRules(roles []rbacv1.ClusterRole) map[string][]rbacv1.PolicyRule {
 	all := make([]*rbacv1.ClusterRole, len(roles))
 	for i := range roles {
 		all[i] = &roles[i]
 	}
-	gathered, _ := Gathered(all) // the selectors are spelled out in this package, and are valid
+	gathered, _ := Gathered(all) // the selectors are constants of this package and valid
 	return gathered
 }

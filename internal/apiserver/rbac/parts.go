@@ -10,7 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// part is a part of the control plane that is a user of the API, with its role.
+// part is a component of the control plane that is a user of the API, with its role.
 type part struct {
 	role     string
 	subjects []rbacv1.Subject
@@ -19,11 +19,11 @@ type part struct {
 
 const (
 	controllerPrefix = "system:controller:"
-	// FleetUser is who a fleet of simulated nodes is: all nodes and their drivers in one.
+	// FleetUser is the user of a fleet of simulated nodes: all nodes and their drivers in one.
 	FleetUser = "allot:simulated-fleet"
 )
 
-// partRoles are the roles of the parts, of nodes, and of drivers.
+// partRoles returns the roles of the components, of nodes, and of drivers.
 func partRoles() []rbacv1.ClusterRole {
 	var out []rbacv1.ClusterRole
 	for _, p := range parts() {
@@ -44,7 +44,7 @@ func userSubjects(name string) []rbacv1.Subject {
 	return []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: name}}
 }
 
-// managerRules are for what all controllers of a process share.
+// managerRules returns the rules for what all controllers of a process share.
 func managerRules() []rbacv1.PolicyRule {
 	return slices.Concat(eventRules(), leaderRules("kube-controller-manager allot-controller-manager"), []rbacv1.PolicyRule{
 		allow("list watch", "*", "*"),
@@ -54,7 +54,8 @@ func managerRules() []rbacv1.PolicyRule {
 	})
 }
 
-// controller is a part with a service account of its own. A process that runs all controllers as one user has its role too.
+// controller returns a component with its own service account. A process that runs all controllers
+// as one user has its role too.
 func controller(name string, rules ...rbacv1.PolicyRule) part {
 	account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceSystem, Name: name}
 	return part{controllerPrefix + name, append(userSubjects(user.KubeControllerManager), account), append(rules, eventRules()...)}
@@ -64,7 +65,7 @@ func eventRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{allow("create patch update", "", "events"), allow("create patch update", groupEvents, "events")}
 }
 
-// leaderRules let a process take part in the election for leases of these names.
+// leaderRules returns the rules that leader election by leases with these names requires.
 func leaderRules(leases string) []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{allow("create", groupCoordination, "leases"), allowNamed("get update patch list watch", groupCoordination, "leases", leases)}
 }
@@ -81,7 +82,7 @@ func schedulerRules() []rbacv1.PolicyRule {
 		allow(read, groupResource, "deviceclasses resourceslices devicetaintrules resourceclaimtemplates clusterresourceclaimtemplates"),
 		allow("get list watch update patch create delete", groupResource, "resourceclaims"),
 		allow("get update patch", groupResource, "resourceclaims/status"),
-		// Since 1.36, whoever changes an allocation or its consumers needs this too.
+		// Since 1.36, changing an allocation or its consumers requires this permission too.
 		allow("update patch", groupResource, "resourceclaims/"+resourcev1.SubresourceBinding),
 		allow(read, groupScheduling, "podgroups workloads priorityclasses"),
 		allow("update patch", groupScheduling, "podgroups/status"),
@@ -101,7 +102,8 @@ func claimControllers() []part {
 			allow(read, groupResource, "resourceclaimtemplates clusterresourceclaimtemplates"),
 			allow(read, groupScheduling, "podgroups workloads"),
 			allow("update patch", groupScheduling, "podgroups/status"),
-			// Other consumers are looked for, to see whether they are gone; kinds that it may not read are left alone.
+			// Other consumers are read to determine whether they exist; kinds that cannot be read
+			// are skipped.
 			allow("get", "apps", "*"), allow("get", "batch", "*"),
 		),
 		controller("podgroup-protection-controller",
@@ -186,7 +188,7 @@ func workloadControllers() []part {
 	}
 }
 
-// collectors delete what is no longer wanted, of every kind.
+// collectors returns the controllers that delete objects of every kind.
 func collectors() []part {
 	return []part{
 		controller("generic-garbage-collector", allow("get list watch patch update delete", "*", "*")),
@@ -209,7 +211,7 @@ func collectors() []part {
 	}
 }
 
-// fleetRules are for simulated machines: all nodes and their drivers in one.
+// fleetRules returns the rules for simulated machines: all nodes and their drivers in one.
 func fleetRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		allow("get list watch create update patch delete", "", "nodes"),
@@ -225,7 +227,8 @@ func fleetRules() []rbacv1.PolicyRule {
 	}
 }
 
-// nodeRules are for kubelets: what is not divided by node. All else is package noderights'.
+// nodeRules returns the rules for kubelets, for kinds that are not divided by node. Package
+// noderights has the others.
 func nodeRules() []rbacv1.PolicyRule {
 	return append(eventRules(),
 		allow(read, "", "services"),
@@ -236,14 +239,15 @@ func nodeRules() []rbacv1.PolicyRule {
 	)
 }
 
-// NodesMay reports whether the rules that all nodes have allow a request.
+// NodesMay reports whether a request is allowed by the rules for all nodes.
 func NodesMay(a authorizer.Attributes) bool {
 	r := requestOf(a)
 	return slices.ContainsFunc(nodeRules(), func(rule rbacv1.PolicyRule) bool { return allows(&rule, &r) })
 }
 
-// driverRules are for drivers on nodes, whose service accounts can be bound to the role; nobody is at first. A driver may
-// report on devices of its own node; a narrower role can name the one driver as resource name.
+// driverRules returns the rules for drivers on nodes. Their service accounts can be bound to the
+// role; initially there are none. A driver may report on devices of its own node; a narrower role
+// can have the name of one driver as resource name.
 func driverRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		allow("get", "", "nodes"),

@@ -9,17 +9,17 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 )
 
-// Policy is all roles and bindings. It may be used by many goroutines.
+// Policy has all roles and bindings. It is safe for concurrent use.
 type Policy struct {
 	mu sync.RWMutex
-	// roles are the rules of a role; a ClusterRole has no namespace.
+	// roles has the rules of each role. A ClusterRole has no namespace.
 	roles map[object][]rbacv1.PolicyRule
-	// subjects are those of each binding, to find its grants again.
+	// subjects has the subjects of each binding, by which its grants are found.
 	subjects map[object][]subject
 	grants   map[subject]scopes
 }
 
-// object names a role or a binding.
+// object identifies a role or a binding.
 type object struct {
 	namespace, name string
 }
@@ -30,46 +30,47 @@ type subject struct {
 	name  string
 }
 
-// scopes are the grants of a subject by namespace; those without one count everywhere.
+// scopes has the grants of a subject by namespace. Those without a namespace apply in all.
 type scopes map[string][]grant
 
-// grant is what one binding gives to one subject.
+// grant is the role that one binding grants to one subject.
 type grant struct {
 	binding, role object
-	// reason says by what a request was allowed.
+	// reason is the text for a request that was allowed by this grant.
 	reason string
 }
 
-// NewPolicy makes an empty Policy, which allows nothing.
+// NewPolicy returns an empty Policy, which allows nothing.
 func NewPolicy() *Policy {
 	return &Policy{roles: map[object][]rbacv1.PolicyRule{}, subjects: map[object][]subject{}, grants: map[subject]scopes{}}
 }
 
-// SetRole puts a Role or, without a namespace, a ClusterRole in place. The rules must not be changed afterwards.
+// SetRole adds or replaces a Role or, without a namespace, a ClusterRole. The rules must not be
+// modified afterwards.
 func (p *Policy) SetRole(namespace, name string, rules []rbacv1.PolicyRule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.roles[object{namespace, name}] = rules
 }
 
-// DeleteRole forgets a role.
+// DeleteRole deletes a Role or ClusterRole.
 func (p *Policy) DeleteRole(namespace, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.roles, object{namespace, name})
 }
 
-// SetRoleBinding puts a RoleBinding in place.
+// SetRoleBinding adds or replaces a RoleBinding.
 func (p *Policy) SetRoleBinding(b *rbacv1.RoleBinding) {
 	p.setBinding(object{b.Namespace, b.Name}, b.RoleRef, b.Subjects)
 }
 
-// SetClusterRoleBinding puts a ClusterRoleBinding in place.
+// SetClusterRoleBinding adds or replaces a ClusterRoleBinding.
 func (p *Policy) SetClusterRoleBinding(b *rbacv1.ClusterRoleBinding) {
 	p.setBinding(object{"", b.Name}, b.RoleRef, b.Subjects)
 }
 
-// DeleteBinding forgets a RoleBinding or, without a namespace, a ClusterRoleBinding.
+// DeleteBinding deletes a RoleBinding or, without a namespace, a ClusterRoleBinding.
 func (p *Policy) DeleteBinding(namespace, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +110,7 @@ func (p *Policy) deleteBinding(id object) {
 	delete(p.subjects, id)
 }
 
-// roleOf is the role that a binding of namespace refers to.
+// roleOf returns the role to which a binding in namespace refers.
 func roleOf(ref rbacv1.RoleRef, namespace string) object {
 	if ref.Kind == "ClusterRole" {
 		return object{"", ref.Name}
@@ -117,7 +118,8 @@ func roleOf(ref rbacv1.RoleRef, namespace string) object {
 	return object{namespace, ref.Name}
 }
 
-// subjectOf is who a subject of a binding of namespace is. A service account without a namespace is one of the binding's.
+// subjectOf returns the subject for an entry of a binding. A service account without a namespace is
+// in that of the binding.
 func subjectOf(s *rbacv1.Subject, namespace string) (subject, bool) {
 	switch s.Kind {
 	case rbacv1.UserKind:

@@ -24,12 +24,12 @@ const (
 	groupStorage        = "storage.k8s.io"
 )
 
-// allow makes a rule of lists with spaces between their items.
+// allow returns a rule. The lists are separated by spaces.
 func allow(verbs, group, resources string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), APIGroups: []string{group}, Resources: strings.Fields(resources)}
 }
 
-// allowNamed makes a rule for objects of some names.
+// allowNamed returns a rule for objects with given names.
 func allowNamed(verbs, group, resources, names string) rbacv1.PolicyRule {
 	rule := allow(verbs, group, resources)
 	rule.ResourceNames = strings.Fields(names)
@@ -50,7 +50,7 @@ func SystemRoles(served []Resource) []rbacv1.ClusterRole {
 	return roles
 }
 
-// SystemBindings are the ClusterRoleBindings that every server has.
+// SystemBindings returns the ClusterRoleBindings that every server has.
 func SystemBindings() []rbacv1.ClusterRoleBinding {
 	group := func(name string) rbacv1.Subject {
 		return rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: name}
@@ -72,7 +72,7 @@ func SystemBindings() []rbacv1.ClusterRoleBinding {
 	return bindings
 }
 
-// bind gives a ClusterRole to subjects, by a binding of its name.
+// bind returns a ClusterRoleBinding with the name of the ClusterRole.
 func bind(role string, subjects ...rbacv1.Subject) rbacv1.ClusterRoleBinding {
 	return rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: role},
@@ -81,7 +81,7 @@ func bind(role string, subjects ...rbacv1.Subject) rbacv1.ClusterRoleBinding {
 	}
 }
 
-// mark says that an object is made by the server, and kept as it is.
+// mark marks an object as created and maintained by the server.
 func mark(meta *metav1.ObjectMeta) {
 	if meta.Labels == nil {
 		meta.Labels = map[string]string{}
@@ -94,7 +94,7 @@ func role(name string, rules ...rbacv1.PolicyRule) rbacv1.ClusterRole {
 	return rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
 }
 
-// userRoles are what everybody may do, and the one that may do everything.
+// userRoles returns the roles for all users, and cluster-admin.
 func userRoles() []rbacv1.ClusterRole {
 	const health = "/livez /readyz /healthz"
 	return []rbacv1.ClusterRole{
@@ -113,7 +113,8 @@ func userRoles() []rbacv1.ClusterRole {
 	}
 }
 
-// aggregatedRoles are admin, edit and view, each of which gathers roles by a label that others can bear too.
+// aggregatedRoles returns admin, edit and view. Each aggregates roles by a label, which other roles
+// can have too.
 func aggregatedRoles(served []Resource) []rbacv1.ClusterRole {
 	return []rbacv1.ClusterRole{
 		gathering("admin", ""), gathering("edit", "admin"), gathering("view", "edit"),
@@ -127,7 +128,8 @@ func aggregatedRoles(served []Resource) []rbacv1.ClusterRole {
 
 func aggregateTo(name string) string { return "rbac.authorization.k8s.io/aggregate-to-" + name }
 
-// gathering makes a role that gathers those with its label; the role itself is gathered by another one.
+// gathering returns a role that aggregates the roles with its label, and that is aggregated by
+// another role.
 func gathering(name, by string) rbacv1.ClusterRole {
 	out := role(name)
 	out.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{aggregateTo(name): "true"}}}}
@@ -153,7 +155,8 @@ func viewRules(served []Resource) []rbacv1.PolicyRule {
 	)
 }
 
-// editRules let everything of a namespace be changed but what users may do in it, and what the system says about it.
+// editRules returns rules that allow changing all objects of a namespace except roles, bindings,
+// quotas and status.
 func editRules(served []Resource) []rbacv1.PolicyRule {
 	return append(grants{ReadWrite: write, Confidential: readWrite, Requested: "create"}.rulesFor(served),
 		allow(readWrite, "", "pods/proxy"),

@@ -8,12 +8,12 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// request is what of a request rules look at.
+// request has the attributes of a request that rules match.
 type request struct {
 	verb, group, resource, subresource, name string
-	// combined is resource/subresource, as rules spell it.
+	// combined is resource/subresource, as spelled in rules.
 	combined string
-	// path is what the request is for when it is for no resource.
+	// path is the path of a request that is not for a resource.
 	path       string
 	noResource bool
 }
@@ -32,7 +32,7 @@ func requestOf(a authorizer.Attributes) request {
 	return r
 }
 
-// allows says whether one rule allows r.
+// allows reports whether one rule allows r.
 func allows(rule *rbacv1.PolicyRule, r *request) bool {
 	if !hasOr(rule.Verbs, rbacv1.VerbAll, r.verb) {
 		return false
@@ -44,7 +44,7 @@ func allows(rule *rbacv1.PolicyRule, r *request) bool {
 		(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, r.name))
 }
 
-// isOneOf is true of "*", of the resource with its subresource, and of "*/subresource".
+// isOneOf reports whether resources has "*", the resource with its subresource, or "*/subresource".
 func (r *request) isOneOf(resources []string) bool {
 	if hasOr(resources, rbacv1.ResourceAll, r.combined) {
 		return true
@@ -63,7 +63,7 @@ func hasOr(list []string, all, one string) bool {
 	return false
 }
 
-// covers matches a path with a pattern that may end in a star.
+// covers reports whether a pattern, which may end in a star, matches a path.
 func covers(pattern, path string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, rbacv1.NonResourceAll); ok {
 		return strings.HasPrefix(path, prefix)

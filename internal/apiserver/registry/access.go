@@ -13,24 +13,25 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/token"
 )
 
-// Access is by what the server decides who somebody is and may do, for what cannot be decided before the object is known.
+// Access has the parts of the server that decide about users and permissions, for decisions that
+// require the object.
 type Access struct {
-	// Authorizer is the one by which requests are let in.
+	// Authorizer is the authorizer of the server.
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Policy is what roles and bindings say.
+	// Policy has the roles and bindings.
 	Policy *rbac.Policy
-	// Tokens makes the tokens of service accounts, and says whose one is.
+	// Tokens issues and verifies the tokens of service accounts.
 	Tokens *token.Authority
 }
 
-// mayDo says whether a user may do a verb to a role or a binding.
+// mayDo reports whether a user is allowed a verb on a role or a binding.
 func (a Access) mayDo(ctx context.Context, act authorizer.AttributesRecord) bool {
 	act.APIGroup, act.APIVersion, act.ResourceRequest = rbacv1.GroupName, "*", true
 	decision, _, _ := a.Authorizer.Authorize(ctx, act)
 	return decision == authorizer.DecisionAllow
 }
 
-// caller is who sent the request, and whether that is somebody whom no rule binds.
+// caller returns the user of a request, and whether no authorization rule applies to it.
 func caller(ctx context.Context) (who user.Info, master bool) {
 	who, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

@@ -24,7 +24,7 @@ func accessReviewKinds() []runtime.Object {
 	}
 }
 
-// accessReviews answer who may do what, by the decider that lets requests in.
+// accessReviews returns the storages for access reviews, which use the server's authorizer.
 func accessReviews(a Access) map[string]rest.Storage {
 	return map[string]rest.Storage{
 		"selfsubjectaccessreviews": newReview("selfsubjectaccessreview", false, func(ctx context.Context, r *authorizationv1.SelfSubjectAccessReview) error {
@@ -54,7 +54,7 @@ func accessReviews(a Access) map[string]rest.Storage {
 	}
 }
 
-// rulesReview lists what the caller may do in a namespace.
+// rulesReview lists the permissions of the caller in a namespace.
 func (a Access) rulesReview(ctx context.Context, r *authorizationv1.SelfSubjectRulesReview) error {
 	if r.Spec.Namespace == "" {
 		return apierrors.NewBadRequest("spec.namespace: no namespace is named")
@@ -103,7 +103,8 @@ func subjectOf(spec *authorizationv1.SubjectAccessReviewSpec) user.Info {
 	return who
 }
 
-// attributesOf is the request that a review asks about. Selectors narrow a request, and nothing here decides by them.
+// attributesOf returns the request of a review. Selectors narrow a request, and no rule here
+// depends on them.
 func attributesOf(who user.Info, spec *authorizationv1.SubjectAccessReviewSpec) authorizer.Attributes {
 	if path := spec.NonResourceAttributes; path != nil {
 		return authorizer.AttributesRecord{User: who, Verb: path.Verb, Path: path.Path}
@@ -119,7 +120,7 @@ func attributesOf(who user.Info, spec *authorizationv1.SubjectAccessReviewSpec) 
 	}
 }
 
-// review is a storage of questions: what is created is answered, and nothing is stored.
+// review is a storage for reviews: creating one returns its result, and nothing is stored.
 type review[T any, P pointer[T]] struct {
 	singular   string
 	namespaced bool

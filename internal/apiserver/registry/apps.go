@@ -33,7 +33,8 @@ func deployments() entry {
 		generation:   true,
 		prepareUpdate: func(_ context.Context, d, old *apps.Deployment) {
 			carryPodClaims(d.Spec.Template.Spec.ResourceClaims, old.Spec.Template.Spec.ResourceClaims)
-			// Annotations are copied to the ReplicaSets, so the controller has to look at them too.
+			// Annotations are copied to the ReplicaSets, so that the controller must see the
+			// change.
 			if !apiequality.Semantic.DeepEqual(d.Annotations, old.Annotations) {
 				d.Generation = old.Generation + 1
 			}

@@ -19,7 +19,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// binding serves POST pods/NAME/binding: it puts a pod on a node, once.
+// binding serves POST pods/NAME/binding, which binds a pod to a node, once.
 type binding struct {
 	store *genericregistry.Store
 }
@@ -38,8 +38,8 @@ func (b *binding) Destroy() {}
 // NamespaceScoped implements rest.Scoper.
 func (b *binding) NamespaceScoped() bool { return true }
 
-// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the UID and the
-// resourceVersion of the request, which are preconditions.
+// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the UID and resourceVersion of the
+// request, which are preconditions.
 func (b *binding) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool { return true }
 
 // Create implements rest.NamedCreater.
@@ -92,7 +92,7 @@ func bindPreconditions(b *corev1.Binding) *apistorage.Preconditions {
 	return out
 }
 
-// bindPod puts pod on the binding's node, or says why it may not be.
+// bindPod binds pod to the binding's node, or returns the reason why it cannot.
 func bindPod(pod *core.Pod, b *corev1.Binding) error {
 	switch {
 	case pod.DeletionTimestamp != nil:
@@ -122,7 +122,7 @@ func merged(have, add map[string]string) map[string]string {
 	return out
 }
 
-// setScheduled makes the PodScheduled condition true.
+// setScheduled sets the PodScheduled condition to True.
 func setScheduled(status *corev1.PodStatus) {
 	now := metav1.Now()
 	want := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now}

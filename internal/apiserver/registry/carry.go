@@ -6,11 +6,11 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// The functions of this file put back the fields that Kubernetes 1.37 lacks when
-// a client that does not know them has dropped them from an update. They change
-// nothing that such a client could have said.
+// The functions in this file restore fields that Kubernetes 1.37 does not have after an update by a
+// client that does not know them. They only restore what such a client could not have removed on
+// purpose.
 
-// carryPodClaims restores the source of entries that have none.
+// carryPodClaims restores the source of entries without one.
 func carryPodClaims(claims, old []core.PodResourceClaim) {
 	for i := range claims {
 		c := &claims[i]
@@ -28,7 +28,7 @@ func carryPodClaims(claims, old []core.PodResourceClaim) {
 	}
 }
 
-// carryGroupClaims restores the source of entries that have none.
+// carryGroupClaims restores the source of entries without one.
 func carryGroupClaims(claims, old []scheduling.PodGroupResourceClaim) {
 	for i := range claims {
 		c := &claims[i]
@@ -44,14 +44,14 @@ func carryGroupClaims(claims, old []scheduling.PodGroupResourceClaim) {
 	}
 }
 
-// carryReservedFor restores a claim's intended consumer, which is immutable.
+// carryReservedFor restores a claim's spec.reservedFor, which is immutable.
 func carryReservedFor(spec, old *resource.ResourceClaimSpec) {
 	if spec.ReservedFor == nil {
 		spec.ReservedFor = old.ReservedFor.DeepCopy()
 	}
 }
 
-// carryAnyPod restores reservedForAnyPod, which lasts as long as the allocation.
+// carryAnyPod restores reservedForAnyPod, which does not change while the claim is allocated.
 func carryAnyPod(status, old *resource.ResourceClaimStatus) {
 	if status.Allocation != nil && old.Allocation != nil && status.Allocation.ReservedForAnyPod == nil {
 		status.Allocation.ReservedForAnyPod = old.Allocation.ReservedForAnyPod

@@ -18,9 +18,10 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// claimStatusAccess refuses changes of a claim's status by those who may write some of it only. Whoever changes the
-// allocation or the consumers needs resourceclaims/binding, in all namespaces; whoever changes what a driver reports
-// needs resourceclaims/driver, with the driver as name, for its own node or for any.
+// claimStatusAccess rejects changes of a claim's status by users that may only write parts of it.
+// Changing the allocation or the consumers requires resourceclaims/binding in all namespaces;
+// changing device status requires resourceclaims/driver, with the driver as name, for the user's
+// own node or for any.
 func (a Access) claimStatusAccess(ctx context.Context, c, old *resource.ResourceClaim) field.ErrorList {
 	if _, master := caller(ctx); master {
 		return nil
@@ -42,8 +43,8 @@ func (a Access) bindingAccess(ctx context.Context, request authorizer.Attributes
 	})
 }
 
-// driverAccess asks for each driver whose devices are reported otherwise than before. Without an allocation the reports
-// go by themselves.
+// driverAccess checks the permission for each driver with changed device status. Without an
+// allocation, entries are removed by the server itself.
 func (a Access) driverAccess(ctx context.Context, request authorizer.Attributes, c, old *resource.ResourceClaim) field.ErrorList {
 	if c.Status.Allocation == nil {
 		return nil
@@ -61,15 +62,15 @@ func (a Access) driverAccess(ctx context.Context, request authorizer.Attributes,
 	return errs
 }
 
-// statusPart asks whether somebody may write a part of the status, as if the part were a subresource. One of the verbs
-// is enough.
+// statusPart is a permission to write a part of the status, as if the part were a subresource. Any
+// of the verbs is sufficient.
 type statusPart struct {
 	authorizer.Attributes
 	verbs                        []string
 	subresource, namespace, name string
 }
 
-// attributes are those of the question with one of the verbs.
+// attributes returns the request for one of the verbs.
 func (p statusPart) attributes(verb string) authorizer.Attributes {
 	return authorizer.AttributesRecord{
 		User: p.GetUser(), Verb: verb, Namespace: p.namespace, APIGroup: p.GetAPIGroup(), APIVersion: p.GetAPIVersion(),
@@ -91,7 +92,7 @@ func (a Access) partAccess(ctx context.Context, path *field.Path, part statusPar
 		part.GetUser().GetName(), part.verbs[0], what))}
 }
 
-// changedDrivers are those whose entries differ, in the order of their names.
+// changedDrivers returns the drivers whose entries differ, sorted by name.
 func changedDrivers(now, before []resourcev1.AllocatedDeviceStatus) []string {
 	changed := map[string]bool{}
 	had := map[deviceID]*resourcev1.AllocatedDeviceStatus{}
@@ -111,7 +112,8 @@ func changedDrivers(now, before []resourcev1.AllocatedDeviceStatus) []string {
 	return slices.Sorted(maps.Keys(changed))
 }
 
-// allocatedNode is the one node on which the allocation can be used, as the selector of a node-local device says it.
+// allocatedNode returns the node of an allocation with node-local devices, which is in its
+// selector.
 func allocatedNode(a *resource.AllocationResult) string {
 	if a.NodeSelector == nil || len(a.NodeSelector.NodeSelectorTerms) != 1 {
 		return ""
@@ -127,7 +129,7 @@ func allocatedNode(a *resource.AllocationResult) string {
 	return f.Values[0]
 }
 
-// accountNode is the node of the pod for which the token of a service account was made.
+// accountNode returns the node of the pod to which a service account token is bound.
 func accountNode(who user.Info) string {
 	if _, _, err := serviceaccount.SplitUsername(who.GetName()); err != nil {
 		return ""

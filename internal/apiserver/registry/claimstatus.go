@@ -18,13 +18,15 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// claimStatus serves the status of claims, and refuses one that gives a device to two claims: each claim is an object
-// of its own, so versions do not keep two schedulers from that (F64, docs/adr/0004).
+// claimStatus serves the status of claims, and rejects a status that allocates a device to a second
+// claim: claims are separate objects, so that resource versions do not prevent this between two
+// schedulers (F64, docs/adr/0004).
 type claimStatus struct {
 	*part
-	guard  *deviceGuard
-	follow func()                                               // begins to follow who has which device, the first time that it is called
-	alone  func() bool                                          // nobody else has written yet
+	guard *deviceGuard
+	// starts to watch the allocated devices, at the first call
+	follow func()
+	alone  func() bool                                          // no other server has written yet
 	keep   func(w *deviceWrite, stored *resource.ResourceClaim) // see deviceWrite.keep
 	stop   context.CancelFunc
 }
@@ -75,8 +77,9 @@ func (c *claimStatus) Update(
 	return out, created, err
 }
 
-// settle sees to it that what was stored may stay, or takes it back. It does so for clients that do not wait for it, too. If nobody else
-// has written until now, whoever does next sees it.
+// settle ensures that the stored claim is valid, or reverts it, even if the client does not wait
+// for the response. If no other server has written until now, the next one that writes sees this
+// write.
 func (c *claimStatus) settle(ctx context.Context, w *deviceWrite, stored *resource.ResourceClaim) error {
 	if len(w.gained) == 0 {
 		return nil
@@ -100,15 +103,16 @@ func (c *claimStatus) settle(ctx context.Context, w *deviceWrite, stored *resour
 	return refused
 }
 
-// takeBack takes from a claim the allocation that was just stored, unless somebody has written the claim since.
+// takeBack removes the allocation that was just stored, unless the claim has been written since.
 func (c *claimStatus) takeBack(ctx context.Context, stored *resource.ResourceClaim) error {
 	return c.free(ctx, stored.Name, func(_ context.Context, now *resource.ResourceClaim) (bool, error) {
 		return now.ResourceVersion == stored.ResourceVersion, nil
 	})
 }
 
-// takeLate takes from a claim an allocation that came too late. The server that stored it does so itself, unless it was killed or does not
-// know that it was stored; whoever is left does it then. It has told no client.
+// takeLate removes an allocation that came too late. The server that stored it does so itself,
+// unless it was killed or does not know that it was stored; then any other server does. No client
+// has received the allocation.
 func (c *claimStatus) takeLate(ctx context.Context, key claimKey) {
 	ctx, cancel := context.WithTimeout(asServer(ctx, key.namespace), unsureFor)
 	defer cancel()
@@ -121,18 +125,18 @@ func (c *claimStatus) takeLate(ctx context.Context, key claimKey) {
 		if err == nil || apierrors.IsNotFound(err) {
 			return
 		}
-		klog.FromContext(ctx).Error(err, "take a device from the claim that got it last", "claim", klog.KRef(key.namespace, key.name))
+		klog.FromContext(ctx).Error(err, "Deallocate the claim that was allocated a device last", "claim", klog.KRef(key.namespace, key.name))
 		pause(ctx, lookAgain)
 	}
 }
 
-// asServer is the context of a write that the server makes by itself.
+// asServer returns the context for a write by the server itself.
 func asServer(ctx context.Context, namespace string) context.Context {
 	server := &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup}}
 	return genericapirequest.WithUser(genericapirequest.WithNamespace(ctx, namespace), server)
 }
 
-// free takes the allocation from a claim when something is true of what is stored now.
+// free removes the allocation from a claim if a condition holds for the stored version.
 func (c *claimStatus) free(ctx context.Context, name string, when func(ctx context.Context, now *resource.ResourceClaim) (bool, error)) error {
 	edit := func(ctx context.Context, _, now runtime.Object) (runtime.Object, error) {
 		claim := now.(*resource.ResourceClaim).DeepCopy()
@@ -153,7 +157,7 @@ type claimKey struct {
 
 func keyOf(c *resource.ResourceClaim) claimKey { return claimKey{c.Namespace, c.Name} }
 
-// claimReader reads claims as they are stored.
+// claimReader reads claims from the storage.
 type claimReader interface {
 	all(ctx context.Context) (*resource.ResourceClaimList, error)
 	get(ctx context.Context, key claimKey) (*resource.ResourceClaim, error)

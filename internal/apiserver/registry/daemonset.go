@@ -45,8 +45,8 @@ func daemonSets() entry {
 	}
 }
 
-// templateGeneration counts the changes of the template. In apps/v1 an annotation holds it, which no client can set to
-// something else afterwards.
+// templateGeneration returns the number of changes of the template. In apps/v1 it is stored in an
+// annotation, which clients cannot change afterwards.
 func templateGeneration(d *apps.DaemonSet) int64 {
 	n, err := strconv.ParseInt(d.Annotations[appsv1.DeprecatedTemplateGeneration], 10, 64)
 	if err != nil {

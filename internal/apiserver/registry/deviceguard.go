@@ -17,17 +17,18 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// unsureFor is longer than etcd takes to write something, or to give it up, and to show what was written.
+// unsureFor is longer than etcd takes to store a write or to abandon it, and to show the result.
 const unsureFor = 10 * time.Second
 
-// deviceGuard keeps devices from being given to two claims. What a write gains is reserved before it is stored, so that two writes
-// through one server never meet; the view tells of other servers' writes, and which of two that met was the first.
+// deviceGuard prevents that a device is allocated to two claims. Devices that a write adds are
+// reserved before it is stored, so that two writes through one server never conflict. The view
+// shows writes of other servers, and which of two conflicting writes was first.
 type deviceGuard struct {
 	stored claimReader
 	view   *deviceView
-	later  func(func()) // calls it when a write of which nobody knows has come about, or never will
+	later  func(func()) // runs a function when it is certain whether a write with an unknown result was stored
 
-	mu       sync.Mutex // guards underWay; held while a claim is looked up, never while one is written
+	mu       sync.Mutex // guards underWay; held while a claim is read, never while one is written
 	underWay map[deviceID][]*deviceWrite
 }
 
@@ -39,7 +40,7 @@ func newDeviceGuard(stored claimReader, view *deviceView) *deviceGuard {
 // deviceWrite is one write of a claim.
 type deviceWrite struct {
 	guard  *deviceGuard
-	dry    bool // only asks
+	dry    bool // dry run
 	claim  claimKey
 	gained []gain
 }
@@ -50,8 +51,8 @@ type gain struct {
 	at *field.Path
 }
 
-// reserve keeps others from what the claim gains, until the write is settled. It is called again when the write is tried again over a
-// newer object.
+// reserve reserves the devices that the write adds to the claim until it is settled. It is called
+// again when the write is retried over a newer object.
 func (w *deviceWrite) reserve(ctx context.Context, claim, old *resource.ResourceClaim) error {
 	w.end()
 	gained := gainedBy(claim, old)
@@ -84,8 +85,9 @@ func (w *deviceWrite) reserve(ctx context.Context, claim, old *resource.Resource
 	return nil
 }
 
-// settle ends a write that has gained something, and was stored. It is an error that another server has given a device to another claim, before this one
-// did and after it had looked, or that nobody can tell; the caller takes back what it wrote then.
+// settle ends a write that added a device and was stored. It returns an error if another server
+// allocated a device to another claim, after this server had checked and before its write, or if
+// that cannot be determined; the caller reverts its write then.
 func (w *deviceWrite) settle(ctx context.Context, stored *resource.ResourceClaim) error {
 	defer w.end()
 	view, version := w.guard.view, versionOf(stored.ResourceVersion)
@@ -100,22 +102,23 @@ func (w *deviceWrite) settle(ctx context.Context, stored *resource.ResourceClaim
 			return refuse(w.claim, gain, rivals[0])
 		}
 		claims := schema.GroupResource{Group: resourceGroup, Resource: "resourceclaims"}
-		return apierrors.NewConflict(claims, w.claim.name, fmt.Errorf("%s: it cannot be told that no other claim had the device in that moment", gain.at))
+		return apierrors.NewConflict(claims, w.claim.name, fmt.Errorf("%s: could not verify that the device is allocated exclusively, retry", gain.at))
 	}
 	return nil
 }
 
-// keep ends a write that has gained something, was stored, and stays, when the view shows it: until then the guard has to know of it.
+// keep ends a write that added a device and was stored, as soon as the view shows it. Until then
+// the guard keeps the reservation.
 func (w *deviceWrite) keep(ctx context.Context, stored *resource.ResourceClaim) {
 	if w.guard.view.await(ctx, versionOf(stored.ResourceVersion)) == nil {
 		w.end()
 	}
 }
 
-// end ends a write of which nothing will be stored any more.
+// end ends a write of which nothing can be stored later.
 func (w *deviceWrite) end() {
 	if len(w.gained) == 0 {
-		return // others may be looked up under the lock
+		return // other claims may be read under the lock
 	}
 	w.guard.mu.Lock()
 	defer w.guard.mu.Unlock()
@@ -131,14 +134,15 @@ func (w *deviceWrite) end() {
 	w.gained = nil
 }
 
-// abandon ends a write of which nobody knows whether it is stored, as the client went away in the midst of it: it may still be.
+// abandon ends a write with an unknown result, because the client disconnected. It may still be
+// stored.
 func (w *deviceWrite) abandon() {
 	if len(w.gained) > 0 {
 		w.guard.later(w.end)
 	}
 }
 
-// inTheWay finds another claim that has the device, or a share of it where the whole is wanted, or the other way around; or that is
+// inTheWay returns another claim that holds the device, or a conflicting share of it, or that is
 // about to get it.
 func (g *deviceGuard) inTheWay(ctx context.Context, key claimKey, id deviceID) (other claimKey, ok bool, err error) {
 	for _, w := range g.underWay[id.whole()] {
@@ -147,7 +151,7 @@ func (g *deviceGuard) inTheWay(ctx context.Context, key claimKey, id deviceID) (
 		}
 	}
 	for _, rival := range g.view.rivals(key, id) {
-		// The view may not have seen yet that the rival has lost it.
+		// The view may not show yet that the rival was deallocated.
 		stored, err := g.stored.get(ctx, rival)
 		switch {
 		case apierrors.IsNotFound(err):
@@ -160,18 +164,19 @@ func (g *deviceGuard) inTheWay(ctx context.Context, key claimKey, id deviceID) (
 	return claimKey{}, false, nil
 }
 
-// wants says whether the write leaves no room for a share of a device.
+// wants reports whether the write conflicts with an allocation of the device.
 func (w *deviceWrite) wants(id deviceID) bool {
 	return slices.ContainsFunc(w.gained, func(gain gain) bool { return gain.id.conflicts(id) })
 }
 
-// conflicts says whether not both may be given out.
+// conflicts reports whether two devices or shares cannot both be allocated.
 func (d deviceID) conflicts(other deviceID) bool {
 	return d.whole() == other.whole() && sharesConflict(d.share, other.share)
 }
 
-// refuse names the claim that has the device only to those who may know of it: what is in other namespaces is not for every
-// client, and the scheduler tells pods what it was answered.
+// refuse returns an error with the name of the holder, if both claims are in the same namespace.
+// Names in other namespaces are not revealed, because the scheduler writes the error into
+// conditions of pods.
 func refuse(key claimKey, gain gain, other claimKey) error {
 	text := "device is allocated to a claim of another namespace"
 	if other.namespace == key.namespace {
@@ -181,7 +186,7 @@ func refuse(key claimKey, gain gain, other claimKey) error {
 		field.ErrorList{field.Invalid(gain.at, gain.id.driver+"/"+gain.id.pool+"/"+gain.id.device, text)})
 }
 
-// gainedBy are the devices that a claim keeps others from having, and did not have before.
+// gainedBy returns the devices that a claim holds exclusively, and did not before.
 func gainedBy(claim, old *resource.ResourceClaim) []gain {
 	if claim.Status.Allocation == nil {
 		return nil
@@ -200,7 +205,7 @@ func gainedBy(claim, old *resource.ResourceClaim) []gain {
 	return gained
 }
 
-// devicesOf are the devices that the claim keeps others from having.
+// devicesOf returns the devices that the claim holds exclusively.
 func devicesOf(c *resource.ResourceClaim) []deviceID {
 	if c.Status.Allocation == nil {
 		return nil
@@ -214,12 +219,13 @@ func devicesOf(c *resource.ResourceClaim) []deviceID {
 	return list
 }
 
-// exclusive says whether a result keeps others from having the same.
+// exclusive reports whether a result excludes other claims from the same device or share.
 func exclusive(r *resourcev1.DeviceRequestAllocationResult) bool {
 	return r.AdminAccess == nil || !*r.AdminAccess
 }
 
-// surelyNotStored says of an error of a write that nothing is stored, now or later: the write was refused.
+// surelyNotStored reports whether the error of a write means that nothing is or will be stored: the
+// write was rejected.
 func surelyNotStored(err error) bool {
 	var refusal apierrors.APIStatus
 	return errors.As(err, &refusal) && refusal.Status().Code >= http.StatusBadRequest && refusal.Status().Code < http.StatusInternalServerError

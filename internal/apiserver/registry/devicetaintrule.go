@@ -16,8 +16,8 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// deviceTaintRules are served with the clock that stamps a change of effect. The versions before v1 have always taken
-// an update without a resource version.
+// deviceTaintRules has a clock for the time of effect changes. The versions before v1 have always
+// accepted an update without a resource version.
 func deviceTaintRules(now func() time.Time) entry {
 	return &kind[resourcev1.DeviceTaintRule, *resourcev1.DeviceTaintRule]{
 		names: names{
@@ -46,21 +46,22 @@ func deviceTaintRules(now func() time.Time) entry {
 			if !evictsEverywhere(r) || (old != nil && evictsEverywhere(old)) {
 				return nil
 			}
-			return []string{fmt.Sprintf("spec.deviceSelector: is empty, so that all devices of the cluster get the taint %s, and with the effect NoExecute "+
+			return []string{fmt.Sprintf("spec.deviceSelector: empty, so that all devices of the cluster get the taint %s, and with the effect NoExecute "+
 				"every pod that uses a device and does not tolerate it is evicted; the effect None only counts them, in status.conditions", r.Spec.Taint.Key)}
 		},
 	}
 }
 
-// stampEffect makes timeAdded tell when the effect came, which tolerations count from. A client that changes both has
-// said what it wants. Objects are stored to the second.
+// stampEffect sets timeAdded to the time of a changed effect, from which tolerationSeconds count,
+// unless the client sets both. Times are stored in seconds.
 func stampEffect(taint, old *resourcev1.DeviceTaint, now func() time.Time) {
 	if taint.Effect != old.Effect && taint.TimeAdded.Equal(old.TimeAdded) {
 		taint.TimeAdded = &metav1.Time{Time: now().Truncate(time.Second)}
 	}
 }
 
-// evictsEverywhere is true of a selector that is there and says nothing. Without a selector, no device is meant.
+// evictsEverywhere reports whether a selector is set and empty. Without a selector, no device is
+// selected.
 func evictsEverywhere(r *resourcev1.DeviceTaintRule) bool {
 	s := r.Spec.DeviceSelector
 	return s != nil && *s == (resourcev1.DeviceTaintSelector{}) && r.Spec.Taint.Effect == resourcev1.DeviceTaintEffectNoExecute

@@ -18,50 +18,51 @@ import (
 )
 
 const (
-	// watchAgain is the time between a watch that has ended and the one that takes over from it.
+	// watchAgain is the delay between the end of a watch and the next one.
 	watchAgain = 5 * time.Millisecond
-	// lookAgain is the time between two looks at all claims.
+	// lookAgain is the delay between two lists of all claims.
 	lookAgain = 100 * time.Millisecond
 )
 
-// deviceView is who has which device, as a watch of the claims shows it. It lags behind what is stored, and sees what all API servers
-// on one etcd write, in the order in which it was stored.
+// deviceView has the allocated devices of all claims, as shown by a watch. It lags behind the
+// storage, and sees the writes of all API servers on one etcd, in the order in which they were
+// stored.
 type deviceView struct {
-	doubled func(claimKey) // called when it is shown that a claim gained a device too late
+	doubled func(claimKey) // called when a claim was allocated a device too late
 
 	mu       sync.Mutex
-	version  uint64        // all that was stored up to it was seen; 0 before the first look
-	changed  chan struct{} // closed when version changes, and made anew
+	version  uint64        // all writes up to this version were seen; 0 before the first list
+	changed  chan struct{} // closed and replaced when version changes
 	holdings map[deviceID][]holding
 	claims   map[claimKey][]deviceID
 }
 
-// holding is what a claim has of a device.
+// holding is a device of a claim.
 type holding struct {
 	claim claimKey
-	share string // "" for the whole of it
-	since uint64 // version of the write by which it got it; 0 if that was not seen
-	late  bool   // another claim had it at that version
+	share string // "" for the whole device
+	since uint64 // version of the write that allocated it; 0 if that was not seen
+	late  bool   // another claim held it at that version
 }
 
-// sharesConflict says whether not both parts of one device may be given out.
+// sharesConflict reports whether two shares of one device cannot both be allocated.
 func sharesConflict(a, b string) bool { return a == "" || b == "" || a == b }
 
 func newDeviceView(doubled func(claimKey)) *deviceView {
 	return &deviceView{doubled: doubled, changed: make(chan struct{}), holdings: map[deviceID][]holding{}, claims: map[claimKey][]deviceID{}}
 }
 
-// run keeps the view up to date until ctx is done.
+// run keeps the view up to date until ctx ends.
 func (v *deviceView) run(ctx context.Context, claims claimReader) {
 	for ctx.Err() == nil {
 		err := v.follow(ctx, claims)
-		klog.FromContext(ctx).V(2).Info("looking anew which claims have which devices", "reason", err)
+		klog.FromContext(ctx).V(2).Info("Listing the devices of all claims again", "reason", err)
 		pause(ctx, lookAgain)
 	}
 }
 
-// follow looks at all claims and then at what becomes of them, as long as the server remembers where a watch has ended. It ends
-// watches that do not keep up in a burst.
+// follow lists all claims and then watches them, as long as the server can continue from the end of
+// the last watch. The server ends watches that are too slow in a burst of events.
 func (v *deviceView) follow(ctx context.Context, claims claimReader) error {
 	list, err := claims.all(ctx)
 	if err != nil {
@@ -76,7 +77,7 @@ func (v *deviceView) follow(ctx context.Context, claims claimReader) error {
 	}
 }
 
-// watch takes what happens after all that was seen, until the watch ends.
+// watch applies all events after those already seen, until the watch ends.
 func (v *deviceView) watch(ctx context.Context, claims claimReader) error {
 	w, err := claims.watch(ctx, v.reached())
 	if err != nil {
@@ -89,7 +90,7 @@ func (v *deviceView) watch(ctx context.Context, claims claimReader) error {
 		}
 		object := event.Object
 		if shared, ok := object.(runtime.CacheableObject); ok {
-			object = shared.GetObject() // encoded once for all who watch
+			object = shared.GetObject() // encoded once for all watchers
 		}
 		v.show(object.(*resource.ResourceClaim), event.Type == watch.Deleted)
 	}
@@ -103,7 +104,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// reset begins anew with what is stored. Who had a device first is not known then.
+// reset replaces the state by a list of claims. Which claim held a device first is unknown then.
 func (v *deviceView) reset(list *resource.ResourceClaimList) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -115,14 +116,14 @@ func (v *deviceView) reset(list *resource.ResourceClaimList) {
 	v.reach(versionOf(list.ResourceVersion))
 }
 
-// show takes a change of a claim.
+// show applies a change of a claim.
 func (v *deviceView) show(claim *resource.ResourceClaim, deleted bool) {
 	if v.take(claim, deleted) {
 		v.doubled(keyOf(claim))
 	}
 }
 
-// take takes a change of a claim, and says whether the claim has something that it got too late.
+// take applies a change of a claim, and reports whether the claim was allocated a device too late.
 func (v *deviceView) take(claim *resource.ResourceClaim, deleted bool) (late bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -141,14 +142,15 @@ func (v *deviceView) reach(version uint64) {
 	v.changed = make(chan struct{})
 }
 
-// reached is the version up to which all is seen, as a watch wants it.
+// reached returns the version up to which all writes were seen, for a watch.
 func (v *deviceView) reached() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return strconv.FormatUint(v.version, 10)
 }
 
-// put notes what a claim has, and since when what it did not have before. It says whether any of that came too late.
+// put records the devices of a claim, and the version for new ones. It reports whether any of them
+// came too late.
 func (v *deviceView) put(claim *resource.ResourceClaim, version uint64) (late bool) {
 	key, devices := keyOf(claim), devicesOf(claim)
 	for _, id := range v.claims[key] {
@@ -180,7 +182,7 @@ func (v *deviceView) drop(key claimKey, id deviceID) {
 	}
 }
 
-// await returns when everything was seen that was stored up to a version; of 1, that is anything at all.
+// await returns when all writes up to a version were seen; version 1 means any.
 func (v *deviceView) await(ctx context.Context, version uint64) error {
 	for {
 		v.mu.Lock()
@@ -191,13 +193,13 @@ func (v *deviceView) await(ctx context.Context, version uint64) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("learn which claims have which devices: %w", context.Cause(ctx))
+			return fmt.Errorf("list the allocated devices: %w", context.Cause(ctx))
 		case <-changed:
 		}
 	}
 }
 
-// rivals are other claims that have what the device's share leaves no room for, the first by name first.
+// rivals returns other claims with conflicting allocations of the device, sorted by name.
 func (v *deviceView) rivals(key claimKey, id deviceID) []claimKey {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -215,8 +217,9 @@ func (v *deviceView) holders(key claimKey, id deviceID) []claimKey {
 	return slices.Compact(found)
 }
 
-// inTime says whether it was seen that a claim got a device with the write of a version, before others did, and still has it. All views that saw the
-// write say the same of it, whatever has happened since.
+// inTime reports whether the view saw that a claim was allocated a device with the write of a
+// version, before others, and still holds it. All views that saw the write agree on that, whatever
+// happened since.
 func (v *deviceView) inTime(key claimKey, id deviceID, version uint64) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -225,7 +228,7 @@ func (v *deviceView) inTime(key claimKey, id deviceID, version uint64) bool {
 	})
 }
 
-// late says whether a claim has a device that it got too late.
+// late reports whether a claim holds a device that it was allocated too late.
 func (v *deviceView) late(key claimKey) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -238,13 +241,13 @@ func (k claimKey) compare(other claimKey) int {
 	return cmp.Or(cmp.Compare(k.namespace, other.namespace), cmp.Compare(k.name, other.name))
 }
 
-// whole is the device without the share.
+// whole returns the device without the share.
 func (d deviceID) whole() deviceID {
 	d.share = ""
 	return d
 }
 
-// versionOf reads the version of something that is stored: a number there.
+// versionOf parses the resource version of a stored object, which is a number.
 func versionOf(resourceVersion string) uint64 {
 	version, _ := strconv.ParseUint(resourceVersion, 10, 64)
 	return version

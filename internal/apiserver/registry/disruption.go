@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// maxDisruptedPods bounds how many evictions may wait for the controller to count them.
+// maxDisruptedPods limits the number of evictions that the controller has not processed yet.
 const maxDisruptedPods = 2000
 
-// mayDisrupt says in an error why a budget does not allow an eviction.
+// mayDisrupt returns the reason why a budget does not allow an eviction.
 func mayDisrupt(b *policyv1.PodDisruptionBudget) error {
 	s := &b.Status
 	switch {
@@ -36,7 +36,8 @@ func mayDisrupt(b *policyv1.PodDisruptionBudget) error {
 	return refusal(b, 0, "allows no disruption currently")
 }
 
-// refusal is the answer to an eviction that may be tried again, after some seconds if that is known.
+// refusal returns the error for an eviction that may be retried, after some seconds if that is
+// known.
 func refusal(b *policyv1.PodDisruptionBudget, seconds int, why string) error {
 	err := tooManyRequests("the pod's disruption budget does not allow its eviction", seconds)
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, cause(b, why))
@@ -51,7 +52,7 @@ func cause(b *policyv1.PodDisruptionBudget, why string) metav1.StatusCause {
 	return metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: fmt.Sprintf("The disruption budget %s %s", b.Name, why)}
 }
 
-// takeDisruption counts a pod that is about to be deleted, until the controller sees that it is gone.
+// takeDisruption counts a pod that is about to be deleted, until the controller sees its deletion.
 func takeDisruption(b *policyv1.PodDisruptionBudget, pod string, now time.Time) {
 	b.Status.DisruptionsAllowed--
 	if b.Status.DisruptedPods == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// budgetResource is how the eviction of pods finds the budgets.
+// budgetResource is the resource in which the eviction of pods finds the budgets.
 var budgetResource = schema.GroupResource{Group: policyv1.GroupName, Resource: "poddisruptionbudgets"}
 
 func podDisruptionBudgets() entry {

@@ -8,8 +8,8 @@ import (
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
 )
 
-// interpret turns an error of the storage into one that a client understands.
-// What remains, the update's own refusal, is a conflict.
+// interpret converts an error of the storage into an API error. Any other error, from the update
+// function, becomes a conflict.
 func interpret(err error, resource schema.GroupResource, name string) error {
 	err = storeerr.InterpretGetError(err, resource, name)
 	err = storeerr.InterpretUpdateError(err, resource, name)

@@ -18,7 +18,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// eventTTLSeconds is how long an event is kept after its last change.
+// eventTTLSeconds is the time for which an event is kept after its last change.
 const eventTTLSeconds = 60 * 60
 
 type eventEntry = kind[corev1.Event, *corev1.Event]
@@ -47,7 +47,7 @@ func events() entry {
 	}
 }
 
-// newerEvents serve the same events in the group events.k8s.io, in whose form newer clients write and read them.
+// newerEvents serves the same events in the group events.k8s.io, with the fields of that group.
 type newerEvents struct {
 	*storage
 }
@@ -59,7 +59,7 @@ func (newerEvents) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind
 	return eventsv1.SchemeGroupVersion.WithKind("Event")
 }
 
-// newerEventFields are the selectable fields by their names in events.k8s.io, and those of the stored form.
+// newerEventFields maps the selectable fields of events.k8s.io to those of the stored version.
 func newerEventFields() map[string]string {
 	out := map[string]string{
 		"metadata.name": "metadata.name", "metadata.namespace": "metadata.namespace",
@@ -71,7 +71,7 @@ func newerEventFields() map[string]string {
 	return out
 }
 
-// addNewerEvents serves the events that are stored already in their second group.
+// addNewerEvents serves the stored events in their second group.
 func (r *Registry) addNewerEvents() error {
 	events, ok := r.groups[""]["v1"]["events"].(*storage)
 	if !ok {

@@ -26,10 +26,10 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// evictionReason is that of the condition DisruptionTarget of an evicted pod.
+// evictionReason is the reason of the condition DisruptionTarget of an evicted pod.
 const evictionReason = "EvictionByEvictionAPI"
 
-// eviction serves POST pods/NAME/eviction: it deletes a pod if the budget that the pod falls under allows it.
+// eviction serves POST pods/NAME/eviction: it deletes a pod if its disruption budget allows that.
 type eviction struct {
 	pods *genericregistry.Store
 	// others reads the budgets.
@@ -88,7 +88,7 @@ func (e *eviction) Create(
 	return &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusCreated}, nil
 }
 
-// deleteOptions are those of the request, which also says whether it is a dry run.
+// deleteOptions returns the options of the request, including dry run.
 func deleteOptions(request *policyv1.Eviction, dryRun []string) (*metav1.DeleteOptions, error) {
 	options := &metav1.DeleteOptions{}
 	if request.DeleteOptions != nil {
@@ -108,7 +108,7 @@ func deleteOptions(request *policyv1.Eviction, dryRun []string) (*metav1.DeleteO
 	return options, nil
 }
 
-// evictionRetries is how often a pod is looked at anew that changes while it is being evicted.
+// evictionRetries limits how often a pod that changes during its eviction is read again.
 const evictionRetries = 20
 
 func (e *eviction) evict(ctx context.Context, name string, options *metav1.DeleteOptions) error {
@@ -158,13 +158,14 @@ func pinnedTo(options *metav1.DeleteOptions, version string) *metav1.DeleteOptio
 type leave int
 
 const (
-	// leaveAnyway holds whatever becomes of the pod meanwhile.
+	// leaveAnyway is valid even if the pod changes.
 	leaveAnyway leave = iota
-	// leaveAsSeen holds for the pod as it was seen: once it gets ready, its budget has a say.
+	// leaveAsSeen is valid for one version of the pod: if the pod becomes ready, its budget must be
+	// checked.
 	leaveAsSeen
 )
 
-// leave asks the budget of a pod; an error says that the pod has to stay.
+// leave checks the budget of a pod. It returns an error if the pod must not be deleted.
 func (e *eviction) leave(ctx context.Context, pod *core.Pod, dryRun bool) (leave, error) {
 	switch {
 	case pod.Finished(), pod.DeletionTimestamp != nil:
@@ -181,7 +182,7 @@ func (e *eviction) leave(ctx context.Context, pod *core.Pod, dryRun bool) (leave
 	case len(budgets) > 1:
 		return leaveAnyway, &apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
-			Message: fmt.Sprintf("pod %s falls under more than one PodDisruptionBudget, and only one can decide on an eviction", pod.Name),
+			Message: fmt.Sprintf("pod %s is selected by more than one PodDisruptionBudget, which evictions do not support", pod.Name),
 		}}
 	}
 	if !isReady(pod) && sparesUnready(budgets[0]) {
@@ -196,7 +197,8 @@ func isReady(pod *core.Pod) bool {
 	})
 }
 
-// sparesUnready is true where a pod that is not ready costs the budget nothing.
+// sparesUnready reports whether the deletion of a pod that is not ready does not count for the
+// budget.
 func sparesUnready(b *policyv1.PodDisruptionBudget) bool {
 	if ptr.Deref(b.Spec.UnhealthyPodEvictionPolicy, "") == policyv1.AlwaysAllow {
 		return true
@@ -209,7 +211,7 @@ func (e *eviction) budgetsOf(ctx context.Context, pod *core.Pod) ([]*policyv1.Po
 	if !ok {
 		return nil, fmt.Errorf("no storage of %s", budgetResource)
 	}
-	// The list is not from a cache that may be a little old: a budget that was made just now counts.
+	// The list is read from the storage, not a cache: a budget that was just created applies.
 	list, err := store.List(ctx, &internalversion.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -248,7 +250,7 @@ func (e *eviction) spend(ctx context.Context, budget, pod string, dryRun bool) e
 	return interpret(err, budgetResource, budget)
 }
 
-// remove marks a pod as disrupted and deletes it.
+// remove sets the condition of an evicted pod and deletes it.
 func (e *eviction) remove(ctx context.Context, name string, options *metav1.DeleteOptions) error {
 	if !dryrun.IsDryRun(options.DryRun) {
 		version, err := e.mark(ctx, name, options.Preconditions)
@@ -263,7 +265,7 @@ func (e *eviction) remove(ctx context.Context, name string, options *metav1.Dele
 	return err
 }
 
-// mark gives the version of the pod that bears the mark.
+// mark returns the version of the pod with the condition.
 func (e *eviction) mark(ctx context.Context, name string, required *metav1.Preconditions) (string, error) {
 	key, err := e.pods.KeyFunc(ctx, name)
 	if err != nil {

@@ -52,7 +52,8 @@ func jobs() entry {
 	}
 }
 
-// jobStorage tells those who delete Jobs that the pods stay, which is so in batch/v1 alone.
+// jobStorage warns clients that delete a Job that its pods stay by default, which is the case only
+// in batch/v1.
 type jobStorage struct {
 	*storage
 }
@@ -75,7 +76,7 @@ func (s *jobStorage) DeleteCollection(
 
 func warnOfOrphans(ctx context.Context, options *metav1.DeleteOptions) {
 	if options != nil && options.PropagationPolicy == nil && options.OrphanDependents == nil { //nolint:staticcheck // old clients set it
-		warning.AddWarning(ctx, "", "the pods of a deleted Job stay by default: propagationPolicy=Background deletes them too, and Orphan says that they shall stay")
+		warning.AddWarning(ctx, "", "the pods of a deleted Job stay by default: propagationPolicy=Background deletes them too, and Orphan confirms that they stay")
 	}
 }
 
@@ -105,7 +106,7 @@ func generateSelector(j *batch.Job) {
 	}
 }
 
-// Above these, the status of an Indexed Job may be too long to store.
+// Above these limits, the status of an Indexed Job may be too long to store.
 const (
 	manyCompletions = 100_000
 	manyAtOnce      = 10_000
@@ -115,7 +116,7 @@ func jobWarnings(j, old *batch.Job) []string {
 	var out []string
 	if old == nil {
 		if faults := utilvalidation.IsDNS1123Label(j.Name); len(faults) > 0 {
-			out = append(out, "metadata.name: begins the names and host names of the pods, for which a DNS label is better: "+strings.Join(faults, ", "))
+			out = append(out, "metadata.name: the names and host names of the pods start with it, for which a DNS label is better: "+strings.Join(faults, ", "))
 		}
 	} else if j.Generation == old.Generation {
 		return nil

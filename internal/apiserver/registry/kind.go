@@ -46,25 +46,25 @@ type kind[T any, P pointer[T]] struct {
 	// gates are features without which the kind is not served.
 	gates []features.Gate
 
-	// spec and status point into an object; nil when the kind has no such part.
-	// A kind with a status has a status subresource.
+	// spec and status return a pointer into an object; nil if the kind has no such part. A kind
+	// with a status has a status subresource.
 	spec, status func(P) any
-	// generation is kept: 1 at first, one more with each change of the spec.
+	// generation is maintained: initially 1, and incremented with each change of the spec.
 	generation bool
-	// keepsGeneration: Kubernetes stores the generation that a client sends with a new object. So one below 0 is refused, and
-	// not replaced.
+	// keepsGeneration means that Kubernetes stores the generation of a new object as set by the
+	// client. A negative one is therefore rejected, not replaced.
 	keepsGeneration bool
-	// statusAtCreate keeps the status that a client sends with a new object.
+	// statusAtCreate keeps the status of a new object as set by the client.
 	statusAtCreate bool
-	// statusOnly makes the status subresource leave the metadata alone.
+	// statusOnly means that the status subresource does not change the metadata.
 	statusOnly bool
-	// createOnUpdate lets a PUT create; needsVersion refuses one without resourceVersion.
+	// createOnUpdate allows a PUT to create; needsVersion rejects a PUT without resourceVersion.
 	createOnUpdate, needsVersion bool
-	// unconditionalIn are versions that accept such a PUT although others need it.
+	// unconditionalIn are versions that accept such a PUT although others reject it.
 	unconditionalIn []string
-	// orphans lets the dependents of a deleted object stay, unless the request says otherwise.
+	// orphans means that dependents of a deleted object stay by default.
 	orphans bool
-	// ttlSeconds is how long an object is kept; zero means for ever.
+	// ttlSeconds is the time for which an object is kept; zero means forever.
 	ttlSeconds uint64
 
 	prepareCreate func(ctx context.Context, obj P)
@@ -75,23 +75,24 @@ type kind[T any, P pointer[T]] struct {
 	validate       func(obj P) field.ErrorList
 	validateUpdate func(obj, old P) field.ErrorList
 	validateStatus func(obj, old P) field.ErrorList
-	// statusAccess says what of the status the caller may not change.
+	// statusAccess returns errors for changes of the status that the caller may not make.
 	statusAccess func(ctx context.Context, obj, old P) field.ErrorList
-	// validateIn adds what only some API groups or versions hold; old is nil when the object is new.
+	// validateIn has validation that applies only to some API groups or versions; old is nil for a
+	// new object.
 	validateIn func(ctx context.Context, obj, old P) field.ErrorList
-	// fieldIn names a field of the stored form as the request's version has it.
+	// fieldIn converts a field name of the stored version to the request's version.
 	fieldIn func(version, field string) string
-	// warnings are for the client; old is nil when the object is new.
+	// warnings returns warnings for the client; old is nil for a new object.
 	warnings func(obj, old P) []string
 
-	// gracefulDelete sets the grace period, and says whether the object stays for it.
+	// gracefulDelete sets the grace period, and reports whether the object stays for it.
 	gracefulDelete func(ctx context.Context, obj P, options *metav1.DeleteOptions) bool
-	// keepDuringUpdate holds back the removal of a deleted object that has no finalizers left.
+	// keepDuringUpdate delays the removal of a deleted object without finalizers.
 	keepDuringUpdate func(obj P) bool
 
-	// fields are the selectable fields beside metadata.name and metadata.namespace.
+	// fields returns the selectable fields in addition to metadata.name and metadata.namespace.
 	fields func(obj P) fields.Set
-	// index is the selectable field by which lists and watches are looked up.
+	// index is the selectable field by which lists and watches are indexed.
 	index string
 
 	// wrap and wrapStatus replace the storages of the kind itself and of its status; more adds subresources.
@@ -100,10 +101,10 @@ type kind[T any, P pointer[T]] struct {
 	more       func(*genericregistry.Store) map[string]rest.Storage
 }
 
-// names are how a kind is called and where it is served.
+// names has the names of a kind, and where it is served.
 type names struct {
 	group string
-	// versions are all that serve the kind, the stored one first.
+	// versions are all versions that serve the kind, the stored one first.
 	versions         []string
 	plural, singular string
 	short            []string

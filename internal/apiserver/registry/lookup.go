@@ -20,8 +20,8 @@ import (
 	"github.com/allot-dev/allot/internal/claims"
 )
 
-// Lookup reads other objects of the store, for rules that need them. Objects come
-// from the watch cache and may be a little old; they must not be changed.
+// Lookup reads other objects of the storage, for rules that need them. Objects are from the watch
+// cache, may be slightly outdated, and must not be modified.
 type Lookup struct {
 	stores map[schema.GroupResource]*genericregistry.Store
 }
@@ -36,7 +36,7 @@ func (l *Lookup) set(resource schema.GroupResource, store *genericregistry.Store
 	l.stores[resource] = store
 }
 
-// get reads an object; fresh asks the storage itself.
+// get reads an object; fresh reads from the storage itself.
 func (l *Lookup) get(ctx context.Context, resource schema.GroupResource, namespace, name string, fresh bool) (runtime.Object, error) {
 	store, ok := l.stores[resource]
 	if !ok {
@@ -49,9 +49,9 @@ func (l *Lookup) get(ctx context.Context, resource schema.GroupResource, namespa
 	return store.Get(genericapirequest.WithNamespace(ctx, namespace), name, options)
 }
 
-// find reads an object from the cache, then from the storage; ok is false when it is in neither. No
-// object has a name that is not a path segment, and the storage answers such a name with an error:
-// the caller refuses what names it as it refuses any name that does not exist.
+// find reads an object from the cache, then from the storage; ok is false if neither has it. A name
+// that is not a path segment cannot exist, although the storage returns another error for it: the
+// caller treats it like a name that does not exist.
 func find[P runtime.Object](ctx context.Context, l *Lookup, resource schema.GroupResource, namespace, name string) (out P, ok bool, err error) {
 	if name == "" || len(content.IsPathSegmentName(name)) > 0 {
 		return out, false, nil
@@ -111,7 +111,7 @@ func (l *Lookup) PriorityClasses(ctx context.Context) ([]schedulingv1.PriorityCl
 	return list.(*schedulingv1.PriorityClassList).Items, nil
 }
 
-// groupOf is the PodGroup that a pod names, or nil when the cache does not have it.
+// groupOf returns the PodGroup that a pod names, or nil if the cache does not have it.
 func (l *Lookup) groupOf(ctx context.Context, pod *core.Pod) claimGroup {
 	name, ok := claims.GroupName(pod)
 	if !ok || len(pod.Spec.ResourceClaims) == 0 {

@@ -24,8 +24,8 @@ import (
 
 type namespaceEntry = kind[corev1.Namespace, *corev1.Namespace]
 
-// namespaces go in two steps: the first delete makes them terminating, and they
-// are gone once the namespace controller has emptied spec.finalizers.
+// namespaces are deleted in two steps: the first delete request makes them terminating, and they
+// are removed when the namespace controller has removed spec.finalizers.
 func namespaces() entry {
 	return &namespaceEntry{
 		names:        names{versions: v1, plural: "namespaces", singular: "namespace", short: []string{"ns"}, cluster: true},
@@ -43,7 +43,7 @@ func namespaces() entry {
 			}
 		},
 		prepareUpdate: func(_ context.Context, ns, old *corev1.Namespace) { ns.Spec.Finalizers = old.Spec.Finalizers },
-		// The name of a namespace with generateName is known only here.
+		// The name of a namespace with generateName is not known earlier.
 		canonicalize: func(ns *corev1.Namespace) {
 			if ns.Labels == nil {
 				ns.Labels = map[string]string{}
@@ -68,7 +68,8 @@ func namespaces() entry {
 
 type namespaceStrategy = strategy[corev1.Namespace, *corev1.Namespace]
 
-// finalizeStrategy is the update strategy of namespaces/finalize: spec.finalizers change, the status stays.
+// finalizeStrategy is the update strategy of namespaces/finalize: spec.finalizers may change, the
+// status does not.
 type finalizeStrategy struct {
 	namespaceStrategy
 }
@@ -93,7 +94,7 @@ type finalizePart struct {
 	*part
 }
 
-// Get has another shape than rest.Getter, so that the path has neither GET nor PATCH.
+// Get has another signature than rest.Getter, so that the path has neither GET nor PATCH.
 func (finalizePart) Get() {}
 
 // namespaceStorage deletes in two steps.
@@ -101,8 +102,8 @@ type namespaceStorage struct {
 	*storage
 }
 
-// DeleteCollection has another shape than rest.CollectionDeleter: as in
-// Kubernetes, namespaces are deleted one by one.
+// DeleteCollection has another signature than rest.CollectionDeleter: as in Kubernetes, namespaces
+// are deleted one by one.
 func (*namespaceStorage) DeleteCollection() {}
 
 // Delete implements rest.GracefulDeleter.
@@ -133,7 +134,7 @@ func (s *namespaceStorage) Delete(
 	return out, false, err
 }
 
-// terminate is the first step.
+// terminate does the first step.
 func (s *namespaceStorage) terminate(
 	ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 ) (runtime.Object, error) {
@@ -166,14 +167,14 @@ func (s *namespaceStorage) terminate(
 	return out, nil
 }
 
-// awaitCache waits until the cache has a namespace as it was written, or for some seconds. By the cache it is decided whether something may
-// be made in the namespace, and whoever has deleted it counts on that.
+// awaitCache waits until the cache has the namespace as written, for at most some seconds.
+// Admission decides by the cache whether objects may be created in the namespace, and the client
+// that deleted it relies on that.
 func (s *namespaceStorage) awaitCache(ctx context.Context, ns *corev1.Namespace) {
 	_, _ = s.Get(ctx, ns.Name, &metav1.GetOptions{ResourceVersion: ns.ResourceVersion})
 }
 
-// propagationFinalizers sets or clears the two finalizers that stand for the way
-// in which dependents are dealt with.
+// propagationFinalizers adds or removes the two finalizers for the propagation policy.
 func propagationFinalizers(have []string, options *metav1.DeleteOptions) []string {
 	orphan, foreground := slices.Contains(have, metav1.FinalizerOrphanDependents), slices.Contains(have, metav1.FinalizerDeleteDependents)
 	switch {

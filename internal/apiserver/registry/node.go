@@ -16,7 +16,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// nodes may be created with their status, as a kubelet registers itself. They are served with the clock that says when a
+// nodes may be created with their status, as kubelets do. They have a clock for the time at which a
 // taint was added.
 func nodes(now func() time.Time) entry {
 	return &kind[corev1.Node, *corev1.Node]{
@@ -40,8 +40,9 @@ func nodes(now func() time.Time) entry {
 	}
 }
 
-// stampTaints has taints that evict tell when they were added, which tolerations count from. A client that does not say it,
-// as kubectl, leaves the time of a taint that was there before. Objects are stored to the second.
+// stampTaints sets the time at which a NoExecute taint was added, from which tolerationSeconds
+// count. If a client such as kubectl does not set it, an existing taint keeps its time. Times are
+// stored in seconds.
 func stampTaints(taints, old []corev1.Taint, now func() time.Time) {
 	for i := range taints {
 		t := &taints[i]

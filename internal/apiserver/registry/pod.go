@@ -59,8 +59,8 @@ func pods(g given) entry {
 	}
 }
 
-// startPod gives a new pod its first status. The names of group claims that are
-// known already are recorded at once, which saves a write a pod.
+// startPod sets the initial status of a new pod. Known names of group claims are recorded
+// immediately, which saves a write per pod.
 func startPod(p *core.Pod, group claimGroup, now time.Time) {
 	mergeLabelKeys(p)
 	appArmorFields(p)
@@ -82,7 +82,7 @@ func startPod(p *core.Pod, group claimGroup, now time.Time) {
 	}
 }
 
-// updatePod puts back what a client that does not know it left out.
+// updatePod restores fields that a client does not know.
 func updatePod(_ context.Context, p, old *core.Pod) {
 	carryPodClaims(p.Spec.ResourceClaims, old.Spec.ResourceClaims)
 	if p.Spec.Priority == nil {
@@ -96,7 +96,7 @@ func updatePod(_ context.Context, p, old *core.Pod) {
 	}
 }
 
-// updatePodStatus keeps what writers of the status tend to drop without meaning to.
+// updatePodStatus restores fields that writers of the status often drop by mistake.
 func updatePodStatus(p, old *core.Pod) {
 	p.DeletionTimestamp = nil
 	p.OwnerReferences = old.OwnerReferences

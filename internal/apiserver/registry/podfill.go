@@ -10,9 +10,9 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// mergeLabelKeys puts what matchLabelKeys and mismatchLabelKeys mean for this pod into the selectors
-// that they belong to, so that readers of the pod need not know of them. A missing selector matches
-// nothing, with keys and without.
+// mergeLabelKeys adds the requirements of matchLabelKeys and mismatchLabelKeys to the selectors to
+// which they belong, so that readers of the pod need not know them. A missing selector matches
+// nothing, with or without keys.
 func mergeLabelKeys(p *core.Pod) {
 	for i := range p.Spec.TopologySpreadConstraints {
 		c := &p.Spec.TopologySpreadConstraints[i]
@@ -50,7 +50,7 @@ func addKeys(selector *metav1.LabelSelector, keys []string, operator metav1.Labe
 	}
 }
 
-// appArmorFields sets the profiles of containers that only annotations have.
+// appArmorFields sets the profiles of containers that are only in annotations.
 func appArmorFields(p *core.Pod) {
 	if p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows {
 		return
@@ -77,7 +77,7 @@ func appArmorFields(p *core.Pod) {
 	}
 }
 
-// appArmorProfile is what the value of an annotation says; nil if that is no profile.
+// appArmorProfile returns the profile in the value of an annotation, or nil if it is invalid.
 func appArmorProfile(value string) *corev1.AppArmorProfile {
 	local, isLocal := strings.CutPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix)
 	switch {

@@ -11,11 +11,12 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// askedGrace is the context's key of the grace period that a client has asked for.
+// askedGrace is the context key of the grace period requested by a client.
 type askedGrace struct{}
 
-// withAskedGrace keeps the grace period that a client has asked for, if any. The options do not: the store decides again when it finds
-// that it has decided on an older pod, which its cache had, and by then they have the period of that one.
+// withAskedGrace stores the grace period requested by a client in the context. The options do not
+// keep it: the store decides again if the pod in its cache was outdated, and by then the options
+// have the period for that pod.
 func withAskedGrace(ctx context.Context, options *metav1.DeleteOptions) context.Context {
 	if options == nil {
 		return ctx
@@ -23,9 +24,8 @@ func withAskedGrace(ctx context.Context, options *metav1.DeleteOptions) context.
 	return context.WithValue(ctx, askedGrace{}, options.GracePeriodSeconds)
 }
 
-// podGracePeriod lets a pod that runs on a node end by itself. The node deletes it
-// with grace period 0 when it has. A pod that was never placed, or has finished,
-// goes at once.
+// podGracePeriod gives a pod that runs on a node time to terminate. The node then deletes it with
+// grace period 0. A pod that was never bound, or has finished, is deleted immediately.
 func podGracePeriod(ctx context.Context, p *core.Pod, options *metav1.DeleteOptions) bool {
 	asked := options.GracePeriodSeconds
 	if kept, ok := ctx.Value(askedGrace{}).(*int64); ok {
@@ -46,7 +46,7 @@ func podGracePeriod(ctx context.Context, p *core.Pod, options *metav1.DeleteOpti
 	return true
 }
 
-// podStorage deletes pods with what was asked for.
+// podStorage deletes pods with the requested grace period.
 type podStorage struct {
 	*storage
 }

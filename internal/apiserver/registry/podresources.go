@@ -12,9 +12,9 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// completeResources completes spec.resources of a new pod, where it is given in part: huge page
-// limits and other requests follow the containers', then requests follow limits, and at last limits
-// follow the containers' if all of them have one.
+// completeResources completes spec.resources of a new pod if it is partly set: first huge page
+// limits and other requests from the containers, then requests from limits, and finally limits from
+// the containers if all of them have one.
 func completeResources(pod *core.Pod) {
 	whole := pod.Spec.Resources
 	if whole == nil || len(whole.Limits) == 0 && len(whole.Requests) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// resourcePoolStatusRequests are questions that are answered once, in the status (KEP-5677).
+// resourcePoolStatusRequests are answered once, in the status (KEP-5677).
 func resourcePoolStatusRequests() entry {
 	return &kind[upstreamv1alpha3.ResourcePoolStatusRequest, *upstreamv1alpha3.ResourcePoolStatusRequest]{
 		names: names{

@@ -22,7 +22,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// rbacKinds are the roles and the bindings. Nobody can give by them what he does not have himself.
+// rbacKinds returns the roles and bindings. They cannot be used to grant permissions that the user
+// does not have.
 func rbacKinds(a Access) []entry {
 	return []entry{
 		&kind[rbacv1.Role, *rbacv1.Role]{
@@ -52,7 +53,7 @@ func rbacKinds(a Access) []entry {
 			wrap: guardedBy(func(ctx context.Context, r, old *rbacv1.ClusterRole) error {
 				rules := r.Rules
 				if r.AggregationRule != nil || (old != nil && old.AggregationRule != nil) {
-					// Whatever it may gather one day.
+					// An aggregated role may get any rule later.
 					rules = append(slices.Clone(rules), everything()...)
 				}
 				return a.mayWrite(ctx, "clusterroles", r.Name, rules)
@@ -93,13 +94,14 @@ func rbacNames(plural, singular string, cluster bool) names {
 	return names{group: rbacv1.GroupName, versions: v1, plural: plural, singular: singular, cluster: cluster}
 }
 
-// everything is what the rule of an administrator allows.
+// everything returns the rules of an administrator.
 func everything() []rbacv1.PolicyRule {
 	all := []string{"*"}
 	return []rbacv1.PolicyRule{{Verbs: all, APIGroups: all, Resources: all}, {Verbs: all, NonResourceURLs: all}}
 }
 
-// mayWrite says why the caller may not write a role with these rules: he lacks some, and may not escalate.
+// mayWrite returns an error if the caller may not write a role with these rules: it lacks some of
+// them, and the verb escalate.
 func (a Access) mayWrite(ctx context.Context, resource, name string, rules []rbacv1.PolicyRule) error {
 	who, master := caller(ctx)
 	namespace := genericapirequest.NamespaceValue(ctx)
@@ -114,7 +116,8 @@ func (a Access) mayWrite(ctx context.Context, resource, name string, rules []rba
 		who.GetName(), strings.Join(lacks, "\n"))
 }
 
-// mayBind says why the caller may not bind a role in namespace: he lacks some of its rules, and may not bind it.
+// mayBind returns an error if the caller may not bind a role in namespace: it lacks some of its
+// rules, and the verb bind.
 func (a Access) mayBind(ctx context.Context, ref rbacv1.RoleRef, namespace string) error {
 	who, master := caller(ctx)
 	resource := "clusterroles"
@@ -136,16 +139,16 @@ func (a Access) mayBind(ctx context.Context, ref rbacv1.RoleRef, namespace strin
 		who.GetName(), ref.Kind, ref.Name, strings.Join(lacks, "\n"))
 }
 
-// stored is what a storage holds.
+// stored is an object of a storage.
 type stored interface {
 	runtime.Object
 	metav1.Object
 }
 
-// guarded is a storage whose writes are looked at, with the object as it is going to be.
+// guarded is a storage that checks the final object of each write.
 type guarded[P stored] struct {
 	*storage
-	// allowed says why an object may not be written; old is nil when it is new.
+	// allowed returns an error if an object may not be written; old is nil for a new object.
 	allowed func(ctx context.Context, obj, old P) error
 }
 
@@ -185,8 +188,8 @@ func (g *guarded[P]) check(ctx context.Context, obj, old P) error {
 	return nil
 }
 
-// collects says whether a change is of owner references and finalizers only, as the garbage collector makes it, which
-// has not the rights that a role gives.
+// collects reports whether a change is only of owner references and finalizers, as by the garbage
+// collector, which does not have the permissions that a role grants.
 func collects[P stored](obj, old P) bool {
 	if old.GetUID() == "" {
 		return false // created by an update

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// readable is a change that a client asks for, of which the parts that cannot be read are the
-// client's fault. The libraries that apply patches return such a fault as an error without a status,
-// or panic, and the server would answer with 500.
+// readable is an update whose invalid patches are reported as errors of the client. The libraries
+// that apply patches return such an error without a status, or panic, and the server would respond
+// with 500.
 type readable struct {
 	rest.UpdatedObjectInfo
 }
@@ -23,7 +23,7 @@ type readable struct {
 // UpdatedObject implements rest.UpdatedObjectInfo.
 func (r readable) UpdatedObject(ctx context.Context, old runtime.Object) (obj runtime.Object, err error) {
 	defer func() {
-		// The handlers' own way to end a request is not a fault of the patch.
+		// The handlers' own abort is not an error of the patch.
 		if fault := recover(); fault == http.ErrAbortHandler { //nolint:errorlint // panics with this very value
 			panic(fault)
 		} else if fault != nil {
@@ -34,7 +34,7 @@ func (r readable) UpdatedObject(ctx context.Context, old runtime.Object) (obj ru
 	return obj, readableError(ctx, err)
 }
 
-// readableError gives an error without a status that of a bad request, unless the request has ended.
+// readableError converts an error without a status to a bad request, unless the request has ended.
 func readableError(ctx context.Context, err error) error {
 	var status apierrors.APIStatus
 	if err == nil || ctx.Err() != nil || errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError {
@@ -43,7 +43,7 @@ func readableError(ctx context.Context, err error) error {
 	return apierrors.NewBadRequest(err.Error())
 }
 
-// withoutVersion refuses a new object with a resourceVersion: it is not new.
+// withoutVersion rejects a new object with a resourceVersion.
 func withoutVersion(obj runtime.Object) error {
 	m, err := meta.Accessor(obj)
 	if err != nil {

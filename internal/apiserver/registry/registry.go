@@ -20,25 +20,26 @@ import (
 type Registry struct {
 	scheme *runtime.Scheme
 	codecs serializer.CodecFactory
-	// groups has for each API group and version the storages by path.
+	// groups has the storages by path, for each API group and version.
 	groups map[string]map[string]map[string]rest.Storage
 	lookup *Lookup
 }
 
-// Config is what storages are built with.
+// Config is the configuration of the storages.
 type Config struct {
 	Scheme   *runtime.Scheme
 	Codecs   serializer.CodecFactory
 	Getter   generic.RESTOptionsGetter
 	Access   Access
 	Features features.Set
-	// Alone says whether nobody else can have written to what is stored since the server was started.
+	// Alone reports whether no other server can have written to the storage since this one was
+	// started.
 	Alone func() bool
 	// Resource returns the resource of a kind that is served, custom resources included.
 	Resource func(schema.GroupVersionKind) (schema.GroupVersionResource, error)
 }
 
-// New builds the storages of all kinds of the table that are on.
+// New returns the storages of all enabled kinds in the table.
 func New(cfg Config) (*Registry, error) {
 	r := &Registry{
 		scheme: cfg.Scheme,
@@ -87,7 +88,7 @@ func (r *Registry) add(e entry, cfg Config) error {
 	return nil
 }
 
-// Lookup reads objects for admission.
+// Lookup returns a reader of objects for admission.
 func (r *Registry) Lookup() *Lookup { return r.lookup }
 
 // Install serves all kinds on s.

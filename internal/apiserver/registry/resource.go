@@ -26,7 +26,7 @@ import (
 
 const resourceGroup = "resource.k8s.io"
 
-// resourceVersions serve the kinds of v1; the first is stored.
+// resourceVersions are the versions of the kinds in v1; the first is stored.
 func resourceVersions() []string { return []string{"v1", "v1beta2", "v1beta1"} }
 
 func resourceClaims(g given) entry {
@@ -63,8 +63,8 @@ func resourceClaims(g given) entry {
 	return claims
 }
 
-// newSpecWarnings returns the warnings about what is asked for. It never changes, so that an update
-// has nothing new to warn of.
+// newSpecWarnings returns the warnings about a new spec. It is immutable, so that updates need no
+// warnings.
 func newSpecWarnings(created bool, path *field.Path, spec *resource.ResourceClaimSpec) []string {
 	if !created {
 		return nil
@@ -72,13 +72,13 @@ func newSpecWarnings(created bool, path *field.Path, spec *resource.ResourceClai
 	return validation.ClaimWarnings(path, spec)
 }
 
-// deviceID tells devices and shares of devices apart.
+// deviceID identifies a device or a share of a device.
 type deviceID struct {
 	driver, pool, device, share string
 }
 
-// dropReleasedDevices removes the driver's reports on devices that the claim had
-// and has no more, so that whoever deallocates need not know of them.
+// dropReleasedDevices removes the device status of devices that are no longer allocated, so that
+// clients that deallocate need not know it.
 func dropReleasedDevices(c, old *resource.ResourceClaim) {
 	if len(c.Status.Devices) == 0 || old.Status.Allocation == nil {
 		return
@@ -202,8 +202,8 @@ func resourceSlices(now func() time.Time) entry {
 	}
 }
 
-// claimField names a field of a stored claim or template as version has it: in v1beta1 a request holds itself what it
-// holds in "exactly" since.
+// claimField converts the field name of a stored claim or template to a version: in v1beta1 the
+// fields of "exactly" are in the request itself.
 func claimField(version, field string) string {
 	if version != "v1beta1" {
 		return field
@@ -211,10 +211,11 @@ func claimField(version, field string) string {
 	return strings.Replace(field, ".exactly", "", 1)
 }
 
-// sliceDevice is the path of a device in a slice.
+// sliceDevice matches the path of a device in a slice.
 var sliceDevice = regexp.MustCompile(`^spec\.devices\[\d+\]`)
 
-// sliceField names a field of a stored slice as version has it: in v1beta1 a device holds all but its name in "basic".
+// sliceField converts the field name of a stored slice to a version: in v1beta1 all fields of a
+// device except its name are in "basic".
 func sliceField(version, field string) string {
 	device := sliceDevice.FindString(field)
 	if version != "v1beta1" || device == "" || field == device || field == device+".name" {

@@ -17,7 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// scaled is what a Scale shows of an object.
+// scaled has the fields of an object that a Scale shows.
 type scaled struct {
 	replicas **int32
 	selector *metav1.LabelSelector
@@ -95,7 +95,7 @@ func (s *scale) ConvertToTable(ctx context.Context, obj, options runtime.Object)
 	return rest.NewDefaultTableConvertor(s.store.DefaultQualifiedResource).ConvertToTable(ctx, obj, options)
 }
 
-// show gives the Scale of obj.
+// show returns the Scale of obj.
 func (s *scale) show(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	m, ok := obj.(metav1.Object)
 	if !ok {
@@ -122,7 +122,7 @@ func (s *scale) show(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	return out, nil
 }
 
-// scaleUpdate turns an update of the Scale into one of the object.
+// scaleUpdate converts an update of the Scale into an update of the object.
 type scaleUpdate struct {
 	rest.UpdatedObjectInfo
 	scale *scale

@@ -20,7 +20,7 @@ import (
 
 const schedulingGroup = "scheduling.k8s.io"
 
-// workloadVersions serve Workload and PodGroup; the first is stored.
+// workloadVersions are the versions of Workload and PodGroup; the first is stored.
 var workloadVersions = []string{"v1beta1", "v1alpha2"}
 
 func priorityClasses() entry {
@@ -70,8 +70,8 @@ func workloads() entry {
 	}
 }
 
-// podGroups bear the protection finalizer from the start, so that no moment is
-// left in which one could vanish under its pods.
+// podGroups have the protection finalizer from the start, so that a PodGroup is never deleted while
+// it has pods.
 func podGroups() entry {
 	return &kind[scheduling.PodGroup, *scheduling.PodGroup]{
 		names:         names{group: schedulingGroup, versions: workloadVersions, plural: "podgroups", singular: "podgroup"},
@@ -102,8 +102,8 @@ func podGroups() entry {
 	}
 }
 
-// updatePodGroup puts back what a client that does not know it left out, and what was filled in at creation and the
-// manifest, sent once more as a whole, leaves out again. A patch that takes such a field away means it, and is refused.
+// updatePodGroup restores fields that a client does not know, and defaults that a client omits when
+// it sends its manifest again. A patch that removes such a field is intentional, and rejected.
 func updatePodGroup(ctx context.Context, g, old *scheduling.PodGroup) {
 	carryGroupClaims(g.Spec.ResourceClaims, old.Spec.ResourceClaims)
 	if info, ok := genericapirequest.RequestInfoFrom(ctx); ok && info.Verb == "update" {
@@ -111,7 +111,8 @@ func updatePodGroup(ctx context.Context, g, old *scheduling.PodGroup) {
 	}
 }
 
-// refillPodGroup puts back what admission has filled in. Without a template there is no policy that a client has not given.
+// refillPodGroup restores fields set by admission. Without a template, the policy was set by the
+// client.
 func refillPodGroup(spec, old *scheduling.PodGroupSpec) {
 	if spec.SchedulingPolicy.Basic == nil && spec.SchedulingPolicy.Gang == nil && old.WorkloadRef != nil {
 		old.SchedulingPolicy.DeepCopyInto(&spec.SchedulingPolicy)
@@ -127,7 +128,7 @@ func refillPodGroup(spec, old *scheduling.PodGroupSpec) {
 	}
 }
 
-// workloadField names a field of a stored Workload or PodGroup as version has it.
+// workloadField converts a field name of a stored Workload or PodGroup to a version.
 func workloadField(version, field string) string {
 	if version != "v1alpha2" {
 		return field

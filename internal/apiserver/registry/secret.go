@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// keepSecretType lets a client leave the immutable type out of an update.
+// keepSecretType restores the immutable type if a client omits it in an update.
 func keepSecretType(_ context.Context, obj, old *corev1.Secret) {
 	if obj.Type == "" {
 		obj.Type = old.Type

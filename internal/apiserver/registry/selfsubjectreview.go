@@ -12,7 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// selfSubjectReview answers who the caller is; it stores nothing.
+// selfSubjectReview returns the user of the request; it stores nothing.
 type selfSubjectReview struct{}
 
 var _ rest.Creater = selfSubjectReview{}

@@ -15,8 +15,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// services are stored for those who read them, such as controllers that look for the headless one of their pods. Nothing is
-// allocated for them and nothing is routed.
+// services are stored for clients that read them, such as controllers that use the headless Service
+// of their pods. No addresses are allocated and no traffic is routed.
 func services() entry {
 	return &kind[corev1.Service, *corev1.Service]{
 		names: names{
@@ -50,7 +50,7 @@ func services() entry {
 	}
 }
 
-// keepClusterIP gives a manifest that leaves the address out, sent again, the address that the Service has.
+// keepClusterIP restores the address if a client sends a manifest without it again.
 func keepClusterIP(spec, old *corev1.ServiceSpec) {
 	if old.Type == corev1.ServiceTypeExternalName {
 		return
@@ -63,7 +63,8 @@ func keepClusterIP(spec, old *corev1.ServiceSpec) {
 	}
 }
 
-// pairClusterIPs makes clusterIPs begin with clusterIP for clients that know only the older field; old is nil at creation.
+// pairClusterIPs sets the first of clusterIPs to clusterIP for clients that know only the older
+// field; old is nil for a new Service.
 func pairClusterIPs(spec, old *corev1.ServiceSpec) {
 	if old == nil {
 		if spec.ClusterIP != "" && len(spec.ClusterIPs) == 0 {
@@ -83,7 +84,8 @@ func pairClusterIPs(spec, old *corev1.ServiceSpec) {
 	}
 }
 
-// dropOfType drops what the type that a Service has had knows and its new one does not, where the client leaves it as it was.
+// dropOfType drops fields that the old type of a Service supports and the new one does not, if the
+// client did not change them.
 func dropOfType(spec, old *corev1.ServiceSpec) {
 	ends := func(knows func(*corev1.ServiceSpec) bool) bool { return knows(old) && !knows(spec) }
 	if ends(hasClusterIP) {
@@ -124,7 +126,7 @@ func hasHealthCheck(spec *corev1.ServiceSpec) bool {
 	return isBalanced(spec) && spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
-// isReachable reports whether a Service is reached from outside of the cluster.
+// isReachable reports whether a Service is reached from outside the cluster.
 func isReachable(spec *corev1.ServiceSpec) bool {
 	return hasNodePorts(spec) || spec.Type == corev1.ServiceTypeClusterIP && len(spec.ExternalIPs) > 0
 }

@@ -13,7 +13,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// simulated answers for what simulated pods do not have: for a missing pod as a read of it would, else with what is the matter.
+// simulated serves subresources that simulated pods do not support. It returns NotFound for a pod
+// that does not exist, and otherwise an explanation.
 type simulated struct {
 	store *genericregistry.Store
 	lacks string // what the pod does not have
@@ -37,27 +38,27 @@ func (s *simulated) refuse(ctx context.Context, name string) error {
 	}}
 }
 
-// podLog stands for the logs of a pod.
+// podLog serves the logs of a pod.
 type podLog struct{ simulated }
 
 var _ rest.Getter = &podLog{}
 
-// Get fails.
+// Get returns an error.
 func (l *podLog) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	return nil, l.refuse(ctx, name)
 }
 
-// podStream stands for what a client would be connected to.
+// podStream serves connections to a pod.
 type podStream struct{ simulated }
 
 var _ rest.Connecter = &podStream{}
 
-// Connect fails.
+// Connect returns an error.
 func (s *podStream) Connect(ctx context.Context, name string, _ runtime.Object, _ rest.Responder) (http.Handler, error) {
 	return nil, s.refuse(ctx, name)
 }
 
-// NewConnectOptions implements rest.Connecter: none is looked at.
+// NewConnectOptions implements rest.Connecter. There are no options.
 func (s *podStream) NewConnectOptions() (runtime.Object, bool, string) { return nil, false, "" }
 
 // ConnectMethods implements rest.Connecter.

@@ -36,7 +36,7 @@ func statefulSets() entry {
 		validateStatus: validation.ValidateStatefulSetStatusUpdate,
 		warnings: func(s, _ *apps.StatefulSet) []string {
 			if limit := s.Spec.RevisionHistoryLimit; limit != nil && *limit < 0 {
-				return []string{"spec.revisionHistoryLimit: is negative, so that every revision is kept"}
+				return []string{"spec.revisionHistoryLimit: negative, so that all revisions are kept"}
 			}
 			return nil
 		},

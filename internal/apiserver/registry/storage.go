@@ -22,15 +22,15 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// env is what the building of a storage needs.
+// env has what is required to build a storage.
 type env struct {
 	scheme *runtime.Scheme
 	getter generic.RESTOptionsGetter
-	// features are those that are on.
+	// features are the enabled features.
 	features features.Set
 }
 
-// storage serves a kind itself, with the names by which kubectl knows it.
+// storage serves a kind itself, with the names for kubectl.
 type storage struct {
 	*genericregistry.Store
 	names names
@@ -42,8 +42,7 @@ func (s *storage) ShortNames() []string { return s.names.short }
 // Categories implements rest.CategoriesProvider.
 func (s *storage) Categories() []string { return s.names.categories }
 
-// build makes the storages of the kind and its subresources, by path, and the
-// store below them.
+// build returns the storages of the kind and its subresources, by path, and their store.
 func (k *kind[T, P]) build(e env) (map[string]rest.Storage, *genericregistry.Store, error) {
 	store, err := k.store(e)
 	if err != nil {
@@ -115,7 +114,7 @@ func (k *kind[T, P]) addSubresources(store *genericregistry.Store, storages map[
 	return nil
 }
 
-// attributes are what selectors see of an object.
+// attributes returns the labels and fields for selectors.
 func (k *kind[T, P]) attributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 	p, ok := obj.(P)
 	if !ok {
@@ -132,7 +131,7 @@ func (k *kind[T, P]) attributes(obj runtime.Object) (labels.Set, fields.Set, err
 	return p.GetLabels(), set, nil
 }
 
-// registerFields lets clients name the selectable fields in every served version.
+// registerFields registers the selectable fields in every served version.
 func (k *kind[T, P]) registerFields(scheme *runtime.Scheme) error {
 	if k.fields == nil {
 		return nil
@@ -162,7 +161,7 @@ type part struct {
 	store *genericregistry.Store
 }
 
-// updateStrategy is what a part decides by.
+// updateStrategy is the strategy of a part.
 type updateStrategy interface {
 	rest.RESTUpdateStrategy
 	rest.ResetFieldsStrategy

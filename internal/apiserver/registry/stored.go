@@ -10,11 +10,11 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// addStored adds versions that are not served here, and in which Kubernetes may have stored objects (R46). One object that
-// cannot be read would make all lists of its kind fail.
+// addStored adds versions that allot does not serve, and in which Kubernetes may have stored
+// objects (R46). An object that cannot be decoded would make all lists of its kind fail.
 func addStored(scheme *runtime.Scheme) {
-	gv := schema.GroupVersion{Group: "scheduling.k8s.io", Version: "v1alpha3"} // it has the form of v1beta1
+	gv := schema.GroupVersion{Group: "scheduling.k8s.io", Version: "v1alpha3"} // has the fields of v1beta1
 	scheme.AddKnownTypes(gv, &scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{}, &scheduling.WorkloadList{})
 	metav1.AddToGroupVersion(scheme, gv)
-	utilruntime.Must(schedulingv1alpha1.AddToScheme(scheme)) // of Kubernetes 1.35
+	utilruntime.Must(schedulingv1alpha1.AddToScheme(scheme)) // served by Kubernetes 1.35
 }

@@ -49,11 +49,11 @@ func (s strategy[T, P]) AllowUnconditionalUpdate(ctx context.Context) bool {
 	return ok && slices.Contains(s.kind.unconditionalIn, info.APIVersion)
 }
 
-// PrepareForCreate clears what a client may not set.
+// PrepareForCreate clears fields that a client must not set.
 func (s strategy[T, P]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	p := obj.(P)
 	if len(quantity.TooLarge(obj)) > 0 {
-		return // it is refused, and preparing compares quantities
+		return // it is rejected, and preparing compares quantities
 	}
 	if s.kind.status != nil && !s.kind.statusAtCreate {
 		reflect.ValueOf(s.kind.status(p)).Elem().SetZero()
@@ -68,7 +68,7 @@ func (s strategy[T, P]) PrepareForCreate(ctx context.Context, obj runtime.Object
 	}
 }
 
-// PrepareForUpdate keeps the stored status and counts changes of the spec.
+// PrepareForUpdate keeps the stored status and increments the generation if the spec changed.
 func (s strategy[T, P]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	p, o := obj.(P), old.(P)
 	if len(quantity.TooLarge(obj)) > 0 {
@@ -88,8 +88,8 @@ func (s strategy[T, P]) PrepareForUpdate(ctx context.Context, obj, old runtime.O
 	}
 }
 
-// sameType keeps a patch that changes nothing from being written. Depending on where they come from, objects of the hub version bear their
-// type or do not, and would differ by that alone.
+// sameType prevents that a patch without changes is written. Objects of the hub version have their
+// type or not, depending on their origin, and would differ only in that.
 func sameType(obj, old runtime.Object) {
 	obj.GetObjectKind().SetGroupVersionKind(old.GetObjectKind().GroupVersionKind())
 }
@@ -115,7 +115,7 @@ func (s strategy[T, P]) validateIn(ctx context.Context, obj, old P) field.ErrorL
 	return s.kind.validateIn(ctx, obj, old)
 }
 
-// asRequested names the fields as the request's version has them.
+// asRequested converts the field names to the request's version.
 func (s strategy[T, P]) asRequested(ctx context.Context, errs field.ErrorList) field.ErrorList {
 	info, ok := genericapirequest.RequestInfoFrom(ctx)
 	if s.kind.fieldIn == nil || !ok {
@@ -162,7 +162,8 @@ func (s strategy[T, P]) DefaultGarbageCollectionPolicy(context.Context) rest.Gar
 	return rest.DeleteDependents
 }
 
-// GetResetFields keeps managers from owning what PrepareForUpdate puts back.
+// GetResetFields returns the fields that PrepareForUpdate restores, so that managers do not own
+// them.
 func (s strategy[T, P]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	if s.kind.status == nil {
 		return nil
@@ -175,7 +176,7 @@ type statusStrategy[T any, P pointer[T]] struct {
 	strategy[T, P]
 }
 
-// PrepareForUpdate keeps all but the status.
+// PrepareForUpdate keeps everything except the status.
 func (s statusStrategy[T, P]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	p, o := obj.(P), old.(P)
 	if len(quantity.TooLarge(obj)) > 0 {
@@ -218,12 +219,12 @@ func (s statusStrategy[T, P]) GetResetFields() map[fieldpath.APIVersion]*fieldpa
 	return s.kind.names.reset(paths...)
 }
 
-// keep gives obj the part that old has.
+// keep copies a part of old to obj.
 func keep[P any](part func(P) any, obj, old P) {
 	reflect.ValueOf(part(obj)).Elem().Set(reflect.ValueOf(part(old)).Elem())
 }
 
-// reset says for each served version that paths are not the client's.
+// reset returns the paths, for each served version, as fields that clients do not own.
 func (n names) reset(paths ...fieldpath.Path) map[fieldpath.APIVersion]*fieldpath.Set {
 	out := map[fieldpath.APIVersion]*fieldpath.Set{}
 	for _, v := range n.versions {

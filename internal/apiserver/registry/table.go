@@ -32,7 +32,7 @@ type entry interface {
 	rules(scheme *runtime.Scheme, on features.Set) Rules
 }
 
-// given is by what entries decide beside the object itself.
+// given has the dependencies of entries.
 type given struct {
 	lookup   *Lookup
 	access   Access
@@ -42,7 +42,7 @@ type given struct {
 	resource func(schema.GroupVersionKind) (schema.GroupVersionResource, error)
 }
 
-// table has all stored kinds. Kinds with rules of their own are in files of their own.
+// table returns all stored kinds. Kinds with further rules are in separate files.
 func table(g given) []entry {
 	return append(slices.Concat(rbacKinds(g.access), webhookConfigurations(), admissionPolicies(g)), []entry{
 		namespaces(), nodes(g.now), pods(g), events(),
@@ -125,7 +125,7 @@ func StorageKeys() map[schema.GroupResource]string {
 	return out
 }
 
-// StoredVersions are the versions in which objects are stored.
+// StoredVersions returns the versions in which objects are stored.
 func StoredVersions() schema.GroupVersions {
 	var out schema.GroupVersions
 	for _, e := range table(given{}) {
@@ -138,7 +138,8 @@ func StoredVersions() schema.GroupVersions {
 	return out
 }
 
-// AddToScheme adds the kinds that are served here and never stored, and the versions that are stored and never served.
+// AddToScheme adds the kinds that are served here and never stored, and the versions that are
+// stored and never served.
 func AddToScheme(scheme *runtime.Scheme) error {
 	addStored(scheme)
 	for _, g := range []struct {

@@ -21,7 +21,7 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// tokenLife is how long a token is good for when the request does not say.
+// tokenLife is the default lifetime of a token.
 const tokenLife = time.Hour
 
 // tokenRequests serves POST serviceaccounts/NAME/token.
@@ -45,12 +45,14 @@ func (t *tokenRequests) Destroy() {}
 // NamespaceScoped implements rest.Scoper.
 func (t *tokenRequests) NamespaceScoped() bool { return true }
 
-// GroupVersionKind implements rest.GroupVersionKindProvider: the request is of another group than its account.
+// GroupVersionKind implements rest.GroupVersionKindProvider: the request is in another group than
+// the service account.
 func (t *tokenRequests) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return authenticationv1.SchemeGroupVersion.WithKind("TokenRequest")
 }
 
-// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the UID of the request, which is a precondition.
+// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the UID of the request, which is a
+// precondition.
 func (t *tokenRequests) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool { return true }
 
 // Create implements rest.NamedCreater.
@@ -93,7 +95,7 @@ func (t *tokenRequests) Create(
 	return request, nil
 }
 
-// completeTokenRequest fills in what the request leaves open: an hour, for the API.
+// completeTokenRequest sets the defaults of a request: one hour, for the API.
 func completeTokenRequest(r *authenticationv1.TokenRequest) {
 	if r.Spec.ExpirationSeconds == nil {
 		r.Spec.ExpirationSeconds = new(int64(tokenLife / time.Second))
@@ -103,7 +105,7 @@ func completeTokenRequest(r *authenticationv1.TokenRequest) {
 	}
 }
 
-// bind makes the token one of the object that ref names.
+// bind binds the token to the object in ref.
 func (t *tokenRequests) bind(ctx context.Context, what *token.Request, ref *authenticationv1.BoundObjectReference) error {
 	bound, ok, err := t.lookup.Bound(ctx, ref.Kind, what.Account.Namespace, ref.Name)
 	resource := corev1.Resource(ref.Kind)
@@ -157,7 +159,7 @@ func someObject[P metav1.Object](obj P, ok bool, err error) (metav1.Object, bool
 	return obj, ok, err
 }
 
-// tokenReview answers whose a token is.
+// tokenReview returns a storage for token reviews.
 func tokenReview(check authenticator.Token) rest.Storage {
 	return newReview("tokenreview", false, func(ctx context.Context, r *authenticationv1.TokenReview) error {
 		if r.Spec.Token == "" {

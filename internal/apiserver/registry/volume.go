@@ -34,7 +34,7 @@ func persistentVolumeClaims() entry {
 			}
 			alignSources(&c.Spec)
 		},
-		// The field without metadata is there for clients from before there were field selectors.
+		// The field without metadata is for clients from before field selectors.
 		fields:         func(c *corev1.PersistentVolumeClaim) fields.Set { return fields.Set{"name": c.Name} },
 		validate:       validation.ValidatePersistentVolumeClaim,
 		validateUpdate: validation.ValidatePersistentVolumeClaimUpdate,
@@ -42,7 +42,8 @@ func persistentVolumeClaims() entry {
 	}
 }
 
-// dropForeignSource removes a data source of a kind that only dataSourceRef can name, which was ignored from the beginning.
+// dropForeignSource removes a data source of a kind that only dataSourceRef supports, which has
+// always been ignored.
 func dropForeignSource(spec *corev1.PersistentVolumeClaimSpec) {
 	source := spec.DataSource
 	if source == nil || spec.DataSourceRef != nil {
@@ -59,7 +60,8 @@ func dropForeignSource(spec *corev1.PersistentVolumeClaimSpec) {
 	}
 }
 
-// alignSources gives clients that know only one of the two fields what the other one says.
+// alignSources copies dataSource and dataSourceRef to each other for clients that know only one of
+// them.
 func alignSources(spec *corev1.PersistentVolumeClaimSpec) {
 	ref, source := spec.DataSourceRef, spec.DataSource
 	switch {
@@ -70,7 +72,7 @@ func alignSources(spec *corev1.PersistentVolumeClaimSpec) {
 	}
 }
 
-// persistentVolumes are served with the clock that stamps a change of phase.
+// persistentVolumes has a clock for the time of phase changes.
 func persistentVolumes(now func() time.Time) entry {
 	stamp := func() *metav1.Time { return &metav1.Time{Time: now().Truncate(time.Second)} }
 	return &kind[corev1.PersistentVolume, *corev1.PersistentVolume]{

@@ -1,8 +1,9 @@
-// Package token makes and checks the tokens of service accounts.
+// Package token issues and verifies the tokens of service accounts.
 //
-// A token is a JWT that this control plane has signed. It names its service account by UID, and, if it is bound to a
-// pod, a secret or a node, that too: it is good as long as these exist, and until it ends. Nothing of it is stored.
+// A token is a JWT signed by this control plane. It has the UID of its service account, and that of
+// the pod, secret or node to which it is bound, if any. It is valid until it expires, as long as
+// these objects exist. Tokens are not stored.
 //
-// The package decides what a token says and whether it counts. Objects are given to it through [Objects]; it does not
-// decide what a service account may do.
+// The package decides the content and the validity of tokens. It reads objects through [Objects],
+// and does not decide what a service account may do.
 package token

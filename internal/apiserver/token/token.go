@@ -16,23 +16,26 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// Issuer names the control plane in its tokens, and is the audience of those that are for the API itself.
+// Issuer is the name of the control plane in its tokens, and the audience of tokens for the API
+// itself.
 const Issuer = "https://kubernetes.default.svc"
 
-// leeway is how long a token counts on after the end of what it depends on: the clocks of several servers differ.
+// leeway is the time for which a token stays valid after the deletion of an object on which it
+// depends, because the clocks of several servers differ.
 const leeway = time.Minute
 
-// ErrInvalid is what is wrong with a token of this issuer that does not count. It tells no more.
+// ErrInvalid is the error for a token of this issuer that is not valid. It does not reveal the
+// reason.
 var ErrInvalid = errors.New("the service account token is not valid")
 
-// Objects reads what tokens depend on; ok is false when there is no such object.
+// Objects reads the objects on which tokens depend; ok is false if the object does not exist.
 type Objects interface {
 	ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, bool, error)
-	// Bound reads the pod, secret or node of a name. A node has no namespace.
+	// Bound reads a pod, secret or node by name. A node has no namespace.
 	Bound(ctx context.Context, kind, namespace, name string) (metav1.Object, bool, error)
 }
 
-// Authority makes and checks tokens.
+// Authority issues and verifies tokens.
 type Authority struct {
 	key     *ecdsa.PrivateKey
 	now     func() time.Time
@@ -41,8 +44,8 @@ type Authority struct {
 
 var _ authenticator.Token = &Authority{}
 
-// New makes an Authority that signs with the private key of a PEM text, which is one of the curve P-256. It refuses all
-// tokens until it has Objects.
+// New returns an Authority that signs with the private key in keyPEM, on the curve P-256. It
+// rejects all tokens until Read is called.
 func New(keyPEM []byte, now func() time.Time) (*Authority, error) {
 	key, err := jwt.ParseECPrivateKeyFromPEM(keyPEM)
 	if err != nil {
@@ -51,22 +54,22 @@ func New(keyPEM []byte, now func() time.Time) (*Authority, error) {
 	return &Authority{key: key, now: now}, nil
 }
 
-// Read gives the Authority its objects, before it is used.
+// Read sets the objects that the Authority reads. It must be called before the Authority is used.
 func (a *Authority) Read(objects Objects) { a.objects = objects }
 
-// Request is what a token is to say.
+// Request has the content of a token to issue.
 type Request struct {
 	Account   *corev1.ServiceAccount
 	Audiences []string
 	Life      time.Duration
-	// Bound is the object that the token lives as long as, of Kind; nil if it is bound to none.
+	// Bound is the object, of Kind, to which the lifetime of the token is bound, or nil.
 	Kind  string
 	Bound metav1.Object
-	// Node is the node of the pod that the token is bound to, if any.
+	// Node is the node of the pod to which the token is bound, if any.
 	Node *corev1.Node
 }
 
-// reference names an object in a token.
+// reference identifies an object in a token.
 type reference struct {
 	Name string `json:"name,omitempty"`
 	UID  string `json:"uid,omitempty"`
@@ -74,7 +77,7 @@ type reference struct {
 
 func referenceTo(o metav1.Object) *reference { return &reference{o.GetName(), string(o.GetUID())} }
 
-// private are the claims that Kubernetes adds.
+// private has the claims that Kubernetes adds to a JWT.
 type private struct {
 	Namespace string     `json:"namespace,omitempty"`
 	Account   reference  `json:"serviceaccount,omitempty"`
@@ -89,7 +92,7 @@ type statement struct {
 	Kubernetes private `json:"kubernetes.io"`
 }
 
-// Sign makes a token, and says when it ends.
+// Sign returns a token and the time at which it expires.
 func (a *Authority) Sign(r Request) (string, time.Time, error) {
 	now := a.now()
 	ends := now.Add(r.Life)
@@ -119,7 +122,8 @@ func (a *Authority) Sign(r Request) (string, time.Time, error) {
 	return signed, ends, err
 }
 
-// AuthenticateToken implements authenticator.Token. Tokens of others are no business of it.
+// AuthenticateToken implements authenticator.Token. It has no opinion about tokens of other
+// issuers.
 func (a *Authority) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	var s statement
 	unverified, _, err := jwt.NewParser().ParseUnverified(token, &s)
@@ -141,7 +145,8 @@ func (a *Authority) AuthenticateToken(ctx context.Context, token string) (*authe
 	return &authenticator.Response{User: userOf(&s), Audiences: audiences}, true, nil
 }
 
-// audiencesFor are those of a token that whoever asks is one of; without a question, the API is meant.
+// audiencesFor returns the audiences of a token that the request accepts. A request that names none
+// accepts that of the API.
 func audiencesFor(ctx context.Context, has []string) (authenticator.Audiences, bool) {
 	asked, ok := authenticator.AudiencesFrom(ctx)
 	if !ok || len(asked) == 0 {
@@ -151,7 +156,7 @@ func audiencesFor(ctx context.Context, has []string) (authenticator.Audiences, b
 	return both, len(both) > 0
 }
 
-// check says whether all that the token depends on still exists.
+// check returns an error unless all objects on which the token depends exist.
 func (a *Authority) check(ctx context.Context, p *private) error {
 	if a.objects == nil {
 		return ErrInvalid
@@ -165,7 +170,7 @@ func (a *Authority) check(ctx context.Context, p *private) error {
 	}
 	node := p.Node
 	if p.Pod != nil {
-		node = nil // where the pod was, not what the token depends on
+		node = nil // recorded for information only; the token does not depend on it
 	}
 	for kind, ref := range map[string]*reference{"Pod": p.Pod, "Secret": p.Secret, "Node": node} {
 		if ref == nil {
@@ -182,7 +187,8 @@ func (a *Authority) check(ctx context.Context, p *private) error {
 	return nil
 }
 
-// lives says that o is what the token names, and that its end, which finalizers may put off for ever, is not long past.
+// lives reports whether o is the object that the token names and has not been terminating for
+// longer than the leeway. Finalizers may delay the deletion indefinitely.
 func (a *Authority) lives(o metav1.Object, ref *reference) bool {
 	deleted := o.GetDeletionTimestamp()
 	return string(o.GetUID()) == ref.UID && (deleted == nil || !deleted.Time.Before(a.now().Add(-leeway)))

@@ -7,24 +7,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateSelfSubjectAccessReview checks a question about oneself.
+// ValidateSelfSubjectAccessReview checks a review of the requester's own permissions.
 func ValidateSelfSubjectAccessReview(r *authorizationv1.SelfSubjectAccessReview) field.ErrorList {
 	return append(noMetadata(r.ObjectMeta), accessAttributes(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)...)
 }
 
-// ValidateSubjectAccessReview checks a question about anybody.
+// ValidateSubjectAccessReview checks a review of any subject's permissions.
 func ValidateSubjectAccessReview(r *authorizationv1.SubjectAccessReview) field.ErrorList {
 	return append(noMetadata(r.ObjectMeta), accessSpec(&r.Spec)...)
 }
 
-// ValidateLocalSubjectAccessReview checks a question about anybody in the namespace that it is asked in.
+// ValidateLocalSubjectAccessReview checks a review of any subject's permissions in the namespace of
+// the request.
 func ValidateLocalSubjectAccessReview(r *authorizationv1.LocalSubjectAccessReview, namespace string) field.ErrorList {
 	meta := r.ObjectMeta
 	meta.Namespace = ""
 	errs := append(noMetadata(meta), accessSpec(&r.Spec)...)
 	path := field.NewPath("spec")
 	if r.Spec.NonResourceAttributes != nil {
-		errs = append(errs, field.Forbidden(path.Child("nonResourceAttributes"), "no path is in a namespace"))
+		errs = append(errs, field.Forbidden(path.Child("nonResourceAttributes"), "disallowed on this kind of request"))
 	}
 	if a := r.Spec.ResourceAttributes; a != nil && a.Namespace != namespace {
 		errs = append(errs, field.Invalid(path.Child("resourceAttributes", "namespace"), a.Namespace, "must be the namespace of the request"))
@@ -41,7 +42,7 @@ func accessAttributes(resource *authorizationv1.ResourceAttributes, path *author
 	return exactlyOne(field.NewPath("spec"), member{"resourceAttributes", resource != nil}, member{"nonResourceAttributes", path != nil})
 }
 
-// noMetadata refuses metadata, which a question has no use for.
+// noMetadata rejects metadata, which an access review must not have.
 func noMetadata(meta metav1.ObjectMeta) field.ErrorList {
 	meta.ManagedFields = nil
 	return check(equality.Semantic.DeepEqual(meta, metav1.ObjectMeta{}), field.NewPath("metadata"), meta, "must be empty")

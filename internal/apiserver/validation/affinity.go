@@ -40,7 +40,7 @@ func nodeAffinity(path *field.Path, n *corev1.NodeAffinity) field.ErrorList {
 	return errs
 }
 
-// nodeSelector is also how slices and allocations say which nodes reach a device.
+// nodeSelector checks a node selector of a pod, a slice or an allocation.
 func nodeSelector(path *field.Path, selector *corev1.NodeSelector) field.ErrorList {
 	terms := path.Child("nodeSelectorTerms")
 	if len(selector.NodeSelectorTerms) == 0 {
@@ -56,8 +56,8 @@ func nodeSelectorTerm(path *field.Path, term *corev1.NodeSelectorTerm) field.Err
 	return append(preferredTerm(path, term), values...)
 }
 
-// preferredTerm is nodeSelectorTerm without the values of labels: one that no node can have does no
-// harm where it is only preferred.
+// preferredTerm is nodeSelectorTerm without the check of label values: an impossible value is
+// harmless in a preference.
 func preferredTerm(path *field.Path, term *corev1.NodeSelectorTerm) field.ErrorList {
 	return append(
 		each(path.Child("matchExpressions"), term.MatchExpressions, func(at *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
@@ -131,7 +131,7 @@ func podTerm(path *field.Path, term *corev1.PodAffinityTerm) field.ErrorList {
 		keysOnce(path.Child("matchLabelKeys"), term.MatchLabelKeys, term.LabelSelector),
 		matchLabelKeys(path, "mismatchLabelKeys", term.MismatchLabelKeys, term.LabelSelector),
 		each(path.Child("matchLabelKeys"), term.MatchLabelKeys, func(at *field.Path, key *string) field.ErrorList {
-			return check(!slices.Contains(term.MismatchLabelKeys, *key), at, *key, "stands in `mismatchLabelKeys` too")
+			return check(!slices.Contains(term.MismatchLabelKeys, *key), at, *key, "must not also be in `mismatchLabelKeys`")
 		}),
 	)
 }
@@ -143,8 +143,8 @@ func matchLabelKeys(path *field.Path, name string, keys []string, selector *meta
 	return each(path.Child(name), keys, func(at *field.Path, key *string) field.ErrorList { return metav1validation.ValidateLabelName(*key, at) })
 }
 
-// keysOnce refuses keys that the selector has already: the requirement that was made from the key
-// comes last, and nothing before it may be about the same label.
+// keysOnce rejects keys that the selector already has: the requirement generated from a key comes
+// last, and no earlier one may have the same label.
 func keysOnce(path *field.Path, keys []string, selector *metav1.LabelSelector) field.ErrorList {
 	if selector == nil {
 		return nil
@@ -157,7 +157,7 @@ func keysOnce(path *field.Path, keys []string, selector *metav1.LabelSelector) f
 	for i := range selector.MatchExpressions {
 		key := selector.MatchExpressions[i].Key
 		if at := slices.Index(keys, key); at >= 0 && seen[key] {
-			errs = append(errs, field.Invalid(path.Index(at), key, "is in `labelSelector` too"))
+			errs = append(errs, field.Invalid(path.Index(at), key, "must not also be in `labelSelector`"))
 		}
 		seen[key] = true
 	}

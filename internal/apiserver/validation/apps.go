@@ -22,8 +22,8 @@ func ValidateDeployment(d *apps.Deployment) field.ErrorList {
 	return append(metadata(&d.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), deploymentSpec(field.NewPath("spec"), &d.Spec)...)
 }
 
-// ValidateDeploymentUpdate checks a change of a Deployment. The selector stays,
-// since the ReplicaSets of the past are found by it.
+// ValidateDeploymentUpdate checks a change of a Deployment. The selector is immutable, because the
+// existing ReplicaSets are found by it.
 func ValidateDeploymentUpdate(d, old *apps.Deployment) field.ErrorList {
 	path := field.NewPath("spec")
 	return join(
@@ -33,7 +33,7 @@ func ValidateDeploymentUpdate(d, old *apps.Deployment) field.ErrorList {
 	)
 }
 
-// ValidateDeploymentStatusUpdate checks what the controller reports.
+// ValidateDeploymentStatusUpdate checks the status that the controller reports.
 func ValidateDeploymentStatusUpdate(d, old *apps.Deployment) field.ErrorList {
 	path, s := field.NewPath("status"), &d.Status
 	return join(
@@ -100,7 +100,7 @@ func rollingUpdate(path *field.Path, u *appsv1.RollingUpdateDeployment) field.Er
 	return errs
 }
 
-// share is a number of pods, or a percentage of them.
+// share checks a number of pods, or a percentage of them.
 func share(path *field.Path, value intstr.IntOrString) field.ErrorList {
 	if value.Type == intstr.Int {
 		return nonNegative(path, value.IntVal)
@@ -124,7 +124,7 @@ func ValidateReplicaSetUpdate(r, old *apps.ReplicaSet) field.ErrorList {
 	)
 }
 
-// ValidateReplicaSetStatusUpdate checks what the controller reports.
+// ValidateReplicaSetStatusUpdate checks the status that the controller reports.
 func ValidateReplicaSetStatusUpdate(r, old *apps.ReplicaSet) field.ErrorList {
 	path, s := field.NewPath("status"), &r.Status
 	return join(
@@ -145,7 +145,7 @@ func replicaSetSpec(path *field.Path, spec *apps.ReplicaSetSpec) field.ErrorList
 	)
 }
 
-// count is a number of pods in a status; some cannot exceed the number of all.
+// count is a number of pods in a status. Some cannot exceed the total number.
 type count struct {
 	field   string
 	value   int32
@@ -164,7 +164,8 @@ func counts(path *field.Path, replicas, ready, available int32, others []count) 
 	return append(errs, check(available <= ready, path.Child("availableReplicas"), available, "cannot be greater than readyReplicas")...)
 }
 
-// collisions checks a count of hash collisions, which only grows: a name that was taken once is not tried again.
+// collisions checks the count of hash collisions, which only increases: a name that was in use is
+// not tried again.
 func collisions(status *field.Path, now, old *int32) field.ErrorList {
 	path, n := status.Child("collisionCount"), ptr.Deref(now, 0)
 	return join(
@@ -173,8 +174,8 @@ func collisions(status *field.Path, now, old *int32) field.ErrorList {
 	)
 }
 
-// workloadTemplate checks the pods that a controller makes and the selector by which it finds them
-// again. A template is looked at only once it is clear which pods are meant.
+// workloadTemplate checks a workload's pod template and selector. The template is only checked if
+// the selector is valid.
 func workloadTemplate(path *field.Path, selector *metav1.LabelSelector, template *core.PodTemplateSpec) field.ErrorList {
 	return append(requiredSelector(path.Child("selector"), selector), selectedTemplate(path, selector, template, restartedTemplate)...)
 }
@@ -220,8 +221,8 @@ func alwaysRestarted(at *field.Path, template *core.PodTemplateSpec) field.Error
 	return errs
 }
 
-// matchingLabels checks that a selector selects the pods of a template. An invalid or empty selector
-// is reported elsewhere.
+// matchingLabels checks that a selector matches the pods of a template. An invalid or empty
+// selector is reported elsewhere.
 func matchingLabels(
 	at *field.Path, selector *metav1.LabelSelector, template *core.PodTemplateSpec,
 ) field.ErrorList {
@@ -244,7 +245,7 @@ func requiredSelector(path *field.Path, selector *metav1.LabelSelector) field.Er
 	}
 }
 
-// ValidateScale checks the number of replicas that a client wants.
+// ValidateScale checks the requested number of replicas.
 func ValidateScale(scale *autoscalingv1.Scale) field.ErrorList {
 	return append(metadata(&scale.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
 		nonNegative(field.NewPath("spec", "replicas"), scale.Spec.Replicas)...)

@@ -10,7 +10,7 @@ import (
 	dracel "k8s.io/dynamic-resource-allocation/cel"
 )
 
-// selectors checks the CEL expressions that pick devices.
+// selectors checks the CEL expressions of device selectors.
 func selectors(path *field.Path, list []resourcev1.DeviceSelector) field.ErrorList {
 	return eachUpTo(path, list, resourcev1.DeviceSelectorsMaxSize, func(at *field.Path, s *resourcev1.DeviceSelector) field.ErrorList {
 		if s.CEL == nil {
@@ -21,7 +21,7 @@ func selectors(path *field.Path, list []resourcev1.DeviceSelector) field.ErrorLi
 	})
 }
 
-// expression compiles a CEL expression, and gives its worst cost.
+// expression compiles a CEL expression, and returns its maximum cost.
 func expression(path *field.Path, text string, derived bool) (cost uint64, errs field.ErrorList) {
 	if len(text) > resourcev1.CELSelectorExpressionMaxLength {
 		return 0, one(field.TooLong(path, "", resourcev1.CELSelectorExpressionMaxLength))
@@ -49,8 +49,8 @@ func celFault(path *field.Path, text string, err *apiservercel.Error) *field.Err
 	}
 }
 
-// derivedAttributes collects over a claim what derived attributes cost together,
-// and knows which attributes constraints use, by request; "" stands for all.
+// derivedAttributes sums the cost of all derived attributes of a claim. It has the attributes that
+// constraints use, by request; "" means all requests.
 type derivedAttributes struct {
 	used map[string]map[string]bool
 	cost uint64

@@ -13,7 +13,7 @@ func ValidateResourceClaim(claim *resource.ResourceClaim) field.ErrorList {
 	return append(metadata(&claim.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), claimSpec(field.NewPath("spec"), &claim.Spec)...)
 }
 
-// ValidateResourceClaimUpdate checks a change of a claim. What is asked for stays.
+// ValidateResourceClaimUpdate checks a change of a claim. The spec is immutable.
 func ValidateResourceClaimUpdate(claim, old *resource.ResourceClaim) field.ErrorList {
 	return join(
 		metadataUpdate(&claim.ObjectMeta, &old.ObjectMeta),
@@ -21,7 +21,7 @@ func ValidateResourceClaimUpdate(claim, old *resource.ResourceClaim) field.Error
 	)
 }
 
-// claimSpec checks what is asked for, in a claim or in a template of claims.
+// claimSpec checks the spec of a claim or of a template's claims.
 func claimSpec(path *field.Path, spec *resource.ResourceClaimSpec) field.ErrorList {
 	errs := append(declared(resourcev1.Validate_ResourceClaimSpec, path, &spec.ResourceClaimSpec, nil),
 		deviceClaim(path.Child("devices"), &spec.Devices)...)

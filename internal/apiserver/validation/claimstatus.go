@@ -13,10 +13,10 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// ValidateResourceClaimStatusUpdate checks an allocation, a reservation, or what a
-// driver reports. It holds three promises: who holds a claim holds devices; a
-// claim that is going away gets no new holder; and devices are not exchanged or
-// taken away under those who hold them.
+// ValidateResourceClaimStatusUpdate checks an allocation, a reservation, or the status that a
+// driver reports. It ensures three invariants: a claim with consumers is allocated; a claim that is
+// being deleted gets no new consumers; and an allocation is not changed or removed while there are
+// consumers.
 func ValidateResourceClaimStatusUpdate(claim, old *resource.ResourceClaim) field.ErrorList {
 	path := field.NewPath("status")
 	now, before := claim.Status.Upstream(), old.Status.Upstream()
@@ -30,7 +30,7 @@ func ValidateResourceClaimStatusUpdate(claim, old *resource.ResourceClaim) field
 		errs = append(errs, allocationResult(path.Child("allocation"), allocation, names)...)
 		errs = append(errs, asAsked(path.Child("allocation"), allocation, &claim.Spec)...)
 	default:
-		// The generated rules see all of the allocation but allot's own field.
+		// The generated rules cover the allocation except for allot's own field.
 		errs = append(errs, same(path.Child("allocation", "reservedForAnyPod"), allocation.ReservedForAnyPod, old.Status.Allocation.ReservedForAnyPod)...)
 	}
 	return append(errs, deviceStatuses(path.Child("devices"), &claim.Status)...)
@@ -64,7 +64,7 @@ func added(now, old []resourcev1.ResourceClaimConsumerReference) bool {
 	return false
 }
 
-// allocationResult checks a new allocation; later it does not change.
+// allocationResult checks a new allocation. It does not change later.
 func allocationResult(path *field.Path, allocation *resource.AllocationResult, names requests) field.ErrorList {
 	devices := path.Child("devices")
 	errs := join(
@@ -89,8 +89,8 @@ func allocationResult(path *field.Path, allocation *resource.AllocationResult, n
 	return errs
 }
 
-// asAsked checks what a new allocation says of how its devices may be used against the spec: other claims get the same
-// devices, and pods use the claim, on the strength of that.
+// asAsked checks the fields of a new allocation that permit further use against the spec, because
+// other claims get the same devices, and pods use the claim, on the basis of these fields.
 func asAsked(path *field.Path, allocation *resource.AllocationResult, spec *resource.ResourceClaimSpec) field.ErrorList {
 	var errs field.ErrorList
 	results := path.Child("devices", "results")
@@ -109,14 +109,15 @@ func asAsked(path *field.Path, allocation *resource.AllocationResult, spec *reso
 	return errs
 }
 
-// asksForAdminAccess reports whether the request asks for it. Subrequests cannot.
+// asksForAdminAccess reports whether the request has admin access. Subrequests cannot have it.
 func asksForAdminAccess(spec *resource.ResourceClaimSpec, request string) bool {
 	return slices.ContainsFunc(spec.Devices.Requests, func(r resourcev1.DeviceRequest) bool {
 		return r.Name == request && r.Exactly != nil && ptr.Deref(r.Exactly.AdminAccess, false)
 	})
 }
 
-// excludes reports whether two results cannot both be: they have the same device, and not each a share of its own.
+// excludes reports whether two results are incompatible: they have the same device without separate
+// shares of it.
 func excludes(a, b *resourcev1.DeviceRequestAllocationResult) bool {
 	if a.Driver != b.Driver || a.Pool != b.Pool || a.Device != b.Device || ptr.Deref(a.AdminAccess, false) || ptr.Deref(b.AdminAccess, false) {
 		return false
@@ -124,13 +125,13 @@ func excludes(a, b *resourcev1.DeviceRequestAllocationResult) bool {
 	return a.ShareID == nil || b.ShareID == nil || *a.ShareID == *b.ShareID
 }
 
-// deviceKey tells allocated devices apart.
+// deviceKey identifies an allocated device.
 type deviceKey struct {
 	driver, pool, device string
 	share                types.UID
 }
 
-// deviceStatuses checks that drivers report about devices that the claim has.
+// deviceStatuses checks that drivers report only devices that are allocated to the claim.
 func deviceStatuses(path *field.Path, status *resource.ResourceClaimStatus) field.ErrorList {
 	allocated := map[deviceKey]bool{}
 	if status.Allocation != nil {
@@ -167,5 +168,5 @@ func deviceStatuses(path *field.Path, status *resource.ResourceClaimStatus) fiel
 	})
 }
 
-// unchanged says whether two values are equal as the API sees them.
+// unchanged reports whether two values are semantically equal.
 func unchanged(now, old any) bool { return equality.Semantic.DeepEqual(now, old) }

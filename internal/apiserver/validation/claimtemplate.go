@@ -14,8 +14,8 @@ func ValidateResourceClaimTemplate(template *resource.ResourceClaimTemplate) fie
 	return claimTemplate(&template.ObjectMeta, namespaced, &template.Spec.ObjectMeta, &template.Spec.Spec)
 }
 
-// ValidateResourceClaimTemplateUpdate checks a change of a template. Its spec stays,
-// so that claims of one template are alike.
+// ValidateResourceClaimTemplateUpdate checks a change of a template. The spec is immutable, so that
+// all claims of a template are alike.
 func ValidateResourceClaimTemplateUpdate(template, old *resource.ResourceClaimTemplate) field.ErrorList {
 	errs := metadataUpdate(&template.ObjectMeta, &old.ObjectMeta)
 	if unchanged(template.Spec, old.Spec) {
@@ -29,17 +29,17 @@ func ValidateResourceClaimTemplateUpdate(template, old *resource.ResourceClaimTe
 	)
 }
 
-// ValidateClusterResourceClaimTemplate checks a new template for all namespaces.
+// ValidateClusterResourceClaimTemplate checks a new cluster-wide template.
 func ValidateClusterResourceClaimTemplate(template *resourcev1alpha3.ClusterResourceClaimTemplate) field.ErrorList {
 	return claimTemplate(&template.ObjectMeta, clusterScoped, &template.Spec.ObjectMeta, &template.Spec.Spec)
 }
 
-// ValidateClusterResourceClaimTemplateUpdate checks a change of such a template.
+// ValidateClusterResourceClaimTemplateUpdate checks a change of a cluster-wide template.
 func ValidateClusterResourceClaimTemplateUpdate(template, old *resourcev1alpha3.ClusterResourceClaimTemplate) field.ErrorList {
 	return append(metadataUpdate(&template.ObjectMeta, &old.ObjectMeta), same(field.NewPath("spec"), template.Spec, old.Spec)...)
 }
 
-// claimTemplate checks a template by its own metadata and by what its claims get.
+// claimTemplate checks the metadata of a template, and the metadata and spec of its claims.
 func claimTemplate(meta *metav1.ObjectMeta, in scope, copied *metav1.ObjectMeta, spec *resource.ResourceClaimSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	return join(

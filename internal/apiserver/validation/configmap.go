@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxDataSize is how many bytes a ConfigMap or Secret may hold.
+// maxDataSize is the maximum size of the data in a ConfigMap or Secret, in bytes.
 const maxDataSize = corev1.MaxSecretSize
 
-// redacted stands for what must not be repeated in a message.
+// redacted replaces values that must not appear in messages.
 const redacted = "<secret contents redacted>"
 
 // ValidateConfigMap checks a new ConfigMap.
@@ -32,7 +32,7 @@ func configMapData(m *corev1.ConfigMap) field.ErrorList {
 		at := field.NewPath("data").Key(key)
 		errs = append(errs, wellFormed(at, key, validation.IsConfigMapKey)...)
 		if _, both := m.BinaryData[key]; both {
-			errs = append(errs, field.Invalid(at, key, "stands in `binaryData` too"))
+			errs = append(errs, field.Invalid(at, key, "must not also be in `binaryData`"))
 		}
 		size += len(m.Data[key])
 	}
@@ -94,7 +94,7 @@ func secretData(s *corev1.Secret) field.ErrorList {
 	return append(errs, secretType(s)...)
 }
 
-// secretType checks what the consumers of well-known types count on.
+// secretType checks the keys that consumers of well-known types require.
 func secretType(s *corev1.Secret) field.ErrorList {
 	data := field.NewPath("data")
 	needs := func(keys ...string) field.ErrorList {

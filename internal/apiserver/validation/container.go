@@ -32,7 +32,7 @@ func eachContainer(path *field.Path, spec *core.PodSpec, rule func(at *field.Pat
 	return errs
 }
 
-// ephemeral shows ephemeral containers as the containers that they nearly are.
+// ephemeral returns the ephemeral containers as containers, with the fields that both have.
 func ephemeral(spec *core.PodSpec) []corev1.Container {
 	if len(spec.EphemeralContainers) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func containers(path *field.Path, spec *core.PodSpec, volumes map[string]*corev1
 	return append(errs, hostPortsOnce(path.Child("containers"), spec.Containers)...)
 }
 
-// container checks what all containers have in common.
+// container checks the fields that all kinds of containers have.
 func container(path *field.Path, c *corev1.Container, spec *core.PodSpec, volumes map[string]*corev1.Volume) field.ErrorList {
 	return join(
 		dnsLabel(path.Child("name"), c.Name),
@@ -98,7 +98,7 @@ func pullPolicy(path *field.Path, policy corev1.PullPolicy) field.ErrorList {
 	return oneOf(path, policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 }
 
-// runningContainer checks what is for containers that keep running.
+// runningContainer checks the fields of containers that keep running.
 func runningContainer(path *field.Path, c *corev1.Container, spec *core.PodSpec) field.ErrorList {
 	return append(probes(path, c), lifecycle(path.Child("lifecycle"), c.Lifecycle, spec.TerminationGracePeriodSeconds)...)
 }
@@ -107,8 +107,8 @@ func sidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// initContainer refuses what only makes sense for a container that keeps running, unless it is one
-// of those (a sidecar).
+// initContainer rejects fields that are only useful for a container that keeps running, unless it
+// is a sidecar.
 func initContainer(path *field.Path, c *corev1.Container, spec *core.PodSpec) field.ErrorList {
 	errs := when(c.RestartPolicy != nil || len(c.RestartPolicyRules) > 0, func() field.ErrorList { return initRestart(path, c) })
 	if sidecar(c) {
@@ -154,7 +154,7 @@ func ephemeralContainer(path *field.Path, c *corev1.Container) field.ErrorList {
 	return errs
 }
 
-// targets checks that ephemeral containers look into containers that exist.
+// targets checks that ephemeral containers target existing containers.
 func targets(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	known := map[string]bool{"": true}
 	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
@@ -206,7 +206,8 @@ func ports(path *field.Path, list []corev1.ContainerPort) field.ErrorList {
 	})
 }
 
-// hostPortEquals holds a container on the network of its node to the ports that it listens on.
+// hostPortEquals checks that the host ports of a container in the host network equal its container
+// ports.
 func hostPortEquals(path *field.Path, c *corev1.Container, spec *core.PodSpec) field.ErrorList {
 	if !spec.HostNetwork {
 		return nil
@@ -216,7 +217,7 @@ func hostPortEquals(path *field.Path, c *corev1.Container, spec *core.PodSpec) f
 	})
 }
 
-// hostPortsOnce finds containers that want the same port of the node at the same time.
+// hostPortsOnce rejects conflicting host ports of containers that run at the same time.
 func hostPortsOnce(path *field.Path, list []corev1.Container) field.ErrorList {
 	seen := map[string]bool{}
 	return each(path, list, func(at *field.Path, c *corev1.Container) field.ErrorList {
@@ -257,7 +258,7 @@ func restartRule(at *field.Path, rule *corev1.ContainerRestartRule) field.ErrorL
 	)
 }
 
-// resizePolicy checks what happens to a container when its resources change.
+// resizePolicy checks the effect of resizes on a container.
 func resizePolicy(path *field.Path, list []corev1.ContainerResizePolicy, restart corev1.RestartPolicy) field.ErrorList {
 	return append(
 		each(path, list, func(_ *field.Path, p *corev1.ContainerResizePolicy) field.ErrorList {

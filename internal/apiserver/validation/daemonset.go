@@ -25,7 +25,7 @@ func ValidateDaemonSetUpdate(d, old *apps.DaemonSet) field.ErrorList {
 	)
 }
 
-// ValidateDaemonSetStatusUpdate checks what the controller reports.
+// ValidateDaemonSetStatusUpdate checks the status that the controller reports.
 func ValidateDaemonSetStatusUpdate(d, old *apps.DaemonSet) field.ErrorList {
 	path, s := field.NewPath("status"), &d.Status
 	errs := join(
@@ -73,7 +73,8 @@ func daemonSetStrategy(path *field.Path, strategy *appsv1.DaemonSetUpdateStrateg
 	}
 }
 
-// daemonRollingUpdate wants one of the two numbers: on a node, the old pod goes first or the new one comes first.
+// daemonRollingUpdate checks that exactly one of the two numbers is positive: on a node, either the
+// old pod is deleted first, or the new one is created first.
 func daemonRollingUpdate(path *field.Path, u *appsv1.RollingUpdateDaemonSet) field.ErrorList {
 	var errs field.ErrorList
 	set := map[string]bool{}

@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// generated is the form of Kubernetes' generated validation of a struct. It takes
-// the old value too, and skips what an update leaves as it is.
+// generated is a function of Kubernetes' generated declarative validation. It also gets the old
+// value, and skips what an update does not change.
 type generated[T any] func(ctx context.Context, op operation.Operation, path *field.Path, obj, old *T) field.ErrorList
 
-// declared runs a generated validation; old is nil at creation.
+// declared runs a generated validation; old is nil for a new object.
 //
 // Its context is for cancellation only, and no rule of it waits for anything. Its
 // options are the feature gates that rules ask for: allot serves these fields.

@@ -17,8 +17,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// device checks one device of a slice. What an update leaves as it is was valid
-// when it was stored, and the parts that are costly are not checked again.
+// device checks one device of a slice. Unchanged parts were valid when they were stored; the
+// expensive ones are not checked again.
 func device(path *field.Path, d, old *resourcev1.Device, spec *resourcev1.ResourceSliceSpec) field.ErrorList {
 	errs := join(
 		wellFormed(path.Child("name"), d.Name, validation.IsDNS1123Label),
@@ -71,14 +71,14 @@ func attributes(path *field.Path, d *resourcev1.Device) field.ErrorList {
 	return errs
 }
 
-// semver is semver.org's version 2.0.0: three numbers without leading zeros, then
-// an optional pre-release and an optional build.
+// semver matches a version of semver.org 2.0.0: three numbers without leading zeros, then an
+// optional pre-release and an optional build.
 var semver = regexp.MustCompile(`^` + strings.Repeat(`(0|[1-9]\d*)\.`, 2) + `(0|[1-9]\d*)` +
 	`(-` + prerelease + `(\.` + prerelease + `)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
 const prerelease = `(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)`
 
-// attribute leaves it to the generated rules that exactly one value is there.
+// attribute checks an attribute. The generated rules check that it has exactly one value.
 func attribute(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList {
 	short := func(at *field.Path, value string) field.ErrorList {
 		if len(value) > resourcev1.DeviceAttributeMaxValueLength {
@@ -133,7 +133,7 @@ func values(a *resourcev1.DeviceAttribute) int {
 	return n
 }
 
-// qualifiedName is a C identifier, behind a domain and a slash or without.
+// qualifiedName checks a C identifier with an optional domain and slash before it.
 func qualifiedName(path *field.Path, name resourcev1.QualifiedName) field.ErrorList {
 	domain, id, qualified := strings.Cut(string(name), "/")
 	var errs field.ErrorList
@@ -164,7 +164,7 @@ func bindingConditions(path *field.Path, wanted, failed []string) field.ErrorLis
 		eachUpTo(w, wanted, resourcev1.BindingConditionsMaxSize, label), distinct(w, wanted, "", key),
 		eachUpTo(f, failed, resourcev1.BindingFailureConditionsMaxSize, label), distinct(f, failed, "", key),
 		each(f, failed, func(at *field.Path, name *string) field.ErrorList {
-			return check(!slices.Contains(wanted, *name), at, *name, "stands in `bindingConditions` too")
+			return check(!slices.Contains(wanted, *name), at, *name, "must not also be in `bindingConditions`")
 		}),
 	)
 	if (len(wanted) == 0) != (len(failed) == 0) {
@@ -177,15 +177,15 @@ func bindingConditions(path *field.Path, wanted, failed []string) field.ErrorLis
 	return errs
 }
 
-// nodeAllocatable checks how a device changes what its node can give to pods; the
-// generated rules check which fields go together.
+// nodeAllocatable checks how a device changes the allocatable resources of its node. The generated
+// rules check the combinations of fields.
 func nodeAllocatable(path *field.Path, d *resourcev1.Device) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range slices.SortedFunc(maps.Keys(d.NodeAllocatableResources), cmp.Compare[corev1.ResourceName]) {
 		at, r := path.Key(string(name)), d.NodeAllocatableResources[name]
 		switch {
 		case name == corev1.ResourceCPU, name == corev1.ResourceMemory, isHugePages(name):
-		default: // ephemeral-storage, too, as in Kubernetes 1.37
+		default: // including ephemeral-storage, as in Kubernetes 1.37
 			errs = append(errs, field.Invalid(at, name, "must be cpu, memory or hugepages"))
 		}
 		if r.Mapping == nil && r.Overhead == nil {

@@ -14,16 +14,16 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// maxValidValues is how many values a request policy may list.
+// maxValidValues is the maximum number of values in a request policy.
 const maxValidValues = 10
 
-// quantity is a field that holds an optional quantity.
+// quantity is an optional quantity in a field.
 type quantity struct {
 	field string
 	value *apiresource.Quantity
 }
 
-// amounts checks amounts of capacities by name.
+// amounts checks capacities by name.
 func amounts(path *field.Path, list map[resourcev1.QualifiedName]apiresource.Quantity) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(list)) {
@@ -33,8 +33,8 @@ func amounts(path *field.Path, list map[resourcev1.QualifiedName]apiresource.Qua
 	return errs
 }
 
-// counters checks amounts of counters; the generated rules check their names. A negative consumption would free what
-// other devices have.
+// counters checks the values of counters. The generated rules check their names. A negative
+// consumption would add to the counter for other devices.
 func counters(path *field.Path, list map[string]resourcev1.Counter, limit int) field.ErrorList {
 	errs := atMost(path, len(list), limit)
 	for _, name := range slices.Sorted(maps.Keys(list)) {
@@ -43,7 +43,7 @@ func counters(path *field.Path, list map[string]resourcev1.Counter, limit int) f
 	return errs
 }
 
-// capacities checks what a device has, and how shares of it may be asked for.
+// capacities checks the capacities of a device, and the policies for requests of shares of them.
 func capacities(path *field.Path, d *resourcev1.Device) field.ErrorList {
 	shared := ptr.Deref(d.AllowMultipleAllocations, false)
 	var errs field.ErrorList
@@ -90,7 +90,7 @@ func validValues(path *field.Path, policy *resourcev1.CapacityRequestPolicy, cap
 		if !few {
 			continue
 		}
-		// One amount in two notations is not found, as in Kubernetes.
+		// Equal amounts in different notations are not found, as in Kubernetes.
 		same := func(other apiresource.Quantity) bool { return other.AsDec().String() == v.AsDec().String() }
 		if slices.ContainsFunc(policy.ValidValues[:i], same) {
 			errs = append(errs, field.Duplicate(at.Index(i), v.String()))
@@ -178,7 +178,7 @@ func inWholeNumbers(bounds []quantityAt) field.ErrorList {
 	return errs
 }
 
-// quantityAt is an optional quantity and where it stands.
+// quantityAt is an optional quantity with its path.
 type quantityAt struct {
 	path  *field.Path
 	value *apiresource.Quantity
@@ -190,8 +190,8 @@ func isFraction(q apiresource.Quantity) bool {
 	return whole.Cmp(d.AsDec()) != 0
 }
 
-// onStep says whether value is min plus a multiple of step, exactly: quantities are
-// decimal numbers of any size.
+// onStep reports whether value is exactly low plus a multiple of step. Quantities are decimal
+// numbers of any size.
 func onStep(value, low, step apiresource.Quantity) bool {
 	distance := value.DeepCopy()
 	distance.Sub(low)
@@ -201,7 +201,7 @@ func onStep(value, low, step apiresource.Quantity) bool {
 	return b.Sign() != 0 && a.Rem(a, b).Sign() == 0
 }
 
-// unscaled gives a decimal number as a whole number of units of 10^-scale.
+// unscaled returns a decimal number as a whole number of units of 10^-scale.
 func unscaled(d *inf.Dec, scale inf.Scale) *big.Int {
 	return new(inf.Dec).Round(d, scale, inf.RoundExact).UnscaledBig()
 }

@@ -11,8 +11,8 @@ func ValidateDeviceClass(class *resourcev1.DeviceClass) field.ErrorList {
 	return append(metadata(&class.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain), classSpec(&class.Spec, nil)...)
 }
 
-// ValidateDeviceClassUpdate checks a change of a class. What stays as it is was
-// valid when it was stored, and is not checked again.
+// ValidateDeviceClassUpdate checks a change of a class. Unchanged parts were valid when they were
+// stored, and are not checked again.
 func ValidateDeviceClassUpdate(class, old *resourcev1.DeviceClass) field.ErrorList {
 	return append(metadataUpdate(&class.ObjectMeta, &old.ObjectMeta), classSpec(&class.Spec, &old.Spec)...)
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// requests are the names that constraints, configuration and results may refer to:
-// each request, with the subrequests that it has.
+// requests are the names to which constraints, configuration and results may refer: each request,
+// with its subrequests.
 type requests map[string]map[string]bool
 
 func requestNames(devices *resourcev1.DeviceClaim) requests {
@@ -26,15 +26,15 @@ func requestNames(devices *resourcev1.DeviceClaim) requests {
 	return names
 }
 
-// has understands "request" and "request/subrequest".
+// has reports whether reference is an existing "request" or "request/subrequest".
 func (r requests) has(reference string) bool {
 	name, sub, qualified := strings.Cut(reference, "/")
 	subs, ok := r[name]
 	return ok && (!qualified || subs[sub])
 }
 
-// deviceClaim checks what the generated rules leave out: names, references between
-// the parts, counts, CEL.
+// deviceClaim checks what the generated rules do not: names, references between the parts, counts,
+// CEL.
 func deviceClaim(path *field.Path, devices *resourcev1.DeviceClaim) field.ErrorList {
 	names := requestNames(devices)
 	derived := derivedAttributes{used: constrainedAttributes(devices.Constraints)}
@@ -92,8 +92,8 @@ func subRequest(path *field.Path, parent string, r *resourcev1.DeviceSubRequest,
 	)
 }
 
-// allocationMode leaves modes that do not exist to the generated rules. A count that is larger than
-// what a claim can have gets a warning.
+// allocationMode checks the combination of mode and count. The generated rules reject unknown
+// modes. A count above the limit of a claim gets a warning.
 func allocationMode(path *field.Path, mode resourcev1.DeviceAllocationMode, count int64) field.ErrorList {
 	at := path.Child("count")
 	switch mode {
@@ -111,7 +111,8 @@ func deviceTolerations(path *field.Path, list []resourcev1.DeviceToleration) fie
 	return each(path, list, deviceToleration)
 }
 
-// deviceToleration leaves the forms of key, operator and effect to the generated rules.
+// deviceToleration checks a toleration. The generated rules check the format of key, operator and
+// effect.
 func deviceToleration(path *field.Path, t *resourcev1.DeviceToleration) field.ErrorList {
 	if t.Operator == resourcev1.DeviceTolerationOpExists {
 		return check(t.Value == "", path.Child("value"), t.Value, "must be empty with operator Exists")
@@ -119,7 +120,8 @@ func deviceToleration(path *field.Path, t *resourcev1.DeviceToleration) field.Er
 	return labelValue(path.Child("value"), t.Value)
 }
 
-// chosen understands the name of a request, and of one with subrequests together with that of the chosen one.
+// chosen reports whether reference is the name of a request without subrequests, or a request and
+// one of its subrequests.
 func (r requests) chosen(reference string) bool {
 	return r.has(reference) && (len(r[reference]) == 0 || strings.Contains(reference, "/"))
 }
@@ -149,7 +151,8 @@ func deviceConfiguration(path *field.Path, config *resourcev1.DeviceConfiguratio
 	return jsonObject(at.Child("parameters"), &config.Opaque.Parameters, resourcev1.OpaqueParametersMaxLength)
 }
 
-// jsonObject never repeats the content, which is a driver's own affair.
+// jsonObject checks an opaque configuration. Its errors never contain the content, which may be
+// confidential.
 func jsonObject(path *field.Path, extension *runtime.RawExtension, limit int) field.ErrorList {
 	const omitted = "<value omitted>"
 	if len(extension.Raw) == 0 || string(extension.Raw) == "null" {
@@ -162,7 +165,7 @@ func jsonObject(path *field.Path, extension *runtime.RawExtension, limit int) fi
 	return check(json.Unmarshal(extension.Raw, &parsed) == nil, path, omitted, "must be a JSON object")
 }
 
-// poolName is one or more DNS subdomains, separated by slashes.
+// poolName checks one or more DNS subdomains, separated by slashes.
 func poolName(path *field.Path, name string) field.ErrorList {
 	if name == "" {
 		return one(field.Required(path, ""))

@@ -14,12 +14,12 @@ func ValidateDeviceTaintRule(rule *resourcev1.DeviceTaintRule) field.ErrorList {
 	return append(metadata(&rule.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain), taintRuleSpec(&rule.Spec)...)
 }
 
-// ValidateDeviceTaintRuleUpdate checks a change of a rule, which may change in all parts.
+// ValidateDeviceTaintRuleUpdate checks a change of a rule. All fields are mutable.
 func ValidateDeviceTaintRuleUpdate(rule, old *resourcev1.DeviceTaintRule) field.ErrorList {
 	return append(metadataUpdate(&rule.ObjectMeta, &old.ObjectMeta), taintRuleSpec(&rule.Spec)...)
 }
 
-// ValidateDeviceTaintRuleStatusUpdate checks what the eviction controller reports.
+// ValidateDeviceTaintRuleStatusUpdate checks the status that the eviction controller reports.
 func ValidateDeviceTaintRuleStatusUpdate(rule, old *resourcev1.DeviceTaintRule) field.ErrorList {
 	path := field.NewPath("status", "conditions")
 	return join(
@@ -55,7 +55,7 @@ func taintRuleSpec(spec *resourcev1.DeviceTaintRuleSpec) field.ErrorList {
 	return errs
 }
 
-// deviceTaint checks a taint where no generated rule does.
+// deviceTaint checks what no generated rule checks in a taint.
 func deviceTaint(path *field.Path, t *resourcev1.DeviceTaint) field.ErrorList {
 	errs := append(metav1validation.ValidateLabelName(t.Key, path.Child("key")), labelValue(path.Child("value"), t.Value)...)
 	if t.Effect == "" {

@@ -17,7 +17,7 @@ func ValidatePodDisruptionBudgetUpdate(b, old *policyv1.PodDisruptionBudget) fie
 	return append(metadataUpdate(&b.ObjectMeta, &old.ObjectMeta), budgetSpec(field.NewPath("spec"), &b.Spec)...)
 }
 
-// ValidatePodDisruptionBudgetStatusUpdate checks what the controller counts.
+// ValidatePodDisruptionBudgetStatusUpdate checks the numbers that the controller reports.
 func ValidatePodDisruptionBudgetStatusUpdate(b, old *policyv1.PodDisruptionBudget) field.ErrorList {
 	path, s := field.NewPath("status"), &b.Status
 	return join(
@@ -43,7 +43,7 @@ func budgetSpec(path *field.Path, spec *policyv1.PodDisruptionBudgetSpec) field.
 	)
 }
 
-// budgetShare is a number of pods or at most all of them in percent; it may be absent.
+// budgetShare checks an optional number or percentage, at most 100%, of pods.
 func budgetShare(path *field.Path, value *intstr.IntOrString) field.ErrorList {
 	if value == nil {
 		return nil

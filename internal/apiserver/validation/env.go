@@ -71,7 +71,7 @@ func keyRef(path *field.Path, name, key string) field.ErrorList {
 	return join(wellFormed(path.Child("name"), name, validation.IsDNS1123Subdomain), form(path.Child("key"), key, validation.IsConfigMapKey))
 }
 
-// envFields are the fields of a pod that an environment variable can hold.
+// envFields returns the fields of a pod that can be in an environment variable.
 func envFields() []string {
 	return []string{
 		"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
@@ -79,12 +79,12 @@ func envFields() []string {
 	}
 }
 
-// fileFields are those that a file can hold. Whole maps fit into files alone.
+// fileFields returns the fields of a pod that can be in a file. Only files can have whole maps.
 func fileFields() []string {
 	return []string{"metadata.name", "metadata.namespace", "metadata.uid", "metadata.labels", "metadata.annotations"}
 }
 
-// podFields are the names of all fields of a pod that can be looked at from inside.
+// podFields returns the names of all fields of a pod that the downward API supports.
 func podFields() []string {
 	return append(envFields(), "metadata.labels", "metadata.annotations", "spec.host", "spec.restartPolicy", "spec.schedulerName", "status.phase")
 }
@@ -104,7 +104,7 @@ func fieldRef(path *field.Path, ref *corev1.ObjectFieldSelector, fields []string
 	switch {
 	case !closed || !subscripted || name == "":
 		if !slices.Contains(podFields(), ref.FieldPath) {
-			return one(field.Invalid(at, ref.FieldPath, "is no field of a pod"))
+			return one(field.Invalid(at, ref.FieldPath, "is not a field of a pod"))
 		}
 		return supported(at, strings.Replace(ref.FieldPath, "spec.host", "spec.nodeName", 1), fields...)
 	case name == "metadata.labels":
@@ -116,7 +116,7 @@ func fieldRef(path *field.Path, ref *corev1.ObjectFieldSelector, fields []string
 	}
 }
 
-// sizeUnits are the divisors of an amount of bytes.
+// sizeUnits returns the possible divisors of an amount of bytes.
 func sizeUnits() []string {
 	return []string{"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
 }

@@ -12,19 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Limits of events of the newer form, which have an event time.
+// Limits of events of the new format, which have an event time.
 const (
 	maxEventText    = 128
 	maxEventMessage = 1024
 )
 
-// ValidateEvent checks a new event. Its name begins with the name of any object, so
-// it need not be a DNS name.
+// ValidateEvent checks a new event. Its name starts with the name of any object, and therefore need
+// not be a DNS name.
 func ValidateEvent(event *corev1.Event) field.ErrorList {
 	return orMetadata(eventContent(event), func() field.ErrorList { return metadata(&event.ObjectMeta, namespaced, pathName) })
 }
 
-// pathName keeps a name, or the beginning of one, usable in a path.
+// pathName checks that a name, or the prefix of one, can be used in a path.
 func pathName(name string, prefix bool) []string {
 	if prefix {
 		return content.IsPathSegmentPrefix(name)
@@ -32,12 +32,13 @@ func pathName(name string, prefix bool) []string {
 	return content.IsPathSegmentName(name)
 }
 
-// ValidateEventUpdate checks a change of an event, such as a further occurrence.
+// ValidateEventUpdate checks a change of an event, such as another occurrence.
 func ValidateEventUpdate(event, old *corev1.Event) field.ErrorList {
 	return orMetadata(eventContent(event), func() field.ErrorList { return metadataUpdate(&event.ObjectMeta, &old.ObjectMeta) })
 }
 
-// ValidateNewerEvent is what events.k8s.io asks of a new event beyond ValidateEvent: the newer form, and nothing of the older one.
+// ValidateNewerEvent checks what events.k8s.io requires of a new event in addition to
+// ValidateEvent: the new format, without deprecated fields.
 func ValidateNewerEvent(event *corev1.Event) field.ErrorList {
 	errs := join(
 		when(event.Name != "", func() field.ErrorList {
@@ -60,7 +61,8 @@ func ValidateNewerEvent(event *corev1.Event) field.ErrorList {
 	return errs
 }
 
-// ValidateNewerEventUpdate is what events.k8s.io asks of a change beyond ValidateEventUpdate: only a series goes on.
+// ValidateNewerEventUpdate checks what events.k8s.io requires of a change in addition to
+// ValidateEventUpdate: only the series may change.
 func ValidateNewerEventUpdate(event, old *corev1.Event) field.ErrorList {
 	var errs field.ErrorList
 	if !equality.Semantic.DeepEqual(event.Series, old.Series) {
@@ -75,7 +77,7 @@ func ValidateNewerEventUpdate(event, old *corev1.Event) field.ErrorList {
 		same(field.NewPath("lastTimestamp"), event.LastTimestamp, old.LastTimestamp),
 		same(field.NewPath("count"), event.Count, old.Count),
 		same(field.NewPath("type"), event.Type, old.Type),
-		// Protobuf once kept nanoseconds of it, which JSON never had.
+		// Protobuf once stored its nanoseconds, which JSON never had.
 		same(field.NewPath("eventTime"), metav1.NewMicroTime(event.EventTime.Truncate(time.Microsecond)), metav1.NewMicroTime(old.EventTime.Truncate(time.Microsecond))),
 		same(field.NewPath("action"), event.Action, old.Action),
 		same(field.NewPath("related"), event.Related, old.Related),
@@ -96,8 +98,8 @@ func eventSeries(series *corev1.EventSeries) field.ErrorList {
 	return errs
 }
 
-// eventContent checks what an event says. An event lies in the namespace of the
-// object that it is about, or in default where that has none.
+// eventContent checks the content of an event. An event is in the namespace of the object that it
+// regards, or in default if the object has none.
 func eventContent(event *corev1.Event) field.ErrorList {
 	about := event.InvolvedObject.Namespace
 	homes := []string{about}

@@ -23,11 +23,11 @@ const (
 	LegacyControllerUIDLabel = "controller-uid"
 )
 
-// Limits of a Job, by which the text of its status stays short.
+// Limits of a Job, which keep the text of its status short.
 const (
 	maxIndexedParallelism  = 100_000
 	maxFailedIndexes       = 100_000
-	manyCompletions        = 100_000 // more than these need lower limits where indexes fail one by one
+	manyCompletions        = 100_000 // more than these require lower limits with a backoff limit per index
 	maxParallelismOfMany   = 10_000
 	maxFailedIndexesOfMany = 10_000
 	maxManagedByLength     = 63
@@ -43,7 +43,8 @@ func ValidateJob(job *batch.Job) field.ErrorList {
 	)
 }
 
-// ValidateJobUpdate checks a change of a Job. Pods of one Job are alike, so most of what they are made from stays.
+// ValidateJobUpdate checks a change of a Job. The pods of a Job are alike, so that most of its
+// template is immutable.
 func ValidateJobUpdate(job, old *batch.Job) field.ErrorList {
 	path := field.NewPath("spec")
 	now, before := &job.Spec, &old.Spec
@@ -103,7 +104,7 @@ func completionMode(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 		return append(errs, indexedJob(path, spec)...)
 	}
 	if ptr.Deref(spec.CompletionMode, batchv1.NonIndexedCompletion) != batchv1.NonIndexedCompletion {
-		return errs // an unknown mode is reported by itself
+		return errs // an unknown mode is reported elsewhere
 	}
 	for _, n := range []struct {
 		field string
@@ -161,7 +162,7 @@ func managedBy(path *field.Path, controller *string) field.ErrorList {
 	return errs
 }
 
-// jobTemplate checks the pods to come, which end by themselves.
+// jobTemplate checks the template of pods that end by themselves.
 func jobTemplate(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 	at, template := path.Child("template"), &spec.Template
 	errs := join(
@@ -181,8 +182,8 @@ func jobTemplate(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 	return errs
 }
 
-// groupedSpec is the pods' spec as the controller completes it: where a Job says how its pods are placed together, they get a
-// group, of whose claims they may make use.
+// groupedSpec returns the pod spec as completed by the controller: if the Job has a scheduling
+// configuration, its pods get a PodGroup, and may use its claims.
 func groupedSpec(spec *batch.JobSpec) *core.PodSpec {
 	out := spec.Template.Spec
 	if spec.Scheduling != nil && out.SchedulingGroup == nil {
@@ -205,7 +206,8 @@ func jobSelector(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 	return errs
 }
 
-// generatedSelector checks that the labels by which a Job finds its pods are its own, unless its author chose the selector.
+// generatedSelector checks that the labels by which a Job finds its pods are the generated ones,
+// unless the author set the selector.
 func generatedSelector(job *batch.Job) field.ErrorList {
 	if ptr.Deref(job.Spec.ManualSelector, false) || job.Spec.Selector == nil {
 		return nil
@@ -232,7 +234,7 @@ func generatedSelector(job *batch.Job) field.ErrorList {
 	return errs
 }
 
-// GeneratedJobLabels are those that a Job's pods get, by the names of today and of yesterday.
+// GeneratedJobLabels returns the labels of a Job's pods, with current and legacy names.
 func GeneratedJobLabels(job *batch.Job) labels.Set {
 	return labels.Set{
 		batchv1.JobNameLabel:       job.Name,
@@ -242,7 +244,7 @@ func GeneratedJobLabels(job *batch.Job) labels.Set {
 	}
 }
 
-// hostNamesOfIndexes are made of the Job's name and the index.
+// hostNamesOfIndexes checks the host names of pods, which are the Job's name and the index.
 func hostNamesOfIndexes(job *batch.Job) field.ErrorList {
 	n := ptr.Deref(job.Spec.Completions, 0)
 	if !isIndexed(&job.Spec) || n <= 0 {
@@ -250,10 +252,10 @@ func hostNamesOfIndexes(job *batch.Job) field.ErrorList {
 	}
 	last := fmt.Sprintf("%s-%d", job.Name, n-1)
 	return check(len(validation.IsDNS1123Label(last)) == 0, field.NewPath("metadata", "name"), job.Name,
-		fmt.Sprintf("host names of pods such as %q would be no DNS labels", last))
+		fmt.Sprintf("host names of pods such as %q would not be DNS labels", last))
 }
 
-// completionsUpdate lets an Indexed Job grow and shrink together with its parallelism.
+// completionsUpdate allows scaling an Indexed Job together with its parallelism.
 func completionsUpdate(path *field.Path, now, before *batch.JobSpec) field.ErrorList {
 	if !isIndexed(now) {
 		return same(path, now.Completions, before.Completions)
@@ -264,7 +266,8 @@ func completionsUpdate(path *field.Path, now, before *batch.JobSpec) field.Error
 	return check(*now.Completions == ptr.Deref(now.Parallelism, 1), path, *now.Completions, "can only be changed together with `parallelism`, to the same number")
 }
 
-// jobTemplateUpdate lets a suspended Job that has no pods say anew where these may run and what they use.
+// jobTemplateUpdate allows a suspended Job without pods to change the scheduling directives and
+// resources of its pods.
 func jobTemplateUpdate(path *field.Path, job, old *batch.Job) field.ErrorList {
 	now, before := &job.Spec.Template, &old.Spec.Template
 	if !mayChangeTemplate(old) {
@@ -290,7 +293,7 @@ func mayChangeTemplate(job *batch.Job) bool {
 	return ptr.Deref(job.Spec.Suspend, false) && idle && job.Status.Active == 0
 }
 
-// directives copies from a pod's spec where it may run.
+// directives copies the scheduling directives from a pod's spec.
 func directives(to, from *core.PodSpec) {
 	switch {
 	case from.Affinity == nil && to.Affinity != nil:

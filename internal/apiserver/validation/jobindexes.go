@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// interval is a range of indexes with both ends.
+// interval is a range of indexes, including both ends.
 type interval struct {
 	first, last int32
 }
 
-// parseIndexes reads indexes of a Job as they are written, such as "1,3-5,7": in ascending order, below completions.
+// parseIndexes parses the indexes of a Job, such as "1,3-5,7": in ascending order, below
+// completions.
 func parseIndexes(text string, completions int32) ([]interval, error) {
 	if text == "" {
 		return nil, nil
@@ -42,7 +43,7 @@ func parseInterval(text string, completions int32) (interval, error) {
 	}{{first, &out.first}, {last, &out.last}} {
 		n, err := strconv.ParseInt(end.text, 10, 32)
 		if err != nil {
-			return out, fmt.Errorf("%q is no index or range of indexes", text)
+			return out, fmt.Errorf("%q is not an index or range of indexes", text)
 		}
 		if int32(n) >= completions {
 			return out, fmt.Errorf("index %d is not below %d, the number of completions", n, completions)
@@ -63,7 +64,7 @@ func size(list []interval) int32 {
 	return n
 }
 
-// common gives the first index that is in both lists.
+// common returns the first index that is in both lists.
 func common(a, b []interval) (int32, bool) {
 	for len(a) > 0 && len(b) > 0 {
 		first, last := max(a[0].first, b[0].first), min(a[0].last, b[0].last)

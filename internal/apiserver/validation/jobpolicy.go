@@ -20,7 +20,7 @@ const (
 	maxSucceededIndexes = 64 * 1024
 )
 
-// podReplacement knows only Failed where a policy has to see each failure.
+// podReplacement accepts only Failed if a policy must see each failure.
 func podReplacement(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 	if spec.PodFailurePolicy != nil {
 		return optionalOneOf(path, spec.PodReplacementPolicy, batchv1.Failed)
@@ -107,7 +107,8 @@ func successPolicy(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 	if len(spec.SuccessPolicy.Rules) == 0 {
 		return one(field.Required(rules, ""))
 	}
-	// Without completions nothing can be said about numbers of them; that they are missing is reported elsewhere.
+	// Without completions, numbers of them cannot be checked; the missing field is reported
+	// elsewhere.
 	completions := ptr.Deref(spec.Completions, 0)
 	return append(atMost(rules, len(spec.SuccessPolicy.Rules), maxPolicyRules),
 		each(rules, spec.SuccessPolicy.Rules, func(at *field.Path, rule *batchv1.SuccessPolicyRule) field.ErrorList {

@@ -12,8 +12,8 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// jobScheduling checks how the pods of a Job are placed together. Of it, only gang.minCount may change, since the Workload
-// and the PodGroup that come from it are immutable otherwise.
+// jobScheduling checks the scheduling configuration of a Job. Only gang.minCount may change,
+// because the Workload and the PodGroup created from it are immutable otherwise.
 func jobScheduling(path *field.Path, spec, old *batch.JobSpec) field.ErrorList {
 	now := spec.Scheduling
 	var errs field.ErrorList
@@ -50,7 +50,7 @@ func gangWithinParallelism(path *field.Path, spec *batch.JobSpec) field.ErrorLis
 func jobPolicy(path *field.Path, scheduling, before *batchv1.JobSchedulingConfiguration) field.ErrorList {
 	now := scheduling.SchedulingPolicy
 	if before != nil && (now == nil) != (before.SchedulingPolicy == nil) {
-		return one(field.Invalid(path, nil, "may be neither added nor removed"))
+		return one(field.Invalid(path, nil, "may not be added or removed"))
 	}
 	if now == nil {
 		return nil
@@ -66,7 +66,7 @@ func jobPolicy(path *field.Path, scheduling, before *batchv1.JobSchedulingConfig
 	return errs
 }
 
-// schedulingBlocks are those that do not change.
+// schedulingBlocks checks that the other parts do not change.
 func schedulingBlocks(path *field.Path, now, before *batchv1.JobSchedulingConfiguration) field.ErrorList {
 	if before != nil {
 		return join(
@@ -92,7 +92,7 @@ func schedulingBlocks(path *field.Path, now, before *batchv1.JobSchedulingConfig
 	)...)
 }
 
-// basicDisruption refuses to disrupt as one what is placed one by one.
+// basicDisruption rejects disruption of all pods together if the pods are scheduled one by one.
 func basicDisruption(path *field.Path, s *batchv1.JobSchedulingConfiguration) field.ErrorList {
 	basic := s.SchedulingPolicy == nil || s.SchedulingPolicy.Basic != nil || s.SchedulingPolicy.Gang == nil
 	if mode := s.DisruptionMode; basic && mode != nil && mode.All != nil && mode.Single == nil {

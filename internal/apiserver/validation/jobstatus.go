@@ -14,8 +14,9 @@ import (
 	batch "github.com/allot-dev/allot/api/batch/v1"
 )
 
-// ValidateJobStatusUpdate checks what a Job's controller reports. Most rules hold only for what a write changes: a change of
-// the spec may break one, and the controller needs a write or two to follow.
+// ValidateJobStatusUpdate checks the status that the controller reports. Most rules apply only to
+// changes: a change of the spec may violate a rule, and the controller needs one or two writes to
+// restore it.
 func ValidateJobStatusUpdate(job, old *batch.Job) field.ErrorList {
 	c := jobChange{path: field.NewPath("status"), job: job, now: &job.Status, old: &old.Status}
 	c.finished = c.differ(batchv1.JobComplete) || c.differ(batchv1.JobFailed)
@@ -37,7 +38,7 @@ type jobChange struct {
 	path     *field.Path
 	job      *batch.Job
 	now, old *batchv1.JobStatus
-	// finished is whether the write ends the Job, or brings it back.
+	// finished is whether the write changes the Job to or from finished.
 	finished bool
 }
 
@@ -58,7 +59,7 @@ func (c *jobChange) differ(t batchv1.JobConditionType) bool {
 	return holds(c.now, t) != holds(c.old, t)
 }
 
-// fault reports a field of the status, if all of when are true.
+// fault returns an error for a field of the status if all conditions are true.
 func (c *jobChange) fault(name string, value any, message string, when ...bool) field.ErrorList {
 	for _, w := range when {
 		if !w {
@@ -80,7 +81,7 @@ func (c *jobChange) counts() field.ErrorList {
 	} {
 		errs = append(errs, nonNegative(c.path.Child(n.field), n.value)...)
 	}
-	// An Indexed Job that shrinks forgets the indexes that it no longer has.
+	// An Indexed Job that is scaled down drops the indexes that it no longer has.
 	elastic := isIndexed(&c.job.Spec) && ptr.Equal(c.job.Spec.Completions, c.job.Spec.Parallelism)
 	ready := ptr.Deref(s.Ready, 0)
 	return join(errs,
@@ -109,7 +110,7 @@ func (c *jobChange) uncounted() field.ErrorList {
 	return join(each(path.Child("succeeded"), u.Succeeded, rule), each(path.Child("failed"), u.Failed, rule))
 }
 
-// conditions checks which of them can be true together.
+// conditions checks which conditions can be true together.
 func (c *jobChange) conditions() field.ErrorList {
 	complete, failed := holds(c.now, batchv1.JobComplete), holds(c.now, batchv1.JobFailed)
 	target, met := holds(c.now, batchv1.JobFailureTarget), holds(c.now, batchv1.JobSuccessCriteriaMet)
@@ -127,7 +128,7 @@ func (c *jobChange) conditions() field.ErrorList {
 	)
 }
 
-// lastingConditions checks that what was decided stays decided.
+// lastingConditions checks that terminal conditions do not change.
 func (c *jobChange) lastingConditions() field.ErrorList {
 	var errs field.ErrorList
 	for _, t := range []batchv1.JobConditionType{batchv1.JobFailed, batchv1.JobComplete, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet} {
@@ -137,7 +138,7 @@ func (c *jobChange) lastingConditions() field.ErrorList {
 		holds(c.old, batchv1.JobComplete), !holds(c.old, batchv1.JobSuccessCriteriaMet), holds(c.now, batchv1.JobSuccessCriteriaMet))...)
 }
 
-// ended checks that a Job that has finished has no pods left to wait for.
+// ended checks that a finished Job waits for no pods.
 func (c *jobChange) ended() field.ErrorList {
 	s, end := c.now, isFinished(c.now)
 	left := s.UncountedTerminatedPods != nil && len(s.UncountedTerminatedPods.Failed)+len(s.UncountedTerminatedPods.Succeeded) > 0
@@ -156,7 +157,7 @@ func (c *jobChange) startTime() field.ErrorList {
 	s, spec := c.now, &c.job.Spec
 	changed := !s.StartTime.Equal(c.old.StartTime)
 	var errs field.ErrorList
-	// A suspended Job that wants nothing is complete before it starts.
+	// A suspended Job with 0 completions is complete before it starts.
 	nothing := ptr.Deref(spec.Suspend, false) && spec.Completions != nil && *spec.Completions == 0
 	if isFinished(s) && s.StartTime == nil && (c.finished || changed) && !nothing {
 		errs = append(errs, field.Required(c.path.Child("startTime"), "needed once the Job is finished"))
@@ -208,7 +209,7 @@ func (c *jobChange) indexes() field.ErrorList {
 		errs = append(errs, field.Invalid(c.path.Child("failedIndexes"), *s.FailedIndexes, err.Error()))
 	}
 	if both, ok := common(completed, failed); ok && (completedChanged || failedChanged) {
-		errs = append(errs, field.Invalid(c.path.Child("failedIndexes"), *s.FailedIndexes, fmt.Sprintf("index %d is in `completedIndexes` too", both)))
+		errs = append(errs, field.Invalid(c.path.Child("failedIndexes"), *s.FailedIndexes, fmt.Sprintf("index %d must not also be in `completedIndexes`", both)))
 	}
 	return errs
 }

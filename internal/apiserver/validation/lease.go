@@ -13,7 +13,7 @@ func ValidateLease(lease *coordinationv1.Lease) field.ErrorList {
 	return append(metadata(&lease.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), leaseSpec(field.NewPath("spec"), &lease.Spec)...)
 }
 
-// ValidateLeaseUpdate checks a renewal or a change of hands.
+// ValidateLeaseUpdate checks a renewal or a change of the holder.
 func ValidateLeaseUpdate(lease, old *coordinationv1.Lease) field.ErrorList {
 	return append(metadataUpdate(&lease.ObjectMeta, &old.ObjectMeta), leaseSpec(field.NewPath("spec"), &lease.Spec)...)
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// scope says whether a kind lives in namespaces.
+// scope is whether a kind is namespaced.
 type scope bool
 
 const (
@@ -29,8 +29,8 @@ func metadataUpdate(meta, old *metav1.ObjectMeta) field.ErrorList {
 	return append(apivalidation.ValidateObjectMetaUpdate(meta, old, path), finalizers(path.Child("finalizers"), meta.Finalizers)...)
 }
 
-// orMetadata adds what is wrong with the metadata of a kind of which Kubernetes looks at the content
-// first, and at the metadata only if nothing is wrong with that.
+// orMetadata adds the errors of the metadata if the content has none, as Kubernetes does for some
+// kinds.
 func orMetadata(content field.ErrorList, metadata func() field.ErrorList) field.ErrorList {
 	if len(content) > 0 {
 		return content
@@ -38,7 +38,7 @@ func orMetadata(content field.ErrorList, metadata func() field.ErrorList) field.
 	return metadata()
 }
 
-// finalizers wants a domain in front of all but the names that Kubernetes has made up itself. That a name is one is
+// finalizers checks that all names except Kubernetes' own have a domain. The format of the names is
 // checked elsewhere.
 func finalizers(path *field.Path, names []string) field.ErrorList {
 	own := []string{string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
@@ -47,7 +47,7 @@ func finalizers(path *field.Path, names []string) field.ErrorList {
 	})
 }
 
-// templateMetadata is what a pod template says about the pods to come.
+// templateMetadata checks the metadata in a pod template.
 func templateMetadata(path *field.Path, meta *metav1.ObjectMeta) field.ErrorList {
 	return join(
 		metav1validation.ValidateLabels(meta.Labels, path.Child("labels")),
@@ -55,8 +55,8 @@ func templateMetadata(path *field.Path, meta *metav1.ObjectMeta) field.ErrorList
 	)
 }
 
-// copiedMetadata is what a claim template says about the claims to come: labels and
-// annotations, and nothing else.
+// copiedMetadata checks the metadata in a claim template, which may only have labels and
+// annotations.
 func copiedMetadata(path *field.Path, meta *metav1.ObjectMeta) field.ErrorList {
 	errs := templateMetadata(path, meta)
 	for _, other := range []member{

@@ -43,7 +43,7 @@ func propagation(at *field.Path, m *corev1.VolumeMount, c *corev1.Container) fie
 	errs := supported(at, *m.MountPropagation,
 		corev1.MountPropagationNone, corev1.MountPropagationHostToContainer, corev1.MountPropagationBidirectional)
 	if *m.MountPropagation == corev1.MountPropagationBidirectional && !privileged(c) {
-		errs = append(errs, field.Forbidden(at, "Bidirectional is for privileged containers only"))
+		errs = append(errs, field.Forbidden(at, "Bidirectional mount propagation is available only to privileged containers"))
 	}
 	return errs
 }
@@ -100,8 +100,8 @@ func volumeDevices(at *field.Path, c *corev1.Container, volumes map[string]*core
 		}
 		_, mounted := mounts[d.Name]
 		return append(errs, join(
-			check(!mounted, at.Child("name"), d.Name, "is mounted as a file system too"),
-			check(!slices.Contains(slices.Collect(maps.Values(mounts)), d.DevicePath), path, d.DevicePath, "is the path of a mount too"),
+			check(!mounted, at.Child("name"), d.Name, "must not also be mounted as a file system"),
+			check(!slices.Contains(slices.Collect(maps.Values(mounts)), d.DevicePath), path, d.DevicePath, "must not also be the path of a mount"),
 		)...)
 	})
 }

@@ -16,7 +16,7 @@ func ValidateNamespaceUpdate(ns, old *corev1.Namespace) field.ErrorList {
 	return metadataUpdate(&ns.ObjectMeta, &old.ObjectMeta)
 }
 
-// ValidateNamespaceStatusUpdate checks that the phase says what is the case.
+// ValidateNamespaceStatusUpdate checks that the phase matches metadata.deletionTimestamp.
 func ValidateNamespaceStatusUpdate(ns, old *corev1.Namespace) field.ErrorList {
 	want := corev1.NamespaceActive
 	if !ns.DeletionTimestamp.IsZero() {

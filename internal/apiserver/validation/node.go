@@ -21,7 +21,7 @@ func ValidateNode(node *corev1.Node) field.ErrorList {
 	)
 }
 
-// ValidateNodeUpdate checks a change of a node. What other systems know a node by is set once.
+// ValidateNodeUpdate checks a change of a node. Identifiers in other systems can only be set once.
 func ValidateNodeUpdate(node, old *corev1.Node) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := join(
@@ -42,7 +42,7 @@ func ValidateNodeUpdate(node, old *corev1.Node) field.ErrorList {
 	return errs
 }
 
-// ValidateNodeStatusUpdate checks what a node reports.
+// ValidateNodeStatusUpdate checks the status that a node reports.
 func ValidateNodeStatusUpdate(node, old *corev1.Node) field.ErrorList {
 	return ValidateNodeUpdate(node, old)
 }
@@ -63,7 +63,7 @@ func nodeStatus(node *corev1.Node) field.ErrorList {
 		distinct(field.NewPath("status", "addresses"), node.Status.Addresses, "", func(a *corev1.NodeAddress) corev1.NodeAddress { return *a })...)
 }
 
-// featureForm is the name of a feature that a node declares.
+// featureForm matches the name of a feature that a node declares.
 var featureForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*(/[A-Za-z][A-Za-z0-9]*)*$`)
 
 func nodeResources(node *corev1.Node) field.ErrorList {
@@ -74,7 +74,7 @@ func nodeResources(node *corev1.Node) field.ErrorList {
 		nodeQuantities(path.Child("allocatable"), node.Status.Allocatable),
 		each(features, node.Status.DeclaredFeatures, func(at *field.Path, name *string) field.ErrorList {
 			ok := featureForm.MatchString(*name) && len(*name) <= validation.DNS1123SubdomainMaxLength
-			return check(ok, at, *name, "must be words that begin with a capital, with slashes between them")
+			return check(ok, at, *name, "must be words that start with a capital letter, separated by slashes")
 		}),
 	)
 	for i := 1; i < len(node.Status.DeclaredFeatures); i++ {

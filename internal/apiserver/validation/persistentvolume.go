@@ -16,7 +16,7 @@ func ValidatePersistentVolume(v *corev1.PersistentVolume) field.ErrorList {
 		persistentVolumeSpec(field.NewPath("spec"), &v.Spec, v.Name)...)
 }
 
-// ValidatePersistentVolumeUpdate checks a change of a volume. Where its data are stays.
+// ValidatePersistentVolumeUpdate checks a change of a volume. The source is immutable.
 func ValidatePersistentVolumeUpdate(v, old *corev1.PersistentVolume) field.ErrorList {
 	spec := field.NewPath("spec")
 	now, before := v.Spec.PersistentVolumeSource.DeepCopy(), &old.Spec.PersistentVolumeSource
@@ -39,8 +39,8 @@ func ValidatePersistentVolumeUpdate(v, old *corev1.PersistentVolume) field.Error
 	return errs
 }
 
-// stableLabels is the old affinity with the labels in their present names where the new one has
-// those.
+// stableLabels returns the old affinity with deprecated label names replaced by current ones where
+// the new affinity has these.
 func stableLabels(now, old *corev1.VolumeNodeAffinity) *corev1.VolumeNodeAffinity {
 	renamed := map[string]string{
 		corev1.LabelFailureDomainBetaZone:   corev1.LabelTopologyZone,
@@ -67,7 +67,7 @@ func stableLabels(now, old *corev1.VolumeNodeAffinity) *corev1.VolumeNodeAffinit
 	return out
 }
 
-// ValidatePersistentVolumeStatusUpdate checks what is reported of a volume.
+// ValidatePersistentVolumeStatusUpdate checks the reported status of a volume.
 func ValidatePersistentVolumeStatusUpdate(v, old *corev1.PersistentVolume) field.ErrorList {
 	return metadataUpdate(&v.ObjectMeta, &old.ObjectMeta)
 }
@@ -123,8 +123,8 @@ func volumeNodeAffinity(at *field.Path, a *corev1.VolumeNodeAffinity) field.Erro
 	return nodeSelector(at.Child("required"), a.Required)
 }
 
-// persistentSources lists the sources of a volume. Those that volumes of pods have as well follow
-// the same rules.
+// persistentSources returns the sources of a volume. Those that are also volumes of pods have the
+// same rules.
 func persistentSources(spec *corev1.PersistentVolumeSpec, name string) []source {
 	v := &spec.PersistentVolumeSource
 	return []source{

@@ -26,8 +26,8 @@ func ValidatePod(pod *core.Pod) field.ErrorList {
 	return errs
 }
 
-// podOnly holds for pods but not for pod templates, in which a mistake was accepted for too long to
-// be refused now.
+// podOnly checks what applies to pods but not to pod templates, where invalid values were accepted
+// for too long to be rejected now.
 func podOnly(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	if grace := spec.TerminationGracePeriodSeconds; grace != nil {
@@ -37,7 +37,7 @@ func podOnly(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	return join(errs, each(path.Child("containers"), spec.Containers, image), each(path.Child("initContainers"), spec.InitContainers, image))
 }
 
-// nodeName is the rule for names of nodes, wherever a pod refers to one.
+// nodeName checks a reference to a node.
 func nodeName(path *field.Path, name string) field.ErrorList {
 	return optionalForm(path, name, validation.IsDNS1123Subdomain)
 }

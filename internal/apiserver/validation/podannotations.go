@@ -18,7 +18,7 @@ const (
 	appArmorAnnotation = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
 )
 
-// podAnnotations checks annotations that say something about the pod.
+// podAnnotations checks annotations that concern the pod.
 func podAnnotations(path *field.Path, annotations map[string]string, spec *core.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	if value, ok := annotations[corev1.MirrorPodAnnotationKey]; ok {
@@ -71,7 +71,7 @@ func hasContainer(spec *core.PodSpec, name string) bool {
 	})
 }
 
-// annotationsUpdate keeps the annotations that the node has acted on.
+// annotationsUpdate rejects changes of annotations on which the node has acted.
 func annotationsUpdate(path *field.Path, now, old map[string]string) field.ErrorList {
 	var errs field.ErrorList
 	fixed := func(key string) bool {
@@ -90,7 +90,7 @@ func annotationsUpdate(path *field.Path, now, old map[string]string) field.Error
 	return errs
 }
 
-// profilesAgree checks that the profiles in annotations are those in the fields.
+// profilesAgree checks that the profiles in annotations equal those in the fields.
 func profilesAgree(path *field.Path, pod *core.Pod) field.ErrorList {
 	var errs field.ErrorList
 	var seccompOfPod *corev1.SeccompProfile
@@ -148,7 +148,7 @@ func appArmorAgrees(path *field.Path, value string, p *corev1.AppArmorProfile) f
 	}, string(p.Type))
 }
 
-// agrees checks the type of a profile, and its name if it is a file of the node.
+// agrees checks the type of a profile, and its name if it is a file on the node.
 func agrees(path *field.Path, name *string, inAnnotation string, is map[string]bool, profile string) field.ErrorList {
 	same, known := is[profile]
 	switch {

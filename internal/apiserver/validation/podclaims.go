@@ -10,9 +10,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// podClaims checks spec.resourceClaims (R1): each entry has a name of its own and
-// exactly one of four sources, and one that means a claim of the pod's group needs
-// the pod to have a group.
+// podClaims checks spec.resourceClaims (R1): each entry has a unique name and exactly one of four
+// sources, and podGroupResourceClaim requires that the pod has a PodGroup.
 func podClaims(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	seen := map[string]bool{}
 	return join(
@@ -44,7 +43,7 @@ func podClaims(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	)
 }
 
-// schedulingGroup checks the reference to a PodGroup (R2). The group may come later.
+// schedulingGroup checks the reference to a PodGroup (R2). The PodGroup may be created later.
 func schedulingGroup(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	group := spec.SchedulingGroup
 	if group == nil {
@@ -62,8 +61,8 @@ func schedulingGroup(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	return errs
 }
 
-// containerClaims checks which of the pod's claims a container uses: each once,
-// either whole or by request.
+// containerClaims checks the claims that a container uses: each at most once, either as a whole or
+// by request.
 func containerClaims(path *field.Path, uses []corev1.ResourceClaim, claims []core.PodResourceClaim) field.ErrorList {
 	known := make(map[string]bool, len(claims))
 	for i := range claims {
@@ -100,8 +99,8 @@ func containerClaims(path *field.Path, uses []corev1.ResourceClaim, claims []cor
 	return errs
 }
 
-// claimStatuses checks status.resourceClaimStatuses of a pod: one entry at most for
-// each entry of the spec.
+// claimStatuses checks status.resourceClaimStatuses of a pod: at most one entry for each entry of
+// the spec.
 func claimStatuses(path *field.Path, statuses []corev1.PodResourceClaimStatus, claims []core.PodResourceClaim) field.ErrorList {
 	known := make(map[string]bool, len(claims))
 	for i := range claims {
@@ -118,8 +117,8 @@ func claimStatuses(path *field.Path, statuses []corev1.PodResourceClaimStatus, c
 	)
 }
 
-// extendedClaim checks which claim gives a pod devices in the place of extended resources, and by which request each
-// container gets them.
+// extendedClaim checks the claim for a pod's extended resources, and the requests for each
+// container.
 func extendedClaim(path *field.Path, status *corev1.PodExtendedResourceClaimStatus, pod *core.Pod) field.ErrorList {
 	requests := map[string]corev1.ResourceList{}
 	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {

@@ -32,8 +32,8 @@ func podGroupSpec(path *field.Path, spec *scheduling.PodGroupSpec) field.ErrorLi
 	return errs
 }
 
-// ValidatePodGroupUpdate checks a change of a PodGroup: of its spec, only
-// gang.minCount may change, and only to another number.
+// ValidatePodGroupUpdate checks a change of a PodGroup. In the spec, only gang.minCount may change,
+// and only to another number.
 func ValidatePodGroupUpdate(group, old *scheduling.PodGroup) field.ErrorList {
 	path := field.NewPath("spec")
 	now, before := &group.Spec, &old.Spec
@@ -65,7 +65,7 @@ func policyUpdate(path *field.Path, now, before *schedulingv1beta1.PodGroupSched
 	return append(kind, gang(path.Child("gang"), now.Gang)...)
 }
 
-// ValidatePodGroupStatusUpdate checks what scheduler and controllers report.
+// ValidatePodGroupStatusUpdate checks the status that the scheduler and controllers report.
 func ValidatePodGroupStatusUpdate(group, old *scheduling.PodGroup) field.ErrorList {
 	path := field.NewPath("status")
 	known := make(map[string]bool, len(group.Spec.ResourceClaims))
@@ -142,7 +142,8 @@ func groupClaims(path *field.Path, claims []scheduling.PodGroupResourceClaim) fi
 	)
 }
 
-// disruptionMode may be absent: a PodGroup written in an older version has none.
+// disruptionMode checks the disruption mode. It may be absent: a PodGroup stored in an older
+// version has none.
 func disruptionMode(path *field.Path, mode *schedulingv1beta1.DisruptionMode) field.ErrorList {
 	if mode == nil {
 		return nil

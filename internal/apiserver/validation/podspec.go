@@ -14,7 +14,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// podSpec checks what pods and pod templates have in common. The metadata is nil for a template.
+// podSpec checks the fields that pods and pod templates have in common. The metadata is nil for a
+// template.
 func podSpec(path *field.Path, spec *core.PodSpec, pod *metav1.ObjectMeta) field.ErrorList {
 	valid, errs := volumes(path.Child("volumes"), spec.Volumes, pod)
 	return join(errs,
@@ -50,7 +51,7 @@ func lifetime(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	return errs
 }
 
-// identity is what a pod runs as, and what for.
+// identity checks service account, host namespaces and operating system.
 func identity(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	return join(
 		optionalForm(path.Child("serviceAccountName"), spec.ServiceAccountName, validation.IsDNS1123Subdomain),
@@ -79,7 +80,7 @@ func placement(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	)
 }
 
-// overhead is checked as limits of a container are.
+// overhead is checked like the limits of a container.
 func overhead(path *field.Path, list corev1.ResourceList) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range sortedNames(list) {
@@ -108,12 +109,12 @@ func network(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	)
 }
 
-// ipAddress checks an address; those that were there before may stay.
+// ipAddress checks an address. Existing addresses in a legacy format are accepted.
 func ipAddress(path *field.Path, address string, before []string) field.ErrorList {
 	return validation.IsValidIPForLegacyField(path, address, true, before)
 }
 
-// Bounds of the resolver of Linux.
+// Limits of the resolver in Linux.
 const (
 	maxNameservers   = 3
 	maxSearches      = 32
@@ -146,7 +147,8 @@ func dnsConfig(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	)
 }
 
-// searchDomain may be the root, may end with it, and may hold names of services.
+// searchDomain checks a search domain. It may be the root, may end with it, and may have names of
+// services.
 func searchDomain(path *field.Path, domain *string) field.ErrorList {
 	if *domain == "." {
 		return nil
@@ -155,7 +157,7 @@ func searchDomain(path *field.Path, domain *string) field.ErrorList {
 }
 
 // envFiles checks that files with environment variables are in volumes that init containers can
-// write.
+// write to.
 func envFiles(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	return eachContainer(path, spec, func(at *field.Path, c *corev1.Container) field.ErrorList {
 		return each(at.Child("env"), c.Env, func(at *field.Path, v *corev1.EnvVar) field.ErrorList {

@@ -13,7 +13,7 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// ValidatePodStatusUpdate checks what a node or a controller reports about a pod.
+// ValidatePodStatusUpdate checks the status that a node or a controller reports.
 func ValidatePodStatusUpdate(pod, old *core.Pod) field.ErrorList {
 	path, annotations := field.NewPath("status"), field.NewPath("metadata", "annotations")
 	status := &pod.Status
@@ -66,7 +66,7 @@ func podCondition(at *field.Path, c *corev1.PodCondition) field.ErrorList {
 	return append(errs, wellFormed(at.Child("type"), string(c.Type), validation.IsQualifiedName)...)
 }
 
-// podAddresses checks the addresses of a pod: one of each family.
+// podAddresses checks the addresses of a pod: at most one of each family.
 func podAddresses(path *field.Path, now, old *corev1.PodStatus) field.ErrorList {
 	list := func(s *corev1.PodStatus) []string {
 		out := make([]string, len(s.PodIPs))
@@ -102,7 +102,7 @@ func ipAddresses(path *field.Path, now, old []string) field.ErrorList {
 	return append(errs, check(err == nil && dual && len(now) == 2, path, now, "must have one address of each family at most")...)
 }
 
-// restarts refuses a report that a container runs again which may not.
+// restarts rejects the status that a container runs again if its restart policy forbids that.
 func restarts(path *field.Path, spec *core.PodSpec, containers []corev1.Container, now, old []corev1.ContainerStatus) field.ErrorList {
 	ephemeral := containers == nil
 	if !ephemeral && allMayRestart(spec) {
@@ -121,7 +121,7 @@ func restarts(path *field.Path, spec *core.PodSpec, containers []corev1.Containe
 	return errs
 }
 
-// allMayRestart reports whether the end of one container may start all of them again.
+// allMayRestart reports whether the exit of one container may restart all containers.
 func allMayRestart(spec *core.PodSpec) bool {
 	return slices.ContainsFunc(slices.Concat(spec.InitContainers, spec.Containers), func(c corev1.Container) bool {
 		return slices.ContainsFunc(c.RestartPolicyRules, func(r corev1.ContainerRestartRule) bool {
@@ -154,7 +154,7 @@ func ruleCovers(rule corev1.ContainerRestartRule, code int32) bool {
 	return in == (rule.ExitCodes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn)
 }
 
-// containerUser checks the user that a container was started as.
+// containerUser checks the user as which a container was started.
 func containerUser(path *field.Path, user *corev1.ContainerUser, spec *core.PodSpec) field.ErrorList {
 	if user == nil || user.Linux == nil {
 		return nil
@@ -169,7 +169,7 @@ func containerUser(path *field.Path, user *corev1.ContainerUser, spec *core.PodS
 	)
 }
 
-// resourceHealth checks what is reported of the devices that a container has.
+// resourceHealth checks the reported health of a container's devices.
 func resourceHealth(path *field.Path, s *corev1.ContainerStatus, containers []corev1.Container, pod *core.Pod) field.ErrorList {
 	if containers == nil && len(s.AllocatedResourcesStatus) > 0 {
 		return one(field.Forbidden(path, "ephemeral containers have no resources"))
@@ -223,7 +223,7 @@ func hasResource(c *corev1.Container, name corev1.ResourceName, extended *corev1
 	})
 }
 
-// nodeResourceClaims checks what claims take of the node's own resources.
+// nodeResourceClaims checks the node-allocatable resources that claims use.
 func nodeResourceClaims(path *field.Path, pod *core.Pod) field.ErrorList {
 	known := map[string]bool{}
 	for i := range pod.Spec.ResourceClaims {
@@ -271,7 +271,7 @@ func nodeResourceClaims(path *field.Path, pod *core.Pod) field.ErrorList {
 	})...)
 }
 
-// nodeQuantities checks the amounts of a list of resources, of which every name is right.
+// nodeQuantities checks the quantities in a list of resources with valid names.
 func nodeQuantities(path *field.Path, list corev1.ResourceList) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range sortedNames(list) {

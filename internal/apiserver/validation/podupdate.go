@@ -13,9 +13,9 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// ValidatePodUpdate checks a change of a pod. What a pod is to run is settled at its creation; only
-// images, a shorter deadline, further tolerations and fewer scheduling gates are accepted later,
-// and, while there are gates, a closer choice of nodes.
+// ValidatePodUpdate checks a change of a pod. Most of the spec is immutable: only images, a shorter
+// deadline, additional tolerations and fewer scheduling gates are accepted, and, with scheduling
+// gates, a narrower choice of nodes.
 func ValidatePodUpdate(pod, old *core.Pod) field.ErrorList {
 	path, annotations := field.NewPath("spec"), field.NewPath("metadata", "annotations")
 	errs := join(
@@ -51,8 +51,8 @@ func ValidatePodUpdate(pod, old *core.Pod) field.ErrorList {
 	)
 }
 
-// fixedPodFields reports the fields of the spec that changed and may not. It undoes the permitted
-// changes on a copy, and compares field by field.
+// fixedPodFields rejects changes of immutable fields of the spec. It reverts the permitted changes
+// on a copy, and compares the fields.
 func fixedPodFields(path *field.Path, spec, old *core.PodSpec) field.ErrorList {
 	now := spec.DeepCopy()
 	restoreImages(now.Containers, old.Containers)
@@ -100,8 +100,8 @@ func restoreImages(now, old []corev1.Container) {
 	}
 }
 
-// restoreNodeAffinity leaves an affinity that only holds the old node affinity equal to the old one,
-// whether or not there was an affinity at all.
+// restoreNodeAffinity makes an affinity that has only the old node affinity equal to the old
+// affinity, which may be nil.
 func restoreNodeAffinity(now, old *core.PodSpec) {
 	var before *corev1.NodeAffinity
 	if old.Affinity != nil {
@@ -119,8 +119,8 @@ func restoreNodeAffinity(now, old *core.PodSpec) {
 	}
 }
 
-// deadlineUpdate checks that a deadline only becomes shorter. The second result says that nothing
-// more is to be checked.
+// deadlineUpdate checks that a deadline is only shortened. The second result is true if nothing
+// else must be checked.
 func deadlineUpdate(path *field.Path, now, old *int64) (field.ErrorList, bool) {
 	switch {
 	case now == nil && old == nil:
@@ -135,7 +135,7 @@ func deadlineUpdate(path *field.Path, now, old *int64) (field.ErrorList, bool) {
 	return nil, false
 }
 
-// tolerationsUpdate wants every old toleration to be there still; only its tolerationSeconds may
+// tolerationsUpdate checks that all old tolerations still exist. Only their tolerationSeconds may
 // have changed.
 func tolerationsUpdate(path *field.Path, now, old []corev1.Toleration) field.ErrorList {
 	for i := range old {
@@ -157,7 +157,7 @@ func gatesUpdate(path *field.Path, now, old []corev1.PodSchedulingGate) field.Er
 		seen[gate.Name] = true
 	}
 	var errs field.ErrorList
-	// The last of several that are the same is reported.
+	// The last of several equal ones is reported.
 	for i := len(now) - 1; i >= 0; i-- {
 		if name := now[i].Name; !seen[name] {
 			seen[name] = true
@@ -167,7 +167,7 @@ func gatesUpdate(path *field.Path, now, old []corev1.PodSchedulingGate) field.Er
 	return errs
 }
 
-// gatedUpdate checks that a pod that may not be scheduled yet is only narrowed.
+// gatedUpdate checks that the node selection of a gated pod is only narrowed.
 func gatedUpdate(path *field.Path, spec, old *core.PodSpec) field.ErrorList {
 	if len(old.SchedulingGates) == 0 {
 		return nil
@@ -201,8 +201,8 @@ func requiredNodes(a *corev1.Affinity) *corev1.NodeSelector {
 	return a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 }
 
-// narrowed reports whether a term still begins with what it was. An empty term matches no node, so
-// that an addition would widen it.
+// narrowed reports whether a term starts with the old one. An empty term matches no node, so that
+// an addition would widen it.
 func narrowed(now, old *corev1.NodeSelectorTerm) bool {
 	if len(old.MatchExpressions)+len(old.MatchFields) == 0 {
 		return len(now.MatchExpressions)+len(now.MatchFields) == 0

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Limits of what a ResourcePoolStatusRequest answers.
+// Limits of the status of a ResourcePoolStatusRequest.
 const (
 	maxPoolStatusConditions = 10
-	maxPoolStatusEntries    = 32 // of each summary of a pool
+	maxPoolStatusEntries    = 32 // in each summary of a pool
 	maxPoolStatusError      = 256
 )
 
@@ -46,12 +46,12 @@ func ValidateResourcePoolStatusRequest(request *upstreamv1alpha3.ResourcePoolSta
 	return errs
 }
 
-// ValidateResourcePoolStatusRequestUpdate checks a change of a request: what it asks for stays.
+// ValidateResourcePoolStatusRequestUpdate checks a change of a request. The spec is immutable.
 func ValidateResourcePoolStatusRequestUpdate(request, old *upstreamv1alpha3.ResourcePoolStatusRequest) field.ErrorList {
 	return append(metadataUpdate(&request.ObjectMeta, &old.ObjectMeta), same(field.NewPath("spec"), request.Spec, old.Spec)...)
 }
 
-// ValidateResourcePoolStatusRequestStatusUpdate checks the answer, which is given once.
+// ValidateResourcePoolStatusRequestStatusUpdate checks the status, which is set once.
 func ValidateResourcePoolStatusRequestStatusUpdate(request, old *upstreamv1alpha3.ResourcePoolStatusRequest) field.ErrorList {
 	errs, path := metadataUpdate(&request.ObjectMeta, &old.ObjectMeta), field.NewPath("status")
 	switch {
@@ -75,7 +75,7 @@ func requestedDriver(path *field.Path, name string) field.ErrorList {
 	return form(path, name, func(text string) []string { return validation.IsDNS1123Subdomain(strings.ToLower(text)) })
 }
 
-// requiredCount is a number that has to be there.
+// requiredCount checks a required number.
 func requiredCount(path *field.Path, n *int32) field.ErrorList {
 	if n == nil {
 		return one(field.Required(path, ""))
@@ -83,7 +83,7 @@ func requiredCount(path *field.Path, n *int32) field.ErrorList {
 	return nonNegative(path, *n)
 }
 
-// optionalCount is a number that may be left out.
+// optionalCount checks an optional number.
 func optionalCount(path *field.Path, n *int32) field.ErrorList {
 	if n == nil {
 		return nil
@@ -149,7 +149,7 @@ func shareableSummary(path *field.Path, s *upstreamv1alpha3.ShareableSummaryStat
 	)
 }
 
-// requiredAmount is a quantity that has to be there.
+// requiredAmount checks a required quantity.
 func requiredAmount(path *field.Path, q *resource.Quantity) field.ErrorList {
 	if q == nil {
 		return one(field.Required(path, ""))

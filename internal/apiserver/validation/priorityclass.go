@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxUserPriority is the highest priority that is not a system one.
+// maxUserPriority is the highest priority that is not a system priority.
 const maxUserPriority = 1_000_000_000
 
-// systemPriorities are the classes that may have the reserved prefix, with the
-// values that components count on.
+// systemPriorities returns the classes that may have the reserved prefix, with the values on which
+// components rely.
 func systemPriorities() map[string]int32 {
 	return map[string]int32{
 		"system-cluster-critical": 2 * maxUserPriority,
@@ -39,8 +39,8 @@ func ValidatePriorityClass(class *schedulingv1.PriorityClass) field.ErrorList {
 	return errs
 }
 
-// ValidatePriorityClassUpdate checks a change of a PriorityClass. Pods hold copies
-// of the value and the policy, which an update would not reach.
+// ValidatePriorityClassUpdate checks a change of a PriorityClass. Value and policy are immutable,
+// because pods have copies of them.
 func ValidatePriorityClassUpdate(class, old *schedulingv1.PriorityClass) field.ErrorList {
 	return join(
 		metadataUpdate(&class.ObjectMeta, &old.ObjectMeta),

@@ -10,7 +10,7 @@ import (
 )
 
 func probes(path *field.Path, c *corev1.Container) field.ErrorList {
-	// Only readiness may take more than one success to come back.
+	// Only readiness probes may require more than one success.
 	once := func(at *field.Path, p *corev1.Probe) field.ErrorList {
 		if p == nil {
 			return nil
@@ -50,7 +50,8 @@ func probe(path *field.Path, p *corev1.Probe) field.ErrorList {
 	return errs
 }
 
-// lifecycle also holds sleeps to the grace period, which would cut them off.
+// lifecycle checks lifecycle hooks. A sleep must not exceed the grace period, which would cut it
+// off.
 func lifecycle(path *field.Path, l *corev1.Lifecycle, grace *int64) field.ErrorList {
 	if l == nil {
 		return nil
@@ -69,8 +70,8 @@ func lifecycle(path *field.Path, l *corev1.Lifecycle, grace *int64) field.ErrorL
 	return join(hook(path.Child("postStart"), l.PostStart), hook(path.Child("preStop"), l.PreStop))
 }
 
-// handler checks the action of a probe or hook. They have three in common; each of them has one of
-// its own besides.
+// handler checks the action of a probe or hook. Three actions are common to both; each has one of
+// its own in addition.
 func handler(path *field.Path, exec *corev1.ExecAction, get *corev1.HTTPGetAction, tcp *corev1.TCPSocketAction, own source) field.ErrorList {
 	actions := []source{
 		sourceOf("exec", exec, func(at *field.Path, a *corev1.ExecAction) field.ErrorList {

@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// rbacName is what roles and bindings may be called: anything that can be a part of a path, as in system:node.
+// rbacName checks the name of a role or binding: anything that can be a path segment, such as
+// system:node.
 func rbacName(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
 // ValidateRole checks a new Role.
@@ -36,27 +37,27 @@ func ValidateClusterRoleUpdate(r, old *rbacv1.ClusterRole) field.ErrorList {
 
 func policyRules(rules []rbacv1.PolicyRule, in scope) field.ErrorList {
 	return each(field.NewPath("rules"), rules, func(at *field.Path, rule *rbacv1.PolicyRule) field.ErrorList {
-		return append(wanted(len(rule.Verbs) > 0, at.Child("verbs"), "a rule has at least one verb"), policyTarget(at, rule, in)...)
+		return append(wanted(len(rule.Verbs) > 0, at.Child("verbs"), "verbs must contain at least one value"), policyTarget(at, rule, in)...)
 	})
 }
 
-// policyTarget wants resources, or paths outside of namespaces, and not both.
+// policyTarget checks that a rule has either resources or, outside namespaces, paths.
 func policyTarget(at *field.Path, rule *rbacv1.PolicyRule, in scope) field.ErrorList {
 	if len(rule.NonResourceURLs) == 0 {
 		return append(
-			wanted(len(rule.APIGroups) > 0, at.Child("apiGroups"), "a rule for resources has at least one API group"),
-			wanted(len(rule.Resources) > 0, at.Child("resources"), "a rule for resources has at least one resource")...,
+			wanted(len(rule.APIGroups) > 0, at.Child("apiGroups"), "resource rules must supply at least one api group"),
+			wanted(len(rule.Resources) > 0, at.Child("resources"), "resource rules must supply at least one resource")...,
 		)
 	}
 	path := at.Child("nonResourceURLs")
 	return append(
-		check(in != namespaced, path, rule.NonResourceURLs, "no path is in a namespace: only a ClusterRole may allow paths"),
+		check(in != namespaced, path, rule.NonResourceURLs, "namespaced rules cannot apply to non-resource URLs"),
 		check(len(rule.APIGroups)+len(rule.Resources)+len(rule.ResourceNames) == 0, path, rule.NonResourceURLs,
-			"a rule is for resources or for paths, not for both")...,
+			"rules cannot apply to both regular resources and non-resource URLs")...,
 	)
 }
 
-// wanted is an error unless ok.
+// wanted returns an error for a missing value unless ok.
 func wanted(ok bool, path *field.Path, message string) field.ErrorList {
 	if ok {
 		return nil
@@ -69,7 +70,7 @@ func aggregation(rule *rbacv1.AggregationRule) field.ErrorList {
 		return nil
 	}
 	path := field.NewPath("aggregationRule", "clusterRoleSelectors")
-	errs := wanted(len(rule.ClusterRoleSelectors) > 0, path, "an aggregation rule has at least one selector")
+	errs := wanted(len(rule.ClusterRoleSelectors) > 0, path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
 	for i := range rule.ClusterRoleSelectors {
 		errs = append(errs, metav1validation.ValidateLabelSelector(&rule.ClusterRoleSelectors[i], metav1validation.LabelSelectorValidationOptions{}, path.Index(i))...)
 		if _, err := metav1.LabelSelectorAsSelector(&rule.ClusterRoleSelectors[i]); err != nil {
@@ -84,8 +85,8 @@ func ValidateRoleBinding(b *rbacv1.RoleBinding) field.ErrorList {
 	return join(metadata(&b.ObjectMeta, namespaced, rbacName), roleRef(&b.RoleRef, "ClusterRole", "Role"), rbacSubjects(b.Subjects, namespaced))
 }
 
-// ValidateRoleBindingUpdate checks a change of a binding, which keeps its role: whoever may change the subjects has not
-// thereby been allowed to hand out another role.
+// ValidateRoleBindingUpdate checks a change of a binding. The role is immutable: a user that may
+// change the subjects is not thereby allowed to grant another role.
 func ValidateRoleBindingUpdate(b, old *rbacv1.RoleBinding) field.ErrorList {
 	return join(metadataUpdate(&b.ObjectMeta, &old.ObjectMeta), roleRef(&b.RoleRef, "ClusterRole", "Role"),
 		same(field.NewPath("roleRef"), b.RoleRef, old.RoleRef), rbacSubjects(b.Subjects, namespaced))
@@ -96,7 +97,7 @@ func ValidateClusterRoleBinding(b *rbacv1.ClusterRoleBinding) field.ErrorList {
 	return join(metadata(&b.ObjectMeta, clusterScoped, rbacName), roleRef(&b.RoleRef, "ClusterRole"), rbacSubjects(b.Subjects, clusterScoped))
 }
 
-// ValidateClusterRoleBindingUpdate checks a change of a binding, which keeps its role.
+// ValidateClusterRoleBindingUpdate checks a change of a binding. The role is immutable.
 func ValidateClusterRoleBindingUpdate(b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
 	return join(metadataUpdate(&b.ObjectMeta, &old.ObjectMeta), roleRef(&b.RoleRef, "ClusterRole"),
 		same(field.NewPath("roleRef"), b.RoleRef, old.RoleRef), rbacSubjects(b.Subjects, clusterScoped))
@@ -123,7 +124,7 @@ func rbacSubjects(subjects []rbacv1.Subject, in scope) field.ErrorList {
 		case rbacv1.ServiceAccountKind:
 			group = ""
 			errs = form(at.Child("name"), s.Name, func(name string) []string { return apivalidation.ValidateServiceAccountName(name, false) })
-			errs = append(errs, wanted(in == namespaced || s.Namespace != "", at.Child("namespace"), "a service account has a namespace")...)
+			errs = append(errs, wanted(in == namespaced || s.Namespace != "", at.Child("namespace"), "required for a service account")...)
 		default:
 			return append(errs, field.NotSupported(at.Child("kind"), s.Kind, []string{rbacv1.GroupKind, rbacv1.ServiceAccountKind, rbacv1.UserKind}))
 		}

@@ -24,7 +24,8 @@ func resourceName(path *field.Path, name corev1.ResourceName) field.ErrorList {
 		path, name, "must be a resource of Kubernetes, or a name with a domain")
 }
 
-// standardResources are the names without a domain, for nodes, quota and volumes too.
+// standardResources returns the names without a domain, including those for nodes, quota and
+// volumes.
 func standardResources() sets.Set[corev1.ResourceName] {
 	return sets.New(
 		corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourceStorage,
@@ -35,7 +36,7 @@ func standardResources() sets.Set[corev1.ResourceName] {
 	)
 }
 
-// countedResources are those of standardResources that are counted.
+// countedResources returns the standardResources that are integers.
 func countedResources() sets.Set[corev1.ResourceName] {
 	return sets.New(
 		corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers, corev1.ResourceSecrets,
@@ -68,7 +69,7 @@ func podResourceName(path *field.Path, name corev1.ResourceName) field.ErrorList
 	return nil
 }
 
-// resourceQuantity checks an amount of a resource.
+// resourceQuantity checks a quantity of a resource.
 func resourceQuantity(path *field.Path, name corev1.ResourceName, quantity apiresource.Quantity) field.ErrorList {
 	errs := nonNegativeQuantity(path, quantity)
 	if isExtended(name) || countedResources().Has(name) {
@@ -94,13 +95,13 @@ func sortedNames(list corev1.ResourceList) []corev1.ResourceName {
 	return names
 }
 
-// containerResources checks what a container asks for and may use.
+// containerResources checks the resources of a container.
 func containerResources(path *field.Path, resources *corev1.ResourceRequirements, claims []core.PodResourceClaim) field.ErrorList {
 	return append(requirements(path, resources, containerResourceName), containerClaims(path.Child("claims"), resources.Claims, claims)...)
 }
 
-// requirements checks names, amounts, and that requests are within limits: equal to them for what
-// cannot be overcommitted.
+// requirements checks names and quantities, and that requests do not exceed limits, or equal them
+// for resources that cannot be overcommitted.
 func requirements(path *field.Path, r *corev1.ResourceRequirements, rule func(*field.Path, corev1.ResourceName) field.ErrorList) field.ErrorList {
 	var errs field.ErrorList
 	hugePages, compute := false, false
@@ -118,7 +119,7 @@ func requirements(path *field.Path, r *corev1.ResourceRequirements, rule func(*f
 		}
 	}
 	if hugePages && !compute {
-		errs = append(errs, field.Forbidden(path, "huge pages need cpu or memory beside them"))
+		errs = append(errs, field.Forbidden(path, "huge pages also require cpu or memory"))
 	}
 	return append(errs, requestsWithinLimits(path, r)...)
 }
@@ -142,7 +143,7 @@ func requestsWithinLimits(path *field.Path, r *corev1.ResourceRequirements) fiel
 	return errs
 }
 
-// wholePages checks that huge pages are not divided.
+// wholePages checks that the quantity is a multiple of the page size.
 func wholePages(path *field.Path, name corev1.ResourceName, quantity apiresource.Quantity) field.ErrorList {
 	text, ok := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix)
 	if !ok {
@@ -153,7 +154,7 @@ func wholePages(path *field.Path, name corev1.ResourceName, quantity apiresource
 	return check(divisible, path, quantity.String(), "must be a multiple of the size of a page")
 }
 
-// podResources checks spec.resources, the budget of the whole pod.
+// podResources checks spec.resources, the resources of the whole pod.
 func podResources(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	r := spec.Resources
 	if r == nil {
@@ -169,7 +170,7 @@ func podResources(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	return append(errs, containersWithinPod(path, spec)...)
 }
 
-// containersWithinPod checks that containers ask for no more than their pod.
+// containersWithinPod checks that the containers together do not exceed the resources of the pod.
 func containersWithinPod(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	pod := (&core.Pod{Spec: *spec}).Upstream()
 	var errs field.ErrorList
@@ -206,7 +207,7 @@ func isNative(name corev1.ResourceName) bool {
 	return !strings.Contains(string(name), "/") || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix)
 }
 
-// isExtended reports whether a resource is one that others define, and for which there can be a quota.
+// isExtended reports whether a resource is an extended resource for which there can be a quota.
 func isExtended(name corev1.ResourceName) bool {
 	return !isNative(name) && !strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix) &&
 		len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+string(name))) == 0

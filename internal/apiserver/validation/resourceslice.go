@@ -17,8 +17,7 @@ func ValidateResourceSlice(slice *resourcev1.ResourceSlice) field.ErrorList {
 	return append(metadata(&slice.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain), sliceSpec(&slice.Spec, nil)...)
 }
 
-// ValidateResourceSliceUpdate checks a change of a slice. It stays where it is: with
-// its driver, its pool and its node.
+// ValidateResourceSliceUpdate checks a change of a slice. Driver, pool and node are immutable.
 func ValidateResourceSliceUpdate(slice, old *resourcev1.ResourceSlice) field.ErrorList {
 	path := field.NewPath("spec")
 	return join(
@@ -59,14 +58,14 @@ func sliceSpec(spec, old *resourcev1.ResourceSliceSpec) field.ErrorList {
 	)
 }
 
-// nodes is how a slice, or a device of one, says from where it can be used.
+// nodes has the fields by which a slice, or a device, selects nodes.
 type nodes struct {
 	name     *string
 	selector *corev1.NodeSelector
 	all      *bool
 }
 
-// reach checks that there is exactly one way, own being a further one.
+// reach checks that exactly one of the fields is set; own is an additional one.
 func reach(path *field.Path, n nodes, own ...member) field.ErrorList {
 	members := []member{{"nodeName", n.name != nil && *n.name != ""}, {"nodeSelector", n.selector != nil}, {"allNodes", ptr.Deref(n.all, false)}}
 	errs := exactlyOne(path, append(members, own...)...)
@@ -87,7 +86,8 @@ func onlyTrue(path *field.Path, value *bool) field.ErrorList {
 	return check(value == nil || *value, path, false, "must be true where it is set")
 }
 
-// maxDevices is lower where devices have what makes them large.
+// maxDevices returns the maximum number of devices, which is lower for devices with features that
+// make them large.
 func maxDevices(spec *resourcev1.ResourceSliceSpec) int {
 	for i := range spec.Devices {
 		d := &spec.Devices[i]
@@ -119,15 +119,15 @@ func deviceNamed(spec *resourcev1.ResourceSliceSpec, name string) *resourcev1.De
 	return nil
 }
 
-// skippedOperations refuses to leave a device unprepared and then to unprepare it.
+// skippedOperations rejects skipping the preparation of a device but not its unpreparation.
 func skippedOperations(path *field.Path, list []resourcev1.SkipNodeOperation) field.ErrorList {
 	has := func(op resourcev1.SkipNodeOperation) bool { return slices.Contains(list, op) }
 	return check(!has(resourcev1.SkipNodeOperationNodePrepareResources) || has(resourcev1.SkipNodeOperationNodeUnprepareResources) ||
 		has(resourcev1.SkipNodeOperationAll), path, list, "NodePrepareResources may only be skipped together with NodeUnprepareResources")
 }
 
-// partitionType checks the attribute that tells the partitions of a device apart:
-// each device that consumes counters has it, as a string.
+// partitionType checks the attribute that distinguishes the partitions of a device: each device
+// that consumes counters must have it, as a string.
 func partitionType(path *field.Path, spec *resourcev1.ResourceSliceSpec) field.ErrorList {
 	if spec.PartitionTypeAttribute == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateControllerRevision checks a new ControllerRevision, which holds an object of any kind.
+// ValidateControllerRevision checks a new ControllerRevision, which has an object of any kind.
 func ValidateControllerRevision(r *appsv1.ControllerRevision) field.ErrorList {
 	return join(
 		metadata(&r.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
@@ -18,7 +18,8 @@ func ValidateControllerRevision(r *appsv1.ControllerRevision) field.ErrorList {
 	)
 }
 
-// ValidateControllerRevisionUpdate checks a change of a ControllerRevision: its number may change, what it holds may not.
+// ValidateControllerRevisionUpdate checks a change of a ControllerRevision. The revision number is
+// mutable, the data are not.
 func ValidateControllerRevisionUpdate(r, old *appsv1.ControllerRevision) field.ErrorList {
 	return join(
 		metadataUpdate(&r.ObjectMeta, &old.ObjectMeta),
@@ -27,13 +28,13 @@ func ValidateControllerRevisionUpdate(r, old *appsv1.ControllerRevision) field.E
 	)
 }
 
-// parsed is data as values: a patch of the labels writes all of the object anew, its fields in another order.
+// parsed returns data as values: a patch of the labels reorders the fields of the object.
 func parsed(data []byte) any {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	var content any
 	if err := decoder.Decode(&content); err != nil {
-		return data // from before there were checks
+		return data // stored before data were validated
 	}
 	return content
 }

@@ -20,10 +20,10 @@ const (
 	onlyOnceMessage = "may not be changed once set"
 )
 
-// join puts the findings of several rules together.
+// join concatenates the errors of several rules.
 func join(lists ...field.ErrorList) field.ErrorList { return slices.Concat(lists...) }
 
-// when applies a rule under a condition.
+// when applies a rule if a condition is true.
 func when(condition bool, rule func() field.ErrorList) field.ErrorList {
 	if !condition {
 		return nil
@@ -31,10 +31,10 @@ func when(condition bool, rule func() field.ErrorList) field.ErrorList {
 	return rule()
 }
 
-// one is a list of a single fault.
+// one returns a list with one error.
 func one(fault *field.Error) field.ErrorList { return field.ErrorList{fault} }
 
-// check reports a value that does not hold what ok says.
+// check returns an error unless ok.
 func check(ok bool, path *field.Path, value any, message string) field.ErrorList {
 	if ok {
 		return nil
@@ -51,8 +51,8 @@ func each[T any](path *field.Path, list []T, rule func(path *field.Path, element
 	return errs
 }
 
-// eachUpTo is each for a list that is refused as a whole when it is longer than a limit: then its
-// elements are not looked at.
+// eachUpTo is each for a list with a maximum length. If the list is longer, its elements are not
+// checked.
 func eachUpTo[T any](path *field.Path, list []T, limit int, rule func(path *field.Path, element *T) field.ErrorList) field.ErrorList {
 	if len(list) > limit {
 		return nil
@@ -60,8 +60,8 @@ func eachUpTo[T any](path *field.Path, list []T, limit int, rule func(path *fiel
 	return each(path, list, rule)
 }
 
-// unique reports elements whose key stood earlier in the list, at the field that
-// holds the key. An empty key is another rule's business.
+// unique reports elements whose key occurred earlier in the list, at the field of the key. Empty
+// keys are ignored.
 func unique[T any](path *field.Path, list []T, keyField string, key func(*T) string) field.ErrorList {
 	var errs field.ErrorList
 	seen := make(map[string]bool, len(list))
@@ -79,7 +79,7 @@ func unique[T any](path *field.Path, list []T, keyField string, key func(*T) str
 	return errs
 }
 
-// distinct is unique for keys of which an empty one counts too.
+// distinct is unique without the exception for empty keys.
 func distinct[T any, K comparable](path *field.Path, list []T, keyField string, key func(*T) K) field.ErrorList {
 	seen := make(map[K]bool, len(list))
 	return each(path, list, func(at *field.Path, element *T) field.ErrorList {
@@ -109,7 +109,7 @@ func required(path *field.Path, value string) field.ErrorList {
 	return one(field.Required(path, ""))
 }
 
-// form applies a rule on text, such as IsDNS1123Label, to a value that must be set.
+// form applies a rule on text, such as IsDNS1123Label, to a required value.
 func form(path *field.Path, value string, rule func(string) []string) field.ErrorList {
 	if value == "" {
 		return one(field.Required(path, ""))
@@ -117,7 +117,7 @@ func form(path *field.Path, value string, rule func(string) []string) field.Erro
 	return wellFormed(path, value, rule)
 }
 
-// wellFormed is form for a value of which the rule says itself whether it may be empty.
+// wellFormed is form for a rule that itself decides about an empty value.
 func wellFormed(path *field.Path, value string, rule func(string) []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, message := range rule(value) {
@@ -179,7 +179,7 @@ func oneOf[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
 	}
 }
 
-// supported is oneOf for a value for which empty is one more wrong value.
+// supported is oneOf without a separate error for an empty value.
 func supported[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
 	if slices.Contains(allowed, value) {
 		return nil
@@ -187,7 +187,7 @@ func supported[T ~string](path *field.Path, value T, allowed ...T) field.ErrorLi
 	return one(field.NotSupported(path, value, allowed))
 }
 
-// invalidUnless is oneOf where Kubernetes finds another value invalid.
+// invalidUnless is oneOf for a field for which Kubernetes reports other values as invalid.
 func invalidUnless[T ~string](path *field.Path, value T, allowed ...T) field.ErrorList {
 	errs := oneOf(path, value, allowed...)
 	for _, e := range errs {
@@ -219,7 +219,7 @@ type member struct {
 	set  bool
 }
 
-// exactlyOne reports a union of which no field is set, or several.
+// exactlyOne returns an error if no field of a union is set, or several are.
 func exactlyOne(path *field.Path, members ...member) field.ErrorList {
 	var names, set []string
 	for _, m := range members {
@@ -238,7 +238,7 @@ func exactlyOne(path *field.Path, members ...member) field.ErrorList {
 	}
 }
 
-// union is exactlyOne where Kubernetes finds the value invalid even if no field is set.
+// union is exactlyOne for a union that Kubernetes reports as invalid even if no field is set.
 func union(path *field.Path, members ...member) field.ErrorList {
 	errs := exactlyOne(path, members...)
 	for _, e := range errs {
@@ -255,7 +255,7 @@ func between(path *field.Path, value, low, high int64) field.ErrorList {
 	return check(low <= value && value <= high, path, value, validation.InclusiveRangeError(int(low), int(high)))
 }
 
-// same reports a field that an update may not change.
+// same returns an error if an immutable field has changed.
 func same(path *field.Path, now, before any) field.ErrorList {
 	if equality.Semantic.DeepEqual(now, before) {
 		return nil

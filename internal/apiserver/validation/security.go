@@ -80,7 +80,7 @@ func userID(path *field.Path, id *int64) field.ErrorList {
 	return errs
 }
 
-// sysctlForm is the name of a sysctl: words with dots or slashes between them.
+// sysctlForm matches the name of a sysctl: words separated by dots or slashes.
 var sysctlForm = regexp.MustCompile(`^[a-z0-9]([-_a-z0-9]*[a-z0-9])?([./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$`)
 
 func sysctls(path *field.Path, list []corev1.Sysctl, spec *core.PodSpec) field.ErrorList {
@@ -92,7 +92,7 @@ func sysctls(path *field.Path, list []corev1.Sysctl, spec *core.PodSpec) field.E
 		case s.Name == "":
 			errs = append(errs, field.Required(at, ""))
 		case len(s.Name) > 253 || !sysctlForm.MatchString(s.Name):
-			errs = append(errs, field.Invalid(at, s.Name, "must be words of lower case, with dots or slashes between them, of at most 253 characters"))
+			errs = append(errs, field.Invalid(at, s.Name, "must be lower-case words separated by dots or slashes, of at most 253 characters"))
 		case seen[s.Name]:
 			errs = append(errs, field.Duplicate(at, s.Name))
 		}
@@ -121,7 +121,7 @@ func seccomp(path *field.Path, p *corev1.SeccompProfile) field.ErrorList {
 	return append(errs, relativePath(at, *p.LocalhostProfile)...)
 }
 
-// longestAppArmorProfile is the longest path in Linux.
+// longestAppArmorProfile is the maximum length of a path in Linux.
 const longestAppArmorProfile = 4095
 
 func appArmor(path *field.Path, p *corev1.AppArmorProfile) field.ErrorList {
@@ -146,7 +146,7 @@ func appArmor(path *field.Path, p *corev1.AppArmorProfile) field.ErrorList {
 	return errs
 }
 
-// Forms of a Windows account, which is DOMAIN\user.
+// Forms of a Windows account, DOMAIN\user.
 var (
 	netBIOSForm  = regexp.MustCompile(`^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$`)
 	accountRunes = `"/\:;|=,+*?<>@[]`
@@ -192,7 +192,7 @@ func windowsAccount(name string) []string {
 	return nil
 }
 
-// hostUsers refuses what cannot be in a user namespace.
+// hostUsers rejects fields that cannot be used in a user namespace.
 func hostUsers(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	if ptr.Deref(spec.HostUsers, true) {
 		return nil
@@ -206,7 +206,7 @@ func hostUsers(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	)
 }
 
-// hostProcess checks which containers run as processes of a Windows node: all or none of them.
+// hostProcess checks that either all containers are processes of a Windows node, or none.
 func hostProcess(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	var ofPod *bool
 	if spec.SecurityContext != nil && spec.SecurityContext.WindowsOptions != nil {
@@ -234,7 +234,7 @@ func hostProcess(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	)
 }
 
-// forOS refuses what the pod's operating system does not have.
+// forOS rejects fields that the pod's operating system does not support.
 func forOS(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	if spec.OS == nil {
 		return nil
@@ -301,7 +301,7 @@ func linuxContainerFields(s *corev1.SecurityContext) []member {
 	}
 }
 
-// hostname checks the name that a pod sees of itself.
+// hostname checks the host name of a pod.
 func hostname(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	if spec.HostnameOverride == nil {
 		return nil

@@ -15,13 +15,14 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// ValidateService checks a new Service. Addresses and node ports are stored as the client gives them: none are allocated.
+// ValidateService checks a new Service. Addresses and node ports are stored as set by the client;
+// none are allocated.
 func ValidateService(s *corev1.Service) field.ErrorList {
 	return append(metadata(&s.ObjectMeta, namespaced, apivalidation.NameIsDNSLabel), service(s, &corev1.Service{})...)
 }
 
-// ValidateServiceUpdate checks a change of a Service. Its first address and the family of that stay as long as the Service has
-// a type that has one.
+// ValidateServiceUpdate checks a change of a Service. The first address and its family are
+// immutable while the type has one.
 func ValidateServiceUpdate(s, old *corev1.Service) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := join(metadataUpdate(&s.ObjectMeta, &old.ObjectMeta), service(s, old))
@@ -47,7 +48,7 @@ func ValidateServiceUpdate(s, old *corev1.Service) field.ErrorList {
 		"must be SingleStack where the second address or family is taken away")...)
 }
 
-// keptInOrder checks that a list keeps its first value, and all values where it is as long as before.
+// keptInOrder checks that a list keeps its first value, and all values if its length is unchanged.
 func keptInOrder[T comparable](path *field.Path, values, old []T) field.ErrorList {
 	if len(old) == 0 {
 		return nil
@@ -64,7 +65,7 @@ func keptInOrder[T comparable](path *field.Path, values, old []T) field.ErrorLis
 	return errs
 }
 
-// ValidateServiceStatusUpdate checks what a load balancer reports.
+// ValidateServiceStatusUpdate checks the status that a load balancer reports.
 func ValidateServiceStatusUpdate(s, old *corev1.Service) field.ErrorList {
 	path := field.NewPath("status", "loadBalancer", "ingress")
 	errs := metadataUpdate(&s.ObjectMeta, &old.ObjectMeta)
@@ -351,7 +352,7 @@ func traffic(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	case reachable:
 		errs = oneOf(at, policy, corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)
 	case policy != "":
-		errs = one(field.Invalid(at, policy, "may only be set for what is reached from outside"))
+		errs = one(field.Invalid(at, policy, "may only be set for a Service that is reached from outside"))
 	}
 	errs = append(errs, optionalSupported(path.Child("internalTrafficPolicy"), spec.InternalTrafficPolicy,
 		corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)

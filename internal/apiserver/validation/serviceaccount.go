@@ -16,7 +16,7 @@ func ValidateServiceAccountUpdate(account, old *corev1.ServiceAccount) field.Err
 	return metadataUpdate(&account.ObjectMeta, &old.ObjectMeta)
 }
 
-// ValidateBinding checks the request to run a pod on a node.
+// ValidateBinding checks a request to bind a pod to a node.
 func ValidateBinding(binding *corev1.Binding) field.ErrorList {
 	path := field.NewPath("target")
 	var errs field.ErrorList

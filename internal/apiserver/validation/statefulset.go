@@ -13,7 +13,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// ValidateStatefulSet checks a new StatefulSet. Its name is a label, since it begins the host names of the pods.
+// ValidateStatefulSet checks a new StatefulSet. Its name must be a DNS label, because the host
+// names of the pods start with it.
 func ValidateStatefulSet(s *apps.StatefulSet) field.ErrorList {
 	path := field.NewPath("spec")
 	return join(
@@ -26,7 +27,8 @@ func ValidateStatefulSet(s *apps.StatefulSet) field.ErrorList {
 	)
 }
 
-// ValidateStatefulSetUpdate checks a change of a StatefulSet. What its pods are called and what volumes they keep stays.
+// ValidateStatefulSetUpdate checks a change of a StatefulSet. The names of its pods and their
+// volumes are immutable.
 func ValidateStatefulSetUpdate(s, old *apps.StatefulSet) field.ErrorList {
 	path := field.NewPath("spec")
 	return join(
@@ -39,7 +41,7 @@ func ValidateStatefulSetUpdate(s, old *apps.StatefulSet) field.ErrorList {
 	)
 }
 
-// ValidateStatefulSetStatusUpdate checks what the controller reports.
+// ValidateStatefulSetStatusUpdate checks the status that the controller reports.
 func ValidateStatefulSetStatusUpdate(s, old *apps.StatefulSet) field.ErrorList {
 	path, status := field.NewPath("status"), &s.Status
 	return join(
@@ -53,7 +55,7 @@ func ValidateStatefulSetStatusUpdate(s, old *apps.StatefulSet) field.ErrorList {
 	)
 }
 
-// statefulSetSpec checks all but what only a new StatefulSet is held to.
+// statefulSetSpec checks the spec, except what applies only to a new StatefulSet.
 func statefulSetSpec(path *field.Path, spec *apps.StatefulSetSpec) field.ErrorList {
 	errs := join(
 		invalidUnless(path.Child("podManagementPolicy"), spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement),
@@ -101,7 +103,7 @@ func statefulSetStrategy(path *field.Path, strategy *appsv1.StatefulSetUpdateStr
 	}
 }
 
-// positiveShare is a share that is more than nothing and not more than all; it may be absent.
+// positiveShare checks an optional number or percentage, above 0 and at most 100%.
 func positiveShare(path *field.Path, value *intstr.IntOrString) field.ErrorList {
 	if value == nil {
 		return nil
@@ -116,8 +118,8 @@ func positiveShare(path *field.Path, value *intstr.IntOrString) field.ErrorList 
 	)
 }
 
-// statefulTemplate is the template as its pods will be: with the names that the controller gives them, and a volume for
-// each claim template, which takes the place of one with the same name.
+// statefulTemplate returns the template as completed by the controller: with the names of the pods,
+// and a volume for each claim template, which replaces one with the same name.
 func statefulTemplate(spec *apps.StatefulSetSpec) *core.PodTemplateSpec {
 	template := spec.Template
 	template.Spec.Hostname, template.Spec.Subdomain = "", ""

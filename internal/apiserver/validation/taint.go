@@ -23,7 +23,7 @@ func toleration(path *field.Path, t *corev1.Toleration) field.ErrorList {
 	}
 	switch t.Operator {
 	case corev1.TolerationOpEqual, "":
-		// Kubernetes finds fault with the operator, not with the value that does not go with it.
+		// Kubernetes reports the operator, not the value, in this case.
 		errs = append(errs, labelValue(path.Child("operator"), t.Value)...)
 	case corev1.TolerationOpExists:
 		errs = append(errs, check(t.Value == "", path.Child("operator"), t.Value, "Exists needs an empty `value`")...)

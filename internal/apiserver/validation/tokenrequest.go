@@ -7,13 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The shortest life of a token that a client has time to renew, and the longest that its number can be.
+// The minimum lifetime of a token, which leaves a client time to renew it, and the maximum of the
+// field.
 const (
 	minTokenSeconds = 10 * 60
 	maxTokenSeconds = 1 << 32
 )
 
-// ValidateTokenRequest checks a request for a token of the service account of a name.
+// ValidateTokenRequest checks a request for a token of the named service account.
 func ValidateTokenRequest(r *authenticationv1.TokenRequest, account string) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := append(

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// volumes checks the volumes of a pod, and returns those without a fault, by name: containers can
-// mount no others. The metadata is nil for a pod template.
+// volumes checks the volumes of a pod, and returns the valid ones by name: containers cannot mount
+// others. The metadata is nil for a pod template.
 func volumes(at *field.Path, list []corev1.Volume, pod *metav1.ObjectMeta) (map[string]*corev1.Volume, field.ErrorList) {
 	valid := make(map[string]*corev1.Volume, len(list))
 	var errs field.ErrorList
@@ -37,7 +37,7 @@ func volumes(at *field.Path, list []corev1.Volume, pod *metav1.ObjectMeta) (map[
 	return valid, errs
 }
 
-// ownClaim checks the name of the claim that is made for an ephemeral volume.
+// ownClaim checks the name of the claim created for an ephemeral volume.
 func ownClaim(at *field.Path, v *corev1.Volume, pod *metav1.ObjectMeta) field.ErrorList {
 	if v.Ephemeral == nil || v.Name == "" || pod == nil || pod.Name == "" {
 		return nil
@@ -49,7 +49,7 @@ func ownClaim(at *field.Path, v *corev1.Volume, pod *metav1.ObjectMeta) field.Er
 	return errs
 }
 
-// foreignClaim refuses a volume of a claim that is made for an ephemeral volume of the same pod.
+// foreignClaim rejects a volume that refers to the claim of an ephemeral volume of the same pod.
 func foreignClaim(at *field.Path, v *corev1.Volume, list []corev1.Volume, pod *metav1.ObjectMeta) field.ErrorList {
 	if v.PersistentVolumeClaim == nil || pod == nil || pod.Name == "" {
 		return nil
@@ -72,7 +72,7 @@ func sourceOf[T any](name string, s *T, rule func(*field.Path, *T) field.ErrorLi
 	return source{name, s != nil, func(at *field.Path) field.ErrorList { return rule(at.Child(name), s) }}
 }
 
-// onlyOneSource checks the first source that is set, and refuses the others.
+// onlyOneSource checks the first source that is set, and rejects the others.
 func onlyOneSource(at *field.Path, sources []source) field.ErrorList {
 	var errs field.ErrorList
 	found := false
@@ -237,8 +237,8 @@ func fileMode(at *field.Path, mode *int32) field.ErrorList {
 	return check(*mode >= 0 && *mode <= 0o777, at, *mode, "must be a number between 0 and 0777 (octal), both inclusive")
 }
 
-// filePath is where a file stands in a volume: a relative path, of which names that begin with two
-// dots are kept for the kubelet.
+// filePath checks the path of a file in a volume: a relative path that does not start with two
+// dots, which are reserved for the kubelet.
 func filePath(at *field.Path, text string) field.ErrorList {
 	if text == "" {
 		return required(at, "")
@@ -258,7 +258,7 @@ func noBacksteps(at *field.Path, text string) field.ErrorList {
 	return check(!slices.Contains(strings.Split(text, "/"), ".."), at, text, "must not contain `..`")
 }
 
-// driverName is a DNS subdomain of at most 63 characters, in which capitals pass.
+// driverName checks a DNS subdomain of at most 63 characters, in which upper case is accepted.
 func driverName(at *field.Path, name string) field.ErrorList {
 	errs := form(at, name, func(text string) []string { return validation.IsDNS1123Subdomain(strings.ToLower(text)) })
 	if len(name) > 63 {

@@ -11,13 +11,14 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// ValidatePersistentVolumeClaim checks a new claim of a volume.
+// ValidatePersistentVolumeClaim checks a new PersistentVolumeClaim.
 func ValidatePersistentVolumeClaim(c *corev1.PersistentVolumeClaim) field.ErrorList {
 	return append(metadata(&c.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), volumeClaimSpec(field.NewPath("spec"), &c.Spec, nil)...)
 }
 
-// ValidatePersistentVolumeClaimUpdate checks a change of a claim. Its spec stays, but for the name of
-// the volume, which may be set once, as may the class, and for size and attributes of what is bound.
+// ValidatePersistentVolumeClaimUpdate checks a change of a PersistentVolumeClaim. The spec is
+// immutable, except for the name of the volume and the class, which may be set once, and the size
+// and attributes of a bound claim.
 func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	path := field.NewPath("spec")
 	now, before := c.Spec.DeepCopy(), old.Spec.DeepCopy()
@@ -55,7 +56,7 @@ func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 	return errs
 }
 
-// ValidatePersistentVolumeClaimStatusUpdate checks what is reported of a claim.
+// ValidatePersistentVolumeClaimStatusUpdate checks the reported status of a PersistentVolumeClaim.
 func ValidatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	path := field.NewPath("status")
 	errs := metadataUpdate(&c.ObjectMeta, &old.ObjectMeta)
@@ -80,8 +81,8 @@ func ValidatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeCl
 	return errs
 }
 
-// claimResource checks the name of a resource of which a claim can have more: of Kubernetes' own, the
-// storage alone.
+// claimResource checks the name of a resource of which a claim can have more: storage, or a name
+// with a domain.
 func claimResource(at *field.Path, name corev1.ResourceName) field.ErrorList {
 	errs := wellFormed(at, string(name), validation.IsQualifiedName)
 	if len(errs) == 0 && isNative(name) {

@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Bounds of how long a pod certificate is valid, in seconds.
+// Limits of the lifetime of a pod certificate, in seconds.
 const (
 	shortestCertificate          = 60 * 60
 	longestCertificate           = 91 * 24 * 60 * 60
 	longestKubernetesCertificate = 24 * 60 * 60
 )
 
-// projection is one source of a projected volume, and the paths of the files that it makes.
+// projection is one source of a projected volume, with the paths of its files.
 type projection struct {
 	source
 	paths []string
@@ -90,7 +90,7 @@ func itemPaths(items []corev1.KeyToPath) []string {
 	return out
 }
 
-// named leaves out paths that are not set.
+// named omits empty paths.
 func named(paths ...string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return path == "" })
 }
@@ -121,7 +121,7 @@ func trustBundle(at *field.Path, b *corev1.ClusterTrustBundleProjection) field.E
 	return errs
 }
 
-// bundleName is the name of a ClusterTrustBundle: of no signer, or the signer's with colons before it.
+// bundleName checks the name of a ClusterTrustBundle, which may start with a signer and colons.
 func bundleName(name string) []string {
 	return apivalidation.NameIsDNSSubdomain(name[strings.LastIndex(name, ":")+1:], false)
 }
@@ -159,7 +159,7 @@ func podCertificate(at *field.Path, c *corev1.PodCertificateProjection) field.Er
 	return errs
 }
 
-// signerName is a domain of at least two labels, a slash, and a name of labels.
+// signerName checks a domain of at least two labels, a slash, and a name of labels.
 func signerName(at *field.Path, name string) field.ErrorList {
 	if name == "" {
 		return one(field.Required(at, ""))

@@ -10,8 +10,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// This file has the sources that name one storage system. PersistentVolumes have types of their own
-// for some of them, so that the rules take fields.
+// This file has the sources for specific storage systems. PersistentVolumes have separate types for
+// some of them, so that the rules take fields.
 
 func gitRepo(at *field.Path, s *corev1.GitRepoVolumeSource) field.ErrorList {
 	return append(required(at.Child("repository"), s.Repository), relativePath(at.Child("directory"), s.Directory)...)
@@ -61,7 +61,7 @@ func iscsiTarget(at *field.Path, portal, iqn string, lun int32, initiator *strin
 	return errs
 }
 
-// initiatorName holds the name under which a volume is known to the initiator to a length.
+// initiatorName limits the length of the name under which the initiator knows the volume.
 func initiatorName(at *field.Path, s *corev1.ISCSIVolumeSource, volume string) field.ErrorList {
 	if s == nil || s.InitiatorName == nil {
 		return nil

@@ -13,8 +13,9 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// ClaimWarnings returns what in a valid claim, or in a template of claims, can never do what it says.
-// Kubernetes accepts it, so it is not refused; but the client should know before the pods wait.
+// ClaimWarnings returns warnings about fields of a valid claim, or of a template's claims, that can
+// never have the effect that they describe. Kubernetes accepts them, so they are not rejected; but
+// the client should know before the pods wait.
 func ClaimWarnings(path *field.Path, spec *resource.ResourceClaimSpec) []string {
 	var out []string
 	requests := path.Child("devices", "requests")
@@ -48,7 +49,7 @@ func requestWarnings(
 	if capacity != nil {
 		for name, amount := range capacity.Requests {
 			if amount.Sign() < 0 {
-				out = append(out, fmt.Sprintf("%s: a negative amount is never given, or taken for the smallest that a device gives out",
+				out = append(out, fmt.Sprintf("%s: a negative amount is never allocated, or treated as the smallest amount that a device permits",
 					path.Child("capacity", "requests").Key(string(name))))
 			}
 		}
@@ -56,8 +57,8 @@ func requestWarnings(
 	return out
 }
 
-// PodWarnings returns what in a valid pod can never do what it says. What an update leaves as it was
-// has been reported when it was written.
+// PodWarnings returns warnings about fields of a valid pod that can never have the effect that they
+// describe. Unchanged fields were reported when they were written.
 func PodWarnings(pod, old *core.Pod) []string {
 	a := pod.Spec.Affinity
 	if a == nil || a.NodeAffinity == nil || old != nil && equality.Semantic.DeepEqual(a, old.Spec.Affinity) {

@@ -32,8 +32,9 @@ func ValidateWorkload(workload *scheduling.Workload) field.ErrorList {
 	return errs
 }
 
-// ValidateWorkloadUpdate checks a change of a Workload. Of its spec, only the minCount of a template's
-// gang may change, as in 1.37. It holds for PodGroups that are made afterwards, which are copies.
+// ValidateWorkloadUpdate checks a change of a Workload. In the spec, only the minCount of a
+// template's gang may change, as in 1.37. It applies to PodGroups that are created afterwards,
+// which are copies.
 func ValidateWorkloadUpdate(workload, old *scheduling.Workload) field.ErrorList {
 	path := field.NewPath("spec")
 	now, before := &workload.Spec, &old.Spec
@@ -47,7 +48,7 @@ func ValidateWorkloadUpdate(workload, old *scheduling.Workload) field.ErrorList 
 	)
 }
 
-// templatesUpdate checks that the templates are the same by name, each with what it had.
+// templatesUpdate checks that the templates have the same names and immutable fields as before.
 func templatesUpdate(path *field.Path, now, before []scheduling.PodGroupTemplate) field.ErrorList {
 	named := func(list []scheduling.PodGroupTemplate, name string) *scheduling.PodGroupTemplate {
 		if i := slices.IndexFunc(list, func(t scheduling.PodGroupTemplate) bool { return t.Name == name }); i >= 0 {
@@ -111,7 +112,7 @@ func podGroupTemplate(path *field.Path, t *scheduling.PodGroupTemplate) field.Er
 	)
 }
 
-// onePriority holds all groups of a Workload to one priority, as 1.37 does.
+// onePriority checks that all groups of a Workload have the same priority, as 1.37 does.
 func onePriority(path *field.Path, templates []scheduling.PodGroupTemplate) field.ErrorList {
 	differs := slices.ContainsFunc(templates, func(t scheduling.PodGroupTemplate) bool {
 		first := &templates[0]
