@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// addEvents adds the newer form of events. Events of both groups are the same objects, of which core/v1's form is the hub.
+// addEvents adds events.k8s.io. Events of both groups are the same objects, and core/v1 is the hub.
 func addEvents(scheme *runtime.Scheme) error {
 	gv := eventsv1.SchemeGroupVersion
 	metav1.AddToGroupVersion(scheme, gv)

@@ -30,15 +30,15 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Scheme is the scheme of clients. It has no defaulting functions; a server makes
-// its own with NewScheme and adds them. It is never changed after start.
+// Scheme is the scheme of clients. It has no defaulting functions; a server creates its own with
+// NewScheme and adds them. It is not modified after the start.
 var Scheme = NewScheme()
 
-// Codecs encodes and decodes what Scheme knows.
+// Codecs encodes and decodes the types in Scheme.
 var Codecs = serializer.NewCodecFactory(Scheme)
 
-// NewScheme makes a scheme with all kinds that are served. Each kind is registered
-// as internal type too, in its hub version.
+// NewScheme returns a scheme with all served kinds. Each kind is also registered as an internal
+// type, in its hub version.
 func NewScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
@@ -52,7 +52,8 @@ func NewScheme() *runtime.Scheme {
 		scheme.AddKnownTypes(schema.GroupVersion{Group: g.hub.Group, Version: runtime.APIVersionInternal}, g.kinds...)
 		utilruntime.Must(scheme.SetVersionPriority(g.versions...))
 	}
-	// v1beta2 has v1's form, and so has v1alpha3 in the kind that it shares with v1. This comes after the hub, which is thereby the first version that a type is known by.
+	// v1beta2 has v1's fields, and so does v1alpha3 in the kind that both have. These are added
+	// after the hub, which is therefore the first known version of each type.
 	scheme.AddKnownTypes(resourcev1beta2.SchemeGroupVersion, resourceKinds()...)
 	utilruntime.Must(resourcev1beta1.AddToScheme(scheme))
 	scheme.AddKnownTypes(resourcev1alpha3.SchemeGroupVersion, &resourcev1.DeviceTaintRule{}, &resourcev1.DeviceTaintRuleList{})
@@ -61,8 +62,8 @@ func NewScheme() *runtime.Scheme {
 	return scheme
 }
 
-// Hubs returns the versions in which the parts of allot see objects: one for each served API group, or several where the
-// kinds of a group have different ones.
+// Hubs returns the versions in which the components of allot use objects: one for each served API
+// group, or several if the kinds of a group have different ones.
 func Hubs() []schema.GroupVersion {
 	var out []schema.GroupVersion
 	for _, g := range groups() {
@@ -71,7 +72,7 @@ func Hubs() []schema.GroupVersion {
 	return out
 }
 
-// group is what one hub version adds to the scheme.
+// group has the types that one hub version adds to the scheme.
 type group struct {
 	hub      schema.GroupVersion
 	versions []schema.GroupVersion // all served versions of the API group, preferred first
@@ -137,7 +138,7 @@ func groups() []group {
 	}
 }
 
-// resourceKinds are the kinds of resource.k8s.io/v1.
+// resourceKinds returns the kinds of resource.k8s.io/v1.
 func resourceKinds() []runtime.Object {
 	return []runtime.Object{
 		&resource.ResourceClaim{}, &resource.ResourceClaimList{},

@@ -13,14 +13,14 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Builder makes the definitions of some kinds and of all structs that they reach.
+// Builder creates the definitions of kinds and of all structs that they use.
 type Builder struct {
 	roots []reflect.Type
 	table *table
 	texts texts
 }
 
-// NewBuilder makes a builder for kinds, given as values or pointers.
+// NewBuilder returns a builder for kinds, given as values or pointers.
 func NewBuilder(roots ...any) (*Builder, error) {
 	t, err := parseTable(upstreamFacts, ownFacts)
 	if err != nil {
@@ -40,8 +40,9 @@ func NewBuilder(roots ...any) (*Builder, error) {
 	return b, nil
 }
 
-// Build returns the definitions by model name. It fails if a type cannot be described, if two types of ours, or two of
-// upstream's, claim one model name, or if a struct has two fields of one JSON name.
+// Build returns the definitions by model name. It fails if a type cannot be described, if two types
+// of allot's, or two of upstream's, have one model name, or if a struct has two fields with one
+// JSON name.
 func (b *Builder) Build(ref common.ReferenceCallback) (map[string]common.OpenAPIDefinition, error) {
 	d := &definer{Builder: b, ref: ref, types: map[string]reflect.Type{}, definitions: map[string]common.OpenAPIDefinition{}}
 	for _, root := range b.roots {
@@ -66,10 +67,11 @@ type definer struct {
 	queue       []reflect.Type          // seen and not yet defined
 	types       map[string]reflect.Type // model -> the type that is described by it
 	definitions map[string]common.OpenAPIDefinition
-	references  map[string]bool // models that the struct in work refers to
+	references  map[string]bool // models to which the current struct refers
 }
 
-// add queues a struct. Of two types with one model name ours is described: it is upstream's with fields added.
+// add queues a struct. Of two types with one model name allot's is described: it is upstream's with
+// fields added.
 func (d *definer) add(t reflect.Type) error {
 	model := modelName(t)
 	known, ok := d.types[model]
@@ -89,7 +91,7 @@ func (d *definer) add(t reflect.Type) error {
 func (d *definer) define(t reflect.Type) error {
 	model := modelName(t)
 	if d.types[model] != t {
-		return nil // ours has taken its place since
+		return nil // allot's type has replaced it
 	}
 	docs := d.docs(t)
 	if definition, ok := formattedDefinition(t, docs[""]); ok {
@@ -109,7 +111,7 @@ func (d *definer) define(t reflect.Type) error {
 	return nil
 }
 
-// modelName is the name by which kube-openapi looks up the definition of a type.
+// modelName returns the name under which kube-openapi looks up the definition of a type.
 func modelName(t reflect.Type) string {
 	return util.GetCanonicalTypeName(reflect.Zero(t).Interface())
 }
@@ -198,7 +200,7 @@ func (d *definer) property(m member, f facts) (spec.Schema, error) {
 	return s, d.setType(&s, m.Type)
 }
 
-// addExtensions adds copies: the table outlives the definitions, which their receiver may change.
+// addExtensions adds copies, because the receiver may modify the definitions.
 func addExtensions(s *spec.Schema, f facts) {
 	for name, value := range f.extensions {
 		if list, ok := value.([]any); ok {
@@ -208,8 +210,8 @@ func addExtensions(s *spec.Schema, f facts) {
 	}
 }
 
-// unions returns the unions of a struct and of those inlined in it: which fields exclude each other, and which field
-// says which of them is set.
+// unions returns the unions of a struct and of those inlined in it: the fields that exclude each
+// other, and the discriminator.
 func (d *definer) unions(t reflect.Type) []any {
 	var all []any
 	if d.table.types[modelName(t)].union {

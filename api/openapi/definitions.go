@@ -16,8 +16,8 @@ import (
 
 var _ common.GetOpenAPIDefinitions = Definitions
 
-// Definitions returns the definitions of all kinds in api.Scheme and of what API machinery serves beside them. It
-// panics on a type that cannot be described, which only a change of the types can bring about.
+// Definitions returns the definitions of all kinds in api.Scheme and of the API machinery's types.
+// It panics on a type that cannot be described, which is a programming error.
 func Definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	b, err := NewBuilder(Roots(api.Scheme)...)
 	if err != nil {
@@ -30,8 +30,8 @@ func Definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefiniti
 	return definitions
 }
 
-// Roots returns a value of each external kind of a scheme, and of the types of requests and responses that are no
-// kinds: patches, tables, discovery and the version.
+// Roots returns a value of each external kind of a scheme, and of request and response types that
+// are not kinds: patches, tables, discovery and the version.
 func Roots(scheme *runtime.Scheme) []any {
 	roots := []any{
 		metav1.Patch{}, metav1.Table{}, metav1.PartialObjectMetadata{}, metav1.PartialObjectMetadataList{}, metav1.APIVersions{},
@@ -45,8 +45,8 @@ func Roots(scheme *runtime.Scheme) []any {
 	return roots
 }
 
-// Namer returns what kube-openapi asks for the name and the group-version-kinds of a definition. Types are registered
-// as internal ones too, which no client must see.
+// Namer returns a function with the name and the group-version-kinds of a definition, for
+// kube-openapi. Types are also registered as internal ones, which must not be published.
 func Namer(schemes ...*runtime.Scheme) func(model string) (string, spec.Extensions) {
 	const extension = "x-kubernetes-group-version-kind"
 	all := endpoints.NewDefinitionNamer(schemes...)

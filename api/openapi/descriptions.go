@@ -1,7 +1,7 @@
 package openapi
 
-// ownTexts are the descriptions of added fields, of kinds that upstream 1.37 does not have, and of the few types that
-// upstream ships without a SwaggerDoc method.
+// ownTexts returns the descriptions of added fields, of kinds that upstream 1.37 does not have, and
+// of the few upstream types without a SwaggerDoc method.
 func ownTexts() texts {
 	all := texts{}
 	for _, part := range []texts{addedTexts(), podGroupTexts(), workloadTexts(), templateTexts(), machineryTexts()} {
@@ -12,13 +12,13 @@ func ownTexts() texts {
 	return all
 }
 
-// addedTexts are of the fields that the KEPs add to upstream's types.
+// addedTexts returns the descriptions of the fields that the KEPs add to upstream's types.
 func addedTexts() texts {
 	return texts{
 		"io.k8s.api.core.v1.PodResourceClaim": {
-			"podGroupResourceClaim": "The name of an entry of spec.resourceClaims of the PodGroup that this pod belongs to. The pod then " +
-				"uses the claim of its group, which all pods of the group share, instead of one of its own. It needs " +
-				"spec.schedulingGroup.podGroupName. While the PodGroup has no entry of that name the pod stays pending. Exactly one of " +
+			"podGroupResourceClaim": "The name of an entry of spec.resourceClaims of this pod's PodGroup. The pod then " +
+				"uses the claim of its group, which all pods of the group share, instead of one of its own. It requires " +
+				"spec.schedulingGroup.podGroupName. While the PodGroup has no such entry the pod stays pending. Exactly one of " +
 				"resourceClaimName, resourceClaimTemplateName, podGroupResourceClaim and clusterResourceClaimTemplateName must be set " +
 				"(KEP-5729).",
 			"clusterResourceClaimTemplateName": "The name of a ClusterResourceClaimTemplate. A ResourceClaim is generated from it for this " +
@@ -30,17 +30,17 @@ func addedTexts() texts {
 		"io.k8s.api.resource.v1beta1.ResourceClaimSpec":       {"reservedFor": reservedForText},
 		"io.k8s.api.resource.v1beta1.AllocationResult":        {"reservedForAnyPod": anyPodText},
 		"io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim": {"clusterResourceClaimTemplateName": groupTemplateText},
-		// Upstream's text says 4.
+		// Upstream's text has 4.
 		"io.k8s.api.batch.v1.JobSchedulingConfiguration": {
-			"resourceClaims": "Claims that the PodGroup of the Job gets and its pods share, at most 32, as a PodGroup may have, with unique " +
-				"names. A pod uses one of them by a podGroupResourceClaim of that name (KEP-5729). Immutable.",
+			"resourceClaims": "Claims of the Job's PodGroup, which its pods share, at most 32, as for a PodGroup, with unique " +
+				"names. A pod uses one of them through a podGroupResourceClaim with that name (KEP-5729). Immutable.",
 		},
 	}
 }
 
-const reservedForText = "The consumer that status.reservedFor gets when the claim is reserved, in place of the pod that the claim was " +
-	"allocated for. Every pod that references the claim may then use it, so that more pods share it than status.reservedFor has " +
-	"room for. Whoever sets this field must remove the consumer from status.reservedFor once no pod uses the claim; it is " +
+const reservedForText = "The consumer that is added to status.reservedFor when the claim is reserved, instead of the pod for which the claim was " +
+	"allocated. Every pod that references the claim may then use it, so that more pods can share it than status.reservedFor has " +
+	"entries. The client that sets this field must remove the consumer from status.reservedFor when no pod uses the claim; it is " +
 	"not released before. Immutable (KEP-5194)."
 
 const anyPodText = "True if the claim was reserved for the consumer that spec.reservedFor names. Pods that reference the claim may then " +
@@ -52,28 +52,28 @@ const groupTemplateText = "The name of a ClusterResourceClaimTemplate. One Resou
 
 const (
 	objectMetaText = "Standard object metadata."
-	specClaimsText = "Claims that the group owns and its pods share, at most 32, with unique names. A pod uses one of them by a " +
-		"podGroupResourceClaim of that name (KEP-5729). Immutable."
+	specClaimsText = "Claims that the group owns and its pods share, at most 32, with unique names. A pod uses one of them through a " +
+		"podGroupResourceClaim with that name (KEP-5729). Immutable."
 	disruptionText  = "Whether the pods may be preempted one by one (Pod, the default) or only all together (PodGroup). Immutable."
-	constraintsText = "Where the pods may be placed in relation to each other, such as all of them in one topology domain."
+	constraintsText = "The placement of the pods in relation to each other, such as all of them in one topology domain."
 	classText       = "The name of the PriorityClass of the group."
-	priorityText    = "The priority of the group, filled in from its PriorityClass at creation."
-	preemptionText  = "Whether the group may preempt others of lower priority. It may, unless this is Never."
+	priorityText    = "The priority of the group, set from its PriorityClass at creation."
+	preemptionText  = "Whether the group may preempt pods of lower priority. The default allows it; Never does not."
 )
 
 func podGroupTexts() texts {
 	return texts{
 		"io.k8s.api.scheduling.v1alpha2.PodGroup": {
 			"": "PodGroup is a group of pods that are scheduled together by one policy and may share ResourceClaims. Pods join it by " +
-				"spec.schedulingGroup.podGroupName. It is kept until none of its pods can run any more (KEP-5832).",
+				"spec.schedulingGroup.podGroupName. It is protected until none of its pods can run (KEP-5832).",
 			"metadata": objectMetaText,
-			"spec":     "What the group is. Immutable, except for the minCount of a gang.",
-			"status":   "What has become of the group.",
+			"spec":     "The specification of the group. Immutable, except for the minCount of a gang.",
+			"status":   "The current state of the group.",
 		},
 		"io.k8s.api.scheduling.v1alpha2.PodGroupSpec": {
-			"":                      "PodGroupSpec says how the pods of a group are scheduled (KEP-5832).",
-			"podGroupTemplateRef":   "The template in a Workload that the group was made from.",
-			"schedulingPolicy":      "How the pods are scheduled: each for itself, or as a gang. If it is left out at creation, that of the referenced template is copied.",
+			"":                      "PodGroupSpec describes how the pods of a group are scheduled (KEP-5832).",
+			"podGroupTemplateRef":   "The template in a Workload from which the group was created.",
+			"schedulingPolicy":      "How the pods are scheduled: individually, or as a gang. If it is not set at creation, that of the referenced template is copied.",
 			"schedulingConstraints": constraintsText,
 			"resourceClaims":        specClaimsText,
 			"disruptionMode":        disruptionText,
@@ -84,8 +84,8 @@ func podGroupTexts() texts {
 		"io.k8s.api.scheduling.v1alpha2.PodGroupTemplateReference": {
 			"":                     "PodGroupTemplateReference names the template of a PodGroup (KEP-5832).",
 			"workload":             "The Workload and the template in it.",
-			"workloadName":         "A short form of workload.workloadName. It is taken and stored as that, and is not shown again.",
-			"podGroupTemplateName": "A short form of workload.podGroupTemplateName. It is taken and stored as that, and is not shown again.",
+			"workloadName":         "A short form of workload.workloadName. It is stored as that, and never returned.",
+			"podGroupTemplateName": "A short form of workload.podGroupTemplateName. It is stored as that, and never returned.",
 		},
 		"io.k8s.api.scheduling.v1alpha2.WorkloadPodGroupTemplateReference": {
 			"":                     "WorkloadPodGroupTemplateReference names a template in a Workload (KEP-5832).",
@@ -95,7 +95,7 @@ func podGroupTexts() texts {
 		"io.k8s.api.scheduling.v1alpha2.PodGroupResourceClaim": {
 			"":     "PodGroupResourceClaim is a claim of a whole PodGroup. Exactly one of its sources must be set (KEP-5729).",
 			"name": "The name by which pods of the group refer to the claim: a DNS label, unique in the group.",
-			"resourceClaimName": "The name of a ResourceClaim in the PodGroup's namespace, which is used as it is. Exactly one of " +
+			"resourceClaimName": "The name of a ResourceClaim in the PodGroup's namespace. Exactly one of " +
 				"resourceClaimName, resourceClaimTemplateName and clusterResourceClaimTemplateName must be set.",
 			"resourceClaimTemplateName": "The name of a ResourceClaimTemplate in the PodGroup's namespace. One ResourceClaim is generated " +
 				"from it for the whole PodGroup, and deleted with it. Exactly one of resourceClaimName, resourceClaimTemplateName and " +
@@ -108,19 +108,19 @@ func podGroupTexts() texts {
 func workloadTexts() texts {
 	return texts{
 		"io.k8s.api.scheduling.v1alpha2.Workload": {
-			"":         "Workload is a set of templates that PodGroups are made from. It does not change while they come and go (KEP-5832).",
+			"":         "Workload is a set of templates for PodGroups. It does not change when PodGroups are created or deleted (KEP-5832).",
 			"metadata": objectMetaText,
 			"spec":     "The templates. Immutable, except for the minCount of a gang.",
 		},
 		"io.k8s.api.scheduling.v1alpha2.WorkloadSpec": {
 			"":                  "WorkloadSpec holds the templates of a Workload (KEP-5832).",
-			"controllerRef":     "The object, such as a Job, that makes the PodGroups and pods of this workload. Tools show it; nothing is looked up by it.",
+			"controllerRef":     "The object, such as a Job, that creates the PodGroups and pods of this workload. It is for tools only; nothing depends on it.",
 			"podGroupTemplates": "The templates, at most 8, with unique names. Immutable, except for the minCount of a gang.",
 		},
 		"io.k8s.api.scheduling.v1alpha2.PodGroupTemplate": {
-			"":                      "PodGroupTemplate describes PodGroups that are alike (KEP-5832).",
+			"":                      "PodGroupTemplate describes PodGroups with the same specification (KEP-5832).",
 			"name":                  "The name of the template: a DNS label, unique in the Workload.",
-			"schedulingPolicy":      "How the pods of each group are scheduled: each for itself, or as a gang.",
+			"schedulingPolicy":      "How the pods of each group are scheduled: individually, or as a gang.",
 			"schedulingConstraints": constraintsText,
 			"resourceClaims":        specClaimsText,
 			"disruptionMode":        disruptionText,
@@ -137,7 +137,7 @@ func templateTexts() texts {
 			"": "ClusterResourceClaimTemplate is a ResourceClaimTemplate for the whole cluster: pods and PodGroups of every namespace may " +
 				"name it, and the claims are generated in their namespaces (KEP-5978).",
 			"metadata": objectMetaText,
-			"spec":     "What the generated claims look like. Immutable.",
+			"spec":     "The content of the generated claims. Immutable.",
 		},
 		"io.k8s.api.resource.v1alpha3.ClusterResourceClaimTemplateSpec": {
 			"":         "ClusterResourceClaimTemplateSpec is the metadata and the spec of generated claims (KEP-5978).",
@@ -147,15 +147,16 @@ func templateTexts() texts {
 	}
 }
 
-// machineryTexts are of types without SwaggerDoc, in few words: what the values look like in JSON.
+// machineryTexts returns the descriptions of types without SwaggerDoc: the format of their values
+// in JSON.
 func machineryTexts() texts {
 	return texts{
-		"io.k8s.apimachinery.pkg.apis.meta.v1.Time":      {"": "A time to the second, as RFC 3339 writes it; null if it is not set."},
-		"io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": {"": "A time to the microsecond, as RFC 3339 writes it; null if it is not set."},
+		"io.k8s.apimachinery.pkg.apis.meta.v1.Time":      {"": "A time in seconds, in the format of RFC 3339; null if it is not set."},
+		"io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": {"": "A time in microseconds, in the format of RFC 3339; null if it is not set."},
 		"io.k8s.apimachinery.pkg.apis.meta.v1.Duration":  {"": "A duration such as 1h30m or 250ms."},
 		"io.k8s.apimachinery.pkg.api.resource.Quantity": {
 			"": "A number with an optional unit: decimal (n, u, m, k, M, G, T, P, E), binary (Ki, Mi, Gi, Ti, Pi, Ei) or an exponent " +
-				"(e3). Examples: 2, 500m, 1.5Gi, 3e6. It is kept exactly and written in a canonical form.",
+				"(e3). Examples: 2, 500m, 1.5Gi, 3e6. It is stored exactly, in a canonical form.",
 		},
 		"io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"": "A whole number or a string, such as the number or the name of a port."},
 		"io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent": {
@@ -163,22 +164,22 @@ func machineryTexts() texts {
 			"type":   "What happened: ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.",
 			"object": "The object after the change, or before its deletion; a Status for ERROR; for BOOKMARK an object with only a resource version.",
 		},
-		"io.k8s.apimachinery.pkg.runtime.RawExtension": {"": "Any JSON object; its kind says which."},
+		"io.k8s.apimachinery.pkg.runtime.RawExtension": {"": "Any JSON object, identified by its kind."},
 		"io.k8s.apimachinery.pkg.version.Info": {
-			"":                      "The version of a component and how it was built.",
+			"":                      "The version of a component, with details of its build.",
 			"major":                 "The major version.",
 			"minor":                 "The minor version.",
-			"gitVersion":            "The whole version.",
-			"gitCommit":             "The commit that it was built from.",
-			"gitTreeState":          "Whether the sources were those of the commit.",
+			"gitVersion":            "The complete version.",
+			"gitCommit":             "The commit from which it was built.",
+			"gitTreeState":          "Whether the source tree was unmodified.",
 			"buildDate":             "When it was built.",
-			"goVersion":             "The version of Go that built it.",
-			"compiler":              "The compiler that built it.",
-			"platform":              "The operating system and processor that it runs on.",
-			"emulationMajor":        "The major version whose behaviour it shows, if that is another.",
-			"emulationMinor":        "The minor version whose behaviour it shows, if that is another.",
-			"minCompatibilityMajor": "The oldest major version that it is compatible with.",
-			"minCompatibilityMinor": "The oldest minor version that it is compatible with.",
+			"goVersion":             "The version of Go with which it was built.",
+			"compiler":              "The compiler with which it was built.",
+			"platform":              "The operating system and processor architecture.",
+			"emulationMajor":        "The emulated major version, if it differs.",
+			"emulationMinor":        "The emulated minor version, if it differs.",
+			"minCompatibilityMajor": "The oldest compatible major version.",
+			"minCompatibilityMinor": "The oldest compatible minor version.",
 		},
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// setType sets what follows from a Go type: type and format, items, values, or a reference to the definition of a
-// struct.
+// setType sets the schema of a Go type: type and format, items, values, or a reference to the
+// definition of a struct.
 func (d *definer) setType(s *spec.Schema, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -45,7 +45,7 @@ func (d *definer) setType(s *spec.Schema, t reflect.Type) error {
 		if t.NumMethod() == 0 {
 			s.Type = spec.StringOrArray{"object"}
 		}
-		return nil // of any other interface nothing is known
+		return nil // other interfaces have no known schema
 	default:
 		name, format := common.OpenAPITypeFormat(t.Kind().String())
 		if name == "" {
@@ -64,8 +64,8 @@ func (d *definer) setRef(s *spec.Schema, t reflect.Type) error {
 	return d.add(t)
 }
 
-// defaultOf returns the default of a field that follows from its type: a field that is always present has its zero
-// value, an absent struct is an empty one.
+// defaultOf returns the default of a field that follows from its type: the zero value for a field
+// that is always present, and an empty struct for an absent one.
 func defaultOf(t reflect.Type, omitEmpty bool) any {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -92,18 +92,18 @@ func defaultOf(t reflect.Type, omitEmpty bool) any {
 	}
 }
 
-// formatted is a type whose JSON is a string or number in a format of its own, such as Time and Quantity.
+// formatted is a type with a custom JSON format, such as Time and Quantity.
 type formatted interface {
 	OpenAPISchemaType() []string
 	OpenAPISchemaFormat() string
 }
 
-// oneOfTyped is a formatted type whose JSON is of several types, which only OpenAPI v3 can say.
+// oneOfTyped is a formatted type with several JSON types, which only OpenAPI v3 can describe.
 type oneOfTyped interface {
 	OpenAPIV3OneOfTypes() []string
 }
 
-// formattedDefinition is the definition of a formatted type, and false for any other.
+// formattedDefinition returns the definition of a formatted type, and false for any other.
 func formattedDefinition(t reflect.Type, description string) (common.OpenAPIDefinition, bool) {
 	zero := reflect.Zero(t).Interface()
 	f, ok := zero.(formatted)

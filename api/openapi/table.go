@@ -17,7 +17,7 @@ var upstreamFacts string
 //go:embed own.txt
 var ownFacts string
 
-// table is what comment markers say about types; see the head of facts.txt for its form.
+// table has the content of comment markers about types; see the start of facts.txt for the format.
 type table struct {
 	packages map[string]bool             // import paths that were read
 	enums    map[string][]any            // import path and name of a string type -> its values, sorted
@@ -25,7 +25,7 @@ type table struct {
 	fields   map[string]map[string]facts // model -> Go name of a field -> of the field
 }
 
-// facts are of one struct or field.
+// facts has the markers of one struct or field.
 type facts struct {
 	extensions    spec.Extensions
 	union         bool
@@ -35,7 +35,7 @@ type facts struct {
 	defaultJSON   string // "": none
 }
 
-// parseTable reads tables, which must not say two things of one struct.
+// parseTable parses tables. A struct may occur only once in them.
 func parseTable(texts ...string) (*table, error) {
 	t := &table{
 		packages: map[string]bool{}, enums: map[string][]any{},
@@ -53,7 +53,7 @@ func parseTable(texts ...string) (*table, error) {
 	return t, nil
 }
 
-// addLine reads one line. model is the struct whose fields follow.
+// addLine parses one line. model is the struct of the following fields.
 func (t *table) addLine(line string, model *string) error {
 	words := strings.Fields(line)
 	if strings.HasPrefix(line, "\t") {
@@ -124,7 +124,8 @@ func parseFacts(words []string) (facts, error) {
 	return f, nil
 }
 
-// defaultValue returns a new copy of the default, nil if there is none. A whole number is an int, as in generated code.
+// defaultValue returns a new copy of the default, or nil. A whole number is an int, as in generated
+// code.
 func (f facts) defaultValue() any {
 	var v any
 	if f.defaultJSON == "" || json.Unmarshal([]byte(f.defaultJSON), &v) != nil { // parseFacts has checked it
@@ -136,5 +137,5 @@ func (f facts) defaultValue() any {
 	return v
 }
 
-// enum returns the values of a type, or nil if it is no enum.
+// enum returns the values of a type, or nil if it is not an enum.
 func (t *table) enum(of reflect.Type) []any { return t.enums[of.PkgPath()+"."+of.Name()] }

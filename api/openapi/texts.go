@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// texts are descriptions by model and JSON name. That of the model itself has the name "".
+// texts has descriptions by model and JSON name. That of the model itself has the name "".
 type texts map[string]map[string]string
 
-// documented is how upstream's types bring their descriptions along.
+// documented is an upstream type with descriptions.
 type documented interface {
 	SwaggerDoc() map[string]string
 }
 
-// docs returns the descriptions of a struct and its own fields. Those of ours come from the upstream type that they
-// stand for, and what is written here goes before what upstream says.
+// docs returns the descriptions of a struct and its own fields. Those of a delta type come from its
+// upstream type, and descriptions in this package take precedence.
 func (d *definer) docs(t reflect.Type) map[string]string {
 	all := map[string]string{}
 	if u, ok := reflect.Zero(upstreamOf(t)).Interface().(documented); ok {
@@ -28,9 +28,9 @@ func (d *definer) docs(t reflect.Type) map[string]string {
 	return all
 }
 
-// upstreamOf returns the type that a delta type stands for, which its Upstream method tells, or the type itself. For
-// one of ours without the method it is an empty struct: a SwaggerDoc method would be promoted from an embedded type
-// and speak of that.
+// upstreamOf returns the type that a delta type replaces, which is the result of its Upstream
+// method, or the type itself. For a type of allot's without the method it returns an empty struct:
+// a SwaggerDoc method would be promoted from an embedded type and describe that.
 func upstreamOf(t reflect.Type) reflect.Type {
 	if !ours(t) {
 		return t
@@ -46,7 +46,7 @@ func upstreamOf(t reflect.Type) reflect.Type {
 	return out
 }
 
-// listTexts are the descriptions of a list kind, which are all alike.
+// listTexts returns the descriptions of a list kind.
 func listTexts(t reflect.Type) map[string]string {
 	kind, ok := strings.CutSuffix(t.Name(), "List")
 	if _, items := t.FieldByName("Items"); !ok || !items {

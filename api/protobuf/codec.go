@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Message is what upstream's generated code puts on a type, as far as this package calls it.
+// Message has the methods of upstream's generated code that this package calls.
 type Message interface {
 	Size() int
 	MarshalToSizedBuffer(data []byte) (int, error)
@@ -18,22 +18,23 @@ type Message interface {
 // Marshal returns the encoding of v, a non-nil pointer to a struct.
 func Marshal(v any) ([]byte, error) { return std.marshal(v) }
 
-// Size returns the number of bytes Marshal(v) returns; 0 for a nil pointer. It panics if the type of v cannot be
-// encoded, which Check tells beforehand.
+// Size returns the number of bytes that Marshal(v) returns; 0 for a nil pointer. It panics if the
+// type of v cannot be encoded; see Check.
 func Size(v any) int { return std.size(v) }
 
 // MarshalTo writes the encoding of v to the start of data and returns its length, or io.ErrShortBuffer.
 func MarshalTo(v any, data []byte) (int, error) { return std.marshalTo(v, data) }
 
-// MarshalToSizedBuffer writes the encoding of v to the end of data, which is filled from its end, and returns its
+// MarshalToSizedBuffer writes the encoding of v backwards from the end of data, and returns its
 // length. Like generated code it panics if data is shorter than Size(v).
 func MarshalToSizedBuffer(v any, data []byte) (int, error) { return std.marshalToSizedBuffer(v, data) }
 
-// Unmarshal merges the message in data into v, a non-nil pointer to a struct: scalars and pointers to scalars are
-// replaced, messages merged, lists appended to, map entries set. Unknown fields are dropped. v does not keep data.
+// Unmarshal merges the message in data into v, a non-nil pointer to a struct: scalars and pointers
+// to scalars are replaced, messages merged, lists appended to, map entries set. Unknown fields are
+// dropped. v does not retain data.
 func Unmarshal(data []byte, v any) error { return std.unmarshal(data, v) }
 
-// Check reports why the type of v, a pointer to a struct, cannot be encoded; nil if it can.
+// Check returns the reason why the type of v, a pointer to a struct, cannot be encoded, or nil.
 func Check(v any) error {
 	t := reflect.TypeOf(v)
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
@@ -43,17 +44,18 @@ func Check(v any) error {
 	return err
 }
 
-// std is the codec behind the package's functions. It holds no state but its cache of plans.
+// std is the codec of the package's functions. Its only state is a cache of plans.
 var std = codec{walks: underAPI}
 
 // apiRoot is the import path below which types are walked: that of this package's parent.
 var apiRoot = strings.TrimSuffix(reflect.TypeFor[plan]().PkgPath(), "protobuf")
 
-// underAPI holds for the types of this repository. Their methods, if any, are either one-line calls of this package or
-// promoted from an embedded upstream type, and a promoted method would drop the fields beside the embedded one.
+// underAPI reports whether a type belongs to this repository. Its methods, if any, are either
+// one-line calls of this package or promoted from an embedded upstream type, and a promoted method
+// would drop the fields that are added to the embedded ones.
 func underAPI(t reflect.Type) bool { return strings.HasPrefix(t.PkgPath(), apiRoot) }
 
-// codec is a rule which types to walk and the plans made by that rule.
+// codec has a rule for the types to walk, and the plans made by that rule.
 type codec struct {
 	walks func(reflect.Type) bool
 	plans sync.Map // reflect.Type of a struct -> *plan, never changed once stored
@@ -71,7 +73,7 @@ func (c *codec) plan(t reflect.Type) (*plan, error) {
 	return stored.(*plan), nil
 }
 
-// resolve returns the struct v points to, and its plan.
+// resolve returns the struct to which v points, and its plan.
 func (c *codec) resolve(v any) (reflect.Value, *plan, error) {
 	ptr := reflect.ValueOf(v)
 	if ptr.Kind() != reflect.Pointer || ptr.Type().Elem().Kind() != reflect.Struct {

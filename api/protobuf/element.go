@@ -4,12 +4,13 @@ import (
 	"reflect"
 )
 
-// element is the codec of one value of a type, without the key in front of it. Values are addressable.
+// element is the codec of one value of a type, without the key before it. Values are addressable.
 type element interface {
 	wire() wireType
-	// size is the length of the value as written: with its length in front, if wire is wireBytes.
+	// size returns the length of the value as written, including its length prefix if wire is
+	// wireBytes.
 	size(v reflect.Value) int
-	// write puts the value so that it ends before buf[i], and returns where it starts.
+	// write writes the value so that it ends before buf[i], and returns its start.
 	write(buf []byte, i int, v reflect.Value) (int, error)
 	// read merges a record of this element's wire type into the value.
 	read(r record, v reflect.Value) error
@@ -29,7 +30,7 @@ func (stringElement) read(r record, v reflect.Value) error {
 	return nil
 }
 
-// bytesElement tells nil from empty on reading: what was written is never nil.
+// bytesElement distinguishes nil from empty when reading: a written value is never nil.
 type bytesElement struct{}
 
 func (bytesElement) wire() wireType           { return wireBytes }
@@ -65,7 +66,7 @@ func (boolElement) read(r record, v reflect.Value) error {
 	return nil
 }
 
-// intElement writes a negative number as its 64-bit complement, ten bytes, whatever its Go type.
+// intElement writes a negative number as its 64-bit complement, ten bytes, for any Go type.
 type intElement struct{}
 
 func (intElement) wire() wireType           { return wireVarint }
@@ -139,7 +140,7 @@ func (e structElement) read(r record, v reflect.Value) error {
 
 func messageOf(v reflect.Value) Message { return v.Addr().Interface().(Message) }
 
-// putString writes s with its length in front so that it ends before buf[i], and returns where it starts.
+// putString writes s with its length prefix so that it ends before buf[i], and returns its start.
 func putString(buf []byte, i int, s string) int {
 	i -= len(s)
 	copy(buf[i:], s)

@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// pathError is an error with the fields that lead to it. It grows by one name a level, where wrapping level by level
-// would copy the text each time: in a message nested ten thousand times that is a gigabyte.
+// pathError is an error with the path of fields to it. It grows by one name per level: wrapping the
+// error at each level would copy the text each time, which is a gigabyte in a message with ten
+// thousand levels.
 type pathError struct {
 	path []string // innermost first
 	err  error
 }
 
-// maxPath is the number of outer names that an error shows.
+// maxPath is the maximum number of outer names in an error.
 const maxPath = 16
 
-// within adds the name of the field or item around an error.
+// within adds the name of the enclosing field or item to an error.
 func within(name string, err error) error {
 	var inner *pathError
 	if !errors.As(err, &inner) {

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// plan is how to encode one struct type. It is never changed once made.
+// plan is the encoding of one struct type. It is immutable.
 type plan struct {
 	embeds []embed  // in the order of declaration, written before the fields
 	fields []*field // ascending by number
 }
 
-// embed is an embedded struct whose message is merged into the message of the struct around it.
+// embed is an embedded struct whose message is merged into the message of the enclosing struct.
 type embed struct {
 	index int   // of the struct's field
 	plan  *plan // nil: the type has generated methods
 }
 
-// field is a field with a number of its own.
+// field is a field with its own number.
 type field struct {
 	name   string
 	index  int // of the struct's field
@@ -55,8 +55,8 @@ func (p *plan) size(s reflect.Value) int {
 	return n
 }
 
-// write puts the message so that it ends before buf[i], and returns where it starts: going backwards, the length of a
-// nested message is known when its length is due.
+// write writes the message so that it ends before buf[i], and returns its start. Because it goes
+// backwards, the length of a nested message is known when it is written.
 func (p *plan) write(buf []byte, i int, s reflect.Value) (int, error) {
 	for at := len(p.fields) - 1; at >= 0; at-- {
 		f := p.fields[at]
@@ -83,8 +83,8 @@ func (p *plan) write(buf []byte, i int, s reflect.Value) (int, error) {
 	return i, nil
 }
 
-// read gives the message to each embedded struct, which steps over the numbers it does not know, and then reads the
-// fields of this struct. depth counts the messages around this one.
+// read passes the message to each embedded struct, which skips unknown numbers, and then reads the
+// fields of this struct. depth is the number of enclosing messages.
 func (p *plan) read(data []byte, s reflect.Value, depth int) error {
 	if depth > maxDepth {
 		return errDepth
@@ -118,8 +118,8 @@ func (p *plan) read(data []byte, s reflect.Value, depth int) error {
 	return nil
 }
 
-// field returns the field of a number, or nil, and its place. The search starts at a place, because most messages have
-// their fields in order.
+// field returns the field with a number, or nil, and its index. The search starts at an index,
+// because most messages have their fields in order.
 func (p *plan) field(number int32, at int) (*field, int) {
 	for ; at < len(p.fields) && p.fields[at].number <= number; at++ {
 		if p.fields[at].number == number {

@@ -15,13 +15,13 @@ import (
 // maxNumber is the highest field number that protobuf allows.
 const maxNumber = 1<<29 - 1
 
-// planner makes the plan of a type and of those it holds.
+// planner creates the plan of a type and of all types in it.
 type planner struct {
 	walks func(reflect.Type) bool
-	plans map[reflect.Type]*plan // begun or done: a type that holds itself, as Workload does, finds its plan here
+	plans map[reflect.Type]*plan // started or done, so that a recursive type, such as Workload, finds its plan
 }
 
-// plan makes the plan of a struct type.
+// plan returns the plan of a struct type.
 func (pl *planner) plan(t reflect.Type) (*plan, error) {
 	if p, ok := pl.plans[t]; ok {
 		return p, nil
@@ -152,8 +152,9 @@ func isTypeMeta(t reflect.Type) bool {
 	return t == reflect.TypeFor[metav1.TypeMeta]() || t == reflect.TypeFor[runtime.TypeMeta]()
 }
 
-// parseTag returns the number of a tag such as "bytes,1,opt,name=metadata". The rest of it is left to the Go type, as
-// upstream's generator does: in upstream's types it is sometimes wrong ("bytes" for an int32).
+// parseTag returns the number in a tag such as "bytes,1,opt,name=metadata". The rest is determined
+// by the Go type, as in upstream's generator: in upstream's types it is sometimes wrong ("bytes"
+// for an int32).
 func parseTag(tag string) (int32, error) {
 	parts := strings.SplitN(tag, ",", 3)
 	if len(parts) < 2 {
@@ -166,8 +167,8 @@ func parseTag(tag string) (int32, error) {
 	return int32(number), nil
 }
 
-// uniqueNumbers checks that no number is used twice in the message of t, those of embedded structs included: two
-// decoders would take it for theirs.
+// uniqueNumbers checks that no number is used twice in the message of t, including those of
+// embedded structs: two decoders would use it.
 func uniqueNumbers(t reflect.Type) error {
 	seen := map[int32]string{}
 	var walk func(t reflect.Type) error

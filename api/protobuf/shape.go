@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// shape is how often a field holds its element: once, at most once, many times, or by name. Unlike an element it knows
-// the field's key, because a list writes it many times and nil not at all.
+// shape is the number of elements that a field has: one, at most one, many, or many by name. Unlike
+// an element it knows the field's key, because a list writes it many times and nil not at all.
 type shape interface {
 	wire() wireType
 	size(f *field, v reflect.Value) int
@@ -17,7 +17,7 @@ type shape interface {
 	read(f *field, r record, v reflect.Value) error
 }
 
-// always is a plain scalar or struct: written even if it is zero.
+// always is a plain scalar or struct, which is written even if it is zero.
 type always struct{ element }
 
 func (s always) size(f *field, v reflect.Value) int { return len(f.key) + s.element.size(v) }
@@ -30,7 +30,8 @@ func (s always) read(f *field, r record, v reflect.Value) error {
 	return readElement(s.element, r, v)
 }
 
-// unlessNil is a slice that is one element: bytes, or a list type with generated methods such as metav1.Verbs.
+// unlessNil is a slice that is a single element: bytes, or a list type with generated methods such
+// as metav1.Verbs.
 type unlessNil struct{ element }
 
 func (s unlessNil) size(f *field, v reflect.Value) int {
@@ -69,14 +70,15 @@ func (s pointer) write(f *field, buf []byte, i int, v reflect.Value) (int, error
 }
 
 func (s pointer) read(f *field, r record, v reflect.Value) error {
-	// A scalar gets memory of its own each time: the caller may hold the pointer that is replaced.
+	// A scalar gets new memory each time: the caller may hold the replaced pointer.
 	if v.IsNil() || !merges(s.element) {
 		v.Set(reflect.New(v.Type().Elem()))
 	}
 	return readElement(s.element, r, v.Elem())
 }
 
-// merges tells whether reading an element twice into one value is more than reading it the second time.
+// merges reports whether reading an element twice into one value differs from reading it only the
+// second time.
 func merges(e element) bool {
 	switch e.(type) {
 	case messageElement, structElement:
@@ -85,7 +87,7 @@ func merges(e element) bool {
 	return false
 }
 
-// list is a slice, one record an item.
+// list is a slice with one record per item.
 type list struct{ element }
 
 func (s list) size(f *field, v reflect.Value) int {
@@ -106,7 +108,7 @@ func (s list) write(f *field, buf []byte, i int, v reflect.Value) (int, error) {
 	return i, nil
 }
 
-// read accepts packed numbers too: decoders must, though upstream's encoder does not pack.
+// read also accepts packed numbers: decoders must, although upstream's encoder does not write them.
 func (s list) read(f *field, r record, v reflect.Value) error {
 	if r.wire != wireBytes || s.element.wire() != wireVarint {
 		return s.readItem(r, v)
@@ -136,14 +138,15 @@ func (s list) readItem(r record, v reflect.Value) error {
 	return nil
 }
 
-// mapping is a map with string keys. An entry is a message of key (1) and value (2), entries go by ascending key.
+// mapping is a map with string keys. An entry is a message of key (1) and value (2); entries are
+// sorted by key.
 type mapping struct{ element }
 
 func (mapping) wire() wireType { return wireBytes }
 
-const entryKeySize = 1 // of both the key's and the value's key
+const entryKeySize = 1 // of the keys of both fields
 
-// entrySize is the length of an entry. A nil slice as value is left out.
+// entrySize returns the length of an entry. A nil slice as value is omitted.
 func (s mapping) entrySize(k string, v reflect.Value) int {
 	n := entryKeySize + sizeWithLength(len(k))
 	if v.Kind() == reflect.Slice && v.IsNil() {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// stringMap is mapping for the commonest map, without an allocation per entry.
+// stringMap is mapping for the most common map, without an allocation per entry.
 type stringMap struct{ mapping }
 
 var stringMapType = reflect.TypeFor[map[string]string]()

@@ -9,7 +9,8 @@ import (
 	"math/bits"
 )
 
-// wireType says how the bytes of a field are delimited. https://protobuf.dev/programming-guides/encoding/#structure
+// wireType is the encoding of a field's bytes.
+// https://protobuf.dev/programming-guides/encoding/#structure
 type wireType uint8
 
 const (
@@ -23,20 +24,20 @@ const (
 
 var (
 	errOverflow = errors.New("varint of more than 64 bits")
-	errGroup    = errors.New("group ends that did not start")
-	errDepth    = fmt.Errorf("more than %d messages in one another", maxDepth)
+	errGroup    = errors.New("end of a group without a start")
+	errDepth    = fmt.Errorf("more than %d nested messages", maxDepth)
 )
 
-// maxDepth bounds the stack that a recursive type can be made to use. JSON decoders have the same limit, so what came
-// in as JSON can be read back.
+// maxDepth limits the stack that a recursive type can use. JSON decoders have the same limit, so
+// that objects received as JSON can be read back.
 const maxDepth = 10000
 
-// key is the varint in front of a field.
+// key returns the varint before a field.
 func key(number int32, wire wireType) uint64 { return uint64(number)<<3 | uint64(wire) }
 
 func varintSize(x uint64) int { return (bits.Len64(x|1) + 6) / 7 }
 
-// putVarint writes x so that it ends before buf[i], and returns where it starts.
+// putVarint writes x so that it ends before buf[i], and returns its start.
 func putVarint(buf []byte, i int, x uint64) int {
 	i -= varintSize(x)
 	for at := i; ; at++ {
@@ -65,16 +66,16 @@ func readVarint(data []byte) (x uint64, rest []byte, err error) {
 	return 0, nil, io.ErrUnexpectedEOF
 }
 
-// record is one field as it stands in a message.
+// record is one field of a message.
 type record struct {
 	number int32
 	wire   wireType
 	varint uint64 // of wireVarint
 	bytes  []byte // of wireBytes, part of the message
-	depth  int    // of the message it stands in
+	depth  int    // of the enclosing message
 }
 
-// readRecord takes the first record off a message that is not empty.
+// readRecord reads the first record of a message that is not empty.
 func readRecord(data []byte) (record, []byte, error) {
 	r, rest, err := readKey(data)
 	if err != nil {
@@ -114,8 +115,8 @@ func readBytes(data []byte) (bytes, rest []byte, err error) {
 	return rest[:n], rest[n:], nil
 }
 
-// skip steps over the rest of a record that no API type uses: a fixed number or a group, which nothing has written
-// since proto2 deprecated it and which decoders must still step over.
+// skip skips the rest of a record that no API type uses: a fixed number or a group. Groups are
+// deprecated since proto2, and decoders must still skip them.
 func skip(r record, rest []byte) ([]byte, error) {
 	for depth := 0; ; {
 		var err error

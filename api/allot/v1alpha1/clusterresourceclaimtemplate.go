@@ -5,22 +5,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ClusterResourceClaimTemplate is the original of ResourceClaimTemplates that are the same in many namespaces.
+// ClusterResourceClaimTemplate is the source of equal ResourceClaimTemplates in many namespaces.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type ClusterResourceClaimTemplate struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec may be changed: the copies, which are immutable, are then replaced. Claims that exist stay as they are.
+	// Spec is mutable: the copies, which are immutable, are then replaced. Existing claims do not
+	// change.
 	Spec ClusterResourceClaimTemplateSpec `json:"spec"`
-	// Status says where the copies stand.
+	// Status is the state of the copies.
 	Status ClusterResourceClaimTemplateStatus `json:"status,omitempty,omitzero"`
 }
 
-// ClusterResourceClaimTemplateSpec is the content of the copies, and where they are wanted.
+// ClusterResourceClaimTemplateSpec has the content of the copies, and selects their namespaces.
 type ClusterResourceClaimTemplateSpec struct {
-	// Metadata is what claims get that are generated from a copy.
+	// Metadata is the metadata of claims that are generated from a copy.
 	Metadata TemplateMetadata `json:"metadata,omitempty,omitzero"`
 	// Spec is the spec of the claims, as in a ResourceClaimTemplate of resource.k8s.io/v1.
 	Spec resourcev1.ResourceClaimSpec `json:"spec"`
@@ -40,36 +41,39 @@ type TemplateMetadata struct {
 
 // Types of conditions.
 const (
-	// ConditionReady is True while each wanted namespace has a copy, be it of the content before the last change.
+	// ConditionReady is True while each selected namespace has a copy, possibly of an earlier spec.
 	ConditionReady = "Ready"
-	// ConditionInSync is True while each wanted namespace has a copy of the present content.
+	// ConditionInSync is True while each selected namespace has a copy of the current spec.
 	ConditionInSync = "InSync"
 )
 
-// MaxConflicts is how many conflicts are named; all are counted.
+// MaxConflicts is the maximum number of conflicts that are listed; all are counted.
 const MaxConflicts = 10
 
-// ClusterResourceClaimTemplateStatus says where the copies stand.
+// ClusterResourceClaimTemplateStatus is the state of the copies.
 type ClusterResourceClaimTemplateStatus struct {
-	// ObservedGeneration is the generation that the rest of the status is about.
+	// ObservedGeneration is the generation for which the status was computed.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Wanted is the number of namespaces that are selected. Namespaces that are being deleted do not count.
+	// Wanted is the number of selected namespaces. Namespaces that are being deleted are not
+	// counted.
 	Wanted int32 `json:"wanted"`
-	// InStep is how many of them have a copy of the present content.
+	// InStep is the number of selected namespaces with a copy of the current spec.
 	InStep int32 `json:"inStep"`
-	// Conflicting is how many of them have no copy because somebody else has the name there.
+	// Conflicting is the number of selected namespaces without a copy because another object has
+	// the name.
 	Conflicting int32 `json:"conflicting"`
-	// Conflicts names the first of these namespaces in the order of their names.
+	// Conflicts lists the first of these namespaces, sorted by name.
 	Conflicts []NameConflict `json:"conflicts,omitempty"`
 	// Conditions are Ready and InSync.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// NameConflict is a namespace in which somebody else has the name of the copy.
+// NameConflict is a namespace in which another object has the name of the copy.
 type NameConflict struct {
-	// Namespace is where.
+	// Namespace is the name of the namespace.
 	Namespace string `json:"namespace"`
-	// Holder is who has the name: another ClusterResourceClaimTemplate, or a ResourceClaimTemplate that is no copy.
+	// Holder is the object with the name: another ClusterResourceClaimTemplate, or a
+	// ResourceClaimTemplate that is not a copy.
 	Holder string `json:"holder"`
 }
 

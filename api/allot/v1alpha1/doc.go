@@ -1,11 +1,13 @@
-// Package v1alpha1 holds the kinds of the group allot.dev, which are served by a CustomResourceDefinition and not by
-// allot's API server: they work on any Kubernetes cluster.
+// Package v1alpha1 has the kinds of the group allot.dev, which are served by
+// CustomResourceDefinitions, not by allot's API server: they work on any Kubernetes cluster.
 //
-// ClusterResourceClaimTemplate is the out-of-tree form of KEP-5978 (R43): a controller keeps a ResourceClaimTemplate in
-// step with it in each namespace that it selects. The in-tree form of the same name is in api/resource/v1alpha3.
+// ClusterResourceClaimTemplate is the out-of-tree form of KEP-5978 (R43): a controller maintains a
+// copy of it, a ResourceClaimTemplate, in each selected namespace. The in-tree form with the same
+// name is in api/resource/v1alpha3.
 //
-// crd.yaml is generated from the types here, and describes ResourceClaimSpec in full: what it lets pass the server may
-// still refuse (CEL expressions, for one), and what it does not know is pruned.
+// crd.yaml is generated from the types here, and describes ResourceClaimSpec completely. The server
+// may still reject a valid object (because of CEL expressions, for example), and unknown fields are
+// pruned.
 //
 // +k8s:deepcopy-gen=package
 package v1alpha1

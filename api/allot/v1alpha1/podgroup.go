@@ -2,18 +2,19 @@ package v1alpha1
 
 import _ "embed" // the definitions
 
-// PodGroup and Workload are kinds of this group on clusters whose API server has neither. They have the form of
-// scheduling.k8s.io/v1beta1 (package api/scheduling/v1beta1); podgroups.yaml and workloads.yaml define them.
+// PodGroup and Workload are kinds of this group for clusters whose API server does not serve them.
+// They have the fields of scheduling.k8s.io/v1beta1 (package api/scheduling/v1beta1);
+// podgroups.yaml and workloads.yaml define them.
 const (
-	// PodGroupLabel is the label by which a pod joins the PodGroup of that name in its namespace: there, the spec of a pod
-	// has no field for it.
+	// PodGroupLabel is the label by which a pod joins a PodGroup in its namespace on such clusters,
+	// where the pod spec has no field for it.
 	PodGroupLabel = "allot.dev/pod-group"
-	// GroupClaimSuffix ends a spec.resourceClaims[].resourceClaimName that stands for a claim of the pod's PodGroup:
-	// fabric.podgroup.allot.dev is the claim of the entry "fabric". The admission policy of the chart replaces it by the
-	// name of the claim, which is [GroupClaimName].
+	// GroupClaimSuffix is the suffix of a spec.resourceClaims[].resourceClaimName that refers to a
+	// claim of the pod's PodGroup: fabric.podgroup.allot.dev is the claim of the entry "fabric".
+	// The admission policy of the chart replaces it by the name of the claim, [GroupClaimName].
 	GroupClaimSuffix = ".podgroup.allot.dev"
-	// GroupClaimsFinalizer keeps a PodGroup until the claims that were generated for it are gone, so that one that is made
-	// anew under its name never meets them.
+	// GroupClaimsFinalizer protects a PodGroup until the claims generated for it are deleted, so
+	// that a new PodGroup with the same name never finds them.
 	GroupClaimsFinalizer = "allot.dev/group-claims"
 )
 
@@ -33,6 +34,6 @@ var PodGroups = SchemeGroupVersion.WithResource("podgroups")
 // Workloads is the resource of Workload.
 var Workloads = SchemeGroupVersion.WithResource("workloads")
 
-// GroupClaimName is the name of the claim that is generated for an entry of a PodGroup. It follows from the two names
-// alone, so that whoever writes the pod can know it.
+// GroupClaimName returns the name of the claim that is generated for an entry of a PodGroup. It
+// depends only on the two names, so that the author of the pod can know it.
 func GroupClaimName(group, entry string) string { return group + "-" + entry }

@@ -11,7 +11,7 @@ import (
 // GroupName is the group of allot's own kinds.
 const GroupName = "allot.dev"
 
-// SchemeGroupVersion is the version of the group that this package holds.
+// SchemeGroupVersion is the group version that this package implements.
 var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 
 // ClusterResourceClaimTemplates is the resource of ClusterResourceClaimTemplate.
@@ -25,7 +25,7 @@ const KindClusterResourceClaimTemplate = "ClusterResourceClaimTemplate"
 //go:embed crd.yaml
 var CRD string
 
-// AddToScheme makes scheme know the kinds.
+// AddToScheme adds the kinds to a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	scheme.AddKnownTypes(SchemeGroupVersion, &ClusterResourceClaimTemplate{}, &ClusterResourceClaimTemplateList{})

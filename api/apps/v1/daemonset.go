@@ -26,8 +26,8 @@ type DaemonSetList struct {
 	Items []DaemonSet `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory
-// with in, and must not be changed or stored.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
+// not be modified or stored.
 func (in *DaemonSet) Upstream() *appsv1.DaemonSet {
 	return &appsv1.DaemonSet{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status}
 }

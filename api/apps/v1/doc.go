@@ -1,5 +1,5 @@
-// Package v1 holds the workload kinds of apps/v1 whose pod templates carry the
-// fields that core/v1 gains here. Statuses and all other types are upstream's.
+// Package v1 has the workload kinds of apps/v1, whose pod templates have the fields that are added
+// to core/v1. Statuses and all other types are upstream's.
 //
 // +k8s:deepcopy-gen=package
 package v1

@@ -26,8 +26,8 @@ type StatefulSetList struct {
 	Items []StatefulSet `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory
-// with in, and must not be changed or stored.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
+// not be modified or stored.
 func (in *StatefulSet) Upstream() *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status}
 }

@@ -18,7 +18,7 @@ type DaemonSetSpec struct {
 	RevisionHistoryLimit *int32                           `json:"revisionHistoryLimit,omitempty" protobuf:"varint,6,opt,name=revisionHistoryLimit"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *DaemonSetSpec) Upstream() upstream.DaemonSetSpec {
 	var out upstream.DaemonSetSpec
 	out.Selector = in.Selector
@@ -41,7 +41,7 @@ type DeploymentSpec struct {
 	ProgressDeadlineSeconds *int32                      `json:"progressDeadlineSeconds,omitempty" protobuf:"varint,9,opt,name=progressDeadlineSeconds"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *DeploymentSpec) Upstream() upstream.DeploymentSpec {
 	var out upstream.DeploymentSpec
 	out.Replicas = in.Replicas
@@ -63,7 +63,7 @@ type ReplicaSetSpec struct {
 	Template        core.PodTemplateSpec  `json:"template,omitempty" protobuf:"bytes,3,opt,name=template"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *ReplicaSetSpec) Upstream() upstream.ReplicaSetSpec {
 	var out upstream.ReplicaSetSpec
 	out.Replicas = in.Replicas
@@ -88,7 +88,7 @@ type StatefulSetSpec struct {
 	Ordinals                             *upstream.StatefulSetOrdinals                             `json:"ordinals,omitempty" protobuf:"bytes,11,opt,name=ordinals"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *StatefulSetSpec) Upstream() upstream.StatefulSetSpec {
 	var out upstream.StatefulSetSpec
 	out.Replicas = in.Replicas

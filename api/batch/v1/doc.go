@@ -1,5 +1,5 @@
-// Package v1 holds the Job of batch/v1, whose pod template carries the fields that core/v1 gains here. Its status and all
-// other types are upstream's.
+// Package v1 has the Job of batch/v1, whose pod template has the fields that are added to core/v1.
+// Its status and all other types are upstream's.
 //
 // +k8s:deepcopy-gen=package
 package v1

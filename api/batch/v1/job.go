@@ -27,13 +27,13 @@ type JobList struct {
 	Items []Job `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory
-// with in, and must not be changed or stored.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
+// not be modified or stored.
 func (in *Job) Upstream() *batchv1.Job {
 	return &batchv1.Job{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status}
 }
 
-// Finished gives the condition, Complete or Failed, that says that the Job has ended for good.
+// Finished returns the condition, Complete or Failed, with which the Job has ended, if it has.
 func (in *Job) Finished() (batchv1.JobCondition, bool) {
 	for _, c := range in.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {

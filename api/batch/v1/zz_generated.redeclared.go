@@ -29,7 +29,7 @@ type JobSpec struct {
 	Scheduling              *upstream.JobSchedulingConfiguration `json:"scheduling,omitempty" protobuf:"bytes,17,opt,name=scheduling"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *JobSpec) Upstream() upstream.JobSpec {
 	var out upstream.JobSpec
 	out.Parallelism = in.Parallelism

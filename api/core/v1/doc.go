@@ -1,13 +1,12 @@
-// Package v1 holds the pod types of core/v1 with what the KEPs add to them:
-// PodResourceClaim gains podGroupResourceClaim (KEP-5729, "Pod") and
-// clusterResourceClaimTemplateName (KEP-5978, "API Changes").
+// Package v1 has the pod types of core/v1 with the additions of the KEPs: PodResourceClaim has
+// podGroupResourceClaim (KEP-5729, "Pod") and clusterResourceClaimTemplateName (KEP-5978, "API
+// Changes").
 //
-// Everything else of core/v1 is upstream's own type. A struct that only gains a
-// field embeds upstream's; one in which a field's type changes is declared
-// again by a generator, because shadowing an embedded field breaks strategic
-// merge patch. Wire form: the same JSON and protobuf as upstream, with the added
-// fields under numbers from 100 (or the number the KEP gives), which clients
-// that do not know them skip.
+// All other types of core/v1 are upstream's. A struct to which only a field is added embeds
+// upstream's; one in which the type of a field changes is declared again by a generator, because
+// shadowing an embedded field breaks strategic merge patch. JSON and protobuf are those of
+// upstream, with numbers from 100 (or those of the KEP) for the added fields, which clients that do
+// not know them skip.
 //
 // +k8s:deepcopy-gen=package
 package v1

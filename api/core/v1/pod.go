@@ -26,8 +26,7 @@ type PodList struct {
 	Items []Pod `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// PodResourceClaim names one claim that a pod uses. Exactly one of its four
-// sources is set (R1).
+// PodResourceClaim is a claim that a pod uses. Exactly one of its four sources is set (R1).
 type PodResourceClaim struct {
 	corev1.PodResourceClaim `json:",inline"`
 
@@ -35,22 +34,22 @@ type PodResourceClaim struct {
 	// which a claim is generated for the pod (KEP-5978, "API Changes").
 	ClusterResourceClaimTemplateName *string `json:"clusterResourceClaimTemplateName,omitempty" protobuf:"bytes,5,opt,name=clusterResourceClaimTemplateName"`
 
-	// PodGroupResourceClaim is the name of an entry of spec.resourceClaims of the
-	// pod's PodGroup (KEP-5729, "Pod"). It needs spec.schedulingGroup.
+	// PodGroupResourceClaim is the name of an entry of spec.resourceClaims of the pod's PodGroup
+	// (KEP-5729, "Pod"). It requires spec.schedulingGroup.
 	PodGroupResourceClaim *string `json:"podGroupResourceClaim,omitempty" protobuf:"bytes,100,opt,name=podGroupResourceClaim"`
 }
 
-// Upstream gives the upstream form, without allot's additions.
+// Upstream returns the upstream type, without allot's additions.
 func (in *PodResourceClaim) Upstream() corev1.PodResourceClaim { return in.PodResourceClaim }
 
-// Upstream gives the upstream form, without allot's additions, for upstream's
-// helper functions. It shares memory with in, and must not be changed or stored.
+// Upstream returns the upstream type, without allot's additions, for upstream's helper functions.
+// It shares memory with in, and must not be modified or stored.
 func (in *Pod) Upstream() *corev1.Pod {
 	return &corev1.Pod{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status}
 }
 
 // EachContainer calls do for every container of a pod: init containers, containers and ephemeral
-// containers, in this order. do may change them.
+// containers, in this order. do may modify them.
 func (in *PodSpec) EachContainer(do func(*corev1.Container)) {
 	for _, list := range [][]corev1.Container{in.InitContainers, in.Containers} {
 		for i := range list {
@@ -62,7 +61,7 @@ func (in *PodSpec) EachContainer(do func(*corev1.Container)) {
 	}
 }
 
-// Finished tells that the pod's containers have ended and will not run again.
+// Finished reports whether the pod's containers have ended and will not run again.
 func (in *Pod) Finished() bool {
 	return in.Status.Phase == corev1.PodSucceeded || in.Status.Phase == corev1.PodFailed
 }

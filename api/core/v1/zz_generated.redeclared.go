@@ -54,7 +54,7 @@ type PodSpec struct {
 	EvictionResponders            []upstream.EvictionResponder        `json:"evictionResponders,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,44,rep,name=evictionResponders"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *PodSpec) Upstream() upstream.PodSpec {
 	var out upstream.PodSpec
 	out.Volumes = in.Volumes
@@ -114,7 +114,7 @@ type PodTemplateSpec struct {
 	Spec              PodSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *PodTemplateSpec) Upstream() upstream.PodTemplateSpec {
 	var out upstream.PodTemplateSpec
 	out.ObjectMeta = in.ObjectMeta

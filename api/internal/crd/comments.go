@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// comments are the doc comments of structs ("Type") and of their fields ("Type.jsonName").
+// comments has the doc comments of structs ("Type") and of their fields ("Type.jsonName").
 type comments map[string]string
 
 func commentsIn(dir string) (comments, error) {
@@ -51,7 +51,7 @@ func (c comments) addType(d *ast.GenDecl) {
 	}
 }
 
-// firstParagraph leaves out what follows the first empty line, and the line breaks of the rest.
+// firstParagraph returns the text before the first empty line, without line breaks.
 func firstParagraph(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
 	return strings.Join(strings.Fields(text), " ")

@@ -13,7 +13,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// kind is what a definition says beyond the schema of the Go type.
+// kind has the parts of a definition that do not follow from the Go type.
 type kind struct {
 	object     any
 	name       string
@@ -24,7 +24,7 @@ type kind struct {
 	status     bool
 	columns    []apiextensionsv1.CustomResourceColumnDefinition
 	limits     map[string]limit
-	// without are properties that the definition does not have, by model and property.
+	// without are properties to omit, by model and property.
 	without []string
 }
 
@@ -51,18 +51,18 @@ func age() apiextensionsv1.CustomResourceColumnDefinition {
 
 func clusterTemplates() kind {
 	status := func(condition string) string { return `.status.conditions[?(@.type=="` + condition + `")].status` }
-	reason := column("Reason", "string", `.status.conditions[?(@.type=="`+allotv1alpha1.ConditionInSync+`")].reason`, "Why InSync is as it is.")
+	reason := column("Reason", "string", `.status.conditions[?(@.type=="`+allotv1alpha1.ConditionInSync+`")].reason`, "The reason of the condition InSync.")
 	reason.Priority = 1 // only in wide output
 	return kind{
 		object: allotv1alpha1.ClusterResourceClaimTemplate{}, name: allotv1alpha1.KindClusterResourceClaimTemplate,
 		resource: allotv1alpha1.ClusterResourceClaimTemplates.Resource, singular: "clusterresourceclaimtemplate", shortNames: []string{"crct"},
 		scope: apiextensionsv1.ClusterScoped, status: true, limits: limits(),
 		columns: []apiextensionsv1.CustomResourceColumnDefinition{
-			column("Wanted", "integer", ".status.wanted", "Namespaces that are selected."),
-			column("In Step", "integer", ".status.inStep", "Namespaces that have a copy of the present content."),
-			column("Conflicts", "integer", ".status.conflicting", "Namespaces in which somebody else has the name."),
-			column("Ready", "string", status(allotv1alpha1.ConditionReady), "Whether each wanted namespace has a copy."),
-			column("In Sync", "string", status(allotv1alpha1.ConditionInSync), "Whether each wanted namespace has a copy of the present content."),
+			column("Wanted", "integer", ".status.wanted", "The number of selected namespaces."),
+			column("In Step", "integer", ".status.inStep", "The number of namespaces that have a copy of the current spec."),
+			column("Conflicts", "integer", ".status.conflicting", "The number of namespaces in which another object has the name."),
+			column("Ready", "string", status(allotv1alpha1.ConditionReady), "Whether each selected namespace has a copy."),
+			column("In Sync", "string", status(allotv1alpha1.ConditionInSync), "Whether each selected namespace has a copy of the current spec."),
 			reason,
 			age(),
 		},
@@ -71,16 +71,16 @@ func clusterTemplates() kind {
 
 const schedulingModels = "io.k8s.api.scheduling.v1beta1."
 
-// podGroups is allot.dev's form of upstream's kind. It has no composites, and no templates of the cluster: no server
-// that needs this kind has those.
+// podGroups is allot.dev's version of upstream's kind. It has no composite groups and no
+// cluster-wide templates: no server that needs this kind has those.
 func podGroups() kind {
 	return kind{
 		object: scheduling.PodGroup{}, name: "PodGroup", resource: allotv1alpha1.PodGroups.Resource, singular: "podgroup", shortNames: []string{"apg"},
 		scope: apiextensionsv1.NamespaceScoped, status: true, limits: groupLimits(),
 		without: []string{schedulingModels + "PodGroupSpec.parentCompositePodGroupName", schedulingModels + "PodGroupResourceClaim.clusterResourceClaimTemplateName"},
 		columns: []apiextensionsv1.CustomResourceColumnDefinition{
-			column("Min", "integer", ".spec.schedulingPolicy.gang.minCount", "Pods that have to be placed together."),
-			column("Scheduled", "string", `.status.conditions[?(@.type=="`+schedulingv1beta1.PodGroupInitiallyScheduled+`")].status`, "Whether the group has been placed."),
+			column("Min", "integer", ".spec.schedulingPolicy.gang.minCount", "Pods that must be scheduled together."),
+			column("Scheduled", "string", `.status.conditions[?(@.type=="`+schedulingv1beta1.PodGroupInitiallyScheduled+`")].status`, "Whether the group is scheduled."),
 			age(),
 		},
 	}
@@ -95,7 +95,7 @@ func workloads() kind {
 	}
 }
 
-// commonLimits are those of what PodGroups and templates of PodGroups share.
+// commonLimits returns the limits that PodGroups and templates of PodGroups have in common.
 func commonLimits(of string) map[string]limit {
 	name := limit{maxLength: 63, pattern: label}
 	domain := limit{maxLength: 253, pattern: subdomain}
@@ -155,7 +155,7 @@ func (k kind) definition(schema *apiextensionsv1.JSONSchemaProps) apiextensionsv
 	}
 }
 
-// manifest is a CustomResourceDefinition without the status, which a manifest does not have.
+// manifest is a CustomResourceDefinition without the status.
 type manifest struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        map[string]string                            `json:"metadata"`

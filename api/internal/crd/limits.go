@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// limit is what a model, or a property of one, has to keep to beyond its Go type.
+// limit is a constraint on a model or a property that does not follow from its Go type.
 type limit struct {
 	maxItems  int
 	maxLength int
@@ -34,7 +34,7 @@ func (l limit) apply(s *apiextensionsv1.JSONSchemaProps) {
 	s.Minimum = l.minimum
 	s.Pattern = l.pattern
 	for _, value := range l.enum {
-		text, _ := json.Marshal(value) // a string always has JSON
+		text, _ := json.Marshal(value) // marshaling a string cannot fail
 		s.Enum = append(s.Enum, apiextensionsv1.JSON{Raw: text})
 	}
 	for _, r := range l.rules {
@@ -55,7 +55,8 @@ const (
 	reference = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(/[a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
 )
 
-// limits follow the validation of ResourceClaims in Kubernetes 1.37. A value that is not in an enumeration would be refused for each copy.
+// limits returns the constraints of ResourceClaims in Kubernetes 1.37. Values that are not in an
+// enumeration would be rejected for each copy.
 func limits() map[string]limit {
 	const resource, meta = "io.k8s.api.resource.v1.", "io.k8s.apimachinery.pkg.apis.meta.v1."
 	name := limit{maxLength: validation.DNS1123LabelMaxLength, pattern: label}

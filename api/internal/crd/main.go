@@ -1,8 +1,8 @@
 // Command crd writes the CustomResourceDefinition of a kind of allot.dev from its Go types.
 //
-// The schema is what api/openapi makes of the types, with the references resolved and without what a structural schema
-// may not have; limits.go adds what ResourceClaims are validated by and a schema can say. Descriptions are the comments
-// of our own types, and the first paragraph of upstream's.
+// The schema is that of api/openapi, with resolved references and without what a structural schema
+// must not have; limits.go adds validation rules of ResourceClaims that a schema can express.
+// Descriptions are the comments of allot's types, and the first paragraph of upstream's.
 //
 // Usage (from a go:generate line in api/allot/v1alpha1):
 //
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// generate is the manifest of a kind, given the directory of the Go types.
+// generate returns the manifest of a kind, given the directory of the Go types.
 func generate(source, name string) ([]byte, error) {
 	comments, err := commentsIn(source)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	metadata = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 )
 
-// schemaOf is the structural schema of a kind.
+// schemaOf returns the structural schema of a kind.
 func schemaOf(k kind, texts comments) (*apiextensionsv1.JSONSchemaProps, error) {
 	builder, err := openapi.NewBuilder(k.object)
 	if err != nil {
@@ -42,7 +42,7 @@ func schemaOf(k kind, texts comments) (*apiextensionsv1.JSONSchemaProps, error) 
 		return nil, err
 	}
 	if unused := slices.Sorted(maps.Keys(f.limits)); len(unused) > 0 {
-		return nil, fmt.Errorf("limits of what is not in the schema: %s", strings.Join(unused, ", "))
+		return nil, fmt.Errorf("limits of properties that are not in the schema: %s", strings.Join(unused, ", "))
 	}
 	return schema, nil
 }
@@ -51,9 +51,9 @@ func schemaOf(k kind, texts comments) (*apiextensionsv1.JSONSchemaProps, error) 
 type flattener struct {
 	definitions map[string]common.OpenAPIDefinition
 	comments    comments
-	limits      map[string]limit // loses what was used
+	limits      map[string]limit // used limits are removed
 	used        map[string]limit
-	without     []string // properties that are left out
+	without     []string // properties to omit
 }
 
 func (f *flattener) limit(key string) limit {
@@ -67,14 +67,14 @@ func (f *flattener) limit(key string) limit {
 	return f.used[key]
 }
 
-// model is the schema of a definition.
+// model returns the schema of a definition.
 func (f *flattener) model(name string) (*apiextensionsv1.JSONSchemaProps, error) {
 	switch name {
 	case quantity:
 		return &apiextensionsv1.JSONSchemaProps{XIntOrString: true, AnyOf: []apiextensionsv1.JSONSchemaProps{{Type: "integer"}, {Type: "string"}}}, nil
 	case raw:
 		return &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}, nil
-	case metadata: // the server knows it, and lets no schema speak of it
+	case metadata: // the server adds its schema, and does not accept another one
 		return &apiextensionsv1.JSONSchemaProps{Type: "object"}, nil
 	}
 	definition, ok := f.definitions[name]
@@ -110,8 +110,8 @@ func (f *flattener) model(name string) (*apiextensionsv1.JSONSchemaProps, error)
 	return out, nil
 }
 
-// schema takes over all but the properties and the defaults: what is not given stays so, for the server that gets the copies to
-// default.
+// schema returns the schema without properties and defaults: the server that gets the copies sets
+// the defaults.
 func (f *flattener) schema(s spec.Schema) (*apiextensionsv1.JSONSchemaProps, error) {
 	if model := s.Ref.String(); model != "" {
 		out, err := f.model(model)
@@ -149,7 +149,7 @@ func (f *flattener) schema(s spec.Schema) (*apiextensionsv1.JSONSchemaProps, err
 	return out, nil
 }
 
-// extensions are those that say how lists and maps are merged.
+// extensions copies the extensions that describe how lists and maps are merged.
 func (f *flattener) extensions(out *apiextensionsv1.JSONSchemaProps, s spec.Schema) {
 	if kind, ok := s.Extensions.GetString("x-kubernetes-list-type"); ok {
 		out.XListType = &kind

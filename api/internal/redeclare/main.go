@@ -1,20 +1,19 @@
-// Command redeclare writes a Go file that declares upstream structs again, with
-// the types of some fields replaced.
+// Command redeclare writes a Go file that declares upstream structs again, with the types of some
+// fields replaced.
 //
-// Embedding an upstream struct and shadowing one of its fields breaks strategic
-// merge patch and OpenAPI, so a struct in which a field's type changes has to be
-// declared anew. Only names, types and tags are taken over: field lists then
-// follow upstream by running the generator again, and no upstream sentence is
-// held here. For each struct an Upstream method is written that gives a shallow
-// upstream copy, so that upstream's helpers can be called.
+// Embedding an upstream struct and shadowing one of its fields breaks strategic merge patch and
+// OpenAPI, so that a struct in which the type of a field changes must be declared again. Only
+// names, types and tags are copied: running the generator again updates the fields, and no upstream
+// sentence is copied. Each struct gets an Upstream method that returns a shallow upstream copy, so
+// that upstream's helper functions can be called.
 //
-// Usage (from a go:generate line in the package that gets the file):
+// Usage (from a go:generate line in the package of the file):
 //
 //	redeclare -from k8s.io/api/core/v1 -out zz_generated.redeclared.go PodSpec:ResourceClaims=PodResourceClaim …
 //
-// Each argument is Struct[:Field=Type,…]. Type names a type of the target
-// package (it keeps the field's slice or pointer), or alias.Type together with
-// -import alias=path. A struct may also gain fields: Struct+Field=`Go field`.
+// Each argument is Struct[:Field=Type,…]. Type is a type of the target package (it keeps the
+// field's slice or pointer), or alias.Type together with -import alias=path. Fields can be added to
+// a struct: Struct+Field=`Go field`.
 package main
 
 import (
@@ -108,7 +107,7 @@ func packageDir(path string) string {
 	return strings.TrimSpace(string(dir))
 }
 
-// load reads types.go, which is where every package of k8s.io/api keeps its types.
+// load reads types.go, in which every package of k8s.io/api has its types.
 func (g *generator) load(dir string) {
 	g.fset = token.NewFileSet()
 	g.structs, g.local, g.imports = map[string]*ast.StructType{}, map[string]bool{}, map[string]string{}
@@ -176,7 +175,7 @@ func (g *generator) file(pkg string) []byte {
 	return src
 }
 
-// declare writes one struct and its projection.
+// declare writes one struct and its Upstream method.
 func (g *generator) declare(w *bytes.Buffer, r redeclaration, st *ast.StructType, used map[string]string) {
 	fmt.Fprintf(w, "// %s is upstream's %s", r.name, r.name)
 	if len(r.replaced)+len(r.added) > 0 {
@@ -208,7 +207,7 @@ func (g *generator) declare(w *bytes.Buffer, r redeclaration, st *ast.StructType
 	}
 	fmt.Fprint(w, "}\n\n")
 	if g.project {
-		fmt.Fprintf(w, "// Upstream gives the upstream form, without allot's additions. It shares memory with in.\n")
+		fmt.Fprintf(w, "// Upstream returns the upstream type, without allot's additions. It shares memory with in.\n")
 		fmt.Fprintf(w, "func (in *%s) Upstream() upstream.%s {\n\tvar out upstream.%s\n%s\treturn out\n}\n\n", r.name, r.name, r.name, copies.Bytes())
 	}
 }
@@ -229,7 +228,7 @@ func (g *generator) copyField(w *bytes.Buffer, name string, typ ast.Expr, replac
 	}
 }
 
-// redeclares says whether the innermost type of an expression is redeclared in this run.
+// redeclares reports whether the innermost type of an expression is redeclared in this run.
 func (g *generator) redeclares(typ ast.Expr) bool {
 	switch t := typ.(type) {
 	case *ast.ArrayType:
@@ -243,7 +242,7 @@ func (g *generator) redeclares(typ ast.Expr) bool {
 	return false
 }
 
-// expr prints a field's type as the target package has to write it.
+// expr returns a field's type as source code for the target package.
 func (g *generator) expr(typ ast.Expr, used map[string]string, replacement string) string {
 	switch t := typ.(type) {
 	case *ast.ArrayType:

@@ -1,9 +1,9 @@
-// Command wire writes the methods by which delta types take part in the wire
-// formats: the protobuf methods that the apimachinery serializer asks of a kind
-// (all by reflection, in package api/protobuf), and OpenAPIModelName, which gives
-// a delta type the model name of the upstream type it stands for.
+// Command wire writes the methods for the wire formats of delta types: the protobuf methods that
+// the apimachinery serializer requires of a kind (all by reflection, in package api/protobuf), and
+// OpenAPIModelName, which returns the model name of the upstream type that a delta type replaces.
 //
-// Usage (from a go:generate line): wire -model io.k8s.api.core.v1 -kinds Pod,PodList -structs PodSpec
+// Usage (from a go:generate line): wire -model io.k8s.api.core.v1 -kinds Pod,PodList -structs
+// PodSpec
 package main
 
 import (

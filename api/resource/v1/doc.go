@@ -1,6 +1,6 @@
-// Package v1 holds the kinds of resource.k8s.io/v1 that the KEPs add fields to:
-// ResourceClaim gains spec.reservedFor and status.allocation.reservedForAnyPod
-// (KEP-5194, "API"). DeviceClass and ResourceSlice are upstream's own types.
+// Package v1 has the kinds of resource.k8s.io/v1 to which the KEPs add fields: ResourceClaim has
+// spec.reservedFor and status.allocation.reservedForAnyPod (KEP-5194, "API"). DeviceClass and
+// ResourceSlice are upstream's types.
 //
 // +k8s:deepcopy-gen=package
 package v1

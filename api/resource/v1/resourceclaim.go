@@ -26,33 +26,33 @@ type ResourceClaimList struct {
 	Items []ResourceClaim `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// ResourceClaimSpec says what is asked for. It is immutable.
+// ResourceClaimSpec describes the requested devices. It is immutable.
 type ResourceClaimSpec struct {
 	resourcev1.ResourceClaimSpec `json:",inline"`
 
-	// ReservedFor is the consumer that the scheduler copies into
-	// status.reservedFor at the first reservation, instead of the pod (KEP-5194,
-	// "API"). Whoever made the claim removes it from the status again.
+	// ReservedFor is the consumer that the scheduler copies into status.reservedFor at the first
+	// reservation, instead of the pod (KEP-5194, "API"). The creator of the claim must remove it
+	// from the status.
 	ReservedFor *resourcev1.ResourceClaimConsumerReference `json:"reservedFor,omitempty" protobuf:"bytes,100,opt,name=reservedFor"`
 }
 
-// Upstream gives the upstream form, without allot's additions.
+// Upstream returns the upstream type, without allot's additions.
 func (in *ResourceClaimSpec) Upstream() resourcev1.ResourceClaimSpec { return in.ResourceClaimSpec }
 
-// AllocationResult says which devices a claim got.
+// AllocationResult has the devices allocated to a claim.
 type AllocationResult struct {
 	resourcev1.AllocationResult `json:",inline"`
 
-	// ReservedForAnyPod lets every pod that references the claim use it, whether
-	// or not status.reservedFor lists the pod (KEP-5194, "API").
+	// ReservedForAnyPod allows every pod that references the claim to use it, whether or not the
+	// pod is in status.reservedFor (KEP-5194, "API").
 	ReservedForAnyPod *bool `json:"reservedForAnyPod,omitempty" protobuf:"varint,100,opt,name=reservedForAnyPod"`
 }
 
-// Upstream gives the upstream form, without allot's additions.
+// Upstream returns the upstream type, without allot's additions.
 func (in *AllocationResult) Upstream() resourcev1.AllocationResult { return in.AllocationResult }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory
-// with in, and must not be changed or stored.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
+// not be modified or stored.
 func (in *ResourceClaim) Upstream() *resourcev1.ResourceClaim {
 	return &resourcev1.ResourceClaim{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status.Upstream()}
 }

@@ -8,11 +8,11 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// SchemeGroupVersion is the group version that this package adds kinds to.
+// SchemeGroupVersion is the group version to which this package adds kinds.
 var SchemeGroupVersion = schema.GroupVersion{Group: resourcev1.GroupName, Version: "v1alpha3"}
 
-// ClusterResourceClaimTemplate is a cluster-scoped ResourceClaimTemplate: pods and
-// PodGroups of every namespace may name it, and the claim is generated in theirs.
+// ClusterResourceClaimTemplate is a cluster-scoped ResourceClaimTemplate: pods and PodGroups of
+// every namespace may name it, and the claim is generated in their namespace.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type ClusterResourceClaimTemplate struct {
@@ -25,7 +25,7 @@ type ClusterResourceClaimTemplate struct {
 
 // ClusterResourceClaimTemplateSpec is the metadata and the spec of generated claims.
 type ClusterResourceClaimTemplateSpec struct {
-	// ObjectMeta may hold labels and annotations, which are copied; nothing else.
+	// ObjectMeta may only have labels and annotations, which are copied.
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// Spec is copied unchanged into the generated claim.

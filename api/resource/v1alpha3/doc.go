@@ -1,5 +1,5 @@
-// Package v1alpha3 holds ClusterResourceClaimTemplate (KEP-5978, "API Changes"),
-// which Kubernetes 1.37 does not have.
+// Package v1alpha3 has ClusterResourceClaimTemplate (KEP-5978, "API Changes"), which Kubernetes
+// 1.37 does not have.
 //
 // +k8s:deepcopy-gen=package
 package v1alpha3

@@ -46,7 +46,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// convert adapts a typed conversion to the scheme's untyped form.
+// convert returns a typed conversion as an untyped one.
 func convert[In, Out any](f func(*In, *Out, conversion.Scope) error) conversion.ConversionFunc {
 	return func(in, out any, s conversion.Scope) error { return f(in.(*In), out.(*Out), s) }
 }

@@ -1,12 +1,13 @@
-// Package v1beta1 is the oldest form of resource.k8s.io that is served: claims and templates with what KEP-5194 adds to
-// them (see ../v1), as types of its own; DeviceClass is v1's own type, because its form is the same; ResourceSlice is
-// upstream's v1beta1 type.
+// Package v1beta1 is the oldest served version of resource.k8s.io. Claims and templates, with the
+// additions of KEP-5194 (see ../v1), have separate types; DeviceClass is v1's type, because its
+// fields are the same; ResourceSlice is upstream's v1beta1 type.
 //
-// Nothing is stored in this version. convert.go is the way to and from the hub, v1, by upstream's conversions and for
-// the added fields by hand. v1beta1 differs from v1 in three places: a request holds its fields itself instead of in
-// "exactly", a device holds them in "basic", and nodeName and allNodes of a slice are not pointers.
+// Nothing is stored in this version. convert.go has the conversions to and from the hub, v1:
+// upstream's, and those of the added fields. v1beta1 differs from v1 in three places: a request has
+// its fields itself instead of in "exactly", a device has them in "basic", and nodeName and
+// allNodes of a slice are not pointers.
 //
-// v1beta2 needs no package: it has v1's form, and v1's types are registered under it.
+// v1beta2 needs no package: it has v1's fields, and v1's types are registered for it.
 //
 // +k8s:deepcopy-gen=package
 package v1beta1

@@ -5,35 +5,35 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The API server warns the clients of a kind of which it knows that it will go away. What it knows of these kinds is
-// what it knows of upstream's.
+// The API server warns clients about deprecated kinds, based on these methods. The results are
+// those of upstream's types.
 
-// APILifecycleDeprecated is the release in which the kind was deprecated.
+// APILifecycleDeprecated returns the release in which the kind was deprecated.
 func (*ResourceClaim) APILifecycleDeprecated() (major, minor int) {
 	return (&upstream.ResourceClaim{}).APILifecycleDeprecated()
 }
 
-// APILifecycleRemoved is the release in which upstream no longer serves the kind.
+// APILifecycleRemoved returns the release in which upstream no longer serves the kind.
 func (*ResourceClaim) APILifecycleRemoved() (major, minor int) {
 	return (&upstream.ResourceClaim{}).APILifecycleRemoved()
 }
 
-// APILifecycleReplacement is what to use instead.
+// APILifecycleReplacement returns the kind to use instead.
 func (*ResourceClaim) APILifecycleReplacement() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: SchemeGroupVersion.Group, Version: "v1", Kind: "ResourceClaim"}
 }
 
-// APILifecycleDeprecated is the release in which the kind was deprecated.
+// APILifecycleDeprecated returns the release in which the kind was deprecated.
 func (*ResourceClaimTemplate) APILifecycleDeprecated() (major, minor int) {
 	return (&upstream.ResourceClaimTemplate{}).APILifecycleDeprecated()
 }
 
-// APILifecycleRemoved is the release in which upstream no longer serves the kind.
+// APILifecycleRemoved returns the release in which upstream no longer serves the kind.
 func (*ResourceClaimTemplate) APILifecycleRemoved() (major, minor int) {
 	return (&upstream.ResourceClaimTemplate{}).APILifecycleRemoved()
 }
 
-// APILifecycleReplacement is what to use instead.
+// APILifecycleReplacement returns the kind to use instead.
 func (*ResourceClaimTemplate) APILifecycleReplacement() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: SchemeGroupVersion.Group, Version: "v1", Kind: "ResourceClaimTemplate"}
 }

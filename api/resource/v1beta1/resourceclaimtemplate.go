@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ResourceClaimTemplate is what claims are generated from, one per pod or PodGroup.
+// ResourceClaimTemplate is a template from which claims are generated, one per pod or PodGroup.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type ResourceClaimTemplate struct {
@@ -25,8 +25,8 @@ type ResourceClaimTemplateList struct {
 	Items []ResourceClaimTemplate `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory
-// with in, and must not be changed or stored.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
+// not be modified or stored.
 func (in *ResourceClaimTemplate) Upstream() *resourcev1beta1.ResourceClaimTemplate {
 	return &resourcev1beta1.ResourceClaimTemplate{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream()}
 }

@@ -14,7 +14,7 @@ type ResourceClaimStatus struct {
 	Devices     []upstream.AllocatedDeviceStatus          `json:"devices,omitempty" protobuf:"bytes,4,opt,name=devices"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *ResourceClaimStatus) Upstream() upstream.ResourceClaimStatus {
 	var out upstream.ResourceClaimStatus
 	if in.Allocation != nil {
@@ -32,7 +32,7 @@ type ResourceClaimTemplateSpec struct {
 	Spec              ResourceClaimSpec `json:"spec" protobuf:"bytes,2,name=spec"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *ResourceClaimTemplateSpec) Upstream() upstream.ResourceClaimTemplateSpec {
 	var out upstream.ResourceClaimTemplateSpec
 	out.ObjectMeta = in.ObjectMeta

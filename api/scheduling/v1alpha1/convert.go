@@ -12,7 +12,7 @@ import (
 // SchemeGroupVersion is the group version that this package implements.
 var SchemeGroupVersion = schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: "v1alpha1"}
 
-// AddToScheme registers Workload, and the way to the hub.
+// AddToScheme registers Workload and its conversion to the hub.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion, &Workload{})
 	return scheme.AddConversionFunc((*Workload)(nil), (*scheduling.Workload)(nil), func(in, out any, _ conversion.Scope) error {
@@ -21,7 +21,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	})
 }
 
-// workloadToHub makes a template of each group.
+// workloadToHub converts each group to a template.
 func workloadToHub(in *Workload, out *scheduling.Workload) {
 	out.ObjectMeta = in.ObjectMeta
 	out.Spec = scheduling.WorkloadSpec{ControllerRef: in.Spec.ControllerRef}

@@ -1,5 +1,5 @@
-// Package v1alpha1 holds Workload as Kubernetes 1.35 stored it. It is read, and neither written nor served; 1.37 has
-// forgotten it, and cannot list Workloads where there is one.
+// Package v1alpha1 has Workload as stored by Kubernetes 1.35. It is only read. Kubernetes 1.37 does
+// not know it, and cannot list Workloads if there is one.
 //
 // +k8s:deepcopy-gen=package
 package v1alpha1

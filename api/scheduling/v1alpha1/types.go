@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Workload lists groups of pods. There were no objects for them: pods named a Workload and a group in it.
+// Workload lists groups of pods. Groups were not objects: pods named a Workload and a group in it.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type Workload struct {
@@ -21,7 +21,7 @@ type WorkloadSpec struct {
 	PodGroups     []PodGroup                                   `json:"podGroups" protobuf:"bytes,2,rep,name=podGroups"`
 }
 
-// PodGroup is what v1alpha2 calls a template.
+// PodGroup is a template in v1alpha2.
 type PodGroup struct {
 	Name   string         `json:"name" protobuf:"bytes,1,opt,name=name"`
 	Policy PodGroupPolicy `json:"policy" protobuf:"bytes,3,opt,name=policy"`

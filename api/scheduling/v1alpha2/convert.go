@@ -40,13 +40,13 @@ func addConversions(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// convert adapts a typed conversion to the scheme's untyped form.
+// convert returns a typed conversion as an untyped one.
 func convert[In, Out any](f func(*In, *Out) error) conversion.ConversionFunc {
 	return func(in, out any, _ conversion.Scope) error { return f(in.(*In), out.(*Out)) }
 }
 
-// PodGroupToHub converts a PodGroup to the stored form. A podGroupTemplateRef that gives both forms
-// with different names becomes one that is not valid.
+// PodGroupToHub converts a PodGroup to the stored version. A podGroupTemplateRef with both forms
+// and different names becomes an invalid one.
 func PodGroupToHub(in *PodGroup, out *scheduling.PodGroup) error {
 	out.ObjectMeta = in.ObjectMeta
 	out.Status = in.Status
@@ -63,8 +63,8 @@ func PodGroupToHub(in *PodGroup, out *scheduling.PodGroup) error {
 	return nil
 }
 
-// PodGroupFromHub converts a stored PodGroup to this version. It fails on what
-// this version cannot hold.
+// PodGroupFromHub converts a stored PodGroup to this version. It returns an error for fields that
+// this version does not have.
 func PodGroupFromHub(in *scheduling.PodGroup, out *PodGroup) error {
 	out.ObjectMeta = in.ObjectMeta
 	out.Status = in.Status
@@ -81,7 +81,7 @@ func PodGroupFromHub(in *scheduling.PodGroup, out *PodGroup) error {
 	return nil
 }
 
-// WorkloadToHub converts a Workload to the stored form.
+// WorkloadToHub converts a Workload to the stored version.
 func WorkloadToHub(in *Workload, out *scheduling.Workload) error {
 	out.ObjectMeta = in.ObjectMeta
 	out.Spec = scheduling.WorkloadSpec{ControllerRef: in.Spec.ControllerRef}
@@ -119,7 +119,7 @@ func WorkloadFromHub(in *scheduling.Workload, out *Workload) error {
 	return nil
 }
 
-// templateRefToHub reads either form of the reference, or both if they are the same.
+// templateRefToHub converts either form of the reference, or both if they are equal.
 func templateRefToHub(in *PodGroupTemplateReference) *schedulingv1beta1.WorkloadReference {
 	switch {
 	case in == nil:
@@ -135,8 +135,8 @@ func templateRefToHub(in *PodGroupTemplateReference) *schedulingv1beta1.Workload
 	}
 }
 
-// oneName returns the name that both forms give. Two that differ become what is no name, so that
-// validation refuses it at its path: the error of a conversion would have none.
+// oneName returns the name in both forms. Different names become an invalid name, so that
+// validation rejects it with its path, which an error of the conversion would not have.
 func oneName(a, b string) string {
 	if a == b {
 		return a
@@ -185,7 +185,7 @@ func claimsFromHub(in []scheduling.PodGroupResourceClaim) []PodGroupResourceClai
 	return out
 }
 
-// disruptionToHub keeps an unknown mode as an empty union, which validation refuses.
+// disruptionToHub converts an unknown mode to an empty union, which validation rejects.
 func disruptionToHub(in *DisruptionMode) *schedulingv1beta1.DisruptionMode {
 	if in == nil {
 		return nil

@@ -1,11 +1,9 @@
-// Package v1alpha2 holds Workload and PodGroup as KEP-5832 has them, which
-// Kubernetes 1.37 no longer serves. Objects are stored as v1beta1; convert.go is
-// the way there and back.
+// Package v1alpha2 has Workload and PodGroup of KEP-5832, which Kubernetes 1.37 no longer serves.
+// Objects are stored as v1beta1; convert.go has the conversions.
 //
-// What differs from the last upstream form: podGroupTemplateRef takes
-// KEP-5729's flat form too (it is read, never shown), group claims gain
-// clusterResourceClaimTemplateName, and v1beta1's preemptionPolicy is carried so
-// that nothing is lost on the way through this version (R4, R6).
+// The differences from upstream's last version are: podGroupTemplateRef also accepts KEP-5729's
+// flat form (write-only), group claims have clusterResourceClaimTemplateName, and v1beta1's
+// preemptionPolicy is included so that nothing is lost in a round trip (R4, R6).
 //
 // +k8s:deepcopy-gen=package
 package v1alpha2

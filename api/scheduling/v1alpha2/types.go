@@ -32,7 +32,7 @@ type WorkloadSpec struct {
 	PodGroupTemplates []PodGroupTemplate                           `json:"podGroupTemplates" protobuf:"bytes,2,rep,name=podGroupTemplates"`
 }
 
-// PodGroupTemplate is what PodGroups are made from.
+// PodGroupTemplate is a template for PodGroups.
 type PodGroupTemplate struct {
 	Name                  string                                           `json:"name" protobuf:"bytes,1,opt,name=name"`
 	SchedulingPolicy      schedulingv1beta1.PodGroupSchedulingPolicy       `json:"schedulingPolicy" protobuf:"bytes,2,opt,name=schedulingPolicy"`
@@ -44,10 +44,10 @@ type PodGroupTemplate struct {
 	PreemptionPolicy      *schedulingv1beta1.PreemptionPolicy              `json:"preemptionPolicy,omitempty" protobuf:"bytes,100,opt,name=preemptionPolicy,casttype=k8s.io/api/scheduling/v1beta1.PreemptionPolicy"`
 }
 
-// DisruptionMode says whether pods of a group may be disrupted alone.
+// DisruptionMode is whether pods of a group may be disrupted individually.
 type DisruptionMode string
 
-// The disruption modes of v1alpha2; v1beta1 spells them single and all.
+// The disruption modes of v1alpha2. In v1beta1 they are single and all.
 const (
 	DisruptionModePod      DisruptionMode = "Pod"
 	DisruptionModePodGroup DisruptionMode = "PodGroup"
@@ -96,8 +96,8 @@ type PodGroupSpec struct {
 	PreemptionPolicy      *schedulingv1beta1.PreemptionPolicy              `json:"preemptionPolicy,omitempty" protobuf:"bytes,100,opt,name=preemptionPolicy,casttype=k8s.io/api/scheduling/v1beta1.PreemptionPolicy"`
 }
 
-// PodGroupTemplateReference says which template a PodGroup was made from, in
-// KEP-5832's nested form, or in KEP-5729's flat form, which is only read.
+// PodGroupTemplateReference refers to the template of a PodGroup, in KEP-5832's nested form, or in
+// KEP-5729's flat form, which is write-only.
 type PodGroupTemplateReference struct {
 	Workload *WorkloadPodGroupTemplateReference `json:"workload,omitempty" protobuf:"bytes,1,opt,name=workload"`
 

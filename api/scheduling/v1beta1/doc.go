@@ -1,8 +1,8 @@
-// Package v1beta1 holds Workload and PodGroup in the shape of Kubernetes 1.37, with
+// Package v1beta1 has Workload and PodGroup of Kubernetes 1.37, with
 // clusterResourceClaimTemplateName added to group claims (KEP-5978, "API Changes").
 //
-// This is the hub: objects are stored in this form, and v1alpha2 is converted to
-// and from it. All other types are upstream's.
+// This is the hub: objects are stored in this version, and v1alpha2 is converted to and from it.
+// All other types are upstream's.
 //
 // +k8s:deepcopy-gen=package
 package v1beta1

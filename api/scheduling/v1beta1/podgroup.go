@@ -5,15 +5,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ProtectionFinalizer keeps a PodGroup while a pod that names it may still run
-// (KEP-5832, "Deletion Protection").
+// ProtectionFinalizer protects a PodGroup while a pod that names it may run (KEP-5832, "Deletion
+// Protection").
 const ProtectionFinalizer = "scheduling.k8s.io/podgroup-protection"
 
-// PodGroupScheduled is the condition of KEP-5832, which follows the group's life.
-// PodGroupInitiallyScheduled, upstream's of 1.37, never goes back. Both are kept.
+// PodGroupScheduled is the condition of KEP-5832, which follows the current state of the group.
+// PodGroupInitiallyScheduled, of upstream 1.37, never changes back. Both are set.
 const PodGroupScheduled = "PodGroupScheduled"
 
-// MaxPodGroupResourceClaims is how many group claims a PodGroup may have (R5).
+// MaxPodGroupResourceClaims is the maximum number of group claims of a PodGroup (R5).
 const MaxPodGroupResourceClaims = 32
 
 // PodGroup is upstream's PodGroup with allot's group claims.
@@ -46,13 +46,13 @@ type PodGroupResourceClaim struct {
 	ClusterResourceClaimTemplateName *string `json:"clusterResourceClaimTemplateName,omitempty" protobuf:"bytes,100,opt,name=clusterResourceClaimTemplateName"`
 }
 
-// Upstream gives the upstream form, without allot's additions.
+// Upstream returns the upstream type, without allot's additions.
 func (in *PodGroupResourceClaim) Upstream() schedulingv1beta1.PodGroupResourceClaim {
 	return in.PodGroupResourceClaim
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory
-// with in, and must not be changed or stored.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
+// not be modified or stored.
 func (in *PodGroup) Upstream() *schedulingv1beta1.PodGroup {
 	return &schedulingv1beta1.PodGroup{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status}
 }

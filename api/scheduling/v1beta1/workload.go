@@ -25,8 +25,8 @@ type WorkloadList struct {
 	Items []Workload `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory
-// with in, and must not be changed or stored.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
+// not be modified or stored.
 func (in *Workload) Upstream() *schedulingv1beta1.Workload {
 	return &schedulingv1beta1.Workload{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream()}
 }

@@ -19,7 +19,7 @@ type CompositePodGroupTemplate struct {
 	CompositePodGroupTemplates []CompositePodGroupTemplate                      `json:"compositePodGroupTemplates,omitempty" protobuf:"bytes,9,rep,name=compositePodGroupTemplates"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *CompositePodGroupTemplate) Upstream() upstream.CompositePodGroupTemplate {
 	var out upstream.CompositePodGroupTemplate
 	out.Name = in.Name
@@ -57,7 +57,7 @@ type PodGroupSpec struct {
 	PreemptionPolicy            *upstream.PreemptionPolicy              `json:"preemptionPolicy,omitempty" protobuf:"bytes,9,opt,name=preemptionPolicy"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *PodGroupSpec) Upstream() upstream.PodGroupSpec {
 	var out upstream.PodGroupSpec
 	out.ParentCompositePodGroupName = in.ParentCompositePodGroupName
@@ -89,7 +89,7 @@ type PodGroupTemplate struct {
 	PreemptionPolicy      *upstream.PreemptionPolicy              `json:"preemptionPolicy,omitempty" protobuf:"bytes,8,opt,name=preemptionPolicy"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *PodGroupTemplate) Upstream() upstream.PodGroupTemplate {
 	var out upstream.PodGroupTemplate
 	out.Name = in.Name
@@ -115,7 +115,7 @@ type WorkloadSpec struct {
 	CompositePodGroupTemplates []CompositePodGroupTemplate         `json:"compositePodGroupTemplates,omitempty" protobuf:"bytes,3,rep,name=compositePodGroupTemplates"`
 }
 
-// Upstream gives the upstream form, without allot's additions. It shares memory with in.
+// Upstream returns the upstream type, without allot's additions. It shares memory with in.
 func (in *WorkloadSpec) Upstream() upstream.WorkloadSpec {
 	var out upstream.WorkloadSpec
 	out.ControllerRef = in.ControllerRef

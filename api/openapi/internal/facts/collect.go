@@ -78,7 +78,8 @@ type declared struct {
 	markers markers
 }
 
-// typesOf returns the type declarations of a package by name, so that the table does not depend on files.
+// typesOf returns the type declarations of a package by name, so that the table does not depend on
+// files.
 func typesOf(p *packages.Package) []declared {
 	var all []declared
 	for _, file := range p.Syntax {
@@ -104,7 +105,8 @@ func typesOf(p *packages.Package) []declared {
 	return all
 }
 
-// modelNames returns the OpenAPI model names of a package's types: what their OpenAPIModelName methods return.
+// modelNames returns the OpenAPI model names of a package's types, as returned by their
+// OpenAPIModelName methods.
 func modelNames(p *packages.Package) map[string]string {
 	names := map[string]string{}
 	for _, file := range p.Syntax {
@@ -159,12 +161,12 @@ func (c *collector) addStruct(p *packages.Package, model string, m markers, s *a
 	}
 }
 
-// defaultOf returns the JSON of a default marker, which may name a constant: ref(Name).
+// defaultOf returns the JSON of a default marker, which may refer to a constant: ref(Name).
 func (c *collector) defaultOf(p *packages.Package, raw string) string {
 	if name, ok := strings.CutPrefix(raw, "ref("); ok {
 		k, ok := p.Types.Scope().Lookup(strings.TrimSuffix(name, ")")).(*types.Const)
 		if !ok {
-			c.fail("%s: default %s is no constant of the package", p.PkgPath, raw)
+			c.fail("%s: default %s is not a constant of the package", p.PkgPath, raw)
 			return ""
 		}
 		raw = k.Val().ExactString()

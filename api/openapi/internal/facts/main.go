@@ -1,6 +1,7 @@
-// Command facts writes the table of what upstream says about its API types in comment markers alone, and reflection
-// therefore cannot see: list types and keys, map types, defaults, enum values, unions, and whether a field is required
-// where its JSON tag says otherwise. Names, types and tags are left out, and so is every sentence.
+// Command facts writes a table of what upstream's API types have only in comment markers, which
+// reflection cannot see: list types and keys, map types, defaults, enum values, unions, and whether
+// a field is required contrary to its JSON tag. Names, types and tags are not included, and no
+// sentences are.
 //
 // Usage (from a go:generate line): facts -out facts.txt k8s.io/api/core/v1 ...
 package main

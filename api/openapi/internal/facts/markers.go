@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// markers are the lines of a comment that start with a plus: name to values, in order.
+// markers has the lines of a comment that start with a plus: names and values, in order.
 type markers map[string][]string
 
 func markersOf(doc *ast.CommentGroup) markers {
@@ -27,7 +27,7 @@ func markersOf(doc *ast.CommentGroup) markers {
 	return m
 }
 
-// extensions are the facts that hold for a type and for a field alike.
+// extensions returns the facts that both types and fields can have.
 func (m markers) extensions() []string {
 	var facts []string
 	for _, e := range []struct{ marker, fact string }{
@@ -46,7 +46,7 @@ func (c *collector) typeFacts(p *packages.Package, m markers) []string {
 		facts = append(facts, "union")
 	}
 	if len(m["default"]) > 0 {
-		c.fail("%s: a type has a default, which the table cannot say", p.PkgPath)
+		c.fail("%s: a type has a default, which the table does not support", p.PkgPath)
 	}
 	return facts
 }
@@ -61,17 +61,17 @@ func (c *collector) fieldFacts(p *packages.Package, f *ast.Field) []string {
 		facts = append(facts, "discriminator")
 	}
 	if _, ok := m["unionDeprecated"]; ok {
-		c.fail("%s: field %s is a member of a union by +unionDeprecated, which the table cannot say", p.PkgPath, fieldName(f))
+		c.fail("%s: field %s is a member of a union by +unionDeprecated, which the table does not support", p.PkgPath, fieldName(f))
 	}
 	for _, value := range m["k8s:openapi-gen"] {
 		if value != "true" {
-			c.fail("%s: field %s has +k8s:openapi-gen=%s, which the table cannot say", p.PkgPath, fieldName(f), value)
+			c.fail("%s: field %s has +k8s:openapi-gen=%s, which the table does not support", p.PkgPath, fieldName(f), value)
 		}
 	}
 	return append(facts, presence(m, f)...)
 }
 
-// presence says whether a field is required, if its JSON tag says the opposite.
+// presence returns whether a field is required, if its JSON tag implies the opposite.
 func presence(m markers, f *ast.Field) []string {
 	omitEmpty := false
 	if f.Tag != nil {
