@@ -17,10 +17,10 @@ import (
 // No pod is bound before all these conditions are True (R27).
 type attachment struct {
 	missing  []string         // conditions that are not True yet, for messages
-	failed   []string         // why devices will not become ready, for messages
+	failed   []string         // reasons why devices will not become ready, for messages
 	hopeless []model.Key      // the claims with such devices
 	broken   []model.DeviceID // these devices
-	deadline time.Time        // when missing conditions count as failed; zero if none is missing
+	deadline time.Time        // time at which missing conditions count as failed; zero if none is missing
 }
 
 func (a *attachment) ready() bool { return len(a.missing)+len(a.failed) == 0 }

@@ -19,7 +19,7 @@ func (s *Scheduler) retryPendingBinds(ctx context.Context, topics []model.Topic)
 }
 
 // tryBinds writes the binds of a plan if all its devices are attached, and withdraws the plan if
-// they never will be.
+// some never will be.
 func (s *Scheduler) tryBinds(ctx context.Context, p *pendingBind) {
 	if !s.pending.contains(p) {
 		return
@@ -67,7 +67,7 @@ func (s *Scheduler) reportWaiting(p *pendingBind, message string) {
 // these devices in quarantine.
 func (s *Scheduler) withdraw(ctx context.Context, plan *plan.Plan, a attachment) {
 	why := strings.Join(a.failed, ", ")
-	klog.V(2).InfoS("Taking a plan back before its binds", "unit", plan.Unit, "reason", why)
+	klog.V(2).InfoS("Withdrawing a plan before its binds", "unit", plan.Unit, "reason", why)
 	s.status.reportWithdrawn(plan, a, why)
 	s.quarantine.add(a.broken)
 	s.hold(plan.Unit)
@@ -76,7 +76,7 @@ func (s *Scheduler) withdraw(ctx context.Context, plan *plan.Plan, a attachment)
 		seen, err := s.giveBackAll(ctx, unused)
 		s.feed.Enqueue(func() []model.Topic {
 			if err != nil {
-				klog.V(2).InfoS("Not all devices could be given back", "unit", plan.Unit, "reason", err)
+				klog.V(2).InfoS("Not all devices could be freed", "unit", plan.Unit, "reason", err)
 			}
 			topics := append(s.take(seen), plan.Forget(s.state)...)
 			s.retryLater(plan.Unit, nil)

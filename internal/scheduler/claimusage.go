@@ -149,7 +149,7 @@ func (u claimUsage) idleGroup(key model.UnitKey) (*model.Unit, bool) {
 		return nil, false
 	}
 	if slices.ContainsFunc(u.state.Groups.Members(key.Key), func(pod *model.Pod) bool { return pod.Foreign && !pod.Finished }) {
-		return nil, false // the other scheduler may be about to bind them
+		return nil, false // another scheduler may be about to bind them
 	}
 	return &model.Unit{Key: key, Group: group}, true
 }

@@ -19,7 +19,7 @@ const freeAgain = time.Second
 // deletedClaims frees the devices of claims that are being deleted.
 type deletedClaims struct {
 	*loop
-	claims map[model.Key]bool // that have devices; true while they are being freed
+	claims map[model.Key]bool // claims with devices; true while they are being freed
 }
 
 // freeDeleted frees the devices of claims that are being deleted and whose consumers have no node.

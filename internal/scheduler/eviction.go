@@ -83,7 +83,7 @@ func (e *eviction) add(pod *model.Pod) {
 func (p *preemptor) to(namespace string) string {
 	switch {
 	case p.name == "":
-		return "what has a higher priority"
+		return "a pod of higher priority"
 	case p.namespace != namespace:
 		return fmt.Sprintf("%s with UID %s in another namespace (priority %d)", p.kind, p.uid, p.priority)
 	}

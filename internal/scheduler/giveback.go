@@ -33,7 +33,7 @@ func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []commit
 	if len(unused) == 0 {
 		return false
 	}
-	klog.V(2).InfoS("Giving back devices of what cannot be placed with them", "unit", key, "claims", len(unused))
+	klog.V(2).InfoS("Freeing devices with which a unit cannot be placed", "unit", key, "claims", len(unused))
 	s.hold(key)
 	group, _ := s.state.Groups.Get(key.Key)
 	s.beside(func() {
@@ -45,7 +45,7 @@ func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []commit
 		s.feed.Enqueue(func() []model.Topic {
 			topics := s.take(seen)
 			if err != nil {
-				klog.V(2).InfoS("Not all devices could be given back", "unit", key, "reason", err)
+				klog.V(2).InfoS("Not all devices could be freed", "unit", key, "reason", err)
 				s.retryLater(key, nil)
 				return topics
 			}

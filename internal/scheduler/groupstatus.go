@@ -23,29 +23,30 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// A gang of 1,000 gets few writes of its condition, not 1,000: changes of its pods are gathered
-// for a moment, and that pods are missing is said only when no more have come for a while.
+// A gang of 1,000 pods gets few writes of its condition, not 1,000: changes of its pods are
+// collected for a short time, and missing pods are reported only when no more have been created for
+// some time.
 const (
 	settle       = 100 * time.Millisecond
 	settleQuorum = time.Second
 )
 
-// The condition explains at once; an event warns of what stays so. A group that is being made waits for its claims, its
-// pods and its place, each for a moment.
+// The condition is written immediately; an event warns about a state that lasts. A group that is
+// being created waits for its claims, its pods and its placement, each for a short time.
 const (
 	settleWarning = time.Second
-	settleMissing = 5 * time.Second // since the last of its pods has come
+	settleMissing = 5 * time.Second // after the last of its pods was created
 )
 
-// At most so many members of gangs get the event of their group as their own: describing one has to explain it, and a
-// thousand copies explain no more.
+// At most this many members of gangs get the event of their group as their own: the event is there
+// to explain one pod, and a thousand copies explain no more.
 const (
 	memberWarningsPerSecond = 5
 	memberWarningsBurst     = 50
 )
 
-// groupStatus keeps the conditions of PodGroups (R33). What follows from the pods
-// alone it reads off the caches; why a group cannot be placed, the scheduler says.
+// groupStatus writes the conditions of PodGroups (R33). Some follow from the pods in the caches;
+// the scheduler reports why a group cannot be placed.
 type groupStatus struct {
 	podGroups cluster.Cache[*scheduling.PodGroup]
 	pods      cluster.PodCache
@@ -54,33 +55,33 @@ type groupStatus struct {
 	events    reconciler.Recorder
 	clock     clock.PassiveClock
 	queue     reconciler.Queue[model.Key]
-	name      string                  // of the scheduler
-	copies    flowcontrol.RateLimiter // of warnings, for members
+	name      string                  // name of the scheduler
+	copies    flowcontrol.RateLimiter // limits warnings for members
 	pace      *pace
 
 	mu     sync.Mutex // guards the fields below
 	said   map[model.Key]verdict
-	counts map[model.Key]groups.Quorum // at the last look, of gangs that lack pods
+	counts map[model.Key]groups.Quorum // counts of gangs that lack pods, at the last reconciliation
 	warned map[model.Key]warning
 	sets   map[types.UID]bool // whether the StatefulSets of members create their pods one by one
 }
 
-// warning is an event about a group without a place.
+// warning is an event about a group that is not scheduled.
 type warning struct {
 	at   time.Time
-	made bool // else it is due at that time
+	made bool // published; otherwise due at that time
 }
 
-// verdict is what the scheduler last said of a group.
+// verdict is the last result that the scheduler reported for a group.
 type verdict struct {
 	uid     types.UID
 	outcome groups.Outcome
-	all     bool // it holds for the pods of a basic group as well, which else have reasons of their own
-	// nominated are the nodes on which places are kept for members until the victims have terminated.
+	all     bool // also for the pods of a basic group, which otherwise have their own reasons
+	// nominated has the nodes for which members are nominated until the victims have terminated.
 	nominated map[model.Key]string
 }
 
-// newGroupStatus makes a groupStatus for caches in which pods are found by their PodGroup.
+// newGroupStatus returns a groupStatus for caches with an index of pods by PodGroup.
 func newGroupStatus(p parts, tell *podStatus) *groupStatus {
 	g := &groupStatus{podGroups: p.caches.PodGroups, pods: p.caches.Pods, write: p.groups, tell: tell, events: p.events, clock: p.clock, name: p.opts.Name,
 		copies: flowcontrol.NewTokenBucketRateLimiter(memberWarningsPerSecond, memberWarningsBurst),
@@ -105,17 +106,17 @@ func newGroupStatus(p parts, tell *podStatus) *groupStatus {
 	return g
 }
 
-// say records why a group cannot be placed.
+// say records the reason why a group cannot be placed.
 func (g *groupStatus) say(key model.Key, uid types.UID, outcome groups.Outcome) {
 	g.record(key, verdict{uid: uid, outcome: outcome})
 }
 
-// sayWaiting records why a gang waits for which places are kept on nodes.
+// sayWaiting records the reason why a gang with nominated nodes waits.
 func (g *groupStatus) sayWaiting(key model.Key, uid types.UID, outcome groups.Outcome, nominated map[model.Key]string) {
 	g.record(key, verdict{uid: uid, outcome: outcome, nominated: nominated})
 }
 
-// sayToAll records why none of the group's pods can be placed, whatever the group's policy.
+// sayToAll records the reason why none of the group's pods can be placed, for any policy.
 func (g *groupStatus) sayToAll(key model.Key, uid types.UID, outcome groups.Outcome) {
 	g.record(key, verdict{uid: uid, outcome: outcome, all: true})
 }
@@ -127,7 +128,7 @@ func (g *groupStatus) record(key model.Key, v verdict) {
 	g.queue.Add(key)
 }
 
-// unsay drops what was said of a group that is being placed now, or whose pods have reasons of their own.
+// unsay removes the verdict on a group that has been placed, or whose pods have their own reasons.
 func (g *groupStatus) unsay(key model.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -143,7 +144,8 @@ func (g *groupStatus) forget(key model.Key) {
 	g.pace.forget(key)
 }
 
-// moving says whether a gang that lacks pods has got or lost some since the last look.
+// moving reports whether the number of pods of a gang that lacks pods has changed since the last
+// reconciliation.
 func (g *groupStatus) moving(key model.Key, q groups.Quorum) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -162,9 +164,10 @@ func (g *groupStatus) moving(key model.Key, q groups.Quorum) bool {
 	return true
 }
 
-// warn says whether it is time for an event that warns of the group's condition; what is news has to stay for the
-// patience. So has what stands in the condition already when this process looks first, as the one before may have ended
-// before its time had come. The answer has the time of the last such event, if there was one.
+// warn reports whether a warning event about the group's condition is due: a new condition must
+// last for the patience. This also applies to an existing condition that this process sees for the
+// first time, because the previous process may have ended before the event was due. last has the
+// time of the last event, if there was one.
 func (g *groupStatus) warn(key model.Key, news bool, patience time.Duration) (now bool, last warning) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -182,7 +185,7 @@ func (g *groupStatus) warn(key model.Key, news bool, patience time.Duration) (no
 	return now, w
 }
 
-// calm drops the warning that a group would have had.
+// calm removes the pending warning of a group.
 func (g *groupStatus) calm(key model.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -196,7 +199,7 @@ func (g *groupStatus) lastSaid(key model.Key, uid types.UID) (verdict, bool) {
 	return v, ok && v.uid == uid
 }
 
-// reconcile writes the group's conditions, if they have to change, and has members told that wait in vain.
+// reconcile writes the group's conditions, if they must change, and reports to members that wait.
 func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 	group, ok := g.podGroups.Get(key.Namespace, key.Name)
 	if !ok {
@@ -262,15 +265,15 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 			g.warnMembers(members, event)
 		}
 		if known && !count.Met() {
-			said.nominated = nil // nothing is kept for a gang that lacks pods
+			said.nominated = nil // a gang that lacks pods has no nominations
 		}
 		g.tellMembers(members, outcome, said.nominated, event, last, !spaced)
 	}
 	return nil
 }
 
-// spaced returns the outcome that stands in the group's condition, if a new one that differs in its message alone is to be
-// written later.
+// spaced returns the outcome in the group's condition, if a new one that differs only in its
+// message must be written later.
 func (g *groupStatus) spaced(group *scheduling.PodGroup, outcome groups.Outcome) (standing groups.Outcome, waits bool) {
 	c := meta.FindStatusCondition(group.Status.Conditions, scheduling.PodGroupScheduled)
 	if c == nil || c.Status == metav1.ConditionTrue || c.Reason != outcome.Reason || c.Message == outcome.Message || c.ObservedGeneration != group.Generation {
@@ -284,10 +287,10 @@ func (g *groupStatus) spaced(group *scheduling.PodGroup, outcome groups.Outcome)
 	return groups.Outcome{Reason: c.Reason, Message: c.Message}, wait > 0
 }
 
-// orderedSet returns why a gang that lacks pods gets no more of them, and what to do, if their StatefulSet creates each pod only
-// when the one before it is ready; "" otherwise, or if the set cannot be read.
+// orderedSet returns a hint, with a remedy, if a gang lacks pods because their StatefulSet creates
+// each pod only when the previous one is ready; "" otherwise, or if the StatefulSet cannot be read.
 func (g *groupStatus) orderedSet(ctx context.Context, members []*core.Pod) string {
-	looked := map[types.UID]bool{} // so that a set that cannot be read costs one request, not one a member
+	looked := map[types.UID]bool{} // a StatefulSet that cannot be read costs one request, not one per member
 	for _, pod := range members {
 		owner := metav1.GetControllerOf(pod)
 		if owner == nil || owner.Kind != "StatefulSet" || pod.DeletionTimestamp != nil || looked[owner.UID] {
@@ -295,16 +298,17 @@ func (g *groupStatus) orderedSet(ctx context.Context, members []*core.Pod) strin
 		}
 		looked[owner.UID] = true
 		if g.isOrdered(ctx, model.Key{Namespace: pod.Namespace, Name: owner.Name}, owner.UID) {
-			return fmt.Sprintf("; StatefulSet %s creates each pod only when the one before it is ready: set podManagementPolicy: Parallel", owner.Name)
+			return fmt.Sprintf("; StatefulSet %s creates each pod only when the previous one is ready: set podManagementPolicy: Parallel", owner.Name)
 		}
 	}
 	return ""
 }
 
-// maxSets is how many StatefulSets are remembered.
+// maxSets is the maximum number of remembered StatefulSets.
 const maxSets = 1000
 
-// isOrdered reports whether the StatefulSet creates its pods one by one. The field is immutable, so it is read once.
+// isOrdered reports whether the StatefulSet creates its pods one by one. The field is immutable,
+// and is read once.
 func (g *groupStatus) isOrdered(ctx context.Context, set model.Key, uid types.UID) bool {
 	g.mu.Lock()
 	ordered, known := g.sets[uid]
@@ -325,14 +329,15 @@ func (g *groupStatus) isOrdered(ctx context.Context, set model.Key, uid types.UI
 	return ordered
 }
 
-// says tells whether the conditions have the outcome already, be it of an older generation.
+// says reports whether the conditions already have the outcome, possibly for an older generation.
 func says(conditions []metav1.Condition, outcome groups.Outcome) bool {
 	c := meta.FindStatusCondition(conditions, scheduling.PodGroupScheduled)
 	return c != nil && (c.Status == metav1.ConditionTrue) == outcome.Scheduled && c.Reason == outcome.Reason && c.Message == outcome.Message
 }
 
-// tellMembers passes on to the members of a gang that wait why they do, those included that came after the condition was
-// written, and with an event if they came after the last one. Of other groups the scheduler tells each pod its own reason.
+// tellMembers reports to the waiting members of a gang why they wait, including those created after
+// the condition was written, and with an event for those created after the last event. In other
+// groups the scheduler reports a separate reason for each pod.
 func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, nominated map[model.Key]string, event string, last warning, prompt bool) {
 	for _, pod := range members {
 		key := model.Key{Namespace: pod.Namespace, Name: pod.Name}
@@ -347,8 +352,9 @@ func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, n
 	}
 }
 
-// tellFurther reports to members of a group that is placed why they wait, if the scheduler does not report to each of them:
-// members of which some have finished may be too few to be tried, and scheduling gates hold all.
+// tellFurther reports to members of a scheduled group why they wait, if the scheduler does not
+// report to each of them: if some members have finished, the others may be too few to be tried, and
+// scheduling gates hold all.
 func (g *groupStatus) tellFurther(group *scheduling.PodGroup, members []*core.Pod, count groups.Quorum) {
 	said, ok := g.lastSaid(model.Key{Namespace: group.Namespace, Name: group.Name}, group.UID)
 	outcome := said.outcome
@@ -366,7 +372,7 @@ func (g *groupStatus) tellFurther(group *scheduling.PodGroup, members []*core.Po
 	}
 }
 
-// warnMembers publishes for members what their group has said.
+// warnMembers publishes the event of a group for members.
 func (g *groupStatus) warnMembers(members []*core.Pod, event string) {
 	for _, pod := range members {
 		if g.waits(pod) && g.copies.TryAccept() {
@@ -375,10 +381,11 @@ func (g *groupStatus) warnMembers(members []*core.Pod, event string) {
 	}
 }
 
-// longestMemberEvent is about where the reasons of a group begin to list devices.
+// longestMemberEvent is roughly the length at which the reasons of a group start to list devices.
 const longestMemberEvent = 300
 
-// memberEvent says what is wrong with a pod's group. All of it stands in the conditions, and once in an event of the group.
+// memberEvent returns the event for a pod of a group. The complete text is in the conditions, and
+// in an event of the group.
 func memberEvent(group, message string) string {
 	text := "PodGroup " + group + " is not scheduled: " + message
 	if len(text) <= longestMemberEvent {
@@ -388,7 +395,8 @@ func memberEvent(group, message string) string {
 	return short[:strings.LastIndexByte(short, ' ')] + " …"
 }
 
-// waits says whether a pod may still get a node from this scheduler. What gates hold back has a condition of its own.
+// waits reports whether this scheduler may still bind the pod. Gated pods have a condition of their
+// own.
 func (g *groupStatus) waits(pod *core.Pod) bool {
 	return pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0 &&
 		pod.Spec.SchedulerName == g.name && !pod.Finished()

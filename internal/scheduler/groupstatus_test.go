@@ -171,7 +171,7 @@ func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) 
 // G27: a gang whose pods a StatefulSet creates one by one says so, and what to do; the set is looked up once.
 func TestGangOfAnOrderedStatefulSet(t *testing.T) {
 	for set, want := range map[string]string{
-		"ordered":  "False: 1 of 3 pods exist; StatefulSet ordered creates each pod only when the one before it is ready: set podManagementPolicy: Parallel",
+		"ordered":  "False: 1 of 3 pods exist; StatefulSet ordered creates each pod only when the previous one is ready: set podManagementPolicy: Parallel",
 		"parallel": "False: 1 of 3 pods exist",
 	} {
 		s := newServer(t)

@@ -47,7 +47,7 @@ func (l *loop) giveBackAll(ctx context.Context, unused []commit.Held) ([]*resour
 		case err != nil:
 			errs = append(errs, err)
 		case claim == nil || claim.UID != unused[i].UID || claim.Status.Allocation != nil:
-			errs = append(errs, fmt.Errorf("claim %s is used by somebody else, too", unused[i].Key))
+			errs = append(errs, fmt.Errorf("claim %s also has other consumers", unused[i].Key))
 		default:
 			seen = append(seen, claim)
 		}

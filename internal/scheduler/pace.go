@@ -25,16 +25,16 @@ const (
 type pace struct {
 	clock clock.PassiveClock
 
-	mu      sync.Mutex // guards reports
+	mu      sync.Mutex // report is the last report about one object.
 	reports map[model.Key]*report
 }
 
 // report is the last report about one object.
 type report struct {
 	uid   types.UID
-	kind  string // of the message; see kindOfMessage
+	kind  string // kind of message; see kindOfMessage
 	at    time.Time
-	times int // reports so far
+	times int // number of reports
 }
 
 func newPace(c clock.PassiveClock) *pace { return &pace{clock: c, reports: map[model.Key]*report{}} }
@@ -70,7 +70,7 @@ func (p *pace) wrote(key model.Key, uid types.UID, message string) (news bool) {
 	return news
 }
 
-// forget drops what is remembered of an object.
+// forget removes the reports about an object.
 func (p *pace) forget(key model.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -113,11 +113,11 @@ func (l *pendingBinds) outdated(p *pendingBind) string {
 		p.plan = &plan
 	}
 	if len(left) == 0 {
-		return "the pod is gone"
+		return "the pod was deleted"
 	}
 	for _, placed := range left {
 		if _, ok := l.state.Nodes.Get(placed.Node); !ok {
-			return "node " + placed.Node + " is gone"
+			return "node " + placed.Node + " was deleted"
 		}
 	}
 	for _, key := range l.claimsOf(p.plan) {
@@ -134,15 +134,15 @@ func (l *pendingBinds) outdated(p *pendingBind) string {
 	group, ok := l.state.Groups.Get(p.plan.Unit.Key)
 	switch {
 	case !ok || group.UID != p.plan.Group:
-		return "the PodGroup is gone"
+		return "the PodGroup was deleted"
 	case group.Gang && l.state.Groups.Census(group.Key).Bound < group.MinCount: // assumed binds count
-		return "the gang has lost members"
+		return "the gang has too few members"
 	}
 	return ""
 }
 
-// attachmentOf returns how far the devices of all claims of the plan's pods are attached. A claim
-// without a time of its allocation was allocated when the plan began to wait.
+// attachmentOf returns how far the devices of all claims of the plan's pods are attached. For a
+// claim without an allocation time, the time at which the plan began to wait is used.
 func (l *pendingBinds) attachmentOf(plan *plan.Plan, began time.Time) attachment {
 	var a attachment
 	for _, key := range l.claimsOf(plan) {

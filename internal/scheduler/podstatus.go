@@ -20,18 +20,20 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Reports on pods that wait yield to the writes that place pods: at most so many a second.
+// Reports about waiting pods must not delay the writes that place pods, and are limited to this
+// rate.
 const (
 	reportsPerSecond = 50
 	reportsBurst     = 200
 )
 
-// settleReason is how long a pod has to wait before it is told why: most reasons, as that its claim
-// is being generated, go away by themselves.
+// settleReason is the delay before the reason is reported to a pod: most reasons, such as a claim
+// that is being generated, do not last.
 const settleReason = time.Second
 
-// podStatus tells waiting pods why they wait, in their PodScheduled condition and by an
-// event if need be. Messages that change often are spaced: see pace. A pod that gets a node in the meantime is told nothing.
+// podStatus reports to waiting pods why they wait, in their PodScheduled condition and, if
+// required, by an event. Messages that change often are spaced: see pace. A pod that is bound in
+// the meantime gets no report.
 type podStatus struct {
 	pods    cluster.PodCache
 	write   podWriter
@@ -48,9 +50,9 @@ type podStatus struct {
 type podVerdict struct {
 	uid             types.UID
 	reason, message string
-	nominated       string // node on which its place is kept
-	event           string // to be published; empty for none
-	prompt          bool   // the message is not to be spaced: it changes with the pod's own group alone
+	nominated       string // nominated node
+	event           string // event to publish; empty for none
+	prompt          bool   // the message is not spaced: it changes only with the pod's own group
 }
 
 func newPodStatus(p parts) *podStatus {
@@ -66,12 +68,12 @@ func newPodStatus(p parts) *podStatus {
 	return s
 }
 
-// say has a pod told why it waits.
+// say reports to a pod why it waits.
 func (p *podStatus) say(key model.Key, verdict podVerdict) {
 	p.mu.Lock()
 	p.said[key] = verdict
 	p.mu.Unlock()
-	if verdict.nominated != "" { // a preemption may be over within a second, and autoscalers are to see it
+	if verdict.nominated != "" { // a preemption may be completed within a second, and autoscalers must see it
 		p.queue.Add(key)
 		return
 	}
@@ -100,7 +102,7 @@ func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 		err = p.write.PatchPod(ctx, key, patch)
 	}
 	if apierrors.IsConflict(err) {
-		return nil // the verdict was of another pod of that name
+		return nil // the verdict was about an earlier pod with that name
 	}
 	if err != nil {
 		p.again(key, verdict)
@@ -112,7 +114,7 @@ func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 	return nil
 }
 
-// again keeps a verdict for the next time, unless there is a newer one.
+// again keeps a verdict for the next attempt, unless there is a newer one.
 func (p *podStatus) again(key model.Key, verdict podVerdict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +123,7 @@ func (p *podStatus) again(key model.Key, verdict podVerdict) {
 	}
 }
 
-// onlyMessage reports whether nothing but the message of the pod's condition would change.
+// onlyMessage reports whether only the message of the pod's condition would change.
 func onlyMessage(pod *core.Pod, verdict podVerdict) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled {
@@ -131,7 +133,7 @@ func onlyMessage(pod *core.Pod, verdict podVerdict) bool {
 	return false
 }
 
-// told says whether the pod's status says this already.
+// told reports whether the pod's status already has the verdict.
 func told(pod *core.Pod, verdict podVerdict) bool {
 	if pod.Status.NominatedNodeName != verdict.nominated {
 		return false
@@ -144,7 +146,7 @@ func told(pod *core.Pod, verdict podVerdict) bool {
 	return false
 }
 
-// patch sets the one condition, so that nobody else's part of the status is touched.
+// patch returns a patch of this one condition, so that other parts of the status are not changed.
 func (p *podStatus) patch(pod *core.Pod, verdict podVerdict) ([]byte, error) {
 	condition := corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: verdict.reason, Message: verdict.message,

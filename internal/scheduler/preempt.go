@@ -91,7 +91,7 @@ func reclaimed(made *preempt.Result) []commit.Held {
 // evictFor evicts the victims. The unit is held until all are seen to terminate, because an earlier
 // attempt might select others.
 func (s *Scheduler) evictFor(ctx context.Context, key model.UnitKey, e *eviction) {
-	klog.V(2).InfoS("Making room for what is more important", "unit", key, "pods", len(e.pods))
+	klog.V(2).InfoS("Preempting pods of lower priority", "unit", key, "pods", len(e.pods))
 	s.hold(key)
 	e.done = func() { s.release(key) }
 	s.startEviction(ctx, e, func() { s.retryLater(key, nil) })
@@ -104,7 +104,7 @@ func (s *Scheduler) startEviction(ctx context.Context, e *eviction, failed func(
 		err := s.evictions.carryOut(ctx, e)
 		s.feed.Enqueue(func() []model.Topic {
 			if err != nil {
-				klog.V(2).InfoS("Not all who have to leave could be told", "for", e.preemptor.name, "reason", err)
+				klog.V(2).InfoS("Not all victims could be evicted", "for", e.preemptor.name, "reason", err)
 				s.evicting.forget(e)
 				failed()
 				return nil

@@ -121,12 +121,12 @@ func (r *repairer) repair(ctx context.Context, key model.Key) {
 		case plan != nil:
 			if result = r.commit.Claims(ctx, plan); result.Refused == nil {
 				r.status.events.Eventf(live, corev1.EventTypeWarning, reasonDevicesLost,
-					"ResourceClaim(s) %s had lost the devices under the pod, and have devices of node %s again", strings.Join(names, ", "), pod.Node)
+					"ResourceClaim(s) %s had lost the devices of the running pod, and were allocated devices of node %s again", strings.Join(names, ", "), pod.Node)
 			}
 		default:
 			if result.Refused = r.evict.Evict(ctx, pod); result.Refused == nil {
 				r.status.events.Eventf(live, corev1.EventTypeWarning, reasonDevicesLost,
-					"ResourceClaim(s) %s have lost the devices under the pod, and node %s has none for them: the pod is deleted", strings.Join(names, ", "), pod.Node)
+					"ResourceClaim(s) %s have lost the devices of the running pod, and node %s has no devices for them: the pod is deleted", strings.Join(names, ", "), pod.Node)
 			}
 		}
 		r.feed.Enqueue(func() []model.Topic {

@@ -24,9 +24,9 @@ const (
 	successesBurst     = 50
 )
 
-// reporter reports what becomes of units: why their pods wait, as conditions that groupStatus and
-// podStatus write, and what was done, as events. Its methods read the State and are called by the
-// loop alone.
+// reporter reports the results of units: the reasons why their pods wait, as conditions that
+// groupStatus and podStatus write, and what was done, as events. Its methods read the State and are
+// called by the loop alone.
 type reporter struct {
 	state     *model.State
 	feed      *cluster.Feed
@@ -260,7 +260,7 @@ func (r *reporter) reportPreempting(unit *model.Unit, made *preempt.Result) {
 	}
 }
 
-// maxNamed is how many victims an event names.
+// maxNamed is the maximum number of victims named in an event.
 const maxNamed = 3
 
 // namesOf returns the names of the first victims in the namespace.

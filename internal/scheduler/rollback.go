@@ -39,7 +39,7 @@ func (q *unitQueue) overdue(unit *model.Unit, placeable bool) bool {
 
 // rollBack deletes the bound members of a gang, as if it had never been placed.
 func (s *Scheduler) rollBack(ctx context.Context, unit *model.Unit) {
-	klog.InfoS("Rolling back a gang that was left half-bound and cannot be finished", "podGroup", unit.Key.Key)
+	klog.InfoS("Rolling back a half-bound gang that cannot be completed", "podGroup", unit.Key.Key)
 	var bound []*model.Pod
 	for _, pod := range s.state.Groups.Members(unit.Key.Key) {
 		if pod.Counts() && pod.Live() && !pod.Foreign && !s.state.Pods.Assumed(pod.Key) {

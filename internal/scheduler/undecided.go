@@ -18,9 +18,9 @@ const (
 
 // backoff is the pause of an undecided unit.
 type backoff struct {
-	times int       // that it was undecided in a row
+	times int       // consecutive undecided attempts
 	until time.Time // the end of the pause
-	woken bool      // a change that can help came meanwhile
+	woken bool      // a change that can help came in the meantime
 }
 
 // parkUndecided parks a unit until a change that can help, and at least until its pause is over.

@@ -14,11 +14,11 @@ import (
 type unitQueue struct {
 	*loop
 	queue     *queue.Queue
-	held      map[model.UnitKey]bool      // not to be tried until released by what holds them
-	failures  map[model.UnitKey]int       // refused plans in a row
-	halfBound map[model.UnitKey]time.Time // since when a half-bound gang could not be completed
-	undecided map[model.UnitKey]*backoff  // of units whose search used the whole budget
-	alarms    map[model.UnitKey]time.Time // when units that wait for victims are tried again
+	held      map[model.UnitKey]bool      // not to be tried until released
+	failures  map[model.UnitKey]int       // consecutive refused plans
+	halfBound map[model.UnitKey]time.Time // time since which a half-bound gang cannot be completed
+	undecided map[model.UnitKey]*backoff  // units whose search used the whole budget
+	alarms    map[model.UnitKey]time.Time // time at which units that wait for victims are tried again
 	// nextCostly is when the last of the units whose claims have costly expressions is tried again.
 	nextCostly time.Time
 }

@@ -15,24 +15,24 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// groupWriter writes the status of a PodGroup. One that is gone is no error.
+// groupWriter writes the status of a PodGroup. A PodGroup that does not exist is not an error.
 type groupWriter interface {
 	WriteGroup(ctx context.Context, group *scheduling.PodGroup) error
-	// ReadGroup gives the PodGroup as it is; nil if it is gone.
+	// ReadGroup returns the PodGroup from the API, or nil if it does not exist.
 	ReadGroup(ctx context.Context, key model.Key) (*scheduling.PodGroup, error)
 	// OrderedSet reports whether the StatefulSet exists and creates its pods one by one.
 	OrderedSet(ctx context.Context, set model.Key, uid types.UID) (bool, error)
 }
 
-// podWriter patches the status of a pod. One that is gone is no error; one that has changed, or another of the same name, is a
-// conflict if the patch says which is meant.
+// podWriter patches the status of a pod. A pod that does not exist is not an error. A pod that has
+// changed, or was recreated, is a conflict if the patch has a UID or resource version.
 type podWriter interface {
 	PatchPod(ctx context.Context, pod model.Key, patch []byte) error
-	// ReadPod gives the pod as it is; nil if it is gone.
+	// ReadPod returns the pod from the API, or nil if it does not exist.
 	ReadPod(ctx context.Context, key model.Key) (*core.Pod, error)
 }
 
-// evictor deletes a pod, if it is still the one that is meant.
+// evictor deletes a pod, unless it was recreated.
 type evictor interface {
 	Evict(ctx context.Context, pod *model.Pod) error
 }
@@ -76,7 +76,7 @@ func (w writer) ReadPod(ctx context.Context, key model.Key) (*core.Pod, error) {
 	return found(pod, err, "pod", key)
 }
 
-// found is an object that was read, nil if it is gone.
+// found returns an object that was read, or nil if it does not exist.
 func found[T any](object *T, err error, kind string, key model.Key) (*T, error) {
 	switch {
 	case apierrors.IsNotFound(err):

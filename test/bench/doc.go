@@ -1,6 +1,6 @@
-// Command bench measures how fast pods get from creation to their node, beside the rate at
-// which a trivial client creates and binds the same number of plain pods on the same server in
-// the same run (machines differ, ratios travel).
+// Command bench measures the rate at which created pods are bound, compared with the rate at which
+// a trivial client creates and binds the same number of plain pods on the same server in the same
+// run (machines differ, ratios are comparable).
 //
 //	go run ./test/bench [-workload a,b,c,d,e] [-runs 1]
 //
@@ -12,7 +12,7 @@
 //	d  1,000 gangs × 3 pods without claims, on 5,000 nodes
 //	e  1 gang × 9,216 pods that share one network-attached device, four on each of 2,304 nodes (KEP-5194's training job)
 //
-// Pods are created by 30 workers through HTTPS, as a user's controller would. The rate is
-// pods ÷ (first create → last bound). Nodes are idle: no pod is run, so that the figures are those
-// of the path to the node alone.
+// Pods are created by 30 workers through HTTPS, like a user's controller. The rate is pods ÷ (first
+// create → last bound). Nodes are idle: pods do not run, so that the figures are those of the path
+// to the node alone.
 package main

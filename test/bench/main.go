@@ -62,15 +62,15 @@ func logTo(name string) error {
 	return nil
 }
 
-// result is one run of a workload.
+// result is the result of one run of a workload.
 type result struct {
 	outcome
 	trivial outcome
-	writes  float64 // API writes per pod, of all parts together
+	writes  float64 // API writes per pod, of all components together
 	peakMB  uint64
 }
 
-// run starts a fresh server, measures the trivial client on it, then the workload.
+// run starts a new server, measures the trivial client on it, then the workload.
 func run(ctx context.Context, w workload, profile string) (result, error) {
 	dir, err := os.MkdirTemp("", "allot-bench-")
 	if err != nil {
@@ -125,7 +125,8 @@ func run(ctx context.Context, w workload, profile string) (result, error) {
 	return r, err
 }
 
-// startProfile profiles the CPU until the function that it answers is called; without a name it does nothing.
+// startProfile profiles the CPU until the returned function is called; without a name it does
+// nothing.
 func startProfile(name string) (stop func(), err error) {
 	if name == "" {
 		return func() {}, nil
@@ -167,7 +168,7 @@ func waitForFleet(ctx context.Context, set *client.Set, w workload) error {
 	}
 }
 
-// removePods removes the trivial client's pods at once.
+// removePods deletes the trivial client's pods with grace period 0.
 func removePods(ctx context.Context, set *client.Set) error {
 	now := int64(0)
 	if err := set.Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{}); err != nil {
@@ -182,7 +183,8 @@ func removePods(ctx context.Context, set *client.Set) error {
 	}
 }
 
-// prepare creates what the pods need: class, template and groups, with the groups' claims generated.
+// prepare creates what the pods need: class, template and groups, with the groups' claims
+// generated.
 func prepare(ctx context.Context, set *client.Set, w workload) error {
 	if _, err := set.DeviceClasses().Create(ctx, newClass(), metav1.CreateOptions{}); err != nil {
 		return err
@@ -213,8 +215,8 @@ func prepare(ctx context.Context, set *client.Set, w workload) error {
 	}
 }
 
-// watchMemory samples the memory that the Go runtime has taken from the system; the function that it
-// answers gives the peak in MB.
+// watchMemory samples the memory that the Go runtime has obtained from the system. The returned
+// function returns the peak in MB.
 func watchMemory(ctx context.Context) func() uint64 {
 	ctx, cancel := context.WithCancel(ctx)
 	peak := make(chan uint64)

@@ -17,17 +17,17 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 )
 
-// creators is how many workers create pods.
+// creators is the number of workers that create pods.
 const creators = 30
 
-// outcome is what one measurement gave.
+// outcome is the result of one measurement.
 type outcome struct {
 	pods     int
 	duration time.Duration
 	latency  []time.Duration // creation → bound as seen by the watch, sorted
 }
 
-// rate is pods per second.
+// rate returns pods per second.
 func (o outcome) rate() float64 { return float64(o.pods) / o.duration.Seconds() }
 
 func (o outcome) percentile(p int) time.Duration {
@@ -37,7 +37,7 @@ func (o outcome) percentile(p int) time.Duration {
 	return o.latency[min(len(o.latency)-1, len(o.latency)*p/100)]
 }
 
-// watcher notes when pods get their node.
+// watcher records when pods are bound.
 type watcher struct {
 	mu    sync.Mutex
 	bound map[string]time.Time
@@ -80,7 +80,7 @@ func (w *watcher) wait(ctx context.Context) error {
 	}
 }
 
-// userClient is a client over HTTPS, as a user's controller has it, without a rate limit.
+// userClient returns a client over HTTPS without a rate limit, like a user's controller has.
 func userClient(kubeconfig string) (*client.Set, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -94,7 +94,7 @@ func unlimited(cfg *rest.Config) *rest.Config {
 	return cfg
 }
 
-// measure creates the pods and waits until all are bound; after is called with each pod that was created.
+// measure creates the pods and waits until all are bound; after is called for each created pod.
 func measure(ctx context.Context, set *client.Set, pods []*core.Pod, after func(context.Context, *core.Pod) error) (outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
@@ -134,7 +134,8 @@ func measure(ctx context.Context, set *client.Set, pods []*core.Pod, after func(
 	return out, nil
 }
 
-// trivial creates and binds n plain pods, each by two requests one after the other: what the API path can do.
+// trivial creates and binds n plain pods, each by two consecutive requests: the limit of the API
+// path.
 func trivial(ctx context.Context, set *client.Set, n int) (outcome, error) {
 	pods := make([]*core.Pod, n)
 	for i := range pods {

@@ -22,7 +22,7 @@ const (
 	template  = "one-device"
 )
 
-// workload is a fleet and the objects that are to run on it.
+// workload is a fleet and the objects to run on it.
 type workload struct {
 	name, title string
 	fleet       fleet.Fleet
@@ -36,7 +36,7 @@ func workloads() []workload {
 
 func sharedClaims() workload {
 	w := workload{name: "a", title: "100 groups × 50 pods sharing a claim, 50 nodes", fleet: fleet.Simple(50, 0)}
-	// The devices are on the network, so that the pods of a group need not be on one node.
+	// The devices are network-attached, so that the pods of a group need not be on one node.
 	w.fleet.Network = []fleet.NetworkPool{{Name: "fabric", Devices: []fleet.DeviceSet{{Driver: fleet.DefaultDriver, Name: "channel-{index}", Count: 100}}}}
 	for g := range 100 {
 		group := newGroup(fmt.Sprintf("group-%d", g), schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}})
@@ -45,7 +45,8 @@ func sharedClaims() workload {
 		}}}
 		w.groups = append(w.groups, group)
 	}
-	// Pods are dealt to the groups round robin, as several controllers at once would make them.
+	// Pods are assigned to the groups round robin, as if created by several controllers
+	// concurrently.
 	for i := range 5000 {
 		group := w.groups[i%len(w.groups)]
 		pod := newPod(fmt.Sprintf("pod-%d", i), group.Name)
@@ -81,7 +82,7 @@ func smallGangs() workload {
 	return w
 }
 
-// addGangs adds gangs of one size, all of whose pods are needed.
+// addGangs adds gangs of one size, all of whose pods are required.
 func (w *workload) addGangs(count, size int) {
 	for g := range count {
 		group := newGroup(fmt.Sprintf("gang-%d", g), schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(size)}})
@@ -92,7 +93,7 @@ func (w *workload) addGangs(count, size int) {
 	}
 }
 
-// training is KEP-5194's training job: four pods on each host of one multi-host device, which all of them share.
+// training returns KEP-5194's training job: four pods on each host share one multi-host device.
 func training() workload {
 	const hosts, podsPerHost = 2304, 4
 	w := workload{name: "e", title: "1 gang × 9,216 pods sharing one device of 2,304 nodes", fleet: fleet.Simple(hosts, 0)}

@@ -18,7 +18,7 @@ import (
 // nothing is done after a pod was created: the scheduler is on.
 func nothing(context.Context, *core.Pod) error { return nil }
 
-// writes sums the API server's counter of requests that change something, over all clients.
+// writes returns the sum of the API server's counter of write requests, over all clients.
 func writes(ctx context.Context, instance *app.Instance) (float64, error) {
 	cfg := rest.CopyConfig(instance.Server.Loopback())
 	cfg.GroupVersion = nil

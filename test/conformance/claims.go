@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// claimIsMadeOnce: R11. The claim is there before there are pods, is the same one when they run, and stays alone.
+// claimIsMadeOnce: R11. The claim exists before there are pods, is the same one when they run, and
+// there is no other.
 func claimIsMadeOnce(t *testing.T, s *suite) {
 	n := s.newSpace(t)
 	n.makeGroup(t, group{Name: "team", Template: gpus})
@@ -36,7 +37,7 @@ func claimIsMadeOnce(t *testing.T, s *suite) {
 	n.groupNamesClaim(t, "team", claim.Name)
 }
 
-// groupNamesClaim: R12. A group's status says which claim its entry is.
+// groupNamesClaim: R12. A group's status has the claim of its entry.
 func (n space) groupNamesClaim(t *testing.T, name, claim string) {
 	t.Helper()
 	n.eventually(t, func(ctx context.Context) string {
@@ -64,7 +65,8 @@ func groupIsOneConsumer(t *testing.T, s *suite) {
 	}
 }
 
-// consumers says what is wrong with a claim's consumers: the group alone, or its pods where the cluster has no PodGroups of its own.
+// consumers returns what is wrong with a claim's consumers: they must be the group alone, or its
+// pods if the cluster has no PodGroups of its own.
 func (n space) consumers(claim *resourcev1.ResourceClaim, group string, pods int) string {
 	want, resource := 1, "podgroups"
 	if !n.Spelling.shared() {
@@ -81,7 +83,8 @@ func (n space) consumers(claim *resourcev1.ResourceClaim, group string, pods int
 	return ""
 }
 
-// manyPodsShareAClaim: R15, KEP-5729's first goal. Where claims are reserved for pods, what cannot be is said.
+// manyPodsShareAClaim: R15, KEP-5729's first goal. If claims are reserved for pods, the limit is
+// reported.
 func manyPodsShareAClaim(t *testing.T, s *suite) {
 	const many = 300
 	n := s.newSpace(t)
@@ -116,7 +119,8 @@ func (n space) waitEvent(t *testing.T, kind, name, reason string) {
 	})
 }
 
-// finishedPodFreesClaim: R16, R17. Two pods share a claim that a user made; it is free when both have finished, and can be had again.
+// finishedPodFreesClaim: R16, R17. Two pods share a claim that a user created; it is deallocated
+// when both have finished, and can be allocated again.
 func finishedPodFreesClaim(t *testing.T, s *suite) {
 	n := s.newSpace(t)
 	n.make(t, fmt.Sprintf(claimText, "mine", gpus))
@@ -179,12 +183,13 @@ func deletedGroupIsFreed(t *testing.T, s *suite) {
 	})
 }
 
-// groupAgain: R11. A group that is deleted and made anew at once never meets its predecessor's claim.
+// groupAgain: R11. A group that is deleted and immediately recreated never uses its predecessor's
+// claim.
 func groupAgain(t *testing.T, s *suite) {
 	n := s.newSpace(t)
 	seen := map[string]bool{}
 	for round := range 3 {
-		n.eventually(t, func(ctx context.Context) string { // the one before may still be on its way out
+		n.eventually(t, func(ctx context.Context) string { // the previous one may still be terminating
 			return wrong(n.create(ctx, n.name, n.render(groupText, group{Name: "team", Template: gpus})))
 		})
 		n.makePods(t, 2, pod{Name: fmt.Sprintf("round%d", round), Group: "team", Shares: gpus})

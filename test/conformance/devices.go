@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// deviceWatch follows all claims of the cluster, and remembers each device that two of them had at a time, and each
-// device that somebody had whose reservations were not those that the API allows.
+// deviceWatch watches all claims of the cluster, and records each device that was allocated to two
+// claims at one time, and each allocated claim with reservations that the API does not allow.
 type deviceWatch struct {
 	stop func()
 	done chan struct{}
 
 	mu      sync.Mutex
-	holders map[device]string // the claim that has it
+	holders map[device]string // the claim that holds it
 	held    map[string][]device
 	wrong   []string
 	seen    int
@@ -27,7 +27,7 @@ type deviceWatch struct {
 
 type device struct{ driver, pool, name string }
 
-// watchDevices begins to watch; the statement [deviceWatch.check] ends it.
+// watchDevices starts to watch; the statement [deviceWatch.check] stops it.
 func (s *suite) watchDevices(t *testing.T) *deviceWatch {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -46,7 +46,7 @@ func (s *suite) watchDevices(t *testing.T) *deviceWatch {
 		for ctx.Err() == nil {
 			next, err := w.follow(ctx, version, claims)
 			if err != nil && ctx.Err() == nil {
-				w.note(fmt.Sprintf("the watch ended: %v", err)) // what was missed could be what matters
+				w.note(fmt.Sprintf("the watch ended: %v", err)) // the missed events could be relevant
 				return
 			}
 			version = next
@@ -60,7 +60,8 @@ type watcher interface {
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
 }
 
-// follow sees changes from a version on, until the server ends the watch; it answers the last version that it has seen.
+// follow watches the changes after a version, until the server ends the watch. It returns the last
+// version seen.
 func (w *deviceWatch) follow(ctx context.Context, version string, claims watcher) (string, error) {
 	changes, err := claims.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
 	if err != nil {
@@ -80,7 +81,7 @@ func (w *deviceWatch) follow(ctx context.Context, version string, claims watcher
 	return version, nil
 }
 
-// see takes a claim as it is now.
+// see records the current state of a claim.
 func (w *deviceWatch) see(kind watch.EventType, claim *resourcev1.ResourceClaim) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

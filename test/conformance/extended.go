@@ -10,8 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// classOffersResource: KEP-5004. Who asks for the resource that bears a class's name gets a device of the class, through a claim that
-// the scheduler makes; a gang whole or not at all. The claims are gone when the pods have finished.
+// classOffersResource: KEP-5004. A pod that requests the resource of a class gets a device of the
+// class, through a claim that the scheduler creates; a gang gets all or none. The claims are
+// deleted when the pods have finished.
 func classOffersResource(t *testing.T, s *suite) {
 	n := s.newSpace(t)
 	asks := resourcev1.ResourceDeviceClassPrefix + gpus
@@ -36,7 +37,7 @@ func classOffersResource(t *testing.T, s *suite) {
 	})
 }
 
-// hasMadeClaim: the pod's status says which claim its scheduler has made, and that is the pod's own.
+// hasMadeClaim: the pod's status has the claim that its scheduler created, and the pod owns it.
 func (n space) hasMadeClaim(t *testing.T, name string) {
 	t.Helper()
 	p, err := n.clients.CoreV1().Pods(n.name).Get(t.Context(), name, metav1.GetOptions{})

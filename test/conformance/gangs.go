@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// base is what comes before the number in a pod's name.
+// base returns the part of a pod's name before the number.
 func base(name string) string {
 	if i := strings.LastIndexByte(name, '-'); i > 0 {
 		return name[:i]
@@ -18,7 +18,8 @@ func base(name string) string {
 	return name
 }
 
-// gangIsWhole: R31. Six of eight devices are in use, so that two of four members could run; none does until all can.
+// gangIsWhole: R31. Six of eight devices are in use, so that two of four members could run; none
+// runs until all can.
 func gangIsWhole(t *testing.T, s *suite) {
 	n := s.newSpace(t)
 	n.makePods(t, 6, pod{Name: "holder", Own: gpus})
@@ -33,7 +34,7 @@ func gangIsWhole(t *testing.T, s *suite) {
 	n.waitCondition(t, "gang", "True")
 }
 
-// noneHolds: no pod called name holds a device.
+// noneHolds: no pod with this name holds a device.
 func (n space) noneHolds(t *testing.T, name string) {
 	t.Helper()
 	claims, err := n.clients.ResourceV1().ResourceClaims(n.name).List(t.Context(), metav1.ListOptions{})
@@ -48,7 +49,7 @@ func (n space) noneHolds(t *testing.T, name string) {
 	}
 }
 
-// waitCondition waits until a PodGroup says whether it is scheduled. The condition has two names.
+// waitCondition waits until a PodGroup's condition has a status. The condition has two names.
 func (n space) waitCondition(t *testing.T, name, status string) {
 	t.Helper()
 	n.eventually(t, func(ctx context.Context) string {
@@ -91,8 +92,8 @@ func podsWaitForTheirGroup(t *testing.T, s *suite) {
 	n.waitPods(t, "member", corev1.PodRunning, 2)
 }
 
-// killedScheduler: R18, R50. Gangs arrive while the scheduler is killed and comes back: each is whole in the end, and (as at the end of all statements)
-// no device was in two claims.
+// killedScheduler: R18, R50. Gangs are created while the scheduler is killed and restarted: each is
+// complete in the end, and (as after all statements) no device was allocated to two claims.
 func killedScheduler(t *testing.T, s *suite) {
 	if s.Restart == nil {
 		t.Skip("the scheduler is in the server's process here; test/script kills it")

@@ -9,18 +9,18 @@ import (
 // group is a PodGroup with at most one claim, from a template.
 type group struct {
 	Name     string
-	MinCount int    // 0 is the policy basic
-	Template string // of its entry "shared"; none without it
+	MinCount int    // 0 for the basic policy
+	Template string // template of its entry "shared"; no entry if empty
 }
 
-// pod is a pod, or as many as Count says.
+// pod is a pod, or Count pods.
 type pod struct {
 	Name   string
 	Group  string
-	Shares string // the template of its group's entry "shared", which it uses
-	Own    string // the template of a claim of its own
-	Claim  string // a claim that exists
-	Asks   string // the extended resource of which it wants one
+	Shares string // template of its group's entry "shared", which it uses
+	Own    string // template of a claim of its own
+	Claim  string // existing claim
+	Asks   string // extended resource, of which it requests one
 	RunFor string
 }
 
@@ -104,13 +104,14 @@ spec:
   spec: {devices: {requests: [{name: device, exactly: {deviceClassName: gpu.example.com, count: %[2]d}}]}}
 `
 
-// The names of the device classes, which are those of the drivers, and of the templates for one device of each.
+// The names of the device classes, which are those of the drivers, and of the templates for one
+// device of each.
 const (
 	gpus     = "gpu.example.com"
 	channels = "fabric.example.com"
 )
 
-// groups is the version that PodGroups have.
+// groups returns the API version of PodGroups.
 func (g Spelling) groups() string {
 	switch g {
 	case Named:
@@ -121,7 +122,7 @@ func (g Spelling) groups() string {
 	return "allot.dev/v1alpha1"
 }
 
-// shares is how a pod says that it uses its group's claim.
+// shares returns the field by which a pod uses its group's claim.
 func (g Spelling) shares(p pod) string {
 	switch g {
 	case Named:
@@ -134,7 +135,7 @@ func (g Spelling) shares(p pod) string {
 	return "resourceClaimName: " + p.Group + "-shared"
 }
 
-// render fills a manifest in as the target spells it.
+// render renders a manifest for the target.
 func (t *Target) render(text string, data any) string {
 	tmpl := template.Must(template.New("").Funcs(template.FuncMap{
 		"groups":    t.Spelling.groups,

@@ -32,7 +32,7 @@ type suite struct {
 	clients *kubernetes.Clientset
 	dynamic *dynamic.DynamicClient
 	groups  schema.GroupVersionResource
-	run     string // sets this run's namespaces apart
+	run     string // distinguishes this run's namespaces
 	spaces  atomic.Int32
 }
 
@@ -66,7 +66,8 @@ type space struct {
 	name string
 }
 
-// newSpace makes a namespace with a template for one device of each class; it is emptied after the statement, so that the devices are free for the next.
+// newSpace creates a namespace with a template for one device of each class. It is emptied after
+// the statement, so that the devices are free for the next.
 func (s *suite) newSpace(t *testing.T) space {
 	t.Helper()
 	n := space{s, fmt.Sprintf("%s-%d", s.run, s.spaces.Add(1))}
@@ -79,7 +80,8 @@ func (s *suite) newSpace(t *testing.T) space {
 	return n
 }
 
-// waitForAccount waits until pods are admitted: a namespace gets its service account a moment after it is made, where there are any.
+// waitForAccount waits until pods are admitted: on some clusters, a namespace gets its service
+// account shortly after its creation.
 func (n space) waitForAccount(t *testing.T) {
 	t.Helper()
 	if _, err := n.clients.CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
@@ -91,7 +93,7 @@ func (n space) waitForAccount(t *testing.T) {
 	})
 }
 
-// empty deletes what the statement made, and waits until its claims are gone.
+// empty deletes the statement's objects, and waits until its claims are deleted.
 func (n space) empty(t *testing.T) {
 	ctx := context.WithoutCancel(t.Context())
 	all := metav1.DeleteOptions{}
@@ -118,7 +120,7 @@ func (n space) empty(t *testing.T) {
 	}
 }
 
-// describe prints what a reader of a failure wants to know.
+// describe logs the state for the analysis of a failure.
 func (n space) describe(t *testing.T) {
 	ctx := context.WithoutCancel(t.Context())
 	events, err := n.clients.CoreV1().Events(n.name).List(ctx, metav1.ListOptions{})
@@ -171,7 +173,7 @@ func (n space) makeGroup(t *testing.T, g group) {
 	n.make(t, n.render(groupText, g))
 }
 
-// makePods makes count pods: name-0, name-1 and so on.
+// makePods creates count pods: name-0, name-1 and so on.
 func (n space) makePods(t *testing.T, count int, p pod) {
 	t.Helper()
 	name := p.Name
@@ -197,7 +199,8 @@ func (n space) deleteGroup(t *testing.T, name string) {
 	}
 }
 
-// podsIn are the pods whose names begin with name and a number, by phase; the bound ones count as "bound" too.
+// podsIn counts the pods whose names are name and a number, by phase; bound ones are also counted
+// as "bound".
 func (n space) podsIn(ctx context.Context, name string) (map[string]int, error) {
 	list, err := n.clients.CoreV1().Pods(n.name).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -218,7 +221,7 @@ func (n space) podsIn(ctx context.Context, name string) (map[string]int, error) 
 	return out, nil
 }
 
-// waitPods waits until as many pods called name are in a phase.
+// waitPods waits until this number of pods with a name is in a phase.
 func (n space) waitPods(t *testing.T, name string, phase corev1.PodPhase, count int) {
 	t.Helper()
 	n.eventually(t, func(ctx context.Context) string {
@@ -233,7 +236,7 @@ func (n space) waitPods(t *testing.T, name string, phase corev1.PodPhase, count 
 	})
 }
 
-// noneBound looks for some time: no pod called name is bound.
+// noneBound checks for some time that no pod with this name is bound.
 func (n space) noneBound(t *testing.T, name string) {
 	t.Helper()
 	const quiet = 2 * time.Second
@@ -248,7 +251,7 @@ func (n space) noneBound(t *testing.T, name string) {
 	}
 }
 
-// claimsOf are the claims that an owner has.
+// claimsOf returns the claims of an owner.
 func (n space) claimsOf(ctx context.Context, kind, name string) ([]resourcev1.ResourceClaim, error) {
 	list, err := n.clients.ResourceV1().ResourceClaims(n.name).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -264,7 +267,7 @@ func (n space) claimsOf(ctx context.Context, kind, name string) ([]resourcev1.Re
 	return out, nil
 }
 
-// waitClaim waits until a PodGroup has one claim of which ok holds, and answers it.
+// waitClaim waits until a PodGroup has one claim for which ok returns "", and returns it.
 func (n space) waitClaim(t *testing.T, group string, ok func(*resourcev1.ResourceClaim) string) *resourcev1.ResourceClaim {
 	t.Helper()
 	var claim *resourcev1.ResourceClaim
@@ -282,7 +285,7 @@ func (n space) waitClaim(t *testing.T, group string, ok func(*resourcev1.Resourc
 	return claim
 }
 
-// eventually waits until check answers "", which is else what is wrong.
+// eventually waits until check returns "". Any other result describes what is wrong.
 func (s *suite) eventually(t *testing.T, check func(context.Context) string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), s.Patience)

@@ -13,40 +13,43 @@ import (
 //go:embed fleet.yaml
 var Fleet string
 
-// Spelling is how pods join a PodGroup, and share its claims.
+// Spelling is the way in which pods join a PodGroup, and share its claims.
 type Spelling string
 
 const (
-	// Named is KEP-5729's form: scheduling.k8s.io/v1alpha2, and pods name the claim of their group.
+	// Named is KEP-5729's way: scheduling.k8s.io/v1alpha2, and pods name the claim of their group.
 	Named Spelling = "podGroupResourceClaim"
-	// Matched is that of Kubernetes 1.37: scheduling.k8s.io/v1beta1, and pods repeat the entry of their group.
+	// Matched is the way of Kubernetes 1.37: scheduling.k8s.io/v1beta1, and pods repeat the entry
+	// of their group.
 	Matched Spelling = "same name and source"
-	// Labelled is for clusters without PodGroups: those of allot.dev, a label, and the claim's full name.
+	// Labelled is for clusters without PodGroups: those of allot.dev, a label, and the complete
+	// name of the claim.
 	Labelled Spelling = "label"
-	// Replaced is Labelled with the chart's admission policy, which replaces <entry>.podgroup.allot.dev by the name.
+	// Replaced is Labelled with the chart's admission policy, which replaces
+	// <entry>.podgroup.allot.dev by the name.
 	Replaced Spelling = "label and policy"
 )
 
-// Target is a cluster to make statements about.
+// Target is a cluster to test.
 type Target struct {
-	// Config is how an administrator reaches it.
+	// Config is the client configuration of an administrator.
 	Config *rest.Config
-	// Spelling is how PodGroups are written there.
+	// Spelling is the way in which PodGroups are used there.
 	Spelling Spelling
 	// Scheduler is spec.schedulerName of the pods; empty means the cluster's default.
 	Scheduler string
-	// Synced: ClusterResourceClaimTemplates of allot.dev are kept in step there.
+	// Synced means that ClusterResourceClaimTemplates of allot.dev are synchronized there.
 	Synced bool
-	// Patience is how long a thing that is to happen may take; zero means 30 s.
+	// Patience limits the time of a wait; zero means 30 s.
 	Patience time.Duration
-	// Restart kills the process that schedules and starts it anew, if the caller can do that.
+	// Restart kills the scheduler's process and starts a new one, if the caller supports that.
 	Restart func(t *testing.T)
 }
 
-// shared says that the pods of a group are one consumer of its claim.
+// shared reports whether the group is the only consumer of its claim.
 func (g Spelling) shared() bool { return g == Named || g == Matched }
 
-// Run makes all statements about a cluster.
+// Run runs all statements on a cluster.
 func Run(t *testing.T, target Target) {
 	if target.Patience == 0 {
 		target.Patience = 30 * time.Second

@@ -15,7 +15,8 @@ import (
 
 var clusterTemplates = schema.GroupVersionResource{Group: "allot.dev", Version: "v1alpha1", Resource: "clusterresourceclaimtemplates"}
 
-// templateIsEverywhere: R43. A cluster-wide template is in the namespaces that it selects, follows changes, and goes from all of them; a pod uses it as any other.
+// templateIsEverywhere: R43. A cluster-wide template is copied to the namespaces that it selects,
+// follows changes, and is deleted from all of them; a pod uses it like any other.
 func templateIsEverywhere(t *testing.T, s *suite) {
 	if !s.Synced {
 		t.Skip("nobody keeps templates in step here")
@@ -57,7 +58,7 @@ func templateIsEverywhere(t *testing.T, s *suite) {
 	}
 }
 
-// label makes the namespace one that the template selects.
+// label sets the label for which the template selects the namespace.
 func (n space) label(t *testing.T, value string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"metadata": {"labels": {"conformance": %q}}}`, value)
@@ -66,7 +67,7 @@ func (n space) label(t *testing.T, value string) {
 	}
 }
 
-// waitCopy waits until the namespace has the template, with a count of devices, and tells how long that took.
+// waitCopy waits until the namespace has the template, with a count of devices, and logs the time.
 func (n space) waitCopy(t *testing.T, name string, count int64) {
 	t.Helper()
 	began := time.Now()

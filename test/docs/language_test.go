@@ -3,58 +3,54 @@ package docs
 import (
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// finishedPackages are the directories whose comments follow the language rules of this project.
-// Packages are added as they are rewritten, and stay.
-var finishedPackages = []string{
-	"cmd/allot", "internal/app", "internal/cli",
-	"internal/testkit/memserver", "internal/testkit/testserver",
-	"internal/alloc", "internal/attach", "internal/attach/chartfiles", "internal/client",
-	"internal/cluster", "internal/commit", "internal/controller/batch",
-	"internal/controller/claim", "internal/controller/daemonset", "internal/controller/deployment",
-	"internal/controller/devicetaint", "internal/controller/eviction",
-	"internal/controller/expectations", "internal/controller/garbagecollector",
-	"internal/controller/history", "internal/controller/job", "internal/controller/kinds",
-	"internal/controller/namespace", "internal/controller/controllertest",
-	"internal/controller/disruption", "internal/controller/nodetaint",
-	"internal/controller/ownership", "internal/controller/podgc", "internal/controller/podgroup",
-	"internal/controller/podserver", "internal/controller/poolstatus",
-	"internal/controller/reconciler", "internal/controller/replica",
-	"internal/controller/replicaset", "internal/controller/statefulset",
-	"internal/controller/templatesync", "internal/controller/ttl", "internal/controller/workload",
-	"internal/etcd", "internal/features",
-	"internal/fleet", "internal/groups", "internal/metrics", "internal/model", "internal/node",
-	"internal/pki",
-	"internal/sched", "internal/sched/nodefit", "internal/sched/reason", "internal/sched/score",
-	"internal/testkit/scenario",
-}
+// unfinishedPackages are the directories whose comments do not follow the language rules of this
+// project yet. Directories are removed as they are rewritten.
+var unfinishedPackages = []string{}
 
 // finishedDocuments are the documents that follow the same rules.
 var finishedDocuments = []string{
+	"docs/adr/0003-group-claims-are-recorded-at-admission.md",
 	"docs/adr/0005-a-groups-claim-is-taken-back-for-what-is-more-important.md",
-	"docs/adr/0006-attach-speaks-dialects.md", "docs/glossary.md",
+	"docs/adr/0006-attach-speaks-dialects.md",
+	"docs/glossary.md",
 	"docs/how-groups-are-scheduled.md",
-	"docs/adr/0003-group-claims-are-recorded-at-admission.md", "docs/how-nodes-are-chosen.md",
+	"docs/how-nodes-are-chosen.md",
 	"docs/running-allot-up.md",
 }
 
 // bannedPhrases are phrases that Go and Kubernetes documentation does not use. A boolean "reports
 // whether"; an object is a thing, never "who" or "somebody"; and the plain word is preferred.
 var bannedPhrases = regexp.MustCompile(`(?i)\b(` + strings.Join([]string{
-	`says? (whether|that)`, `tells? (whether|that)`, `answers? (true|false|that|whether)`,
-	`who`, `whom`, `whoever`, `nobody`, `somebody`, `anybody`, `anew`, `at once`, `beside`,
+	`answers? (true|false|that|whether)`,
+	`anew`,
+	`anybody`,
+	`at once`,
+	`beside`,
+	`nobody`,
+	`says? (that|whether)`,
+	`somebody`,
+	`tells? (that|whether)`,
+	`who`,
+	`whoever`,
+	`whom`,
 }, "|") + `)\b`)
 
 func TestBannedPhrasesInComments(t *testing.T) {
-	for _, dir := range finishedPackages {
+	for _, dir := range packageDirs(t) {
+		if slices.Contains(unfinishedPackages, dir) {
+			continue
+		}
 		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d files, error %v", dir, len(files), err)
+		if err != nil {
+			t.Fatal(err)
 		}
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
@@ -65,6 +61,30 @@ func TestBannedPhrasesInComments(t *testing.T) {
 			}
 		}
 	}
+}
+
+// packageDirs returns the directories of all packages of the repository, in all of its modules.
+func packageDirs(t *testing.T) []string {
+	t.Helper()
+	var dirs []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !entry.IsDir() {
+			return nil
+		}
+		if path != root && strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" {
+			return fs.SkipDir
+		}
+		dir, err := filepath.Rel(root, path)
+		dirs = append(dirs, filepath.ToSlash(dir))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dirs
 }
 
 func TestBannedPhrasesInDocuments(t *testing.T) {

@@ -9,13 +9,13 @@ import (
 	"github.com/allot-dev/allot/test/peer/allocators"
 )
 
-// agree compares answers; differences that nothing explains are an error.
+// agree compares results. Unexplained differences are an error.
 func agree(arguments []string) error {
 	flags := flag.NewFlagSet("agree", flag.ExitOnError)
-	cases := flags.Int("cases", 20_000, "how many worlds to generate")
-	seed := flags.Uint64("seed", 1, "where to generate them from")
-	one := flags.Int("case", -1, "show the world with this number, and what both say")
-	_ = flags.Parse(arguments) // ends the process if it fails
+	cases := flags.Int("cases", 20_000, "number of worlds to generate")
+	seed := flags.Uint64("seed", 1, "seed of the worlds")
+	one := flags.Int("case", -1, "show only the world with this number, with both results")
+	_ = flags.Parse(arguments) // exits the process if it fails
 	if *one >= 0 {
 		w := allocators.New(*seed, uint64(*one))
 		c := allocators.Compare(w, time.Minute)

@@ -11,22 +11,22 @@ import (
 	"github.com/allot-dev/allot/test/peer/allocators"
 )
 
-// What this project wants to reach.
+// The performance goals of this project.
 const (
 	goalRatio = 10
-	goalNo    = 10 * time.Millisecond // for a "no" on one node
+	goalNo    = 10 * time.Millisecond // for a negative result on one node
 )
 
-// speed compares cost, and says where a goal is missed; that is no error, as machines differ.
+// speed compares the cost, and prints missed goals. These are not errors, because machines differ.
 func speed(arguments []string) error {
 	flags := flag.NewFlagSet("speed", flag.ExitOnError)
-	only := flags.String("case", "", "measure cases with this text in their name alone")
-	features := flags.String("features", "default", "gates of kube-scheduler that are on: default or all")
+	only := flags.String("case", "", "measure only cases with this text in their names")
+	features := flags.String("features", "default", "feature gates of kube-scheduler: default or all")
 	options := allocators.Options{Features: allocators.DefaultFeatures}
-	flags.DurationVar(&options.Timeout, "timeout", 10*time.Second, "when to stop upstream on one node, as kube-scheduler's filterTimeout")
-	flags.IntVar(&options.Rounds, "rounds", 5, "how often to measure, in turns; the best counts")
-	flags.DurationVar(&options.AtLeast, "atleast", 100*time.Millisecond, "how long to measure in a round")
-	_ = flags.Parse(arguments) // ends the process if it fails
+	flags.DurationVar(&options.Timeout, "timeout", 10*time.Second, "timeout of upstream on one node, as kube-scheduler's filterTimeout")
+	flags.IntVar(&options.Rounds, "rounds", 5, "number of alternating measurements; the best counts")
+	flags.DurationVar(&options.AtLeast, "atleast", 100*time.Millisecond, "minimum duration of a measurement")
+	_ = flags.Parse(arguments) // exits the process if it fails
 	if *features == "all" {
 		options.Features = allocators.EveryFeature
 	}
@@ -63,7 +63,7 @@ func result(c allocators.Cost) string {
 	return "no"
 }
 
-// goal says what is missed.
+// goal returns the goal that was missed.
 func goal(row allocators.Row) string {
 	var missed []string
 	if row.Here.Err != nil || row.Here.Yes != row.Case.Want {

@@ -23,11 +23,11 @@ import (
 
 const (
 	namespace = "default"
-	// patience is how long a request may be refused or unanswered while parts are killed.
+	// patience limits how long a request may be rejected or unanswered while components are killed.
 	patience = 2 * time.Minute
 )
 
-// resources are those that the workloads make, with what is made for them.
+// resources are the kinds that the workloads create, directly or indirectly.
 var resources = map[string]schema.GroupVersionResource{
 	"Pod":                   {Version: "v1", Resource: "pods"},
 	"Namespace":             {Version: "v1", Resource: "namespaces"},
@@ -44,7 +44,7 @@ var resources = map[string]schema.GroupVersionResource{
 	"PodGroup":              {Group: "scheduling.k8s.io", Version: "v1beta1", Resource: "podgroups"},
 }
 
-// api is the API server, as a user reaches it. Requests are made again while the server is away.
+// api is the API server, as seen by a user. Requests are retried while the server is not running.
 type api struct {
 	cfg     *rest.Config
 	dynamic dynamic.Interface
@@ -68,7 +68,7 @@ func (a *api) of(kind string) dynamic.ResourceInterface {
 	return client.Namespace(namespace)
 }
 
-// again makes a request until it is answered; an answer of the classes 4xx is final.
+// again retries a request until it gets a response; a response with status 4xx is final.
 func again(ctx context.Context, request func() error) error {
 	var final error
 	err := until(ctx, patience, func() error {
@@ -84,13 +84,14 @@ func again(ctx context.Context, request func() error) error {
 	return errors.Join(err, final)
 }
 
-// alive reports by an error that the server does not answer.
+// alive returns an error if the server does not respond.
 func (a *api) alive(ctx context.Context) error {
 	_, err := a.of("Pod").List(ctx, metav1.ListOptions{Limit: 1})
 	return err
 }
 
-// create makes the objects of a manifest. One that exists was made by a request whose answer was lost.
+// create creates the objects of a manifest. An existing object was created by a request whose
+// response was lost.
 func (a *api) create(ctx context.Context, manifest string) error {
 	for _, doc := range strings.Split(manifest, "\n---\n") {
 		obj := &unstructured.Unstructured{}
@@ -129,7 +130,7 @@ func (a *api) remove(ctx context.Context, kind, name string, propagation metav1.
 	return nil
 }
 
-// count returns how many objects of a kind have a label, and how many of them a phase.
+// count returns the number of objects of a kind with a label, and how many of them are in a phase.
 func (a *api) count(ctx context.Context, kind, selector, phase string) (all, in int, err error) {
 	err = again(ctx, func() error {
 		all, in = 0, 0
@@ -148,7 +149,7 @@ func (a *api) count(ctx context.Context, kind, selector, phase string) (all, in 
 	return all, in, err
 }
 
-// prepare makes what all workloads use.
+// prepare creates the objects that all workloads use.
 func (a *api) prepare(ctx context.Context) error {
 	if err := until(ctx, startPatience, func() error { return a.alive(ctx) }); err != nil {
 		return err
@@ -165,7 +166,7 @@ spec: {spec: {devices: {requests: [{name: d, exactly: {deviceClassName: soak}}]}
 `)
 }
 
-// nothingLeft waits until all that the workloads made, and what was made for it, is gone.
+// nothingLeft waits until everything that was created for the workloads is deleted.
 func (a *api) nothingLeft(ctx context.Context) error {
 	return until(ctx, patience, func() error {
 		for _, kind := range []string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ControllerRevision", "Job", "PodGroup", "Pod", "ResourceClaim"} {
@@ -181,15 +182,16 @@ func (a *api) nothingLeft(ctx context.Context) error {
 	})
 }
 
-// raw returns an HTTP client with the administrator's certificate and no limit of time.
+// raw returns an HTTP client with the administrator's certificate and without a timeout.
 func (a *api) raw() (*http.Client, error) {
 	cfg := rest.CopyConfig(a.cfg)
 	cfg.Timeout = 0
 	return rest.HTTPClientFor(cfg)
 }
 
-// narrow returns a client with one connection for each request, which takes little in advance: HTTP/2 would
-// take four megabytes of a response that is not read, and the server would not notice a slow reader.
+// narrow returns a client with one connection per request and a small receive buffer. HTTP/2 would
+// buffer four megabytes of a response that is not read, and the server would not notice a slow
+// reader.
 func (a *api) narrow() (*http.Client, error) {
 	cfg := rest.CopyConfig(a.cfg)
 	cfg.Timeout = 0

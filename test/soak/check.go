@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// startChecks looks at the claims all the time. The function that it returns ends that, and returns
-// what was wrong.
+// startChecks checks the claims continuously. The returned function stops that, and returns the
+// violations.
 func startChecks(ctx context.Context, a *api) func() error {
 	result := make(chan error, 1)
 	go func() {
@@ -34,11 +34,11 @@ func startChecks(ctx context.Context, a *api) func() error {
 	return func() error { return <-result }
 }
 
-// devicesOnce checks that no device is allocated to two claims. A list is of one moment.
+// devicesOnce checks that no device is allocated to two claims. A list is consistent.
 func (a *api) devicesOnce(ctx context.Context) error {
 	list, err := a.of("ResourceClaim").List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil // the server is away
+		return nil // the server is not running
 	}
 	holder := map[string]string{}
 	for _, claim := range list.Items {
@@ -61,8 +61,8 @@ type watches struct {
 	opened int
 	slow   int
 	events atomic.Int64
-	// lost and lostSlow are how many fast and slow ones were cut off, by a killed server or because they
-	// were too slow.
+	// lost and lostSlow count the fast and slow watches that were closed, by a killed server or
+	// because they were too slow.
 	lost, lostSlow atomic.Int64
 	wg             sync.WaitGroup
 
@@ -71,10 +71,10 @@ type watches struct {
 	gone  map[int]bool
 }
 
-// marker is the pod whose creation each watch must show at the end.
+// marker is the name of the pod that each watch must show at the end.
 const marker = "soak-marker"
 
-// watchesPerClient bounds the streams of a connection.
+// watchesPerClient limits the streams of a connection.
 const watchesPerClient = 100
 
 func (a *api) startWatches(ctx context.Context, count int) (*watches, error) {
@@ -122,7 +122,7 @@ func (w *watches) open(ctx context.Context, client *http.Client, id int, slow bo
 	return nil
 }
 
-// read reads a watch until it ends. A slow one takes a small piece a second.
+// read reads a watch until it ends. A slow one reads a small part each second.
 func (w *watches) read(ctx context.Context, body io.Reader, id int, slow bool) {
 	if slow {
 		piece := make([]byte, 512)
@@ -161,7 +161,7 @@ func (w *watches) read(ctx context.Context, body io.Reader, id int, slow bool) {
 	}
 }
 
-// check makes a last pod, which all fast watches that are left must show.
+// check creates a last pod, which all remaining fast watches must show.
 func (w *watches) check(ctx context.Context) error {
 	manifest := "apiVersion: v1\nkind: Pod\nmetadata: {name: " + marker + "}\nspec: {schedulerName: none, containers: [{name: c, image: i}]}\n"
 	if err := w.api.create(ctx, manifest); err != nil {

@@ -14,18 +14,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// runPatience is how long a workload may take until all its pods run: the others hold devices only
-// for a time, and parts are killed meanwhile.
+// runPatience limits the time until all pods of a workload run: other workloads hold devices for
+// some time, and components are killed meanwhile.
 const runPatience = 4 * time.Minute
 
-// workload is a kind of workload: how it is made, how many pods run, what else is done with it.
+// workload is a kind of workload: its manifest, the number of pods, and the changes to make.
 type workload struct {
 	name     string
 	kind     string
-	manifest string // NAME and COUNT are replaced
-	most     int    // of COUNT, at least 1
-	phase    string // that its pods come to
-	change   string // a patch that rolls it, or ""
+	manifest string // with NAME and COUNT to replace
+	most     int    // maximum COUNT, at least 1
+	phase    string // phase that its pods reach
+	change   string // patch that starts a rollout, or ""
 	scales   bool
 }
 
@@ -100,7 +100,7 @@ spec:
 	return b.String()
 }
 
-// load makes workloads, waits until they run, changes and deletes them.
+// load creates workloads, waits until they run, changes and deletes them.
 type load struct {
 	options
 	api   *api
@@ -117,7 +117,7 @@ func newLoad(o options, a *api, began time.Time) *load {
 	return &load{options: o, api: a, until: began.Add(o.time), kinds: map[string]int{}, choice: rand.New(rand.NewPCG(o.seed, 2))}
 }
 
-// plan is one workload with the choices that were made for it.
+// plan is one workload with the random choices for it.
 type plan struct {
 	workload
 	id          string
@@ -145,7 +145,7 @@ func (l *load) plan() (plan, bool) {
 	return p, true
 }
 
-// run makes all workloads, some at a time.
+// run creates all workloads, some of them concurrently.
 func (l *load) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -219,7 +219,7 @@ func (l *load) play(ctx context.Context, p plan) error {
 	})
 }
 
-// settle waits until so many pods are in the phase, and there are no others.
+// settle waits until exactly this many pods exist, all in the phase.
 func (l *load) settle(ctx context.Context, p plan, want int) error {
 	return until(ctx, runPatience, func() error {
 		all, in, err := l.api.count(ctx, "Pod", "work="+p.id, p.phase)

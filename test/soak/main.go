@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// options are the flags.
+// options are the command-line flags.
 type options struct {
 	seed    uint64
 	rounds  int
@@ -34,19 +34,19 @@ type options struct {
 func main() {
 	log.SetFlags(log.Ltime)
 	var o options
-	flag.Uint64Var(&o.seed, "seed", 1, "seed of the choices")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the random choices")
 	flag.IntVar(&o.rounds, "rounds", 200, "number of workloads")
 	flag.DurationVar(&o.time, "time", 5*time.Minute, "start no workload after this time")
-	flag.IntVar(&o.workers, "workers", 4, "workloads at a time")
-	flag.DurationVar(&o.kills, "kills", 5*time.Second, "mean time between kills of parts that run apart; 0: none")
+	flag.IntVar(&o.workers, "workers", 4, "number of concurrent workloads")
+	flag.DurationVar(&o.kills, "kills", 5*time.Second, "mean time between kills of separate processes; 0: none")
 	flag.IntVar(&o.watches, "watches", 100, "number of watches on pods, a tenth of them slow")
 	flag.IntVar(&o.nodes, "nodes", 8, "number of simulated nodes")
-	flag.IntVar(&o.devices, "devices-per-node", 4, "number of devices on each")
-	flag.BoolVar(&o.up, "up", false, "run allot up, in place of the parts apart")
+	flag.IntVar(&o.devices, "devices-per-node", 4, "number of devices per node")
+	flag.BoolVar(&o.up, "up", false, "run allot up, instead of separate processes")
 	flag.BoolVar(&o.race, "race", false, "build with the race detector")
-	flag.StringVar(&o.binary, "binary", "", "use this binary, and build none")
+	flag.StringVar(&o.binary, "binary", "", "use this binary instead of building one")
 	flag.StringVar(&o.memory, "memory", "", "GOMEMLIMIT of each process, such as 256MiB")
-	flag.StringVar(&o.dir, "dir", "", "keep logs and state in this folder (default: a temporary one, kept after a failure)")
+	flag.StringVar(&o.dir, "dir", "", "directory for logs and state (default: a temporary one, kept after a failure)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -82,7 +82,7 @@ func soak(ctx context.Context, o options) (err error) {
 	return errors.Join(err, p.stop(), p.faults())
 }
 
-// work runs the workloads, the kills and the checks, and prints what was done.
+// work runs the workloads, kills and checks, and prints a summary.
 func work(ctx context.Context, o options, p *parts) error {
 	api, err := connect(p.kubeconfig())
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// startPatience is how long a process may take until it is ready, with the race detector too.
+	// startPatience limits the time until a process is ready, including with the race detector.
 	startPatience = 3 * time.Minute
-	// stopPatience is how long an orderly stop may take.
+	// stopPatience limits the time of a graceful stop.
 	stopPatience = time.Minute
 )
 
@@ -31,14 +31,14 @@ type parts struct {
 	failed []error
 }
 
-// part is a process that is started again whenever it ends, until it is stopped.
+// part is a process that is restarted whenever it ends, until it is stopped.
 type part struct {
 	name   string
 	binary string
 	args   []string
 	env    []string
 	log    string
-	elects bool // it may end because it lost its lease
+	elects bool // may end because it lost its lease
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
@@ -97,7 +97,8 @@ func (p *parts) add(o options, command string, flags ...string) {
 	p.list = append(p.list, part)
 }
 
-// start starts the parts that do not run yet, and waits until the administrator's kubeconfig exists.
+// start starts the processes that do not run yet, and waits until the administrator's kubeconfig
+// exists.
 func (p *parts) start(ctx context.Context) error {
 	for _, part := range p.list {
 		if part.starts == 0 {
@@ -132,7 +133,7 @@ func (p *part) start() error {
 	return nil
 }
 
-// keep starts a part again when it ends.
+// keep restarts a process when it ends.
 func (p *parts) keep(ctx context.Context, part *part) {
 	for {
 		err := part.cmd.Wait()
@@ -160,7 +161,7 @@ func (p *parts) fail(err error) {
 	p.failed = append(p.failed, err)
 }
 
-// kill ends the part's process without warning.
+// kill kills the process.
 func (p *part) kill() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,8 +169,8 @@ func (p *part) kill() error {
 	return p.cmd.Process.Kill()
 }
 
-// startKills kills parts at random times. The function that it returns ends that, and returns how often
-// it was done.
+// startKills kills processes at random times. The returned function stops that, and returns the
+// number of kills.
 func (p *parts) startKills(ctx context.Context, o options) func() int {
 	if o.kills == 0 || o.up {
 		return func() int { return 0 }
@@ -198,7 +199,7 @@ func (p *parts) startKills(ctx context.Context, o options) func() int {
 	}
 }
 
-// waitAll waits until no part has been started within a second, so that kills are over.
+// waitAll waits until no process was started within the last second, so that the kills are over.
 func (p *parts) waitAll(ctx context.Context) error {
 	api, err := connect(p.kubeconfig())
 	if err != nil {
@@ -207,7 +208,7 @@ func (p *parts) waitAll(ctx context.Context) error {
 	return until(ctx, startPatience, func() error { return api.alive(ctx) })
 }
 
-// stop stops the parts in order, the last one first.
+// stop stops the processes, the last one first.
 func (p *parts) stop() error {
 	var errs []error
 	for i := len(p.list) - 1; i >= 0; i-- {
@@ -232,7 +233,7 @@ func (p *parts) stop() error {
 	return errors.Join(errs...)
 }
 
-// faults returns what the logs report that must not be, and processes that ended by themselves.
+// faults returns the errors in the logs that must not occur, and processes that ended unexpectedly.
 func (p *parts) faults() error {
 	p.mu.Lock()
 	errs := p.failed
@@ -252,7 +253,7 @@ func (p *parts) faults() error {
 	return errors.Join(errs...)
 }
 
-// startSampling samples the memory of all parts. The function that it returns prints the samples.
+// startSampling samples the memory of all processes. The returned function prints the samples.
 func (p *parts) startSampling(ctx context.Context) func() string {
 	var mu sync.Mutex
 	samples := map[string][]int64{}
@@ -279,7 +280,7 @@ func (p *parts) startSampling(ctx context.Context) func() string {
 	}
 }
 
-// tenths are the greatest samples of each tenth of the time.
+// tenths returns the maximum of the samples in each tenth of the time.
 func tenths(samples []int64) string {
 	var out []string
 	const n = 10
@@ -293,7 +294,7 @@ func tenths(samples []int64) string {
 	return strings.Join(out, " ")
 }
 
-// resident is the resident memory in bytes.
+// resident returns the resident memory in bytes.
 func (p *part) resident() int64 {
 	p.mu.Lock()
 	pid := p.cmd.Process.Pid
@@ -311,7 +312,7 @@ func (p *part) resident() int64 {
 	return 0
 }
 
-// until tries until try returns nil, at most for limit.
+// until retries try until it returns nil, for at most limit.
 func until(ctx context.Context, limit time.Duration, try func() error) error {
 	deadline := time.Now().Add(limit)
 	for {

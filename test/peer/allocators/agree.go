@@ -16,7 +16,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Outcome is how two answers about one world compare.
+// Outcome is the result of the comparison for one world.
 type Outcome string
 
 // The outcomes.
@@ -25,30 +25,31 @@ const (
 	BothNo       Outcome = "both refuse"
 	OnlyHere     Outcome = "only here"
 	OnlyUpstream Outcome = "only upstream"
-	Refused      Outcome = "upstream refuses ours" // both allocate, but the other side would not accept what was found here
-	Other        Outcome = "other alternative"     // both allocate, but not by the same alternatives
-	OtherConfig  Outcome = "other configuration"   // both allocate, by the same alternatives, but say something else to drivers
-	Error        Outcome = "upstream error"
-	TooLong      Outcome = "upstream too long"
-	Undecided    Outcome = "undecided here"
+	Refused      Outcome = "upstream refuses ours" // both allocate, but upstream would not accept allot's result
+	Other        Outcome = "other alternative"     // both allocate, but with different alternatives
+	// both allocate, with the same alternatives, but different configuration for drivers
+	OtherConfig Outcome = "other configuration"
+	Error       Outcome = "upstream error"
+	TooLong     Outcome = "upstream too long"
+	Undecided   Outcome = "undecided here"
 )
 
-// Outcomes lists all, in the order in which they are printed.
+// Outcomes lists all outcomes, in the order in which they are printed.
 var Outcomes = []Outcome{BothYes, BothNo, OnlyHere, OnlyUpstream, Refused, Other, OtherConfig, Error, TooLong, Undecided}
 
-// steps is what a search may spend here; a scheduler gives a pod more.
+// steps is the search budget here; a scheduler has a larger one for a pod.
 const steps = 100_000
 
-// Comparison is one world's outcome.
+// Comparison is the outcome for one world.
 type Comparison struct {
 	Outcome Outcome
 	Why     string // the intended difference that explains it; "" if none does
 	Detail  string
 
-	earlier bool // of an Other: what was found here prefers earlier alternatives
+	earlier bool // for Other: allot's result prefers earlier alternatives
 }
 
-// Unexplained says whether the two disagree for no reason that is known.
+// Unexplained reports whether the results differ without a known reason.
 func (c Comparison) Unexplained() bool {
 	switch c.Outcome {
 	case BothYes, BothNo, TooLong:
@@ -57,7 +58,7 @@ func (c Comparison) Unexplained() bool {
 	return c.Why == ""
 }
 
-// Compare asks both allocators about the first node of a world.
+// Compare runs both allocators for the first node of a world.
 func Compare(w *World, timeout time.Duration) Comparison {
 	ctx := context.Background()
 	upstream := NewUpstream(w, EveryFeature)
@@ -96,14 +97,14 @@ func Compare(w *World, timeout time.Duration) Comparison {
 	return c
 }
 
-// sameConfigs reports whether drivers are told the same, in the same order.
+// sameConfigs reports whether drivers get the same configuration, in the same order.
 func sameConfigs(ours, theirs []resourcev1.AllocationResult) bool {
 	return slices.EqualFunc(ours, theirs, func(a, b resourcev1.AllocationResult) bool {
 		return equality.Semantic.DeepEqual(a.Devices.Config, b.Devices.Config)
 	})
 }
 
-// ask asks upstream about the first node.
+// ask returns upstream's result for the first node.
 func (u *Upstream) ask(ctx context.Context, w *World) ([]resourcev1.AllocationResult, error) {
 	allocator, err := u.Begin(ctx)
 	if err != nil {
@@ -112,7 +113,7 @@ func (u *Upstream) ask(ctx context.Context, w *World) ([]resourcev1.AllocationRe
 	return u.On(ctx, allocator, w.Nodes[0], w.Claims)
 }
 
-// ask asks here about the first node.
+// ask returns allot's result for the first node.
 func ask(w *World) Answer {
 	h := NewHere(w)
 	problem, reason := h.Allocator.Prepare(h.State, Claims(w), false)
@@ -156,7 +157,8 @@ func devicesOf(results []resourcev1.AllocationResult) string {
 	return b.String()
 }
 
-// chosen are the alternatives that requests got, by number. Earlier ones are better, and an earlier request comes first.
+// chosen returns the alternatives chosen for requests, by number. Earlier ones are better, and an
+// earlier request has precedence.
 func (w *World) chosen(results []resourcev1.AllocationResult) []int {
 	var list []int
 	for i, claim := range w.Claims {
@@ -171,8 +173,8 @@ func (w *World) chosen(results []resourcev1.AllocationResult) []int {
 	return list
 }
 
-// accepts asks upstream whether it could have given away these devices: to the same claims, with all alternatives but those that
-// were chosen left out, and selectors that no other device meets.
+// accepts returns an error unless upstream could have allocated these devices: for the same claims,
+// with only the chosen alternatives, and selectors that match no other device.
 func (w *World) accepts(results []resourcev1.AllocationResult) error {
 	pinned := *w
 	pinned.Claims = nil
@@ -197,7 +199,8 @@ func (w *World) accepts(results []resourcev1.AllocationResult) error {
 	return nil
 }
 
-// pin is the claim with only the alternatives and devices that it got, by the names of results.
+// pin returns the claim with only the alternatives and devices in the results, by the names of
+// results.
 func pin(claim *resourcev1.ResourceClaim, ids map[string][]string) *resourcev1.ResourceClaim {
 	pinned := claim.DeepCopy()
 	for i := range pinned.Spec.Devices.Requests {

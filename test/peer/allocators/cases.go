@@ -14,22 +14,24 @@ type Case struct {
 	Name  string
 	Want  bool
 	Build func() *World
-	Sweep bool // ask about all nodes, as a scheduler's Filter does, not only about the first
-	// Enough stops a sweep of upstream's after so many nodes with a "yes": kube-scheduler takes a sample of a large cluster. Here all
-	// nodes are looked at.
+	Sweep bool // run for all nodes, as a scheduler's Filter does, not only for the first
+	// Enough stops upstream after this number of feasible nodes: kube-scheduler samples a large
+	// cluster. Allot always checks all nodes.
 	Enough int
-	// Cold: with nothing worked out before, and no selector compiled. Both sides get the same Node, DeviceClass and ResourceSlice objects, in
-	// memory as a client has decoded them, and answer for all nodes. Upstream's allocator sorts the slices by node, and then, node after node,
-	// gathers the pools and evaluates the selector until a device matches, as it does for every pod. Here all nodes and slices are
-	// read into a new State, pools are put together, and the selector has its answer for all devices of all nodes, which the next pod
-	// finds. Upstream is not charged for what kube-scheduler makes of nodes.
+	// Cold means without cached state and compiled selectors. Both sides get the same Node,
+	// DeviceClass and ResourceSlice objects, in memory as decoded by a client, and are run for all
+	// nodes. Upstream's allocator sorts the slices by node, and then, for each node, gathers the
+	// pools and evaluates the selector until a device matches, as it does for every pod. Allot
+	// reads all nodes and slices into a new State, assembles the pools, and evaluates the selector
+	// for all devices of all nodes, which the next pod reuses. The cost of kube-scheduler's own
+	// node cache is not included.
 	Cold    bool
 	Changes int // a slice that changes before each pod; 0 for none
 }
 
 const gpu = "gpu.example.com"
 
-// Cases are all there are.
+// Cases returns all cases.
 func Cases() []Case {
 	list := []Case{}
 	add := func(name string, want bool, build func() *World) {
@@ -86,12 +88,13 @@ func (w *World) change(slice, number int) *resourcev1.ResourceSlice {
 
 func all(int) string { return "0" }
 
-// groupsOf puts devices into groups of n; from the index on, all are in one.
+// groupsOf puts devices into groups of n; from the index last on, all are in one group.
 func groupsOf(n, last int) func(int) string {
 	return func(i int) string { return fmt.Sprint(min(i, last) / n) }
 }
 
-// oneNode has so many devices, with attribute root and others that drivers publish.
+// oneNode returns a world with this number of devices on a node, with attribute root and others
+// that drivers publish.
 func oneNode(devices int, root func(int) string) *World {
 	w := &World{Classes: []*resourcev1.DeviceClass{newClass("gpu", fmt.Sprintf("device.driver == %q", gpu))}}
 	w.addNode("n", devices, root)
@@ -115,7 +118,7 @@ func (w *World) addNode(name string, devices int, root func(int) string) {
 	w.publish(name, list, func(spec *resourcev1.ResourceSliceSpec) { spec.NodeName = &name })
 }
 
-// published are the attributes that a GPU driver publishes, about ten of them.
+// published returns the attributes that a GPU driver publishes, about ten of them.
 func published(node string, i int, root string) map[resourcev1.QualifiedName]resourcev1.DeviceAttribute {
 	text := func(s string) resourcev1.DeviceAttribute { return resourcev1.DeviceAttribute{StringValue: &s} }
 	version := func(s string) resourcev1.DeviceAttribute { return resourcev1.DeviceAttribute{VersionValue: &s} }
@@ -127,7 +130,7 @@ func published(node string, i int, root string) map[resourcev1.QualifiedName]res
 	}
 }
 
-// publish makes a pool of slices with as many devices as one can have.
+// publish adds a pool of slices with the maximum number of devices per slice.
 func (w *World) publish(pool string, devices []resourcev1.Device, scope func(*resourcev1.ResourceSliceSpec), counters ...resourcev1.CounterSet) {
 	most := resourcev1.ResourceSliceMaxDevices
 	if len(counters) > 0 {
@@ -157,7 +160,8 @@ func (w *World) publish(pool string, devices []resourcev1.Device, scope func(*re
 	w.Slices = append(w.Slices, list...)
 }
 
-// claim adds a claim with so many requests of so many devices each, 0 for all. The devices of all agree in the attributes.
+// claim adds a claim with this number of requests for count devices each, 0 for all. All devices
+// have equal values of the match attributes.
 func (w *World) claim(requests int, count int64, match ...string) *World {
 	claim := newClaim("c")
 	for r := range requests {
@@ -175,14 +179,15 @@ func (w *World) claim(requests int, count int64, match ...string) *World {
 	return w
 }
 
-// only has the claim select devices of one root.
+// only makes the claim select devices of one root.
 func (w *World) only(root string) *World {
 	exactly := w.Claims[0].Spec.Devices.Requests[0].Exactly
 	exactly.Selectors = append(exactly.Selectors, selectorOf(fmt.Sprintf("device.attributes[%q].root == %q", gpu, root)))
 	return w
 }
 
-// alternatives gives each request alternatives, of which all before a certain one match no device.
+// alternatives adds alternatives to each request, of which all before the first one that can be met
+// match no device.
 func (w *World) alternatives(n, first int) *World {
 	for r := range w.Claims[0].Spec.Devices.Requests {
 		request := &w.Claims[0].Spec.Devices.Requests[r]
@@ -200,7 +205,7 @@ func (w *World) alternatives(n, first int) *World {
 	return w
 }
 
-// shared is a device with so many shares of its capacity given away.
+// shared returns a world with a device of which this number of shares is allocated.
 func shared(given, capacity int) *World {
 	w := oneNode(1, all).claim(1, 1)
 	device := &w.Slices[0].Spec.Devices[0]
@@ -218,7 +223,7 @@ func shared(given, capacity int) *World {
 	return w
 }
 
-// hostsOf selects nodes by a label.
+// hostsOf returns a selector for nodes by a label.
 func hostsOf(label string, values ...string) *corev1.NodeSelector {
 	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
 		{Key: label, Operator: corev1.NodeSelectorOpIn, Values: values},

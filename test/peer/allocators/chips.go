@@ -6,19 +6,19 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// chips describes devices that are blocks of chips, small ones within larger ones. Counters say what is left of each unit, a
-// block that has one counter.
+// chips describes devices that are blocks of chips, small ones within larger ones. Counters have
+// the free chips of each unit, a block with one counter.
 type chips struct {
 	pool    string
 	total   int
 	perHost int
-	unit    int   // chips a counter
-	perSet  int   // counters a set
-	sizes   []int // of blocks
+	unit    int   // chips per counter
+	perSet  int   // counters per set
+	sizes   []int // sizes of blocks
 }
 
-// rack is a rack of 16 hosts with 8 chips each, of which every second pair of hosts is in use. The claim wants a block of so
-// many chips, on host 2.
+// rack returns a rack of 16 hosts with 8 chips each, of which every second pair of hosts is in use.
+// The claim requests a block of this size, on host 2.
 func rack(size int) *World {
 	c := chips{pool: "rack", total: 128, perHost: 8, unit: 4, perSet: 32, sizes: []int{1, 4, 8, 16, 32, 64, 128}}
 	w := c.world(size)
@@ -30,7 +30,8 @@ func rack(size int) *World {
 	return w
 }
 
-// superpod has 9,216 chips on 2,304 nodes, in blocks from 4 chips to all. The last node may be in use.
+// superpod returns 9,216 chips on 2,304 nodes, in blocks from 4 chips to all. The last node may be
+// in use.
 func superpod(size int, used bool) *World {
 	c := chips{pool: "superpod", total: 9216, perHost: 4, unit: 192, perSet: 24, sizes: []int{4, 64, 192, 384, 768, 1536, 3072, 9216}}
 	w := c.world(size)
@@ -40,7 +41,7 @@ func superpod(size int, used bool) *World {
 	return w
 }
 
-// world publishes all blocks in one pool, and wants one of this size.
+// world publishes all blocks in one pool, with a claim for one of this size.
 func (c chips) world(size int) *World {
 	w := &World{Classes: []*resourcev1.DeviceClass{newClass("gpu", fmt.Sprintf("device.driver == %q", gpu))}}
 	for host := range c.total / c.perHost {
@@ -64,10 +65,10 @@ func (c chips) world(size int) *World {
 	return w
 }
 
-// label is the one by which nodes of a block are known.
+// label returns the node label for the blocks of a size.
 func (c chips) label(block int) string { return fmt.Sprintf("example.com/block-%d", block) }
 
-// device is the block with this number of its size.
+// device returns the block with this number among those of its size.
 func (c chips) device(block, i int) resourcev1.Device {
 	size := int64(block)
 	device := resourcev1.Device{

@@ -11,11 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// generator draws a world. It keeps worlds small: upstream's time grows with the factorial of what is asked for.
+// generator generates a world. It keeps worlds small: upstream's time grows with the factorial of
+// the number of requested devices.
 //
-// The tests of internal/alloc have a generator of their own. That one draws what the model has and keeps beside it what its
-// reference computes with, in letters and small numbers; this one draws API objects as users and drivers write them, so that
-// reading them is compared, too. What one forgets to draw, the other may have.
+// The tests of internal/alloc have a generator of their own. It generates the types of the model,
+// and the input of its reference in letters and small numbers; this one generates API objects as
+// users and drivers write them, so that reading them is compared too. Each may cover what the other
+// omits.
 type generator struct {
 	*rand.Rand
 	*World
@@ -25,10 +27,10 @@ type generator struct {
 
 const (
 	maxPublished = 9 // devices
-	maxWanted    = 5 // by all claims
+	maxWanted    = 5 // of all claims
 )
 
-// New draws the world with this number from a seed.
+// New returns the world with this number for a seed.
 func New(seed, number uint64) *World {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, number)), World: &World{}}
 	g.drawFeatures()
@@ -53,7 +55,7 @@ func New(seed, number uint64) *World {
 	return g.World
 }
 
-// unusual are features of which a world has at most one: each of them leads to differences of its own.
+// unusual are features of which a world has at most one: each causes differences of its own.
 var unusual = []Feature{Groups, SkipNode, OldSlices, Twice, Gone, Unknown}
 
 func (g *generator) drawFeatures() {
@@ -70,7 +72,7 @@ func (g *generator) drawFeatures() {
 	if g.chance(1, 4) {
 		g.Features = append(g.Features, unusual[g.IntN(len(unusual))])
 	}
-	// Some features make no sense without another.
+	// Some features require another one.
 	for _, pair := range [][2]Feature{{Lists, Match}, {Derived, Match}, {Groups, Counters}, {Unknown, Counters}} {
 		if g.Has(pair[0]) && !g.Has(pair[1]) {
 			g.Features = append(g.Features, pair[1])
@@ -78,7 +80,7 @@ func (g *generator) drawFeatures() {
 	}
 }
 
-// chance is true n out of m times.
+// chance returns true with probability n/m.
 func (g *generator) chance(n, m int) bool { return g.IntN(m) < n }
 
 func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
@@ -120,7 +122,7 @@ func (g *generator) hold(slice *resourcev1.ResourceSlice, device *resourcev1.Dev
 	}
 }
 
-// holdAs has a claim hold what the result says.
+// holdAs makes a claim hold the device of the result.
 func (g *generator) holdAs(result resourcev1.DeviceRequestAllocationResult) {
 	*g.holdBy(result.Pool, result.Device) = result
 }
@@ -223,7 +225,8 @@ var (
 	}
 )
 
-// drawConstraints adds constraints. Derived attributes are there for those alone, so that each must be in one.
+// drawConstraints adds constraints. Derived attributes are only for these, so that each must be in
+// one.
 func (g *generator) drawConstraints(claim *resourcev1.ResourceClaim) {
 	add := func(f Feature, name resourcev1.FullyQualifiedName) {
 		c := resourcev1.DeviceConstraint{MatchAttribute: &name}
@@ -253,7 +256,7 @@ func (g *generator) drawConstraints(claim *resourcev1.ResourceClaim) {
 	}
 }
 
-// drawNames are requests, or alternatives, that a constraint is about.
+// drawNames returns the requests, or alternatives, for a constraint.
 func (g *generator) drawNames(claim *resourcev1.ResourceClaim) []string {
 	var all []string
 	options(claim, func(request, name string, _ *resourcev1.ExactDeviceRequest) { all = append(all, request, name) })
@@ -266,14 +269,14 @@ func (g *generator) drawNames(claim *resourcev1.ResourceClaim) []string {
 	return names
 }
 
-// opaque is a configuration that a driver can tell from others.
+// opaque returns a configuration that can be distinguished from others.
 func opaque(text string) resourcev1.DeviceConfiguration {
 	return resourcev1.DeviceConfiguration{Opaque: &resourcev1.OpaqueDeviceConfiguration{
 		Driver: "gpu.example.com", Parameters: runtime.RawExtension{Raw: fmt.Appendf(nil, "{%q:1}", text)},
 	}}
 }
 
-// drawHuge is an amount that int64 does not hold, or not in thousandths.
+// drawHuge returns an amount that int64 cannot represent, or not in thousandths.
 func (g *generator) drawHuge() *resource.Quantity {
 	huge := resource.MustParse(pick(g, "18446744073709551616", "18446744073709551617", "9223372036854775807", "9223372036854775808", "1e30"))
 	return &huge

@@ -41,7 +41,7 @@ func (g *generator) drawPool(name string) {
 	g.publish(list, pool)
 }
 
-// publish adds the slices of a pool, perhaps with one missing or one of an older generation.
+// publish adds the slices of a pool, possibly with one missing or one of an older generation.
 func (g *generator) publish(list []*resourcev1.ResourceSlice, pool resourcev1.ResourcePool) {
 	missing := -1
 	if g.Has(HalfPools) && g.chance(1, 3) {
@@ -126,7 +126,8 @@ func (g *generator) drawTaint(key string) resourcev1.DeviceTaint {
 	return resourcev1.DeviceTaint{Key: key, Value: "v", Effect: effect}
 }
 
-// drawAttributes gives a device an id of its own and letters, and in most cases x and y, of several types.
+// drawAttributes returns a device's unique id and letters, and in most cases x and y, of several
+// types.
 func (g *generator) drawAttributes(driver string) map[resourcev1.QualifiedName]resourcev1.DeviceAttribute {
 	id, letters := int64(g.published), pick(g, "", "a", "b", "ab", "ab")
 	list := map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
@@ -139,7 +140,7 @@ func (g *generator) drawAttributes(driver string) map[resourcev1.QualifiedName]r
 	case g.chance(1, 2):
 		list["gpu.example.com/y"] = g.drawValue()
 	case driver == "gpu.example.com" || g.chance(1, 4):
-		list["y"] = g.drawValue() // of the gpu driver, that is the same attribute
+		list["y"] = g.drawValue() // for the gpu driver, that is the same attribute
 	}
 	return list
 }
@@ -160,7 +161,8 @@ func (g *generator) drawValue() resourcev1.DeviceAttribute {
 		resourcev1.DeviceAttribute{StringValue: &text}, resourcev1.DeviceAttribute{BoolValue: &yes}, resourcev1.DeviceAttribute{VersionValue: &version})
 }
 
-// drawCounters is a slice with two counter sets: s with counters c and d, and t with counter c.
+// drawCounters returns a slice with two counter sets: s with counters c and d, and t with counter
+// c.
 func (g *generator) drawCounters(pool, driver string) *resourcev1.ResourceSlice {
 	yes := true
 	slice := &resourcev1.ResourceSlice{}

@@ -8,7 +8,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Here is what this project's scheduler keeps from pod to pod.
+// Here is the state that allot's scheduler keeps between pods.
 type Here struct {
 	State     *model.State
 	Allocator *alloc.Allocator
@@ -32,7 +32,7 @@ func NewHere(w *World) *Here {
 	return h
 }
 
-// claimFrom reads a claim as the server's own kind, which has more fields.
+// claimFrom converts a claim to the server's own type, which has more fields.
 func claimFrom(claim *resourcev1.ResourceClaim) *model.Claim {
 	own := &resource.ResourceClaim{ObjectMeta: claim.ObjectMeta}
 	own.Spec.ResourceClaimSpec = claim.Spec
@@ -42,7 +42,7 @@ func claimFrom(claim *resourcev1.ResourceClaim) *model.Claim {
 	return model.ClaimFrom(own)
 }
 
-// Claims are those that want devices.
+// Claims returns the claims to allocate.
 func Claims(w *World) []*model.Claim {
 	list := make([]*model.Claim, len(w.Claims))
 	for i := range w.Claims {
@@ -51,14 +51,14 @@ func Claims(w *World) []*model.Claim {
 	return list
 }
 
-// Answer is what an allocator says about one node.
+// Answer is the result of an allocator for one node.
 type Answer struct {
-	Choice    alloc.Choice // nil: no
-	Undecided bool         // the budget was spent
+	Choice    alloc.Choice // nil if the claims cannot be allocated
+	Undecided bool         // the budget was used up
 	Reason    *alloc.Reason
 }
 
-// On asks for devices for the claims on one node.
+// On allocates devices for the claims on one node.
 func (h *Here) On(problem *alloc.Problem, node *model.NodeInfo, steps int) Answer {
 	offer, reason := problem.NodeOffer(node)
 	if reason != nil {

@@ -7,40 +7,40 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// intended are the differences that DIFFERENCES.md states: what must be true of a world, and of a comparison, for each. A row that explains nothing
-// any longer has to go.
+// intended are the differences listed in DIFFERENCES.md: for each, a property of the world and of
+// the comparison. A row that explains nothing must be removed.
 var intended = []struct {
 	why      string
 	outcomes []Outcome
 	applies  func(*World, Comparison) bool
 }{
-	{"upstream fails where not all devices can be had", []Outcome{Error}, func(w *World, _ Comparison) bool {
+	{"upstream fails where not all devices can be allocated", []Outcome{Error}, func(w *World, _ Comparison) bool {
 		return w.wants(func(o *resourcev1.ExactDeviceRequest) bool {
 			return o.AllocationMode == resourcev1.DeviceAllocationModeAll
 		})
 	}},
-	{"upstream takes a later alternative before it tries other devices for an earlier request", []Outcome{Other}, func(_ *World, c Comparison) bool {
+	{"upstream uses a later alternative before it tries other devices for an earlier request", []Outcome{Other}, func(_ *World, c Comparison) bool {
 		return c.earlier
 	}},
-	{"admin access takes nothing here: no counters, no capacity, and no device from other claims", []Outcome{OnlyHere, Refused}, func(w *World, _ Comparison) bool {
+	{"admin access uses nothing here: no counters, no capacity, and no device of other claims", []Outcome{OnlyHere, Refused}, func(w *World, _ Comparison) bool {
 		admin := w.wants(func(o *resourcev1.ExactDeviceRequest) bool { return o.AdminAccess != nil })
 		return admin && (len(w.Claims) > 1 || w.Has(Counters) || w.Has(Shares))
 	}},
-	{"an overspent counter closes only the devices that take from it", []Outcome{OnlyHere, Refused}, func(w *World, _ Comparison) bool {
+	{"an overspent counter excludes only the devices that consume it", []Outcome{OnlyHere, Refused}, func(w *World, _ Comparison) bool {
 		return w.overspent()
 	}},
 	{"upstream fails where a request is not representable in a range", []Outcome{Error}, func(w *World, _ Comparison) bool {
 		return w.Has(Huge) && w.Has(Shares)
 	}},
-	{"a device in use that is no longer published may take any of its pool's counters", []Outcome{OnlyUpstream, Other}, func(w *World, _ Comparison) bool {
+	{"a device in use that is no longer published may consume any of its pool's counters", []Outcome{OnlyUpstream, Other}, func(w *World, _ Comparison) bool {
 		return w.Has(Gone) && w.Has(Counters)
 	}},
-	{"a pool that publishes a device twice is not used, on whatever nodes the two are", []Outcome{OnlyUpstream, Other}, func(w *World, _ Comparison) bool {
+	{"a pool that publishes a device twice is not used, even if the two are on different nodes", []Outcome{OnlyUpstream, Other}, func(w *World, _ Comparison) bool {
 		return w.Has(Twice)
 	}},
 }
 
-// explain finds the intended difference that accounts for an outcome.
+// explain returns the intended difference that explains an outcome.
 func explain(w *World, c Comparison) string {
 	for _, difference := range intended {
 		if slices.Contains(difference.outcomes, c.Outcome) && difference.applies(w, c) {
@@ -50,7 +50,7 @@ func explain(w *World, c Comparison) string {
 	return ""
 }
 
-// wants says whether some option of some claim is so.
+// wants reports whether a request of some claim has a property.
 func (w *World) wants(is func(o *resourcev1.ExactDeviceRequest) bool) bool {
 	found := false
 	for _, claim := range w.Claims {
@@ -59,7 +59,7 @@ func (w *World) wants(is func(o *resourcev1.ExactDeviceRequest) bool) bool {
 	return found
 }
 
-// overspent says whether devices that are held take more than a counter has.
+// overspent reports whether devices in use consume more than a counter has.
 func (w *World) overspent() bool {
 	left := map[string]resource.Quantity{}
 	for _, slice := range w.Slices {

@@ -14,30 +14,30 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Row is what one case costs both.
+// Row is the cost of one case on both sides.
 type Row struct {
 	Case           Case
 	Here, Upstream Cost
 }
 
-// Cost is the CPU time of one attempt, with garbage collection, and its result. Unlike the time of day, it does not depend on
-// what else the machine does, apart from caches.
+// Cost is the CPU time of one attempt, including garbage collection, and its result. Unlike wall
+// time, it does not depend on other load, except through caches.
 type Cost struct {
 	Time    time.Duration
 	Yes     bool
-	Stopped bool // by the timeout, so that Time is too little
+	Stopped bool // by the timeout, so that Time is too low
 	Err     error
 }
 
-// Options are how to measure.
+// Options configures measurements.
 type Options struct {
 	Features structured.Features
 	Timeout  time.Duration // of upstream, for one node
-	Rounds   int           // in turns; the best counts
-	AtLeast  time.Duration // how long to measure in a round
+	Rounds   int           // alternating; the best counts
+	AtLeast  time.Duration // minimum duration of a round
 }
 
-// Measure times both in turns. What each keeps from pod to pod is there and warm, unless the case is cold.
+// Measure times both sides alternately. Cached state is present and warm, unless the case is cold.
 func Measure(c Case, o Options) Row {
 	w := c.Build()
 	here, upstream := opHere(c, w), opUpstream(c, w, o)
@@ -47,7 +47,7 @@ func Measure(c Case, o Options) Row {
 			row.Here = cost
 		}
 		if row.Upstream.Time > time.Second {
-			continue // once is enough
+			continue // once is sufficient
 		}
 		if cost := measure(upstream, o.AtLeast); row.Upstream.Time == 0 || cost.Time < row.Upstream.Time {
 			row.Upstream = cost
@@ -56,7 +56,8 @@ func Measure(c Case, o Options) Row {
 	return row
 }
 
-// measure repeats an attempt for some time. The first one is not counted if others can be had soon.
+// measure repeats an attempt for some time. The first attempt is not counted if there is time for
+// others.
 func measure(op func(number int) Cost, atLeast time.Duration) Cost {
 	runtime.GC()
 	cost := timed(op, 0)
@@ -79,16 +80,17 @@ func timed(op func(int) Cost, number int) Cost {
 	return cost
 }
 
-// used is the CPU time of this process so far.
+// used returns the CPU time of this process so far.
 func used() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // it fails for invalid arguments alone
+		panic(err) // fails only for invalid arguments
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// opUpstream is what kube-scheduler does for one pod, without reading the claims: begin, and one Allocate a node.
+// opUpstream does what kube-scheduler does for one pod, without reading the claims: begin, and one
+// Allocate per node.
 func opUpstream(c Case, w *World, o Options) func(int) Cost {
 	read := func() *Upstream {
 		u := NewUpstream(w, o.Features)
@@ -135,8 +137,8 @@ func (u *Upstream) attempt(c Case, w *World) Cost {
 	return Cost{Yes: fit > 0}
 }
 
-// opHere is what this project's scheduler does for one pod, without reading the claims: prepare, count what each node has, and
-// search on the node with the least.
+// opHere does what allot's scheduler does for one pod, without reading the claims: prepare, count
+// the devices of each node, and search on the node with the fewest.
 func opHere(c Case, w *World) func(int) Cost {
 	h, claims := NewHere(w), Claims(w)
 	return func(number int) Cost {
@@ -169,7 +171,7 @@ func (h *Here) attempt(c Case, w *World, claims []*model.Claim) Cost {
 	return Cost{Yes: answer.Choice != nil}
 }
 
-// fullest is the node with the fewest devices that are enough; nil if there is none.
+// fullest returns the node with the fewest sufficient devices, or nil.
 func (h *Here) fullest(problem *alloc.Problem) *model.NodeInfo {
 	var best *model.NodeInfo
 	least := 0

@@ -10,15 +10,15 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Memory is how many bytes 100,000 devices take, in 12,500 slices as a client decodes them.
+// Memory is the memory of 100,000 devices in bytes, in 12,500 slices as decoded by a client.
 type Memory struct {
-	Objects uint64 // kept by an informer
-	State   uint64 // the State alone, the objects gone
-	Both    uint64 // the State beside the objects that it was made of
-	Matched uint64 // what the allocator remembers after a claim was tried on all nodes
+	Objects uint64 // in an informer
+	State   uint64 // the State alone, without the objects
+	Both    uint64 // the State and the objects from which it was built
+	Matched uint64 // cached by the allocator after a claim was tried on all nodes
 }
 
-// MeasureMemory builds both and looks at the heap.
+// MeasureMemory builds both and measures the heap.
 func MeasureMemory() (Memory, error) {
 	const nodes, devices = 12_500, 8
 	var m Memory
@@ -38,7 +38,7 @@ func MeasureMemory() (Memory, error) {
 		state.Devices.PutSlice(model.SliceFrom(slice))
 	}
 	for _, node := range state.Nodes.List() {
-		state.Devices.Pools(node) // which are put together now
+		state.Devices.Pools(node) // which are assembled now
 	}
 	m.Both = heap() - before - bare
 	runtime.KeepAlive(objects) // until here
@@ -57,7 +57,7 @@ func MeasureMemory() (Memory, error) {
 	return m, nil
 }
 
-// decoded makes slices as they come from the wire, so that no two share a string.
+// decoded returns slices as they are received, so that no two share a string.
 func decoded(nodes, devices int) ([]*resourcev1.ResourceSlice, error) {
 	list := make([]*resourcev1.ResourceSlice, 0, nodes)
 	for n := range nodes {

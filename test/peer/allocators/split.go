@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// splitGPUs is a node with GPUs that are published with all partitions that there could be, the largest first, and claims for
-// so many partitions of one GPU each.
+// splitGPUs returns a node with GPUs that are published with all possible partitions, the largest
+// first, and claims for this number of partitions of one GPU each.
 func splitGPUs(number, claims int, count int64) *World {
 	w := &World{Classes: []*resourcev1.DeviceClass{newClass("gpu", fmt.Sprintf("device.driver == %q", gpu))}}
 	name := "n"

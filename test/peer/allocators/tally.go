@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
-// Tally counts outcomes, in all and by feature, and keeps the first world of each kind of difference.
+// Tally counts outcomes, in total and by feature, and keeps the first world of each kind of
+// difference.
 type Tally struct {
 	Seed  uint64
 	Cases int
 
 	counts  map[Feature]map[Outcome]int // "" for all worlds
 	kinds   []kind
-	unknown int // comparisons that nothing explains
-	missed  int // of these, those where upstream alone allocates
+	unknown int // unexplained comparisons
+	missed  int // those of them where only upstream allocates
 }
 
 // kind is a kind of difference: an outcome with its explanation.
@@ -27,7 +28,7 @@ type kind struct {
 	first int // number of a world
 }
 
-// Agree compares the allocators on so many worlds.
+// Agree compares the allocators on this number of worlds.
 func Agree(seed uint64, cases int) *Tally {
 	t := &Tally{Seed: seed, Cases: cases, counts: map[Feature]map[Outcome]int{}}
 	for number := range cases {
@@ -64,13 +65,13 @@ func (t *Tally) add(w *World, number int, c Comparison) {
 	t.kinds = append(t.kinds, kind{Comparison: c, count: 1, first: number})
 }
 
-// Unexplained is how many comparisons differ without a reason.
+// Unexplained returns the number of comparisons that differ without a known reason.
 func (t *Tally) Unexplained() int { return t.unknown }
 
-// Missed is how many of these upstream alone allocates.
+// Missed returns how many of these only upstream allocates.
 func (t *Tally) Missed() int { return t.missed }
 
-// Count is how many worlds had this outcome.
+// Count returns the number of worlds with this outcome.
 func (t *Tally) Count(o Outcome) int { return t.counts[""][o] }
 
 // Print writes the counts as a table, and the first world of each kind of difference.

@@ -14,11 +14,11 @@ import (
 	"k8s.io/dynamic-resource-allocation/structured"
 )
 
-// Upstream is what kube-scheduler keeps from pod to pod: the objects of its informers, the devices that claims hold, and
-// compiled selectors.
+// Upstream is the state that kube-scheduler keeps between pods: the objects of its informers, the
+// allocated devices, and compiled selectors.
 type Upstream struct {
 	Features structured.Features
-	Timeout  time.Duration // of one node, as kube-scheduler's filterTimeout; 0 for none
+	Timeout  time.Duration // for one node, as kube-scheduler's filterTimeout; 0 for none
 
 	classes map[string]*resourcev1.DeviceClass
 	slices  []*resourcev1.ResourceSlice
@@ -26,20 +26,20 @@ type Upstream struct {
 	cache   *cel.Cache
 }
 
-// EveryFeature is what a scheduler knows with all its feature gates on: the variant "experimental".
+// EveryFeature has all feature gates of a scheduler on: the variant "experimental".
 var EveryFeature = structured.Features{
 	AdminAccess: true, CompatibilityGroups: true, ConsumableCapacity: true, DerivedAttributes: true, DeviceBindingAndStatus: true,
 	DeviceTaints: true, FractionalCapacityRange: true, ListTypeAttributes: true, OptionalNodeOperations: true,
 	PartitionableDevices: true, PrioritizedList: true,
 }
 
-// DefaultFeatures is what it knows with the gates of 1.37 as they are: the variant "incubating".
+// DefaultFeatures has the gates of 1.37 in their default state: the variant "incubating".
 var DefaultFeatures = structured.Features{
 	AdminAccess: true, ConsumableCapacity: true, DeviceBindingAndStatus: true, DeviceTaints: true, FractionalCapacityRange: true,
 	PartitionableDevices: true, PrioritizedList: true,
 }
 
-// cachedExpressions is how many kube-scheduler remembers.
+// cachedExpressions is the size of kube-scheduler's cache.
 const cachedExpressions = 10
 
 // NewUpstream reads a world.
@@ -84,7 +84,8 @@ func (u *Upstream) hold(claim *resourcev1.ResourceClaim) {
 	}
 }
 
-// Begin is what is done once for a pod: kube-scheduler copies what is held, and sorts the slices by node.
+// Begin does what is done once for a pod: kube-scheduler copies the allocated state, and sorts the
+// slices by node.
 func (u *Upstream) Begin(ctx context.Context) (structured.Allocator, error) {
 	held := structured.AllocatedState{
 		AllocatedDevices: maps.Clone(u.held.AllocatedDevices), AllocatedSharedDeviceIDs: maps.Clone(u.held.AllocatedSharedDeviceIDs),
@@ -93,7 +94,7 @@ func (u *Upstream) Begin(ctx context.Context) (structured.Allocator, error) {
 	return structured.NewAllocator(ctx, u.Features, held, u, u.slices, u.cache)
 }
 
-// On asks for devices for the claims on one node; nil if there are none.
+// On returns devices for the claims on one node, or nil.
 func (u *Upstream) On(
 	ctx context.Context, a structured.Allocator, node *corev1.Node, claims []*resourcev1.ResourceClaim,
 ) ([]resourcev1.AllocationResult, error) {
@@ -115,7 +116,7 @@ func (u *Upstream) On(
 // List is not used by allocators.
 func (u *Upstream) List() ([]*resourcev1.DeviceClass, error) { return nil, errors.New("not served") }
 
-// Get finds a class.
+// Get returns a class.
 func (u *Upstream) Get(name string) (*resourcev1.DeviceClass, error) {
 	if class, ok := u.classes[name]; ok {
 		return class, nil

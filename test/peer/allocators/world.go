@@ -10,20 +10,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// World is what an allocator is given: a cluster with devices, of which claims hold some, and claims that want some.
+// World is the input of an allocator: a cluster with devices, claims that hold some of them, and
+// claims to allocate.
 type World struct {
-	Features []Feature // what is in it that is out of the ordinary
+	Features []Feature // unusual features in it
 	Nodes    []*corev1.Node
 	Classes  []*resourcev1.DeviceClass
 	Slices   []*resourcev1.ResourceSlice
-	Holders  []*resourcev1.ResourceClaim // with allocations
+	Holders  []*resourcev1.ResourceClaim // allocated claims
 	Claims   []*resourcev1.ResourceClaim // to be allocated together
 }
 
-// Feature is something that an allocator has to know.
+// Feature is a property that an allocator must support.
 type Feature string
 
-// The features that worlds are made of.
+// The features of worlds.
 const (
 	Several      Feature = "several claims"
 	All          Feature = "all devices"
@@ -54,10 +55,10 @@ var Every = []Feature{
 	HalfPools, OldSlices, Twice, Gone, Configs, Huge, Unknown,
 }
 
-// Has says whether the world has the feature.
+// Has reports whether the world has the feature.
 func (w *World) Has(f Feature) bool { return slices.Contains(w.Features, f) }
 
-// String is the world as YAML, for a bug report.
+// String returns the world as YAML, for a bug report.
 func (w *World) String() string {
 	text, err := yaml.Marshal(w)
 	if err != nil {
@@ -66,7 +67,7 @@ func (w *World) String() string {
 	return string(text)
 }
 
-// device finds what the newest generation of a pool publishes under a name.
+// device returns the device that the newest generation of a pool publishes under a name.
 func (w *World) device(driver, pool, name string) (*resourcev1.Device, *resourcev1.ResourceSlice) {
 	newest := w.newest(driver, pool)
 	for _, slice := range w.Slices {
@@ -92,7 +93,7 @@ func (w *World) newest(driver, pool string) int64 {
 	return newest
 }
 
-// holdBy has a claim hold one device.
+// holdBy makes a claim hold one device.
 func (w *World) holdBy(pool, device string) *resourcev1.DeviceRequestAllocationResult {
 	holder := newClaim(fmt.Sprint("holder", len(w.Holders)))
 	holder.Status.Allocation = &resourcev1.AllocationResult{}
@@ -101,7 +102,8 @@ func (w *World) holdBy(pool, device string) *resourcev1.DeviceRequestAllocationR
 	return &holder.Status.Allocation.Devices.Results[0]
 }
 
-// options calls f with each way to meet each request, and the names under which its results are recorded.
+// options calls f for each alternative of each request, with the names under which its results are
+// recorded.
 func options(claim *resourcev1.ResourceClaim, f func(request, name string, o *resourcev1.ExactDeviceRequest)) {
 	for i := range claim.Spec.Devices.Requests {
 		request := &claim.Spec.Devices.Requests[i]
@@ -128,7 +130,7 @@ func alternative(name string, o *resourcev1.ExactDeviceRequest) resourcev1.Devic
 	}
 }
 
-// newClaim is a claim without requests.
+// newClaim returns a claim without requests.
 func newClaim(name string) *resourcev1.ResourceClaim {
 	claim := &resourcev1.ResourceClaim{}
 	claim.Name, claim.Namespace, claim.UID = name, "ns", types.UID("uid of "+name)

@@ -17,13 +17,13 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Manifest is the text of one of the product's rendered manifests.
+// Manifest returns one of the product's rendered manifests.
 func Manifest(name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(here(), "..", "..", "..", "manifests", name+".yaml"))
 	return string(text), err
 }
 
-// KubeconfigOf makes a kubeconfig by which a process is a service account, as it would be in a pod.
+// KubeconfigOf returns a kubeconfig for a service account, as a pod would have it.
 func (k *Kubernetes) KubeconfigOf(ctx context.Context, namespace, account string) (string, error) {
 	clients, err := kubernetes.NewForConfig(k.Config)
 	if err != nil {
@@ -44,7 +44,8 @@ func (k *Kubernetes) KubeconfigOf(ctx context.Context, namespace, account string
 	return path, clientcmd.WriteToFile(*cfg, path)
 }
 
-// StartAllot starts a part of allot, and returns when it is ready. It runs as whom the kubeconfig says.
+// StartAllot starts a component of allot as the user of the kubeconfig, and returns when it is
+// ready.
 func (k *Kubernetes) StartAllot(ctx context.Context, name, kubeconfig, command string, flags ...string) (*Process, error) {
 	binary, err := AllotBinary()
 	if err != nil {
@@ -84,7 +85,7 @@ func ready(ctx context.Context, url string) error {
 	return nil
 }
 
-// withoutDeployments drops what would have pods made from images that do not exist.
+// withoutDeployments removes Deployments, whose pods would need images that do not exist.
 func withoutDeployments(manifests string) string {
 	var kept []string
 	for doc := range strings.SplitSeq(manifests, "\n---") {

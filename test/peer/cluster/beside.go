@@ -11,7 +11,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// StartBeside starts allot's API server on the etcd of a control plane of Kubernetes, and answers how an administrator reaches it.
+// StartBeside starts allot's API server on the etcd of a Kubernetes control plane, and returns a
+// client configuration of an administrator.
 func (k *Kubernetes) StartBeside(ctx context.Context) (*Process, *rest.Config, error) {
 	binary, err := AllotBinary()
 	if err != nil {

@@ -16,19 +16,21 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceslice"
 )
 
-// DriverName is that of [Driver].
+// DriverName is the name of [Driver].
 const DriverName = "device.example.com"
 
-// Driver is a DRA driver for the devices of one node, made as drivers are, which remembers what the kubelet has asked of it.
+// Driver is a DRA driver for the devices of one node, built with the helper library for drivers. It
+// records the requests of the kubelet.
 type Driver struct {
 	helper *kubeletplugin.Helper
 
 	mu         sync.Mutex
-	prepared   []types.UID // the claims, once for each time
+	prepared   []types.UID // the claims, once for each request
 	unprepared []types.UID
 }
 
-// StartDriver starts the driver of a kubelet's node, which publishes so many devices. The client is its own, not the kubelet's.
+// StartDriver starts the driver of a kubelet's node, which publishes this number of devices. It has
+// its own client, not the kubelet's.
 func StartDriver(ctx context.Context, kubelet *Kubelet, clients kubernetes.Interface, devices int) (*Driver, error) {
 	data := filepath.Join(kubelet.dir, "driver")
 	if err := os.MkdirAll(data, 0o700); err != nil {
@@ -56,24 +58,24 @@ func StartDriver(ctx context.Context, kubelet *Kubelet, clients kubernetes.Inter
 	return d, nil
 }
 
-// Stop ends the driver.
+// Stop stops the driver.
 func (d *Driver) Stop() { d.helper.Stop() }
 
-// Prepared are the claims that were prepared so far, each as often as that was asked for.
+// Prepared returns the claims that were prepared so far, once for each request.
 func (d *Driver) Prepared() []types.UID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.prepared)
 }
 
-// Unprepared are those that were taken back.
+// Unprepared returns the claims that were unprepared so far, once for each request.
 func (d *Driver) Unprepared() []types.UID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.unprepared)
 }
 
-// PrepareResourceClaims is what the kubelet calls before a pod starts.
+// PrepareResourceClaims is called by the kubelet before a pod starts.
 func (d *Driver) PrepareResourceClaims(_ context.Context, claims []*resourcev1.ResourceClaim) (map[types.UID]kubeletplugin.PrepareResult, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,7 +95,7 @@ func (d *Driver) PrepareResourceClaims(_ context.Context, claims []*resourcev1.R
 	return results, nil
 }
 
-// UnprepareResourceClaims is what the kubelet calls when the last pod of a claim has ended.
+// UnprepareResourceClaims is called by the kubelet when the last pod of a claim has ended.
 func (d *Driver) UnprepareResourceClaims(_ context.Context, claims []kubeletplugin.NamespacedObject) (map[types.UID]error, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,17 +107,17 @@ func (d *Driver) UnprepareResourceClaims(_ context.Context, claims []kubeletplug
 	return results, nil
 }
 
-// HandleError is told what goes wrong in the background.
+// HandleError is called for errors in the background.
 func (d *Driver) HandleError(ctx context.Context, err error, msg string) {
 	utilruntime.HandleErrorWithContext(ctx, err, msg)
 }
 
-// WatchHealthStatus belongs to the interface; nobody calls it without a health service.
+// WatchHealthStatus is required by the interface. It is not called without a health service.
 func (d *Driver) WatchHealthStatus(context.Context, chan<- kubeletplugin.DeviceHealthReport) error {
 	return kubeletplugin.ErrHealthNotSupported
 }
 
-// cdi is the name by which a container runtime knows a device of a claim.
+// cdi returns the CDI name of a device of a claim.
 func cdi(claim types.UID, device string) string {
 	return fmt.Sprintf("%s/device=%s-%s", DriverName, claim, device)
 }

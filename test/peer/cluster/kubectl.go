@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Kubectl runs kubectl, which is in allot's binary, and answers what it says.
+// Kubectl runs kubectl, which is in allot's binary, and returns its output.
 func (k *Kubernetes) Kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
 	binary, err := AllotBinary()
 	if err != nil {
@@ -26,7 +26,8 @@ func (k *Kubernetes) Kubectl(ctx context.Context, stdin string, args ...string) 
 	return string(out), nil
 }
 
-// hasDefaultAccount says whether the controller manager has made the service account that pods get.
+// hasDefaultAccount returns an error until the controller manager has created the service account
+// of pods.
 func hasDefaultAccount(ctx context.Context, clients kubernetes.Interface) error {
 	_, err := clients.CoreV1().ServiceAccounts(corev1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 	return err

@@ -18,19 +18,21 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/pluginmanager"
 )
 
-// Kubelet is what a kubelet does about claims, in this process: Kubernetes' own manager of them, and that of the drivers which register with it.
-// There are no pod workers: who has it calls PrepareResources and UnprepareResources when they would.
+// Kubelet is the part of a kubelet that handles claims, in this process: Kubernetes' own claim
+// manager, and its plugin manager for drivers. There are no pod workers: the test calls
+// PrepareResources and UnprepareResources instead.
 type Kubelet struct {
 	*dra.Manager
 
 	node    string
 	dir     string
-	clients *kubernetes.Clientset // as the user that a node's kubelet is
+	clients *kubernetes.Clientset // client with the user of the node's kubelet
 	cancel  context.CancelFunc
 	done    chan struct{}
 }
 
-// StartKubelet starts the kubelet of a node. Sockets are in dir, whose path has to be short. Its feature gates are those of this process.
+// StartKubelet starts the kubelet of a node. Sockets are in dir, whose path must be short. The
+// feature gates are those of this process.
 func (k *Kubernetes) StartKubelet(ctx context.Context, node, dir string) (*Kubelet, error) {
 	cfg, _, err := k.ClientFor(k.Config.Host, "system:node:"+node, "system:nodes")
 	if err != nil {
@@ -47,7 +49,8 @@ func (k *Kubernetes) StartKubelet(ctx context.Context, node, dir string) (*Kubel
 		return nil, err
 	}
 	ctx, l.cancel = context.WithCancel(ctx)
-	// Never ready: the loop that cleans up after pods that are gone would hide what was not taken back when they ended.
+	// Never ready: the reconciliation loop for deleted pods would hide claims that were not
+	// unprepared when the pods ended.
 	ready := config.NewSourcesReady(func(sets.Set[string]) bool { return false })
 	own := func(ctx context.Context) (*corev1.Node, error) {
 		return l.clients.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
@@ -65,10 +68,10 @@ func (k *Kubernetes) StartKubelet(ctx context.Context, node, dir string) (*Kubel
 	return l, nil
 }
 
-// registry is where drivers register.
+// registry returns the directory in which drivers register.
 func (l *Kubelet) registry() string { return filepath.Join(l.dir, "registry") }
 
-// Pods are those that are bound to the node.
+// Pods returns the pods bound to the node.
 func (l *Kubelet) Pods(ctx context.Context) ([]corev1.Pod, error) {
 	list, err := l.clients.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", l.node).String()})
 	if err != nil {
@@ -77,7 +80,7 @@ func (l *Kubelet) Pods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, nil
 }
 
-// Stop ends it.
+// Stop stops the kubelet.
 func (l *Kubelet) Stop() {
 	l.cancel()
 	<-l.done

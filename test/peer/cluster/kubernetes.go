@@ -20,27 +20,29 @@ import (
 	"github.com/allot-dev/allot/internal/pki"
 )
 
-// startPatience is how long a control plane may take until it is ready, on a machine that has other work.
+// startPatience limits the time until a control plane is ready, on a busy machine.
 const startPatience = 3 * time.Minute
 
-// Options say what a control plane is like.
+// Options configures a control plane.
 type Options struct {
-	// Dir has all its files; the same folder again is the same cluster again.
+	// Dir has all its files; using a directory again continues the same cluster.
 	Dir string
-	// Groups turns the gates and versions on that PodGroups and their claims need. Without it, Kubernetes is as it comes.
+	// Groups enables the gates and versions that PodGroups and their claims require. Without it,
+	// Kubernetes has its default configuration.
 	Groups bool
-	// Versions are further API versions to serve, such as "resource.k8s.io/v1beta1".
+	// Versions are additional API versions to serve, such as "resource.k8s.io/v1beta1".
 	Versions []string
-	// ServerOnly leaves the controller manager out.
+	// ServerOnly omits the controller manager.
 	ServerOnly bool
 }
 
-// Kubernetes is an API server and a controller manager of Kubernetes on an etcd in this process.
+// Kubernetes is an API server and a controller manager of Kubernetes with an etcd in this process.
 type Kubernetes struct {
-	// Config is how an administrator reaches the server; Kubeconfig is a file that says the same.
+	// Config is the client configuration of an administrator; Kubeconfig is a file with the same
+	// content.
 	Config     *rest.Config
 	Kubeconfig string
-	// Etcd is where it keeps its objects.
+	// Etcd has its objects.
 	Etcd *etcd.Server
 	// Dir has its files, and the logs of its processes.
 	Dir string
@@ -51,7 +53,8 @@ type Kubernetes struct {
 	manager   *Process
 }
 
-// gates are those that PodGroups and their claims need; in 1.37 they are off by default.
+// gates are the feature gates that PodGroups and their claims require; in 1.37 they are off by
+// default.
 const gates = "GenericWorkload=true,DRAWorkloadResourceClaims=true,WorkloadWithJob=true"
 
 // groupVersions are the API versions that have PodGroups.
@@ -101,7 +104,7 @@ func (k *Kubernetes) startServer(ctx context.Context, binary string) error {
 		"kube-apiserver",
 		"--etcd-servers=" + k.Etcd.Endpoint(),
 		"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(port),
-		// There are no Services to reach it by.
+		// There are no Services for the API server.
 		"--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16",
 		"--client-ca-file=" + k.file("ca.crt"), "--tls-cert-file=" + k.file("server.crt"), "--tls-private-key-file=" + k.file("server.key"),
 		"--service-account-issuer=https://kubernetes.invalid",
@@ -146,7 +149,7 @@ func (k *Kubernetes) startManager(ctx context.Context, binary string) (err error
 		"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--secure-port=0",
 		"--service-account-private-key-file=" + k.file("service-accounts.key"), "--root-ca-file=" + k.file("ca.crt"),
 		"--use-service-account-credentials",
-		// Simulated nodes send no leases.
+		// Simulated nodes renew no leases.
 		"--node-monitor-grace-period=24h",
 	}, k.features()...)
 	if k.manager, err = StartProcess(k.Dir, "kube-controller-manager", binary, args...); err != nil {
@@ -155,7 +158,8 @@ func (k *Kubernetes) startManager(ctx context.Context, binary string) (err error
 	return k.waitManager(ctx)
 }
 
-// waitManager waits for a sign of life: the account without which no pod is admitted.
+// waitManager waits for the first result of the controller manager: the service account without
+// which no pod is admitted.
 func (k *Kubernetes) waitManager(ctx context.Context) error {
 	clients, err := kubernetes.NewForConfig(k.Config)
 	if err != nil {
@@ -164,7 +168,7 @@ func (k *Kubernetes) waitManager(ctx context.Context) error {
 	return until(ctx, k.manager, func() error { return hasDefaultAccount(ctx, clients) })
 }
 
-// ClientFor makes a certificate for a user, and a kubeconfig in Dir.
+// ClientFor creates a client certificate for a user, and a kubeconfig in Dir.
 func (k *Kubernetes) ClientFor(url, user string, groups ...string) (*rest.Config, string, error) {
 	name := "client-" + strings.ReplaceAll(user, ":", "-")
 	pair, err := k.authority.Client(name, user, groups...)
@@ -211,7 +215,8 @@ func (k *Kubernetes) waitReady(ctx context.Context) error {
 	})
 }
 
-// Stop stops the processes, then etcd. It may be called of a control plane that is not all there.
+// Stop stops the processes, then etcd. It may be called for a control plane that did not start
+// completely.
 func (k *Kubernetes) Stop() error {
 	var errs []error
 	for _, p := range []*Process{k.manager, k.server} {
@@ -227,7 +232,7 @@ func (k *Kubernetes) Stop() error {
 
 func (k *Kubernetes) file(name string) string { return filepath.Join(k.Dir, "pki", name) }
 
-// Tail is the end of what the processes have said.
+// Tail returns the end of the logs of the processes.
 func (k *Kubernetes) Tail() string {
 	var out []string
 	for _, p := range []*Process{k.server, k.manager} {
@@ -238,7 +243,7 @@ func (k *Kubernetes) Tail() string {
 	return strings.Join(out, "\n")
 }
 
-// Memory is the most that the processes had in memory.
+// Memory returns the peak memory of the processes.
 func (k *Kubernetes) Memory() string {
 	out := fmt.Sprintf("kube-apiserver %d MiB", k.server.MostMemory()>>20)
 	if k.manager != nil {
@@ -247,7 +252,7 @@ func (k *Kubernetes) Memory() string {
 	return out
 }
 
-// until tries until try answers nil, the process ends, or ctx ends.
+// until retries try until it returns nil, the process ends, or ctx ends.
 func until(ctx context.Context, p *Process, try func() error) error {
 	for {
 		err := try()
@@ -264,7 +269,7 @@ func until(ctx context.Context, p *Process, try func() error) error {
 	}
 }
 
-// freePort is a port that nobody listens on just now: kube-apiserver does not choose one itself.
+// freePort returns a port that is currently not in use: kube-apiserver does not choose one itself.
 func freePort(ctx context.Context) (int, error) {
 	var l net.ListenConfig
 	listener, err := l.Listen(ctx, "tcp", "127.0.0.1:0")

@@ -12,9 +12,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Own is allot's API server and controller manager, each in a process of its own.
+// Own is allot's API server and controller manager, as separate processes.
 type Own struct {
-	// Kubeconfig is the administrator's.
+	// Kubeconfig is the administrator's kubeconfig.
 	Kubeconfig string
 
 	parts []*Process
@@ -83,7 +83,7 @@ func readyByKubeconfig(ctx context.Context, path string) error {
 	return nil
 }
 
-// Stop stops the parts, the last one first.
+// Stop stops the processes, the last one first.
 func (o *Own) Stop() error {
 	var errs []error
 	for i := len(o.parts) - 1; i >= 0; i-- {
@@ -92,7 +92,7 @@ func (o *Own) Stop() error {
 	return errors.Join(errs...)
 }
 
-// Tail returns the end of what the parts have logged.
+// Tail returns the end of the logs of the processes.
 func (o *Own) Tail() string {
 	out := ""
 	for _, p := range o.parts {

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// stopPatience is how long a process may take to stop in order.
+// stopPatience limits the time of a graceful stop.
 const stopPatience = 30 * time.Second
 
-// Process is a command that runs until it is stopped, and writes what it says into a file.
+// Process is a command that runs until it is stopped, with its output in a file.
 type Process struct {
 	Name    string
 	logPath string
 	cmd     *exec.Cmd
 	ended   chan struct{}
-	err     error // once ended is closed
+	err     error // set before ended is closed
 }
 
 // StartProcess starts a binary; its output goes to <name>.log in dir.
@@ -34,7 +34,7 @@ func StartProcess(dir, name, binary string, args ...string) (*Process, error) {
 	p.cmd = exec.Command(binary, args...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.Dir = dir
-	// A test that is killed leaves nothing behind.
+	// The process is killed with the test.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
@@ -46,10 +46,10 @@ func StartProcess(dir, name, binary string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-// Ended is closed when the process has ended.
+// Ended returns a channel that is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Stop ends the process in order, and by force when that takes too long.
+// Stop stops the process gracefully, and kills it if that takes too long.
 func (p *Process) Stop() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop %s: %w", p.Name, err)
@@ -63,7 +63,7 @@ func (p *Process) Stop() error {
 	return errors.Join(err, p.Kill())
 }
 
-// Kill ends the process at once.
+// Kill kills the process.
 func (p *Process) Kill() error {
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill %s: %w", p.Name, err)
@@ -72,7 +72,7 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// Log is all that the process has said.
+// Log returns the output of the process.
 func (p *Process) Log() string {
 	text, err := os.ReadFile(p.logPath)
 	if err != nil {
@@ -81,14 +81,14 @@ func (p *Process) Log() string {
 	return string(text)
 }
 
-// Tail is the end of what the process has said.
+// Tail returns the end of the output of the process.
 func (p *Process) Tail() string {
 	const most = 30
 	lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
 	return p.Name + " says:\n" + strings.Join(lines[max(0, len(lines)-most):], "\n")
 }
 
-// MostMemory is the most that the process had in memory, in bytes; 0 if the system does not tell.
+// MostMemory returns the peak memory of the process in bytes, or 0 if it is unknown.
 func (p *Process) MostMemory() int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

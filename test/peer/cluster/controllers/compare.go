@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// quiet is how long both sides must have been the same and unchanged: longer than the second
+	// quiet is the time for which both sides must be equal and unchanged: longer than the second
 	// for which upstream's Job controller collects changes.
 	quiet = 1500 * time.Millisecond
-	// settled is how long both sides must have been unchanged before a difference counts: longer than the
-	// first back-offs of upstream's queues.
+	// settled is the time for which both sides must be unchanged before a difference counts: longer
+	// than the first back-offs of upstream's queues.
 	settled = 8 * time.Second
-	// longest is how long a comparison may take where something always changes.
+	// longest limits the time of a comparison if objects change continuously.
 	longest = 60 * time.Second
 )
 
-// Difference is a field of an object, or an event, that is not the same on both sides.
+// Difference is a field of an object, or an event, that differs between the sides.
 type Difference struct {
 	Scenario string
 	Line     int
 	// Where is the object's KIND/NAME, a space, and the field's path; of an event, its type and reason.
 	Where           string
-	Upstream, Allot string // "" is absent
+	Upstream, Allot string // "" if absent
 }
 
 func (d Difference) String() string {
@@ -40,7 +40,7 @@ func orAbsent(s string) string {
 	return s
 }
 
-// differences are those of two snapshots, sorted.
+// differences returns the differences between two snapshots, sorted.
 func differences(upstream, allot Snapshot) []Difference {
 	var out []Difference
 	all := maps.Clone(upstream.Values)
@@ -53,9 +53,9 @@ func differences(upstream, allot Snapshot) []Difference {
 	return out
 }
 
-// compare waits until both sides of a scenario are the same, but for intended differences, and stay
-// so; otherwise until both are at rest. It returns the differences that are left, and how each intended
-// one was explained.
+// compare waits until both sides of a scenario are equal, except for intended differences, and
+// remain so; otherwise until both are idle. It returns the remaining differences, and how each
+// intended one was explained.
 func compare(ctx context.Context, upstream, allot *stage, line int, table *table) ([]Difference, error) {
 	began, last := time.Now(), time.Now()
 	version := ""
@@ -87,7 +87,7 @@ func compare(ctx context.Context, upstream, allot *stage, line int, table *table
 	}
 }
 
-// report writes differences for a person.
+// report formats differences.
 func report(list []Difference) string {
 	var b strings.Builder
 	for _, d := range list {

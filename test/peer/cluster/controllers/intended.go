@@ -5,21 +5,21 @@ import (
 	"sync"
 )
 
-// difference is an entry of the table: a difference that is meant to be.
+// difference is an entry of the table: an intended difference.
 type difference struct {
-	// why must convince a reviewer from upstream.
+	// why must convince an upstream reviewer.
 	why string
-	// scenarios match the names of the scenarios that show it; "" is all.
+	// scenarios matches the names of the scenarios that show it; "" matches all.
 	scenarios string
 	// where matches [Difference.Where].
 	where string
-	// upstream and allot match the values; "" is any, "()" none.
+	// upstream and allot match the values; "" matches any, "()" none.
 	upstream, allot string
-	// chance is for what does not differ in every run.
+	// chance marks a difference that does not occur in every run.
 	chance bool
 }
 
-// intended are all differences that are meant to be.
+// intended are all intended differences.
 var intended = []difference{
 	{
 		why: "the labels that a Job generates select its pods. 1.37 shows them on the Job as well if its author gave labels " +
@@ -28,7 +28,7 @@ var intended = []difference{
 		where: `Job/\S+ metadata\.labels\.(batch\.kubernetes\.io/)?(controller-uid|job-name)`, allot: `()`,
 	},
 	{
-		why:   "storage is not served, so that no volume controller protects a claim or reports that no volume is there",
+		why:   "storage is not served, so that no volume controller protects a claim or reports a missing volume",
 		where: `PersistentVolumeClaim/\S+ metadata\.finalizers\[0\]|Event/PersistentVolumeClaim/\S+ Normal FailedBinding`, allot: `()`,
 	},
 	{
@@ -36,7 +36,7 @@ var intended = []difference{
 		where: `Pod/.+ metadata\.labels\.pod-template-generation`, allot: `()`,
 	},
 	{
-		why:       "of nodes whose daemon pods are alike, which one is updated first is undefined in 1.37 too",
+		why:       "of nodes whose daemon pods are equal, which one is updated first is undefined in 1.37 too",
 		scenarios: `daemonset-(rolling|surge)`,
 		where:     `Pod/agent-#\d+ spec\.(nodeName|affinity\..*values\[0\])`, upstream: `NAMESPACE-.`, allot: `NAMESPACE-.`, chance: true,
 	},
@@ -53,7 +53,7 @@ var intended = []difference{
 	},
 }
 
-// table is the entries with what the scenarios have used of them.
+// table has the entries, and which of them the scenarios have used.
 type table struct {
 	entries []entry
 	mu      sync.Mutex
@@ -92,7 +92,7 @@ func (t *table) find(d Difference) int {
 
 func (t *table) explains(d Difference) bool { return t.find(d) >= 0 }
 
-// use records the entries that explain what was found.
+// use records the entries that explain the differences.
 func (t *table) use(found []Difference) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -29,10 +29,10 @@ const (
 	podIP  = "192.0.2.2"
 )
 
-// MachineName is the node that pods are bound to which do not name another one.
+// MachineName is the node for pods that do not select another one.
 const MachineName = "machine"
 
-// Mode is what a Kubelet does by itself for the pods of a namespace.
+// Mode is the behaviour of a Kubelet for the pods of a namespace.
 type Mode string
 
 // The modes of a Kubelet.
@@ -43,14 +43,14 @@ const (
 	Hold    Mode = "hold"    // as ready, but terminating pods stay
 )
 
-// Kubelet binds pods and writes their status, in place of a scheduler and of nodes.
+// Kubelet binds pods and writes their status, instead of a scheduler and nodes.
 type Kubelet struct {
 	clients kubernetes.Interface
 	lister  listers.PodLister
 	queue   workqueue.TypedRateLimitingInterface[cache.ObjectName]
 
 	mu    sync.Mutex
-	modes map[string]Mode // by namespace; others are left alone
+	modes map[string]Mode // by namespace; others are ignored
 	nodes map[string]bool // names of nodes with leases
 }
 
@@ -95,7 +95,7 @@ func (k *Kubelet) heartbeat(ctx context.Context) {
 		names := slices.Collect(maps.Keys(k.nodes))
 		k.mu.Unlock()
 		for _, name := range names {
-			_ = k.renew(ctx, name) // the next one comes well within the grace period
+			_ = k.renew(ctx, name) // the next one is well within the grace period
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (k *Kubelet) renew(ctx context.Context, node string) error {
 	return err
 }
 
-// SetMode sets the mode for a namespace, and applies it to the pods that exist.
+// SetMode sets the mode for a namespace, and applies it to existing pods.
 func (k *Kubelet) SetMode(namespace string, mode Mode) error {
 	k.mu.Lock()
 	k.modes[namespace] = mode
@@ -178,8 +178,8 @@ func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// run binds the pod, if it is not bound, and has it run. It does not change pods that run already,
-// other than that they become ready.
+// run binds the pod, if it is not bound, and sets its status to running. It changes running pods
+// only to ready.
 func (k *Kubelet) run(ctx context.Context, pod *corev1.Pod, ready bool) error {
 	if err := k.bind(ctx, pod); err != nil {
 		return err
@@ -199,12 +199,12 @@ func (k *Kubelet) bind(ctx context.Context, pod *corev1.Pod) error {
 		Target:     corev1.ObjectReference{Kind: "Node", Name: target(pod)},
 	}, metav1.CreateOptions{})
 	if apierrors.IsConflict(err) {
-		return nil // a step of the script and the mode's own work both bind it, to the same node
+		return nil // both a step of the script and the mode bind it, to the same node
 	}
 	return err
 }
 
-// target returns the node that the pod is for: daemon pods name theirs in a node affinity.
+// target returns the node for the pod: daemon pods have it in a node affinity.
 func target(pod *corev1.Pod) string {
 	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
@@ -230,7 +230,7 @@ func (k *Kubelet) SetRunning(ctx context.Context, pod *corev1.Pod, ready bool) e
 	return k.patch(ctx, pod, status)
 }
 
-// SetReady writes whether a pod that runs is ready.
+// SetReady writes whether a running pod is ready.
 func (k *Kubelet) SetReady(ctx context.Context, pod *corev1.Pod, ready bool) error {
 	return k.SetRunning(ctx, pod, ready)
 }
@@ -251,7 +251,7 @@ func (k *Kubelet) SetFinished(ctx context.Context, pod *corev1.Pod, exitCode int
 	return k.patch(ctx, pod, status)
 }
 
-// SetDisrupted writes the condition that says that the pod ends by a disruption.
+// SetDisrupted writes the condition DisruptionTarget.
 func (k *Kubelet) SetDisrupted(ctx context.Context, pod *corev1.Pod) error {
 	return k.patch(ctx, pod, &corev1.PodStatus{Conditions: []corev1.PodCondition{{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByTest", LastTransitionTime: metav1.Now()}}})
@@ -269,8 +269,8 @@ func conditions(ready bool, now metav1.Time) []corev1.PodCondition {
 	}
 }
 
-// terminate does what a kubelet does once the containers of a deleted pod have ended: it writes their
-// end, then deletes the pod.
+// terminate does what a kubelet does after the containers of a deleted pod have ended: it writes
+// the final status, then deletes the pod.
 func (k *Kubelet) terminate(ctx context.Context, pod *corev1.Pod) error {
 	if !finished(pod) && len(pod.Finalizers) > 0 {
 		if err := k.SetFinished(ctx, pod, 137); err != nil {
@@ -291,7 +291,7 @@ func (k *Kubelet) patch(ctx context.Context, pod *corev1.Pod, status *corev1.Pod
 	return err
 }
 
-// SetNode makes a node, or writes whether it is ready.
+// SetNode creates a node, or writes whether it is ready.
 func (k *Kubelet) SetNode(ctx context.Context, node *corev1.Node, ready bool) error {
 	_, err := k.clients.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {

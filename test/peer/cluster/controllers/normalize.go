@@ -20,15 +20,15 @@ var compared = []string{
 	"pods", "persistentvolumeclaims", "configmaps", "poddisruptionbudgets.policy",
 }
 
-// Snapshot is what is in a namespace.
+// Snapshot is the content of a namespace.
 type Snapshot struct {
-	// Values are the values of all fields, by the object's name, a space, and the field's path.
+	// Values has the values of all fields, by the object's name, a space, and the field's path.
 	Values map[string]string
-	// Version changes whenever an object other than an event does.
+	// Version changes whenever an object other than an event changes.
 	Version string
 }
 
-// snapshot reads a namespace, and normalizes what it finds.
+// snapshot reads a namespace, and normalizes its content.
 func (s *Side) snapshot(ctx context.Context, namespace string) (Snapshot, error) {
 	var objects []unstructured.Unstructured
 	var version []string
@@ -61,7 +61,8 @@ func (s *Side) snapshot(ctx context.Context, namespace string) (Snapshot, error)
 	return Snapshot{Values: n.values(), Version: strings.Join(version, " ")}, nil
 }
 
-// normalizer replaces what differs between any two clusters: UIDs, times, hashes, random names.
+// normalizer replaces values that differ between any two clusters: UIDs, times, hashes, random
+// names.
 type normalizer struct {
 	namespace string
 	objects   []unstructured.Unstructured
@@ -76,7 +77,7 @@ func newNormalizer(namespace string, objects []unstructured.Unstructured) *norma
 		n.addSymbols(&objects[i])
 	}
 	for i := range objects {
-		// A pod can outlive its ReplicaSet, of which only the hash is left.
+		// A pod can outlive its ReplicaSet, so that only the hash is left.
 		if hash := objects[i].GetLabels()["pod-template-hash"]; hash != "" && n.symbols[hash] == "" {
 			n.symbols[hash] = "{deleted}"
 		}
@@ -88,7 +89,8 @@ func newNormalizer(namespace string, objects []unstructured.Unstructured) *norma
 	return n
 }
 
-// addSymbols finds a symbol for the hash of a template: the owner's name and the number of the revision.
+// addSymbols determines a symbol for the hash of a template: the owner's name and the number of the
+// revision.
 func (n *normalizer) addSymbols(obj *unstructured.Unstructured) {
 	var hash, revision string
 	switch obj.GetKind() {
@@ -109,7 +111,7 @@ func (n *normalizer) addSymbols(obj *unstructured.Unstructured) {
 	n.symbols[hash] = fmt.Sprintf("{%s %s}", owner, revision)
 }
 
-// hashes finds what may be a hash: a word that a symbol can stand for.
+// hashes matches possible hashes: words that a symbol can replace.
 var hashes = regexp.MustCompile(`[a-z0-9]{4,12}`)
 
 func (n *normalizer) symbolize(s string) string {
@@ -129,10 +131,11 @@ func (n *normalizer) name(name, generated string) string {
 	return n.symbolize(name)
 }
 
-// random finds the random end of a pod's name in an event, when the pod may be gone.
+// random matches the random suffix of a pod's name in an event, when the pod may have been deleted.
 var random = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5}$`)
 
-// hashEnd finds the hash at the end of a ReplicaSet's name, when the ReplicaSet may be gone.
+// hashEnd matches the hash at the end of a ReplicaSet's name, when the ReplicaSet may have been
+// deleted.
 var hashEnd = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{8,10}$`)
 
 func (n *normalizer) event(kind, name, eventType, reason string) {
@@ -179,7 +182,7 @@ func text(fields map[string]string) string {
 	return b.String()
 }
 
-// strip removes what no controller decides.
+// strip removes fields that no controller sets.
 func (n *normalizer) strip(obj *unstructured.Unstructured) {
 	for _, field := range []string{"managedFields", "resourceVersion", "creationTimestamp", "selfLink", "namespace", "name"} {
 		unstructured.RemoveNestedField(obj.Object, "metadata", field)
@@ -222,7 +225,7 @@ func stripAccount(v any) {
 	}
 }
 
-// timeFields are those whose value is a time.
+// timeFields are the fields whose value is a time.
 var timeFields = regexp.MustCompile(`(Time|Timestamp|startedAt|finishedAt)$`)
 
 func (n *normalizer) flatten(out map[string]string, path string, v any) {
@@ -243,7 +246,7 @@ func (n *normalizer) flatten(out map[string]string, path string, v any) {
 	}
 }
 
-// index returns the key of an element of a list: what it is merged by, if that is known.
+// index returns the key of a list element: its merge key, if that is known.
 func (n *normalizer) index(i int, v any) string {
 	m, ok := v.(map[string]any)
 	if !ok {

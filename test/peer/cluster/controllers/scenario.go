@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// patience is how long a wait may take on a machine that has other work.
+// patience limits the time of a wait, on a busy machine.
 const patience = 90 * time.Second
 
 // Scenario is a file of testdata: a script, and the manifests that it applies.
@@ -80,7 +80,7 @@ func ReadScenario(path string) (*Scenario, error) {
 		line, st.fails = strings.CutPrefix(line, "! ")
 		words := strings.Fields(line)
 		st.verb, st.args = words[0], words[1:]
-		if st.verb == "patch" || st.verb == "status" { // JSON may have spaces
+		if st.verb == "patch" || st.verb == "status" { // JSON may contain spaces
 			st.args = strings.SplitN(strings.TrimSpace(strings.TrimPrefix(line, st.verb)), " ", 2)
 		}
 		if _, known := verbs[st.verb]; !known && st.verb != "compare" {
@@ -96,10 +96,10 @@ type stage struct {
 	*Side
 	scenario  *Scenario
 	namespace string
-	nodes     []string // made by the scenario, to be deleted at its end
+	nodes     []string // created by the scenario, to be deleted at its end
 }
 
-// verbs do the steps other than "compare".
+// verbs are the steps other than "compare".
 var verbs = map[string]func(ctx context.Context, s *stage, args []string) error{
 	"kubelet": func(_ context.Context, s *stage, args []string) error {
 		return s.Kubelet.SetMode(s.namespace, Mode(args[0]))
@@ -128,7 +128,7 @@ func (s *stage) do(ctx context.Context, st step) error {
 	case err != nil:
 		return fmt.Errorf("%s: line %d: %s: %w", s.Name, st.line, st.source, err)
 	case st.fails:
-		return fmt.Errorf("%s: line %d: %s: succeeded, and must not", s.Name, st.line, st.source)
+		return fmt.Errorf("%s: line %d: %s: succeeded, but must fail", s.Name, st.line, st.source)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func applyFile(ctx context.Context, s *stage, args []string) error {
 	return nil
 }
 
-// owners fills in the UIDs of owners: "uid: KIND/NAME" is that of an object.
+// owners sets the UIDs of owners: "uid: KIND/NAME" is replaced by that of an object.
 func (s *stage) owners(ctx context.Context, obj *unstructured.Unstructured) error {
 	refs, _, _ := unstructured.NestedSlice(obj.Object, "metadata", "ownerReferences")
 	for _, r := range refs {
@@ -212,7 +212,7 @@ func deleteObject(ctx context.Context, s *stage, args []string) error {
 	return client.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &propagation})
 }
 
-// forPods makes a verb of what is done with one pod; it takes a selector and a number of pods.
+// forPods returns a verb for an action on one pod; it takes a selector and a number of pods.
 func forPods(do func(context.Context, *stage, *corev1.Pod) error) func(context.Context, *stage, []string) error {
 	return func(ctx context.Context, s *stage, args []string) error {
 		want := -1
@@ -238,7 +238,7 @@ func forPods(do func(context.Context, *stage, *corev1.Pod) error) func(context.C
 					open = open[:want]
 				}
 				for _, pod := range open {
-					// Controllers may delete a pod because of what was done to one before it.
+					// Controllers may delete a pod because of the action on an earlier one.
 					if err := do(ctx, s, pod); err != nil && (want >= 0 || !apierrors.IsNotFound(err)) {
 						return fmt.Errorf("pod %s: %w", pod.Name, err)
 					}
@@ -301,7 +301,7 @@ func setNode(ctx context.Context, s *stage, args []string) error {
 	return s.Kubelet.SetNode(ctx, node, args[1] == "ready")
 }
 
-// nodeName is the name of a scenario's node: nodes have no namespace.
+// nodeName returns the name of a scenario's node: nodes have no namespace.
 func (s *stage) nodeName(name string) string { return s.namespace + "-" + name }
 
 func setTaints(ctx context.Context, s *stage, args []string) error {
@@ -341,7 +341,7 @@ func waitFor(ctx context.Context, s *stage, args []string) error {
 	}
 }
 
-// unmet returns what is missing for a condition, or "".
+// unmet returns the unmet part of a condition, or "".
 func (s *stage) unmet(ctx context.Context, args []string) (string, error) {
 	if args[0] == "pods" || args[0] == "claimed" {
 		pods, err := s.pods(ctx, s.namespace, args[1])
@@ -381,7 +381,7 @@ func (s *stage) unmet(ctx context.Context, args []string) (string, error) {
 	return "", nil
 }
 
-// field returns a field's value as text. Of conditions it is the status, or another field of it.
+// field returns a field's value as text. For conditions it is the status, or another field.
 func field(obj map[string]any, path string) string {
 	if rest, ok := strings.CutPrefix(path, "conditions."); ok {
 		kind, name, ok := strings.Cut(rest, ".")

@@ -30,7 +30,7 @@ type Side struct {
 	Clients    *kubernetes.Clientset
 	Dynamic    dynamic.Interface
 	Kubelet    *Kubelet
-	// Accounts: the namespaces get a default ServiceAccount, and pods need it.
+	// Accounts means that namespaces get a default ServiceAccount, which pods require.
 	Accounts bool
 
 	mapper meta.RESTMapper
@@ -83,7 +83,7 @@ func (s *Side) forKind(kind schema.GroupVersionKind, namespace string) (dynamic.
 	return s.Dynamic.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
-// apply is kubectl apply --server-side.
+// apply applies a manifest like kubectl apply --server-side.
 func (s *Side) apply(ctx context.Context, namespace string, obj *unstructured.Unstructured) error {
 	client, err := s.forKind(obj.GroupVersionKind(), namespace)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Side) get(ctx context.Context, namespace, ref string) (*unstructured.Un
 	return obj, err
 }
 
-// pods returns the pods of a selector, sorted by time of creation and name.
+// pods returns the pods of a selector, sorted by creation time and name.
 func (s *Side) pods(ctx context.Context, namespace, selector string) ([]corev1.Pod, error) {
 	list, err := s.Clients.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {

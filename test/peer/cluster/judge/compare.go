@@ -11,16 +11,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Difference is one point in which two answers to a request differ.
+// Difference is a difference between two responses to a request.
 type Difference struct {
-	// Kind of the object, and the verb.
+	// Kind is the kind of the object, and Verb that of the request.
 	Kind, Verb string
-	// What differs: "only Kubernetes refuses", "only allot refuses", "only Kubernetes says", "only allot
-	// says", "object", "columns" or "cells".
+	// What differs: "only Kubernetes refuses", "only allot refuses", "only Kubernetes says", "only
+	// allot says", "object", "columns" or "cells".
 	What string
-	// Where is the cause ("type field") or the path in the object, with indexes and map keys left out.
+	// Where is the cause ("type field") or the path in the object, without indexes and map keys.
 	Where string
-	// Text is the cause in full, or the difference of the objects.
+	// Text is the complete cause, or the difference between the objects.
 	Text string
 }
 
@@ -28,7 +28,7 @@ func (d Difference) String() string {
 	return strings.Join([]string{d.Kind, d.Verb, d.What, d.Where}, " | ")
 }
 
-// Compare returns how the answers of Kubernetes and of allot to a request differ.
+// Compare returns the differences between the responses of Kubernetes and of allot to a request.
 func Compare(r Request, theirs, ours Answer) []Difference {
 	diff := func(what, where, text string) Difference {
 		return Difference{Kind: r.Kind, Verb: r.Verb, What: what, Where: where, Text: text}
@@ -37,7 +37,7 @@ func Compare(r Request, theirs, ours Answer) []Difference {
 	case ours.Panic != "":
 		return []Difference{diff("allot panics", "", ours.Panic)}
 	case theirs.Panic != "":
-		return nil // Kubernetes has no answer to compare with
+		return nil // Kubernetes has no response to compare with
 	case theirs.Error != "" && ours.Error != "":
 		return nil
 	case theirs.Error != "" || ours.Error != "":
@@ -119,7 +119,7 @@ func generals(causes []string) []string {
 	return out
 }
 
-// general leaves the indexes and keys out of a path.
+// general returns a path without indexes and keys.
 func general(path string) string {
 	var out strings.Builder
 	depth := 0
@@ -139,7 +139,7 @@ func general(path string) string {
 	return out.String()
 }
 
-// sameMoment reports whether both are the time of the test: the servers look at the clock one after
+// sameMoment reports whether both are the time of the test: the servers read the clock one after
 // the other.
 func sameMoment(want, got any) bool {
 	a, _ := want.(string)

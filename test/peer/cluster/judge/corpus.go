@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Manifest is a case of internal/apiserver/validation/testdata: an object, and for an update what is
-// changed of it.
+// Manifest is a case of internal/apiserver/validation/testdata: an object, and for an update the
+// changes.
 type Manifest struct {
 	File     string
 	Resource schema.GroupVersionResource

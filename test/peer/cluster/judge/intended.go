@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Rule is a difference that is intended.
+// Rule is an intended difference.
 type Rule struct {
-	// Name says what differs.
+	// Name describes the difference.
 	Name string
-	// Listed is the beginning of the row of DIFFERENCES.md that has it, with the reason.
+	// Listed is the start of its row in DIFFERENCES.md, which has the reason.
 	Listed string
-	// Holds reports whether a difference is of this kind.
+	// Holds reports whether the rule explains a difference.
 	Holds func(d Difference, r Request) bool
 }
 
-// Intended returns all differences that are intended.
+// Intended returns all intended differences.
 func Intended() []Rule {
 	return []Rule{
 		{
@@ -161,10 +161,10 @@ func longest(key string, v any) int {
 // claims reports whether the request is about a claim, or a template of claims.
 func (r Request) claims() bool { return strings.HasPrefix(r.Kind, "ResourceClaim") }
 
-// kubernetes reports whether it is Kubernetes alone that finds fault.
+// kubernetes reports whether only Kubernetes reports an error.
 func (d Difference) kubernetes() bool { return strings.HasPrefix(d.What, "only Kubernetes ") }
 
-// allot reports whether it is allot alone that finds fault.
+// allot reports whether only allot reports an error.
 func (d Difference) allot() bool { return strings.HasPrefix(d.What, "only allot ") }
 
 // is reports whether the cause has a type, and one of some fields.
@@ -189,7 +189,7 @@ func (d Difference) at(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(d.Where, "."+name) })
 }
 
-// has reports whether the request has a field of one of some names.
+// has reports whether the request has a field with one of some names.
 func (r Request) has(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return strings.Contains(string(r.New), `"`+name+`":`) || strings.Contains(string(r.Old), `"`+name+`":`)

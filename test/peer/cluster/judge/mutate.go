@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Mutator changes objects by chance. All chance comes from its source.
+// Mutator changes objects randomly. All randomness comes from its source.
 type Mutator struct {
 	rand *rand.Rand
-	// values are those that each key has anywhere in the manifests.
+	// values has all values of each key in the manifests.
 	values map[string][]any
-	// keys are all keys that stand beside each other somewhere, by the key that holds them.
+	// children has all keys that occur together in an object, by the key of that object.
 	children map[string][]string
 }
 
-// NewMutator returns a Mutator that knows the values of some objects.
+// NewMutator returns a Mutator with the values of some objects.
 func NewMutator(seed uint64, objects []any) *Mutator {
 	m := &Mutator{rand: rand.New(rand.NewPCG(seed, 1)), values: map[string][]any{}, children: map[string][]string{}}
 	for _, o := range objects {
@@ -121,7 +121,7 @@ func (m *Mutator) repeat(p place) {
 	p.set(list)
 }
 
-// add sets a field that the struct has somewhere else.
+// add sets a field that the struct has in another object.
 func (m *Mutator) add(p place) {
 	object, ok := p.value.(map[string]any)
 	keys := m.children[p.key]
@@ -152,7 +152,7 @@ func clone(v any) any {
 	return v
 }
 
-// merge is a JSON merge patch (RFC 7396).
+// merge returns the result of a JSON merge patch (RFC 7396).
 func merge(o, p any) any {
 	change, ok := p.(map[string]any)
 	if !ok {

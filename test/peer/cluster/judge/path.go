@@ -4,14 +4,14 @@ import (
 	"regexp"
 )
 
-// A misnamed path is one in a cause of Kubernetes that is no path of the object: an index is missing,
-// or a name is not that of a field. Allot gives the path of the field.
+// A misnamed path is one in a cause of Kubernetes that is not a path of the object: an index is
+// missing, or a name is not that of a field. Allot has the path of the field.
 type misnamed struct {
 	theirs *regexp.Regexp
 	ours   string
 }
 
-// Paths are those of general: without indexes and keys.
+// Paths are in the form of general: without indexes and keys.
 var misnamedPaths = []misnamed{
 	{regexp.MustCompile(`\.volumeMounts\.(subPath|subPathExpr|mountPropagation|recursiveReadOnly)$`), ".volumeMounts[].$1"},
 	{regexp.MustCompile(`\.downwardAPI$`), ".downwardAPI.items[]"},
@@ -40,7 +40,7 @@ var misnamedPaths = []misnamed{
 	{regexp.MustCompile(` status\.(capacity|allocatable)\..*$`), " status.$1[]"},
 }
 
-// rightPath returns what a cause of Kubernetes, as general has it, should say.
+// rightPath returns the correct cause for a cause of Kubernetes in the form of general.
 func rightPath(cause string) string {
 	for _, m := range misnamedPaths {
 		cause = m.theirs.ReplaceAllString(cause, m.ours)

@@ -20,18 +20,17 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// namespace is where all objects are that are in a namespace.
+// namespace is the namespace of all namespaced objects.
 const namespace = "default"
 
-// Rules are the strategies by which objects of a resource are written. Status is nil without a status
-// subresource.
+// Rules are the strategies for writes of a resource. Status is nil without a status subresource.
 type Rules struct {
 	Create rest.RESTCreateStrategy
 	Update rest.RESTUpdateStrategy
 	Status rest.RESTUpdateStrategy
 }
 
-// Server is what one side has of an API server: no storage, admission or authorization.
+// Server is the part of one side's API server without storage, admission and authorization.
 type Server struct {
 	Name   string
 	Scheme *runtime.Scheme
@@ -41,7 +40,7 @@ type Server struct {
 	Table func(gvk schema.GroupVersionKind, obj runtime.Object) (*metav1.Table, error)
 }
 
-// Request is what a client sends. Old is empty at creation.
+// Request is a request of a client. Old is empty for a creation.
 type Request struct {
 	Resource schema.GroupVersionResource
 	Kind     string
@@ -49,22 +48,23 @@ type Request struct {
 	Old, New []byte
 }
 
-// errOld is the answer to a change of an object that the server does not have, because it refused it.
+// errOld is the response to a change of an object that the server does not have, because it
+// rejected it.
 var errOld = errors.New("the old object is refused")
 
-// Answer is what a server makes of a request.
+// Answer is the response of a server to a request.
 type Answer struct {
-	// NoObject reports whether there is nothing to change, because the server refused the old object.
+	// NoObject means that there is nothing to change, because the server rejected the old object.
 	NoObject bool
-	// Panic is the value that the server panicked with.
+	// Panic is the value of a panic in the server.
 	Panic string
-	// Error is a refusal that has no causes, such as JSON of a wrong type.
+	// Error is a rejection without causes, such as JSON of a wrong type.
 	Error string
-	// Causes are "type field", sorted, each once.
+	// Causes are "type field", sorted, without duplicates.
 	Causes []string
-	// Texts are the causes in full.
+	// Texts are the complete causes.
 	Texts []string
-	// Objects are the object as it would be stored, as JSON, by version.
+	// Objects has the object as it would be stored, as JSON, by version.
 	Objects map[string]any
 	Columns []metav1.TableColumnDefinition
 	Cells   []any
@@ -111,7 +111,7 @@ func (r Request) context(namespaced bool) context.Context {
 	return genericapirequest.WithRequestInfo(ctx, info)
 }
 
-// Ask returns what the server makes of a request. A panic, which an API server answers with an
+// Ask returns the response of the server to a request. A panic, which an API server returns as an
 // internal error, is in Answer.Panic.
 func (s *Server) Ask(r Request, versions []string) (answer Answer) {
 	defer func() {
@@ -226,7 +226,7 @@ func (s *Server) show(r Request, obj runtime.Object, versions []string) Answer {
 	return a
 }
 
-// base returns the resource of a kind: its plural in lower case.
+// plural returns the resource of a kind, in lower case.
 func plural(kind string) string {
 	kind = strings.ToLower(kind)
 	switch {

@@ -9,14 +9,15 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 )
 
-// newServices and changedServices do before the strategy of Services what their storage does there in Kubernetes, but allocate nothing
-// (beginCreate and beginUpdate in k8s.io/kubernetes/pkg/registry/core/service/storage).
+// newServices and changedServices do what the storage of Services in Kubernetes does before the
+// strategy, but allocate nothing (beginCreate and beginUpdate in
+// k8s.io/kubernetes/pkg/registry/core/service/storage).
 type (
 	newServices     struct{ rest.RESTCreateStrategy }
 	changedServices struct{ rest.RESTUpdateStrategy }
 )
 
-// PrepareForCreate pairs the addresses of a client that sets one field only.
+// PrepareForCreate pairs the addresses of a client that sets only one field.
 func (s newServices) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	if spec := &obj.(*core.Service).Spec; spec.ClusterIP != "" && len(spec.ClusterIPs) == 0 {
 		spec.ClusterIPs = []string{spec.ClusterIP}
@@ -24,7 +25,7 @@ func (s newServices) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	s.RESTCreateStrategy.PrepareForCreate(ctx, obj)
 }
 
-// PrepareForUpdate gives a Service the addresses and ports that its client leaves out, and pairs the addresses.
+// PrepareForUpdate keeps the addresses and ports that the client omits, and pairs the addresses.
 func (s changedServices) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	spec, before := &obj.(*core.Service).Spec, &old.(*core.Service).Spec
 	if spec.Type != core.ServiceTypeExternalName && before.Type != core.ServiceTypeExternalName {

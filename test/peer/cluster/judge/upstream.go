@@ -49,7 +49,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/scheduling/workload"
 )
 
-// upstreamGates are the gates of what allot serves by default and 1.37 does not.
+// upstreamGates are the gates for what allot serves by default and 1.37 does not.
 var upstreamGates = []string{
 	"GenericWorkload", "DRAWorkloadResourceClaims", "WorkloadWithJob", "TopologyAwareWorkloadScheduling", "PodGroupPreemptionPolicy",
 	"DRAConsumableCapacity", "DRADerivedAttributes", "DRADeviceBindingConditions", "DRADeviceCompatibilityGroups",
@@ -57,14 +57,14 @@ var upstreamGates = []string{
 	"DRAPartitionableDevices", "DRAPartitionableDevicesType", "DRAResourcePoolStatus",
 }
 
-// everybody may do anything.
-type everybody struct{}
+// anyUser is a user that may do everything.
+type anyUser struct{}
 
-func (everybody) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+func (anyUser) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
 	return authorizer.DecisionAllow, "", nil
 }
 
-// Upstream returns Kubernetes' API server, with the gates on that allot has on.
+// Upstream returns Kubernetes' API server, with the gates for allot's features.
 func Upstream() (*Server, error) {
 	on := map[string]bool{}
 	for _, gate := range upstreamGates {
@@ -76,7 +76,7 @@ func Upstream() (*Server, error) {
 	}
 	admin := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"resource.kubernetes.io/admin-access": "true"}}}
 	namespaces := fake.NewClientset(admin).CoreV1().Namespaces()
-	claims := resourceclaim.NewStrategy(namespaces, everybody{})
+	claims := resourceclaim.NewStrategy(namespaces, anyUser{})
 	groups := podgroup.NewStrategy()
 	rules := map[schema.GroupResource]Rules{
 		{Resource: "configmaps"}:             {configmap.Strategy, configmap.Strategy, nil},

@@ -1,4 +1,5 @@
-// Command kube is Kubernetes' API server and its controller manager in one binary, so that a test links once.
+// Command kube is Kubernetes' API server and controller manager in one binary, so that a test links
+// once.
 package main
 
 import (
