@@ -33,10 +33,10 @@ func Play(t *testing.T, dir string, verbs func(*Script) map[string]Verb) {
 	})
 }
 
-// setWorld merges the objects of its input into the world; the argument "anew" starts with an empty
+// setWorld merges the objects of its input into the world; the argument "new" starts with an empty
 // one.
 func (s *Script) setWorld(t *testing.T, d *datadriven.TestData) string {
-	if d.HasArg("anew") {
+	if d.HasArg("new") {
 		s.World = &World{}
 	}
 	w, err := Parse(d.Input)
