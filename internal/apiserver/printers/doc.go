@@ -1,8 +1,7 @@
-// Package printers lays out the tables that kubectl get shows: for each kind the
-// columns and cells of Kubernetes 1.37, and in the wide form what a person who
-// shares devices asks next: which devices and nodes a claim has, who holds it, and
-// which claims a group uses.
+// Package printers has the tables that kubectl get shows: for each kind the columns and cells of
+// Kubernetes 1.37, and additional wide columns about devices: the devices and nodes of a claim, its
+// consumers, and the claims of a group.
 //
-// A printer reads one object and the time, nothing else, so a listing costs no
-// further reads. Which kind has which printer is in the descriptor of the kind.
+// A printer uses only one object and the time, so that a list needs no further reads. The
+// descriptor of a kind has its printer.
 package printers

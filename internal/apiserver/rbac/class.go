@@ -12,11 +12,12 @@ const (
 	ReadWrite Class = "ReadWrite"
 	// ReadOnly is what users of a namespace see, and the system or its administrator writes: view reads it.
 	ReadOnly Class = "ReadOnly"
-	// Confidential is what gives its readers further power: edit reads and changes it.
+	// Confidential resources grant their readers further permissions: edit reads and changes them.
 	Confidential Class = "Confidential"
 	// Requested is a subresource that is created and never read: edit creates it.
 	Requested Class = "Requested"
-	// Administrative is what decides who may do what in a namespace: admin reads and changes it.
+	// Administrative resources decide about permissions in a namespace: admin reads and changes
+	// them.
 	Administrative Class = "Administrative"
 	// Cluster is the matter of parts of the system and of cluster-admin: the three roles do not allow anything on it.
 	Cluster Class = "Cluster"

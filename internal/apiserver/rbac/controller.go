@@ -37,8 +37,8 @@ type Controller struct {
 	changed chan struct{}
 }
 
-// NewController makes a Controller that fills policy from what client shows. Its user must be allowed everything. The
-// resources are those that the server serves.
+// NewController returns a Controller that fills policy through client, whose user must be allowed
+// everything. The resources are those that the server serves.
 func NewController(policy *Policy, client kubernetes.Interface, served []Resource) (*Controller, error) {
 	c := &Controller{
 		policy: policy, client: client, roles: SystemRoles(served),

@@ -12,9 +12,10 @@ import (
 	"k8s.io/component-helpers/auth/rbac/reconciliation"
 )
 
-// Ensure makes the roles, which are those of SystemRoles, and the bindings that every server has, and gives back to those that are there the rules, subjects
-// and labels that they lack. What somebody has added to one stays; one with the annotation
-// rbac.authorization.kubernetes.io/autoupdate: "false" is left alone. Several servers may do it at once.
+// Ensure creates the roles of SystemRoles and the bindings that every server has, and adds missing
+// rules, subjects and labels to existing ones. Additions by users stay; an object with the
+// annotation rbac.authorization.kubernetes.io/autoupdate: "false" is not changed. Several servers
+// may run it concurrently.
 func Ensure(client typed.RbacV1Interface, roles []rbacv1.ClusterRole) error {
 	modifier := firstRules{reconciliation.ClusterRoleModifier{Client: client.ClusterRoles()}, aggregatedSystemRules(roles)}
 	for i := range roles {

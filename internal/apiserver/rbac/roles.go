@@ -145,8 +145,9 @@ func gathered(by string, rules ...rbacv1.PolicyRule) rbacv1.ClusterRole {
 	return out
 }
 
-// viewRules let everything of a namespace be read that gives no further power. Rules for kinds without a namespace count
-// only where the role is bound by a ClusterRoleBinding. Some resources are no stored kinds of this server.
+// viewRules returns rules that allow reading all objects of a namespace, except those that grant
+// further permissions. Rules for cluster-scoped kinds apply only if the role is bound by a
+// ClusterRoleBinding. Some resources are not stored kinds of this server.
 func viewRules(served []Resource) []rbacv1.PolicyRule {
 	return append(grants{ReadWrite: read, ReadOnly: read}.rulesFor(served),
 		allow(read, "", "bindings"),

@@ -41,7 +41,7 @@ type kind[T any, P pointer[T]] struct {
 	printer func() printers.Printer
 	// class is what the roles view, edit and admin allow on the kind.
 	class rbac.Class
-	// subresources are those that more returns, each with what the roles allow on it.
+	// subresources are those that more returns, each with its verbs in the roles.
 	subresources map[string]rbac.Class
 	// gates are features without which the kind is not served.
 	gates []features.Gate
