@@ -23,9 +23,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// newCustomResources builds the server behind ours that serves
-// CustomResourceDefinitions and their objects. It shares our listener,
-// authentication and aggregated discovery.
+// newCustomResources returns the server, behind allot's own, for CustomResourceDefinitions and
+// their objects. It shares the listener, authentication and aggregated discovery.
 func (s *Server) newCustomResources(front *genericapiserver.Config, services webhook.ServiceResolver) (*extensions.CustomResourceDefinitions, error) {
 	generic := *front
 	generic.PostStartHooks = map[string]genericapiserver.PostStartHookConfigEntry{}
@@ -52,8 +51,8 @@ func (s *Server) newCustomResources(front *genericapiserver.Config, services web
 	return cfg.Complete().New(genericapiserver.NewEmptyDelegate())
 }
 
-// groupFollower keeps the list of API groups at /apis in step with the
-// CustomResourceDefinitions. Aggregated discovery is kept by the server behind.
+// groupFollower keeps the list of API groups at /apis up to date with the
+// CustomResourceDefinitions. The delegate maintains aggregated discovery.
 type groupFollower struct {
 	manager discovery.GroupManager
 	lister  listers.CustomResourceDefinitionLister

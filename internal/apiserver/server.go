@@ -173,7 +173,7 @@ func (s *Server) Loopback() *rest.Config {
 // RootCA returns the certificates by which clients verify the server.
 func (s *Server) RootCA() []byte { return s.certificates.authority.CertPEM() }
 
-// URL is where the server listens.
+// URL returns the address of the server.
 func (s *Server) URL() string { return s.url }
 
 // Done returns a channel that is closed when the server has stopped and its data directory is not

@@ -6,24 +6,30 @@ type TopicKind string
 // A unit that could not be placed waits for topics. A change of the State returns the topics that
 // it affects.
 const (
-	// a node was added, or its labels, taints or schedulability changed
+	// TopicNodes means that a node was added, or its labels, taints or schedulability changed.
 	TopicNodes TopicKind = "nodes"
-	TopicRoom  TopicKind = "room" // resources or ports were released on the node Key.Name
-	// a device was added, changed or released, or a class has other selectors
+	// TopicRoom means that resources or ports were released on the node Key.Name.
+	TopicRoom TopicKind = "room"
+	// TopicDevices means that a device was added, changed or released, or a class has other selectors.
 	TopicDevices TopicKind = "devices"
-	// a pod was added to a node or removed: results of pod affinity may change
+	// TopicPods means that a pod was added to a node or removed: results of pod affinity may change.
 	TopicPods TopicKind = "pods"
-	// the DeviceClass Key.Name changed, or the class that offers the resource Key.Name
+	// TopicClass means that the DeviceClass Key.Name changed, or the class that offers the resource
+	// Key.Name.
 	TopicClass TopicKind = "class"
-	TopicClaim TopicKind = "claim" // the ResourceClaim Key changed
-	TopicGroup TopicKind = "group" // the PodGroup Key changed
-	// pods of the PodGroup Key were added, removed or became ready
+	// TopicClaim means that the ResourceClaim Key changed.
+	TopicClaim TopicKind = "claim"
+	// TopicGroup means that the PodGroup Key changed.
+	TopicGroup TopicKind = "group"
+	// TopicMembers means that pods of the PodGroup Key were added, removed or became ready.
 	TopicMembers TopicKind = "members"
-	TopicPod     TopicKind = "pod" // the pod Key changed
-
-	// the PersistentVolumeClaim Key changed, or a pod that mounts it was removed
+	// TopicPod means that the pod Key changed.
+	TopicPod TopicKind = "pod"
+	// TopicVolumeClaim means that the PersistentVolumeClaim Key changed, or a pod that mounts it was
+	// removed.
 	TopicVolumeClaim TopicKind = "volume claim"
-	TopicVolume      TopicKind = "volume" // the PersistentVolume Key.Name changed
+	// TopicVolume means that the PersistentVolume Key.Name changed.
+	TopicVolume TopicKind = "volume"
 )
 
 // Topic is a change that a unit can wait for. Key is empty for kinds that concern the whole

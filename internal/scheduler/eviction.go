@@ -30,7 +30,7 @@ type eviction struct {
 	relocation bool
 	left       map[model.Key]types.UID
 	written    bool
-	done       func() // called when all pods are seen to terminate
+	done       func() // called when all pods were seen to terminate
 }
 
 // preemptor is the unit for which pods are evicted. It has no name if the process that selected the

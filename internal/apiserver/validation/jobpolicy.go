@@ -77,7 +77,7 @@ func exitCodes(path *field.Path, on *batchv1.PodFailurePolicyOnExitCodesRequirem
 	}
 	seen := map[int32]bool{}
 	return append(errs, each(values, on.Values, func(at *field.Path, code *int32) field.ErrorList {
-		errs := check(*code != 0 || on.Operator != batchv1.PodFailurePolicyOnExitCodesOpIn, at, *code, "0 is no failure")
+		errs := check(*code != 0 || on.Operator != batchv1.PodFailurePolicyOnExitCodesOpIn, at, *code, "0 is not a failure")
 		if seen[*code] {
 			errs = append(errs, field.Duplicate(at, *code))
 		}

@@ -24,7 +24,7 @@ func jobScheduling(path *field.Path, spec, old *batch.JobSpec) field.ErrorList {
 		)
 	}
 	if old != nil && (now == nil) != (old.Scheduling == nil) {
-		return append(errs, field.Invalid(path, nil, "may be neither added nor removed"))
+		return append(errs, field.Invalid(path, nil, "may not be added or removed"))
 	}
 	if now == nil {
 		return errs
@@ -46,7 +46,7 @@ func gangWithinParallelism(path *field.Path, spec *batch.JobSpec) field.ErrorLis
 		fmt.Sprintf("must be less than or equal to `parallelism` (%d)", parallelism))
 }
 
-// jobPolicy checks the policy, which defaults to Basic and is never stored where it was not given.
+// jobPolicy checks the policy. The default is Basic, which is never stored.
 func jobPolicy(path *field.Path, scheduling, before *batchv1.JobSchedulingConfiguration) field.ErrorList {
 	now := scheduling.SchedulingPolicy
 	if before != nil && (now == nil) != (before.SchedulingPolicy == nil) {

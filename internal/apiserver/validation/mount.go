@@ -30,8 +30,8 @@ func volumeMounts(at *field.Path, c *corev1.Container, volumes map[string]*corev
 		seen[m.MountPath] = true
 		_, used := devices[m.Name]
 		return append(errs, join(
-			check(!used, at.Child("name"), m.Name, "is used as a block device too"),
-			check(!slices.Contains(slices.Collect(maps.Values(devices)), m.MountPath), at.Child("mountPath"), m.MountPath, "is the path of a block device too"),
+			check(!used, at.Child("name"), m.Name, "must not also be a block device"),
+			check(!slices.Contains(slices.Collect(maps.Values(devices)), m.MountPath), at.Child("mountPath"), m.MountPath, "must not also be the path of a block device"),
 		)...)
 	})
 }

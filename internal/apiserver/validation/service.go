@@ -191,7 +191,7 @@ func sessionAffinity(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList
 	return append(errs, between(path.Child("sessionAffinityConfig", "clientIP", "timeoutSeconds"), int64(*config.ClientIP.TimeoutSeconds), 1, 86400)...)
 }
 
-// clusterIPs must be addresses, and say the same as clusterIP.
+// clusterIPs checks that the values are addresses, and that the first equals clusterIP.
 func clusterIPs(path *field.Path, spec *corev1.ServiceSpec, known []string) field.ErrorList {
 	at := path.Child("clusterIPs")
 	if spec.Type == corev1.ServiceTypeExternalName {
@@ -221,7 +221,8 @@ func clusterIPs(path *field.Path, spec *corev1.ServiceSpec, known []string) fiel
 	)
 }
 
-// addresses checks the cluster IPs of a Service: one of each family at most, and of the family that is asked for.
+// addresses checks the cluster IPs of a Service: at most one of each family, and of the requested
+// family.
 func addresses(path *field.Path, spec *corev1.ServiceSpec, known []string) field.ErrorList {
 	if headless(spec) {
 		return nil

@@ -67,7 +67,7 @@ func Intended() []Rule {
 			Name:   "32 claims of a group",
 			Listed: "claims of a PodGroup, or of `spec.scheduling` of a Job",
 			Holds: func(d Difference, r Request) bool {
-				// Kubernetes does not look into a list that is too long.
+				// Kubernetes does not validate the items of a list that is too long.
 				return d.allot() && (strings.Contains(d.Where, ".resourceClaims[]") || strings.Contains(d.Where, "status.resourceClaimStatuses[]")) && r.groupClaims() > 4 || d.is("TooMany", "spec.resourceClaims", "spec.podGroupTemplates[].resourceClaims", "spec.scheduling.resourceClaims", "status.resourceClaimStatuses")
 			},
 		},
