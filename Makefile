@@ -12,6 +12,12 @@ build: ## build bin/allot
 test: ## run all tests
 	go test ./...
 
+.PHONY: golden
+golden: PKG ?= $(shell grep -rlE --include='*_test.go' '"rewrite"|datadriven\.|scenario\.Walk|claimstest\.Play' internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
+golden: ## accept new golden output (PKG=./internal/sched for one package); read the diff before you commit
+	@for pkg in $(PKG); do go test $$pkg -rewrite || exit; done
+	@git --no-pager diff --stat -- '*testdata*'
+
 .PHONY: verify
 verify: ## check what update would change, vet and lint (read-only)
 	.ci/verify
