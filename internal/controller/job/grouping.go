@@ -44,7 +44,7 @@ func (c *Controller) report(job *batch.Job, why string) {
 	}
 	c.mu.Unlock()
 	if why != "" && why != known {
-		c.events.Eventf(job, corev1.EventTypeWarning, "PodGroupWaits", "No PodGroup yet: %s", why)
+		c.events.Eventf(job, corev1.EventTypeWarning, "WaitingForPodGroup", "Waiting for PodGroup: %s", why)
 	}
 }
 
