@@ -27,7 +27,8 @@ func (c *counters) format(counter int, value int64) string {
 	return quantity.String()
 }
 
-// counterUsage is what one device takes from counters. Devices with the same id take the same.
+// counterUsage is the amounts that one device takes from counters. Devices with the same id take
+// the same.
 type counterUsage struct {
 	id      int // 0 if the device takes nothing
 	amounts []amount
@@ -220,7 +221,7 @@ type counterGroup struct {
 	usages   [][]cellUsage // by index in counters: usage of each cell, ascending
 }
 
-// cellUsage is what one device of a cell takes from a counter.
+// cellUsage is the amount that one device of a cell takes from a counter.
 type cellUsage struct {
 	cell  int
 	value int64

@@ -7,8 +7,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// decisions are what a search has decided before it assigns devices: an alternative for each
-// request, and a value for each matchAttribute.
+// decisions are made by a search before it assigns devices: an alternative for each request, and a
+// value for each matchAttribute.
 type decisions struct {
 	offer   *NodeOffer
 	chosen  []int    // by request: its alternative; -1 while undecided

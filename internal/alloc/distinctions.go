@@ -2,14 +2,14 @@ package alloc
 
 import "strconv"
 
-// distinctions are what makes a difference between two devices: selections, which match one of them
-// only, and attributes.
+// distinctions are the differences between devices that matter: selections, which match only one of
+// them, and attributes.
 type distinctions struct {
 	selections []*selection // of the requests, distinct
 	// otherSelections are the selections of other Problems: devices that they distinguish are not
 	// interchangeable, and devices that fewer of them match are used first.
 	otherSelections []*selection
-	// attributes are those that constraints compare, followed by those of other Problems.
+	// attributes has those that constraints compare, followed by those of other Problems.
 	attributes []attribute
 	cachedKey  string // see kindsKey; "" until it is computed
 }

@@ -251,7 +251,7 @@ func (s *search) fillSlots(at int) Outcome {
 	return outcome
 }
 
-// assign gives a device of the cell to the slot (by = 1), or takes it back (by = -1).
+// assign assigns a device of the cell to the slot (by = 1), or reverts that (by = -1).
 func (s *search) assign(at, c, by int) {
 	cell := &s.offer.cells[c]
 	cell.used += by

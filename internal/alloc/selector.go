@@ -244,7 +244,7 @@ func (p *poolMatches) taken(view *model.PoolView) model.Bits {
 	return view.InUse().AndNot(p.multiAllocatable)
 }
 
-// selection is what a request requires of each device: selectors, those of the class first,
+// selection has the requirements of a request for each device: selectors, those of the class first,
 // tolerations for its taints, and capacity.
 type selection struct {
 	key             string

@@ -23,10 +23,10 @@ type attachment struct {
 
 	opts  attachOptions
 	asker *asker
-	told  string // the notes that were printed last
+	told  string // notes that were printed last
 }
 
-// reach waits until the server serves, and allows, what is needed.
+// reach waits until the server responds and grants the required permissions.
 func (a *attachment) reach(ctx context.Context) error {
 	done := a.progress.Step("API server " + a.cfg.Host)
 	choice, err := a.settle(ctx)

@@ -33,7 +33,7 @@ const release = 37
 // default.
 const extendedRelease = 36
 
-// Choice is what to run on a server, and how to access it.
+// Choice has the components to run on a server, and the way to access it.
 type Choice struct {
 	Survey  Survey
 	Dialect client.Dialect

@@ -39,7 +39,7 @@ type Resolution struct {
 	Owner types.UID
 	// ThroughGroup means that the PodGroup is the consumer, not the pod.
 	ThroughGroup bool
-	// Source is that of the entry, or of the PodGroup's entry that it means.
+	// Source is the source of the entry, or of the PodGroup's entry that it means.
 	Source Source
 	// Problem is set if NotYet or Broken.
 	Problem *Problem

@@ -17,7 +17,7 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// Reason is what an object waits for.
+// Reason is the reason why an object waits.
 type Reason struct {
 	Ref  Ref
 	Text string

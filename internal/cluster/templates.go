@@ -22,7 +22,7 @@ func keyOfTemplate(namespace string, source claims.Source) templateKey {
 	return templateKey{namespace, source}
 }
 
-// templates looks up the templates that pods wait for, and records which pods wait for which. It
+// templates finds the templates that pods wait for, and records the waiting pods of each. It
 // belongs to the goroutine that applies the changes.
 type templates struct {
 	namespaced Cache[*resource.ResourceClaimTemplate]

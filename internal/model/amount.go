@@ -14,7 +14,7 @@ import (
 // amount beyond the range of int64 counts as the end of the range. All conversions, sums and
 // differences of amounts are in this file, except those whose operands are known to be small.
 
-// MaxAmount stands for itself and for every larger amount. A request of MaxAmount fits nowhere: see
+// MaxAmount represents itself and every larger amount. A request of MaxAmount fits nowhere: see
 // MaxSupply.
 const MaxAmount = math.MaxInt64
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// store is what each of the stores of a State provides to Dump and Audit.
+// store is a store of a State, for Dump and Audit.
 type store interface {
 	// dump writes the objects of the store and what it derives, in a fixed order.
 	dump(b *strings.Builder)

@@ -97,8 +97,8 @@ func (s *DeviceStore) Draw(claim string, a *Allocation, containers []string) (Dr
 	return d, true
 }
 
-// mapped returns the amount that one device stands for: a multiple of the device, or of its
-// consumed capacity.
+// mapped returns the amount of a node resource that one device represents: a multiple of the
+// device, or of its consumed capacity.
 func mapped(m *resourcev1.NodeAllocatableMapping, result *resourcev1.DeviceRequestAllocationResult) (resource.Quantity, bool) {
 	switch {
 	case m == nil:

@@ -15,7 +15,7 @@ const (
 	ByQuarantine
 )
 
-// Holder is what holds a device, so that it cannot be allocated.
+// Holder is the reason why a device cannot be allocated: a claim, a reservation or a quarantine.
 type Holder struct {
 	Kind HolderKind
 	// Claim has the device, or is the one that the device is reserved for. It is empty for a

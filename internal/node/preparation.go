@@ -15,7 +15,7 @@ const (
 	prepareLate = 10 * time.Second
 )
 
-// preparation is what is known of attempts to prepare the claims of a pod.
+// preparation is the state of attempts to prepare the claims of a pod.
 type preparation struct {
 	next  time.Time // when to try again
 	delay time.Duration

@@ -11,7 +11,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// retryPendingBinds looks again at the plans with pending binds that the topics concern.
+// retryPendingBinds tries the plans with pending binds that the topics concern again.
 func (s *Scheduler) retryPendingBinds(ctx context.Context, topics []model.Topic) {
 	for _, p := range s.pending.affected(topics) {
 		s.tryBinds(ctx, p)

@@ -193,7 +193,7 @@ func (u claimUsage) mayHold(group *model.Group) bool {
 }
 
 // reservedOnlyFor reports whether a claim is reserved for no consumer outside the unit. Consumers
-// other than pods and PodGroups stand for the pods that name the claim, and keep its devices unless
+// other than pods and PodGroups represent the pods that name the claim, and keep its devices unless
 // these are broken.
 func (u claimUsage) reservedOnlyFor(claim *model.Claim, unit *model.Unit, broken bool) bool {
 	return !slices.ContainsFunc(claim.Consumers, func(c model.Consumer) bool {

@@ -16,9 +16,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// loop is what all parts of the scheduler share: the State, which only the loop's goroutine reads
-// and changes, and the ways to run writes concurrently and to have their results handled by the
-// loop.
+// loop is shared by all parts of the scheduler. It has the State, which only the loop's goroutine
+// reads and changes, runs writes concurrently, and has their results handled by the loop.
 type loop struct {
 	feed    *cluster.Feed
 	commit  committer

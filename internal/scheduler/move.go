@@ -59,7 +59,7 @@ type heldDevices struct {
 	survivors []*model.Pod
 	// use describes how survivors use a claim that nothing would replace, or "".
 	use string
-	// broken is what is wrong with the devices, or "".
+	// broken describes the fault of the devices, or is "".
 	broken string
 	// stays: pods that are not evicted use broken devices.
 	stays bool

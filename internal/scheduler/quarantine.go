@@ -12,7 +12,7 @@ type quarantine struct {
 	until map[model.DeviceID]time.Time
 }
 
-// avoidFor is how long a device is not allocated after it did not become ready.
+// avoidFor is the time for which a device is not allocated after it did not become ready.
 const avoidFor = time.Minute
 
 // add puts devices into quarantine for avoidFor.

@@ -24,7 +24,7 @@ const (
 	reasonDevicesLost = "DevicesLost"
 )
 
-// repairer gives pods on a node the devices that their claims have lost.
+// repairer allocates devices to pods on a node whose claims have lost theirs.
 type repairer struct {
 	*loop
 	pods     podWriter
@@ -33,9 +33,9 @@ type repairer struct {
 	suspects map[model.Key]bool // pods that seem to lack devices, and are looked at again
 }
 
-// lookAtUnprovided looks for pods on a node with a claim that has no devices (P1). This does not
-// happen as long as all parts follow docs/adr/0007, but another version, another controller or a
-// person may have freed the claim.
+// lookAtUnprovided finds pods on a node with a claim that has no devices (P1). This does not happen
+// as long as all components follow docs/adr/0007, but another version, another controller or a user
+// may have deallocated the claim.
 func (r *repairer) lookAtUnprovided(ctx context.Context, topics []model.Topic) {
 	for _, topic := range topics {
 		switch topic.Kind {
@@ -54,7 +54,7 @@ func (r *repairer) lookAtUnprovided(ctx context.Context, topics []model.Topic) {
 	}
 }
 
-// suspect looks again later at a pod that lacks devices.
+// suspect checks a pod that lacks devices again later.
 func (r *repairer) suspect(ctx context.Context, key model.Key) {
 	pod, ok := r.state.Pods.Get(key)
 	if !ok || r.suspects[key] || len(r.lacking(pod)) == 0 {

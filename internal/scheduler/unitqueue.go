@@ -19,7 +19,8 @@ type unitQueue struct {
 	halfBound map[model.UnitKey]time.Time // time since which a half-bound gang cannot be completed
 	undecided map[model.UnitKey]*backoff  // units whose search used the whole budget
 	alarms    map[model.UnitKey]time.Time // time at which units that wait for victims are tried again
-	// nextCostly is when the last of the units whose claims have costly expressions is tried again.
+	// nextCostly is the time at which the last of the units whose claims have costly expressions is
+	// tried again.
 	nextCostly time.Time
 }
 

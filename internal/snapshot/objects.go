@@ -46,7 +46,8 @@ type Objects struct {
 
 	Jobs         []*batch.Job        `json:"jobs,omitempty"`
 	StatefulSets []*apps.StatefulSet `json:"statefulSets,omitempty"`
-	// Events are those about objects of the kinds above. They are history and decide nothing.
+	// Events are about objects of the kinds above. They are history, and no decision depends on
+	// them.
 	Events []*corev1.Event `json:"events,omitempty"`
 }
 

@@ -21,7 +21,7 @@ const (
 // Snapshot contains the objects of a cluster that decide placement, at one time.
 type Snapshot struct {
 	metav1.TypeMeta `json:",inline"`
-	// Taken is when the objects were read. Ages are relative to it.
+	// Taken is the time at which the objects were read. Ages are relative to it.
 	Taken  metav1.Time `json:"taken"`
 	Server Server      `json:"server"`
 	// Unknown lists the kinds that could not be read, or only in part.

@@ -33,7 +33,7 @@ import (
 // quotaEvaluators is how many requests are charged to quotas at a time.
 const quotaEvaluators = 5
 
-// Config is what the plugins need of the server.
+// Config has the dependencies of the plugins.
 type Config struct {
 	// Loopback is a client configuration that may read everything.
 	Loopback *rest.Config

@@ -27,7 +27,7 @@ func ValidatingWebhookConfiguration() Printer {
 	})
 }
 
-// policyColumns are those of a policy that has so many of what the title says.
+// policyColumns returns the columns of a policy, with a column for the number of its parts.
 func policyColumns(title, description string) []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
 		nameColumn(), computed(title, "integer", description),

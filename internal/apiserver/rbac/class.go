@@ -4,13 +4,16 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Class is what the roles view, edit and admin allow on a resource. Each role includes the ones before it.
+// Class is the set of permissions in the roles view, edit and admin for a resource. Each role
+// includes the ones before it.
 type Class string
 
 const (
-	// ReadWrite is what users of a namespace own: view reads it, and edit changes it.
+	// ReadWrite resources are owned by users of a namespace: view reads them, and edit changes
+	// them.
 	ReadWrite Class = "ReadWrite"
-	// ReadOnly is what users of a namespace see, and the system or its administrator writes: view reads it.
+	// ReadOnly resources are visible to users of a namespace, and written by the system or its
+	// administrator: view reads them.
 	ReadOnly Class = "ReadOnly"
 	// Confidential resources grant their readers further permissions: edit reads and changes them.
 	Confidential Class = "Confidential"

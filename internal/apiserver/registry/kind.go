@@ -39,7 +39,7 @@ type kind[T any, P pointer[T]] struct {
 	olderDefaults []defaulting
 	// printer lays out the tables of kubectl get.
 	printer func() printers.Printer
-	// class is what the roles view, edit and admin allow on the kind.
+	// class is the set of permissions for the kind in the roles view, edit and admin.
 	class rbac.Class
 	// subresources are those that more returns, each with its verbs in the roles.
 	subresources map[string]rbac.Class

@@ -16,7 +16,7 @@ import (
 // staticSuffix ends the names of configurations that a Kubernetes API server reads from files.
 const staticSuffix = ".static.k8s.io"
 
-// admissionName is what webhook configurations, policies and bindings may be called.
+// admissionName checks the name of a webhook configuration, a policy or a binding.
 func admissionName(name string, prefix bool) []string {
 	messages := apivalidation.NameIsDNSSubdomain(name, prefix)
 	if strings.HasSuffix(name, staticSuffix) {

@@ -52,7 +52,7 @@ type policyExpressions struct {
 	variables *plugincel.CompositedCompiler
 }
 
-// availability is what an expression can use beside the object and the request.
+// availability is the set of variables of an expression in addition to the object and the request.
 type availability int
 
 const (

@@ -17,7 +17,7 @@ const maxWebhookTimeoutSeconds = 30
 // reviewVersions returns the versions of AdmissionReview that the server can send.
 func reviewVersions() []string { return []string{"v1", "v1beta1"} }
 
-// webhook is what both kinds of webhooks have.
+// webhook has the fields that both kinds of webhooks have.
 type webhook = admissionregistrationv1.ValidatingWebhook
 
 // ValidateMutatingWebhookConfiguration checks a new MutatingWebhookConfiguration.

@@ -18,8 +18,8 @@ type Gathered struct {
 	Set   *apps.DaemonSet
 	Nodes []*corev1.Node
 	Pods  []*core.Pod // pods of the set, in any order
-	// Hashes are those of the revisions with the set's template; Collisions is the number of hash
-	// collisions so far.
+	// Hashes has the hashes of the revisions with the set's template; Collisions is the number of
+	// hash collisions so far.
 	Hashes     []string
 	Collisions int32
 	// Wait is the remaining delay for failed pods, by node.

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Action is what to do with an object that has owners. The zero value means nothing.
+// Action is the action for an object that has owners. The zero value means nothing.
 type Action struct {
 	// Delete is the propagation policy of the deletion; "" means that the object is kept.
 	Delete metav1.DeletionPropagation

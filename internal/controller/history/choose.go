@@ -24,7 +24,7 @@ type Parent struct {
 	Collisions int32  // number of hash collisions of the workload's templates
 }
 
-// Choice is what to do about the revision of the current template.
+// Choice is the action for the revision of the current template.
 type Choice struct {
 	// Same lists the revisions with the current template, the oldest first. There are several only
 	// if others were created manually.

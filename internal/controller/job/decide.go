@@ -15,9 +15,9 @@ import (
 // burst limits the pods that one pass creates, drops or releases.
 const burst = 500
 
-// Plan is what one pass does, in this order: it stops, drops and creates pods, writes the status,
-// and releases pods recorded in the status. A pass may be interrupted after any step; the next one
-// continues from the observed state.
+// Plan has the actions of one pass, in this order: it stops, drops and creates pods, writes the
+// status, and releases pods recorded in the status. A pass may be interrupted after any step; the
+// next one continues from the observed state.
 type Plan struct {
 	Stop   []*core.Pod // pods to delete because the Job has ended; their end is still counted
 	Drop   []*core.Pod // pods to release and then delete; their end is not counted

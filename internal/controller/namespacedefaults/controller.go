@@ -16,7 +16,7 @@ import (
 const (
 	// rootCAKey is the key of the certificates in the ConfigMap.
 	rootCAKey = "ca.crt"
-	// descriptionAnnotation tells readers of the ConfigMap what it is for.
+	// descriptionAnnotation describes the purpose of the ConfigMap.
 	descriptionAnnotation = "kubernetes.io/description"
 	description           = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal " +
 		"service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."

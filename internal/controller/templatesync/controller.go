@@ -27,7 +27,7 @@ const (
 	askAgain = 5 * time.Minute
 )
 
-// Caches is what the controller reads.
+// Caches has the objects that the controller reads.
 type Caches interface {
 	// Namespace returns the metadata of a namespace.
 	Namespace(name string) (*metav1.ObjectMeta, bool)

@@ -24,7 +24,7 @@ const (
 // deviceKey is a device of one driver.
 type deviceKey struct{ pool, device string }
 
-// healthReport is what a plugin has reported last on a device.
+// healthReport is the last report of a plugin on a device.
 type healthReport struct {
 	health  corev1.ResourceHealthStatus
 	message string

@@ -10,7 +10,7 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// record is what is remembered of a claim that is prepared on a node, or about to be.
+// record is the state of a claim that is prepared on a node, or about to be.
 type record struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`

@@ -19,7 +19,7 @@ const (
 	CheckForbidden     Check = "anti-affinity of others"
 	CheckSpread        Check = "topology spread"
 	CheckDevices       Check = "devices"
-	CheckMapped        Check = "mapped claim" // another pod has a claim that stands for the node's resources
+	CheckMapped        Check = "mapped claim" // another pod has a claim for node-allocatable resources
 	CheckDrawBudget    Check = "draw budget"  // devices draw more than spec.resources of the pod leaves for them
 	CheckTogether      Check = "together"     // fits the pod, but not with the unit's other pods in place
 )

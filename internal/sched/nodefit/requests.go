@@ -84,7 +84,7 @@ func (r *Requests) Fits(info *model.NodeInfo) int {
 	return int(fits)
 }
 
-// Free is what a node has left of the requested resources, in the order of the requests.
+// Free is the amount that a node has left of each requested resource, in the order of the requests.
 type Free []int64
 
 // unlimited is more than all pods of a node request.

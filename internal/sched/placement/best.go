@@ -14,8 +14,8 @@ type best struct {
 	plan    *plan.Plan // of at least Min members, or nil
 	placed  int        // members of the plan
 	reached int        // the most that any attempt placed, or could place by counting, since this was set to 0
-	// failure is why the attempt that placed the most members did not place all. It is nil if there
-	// was no attempt, or if all are placed.
+	// failure has the reasons why the attempt that placed the most members did not place all. It is
+	// nil if there was no attempt, or if all are placed.
 	failure *reason.Reasons
 }
 

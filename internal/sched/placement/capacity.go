@@ -8,10 +8,10 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// devicesName stands for devices among resources, when both are added up.
+// devicesName represents devices among resources, when both are summed.
 const devicesName corev1.ResourceName = "devices"
 
-// capacity is what can be counted for some classes together. It proves that a search is futile.
+// capacity is the countable capacity for some classes together. It proves that a search is futile.
 type capacity struct {
 	members int                  // the most that can be placed, counted for each class by itself
 	nodes   map[string]bool      // that some class could use

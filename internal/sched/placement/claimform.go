@@ -9,7 +9,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// claimForm is what members of a class request devices for on a node, and through which claims.
+// claimForm has the requests of members of a class on a node, and the claims that have them.
 type claimForm struct {
 	problem *alloc.Problem // of the first member's claims; nil if it needs no devices
 	reason  *alloc.Reason  // why such claims cannot have devices on any node

@@ -8,7 +8,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
-// DeviceDemand is what the pods of a unit need of devices. It is for estimates that try nothing.
+// DeviceDemand is the number of devices that the pods of a unit require. It is for estimates that
+// try nothing.
 type DeviceDemand struct {
 	given given
 }

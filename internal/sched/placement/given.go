@@ -5,8 +5,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// given is what a placement starts from: the unit, its pods by class, and the claims that they
-// share. Only the topology pins of pod classes change during a search.
+// given is the input of a placement: the unit, its pods by class, and the claims that they share.
+// Only the topology pins of pod classes change during a search.
 type given struct {
 	scope
 	members []*podCandidate // the pods that can be tried

@@ -10,7 +10,7 @@ type scope struct {
 	*Caches
 	unit *model.Unit
 	only []*model.NodeInfo // restricts the placement to these nodes; nil means all
-	// offerBudget is what it may cost in steps to find out whether nodes offer enough devices.
+	// offerBudget limits the steps spent to find out whether nodes offer enough devices.
 	offerBudget *alloc.Budget
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// trial is what an attempt has placed so far. The State shows it, within a transaction.
+// trial has the placements of an attempt so far. The State shows them, within a transaction.
 type trial struct {
 	state  *model.State
 	tx     *model.Tx

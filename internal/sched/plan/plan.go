@@ -9,7 +9,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Plan is what must be written for a unit: claims first, then pods.
+// Plan has the writes for a unit: claims first, then pods.
 type Plan struct {
 	Unit  model.UnitKey
 	Group types.UID // of the PodGroup, if there is one
@@ -23,7 +23,7 @@ type Plan struct {
 	Whole bool
 }
 
-// Claim is what is added to a claim. It relies on the claim's UID, and on the claim not being
+// Claim has the additions to a claim. It relies on the claim's UID, and on the claim not being
 // allocated meanwhile.
 type Claim struct {
 	Key     model.Key

@@ -27,7 +27,8 @@ type shapeCapacity struct {
 	count  int   // number of the current count
 }
 
-// nodeCapacity is what a suitable node has left, and for how many pods that is sufficient.
+// nodeCapacity is the amount that a suitable node has left, and the number of pods for which that
+// is sufficient.
 type nodeCapacity struct {
 	free  nodefit.Free
 	pods  int

@@ -8,7 +8,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched/reason"
 )
 
-// stepsShare is how many times the steps of a placement the search for victims may take.
+// stepsShare is the limit of the search for victims, as a multiple of the steps of a placement.
 const stepsShare = 2
 
 // Evaluator searches for victims on one State. It remembers for which pods preemption did not help.

@@ -6,7 +6,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Input is what the State does not contain about the present.
+// Input has the facts about the present that the State does not have.
 type Input struct {
 	Now time.Time // decides which pods should have been deleted long ago
 	// IsEvicted reports whether a pod is being evicted; nil if none is.

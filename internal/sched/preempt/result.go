@@ -25,7 +25,7 @@ type Result struct {
 	Until time.Time
 }
 
-// Victim is what is evicted: some pods, or all pods of a group.
+// Victim is a pod or several pods to evict, or all pods of a group.
 type Victim struct {
 	Whole    *model.Group // the PodGroup, if it is evicted as a whole
 	Priority int32

@@ -79,7 +79,7 @@ func evictions(state *model.State, victims []*victim) []Victim {
 		switch pods := gangs[v.gang]; {
 		case v.holdsOnlyDevices():
 		case v.gang != nil && len(pods) == v.gang.size:
-			if pods[0] == v.pods[0] { // the first of them stands for all
+			if pods[0] == v.pods[0] { // the first of them represents all
 				list = append(list, Victim{Whole: group, Priority: v.priority, Pods: pods})
 			}
 		case v.whole:

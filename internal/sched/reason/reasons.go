@@ -22,7 +22,7 @@ const (
 	LeftOver      Code = "LeftOver"
 )
 
-// Reasons are why pods of a unit were not placed.
+// Reasons has the reasons why pods of a unit were not placed.
 type Reasons struct {
 	Attempt
 	Wakes
@@ -50,7 +50,7 @@ type Reasons struct {
 	elsewhere *Reasons // why it cannot be placed without these devices either
 }
 
-// Attempt is how an attempt to place a unit ended.
+// Attempt is the result of an attempt to place a unit.
 type Attempt struct {
 	Limit int // of steps
 	Steps int // spent, if the search is undecided
@@ -76,7 +76,7 @@ type Topology struct {
 	Domains  []DomainFit // in the order tried
 }
 
-// DomainFit is how many of a unit's pods fit into one domain at most.
+// DomainFit is the maximum number of a unit's pods that fit into one domain.
 type DomainFit struct {
 	Value string
 	Fits  int
@@ -88,8 +88,8 @@ type NodeConstraint struct {
 	Where string
 }
 
-// PodReasons are why some pods that are alike were not placed. One of Blocker, Alloc and Failures
-// is set.
+// PodReasons has the reasons why some equal pods were not placed. One of Blocker, Alloc and
+// Failures is set.
 type PodReasons struct {
 	Pods     []model.Key
 	Blocker  *Blocker      // why they cannot be tried
@@ -98,7 +98,7 @@ type PodReasons struct {
 	Failures []NodeFailure // what nodes failed at, the most frequent first
 }
 
-// Blocker is why a pod cannot be tried at all.
+// Blocker is the reason why a pod cannot be tried at all.
 type Blocker struct {
 	Text   string
 	Topics []model.Topic // after which it may be tried

@@ -110,7 +110,7 @@ func (c *Cache) RankAll(in *Input, set *nodefit.NodeSet, e Examiner) *Ranking {
 	return &k.Ranking
 }
 
-// update looks at the nodes that have changed. It returns false if devices of a node cannot be
+// update examines the nodes that have changed. It returns false if devices of a node cannot be
 // counted.
 func (k *cachedRanking) update(in *Input, set *nodefit.NodeSet, e Examiner) bool {
 	shared := uint64(0)

@@ -45,7 +45,7 @@ func (s *Shape) Repels() bool {
 	return false
 }
 
-// Input is what the preferences of a pod class depend on, before nodes are examined.
+// Input has what the preferences of a pod class depend on, before nodes are examined.
 type Input struct {
 	State *model.State
 	Shape *Shape

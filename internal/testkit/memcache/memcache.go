@@ -63,13 +63,13 @@ func (c *Cache[T]) tell(old, now T) {
 	}
 }
 
-// Get looks an object up.
+// Get returns an object.
 func (c *Cache[T]) Get(namespace, name string) (T, bool) {
 	object, ok := c.objects[key(namespace, name)]
 	return object, ok
 }
 
-// List gives all objects, by namespace and name.
+// List returns all objects, sorted by namespace and name.
 func (c *Cache[T]) List() []T {
 	var list []T
 	for _, k := range slices.Sorted(maps.Keys(c.objects)) {
@@ -78,7 +78,7 @@ func (c *Cache[T]) List() []T {
 	return list
 }
 
-// OnChange has f told of all changes to come.
+// OnChange makes f receive all later changes.
 func (c *Cache[T]) OnChange(f func(old, new T)) { c.handlers = append(c.handlers, f) }
 
 // AddIndex makes ByIndex find objects under the keys that keys gives. An index of that name that is there already stays.
@@ -93,7 +93,7 @@ func (c *Cache[T]) AddIndex(name string, keys func(T) []string) error {
 	return nil
 }
 
-// ByIndex gives the objects that an index has under key, by namespace and name.
+// ByIndex returns the objects that an index has under key, sorted by namespace and name.
 func (c *Cache[T]) ByIndex(name, key string) []T {
 	var list []T
 	for _, k := range slices.Sorted(maps.Keys(c.indexes[name].found[key])) {
