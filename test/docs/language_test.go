@@ -13,7 +13,9 @@ import (
 
 // unfinishedPackages are the directories whose comments do not follow the language rules of this
 // project yet. Directories are removed as they are rewritten.
-var unfinishedPackages = []string{}
+var unfinishedPackages = []string{
+	"internal/explain",
+}
 
 // finishedDocuments are the documents that follow the same rules.
 var finishedDocuments = []string{

@@ -50,8 +50,8 @@ type endpointReader struct {
 	client kubernetes.Interface
 }
 
-// GetEndpointSlices implements proxy.EndpointSliceGetter. Endpoints that somebody has written by hand count if there are
-// no slices.
+// GetEndpointSlices implements proxy.EndpointSliceGetter. Endpoints created by a user are used if
+// there are no slices.
 func (r endpointReader) GetEndpointSlices(namespace, name string) ([]*discoveryv1.EndpointSlice, error) {
 	of := labels.Set{discoveryv1.LabelServiceName: name}
 	list, err := r.client.DiscoveryV1().EndpointSlices(namespace).List(r.ctx, metav1.ListOptions{LabelSelector: of.String()})

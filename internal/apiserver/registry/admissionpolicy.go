@@ -17,8 +17,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// admissionPolicies are the kinds of policies in CEL and of their bindings. Only users who may read the parameters of a
-// policy may write it, because what it refuses tells what they are.
+// admissionPolicies returns the kinds of policies in CEL and of their bindings. Only users that may
+// read the parameters of a policy may write it, because its rejections reveal them.
 func admissionPolicies(g given) []entry {
 	params := paramAccess{access: g.access, lookup: g.lookup, resource: g.resource}
 	return []entry{

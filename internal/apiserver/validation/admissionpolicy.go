@@ -106,7 +106,7 @@ func mutatingPolicy(p *admissionregistrationv1.MutatingAdmissionPolicy, stored s
 	)
 }
 
-// policyMatch checks what both kinds of policies have beside their expressions.
+// policyMatch checks the fields that both kinds of policies have in addition to their expressions.
 func policyMatch(
 	path *field.Path, failure *admissionregistrationv1.FailurePolicyType,
 	params *admissionregistrationv1.ParamKind, match *admissionregistrationv1.MatchResources,
