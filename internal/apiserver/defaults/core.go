@@ -38,8 +38,15 @@ func Namespace(namespace *corev1.Namespace) {
 	orElse(&namespace.Status.Phase, corev1.NamespaceActive)
 }
 
-// Secret sets the type.
+// Secret sets the type, and adds what is written as text to the data.
 func Secret(secret *corev1.Secret) {
+	if len(secret.StringData) > 0 && secret.Data == nil {
+		secret.Data = make(map[string][]byte, len(secret.StringData))
+	}
+	for key, value := range secret.StringData {
+		secret.Data[key] = []byte(value)
+	}
+	secret.StringData = nil
 	orElse(&secret.Type, corev1.SecretTypeOpaque)
 }
 

@@ -49,6 +49,12 @@ func absent(obj runtime.Object) []func() {
 		return []func(){func() { o.Spec.CompositePodGroupTemplates = nil }}
 	case *corev1.PersistentVolumeClaim:
 		return []func(){func() { o.Status.HealthStatus = nil }}
+	case *corev1.Node:
+		return []func(){
+			func() { o.Spec.ConfigSource = nil }, //nolint:staticcheck // old clients may send it
+			func() { o.Status.Config = nil },
+			func() { o.Spec.PodPreemptionPolicy = nil },
+		}
 	case *coordinationv1.Lease:
 		return []func(){func() { o.Spec.Strategy, o.Spec.PreferredHolder = nil, nil }}
 	}

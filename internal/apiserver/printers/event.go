@@ -37,7 +37,7 @@ func eventCells(event *corev1.Event, now time.Time) []any {
 	if last.IsZero() {
 		last = first
 	}
-	count := max(event.Count, 1)
+	count := cmp.Or(event.Count, 1)
 	if event.Series != nil {
 		last, count = metav1.Time(event.Series.LastObservedTime), event.Series.Count
 	}

@@ -11,6 +11,7 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	"github.com/allot-dev/allot/internal/apiserver/defaults"
+	"github.com/allot-dev/allot/internal/apiserver/gates"
 	"github.com/allot-dev/allot/internal/apiserver/printers"
 	"github.com/allot-dev/allot/internal/apiserver/rbac"
 	"github.com/allot-dev/allot/internal/apiserver/validation"
@@ -32,6 +33,7 @@ func daemonSets() entry {
 		prepareCreate: func(_ context.Context, d *apps.DaemonSet) { setTemplateGeneration(d, max(1, templateGeneration(d))) },
 		prepareUpdate: func(_ context.Context, d, old *apps.DaemonSet) {
 			carryPodClaims(d.Spec.Template.Spec.ResourceClaims, old.Spec.Template.Spec.ResourceClaims)
+			gates.DropAbsent(d, old) // what is dropped is no change of the template
 			n := templateGeneration(old)
 			if !apiequality.Semantic.DeepEqual(d.Spec.Template, old.Spec.Template) {
 				n++

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -75,6 +76,9 @@ func table(g given) []entry {
 			printer:      printers.NameAndAge,
 			class:        rbac.ReadWrite,
 			subresources: map[string]rbac.Class{"token": rbac.Requested},
+
+			prepareCreate: func(_ context.Context, a *corev1.ServiceAccount) { nameSecrets(a) },
+			prepareUpdate: func(_ context.Context, a, _ *corev1.ServiceAccount) { nameSecrets(a) },
 
 			validate:       validation.ValidateServiceAccount,
 			validateUpdate: validation.ValidateServiceAccountUpdate,

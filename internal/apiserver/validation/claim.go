@@ -16,7 +16,7 @@ func ValidateResourceClaim(claim *resource.ResourceClaim) field.ErrorList {
 // ValidateResourceClaimUpdate checks a change of a claim. The spec is immutable.
 func ValidateResourceClaimUpdate(claim, old *resource.ResourceClaim) field.ErrorList {
 	return join(
-		metadataUpdate(&claim.ObjectMeta, &old.ObjectMeta),
+		metadataAgain(&claim.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		same(field.NewPath("spec"), claim.Spec, old.Spec),
 	)
 }

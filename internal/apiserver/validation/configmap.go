@@ -49,7 +49,7 @@ func configMapData(m *corev1.ConfigMap) field.ErrorList {
 // ValidateConfigMapUpdate checks a change of a ConfigMap.
 func ValidateConfigMapUpdate(m, old *corev1.ConfigMap) field.ErrorList {
 	return join(
-		metadataUpdate(&m.ObjectMeta, &old.ObjectMeta),
+		metadataAgain(&m.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		sealed(old.Immutable, m.Immutable,
 			seal{"data", equality.Semantic.DeepEqual(m.Data, old.Data)},
 			seal{"binaryData", reflect.DeepEqual(m.BinaryData, old.BinaryData)}),

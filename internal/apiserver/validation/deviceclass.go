@@ -14,7 +14,7 @@ func ValidateDeviceClass(class *resourcev1.DeviceClass) field.ErrorList {
 // ValidateDeviceClassUpdate checks a change of a class. Unchanged parts were valid when they were
 // stored, and are not checked again.
 func ValidateDeviceClassUpdate(class, old *resourcev1.DeviceClass) field.ErrorList {
-	return append(metadataUpdate(&class.ObjectMeta, &old.ObjectMeta), classSpec(&class.Spec, &old.Spec)...)
+	return append(metadataAgain(&class.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain), classSpec(&class.Spec, &old.Spec)...)
 }
 
 func classSpec(spec, old *resourcev1.DeviceClassSpec) field.ErrorList {

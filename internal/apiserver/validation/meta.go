@@ -29,6 +29,18 @@ func metadataUpdate(meta, old *metav1.ObjectMeta) field.ErrorList {
 	return append(apivalidation.ValidateObjectMetaUpdate(meta, old, path), finalizers(path.Child("finalizers"), meta.Finalizers)...)
 }
 
+// metadataAgain is metadataUpdate for kinds whose metadata Kubernetes checks at an update as it does at
+// creation. Of those checks, only that of the base of a generated name is not part of every update.
+func metadataAgain(meta, old *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) field.ErrorList {
+	errs := metadataUpdate(meta, old)
+	if meta.GenerateName != "" {
+		for _, message := range name(meta.GenerateName, true) {
+			errs = append(errs, field.Invalid(field.NewPath("metadata", "generateName"), meta.GenerateName, message))
+		}
+	}
+	return errs
+}
+
 // orMetadata adds the errors of the metadata if the content has none, as Kubernetes does for some
 // kinds.
 func orMetadata(content field.ErrorList, metadata func() field.ErrorList) field.ErrorList {

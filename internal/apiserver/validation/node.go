@@ -25,7 +25,7 @@ func ValidateNode(node *corev1.Node) field.ErrorList {
 func ValidateNodeUpdate(node, old *corev1.Node) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := join(
-		metadataUpdate(&node.ObjectMeta, &old.ObjectMeta),
+		metadataAgain(&node.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		podCIDRs(path.Child("podCIDRs"), node.Spec.PodCIDRs),
 		taints(path.Child("taints"), node.Spec.Taints),
 		nodeStatus(node),

@@ -23,7 +23,7 @@ func ValidatePersistentVolumeUpdate(v, old *corev1.PersistentVolume) field.Error
 	if now.CSI != nil && before.CSI != nil && before.CSI.ControllerExpandSecretRef == nil {
 		now.CSI.ControllerExpandSecretRef = nil
 	}
-	errs := join(metadataUpdate(&v.ObjectMeta, &old.ObjectMeta), persistentVolumeSpec(spec, &v.Spec, v.Name))
+	errs := join(metadataAgain(&v.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain), persistentVolumeSpec(spec, &v.Spec, v.Name))
 	if !equality.Semantic.DeepEqual(now, before) {
 		errs = append(errs, field.Forbidden(spec.Child("persistentvolumesource"), immutable))
 	}
@@ -127,6 +127,10 @@ func volumeNodeAffinity(at *field.Path, a *corev1.VolumeNodeAffinity) field.Erro
 // same rules.
 func persistentSources(spec *corev1.PersistentVolumeSpec, name string) []source {
 	v := &spec.PersistentVolumeSource
+	flex := sourceOf("flexVolume", v.FlexVolume, func(at *field.Path, s *corev1.FlexPersistentVolumeSource) field.ErrorList {
+		return flexVolume(at, s.Driver, s.Options)
+	})
+	flex.beside = true
 	return []source{
 		sourceOf("hostPath", v.HostPath, hostPath),
 		sourceOf("gcePersistentDisk", v.GCEPersistentDisk, gceDisk),
@@ -152,9 +156,7 @@ func persistentSources(spec *corev1.PersistentVolumeSpec, name string) []source 
 			return join(errs, required(at.Child("secretRef", "name"), s.SecretRef.Name), required(at.Child("secretRef", "namespace"), s.SecretRef.Namespace))
 		}),
 		sourceOf("fc", v.FC, fibreChannel),
-		sourceOf("flexVolume", v.FlexVolume, func(at *field.Path, s *corev1.FlexPersistentVolumeSource) field.ErrorList {
-			return flexVolume(at, s.Driver, s.Options)
-		}),
+		flex,
 		sourceOf("azureFile", v.AzureFile, func(at *field.Path, s *corev1.AzureFilePersistentVolumeSource) field.ErrorList {
 			return join(required(at.Child("secretName"), s.SecretName), required(at.Child("shareName"), s.ShareName), azureFileNamespace(at, s.SecretNamespace))
 		}),
@@ -165,7 +167,7 @@ func persistentSources(spec *corev1.PersistentVolumeSpec, name string) []source 
 		sourceOf("scaleIO", v.ScaleIO, func(at *field.Path, s *corev1.ScaleIOPersistentVolumeSource) field.ErrorList {
 			return scaleIO(at, s.Gateway, s.System, s.VolumeName)
 		}),
-		{"local", v.Local != nil, func(at *field.Path) field.ErrorList { return localVolume(at, spec) }},
+		{name: "local", set: v.Local != nil, check: func(at *field.Path) field.ErrorList { return localVolume(at, spec) }},
 		sourceOf("storageos", v.StorageOS, func(at *field.Path, s *corev1.StorageOSPersistentVolumeSource) field.ErrorList {
 			errs := storageOS(at, s.VolumeName, s.VolumeNamespace)
 			if s.SecretRef == nil {

@@ -44,7 +44,12 @@ func ValidatePodStatusUpdate(pod, old *core.Pod) field.ErrorList {
 		at := path.Child(list.field)
 		errs = append(errs, restarts(at, &pod.Spec, list.containers, list.now, list.old)...)
 		errs = append(errs, each(at, list.now, func(at *field.Path, s *corev1.ContainerStatus) field.ErrorList {
-			return append(containerUser(at.Child("user", "linux"), s.User, &pod.Spec),
+			faults := containerUser(at.Child("user", "linux"), s.User, &pod.Spec)
+			if list.field == "ephemeralContainerStatuses" {
+				return append(faults, forbidden(at, "ephemeral containers have no resources",
+					member{"allocatedResourcesStatus", len(s.AllocatedResourcesStatus) > 0})...)
+			}
+			return append(faults,
 				resourceHealth(at.Child("allocatedResourcesStatus"), s, list.containers, pod)...)
 		})...)
 	}
@@ -75,7 +80,9 @@ func podAddresses(path *field.Path, now, old *corev1.PodStatus) field.ErrorList 
 		}
 		return out
 	}
-	return ipAddresses(path.Child("podIPs"), list(now), list(old))
+	at := path.Child("podIPs")
+	return append(ipAddresses(at, list(now), list(old)),
+		check((now.PodIP != "") == (len(now.PodIPs) > 0), at, now.PodIPs, "must be set if and only if `podIP` is")...)
 }
 
 func hostAddresses(path *field.Path, now, old *corev1.PodStatus) field.ErrorList {
@@ -171,9 +178,6 @@ func containerUser(path *field.Path, user *corev1.ContainerUser, spec *core.PodS
 
 // resourceHealth checks the reported health of a container's devices.
 func resourceHealth(path *field.Path, s *corev1.ContainerStatus, containers []corev1.Container, pod *core.Pod) field.ErrorList {
-	if containers == nil && len(s.AllocatedResourcesStatus) > 0 {
-		return one(field.Forbidden(path, "ephemeral containers have no resources"))
-	}
 	i := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == s.Name })
 	return each(path, s.AllocatedResourcesStatus, func(at *field.Path, r *corev1.ResourceStatus) field.ErrorList {
 		var errs field.ErrorList
@@ -243,11 +247,9 @@ func nodeResourceClaims(path *field.Path, pod *core.Pod) field.ErrorList {
 	list := pod.Status.NodeAllocatableResourceClaimStatuses
 	errs := distinct(path, list, "", func(s *corev1.NodeAllocatableResourceClaimStatus) string { return s.ResourceClaimName })
 	return append(errs, each(path, list, func(at *field.Path, s *corev1.NodeAllocatableResourceClaimStatus) field.ErrorList {
-		if s.ResourceClaimName == "" {
-			return one(field.Required(at.Child("resourceClaimName"), ""))
-		}
 		return join(
-			check(known[s.ResourceClaimName], at.Child("resourceClaimName"), s.ResourceClaimName, "must be a claim of the pod"),
+			required(at.Child("resourceClaimName"), s.ResourceClaimName),
+			check(s.ResourceClaimName == "" || known[s.ResourceClaimName], at.Child("resourceClaimName"), s.ResourceClaimName, "must be a claim of the pod"),
 			distinct(at.Child("containers"), s.Containers, "", func(name *string) string { return *name }),
 			distinct(at.Child("mapping"), s.Mapping, "", func(m *corev1.NodeAllocatableMappedResources) corev1.ResourceName { return m.Name }),
 			each(at.Child("mapping"), s.Mapping, func(at *field.Path, m *corev1.NodeAllocatableMappedResources) field.ErrorList {

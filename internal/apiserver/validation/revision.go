@@ -22,7 +22,7 @@ func ValidateControllerRevision(r *appsv1.ControllerRevision) field.ErrorList {
 // mutable, the data are not.
 func ValidateControllerRevisionUpdate(r, old *appsv1.ControllerRevision) field.ErrorList {
 	return join(
-		metadataUpdate(&r.ObjectMeta, &old.ObjectMeta),
+		metadataAgain(&r.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
 		nonNegative(field.NewPath("revision"), r.Revision),
 		same(field.NewPath("data"), parsed(r.Data.Raw), parsed(old.Data.Raw)),
 	)

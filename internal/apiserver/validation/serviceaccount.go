@@ -13,7 +13,7 @@ func ValidateServiceAccount(account *corev1.ServiceAccount) field.ErrorList {
 
 // ValidateServiceAccountUpdate checks a change of a ServiceAccount.
 func ValidateServiceAccountUpdate(account, old *corev1.ServiceAccount) field.ErrorList {
-	return metadataUpdate(&account.ObjectMeta, &old.ObjectMeta)
+	return metadataAgain(&account.ObjectMeta, &old.ObjectMeta, apivalidation.ValidateServiceAccountName)
 }
 
 // ValidateBinding checks a request to bind a pod to a node.

@@ -66,10 +66,12 @@ type source struct {
 	name  string
 	set   bool
 	check func(at *field.Path) field.ErrorList
+	// beside is set for a source that Kubernetes accepts beside another.
+	beside bool
 }
 
 func sourceOf[T any](name string, s *T, rule func(*field.Path, *T) field.ErrorList) source {
-	return source{name, s != nil, func(at *field.Path) field.ErrorList { return rule(at.Child(name), s) }}
+	return source{name: name, set: s != nil, check: func(at *field.Path) field.ErrorList { return rule(at.Child(name), s) }}
 }
 
 // onlyOneSource checks the first source that is set, and rejects the others.
@@ -79,7 +81,7 @@ func onlyOneSource(at *field.Path, sources []source) field.ErrorList {
 	for _, s := range sources {
 		switch {
 		case !s.set:
-		case found:
+		case found && !s.beside:
 			errs = append(errs, field.Forbidden(at.Child(s.name), "only one of the alternatives may be set"))
 		default:
 			found = true

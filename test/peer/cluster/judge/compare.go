@@ -16,7 +16,7 @@ type Difference struct {
 	// Kind is the kind of the object, and Verb that of the request.
 	Kind, Verb string
 	// What differs: "only Kubernetes refuses", "only allot refuses", "only Kubernetes says", "only
-	// allot says", "object", "columns" or "cells".
+	// allot says", "code", "object", "columns" or "cells".
 	What string
 	// Where is the cause ("type field") or the path in the object, without indexes and map keys.
 	Where string
@@ -38,6 +38,8 @@ func Compare(r Request, theirs, ours Answer) []Difference {
 		return []Difference{diff("allot panics", "", ours.Panic)}
 	case theirs.Panic != "":
 		return nil // Kubernetes has no response to compare with
+	case theirs.Error != "" && ours.Error != "" && theirs.Code != ours.Code:
+		return []Difference{diff("code", "", fmt.Sprintf("%d %s ≠ %d %s", theirs.Code, theirs.Error, ours.Code, ours.Error))}
 	case theirs.Error != "" && ours.Error != "":
 		return nil
 	case theirs.Error != "" || ours.Error != "":
@@ -50,6 +52,8 @@ func Compare(r Request, theirs, ours Answer) []Difference {
 		only := "says"
 		if theirs.Accepted() || ours.Accepted() {
 			only = "refuses"
+		} else if theirs.Code != ours.Code {
+			out = append(out, diff("code", "", fmt.Sprintf("%d ≠ %d", theirs.Code, ours.Code)))
 		}
 		onlyTheirs, onlyOurs := without(theirs.causes(), ours.causes()), without(ours.causes(), theirs.causes())
 		for _, c := range onlyTheirs {

@@ -59,6 +59,10 @@ func parse(content string) (Manifest, error) {
 		return m, err
 	}
 	m.Resource = gv.WithResource(plural(m.Kind))
+	// The namespaces of the manifests mean nothing, and requests go to one.
+	if meta, _ := m.Object["metadata"].(map[string]any); meta["namespace"] != nil {
+		meta["namespace"] = namespace
+	}
 	if !patched {
 		return m, nil
 	}

@@ -197,8 +197,18 @@ func (c *court) valid(manifests []Manifest) []Manifest {
 	return out
 }
 
-// conclude reports each kind of difference that is not intended.
+// conclude reports each kind of difference that is not intended, and rules that explain nothing.
 func (c *court) conclude(t *testing.T) {
+	t.Helper()
+	c.report(t)
+	for i, rule := range intended {
+		if c.intended[i] == 0 && *only == "" {
+			t.Errorf("nothing is explained by %q any more", rule.Name)
+		}
+	}
+}
+
+func (c *court) report(t *testing.T) {
 	t.Helper()
 	var text strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(c.found)) {
@@ -216,11 +226,6 @@ func (c *court) conclude(t *testing.T) {
 	}
 	if len(c.found) > 0 {
 		t.Errorf("%d kinds of differences are not intended:\n%s", len(c.found), text.String())
-	}
-	for i, rule := range intended {
-		if c.intended[i] == 0 && *only == "" {
-			t.Errorf("nothing is explained by %q any more", rule.Name)
-		}
 	}
 }
 

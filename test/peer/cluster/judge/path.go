@@ -36,6 +36,7 @@ var misnamedPaths = []misnamed{
 	{regexp.MustCompile(`\.requestPolicy\.validRange\.default$`), ".requestPolicy.default"},
 	{regexp.MustCompile(`\.template\.(labels|annotations)`), ".template.metadata.$1"},
 	{regexp.MustCompile(` status\.Phase$`), " status.phase"},
+	{regexp.MustCompile(`\.metadata\.uID$`), ".metadata.uid"},
 	{regexp.MustCompile(` metadata\.taints\[\]`), " spec.taints[]"},
 	{regexp.MustCompile(` status\.(capacity|allocatable)\..*$`), " status.$1[]"},
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -60,6 +61,8 @@ type Answer struct {
 	Panic string
 	// Error is a rejection without causes, such as JSON of a wrong type.
 	Error string
+	// Code is the HTTP code of a rejection.
+	Code int32
 	// Causes are "type field", sorted, without duplicates.
 	Causes []string
 	// Texts are the complete causes.
@@ -187,10 +190,14 @@ func refusal(err error) Answer {
 		return Answer{NoObject: true, Error: err.Error()}
 	}
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
-		return Answer{Error: err.Error()}
+	if !errors.As(err, &status) {
+		return Answer{Error: err.Error(), Code: http.StatusBadRequest} // the object cannot be read
 	}
-	var a Answer
+	a := Answer{Code: status.Status().Code}
+	if details := status.Status().Details; details == nil || len(details.Causes) == 0 {
+		a.Error = err.Error()
+		return a
+	}
 	for _, c := range status.Status().Details.Causes {
 		a.Causes = append(a.Causes, string(c.Type)+" "+c.Field)
 		a.Texts = append(a.Texts, c.Field+": "+c.Message)
