@@ -16,6 +16,12 @@ import (
 	"k8s.io/kubernetes/pkg/capabilities"
 	"k8s.io/kubernetes/pkg/printers"
 	"k8s.io/kubernetes/pkg/printers/internalversion"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicy"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicybinding"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicy"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicybinding"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingwebhookconfiguration"
 	"k8s.io/kubernetes/pkg/registry/apps/controllerrevision"
 	"k8s.io/kubernetes/pkg/registry/apps/daemonset"
 	"k8s.io/kubernetes/pkg/registry/apps/deployment"
@@ -78,6 +84,10 @@ func Upstream() (*Server, error) {
 	namespaces := fake.NewClientset(admin).CoreV1().Namespaces()
 	claims := resourceclaim.NewStrategy(namespaces, anyUser{})
 	groups := podgroup.NewStrategy()
+	// Without an authorizer, everybody may read the parameters of policies.
+	validatingPolicies, mutatingPolicies := validatingadmissionpolicy.NewStrategy(nil, nil), mutatingadmissionpolicy.NewStrategy(nil, nil)
+	validatingBindings := validatingadmissionpolicybinding.NewStrategy(nil, nil, nil)
+	mutatingBindings := mutatingadmissionpolicybinding.NewStrategy(nil, nil, nil)
 	rules := map[schema.GroupResource]Rules{
 		{Resource: "configmaps"}:             {configmap.Strategy, configmap.Strategy, nil},
 		{Resource: "events"}:                 {event.Strategy, event.Strategy, nil},
@@ -89,6 +99,19 @@ func Upstream() (*Server, error) {
 		{Resource: "secrets"}:                {secret.Strategy, secret.Strategy, nil},
 		{Resource: "services"}:               {newServices{service.Strategy}, changedServices{service.Strategy}, service.StatusStrategy},
 		{Resource: "serviceaccounts"}:        {serviceaccount.Strategy, serviceaccount.Strategy, nil},
+
+		{Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations"}: {
+			mutatingwebhookconfiguration.Strategy, mutatingwebhookconfiguration.Strategy, nil,
+		},
+		{Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations"}: {
+			validatingwebhookconfiguration.Strategy, validatingwebhookconfiguration.Strategy, nil,
+		},
+		{Group: "admissionregistration.k8s.io", Resource: "validatingadmissionpolicies"}: {
+			validatingPolicies, validatingPolicies, validatingadmissionpolicy.NewStatusStrategy(validatingPolicies),
+		},
+		{Group: "admissionregistration.k8s.io", Resource: "mutatingadmissionpolicies"}:         {mutatingPolicies, mutatingPolicies, nil},
+		{Group: "admissionregistration.k8s.io", Resource: "validatingadmissionpolicybindings"}: {validatingBindings, validatingBindings, nil},
+		{Group: "admissionregistration.k8s.io", Resource: "mutatingadmissionpolicybindings"}:   {mutatingBindings, mutatingBindings, nil},
 
 		{Group: "apps", Resource: "controllerrevisions"}:   {controllerrevision.Strategy, controllerrevision.Strategy, nil},
 		{Group: "apps", Resource: "daemonsets"}:            {daemonset.Strategy, daemonset.Strategy, daemonset.StatusStrategy},
