@@ -74,8 +74,13 @@ func (p *Problem) NodeOffer(node *model.NodeInfo) (*NodeOffer, *Reason) {
 	}
 	outcome := s.chooseAlternatives(0)
 	p.budget.Spent += s.budget.Spent
-	if outcome == Exhausted {
+	switch outcome {
+	case Exhausted:
 		return nil, offer.conflict()
+	case OutOfBudget:
+		if reason := p.impossibleClaim(node); reason != nil {
+			return nil, reason
+		}
 	}
 	return offer, nil
 }
