@@ -62,7 +62,7 @@ func (s *search) isEquivalentValue(r, at int) bool {
 	}
 	attribute := s.attributeOf(r)
 	value := s.valueOrder[r][at]
-	if attribute < 0 || slices.Contains(s.settled, value) {
+	if attribute < 0 || slices.Contains(s.settled, value) || !s.isComparedAlone(attribute) {
 		return false
 	}
 	look := s.offer.descriptionsOf(attribute)
@@ -86,6 +86,21 @@ func (d *decisions) attributeOf(r int) int {
 		attribute = max(attribute, at)
 	}
 	return attribute
+}
+
+// isComparedAlone reports whether no constraint compares an attribute with another one, as it does if
+// a request derives it. Otherwise it matters which value is which. All alternatives are chosen.
+func (d *decisions) isComparedAlone(attribute int) bool {
+	p := d.offer.problem
+	for w := range p.requests {
+		eligibility := &p.eligibilities[p.requests[w].alternatives[d.chosen[w]].eligibility]
+		for i, r := range eligibility.constraints {
+			if eligibility.attributes[i] == attribute && d.attributeOf(r) != attribute {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // descriptionsOf returns a description of each value of an attribute. Values with equal
@@ -181,7 +196,8 @@ func (offer *NodeOffer) EquivalenceKey() string {
 		fmt.Fprint(&text, number("view", cell.view), cell.matches, len(cell.devices), cell.hasBindingConditions, offer.isLocal(cell))
 		for i, values := range cell.values {
 			for _, value := range values {
-				fmt.Fprintf(&text, " %d=%d", i, number(i, value))
+				// Constraints may compare values of different attributes.
+				fmt.Fprintf(&text, " %d=%d", i, number("value", value))
 			}
 		}
 		for _, a := range cell.usage.amounts {
