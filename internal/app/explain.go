@@ -67,6 +67,7 @@ func newExplainCommand(streams Streams, plugin bool) *cobra.Command {
 	flags.StringVar(&o.file, "snapshot", "", "explain the objects of this file, made by allot snapshot, instead of a cluster")
 	flags.StringVarP(&o.output, "output", "o", "text", "text, json or yaml")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "explain again when the answer changes")
+	o.complete(cmd, streams)
 	return cmd
 }
 

@@ -19,24 +19,31 @@ type Streams struct {
 // Main runs the command of os.Args, and returns its exit code. The first SIGINT, SIGTERM or SIGHUP
 // stops it in order; another one, more than a second later, stops it immediately.
 func Main() int {
-	if len(os.Args) > 1 && os.Args[1] == "kubectl" {
-		return kubectl(os.Args[2:])
+	args, plugin := pluginArgs(os.Args)
+	if len(args) > 0 && args[0] == "kubectl" && !plugin {
+		return kubectl(args[1:])
 	}
 	streams := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, hurry: &cleanups{}}
 	ctx, stop := handleSignals(streams.hurry)
 	defer stop()
-	return exitCode(ctx, newCommand(streams).ExecuteContext(ctx), streams)
+	command := newCommand(streams, plugin)
+	command.SetArgs(args)
+	return exitCode(ctx, command.ExecuteContext(ctx), streams)
 }
 
 // errReported ends a command with exit code 1 after the error was printed.
 var errReported = errors.New("failed")
 
-func newCommand(streams Streams) *cobra.Command {
+// newCommand returns the command allot, or kubectl allot if kubectl runs it as a plugin.
+func newCommand(streams Streams, plugin bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "allot",
 		Short:         "Workload-aware device allocation for Kubernetes",
 		SilenceErrors: true,
 		SilenceUsage:  true,
+	}
+	if plugin {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl allot"}
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -45,7 +52,7 @@ func newCommand(streams Streams) *cobra.Command {
 	root.AddCommand(newAPIServerCommand(streams), newControllerManagerCommand(streams), newSchedulerCommand(streams), newNodeCommand(streams))
 	root.AddCommand(newAttachCommand(streams), newDebugCommand(streams))
 	root.AddCommand(newTemplateSyncCommand(streams))
-	root.AddCommand(newExplainCommand(streams, false), newSnapshotCommand(streams, false))
+	root.AddCommand(newExplainCommand(streams, plugin), newSnapshotCommand(streams, plugin))
 	root.AddCommand(&cobra.Command{
 		Use:   "kubectl",
 		Short: "kubectl, for the server of the data directory",

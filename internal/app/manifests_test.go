@@ -20,7 +20,7 @@ func TestManifestsHaveFlagsThatThereAre(t *testing.T) {
 			args := deployment.Spec.Template.Spec.Containers[0].Args
 			started[args[0]] = true
 			var out bytes.Buffer
-			cmd := newCommand(Streams{In: &bytes.Buffer{}, Out: &out, Err: &out})
+			cmd := newCommand(Streams{In: &bytes.Buffer{}, Out: &out, Err: &out}, false)
 			cmd.SetArgs(append(args, "--help")) // which comes last, so that the others are read
 			if err := cmd.ExecuteContext(t.Context()); err != nil {
 				t.Errorf("%s: %v", file, err)

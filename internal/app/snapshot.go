@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"github.com/allot-dev/allot/internal/snapshot"
 	"github.com/allot-dev/allot/internal/snapshot/gather"
@@ -17,7 +18,8 @@ import (
 
 func newSnapshotCommand(streams Streams, plugin bool) *cobra.Command {
 	var t target
-	var file string
+	var file, names string
+	var pseudonyms bool
 	cmd := &cobra.Command{
 		Use:   "snapshot -o FILE",
 		Short: "Save what decides placement on a cluster into one file",
@@ -39,6 +41,11 @@ func newSnapshotCommand(streams Streams, plugin bool) *cobra.Command {
 			for _, unknown := range snap.Unknown {
 				fmt.Fprintln(streams.Err, "warning:", unknown)
 			}
+			if pseudonyms || names != "" {
+				if err := pseudonymize(snap, names); err != nil {
+					return fmt.Errorf("snapshot: %w", err)
+				}
+			}
 			if err := writeSnapshot(snap, file, streams.Out); err != nil {
 				return fmt.Errorf("snapshot: %w", err)
 			}
@@ -47,7 +54,23 @@ func newSnapshotCommand(streams Streams, plugin bool) *cobra.Command {
 	}
 	t.addFlags(cmd)
 	cmd.Flags().StringVarP(&file, "output", "o", "", "file to write")
+	cmd.Flags().BoolVar(&pseudonyms, "pseudonyms", false, "replace names, labels, taints and images by pseudonyms, and leave annotations and messages out")
+	cmd.Flags().StringVar(&names, "names", "", "with pseudonyms: file for the list of names and their pseudonyms, which stays with you")
+	completeNamespaces(cmd, &t, plugin)
 	return cmd
+}
+
+// pseudonymize replaces names, and writes the list of names to a file unless that is "".
+func pseudonymize(snap *snapshot.Snapshot, file string) error {
+	names, err := snap.Pseudonymize()
+	if err != nil || file == "" {
+		return err
+	}
+	data, err := yaml.Marshal(names)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o600)
 }
 
 // takeSnapshot reads the cluster, and returns the namespace that is meant, too.

@@ -124,6 +124,10 @@ func (a *attempt) heldByGates(r *Report) {
 			gates = appendNew(gates, gate.Name)
 		}
 	}
+	if len(gated) == 0 {
+		r.Summary = a.reasons.Short()
+		return
+	}
 	r.Summary = fmt.Sprintf("the group waits for the scheduling gates (%s) of %s: pods with gates hold the pods that wait with them",
 		strings.Join(gates, ", "), podsText(gated))
 	r.help("The controller that set the gates has to remove them.",
@@ -154,13 +158,13 @@ func (a *attempt) withoutClaim(r *Report, answer *PodAnswer, pod *core.Pod, entr
 	group := a.groupOf(pod)
 	owner := claims.PodOwner(pod, group)
 	kind, ownerKey := "pod", keyOf(pod)
-	if entry.Group || strings.Contains(entry.Problem, "PodGroup") && group != nil {
+	if entry.Group && group != nil {
 		owner = claims.GroupOwner(group)
 		kind, ownerKey = "podgroup", keyOf(group)
 	}
 	want := claims.Wanted(owner, claims.Facts{Templates: a.templates(pod.Namespace), Claims: a.snap.Objects.Claims, NoClusterTemplates: false})
 	for _, problem := range want.Problems {
-		if problem.Entry != entry.Entry {
+		if problem.Entry != entry.Entry && !entry.Group {
 			continue
 		}
 		answer.Reason = problem.Error()
@@ -170,7 +174,7 @@ func (a *attempt) withoutClaim(r *Report, answer *PodAnswer, pod *core.Pod, entr
 		return
 	}
 	for _, claim := range want.Create {
-		if claim.Annotations[claims.PodClaimAnnotation] != entry.Entry {
+		if claim.Annotations[claims.PodClaimAnnotation] != entry.Entry && !entry.Group {
 			continue
 		}
 		answer.Reason = fmt.Sprintf("claim %q: its ResourceClaim has not been generated yet", entry.Entry)

@@ -12,7 +12,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Claim explains why a claim has no devices, or who uses those it has.
+// Claim explains why a claim has no devices, or what uses those that it has.
 func (e *Explainer) Claim(key model.Key) (*Report, error) {
 	claim, ok := e.claims[key]
 	if !ok {

@@ -1,5 +1,5 @@
-// Package explain says why a pod, PodGroup, Job, claim, device or node is as it is: for what waits,
-// what is missing, how much of it, who holds it and what would help; for what runs, why there.
+// Package explain explains why a pod, PodGroup, Job, claim, device or node is as it is: for what waits,
+// what is missing, how much of it, what holds it and what would help; for what runs, why there.
 //
 // An Explainer works on a snapshot.Snapshot. The decision is made again by sched.Placer on the State
 // of the snapshot, never guessed from messages, so that the answer holds for pods of any scheduler as

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/allot-dev/allot/internal/client"
 	"github.com/allot-dev/allot/internal/model"
 )
 
@@ -28,6 +29,37 @@ func (e *Explainer) Explain(kind string, key model.Key) (*Report, error) {
 		return e.Node(key.Name)
 	}
 	return nil, fmt.Errorf("kind %q cannot be explained; %s can", kind, strings.Join(Kinds(), ", "))
+}
+
+// Names returns the names of the objects of one of Kinds in a namespace, sorted.
+func (e *Explainer) Names(kind, namespace string) []string {
+	o := &e.snap.Objects
+	switch kind {
+	case "pod":
+		return namesIn(namespace, o.Pods)
+	case "podgroup":
+		return namesIn(namespace, o.PodGroups)
+	case "job":
+		return namesIn(namespace, o.Jobs)
+	case "claim":
+		return namesIn(namespace, o.Claims)
+	case "device":
+		return e.DeviceNames()
+	case "node":
+		return namesIn("", o.Nodes)
+	}
+	return nil
+}
+
+func namesIn[T client.Object](namespace string, objects []T) []string {
+	var names []string
+	for _, object := range objects {
+		if object.GetNamespace() == namespace {
+			names = append(names, object.GetName())
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // KindOf returns the kind that a person means by a word such as "pods" or "po", or "".

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/explain"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/snapshot"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the output into the golden files")
@@ -39,8 +41,8 @@ func TestReports(t *testing.T) {
 }
 
 func testReport(t *testing.T, file string) {
-	fixtures, subjects := directives(t, file)
-	snap := load(t, append(fixtures, file)...)
+	server, fixtures, subjects := directives(t, file)
+	snap := load(t, server, append(fixtures, file)...)
 	e, err := explain.New(snap)
 	if err != nil {
 		t.Fatal(err)
@@ -80,9 +82,11 @@ func testReport(t *testing.T, file string) {
 	}
 }
 
-// directives returns the fixtures and the subjects that the comments at the start of a file name.
-func directives(t *testing.T, file string) (fixtures, subjects []string) {
+// directives returns the server, the fixtures and the subjects that the comments at the start of a file
+// name. Without a server it is allot's own.
+func directives(t *testing.T, file string) (server snapshot.Server, fixtures, subjects []string) {
 	t.Helper()
+	server = snapshot.Server{Version: "v1.37.2+allot", Allot: true}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +100,9 @@ func directives(t *testing.T, file string) (fixtures, subjects []string) {
 				fixtures = append(fixtures, filepath.Join("testdata", "fixtures", name+".yaml"))
 			}
 		}
+		if strings.HasPrefix(line, "# server: kubernetes") {
+			server = snapshot.Server{Version: "v1.37.2"}
+		}
 		if subject, ok := strings.CutPrefix(line, "# explain:"); ok {
 			subjects = append(subjects, strings.TrimSpace(subject))
 		}
@@ -103,5 +110,59 @@ func directives(t *testing.T, file string) (fixtures, subjects []string) {
 	if len(subjects) == 0 {
 		t.Fatal("nothing to explain")
 	}
-	return fixtures, subjects
+	return server, fixtures, subjects
+}
+
+// A snapshot with pseudonyms gives the same answers, with other names.
+func TestPseudonymsKeepTheAnswers(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		server, fixtures, subjects := directives(t, file)
+		snap := load(t, server, append(fixtures, file)...)
+		var names []snapshot.Pseudonyms
+		before := states(t, snap, subjects, names)
+		pseudonyms, err := snap.Pseudonymize()
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := states(t, snap, subjects, append(names, pseudonyms))
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("%s: %s", file, diff)
+		}
+	}
+}
+
+// states returns what does not depend on names in the answers about pods.
+func states(t *testing.T, snap *snapshot.Snapshot, subjects []string, names []snapshot.Pseudonyms) []string {
+	t.Helper()
+	e, err := explain.New(snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, subject := range subjects {
+		kind, name, _ := strings.Cut(subject, " ")
+		if kind != "pod" {
+			continue
+		}
+		for _, n := range names {
+			name = n.Of("pod", name)
+		}
+		report, err := e.Explain(kind, model.Key{Namespace: "default", Name: name})
+		if err != nil {
+			t.Fatalf("%s: %v", subject, err)
+		}
+		text := fmt.Sprintf("%s: %s, %d helps", subject, report.State, len(report.Help))
+		for i := range report.Pods {
+			text += fmt.Sprintf(", %d nodes", report.Pods[i].Examined)
+			for _, class := range report.Pods[i].Nodes {
+				text += fmt.Sprintf(", %d %s", class.Nodes, class.Check)
+			}
+		}
+		list = append(list, text)
+	}
+	return list
 }

@@ -139,7 +139,7 @@ func (e *Explainer) report(kind string, key model.Key) *Report {
 	return r
 }
 
-// scheduler adds the fact who schedules the subject.
+// scheduler adds the name of the scheduler of the subject, and whether that is allot.
 func (e *Explainer) scheduler(r *Report, name string) {
 	switch {
 	case e.snap.Server.Allot && name == DefaultScheduler, name == AttachedScheduler:

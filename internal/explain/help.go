@@ -30,7 +30,7 @@ func (n *nodeExplainer) helpWith(f *reason.NodeFailure) {
 	case nodefit.CheckPodAnti, nodefit.CheckForbidden:
 		n.report.help("Add a node, delete or move the pods in the way, or make the rule a preference (preferredDuringSchedulingIgnoredDuringExecution).")
 	case nodefit.CheckPodAffinity:
-		n.report.help("Pods that it must run beside have to run first, on nodes with room for it.")
+		n.report.help("The pods that it requires have to run first, where there is room for it, too.")
 	case nodefit.CheckSpread:
 		n.report.help("The spread constraint " + f.Detail + " allows the pod only where few pods of its kind run: make room there, raise maxSkew, " +
 			"or set whenUnsatisfiable: ScheduleAnyway.")

@@ -35,11 +35,12 @@ func (e *Explainer) holdersOf(claim *resource.ResourceClaim, unit *model.Unit, h
 	}
 	v := verdict{unit: unit}
 	for i := range claim.Status.ReservedFor {
-		if i == maxHolders {
-			h.Consumers = append(h.Consumers, fmt.Sprintf("and %d more", len(claim.Status.ReservedFor)-i))
-			break
+		if text := e.consumerText(claim.Namespace, claim.Status.ReservedFor[i], &v); i < maxHolders {
+			h.Consumers = append(h.Consumers, text)
 		}
-		h.Consumers = append(h.Consumers, e.consumerText(claim.Namespace, claim.Status.ReservedFor[i], &v))
+	}
+	if more := len(claim.Status.ReservedFor) - maxHolders; more > 0 {
+		h.Consumers = append(h.Consumers, fmt.Sprintf("%d more", more))
 	}
 	switch {
 	case len(claim.Status.ReservedFor) == 0 && claim.DeletionTimestamp != nil:
@@ -153,7 +154,7 @@ func (e *Explainer) podText(pod *model.Pod) string {
 	return "pod " + pod.Key.String()
 }
 
-// preemptible says whether a pod can be preempted for the unit.
+// preemptible describes whether a pod can be preempted for the unit.
 func (a *attempt) preemptible(pod *model.Pod) string {
 	v := verdict{unit: a.unit}
 	priority := pod.Priority

@@ -52,21 +52,21 @@ func (n *nodeExplainer) classes(f *reason.NodeFailure) []NodeClass {
 	case nodefit.CheckTaint:
 		class.Detail = strings.Join(n.taintsOf(f), ", ")
 	case nodefit.CheckPodAffinity:
-		class.Detail = "it must run beside " + n.affinityTerms(func(a *corev1.Affinity) []corev1.PodAffinityTerm {
+		class.Detail = "it requires " + n.affinityTerms(func(a *corev1.Affinity) []corev1.PodAffinityTerm {
 			if a.PodAffinity == nil {
 				return nil
 			}
 			return a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		})
 	case nodefit.CheckPodAnti:
-		class.Detail = "it must not run beside " + n.affinityTerms(func(a *corev1.Affinity) []corev1.PodAffinityTerm {
+		class.Detail = "it refuses " + n.affinityTerms(func(a *corev1.Affinity) []corev1.PodAffinityTerm {
 			if a.PodAntiAffinity == nil {
 				return nil
 			}
 			return a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		})
 	case nodefit.CheckForbidden:
-		class.Detail = "pods that run there must not run beside pods with its labels " + labelsText(n.pod.Shape.Labels)
+		class.Detail = "pods there refuse pods with its labels " + labelsText(n.pod.Shape.Labels)
 	case nodefit.CheckClaimNode:
 		class.Detail = n.tiedTo(f.Claim)
 	default:
@@ -272,7 +272,7 @@ func (n *nodeExplainer) affinityTerms(of func(*corev1.Affinity) []corev1.PodAffi
 	var texts []string
 	for _, term := range of(n.pod.Shape.Affinity) {
 		selector := metav1.FormatLabelSelector(term.LabelSelector)
-		texts = append(texts, fmt.Sprintf("pods with %s (topologyKey %s)", selector, term.TopologyKey))
+		texts = append(texts, fmt.Sprintf("pods with %s in the same %s", selector, term.TopologyKey))
 	}
 	return strings.Join(texts, ", and ")
 }
@@ -321,7 +321,7 @@ func (n *nodeExplainer) nearest(failures []reason.NodeFailure) *Nearest {
 		near.Missing = n.tiedTo(f.Claim)
 	case nodefit.CheckPodAnti, nodefit.CheckForbidden:
 		near.Missing = map[nodefit.Check]string{
-			nodefit.CheckPodAnti: "pods run there that it must not run beside", nodefit.CheckForbidden: "pods run there that must not run beside it",
+			nodefit.CheckPodAnti: "pods run there that it refuses", nodefit.CheckForbidden: "pods run there that refuse it",
 		}[f.Check]
 		near.Holders = n.antiHolders(info, f.Check)
 	default:

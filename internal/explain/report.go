@@ -31,7 +31,7 @@ type Report struct {
 	metav1.TypeMeta `json:",inline"`
 	Subject         Object `json:"subject"`
 	State           State  `json:"state"`
-	// Summary is one sentence: the answer for those who read nothing else.
+	// Summary is one sentence: the answer for a reader in a hurry.
 	Summary string `json:"summary"`
 	// Recomputed is set if another scheduler than allot decides about the subject, so that the answer
 	// is what allot would decide.
@@ -113,7 +113,7 @@ type Holder struct {
 	Held  string `json:"held"` // the device, or the amount and resource
 	Claim string `json:"claim,omitempty"`
 	Since string `json:"since,omitempty"`
-	// Consumers are those who use it.
+	// Consumers are the pods and PodGroups that use it.
 	Consumers []string `json:"consumers,omitempty"`
 	// Preemption is whether the holder can be preempted for the subject, and why not.
 	Preemption string `json:"preemption,omitempty"`
@@ -129,11 +129,14 @@ type Placement struct {
 // Candidate is a node that a pod could have, with its scores.
 type Candidate struct {
 	Node   string  `json:"node"`
+	Rank   int     `json:"rank"` // 1 is the best
 	Chosen bool    `json:"chosen,omitempty"`
 	Scores []Score `json:"scores,omitempty"`
 }
 
-// Score is what a preference says about a node.
+// Score is what a preference says about a node: "150 of 200", where more is better, for what the pod's
+// author prefers, and a number otherwise, where less is better. Preferences are in the order in which
+// they count.
 type Score struct {
 	Preference string `json:"preference"`
 	Value      string `json:"value"`

@@ -170,20 +170,21 @@ func (t *text) holders(holders []Holder) {
 func (t *text) placements(list []Placement) {
 	for i := range list {
 		p := &list[i]
-		if len(p.Candidates) == 0 {
-			continue
-		}
-		t.heading(fmt.Sprintf("Why pod %s is on %s: the best nodes now, best first", p.Pod, p.Node))
+		t.heading(fmt.Sprintf("Where pod %s would be placed now, the best first (* is its node; of a number without \"of\" less is better)", p.Pod))
+		chosen := false
 		for _, c := range p.Candidates {
 			var scores []string
 			for _, s := range c.Scores {
 				scores = append(scores, s.Preference+" "+s.Value)
 			}
-			mark := "  "
+			mark := " "
 			if c.Chosen {
-				mark = "* "
+				mark, chosen = "*", true
 			}
-			t.paragraph("  "+mark+c.Node+"  ", "      ", strings.Join(scores, "; "))
+			t.paragraph(fmt.Sprintf("%s%3d  ", mark, c.Rank), "      ", c.Node+": "+strings.Join(scores, "; "))
+		}
+		if !chosen {
+			t.paragraph("  - ", "    ", "its node "+p.Node+" is not among the best any more: the cluster has changed since")
 		}
 	}
 }

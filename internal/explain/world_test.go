@@ -44,9 +44,9 @@ type world struct {
 }
 
 // load reads manifests, and does what controllers and the scheduler do with them.
-func load(t *testing.T, files ...string) *snapshot.Snapshot {
+func load(t *testing.T, server snapshot.Server, files ...string) *snapshot.Snapshot {
 	t.Helper()
-	w := &world{T: t, snap: snapshot.New(metav1.NewTime(start.Add(time.Hour)), snapshot.Server{Version: "v1.37.2+allot", Allot: true})}
+	w := &world{T: t, snap: snapshot.New(metav1.NewTime(start.Add(time.Hour)), server)}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {

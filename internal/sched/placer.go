@@ -6,6 +6,7 @@ import (
 	"github.com/allot-dev/allot/internal/sched/placement"
 	"github.com/allot-dev/allot/internal/sched/plan"
 	"github.com/allot-dev/allot/internal/sched/preempt"
+	"github.com/allot-dev/allot/internal/sched/score"
 )
 
 // Placer places units on one State. It remembers what it has computed about nodes and device sets.
@@ -64,6 +65,13 @@ func (p *Placer) placeIn(tx *model.Tx, unit *model.Unit, steps int) (*plan.Plan,
 	defer tx.UndoTo(start)
 	p.state.Nominations.RemoveNonBinding(unit)
 	return placement.New(p.caches, tx, unit, p.options(steps)).Run()
+}
+
+// RankIn returns the best feasible nodes for the first pod of a unit, at most n, with their scores by
+// preference, within an open trial.
+func (p *Placer) RankIn(tx *model.Tx, unit *model.Unit, n int) []score.NodeScores {
+	p.alloc.StartAttempt(p.costs.of(unit))
+	return placement.New(p.caches, tx, unit, p.options(p.steps)).Rank(n)
 }
 
 // counted makes one attempt to place a unit, and records the cost of its expressions.

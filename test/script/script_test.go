@@ -33,7 +33,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"allot":          func() { os.Exit(app.Main()) },
 		"example-driver": func() { os.Exit(exampledriver.Main()) },
-		"kubectl":        func() { os.Args = append([]string{"allot", "kubectl"}, os.Args[1:]...); os.Exit(app.Main()) },
+		// kubectl finds the binary under this name as a plugin.
+		"kubectl-allot": func() { os.Exit(app.Main()) },
+		"kubectl":       func() { os.Args = append([]string{"allot", "kubectl"}, os.Args[1:]...); os.Exit(app.Main()) },
 	})
 }
 

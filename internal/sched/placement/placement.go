@@ -7,6 +7,7 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/plan"
 	"github.com/allot-dev/allot/internal/sched/reason"
+	"github.com/allot-dev/allot/internal/sched/score"
 )
 
 // Placement is one attempt to place a unit.
@@ -60,6 +61,20 @@ func (p *Placement) Run() (*plan.Plan, *reason.Reasons) {
 	p.search.run()
 	p.trial.undo(start)
 	return p.result()
+}
+
+// Rank returns the best feasible nodes for the first of the unit's pods, at most n, with their scores.
+// It places nothing, and does not heed a topology constraint of the group.
+func (p *Placement) Rank(n int) []score.NodeScores {
+	gatherer := &gatherer{given: &p.given, reasons: p.reasons}
+	gatherer.gather()
+	gatherer.prepare(p.trial.isAllocatedHere)
+	if len(p.given.classes) == 0 {
+		return nil
+	}
+	class := p.given.classes[0]
+	in, e := class.rankingInput(nil)
+	return in.Breakdown(class.scope.ranks.Rank(in, class.usableNodes(), e), n)
 }
 
 // fixDomain finds the domain of the group's bound pods, if the group has to be in one domain. It

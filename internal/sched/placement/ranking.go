@@ -10,7 +10,19 @@ import (
 // nodes on which its claims can be allocated. The ranking is valid until the next call.
 func (c *podClass) candidates(shared *alloc.Problem) *score.Ranking {
 	scope := c.scope
-	e := &examiner{class: c, shared: shared, limited: c.mounts.Limited(scope.state)}
+	in, e := c.rankingInput(shared)
+	restricted := shared != nil || scope.only != nil || c.extended != nil || len(c.claims)+len(c.mounts)+len(c.pins) > 0
+	if !restricted {
+		if ranking := scope.ranks.RankAll(in, c.suitableNodes(), e); ranking != nil {
+			return ranking
+		}
+	}
+	return scope.ranks.Rank(in, c.usableNodes(), e)
+}
+
+// rankingInput returns what the ranking of nodes for the class depends on.
+func (c *podClass) rankingInput(shared *alloc.Problem) (*score.Input, *examiner) {
+	scope := c.scope
 	in := &score.Input{
 		State: scope.state, Shape: c.scorer, Devices: c.needsDevices() || shared != nil, Siblings: c.siblings(),
 		// More members may have to be placed near the devices of a shared claim later.
@@ -19,13 +31,7 @@ func (c *podClass) candidates(shared *alloc.Problem) *score.Ranking {
 	if problem := c.plain.problem; problem != nil && shared == nil {
 		in.CountKey = problem.CountKey()
 	}
-	restricted := shared != nil || scope.only != nil || c.extended != nil || len(c.claims)+len(c.mounts)+len(c.pins) > 0
-	if !restricted {
-		if ranking := scope.ranks.RankAll(in, c.suitableNodes(), e); ranking != nil {
-			return ranking
-		}
-	}
-	return scope.ranks.Rank(in, c.usableNodes(), e)
+	return in, &examiner{class: c, shared: shared, limited: c.mounts.Limited(scope.state)}
 }
 
 // siblings returns the pods of the same set, or behind the same Services, by node. A single pod is

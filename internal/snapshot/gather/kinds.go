@@ -3,7 +3,6 @@ package gather
 import (
 	"context"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -69,20 +68,4 @@ func quotas(plain kubernetes.Interface) func(context.Context, string, metav1.Lis
 	return func(ctx context.Context, namespace string, opts metav1.ListOptions) (runtime.Object, error) {
 		return plain.CoreV1().ResourceQuotas(namespace).List(ctx, opts)
 	}
-}
-
-// Rules returns the rights that are needed to read everything.
-func Rules() []rbacv1.PolicyRule {
-	var rules []rbacv1.PolicyRule
-	at := map[string]int{}
-	for _, k := range kinds(&client.Set{}, nil) {
-		i, ok := at[k.group]
-		if !ok {
-			i = len(rules)
-			at[k.group] = i
-			rules = append(rules, rbacv1.PolicyRule{Verbs: []string{"list"}, APIGroups: []string{k.group}})
-		}
-		rules[i].Resources = append(rules[i].Resources, k.resource)
-	}
-	return rules
 }
