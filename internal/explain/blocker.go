@@ -148,9 +148,28 @@ func (a *attempt) blocked(r *Report, answer *PodAnswer, pod *model.Pod, blocker 
 		case model.TopicClaim:
 			a.claimInTheWay(r, answer, pod, topic.Key)
 		case model.TopicVolumeClaim:
-			r.help("Look at the PersistentVolumeClaim.", kubectl("describe", "pvc", topic.Key))
+			a.helpWithVolumeClaim(r, topic.Key)
 		}
 	}
+}
+
+// helpWithVolumeClaim adds what would help a pod that waits for a PersistentVolumeClaim.
+func (a *attempt) helpWithVolumeClaim(r *Report, key model.Key) {
+	if _, ok := a.view.state.Volumes.Claim(key); ok {
+		r.help("Its events say what it waits for.", kubectl("describe", "pvc", key))
+		return
+	}
+	var names []string
+	for _, claim := range a.snap.Objects.VolumeClaims {
+		if claim.Namespace == key.Namespace {
+			names = append(names, claim.Name)
+		}
+	}
+	what := "Create the PersistentVolumeClaim."
+	if near := similar(key.Name, names); len(near) > 0 {
+		what = "Was " + strings.Join(near, " or ") + " meant? " + what
+	}
+	r.help(what, kubectl("get", "pvc", model.Key{Namespace: key.Namespace}))
 }
 
 // withoutClaim explains an entry of a pod that has no claim yet.

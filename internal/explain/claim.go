@@ -22,8 +22,8 @@ func (e *Explainer) Claim(key model.Key) (*Report, error) {
 	if owner := metav1.GetControllerOfNoCopy(claim); owner != nil {
 		r.fact("Made for", owner.Kind+" "+owner.Name)
 	}
-	for i := range claim.Spec.Devices.Requests {
-		r.fact("Request", strings.TrimPrefix(requestText(&claim.Spec.Devices.Requests[i]), "request "))
+	for _, text := range requestTexts(claim.Spec.Devices.Requests) {
+		r.fact("Request", strings.TrimPrefix(text, "request "))
 	}
 	e.claimHistory(r, claim)
 	if claim.Status.Allocation != nil {

@@ -20,24 +20,41 @@ func claimText(claim *resource.ResourceClaim, shared bool) string {
 	if shared {
 		text += " (of the PodGroup)"
 	}
-	var parts []string
-	for i := range claim.Spec.Devices.Requests {
-		parts = append(parts, requestText(&claim.Spec.Devices.Requests[i]))
-	}
-	return text + ": " + strings.Join(parts, "; ")
+	return text + ": " + strings.Join(requestTexts(claim.Spec.Devices.Requests), "; ")
 }
 
-// requestText describes a request of a claim.
-func requestText(r *resourcev1.DeviceRequest) string {
+// requestTexts describes requests; several in a row that request the same are described together.
+func requestTexts(requests []resourcev1.DeviceRequest) []string {
+	var texts []string
+	for from := 0; from < len(requests); {
+		what, to := wantedText(&requests[from]), from+1
+		for to < len(requests) && wantedText(&requests[to]) == what {
+			to++
+		}
+		var names []string
+		for i := from; i < to; i++ {
+			names = append(names, requests[i].Name)
+		}
+		text := "request " + names[0] + ", " + what
+		if len(names) > 1 {
+			text = fmt.Sprintf("%d requests (%s), each %s", len(names), some(names, maxNames), what)
+		}
+		texts, from = append(texts, text), to
+	}
+	return texts
+}
+
+// wantedText describes the devices of a request.
+func wantedText(r *resourcev1.DeviceRequest) string {
 	if r.Exactly != nil {
-		return fmt.Sprintf("request %s, %s of class %s", r.Name, countText(r.Exactly.AllocationMode, r.Exactly.Count), r.Exactly.DeviceClassName)
+		return fmt.Sprintf("%s of class %s", countText(r.Exactly.AllocationMode, r.Exactly.Count), r.Exactly.DeviceClassName)
 	}
 	var options []string
 	for i := range r.FirstAvailable {
 		sub := &r.FirstAvailable[i]
 		options = append(options, fmt.Sprintf("%s of class %s (%s)", countText(sub.AllocationMode, sub.Count), sub.DeviceClassName, sub.Name))
 	}
-	return fmt.Sprintf("request %s, the first available of: %s", r.Name, strings.Join(options, ", "))
+	return "the first available of: " + strings.Join(options, ", ")
 }
 
 func countText(mode resourcev1.DeviceAllocationMode, n int64) string {
@@ -88,6 +105,10 @@ func (a *attempt) expressionFails(r *Report, answer *PodAnswer, cause *alloc.Rea
 	if cause.Hint != "" {
 		answer.Details = append(answer.Details, cause.Hint)
 	}
+	if strings.HasPrefix(cause.Hint, "the device has no attribute of domain") || strings.HasPrefix(cause.Hint, "the device has no capacity of domain") {
+		r.help("An expression that fails on one device stops the allocation on all nodes. Correct the domain, in " + where + ".")
+		return
+	}
 	help := "An expression that fails on one device stops the allocation on all nodes. Change it, in " + where
 	if fields, known := a.reads.Reads(cause.Expression); known {
 		for i := range fields {
@@ -116,7 +137,15 @@ func (n *nodeExplainer) nearestDevices(near *Nearest, cause *alloc.Reason) {
 	for i := range cause.SelectorMisses {
 		near.Why = append(near.Why, n.selectorMiss(&cause.SelectorMisses[i])...)
 	}
-	if len(cause.SelectorMisses) > 0 && cause.Match < cause.Wanted {
+	switch class := classOfMisses(cause); {
+	case cause.Match >= cause.Wanted:
+	case class != "":
+		n.report.help("No device there is of class "+class+". Use nodes that have such devices, look whether their driver runs there, or correct "+
+			"the selectors of the class:", "kubectl get deviceclass "+class+" -o yaml")
+	case cause.Kind == alloc.Shortage && len(cause.SelectorMisses)+len(cause.Pools) == 0 && !withoutDevices(cause):
+		n.report.help(fmt.Sprintf("No node has enough devices that match: %d are wanted together, and %s has %d. Request fewer, or use a node with more.",
+			cause.Wanted, near.Node, cause.Match), "kubectl get resourceslices")
+	case len(cause.SelectorMisses) > 0:
 		n.report.help("Change the selectors of the request (or of the class), or use nodes with devices that match. What devices there are:",
 			"kubectl get resourceslices -o yaml")
 	}
@@ -149,6 +178,16 @@ func (n *nodeExplainer) nearestDevices(near *Nearest, cause *alloc.Reason) {
 	}
 }
 
+// classOfMisses returns the class of which no device of the node is, or "".
+func classOfMisses(cause *alloc.Reason) string {
+	for i := range cause.SelectorMisses {
+		if miss := &cause.SelectorMisses[i]; miss.Class != "" && miss.Missed == miss.Candidates {
+			return miss.Class
+		}
+	}
+	return ""
+}
+
 // withoutDevices reports whether no device at all is published for the node of a reason.
 func withoutDevices(cause *alloc.Reason) bool {
 	return cause.Kind == alloc.Shortage && cause.Wanted > 0 && cause.Reachable == 0 && len(cause.Pools) == 0
@@ -157,6 +196,7 @@ func withoutDevices(cause *alloc.Reason) bool {
 // helpUnavailable adds what would help a device that cannot be allocated.
 func (n *nodeExplainer) helpUnavailable(u *alloc.Unavailable) {
 	if !strings.Contains(u.Reason, "tainted") {
+		n.report.help("Look what uses the device, or what it shares its counters with:", "allot explain device "+u.Device.String())
 		return
 	}
 	n.report.help("A tainted device is allocated to claims that tolerate the taint (tolerations of the request), or when the taint is removed.",

@@ -29,6 +29,8 @@ func (n *nodeExplainer) helpWith(f *reason.NodeFailure) {
 		n.helpWithClaimNode(f.Claim)
 	case nodefit.CheckPodAnti, nodefit.CheckForbidden:
 		n.report.help("Add a node, delete or move the pods in the way, or make the rule a preference (preferredDuringSchedulingIgnoredDuringExecution).")
+	case nodefit.CheckHostPort:
+		n.report.help("A port of a node can be used once: use another hostPort, none at all with a Service, or a node where it is free.")
 	case nodefit.CheckPodAffinity:
 		n.report.help("The pods that it requires have to run first, where there is room for it, too.")
 	case nodefit.CheckSpread:
@@ -87,6 +89,13 @@ func (n *nodeExplainer) helpWithResource(f *reason.NodeFailure) {
 }
 
 func (n *nodeExplainer) helpWithClaimNode(key model.Key) {
+	for _, c := range n.reasons.Constraints {
+		if c.Claim == key {
+			n.report.help("The pods of the group share the devices of " + key.Name + " and must run where these can be used: remove what keeps " +
+				"them apart (node selectors, anti-affinity), or make room for all of them there.")
+			return
+		}
+	}
 	claim, ok := n.view.state.Claims.Get(key)
 	if !ok || claim.Allocation == nil {
 		return
@@ -107,6 +116,10 @@ func (n *nodeExplainer) helpWithClaimNode(key model.Key) {
 func (n *nodeExplainer) helpWithLabels(f *reason.NodeFailure) {
 	if len(n.pod.Shape.NodeSelector) == 0 || len(requiredTerms(n.pod.Shape.Affinity)) > 0 {
 		n.report.help("Change the required node affinity of the pod, or label a node that is meant. The labels there are:", "kubectl get nodes --show-labels")
+		return
+	}
+	if host, ok := n.pod.Shape.NodeSelector[corev1.LabelHostname]; ok {
+		n.report.help("The pod is for node "+host+" alone, by its nodeSelector: make room there, or remove the selector.", "allot explain node "+host)
 		return
 	}
 	var pairs []string

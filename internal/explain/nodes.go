@@ -120,6 +120,9 @@ func (n *nodeExplainer) lacks(info *model.NodeInfo, name corev1.ResourceName, la
 	if name == corev1.ResourcePods {
 		return fmt.Sprintf("has room for %d pods and all are taken", has)
 	}
+	if has == 0 {
+		return fmt.Sprintf("%s wanted, and the node has none", amount(name, wants))
+	}
 	if wants > has {
 		return fmt.Sprintf("%s wanted, %s free; the node has only %s in all", amount(name, wants), amount(name, free), amount(name, has))
 	}
@@ -293,7 +296,11 @@ func (n *nodeExplainer) nearest(failures []reason.NodeFailure) *Nearest {
 	f := &failures[0]
 	for i := range failures[1:] {
 		other := &failures[i+1]
-		if cmp.Or(cmp.Compare(rank(other.Check), rank(f.Check)), cmp.Compare(other.Nodes, f.Nodes)) > 0 {
+		order := cmp.Compare(rank(other.Check), rank(f.Check))
+		if order == 0 && f.Check == nodefit.CheckDevices && other.Alloc.IsCloser(f.Alloc) {
+			order = 1
+		}
+		if order > 0 {
 			f = other
 		}
 	}
@@ -319,6 +326,8 @@ func (n *nodeExplainer) nearest(failures []reason.NodeFailure) *Nearest {
 		near.Missing = cmp.Or(n.labelMiss(info), n.selectorText())
 	case nodefit.CheckClaimNode:
 		near.Missing = n.tiedTo(f.Claim)
+	case nodefit.CheckVolume:
+		near.Missing = n.volumeText(f)
 	case nodefit.CheckPodAnti, nodefit.CheckForbidden:
 		near.Missing = map[nodefit.Check]string{
 			nodefit.CheckPodAnti: "pods run there that it refuses", nodefit.CheckForbidden: "pods run there that refuse it",
@@ -331,6 +340,24 @@ func (n *nodeExplainer) nearest(failures []reason.NodeFailure) *Nearest {
 		}
 	}
 	return near
+}
+
+// volumeText describes from where a volume can be used.
+func (n *nodeExplainer) volumeText(f *reason.NodeFailure) string {
+	text := "PersistentVolume " + f.Detail
+	volume, ok := n.view.state.Volumes.Get(f.Volume)
+	if !ok {
+		return text + " cannot be used there"
+	}
+	var wants []string
+	for _, selector := range volume.Nodes {
+		for _, term := range selector.NodeSelectorTerms {
+			for _, r := range slices.Concat(term.MatchExpressions, term.MatchFields) {
+				wants = append(wants, requirementText(&r))
+			}
+		}
+	}
+	return text + " can be used from nodes with " + strings.Join(wants, ", ") + " alone"
 }
 
 // maxHolders limits the holders that are listed of one node.
@@ -394,6 +421,11 @@ func resourcesText(requests model.Resources) string {
 
 // tiedTo describes from where the devices of an allocated claim can be used.
 func (n *nodeExplainer) tiedTo(key model.Key) string {
+	for _, c := range n.reasons.Constraints {
+		if c.Claim == key {
+			return "the devices of ResourceClaim " + key.Name + " that its other pods would get can be used from " + c.Where + " alone"
+		}
+	}
 	claim, ok := n.view.state.Claims.Get(key)
 	if !ok || claim.Allocation == nil || claim.Allocation.NodeSelector == nil {
 		return "ResourceClaim " + key.Name + " cannot be used there"
