@@ -31,11 +31,13 @@ import (
 	"k8s.io/kubernetes/pkg/registry/coordination/lease"
 	"k8s.io/kubernetes/pkg/registry/core/configmap"
 	"k8s.io/kubernetes/pkg/registry/core/event"
+	"k8s.io/kubernetes/pkg/registry/core/limitrange"
 	ns "k8s.io/kubernetes/pkg/registry/core/namespace"
 	"k8s.io/kubernetes/pkg/registry/core/node"
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolume"
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim"
 	"k8s.io/kubernetes/pkg/registry/core/pod"
+	"k8s.io/kubernetes/pkg/registry/core/resourcequota"
 	"k8s.io/kubernetes/pkg/registry/core/secret"
 	"k8s.io/kubernetes/pkg/registry/core/service"
 	"k8s.io/kubernetes/pkg/registry/core/serviceaccount"
@@ -91,11 +93,13 @@ func Upstream() (*Server, error) {
 	rules := map[schema.GroupResource]Rules{
 		{Resource: "configmaps"}:             {configmap.Strategy, configmap.Strategy, nil},
 		{Resource: "events"}:                 {event.Strategy, event.Strategy, nil},
+		{Resource: "limitranges"}:            {limitrange.Strategy, limitrange.Strategy, nil},
 		{Resource: "namespaces"}:             {ns.Strategy, ns.Strategy, ns.StatusStrategy},
 		{Resource: "nodes"}:                  {node.Strategy, node.Strategy, node.StatusStrategy},
 		{Resource: "persistentvolumes"}:      {persistentvolume.Strategy, persistentvolume.Strategy, persistentvolume.StatusStrategy},
 		{Resource: "persistentvolumeclaims"}: {persistentvolumeclaim.Strategy, persistentvolumeclaim.Strategy, persistentvolumeclaim.StatusStrategy},
 		{Resource: "pods"}:                   {pod.Strategy, pod.Strategy, pod.StatusStrategy},
+		{Resource: "resourcequotas"}:         {resourcequota.Strategy, resourcequota.Strategy, resourcequota.StatusStrategy},
 		{Resource: "secrets"}:                {secret.Strategy, secret.Strategy, nil},
 		{Resource: "services"}:               {newServices{service.Strategy}, changedServices{service.Strategy}, service.StatusStrategy},
 		{Resource: "serviceaccounts"}:        {serviceaccount.Strategy, serviceaccount.Strategy, nil},
