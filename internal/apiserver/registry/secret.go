@@ -14,7 +14,7 @@ func keepSecretType(_ context.Context, obj, old *corev1.Secret) {
 	}
 }
 
-// nameSecrets leaves the name alone of the secrets that a ServiceAccount lists.
+// nameSecrets drops everything but the names of the secrets that a ServiceAccount lists.
 func nameSecrets(account *corev1.ServiceAccount) {
 	for i := range account.Secrets {
 		account.Secrets[i] = corev1.ObjectReference{Name: account.Secrets[i].Name}

@@ -8,22 +8,22 @@ import (
 
 // ValidateValidatingAdmissionPolicyBinding checks a new ValidatingAdmissionPolicyBinding.
 func ValidateValidatingAdmissionPolicyBinding(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
-	return join(metadata(&b.ObjectMeta, clusterScoped, admissionName), validatingBinding(&b.Spec))
+	return join(objectMeta(&b.ObjectMeta, clusterScoped, admissionName), validatingBinding(&b.Spec))
 }
 
 // ValidateValidatingAdmissionPolicyBindingUpdate checks a change of a ValidatingAdmissionPolicyBinding.
 func ValidateValidatingAdmissionPolicyBindingUpdate(b, old *admissionregistrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
-	return join(metadataUpdate(&b.ObjectMeta, &old.ObjectMeta), validatingBinding(&b.Spec))
+	return join(objectMetaUpdate(&b.ObjectMeta, &old.ObjectMeta), validatingBinding(&b.Spec))
 }
 
 // ValidateMutatingAdmissionPolicyBinding checks a new MutatingAdmissionPolicyBinding.
 func ValidateMutatingAdmissionPolicyBinding(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
-	return join(metadata(&b.ObjectMeta, clusterScoped, admissionName), mutatingBinding(&b.Spec))
+	return join(objectMeta(&b.ObjectMeta, clusterScoped, admissionName), mutatingBinding(&b.Spec))
 }
 
 // ValidateMutatingAdmissionPolicyBindingUpdate checks a change of a MutatingAdmissionPolicyBinding.
 func ValidateMutatingAdmissionPolicyBindingUpdate(b, old *admissionregistrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
-	return join(metadataUpdate(&b.ObjectMeta, &old.ObjectMeta), mutatingBinding(&b.Spec))
+	return join(objectMetaUpdate(&b.ObjectMeta, &old.ObjectMeta), mutatingBinding(&b.Spec))
 }
 
 func validatingBinding(spec *admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) field.ErrorList {

@@ -25,7 +25,7 @@ const (
 
 // ValidateValidatingAdmissionPolicy checks a new ValidatingAdmissionPolicy.
 func ValidateValidatingAdmissionPolicy(p *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
-	return join(metadata(&p.ObjectMeta, clusterScoped, admissionName), validatingPolicy(p, nil))
+	return join(objectMeta(&p.ObjectMeta, clusterScoped, admissionName), validatingPolicy(p, nil))
 }
 
 // ValidateValidatingAdmissionPolicyUpdate checks a change of a ValidatingAdmissionPolicy.
@@ -38,12 +38,12 @@ func ValidateValidatingAdmissionPolicyUpdate(p, old *admissionregistrationv1.Val
 	for _, a := range old.Spec.AuditAnnotations {
 		stored.add(a.ValueExpression)
 	}
-	return join(metadataUpdate(&p.ObjectMeta, &old.ObjectMeta), validatingPolicy(p, stored))
+	return join(objectMetaUpdate(&p.ObjectMeta, &old.ObjectMeta), validatingPolicy(p, stored))
 }
 
 // ValidateMutatingAdmissionPolicy checks a new MutatingAdmissionPolicy.
 func ValidateMutatingAdmissionPolicy(p *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
-	return join(metadata(&p.ObjectMeta, clusterScoped, admissionName), mutatingPolicy(p, nil))
+	return join(objectMeta(&p.ObjectMeta, clusterScoped, admissionName), mutatingPolicy(p, nil))
 }
 
 // ValidateMutatingAdmissionPolicyUpdate checks a change of a MutatingAdmissionPolicy.
@@ -58,7 +58,7 @@ func ValidateMutatingAdmissionPolicyUpdate(p, old *admissionregistrationv1.Mutat
 			stored.add(m.JSONPatch.Expression)
 		}
 	}
-	return join(metadataUpdate(&p.ObjectMeta, &old.ObjectMeta), mutatingPolicy(p, stored))
+	return join(objectMetaUpdate(&p.ObjectMeta, &old.ObjectMeta), mutatingPolicy(p, stored))
 }
 
 func validatingPolicy(p *admissionregistrationv1.ValidatingAdmissionPolicy, stored storedExpressions) field.ErrorList {
@@ -278,7 +278,7 @@ func (c *policyExpressions) variable(path *field.Path, v *admissionregistrationv
 func ValidateValidatingAdmissionPolicyStatusUpdate(p, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 	path := field.NewPath("status")
 	errs := join(
-		metadataUpdate(&p.ObjectMeta, &old.ObjectMeta),
+		objectMetaUpdate(&p.ObjectMeta, &old.ObjectMeta),
 		metav1validation.ValidateConditions(p.Status.Conditions, path.Child("conditions")),
 	)
 	if p.Status.TypeChecking == nil {

@@ -196,7 +196,7 @@ func restartedTemplate(at *field.Path, template *core.PodTemplateSpec) field.Err
 	return append(podTemplate(at, template), alwaysRestarted(at, template)...)
 }
 
-// podTemplate checks a template of pods that an object of kind apps makes.
+// podTemplate checks the pod template of a workload.
 func podTemplate(at *field.Path, template *core.PodTemplateSpec) field.ErrorList {
 	errs := join(
 		templateMetadata(at.Child("metadata"), &template.ObjectMeta),
@@ -209,7 +209,7 @@ func podTemplate(at *field.Path, template *core.PodTemplateSpec) field.ErrorList
 	return errs
 }
 
-// alwaysRestarted checks that a template's pods do not end by themselves.
+// alwaysRestarted checks that the pods of a template are restarted whenever they end.
 func alwaysRestarted(at *field.Path, template *core.PodTemplateSpec) field.ErrorList {
 	var errs field.ErrorList
 	if policy := template.Spec.RestartPolicy; policy != corev1.RestartPolicyAlways {

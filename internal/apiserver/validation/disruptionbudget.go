@@ -9,19 +9,19 @@ import (
 
 // ValidatePodDisruptionBudget checks a new budget.
 func ValidatePodDisruptionBudget(b *policyv1.PodDisruptionBudget) field.ErrorList {
-	return orMetadata(budgetSpec(field.NewPath("spec"), &b.Spec), func() field.ErrorList { return metadata(&b.ObjectMeta, namespaced, pathName) })
+	return orMetadata(budgetSpec(field.NewPath("spec"), &b.Spec), func() field.ErrorList { return objectMeta(&b.ObjectMeta, namespaced, pathName) })
 }
 
 // ValidatePodDisruptionBudgetUpdate checks a change of a budget.
 func ValidatePodDisruptionBudgetUpdate(b, old *policyv1.PodDisruptionBudget) field.ErrorList {
-	return append(metadataUpdate(&b.ObjectMeta, &old.ObjectMeta), budgetSpec(field.NewPath("spec"), &b.Spec)...)
+	return append(objectMetaUpdate(&b.ObjectMeta, &old.ObjectMeta), budgetSpec(field.NewPath("spec"), &b.Spec)...)
 }
 
 // ValidatePodDisruptionBudgetStatusUpdate checks the numbers that the controller reports.
 func ValidatePodDisruptionBudgetStatusUpdate(b, old *policyv1.PodDisruptionBudget) field.ErrorList {
 	path, s := field.NewPath("status"), &b.Status
 	return join(
-		metadataUpdate(&b.ObjectMeta, &old.ObjectMeta),
+		objectMetaUpdate(&b.ObjectMeta, &old.ObjectMeta),
 		metav1validation.ValidateConditions(s.Conditions, path.Child("conditions")),
 		nonNegative(path.Child("disruptionsAllowed"), s.DisruptionsAllowed),
 		nonNegative(path.Child("currentHealthy"), s.CurrentHealthy),

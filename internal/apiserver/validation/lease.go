@@ -8,14 +8,14 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// ValidateLease checks a new Lease. Its finalizers need no domain.
+// ValidateLease checks a new Lease.
 func ValidateLease(lease *coordinationv1.Lease) field.ErrorList {
-	return append(apivalidation.ValidateObjectMeta(&lease.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata")), leaseSpec(field.NewPath("spec"), &lease.Spec)...)
+	return append(objectMeta(&lease.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), leaseSpec(field.NewPath("spec"), &lease.Spec)...)
 }
 
 // ValidateLeaseUpdate checks a renewal or a change of the holder.
 func ValidateLeaseUpdate(lease, old *coordinationv1.Lease) field.ErrorList {
-	return append(apivalidation.ValidateObjectMetaUpdate(&lease.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata")), leaseSpec(field.NewPath("spec"), &lease.Spec)...)
+	return append(objectMetaUpdate(&lease.ObjectMeta, &old.ObjectMeta), leaseSpec(field.NewPath("spec"), &lease.Spec)...)
 }
 
 func leaseSpec(path *field.Path, spec *coordinationv1.LeaseSpec) field.ErrorList {

@@ -20,25 +20,35 @@ const (
 )
 
 func metadata(meta *metav1.ObjectMeta, in scope, name apivalidation.ValidateNameFunc) field.ErrorList {
-	path := field.NewPath("metadata")
-	return append(apivalidation.ValidateObjectMeta(meta, bool(in), name, path), finalizers(path.Child("finalizers"), meta.Finalizers)...)
+	return append(objectMeta(meta, in, name), finalizers(field.NewPath("metadata", "finalizers"), meta.Finalizers)...)
 }
 
 func metadataUpdate(meta, old *metav1.ObjectMeta) field.ErrorList {
-	path := field.NewPath("metadata")
-	return append(apivalidation.ValidateObjectMetaUpdate(meta, old, path), finalizers(path.Child("finalizers"), meta.Finalizers)...)
+	return append(objectMetaUpdate(meta, old), finalizers(field.NewPath("metadata", "finalizers"), meta.Finalizers)...)
+}
+
+// objectMeta is metadata for kinds whose finalizers need no domain.
+func objectMeta(meta *metav1.ObjectMeta, in scope, name apivalidation.ValidateNameFunc) field.ErrorList {
+	return apivalidation.ValidateObjectMeta(meta, bool(in), name, field.NewPath("metadata"))
+}
+
+// objectMetaUpdate is metadataUpdate for kinds whose finalizers need no domain.
+func objectMetaUpdate(meta, old *metav1.ObjectMeta) field.ErrorList {
+	return apivalidation.ValidateObjectMetaUpdate(meta, old, field.NewPath("metadata"))
 }
 
 // metadataAgain is metadataUpdate for kinds whose metadata Kubernetes checks at an update as it does at
 // creation. Of those checks, only that of the base of a generated name is not part of every update.
 func metadataAgain(meta, old *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) field.ErrorList {
-	errs := metadataUpdate(meta, old)
-	if meta.GenerateName != "" {
-		for _, message := range name(meta.GenerateName, true) {
-			errs = append(errs, field.Invalid(field.NewPath("metadata", "generateName"), meta.GenerateName, message))
-		}
+	return append(metadataUpdate(meta, old), generateName(meta, name)...)
+}
+
+// generateName checks the base of a generated name.
+func generateName(meta *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) field.ErrorList {
+	if meta.GenerateName == "" {
+		return nil
 	}
-	return errs
+	return wellFormed(field.NewPath("metadata", "generateName"), meta.GenerateName, func(base string) []string { return name(base, true) })
 }
 
 // orMetadata adds the errors of the metadata if the content has none, as Kubernetes does for some

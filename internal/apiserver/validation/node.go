@@ -21,11 +21,17 @@ func ValidateNode(node *corev1.Node) field.ErrorList {
 	)
 }
 
-// ValidateNodeUpdate checks a change of a node. Identifiers in other systems can only be set once.
+// ValidateNodeUpdate checks a change of a node.
 func ValidateNodeUpdate(node, old *corev1.Node) field.ErrorList {
+	return append(ValidateNodeStatusUpdate(node, old), generateName(&node.ObjectMeta, apivalidation.NameIsDNSSubdomain)...)
+}
+
+// ValidateNodeStatusUpdate checks the status that a node reports, and the rest of the node again. Identifiers in other
+// systems can only be set once.
+func ValidateNodeStatusUpdate(node, old *corev1.Node) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := join(
-		metadataAgain(&node.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
+		metadataUpdate(&node.ObjectMeta, &old.ObjectMeta),
 		podCIDRs(path.Child("podCIDRs"), node.Spec.PodCIDRs),
 		taints(path.Child("taints"), node.Spec.Taints),
 		nodeStatus(node),
@@ -40,11 +46,6 @@ func ValidateNodeUpdate(node, old *corev1.Node) field.ErrorList {
 		errs = append(errs, field.Forbidden(path.Child("externalID"), onlyOnceMessage))
 	}
 	return errs
-}
-
-// ValidateNodeStatusUpdate checks the status that a node reports.
-func ValidateNodeStatusUpdate(node, old *corev1.Node) field.ErrorList {
-	return ValidateNodeUpdate(node, old)
 }
 
 func podCIDRs(path *field.Path, list []string) field.ErrorList {

@@ -130,7 +130,7 @@ func persistentSources(spec *corev1.PersistentVolumeSpec, name string) []source 
 	flex := sourceOf("flexVolume", v.FlexVolume, func(at *field.Path, s *corev1.FlexPersistentVolumeSource) field.ErrorList {
 		return flexVolume(at, s.Driver, s.Options)
 	})
-	flex.beside = true
+	flex.additional = true
 	return []source{
 		sourceOf("hostPath", v.HostPath, hostPath),
 		sourceOf("gcePersistentDisk", v.GCEPersistentDisk, gceDisk),

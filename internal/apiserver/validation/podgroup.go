@@ -154,7 +154,7 @@ func disruptionMode(path *field.Path, mode *schedulingv1beta1.DisruptionMode) fi
 func groupPriority(path *field.Path, class string, priority *int32, preemption *schedulingv1beta1.PreemptionPolicy) field.ErrorList {
 	errs := join(
 		optionalForm(path.Child("priorityClassName"), class, validation.IsDNS1123Subdomain),
-		optionalOneOf(path.Child("preemptionPolicy"), preemption, schedulingv1beta1.PreemptLowerPriority, schedulingv1beta1.PreemptNever),
+		optionalSupported(path.Child("preemptionPolicy"), preemption, schedulingv1beta1.PreemptLowerPriority, schedulingv1beta1.PreemptNever),
 	)
 	_, system := systemPriorities()[class]
 	if priority != nil && !system {

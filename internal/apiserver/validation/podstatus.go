@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
@@ -240,37 +241,60 @@ func nodeResourceClaims(path *field.Path, pod *core.Pod) field.ErrorList {
 			known[*s.ResourceClaimName] = true
 		}
 	}
-	name := func(at *field.Path, name corev1.ResourceName) field.ErrorList {
-		ok := name == corev1.ResourceCPU || name == corev1.ResourceMemory || isHugePages(name)
-		return append(required(at.Child("name"), string(name)), check(ok, at.Child("name"), name, "must be cpu, memory or huge pages")...)
-	}
 	list := pod.Status.NodeAllocatableResourceClaimStatuses
 	errs := distinct(path, list, "", func(s *corev1.NodeAllocatableResourceClaimStatus) string { return s.ResourceClaimName })
 	return append(errs, each(path, list, func(at *field.Path, s *corev1.NodeAllocatableResourceClaimStatus) field.ErrorList {
-		return join(
-			required(at.Child("resourceClaimName"), s.ResourceClaimName),
-			check(s.ResourceClaimName == "" || known[s.ResourceClaimName], at.Child("resourceClaimName"), s.ResourceClaimName, "must be a claim of the pod"),
-			distinct(at.Child("containers"), s.Containers, "", func(name *string) string { return *name }),
-			distinct(at.Child("mapping"), s.Mapping, "", func(m *corev1.NodeAllocatableMappedResources) corev1.ResourceName { return m.Name }),
-			each(at.Child("mapping"), s.Mapping, func(at *field.Path, m *corev1.NodeAllocatableMappedResources) field.ErrorList {
-				if m.Quantity == nil {
-					return append(name(at, m.Name), field.Required(at.Child("quantity"), ""))
-				}
-				return append(name(at, m.Name), nonNegativeQuantity(at.Child("quantity"), *m.Quantity)...)
-			}),
-			distinct(at.Child("overhead"), s.Overhead, "", func(o *corev1.NodeAllocatableOverheadResources) corev1.ResourceName { return o.Name }),
-			each(at.Child("overhead"), s.Overhead, func(at *field.Path, o *corev1.NodeAllocatableOverheadResources) field.ErrorList {
-				errs := append(name(at, o.Name), check(o.PerPod != nil || o.PerContainer != nil, at, "", "one of `perPod` and `perContainer` must be set")...)
-				if o.PerPod != nil {
-					errs = append(errs, nonNegativeQuantity(at.Child("perPod"), *o.PerPod)...)
-				}
-				if o.PerContainer != nil {
-					errs = append(errs, nonNegativeQuantity(at.Child("perContainer"), *o.PerContainer)...)
-				}
-				return errs
-			}),
-		)
+		name := at.Child("resourceClaimName")
+		errs := append(nodeResourceClaimForm(at, s), required(name, s.ResourceClaimName)...)
+		if s.ResourceClaimName == "" {
+			return errs // as in Kubernetes, amounts that belong to no claim are not looked at
+		}
+		return join(errs, check(known[s.ResourceClaimName], name, s.ResourceClaimName, "must be a claim of the pod"), nodeResourceAmounts(at, s))
 	})...)
+}
+
+// nodeResourceClaimForm checks that the parts of an entry are complete and unique.
+func nodeResourceClaimForm(path *field.Path, s *corev1.NodeAllocatableResourceClaimStatus) field.ErrorList {
+	mapping, overhead := path.Child("mapping"), path.Child("overhead")
+	return join(
+		distinct(path.Child("containers"), s.Containers, "", func(name *string) string { return *name }),
+		distinct(mapping, s.Mapping, "", func(m *corev1.NodeAllocatableMappedResources) corev1.ResourceName { return m.Name }),
+		each(mapping, s.Mapping, func(at *field.Path, m *corev1.NodeAllocatableMappedResources) field.ErrorList {
+			errs := required(at.Child("name"), string(m.Name))
+			if m.Quantity == nil {
+				errs = append(errs, field.Required(at.Child("quantity"), ""))
+			}
+			return errs
+		}),
+		distinct(overhead, s.Overhead, "", func(o *corev1.NodeAllocatableOverheadResources) corev1.ResourceName { return o.Name }),
+		each(overhead, s.Overhead, func(at *field.Path, o *corev1.NodeAllocatableOverheadResources) field.ErrorList {
+			return required(at.Child("name"), string(o.Name))
+		}),
+	)
+}
+
+// nodeResourceAmounts checks which resources of the node a claim takes, and how much.
+func nodeResourceAmounts(path *field.Path, s *corev1.NodeAllocatableResourceClaimStatus) field.ErrorList {
+	resource := func(at *field.Path, name corev1.ResourceName) field.ErrorList {
+		ok := name == corev1.ResourceCPU || name == corev1.ResourceMemory || isHugePages(name)
+		return check(ok, at.Child("name"), name, "must be cpu, memory or huge pages")
+	}
+	amount := func(at *field.Path, q *apiresource.Quantity) field.ErrorList {
+		return when(q != nil, func() field.ErrorList { return nonNegativeQuantity(at, *q) })
+	}
+	return join(
+		each(path.Child("mapping"), s.Mapping, func(at *field.Path, m *corev1.NodeAllocatableMappedResources) field.ErrorList {
+			return append(resource(at, m.Name), amount(at.Child("quantity"), m.Quantity)...)
+		}),
+		each(path.Child("overhead"), s.Overhead, func(at *field.Path, o *corev1.NodeAllocatableOverheadResources) field.ErrorList {
+			return join(
+				resource(at, o.Name),
+				check(o.PerPod != nil || o.PerContainer != nil, at, "", "one of `perPod` and `perContainer` must be set"),
+				amount(at.Child("perPod"), o.PerPod),
+				amount(at.Child("perContainer"), o.PerContainer),
+			)
+		}),
+	)
 }
 
 // nodeQuantities checks the quantities in a list of resources with valid names.

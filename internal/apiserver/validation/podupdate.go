@@ -23,7 +23,7 @@ func ValidatePodUpdate(pod, old *core.Pod) field.ErrorList {
 		annotationsUpdate(annotations, pod.Annotations, old.Annotations),
 		podAnnotations(annotations, pod.Annotations, &pod.Spec),
 	)
-	if equality.Semantic.DeepEqual(pod.Spec, old.Spec) {
+	if equality.Semantic.DeepEqual(pod.Spec, old.Spec) && pod.Name == old.Name {
 		return errs
 	}
 	errs = join(errs, podSpec(path, &pod.Spec, &pod.ObjectMeta), podOnly(path, &pod.Spec))

@@ -66,8 +66,8 @@ type source struct {
 	name  string
 	set   bool
 	check func(at *field.Path) field.ErrorList
-	// beside is set for a source that Kubernetes accepts beside another.
-	beside bool
+	// additional reports whether Kubernetes accepts the source in addition to another.
+	additional bool
 }
 
 func sourceOf[T any](name string, s *T, rule func(*field.Path, *T) field.ErrorList) source {
@@ -81,7 +81,7 @@ func onlyOneSource(at *field.Path, sources []source) field.ErrorList {
 	for _, s := range sources {
 		switch {
 		case !s.set:
-		case found && !s.beside:
+		case found && !s.additional:
 			errs = append(errs, field.Forbidden(at.Child(s.name), "only one of the alternatives may be set"))
 		default:
 			found = true

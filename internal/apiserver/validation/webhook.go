@@ -23,7 +23,7 @@ type webhook = admissionregistrationv1.ValidatingWebhook
 // ValidateMutatingWebhookConfiguration checks a new MutatingWebhookConfiguration.
 func ValidateMutatingWebhookConfiguration(c *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
 	return join(
-		metadata(&c.ObjectMeta, clusterScoped, admissionName),
+		objectMeta(&c.ObjectMeta, clusterScoped, admissionName),
 		webhooks(commonOf(c.Webhooks), nil), reinvocationPolicies(c.Webhooks),
 	)
 }
@@ -31,19 +31,19 @@ func ValidateMutatingWebhookConfiguration(c *admissionregistrationv1.MutatingWeb
 // ValidateMutatingWebhookConfigurationUpdate checks a change of a MutatingWebhookConfiguration.
 func ValidateMutatingWebhookConfigurationUpdate(c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
 	return join(
-		metadataUpdate(&c.ObjectMeta, &old.ObjectMeta),
+		objectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta),
 		webhooks(commonOf(c.Webhooks), commonOf(old.Webhooks)), reinvocationPolicies(c.Webhooks),
 	)
 }
 
 // ValidateValidatingWebhookConfiguration checks a new ValidatingWebhookConfiguration.
 func ValidateValidatingWebhookConfiguration(c *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
-	return join(metadata(&c.ObjectMeta, clusterScoped, admissionName), webhooks(c.Webhooks, nil))
+	return join(objectMeta(&c.ObjectMeta, clusterScoped, admissionName), webhooks(c.Webhooks, nil))
 }
 
 // ValidateValidatingWebhookConfigurationUpdate checks a change of a ValidatingWebhookConfiguration.
 func ValidateValidatingWebhookConfigurationUpdate(c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
-	return join(metadataUpdate(&c.ObjectMeta, &old.ObjectMeta), webhooks(c.Webhooks, old.Webhooks))
+	return join(objectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta), webhooks(c.Webhooks, old.Webhooks))
 }
 
 // commonOf returns mutating webhooks as the rules for both kinds see them.

@@ -19,6 +19,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicy"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/resolver"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicy"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingwebhookconfiguration"
@@ -87,9 +88,10 @@ func Upstream() (*Server, error) {
 	claims := resourceclaim.NewStrategy(namespaces, anyUser{})
 	groups := podgroup.NewStrategy()
 	// Without an authorizer, everybody may read the parameters of policies.
-	validatingPolicies, mutatingPolicies := validatingadmissionpolicy.NewStrategy(nil, nil), mutatingadmissionpolicy.NewStrategy(nil, nil)
-	validatingBindings := validatingadmissionpolicybinding.NewStrategy(nil, nil, nil)
-	mutatingBindings := mutatingadmissionpolicybinding.NewStrategy(nil, nil, nil)
+	var params resolver.ResourceResolverFunc // is not called without one
+	validatingPolicies, mutatingPolicies := validatingadmissionpolicy.NewStrategy(nil, params), mutatingadmissionpolicy.NewStrategy(nil, params)
+	validatingBindings := validatingadmissionpolicybinding.NewStrategy(nil, nil, params)
+	mutatingBindings := mutatingadmissionpolicybinding.NewStrategy(nil, nil, params)
 	rules := map[schema.GroupResource]Rules{
 		{Resource: "configmaps"}:             {configmap.Strategy, configmap.Strategy, nil},
 		{Resource: "events"}:                 {event.Strategy, event.Strategy, nil},
