@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/allot-dev/allot/internal/apiserver"
 	"github.com/allot-dev/allot/internal/features"
@@ -25,6 +26,8 @@ type Options struct {
 	// PluginsDir is the folder in which DRA drivers register on the fleet's nodes. Empty means that
 	// there are no drivers.
 	PluginsDir string
+	// PodClock is the clock of the pods on the fleet's nodes. Nil is the system clock.
+	PodClock clock.WithTicker
 	// IdleNodes registers the fleet's nodes and devices, but runs no pods on them.
 	IdleNodes bool
 	// NodeGrace is how long a node may send no heartbeat before it is lost, and NodeLease the

@@ -131,6 +131,6 @@ func newScheduler(c *component, name string) (*scheduler.Scheduler, error) {
 
 func newNodes(c *component, opts Options) (*node.Agent, error) {
 	return node.New(c.Client, c.Caches, opts.Fleet, node.Options{
-		Events: kubeletEvents{c}, Idle: opts.IdleNodes, Features: c.features, LeaseDuration: opts.NodeLease, PluginsDir: opts.PluginsDir,
+		Events: kubeletEvents{c}, Idle: opts.IdleNodes, Features: c.features, LeaseDuration: opts.NodeLease, PluginsDir: opts.PluginsDir, PodClock: opts.PodClock,
 	})
 }

@@ -48,11 +48,16 @@ type Options struct {
 	Features features.Set
 	// Clock provides the time. Default: the system clock.
 	Clock clock.WithTicker
+	// PodClock provides the time of pods, which may be another one. Default: Clock.
+	PodClock clock.WithTicker
 }
 
 func (o Options) withDefaults() Options {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
+	}
+	if o.PodClock == nil {
+		o.PodClock = o.Clock
 	}
 	if o.StopFor == 0 {
 		o.StopFor = defaultStopFor
@@ -64,7 +69,7 @@ func (o Options) withDefaults() Options {
 		o.Workers = defaultWorkers
 	}
 	if o.Runtime == nil {
-		o.Runtime = NewSimulated(o.Clock, o.StopFor)
+		o.Runtime = NewSimulated(o.PodClock, o.StopFor)
 	}
 	if o.Devices == nil {
 		o.Devices = noDevices{}
@@ -113,13 +118,13 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 	}
 	a.pods = &pods{
 		cache: inf.Pods(), claims: inf.ResourceClaims(), live: a.api, write: a.api, holdings: newHoldings(opts.Devices), events: opts.Events, runtime: opts.Runtime,
-		clock: opts.Clock, node: a.nodes.alive, run: !opts.Idle, features: opts.Features, echoes: echoes, addresses: newAddresses(),
+		clock: opts.PodClock, node: a.nodes.alive, run: !opts.Idle, features: opts.Features, echoes: echoes, addresses: newAddresses(),
 		known: map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
 		orphans: map[types.NamespacedName][]*core.Pod{}, last: map[types.NamespacedName]*core.Pod{}, blocked: map[types.NamespacedName]bool{},
 		wakes: map[string]int{},
 	}
 	ro := reconciler.Options{Workers: opts.Workers, Clock: opts.Clock}
-	a.podQueue = reconciler.New("node/pods", a.pods.reconcile, ro)
+	a.podQueue = reconciler.New("node/pods", a.pods.reconcile, reconciler.Options{Workers: opts.Workers, Clock: opts.PodClock})
 	a.nodeQueue = reconciler.New("node/nodes", a.nodes.reconcile, ro)
 	a.poolQueue = reconciler.New("node/pools", a.pools.reconcile, ro)
 	a.pods.queue, a.nodes.queue, a.pools.queue = a.podQueue, a.nodeQueue, a.poolQueue
