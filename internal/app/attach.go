@@ -105,14 +105,14 @@ func checkControllers(wanted []string) error {
 	return nil
 }
 
-// asker surveys the server: what it has, and what this process may do.
-type asker struct {
+// surveyor surveys the server: what it has, and what this process may do.
+type surveyor struct {
 	discovery *discovery.DiscoveryClient
 	clients   kubernetes.Interface
 }
 
-// newAsker returns an asker whose requests each take no longer than a survey may.
-func newAsker(cfg *rest.Config) (*asker, error) {
+// newSurveyor returns a surveyor whose requests each take no longer than a survey may.
+func newSurveyor(cfg *rest.Config) (*surveyor, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = surveyTimeout
 	clients, err := kubernetes.NewForConfig(cfg)
@@ -126,11 +126,11 @@ func newAsker(cfg *rest.Config) (*asker, error) {
 	// Discovery requests one group version at a time, so that a broken one matters only if it is
 	// needed.
 	d.UseLegacyDiscovery = true
-	return &asker{d, clients}, nil
+	return &surveyor{d, clients}, nil
 }
 
-// look returns what to run on the server, or an error with why that is not possible.
-func (a *asker) look(ctx context.Context, o *attachOptions) (attach.Choice, error) {
+// survey returns what to run on the server, or an error with why that is not possible.
+func (a *surveyor) survey(ctx context.Context, o *attachOptions) (attach.Choice, error) {
 	ctx, cancel := context.WithTimeout(ctx, surveyTimeout)
 	defer cancel()
 	survey, err := attach.Look(ctx, a.discovery)

@@ -21,9 +21,9 @@ var errChanged = errors.New("the server does not have the same kinds any more")
 type attachment struct {
 	*process
 
-	opts  attachOptions
-	asker *asker
-	told  string // notes that were printed last
+	opts     attachOptions
+	surveyor *surveyor
+	reported string // notes that were printed last
 }
 
 // reach waits until the server responds and grants the required permissions.
@@ -40,16 +40,16 @@ func (a *attachment) reach(ctx context.Context) error {
 
 // settle surveys the server until it finds no fault.
 func (a *attachment) settle(ctx context.Context) (attach.Choice, error) {
-	if a.asker == nil {
-		asker, err := newAsker(a.cfg)
+	if a.surveyor == nil {
+		asker, err := newSurveyor(a.cfg)
 		if err != nil {
 			return attach.Choice{}, err
 		}
-		a.asker = asker
+		a.surveyor = asker
 	}
 	said := ""
 	for pause := askAgain; ; pause = min(2*pause, longestPause) {
-		choice, err := a.asker.look(ctx, &a.opts)
+		choice, err := a.surveyor.survey(ctx, &a.opts)
 		if err == nil {
 			a.note(&choice)
 			return choice, nil
@@ -87,10 +87,10 @@ func (a *attachment) unready(err error, said string) string {
 // note prints the peculiarities of the server, once.
 func (a *attachment) note(choice *attach.Choice) {
 	text := fmt.Sprint(choice.Notes, choice.Controllers)
-	if text == a.told {
+	if text == a.reported {
 		return
 	}
-	a.told = text
+	a.reported = text
 	for _, note := range choice.Notes {
 		a.progress.Line("%s", note)
 	}
@@ -215,7 +215,7 @@ func (a *attachment) watch(ctx context.Context, choice *attach.Choice, changed c
 			return ctx.Err()
 		case <-ticker.C:
 		}
-		now, err := a.asker.look(ctx, &a.opts)
+		now, err := a.surveyor.survey(ctx, &a.opts)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:

@@ -147,7 +147,7 @@ func (o *diffOptions) serverView(ctx context.Context, schedulerName string) (*se
 	if err != nil {
 		return nil, err
 	}
-	asker, err := newAsker(cfg)
+	asker, err := newSurveyor(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
 // Package claims makes all decisions about ResourceClaims except the choice of devices: which claim
-// an entry of a pod means (Resolve), which claims must be generated and recorded (Wanted), which
+// an entry of a pod means (Resolve), which claims must be generated and recorded (DesiredClaims), which
 // consumer is added to status.reservedFor (Reserve), which consumers are removed and when the claim
 // is deallocated (Release), whether a node may run a pod with a claim (CanRun), and how controllers
 // and placement see objects while features are off (Seen…, Placed…).

@@ -29,7 +29,7 @@ func (s *store) create(c *resource.ResourceClaim) (*resource.ResourceClaim, bool
 // may die after any write (steps), and gives the record if it lives to write it.
 func settle(t *rapid.T, s *store, owner claims.Owner, facts claims.Facts, steps int) (record map[string]string) {
 	for range 20 {
-		want := claims.Wanted(owner, facts)
+		want := claims.DesiredClaims(owner, facts)
 		for _, name := range want.Ask {
 			if c, ok := s.claims[name]; ok {
 				facts.Found(c)
@@ -74,7 +74,7 @@ func TestNeverTwoClaims(t *testing.T) {
 			templates[claims.FromTemplate(tmpl).Source] = claims.FromTemplate(tmpl)
 		}
 		if rapid.Bool().Draw(t, "first name taken") {
-			wanted := claims.Wanted(claims.PodOwner(world.Pods[0], nil), claims.Facts{Templates: templates}).Create[0]
+			wanted := claims.DesiredClaims(claims.PodOwner(world.Pods[0], nil), claims.Facts{Templates: templates}).Create[0]
 			s.claims[wanted.Name] = &resource.ResourceClaim{ObjectMeta: wanted.ObjectMeta}
 			s.claims[wanted.Name].OwnerReferences = nil
 		}

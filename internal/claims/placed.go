@@ -20,7 +20,7 @@ func PlacedClaim(on features.Set, claim *resource.ResourceClaim) *model.Claim {
 		return placed
 	}
 	if placed.Unsupported == nil {
-		placed.Unsupported = lackOf(on, placed)
+		placed.Unsupported = missingFeature(on, placed)
 	}
 	if !on.On(features.BindingConditions) && placed.Allocation.Awaits() {
 		placed.Allocation = placed.Allocation.WithoutConditions()
@@ -29,15 +29,15 @@ func PlacedClaim(on features.Set, claim *resource.ResourceClaim) *model.Claim {
 	return placed
 }
 
-// lackOf returns the first field of a claim that requires a disabled feature, or nil.
-func lackOf(on features.Set, claim *model.Claim) *model.UnsupportedField {
+// missingFeature returns the first field of a claim that requires a disabled feature, or nil.
+func missingFeature(on features.Set, claim *model.Claim) *model.UnsupportedField {
 	for i := range claim.Requests {
 		request := &claim.Requests[i]
 		path := fmt.Sprintf("spec.devices.requests[%d]", i)
 		for o := range request.Alternatives {
 			for _, use := range usesOf(&request.Alternatives[o]) {
 				if use.set && !on.On(use.gate) {
-					return &model.UnsupportedField{Requests: []string{request.Name}, Field: optionPath(path, request, o) + use.field, Feature: use.gate.String()}
+					return &model.UnsupportedField{Requests: []string{request.Name}, Field: alternativePath(path, request, o) + use.field, Feature: use.gate.String()}
 				}
 			}
 		}
@@ -54,16 +54,16 @@ func lackOf(on features.Set, claim *model.Claim) *model.UnsupportedField {
 	return nil
 }
 
-// optionUse is a field of a request alternative, or the alternative itself, that requires a
+// alternativeUse is a field of a request alternative, or the alternative itself, that requires a
 // feature.
-type optionUse struct {
+type alternativeUse struct {
 	gate  features.Gate
 	set   bool
 	field string
 }
 
-func usesOf(o *model.Alternative) []optionUse {
-	return []optionUse{
+func usesOf(o *model.Alternative) []alternativeUse {
+	return []alternativeUse{
 		{features.PrioritizedList, o.Name != "", ""},
 		{features.AdminAccess, o.AdminAccess, ".adminAccess"},
 		{features.ConsumableCapacity, o.Capacity != nil, ".capacity"},
@@ -71,8 +71,8 @@ func usesOf(o *model.Alternative) []optionUse {
 	}
 }
 
-// optionPath returns the field path of an alternative in the claim.
-func optionPath(request string, r *model.Request, o int) string {
+// alternativePath returns the field path of an alternative in the claim.
+func alternativePath(request string, r *model.Request, o int) string {
 	if r.Alternatives[o].Name == "" {
 		return request + ".exactly"
 	}

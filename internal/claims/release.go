@@ -84,12 +84,12 @@ func (d Decision) StatusChanges() bool { return len(d.Drop) > 0 || len(d.Add) > 
 func Release(claim *resource.ResourceClaim, known Known) Decision {
 	var d Decision
 	for _, ref := range claim.Status.ReservedFor {
-		switch stands, why := known.standing(ref); stands {
-		case unsure:
+		switch stands, why := known.stateOf(ref); stands {
+		case consumerUnknown:
 			d.Ask = append(d.Ask, ref)
-		case leaves:
+		case consumerLeaves:
 			d.Drop = append(d.Drop, Dropped{ref, why})
-		case foreign:
+		case consumerForeign:
 			d.Foreign = append(d.Foreign, ref)
 			d.Reserved = append(d.Reserved, ref)
 		default:
@@ -104,18 +104,18 @@ func Release(claim *resource.ResourceClaim, known Known) Decision {
 		return Decision{Ask: d.Ask}
 	}
 	if len(d.Reserved) == 0 {
-		d.empty(claim, known)
+		d.releaseUnused(claim, known)
 	}
 	return d
 }
 
-// empty decides about a claim without (remaining) consumers.
-func (d *Decision) empty(claim *resource.ResourceClaim, known Known) {
+// releaseUnused decides about a claim without (remaining) consumers.
+func (d *Decision) releaseUnused(claim *resource.ResourceClaim, known Known) {
 	allocated := claim.Status.Allocation != nil
 	deleting := claim.DeletionTimestamp != nil
 	ownerDone := known.ownerDone(claim)
 	letGo := len(d.Drop) > 0 || known.Emptied || anyPod(claim) || ownerDone
-	if allocated && (letGo || deleting) && !d.free(claim, known) {
+	if allocated && (letGo || deleting) && !d.deallocate(claim, known) {
 		return
 	}
 	if allocated && !d.Deallocate {
@@ -126,20 +126,20 @@ func (d *Decision) empty(claim *resource.ResourceClaim, known Known) {
 	d.Delete = !deleting && ownerDone
 }
 
-// free deallocates the claim if no pod needs it, and reports whether it does. A scheduler that
+// deallocate deallocates the claim if no pod needs it, and reports whether it does. A scheduler that
 // binds a pod on the strength of a consumer which covers the pod without naming it verifies that
 // consumer first, so that the pod exists before the consumer is removed. Therefore the consumer is
 // removed first, in a write of its own (for the claim of a PodGroup that has ended, the deletion of
 // the claim is that write), and the devices are deallocated when all pods that existed at that
 // write are known.
-func (d *Decision) free(claim *resource.ResourceClaim, known Known) bool {
+func (d *Decision) deallocate(claim *resource.ResourceClaim, known Known) bool {
 	deleting := claim.DeletionTimestamp != nil
 	unnamed := d.leavesUnnamed(claim)
 	if _, _, own := OwnerPod(claim); (unnamed || !own) && !known.Current {
 		*d = Decision{AskUsers: true}
 		return false
 	}
-	stay := known.staying(claim, unnamed)
+	stay := known.remainingUsers(claim, unnamed)
 	switch {
 	case len(stay) > 0 && deleting && anyPod(claim):
 		// The API rejects new consumers of a claim that is being deleted, and these pods need none.
@@ -172,48 +172,48 @@ func (d *Decision) leavesWithOwner(claim *resource.ResourceClaim) bool {
 		slices.ContainsFunc(d.Drop, func(drop Dropped) bool { return drop.Consumer.UID == uid })
 }
 
-type standing int
+type consumerState int
 
 const (
-	stays standing = iota
-	leaves
-	unsure
-	foreign
+	consumerStays consumerState = iota
+	consumerLeaves
+	consumerUnknown
+	consumerForeign
 )
 
-// standing decides whether a consumer still needs the claim, and returns the reason if it does not.
-func (k Known) standing(ref resourcev1.ResourceClaimConsumerReference) (standing, string) {
+// stateOf decides whether a consumer still needs the claim, and returns the reason if it does not.
+func (k Known) stateOf(ref resourcev1.ResourceClaimConsumerReference) (consumerState, string) {
 	if k.GroupsStay && IsGroupConsumer(ref) {
-		return stays, ""
+		return consumerStays, ""
 	}
 	if k.Gone[ref.UID] {
-		return leaves, "does not exist"
+		return consumerLeaves, "does not exist"
 	}
 	switch {
 	case IsPodConsumer(ref):
 		pod, ok := k.Pods[ref.Name]
 		switch {
 		case !ok, pod.UID != ref.UID && !k.Live[ref.UID]:
-			return unsure, ""
+			return consumerUnknown, ""
 		case pod.UID != ref.UID:
-			return leaves, "was replaced"
+			return consumerLeaves, "was replaced"
 		case PodDone(pod):
-			return leaves, "will not run (again)"
+			return consumerLeaves, "will not run (again)"
 		}
-		return stays, ""
+		return consumerStays, ""
 	case IsGroupConsumer(ref):
 		group, ok := k.Groups[ref.Name]
 		switch {
 		case !ok, group.UID != ref.UID && !k.Live[ref.UID]:
-			return unsure, ""
+			return consumerUnknown, ""
 		case group.UID != ref.UID:
-			return leaves, "was replaced"
+			return consumerLeaves, "was replaced"
 		case GroupDone(group):
-			return leaves, "is being deleted and has no more pods"
+			return consumerLeaves, "is being deleted and has no more pods"
 		}
-		return stays, ""
+		return consumerStays, ""
 	}
-	return foreign, ""
+	return consumerForeign, ""
 }
 
 // GroupDone reports whether the PodGroup is being deleted and its protection finalizer has been
@@ -223,10 +223,10 @@ func GroupDone(group *scheduling.PodGroup) bool {
 	return group.DeletionTimestamp != nil && !slices.Contains(group.Finalizers, scheduling.ProtectionFinalizer)
 }
 
-// staying returns the users that need the claim, as consumers: those that may be running, and with
+// remainingUsers returns the users that need the claim, as consumers: those that may be running, and with
 // unbound also those that may be about to be bound. They are sorted by name and limited to the
 // maximum number of consumers.
-func (k Known) staying(claim *resource.ResourceClaim, unbound bool) []resourcev1.ResourceClaimConsumerReference {
+func (k Known) remainingUsers(claim *resource.ResourceClaim, unbound bool) []resourcev1.ResourceClaimConsumerReference {
 	var out []resourcev1.ResourceClaimConsumerReference
 	for _, pod := range k.Users {
 		if pod.Namespace == claim.Namespace && (mayRun(pod) || unbound && mayBeBound(pod)) {

@@ -71,7 +71,7 @@ func anyPod(claim *resource.ResourceClaim) bool {
 	return claim.Status.Allocation != nil && ptr.Deref(claim.Status.Allocation.ReservedForAnyPod, false)
 }
 
-func holds(list []resourcev1.ResourceClaimConsumerReference, ref resourcev1.ResourceClaimConsumerReference) bool {
+func hasConsumer(list []resourcev1.ResourceClaimConsumerReference, ref resourcev1.ResourceClaimConsumerReference) bool {
 	return slices.ContainsFunc(list, func(in resourcev1.ResourceClaimConsumerReference) bool {
 		return in.UID == ref.UID && in.Resource == ref.Resource && in.APIGroup == ref.APIGroup
 	})

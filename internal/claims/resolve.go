@@ -67,7 +67,7 @@ func resolve(pod *core.Pod, group *scheduling.PodGroup, entry *core.PodResourceC
 		return r
 	}
 	if !belongs(pod, group) {
-		return r.withoutGroup(pod, entry, record)
+		return r.resolveWithoutGroup(pod, entry, record)
 	}
 	if groupEntry, ok := groupEntryOf(entry, group); ok {
 		return r.throughGroup(pod, group, groupEntry, record)
@@ -75,20 +75,20 @@ func resolve(pod *core.Pod, group *scheduling.PodGroup, entry *core.PodResourceC
 	if source := podSource(entry); source.Kind == GroupEntry {
 		return r.failed(Broken, GroupEntryMissing, source.Name)
 	}
-	return r.own(pod, entry, record)
+	return r.resolveOwn(pod, entry, record)
 }
 
-// withoutGroup resolves an entry of a pod whose PodGroup does not exist, or that has none. Only the
+// resolveWithoutGroup resolves an entry of a pod whose PodGroup does not exist, or that has none. Only the
 // record of a scheduled pod is valid then, because each entry may turn out to mean an entry of the
 // group.
-func (r Resolution) withoutGroup(pod *core.Pod, entry *core.PodResourceClaim, record *string) Resolution {
+func (r Resolution) resolveWithoutGroup(pod *core.Pod, entry *core.PodResourceClaim, record *string) Resolution {
 	source := podSource(entry)
 	name, member := GroupName(pod)
 	switch {
 	case !member && source.Kind == GroupEntry:
 		return r.failed(Broken, NotInGroup, source.Name)
 	case !member:
-		return r.own(pod, entry, record)
+		return r.resolveOwn(pod, entry, record)
 	case pod.Spec.NodeName != "" && record != nil:
 		r.Claim, r.ThroughGroup = *record, source.Kind == GroupEntry
 		return r
@@ -135,8 +135,8 @@ func groupClaim(group *scheduling.PodGroup, entry *scheduling.PodGroupResourceCl
 	return *claim, Named, group.UID
 }
 
-// own resolves an entry that is not related to a PodGroup.
-func (r Resolution) own(pod *core.Pod, entry *core.PodResourceClaim, record *string) Resolution {
+// resolveOwn resolves an entry that is not related to a PodGroup.
+func (r Resolution) resolveOwn(pod *core.Pod, entry *core.PodResourceClaim, record *string) Resolution {
 	source := podSource(entry)
 	switch {
 	case source.Kind == Direct:

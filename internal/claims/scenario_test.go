@@ -92,7 +92,7 @@ func (s scenario) facts(t *testing.T, d *datadriven.TestData) claims.Facts {
 
 // wanted pod=NAME|group=NAME [gone=CLAIM]: what is to be done for an owner.
 func (s scenario) wanted(t *testing.T, d *datadriven.TestData) string {
-	want := claims.Wanted(s.owner(t, d), s.facts(t, d))
+	want := claims.DesiredClaims(s.owner(t, d), s.facts(t, d))
 	var out lines
 	for _, name := range want.Ask {
 		out.add("ask for %s", name)
@@ -120,7 +120,7 @@ func (s scenario) wanted(t *testing.T, d *datadriven.TestData) string {
 // generate pod=NAME|group=NAME: the claims to create, with what they bear.
 func (s scenario) generate(t *testing.T, d *datadriven.TestData) string {
 	var out lines
-	for _, c := range claims.Wanted(s.owner(t, d), s.facts(t, d)).Create {
+	for _, c := range claims.DesiredClaims(s.owner(t, d), s.facts(t, d)).Create {
 		out.add("%s/%s generateName=%s", c.Namespace, c.Name, c.GenerateName)
 		for _, ref := range c.OwnerReferences {
 			out.add("  owner %s %s %s uid=%s controller=%t block=%t", ref.APIVersion, ref.Kind, ref.Name, ref.UID, *ref.Controller, *ref.BlockOwnerDeletion)

@@ -43,7 +43,7 @@ func MadeFor(pod *core.Pod, claim *resource.ResourceClaim) bool {
 
 // NamesPod reports whether the pod itself is a consumer of the claim.
 func NamesPod(pod *core.Pod, claim *resource.ResourceClaim) bool {
-	return holds(claim.Status.ReservedFor, PodConsumer(pod))
+	return hasConsumer(claim.Status.ReservedFor, PodConsumer(pod))
 }
 
 // Uses returns the names of the claims in the pod's spec and status, without duplicates.

@@ -42,10 +42,10 @@ func (f *Facts) Lost(name string) {
 	f.Gone[name] = true
 }
 
-// Want is the change to make for an owner. The caller reads the claims in Ask and creates those in
+// OwnerChange is the change to make for an owner. The caller reads the claims in Ask and creates those in
 // Create, adds the results to the facts, and decides again, until both are empty. Then it writes
 // Record in one request.
-type Want struct {
+type OwnerChange struct {
 	// Ask are the claim names in the status that are not among the facts.
 	Ask []string
 	// Create are the claims to create. A name that is already used is a fact as well: the claim was
@@ -59,15 +59,15 @@ type Want struct {
 }
 
 // Settled reports whether nothing remains to be read or created.
-func (w Want) Settled() bool { return len(w.Ask) == 0 && len(w.Create) == 0 }
+func (w OwnerChange) Settled() bool { return len(w.Ask) == 0 && len(w.Create) == 0 }
 
-// Wanted decides which claims the owner lacks and what its status must record.
+// DesiredClaims decides which claims the owner lacks and what its status must record.
 //
 // For each entry, in this order: a recorded claim is kept if it exists and belongs to the owner;
 // otherwise a claim that was generated for the entry is adopted, even if its template was deleted;
 // otherwise a claim is generated. An entry whose record shows that no claim is needed is skipped.
-func Wanted(owner Owner, facts Facts) Want {
-	w := Want{Problems: slices.Clone(owner.Problems)}
+func DesiredClaims(owner Owner, facts Facts) OwnerChange {
+	w := OwnerChange{Problems: slices.Clone(owner.Problems)}
 	records := slices.Clone(owner.Records)
 	for _, entry := range owner.Entries {
 		name, has := recorded(owner.Records, entry.Name)
@@ -91,7 +91,7 @@ func Wanted(owner Owner, facts Facts) Want {
 
 // generated returns the claim name for an entry with a template, or adds to w what must be done
 // first.
-func (w *Want) generated(owner Owner, entry Entry, name *string, facts Facts) (string, bool) {
+func (w *OwnerChange) generated(owner Owner, entry Entry, name *string, facts Facts) (string, bool) {
 	if name != nil && !facts.Gone[*name] {
 		claim, known := facts.claim(owner, *name)
 		switch {
@@ -114,7 +114,7 @@ func (w *Want) generated(owner Owner, entry Entry, name *string, facts Facts) (s
 		w.Problems = append(w.Problems, &Problem{Reason: TemplateMissing, Entry: entry.Name, Object: entry.Source.String()})
 		return "", false
 	}
-	w.Create = append(w.Create, facts.fresh(owner, entry.Name, template))
+	w.Create = append(w.Create, facts.newClaim(owner, entry.Name, template))
 	return "", false
 }
 
@@ -133,22 +133,22 @@ func (f Facts) claim(owner Owner, name string) (*resource.ResourceClaim, bool) {
 func (f Facts) adoptable(owner Owner, entry string) (*resource.ResourceClaim, bool) {
 	var best *resource.ResourceClaim
 	for _, c := range f.Claims {
-		if madeFor(c, owner, entry) && !f.Gone[c.Name] && (best == nil || before(c, best)) {
+		if madeFor(c, owner, entry) && !f.Gone[c.Name] && (best == nil || sortsBefore(c, best)) {
 			best = c
 		}
 	}
 	return best, best != nil
 }
 
-func before(a, b *resource.ResourceClaim) bool {
+func sortsBefore(a, b *resource.ResourceClaim) bool {
 	if goes := a.DeletionTimestamp != nil; goes != (b.DeletionTimestamp != nil) {
 		return !goes
 	}
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name)) < 0
 }
 
-// fresh returns a claim with the first of the entry's names that no known claim has.
-func (f Facts) fresh(owner Owner, entry string, t Template) *resource.ResourceClaim {
+// newClaim returns a claim with the first of the entry's names that no known claim has.
+func (f Facts) newClaim(owner Owner, entry string, t Template) *resource.ResourceClaim {
 	for attempt := 0; ; attempt++ {
 		claim := generate(owner, entry, t, attempt)
 		if _, taken := f.claim(owner, claim.Name); !taken || f.Gone[claim.Name] {

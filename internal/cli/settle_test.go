@@ -116,7 +116,7 @@ func TestWatch(t *testing.T) {
 	var lines []string
 	w := &watcher{
 		clock: testingclock.NewFakeClock(time.Unix(0, 0)), report: func(line string) { lines = append(lines, line) },
-		changed: make(chan struct{}, 1), said: map[Ref]said{}, explain: func(context.Context, *Snapshot) {},
+		changed: make(chan struct{}, 1), reported: map[Ref]reportedReason{}, explain: func(context.Context, *Snapshot) {},
 		note: func(string) {}, count: func(int) {},
 	}
 	w.take = func() Snapshot {
@@ -143,7 +143,7 @@ func TestWatchGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &watcher{
-		clock: testingclock.NewFakeClock(time.Unix(0, 0)), report: func(string) {}, note: func(string) {}, count: func(int) {}, changed: make(chan struct{}, 1), said: map[Ref]said{},
+		clock: testingclock.NewFakeClock(time.Unix(0, 0)), report: func(string) {}, note: func(string) {}, count: func(int) {}, changed: make(chan struct{}, 1), reported: map[Ref]reportedReason{},
 		take: func() Snapshot { return s },
 		explain: func(_ context.Context, s *Snapshot) {
 			s.Events = []corev1.Event{{Type: "Warning", Message: "no device"}}
@@ -176,7 +176,7 @@ func TestWhyIsReported(t *testing.T) {
 		return s
 	}
 	var lines []string
-	w := &watcher{report: func(line string) { lines = append(lines, line) }, count: func(int) {}, said: map[Ref]said{}}
+	w := &watcher{report: func(line string) { lines = append(lines, line) }, count: func(int) {}, reported: map[Ref]reportedReason{}}
 	for _, s := range []Snapshot{
 		state("Unschedulable", ""), state("Unschedulable", "1 of 2 pods exist"), state("Unschedulable", "held by a"), state("Unschedulable", "held by b"),
 		state("SchedulerError", strings.Repeat("many words ", 30)),

@@ -44,7 +44,7 @@ func (s Summary) Write(w io.Writer) error {
 // while, what it waits for. It returns the error of ctx; the summary is valid in any case.
 func Watch(ctx context.Context, set *client.Set, inf *client.Informers, applied []Ref, step *Counted) (Summary, error) {
 	w := &watcher{
-		clock: clock.RealClock{}, report: step.Object, note: step.Note, count: step.Set, changed: make(chan struct{}, 1), said: map[Ref]said{},
+		clock: clock.RealClock{}, report: step.Object, note: step.Note, count: step.Set, changed: make(chan struct{}, 1), reported: map[Ref]reportedReason{},
 		take: func() Snapshot {
 			return Snapshot{
 				Applied: applied, PodGroups: inf.PodGroups().List(), Claims: inf.ResourceClaims().List(), Pods: inf.Pods().List(),
@@ -87,13 +87,13 @@ type watcher struct {
 	count   func(int)                        // sets the number of settled objects
 	changed chan struct{}                    // has capacity 1
 
-	said   map[Ref]said // the last reported state of each object
-	waited string       // the last reported text of what is waited for
+	reported map[Ref]reportedReason // the last reported state of each object
+	waited   string                 // the last reported text of what is waited for
 }
 
-// said is the last reported state of an object. Its reason may change often, because it names the
+// reportedReason is the last reported state of an object. Its reason may change often, because it names the
 // objects in the way; it is reported once for each state.
-type said struct {
+type reportedReason struct {
 	text      string
 	hasReason bool
 }
@@ -131,12 +131,12 @@ func (w *watcher) reportChanges(s Snapshot) {
 		if it.wait == "" {
 			settled++
 		}
-		now := said{it.text, it.why != ""}
-		before, ok := w.said[it.ref]
+		now := reportedReason{it.text, it.why != ""}
+		before, ok := w.reported[it.ref]
 		if before == now || before.text == now.text && before.hasReason || !ok && it.text == "exists" {
 			continue
 		}
-		w.said[it.ref] = now
+		w.reported[it.ref] = now
 		w.report(it.ref.String() + ": " + join(it.text, it.why))
 	}
 	w.count(settled)

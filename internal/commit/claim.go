@@ -67,7 +67,7 @@ func (c *Committer) writeClaim(ctx context.Context, want *plan.Claim) (written, 
 			return w, nil
 		}
 		if attempt >= maxAttempts || !retry {
-			return c.after(ctx, want, refusedIfGone(err, "claim %s", want.Key))
+			return c.resultAfter(ctx, want, refusedIfGone(err, "claim %s", want.Key))
 		}
 		if err := c.pause(ctx, attempt); err != nil {
 			return written{}, err
@@ -81,7 +81,7 @@ func (c *Committer) writeClaim(ctx context.Context, want *plan.Claim) (written, 
 func (c *claimWrite) attempt(ctx context.Context) (w written, retry bool, err error) {
 	if known := c.known; known != nil {
 		c.known = nil
-		w, err = c.over(ctx, known)
+		w, err = c.writeOver(ctx, known)
 		if w.claim != known && !errors.Is(err, ErrRefused) {
 			return w, retriable(err), err
 		}
@@ -90,16 +90,16 @@ func (c *claimWrite) attempt(ctx context.Context) (w written, retry bool, err er
 	if err != nil {
 		return written{}, c.want.Make != nil && retriable(err), err
 	}
-	if w, err = c.over(ctx, claim); c.failed && w.claim == claim && c.want.Allocation != nil {
+	if w, err = c.writeOver(ctx, claim); c.failed && w.claim == claim && c.want.Allocation != nil {
 		// The response to an earlier attempt was lost: this is the plan's own write.
 		w.allocated, w.added = true, c.want.Reserve
 	}
 	return w, retriable(err), err
 }
 
-// over verifies one version of the claim and writes the plan over it. The result has this version
+// writeOver verifies one version of the claim and writes the plan over it. The result has this version
 // if nothing has to be written, and no claim after an error.
-func (c *claimWrite) over(ctx context.Context, claim *resource.ResourceClaim) (written, error) {
+func (c *claimWrite) writeOver(ctx context.Context, claim *resource.ResourceClaim) (written, error) {
 	if err := verify(claim, c.want); err != nil {
 		return written{}, err
 	}
@@ -111,7 +111,7 @@ func (c *claimWrite) over(ctx context.Context, claim *resource.ResourceClaim) (w
 // read returns the claim, and creates it if the plan requires it.
 func (c *Committer) read(ctx context.Context, want *plan.Claim) (*resource.ResourceClaim, error) {
 	if want.Make != nil {
-		return c.make(ctx, want)
+		return c.ensureClaim(ctx, want)
 	}
 	return c.claims.Get(ctx, want.Key)
 }
@@ -149,7 +149,7 @@ func verify(claim *resource.ResourceClaim, want *plan.Claim) error {
 		return fmt.Errorf("%w: ResourceClaim %s is being deleted", ErrRefused, want.Key)
 	case want.Allocation == nil && status.Allocation == nil:
 		return fmt.Errorf("%w: ResourceClaim %s was deallocated", ErrRefused, want.Key)
-	case want.Allocation != nil && status.Allocation != nil && !shows(status, want):
+	case want.Allocation != nil && status.Allocation != nil && !hasPlan(status, want):
 		return fmt.Errorf("%w: ResourceClaim %s was allocated by another scheduler", ErrRefused, want.Key)
 	case len(status.ReservedFor)+len(missing(status.ReservedFor, want.Reserve)) > model.MaxConsumers:
 		return fmt.Errorf("%w: ResourceClaim %s has the maximum number of consumers", ErrRefused, want.Key)
@@ -157,9 +157,9 @@ func verify(claim *resource.ResourceClaim, want *plan.Claim) error {
 	return nil
 }
 
-// shows reports whether a status has the plan's devices and consumers. No other plan would select
+// hasPlan reports whether a status has the plan's devices and consumers. No other plan would select
 // the same devices for the same consumers.
-func shows(status *resource.ResourceClaimStatus, want *plan.Claim) bool {
+func hasPlan(status *resource.ResourceClaimStatus, want *plan.Claim) bool {
 	have := status.Allocation.Devices.Results
 	return len(want.Reserve) > 0 && len(missing(status.ReservedFor, want.Reserve)) == 0 &&
 		slices.EqualFunc(have, want.Allocation.Devices, func(a, b resourcev1.DeviceRequestAllocationResult) bool {

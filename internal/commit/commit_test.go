@@ -437,7 +437,7 @@ func TestGiveBack(t *testing.T) {
 			s := newServer(test.have)
 			s.cached[keyOf(test.have)] = with(group)
 			s.cached[keyOf(test.have)].ResourceVersion = "0"
-			seen, err := s.committer().GiveBack(t.Context(), &Held{Key: keyOf(test.have), UID: "c", Holders: []model.Consumer{group}})
+			seen, err := s.committer().GiveBack(t.Context(), &HeldClaim{Key: keyOf(test.have), UID: "c", Holders: []model.Consumer{group}})
 			if err != nil || seen == nil {
 				t.Fatal(seen, err)
 			}
@@ -449,11 +449,11 @@ func TestGiveBack(t *testing.T) {
 	}
 	behind := newServer(with(group))
 	behind.cached[keyOf(behind.claims[model.Key{Namespace: "ns", Name: "c"}])] = claim("c")
-	if seen, err := behind.committer().GiveBack(t.Context(), &Held{Key: model.Key{Namespace: "ns", Name: "c"}, UID: "c", Holders: []model.Consumer{group}}); err != nil || seen.Status.Allocation != nil {
+	if seen, err := behind.committer().GiveBack(t.Context(), &HeldClaim{Key: model.Key{Namespace: "ns", Name: "c"}, UID: "c", Holders: []model.Consumer{group}}); err != nil || seen.Status.Allocation != nil {
 		t.Errorf("a claim of which the cache does not show the devices: %v, %v", seen, err)
 	}
 	gone := newServer()
-	if seen, err := gone.committer().GiveBack(t.Context(), &Held{Key: model.Key{Namespace: "ns", Name: "c"}}); seen != nil || err != nil {
+	if seen, err := gone.committer().GiveBack(t.Context(), &HeldClaim{Key: model.Key{Namespace: "ns", Name: "c"}}); seen != nil || err != nil {
 		t.Errorf("a claim that is gone: %v, %v", seen, err)
 	}
 }
@@ -493,8 +493,8 @@ func TestPlansThatReserveOneClaimDoNotConflict(t *testing.T) {
 	if got := s.claims[model.Key{Namespace: "ns", Name: "c"}].Status.ReservedFor; len(got) != pods+1 {
 		t.Errorf("%d consumers, want %d", len(got), pods+1)
 	}
-	if len(committer.turns.of) > 0 {
-		t.Errorf("%d claims are remembered", len(committer.turns.of))
+	if len(committer.turns.byKey) > 0 {
+		t.Errorf("%d claims are remembered", len(committer.turns.byKey))
 	}
 	// The cache never shows a write here, so who finds nobody before him writes in vain once.
 	if conflicts := len(s.log) - (pods + 1); conflicts > pods {

@@ -13,8 +13,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// Held is a claim with holders that do not use it.
-type Held struct {
+// HeldClaim is a claim with holders that do not use it.
+type HeldClaim struct {
 	Key     model.Key
 	UID     types.UID
 	Holders []model.Consumer
@@ -23,8 +23,8 @@ type Held struct {
 // GiveBack removes the holders' reservations from a claim and deallocates it, unless other
 // consumers remain. A claim created by a plan is deleted. It returns the claim as the API has it,
 // or nil if it does not exist.
-func (c *Committer) GiveBack(ctx context.Context, held *Held) (*resource.ResourceClaim, error) {
-	claim, err := c.letGo(ctx, held)
+func (c *Committer) GiveBack(ctx context.Context, held *HeldClaim) (*resource.ResourceClaim, error) {
+	claim, err := c.releaseHolders(ctx, held)
 	if err != nil && !refused(err) {
 		claim, err = c.lookUp(ctx, held.Key)
 	}
@@ -34,7 +34,7 @@ func (c *Committer) GiveBack(ctx context.Context, held *Held) (*resource.Resourc
 	return claim, c.remove(ctx, claim)
 }
 
-func (c *Committer) letGo(ctx context.Context, held *Held) (*resource.ResourceClaim, error) {
+func (c *Committer) releaseHolders(ctx context.Context, held *HeldClaim) (*resource.ResourceClaim, error) {
 	edit := func(claim *resource.ResourceClaim) bool {
 		return claim.UID == held.UID && removeConsumers(&claim.Status, held.Holders, true)
 	}
@@ -45,7 +45,7 @@ func (c *Committer) letGo(ctx context.Context, held *Held) (*resource.ResourceCl
 	}
 	claim, err := c.claims.Get(ctx, held.Key)
 	if err != nil {
-		return nil, ignoreGone(err, held.Key)
+		return nil, ignoreNotFound(err, held.Key)
 	}
 	return c.change(ctx, claim, edit)
 }
@@ -97,18 +97,18 @@ func (c *Committer) change(ctx context.Context, claim *resource.ResourceClaim, e
 			return changed, nil
 		}
 		if attempt == maxAttempts || !retriable(err) {
-			return nil, ignoreGone(err, key)
+			return nil, ignoreNotFound(err, key)
 		}
 		if err := c.pause(ctx, attempt); err != nil {
 			return nil, err
 		}
 		if claim, err = c.claims.Get(ctx, key); err != nil {
-			return nil, ignoreGone(err, key)
+			return nil, ignoreNotFound(err, key)
 		}
 	}
 }
 
-func ignoreGone(err error, key model.Key) error {
+func ignoreNotFound(err error, key model.Key) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

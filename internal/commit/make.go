@@ -17,13 +17,13 @@ import (
 // The claim for extended resources is created when the plan is written. Its name is derived from
 // the pod, so that a claim left by an earlier attempt is found and no pod gets two.
 
-// make returns the claim required by the plan: an existing one with the same requests, or a new
+// ensureClaim returns the claim required by the plan: an existing one with the same requests, or a new
 // one. An existing claim without devices but with other requests was created for another kind of
 // node, and is replaced.
-func (c *Committer) make(ctx context.Context, want *plan.Claim) (*resource.ResourceClaim, error) {
+func (c *Committer) ensureClaim(ctx context.Context, want *plan.Claim) (*resource.ResourceClaim, error) {
 	claim, err := c.claims.Get(ctx, want.Key)
 	switch {
-	case err == nil && outlived(claim, want):
+	case err == nil && isOutdated(claim, want):
 		if err := c.remove(ctx, claim); err != nil {
 			return nil, err
 		}
@@ -37,9 +37,9 @@ func (c *Committer) make(ctx context.Context, want *plan.Claim) (*resource.Resou
 	return claim, err
 }
 
-// outlived reports whether a claim was created for the same pod on another kind of node, and is not
+// isOutdated reports whether a claim was created for the same pod on another kind of node, and is not
 // allocated.
-func outlived(claim *resource.ResourceClaim, want *plan.Claim) bool {
+func isOutdated(claim *resource.ResourceClaim, want *plan.Claim) bool {
 	return claim.DeletionTimestamp == nil && claim.Status.Allocation == nil && isFor(claim, want) && !model.ClaimFrom(claim).HasSameRequests(want.Make)
 }
 
@@ -67,7 +67,7 @@ func (c *Committer) remove(ctx context.Context, claim *resource.ResourceClaim) e
 		bare.Finalizers = slices.Delete(bare.Finalizers, at, at+1)
 		var err error
 		if claim, err = c.claims.Update(ctx, bare); err != nil {
-			return ignoreGone(err, key)
+			return ignoreNotFound(err, key)
 		}
 	}
 	if err := c.claims.Delete(ctx, claim); err != nil && !apierrors.IsNotFound(err) {

@@ -110,7 +110,7 @@ func TestMadeClaimsGoAgain(t *testing.T) {
 		t.Fatal(result)
 	}
 	made := s.claims[plan.Claims[0].Key]
-	held := &Held{Key: keyOf(made), UID: made.UID, Holders: plan.Claims[0].Reserve}
+	held := &HeldClaim{Key: keyOf(made), UID: made.UID, Holders: plan.Claims[0].Reserve}
 	if claim, err := s.committer().GiveBack(context.Background(), held); err != nil || claim.Status.Allocation != nil {
 		t.Errorf("%v, %v", claim, err)
 	}

@@ -15,7 +15,7 @@ func (c *Committer) checkMinCount(ctx context.Context, plan *plan.Plan) error {
 		return nil
 	}
 	var now int
-	err := c.ask(ctx, func() (err error) {
+	err := c.repeatRead(ctx, func() (err error) {
 		if now, err = c.binds.MinCount(ctx, plan.Unit.Key, plan.Group); refused(err) {
 			now, err = 0, nil // a PodGroup that does not exist has no quorum
 		}

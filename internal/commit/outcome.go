@@ -20,8 +20,8 @@ import (
 // ErrElsewhere means that a pod is bound to another node than planned.
 var ErrElsewhere = errors.New("the pod is on another node")
 
-// ask repeats a read until it succeeds. It fails only if ctx ends.
-func (c *Committer) ask(ctx context.Context, question func() error) error {
+// repeatRead repeats a read until it succeeds. It fails only if ctx ends.
+func (c *Committer) repeatRead(ctx context.Context, question func() error) error {
 	for attempt := 0; ; attempt++ {
 		if question() == nil {
 			return nil
@@ -35,7 +35,7 @@ func (c *Committer) ask(ctx context.Context, question func() error) error {
 // outcome returns the result of a bind that failed: nil if the pod is on its node after all.
 func (c *Committer) outcome(ctx context.Context, bind *plan.Pod, failure error) error {
 	var node string
-	err := c.ask(ctx, func() (err error) {
+	err := c.repeatRead(ctx, func() (err error) {
 		node, err = c.binds.BoundTo(ctx, bind.Pod, bind.UID)
 		return err
 	})
@@ -57,7 +57,7 @@ func (c *Committer) LookUp(ctx context.Context, key model.Key) (*resource.Resour
 
 // lookUp reads a claim from the API; nil if it does not exist. It fails only if ctx ends.
 func (c *Committer) lookUp(ctx context.Context, key model.Key) (claim *resource.ResourceClaim, err error) {
-	err = c.ask(ctx, func() (err error) {
+	err = c.repeatRead(ctx, func() (err error) {
 		if claim, err = c.claims.Get(ctx, key); apierrors.IsNotFound(err) {
 			claim, err = nil, nil
 		}
@@ -69,9 +69,9 @@ func (c *Committer) lookUp(ctx context.Context, key model.Key) (claim *resource.
 	return claim, nil
 }
 
-// after returns what a failed write has left in a claim. The write counts as made if the plan's
+// resultAfter returns what a failed write has left in a claim. The write counts as made if the plan's
 // allocation is there.
-func (c *Committer) after(ctx context.Context, want *plan.Claim, failure error) (written, error) {
+func (c *Committer) resultAfter(ctx context.Context, want *plan.Claim, failure error) (written, error) {
 	if want.Allocation == nil || refused(failure) {
 		return written{}, failure
 	}

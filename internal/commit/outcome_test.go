@@ -139,7 +139,7 @@ func TestOutcomeOfGivingBackIsLookedUp(t *testing.T) {
 	held.Status.Allocation = claimPlan("c").Allocation.Result()
 	held.Status.ReservedFor = []model.Consumer{group}
 	o := &outage{server: newServer(held), reads: 3 * maxAttempts, lost: 1}
-	seen, err := o.committer().GiveBack(t.Context(), &Held{Key: keyOf(held), UID: held.UID, Holders: []model.Consumer{group}})
+	seen, err := o.committer().GiveBack(t.Context(), &HeldClaim{Key: keyOf(held), UID: held.UID, Holders: []model.Consumer{group}})
 	if err != nil || seen == nil || seen.Status.Allocation != nil || len(seen.Status.ReservedFor) > 0 {
 		t.Errorf("%+v, %v", seen, err)
 	}

@@ -22,7 +22,7 @@ func (c *Committer) checkReliances(ctx context.Context, list []plan.Reliance) er
 	c.each(ctx, len(list), func(i int) {
 		claim, err := c.lookUp(ctx, list[i].Key)
 		if err == nil {
-			err = stands(claim, &list[i])
+			err = checkReliance(claim, &list[i])
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -38,9 +38,9 @@ func (c *Committer) checkReliances(ctx context.Context, list []plan.Reliance) er
 	return nil
 }
 
-// stands returns an error if the current claim does not permit binding the pod; nil if the claim
+// checkReliance returns an error if the current claim does not permit binding the pod; nil if the claim
 // does not exist.
-func stands(claim *resource.ResourceClaim, on *plan.Reliance) error {
+func checkReliance(claim *resource.ResourceClaim, on *plan.Reliance) error {
 	switch {
 	case claim == nil || claim.UID != on.UID:
 		return fmt.Errorf("%w: ResourceClaim %s was deleted or recreated", ErrRefused, on.Key)

@@ -11,8 +11,8 @@ import (
 // previous write. Pods that share a claim without a group are added to reservedFor one by one, and
 // concurrent writes would conflict.
 type turns struct {
-	mu sync.Mutex
-	of map[model.Key]*turn
+	mu    sync.Mutex
+	byKey map[model.Key]*turn
 }
 
 // turn is the right to write a claim. It exists while a writer writes or waits.
@@ -22,15 +22,15 @@ type turn struct {
 	latest *resource.ResourceClaim // last version written; nil if there is none
 }
 
-func newTurns() *turns { return &turns{of: map[model.Key]*turn{}} }
+func newTurns() *turns { return &turns{byKey: map[model.Key]*turn{}} }
 
 // take waits for the turn to write a claim; end releases it.
 func (t *turns) take(key model.Key) *turn {
 	t.mu.Lock()
-	mine, ok := t.of[key]
+	mine, ok := t.byKey[key]
 	if !ok {
 		mine = &turn{}
-		t.of[key] = mine
+		t.byKey[key] = mine
 	}
 	mine.users++
 	t.mu.Unlock()
@@ -43,6 +43,6 @@ func (t *turns) end(key model.Key, mine *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if mine.users--; mine.users == 0 {
-		delete(t.of, key)
+		delete(t.byKey, key)
 	}
 }

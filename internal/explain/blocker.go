@@ -181,7 +181,7 @@ func (a *attempt) withoutClaim(r *Report, answer *PodAnswer, pod *core.Pod, entr
 		owner = claims.GroupOwner(group)
 		kind, ownerKey = "podgroup", keyOf(group)
 	}
-	want := claims.Wanted(owner, claims.Facts{Templates: a.templates(pod.Namespace), Claims: a.snap.Objects.Claims, NoClusterTemplates: false})
+	want := claims.DesiredClaims(owner, claims.Facts{Templates: a.templates(pod.Namespace), Claims: a.snap.Objects.Claims, NoClusterTemplates: false})
 	for _, problem := range want.Problems {
 		if problem.Entry != entry.Entry && !entry.Group {
 			continue

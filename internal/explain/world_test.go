@@ -177,7 +177,7 @@ func (w *world) generate() {
 
 // wanted creates the claims that an owner lacks, under names without a random part. A quota of the
 // namespace that has no room refuses them.
-func (w *world) wanted(owner claims.Owner) claims.Want {
+func (w *world) wanted(owner claims.Owner) claims.OwnerChange {
 	facts := claims.Facts{Templates: map[claims.Source]claims.Template{}, Claims: w.snap.Objects.Claims}
 	for _, t := range w.snap.Objects.Templates {
 		if t.Namespace == owner.Namespace {
@@ -185,17 +185,17 @@ func (w *world) wanted(owner claims.Owner) claims.Want {
 			facts.Templates[source] = claims.Template{Source: source, UID: t.UID, Spec: &t.Spec.Spec}
 		}
 	}
-	want := claims.Wanted(owner, facts)
+	want := claims.DesiredClaims(owner, facts)
 	refused := slices.ContainsFunc(w.snap.Objects.Quotas, func(q *corev1.ResourceQuota) bool { return q.Namespace == owner.Namespace })
 	if refused {
-		return claims.Want{}
+		return claims.OwnerChange{}
 	}
 	for _, claim := range want.Create {
 		claim.Name = owner.Name + "-" + claim.Annotations[claims.PodClaimAnnotation]
 		w.add(claim)
 		facts.Claims = w.snap.Objects.Claims
 	}
-	return claims.Wanted(owner, facts)
+	return claims.DesiredClaims(owner, facts)
 }
 
 // place places the first unit that can be, and reports whether there was one.

@@ -49,7 +49,7 @@ func (o Outcome) Because(cause Outcome) Outcome {
 func Evaluate(group *scheduling.PodGroup, q Quorum) (o Outcome, known bool) {
 	switch {
 	case q.Gang && q.Placed >= q.Min:
-		return Scheduled(q.of(q.Placed, "are placed")), true
+		return Scheduled(q.ratio(q.Placed, "are placed")), true
 	case !q.Gang && q.Placed > 0:
 		return Scheduled("at least one pod is scheduled"), true
 	case !q.Met():
@@ -59,7 +59,7 @@ func Evaluate(group *scheduling.PodGroup, q Quorum) (o Outcome, known bool) {
 	case !q.Gang:
 		return Unschedulable("no pods are scheduled"), true
 	}
-	return Unschedulable(q.of(q.Placed, "are placed")), true
+	return Unschedulable(q.ratio(q.Placed, "are placed")), true
 }
 
 // Conditions returns the conditions of the PodGroup for the outcome, and whether they differ from

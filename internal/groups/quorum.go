@@ -57,7 +57,7 @@ func (q Quorum) Met() bool { return q.Ready >= q.Min }
 func (q Quorum) Message() string {
 	var text string
 	if q.Gang {
-		text = q.of(q.Ready, "exist")
+		text = q.ratio(q.Ready, "exist")
 	} else {
 		text = fmt.Sprintf("%d pods exist", q.Ready)
 	}
@@ -76,8 +76,8 @@ func (q Quorum) Message() string {
 	return text
 }
 
-// of returns how many pods of a gang are in a state, and how many it needs: "3 of 4 pods exist".
-func (q Quorum) of(n int, state string) string {
+// ratio returns how many pods of a gang are in a state, and how many it needs: "3 of 4 pods exist".
+func (q Quorum) ratio(n int, state string) string {
 	if n > q.Min {
 		return fmt.Sprintf("%d pods %s (minCount %d)", n, state, q.Min)
 	}

@@ -47,7 +47,7 @@ func (s *Scheduler) tryBinds(ctx context.Context, p *pendingBind) {
 		}
 	default:
 		s.pending.remove(p)
-		s.beside(func() {
+		s.runConcurrently(func() {
 			result := commit.Result{Failed: s.commit.Binds(ctx, p.plan)}
 			s.feed.Enqueue(func() []model.Topic { return s.committed(p.plan, result, p.halfBound) })
 		})
@@ -72,13 +72,13 @@ func (s *Scheduler) withdraw(ctx context.Context, plan *plan.Plan, a attachment)
 	s.quarantine.add(a.broken)
 	s.hold(plan.Unit)
 	unused := s.usage.unusedOf(plan, a.hopeless)
-	s.beside(func() {
+	s.runConcurrently(func() {
 		seen, err := s.giveBackAll(ctx, unused)
 		s.feed.Enqueue(func() []model.Topic {
 			if err != nil {
 				klog.V(2).InfoS("Not all devices could be freed", "unit", plan.Unit, "reason", err)
 			}
-			topics := append(s.take(seen), plan.Forget(s.state)...)
+			topics := append(s.applyWritten(seen), plan.Forget(s.state)...)
 			s.retryLater(plan.Unit, nil)
 			return topics
 		})

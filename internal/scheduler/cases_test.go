@@ -80,8 +80,8 @@ func TestFailedGangHoldsNothing(t *testing.T) {
 		x.idle()
 	}
 	x.pass(time.Minute)
-	if ready, parked := x.s.queue.Len(); ready+parked+len(x.s.held)+len(x.s.failures)+len(x.s.halfBound)+len(x.s.status.groups.said)+len(x.s.status.groups.counts)+len(x.s.status.pods.said) > 0 {
-		t.Errorf("something is remembered of what is gone: %d ready, %d parked, %v, %v, %v, %v, %v", ready, parked, x.s.held, x.s.failures, x.s.status.groups.said, x.s.status.groups.counts, x.s.status.pods.said)
+	if ready, parked := x.s.queue.Len(); ready+parked+len(x.s.held)+len(x.s.failures)+len(x.s.halfBound)+len(x.s.status.groups.verdicts)+len(x.s.status.groups.counts)+len(x.s.status.pods.verdicts) > 0 {
+		t.Errorf("something is remembered of what is gone: %d ready, %d parked, %v, %v, %v, %v, %v", ready, parked, x.s.held, x.s.failures, x.s.status.groups.verdicts, x.s.status.groups.counts, x.s.status.pods.verdicts)
 	}
 }
 

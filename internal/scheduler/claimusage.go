@@ -18,7 +18,7 @@ type claimUsage struct {
 
 // unused returns the claims that have devices for the waiting pods of a unit, and for their group
 // if it has never run.
-func (u claimUsage) unused(unit *model.Unit) []commit.Held {
+func (u claimUsage) unused(unit *model.Unit) []commit.HeldClaim {
 	claims := u.allocatedOf(unit, unit.Group != nil && !unit.Group.Scheduled)
 	if len(claims) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func holders(unit *model.Unit) []model.Consumer {
 
 // unusedOf returns the claims that a plan has allocated, and its claims with devices that never
 // become ready.
-func (u claimUsage) unusedOf(plan *plan.Plan, hopeless []model.Key) []commit.Held {
+func (u claimUsage) unusedOf(plan *plan.Plan, hopeless []model.Key) []commit.HeldClaim {
 	var holders []model.Consumer
 	for i := range plan.Pods {
 		holders = append(holders, model.PodConsumer(plan.Pods[i].Pod.Name, plan.Pods[i].UID))
@@ -80,7 +80,7 @@ func (u claimUsage) unusedOf(plan *plan.Plan, hopeless []model.Key) []commit.Hel
 	if group, ok := u.state.Groups.Get(plan.Unit.Key); ok && plan.Unit.Group && !group.Scheduled {
 		holders = append(holders, model.GroupConsumer(group.Key.Name, group.UID))
 	}
-	var unused []commit.Held
+	var unused []commit.HeldClaim
 	for i := range plan.Claims {
 		claim := &plan.Claims[i]
 		if claim.Allocation == nil {
@@ -90,28 +90,28 @@ func (u claimUsage) unusedOf(plan *plan.Plan, hopeless []model.Key) []commit.Hel
 		if made, ok := u.state.Claims.Observed(claim.Key); ok && claim.Make != nil {
 			uid = made.UID
 		}
-		unused = append(unused, commit.Held{Key: claim.Key, UID: uid, Holders: append(slices.Clip(holders), claim.Reserve...)})
+		unused = append(unused, commit.HeldClaim{Key: claim.Key, UID: uid, Holders: append(slices.Clip(holders), claim.Reserve...)})
 	}
 	for _, key := range hopeless {
 		claim, ok := u.state.Claims.Get(key)
-		if ok && !slices.ContainsFunc(unused, func(held commit.Held) bool { return held.Key == key }) {
-			unused = append(unused, commit.Held{Key: key, UID: claim.UID, Holders: holders})
+		if ok && !slices.ContainsFunc(unused, func(held commit.HeldClaim) bool { return held.Key == key }) {
+			unused = append(unused, commit.HeldClaim{Key: key, UID: claim.UID, Holders: holders})
 		}
 	}
 	return u.notInUse(unused, plan)
 }
 
 // heldBy returns the claims that have no consumers other than the holders.
-func (u claimUsage) heldBy(claims []model.Key, holders []model.Consumer) []commit.Held {
+func (u claimUsage) heldBy(claims []model.Key, holders []model.Consumer) []commit.HeldClaim {
 	these := map[types.UID]bool{}
 	for _, holder := range holders {
 		these[holder.UID] = true
 	}
 	other := func(c model.Consumer) bool { return !these[c.UID] }
-	var held []commit.Held
+	var held []commit.HeldClaim
 	for _, key := range claims {
 		if claim, _ := u.state.Claims.Get(key); !slices.ContainsFunc(claim.Consumers, other) {
-			held = append(held, commit.Held{Key: key, UID: claim.UID, Holders: holders})
+			held = append(held, commit.HeldClaim{Key: key, UID: claim.UID, Holders: holders})
 		}
 	}
 	return held
@@ -119,7 +119,7 @@ func (u claimUsage) heldBy(claims []model.Key, holders []model.Consumer) []commi
 
 // notInUse removes claims from the list that a pod on a node names, reserved for it or not. Pods of
 // the plan, which may be nil, do not count.
-func (u claimUsage) notInUse(list []commit.Held, plan *plan.Plan) []commit.Held {
+func (u claimUsage) notInUse(list []commit.HeldClaim, plan *plan.Plan) []commit.HeldClaim {
 	if len(list) == 0 {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (u claimUsage) notInUse(list []commit.Held, plan *plan.Plan) []commit.Held 
 			}
 		}
 	}
-	return slices.DeleteFunc(list, func(held commit.Held) bool { return used[held.Key] })
+	return slices.DeleteFunc(list, func(held commit.HeldClaim) bool { return used[held.Key] })
 }
 
 // idleGroup returns a unit of a group that has never run and has no pods to place.

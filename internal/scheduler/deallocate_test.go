@@ -114,7 +114,7 @@ func TestDeallocateOwnClaimOfAMember(t *testing.T) {
 	x := start(t, s)
 	x.pass(time.Second)
 	s.addPod("g-1", "g", own("mine"))
-	x.s.beside = func(func()) {} // the process ends
+	x.s.runConcurrently = func(func()) {} // the process ends
 	claimOnly := start(t, s)
 	claimOnly.link.left = 2
 	claimOnly.idle()

@@ -34,16 +34,16 @@ func (d *deletedClaims) freeDeleted(ctx context.Context, topics []model.Topic) {
 	for _, topic := range topics {
 		touched[topic.Key.Namespace] = true
 	}
-	var useless []commit.Held
+	var useless []commit.HeldClaim
 	for key, busy := range d.claims {
 		if busy || !touched[key.Namespace] {
 			continue
 		}
 		if claim, ok := d.state.Claims.Get(key); ok && d.allIdle(claim) {
-			useless = append(useless, commit.Held{Key: key, UID: claim.UID, Holders: claim.Consumers})
+			useless = append(useless, commit.HeldClaim{Key: key, UID: claim.UID, Holders: claim.Consumers})
 		}
 	}
-	slices.SortFunc(useless, func(a, b commit.Held) int { return strings.Compare(a.Key.String(), b.Key.String()) })
+	slices.SortFunc(useless, func(a, b commit.HeldClaim) int { return strings.Compare(a.Key.String(), b.Key.String()) })
 	for _, held := range d.usage.notInUse(useless, nil) {
 		d.freeOne(ctx, held)
 	}
@@ -93,11 +93,11 @@ func (d *deletedClaims) isIdle(key model.Key, c model.Consumer) bool {
 }
 
 // freeOne frees a claim's devices concurrently.
-func (d *deletedClaims) freeOne(ctx context.Context, held commit.Held) {
+func (d *deletedClaims) freeOne(ctx context.Context, held commit.HeldClaim) {
 	klog.V(2).InfoS("Freeing the devices of a claim that is being deleted", "claim", held.Key)
 	d.claims[held.Key] = true
-	d.beside(func() {
-		seen, err := d.giveBackAll(ctx, []commit.Held{held})
+	d.runConcurrently(func() {
+		seen, err := d.giveBackAll(ctx, []commit.HeldClaim{held})
 		d.feed.Enqueue(func() []model.Topic {
 			again := func() []model.Topic {
 				if d.claims[held.Key] {
@@ -110,7 +110,7 @@ func (d *deletedClaims) freeOne(ctx context.Context, held commit.Held) {
 				d.after(freeAgain, again)
 				return nil
 			}
-			return append(d.take(seen), again()...)
+			return append(d.applyWritten(seen), again()...)
 		})
 	})
 }

@@ -78,9 +78,9 @@ func (e *eviction) add(pod *model.Pod) {
 	e.left[pod.Key] = pod.UID
 }
 
-// to names the preemptor in a message for objects of a namespace. For other namespaces than its own
+// describe names the preemptor in a message for objects of a namespace. For other namespaces than its own
 // it is identified by UID alone.
-func (p *preemptor) to(namespace string) string {
+func (p *preemptor) describe(namespace string) string {
 	switch {
 	case p.name == "":
 		return "a pod of higher priority"
@@ -105,7 +105,7 @@ type evictions struct {
 	name      string // of the scheduler
 }
 
-func (w *evictions) carryOut(ctx context.Context, e *eviction) error {
+func (w *evictions) write(ctx context.Context, e *eviction) error {
 	err := each(ctx, e.pods, func(ctx context.Context, pod *model.Pod) error {
 		if pod.Victim {
 			return nil
@@ -144,16 +144,16 @@ func each(ctx context.Context, pods []*model.Pod, do func(context.Context, *mode
 // event returns the text of the event of an evicted pod.
 func (e *eviction) event(pod *model.Pod) string {
 	if e.relocation {
-		return fmt.Sprintf("Evicted from node %s: %s has fewer pods than its minCount, and is placed elsewhere as a whole", pod.Node, e.preemptor.to(pod.Key.Namespace))
+		return fmt.Sprintf("Evicted from node %s: %s has fewer pods than its minCount, and is placed elsewhere as a whole", pod.Node, e.preemptor.describe(pod.Key.Namespace))
 	}
-	return fmt.Sprintf("Preempted by %s on node %s", e.preemptor.to(pod.Key.Namespace), pod.Node)
+	return fmt.Sprintf("Preempted by %s on node %s", e.preemptor.describe(pod.Key.Namespace), pod.Node)
 }
 
 func (w *evictions) message(e *eviction, namespace string) string {
 	if e.relocation {
-		return fmt.Sprintf("%s: %s has fewer pods than its minCount, and is placed elsewhere as a whole", w.name, e.preemptor.to(namespace))
+		return fmt.Sprintf("%s: %s has fewer pods than its minCount, and is placed elsewhere as a whole", w.name, e.preemptor.describe(namespace))
 	}
-	return fmt.Sprintf("%s: preempting to make room for %s", w.name, e.preemptor.to(namespace))
+	return fmt.Sprintf("%s: preempting to make room for %s", w.name, e.preemptor.describe(namespace))
 }
 
 // markAttempts limits the attempts to write a pod or PodGroup that others write too.

@@ -17,16 +17,16 @@ import (
 func (s *Scheduler) try(ctx context.Context, entry queue.Entry) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			s.survive(entry, cause, debug.Stack())
+			s.recoverFromPanic(entry, cause, debug.Stack())
 		}
 	}()
 	s.tryUnit(ctx, entry)
 }
 
-// survive continues after a panic if the State is unchanged: the trial was undone while the stack
+// recoverFromPanic continues after a panic if the State is unchanged: the trial was undone while the stack
 // was unwound. What the placer has cached may be incomplete and is discarded. The unit is tried
 // again with back-off.
-func (s *Scheduler) survive(entry queue.Entry, cause any, stack []byte) {
+func (s *Scheduler) recoverFromPanic(entry queue.Entry, cause any, stack []byte) {
 	klog.ErrorS(nil, "Placing a unit panicked", "unit", entry.Key, "panic", cause, "stack", string(stack))
 	if err := s.state.Audit(); err != nil {
 		panic(fmt.Sprintf("placing %v: %v; the State is not as it was: %v", entry.Key, cause, err))
@@ -45,7 +45,7 @@ const costlyPause = time.Second
 // continueLater tries a unit again whose claims' expressions are too costly for one attempt. Such
 // units take turns.
 func (q *unitQueue) continueLater(unit *model.Unit, reasons *sched.Reasons) {
-	q.leavePlace(unit.Key)
+	q.dropNomination(unit.Key)
 	q.status.reportReasons(unit, reasons)
 	now := q.clock.Now()
 	if q.nextCostly.Before(now) {

@@ -29,21 +29,21 @@ func (s *Scheduler) giveBack(ctx context.Context, unit *model.Unit, reasons *sch
 }
 
 // free deallocates claims that a unit does not use, and reports whether there are any.
-func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []commit.Held) bool {
+func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []commit.HeldClaim) bool {
 	if len(unused) == 0 {
 		return false
 	}
 	klog.V(2).InfoS("Freeing devices with which a unit cannot be placed", "unit", key, "claims", len(unused))
 	s.hold(key)
 	group, _ := s.state.Groups.Get(key.Key)
-	s.beside(func() {
+	s.runConcurrently(func() {
 		var seen []*resource.ResourceClaim
 		err := s.hasNotRun(ctx, key, group)
 		if err == nil {
 			seen, err = s.giveBackAll(ctx, unused)
 		}
 		s.feed.Enqueue(func() []model.Topic {
-			topics := s.take(seen)
+			topics := s.applyWritten(seen)
 			if err != nil {
 				klog.V(2).InfoS("Not all devices could be freed", "unit", key, "reason", err)
 				s.retryLater(key, nil)

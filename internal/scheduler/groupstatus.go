@@ -51,7 +51,7 @@ type groupStatus struct {
 	podGroups cluster.Cache[*scheduling.PodGroup]
 	pods      cluster.PodCache
 	write     groupWriter
-	tell      *podStatus
+	podStatus *podStatus
 	events    reconciler.Recorder
 	clock     clock.PassiveClock
 	queue     reconciler.Queue[model.Key]
@@ -59,11 +59,11 @@ type groupStatus struct {
 	copies    flowcontrol.RateLimiter // limits warnings for members
 	pace      *pace
 
-	mu     sync.Mutex // guards the fields below
-	said   map[model.Key]verdict
-	counts map[model.Key]groups.Quorum // counts of gangs that lack pods, at the last reconciliation
-	warned map[model.Key]warning
-	sets   map[types.UID]bool // whether the StatefulSets of members create their pods one by one
+	mu       sync.Mutex // guards the fields below
+	verdicts map[model.Key]verdict
+	counts   map[model.Key]groups.Quorum // counts of gangs that lack pods, at the last reconciliation
+	warned   map[model.Key]warning
+	sets     map[types.UID]bool // whether the StatefulSets of members create their pods one by one
 }
 
 // warning is an event about a group that is not scheduled.
@@ -83,10 +83,10 @@ type verdict struct {
 
 // newGroupStatus returns a groupStatus for caches with an index of pods by PodGroup.
 func newGroupStatus(p parts, tell *podStatus) *groupStatus {
-	g := &groupStatus{podGroups: p.caches.PodGroups, pods: p.caches.Pods, write: p.groups, tell: tell, events: p.events, clock: p.clock, name: p.opts.Name,
-		copies: flowcontrol.NewTokenBucketRateLimiter(memberWarningsPerSecond, memberWarningsBurst),
-		pace:   newPace(p.clock),
-		said:   map[model.Key]verdict{}, counts: map[model.Key]groups.Quorum{}, warned: map[model.Key]warning{}, sets: map[types.UID]bool{}}
+	g := &groupStatus{podGroups: p.caches.PodGroups, pods: p.caches.Pods, write: p.groups, podStatus: tell, events: p.events, clock: p.clock, name: p.opts.Name,
+		copies:   flowcontrol.NewTokenBucketRateLimiter(memberWarningsPerSecond, memberWarningsBurst),
+		pace:     newPace(p.clock),
+		verdicts: map[model.Key]verdict{}, counts: map[model.Key]groups.Quorum{}, warned: map[model.Key]warning{}, sets: map[types.UID]bool{}}
 	g.pods.OnChange(func(old, now *core.Pod) {
 		pod := now
 		if pod == nil {
@@ -106,47 +106,47 @@ func newGroupStatus(p parts, tell *podStatus) *groupStatus {
 	return g
 }
 
-// say records the reason why a group cannot be placed.
-func (g *groupStatus) say(key model.Key, uid types.UID, outcome groups.Outcome) {
+// setVerdict records the reason why a group cannot be placed.
+func (g *groupStatus) setVerdict(key model.Key, uid types.UID, outcome groups.Outcome) {
 	g.record(key, verdict{uid: uid, outcome: outcome})
 }
 
-// sayWaiting records the reason why a gang with nominated nodes waits.
-func (g *groupStatus) sayWaiting(key model.Key, uid types.UID, outcome groups.Outcome, nominated map[model.Key]string) {
+// setNominated records the reason why a gang with nominated nodes waits.
+func (g *groupStatus) setNominated(key model.Key, uid types.UID, outcome groups.Outcome, nominated map[model.Key]string) {
 	g.record(key, verdict{uid: uid, outcome: outcome, nominated: nominated})
 }
 
-// sayToAll records the reason why none of the group's pods can be placed, for any policy.
-func (g *groupStatus) sayToAll(key model.Key, uid types.UID, outcome groups.Outcome) {
+// setVerdictForAll records the reason why none of the group's pods can be placed, for any policy.
+func (g *groupStatus) setVerdictForAll(key model.Key, uid types.UID, outcome groups.Outcome) {
 	g.record(key, verdict{uid: uid, outcome: outcome, all: true})
 }
 
 func (g *groupStatus) record(key model.Key, v verdict) {
 	g.mu.Lock()
-	g.said[key] = v
+	g.verdicts[key] = v
 	g.mu.Unlock()
 	g.queue.Add(key)
 }
 
-// unsay removes the verdict on a group that has been placed, or whose pods have their own reasons.
-func (g *groupStatus) unsay(key model.Key) {
+// clearVerdict removes the verdict on a group that has been placed, or whose pods have their own reasons.
+func (g *groupStatus) clearVerdict(key model.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.said, key)
+	delete(g.verdicts, key)
 }
 
 func (g *groupStatus) forget(key model.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.said, key)
+	delete(g.verdicts, key)
 	delete(g.counts, key)
 	delete(g.warned, key)
 	g.pace.forget(key)
 }
 
-// moving reports whether the number of pods of a gang that lacks pods has changed since the last
+// isChanging reports whether the number of pods of a gang that lacks pods has changed since the last
 // reconciliation.
-func (g *groupStatus) moving(key model.Key, q groups.Quorum) bool {
+func (g *groupStatus) isChanging(key model.Key, q groups.Quorum) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if q.Met() {
@@ -164,11 +164,11 @@ func (g *groupStatus) moving(key model.Key, q groups.Quorum) bool {
 	return true
 }
 
-// warn reports whether a warning event about the group's condition is due: a new condition must
+// isWarningDue reports whether a warning event about the group's condition is due: a new condition must
 // last for the patience. This also applies to an existing condition that this process sees for the
 // first time, because the previous process may have ended before the event was due. last has the
 // time of the last event, if there was one.
-func (g *groupStatus) warn(key model.Key, news bool, patience time.Duration) (now bool, last warning) {
+func (g *groupStatus) isWarningDue(key model.Key, news bool, patience time.Duration) (now bool, last warning) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.clock.Now()
@@ -185,17 +185,17 @@ func (g *groupStatus) warn(key model.Key, news bool, patience time.Duration) (no
 	return now, w
 }
 
-// calm removes the pending warning of a group.
-func (g *groupStatus) calm(key model.Key) {
+// clearWarning removes the pending warning of a group.
+func (g *groupStatus) clearWarning(key model.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.warned, key)
 }
 
-func (g *groupStatus) lastSaid(key model.Key, uid types.UID) (verdict, bool) {
+func (g *groupStatus) lastVerdict(key model.Key, uid types.UID) (verdict, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	v, ok := g.said[key]
+	v, ok := g.verdicts[key]
 	return v, ok && v.uid == uid
 }
 
@@ -209,14 +209,14 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 	members := g.pods.ByIndex(groups.Index, key.String())
 	count := groups.Count(group, members)
 	outcome, known := groups.Evaluate(group, count)
-	if g.moving(key, count) {
+	if g.isChanging(key, count) {
 		g.queue.AddAfter(key, settleQuorum)
 		return nil
 	}
 	if known && !count.Met() && !outcome.Scheduled {
 		outcome.Message += g.orderedSet(ctx, members)
 	}
-	said, ok := g.lastSaid(key, group.UID)
+	said, ok := g.lastVerdict(key, group.UID)
 	switch {
 	case !known && !ok:
 		return nil
@@ -226,7 +226,7 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		outcome = outcome.Because(said.outcome)
 	}
 	spaced := ok && !outcome.Scheduled && (!known || count.Met())
-	if standing, waits := g.spaced(group, outcome); spaced && waits {
+	if standing, waits := g.delayedOutcome(group, outcome); spaced && waits {
 		outcome = standing
 	}
 	now := metav1.NewTime(g.clock.Now())
@@ -239,23 +239,23 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 			return err
 		}
 	}
-	news := changed && !says(group.Status.Conditions, outcome)
+	news := changed && !hasOutcome(group.Status.Conditions, outcome)
 	if changed && spaced {
-		news = g.pace.wrote(key, group.UID, outcome.Message) && news
+		news = g.pace.recordWrite(key, group.UID, outcome.Message) && news
 	}
 	if outcome.Scheduled {
-		g.calm(key)
+		g.clearWarning(key)
 		if news {
 			g.events.Eventf(group, corev1.EventTypeNormal, outcome.Reason, "%s", outcome.Message)
 		}
-		g.tellFurther(group, members, count)
+		g.reportToFurther(group, members, count)
 		return nil
 	}
 	patience := settleWarning
 	if !count.Met() {
 		patience = settleMissing
 	}
-	warn, last := g.warn(key, news, patience)
+	warn, last := g.isWarningDue(key, news, patience)
 	if warn {
 		g.events.Eventf(group, corev1.EventTypeWarning, outcome.Reason, "%s", outcome.Message)
 	}
@@ -267,14 +267,14 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		if known && !count.Met() {
 			said.nominated = nil // a gang that lacks pods has no nominations
 		}
-		g.tellMembers(members, outcome, said.nominated, event, last, !spaced)
+		g.reportToMembers(members, outcome, said.nominated, event, last, !spaced)
 	}
 	return nil
 }
 
-// spaced returns the outcome in the group's condition, if a new one that differs only in its
+// delayedOutcome returns the outcome in the group's condition, if a new one that differs only in its
 // message must be written later.
-func (g *groupStatus) spaced(group *scheduling.PodGroup, outcome groups.Outcome) (standing groups.Outcome, waits bool) {
+func (g *groupStatus) delayedOutcome(group *scheduling.PodGroup, outcome groups.Outcome) (standing groups.Outcome, waits bool) {
 	c := meta.FindStatusCondition(group.Status.Conditions, scheduling.PodGroupScheduled)
 	if c == nil || c.Status == metav1.ConditionTrue || c.Reason != outcome.Reason || c.Message == outcome.Message || c.ObservedGeneration != group.Generation {
 		return outcome, false
@@ -329,34 +329,34 @@ func (g *groupStatus) isOrdered(ctx context.Context, set model.Key, uid types.UI
 	return ordered
 }
 
-// says reports whether the conditions already have the outcome, possibly for an older generation.
-func says(conditions []metav1.Condition, outcome groups.Outcome) bool {
+// hasOutcome reports whether the conditions already have the outcome, possibly for an older generation.
+func hasOutcome(conditions []metav1.Condition, outcome groups.Outcome) bool {
 	c := meta.FindStatusCondition(conditions, scheduling.PodGroupScheduled)
 	return c != nil && (c.Status == metav1.ConditionTrue) == outcome.Scheduled && c.Reason == outcome.Reason && c.Message == outcome.Message
 }
 
-// tellMembers reports to the waiting members of a gang why they wait, including those created after
+// reportToMembers reports to the waiting members of a gang why they wait, including those created after
 // the condition was written, and with an event for those created after the last event. In other
 // groups the scheduler reports a separate reason for each pod.
-func (g *groupStatus) tellMembers(members []*core.Pod, outcome groups.Outcome, nominated map[model.Key]string, event string, last warning, prompt bool) {
+func (g *groupStatus) reportToMembers(members []*core.Pod, outcome groups.Outcome, nominated map[model.Key]string, event string, last warning, prompt bool) {
 	for _, pod := range members {
 		key := model.Key{Namespace: pod.Namespace, Name: pod.Name}
 		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message, nominated: nominated[key], prompt: prompt} // pods have the same reasons
-		if !g.waits(pod) || told(pod, verdict) {
+		if !g.isWaiting(pod) || isReported(pod, verdict) {
 			continue
 		}
 		if last.made && pod.CreationTimestamp.After(last.at) {
 			verdict.event = event
 		}
-		g.tell.say(key, verdict)
+		g.podStatus.setVerdict(key, verdict)
 	}
 }
 
-// tellFurther reports to members of a scheduled group why they wait, if the scheduler does not
+// reportToFurther reports to members of a scheduled group why they wait, if the scheduler does not
 // report to each of them: if some members have finished, the others may be too few to be tried, and
 // scheduling gates hold all.
-func (g *groupStatus) tellFurther(group *scheduling.PodGroup, members []*core.Pod, count groups.Quorum) {
-	said, ok := g.lastSaid(model.Key{Namespace: group.Namespace, Name: group.Name}, group.UID)
+func (g *groupStatus) reportToFurther(group *scheduling.PodGroup, members []*core.Pod, count groups.Quorum) {
+	said, ok := g.lastVerdict(model.Key{Namespace: group.Namespace, Name: group.Name}, group.UID)
 	outcome := said.outcome
 	switch {
 	case !count.Met():
@@ -366,8 +366,8 @@ func (g *groupStatus) tellFurther(group *scheduling.PodGroup, members []*core.Po
 	}
 	for _, pod := range members {
 		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message, event: outcome.Message}
-		if ok && g.waits(pod) && !told(pod, verdict) {
-			g.tell.say(model.Key{Namespace: pod.Namespace, Name: pod.Name}, verdict)
+		if ok && g.isWaiting(pod) && !isReported(pod, verdict) {
+			g.podStatus.setVerdict(model.Key{Namespace: pod.Namespace, Name: pod.Name}, verdict)
 		}
 	}
 }
@@ -375,7 +375,7 @@ func (g *groupStatus) tellFurther(group *scheduling.PodGroup, members []*core.Po
 // warnMembers publishes the event of a group for members.
 func (g *groupStatus) warnMembers(members []*core.Pod, event string) {
 	for _, pod := range members {
-		if g.waits(pod) && g.copies.TryAccept() {
+		if g.isWaiting(pod) && g.copies.TryAccept() {
 			g.events.Eventf(pod, corev1.EventTypeWarning, "FailedScheduling", "%s", event)
 		}
 	}
@@ -395,9 +395,9 @@ func memberEvent(group, message string) string {
 	return short[:strings.LastIndexByte(short, ' ')] + " …"
 }
 
-// waits reports whether this scheduler may still bind the pod. Gated pods have a condition of their
+// isWaiting reports whether this scheduler may still bind the pod. Gated pods have a condition of their
 // own.
-func (g *groupStatus) waits(pod *core.Pod) bool {
+func (g *groupStatus) isWaiting(pod *core.Pod) bool {
 	return pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0 &&
 		pod.Spec.SchedulerName == g.name && !pod.Finished()
 }

@@ -19,7 +19,7 @@ func (q *unitQueue) parkIncomplete(key model.UnitKey) bool {
 		return false
 	}
 	delete(q.halfBound, key)
-	q.leavePlace(key)
+	q.dropNomination(key)
 	// The rank does not matter: whatever wakes the group has it offered again.
 	q.queue.Park(queue.Entry{Key: key}, []model.Topic{{Kind: model.TopicGroup, Key: key.Key}, {Kind: model.TopicMembers, Key: key.Key}})
 	if few {

@@ -19,12 +19,12 @@ import (
 // loop is shared by all parts of the scheduler. It has the State, which only the loop's goroutine
 // reads and changes, runs writes concurrently, and has their results handled by the loop.
 type loop struct {
-	feed    *cluster.Feed
-	commit  committer
-	status  *reporter
-	clock   clock.WithDelayedExecution
-	running sync.WaitGroup
-	beside  func(func()) // runs writes concurrently; Run waits for them
+	feed            *cluster.Feed
+	commit          committer
+	status          *reporter
+	clock           clock.WithDelayedExecution
+	running         sync.WaitGroup
+	runConcurrently func(func()) // runs writes concurrently; Run waits for them
 
 	state  *model.State
 	usage  claimUsage
@@ -37,7 +37,7 @@ func (l *loop) after(delay time.Duration, fn message) {
 }
 
 // giveBackAll deallocates unused claims and returns those that are free now.
-func (l *loop) giveBackAll(ctx context.Context, unused []commit.Held) ([]*resource.ResourceClaim, error) {
+func (l *loop) giveBackAll(ctx context.Context, unused []commit.HeldClaim) ([]*resource.ResourceClaim, error) {
 	var seen []*resource.ResourceClaim
 	var errs []error
 	for i := range unused {
@@ -54,10 +54,10 @@ func (l *loop) giveBackAll(ctx context.Context, unused []commit.Held) ([]*resour
 	return seen, errors.Join(errs...)
 }
 
-// take puts claims that were written into the State before the caches show them, so that no unit is
+// applyWritten puts claims that were written into the State before the caches show them, so that no unit is
 // placed with devices that were given back. The State ignores older versions that the caches show
 // later.
-func (l *loop) take(seen []*resource.ResourceClaim) []model.Topic {
+func (l *loop) applyWritten(seen []*resource.ResourceClaim) []model.Topic {
 	var topics []model.Topic
 	for _, claim := range seen {
 		if _, ok := l.feed.Claim(model.Key{Namespace: claim.Namespace, Name: claim.Name}); !ok {

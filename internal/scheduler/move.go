@@ -53,7 +53,7 @@ func (s *Scheduler) move(ctx context.Context, entry queue.Entry, unit *model.Uni
 
 // heldDevices is the devices that a unit has although it was not placed with them.
 type heldDevices struct {
-	claims []commit.Held // that can be freed
+	claims []commit.HeldClaim // that can be freed
 	// survivors are the members of a gang that use the claims; they are evicted before the claims
 	// are freed.
 	survivors []*model.Pod
@@ -98,7 +98,7 @@ func (u claimUsage) heldDevices(placer *sched.Placer, unit *model.Unit) heldDevi
 			held.broken = text
 		}
 		if u.reservedOnlyFor(claim, unit, text != "") {
-			held.claims = append(held.claims, commit.Held{Key: key, UID: claim.UID, Holders: claim.Consumers})
+			held.claims = append(held.claims, commit.HeldClaim{Key: key, UID: claim.UID, Holders: claim.Consumers})
 		}
 	}
 	return held

@@ -54,8 +54,8 @@ func (p *pace) wait(key model.Key, uid types.UID, message string) time.Duration 
 	return max(0, last.at.Add(distance).Sub(p.clock.Now()))
 }
 
-// wrote records that a message was written, and reports whether it differs from the one before in more than names and numbers.
-func (p *pace) wrote(key model.Key, uid types.UID, message string) (news bool) {
+// recordWrite records that a message was written, and reports whether it differs from the one before in more than names and numbers.
+func (p *pace) recordWrite(key model.Key, uid types.UID, message string) (news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last, ok := p.reports[key]
@@ -77,9 +77,9 @@ func (p *pace) forget(key model.Key) {
 	delete(p.reports, key)
 }
 
-// changing are the parts of a message that depend on which of the other pods run at the moment: lists in parentheses, the
+// changingParts are the parts of a message that depend on which of the other pods run at the moment: lists in parentheses, the
 // node that is nearest, and numbers.
-var changing = regexp.MustCompile(`\([^()]*\)|nearest is \S+|closest: \S+|[0-9]+`)
+var changingParts = regexp.MustCompile(`\([^()]*\)|nearest is \S+|closest: \S+|[0-9]+`)
 
 // kindOfMessage returns a message without names of holders and without numbers.
-func kindOfMessage(message string) string { return changing.ReplaceAllString(message, "") }
+func kindOfMessage(message string) string { return changingParts.ReplaceAllString(message, "") }

@@ -43,8 +43,8 @@ type podStatus struct {
 	limiter flowcontrol.RateLimiter
 	pace    *pace
 
-	mu   sync.Mutex // guards said
-	said map[model.Key]podVerdict
+	mu       sync.Mutex // guards said
+	verdicts map[model.Key]podVerdict
 }
 
 type podVerdict struct {
@@ -56,7 +56,7 @@ type podVerdict struct {
 }
 
 func newPodStatus(p parts) *podStatus {
-	s := &podStatus{pods: p.caches.Pods, write: p.pods, events: p.events, clock: p.clock, said: map[model.Key]podVerdict{}, pace: newPace(p.clock),
+	s := &podStatus{pods: p.caches.Pods, write: p.pods, events: p.events, clock: p.clock, verdicts: map[model.Key]podVerdict{}, pace: newPace(p.clock),
 		limiter: flowcontrol.NewTokenBucketRateLimiter(reportsPerSecond, reportsBurst)}
 	s.pods.OnChange(func(old, now *core.Pod) {
 		if now == nil {
@@ -68,10 +68,10 @@ func newPodStatus(p parts) *podStatus {
 	return s
 }
 
-// say reports to a pod why it waits.
-func (p *podStatus) say(key model.Key, verdict podVerdict) {
+// setVerdict reports to a pod why it waits.
+func (p *podStatus) setVerdict(key model.Key, verdict podVerdict) {
 	p.mu.Lock()
-	p.said[key] = verdict
+	p.verdicts[key] = verdict
 	p.mu.Unlock()
 	if verdict.nominated != "" { // a preemption may be completed within a second, and autoscalers must see it
 		p.queue.Add(key)
@@ -82,15 +82,15 @@ func (p *podStatus) say(key model.Key, verdict podVerdict) {
 
 func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 	p.mu.Lock()
-	verdict, ok := p.said[key]
-	delete(p.said, key)
+	verdict, ok := p.verdicts[key]
+	delete(p.verdicts, key)
 	p.mu.Unlock()
 	pod, exists := p.pods.Get(key.Namespace, key.Name)
-	if !ok || !exists || pod.UID != verdict.uid || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || told(pod, verdict) {
+	if !ok || !exists || pod.UID != verdict.uid || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || isReported(pod, verdict) {
 		return nil
 	}
 	if wait := p.pace.wait(key, pod.UID, verdict.message); wait > 0 && !verdict.prompt && onlyMessage(pod, verdict) {
-		p.again(key, verdict)
+		p.requeue(key, verdict)
 		p.queue.AddAfter(key, wait)
 		return nil
 	}
@@ -105,21 +105,21 @@ func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 		return nil // the verdict was about an earlier pod with that name
 	}
 	if err != nil {
-		p.again(key, verdict)
+		p.requeue(key, verdict)
 		return err
 	}
-	if news := p.pace.wrote(key, pod.UID, verdict.message); news && verdict.event != "" {
+	if news := p.pace.recordWrite(key, pod.UID, verdict.message); news && verdict.event != "" {
 		p.events.Eventf(pod, corev1.EventTypeWarning, "FailedScheduling", "%s", verdict.event)
 	}
 	return nil
 }
 
-// again keeps a verdict for the next attempt, unless there is a newer one.
-func (p *podStatus) again(key model.Key, verdict podVerdict) {
+// requeue keeps a verdict for the next attempt, unless there is a newer one.
+func (p *podStatus) requeue(key model.Key, verdict podVerdict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, newer := p.said[key]; !newer {
-		p.said[key] = verdict
+	if _, newer := p.verdicts[key]; !newer {
+		p.verdicts[key] = verdict
 	}
 }
 
@@ -133,8 +133,8 @@ func onlyMessage(pod *core.Pod, verdict podVerdict) bool {
 	return false
 }
 
-// told reports whether the pod's status already has the verdict.
-func told(pod *core.Pod, verdict podVerdict) bool {
+// isReported reports whether the pod's status already has the verdict.
+func isReported(pod *core.Pod, verdict podVerdict) bool {
 	if pod.Status.NominatedNodeName != verdict.nominated {
 		return false
 	}

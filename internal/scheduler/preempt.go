@@ -15,13 +15,13 @@ import (
 	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
-// makeRoom evicts pods of lower priority for a unit that cannot be placed, if it can be placed then,
+// preemptFor evicts pods of lower priority for a unit that cannot be placed, if it can be placed then,
 // and nominates the unit (R36). It returns false if no preemption helps.
 //
 // All that is remembered of it is in the API: the condition DisruptionTarget of the victims, and
 // that they are being deleted. The next scheduler finds them terminating, makes the same nomination,
 // and waits.
-func (s *Scheduler) makeRoom(ctx context.Context, entry queue.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
+func (s *Scheduler) preemptFor(ctx context.Context, entry queue.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
 	now := s.clock.Now()
 	made := s.placer.Preempt(unit, reasons, preempt.Input{Now: now, IsEvicted: s.evicting.isEvicted})
 	switch {
@@ -40,16 +40,16 @@ func (s *Scheduler) makeRoom(ctx context.Context, entry queue.Entry, unit *model
 	case s.free(ctx, unit.Key, s.usage.notInUse(reclaimed(made), nil)):
 		return true // tried again with the devices of the reclaimed claims
 	default:
-		s.awaitRoom(entry, made, reasons)
-		s.tryAgainAt(unit.Key, made.Until)
+		s.waitForVictims(entry, made, reasons)
+		s.retryAt(unit.Key, made.Until)
 	}
 	s.status.reportReasons(unit, reasons)
 	return true
 }
 
-// awaitRoom parks a unit until resources are freed on its nominated nodes or where it fits as it
+// waitForVictims parks a unit until resources are freed on its nominated nodes or where it fits as it
 // is, or until another pod is bound to a nominated node, so that the victims may no longer suffice.
-func (s *Scheduler) awaitRoom(entry queue.Entry, made *preempt.Result, reasons *sched.Reasons) {
+func (s *Scheduler) waitForVictims(entry queue.Entry, made *preempt.Result, reasons *sched.Reasons) {
 	entry.Slice = 0
 	topics := append(reasons.Topics(), model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicPods})
 	if len(made.Plan.Claims) > 0 {
@@ -80,10 +80,10 @@ func (s *Scheduler) awaitRoom(entry queue.Entry, made *preempt.Result, reasons *
 }
 
 // reclaimed returns the claims that are reclaimed from groups, with all their consumers.
-func reclaimed(made *preempt.Result) []commit.Held {
-	var list []commit.Held
+func reclaimed(made *preempt.Result) []commit.HeldClaim {
+	var list []commit.HeldClaim
 	for _, reclaim := range made.Reclaims {
-		list = append(list, commit.Held{Key: reclaim.Claim, UID: reclaim.UID, Holders: reclaim.Consumers})
+		list = append(list, commit.HeldClaim{Key: reclaim.Claim, UID: reclaim.UID, Holders: reclaim.Consumers})
 	}
 	return list
 }
@@ -100,8 +100,8 @@ func (s *Scheduler) evictFor(ctx context.Context, key model.UnitKey, e *eviction
 // startEviction writes an eviction concurrently. failed is called if that does not succeed.
 func (s *Scheduler) startEviction(ctx context.Context, e *eviction, failed func()) {
 	s.evicting.add(e)
-	s.beside(func() {
-		err := s.evictions.carryOut(ctx, e)
+	s.runConcurrently(func() {
+		err := s.evictions.write(ctx, e)
 		s.feed.Enqueue(func() []model.Topic {
 			if err != nil {
 				klog.V(2).InfoS("Not all victims could be evicted", "for", e.preemptor.name, "reason", err)
@@ -115,9 +115,9 @@ func (s *Scheduler) startEviction(ctx context.Context, e *eviction, failed func(
 	})
 }
 
-// lookAtVictims observes which victims terminate, and completes evictions that another process has
+// observeVictims observes which victims terminate, and completes evictions that another process has
 // begun.
-func (s *Scheduler) lookAtVictims(ctx context.Context, topics []model.Topic) {
+func (s *Scheduler) observeVictims(ctx context.Context, topics []model.Topic) {
 	for _, topic := range topics {
 		if topic.Kind != model.TopicPod {
 			continue
@@ -125,14 +125,14 @@ func (s *Scheduler) lookAtVictims(ctx context.Context, topics []model.Topic) {
 		s.evicting.podChanged(topic.Key)
 		pod, ok := s.state.Pods.Get(topic.Key)
 		if ok && preempt.IsVictim(pod) && !s.evicting.isEvicted(pod) {
-			s.finish(ctx, pod)
+			s.finishEviction(ctx, pod)
 		}
 	}
 }
 
-// finish evicts a pod that was selected by a process which ended before the pod was deleted, and
+// finishEviction evicts a pod that was selected by a process which ended before the pod was deleted, and
 // the pods that are evicted with it.
-func (s *Scheduler) finish(ctx context.Context, pod *model.Pod) {
+func (s *Scheduler) finishEviction(ctx context.Context, pod *model.Pod) {
 	e := &eviction{left: map[model.Key]types.UID{}, done: func() {}}
 	for _, other := range preempt.EvictedWith(s.state, pod) {
 		e.add(other)

@@ -189,8 +189,8 @@ func (c *chaos) end() {
 	if len(s.evicting.byPod)+len(s.alarms) > 0 || strings.Contains(s.state.Dump(), "kept for") {
 		c.t.Errorf("leaving %v, alarms %v, %s", s.evicting.byPod, s.alarms, s.state.Dump())
 	}
-	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.pending.plans)+len(s.status.groups.said)+len(s.status.groups.counts)+len(s.status.pods.said) > 0 {
-		c.t.Errorf("%d ready, %d parked, held %v, failures %v, half-bound %v, said %v", ready, parked, s.held, s.failures, s.halfBound, s.status.groups.said)
+	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.pending.plans)+len(s.status.groups.verdicts)+len(s.status.groups.counts)+len(s.status.pods.verdicts) > 0 {
+		c.t.Errorf("%d ready, %d parked, held %v, failures %v, half-bound %v, said %v", ready, parked, s.held, s.failures, s.halfBound, s.status.groups.verdicts)
 	}
 }
 

@@ -33,10 +33,10 @@ type repairer struct {
 	suspects map[model.Key]bool // pods that seem to lack devices, and are looked at again
 }
 
-// lookAtUnprovided finds pods on a node with a claim that has no devices (P1). This does not happen
+// observeUnprovided finds pods on a node with a claim that has no devices (P1). This does not happen
 // as long as all components follow docs/adr/0007, but another version, another controller or a user
 // may have deallocated the claim.
-func (r *repairer) lookAtUnprovided(ctx context.Context, topics []model.Topic) {
+func (r *repairer) observeUnprovided(ctx context.Context, topics []model.Topic) {
 	for _, topic := range topics {
 		switch topic.Kind {
 		case model.TopicPod:
@@ -110,7 +110,7 @@ func (r *repairer) repair(ctx context.Context, key model.Key) {
 	if plan != nil {
 		plan.Assume(r.state)
 	}
-	r.beside(func() {
+	r.runConcurrently(func() {
 		var result commit.Result
 		live, err := r.unprovided(ctx, pod, list)
 		switch {
@@ -135,7 +135,7 @@ func (r *repairer) repair(ctx context.Context, key model.Key) {
 				return nil
 			}
 			klog.V(2).InfoS("A pod without its devices was not repaired", "pod", key, "reason", result.Refused)
-			topics := r.take(result.TakenBack)
+			topics := r.applyWritten(result.TakenBack)
 			if plan != nil {
 				topics = append(topics, plan.Forget(r.state)...)
 			}

@@ -58,16 +58,16 @@ func (r *reporter) reportReasons(unit *model.Unit, reasons *sched.Reasons) {
 	case reasons.Code == sched.CodeGated:
 		r.reportGated(unit.Group)
 	case gang && reasons.Code == sched.CodeUndecided:
-		r.groups.say(unit.Key.Key, unit.Group.UID, groups.SchedulerError(message))
+		r.groups.setVerdict(unit.Key.Key, unit.Group.UID, groups.SchedulerError(message))
 	case gang && reasons.Code != sched.CodeLeftOver:
-		r.groups.sayWaiting(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message), r.nominatedNodes(unit))
+		r.groups.setNominated(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message), r.nominatedNodes(unit))
 	default:
 		switch {
 		case unit.Group == nil:
 		case unit.Group.Gang:
-			r.groups.unsay(unit.Key.Key)
+			r.groups.clearVerdict(unit.Key.Key)
 		case reasons.Code != sched.CodeLeftOver:
-			r.groups.say(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message))
+			r.groups.setVerdict(unit.Key.Key, unit.Group.UID, groups.Unschedulable(message))
 		}
 		r.reportPods(unit, reasons)
 	}
@@ -122,7 +122,7 @@ func (r *reporter) quarantineNote(reasons *sched.Reasons) string {
 
 // reportGated reports for a group and all its waiting pods that scheduling gates hold them.
 func (r *reporter) reportGated(group *model.Group) {
-	r.groups.sayToAll(group.Key, group.UID, groups.Unschedulable(reason.GatedBy(r.state.Groups.Members(group.Key))))
+	r.groups.setVerdictForAll(group.Key, group.UID, groups.Unschedulable(reason.GatedBy(r.state.Groups.Members(group.Key))))
 }
 
 // reportDivided reports which members of a gang below its minCount belong to another scheduler
@@ -147,7 +147,7 @@ func (r *reporter) reportDivided(group *model.Group) {
 	if n > 1 {
 		other += fmt.Sprintf(" (and %d more pods are not placed here)", n-1)
 	}
-	r.groups.say(group.Key, group.UID, groups.Unschedulable(fmt.Sprintf(
+	r.groups.setVerdict(group.Key, group.UID, groups.Unschedulable(fmt.Sprintf(
 		"%d of %d pods have schedulerName %s, %s: a gang is placed by one scheduler",
 		census.Ready, group.MinCount, r.groups.name, other)))
 }
@@ -166,7 +166,7 @@ func (r *reporter) reportPods(unit *model.Unit, reasons *sched.Reasons) {
 			message, ok = reasons.Short()+r.quarantineNote(reasons), true
 		}
 		if ok {
-			r.pods.say(pod.Key, podVerdict{
+			r.pods.setVerdict(pod.Key, podVerdict{
 				uid: pod.UID, reason: corev1.PodReasonUnschedulable, message: message, event: message,
 				nominated: r.nominatedNode(unit.Key, pod.Key),
 			})
@@ -184,11 +184,11 @@ func (r *reporter) reportFailure(plan *plan.Plan, err error, failures int) {
 		return
 	}
 	if group, ok := r.waitingGang(plan.Unit); ok {
-		r.groups.say(plan.Unit.Key, group.UID, groups.SchedulerError(err.Error()))
+		r.groups.setVerdict(plan.Unit.Key, group.UID, groups.SchedulerError(err.Error()))
 		return
 	}
 	for i := range plan.Pods {
-		r.pods.say(plan.Pods[i].Pod, podVerdict{
+		r.pods.setVerdict(plan.Pods[i].Pod, podVerdict{
 			uid: plan.Pods[i].UID, reason: corev1.PodReasonSchedulerError, message: err.Error(), event: err.Error(),
 		})
 	}
@@ -197,11 +197,11 @@ func (r *reporter) reportFailure(plan *plan.Plan, err error, failures int) {
 // reportPlan reports why the pods of a plan are not bound.
 func (r *reporter) reportPlan(plan *plan.Plan, message string) {
 	if group, ok := r.waitingGang(plan.Unit); ok {
-		r.groups.say(plan.Unit.Key, group.UID, groups.Unschedulable(message))
+		r.groups.setVerdict(plan.Unit.Key, group.UID, groups.Unschedulable(message))
 		return
 	}
 	for i := range plan.Pods {
-		r.pods.say(plan.Pods[i].Pod, podVerdict{uid: plan.Pods[i].UID, reason: corev1.PodReasonUnschedulable, message: message})
+		r.pods.setVerdict(plan.Pods[i].Pod, podVerdict{uid: plan.Pods[i].UID, reason: corev1.PodReasonUnschedulable, message: message})
 	}
 }
 
@@ -235,11 +235,11 @@ func (r *reporter) reportPlaced(plan *plan.Plan) {
 // reportError reports that a unit was not placed because of an error.
 func (r *reporter) reportError(unit *model.Unit, message string) {
 	if group, ok := r.waitingGang(unit.Key); ok {
-		r.groups.say(unit.Key.Key, group.UID, groups.SchedulerError(message))
+		r.groups.setVerdict(unit.Key.Key, group.UID, groups.SchedulerError(message))
 		return
 	}
 	for _, pod := range unit.Pods {
-		r.pods.say(pod.Key, podVerdict{uid: pod.UID, reason: corev1.PodReasonSchedulerError, message: message, event: message})
+		r.pods.setVerdict(pod.Key, podVerdict{uid: pod.UID, reason: corev1.PodReasonSchedulerError, message: message, event: message})
 	}
 }
 

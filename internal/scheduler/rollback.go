@@ -29,7 +29,7 @@ func (q *unitQueue) overdue(unit *model.Unit, placeable bool) bool {
 	if !known {
 		q.halfBound[unit.Key] = now
 		q.after(rollBackAfter, func() []model.Topic {
-			q.offer(unit.Key)
+			q.enqueue(unit.Key)
 			return nil
 		})
 		return false
@@ -49,7 +49,7 @@ func (s *Scheduler) rollBack(ctx context.Context, unit *model.Unit) {
 	delete(s.halfBound, unit.Key)
 	delete(s.failures, unit.Key)
 	s.hold(unit.Key)
-	s.beside(func() {
+	s.runConcurrently(func() {
 		var errs []error
 		for _, pod := range bound {
 			errs = append(errs, s.evict.Evict(ctx, pod))

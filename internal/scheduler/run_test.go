@@ -20,7 +20,7 @@ func TestRun(t *testing.T) {
 	server.addMembers("g", 2, ofGroup("c"))
 	x := start(t, server)
 	x.see(100)
-	x.s.beside = x.s.running.Go
+	x.s.runConcurrently = x.s.running.Go
 	x.s.ready = func(context.Context) error { return nil }
 	stopped := false
 	x.s.workers = []func(context.Context) error{func(ctx context.Context) error {
@@ -90,10 +90,10 @@ func TestReportsAreLimited(t *testing.T) {
 	}
 	// A report that could not be written is made later, unless there is news.
 	x.link.refuse = refuse("tell missing-1")
-	x.s.status.pods.say(model.Key{Namespace: ns, Name: "missing-1"}, podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "old"})
+	x.s.status.pods.setVerdict(model.Key{Namespace: ns, Name: "missing-1"}, podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "old"})
 	x.clock.Step(settleReason)
 	x.status()
-	x.s.status.pods.say(model.Key{Namespace: ns, Name: "missing-1"}, podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "new"})
+	x.s.status.pods.setVerdict(model.Key{Namespace: ns, Name: "missing-1"}, podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "new"})
 	x.link.refuse = nil
 	x.clock.Step(settleReason)
 	x.status()

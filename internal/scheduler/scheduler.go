@@ -28,7 +28,7 @@ type committer interface {
 	Commit(ctx context.Context, plan *plan.Plan) commit.Result
 	Claims(ctx context.Context, plan *plan.Plan) commit.Result
 	Binds(ctx context.Context, plan *plan.Plan) map[model.Key]error
-	GiveBack(ctx context.Context, held *commit.Held) (*resource.ResourceClaim, error)
+	GiveBack(ctx context.Context, held *commit.HeldClaim) (*resource.ResourceClaim, error)
 	LookUp(ctx context.Context, claim model.Key) (*resource.ResourceClaim, error)
 }
 
@@ -114,7 +114,7 @@ func newScheduler(p parts) (*Scheduler, error) {
 		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter}, status: newReporter(p, state, feed), clock: p.clock,
 		state: state, usage: claimUsage{state}, placer: sched.NewPlacer(state, sched.DefaultSteps),
 	}
-	l.beside = l.running.Go
+	l.runConcurrently = l.running.Go
 	return &Scheduler{
 		loop: l, unitQueue: newUnitQueue(l), evict: p.evict, meter: p.opts.Meter,
 		pending:    newPendingBinds(state, p.clock, cmp.Or(p.opts.BindingTimeout, defaultBindingTimeout)),
@@ -169,14 +169,14 @@ func (s *Scheduler) applyEvents(ctx context.Context) {
 	topics := s.feed.Apply(s.state)
 	s.queue.Wake(topics)
 	s.retryPendingBinds(ctx, topics)
-	s.lookAtVictims(ctx, topics)
+	s.observeVictims(ctx, topics)
 	s.deleted.freeDeleted(ctx, topics)
-	s.repairs.lookAtUnprovided(ctx, topics)
+	s.repairs.observeUnprovided(ctx, topics)
 	offered := map[model.UnitKey]bool{}
 	for _, topic := range topics {
 		if key, ok := s.unitOf(topic); ok && !offered[key] {
 			offered[key] = true
-			s.offer(key)
+			s.enqueue(key)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func start(t tb, server *server) *session {
 	x.s, s.status.groups.queue, s.status.pods.queue = s, x.groups, x.pods
 	s.status.pods.limiter = flowcontrol.NewFakeAlwaysRateLimiter()
 	x.groups.work, x.pods.work = s.status.groups.reconcile, s.status.pods.reconcile
-	s.beside = func(job func()) { x.jobs = append(x.jobs, job) }
+	s.runConcurrently = func(job func()) { x.jobs = append(x.jobs, job) }
 	for _, pod := range server.objects.pods.List() {
 		x.objects.pods.Put(pod)
 	}

@@ -48,10 +48,10 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry queue.Entry) {
 	case reasons != nil && reasons.Costly:
 		s.continueLater(unit, reasons)
 		return
-	case plan == nil && (s.giveBack(ctx, unit, reasons) || s.move(ctx, entry, unit, reasons) || s.makeRoom(ctx, entry, unit, reasons)):
+	case plan == nil && (s.giveBack(ctx, unit, reasons) || s.move(ctx, entry, unit, reasons) || s.preemptFor(ctx, entry, unit, reasons)):
 		return
 	}
-	s.leavePlace(unit.Key)
+	s.dropNomination(unit.Key)
 	entry.Slice = 0 // the next attempt is a new search
 	switch undecided := reasons != nil && reasons.Code == sched.CodeUndecided; {
 	case reasons == nil:
@@ -75,7 +75,7 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry queue.Entry) {
 // abandonPlan does not write a plan whose claims have devices that never become ready. It frees
 // these claims if it may, otherwise the unit waits until others free them.
 func (s *Scheduler) abandonPlan(ctx context.Context, entry queue.Entry, plan *plan.Plan, a attachment) {
-	s.leavePlace(entry.Key)
+	s.dropNomination(entry.Key)
 	written := *plan
 	written.Claims = nil // no claim of the plan is
 	if len(s.usage.unusedOf(&written, a.hopeless)) > 0 {
@@ -96,13 +96,13 @@ func (s *Scheduler) abandonPlan(ctx context.Context, entry queue.Entry, plan *pl
 func (s *Scheduler) write(ctx context.Context, unit *model.Unit, plan *plan.Plan) {
 	plan.Assume(s.state)
 	s.queue.Wake([]model.Topic{{Kind: model.TopicPods}})
-	s.status.groups.unsay(unit.Key.Key)
+	s.status.groups.clearVerdict(unit.Key.Key)
 	if gang := unit.Group != nil && unit.Group.Gang && !unit.Group.Scheduled; gang {
 		s.hold(unit.Key)
 	}
 	a := s.pending.attachmentOf(plan, s.clock.Now())
 	ready := a.ready()
-	s.beside(func() {
+	s.runConcurrently(func() {
 		var result commit.Result
 		if ready {
 			result = s.commit.Commit(ctx, plan)
@@ -172,7 +172,7 @@ func (s *Scheduler) committed(plan *plan.Plan, result commit.Result, halfBound b
 	case result.Refused != nil:
 		klog.V(2).InfoS("A plan was refused", "unit", plan.Unit, "reason", result.Refused)
 		s.status.reportFailure(plan, result.Refused, s.failures[plan.Unit])
-		topics := s.take(result.TakenBack)
+		topics := s.applyWritten(result.TakenBack)
 		if halfBound {
 			s.retryLater(plan.Unit, func() []model.Topic { return plan.Forget(s.state) })
 			return topics
@@ -189,7 +189,7 @@ func (s *Scheduler) committed(plan *plan.Plan, result commit.Result, halfBound b
 		return nil
 	}
 	if group, ok := s.state.Groups.Get(plan.Unit.Key); ok && group.Gang {
-		s.status.groups.unsay(plan.Unit.Key) // the reason why its binds waited
+		s.status.groups.clearVerdict(plan.Unit.Key) // the reason why its binds waited
 		s.release(plan.Unit)
 	}
 	return nil

@@ -43,7 +43,7 @@ func (q *unitQueue) parkUndecided(entry queue.Entry, reasons *sched.Reasons) {
 	})
 	q.after(pause, func() []model.Topic {
 		if q.undecided[entry.Key] == b && b.times == times && b.woken {
-			q.offer(entry.Key)
+			q.enqueue(entry.Key)
 		}
 		return nil
 	})

@@ -53,8 +53,8 @@ func (q *unitQueue) unitOf(topic model.Topic) (model.UnitKey, bool) {
 	return model.UnitKey{}, false
 }
 
-// offer puts a unit into the queue if it has something to place, and forgets it otherwise.
-func (q *unitQueue) offer(key model.UnitKey) {
+// enqueue puts a unit into the queue if it has something to place, and forgets it otherwise.
+func (q *unitQueue) enqueue(key model.UnitKey) {
 	if q.held[key] || q.parkIncomplete(key) {
 		return
 	}
@@ -63,7 +63,7 @@ func (q *unitQueue) offer(key model.UnitKey) {
 		return
 	}
 	delete(q.halfBound, key)
-	q.leavePlace(key)
+	q.dropNomination(key)
 	if q.usage.idleGroupHolds(key) {
 		q.queue.Add(queue.Entry{Key: key})
 		return
@@ -93,7 +93,7 @@ func (q *unitQueue) hold(key model.UnitKey) {
 // release puts a unit that was held into the queue again.
 func (q *unitQueue) release(key model.UnitKey) {
 	delete(q.held, key)
-	q.offer(key)
+	q.enqueue(key)
 }
 
 // park parks a unit that was refused until a change that may help it.
@@ -117,15 +117,15 @@ func (q *unitQueue) retryLater(key model.UnitKey, before message) {
 	})
 }
 
-// leavePlace removes the nomination of a unit, if it has one.
-func (q *unitQueue) leavePlace(key model.UnitKey) {
+// dropNomination removes the nomination of a unit, if it has one.
+func (q *unitQueue) dropNomination(key model.UnitKey) {
 	delete(q.alarms, key)
 	q.queue.Wake(q.state.Nominations.Delete(key))
 }
 
-// tryAgainAt has a unit tried again when it no longer waits for pods that should have terminated by
+// retryAt has a unit tried again when it no longer waits for pods that should have terminated by
 // then.
-func (q *unitQueue) tryAgainAt(key model.UnitKey, until time.Time) {
+func (q *unitQueue) retryAt(key model.UnitKey, until time.Time) {
 	if until.IsZero() || q.alarms[key].Equal(until) {
 		return
 	}
@@ -133,7 +133,7 @@ func (q *unitQueue) tryAgainAt(key model.UnitKey, until time.Time) {
 	q.after(until.Add(preempt.Patience).Sub(q.clock.Now()), func() []model.Topic {
 		if q.alarms[key].Equal(until) {
 			delete(q.alarms, key)
-			q.offer(key)
+			q.enqueue(key)
 		}
 		return nil
 	})

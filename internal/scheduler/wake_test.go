@@ -124,7 +124,7 @@ func newWakeWorld(t *rapid.T) *wakeWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.beside = func(func()) {}
+	s.runConcurrently = func(func()) {}
 	queue := &keyQueue{clock: testclock.NewFakeClock(time.Unix(1000, 0)), due: map[model.Key]time.Time{}}
 	s.status.groups.queue, s.status.pods.queue = queue, queue
 	w.s = s
@@ -153,7 +153,7 @@ func (w *wakeWorld) settle() {
 			again = append(again, entry)
 			continue
 		case waits != nil:
-			w.s.awaitRoom(entry, waits, reasons)
+			w.s.waitForVictims(entry, waits, reasons)
 		default:
 			w.s.park(entry, reasons)
 		}

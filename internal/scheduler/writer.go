@@ -52,12 +52,12 @@ func (w writer) WriteGroup(ctx context.Context, group *scheduling.PodGroup) erro
 
 func (w writer) ReadGroup(ctx context.Context, key model.Key) (*scheduling.PodGroup, error) {
 	group, err := w.set.PodGroups(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	return found(group, err, "podgroup", key)
+	return ignoreNotFound(group, err, "podgroup", key)
 }
 
 func (w writer) OrderedSet(ctx context.Context, key model.Key, uid types.UID) (bool, error) {
 	set, err := w.set.StatefulSets(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	if set, err = found(set, err, "statefulset", key); err != nil || set == nil {
+	if set, err = ignoreNotFound(set, err, "statefulset", key); err != nil || set == nil {
 		return false, err
 	}
 	return set.UID == uid && set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement, nil
@@ -73,11 +73,11 @@ func (w writer) PatchPod(ctx context.Context, pod model.Key, patch []byte) error
 
 func (w writer) ReadPod(ctx context.Context, key model.Key) (*core.Pod, error) {
 	pod, err := w.set.Pods(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	return found(pod, err, "pod", key)
+	return ignoreNotFound(pod, err, "pod", key)
 }
 
-// found returns an object that was read, or nil if it does not exist.
-func found[T any](object *T, err error, kind string, key model.Key) (*T, error) {
+// ignoreNotFound returns an object that was read, or nil if it does not exist.
+func ignoreNotFound[T any](object *T, err error, kind string, key model.Key) (*T, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil

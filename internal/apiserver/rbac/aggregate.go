@@ -37,12 +37,12 @@ func Aggregated(role *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.P
 	return out, nil
 }
 
-// Gathered returns the rules of all aggregating roles, by name. A role may aggregate other
+// AggregatedRules returns the rules of all aggregating roles, by name. A role may aggregate other
 // aggregating roles, and even itself through them. Rules originate only from roles that do not
 // aggregate, and from the stored rules of roles with an invalid selector. Rules that would only
 // come from a cycle are dropped, so that the result does not depend on the stored rules which it
 // replaces.
-func Gathered(all []*rbacv1.ClusterRole) (map[string][]rbacv1.PolicyRule, error) {
+func AggregatedRules(all []*rbacv1.ClusterRole) (map[string][]rbacv1.PolicyRule, error) {
 	var failed []error
 	var gathering []*rbacv1.ClusterRole
 	roles := slices.SortedFunc(slices.Values(all), func(a, b *rbacv1.ClusterRole) int { return strings.Compare(a.Name, b.Name) })

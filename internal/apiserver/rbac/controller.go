@@ -165,7 +165,7 @@ func (c *Controller) aggregateAll(ctx context.Context, lister listers.ClusterRol
 	if err != nil {
 		return err
 	}
-	gathered, err := Gathered(all)
+	gathered, err := AggregatedRules(all)
 	failed := []error{err}
 	for _, role := range all {
 		rules, ok := gathered[role.Name]

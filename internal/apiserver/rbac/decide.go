@@ -26,7 +26,7 @@ func (p *Policy) Authorize(_ context.Context, a authorizer.Attributes) (authoriz
 	var missing []string
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	p.visit(who, a.GetNamespace(), func(g *grant) bool {
+	p.visitGrants(who, a.GetNamespace(), func(g *grant) bool {
 		rules, ok := p.roles[g.role]
 		if !ok {
 			missing = append(missing, g.reason+", but there is no such role")
@@ -45,9 +45,9 @@ func (p *Policy) Authorize(_ context.Context, a authorizer.Attributes) (authoriz
 	return authorizer.DecisionNoOpinion, strings.Join(missing, "; "), nil
 }
 
-// visit calls f with the grants of a user that apply in namespace, until it returns false. The lock
+// visitGrants calls f with the grants of a user that apply in namespace, until it returns false. The lock
 // must be held.
-func (p *Policy) visit(who user.Info, namespace string, f func(*grant) bool) {
+func (p *Policy) visitGrants(who user.Info, namespace string, f func(*grant) bool) {
 	if !p.visitSubject(subject{name: who.GetName()}, namespace, f) {
 		return
 	}
@@ -84,7 +84,7 @@ func (p *Policy) Rules(who user.Info, namespace string) []rbacv1.PolicyRule {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	var out []rbacv1.PolicyRule
-	p.visit(who, namespace, func(g *grant) bool {
+	p.visitGrants(who, namespace, func(g *grant) bool {
 		out = append(out, p.roles[g.role]...)
 		return true
 	})

@@ -84,6 +84,6 @@ func aggregatedSystemRules(roles []rbacv1.ClusterRole) map[string][]rbacv1.Polic
 	for i := range roles {
 		all[i] = &roles[i]
 	}
-	gathered, _ := Gathered(all) // the selectors are constants of this package and valid
+	gathered, _ := AggregatedRules(all) // the selectors are constants of this package and valid
 	return gathered
 }

@@ -117,20 +117,20 @@ func userRoles() []rbacv1.ClusterRole {
 // can have too.
 func aggregatedRoles(served []Resource) []rbacv1.ClusterRole {
 	return []rbacv1.ClusterRole{
-		gathering("admin", ""), gathering("edit", "admin"), gathering("view", "edit"),
-		gathered("admin", append(grants{Administrative: readWrite}.rulesFor(served),
+		aggregatingRole("admin", ""), aggregatingRole("edit", "admin"), aggregatingRole("view", "edit"),
+		aggregatedRole("admin", append(grants{Administrative: readWrite}.rulesFor(served),
 			allow("create", groupAuthorization, "localsubjectaccessreviews"),
 		)...),
-		gathered("edit", editRules(served)...),
-		gathered("view", viewRules(served)...),
+		aggregatedRole("edit", editRules(served)...),
+		aggregatedRole("view", viewRules(served)...),
 	}
 }
 
 func aggregateTo(name string) string { return "rbac.authorization.k8s.io/aggregate-to-" + name }
 
-// gathering returns a role that aggregates the roles with its label, and that is aggregated by
+// aggregatingRole returns a role that aggregates the roles with its label, and that is aggregated by
 // another role.
-func gathering(name, by string) rbacv1.ClusterRole {
+func aggregatingRole(name, by string) rbacv1.ClusterRole {
 	out := role(name)
 	out.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{aggregateTo(name): "true"}}}}
 	if by != "" {
@@ -139,7 +139,7 @@ func gathering(name, by string) rbacv1.ClusterRole {
 	return out
 }
 
-func gathered(by string, rules ...rbacv1.PolicyRule) rbacv1.ClusterRole {
+func aggregatedRole(by string, rules ...rbacv1.PolicyRule) rbacv1.ClusterRole {
 	out := role("system:aggregate-to-"+by, rules...)
 	out.Labels = map[string]string{aggregateTo(by): "true"}
 	return out

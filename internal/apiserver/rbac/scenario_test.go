@@ -159,7 +159,7 @@ func (w *world) aggregate(d *datadriven.TestData) string {
 }
 
 func (w *world) gathered(*datadriven.TestData) string {
-	all, err := Gathered(w.roles)
+	all, err := AggregatedRules(w.roles)
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, name+": "+strings.Join(strings.Split(strings.TrimSpace(describeAll(all[name])), "\n"), ", "))

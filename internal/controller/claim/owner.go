@@ -84,7 +84,7 @@ func (c *Controller) reconcileGroup(ctx context.Context, key Key) error {
 func (c *Controller) settle(ctx context.Context, key Key, obj runtime.Object, owner claims.Owner) ([]corev1.PodResourceClaimStatus, error) {
 	facts, created := c.gather(owner), false
 	for range maxRounds {
-		want := claims.Wanted(owner, facts)
+		want := claims.DesiredClaims(owner, facts)
 		if want.Settled() {
 			c.waitSince.drop(key)
 			c.await(key, owner, want.Problems)

@@ -30,7 +30,7 @@ func (c *Controller) changePods(ctx context.Context, job *batch.Job, plan Plan, 
 		return done, err
 	}
 	err = requests.Parallel(len(plan.Drop), func(i int) error {
-		if err := c.let(ctx, job, plan.Drop[i]); err != nil {
+		if err := c.untrack(ctx, job, plan.Drop[i]); err != nil {
 			return err
 		}
 		return c.remove(ctx, job, plan.Drop[i], deleted)
@@ -74,9 +74,9 @@ func (c *Controller) release(ctx context.Context, job *batch.Job, pods []*core.P
 	return nil
 }
 
-// let removes the finalizer from a pod that must not be counted, unless the pod has changed: it may
+// untrack removes the finalizer from a pod that must not be counted, unless the pod has changed: it may
 // have ended.
-func (c *Controller) let(ctx context.Context, job *batch.Job, pod *core.Pod) error {
+func (c *Controller) untrack(ctx context.Context, job *batch.Job, pod *core.Pod) error {
 	if !isTracked(pod) {
 		return nil
 	}

@@ -102,16 +102,16 @@ type Controller struct {
 	own    *writes
 	alone  bool // the server does not serve PodGroups
 
-	mu       sync.Mutex
-	backoffs map[types.UID]Backoff // by UID of running Jobs
-	told     map[types.UID]string  // reported reasons for a missing PodGroup
+	mu              sync.Mutex
+	backoffs        map[types.UID]Backoff // by UID of running Jobs
+	reportedReasons map[types.UID]string  // reported reasons for a missing PodGroup
 }
 
 func newController(caches Caches, write Server, events reconciler.Recorder, clock clock.PassiveClock) *Controller {
 	return &Controller{
 		Caches: caches, write: write, events: events, clock: clock,
 		pods: workload.NewPods(caches.Pods, write.Pods, events, clock), own: newWrites(caches, clock),
-		backoffs: map[types.UID]Backoff{}, told: map[types.UID]string{},
+		backoffs: map[types.UID]Backoff{}, reportedReasons: map[types.UID]string{},
 	}
 }
 
@@ -274,5 +274,5 @@ func (c *Controller) forget(job types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.backoffs, job)
-	delete(c.told, job)
+	delete(c.reportedReasons, job)
 }

@@ -49,7 +49,7 @@ func Decide(job *batch.Job, pods []*core.Pod, backoff Backoff, now time.Time) Pl
 	p.Backoff = backoff.After(p.tally.newSucceeded, p.tally.newFailed)
 	p.Active, p.Room = p.tally.active, p.tally.room()
 	p.start()
-	if p.judge() || p.complete() {
+	if p.evaluate() || p.complete() {
 		p.stop()
 	} else if job.DeletionTimestamp == nil {
 		p.manage()
@@ -125,7 +125,7 @@ func (p *pass) suspension() {
 	} else {
 		p.Status.Conditions = append(p.Status.Conditions, c)
 	}
-	p.tell(corev1.EventTypeNormal, event, c.Message)
+	p.addEvent(corev1.EventTypeNormal, event, c.Message)
 }
 
 func (p *pass) condition(t batchv1.JobConditionType, reason, message string) batchv1.JobCondition {
@@ -134,6 +134,6 @@ func (p *pass) condition(t batchv1.JobConditionType, reason, message string) bat
 	}
 }
 
-func (p *pass) tell(kind, reason, message string) {
+func (p *pass) addEvent(kind, reason, message string) {
 	p.Events = append(p.Events, Event{kind, reason, message})
 }

@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// judge decides whether and why the Job must end. The result of an earlier pass is kept. A failure
+// evaluate decides whether and why the Job must end. The result of an earlier pass is kept. A failure
 // takes precedence over a success that is seen in the same pass.
-func (p *pass) judge() bool {
+func (p *pass) evaluate() bool {
 	for _, t := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget} {
 		if c, ok := held(p.Status.Conditions, t); ok {
 			p.ending = &c
@@ -128,13 +128,13 @@ func (p *pass) conclude() {
 	}
 	if p.ending.Type == batchv1.JobFailureTarget {
 		p.Status.Conditions = append(p.Status.Conditions, p.condition(batchv1.JobFailed, p.ending.Reason, p.ending.Message))
-		p.tell(corev1.EventTypeWarning, p.ending.Reason, p.ending.Message)
+		p.addEvent(corev1.EventTypeWarning, p.ending.Reason, p.ending.Message)
 		return
 	}
 	p.Status.Conditions = append(p.Status.Conditions, p.condition(batchv1.JobComplete, p.ending.Reason, p.ending.Message))
 	p.Status.CompletionTime = &p.now
 	if limit, ok := completions(p.job); ok && p.tally.succeeded > limit {
-		p.tell(corev1.EventTypeWarning, "TooManySucceededPods", "Too many succeeded pods running after completion count reached")
+		p.addEvent(corev1.EventTypeWarning, "TooManySucceededPods", "Too many succeeded pods running after completion count reached")
 	}
-	p.tell(corev1.EventTypeNormal, "Completed", "Job completed")
+	p.addEvent(corev1.EventTypeNormal, "Completed", "Job completed")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-func (c *Controller) look(job types.NamespacedName) { c.queue.Add(Key{NamespacedName: job}) }
+func (c *Controller) enqueue(job types.NamespacedName) { c.queue.Add(Key{NamespacedName: job}) }
 
 // onJob handles a change in the cache of Jobs.
 func (c *Controller) onJob(before, after *batch.Job) {
@@ -25,7 +25,7 @@ func (c *Controller) onJob(before, after *batch.Job) {
 	if after == nil {
 		return
 	}
-	c.look(reconciler.KeyOf(after))
+	c.enqueue(reconciler.KeyOf(after))
 	if _, finished := after.Finished(); finished {
 		c.freeAll(after)
 	}

@@ -31,7 +31,7 @@ func TestNothingIsRememberedOfAJobThatIsGone(t *testing.T) {
 	w.sync()
 	w.work()
 	w.report(job, "too late")
-	if passes != 1 || len(w.backoffs) > 0 || len(w.told) > 0 {
-		t.Errorf("after %d passes: %v, %v", passes, w.backoffs, w.told)
+	if passes != 1 || len(w.backoffs) > 0 || len(w.reportedReasons) > 0 {
+		t.Errorf("after %d passes: %v, %v", passes, w.backoffs, w.reportedReasons)
 	}
 }

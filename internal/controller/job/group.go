@@ -124,16 +124,16 @@ func keep(job *batch.Job, plan Plan, g Grouping) GroupStep {
 		return step
 	}
 	// A smaller gang matters only to pods without a node.
-	size := gangSize(plan.Room, wish(job, group, g))
+	size := gangSize(plan.Room, desiredSize(job, group, g))
 	if size > gang.MinCount || size < gang.MinCount && len(waiting)+len(plan.Create) > 0 {
 		step.Resize, step.MinCount = group, size
 	}
 	return step
 }
 
-// wish returns the requested gang size for an existing PodGroup; nil means as many pods as the Job
+// desiredSize returns the requested gang size for an existing PodGroup; nil means as many pods as the Job
 // can have. Templates of users do not change, and when one is deleted so is its PodGroup.
-func wish(job *batch.Job, group *scheduling.PodGroup, g Grouping) *int32 {
+func desiredSize(job *batch.Job, group *scheduling.PodGroup, g Grouping) *int32 {
 	ref := group.Spec.WorkloadRef
 	for _, w := range g.Workloads {
 		if ref == nil || ref.WorkloadName != w.Name {
@@ -141,21 +141,21 @@ func wish(job *batch.Job, group *scheduling.PodGroup, g Grouping) *int32 {
 		}
 		for i := range w.Spec.PodGroupTemplates {
 			if t := &w.Spec.PodGroupTemplates[i]; t.Name == ref.TemplateName {
-				return wishOf(job, w, t)
+				return desiredSizeOf(job, w, t)
 			}
 		}
 	}
 	if job.Spec.Scheduling != nil {
-		return ownWish(job)
+		return ownDesiredSize(job)
 	}
 	return &group.Spec.SchedulingPolicy.Gang.MinCount
 }
 
-// wishOf returns the gang size requested by this template. The Job may have changed since it
+// desiredSizeOf returns the gang size requested by this template. The Job may have changed since it
 // created its own template.
-func wishOf(job *batch.Job, workload *scheduling.Workload, t *scheduling.PodGroupTemplate) *int32 {
+func desiredSizeOf(job *batch.Job, workload *scheduling.Workload, t *scheduling.PodGroupTemplate) *int32 {
 	if metav1.IsControlledBy(workload, job) {
-		return ownWish(job)
+		return ownDesiredSize(job)
 	}
 	if gang := t.SchedulingPolicy.Gang; gang != nil {
 		return &gang.MinCount
@@ -163,7 +163,7 @@ func wishOf(job *batch.Job, workload *scheduling.Workload, t *scheduling.PodGrou
 	return nil
 }
 
-func ownWish(job *batch.Job) *int32 {
+func ownDesiredSize(job *batch.Job) *int32 {
 	if s := job.Spec.Scheduling; s != nil && s.SchedulingPolicy != nil && s.SchedulingPolicy.Gang != nil {
 		return s.SchedulingPolicy.Gang.MinCount
 	}

@@ -36,11 +36,11 @@ func (c *Controller) group(ctx context.Context, job *batch.Job, plan Plan) (Grou
 // report publishes why there is no PodGroup yet, once per reason.
 func (c *Controller) report(job *batch.Job, why string) {
 	c.mu.Lock()
-	known := c.told[job.UID]
+	known := c.reportedReasons[job.UID]
 	if why != "" && c.exists(job) {
-		c.told[job.UID] = why
+		c.reportedReasons[job.UID] = why
 	} else {
-		delete(c.told, job.UID)
+		delete(c.reportedReasons, job.UID)
 	}
 	c.mu.Unlock()
 	if why != "" && why != known {
@@ -113,7 +113,7 @@ func (c *Controller) onWorkload(before, after *scheduling.Workload) {
 		for _, key := range workloadKeys(w) {
 			for _, job := range c.Jobs.InNamespace(w.Namespace) {
 				if workloadKeyOf(job) == key {
-					c.look(types.NamespacedName{Namespace: job.Namespace, Name: job.Name})
+					c.enqueue(types.NamespacedName{Namespace: job.Namespace, Name: job.Name})
 				}
 			}
 		}
@@ -125,7 +125,7 @@ func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 	expectations.Observe(c.own.groups, before, after)
 	watch := ownership.Watch[*batch.Job, *scheduling.PodGroup]{
 		// PodGroups are not adopted
-		Kind: kind, Ask: c.look, InNamespace: func(string) []*batch.Job { return nil },
+		Kind: kind, Ask: c.enqueue, InNamespace: func(string) []*batch.Job { return nil },
 	}
 	watch.OnChange(before, after)
 }

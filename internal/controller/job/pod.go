@@ -52,13 +52,13 @@ func NewPod(job *batch.Job, want Creation, group string) *core.Pod {
 	}
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
-			tellIndex(&containers[i])
+			setIndex(&containers[i])
 		}
 	}
 	return pod
 }
 
-func tellIndex(c *corev1.Container) {
+func setIndex(c *corev1.Container) {
 	if slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == indexEnv }) {
 		return
 	}

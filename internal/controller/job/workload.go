@@ -88,7 +88,7 @@ func newPodGroup(job *batch.Job, workload *scheduling.Workload, template *schedu
 		},
 	}
 	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil {
-		gang.MinCount = gangSize(room, wishOf(job, workload, template))
+		gang.MinCount = gangSize(room, desiredSizeOf(job, workload, template))
 	}
 	if metav1.IsControlledBy(workload, job) {
 		group.OwnerReferences = append(group.OwnerReferences, metav1.OwnerReference{

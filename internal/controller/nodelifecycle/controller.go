@@ -268,7 +268,7 @@ func (c *Controller) allowEvictions(nodes []*corev1.Node, zones map[string]*zone
 				delete(c.evict, node.Name)
 			}
 			// A node that reports again shows its own condition.
-		case !evicts(node) && !c.evict[node.Name]:
+		case !hasEvictingTaint(node) && !c.evict[node.Name]:
 			waiting = append(waiting, node)
 		}
 	}
@@ -292,18 +292,18 @@ func (c *Controller) needsWork(node *corev1.Node) bool {
 	if c.health[node.Name].plain {
 		return false
 	}
-	_, changed := tainted(node, c.evicting(node.Name))
+	_, changed := desiredTaints(node, c.evicting(node.Name))
 	return changed
 }
 
 func (c *Controller) evicting(name string) eviction {
 	switch {
 	case c.cutOff:
-		return spare
+		return removeTaint
 	case len(c.evict) > 0 && c.evict[name]:
-		return evict
+		return addTaint
 	}
-	return keep
+	return keepTaint
 }
 
 // state returns whether the last pass found the node lost, and what may be done with its NoExecute
@@ -326,7 +326,7 @@ func (c *Controller) reconcile(ctx context.Context, name string) error {
 	lost, evicting := c.state(node)
 	now := c.opts.Clock.Now()
 	if lost && !isUnknown(node) {
-		written, err := c.server.UpdateNodeStatus(ctx, unknown(node, now))
+		written, err := c.server.UpdateNodeStatus(ctx, withUnknownConditions(node, now))
 		if err != nil {
 			return client.IgnoreNotFound(fmt.Errorf("node %s: conditions: %w", name, err))
 		}
@@ -335,7 +335,7 @@ func (c *Controller) reconcile(ctx context.Context, name string) error {
 		}
 		node = written
 	}
-	if taints, changed := tainted(node, evicting); changed {
+	if taints, changed := desiredTaints(node, evicting); changed {
 		want := node.DeepCopy()
 		want.Spec.Taints = taints
 		written, err := c.server.UpdateNode(ctx, want)
@@ -378,7 +378,7 @@ func (c *Controller) onNode(_, after *corev1.Node) {
 		return
 	}
 	_, evicting := c.state(after)
-	if _, changed := tainted(after, evicting); changed {
+	if _, changed := desiredTaints(after, evicting); changed {
 		c.queue.Add(after.Name)
 	}
 }

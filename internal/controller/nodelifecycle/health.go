@@ -33,7 +33,7 @@ func (h *health) read(node *corev1.Node) {
 	}
 	h.seen, h.ready, h.zone = node, readiness(node), zoneOf(node)
 	h.sharedLease = node.Annotations[fleet.AnnotationLease]
-	h.plain = h.ready == corev1.ConditionTrue && len(node.Spec.Taints) == 0 && len(wanted(node, keep)) == 0
+	h.plain = h.ready == corev1.ConditionTrue && len(node.Spec.Taints) == 0 && len(conditionTaints(node, keepTaint)) == 0
 }
 
 // observe updates the state from the current node and Leases.
@@ -42,8 +42,8 @@ func (h *health) observe(node *corev1.Node, now time.Time, leases leaseTimes) {
 		h.heartbeats(node, now)
 		h.read(node)
 	}
-	h.renew(leases.of(node.Name), now)
-	h.renew(leases.of(h.sharedLease), now)
+	h.renew(leases.renewal(node.Name), now)
+	h.renew(leases.renewal(h.sharedLease), now)
 }
 
 // heartbeats records a heartbeat in the condition Ready.

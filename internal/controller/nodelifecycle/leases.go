@@ -19,8 +19,8 @@ func readLeases(leases []*coordinationv1.Lease) leaseTimes {
 	return times
 }
 
-// of returns the renewal time of a Lease, or zero if there is none.
-func (t leaseTimes) of(name string) time.Time {
+// renewal returns the renewal time of a Lease, or zero if there is none.
+func (t leaseTimes) renewal(name string) time.Time {
 	if name == "" {
 		return time.Time{}
 	}

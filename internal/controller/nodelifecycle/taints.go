@@ -23,18 +23,18 @@ var pressures = []pressure{
 type eviction int
 
 const (
-	// keep adds none. An existing one follows the condition Ready.
-	keep eviction = iota
-	// evict adds the one for the condition Ready.
-	evict
-	// spare removes them.
-	spare
+	// keepTaint adds none. An existing one follows the condition Ready.
+	keepTaint eviction = iota
+	// addTaint adds the one for the condition Ready.
+	addTaint
+	// removeTaint removes them.
+	removeTaint
 )
 
-// tainted returns the taints that a node should have, and whether they differ from its current
+// desiredTaints returns the taints that a node should have, and whether they differ from its current
 // ones.
-func tainted(node *corev1.Node, evicting eviction) (taints []corev1.Taint, changed bool) {
-	want := wanted(node, evicting)
+func desiredTaints(node *corev1.Node, evicting eviction) (taints []corev1.Taint, changed bool) {
+	want := conditionTaints(node, evicting)
 	if len(want) == 0 && len(node.Spec.Taints) == 0 {
 		return nil, false // almost always
 	}
@@ -54,8 +54,8 @@ func tainted(node *corev1.Node, evicting eviction) (taints []corev1.Taint, chang
 	return append(taints, want...), changed || len(want) > 0
 }
 
-// wanted returns the taints for the condition of a node.
-func wanted(node *corev1.Node, evicting eviction) []corev1.Taint {
+// conditionTaints returns the taints for the condition of a node.
+func conditionTaints(node *corev1.Node, evicting eviction) []corev1.Taint {
 	var out []corev1.Taint
 	for _, p := range pressures {
 		if c := condition(node, p.condition); c != nil && c.Status == corev1.ConditionTrue {
@@ -75,14 +75,14 @@ func wanted(node *corev1.Node, evicting eviction) []corev1.Taint {
 		return out
 	}
 	out = append(out, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
-	if evicting == evict || evicting == keep && evicts(node) {
+	if evicting == addTaint || evicting == keepTaint && hasEvictingTaint(node) {
 		out = append(out, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoExecute})
 	}
 	return out
 }
 
-// evicts reports whether a node has a NoExecute taint of this controller.
-func evicts(node *corev1.Node) bool {
+// hasEvictingTaint reports whether a node has a NoExecute taint of this controller.
+func hasEvictingTaint(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute && aboutReady(t.Key) })
 }
 

@@ -73,19 +73,19 @@ type Controller struct {
 	queue     reconciler.Queue[string]
 	statuses  reconciler.Queue[string]
 
-	written  *expectations.Tracker // own writes that the cache may not show yet, by namespace
-	own      *ownSpecs
-	verdicts *verdicts
-	asking   sync.Mutex // held during a dry run of a content
-	board    *board
-	heard    *heard
-	good     *goodNews
+	written      *expectations.Tracker // own writes that the cache may not show yet, by namespace
+	own          *ownSpecs
+	verdicts     *verdicts
+	asking       sync.Mutex // held during a dry run of a content
+	board        *board
+	waitSince    *waitSince
+	inSyncEvents *inSyncEvents
 }
 
 func newController(cache Caches, templates TemplateWriter, originals StatusWriter, events reconciler.Recorder, meter Meter, clock clock.PassiveClock) *Controller { //nolint:revive // each is another thing
 	c := &Controller{
 		cache: cache, templates: templates, originals: originals, events: events, meter: meter, clock: clock,
-		own: newOwnSpecs(), verdicts: newVerdicts(clock), board: newBoard(), heard: newHeard(clock), good: newGoodNews(),
+		own: newOwnSpecs(), verdicts: newVerdicts(clock), board: newBoard(), waitSince: newWaitSince(clock), inSyncEvents: newInSyncEvents(),
 	}
 	c.written = expectations.NewTracker(c.inCache, clock, awaited)
 	return c
@@ -103,8 +103,8 @@ func (c *Controller) inCache(namespace, name string, uid types.UID) (present, te
 func (c *Controller) Reconcile(ctx context.Context, name string) error {
 	namespace, ok := c.cache.Namespace(name)
 	if !ok {
-		c.heard.drop(name)
-		c.tell(c.board.drop(name))
+		c.waitSince.drop(name)
+		c.enqueueStatuses(c.board.drop(name))
 		return nil
 	}
 	if shown, wait := c.written.Satisfied(types.UID(name)); !shown {
@@ -128,7 +128,7 @@ func (c *Controller) Reconcile(ctx context.Context, name string) error {
 		c.queue.AddAfter(name, awaited)
 	}
 	c.measure(name, plan)
-	c.tell(c.board.put(name, plan.Standings))
+	c.enqueueStatuses(c.board.put(name, plan.Standings))
 	return errors.Join(failures...)
 }
 
@@ -146,7 +146,7 @@ func (c *Controller) trusted(copies []*Copy) []*Copy {
 // measure records how long it took until a namespace with writes was in sync.
 func (c *Controller) measure(namespace string, plan Plan) {
 	if len(plan.Steps) > 0 {
-		c.heard.wrote(namespace)
+		c.waitSince.wrote(namespace)
 		return
 	}
 	for _, s := range plan.Standings {
@@ -154,13 +154,13 @@ func (c *Controller) measure(namespace string, plan Plan) {
 			return
 		}
 	}
-	if took, wrote := c.heard.drop(namespace); wrote {
+	if took, wrote := c.waitSince.drop(namespace); wrote {
 		c.meter.Synced(took)
 	}
 }
 
-// tell enqueues the statuses of originals with changed standings.
-func (c *Controller) tell(news []types.UID) {
+// enqueueStatuses enqueues the statuses of originals with changed standings.
+func (c *Controller) enqueueStatuses(news []types.UID) {
 	if len(news) == 0 {
 		return
 	}
@@ -175,20 +175,20 @@ func (c *Controller) tell(news []types.UID) {
 	}
 }
 
-// look enqueues a namespace.
-func (c *Controller) look(namespace string) {
-	c.heard.of(namespace)
+// enqueueNamespace enqueues a namespace.
+func (c *Controller) enqueueNamespace(namespace string) {
+	c.waitSince.of(namespace)
 	c.queue.Add(namespace)
 }
 
 // onNamespace handles a change in the cache of namespaces.
 func (c *Controller) onNamespace(before, after *metav1.ObjectMeta) {
 	if after == nil {
-		c.look(before.Name)
+		c.enqueueNamespace(before.Name)
 		return
 	}
 	if before == nil || before.UID != after.UID || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) || !maps.Equal(before.Labels, after.Labels) {
-		c.look(after.Name)
+		c.enqueueNamespace(after.Name)
 	}
 }
 
@@ -197,7 +197,7 @@ func (c *Controller) onOriginal(before, after *Original) {
 	if after == nil {
 		c.meter.Gone(before.Name)
 		c.verdicts.drop(before.UID)
-		c.good.drop(before.UID)
+		c.inSyncEvents.drop(before.UID)
 	} else {
 		c.statuses.AddAfter(after.Name, settle)
 	}
@@ -206,7 +206,7 @@ func (c *Controller) onOriginal(before, after *Original) {
 		return
 	}
 	for _, namespace := range c.cache.Namespaces() {
-		c.look(namespace.Name)
+		c.enqueueNamespace(namespace.Name)
 	}
 }
 
@@ -218,5 +218,5 @@ func (c *Controller) onCopy(before, after *Copy) {
 		c.own.drop(before.UID)
 	}
 	expectations.Observe(c.written, before, after)
-	c.look(last.Namespace)
+	c.enqueueNamespace(last.Namespace)
 }

@@ -98,8 +98,8 @@ func (s *ownSpecs) drop(uid types.UID) {
 	delete(s.uids, uid)
 }
 
-// heard records since when namespaces may be out of sync, and whether they were.
-type heard struct {
+// waitSince records since when namespaces may be out of sync, and whether they were.
+type waitSince struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
 	since map[string]episode
@@ -110,11 +110,11 @@ type episode struct {
 	wrote bool
 }
 
-func newHeard(clock clock.PassiveClock) *heard {
-	return &heard{clock: clock, since: map[string]episode{}}
+func newWaitSince(clock clock.PassiveClock) *waitSince {
+	return &waitSince{clock: clock, since: map[string]episode{}}
 }
 
-func (h *heard) of(namespace string) {
+func (h *waitSince) of(namespace string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, ok := h.since[namespace]; !ok {
@@ -122,7 +122,7 @@ func (h *heard) of(namespace string) {
 	}
 }
 
-func (h *heard) wrote(namespace string) {
+func (h *waitSince) wrote(namespace string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e, ok := h.since[namespace]; ok {
@@ -132,7 +132,7 @@ func (h *heard) wrote(namespace string) {
 }
 
 // drop ends a period. It returns how long it lasted, and whether anything was written in it.
-func (h *heard) drop(namespace string) (took time.Duration, wrote bool) {
+func (h *waitSince) drop(namespace string) (took time.Duration, wrote bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	e, ok := h.since[namespace]
@@ -143,15 +143,15 @@ func (h *heard) drop(namespace string) (took time.Duration, wrote bool) {
 	return h.clock.Since(e.since), e.wrote
 }
 
-// goodNews records for which generation of an original an event has reported that it is in sync.
-type goodNews struct {
+// inSyncEvents records for which generation of an original an event has reported that it is in sync.
+type inSyncEvents struct {
 	mu sync.Mutex
 	of map[types.UID]int64
 }
 
-func newGoodNews() *goodNews { return &goodNews{of: map[types.UID]int64{}} }
+func newInSyncEvents() *inSyncEvents { return &inSyncEvents{of: map[types.UID]int64{}} }
 
-func (g *goodNews) news(uid types.UID, generation int64) bool {
+func (g *inSyncEvents) isNew(uid types.UID, generation int64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.of[uid] == generation {
@@ -161,7 +161,7 @@ func (g *goodNews) news(uid types.UID, generation int64) bool {
 	return true
 }
 
-func (g *goodNews) drop(uid types.UID) {
+func (g *inSyncEvents) drop(uid types.UID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.of, uid)

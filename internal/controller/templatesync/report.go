@@ -72,11 +72,11 @@ func (c *Controller) announce(o *Original, status allotv1alpha1.ClusterResourceC
 	kind := corev1.EventTypeWarning
 	if after.Status == metav1.ConditionTrue {
 		kind = corev1.EventTypeNormal
-		if !c.good.news(o.UID, o.Generation) {
+		if !c.inSyncEvents.isNew(o.UID, o.Generation) {
 			return
 		}
 	} else {
-		c.good.drop(o.UID)
+		c.inSyncEvents.drop(o.UID)
 	}
 	c.events.Eventf(&corev1.ObjectReference{
 		APIVersion: allotv1alpha1.SchemeGroupVersion.String(), Kind: allotv1alpha1.KindClusterResourceClaimTemplate,
