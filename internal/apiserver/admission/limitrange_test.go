@@ -34,8 +34,10 @@ func limitsOf(items ...corev1.LimitRangeItem) world {
 
 func podWith(requests, limits string) *core.Pod {
 	pod := &core.Pod{}
-	resources := corev1.ResourceRequirements{Requests: amounts(requests), Limits: amounts(limits)}
-	pod.Spec.Containers = []corev1.Container{{Name: "a", Resources: resources}, {Name: "b", Resources: resources}}
+	for _, name := range []string{"a", "b"} {
+		resources := corev1.ResourceRequirements{Requests: amounts(requests), Limits: amounts(limits)}
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: name, Resources: resources})
+	}
 	return pod
 }
 
