@@ -37,25 +37,41 @@ func ValidateResourceQuotaStatusUpdate(q, old *corev1.ResourceQuota) field.Error
 
 func quotaSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	path := field.NewPath("spec")
-	scopes, fault := path.Child("scopes"), func(at *field.Path, message string) *field.Error { return field.Invalid(at, spec.Scopes, message) }
-	errs := quotaAmounts(path.Child("hard"), spec.Hard)
-	for _, scope := range spec.Scopes {
-		errs = append(errs, scopeOf(scope, spec.Hard, fault(scopes, "unsupported scope"), fault(scopes, "unsupported scope applied to resource"))...)
-	}
-	errs = append(errs, scopesAgree(spec.Scopes, fault(scopes, "conflicting scopes"))...)
+	errs := append(quotaAmounts(path.Child("hard"), spec.Hard), quotaScopes(path.Child("scopes"), spec.Scopes, spec.Hard)...)
 	if spec.ScopeSelector == nil {
 		return errs
 	}
 	at := path.Child("scopeSelector", "matchExpressions")
 	var selected []corev1.ResourceQuotaScope
-	for i := range spec.ScopeSelector.MatchExpressions {
-		e := &spec.ScopeSelector.MatchExpressions[i]
+	for _, e := range spec.ScopeSelector.MatchExpressions {
 		selected = append(selected, e.ScopeName)
-		errs = append(errs, scopeOf(e.ScopeName, spec.Hard,
-			field.Invalid(at.Child("scopeName"), e.ScopeName, "unsupported scope"), fault(at, "unsupported scope applied to resource"))...)
-		errs = append(errs, scopeExpression(at, e)...)
 	}
-	return append(errs, scopesAgree(selected, fault(at, "conflicting scopes"))...)
+	return join(errs, quotaScopes(at, selected, spec.Hard), each(at, spec.ScopeSelector.MatchExpressions,
+		func(_ *field.Path, e *corev1.ScopedResourceSelectorRequirement) field.ErrorList {
+			return scopeExpression(at, e)
+		}))
+}
+
+// quotaScopes checks that scopes are known, apply to what the quota counts, and can hold for one object.
+func quotaScopes(path *field.Path, scopes []corev1.ResourceQuotaScope, hard corev1.ResourceList) field.ErrorList {
+	both := func(a, b corev1.ResourceQuotaScope) bool {
+		return slices.Contains(scopes, a) && slices.Contains(scopes, b)
+	}
+	agree := !both(corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort) &&
+		!both(corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating)
+	known, apply := true, true
+	for _, scope := range scopes {
+		counted := countedInScope(scope)
+		known = known && counted != nil
+		for name := range hard {
+			apply = apply && (counted == nil || !isQuotaResource(name) || slices.Contains(counted, name))
+		}
+	}
+	return join(
+		check(known, path, scopes, "unsupported scope"),
+		check(apply, path, scopes, "unsupported scope applied to resource"),
+		check(agree, path, scopes, "conflicting scopes"),
+	)
 }
 
 func quotaAmounts(path *field.Path, list corev1.ResourceList) field.ErrorList {
@@ -77,39 +93,20 @@ func isQuotaResource(name corev1.ResourceName) bool {
 		strings.HasPrefix(string(name), corev1.ResourceRequestsHugePagesPrefix)
 }
 
-// scopeOf checks that a scope is known, and for what the quota counts.
-func scopeOf(scope corev1.ResourceQuotaScope, hard corev1.ResourceList, unknown, misapplied *field.Error) field.ErrorList {
+// countedInScope returns the resources of Kubernetes' own to which a scope applies; nil if there is no such scope.
+func countedInScope(scope corev1.ResourceQuotaScope) []corev1.ResourceName {
 	compute := []corev1.ResourceName{
 		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory,
 		corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
 	}
-	var counted []corev1.ResourceName
 	switch scope {
 	case corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeNotBestEffort,
 		corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
-		counted = compute
+		return compute
 	case corev1.ResourceQuotaScopeBestEffort:
-		counted = compute[:1]
+		return compute[:1]
 	case corev1.ResourceQuotaScopeVolumeAttributesClass:
-		counted = []corev1.ResourceName{corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage}
-	default:
-		return one(unknown)
-	}
-	for name := range hard {
-		if isQuotaResource(name) && !slices.Contains(counted, name) {
-			return one(misapplied)
-		}
-	}
-	return nil
-}
-
-func scopesAgree(scopes []corev1.ResourceQuotaScope, conflict *field.Error) field.ErrorList {
-	both := func(a, b corev1.ResourceQuotaScope) bool {
-		return slices.Contains(scopes, a) && slices.Contains(scopes, b)
-	}
-	if both(corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort) ||
-		both(corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating) {
-		return one(conflict)
+		return []corev1.ResourceName{corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage}
 	}
 	return nil
 }
