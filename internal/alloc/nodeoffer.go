@@ -78,7 +78,7 @@ func (p *Problem) NodeOffer(node *model.NodeInfo) (*NodeOffer, *Reason) {
 	case Exhausted:
 		return nil, offer.conflict()
 	case OutOfBudget:
-		if reason := p.impossibleClaim(node); reason != nil {
+		if reason := impossibleClaim(offer); reason != nil {
 			return nil, reason
 		}
 	}

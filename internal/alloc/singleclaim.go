@@ -1,12 +1,11 @@
 package alloc
 
-import "github.com/allot-dev/allot/internal/model"
-
-// impossibleClaim returns the reason why one of the claims could not be allocated on the node even
+// impossibleClaim returns the reason why one of the claims of the offer could not be allocated on the node even
 // if it were the only one, or nil if no such claim is found. Other claims only take devices, so
 // such a claim decides the whole Problem. A search over all claims can spend its budget on the
 // combinations of the claims before it.
-func (p *Problem) impossibleClaim(node *model.NodeInfo) *Reason {
+func impossibleClaim(offer *NodeOffer) *Reason {
+	p := offer.problem
 	if len(p.claims) == 1 {
 		return nil
 	}
@@ -19,7 +18,7 @@ func (p *Problem) impossibleClaim(node *model.NodeInfo) *Reason {
 			return reason
 		}
 		single.budget, single.isTrialClaim = p.budget, p.isTrialClaim
-		if _, reason := single.NodeOffer(node); reason != nil {
+		if _, reason := single.NodeOffer(offer.node); reason != nil {
 			return reason
 		}
 	}
