@@ -169,6 +169,9 @@ func (v *verbs) create() {
 	}
 	v.contains(created.Object, v.original.Object, "")
 	v.contains(v.event(watch.Added).Object, v.original.Object, "")
+	if v.resource.Kind == "ValidatingAdmissionPolicy" {
+		v.event(watch.Modified) // the server checks the types of its expressions, once a generation
+	}
 	if _, err := v.client.Create(ctx, v.original.DeepCopy(), metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		v.t.Errorf("second create: got %v, want already exists", err)
 	}
