@@ -95,6 +95,28 @@ func claimSource(t *testing.T, u *unstructured.Unstructured) string {
 	return s
 }
 
+// P22: a bound pod has the zone and the region of its node, from the same write.
+func TestBindingCopiesTopology(t *testing.T) {
+	ns := namespace(t)
+	create(t, ns, podYAML)
+	clients := clientset(t, remote(t))
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "zoned-", Labels: map[string]string{
+		corev1.LabelTopologyZone: "z", corev1.LabelTopologyRegion: "r", "rack": "another",
+	}}}
+	node, err := clients.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := clients.CoreV1().Pods(ns)
+	if err := bind(t, pods, "p", node.Name, ""); err != nil {
+		t.Fatal(err)
+	}
+	p := pod(t, pods, "p")
+	if p.Labels[corev1.LabelTopologyZone] != "z" || p.Labels[corev1.LabelTopologyRegion] != "r" || p.Labels["rack"] != "r1" {
+		t.Errorf("labels %v", p.Labels)
+	}
+}
+
 func TestBindingRefusesGatesAndDeletedPods(t *testing.T) {
 	ns := namespace(t)
 	pods := clientset(t, remote(t)).CoreV1().Pods(ns)

@@ -17,6 +17,7 @@ import (
 // not exist.
 type Reader interface {
 	Namespace(ctx context.Context, name string) (*corev1.Namespace, bool, error)
+	Node(ctx context.Context, name string) (*corev1.Node, bool, error)
 	Workload(ctx context.Context, namespace, name string) (*scheduling.Workload, bool, error)
 	PriorityClass(ctx context.Context, name string) (*schedulingv1.PriorityClass, bool, error)
 	LimitRanges(ctx context.Context, namespace string) ([]corev1.LimitRange, error)
@@ -55,11 +56,17 @@ func (c *Chain) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 	if err := c.namespaceAllows(ctx, a); err != nil {
 		return err
 	}
+	if binding, ok := a.GetObject().(*corev1.Binding); ok {
+		return c.bindingTopology(ctx, binding)
+	}
 	if a.GetSubresource() != "" {
 		return nil
 	}
 	if pod, ok := a.GetObject().(*core.Pod); ok {
 		defaultTolerations(pod)
+		if err := c.podTopology(ctx, a, pod); err != nil {
+			return err
+		}
 	}
 	if a.GetOperation() != admission.Create {
 		return nil

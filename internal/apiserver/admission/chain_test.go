@@ -25,6 +25,12 @@ type world struct {
 	classes    []schedulingv1.PriorityClass
 	labels     map[string]string // of each namespace
 	ranges     []corev1.LimitRange
+	nodes      map[string]map[string]string
+}
+
+func (w world) Node(_ context.Context, name string) (*corev1.Node, bool, error) {
+	labels, ok := w.nodes[name]
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels}}, ok, nil
 }
 
 func (w world) Namespace(_ context.Context, name string) (*corev1.Namespace, bool, error) {

@@ -70,6 +70,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		"arbitrary-node:update resourceclaims.resource.k8s.io/driver x": {fleet},
 		"update podgroups.scheduling.k8s.io/status":                     {scheduler, manager},
 		"create podgroups.scheduling.k8s.io":                            {"edit", "admin", manager},
+		"get deviceclasses.resource.k8s.io":                             {scheduler, manager, fleet},
 		"get clusterresourceclaimtemplates.resource.k8s.io":             {"view", "edit", "admin", scheduler, manager},
 		"create clusterresourceclaimtemplates.resource.k8s.io":          {},
 		"create rolebindings.rbac.authorization.k8s.io":                 {"admin"},

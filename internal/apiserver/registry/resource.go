@@ -164,7 +164,7 @@ func deviceClasses() entry {
 		newList:    func() runtime.Object { return &resourcev1.DeviceClassList{} },
 		defaults:   noDefaults[*resourcev1.DeviceClass],
 		printer:    printers.NameAndAge,
-		class:      rbac.ReadOnly,
+		class:      rbac.Cluster,
 		spec:       func(c *resourcev1.DeviceClass) any { return &c.Spec },
 		generation: true,
 

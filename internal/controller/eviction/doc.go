@@ -11,6 +11,7 @@
 //   - A pod is deleted with a UID precondition, and only once. The condition DisruptionTarget is
 //     written before, also only once, and only over the version in the cache: the response to an
 //     earlier write may have been lost.
-//   - Pods that are not bound, have finished or are being deleted are ignored.
+//   - Pods that are not bound or are being deleted are ignored, and finished pods unless
+//     Config.Finished is set.
 //   - A pod gets an event if its eviction is canceled.
 package eviction

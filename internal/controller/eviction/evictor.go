@@ -57,6 +57,8 @@ type Config struct {
 	Events reconciler.Recorder
 	Clock  clock.PassiveClock
 	Words  Words
+	// Finished means that finished pods are evicted too.
+	Finished bool
 	// Changed is called with verdicts that were added, changed or removed, Evicted with those
 	// carried out. Both may be nil.
 	Changed func(...Verdict)
@@ -91,9 +93,13 @@ func New(config Config) *Evictor {
 	return &Evictor{Config: config, pending: map[types.NamespacedName]pending{}, evicted: map[types.UID]bool{}}
 }
 
-// Evictable reports whether the pod can be evicted.
+// Evictable reports whether the pod is bound, has not finished and is not being deleted.
 func Evictable(pod *core.Pod) bool {
 	return pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil && !claims.PodDone(pod)
+}
+
+func (e *Evictor) isEvictable(pod *core.Pod) bool {
+	return Evictable(pod) || e.Finished && pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil
 }
 
 // ScheduledAt returns when the pod was bound, to the second. For a pod created with a node it is
@@ -115,7 +121,7 @@ func Seconds(n int64) time.Duration {
 // Reconcile evicts the pod if that is due, and otherwise schedules the next reconcile.
 func (e *Evictor) Reconcile(ctx context.Context, key types.NamespacedName) error {
 	pod, ok := e.Pods.Get(key.Namespace, key.Name)
-	if !ok || !Evictable(pod) {
+	if !ok || !e.isEvictable(pod) {
 		e.forget(key)
 		return nil
 	}

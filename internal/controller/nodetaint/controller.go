@@ -53,7 +53,7 @@ type Controller struct {
 
 func newController(pods podCache, nodes nodeCache, config eviction.Config) *Controller {
 	c := &Controller{pods: pods, nodes: nodes, seen: &sightings{clock: config.Clock, seen: map[string][]sighting{}}}
-	config.Pods, config.Judge = pods, c.judge
+	config.Pods, config.Judge, config.Finished = pods, c.judge, true
 	// The reasons are those of Kubernetes.
 	config.Words = eviction.Words{
 		Event: "TaintManagerEviction", Condition: "DeletionByTaintManager", CalledOff: "no taint of its node evicts the pod any more",

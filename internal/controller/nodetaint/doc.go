@@ -14,5 +14,5 @@
 //
 // # What it never does
 //
-// It does not taint nodes, and does not delete finished pods. Package eviction deletes the pods.
+// It does not taint nodes. Package eviction deletes the pods, finished ones too, as in Kubernetes.
 package nodetaint
