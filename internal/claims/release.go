@@ -172,6 +172,7 @@ func (d *Decision) leavesWithOwner(claim *resource.ResourceClaim) bool {
 		slices.ContainsFunc(d.Drop, func(drop Dropped) bool { return drop.Consumer.UID == uid })
 }
 
+// consumerState is whether a consumer of a claim still needs it.
 type consumerState int
 
 const (

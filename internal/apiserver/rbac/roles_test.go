@@ -76,9 +76,9 @@ func TestWhoMayDoWhat(t *testing.T) {
 		"create rolebindings.rbac.authorization.k8s.io":                 {"admin"},
 		"create clusterrolebindings.rbac.authorization.k8s.io":          {},
 		"escalate roles.rbac.authorization.k8s.io":                      {},
-		"impersonate users": {},
-		"get /metrics":      {},
-		"get /apis/apps/v1": {"view", "edit", "admin", scheduler, manager, fleet, "node"},
+		"impersonate users":                                             {},
+		"get /metrics":                                                  {},
+		"get /apis/apps/v1":                                             {"view", "edit", "admin", scheduler, manager, fleet, "node"},
 	} {
 		for _, name := range []string{"view", "edit", "admin", scheduler, manager, fleet, "node"} {
 			who := &user.DefaultInfo{Name: name, Groups: []string{user.AllAuthenticated}}
