@@ -37,7 +37,12 @@ func ValidateResourceQuotaStatusUpdate(q, old *corev1.ResourceQuota) field.Error
 
 func quotaSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := append(quotaAmounts(path.Child("hard"), spec.Hard), quotaScopes(path.Child("scopes"), spec.Scopes, spec.Hard)...)
+	unknown := func(scope corev1.ResourceQuotaScope) bool { return countedInScope(scope) == nil }
+	errs := join(
+		quotaAmounts(path.Child("hard"), spec.Hard),
+		check(!slices.ContainsFunc(spec.Scopes, unknown), path.Child("scopes"), spec.Scopes, "unsupported scope"),
+		quotaScopes(path.Child("scopes"), spec.Scopes, spec.Hard),
+	)
 	if spec.ScopeSelector == nil {
 		return errs
 	}
@@ -52,23 +57,21 @@ func quotaSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
 		}))
 }
 
-// quotaScopes checks that scopes are known, apply to what the quota counts, and can hold for one object.
+// quotaScopes checks that scopes apply to what the quota counts, and that one object can be in all of them.
 func quotaScopes(path *field.Path, scopes []corev1.ResourceQuotaScope, hard corev1.ResourceList) field.ErrorList {
 	both := func(a, b corev1.ResourceQuotaScope) bool {
 		return slices.Contains(scopes, a) && slices.Contains(scopes, b)
 	}
 	agree := !both(corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort) &&
 		!both(corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating)
-	known, apply := true, true
+	apply := true
 	for _, scope := range scopes {
 		counted := countedInScope(scope)
-		known = known && counted != nil
 		for name := range hard {
 			apply = apply && (counted == nil || !isQuotaResource(name) || slices.Contains(counted, name))
 		}
 	}
 	return join(
-		check(known, path, scopes, "unsupported scope"),
 		check(apply, path, scopes, "unsupported scope applied to resource"),
 		check(agree, path, scopes, "conflicting scopes"),
 	)
@@ -113,9 +116,10 @@ func countedInScope(scope corev1.ResourceQuotaScope) []corev1.ResourceName {
 
 func scopeExpression(path *field.Path, e *corev1.ScopedResourceSelectorRequirement) field.ErrorList {
 	operator, values := path.Child("operator"), path.Child("values")
-	var errs field.ErrorList
+	known := countedInScope(e.ScopeName) != nil
+	errs := check(known, path.Child("scopeName"), e.ScopeName, "unsupported scope")
 	byClass := e.ScopeName == corev1.ResourceQuotaScopePriorityClass || e.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass
-	if !byClass {
+	if known && !byClass {
 		errs = append(errs, check(e.Operator == corev1.ScopeSelectorOpExists, operator, e.Operator,
 			fmt.Sprintf("must be 'Exists' when scope is %s", e.ScopeName))...)
 	}
