@@ -43,6 +43,7 @@ const (
 var ofLibrary = []string{
 	"apiextensions.k8s.io/v1, Kind=CustomResourceDefinition", // of patches that cannot be applied
 	"resourceVersion: Invalid value",
+	"strconv.ParseUint: parsing", // of updates and applies whose metadata.resourceVersion is no number
 	"Timeout: Too large resource version",
 }
 
