@@ -19,8 +19,9 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// schedulingFiller fills every field, but for composite PodGroups, which are refused in each version, and such that modes and
-// references are ones that there are, in the form in which they are shown.
+// schedulingFiller fills every field, but for composite PodGroups, which are refused in each
+// version, and such that modes and references are ones that there are, in the form in which they
+// are shown.
 func schedulingFiller(seed int64) *randfill.Filler {
 	funcs := func(serializer.CodecFactory) []any {
 		return []any{
@@ -49,8 +50,9 @@ func schedulingFiller(seed int64) *randfill.Filler {
 	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, funcs), rand.NewSource(seed), codecs).NilChance(0.2).NumElements(1, 3)
 }
 
-// TestSchedulingVersionsRoundTrip: no field of a PodGroup or Workload is lost on the way through the other version, be it from
-// v1alpha2 to what is stored and back, or from that to v1alpha2 and back (R6).
+// TestSchedulingVersionsRoundTrip: no field of a PodGroup or Workload is lost on the way through
+// the other version, be it from v1alpha2 to what is stored and back, or from that to v1alpha2 and
+// back (R6).
 func TestSchedulingVersionsRoundTrip(t *testing.T) {
 	hub := schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: runtime.APIVersionInternal}
 	for _, kind := range []runtime.Object{

@@ -64,8 +64,8 @@ func TestPodGroupTemplateReferenceForms(t *testing.T) {
 	}
 }
 
-// TestContradictingTemplateReferenceIsNoName has two forms that differ (P22): none of them is taken, and what is has no
-// form that a name can have.
+// TestContradictingTemplateReferenceIsNoName has two forms that differ (P22): none of them is
+// taken, and what is has no form that a name can have.
 func TestContradictingTemplateReferenceIsNoName(t *testing.T) {
 	obj := decode(t, `{"apiVersion":"scheduling.k8s.io/v1alpha2","kind":"PodGroup","metadata":{"name":"g"},
 		"spec":{"podGroupTemplateRef":{"workloadName":"w","podGroupTemplateName":"t","workload":{"workloadName":"other","podGroupTemplateName":"t"}}}}`)

@@ -25,8 +25,8 @@ import (
 	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"
 )
 
-// filler fills every field, but such that the object is one that both versions can say: a request is exactly one of
-// its forms, and flags of slices are set or absent.
+// filler fills every field, but such that the object is one that both versions can say: a request
+// is exactly one of its forms, and flags of slices are set or absent.
 func filler(seed int64) *randfill.Filler {
 	funcs := func(serializer.CodecFactory) []any {
 		return []any{
@@ -76,8 +76,8 @@ func v1beta1Kinds() []runtime.Object {
 	}
 }
 
-// TestResourceVersionsRoundTrip converts filled objects from the hub to each version and back, and from each version
-// to the hub and back, through the bytes that are sent.
+// TestResourceVersionsRoundTrip converts filled objects from the hub to each version and back, and
+// from each version to the hub and back, through the bytes that are sent.
 func TestResourceVersionsRoundTrip(t *testing.T) {
 	hub := schema.GroupVersion{Group: resourcev1.GroupName, Version: runtime.APIVersionInternal}
 	versions := map[string][]runtime.Object{"v1": resourceKinds(), "v1beta1": v1beta1Kinds(), "v1beta2": resourceKinds()}
@@ -99,8 +99,8 @@ func TestResourceVersionsRoundTrip(t *testing.T) {
 	}
 }
 
-// resend writes obj in a version, in both encodings, reads it as a client of the version and as the server, and gives
-// it back in its own form.
+// resend writes obj in a version, in both encodings, reads it as a client of the version and as the
+// server, and gives it back in its own form.
 func resend(t *testing.T, obj runtime.Object, version string, hub schema.GroupVersion) runtime.Object {
 	t.Helper()
 	gv := schema.GroupVersion{Group: hub.Group, Version: version}
@@ -133,7 +133,8 @@ func resend(t *testing.T, obj runtime.Object, version string, hub schema.GroupVe
 	return last
 }
 
-// TestV1beta2HasTheFormOfV1 is why v1's types stand for it, and those of v1alpha3's DeviceTaintRule.
+// TestV1beta2HasTheFormOfV1 is why v1's types stand for it, and those of v1alpha3's
+// DeviceTaintRule.
 func TestV1beta2HasTheFormOfV1(t *testing.T) {
 	for _, pair := range [][2]any{
 		{resourcev1.ResourceClaim{}, upstreamv1beta2.ResourceClaim{}},

@@ -15,9 +15,9 @@ import (
 
 const module = "github.com/allot-dev/allot/"
 
-// edges are all permitted imports among the packages of this directory, bottom to top. A name may be a
-// pattern of path.Match, and "a/{b,c}" is a/b and a/c. A package may import the packages below its
-// directory. Test files are not restricted.
+// edges are all permitted imports among the packages of this directory, bottom to top. A name may
+// be a pattern of path.Match, and "a/{b,c}" is a/b and a/c. A package may import the packages below
+// its directory. Test files are not restricted.
 var edges = []struct{ from, to, why string }{
 	{"alloc", "model", "devices and claims are values of the model"},
 	{"claims", "model", "who is reserved for is decided once, on values, for scheduler and controller"},
@@ -369,8 +369,8 @@ func impure(node ast.Node) []string {
 	return nil
 }
 
-// mutable finds init functions, and package variables other than sentinel errors, compiled patterns and tables that
-// are spelled out.
+// mutable finds init functions, and package variables other than sentinel errors, compiled patterns
+// and tables that are spelled out.
 func mutable(file *ast.File) []string {
 	var found []string
 	for _, decl := range file.Decls {

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// A type of the core or the scheduler with more methods or fields than this has more than one purpose.
+// A type of the core or the scheduler with more methods or fields than this has more than one
+// purpose.
 const (
 	maxMethods = 30
 	maxFields  = 15
@@ -22,8 +23,8 @@ const (
 // corePackages are the packages whose types are limited, with all packages below them.
 var corePackages = []string{"model", "alloc", "sched", "claims", "groups", "commit", "scheduler"}
 
-// largeTypes are the types that are larger than the limits, with the reason. A type that is within the
-// limits must not be listed.
+// largeTypes are the types that are larger than the limits, with the reason. A type that is within
+// the limits must not be listed.
 var largeTypes = map[string]string{
 	"alloc.Reason": "one field for each check that refuses devices",
 	"model.Pod":    "one field for each property of a pod that placement reads",

@@ -21,7 +21,8 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// TestEveryJSONFieldIsAProperty fills each kind, writes it as JSON, and looks up each name that occurs in it.
+// TestEveryJSONFieldIsAProperty fills each kind, writes it as JSON, and looks up each name that
+// occurs in it.
 func TestEveryJSONFieldIsAProperty(t *testing.T) {
 	definitions := Definitions(refTo)
 	for gvk, kind := range api.Scheme.AllKnownTypes() {
@@ -51,7 +52,8 @@ func TestEveryJSONFieldIsAProperty(t *testing.T) {
 	}
 }
 
-// checkValue checks a JSON value against a schema and returns the number of names that it has looked up.
+// checkValue checks a JSON value against a schema and returns the number of names that it has
+// looked up.
 func checkValue(t *testing.T, definitions map[string]common.OpenAPIDefinition, s *spec.Schema, value any, path string) int {
 	t.Helper()
 	if ref := s.Ref.String(); ref != "" {

@@ -28,8 +28,8 @@ import (
 	"github.com/allot-dev/allot/api"
 )
 
-// filler makes objects in which most fields are set. List items get names of their own, because items of one key are
-// an error.
+// filler makes objects in which most fields are set. List items get names of their own, because
+// items of one key are an error.
 func filler(seed int64) *randfill.Filler {
 	unique := 0
 	own := func(serializer.CodecFactory) []any {
@@ -75,8 +75,9 @@ func converter(t *testing.T) managedfields.TypeConverter {
 	return c
 }
 
-// TestOwnershipIsThatOfClientGo checks that server-side apply splits an object into the same owned fields by our
-// definitions as by the schema that client-go ships: list types and keys, map and struct types, down to every leaf.
+// TestOwnershipIsThatOfClientGo checks that server-side apply splits an object into the same owned
+// fields by our definitions as by the schema that client-go ships: list types and keys, map and
+// struct types, down to every leaf.
 func TestOwnershipIsThatOfClientGo(t *testing.T) {
 	want, got := applyconfigurations.NewTypeConverter(clientscheme.Scheme), converter(t)
 	for gvk, sample := range map[schema.GroupVersionKind]runtime.Object{

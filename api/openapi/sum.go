@@ -9,7 +9,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Structure returns a schema as JSON values without its descriptions. Two definitions of the same structure have the same Sum.
+// Structure returns a schema as JSON values without its descriptions. Two definitions of the same
+// structure have the same Sum.
 func Structure(s *spec.Schema) (map[string]any, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -22,7 +23,8 @@ func Structure(s *spec.Schema) (map[string]any, error) {
 	return withoutTexts(v).(map[string]any), nil
 }
 
-// withoutTexts drops descriptions. A property may be called description too: that is an object, not a text.
+// withoutTexts drops descriptions. A property may be called description too: that is an object, not
+// a text.
 func withoutTexts(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -89,7 +89,8 @@ func TestStructureIsThatOfUpstreamsGenerator(t *testing.T) {
 	}
 }
 
-// TestEqualToShippedDefinitions compares with the definitions that upstream does ship, and shows what differs.
+// TestEqualToShippedDefinitions compares with the definitions that upstream does ship, and shows
+// what differs.
 func TestEqualToShippedDefinitions(t *testing.T) {
 	shipped := apiextensions.GetOpenAPIDefinitions(refTo)
 	compared := 0

@@ -62,7 +62,8 @@ func must(err error) {
 	}
 }
 
-// operations are the two directions, by upstream's code and by the walk of Pod, PodSpec and PodResourceClaim.
+// operations are the two directions, by upstream's code and by the walk of Pod, PodSpec and
+// PodResourceClaim.
 func operations() map[string]struct{ upstream, walked func() } {
 	pod, c := typicalPod(), walkers()["spine"]
 	data, err := pod.Marshal()
@@ -92,8 +93,9 @@ func BenchmarkPod(b *testing.B) {
 	}
 }
 
-// TestTimeIsNearUpstreams compares the fastest of many short runs, taken in turns, so that other work on the machine
-// hits both. The aim is twice upstream's time; the limit is for what is much slower, and leaves room for noise.
+// TestTimeIsNearUpstreams compares the fastest of many short runs, taken in turns, so that other
+// work on the machine hits both. The aim is twice upstream's time; the limit is for what is much
+// slower, and leaves room for noise.
 func TestTimeIsNearUpstreams(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures time")

@@ -22,7 +22,8 @@ func Marshal(v any) ([]byte, error) { return std.marshal(v) }
 // type of v cannot be encoded; see Check.
 func Size(v any) int { return std.size(v) }
 
-// MarshalTo writes the encoding of v to the start of data and returns its length, or io.ErrShortBuffer.
+// MarshalTo writes the encoding of v to the start of data and returns its length, or
+// io.ErrShortBuffer.
 func MarshalTo(v any, data []byte) (int, error) { return std.marshalTo(v, data) }
 
 // MarshalToSizedBuffer writes the encoding of v backwards from the end of data, and returns its

@@ -94,8 +94,8 @@ func TestSerializerCarriesAddedFields(t *testing.T) {
 	}
 }
 
-// serializers are apimachinery's, with and without the encoder that writes lists item by item. Without a scheme they
-// decode into any type that is given.
+// serializers are apimachinery's, with and without the encoder that writes lists item by item.
+// Without a scheme they decode into any type that is given.
 func serializers(t *testing.T) map[string]*serializer.Serializer {
 	t.Helper()
 	scheme := runtime.NewScheme()

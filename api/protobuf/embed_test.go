@@ -14,8 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// AddedClaim stands for an upstream struct with two fields added. Upstream's methods are promoted to it: if they were
-// called, the added fields would be lost without an error.
+// AddedClaim stands for an upstream struct with two fields added. Upstream's methods are promoted
+// to it: if they were called, the added fields would be lost without an error.
 type AddedClaim struct {
 	corev1.PodResourceClaim `json:",inline"`
 	Extra                   *string           `protobuf:"bytes,100,opt,name=extra"`
@@ -162,7 +162,8 @@ func TestDecodedObjectDoesNotKeepInput(t *testing.T) {
 }
 
 func TestMalformedIsRefused(t *testing.T) {
-	// Messages of number 20 in one another, each with its length in front, made from the innermost out.
+	// Messages of number 20 in one another, each with its length in front, made from the innermost
+	// out.
 	deep := make([]byte, 6*maxDepth)
 	at := len(deep)
 	for range maxDepth + 2 {

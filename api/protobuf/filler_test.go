@@ -27,7 +27,8 @@ type generated interface {
 	MarshalTo(data []byte) (int, error)
 }
 
-// kinds are the upstream kinds that stand for the delta types: the same structs without the added fields.
+// kinds are the upstream kinds that stand for the delta types: the same structs without the added
+// fields.
 func kinds() []generated {
 	return []generated{
 		&corev1.Pod{}, &corev1.PodList{}, &corev1.Secret{}, &appsv1.Deployment{}, &resourcev1.ResourceClaim{},
@@ -40,7 +41,8 @@ func emptyOf(m generated) generated {
 	return reflect.New(reflect.TypeOf(m).Elem()).Interface().(generated)
 }
 
-// walkers are rules to walk upstream's own types, so that the result can be held against their generated code.
+// walkers are rules to walk upstream's own types, so that the result can be held against their
+// generated code.
 func walkers() map[string]*codec {
 	spine := map[string]bool{
 		"Pod": true, "PodList": true, "PodSpec": true, "PodResourceClaim": true, "PodTemplateSpec": true,
@@ -58,7 +60,8 @@ func walkers() map[string]*codec {
 	}
 }
 
-// filler fills objects with the values that upstream's round-trip tests use, and sometimes with longer lists.
+// filler fills objects with the values that upstream's round-trip tests use, and sometimes with
+// longer lists.
 func filler(seed int64) *randfill.Filler {
 	codecs := serializer.NewCodecFactory(runtime.NewScheme())
 	f := fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, extremes), rand.NewSource(seed), codecs)

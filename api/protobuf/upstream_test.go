@@ -63,7 +63,8 @@ func TestDecodesAsUpstream(t *testing.T) {
 			t.Fatal(err)
 		}
 		compareDecoders(t, c, obj, data)
-		// A message is a merge of its parts: twice the same bytes doubles the lists and replaces the scalars.
+		// A message is a merge of its parts: twice the same bytes doubles the lists and replaces the
+		// scalars.
 		compareDecoders(t, c, obj, append(bytes.Clone(data), data...))
 		if t.Failed() {
 			t.Logf("seed %d", seed)
@@ -120,8 +121,9 @@ func TestCorruptIsErrorOrReadAsUpstream(t *testing.T) {
 	})
 }
 
-// checkSafe checks that a message which need not be one is refused, or is read to what upstream reads, and can be
-// written again. It may be refused where upstream is lax (the wire types inside map entries).
+// checkSafe checks that a message which need not be one is refused, or is read to what upstream
+// reads, and can be written again. It may be refused where upstream is lax (the wire types inside
+// map entries).
 func checkSafe(t *testing.T, c *codec, kind generated, data []byte) {
 	t.Helper()
 	got := emptyOf(kind)

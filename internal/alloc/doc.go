@@ -40,9 +40,9 @@
 //
 // Invariants: a device is allocated to at most one claim, except for admin access, and at most once
 // to a claim. The node can reach it, it matches all selectors of the class and the request, and its
-// taints, including those of DeviceTaintRules, are tolerated. Devices that take from one counter set
-// have a compatibility group in common. allocationMode All means every matching device of complete
-// pools. The same input gives the same results in the same order.
+// taints, including those of DeviceTaintRules, are tolerated. Devices that take from one counter
+// set have a compatibility group in common. allocationMode All means every matching device of
+// complete pools. The same input gives the same results in the same order.
 //
 // A device that allows multiple allocations is allocated in shares, each with its own share ID. A
 // request gets at most one share of a device, and only the first share takes from counters. With
@@ -51,5 +51,6 @@
 // A PoolSummary applies the same rules to what a pool can still allocate, independent of requests.
 // It is for capacity planning, not for placement.
 //
-// A field of a request or device that this package does not know is rejected by name, never ignored.
+// A field of a request or device that this package does not know is rejected by name, never
+// ignored.
 package alloc

@@ -133,8 +133,8 @@ func (p *Problem) CountFree(node *model.NodeInfo) (int, bool) {
 }
 
 // CountKey returns a string that is equal for Problems with the same result of CountFree. That
-// result changes for a node only with the node's own devices and with DeviceStore.SharedVersion. The key
-// is "" if CountFree always returns false.
+// result changes for a node only with the node's own devices and with DeviceStore.SharedVersion.
+// The key is "" if CountFree always returns false.
 func (p *Problem) CountKey() string {
 	if !p.isSimple() || len(p.selections) != 1 {
 		return ""

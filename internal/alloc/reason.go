@@ -308,8 +308,8 @@ func (r *Reason) ShortDetails() string {
 	})
 }
 
-// details lists up to limit entries of each kind. holder describes what holds a device, or returns ""
-// to omit the device.
+// details lists up to limit entries of each kind. holder describes what holds a device, or returns
+// "" to omit the device.
 func (r *Reason) details(limit int, holder func(by model.Holder) string) string {
 	var missing, holders, inTrial, unavailable []string
 	if r.Wanted > 0 && r.Reachable == 0 && len(r.Pools)+len(r.Constraints) == 0 {

@@ -1,9 +1,9 @@
 package alloc
 
-// impossibleClaim returns the reason why one of the claims of the offer could not be allocated on the node even
-// if it were the only one, or nil if no such claim is found. Other claims only take devices, so
-// such a claim decides the whole Problem. A search over all claims can spend its budget on the
-// combinations of the claims before it.
+// impossibleClaim returns the reason why one of the claims of the offer could not be allocated on
+// the node even if it were the only one, or nil if no such claim is found. Other claims only take
+// devices, so such a claim decides the whole Problem. A search over all claims can spend its budget
+// on the combinations of the claims before it.
 func impossibleClaim(offer *NodeOffer) *Reason {
 	p := offer.problem
 	if len(p.claims) == 1 {

@@ -88,8 +88,8 @@ func (d *decisions) attributeOf(r int) int {
 	return attribute
 }
 
-// isComparedAlone reports whether no constraint compares an attribute with another one, as it does if
-// a request derives it. Otherwise it matters which value is which. All alternatives are chosen.
+// isComparedAlone reports whether no constraint compares an attribute with another one, as it does
+// if a request derives it. Otherwise it matters which value is which. All alternatives are chosen.
 func (d *decisions) isComparedAlone(attribute int) bool {
 	p := d.offer.problem
 	for w := range p.requests {

@@ -15,7 +15,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 )
 
-// A server that runs for most of a year shows a new certificate, and gives one to each user, before the old ones end.
+// A server that runs for most of a year shows a new certificate, and gives one to each user, before
+// the old ones end.
 func TestCertificatesAreRenewedWhileAServerRuns(t *testing.T) {
 	dir := t.TempDir()
 	var behind atomic.Int64

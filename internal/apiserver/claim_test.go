@@ -44,7 +44,8 @@ func allocatedClaim(t *testing.T, ns string) {
 	}
 }
 
-// F64: no second claim gets the device, whoever asks, until the first one has lost it; a dry run tells the same.
+// F64: no second claim gets the device, whoever asks, until the first one has lost it; a dry run
+// tells the same.
 func TestF64DeviceOfAnotherClaimIsRefused(t *testing.T) {
 	ns, other := namespace(t), namespace(t)
 	allocatedClaim(t, ns)
@@ -75,7 +76,8 @@ func claim(t *testing.T, ns string) *unstructured.Unstructured {
 	return c
 }
 
-// TestUnknowingClientKeepsWhatAClaimHas updates spec and status by a client whose types lack allot's fields.
+// TestUnknowingClientKeepsWhatAClaimHas updates spec and status by a client whose types lack
+// allot's fields.
 func TestUnknowingClientKeepsWhatAClaimHas(t *testing.T) {
 	ns := namespace(t)
 	allocatedClaim(t, ns)

@@ -13,8 +13,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 )
 
-// TestLargeCollectionIsDeletedInFull deletes a collection with a timeout that every other request exceeds (P26): the
-// collection is deleted to the last object.
+// TestLargeCollectionIsDeletedInFull deletes a collection with a timeout that every other request
+// exceeds (P26): the collection is deleted to the last object.
 func TestLargeCollectionIsDeletedInFull(t *testing.T) {
 	const objects, tooShort = 200, "1ns"
 	s := startServer(t, apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true})

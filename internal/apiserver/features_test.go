@@ -26,7 +26,8 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// TestFeatures switches features off and on again over one data directory, in the files of testdata/features (R45):
+// TestFeatures switches features off and on again over one data directory, in the files of
+// testdata/features (R45):
 //
 //	start [off=(GATE,…)]  a server with these features off; the one before is stopped
 //	served GROUP          the kinds of an API group, by version

@@ -106,7 +106,8 @@ func namespace(t *testing.T) string {
 // made counts the names of unique.
 var made atomic.Int32
 
-// unique is a name that no other test, and no other run of the test, has for an object outside of namespaces.
+// unique is a name that no other test, and no other run of the test, has for an object outside of
+// namespaces.
 func unique(name string) string { return fmt.Sprintf("%s-%d", name, made.Add(1)) }
 
 // parse reads the objects of a YAML text.

@@ -49,7 +49,8 @@ func nested(t *testing.T, u *unstructured.Unstructured, path ...string) string {
 	return fmt.Sprint(v)
 }
 
-// TestPodGroupTakesItsTemplatesPolicy is KEP-5729's example: the reference is flat, and there is no policy.
+// TestPodGroupTakesItsTemplatesPolicy is KEP-5729's example: the reference is flat, and there is no
+// policy.
 func TestPodGroupTakesItsTemplatesPolicy(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, workloadYAML)
@@ -191,8 +192,8 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The server looks groups up in its watch cache: what that does not show yet, the claim controller completes. It shows it to
-	// whoever wants a version not older than this.
+	// The server looks groups up in its watch cache: what that does not show yet, the claim controller
+	// completes. It shows it to whoever wants a version not older than this.
 	if _, err := groups.Get(t.Context(), "g", metav1.GetOptions{ResourceVersion: patched.GetResourceVersion()}); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,8 @@ func TestDeletedPodGroupWaitsForItsFinalizer(t *testing.T) {
 	}
 }
 
-// TestPodGroupPolicyIsNotTakenAway tells a patch that removes the policy from a manifest that never had it.
+// TestPodGroupPolicyIsNotTakenAway tells a patch that removes the policy from a manifest that never
+// had it.
 func TestPodGroupPolicyIsNotTakenAway(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, workloadYAML)
@@ -264,7 +266,8 @@ func TestPodGroupPolicyIsNotTakenAway(t *testing.T) {
 	}
 }
 
-// TestPodGroupIsAppliedTwice applies the same manifest again, which leaves out what admission has filled in.
+// TestPodGroupIsAppliedTwice applies the same manifest again, which leaves out what admission has
+// filled in.
 func TestPodGroupIsAppliedTwice(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, workloadYAML)
@@ -279,7 +282,8 @@ func TestPodGroupIsAppliedTwice(t *testing.T) {
 	}
 }
 
-// P34: a generation below 0 is refused where Kubernetes stores what the client sends, and replaced where it does not.
+// P34: a generation below 0 is refused where Kubernetes stores what the client sends, and replaced
+// where it does not.
 func TestGenerationBelowZero(t *testing.T) {
 	ns := namespace(t)
 	for version, refused := range map[string]bool{"v1beta1": true, "v1alpha2": true} {

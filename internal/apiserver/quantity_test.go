@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestQuantitiesThatOnlyTheirExponentMakesLarge are refused, at creation and in an update, before they are compared: that
-// would take longer than this test may.
+// TestQuantitiesThatOnlyTheirExponentMakesLarge are refused, at creation and in an update, before
+// they are compared: that would take longer than this test may.
 func TestQuantitiesThatOnlyTheirExponentMakesLarge(t *testing.T) {
 	for _, tt := range []struct {
 		resource  schema.GroupVersionResource

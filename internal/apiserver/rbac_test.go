@@ -132,7 +132,8 @@ func TestNamespaceRoles(t *testing.T) {
 	allowed(t, "adam lists pod groups", err)
 }
 
-// TestEscalation: nobody gives what he does not have, by role or by binding, unless that is what he may do.
+// TestEscalation: nobody gives what he does not have, by role or by binding, unless that is what he
+// may do.
 func TestEscalation(t *testing.T) {
 	ns := namespace(t)
 	user := "eve-" + ns
@@ -209,7 +210,8 @@ func TestEscalation(t *testing.T) {
 	forbidden(t, "binding that role", bind("h", "Role", "strong-2"))
 }
 
-// TestAggregatedRoles: a role with the label is part of view, as long as it is there; only an administrator makes roles that gather.
+// TestAggregatedRoles: a role with the label is part of view, as long as it is there; only an
+// administrator makes roles that gather.
 func TestAggregatedRoles(t *testing.T) {
 	admin := clientset(t, remote(t))
 	part := &rbacv1.ClusterRole{
@@ -312,7 +314,8 @@ func TestImpersonation(t *testing.T) {
 	}
 }
 
-// TestSystemObjectsSurviveRestarts: a second start writes nothing, keeps what was added, and gives back what was taken.
+// TestSystemObjectsSurviveRestarts: a second start writes nothing, keeps what was added, and gives
+// back what was taken.
 func TestSystemObjectsSurviveRestarts(t *testing.T) {
 	cfg := apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true}
 	versions := func(s *apiserver.Server) map[string]string {

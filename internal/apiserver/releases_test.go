@@ -18,7 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver"
 )
 
-// releasedKinds are those whose objects are read: by group and kind the key in etcd and the resource, and whether it has namespaces.
+// releasedKinds are those whose objects are read: by group and kind the key in etcd and the
+// resource, and whether it has namespaces.
 var releasedKinds = map[schema.GroupKind]struct {
 	key, resource string
 	namespaced    bool
@@ -48,9 +49,9 @@ type released struct {
 	key, binary string
 }
 
-// TestReleasesOfKubernetes: objects with all fields set, as Kubernetes 1.34 to 1.37 have stored them in each version, are listed and
-// shown in each version that is served, and in their own with all that they have (R46). test/peer/cluster compares with what
-// Kubernetes 1.37 makes of them.
+// TestReleasesOfKubernetes: objects with all fields set, as Kubernetes 1.34 to 1.37 have stored
+// them in each version, are listed and shown in each version that is served, and in their own with
+// all that they have (R46). test/peer/cluster compares with what Kubernetes 1.37 makes of them.
 func TestReleasesOfKubernetes(t *testing.T) {
 	cfg := apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true}
 	objects := releasedObjects(t)
@@ -101,10 +102,12 @@ func TestReleasesOfKubernetes(t *testing.T) {
 	}
 }
 
-// derived are fields that follow others, in Kubernetes as well, and one whose value in the files is none that there is.
+// derived are fields that follow others, in Kubernetes as well, and one whose value in the files is
+// none that there is.
 var derived = regexp.MustCompile(`spec\.serviceAccount$|^spec\.podCIDRs\[0]$|^status\.podIPs\[0]\.ip$|\.disruptionMode$`)
 
-// releasedObjects reads the files that k8s.io/api has of each release. Each object has a name of its own, of the same length.
+// releasedObjects reads the files that k8s.io/api has of each release. Each object has a name of
+// its own, of the same length.
 func releasedObjects(t *testing.T) []released {
 	t.Helper()
 	var found []released

@@ -38,8 +38,8 @@ const (
 	robustPatience  = 30 * time.Second
 )
 
-// ofLibrary are what k8s.io/apiserver itself answers to a request that it cannot read, with 500 or 504,
-// in Kubernetes too. Its handlers do so before any code of this module is reached.
+// ofLibrary are what k8s.io/apiserver itself answers to a request that it cannot read, with 500 or
+// 504, in Kubernetes too. Its handlers do so before any code of this module is reached.
 var ofLibrary = []string{
 	"apiextensions.k8s.io/v1, Kind=CustomResourceDefinition", // of patches that cannot be applied
 	"resourceVersion: Invalid value",
@@ -54,9 +54,10 @@ func isOfLibrary(answer []byte) bool {
 		slices.ContainsFunc(ofLibrary, func(text string) bool { return strings.Contains(status.Message, text) })
 }
 
-// TestNoRequestIsAServerFault sends odd requests for every served resource and subresource: no answer
-// is a 5xx, but for those of the library and 501 where a subresource says that it does not exist here,
-// and none takes long. What is served is taken from discovery, and the objects from the validation's manifests.
+// TestNoRequestIsAServerFault sends odd requests for every served resource and subresource: no
+// answer is a 5xx, but for those of the library and 501 where a subresource says that it does not
+// exist here, and none takes long. What is served is taken from discovery, and the objects from the
+// validation's manifests.
 func TestNoRequestIsAServerFault(t *testing.T) {
 	s := startServer(t, apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true})
 	r := newRobust(t, s.Loopback())

@@ -47,8 +47,8 @@ func secondServer(t *testing.T) *dynamic.DynamicClient {
 	return client
 }
 
-// F64, R18: two API servers on one etcd, and in each round a claim by way of each for one device. At most one client hears that its
-// claim has it, and only that claim has it in the end.
+// F64, R18: two API servers on one etcd, and in each round a claim by way of each for one device.
+// At most one client hears that its claim has it, and only that claim has it in the end.
 func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
 	if !shared.Alone() {
 		t.Error("the first server is not alone, although nobody has come to its etcd")
@@ -93,8 +93,9 @@ func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
 	}
 }
 
-// F64, R18: a server stores a claim with a device that another claim has got a moment before, and is killed before it sees that. A server that is
-// left takes the device from the claim, and touches nothing else of it.
+// F64, R18: a server stores a claim with a device that another claim has got a moment before, and
+// is killed before it sees that. A server that is left takes the device from the claim, and touches
+// nothing else of it.
 func TestF64KilledServerLeavesNoDouble(t *testing.T) {
 	dir := t.TempDir()
 	server := startServer(t, apiserver.Config{DataDir: dir, UnsafeNoFsync: true})

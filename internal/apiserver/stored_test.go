@@ -14,8 +14,8 @@ import (
 	"github.com/allot-dev/allot/internal/etcd"
 )
 
-// TestWorkloadsOf135: Workloads that Kubernetes 1.35 has stored are read, and can be changed (R46). test/peer/cluster does this with
-// all that 1.37 still reads.
+// TestWorkloadsOf135: Workloads that Kubernetes 1.35 has stored are read, and can be changed (R46).
+// test/peer/cluster does this with all that 1.37 still reads.
 func TestWorkloadsOf135(t *testing.T) {
 	cfg := apiserver.Config{DataDir: t.TempDir(), UnsafeNoFsync: true}
 	putStored(t, cfg.DataDir, map[string]string{

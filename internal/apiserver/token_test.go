@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestServiceAccountTokens: an account gets a token, is let in with it, has the rights of its bindings, and is nobody
-// once the pod is gone that the token was bound to.
+// TestServiceAccountTokens: an account gets a token, is let in with it, has the rights of its
+// bindings, and is nobody once the pod is gone that the token was bound to.
 func TestServiceAccountTokens(t *testing.T) {
 	ns := namespace(t)
 	admin := clientset(t, remote(t))

@@ -34,7 +34,8 @@ spec:
     - {name: s, firstAvailable: [{name: big, deviceClassName: gpu.example.com, count: 2}]}
 `
 
-// TestClaimInEveryVersion creates a claim in one version, and reads, watches and patches it in each.
+// TestClaimInEveryVersion creates a claim in one version, and reads, watches and patches it in
+// each.
 func TestClaimInEveryVersion(t *testing.T) {
 	ns := namespace(t)
 	client := dynamicClient(t)

@@ -127,7 +127,8 @@ func TestWatchSelectorAndBookmarks(t *testing.T) {
 	lastBookmark(t, client, ns)
 }
 
-// lastBookmark holds that a watch in which nothing happens tells before its end how far it has come.
+// lastBookmark holds that a watch in which nothing happens tells before its end how far it has
+// come.
 func lastBookmark(t *testing.T, client kubernetes.Interface, ns string) {
 	t.Helper()
 	timeout := int64(2)

@@ -104,7 +104,8 @@ func reasonOf(code int) metav1.StatusReason {
 	return metav1.StatusReasonServiceUnavailable
 }
 
-// answer has requests of a prefix answered with a code; 0 lets them through again, and gives how many there were.
+// answer has requests of a prefix answered with a code; 0 lets them through again, and gives how
+// many there were.
 func (l *line) answer(prefix string, code int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +145,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("not within %s: %s", patience, what)
 }
 
-// attached is allot attach beside a cluster: allot's own control plane, with its scheduler for pods that do not ask for allot.
+// attached is allot attach beside a cluster: allot's own control plane, with its scheduler for pods
+// that do not ask for allot.
 type attached struct {
 	t       *testing.T
 	line    *line
@@ -153,7 +155,8 @@ type attached struct {
 	health  string
 }
 
-// started runs a cluster, and allot attach at the other end of a line to it that is disturbed at first.
+// started runs a cluster, and allot attach at the other end of a line to it that is disturbed at
+// first.
 func started(t *testing.T, refused ...string) *attached {
 	t.Helper()
 	return startedOn(t, t.TempDir(), refused...)
@@ -331,7 +334,8 @@ func TestAttachToANativeCluster(t *testing.T) {
 	t.Run("F67: watches that break", a.brokenWatches)
 }
 
-// refusedWrite: no hot loop on 403. It is tried again, more and more seldom, and works as soon as it may.
+// refusedWrite: no hot loop on 403. It is tried again, more and more seldom, and works as soon as
+// it may.
 func (a *attached) refusedWrite(t *testing.T) {
 	const prefix = "PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/"
 	a.line.answer(prefix, http.StatusForbidden)
@@ -344,7 +348,8 @@ func (a *attached) refusedWrite(t *testing.T) {
 	eventually(t, "it is placed when it may be", func() bool { return a.phase("refused") == corev1.PodRunning })
 }
 
-// brokenWatches: pods come and go while watches break. In the end the view is the one that a scheduler has that starts then.
+// brokenWatches: pods come and go while watches break. In the end the view is the one that a
+// scheduler has that starts then.
 func (a *attached) brokenWatches(t *testing.T) {
 	seed := time.Now().UnixNano()
 	t.Logf("seed %d", seed)

@@ -95,14 +95,15 @@ func (t *target) names(ctx context.Context, plugin bool, resource string) []stri
 	return names
 }
 
-// pluginName is the name under which kubectl finds the binary as a plugin, and completionName the one
-// under which it asks for completions.
+// pluginName is the name under which kubectl finds the binary as a plugin, and completionName the
+// one under which it asks for completions.
 const (
 	pluginName     = "kubectl-allot"
 	completionName = "kubectl_complete-allot"
 )
 
-// pluginArgs returns the arguments of a command line, and whether kubectl runs the binary as a plugin.
+// pluginArgs returns the arguments of a command line, and whether kubectl runs the binary as a
+// plugin.
 func pluginArgs(args []string) (rest []string, plugin bool) {
 	name := args[0][strings.LastIndexAny(args[0], `/\`)+1:]
 	switch strings.TrimSuffix(name, ".exe") {

@@ -66,7 +66,8 @@ func asked(t *testing.T, cfg *rest.Config) string {
 	return string(body)
 }
 
-// A process goes by the kubeconfig as it is, not as it was at the start; what it cannot go by leaves the old one in use.
+// A process goes by the kubeconfig as it is, not as it was at the start; what it cannot go by
+// leaves the old one in use.
 func TestCredentialsFollowTheKubeconfig(t *testing.T) {
 	authority, err := pki.Open(t.TempDir(), time.Now)
 	if err != nil {

@@ -38,7 +38,8 @@ func (o *electionOptions) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.retryPeriod, "leader-elect-retry-period", 2*time.Second, "how often the lease is tried")
 }
 
-// elector takes part in the election for the lease of name: lead is called with a context that ends when the lease does.
+// elector takes part in the election for the lease of name: lead is called with a context that ends
+// when the lease does.
 func (o electionOptions) elector(cfg *rest.Config, name string, lead func(context.Context), follow func(holder string)) (*leaderelection.LeaderElector, error) {
 	clients, err := kubernetes.NewForConfig(rest.AddUserAgent(cfg, "leader-election"))
 	if err != nil {

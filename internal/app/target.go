@@ -13,8 +13,8 @@ import (
 
 // target is the cluster that a command of a person is about, found as by allot kubectl: by
 // --kubeconfig, else --data-dir, else $ALLOT_DATA_DIR, else $KUBECONFIG, else the default data
-// directory. As a plugin of kubectl, and where nothing was started in the default data directory, it
-// is that of kubectl.
+// directory. As a plugin of kubectl, and where nothing was started in the default data directory,
+// it is that of kubectl.
 type target struct {
 	kubeconfig, dataDir string
 	context, namespace  string

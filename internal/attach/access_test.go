@@ -68,7 +68,8 @@ func TestF69MissingRightIsNamed(t *testing.T) {
 	}
 }
 
-// A kind that can be done without is not read where that is not allowed, and no right to it is asked for again.
+// A kind that can be done without is not read where that is not allowed, and no right to it is
+// asked for again.
 func TestKindsThatMayNotBeReadAreLeftOut(t *testing.T) {
 	for _, refused := range [][]string{nil, {"watch csinodes of storage.k8s.io"}} {
 		s := Survey{CSINodes: true}
@@ -129,7 +130,8 @@ func TestChartGivesWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// Whatever the scheduler and the controllers watch may be watched: a cache that is refused is never filled.
+// Whatever the scheduler and the controllers watch may be watched: a cache that is refused is never
+// filled.
 func TestAllCachesMayBeFilled(t *testing.T) {
 	for _, groups := range []string{"none", "native", "own"} {
 		c := choice(groups)

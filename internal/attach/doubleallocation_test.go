@@ -14,7 +14,8 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// allocate makes a claim with the only device, allocated at some second, for a pod of its name that a scheduler has placed.
+// allocate makes a claim with the only device, allocated at some second, for a pod of its name that
+// a scheduler has placed.
 func (w *world) allocate(name string, second int, scheduler string, edit func(*core.Pod, *resource.ResourceClaim)) {
 	pod := &core.Pod{ObjectMeta: w.meta(name)}
 	pod.Spec.SchedulerName = scheduler
@@ -32,8 +33,8 @@ func (w *world) allocate(name string, second int, scheduler string, edit func(*c
 	w.claims.put(claim)
 }
 
-// F64: two schedulers have given one device to two claims. The one that was first keeps it, the other one is put back if
-// it is ours and has not run; what cannot be put back is said.
+// F64: two schedulers have given one device to two claims. The one that was first keeps it, the
+// other one is put back if it is ours and has not run; what cannot be put back is said.
 func TestF64DoubleIsPutBack(t *testing.T) {
 	bound := func(pod *core.Pod, _ *resource.ResourceClaim) { pod.Spec.NodeName = "n" }
 	running := func(pod *core.Pod, _ *resource.ResourceClaim) {

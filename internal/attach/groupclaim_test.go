@@ -14,7 +14,8 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// TestGroupClaims runs testdata/groupclaims. Rewrite with: go test ./internal/attach -run GroupClaims -rewrite
+// TestGroupClaims runs testdata/groupclaims. Rewrite with: go test ./internal/attach -run
+// GroupClaims -rewrite
 func TestGroupClaims(t *testing.T) {
 	w := newWorld()
 	c := &GroupClaims{

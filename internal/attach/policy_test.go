@@ -48,8 +48,8 @@ func shippedPolicy(t *testing.T) *admissionregistrationv1.MutatingAdmissionPolic
 	return nil
 }
 
-// The policy of the chart does what it says, by upstream's own evaluation of it: what stands for a claim of the group becomes
-// its name, in all such entries, and all else stays.
+// The policy of the chart does what it says, by upstream's own evaluation of it: what stands for a
+// claim of the group becomes its name, in all such entries, and all else stays.
 func TestPolicyNamesGroupClaims(t *testing.T) {
 	policy := shippedPolicy(t)
 	name := func(s string) *string { return &s }

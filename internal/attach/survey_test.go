@@ -17,8 +17,8 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// discovered is a server of a few kinds: "scheduling.k8s.io/v1beta1" → "podgroups workloads". A value that begins with
-// a "!" is an error: !404, !503.
+// discovered is a server of a few kinds: "scheduling.k8s.io/v1beta1" → "podgroups workloads". A
+// value that begins with a "!" is an error: !404, !503.
 type discovered struct {
 	release string
 	kinds   map[string]string
@@ -69,8 +69,8 @@ func (d *discovered) ServerResourcesForGroupVersionWithContext(_ context.Context
 	return &list, nil
 }
 
-// TestChoices runs testdata/choices: what is run on servers of different releases, and what is done when one does not
-// answer (F69). Rewrite with: go test ./internal/attach -run Choices -rewrite
+// TestChoices runs testdata/choices: what is run on servers of different releases, and what is done
+// when one does not answer (F69). Rewrite with: go test ./internal/attach -run Choices -rewrite
 func TestChoices(t *testing.T) {
 	datadriven.RunTest(t, "testdata/choices", func(t *testing.T, d *datadriven.TestData) string {
 		server := &discovered{kinds: map[string]string{}}

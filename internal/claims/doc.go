@@ -1,8 +1,8 @@
 // Package claims makes all decisions about ResourceClaims except the choice of devices: which claim
-// an entry of a pod means (Resolve), which claims must be generated and recorded (DesiredClaims), which
-// consumer is added to status.reservedFor (Reserve), which consumers are removed and when the claim
-// is deallocated (Release), whether a node may run a pod with a claim (CanRun), and how controllers
-// and placement see objects while features are off (Seen…, Placed…).
+// an entry of a pod means (Resolve), which claims must be generated and recorded (DesiredClaims),
+// which consumer is added to status.reservedFor (Reserve), which consumers are removed and when the
+// claim is deallocated (Release), whether a node may run a pod with a claim (CanRun), and how
+// controllers and placement see objects while features are off (Seen…, Placed…).
 //
 // The package takes API objects and returns values. It does not access the API, a clock or random
 // numbers, and does not modify its arguments. What it cannot decide from its arguments is requested

@@ -126,12 +126,12 @@ func (d *Decision) releaseUnused(claim *resource.ResourceClaim, known Known) {
 	d.Delete = !deleting && ownerDone
 }
 
-// deallocate deallocates the claim if no pod needs it, and reports whether it does. A scheduler that
-// binds a pod on the strength of a consumer which covers the pod without naming it verifies that
-// consumer first, so that the pod exists before the consumer is removed. Therefore the consumer is
-// removed first, in a write of its own (for the claim of a PodGroup that has ended, the deletion of
-// the claim is that write), and the devices are deallocated when all pods that existed at that
-// write are known.
+// deallocate deallocates the claim if no pod needs it, and reports whether it does. A scheduler
+// that binds a pod on the strength of a consumer which covers the pod without naming it verifies
+// that consumer first, so that the pod exists before the consumer is removed. Therefore the
+// consumer is removed first, in a write of its own (for the claim of a PodGroup that has ended, the
+// deletion of the claim is that write), and the devices are deallocated when all pods that existed
+// at that write are known.
 func (d *Decision) deallocate(claim *resource.ResourceClaim, known Known) bool {
 	deleting := claim.DeletionTimestamp != nil
 	unnamed := d.leavesUnnamed(claim)
@@ -224,9 +224,9 @@ func GroupDone(group *scheduling.PodGroup) bool {
 	return group.DeletionTimestamp != nil && !slices.Contains(group.Finalizers, scheduling.ProtectionFinalizer)
 }
 
-// remainingUsers returns the users that need the claim, as consumers: those that may be running, and with
-// unbound also those that may be about to be bound. They are sorted by name and limited to the
-// maximum number of consumers.
+// remainingUsers returns the users that need the claim, as consumers: those that may be running,
+// and with unbound also those that may be about to be bound. They are sorted by name and limited to
+// the maximum number of consumers.
 func (k Known) remainingUsers(claim *resource.ResourceClaim, unbound bool) []resourcev1.ResourceClaimConsumerReference {
 	var out []resourcev1.ResourceClaimConsumerReference
 	for _, pod := range k.Users {

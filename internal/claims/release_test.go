@@ -13,8 +13,9 @@ import (
 	"github.com/allot-dev/allot/internal/claims/claimstest"
 )
 
-// More pods run with a claim than its list can hold, and the PodGroup that stood for them is gone: as many as there is
-// room for become consumers, and when these have ended, the next. The devices go after the last (R17, F14, F19).
+// More pods run with a claim than its list can hold, and the PodGroup that stood for them is gone:
+// as many as there is room for become consumers, and when these have ended, the next. The devices
+// go after the last (R17, F14, F19).
 func TestReleaseOfManyRunning(t *testing.T) {
 	w, err := claimstest.Parse("claim c allocated finalizer reserved=group/pg")
 	if err != nil {

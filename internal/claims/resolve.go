@@ -78,9 +78,9 @@ func resolve(pod *core.Pod, group *scheduling.PodGroup, entry *core.PodResourceC
 	return r.resolveOwn(pod, entry, record)
 }
 
-// resolveWithoutGroup resolves an entry of a pod whose PodGroup does not exist, or that has none. Only the
-// record of a scheduled pod is valid then, because each entry may turn out to mean an entry of the
-// group.
+// resolveWithoutGroup resolves an entry of a pod whose PodGroup does not exist, or that has none.
+// Only the record of a scheduled pod is valid then, because each entry may turn out to mean an
+// entry of the group.
 func (r Resolution) resolveWithoutGroup(pod *core.Pod, entry *core.PodResourceClaim, record *string) Resolution {
 	source := podSource(entry)
 	name, member := GroupName(pod)

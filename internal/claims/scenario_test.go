@@ -175,9 +175,9 @@ func (s scenario) canRun(t *testing.T, d *datadriven.TestData) string {
 	return "yes\n"
 }
 
-// release claim=NAME [gone=UID] [emptied] [stale] [lagging]: who leaves, and what becomes of the claim.
-// Lagging: pods that name the claim may be missing.
-// All pods and PodGroups of the world are known, live or, if stale, from a cache.
+// release claim=NAME [gone=UID] [emptied] [stale] [lagging]: who leaves, and what becomes of the
+// claim. Lagging: pods that name the claim may be missing. All pods and PodGroups of the world are
+// known, live or, if stale, from a cache.
 func (s scenario) release(t *testing.T, d *datadriven.TestData) string {
 	claim := s.Claim(t, d)
 	known := claims.Known{Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{}, Live: map[types.UID]bool{}, Emptied: d.HasArg("emptied"), Current: !d.HasArg("lagging")}

@@ -52,7 +52,8 @@ func TestCanRunWith(t *testing.T) {
 	}
 }
 
-// TestSeen: with everything on, all is seen as it is, without a copy; what is off is hidden from a copy.
+// TestSeen: with everything on, all is seen as it is, without a copy; what is off is hidden from a
+// copy.
 func TestSeen(t *testing.T) {
 	pod, all := member(), features.Set{}
 	group := &scheduling.PodGroup{}
@@ -79,7 +80,8 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestPlacedClaim: devices of an allocated claim are not waited for while that is off, and nothing that it asks for is in the way.
+// TestPlacedClaim: devices of an allocated claim are not waited for while that is off, and nothing
+// that it asks for is in the way.
 func TestPlacedClaim(t *testing.T) {
 	claim := &resource.ResourceClaim{}
 	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", FirstAvailable: []resourcev1.DeviceSubRequest{{Name: "s", DeviceClassName: "c"}}}}

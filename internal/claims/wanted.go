@@ -42,9 +42,9 @@ func (f *Facts) Lost(name string) {
 	f.Gone[name] = true
 }
 
-// OwnerChange is the change to make for an owner. The caller reads the claims in Ask and creates those in
-// Create, adds the results to the facts, and decides again, until both are empty. Then it writes
-// Record in one request.
+// OwnerChange is the change to make for an owner. The caller reads the claims in Ask and creates
+// those in Create, adds the results to the facts, and decides again, until both are empty. Then it
+// writes Record in one request.
 type OwnerChange struct {
 	// Ask are the claim names in the status that are not among the facts.
 	Ask []string

@@ -79,10 +79,10 @@ type target interface {
 	Apply(ctx context.Context, k kind, obj *unstructured.Unstructured, dry bool) (*unstructured.Unstructured, error)
 }
 
-// Apply applies the manifests: first namespaces, CustomResourceDefinitions and priority classes, then
-// the other objects in their order. It reports each object with its outcome, and returns the applied
-// objects. The documents that the server can validate already get a dry run first. If it refuses any
-// of them, nothing is applied and the error lists all of them.
+// Apply applies the manifests: first namespaces, CustomResourceDefinitions and priority classes,
+// then the other objects in their order. It reports each object with its outcome, and returns the
+// applied objects. The documents that the server can validate already get a dry run first. If it
+// refuses any of them, nothing is applied and the error lists all of them.
 func Apply(ctx context.Context, cfg *rest.Config, manifests []Manifest, report func(ref Ref, outcome string)) ([]Ref, error) {
 	server, err := newServer(cfg)
 	if err != nil {
@@ -219,8 +219,8 @@ func (a *applier) establish(ctx context.Context, manifests []Manifest) error {
 	return nil
 }
 
-// await polls an object that does not exist until the server reports the object, and not its kind, as
-// not found.
+// await polls an object that does not exist until the server reports the object, and not its kind,
+// as not found.
 func (a *applier) await(ctx context.Context, gvk schema.GroupVersionKind) error {
 	end := a.clock.Now().Add(establishTime)
 	for {

@@ -17,7 +17,8 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// TestApply applies the manifests of testdata/apply to a server that knows the usual kinds, and prints what was asked of it.
+// TestApply applies the manifests of testdata/apply to a server that knows the usual kinds, and
+// prints what was asked of it.
 //
 //	apply [refuse=NAME] [refuse-dry=NAME]: documents with such a name are refused, always or in dry runs only
 //	objects: what is stored

@@ -46,7 +46,8 @@ func causes(err error) []string {
 	return out
 }
 
-// unknownFields returns the fields that a message of the server names as not in the schema of a kind:
+// unknownFields returns the fields that a message of the server names as not in the schema of a
+// kind:
 //
 //	failed to create typed patch object (default/d; apps/v1, Kind=Deployment): .spec.foo: field not declared in schema
 //

@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParse reads the documents of testdata/manifests: each object with where it stands, or what is wrong.
+// TestParse reads the documents of testdata/manifests: each object with where it stands, or what is
+// wrong.
 func TestParse(t *testing.T) {
 	datadriven.Walk(t, "testdata/manifests", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -30,7 +31,8 @@ func TestParse(t *testing.T) {
 	})
 }
 
-// TestReadManifests looks for files: several, folders below folders, stdin, and those that are not there.
+// TestReadManifests looks for files: several, folders below folders, stdin, and those that are not
+// there.
 func TestReadManifests(t *testing.T) {
 	dir := t.TempDir()
 	object := func(name string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n" }

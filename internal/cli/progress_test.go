@@ -25,7 +25,8 @@ func play(p *Progress, c *testingclock.FakeClock) {
 	done("", nil) // ending twice changes nothing
 }
 
-// TestProgress holds what steps look like. The time stands still between the frames of the spinner, so that only the first is drawn.
+// TestProgress holds what steps look like. The time stands still between the frames of the spinner,
+// so that only the first is drawn.
 func TestProgress(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

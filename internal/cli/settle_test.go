@@ -20,7 +20,8 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// TestSettled shows what a snapshot of objects comes to: whether it has settled, what it waits for, and the tables.
+// TestSettled shows what a snapshot of objects comes to: whether it has settled, what it waits for,
+// and the tables.
 //
 //	objects: the documents are the snapshot; all but pods with an owner, ReplicaSets with one, claims and events were applied
 func TestSettled(t *testing.T) {
@@ -102,7 +103,8 @@ func typed[T runtime.Object](list []T, m Manifest, obj T) ([]T, error) {
 	return append(list, obj), err
 }
 
-// TestWatch follows a pod from Pending to Running: each change is a line, and the end is the last snapshot.
+// TestWatch follows a pod from Pending to Running: each change is a line, and the end is the last
+// snapshot.
 func TestWatch(t *testing.T) {
 	phase := func(phase string, ready string) Snapshot {
 		s, err := readSnapshot("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: node-0}\n" +

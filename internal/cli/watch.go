@@ -91,8 +91,8 @@ type watcher struct {
 	waited   string                 // the last reported text of what is waited for
 }
 
-// reportedReason is the last reported state of an object. Its reason may change often, because it names the
-// objects in the way; it is reported once for each state.
+// reportedReason is the last reported state of an object. Its reason may change often, because it
+// names the objects in the way; it is reported once for each state.
 type reportedReason struct {
 	text      string
 	hasReason bool

@@ -82,7 +82,8 @@ func dial(t *testing.T, f *foreign) *Set {
 	return set
 }
 
-// Whatever the server speaks, all see the hub version, and events and owner references name what the server knows.
+// Whatever the server speaks, all see the hub version, and events and owner references name what
+// the server knows.
 func TestGroupsOfEachVersionAreRead(t *testing.T) {
 	for _, gv := range GroupVersions() {
 		t.Run(strings.ReplaceAll(gv.String(), "/", "_"), func(t *testing.T) {
@@ -201,7 +202,8 @@ func TestAbsentKindsAreEmpty(t *testing.T) {
 	}
 }
 
-// A newer server's fields survive: what is written is a patch of what allot has a say in, for this version of the object.
+// A newer server's fields survive: what is written is a patch of what allot has a say in, for this
+// version of the object.
 func TestNewerServersKeepTheirFields(t *testing.T) {
 	f := &foreign{version: "scheduling.k8s.io/v1beta1"}
 	server := httptest.NewServer(f)

@@ -21,9 +21,9 @@ import (
 	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
 )
 
-// This file describes each kind that allot uses once: in which version and under which name it is served, and what its Go
-// types are. The client of a Set and the cache of Informers follow from the description. A kind without a method of
-// Informers is never cached.
+// This file describes each kind that allot uses once: in which version and under which name it is
+// served, and what its Go types are. The client of a Set and the cache of Informers follow from the
+// description. A kind without a method of Informers is never cached.
 
 var pods = kindOf[core.Pod, core.PodList](corev1.SchemeGroupVersion, "pods").writing("resourceClaimStatuses")
 

@@ -103,8 +103,8 @@ func (s *Set) Dialect() Dialect { return s.dialect }
 // Config returns the configuration that the Set was created from.
 func (s *Set) Config() *rest.Config { return s.config }
 
-// server returns the client of the version that serves a resource, which is named in its hub version. It panics for a
-// description of a kind that is not of a hub version.
+// server returns the client of the version that serves a resource, which is named in its hub
+// version. It panics for a description of a kind that is not of a hub version.
 func (s *Set) server(resource schema.GroupVersionResource) server {
 	if resource == deviceTaintRules.resource {
 		return s.taints

@@ -73,7 +73,8 @@ type history struct {
 	last   event // nil: it is gone in the end
 }
 
-// historyOf draws the versions of an object. version draws one of them, of an object with this metadata.
+// historyOf draws the versions of an object. version draws one of them, of an object with this
+// metadata.
 func historyOf[T metav1.Object](t *rapid.T, name string, pick func(*world) *memcache.Cache[T], version func(meta metav1.ObjectMeta) T) history {
 	var h history
 	uid := 0
@@ -194,8 +195,8 @@ func histories(t *rapid.T) []history {
 	}))
 }
 
-// The State depends on what there is in the end, not on the order in which the kinds' changes came, nor on when they
-// were applied.
+// The State depends on what there is in the end, not on the order in which the kinds' changes came,
+// nor on when they were applied.
 func TestOrderOfEventsDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := histories(t)

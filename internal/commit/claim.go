@@ -97,8 +97,8 @@ func (c *claimWrite) attempt(ctx context.Context) (w written, retry bool, err er
 	return w, retriable(err), err
 }
 
-// writeOver verifies one version of the claim and writes the plan over it. The result has this version
-// if nothing has to be written, and no claim after an error.
+// writeOver verifies one version of the claim and writes the plan over it. The result has this
+// version if nothing has to be written, and no claim after an error.
 func (c *claimWrite) writeOver(ctx context.Context, claim *resource.ResourceClaim) (written, error) {
 	if err := verify(claim, c.want); err != nil {
 		return written{}, err

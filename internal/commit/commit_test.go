@@ -255,7 +255,8 @@ func TestStaleCacheIsWrittenOverTheNewerObject(t *testing.T) {
 	}
 }
 
-// A claim that somebody else has allocated refuses the plan, and what was written of others is taken back.
+// A claim that somebody else has allocated refuses the plan, and what was written of others is
+// taken back.
 func TestRefusedPlanLeavesNothingBehind(t *testing.T) {
 	s := newServer(claim("a"), claim("b"))
 	taken := claim("b")
@@ -329,7 +330,8 @@ func TestBindOfAnEarlierPlanCounts(t *testing.T) {
 	}
 }
 
-// An allocation whose answer was lost is the plan's own: it holds, and goes again should the plan be refused.
+// An allocation whose answer was lost is the plan's own: it holds, and goes again should the plan
+// be refused.
 func TestAllocationWhoseAnswerWasLost(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		t.Run(fmt.Sprint("refused=", refused), func(t *testing.T) {
@@ -360,7 +362,8 @@ func TestAllocationWhoseAnswerWasLost(t *testing.T) {
 	}
 }
 
-// What stood in a claim before the plan stays when the plan is refused, and so does what came in since.
+// What stood in a claim before the plan stays when the plan is refused, and so does what came in
+// since.
 func TestOnlyWhatWasAddedIsTakenBack(t *testing.T) {
 	taken := claim("b")
 	taken.Status.Allocation = &resource.AllocationResult{}
@@ -470,7 +473,8 @@ func TestDrawsAreWrittenBeforeTheBind(t *testing.T) {
 	}
 }
 
-// F14: pods that share a claim without a group are added to its list by plans of their own. They take turns.
+// F14: pods that share a claim without a group are added to its list by plans of their own. They
+// take turns.
 func TestPlansThatReserveOneClaimDoNotConflict(t *testing.T) {
 	const pods = 200
 	s := newServer(claim("c"))

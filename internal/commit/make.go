@@ -17,9 +17,9 @@ import (
 // The claim for extended resources is created when the plan is written. Its name is derived from
 // the pod, so that a claim left by an earlier attempt is found and no pod gets two.
 
-// ensureClaim returns the claim required by the plan: an existing one with the same requests, or a new
-// one. An existing claim without devices but with other requests was created for another kind of
-// node, and is replaced.
+// ensureClaim returns the claim required by the plan: an existing one with the same requests, or a
+// new one. An existing claim without devices but with other requests was created for another kind
+// of node, and is replaced.
 func (c *Committer) ensureClaim(ctx context.Context, want *plan.Claim) (*resource.ResourceClaim, error) {
 	claim, err := c.claims.Get(ctx, want.Key)
 	switch {
@@ -37,8 +37,8 @@ func (c *Committer) ensureClaim(ctx context.Context, want *plan.Claim) (*resourc
 	return claim, err
 }
 
-// isOutdated reports whether a claim was created for the same pod on another kind of node, and is not
-// allocated.
+// isOutdated reports whether a claim was created for the same pod on another kind of node, and is
+// not allocated.
 func isOutdated(claim *resource.ResourceClaim, want *plan.Claim) bool {
 	return claim.DeletionTimestamp == nil && claim.Status.Allocation == nil && isFor(claim, want) && !model.ClaimFrom(claim).HasSameRequests(want.Make)
 }

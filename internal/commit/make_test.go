@@ -119,7 +119,8 @@ func TestMadeClaimsGoAgain(t *testing.T) {
 	}
 }
 
-// A claim that somebody has put in the place of one that a plan has made stays when the plan does not hold.
+// A claim that somebody has put in the place of one that a plan has made stays when the plan does
+// not hold.
 func TestReplacedClaimStays(t *testing.T) {
 	s := newServer()
 	plan := extendedPlan(1)

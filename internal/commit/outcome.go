@@ -69,8 +69,8 @@ func (c *Committer) lookUp(ctx context.Context, key model.Key) (claim *resource.
 	return claim, nil
 }
 
-// resultAfter returns what a failed write has left in a claim. The write counts as made if the plan's
-// allocation is there.
+// resultAfter returns what a failed write has left in a claim. The write counts as made if the
+// plan's allocation is there.
 func (c *Committer) resultAfter(ctx context.Context, want *plan.Claim, failure error) (written, error) {
 	if want.Allocation == nil || refused(failure) {
 		return written{}, failure

@@ -15,8 +15,8 @@ import (
 
 var errCutOff = errors.New("the connection was cut off")
 
-// outage is a server that makes writes of which nobody hears, and is away for a while after each: reads get no answer, and what
-// else is written is not made.
+// outage is a server that makes writes of which nobody hears, and is away for a while after each:
+// reads get no answer, and what else is written is not made.
 type outage struct {
 	*server
 	reads int // that are not answered after a write
@@ -69,7 +69,8 @@ func TestOutcomeOfABindIsLookedUp(t *testing.T) {
 	}
 }
 
-// A bind that is not answered and not made fails; so does one of a pod that another bind has put elsewhere, which is told apart.
+// A bind that is not answered and not made fails; so does one of a pod that another bind has put
+// elsewhere, which is told apart.
 func TestOutcomeOfABindThatWasNotMade(t *testing.T) {
 	s := newServer()
 	s.onBind = func(int, string) error { return errCutOff }

@@ -38,8 +38,8 @@ func (c *Committer) checkReliances(ctx context.Context, list []plan.Reliance) er
 	return nil
 }
 
-// checkReliance returns an error if the current claim does not permit binding the pod; nil if the claim
-// does not exist.
+// checkReliance returns an error if the current claim does not permit binding the pod; nil if the
+// claim does not exist.
 func checkReliance(claim *resource.ResourceClaim, on *plan.Reliance) error {
 	switch {
 	case claim == nil || claim.UID != on.UID:

@@ -210,8 +210,9 @@ func (w *boltWalk) leaf(path [][]byte, id uint64, isBucket bool, key, value []by
 	return w.elements(inner, id, value[boltBucket:], 0, &last)
 }
 
-// checkRevision reports an error if the key of a stored value is not a revision: two numbers of 8 bytes that are not
-// negative, with "_" between them, and one byte more for a deletion. etcd panics when it reads any other key.
+// checkRevision reports an error if the key of a stored value is not a revision: two numbers of 8
+// bytes that are not negative, with "_" between them, and one byte more for a deletion. etcd panics
+// when it reads any other key.
 func checkRevision(page uint64, key []byte) error {
 	const separator, revision, marked = 8, 17, 18
 	if len(key) != revision && len(key) != marked || key[separator] != '_' || key[0]&0x80 != 0 || key[separator+1]&0x80 != 0 {

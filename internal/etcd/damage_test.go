@@ -19,7 +19,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// quick is how long a start may take, whatever is wrong. It has room for a machine that does much else.
+// quick is how long a start may take, whatever is wrong. It has room for a machine that does much
+// else.
 const quick = 20 * time.Second
 
 // unseal removes the seal, as if the member had been killed.
@@ -86,8 +87,8 @@ func lay(t *testing.T, files map[string][]byte) string {
 	return dir
 }
 
-// tryStart starts a member on damaged files. It must start with all that was in them, or end quickly
-// with the directory and a remedy. It reports whether it has started.
+// tryStart starts a member on damaged files. It must start with all that was in them, or end
+// quickly with the directory and a remedy. It reports whether it has started.
 func tryStart(t *testing.T, dir string, content map[string]string) bool {
 	t.Helper()
 	begin := time.Now()
@@ -180,8 +181,8 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// Bytes are damaged at random places. With the seal nothing passes; without it, values that are still
-// values do.
+// Bytes are damaged at random places. With the seal nothing passes; without it, values that are
+// still values do.
 func TestRandomDamage(t *testing.T) {
 	dir, content := filled(t)
 	files := filesOf(t, dir)
@@ -241,7 +242,8 @@ func TestInterruptedFirstStart(t *testing.T) {
 	}
 }
 
-// A kill leaves a log whose last record may be cut short. That is repaired, and leaves nothing behind.
+// A kill leaves a log whose last record may be cut short. That is repaired, and leaves nothing
+// behind.
 func TestTornLog(t *testing.T) {
 	dir, content := filled(t)
 	unseal(t, dir)

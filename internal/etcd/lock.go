@@ -13,8 +13,9 @@ import (
 // ErrInUse means that another process uses the data directory.
 var ErrInUse = errors.New("data directory is in use by another process")
 
-// dirLock is an advisory lock on a directory: an exclusive lock of its file. The kernel releases it when the process ends, so
-// that a killed process leaves nothing to clean up. InUse only takes a shared lock, for a moment.
+// dirLock is an advisory lock on a directory: an exclusive lock of its file. The kernel releases it
+// when the process ends, so that a killed process leaves nothing to clean up. InUse only takes a
+// shared lock, for a moment.
 type dirLock struct {
 	file *os.File
 }
@@ -36,8 +37,8 @@ func lockDir(dir string) (*dirLock, error) {
 	return &dirLock{file: f}, nil
 }
 
-// exclusive takes the exclusive lock, and returns false if another process has it. Shared locks end within a moment, and it waits
-// for that.
+// exclusive takes the exclusive lock, and returns false if another process has it. Shared locks end
+// within a moment, and it waits for that.
 func exclusive(f *os.File) (bool, error) {
 	for {
 		if held, err := try(f, unix.LOCK_EX); held || err != nil {
@@ -67,7 +68,8 @@ func (l *dirLock) release() error {
 	return l.file.Close()
 }
 
-// InUse reports whether a process uses the data directory. It does not keep a process from beginning to.
+// InUse reports whether a process uses the data directory. It does not keep a process from
+// beginning to.
 func InUse(dir string) bool {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if err != nil {

@@ -30,7 +30,8 @@ func logOf(t *testing.T, dir string) (file string, data []byte) {
 	return file, data
 }
 
-// A member whose log is damaged at its beginning does not start, says so with its directory, and changes nothing.
+// A member whose log is damaged at its beginning does not start, says so with its directory, and
+// changes nothing.
 func TestDamagedBeginningOfTheLog(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[1]")
 	file, data := logOf(t, dir)
@@ -93,8 +94,8 @@ func startsOfRecords(t *testing.T, name string, n int) []int64 {
 	return starts
 }
 
-// The oldest file of a log from which older ones were deleted has no snapshot at its beginning; no log, and files of other kinds,
-// are no damage.
+// The oldest file of a log from which older ones were deleted has no snapshot at its beginning; no
+// log, and files of other kinds, are no damage.
 func TestUndamagedLogs(t *testing.T) {
 	file, data := logOf(t, t.TempDir())
 	clear(data[startsOfRecords(t, file, len(beginning(firstFile)))[2]:])

@@ -11,8 +11,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/nodefit"
 )
 
-// antiHolders returns pods that keep the pod away from a node by required anti-affinity: its own, or
-// theirs.
+// antiHolders returns pods that keep the pod away from a node by required anti-affinity: its own,
+// or theirs.
 func (n *nodeExplainer) antiHolders(info *model.NodeInfo, check nodefit.Check) []Holder {
 	var holders []Holder
 	for _, other := range n.view.state.Nodes.List() {

@@ -109,7 +109,8 @@ func scopeText(claim *model.Claim) string {
 	return strings.Join(wants, " or ")
 }
 
-// unallocated explains a claim without devices: a claim is allocated for the first pod that uses it.
+// unallocated explains a claim without devices: a claim is allocated for the first pod that uses
+// it.
 func (e *Explainer) unallocated(r *Report, claim *resource.ResourceClaim) error {
 	key := keyOf(claim)
 	if claim.DeletionTimestamp != nil {

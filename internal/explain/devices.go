@@ -64,8 +64,8 @@ func countText(mode resourcev1.DeviceAllocationMode, n int64) string {
 	return count(int(max(1, n)), "device")
 }
 
-// sameOnAllNodes adds what would help a claim that cannot be allocated on any node, whatever devices
-// it has.
+// sameOnAllNodes adds what would help a claim that cannot be allocated on any node, whatever
+// devices it has.
 func (a *attempt) sameOnAllNodes(r *Report, answer *PodAnswer, cause *alloc.Reason) {
 	switch cause.Kind {
 	case alloc.ClassMissing:
@@ -320,7 +320,8 @@ func constraintText(miss *alloc.ConstraintMiss) []string {
 	return lines
 }
 
-// quotaRefuses explains a claim that a ResourceQuota does not admit, and reports whether there is one.
+// quotaRefuses explains a claim that a ResourceQuota does not admit, and reports whether there is
+// one.
 func (e *Explainer) quotaRefuses(r *Report, answer *PodAnswer, namespace string, spec *resource.ResourceClaimSpec) bool {
 	wants := map[corev1.ResourceName]int64{"count/resourceclaims.resource.k8s.io": 1}
 	for i := range spec.Devices.Requests {

@@ -28,8 +28,8 @@ func record2(r corev1.PodResourceClaimStatus) schedulingv1beta1.PodGroupResource
 }
 
 // Each file of testdata is the manifests of a cluster, with the fixtures that its first line names.
-// The lines after it name what is explained: "# explain: pod NAME". The answers are in a file of the
-// same name that ends with .txt.
+// The lines after it name what is explained: "# explain: pod NAME". The answers are in a file of
+// the same name that ends with .txt.
 func TestReports(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -82,8 +82,8 @@ func testReport(t *testing.T, file string) {
 	}
 }
 
-// directives returns the server, the fixtures and the subjects that the comments at the start of a file
-// name. Without a server it is allot's own.
+// directives returns the server, the fixtures and the subjects that the comments at the start of a
+// file name. Without a server it is allot's own.
 func directives(t *testing.T, file string) (server snapshot.Server, fixtures, subjects []string) {
 	t.Helper()
 	server = snapshot.Server{Version: "v1.37.2+allot", Allot: true}

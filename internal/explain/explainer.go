@@ -164,7 +164,8 @@ func (e *Explainer) ago(t metav1.Time) string {
 // age returns how long ago a time was.
 func (e *Explainer) age(t metav1.Time) string { return shortDuration(e.now.Sub(t.Time)) }
 
-// notFound returns an error about a missing object, with the names in its namespace that are similar.
+// notFound returns an error about a missing object, with the names in its namespace that are
+// similar.
 func notFound[T client.Object](kind string, key model.Key, objects []T) error {
 	var names []string
 	for _, object := range objects {

@@ -86,8 +86,8 @@ func podPhase(pod *core.Pod) string {
 	return "waiting"
 }
 
-// podsState explains the pods of a group or a controller: those that wait, and where the others are.
-// unit is what they are scheduled as; without Group, each pod is scheduled by itself.
+// podsState explains the pods of a group or a controller: those that wait, and where the others
+// are. unit is what they are scheduled as; without Group, each pod is scheduled by itself.
 func (e *Explainer) podsState(r *Report, members []*core.Pod, unit model.UnitKey) error {
 	var placed, waiting, gated []*core.Pod
 	for _, pod := range members {

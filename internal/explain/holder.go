@@ -26,8 +26,8 @@ func (a *attempt) deviceHolders(device model.DeviceID, by model.Holder) []Holder
 	return a.holdersOf(claim, a.unit, device.String())
 }
 
-// holdersOf returns what holds something through a claim, and whether it can be preempted for a unit,
-// which may be nil.
+// holdersOf returns what holds something through a claim, and whether it can be preempted for a
+// unit, which may be nil.
 func (e *Explainer) holdersOf(claim *resource.ResourceClaim, unit *model.Unit, held string) []Holder {
 	h := Holder{Held: held, Claim: keyOf(claim).String(), Since: e.ago(allocatedAt(claim))}
 	if allocation := claim.Status.Allocation; allocation == nil {

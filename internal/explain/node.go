@@ -84,7 +84,8 @@ func schedulingTaints(info *model.NodeInfo) []string {
 	return taints
 }
 
-// nodeDevices adds the devices that the node can use and that are not free, and counts all by state.
+// nodeDevices adds the devices that the node can use and that are not free, and counts all by
+// state.
 func (a *attempt) nodeDevices(r *Report, info *model.NodeInfo) string {
 	counts := map[string]int{}
 	total := 0

@@ -26,8 +26,8 @@ type nodeExplainer struct {
 	pod    *model.Pod
 }
 
-// checkOrder is the order in which checks are made: a node that fails a later one passed the earlier
-// ones, and so is nearer.
+// checkOrder is the order in which checks are made: a node that fails a later one passed the
+// earlier ones, and so is nearer.
 var checkOrder = []nodefit.Check{
 	nodefit.CheckDomain, nodefit.CheckUnschedulable, nodefit.CheckTaint, nodefit.CheckNodeAffinity, nodefit.CheckVolume, nodefit.CheckClaimNode,
 	nodefit.CheckResource, nodefit.CheckHostPort, nodefit.CheckVolumeLimit, nodefit.CheckPodAffinity, nodefit.CheckPodAnti, nodefit.CheckForbidden,

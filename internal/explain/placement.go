@@ -11,7 +11,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/score"
 )
 
-// placedPod explains a pod that has a node: its devices, the claims that share them, and their history.
+// placedPod explains a pod that has a node: its devices, the claims that share them, and their
+// history.
 func (e *Explainer) placedPod(r *Report, pod *core.Pod) error {
 	v, err := e.view(pod.Spec.SchedulerName)
 	if err != nil {
@@ -43,8 +44,8 @@ func (e *Explainer) placedPod(r *Report, pod *core.Pod) error {
 	return nil
 }
 
-// placementOf adds why a pod is on its node: what ties it there, and the nodes that would be best for
-// it now.
+// placementOf adds why a pod is on its node: what ties it there, and the nodes that would be best
+// for it now.
 func (e *Explainer) placementOf(r *Report, pod *core.Pod) {
 	for _, resolution := range claims.Resolve(pod, e.groupOf(pod)) {
 		claim := e.claims[model.Key{Namespace: pod.Namespace, Name: resolution.Claim}]
@@ -78,8 +79,8 @@ const (
 	maxCandidates = 3   // that a Report lists, and the pod's own
 )
 
-// candidates returns the nodes that would be best for a pod if it were placed now, as if it and its own
-// claims had no node and no devices.
+// candidates returns the nodes that would be best for a pod if it were placed now, as if it and its
+// own claims had no node and no devices.
 func (v *view) candidates(pod *model.Pod) []Candidate {
 	tx := v.state.Begin()
 	defer tx.Undo()

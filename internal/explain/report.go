@@ -134,9 +134,9 @@ type Candidate struct {
 	Scores []Score `json:"scores,omitempty"`
 }
 
-// Score is what a preference says about a node: "150 of 200", where more is better, for what the pod's
-// author prefers, and a number otherwise, where less is better. Preferences are in the order in which
-// they count.
+// Score is what a preference says about a node: "150 of 200", where more is better, for what the
+// pod's author prefers, and a number otherwise, where less is better. Preferences are in the order
+// in which they count.
 type Score struct {
 	Preference string `json:"preference"`
 	Value      string `json:"value"`

@@ -43,7 +43,8 @@ func (e *Explainer) tryUnit(schedulerName string, key model.UnitKey) (*attempt, 
 	return a, nil
 }
 
-// explain adds to the Report why pods of the unit wait: the pod with this name, or all if it is empty.
+// explain adds to the Report why pods of the unit wait: the pod with this name, or all if it is
+// empty.
 func (a *attempt) explain(r *Report, pod model.Key) {
 	switch {
 	case a.unit == nil:
@@ -111,8 +112,8 @@ func (a *attempt) notPlaced(r *Report, pod model.Key) {
 	}
 }
 
-// hasOwn reports whether there are reasons about this pod itself. Otherwise it fits and waits for the
-// others.
+// hasOwn reports whether there are reasons about this pod itself. Otherwise it fits and waits for
+// the others.
 func (a *attempt) hasOwn(pod model.Key) bool {
 	return slices.ContainsFunc(a.reasons.Pods, func(p reason.PodReasons) bool { return slices.Contains(p.Pods, pod) })
 }

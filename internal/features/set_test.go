@@ -23,7 +23,8 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// TestEveryGateHasAName: names are unique, and what a gate needs comes before or after without a circle.
+// TestEveryGateHasAName: names are unique, and what a gate needs comes before or after without a
+// circle.
 func TestEveryGateHasAName(t *testing.T) {
 	seen := map[string]bool{}
 	for g := range gates {

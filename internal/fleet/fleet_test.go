@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestFleet runs the descriptions of testdata: "fleet" prints what a description gives, or every complaint about it.
+// TestFleet runs the descriptions of testdata: "fleet" prints what a description gives, or every
+// complaint about it.
 func TestFleet(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

@@ -46,8 +46,9 @@ func SubAmounts(a, b int64) int64 {
 	return difference
 }
 
-// AmountOf converts a quantity to units of 10^scale, where scale is 0 or negative; fractions are rounded up. Unlike the
-// conversions of resource.Quantity, it neither wraps nor computes powers of ten that the quantity's exponent asks for.
+// AmountOf converts a quantity to units of 10^scale, where scale is 0 or negative; fractions are
+// rounded up. Unlike the conversions of resource.Quantity, it neither wraps nor computes powers of
+// ten that the quantity's exponent asks for.
 func AmountOf(q resource.Quantity, scale resource.Scale) int64 {
 	if value, ok := q.AsInt64(); ok {
 		if scale == 0 {
@@ -139,8 +140,9 @@ func fromNanos(n *big.Int, format resource.Format) resource.Quantity {
 // maxExponent is far beyond any amount that is counted, and small enough to compute with.
 const maxExponent = 64
 
-// Bounded returns the quantity, or 10^64 with the quantity's sign if the quantity is not less than that. Arithmetic on
-// quantities takes time and memory in proportion to the exponent, which takes only a few characters to write.
+// Bounded returns the quantity, or 10^64 with the quantity's sign if the quantity is not less than
+// that. Arithmetic on quantities takes time and memory in proportion to the exponent, which takes
+// only a few characters to write.
 func Bounded(q resource.Quantity) resource.Quantity {
 	if isBounded(q) {
 		return q

@@ -83,8 +83,8 @@ func TestAmountsNeverWrap(t *testing.T) {
 	})
 }
 
-// TestUnitsAreExact compares counts in units with the quantities: sums and comparisons of counts within the
-// range of int64 are equal to those of the quantities.
+// TestUnitsAreExact compares counts in units with the quantities: sums and comparisons of counts
+// within the range of int64 are equal to those of the quantities.
 func TestUnitsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := make([]resource.Quantity, rapid.IntRange(1, 4).Draw(t, "quantities"))
@@ -136,7 +136,8 @@ func TestStepsAndTimesAreExact(t *testing.T) {
 	})
 }
 
-// TestLargeExponentsAreCheap has amounts with exponents for which computing the power of ten takes seconds.
+// TestLargeExponentsAreCheap has amounts with exponents for which computing the power of ten takes
+// seconds.
 func TestLargeExponentsAreCheap(t *testing.T) {
 	for text, want := range map[string]int64{"1e2000000000": math.MaxInt64, "-1e2000000000": math.MinInt64, "1.5e1999999999": math.MaxInt64} {
 		q := resource.MustParse(text)

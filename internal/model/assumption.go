@@ -11,9 +11,9 @@ type Assumption struct {
 	AnyPod     bool        // reservedForAnyPod becomes true
 }
 
-// remaining returns the part of the assumption that the API does not show yet, or nil. Nothing is left
-// if the API contradicts the assumption: the claim was recreated, has other devices, or lost its
-// allocation.
+// remaining returns the part of the assumption that the API does not show yet, or nil. Nothing is
+// left if the API contradicts the assumption: the claim was recreated, has other devices, or lost
+// its allocation.
 func (a *Assumption) remaining(old, now *Claim) *Assumption {
 	switch {
 	case a == nil:

@@ -53,8 +53,8 @@ type Claim struct {
 	Deleting  bool
 }
 
-// HasSameRequests reports whether two claims request the same numbers of devices of the same classes under
-// the same names. A claim for extended resources specifies nothing else.
+// HasSameRequests reports whether two claims request the same numbers of devices of the same
+// classes under the same names. A claim for extended resources specifies nothing else.
 func (c *Claim) HasSameRequests(other *Claim) bool {
 	return slices.EqualFunc(c.Requests, other.Requests, func(a, b Request) bool {
 		return a.Name == b.Name && len(a.Alternatives) == 1 && len(b.Alternatives) == 1 &&
@@ -62,8 +62,8 @@ func (c *Claim) HasSameRequests(other *Claim) bool {
 	})
 }
 
-// UnsupportedField is a field of a claim that cannot be evaluated: its feature is off, or this version does not
-// know it.
+// UnsupportedField is a field of a claim that cannot be evaluated: its feature is off, or this
+// version does not know it.
 type UnsupportedField struct {
 	Requests []string // names of the requests that the field belongs to
 	Field    string   // path of the field in the claim
@@ -71,9 +71,9 @@ type UnsupportedField struct {
 	Value    string   // unknown value of the field, or "" if the field itself is unknown
 }
 
-// Request is a request for devices. Exactly one of its alternatives is used. An "exactly" request has
-// one alternative without a name; the alternatives of a "firstAvailable" request are named and ordered by
-// preference.
+// Request is a request for devices. Exactly one of its alternatives is used. An "exactly" request
+// has one alternative without a name; the alternatives of a "firstAvailable" request are named and
+// ordered by preference.
 type Request struct {
 	Name         string
 	Alternatives []Alternative
@@ -153,7 +153,8 @@ func (a *Allocation) Awaits() bool {
 	return false
 }
 
-// SkipsOperations reports whether a device of the allocation can only be used on nodes that skip operations.
+// SkipsOperations reports whether a device of the allocation can only be used on nodes that skip
+// operations.
 func (a *Allocation) SkipsOperations() bool {
 	return slices.ContainsFunc(a.results(), func(r resourcev1.DeviceRequestAllocationResult) bool { return len(r.SkipNodeOperations) > 0 })
 }

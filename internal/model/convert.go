@@ -115,8 +115,8 @@ func SliceFrom(slice *resourcev1.ResourceSlice) *Slice {
 	return s
 }
 
-// hasSharedUsage reports whether the device has no usage of its own, so that it has the usage of its
-// slice.
+// hasSharedUsage reports whether the device has no usage of its own, so that it has the usage of
+// its slice.
 func hasSharedUsage(d *resourcev1.Device) bool {
 	return len(d.Taints)+len(d.ConsumesCounters)+len(d.BindingConditions)+len(d.BindingFailureConditions)+len(d.NodeAllocatableResources) == 0 &&
 		!isTrue(d.BindsToNode) && !isTrue(d.AllowMultipleAllocations)

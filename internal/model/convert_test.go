@@ -20,8 +20,8 @@ func requests(cpu, memory string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse(cpu), corev1.ResourceMemory: quantity.MustParse(memory)}}
 }
 
-// Init containers run one after the other, before the main containers. Sidecars run with all containers
-// that follow. Overhead is added.
+// Init containers run one after the other, before the main containers. Sidecars run with all
+// containers that follow. Overhead is added.
 func TestPodRequests(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	pod := &core.Pod{}
@@ -41,8 +41,8 @@ func TestPodRequests(t *testing.T) {
 	}
 }
 
-// Pods have equal shapes if they differ only in fields that placement does not read. Labels are compared
-// separately.
+// Pods have equal shapes if they differ only in fields that placement does not read. Labels are
+// compared separately.
 func TestShapeID(t *testing.T) {
 	shape := func(change func(*core.Pod)) string {
 		pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}

@@ -22,9 +22,9 @@ func (s *DeviceStore) Evicts(claim *Claim) (DeviceID, *resourcev1.DeviceTaint, b
 	return DeviceID{}, nil, false
 }
 
-// DamageReason returns why a device of the claim would not be allocated again: it has a taint that is
-// not tolerated, or its pool no longer publishes it. It returns "" if there is no such device, and
-// while a pool is incomplete.
+// DamageReason returns why a device of the claim would not be allocated again: it has a taint that
+// is not tolerated, or its pool no longer publishes it. It returns "" if there is no such device,
+// and while a pool is incomplete.
 func (s *DeviceStore) DamageReason(claim *Claim) string {
 	for _, result := range claim.Allocation.results() {
 		id := DeviceIDOf(result)

@@ -10,8 +10,8 @@
 //
 // A State consists of stores, one for each kind of object. Each store is one file with its name.
 //
-//   - Nodes: nodes with the pods on them, their free resources, and the order of changes. Images: the
-//     nodes that have a container image.
+//   - Nodes: nodes with the pods on them, their free resources, and the order of changes. Images:
+//     the nodes that have a container image.
 //   - Pods and Groups: pods as observed and as assumed, counts by priority and set; PodGroups with
 //     their members. Terms: how many pods an affinity or spread term matches in a domain.
 //   - Claims: ResourceClaims as observed and as assumed.
@@ -22,17 +22,17 @@
 //   - Nominations: places that are kept for units.
 //
 // Classes, Volumes, Budgets and Images depend on no other store. The others reach those that they
-// keep indices in through the State. All stores write their inverse changes to one undo log, so that
-// a Tx undoes changes of all of them. State.Audit replays each store into a new State and compares
-// what was derived; a store with invariants beyond that has an audit method of its own.
+// keep indices in through the State. All stores write their inverse changes to one undo log, so
+// that a Tx undoes changes of all of them. State.Audit replays each store into a new State and
+// compares what was derived; a store with invariants beyond that has an audit method of its own.
 //
 // # Observed and assumed
 //
 // What the API server shows is observed (Pods.Put, Claims.Put, …). What a Plan has decided and the
-// API server has not confirmed yet is assumed (Pods.Assume, Claims.Assume): it lies over the observed
-// object until that object shows a node or an allocation of its own, is replaced by one with another
-// UID, or the assumption is forgotten (Pods.Forget, Claims.Forget). A plan may also create a claim,
-// which exists from Claims.Assume on. Look-ups return the effective value.
+// API server has not confirmed yet is assumed (Pods.Assume, Claims.Assume): it lies over the
+// observed object until that object shows a node or an allocation of its own, is replaced by one
+// with another UID, or the assumption is forgotten (Pods.Forget, Claims.Forget). A plan may also
+// create a claim, which exists from Claims.Assume on. Look-ups return the effective value.
 //
 // # Invariants
 //

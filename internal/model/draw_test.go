@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The draws of a pod count on its node while the pod is there, and units that wait for resources are woken
-// when it draws less.
+// The draws of a pod count on its node while the pod is there, and units that wait for resources
+// are woken when it draws less.
 func TestDraws(t *testing.T) {
 	s := NewState()
 	s.Nodes.Put(&Node{Name: "n", Allocatable: Resources{"cpu": 8000}})
@@ -61,8 +61,9 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// TestDrawsAreCountedAsUpstream compares what a pod takes from its node, and whether its pod-level requests cover what
-// its devices draw, with the functions by which upstream's scheduler and kubelets compute them.
+// TestDrawsAreCountedAsUpstream compares what a pod takes from its node, and whether its pod-level
+// requests cover what its devices draw, with the functions by which upstream's scheduler and
+// kubelets compute them.
 func TestDrawsAreCountedAsUpstream(t *testing.T) {
 	names := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 	rapid.Check(t, func(t *rapid.T) {
@@ -129,8 +130,8 @@ func TestDrawsAreCountedAsUpstream(t *testing.T) {
 	})
 }
 
-// coveredByPodLevel reports whether the pod-level request for a resource, if there is one, covers what containers
-// request and devices draw.
+// coveredByPodLevel reports whether the pod-level request for a resource, if there is one, covers
+// what containers request and devices draw.
 func coveredByPodLevel(pod *corev1.Pod, name corev1.ResourceName, ofContainers Resources) (bool, int64) {
 	if pod.Spec.Resources == nil {
 		return true, 0

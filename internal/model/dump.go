@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Dump writes everything that the State holds and has derived, in a fixed order. Two States that give
-// the same results for all look-ups have equal dumps.
+// Dump writes everything that the State holds and has derived, in a fixed order. Two States that
+// give the same results for all look-ups have equal dumps.
 func (s *State) Dump() string {
 	s.Devices.settle()
 	var b strings.Builder

@@ -10,8 +10,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// ExtendedRequest is the request of one container for an extended resource. If a DeviceClass offers the
-// resource, then on a node that has none of it the container gets devices of the class instead
+// ExtendedRequest is the request of one container for an extended resource. If a DeviceClass offers
+// the resource, then on a node that has none of it the container gets devices of the class instead
 // (KEP-5004).
 type ExtendedRequest struct {
 	Resource       corev1.ResourceName
@@ -36,8 +36,8 @@ func IsOfferable(name corev1.ResourceName) bool {
 		!strings.HasPrefix(text, corev1.DefaultResourceRequestsPrefix)
 }
 
-// extendedRequestsFrom returns the requests of all containers for extended resources, by resource and then in
-// the order of the containers.
+// extendedRequestsFrom returns the requests of all containers for extended resources, by resource
+// and then in the order of the containers.
 func extendedRequestsFrom(spec *corev1.PodSpec) []ExtendedRequest {
 	var asks []ExtendedRequest
 	at := 0

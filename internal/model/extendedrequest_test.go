@@ -33,8 +33,8 @@ func anyContainers(t *rapid.T, kind string, init bool) []corev1.Container {
 	return list
 }
 
-// The requests have as many devices as a node would count for the pod, and each container is mapped to as
-// many devices as it requests, none of which another container uses at the same time.
+// The requests have as many devices as a node would count for the pod, and each container is mapped
+// to as many devices as it requests, none of which another container uses at the same time.
 func TestDevicesForExtendedResources(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pod := &core.Pod{}
@@ -91,8 +91,8 @@ func shares(a, b []string) bool {
 	return slices.ContainsFunc(a, func(name string) bool { return slices.Contains(b, name) })
 }
 
-// Of the classes that offer a resource the newest is used, and of these the first by name. Each class also
-// offers the resource that is named after it.
+// Of the classes that offer a resource the newest is used, and of these the first by name. Each
+// class also offers the resource that is named after it.
 func TestClassThatOffersAResource(t *testing.T) {
 	s := NewState()
 	put := func(name string, created int64, offers corev1.ResourceName) {
@@ -120,8 +120,8 @@ func TestClassThatOffersAResource(t *testing.T) {
 	}
 }
 
-// A claim that a plan creates exists until the API contradicts it. It remains when the claim that it
-// replaces is deleted, but not when the pod that was bound with it terminates.
+// A claim that a plan creates exists until the API contradicts it. It remains when the claim that
+// it replaces is deleted, but not when the pod that was bound with it terminates.
 func TestCreatedClaims(t *testing.T) {
 	key := Key{Namespace: "ns", Name: "p-extended"}
 	made := &Claim{Key: key, Controller: "p-uid", Requests: []Request{{Name: "r", Alternatives: []Alternative{{Class: "gpu", Count: 1}}}}}

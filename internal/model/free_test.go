@@ -11,8 +11,9 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// TestFreeIsExact adds pods with amounts of any size to a node, removes them, and changes the node's
-// allocatable resources. The free amount always is allocatable minus used, limited to the range of int64.
+// TestFreeIsExact adds pods with amounts of any size to a node, removes them, and changes the
+// node's allocatable resources. The free amount always is allocatable minus used, limited to the
+// range of int64.
 func TestFreeIsExact(t *testing.T) {
 	amounts := rapid.OneOf(rapid.Int64Range(0, 1<<63-1), rapid.SampledFrom([]int64{0, 1, 1 << 61, 1 << 62, model.MaxSupply, model.MaxAmount}))
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,8 +7,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// A device that a claim, a reservation and a quarantine hold is free when the last of them ends. None
-// of them but the claim is an object of the State's claims.
+// A device that a claim, a reservation and a quarantine hold is free when the last of them ends.
+// None of them but the claim is an object of the State's claims.
 func TestHoldersOfADevice(t *testing.T) {
 	s := NewState()
 	slice := &Slice{Name: "s", Pool: PoolID{Driver: "d", Pool: "p"}, Generation: 1, PoolSlices: 1}

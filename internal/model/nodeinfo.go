@@ -11,7 +11,8 @@ import (
 // new state.
 //
 // Free is the exact difference, or the end of the range of int64. An end of the range cannot be
-// restored by the inverse operation, so if an amount is not small, the sum over all pods is computed.
+// restored by the inverse operation, so if an amount is not small, the sum over all pods is
+// computed.
 func (n *NodeInfo) shift(less, more Resources) {
 	for name, amount := range less {
 		plus := more[name]

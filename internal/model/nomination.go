@@ -87,7 +87,8 @@ func (s *NominationStore) RemoveNonBinding(unit *Unit) {
 	}
 }
 
-// ReclaimedFor returns the unit for which a claim is being reclaimed: of several, the first by name.
+// ReclaimedFor returns the unit for which a claim is being reclaimed: of several, the first by
+// name.
 func (s *NominationStore) ReclaimedFor(claim Key) (unit UnitKey, ok bool) {
 	for key, n := range s.byUnit {
 		if slices.Contains(n.Reclaimed, claim) && (!ok || key.String() < unit.String()) {

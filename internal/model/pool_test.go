@@ -16,7 +16,8 @@ func sliceOf(pool, slice string, ofSlices int64, devices ...string) *Slice {
 	return s
 }
 
-// A pool of many slices is not built once for each of them, and is not replaced until one of them changes.
+// A pool of many slices is not built once for each of them, and is not replaced until one of them
+// changes.
 func TestPoolIsBuiltOnFirstUse(t *testing.T) {
 	s, id := NewState(), PoolID{Driver: "d", Pool: "p"}
 	for _, name := range []string{"a", "b", "c"} {

@@ -28,8 +28,8 @@ func (v *PoolView) CountFree(devices Bits) int {
 // Holders returns what holds a device.
 func (v *PoolView) Holders(i int) []Holder { return v.entry.held[v.Devices[i].Name].holders }
 
-// ConsumedCapacity returns the consumed capacity of a device, which must not be changed, and whether a holder
-// has the whole device.
+// ConsumedCapacity returns the consumed capacity of a device, which must not be changed, and
+// whether a holder has the whole device.
 func (v *PoolView) ConsumedCapacity(i int) (capacity Capacity, whole bool) {
 	h := v.entry.held[v.Devices[i].Name]
 	return h.consumed, h.whole > 0

@@ -1,7 +1,7 @@
 package model
 
-// Quarantine keeps a device from being allocated until EndQuarantine. Claims that hold the device keep
-// it.
+// Quarantine keeps a device from being allocated until EndQuarantine. Claims that hold the device
+// keep it.
 func (s *DeviceStore) Quarantine(id DeviceID) {
 	if !s.quarantined[id] {
 		s.setQuarantine(id, true)

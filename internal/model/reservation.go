@@ -16,15 +16,15 @@ type Use struct {
 // Reservation returns the consumer that must be added to status.reservedFor before the claim can be
 // used (SPEC R15); needed is false if none must be added.
 //
-//   - A claim that is used through a group gets the PodGroup, once, whatever spec.reservedFor is: the
-//     end of a PodGroup is observed, that of other objects is not.
-//   - Otherwise, if spec.reservedFor is set, the claim gets that reference when it is allocated, for
-//     any pod (KEP-5194), unless it names a pod or PodGroup that has terminated: that consumer would
-//     be removed again, and the allocation with it. It is not added later: reservedForAnyPod is part
-//     of the allocation, which does not change, and a reference that its owner has removed is not
-//     added again.
-//   - Otherwise the claim gets the pod, unless it is reserved for any pod and has a consumer that is
-//     not a pod.
+//   - A claim that is used through a group gets the PodGroup, once, whatever spec.reservedFor is:
+//     the end of a PodGroup is observed, that of other objects is not.
+//   - Otherwise, if spec.reservedFor is set, the claim gets that reference when it is allocated,
+//     for any pod (KEP-5194), unless it names a pod or PodGroup that has terminated: that consumer
+//     would be removed again, and the allocation with it. It is not added later: reservedForAnyPod
+//     is part of the allocation, which does not change, and a reference that its owner has removed
+//     is not added again.
+//   - Otherwise the claim gets the pod, unless it is reserved for any pod and has a consumer that
+//     is not a pod.
 func (c *Claim) Reservation(u Use) (add Consumer, anyPod, needed bool) {
 	switch {
 	case c.HasConsumer(u.Consumer):

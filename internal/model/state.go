@@ -1,7 +1,7 @@
 package model
 
-// State is the live picture of the cluster: a store for each kind of object, and one undo log for all
-// of them. It is not safe for concurrent use: one goroutine owns it. It must not be copied.
+// State is the live picture of the cluster: a store for each kind of object, and one undo log for
+// all of them. It is not safe for concurrent use: one goroutine owns it. It must not be copied.
 type State struct {
 	Nodes       NodeStore
 	Images      ImageStore

@@ -168,7 +168,8 @@ func drawSlice(t *rapid.T, slice string, uid types.UID) *Slice {
 	return s
 }
 
-// After any changes, the derived values equal those of a State into which the objects were replayed.
+// After any changes, the derived values equal those of a State into which the objects were
+// replayed.
 func TestIndicesFollowChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := NewState()
@@ -219,8 +220,8 @@ func TestUndoIsExact(t *testing.T) {
 	})
 }
 
-// A device is taken while a claim, a reservation or a quarantine holds it, and each node sees the devices
-// that it can use.
+// A device is taken while a claim, a reservation or a quarantine holds it, and each node sees the
+// devices that it can use.
 func TestPoolsShowHolders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := NewState()

@@ -53,7 +53,8 @@ func sameTaintRule(a, b *TaintRule) bool {
 	return x == y
 }
 
-// PreventsAllocation reports whether a device with the taint can only be allocated to claims that tolerate it.
+// PreventsAllocation reports whether a device with the taint can only be allocated to claims that
+// tolerate it.
 func PreventsAllocation(taint *resourcev1.DeviceTaint) bool {
 	return taint.Effect == resourcev1.DeviceTaintEffectNoSchedule || taint.Effect == resourcev1.DeviceTaintEffectNoExecute
 }

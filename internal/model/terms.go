@@ -129,7 +129,8 @@ func (s *TermStore) recount() {
 	}
 }
 
-// eachEffect calls each with the terms by which a bound pod affects incoming pods, with their effect.
+// eachEffect calls each with the terms by which a bound pod affects incoming pods, with their
+// effect.
 func (t *Terms) eachEffect(each func(term *Term, weight int, forbids bool)) {
 	for _, term := range t.AntiAffinity {
 		each(term, 0, true)

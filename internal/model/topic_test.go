@@ -24,8 +24,8 @@ func metaOf(name, version string) metav1.ObjectMeta {
 	}
 }
 
-// A change that is irrelevant to placement wakes no unit: a gang of 1,000 whose pods each get a condition
-// must not be tried 1,000 times.
+// A change that is irrelevant to placement wakes no unit: a gang of 1,000 whose pods each get a
+// condition must not be tried 1,000 times.
 func TestIrrelevantChangesWakeNothing(t *testing.T) {
 	pod := func(version string, edit func(*core.Pod)) *Pod {
 		p := &core.Pod{ObjectMeta: metaOf("p", version)}
@@ -115,8 +115,8 @@ func TestIrrelevantChangesWakeNothing(t *testing.T) {
 	}
 }
 
-// A changed label of a pod on a node is a topic if a term of another pod starts or stops to match the pod
-// (P28).
+// A changed label of a pod on a node is a topic if a term of another pod starts or stops to match
+// the pod (P28).
 func TestLabelsOfBoundPodsAreTopics(t *testing.T) {
 	s := NewState()
 	pod := func(name, node, app string, selects string) *Pod {
@@ -150,7 +150,8 @@ func TestLabelsOfBoundPodsAreTopics(t *testing.T) {
 	}
 }
 
-// A unit that waits until an allocation is in the API is woken then, although it was assumed before.
+// A unit that waits until an allocation is in the API is woken then, although it was assumed
+// before.
 func TestAllocationThatArrivesIsATopic(t *testing.T) {
 	s, key := NewState(), Key{Namespace: "ns", Name: "c"}
 	s.Claims.Put(&Claim{Key: key, UID: "u", Version: 1})

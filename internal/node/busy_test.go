@@ -89,8 +89,9 @@ func (b *busyWorld) Eventf(object runtime.Object, eventtype, reason, format stri
 	b.w.Eventf(object, eventtype, reason, format, args...)
 }
 
-// TestManyPods starts and stops pods with sixteen workers; half of the pods wait for claims that come meanwhile. Each pod costs one write until
-// it runs, one when it has stopped, and a delete; no address is given twice.
+// TestManyPods starts and stops pods with sixteen workers; half of the pods wait for claims that
+// come meanwhile. Each pod costs one write until it runs, one when it has stopped, and a delete; no
+// address is given twice.
 func TestManyPods(t *testing.T) {
 	const nodes, count = 20, 1000
 	w := newWorld()

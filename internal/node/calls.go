@@ -16,9 +16,9 @@ import (
 // errPending means that a call of a driver has not ended yet. The pod is enqueued when it has.
 var errPending = errors.New("a driver has not responded yet")
 
-// driverDevices implements Devices with the DRA drivers that have registered. Drivers may take long,
-// so they are called in the background, for one pod at a time: a driver that does not respond holds
-// up no other pod.
+// driverDevices implements Devices with the DRA drivers that have registered. Drivers may take
+// long, so they are called in the background, for one pod at a time: a driver that does not respond
+// holds up no other pod.
 type driverDevices struct {
 	host  *plugins.Host
 	queue reconciler.Queue[types.NamespacedName]

@@ -34,7 +34,7 @@
 //   - There is no goroutine per pod: work waits in queues, and later work in their heap.
 //
 // A Node that is deleted while the agent runs is not recreated until the agent restarts, like a
-// machine that was removed. All nodes of the fleet share one Lease, which they name by an annotation
-// (docs/adr/0008). A Node with AnnotationStopped simulates a machine with a failed agent: it renews
-// no Lease, reports nothing, and its pods are not managed.
+// machine that was removed. All nodes of the fleet share one Lease, which they name by an
+// annotation (docs/adr/0008). A Node with AnnotationStopped simulates a machine with a failed
+// agent: it renews no Lease, reports nothing, and its pods are not managed.
 package node

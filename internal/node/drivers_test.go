@@ -223,7 +223,8 @@ func (l *lab) awaitRecordWithout(claim string) {
 	}
 }
 
-// A pod is deleted while its agent is down. The next agent has the driver unprepare its claim, once.
+// A pod is deleted while its agent is down. The next agent has the driver unprepare its claim,
+// once.
 func TestPodIsDeletedWhileTheAgentIsDown(t *testing.T) {
 	l := newLab(t)
 	driver := l.startDriver()

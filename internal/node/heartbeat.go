@@ -29,7 +29,8 @@ type leaseWriter interface {
 	RenewLease(ctx context.Context, lease *coordinationv1.Lease) error
 }
 
-// heartbeat renews the one Lease of a fleet, which is a sign of life of all nodes that name it (docs/adr/0008).
+// heartbeat renews the one Lease of a fleet, which is a sign of life of all nodes that name it
+// (docs/adr/0008).
 type heartbeat struct {
 	fleet    string
 	write    leaseWriter

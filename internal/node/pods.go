@@ -193,8 +193,9 @@ func (p *pods) report(ctx context.Context, key types.NamespacedName, index int, 
 	return nil
 }
 
-// writeStatus writes the agent's part of the status, and the annotation with the pod's devices unless
-// that is empty, if the API does not have them. A pod that does not exist any more is no error.
+// writeStatus writes the agent's part of the status, and the annotation with the pod's devices
+// unless that is empty, if the API does not have them. A pod that does not exist any more is no
+// error.
 func (p *pods) writeStatus(ctx context.Context, key types.NamespacedName, t *track, status corev1.PodStatus, devices string) error {
 	if holds(t.pod, status) && (devices == "" || t.pod.Annotations[AnnotationDevices] == devices) {
 		return nil

@@ -107,8 +107,8 @@ func (p *pods) adopt(pod *core.Pod) {
 	_ = p.holdings.take(pod, used) // the pod runs, even if another claim holds its devices
 }
 
-// release releases the claims of a pod that has ended, and wakes pods that wait for devices. An error
-// of a driver is recorded each time: the pod does not end before.
+// release releases the claims of a pod that has ended, and wakes pods that wait for devices. An
+// error of a driver is recorded each time: the pod does not end before.
 func (p *pods) release(ctx context.Context, pod *core.Pod) error {
 	freed, err := p.holdings.give(ctx, pod)
 	if err != nil && !errors.Is(err, errPending) {

@@ -23,8 +23,8 @@ import (
 	"github.com/allot-dev/allot/internal/fleet"
 )
 
-// world is a server with the objects that the agent sees, a clock, and the queues. Writes are logged. Caches show
-// writes at once, unless they are held back.
+// world is a server with the objects that the agent sees, a clock, and the queues. Writes are
+// logged. Caches show writes at once, unless they are held back.
 type world struct {
 	clock *testingclock.FakeClock
 	pods  map[types.NamespacedName]*core.Pod

@@ -120,7 +120,8 @@ func TestChangedHolderOrBrokenFileIsReissued(t *testing.T) {
 	}
 }
 
-// Whoever has the authority's certificate of before its renewal trusts what is signed after it, and the other way round.
+// Whoever has the authority's certificate of before its renewal trusts what is signed after it, and
+// the other way round.
 func TestRenewedAuthorityIsTrusted(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	clock := now
@@ -150,7 +151,8 @@ func TestRenewedAuthorityIsTrusted(t *testing.T) {
 	}
 }
 
-// A server keeps its certificate although another one has replaced the file, as long as it is good for its names.
+// A server keeps its certificate although another one has replaced the file, as long as it is good
+// for its names.
 func TestServes(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	a := open(t, dir, now)

@@ -21,7 +21,8 @@ type evaluator[P runtime.Object] struct {
 	counts func(corev1.ResourceName) bool
 	// inScope is nil if the kind has no scopes.
 	inScope func(corev1.ScopedResourceSelectorRequirement, P) (bool, error)
-	// constraints return an error for an object that leaves out what a quota counts; nil if that may be.
+	// constraints return an error for an object that leaves out what a quota counts; nil if that may
+	// be.
 	constraints func(required []corev1.ResourceName, obj P) error
 	// charged reports whether an update can change the usage.
 	charged func(obj, old P) bool

@@ -25,12 +25,12 @@ var (
 	resourceClaims = schema.GroupResource{Group: resourcev1.GroupName, Resource: "resourceclaims"}
 )
 
-// Lister lists the objects of a resource in a namespace: those of the kinds above as what they are, of others whatever
-// can be counted.
+// Lister lists the objects of a resource in a namespace: those of the kinds above as what they are,
+// of others whatever can be counted.
 type Lister func(resource schema.GroupResource, namespace string) ([]runtime.Object, error)
 
-// Evaluators returns the evaluators of all kinds that use more than one of their count, and of those whose count has a
-// name without "count/".
+// Evaluators returns the evaluators of all kinds that use more than one of their count, and of
+// those whose count has a name without "count/".
 func Evaluators(list Lister, now func() time.Time) []apiquota.Evaluator {
 	of := func(resource schema.GroupResource) generic.ListFuncByNamespace {
 		return func(namespace string) ([]runtime.Object, error) { return list(resource, namespace) }
@@ -121,7 +121,8 @@ func countedOfPods(name corev1.ResourceName) bool {
 	return ok && isExtended(corev1.ResourceName(request))
 }
 
-// explicitRequests refuses pods that leave out CPU or memory where a quota counts them, in words that name the containers.
+// explicitRequests refuses pods that leave out CPU or memory where a quota counts them, in words
+// that name the containers.
 func explicitRequests(required []corev1.ResourceName, pod *core.Pod) error {
 	if r := pod.Spec.Resources; r != nil && len(r.Requests)+len(r.Limits) > 0 {
 		return nil

@@ -33,8 +33,8 @@ func podInScope(scope corev1.ScopedResourceSelectorRequirement, pod *core.Pod) (
 	return false, nil
 }
 
-// volumeClaimInScope reports whether a PersistentVolumeClaim is one of those that a scope selects, by the class of the
-// volume's attributes that it has, is to get, or had.
+// volumeClaimInScope reports whether a PersistentVolumeClaim is one of those that a scope selects,
+// by the class of the volume's attributes that it has, is to get, or had.
 func volumeClaimInScope(scope corev1.ScopedResourceSelectorRequirement, c *corev1.PersistentVolumeClaim) (bool, error) {
 	if scope.ScopeName != corev1.ResourceQuotaScopeVolumeAttributesClass {
 		return false, nil

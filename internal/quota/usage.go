@@ -31,7 +31,8 @@ func countName(resource schema.GroupResource) corev1.ResourceName {
 	return generic.ObjectCountQuotaResourceNameFor(resource)
 }
 
-// podUsage returns what a pod uses. One that has ended, or whose time to end is over, is counted as an object only.
+// podUsage returns what a pod uses. One that has ended, or whose time to end is over, is counted as
+// an object only.
 func podUsage(pod *core.Pod, now time.Time) corev1.ResourceList {
 	out := corev1.ResourceList{countName(pods): count(1)}
 	if hasEnded(pod, now) {
@@ -87,7 +88,8 @@ func isExtended(name corev1.ResourceName) bool {
 		!strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix)
 }
 
-// claimUsage returns for each DeviceClass the most devices that a claim can get. Of alternatives, the largest counts.
+// claimUsage returns for each DeviceClass the most devices that a claim can get. Of alternatives,
+// the largest counts.
 func claimUsage(claim *resource.ResourceClaim) corev1.ResourceList {
 	out := corev1.ResourceList{countName(resourceClaims): count(1)}
 	add := func(class string, devices int64) {
@@ -144,7 +146,8 @@ func serviceUsage(s *corev1.Service) corev1.ResourceList {
 	}
 }
 
-// volumeClaimUsage returns the storage that a PersistentVolumeClaim requests, or has if that is more.
+// volumeClaimUsage returns the storage that a PersistentVolumeClaim requests, or has if that is
+// more.
 func volumeClaimUsage(c *corev1.PersistentVolumeClaim) corev1.ResourceList {
 	out := corev1.ResourceList{countName(volumeClaims): count(1), corev1.ResourcePersistentVolumeClaims: count(1)}
 	class := volume.GetPersistentVolumeClaimClass(c)

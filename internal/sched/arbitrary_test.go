@@ -18,8 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// arbitrary fills objects with random fields, most of which no API server would take, so that names agree often enough for the
-// fields to matter.
+// arbitrary fills objects with random fields, most of which no API server would take, so that names
+// agree often enough for the fields to matter.
 func arbitrary(seed int64) *randfill.Filler {
 	texts := []string{"", "a", "a", "b", "a/b", "true", "device.driver == \"a\"", "All", "ExactCount", "NoSchedule", "Exists", "Equal", "In", "DoNotSchedule"}
 	quantities := []string{"0", "1", "-1", "500m", "4", "1e30", "-1e30", "9223372036854775808", "1n", "1e2000000000"}

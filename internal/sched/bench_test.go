@@ -311,7 +311,8 @@ func BenchmarkHardSpread(b *testing.B) {
 	})
 }
 
-// 1,000 gangs that hope for more room than any node has, while a pod ends: what waking them costs, which is to wake none.
+// 1,000 gangs that hope for more room than any node has, while a pod ends: what waking them costs,
+// which is to wake none.
 func BenchmarkParked(b *testing.B) {
 	state := bigState(1000, 0)
 	placer, q := sched.NewPlacer(state, sched.DefaultSteps), queue.New()
@@ -347,7 +348,8 @@ func parkGangs(b testing.TB, state *model.State, placer *sched.Placer, q *queue.
 	}
 }
 
-// Nine gangs of 1,000 plain pods, as above, beside 1,000 workloads whose pods keep apart and prefer company.
+// Nine gangs of 1,000 plain pods, as above, beside 1,000 workloads whose pods keep apart and prefer
+// company.
 func BenchmarkGangsAmongTerms(b *testing.B) {
 	for range b.N {
 		b.StopTimer()

@@ -10,8 +10,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
-// A claim that a victim uses comes free although it is also reserved for somebody who is gone or has finished: its
-// controller takes those off. Who is still there keeps it, and then nobody leaves for it.
+// A claim that a victim uses comes free although it is also reserved for somebody who is gone or
+// has finished: its controller takes those off. Who is still there keeps it, and then nobody leaves
+// for it.
 func TestPreemptionPassesOverConsumersThatAreGone(t *testing.T) {
 	finished, running := bigPod(t, "finished", ""), bigPod(t, "running", "")
 	finished.Finished, running.Node, running.Priority = true, "node-0000", 2000

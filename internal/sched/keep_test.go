@@ -18,8 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// keepWorld is a cluster that changes, with a Placer that remembers what it has worked out about it. The reference is one that
-// remembers nothing, and looks at all nodes.
+// keepWorld is a cluster that changes, with a Placer that remembers what it has worked out about
+// it. The reference is one that remembers nothing, and looks at all nodes.
 type keepWorld struct {
 	state  *model.State
 	placer *sched.Placer

@@ -48,8 +48,8 @@ func (p *Placer) replace(pod *model.Pod) []model.Key {
 }
 
 // FitsSoon reports whether a unit that was not placed can be placed with the devices that it has
-// when the pods that are being deleted have terminated. Those on nodes that cannot be reached do not
-// terminate. The State is as before.
+// when the pods that are being deleted have terminated. Those on nodes that cannot be reached do
+// not terminate. The State is as before.
 func (p *Placer) FitsSoon(unit *model.Unit, reasons *Reasons) (bool, *Reasons) {
 	tx := p.state.Begin()
 	defer tx.Undo()

@@ -16,8 +16,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// The reference tries the members in every order on every node, and looks at all pods for each rule. Rules are
-// KEY:APP: near, apart from, or spread by the node label KEY over the pods of the application APP.
+// The reference tries the members in every order on every node, and looks at all pods for each
+// rule. Rules are KEY:APP: near, apart from, or spread by the node label KEY over the pods of the
+// application APP.
 
 type orderPod struct {
 	name                string
@@ -199,7 +200,8 @@ func (w *orderWorld) isSpread(pod *orderPod, node *orderNode, there []orderPlace
 	return here-fewest <= 1
 }
 
-// most is how many members can be placed at best, in whatever order; on limits where each may go, if it is not nil.
+// most is how many members can be placed at best, in whatever order; on limits where each may go,
+// if it is not nil.
 func (w *orderWorld) most(there []orderPlace, on map[string]string, seen map[string]bool) int {
 	best := len(there) - len(w.bound)
 	names := make([]string, len(there))
@@ -225,7 +227,8 @@ func (w *orderWorld) most(there []orderPlace, on map[string]string, seen map[str
 	return best
 }
 
-// A gang of members that differ is placed if any order would place it, and as much of it as any order would.
+// A gang of members that differ is placed if any order would place it, and as much of it as any
+// order would.
 func TestMixedGangsAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawOrder(t)

@@ -8,8 +8,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
-// Field case F66: a thousand groups that cannot be placed are tried again for a reason only. A pod that ends on a node
-// where none of their pods would fit is none; a node that is large enough is one for all.
+// Field case F66: a thousand groups that cannot be placed are tried again for a reason only. A pod
+// that ends on a node where none of their pods would fit is none; a node that is large enough is
+// one for all.
 func TestF66ParkedGroupsCostNothing(t *testing.T) {
 	state := bigState(3, 0)
 	placer, q := sched.NewPlacer(state, sched.DefaultSteps), queue.New()

@@ -17,8 +17,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched"
 )
 
-// gpuNode is a node with GPUs that are published as the NVIDIA driver publishes those that it can split: each
-// partition that there could be, and what it takes from the counters of its GPU.
+// gpuNode is a node with GPUs that are published as the NVIDIA driver publishes those that it can
+// split: each partition that there could be, and what it takes from the counters of its GPU.
 type gpuNode struct {
 	name    string
 	slice   *model.Slice
@@ -143,8 +143,8 @@ func (g *gpuGang) state(t testing.TB) *model.State {
 	return s
 }
 
-// P6: seven pods that fill a GPU each, on a node with six. Counters alone say no, in a small part of the budget; so they do for
-// dozens on a fleet.
+// P6: seven pods that fill a GPU each, on a node with six. Counters alone say no, in a small part
+// of the budget; so they do for dozens on a fleet.
 func TestP6OneMemberTooMany(t *testing.T) {
 	for _, test := range []struct{ nodes, gpus int }{{1, 6}, {10, 8}} {
 		g := &gpuGang{}
@@ -292,7 +292,8 @@ func (b *bruteForce) allocate(n *gpuNode, claim *model.Claim, request, had int, 
 	return false
 }
 
-// pays takes what the device takes from counters so many times, and reports whether they have enough for once.
+// pays takes what the device takes from counters so many times, and reports whether they have
+// enough for once.
 func (b *bruteForce) pays(n *gpuNode, d *splitDevice, times int64) bool {
 	enough := true
 	for counter, value := range d.takes {
@@ -320,9 +321,10 @@ func useSeed(t *testing.T, seed string) {
 	})
 }
 
-// P6: what brute force decides within ten times the budget is never undecided, and the answer is the same. The worlds
-// are the same in each run unless -rapid.seed is given: about one world in 3,000 still needs more steps than that, such
-// as one of seed 3343855357020235953 (docs/requirements.md).
+// P6: what brute force decides within ten times the budget is never undecided, and the answer is
+// the same. The worlds are the same in each run unless -rapid.seed is given: about one world in
+// 3,000 still needs more steps than that, such as one of seed 3343855357020235953
+// (docs/requirements.md).
 func TestSplitDevicesAgainstBruteForce(t *testing.T) {
 	const budget = 200
 	useSeed(t, "7919")

@@ -67,8 +67,8 @@ func (p *Placer) placeIn(tx *model.Tx, unit *model.Unit, steps int) (*plan.Plan,
 	return placement.New(p.caches, tx, unit, p.options(steps)).Run()
 }
 
-// RankIn returns the best feasible nodes for the first pod of a unit, at most n, with their scores by
-// preference, within an open trial.
+// RankIn returns the best feasible nodes for the first pod of a unit, at most n, with their scores
+// by preference, within an open trial.
 func (p *Placer) RankIn(tx *model.Tx, unit *model.Unit, n int) []score.NodeScores {
 	p.alloc.StartAttempt(p.costs.of(unit))
 	return placement.New(p.caches, tx, unit, p.options(p.steps)).Rank(n)

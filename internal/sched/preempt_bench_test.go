@@ -55,7 +55,8 @@ func BenchmarkPreemption(b *testing.B) {
 	}
 }
 
-// Room for one pod with a device, among a gang of 9,216 that could do without some of its pods and shares one claim.
+// Room for one pod with a device, among a gang of 9,216 that could do without some of its pods and
+// shares one claim.
 func BenchmarkPreemptionInLargeGang(b *testing.B) {
 	state := bigState(2304, 1)
 	low := gang("low", 9000)
@@ -74,7 +75,8 @@ func BenchmarkPreemptionInLargeGang(b *testing.B) {
 	benchmarkRoomForDevice(b, state, func(made *preempt.Result) bool { return made.Pods() == 1 })
 }
 
-// Room for one pod with a device that all nodes can use, and that one of 2,304 low ones on as many nodes has.
+// Room for one pod with a device that all nodes can use, and that one of 2,304 low ones on as many
+// nodes has.
 func BenchmarkPreemptionForFabricDevice(b *testing.B) {
 	state := bigState(2304, 0)
 	fabric := slice("fabric", 2304)

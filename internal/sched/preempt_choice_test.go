@@ -19,8 +19,9 @@ import (
 	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
-// hall is more nodes than room was ever compared on, each full of pods of its own, some with a device and some under a
-// budget that is used up, and one pod that waits for cpu and maybe a device.
+// hall is more nodes than room was ever compared on, each full of pods of its own, some with a
+// device and some under a budget that is used up, and one pod that waits for cpu and maybe a
+// device.
 type hall struct {
 	nodes   []*model.Node
 	on      map[string][]*model.Pod
@@ -113,8 +114,8 @@ func (h *hall) preempt(t *rapid.T, nodes []*model.Node) *preempt.Result {
 	return placer.Preempt(unit, reasons, preempt.Input{})
 }
 
-// harm is what compares victims: those against a budget, then the highest priority, then how many, then the sum of their
-// priorities, then when the first of the most important began.
+// harm is what compares victims: those against a budget, then the highest priority, then how many,
+// then the sum of their priorities, then when the first of the most important began.
 type harm struct {
 	violations int
 	highest    int32
@@ -151,8 +152,8 @@ func harmOfPreemption(made *preempt.Result) harm {
 	return harmOf(pods)
 }
 
-// least is, of all sets of pods whose leaving makes room on a node, one that spares the budget if any does, and then has the
-// lowest highest priority.
+// least is, of all sets of pods whose leaving makes room on a node, one that spares the budget if
+// any does, and then has the lowest highest priority.
 func (h *hall) least(node string) (least harm, ok bool) {
 	pods := h.on[node]
 	for bits := range 1 << len(pods) {
@@ -180,8 +181,9 @@ func (h *hall) least(node string) (least harm, ok bool) {
 	return least, ok
 }
 
-// Who leaves is who matters least of all nodes, wherever that is: no node alone gives anything better, and if budgets can be
-// spared, no set of pods anywhere has a lower highest priority without touching one.
+// Who leaves is who matters least of all nodes, wherever that is: no node alone gives anything
+// better, and if budgets can be spared, no set of pods anywhere has a lower highest priority
+// without touching one.
 func TestPreemptionChoosesAmongAllNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := drawHall(t)

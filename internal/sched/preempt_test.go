@@ -19,7 +19,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/preempt"
 )
 
-// The reference removes every set of units of lower priority from a State that is made anew, and places the unit there.
+// The reference removes every set of units of lower priority from a State that is made anew, and
+// places the unit there.
 
 type crowd struct {
 	nodes   []*model.Node
@@ -71,7 +72,8 @@ func (w *crowd) drawDevices(t *rapid.T, pool string, scope model.Scope, node str
 	w.slices = append(w.slices, s)
 }
 
-// drawUnit adds what runs, as far as there is room: a pod, two that share a claim, or a group that leaves as a whole.
+// drawUnit adds what runs, as far as there is room: a pod, two that share a claim, or a group that
+// leaves as a whole.
 func (w *crowd) drawUnit(t *rapid.T, name string) {
 	priority := rapid.Int32Range(0, 3).Draw(t, "priority")
 	device := rapid.Bool().Draw(t, "device")
@@ -277,8 +279,8 @@ func subsets(names []string, f func(map[string]bool)) {
 	}
 }
 
-// Room is made if and only if that can be done at the cost of less important units alone; then none of those who leave
-// could stay, and the most important of them could not be a less important one.
+// Room is made if and only if that can be done at the cost of less important units alone; then none
+// of those who leave could stay, and the most important of them could not be a less important one.
 func TestPreemptionAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawCrowd(t)

@@ -16,7 +16,8 @@ import (
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// The reference tries every device for every shared claim, and every node and device for every member.
+// The reference tries every device for every shared claim, and every node and device for every
+// member.
 
 const gpus = "gpu.example.com"
 
@@ -210,7 +211,8 @@ func (r *trial) suits(key model.Key, device gangDevice) bool {
 	return letter == "" || slices.Contains([]byte(device.letters), letter[0])
 }
 
-// A gang is placed if and only if that can be done, with as many members as can be; then soundly, whatever the order in which the State came to be.
+// A gang is placed if and only if that can be done, with as many members as can be; then soundly,
+// whatever the order in which the State came to be.
 func TestGangsAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawGang(t)

@@ -65,7 +65,8 @@ func f70(t *testing.T, devices int) (*server, *session) {
 	return s, x
 }
 
-// F70 (a): both members are bound once the device is attached, and are told until then, once, for what they wait.
+// F70 (a): both members are bound once the device is attached, and are told until then, once, for
+// what they wait.
 func TestF70AttachedInTime(t *testing.T) {
 	s, x := f70(t, 1)
 	x.pass(5 * time.Second)
@@ -98,8 +99,8 @@ func TestF70AttachedInTime(t *testing.T) {
 	}
 }
 
-// F70 (b) and (c): a device that fails, or does not come in time, is given back, and another one is tried; no member is
-// bound before that is attached.
+// F70 (b) and (c): a device that fails, or does not come in time, is given back, and another one is
+// tried; no member is bound before that is attached.
 func TestF70Fails(t *testing.T) {
 	for name, fail := range map[string]func(*server, *session){
 		"condition": func(s *server, x *session) { s.report("fab", broken, metav1.ConditionTrue); x.pass(time.Second) },
@@ -131,7 +132,8 @@ func TestF70Fails(t *testing.T) {
 	}
 }
 
-// The only device that there is is tried again after a while, not at once, and nothing is held meanwhile.
+// The only device that there is is tried again after a while, not at once, and nothing is held
+// meanwhile.
 func TestF70OnlyDeviceFails(t *testing.T) {
 	s, x := f70(t, 1)
 	x.pass(time.Second)
@@ -152,7 +154,8 @@ func TestF70OnlyDeviceFails(t *testing.T) {
 	}
 }
 
-// F70 (d): a member goes while the gang waits. The devices are free, and the gang is placed when another member comes.
+// F70 (d): a member goes while the gang waits. The devices are free, and the gang is placed when
+// another member comes.
 func TestF70MemberDeleted(t *testing.T) {
 	s, x := f70(t, 1)
 	x.pass(time.Second)
@@ -186,7 +189,8 @@ func TestF70AllMembersDeleted(t *testing.T) {
 	}
 }
 
-// A scheduler that starts while devices are being attached waits for them, from when they were allocated on.
+// A scheduler that starts while devices are being attached waits for them, from when they were
+// allocated on.
 func TestF70Restart(t *testing.T) {
 	for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionUnknown} {
 		t.Run(string(status), func(t *testing.T) {
@@ -216,7 +220,8 @@ func TestF70Restart(t *testing.T) {
 	}
 }
 
-// A claim whose device failed stays as long as somebody else uses it: who comes anew waits, and says why.
+// A claim whose device failed stays as long as somebody else uses it: who comes anew waits, and
+// says why.
 func TestFailedDeviceInUse(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 4, 0)
@@ -247,7 +252,8 @@ func TestFailedDeviceInUse(t *testing.T) {
 	}
 }
 
-// Two pods alone share a claim that is being attached: both give up together, and both get the next device.
+// Two pods alone share a claim that is being attached: both give up together, and both get the next
+// device.
 func TestTwoPodsWaitForOneDevice(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 4, 0)

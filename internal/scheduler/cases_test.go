@@ -85,7 +85,8 @@ func TestFailedGangHoldsNothing(t *testing.T) {
 	}
 }
 
-// F20: of two gangs of which each could have half, one gets all; the other follows, in whatever order their pods come and are seen.
+// F20: of two gangs of which each could have half, one gets all; the other follows, in whatever
+// order their pods come and are seen.
 func TestTwoGangsDoNotShareTheCluster(t *testing.T) {
 	for round := range 100 {
 		t.Run(fmt.Sprint(round), func(t *testing.T) { twoGangsForOneNode(t, rand.New(rand.NewPCG(uint64(round), 0))) })
@@ -146,7 +147,8 @@ func TestHopelessGangDoesNotStarve(t *testing.T) {
 	}
 }
 
-// The members of a large gang come one by one: those that do not make it whole are only counted, and it is tried once.
+// The members of a large gang come one by one: those that do not make it whole are only counted,
+// and it is tried once.
 func TestMembersBelowQuorumAreNotTried(t *testing.T) {
 	const members = 100
 	s := newServer(t)
@@ -170,7 +172,8 @@ func TestMembersBelowQuorumAreNotTried(t *testing.T) {
 	}
 }
 
-// F22: below quorum the group and each pod say so, once, those included that come in another's place.
+// F22: below quorum the group and each pod say so, once, those included that come in another's
+// place.
 func TestBelowQuorumIsSaidOnce(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 100, 0)
@@ -286,7 +289,8 @@ func TestPodsOfOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
-// 1,000 groups that cannot be placed cost nothing as long as nothing changes, whatever their statuses do.
+// 1,000 groups that cannot be placed cost nothing as long as nothing changes, whatever their
+// statuses do.
 func TestIdleSchedulerMakesNoAttempts(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 1, 0)
@@ -317,7 +321,8 @@ func TestIdleSchedulerMakesNoAttempts(t *testing.T) {
 	}
 }
 
-// F04: all pods of a large gang share a claim, which is written a constant number of times; so is the condition.
+// F04: all pods of a large gang share a claim, which is written a constant number of times; so is
+// the condition.
 func TestLargeGang(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 1100, 1)
@@ -349,7 +354,8 @@ func TestLargeGang(t *testing.T) {
 	}
 }
 
-// KEP-5194: a claim that names its consumer serves 2,304 pods, and is written for the first of them alone.
+// KEP-5194: a claim that names its consumer serves 2,304 pods, and is written for the first of them
+// alone.
 func TestManyPodsOnOneNamedConsumer(t *testing.T) {
 	const members = 2304
 	s := newServer(t)
@@ -384,7 +390,8 @@ func TestManyPodsOnOneNamedConsumer(t *testing.T) {
 	}
 }
 
-// F66: who has waited for minutes is bound within a second of the last piece that was missing, by a clock that says no more than that.
+// F66: who has waited for minutes is bound within a second of the last piece that was missing, by a
+// clock that says no more than that.
 func TestF66BoundWithinASecond(t *testing.T) {
 	s := newServer(t)
 	s.addRoom("n1", 2)
@@ -493,7 +500,8 @@ func TestStaleCache(t *testing.T) {
 	}
 }
 
-// Answers that get lost change nothing in the end: no write is made twice, nothing is refused or taken back.
+// Answers that get lost change nothing in the end: no write is made twice, nothing is refused or
+// taken back.
 func TestLostAnswers(t *testing.T) {
 	for _, lost := range []string{"protect", "status", "bind"} {
 		t.Run(lost, func(t *testing.T) {
@@ -512,8 +520,8 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// Devices that a unit got and cannot use any more (the process ended before its binds, then others took the room) are
-// given back, and the unit is placed with others.
+// Devices that a unit got and cannot use any more (the process ended before its binds, then others
+// took the room) are given back, and the unit is placed with others.
 func TestUnusableDevicesAreGivenBack(t *testing.T) {
 	s := crashServer(t)
 	s.addNode("n2", 8, 0)
@@ -599,8 +607,8 @@ func TestPodMadeAnewWhileItsBindFails(t *testing.T) {
 	}
 }
 
-// Two schedulers on one API: no claim is allocated twice, as the second to write sees the first. (That no device is given
-// to two claims is for the server to hold; servertest races for that.)
+// Two schedulers on one API: no claim is allocated twice, as the second to write sees the first.
+// (That no device is given to two claims is for the server to hold; servertest races for that.)
 func TestTwoSchedulers(t *testing.T) {
 	s := newServer(t)
 	double := false

@@ -11,8 +11,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// crashServer has a gang of four that share a claim, of which one member has a claim of its own, too, on a cluster where it
-// just fits.
+// crashServer has a gang of four that share a claim, of which one member has a claim of its own,
+// too, on a cluster where it just fits.
 func crashServer(t tb) *server {
 	s := newServer(t)
 	s.addNode("n1", 4, 2)
@@ -26,7 +26,8 @@ func crashServer(t tb) *server {
 	return s
 }
 
-// writesOfCommit is what the gang of crashServer costs: each claim its finalizer and its status, each pod its bind.
+// writesOfCommit is what the gang of crashServer costs: each claim its finalizer and its status,
+// each pod its bind.
 const writesOfCommit = 2*2 + 4
 
 // crashed runs a scheduler on the server that is gone after so many writes.
@@ -42,7 +43,8 @@ func crashed(t tb, s *server, writes int) *session {
 	return x
 }
 
-// orphaned says whether a claim is held by nobody but pods that are gone: the claim controller frees it.
+// orphaned says whether a claim is held by nobody but pods that are gone: the claim controller
+// frees it.
 func (s *server) orphaned(name string) bool {
 	for _, consumer := range s.claim(name).Status.ReservedFor {
 		if _, ok := s.objects.pods.Get(ns, consumer.Name); ok || !model.IsPodConsumer(consumer) {
@@ -83,7 +85,8 @@ func TestCommitWritesInOrder(t *testing.T) {
 	s.whole(t, "g", 4)
 }
 
-// R50: whenever the process ends, the next one finishes the gang, with competitors for its room or without.
+// R50: whenever the process ends, the next one finishes the gang, with competitors for its room or
+// without.
 func TestCrashAfterEachWrite(t *testing.T) {
 	for writes := range writesOfCommit + 1 {
 		for _, rivals := range []int{0, 4} {
@@ -105,8 +108,8 @@ func TestCrashAfterEachWrite(t *testing.T) {
 	}
 }
 
-// A member is deleted while the gang is half-bound: after the time that its controller has to replace it, the gang is
-// rolled back; when replacements come, it is placed anew.
+// A member is deleted while the gang is half-bound: after the time that its controller has to
+// replace it, the gang is rolled back; when replacements come, it is placed anew.
 func TestCrashThenMemberDeleted(t *testing.T) {
 	for writes := range writesOfCommit {
 		t.Run(fmt.Sprint("writes=", writes), func(t *testing.T) {
@@ -230,7 +233,8 @@ func TestRollBackLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// While a gang's first plan is being written, a member that comes late is not placed alone: the plan may be refused.
+// While a gang's first plan is being written, a member that comes late is not placed alone: the
+// plan may be refused.
 func TestLateMemberWaitsForTheGang(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 4, 1)

@@ -13,8 +13,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// gangServer has a gang of three that share a claim, each member with a claim of its own besides, on a cluster where it
-// just fits.
+// gangServer has a gang of three that share a claim, each member with a claim of its own besides,
+// on a cluster where it just fits.
 func gangServer(t tb) *server {
 	s := newServer(t)
 	s.addNode("n1", 3, 4)
@@ -40,8 +40,8 @@ func runUntil(t tb, s *server, writes int, unsaid bool) {
 	}
 }
 
-// sound holds of what a crash may leave in the end: the gang is whole or not there, nobody holds devices who does not run, no
-// claim has two owners. The server itself holds that no device has.
+// sound holds of what a crash may leave in the end: the gang is whole or not there, nobody holds
+// devices who does not run, no claim has two owners. The server itself holds that no device has.
 func (s *server) sound(t tb) {
 	t.Helper()
 	bound := s.bound("g")
@@ -83,8 +83,9 @@ var misfortunes = []struct {
 	{"the node goes", func(s *server) { s.addRoom("n1", 0) }, false},
 }
 
-// R50: the process ends at each of its writes, with the write made or not, and the next one as well. Whatever happens in
-// between, in the end the gang is whole or not there, and what is not used is free.
+// R50: the process ends at each of its writes, with the write made or not, and the next one as
+// well. Whatever happens in between, in the end the gang is whole or not there, and what is not
+// used is free.
 func TestCrashAtEachWrite(t *testing.T) {
 	for _, misfortune := range misfortunes {
 		t.Run(misfortune.name, func(t *testing.T) {
@@ -94,7 +95,8 @@ func TestCrashAtEachWrite(t *testing.T) {
 	}
 }
 
-// The same with members that get their devices in the place of extended resources: their claims are made with the plan.
+// The same with members that get their devices in the place of extended resources: their claims are
+// made with the plan.
 func TestCrashAtEachWriteOfExtendedResources(t *testing.T) {
 	for _, misfortune := range misfortunes {
 		t.Run(misfortune.name, func(t *testing.T) {
@@ -134,7 +136,8 @@ func reaches(t tb, s *server, writes int) bool {
 	return len(x.link.writes) > writes
 }
 
-// crashTwice ends the first process at one write, and the second one at each of its own, each time from the start.
+// crashTwice ends the first process at one write, and the second one at each of its own, each time
+// from the start.
 func crashTwice(t *testing.T, at crash, strike func(*server), whole bool) int {
 	t.Helper()
 	for second := 0; ; second++ {
@@ -165,8 +168,8 @@ func crashTwice(t *testing.T, at crash, strike func(*server), whole bool) int {
 	}
 }
 
-// A gang that was rolled back keeps no devices for members that may never come, and neither does one whose pods went before
-// they were bound; both get devices when members come.
+// A gang that was rolled back keeps no devices for members that may never come, and neither does
+// one whose pods went before they were bound; both get devices when members come.
 func TestEmptyGangHoldsNothing(t *testing.T) {
 	for _, bound := range []int{0, 2} {
 		t.Run(fmt.Sprint(bound, " bound"), func(t *testing.T) {

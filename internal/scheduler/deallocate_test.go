@@ -13,7 +13,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// tied is a server with a claim whose device is on n1, where there is no room, while n2 has room and a device.
+// tied is a server with a claim whose device is on n1, where there is no room, while n2 has room
+// and a device.
 func tied(t *testing.T, edit func(*resource.ResourceClaim)) *server {
 	t.Helper()
 	s := newServer(t)
@@ -30,8 +31,8 @@ func tied(t *testing.T, edit func(*resource.ResourceClaim)) *server {
 	return s
 }
 
-// R17: a pod that cannot be placed where its claim's device is gets a device on another node, if nobody else has to do
-// with the claim.
+// R17: a pod that cannot be placed where its claim's device is gets a device on another node, if
+// nobody else has to do with the claim.
 func TestDeallocateInFavourOfAnotherNode(t *testing.T) {
 	nobody := func(*resource.ResourceClaim) {}
 	for _, test := range []struct {
@@ -103,7 +104,8 @@ func TestNoDeallocationUnderAPodThatRuns(t *testing.T) {
 	}
 }
 
-// Another member of a group that runs does not keep a pod's own claim on a node that is full; what the group shares stays.
+// Another member of a group that runs does not keep a pod's own claim on a node that is full; what
+// the group shares stays.
 func TestDeallocateOwnClaimOfAMember(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 2, 2)
@@ -130,7 +132,8 @@ func TestDeallocateOwnClaimOfAMember(t *testing.T) {
 	}
 }
 
-// A group that has run keeps its devices while it is empty, also when the cache does not show yet that it has.
+// A group that has run keeps its devices while it is empty, also when the cache does not show yet
+// that it has.
 func TestNoDeallocationOfAGroupThatHasRun(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 4, 1)
@@ -164,7 +167,8 @@ func TestNoDeallocationOfAGroupThatHasRun(t *testing.T) {
 	}
 }
 
-// F64: a gang of another scheduler keeps the devices of its claim between that scheduler's two writes, claim and binds.
+// F64: a gang of another scheduler keeps the devices of its claim between that scheduler's two
+// writes, claim and binds.
 func TestNoDeallocationUnderAnotherScheduler(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 4, 1)

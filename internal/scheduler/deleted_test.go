@@ -26,7 +26,8 @@ func (s *server) freed(name string) bool {
 	return status.Allocation == nil && len(status.ReservedFor) == 0
 }
 
-// leftReserved is a server with the claim c that the pod p has, which waits for the claim d: the process ended before the bind.
+// leftReserved is a server with the claim c that the pod p has, which waits for the claim d: the
+// process ended before the bind.
 func leftReserved(t *testing.T) *server {
 	t.Helper()
 	s := newServer(t)
@@ -41,8 +42,8 @@ func leftReserved(t *testing.T) *server {
 	return s
 }
 
-// A claim that is deleted while only pods without a node have it is freed, so that it can go and be made anew; whoever else
-// holds it, or runs with it, keeps it.
+// A claim that is deleted while only pods without a node have it is freed, so that it can go and be
+// made anew; whoever else holds it, or runs with it, keeps it.
 func TestADeletedClaimIsFreed(t *testing.T) {
 	also := func(consumers ...model.Consumer) func(*server) {
 		return func(s *server) {
@@ -103,7 +104,8 @@ func onNode(node string) func(*core.Pod) {
 	return func(pod *core.Pod) { pod.Spec.NodeName = node }
 }
 
-// It is freed, too, if it was deleted before the scheduler started, when its last pod has ended, and when a write fails.
+// It is freed, too, if it was deleted before the scheduler started, when its last pod has ended,
+// and when a write fails.
 func TestADeletedClaimIsFreedLater(t *testing.T) {
 	s := leftReserved(t)
 	s.addPod("q", "", own("c"), onNode("n1"))
@@ -128,7 +130,8 @@ func TestADeletedClaimIsFreedLater(t *testing.T) {
 	}
 }
 
-// A plan that waits for its devices is taken back when the claim is deleted, and the pods get the one that is made in its place.
+// A plan that waits for its devices is taken back when the claim is deleted, and the pods get the
+// one that is made in its place.
 func TestADeletedClaimEndsTheWaitForItsDevices(t *testing.T) {
 	s, x := f70(t, 2)
 	x.pass(time.Second)

@@ -78,8 +78,8 @@ func (e *eviction) add(pod *model.Pod) {
 	e.left[pod.Key] = pod.UID
 }
 
-// describe names the preemptor in a message for objects of a namespace. For other namespaces than its own
-// it is identified by UID alone.
+// describe names the preemptor in a message for objects of a namespace. For other namespaces than
+// its own it is identified by UID alone.
 func (p *preemptor) describe(namespace string) string {
 	switch {
 	case p.name == "":

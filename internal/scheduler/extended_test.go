@@ -33,8 +33,8 @@ func asks(count int64) func(*core.Pod) {
 	}
 }
 
-// extendedServer has a gang of three of which each member asks for a resource that a class offers, on a cluster where it just
-// fits.
+// extendedServer has a gang of three of which each member asks for a resource that a class offers,
+// on a cluster where it just fits.
 func extendedServer(t tb) *server {
 	s := newServer(t)
 	s.addNode("n1", 3, 3)
@@ -44,7 +44,8 @@ func extendedServer(t tb) *server {
 	return s
 }
 
-// madeClaims are the claims that were made in the place of extended resources, by name without the end.
+// madeClaims are the claims that were made in the place of extended resources, by name without the
+// end.
 func (s *server) madeClaims() []string {
 	var names []string
 	for _, claim := range s.objects.claims.List() {
@@ -55,7 +56,8 @@ func (s *server) madeClaims() []string {
 	return names
 }
 
-// A pod's claim is made, allocated and named in its status before the bind, in the form that nodes of 1.37 understand.
+// A pod's claim is made, allocated and named in its status before the bind, in the form that nodes
+// of 1.37 understand.
 func TestExtendedResources(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 3, 3)
@@ -108,7 +110,8 @@ func TestExtendedResourcesByPlugin(t *testing.T) {
 	}
 }
 
-// What was made for a pod whose bind fails for ever is given back, and gone, when there is no place for it any more.
+// What was made for a pod whose bind fails for ever is given back, and gone, when there is no place
+// for it any more.
 func TestExtendedResourcesAreGivenBack(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 1, 1)
@@ -179,8 +182,8 @@ func TestExtendedResourcesAfterACrash(t *testing.T) {
 	}
 }
 
-// A node that has come to have the resource itself needs no claim, so that what was made for the pod is no use there; and a pod
-// whose status names a claim would wait there for it in vain.
+// A node that has come to have the resource itself needs no claim, so that what was made for the
+// pod is no use there; and a pod whose status names a claim would wait there for it in vain.
 func TestExtendedResourcesOnAnotherKindOfNode(t *testing.T) {
 	for _, c := range []struct {
 		writes int
@@ -209,7 +212,8 @@ func TestExtendedResourcesOnAnotherKindOfNode(t *testing.T) {
 	}
 }
 
-// What was made for a pod is given back when no class offers the resource any more, and the pod gets a node that has it.
+// What was made for a pod is given back when no class offers the resource any more, and the pod
+// gets a node that has it.
 func TestExtendedResourcesNoLongerOffered(t *testing.T) {
 	s := newServer(t)
 	s.plugin = true

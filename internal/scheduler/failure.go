@@ -23,9 +23,9 @@ func (s *Scheduler) try(ctx context.Context, entry queue.Entry) {
 	s.tryUnit(ctx, entry)
 }
 
-// recoverFromPanic continues after a panic if the State is unchanged: the trial was undone while the stack
-// was unwound. What the placer has cached may be incomplete and is discarded. The unit is tried
-// again with back-off.
+// recoverFromPanic continues after a panic if the State is unchanged: the trial was undone while
+// the stack was unwound. What the placer has cached may be incomplete and is discarded. The unit is
+// tried again with back-off.
 func (s *Scheduler) recoverFromPanic(entry queue.Entry, cause any, stack []byte) {
 	klog.ErrorS(nil, "Placing a unit panicked", "unit", entry.Key, "panic", cause, "stack", string(stack))
 	if err := s.state.Audit(); err != nil {

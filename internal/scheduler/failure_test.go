@@ -75,7 +75,8 @@ func (s *server) indexDevices() {
 	}
 }
 
-// P5: selectors that cost much are evaluated in parts, between which others are placed; and there is an end to it.
+// P5: selectors that cost much are evaluated in parts, between which others are placed; and there
+// is an end to it.
 func TestCostlySelectorsLeaveTimeToOthers(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 100, 30)
@@ -114,7 +115,8 @@ func TestCostlySelectorsLeaveTimeToOthers(t *testing.T) {
 	}
 }
 
-// An expression whose cost is within the limit of a unit is evaluated to its end, in as many attempts as that takes.
+// An expression whose cost is within the limit of a unit is evaluated to its end, in as many
+// attempts as that takes.
 func TestCostlySelectorIsEvaluatedToItsEnd(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 100, 12)

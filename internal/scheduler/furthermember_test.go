@@ -18,8 +18,8 @@ import (
 
 const noRoom = "0/1 nodes are available: 1 Insufficient cpu."
 
-// P30: a member beyond minCount that has no place has a condition and an event, when it comes with the others and when it
-// comes later, whatever the group has said before.
+// P30: a member beyond minCount that has no place has a condition and an event, when it comes with
+// the others and when it comes later, whatever the group has said before.
 func TestFurtherMemberReportsWhyItWaits(t *testing.T) {
 	for name, late := range map[string]bool{"with the others": false, "later": true} {
 		for before, room := range map[string]int64{"": 2, ", after the gang has waited": 1} {
@@ -58,8 +58,8 @@ func TestFurtherMemberReportsWhyItWaits(t *testing.T) {
 	}
 }
 
-// So has one for which the members that have not finished are too few, one whose bind fails, and one that makes the
-// placement panic.
+// So has one for which the members that have not finished are too few, one whose bind fails, and
+// one that makes the placement panic.
 func TestFurtherMemberReportsOtherReasons(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 3, 0)
@@ -99,7 +99,8 @@ func (s *server) scheduled(group string) string {
 	return fmt.Sprintf("%s: %s", c.Status, c.Message)
 }
 
-// P9: a gang that has lost members has both numbers in its condition, and why no place is found for the others.
+// P9: a gang that has lost members has both numbers in its condition, and why no place is found for
+// the others.
 func TestGangBelowMinCountReportsBothNumbers(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 3, 0)
@@ -125,7 +126,8 @@ func TestGangBelowMinCountReportsBothNumbers(t *testing.T) {
 	}
 }
 
-// P9: pods that are made after minCount was raised are placed by the new value, whatever the scheduler sees first.
+// P9: pods that are made after minCount was raised are placed by the new value, whatever the
+// scheduler sees first.
 func TestRaisedMinCountHoldsForPodsThatComeLater(t *testing.T) {
 	for room, want := range map[int64]int{3: 2, 4: 4} {
 		for seed := range uint64(20) {

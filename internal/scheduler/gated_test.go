@@ -12,8 +12,8 @@ import (
 
 func gated(pod *core.Pod) { pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} }
 
-// P34: a member with scheduling gates holds the members that wait with it, in gangs and in basic groups, also when it comes
-// after they were tried.
+// P34: a member with scheduling gates holds the members that wait with it, in gangs and in basic
+// groups, also when it comes after they were tried.
 func TestGatedMemberHoldsItsGroup(t *testing.T) {
 	const want = "waiting for the scheduling gates of pod g-9"
 	for policy, minCount := range map[string]int32{"gang": 2, "basic": 0} {
@@ -59,7 +59,8 @@ func TestGatedMemberHoldsItsGroup(t *testing.T) {
 	}
 }
 
-// Members that are placed stay, and one that comes later waits with the gated one, which it learns, until that is gone.
+// Members that are placed stay, and one that comes later waits with the gated one, which it learns,
+// until that is gone.
 func TestGatedMemberHoldsFurtherMembers(t *testing.T) {
 	for policy, minCount := range map[string]int32{"gang": 2, "basic": 0} {
 		t.Run(policy, func(t *testing.T) {

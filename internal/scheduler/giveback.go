@@ -16,9 +16,9 @@ import (
 // The unit is held meanwhile, and tried again with all devices to choose from, also those on other
 // nodes (R17).
 //
-// A unit that does not run has devices when the process ended between its claims and its binds, when
-// a half-bound gang was rolled back, or when their node was deleted or filled up. A group that has
-// run keeps them while it is merely empty or incomplete, for the pods that replace the old ones
+// A unit that does not run has devices when the process ended between its claims and its binds,
+// when a half-bound gang was rolled back, or when their node was deleted or filled up. A group that
+// has run keeps them while it is merely empty or incomplete, for the pods that replace the old ones
 // (F09), and what is reserved for it is not freed then.
 func (s *Scheduler) giveBack(ctx context.Context, unit *model.Unit, reasons *sched.Reasons) bool {
 	ran := unit.Group == nil || !unit.Group.Gang || unit.Group.Scheduled

@@ -8,7 +8,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// BenchmarkUnused looks for what a gang of 9,216 is to give back that was left with a claim each, as by a crash before its binds.
+// BenchmarkUnused looks for what a gang of 9,216 is to give back that was left with a claim each,
+// as by a crash before its binds.
 func BenchmarkUnused(b *testing.B) {
 	const members = 9216
 	server := newServer(b)

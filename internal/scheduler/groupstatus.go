@@ -128,7 +128,8 @@ func (g *groupStatus) record(key model.Key, v verdict) {
 	g.queue.Add(key)
 }
 
-// clearVerdict removes the verdict on a group that has been placed, or whose pods have their own reasons.
+// clearVerdict removes the verdict on a group that has been placed, or whose pods have their own
+// reasons.
 func (g *groupStatus) clearVerdict(key model.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -144,8 +145,8 @@ func (g *groupStatus) forget(key model.Key) {
 	g.pace.forget(key)
 }
 
-// isChanging reports whether the number of pods of a gang that lacks pods has changed since the last
-// reconciliation.
+// isChanging reports whether the number of pods of a gang that lacks pods has changed since the
+// last reconciliation.
 func (g *groupStatus) isChanging(key model.Key, q groups.Quorum) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -164,10 +165,10 @@ func (g *groupStatus) isChanging(key model.Key, q groups.Quorum) bool {
 	return true
 }
 
-// isWarningDue reports whether a warning event about the group's condition is due: a new condition must
-// last for the patience. This also applies to an existing condition that this process sees for the
-// first time, because the previous process may have ended before the event was due. last has the
-// time of the last event, if there was one.
+// isWarningDue reports whether a warning event about the group's condition is due: a new condition
+// must last for the patience. This also applies to an existing condition that this process sees for
+// the first time, because the previous process may have ended before the event was due. last has
+// the time of the last event, if there was one.
 func (g *groupStatus) isWarningDue(key model.Key, news bool, patience time.Duration) (now bool, last warning) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -272,8 +273,8 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 	return nil
 }
 
-// delayedOutcome returns the outcome in the group's condition, if a new one that differs only in its
-// message must be written later.
+// delayedOutcome returns the outcome in the group's condition, if a new one that differs only in
+// its message must be written later.
 func (g *groupStatus) delayedOutcome(group *scheduling.PodGroup, outcome groups.Outcome) (standing groups.Outcome, waits bool) {
 	c := meta.FindStatusCondition(group.Status.Conditions, scheduling.PodGroupScheduled)
 	if c == nil || c.Status == metav1.ConditionTrue || c.Reason != outcome.Reason || c.Message == outcome.Message || c.ObservedGeneration != group.Generation {
@@ -329,15 +330,16 @@ func (g *groupStatus) isOrdered(ctx context.Context, set model.Key, uid types.UI
 	return ordered
 }
 
-// hasOutcome reports whether the conditions already have the outcome, possibly for an older generation.
+// hasOutcome reports whether the conditions already have the outcome, possibly for an older
+// generation.
 func hasOutcome(conditions []metav1.Condition, outcome groups.Outcome) bool {
 	c := meta.FindStatusCondition(conditions, scheduling.PodGroupScheduled)
 	return c != nil && (c.Status == metav1.ConditionTrue) == outcome.Scheduled && c.Reason == outcome.Reason && c.Message == outcome.Message
 }
 
-// reportToMembers reports to the waiting members of a gang why they wait, including those created after
-// the condition was written, and with an event for those created after the last event. In other
-// groups the scheduler reports a separate reason for each pod.
+// reportToMembers reports to the waiting members of a gang why they wait, including those created
+// after the condition was written, and with an event for those created after the last event. In
+// other groups the scheduler reports a separate reason for each pod.
 func (g *groupStatus) reportToMembers(members []*core.Pod, outcome groups.Outcome, nominated map[model.Key]string, event string, last warning, prompt bool) {
 	for _, pod := range members {
 		key := model.Key{Namespace: pod.Namespace, Name: pod.Name}
@@ -395,8 +397,8 @@ func memberEvent(group, message string) string {
 	return short[:strings.LastIndexByte(short, ' ')] + " …"
 }
 
-// isWaiting reports whether this scheduler may still bind the pod. Gated pods have a condition of their
-// own.
+// isWaiting reports whether this scheduler may still bind the pod. Gated pods have a condition of
+// their own.
 func (g *groupStatus) isWaiting(pod *core.Pod) bool {
 	return pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0 &&
 		pod.Spec.SchedulerName == g.name && !pod.Finished()

@@ -33,7 +33,8 @@ func TestNoEventWarnsOfAGangThatIsBeingMade(t *testing.T) {
 	}
 }
 
-// One whose pods stop coming is warned of, itself and its pods, once; so is one that loses a pod later.
+// One whose pods stop coming is warned of, itself and its pods, once; so is one that loses a pod
+// later.
 func TestEventsWarnOfAGangThatLacksPods(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 100, 0)
@@ -54,8 +55,8 @@ func TestEventsWarnOfAGangThatLacksPods(t *testing.T) {
 	}
 }
 
-// A scheduler that is started again warns once of what the one before had written in the condition only, and says nothing anew of
-// groups that are placed.
+// A scheduler that is started again warns once of what the one before had written in the condition
+// only, and says nothing anew of groups that are placed.
 func TestEventsWarnOfAGangAfterARestart(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 100, 0)
@@ -83,7 +84,8 @@ func TestEventsWarnOfAGangAfterARestart(t *testing.T) {
 	}
 }
 
-// A group that has no place explains itself within little more than a second, and says the latest reason.
+// A group that has no place explains itself within little more than a second, and says the latest
+// reason.
 func TestEventsWarnOfAGangWithoutPlace(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 1, 0)
@@ -168,7 +170,8 @@ func TestMemberEventsAreShort(t *testing.T) {
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
-// G27: a gang whose pods a StatefulSet creates one by one says so, and what to do; the set is looked up once.
+// G27: a gang whose pods a StatefulSet creates one by one says so, and what to do; the set is
+// looked up once.
 func TestGangOfAnOrderedStatefulSet(t *testing.T) {
 	for set, want := range map[string]string{
 		"ordered":  "False: 1 of 3 pods exist; StatefulSet ordered creates each pod only when the previous one is ready: set podManagementPolicy: Parallel",

@@ -62,8 +62,8 @@ func (u claimUsage) heldDevices(placer *sched.Placer, unit *model.Unit) heldDevi
 }
 
 // next returns the next step towards other devices, or records in the reasons why there is none.
-// Survivors are evicted only if the unit fits neither with other devices while they run, nor with its
-// own devices when pods that are being deleted have terminated.
+// Survivors are evicted only if the unit fits neither with other devices while they run, nor with
+// its own devices when pods that are being deleted have terminated.
 func (h *heldDevices) next(placer *sched.Placer, unit *model.Unit, reasons *sched.Reasons) moveStep {
 	if h.stays {
 		reasons.Stay(h.broken, nil)

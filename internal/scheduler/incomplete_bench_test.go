@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkArrivals has the members of a gang come one by one, and the loop look after each: what is done for one that
-// does not make the gang whole must not grow with those that wait already.
+// BenchmarkArrivals has the members of a gang come one by one, and the loop look after each: what
+// is done for one that does not make the gang whole must not grow with those that wait already.
 func BenchmarkArrivals(b *testing.B) {
 	for _, claims := range []string{"shared", "own"} {
 		for _, members := range []int{1024, 9216} {
@@ -26,7 +26,8 @@ func BenchmarkArrivals(b *testing.B) {
 	}
 }
 
-// arrivals is a session in which all members of a gang but one come, with a claim each or with one for all.
+// arrivals is a session in which all members of a gang but one come, with a claim each or with one
+// for all.
 func arrivals(b *testing.B, members int, each bool) *session {
 	server := newServer(b)
 	server.addNode("n", 10, 1)

@@ -54,9 +54,9 @@ func (l *loop) giveBackAll(ctx context.Context, unused []commit.HeldClaim) ([]*r
 	return seen, errors.Join(errs...)
 }
 
-// applyWritten puts claims that were written into the State before the caches show them, so that no unit is
-// placed with devices that were given back. The State ignores older versions that the caches show
-// later.
+// applyWritten puts claims that were written into the State before the caches show them, so that no
+// unit is placed with devices that were given back. The State ignores older versions that the
+// caches show later.
 func (l *loop) applyWritten(seen []*resource.ResourceClaim) []model.Topic {
 	var topics []model.Topic
 	for _, claim := range seen {

@@ -15,7 +15,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// breaks are the ways in which the devices of n1 cannot be used any more, and what the group says of it.
+// breaks are the ways in which the devices of n1 cannot be used any more, and what the group says
+// of it.
 var breaks = []struct {
 	name string
 	done func(s *server)
@@ -84,8 +85,9 @@ func (s *server) told(name string) string {
 	return s.message(name)
 }
 
-// P2: a gang that has run on devices that cannot be used any more is placed with others as a whole, once none of its pods is on
-// a node; until there are others, it keeps its claims and says what broke.
+// P2: a gang that has run on devices that cannot be used any more is placed with others as a whole,
+// once none of its pods is on a node; until there are others, it keeps its claims and says what
+// broke.
 func TestAGroupLeavesDevicesThatItCannotUse(t *testing.T) {
 	for _, b := range breaks {
 		for _, shared := range []int{1, 2} {
@@ -148,7 +150,8 @@ func TestAGroupLeavesDevicesThatItCannotUse(t *testing.T) {
 	}
 }
 
-// Pods that are evicted from a node that is cut off are not seen to end: its devices are left to it, and the gang goes elsewhere.
+// Pods that are evicted from a node that is cut off are not seen to end: its devices are left to
+// it, and the gang goes elsewhere.
 func TestAGroupLeavesANodeThatIsCutOff(t *testing.T) {
 	for _, cutOff := range []bool{true, false} {
 		s := newServer(t)
@@ -183,7 +186,8 @@ func TestAGroupLeavesANodeThatIsCutOff(t *testing.T) {
 	}
 }
 
-// A device is shared by two nodes, and one of them is lost: the gang does not fit on the other, and goes where another device is.
+// A device is shared by two nodes, and one of them is lost: the gang does not fit on the other, and
+// goes where another device is.
 func TestAGroupLeavesADeviceThatLostANode(t *testing.T) {
 	for _, b := range []struct {
 		name string
@@ -249,7 +253,8 @@ func addRackDevice(s *server, rack string) {
 	put(s, sliced, slice)
 }
 
-// A consumer that stands for pods keeps devices that work, and loses broken ones when no pod that names the claim is on a node.
+// A consumer that stands for pods keeps devices that work, and loses broken ones when no pod that
+// names the claim is on a node.
 func TestPodsOfAForeignConsumerLeaveDevicesThatTheyCannotUse(t *testing.T) {
 	for _, broken := range []bool{true, false} {
 		s := newServer(t)

@@ -103,7 +103,8 @@ func (s *server) addGang(name string, minCount int32, claimNames ...string) {
 	put(s, podGroups, group)
 }
 
-// addPod makes a pod that wants one cpu, of the group, if any, with claims of the group and of its own.
+// addPod makes a pod that wants one cpu, of the group, if any, with claims of the group and of its
+// own.
 func (s *server) addPod(name, group string, edits ...func(*core.Pod)) {
 	pod := &core.Pod{ObjectMeta: s.meta(name)}
 	pod.Spec.SchedulerName = corev1.DefaultSchedulerName

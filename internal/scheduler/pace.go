@@ -11,10 +11,11 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// Messages name the holder of a device and count what is free. While many pods wait for one device, each pod that gets
-// it changes the messages of all others. If every change were written, the writes would grow with the square of the pods.
-// So the distance of two writes for one object doubles with each write. A message that differs in more than names and
-// numbers, because an obstacle was removed, does not wait longer than sharpDistance.
+// Messages name the holder of a device and count what is free. While many pods wait for one device,
+// each pod that gets it changes the messages of all others. If every change were written, the
+// writes would grow with the square of the pods. So the distance of two writes for one object
+// doubles with each write. A message that differs in more than names and numbers, because an
+// obstacle was removed, does not wait longer than sharpDistance.
 const (
 	firstDistance = time.Second
 	sharpDistance = 10 * time.Second
@@ -54,7 +55,8 @@ func (p *pace) wait(key model.Key, uid types.UID, message string) time.Duration 
 	return max(0, last.at.Add(distance).Sub(p.clock.Now()))
 }
 
-// recordWrite records that a message was written, and reports whether it differs from the one before in more than names and numbers.
+// recordWrite records that a message was written, and reports whether it differs from the one
+// before in more than names and numbers.
 func (p *pace) recordWrite(key model.Key, uid types.UID, message string) (news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,8 +79,8 @@ func (p *pace) forget(key model.Key) {
 	delete(p.reports, key)
 }
 
-// changingParts are the parts of a message that depend on which of the other pods run at the moment: lists in parentheses, the
-// node that is nearest, and numbers.
+// changingParts are the parts of a message that depend on which of the other pods run at the
+// moment: lists in parentheses, the node that is nearest, and numbers.
 var changingParts = regexp.MustCompile(`\([^()]*\)|nearest is \S+|closest: \S+|[0-9]+`)
 
 // kindOfMessage returns a message without names of holders and without numbers.

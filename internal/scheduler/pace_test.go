@@ -11,8 +11,9 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// P8: the writes about units that wait for one device, each of which has it for a while, grow with the units, not with their
-// square; the same holds for events. When the changes end, each message is the right one.
+// P8: the writes about units that wait for one device, each of which has it for a while, grow with
+// the units, not with their square; the same holds for events. When the changes end, each message
+// is the right one.
 func TestReportsAreProportionalToWhatWaits(t *testing.T) {
 	for kind, gang := range map[string]bool{"pods": false, "gangs": true} {
 		t.Run(kind, func(t *testing.T) {

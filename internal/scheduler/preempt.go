@@ -15,12 +15,12 @@ import (
 	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
-// preemptFor evicts pods of lower priority for a unit that cannot be placed, if it can be placed then,
-// and nominates the unit (R36). It returns false if no preemption helps.
+// preemptFor evicts pods of lower priority for a unit that cannot be placed, if it can be placed
+// then, and nominates the unit (R36). It returns false if no preemption helps.
 //
 // All that is remembered of it is in the API: the condition DisruptionTarget of the victims, and
-// that they are being deleted. The next scheduler finds them terminating, makes the same nomination,
-// and waits.
+// that they are being deleted. The next scheduler finds them terminating, makes the same
+// nomination, and waits.
 func (s *Scheduler) preemptFor(ctx context.Context, entry queue.Entry, unit *model.Unit, reasons *sched.Reasons) bool {
 	now := s.clock.Now()
 	made := s.placer.Preempt(unit, reasons, preempt.Input{Now: now, IsEvicted: s.evicting.isEvicted})
@@ -47,8 +47,9 @@ func (s *Scheduler) preemptFor(ctx context.Context, entry queue.Entry, unit *mod
 	return true
 }
 
-// waitForVictims parks a unit until resources are freed on its nominated nodes or where it fits as it
-// is, or until another pod is bound to a nominated node, so that the victims may no longer suffice.
+// waitForVictims parks a unit until resources are freed on its nominated nodes or where it fits as
+// it is, or until another pod is bound to a nominated node, so that the victims may no longer
+// suffice.
 func (s *Scheduler) waitForVictims(entry queue.Entry, made *preempt.Result, reasons *sched.Reasons) {
 	entry.Slice = 0
 	topics := append(reasons.Topics(), model.Topic{Kind: model.TopicRoom}, model.Topic{Kind: model.TopicPods})
@@ -130,8 +131,8 @@ func (s *Scheduler) observeVictims(ctx context.Context, topics []model.Topic) {
 	}
 }
 
-// finishEviction evicts a pod that was selected by a process which ended before the pod was deleted, and
-// the pods that are evicted with it.
+// finishEviction evicts a pod that was selected by a process which ended before the pod was
+// deleted, and the pods that are evicted with it.
 func (s *Scheduler) finishEviction(ctx context.Context, pod *model.Pod) {
 	e := &eviction{left: map[model.Key]types.UID{}, done: func() {}}
 	for _, other := range preempt.EvictedWith(s.state, pod) {

@@ -10,8 +10,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// BenchmarkVictimsGo has all pods of a gang leave, and seen to be going one by one: what is done for one must not grow
-// with those that are left.
+// BenchmarkVictimsGo has all pods of a gang leave, and seen to be going one by one: what is done
+// for one must not grow with those that are left.
 func BenchmarkVictimsGo(b *testing.B) {
 	for _, members := range []int{1024, 9216} {
 		b.Run(fmt.Sprint(members), func(b *testing.B) {
@@ -29,7 +29,8 @@ func BenchmarkVictimsGo(b *testing.B) {
 	}
 }
 
-// victims is a session that has told all members of a gang to leave, and has not seen yet that they do.
+// victims is a session that has told all members of a gang to leave, and has not seen yet that they
+// do.
 func victims(b *testing.B, members int) *session {
 	server := newServer(b)
 	server.graceful = true

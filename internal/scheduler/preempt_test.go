@@ -140,8 +140,8 @@ func gangOnDevice(t *testing.T) *server {
 	return s
 }
 
-// R36: a gang leaves as a whole, and its claim is given back with its last pod, though its PodGroup is still there. Pods
-// that replace the old ones do not hang on to the claim.
+// R36: a gang leaves as a whole, and its claim is given back with its last pod, though its PodGroup
+// is still there. Pods that replace the old ones do not hang on to the claim.
 func TestPreemptionOfAGang(t *testing.T) {
 	s := gangOnDevice(t)
 	x := start(t, s)
@@ -186,7 +186,8 @@ func TestPreemptionOfAGang(t *testing.T) {
 	x.clean(t)
 }
 
-// R36, R50: whenever the process ends, the gang leaves as a whole or stays, nobody else leaves, and the pod gets its place.
+// R36, R50: whenever the process ends, the gang leaves as a whole or stays, nobody else leaves, and
+// the pod gets its place.
 func TestPreemptionCrashAfterEachWrite(t *testing.T) {
 	const most = 3 + 1 + 3 // three pods are told, and the group; three pods are deleted
 	for writes := range most + 2 {
@@ -211,7 +212,8 @@ func TestPreemptionCrashAfterEachWrite(t *testing.T) {
 	}
 }
 
-// A gang's place is kept as its victims leave, one after the other: those who matter less do not take what comes free.
+// A gang's place is kept as its victims leave, one after the other: those who matter less do not
+// take what comes free.
 func TestPlaceOfAGangIsKept(t *testing.T) {
 	s := newServer(t)
 	s.graceful = true
@@ -332,8 +334,9 @@ func TestLeftOverMembersPreempt(t *testing.T) {
 	x.clean(t)
 }
 
-// Who waits for devices is tried again when their holder gets its node: a scheduler before this one had only given it its devices, so
-// it could not be made to leave. There is a group that is less important, and has nothing.
+// Who waits for devices is tried again when their holder gets its node: a scheduler before this one
+// had only given it its devices, so it could not be made to leave. There is a group that is less
+// important, and has nothing.
 func TestHolderWithoutNodeIsPreemptedLater(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 4, 0)
@@ -359,7 +362,8 @@ func TestHolderWithoutNodeIsPreemptedLater(t *testing.T) {
 	}
 }
 
-// A victim hears once that it was chosen, also when the answer to that was lost and the cache is behind.
+// A victim hears once that it was chosen, also when the answer to that was lost and the cache is
+// behind.
 func TestVictimIsMarkedOnce(t *testing.T) {
 	s := newServer(t)
 	s.graceful = true
@@ -383,8 +387,9 @@ func TestVictimIsMarkedOnce(t *testing.T) {
 	}
 }
 
-// Members of a gang that waits for victims are nominated for the nodes that are kept for them, and no longer than that: until
-// they are bound, cannot be placed there any more, or are too few. Each change is written once for a pod.
+// Members of a gang that waits for victims are nominated for the nodes that are kept for them, and
+// no longer than that: until they are bound, cannot be placed there any more, or are too few. Each
+// change is written once for a pod.
 func TestMembersAreNominatedWhileVictimsTerminate(t *testing.T) {
 	for end, then := range map[string]struct {
 		happens func(s *server)

@@ -13,8 +13,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// chaos is a server with two gangs and some pods that compete for it, one scheduler after the other, and somebody who
-// deletes pods and puts others in their place.
+// chaos is a server with two gangs and some pods that compete for it, one scheduler after the
+// other, and somebody who deletes pods and puts others in their place.
 type chaos struct {
 	t      *rapid.T
 	server *server
@@ -147,8 +147,8 @@ func (c *chaos) settle() {
 	}
 }
 
-// Whatever happens, and whenever the process ends: in the end no gang is half-bound, no device was ever given twice, no
-// pod was bound before its claims, and what is not placed holds nothing.
+// Whatever happens, and whenever the process ends: in the end no gang is half-bound, no device was
+// ever given twice, no pod was bound before its claims, and what is not placed holds nothing.
 func TestNothingStaysHalfDone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChaos(t)
@@ -165,8 +165,8 @@ func TestNothingStaysHalfDone(t *testing.T) {
 	})
 }
 
-// anew holds that a scheduler that starts now, and looks at everything, finds nothing to place: nobody who could be placed
-// was left parked.
+// anew holds that a scheduler that starts now, and looks at everything, finds nothing to place:
+// nobody who could be placed was left parked.
 func (c *chaos) anew() {
 	fresh := start(c.t, c.server)
 	fresh.idle()
@@ -194,7 +194,8 @@ func (c *chaos) end() {
 	}
 }
 
-// checkMade holds that claims that were made in the place of extended resources have devices only for pods that are bound.
+// checkMade holds that claims that were made in the place of extended resources have devices only
+// for pods that are bound.
 func (c *chaos) checkMade() {
 	for _, claim := range c.server.objects.claims.List() {
 		if claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "" || claim.Status.Allocation == nil {
@@ -207,7 +208,8 @@ func (c *chaos) checkMade() {
 	}
 }
 
-// check holds for a gang in the end that it is whole or not there; one that has run may have lost members since.
+// check holds for a gang in the end that it is whole or not there; one that has run may have lost
+// members since.
 func (c *chaos) check(gang string) {
 	group, ok := c.run.s.state.Groups.Get(key(gang))
 	bound := c.server.bound(gang)

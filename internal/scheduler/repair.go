@@ -33,9 +33,9 @@ type repairer struct {
 	suspects map[model.Key]bool // pods that seem to lack devices, and are looked at again
 }
 
-// observeUnprovided finds pods on a node with a claim that has no devices (P1). This does not happen
-// as long as all components follow docs/adr/0007, but another version, another controller or a user
-// may have deallocated the claim.
+// observeUnprovided finds pods on a node with a claim that has no devices (P1). This does not
+// happen as long as all components follow docs/adr/0007, but another version, another controller or
+// a user may have deallocated the claim.
 func (r *repairer) observeUnprovided(ctx context.Context, topics []model.Topic) {
 	for _, topic := range topics {
 		switch topic.Kind {

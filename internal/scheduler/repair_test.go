@@ -20,8 +20,8 @@ func boundTo(node string) func(*core.Pod) {
 	}
 }
 
-// P1: a pod that is on a node while its claim has no devices gets some there, whether a scheduler finds that when it starts or
-// later, and is deleted if there are none.
+// P1: a pod that is on a node while its claim has no devices gets some there, whether a scheduler
+// finds that when it starts or later, and is deleted if there are none.
 func TestPodThatHasLostItsDevices(t *testing.T) {
 	for _, found := range []string{"at start", "later"} {
 		for devices, kept := range []bool{false, true} {
@@ -90,7 +90,8 @@ func TestEndedConsumerIsNotCopied(t *testing.T) {
 	}
 }
 
-// P1: a plan that relies on a consumer which has left meanwhile is refused, however late the scheduler's caches are.
+// P1: a plan that relies on a consumer which has left meanwhile is refused, however late the
+// scheduler's caches are.
 func TestNoBindOnTheStrengthOfAConsumerThatHasLeft(t *testing.T) {
 	job := model.Consumer{APIGroup: "batch", Resource: "jobs", Name: "j", UID: "j"}
 	s := newServer(t)

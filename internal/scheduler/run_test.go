@@ -69,7 +69,8 @@ func (c *counter) Wait(context.Context) error {
 	return nil
 }
 
-// Each report to a pod asks the limiter, and no report is made to a pod that has got a node, or is gone.
+// Each report to a pod asks the limiter, and no report is made to a pod that has got a node, or is
+// gone.
 func TestReportsAreLimited(t *testing.T) {
 	s := newServer(t)
 	s.addMembers("missing", 100)

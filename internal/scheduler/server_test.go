@@ -209,7 +209,8 @@ func newLink(s *server) *link {
 	return l
 }
 
-// gone says whether the process is gone; it ends with the first request after its last write. The caller holds the server's lock.
+// gone says whether the process is gone; it ends with the first request after its last write. The
+// caller holds the server's lock.
 func (l *link) gone() bool {
 	if l.left != 0 {
 		return false
@@ -293,8 +294,8 @@ func (l *link) writeClaim(write string, claim *resource.ResourceClaim, merge fun
 	return written, err
 }
 
-// checkClaim holds what the server, or everybody, has to hold: no allocation without the finalizer (F40), no consumer
-// without an allocation, no device for two claims (F63).
+// checkClaim holds what the server, or everybody, has to hold: no allocation without the finalizer
+// (F40), no consumer without an allocation, no device for two claims (F63).
 func (s *server) checkClaim(claim *resource.ResourceClaim) {
 	if claim.Status.Allocation == nil {
 		if len(claim.Status.ReservedFor) > 0 {

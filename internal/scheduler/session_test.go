@@ -15,7 +15,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// session is one run of a scheduler on a server: everything happens on the test's goroutine, step by step.
+// session is one run of a scheduler on a server: everything happens on the test's goroutine, step
+// by step.
 type session struct {
 	t      tb
 	server *server

@@ -11,8 +11,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// addHardGang makes a gang that has no place, which counting does not show: the pods fill all nodes but for a rest, and
-// each has an even number of cpu where each node has an odd one.
+// addHardGang makes a gang that has no place, which counting does not show: the pods fill all nodes
+// but for a rest, and each has an even number of cpu where each node has an odd one.
 func (s *server) addHardGang(name string, sizes ...int64) {
 	s.addGang(name, int32(len(sizes)))
 	for i, size := range sizes {
@@ -34,7 +34,8 @@ func hardGangs(t *testing.T, gangs int) *server {
 	return s
 }
 
-// P6: while gangs wait that are hard to decide, a pod that is easy to place is bound after one slice.
+// P6: while gangs wait that are hard to decide, a pod that is easy to place is bound after one
+// slice.
 func TestP6EasyPodsDoNotWaitForHardGangs(t *testing.T) {
 	s := hardGangs(t, 5)
 	x := start(t, s)
@@ -66,8 +67,8 @@ func TestP6EasyPodsDoNotWaitForHardGangs(t *testing.T) {
 	}
 }
 
-// P6: an undecided gang is reported once its whole budget is spent. It is tried again when something comes up that can
-// help, after pauses that grow.
+// P6: an undecided gang is reported once its whole budget is spent. It is tried again when
+// something comes up that can help, after pauses that grow.
 func TestP6UndecidedGangsAreTriedLessAndLess(t *testing.T) {
 	s := hardGangs(t, 1)
 	x := start(t, s)

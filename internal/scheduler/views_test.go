@@ -41,9 +41,9 @@ func (x *session) used() []string {
 	return list
 }
 
-// F67: two racks of 18 nodes with four devices each, two gangs of 16 members that want whole nodes, which come and go 200 times.
-// The scheduler's view of the devices is always the API's, and a new scheduler sees the same; the second gang is always
-// placed on what the first one leaves.
+// F67: two racks of 18 nodes with four devices each, two gangs of 16 members that want whole nodes,
+// which come and go 200 times. The scheduler's view of the devices is always the API's, and a new
+// scheduler sees the same; the second gang is always placed on what the first one leaves.
 func TestF67ViewsAgree(t *testing.T) {
 	s := newServer(t)
 	for i := range 36 {
@@ -121,8 +121,8 @@ func (s *server) removeGang(name string) {
 	s.deleteGroup(name)
 }
 
-// F19: a PodGroup is made anew under its name, and pods come before it does. The new pods follow the new group's policy, and what the
-// old group has reserved is not theirs.
+// F19: a PodGroup is made anew under its name, and pods come before it does. The new pods follow
+// the new group's policy, and what the old group has reserved is not theirs.
 func TestF19GroupMadeAnew(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 8, 2)
@@ -156,8 +156,8 @@ func TestF19GroupMadeAnew(t *testing.T) {
 	}
 }
 
-// F27: the members of a gang name different schedulers. None is bound, the reason names the one that is lacking, and replacing
-// it is all that is needed.
+// F27: the members of a gang name different schedulers. None is bound, the reason names the one
+// that is lacking, and replacing it is all that is needed.
 func TestF27MembersOfTwoSchedulers(t *testing.T) {
 	s := newServer(t)
 	s.addNode("n1", 4, 0)

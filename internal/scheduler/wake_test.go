@@ -30,8 +30,9 @@ import (
 	"github.com/allot-dev/allot/internal/testkit/memcache"
 )
 
-// wakeWorld is a scheduler that only decides: what it would write is dropped. Objects of every kind change one field at a
-// time, and after each change every parked unit must still be one that cannot be placed.
+// wakeWorld is a scheduler that only decides: what it would write is dropped. Objects of every kind
+// change one field at a time, and after each change every parked unit must still be one that cannot
+// be placed.
 type wakeWorld struct {
 	t       *rapid.T
 	s       *Scheduler
@@ -164,8 +165,8 @@ func (w *wakeWorld) settle() {
 	}
 }
 
-// attempt reports whether a unit can be placed, as it is or by preemption; or it returns the preemption that waits for pods
-// which terminate.
+// attempt reports whether a unit can be placed, as it is or by preemption; or it returns the
+// preemption that waits for pods which terminate.
 func attempt(placer *sched.Placer, unit *model.Unit) (reasons *sched.Reasons, waits *preempt.Result, placeable bool) {
 	plan, reasons := placer.Place(unit)
 	if plan != nil {

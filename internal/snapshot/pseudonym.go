@@ -12,7 +12,8 @@ import (
 )
 
 // Pseudonyms maps the names of a Snapshot to those that replace them, by kind, for example
-// Pseudonyms["pod"]["train-0"]. Namespaces do not matter: equal names of a kind get equal pseudonyms.
+// Pseudonyms["pod"]["train-0"]. Namespaces do not matter: equal names of a kind get equal
+// pseudonyms.
 type Pseudonyms map[string]map[string]string
 
 // Of returns the pseudonym for a name of a kind, and makes one if there is none yet.
@@ -37,10 +38,11 @@ func isWellKnown(kind, name string) bool {
 	return kind == "priorityclass" && strings.HasPrefix(name, "system-")
 }
 
-// Pseudonymize replaces the names of objects, the keys and values of labels and taints, images and volume
-// handles, and removes annotations and messages. Equal names get equal pseudonyms, so that references
-// and selectors mean the same as before. Names of drivers, devices and their attributes, of requests
-// and containers, and selectors in CEL stay: they decide, and belong to manifests and hardware.
+// Pseudonymize replaces the names of objects, the keys and values of labels and taints, images and
+// volume handles, and removes annotations and messages. Equal names get equal pseudonyms, so that
+// references and selectors mean the same as before. Names of drivers, devices and their attributes,
+// of requests and containers, and selectors in CEL stay: they decide, and belong to manifests and
+// hardware.
 func (s *Snapshot) Pseudonymize() (Pseudonyms, error) {
 	s.Sort()
 	names := Pseudonyms{}
@@ -76,8 +78,8 @@ func (s *Snapshot) Pseudonymize() (Pseudonyms, error) {
 	return names, nil
 }
 
-// kindOfList returns the kind of the objects in a list of Objects, or of a kind or resource of the API, in
-// lower case and singular.
+// kindOfList returns the kind of the objects in a list of Objects, or of a kind or resource of the
+// API, in lower case and singular.
 func kindOfList(list string) string {
 	list = strings.ToLower(list)
 	switch {

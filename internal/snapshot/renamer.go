@@ -22,8 +22,8 @@ var nameFields = map[string]string{
 	"serviceName": "service", "image": "image", "volumeHandle": "volumehandle",
 }
 
-// referenceFields are fields with a reference to an object: its name, and the field with its kind, or
-// that kind.
+// referenceFields are fields with a reference to an object: its name, and the field with its kind,
+// or that kind.
 var referenceFields = map[string]struct{ kindField, kind string }{
 	"ownerReferences": {kindField: "kind"}, "involvedObject": {kindField: "kind"}, "related": {kindField: "kind"},
 	"reservedFor": {kindField: "resource"}, "claimRef": {kind: "persistentvolumeclaim"},
@@ -51,7 +51,8 @@ func (w *renamer) object(kind string, object map[string]any) {
 	}
 }
 
-// keptAnnotations returns the annotations that decide which claim an entry of a pod or PodGroup means.
+// keptAnnotations returns the annotations that decide which claim an entry of a pod or PodGroup
+// means.
 func keptAnnotations(annotations any) map[string]any {
 	all, _ := annotations.(map[string]any)
 	kept := map[string]any{}
@@ -186,8 +187,8 @@ func (w *renamer) labelKey(key string) string {
 	return w.names.Of("key", key)
 }
 
-// labelValue returns the pseudonym of a value. Names of nodes are those of the nodes; operating systems,
-// architectures, numbers and truth values stay.
+// labelValue returns the pseudonym of a value. Names of nodes are those of the nodes; operating
+// systems, architectures, numbers and truth values stay.
 func (w *renamer) labelValue(key, value string) string {
 	if key == "kubernetes.io/os" || key == "kubernetes.io/arch" || value == "true" || value == "false" {
 		return value
@@ -220,8 +221,8 @@ func (w *renamer) nodeNames(value any) {
 	}
 }
 
-// pool renames a pool: a name, or that of the pool of a slice. A pool that is named after a node has the
-// name of the node.
+// pool renames a pool: a name, or that of the pool of a slice. A pool that is named after a node
+// has the name of the node.
 func (w *renamer) pool(object map[string]any, value any) {
 	rename := func(name string) string {
 		if node, ok := w.names["node"][name]; ok {

@@ -65,8 +65,8 @@ func (s *Snapshot) Features() (features.Set, error) {
 	return on, nil
 }
 
-// Put adds an object, or replaces the one of the same name, without the parts that do not decide. It
-// reports whether a Snapshot has objects of the kind. The object must not be changed afterwards.
+// Put adds an object, or replaces the one of the same name, without the parts that do not decide.
+// It reports whether a Snapshot has objects of the kind. The object must not be changed afterwards.
 func (s *Snapshot) Put(object runtime.Object) bool {
 	obj, ok := object.(client.Object)
 	return ok && slices.ContainsFunc(s.Objects.lists(), func(l list) bool { return l.put(obj) })

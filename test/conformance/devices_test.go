@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// TestWatchSeesTwoHolders: a device that goes from one claim to the next is right, one that is in both is not.
+// TestWatchSeesTwoHolders: a device that goes from one claim to the next is right, one that is in
+// both is not.
 func TestWatchSeesTwoHolders(t *testing.T) {
 	holding := func(name string, devices ...string) *resourcev1.ResourceClaim {
 		claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}

@@ -9,7 +9,8 @@ import (
 	"github.com/allot-dev/allot/internal/fleet"
 )
 
-// TestUp makes the statements about a control plane of our own, in both forms in which it knows PodGroups.
+// TestUp makes the statements about a control plane of our own, in both forms in which it knows
+// PodGroups.
 func TestUp(t *testing.T) {
 	machines, err := fleet.Parse([]byte(Fleet))
 	if err != nil {

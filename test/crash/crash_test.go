@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 // act is one step of a play, and what is there after it.
 type act struct {
 	cmd, input, rest string
-	// any: what is there after a fault depends on how far things were before. The victims are away when the act happens.
+	// any: what is there after a fault depends on how far things were before. The victims are away
+	// when the act happens.
 	any bool
 }
 
@@ -159,9 +160,9 @@ const everybody = "everybody"
 
 var downs = []time.Duration{0, 500 * time.Millisecond, 15 * time.Second}
 
-// faults are the ends at one write: one of several kinds, or all of them with -all. The lags and the times of absence take turns,
-// and so do a write that is lost and one that is made when somebody ends: the write that is made is what is there when the
-// next one is lost.
+// faults are the ends at one write: one of several kinds, or all of them with -all. The lags and
+// the times of absence take turns, and so do a write that is lost and one that is made when
+// somebody ends: the write that is made is what is there when the next one is lost.
 func faults(who string, at, turn int) []fault {
 	kinds := ofEverybody(at)
 	if who != everybody {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// fault is the end of some parts at one of their writes, or of the API server. The zero value never strikes.
+// fault is the end of some parts at one of their writes, or of the API server. The zero value never
+// strikes.
 type fault struct {
 	victims []string      // parts that end, or the API server
 	at      int           // the write with which they end: the first one is 1
@@ -120,8 +121,9 @@ func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// admit lets requests of those who live pass, if the server does, but for the one with which they end. It says in which life of
-// the server that is, and whether a refused request is carried out all the same.
+// admit lets requests of those who live pass, if the server does, but for the one with which they
+// end. It says in which life of the server that is, and whether a refused request is carried out
+// all the same.
 func (l *link) admit(r *http.Request) (life int, made bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,8 +145,9 @@ func (l *link) admit(r *http.Request) (life int, made bool, err error) {
 	return 0, l.fault.made, errNoAnswer
 }
 
-// again says whether somebody tries to write what he has tried to write before: it is refused as often as that, as what it is based
-// on is older than what is there. It is no write of its own. The caller holds the lock.
+// again says whether somebody tries to write what he has tried to write before: it is refused as
+// often as that, as what it is based on is older than what is there. It is no write of its own. The
+// caller holds the lock.
 func (w *wire) again(r *http.Request) bool {
 	if r.Method != http.MethodPut || r.GetBody == nil {
 		return false

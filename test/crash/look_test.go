@@ -47,7 +47,8 @@ var (
 	sliceKind = schema.GroupResource{Group: resourcev1.GroupName, Resource: "resourceslices"}
 )
 
-// summary tells what there is, without what may differ: names that the server made, nodes, devices and times.
+// summary tells what there is, without what may differ: names that the server made, nodes, devices
+// and times.
 func (s *stage) summary() string { return summary(s.server) }
 
 func summary(server *memserver.Server) string {

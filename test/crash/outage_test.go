@@ -38,7 +38,8 @@ func (w *wire) serverIsBack() {
 	w.away = false
 }
 
-// receive hands an answer on if the server is still there that gave it. As long as it is there, the answer's body can be read.
+// receive hands an answer on if the server is still there that gave it. As long as it is there, the
+// answer's body can be read.
 func (w *wire) receive(resp *http.Response, life int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -100,7 +100,8 @@ func newRunners(name string, set *client.Set, caches *client.Informers) ([]runne
 	case placer:
 		add(scheduler.New(set, caches, events, scheduler.Options{}))
 	case nodes:
-		// The lease is renewed when the agent starts, and not again within a play: rest is when nothing is written.
+		// The lease is renewed when the agent starts, and not again within a play: rest is when nothing
+		// is written.
 		add(node.New(set, caches, machines, node.Options{Events: events, LeaseDuration: 24 * time.Hour}))
 	}
 	return made, failed

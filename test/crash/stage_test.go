@@ -35,11 +35,11 @@ type stage struct {
 	fault  fault // that waits, or has struck last
 	parts  map[string]*part
 	people dynamic.Interface
-	// longCalm is calm where it is not known what rest looks like: a half-bound gang that cannot be finished is rolled back
-	// after ten seconds.
+	// longCalm is calm where it is not known what rest looks like: a half-bound gang that cannot be
+	// finished is rolled back after ten seconds.
 	longCalm time.Duration
-	// patience is within what time everything is at rest. It has to do with the product's own waiting: ten seconds before a
-	// half-bound gang is rolled back, backoffs, and the lag of caches.
+	// patience is within what time everything is at rest. It has to do with the product's own waiting:
+	// ten seconds before a half-bound gang is rolled back, backoffs, and the lag of caches.
 	patience time.Duration
 	ends     int       // how often victims have ended
 	gone     bool      // they have, and are not back or will not end again
@@ -234,7 +234,8 @@ func (s *stage) comeBack() {
 	s.wire.serverIsBack()
 }
 
-// rest waits until what is there is wanted, or anything, and nothing happens any more. It gives false when the victims are away and stay so.
+// rest waits until what is there is wanted, or anything, and nothing happens any more. It gives
+// false when the victims are away and stay so.
 func (s *stage) rest(wanted string, last bool) bool {
 	began, written, enough := time.Now(), s.server.Revision(), calm
 	if wanted == "" {

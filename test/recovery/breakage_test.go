@@ -115,7 +115,8 @@ func (c *cluster) remove(resource, name string) {
 	}
 }
 
-// publish publishes devices of a node, or of the nodes of a rack together, as many as a gang claims.
+// publish publishes devices of a node, or of the nodes of a rack together, as many as a gang
+// claims.
 func (c *cluster) publish(shared bool, pool string, devices int) {
 	c.Helper()
 	spec := map[string]any{

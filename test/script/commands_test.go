@@ -16,15 +16,16 @@ import (
 // poll is how long a command waits between two looks.
 const poll = 200 * time.Millisecond
 
-// longestPoll is how long it waits at last. A look is a process, and takes time from what is waited for.
+// longestPoll is how long it waits at last. A look is a process, and takes time from what is waited
+// for.
 const longestPoll = time.Second
 
 // eventually runs a command until it ends well and its output matches:
 //
 //	eventually [!] 30s 'regexp' kubectl get pods
 //
-// With ! it waits until the output does not match, however the command ends. The newline at the end of an output does not
-// count, so that ^$ is no output at all.
+// With ! it waits until the output does not match, however the command ends. The newline at the end
+// of an output does not count, so that ^$ is no output at all.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	wantMatch := true
 	if len(args) > 0 && args[0] == "!" {
@@ -83,8 +84,8 @@ func (l *look) look(ts *testscript.TestScript) (matches, ok bool) {
 
 // ready waits until the server of the data directory answers: ready 30s
 //
-// The start is not over then: an interrupt still ends allot up with exit code 130. A script that interrupts it waits for the line
-// "serving on" of its output.
+// The start is not over then: an interrupt still ends allot up with exit code 130. A script that
+// interrupts it waits for the line "serving on" of its output.
 func ready(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: ready timeout")
@@ -109,8 +110,8 @@ func repeat(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(b.String()), 0o600))
 }
 
-// oneValue reads lines of a word and its value, and fails if a word stands with different values, or if there are not as many
-// different words as wanted. Lines without a value are passed over.
+// oneValue reads lines of a word and its value, and fails if a word stands with different values,
+// or if there are not as many different words as wanted. Lines without a value are passed over.
 //
 //	onevalue 300 stdout
 func oneValue(ts *testscript.TestScript, neg bool, args []string) {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Each command of a document runs in its script. Scripts quote otherwise than shells do, so quotes do not count.
+// Each command of a document runs in its script. Scripts quote otherwise than shells do, so quotes
+// do not count.
 func TestDocumentsAreRun(t *testing.T) {
 	for document, script := range map[string]string{
 		"the-life-of-a-claim.md": "claim_life.txt",

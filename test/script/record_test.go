@@ -40,8 +40,8 @@ const patience = time.Minute
 // recordings is the key of the script's recordings, a map by file.
 type recordings struct{}
 
-// record begins to record all versions of all objects of a kind. A "kubectl get --watch" ends when events come in faster than it
-// is served; this one goes on from where it was.
+// record begins to record all versions of all objects of a kind. A "kubectl get --watch" ends when
+// events come in faster than it is served; this one goes on from where it was.
 //
 //	record file resource.version.group jsonpath
 //	recorded file

@@ -18,8 +18,8 @@ import (
 // atOnce is how many scripts run at once: mostly they wait for something that takes no processor.
 const atOnce = "3"
 
-// Processes collect garbage more seldom than they would by themselves, as long as there is little of it: that takes a fifth less of the
-// processor.
+// Processes collect garbage more seldom than they would by themselves, as long as there is little
+// of it: that takes a fifth less of the processor.
 const (
 	goGC       = "400"
 	goMemLimit = "768MiB"

@@ -18,8 +18,8 @@ import (
 //
 //	signals times INT|TERM|HUP code[,code] text command [args…]
 //
-// The text allot- waits for the folder instead, and an empty text for a moment. What the command has
-// written can be asked for with stdout and stderr.
+// The text allot- waits for the folder instead, and an empty text for a moment. What the command
+// has written can be asked for with stdout and stderr.
 func signals(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 5 {
 		ts.Fatalf("usage: signals times signal codes text command [args…]")

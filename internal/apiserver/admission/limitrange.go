@@ -18,8 +18,8 @@ import (
 // limitRangerAnnotation tells which requests and limits of a pod its author did not write.
 const limitRangerAnnotation = "kubernetes.io/limit-ranger"
 
-// limitDefaults gives the containers of a new pod the requests and limits that the LimitRanges of its namespace have for
-// those that name none.
+// limitDefaults gives the containers of a new pod the requests and limits that the LimitRanges of
+// its namespace have for those that name none.
 func (c *Chain) limitDefaults(ctx context.Context, pod *core.Pod, namespace string) error {
 	ranges, err := c.reader.LimitRanges(ctx, namespace)
 	if err != nil {
@@ -57,7 +57,8 @@ func joined(list, other corev1.ResourceList) corev1.ResourceList {
 	return list
 }
 
-// setResources adds missing requests and limits to a container, and returns what it has set in words.
+// setResources adds missing requests and limits to a container, and returns what it has set in
+// words.
 func setResources(c *corev1.Container, kind string, requests, limits corev1.ResourceList) []string {
 	var out []string
 	for _, part := range []struct {
@@ -103,7 +104,8 @@ func (c *Chain) podWithinLimits(ctx context.Context, a admission.Attributes, pod
 	})
 }
 
-// volumeClaimWithinLimits refuses a PersistentVolumeClaim that requests less or more storage than a LimitRange allows.
+// volumeClaimWithinLimits refuses a PersistentVolumeClaim that requests less or more storage than a
+// LimitRange allows.
 func (c *Chain) volumeClaimWithinLimits(ctx context.Context, a admission.Attributes, claim *corev1.PersistentVolumeClaim) error {
 	if old, ok := a.GetOldObject().(*corev1.PersistentVolumeClaim); ok && old != nil && old.DeletionTimestamp != nil {
 		return nil

@@ -95,7 +95,8 @@ func compare(t *testing.T, file string, obj any) {
 	}
 }
 
-// TestDefaultsNeedTheKinds: a function for a type that a scheme does not have would never be called.
+// TestDefaultsNeedTheKinds: a function for a type that a scheme does not have would never be
+// called.
 func TestDefaultsNeedTheKinds(t *testing.T) {
 	err := registry.AddDefaults(runtime.NewScheme(), time.Now)
 	if !runtime.IsNotRegisteredError(errors.Unwrap(err)) {

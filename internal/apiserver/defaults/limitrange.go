@@ -4,8 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// LimitRange gives containers the maximum as default limit, the default limit as default request, and the minimum as
-// default request if there is no limit.
+// LimitRange gives containers the maximum as default limit, the default limit as default request,
+// and the minimum as default request if there is no limit.
 func LimitRange(l *corev1.LimitRange) {
 	for i := range l.Spec.Limits {
 		item := &l.Spec.Limits[i]
@@ -17,7 +17,8 @@ func LimitRange(l *corev1.LimitRange) {
 	}
 }
 
-// withMissing returns the list, which is never nil, with the amounts of another one for resources that it lacks.
+// withMissing returns the list, which is never nil, with the amounts of another one for resources
+// that it lacks.
 func withMissing(list, other corev1.ResourceList) corev1.ResourceList {
 	if list == nil {
 		list = corev1.ResourceList{}

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// AddConversions lets the plugins convert objects between the form in which requests are processed and the version that a
-// webhook or a policy is for, where both are one Go type. The copies share what they point to: the plugins change a copy
-// only as a whole.
+// AddConversions lets the plugins convert objects between the form in which requests are processed
+// and the version that a webhook or a policy is for, where both are one Go type. The copies share
+// what they point to: the plugins change a copy only as a whole.
 func AddConversions(scheme *runtime.Scheme) error {
 	for gvk, typ := range scheme.AllKnownTypes() {
 		if gvk.Version != runtime.APIVersionInternal {

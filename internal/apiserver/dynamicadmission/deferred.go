@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// readyTimeout is how long a request waits for the configuration that is stored when the server starts.
+	// readyTimeout is how long a request waits for the configuration that is stored when the server
+	// starts.
 	readyTimeout = 10 * time.Second
 	pollEvery    = 10 * time.Millisecond
 )

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Excluded returns the resources for which no webhook is called and no policy evaluated: questions about users and their
-// rights. A webhook that needs an answer to one would wait for itself.
+// Excluded returns the resources for which no webhook is called and no policy evaluated: questions
+// about users and their rights. A webhook that needs an answer to one would wait for itself.
 func Excluded() []schema.GroupResource {
 	return []schema.GroupResource{
 		{Group: authenticationv1.GroupName, Resource: "selfsubjectreviews"},

@@ -18,8 +18,8 @@ func NewMapper(client discovery.DiscoveryInterface) Mapper {
 	return Mapper{restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client))}
 }
 
-// RESTMapping implements meta.RESTMapper. A kind that is not known may be that of a new custom resource: the server is
-// asked again.
+// RESTMapping implements meta.RESTMapper. A kind that is not known may be that of a new custom
+// resource: the server is asked again.
 func (m Mapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	mapping, err := m.DeferredDiscoveryRESTMapper.RESTMapping(kind, versions...)
 	if meta.IsNoMatchError(err) {

@@ -119,7 +119,8 @@ func (p *Plugins) Behind(rules admission.Interface) admission.Interface {
 	return reinvoking{admission.NewChainHandler(rules, &p.mutatingPolicy, &p.mutatingWebhook, &p.validatingPolicy, &p.validatingWebhook, &p.resourceQuota)}
 }
 
-// building returns a function that makes a plugin with a constructor of k8s.io/apiserver, and starts what it follows.
+// building returns a function that makes a plugin with a constructor of k8s.io/apiserver, and
+// starts what it follows.
 func building[P admission.Interface](p *Plugins, construct func(config io.Reader) (P, error)) func() (admission.Interface, error) {
 	return func() (admission.Interface, error) {
 		plugin, err := construct(nil)
@@ -147,7 +148,8 @@ func (excluding) Initialize(plugin admission.Interface) {
 	}
 }
 
-// counting initializes the plugin of quotas with what is counted. The plugin charges single objects, and never lists.
+// counting initializes the plugin of quotas with what is counted. The plugin charges single
+// objects, and never lists.
 type counting struct{}
 
 // Initialize implements admission.PluginInitializer.
@@ -160,7 +162,8 @@ func (counting) Initialize(plugin admission.Interface) {
 	}
 }
 
-// uncounted returns the resources that no quota counts: events, which report about others, and reviews.
+// uncounted returns the resources that no quota counts: events, which report about others, and
+// reviews.
 func uncounted() map[schema.GroupResource]struct{} {
 	out := map[schema.GroupResource]struct{}{{Resource: "bindings"}: {}, {Resource: "events"}: {}, {Group: "events.k8s.io", Resource: "events"}: {}}
 	for _, r := range Excluded() {

@@ -12,8 +12,8 @@ type chain interface {
 	admission.ValidationInterface
 }
 
-// reinvoking runs the mutating part of a chain once more if a webhook or a policy has asked for that, because it had been
-// called before another one changed the object.
+// reinvoking runs the mutating part of a chain once more if a webhook or a policy has asked for
+// that, because it had been called before another one changed the object.
 type reinvoking struct{ chain }
 
 // Admit implements admission.MutationInterface.

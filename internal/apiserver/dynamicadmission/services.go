@@ -19,7 +19,8 @@ import (
 // resolveTimeout bounds how long the look-up of a Service holds up the call of a webhook.
 const resolveTimeout = 5 * time.Second
 
-// Services resolves Services to addresses. It asks the server, since a webhook's connection is kept for many calls.
+// Services resolves Services to addresses. It asks the server, since a webhook's connection is kept
+// for many calls.
 type Services struct {
 	client kubernetes.Interface
 }
@@ -27,7 +28,8 @@ type Services struct {
 // NewServices returns a resolver for the Services that client reads.
 func NewServices(client kubernetes.Interface) *Services { return &Services{client: client} }
 
-// ResolveEndpoint implements webhook.ServiceResolver. It returns the address of a ready endpoint, chosen at random.
+// ResolveEndpoint implements webhook.ServiceResolver. It returns the address of a ready endpoint,
+// chosen at random.
 func (s *Services) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()

@@ -22,8 +22,9 @@ import (
 // typeCheckManager is the field manager of the results, and has the name that it has in Kubernetes.
 const typeCheckManager = "validatingadmissionpolicy-status"
 
-// typeChecking checks the expressions of ValidatingAdmissionPolicies against the types of the objects that they match, and
-// writes what it finds into the statuses. A policy with faults in its types is in force nevertheless.
+// typeChecking checks the expressions of ValidatingAdmissionPolicies against the types of the
+// objects that they match, and writes what it finds into the statuses. A policy with faults in its
+// types is in force nevertheless.
 type typeChecking struct {
 	policies listers.ValidatingAdmissionPolicyLister
 	client   typedv1.ValidatingAdmissionPolicyInterface

@@ -22,8 +22,9 @@ import (
 //	transitions off=(GATE,GATE…)
 //	absent
 //
-// with a manifest, and behind "--- # stored" the object that it replaces, or one that differs in the features' fields only:
-// see transitions. They answer with "-" what was dropped, and with "!" what was refused.
+// with a manifest, and behind "--- # stored" the object that it replaces, or one that differs in
+// the features' fields only: see transitions. They answer with "-" what was dropped, and with "!"
+// what was refused.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -52,9 +53,10 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// transitions switches a feature off, on and off again beneath three objects: one from before, one from meanwhile, and one
-// without its fields. They are written with them, as in with, or without. Whoever has the fields keeps them, and
-// nobody else gets them while they are off: what is taken from those is the same each time, and the answer.
+// transitions switches a feature off, on and off again beneath three objects: one from before, one
+// from meanwhile, and one without its fields. They are written with them, as in with, or without.
+// Whoever has the fields keeps them, and nobody else gets them while they are off: what is taken
+// from those is the same each time, and the answer.
 func transitions(t *testing.T, off features.Set, with, without runtime.Object) string {
 	t.Helper()
 	on := features.Set{}
@@ -92,7 +94,8 @@ func transitions(t *testing.T, off features.Set, with, without runtime.Object) s
 	return taken
 }
 
-// TestEveryGateIsSwitched: each gate has a file of transitions, unless it is about kinds or permissions only.
+// TestEveryGateIsSwitched: each gate has a file of transitions, unless it is about kinds or
+// permissions only.
 func TestEveryGateIsSwitched(t *testing.T) {
 	elsewhere := []string{
 		"AllAlpha", "AllBeta",

@@ -25,7 +25,8 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
-// world has node a with pod ns/p, which refers to one object of each kind, and node b with ns/other.
+// world has node a with pod ns/p, which refers to one object of each kind, and node b with
+// ns/other.
 type world struct{}
 
 func (world) pods() []*core.Pod {
@@ -98,7 +99,8 @@ func nodeUser(name string) user.Info {
 	return &user.DefaultInfo{Name: name, Groups: []string{user.NodesGroup}}
 }
 
-// TestAuthorize reads testdata/requests: yes or no, who, verb, group/resource[/subresource] [namespace/]name [selector].
+// TestAuthorize reads testdata/requests: yes or no, who, verb, group/resource[/subresource]
+// [namespace/]name [selector].
 func TestAuthorize(t *testing.T) {
 	file, err := os.Open("testdata/requests")
 	if err != nil {

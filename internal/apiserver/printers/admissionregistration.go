@@ -79,7 +79,8 @@ func ValidatingAdmissionPolicyBinding() Printer {
 	})
 }
 
-// paramRef shows a reference. Without a namespace it is one in any: whether the kind has namespaces is not known here.
+// paramRef shows a reference. Without a namespace it is one in any: whether the kind has namespaces
+// is not known here.
 func paramRef(ref *admissionregistrationv1.ParamRef) string {
 	switch {
 	case ref == nil || ref.Name == "" && ref.Selector == nil:

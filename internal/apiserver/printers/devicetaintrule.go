@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DeviceTaintRule returns the printer of DeviceTaintRules. It leaves out which devices a rule is for, whose description
-// has no bounded length.
+// DeviceTaintRule returns the printer of DeviceTaintRules. It leaves out which devices a rule is
+// for, whose description has no bounded length.
 func DeviceTaintRule() Printer {
 	doc := resourcev1.DeviceTaint{}
 	return of([]metav1.TableColumnDefinition{

@@ -20,7 +20,8 @@ func TestIsTooLarge(t *testing.T) {
 	}
 }
 
-// TestTooLarge finds them wherever quantities are: in maps, behind pointers, in lists and in embedded parts.
+// TestTooLarge finds them wherever quantities are: in maps, behind pointers, in lists and in
+// embedded parts.
 func TestTooLarge(t *testing.T) {
 	large := resource.MustParse("1e2000000000")
 	list := corev1.ResourceList{"cpu": large, "memory": resource.MustParse("1Gi")}

@@ -22,7 +22,8 @@ const (
 	// Administrative resources decide about permissions in a namespace: admin reads and changes
 	// them.
 	Administrative Class = "Administrative"
-	// Cluster is the matter of parts of the system and of cluster-admin: the three roles do not allow anything on it.
+	// Cluster is the matter of parts of the system and of cluster-admin: the three roles do not allow
+	// anything on it.
 	Cluster Class = "Cluster"
 )
 

@@ -45,8 +45,8 @@ func (p *Policy) Authorize(_ context.Context, a authorizer.Attributes) (authoriz
 	return authorizer.DecisionNoOpinion, strings.Join(missing, "; "), nil
 }
 
-// visitGrants calls f with the grants of a user that apply in namespace, until it returns false. The lock
-// must be held.
+// visitGrants calls f with the grants of a user that apply in namespace, until it returns false.
+// The lock must be held.
 func (p *Policy) visitGrants(who user.Info, namespace string, f func(*grant) bool) {
 	if !p.visitSubject(subject{name: who.GetName()}, namespace, f) {
 		return

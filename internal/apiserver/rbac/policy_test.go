@@ -50,7 +50,8 @@ func (n naive) allows(who user.Info, a authorizer.AttributesRecord) bool {
 	return false
 }
 
-// TestPolicyEqualsReadingEverything changes roles and bindings at random, and compares with the naive reference.
+// TestPolicyEqualsReadingEverything changes roles and bindings at random, and compares with the
+// naive reference.
 func TestPolicyEqualsReadingEverything(t *testing.T) {
 	names := rapid.SampledFrom([]string{"a", "b", "c"})
 	namespaces := rapid.SampledFrom([]string{"", "blue", "red"})

@@ -40,8 +40,8 @@ func allowPaths(verbs, paths string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), NonResourceURLs: strings.Fields(paths)}
 }
 
-// SystemRoles are the ClusterRoles that every server has, with their labels and annotations. The roles view, edit and
-// admin allow what the classes of the served resources say.
+// SystemRoles are the ClusterRoles that every server has, with their labels and annotations. The
+// roles view, edit and admin allow what the classes of the served resources say.
 func SystemRoles(served []Resource) []rbacv1.ClusterRole {
 	roles := slices.Concat(userRoles(), aggregatedRoles(served), partRoles())
 	for i := range roles {
@@ -128,8 +128,8 @@ func aggregatedRoles(served []Resource) []rbacv1.ClusterRole {
 
 func aggregateTo(name string) string { return "rbac.authorization.k8s.io/aggregate-to-" + name }
 
-// aggregatingRole returns a role that aggregates the roles with its label, and that is aggregated by
-// another role.
+// aggregatingRole returns a role that aggregates the roles with its label, and that is aggregated
+// by another role.
 func aggregatingRole(name, by string) rbacv1.ClusterRole {
 	out := role(name)
 	out.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{aggregateTo(name): "true"}}}}

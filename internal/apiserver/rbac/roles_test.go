@@ -14,7 +14,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/registry"
 )
 
-// TestSystemRolesAreBound: each binding is to a role that there is, names are unique, and every part has its role.
+// TestSystemRolesAreBound: each binding is to a role that there is, names are unique, and every
+// part has its role.
 func TestSystemRolesAreBound(t *testing.T) {
 	roles := map[string]bool{}
 	for _, r := range rbac.SystemRoles(registry.Resources()) {
@@ -93,7 +94,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 }
 
-// BenchmarkAuthorize asks for the most frequent writes of allot's own parts, with 2,000 other bindings around.
+// BenchmarkAuthorize asks for the most frequent writes of allot's own parts, with 2,000 other
+// bindings around.
 func BenchmarkAuthorize(b *testing.B) {
 	p := rbac.NewPolicy()
 	for _, r := range rbac.SystemRoles(registry.Resources()) {

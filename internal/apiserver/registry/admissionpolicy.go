@@ -125,8 +125,8 @@ func (a paramAccess) ofPolicy(ctx context.Context, kind *admissionregistrationv1
 	return nil
 }
 
-// ofBinding checks that the caller may read the objects that a binding names. Without a known paramKind that takes the
-// right to read all kinds.
+// ofBinding checks that the caller may read the objects that a binding names. Without a known
+// paramKind that takes the right to read all kinds.
 func (a paramAccess) ofBinding(ctx context.Context, kind *admissionregistrationv1.ParamKind, ref *admissionregistrationv1.ParamRef) field.ErrorList {
 	if ref == nil {
 		return nil
@@ -173,7 +173,8 @@ func (a paramAccess) allows(ctx context.Context, act authorizer.AttributesRecord
 	return who.GetName(), err == nil && decision == authorizer.DecisionAllow
 }
 
-// validatingPolicy returns the paramKind of a policy, or nil if there is no such policy or it has none.
+// validatingPolicy returns the paramKind of a policy, or nil if there is no such policy or it has
+// none.
 func (a paramAccess) validatingPolicy(ctx context.Context, name string) *admissionregistrationv1.ParamKind {
 	resource := schema.GroupResource{Group: admissionregistrationv1.GroupName, Resource: "validatingadmissionpolicies"}
 	p, ok, err := find[*admissionregistrationv1.ValidatingAdmissionPolicy](ctx, a.lookup, resource, "", name)

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// AddDefaults adds the defaulting functions of all kinds to a scheme. The clock stamps device taints with the time at
-// which they were first seen.
+// AddDefaults adds the defaulting functions of all kinds to a scheme. The clock stamps device
+// taints with the time at which they were first seen.
 func AddDefaults(scheme *runtime.Scheme, now func() time.Time) error {
 	for _, e := range table(given{now: now}) {
 		if err := e.addDefaults(scheme); err != nil {
@@ -19,7 +19,8 @@ func AddDefaults(scheme *runtime.Scheme, now func() time.Time) error {
 	return nil
 }
 
-// noDefaults is for kinds of which Kubernetes has no field that a client may leave out and the server fills in.
+// noDefaults is for kinds of which Kubernetes has no field that a client may leave out and the
+// server fills in.
 func noDefaults[P any](P) {}
 
 // defaulting adds the defaults of one Go type to a scheme.

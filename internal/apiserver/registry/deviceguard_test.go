@@ -279,7 +279,8 @@ func (g *guards) takeNext(t *rapid.T, s *apiServer) {
 	g.store.put(now)
 }
 
-// rest ends all writes without an answer, as if their servers were killed; the servers that are left see everything.
+// rest ends all writes without an answer, as if their servers were killed; the servers that are
+// left see everything.
 func (g *guards) rest(t *rapid.T) {
 	for quiet := false; !quiet; {
 		quiet = true
@@ -300,9 +301,10 @@ func (g *guards) rest(t *rapid.T) {
 	}
 }
 
-// Writes of claims that overlap in any way, of which some get lost and some have no answer. No device is stored for two claims, as
-// long as there is one server; with two, never are both clients told that they have it, and soon only one has it, whoever is killed. And
-// nobody is refused for the sake of a claim that neither has the device nor may get it.
+// Writes of claims that overlap in any way, of which some get lost and some have no answer. No
+// device is stored for two claims, as long as there is one server; with two, never are both clients
+// told that they have it, and soon only one has it, whoever is killed. And nobody is refused for
+// the sake of a claim that neither has the device nor may get it.
 func TestDeviceGuard(t *testing.T) {
 	for servers := 1; servers <= 2; servers++ {
 		t.Run(fmt.Sprint(servers), func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/validation"
 )
 
-// lawful is a naive model of who may have what: whether a claim may be given an allocation beside those of the others.
+// lawful is a naive model of who may have what: whether a claim may be given an allocation beside
+// those of the others.
 func lawful(claim *resource.ResourceClaim, others []*resource.ResourceClaim) bool {
 	allocation := claim.Status.Allocation
 	if ptr.Deref(allocation.ReservedForAnyPod, false) && claim.Spec.ReservedFor == nil {
@@ -79,8 +80,8 @@ func drawAllocation(t *rapid.T) *resource.AllocationResult {
 	return allocation
 }
 
-// A status is stored exactly if it says nothing of itself that its spec does not ask for, and takes nothing that another
-// claim has (P10).
+// A status is stored exactly if it says nothing of itself that its spec does not ask for, and takes
+// nothing that another claim has (P10).
 func TestAllocationsAreLawful(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := newClaimStore()

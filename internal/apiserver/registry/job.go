@@ -80,9 +80,9 @@ func warnOfOrphans(ctx context.Context, options *metav1.DeleteOptions) {
 	}
 }
 
-// generateSelector makes a new Job select its own pods and no others, unless its author has chosen the labels. Labels that
-// the author set as well stay as they are, for validation to compare. The labels are changed in place, since the Job may have
-// them too (defaults.Job).
+// generateSelector makes a new Job select its own pods and no others, unless its author has chosen
+// the labels. Labels that the author set as well stay as they are, for validation to compare. The
+// labels are changed in place, since the Job may have them too (defaults.Job).
 func generateSelector(j *batch.Job) {
 	if ptr.Deref(j.Spec.ManualSelector, false) {
 		return

@@ -26,14 +26,15 @@ type pointer[T any] interface {
 	metav1.Object
 }
 
-// kind is the descriptor of one kind: everything that the server does with the kind follows from it. The fields that
-// check requires must be decided, if only as noDefaults, printers.NameAndAge or rbac.Cluster. The zero value of every
-// other field means the usual behaviour.
+// kind is the descriptor of one kind: everything that the server does with the kind follows from
+// it. The fields that check requires must be decided, if only as noDefaults, printers.NameAndAge or
+// rbac.Cluster. The zero value of every other field means the usual behaviour.
 type kind[T any, P pointer[T]] struct {
 	names   names
 	newList func() runtime.Object
 
-	// defaults sets the fields that a client has left out; noDefaults where Kubernetes leaves them empty.
+	// defaults sets the fields that a client has left out; noDefaults where Kubernetes leaves them
+	// empty.
 	defaults func(P)
 	// olderDefaults are the defaults of served versions whose Go types are not T.
 	olderDefaults []defaulting
@@ -95,7 +96,8 @@ type kind[T any, P pointer[T]] struct {
 	// index is the selectable field by which lists and watches are indexed.
 	index string
 
-	// wrap and wrapStatus replace the storages of the kind itself and of its status; more adds subresources.
+	// wrap and wrapStatus replace the storages of the kind itself and of its status; more adds
+	// subresources.
 	wrap       func(*storage) rest.Storage
 	wrapStatus func(*genericregistry.Store) rest.Storage
 	more       func(*genericregistry.Store) map[string]rest.Storage
@@ -165,8 +167,8 @@ func (k *kind[T, P]) resources() []rbac.Resource {
 	return out
 }
 
-// statusClass returns the class of the status of a kind: a role that reads the object reads its status, and the system
-// writes it.
+// statusClass returns the class of the status of a kind: a role that reads the object reads its
+// status, and the system writes it.
 func statusClass(of rbac.Class) rbac.Class {
 	if of == rbac.ReadWrite || of == rbac.ReadOnly {
 		return rbac.ReadOnly

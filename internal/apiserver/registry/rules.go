@@ -12,8 +12,8 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 )
 
-// Rules are the strategies by which objects of one resource are written, and how they are printed. Status is nil if the
-// resource has no status subresource.
+// Rules are the strategies by which objects of one resource are written, and how they are printed.
+// Status is nil if the resource has no status subresource.
 type Rules struct {
 	// Kind is the kind in its stored version, in which the strategies see objects.
 	Kind schema.GroupVersionKind

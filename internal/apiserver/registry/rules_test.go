@@ -133,7 +133,8 @@ func TestPodGracePeriod(t *testing.T) {
 	}
 }
 
-// The store looks at a pod as the cache has it, and again if there is a newer one: what was right for the first must not count.
+// The store looks at a pod as the cache has it, and again if there is a newer one: what was right
+// for the first must not count.
 func TestGracePeriodOfAPodThatWasJustPlaced(t *testing.T) {
 	for _, tt := range []struct {
 		asked *int64
@@ -212,7 +213,8 @@ func TestStampEffect(t *testing.T) {
 	}
 }
 
-// TestTaintsOfNodesAreStamped: those that evict tell when they were added, also when a client leaves that out.
+// TestTaintsOfNodesAreStamped: those that evict tell when they were added, also when a client
+// leaves that out.
 func TestTaintsOfNodesAreStamped(t *testing.T) {
 	at := func(second int64) *metav1.Time { return new(metav1.Unix(second, 0)) }
 	old := []corev1.Taint{{Key: "a", Effect: corev1.TaintEffectNoExecute, TimeAdded: at(10)}, {Key: "old", Effect: corev1.TaintEffectNoExecute}}

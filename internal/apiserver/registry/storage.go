@@ -99,7 +99,8 @@ func (k *kind[T, P]) store(e env) (*genericregistry.Store, error) {
 	return store, store.CompleteWithOptions(options)
 }
 
-// addSubresources adds the storages of more, which must be those that the descriptor has a class of.
+// addSubresources adds the storages of more, which must be those that the descriptor has a class
+// of.
 func (k *kind[T, P]) addSubresources(store *genericregistry.Store, storages map[string]rest.Storage) error {
 	if k.more == nil {
 		return nil

@@ -118,7 +118,8 @@ func Resources() []rbac.Resource {
 	return out
 }
 
-// StorageKeys returns the names of resources in the keys of their objects, where they are not the plurals.
+// StorageKeys returns the names of resources in the keys of their objects, where they are not the
+// plurals.
 func StorageKeys() map[schema.GroupResource]string {
 	out := map[schema.GroupResource]string{}
 	for _, e := range table(given{}) {

@@ -122,7 +122,8 @@ func TestWhoATokenIs(t *testing.T) {
 	}
 }
 
-// TestATokenLivesAsLongAsWhatItNames: time, the account and the bound object end it, a namesake does not bring it back.
+// TestATokenLivesAsLongAsWhatItNames: time, the account and the bound object end it, a namesake
+// does not bring it back.
 func TestATokenLivesAsLongAsWhatItNames(t *testing.T) {
 	f := newFixture(t)
 	text := f.sign(t, nil)

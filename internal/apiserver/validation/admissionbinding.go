@@ -11,7 +11,8 @@ func ValidateValidatingAdmissionPolicyBinding(b *admissionregistrationv1.Validat
 	return join(objectMeta(&b.ObjectMeta, clusterScoped, admissionName), validatingBinding(&b.Spec))
 }
 
-// ValidateValidatingAdmissionPolicyBindingUpdate checks a change of a ValidatingAdmissionPolicyBinding.
+// ValidateValidatingAdmissionPolicyBindingUpdate checks a change of a
+// ValidatingAdmissionPolicyBinding.
 func ValidateValidatingAdmissionPolicyBindingUpdate(b, old *admissionregistrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
 	return join(objectMetaUpdate(&b.ObjectMeta, &old.ObjectMeta), validatingBinding(&b.Spec))
 }

@@ -274,7 +274,8 @@ func (c *policyExpressions) variable(path *field.Path, v *admissionregistrationv
 	return append(errs, c.store(expression, &validating.Variable{Name: v.Name, Expression: v.Expression})...)
 }
 
-// ValidateValidatingAdmissionPolicyStatusUpdate checks what is reported about the types of a policy.
+// ValidateValidatingAdmissionPolicyStatusUpdate checks what is reported about the types of a
+// policy.
 func ValidateValidatingAdmissionPolicyStatusUpdate(p, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 	path := field.NewPath("status")
 	errs := join(

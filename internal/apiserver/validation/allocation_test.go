@@ -18,8 +18,9 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// TestAllocationsAreValid allocates claims that are valid, and puts every allocation to the validation that it meets when it is
-// written: what that refuses, the scheduler would try to write again and again.
+// TestAllocationsAreValid allocates claims that are valid, and puts every allocation to the
+// validation that it meets when it is written: what that refuses, the scheduler would try to write
+// again and again.
 func TestAllocationsAreValid(t *testing.T) {
 	allocated := 0
 	rapid.Check(t, func(t *rapid.T) {

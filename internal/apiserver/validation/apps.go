@@ -88,7 +88,8 @@ func rollingUpdate(path *field.Path, u *appsv1.RollingUpdateDeployment) field.Er
 		share(path.Child("maxUnavailable"), unavailable),
 		share(path.Child("maxSurge"), surge),
 	)
-	// Percentages of 100 tell the two forms apart: a plain number stays as it is, and text that is no percentage is 0.
+	// Percentages of 100 tell the two forms apart: a plain number stays as it is, and text that is no
+	// percentage is 0.
 	u100, _ := intstr.GetScaledValueFromIntOrPercent(&unavailable, 100, true)
 	s100, _ := intstr.GetScaledValueFromIntOrPercent(&surge, 100, true)
 	if unavailable.Type == intstr.String && u100 > 100 {

@@ -103,8 +103,8 @@ func attribute(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList 
 	)
 }
 
-// emptyLists reports lists that are set and empty. The generated rules take them for unset, also when
-// they count the values, and the next read of the object from storage would not have them.
+// emptyLists reports lists that are set and empty. The generated rules take them for unset, also
+// when they count the values, and the next read of the object from storage would not have them.
 func emptyLists(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList {
 	const message = "must not be empty if specified"
 	errs := join(

@@ -60,7 +60,8 @@ func newServer(f *testing.F) server {
 	return server{scheme, serializer.NewCodecFactory(scheme)}
 }
 
-// receive gives the hub form of what a client sent, and false for what is no object of a resource kind.
+// receive gives the hub form of what a client sent, and false for what is no object of a resource
+// kind.
 func (s server) receive(data []byte) (runtime.Object, bool) {
 	obj, gvk, err := s.codecs.UniversalDeserializer().Decode(data, nil, nil)
 	if err != nil || gvk.Group != resourceGroup || strings.HasSuffix(gvk.Kind, "List") {
@@ -83,8 +84,9 @@ func (s server) kindOf(obj runtime.Object) string {
 	return gvks[0].Kind
 }
 
-// checkRequest creates an object, or updates it when there is a patch. None of it may panic, faults name a field and
-// are the same each time, and what was accepted is accepted once more as it is stored.
+// checkRequest creates an object, or updates it when there is a patch. None of it may panic, faults
+// name a field and are the same each time, and what was accepted is accepted once more as it is
+// stored.
 func (s server) checkRequest(t *testing.T, manifest, patch []byte) {
 	obj, ok := s.receive(manifest)
 	if !ok {
@@ -178,8 +180,8 @@ func FuzzManifest(f *testing.F) {
 	f.Fuzz(s.checkRequest)
 }
 
-// FuzzMutations changes the manifests by what the bytes say, three a change: which place, what to do, with what. It
-// gets further than bytes do that have to be JSON first.
+// FuzzMutations changes the manifests by what the bytes say, three a change: which place, what to
+// do, with what. It gets further than bytes do that have to be JSON first.
 func FuzzMutations(f *testing.F) {
 	s, manifests := newServer(f), resourceManifests(f)
 	values := map[string][]any{}

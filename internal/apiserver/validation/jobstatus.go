@@ -42,7 +42,8 @@ type jobChange struct {
 	finished bool
 }
 
-// hasCondition reports whether a condition has a status. A client may send a condition several times.
+// hasCondition reports whether a condition has a status. A client may send a condition several
+// times.
 func hasCondition(s *batchv1.JobStatus, t batchv1.JobConditionType, status corev1.ConditionStatus) bool {
 	return slices.ContainsFunc(s.Conditions, func(c batchv1.JobCondition) bool { return c.Type == t && c.Status == status })
 }

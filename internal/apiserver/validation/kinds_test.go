@@ -21,7 +21,8 @@ type ruleset struct {
 	update, status func(now, old runtime.Object) field.ErrorList
 }
 
-// rulesets has those of the served kinds by their names, as their descriptors say, and the two that are never stored.
+// rulesets has those of the served kinds by their names, as their descriptors say, and the two that
+// are never stored.
 var rulesets = sync.OnceValue(func() map[string]ruleset {
 	out := map[string]ruleset{
 		"Binding": {create: onCreate(validation.ValidateBinding)},

@@ -76,7 +76,8 @@ func limitType(path *field.Path, kind corev1.LimitType) field.ErrorList {
 	return check(strings.Contains(string(kind), "/"), path, kind, "must be a standard limit type or fully qualified")
 }
 
-// limitOrder checks that min, defaultRequest, default and max of a resource are in this order, where they are set.
+// limitOrder checks that min, defaultRequest, default and max of a resource are in this order,
+// where they are set.
 func limitOrder(path *field.Path, lists map[string]corev1.ResourceList, name corev1.ResourceName) field.ErrorList {
 	var errs field.ErrorList
 	for _, pair := range []struct{ less, lessText, more, moreText, at, shown string }{
@@ -105,7 +106,8 @@ func limitOrder(path *field.Path, lists map[string]corev1.ResourceList, name cor
 	return errs
 }
 
-// limitRatio checks that a maximal ratio of limit to request is one that the minimum and the maximum allow.
+// limitRatio checks that a maximal ratio of limit to request is one that the minimum and the
+// maximum allow.
 func limitRatio(path *field.Path, item *corev1.LimitRangeItem, name corev1.ResourceName) field.ErrorList {
 	ratio, ok := item.MaxLimitRequestRatio[name]
 	if !ok {

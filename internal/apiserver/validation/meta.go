@@ -37,8 +37,9 @@ func objectMetaUpdate(meta, old *metav1.ObjectMeta) field.ErrorList {
 	return apivalidation.ValidateObjectMetaUpdate(meta, old, field.NewPath("metadata"))
 }
 
-// metadataAgain is metadataUpdate for kinds whose metadata Kubernetes checks at an update as it does at
-// creation. Of those checks, only that of the base of a generated name is not part of every update.
+// metadataAgain is metadataUpdate for kinds whose metadata Kubernetes checks at an update as it
+// does at creation. Of those checks, only that of the base of a generated name is not part of every
+// update.
 func metadataAgain(meta, old *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) field.ErrorList {
 	return append(metadataUpdate(meta, old), generateName(meta, name)...)
 }

@@ -26,8 +26,8 @@ func ValidateNodeUpdate(node, old *corev1.Node) field.ErrorList {
 	return append(ValidateNodeStatusUpdate(node, old), generateName(&node.ObjectMeta, apivalidation.NameIsDNSSubdomain)...)
 }
 
-// ValidateNodeStatusUpdate checks the status that a node reports, and the rest of the node again. Identifiers in other
-// systems can only be set once.
+// ValidateNodeStatusUpdate checks the status that a node reports, and the rest of the node again.
+// Identifiers in other systems can only be set once.
 func ValidateNodeStatusUpdate(node, old *corev1.Node) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := join(

@@ -14,13 +14,14 @@ import (
 
 const maxMatchConditions = 64
 
-// statelessCompiler compiles expressions without variables. It is built when the first expression is validated.
+// statelessCompiler compiles expressions without variables. It is built when the first expression
+// is validated.
 var statelessCompiler = sync.OnceValue(func() plugincel.Compiler {
 	return plugincel.NewCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 })
 
-// storedExpressions are expressions that have been accepted. They stay valid, also with functions that a new expression
-// may not use yet.
+// storedExpressions are expressions that have been accepted. They stay valid, also with functions
+// that a new expression may not use yet.
 type storedExpressions map[string]bool
 
 func (s storedExpressions) add(expressions ...string) {
@@ -97,7 +98,8 @@ func (c *policyExpressions) store(path *field.Path, variable plugincel.NamedExpr
 	return nil
 }
 
-// matchConditions checks the expressions that decide whether a webhook or a policy is for a request.
+// matchConditions checks the expressions that decide whether a webhook or a policy is for a
+// request.
 func matchConditions(path *field.Path, list []admissionregistrationv1.MatchCondition, params bool, stored storedExpressions) field.ErrorList {
 	cel := policyExpressions{params: params, stored: stored, compiler: statelessCompiler()}
 	return join(

@@ -57,7 +57,8 @@ func quotaSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
 		}))
 }
 
-// quotaScopes checks that scopes apply to what the quota counts, and that one object can be in all of them.
+// quotaScopes checks that scopes apply to what the quota counts, and that one object can be in all
+// of them.
 func quotaScopes(path *field.Path, scopes []corev1.ResourceQuotaScope, hard corev1.ResourceList) field.ErrorList {
 	both := func(a, b corev1.ResourceQuotaScope) bool {
 		return slices.Contains(scopes, a) && slices.Contains(scopes, b)
@@ -96,7 +97,8 @@ func isQuotaResource(name corev1.ResourceName) bool {
 		strings.HasPrefix(string(name), corev1.ResourceRequestsHugePagesPrefix)
 }
 
-// countedInScope returns the resources of Kubernetes' own to which a scope applies; nil if there is no such scope.
+// countedInScope returns the resources of Kubernetes' own to which a scope applies; nil if there is
+// no such scope.
 func countedInScope(scope corev1.ResourceQuotaScope) []corev1.ResourceName {
 	compute := []corev1.ResourceName{
 		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory,

@@ -291,8 +291,8 @@ func loadBalancer(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	return wellFormed(path.Child("loadBalancerClass"), *spec.LoadBalancerClass, validation.IsQualifiedName)
 }
 
-// sourceRanges checks from where a load balancer may be reached: by the field, or by the annotation that
-// is older.
+// sourceRanges checks from where a load balancer may be reached: by the field, or by the annotation
+// that is older.
 func sourceRanges(path *field.Path, s, old *corev1.Service) field.ErrorList {
 	ranges, known := s.Spec.LoadBalancerSourceRanges, spaceTrimmed(old.Spec.LoadBalancerSourceRanges)
 	annotation, annotated := s.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey]

@@ -91,8 +91,8 @@ func claimResource(at *field.Path, name corev1.ResourceName) field.ErrorList {
 	return errs
 }
 
-// volumeClaimSpec checks what a claim asks for; old is nil for a new one. API groups of sources are not
-// checked where there was one: they were not in older releases.
+// volumeClaimSpec checks what a claim asks for; old is nil for a new one. API groups of sources are
+// not checked where there was one: they were not in older releases.
 func volumeClaimSpec(path *field.Path, spec, old *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	group := validation.IsDNS1123Subdomain
 	if old != nil && (old.DataSource != nil && old.DataSource.APIGroup != nil || old.DataSourceRef != nil && old.DataSourceRef.APIGroup != nil) {

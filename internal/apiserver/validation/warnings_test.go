@@ -14,7 +14,8 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// TestClaimWarnings has what 1.37 accepts and what can never do what it says (P12), in both forms of a request.
+// TestClaimWarnings has what 1.37 accepts and what can never do what it says (P12), in both forms
+// of a request.
 func TestClaimWarnings(t *testing.T) {
 	exact := resourcev1.DeviceAllocationModeExactCount
 	tolerations := []resourcev1.DeviceToleration{

@@ -69,8 +69,8 @@ func reinvocationPolicies(hooks []admissionregistrationv1.MutatingWebhook) field
 	})
 }
 
-// webhooks checks the webhooks of a configuration. A rule that the stored ones break is not applied to an update, because
-// the rule may be younger than they are.
+// webhooks checks the webhooks of a configuration. A rule that the stored ones break is not applied
+// to an update, because the rule may be younger than they are.
 func webhooks(hooks, old []webhook) field.ErrorList {
 	path := field.NewPath("webhooks")
 	lax := webhookRules{

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFilesAreUpToDate fails when rules or definitions were changed without go generate ./internal/attach/...
+// TestFilesAreUpToDate fails when rules or definitions were changed without go generate
+// ./internal/attach/...
 func TestFilesAreUpToDate(t *testing.T) {
 	files, err := generate()
 	if err != nil {

@@ -16,12 +16,12 @@
 //     scheduler is lost.
 //   - After a start, everything is checked (F34). Changes that may have been missed before, such as
 //     the release of an allocation by its owner, take effect a minute later.
-//   - A cached object with the name of a consumer but a different UID proves nothing, because it may
-//     be the predecessor. The API is read instead.
+//   - A cached object with the name of a consumer but a different UID proves nothing, because it
+//     may be the predecessor. The API is read instead.
 //   - Consumers of kinds without a watch are checked once a minute, each of them once for all its
 //     claims, and not in their first minute. They are kept while they cannot be read.
-//   - A claim that pods other than its owner may use is deallocated only if the pods that name it are
-//     known as of the claim's version, however old the cache of pods is (docs/adr/0007).
+//   - A claim that pods other than its owner may use is deallocated only if the pods that name it
+//     are known as of the claim's version, however old the cache of pods is (docs/adr/0007).
 //
 // The package does not allocate.
 package claim

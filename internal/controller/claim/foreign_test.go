@@ -65,8 +65,8 @@ func (s *kindServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// K5194, R16: only an object that certainly does not exist, with its UID, is gone. One look is one request, and what kinds
-// there are is asked once in a period.
+// K5194, R16: only an object that certainly does not exist, with its UID, is gone. One look is one
+// request, and what kinds there are is asked once in a period.
 func TestForeignGone(t *testing.T) {
 	handler := &kindServer{asked: map[string]int{}}
 	server := httptest.NewServer(handler)

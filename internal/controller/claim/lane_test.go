@@ -6,7 +6,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// P36: what is to be recorded and generated goes before what is to be released, however much that is.
+// P36: what is to be recorded and generated goes before what is to be released, however much that
+// is.
 func TestReleasesWaitInTheBackground(t *testing.T) {
 	w := newWorld()
 	w.put(parse(t, "pod lacks claims=a:template/t\nclaim freed allocated finalizer"))

@@ -22,14 +22,16 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// TestLives plays whole lives: people make and delete pods, PodGroups and claims, gracefully or by force, and the owner
-// of a foreign consumer comes and goes; a scheduler allocates, reserves and binds, a write at a time; a node runs pods and
-// ends them; the finalizers of PodGroups are looked after; garbage is collected; and the controller under test does its work.
-// Each of them sees the server as late as it likes, and is started anew at any moment.
+// TestLives plays whole lives: people make and delete pods, PodGroups and claims, gracefully or by
+// force, and the owner of a foreign consumer comes and goes; a scheduler allocates, reserves and
+// binds, a write at a time; a node runs pods and ends them; the finalizers of PodGroups are looked
+// after; garbage is collected; and the controller under test does its work. Each of them sees the
+// server as late as it likes, and is started anew at any moment.
 //
-// After each write: no device has two claims, no claim has devices without the finalizer (F40), no pod that is bound or
-// runs has lost a device, however old the caches are, and no entry has two claims. When all has come to rest, devices are held for somebody only, and when
-// everybody has gone, by nobody (R11, R16, R17, R18, F09, F13, F19, F34, F35, F41).
+// After each write: no device has two claims, no claim has devices without the finalizer (F40), no
+// pod that is bound or runs has lost a device, however old the caches are, and no entry has two
+// claims. When all has come to rest, devices are held for somebody only, and when everybody has
+// gone, by nobody (R11, R16, R17, R18, F09, F13, F19, F34, F35, F41).
 func TestLives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newLife(t)
@@ -145,7 +147,8 @@ func (l *life) replacePod() {
 	l.pods.put(pod)
 }
 
-// overtake has a pod made anew, placed and started before the controller sees any of it but the claims.
+// overtake has a pod made anew, placed and started before the controller sees any of it but the
+// claims.
 func (l *life) overtake() {
 	l.claims.held, l.pods.held = false, true
 	l.replacePod()
@@ -188,7 +191,8 @@ func (l *life) removeClaim() {
 	}
 }
 
-// join and leave are the hand of the workload's owner: it may stand in any allocated claim, and takes itself off.
+// join and leave are the hand of the workload's owner: it may stand in any allocated claim, and
+// takes itself off.
 func (l *life) join() {
 	if key, ok := l.pick("claim", l.claims.keys(l.claims.live)); ok && !l.foreignGone[workload] {
 		claim := l.claims.live[key].DeepCopy()
@@ -255,8 +259,8 @@ func (l *life) protect() {
 	}
 }
 
-// node starts a pod that it may start, or ends one that it is asked to end. It looks at the claim as it is: a
-// kubelet reads it from the server.
+// node starts a pod that it may start, or ends one that it is asked to end. It looks at the claim
+// as it is: a kubelet reads it from the server.
 func (l *life) node() {
 	key, ok := l.pick("pod", l.pods.keys(l.pods.live))
 	if !ok {
@@ -359,8 +363,8 @@ func (l *life) fail(format string, args ...any) {
 	l.Fatalf(format, args...)
 }
 
-// calm lets everybody see everything and get on, so that there is something to disturb; what is held back after it is
-// held back from then on.
+// calm lets everybody see everything and get on, so that there is something to disturb; what is
+// held back after it is held back from then on.
 func (l *life) calm() {
 	l.claims.held, l.pods.held, l.groups.held = false, false, false
 	for range 2 {
@@ -417,7 +421,8 @@ func (l *life) everybodyLeaves() {
 	l.rest()
 }
 
-// inUse reports whether a pod names the claim that is on a node, or may be about to be: then it is the scheduler's to free it.
+// inUse reports whether a pod names the claim that is on a node, or may be about to be: then it is
+// the scheduler's to free it.
 func (l *life) inUse(claim *resource.ResourceClaim) bool {
 	for _, pod := range l.pods.live {
 		if !claims.PodDone(pod) && claims.MayUse(pod, claim) {
@@ -427,8 +432,8 @@ func (l *life) inUse(claim *resource.ResourceClaim) bool {
 	return false
 }
 
-// heldForSomebody checks that each allocated claim has consumers, all of which are there. The list of a claim that is being
-// deleted takes no more, and stays as it is while pods name it.
+// heldForSomebody checks that each allocated claim has consumers, all of which are there. The list
+// of a claim that is being deleted takes no more, and stays as it is while pods name it.
 func (l *life) heldForSomebody() {
 	uids := map[types.UID]bool{workload: !l.foreignGone[workload]}
 	for _, pod := range l.pods.live {
@@ -474,7 +479,8 @@ func (l *life) collect() {
 	}
 }
 
-// scheduler is a model of one: it sees the server as it was some time ago, and knows its own writes.
+// scheduler is a model of one: it sees the server as it was some time ago, and knows its own
+// writes.
 type scheduler struct {
 	*life
 	podView   map[string]*core.Pod
@@ -596,8 +602,8 @@ func (s *scheduler) reservation(pod *core.Pod, group *scheduling.PodGroup, r cla
 	return next, false
 }
 
-// write brings the claim to what the plan says, over the version that was seen, the finalizer first. What needs no
-// write is looked up.
+// write brings the claim to what the plan says, over the version that was seen, the finalizer
+// first. What needs no write is looked up.
 func (s *scheduler) write(r reservation) bool {
 	live, ok := s.claims.live[storeKey(r.claim)]
 	if !r.needed {

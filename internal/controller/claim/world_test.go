@@ -381,7 +381,8 @@ func (s *store[T]) restart(onChange func(before, after T), stale bool) {
 	}
 }
 
-// Reached is the version of the last change that the cache has seen. An informer knows no more as long as nothing changes.
+// Reached is the version of the last change that the cache has seen. An informer knows no more as
+// long as nothing changes.
 func (s *store[T]) Reached() string { return strconv.Itoa(s.reached) }
 
 func (s *store[T]) keys(of map[string]T) []string {

@@ -17,7 +17,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
-// model is a set with nodes and pods, to which plans are applied as the server does, while kubelets do what they like.
+// model is a set with nodes and pods, to which plans are applied as the server does, while kubelets
+// do what they like.
 type model struct {
 	set      *apps.DaemonSet
 	nodes    []*corev1.Node
@@ -118,7 +119,8 @@ func (m *model) check(t *rapid.T, plan Plan) {
 	}
 }
 
-// prunes says that a node has several pods of one age, of which the one that stays need not be the one that is available.
+// prunes says that a node has several pods of one age, of which the one that stays need not be the
+// one that is available.
 func (m *model) prunes() bool {
 	surge, _ := m.limits()
 	for _, node := range m.nodes {
@@ -211,8 +213,8 @@ func (m *model) edit(t *rapid.T) {
 	}
 }
 
-// Whatever users, nodes and kubelets do, each step keeps the promises; and when they leave the set alone, each node has
-// what it should have.
+// Whatever users, nodes and kubelets do, each step keeps the promises; and when they leave the set
+// alone, each node has what it should have.
 func TestEveryStepIsSafeAndTheLastIsTheSpec(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &model{set: &apps.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "agent", UID: "me"}}}

@@ -34,8 +34,8 @@ func newObjects() objects {
 	}
 }
 
-// world is a server, a cache that sees it at each sync, and a controller in between. What the controller does is collected
-// as lines.
+// world is a server, a cache that sees it at each sync, and a controller in between. What the
+// controller does is collected as lines.
 type world struct {
 	wire *controllertest.Wire
 	*Controller

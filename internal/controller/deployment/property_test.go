@@ -27,7 +27,8 @@ func (r *rolling) gathered() Gathered {
 	return g
 }
 
-// apply makes the writes of a plan. With late, the ReplicaSet controller has not written a status since.
+// apply makes the writes of a plan. With late, the ReplicaSet controller has not written a status
+// since.
 func (r *rolling) apply(plan Plan, late bool) {
 	if rs := plan.Create; rs != nil {
 		rs.UID = types.UID(rs.Name)

@@ -16,7 +16,8 @@
 //   - A pod is deleted with a UID precondition, and only once.
 //   - A pod that was scheduled after its toleration had expired lives for Options.MinLife, and gets
 //     an event. Otherwise, a controller that replaces it would do so endlessly at full speed (F60).
-//   - The status of a rule is written at most once per Options.StatusPeriod, and only if it changes.
+//   - The status of a rule is written at most once per Options.StatusPeriod, and only if it
+//     changes.
 //
 // The package does not deallocate devices: that follows from the end of the pods.
 package devicetaint

@@ -65,7 +65,8 @@ func (w *world) remove(t *testing.T, d *datadriven.TestData, kind, name string) 
 	}
 }
 
-// sliceFrom reads a slice of the pool n1 (slice s1 generation=2), with one device a line and its taints: key:effect:added.
+// sliceFrom reads a slice of the pool n1 (slice s1 generation=2), with one device a line and its
+// taints: key:effect:added.
 func sliceFrom(t *testing.T, d *datadriven.TestData) *resourcev1.ResourceSlice {
 	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: d.CmdArgs[0].Key}}
 	s.Spec.Driver = "gpu.example.com"

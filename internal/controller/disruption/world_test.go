@@ -22,7 +22,8 @@ import (
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world is a server whose writes the caches see at once, and a controller. Writes, events and queued keys are collected as lines.
+// world is a server whose writes the caches see at once, and a controller. Writes, events and
+// queued keys are collected as lines.
 type world struct {
 	*Controller
 	storedPods    controllertest.Store[*core.Pod]

@@ -8,8 +8,8 @@
 // arrive before the response. As a last resort, expectations expire after a time, but a Tracker
 // that follows its cache does not expire them while the cache is disconnected from the server.
 //
-// A request without a response may have been made. Its owner is in doubt until a read of its objects
-// from the API is given to Resolve, and then waits until the cache is as new as that read.
+// A request without a response may have been made. Its owner is in doubt until a read of its
+// objects from the API is given to Resolve, and then waits until the cache is as new as that read.
 //
 // Owners are identified by UID, so that a recreated owner starts without expectations. The package
 // does no I/O.

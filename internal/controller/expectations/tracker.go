@@ -101,8 +101,8 @@ func (t *Tracker) Doubt(owner types.UID, deleted metav1.Object) {
 	}
 }
 
-// InDoubt reports whether a request for owner had no response. The objects of the owner must then be
-// read from the API, without the server's cache, and given to Resolve.
+// InDoubt reports whether a request for owner had no response. The objects of the owner must then
+// be read from the API, without the server's cache, and given to Resolve.
 func (t *Tracker) InDoubt(owner types.UID) bool {
 	now := t.clock.Now()
 	t.mu.Lock()

@@ -127,7 +127,8 @@ func TestExpiryAndForget(t *testing.T) {
 	w.check(t, "forgotten", true)
 }
 
-// A write that is answered after its owner has gone is not kept for ever, though nobody asks for it.
+// A write that is answered after its owner has gone is not kept for ever, though nobody asks for
+// it.
 func TestNothingIsKeptOfAnOwnerThatIsGone(t *testing.T) {
 	w := newWorld()
 	w.Forget("rs")

@@ -20,7 +20,8 @@ type Action struct {
 
 // Decide returns the action for o, which is not being deleted, given the states of its owners.
 //   - An owner is Unknown: nothing.
-//   - An owner is Solid: o is kept, and the owners that are absent or wait for o are removed from it.
+//   - An owner is Solid: o is kept, and the owners that are absent or wait for o are removed from
+//     it.
 //   - All owners are Absent: o is deleted with the policy that its finalizers request.
 //   - Owners are Waiting: o is deleted, in the foreground if it has dependents.
 func Decide(o *Object, owners []Owner, dependents []*Object) Action {

@@ -23,8 +23,8 @@ func (n nowhere) Live(context.Context, kinds.Kind, string, string) (*Object, err
 	return nil, n.err
 }
 
-// A kind whose version went away a moment ago has not lost its objects: their dependents stay until it is known where
-// they are.
+// A kind whose version went away a moment ago has not lost its objects: their dependents stay until
+// it is known where they are.
 func TestAPathThatIsNotServedSaysNothingAboutOwners(t *testing.T) {
 	pods := corev1.Resource("pods")
 	for name, tc := range map[string]struct {

@@ -134,7 +134,8 @@ func TestNewRevision(t *testing.T) {
 	}
 }
 
-// What kubectl rollout undo does with a revision gives the template back, with nothing of a later one.
+// What kubectl rollout undo does with a revision gives the template back, with nothing of a later
+// one.
 func TestRevisionIsAPatchThatRestoresTheTemplate(t *testing.T) {
 	r := revision(t, "v1", 1)
 	later := &apps.StatefulSet{Spec: apps.StatefulSetSpec{ServiceName: "web", Template: *withImage("v2")}}

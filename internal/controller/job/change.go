@@ -74,8 +74,8 @@ func (c *Controller) release(ctx context.Context, job *batch.Job, pods []*core.P
 	return nil
 }
 
-// untrack removes the finalizer from a pod that must not be counted, unless the pod has changed: it may
-// have ended.
+// untrack removes the finalizer from a pod that must not be counted, unless the pod has changed: it
+// may have ended.
 func (c *Controller) untrack(ctx context.Context, job *batch.Job, pod *core.Pod) error {
 	if !isTracked(pod) {
 		return nil

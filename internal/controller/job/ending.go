@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// evaluate decides whether and why the Job must end. The result of an earlier pass is kept. A failure
-// takes precedence over a success that is seen in the same pass.
+// evaluate decides whether and why the Job must end. The result of an earlier pass is kept. A
+// failure takes precedence over a success that is seen in the same pass.
 func (p *pass) evaluate() bool {
 	for _, t := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget} {
 		if c, ok := held(p.Status.Conditions, t); ok {

@@ -131,8 +131,8 @@ func keep(job *batch.Job, plan Plan, g Grouping) GroupStep {
 	return step
 }
 
-// desiredSize returns the requested gang size for an existing PodGroup; nil means as many pods as the Job
-// can have. Templates of users do not change, and when one is deleted so is its PodGroup.
+// desiredSize returns the requested gang size for an existing PodGroup; nil means as many pods as
+// the Job can have. Templates of users do not change, and when one is deleted so is its PodGroup.
 func desiredSize(job *batch.Job, group *scheduling.PodGroup, g Grouping) *int32 {
 	ref := group.Spec.WorkloadRef
 	for _, w := range g.Workloads {

@@ -18,7 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/replica"
 )
 
-// ledger is the naive count of what has ended: it notes what each pod was when it lost the finalizer.
+// ledger is the naive count of what has ended: it notes what each pod was when it lost the
+// finalizer.
 type ledger struct {
 	succeeded, failed map[types.UID]bool
 }
@@ -38,8 +39,9 @@ func (l *ledger) note(w *world, pod *core.Pod) {
 	}
 }
 
-// TestEachEndIsCountedOnce has pods end, be deleted and the Job be suspended and changed, while the caches lag, requests fail, and
-// the controller is killed between any two requests. In the end the Job's status says what has happened, and the Job has ended.
+// TestEachEndIsCountedOnce has pods end, be deleted and the Job be suspended and changed, while the
+// caches lag, requests fail, and the controller is killed between any two requests. In the end the
+// Job's status says what has happened, and the Job has ended.
 func TestEachEndIsCountedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()

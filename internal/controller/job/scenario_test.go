@@ -19,8 +19,9 @@ import (
 	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
-// The scenarios in testdata/scenarios have these verbs. After each, the controller works until nothing waits, unless "lag" is given;
-// then nothing happens, and the cache does not see it yet. All that the controller writes is printed.
+// The scenarios in testdata/scenarios have these verbs. After each, the controller works until
+// nothing waits, unless "lag" is given; then nothing happens, and the cache does not see it yet.
+// All that the controller writes is printed.
 //
 //	job [name=j] [uid=u] [owner=JobSet/s] [deleting]   with the spec as YAML, which replaces the one there is
 //	annotate job=j key=k value=v

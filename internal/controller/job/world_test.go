@@ -56,8 +56,8 @@ func newObjects() objects {
 	}
 }
 
-// world is a server, caches that lag behind it until sync, and a controller between the two. All writes, events and waits
-// are collected as lines.
+// world is a server, caches that lag behind it until sync, and a controller between the two. All
+// writes, events and waits are collected as lines.
 type world struct {
 	wire *controllertest.Wire
 	*Controller

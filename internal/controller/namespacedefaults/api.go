@@ -10,8 +10,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// New returns the controller of the namespaces in inf's cache. It must be called before inf is started. Without rootCA
-// there is no ConfigMap.
+// New returns the controller of the namespaces in inf's cache. It must be called before inf is
+// started. Without rootCA there is no ConfigMap.
 func New(set *client.Set, inf *client.Informers, rootCA []byte) *Controller {
 	c := &Controller{
 		namespaces: inf.Namespaces(), accounts: inf.DefaultServiceAccounts(), maps: inf.RootCAConfigMaps(),

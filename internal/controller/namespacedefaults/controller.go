@@ -94,7 +94,8 @@ func (c *Controller) configMap(ctx context.Context, namespace string) error {
 	return c.write.UpdateConfigMap(ctx, m)
 }
 
-// refused returns nil for errors of a creation that is not needed: the object exists, or the namespace is being deleted.
+// refused returns nil for errors of a creation that is not needed: the object exists, or the
+// namespace is being deleted.
 func refused(err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil

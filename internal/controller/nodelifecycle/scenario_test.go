@@ -23,7 +23,8 @@ import (
 	"github.com/allot-dev/allot/internal/testkit/memcache"
 )
 
-// world is the server, the caches, the queue and the clock of a controller, and the kubelets that renew leases.
+// world is the server, the caches, the queue and the clock of a controller, and the kubelets that
+// renew leases.
 type world struct {
 	controller *Controller
 	nodes      *memcache.Cache[*corev1.Node]
@@ -206,8 +207,9 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) {
 	}
 }
 
-// node reads: NAME Ready=True MemoryPressure=False zone=a lease=fleet cordoned taint=key:Effect heartbeat. The heartbeat is
-// that of now; without the word it is the one that the node had. A node that is there keeps its taints unless some are given.
+// node reads: NAME Ready=True MemoryPressure=False zone=a lease=fleet cordoned taint=key:Effect
+// heartbeat. The heartbeat is that of now; without the word it is the one that the node had. A node
+// that is there keeps its taints unless some are given.
 func (w *world) node(t *testing.T, d *datadriven.TestData, words []string) {
 	t.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: words[0], CreationTimestamp: metav1.NewTime(w.clock.Now())}}

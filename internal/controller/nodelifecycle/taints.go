@@ -31,8 +31,8 @@ const (
 	removeTaint
 )
 
-// desiredTaints returns the taints that a node should have, and whether they differ from its current
-// ones.
+// desiredTaints returns the taints that a node should have, and whether they differ from its
+// current ones.
 func desiredTaints(node *corev1.Node, evicting eviction) (taints []corev1.Taint, changed bool) {
 	want := conditionTaints(node, evicting)
 	if len(want) == 0 && len(node.Spec.Taints) == 0 {

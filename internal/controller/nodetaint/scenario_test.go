@@ -183,7 +183,8 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) {
 	}
 }
 
-// node reads: node n1 key=value:Effect key:Effect@unstamped. A taint that the node has had keeps its time, as on a server.
+// node reads: node n1 key=value:Effect key:Effect@unstamped. A taint that the node has had keeps
+// its time, as on a server.
 func (w *world) node(t *testing.T, d *datadriven.TestData, name string, words []string) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	old, known := w.nodes.Get("", name)
@@ -209,8 +210,8 @@ func (w *world) node(t *testing.T, d *datadriven.TestData, name string, words []
 	return node
 }
 
-// pod reads: pod p n1 tolerates=key/30,other done. It has been scheduled now, or when it was before; "placed" is made for its
-// node, and nobody has said yet that it is scheduled.
+// pod reads: pod p n1 tolerates=key/30,other done. It has been scheduled now, or when it was
+// before; "placed" is made for its node, and nobody has said yet that it is scheduled.
 func (w *world) pod(t *testing.T, d *datadriven.TestData, name string, words []string) *core.Pod {
 	w.made++
 	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(fmt.Sprint(name, w.made))}}

@@ -1,6 +1,6 @@
-// Package podgc deletes pods whose end no node will report: pods of nodes that no longer exist, pods
-// that were deleted before they had a node, and pods that are being deleted on a node with the taint
-// out-of-service.
+// Package podgc deletes pods whose end no node will report: pods of nodes that no longer exist,
+// pods that were deleted before they had a node, and pods that are being deleted on a node with the
+// taint out-of-service.
 //
 // Decide decides about one pod. The Controller waits for the quarantine of missing nodes, asks the
 // API whether they exist, sets the phase of pods to Failed and deletes them without a grace period.

@@ -20,7 +20,8 @@ import (
 	"github.com/allot-dev/allot/internal/groups"
 )
 
-// TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/controller/podgroup -rewrite
+// TestScenarios runs testdata/scenarios. Rewrite with: go test ./internal/controller/podgroup
+// -rewrite
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		s := &scenario{world: &claimstest.World{}}
@@ -143,7 +144,8 @@ func (s *scenario) work() {
 	s.log = append(s.log, "does not come to rest")
 }
 
-// The status of a pod may change often while its PodGroup waits for it: each look is at all members.
+// The status of a pod may change often while its PodGroup waits for it: each look is at all
+// members.
 func TestOnlyAPodThatEndsWakesItsPodGroup(t *testing.T) {
 	w, err := claimstest.Parse("group pg deleting protected\npod a uid=1 group=pg node=n1 phase=Pending\npod b uid=1 group=pg node=n1 phase=Running\npod c uid=1 group=pg node=n1 phase=Failed\n")
 	if err != nil {

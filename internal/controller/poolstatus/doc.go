@@ -19,8 +19,8 @@
 //
 //   - The status of a request is written once, and never changed.
 //   - total = allocated + unavailable + available, in each pool.
-//   - An incomplete pool has Options.Patience, from the creation of the request, to become complete.
-//     Then the status reports that it is incomplete.
+//   - An incomplete pool has Options.Patience, from the creation of the request, to become
+//     complete. Then the status reports that it is incomplete.
 //
 // # What it never does
 //

@@ -153,7 +153,8 @@ func TestNothingIsReconciledBeforeReady(t *testing.T) {
 	}
 }
 
-// laneOf is that of a key: the first letters of the alphabet hurry, and capitals are done in the background.
+// laneOf is that of a key: the first letters of the alphabet hurry, and capitals are done in the
+// background.
 func laneOf(key string) Lane {
 	switch {
 	case key < "a":
@@ -164,7 +165,8 @@ func laneOf(key string) Lane {
 	return Slow
 }
 
-// P36: 2,500 keys in the background that have waited for long are not before those that come later, and get on meanwhile.
+// P36: 2,500 keys in the background that have waited for long are not before those that come later,
+// and get on meanwhile.
 func TestBackgroundLaneHoldsNothingUp(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Unix(0, 0))
 	l := newLanes(laneOf, clock)

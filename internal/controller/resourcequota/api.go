@@ -20,7 +20,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// New returns the controller of the ResourceQuotas in inf's cache. It must be called before inf is started.
+// New returns the controller of the ResourceQuotas in inf's cache. It must be called before inf is
+// started.
 func New(set *client.Set, inf *client.Informers) (*Controller, error) {
 	config := rest.CopyConfig(set.Config())
 	discoverer, err := discovery.NewDiscoveryClientForConfig(config)

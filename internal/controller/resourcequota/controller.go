@@ -48,8 +48,8 @@ type Controller struct {
 // Run counts until ctx is done.
 func (c *Controller) Run(ctx context.Context) error { return c.run(ctx) }
 
-// onQuota handles a change in the cache of ResourceQuotas. Changes of the status are made by the API server, which charges
-// new objects that caches may not show yet.
+// onQuota handles a change in the cache of ResourceQuotas. Changes of the status are made by the
+// API server, which charges new objects that caches may not show yet.
 func (c *Controller) onQuota(before, after *corev1.ResourceQuota) {
 	if after != nil && (before == nil || !apiequality.Semantic.DeepEqual(before.Spec, after.Spec)) {
 		c.queue.Add(reconciler.KeyOf(after))

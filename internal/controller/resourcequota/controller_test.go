@@ -57,7 +57,8 @@ func amounts(text string) corev1.ResourceList {
 	return out
 }
 
-// contents lists two pods, of which one has ended, a claim for up to 5 devices, and three ConfigMaps.
+// contents lists two pods, of which one has ended, a claim for up to 5 devices, and three
+// ConfigMaps.
 func contents(r schema.GroupResource, _ string) ([]runtime.Object, error) {
 	switch r.Resource {
 	case "pods":

@@ -18,7 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/controller/controllertest"
 )
 
-// model is a set with its pods, to which plans are applied as the server does, while kubelets do what they like.
+// model is a set with its pods, to which plans are applied as the server does, while kubelets do
+// what they like.
 type model struct {
 	set             *apps.StatefulSet
 	pods            map[string]*core.Pod
@@ -169,8 +170,8 @@ func ordered(set *apps.StatefulSet) bool {
 	return set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement
 }
 
-// Whatever users and kubelets do, each step keeps the promises; and when they leave the set alone, it becomes what its spec
-// says.
+// Whatever users and kubelets do, each step keeps the promises; and when they leave the set alone,
+// it becomes what its spec says.
 func TestEveryStepIsSafeAndTheLastIsTheSpec(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &model{set: &apps.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "me"}}, pods: map[string]*core.Pod{}}

@@ -75,8 +75,8 @@ func (c *Controller) createClaim(ctx context.Context, set *apps.StatefulSet, cla
 	return fmt.Errorf("create persistentvolumeclaim %s: %w", claim.Name, err)
 }
 
-// updateClaim writes the owner references of a volume claim. A claim that is to be deleted with a pod
-// that was scaled away is not reported: the deletion of the pod is.
+// updateClaim writes the owner references of a volume claim. A claim that is to be deleted with a
+// pod that was scaled away is not reported: the deletion of the pod is.
 func (c *Controller) updateClaim(ctx context.Context, set *apps.StatefulSet, claim *corev1.PersistentVolumeClaim) error {
 	err := c.writeClaim.UpdateClaim(ctx, claim)
 	switch {

@@ -143,7 +143,8 @@ func (h *waitSince) drop(namespace string) (took time.Duration, wrote bool) {
 	return h.clock.Since(e.since), e.wrote
 }
 
-// inSyncEvents records for which generation of an original an event has reported that it is in sync.
+// inSyncEvents records for which generation of an original an event has reported that it is in
+// sync.
 type inSyncEvents struct {
 	mu sync.Mutex
 	of map[types.UID]int64

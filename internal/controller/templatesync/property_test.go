@@ -17,9 +17,10 @@ import (
 	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
 )
 
-// TestAnythingEndsInStep lets users do what they like to namespaces, originals, copies and templates of their own, between and in the middle
-// of the controller's work, with caches that lag, requests that fail and restarts. In the end everything is as a naive reading of the
-// rules says, no template without a mark was ever written to, and a second look writes nothing.
+// TestAnythingEndsInStep lets users do what they like to namespaces, originals, copies and
+// templates of their own, between and in the middle of the controller's work, with caches that lag,
+// requests that fail and restarts. In the end everything is as a naive reading of the rules says,
+// no template without a mark was ever written to, and a second look writes nothing.
 func TestAnythingEndsInStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -100,7 +101,8 @@ func (u *user) act() {
 	}
 }
 
-// terminate ends a namespace: first it is being deleted, the second time it is gone with all that is in it.
+// terminate ends a namespace: first it is being deleted, the second time it is gone with all that
+// is in it.
 func (u *user) terminate(name string) {
 	namespace := u.namespaces[name]
 	switch {
@@ -179,7 +181,8 @@ func unmarked(t *template) bool {
 	return t.Annotations[UIDAnnotation] == "" && metav1.GetControllerOf(t) == nil
 }
 
-// orphan tells whether a copy was left by an original that is gone, by a user who took the reference to its owner off.
+// orphan tells whether a copy was left by an original that is gone, by a user who took the
+// reference to its owner off.
 func (u *user) orphan(t *template) bool {
 	for _, o := range u.originals {
 		if types.UID(t.Annotations[UIDAnnotation]) == o.UID || metav1.IsControlledBy(t, o) || t.Labels[Label] == o.Name && t.Annotations[UIDAnnotation] != "" {

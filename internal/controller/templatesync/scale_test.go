@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestThousandNamespacesWithTwentyTemplates: a change of one of twenty originals costs what it would cost if there were no others, and
-// what is in step costs nothing, also after a restart. At 50 requests a second these are 40 s for a change, and 20 s for a new original.
+// TestThousandNamespacesWithTwentyTemplates: a change of one of twenty originals costs what it
+// would cost if there were no others, and what is in step costs nothing, also after a restart. At
+// 50 requests a second these are 40 s for a change, and 20 s for a new original.
 func TestThousandNamespacesWithTwentyTemplates(t *testing.T) {
 	const namespaces, originals = 1000, 20
 	w := newWorld()
@@ -49,7 +50,8 @@ func TestThousandNamespacesWithTwentyTemplates(t *testing.T) {
 	}
 }
 
-// catchUp lets the caches follow once: to follow after each look takes too long in a world of this size.
+// catchUp lets the caches follow once: to follow after each look takes too long in a world of this
+// size.
 func (w *world) catchUp() {
 	w.lags = false
 	w.follow()

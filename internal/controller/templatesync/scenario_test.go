@@ -243,7 +243,8 @@ func (w *world) statusText() string {
 	return b.String()
 }
 
-// TestStopFinishesAReplacement tells the process to stop between the deletion of a copy and the creation of the next one.
+// TestStopFinishesAReplacement tells the process to stop between the deletion of a copy and the
+// creation of the next one.
 func TestStopFinishesAReplacement(t *testing.T) {
 	w := newWorld()
 	w.put([]string{"namespace", "a"})

@@ -1,5 +1,5 @@
-// Package workload is what the controllers of workloads share: ReplicaSets, StatefulSets, DaemonSets
-// and Jobs, each of which owns pods and counts them.
+// Package workload is what the controllers of workloads share: ReplicaSets, StatefulSets,
+// DaemonSets and Jobs, each of which owns pods and counts them.
 //
 // Pods is a controller's access to the pods of its owners. It knows which creations and deletions
 // the cache does not show yet. A creation or deletion whose response was lost may have been made or

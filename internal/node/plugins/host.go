@@ -99,8 +99,8 @@ func (h *Host) Uses(pod *core.Pod) bool {
 	return ok && n.uses(pod.UID)
 }
 
-// Prepare has the drivers prepare the claims for a pod. It has no effect on claims that are prepared
-// already, except that the pod uses them.
+// Prepare has the drivers prepare the claims for a pod. It has no effect on claims that are
+// prepared already, except that the pod uses them.
 func (h *Host) Prepare(ctx context.Context, pod *core.Pod, claims []*resource.ResourceClaim) error {
 	n, ok := h.nodes[pod.Spec.NodeName]
 	if !ok {

@@ -67,8 +67,8 @@ func (p *plugin) connect() error {
 	return nil
 }
 
-// dial returns a connection to a socket. It is made soon after the socket exists, which is before its
-// process listens.
+// dial returns a connection to a socket. It is made soon after the socket exists, which is before
+// its process listens.
 func dial(socket string, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
 	soon := backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second}
 	opts = append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithConnectParams(grpc.ConnectParams{Backoff: soon, MinConnectTimeout: time.Second}))

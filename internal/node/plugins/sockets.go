@@ -27,6 +27,6 @@ func scan(registry string) (sockets map[string]fs.FileInfo, folders []string) {
 	return sockets, folders
 }
 
-// sameSocket reports whether a path still has the socket that it had: a plugin that restarts creates
-// another one.
+// sameSocket reports whether a path still has the socket that it had: a plugin that restarts
+// creates another one.
 func sameSocket(a, b fs.FileInfo) bool { return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) }

@@ -48,8 +48,8 @@ func (n *node) claimsOf(pod types.UID) []types.UID {
 	return out
 }
 
-// recordEnd removes the pod from the claims that other pods use, and returns those that it used last,
-// with the calls to make.
+// recordEnd removes the pod from the claims that other pods use, and returns those that it used
+// last, with the calls to make.
 func (n *node) recordEnd(pod types.UID) (last []*record, calls []call, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -63,8 +63,8 @@ func (p *Placement) Run() (*plan.Plan, *reason.Reasons) {
 	return p.result()
 }
 
-// Rank returns the best feasible nodes for the first of the unit's pods, at most n, with their scores.
-// It places nothing, and does not heed a topology constraint of the group.
+// Rank returns the best feasible nodes for the first of the unit's pods, at most n, with their
+// scores. It places nothing, and does not heed a topology constraint of the group.
 func (p *Placement) Rank(n int) []score.NodeScores {
 	gatherer := &gatherer{given: &p.given, reasons: p.reasons}
 	gatherer.gather()

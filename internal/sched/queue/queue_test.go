@@ -81,8 +81,8 @@ func TestQueueParks(t *testing.T) {
 	}
 }
 
-// P6: units that need a further slice come after those that have not had their first, whatever their priority, and are
-// reached in spite of a stream of these.
+// P6: units that need a further slice come after those that have not had their first, whatever
+// their priority, and are reached in spite of a stream of these.
 func TestQueueDefers(t *testing.T) {
 	q := queue.New()
 	hard := entry("hard", 9, 1).Deferred()

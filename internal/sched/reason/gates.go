@@ -7,8 +7,8 @@ import (
 )
 
 // GatedBy returns a text that names the pods of a group with scheduling gates, for which the others
-// wait. As in kube-scheduler, a pod with scheduling gates holds all that wait with it: a gang that is
-// placed without it would leave it behind.
+// wait. As in kube-scheduler, a pod with scheduling gates holds all that wait with it: a gang that
+// is placed without it would leave it behind.
 func GatedBy(members []*model.Pod) string {
 	text, more := "", 0
 	for _, pod := range members {

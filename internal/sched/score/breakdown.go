@@ -8,8 +8,8 @@ type NodeScores struct {
 	Scores []PreferenceScore
 }
 
-// PreferenceScore is what one preference says about a node. For a preference of the pod's author, Value
-// is 0 to Most and more is better; for the others Most is 0 and less is better.
+// PreferenceScore is what one preference says about a node. For a preference of the pod's author,
+// Value is 0 to Most and more is better; for the others Most is 0 and less is better.
 type PreferenceScore struct {
 	Preference string
 	Value      float64

@@ -64,8 +64,9 @@ type Input struct {
 
 // Examiner examines nodes for a pod class.
 type Examiner interface {
-	// Examine reports whether the node can take a pod, which of its free devices the pod could use, and how early the
-	// alternatives are that the pod's requests get there. It is called for each node.
+	// Examine reports whether the node can take a pod, which of its free devices the pod could use,
+	// and how early the alternatives are that the pod's requests get there. It is called for each
+	// node.
 	Examine(info *model.NodeInfo) (devices int, alternatives int64, result Result)
 	// IsCounted reports whether the free devices of the node can be counted.
 	IsCounted(info *model.NodeInfo) bool

@@ -60,7 +60,8 @@ type preference struct {
 	// sum sets raw scores of all candidates, and returns how they are brought to 0 to 100; nil: all
 	// are equal.
 	sum func(in *Input, list []Candidate, raw []int64) func(int64) int64
-	// node returns the score of one node; less is better. It is called for each node and must not allocate.
+	// node returns the score of one node; less is better. It is called for each node and must not
+	// allocate.
 	node func(in *Input, info *model.NodeInfo) float64
 	// unit sets the scores of a ranking for one unit.
 	unit func(in *Input, r *Ranking)

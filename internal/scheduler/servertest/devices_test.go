@@ -18,8 +18,8 @@ import (
 	"github.com/allot-dev/allot/internal/model"
 )
 
-// witness watches all claims of a namespace, in the order in which they were written, and notes devices that two have at
-// one resource version.
+// witness watches all claims of a namespace, in the order in which they were written, and notes
+// devices that two have at one resource version.
 type witness struct {
 	ns string
 
@@ -32,8 +32,8 @@ type witness struct {
 	reused  int // devices that were given out again
 }
 
-// watchClaims starts a witness that sees all from now on, until the test ends. The server cuts off a watch that does not
-// keep up; the witness then goes on where it was.
+// watchClaims starts a witness that sees all from now on, until the test ends. The server cuts off
+// a watch that does not keep up; the witness then goes on where it was.
 func watchClaims(t *testing.T, ns string) *witness {
 	t.Helper()
 	list, err := set.ResourceClaims(ns).List(t.Context(), metav1.ListOptions{})
@@ -96,14 +96,16 @@ func (w *witness) see(event watch.Event) {
 	}
 }
 
-// seen says how many claims got devices, and how many devices were given out again, as far as the witness has come.
+// seen says how many claims got devices, and how many devices were given out again, as far as the
+// witness has come.
 func (w *witness) seen() (allocs, reused int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.allocs, w.reused
 }
 
-// testify waits until the witness has seen what the server holds, and fails the test for each device that two claims had.
+// testify waits until the witness has seen what the server holds, and fails the test for each
+// device that two claims had.
 func (w *witness) testify(t *testing.T) {
 	t.Helper()
 	eventually(t, "the witness has seen the claims that are left", func() bool {

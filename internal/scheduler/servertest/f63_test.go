@@ -17,8 +17,9 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// F63: pods with one device each come and go, as fast as the server takes it, until devices were given out again often
-// enough. At no resource version do two claims have one device, and in the end all pods that are left are bound.
+// F63: pods with one device each come and go, as fast as the server takes it, until devices were
+// given out again often enough. At no resource version do two claims have one device, and in the
+// end all pods that are left are bound.
 func TestF63Churn(t *testing.T) {
 	ns := namespace(t)
 	addClass(t, "f63.example.com")
@@ -62,8 +63,8 @@ func TestF63Churn(t *testing.T) {
 	}
 }
 
-// churn makes pods, and deletes those of its own that have been there for a while: mostly the oldest, and some that
-// have just come.
+// churn makes pods, and deletes those of its own that have been there for a while: mostly the
+// oldest, and some that have just come.
 func churn(ctx context.Context, t *testing.T, ns, prefix string) int {
 	t.Helper()
 	now := metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0))}

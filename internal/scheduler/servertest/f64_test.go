@@ -13,8 +13,8 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// F64: two schedulers, and one device for two claims, as often as fits in some seconds. Never have both claims the
-// device, and one of the pods gets it each time.
+// F64: two schedulers, and one device for two claims, as often as fits in some seconds. Never have
+// both claims the device, and one of the pods gets it each time.
 func TestF64TwoSchedulers(t *testing.T) {
 	ns := namespace(t)
 	addNode(t, "f64", "", 0)

@@ -12,8 +12,9 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// F66: class, slice, the right selector and what the request selects by come late, one after the other. At each stage the pod says what is missing, and it is
-// bound soon after the last missing piece has come; so is the next pod when a claim that holds the device is deleted.
+// F66: class, slice, the right selector and what the request selects by come late, one after the
+// other. At each stage the pod says what is missing, and it is bound soon after the last missing
+// piece has come; so is the next pod when a claim that holds the device is deleted.
 // TestF66BoundWithinASecond of the scheduler has a clock that slow machines do not slow down.
 func TestF66LatePieces(t *testing.T) {
 	ns := namespace(t)
@@ -122,8 +123,8 @@ func says(t *testing.T, ns, name, text string) {
 	t.Fatalf("pod %s does not say %q, but %q", name, text, message)
 }
 
-// boundSoon holds that a pod is bound by what changed, and not by a timer. The aim is a second; the limit has room for a
-// machine that does thirty things at once.
+// boundSoon holds that a pod is bound by what changed, and not by a timer. The aim is a second; the
+// limit has room for a machine that does thirty things at once.
 func boundSoon(t *testing.T, ns, name string) {
 	t.Helper()
 	const limit = 30 * time.Second

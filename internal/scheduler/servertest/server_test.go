@@ -36,7 +36,8 @@ var set *client.Set
 
 func TestMain(m *testing.M) { os.Exit(testserver.Main(m, start)) }
 
-// start runs two schedulers, each with caches of its own, and the controllers that make claims and take them away.
+// start runs two schedulers, each with caches of its own, and the controllers that make claims and
+// take them away.
 func start(ctx context.Context, server *apiserver.Server) (err error) {
 	if set, err = client.New(server.Loopback()); err != nil {
 		return err

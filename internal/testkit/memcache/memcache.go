@@ -1,4 +1,5 @@
-// Package memcache has caches of API objects without a server: what an informer shows, put there by a test.
+// Package memcache has caches of API objects without a server: what an informer shows, put there by
+// a test.
 //
 // A Cache shows a change before it tells of it, as informers do. It is used from one goroutine.
 package memcache
@@ -81,7 +82,8 @@ func (c *Cache[T]) List() []T {
 // OnChange makes f receive all later changes.
 func (c *Cache[T]) OnChange(f func(old, new T)) { c.handlers = append(c.handlers, f) }
 
-// AddIndex makes ByIndex find objects under the keys that keys gives. An index of that name that is there already stays.
+// AddIndex makes ByIndex find objects under the keys that keys gives. An index of that name that is
+// there already stays.
 func (c *Cache[T]) AddIndex(name string, keys func(T) []string) error {
 	if c.indexes[name] != nil {
 		return nil

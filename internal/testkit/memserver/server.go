@@ -52,8 +52,8 @@ func New() (*Server, error) {
 	return s, s.begin()
 }
 
-// begin writes the status of a claim, which makes the server start its watch of allocated devices. That
-// watch lasts as long as the server, so it must not start in a bubble.
+// begin writes the status of a claim, which makes the server start its watch of allocated devices.
+// That watch lasts as long as the server, so it must not start in a bubble.
 func (s *Server) begin() error {
 	r, err := http.NewRequest(http.MethodPut, "https://"+host+"/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/none/status",
 		strings.NewReader(`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"namespace":"default","name":"none"}}`))

@@ -67,7 +67,8 @@ func writeAndWatch(t *testing.T, server *Server) {
 	}
 }
 
-// A watch from before the server has forgotten ends with the error that has a client list anew; one from after it goes on.
+// A watch from before the server has forgotten ends with the error that has a client list anew; one
+// from after it goes on.
 func TestForget(t *testing.T) {
 	server, err := New()
 	if err != nil {

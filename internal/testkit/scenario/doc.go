@@ -18,13 +18,13 @@
 //	whole plan
 //	…
 //
-// The verbs create API objects and put them into the State as an informer would, conversion included.
-// The commands are:
+// The verbs create API objects and put them into the State as an informer would, conversion
+// included. The commands are:
 //
 //   - objects: run the input lines.
 //   - place: place one unit, and undo it.
-//   - run: place the units in the queue, in order, until none is left to try. Plans are assumed, and
-//     then shown by the API.
+//   - run: place the units in the queue, in order, until none is left to try. Plans are assumed,
+//     and then shown by the API.
 //   - preempt: search for victims for a unit.
 //   - features: the features that are off from then on.
 //   - repeat, steps, state: see the handlers.

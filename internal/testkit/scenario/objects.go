@@ -89,15 +89,16 @@ func selectors(expressions []string) []resourcev1.DeviceSelector {
 	return list
 }
 
-// slice handles slice NAME driver= [pool=] [node=] [all] [match=LABEL=VALUE] [generation=] [slices=]
-// [skip] [counters=SET/COUNTER=N/…]… [devices=N] [device=NAME,ATTRIBUTE=VALUE,…]….
+// slice handles slice NAME driver= [pool=] [node=] [all] [match=LABEL=VALUE] [generation=]
+// [slices=] [skip] [counters=SET/COUNTER=N/…]… [devices=N] [device=NAME,ATTRIBUTE=VALUE,…]….
 //
-// The default pool name is that of the node, or of the slice. Modifiers of a device: @node=N, @match=K=V
-// and @all select its nodes; @taint=K[=V]:EFFECT adds a taint; @takes=SET/COUNTER=N/… consumes shared
-// counters, and @groups=GROUP/… after it lists the compatibility groups; @binding=CONDITION must become
-// true before pods are bound and @failure=CONDITION must not; @binds restricts an allocation to its node;
-// @draws=RESOURCE/device=N/pod=N/… uses resources of the node; @shared permits multiple allocations;
-// @capacity=NAME=N/POLICY is a capacity. Other names are attributes.
+// The default pool name is that of the node, or of the slice. Modifiers of a device: @node=N,
+// @match=K=V and @all select its nodes; @taint=K[=V]:EFFECT adds a taint; @takes=SET/COUNTER=N/…
+// consumes shared counters, and @groups=GROUP/… after it lists the compatibility groups;
+// @binding=CONDITION must become true before pods are bound and @failure=CONDITION must not; @binds
+// restricts an allocation to its node; @draws=RESOURCE/device=N/pod=N/… uses resources of the node;
+// @shared permits multiple allocations; @capacity=NAME=N/POLICY is a capacity. Other names are
+// attributes.
 func (s *Scenario) slice(l *line) error {
 	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("slice", l.name)}
 	spec := &slice.Spec

@@ -262,8 +262,8 @@ func (s *Scenario) repeat(d *datadriven.TestData) (string, error) {
 	return out, nil
 }
 
-// update handles update pod=NAME ARGUMENT…: it puts the pod again with these arguments added, or removed
-// if the value is "-".
+// update handles update pod=NAME ARGUMENT…: it puts the pod again with these arguments added, or
+// removed if the value is "-".
 func (s *Scenario) update(l *line) error {
 	name := l.one("pod", "")
 	old, ok := s.pods[key(name)]

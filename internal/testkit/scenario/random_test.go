@@ -117,8 +117,8 @@ func (s *Scenario) dropGroup(group string) []string {
 	return lines
 }
 
-// Whatever comes and goes: gangs are whole or absent, no device has two holders, no node is overfull, and no unit
-// stays parked that could be placed (field cases F10, F67).
+// Whatever comes and goes: gangs are whole or absent, no device has two holders, no node is
+// overfull, and no unit stays parked that could be placed (field cases F10, F67).
 func TestNothingIsForgotten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := New()
@@ -151,7 +151,8 @@ func TestNothingIsForgotten(t *testing.T) {
 	})
 }
 
-// checkProvided holds after each change: who is on a node has its devices, which no other claim has (P1).
+// checkProvided holds after each change: who is on a node has its devices, which no other claim has
+// (P1).
 func (s *Scenario) checkProvided(t *rapid.T, log []string) {
 	if err := errors.Join(s.check(), s.state.AuditClaims()); err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(log, "\n"))

@@ -40,7 +40,8 @@ func TestWorldsRepeat(t *testing.T) {
 	}
 }
 
-// What is found here is really put to upstream: with a device that somebody else holds, it is refused.
+// What is found here is really put to upstream: with a device that somebody else holds, it is
+// refused.
 func TestWrongAllocationsAreRefused(t *testing.T) {
 	refused := 0
 	for number := range uint64(300) {

@@ -13,8 +13,9 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 )
 
-// clientLosesNothing: what allot's client reads from Kubernetes and writes back as it is, Kubernetes takes for no change at all: the
-// types lose no field, in JSON or protobuf. The objects are those of testdata.
+// clientLosesNothing: what allot's client reads from Kubernetes and writes back as it is,
+// Kubernetes takes for no change at all: the types lose no field, in JSON or protobuf. The objects
+// are those of testdata.
 func clientLosesNothing(t *testing.T, k *Kubernetes) {
 	set, err := client.New(k.Config)
 	if err != nil {
@@ -41,9 +42,10 @@ func clientLosesNothing(t *testing.T, k *Kubernetes) {
 	same(t, "slice-a", unchanged(t, set.ResourceSlices(), "slice-a"))
 }
 
-// asKubernetesWrites writes some objects back with Kubernetes' own client: even that changes how those are stored that came as YAML.
-// It does so in another second than that of their creation: managed fields are in the order of their times, which are renewed at each
-// write, and another order counts as a change.
+// asKubernetesWrites writes some objects back with Kubernetes' own client: even that changes how
+// those are stored that came as YAML. It does so in another second than that of their creation:
+// managed fields are in the order of their times, which are renewed at each write, and another
+// order counts as a change.
 func asKubernetesWrites(t *testing.T, k *Kubernetes, ns string) {
 	t.Helper()
 	cfg := rest.CopyConfig(k.Config)
@@ -84,7 +86,8 @@ func writeBack[T client.Object, L runtime.Object](t *testing.T, c client.Client[
 	}
 }
 
-// unchanged answers a function that writes an object back, and answers what the server had before and after.
+// unchanged answers a function that writes an object back, and answers what the server had before
+// and after.
 func unchanged[T client.Object, L runtime.Object](t *testing.T, c client.Client[T, L], name string) func() (before, after T, err error) {
 	return func() (before, after T, err error) {
 		if before, err = c.Get(t.Context(), name, metav1.GetOptions{}); err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/allot-dev/allot/test/conformance"
 )
 
-// TestConformance makes the product's statements about Kubernetes with allot attached, in each way in which it can be used there: allot runs
-// as the service accounts of its manifests, with the rights that these have.
+// TestConformance makes the product's statements about Kubernetes with allot attached, in each way
+// in which it can be used there: allot runs as the service accounts of its manifests, with the
+// rights that these have.
 func TestConformance(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -41,7 +42,8 @@ type attached struct {
 	scheduler  atomic.Pointer[Process]
 }
 
-// attach installs the manifests, and starts the processes that they would start, and a fleet of nodes.
+// attach installs the manifests, and starts the processes that they would start, and a fleet of
+// nodes.
 func attach(t *testing.T, k *Kubernetes, policy bool) *attached {
 	t.Helper()
 	names := []string{"allot", "template-sync"}

@@ -23,8 +23,8 @@ import (
 // everything is what the server has to serve so that each version can be written and read.
 var everything = []string{"resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3"}
 
-// TestOneEtcd: allot's API server works on the etcd of Kubernetes' one, and that on what allot's has written (R46). Both serve
-// the same objects, in each version that both have.
+// TestOneEtcd: allot's API server works on the etcd of Kubernetes' one, and that on what allot's
+// has written (R46). Both serve the same objects, in each version that both have.
 func TestOneEtcd(t *testing.T) {
 	k, beside := startBoth(t)
 	for _, name := range []string{"objects.yaml", "status.yaml"} {

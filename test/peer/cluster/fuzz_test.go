@@ -20,7 +20,8 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// stored are the kinds to make up, the versions in which they are stored, and the keys below which they are.
+// stored are the kinds to make up, the versions in which they are stored, and the keys below which
+// they are.
 var stored = []struct {
 	kind schema.GroupVersionKind
 	key  string
@@ -45,8 +46,9 @@ var stored = []struct {
 	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1alpha3", Kind: "ResourcePoolStatusRequest"}, "resourcepoolstatusrequests"},
 }
 
-// TestFuzzedObjects: whatever Kubernetes has stored, with any fields set and in any version that it ever stored, both servers say
-// the same of it in each version (R46). The objects are put into etcd as Kubernetes' codecs write them, since validation would refuse most of them.
+// TestFuzzedObjects: whatever Kubernetes has stored, with any fields set and in any version that it
+// ever stored, both servers say the same of it in each version (R46). The objects are put into etcd
+// as Kubernetes' codecs write them, since validation would refuse most of them.
 func TestFuzzedObjects(t *testing.T) {
 	const each = 30
 	k, beside := startBoth(t)

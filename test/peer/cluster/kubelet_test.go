@@ -26,8 +26,9 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm/dra/state"
 )
 
-// TestKubelet: what allot has allocated and reserved, the manager of claims of a stock kubelet takes as it is, with a driver that registers over
-// the kubelet plugin protocol and publishes its own slices (R39, R40).
+// TestKubelet: what allot has allocated and reserved, the manager of claims of a stock kubelet
+// takes as it is, with a driver that registers over the kubelet plugin protocol and publishes its
+// own slices (R39, R40).
 func TestKubelet(t *testing.T) {
 	for _, c := range []struct {
 		cluster  *lazy
@@ -171,7 +172,8 @@ func (m *machine) addNode(t *testing.T) {
 	}
 }
 
-// empty deletes what the test made, at once as there is nobody to stop the pods, and while there is still who finishes groups and claims.
+// empty deletes what the test made, at once as there is nobody to stop the pods, and while there is
+// still who finishes groups and claims.
 func (m *machine) empty(t *testing.T) {
 	ctx, now := context.WithoutCancel(t.Context()), int64(0)
 	if t.Failed() {
@@ -188,7 +190,8 @@ func (m *machine) empty(t *testing.T) {
 	}
 }
 
-// makeGroup makes a group with a claim from a template, and its pods: name-0, name-1 and so on, which are bound when it returns.
+// makeGroup makes a group with a claim from a template, and its pods: name-0, name-1 and so on,
+// which are bound when it returns.
 func (m *machine) makeGroup(t *testing.T, name, template string, count int, containers ...corev1.Container) []corev1.Pod {
 	t.Helper()
 	group := fmt.Sprintf("{apiVersion: %s, kind: PodGroup, metadata: {name: %s}, spec: {schedulingPolicy: {basic: {}}, "+
@@ -247,7 +250,8 @@ func (m *machine) waitBound(t *testing.T, name string, count int) []corev1.Pod {
 	return pods
 }
 
-// prepare prepares a pod, which is tried again and again as a kubelet does, and answers the pod as it is by then.
+// prepare prepares a pod, which is tried again and again as a kubelet does, and answers the pod as
+// it is by then.
 func (m *machine) prepare(t *testing.T, name string) *corev1.Pod {
 	t.Helper()
 	var pod *corev1.Pod
@@ -286,7 +290,8 @@ func (m *machine) claimOf(t *testing.T, pod *corev1.Pod) *resourcev1.ResourceCla
 	return claim
 }
 
-// sees checks that a container gets those devices of a claim that were allocated for its request, and nothing else.
+// sees checks that a container gets those devices of a claim that were allocated for its request,
+// and nothing else.
 func (m *machine) sees(t *testing.T, pod *corev1.Pod, c *corev1.Container, claim *resourcev1.ResourceClaim) {
 	t.Helper()
 	var devices []state.Device
@@ -420,8 +425,9 @@ func (m *machine) manyPods(t *testing.T) {
 	times(t, "prepared", m.driver.Prepared(), claim, 1)
 }
 
-// consumersAreFewPods: what docs/install-on-a-cluster.md says of groups of allot.dev. The server keeps no more than 256 consumers, and their group
-// cannot stand for the pods: no kubelet takes that.
+// consumersAreFewPods: what docs/install-on-a-cluster.md says of groups of allot.dev. The server
+// keeps no more than 256 consumers, and their group cannot stand for the pods: no kubelet takes
+// that.
 func (m *machine) consumersAreFewPods(t *testing.T) {
 	claims := m.clients.ResourceV1().ResourceClaims(m.ns)
 	claim, err := claims.Create(t.Context(), &resourcev1.ResourceClaim{

@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 )
 
-// shared are the control planes that all tests use; each is started by the first test that needs it.
+// shared are the control planes that all tests use; each is started by the first test that needs
+// it.
 var shared = struct {
 	dir             string
 	plain, grouping *lazy

@@ -20,7 +20,8 @@ type Own struct {
 	parts []*Process
 }
 
-// StartOwn starts allot's control plane without a scheduler and nodes, and returns when it is ready.
+// StartOwn starts allot's control plane without a scheduler and nodes, and returns when it is
+// ready.
 func StartOwn(ctx context.Context, dir string) (_ *Own, err error) {
 	binary, err := AllotBinary()
 	if err != nil {

@@ -17,12 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// forgotten are versions that Kubernetes 1.37 does not read either. Workloads of v1alpha1 are read here: see internal/apiserver/stored_test.go.
+// forgotten are versions that Kubernetes 1.37 does not read either. Workloads of v1alpha1 are read
+// here: see internal/apiserver/stored_test.go.
 var forgotten = []string{"apps/v1beta1", "apps/v1beta2", "scheduling.k8s.io/v1alpha1"}
 
-// TestOlderReleases: objects that Kubernetes 1.34 to 1.37 have stored, in each version that they had and with all fields set, are
-// served as the API server of 1.37 serves them, and those in a version that it does not know any more as they were written (R46).
-// k8s.io/api brings the objects along.
+// TestOlderReleases: objects that Kubernetes 1.34 to 1.37 have stored, in each version that they
+// had and with all fields set, are served as the API server of 1.37 serves them, and those in a
+// version that it does not know any more as they were written (R46). k8s.io/api brings the objects
+// along.
 func TestOlderReleases(t *testing.T) {
 	k, beside := startBoth(t)
 	theirs, ours := newReader(t, k.Config), newReader(t, beside)
@@ -54,7 +56,8 @@ func TestOlderReleases(t *testing.T) {
 	t.Logf("answers compared: %v", compared)
 }
 
-// oneFixture puts a file of a release into etcd, and compares what the servers make of it; it answers in how many versions.
+// oneFixture puts a file of a release into etcd, and compares what the servers make of it; it
+// answers in how many versions.
 func oneFixture(t *testing.T, k *Kubernetes, theirs, ours *reader, kind schema.GroupVersionKind, key, file string) (count int) {
 	t.Helper()
 	object, err := os.ReadFile(file)

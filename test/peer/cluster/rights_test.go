@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestMissingRights: without its role, allot attach starts nothing, and says right by right what it lacks; it begins when it may (R47).
-// The authorizer is the one of Kubernetes.
+// TestMissingRights: without its role, allot attach starts nothing, and says right by right what it
+// lacks; it begins when it may (R47). The authorizer is the one of Kubernetes.
 func TestMissingRights(t *testing.T) {
 	k := shared.plain.get(t)
 	text, err := Manifest("allot")

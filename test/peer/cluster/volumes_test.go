@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestVolumeLimits: no more volumes of a CSI driver come to a node than the CSINode of Kubernetes says, whose changes are followed (R38).
+// TestVolumeLimits: no more volumes of a CSI driver come to a node than the CSINode of Kubernetes
+// says, whose changes are followed (R38).
 func TestVolumeLimits(t *testing.T) {
 	k := shared.plain.get(t)
 	const host = "host-0"

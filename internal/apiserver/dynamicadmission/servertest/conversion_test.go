@@ -44,7 +44,8 @@ spec:
     schema: {openAPIV3Schema: {type: object, properties: {measure: {type: integer}}}}
 `
 
-// TestConversionWebhook reads and writes a custom resource in a version that only a webhook can convert.
+// TestConversionWebhook reads and writes a custom resource in a version that only a webhook can
+// convert.
 func TestConversionWebhook(t *testing.T) {
 	hook := httptest.NewTLSServer(http.HandlerFunc(convert))
 	t.Cleanup(hook.Close)

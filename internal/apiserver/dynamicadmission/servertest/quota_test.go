@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestQuotaIsEnforced charges claims and ConfigMaps to a quota until it is used up. No controller runs: the test sets
-// the status that one would set at first.
+// TestQuotaIsEnforced charges claims and ConfigMaps to a quota until it is used up. No controller
+// runs: the test sets the status that one would set at first.
 func TestQuotaIsEnforced(t *testing.T) {
 	client, err := kubernetes.NewForConfig(server.Loopback())
 	if err != nil {

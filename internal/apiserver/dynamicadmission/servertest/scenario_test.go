@@ -42,13 +42,14 @@ func TestMain(m *testing.M) {
 
 // TestScenarios runs the files of testdata. The commands are:
 //
-//   - webhook PATH: say how reviews at the path are answered, one line each: allow, deny MESSAGE, patch JSON, warn TEXT,
-//     hang, status TEXT (an HTTP error) and say TEXT (instead of a review).
+//   - webhook PATH: say how reviews at the path are answered, one line each: allow, deny MESSAGE,
+//     patch JSON, warn TEXT, hang, status TEXT (an HTTP error) and say TEXT (instead of a review).
 //   - config: create objects, and wait until those that configure admission count.
-//   - create, update, delete [dry-run] [show=FIELD,…]: send a request for each object. The output has the calls of
-//     webhooks, the warnings, the error or the fields.
+//   - create, update, delete [dry-run] [show=FIELD,…]: send a request for each object. The output
+//     has the calls of webhooks, the warnings, the error or the fields.
 //
-// $NS stands for the file's namespace, $URL for the webhook server, $CA for its certificate, and $NOWHERE for a URL at which nothing listens.
+// $NS stands for the file's namespace, $URL for the webhook server, $CA for its certificate, and
+// $NOWHERE for a URL at which nothing listens.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		s := newScenario(t, path)
@@ -272,8 +273,8 @@ metadata: {name: $MARKER}
 spec: {policyName: $MARKER}`,
 }
 
-// configure creates objects, and waits until they count: informers show a marker that is created after them not before
-// they show the objects themselves.
+// configure creates objects, and waits until they count: informers show a marker that is created
+// after them not before they show the objects themselves.
 func (s *scenario) configure(t *testing.T, text string) {
 	t.Helper()
 	s.mustCreate(t, text)

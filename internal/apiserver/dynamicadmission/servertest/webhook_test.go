@@ -91,7 +91,8 @@ func (s *webhookServer) review(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// call describes a review: what is done to which resource in which version, and what kind of request it is.
+// call describes a review: what is done to which resource in which version, and what kind of
+// request it is.
 func call(path string, r *admissionv1.AdmissionRequest) string {
 	out := fmt.Sprintf("called %s: %s %s/%s %s", path, r.Operation, r.Resource.Version, r.Resource.Resource, r.Kind.Kind)
 	if r.SubResource != "" {

@@ -53,7 +53,8 @@ func (w *watched) waits() []time.Duration {
 	return waits
 }
 
-// claimsAlone is how long a client takes that does nothing but create as many claims, in as many requests at once as the pods.
+// claimsAlone is how long a client takes that does nothing but create as many claims, in as many
+// requests at once as the pods.
 func claimsAlone(t *testing.T, namespaces []string, each int) time.Duration {
 	began := time.Now()
 	var creators errgroup.Group

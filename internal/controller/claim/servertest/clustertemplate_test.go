@@ -43,9 +43,9 @@ func (m *ageMeter) within(limit time.Duration) (fast, all int) {
 	return fast, len(m.times)
 }
 
-// TestR44ClusterTemplateInManyNamespaces: 1,000 pods in 100 namespaces name one cluster-wide template. Each gets one
-// claim of its own. How long that took is logged, beside what a client takes that only creates claims; it is no condition, as
-// machines that run tests are slow at times.
+// TestR44ClusterTemplateInManyNamespaces: 1,000 pods in 100 namespaces name one cluster-wide
+// template. Each gets one claim of its own. How long that took is logged, beside what a client
+// takes that only creates claims; it is no condition, as machines that run tests are slow at times.
 func TestR44ClusterTemplateInManyNamespaces(t *testing.T) {
 	const namespaces, podsEach = 100, 10
 	template := &resourcev1alpha3.ClusterResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{GenerateName: "everywhere-"}}

@@ -12,8 +12,8 @@ import (
 	resource "github.com/allot-dev/allot/api/resource/v1"
 )
 
-// TestForeignConsumers is R16 and F13: consumers of kinds that are not watched stay, for the first minute even if they do
-// not exist, and do not keep pods from leaving.
+// TestForeignConsumers is R16 and F13: consumers of kinds that are not watched stay, for the first
+// minute even if they do not exist, and do not keep pods from leaving.
 func TestForeignConsumers(t *testing.T) {
 	ns, ctx := namespace(t), t.Context()
 	lease := must(set.Leases(ns).Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "there"}}, metav1.CreateOptions{}))(t)

@@ -24,8 +24,9 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestLimit changes an original of 100 namespaces at 50 requests a second: two requests a namespace and one dry run take four seconds, and
-// a namespace that comes in the middle does not wait for the others.
+// TestLimit changes an original of 100 namespaces at 50 requests a second: two requests a namespace
+// and one dry run take four seconds, and a namespace that comes in the middle does not wait for the
+// others.
 func TestLimit(t *testing.T) {
 	const namespaces, qps, burst = 100, 50, 10
 	newNamespaces(t, namespaces)
@@ -58,7 +59,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestThousandNamespaces makes and changes an original of 1,000 namespaces: the requests are those that the rate is reckoned by.
+// TestThousandNamespaces makes and changes an original of 1,000 namespaces: the requests are those
+// that the rate is reckoned by.
 func TestThousandNamespaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes 1,000 namespaces")

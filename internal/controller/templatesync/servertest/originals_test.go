@@ -92,7 +92,8 @@ func original(t *testing.T, name string) *allotv1alpha1.ClusterResourceClaimTemp
 	return o
 }
 
-// awaitStatus waits for the status of the present generation to be: wanted, in step, conflicting, and the reason of InSync.
+// awaitStatus waits for the status of the present generation to be: wanted, in step, conflicting,
+// and the reason of InSync.
 func awaitStatus(t *testing.T, name, want string) {
 	t.Helper()
 	eventually(t, "status of "+name+": "+want, func() bool {

@@ -16,9 +16,10 @@ import (
 	"github.com/allot-dev/allot/internal/controller/templatesync"
 )
 
-// TestRightsAreExactlyWhatIsCalled takes the controller through all that it does, and compares its calls with the rights of its service
-// account. (All tests run as that account, so that a right that is missing fails them.) Leases are the process's; the script
-// template_sync runs it as the service account.
+// TestRightsAreExactlyWhatIsCalled takes the controller through all that it does, and compares its
+// calls with the rights of its service account. (All tests run as that account, so that a right
+// that is missing fails them.) Leases are the process's; the script template_sync runs it as the
+// service account.
 func TestRightsAreExactlyWhatIsCalled(t *testing.T) {
 	w := start(t, templatesync.Options{})
 	ns := newNamespaces(t, 1)[0]

@@ -96,7 +96,8 @@ func connect(server *apiserver.Server, path string) (err error) {
 	return err
 }
 
-// startOthers runs the controllers that generate claims, and collect the copies of originals that are gone.
+// startOthers runs the controllers that generate claims, and collect the copies of originals that
+// are gone.
 func startOthers(ctx context.Context, server *apiserver.Server) error {
 	set, err := client.New(server.Loopback())
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 	"github.com/allot-dev/allot/internal/controller/templatesync"
 )
 
-// TestF31ManyNamespacesAndANewOne: one original, 100 namespaces, with one request each; a pod that comes together with its namespace gets
-// its claim without anybody's retry. How long that took is logged: it should be less than 5 s where the machine does little else.
+// TestF31ManyNamespacesAndANewOne: one original, 100 namespaces, with one request each; a pod that
+// comes together with its namespace gets its claim without anybody's retry. How long that took is
+// logged: it should be less than 5 s where the machine does little else.
 func TestF31ManyNamespacesAndANewOne(t *testing.T) {
 	w := start(t, templatesync.Options{QPS: 100, Burst: 100})
 	newNamespaces(t, 100)
@@ -38,7 +39,8 @@ func TestF31ManyNamespacesAndANewOne(t *testing.T) {
 	awaitStatus(t, "h100", "101/101/0 InStep")
 }
 
-// TestF31ForeignTemplate: it is not touched, it is reported with an event, and makes way when it goes.
+// TestF31ForeignTemplate: it is not touched, it is reported with an event, and makes way when it
+// goes.
 func TestF31ForeignTemplate(t *testing.T) {
 	start(t, templatesync.Options{})
 	ns := newNamespaces(t, 2)
@@ -68,8 +70,9 @@ func TestF31ForeignTemplate(t *testing.T) {
 	awaitStatus(t, "taken", "2/2/0 InStep")
 }
 
-// TestReplaceBetweenPods holds the controller between the deletion of a copy and the creation of the next one: a pod that is created
-// meanwhile is not refused, and gets a claim of the new content as soon as there is a copy; claims that exist stay.
+// TestReplaceBetweenPods holds the controller between the deletion of a copy and the creation of
+// the next one: a pod that is created meanwhile is not refused, and gets a claim of the new content
+// as soon as there is a copy; claims that exist stay.
 func TestReplaceBetweenPods(t *testing.T) {
 	w := start(t, templatesync.Options{})
 	ns := newNamespaces(t, 1)[0]
@@ -107,7 +110,8 @@ func TestRefusedContentReplacesNothing(t *testing.T) {
 	awaitStatus(t, "refused", "2/2/0 InStep")
 }
 
-// TestDrift undoes what users do to copies, and the garbage collector removes the copies with the original.
+// TestDrift undoes what users do to copies, and the garbage collector removes the copies with the
+// original.
 func TestDrift(t *testing.T) {
 	start(t, templatesync.Options{})
 	ns := newNamespaces(t, 1)[0]

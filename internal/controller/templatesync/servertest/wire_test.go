@@ -102,7 +102,8 @@ func (w *wire) count(which func(call) bool) int {
 	return n
 }
 
-// before is the number of requests for which which is true that came before the first one to a namespace.
+// before is the number of requests for which which is true that came before the first one to a
+// namespace.
 func (w *wire) before(namespace string, which func(call) bool) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -24,7 +24,8 @@ const (
 type Difference struct {
 	Scenario string
 	Line     int
-	// Where is the object's KIND/NAME, a space, and the field's path; of an event, its type and reason.
+	// Where is the object's KIND/NAME, a space, and the field's path; of an event, its type and
+	// reason.
 	Where           string
 	Upstream, Allot string // "" if absent
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/allot-dev/allot/test/peer/cluster"
 )
 
-// width is how many scenarios run at a time, on whatever number of cores: they wait more than they work.
+// width is how many scenarios run at a time, on whatever number of cores: they wait more than they
+// work.
 const width = "24"
 
 func TestMain(m *testing.M) {

@@ -24,8 +24,8 @@ const patience = 90 * time.Second
 
 // Scenario is a file of testdata: a script, and the manifests that it applies.
 //
-// A script has one step a line; "#" begins a comment. "! STEP" must fail on both sides. KIND is any name
-// of a resource, and SELECTOR one of labels, without spaces.
+// A script has one step a line; "#" begins a comment. "! STEP" must fail on both sides. KIND is any
+// name of a resource, and SELECTOR one of labels, without spaces.
 //
 //	kubelet off|running|ready|hold         what the kubelet does by itself; off at the beginning
 //	apply FILE                             server-side apply of a manifest

@@ -7,7 +7,8 @@ import (
 	"github.com/allot-dev/allot/internal/apiserver/registry"
 )
 
-// TestEveryKindIsCompared: a kind that both servers have is compared only if Upstream has its strategies.
+// TestEveryKindIsCompared: a kind that both servers have is compared only if Upstream has its
+// strategies.
 func TestEveryKindIsCompared(t *testing.T) {
 	theirs, err := Upstream()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Path names a field of a kind by the JSON names of the fields that lead to it. A name ends in "[]" or
-// "{}" where the path goes on in an element of a list or of a map.
+// Path names a field of a kind by the JSON names of the fields that lead to it. A name ends in "[]"
+// or "{}" where the path goes on in an element of a list or of a map.
 type Path []string
 
 func (p Path) String() string { return strings.Join(p, ".") }
@@ -49,7 +49,8 @@ type structField struct {
 	t    reflect.Type
 }
 
-// structFields returns the fields of a struct that is an object in JSON, with those of embedded structs.
+// structFields returns the fields of a struct that is an object in JSON, with those of embedded
+// structs.
 func structFields(t reflect.Type) []structField {
 	t = indirect(t)
 	if t.Kind() != reflect.Struct || isScalar(t) {
@@ -70,8 +71,8 @@ func structFields(t reflect.Type) []structField {
 	return out
 }
 
-// element returns the type of the elements of a list or of a map, and the suffix of its name in a path.
-// Any other type is its own element.
+// element returns the type of the elements of a list or of a map, and the suffix of its name in a
+// path. Any other type is its own element.
 func element(t reflect.Type) (reflect.Type, string) {
 	t = indirect(t)
 	switch {
@@ -109,7 +110,8 @@ func isScalar(t reflect.Type) bool {
 	return ok
 }
 
-// Value returns a value of a type for a field: often one that a manifest has in a field of the same name.
+// Value returns a value of a type for a field: often one that a manifest has in a field of the same
+// name.
 func (m *Mutator) Value(name string, t reflect.Type, depth int) any {
 	t = indirect(t)
 	if known := m.values[name]; len(known) > 0 && m.rand.IntN(3) > 0 {
@@ -144,8 +146,8 @@ func (m *Mutator) Value(name string, t reflect.Type, depth int) any {
 	return m.pick([]any{int64(0), int64(1), int64(-1), int64(2), int64(80), int64(70000)})
 }
 
-// Set sets a field of an object of a type, and makes what leads to the field. It reports whether the
-// object could take it.
+// Set sets a field of an object of a type, and makes what leads to the field. It reports whether
+// the object could take it.
 func (m *Mutator) Set(object map[string]any, t reflect.Type, path Path) bool {
 	name := strings.TrimRight(path[0], "[]{}")
 	i := slices.IndexFunc(structFields(t), func(f structField) bool { return f.name == name })
@@ -159,8 +161,8 @@ func (m *Mutator) Set(object map[string]any, t reflect.Type, path Path) bool {
 	return ok && m.Set(next, elem, path[1:])
 }
 
-// member returns the object in a field, or in the first element of the list or map in it. What is not
-// there is made.
+// member returns the object in a field, or in the first element of the list or map in it. What is
+// not there is made.
 func member(object map[string]any, name, suffix string) (map[string]any, bool) {
 	empty := map[string]any{}
 	var inner any

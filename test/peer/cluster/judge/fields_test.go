@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestFields sets each field that the Go type of a kind has, in a manifest that is valid otherwise: in a
-// new object, and in a change of one or of its status. The manifests alone lack many fields.
+// TestFields sets each field that the Go type of a kind has, in a manifest that is valid otherwise:
+// in a new object, and in a change of one or of its status. The manifests alone lack many fields.
 func TestFields(t *testing.T) {
 	c := newCourt(t)
 	manifests, err := Manifests()
@@ -42,8 +42,8 @@ func TestFields(t *testing.T) {
 	c.report(t)
 }
 
-// fields asks for changes of valid manifests of one kind, and returns the number of its fields, and of
-// those that Kubernetes has accepted in an object.
+// fields asks for changes of valid manifests of one kind, and returns the number of its fields, and
+// of those that Kubernetes has accepted in an object.
 func (c *court) fields(mutator *Mutator, valid []Manifest, t reflect.Type) (fields, accepted int) {
 	kind := valid[0].Kind
 	for i, path := range Paths(t) {

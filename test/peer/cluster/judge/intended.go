@@ -173,8 +173,8 @@ func (d Difference) is(kind string, fields ...string) bool {
 	return has == "FieldValue"+kind && slices.Contains(fields, field)
 }
 
-// decoding reports whether it is only allot that cannot read the object, because it knows a field that
-// Kubernetes skips, and the value in it has the wrong type.
+// decoding reports whether it is only allot that cannot read the object, because it knows a field
+// that Kubernetes skips, and the value in it has the wrong type.
 func (d Difference) decoding(names ...string) bool {
 	if d.What != "other refusal" && !(d.allot() && d.Where == "error") {
 		return false

@@ -78,7 +78,8 @@ func (c *court) judge(name string, r Request) {
 	}
 	differences := Compare(r, theirs, ours)
 	if len(differences) > 0 {
-		// The servers look at the clock one after the other. What comes from that alone is not there the second time.
+		// The servers look at the clock one after the other. What comes from that alone is not there the
+		// second time.
 		again := Compare(r, c.theirs.Ask(r, versions), c.ours.Ask(r, versions))
 		differences = slices.DeleteFunc(differences, func(d Difference) bool {
 			return !slices.ContainsFunc(again, func(other Difference) bool { return other.String() == d.String() })
@@ -122,7 +123,8 @@ func TestJudge(t *testing.T) {
 	c.conclude(t)
 }
 
-// requests are what a manifest says; an object that is made is sent once more too, as update and as status.
+// requests are what a manifest says; an object that is made is sent once more too, as update and as
+// status.
 func (m Manifest) requests() []Request {
 	object, changed := encode(m.Object), encode(m.Changed)
 	base := Request{Resource: m.Resource, Kind: m.Kind, Verb: "create", New: object}

@@ -17,7 +17,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the checksums into api/openapi/testdata")
 
-// TestSumsAreThoseOfKubernetes compares the file of checksums with the definitions of the models that allot serves.
+// TestSumsAreThoseOfKubernetes compares the file of checksums with the definitions of the models
+// that allot serves.
 func TestSumsAreThoseOfKubernetes(t *testing.T) {
 	const file = "../../../../api/openapi/testdata/upstream.sums"
 	ref := func(model string) spec.Ref { return spec.MustCreateRef("#/definitions/" + model) }
