@@ -14,7 +14,8 @@ func addEvents(scheme *runtime.Scheme) error {
 	gv := eventsv1.SchemeGroupVersion
 	metav1.AddToGroupVersion(scheme, gv)
 	scheme.AddKnownTypes(gv, &eventsv1.Event{}, &eventsv1.EventList{})
-	scheme.AddKnownTypes(schema.GroupVersion{Group: gv.Group, Version: runtime.APIVersionInternal}, &corev1.Event{}, &corev1.EventList{})
+	scheme.AddKnownTypes(schema.GroupVersion{Group: gv.Group, Version: runtime.APIVersionInternal}, &corev1.Event{},
+		&corev1.EventList{})
 	for _, p := range []struct {
 		a, b       any
 		aToB, bToA conversion.ConversionFunc

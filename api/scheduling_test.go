@@ -47,7 +47,9 @@ func schedulingFiller(seed int64) *randfill.Filler {
 		}
 	}
 	codecs := serializer.NewCodecFactory(runtime.NewScheme())
-	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, funcs), rand.NewSource(seed), codecs).NilChance(0.2).NumElements(1, 3)
+	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, funcs), rand.NewSource(seed), codecs).NilChance(
+		0.2,
+	).NumElements(1, 3)
 }
 
 // TestSchedulingVersionsRoundTrip: no field of a PodGroup or Workload is lost on the way through

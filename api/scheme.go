@@ -56,7 +56,8 @@ func NewScheme() *runtime.Scheme {
 	// after the hub, which is therefore the first known version of each type.
 	scheme.AddKnownTypes(resourcev1beta2.SchemeGroupVersion, resourceKinds()...)
 	utilruntime.Must(resourcev1beta1.AddToScheme(scheme))
-	scheme.AddKnownTypes(resourcev1alpha3.SchemeGroupVersion, &resourcev1.DeviceTaintRule{}, &resourcev1.DeviceTaintRuleList{})
+	scheme.AddKnownTypes(resourcev1alpha3.SchemeGroupVersion, &resourcev1.DeviceTaintRule{},
+		&resourcev1.DeviceTaintRuleList{})
 	utilruntime.Must(schedulingv1alpha2.AddToScheme(scheme))
 	utilruntime.Must(addEvents(scheme))
 	return scheme
@@ -81,28 +82,42 @@ type group struct {
 
 func groups() []group {
 	resourceVersions := []schema.GroupVersion{
-		resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1beta1.SchemeGroupVersion, resourcev1alpha3.SchemeGroupVersion,
+		resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1beta1.SchemeGroupVersion,
+		resourcev1alpha3.SchemeGroupVersion,
 	}
-	schedulingVersions := []schema.GroupVersion{schedulingv1.SchemeGroupVersion, schedulingv1beta1.SchemeGroupVersion, schedulingv1alpha2.SchemeGroupVersion}
+	schedulingVersions := []schema.GroupVersion{
+		schedulingv1.SchemeGroupVersion,
+		schedulingv1beta1.SchemeGroupVersion,
+		schedulingv1alpha2.SchemeGroupVersion,
+	}
 	return []group{
 		{corev1.SchemeGroupVersion, []schema.GroupVersion{corev1.SchemeGroupVersion}, []runtime.Object{
 			&core.Pod{}, &core.PodList{}, &corev1.Binding{},
 			&corev1.Namespace{}, &corev1.NamespaceList{}, &corev1.Node{}, &corev1.NodeList{},
 			&corev1.Event{}, &corev1.EventList{}, &corev1.ConfigMap{}, &corev1.ConfigMapList{},
 			&corev1.Secret{}, &corev1.SecretList{}, &corev1.ServiceAccount{}, &corev1.ServiceAccountList{},
-			&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeList{},
+			&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolume{},
+			&corev1.PersistentVolumeList{},
 			&corev1.Service{}, &corev1.ServiceList{}, &corev1.LimitRange{}, &corev1.LimitRangeList{},
 			&corev1.ResourceQuota{}, &corev1.ResourceQuotaList{},
 			&corev1.PodLogOptions{}, &corev1.SerializedReference{},
 		}},
-		{admissionregistrationv1.SchemeGroupVersion, []schema.GroupVersion{admissionregistrationv1.SchemeGroupVersion}, []runtime.Object{
-			&admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfigurationList{},
-			&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfigurationList{},
-			&admissionregistrationv1.MutatingAdmissionPolicy{}, &admissionregistrationv1.MutatingAdmissionPolicyList{},
-			&admissionregistrationv1.MutatingAdmissionPolicyBinding{}, &admissionregistrationv1.MutatingAdmissionPolicyBindingList{},
-			&admissionregistrationv1.ValidatingAdmissionPolicy{}, &admissionregistrationv1.ValidatingAdmissionPolicyList{},
-			&admissionregistrationv1.ValidatingAdmissionPolicyBinding{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
-		}},
+		{
+			admissionregistrationv1.SchemeGroupVersion,
+			[]schema.GroupVersion{admissionregistrationv1.SchemeGroupVersion},
+			[]runtime.Object{
+				&admissionregistrationv1.MutatingWebhookConfiguration{},
+				&admissionregistrationv1.MutatingWebhookConfigurationList{},
+				&admissionregistrationv1.ValidatingWebhookConfiguration{},
+				&admissionregistrationv1.ValidatingWebhookConfigurationList{},
+				&admissionregistrationv1.MutatingAdmissionPolicy{}, &admissionregistrationv1.MutatingAdmissionPolicyList{},
+				&admissionregistrationv1.MutatingAdmissionPolicyBinding{},
+				&admissionregistrationv1.MutatingAdmissionPolicyBindingList{},
+				&admissionregistrationv1.ValidatingAdmissionPolicy{}, &admissionregistrationv1.ValidatingAdmissionPolicyList{},
+				&admissionregistrationv1.ValidatingAdmissionPolicyBinding{},
+				&admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
+			},
+		},
 		{appsv1.SchemeGroupVersion, []schema.GroupVersion{appsv1.SchemeGroupVersion}, []runtime.Object{
 			&apps.Deployment{}, &apps.DeploymentList{}, &apps.ReplicaSet{}, &apps.ReplicaSetList{},
 			&apps.StatefulSet{}, &apps.StatefulSetList{}, &apps.DaemonSet{}, &apps.DaemonSetList{},

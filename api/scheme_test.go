@@ -48,8 +48,12 @@ func TestPodGroupTemplateReferenceForms(t *testing.T) {
 		"nested (KEP-5832)": `{"workload":{"workloadName":"w","podGroupTemplateName":"t"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			obj := decode(t, `{"apiVersion":"scheduling.k8s.io/v1alpha2","kind":"PodGroup","metadata":{"name":"g"},"spec":{"podGroupTemplateRef":`+ref+`,"disruptionMode":"PodGroup"}}`)
-			hub, err := Scheme.ConvertToVersion(obj, schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: runtime.APIVersionInternal})
+			obj := decode(
+				t,
+				`{"apiVersion":"scheduling.k8s.io/v1alpha2","kind":"PodGroup","metadata":{"name":"g"},"spec":{"podGroupTemplateRef":`+ref+`,"disruptionMode":"PodGroup"}}`,
+			)
+			hub, err := Scheme.ConvertToVersion(obj,
+				schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: runtime.APIVersionInternal})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +73,8 @@ func TestPodGroupTemplateReferenceForms(t *testing.T) {
 func TestContradictingTemplateReferenceIsNoName(t *testing.T) {
 	obj := decode(t, `{"apiVersion":"scheduling.k8s.io/v1alpha2","kind":"PodGroup","metadata":{"name":"g"},
 		"spec":{"podGroupTemplateRef":{"workloadName":"w","podGroupTemplateName":"t","workload":{"workloadName":"other","podGroupTemplateName":"t"}}}}`)
-	hub, err := Scheme.ConvertToVersion(obj, schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: runtime.APIVersionInternal})
+	hub, err := Scheme.ConvertToVersion(obj,
+		schema.GroupVersion{Group: schedulingv1beta1.GroupName, Version: runtime.APIVersionInternal})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,9 @@ func filler(seed int64) *randfill.Filler {
 		}
 	}
 	codecs := serializer.NewCodecFactory(runtime.NewScheme())
-	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, funcs), rand.NewSource(seed), codecs).NilChance(0.2).NumElements(1, 3)
+	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, funcs), rand.NewSource(seed), codecs).NilChance(
+		0.2,
+	).NumElements(1, 3)
 }
 
 func v1beta1Kinds() []runtime.Object {
@@ -197,7 +199,8 @@ func TestAddedFieldsOfClaimsInEveryVersion(t *testing.T) {
 	for _, version := range []string{"v1", "v1beta1", "v1beta2"} {
 		obj := decode(t, `{"apiVersion":"resource.k8s.io/`+version+`","kind":"ResourceClaim","metadata":{"name":"c"},
 			"spec":{"devices":{},"reservedFor":{"resource":"jobs","name":"j","uid":"1"}},"status":{"allocation":{"reservedForAnyPod":true}}}`)
-		hub, err := Scheme.ConvertToVersion(obj, schema.GroupVersion{Group: resourcev1.GroupName, Version: runtime.APIVersionInternal})
+		hub, err := Scheme.ConvertToVersion(obj,
+			schema.GroupVersion{Group: resourcev1.GroupName, Version: runtime.APIVersionInternal})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -86,10 +86,16 @@ var edges = []struct{ from, to, why string }{
 		"a controller reads caches and writes the difference"},
 	{"controller/{claim,daemonset,deployment,devicetaint,disruption,eviction}", "controller/reconciler",
 		"the queue and the workers are the same for all"},
-	{"controller/{garbagecollector,job,namespace,namespacedefaults,nodelifecycle,nodetaint,podgc}", "controller/reconciler",
-		"the queue and the workers are the same for all"},
-	{"controller/{podgroup,poolstatus,replicaset,resourcequota,statefulset,templatesync,ttl,workload}", "controller/reconciler",
-		"the queue and the workers are the same for all"},
+	{
+		"controller/{garbagecollector,job,namespace,namespacedefaults,nodelifecycle,nodetaint,podgc}",
+		"controller/reconciler",
+		"the queue and the workers are the same for all",
+	},
+	{
+		"controller/{podgroup,poolstatus,replicaset,resourcequota,statefulset,templatesync,ttl,workload}",
+		"controller/reconciler",
+		"the queue and the workers are the same for all",
+	},
 	{"controller/{job,templatesync,workload}", "controller/expectations", "own writes are awaited in one way"},
 	{"controller/{daemonset,deployment,job,replicaset,statefulset,controllertest}", "controller/ownership",
 		"who owns what is decided in one way"},
@@ -121,10 +127,18 @@ var edges = []struct{ from, to, why string }{
 	{"node", "fleet", "simulated nodes follow a description"},
 	{"node", "controller/reconciler", "nodes are reconciled like other objects"},
 
-	{"apiserver", "apiserver/{admission,inmemory,noderights,rbac,registry,token}", "the server is assembled from its parts"},
+	{
+		"apiserver",
+		"apiserver/{admission,inmemory,noderights,rbac,registry,token}",
+		"the server is assembled from its parts",
+	},
 	{"apiserver/defaults", "apiserver/quantity", "a quantity that is too large is not rounded"},
 	{"apiserver/noderights", "claims", "the claims of a node's pods are determined there"},
-	{"apiserver/registry", "apiserver/{defaults,gates,printers,rbac,validation}", "the descriptor of a kind has its functions"},
+	{
+		"apiserver/registry",
+		"apiserver/{defaults,gates,printers,rbac,validation}",
+		"the descriptor of a kind has its functions",
+	},
 	{"apiserver/registry", "apiserver/{dynamicadmission,noderights,quantity,token}", "rules for writes are decided there"},
 	{"apiserver/registry", "claims", "known claim names are recorded at pod creation"},
 	{"apiserver/dynamicadmission", "quota", "what an object uses of a quota is measured in one place"},
@@ -172,8 +186,21 @@ var edges = []struct{ from, to, why string }{
 }
 
 // core packages decide: same input, same output, on any machine.
-var core = []string{"model", "alloc", "sched", "sched/nodefit", "sched/score", "sched/reason", "sched/plan", "sched/queue",
-	"sched/placement", "sched/preempt", "claims", "groups", "explain"}
+var core = []string{
+	"model",
+	"alloc",
+	"sched",
+	"sched/nodefit",
+	"sched/score",
+	"sched/reason",
+	"sched/plan",
+	"sched/queue",
+	"sched/placement",
+	"sched/preempt",
+	"claims",
+	"groups",
+	"explain",
+}
 
 // Imports that a core package has no use for, by prefix of the path.
 var coreBans = []struct{ prefix, why string }{

@@ -58,9 +58,13 @@ func ExampleOptions_podClock() {
 	pods := kubernetes.NewForConfigOrDie(env.Config).CoreV1().Pods("default")
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "work", Annotations: map[string]string{"allot.dev/run-for": "10h"}},
-		Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "any"}}},
+		Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever,
+			Containers:    []corev1.Container{{Name: "main", Image: "any"}},
+		},
 	}
-	changes, err := pods.Watch(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", "work").String()})
+	changes, err := pods.Watch(ctx,
+		metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", "work").String()})
 	if err != nil {
 		fmt.Println(err)
 		return

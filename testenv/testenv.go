@@ -61,7 +61,12 @@ func Start(ctx context.Context, opts Options) (env *Env, err error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := app.Options{UnsafeNoFsync: true, PluginsDir: opts.PluginsDir, PodClock: opts.PodClock, Fleet: fleet.Simple(defaultNodes, defaultDevices)}
+	settings := app.Options{
+		UnsafeNoFsync: true,
+		PluginsDir:    opts.PluginsDir,
+		PodClock:      opts.PodClock,
+		Fleet:         fleet.Simple(defaultNodes, defaultDevices),
+	}
 	if opts.Fleet != "" {
 		if settings.Fleet, err = fleet.Parse([]byte(opts.Fleet)); err != nil {
 			return nil, fmt.Errorf("fleet: %w", err)

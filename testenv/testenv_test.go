@@ -36,8 +36,11 @@ func TestOptions(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	widgets := dynamic.NewForConfigOrDie(env.Config).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"})
-	if list, err := widgets.Namespace("default").List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 {
+	widgets := dynamic.NewForConfigOrDie(env.Config).Resource(
+		schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"},
+	)
+	if list, err := widgets.Namespace("default").List(t.Context(), metav1.ListOptions{}); err != nil ||
+		len(list.Items) != 1 {
 		t.Errorf("there are %d widgets (%v), want that of the manifest", len(list.Items), err)
 	}
 	nodes, err := kubernetes.NewForConfigOrDie(env.Config).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})

@@ -44,7 +44,12 @@ func NewBuilder(roots ...any) (*Builder, error) {
 // of allot's, or two of upstream's, have one model name, or if a struct has two fields with one
 // JSON name.
 func (b *Builder) Build(ref common.ReferenceCallback) (map[string]common.OpenAPIDefinition, error) {
-	d := &definer{Builder: b, ref: ref, types: map[string]reflect.Type{}, definitions: map[string]common.OpenAPIDefinition{}}
+	d := &definer{
+		Builder:     b,
+		ref:         ref,
+		types:       map[string]reflect.Type{},
+		definitions: map[string]common.OpenAPIDefinition{},
+	}
 	for _, root := range b.roots {
 		if err := d.add(root); err != nil {
 			return nil, err

@@ -34,7 +34,8 @@ func Definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefiniti
 // are not kinds: patches, tables, discovery and the version.
 func Roots(scheme *runtime.Scheme) []any {
 	roots := []any{
-		metav1.Patch{}, metav1.Table{}, metav1.PartialObjectMetadata{}, metav1.PartialObjectMetadataList{}, metav1.APIVersions{},
+		metav1.Patch{}, metav1.Table{}, metav1.PartialObjectMetadata{}, metav1.PartialObjectMetadataList{},
+		metav1.APIVersions{},
 		metav1.APIGroup{}, metav1.APIGroupList{}, metav1.APIResourceList{}, metav1.Status{}, version.Info{},
 	}
 	for gvk, t := range scheme.AllKnownTypes() {

@@ -54,7 +54,9 @@ func TestEveryJSONFieldIsAProperty(t *testing.T) {
 
 // checkValue checks a JSON value against a schema and returns the number of names that it has
 // looked up.
-func checkValue(t *testing.T, definitions map[string]common.OpenAPIDefinition, s *spec.Schema, value any, path string) int {
+func checkValue(
+	t *testing.T, definitions map[string]common.OpenAPIDefinition, s *spec.Schema, value any, path string,
+) int {
 	t.Helper()
 	if ref := s.Ref.String(); ref != "" {
 		d, ok := definitions[strings.TrimPrefix(ref, "#/definitions/")]

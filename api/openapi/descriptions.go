@@ -151,14 +151,20 @@ func templateTexts() texts {
 // in JSON.
 func machineryTexts() texts {
 	return texts{
-		"io.k8s.apimachinery.pkg.apis.meta.v1.Time":      {"": "A time in seconds, in the format of RFC 3339; null if it is not set."},
-		"io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": {"": "A time in microseconds, in the format of RFC 3339; null if it is not set."},
-		"io.k8s.apimachinery.pkg.apis.meta.v1.Duration":  {"": "A duration such as 1h30m or 250ms."},
+		"io.k8s.apimachinery.pkg.apis.meta.v1.Time": {
+			"": "A time in seconds, in the format of RFC 3339; null if it is not set.",
+		},
+		"io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": {
+			"": "A time in microseconds, in the format of RFC 3339; null if it is not set.",
+		},
+		"io.k8s.apimachinery.pkg.apis.meta.v1.Duration": {"": "A duration such as 1h30m or 250ms."},
 		"io.k8s.apimachinery.pkg.api.resource.Quantity": {
 			"": "A number with an optional unit: decimal (n, u, m, k, M, G, T, P, E), binary (Ki, Mi, Gi, Ti, Pi, Ei) or an exponent " +
 				"(e3). Examples: 2, 500m, 1.5Gi, 3e6. It is stored exactly, in a canonical form.",
 		},
-		"io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"": "A whole number or a string, such as the number or the name of a port."},
+		"io.k8s.apimachinery.pkg.util.intstr.IntOrString": {
+			"": "A whole number or a string, such as the number or the name of a port.",
+		},
 		"io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent": {
 			"":       "One change of a watched resource.",
 			"type":   "What happened: ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.",

@@ -61,7 +61,9 @@ func converter(t *testing.T) managedfields.TypeConverter {
 	t.Helper()
 	name := Namer(api.Scheme)
 	models := map[string]*spec.Schema{}
-	for model, d := range Definitions(func(model string) spec.Ref { return spec.MustCreateRef("#/components/schemas/" + model) }) {
+	for model, d := range Definitions(func(model string) spec.Ref {
+		return spec.MustCreateRef("#/components/schemas/" + model)
+	}) {
 		_, extensions := name(model)
 		for key, value := range extensions {
 			d.Schema.AddExtension(key, value)

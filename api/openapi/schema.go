@@ -118,7 +118,8 @@ func formattedDefinition(t reflect.Type, description string) (common.OpenAPIDefi
 		return v2, true
 	}
 	v3 := common.OpenAPIDefinition{Schema: spec.Schema{SchemaProps: spec.SchemaProps{
-		Description: description, OneOf: common.GenerateOpenAPIV3OneOfSchema(o.OpenAPIV3OneOfTypes()), Format: f.OpenAPISchemaFormat(),
+		Description: description, OneOf: common.GenerateOpenAPIV3OneOfSchema(o.OpenAPIV3OneOfTypes()),
+		Format: f.OpenAPISchemaFormat(),
 	}}}
 	return common.EmbedOpenAPIDefinitionIntoV2Extension(v3, v2), true
 }

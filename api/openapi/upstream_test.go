@@ -62,7 +62,8 @@ func TestStructureIsThatOfUpstreamsGenerator(t *testing.T) {
 		want, ok := sums[model]
 		if !ok {
 			if !isNewModel(model) {
-				t.Errorf("%s is not in testdata/upstream.sums; the test of test/peer/cluster/openapi writes it with -rewrite", model)
+				t.Errorf("%s is not in testdata/upstream.sums; the test of test/peer/cluster/openapi writes it with -rewrite",
+					model)
 			}
 			continue
 		}

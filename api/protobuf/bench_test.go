@@ -25,7 +25,9 @@ func typicalPod() *corev1.Pod {
 			}},
 			ManagedFields: []metav1.ManagedFieldsEntry{{
 				Manager: "controller", Operation: "Update", APIVersion: "v1", Time: &started, FieldsType: "FieldsV1",
-				FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{".":{},"f:app":{},"f:team":{}}},"f:spec":{"f:containers":{}}}`),
+				FieldsV1: metav1.NewFieldsV1(
+					`{"f:metadata":{"f:labels":{".":{},"f:app":{},"f:team":{}}},"f:spec":{"f:containers":{}}}`,
+				),
 			}},
 		},
 		Spec: corev1.PodSpec{
@@ -51,7 +53,8 @@ func typicalPod() *corev1.Pod {
 		})
 	}
 	for _, kind := range []corev1.PodConditionType{"PodScheduled", "Initialized", "ContainersReady", "Ready"} {
-		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: kind, Status: "True", LastTransitionTime: started})
+		pod.Status.Conditions = append(pod.Status.Conditions,
+			corev1.PodCondition{Type: kind, Status: "True", LastTransitionTime: started})
 	}
 	return pod
 }

@@ -26,10 +26,12 @@ import (
 func TestEveryDeltaKindCanBeEncoded(t *testing.T) {
 	for _, kind := range []runtime.Object{
 		&core.Pod{}, &core.PodList{}, &apps.Deployment{}, &apps.DeploymentList{}, &apps.ReplicaSet{}, &apps.ReplicaSetList{},
-		&resource.ResourceClaim{}, &resource.ResourceClaimList{}, &resource.ResourceClaimTemplate{}, &resource.ResourceClaimTemplateList{},
+		&resource.ResourceClaim{}, &resource.ResourceClaimList{}, &resource.ResourceClaimTemplate{},
+		&resource.ResourceClaimTemplateList{},
 		&resourcev1alpha3.ClusterResourceClaimTemplate{}, &resourcev1alpha3.ClusterResourceClaimTemplateList{},
 		&scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{}, &scheduling.WorkloadList{},
-		&schedulingv1alpha2.PodGroup{}, &schedulingv1alpha2.PodGroupList{}, &schedulingv1alpha2.Workload{}, &schedulingv1alpha2.WorkloadList{},
+		&schedulingv1alpha2.PodGroup{}, &schedulingv1alpha2.PodGroupList{}, &schedulingv1alpha2.Workload{},
+		&schedulingv1alpha2.WorkloadList{},
 	} {
 		if err := protobuf.Check(kind); err != nil {
 			t.Error(err)
@@ -100,8 +102,9 @@ func serializers(t *testing.T) map[string]*serializer.Serializer {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	return map[string]*serializer.Serializer{
-		"whole":     serializer.NewSerializer(scheme, scheme),
-		"streaming": serializer.NewSerializerWithOptions(scheme, scheme, serializer.SerializerOptions{StreamingCollectionsEncoding: true}),
+		"whole": serializer.NewSerializer(scheme, scheme),
+		"streaming": serializer.NewSerializerWithOptions(scheme, scheme,
+			serializer.SerializerOptions{StreamingCollectionsEncoding: true}),
 	}
 }
 
@@ -124,7 +127,11 @@ func decode(t *testing.T, s *serializer.Serializer, data []byte, into runtime.Ob
 
 func TestAddedFieldsSurviveInEachKind(t *testing.T) {
 	claim := &resource.ResourceClaim{}
-	claim.Spec.ReservedFor = &resourcev1.ResourceClaimConsumerReference{APIGroup: "scheduling.k8s.io", Resource: "podgroups", Name: "g"}
+	claim.Spec.ReservedFor = &resourcev1.ResourceClaimConsumerReference{
+		APIGroup: "scheduling.k8s.io",
+		Resource: "podgroups",
+		Name:     "g",
+	}
 	claim.Status.Allocation = &resource.AllocationResult{ReservedForAnyPod: ptr.To(true)}
 	roundTrip(t, claim, &resource.ResourceClaim{})
 
@@ -136,7 +143,9 @@ func TestAddedFieldsSurviveInEachKind(t *testing.T) {
 	roundTrip(t, group, &scheduling.PodGroup{})
 
 	deployment := &apps.Deployment{}
-	deployment.Spec.Template.Spec.ResourceClaims = []core.PodResourceClaim{{ClusterResourceClaimTemplateName: ptr.To("template")}}
+	deployment.Spec.Template.Spec.ResourceClaims = []core.PodResourceClaim{
+		{ClusterResourceClaimTemplateName: ptr.To("template")},
+	}
 	roundTrip(t, deployment, &apps.Deployment{})
 
 	template := &resourcev1alpha3.ClusterResourceClaimTemplate{}

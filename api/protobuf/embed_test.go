@@ -38,7 +38,11 @@ func upstreamClaim(name string) corev1.PodResourceClaim {
 }
 
 func extraClaim(name string) AddedClaim {
-	return AddedClaim{PodResourceClaim: upstreamClaim(name), Extra: ptr.To("extra of " + name), Labels: map[string]string{"b": "2", "a": "1"}}
+	return AddedClaim{
+		PodResourceClaim: upstreamClaim(name),
+		Extra:            ptr.To("extra of " + name),
+		Labels:           map[string]string{"b": "2", "a": "1"},
+	}
 }
 
 func TestAddedFieldsFollowUpstreamsBytes(t *testing.T) {

@@ -149,7 +149,8 @@ func celDevice(pool *model.Pool, i int) cel.Device {
 // the attribute.
 func (p *Problem) attributeError(a *attribute, pool *model.Pool, values *valueSets) *Reason {
 	r := &Reason{
-		Kind: SelectorError, Attribute: string(a.name), Device: pool.DeviceID(values.device), Expression: a.expression, Message: values.message, CostLimited: values.costLimited,
+		Kind: SelectorError, Attribute: string(a.name), Device: pool.DeviceID(values.device), Expression: a.expression,
+		Message: values.message, CostLimited: values.costLimited,
 	}
 	for w := range p.requests {
 		for o := range p.requests[w].alternatives {

@@ -74,7 +74,8 @@ func unchanged(from, to *model.Pool) []int {
 // their maps, and selectors cannot distinguish them.
 func sameSlice(a, b *model.Device) bool {
 	same := func(x, y any) bool { return reflect.ValueOf(x).Pointer() == reflect.ValueOf(y).Pointer() }
-	return a.AllowMultipleAllocations == b.AllowMultipleAllocations && same(a.Attributes, b.Attributes) && same(a.Capacity, b.Capacity)
+	return a.AllowMultipleAllocations == b.AllowMultipleAllocations && same(a.Attributes, b.Attributes) &&
+		same(a.Capacity, b.Capacity)
 }
 
 func (m *matcher) matchesAll(pool *model.Pool, device int, selectors []string) (bool, error) {

@@ -15,13 +15,26 @@ import (
 
 // poolSlice returns a slice of pool p that all nodes can reach.
 func poolSlice(name string, generation, slices int64, sizes []int64) *model.Slice {
-	s := &model.Slice{Name: name, Pool: model.PoolID{Driver: driver, Pool: "p"}, Generation: generation, PoolSlices: slices, Usage: model.Usage{Scope: model.Scope{All: true}}}
+	s := &model.Slice{
+		Name:       name,
+		Pool:       model.PoolID{Driver: driver, Pool: "p"},
+		Generation: generation,
+		PoolSlices: slices,
+		Usage:      model.Usage{Scope: model.Scope{All: true}},
+	}
 	for i, size := range sizes {
 		attributes := map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"size": {IntValue: &size}}
 		if size < 0 {
 			attributes = nil
 		}
-		s.Devices = append(s.Devices, model.Device{Name: fmt.Sprint(name, "-", i), Usage: &model.Usage{Scope: model.Scope{All: true}}, Attributes: attributes})
+		s.Devices = append(
+			s.Devices,
+			model.Device{
+				Name:       fmt.Sprint(name, "-", i),
+				Usage:      &model.Usage{Scope: model.Scope{All: true}},
+				Attributes: attributes,
+			},
+		)
 	}
 	return s
 }
@@ -51,7 +64,14 @@ func TestCarryOverKeepsResults(t *testing.T) {
 			case 0:
 				state.Devices.DeleteSlice(name)
 			case 1:
-				state.TaintRules.Put(&model.TaintRule{Name: "rule", Selects: true, Driver: driver, Taint: resourcev1.DeviceTaint{Key: "k", Effect: resourcev1.DeviceTaintEffectNoSchedule}})
+				state.TaintRules.Put(
+					&model.TaintRule{
+						Name:    "rule",
+						Selects: true,
+						Driver:  driver,
+						Taint:   resourcev1.DeviceTaint{Key: "k", Effect: resourcev1.DeviceTaintEffectNoSchedule},
+					},
+				)
 			case 2:
 				state.TaintRules.Delete("rule")
 			default:
@@ -61,14 +81,17 @@ func TestCarryOverKeepsResults(t *testing.T) {
 				}
 				state.Devices.PutSlice(slice)
 			}
-			for _, expression := range []string{"device.attributes[%q].size > 0", "!has(device.attributes[%q].size)", "has(device.attributes[%[1]q].size) && device.attributes[%[1]q].size == 2"} {
+			for _, expression := range []string{"device.attributes[%q].size > 0", "!has(device.attributes[%q].size)",
+				"has(device.attributes[%[1]q].size) && device.attributes[%[1]q].size == 2"} {
 				claims := sizedClaim(fmt.Sprintf(expression, driver))
 				got, found := allocate(remembers, state, node, claims)
 				if request, _ := allocate(alloc.New(), state, node, claims); got != request {
 					t.Fatalf("%s: %s, want %s", expression, got, request)
 				}
 				if found != nil && rapid.Bool().Draw(t, "hold") {
-					state.Claims.Put(&model.Claim{Key: model.Key{Namespace: "ns", Name: fmt.Sprint(change, expression)}, Allocation: found[0]})
+					state.Claims.Put(
+						&model.Claim{Key: model.Key{Namespace: "ns", Name: fmt.Sprint(change, expression)}, Allocation: found[0]},
+					)
 				}
 			}
 		}
@@ -76,7 +99,9 @@ func TestCarryOverKeepsResults(t *testing.T) {
 }
 
 // allocate returns the result of an allocator as text, with the best choice if there is one.
-func allocate(allocator *alloc.Allocator, state *model.State, node *model.NodeInfo, claims []*model.Claim) (string, alloc.Choice) {
+func allocate(
+	allocator *alloc.Allocator, state *model.State, node *model.NodeInfo, claims []*model.Claim,
+) (string, alloc.Choice) {
 	problem, reason := allocator.Prepare(state, claims, false)
 	if reason != nil {
 		return reason.String(), nil
@@ -106,7 +131,8 @@ func TestChangedSliceEvaluatesOnlyItsDevices(t *testing.T) {
 		}
 		state.Devices.PutSlice(poolSlice(fmt.Sprint("s", i), 1, slices, sizes))
 	}
-	problem, reason := alloc.New().Prepare(state, sizedClaim(fmt.Sprintf("device.attributes[%q].size >= 0", driver)), false)
+	problem, reason := alloc.New().Prepare(state, sizedClaim(fmt.Sprintf("device.attributes[%q].size >= 0", driver)),
+		false)
 	if reason != nil {
 		t.Fatal(reason)
 	}

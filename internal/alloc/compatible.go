@@ -36,7 +36,8 @@ func groupUsagesOf(device *model.Device) []groupUsage {
 // hasGroups reports whether a device of the pool has compatibility groups.
 func hasGroups(pool *model.Pool) bool {
 	return slices.ContainsFunc(pool.Devices, func(device model.Device) bool {
-		return slices.ContainsFunc(device.ConsumesCounters, func(c resourcev1.DeviceCounterConsumption) bool { return len(c.CompatibilityGroups) > 0 })
+		return slices.ContainsFunc(device.ConsumesCounters,
+			func(c resourcev1.DeviceCounterConsumption) bool { return len(c.CompatibilityGroups) > 0 })
 	})
 }
 

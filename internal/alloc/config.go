@@ -46,7 +46,8 @@ func (d *decisions) config(claim int) []resourcev1.DeviceAllocationConfiguration
 // configFits reports whether the configuration of the chosen alternatives fits into each
 // allocation.
 func (d *decisions) configFits() bool {
-	return !d.offer.problem.mayExceedConfig || !slices.ContainsFunc(d.configCounts(), func(n int) bool { return n > maxConfig })
+	return !d.offer.problem.mayExceedConfig ||
+		!slices.ContainsFunc(d.configCounts(), func(n int) bool { return n > maxConfig })
 }
 
 // configCounts returns the number of configuration entries for each claim.

@@ -57,7 +57,8 @@ func (offer *NodeOffer) exhaustedUnderConstraints() string {
 		}
 		var requests []int
 		for w := range p.requests {
-			if o := s.chosen[w]; o >= 0 && slices.Contains(p.eligibilities[p.requests[w].alternatives[o].eligibility].constraints, r) {
+			if o := s.chosen[w]; o >= 0 &&
+				slices.Contains(p.eligibilities[p.requests[w].alternatives[o].eligibility].constraints, r) {
 				requests = append(requests, w)
 			}
 		}

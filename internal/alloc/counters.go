@@ -195,7 +195,8 @@ func (c *counters) forView(view *model.PoolView) *viewCounters {
 // admits reports whether a device with this usage can be allocated in addition to the devices in
 // use.
 func (v *viewCounters) admits(usage *counterUsage) bool {
-	return len(usage.amounts)+len(usage.groups) == 0 || v.unpublished == "" && usage.shortCounter(v.remaining) < 0 && v.groupsInUse.admits(usage.groups)
+	return len(usage.amounts)+len(usage.groups) == 0 ||
+		v.unpublished == "" && usage.shortCounter(v.remaining) < 0 && v.groupsInUse.admits(usage.groups)
 }
 
 // unavailableReason returns why counters do not admit a device, or "".
@@ -208,7 +209,8 @@ func (v *viewCounters) unavailableReason(device int) string {
 		return fmt.Sprintf("shares counters with %s, which is in use but no longer published", v.unpublished)
 	}
 	if at := usage.shortCounter(v.remaining); at >= 0 {
-		return fmt.Sprintf("needs %s of counter %s, %s left", v.format(at, usage.amountOf(at)), v.names[at], v.format(at, max(0, v.remaining[at])))
+		return fmt.Sprintf("needs %s of counter %s, %s left", v.format(at, usage.amountOf(at)), v.names[at],
+			v.format(at, max(0, v.remaining[at])))
 	}
 	return "has no compatibility group in common with what is in use"
 }
@@ -417,7 +419,8 @@ func (d *decisions) exhaustedCounter(requests []int, wanted int) string {
 		for i, counter := range h.counters {
 			if most := h.maxByCounter(b, room, all, i); elsewhere+most < wanted {
 				v := b.counters[h.view]
-				return fmt.Sprintf("counter %s has %s left, enough for %d", v.names[counter], v.format(counter, max(0, v.remaining[counter])), most)
+				return fmt.Sprintf("counter %s has %s left, enough for %d", v.names[counter],
+					v.format(counter, max(0, v.remaining[counter])), most)
 			}
 		}
 	}

@@ -147,7 +147,8 @@ func (w *counterSum) format(offer *NodeOffer, needed int64) string {
 	if more := len(w.counters) - 1; more > 0 {
 		name += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("%s needed of %s, %s left", table.format(first, needed), name, table.format(first, w.remaining(offer)))
+	return fmt.Sprintf("%s needed of %s, %s left", table.format(first, needed), name,
+		table.format(first, w.remaining(offer)))
 }
 
 // claimsHaveValues reports whether there are enough attribute values for equal claims with a
@@ -190,7 +191,8 @@ func (f *flowBound) enoughValues(from, to int) bool {
 			open[w] = true
 		}
 	}
-	if claims == 0 || slices.ContainsFunc(f.requestsOf(p.constraints[first].claim), func(w int) bool { return f.chosen[w] < 0 }) {
+	if claims == 0 ||
+		slices.ContainsFunc(f.requestsOf(p.constraints[first].claim), func(w int) bool { return f.chosen[w] < 0 }) {
 		return true
 	}
 	others := f.demandExcept(open)

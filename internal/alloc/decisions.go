@@ -132,7 +132,8 @@ func (d *decisions) coveredCount(r int) int {
 	n := 0
 	from, to := p.rangeOf(p.constraints[r].claim)
 	for w := from.requests; w < to.requests; w++ {
-		if o := d.chosen[w]; o >= 0 && slices.Contains(p.eligibilities[p.requests[w].alternatives[o].eligibility].constraints, r) {
+		if o := d.chosen[w]; o >= 0 &&
+			slices.Contains(p.eligibilities[p.requests[w].alternatives[o].eligibility].constraints, r) {
 			n += d.offer.counts[w][o]
 		}
 	}

@@ -122,7 +122,14 @@ func (m *matcher) evaluateEach(pool *model.Pool, f *filter, matches func(device 
 	for i := range size {
 		ok, err := matches(i)
 		if err != nil {
-			return &matchSet{filter: f, devices: slices.Clone(devices), failed: true, device: i, message: err.Error(), costLimited: errors.Is(err, errCostLimit)}
+			return &matchSet{
+				filter:      f,
+				devices:     slices.Clone(devices),
+				failed:      true,
+				device:      i,
+				message:     err.Error(),
+				costLimited: errors.Is(err, errCostLimit),
+			}
 		}
 		if ok {
 			devices.Set(i)

@@ -28,8 +28,9 @@ func newFlow(edges [][]int, need []int, cells int) *flow {
 		return part
 	}
 	f := &flow{
-		edges: edges, need: need, capacity: next(cells), remaining: next(cells), fromSelection: next(cells), fromCell: next(len(edges)),
-		sent: make([][]int, len(edges)), reached: make([]bool, len(edges)),
+		edges: edges, need: need, capacity: next(cells), remaining: next(cells), fromSelection: next(cells),
+		fromCell: next(len(edges)),
+		sent:     make([][]int, len(edges)), reached: make([]bool, len(edges)),
 	}
 	for i := range f.sent {
 		f.sent[i] = next(cells)

@@ -102,7 +102,8 @@ func (f *flowBound) infeasibleRequests() []int {
 				requests = append(requests, w)
 			}
 		}
-	} else if f.constraintsInfeasible = f.withinCounters() && f.withinCounterSums() && !f.claimsHaveValues(); f.constraintsInfeasible || !f.withinCounters() || !f.withinCounterSums() {
+	} else if f.constraintsInfeasible = f.withinCounters() && f.withinCounterSums() &&
+		!f.claimsHaveValues(); f.constraintsInfeasible || !f.withinCounters() || !f.withinCounterSums() {
 		for w := range p.requests {
 			requests = append(requests, w)
 		}
@@ -127,7 +128,9 @@ func (f *flowBound) distinctFeasibleFor(r int) bool {
 	edges := make([][]int, len(f.nodes))
 	need := make([]int, len(f.nodes))
 	for n, eligibilities := range f.nodes {
-		if slices.ContainsFunc(eligibilities, func(eligibility int) bool { return p.eligibilities[eligibility].attributeOf(r) < 0 }) {
+		if slices.ContainsFunc(
+			eligibilities, func(eligibility int) bool { return p.eligibilities[eligibility].attributeOf(r) < 0 },
+		) {
 			continue
 		}
 		need[n] = f.flow.need[n]

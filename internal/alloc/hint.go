@@ -40,7 +40,8 @@ func hintFor(kind string, read []field, names []resourcev1.QualifiedName, driver
 		case !known && len(byDomain) == 0:
 			return fmt.Sprintf("the device has no %s at all", kind)
 		case !known:
-			return fmt.Sprintf("the device has no %s of domain %q, only of %s", kind, f.domain, listed(slices.Collect(maps.Keys(byDomain))))
+			return fmt.Sprintf("the device has no %s of domain %q, only of %s", kind, f.domain,
+				listed(slices.Collect(maps.Keys(byDomain))))
 		case !slices.Contains(ids, string(f.qualified[1])):
 			return fmt.Sprintf("the device has no %s %s of domain %q, only %s", kind, f.qualified[1], f.domain, listed(ids))
 		}

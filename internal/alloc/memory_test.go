@@ -27,7 +27,10 @@ func nodeSlice(node string) *resourcev1.ResourceSlice {
 	s.Spec.Driver, s.Spec.NodeName = driver, &node
 	s.Spec.Pool = resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1}
 	for i := range devicesPerNode {
-		d := resourcev1.Device{Name: fmt.Sprint("gpu-", i), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}}
+		d := resourcev1.Device{
+			Name:       fmt.Sprint("gpu-", i),
+			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{},
+		}
 		for a := range attributes {
 			value := fmt.Sprintf("value %d of %s", a, node)
 			d.Attributes[resourcev1.QualifiedName(fmt.Sprint("attribute", a))] = resourcev1.DeviceAttribute{StringValue: &value}
@@ -63,7 +66,9 @@ func TestMemoryPerDevice(t *testing.T) {
 		state.Nodes.Put(&model.Node{Name: slice.Name, Allocatable: model.Resources{corev1.ResourcePods: 10}})
 		state.Devices.PutSlice(model.SliceFrom(slice))
 	}
-	state.Classes.Put(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf(`"attribute1" in device.attributes[%q]`, driver)}})
+	state.Classes.Put(
+		&model.Class{Name: "class", Selectors: []string{fmt.Sprintf(`"attribute1" in device.attributes[%q]`, driver)}},
+	)
 	for _, node := range state.Nodes.List() {
 		state.Devices.Pools(node) // builds the pools
 	}
@@ -83,8 +88,13 @@ func TestMemoryPerDevice(t *testing.T) {
 		t.Fatalf("%d devices are free", free)
 	}
 	mb := func(from, to uint64) float64 { return float64(to-from) / (1 << 20) * 100_000 / float64(free) }
-	t.Logf("100,000 devices, %d a node: API objects %.0f MB, the State beside them %.0f MB, one selector's outcome %.0f MB",
-		devicesPerNode, mb(start, api), mb(api, kept), mb(kept, worked))
+	t.Logf(
+		"100,000 devices, %d a node: API objects %.0f MB, the State beside them %.0f MB, one selector's outcome %.0f MB",
+		devicesPerNode,
+		mb(start, api),
+		mb(api, kept),
+		mb(kept, worked),
+	)
 	if mb(api, kept) > 50 || mb(kept, worked) > 15 {
 		t.Error("that is more than it should be")
 	}

@@ -153,7 +153,8 @@ func (p *Problem) CouldUse(id model.DeviceID) bool {
 		return false
 	}
 	matches := p.allocator.matcher.pool(&view)
-	return slices.ContainsFunc(p.selections, func(s *selection) bool { return p.allocator.matcher.matchSelection(matches, s).free.Has(device) })
+	return slices.ContainsFunc(p.selections,
+		func(s *selection) bool { return p.allocator.matcher.matchSelection(matches, s).free.Has(device) })
 }
 
 // countSelection computes FreeDevices for a Problem with one selection. It returns false if devices
@@ -192,7 +193,14 @@ func (offer *NodeOffer) addView(at int) *Reason {
 	if reason != nil {
 		return reason
 	}
-	l := cellBuilder{offer: offer, view: at, firstCell: len(offer.cells), deviceKinds: parts, adminClaim: -1, counters: offer.addCounters(at, matches)}
+	l := cellBuilder{
+		offer:       offer,
+		view:        at,
+		firstCell:   len(offer.cells),
+		deviceKinds: parts,
+		adminClaim:  -1,
+		counters:    offer.addCounters(at, matches),
+	}
 	l.add(matches.usable(view.Reach.AndNot(matches.taken(view)), offer.node))
 	for c := range p.claims {
 		if !p.hasAdminAccess || !hasAdminAccess(p.claims[c]) {
@@ -250,7 +258,8 @@ func (l *cellBuilder) addDevice(device int, of *deviceKind) {
 	}
 	c := cell{deviceKind: of, view: l.view, adminClaim: l.adminClaim, matches: of.matches, usage: of.usage}
 	if b.views[l.view].Devices[device].AllowMultipleAllocations {
-		if c.shared = b.sharedDevice(&b.views[l.view], device, l.adminClaim >= 0); c.shared == nil || c.shared.maxShares == 0 {
+		if c.shared = b.sharedDevice(&b.views[l.view], device, l.adminClaim >= 0); c.shared == nil ||
+			c.shared.maxShares == 0 {
 			return
 		}
 		b.hasShared = true

@@ -95,7 +95,12 @@ func (s *PoolSummary) MaxConcurrent(devices []int) (most int, sure bool) {
 	}
 	sure = true
 	for _, group := range s.connectedGroups(kinds) {
-		p := packing{kinds: group, remaining: slices.Clone(s.counters.remaining), groupsInUse: maps.Clone(s.counters.groupsInUse), steps: maxPackingSteps}
+		p := packing{
+			kinds:       group,
+			remaining:   slices.Clone(s.counters.remaining),
+			groupsInUse: maps.Clone(s.counters.groupsInUse),
+			steps:       maxPackingSteps,
+		}
 		p.search(0, 0)
 		most += p.best
 		sure = sure && p.steps > 0

@@ -59,7 +59,8 @@ func (s *counterPool) view() model.PoolView {
 	}
 	for set, total := range s.total {
 		slice.Counters = append(slice.Counters, resourcev1.CounterSet{
-			Name: fmt.Sprint("set-", set), Counters: map[string]resourcev1.Counter{"x": counter(total[0]), "y": counter(total[1])},
+			Name:     fmt.Sprint("set-", set),
+			Counters: map[string]resourcev1.Counter{"x": counter(total[0]), "y": counter(total[1])},
 		})
 	}
 	for i, takes := range s.usage {
@@ -69,7 +70,8 @@ func (s *counterPool) view() model.PoolView {
 				continue
 			}
 			c := resourcev1.DeviceCounterConsumption{
-				CounterSet: fmt.Sprint("set-", set), Counters: map[string]resourcev1.Counter{"x": counter(takes[set][0]), "y": counter(takes[set][1])},
+				CounterSet: fmt.Sprint("set-", set),
+				Counters:   map[string]resourcev1.Counter{"x": counter(takes[set][0]), "y": counter(takes[set][1])},
 			}
 			if s.groups[i][set] != "" {
 				c.CompatibilityGroups = strings.Split(s.groups[i][set], "")
@@ -187,7 +189,12 @@ func TestPoolSummaryAgreesWithBruteForce(t *testing.T) {
 // exact.
 func TestMaxConcurrentReportsLowerBound(t *testing.T) {
 	one := *resource.NewQuantity(1, resource.DecimalSI)
-	slice := &model.Slice{Name: "s", Pool: model.PoolID{Driver: driver, Pool: "p"}, PoolSlices: 1, Usage: model.Usage{Scope: model.Scope{All: true}}}
+	slice := &model.Slice{
+		Name:       "s",
+		Pool:       model.PoolID{Driver: driver, Pool: "p"},
+		PoolSlices: 1,
+		Usage:      model.Usage{Scope: model.Scope{All: true}},
+	}
 	set := resourcev1.CounterSet{Name: "set", Counters: map[string]resourcev1.Counter{}}
 	for i := range 30 {
 		set.Counters[fmt.Sprint("c-", i)] = resourcev1.Counter{Value: one}
@@ -197,9 +204,16 @@ func TestMaxConcurrentReportsLowerBound(t *testing.T) {
 	for i := range 30 {
 		for j := range i {
 			all = append(all, len(all))
-			slice.Devices = append(slice.Devices, model.Device{Name: fmt.Sprint("d-", i, "-", j), Usage: &model.Usage{ConsumesCounters: []resourcev1.DeviceCounterConsumption{{
-				CounterSet: "set", Counters: map[string]resourcev1.Counter{fmt.Sprint("c-", i): {Value: one}, fmt.Sprint("c-", j): {Value: one}},
-			}}}})
+			slice.Devices = append(
+				slice.Devices,
+				model.Device{
+					Name: fmt.Sprint("d-", i, "-", j),
+					Usage: &model.Usage{ConsumesCounters: []resourcev1.DeviceCounterConsumption{{
+						CounterSet: "set", Counters: map[string]resourcev1.Counter{fmt.Sprint("c-", i): {Value: one},
+							fmt.Sprint("c-", j): {Value: one}},
+					}}},
+				},
+			)
 		}
 	}
 	state := model.NewState()

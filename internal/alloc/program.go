@@ -93,7 +93,9 @@ func (m *matcher) matches(p *program, pool *model.Pool, i int) (bool, error) {
 
 // evaluate returns the cached evaluation, or evaluates the expression unless that would exceed the
 // cost limit.
-func (m *matcher) evaluate(p *program, pool *model.Pool, i int, evaluate func(cel.Device) (evaluation, *celgo.EvalDetails)) evaluation {
+func (m *matcher) evaluate(
+	p *program, pool *model.Pool, i int, evaluate func(cel.Device) (evaluation, *celgo.EvalDetails),
+) evaluation {
 	if known, ok := m.evaluations[evaluationKey{p, string(m.evaluatedKey)}]; ok {
 		return known
 	}
@@ -146,7 +148,9 @@ func (r *readSet) restrict(device cel.Device) cel.Device {
 	return device
 }
 
-func restrictTo[V any](from map[resourcev1.QualifiedName]V, driver string, read []field) map[resourcev1.QualifiedName]V {
+func restrictTo[V any](
+	from map[resourcev1.QualifiedName]V, driver string, read []field,
+) map[resourcev1.QualifiedName]V {
 	kept := map[resourcev1.QualifiedName]V{}
 	for i := range read {
 		for _, name := range read[i].namesFor(driver) {
@@ -158,7 +162,9 @@ func restrictTo[V any](from map[resourcev1.QualifiedName]V, driver string, read 
 	return kept
 }
 
-func appendAttribute(b []byte, name resourcev1.QualifiedName, attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute) []byte {
+func appendAttribute(
+	b []byte, name resourcev1.QualifiedName, attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute,
+) []byte {
 	attribute, ok := attributes[name]
 	if !ok {
 		return b
@@ -174,10 +180,13 @@ func appendAttribute(b []byte, name resourcev1.QualifiedName, attributes map[res
 	case attribute.VersionValue != nil:
 		return strconv.AppendQuote(append(b, 'v'), *attribute.VersionValue)
 	}
-	return fmt.Appendf(b, "%#v%#v%#v%#v", attribute.IntValues, attribute.BoolValues, attribute.StringValues, attribute.VersionValues)
+	return fmt.Appendf(b, "%#v%#v%#v%#v", attribute.IntValues, attribute.BoolValues, attribute.StringValues,
+		attribute.VersionValues)
 }
 
-func appendCapacity(b []byte, name resourcev1.QualifiedName, capacity map[resourcev1.QualifiedName]resourcev1.DeviceCapacity) []byte {
+func appendCapacity(
+	b []byte, name resourcev1.QualifiedName, capacity map[resourcev1.QualifiedName]resourcev1.DeviceCapacity,
+) []byte {
 	has, ok := capacity[name]
 	if !ok {
 		return b

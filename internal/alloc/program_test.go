@@ -64,11 +64,14 @@ func (r *readSet) text() string {
 // A cached result is the same as the result of a fresh evaluation.
 func TestCachedSelectorResultsAreRight(t *testing.T) {
 	expressions := []string{
-		`device.driver == "d"`, `device.allowMultipleAllocations`, `device.attributes["d"].x == 1`, `device.attributes["d"].x == "1"`,
+		`device.driver == "d"`, `device.allowMultipleAllocations`, `device.attributes["d"].x == 1`,
+		`device.attributes["d"].x == "1"`,
 		`"x" in device.attributes["d"]`, `has(device.attributes["e"].x)`, `device.attributes["e"].x.exists(v, v == 1)`,
-		`1 in device.attributes["d"].x`, `device.capacity["d"].x.isGreaterThan(quantity("1"))`, `device.attributes["d"].exists(id, id == "x")`,
+		`1 in device.attributes["d"].x`, `device.capacity["d"].x.isGreaterThan(quantity("1"))`,
+		`device.attributes["d"].exists(id, id == "x")`,
 		`cel.bind(own, device.attributes["d"], own.x == own.y)`, `device.attributes["d"].x == device.attributes["d"].y`,
-		`device.attributes["d"].x.isGreaterThan(semver("1.0.0"))`, `size(device.capacity["d"]) == 1`, `"1" + device.driver == device.attributes["e"].x`,
+		`device.attributes["d"].x.isGreaterThan(semver("1.0.0"))`, `size(device.capacity["d"]) == 1`,
+		`"1" + device.driver == device.attributes["e"].x`,
 	}
 	m := newMatcher()
 	worlds := 0
@@ -76,7 +79,9 @@ func TestCachedSelectorResultsAreRight(t *testing.T) {
 		if worlds++; worlds > 5000 {
 			return // more worlds add no coverage
 		}
-		pool := &model.Pool{ID: model.PoolID{Driver: rapid.SampledFrom([]string{"d", "e", "dtrue"}).Draw(t, "driver"), Pool: "p"}}
+		pool := &model.Pool{
+			ID: model.PoolID{Driver: rapid.SampledFrom([]string{"d", "e", "dtrue"}).Draw(t, "driver"), Pool: "p"},
+		}
 		for range rapid.IntRange(1, 4).Draw(t, "devices") {
 			pool.Devices = append(pool.Devices, drawDevice(t))
 		}
@@ -98,7 +103,12 @@ func TestCachedSelectorResultsAreRight(t *testing.T) {
 func TestSelectionCacheIsLimited(t *testing.T) {
 	state := model.NewState()
 	state.Nodes.Put(&model.Node{Name: "n"})
-	slice := &model.Slice{Name: "s", Pool: model.PoolID{Driver: "d", Pool: "p"}, PoolSlices: 1, Usage: model.Usage{Scope: model.Scope{Node: "n"}}}
+	slice := &model.Slice{
+		Name:       "s",
+		Pool:       model.PoolID{Driver: "d", Pool: "p"},
+		PoolSlices: 1,
+		Usage:      model.Usage{Scope: model.Scope{Node: "n"}},
+	}
 	slice.Devices = []model.Device{{Name: "a", Usage: &slice.Usage}, {Name: "b", Usage: &slice.Usage}}
 	state.Devices.PutSlice(slice)
 	node, _ := state.Nodes.Get("n")
@@ -127,15 +137,21 @@ func TestSelectionCacheIsLimited(t *testing.T) {
 func drawDevice(t *rapid.T) model.Device {
 	one, text, version, yes := int64(1), "1", "1.0.1", true
 	values := []resourcev1.DeviceAttribute{
-		{IntValue: &one}, {StringValue: &text}, {VersionValue: &version}, {BoolValue: &yes}, {IntValues: []int64{1, 2}}, {StringValues: []string{"1", "2"}},
+		{
+			IntValue: &one,
+		}, {StringValue: &text}, {VersionValue: &version}, {BoolValue: &yes}, {IntValues: []int64{1, 2}},
+		{StringValues: []string{"1", "2"}},
 	}
 	d := model.Device{Usage: &model.Usage{AllowMultipleAllocations: rapid.Bool().Draw(t, "shared")}}
 	d.Attributes = map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}
 	d.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{}
 	// A device does not publish one attribute under both of its names.
-	for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]resourcev1.QualifiedName{"x", "y", "other/x", "other/y"}), rapid.ID).Draw(t, "names") {
+	for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]resourcev1.QualifiedName{"x", "y", "other/x",
+		"other/y"}), rapid.ID).Draw(t, "names") {
 		if rapid.Bool().Draw(t, "capacity") {
-			d.Capacity[name] = resourcev1.DeviceCapacity{Value: resource.MustParse(rapid.SampledFrom([]string{"1", "2"}).Draw(t, "amount"))}
+			d.Capacity[name] = resourcev1.DeviceCapacity{
+				Value: resource.MustParse(rapid.SampledFrom([]string{"1", "2"}).Draw(t, "amount")),
+			}
 		} else {
 			d.Attributes[name] = rapid.SampledFrom(values).Draw(t, "value")
 		}

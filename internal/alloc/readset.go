@@ -42,7 +42,13 @@ func (a *Allocator) Reads(expression string) (fields []DeviceField, known bool) 
 		add(DeviceField{Kind: "driver"})
 	}
 	for i := range p.reads.attributes {
-		add(DeviceField{Kind: "attribute", Domain: p.reads.attributes[i].domain, Name: string(p.reads.attributes[i].qualified[1])})
+		add(
+			DeviceField{
+				Kind:   "attribute",
+				Domain: p.reads.attributes[i].domain,
+				Name:   string(p.reads.attributes[i].qualified[1]),
+			},
+		)
 	}
 	for i := range p.reads.capacity {
 		add(DeviceField{Kind: "capacity", Domain: p.reads.capacity[i].domain, Name: string(p.reads.capacity[i].qualified[1])})

@@ -118,7 +118,8 @@ type SelectorMiss struct {
 
 // isSame reports whether two counts are of the same selector.
 func (d SelectorMiss) isSame(other SelectorMiss) bool {
-	return d.Class == other.Class && d.Expression == other.Expression && d.Missed == other.Missed && d.Candidates == other.Candidates
+	return d.Class == other.Class && d.Expression == other.Expression && d.Missed == other.Missed &&
+		d.Candidates == other.Candidates
 }
 
 func (d SelectorMiss) String() string {
@@ -152,7 +153,12 @@ const (
 // featureReason returns the reason for a claim that needs a disabled feature or has an unknown
 // field.
 func featureReason(claim *model.Claim) *Reason {
-	r := &Reason{Kind: Unsupported, Field: claim.Unsupported.Field, Feature: claim.Unsupported.Feature, Value: claim.Unsupported.Value}
+	r := &Reason{
+		Kind:    Unsupported,
+		Field:   claim.Unsupported.Field,
+		Feature: claim.Unsupported.Feature,
+		Value:   claim.Unsupported.Value,
+	}
 	for _, request := range claim.Unsupported.Requests {
 		r.Requests = append(r.Requests, RequestRef{Claim: claim.Key, Request: request})
 	}
@@ -366,7 +372,8 @@ func (r *Reason) valueGroups() []string {
 // listedBefore reports whether an earlier constraint lists the same values.
 func (r *Reason) listedBefore(constraint int) bool {
 	for i := range constraint {
-		if r.Constraints[i].Attribute == r.Constraints[constraint].Attribute && reflect.DeepEqual(r.Constraints[i].Groups, r.Constraints[constraint].Groups) {
+		if r.Constraints[i].Attribute == r.Constraints[constraint].Attribute &&
+			reflect.DeepEqual(r.Constraints[i].Groups, r.Constraints[constraint].Groups) {
 			return true
 		}
 	}
@@ -456,14 +463,17 @@ func (r *Reason) unknownField() string {
 }
 
 func (r *Reason) configLimit() string {
-	return fmt.Sprintf("the claim and its device classes have %d configuration entries, an allocation can have %d", r.ConfigEntries, maxConfig)
+	return fmt.Sprintf("the claim and its device classes have %d configuration entries, an allocation can have %d",
+		r.ConfigEntries, maxConfig)
 }
 
 func (m *ConstraintMiss) String() string {
 	if m.Distinct {
-		return fmt.Sprintf("%d devices wanted with different %s, %s", m.Wanted, m.Attribute, plural(m.Best, "value exists", "values exist"))
+		return fmt.Sprintf("%d devices wanted with different %s, %s", m.Wanted, m.Attribute,
+			plural(m.Best, "value exists", "values exist"))
 	}
-	return fmt.Sprintf("%d devices wanted with the same %s, at most %s one", m.Wanted, m.Attribute, plural(m.Best, "has", "have"))
+	return fmt.Sprintf("%d devices wanted with the same %s, at most %s one", m.Wanted, m.Attribute,
+		plural(m.Best, "has", "have"))
 }
 
 func plural(n int, one, many string) string {

@@ -112,7 +112,8 @@ func (a *attempt) try() {
 // available reports whether the slot can use the device in addition to the devices assigned so far.
 func (a *attempt) available(s slot, device model.DeviceID) bool {
 	alternative := a.option(s)
-	if !a.reached[device] || !a.matches(device, alternative) || a.held[device] && !alternative.AdminAccess && !a.capacity[device].shared {
+	if !a.reached[device] || !a.matches(device, alternative) ||
+		a.held[device] && !alternative.AdminAccess && !a.capacity[device].shared {
 		return false
 	}
 	if a.capacity[device].shared {
@@ -283,7 +284,8 @@ func TestSearchAgreesWithReference(t *testing.T) {
 		if outcome != alloc.Exhausted {
 			t.Fatalf("the search ended with %d", outcome)
 		}
-		if first, outcome := board.Best(budget); (outcome == alloc.Accepted) != (len(request) > 0) || len(request) > 0 && len(first) != len(w.claims) {
+		if first, outcome := board.Best(budget); (outcome == alloc.Accepted) != (len(request) > 0) ||
+			len(request) > 0 && len(first) != len(w.claims) {
 			t.Fatalf("first choice: %d", outcome)
 		}
 		if len(request) == 0 && budget.Spent < 4000 {
@@ -320,14 +322,17 @@ func (w *world) check(t *rapid.T, choice alloc.Choice) string {
 			for range count {
 				result := allocation.Devices[at]
 				device := model.DeviceIDOf(result)
-				if result.Request != name || !a.available(s, device) || (result.AdminAccess != nil) != a.option(s).AdminAccess || len(result.Tolerations) != len(a.option(s).Tolerations) {
+				if result.Request != name || !a.available(s, device) || (result.AdminAccess != nil) != a.option(s).AdminAccess ||
+					len(result.Tolerations) != len(a.option(s).Tolerations) {
 					t.Fatalf("%s cannot have %s", name, device)
 				}
 				takes, _ := w.capacity[device].consumedBy(a.option(s))
-				if amount := result.ConsumedCapacity["m"]; w.capacity[device].shared != (result.ShareID != nil) || result.ShareID != nil && amount.Value() != int64(takes) {
+				if amount := result.ConsumedCapacity["m"]; w.capacity[device].shared != (result.ShareID != nil) ||
+					result.ShareID != nil && amount.Value() != int64(takes) {
 					t.Fatalf("%s takes %s of %s", name, amount.String(), device)
 				}
-				if b := w.binding[device]; b.waits != slices.Equal(result.BindingConditions, []string{"w"}) || b.waits != slices.Equal(result.BindingFailureConditions, []string{"f"}) {
+				if b := w.binding[device]; b.waits != slices.Equal(result.BindingConditions, []string{"w"}) ||
+					b.waits != slices.Equal(result.BindingFailureConditions, []string{"f"}) {
 					t.Fatalf("%s is bound under %v", device, result.BindingConditions)
 				}
 				local = local || w.scope[device] == "0" || w.binding[device].binds
@@ -338,7 +343,8 @@ func (w *world) check(t *rapid.T, choice alloc.Choice) string {
 		if at != len(allocation.Devices) {
 			t.Fatalf("%d devices, %d wanted", len(allocation.Devices), at)
 		}
-		if selector := allocation.NodeSelector; local && (selector == nil || len(selector.NodeSelectorTerms[0].MatchFields) != 1) {
+		if selector := allocation.NodeSelector; local &&
+			(selector == nil || len(selector.NodeSelectorTerms[0].MatchFields) != 1) {
 			t.Fatalf("a claim with a device of the node alone can be used elsewhere: %v", selector)
 		}
 	}

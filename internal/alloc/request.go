@@ -94,9 +94,19 @@ func (p *Problem) addRequest(c, r int) *Reason {
 			return &Reason{Kind: ClassMissing, Requests: []RequestRef{refTo(p.claims[c], modelRequest)}, Class: asks.Class}
 		}
 		if class.Unknown != "" {
-			return &Reason{Kind: Unsupported, Requests: []RequestRef{refTo(p.claims[c], modelRequest)}, Class: asks.Class, Field: class.Unknown}
+			return &Reason{
+				Kind:     Unsupported,
+				Requests: []RequestRef{refTo(p.claims[c], modelRequest)},
+				Class:    asks.Class,
+				Field:    class.Unknown,
+			}
 		}
-		alternative := alternative{spec: asks, resultName: modelRequest.ResultName(*asks), class: class, count: int(min(asks.Count, maxDevices+1))}
+		alternative := alternative{
+			spec:       asks,
+			resultName: modelRequest.ResultName(*asks),
+			class:      class,
+			count:      int(min(asks.Count, maxDevices+1)),
+		}
 		alternative.selection = p.addSelection(p.allocator.matcher.selection(class, asks))
 		alternative.eligibility = p.addEligibility(c, modelRequest.Name, alternative.resultName, &alternative)
 		w.alternatives = append(w.alternatives, alternative)

@@ -85,7 +85,8 @@ func (n *nodeSelector) add(device *model.Device) {
 func addRequirements(to, from []corev1.NodeSelectorRequirement) []corev1.NodeSelectorRequirement {
 	for _, requirement := range from {
 		same := func(other corev1.NodeSelectorRequirement) bool {
-			return other.Key == requirement.Key && other.Operator == requirement.Operator && slices.Equal(other.Values, requirement.Values)
+			return other.Key == requirement.Key && other.Operator == requirement.Operator &&
+				slices.Equal(other.Values, requirement.Values)
 		}
 		if !slices.ContainsFunc(to, same) {
 			to = append(to, requirement)
@@ -108,9 +109,11 @@ func (n *nodeSelector) forNode(node string) *corev1.NodeSelector {
 
 // selectNode returns the selector for one node.
 func selectNode(node string) *corev1.NodeSelector {
-	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{
-		Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node},
-	}}}}}
+	return &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{
+			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node},
+		}}}},
+	}
 }
 
 // selectedNode returns the node of a selector created by selectNode.

@@ -296,7 +296,8 @@ func (s *search) slotAccepts(at, c int) bool {
 	if !s.admits(eligibility, cell) {
 		return false
 	}
-	if pays := cell.shared == nil || cell.used == 0; pays && len(cell.usage.amounts) > 0 && cell.usage.shortCounter(s.offer.counters[cell.view].remaining) >= 0 {
+	if pays := cell.shared == nil || cell.used == 0; pays && len(cell.usage.amounts) > 0 &&
+		cell.usage.shortCounter(s.offer.counters[cell.view].remaining) >= 0 {
 		return false
 	}
 	if pays := cell.shared == nil || cell.used == 0; pays && !s.compatible(at, cell) {
@@ -306,7 +307,10 @@ func (s *search) slotAccepts(at, c int) bool {
 		return false
 	}
 	for i, r := range eligibility.constraints {
-		if p.constraints[r].distinct && slices.ContainsFunc(cell.values[eligibility.attributes[i]], func(value string) bool { return s.usedValues[r][value] }) {
+		if p.constraints[r].distinct &&
+			slices.ContainsFunc(
+				cell.values[eligibility.attributes[i]], func(value string) bool { return s.usedValues[r][value] },
+			) {
 			return false
 		}
 	}
@@ -333,7 +337,8 @@ func (s *search) claimHas(at, claim int, c *cell) bool {
 	device := c.nextDevice()
 	for before := range at {
 		other := &s.offer.cells[s.assignments[before].cell]
-		if s.offer.problem.requests[s.slots[before].request].claim == claim && other.view == c.view && s.assignments[before].device == device {
+		if s.offer.problem.requests[s.slots[before].request].claim == claim && other.view == c.view &&
+			s.assignments[before].device == device {
 			return true
 		}
 	}
@@ -343,7 +348,8 @@ func (s *search) claimHas(at, claim int, c *cell) bool {
 // slotsFeasible reports whether the bounds allow the remaining slots. With a single selection there
 // is nothing to check: the first solution remains valid whichever devices of its cells are used.
 func (s *search) slotsFeasible() bool {
-	if s.offer.problem.isSimple() && len(s.offer.problem.selections) == 1 && s.offer.counters == nil && !s.offer.hasShared {
+	if s.offer.problem.isSimple() && len(s.offer.problem.selections) == 1 && s.offer.counters == nil &&
+		!s.offer.hasShared {
 		return true
 	}
 	s.chargeFlow()
@@ -362,7 +368,8 @@ func (s *search) firstCell(at int) int {
 			// a request cannot have two shares of one device, so that slots are not interchangeable
 			return 0
 		}
-		if other.eligibility == mine.eligibility && (s.anySolution || p.swappable || p.requests[other.request].claim == p.requests[mine.request].claim) {
+		if other.eligibility == mine.eligibility &&
+			(s.anySolution || p.swappable || p.requests[other.request].claim == p.requests[mine.request].claim) {
 			return s.assignments[before].cell
 		}
 	}

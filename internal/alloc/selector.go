@@ -84,9 +84,11 @@ const (
 func newMatcher() *matcher {
 	features := cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}
 	return &matcher{
-		compiled: cel.NewCache(maxCompiled, features), programs: map[string]*program{}, evaluations: map[evaluationKey]evaluation{},
+		compiled: cel.NewCache(maxCompiled, features),
+		programs: map[string]*program{}, evaluations: map[evaluationKey]evaluation{},
 		costs: costs{limit: AttemptCost, left: AttemptCost}, derivations: map[string]*program{},
-		filters: map[string]*filter{}, matchAll: newFilter(nil, nil, 0), selections: map[string]*selection{}, allAvailable: map[int]*availableSet{},
+		filters: map[string]*filter{}, matchAll: newFilter(nil, nil, 0), selections: map[string]*selection{},
+		allAvailable: map[int]*availableSet{},
 	}
 }
 
@@ -104,7 +106,9 @@ func (m *matcher) pool(view *model.PoolView) *poolMatches {
 		return old
 	}
 	matches := &poolMatches{
-		pool: view.Pool, taintRules: view.Rules(), counters: countersOf(view.Pool), multiAllocatable: multiAllocatable(view.Pool), skipsOperations: skippingOperations(view.Pool), traits: traitsOf(view.Pool),
+		pool: view.Pool, taintRules: view.Rules(), counters: countersOf(view.Pool),
+		multiAllocatable: multiAllocatable(view.Pool), skipsOperations: skippingOperations(view.Pool),
+		traits: traitsOf(view.Pool),
 	}
 	if old != nil && old.pool.ID == view.ID {
 		m.carryOver(old, matches)
@@ -212,7 +216,8 @@ func (p *poolMatches) allAvailable(sel *selection) bool {
 	var seen *model.Usage
 	for i := range p.pool.Devices {
 		device := &p.pool.Devices[i]
-		if (device.Usage != seen || p.taintRules != nil) && unavailableReason(device, p.taintRules, sel) != "" || capacityReason(device, sel.capacity) != "" {
+		if (device.Usage != seen || p.taintRules != nil) && unavailableReason(device, p.taintRules, sel) != "" ||
+			capacityReason(device, sel.capacity) != "" {
 			return false
 		}
 		seen = device.Usage
@@ -278,8 +283,11 @@ func (m *matcher) selection(class *model.Class, alternative *model.Alternative) 
 		clear(m.filters)
 	}
 	s := &selection{
-		key: string(key), number: len(m.selections), filter: m.filter(slices.Concat(class.Selectors, alternative.Selectors)), classSelectors: len(class.Selectors),
-		tolerations: alternative.Tolerations, requirementsKey: string(key[:asks]), capacity: alternative.Capacity, admin: alternative.AdminAccess,
+		key:    string(key),
+		number: len(m.selections), filter: m.filter(slices.Concat(class.Selectors, alternative.Selectors)),
+		classSelectors: len(class.Selectors),
+		tolerations:    alternative.Tolerations, requirementsKey: string(key[:asks]), capacity: alternative.Capacity,
+		admin: alternative.AdminAccess,
 	}
 	m.selections[s.key] = s
 	return s

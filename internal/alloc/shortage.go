@@ -114,7 +114,13 @@ func (offer *NodeOffer) countMatching(r *Reason, short model.Bits, at int) {
 		switch holders := view.Holders(i); {
 		case matches.skipsOperations != nil && matches.skipsOperations.Has(i) && !offer.node.Node.SkipsOperations:
 			if len(r.Unavailable) < maxListed {
-				r.Unavailable = append(r.Unavailable, Unavailable{Device: view.DeviceID(i), Reason: "needs a node that declares the feature " + model.OptionalNodeOperations})
+				r.Unavailable = append(
+					r.Unavailable,
+					Unavailable{
+						Device: view.DeviceID(i),
+						Reason: "needs a node that declares the feature " + model.OptionalNodeOperations,
+					},
+				)
 			}
 		case !open.Has(i):
 			if len(r.Unavailable) < maxListed {
@@ -133,7 +139,8 @@ func (offer *NodeOffer) countMatching(r *Reason, short model.Bits, at int) {
 				r.Free++
 				r.Shares = true
 			} else if len(r.Unavailable) < maxListed {
-				r.Unavailable = append(r.Unavailable, Unavailable{Device: view.DeviceID(i), Reason: offer.missingCapacity(view, i, short)})
+				r.Unavailable = append(r.Unavailable, Unavailable{Device: view.DeviceID(i),
+					Reason: offer.missingCapacity(view, i, short)})
 			}
 		case len(holders) == 0 || admin:
 			r.Free++
@@ -158,7 +165,8 @@ func (offer *NodeOffer) usedInTrial(at, device int) bool {
 	}
 	view.InUse().Each(func(taken int) bool {
 		holders := view.Holders(taken)
-		found = counted.usages[taken].amountOf(counter) > 0 && len(holders) > 0 && offer.problem.isTrialClaim(holders[0].Claim)
+		found = counted.usages[taken].amountOf(counter) > 0 && len(holders) > 0 &&
+			offer.problem.isTrialClaim(holders[0].Claim)
 		return !found
 	})
 	return found

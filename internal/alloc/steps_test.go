@@ -28,7 +28,10 @@ func (b *testNode) add(count int, root, numa func(i int) string) {
 		r, n := root(i), numa(i)
 		b.devices = append(b.devices, model.Device{
 			Name: fmt.Sprint("d", len(b.devices)), Usage: &model.Usage{Scope: model.Scope{Node: "n"}},
-			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"root": {StringValue: &r}, "numa": {StringValue: &n}},
+			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
+				"root": {StringValue: &r},
+				"numa": {StringValue: &n},
+			},
 		})
 	}
 }
@@ -37,7 +40,16 @@ func (b *testNode) build() {
 	b.state = model.NewState()
 	b.state.Nodes.Put(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	b.state.Classes.Put(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
-	b.state.Devices.PutSlice(&model.Slice{Name: "s", Pool: model.PoolID{Driver: driver, Pool: "p"}, Generation: 1, PoolSlices: 1, Devices: b.devices, Counters: b.sets})
+	b.state.Devices.PutSlice(
+		&model.Slice{
+			Name:       "s",
+			Pool:       model.PoolID{Driver: driver, Pool: "p"},
+			Generation: 1,
+			PoolSlices: 1,
+			Devices:    b.devices,
+			Counters:   b.sets,
+		},
+	)
 	b.node, _ = b.state.Nodes.Get("n")
 }
 
@@ -46,7 +58,8 @@ func (b *testNode) build() {
 func claimFor(requests int, count int64, constraints ...string) *model.Claim {
 	claim := &model.Claim{Key: model.Key{Namespace: "ns", Name: "c"}}
 	for r := range requests {
-		claim.Requests = append(claim.Requests, model.Request{Name: fmt.Sprint("r", r), Alternatives: []model.Alternative{{Class: "class", Count: count}}})
+		claim.Requests = append(claim.Requests,
+			model.Request{Name: fmt.Sprint("r", r), Alternatives: []model.Alternative{{Class: "class", Count: count}}})
 	}
 	for _, text := range constraints {
 		kind, attribute, _ := strings.Cut(text, " ")
@@ -72,7 +85,8 @@ func TestStepsOfInfeasibleRequests(t *testing.T) {
 		for r := range claim.Requests {
 			claim.Requests[r].Alternatives = nil
 			for o := range alternatives {
-				claim.Requests[r].Alternatives = append(claim.Requests[r].Alternatives, model.Alternative{Name: fmt.Sprint("o", o), Class: "class", Count: int64(1 + o%2)})
+				claim.Requests[r].Alternatives = append(claim.Requests[r].Alternatives,
+					model.Alternative{Name: fmt.Sprint("o", o), Class: "class", Count: int64(1 + o%2)})
 			}
 		}
 		return claim
@@ -92,9 +106,30 @@ func TestStepsOfInfeasibleRequests(t *testing.T) {
 		{"8 of 64 in groups of 7", 64, groupsOf(7), cyclic(1), []*model.Claim{claimFor(8, 1, "match root")}, -1},
 		{"count 16 in groups of 15", 60, groupsOf(15), cyclic(1), []*model.Claim{claimFor(1, 16, "match root")}, -1},
 		{"8 different of 7 values", 56, cyclic(1), cyclic(7), []*model.Claim{claimFor(8, 1, "distinct numa")}, -1},
-		{"8 of one root and 7 values", 56, groupsOf(28), cyclic(7), []*model.Claim{claimFor(8, 1, "match root", "distinct numa")}, -1},
-		{"two constraints in cells of 3", 128, groupsOf(12), groupsOf(3), []*model.Claim{claimFor(4, 1, "match root", "match numa")}, -1},
-		{"two claims for one group each", 64, groupsOf(4), cyclic(1), []*model.Claim{claimFor(4, 1, "match root"), claimFor(4, 1, "match root")}, 11},
+		{
+			"8 of one root and 7 values",
+			56,
+			groupsOf(28),
+			cyclic(7),
+			[]*model.Claim{claimFor(8, 1, "match root", "distinct numa")},
+			-1,
+		},
+		{
+			"two constraints in cells of 3",
+			128,
+			groupsOf(12),
+			groupsOf(3),
+			[]*model.Claim{claimFor(4, 1, "match root", "match numa")},
+			-1,
+		},
+		{
+			"two claims for one group each",
+			64,
+			groupsOf(4),
+			cyclic(1),
+			[]*model.Claim{claimFor(4, 1, "match root"), claimFor(4, 1, "match root")},
+			11,
+		},
 		{"17 claims for 16 groups", 64, groupsOf(4), cyclic(1), claimsFor(17), -1},
 		{"8 alternatives of 8 requests on 7", 7, cyclic(1), cyclic(1), []*model.Claim{alternatives(8, 8)}, -1},
 		{"8 alternatives of 8 requests on 8", 8, cyclic(1), cyclic(1), []*model.Claim{alternatives(8, 8)}, 16},
@@ -128,7 +163,8 @@ func TestStepsOfInfeasibleRequests(t *testing.T) {
 				return
 			}
 			budget := &alloc.Budget{Limit: 1000}
-			if outcome := board.Search(budget, func(alloc.Choice) bool { return true }); outcome != alloc.Accepted || budget.Spent > test.steps {
+			if outcome := board.Search(budget, func(alloc.Choice) bool { return true }); outcome != alloc.Accepted ||
+				budget.Spent > test.steps {
 				t.Fatalf("outcome %d after %d steps", outcome, budget.Spent)
 			}
 		})
@@ -152,7 +188,10 @@ func units(n int64) resourcev1.Counter {
 // addGPU adds a GPU with 8 memory slices and 7 compute slices, published with all its partitions,
 // the largest first.
 func (b *testNode) addGPU() {
-	set := resourcev1.CounterSet{Name: fmt.Sprint("gpu", len(b.sets)), Counters: map[string]resourcev1.Counter{"compute": units(7)}}
+	set := resourcev1.CounterSet{
+		Name:     fmt.Sprint("gpu", len(b.sets)),
+		Counters: map[string]resourcev1.Counter{"compute": units(7)},
+	}
 	for i := range 8 {
 		set.Counters[fmt.Sprint("memory", i)] = units(1)
 	}
@@ -163,10 +202,15 @@ func (b *testNode) addGPU() {
 			takes[fmt.Sprint("memory", i)] = units(1)
 		}
 		b.devices = append(b.devices, model.Device{
-			Name:       fmt.Sprint("d", len(b.devices)),
-			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"profile": {StringValue: &profile}, "gpu": {StringValue: &set.Name}},
+			Name: fmt.Sprint("d", len(b.devices)),
+			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
+				"profile": {StringValue: &profile},
+				"gpu":     {StringValue: &set.Name},
+			},
 			Usage: &model.Usage{
-				Scope: model.Scope{Node: "n"}, ConsumesCounters: []resourcev1.DeviceCounterConsumption{{CounterSet: set.Name, Counters: takes}},
+				Scope: model.Scope{
+					Node: "n",
+				}, ConsumesCounters: []resourcev1.DeviceCounterConsumption{{CounterSet: set.Name, Counters: takes}},
 			},
 		})
 	}
@@ -189,7 +233,8 @@ func profiles(list ...string) []*model.Claim {
 		alternative := model.Alternative{Class: "class", Count: 1, Selectors: []string{
 			fmt.Sprintf(`%q.contains(device.attributes[%q].profile)`, profile, driver),
 		}}
-		claim.Requests = append(claim.Requests, model.Request{Name: fmt.Sprint("r", r), Alternatives: []model.Alternative{alternative}})
+		claim.Requests = append(claim.Requests,
+			model.Request{Name: fmt.Sprint("r", r), Alternatives: []model.Alternative{alternative}})
 	}
 	return []*model.Claim{claim}
 }

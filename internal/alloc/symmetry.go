@@ -138,7 +138,8 @@ func (offer *NodeOffer) descriptionsOf(attribute int) map[string]string {
 					}
 					set = fmt.Sprint("own ", sets[value][id])
 				}
-				fmt.Fprintf(text, " %s/%s %q %d of %d", set, name, table.units[a.counter].Key(), a.value, table.remaining[a.counter])
+				fmt.Fprintf(text, " %s/%s %q %d of %d", set, name, table.units[a.counter].Key(), a.value,
+					table.remaining[a.counter])
 			}
 			text.WriteByte('\n')
 		}
@@ -193,7 +194,8 @@ func (offer *NodeOffer) EquivalenceKey() string {
 	}
 	for c := range offer.cells {
 		cell := &offer.cells[c]
-		fmt.Fprint(&text, number("view", cell.view), cell.matches, len(cell.devices), cell.hasBindingConditions, offer.isLocal(cell))
+		fmt.Fprint(&text, number("view", cell.view), cell.matches, len(cell.devices), cell.hasBindingConditions,
+			offer.isLocal(cell))
 		for i, values := range cell.values {
 			for _, value := range values {
 				// Constraints may compare values of different attributes.
@@ -203,7 +205,8 @@ func (offer *NodeOffer) EquivalenceKey() string {
 		for _, a := range cell.usage.amounts {
 			table := offer.counters[cell.view]
 			name := number(fmt.Sprint("counter ", cell.view), a.counter)
-			fmt.Fprintf(&text, " %d in %d: %q %d of %d", name, number(fmt.Sprint("set ", cell.view), table.setOf(a.counter)), table.units[a.counter].Key(), a.value, table.remaining[a.counter])
+			fmt.Fprintf(&text, " %d in %d: %q %d of %d", name, number(fmt.Sprint("set ", cell.view), table.setOf(a.counter)),
+				table.units[a.counter].Key(), a.value, table.remaining[a.counter])
 		}
 		if len(cell.usage.groups) > 0 {
 			return ""

@@ -51,9 +51,20 @@ func (u *upstream) resourceSlices() []*resourcev1.ResourceSlice {
 		slice := &resourcev1.ResourceSlice{}
 		slice.Name = from.Name
 		slice.Spec.Driver, slice.Spec.PerDeviceNodeSelection = from.Pool.Driver, &yes
-		slice.Spec.Pool = resourcev1.ResourcePool{Name: from.Pool.Pool, Generation: from.Generation, ResourceSliceCount: from.PoolSlices}
+		slice.Spec.Pool = resourcev1.ResourcePool{
+			Name:               from.Pool.Pool,
+			Generation:         from.Generation,
+			ResourceSliceCount: from.PoolSlices,
+		}
 		for i := range from.Devices {
-			device := resourcev1.Device{Name: from.Devices[i].Name, Attributes: from.Devices[i].Attributes, Taints: u.taints[model.DeviceID{Driver: from.Pool.Driver, Pool: from.Pool.Pool, Device: from.Devices[i].Name}], ConsumesCounters: from.Devices[i].ConsumesCounters, Capacity: from.Devices[i].Capacity}
+			device := resourcev1.Device{
+				Name:       from.Devices[i].Name,
+				Attributes: from.Devices[i].Attributes,
+				Taints: u.taints[model.DeviceID{Driver: from.Pool.Driver, Pool: from.Pool.Pool,
+					Device: from.Devices[i].Name}],
+				ConsumesCounters: from.Devices[i].ConsumesCounters,
+				Capacity:         from.Devices[i].Capacity,
+			}
 			device.BindsToNode, device.BindingConditions, device.BindingFailureConditions = &from.Devices[i].BindsToNode, from.Devices[i].BindingConditions, from.Devices[i].BindingFailureConditions
 			device.AllowMultipleAllocations = &from.Devices[i].AllowMultipleAllocations
 			switch scope := from.Devices[i].Scope; {
@@ -71,7 +82,12 @@ func (u *upstream) resourceSlices() []*resourcev1.ResourceSlice {
 			slice.Spec.Pool.ResourceSliceCount++
 			counters := &resourcev1.ResourceSlice{}
 			counters.Name = from.Name + "-counters"
-			counters.Spec = resourcev1.ResourceSliceSpec{Driver: slice.Spec.Driver, Pool: slice.Spec.Pool, AllNodes: &yes, SharedCounters: from.Counters}
+			counters.Spec = resourcev1.ResourceSliceSpec{
+				Driver:         slice.Spec.Driver,
+				Pool:           slice.Spec.Pool,
+				AllNodes:       &yes,
+				SharedCounters: from.Counters,
+			}
 			list = append(list, counters)
 		}
 	}
@@ -92,15 +108,18 @@ func (u *upstream) resourceClaims() []*resourcev1.ResourceClaim {
 					mode = resourcev1.DeviceAllocationModeAll
 				}
 				exactly := resourcev1.ExactDeviceRequest{
-					DeviceClassName: alternative.Class, Selectors: celSelectors(alternative.Selectors), AllocationMode: mode, Count: alternative.Count,
-					AdminAccess: &alternative.AdminAccess, Tolerations: alternative.Tolerations, Capacity: alternative.Capacity, DerivedAttributes: alternative.DerivedAttributes,
+					DeviceClassName: alternative.Class, Selectors: celSelectors(alternative.Selectors), AllocationMode: mode,
+					Count:       alternative.Count,
+					AdminAccess: &alternative.AdminAccess, Tolerations: alternative.Tolerations, Capacity: alternative.Capacity,
+					DerivedAttributes: alternative.DerivedAttributes,
 				}
 				if alternative.Name == "" {
 					to.Exactly = &exactly
 					continue
 				}
 				to.FirstAvailable = append(to.FirstAvailable, resourcev1.DeviceSubRequest{
-					Name: alternative.Name, DeviceClassName: alternative.Class, Selectors: exactly.Selectors, AllocationMode: mode, Count: alternative.Count, Tolerations: alternative.Tolerations, Capacity: alternative.Capacity,
+					Name: alternative.Name, DeviceClassName: alternative.Class, Selectors: exactly.Selectors, AllocationMode: mode,
+					Count: alternative.Count, Tolerations: alternative.Tolerations, Capacity: alternative.Capacity,
 					DerivedAttributes: alternative.DerivedAttributes,
 				})
 			}
@@ -120,12 +139,23 @@ func (u *upstream) allocate(t *rapid.T) (bool, error) {
 			id := structured.MakeDeviceID(device.Driver, device.Pool, device.Device)
 			share := types.UID("share")
 			shares.Insert(structured.MakeSharedDeviceID(id, &share))
-			consumed.Insert(structured.NewDeviceConsumedCapacity(id, map[resourcev1.QualifiedName]resource.Quantity{"m": *resource.NewQuantity(int64(h.taken), resource.DecimalSI)}))
+			consumed.Insert(
+				structured.NewDeviceConsumedCapacity(id,
+					map[resourcev1.QualifiedName]resource.Quantity{"m": *resource.NewQuantity(int64(h.taken), resource.DecimalSI)}),
+			)
 		} else if held {
 			taken.Insert(structured.MakeDeviceID(device.Driver, device.Pool, device.Device))
 		}
 	}
-	features := structured.Features{AdminAccess: true, PrioritizedList: true, DeviceTaints: true, ListTypeAttributes: true, ConsumableCapacity: true, PartitionableDevices: true, DeviceBindingAndStatus: true}
+	features := structured.Features{
+		AdminAccess:            true,
+		PrioritizedList:        true,
+		DeviceTaints:           true,
+		ListTypeAttributes:     true,
+		ConsumableCapacity:     true,
+		PartitionableDevices:   true,
+		DeviceBindingAndStatus: true,
+	}
 	// selects another of upstream's allocators
 	features.DerivedAttributes, features.CompatibilityGroups = u.features.derived, u.features.groups
 	allocator, err := structured.NewAllocator(context.Background(), features, structured.AllocatedState{
@@ -172,7 +202,8 @@ func TestSearchAgreesWithUpstream(t *testing.T) {
 			counts["allocated here only, beside a counter that is overspent"]++
 		default:
 			known, _ := w.solutions()
-			t.Fatalf("upstream allocates: %v; reason here: %v; by brute force there are %d solutions", theirs, reason, len(known))
+			t.Fatalf("upstream allocates: %v; reason here: %v; by brute force there are %d solutions", theirs, reason,
+				len(known))
 		}
 	})
 	t.Log(counts)

@@ -81,7 +81,10 @@ func deviceCapacity(h capacityState) map[resourcev1.QualifiedName]resourcev1.Dev
 	c := resourcev1.DeviceCapacity{Value: *n(h.total)}
 	switch h.policy {
 	case 1:
-		c.RequestPolicy = &resourcev1.CapacityRequestPolicy{Default: n(1), ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: n(1), Max: n(3), Step: n(2)}}
+		c.RequestPolicy = &resourcev1.CapacityRequestPolicy{
+			Default:    n(1),
+			ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: n(1), Max: n(3), Step: n(2)},
+		}
 	case 2:
 		c.RequestPolicy = &resourcev1.CapacityRequestPolicy{Default: n(1), ValidValues: []resource.Quantity{*n(1), *n(2)}}
 	}
@@ -89,7 +92,11 @@ func deviceCapacity(h capacityState) map[resourcev1.QualifiedName]resourcev1.Dev
 }
 
 func (w *world) drawCapacity(t *rapid.T, device model.DeviceID, d *model.Device) {
-	h := capacityState{total: rapid.IntRange(0, 5).Draw(t, "capacity"), policy: rapid.IntRange(0, 2).Draw(t, "policy"), shared: rapid.Bool().Draw(t, "shared")}
+	h := capacityState{
+		total:  rapid.IntRange(0, 5).Draw(t, "capacity"),
+		policy: rapid.IntRange(0, 2).Draw(t, "policy"),
+		shared: rapid.Bool().Draw(t, "shared"),
+	}
 	if h.total > 0 {
 		d.Capacity = deviceCapacity(h)
 	}
@@ -113,10 +120,13 @@ func selector(letter string) string {
 
 func drawWorld(t *rapid.T) *world {
 	w := &world{
-		state: model.NewState(), reached: map[model.DeviceID]bool{}, held: map[model.DeviceID]bool{}, letters: map[model.DeviceID][]string{},
-		scope: map[model.DeviceID]string{}, taints: map[model.DeviceID][]resourcev1.DeviceTaint{}, values: map[model.DeviceID][]string{},
-		usage: map[model.DeviceID][2]int{}, total: map[string]int{}, capacity: map[model.DeviceID]capacityState{}, binding: map[model.DeviceID]binding{},
-		groups: map[model.DeviceID][2]string{},
+		state: model.NewState(), reached: map[model.DeviceID]bool{}, held: map[model.DeviceID]bool{},
+		letters: map[model.DeviceID][]string{},
+		scope:   map[model.DeviceID]string{}, taints: map[model.DeviceID][]resourcev1.DeviceTaint{},
+		values: map[model.DeviceID][]string{},
+		usage:  map[model.DeviceID][2]int{}, total: map[string]int{}, capacity: map[model.DeviceID]capacityState{},
+		binding: map[model.DeviceID]binding{},
+		groups:  map[model.DeviceID][2]string{},
 	}
 	w.features = features{
 		all: rapid.Bool().Draw(t, "all"), admin: rapid.IntRange(0, 3).Draw(t, "admin") == 0,
@@ -128,7 +138,9 @@ func drawWorld(t *rapid.T) *world {
 	w.features.taintRules = rapid.IntRange(0, 3).Draw(t, "taint rules") == 0
 	w.features.groups = w.features.counters && rapid.IntRange(0, 2).Draw(t, "groups") == 0
 	w.features.capacity = rapid.IntRange(0, 2).Draw(t, "capacity") == 0
-	w.state.Nodes.Put(&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}})
+	w.state.Nodes.Put(
+		&model.Node{Name: "n", Labels: map[string]string{"rack": "a"}, Allocatable: model.Resources{corev1.ResourcePods: 10}},
+	)
 	w.state.Classes.Put(&model.Class{Name: "class", Selectors: []string{fmt.Sprintf("device.driver == %q", driver)}})
 	w.node, _ = w.state.Nodes.Get("n")
 	var constraint *model.TaintRule
@@ -191,7 +203,9 @@ func (w *world) drawOption(t *rapid.T, admin bool) model.Alternative {
 		alternative.All, alternative.Count = true, 0
 	}
 	if asked := rapid.Int64Range(0, 3).Draw(t, "capacity"); w.features.capacity && asked > 0 {
-		alternative.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"m": *resource.NewQuantity(asked, resource.DecimalSI)}}
+		alternative.Capacity = &resourcev1.CapacityRequirements{
+			Requests: map[resourcev1.QualifiedName]resource.Quantity{"m": *resource.NewQuantity(asked, resource.DecimalSI)},
+		}
 	}
 	if w.features.derived && w.features.rules && rapid.Bool().Draw(t, "derived") {
 		expression := rapid.SampledFrom(derivations).Draw(t, "derivation")
@@ -203,7 +217,8 @@ func (w *world) drawOption(t *rapid.T, admin bool) model.Alternative {
 
 // derivations are expressions for attribute x.
 var derivations = []string{
-	fmt.Sprintf(`device.attributes[%q].letters.size()`, driver), `"1"`, fmt.Sprintf(`[1, device.attributes[%q].letters.size()]`, driver),
+	fmt.Sprintf(`device.attributes[%q].letters.size()`,
+		driver), `"1"`, fmt.Sprintf(`[1, device.attributes[%q].letters.size()]`, driver),
 }
 
 // valuesFor returns the values of attribute x as seen by an alternative.
@@ -242,7 +257,9 @@ var tolerations = [][]resourcev1.DeviceToleration{
 }
 
 func drawTaint(t *rapid.T) []resourcev1.DeviceTaint {
-	effect := rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"", "", "", "", "", "", "", "None", "NoSchedule", "NoExecute"}).Draw(t, "taint")
+	effect := rapid.SampledFrom(
+		[]resourcev1.DeviceTaintEffect{"", "", "", "", "", "", "", "None", "NoSchedule", "NoExecute"},
+	).Draw(t, "taint")
 	if effect == "" {
 		return nil
 	}
@@ -250,7 +267,9 @@ func drawTaint(t *rapid.T) []resourcev1.DeviceTaint {
 }
 
 // drawAttributes gives a device letters and usually attribute x, with one of several types.
-func (w *world) drawAttributes(t *rapid.T, device model.DeviceID) map[resourcev1.QualifiedName]resourcev1.DeviceAttribute {
+func (w *world) drawAttributes(
+	t *rapid.T, device model.DeviceID,
+) map[resourcev1.QualifiedName]resourcev1.DeviceAttribute {
 	letters := rapid.SampledFrom([]string{"", "a", "b", "ab", "ab", "abc"}).Draw(t, "letters")
 	w.letters[device] = strings.Split(letters, "")
 	one, two, text := int64(1), int64(2), "1"
@@ -276,12 +295,23 @@ func (w *world) drawAttributes(t *rapid.T, device model.DeviceID) map[resourcev1
 
 func (w *world) drawPool(t *rapid.T, p int, total *int) {
 	id := model.PoolID{Driver: driver, Pool: fmt.Sprint("p", p)}
-	slice := &model.Slice{Name: id.Pool, Pool: id, Generation: 1, PoolSlices: rapid.SampledFrom([]int64{1, 1, 1, 1, 1, 2}).Draw(t, "slices")}
+	slice := &model.Slice{
+		Name:       id.Pool,
+		Pool:       id,
+		Generation: 1,
+		PoolSlices: rapid.SampledFrom([]int64{1, 1, 1, 1, 1, 2}).Draw(t, "slices"),
+	}
 	most := 6 // devices; brute force tries all their orders
 	if w.features.easy {
 		slice.PoolSlices, most = 1, 4
 	}
-	scopes := []model.Scope{{Node: "n"}, {Node: "other"}, {All: true}, {Selector: rackSelector("a")}, {Selector: rackSelector("b")}}
+	scopes := []model.Scope{
+		{Node: "n"},
+		{Node: "other"},
+		{All: true},
+		{Selector: rackSelector("a")},
+		{Selector: rackSelector("b")},
+	}
 	reached := []bool{true, false, true, true, false}
 	if w.features.counters {
 		slice.Counters = w.drawCounters(t, id.Pool)
@@ -295,7 +325,8 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 			scope, taints = min(scope, 3)&^1, nil // local to this node, or reachable from all
 		}
 		slice.Devices = append(slice.Devices, model.Device{
-			Name: device.Device, Usage: &model.Usage{Scope: scopes[scope], Taints: taints}, Attributes: w.drawAttributes(t, device),
+			Name: device.Device, Usage: &model.Usage{Scope: scopes[scope], Taints: taints},
+			Attributes: w.drawAttributes(t, device),
 		})
 		if w.features.counters {
 			w.drawTakes(t, device, &slice.Devices[d])
@@ -317,12 +348,19 @@ func (w *world) drawPool(t *rapid.T, p int, total *int) {
 	w.slices = append(w.slices, slice)
 	for _, device := range w.devices {
 		if device.Pool == id.Pool && w.held[device] {
-			claim := &model.Claim{Key: model.Key{Namespace: "ns", Name: "holder of " + device.String()}, Allocation: &model.Allocation{}}
-			claim.Allocation.Devices = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: device.Driver, Pool: device.Pool, Device: device.Device}}
+			claim := &model.Claim{
+				Key:        model.Key{Namespace: "ns", Name: "holder of " + device.String()},
+				Allocation: &model.Allocation{},
+			}
+			claim.Allocation.Devices = []resourcev1.DeviceRequestAllocationResult{
+				{Request: "r", Driver: device.Driver, Pool: device.Pool, Device: device.Device},
+			}
 			if h := w.capacity[device]; h.shared {
 				share := types.UID("share of " + device.String())
 				claim.Allocation.Devices[0].ShareID = &share
-				claim.Allocation.Devices[0].ConsumedCapacity = map[resourcev1.QualifiedName]resource.Quantity{"m": *resource.NewQuantity(int64(h.taken), resource.DecimalSI)}
+				claim.Allocation.Devices[0].ConsumedCapacity = map[resourcev1.QualifiedName]resource.Quantity{
+					"m": *resource.NewQuantity(int64(h.taken), resource.DecimalSI),
+				}
 			}
 			w.state.Claims.Put(claim)
 		}
@@ -346,10 +384,22 @@ func (w *world) drawTakes(t *rapid.T, device model.DeviceID, d *model.Device) {
 	takes := [2]int{rapid.IntRange(0, 3).Draw(t, "takes c"), rapid.IntRange(0, 1).Draw(t, "takes d")}
 	w.usage[device] = takes
 	if takes[0] > 0 {
-		d.ConsumesCounters = append(d.ConsumesCounters, resourcev1.DeviceCounterConsumption{CounterSet: "s", Counters: map[string]resourcev1.Counter{"c": counter(takes[0])}})
+		d.ConsumesCounters = append(
+			d.ConsumesCounters,
+			resourcev1.DeviceCounterConsumption{
+				CounterSet: "s",
+				Counters:   map[string]resourcev1.Counter{"c": counter(takes[0])},
+			},
+		)
 	}
 	if takes[1] > 0 {
-		d.ConsumesCounters = append(d.ConsumesCounters, resourcev1.DeviceCounterConsumption{CounterSet: "t", Counters: map[string]resourcev1.Counter{"d": counter(takes[1])}})
+		d.ConsumesCounters = append(
+			d.ConsumesCounters,
+			resourcev1.DeviceCounterConsumption{
+				CounterSet: "t",
+				Counters:   map[string]resourcev1.Counter{"d": counter(takes[1])},
+			},
+		)
 	}
 	if !w.features.groups {
 		return
@@ -404,9 +454,11 @@ func (w *world) compatible(devices []model.DeviceID) bool {
 }
 
 func rackSelector(rack string) *corev1.NodeSelector {
-	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
-		{Key: "rack", Operator: corev1.NodeSelectorOpIn, Values: []string{rack}},
-	}}}}
+	return &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: "rack", Operator: corev1.NodeSelectorOpIn, Values: []string{rack}},
+		}}},
+	}
 }
 
 // selected reports whether the device has all letters that the selectors of the alternative test.
@@ -451,13 +503,19 @@ func (w *world) drawTaintRule(t *rapid.T) *model.TaintRule {
 	constraint.Driver = rapid.SampledFrom([]string{"", driver, "other"}).Draw(t, "driver")
 	constraint.Pool = rapid.SampledFrom([]string{"", "p0", "p1"}).Draw(t, "pool")
 	constraint.Device = rapid.SampledFrom([]string{"", "d0", "d1"}).Draw(t, "device")
-	constraint.Taint = resourcev1.DeviceTaint{Key: "t", Value: "v", Effect: rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"None", "NoSchedule", "NoExecute"}).Draw(t, "effect")}
+	constraint.Taint = resourcev1.DeviceTaint{
+		Key:    "t",
+		Value:  "v",
+		Effect: rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"None", "NoSchedule", "NoExecute"}).Draw(t, "effect"),
+	}
 	return constraint
 }
 
 func (w *world) taintBy(constraint *model.TaintRule) {
 	for _, device := range w.devices {
-		names := (constraint.Driver == "" || constraint.Driver == driver) && (constraint.Pool == "" || constraint.Pool == device.Pool) && (constraint.Device == "" || constraint.Device == device.Device)
+		names := (constraint.Driver == "" || constraint.Driver == driver) &&
+			(constraint.Pool == "" || constraint.Pool == device.Pool) &&
+			(constraint.Device == "" || constraint.Device == device.Device)
 		if constraint.Selects && names {
 			w.taints[device] = append(slices.Clone(w.taints[device]), constraint.Taint)
 		}
@@ -468,7 +526,8 @@ func (w *world) taintBy(constraint *model.TaintRule) {
 func (w *world) all(alternative *model.Alternative) []model.DeviceID {
 	var list []model.DeviceID
 	for _, device := range w.devices {
-		if _, capable := w.capacity[device].consumedBy(alternative); capable && w.reached[device] && w.selected(device, alternative) {
+		if _, capable := w.capacity[device].consumedBy(alternative); capable && w.reached[device] &&
+			w.selected(device, alternative) {
 			list = append(list, device)
 		}
 	}
@@ -494,7 +553,8 @@ func (w *world) compared(claim *model.Claim, constraint *resourcev1.DeviceConstr
 }
 
 func covers(constraint *resourcev1.DeviceConstraint, request *model.Request, alternative *model.Alternative) bool {
-	return len(constraint.Requests) == 0 || slices.Contains(constraint.Requests, request.Name) || slices.Contains(constraint.Requests, request.ResultName(*alternative))
+	return len(constraint.Requests) == 0 || slices.Contains(constraint.Requests, request.Name) ||
+		slices.Contains(constraint.Requests, request.ResultName(*alternative))
 }
 
 // kind returns the properties by which devices are distinguished: pool, scope, the requests they

@@ -123,7 +123,9 @@ func longRunning() genericapirequest.LongRunningRequestCheck {
 }
 
 // genericConfig returns the configuration of the server in front.
-func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serializer.CodecFactory) (*genericapiserver.Config, error) {
+func (s *Server) genericConfig(
+	cfg Config, scheme *runtime.Scheme, codecs serializer.CodecFactory,
+) (*genericapiserver.Config, error) {
 	generic := genericapiserver.NewConfig(codecs)
 	generic.EffectiveVersion = newEffectiveVersion()
 	generic.ShutdownWatchTerminationGracePeriod = drainWatches
@@ -135,7 +137,8 @@ func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serial
 		return nil, err
 	}
 	var err error
-	if generic.Authentication.Authenticator, err = newAuthenticator(generic.SecureServing.ClientCA, s.tokens, cfg.TokenFile); err != nil {
+	if generic.Authentication.Authenticator, err = newAuthenticator(generic.SecureServing.ClientCA, s.tokens,
+		cfg.TokenFile); err != nil {
 		return nil, err
 	}
 	if generic.Authorization.Authorizer, err = newAuthorizer(s.policy, s.nodes); err != nil {
@@ -146,7 +149,8 @@ func (s *Server) genericConfig(cfg Config, scheme *runtime.Scheme, codecs serial
 	}
 
 	versions := registry.StoredVersions()
-	codec := codecs.CodecForVersions(protobufSerializer(codecs), codecs.UniversalDeserializer(), versions, runtime.InternalGroupVersioner)
+	codec := codecs.CodecForVersions(protobufSerializer(codecs), codecs.UniversalDeserializer(), versions,
+		runtime.InternalGroupVersioner)
 	if err := s.backend.options(codec, versions).ApplyTo(generic); err != nil {
 		return nil, fmt.Errorf("storage: %w", err)
 	}

@@ -36,7 +36,9 @@ const tokenRemembered = 10 * time.Second
 // tokenFile if that is set. The loopback token is added by the generic server. Anonymous requests
 // are accepted for health checks, as load balancers make them, and get 401 for all other paths.
 // Requests with invalid credentials get 401 for all paths.
-func newAuthenticator(ca dynamiccertificates.CAContentProvider, tokens authenticator.Token, tokenFile string) (authenticator.Request, error) {
+func newAuthenticator(
+	ca dynamiccertificates.CAContentProvider, tokens authenticator.Token, tokenFile string,
+) (authenticator.Request, error) {
 	accounts := bearertoken.New(cache.New(tokens, true, tokenRemembered, 0))
 	handlers := []authenticator.Request{x509.NewDynamic(ca.VerifyOptions, x509.CommonNameUserConversion), accounts}
 	if tokenFile != "" {
@@ -61,7 +63,10 @@ func publicPaths() []string { return []string{"/healthz", "/livez", "/readyz", "
 // users what the policy allows.
 func newAuthorizer(policy *rbac.Policy, nodes *noderights.Authorizer) (authorizer.Authorizer, error) {
 	return authzunion.New(
-		authzunion.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
+		authzunion.NamedAuthorizer{
+			AuthorizerName: "masters",
+			Authorizer:     authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup),
+		},
 		authzunion.NamedAuthorizer{AuthorizerName: "node", Authorizer: authorizer.AuthorizerFunc(nodes.Authorize)},
 		authzunion.NamedAuthorizer{AuthorizerName: "rbac", Authorizer: authorizer.AuthorizerFunc(policy.Authorize)},
 	)

@@ -22,7 +22,8 @@ func TestWithoutCredentialsIsUnauthorized(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{"/api", "/apis", "/api/v1/pods", "/readyz/etcd", "/metrics", "/openapi/v2", "/apis/example.com/v1/things"} {
+		for _, path := range []string{"/api", "/apis", "/api/v1/pods", "/readyz/etcd", "/metrics", "/openapi/v2",
+			"/apis/example.com/v1/things"} {
 			resp, err := client.Get(shared.URL() + path)
 			if err != nil {
 				t.Fatal(err)
@@ -74,7 +75,9 @@ func TestOtherUsers(t *testing.T) {
 	if _, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("list pods: got %v, want forbidden", err)
 	}
-	if _, err := client.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := client.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); !apierrors.IsForbidden(
+		err,
+	) {
 		t.Errorf("get namespace: got %v, want forbidden", err)
 	}
 }

@@ -18,7 +18,9 @@ import (
 )
 
 // addHooks adds the hooks that must complete before the server is ready.
-func addHooks(cfg *genericapiserver.Config, front *genericapiserver.GenericAPIServer, custom *extensions.CustomResourceDefinitions) error {
+func addHooks(
+	cfg *genericapiserver.Config, front *genericapiserver.GenericAPIServer, custom *extensions.CustomResourceDefinitions,
+) error {
 	if err := followGroups(front, custom); err != nil {
 		return err
 	}

@@ -38,9 +38,11 @@ func TestCertificatesAreRenewedWhileAServerRuns(t *testing.T) {
 
 	behind.Store(0)
 	for i, file := range files {
-		eventually(t, "a new certificate in "+file, func() bool { return !bytes.Equal(configFrom(t, file).CertData, old[i].CertData) })
+		eventually(t, "a new certificate in "+file,
+			func() bool { return !bytes.Equal(configFrom(t, file).CertData, old[i].CertData) })
 	}
-	eventually(t, "a new certificate of the server", func() bool { return !bytes.Equal(certificateShown(t, server.URL()), shown) })
+	eventually(t, "a new certificate of the server",
+		func() bool { return !bytes.Equal(certificateShown(t, server.URL()), shown) })
 	for i, file := range files {
 		for _, cfg := range []*rest.Config{configFrom(t, file), old[i]} { // the old one is good to its end
 			if _, err := clientset(t, cfg).CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err != nil {

@@ -35,11 +35,13 @@ func allocatedClaim(t *testing.T, ns string) {
 	t.Helper()
 	create(t, ns, claimYAML)
 	client := dynamicClient(t).Resource(claimsResource).Namespace(ns)
-	if _, err := client.Patch(t.Context(), "c", types.MergePatchType, []byte(claimAllocated), metav1.PatchOptions{}); err != nil {
+	if _, err := client.Patch(t.Context(), "c", types.MergePatchType, []byte(claimAllocated),
+		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	status := strings.ReplaceAll(claimStatus, `"n1"`, `"`+ns+`"`) // each test has devices of its own
-	if _, err := client.Patch(t.Context(), "c", types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := client.Patch(t.Context(), "c", types.MergePatchType, []byte(status), metav1.PatchOptions{},
+		"status"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -53,16 +55,26 @@ func TestF64DeviceOfAnotherClaimIsRefused(t *testing.T) {
 	claims := dynamicClient(t).Resource(claimsResource)
 	status := []byte(strings.ReplaceAll(claimStatus, `"n1"`, `"`+ns+`"`))
 	for _, dryRun := range [][]string{{metav1.DryRunAll}, nil} {
-		_, err := claims.Namespace(other).Patch(t.Context(), "c", types.MergePatchType, status, metav1.PatchOptions{DryRun: dryRun}, "status")
-		if got := causes(t, err); !slices.Equal(got, []string{"status.allocation.devices.results[0]"}) || !strings.Contains(err.Error(), "device is allocated to a claim of another namespace") {
+		_, err := claims.Namespace(other).Patch(
+			t.Context(),
+			"c",
+			types.MergePatchType,
+			status,
+			metav1.PatchOptions{DryRun: dryRun},
+			"status",
+		)
+		if got := causes(t, err); !slices.Equal(got, []string{"status.allocation.devices.results[0]"}) ||
+			!strings.Contains(err.Error(), "device is allocated to a claim of another namespace") {
 			t.Errorf("fields %v: %v", got, err)
 		}
 	}
 	free := []byte(`{"status":{"allocation":null,"reservedFor":null}}`)
-	if _, err := claims.Namespace(ns).Patch(t.Context(), "c", types.MergePatchType, free, metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := claims.Namespace(ns).Patch(t.Context(), "c", types.MergePatchType, free, metav1.PatchOptions{},
+		"status"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := claims.Namespace(other).Patch(t.Context(), "c", types.MergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
+	if _, err := claims.Namespace(other).Patch(t.Context(), "c", types.MergePatchType, status, metav1.PatchOptions{},
+		"status"); err != nil {
 		t.Error(err)
 	}
 }
@@ -90,13 +102,16 @@ func TestUnknowingClientKeepsWhatAClaimHas(t *testing.T) {
 	if c, err = claims.Update(t.Context(), c, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.Status.ReservedFor = append(c.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: "p", UID: "2"})
+	c.Status.ReservedFor = append(c.Status.ReservedFor,
+		resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: "p", UID: "2"})
 	if _, err = claims.UpdateStatus(t.Context(), c, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	got := claim(t, ns)
-	if nested(t, got, "spec", "reservedFor", "name") != "j" || nested(t, got, "status", "allocation", "reservedForAnyPod") != "true" {
-		t.Errorf("spec.reservedFor %s, allocation %s", nested(t, got, "spec", "reservedFor"), nested(t, got, "status", "allocation"))
+	if nested(t, got, "spec", "reservedFor", "name") != "j" ||
+		nested(t, got, "status", "allocation", "reservedForAnyPod") != "true" {
+		t.Errorf("spec.reservedFor %s, allocation %s", nested(t, got, "spec", "reservedFor"),
+			nested(t, got, "status", "allocation"))
 	}
 }
 
@@ -121,7 +136,8 @@ func TestImpossibleClaimsAreRefused(t *testing.T) {
 	allocatedClaim(t, ns)
 	client := dynamicClient(t).Resource(claimsResource).Namespace(ns)
 	for _, tt := range []struct{ name, body, field, subresource string }{
-		{"spec", `{"spec":{"devices":{"requests":[{"name":"other","exactly":{"deviceClassName":"gpu.example.com"}}]}}}`, "spec", ""},
+		{"spec", `{"spec":{"devices":{"requests":[{"name":"other","exactly":{"deviceClassName":"gpu.example.com"}}]}}}`,
+			"spec", ""},
 		{"intended consumer", `{"spec":{"reservedFor":{"name":"other"}}}`, "spec", ""},
 		{"other device", `{"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"gpu.example.com","pool":"n1","device":"gpu-1"}]}}}}`, "status.allocation", "status"},
 	} {
@@ -181,7 +197,8 @@ spec:
 `)
 	}
 	for selector, want := range map[string]int{
-		"spec.driver=" + driver: 2, "spec.nodeName=" + first: 1, "spec.pool.name=" + second: 1, "spec.driver=other.example.com": 0,
+		"spec.driver=" + driver: 2, "spec.nodeName=" + first: 1, "spec.pool.name=" + second: 1,
+		"spec.driver=other.example.com": 0,
 	} {
 		list, err := client.List(t.Context(), metav1.ListOptions{FieldSelector: selector})
 		if err != nil {

@@ -24,13 +24,20 @@ func TestLargeCollectionIsDeletedInFull(t *testing.T) {
 	}
 	maps := clients.CoreV1().ConfigMaps(metav1.NamespaceDefault)
 	for i := range objects {
-		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("m-%d", i), Labels: map[string]string{"many": "yes"}}}
+		m := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("m-%d", i), Labels: map[string]string{"many": "yes"}},
+		}
 		if _, err := maps.Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	request := func(verb *rest.Request) error {
-		return verb.Namespace(metav1.NamespaceDefault).Resource("configmaps").Param("labelSelector", "many=yes").Param("timeout", tooShort).
+		return verb.Namespace(metav1.NamespaceDefault).Resource(
+			"configmaps",
+		).Param("labelSelector", "many=yes").Param(
+			"timeout",
+			tooShort,
+		).
 			Do(t.Context()).Error()
 	}
 	client := clients.CoreV1().RESTClient()

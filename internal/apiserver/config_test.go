@@ -42,13 +42,15 @@ func TestListenOnTheLastPort(t *testing.T) {
 
 func TestCheckOtherEtcd(t *testing.T) {
 	for _, wrong := range []ExternalEtcd{
-		{URLs: []string{"127.0.0.1:2379"}}, {URLs: []string{"etcd"}}, {URLs: []string{"http://"}}, {URLs: []string{"ftp://x"}}, {CertFile: "x"},
+		{URLs: []string{"127.0.0.1:2379"}}, {URLs: []string{"etcd"}}, {URLs: []string{"http://"}},
+		{URLs: []string{"ftp://x"}}, {CertFile: "x"},
 	} {
 		if wrong.check() == nil {
 			t.Errorf("%v is taken", wrong)
 		}
 	}
-	if err := (ExternalEtcd{URLs: []string{"http://127.0.0.1:2379", "unix:///tmp/a/etcd.sock"}, CAFile: "ca"}).check(); err != nil {
+	if err := (ExternalEtcd{URLs: []string{"http://127.0.0.1:2379", "unix:///tmp/a/etcd.sock"},
+		CAFile: "ca"}).check(); err != nil {
 		t.Error(err)
 	}
 }

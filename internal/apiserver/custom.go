@@ -25,27 +25,32 @@ import (
 
 // newCustomResources returns the server, behind allot's own, for CustomResourceDefinitions and
 // their objects. It shares the listener, authentication and aggregated discovery.
-func (s *Server) newCustomResources(front *genericapiserver.Config, services webhook.ServiceResolver) (*extensions.CustomResourceDefinitions, error) {
+func (s *Server) newCustomResources(
+	front *genericapiserver.Config, services webhook.ServiceResolver,
+) (*extensions.CustomResourceDefinitions, error) {
 	generic := *front
 	generic.PostStartHooks = map[string]genericapiserver.PostStartHookConfigEntry{}
 	generic.RESTOptionsGetter = nil
 	generic.SkipOpenAPIInstallation = true
 	generic.MergedResourceConfig = extensions.DefaultAPIResourceConfigSource()
 
-	etcd := s.backend.options(extensions.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion), apiextensionsv1.SchemeGroupVersion)
+	etcd := s.backend.options(extensions.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion),
+		apiextensionsv1.SchemeGroupVersion)
 	etcd.SkipHealthEndpoints = true
 	if err := etcd.ApplyTo(&generic); err != nil {
 		return nil, err
 	}
 	generic.RESTOptionsGetter = s.backend.wrap(generic.RESTOptionsGetter)
-	objects := extensionsoptions.NewCRDRESTOptionsGetter(*etcd, generic.ResourceTransformers, generic.StorageObjectCountTracker)
+	objects := extensionsoptions.NewCRDRESTOptionsGetter(*etcd, generic.ResourceTransformers,
+		generic.StorageObjectCountTracker)
 	cfg := &extensions.Config{
 		GenericConfig: &genericapiserver.RecommendedConfig{Config: generic},
 		ExtraConfig: extensions.ExtraConfig{
 			CRDRESTOptionsGetter: s.backend.wrap(objects),
 			MasterCount:          1,
 			ServiceResolver:      services,
-			AuthResolverWrapper:  webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, s.loopback, noop.NewTracerProvider()),
+			AuthResolverWrapper: webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, s.loopback,
+				noop.NewTracerProvider()),
 		},
 	}
 	return cfg.Complete().New(genericapiserver.NewEmptyDelegate())

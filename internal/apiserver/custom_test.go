@@ -57,8 +57,13 @@ func TestCustomResources(t *testing.T) {
 	if got := causes(t, err); !slices.Equal(got, []string{"spec"}) {
 		t.Errorf("rule: fields %v", got)
 	}
-	_, err = objects.Patch(t.Context(), "m", types.ApplyPatchType,
-		[]byte(`{"apiVersion":"example.com/v1","kind":"MyWorkload","metadata":{"name":"m"},"spec":{"size":7}}`), metav1.PatchOptions{FieldManager: "a", Force: new(true)})
+	_, err = objects.Patch(
+		t.Context(),
+		"m",
+		types.ApplyPatchType,
+		[]byte(`{"apiVersion":"example.com/v1","kind":"MyWorkload","metadata":{"name":"m"},"spec":{"size":7}}`),
+		metav1.PatchOptions{FieldManager: "a", Force: new(true)},
+	)
 	if err != nil {
 		t.Errorf("apply: %v", err)
 	}
@@ -76,8 +81,13 @@ func TestCustomResources(t *testing.T) {
 		t.Errorf("missing namespace: got %v, want not found", err)
 	}
 
-	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	if err := dynamicClient(t).Resource(crds).Delete(t.Context(), "myworkloads.example.com", metav1.DeleteOptions{}); err != nil {
+	crds := schema.GroupVersionResource{
+		Group:    "apiextensions.k8s.io",
+		Version:  "v1",
+		Resource: "customresourcedefinitions",
+	}
+	if err := dynamicClient(t).Resource(crds).Delete(t.Context(), "myworkloads.example.com",
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "gone", func() bool { return shows(t, client) == 0 })
@@ -93,7 +103,10 @@ func shows(t *testing.T, client kubernetes.Interface) int {
 		{"/openapi/v2", "application/json", "com.example.v1.MyWorkload"},
 		{"/openapi/v3", "application/json", "apis/example.com/v1"},
 	} {
-		body, err := client.Discovery().RESTClient().Get().AbsPath(place.path).SetHeader("Accept", place.accept).DoRaw(t.Context())
+		body, err := client.Discovery().RESTClient().Get().AbsPath(place.path).SetHeader(
+			"Accept",
+			place.accept,
+		).DoRaw(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,17 +138,21 @@ func eventually(t *testing.T, what string, done func() bool) {
 func TestOpenAPIDescribesTheAddedFields(t *testing.T) {
 	client := clientset(t, remote(t))
 	for path, texts := range map[string][]string{
-		"/openapi/v3/api/v1":                          {`"podGroupResourceClaim"`, `"clusterResourceClaimTemplateName"`},
-		"/openapi/v3/apis/apps/v1":                    {`"podGroupResourceClaim"`},
-		"/openapi/v3/apis/resource.k8s.io/v1":         {`"reservedForAnyPod"`},
-		"/openapi/v3/apis/resource.k8s.io/v1alpha3":   {"ClusterResourceClaimTemplateSpec", "DeviceTaintRuleSpec"},
-		"/openapi/v3/apis/resource.k8s.io/v1beta2":    {`"reservedForAnyPod"`, `"exactly"`, "DeviceTaintRuleSpec"},
-		"/openapi/v3/apis/resource.k8s.io/v1beta1":    {`"reservedForAnyPod"`, `"basic"`, "io.k8s.api.resource.v1beta1.DeviceRequest"},
+		"/openapi/v3/api/v1":                        {`"podGroupResourceClaim"`, `"clusterResourceClaimTemplateName"`},
+		"/openapi/v3/apis/apps/v1":                  {`"podGroupResourceClaim"`},
+		"/openapi/v3/apis/resource.k8s.io/v1":       {`"reservedForAnyPod"`},
+		"/openapi/v3/apis/resource.k8s.io/v1alpha3": {"ClusterResourceClaimTemplateSpec", "DeviceTaintRuleSpec"},
+		"/openapi/v3/apis/resource.k8s.io/v1beta2":  {`"reservedForAnyPod"`, `"exactly"`, "DeviceTaintRuleSpec"},
+		"/openapi/v3/apis/resource.k8s.io/v1beta1": {`"reservedForAnyPod"`, `"basic"`,
+			"io.k8s.api.resource.v1beta1.DeviceRequest"},
 		"/openapi/v3/apis/scheduling.k8s.io/v1alpha2": {`"podGroupTemplateRef"`},
 		"/openapi/v3/apis/apiextensions.k8s.io/v1":    {"CustomResourceDefinitionSpec"},
 		"/openapi/v2": {`"podGroupResourceClaim"`, `"podGroupTemplateRef"`, "CustomResourceDefinitionSpec"},
 	} {
-		body, err := client.Discovery().RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(t.Context())
+		body, err := client.Discovery().RESTClient().Get().AbsPath(path).SetHeader(
+			"Accept",
+			"application/json",
+		).DoRaw(t.Context())
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue

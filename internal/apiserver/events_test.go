@@ -51,7 +51,8 @@ func TestEventsOfBothGroups(t *testing.T) {
 	now := metav1.NewTime(time.Now())
 	if _, err := older.Create(t.Context(), &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Name: "old", Namespace: ns},
-		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: ns, Name: "q"}, Message: "of old", Count: 3, LastTimestamp: now,
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: ns, Name: "q"}, Message: "of old", Count: 3,
+		LastTimestamp: now,
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,10 @@ func TestNewerEventsAreStrict(t *testing.T) {
 	_, err := newer.Create(t.Context(), bad, metav1.CreateOptions{})
 	got := causes(t, err)
 	slices.Sort(got)
-	if want := []string{"count", "firstTimestamp", "lastTimestamp", "metadata.name", "series.count", "series.lastObservedTime", "source", "type"}; !slices.Equal(got, want) {
+	if want := []string{"count", "firstTimestamp", "lastTimestamp", "metadata.name", "series.count",
+		"series.lastObservedTime", "source", "type"}; !slices.Equal(
+		got, want,
+	) {
 		t.Errorf("fields %v, want %v", got, want)
 	}
 	e, err := newer.Create(t.Context(), newerEvent(ns), metav1.CreateOptions{})

@@ -33,8 +33,12 @@ func (e evictions) pod(name string, phase corev1.PodPhase, ready corev1.Conditio
 	e.t.Helper()
 	ctx, pods := e.t.Context(), e.client.CoreV1().Pods(e.ns)
 	p, err := pods.Create(ctx, &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "a"}, Finalizers: []string{"example.com/hold"}},
-		Spec:       corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:       name,
+			Labels:     map[string]string{"app": "a"},
+			Finalizers: []string{"example.com/hold"},
+		},
+		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		e.t.Fatal(err)
@@ -54,9 +58,13 @@ func (e evictions) budget(name string, change func(*policyv1.PodDisruptionBudget
 	b, err := budgets.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		n := intstr.FromInt32(1)
-		b, err = budgets.Create(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{
-			MinAvailable: &n, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
-		}}, metav1.CreateOptions{})
+		b, err = budgets.Create(
+			ctx,
+			&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{
+				MinAvailable: &n, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
+			}},
+			metav1.CreateOptions{},
+		)
 	}
 	if err != nil {
 		e.t.Fatal(err)
@@ -70,8 +78,14 @@ func (e evictions) budget(name string, change func(*policyv1.PodDisruptionBudget
 // evict asks once; a client that is told to wait would ask again.
 func (e evictions) evict(name string, options *metav1.DeleteOptions) error {
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: name}, DeleteOptions: options}
-	return e.client.CoreV1().RESTClient().Post().MaxRetries(0).Namespace(e.ns).Resource("pods").Name(name).SubResource("eviction").
-		Body(eviction).Do(e.t.Context()).Error()
+	return e.client.CoreV1().RESTClient().Post().MaxRetries(0).Namespace(
+		e.ns,
+	).Resource("pods").Name(
+		name,
+	).SubResource("eviction").
+		Body(eviction).Do(
+		e.t.Context(),
+	).Error()
 }
 
 // refused wants an answer 429 whose cause says text.
@@ -91,7 +105,8 @@ func (e evictions) gone(name string) {
 	e.t.Helper()
 	p := pod(e.t, e.client.CoreV1().Pods(e.ns), name)
 	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "EvictionByEvictionAPI" && p.DeletionTimestamp != nil {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "EvictionByEvictionAPI" &&
+			p.DeletionTimestamp != nil {
 			return
 		}
 	}
@@ -119,7 +134,9 @@ func TestEvictionSpendsTheBudget(t *testing.T) {
 	}
 	e.stays("a")
 	wrong := types.UID("wrong")
-	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &wrong}}); !apierrors.IsConflict(err) {
+	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &wrong}}); !apierrors.IsConflict(
+		err,
+	) {
 		t.Errorf("another UID: got %v, want conflict", err)
 	}
 	if err := e.evict("a", nil); err != nil {
@@ -143,11 +160,14 @@ func TestEvictionWithoutBudget(t *testing.T) {
 	e := newEvictions(t)
 	p := e.pod("a", corev1.PodRunning, corev1.ConditionTrue)
 	old := "1"
-	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &old}}); !apierrors.IsConflict(err) {
+	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &old}}); !apierrors.IsConflict(
+		err,
+	) {
 		t.Errorf("another version: got %v, want conflict", err)
 	}
 	e.stays("a")
-	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID, ResourceVersion: &p.ResourceVersion}}); err != nil {
+	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID,
+		ResourceVersion: &p.ResourceVersion}}); err != nil {
 		t.Fatal(err)
 	}
 	e.gone("a")
@@ -180,8 +200,12 @@ func TestEvictionOfWhatCostsNothing(t *testing.T) {
 func TestEvictionAlwaysOfTheUnready(t *testing.T) {
 	e := newEvictions(t)
 	always := policyv1.AlwaysAllow
-	create(t, e.ns, `{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b"},"spec":{"minAvailable":1,
-		"selector":{"matchLabels":{"app":"a"}},"unhealthyPodEvictionPolicy":"`+string(always)+`"}}`)
+	create(
+		t,
+		e.ns,
+		`{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b"},"spec":{"minAvailable":1,
+		"selector":{"matchLabels":{"app":"a"}},"unhealthyPodEvictionPolicy":"`+string(always)+`"}}`,
+	)
 	e.pod("a", corev1.PodRunning, corev1.ConditionFalse)
 	if err := e.evict("a", nil); err != nil {
 		t.Fatal(err)
@@ -193,9 +217,11 @@ func TestEvictionOfAPodWithTwoBudgets(t *testing.T) {
 	e := newEvictions(t)
 	e.pod("a", corev1.PodRunning, corev1.ConditionTrue)
 	for _, name := range []string{"b", "c"} {
-		e.budget(name, func(b *policyv1.PodDisruptionBudget) { b.Status.ObservedGeneration, b.Status.DisruptionsAllowed = 1, 1 })
+		e.budget(name,
+			func(b *policyv1.PodDisruptionBudget) { b.Status.ObservedGeneration, b.Status.DisruptionsAllowed = 1, 1 })
 	}
-	if err := e.evict("a", nil); !apierrors.IsInternalError(err) && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
+	if err := e.evict("a", nil); !apierrors.IsInternalError(err) &&
+		apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
 		t.Errorf("got %v, want an error of the server", err)
 	} else if err == nil || !strings.Contains(err.Error(), "more than one PodDisruptionBudget") {
 		t.Errorf("got %v", err)

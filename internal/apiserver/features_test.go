@@ -86,7 +86,8 @@ func (w *switched) start(t *testing.T, d *datadriven.TestData) string {
 		}
 	}
 	var err error
-	if w.server, err = apiserver.Start(t.Context(), apiserver.Config{DataDir: w.dir, UnsafeNoFsync: true, Features: on}); err != nil {
+	if w.server, err = apiserver.Start(t.Context(), apiserver.Config{DataDir: w.dir, UnsafeNoFsync: true,
+		Features: on}); err != nil {
 		t.Fatal(err)
 	}
 	groups, err := restmapper.GetAPIGroupResources(kubernetes.NewForConfigOrDie(w.server.Loopback()).Discovery())
@@ -191,8 +192,10 @@ func outcome(obj *unstructured.Unstructured, err error) string {
 	}
 	var out []string
 	for _, path := range [][]string{
-		{"spec", "schedulingGroup"}, {"spec", "resourceClaims"}, {"spec", "template", "spec", "schedulingGroup"}, {"spec", "reservedFor"},
-		{"spec", "devices"}, {"spec", "extendedResourceName"}, {"status", "allocation"}, {"status", "devices"}, {"status", "reservedFor"},
+		{"spec", "schedulingGroup"}, {"spec", "resourceClaims"}, {"spec", "template", "spec", "schedulingGroup"},
+		{"spec", "reservedFor"},
+		{"spec", "devices"}, {"spec", "extendedResourceName"}, {"status", "allocation"}, {"status", "devices"},
+		{"status", "reservedFor"},
 	} {
 		if v, ok, _ := unstructured.NestedFieldNoCopy(obj.Object, path...); ok {
 			text, err := json.Marshal(v)

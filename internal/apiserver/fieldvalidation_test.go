@@ -57,7 +57,8 @@ func TestFieldValidation(t *testing.T) {
 			if tt.mode == "Ignore" || tt.mode == "Loud" {
 				return
 			}
-			for _, field := range []string{"spec.containers[0].imag", "dnsPolicy", "spec.resourceClaims[0].podGroupResourceClam"} {
+			for _, field := range []string{"spec.containers[0].imag", "dnsPolicy",
+				"spec.resourceClaims[0].podGroupResourceClam"} {
 				if !strings.Contains(texts, field) {
 					t.Errorf("%q does not name %s", texts, field)
 				}
@@ -74,7 +75,13 @@ func TestStrictPatchKnowsTheAddedFields(t *testing.T) {
 		types.StrategicMergePatchType: `{"metadata":{"labels":{"a":"b"}},"spec":{"resourceClaims":[{"name":"r","podGroupResourceClaim":"shared"}]}}`,
 		types.MergePatchType:          `{"spec":{"resourceClaims":[{"name":"r","podGroupResourceClaim":"shared"}]}}`,
 	} {
-		_, err := client.CoreV1().Pods(ns).Patch(t.Context(), "p", kind, []byte(body), metav1.PatchOptions{FieldValidation: "Strict"})
+		_, err := client.CoreV1().Pods(ns).Patch(
+			t.Context(),
+			"p",
+			kind,
+			[]byte(body),
+			metav1.PatchOptions{FieldValidation: "Strict"},
+		)
 		if err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
@@ -130,11 +137,19 @@ func tryCreate(t *testing.T, ns, text string) (out *unstructured.Unstructured, e
 func TestApplyByTwoManagers(t *testing.T) {
 	ns, client := namespace(t), clientset(t, remote(t))
 	deployment := func(claims, replicas string) []byte {
-		return []byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{` + replicas + `"selector":{"matchLabels":{"a":"b"}},
-"template":{"metadata":{"labels":{"a":"b"}},"spec":{"schedulingGroup":{"podGroupName":"g"},"resourceClaims":[` + claims + `],"containers":[{"name":"c","image":"i"}]}}}}`)
+		return []byte(
+			`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{` + replicas + `"selector":{"matchLabels":{"a":"b"}},
+"template":{"metadata":{"labels":{"a":"b"}},"spec":{"schedulingGroup":{"podGroupName":"g"},"resourceClaims":[` + claims + `],"containers":[{"name":"c","image":"i"}]}}}}`,
+		)
 	}
 	apply := func(manager string, force bool, body []byte) error {
-		_, err := client.AppsV1().Deployments(ns).Patch(t.Context(), "d", types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force})
+		_, err := client.AppsV1().Deployments(ns).Patch(
+			t.Context(),
+			"d",
+			types.ApplyPatchType,
+			body,
+			metav1.PatchOptions{FieldManager: manager, Force: &force},
+		)
 		return err
 	}
 	must := func(err error) {

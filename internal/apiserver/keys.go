@@ -14,7 +14,9 @@ type kubernetesKeys struct {
 }
 
 // GetRESTOptions implements generic.RESTOptionsGetter.
-func (k kubernetesKeys) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+func (k kubernetesKeys) GetRESTOptions(
+	resource schema.GroupResource, example runtime.Object,
+) (generic.RESTOptions, error) {
 	opts, err := k.RESTOptionsGetter.GetRESTOptions(resource, example)
 	opts.ResourcePrefix = resource.Resource
 	if other, ok := k.other[resource]; ok {

@@ -21,10 +21,12 @@ func TestKeysOfKubernetes(t *testing.T) {
 	server := startServer(t, cfg)
 	client := clientset(t, server.Loopback())
 	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "mine", Namespace: "default"}}
-	if _, err := client.ResourceV1().ResourceClaims("default").Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
+	if _, err := client.ResourceV1().ResourceClaims("default").Create(t.Context(), claim,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "one"}}, metav1.CreateOptions{}); err != nil {
+	if _, err := client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "one"}},
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	stopServer(t, server)
@@ -42,7 +44,8 @@ func TestKeysOfKubernetes(t *testing.T) {
 	for _, kv := range all.Kvs {
 		keys = append(keys, string(kv.Key))
 	}
-	for _, want := range []string{"/registry/resourceclaims/default/mine", "/registry/minions/one", "/registry/namespaces/default"} {
+	for _, want := range []string{"/registry/resourceclaims/default/mine", "/registry/minions/one",
+		"/registry/namespaces/default"} {
 		if !slices.Contains(keys, want) {
 			t.Errorf("%s is not among %q", want, keys)
 		}

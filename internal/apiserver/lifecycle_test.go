@@ -25,7 +25,8 @@ func TestNamespaceLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Status.Phase != corev1.NamespaceActive || got.Labels[corev1.LabelMetadataName] != ns || !slices.Contains(got.Spec.Finalizers, corev1.FinalizerKubernetes) {
+	if got.Status.Phase != corev1.NamespaceActive || got.Labels[corev1.LabelMetadataName] != ns ||
+		!slices.Contains(got.Spec.Finalizers, corev1.FinalizerKubernetes) {
 		t.Errorf("new namespace: %+v", got)
 	}
 	if err := namespaces.Delete(t.Context(), ns, metav1.DeleteOptions{}); err != nil {
@@ -64,7 +65,10 @@ func TestSystemObjects(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := client.CoreV1().Namespaces().Delete(t.Context(), "kube-system", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
+	if err := client.CoreV1().Namespaces().Delete(t.Context(), "kube-system",
+		metav1.DeleteOptions{}); !apierrors.IsForbidden(
+		err,
+	) {
 		t.Errorf("delete of kube-system: got %v, want forbidden", err)
 	}
 }
@@ -81,12 +85,15 @@ func TestRestartKeepsEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := configFrom(t, path)
-	made, err := clientset(t, first.Loopback()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("m", nil), metav1.CreateOptions{})
+	made, err := clientset(t, first.Loopback()).CoreV1().ConfigMaps(
+		"default",
+	).Create(t.Context(), configMap("m", nil), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	stopServer(t, first)
-	if _, err := clientset(t, first.Loopback()).CoreV1().ConfigMaps("default").Get(t.Context(), "m", metav1.GetOptions{}); err == nil {
+	if _, err := clientset(t, first.Loopback()).CoreV1().ConfigMaps("default").Get(t.Context(), "m",
+		metav1.GetOptions{}); err == nil {
 		t.Error("a stopped server answers")
 	}
 
@@ -184,7 +191,10 @@ spec:
 	if _, err := client.Deployments(ns).UpdateScale(t.Context(), "d", scale, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Deployments(ns).UpdateScale(t.Context(), "d", stale, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+	if _, err := client.Deployments(ns).UpdateScale(t.Context(), "d", stale,
+		metav1.UpdateOptions{}); !apierrors.IsConflict(
+		err,
+	) {
 		t.Errorf("stale scale: got %v, want conflict", err)
 	}
 	_, err = client.Deployments(ns).UpdateScale(t.Context(), "d", &autoscalingv1.Scale{
@@ -228,7 +238,8 @@ func TestOtherEtcd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Stop()
-	if _, err := clientset(t, a.Loopback()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("m", nil), metav1.CreateOptions{}); err != nil {
+	if _, err := clientset(t, a.Loopback()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("m", nil),
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if e := within(t, w.ResultChan()); e.Object.(*corev1.ConfigMap).Name != "m" {

@@ -26,14 +26,18 @@ func TestNamesThatCannotExist(t *testing.T) {
 				spec     map[string]any
 			}{
 				{"class of a pod", pods, "Pod", map[string]any{"priorityClassName": name, "containers": containers}},
-				{"class of a group", groups, "PodGroup", map[string]any{"priorityClassName": name, "schedulingPolicy": map[string]any{"basic": map[string]any{}}}},
-				{"Workload", groups, "PodGroup", map[string]any{"workloadRef": map[string]any{"workloadName": name, "templateName": "t"}}},
+				{"class of a group", groups, "PodGroup", map[string]any{"priorityClassName": name,
+					"schedulingPolicy": map[string]any{"basic": map[string]any{}}}},
+				{"Workload", groups, "PodGroup", map[string]any{"workloadRef": map[string]any{"workloadName": name,
+					"templateName": "t"}}},
 				{"Workload in v1alpha2", older, "PodGroup", map[string]any{
-					"podGroupTemplateRef": map[string]any{"workload": map[string]any{"workloadName": name, "podGroupTemplateName": name}},
+					"podGroupTemplateRef": map[string]any{"workload": map[string]any{"workloadName": name,
+						"podGroupTemplateName": name}},
 				}},
 			} {
 				obj := &unstructured.Unstructured{Object: map[string]any{
-					"apiVersion": tt.resource.GroupVersion().String(), "kind": tt.kind, "metadata": map[string]any{"name": "x"}, "spec": tt.spec,
+					"apiVersion": tt.resource.GroupVersion().String(), "kind": tt.kind, "metadata": map[string]any{"name": "x"},
+					"spec": tt.spec,
 				}}
 				_, err := dynamicClient(t).Resource(tt.resource).Namespace(ns).Create(t.Context(), obj, metav1.CreateOptions{})
 				if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {

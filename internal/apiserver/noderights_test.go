@@ -20,10 +20,15 @@ func TestANodeHasTheRightsOfThatNode(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
-	_, err := admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
+	_, err := admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}},
+		metav1.CreateOptions{})
 	must("namespace", err)
 	for _, name := range []string{"used", "unused"} {
-		_, err = admin.CoreV1().Secrets(ns).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		_, err = admin.CoreV1().Secrets(ns).Create(
+			t.Context(),
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}},
+			metav1.CreateOptions{},
+		)
 		must("secret", err)
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{
@@ -36,11 +41,14 @@ func TestANodeHasTheRightsOfThatNode(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "right-a"}}
 	_, err = own.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
 	must("own Node", err)
-	_, err = own.CoreV1().Nodes().Patch(t.Context(), "right-a", "application/merge-patch+json", []byte(`{"status":{"phase":"Running"}}`), metav1.PatchOptions{}, "status")
+	_, err = own.CoreV1().Nodes().Patch(t.Context(), "right-a", "application/merge-patch+json",
+		[]byte(`{"status":{"phase":"Running"}}`), metav1.PatchOptions{}, "status")
 	must("own status", err)
-	_, err = own.CoreV1().Nodes().Patch(t.Context(), "right-a", "application/merge-patch+json", []byte(`{"spec":{"taints":[{"key":"x","effect":"NoSchedule"}]}}`), metav1.PatchOptions{})
+	_, err = own.CoreV1().Nodes().Patch(t.Context(), "right-a", "application/merge-patch+json",
+		[]byte(`{"spec":{"taints":[{"key":"x","effect":"NoSchedule"}]}}`), metav1.PatchOptions{})
 	forbidden(t, "own taints", err, "may not change its taints")
-	_, err = other.CoreV1().Nodes().Patch(t.Context(), "right-a", "application/merge-patch+json", []byte(`{"metadata":{"labels":{"x":"y"}}}`), metav1.PatchOptions{})
+	_, err = other.CoreV1().Nodes().Patch(t.Context(), "right-a", "application/merge-patch+json",
+		[]byte(`{"metadata":{"labels":{"x":"y"}}}`), metav1.PatchOptions{})
 	forbidden(t, "another Node", err, "its own Node")
 
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "right-a"}}
@@ -63,11 +71,16 @@ func TestANodeHasTheRightsOfThatNode(t *testing.T) {
 	must("own pods", err)
 	_, err = own.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
 	forbidden(t, "all pods", err, "field selector")
-	forbidden(t, "pod of another", other.CoreV1().Pods(ns).Delete(t.Context(), "p", metav1.DeleteOptions{}), "bound to itself")
+	forbidden(t, "pod of another", other.CoreV1().Pods(ns).Delete(t.Context(), "p", metav1.DeleteOptions{}),
+		"bound to itself")
 
 	slice := &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: "right-a-x"},
-		Spec:       resourcev1.ResourceSliceSpec{Driver: "x.test", NodeName: new("right-a"), Pool: resourcev1.ResourcePool{Name: "right-a", ResourceSliceCount: 1}},
+		Spec: resourcev1.ResourceSliceSpec{
+			Driver:   "x.test",
+			NodeName: new("right-a"),
+			Pool:     resourcev1.ResourcePool{Name: "right-a", ResourceSliceCount: 1},
+		},
 	}
 	_, err = other.ResourceV1().ResourceSlices().Create(t.Context(), slice, metav1.CreateOptions{})
 	forbidden(t, "slice of another node", err, "its own spec.nodeName")
@@ -77,7 +90,8 @@ func TestANodeHasTheRightsOfThatNode(t *testing.T) {
 		_, err := own.ResourceV1().ResourceSlices().Get(t.Context(), "right-a-x", metav1.GetOptions{})
 		return err == nil
 	})
-	forbidden(t, "slice of another", other.ResourceV1().ResourceSlices().Delete(t.Context(), "right-a-x", metav1.DeleteOptions{}))
+	forbidden(t, "slice of another",
+		other.ResourceV1().ResourceSlices().Delete(t.Context(), "right-a-x", metav1.DeleteOptions{}))
 	must("own slice", own.ResourceV1().ResourceSlices().Delete(t.Context(), "right-a-x", metav1.DeleteOptions{}))
 	must("own pod", own.CoreV1().Pods(ns).Delete(t.Context(), "p", metav1.DeleteOptions{}))
 }

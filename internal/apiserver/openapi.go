@@ -53,7 +53,10 @@ func setOpenAPI(cfg *genericapiserver.Config, scheme *runtime.Scheme) error {
 // publishOpenAPI adds the OpenAPI definitions of custom resources to those of the front server. It
 // runs as a post-start hook, because the front's services do not exist before.
 func publishOpenAPI(
-	cfg *genericapiserver.Config, front *genericapiserver.GenericAPIServer, custom *extensions.CustomResourceDefinitions, stop <-chan struct{},
+	cfg *genericapiserver.Config,
+	front *genericapiserver.GenericAPIServer,
+	custom *extensions.CustomResourceDefinitions,
+	stop <-chan struct{},
 ) error {
 	services := front.Handler.GoRestfulContainer.RegisteredWebServices()
 	for _, ws := range custom.GenericAPIServer.Handler.GoRestfulContainer.RegisteredWebServices() {
@@ -75,7 +78,8 @@ func publishOpenAPI(
 		if ws.RootPath() != root {
 			continue
 		}
-		v3, err := builder3.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices([]*restful.WebService{ws}), cfg.OpenAPIV3Config)
+		v3, err := builder3.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices([]*restful.WebService{ws}),
+			cfg.OpenAPIV3Config)
 		if err != nil {
 			return fmt.Errorf("build OpenAPI v3 of %s: %w", root, err)
 		}

@@ -31,8 +31,13 @@ func pod(t *testing.T, pods typedcorev1.PodInterface, name string) *corev1.Pod {
 func bind(t *testing.T, pods typedcorev1.PodInterface, name, node string, uid types.UID) error {
 	t.Helper()
 	return pods.Bind(t.Context(), &corev1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid, Labels: map[string]string{"rack": "r1"}, Annotations: map[string]string{"why": "fits"}},
-		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			UID:         uid,
+			Labels:      map[string]string{"rack": "r1"},
+			Annotations: map[string]string{"why": "fits"},
+		},
+		Target: corev1.ObjectReference{Kind: "Node", Name: node},
 	}, metav1.CreateOptions{})
 }
 
@@ -69,7 +74,8 @@ func TestBinding(t *testing.T) {
 	if p.Spec.NodeName != "n1" || p.Labels["rack"] != "r1" || p.Annotations["why"] != "fits" {
 		t.Errorf("node %q, labels %v, annotations %v", p.Spec.NodeName, p.Labels, p.Annotations)
 	}
-	if len(p.Status.Conditions) != 1 || p.Status.Conditions[0].Type != corev1.PodScheduled || p.Status.Conditions[0].Status != corev1.ConditionTrue {
+	if len(p.Status.Conditions) != 1 || p.Status.Conditions[0].Type != corev1.PodScheduled ||
+		p.Status.Conditions[0].Status != corev1.ConditionTrue {
 		t.Errorf("conditions are %v", p.Status.Conditions)
 	}
 	if err := bind(t, pods, "p", "n2", ""); !apierrors.IsConflict(err) {
@@ -112,7 +118,8 @@ func TestBindingCopiesTopology(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := pod(t, pods, "p")
-	if p.Labels[corev1.LabelTopologyZone] != "z" || p.Labels[corev1.LabelTopologyRegion] != "r" || p.Labels["rack"] != "r1" {
+	if p.Labels[corev1.LabelTopologyZone] != "z" || p.Labels[corev1.LabelTopologyRegion] != "r" ||
+		p.Labels["rack"] != "r1" {
 		t.Errorf("labels %v", p.Labels)
 	}
 }
@@ -120,14 +127,20 @@ func TestBindingCopiesTopology(t *testing.T) {
 func TestBindingRefusesGatesAndDeletedPods(t *testing.T) {
 	ns := namespace(t)
 	pods := clientset(t, remote(t)).CoreV1().Pods(ns)
-	create(t, ns, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"gated"},"spec":{"schedulingGates":[{"name":"example.com/wait"}],"containers":[{"name":"c","image":"i"}]}}`)
+	create(
+		t, ns,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"gated"},"spec":{"schedulingGates":[{"name":"example.com/wait"}],"containers":[{"name":"c","image":"i"}]}}`,
+	)
 	if err := bind(t, pods, "gated", "n1", ""); !apierrors.IsConflict(err) {
 		t.Errorf("gated: got %v, want conflict", err)
 	}
 	if c := pod(t, pods, "gated").Status.Conditions; len(c) != 1 || c[0].Reason != corev1.PodReasonSchedulingGated {
 		t.Errorf("conditions are %v", c)
 	}
-	create(t, ns, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"going","finalizers":["example.com/hold"]},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	create(
+		t, ns,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"going","finalizers":["example.com/hold"]},"spec":{"containers":[{"name":"c","image":"i"}]}}`,
+	)
 	if err := pods.Delete(t.Context(), "going", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -152,11 +165,13 @@ func TestGracefulDeletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := pod(t, pods, "p")
-	if p.DeletionTimestamp == nil || p.DeletionGracePeriodSeconds == nil || *p.DeletionGracePeriodSeconds != 30 || p.Generation != 2 {
+	if p.DeletionTimestamp == nil || p.DeletionGracePeriodSeconds == nil || *p.DeletionGracePeriodSeconds != 30 ||
+		p.Generation != 2 {
 		t.Errorf("deletion %v, grace %v, generation %d", p.DeletionTimestamp, p.DeletionGracePeriodSeconds, p.Generation)
 	}
 	now := int64(0)
-	if err := pods.Delete(t.Context(), "p", metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &p.UID}}); err != nil {
+	if err := pods.Delete(t.Context(), "p", metav1.DeleteOptions{GracePeriodSeconds: &now,
+		Preconditions: &metav1.Preconditions{UID: &p.UID}}); err != nil {
 		t.Fatal(err)
 	}
 	for {
@@ -193,7 +208,10 @@ func TestPodSelectors(t *testing.T) {
 	ns := namespace(t)
 	pods := clientset(t, remote(t)).CoreV1().Pods(ns)
 	create(t, ns, podYAML)
-	create(t, ns, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"q"},"spec":{"schedulerName":"other","containers":[{"name":"c","image":"i"}]}}`)
+	create(
+		t, ns,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"q"},"spec":{"schedulerName":"other","containers":[{"name":"c","image":"i"}]}}`,
+	)
 	if err := bind(t, pods, "p", "n1", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +228,9 @@ func TestPodSelectors(t *testing.T) {
 			t.Errorf("%s: %d pods, want %d", selector, len(list.Items), want)
 		}
 	}
-	if _, err := pods.List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nonsense=x"}); !apierrors.IsBadRequest(err) {
+	if _, err := pods.List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nonsense=x"}); !apierrors.IsBadRequest(
+		err,
+	) {
 		t.Errorf("unknown field: got %v, want a bad request", err)
 	}
 	w, err := pods.Watch(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=n1"})
@@ -225,7 +245,8 @@ func TestPodSelectors(t *testing.T) {
 
 // TestUnknowingClientKeepsAddedFields updates a pod by a client whose types lack allot's fields.
 func TestUnknowingClientKeepsAddedFields(t *testing.T) {
-	for name, cfg := range map[string]string{"json": "application/json", "protobuf": "application/vnd.kubernetes.protobuf"} {
+	for name, cfg := range map[string]string{"json": "application/json",
+		"protobuf": "application/vnd.kubernetes.protobuf"} {
 		t.Run(name, func(t *testing.T) {
 			ns, c := namespace(t), remote(t)
 			c.ContentType = cfg
@@ -251,14 +272,24 @@ func TestPriority(t *testing.T) {
 	ns := namespace(t)
 	pods := clientset(t, remote(t)).CoreV1().Pods(ns)
 	class := unique("high")
-	create(t, ns, `{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"`+class+`"},"value":1000,"preemptionPolicy":"Never"}`)
-	create(t, ns, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"high"},"spec":{"priorityClassName":"`+class+`","containers":[{"name":"c","image":"i"}]}}`)
+	create(
+		t, ns,
+		`{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"`+class+`"},"value":1000,"preemptionPolicy":"Never"}`,
+	)
+	create(
+		t, ns,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"high"},"spec":{"priorityClassName":"`+class+`","containers":[{"name":"c","image":"i"}]}}`,
+	)
 	p := pod(t, pods, "high")
 	if *p.Spec.Priority != 1000 || *p.Spec.PreemptionPolicy != corev1.PreemptNever {
 		t.Errorf("priority %d, policy %s", *p.Spec.Priority, *p.Spec.PreemptionPolicy)
 	}
-	for _, spec := range []string{`"priorityClassName":"none"`, `"priorityClassName":"` + class + `","priority":7`, `"priority":7`} {
-		_, err := tryCreate(t, ns, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"bad"},"spec":{`+spec+`,"containers":[{"name":"c","image":"i"}]}}`)
+	for _, spec := range []string{`"priorityClassName":"none"`, `"priorityClassName":"` + class + `","priority":7`,
+		`"priority":7`} {
+		_, err := tryCreate(
+			t, ns,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"bad"},"spec":{`+spec+`,"containers":[{"name":"c","image":"i"}]}}`,
+		)
 		if !apierrors.IsForbidden(err) {
 			t.Errorf("%s: got %v, want forbidden", spec, err)
 		}

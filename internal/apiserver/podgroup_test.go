@@ -80,7 +80,8 @@ func TestPodGroupTakesItsTemplatesPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the same manifest again: %v", err)
 	}
-	if got := nested(t, replaced, "spec", "schedulingPolicy"); got != "map[gang:map[minCount:3]]" || replaced.GetGeneration() != 1 {
+	if got := nested(t, replaced, "spec", "schedulingPolicy"); got != "map[gang:map[minCount:3]]" ||
+		replaced.GetGeneration() != 1 {
 		t.Errorf("the same manifest again: policy %s, generation %d", got, replaced.GetGeneration())
 	}
 }
@@ -89,13 +90,22 @@ func TestPodGroupWithoutItsTemplate(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, workloadYAML)
 	tests := []struct{ version, ref, field string }{
-		{"v1alpha2", `podGroupTemplateRef: {workloadName: none, podGroupTemplateName: t}`, "spec.podGroupTemplateRef.workload.workloadName"},
-		{"v1alpha2", `podGroupTemplateRef: {workload: {workloadName: w, podGroupTemplateName: none}}`, "spec.podGroupTemplateRef.workload.podGroupTemplateName"},
+		{
+			"v1alpha2",
+			`podGroupTemplateRef: {workloadName: none, podGroupTemplateName: t}`,
+			"spec.podGroupTemplateRef.workload.workloadName",
+		},
+		{
+			"v1alpha2",
+			`podGroupTemplateRef: {workload: {workloadName: w, podGroupTemplateName: none}}`,
+			"spec.podGroupTemplateRef.workload.podGroupTemplateName",
+		},
 		{"v1beta1", `workloadRef: {workloadName: none, templateName: t}`, "spec.workloadRef.workloadName"},
 		{"v1beta1", `workloadRef: {workloadName: w, templateName: none}`, "spec.workloadRef.templateName"},
 	}
 	for _, tt := range tests {
-		_, err := tryCreate(t, ns, "apiVersion: scheduling.k8s.io/"+tt.version+"\nkind: PodGroup\nmetadata: {name: g}\nspec:\n  "+tt.ref)
+		_, err := tryCreate(t, ns,
+			"apiVersion: scheduling.k8s.io/"+tt.version+"\nkind: PodGroup\nmetadata: {name: g}\nspec:\n  "+tt.ref)
 		if got := causes(t, err); !slices.Equal(got, []string{tt.field}) {
 			t.Errorf("%s: fields %v, want %s", tt.ref, got, tt.field)
 		}
@@ -105,10 +115,14 @@ func TestPodGroupWithoutItsTemplate(t *testing.T) {
 func TestFaultsAreNamedAsInTheRequestsVersion(t *testing.T) {
 	ns := namespace(t)
 	for version, tt := range map[string]struct{ ref, field string }{
-		"v1alpha2": {`podGroupTemplateRef: {workload: {workloadName: w, podGroupTemplateName: "NOT A LABEL"}}`, "spec.podGroupTemplateRef.workload.podGroupTemplateName"},
-		"v1beta1":  {`workloadRef: {workloadName: w, templateName: "NOT A LABEL"}`, "spec.workloadRef.templateName"},
+		"v1alpha2": {`podGroupTemplateRef: {workload: {workloadName: w, podGroupTemplateName: "NOT A LABEL"}}`,
+			"spec.podGroupTemplateRef.workload.podGroupTemplateName"},
+		"v1beta1": {`workloadRef: {workloadName: w, templateName: "NOT A LABEL"}`, "spec.workloadRef.templateName"},
 	} {
-		_, err := tryCreate(t, ns, "apiVersion: scheduling.k8s.io/"+version+"\nkind: PodGroup\nmetadata: {name: g}\nspec:\n  schedulingPolicy: {basic: {}}\n  "+tt.ref)
+		_, err := tryCreate(
+			t, ns,
+			"apiVersion: scheduling.k8s.io/"+version+"\nkind: PodGroup\nmetadata: {name: g}\nspec:\n  schedulingPolicy: {basic: {}}\n  "+tt.ref,
+		)
 		if got := causes(t, err); !slices.Contains(got, tt.field) {
 			t.Errorf("%s: fields %v, want %s", version, got, tt.field)
 		}
@@ -151,11 +165,26 @@ spec:
 
 func TestPodGroupStatusLeavesTheRestAlone(t *testing.T) {
 	ns := namespace(t)
-	g := create(t, ns, "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\nspec:\n  schedulingPolicy: {basic: {}}")
+	g := create(t, ns,
+		"apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\nspec:\n  schedulingPolicy: {basic: {}}")
 	g.SetLabels(map[string]string{"from": "status"})
 	g.Object["status"] = map[string]any{"conditions": []any{
-		map[string]any{"type": "PodGroupScheduled", "status": "True", "reason": "Scheduled", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": int64(1)},
-		map[string]any{"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": int64(1)},
+		map[string]any{
+			"type":               "PodGroupScheduled",
+			"status":             "True",
+			"reason":             "Scheduled",
+			"message":            "",
+			"lastTransitionTime": "2026-01-01T00:00:00Z",
+			"observedGeneration": int64(1),
+		},
+		map[string]any{
+			"type":               "PodGroupInitiallyScheduled",
+			"status":             "True",
+			"reason":             "Scheduled",
+			"message":            "",
+			"lastTransitionTime": "2026-01-01T00:00:00Z",
+			"observedGeneration": int64(1),
+		},
 	}}
 	got, err := podGroups(t, ns, "v1beta1").UpdateStatus(t.Context(), g, metav1.UpdateOptions{})
 	if err != nil {
@@ -187,8 +216,14 @@ spec:
   - {name: later, resourceClaimTemplateName: t}
 `)
 	groups := podGroups(t, ns, "v1beta1")
-	patched, err := groups.Patch(t.Context(), "g", types.MergePatchType,
-		[]byte(`{"status":{"resourceClaimStatuses":[{"name":"later","resourceClaimName":"generated"}]}}`), metav1.PatchOptions{}, "status")
+	patched, err := groups.Patch(
+		t.Context(),
+		"g",
+		types.MergePatchType,
+		[]byte(`{"status":{"resourceClaimStatuses":[{"name":"later","resourceClaimName":"generated"}]}}`),
+		metav1.PatchOptions{},
+		"status",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +253,8 @@ spec:
 
 func TestDeletedPodGroupWaitsForItsFinalizer(t *testing.T) {
 	ns := namespace(t)
-	create(t, ns, "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\nspec:\n  schedulingPolicy: {basic: {}}")
+	create(t, ns,
+		"apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\nspec:\n  schedulingPolicy: {basic: {}}")
 	client := podGroups(t, ns, "v1beta1")
 	if err := client.Delete(t.Context(), "g", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -227,7 +263,8 @@ func TestDeletedPodGroupWaitsForItsFinalizer(t *testing.T) {
 	if err != nil || g.GetDeletionTimestamp() == nil {
 		t.Fatalf("deleted group: %v, %v", g, err)
 	}
-	if _, err := client.Patch(t.Context(), "g", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := client.Patch(t.Context(), "g", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`),
+		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.Get(t.Context(), "g", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
@@ -241,7 +278,10 @@ func TestPodGroupPolicyIsNotTakenAway(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, workloadYAML)
 	create(t, ns, groupByReference)
-	create(t, ns, "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: own}\nspec: {schedulingPolicy: {gang: {minCount: 2}}}")
+	create(
+		t, ns,
+		"apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: own}\nspec: {schedulingPolicy: {gang: {minCount: 2}}}",
+	)
 	groups := podGroups(t, ns, "v1beta1")
 	for _, name := range []string{"g", "own"} {
 		for kind, body := range map[types.PatchType]string{
@@ -272,7 +312,12 @@ func TestPodGroupIsAppliedTwice(t *testing.T) {
 	ns := namespace(t)
 	create(t, ns, workloadYAML)
 	for range 2 {
-		g, err := podGroups(t, ns, "v1alpha2").Apply(t.Context(), "g", parse(t, groupByReference)[0], metav1.ApplyOptions{FieldManager: "me"})
+		g, err := podGroups(t, ns, "v1alpha2").Apply(
+			t.Context(),
+			"g",
+			parse(t, groupByReference)[0],
+			metav1.ApplyOptions{FieldManager: "me"},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

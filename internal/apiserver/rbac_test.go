@@ -38,9 +38,13 @@ func bindRole(t *testing.T, ns, name, role, userName string) {
 		t.Fatal(err)
 	}
 	eventually(t, "the role counts", func() bool {
-		rules, err := as(t, userName).AuthorizationV1().SelfSubjectRulesReviews().Create(t.Context(), &authorizationv1.SelfSubjectRulesReview{
-			Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: ns},
-		}, metav1.CreateOptions{})
+		rules, err := as(t, userName).AuthorizationV1().SelfSubjectRulesReviews().Create(
+			t.Context(),
+			&authorizationv1.SelfSubjectRulesReview{
+				Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: ns},
+			},
+			metav1.CreateOptions{},
+		)
 		return err == nil && len(rules.Status.ResourceRules) > 2 // more than everybody has
 	})
 }
@@ -80,7 +84,8 @@ func TestAnonymous(t *testing.T) {
 	}
 	for path, want := range map[string]int{
 		"/version": http.StatusOK, "/healthz": http.StatusOK, "/livez": http.StatusOK, "/readyz": http.StatusOK,
-		"/api": http.StatusUnauthorized, "/apis": http.StatusUnauthorized, "/openapi/v2": http.StatusUnauthorized, "/readyz/etcd": http.StatusUnauthorized,
+		"/api": http.StatusUnauthorized, "/apis": http.StatusUnauthorized, "/openapi/v2": http.StatusUnauthorized,
+		"/readyz/etcd": http.StatusUnauthorized,
 	} {
 		resp, err := client.Get(shared.URL() + path)
 		if err != nil {
@@ -157,9 +162,21 @@ func TestEscalation(t *testing.T) {
 	if _, err := admin.RbacV1().Roles(ns).Create(t.Context(), strong, create); err != nil {
 		t.Fatal(err)
 	}
-	_, err = eve.RbacV1().Roles(ns).Patch(t.Context(), "strong", "application/merge-patch+json", []byte(`{"metadata":{"finalizers":["example.com/x"]}}`), metav1.PatchOptions{})
+	_, err = eve.RbacV1().Roles(ns).Patch(
+		t.Context(),
+		"strong",
+		"application/merge-patch+json",
+		[]byte(`{"metadata":{"finalizers":["example.com/x"]}}`),
+		metav1.PatchOptions{},
+	)
 	allowed(t, "finalizers of a stronger role", err)
-	_, err = eve.RbacV1().Roles(ns).Patch(t.Context(), "strong", "application/merge-patch+json", []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+	_, err = eve.RbacV1().Roles(ns).Patch(
+		t.Context(),
+		"strong",
+		"application/merge-patch+json",
+		[]byte(`{"metadata":{"labels":{"a":"b"}}}`),
+		metav1.PatchOptions{},
+	)
 	forbidden(t, "labels of a stronger role", err)
 
 	bind := func(name, kind, role string) error {
@@ -170,7 +187,8 @@ func TestEscalation(t *testing.T) {
 		}, create)
 		return err
 	}
-	eventually(t, "the binding counts", func() bool { return !strings.Contains(bind("wait", "Role", "strong").Error(), "does not exist") })
+	eventually(t, "the binding counts",
+		func() bool { return !strings.Contains(bind("wait", "Role", "strong").Error(), "does not exist") })
 	forbidden(t, "binding cluster-admin", bind("a", "ClusterRole", "cluster-admin"), "* *.*", "bind")
 	forbidden(t, "binding a stronger role", bind("b", "Role", "strong"), "get nodes")
 	forbidden(t, "binding a role that does not exist", bind("c", "Role", "ghost"), "does not exist")
@@ -179,7 +197,12 @@ func TestEscalation(t *testing.T) {
 
 	// The verbs that exist for it.
 	grant := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "binder-" + ns}, Rules: []rbacv1.PolicyRule{
-		{Verbs: []string{"bind"}, APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{"cluster-admin"}},
+		{
+			Verbs:         []string{"bind"},
+			APIGroups:     []string{rbacv1.GroupName},
+			Resources:     []string{"clusterroles"},
+			ResourceNames: []string{"cluster-admin"},
+		},
 		{Verbs: []string{"escalate"}, APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}},
 	}}
 	if _, err := admin.RbacV1().ClusterRoles().Create(t.Context(), grant, create); err != nil {
@@ -199,7 +222,12 @@ func TestEscalation(t *testing.T) {
 	}
 	eventually(t, "the deletion of the binding counts", func() bool {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: ns, Verb: "bind", Group: rbacv1.GroupName, Resource: "roles"},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: ns,
+				Verb:      "bind",
+				Group:     rbacv1.GroupName,
+				Resource:  "roles",
+			},
 		}}
 		answer, err := eve.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, create)
 		return err == nil && !answer.Status.Allowed
@@ -215,8 +243,13 @@ func TestEscalation(t *testing.T) {
 func TestAggregatedRoles(t *testing.T) {
 	admin := clientset(t, remote(t))
 	part := &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: "things-viewer", Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
-		Rules:      []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{"example.com"}, Resources: []string{"things"}}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   "things-viewer",
+			Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-view": "true"},
+		},
+		Rules: []rbacv1.PolicyRule{
+			{Verbs: []string{"get"}, APIGroups: []string{"example.com"}, Resources: []string{"things"}},
+		},
 	}
 	if _, err := admin.RbacV1().ClusterRoles().Create(t.Context(), part, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -274,11 +307,19 @@ func TestAccessReviews(t *testing.T) {
 			t.Errorf("%s, of another here: %+v, %v", verb, local.Status, err)
 		}
 	}
-	_, err := rita.SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: "x", ResourceAttributes: pods("get")}}, create)
+	_, err := rita.SubjectAccessReviews().Create(
+		t.Context(),
+		&authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: "x", ResourceAttributes: pods("get")},
+		},
+		create,
+	)
 	forbidden(t, "rita asks about another", err)
 
 	path, err := rita.SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{NonResourceAttributes: &authorizationv1.NonResourceAttributes{Verb: "get", Path: "/metrics"}},
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Verb: "get", Path: "/metrics"},
+		},
 	}, create)
 	if err != nil || path.Status.Allowed {
 		t.Errorf("metrics: %+v, %v", path.Status, err)
@@ -287,9 +328,13 @@ func TestAccessReviews(t *testing.T) {
 	if got := causes(t, err); len(got) != 1 || got[0] != "spec" {
 		t.Errorf("an empty question: %v", got)
 	}
-	_, err = admin.LocalSubjectAccessReviews(ns).Create(t.Context(), &authorizationv1.LocalSubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods", Namespace: "other"},
-	}}, create)
+	_, err = admin.LocalSubjectAccessReviews(ns).Create(
+		t.Context(),
+		&authorizationv1.LocalSubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods", Namespace: "other"},
+		}},
+		create,
+	)
 	if got := causes(t, err); len(got) != 2 {
 		t.Errorf("another namespace, and nobody: %v", got)
 	}
@@ -298,7 +343,11 @@ func TestAccessReviews(t *testing.T) {
 // TestImpersonation: who may speak for whom is a right like others.
 func TestImpersonation(t *testing.T) {
 	admin := clientset(t, remote(t))
-	me, err := as(t, "ida", "devs").AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	me, err := as(t, "ida", "devs").AuthenticationV1().SelfSubjectReviews().Create(
+		t.Context(),
+		&authenticationv1.SelfSubjectReview{},
+		metav1.CreateOptions{},
+	)
 	if err != nil || me.Status.UserInfo.Username != "ida" {
 		t.Fatalf("got %+v, %v; want ida", me, err)
 	}
@@ -308,7 +357,8 @@ func TestImpersonation(t *testing.T) {
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "impersonate", Resource: resource, Name: name},
 		}}
 	}
-	answer, err := admin.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), spec("users", "admin"), metav1.CreateOptions{})
+	answer, err := admin.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), spec("users", "admin"),
+		metav1.CreateOptions{})
 	if err != nil || answer.Status.Allowed {
 		t.Errorf("ida for the administrator: %+v, %v", answer.Status, err)
 	}
@@ -341,14 +391,17 @@ func TestSystemObjectsSurviveRestarts(t *testing.T) {
 	before := versions(first)
 	client := clientset(t, first.Loopback())
 	patch := func(name, text string) {
-		if _, err := client.RbacV1().ClusterRoles().Patch(t.Context(), name, "application/merge-patch+json", []byte(text), metav1.PatchOptions{}); err != nil {
+		if _, err := client.RbacV1().ClusterRoles().Patch(t.Context(), name, "application/merge-patch+json", []byte(text),
+			metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	patch("system:basic-user", `{"rules":[]}`)
-	patch("system:discovery", `{"rules":[],"metadata":{"annotations":{"rbac.authorization.kubernetes.io/autoupdate":"false"}}}`)
+	patch("system:discovery",
+		`{"rules":[],"metadata":{"annotations":{"rbac.authorization.kubernetes.io/autoupdate":"false"}}}`)
 	patch("system:monitoring", `{"rules":[{"verbs":["get"],"nonResourceURLs":["*"]}]}`)
-	if err := client.RbacV1().ClusterRoleBindings().Delete(t.Context(), "system:kube-scheduler", metav1.DeleteOptions{}); err != nil {
+	if err := client.RbacV1().ClusterRoleBindings().Delete(t.Context(), "system:kube-scheduler",
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	stopServer(t, first)
@@ -357,7 +410,8 @@ func TestSystemObjectsSurviveRestarts(t *testing.T) {
 	after := versions(second)
 	for name, version := range before {
 		changed := after[name] != version
-		want := name == "system:basic-user" || name == "system:discovery" || name == "system:monitoring" || name == "binding system:kube-scheduler"
+		want := name == "system:basic-user" || name == "system:discovery" || name == "system:monitoring" ||
+			name == "binding system:kube-scheduler"
 		if changed != want {
 			t.Errorf("%s: version was %s, is %s", name, version, after[name])
 		}

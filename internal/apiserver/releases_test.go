@@ -24,21 +24,29 @@ var releasedKinds = map[schema.GroupKind]struct {
 	key, resource string
 	namespaced    bool
 }{
-	{Kind: "Pod"}:                                                 {"pods", "pods", true},
-	{Kind: "Node"}:                                                {"minions", "nodes", false},
-	{Group: "apps", Kind: "Deployment"}:                           {"deployments", "deployments", true},
-	{Group: "apps", Kind: "ReplicaSet"}:                           {"replicasets", "replicasets", true},
-	{Group: "apps", Kind: "DaemonSet"}:                            {"daemonsets", "daemonsets", true},
-	{Group: "apps", Kind: "StatefulSet"}:                          {"statefulsets", "statefulsets", true},
-	{Group: "batch", Kind: "Job"}:                                 {"jobs", "jobs", true},
-	{Group: "scheduling.k8s.io", Kind: "PodGroup"}:                {"podgroups", "podgroups", true},
-	{Group: "scheduling.k8s.io", Kind: "Workload"}:                {"workloads", "workloads", true},
-	{Group: "resource.k8s.io", Kind: "ResourceClaim"}:             {"resourceclaims", "resourceclaims", true},
-	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}:     {"resourceclaimtemplates", "resourceclaimtemplates", true},
-	{Group: "resource.k8s.io", Kind: "DeviceClass"}:               {"deviceclasses", "deviceclasses", false},
-	{Group: "resource.k8s.io", Kind: "ResourceSlice"}:             {"resourceslices", "resourceslices", false},
-	{Group: "resource.k8s.io", Kind: "DeviceTaintRule"}:           {"devicetaintrules", "devicetaintrules", false},
-	{Group: "resource.k8s.io", Kind: "ResourcePoolStatusRequest"}: {"resourcepoolstatusrequests", "resourcepoolstatusrequests", false},
+	{Kind: "Pod"}:                                     {"pods", "pods", true},
+	{Kind: "Node"}:                                    {"minions", "nodes", false},
+	{Group: "apps", Kind: "Deployment"}:               {"deployments", "deployments", true},
+	{Group: "apps", Kind: "ReplicaSet"}:               {"replicasets", "replicasets", true},
+	{Group: "apps", Kind: "DaemonSet"}:                {"daemonsets", "daemonsets", true},
+	{Group: "apps", Kind: "StatefulSet"}:              {"statefulsets", "statefulsets", true},
+	{Group: "batch", Kind: "Job"}:                     {"jobs", "jobs", true},
+	{Group: "scheduling.k8s.io", Kind: "PodGroup"}:    {"podgroups", "podgroups", true},
+	{Group: "scheduling.k8s.io", Kind: "Workload"}:    {"workloads", "workloads", true},
+	{Group: "resource.k8s.io", Kind: "ResourceClaim"}: {"resourceclaims", "resourceclaims", true},
+	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}: {
+		"resourceclaimtemplates",
+		"resourceclaimtemplates",
+		true,
+	},
+	{Group: "resource.k8s.io", Kind: "DeviceClass"}:     {"deviceclasses", "deviceclasses", false},
+	{Group: "resource.k8s.io", Kind: "ResourceSlice"}:   {"resourceslices", "resourceslices", false},
+	{Group: "resource.k8s.io", Kind: "DeviceTaintRule"}: {"devicetaintrules", "devicetaintrules", false},
+	{Group: "resource.k8s.io", Kind: "ResourcePoolStatusRequest"}: {
+		"resourcepoolstatusrequests",
+		"resourcepoolstatusrequests",
+		false,
+	},
 }
 
 // released is an object as a release of Kubernetes has stored it, and as it has shown it.
@@ -104,7 +112,9 @@ func TestReleasesOfKubernetes(t *testing.T) {
 
 // derived are fields that follow others, in Kubernetes as well, and one whose value in the files is
 // none that there is.
-var derived = regexp.MustCompile(`spec\.serviceAccount$|^spec\.podCIDRs\[0]$|^status\.podIPs\[0]\.ip$|\.disruptionMode$`)
+var derived = regexp.MustCompile(
+	`spec\.serviceAccount$|^spec\.podCIDRs\[0]$|^status\.podIPs\[0]\.ip$|\.disruptionMode$`,
+)
 
 // releasedObjects reads the files that k8s.io/api has of each release. Each object has a name of
 // its own, of the same length.
@@ -123,13 +133,20 @@ func releasedObjects(t *testing.T) []released {
 			parts := strings.Split(strings.TrimSuffix(filepath.Base(file), ".pb"), ".")
 			n := len(parts)
 			o := released{name: fmt.Sprintf("name-%04d", len(found))}
-			o.kind = schema.GroupVersionKind{Group: strings.TrimPrefix(strings.Join(parts[:n-2], "."), "core"), Version: parts[n-2], Kind: parts[n-1]}
+			o.kind = schema.GroupVersionKind{
+				Group:   strings.TrimPrefix(strings.Join(parts[:n-2], "."), "core"),
+				Version: parts[n-2],
+				Kind:    parts[n-1],
+			}
 			kind, ok := releasedKinds[o.kind.GroupKind()]
-			if !ok || slices.Contains([]string{"apps/v1beta1", "apps/v1beta2"}, o.kind.GroupVersion().String()) { // which 1.37 does not read either
+			if !ok ||
+				slices.Contains([]string{"apps/v1beta1", "apps/v1beta2"},
+					o.kind.GroupVersion().String()) { // which 1.37 does not read either
 				continue
 			}
 			o.binary = strings.ReplaceAll(readFile(t, file), "nameValue", o.name)
-			shown := strings.TrimSuffix(file, ".pb") + ".after_roundtrip.json" // without alpha fields that 1.37 does not have any more
+			shown := strings.TrimSuffix(file,
+				".pb") + ".after_roundtrip.json" // without alpha fields that 1.37 does not have any more
 			if _, err := os.Stat(shown); err != nil {
 				shown = strings.TrimSuffix(file, ".pb") + ".json"
 			}

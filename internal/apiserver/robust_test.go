@@ -175,7 +175,8 @@ func (r *robust) odd(gv schema.GroupVersion, resource metav1.APIResource) {
 	case 2:
 		r.send("PUT", one, r.query(), "application/json", body)
 	case 3:
-		r.send("PATCH", one, r.query(), r.pick([]string{"application/merge-patch+json", "application/strategic-merge-patch+json"}), body)
+		r.send("PATCH", one, r.query(),
+			r.pick([]string{"application/merge-patch+json", "application/strategic-merge-patch+json"}), body)
 	case 4:
 		q := r.query()
 		q.Set("fieldManager", "robust")
@@ -190,7 +191,15 @@ func (r *robust) odd(gv schema.GroupVersion, resource metav1.APIResource) {
 		}
 	case 7:
 		q := r.query()
-		options := r.encode(map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": r.value(), "propagationPolicy": r.value(), "dryRun": r.value()})
+		options := r.encode(
+			map[string]any{
+				"kind":               "DeleteOptions",
+				"apiVersion":         "v1",
+				"gracePeriodSeconds": r.value(),
+				"propagationPolicy":  r.value(),
+				"dryRun":             r.value(),
+			},
+		)
 		if sub != "" || r.rand.IntN(2) == 0 {
 			r.send("DELETE", one, q, "application/json", options)
 			return
@@ -204,7 +213,11 @@ func (r *robust) odd(gv schema.GroupVersion, resource metav1.APIResource) {
 
 // object returns an object of the resource's kind, changed in up to three places.
 func (r *robust) object(gv schema.GroupVersion, resource metav1.APIResource) map[string]any {
-	obj := map[string]any{"metadata": map[string]any{"name": "x"}, "spec": map[string]any{"a": "b"}, "target": map[string]any{"name": "n"}}
+	obj := map[string]any{
+		"metadata": map[string]any{"name": "x"},
+		"spec":     map[string]any{"a": "b"},
+		"target":   map[string]any{"name": "n"},
+	}
 	if all := r.objects[resource.Kind]; len(all) > 0 {
 		obj = r.copied(all[r.rand.IntN(len(all))])
 	}
@@ -289,8 +302,10 @@ func (r *robust) mutate(obj any) {
 // value returns anything that JSON can say.
 func (r *robust) value() any {
 	return []any{
-		"", "a", "A_b", "a/b", "..", ".", "a%b", "\x00", "é", strings.Repeat("a.", 127), nil, true, 0, 1, -1, 33, int64(1) << 62, 0.5, 1e300,
-		"1Gi", "-1", "1e400", "1e30", map[string]any{}, []any{}, []any{nil}, []any{map[string]any{}}, map[string]any{"": nil}, "All", "2026-01-02T11:00:00Z",
+		"", "a", "A_b", "a/b", "..", ".", "a%b", "\x00", "é", strings.Repeat("a.", 127), nil, true, 0, 1, -1, 33,
+		int64(1) << 62, 0.5, 1e300,
+		"1Gi", "-1", "1e400", "1e30", map[string]any{}, []any{}, []any{nil}, []any{map[string]any{}}, map[string]any{"": nil},
+		"All", "2026-01-02T11:00:00Z",
 	}[r.rand.IntN(30)]
 }
 
@@ -300,8 +315,20 @@ func (r *robust) jsonPatch() []byte {
 	var ops []any
 	for range 1 + r.rand.IntN(3) {
 		ops = append(ops, map[string]any{
-			"op":    r.pick([]string{"add", "remove", "replace", "move", "copy", "test", "odd"}),
-			"path":  r.pick([]string{"/spec", "/metadata/labels/a", "/status/conditions/-", "/spec/x/0", "", "/", "spec", "/metadata/name", "/kind"}),
+			"op": r.pick([]string{"add", "remove", "replace", "move", "copy", "test", "odd"}),
+			"path": r.pick(
+				[]string{
+					"/spec",
+					"/metadata/labels/a",
+					"/status/conditions/-",
+					"/spec/x/0",
+					"",
+					"/",
+					"spec",
+					"/metadata/name",
+					"/kind",
+				},
+			),
 			"from":  r.pick([]string{"/spec", "/metadata", "", "/nowhere"}),
 			"value": r.value(),
 		})
@@ -317,7 +344,8 @@ func (r *robust) query() url.Values {
 		values []string
 	}{
 		{"labelSelector", []string{"a=b", "a in (b", "!", "a notin ()", "=", strings.Repeat("a", 400), "\x00"}},
-		{"fieldSelector", []string{"metadata.name=x", "spec.nodeName=", "nowhere=1", "a", "metadata.name!=x,spec.nodeName!=y", "="}},
+		{"fieldSelector", []string{"metadata.name=x", "spec.nodeName=", "nowhere=1", "a", "metadata.name!=x,spec.nodeName!=y",
+			"="}},
 		{"limit", []string{"1", "-1", "x", "99999999999999999999"}},
 		{"continue", []string{"x", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTEsInN0YXJ0IjoiLi4vLi4ifQ"}},
 		{"resourceVersion", []string{"0", "1", "x", "-1", "99999999999"}},

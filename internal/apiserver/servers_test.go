@@ -58,7 +58,8 @@ func TestF64TwoServersGiveADeviceOnce(t *testing.T) {
 		ns := namespace(t)
 		create(t, ns, claimYAML)
 		claims[i] = client.Resource(claimsResource).Namespace(ns)
-		if _, err := claims[i].Patch(t.Context(), "c", types.MergePatchType, []byte(claimAllocated), metav1.PatchOptions{}); err != nil {
+		if _, err := claims[i].Patch(t.Context(), "c", types.MergePatchType, []byte(claimAllocated),
+			metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,12 +106,14 @@ func TestF64KilledServerLeavesNoDouble(t *testing.T) {
 	}
 	claims := client.Resource(claimsResource).Namespace("default")
 	for i, name := range []string{"first", "second"} {
-		claim := parse(t, strings.ReplaceAll(claimYAML, "{name: c}", "{name: "+name+", finalizers: [resource.kubernetes.io/delete-protection]}"))[0]
+		claim := parse(t, strings.ReplaceAll(claimYAML, "{name: c}",
+			"{name: "+name+", finalizers: [resource.kubernetes.io/delete-protection]}"))[0]
 		if _, err := claims.Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		status := strings.ReplaceAll(claimStatus, `"n1"`, fmt.Sprintf(`"pool-%d"`, i))
-		if _, err := claims.Patch(t.Context(), name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"); err != nil {
+		if _, err := claims.Patch(t.Context(), name, types.MergePatchType, []byte(status), metav1.PatchOptions{},
+			"status"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +139,8 @@ func TestF64KilledServerLeavesNoDouble(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, found, _ := unstructured.NestedMap(second.Object, "spec", "reservedFor"); !found || len(second.GetFinalizers()) != 1 {
+	if _, found, _ := unstructured.NestedMap(second.Object, "spec", "reservedFor"); !found ||
+		len(second.GetFinalizers()) != 1 {
 		t.Errorf("something else was changed: %v", second)
 	}
 }

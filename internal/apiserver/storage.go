@@ -196,7 +196,9 @@ type inProcessGetter struct {
 }
 
 // GetRESTOptions implements generic.RESTOptionsGetter.
-func (g inProcessGetter) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+func (g inProcessGetter) GetRESTOptions(
+	resource schema.GroupResource, example runtime.Object,
+) (generic.RESTOptions, error) {
 	opts, err := g.RESTOptionsGetter.GetRESTOptions(resource, example)
 	if err != nil {
 		return opts, err

@@ -38,12 +38,19 @@ func TestWorkloadsOf135(t *testing.T) {
 	}
 	want := map[string]schedulingv1beta1.WorkloadSpec{
 		"nameValue": {
-			ControllerRef: &schedulingv1beta1.TypedLocalObjectReference{APIGroup: "apiGroupValue", Kind: "kindValue", Name: "nameValue"},
+			ControllerRef: &schedulingv1beta1.TypedLocalObjectReference{
+				APIGroup: "apiGroupValue",
+				Kind:     "kindValue",
+				Name:     "nameValue",
+			},
 			PodGroupTemplates: groups("nameValue", schedulingv1beta1.PodGroupSchedulingPolicy{
 				Basic: &schedulingv1beta1.BasicSchedulingPolicy{}, Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 1},
 			}),
 		},
-		"text": {PodGroupTemplates: groups("workers", schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 3}})},
+		"text": {
+			PodGroupTemplates: groups("workers",
+				schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 3}}),
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -16,11 +16,18 @@ func TestServiceAccountTokens(t *testing.T) {
 	ns := namespace(t)
 	admin := clientset(t, remote(t))
 	create := metav1.CreateOptions{}
-	account, err := admin.CoreV1().ServiceAccounts(ns).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}, create)
+	account, err := admin.CoreV1().ServiceAccounts(ns).Create(
+		t.Context(),
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}},
+		create,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{ServiceAccountName: "robot", Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"},
+		Spec:       corev1.PodSpec{ServiceAccountName: "robot", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}
 	if pod, err = admin.CoreV1().Pods(ns).Create(t.Context(), pod, create); err != nil {
 		t.Fatal(err)
 	}
@@ -35,12 +42,14 @@ func TestServiceAccountTokens(t *testing.T) {
 	cfg := rest.AnonymousClientConfig(remote(t))
 	cfg.BearerToken = answer.Status.Token
 	robot := clientset(t, cfg)
-	me, err := robot.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, create)
+	me, err := robot.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{},
+		create)
 	if err != nil {
 		t.Fatal(err)
 	}
 	who := me.Status.UserInfo
-	if who.Username != "system:serviceaccount:"+ns+":robot" || who.UID != string(account.UID) || who.Extra["authentication.kubernetes.io/pod-name"][0] != "p" {
+	if who.Username != "system:serviceaccount:"+ns+":robot" || who.UID != string(account.UID) ||
+		who.Extra["authentication.kubernetes.io/pod-name"][0] != "p" {
 		t.Errorf("is %+v", who)
 	}
 	_, err = robot.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})
@@ -71,22 +80,35 @@ func TestTokenRequestsAreChecked(t *testing.T) {
 	ns := namespace(t)
 	admin := clientset(t, remote(t))
 	for _, name := range []string{"robot", "other"} {
-		if _, err := admin.CoreV1().ServiceAccounts(ns).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		if _, err := admin.CoreV1().ServiceAccounts(ns).Create(t.Context(),
+			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{ServiceAccountName: "other", Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"},
+		Spec:       corev1.PodSpec{ServiceAccountName: "other", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}
 	if _, err := admin.CoreV1().Pods(ns).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(account string, spec authenticationv1.TokenRequestSpec) error {
-		_, err := admin.CoreV1().ServiceAccounts(ns).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{Spec: spec}, metav1.CreateOptions{})
+		_, err := admin.CoreV1().ServiceAccounts(ns).CreateToken(
+			t.Context(),
+			account,
+			&authenticationv1.TokenRequest{Spec: spec},
+			metav1.CreateOptions{},
+		)
 		return err
 	}
 	bound := func(kind, name string) authenticationv1.TokenRequestSpec {
-		return authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: kind, APIVersion: "v1", Name: name}}
+		return authenticationv1.TokenRequestSpec{
+			BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: kind, APIVersion: "v1", Name: name},
+		}
 	}
-	if err := ask("robot", authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(60))}); !apierrors.IsInvalid(err) {
+	if err := ask("robot", authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(60))}); !apierrors.IsInvalid(
+		err,
+	) {
 		t.Errorf("a minute: %v", err)
 	}
 	if err := ask("nobody", authenticationv1.TokenRequestSpec{}); !apierrors.IsNotFound(err) {
@@ -103,6 +125,8 @@ func TestTokenRequestsAreChecked(t *testing.T) {
 	}
 	// Who may read an account may not thereby be it.
 	bindRole(t, ns, "viewers", "view", "vic-"+ns)
-	_, err := as(t, "vic-"+ns).CoreV1().ServiceAccounts(ns).CreateToken(t.Context(), "robot", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	_, err := as(t, "vic-"+ns).CoreV1().ServiceAccounts(
+		ns,
+	).CreateToken(t.Context(), "robot", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	forbidden(t, "a viewer asks for a token", err)
 }

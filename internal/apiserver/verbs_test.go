@@ -159,7 +159,10 @@ func (v *verbs) create() {
 	if _, err := v.client.Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		v.t.Fatalf("after a dry run: got %v, want not found", err)
 	}
-	if _, err := v.client.Create(ctx, v.original.DeepCopy(), metav1.CreateOptions{DryRun: []string{"Some"}}); !apierrors.IsInvalid(err) {
+	if _, err := v.client.Create(ctx, v.original.DeepCopy(),
+		metav1.CreateOptions{DryRun: []string{"Some"}}); !apierrors.IsInvalid(
+		err,
+	) {
 		v.t.Errorf("dryRun=Some: got %v, want invalid", err)
 	}
 	created, err := v.client.Create(ctx, v.original.DeepCopy(), metav1.CreateOptions{})
@@ -221,7 +224,8 @@ func (v *verbs) update() {
 	if _, err := v.client.Update(ctx, stale, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
 		v.t.Errorf("update of a stale object: got %v, want conflict", err)
 	}
-	list, err := v.client.List(ctx, metav1.ListOptions{LabelSelector: "step=update", FieldSelector: "metadata.name=" + name})
+	list, err := v.client.List(ctx,
+		metav1.ListOptions{LabelSelector: "step=update", FieldSelector: "metadata.name=" + name})
 	v.must("list", err)
 	if len(list.Items) != 1 {
 		v.t.Errorf("list by label and name: %d items", len(list.Items))
@@ -253,7 +257,9 @@ func (v *verbs) patches() {
 	if got.GetAnnotations()["applied"] != "yes" {
 		v.t.Error("apply changed nothing")
 	}
-	if !slices.ContainsFunc(got.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == "verbs" }) {
+	if !slices.ContainsFunc(
+		got.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == "verbs" },
+	) {
 		v.t.Error("apply left no trace in managedFields")
 	}
 }
@@ -284,7 +290,8 @@ func (v *verbs) release() {
 	if err != nil || len(obj.GetFinalizers()) == 0 {
 		return
 	}
-	_, err = v.client.Patch(v.t.Context(), obj.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	_, err = v.client.Patch(v.t.Context(), obj.GetName(), types.MergePatchType,
+		[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	v.must("release", err)
 }
 
@@ -325,7 +332,8 @@ func (v *verbs) deleteCollection() {
 		_, err := v.client.Create(ctx, obj, metav1.CreateOptions{})
 		v.must("create", err)
 	}
-	v.must("delete collection", v.client.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "bulk=yes"}))
+	v.must("delete collection",
+		v.client.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "bulk=yes"}))
 	list, err := v.client.List(ctx, metav1.ListOptions{LabelSelector: "bulk=yes"})
 	v.must("list", err)
 	for _, o := range list.Items {
@@ -333,7 +341,8 @@ func (v *verbs) deleteCollection() {
 			v.t.Errorf("%s is left", o.GetName())
 			continue
 		}
-		_, err := v.client.Patch(context.WithoutCancel(ctx), o.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		_, err := v.client.Patch(context.WithoutCancel(ctx), o.GetName(), types.MergePatchType,
+			[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		v.must("release", err)
 	}
 }

@@ -60,7 +60,8 @@ func TestClaimInEveryVersion(t *testing.T) {
 		}
 		event := within(t, w.ResultChan())
 		w.Stop()
-		for from, c := range map[string]*unstructured.Unstructured{"get": c, "list": &list.Items[0], "watch": event.Object.(*unstructured.Unstructured)} {
+		for from, c := range map[string]*unstructured.Unstructured{"get": c, "list": &list.Items[0],
+			"watch": event.Object.(*unstructured.Unstructured)} {
 			if want := "resource.k8s.io/" + version; c.GetAPIVersion() != want || c.GetKind() != "ResourceClaim" {
 				t.Errorf("%s: got %s %s, want %s", from, c.GetAPIVersion(), c.GetKind(), want)
 			}
@@ -69,11 +70,13 @@ func TestClaimInEveryVersion(t *testing.T) {
 			if version != "v1beta1" {
 				first = first["exactly"].(map[string]any)
 			}
-			if first["deviceClassName"] != "gpu.example.com" || first["count"] != int64(1) || nested(t, c, "spec", "reservedFor", "name") != "j" {
+			if first["deviceClassName"] != "gpu.example.com" || first["count"] != int64(1) ||
+				nested(t, c, "spec", "reservedFor", "name") != "j" {
 				t.Errorf("%s in %s: %v", from, version, c.Object["spec"])
 			}
 		}
-		apply := `{"apiVersion":"resource.k8s.io/` + version + `","kind":"ResourceClaim","metadata":{"name":"c","labels":{"` + version + `":"x"}}}`
+		apply := `{"apiVersion":"resource.k8s.io/` + version + `","kind":"ResourceClaim","metadata":{"name":"c","labels":{"` +
+			version + `":"x"}}}`
 		options := metav1.PatchOptions{FieldManager: version}
 		for _, kind := range []types.PatchType{types.ApplyPatchType, types.MergePatchType} {
 			if _, err := in(version).Patch(t.Context(), "c", kind, []byte(apply), options); err != nil {
@@ -93,8 +96,15 @@ func TestClaimInEveryVersion(t *testing.T) {
 // TestFaultsAreNamedAsSent names the fields of v1beta1 in a 422.
 func TestFaultsAreNamedAsSent(t *testing.T) {
 	ns := namespace(t)
-	bad := strings.Replace(claimV1beta1YAML, "deviceClassName: gpu.example.com, tol", "deviceClassName: gpu.example.com, count: -1, tol", 1)
-	_, err := dynamicClient(t).Resource(resourceIn("v1beta1", "resourceclaims")).Namespace(ns).Create(t.Context(), parse(t, bad)[0], metav1.CreateOptions{})
+	bad := strings.Replace(claimV1beta1YAML, "deviceClassName: gpu.example.com, tol",
+		"deviceClassName: gpu.example.com, count: -1, tol", 1)
+	_, err := dynamicClient(t).Resource(
+		resourceIn("v1beta1", "resourceclaims"),
+	).Namespace(ns).Create(
+		t.Context(),
+		parse(t, bad)[0],
+		metav1.CreateOptions{},
+	)
 	if got := causes(t, err); !slices.Equal(got, []string{"spec.devices.requests[0].count"}) {
 		t.Errorf("got %v", got)
 	}
@@ -108,7 +118,8 @@ func TestTypedClientsOfOldVersions(t *testing.T) {
 	slice := &resourcev1beta1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: unique("old-slice")},
 		Spec: resourcev1beta1.ResourceSliceSpec{
-			Driver: "gpu.example.com", NodeName: "node-1", Pool: resourcev1beta1.ResourcePool{Name: "node-1", ResourceSliceCount: 1},
+			Driver: "gpu.example.com", NodeName: "node-1", Pool: resourcev1beta1.ResourcePool{Name: "node-1",
+				ResourceSliceCount: 1},
 			Devices: []resourcev1beta1.Device{{Name: "d", Basic: &resourcev1beta1.BasicDevice{
 				Attributes: map[resourcev1beta1.QualifiedName]resourcev1beta1.DeviceAttribute{"model": {StringValue: new("a")}},
 			}}},
@@ -128,7 +139,8 @@ func TestTypedClientsOfOldVersions(t *testing.T) {
 	if _, err := clientset(t, cfg).ResourceV1beta2().ResourceSlices().List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := clientset(t, cfg).ResourceV1().ResourceSlices().Update(t.Context(), got, metav1.UpdateOptions{}); err != nil {
+	if _, err := clientset(t, cfg).ResourceV1().ResourceSlices().Update(t.Context(), got,
+		metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	old, err := slices.Get(t.Context(), slice.Name, metav1.GetOptions{})
@@ -142,7 +154,9 @@ func TestTypedClientsOfOldVersions(t *testing.T) {
 	request := resourcev1beta1.DeviceRequest{Name: "r", DeviceClassName: "gpu.example.com"}
 	claim, err := old1.Create(t.Context(), &resourcev1beta1.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "c"},
-		Spec:       resourcev1beta1.ResourceClaimSpec{Devices: resourcev1beta1.DeviceClaim{Requests: []resourcev1beta1.DeviceRequest{request}}},
+		Spec: resourcev1beta1.ResourceClaimSpec{
+			Devices: resourcev1beta1.DeviceClaim{Requests: []resourcev1beta1.DeviceRequest{request}},
+		},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -151,11 +165,13 @@ func TestTypedClientsOfOldVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if claim.Spec.Devices.Requests[0].Count != 1 || newer.Spec.Devices.Requests[0].Exactly.DeviceClassName != "gpu.example.com" {
+	if claim.Spec.Devices.Requests[0].Count != 1 ||
+		newer.Spec.Devices.Requests[0].Exactly.DeviceClassName != "gpu.example.com" {
 		t.Errorf("v1beta1 %+v, v1beta2 %+v", claim.Spec, newer.Spec)
 	}
 	class := &resourcev1beta1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: unique("old-class")}}
-	if _, err := clientset(t, cfg).ResourceV1beta1().DeviceClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+	if _, err := clientset(t, cfg).ResourceV1beta1().DeviceClasses().Create(t.Context(), class,
+		metav1.CreateOptions{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -190,7 +206,11 @@ func TestDeviceTaintRule(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: unique("everything")},
 		Spec: resourcev1.DeviceTaintRuleSpec{
 			DeviceSelector: &resourcev1.DeviceTaintSelector{},
-			Taint:          resourcev1.DeviceTaint{Key: "example.com/broken", Effect: resourcev1.DeviceTaintEffectNone, TimeAdded: new(metav1.Unix(1000, 0))},
+			Taint: resourcev1.DeviceTaint{
+				Key:       "example.com/broken",
+				Effect:    resourcev1.DeviceTaintEffectNone,
+				TimeAdded: new(metav1.Unix(1000, 0)),
+			},
 		},
 		Status: resourcev1.DeviceTaintRuleStatus{Conditions: []metav1.Condition{{Type: "X"}}},
 	}
@@ -202,7 +222,13 @@ func TestDeviceTaintRule(t *testing.T) {
 		t.Errorf("new: %+v", rule)
 	}
 	patch := []byte(`{"spec":{"taint":{"effect":"NoExecute"}}}`)
-	old, err := clientset(t, cfg).ResourceV1beta2().DeviceTaintRules().Patch(t.Context(), rule.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	old, err := clientset(t, cfg).ResourceV1beta2().DeviceTaintRules().Patch(
+		t.Context(),
+		rule.Name,
+		types.MergePatchType,
+		patch,
+		metav1.PatchOptions{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,9 +238,18 @@ func TestDeviceTaintRule(t *testing.T) {
 	if texts := headers.take(); len(texts) != 1 || !strings.Contains(texts[0], "all devices") {
 		t.Errorf("warnings %q", texts)
 	}
-	status := []byte(`{"spec":{"taint":{"key":"other"}},"status":{"conditions":[{"type":"EvictionInProgress","status":"True","reason":"PodsPendingEviction",
-		"message":"1 pod","lastTransitionTime":"2026-01-02T11:00:00Z","observedGeneration":2}]}}`)
-	first, err := clientset(t, cfg).ResourceV1alpha3().DeviceTaintRules().Patch(t.Context(), rule.Name, types.MergePatchType, status, metav1.PatchOptions{}, "status")
+	status := []byte(
+		`{"spec":{"taint":{"key":"other"}},"status":{"conditions":[{"type":"EvictionInProgress","status":"True","reason":"PodsPendingEviction",
+		"message":"1 pod","lastTransitionTime":"2026-01-02T11:00:00Z","observedGeneration":2}]}}`,
+	)
+	first, err := clientset(t, cfg).ResourceV1alpha3().DeviceTaintRules().Patch(
+		t.Context(),
+		rule.Name,
+		types.MergePatchType,
+		status,
+		metav1.PatchOptions{},
+		"status",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +261,8 @@ func TestDeviceTaintRule(t *testing.T) {
 // TestUnconditionalUpdateOfDeviceTaintRule is refused in v1 only, as upstream does.
 func TestUnconditionalUpdateOfDeviceTaintRule(t *testing.T) {
 	client := dynamicClient(t)
-	for version, want := range map[string]int{"v1": http.StatusUnprocessableEntity, "v1beta2": http.StatusOK, "v1alpha3": http.StatusOK} {
+	for version, want := range map[string]int{"v1": http.StatusUnprocessableEntity, "v1beta2": http.StatusOK,
+		"v1alpha3": http.StatusOK} {
 		rule := parse(t, `{apiVersion: resource.k8s.io/`+version+`, kind: DeviceTaintRule, metadata: {name: `+unique("blind")+`}, spec: {taint: {key: a, effect: None}}}`)[0]
 		rules := client.Resource(resourceIn(version, "devicetaintrules"))
 		if _, err := rules.Create(t.Context(), rule, metav1.CreateOptions{}); err != nil {

@@ -76,7 +76,8 @@ func TestResourceVersions(t *testing.T) {
 	if err := maps.Delete(t.Context(), "m-00", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	old, err := maps.List(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+	old, err := maps.List(t.Context(),
+		metav1.ListOptions{ResourceVersion: list.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,8 @@ func TestWatchSelectorAndBookmarks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := client.CoreV1().ConfigMaps(ns).Patch(t.Context(), "in", "application/merge-patch+json", []byte(`{"metadata":{"labels":{"in":"no"}}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := client.CoreV1().ConfigMaps(ns).Patch(t.Context(), "in", "application/merge-patch+json",
+		[]byte(`{"metadata":{"labels":{"in":"no"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"ADDED in", "DELETED in"} {
@@ -201,7 +203,10 @@ func TestDeprecatedWatchPaths(t *testing.T) {
 
 func watchPath(t *testing.T, client *kubernetes.Clientset, path string) *json.Decoder {
 	t.Helper()
-	body, err := client.CoreV1().RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").Stream(t.Context())
+	body, err := client.CoreV1().RESTClient().Get().AbsPath(path).SetHeader(
+		"Accept",
+		"application/json",
+	).Stream(t.Context())
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
@@ -227,7 +232,9 @@ func TestLoopbackServesInformers(t *testing.T) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(ns))
 	informer := factory.Core().V1().ConfigMaps().Informer()
 	names := make(chan string, 10)
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) { names <- obj.(*corev1.ConfigMap).Name }})
+	_, err := informer.AddEventHandler(
+		cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) { names <- obj.(*corev1.ConfigMap).Name }},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

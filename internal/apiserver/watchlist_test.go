@@ -34,18 +34,26 @@ func TestListByWatchOfAQuietKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	crds := schema.GroupVersionResource{
+		Group:    "apiextensions.k8s.io",
+		Version:  "v1",
+		Resource: "customresourcedefinitions",
+	}
 	if _, err := dynamics.Resource(crds).Create(t.Context(), parse(t, earlyCRD)[0], metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "served", func() bool {
-		_, err := dynamics.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "soons"}).List(t.Context(), metav1.ListOptions{})
+		_, err := dynamics.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "soons"}).List(
+			t.Context(),
+			metav1.ListOptions{},
+		)
 		return err == nil
 	})
 	for range 3 {
 		began := time.Now()
 		w, err := typed.CoreV1().PersistentVolumes().Watch(t.Context(), metav1.ListOptions{
-			SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true,
+			SendInitialEvents:    new(true),
+			ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true,
 		})
 		if err != nil {
 			t.Fatal(err)

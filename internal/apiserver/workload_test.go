@@ -39,7 +39,8 @@ func TestJobSelector(t *testing.T) {
 		t.Errorf("selector is %s", got)
 	}
 	for key, want := range map[string]string{
-		"app": "j", "controller-uid": uid, "batch.kubernetes.io/controller-uid": uid, "job-name": "j", "batch.kubernetes.io/job-name": "j",
+		"app": "j", "controller-uid": uid, "batch.kubernetes.io/controller-uid": uid, "job-name": "j",
+		"batch.kubernetes.io/job-name": "j",
 	} {
 		if got := job.Spec.Template.Labels[key]; got != want {
 			t.Errorf("label %s is %q, want %q", key, got, want)
@@ -49,7 +50,8 @@ func TestJobSelector(t *testing.T) {
 	if !maps.Equal(job.Labels, job.Spec.Template.Labels) || job.Generation != 1 {
 		t.Errorf("labels are %v, generation %d", job.Labels, job.Generation)
 	}
-	_, err = tryCreate(t, ns, strings.Replace(strings.Replace(jobYAML, "name: j", "name: k", 1), "{app: j}", "{job-name: other}", 1))
+	_, err = tryCreate(t, ns,
+		strings.Replace(strings.Replace(jobYAML, "name: j", "name: k", 1), "{app: j}", "{job-name: other}", 1))
 	if got := causes(t, err); !slices.Equal(got, []string{"spec.template.metadata.labels[job-name]"}) {
 		t.Errorf("another job-name: fields %v", got)
 	}
@@ -69,7 +71,8 @@ func TestJobStatusAndFieldSelector(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *job.Spec.Parallelism != 1 || job.Generation != 1 {
-		t.Errorf("a write of the status changed the spec: parallelism %d, generation %d", *job.Spec.Parallelism, job.Generation)
+		t.Errorf("a write of the status changed the spec: parallelism %d, generation %d", *job.Spec.Parallelism,
+			job.Generation)
 	}
 	for selector, want := range map[string]int{"status.successful=1": 1, "status.successful=0": 0} {
 		list, err := jobs.Jobs(ns).List(t.Context(), metav1.ListOptions{FieldSelector: selector})
@@ -88,7 +91,8 @@ func TestJobsOrphanTheirPods(t *testing.T) {
 	ns, cfg, said := namespace(t), remote(t), &warnings{}
 	cfg.WarningHandler = said
 	jobs := clientset(t, cfg).BatchV1().Jobs(ns)
-	create(t, ns, strings.Replace(jobYAML, "metadata: {name: j}", "metadata: {name: j, finalizers: [example.com/hold]}", 1))
+	create(t, ns,
+		strings.Replace(jobYAML, "metadata: {name: j}", "metadata: {name: j, finalizers: [example.com/hold]}", 1))
 	if err := jobs.Delete(t.Context(), "j", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +192,9 @@ func TestVolumePhaseIsStamped(t *testing.T) {
 	v, err := volumes.Create(t.Context(), &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "v-"},
 		Spec: corev1.PersistentVolumeSpec{
-			Capacity: corev1.ResourceList{"storage": quantity("1Gi")}, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Capacity: corev1.ResourceList{
+				"storage": quantity("1Gi"),
+			}, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/d"}},
 		},
 		Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeBound},
@@ -201,27 +207,35 @@ func TestVolumePhaseIsStamped(t *testing.T) {
 	}
 	long := metav1.Unix(1, 0)
 	v.Status.Phase, v.Status.LastPhaseTransitionTime = corev1.VolumeAvailable, &long
-	if v, err = volumes.UpdateStatus(t.Context(), v, metav1.UpdateOptions{}); err != nil || !v.Status.LastPhaseTransitionTime.Equal(&long) {
+	if v, err = volumes.UpdateStatus(t.Context(), v, metav1.UpdateOptions{}); err != nil ||
+		!v.Status.LastPhaseTransitionTime.Equal(&long) {
 		t.Fatalf("own time: %v, %+v", err, v.Status)
 	}
 	v.Status.Phase = corev1.VolumeBound
-	if v, err = volumes.UpdateStatus(t.Context(), v, metav1.UpdateOptions{}); err != nil || !v.Status.LastPhaseTransitionTime.After(long.Time) {
+	if v, err = volumes.UpdateStatus(t.Context(), v, metav1.UpdateOptions{}); err != nil ||
+		!v.Status.LastPhaseTransitionTime.After(long.Time) {
 		t.Errorf("new phase: %v, %+v", err, v.Status)
 	}
 }
 
 func TestServiceAddress(t *testing.T) {
 	ns, services := namespace(t), clientset(t, remote(t)).CoreV1()
-	create(t, ns, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"h"},"spec":{"clusterIP":"None","selector":{"a":"b"}}}`)
+	create(t, ns,
+		`{"apiVersion":"v1","kind":"Service","metadata":{"name":"h"},"spec":{"clusterIP":"None","selector":{"a":"b"}}}`)
 	s, err := services.Services(ns).Get(t.Context(), "h", metav1.GetOptions{})
 	if err != nil || !slices.Equal(s.Spec.ClusterIPs, []string{"None"}) {
 		t.Fatalf("got %v, addresses %v", err, s.Spec.ClusterIPs)
 	}
 	s.Spec.ClusterIP, s.Spec.ClusterIPs, s.Spec.PublishNotReadyAddresses = "", nil, true
-	if s, err = services.Services(ns).Update(t.Context(), s, metav1.UpdateOptions{}); err != nil || s.Spec.ClusterIP != "None" || len(s.Spec.ClusterIPs) != 1 {
+	if s, err = services.Services(ns).Update(t.Context(), s, metav1.UpdateOptions{}); err != nil ||
+		s.Spec.ClusterIP != "None" ||
+		len(s.Spec.ClusterIPs) != 1 {
 		t.Errorf("address left out: %v, %q %v", err, s.Spec.ClusterIP, s.Spec.ClusterIPs)
 	}
-	list, err := services.Services(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "spec.clusterIP=None,spec.type=ClusterIP"})
+	list, err := services.Services(ns).List(
+		t.Context(),
+		metav1.ListOptions{FieldSelector: "spec.clusterIP=None,spec.type=ClusterIP"},
+	)
 	if err != nil || len(list.Items) != 1 {
 		t.Errorf("by address: %v, %d Services", err, len(list.Items))
 	}

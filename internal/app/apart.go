@@ -35,9 +35,11 @@ type apartOptions struct {
 }
 
 func (o *apartOptions) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "how the API server is reached (default: $KUBECONFIG, the user's, or the pod's service account)")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "",
+		"how the API server is reached (default: $KUBECONFIG, the user's, or the pod's service account)")
 	addFeaturesFlag(flags, &o.features)
-	flags.StringVar(&o.healthListen, "health-listen", "127.0.0.1:0", "address of /healthz, /livez, /readyz and /metrics; port 0 is a free port")
+	flags.StringVar(&o.healthListen, "health-listen", "127.0.0.1:0",
+		"address of /healthz, /livez, /readyz and /metrics; port 0 is a free port")
 }
 
 // rules returns the rules for finding the kubeconfig.
@@ -50,7 +52,8 @@ func (o apartOptions) rules() *clientcmd.ClientConfigLoadingRules {
 // config reads the kubeconfig. It disables client-side throttling, because the number of workers
 // limits each part.
 func (o apartOptions) config() (*rest.Config, error) {
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules(), &clientcmd.ConfigOverrides{}).ClientConfig()
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules(),
+		&clientcmd.ConfigOverrides{}).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err) && o.kubeconfig != "":
 		return nil, fmt.Errorf("--kubeconfig: %s names no cluster to use", o.kubeconfig)
@@ -250,7 +253,9 @@ func (p *process) lead(ctx context.Context) error {
 
 // begun ends the step that starts the parts. An error is not a failure if ctx has ended meanwhile.
 // The parts are ready when they are running.
-func (p *process) begun(ctx context.Context, done func(detail string, err error), err error) (running bool, failure error) {
+func (p *process) begun(
+	ctx context.Context, done func(detail string, err error), err error,
+) (running bool, failure error) {
 	switch {
 	case err == nil:
 		done("running; Ctrl-C stops", nil)

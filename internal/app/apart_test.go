@@ -22,13 +22,16 @@ func TestAPartThatCannotBeBuilt(t *testing.T) {
 	}
 	defer h.listener.Close()
 	p := &process{
-		work: work{name: "allot-part"}, cfg: &rest.Config{Host: "https://127.0.0.1:1", TLSClientConfig: rest.TLSClientConfig{CAFile: "nowhere.crt"}},
+		work: work{
+			name: "allot-part",
+		}, cfg: &rest.Config{Host: "https://127.0.0.1:1", TLSClientConfig: rest.TLSClientConfig{CAFile: "nowhere.crt"}},
 		metrics: metrics.New(), health: h, progress: cli.NewProgress(&out, cli.Style{}, nil),
 	}
 	if err := p.lead(t.Context()); !errors.Is(err, errReported) {
 		t.Errorf("err = %v", err)
 	}
-	if text := out.String(); !strings.HasPrefix(text, "allot-part") || !strings.Contains(text, "failed: ") || !strings.Contains(text, "nowhere.crt") {
+	if text := out.String(); !strings.HasPrefix(text, "allot-part") || !strings.Contains(text, "failed: ") ||
+		!strings.Contains(text, "nowhere.crt") {
 		t.Errorf("printed %q", text)
 	}
 }

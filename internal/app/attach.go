@@ -40,10 +40,19 @@ type attachOptions struct {
 func (o *attachOptions) addFlags(flags *pflag.FlagSet) {
 	o.apartOptions.addFlags(flags)
 	o.election.addFlags(flags)
-	flags.StringVar(&o.schedulerName, "scheduler-name", "allot", "spec.schedulerName of the pods to place; all others are left alone")
-	flags.StringSliceVar(&o.controllers, "controllers", nil, "controllers to run beside those that the cluster needs, or with a minus before, not to run:\n"+strings.Join(attachable(), ", "))
+	flags.StringVar(&o.schedulerName, "scheduler-name", "allot",
+		"spec.schedulerName of the pods to place; all others are left alone")
+	flags.StringSliceVar(
+		&o.controllers,
+		"controllers",
+		nil,
+		"controllers to run beside those that the cluster needs, or with a minus before, not to run:\n"+strings.Join(
+			attachable(), ", ",
+		),
+	)
 	o.rivals = rivalsWarn
-	flags.Var(&o.rivals, "other-schedulers", "what to do when another scheduler gives out the same devices: warn, or refuse to start")
+	flags.Var(&o.rivals, "other-schedulers",
+		"what to do when another scheduler gives out the same devices: warn, or refuse to start")
 	flags.DurationVar(&o.lookAgain, "look-again", time.Minute, "how often the kinds and the rights are looked at again")
 }
 

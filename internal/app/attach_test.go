@@ -61,8 +61,11 @@ func newLine(t *testing.T, cfg *rest.Config) (*line, string) {
 	server := httptest.NewServer(l)
 	t.Cleanup(server.Close)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": %q}}],
-		"contexts": [{"name": "c", "context": {"cluster": "c"}}]}`, server.URL)
+	text := fmt.Sprintf(
+		`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": %q}}],
+		"contexts": [{"name": "c", "context": {"cluster": "c"}}]}`,
+		server.URL,
+	)
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +83,9 @@ func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			l.mu.Unlock()
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(code)
-			fmt.Fprintf(w, `{"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": %d, "reason": %q, "message": "disturbed"}`, code, reasonOf(code))
+			fmt.Fprintf(w,
+				`{"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": %d, "reason": %q, "message": "disturbed"}`,
+				code, reasonOf(code))
 			return
 		}
 	}
@@ -268,18 +273,27 @@ func (a *attached) phase(name string) corev1.PodPhase {
 
 func (a *attached) template(name string) {
 	a.t.Helper()
-	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu.example.com"}, Spec: resourcev1.DeviceClassSpec{
-		Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "sim.allot.dev"`}}},
-	}}
+	class := &resourcev1.DeviceClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "gpu.example.com"},
+		Spec: resourcev1.DeviceClassSpec{
+			Selectors: []resourcev1.DeviceSelector{
+				{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "sim.allot.dev"`}},
+			},
+		},
+	}
 	if _, err := a.clients.ResourceV1().DeviceClasses().Create(a.t.Context(), class, metav1.CreateOptions{}); err != nil {
 		a.t.Fatal(err)
 	}
-	template := &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceClaimTemplateSpec{
-		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{
-			{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class.Name}},
-		}}},
-	}}
-	if _, err := a.clients.ResourceV1().ResourceClaimTemplates("default").Create(a.t.Context(), template, metav1.CreateOptions{}); err != nil {
+	template := &resourcev1.ResourceClaimTemplate{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: resourcev1.ResourceClaimTemplateSpec{
+			Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{
+				{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class.Name}},
+			}}},
+		},
+	}
+	if _, err := a.clients.ResourceV1().ResourceClaimTemplates("default").Create(a.t.Context(), template,
+		metav1.CreateOptions{}); err != nil {
 		a.t.Fatal(err)
 	}
 }
@@ -287,10 +301,13 @@ func (a *attached) template(name string) {
 func (a *attached) group(name string, minCount int32, template string) {
 	a.t.Helper()
 	group := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: schedulingv1beta1.PodGroupSpec{
-		SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: minCount}},
-		ResourceClaims:   []schedulingv1beta1.PodGroupResourceClaim{{Name: "g", ResourceClaimTemplateName: &template}},
+		SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{
+			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: minCount},
+		},
+		ResourceClaims: []schedulingv1beta1.PodGroupResourceClaim{{Name: "g", ResourceClaimTemplateName: &template}},
 	}}
-	if _, err := a.clients.SchedulingV1beta1().PodGroups("default").Create(a.t.Context(), group, metav1.CreateOptions{}); err != nil {
+	if _, err := a.clients.SchedulingV1beta1().PodGroups("default").Create(a.t.Context(), group,
+		metav1.CreateOptions{}); err != nil {
 		a.t.Fatal(err)
 	}
 }
@@ -323,12 +340,15 @@ func TestAttachToANativeCluster(t *testing.T) {
 			t.Errorf("a gang below its quorum is %s", phase)
 		}
 		a.pod("g-1", "allot", "g", "one")
-		eventually(t, "the gang runs", func() bool { return a.phase("g-0") == corev1.PodRunning && a.phase("g-1") == corev1.PodRunning })
+		eventually(t, "the gang runs",
+			func() bool { return a.phase("g-0") == corev1.PodRunning && a.phase("g-1") == corev1.PodRunning })
 		claims, err := a.clients.ResourceV1().ResourceClaims("default").List(t.Context(), metav1.ListOptions{})
-		if err != nil || len(claims.Items) != 1 || len(claims.Items[0].Status.ReservedFor) != 1 || claims.Items[0].Status.ReservedFor[0].Resource != "podgroups" {
+		if err != nil || len(claims.Items) != 1 || len(claims.Items[0].Status.ReservedFor) != 1 ||
+			claims.Items[0].Status.ReservedFor[0].Resource != "podgroups" {
 			t.Errorf("claims %+v, %v", claims.Items, err)
 		}
-		eventually(t, "the metrics count both", func() bool { return strings.Contains(a.get("/metrics"), "allot_pods_bound_total 2") })
+		eventually(t, "the metrics count both",
+			func() bool { return strings.Contains(a.get("/metrics"), "allot_pods_bound_total 2") })
 	})
 	t.Run("F69: a write that is refused", a.refusedWrite)
 	t.Run("F67: watches that break", a.brokenWatches)
@@ -358,7 +378,8 @@ func (a *attached) brokenWatches(t *testing.T) {
 		a.pod(fmt.Sprint("churn-", i), "allot", "", "one")
 		a.line.cut(random)
 		if i >= 3 {
-			if err := a.clients.CoreV1().Pods("default").Delete(t.Context(), fmt.Sprint("churn-", i-3), *metav1.NewDeleteOptions(0)); err != nil {
+			if err := a.clients.CoreV1().Pods("default").Delete(t.Context(), fmt.Sprint("churn-", i-3),
+				*metav1.NewDeleteOptions(0)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -385,7 +406,9 @@ func (a *attached) brokenWatches(t *testing.T) {
 }
 
 func TestStateIsForThisMachineOnly(t *testing.T) {
-	handler := onLoopback(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	handler := onLoopback(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
+	)
 	for _, test := range []struct {
 		from, host string
 		want       int

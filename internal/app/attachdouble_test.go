@@ -65,7 +65,8 @@ func TestF64DoubleIsPutBack(t *testing.T) {
 	eventually(t, "an event tells why", func() bool {
 		events, err := a.clients.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
 		return err == nil && slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
-			return e.Reason == "DeviceAllocatedTwice" && e.InvolvedObject.Name == "ours" && strings.Contains(e.Message, "default/theirs, too, which had it before; it is put back")
+			return e.Reason == "DeviceAllocatedTwice" && e.InvolvedObject.Name == "ours" &&
+				strings.Contains(e.Message, "default/theirs, too, which had it before; it is put back")
 		})
 	})
 }

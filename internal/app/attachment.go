@@ -184,8 +184,12 @@ func (a *attachment) start(ctx context.Context, c *component, choice *attach.Cho
 
 // controller creates one of the controllers that may run on an existing cluster.
 func (a *attachment) controller(c *component, name string) (part, error) {
-	list := append(makers(c),
-		maker{attach.GroupClaim, func() (runner, error) { return attach.NewGroupClaims(c.Client, c.Caches, c.eventsOf(attachName)) }},
+	list := append(
+		makers(c),
+		maker{
+			attach.GroupClaim,
+			func() (runner, error) { return attach.NewGroupClaims(c.Client, c.Caches, c.eventsOf(attachName)) },
+		},
 		maker{attach.Limit, func() (runner, error) { return attach.NewLimits(c.Client, c.Caches, c.eventsOf(attachName)) }},
 		maker{attach.Double, func() (runner, error) {
 			return attach.NewDoubleAllocationController(c.Client, c.Caches, c.eventsOf(attachName), a.opts.schedulerName)

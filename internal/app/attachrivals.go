@@ -40,7 +40,9 @@ func (a *attachment) lookForRivals(_ context.Context, c *component) error {
 	if len(rivals) == 0 {
 		return nil
 	}
-	a.progress.Line("WARNING: a device may go to two claims when two schedulers give out devices of the same driver; let one scheduler have them (see docs/install-on-a-cluster.md)")
+	a.progress.Line(
+		"WARNING: a device may go to two claims when two schedulers give out devices of the same driver; let one scheduler have them (see docs/install-on-a-cluster.md)",
+	)
 	if a.opts.rivals == rivalsRefuse {
 		return fmt.Errorf("%s (--other-schedulers=refuse)", &rivals[0])
 	}

@@ -45,7 +45,8 @@ func completeNamespaces(cmd *cobra.Command, t *target, plugin bool) {
 
 func completeFlag(cmd *cobra.Command, flag string, values func(ctx context.Context) []string) {
 	// The error means that there is no such flag.
-	if err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]string,
+		cobra.ShellCompDirective) {
 		return values(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 	}); err != nil {
 		panic(err)

@@ -47,7 +47,9 @@ type part struct {
 }
 
 // newComponent returns a component for the server of cfg, and a context that ends with stop.
-func newComponent(ctx context.Context, cfg *rest.Config, counts *metrics.Registry, on features.Set) (context.Context, *component, error) {
+func newComponent(
+	ctx context.Context, cfg *rest.Config, counts *metrics.Registry, on features.Set,
+) (context.Context, *component, error) {
 	set, err := client.New(cfg)
 	if err != nil {
 		return nil, nil, err
@@ -57,7 +59,9 @@ func newComponent(ctx context.Context, cfg *rest.Config, counts *metrics.Registr
 
 // newComponentOn is like newComponent, with clients for the server. The caches leave out the absent
 // kinds, and those of disabled features.
-func newComponentOn(ctx context.Context, set *client.Set, counts *metrics.Registry, on features.Set, absent ...string) (context.Context, *component, error) {
+func newComponentOn(
+	ctx context.Context, set *client.Set, counts *metrics.Registry, on features.Set, absent ...string,
+) (context.Context, *component, error) {
 	cfg := set.Config()
 	typed, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
@@ -65,7 +69,14 @@ func newComponentOn(ctx context.Context, set *client.Set, counts *metrics.Regist
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	caches := client.NewInformers(set).Without(absentKinds(on)...).Without(absent...)
-	c := &component{Client: set, Caches: caches, features: on, metrics: counts, cancel: cancel, failed: make(chan struct{})}
+	c := &component{
+		Client:   set,
+		Caches:   caches,
+		features: on,
+		metrics:  counts,
+		cancel:   cancel,
+		failed:   make(chan struct{}),
+	}
 	// The recorder drops events rather than delay its callers.
 	c.broadcaster = record.NewBroadcaster(record.WithContext(ctx))
 	c.broadcaster.StartRecordingToSink(eventSink{&typedcorev1.EventSinkImpl{Interface: typed.CoreV1().Events("")}})

@@ -35,7 +35,9 @@ type credentials struct {
 
 // following returns a config like cfg, which was read from the kubeconfig of o, that follows later
 // changes of the kubeconfig.
-func (o apartOptions) following(cfg *rest.Config, now func() time.Time, say func(format string, args ...any)) (*rest.Config, error) {
+func (o apartOptions) following(
+	cfg *rest.Config, now func() time.Time, say func(format string, args ...any),
+) (*rest.Config, error) {
 	server, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("address of the API server: %w", err)
@@ -53,7 +55,13 @@ func (o apartOptions) following(cfg *rest.Config, now func() time.Time, say func
 		looked: now(), seen: seen, transport: transport,
 	}
 	// Clients must not repeat what the transport does.
-	return &rest.Config{Host: server.String(), Transport: c, QPS: cfg.QPS, Timeout: cfg.Timeout, DisableCompression: cfg.DisableCompression}, nil
+	return &rest.Config{
+		Host:               server.String(),
+		Transport:          c,
+		QPS:                cfg.QPS,
+		Timeout:            cfg.Timeout,
+		DisableCompression: cfg.DisableCompression,
+	}, nil
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -40,7 +40,11 @@ func mirror(t *testing.T, authority *pki.Authority) string {
 	}))
 	clients := x509.NewCertPool()
 	clients.AppendCertsFromPEM(authority.CertPEM())
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: clients}
+	server.TLS = &tls.Config{
+		Certificates: []tls.Certificate{cert},
+		ClientAuth:   tls.VerifyClientCertIfGiven,
+		ClientCAs:    clients,
+	}
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
@@ -100,7 +104,8 @@ func TestCredentialsFollowTheKubeconfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	now, said := time.Now(), ""
-	cfg, err = opts.following(cfg, func() time.Time { return now }, func(format string, args ...any) { said += fmt.Sprintf(format, args...) })
+	cfg, err = opts.following(cfg, func() time.Time { return now },
+		func(format string, args ...any) { said += fmt.Sprintf(format, args...) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,8 @@ func removeInUse(dir string) {
 // warnings lists files with secrets that others than their owner may read or change.
 func warnings(dir string) []string {
 	var out []string
-	for _, pattern := range []string{"", "etcd", "pki", "pki/*.key", "*.kubeconfig", "etcd/member-data", "etcd/member-data/member/*/*"} {
+	for _, pattern := range []string{"", "etcd", "pki", "pki/*.key", "*.kubeconfig", "etcd/member-data",
+		"etcd/member-data/member/*/*"} {
 		files, err := filepath.Glob(filepath.Join(globEscaped(dir), pattern))
 		if err != nil {
 			continue
@@ -89,9 +90,14 @@ func warnings(dir string) []string {
 			switch {
 			case err != nil:
 			case info.IsDir() && info.Mode().Perm()&0o022 != 0:
-				out = append(out, fmt.Sprintf("warning: others may write in %s (mode %04o): chmod go-w %s", file, info.Mode().Perm(), quoted(file)))
+				out = append(out,
+					fmt.Sprintf("warning: others may write in %s (mode %04o): chmod go-w %s", file, info.Mode().Perm(), quoted(file)))
 			case !info.IsDir() && info.Mode().Perm()&0o077 != 0:
-				out = append(out, fmt.Sprintf("warning: others may use the secrets in %s (mode %04o): chmod go= %s", file, info.Mode().Perm(), quoted(file)))
+				out = append(
+					out,
+					fmt.Sprintf("warning: others may use the secrets in %s (mode %04o): chmod go= %s", file, info.Mode().Perm(),
+						quoted(file)),
+				)
 			}
 		}
 	}

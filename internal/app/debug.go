@@ -58,9 +58,11 @@ func newDebugCommand(streams Streams) *cobra.Command {
 		},
 	}
 	flags := diff.Flags()
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "how the API server is reached (default: $KUBECONFIG, the user's, or the pod's service account)")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "",
+		"how the API server is reached (default: $KUBECONFIG, the user's, or the pod's service account)")
 	flags.StringVar(&o.state, "state", "http://127.0.0.1:8080", "URL of the scheduler's health port")
-	flags.StringVar(&o.schedulerName, "scheduler-name", "", "spec.schedulerName of the pods that it is to place (default: what it says)")
+	flags.StringVar(&o.schedulerName, "scheduler-name", "",
+		"spec.schedulerName of the pods that it is to place (default: what it says)")
 	addFeaturesFlag(flags, &o.features)
 	cmd.AddCommand(diff)
 	return cmd
@@ -163,7 +165,10 @@ func (o *diffOptions) serverView(ctx context.Context, schedulerName string) (*se
 	if err != nil {
 		return nil, err
 	}
-	informers := client.NewInformers(set).With(choice.Present...).Without(absentKinds(choice.Features)...).Without(choice.Absent...)
+	informers := client.NewInformers(set).With(
+		choice.Present...).Without(
+		absentKinds(choice.Features)...).Without(
+		choice.Absent...)
 	caches := cluster.CachesOf(informers)
 	caches.Features = choice.Features
 	feed, err := cluster.NewFeed(caches, schedulerName)

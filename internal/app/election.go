@@ -33,14 +33,18 @@ type electionOptions struct {
 func (o *electionOptions) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.on, "leader-elect", true, "work only while holding the lease, so that several processes may run")
 	flags.StringVar(&o.namespace, "leader-elect-resource-namespace", electionNamespace, "namespace of the lease")
-	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a lease holds that its holder does not renew")
-	flags.DurationVar(&o.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew its lease before it stops")
+	flags.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second,
+		"how long a lease holds that its holder does not renew")
+	flags.DurationVar(&o.renewDeadline, "leader-elect-renew-deadline", 10*time.Second,
+		"how long a leader tries to renew its lease before it stops")
 	flags.DurationVar(&o.retryPeriod, "leader-elect-retry-period", 2*time.Second, "how often the lease is tried")
 }
 
 // elector takes part in the election for the lease of name: lead is called with a context that ends
 // when the lease does.
-func (o electionOptions) elector(cfg *rest.Config, name string, lead func(context.Context), follow func(holder string)) (*leaderelection.LeaderElector, error) {
+func (o electionOptions) elector(
+	cfg *rest.Config, name string, lead func(context.Context), follow func(holder string),
+) (*leaderelection.LeaderElector, error) {
 	clients, err := kubernetes.NewForConfig(rest.AddUserAgent(cfg, "leader-election"))
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the lease: %w", err)
@@ -49,7 +53,8 @@ func (o electionOptions) elector(cfg *rest.Config, name string, lead func(contex
 	if err != nil {
 		return nil, err
 	}
-	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, o.namespace, name, clients.CoreV1(), clients.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: identity})
+	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, o.namespace, name, clients.CoreV1(),
+		clients.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: identity})
 	if err != nil {
 		return nil, fmt.Errorf("lease %s/%s: %w", o.namespace, name, err)
 	}

@@ -45,7 +45,8 @@ func TestEventsNameTheirComponent(t *testing.T) {
 			if want == kubelet {
 				host, instance = "n1", "n1"
 			}
-			if event.Source != (corev1.EventSource{Component: want, Host: host}) || event.ReportingController != want || !strings.HasPrefix(event.ReportingInstance, instance) {
+			if event.Source != (corev1.EventSource{Component: want, Host: host}) || event.ReportingController != want ||
+				!strings.HasPrefix(event.ReportingInstance, instance) {
 				t.Errorf("%s: source %v, reporting %q, %q", want, event.Source, event.ReportingController, event.ReportingInstance)
 			}
 		case <-time.After(time.Minute):

@@ -35,7 +35,8 @@ func newExplainCommand(streams Streams, plugin bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain KIND NAME",
 		Short: "Say why a pod waits or is where it is, what holds a device, and what would help",
-		Long: "Explain an object of one of the kinds " + strings.Join(explain.Kinds(), ", ") + ": for what waits, what is missing, how much of it,\n" +
+		Long: "Explain an object of one of the kinds " + strings.Join(explain.Kinds(),
+			", ") + ": for what waits, what is missing, how much of it,\n" +
 			"who holds it and what would help. It works on allot up, with allot attach, and on any cluster of Kubernetes 1.34 or later,\n" +
 			"with the right to list alone: the decision is made again from what the API shows. Nothing is written.",
 		Example: "  allot explain pod train-0 -n team-a\n" +
@@ -64,7 +65,8 @@ func newExplainCommand(streams Streams, plugin bool) *cobra.Command {
 	}
 	o.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.file, "snapshot", "", "explain the objects of this file, made by allot snapshot, instead of a cluster")
+	flags.StringVar(&o.file, "snapshot", "",
+		"explain the objects of this file, made by allot snapshot, instead of a cluster")
 	flags.StringVarP(&o.output, "output", "o", "text", "text, json or yaml")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "explain again when the answer changes")
 	o.complete(cmd, streams)

@@ -11,7 +11,8 @@ import (
 // addFeaturesFlag adds the flag for feature gates. All parts of a control plane should have the
 // same value.
 func addFeaturesFlag(flags *pflag.FlagSet, on *features.Set) {
-	flags.Var(on, "feature-gates", "features to switch, as in A=false,B=true; all are on by default:\n"+strings.Join(features.Known(), "\n"))
+	flags.Var(on, "feature-gates",
+		"features to switch, as in A=false,B=true; all are on by default:\n"+strings.Join(features.Known(), "\n"))
 }
 
 // absentKinds returns the kinds that the server does not serve while their features are disabled.

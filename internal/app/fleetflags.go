@@ -43,7 +43,8 @@ func (o *fleetOptions) fleet() (fleet.Fleet, error) {
 			return fleet.Fleet{}, errors.New("--nodes and --devices-per-node must not be negative")
 		}
 		if o.nodes > fleet.MaxNodes || o.devicesPerNode > fleet.MaxDevices {
-			return fleet.Fleet{}, fmt.Errorf("--nodes may be %d at most, and --devices-per-node %d", fleet.MaxNodes, fleet.MaxDevices)
+			return fleet.Fleet{}, fmt.Errorf("--nodes may be %d at most, and --devices-per-node %d", fleet.MaxNodes,
+				fleet.MaxDevices)
 		}
 		return fleet.Simple(o.nodes, o.devicesPerNode), nil
 	}
@@ -59,5 +60,6 @@ func (o *fleetOptions) fleet() (fleet.Fleet, error) {
 }
 
 func addPluginsFlag(flags *pflag.FlagSet, dir *string) {
-	flags.StringVar(dir, "plugins", "", "folder in which DRA drivers register, for node NAME in NAME/plugins_registry (docs/drivers.md)")
+	flags.StringVar(dir, "plugins", "",
+		"folder in which DRA drivers register, for node NAME in NAME/plugins_registry (docs/drivers.md)")
 }

@@ -34,7 +34,9 @@ func listenHealth(address string, metrics http.Handler, checks ...healthz.Health
 	alive := append([]healthz.HealthChecker{healthz.PingHealthz}, checks...)
 	healthz.InstallHandler(mux, alive...)
 	healthz.InstallLivezHandler(mux, alive...)
-	healthz.InstallReadyzHandler(mux, append(alive, healthz.NamedCheck("started", h.started), healthz.NamedCheck("apiserver", h.reaches))...)
+	healthz.InstallReadyzHandler(
+		mux,
+		append(alive, healthz.NamedCheck("started", h.started), healthz.NamedCheck("apiserver", h.reaches))...)
 	mux.Handle("/metrics", metrics)
 	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	return h, nil

@@ -57,7 +57,8 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 	// The server outlives the other parts, which write until they end. Stop stops it.
 	counts := metrics.New()
 	server, err := startServer(ctx, apiserver.Config{
-		DataDir: opts.DataDir, Listen: opts.Listen, LastPort: lastPort(opts.DataDir), UnsafeNoFsync: opts.UnsafeNoFsync, Metrics: counts.Handler(),
+		DataDir: opts.DataDir, Listen: opts.Listen, LastPort: lastPort(opts.DataDir), UnsafeNoFsync: opts.UnsafeNoFsync,
+		Metrics:  counts.Handler(),
 		Features: opts.Features,
 	})
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 func TestReadingIsInterrupted(t *testing.T) {
-	if text, err := io.ReadAll(interruptible{t.Context(), strings.NewReader("all of it")}); string(text) != "all of it" || err != nil {
+	if text, err := io.ReadAll(interruptible{t.Context(), strings.NewReader("all of it")}); string(text) != "all of it" ||
+		err != nil {
 		t.Errorf("read %q, %v", text, err)
 	}
 	never, w := io.Pipe()

@@ -31,7 +31,11 @@ func kubectl(args []string) int {
 	// kubectl reads os.Args itself, to find plugins and for messages.
 	os.Args = append([]string{"kubectl"}, args...)
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50).WithWarningPrinter(streams)
+	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(
+		300,
+	).WithDiscoveryQPS(50).WithWarningPrinter(
+		streams,
+	)
 	if target.dir != "" {
 		*flags.KubeConfig = target.kubeconfig
 	}

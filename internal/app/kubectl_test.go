@@ -15,12 +15,17 @@ func TestKubectlTarget(t *testing.T) {
 		config, dir, rest string
 		wantErr           string
 	}{
-		{name: "default", args: "get pods", env: "HOME=/h", config: "/h/.local/state/allot/admin.kubeconfig", dir: "/h/.local/state/allot", rest: "get pods"},
+		{name: "default", args: "get pods", env: "HOME=/h", config: "/h/.local/state/allot/admin.kubeconfig",
+			dir: "/h/.local/state/allot", rest: "get pods"},
 		{name: "KUBECONFIG", args: "get pods", env: "HOME=/h KUBECONFIG=/k:/l", config: "/k:/l", rest: "get pods"},
-		{name: "ALLOT_DATA_DIR first", args: "get pods", env: "KUBECONFIG=/k ALLOT_DATA_DIR=/d", config: "/d/admin.kubeconfig", dir: "/d", rest: "get pods"},
-		{name: "--data-dir first", args: "--data-dir /a get pods", env: "KUBECONFIG=/k ALLOT_DATA_DIR=/d", config: "/a/admin.kubeconfig", dir: "/a", rest: "get pods"},
-		{name: "--data-dir=", args: "get pods --data-dir=/a -o yaml", config: "/a/admin.kubeconfig", dir: "/a", rest: "get pods -o yaml"},
-		{name: "the command of a container", args: "exec p -- ls --data-dir /a", env: "ALLOT_DATA_DIR=/d", config: "/d/admin.kubeconfig", dir: "/d", rest: "exec p -- ls --data-dir /a"},
+		{name: "ALLOT_DATA_DIR first", args: "get pods", env: "KUBECONFIG=/k ALLOT_DATA_DIR=/d",
+			config: "/d/admin.kubeconfig", dir: "/d", rest: "get pods"},
+		{name: "--data-dir first", args: "--data-dir /a get pods", env: "KUBECONFIG=/k ALLOT_DATA_DIR=/d",
+			config: "/a/admin.kubeconfig", dir: "/a", rest: "get pods"},
+		{name: "--data-dir=", args: "get pods --data-dir=/a -o yaml", config: "/a/admin.kubeconfig", dir: "/a",
+			rest: "get pods -o yaml"},
+		{name: "the command of a container", args: "exec p -- ls --data-dir /a", env: "ALLOT_DATA_DIR=/d",
+			config: "/d/admin.kubeconfig", dir: "/d", rest: "exec p -- ls --data-dir /a"},
 		{name: "no value", args: "get pods --data-dir", wantErr: "flag needs an argument: --data-dir"},
 		{name: "empty", args: "get pods --data-dir=", wantErr: "--data-dir must not be empty"},
 	} {
@@ -44,7 +49,8 @@ func TestKubectlTarget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]string{tc.config, tc.dir, tc.rest}, []string{got.kubeconfig, got.dir, strings.Join(rest, " ")}); diff != "" {
+			if diff := cmp.Diff([]string{tc.config, tc.dir, tc.rest}, []string{got.kubeconfig, got.dir,
+				strings.Join(rest, " ")}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -58,9 +64,12 @@ func TestKubectlHint(t *testing.T) {
 		server        kubectlServer
 		message, want string
 	}{
-		{ofDir, "error: stat " + ofDir.kubeconfig + ": no such file or directory", "nothing has been started in " + dir + " yet"},
-		{ofDir, "The connection to the server 127.0.0.1:1 was refused", "the control plane of " + dir + " is stopped: run allot up"},
-		{kubectlServer{kubeconfig: "/k"}, "The connection to the server 127.0.0.1:1 was refused", "the server is the one of $KUBECONFIG (/k)"},
+		{ofDir, "error: stat " + ofDir.kubeconfig + ": no such file or directory", "nothing has been started in " + dir +
+			" yet"},
+		{ofDir, "The connection to the server 127.0.0.1:1 was refused", "the control plane of " + dir +
+			" is stopped: run allot up"},
+		{kubectlServer{kubeconfig: "/k"}, "The connection to the server 127.0.0.1:1 was refused",
+			"the server is the one of $KUBECONFIG (/k)"},
 	} {
 		if got := tc.server.hint(tc.message); !strings.HasPrefix(got, tc.want) {
 			t.Errorf("the hint of %q is %q", tc.message, got)

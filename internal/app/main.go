@@ -49,7 +49,8 @@ func newCommand(streams Streams, plugin bool) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	root.AddCommand(newUpCommand(streams), newVersionCommand(streams))
-	root.AddCommand(newAPIServerCommand(streams), newControllerManagerCommand(streams), newSchedulerCommand(streams), newNodeCommand(streams))
+	root.AddCommand(newAPIServerCommand(streams), newControllerManagerCommand(streams), newSchedulerCommand(streams),
+		newNodeCommand(streams))
 	root.AddCommand(newAttachCommand(streams), newDebugCommand(streams))
 	root.AddCommand(newTemplateSyncCommand(streams))
 	root.AddCommand(newExplainCommand(streams, plugin), newSnapshotCommand(streams, plugin))

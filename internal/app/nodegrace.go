@@ -10,7 +10,8 @@ import (
 )
 
 func addNodeGraceFlag(flags *pflag.FlagSet, grace *time.Duration) {
-	flags.DurationVar(grace, "node-monitor-grace-period", nodelifecycle.DefaultGracePeriod, "how long a node may be silent before it is lost")
+	flags.DurationVar(grace, "node-monitor-grace-period", nodelifecycle.DefaultGracePeriod,
+		"how long a node may be silent before it is lost")
 }
 
 func checkNodeGrace(grace time.Duration) error {

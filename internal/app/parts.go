@@ -64,15 +64,27 @@ func makers(c *component) []maker {
 		{"podgroup controller", func() (runner, error) {
 			return podgroup.New(c.Client, c.Caches, c.eventsOf("podgroup-protection-controller"))
 		}},
-		{"deployment controller", func() (runner, error) { return deployment.New(c.Client, c.Caches, c.eventsOf("deployment-controller")) }},
-		{"replicaset controller", func() (runner, error) { return replicaset.New(c.Client, c.Caches, c.eventsOf("replicaset-controller")) }},
+		{
+			"deployment controller",
+			func() (runner, error) { return deployment.New(c.Client, c.Caches, c.eventsOf("deployment-controller")) },
+		},
+		{
+			"replicaset controller",
+			func() (runner, error) { return replicaset.New(c.Client, c.Caches, c.eventsOf("replicaset-controller")) },
+		},
 		{"job controller", func() (runner, error) { return job.New(c.Client, c.Caches, c.eventsOf("job-controller")) }},
 		{"ttl controller", func() (runner, error) { return ttl.New(c.Client, c.Caches), nil }},
 		{"statefulset controller", func() (runner, error) {
 			return statefulset.New(c.Client, c.Caches, c.eventsOf("statefulset-controller"))
 		}},
-		{"daemonset controller", func() (runner, error) { return daemonset.New(c.Client, c.Caches, c.eventsOf("daemonset-controller")) }},
-		{"disruption controller", func() (runner, error) { return disruption.New(c.Client, c.Caches, c.eventsOf("controllermanager")) }},
+		{
+			"daemonset controller",
+			func() (runner, error) { return daemonset.New(c.Client, c.Caches, c.eventsOf("daemonset-controller")) },
+		},
+		{
+			"disruption controller",
+			func() (runner, error) { return disruption.New(c.Client, c.Caches, c.eventsOf("controllermanager")) },
+		},
 		{"garbage collector", func() (runner, error) {
 			return garbagecollector.New(c.Client, c.Caches, c.eventsOf("garbage-collector-controller"))
 		}},
@@ -81,7 +93,8 @@ func makers(c *component) []maker {
 			return devicetaint.New(c.Client, c.Caches, c.eventsOf("device-taint-eviction-controller"), devicetaint.Options{})
 		}},
 		{"node lifecycle controller", func() (runner, error) {
-			return nodelifecycle.New(c.Client, c.Caches, c.eventsOf("node-controller"), nodelifecycle.Options{GracePeriod: c.nodeGrace})
+			return nodelifecycle.New(c.Client, c.Caches, c.eventsOf("node-controller"),
+				nodelifecycle.Options{GracePeriod: c.nodeGrace})
 		}},
 		{"node taint controller", func() (runner, error) {
 			return nodetaint.New(c.Client, c.Caches, c.eventsOf("taint-eviction-controller"), nodetaint.Options{})
@@ -89,7 +102,10 @@ func makers(c *component) []maker {
 		{poolStatusController, func() (runner, error) {
 			return poolstatus.New(c.Client, c.Caches, poolstatus.Options{Features: c.features}), nil
 		}},
-		{namespaceDefaultsController, func() (runner, error) { return namespacedefaults.New(c.Client, c.Caches, c.rootCA), nil }},
+		{
+			namespaceDefaultsController,
+			func() (runner, error) { return namespacedefaults.New(c.Client, c.Caches, c.rootCA), nil },
+		},
 		{resourceQuotaController, func() (runner, error) { return resourcequota.New(c.Client, c.Caches) }},
 		{"pod collector", func() (runner, error) { return podgc.New(c.Client, c.Caches, podgc.Options{}) }},
 	}
@@ -126,11 +142,15 @@ func neededBy(controller string) (features.Gate, bool) {
 
 // newScheduler creates the scheduler of the pods with this schedulerName.
 func newScheduler(c *component, name string) (*scheduler.Scheduler, error) {
-	return scheduler.New(c.Client, c.Caches, c.eventsOf(name), scheduler.Options{Name: name, Features: c.features, Meter: c.metrics.Scheduler})
+	return scheduler.New(c.Client, c.Caches, c.eventsOf(name),
+		scheduler.Options{Name: name, Features: c.features, Meter: c.metrics.Scheduler})
 }
 
 func newNodes(c *component, opts Options) (*node.Agent, error) {
 	return node.New(c.Client, c.Caches, opts.Fleet, node.Options{
-		Events: kubeletEvents{c}, Idle: opts.IdleNodes, Features: c.features, LeaseDuration: opts.NodeLease, PluginsDir: opts.PluginsDir, PodClock: opts.PodClock,
+		Events: kubeletEvents{
+			c,
+		}, Idle: opts.IdleNodes, Features: c.features, LeaseDuration: opts.NodeLease, PluginsDir: opts.PluginsDir,
+		PodClock: opts.PodClock,
 	})
 }

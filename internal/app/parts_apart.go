@@ -53,9 +53,11 @@ func newAPIServerCommand(streams Streams) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.dataDir, "data-dir", "", "where the state is kept (default: $ALLOT_DATA_DIR, or allot in the user's state directory)")
+	flags.StringVar(&o.dataDir, "data-dir", "",
+		"where the state is kept (default: $ALLOT_DATA_DIR, or allot in the user's state directory)")
 	flags.StringVar(&o.config.Listen, "listen", "127.0.0.1:0", listenUsage("address"))
-	flags.StringVar(&o.config.PKIDir, "pki-dir", "", "where the certificates are kept; servers on one etcd share it (default: pki in the data directory)")
+	flags.StringVar(&o.config.PKIDir, "pki-dir", "",
+		"where the certificates are kept; servers on one etcd share it (default: pki in the data directory)")
 	addFeaturesFlag(flags, &o.config.Features)
 	flags.StringVar(&o.config.TokenFile, "token-auth-file", "", "CSV file of static tokens (token,user,uid,\"group,…\")")
 	flags.StringSliceVar(&o.config.Etcd.URLs, "etcd-servers", nil, "URLs of an etcd to use instead of the embedded one")
@@ -182,7 +184,8 @@ func newNodeCommand(streams Streams) *cobra.Command {
 	})
 	machines.addFlags(cmd.Flags())
 	addPluginsFlag(cmd.Flags(), &plugins)
-	cmd.Flags().DurationVar(&lease, "node-lease-duration", node.DefaultLeaseDuration, "how long the lease of the fleet counts; it is renewed four times in that time")
+	cmd.Flags().DurationVar(&lease, "node-lease-duration", node.DefaultLeaseDuration,
+		"how long the lease of the fleet counts; it is renewed four times in that time")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if lease < time.Second {
 			return fmt.Errorf("--node-lease-duration must be at least 1s, got %s", lease)
@@ -197,10 +200,11 @@ func newNodeCommand(streams Streams) *cobra.Command {
 func newApartCommand(streams Streams, name, short string, elected bool, make func(*apartOptions) work) *cobra.Command {
 	var o apartOptions
 	cmd := &cobra.Command{
-		Use:     name,
-		Short:   short + " in a process of its own",
-		Example: "  allot " + name + " --kubeconfig /tmp/a/" + name + ".kubeconfig   # as allot apiserver --data-dir /tmp/a wrote it",
-		Args:    cobra.NoArgs,
+		Use:   name,
+		Short: short + " in a process of its own",
+		Example: "  allot " + name + " --kubeconfig /tmp/a/" + name +
+			".kubeconfig   # as allot apiserver --data-dir /tmp/a wrote it",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			klog.LogToStderr(true)
 			progress := cli.NewProgress(streams.Out, cli.StyleFor(streams.Out, os.Getenv), nil)

@@ -70,7 +70,8 @@ func (p *process) watchServer(ctx context.Context) error {
 // unreached returns the error of a request if it shows that the server cannot be reached. A server
 // that refuses a request can be reached.
 func unreached(err error) error {
-	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) {
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) ||
+		apierrors.IsTooManyRequests(err) {
 		return nil
 	}
 	return err

@@ -56,7 +56,8 @@ func TestWarnings(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "pki"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, mode := range map[string]os.FileMode{"pki/ca.key": 0o644, "pki/ca.crt": 0o644, "admin.kubeconfig": 0o640, "node.kubeconfig": 0o600} {
+	for name, mode := range map[string]os.FileMode{"pki/ca.key": 0o644, "pki/ca.crt": 0o644, "admin.kubeconfig": 0o640,
+		"node.kubeconfig": 0o600} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +140,8 @@ func openEphemeral(t *testing.T, c *cleanups) ephemeral {
 }
 
 func TestInUseRemedy(t *testing.T) {
-	if got := inUseRemedy(fmt.Errorf("/d: %w", etcd.ErrInUse)); !errors.Is(got, etcd.ErrInUse) || !strings.Contains(got.Error(), "another --data-dir") {
+	if got := inUseRemedy(fmt.Errorf("/d: %w", etcd.ErrInUse)); !errors.Is(got, etcd.ErrInUse) ||
+		!strings.Contains(got.Error(), "another --data-dir") {
 		t.Error(got)
 	}
 	if got := inUseRemedy(errors.New("no")); got.Error() != "no" {

@@ -54,8 +54,10 @@ func newSnapshotCommand(streams Streams, plugin bool) *cobra.Command {
 	}
 	t.addFlags(cmd)
 	cmd.Flags().StringVarP(&file, "output", "o", "", "file to write")
-	cmd.Flags().BoolVar(&pseudonyms, "pseudonyms", false, "replace names, labels, taints and images by pseudonyms, and leave annotations and messages out")
-	cmd.Flags().StringVar(&names, "names", "", "with pseudonyms: file for the list of names and their pseudonyms, which stays with you")
+	cmd.Flags().BoolVar(&pseudonyms, "pseudonyms", false,
+		"replace names, labels, taints and images by pseudonyms, and leave annotations and messages out")
+	cmd.Flags().StringVar(&names, "names", "",
+		"with pseudonyms: file for the list of names and their pseudonyms, which stays with you")
 	completeNamespaces(cmd, &t, plugin)
 	return cmd
 }

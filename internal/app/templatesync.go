@@ -14,15 +14,21 @@ const templateSyncName = "allot-template-sync"
 
 func newTemplateSyncCommand(streams Streams) *cobra.Command {
 	var limits templatesync.Options
-	cmd := newApartCommand(streams, "template-sync", "Keep ResourceClaimTemplates of all namespaces in step", true, func(*apartOptions) work {
-		return work{name: templateSyncName, parts: func(c *component) ([]part, <-chan struct{}, error) {
-			s, err := templatesync.New(c.Client.Config(), c.eventsOf(templateSyncName), c.metrics.Templates, limits)
-			if err != nil {
-				return nil, nil, err
-			}
-			return []part{{"template sync", s.Run}}, s.Ready(), nil
-		}}
-	})
+	cmd := newApartCommand(
+		streams,
+		"template-sync",
+		"Keep ResourceClaimTemplates of all namespaces in step",
+		true,
+		func(*apartOptions) work {
+			return work{name: templateSyncName, parts: func(c *component) ([]part, <-chan struct{}, error) {
+				s, err := templatesync.New(c.Client.Config(), c.eventsOf(templateSyncName), c.metrics.Templates, limits)
+				if err != nil {
+					return nil, nil, err
+				}
+				return []part{{"template sync", s.Run}}, s.Ready(), nil
+			}}
+		},
+	)
 	cmd.Long = "Keep a ResourceClaimTemplate in each selected namespace in step with each ClusterResourceClaimTemplate of allot.dev,\n" +
 		"on any Kubernetes cluster of version 1.34 or later. The cluster needs what \"allot template-sync manifests\" prints.\n\n" +
 		"Bringing a namespace up to date takes one request for a new template, and two for a changed one."
@@ -30,7 +36,8 @@ func newTemplateSyncCommand(streams Streams) *cobra.Command {
 		"  allot template-sync --kubeconfig ~/.kube/config"
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if limits.QPS < 0 || limits.QPS > 0 && limits.Burst < 1 {
-			return fmt.Errorf("--qps must not be negative, and --burst must be 1 at least: they are %g and %d", limits.QPS, limits.Burst)
+			return fmt.Errorf("--qps must not be negative, and --burst must be 1 at least: they are %g and %d", limits.QPS,
+				limits.Burst)
 		}
 		return nil
 	}

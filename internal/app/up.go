@@ -61,15 +61,18 @@ func newUpCommand(streams Streams) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.dataDir, "data-dir", "", "where the state is kept (default: $ALLOT_DATA_DIR, or allot in the user's state directory)")
+	flags.StringVar(&o.dataDir, "data-dir", "",
+		"where the state is kept (default: $ALLOT_DATA_DIR, or allot in the user's state directory)")
 	flags.BoolVar(&o.ephemeral, "ephemeral", false, "keep the state in a folder that goes away at the end")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", listenUsage("loopback address"))
-	flags.StringArrayVarP(&o.files, "filename", "f", nil, "manifest to apply: a file, a folder, or - for standard input; may be repeated")
+	flags.StringArrayVarP(&o.files, "filename", "f", nil,
+		"manifest to apply: a file, a folder, or - for standard input; may be repeated")
 	o.machines.addFlags(flags)
 	addFeaturesFlag(flags, &o.features)
 	addNodeGraceFlag(flags, &o.nodeGrace)
 	addPluginsFlag(flags, &o.pluginsDir)
-	flags.BoolVar(&o.exitWhenSettled, "exit-when-settled", false, "end once all that was applied runs (exit code 0), or after --timeout (exit code 1)")
+	flags.BoolVar(&o.exitWhenSettled, "exit-when-settled", false,
+		"end once all that was applied runs (exit code 0), or after --timeout (exit code 1)")
 	flags.DurationVar(&o.timeout, "timeout", defaultTimeout, "how long to wait for what was applied")
 	cmd.MarkFlagsMutuallyExclusive("data-dir", "ephemeral")
 	return cmd
@@ -148,7 +151,10 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 
 // applyAndFollow applies the manifests and follows the objects until they have settled. It reports
 // whether the command is done.
-func applyAndFollow(ctx context.Context, o upOptions, instance *Instance, manifests []cli.Manifest, progress *cli.Progress, streams Streams) (done bool, err error) {
+func applyAndFollow(
+	ctx context.Context, o upOptions, instance *Instance, manifests []cli.Manifest, progress *cli.Progress,
+	streams Streams,
+) (done bool, err error) {
 	applied, err := apply(ctx, instance, manifests, progress)
 	if err != nil {
 		return true, err
@@ -181,7 +187,9 @@ func applyAndFollow(ctx context.Context, o upOptions, instance *Instance, manife
 }
 
 // apply applies the manifests. If it is interrupted, the error has the number of applied objects.
-func apply(ctx context.Context, instance *Instance, manifests []cli.Manifest, progress *cli.Progress) ([]cli.Ref, error) {
+func apply(
+	ctx context.Context, instance *Instance, manifests []cli.Manifest, progress *cli.Progress,
+) ([]cli.Ref, error) {
 	applying := progress.Counted("applying", len(manifests))
 	outcomes := cli.Outcomes{}
 	applied, err := cli.Apply(ctx, instance.Server.Loopback(), manifests, func(ref cli.Ref, outcome string) {

@@ -17,7 +17,8 @@ const parallelReviews = 8
 
 // Reviewer checks whether this process has a permission.
 type Reviewer interface {
-	Create(ctx context.Context, review *authorizationv1.SelfSubjectAccessReview, opts metav1.CreateOptions) (*authorizationv1.SelfSubjectAccessReview, error)
+	Create(ctx context.Context, review *authorizationv1.SelfSubjectAccessReview,
+		opts metav1.CreateOptions) (*authorizationv1.SelfSubjectAccessReview, error)
 }
 
 // Missing returns the permissions of the rules that the server does not grant, as sorted
@@ -29,7 +30,9 @@ func Missing(ctx context.Context, server Reviewer, in string, rules []rbacv1.Pol
 	asking.SetLimit(parallelReviews)
 	for i := range questions {
 		asking.Go(func() error {
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &questions[i]}}
+			review := &authorizationv1.SelfSubjectAccessReview{
+				Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &questions[i]},
+			}
 			answer, err := server.Create(ctx, review, metav1.CreateOptions{})
 			if err != nil {
 				return fmt.Errorf("ask whether this process may %s: %w", words(&questions[i]), err)

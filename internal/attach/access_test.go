@@ -33,7 +33,9 @@ type guard struct {
 	asked int
 }
 
-func (g *guard) Create(_ context.Context, review *authorizationv1.SelfSubjectAccessReview, _ metav1.CreateOptions) (*authorizationv1.SelfSubjectAccessReview, error) {
+func (g *guard) Create(
+	_ context.Context, review *authorizationv1.SelfSubjectAccessReview, _ metav1.CreateOptions,
+) (*authorizationv1.SelfSubjectAccessReview, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.asked++
@@ -56,7 +58,12 @@ func choice(groups string) *Choice {
 // F69: the self-check names the rule that an upgrade has made necessary, and nothing else.
 func TestF69MissingRightIsNamed(t *testing.T) {
 	for _, groups := range []string{"none", "native", "own"} {
-		g := &guard{refused: []string{"update resourceclaims/binding of resource.k8s.io", "get leases of coordination.k8s.io named l in namespace ns"}}
+		g := &guard{
+			refused: []string{
+				"update resourceclaims/binding of resource.k8s.io",
+				"get leases of coordination.k8s.io named l in namespace ns",
+			},
+		}
 		missing, err := Missing(t.Context(), g, "", Rules(choice(groups)))
 		if diff := cmp.Diff(g.refused[:1], missing); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", groups, err, diff)
@@ -92,7 +99,8 @@ func TestKindsThatMayNotBeReadAreLeftOut(t *testing.T) {
 // Where nobody answers, nothing is known: that is not the same as no right that is missing.
 func TestUnansweredReviewIsAnError(t *testing.T) {
 	g := &guard{err: apierrors.NewServiceUnavailable("starting")}
-	if missing, err := Missing(t.Context(), g, "", Rules(choice("own"))); err == nil || !strings.Contains(err.Error(), "starting") {
+	if missing, err := Missing(t.Context(), g, "", Rules(choice("own"))); err == nil ||
+		!strings.Contains(err.Error(), "starting") {
 		t.Errorf("%v, %v", missing, err)
 	}
 }
@@ -111,7 +119,8 @@ func TestEachRightIsAskedForOnce(t *testing.T) {
 // The roles of the chart give what is asked for, in each form.
 func TestChartGivesWhatIsNeeded(t *testing.T) {
 	parts := RulesByPart()
-	for groups, names := range map[string][]string{"none": {"common"}, "native": {"common", "native"}, "own": {"common", "own"}} {
+	for groups, names := range map[string][]string{"none": {"common"}, "native": {"common", "native"},
+		"own": {"common", "own"}} {
 		given := map[string]bool{}
 		for _, name := range names {
 			for _, q := range single("", parts[name]) {

@@ -62,11 +62,16 @@ func Choose(s Survey, wanted []string, on features.Set) Choice {
 	case s.Groups.Empty():
 		c.Features = c.Features.Without(features.GenericWorkload)
 		c.Absent = append(c.Absent, "podgroups", "workloads")
-		c.note("The server has no PodGroups, neither of scheduling.k8s.io nor of allot.dev: pods are placed one by one. Apply the CustomResourceDefinitions of the chart to have groups.")
+		c.note(
+			"The server has no PodGroups, neither of scheduling.k8s.io nor of allot.dev: pods are placed one by one. Apply the CustomResourceDefinitions of the chart to have groups.",
+		)
 	case s.Groups.Group == schedulingv1beta1.GroupName:
 		c.Dialect.Groups = s.Groups
 		run = append(run, Limit)
-		c.note("The server has PodGroups of %s: its own controller manager makes their claims and protects them (--controllers=%s,%s if it does not).", s.Groups, Claim, PodGroup)
+		c.note(
+			"The server has PodGroups of %s: its own controller manager makes their claims and protects them (--controllers=%s,%s if it does not).",
+			s.Groups, Claim, PodGroup,
+		)
 	default:
 		c.Dialect.Groups = s.Groups
 		// Claims of groups are ordinary claims here. A stock kubelet accepts them only if they are
@@ -75,7 +80,9 @@ func Choose(s Survey, wanted []string, on features.Set) Choice {
 		run = append(run, PodGroup, GroupClaim, Limit)
 		c.note("The server has no PodGroups of its own: those of %s are used, and pods join them by the label.", s.Groups)
 		if s.Policies == "" {
-			c.note("The server has no MutatingAdmissionPolicies: pods have to name the claims of their groups in full (PodGroup-entry).")
+			c.note(
+				"The server has no MutatingAdmissionPolicies: pods have to name the claims of their groups in full (PodGroup-entry).",
+			)
 		}
 	}
 	if c.Dialect.Newer {

@@ -53,8 +53,16 @@ type DoubleAllocationController struct {
 
 // NewDoubleAllocationController returns the controller on inf's caches. It must be called before
 // they are started.
-func NewDoubleAllocationController(set *client.Set, inf *client.Informers, events reconciler.Recorder, own string) (*DoubleAllocationController, error) {
-	d := &DoubleAllocationController{own: own, claims: inf.ResourceClaims(), pods: inf.Pods(), write: doubleServer{set}, events: events}
+func NewDoubleAllocationController(
+	set *client.Set, inf *client.Informers, events reconciler.Recorder, own string,
+) (*DoubleAllocationController, error) {
+	d := &DoubleAllocationController{
+		own:    own,
+		claims: inf.ResourceClaims(),
+		pods:   inf.Pods(),
+		write:  doubleServer{set},
+		events: events,
+	}
 	if err := inf.ResourceClaims().AddIndex(claimsByDevice, exclusive); err != nil {
 		return nil, err
 	}
@@ -129,9 +137,12 @@ func earlier(a, b *resource.ResourceClaim) int {
 }
 
 // settle deallocates the loser, or reports why it is kept.
-func (d *DoubleAllocationController) settle(ctx context.Context, device string, winner, loser *resource.ResourceClaim) error {
+func (d *DoubleAllocationController) settle(
+	ctx context.Context, device string, winner, loser *resource.ResourceClaim,
+) error {
 	pods := d.consumers(loser)
-	text := fmt.Sprintf("device %s belongs to ResourceClaim %s/%s, too, which had it before", device, winner.Namespace, winner.Name)
+	text := fmt.Sprintf("device %s belongs to ResourceClaim %s/%s, too, which had it before", device, winner.Namespace,
+		winner.Name)
 	switch {
 	case !d.ours(loser, pods):
 		text += "; another scheduler has to put this one back"
@@ -173,14 +184,19 @@ func (d *DoubleAllocationController) ours(claim *resource.ResourceClaim, pods []
 // while the pod is pending.
 func started(pod *core.Pod) bool {
 	return pod.Status.Phase == corev1.PodRunning ||
-		slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(c corev1.ContainerStatus) bool {
-			return c.State.Running != nil || c.State.Terminated != nil
-		})
+		slices.ContainsFunc(
+			slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses),
+			func(c corev1.ContainerStatus) bool {
+				return c.State.Running != nil || c.State.Terminated != nil
+			},
+		)
 }
 
 // putBack deletes the bound pods, or deallocates a claim without bound pods. After a deletion, the
 // cluster's claim controller deallocates the claim.
-func (d *DoubleAllocationController) putBack(ctx context.Context, claim *resource.ResourceClaim, pods []*core.Pod) error {
+func (d *DoubleAllocationController) putBack(
+	ctx context.Context, claim *resource.ResourceClaim, pods []*core.Pod,
+) error {
 	bound := false
 	for _, pod := range pods {
 		if pod.Spec.NodeName == "" {
@@ -190,7 +206,8 @@ func (d *DoubleAllocationController) putBack(ctx context.Context, claim *resourc
 		if pod.DeletionTimestamp != nil {
 			continue
 		}
-		d.events.Eventf(pod, corev1.EventTypeWarning, reasonPutBack, "the device of ResourceClaim %s is another claim's: the pod is deleted before it starts", claim.Name)
+		d.events.Eventf(pod, corev1.EventTypeWarning, reasonPutBack,
+			"the device of ResourceClaim %s is another claim's: the pod is deleted before it starts", claim.Name)
 		if err := client.IgnoreNotFound(d.write.DeletePod(ctx, pod)); err != nil {
 			return fmt.Errorf("delete pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
@@ -217,5 +234,9 @@ func (s doubleServer) Deallocate(ctx context.Context, claim *resource.ResourceCl
 }
 
 func (s doubleServer) DeletePod(ctx context.Context, pod *core.Pod) error {
-	return s.set.Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+	return s.set.Pods(pod.Namespace).Delete(
+		ctx,
+		pod.Name,
+		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
+	)
 }

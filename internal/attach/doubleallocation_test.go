@@ -19,13 +19,19 @@ import (
 func (w *world) allocate(name string, second int, scheduler string, edit func(*core.Pod, *resource.ResourceClaim)) {
 	pod := &core.Pod{ObjectMeta: w.meta(name)}
 	pod.Spec.SchedulerName = scheduler
-	pod.Spec.ResourceClaims = []core.PodResourceClaim{{PodResourceClaim: corev1.PodResourceClaim{Name: "c", ResourceClaimName: &name}}}
+	pod.Spec.ResourceClaims = []core.PodResourceClaim{
+		{PodResourceClaim: corev1.PodResourceClaim{Name: "c", ResourceClaimName: &name}},
+	}
 	at := metav1.NewTime(time.Unix(int64(second), 0))
 	claim := &resource.ResourceClaim{ObjectMeta: w.meta(name)}
 	claim.Status.Allocation = &resource.AllocationResult{}
 	claim.Status.Allocation.AllocationTimestamp = &at
-	claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Driver: "d", Pool: "p", Device: "x"}}
-	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: pod.Name, UID: pod.UID}}
+	claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{
+		{Driver: "d", Pool: "p", Device: "x"},
+	}
+	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{
+		{Resource: "pods", Name: pod.Name, UID: pod.UID},
+	}
 	if edit != nil {
 		edit(pod, claim)
 	}
@@ -42,7 +48,9 @@ func TestF64DoubleIsPutBack(t *testing.T) {
 	}
 	initializing := func(pod *core.Pod, _ *resource.ResourceClaim) {
 		pod.Spec.NodeName, pod.Status.Phase = "n", corev1.PodPending
-		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{
+			{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+		}
 	}
 	share := func(_ *core.Pod, c *resource.ResourceClaim) {
 		c.Status.Allocation.Devices.Results[0].ShareID = new(types.UID)
@@ -58,10 +66,38 @@ func TestF64DoubleIsPutBack(t *testing.T) {
 		first, again string
 	}{
 		{"not bound", 2, nil, nil, twice + "; it is put back\ndeallocate ours", "nothing"},
-		{"bound", 2, bound, nil, twice + "; it is put back\nevent on ours: DeviceOfAnotherClaim: the device of ResourceClaim ours is another claim's: the pod is deleted before it starts\ndelete pod ours", ""},
-		{"running", 2, running, nil, twice + "; pods run with it, so that it stays\nevent on theirs: DeviceAllocatedTwice: device d/p/x was given to ResourceClaim ns/ours, too", "nothing"},
-		{"init container running", 2, initializing, nil, twice + "; pods run with it, so that it stays\nevent on theirs: DeviceAllocatedTwice: device d/p/x was given to ResourceClaim ns/ours, too", "nothing"},
-		{"ours was first", 0, nil, nil, "event on theirs: DeviceAllocatedTwice: device d/p/x belongs to ResourceClaim ns/ours, too, which had it before; another scheduler has to put this one back\nevent on ours: DeviceAllocatedTwice: device d/p/x was given to ResourceClaim ns/theirs, too", "nothing"},
+		{
+			"bound",
+			2,
+			bound,
+			nil,
+			twice + "; it is put back\nevent on ours: DeviceOfAnotherClaim: the device of ResourceClaim ours is another claim's: the pod is deleted before it starts\ndelete pod ours",
+			"",
+		},
+		{
+			"running",
+			2,
+			running,
+			nil,
+			twice + "; pods run with it, so that it stays\nevent on theirs: DeviceAllocatedTwice: device d/p/x was given to ResourceClaim ns/ours, too",
+			"nothing",
+		},
+		{
+			"init container running",
+			2,
+			initializing,
+			nil,
+			twice + "; pods run with it, so that it stays\nevent on theirs: DeviceAllocatedTwice: device d/p/x was given to ResourceClaim ns/ours, too",
+			"nothing",
+		},
+		{
+			"ours was first",
+			0,
+			nil,
+			nil,
+			"event on theirs: DeviceAllocatedTwice: device d/p/x belongs to ResourceClaim ns/ours, too, which had it before; another scheduler has to put this one back\nevent on ours: DeviceAllocatedTwice: device d/p/x was given to ResourceClaim ns/theirs, too",
+			"nothing",
+		},
 		{"shared", 2, share, nil, "nothing", "nothing"},
 		{"for an administrator", 2, nil, admin, "nothing", "nothing"},
 	}
@@ -99,7 +135,10 @@ func TestF64RivalsAreNamed(t *testing.T) {
 	for _, claim := range w.claims.objects {
 		claims = append(claims, claim)
 	}
-	want := []CompetingScheduler{{Scheduler: "default-scheduler", Pods: 1, Drivers: []string{"d"}}, {Scheduler: "other", Pods: 1}}
+	want := []CompetingScheduler{
+		{Scheduler: "default-scheduler", Pods: 1, Drivers: []string{"d"}},
+		{Scheduler: "other", Pods: 1},
+	}
 	if diff := cmp.Diff(want, CompetingSchedulers("allot", pods, claims)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

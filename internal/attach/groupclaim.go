@@ -95,7 +95,9 @@ func (c *GroupClaims) Reconcile(ctx context.Context, key types.NamespacedName) e
 	if len(entries) > 0 && !protected {
 		// The update triggers another reconcile. No claim is created for a PodGroup that could be
 		// removed without it.
-		return client.IgnoreNotFound(c.write.SetFinalizers(ctx, group, append(slices.Clone(group.Finalizers), allotv1alpha1.GroupClaimsFinalizer)))
+		return client.IgnoreNotFound(
+			c.write.SetFinalizers(ctx, group, append(slices.Clone(group.Finalizers), allotv1alpha1.GroupClaimsFinalizer)),
+		)
 	}
 	return c.give(ctx, group, entries)
 }
@@ -112,7 +114,9 @@ func generated(group *scheduling.PodGroup) []scheduling.PodGroupResourceClaim {
 }
 
 // give creates missing claims, records existing ones in the status, and reports the others.
-func (c *GroupClaims) give(ctx context.Context, group *scheduling.PodGroup, entries []scheduling.PodGroupResourceClaim) error {
+func (c *GroupClaims) give(
+	ctx context.Context, group *scheduling.PodGroup, entries []scheduling.PodGroupResourceClaim,
+) error {
 	var statuses []schedulingv1beta1.PodGroupResourceClaimStatus
 	var problems []string
 	for i := range entries {
@@ -124,7 +128,8 @@ func (c *GroupClaims) give(ctx context.Context, group *scheduling.PodGroup, entr
 		case problem != "":
 			problems = append(problems, fmt.Sprintf("claim %q: %s", entries[i].Name, problem))
 		default:
-			statuses = append(statuses, schedulingv1beta1.PodGroupResourceClaimStatus{Name: entries[i].Name, ResourceClaimName: &name})
+			statuses = append(statuses,
+				schedulingv1beta1.PodGroupResourceClaimStatus{Name: entries[i].Name, ResourceClaimName: &name})
 		}
 	}
 	text := strings.Join(problems, "; ")
@@ -141,7 +146,9 @@ func (c *GroupClaims) give(ctx context.Context, group *scheduling.PodGroup, entr
 }
 
 // ensure returns why the entry cannot have its claim now, or "".
-func (c *GroupClaims) ensure(ctx context.Context, group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim, name string) (problem string, err error) {
+func (c *GroupClaims) ensure(
+	ctx context.Context, group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim, name string,
+) (problem string, err error) {
 	if claim, ok := c.cache.claims.Get(group.Namespace, name); ok {
 		return foreignTo(group, claim), nil
 	}
@@ -175,7 +182,9 @@ func foreignTo(group *scheduling.PodGroup, claim *resource.ResourceClaim) string
 	return ""
 }
 
-func claimFor(group *scheduling.PodGroup, entry, name string, template *resource.ResourceClaimTemplate) *resource.ResourceClaim {
+func claimFor(
+	group *scheduling.PodGroup, entry, name string, template *resource.ResourceClaimTemplate,
+) *resource.ResourceClaim {
 	annotations := maps.Clone(template.Spec.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -221,9 +230,11 @@ func (c *GroupClaims) takeAway(ctx context.Context, group *scheduling.PodGroup) 
 		return nil
 	}
 	c.said.isNew(group.UID, "")
-	return client.IgnoreNotFound(c.write.SetFinalizers(ctx, group, slices.DeleteFunc(slices.Clone(group.Finalizers), func(f string) bool {
-		return f == allotv1alpha1.GroupClaimsFinalizer
-	})))
+	return client.IgnoreNotFound(
+		c.write.SetFinalizers(ctx, group, slices.DeleteFunc(slices.Clone(group.Finalizers), func(f string) bool {
+			return f == allotv1alpha1.GroupClaimsFinalizer
+		})),
+	)
 }
 
 // unseen returns claims that are not in the cache yet.

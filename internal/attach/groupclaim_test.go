@@ -19,7 +19,12 @@ import (
 func TestGroupClaims(t *testing.T) {
 	w := newWorld()
 	c := &GroupClaims{
-		cache: groupClaimCaches{pods: &w.pods, groups: &w.groups, claims: &w.claims, templates: &w.templates}, write: w, events: w,
+		cache: groupClaimCaches{
+			pods:      &w.pods,
+			groups:    &w.groups,
+			claims:    &w.claims,
+			templates: &w.templates,
+		}, write: w, events: w,
 	}
 	datadriven.RunTest(t, "testdata/groupclaims", func(t *testing.T, d *datadriven.TestData) string {
 		name := d.CmdArgs[0].Key

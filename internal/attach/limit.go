@@ -84,7 +84,8 @@ func NewLimits(set *client.Set, inf *client.Informers, events reconciler.Recorde
 		}
 	})
 	inf.Nodes().OnChange(func(before, now *corev1.Node) {
-		if l.own || now == nil || before != nil && before.Status.NodeInfo.KubeletVersion == now.Status.NodeInfo.KubeletVersion {
+		if l.own || now == nil ||
+			before != nil && before.Status.NodeInfo.KubeletVersion == now.Status.NodeInfo.KubeletVersion {
 			return
 		}
 		for _, group := range inf.PodGroups().List() {
@@ -130,7 +131,10 @@ func (l *Limits) tell(group *scheduling.PodGroup, reason, text string) {
 func (l *Limits) tooMany(group *scheduling.PodGroup) string {
 	most := resourcev1.ResourceClaimReservedForMaxSize
 	if gang := group.Spec.SchedulingPolicy.Gang; gang != nil && int(gang.MinCount) > most {
-		return fmt.Sprintf("a claim can be reserved for %d pods at most in this cluster, which has no PodGroups of its own: a gang of %d that shares one is never placed", most, gang.MinCount)
+		return fmt.Sprintf(
+			"a claim can be reserved for %d pods at most in this cluster, which has no PodGroups of its own: a gang of %d that shares one is never placed",
+			most, gang.MinCount,
+		)
 	}
 	names := map[string]bool{}
 	for i := range group.Spec.ResourceClaims {
@@ -151,7 +155,10 @@ func (l *Limits) tooMany(group *scheduling.PodGroup) string {
 	if count <= most {
 		return ""
 	}
-	return fmt.Sprintf("a claim can be reserved for %d pods at most in this cluster, which has no PodGroups of its own: the other pods of the group have to wait", most)
+	return fmt.Sprintf(
+		"a claim can be reserved for %d pods at most in this cluster, which has no PodGroups of its own: the other pods of the group have to wait",
+		most,
+	)
 }
 
 // tooOld names nodes with kubelets that do not support reservations for PodGroups.
@@ -170,7 +177,10 @@ func (l *Limits) tooOld() string {
 	if more := len(old) - namedNodes; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("claims of the group are reserved for the group, which kubelets before 1.%d refuse; these nodes have one: %s", groupKubelet, text)
+	return fmt.Sprintf(
+		"claims of the group are reserved for the group, which kubelets before 1.%d refuse; these nodes have one: %s",
+		groupKubelet, text,
+	)
 }
 
 // kubeletRelease returns the minor version, for example 37 for v1.37.2.
@@ -188,7 +198,8 @@ func kubeletRelease(version string) (int, bool) {
 func unnamed(pod *core.Pod) []string {
 	var out []string
 	for i := range pod.Spec.ResourceClaims {
-		if name := pod.Spec.ResourceClaims[i].ResourceClaimName; name != nil && strings.HasSuffix(*name, allotv1alpha1.GroupClaimSuffix) {
+		if name := pod.Spec.ResourceClaims[i].ResourceClaimName; name != nil &&
+			strings.HasSuffix(*name, allotv1alpha1.GroupClaimSuffix) {
 			out = append(out, *name)
 		}
 	}
@@ -202,9 +213,13 @@ func (l *Limits) tellPod(pod *core.Pod) {
 	}
 	hint := "the pod has no label " + allotv1alpha1.PodGroupLabel
 	if keys := groupsOf(pod); len(keys) > 0 {
-		hint = "write " + allotv1alpha1.GroupClaimName(keys[0].Name, strings.TrimSuffix(list[0], allotv1alpha1.GroupClaimSuffix))
+		hint = "write " + allotv1alpha1.GroupClaimName(keys[0].Name,
+			strings.TrimSuffix(list[0], allotv1alpha1.GroupClaimSuffix))
 	}
-	text := fmt.Sprintf("nobody has replaced %s by the name of the group's claim (is the chart's MutatingAdmissionPolicy there?); %s", strings.Join(list, ", "), hint)
+	text := fmt.Sprintf(
+		"nobody has replaced %s by the name of the group's claim (is the chart's MutatingAdmissionPolicy there?); %s",
+		strings.Join(list, ", "), hint,
+	)
 	if l.said.isNew(pod.UID, text) {
 		l.events.Eventf(pod, corev1.EventTypeWarning, reasonClaimNotNamed, "%s", text)
 	}

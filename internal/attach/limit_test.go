@@ -42,8 +42,13 @@ func groupKey(name string) subject {
 }
 
 func (w *world) addGang(name string, minCount int32) {
-	claim := scheduling.PodGroupResourceClaim{PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{Name: "c", ResourceClaimTemplateName: new("t")}}
-	group := &scheduling.PodGroup{ObjectMeta: w.meta(name), Spec: scheduling.PodGroupSpec{ResourceClaims: []scheduling.PodGroupResourceClaim{claim}}}
+	claim := scheduling.PodGroupResourceClaim{
+		PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{Name: "c", ResourceClaimTemplateName: new("t")},
+	}
+	group := &scheduling.PodGroup{
+		ObjectMeta: w.meta(name),
+		Spec:       scheduling.PodGroupSpec{ResourceClaims: []scheduling.PodGroupResourceClaim{claim}},
+	}
 	group.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: minCount}
 	w.groups.put(group)
 }
@@ -51,7 +56,9 @@ func (w *world) addGang(name string, minCount int32) {
 func (w *world) addMembers(group string, n int, claim string) {
 	for i := range n {
 		pod := w.addPod(fmt.Sprint(group, i), group)
-		pod.Spec.ResourceClaims = []core.PodResourceClaim{{PodResourceClaim: corev1.PodResourceClaim{Name: "c", ResourceClaimName: &claim}}}
+		pod.Spec.ResourceClaims = []core.PodResourceClaim{
+			{PodResourceClaim: corev1.PodResourceClaim{Name: "c", ResourceClaimName: &claim}},
+		}
 	}
 }
 
@@ -66,7 +73,8 @@ func TestTooManyPodsAreTold(t *testing.T) {
 	w.addGang("never", 257)
 	const never = "event on never: TooManyPodsOnOneClaim: a claim can be reserved for 256 pods at most in this cluster, which has no PodGroups of its own: a gang of 257 that shares one is never placed"
 	const grows = "event on grows: TooManyPodsOnOneClaim: a claim can be reserved for 256 pods at most in this cluster, which has no PodGroups of its own: the other pods of the group have to wait"
-	for name, want := range map[string]string{"fits": "nothing", "grows": grows, "apart": "nothing", "never": never, "gone": "nothing"} {
+	for name, want := range map[string]string{"fits": "nothing", "grows": grows, "apart": "nothing", "never": never,
+		"gone": "nothing"} {
 		if got := w.told(t, w.limits(true), groupKey(name)); got != want {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -80,7 +88,8 @@ func TestTooManyPodsAreTold(t *testing.T) {
 func TestOldKubeletsAreTold(t *testing.T) {
 	w := newWorld()
 	w.addGang("g", 2)
-	got := w.told(t, w.limits(false, "v1.37.2", "v1.36.0", "v1.38.0", "v1.36.1", "1.34.3+x", "v1.35.0", "strange"), groupKey("g"))
+	got := w.told(t, w.limits(false, "v1.37.2", "v1.36.0", "v1.38.0", "v1.36.1", "1.34.3+x", "v1.35.0", "strange"),
+		groupKey("g"))
 	if want := "event on g: KubeletsTooOld: claims of the group are reserved for the group, which kubelets before 1.37 refuse; these nodes have one: n1, n3, n4 and 1 more"; got != want {
 		t.Error(got)
 	}

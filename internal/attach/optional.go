@@ -17,7 +17,12 @@ type optional struct {
 
 func (s *Survey) optional() []optional {
 	return []optional{
-		{"csinodes", allow("list watch", storagev1.GroupName, "csinodes"), &s.CSINodes, "how many volumes can be attached to a node"},
+		{
+			"csinodes",
+			allow("list watch", storagev1.GroupName, "csinodes"),
+			&s.CSINodes,
+			"how many volumes can be attached to a node",
+		},
 		{"services", allow("list watch", "", "services"), &s.Services, "which pods serve together"},
 	}
 }

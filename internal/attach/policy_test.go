@@ -57,7 +57,9 @@ func TestPolicyNamesGroupClaims(t *testing.T) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", Labels: map[string]string{"allot.dev/pod-group": "train"}},
 		Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "c", Image: "pause", Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "net"}}}}},
+			Containers: []corev1.Container{
+				{Name: "c", Image: "pause", Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "net"}}}},
+			},
 			ResourceClaims: []corev1.PodResourceClaim{
 				{Name: "gpu", ResourceClaimTemplateName: name("one-gpu")},
 				{Name: "net", ResourceClaimName: name("fabric.podgroup.allot.dev")},
@@ -92,9 +94,17 @@ func mutate(t *testing.T, policy *admissionregistrationv1.MutatingAdmissionPolic
 	for _, c := range policy.Spec.MatchConditions {
 		conditions = append(conditions, condition(c.Expression))
 	}
-	matched, _, err := compiler.CompileCondition(conditions, plugincel.OptionalVariableDeclarations{}, environment.StoredExpressions).
-		ForInput(t.Context(), attributes, plugincel.CreateAdmissionRequest(record, metav1.GroupVersionResource(podResource), metav1.GroupVersionKind(pod.GroupVersionKind())),
-			plugincel.OptionalVariableBindings{}, nil, 1_000_000)
+	matched, _, err := compiler.CompileCondition(conditions, plugincel.OptionalVariableDeclarations{},
+		environment.StoredExpressions).
+		ForInput(
+			t.Context(),
+			attributes,
+			plugincel.CreateAdmissionRequest(record, metav1.GroupVersionResource(podResource),
+				metav1.GroupVersionKind(pod.GroupVersionKind())),
+			plugincel.OptionalVariableBindings{},
+			nil,
+			1_000_000,
+		)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +113,10 @@ func mutate(t *testing.T, policy *admissionregistrationv1.MutatingAdmissionPolic
 			t.Fatalf("does not match: %v, %v", m.EvalResult, m.Error)
 		}
 	}
-	evaluator := compiler.CompileMutatingEvaluator(&patch.ApplyConfigurationCondition{Expression: policy.Spec.Mutations[0].ApplyConfiguration.Expression}, plugincel.OptionalVariableDeclarations{HasPatchTypes: true}, environment.StoredExpressions)
+	evaluator := compiler.CompileMutatingEvaluator(
+		&patch.ApplyConfigurationCondition{Expression: policy.Spec.Mutations[0].ApplyConfiguration.Expression},
+		plugincel.OptionalVariableDeclarations{HasPatchTypes: true}, environment.StoredExpressions,
+	)
 	out, err := patch.NewApplyConfigurationPatcher(evaluator).Patch(t.Context(), patch.Request{
 		MatchedResource:     podResource,
 		VersionedAttributes: attributes,

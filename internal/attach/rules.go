@@ -18,7 +18,11 @@ const (
 
 // allow returns a rule; verbs and resources are separated by spaces.
 func allow(verbs, group, resources string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), APIGroups: []string{group}, Resources: strings.Fields(resources)}
+	return rbacv1.PolicyRule{
+		Verbs:     strings.Fields(verbs),
+		APIGroups: []string{group},
+		Resources: strings.Fields(resources),
+	}
 }
 
 // named restricts a rule to objects with these names.
@@ -57,9 +61,10 @@ func Rules(c *Choice) []rbacv1.PolicyRule {
 func RulesByPart() map[string][]rbacv1.PolicyRule {
 	native, own := schedulingv1beta1.GroupName, allotv1alpha1.GroupName
 	return map[string][]rbacv1.PolicyRule{
-		"common":             slices.Concat(schedulerRules(), taintRules(), optionalRules()),
-		"native":             groupRules(native),
-		"own":                slices.Concat(groupRules(own), controllerRules(PodGroup, own), controllerRules(GroupClaim, own)),
+		"common": slices.Concat(schedulerRules(), taintRules(), optionalRules()),
+		"native": groupRules(native),
+		"own": slices.Concat(groupRules(own), controllerRules(PodGroup, own),
+			controllerRules(GroupClaim, own)),
 		"native-" + Claim:    controllerRules(Claim, native),
 		"native-" + PodGroup: controllerRules(PodGroup, native),
 		"lease":              LeaseRules("allot-attach"),
@@ -68,7 +73,10 @@ func RulesByPart() map[string][]rbacv1.PolicyRule {
 
 // LeaseRules returns the permissions for leader election in the namespace of the lease.
 func LeaseRules(lease string) []rbacv1.PolicyRule {
-	return []rbacv1.PolicyRule{allow("create", coordinate, "leases"), named(allow("get update patch", coordinate, "leases"), lease)}
+	return []rbacv1.PolicyRule{
+		allow("create", coordinate, "leases"),
+		named(allow("get update patch", coordinate, "leases"), lease),
+	}
 }
 
 func groupRules(group string) []rbacv1.PolicyRule {
@@ -90,7 +98,8 @@ func schedulerRules() []rbacv1.PolicyRule {
 		allow("list watch", "policy", "poddisruptionbudgets"),
 		// Whether a StatefulSet creates its pods one by one, which is said of a gang that lacks pods.
 		allow("get", "apps", "statefulsets"),
-		allow("list watch", resourcev1.GroupName, "deviceclasses resourceslices resourceclaimtemplates clusterresourceclaimtemplates"),
+		allow("list watch", resourcev1.GroupName,
+			"deviceclasses resourceslices resourceclaimtemplates clusterresourceclaimtemplates"),
 		// Claims for extended resources are created and deleted.
 		allow("get list watch create update patch delete", resourcev1.GroupName, "resourceclaims"),
 		allow("update patch", resourcev1.GroupName, "resourceclaims/status"),

@@ -22,7 +22,12 @@ import (
 // NewGroupClaims returns the controller on inf's caches. It must be called before they are started.
 func NewGroupClaims(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*GroupClaims, error) {
 	c := &GroupClaims{
-		cache: groupClaimCaches{pods: inf.Pods(), groups: inf.PodGroups(), claims: inf.ResourceClaims(), templates: inf.ResourceClaimTemplates()},
+		cache: groupClaimCaches{
+			pods:      inf.Pods(),
+			groups:    inf.PodGroups(),
+			claims:    inf.ResourceClaims(),
+			templates: inf.ResourceClaimTemplates(),
+		},
 		write: server{set}, events: events,
 	}
 	if err := errors.Join(
@@ -119,18 +124,28 @@ func (s server) SetFinalizers(ctx context.Context, group *scheduling.PodGroup, f
 }
 
 // Record replaces the list of claims.
-func (s server) Record(ctx context.Context, group *scheduling.PodGroup, statuses []schedulingv1beta1.PodGroupResourceClaimStatus) error {
+func (s server) Record(
+	ctx context.Context, group *scheduling.PodGroup, statuses []schedulingv1beta1.PodGroupResourceClaimStatus,
+) error {
 	return s.patch(ctx, group, map[string]any{
 		"metadata": map[string]any{"uid": group.UID}, "status": map[string]any{"resourceClaimStatuses": statuses},
 	}, "status")
 }
 
-func (s server) patch(ctx context.Context, group *scheduling.PodGroup, change map[string]any, subresources ...string) error {
+func (s server) patch(
+	ctx context.Context, group *scheduling.PodGroup, change map[string]any, subresources ...string,
+) error {
 	patch, err := json.Marshal(change)
 	if err != nil {
 		return fmt.Errorf("encode patch: %w", err)
 	}
-	_, err = s.set.PodGroups(group.Namespace).Patch(ctx, group.Name, types.MergePatchType, patch, metav1.PatchOptions{}, subresources...)
+	_, err = s.set.PodGroups(group.Namespace).Patch(
+		ctx,
+		group.Name,
+		types.MergePatchType,
+		patch,
+		metav1.PatchOptions{},
+		subresources...)
 	return err
 }
 

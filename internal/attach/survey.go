@@ -21,7 +21,9 @@ import (
 )
 
 // ErrNoDRA means that the server does not support device allocation. allot waits until it does.
-var ErrNoDRA = errors.New("the server does not serve resource.k8s.io/v1: it needs Kubernetes 1.34 or later, with DRA on")
+var ErrNoDRA = errors.New(
+	"the server does not serve resource.k8s.io/v1: it needs Kubernetes 1.34 or later, with DRA on",
+)
 
 // Discovery is the part of discovery.DiscoveryClient that is needed. Group versions are queried one
 // by one, because other groups may be unavailable without harm.

@@ -53,12 +53,15 @@ func (d *discovered) ServerGroupsWithContext(context.Context) (*metav1.APIGroupL
 		if err != nil {
 			return nil, err
 		}
-		list.Groups = append(list.Groups, metav1.APIGroup{Name: gv.Group, Versions: []metav1.GroupVersionForDiscovery{{Version: gv.Version}}})
+		list.Groups = append(list.Groups,
+			metav1.APIGroup{Name: gv.Group, Versions: []metav1.GroupVersionForDiscovery{{Version: gv.Version}}})
 	}
 	return &list, nil
 }
 
-func (d *discovered) ServerResourcesForGroupVersionWithContext(_ context.Context, gv string) (*metav1.APIResourceList, error) {
+func (d *discovered) ServerResourcesForGroupVersionWithContext(
+	_ context.Context, gv string,
+) (*metav1.APIResourceList, error) {
 	if err := failed(d.kinds[gv]); err != nil {
 		return nil, err
 	}

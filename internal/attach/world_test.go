@@ -102,7 +102,9 @@ func (w *world) SetFinalizers(_ context.Context, group *scheduling.PodGroup, fin
 	return nil
 }
 
-func (w *world) Record(_ context.Context, group *scheduling.PodGroup, statuses []schedulingv1beta1.PodGroupResourceClaimStatus) error {
+func (w *world) Record(
+	_ context.Context, group *scheduling.PodGroup, statuses []schedulingv1beta1.PodGroupResourceClaimStatus,
+) error {
 	group = group.DeepCopy()
 	group.Status.ResourceClaimStatuses = statuses
 	w.groups.put(group)

@@ -22,7 +22,12 @@ func PodConsumer(pod *core.Pod) resourcev1.ResourceClaimConsumerReference {
 
 // GroupConsumer returns the entry of status.reservedFor for the PodGroup.
 func GroupConsumer(group *scheduling.PodGroup) resourcev1.ResourceClaimConsumerReference {
-	return resourcev1.ResourceClaimConsumerReference{APIGroup: schedulingGroup, Resource: groupsResource, Name: group.Name, UID: group.UID}
+	return resourcev1.ResourceClaimConsumerReference{
+		APIGroup: schedulingGroup,
+		Resource: groupsResource,
+		Name:     group.Name,
+		UID:      group.UID,
+	}
 }
 
 // IsPodConsumer reports whether the consumer is a pod.

@@ -88,7 +88,8 @@ func (o *Owner) addPodEntry(pod *core.Pod, group *scheduling.PodGroup, entry *co
 	if group != nil {
 		if groupEntry, ok := groupEntryOf(entry, group); ok {
 			if claim, state, _ := groupClaim(group, groupEntry); state == Named {
-				o.Entries = append(o.Entries, Entry{Name: entry.Name, Source: Source{Direct, claim}, Fixed: pod.Spec.NodeName != ""})
+				o.Entries = append(o.Entries,
+					Entry{Name: entry.Name, Source: Source{Direct, claim}, Fixed: pod.Spec.NodeName != ""})
 			}
 			return
 		}

@@ -37,14 +37,21 @@ func missingFeature(on features.Set, claim *model.Claim) *model.UnsupportedField
 		for o := range request.Alternatives {
 			for _, use := range usesOf(&request.Alternatives[o]) {
 				if use.set && !on.On(use.gate) {
-					return &model.UnsupportedField{Requests: []string{request.Name}, Field: alternativePath(path, request, o) + use.field, Feature: use.gate.String()}
+					return &model.UnsupportedField{
+						Requests: []string{request.Name},
+						Field:    alternativePath(path, request, o) + use.field,
+						Feature:  use.gate.String(),
+					}
 				}
 			}
 		}
 	}
 	for i := range claim.Constraints {
 		if claim.Constraints[i].DistinctAttribute != nil && !on.On(features.ConsumableCapacity) {
-			lack := &model.UnsupportedField{Field: fmt.Sprintf("spec.devices.constraints[%d].distinctAttribute", i), Feature: features.ConsumableCapacity.String()}
+			lack := &model.UnsupportedField{
+				Field:   fmt.Sprintf("spec.devices.constraints[%d].distinctAttribute", i),
+				Feature: features.ConsumableCapacity.String(),
+			}
 			for r := range claim.Requests {
 				lack.Requests = append(lack.Requests, claim.Requests[r].Name)
 			}
@@ -144,7 +151,9 @@ func hasGroups(device *model.Usage) bool {
 	return false
 }
 
-func withoutLists(attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute) map[resourcev1.QualifiedName]resourcev1.DeviceAttribute {
+func withoutLists(
+	attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute,
+) map[resourcev1.QualifiedName]resourcev1.DeviceAttribute {
 	out := maps.Clone(attributes)
 	maps.DeleteFunc(out, func(_ resourcev1.QualifiedName, a resourcev1.DeviceAttribute) bool {
 		return len(a.BoolValues)+len(a.IntValues)+len(a.StringValues)+len(a.VersionValues) > 0

@@ -234,7 +234,8 @@ func (k Known) remainingUsers(claim *resource.ResourceClaim, unbound bool) []res
 			out = append(out, PodConsumer(pod))
 		}
 	}
-	slices.SortFunc(out, func(a, b resourcev1.ResourceClaimConsumerReference) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out,
+		func(a, b resourcev1.ResourceClaimConsumerReference) int { return strings.Compare(a.Name, b.Name) })
 	return out[:min(len(out), resourcev1.ResourceClaimReservedForMaxSize)]
 }
 

@@ -34,7 +34,12 @@ func TestReleaseOfManyRunning(t *testing.T) {
 	group := claim.Status.ReservedFor[0].UID
 	var counts []int
 	for claim.Status.Allocation != nil {
-		known := claims.Known{Pods: running, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{group: true}, Current: true}
+		known := claims.Known{
+			Pods:    running,
+			Groups:  map[string]*scheduling.PodGroup{},
+			Gone:    map[types.UID]bool{group: true},
+			Current: true,
+		}
 		for _, ref := range claim.Status.ReservedFor {
 			if _, ok := running[ref.Name]; !ok {
 				known.Gone[ref.UID] = true
@@ -59,7 +64,9 @@ func TestReleaseOfManyRunning(t *testing.T) {
 			delete(running, ref.Name)
 		}
 	}
-	if got := fmt.Sprint(counts); got != fmt.Sprint([]int{256, 256, pods - 2*resourcev1.ResourceClaimReservedForMaxSize, 0}) {
+	if got := fmt.Sprint(counts); got != fmt.Sprint(
+		[]int{256, 256, pods - 2*resourcev1.ResourceClaimReservedForMaxSize, 0},
+	) {
 		t.Errorf("consumers over time: %s", got)
 	}
 }

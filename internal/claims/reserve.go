@@ -15,7 +15,9 @@ import (
 // Reserve returns the consumer to add to status.reservedFor of an allocated claim for this use
 // (R15), or nil if the pod is already covered. group is the pod's PodGroup, and required if the
 // claim is used through the group. The rule is that of the scheduler, model.Claim.Reservation.
-func Reserve(pod *core.Pod, group *scheduling.PodGroup, r Resolution, claim *resource.ResourceClaim) (*resourcev1.ResourceClaimConsumerReference, *Problem) {
+func Reserve(
+	pod *core.Pod, group *scheduling.PodGroup, r Resolution, claim *resource.ResourceClaim,
+) (*resourcev1.ResourceClaimConsumerReference, *Problem) {
 	use := model.Use{Consumer: PodConsumer(pod)}
 	if r.ThroughGroup {
 		if group == nil {
@@ -29,7 +31,8 @@ func Reserve(pod *core.Pod, group *scheduling.PodGroup, r Resolution, claim *res
 		}
 	}
 	as := model.Claim{
-		ReservedFor: claim.Spec.ReservedFor, Consumers: claim.Status.ReservedFor, Allocation: &model.Allocation{ReservedForAnyPod: anyPod(claim)},
+		ReservedFor: claim.Spec.ReservedFor, Consumers: claim.Status.ReservedFor,
+		Allocation: &model.Allocation{ReservedForAnyPod: anyPod(claim)},
 	}
 	add, _, needed := as.Reservation(use)
 	switch {

@@ -99,7 +99,9 @@ func (r Resolution) resolveWithoutGroup(pod *core.Pod, entry *core.PodResourceCl
 	return r.failed(NotYet, GroupMissing, name)
 }
 
-func (r Resolution) throughGroup(pod *core.Pod, group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim, record *string) Resolution {
+func (r Resolution) throughGroup(
+	pod *core.Pod, group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim, record *string,
+) Resolution {
 	r.ThroughGroup, r.Source = true, groupSource(entry)
 	if record != nil && pod.Spec.NodeName != "" {
 		r.Claim = *record
@@ -120,7 +122,9 @@ func (r Resolution) throughGroup(pod *core.Pod, group *scheduling.PodGroup, entr
 }
 
 // groupClaim returns the claim of one of the PodGroup's entries, from its spec and status.
-func groupClaim(group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim) (name string, state State, owner types.UID) {
+func groupClaim(
+	group *scheduling.PodGroup, entry *scheduling.PodGroupResourceClaim,
+) (name string, state State, owner types.UID) {
 	source := groupSource(entry)
 	if source.Kind == Direct {
 		return source.Name, Named, ""

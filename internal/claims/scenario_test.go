@@ -123,7 +123,8 @@ func (s scenario) generate(t *testing.T, d *datadriven.TestData) string {
 	for _, c := range claims.DesiredClaims(s.owner(t, d), s.facts(t, d)).Create {
 		out.add("%s/%s generateName=%s", c.Namespace, c.Name, c.GenerateName)
 		for _, ref := range c.OwnerReferences {
-			out.add("  owner %s %s %s uid=%s controller=%t block=%t", ref.APIVersion, ref.Kind, ref.Name, ref.UID, *ref.Controller, *ref.BlockOwnerDeletion)
+			out.add("  owner %s %s %s uid=%s controller=%t block=%t", ref.APIVersion, ref.Kind, ref.Name, ref.UID,
+				*ref.Controller, *ref.BlockOwnerDeletion)
 		}
 		out.pairs("  label", c.Labels)
 		out.pairs("  annotation", c.Annotations)
@@ -180,7 +181,14 @@ func (s scenario) canRun(t *testing.T, d *datadriven.TestData) string {
 // known, live or, if stale, from a cache.
 func (s scenario) release(t *testing.T, d *datadriven.TestData) string {
 	claim := s.Claim(t, d)
-	known := claims.Known{Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{}, Live: map[types.UID]bool{}, Emptied: d.HasArg("emptied"), Current: !d.HasArg("lagging")}
+	known := claims.Known{
+		Pods:    map[string]*core.Pod{},
+		Groups:  map[string]*scheduling.PodGroup{},
+		Gone:    map[types.UID]bool{},
+		Live:    map[types.UID]bool{},
+		Emptied: d.HasArg("emptied"),
+		Current: !d.HasArg("lagging"),
+	}
 	for _, ref := range claim.Status.ReservedFor {
 		known.Live[ref.UID] = !d.HasArg("stale")
 	}

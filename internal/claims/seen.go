@@ -68,7 +68,8 @@ func (o Owner) WithoutGroupClaims(pod *core.Pod, group *scheduling.PodGroup) Own
 	for i := range pod.Spec.ResourceClaims {
 		if _, ok := groupEntryOf(&pod.Spec.ResourceClaims[i], group); ok {
 			means[pod.Spec.ResourceClaims[i].Name] = true
-			o.Problems = append(o.Problems, &Problem{Reason: FeatureOff, Entry: pod.Spec.ResourceClaims[i].Name, Object: features.WorkloadClaims.String()})
+			o.Problems = append(o.Problems,
+				&Problem{Reason: FeatureOff, Entry: pod.Spec.ResourceClaims[i].Name, Object: features.WorkloadClaims.String()})
 		}
 	}
 	var entries []Entry

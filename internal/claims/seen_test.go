@@ -20,7 +20,12 @@ func member() *core.Pod {
 }
 
 func TestCanRunWith(t *testing.T) {
-	group := resourcev1.ResourceClaimConsumerReference{APIGroup: "scheduling.k8s.io", Resource: "podgroups", Name: "g", UID: "g"}
+	group := resourcev1.ResourceClaimConsumerReference{
+		APIGroup: "scheduling.k8s.io",
+		Resource: "podgroups",
+		Name:     "g",
+		UID:      "g",
+	}
 	own := resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: "p", UID: "p"}
 	tests := []struct {
 		name     string
@@ -34,7 +39,13 @@ func TestCanRunWith(t *testing.T) {
 		{"for its group, and there are none", []features.Gate{features.GenericWorkload}, nil, group, false},
 		{"for itself", []features.Gate{features.GenericWorkload, features.ReservedForWorkloads}, nil, own, true},
 		{"for any", nil, new(true), group, true},
-		{"for any, which is off", []features.Gate{features.ReservedForWorkloads, features.WorkloadClaims}, new(true), group, false},
+		{
+			"for any, which is off",
+			[]features.Gate{features.ReservedForWorkloads, features.WorkloadClaims},
+			new(true),
+			group,
+			false,
+		},
 		{"for any, which is off, and for its group", []features.Gate{features.ReservedForWorkloads}, new(true), group, true},
 	}
 	for _, tt := range tests {
@@ -84,8 +95,15 @@ func TestSeen(t *testing.T) {
 // that it asks for is in the way.
 func TestPlacedClaim(t *testing.T) {
 	claim := &resource.ResourceClaim{}
-	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", FirstAvailable: []resourcev1.DeviceSubRequest{{Name: "s", DeviceClassName: "c"}}}}
-	result := resourcev1.DeviceRequestAllocationResult{Request: "r/s", Device: "d", BindingConditions: []string{"ready"}, BindingFailureConditions: []string{"failed"}}
+	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{
+		{Name: "r", FirstAvailable: []resourcev1.DeviceSubRequest{{Name: "s", DeviceClassName: "c"}}},
+	}
+	result := resourcev1.DeviceRequestAllocationResult{
+		Request:                  "r/s",
+		Device:                   "d",
+		BindingConditions:        []string{"ready"},
+		BindingFailureConditions: []string{"failed"},
+	}
 	claim.Status.Allocation = &resource.AllocationResult{}
 	claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{result}
 	claim.Status.Devices = []resourcev1.AllocatedDeviceStatus{{Device: "d"}}
@@ -93,7 +111,8 @@ func TestPlacedClaim(t *testing.T) {
 		t.Errorf("with all on: %+v", c)
 	}
 	c := PlacedClaim(features.Set{}.Without(features.DeviceStatus), claim)
-	if c.Allocation.Awaits() || len(c.Allocation.Devices[0].BindingFailureConditions)+len(c.Reports) > 0 || c.Allocation.Devices[0].Device != "d" {
+	if c.Allocation.Awaits() || len(c.Allocation.Devices[0].BindingFailureConditions)+len(c.Reports) > 0 ||
+		c.Allocation.Devices[0].Device != "d" {
 		t.Errorf("without device status: %+v of %+v", c.Allocation, c)
 	}
 	if len(claim.Status.Allocation.Devices.Results[0].BindingConditions) == 0 {

@@ -108,7 +108,8 @@ func (w *OwnerChange) generated(owner Owner, entry Entry, name *string, facts Fa
 	template, ok := facts.Templates[entry.Source]
 	switch {
 	case facts.NoClusterTemplates && entry.Source.Kind == ClusterTemplate:
-		w.Problems = append(w.Problems, &Problem{Reason: FeatureOff, Entry: entry.Name, Object: features.ClusterTemplates.String()})
+		w.Problems = append(w.Problems,
+			&Problem{Reason: FeatureOff, Entry: entry.Name, Object: features.ClusterTemplates.String()})
 		return "", false
 	case !ok:
 		w.Problems = append(w.Problems, &Problem{Reason: TemplateMissing, Entry: entry.Name, Object: entry.Source.String()})

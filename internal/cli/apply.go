@@ -83,7 +83,9 @@ type target interface {
 // then the other objects in their order. It reports each object with its outcome, and returns the
 // applied objects. The documents that the server can validate already get a dry run first. If it
 // refuses any of them, nothing is applied and the error lists all of them.
-func Apply(ctx context.Context, cfg *rest.Config, manifests []Manifest, report func(ref Ref, outcome string)) ([]Ref, error) {
+func Apply(
+	ctx context.Context, cfg *rest.Config, manifests []Manifest, report func(ref Ref, outcome string),
+) ([]Ref, error) {
 	server, err := newServer(cfg)
 	if err != nil {
 		return nil, err

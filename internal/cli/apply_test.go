@@ -36,7 +36,11 @@ func TestApply(t *testing.T) {
 			if len(errs) > 0 {
 				return fmt.Sprintln(errs)
 			}
-			a := &applier{target: s, clock: testingclock.NewFakeClock(metav1.Now().Time), report: func(ref Ref, outcome string) { s.log = append(s.log, "report "+ref.String()+" "+outcome) }}
+			a := &applier{
+				target: s,
+				clock:  testingclock.NewFakeClock(metav1.Now().Time),
+				report: func(ref Ref, outcome string) { s.log = append(s.log, "report "+ref.String()+" "+outcome) },
+			}
 			refs, err := a.apply(context.Background(), manifests)
 			if err != nil {
 				s.log = append(s.log, "error: "+err.Error())
@@ -65,7 +69,8 @@ func newFakeServer() *fakeServer {
 		{"v1", "Namespace", "namespaces", true}, {"v1", "Pod", "pods", false}, {"v1", "ConfigMap", "configmaps", false},
 		{"apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", true},
 		{"scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", true},
-		{"scheduling.k8s.io/v1alpha2", "Workload", "workloads", false}, {"scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups", false},
+		{"scheduling.k8s.io/v1alpha2", "Workload", "workloads", false},
+		{"scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups", false},
 	} {
 		gv, _ := schema.ParseGroupVersion(k.version)
 		s.kinds[gv.WithKind(k.kind)] = kind{gv.WithResource(k.resource), !k.cluster}
@@ -88,7 +93,8 @@ func fakeKey(k kind, namespace, name string) string {
 func (s *fakeServer) Get(_ context.Context, k kind, namespace, name string) (*unstructured.Unstructured, error) {
 	if k.resource.Group == "example.com" && s.fresh > 0 {
 		s.fresh--
-		return nil, apierrors.NewGenericServerResponse(404, "get", k.resource.GroupResource(), name, "404 page not found", 0, true)
+		return nil, apierrors.NewGenericServerResponse(404, "get", k.resource.GroupResource(), name, "404 page not found", 0,
+			true)
 	}
 	if obj, ok := s.objects[fakeKey(k, namespace, name)]; ok {
 		return obj, nil
@@ -96,7 +102,9 @@ func (s *fakeServer) Get(_ context.Context, k kind, namespace, name string) (*un
 	return nil, apierrors.NewNotFound(k.resource.GroupResource(), name)
 }
 
-func (s *fakeServer) Apply(_ context.Context, k kind, obj *unstructured.Unstructured, dry bool) (*unstructured.Unstructured, error) {
+func (s *fakeServer) Apply(
+	_ context.Context, k kind, obj *unstructured.Unstructured, dry bool,
+) (*unstructured.Unstructured, error) {
 	key := fakeKey(k, obj.GetNamespace(), obj.GetName())
 	verb := "apply"
 	if dry {
@@ -105,9 +113,14 @@ func (s *fakeServer) Apply(_ context.Context, k kind, obj *unstructured.Unstruct
 	policy, _, _ := unstructured.NestedMap(obj.Object, "spec", "schedulingPolicy")
 	s.log = append(s.log, strings.TrimSuffix(fmt.Sprintf("%s %s %v", verb, key, policy), " map[]"))
 	if obj.GetName() == s.refuse || !dry && obj.GetName() == s.refuseReal {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Group: k.resource.Group, Kind: obj.GetKind()}, obj.GetName(), field.ErrorList{
-			field.Invalid(field.NewPath("spec", "a").Index(1), "x", "must be y"), field.Required(field.NewPath("spec", "b"), ""),
-		})
+		return nil, apierrors.NewInvalid(
+			schema.GroupKind{Group: k.resource.Group, Kind: obj.GetKind()},
+			obj.GetName(),
+			field.ErrorList{
+				field.Invalid(field.NewPath("spec", "a").Index(1), "x",
+					"must be y"), field.Required(field.NewPath("spec", "b"), ""),
+			},
+		)
 	}
 	if dry {
 		return obj, nil

@@ -18,11 +18,14 @@ func TestCounted(t *testing.T) {
 		total int
 		want  []string
 	}{
-		{"few", Style{}, 3, []string{"pod/p-1 created", "pod/p-2 created", "pod/p-3 created", "a note", "applying               3 created (18.0s)", ""}},
-		{"many in a pipe", Style{}, 3000, []string{"applying: 2 of 3000", "a note", "applying               3 created (18.0s)", ""}},
+		{"few", Style{}, 3, []string{"pod/p-1 created", "pod/p-2 created", "pod/p-3 created", "a note",
+			"applying               3 created (18.0s)", ""}},
+		{"many in a pipe", Style{}, 3000, []string{"applying: 2 of 3000", "a note",
+			"applying               3 created (18.0s)", ""}},
 		{"many on a terminal", Style{Terminal: true}, 3000, []string{
 			"\r\x1b[K⠋ applying\r\x1b[K⠋ applying: 1 of 3000 (6.0s)\r\x1b[K⠋ applying: 2 of 3000 (12.0s)\r\x1b[K⠋ applying: 3 of 3000 (18.0s)\r\x1b[Ka note",
-			"\r\x1b[K⠋ applying: 3 of 3000 (18.0s)\r\x1b[K⠋ applying (18.0s)\r\x1b[K✓ applying               3 created (18.0s)", "",
+			"\r\x1b[K⠋ applying: 3 of 3000 (18.0s)\r\x1b[K⠋ applying (18.0s)\r\x1b[K✓ applying               3 created (18.0s)",
+			"",
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -25,7 +25,8 @@ func TestCauses(t *testing.T) {
 			[]string{"spec.foo: field not declared in schema"}},
 		{"two unknown fields", unknown("failed to create typed patch object (default/d; apps/v1, Kind=Deployment): errors:\n  .spec.foo: field not declared in schema\n  .spec.bar: field not declared in schema"),
 			[]string{"spec.foo: field not declared in schema", "spec.bar: field not declared in schema"}},
-		{"a missing namespace", apierrors.NewNotFound(metav1.SchemeGroupVersion.WithResource("namespaces").GroupResource(), "x"), nil},
+		{"a missing namespace", apierrors.NewNotFound(metav1.SchemeGroupVersion.WithResource("namespaces").GroupResource(),
+			"x"), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, causes(tc.err)); diff != "" {

@@ -37,9 +37,12 @@ func TestReadManifests(t *testing.T) {
 	dir := t.TempDir()
 	object := func(name string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n" }
 	for name, text := range map[string]string{
-		"b.yaml": object("b"), "sub/deep/a.yml": object("a"), "sub/c.json": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}`,
-		"notes.txt": "not read", "chart/values.yaml": "replicas: 1\n", "chart/o.yaml": object("o"), "chart/list.json": "[1]", "values/values.yaml": "a: 1",
-		"half/x.yaml": "kind: ConfigMap\nname: x\n", "broken/x.yaml": "a: [1\n", "empty/readme.md": "nothing", "comments/x.yaml": "# nothing\n---\n",
+		"b.yaml": object("b"), "sub/deep/a.yml": object("a"),
+		"sub/c.json": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}`,
+		"notes.txt":  "not read", "chart/values.yaml": "replicas: 1\n", "chart/o.yaml": object("o"), "chart/list.json": "[1]",
+		"values/values.yaml": "a: 1",
+		"half/x.yaml":        "kind: ConfigMap\nname: x\n", "broken/x.yaml": "a: [1\n", "empty/readme.md": "nothing",
+		"comments/x.yaml": "# nothing\n---\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
@@ -59,10 +62,12 @@ func TestReadManifests(t *testing.T) {
 		{"a folder without manifests", []string{"empty"}, "empty: has no *.yaml, *.yml or *.json"},
 		{"a folder with other YAML", []string{"chart"}, "o left out: chart/list.json chart/values.yaml"},
 		{"a folder with nothing else", []string{"values"}, "values: no file in it has a Kubernetes object"},
-		{"other YAML by its name", []string{"values/values.yaml"}, "values/values.yaml:1: document 1: apiVersion: must be a text, is missing\n" +
-			"values/values.yaml:1: document 1: kind: must be a text, is missing\nvalues/values.yaml:1: document 1: metadata: must be an object, is missing"},
-		{"half an object in a folder", []string{"half"}, "half/x.yaml:1: document 1: apiVersion: must be a text, is missing\n" +
-			"half/x.yaml:1: document 1: metadata: must be an object, is missing"},
+		{"other YAML by its name", []string{"values/values.yaml"},
+			"values/values.yaml:1: document 1: apiVersion: must be a text, is missing\n" +
+				"values/values.yaml:1: document 1: kind: must be a text, is missing\nvalues/values.yaml:1: document 1: metadata: must be an object, is missing"},
+		{"half an object in a folder", []string{"half"},
+			"half/x.yaml:1: document 1: apiVersion: must be a text, is missing\n" +
+				"half/x.yaml:1: document 1: metadata: must be an object, is missing"},
 		{"no YAML in a folder", []string{"broken"}, "broken/x.yaml:1: document 1: line 1: did not find expected ',' or ']'"},
 		{"nothing but comments in a folder", []string{"comments"}, "comments: no file in it has a Kubernetes object"},
 		{"nothing but comments", []string{"comments/x.yaml"}, "comments/x.yaml: has no document"},

@@ -112,7 +112,8 @@ func withPolicy(obj *unstructured.Unstructured, all []Manifest) *unstructured.Un
 	}
 	workload, template := templateOf(obj)
 	for _, m := range all {
-		if !isKind(m.Object, "scheduling.k8s.io", "Workload") || m.Object.GetName() != workload || !sameNamespace(m.Object, obj) {
+		if !isKind(m.Object, "scheduling.k8s.io", "Workload") || m.Object.GetName() != workload ||
+			!sameNamespace(m.Object, obj) {
 			continue
 		}
 		templates, _, _ := unstructured.NestedSlice(m.Object.Object, "spec", "podGroupTemplates")

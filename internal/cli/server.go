@@ -34,7 +34,10 @@ func newServer(cfg *rest.Config) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for %s: %w", cfg.Host, err)
 	}
-	return &server{objects: objects, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))}, nil
+	return &server{
+		objects: objects,
+		mapper:  restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds)),
+	}, nil
 }
 
 func (s *server) Kind(gvk schema.GroupVersionKind) (kind, error) {
@@ -53,14 +56,22 @@ func (s *server) Get(ctx context.Context, k kind, namespace, name string) (*unst
 	return s.objects.Resource(k.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
-func (s *server) Apply(ctx context.Context, k kind, obj *unstructured.Unstructured, dry bool) (*unstructured.Unstructured, error) {
+func (s *server) Apply(
+	ctx context.Context, k kind, obj *unstructured.Unstructured, dry bool,
+) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(obj)
 	if err != nil {
 		return nil, err
 	}
-	opts := metav1.PatchOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationStrict, Force: new(true)}
+	opts := metav1.PatchOptions{
+		FieldManager:    FieldManager,
+		FieldValidation: metav1.FieldValidationStrict,
+		Force:           new(true),
+	}
 	if dry {
 		opts.DryRun = []string{metav1.DryRunAll}
 	}
-	return s.objects.Resource(k.resource).Namespace(obj.GetNamespace()).Patch(ctx, obj.GetName(), types.ApplyPatchType, data, opts)
+	return s.objects.Resource(k.resource).Namespace(
+		obj.GetNamespace(),
+	).Patch(ctx, obj.GetName(), types.ApplyPatchType, data, opts)
 }

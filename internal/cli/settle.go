@@ -221,7 +221,8 @@ const unseen = "the controller has not seen the last change yet"
 func (v *view) deployment(d *apps.Deployment) (text, wait string) {
 	want, st := ptr.Deref(d.Spec.Replicas, 1), d.Status
 	text = fmt.Sprintf("%d of %d available", st.AvailableReplicas, want)
-	if st.ObservedGeneration >= d.Generation && st.UpdatedReplicas == want && st.AvailableReplicas == want && st.Replicas == want {
+	if st.ObservedGeneration >= d.Generation && st.UpdatedReplicas == want && st.AvailableReplicas == want &&
+		st.Replicas == want {
 		return text, ""
 	}
 	why := v.firstWait(v.podsOf(d))

@@ -108,13 +108,19 @@ func typed[T runtime.Object](list []T, m Manifest, obj T) ([]T, error) {
 func TestWatch(t *testing.T) {
 	phase := func(phase string, ready string) Snapshot {
 		s, err := readSnapshot("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: node-0}\n" +
-			"status: {phase: " + phase + ", conditions: [{type: Ready, status: \"" + ready + "\", message: not yet}]}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}")
+			"status: {phase: " + phase + ", conditions: [{type: Ready, status: \"" + ready +
+			"\", message: not yet}]}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	states := []Snapshot{phase("Pending", "False"), phase("Pending", "False"), phase("Running", "False"), phase("Running", "True")}
+	states := []Snapshot{
+		phase("Pending", "False"),
+		phase("Pending", "False"),
+		phase("Running", "False"),
+		phase("Running", "True"),
+	}
 	var lines []string
 	w := &watcher{
 		clock: testingclock.NewFakeClock(time.Unix(0, 0)), report: func(line string) { lines = append(lines, line) },
@@ -145,8 +151,10 @@ func TestWatchGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &watcher{
-		clock: testingclock.NewFakeClock(time.Unix(0, 0)), report: func(string) {}, note: func(string) {}, count: func(int) {}, changed: make(chan struct{}, 1), reported: map[Ref]reportedReason{},
-		take: func() Snapshot { return s },
+		clock:  testingclock.NewFakeClock(time.Unix(0, 0)),
+		report: func(string) {}, note: func(string) {}, count: func(int) {}, changed: make(chan struct{}, 1),
+		reported: map[Ref]reportedReason{},
+		take:     func() Snapshot { return s },
 		explain: func(_ context.Context, s *Snapshot) {
 			s.Events = []corev1.Event{{Type: "Warning", Message: "no device"}}
 		},
@@ -170,17 +178,25 @@ func TestWatchGivesUp(t *testing.T) {
 // TestWhyIsReported: a group that waits says why, briefly, once for each state.
 func TestWhyIsReported(t *testing.T) {
 	state := func(reason, message string) Snapshot {
-		s, err := readSnapshot("apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\nspec: {schedulingPolicy: {gang: {minCount: 2}}}\n" +
-			"status: {conditions: [{type: PodGroupScheduled, status: \"False\", reason: " + reason + ", message: \"" + message + "\"}]}")
+		s, err := readSnapshot(
+			"apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\nspec: {schedulingPolicy: {gang: {minCount: 2}}}\n" +
+				"status: {conditions: [{type: PodGroupScheduled, status: \"False\", reason: " + reason + ", message: \"" + message +
+				"\"}]}",
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
 	var lines []string
-	w := &watcher{report: func(line string) { lines = append(lines, line) }, count: func(int) {}, reported: map[Ref]reportedReason{}}
+	w := &watcher{
+		report:   func(line string) { lines = append(lines, line) },
+		count:    func(int) {},
+		reported: map[Ref]reportedReason{},
+	}
 	for _, s := range []Snapshot{
-		state("Unschedulable", ""), state("Unschedulable", "1 of 2 pods exist"), state("Unschedulable", "held by a"), state("Unschedulable", "held by b"),
+		state("Unschedulable", ""), state("Unschedulable", "1 of 2 pods exist"), state("Unschedulable", "held by a"),
+		state("Unschedulable", "held by b"),
 		state("SchedulerError", strings.Repeat("many words ", 30)),
 	} {
 		w.reportChanges(s)

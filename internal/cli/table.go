@@ -84,7 +84,8 @@ func (v *view) podRows() [][]string {
 		}
 		group, _ := claims.GroupName(pod)
 		phase, _, _ := strings.Cut(podText(pod), " on ")
-		rows = append(rows, []string{label(pod), dash(group), dash(pod.Spec.NodeName), phase, dash(strings.Join(claims.Uses(pod), ", "))})
+		rows = append(rows,
+			[]string{label(pod), dash(group), dash(pod.Spec.NodeName), phase, dash(strings.Join(claims.Uses(pod), ", "))})
 	}
 	return rows
 }

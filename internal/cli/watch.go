@@ -44,7 +44,8 @@ func (s Summary) Write(w io.Writer) error {
 // while, what it waits for. It returns the error of ctx; the summary is valid in any case.
 func Watch(ctx context.Context, set *client.Set, inf *client.Informers, applied []Ref, step *Counted) (Summary, error) {
 	w := &watcher{
-		clock: clock.RealClock{}, report: step.Object, note: step.Note, count: step.Set, changed: make(chan struct{}, 1), reported: map[Ref]reportedReason{},
+		clock: clock.RealClock{}, report: step.Object, note: step.Note, count: step.Set, changed: make(chan struct{}, 1),
+		reported: map[Ref]reportedReason{},
 		take: func() Snapshot {
 			return Snapshot{
 				Applied: applied, PodGroups: inf.PodGroups().List(), Claims: inf.ResourceClaims().List(), Pods: inf.Pods().List(),

@@ -18,7 +18,8 @@ func (v *view) statefulSet(s *apps.StatefulSet) (text, wait string) {
 	text = fmt.Sprintf("%d of %d available", st.AvailableReplicas, want)
 	seen := st.ObservedGeneration >= s.Generation
 	strategy := s.Spec.UpdateStrategy
-	rolls := strategy.Type == appsv1.RollingUpdateStatefulSetStrategyType && (strategy.RollingUpdate == nil || ptr.Deref(strategy.RollingUpdate.Partition, 0) == 0)
+	rolls := strategy.Type == appsv1.RollingUpdateStatefulSetStrategyType &&
+		(strategy.RollingUpdate == nil || ptr.Deref(strategy.RollingUpdate.Partition, 0) == 0)
 	if seen && st.AvailableReplicas == want && st.Replicas == want && (!rolls || st.UpdatedReplicas == want) {
 		return text, ""
 	}

@@ -44,14 +44,19 @@ var schedulingv1alpha3 = schema.GroupVersion{Group: schedulingv1beta1.GroupName,
 // others.
 func GroupVersions() []schema.GroupVersion {
 	return []schema.GroupVersion{
-		schedulingv1beta1.SchemeGroupVersion, schedulingv1alpha3, schedulingv1alpha2.SchemeGroupVersion, allotv1alpha1.SchemeGroupVersion,
+		schedulingv1beta1.SchemeGroupVersion, schedulingv1alpha3, schedulingv1alpha2.SchemeGroupVersion,
+		allotv1alpha1.SchemeGroupVersion,
 	}
 }
 
 // TaintRuleVersions returns the versions in which a server may serve DeviceTaintRules, the
 // preferred one first.
 func TaintRuleVersions() []schema.GroupVersion {
-	return []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1alpha3.SchemeGroupVersion}
+	return []schema.GroupVersion{
+		resourcev1.SchemeGroupVersion,
+		resourcev1beta2.SchemeGroupVersion,
+		resourcev1alpha3.SchemeGroupVersion,
+	}
 }
 
 // Own reports whether PodGroups are allot's own kind. Pods then join a group by a label, because
@@ -93,7 +98,8 @@ func (d Dialect) scheme() *runtime.Scheme {
 	scheme := api.NewScheme()
 	for _, gv := range []schema.GroupVersion{schedulingv1alpha3, allotv1alpha1.SchemeGroupVersion} {
 		metav1.AddToGroupVersion(scheme, gv)
-		scheme.AddKnownTypes(gv, &scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{}, &scheduling.WorkloadList{})
+		scheme.AddKnownTypes(gv, &scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{},
+			&scheduling.WorkloadList{})
 	}
 	return scheme
 }
@@ -192,7 +198,9 @@ type translatingDecoder struct {
 }
 
 // Decode decodes one object.
-func (d translatingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (d translatingDecoder) Decode(
+	data []byte, defaults *schema.GroupVersionKind, into runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
 	obj, kind, err := d.Decoder.Decode(data, defaults, into)
 	if err == nil {
 		d.translation(obj)

@@ -37,7 +37,10 @@ func (f *foreign) group() string {
 	if !ok {
 		spec = groupSpecs["scheduling.k8s.io/v1beta1"]
 	}
-	return fmt.Sprintf(`{"apiVersion": %q, "kind": "PodGroup", "metadata": {"namespace": "ns", "name": "g", "uid": "u", "resourceVersion": "1"}, "spec": %s}`, f.version, spec)
+	return fmt.Sprintf(
+		`{"apiVersion": %q, "kind": "PodGroup", "metadata": {"namespace": "ns", "name": "g", "uid": "u", "resourceVersion": "1"}, "spec": %s}`,
+		f.version, spec,
+	)
 }
 
 func (f *foreign) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +64,10 @@ func (f *foreign) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "GET /api/v1/pods":
 		fmt.Fprintf(w, `{"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": [%s]}`, pod)
 	case "GET /apis/resource.k8s.io/v1beta2/devicetaintrules/r":
-		fmt.Fprint(w, `{"apiVersion": "resource.k8s.io/v1beta2", "kind": "DeviceTaintRule", "metadata": {"name": "r"}, "spec": {"deviceSelector": {"pool": "p"}, "taint": {"key": "k", "effect": "NoSchedule"}}}`)
+		fmt.Fprint(
+			w,
+			`{"apiVersion": "resource.k8s.io/v1beta2", "kind": "DeviceTaintRule", "metadata": {"name": "r"}, "spec": {"deviceSelector": {"pool": "p"}, "taint": {"key": "k", "effect": "NoSchedule"}}}`,
+		)
 	default:
 		http.Error(w, r.Method+" "+r.URL.Path, http.StatusNotFound)
 	}
@@ -95,8 +101,10 @@ func TestGroupsOfEachVersionAreRead(t *testing.T) {
 					t.Fatal(how, err)
 				}
 				spec := group.Spec
-				if group.Name != "g" || spec.WorkloadRef == nil || spec.WorkloadRef.TemplateName != "t" || spec.DisruptionMode.All == nil ||
-					spec.SchedulingPolicy.Gang.MinCount != 2 || *spec.ResourceClaims[0].ResourceClaimName != "x" {
+				if group.Name != "g" || spec.WorkloadRef == nil || spec.WorkloadRef.TemplateName != "t" ||
+					spec.DisruptionMode.All == nil ||
+					spec.SchedulingPolicy.Gang.MinCount != 2 ||
+					*spec.ResourceClaims[0].ResourceClaimName != "x" {
 					t.Errorf("%s: %+v", how, group)
 				}
 				if gv.String() != "scheduling.k8s.io/v1beta1" && (group.APIVersion != gv.String() || group.Kind != "PodGroup") {
@@ -138,7 +146,8 @@ func TestGroupsAreWrittenInTheVersionOfTheServer(t *testing.T) {
 		if _, err := groups.UpdateStatus(t.Context(), group, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := groups.Patch(t.Context(), "g", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{}, "status"); err != nil {
+		if _, err := groups.Patch(t.Context(), "g", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{},
+			"status"); err != nil {
 			t.Fatal(err)
 		}
 		if len(f.written) != 2 {
@@ -177,14 +186,19 @@ func groupName(pod *core.Pod) string {
 }
 
 func TestTaintRulesOfAnOlderVersionAreRead(t *testing.T) {
-	rule, err := dial(t, &foreign{version: "allot.dev/v1alpha1"}).DeviceTaintRules().Get(t.Context(), "r", metav1.GetOptions{})
+	rule, err := dial(t, &foreign{version: "allot.dev/v1alpha1"}).DeviceTaintRules().Get(
+		t.Context(),
+		"r",
+		metav1.GetOptions{},
+	)
 	if err != nil || *rule.Spec.DeviceSelector.Pool != "p" || rule.Spec.Taint.Key != "k" {
 		t.Errorf("%+v, %v", rule, err)
 	}
 }
 
 func TestUnknownVersionsAreRefused(t *testing.T) {
-	for _, d := range []Dialect{{Groups: schema.GroupVersion{Group: "scheduling.k8s.io", Version: "v9"}}, {TaintRules: schema.GroupVersion{Group: "x", Version: "v1"}}} {
+	for _, d := range []Dialect{{Groups: schema.GroupVersion{Group: "scheduling.k8s.io", Version: "v9"}},
+		{TaintRules: schema.GroupVersion{Group: "x", Version: "v1"}}} {
 		if _, err := NewFor(&rest.Config{}, d); err == nil {
 			t.Errorf("%+v is taken", d)
 		}
@@ -197,7 +211,8 @@ func TestAbsentKindsAreEmpty(t *testing.T) {
 	caches := NewInformers(set).Without("podgroups")
 	groups := caches.PodGroups()
 	caches.Start(t.Context())
-	if err := caches.WaitForSync(t.Context()); err != nil || len(groups.List()) != 0 || caches.Has("podgroups") || !caches.Has("pods") {
+	if err := caches.WaitForSync(t.Context()); err != nil || len(groups.List()) != 0 || caches.Has("podgroups") ||
+		!caches.Has("pods") {
 		t.Errorf("groups %v, %v", groups.List(), err)
 	}
 }

@@ -86,7 +86,8 @@ func ListWatch[L runtime.Object](c lister[L], what string) *cache.ListWatch {
 func newInformer[T Object, L runtime.Object](c lister[L], example T) *Informer[T] {
 	source := ListWatch(c, fmt.Sprintf("%T", example))
 	return &Informer[T]{
-		shared: cache.NewSharedIndexInformer(source, example, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		shared: cache.NewSharedIndexInformer(source, example, 0,
+			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
 		synced: &handlersSynced{},
 	}
 }

@@ -203,7 +203,8 @@ func TestWithout(t *testing.T) {
 	if err := f.WaitForSync(t.Context()); err != nil || !made.HasSynced() || len(made.List()) > 0 {
 		t.Errorf("got %v, synced %t, %d objects", err, made.HasSynced(), len(made.List()))
 	}
-	if again := informerFor(f, "podgroups", func() *Informer[*core.Pod] { calls++; return nil }); again != made || calls != 1 {
+	if again := informerFor(f, "podgroups", func() *Informer[*core.Pod] { calls++; return nil }); again != made ||
+		calls != 1 {
 		t.Error("the informer was made twice")
 	}
 	if f.Has("podgroups") || !f.Has("pods") {

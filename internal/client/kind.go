@@ -62,7 +62,13 @@ func (k kind[T, L]) cachedNamed(name string) kind[T, L] {
 func (k kind[T, L]) client(s *Set, namespace string) Client[T, L] {
 	server := s.server(k.resource)
 	typed := gentype.NewClientWithList(
-		k.resource.Resource, server.Interface, server.parameters, namespace, k.newObject, k.newList, gentype.PrefersProtobuf[T](),
+		k.resource.Resource,
+		server.Interface,
+		server.parameters,
+		namespace,
+		k.newObject,
+		k.newList,
+		gentype.PrefersProtobuf[T](),
 	)
 	return Client[T, L]{ClientWithList: typed, newer: s.dialect.Newer, status: k.status}
 }

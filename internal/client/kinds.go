@@ -50,7 +50,8 @@ const DefaultServiceAccount = "default"
 // RootCAConfigMap is the name of the ConfigMap that each namespace has.
 const RootCAConfigMap = "kube-root-ca.crt"
 
-var serviceAccounts = kindOf[corev1.ServiceAccount, corev1.ServiceAccountList](corev1.SchemeGroupVersion, "serviceaccounts").
+var serviceAccounts = kindOf[corev1.ServiceAccount, corev1.ServiceAccountList](corev1.SchemeGroupVersion,
+	"serviceaccounts").
 	cachedNamed(DefaultServiceAccount)
 
 func (s *Set) ServiceAccounts(namespace string) Client[*corev1.ServiceAccount, *corev1.ServiceAccountList] {
@@ -60,7 +61,9 @@ func (f *Informers) DefaultServiceAccounts() *Informer[*corev1.ServiceAccount] {
 	return serviceAccounts.cache(f)
 }
 
-var configMaps = kindOf[corev1.ConfigMap, corev1.ConfigMapList](corev1.SchemeGroupVersion, "configmaps").cachedNamed(RootCAConfigMap)
+var configMaps = kindOf[corev1.ConfigMap, corev1.ConfigMapList](corev1.SchemeGroupVersion, "configmaps").cachedNamed(
+	RootCAConfigMap,
+)
 
 func (s *Set) ConfigMaps(namespace string) Client[*corev1.ConfigMap, *corev1.ConfigMapList] {
 	return configMaps.client(s, namespace)
@@ -74,16 +77,21 @@ func (s *Set) ResourceQuotas(namespace string) Client[*corev1.ResourceQuota, *co
 }
 func (f *Informers) ResourceQuotas() *Informer[*corev1.ResourceQuota] { return resourceQuotas.cache(f) }
 
-var persistentVolumeClaims = kindOf[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList](corev1.SchemeGroupVersion, "persistentvolumeclaims")
+var persistentVolumeClaims = kindOf[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList](
+	corev1.SchemeGroupVersion, "persistentvolumeclaims",
+)
 
-func (s *Set) PersistentVolumeClaims(namespace string) Client[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList] {
+func (s *Set) PersistentVolumeClaims(
+	namespace string,
+) Client[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList] {
 	return persistentVolumeClaims.client(s, namespace)
 }
 func (f *Informers) PersistentVolumeClaims() *Informer[*corev1.PersistentVolumeClaim] {
 	return persistentVolumeClaims.cache(f)
 }
 
-var persistentVolumes = kindOf[corev1.PersistentVolume, corev1.PersistentVolumeList](corev1.SchemeGroupVersion, "persistentvolumes")
+var persistentVolumes = kindOf[corev1.PersistentVolume, corev1.PersistentVolumeList](corev1.SchemeGroupVersion,
+	"persistentvolumes")
 
 func (s *Set) PersistentVolumes() Client[*corev1.PersistentVolume, *corev1.PersistentVolumeList] {
 	return persistentVolumes.client(s, "")
@@ -133,7 +141,8 @@ func (s *Set) DaemonSets(namespace string) Client[*apps.DaemonSet, *apps.DaemonS
 }
 func (f *Informers) DaemonSets() *Informer[*apps.DaemonSet] { return daemonSets.cache(f) }
 
-var controllerRevisions = kindOf[appsv1.ControllerRevision, appsv1.ControllerRevisionList](appsv1.SchemeGroupVersion, "controllerrevisions")
+var controllerRevisions = kindOf[appsv1.ControllerRevision, appsv1.ControllerRevisionList](appsv1.SchemeGroupVersion,
+	"controllerrevisions")
 
 func (s *Set) ControllerRevisions(namespace string) Client[*appsv1.ControllerRevision, *appsv1.ControllerRevisionList] {
 	return controllerRevisions.client(s, namespace)
@@ -149,16 +158,22 @@ func (s *Set) Jobs(namespace string) Client[*batch.Job, *batch.JobList] {
 }
 func (f *Informers) Jobs() *Informer[*batch.Job] { return jobs.cache(f) }
 
-var leases = kindOf[coordinationv1.Lease, coordinationv1.LeaseList](coordinationv1.SchemeGroupVersion, "leases").cachedIn(corev1.NamespaceNodeLease)
+var leases = kindOf[coordinationv1.Lease, coordinationv1.LeaseList](
+	coordinationv1.SchemeGroupVersion, "leases",
+).cachedIn(corev1.NamespaceNodeLease)
 
 func (s *Set) Leases(namespace string) Client[*coordinationv1.Lease, *coordinationv1.LeaseList] {
 	return leases.client(s, namespace)
 }
 func (f *Informers) NodeLeases() *Informer[*coordinationv1.Lease] { return leases.cache(f) }
 
-var podDisruptionBudgets = kindOf[policyv1.PodDisruptionBudget, policyv1.PodDisruptionBudgetList](policyv1.SchemeGroupVersion, "poddisruptionbudgets")
+var podDisruptionBudgets = kindOf[policyv1.PodDisruptionBudget, policyv1.PodDisruptionBudgetList](
+	policyv1.SchemeGroupVersion, "poddisruptionbudgets",
+)
 
-func (s *Set) PodDisruptionBudgets(namespace string) Client[*policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudgetList] {
+func (s *Set) PodDisruptionBudgets(
+	namespace string,
+) Client[*policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudgetList] {
 	return podDisruptionBudgets.client(s, namespace)
 }
 func (f *Informers) PodDisruptionBudgets() *Informer[*policyv1.PodDisruptionBudget] {
@@ -186,7 +201,8 @@ func (s *Set) ClusterRoles() Client[*rbacv1.ClusterRole, *rbacv1.ClusterRoleList
 }
 func (f *Informers) ClusterRoles() *Informer[*rbacv1.ClusterRole] { return clusterRoles.cache(f) }
 
-var clusterRoleBindings = kindOf[rbacv1.ClusterRoleBinding, rbacv1.ClusterRoleBindingList](rbacv1.SchemeGroupVersion, "clusterrolebindings")
+var clusterRoleBindings = kindOf[rbacv1.ClusterRoleBinding, rbacv1.ClusterRoleBindingList](rbacv1.SchemeGroupVersion,
+	"clusterrolebindings")
 
 func (s *Set) ClusterRoleBindings() Client[*rbacv1.ClusterRoleBinding, *rbacv1.ClusterRoleBindingList] {
 	return clusterRoleBindings.client(s, "")
@@ -195,7 +211,9 @@ func (f *Informers) ClusterRoleBindings() *Informer[*rbacv1.ClusterRoleBinding] 
 	return clusterRoleBindings.cache(f)
 }
 
-var priorityClasses = kindOf[schedulingv1.PriorityClass, schedulingv1.PriorityClassList](schedulingv1.SchemeGroupVersion, "priorityclasses")
+var priorityClasses = kindOf[schedulingv1.PriorityClass, schedulingv1.PriorityClassList](
+	schedulingv1.SchemeGroupVersion, "priorityclasses",
+)
 
 func (s *Set) PriorityClasses() Client[*schedulingv1.PriorityClass, *schedulingv1.PriorityClassList] {
 	return priorityClasses.client(s, "")
@@ -204,7 +222,9 @@ func (f *Informers) PriorityClasses() *Informer[*schedulingv1.PriorityClass] {
 	return priorityClasses.cache(f)
 }
 
-var podGroups = kindOf[scheduling.PodGroup, scheduling.PodGroupList](schedulingv1beta1.SchemeGroupVersion, "podgroups").writing("conditions", "resourceClaimStatuses")
+var podGroups = kindOf[scheduling.PodGroup, scheduling.PodGroupList](
+	schedulingv1beta1.SchemeGroupVersion, "podgroups",
+).writing("conditions", "resourceClaimStatuses")
 
 func (s *Set) PodGroups(namespace string) Client[*scheduling.PodGroup, *scheduling.PodGroupList] {
 	return podGroups.client(s, namespace)
@@ -218,7 +238,9 @@ func (s *Set) Workloads(namespace string) Client[*scheduling.Workload, *scheduli
 }
 func (f *Informers) Workloads() *Informer[*scheduling.Workload] { return workloads.cache(f) }
 
-var resourceClaims = kindOf[resource.ResourceClaim, resource.ResourceClaimList](resourcev1.SchemeGroupVersion, "resourceclaims").writing("allocation", "reservedFor", "devices")
+var resourceClaims = kindOf[resource.ResourceClaim, resource.ResourceClaimList](
+	resourcev1.SchemeGroupVersion, "resourceclaims",
+).writing("allocation", "reservedFor", "devices")
 
 func (s *Set) ResourceClaims(namespace string) Client[*resource.ResourceClaim, *resource.ResourceClaimList] {
 	return resourceClaims.client(s, namespace)
@@ -227,23 +249,29 @@ func (f *Informers) ResourceClaims() *Informer[*resource.ResourceClaim] {
 	return resourceClaims.cache(f)
 }
 
-var resourceClaimTemplates = kindOf[resource.ResourceClaimTemplate, resource.ResourceClaimTemplateList](resourcev1.SchemeGroupVersion, "resourceclaimtemplates")
+var resourceClaimTemplates = kindOf[resource.ResourceClaimTemplate, resource.ResourceClaimTemplateList](
+	resourcev1.SchemeGroupVersion, "resourceclaimtemplates",
+)
 
-func (s *Set) ResourceClaimTemplates(namespace string) Client[*resource.ResourceClaimTemplate, *resource.ResourceClaimTemplateList] {
+func (s *Set) ResourceClaimTemplates(
+	namespace string,
+) Client[*resource.ResourceClaimTemplate, *resource.ResourceClaimTemplateList] {
 	return resourceClaimTemplates.client(s, namespace)
 }
 func (f *Informers) ResourceClaimTemplates() *Informer[*resource.ResourceClaimTemplate] {
 	return resourceClaimTemplates.cache(f)
 }
 
-var deviceClasses = kindOf[resourcev1.DeviceClass, resourcev1.DeviceClassList](resourcev1.SchemeGroupVersion, "deviceclasses")
+var deviceClasses = kindOf[resourcev1.DeviceClass, resourcev1.DeviceClassList](resourcev1.SchemeGroupVersion,
+	"deviceclasses")
 
 func (s *Set) DeviceClasses() Client[*resourcev1.DeviceClass, *resourcev1.DeviceClassList] {
 	return deviceClasses.client(s, "")
 }
 func (f *Informers) DeviceClasses() *Informer[*resourcev1.DeviceClass] { return deviceClasses.cache(f) }
 
-var deviceTaintRules = kindOf[resourcev1.DeviceTaintRule, resourcev1.DeviceTaintRuleList](resourcev1.SchemeGroupVersion, "devicetaintrules")
+var deviceTaintRules = kindOf[resourcev1.DeviceTaintRule, resourcev1.DeviceTaintRuleList](resourcev1.SchemeGroupVersion,
+	"devicetaintrules")
 
 func (s *Set) DeviceTaintRules() Client[*resourcev1.DeviceTaintRule, *resourcev1.DeviceTaintRuleList] {
 	return deviceTaintRules.client(s, "")
@@ -252,7 +280,8 @@ func (f *Informers) DeviceTaintRules() *Informer[*resourcev1.DeviceTaintRule] {
 	return deviceTaintRules.cache(f)
 }
 
-var resourceSlices = kindOf[resourcev1.ResourceSlice, resourcev1.ResourceSliceList](resourcev1.SchemeGroupVersion, "resourceslices")
+var resourceSlices = kindOf[resourcev1.ResourceSlice, resourcev1.ResourceSliceList](resourcev1.SchemeGroupVersion,
+	"resourceslices")
 
 func (s *Set) ResourceSlices() Client[*resourcev1.ResourceSlice, *resourcev1.ResourceSliceList] {
 	return resourceSlices.client(s, "")
@@ -261,7 +290,9 @@ func (f *Informers) ResourceSlices() *Informer[*resourcev1.ResourceSlice] {
 	return resourceSlices.cache(f)
 }
 
-var clusterResourceClaimTemplates = kindOf[resourcev1alpha3.ClusterResourceClaimTemplate, resourcev1alpha3.ClusterResourceClaimTemplateList](resourcev1alpha3.SchemeGroupVersion, "clusterresourceclaimtemplates")
+var clusterResourceClaimTemplates = kindOf[resourcev1alpha3.ClusterResourceClaimTemplate, resourcev1alpha3.ClusterResourceClaimTemplateList](
+	resourcev1alpha3.SchemeGroupVersion, "clusterresourceclaimtemplates",
+)
 
 func (s *Set) ClusterResourceClaimTemplates() Client[*resourcev1alpha3.ClusterResourceClaimTemplate, *resourcev1alpha3.ClusterResourceClaimTemplateList] {
 	return clusterResourceClaimTemplates.client(s, "")
@@ -270,7 +301,9 @@ func (f *Informers) ClusterResourceClaimTemplates() *Informer[*resourcev1alpha3.
 	return clusterResourceClaimTemplates.cache(f)
 }
 
-var resourcePoolStatusRequests = kindOf[upstreamv1alpha3.ResourcePoolStatusRequest, upstreamv1alpha3.ResourcePoolStatusRequestList](resourcev1alpha3.SchemeGroupVersion, "resourcepoolstatusrequests")
+var resourcePoolStatusRequests = kindOf[upstreamv1alpha3.ResourcePoolStatusRequest, upstreamv1alpha3.ResourcePoolStatusRequestList](
+	resourcev1alpha3.SchemeGroupVersion, "resourcepoolstatusrequests",
+)
 
 func (s *Set) ResourcePoolStatusRequests() Client[*upstreamv1alpha3.ResourcePoolStatusRequest, *upstreamv1alpha3.ResourcePoolStatusRequestList] {
 	return resourcePoolStatusRequests.client(s, "")

@@ -55,7 +55,9 @@ func (c Client[T, L]) UpdateStatus(ctx context.Context, object T, opts metav1.Up
 }
 
 // patch merges fields into this version of the object.
-func (c Client[T, L]) patch(ctx context.Context, object T, metadata, status map[string]any, opts metav1.UpdateOptions, subresources ...string) (T, error) {
+func (c Client[T, L]) patch(
+	ctx context.Context, object T, metadata, status map[string]any, opts metav1.UpdateOptions, subresources ...string,
+) (T, error) {
 	metadata["uid"], metadata["resourceVersion"] = object.GetUID(), object.GetResourceVersion()
 	change := map[string]any{"metadata": metadata}
 	if status != nil {
@@ -66,6 +68,10 @@ func (c Client[T, L]) patch(ctx context.Context, object T, metadata, status map[
 		var none T
 		return none, fmt.Errorf("encode a patch of %s: %w", object.GetName(), err)
 	}
-	options := metav1.PatchOptions{DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation}
+	options := metav1.PatchOptions{
+		DryRun:          opts.DryRun,
+		FieldManager:    opts.FieldManager,
+		FieldValidation: opts.FieldValidation,
+	}
 	return c.Patch(ctx, object.GetName(), types.MergePatchType, text, options, subresources...)
 }

@@ -70,7 +70,9 @@ func TestReachGivesUp(t *testing.T) {
 		}
 		asked := 0
 		overloaded := errors.New("overloaded")
-		if _, err := reach(t.Context(), "pods", func() (int, error) { asked++; return 0, overloaded }); !errors.Is(err, overloaded) || asked != 1 {
+		if _, err := reach(t.Context(), "pods", func() (int, error) { asked++; return 0, overloaded }); !errors.Is(err,
+			overloaded) ||
+			asked != 1 {
 			t.Error(err, asked)
 		}
 	})

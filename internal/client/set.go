@@ -56,7 +56,8 @@ func NewFor(cfg *rest.Config, dialect Dialect) (*Set, error) {
 	}
 	scheme := dialect.scheme()
 	set := &Set{config: cfg, dialect: dialect, servers: map[schema.GroupVersion]server{}}
-	dial := func(served schema.GroupVersion, scheme *runtime.Scheme, serializer runtime.NegotiatedSerializer) (server, error) {
+	dial := func(served schema.GroupVersion, scheme *runtime.Scheme, serializer runtime.NegotiatedSerializer) (server,
+		error) {
 		c, err := rest.RESTClientForConfigAndClient(configFor(cfg, served, serializer), httpClient)
 		if err != nil {
 			return server{}, fmt.Errorf("make a client for %s: %w", served, err)
@@ -72,7 +73,8 @@ func NewFor(cfg *rest.Config, dialect Dialect) (*Set, error) {
 			return nil, err
 		}
 	}
-	if set.servers[storagev1.SchemeGroupVersion], err = dial(storagev1.SchemeGroupVersion, storageScheme, storageCodecs.WithoutConversion()); err != nil {
+	if set.servers[storagev1.SchemeGroupVersion], err = dial(storagev1.SchemeGroupVersion, storageScheme,
+		storageCodecs.WithoutConversion()); err != nil {
 		return nil, err
 	}
 	rules := dialect.taintRules()

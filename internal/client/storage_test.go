@@ -18,9 +18,14 @@ func TestCSINodesAreReadFromOtherServers(t *testing.T) {
 	count := int32(7)
 	list := &storagev1.CSINodeList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []storagev1.CSINode{{
 		ObjectMeta: metav1.ObjectMeta{Name: "n"},
-		Spec:       storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "d", NodeID: "i", Allocatable: &storagev1.VolumeNodeResources{Count: &count}}}},
+		Spec: storagev1.CSINodeSpec{
+			Drivers: []storagev1.CSINodeDriver{
+				{Name: "d", NodeID: "i", Allocatable: &storagev1.VolumeNodeResources{Count: &count}},
+			},
+		},
 	}}}
-	codec := storageCodecs.EncoderForVersion(protobuf.NewSerializer(storageScheme, storageScheme), storagev1.SchemeGroupVersion)
+	codec := storageCodecs.EncoderForVersion(protobuf.NewSerializer(storageScheme, storageScheme),
+		storagev1.SchemeGroupVersion)
 	body, err := runtime.Encode(codec, list)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +42,8 @@ func TestCSINodesAreReadFromOtherServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := set.CSINodes().List(t.Context(), metav1.ListOptions{ResourceVersion: "0", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
+	got, err := set.CSINodes().List(t.Context(),
+		metav1.ListOptions{ResourceVersion: "0", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,18 @@ import (
 func TestBudgetsFollowTheCache(t *testing.T) {
 	w, budgets := newWorld(t), memcache.New[*policyv1.PodDisruptionBudget]()
 	feed, err := NewFeed(Caches{
-		Pods: w.pods, PodGroups: w.groups, Claims: w.claims, Nodes: w.nodes, Namespaces: w.namespaces, Classes: w.classes, Slices: w.slices, Budgets: budgets,
+		Pods: w.pods, PodGroups: w.groups, Claims: w.claims, Nodes: w.nodes, Namespaces: w.namespaces, Classes: w.classes,
+		Slices: w.slices, Budgets: budgets,
 	}, "default-scheduler")
 	if err != nil {
 		t.Fatal(err)
 	}
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "b", ResourceVersion: "1"}}
 	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-	budget.Status = policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 2, DisruptedPods: map[string]metav1.Time{"granted": {}}}
+	budget.Status = policyv1.PodDisruptionBudgetStatus{
+		DisruptionsAllowed: 2,
+		DisruptedPods:      map[string]metav1.Time{"granted": {}},
+	}
 	budgets.Put(budget)
 	feed.Apply(w.state)
 	web := &model.Shape{Labels: map[string]string{"app": "web"}}

@@ -41,7 +41,15 @@ type Feed struct {
 // NewFeed subscribes to all kinds that placement depends on. Call it before the caches start. Pods
 // with a scheduler name other than schedulerName use resources, but are not scheduled.
 func NewFeed(caches Caches, schedulerName string) (*Feed, error) {
-	f := &Feed{on: caches.Features, schedulerName: schedulerName, pods: caches.Pods, podGroups: caches.PodGroups, claims: caches.Claims, templates: newTemplates(&caches), wake: make(chan struct{}, 1)}
+	f := &Feed{
+		on:            caches.Features,
+		schedulerName: schedulerName,
+		pods:          caches.Pods,
+		podGroups:     caches.PodGroups,
+		claims:        caches.Claims,
+		templates:     newTemplates(&caches),
+		wake:          make(chan struct{}, 1),
+	}
 	if err := f.pods.AddIndex(groups.Index, groups.IndexKeys); err != nil {
 		return nil, err
 	}
@@ -168,7 +176,13 @@ func (f *Feed) resolve(pod *core.Pod, group *scheduling.PodGroup) []model.PodCla
 		if r.State == claims.Unneeded {
 			continue
 		}
-		claim := model.PodClaim{Entry: r.Entry, Claim: r.Claim, Owner: r.Owner, Group: r.ThroughGroup, Containers: users(pod, r.Entry)}
+		claim := model.PodClaim{
+			Entry:      r.Entry,
+			Claim:      r.Claim,
+			Owner:      r.Owner,
+			Group:      r.ThroughGroup,
+			Containers: users(pod, r.Entry),
+		}
 		if r.Problem != nil {
 			claim.Problem = r.Problem.Error()
 		}

@@ -40,12 +40,26 @@ type world struct {
 
 func newWorld(t interface{ Fatal(...any) }) *world {
 	w := &world{
-		pods: memcache.New[*core.Pod](), groups: memcache.New[*scheduling.PodGroup](), claims: memcache.New[*resource.ResourceClaim](),
-		nodes: memcache.New[*corev1.Node](), namespaces: memcache.New[*corev1.Namespace](),
-		classes: memcache.New[*resourcev1.DeviceClass](), slices: memcache.New[*resourcev1.ResourceSlice](), rules: memcache.New[*resourcev1.DeviceTaintRule](), state: model.NewState(),
+		pods: memcache.New[*core.Pod](), groups: memcache.New[*scheduling.PodGroup](),
+		claims: memcache.New[*resource.ResourceClaim](),
+		nodes:  memcache.New[*corev1.Node](), namespaces: memcache.New[*corev1.Namespace](),
+		classes: memcache.New[*resourcev1.DeviceClass](), slices: memcache.New[*resourcev1.ResourceSlice](),
+		rules: memcache.New[*resourcev1.DeviceTaintRule](), state: model.NewState(),
 	}
 	var err error
-	w.feed, err = NewFeed(Caches{Pods: w.pods, PodGroups: w.groups, Claims: w.claims, Nodes: w.nodes, Namespaces: w.namespaces, Classes: w.classes, Slices: w.slices, TaintRules: w.rules}, "default-scheduler")
+	w.feed, err = NewFeed(
+		Caches{
+			Pods:       w.pods,
+			PodGroups:  w.groups,
+			Claims:     w.claims,
+			Nodes:      w.nodes,
+			Namespaces: w.namespaces,
+			Classes:    w.classes,
+			Slices:     w.slices,
+			TaintRules: w.rules,
+		},
+		"default-scheduler",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +89,9 @@ type history struct {
 
 // historyOf draws the versions of an object. version draws one of them, of an object with this
 // metadata.
-func historyOf[T metav1.Object](t *rapid.T, name string, pick func(*world) *memcache.Cache[T], version func(meta metav1.ObjectMeta) T) history {
+func historyOf[T metav1.Object](
+	t *rapid.T, name string, pick func(*world) *memcache.Cache[T], version func(meta metav1.ObjectMeta) T,
+) history {
 	var h history
 	uid := 0
 	for i := range rapid.IntRange(0, 4).Draw(t, "versions of "+name) {
@@ -86,7 +102,14 @@ func historyOf[T metav1.Object](t *rapid.T, name string, pick func(*world) *memc
 			uid++
 			continue
 		}
-		object := version(metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID(fmt.Sprint(name, uid)), ResourceVersion: strconv.Itoa(10*uid + i + 1)})
+		object := version(
+			metav1.ObjectMeta{
+				Namespace:       ns,
+				Name:            name,
+				UID:             types.UID(fmt.Sprint(name, uid)),
+				ResourceVersion: strconv.Itoa(10*uid + i + 1),
+			},
+		)
 		put := event(func(w *world) { pick(w).Put(object) })
 		h.events, h.last = append(h.events, put), put
 	}
@@ -107,7 +130,13 @@ func drawPod(t *rapid.T) func(metav1.ObjectMeta) *core.Pod {
 		if rapid.Bool().Draw(t, "recorded") {
 			pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "shared", ResourceClaimName: ptr.To("c1")}}
 		}
-		pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: apiresource.MustParse("1")}}}}
+		pod.Spec.Containers = []corev1.Container{
+			{
+				Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceCPU: apiresource.MustParse("1")},
+				},
+			},
+		}
 		return pod
 	}
 }
@@ -120,7 +149,9 @@ func drawGroup(t *rapid.T) func(metav1.ObjectMeta) *scheduling.PodGroup {
 		entry.Name, entry.ResourceClaimTemplateName = "shared", ptr.To("template")
 		group.Spec.ResourceClaims = []scheduling.PodGroupResourceClaim{entry}
 		if rapid.Bool().Draw(t, "generated") {
-			group.Status.ResourceClaimStatuses = []schedulingv1beta1.PodGroupResourceClaimStatus{{Name: "shared", ResourceClaimName: ptr.To("c1")}}
+			group.Status.ResourceClaimStatuses = []schedulingv1beta1.PodGroupResourceClaimStatus{
+				{Name: "shared", ResourceClaimName: ptr.To("c1")},
+			}
 		}
 		return group
 	}
@@ -131,7 +162,9 @@ func drawClaim(t *rapid.T) func(metav1.ObjectMeta) *resource.ResourceClaim {
 		claim := &resource.ResourceClaim{ObjectMeta: meta}
 		if device := rapid.SampledFrom([]string{"", "d0", "d1"}).Draw(t, "device"); device != "" {
 			claim.Status.Allocation = &resource.AllocationResult{}
-			claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "s0", Device: device}}
+			claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{
+				{Request: "r", Driver: "d", Pool: "s0", Device: device},
+			}
 		}
 		return claim
 	}
@@ -141,7 +174,10 @@ func drawTaintRule(t *rapid.T) func(metav1.ObjectMeta) *resourcev1.DeviceTaintRu
 	return func(meta metav1.ObjectMeta) *resourcev1.DeviceTaintRule {
 		meta.Namespace = ""
 		rule := &resourcev1.DeviceTaintRule{ObjectMeta: meta}
-		rule.Spec.Taint = resourcev1.DeviceTaint{Key: "k", Effect: rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"None", "NoSchedule", "NoExecute"}).Draw(t, "effect")}
+		rule.Spec.Taint = resourcev1.DeviceTaint{
+			Key:    "k",
+			Effect: rapid.SampledFrom([]resourcev1.DeviceTaintEffect{"None", "NoSchedule", "NoExecute"}).Draw(t, "effect"),
+		}
 		if rapid.IntRange(0, 3).Draw(t, "selector") == 0 {
 			return rule
 		}
@@ -152,7 +188,12 @@ func drawTaintRule(t *rapid.T) func(metav1.ObjectMeta) *resourcev1.DeviceTaintRu
 			}
 			return nil
 		}
-		rule.Spec.DeviceSelector.Driver, rule.Spec.DeviceSelector.Pool, rule.Spec.DeviceSelector.Device = name("d", "e"), name("s0", "s1"), name("d0", "d1")
+		rule.Spec.DeviceSelector.Driver, rule.Spec.DeviceSelector.Pool, rule.Spec.DeviceSelector.Device = name(
+			"d", "e",
+		), name("s0", "s1"), name(
+			"d0",
+			"d1",
+		)
 		return rule
 	}
 }
@@ -160,39 +201,87 @@ func drawTaintRule(t *rapid.T) func(metav1.ObjectMeta) *resourcev1.DeviceTaintRu
 func histories(t *rapid.T) []history {
 	var all []history
 	for i := range 2 {
-		all = append(all, historyOf(t, fmt.Sprint("n", i), func(w *world) *memcache.Cache[*corev1.Node] { return w.nodes }, func(meta metav1.ObjectMeta) *corev1.Node {
-			meta.Namespace = ""
-			node := &corev1.Node{ObjectMeta: meta}
-			node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: *apiresource.NewQuantity(rapid.Int64Range(1, 3).Draw(t, "cpu"), apiresource.DecimalSI)}
-			return node
-		}))
-		all = append(all, historyOf(t, fmt.Sprint("c", i), func(w *world) *memcache.Cache[*resource.ResourceClaim] { return w.claims }, drawClaim(t)))
-		all = append(all, historyOf(t, fmt.Sprint("s", i), func(w *world) *memcache.Cache[*resourcev1.ResourceSlice] { return w.slices }, func(meta metav1.ObjectMeta) *resourcev1.ResourceSlice {
-			meta.Namespace = ""
-			slice := &resourcev1.ResourceSlice{ObjectMeta: meta}
-			slice.Spec = resourcev1.ResourceSliceSpec{Driver: "d", NodeName: ptr.To("n0"), Pool: resourcev1.ResourcePool{Name: meta.Name, ResourceSliceCount: 1}}
-			for d := range rapid.IntRange(0, 2).Draw(t, "devices") {
-				slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprint("d", d)})
-			}
-			return slice
-		}))
+		all = append(
+			all,
+			historyOf(
+				t,
+				fmt.Sprint("n", i),
+				func(w *world) *memcache.Cache[*corev1.Node] { return w.nodes },
+				func(meta metav1.ObjectMeta) *corev1.Node {
+					meta.Namespace = ""
+					node := &corev1.Node{ObjectMeta: meta}
+					node.Status.Allocatable = corev1.ResourceList{
+						corev1.ResourceCPU: *apiresource.NewQuantity(rapid.Int64Range(1, 3).Draw(t, "cpu"), apiresource.DecimalSI),
+					}
+					return node
+				},
+			),
+		)
+		all = append(
+			all,
+			historyOf(t, fmt.Sprint("c", i), func(w *world) *memcache.Cache[*resource.ResourceClaim] { return w.claims },
+				drawClaim(t)),
+		)
+		all = append(
+			all,
+			historyOf(
+				t,
+				fmt.Sprint("s", i),
+				func(w *world) *memcache.Cache[*resourcev1.ResourceSlice] { return w.slices },
+				func(meta metav1.ObjectMeta) *resourcev1.ResourceSlice {
+					meta.Namespace = ""
+					slice := &resourcev1.ResourceSlice{ObjectMeta: meta}
+					slice.Spec = resourcev1.ResourceSliceSpec{
+						Driver:   "d",
+						NodeName: ptr.To("n0"),
+						Pool:     resourcev1.ResourcePool{Name: meta.Name, ResourceSliceCount: 1},
+					}
+					for d := range rapid.IntRange(0, 2).Draw(t, "devices") {
+						slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprint("d", d)})
+					}
+					return slice
+				},
+			),
+		)
 	}
 	for i := range 2 {
-		all = append(all, historyOf(t, fmt.Sprint("r", i), func(w *world) *memcache.Cache[*resourcev1.DeviceTaintRule] { return w.rules }, drawTaintRule(t)))
+		all = append(
+			all,
+			historyOf(t, fmt.Sprint("r", i), func(w *world) *memcache.Cache[*resourcev1.DeviceTaintRule] { return w.rules },
+				drawTaintRule(t)),
+		)
 	}
 	for i := range 3 {
-		all = append(all, historyOf(t, fmt.Sprint("p", i), func(w *world) *memcache.Cache[*core.Pod] { return w.pods }, drawPod(t)))
+		all = append(all,
+			historyOf(t, fmt.Sprint("p", i), func(w *world) *memcache.Cache[*core.Pod] { return w.pods }, drawPod(t)))
 	}
-	all = append(all, historyOf(t, "g", func(w *world) *memcache.Cache[*scheduling.PodGroup] { return w.groups }, drawGroup(t)))
-	all = append(all, historyOf(t, "gpu", func(w *world) *memcache.Cache[*resourcev1.DeviceClass] { return w.classes }, func(meta metav1.ObjectMeta) *resourcev1.DeviceClass {
-		meta.Namespace = ""
-		return &resourcev1.DeviceClass{ObjectMeta: meta}
-	}))
-	return append(all, historyOf(t, ns, func(w *world) *memcache.Cache[*corev1.Namespace] { return w.namespaces }, func(meta metav1.ObjectMeta) *corev1.Namespace {
-		meta.Namespace = ""
-		meta.Labels = map[string]string{"team": rapid.SampledFrom([]string{"a", "b"}).Draw(t, "team")}
-		return &corev1.Namespace{ObjectMeta: meta}
-	}))
+	all = append(all,
+		historyOf(t, "g", func(w *world) *memcache.Cache[*scheduling.PodGroup] { return w.groups }, drawGroup(t)))
+	all = append(
+		all,
+		historyOf(
+			t,
+			"gpu",
+			func(w *world) *memcache.Cache[*resourcev1.DeviceClass] { return w.classes },
+			func(meta metav1.ObjectMeta) *resourcev1.DeviceClass {
+				meta.Namespace = ""
+				return &resourcev1.DeviceClass{ObjectMeta: meta}
+			},
+		),
+	)
+	return append(
+		all,
+		historyOf(
+			t,
+			ns,
+			func(w *world) *memcache.Cache[*corev1.Namespace] { return w.namespaces },
+			func(meta metav1.ObjectMeta) *corev1.Namespace {
+				meta.Namespace = ""
+				meta.Labels = map[string]string{"team": rapid.SampledFrom([]string{"a", "b"}).Draw(t, "team")}
+				return &corev1.Namespace{ObjectMeta: meta}
+			},
+		),
+	)
 }
 
 // The State depends on what there is in the end, not on the order in which the kinds' changes came,

@@ -32,7 +32,11 @@ type templates struct {
 }
 
 func newTemplates(caches *Caches) *templates {
-	t := &templates{namespaced: caches.Templates, pods: map[templateKey]map[model.Key]bool{}, ofPod: map[model.Key][]templateKey{}}
+	t := &templates{
+		namespaced: caches.Templates,
+		pods:       map[templateKey]map[model.Key]bool{},
+		ofPod:      map[model.Key][]templateKey{},
+	}
 	if caches.Features.On(features.ClusterTemplates) {
 		t.cluster = caches.ClusterTemplates
 	}

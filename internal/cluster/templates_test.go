@@ -40,7 +40,8 @@ func TestMissingTemplates(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			w := newWorld(t)
 			feed, err := NewFeed(Caches{
-				Pods: w.pods, PodGroups: w.groups, Claims: w.claims, Nodes: w.nodes, Namespaces: w.namespaces, Classes: w.classes, Slices: w.slices,
+				Pods: w.pods, PodGroups: w.groups, Claims: w.claims, Nodes: w.nodes, Namespaces: w.namespaces, Classes: w.classes,
+				Slices:    w.slices,
 				Templates: namespaced, ClusterTemplates: cluster,
 			}, "default-scheduler")
 			if err != nil {

@@ -21,10 +21,19 @@ func TestVolumesAreFollowed(t *testing.T) {
 
 	count := int32(3)
 	limits := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "3"}}
-	limits.Spec.Drivers = []storagev1.CSINodeDriver{{Name: "d", Allocatable: &storagev1.VolumeNodeResources{Count: &count}}, {Name: "any"}}
+	limits.Spec.Drivers = []storagev1.CSINodeDriver{
+		{Name: "d", Allocatable: &storagev1.VolumeNodeResources{Count: &count}},
+		{Name: "any"},
+	}
 
 	key := model.Key{Namespace: "ns", Name: "data"}
-	ofClaim, ofVolume := model.Topic{Kind: model.TopicVolumeClaim, Key: key}, model.Topic{Kind: model.TopicVolume, Key: model.Key{Name: "pv"}}
+	ofClaim, ofVolume := model.Topic{
+		Kind: model.TopicVolumeClaim,
+		Key:  key,
+	}, model.Topic{
+		Kind: model.TopicVolume,
+		Key:  model.Key{Name: "pv"},
+	}
 	for _, step := range []struct {
 		what   string
 		change change

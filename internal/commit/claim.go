@@ -117,7 +117,9 @@ func (c *Committer) read(ctx context.Context, want *plan.Claim) (*resource.Resou
 }
 
 // writeClaimOver writes the plan over a verified version of the claim.
-func (c *Committer) writeClaimOver(ctx context.Context, claim *resource.ResourceClaim, want *plan.Claim) (written, error) {
+func (c *Committer) writeClaimOver(
+	ctx context.Context, claim *resource.ResourceClaim, want *plan.Claim,
+) (written, error) {
 	w := written{claim: claim.DeepCopy()}
 	if want.Allocation != nil && !slices.Contains(claim.Finalizers, resourcev1.Finalizer) {
 		w.claim.Finalizers = append(w.claim.Finalizers, resourcev1.Finalizer)

@@ -26,7 +26,15 @@ func New(set *client.Set, cached Cache, clk clock.Clock, parallel int64) *Commit
 
 // NewOn returns a Committer for any implementation of the API.
 func NewOn(claims ClaimAPI, binds Binder, cached Cache, clk clock.Clock, parallel int64) *Committer {
-	return &Committer{claims: claims, binds: binds, cache: cached, clock: clk, turns: newTurns(), writes: semaphore.NewWeighted(parallel), sleep: sleeper(clk)}
+	return &Committer{
+		claims: claims,
+		binds:  binds,
+		cache:  cached,
+		clock:  clk,
+		turns:  newTurns(),
+		writes: semaphore.NewWeighted(parallel),
+		sleep:  sleeper(clk),
+	}
 }
 
 // Commit writes a plan: all claims, then all binds. It returns when all writes have completed. If
@@ -207,13 +215,22 @@ func (c podClient) Record(ctx context.Context, bind *plan.Pod) error {
 	if err != nil {
 		return fmt.Errorf("the status of pod %s: %w", bind.Pod, err)
 	}
-	pod, err := c.set.Pods(bind.Pod.Namespace).Patch(ctx, bind.Pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	pod, err := c.set.Pods(bind.Pod.Namespace).Patch(
+		ctx,
+		bind.Pod.Name,
+		types.MergePatchType,
+		patch,
+		metav1.PatchOptions{},
+		"status",
+	)
 	if err != nil {
 		return err
 	}
 	if bind.Extended != nil && pod.Status.ExtendedResourceClaimStatus == nil {
 		// Without the field, the node would run the pod without devices.
-		return fmt.Errorf("the server does not keep extendedResourceClaimStatus of pod %s: its feature DRAExtendedResource is off", bind.Pod)
+		return fmt.Errorf(
+			"the server does not keep extendedResourceClaimStatus of pod %s: its feature DRAExtendedResource is off", bind.Pod,
+		)
 	}
 	return nil
 }

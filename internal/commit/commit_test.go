@@ -43,7 +43,11 @@ type server struct {
 }
 
 func newServer(claims ...*resource.ResourceClaim) *server {
-	s := &server{claims: map[model.Key]*resource.ResourceClaim{}, cached: map[model.Key]*resource.ResourceClaim{}, bound: map[model.Key]string{}}
+	s := &server{
+		claims: map[model.Key]*resource.ResourceClaim{},
+		cached: map[model.Key]*resource.ResourceClaim{},
+		bound:  map[model.Key]string{},
+	}
 	for _, c := range claims {
 		s.claims[keyOf(c)], s.cached[keyOf(c)] = c, c
 	}
@@ -115,10 +119,12 @@ func (s *server) Record(_ context.Context, bind *plan.Pod) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if bind.Extended != nil {
-		s.log = append(s.log, fmt.Sprintf("extended %s %s, bound to %q", bind.Pod.Name, bind.Extended.ResourceClaimName, s.bound[bind.Pod]))
+		s.log = append(s.log,
+			fmt.Sprintf("extended %s %s, bound to %q", bind.Pod.Name, bind.Extended.ResourceClaimName, s.bound[bind.Pod]))
 		return nil
 	}
-	s.log = append(s.log, fmt.Sprintf("draw %s %s, bound to %q", bind.Pod.Name, bind.Draws[0].ResourceClaimName, s.bound[bind.Pod]))
+	s.log = append(s.log,
+		fmt.Sprintf("draw %s %s, bound to %q", bind.Pod.Name, bind.Draws[0].ResourceClaimName, s.bound[bind.Pod]))
 	return nil
 }
 
@@ -173,18 +179,35 @@ func (s *server) BoundTo(_ context.Context, key model.Key, _ types.UID) (string,
 }
 
 func (s *server) committer() *Committer {
-	return &Committer{claims: s, binds: s, cache: s, clock: testclock.NewFakeClock(time.Unix(1, 0)), turns: newTurns(), writes: semaphore.NewWeighted(8),
-		sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
+	return &Committer{
+		claims: s,
+		binds:  s,
+		cache:  s,
+		clock:  testclock.NewFakeClock(time.Unix(1, 0)),
+		turns:  newTurns(),
+		writes: semaphore.NewWeighted(8),
+		sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+	}
 }
 
 func claim(name string) *resource.ResourceClaim {
-	return &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: "1", Finalizers: []string{resourcev1.Finalizer}}}
+	return &resource.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       "ns",
+			Name:            name,
+			UID:             types.UID(name),
+			ResourceVersion: "1",
+			Finalizers:      []string{resourcev1.Finalizer},
+		},
+	}
 }
 
 func claimPlan(name string, consumers ...model.Consumer) plan.Claim {
 	return plan.Claim{
 		Key: model.Key{Namespace: "ns", Name: name}, UID: types.UID(name), Reserve: consumers,
-		Allocation: &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: "x-" + name}}},
+		Allocation: &model.Allocation{
+			Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: "x-" + name}},
+		},
 	}
 }
 
@@ -355,7 +378,8 @@ func TestAllocationWhoseAnswerWasLost(t *testing.T) {
 			if (result.Refused != nil) != refused {
 				t.Fatalf("result = %+v", result)
 			}
-			if a := s.claims[model.Key{Namespace: "ns", Name: "a"}].Status; (a.Allocation == nil) != refused || (len(a.ReservedFor) == 0) != refused {
+			if a := s.claims[model.Key{Namespace: "ns", Name: "a"}].Status; (a.Allocation == nil) != refused ||
+				(len(a.ReservedFor) == 0) != refused {
 				t.Errorf("claim a has %+v, writes %v", a, s.log)
 			}
 		})
@@ -401,14 +425,16 @@ func TestOutdatedCacheDoesNotAnswer(t *testing.T) {
 	allocated.Status.ReservedFor = []model.Consumer{group}
 	free := claim("c")
 	free.ResourceVersion = "2"
-	for what, consumer := range map[string]model.Consumer{"the same was there": group, "somebody else's was there": model.PodConsumer("p", "p")} {
+	for what, consumer := range map[string]model.Consumer{"the same was there": group,
+		"somebody else's was there": model.PodConsumer("p", "p")} {
 		t.Run(what, func(t *testing.T) {
 			s := newServer(free)
 			s.cached[keyOf(free)] = allocated
 			if result := s.committer().Commit(t.Context(), gang(1, claimPlan("c", consumer))); result.Refused != nil {
 				t.Fatal(result.Refused)
 			}
-			if got := s.claims[keyOf(free)].Status; got.Allocation == nil || !slices.Equal(got.ReservedFor, []model.Consumer{consumer}) {
+			if got := s.claims[keyOf(free)].Status; got.Allocation == nil ||
+				!slices.Equal(got.ReservedFor, []model.Consumer{consumer}) {
 				t.Errorf("status = %+v", got)
 			}
 		})
@@ -440,23 +466,29 @@ func TestGiveBack(t *testing.T) {
 			s := newServer(test.have)
 			s.cached[keyOf(test.have)] = with(group)
 			s.cached[keyOf(test.have)].ResourceVersion = "0"
-			seen, err := s.committer().GiveBack(t.Context(), &HeldClaim{Key: keyOf(test.have), UID: "c", Holders: []model.Consumer{group}})
+			seen, err := s.committer().GiveBack(t.Context(),
+				&HeldClaim{Key: keyOf(test.have), UID: "c", Holders: []model.Consumer{group}})
 			if err != nil || seen == nil {
 				t.Fatal(seen, err)
 			}
 			now := s.claims[keyOf(test.have)].Status
-			if (now.Allocation == nil) != test.free || test.have != replaced && slices.ContainsFunc(now.ReservedFor, func(c model.Consumer) bool { return c == group }) {
+			if (now.Allocation == nil) != test.free ||
+				test.have != replaced && slices.ContainsFunc(now.ReservedFor, func(c model.Consumer) bool { return c == group }) {
 				t.Errorf("status = %+v", now)
 			}
 		})
 	}
 	behind := newServer(with(group))
 	behind.cached[keyOf(behind.claims[model.Key{Namespace: "ns", Name: "c"}])] = claim("c")
-	if seen, err := behind.committer().GiveBack(t.Context(), &HeldClaim{Key: model.Key{Namespace: "ns", Name: "c"}, UID: "c", Holders: []model.Consumer{group}}); err != nil || seen.Status.Allocation != nil {
+	if seen, err := behind.committer().GiveBack(t.Context(),
+		&HeldClaim{Key: model.Key{Namespace: "ns", Name: "c"}, UID: "c", Holders: []model.Consumer{group}}); err != nil ||
+		seen.Status.Allocation != nil {
 		t.Errorf("a claim of which the cache does not show the devices: %v, %v", seen, err)
 	}
 	gone := newServer()
-	if seen, err := gone.committer().GiveBack(t.Context(), &HeldClaim{Key: model.Key{Namespace: "ns", Name: "c"}}); seen != nil || err != nil {
+	if seen, err := gone.committer().GiveBack(t.Context(),
+		&HeldClaim{Key: model.Key{Namespace: "ns", Name: "c"}}); seen != nil ||
+		err != nil {
 		t.Errorf("a claim that is gone: %v, %v", seen, err)
 	}
 }
@@ -464,7 +496,11 @@ func TestGiveBack(t *testing.T) {
 // What a pod draws from its node is in its status before it is bound there.
 func TestDrawsAreWrittenBeforeTheBind(t *testing.T) {
 	s := newServer()
-	plan := &plan.Plan{Pods: []plan.Pod{{Pod: model.Key{Namespace: "ns", Name: "p"}, UID: "p", Node: "n", Draws: []model.Draw{{ResourceClaimName: "c"}}}}}
+	plan := &plan.Plan{
+		Pods: []plan.Pod{
+			{Pod: model.Key{Namespace: "ns", Name: "p"}, UID: "p", Node: "n", Draws: []model.Draw{{ResourceClaimName: "c"}}},
+		},
+	}
 	if result := s.committer().Commit(t.Context(), plan); result.Refused != nil || len(result.Failed) > 0 {
 		t.Fatal(result)
 	}
@@ -487,7 +523,9 @@ func TestPlansThatReserveOneClaimDoNotConflict(t *testing.T) {
 	for i := range pods {
 		running.Go(func() {
 			consumer := model.PodConsumer(fmt.Sprintf("p-%d", i), types.UID(fmt.Sprintf("p-%d-uid", i)))
-			plan := &plan.Plan{Claims: []plan.Claim{{Key: model.Key{Namespace: "ns", Name: "c"}, UID: "c", Reserve: []model.Consumer{consumer}}}}
+			plan := &plan.Plan{
+				Claims: []plan.Claim{{Key: model.Key{Namespace: "ns", Name: "c"}, UID: "c", Reserve: []model.Consumer{consumer}}},
+			}
 			if result := committer.Commit(t.Context(), plan); result.Refused != nil {
 				t.Error(result.Refused)
 			}

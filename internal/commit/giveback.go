@@ -85,7 +85,9 @@ func removeConsumers(status *resource.ResourceClaimStatus, leave []model.Consume
 
 // change updates a claim's status, retrying over newer versions, and returns the new version, or
 // nil if the claim does not exist. Nothing is written if edit returns false.
-func (c *Committer) change(ctx context.Context, claim *resource.ResourceClaim, edit func(*resource.ResourceClaim) bool) (*resource.ResourceClaim, error) {
+func (c *Committer) change(
+	ctx context.Context, claim *resource.ResourceClaim, edit func(*resource.ResourceClaim) bool,
+) (*resource.ResourceClaim, error) {
 	key := model.Key{Namespace: claim.Namespace, Name: claim.Name}
 	for attempt := 0; ; attempt++ {
 		edited := claim.DeepCopy()

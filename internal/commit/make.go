@@ -40,7 +40,8 @@ func (c *Committer) ensureClaim(ctx context.Context, want *plan.Claim) (*resourc
 // isOutdated reports whether a claim was created for the same pod on another kind of node, and is
 // not allocated.
 func isOutdated(claim *resource.ResourceClaim, want *plan.Claim) bool {
-	return claim.DeletionTimestamp == nil && claim.Status.Allocation == nil && isFor(claim, want) && !model.ClaimFrom(claim).HasSameRequests(want.Make)
+	return claim.DeletionTimestamp == nil && claim.Status.Allocation == nil && isFor(claim, want) &&
+		!model.ClaimFrom(claim).HasSameRequests(want.Make)
 }
 
 // isFor reports whether the claim was created by a plan for the pod.

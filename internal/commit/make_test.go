@@ -18,12 +18,23 @@ import (
 // extendedPlan places one pod, with a claim for so many devices in the place of extended resources.
 func extendedPlan(count int64) *plan.Plan {
 	made := &model.Claim{Key: model.Key{Namespace: "ns", Name: "p-extended-x"}, Controller: "p-uid"}
-	made.Requests = []model.Request{{Name: "container-0-request-0", Alternatives: []model.Alternative{{Class: "gpu", Count: count}}}}
-	claim := plan.Claim{Key: made.Key, Make: made, Allocation: claimPlan("p-extended-x").Allocation, Reserve: []model.Consumer{model.PodConsumer("p", "p-uid")}}
-	return &plan.Plan{Unit: model.UnitKey{Key: model.Key{Namespace: "ns", Name: "p"}}, Claims: []plan.Claim{claim}, Pods: []plan.Pod{{
-		Pod: model.Key{Namespace: "ns", Name: "p"}, UID: "p-uid", Node: "n1",
-		Extended: &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "p-extended-x"},
-	}}}
+	made.Requests = []model.Request{
+		{Name: "container-0-request-0", Alternatives: []model.Alternative{{Class: "gpu", Count: count}}},
+	}
+	claim := plan.Claim{
+		Key:        made.Key,
+		Make:       made,
+		Allocation: claimPlan("p-extended-x").Allocation,
+		Reserve:    []model.Consumer{model.PodConsumer("p", "p-uid")},
+	}
+	return &plan.Plan{
+		Unit:   model.UnitKey{Key: model.Key{Namespace: "ns", Name: "p"}},
+		Claims: []plan.Claim{claim},
+		Pods: []plan.Pod{{
+			Pod: model.Key{Namespace: "ns", Name: "p"}, UID: "p-uid", Node: "n1",
+			Extended: &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "p-extended-x"},
+		}},
+	}
 }
 
 // left puts a claim on the server that an earlier plan has made for so many devices.
@@ -51,7 +62,8 @@ func TestClaimsAreMade(t *testing.T) {
 			}
 		}, "create p-extended-x" + bound, "made-1"},
 		{"what is wanted is there", func(s *server) { s.left(1) }, bound[2:], "left"},
-		{"something else is there", func(s *server) { s.left(2) }, "update p-extended-x; delete p-extended-x; create p-extended-x" + bound, "made-1"},
+		{"something else is there", func(s *server) { s.left(2) },
+			"update p-extended-x; delete p-extended-x; create p-extended-x" + bound, "made-1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newServer()

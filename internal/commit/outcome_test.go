@@ -110,7 +110,8 @@ func TestOutcomeOfAnAllocationIsLookedUp(t *testing.T) {
 		t.Fatalf("result = %+v", result)
 	}
 	now := o.claims[a.Key]
-	if now.Status.Allocation != nil || len(result.TakenBack) != 1 || result.TakenBack[0].ResourceVersion != now.ResourceVersion {
+	if now.Status.Allocation != nil || len(result.TakenBack) != 1 ||
+		result.TakenBack[0].ResourceVersion != now.ResourceVersion {
 		t.Errorf("the claim has %+v, told %v", now.Status, result.TakenBack)
 	}
 }
@@ -129,7 +130,8 @@ func TestOutcomeOfTakingBackIsLookedUp(t *testing.T) {
 	}
 	result := o.committer().Commit(t.Context(), &twoClaims)
 	now := o.claims[a.Key]
-	if now.Status.Allocation != nil || len(result.TakenBack) != 1 || result.TakenBack[0].ResourceVersion != now.ResourceVersion {
+	if now.Status.Allocation != nil || len(result.TakenBack) != 1 ||
+		result.TakenBack[0].ResourceVersion != now.ResourceVersion {
 		t.Errorf("the claim has %+v, told %v after %v", now.Status, result.TakenBack, o.log)
 	}
 }
@@ -140,7 +142,8 @@ func TestOutcomeOfGivingBackIsLookedUp(t *testing.T) {
 	held.Status.Allocation = claimPlan("c").Allocation.Result()
 	held.Status.ReservedFor = []model.Consumer{group}
 	o := &outage{server: newServer(held), reads: 3 * maxAttempts, lost: 1}
-	seen, err := o.committer().GiveBack(t.Context(), &HeldClaim{Key: keyOf(held), UID: held.UID, Holders: []model.Consumer{group}})
+	seen, err := o.committer().GiveBack(t.Context(),
+		&HeldClaim{Key: keyOf(held), UID: held.UID, Holders: []model.Consumer{group}})
 	if err != nil || seen == nil || seen.Status.Allocation != nil || len(seen.Status.ReservedFor) > 0 {
 		t.Errorf("%+v, %v", seen, err)
 	}

@@ -49,7 +49,8 @@ func checkReliance(claim *resource.ResourceClaim, on *plan.Reliance) error {
 	case claim.Status.Allocation == nil:
 		return fmt.Errorf("%w: ResourceClaim %s was deallocated", ErrRefused, on.Key)
 	case !slices.ContainsFunc(claim.Status.ReservedFor, func(c model.Consumer) bool { return c.UID == on.Consumer.UID }):
-		return fmt.Errorf("%w: ResourceClaim %s is no longer reserved for %s %s", ErrRefused, on.Key, on.Consumer.Resource, on.Consumer.Name)
+		return fmt.Errorf("%w: ResourceClaim %s is no longer reserved for %s %s", ErrRefused, on.Key, on.Consumer.Resource,
+			on.Consumer.Name)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ const (
 	boltVersion = 2
 
 	boltPageHeader = 16 // id 8, flags 2, count 2, overflow 4
-	boltElement    = 16 // of a branch: position 4, key size 4, page 8; of a leaf: flags 4, position 4, key size 4, value size 4
+	boltElement    = 16 // branch: position 4, key size 4, page 8; leaf: flags 4, position 4, key size 4, value size 4
 	boltMeta       = 64 // magic 4, version 4, page size 4, flags 4, root 16, freelist 8, end 8, transaction 8, checksum 8
 	boltBucket     = 16 // root page 8, sequence 8; a bucket with root page 0 is inline
 
@@ -215,7 +215,8 @@ func (w *boltWalk) leaf(path [][]byte, id uint64, isBucket bool, key, value []by
 // when it reads any other key.
 func checkRevision(page uint64, key []byte) error {
 	const separator, revision, marked = 8, 17, 18
-	if len(key) != revision && len(key) != marked || key[separator] != '_' || key[0]&0x80 != 0 || key[separator+1]&0x80 != 0 {
+	if len(key) != revision && len(key) != marked || key[separator] != '_' || key[0]&0x80 != 0 ||
+		key[separator+1]&0x80 != 0 {
 		return fmt.Errorf("%w: a key in page %d is not a revision", errBolt, page)
 	}
 	return nil

@@ -99,7 +99,9 @@ func tryStart(t *testing.T, dir string, content map[string]string) bool {
 		t.Errorf("the start took %s: %v", took, err)
 	}
 	if err != nil {
-		if ctx.Err() != nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "; restore the directory from a copy") || strings.Contains(err.Error(), "\n") {
+		if ctx.Err() != nil || !strings.Contains(err.Error(), dir) ||
+			!strings.Contains(err.Error(), "; restore the directory from a copy") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("the start ended with %v", err)
 		}
 		return false

@@ -56,7 +56,8 @@ func readLog(dir string) (l memberLog, err error) {
 		var record walpb.Record
 		err := decoder.Decode(&record)
 		if n < len(expected) && (err != nil || record.GetType() != expected[n]) {
-			return l, fmt.Errorf("%w: record %d at the beginning of %s: %w", errLog, n+1, files[0].Name(), orType(err, record.GetType()))
+			return l, fmt.Errorf("%w: record %d at the beginning of %s: %w", errLog, n+1, files[0].Name(),
+				orType(err, record.GetType()))
 		}
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

@@ -57,7 +57,8 @@ func TestDamagedBeginningOfTheLog(t *testing.T) {
 				s.Close()
 				t.Fatal("the member has started")
 			}
-			if text := err.Error(); !strings.HasPrefix(text, "etcd in "+dir+": ") || !strings.Contains(text, "its log is damaged: record ") {
+			if text := err.Error(); !strings.HasPrefix(text, "etcd in "+dir+": ") ||
+				!strings.Contains(text, "its log is damaged: record ") {
 				t.Error(err)
 			}
 			after, err := os.ReadFile(file)

@@ -105,7 +105,8 @@ func checkSeal(ctx context.Context, dir, member string) (sealed bool, err error)
 		case !ok:
 			return true, fmt.Errorf("%w: there is no %s", errSeal, path)
 		case sum != wanted[file]:
-			return true, fmt.Errorf("%w: %s is not as it was left (if it was changed on purpose, remove %s)", errSeal, path, name)
+			return true, fmt.Errorf("%w: %s is not as it was left (if it was changed on purpose, remove %s)", errSeal, path,
+				name)
 		}
 	}
 	return true, nil

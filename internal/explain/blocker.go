@@ -57,7 +57,8 @@ func (a *attempt) belowQuorum(r *Report) {
 	for _, kind := range []struct {
 		what  string
 		names []string
-	}{{"with scheduling gates", gated}, {"of another scheduler", foreign}, {"being deleted", leaving}, {"finished", done}} {
+	}{{"with scheduling gates", gated}, {"of another scheduler", foreign}, {"being deleted", leaving},
+		{"finished", done}} {
 		if len(kind.names) > 0 {
 			not = append(not, fmt.Sprintf("%s (%s)", kind.what, some(kind.names, maxNames)))
 		}
@@ -71,7 +72,11 @@ func (a *attempt) belowQuorum(r *Report) {
 	case len(foreign) > 0:
 		r.help("A gang is scheduled by one scheduler: create the pods again with the same spec.schedulerName.")
 	case len(gated) > 0:
-		r.help("The gates have to be removed by the controller that set them.", kubectl("get", "pod", model.Key{Namespace: a.key.Key.Namespace, Name: gated[0]}, "-o", "jsonpath='{.spec.schedulingGates}'"))
+		r.help(
+			"The gates have to be removed by the controller that set them.",
+			kubectl("get", "pod", model.Key{Namespace: a.key.Key.Namespace, Name: gated[0]}, "-o",
+				"jsonpath='{.spec.schedulingGates}'"),
+		)
 	default:
 		r.help("Pods that are being deleted or have finished do not count: their controller has to create others.")
 	}
@@ -88,9 +93,11 @@ func (a *attempt) tooFewPods(r *Report, missing int) {
 		}
 		owners[owner.Kind+owner.Name] = true
 		if owner.Kind == "StatefulSet" && a.oneByOne(model.Key{Namespace: key.Namespace, Name: owner.Name}) {
-			r.help("StatefulSet "+owner.Name+" creates a pod only when the one before it is ready, so that the gang never gets enough: "+
-				"set spec.podManagementPolicy to Parallel (create the StatefulSet again).",
-				kubectl("get", "statefulset", model.Key{Namespace: key.Namespace, Name: owner.Name}, "-o", "yaml"))
+			r.help(
+				"StatefulSet "+owner.Name+" creates a pod only when the one before it is ready, so that the gang never gets enough: "+
+					"set spec.podManagementPolicy to Parallel (create the StatefulSet again).",
+				kubectl("get", "statefulset", model.Key{Namespace: key.Namespace, Name: owner.Name}, "-o", "yaml"),
+			)
 			continue
 		}
 		r.help(fmt.Sprintf("%s %s has to create %s: look at its events.", owner.Kind, owner.Name, count(missing, "more pod")),
@@ -128,10 +135,16 @@ func (a *attempt) heldByGates(r *Report) {
 		r.Summary = a.reasons.Short()
 		return
 	}
-	r.Summary = fmt.Sprintf("the group waits for the scheduling gates (%s) of %s: pods with gates hold the pods that wait with them",
-		strings.Join(gates, ", "), podsText(gated))
-	r.help("The controller that set the gates has to remove them.",
-		kubectl("get", "pod", model.Key{Namespace: a.key.Key.Namespace, Name: gated[0]}, "-o", "jsonpath='{.spec.schedulingGates}'"))
+	r.Summary = fmt.Sprintf(
+		"the group waits for the scheduling gates (%s) of %s: pods with gates hold the pods that wait with them",
+		strings.Join(gates, ", "),
+		podsText(gated),
+	)
+	r.help(
+		"The controller that set the gates has to remove them.",
+		kubectl("get", "pod", model.Key{Namespace: a.key.Key.Namespace, Name: gated[0]}, "-o",
+			"jsonpath='{.spec.schedulingGates}'"),
+	)
 }
 
 // blocked adds what would help a pod that cannot be tried.
@@ -181,7 +194,8 @@ func (a *attempt) withoutClaim(r *Report, answer *PodAnswer, pod *core.Pod, entr
 		owner = claims.GroupOwner(group)
 		kind, ownerKey = "podgroup", keyOf(group)
 	}
-	want := claims.DesiredClaims(owner, claims.Facts{Templates: a.templates(pod.Namespace), Claims: a.snap.Objects.Claims, NoClusterTemplates: false})
+	want := claims.DesiredClaims(owner,
+		claims.Facts{Templates: a.templates(pod.Namespace), Claims: a.snap.Objects.Claims, NoClusterTemplates: false})
 	for _, problem := range want.Problems {
 		if problem.Entry != entry.Entry && !entry.Group {
 			continue
@@ -241,7 +255,8 @@ func (e *Explainer) templateMissing(r *Report, namespace, object string) {
 		what = "Was the template " + strings.Join(near, " or ") + " meant? " + what
 	}
 	if len(elsewhere) > 0 {
-		what += " There is one of this name in namespace " + some(elsewhere, maxNames) + ", but a pod uses those of its own namespace only."
+		what += " There is one of this name in namespace " + some(elsewhere,
+			maxNames) + ", but a pod uses those of its own namespace only."
 	}
 	r.help(what, kubectl("get", "resourceclaimtemplates", model.Key{Namespace: namespace}))
 }
@@ -273,16 +288,26 @@ func (a *attempt) claimInTheWay(r *Report, answer *PodAnswer, pod *model.Pod, ke
 		return
 	}
 	if damage := a.view.state.Devices.DamageReason(known); damage != "" {
-		answer.Nearest = &Nearest{Missing: "a device of the claim is lost", Holders: a.holdersOf(claim, nil, devicesText(known))}
-		r.help("The pod is scheduled when the device is published again. If it does not come back, delete the claim and the pods that use it: a claim "+
-			"that was made from a template is made again with other devices, and one that was created by hand has to be created again.",
-			kubectl("delete", "resourceclaim", key))
+		answer.Nearest = &Nearest{
+			Missing: "a device of the claim is lost",
+			Holders: a.holdersOf(claim, nil, devicesText(known)),
+		}
+		r.help(
+			"The pod is scheduled when the device is published again. If it does not come back, delete the claim and the pods that use it: a claim "+
+				"that was made from a template is made again with other devices, and one that was created by hand has to be created again.",
+			kubectl("delete", "resourceclaim", key),
+		)
 		return
 	}
-	answer.Nearest = &Nearest{Missing: "the claim is in use", Holders: a.holdersOf(claim, a.unit, "ResourceClaim "+key.Name)}
+	answer.Nearest = &Nearest{
+		Missing: "the claim is in use",
+		Holders: a.holdersOf(claim, a.unit, "ResourceClaim "+key.Name),
+	}
 	if len(claim.Status.ReservedFor) >= model.MaxConsumers {
-		r.help("Pods of one PodGroup that names the claim in spec.resourceClaims need one entry together: put the pods into a PodGroup.",
-			kubectl("describe", "resourceclaim", key))
+		r.help(
+			"Pods of one PodGroup that names the claim in spec.resourceClaims need one entry together: put the pods into a PodGroup.",
+			kubectl("describe", "resourceclaim", key),
+		)
 		return
 	}
 	r.help("Look at the claim.", "allot explain claim "+key.Name+" -n "+key.Namespace)
@@ -301,7 +326,8 @@ func devicesText(claim *model.Claim) string {
 func (e *Explainer) lastWarning(namespace, name string) string {
 	var last *corev1.Event
 	for _, event := range e.snap.Objects.Events {
-		if event.InvolvedObject.Namespace == namespace && event.InvolvedObject.Name == name && event.Type == corev1.EventTypeWarning &&
+		if event.InvolvedObject.Namespace == namespace && event.InvolvedObject.Name == name &&
+			event.Type == corev1.EventTypeWarning &&
 			(last == nil || eventTime(last).Time.Before(eventTime(event).Time)) {
 			last = event
 		}

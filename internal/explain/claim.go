@@ -44,7 +44,8 @@ func (e *Explainer) allocated(r *Report, claim *resource.ResourceClaim) error {
 	if !ok {
 		return nil
 	}
-	r.State, r.Summary = InUse, fmt.Sprintf("it has %s, used by %s", holdsText(claim), count(len(claim.Status.ReservedFor), "consumer"))
+	r.State, r.Summary = InUse, fmt.Sprintf("it has %s, used by %s", holdsText(claim),
+		count(len(claim.Status.ReservedFor), "consumer"))
 	r.fact("Usable from", scopeText(known))
 	a := &attempt{Explainer: e, view: v}
 	for i := range claim.Status.Allocation.Devices.Results {
@@ -67,11 +68,17 @@ func (e *Explainer) allocated(r *Report, claim *resource.ResourceClaim) error {
 		r.Summary = "it is being deleted; its devices become free when the last consumer has terminated"
 	case damage != "":
 		r.Summary = damage
-		r.help("Pods that wait for the claim are scheduled when the device is published again. If it does not come back, delete the claim and the "+
-			"pods that use it.", kubectl("delete", "resourceclaim", key))
+		r.help(
+			"Pods that wait for the claim are scheduled when the device is published again. If it does not come back, delete the claim and the "+
+				"pods that use it.",
+			kubectl("delete", "resourceclaim", key),
+		)
 	case len(claim.Status.ReservedFor) == 0:
-		r.Summary = "it has " + holdsText(claim) + " and no consumer: the devices are freed when its controller sees that, or the next pod uses them"
-		r.help("If it stays like this, nothing runs that frees it. Without pods that need it, delete it:", kubectl("delete", "resourceclaim", key))
+		r.Summary = "it has " + holdsText(
+			claim,
+		) + " and no consumer: the devices are freed when its controller sees that, or the next pod uses them"
+		r.help("If it stays like this, nothing runs that frees it. Without pods that need it, delete it:",
+			kubectl("delete", "resourceclaim", key))
 	}
 	return nil
 }
@@ -127,7 +134,8 @@ func (e *Explainer) unallocated(r *Report, claim *resource.ResourceClaim) error 
 		if err := e.waitingPod(r, pod); err != nil {
 			return err
 		}
-		r.Summary = fmt.Sprintf("it has no devices yet: it gets them together with pod %s, which waits: %s", pod.Name, r.Summary)
+		r.Summary = fmt.Sprintf("it has no devices yet: it gets them together with pod %s, which waits: %s", pod.Name,
+			r.Summary)
 		return nil
 	}
 	r.State = Free
@@ -143,7 +151,8 @@ func (e *Explainer) claimHistory(r *Report, claim *resource.ResourceClaim) {
 		r.moment(at, "it got "+holdsText(claim))
 	}
 	for _, consumer := range claim.Status.ReservedFor {
-		if pod := e.podByUID(model.Key{Namespace: claim.Namespace, Name: consumer.Name}, consumer.UID); pod != nil && pod.Status.StartTime != nil {
+		if pod := e.podByUID(model.Key{Namespace: claim.Namespace, Name: consumer.Name}, consumer.UID); pod != nil &&
+			pod.Status.StartTime != nil {
 			r.moment(*pod.Status.StartTime, "pod "+pod.Name+" was started with it on "+pod.Spec.NodeName)
 		}
 	}
@@ -174,7 +183,8 @@ func (r *Report) sortHistory() {
 // eventsAbout adds the events about an object.
 func (e *Explainer) eventsAbout(r *Report, kind string, key model.Key) {
 	for _, event := range e.snap.Objects.Events {
-		if event.InvolvedObject.Kind == kind && event.InvolvedObject.Name == key.Name && event.InvolvedObject.Namespace == key.Namespace {
+		if event.InvolvedObject.Kind == kind && event.InvolvedObject.Name == key.Name &&
+			event.InvolvedObject.Namespace == key.Namespace {
 			r.moment(eventTime(event), eventText(event))
 		}
 	}

@@ -94,8 +94,10 @@ func (e *Explainer) deviceFacts(r *Report, v *view, id model.DeviceID) {
 func (e *Explainer) poolState(r *Report, view *model.PoolView, id model.DeviceID) {
 	if usable, why := view.Usable(); !usable {
 		r.State, r.Summary = Unusable, why
-		r.help("Devices of a pool that is incomplete or contradicts itself are not allocated: its driver has to publish the pool again.",
-			"kubectl get resourceslices")
+		r.help(
+			"Devices of a pool that is incomplete or contradicts itself are not allocated: its driver has to publish the pool again.",
+			"kubectl get resourceslices",
+		)
 		return
 	}
 	i, ok := view.Index(id.Device)
@@ -182,7 +184,8 @@ func (e *Explainer) DeviceNames() []string {
 	var names []string
 	for _, slice := range e.snap.Objects.Slices {
 		for i := range slice.Spec.Devices {
-			names = append(names, model.DeviceID{Driver: slice.Spec.Driver, Pool: slice.Spec.Pool.Name, Device: slice.Spec.Devices[i].Name}.String())
+			names = append(names,
+				model.DeviceID{Driver: slice.Spec.Driver, Pool: slice.Spec.Pool.Name, Device: slice.Spec.Devices[i].Name}.String())
 		}
 	}
 	for _, claim := range e.snap.Objects.Claims {

@@ -52,7 +52,8 @@ func wantedText(r *resourcev1.DeviceRequest) string {
 	var options []string
 	for i := range r.FirstAvailable {
 		sub := &r.FirstAvailable[i]
-		options = append(options, fmt.Sprintf("%s of class %s (%s)", countText(sub.AllocationMode, sub.Count), sub.DeviceClassName, sub.Name))
+		options = append(options,
+			fmt.Sprintf("%s of class %s (%s)", countText(sub.AllocationMode, sub.Count), sub.DeviceClassName, sub.Name))
 	}
 	return "the first available of: " + strings.Join(options, ", ")
 }
@@ -82,7 +83,8 @@ func (a *attempt) sameOnAllNodes(r *Report, answer *PodAnswer, cause *alloc.Reas
 	case alloc.SelectorError:
 		a.expressionFails(r, answer, cause)
 	case alloc.TooMany, alloc.Unsupported:
-		r.help("Change the claim, or the template that it is made from.", "kubectl get resourceclaims -n "+cause.Requests[0].Claim.Namespace+" "+cause.Requests[0].Claim.Name+" -o yaml")
+		r.help("Change the claim, or the template that it is made from.",
+			"kubectl get resourceclaims -n "+cause.Requests[0].Claim.Namespace+" "+cause.Requests[0].Claim.Name+" -o yaml")
 	}
 }
 
@@ -105,8 +107,11 @@ func (a *attempt) expressionFails(r *Report, answer *PodAnswer, cause *alloc.Rea
 	if cause.Hint != "" {
 		answer.Details = append(answer.Details, cause.Hint)
 	}
-	if strings.HasPrefix(cause.Hint, "the device has no attribute of domain") || strings.HasPrefix(cause.Hint, "the device has no capacity of domain") {
-		r.help("An expression that fails on one device stops the allocation on all nodes. Correct the domain, in " + where + ".")
+	if strings.HasPrefix(cause.Hint, "the device has no attribute of domain") ||
+		strings.HasPrefix(cause.Hint, "the device has no capacity of domain") {
+		r.help(
+			"An expression that fails on one device stops the allocation on all nodes. Correct the domain, in " + where + ".",
+		)
 		return
 	}
 	help := "An expression that fails on one device stops the allocation on all nodes. Change it, in " + where
@@ -114,8 +119,13 @@ func (a *attempt) expressionFails(r *Report, answer *PodAnswer, cause *alloc.Rea
 		for i := range fields {
 			field := &fields[i]
 			if field.Kind != "driver" && a.valueOf(field, cause.Device) == notSet {
-				help += fmt.Sprintf(": to leave out devices without the %s, put before it: %q in device.%s[%q] && …",
-					field.Kind, field.Name, map[string]string{"attribute": "attributes", "capacity": "capacity"}[field.Kind], field.Domain)
+				help += fmt.Sprintf(
+					": to leave out devices without the %s, put before it: %q in device.%s[%q] && …",
+					field.Kind,
+					field.Name,
+					map[string]string{"attribute": "attributes", "capacity": "capacity"}[field.Kind],
+					field.Domain,
+				)
 				break
 			}
 		}
@@ -131,8 +141,10 @@ func (n *nodeExplainer) nearestDevices(near *Nearest, cause *alloc.Reason) {
 	near.Missing = fmt.Sprintf("%s: %s", cause.Subject(), cause.Comparison())
 	if withoutDevices(cause) {
 		near.Why = append(near.Why, "no device is published that the node can use")
-		n.report.help("No driver publishes devices for the node: look whether the DRA driver runs there and what it has published.",
-			"kubectl get resourceslices --field-selector spec.nodeName="+near.Node)
+		n.report.help(
+			"No driver publishes devices for the node: look whether the DRA driver runs there and what it has published.",
+			"kubectl get resourceslices --field-selector spec.nodeName="+near.Node,
+		)
 	}
 	for i := range cause.SelectorMisses {
 		near.Why = append(near.Why, n.selectorMiss(&cause.SelectorMisses[i])...)
@@ -140,14 +152,26 @@ func (n *nodeExplainer) nearestDevices(near *Nearest, cause *alloc.Reason) {
 	switch class := classOfMisses(cause); {
 	case cause.Match >= cause.Wanted:
 	case class != "":
-		n.report.help("No device there is of class "+class+". Use nodes that have such devices, look whether their driver runs there, or correct "+
-			"the selectors of the class:", "kubectl get deviceclass "+class+" -o yaml")
+		n.report.help(
+			"No device there is of class "+class+". Use nodes that have such devices, look whether their driver runs there, or correct "+
+				"the selectors of the class:",
+			"kubectl get deviceclass "+class+" -o yaml",
+		)
 	case cause.Kind == alloc.Shortage && len(cause.SelectorMisses)+len(cause.Pools) == 0 && !withoutDevices(cause):
-		n.report.help(fmt.Sprintf("No node has enough devices that match: %d are wanted together, and %s has %d. Request fewer, or use a node with more.",
-			cause.Wanted, near.Node, cause.Match), "kubectl get resourceslices")
+		n.report.help(
+			fmt.Sprintf(
+				"No node has enough devices that match: %d are wanted together, and %s has %d. Request fewer, or use a node with more.",
+				cause.Wanted,
+				near.Node,
+				cause.Match,
+			),
+			"kubectl get resourceslices",
+		)
 	case len(cause.SelectorMisses) > 0:
-		n.report.help("Change the selectors of the request (or of the class), or use nodes with devices that match. What devices there are:",
-			"kubectl get resourceslices -o yaml")
+		n.report.help(
+			"Change the selectors of the request (or of the class), or use nodes with devices that match. What devices there are:",
+			"kubectl get resourceslices -o yaml",
+		)
 	}
 	if cause.ExhaustedCounter != "" {
 		near.Why = append(near.Why, cause.ExhaustedCounter)
@@ -159,8 +183,10 @@ func (n *nodeExplainer) nearestDevices(near *Nearest, cause *alloc.Reason) {
 	}
 	for _, pool := range cause.Pools {
 		near.Why = append(near.Why, pool)
-		n.report.help("Devices of a pool that is incomplete or contradicts itself are not allocated: its driver has to publish the pool again.",
-			"kubectl get resourceslices")
+		n.report.help(
+			"Devices of a pool that is incomplete or contradicts itself are not allocated: its driver has to publish the pool again.",
+			"kubectl get resourceslices",
+		)
 	}
 	for i := range cause.Constraints {
 		near.Why = append(near.Why, constraintText(&cause.Constraints[i])...)
@@ -173,8 +199,15 @@ func (n *nodeExplainer) nearestDevices(near *Nearest, cause *alloc.Reason) {
 	}
 	n.helpHolders(cause)
 	if len(cause.TrialDevices) > 0 && len(cause.Holders) == 0 {
-		n.report.help(fmt.Sprintf("The pods of the group take all devices that match, and they suffice for %d of %d: add devices, free some "+
-			"elsewhere, or lower minCount.", n.reasons.Placed, n.reasons.Min), "kubectl get resourceslices")
+		n.report.help(
+			fmt.Sprintf(
+				"The pods of the group take all devices that match, and they suffice for %d of %d: add devices, free some "+
+					"elsewhere, or lower minCount.",
+				n.reasons.Placed,
+				n.reasons.Min,
+			),
+			"kubectl get resourceslices",
+		)
 	}
 }
 
@@ -196,10 +229,12 @@ func withoutDevices(cause *alloc.Reason) bool {
 // helpUnavailable adds what would help a device that cannot be allocated.
 func (n *nodeExplainer) helpUnavailable(u *alloc.Unavailable) {
 	if !strings.Contains(u.Reason, "tainted") {
-		n.report.help("Look what uses the device, or what it shares its counters with:", "allot explain device "+u.Device.String())
+		n.report.help("Look what uses the device, or what it shares its counters with:",
+			"allot explain device "+u.Device.String())
 		return
 	}
-	n.report.help("A tainted device is allocated to claims that tolerate the taint (tolerations of the request), or when the taint is removed.",
+	n.report.help(
+		"A tainted device is allocated to claims that tolerate the taint (tolerations of the request), or when the taint is removed.",
 		n.untaint(u.Device)...)
 }
 
@@ -232,7 +267,10 @@ func (n *nodeExplainer) selectorMiss(miss *alloc.SelectorMiss) []string {
 	if miss.Class != "" {
 		where = "the selector of class " + miss.Class
 	}
-	lines := []string{fmt.Sprintf("%s leaves out %d of %s: %s", where, miss.Missed, count(miss.Candidates, "device"), strings.Join(strings.Fields(miss.Expression), " "))}
+	lines := []string{
+		fmt.Sprintf("%s leaves out %d of %s: %s", where, miss.Missed, count(miss.Candidates, "device"),
+			strings.Join(strings.Fields(miss.Expression), " ")),
+	}
 	fields, known := n.reads.Reads(miss.Expression)
 	if !known {
 		return lines
@@ -322,7 +360,9 @@ func constraintText(miss *alloc.ConstraintMiss) []string {
 
 // quotaRefuses explains a claim that a ResourceQuota does not admit, and reports whether there is
 // one.
-func (e *Explainer) quotaRefuses(r *Report, answer *PodAnswer, namespace string, spec *resource.ResourceClaimSpec) bool {
+func (e *Explainer) quotaRefuses(
+	r *Report, answer *PodAnswer, namespace string, spec *resource.ResourceClaimSpec,
+) bool {
 	wants := map[corev1.ResourceName]int64{"count/resourceclaims.resource.k8s.io": 1}
 	for i := range spec.Devices.Requests {
 		for class, n := range mostPerClass(&spec.Devices.Requests[i]) {

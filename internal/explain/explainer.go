@@ -80,7 +80,8 @@ func New(snap *snapshot.Snapshot) (*Explainer, error) {
 			e.members[key] = append(e.members[key], pod)
 		}
 		for _, r := range claims.Resolve(pod, e.groupOf(pod)) {
-			if key := (model.Key{Namespace: pod.Namespace, Name: r.Claim}); r.Claim != "" && !slices.Contains(e.users[key], pod) {
+			if key := (model.Key{Namespace: pod.Namespace, Name: r.Claim}); r.Claim != "" &&
+				!slices.Contains(e.users[key], pod) {
 				e.users[key] = append(e.users[key], pod)
 			}
 		}
@@ -173,7 +174,10 @@ func notFound[T client.Object](kind string, key model.Key, objects []T) error {
 			names = append(names, object.GetName())
 		}
 	}
-	err := &NotFoundError{Object: Object{Kind: kind, Namespace: key.Namespace, Name: key.Name}, Similar: similar(key.Name, names)}
+	err := &NotFoundError{
+		Object:  Object{Kind: kind, Namespace: key.Namespace, Name: key.Name},
+		Similar: similar(key.Name, names),
+	}
 	for _, object := range objects {
 		if object.GetName() == key.Name && object.GetNamespace() != key.Namespace && len(err.Similar) < maxSimilar {
 			err.Similar = append(err.Similar, "one in namespace "+object.GetNamespace())

@@ -105,7 +105,8 @@ func (e *Explainer) podsState(r *Report, members []*core.Pod, unit model.UnitKey
 	case len(waiting) == 0 && len(gated) > 0:
 		r.State = Waiting
 		e.gated(r, gated[0])
-		r.Summary = fmt.Sprintf("%s wait for their scheduling gates (%s)", count(len(gated), "pod"), gated[0].Spec.SchedulingGates[0].Name)
+		r.Summary = fmt.Sprintf("%s wait for their scheduling gates (%s)", count(len(gated), "pod"),
+			gated[0].Spec.SchedulingGates[0].Name)
 		return nil
 	case len(waiting) == 0 && len(placed) == 0:
 		return e.withoutPods(r, members, unit)
@@ -150,8 +151,10 @@ func (e *Explainer) withoutPods(r *Report, members []*core.Pod, unit model.UnitK
 	}
 	r.State, r.Summary = Waiting, "it has no pods"
 	if unit.Group {
-		r.help("Pods join the group by spec.schedulingGroup.podGroupName. Look whether their controller runs, and at its events.",
-			kubectl("get", "pods", model.Key{Namespace: unit.Key.Namespace}))
+		r.help(
+			"Pods join the group by spec.schedulingGroup.podGroupName. Look whether their controller runs, and at its events.",
+			kubectl("get", "pods", model.Key{Namespace: unit.Key.Namespace}),
+		)
 	}
 	return nil
 }

@@ -87,7 +87,8 @@ func (v *verdict) text() string {
 	case *v.highest >= v.unit.Priority:
 		return fmt.Sprintf("cannot be preempted: priority %d is not lower than %d", *v.highest, v.unit.Priority)
 	case v.unit.NeverPreempts:
-		return fmt.Sprintf("has a lower priority (%d, not %d), but preemptionPolicy Never rules preemption out", *v.highest, v.unit.Priority)
+		return fmt.Sprintf("has a lower priority (%d, not %d), but preemptionPolicy Never rules preemption out", *v.highest,
+			v.unit.Priority)
 	}
 	return fmt.Sprintf("can be preempted: priority %d is lower than %d", *v.highest, v.unit.Priority)
 }
@@ -117,7 +118,8 @@ func (e *Explainer) consumerText(namespace string, consumer model.Consumer, v *v
 		}
 		priority = ptr.Deref(group.Spec.Priority, priority)
 		v.add(priority)
-		return fmt.Sprintf("PodGroup %s (%d of %s on nodes, priority %d%s)", key, running, count(len(e.members[key]), "pod"), priority, e.owner(e.members[key]))
+		return fmt.Sprintf("PodGroup %s (%d of %s on nodes, priority %d%s)", key, running, count(len(e.members[key]), "pod"),
+			priority, e.owner(e.members[key]))
 	}
 	v.foreign = fmt.Sprintf("%s %s", strings.Trim(consumer.Resource+"."+consumer.APIGroup, "."), consumer.Name)
 	return v.foreign
@@ -170,7 +172,8 @@ func (a *attempt) untaint(device model.DeviceID) []string {
 	var commands []string
 	for _, rule := range a.snap.Objects.TaintRules {
 		r := model.TaintRuleFrom(rule)
-		selects := r.Selects && (r.Driver == "" || r.Driver == device.Driver) && (r.Pool == "" || r.Pool == device.Pool) && (r.Device == "" || r.Device == device.Device)
+		selects := r.Selects && (r.Driver == "" || r.Driver == device.Driver) && (r.Pool == "" || r.Pool == device.Pool) &&
+			(r.Device == "" || r.Device == device.Device)
 		if selects && model.PreventsAllocation(&r.Taint) {
 			commands = append(commands, kubectl("delete", "devicetaintrule", model.Key{Name: rule.Name}))
 		}

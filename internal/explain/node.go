@@ -58,7 +58,8 @@ func (e *Explainer) nodeFacts(r *Report, info *model.NodeInfo) {
 	}
 	keys := slices.SortedFunc(maps.Keys(info.Pods), func(a, b model.Key) int {
 		x, y := info.Pods[a], info.Pods[b]
-		return cmp.Or(cmp.Compare(y.Shape.Requests[corev1.ResourceCPU], x.Shape.Requests[corev1.ResourceCPU]), cmp.Compare(a.String(), b.String()))
+		return cmp.Or(cmp.Compare(y.Shape.Requests[corev1.ResourceCPU], x.Shape.Requests[corev1.ResourceCPU]),
+			cmp.Compare(a.String(), b.String()))
 	})
 	for i, key := range keys {
 		if i == maxHolders {

@@ -29,8 +29,10 @@ type nodeExplainer struct {
 // checkOrder is the order in which checks are made: a node that fails a later one passed the
 // earlier ones, and so is nearer.
 var checkOrder = []nodefit.Check{
-	nodefit.CheckDomain, nodefit.CheckUnschedulable, nodefit.CheckTaint, nodefit.CheckNodeAffinity, nodefit.CheckVolume, nodefit.CheckClaimNode,
-	nodefit.CheckResource, nodefit.CheckHostPort, nodefit.CheckVolumeLimit, nodefit.CheckPodAffinity, nodefit.CheckPodAnti, nodefit.CheckForbidden,
+	nodefit.CheckDomain, nodefit.CheckUnschedulable, nodefit.CheckTaint, nodefit.CheckNodeAffinity, nodefit.CheckVolume,
+	nodefit.CheckClaimNode,
+	nodefit.CheckResource, nodefit.CheckHostPort, nodefit.CheckVolumeLimit, nodefit.CheckPodAffinity, nodefit.CheckPodAnti,
+	nodefit.CheckForbidden,
 	nodefit.CheckSpread, nodefit.CheckDevices, nodefit.CheckMapped, nodefit.CheckDrawBudget, nodefit.CheckTogether,
 }
 
@@ -124,9 +126,11 @@ func (n *nodeExplainer) lacks(info *model.NodeInfo, name corev1.ResourceName, la
 		return fmt.Sprintf("%s wanted, and the node has none", amount(name, wants))
 	}
 	if wants > has {
-		return fmt.Sprintf("%s wanted, %s free; the node has only %s in all", amount(name, wants), amount(name, free), amount(name, has))
+		return fmt.Sprintf("%s wanted, %s free; the node has only %s in all", amount(name, wants), amount(name, free),
+			amount(name, has))
 	}
-	return fmt.Sprintf("%s wanted, %s free of %s: lacks %s", amount(name, wants), amount(name, free), amount(name, has), amount(name, lacking))
+	return fmt.Sprintf("%s wanted, %s free of %s: lacks %s", amount(name, wants), amount(name, free), amount(name, has),
+		amount(name, lacking))
 }
 
 // taintsOf returns the taints that a failure is about, in full.
@@ -169,7 +173,9 @@ func (n *nodeExplainer) affinityClasses(f *reason.NodeFailure) []NodeClass {
 		}
 	}
 	if total != f.Nodes { // some failed an earlier check
-		byFound = map[string]*NodeClass{"": {Check: string(f.Check), Nodes: f.Nodes, Reason: f.Reason(), Detail: n.selectorText()}}
+		byFound = map[string]*NodeClass{
+			"": {Check: string(f.Check), Nodes: f.Nodes, Reason: f.Reason(), Detail: n.selectorText()},
+		}
 		for i := range f.Examples {
 			byFound[""].Examples = append(byFound[""].Examples, NodeExample{Node: f.Examples[i].Node})
 		}
@@ -191,7 +197,9 @@ func (n *nodeExplainer) labelMiss(info *model.NodeInfo) string {
 		}
 	}
 	terms := requiredTerms(n.pod.Shape.Affinity)
-	if selector, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: terms}); len(terms) > 0 && err == nil && !selector.Match(info.API()) {
+	if selector, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: terms}); len(terms) > 0 &&
+		err == nil &&
+		!selector.Match(info.API()) {
 		for i := range terms {
 			misses = append(misses, termMisses(info, &terms[i])...)
 		}
@@ -200,7 +208,8 @@ func (n *nodeExplainer) labelMiss(info *model.NodeInfo) string {
 }
 
 func requiredTerms(affinity *corev1.Affinity) []corev1.NodeSelectorTerm {
-	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	if affinity == nil || affinity.NodeAffinity == nil ||
+		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
 	}
 	return affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
@@ -372,7 +381,8 @@ func (n *nodeExplainer) resourceHolders(info *model.NodeInfo, name corev1.Resour
 		}
 	}
 	slices.SortFunc(using, func(a, b *model.Pod) int {
-		return cmp.Or(cmp.Compare(b.Shape.Requests[name], a.Shape.Requests[name]), cmp.Compare(a.Key.String(), b.Key.String()))
+		return cmp.Or(cmp.Compare(b.Shape.Requests[name], a.Shape.Requests[name]),
+			cmp.Compare(a.Key.String(), b.Key.String()))
 	})
 	var holders []Holder
 	for i, pod := range using {
@@ -380,7 +390,9 @@ func (n *nodeExplainer) resourceHolders(info *model.NodeInfo, name corev1.Resour
 			break
 		}
 		holders = append(holders, Holder{
-			Held: amount(name, pod.Shape.Requests[name]) + " " + string(name), Consumers: []string{n.podText(pod)}, Preemption: n.preemptible(pod),
+			Held: amount(name, pod.Shape.Requests[name]) + " " + string(
+				name,
+			), Consumers: []string{n.podText(pod)}, Preemption: n.preemptible(pod),
 		})
 	}
 	return holders
@@ -395,7 +407,8 @@ func (n *nodeExplainer) portHolders(info *model.NodeInfo) []Holder {
 			for _, taken := range other.Shape.HostPorts {
 				if wanted.Clashes(taken) {
 					holders = append(holders, Holder{
-						Held: fmt.Sprintf("port %d/%s", taken.Port, taken.Protocol), Consumers: []string{n.podText(other)}, Preemption: n.preemptible(other),
+						Held:      fmt.Sprintf("port %d/%s", taken.Port, taken.Protocol),
+						Consumers: []string{n.podText(other)}, Preemption: n.preemptible(other),
 					})
 				}
 			}
@@ -423,7 +436,8 @@ func resourcesText(requests model.Resources) string {
 func (n *nodeExplainer) tiedTo(key model.Key) string {
 	for _, c := range n.reasons.Constraints {
 		if c.Claim == key {
-			return "the devices of ResourceClaim " + key.Name + " that its other pods would get can be used from " + c.Where + " alone"
+			return "the devices of ResourceClaim " + key.Name + " that its other pods would get can be used from " + c.Where +
+				" alone"
 		}
 	}
 	claim, ok := n.view.state.Claims.Get(key)

@@ -65,7 +65,11 @@ func (e *Explainer) placementOf(r *Report, pod *core.Pod) {
 	}
 	if group, ok := v.state.Groups.Get(known.GroupKey()); ok && known.Group != "" && group.Topology != "" {
 		if info, ok := v.state.Nodes.Get(known.Node); ok && info.Node != nil {
-			r.fact("Topology", fmt.Sprintf("the pods of the group must be in one domain of %s: %s", group.Topology, info.Node.Labels[group.Topology]))
+			r.fact(
+				"Topology",
+				fmt.Sprintf("the pods of the group must be in one domain of %s: %s", group.Topology,
+					info.Node.Labels[group.Topology]),
+			)
 		}
 		return
 	}
@@ -88,10 +92,17 @@ func (v *view) candidates(pod *model.Pod) []Candidate {
 	waiting.Node, waiting.Draws = "", nil
 	v.state.Pods.Delete(pod.Key)
 	for name := range pod.ClaimNames {
-		v.state.Claims.RemoveConsumers(model.Key{Namespace: pod.Key.Namespace, Name: name}, func(c model.Consumer) bool { return c.UID == pod.UID })
+		v.state.Claims.RemoveConsumers(model.Key{Namespace: pod.Key.Namespace, Name: name},
+			func(c model.Consumer) bool { return c.UID == pod.UID })
 	}
 	v.state.Pods.Put(&waiting)
-	unit := &model.Unit{Key: pod.UnitKey(), Pods: []*model.Pod{&waiting}, Min: 1, Priority: pod.Priority, Created: pod.Created}
+	unit := &model.Unit{
+		Key:      pod.UnitKey(),
+		Pods:     []*model.Pod{&waiting},
+		Min:      1,
+		Priority: pod.Priority,
+		Created:  pod.Created,
+	}
 	if group, ok := v.state.Groups.Get(pod.GroupKey()); ok && pod.Group != "" {
 		unit.Group, unit.Min = group, max(1, group.MinCount)
 	}

@@ -128,7 +128,8 @@ func (e *Explainer) gated(r *Report, pod *core.Pod) {
 	for _, gate := range pod.Spec.SchedulingGates {
 		gates = append(gates, gate.Name)
 	}
-	r.Summary = fmt.Sprintf("it is held by scheduling gates (%s) and is not scheduled before they are removed", strings.Join(gates, ", "))
+	r.Summary = fmt.Sprintf("it is held by scheduling gates (%s) and is not scheduled before they are removed",
+		strings.Join(gates, ", "))
 	r.help("The controller that sets a gate removes it when it is done: look for that controller.",
 		kubectl("get", "pod", keyOf(pod), "-o", "jsonpath='{.spec.schedulingGates}'"))
 	if name, ok := claims.GroupName(pod); ok {

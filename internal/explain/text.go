@@ -18,7 +18,8 @@ const (
 func (r *Report) WriteText(w io.Writer) error {
 	t := &text{out: bufio.NewWriter(w)}
 	verb := map[State]string{
-		Waiting: "is waiting", Terminating: "is terminating", Finished: "has finished", InUse: "is in use", Partly: "is placed in part",
+		Waiting: "is waiting", Terminating: "is terminating", Finished: "has finished", InUse: "is in use",
+		Partly: "is placed in part",
 	}[r.State]
 	if verb == "" {
 		verb = "is " + strings.ToLower(string(r.State))
@@ -170,7 +171,12 @@ func (t *text) holders(holders []Holder) {
 func (t *text) placements(list []Placement) {
 	for i := range list {
 		p := &list[i]
-		t.heading(fmt.Sprintf("Where pod %s would be placed now, the best first (* is its node; of a number without \"of\" less is better)", p.Pod))
+		t.heading(
+			fmt.Sprintf(
+				"Where pod %s would be placed now, the best first (* is its node; of a number without \"of\" less is better)",
+				p.Pod,
+			),
+		)
 		chosen := false
 		for _, c := range p.Candidates {
 			var scores []string

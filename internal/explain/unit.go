@@ -87,11 +87,15 @@ func (a *attempt) fits(r *Report, pod model.Key) {
 	if a.key.Group && pod == (model.Key{}) {
 		subject = count(len(a.plan.Pods), "pod") + " fit"
 	}
-	r.Summary = fmt.Sprintf("nothing stands in the way: %s on %s now, and the scheduler has not placed it yet", subject, some(nodes, maxNames))
+	r.Summary = fmt.Sprintf("nothing stands in the way: %s on %s now, and the scheduler has not placed it yet", subject,
+		some(nodes, maxNames))
 	schedulerName := a.unit.Pods[0].SchedulerName
-	r.help("The scheduler may be about to do it. If it stays like this, the scheduler "+schedulerName+" does not run, backs off "+
-		"after a failure, or decides by rules that allot does not know.",
-		kubectl("get", "events", model.Key{Namespace: r.Subject.Namespace}, "--field-selector", "involvedObject.name="+r.Subject.Name))
+	r.help(
+		"The scheduler may be about to do it. If it stays like this, the scheduler "+schedulerName+" does not run, backs off "+
+			"after a failure, or decides by rules that allot does not know.",
+		kubectl("get", "events", model.Key{Namespace: r.Subject.Namespace}, "--field-selector",
+			"involvedObject.name="+r.Subject.Name),
+	)
 }
 
 // notPlaced adds the reasons of each set of pods that are alike.
@@ -128,7 +132,8 @@ func (a *attempt) summary(r *Report, pod model.Key) string {
 	case !a.key.Group || a.reasons.Min <= 1:
 		return why
 	case pod == (model.Key{}):
-		return fmt.Sprintf("%d of %d pods fit together; %s: %s", a.reasons.Placed, a.reasons.Min, podsText(r.Pods[0].Pods), why)
+		return fmt.Sprintf("%d of %d pods fit together; %s: %s", a.reasons.Placed, a.reasons.Min, podsText(r.Pods[0].Pods),
+			why)
 	case !a.hasOwn(pod):
 		return fmt.Sprintf("it fits, but it waits for the rest of its gang: %d of %d pods fit together; %s: %s",
 			a.reasons.Placed, a.reasons.Min, podsText(r.Pods[0].Pods), why)
@@ -151,7 +156,8 @@ func (p *PodAnswer) summary() string {
 	case p.Examined == 0:
 		return "there are no nodes"
 	case p.Nearest != nil:
-		return fmt.Sprintf("none of the %s fits; %s comes closest: %s", count(p.Examined, "node"), p.Nearest.Node, p.Nearest.Missing)
+		return fmt.Sprintf("none of the %s fits; %s comes closest: %s", count(p.Examined, "node"), p.Nearest.Node,
+			p.Nearest.Missing)
 	}
 	return fmt.Sprintf("none of the %s fits", count(p.Examined, "node"))
 }
@@ -191,7 +197,8 @@ func (a *attempt) topology(r *Report, t *reason.Topology) {
 	case t.Conflict != "":
 		r.fact("Topology", t.Conflict)
 	case t.Fixed != "":
-		r.fact("Topology", fmt.Sprintf("all pods must be in %s %s (label %s), where the others of the group are", name, t.Fixed, t.Label))
+		r.fact("Topology",
+			fmt.Sprintf("all pods must be in %s %s (label %s), where the others of the group are", name, t.Fixed, t.Label))
 	default:
 		var parts []string
 		domains := slices.Clone(t.Domains)
@@ -210,7 +217,10 @@ func (a *attempt) topology(r *Report, t *reason.Topology) {
 			text += ", and no node that suits the pods has the label"
 		}
 		r.fact("Topology", text)
-		r.help(fmt.Sprintf("Make room for %s in one %s, or remove the topology constraint of the PodGroup.", count(a.reasons.Min, "pod"), name))
+		r.help(
+			fmt.Sprintf("Make room for %s in one %s, or remove the topology constraint of the PodGroup.",
+				count(a.reasons.Min, "pod"), name),
+		)
 	}
 }
 
@@ -221,5 +231,7 @@ func (a *attempt) undecided(r *Report) {
 	}
 	r.Summary = fmt.Sprintf("undecided: the search limit of %d steps was reached; the best attempt placed %d of %d pods",
 		a.reasons.Steps, a.reasons.Placed, a.reasons.Min)
-	r.help("A solution may exist. Requests that are easier to decide help: fewer alternatives, constraints and different pods.")
+	r.help(
+		"A solution may exist. Requests that are easier to decide help: fewer alternatives, constraints and different pods.",
+	)
 }

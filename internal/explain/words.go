@@ -53,7 +53,8 @@ func amount(name corev1.ResourceName, n int64) string {
 	switch {
 	case name == corev1.ResourceCPU:
 		return resource.NewMilliQuantity(n, resource.DecimalSI).String()
-	case name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
+	case name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage ||
+		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
 		return resource.NewQuantity(n, resource.BinarySI).String()
 	}
 	return fmt.Sprint(n)

@@ -115,7 +115,8 @@ func (w *world) add(object runtime.Object) {
 		}
 	case *corev1.Node:
 		object.Labels = with(object.Labels, corev1.LabelHostname, object.Name)
-		for name, most := range map[corev1.ResourceName]string{corev1.ResourceCPU: "8", corev1.ResourceMemory: "32Gi", corev1.ResourcePods: "110"} {
+		for name, most := range map[corev1.ResourceName]string{corev1.ResourceCPU: "8", corev1.ResourceMemory: "32Gi",
+			corev1.ResourcePods: "110"} {
 			if _, has := object.Status.Allocatable[name]; !has {
 				if object.Status.Allocatable == nil {
 					object.Status.Allocatable = corev1.ResourceList{}
@@ -171,7 +172,9 @@ func (w *world) generate() {
 				group = g
 			}
 		}
-		pod.Status.ResourceClaimStatuses = append(pod.Status.ResourceClaimStatuses, w.wanted(claims.PodOwner(pod, group)).Record...)
+		pod.Status.ResourceClaimStatuses = append(
+			pod.Status.ResourceClaimStatuses,
+			w.wanted(claims.PodOwner(pod, group)).Record...)
 	}
 }
 
@@ -186,7 +189,8 @@ func (w *world) wanted(owner claims.Owner) claims.OwnerChange {
 		}
 	}
 	want := claims.DesiredClaims(owner, facts)
-	refused := slices.ContainsFunc(w.snap.Objects.Quotas, func(q *corev1.ResourceQuota) bool { return q.Namespace == owner.Namespace })
+	refused := slices.ContainsFunc(w.snap.Objects.Quotas,
+		func(q *corev1.ResourceQuota) bool { return q.Namespace == owner.Namespace })
 	if refused {
 		return claims.OwnerChange{}
 	}

@@ -64,7 +64,8 @@ func describe(g Gate) description {
 		return description{name: "GenericWorkload", stage: beta}
 	case WorkloadClaims:
 		return description{
-			name: "WorkloadPodGroupResourceClaimTemplate", alias: "DRAWorkloadResourceClaims", stage: beta, needs: []Gate{GenericWorkload},
+			name: "WorkloadPodGroupResourceClaimTemplate", alias: "DRAWorkloadResourceClaims", stage: beta,
+			needs: []Gate{GenericWorkload},
 		}
 	case ReservedForWorkloads:
 		return description{name: "DRAReservedForWorkloads", stage: alpha}

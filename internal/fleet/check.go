@@ -88,7 +88,12 @@ func checkDevices(pool value, sets []DeviceSet, at place) {
 			at.index = set.First + n
 			d := device{set.Driver, at.fill(set.Name)}
 			if other, ok := seen[d]; ok {
-				pool.item("devices", i).complain("device %s of %s is also in devices[%d]; give another name or first", d.name, d.driver, other)
+				pool.item("devices", i).complain(
+					"device %s of %s is also in devices[%d]; give another name or first",
+					d.name,
+					d.driver,
+					other,
+				)
 				break
 			}
 			seen[d] = i

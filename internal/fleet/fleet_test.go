@@ -147,7 +147,8 @@ func TestSlicesKeepLimits(t *testing.T) {
 		pool := NodePool{Name: "n", Count: 2}
 		total := 0
 		for i, count := range counts {
-			pool.Devices = append(pool.Devices, DeviceSet{Driver: DefaultDriver, Name: fmt.Sprintf("d%d-{index}", i), Count: count})
+			pool.Devices = append(pool.Devices,
+				DeviceSet{Driver: DefaultDriver, Name: fmt.Sprintf("d%d-{index}", i), Count: count})
 			total += count
 		}
 		f := Fleet{Name: "f", Pools: []NodePool{pool}}

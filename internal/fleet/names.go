@@ -48,8 +48,10 @@ func (v value) labelValue() string {
 
 func (e entry) resourceName() string {
 	e.complainAll(e.key, validation.IsQualifiedName(e.key))
-	if !strings.Contains(e.key, "/") && !slices.Contains(plainResources, e.key) && !strings.HasPrefix(e.key, corev1.ResourceHugePagesPrefix) {
-		e.complain("needs a domain in front, as in example.com/%s; without one there are %s and %s…", e.key, strings.Join(plainResources, ", "), corev1.ResourceHugePagesPrefix)
+	if !strings.Contains(e.key, "/") && !slices.Contains(plainResources, e.key) &&
+		!strings.HasPrefix(e.key, corev1.ResourceHugePagesPrefix) {
+		e.complain("needs a domain in front, as in example.com/%s; without one there are %s and %s…", e.key,
+			strings.Join(plainResources, ", "), corev1.ResourceHugePagesPrefix)
 	}
 	return e.key
 }
@@ -76,8 +78,10 @@ func (e entry) deviceKey() resourcev1.QualifiedName {
 	} else {
 		e.complainAll(domain, validation.IsDNS1123Subdomain(domain))
 	}
-	if len(validation.IsCIdentifier(id)) > 0 || len(id) > resourcev1.DeviceMaxIDLength || len(domain) > resourcev1.DeviceMaxDomainLength {
-		e.complain("must be an identifier of at most %d characters, with a domain and / in front or without", resourcev1.DeviceMaxIDLength)
+	if len(validation.IsCIdentifier(id)) > 0 || len(id) > resourcev1.DeviceMaxIDLength ||
+		len(domain) > resourcev1.DeviceMaxDomainLength {
+		e.complain("must be an identifier of at most %d characters, with a domain and / in front or without",
+			resourcev1.DeviceMaxIDLength)
 	}
 	return resourcev1.QualifiedName(e.key)
 }

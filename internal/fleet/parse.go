@@ -140,7 +140,8 @@ func readDeviceSet(v value) DeviceSet {
 		s.Attributes = readAttributes(attributes, place{index: s.First + max(s.Count-1, 0)})
 	}
 	if n := len(s.Attributes) + len(s.Capacity); n > resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice {
-		v.complain("has %d attributes and capacities, at most %d are allowed", n, resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice)
+		v.complain("has %d attributes and capacities, at most %d are allowed", n,
+			resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice)
 	}
 	return s
 }

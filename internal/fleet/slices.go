@@ -132,7 +132,9 @@ func (s DeviceSet) device(at place) resourcev1.Device {
 }
 
 // split divides the devices of a pool into slices.
-func split(fleetName string, spec resourcev1.ResourceSliceSpec, devices []resourcev1.Device) []resourcev1.ResourceSlice {
+func split(
+	fleetName string, spec resourcev1.ResourceSliceSpec, devices []resourcev1.Device,
+) []resourcev1.ResourceSlice {
 	chunks := slices.Collect(slices.Chunk(devices, resourcev1.ResourceSliceMaxDevices))
 	out := make([]resourcev1.ResourceSlice, 0, len(chunks))
 	for i, chunk := range chunks {

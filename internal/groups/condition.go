@@ -54,7 +54,8 @@ func Evaluate(group *scheduling.PodGroup, q Quorum) (o Outcome, known bool) {
 		return Scheduled("at least one pod is scheduled"), true
 	case !q.Met():
 		return Unschedulable(q.Message()), true
-	case !isTrue(group.Status.Conditions, scheduling.PodGroupScheduled) && !isTrue(group.Status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled):
+	case !isTrue(group.Status.Conditions, scheduling.PodGroupScheduled) &&
+		!isTrue(group.Status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled):
 		return Outcome{}, false
 	case !q.Gang:
 		return Unschedulable("no pods are scheduled"), true
@@ -68,7 +69,8 @@ func Evaluate(group *scheduling.PodGroup, q Quorum) (o Outcome, known bool) {
 func Conditions(group *scheduling.PodGroup, o Outcome, now metav1.Time) (conditions []metav1.Condition, changed bool) {
 	conditions = slices.Clone(group.Status.Conditions)
 	condition := metav1.Condition{
-		Status: metav1.ConditionFalse, Reason: o.Reason, Message: strings.ToValidUTF8(o.Message[:min(len(o.Message), maxMessage)], ""),
+		Status: metav1.ConditionFalse, Reason: o.Reason,
+		Message:            strings.ToValidUTF8(o.Message[:min(len(o.Message), maxMessage)], ""),
 		ObservedGeneration: group.Generation, LastTransitionTime: now,
 	}
 	if o.Scheduled {

@@ -17,7 +17,9 @@ const reasonRescheduled = "Rescheduled"
 // Disruption returns the conditions with DisruptionTarget set from the pods (R36), and whether that
 // changed them. DisruptionTarget becomes True when all placed pods of the group are preemption
 // victims, and stays True until other pods of the group have a node.
-func Disruption(group *scheduling.PodGroup, pods []*core.Pod, conditions []metav1.Condition, now metav1.Time) ([]metav1.Condition, bool) {
+func Disruption(
+	group *scheduling.PodGroup, pods []*core.Pod, conditions []metav1.Condition, now metav1.Time,
+) ([]metav1.Condition, bool) {
 	placed, victims, message := 0, 0, ""
 	for _, pod := range pods {
 		if !isMember(pod, group) || pod.Spec.NodeName == "" || pod.Finished() {
@@ -35,7 +37,8 @@ func Disruption(group *scheduling.PodGroup, pods []*core.Pod, conditions []metav
 		return Disrupted(group, conditions, message, now)
 	case victims == 0 && isTrue(conditions, schedulingv1beta1.DisruptionTarget):
 		return setCondition(conditions, metav1.Condition{
-			Type: schedulingv1beta1.DisruptionTarget, Status: metav1.ConditionFalse, Reason: reasonRescheduled, Message: "pods were scheduled again",
+			Type: schedulingv1beta1.DisruptionTarget, Status: metav1.ConditionFalse, Reason: reasonRescheduled,
+			Message:            "pods were scheduled again",
 			ObservedGeneration: group.Generation, LastTransitionTime: now,
 		}, false)
 	}
@@ -44,9 +47,12 @@ func Disruption(group *scheduling.PodGroup, pods []*core.Pod, conditions []metav
 
 // Disrupted returns the conditions of a group that is preempted as a whole, and whether they
 // changed.
-func Disrupted(group *scheduling.PodGroup, conditions []metav1.Condition, message string, now metav1.Time) ([]metav1.Condition, bool) {
+func Disrupted(
+	group *scheduling.PodGroup, conditions []metav1.Condition, message string, now metav1.Time,
+) ([]metav1.Condition, bool) {
 	return setCondition(slices.Clone(conditions), metav1.Condition{
-		Type: schedulingv1beta1.DisruptionTarget, Status: metav1.ConditionTrue, Reason: schedulingv1beta1.PodGroupReasonPreemptionByScheduler,
+		Type: schedulingv1beta1.DisruptionTarget, Status: metav1.ConditionTrue,
+		Reason:  schedulingv1beta1.PodGroupReasonPreemptionByScheduler,
 		Message: message, ObservedGeneration: group.Generation, LastTransitionTime: now,
 	}, false)
 }
@@ -56,7 +62,8 @@ func Disrupted(group *scheduling.PodGroup, conditions []metav1.Condition, messag
 func Victim(pod *core.Pod) (message string, chosen bool) {
 	for i := range pod.Status.Conditions {
 		c := &pod.Status.Conditions[i]
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonPreemptionByScheduler {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue &&
+			c.Reason == corev1.PodReasonPreemptionByScheduler {
 			return c.Message, true
 		}
 	}

@@ -22,7 +22,8 @@ func TestDisruptionFollowsThePods(t *testing.T) {
 		pod.Spec.SchedulingGroup, pod.Spec.NodeName = &corev1.PodSchedulingGroup{PodGroupName: &name}, node
 		if victim {
 			pod.Status.Conditions = []corev1.PodCondition{{
-				Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: "why",
+				Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
+				Message: "why",
 			}}
 		}
 		return pod
@@ -36,7 +37,8 @@ func TestDisruptionFollowsThePods(t *testing.T) {
 		{"one was chosen", []*core.Pod{pod("n", true), pod("n", false)}, ""},
 		{"all were chosen", []*core.Pod{pod("n", true), pod("n", true), pod("", false)}, "True PreemptionByScheduler why 3"},
 		{"all are gone", []*core.Pod{pod("", false)}, "True PreemptionByScheduler why 3"},
-		{"one is placed while one still goes", []*core.Pod{pod("n", true), pod("n", false)}, "True PreemptionByScheduler why 3"},
+		{"one is placed while one still goes", []*core.Pod{pod("n", true), pod("n", false)},
+			"True PreemptionByScheduler why 3"},
 		{"rescheduled", []*core.Pod{pod("n", false)}, "False Rescheduled pods were scheduled again 3"},
 	} {
 		conditions, _ := groups.Disruption(group, step.pods, group.Status.Conditions, metav1.NewTime(time.Unix(1, 0)))

@@ -78,7 +78,8 @@ func (s *scenario) write(group *scheduling.PodGroup, o groups.Outcome) string {
 	}
 	var out strings.Builder
 	for _, c := range conditions {
-		fmt.Fprintf(&out, "%s=%s %s generation=%d since=%ds: %s\n", c.Type, c.Status, c.Reason, c.ObservedGeneration, c.LastTransitionTime.Unix(), c.Message)
+		fmt.Fprintf(&out, "%s=%s %s generation=%d since=%ds: %s\n", c.Type, c.Status, c.Reason, c.ObservedGeneration,
+			c.LastTransitionTime.Unix(), c.Message)
 	}
 	return out.String()
 }

@@ -23,7 +23,12 @@ type Registry struct {
 
 // New returns a Registry with all metrics at zero.
 func New() *Registry {
-	r := &Registry{Claims: newClaims(), Scheduler: newScheduler(), Templates: newTemplates(), registry: prometheus.NewRegistry()}
+	r := &Registry{
+		Claims:    newClaims(),
+		Scheduler: newScheduler(),
+		Templates: newTemplates(),
+		registry:  prometheus.NewRegistry(),
+	}
 	r.registry.MustRegister(r.Claims.collectors()...)
 	r.registry.MustRegister(r.Scheduler.collectors()...)
 	r.registry.MustRegister(r.Templates.collectors()...)

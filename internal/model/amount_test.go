@@ -17,8 +17,10 @@ import (
 func texts() *rapid.Generator[string] {
 	edges := []string{
 		"0", "1", "-1", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
-		"18446744073709551616", "18446744073709551619", "1e30", "-1e30", "1n", "1500m", "0.5", "9223372036854775807m", "9223372036854775808n",
-		"8Ei", "16Ei", "9e18", "9223372036854775.807", "9223372036854775.8071", "1e60", "1000000000000000000e40", "1000000000000000000e45", "999e61",
+		"18446744073709551616", "18446744073709551619", "1e30", "-1e30", "1n", "1500m", "0.5", "9223372036854775807m",
+		"9223372036854775808n",
+		"8Ei", "16Ei", "9e18", "9223372036854775.807", "9223372036854775.8071", "1e60", "1000000000000000000e40",
+		"1000000000000000000e45", "999e61",
 	}
 	suffixes := []string{"", "", "n", "u", "m", "k", "M", "G", "E", "Ki", "Mi", "Ei", "e5", "e-5", "e20", "e40"}
 	return rapid.Custom(func(t *rapid.T) string {
@@ -139,7 +141,8 @@ func TestStepsAndTimesAreExact(t *testing.T) {
 // TestLargeExponentsAreCheap has amounts with exponents for which computing the power of ten takes
 // seconds.
 func TestLargeExponentsAreCheap(t *testing.T) {
-	for text, want := range map[string]int64{"1e2000000000": math.MaxInt64, "-1e2000000000": math.MinInt64, "1.5e1999999999": math.MaxInt64} {
+	for text, want := range map[string]int64{"1e2000000000": math.MaxInt64, "-1e2000000000": math.MinInt64,
+		"1.5e1999999999": math.MaxInt64} {
 		q := resource.MustParse(text)
 		if got := model.AmountOf(q, resource.Milli); got != want {
 			t.Errorf("%s: got %d, want %d", text, got, want)

@@ -8,7 +8,9 @@ import (
 )
 
 func allocationOf(device string) *Allocation {
-	return &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: device}}}
+	return &Allocation{
+		Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: device}},
+	}
 }
 
 // An assumption about a claim is kept until the API shows or contradicts it.
@@ -28,7 +30,13 @@ func TestAssumedClaim(t *testing.T) {
 	}{
 		{"not shown yet", []*Claim{claim("u", 2, nil)}, "x", 2, true},
 		{"partly shown", []*Claim{claim("u", 2, allocationOf("x"), a)}, "x", 2, true},
-		{"shown, then one consumer gone, the other not shown yet", []*Claim{claim("u", 2, allocationOf("x"), a), claim("u", 3, allocationOf("x"))}, "x", 1, true},
+		{
+			"shown, then one consumer gone, the other not shown yet",
+			[]*Claim{claim("u", 2, allocationOf("x"), a), claim("u", 3, allocationOf("x"))},
+			"x",
+			1,
+			true,
+		},
 		{"shown", []*Claim{claim("u", 2, allocationOf("x"), a, b)}, "x", 2, false},
 		{"an older version comes late", []*Claim{claim("u", 3, allocationOf("x"), a, b), claim("u", 2, nil)}, "x", 2, false},
 		{"somebody else was quicker", []*Claim{claim("u", 2, allocationOf("y"), b)}, "y", 1, false},
@@ -39,7 +47,8 @@ func TestAssumedClaim(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := NewState()
 			s.Claims.Put(claim("u", 1, nil))
-			if !s.Claims.Assume(key, Assumption{Allocation: allocationOf("x"), Consumers: []Consumer{a}}) || !s.Claims.Assume(key, Assumption{Consumers: []Consumer{b}}) {
+			if !s.Claims.Assume(key, Assumption{Allocation: allocationOf("x"), Consumers: []Consumer{a}}) ||
+				!s.Claims.Assume(key, Assumption{Consumers: []Consumer{b}}) {
 				t.Fatal("the assumption was refused")
 			}
 			if s.Claims.Assume(key, Assumption{Allocation: allocationOf("y")}) {

@@ -24,7 +24,10 @@ func benchmarkRead(b *testing.B, nodes, slices, devices int) {
 	var published []*resourcev1.ResourceSlice
 	for n := range nodes {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", n), ResourceVersion: "1"}}
-		node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourcePods: resource.MustParse("110")}
+		node.Status.Allocatable = corev1.ResourceList{
+			corev1.ResourceCPU:  resource.MustParse("4"),
+			corev1.ResourcePods: resource.MustParse("110"),
+		}
 		fleet = append(fleet, node)
 	}
 	all := true

@@ -49,7 +49,8 @@ func BudgetFrom(budget *policyv1.PodDisruptionBudget) (*Budget, error) {
 // Covers reports whether the pod's disruption counts against the budget. An empty selector selects
 // all pods of the namespace (policy/v1).
 func (b *Budget) Covers(pod *Pod) bool {
-	return b.Key.Namespace == pod.Key.Namespace && !b.Granted[pod.Key.Name] && b.Selector.Matches(labels.Set(pod.Shape.Labels))
+	return b.Key.Namespace == pod.Key.Namespace && !b.Granted[pod.Key.Name] &&
+		b.Selector.Matches(labels.Set(pod.Shape.Labels))
 }
 
 // List returns the budgets of a namespace, by name.

@@ -156,7 +156,8 @@ func (a *Allocation) Awaits() bool {
 // SkipsOperations reports whether a device of the allocation can only be used on nodes that skip
 // operations.
 func (a *Allocation) SkipsOperations() bool {
-	return slices.ContainsFunc(a.results(), func(r resourcev1.DeviceRequestAllocationResult) bool { return len(r.SkipNodeOperations) > 0 })
+	return slices.ContainsFunc(a.results(),
+		func(r resourcev1.DeviceRequestAllocationResult) bool { return len(r.SkipNodeOperations) > 0 })
 }
 
 // WithoutConditions returns the allocation without binding conditions.

@@ -162,7 +162,8 @@ func (s *ClaimStore) change(key Key, entry *claimEntry) []Topic {
 	before := s.entries[key]
 	old := before.effective()
 	s.set(key, entry)
-	if before != nil && entry != nil && sameClaim(before.claim, entry.claim) && sameClaim(before.observed, entry.observed) {
+	if before != nil && entry != nil && sameClaim(before.claim, entry.claim) &&
+		sameClaim(before.observed, entry.observed) {
 		return nil
 	}
 	topics := []Topic{{Kind: TopicClaim, Key: key}}

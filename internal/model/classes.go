@@ -30,7 +30,8 @@ func (s *ClassStore) Offers(resource corev1.ResourceName) (*Class, bool) {
 		if class.Extended != resource {
 			continue
 		}
-		if best == nil || class.Created.After(best.Created.Time) || class.Created.Equal(&best.Created) && class.Name < best.Name {
+		if best == nil || class.Created.After(best.Created.Time) ||
+			class.Created.Equal(&best.Created) && class.Name < best.Name {
 			best = class
 		}
 	}
@@ -82,7 +83,9 @@ func (s *ClassStore) Put(class *Class) []Topic {
 	if sameClass(old, class) {
 		return nil
 	}
-	return append([]Topic{{Kind: TopicClass, Key: Key{Name: class.Name}}, {Kind: TopicDevices}}, offerTopics(old, class)...)
+	return append(
+		[]Topic{{Kind: TopicClass, Key: Key{Name: class.Name}}, {Kind: TopicDevices}},
+		offerTopics(old, class)...)
 }
 
 // Delete removes a DeviceClass. Another class may offer the same extended resource.

@@ -59,7 +59,8 @@ func NodeFrom(node *corev1.Node) *Node {
 // ClassFrom converts a DeviceClass.
 func ClassFrom(class *resourcev1.DeviceClass) *Class {
 	c := &Class{
-		Name: class.Name, UID: class.UID, Version: versionOf(class), Created: class.CreationTimestamp, Selectors: expressions(class.Spec.Selectors),
+		Name: class.Name, UID: class.UID, Version: versionOf(class), Created: class.CreationTimestamp,
+		Selectors: expressions(class.Spec.Selectors),
 	}
 	c.Unknown = unknownInClass(&class.Spec)
 	if name := class.Spec.ExtendedResourceName; name != nil {
@@ -110,7 +111,8 @@ func SliceFrom(slice *resourcev1.ResourceSlice) *Slice {
 		if perDevice {
 			usage.Scope = scopeFrom(device.NodeName, device.NodeSelector, device.AllNodes)
 		}
-		s.Devices = append(s.Devices, Device{Name: device.Name, Attributes: device.Attributes, Capacity: device.Capacity, Usage: usage})
+		s.Devices = append(s.Devices,
+			Device{Name: device.Name, Attributes: device.Attributes, Capacity: device.Capacity, Usage: usage})
 	}
 	return s
 }
@@ -118,8 +120,10 @@ func SliceFrom(slice *resourcev1.ResourceSlice) *Slice {
 // hasSharedUsage reports whether the device has no usage of its own, so that it has the usage of
 // its slice.
 func hasSharedUsage(d *resourcev1.Device) bool {
-	return len(d.Taints)+len(d.ConsumesCounters)+len(d.BindingConditions)+len(d.BindingFailureConditions)+len(d.NodeAllocatableResources) == 0 &&
-		!isTrue(d.BindsToNode) && !isTrue(d.AllowMultipleAllocations)
+	return len(d.Taints) == 0 && len(d.ConsumesCounters) == 0 && len(d.BindingConditions) == 0 &&
+		len(d.BindingFailureConditions) == 0 && len(d.NodeAllocatableResources) == 0 &&
+		!isTrue(d.BindsToNode) &&
+		!isTrue(d.AllowMultipleAllocations)
 }
 
 func usageFrom(device *resourcev1.Device, usage Usage) *Usage {
@@ -235,7 +239,8 @@ func (c *Claim) ForExtended(pod Consumer) *resource.ResourceClaim {
 		claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, resourcev1.DeviceRequest{
 			Name: request.Name,
 			Exactly: &resourcev1.ExactDeviceRequest{
-				DeviceClassName: request.Alternatives[0].Class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: request.Alternatives[0].Count,
+				DeviceClassName: request.Alternatives[0].Class, AllocationMode: resourcev1.DeviceAllocationModeExactCount,
+				Count: request.Alternatives[0].Count,
 			},
 		})
 	}

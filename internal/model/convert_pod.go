@@ -75,15 +75,18 @@ func setOf(pod *core.Pod) types.UID {
 // isVictim reports whether the conditions show that a scheduler has chosen the pod as a victim.
 func isVictim(conditions []corev1.PodCondition) bool {
 	return slices.ContainsFunc(conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonPreemptionByScheduler
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue &&
+			c.Reason == corev1.PodReasonPreemptionByScheduler
 	})
 }
 
 func shapeFrom(pod *corev1.Pod) (*Shape, error) {
 	shape := &Shape{
-		Namespace:        pod.Namespace,
-		Labels:           pod.Labels,
-		Requests:         ResourcesFrom(podresources.PodRequests(boundedPod(pod), podresources.PodResourcesOptions{UseStatusResources: resized(pod)})),
+		Namespace: pod.Namespace,
+		Labels:    pod.Labels,
+		Requests: ResourcesFrom(
+			podresources.PodRequests(boundedPod(pod), podresources.PodResourcesOptions{UseStatusResources: resized(pod)}),
+		),
 		NodeSelector:     pod.Spec.NodeSelector,
 		Affinity:         pod.Spec.Affinity,
 		Tolerations:      pod.Spec.Tolerations,

@@ -17,7 +17,12 @@ import (
 )
 
 func requests(cpu, memory string) corev1.ResourceRequirements {
-	return corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse(cpu), corev1.ResourceMemory: quantity.MustParse(memory)}}
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{
+			corev1.ResourceCPU:    quantity.MustParse(cpu),
+			corev1.ResourceMemory: quantity.MustParse(memory),
+		},
+	}
 }
 
 // Init containers run one after the other, before the main containers. Sidecars run with all
@@ -70,7 +75,9 @@ func TestShapeID(t *testing.T) {
 		{"tolerations", false, func(p *core.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Key: "k"}} }},
 		{"host port", false, func(p *core.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}} }},
 		{"spread", false, func(p *core.Pod) {
-			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "z", WhenUnsatisfiable: corev1.DoNotSchedule}}
+			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
+				{MaxSkew: 1, TopologyKey: "z", WhenUnsatisfiable: corev1.DoNotSchedule},
+			}
 		}},
 	}
 	for _, test := range tests {
@@ -82,11 +89,13 @@ func TestShapeID(t *testing.T) {
 
 func TestSetOfAPod(t *testing.T) {
 	yes, no := true, false
-	for kind, want := range map[string]types.UID{"ReplicaSet": "u", "StatefulSet": "u", "DaemonSet": "", "Job": "", "": ""} {
+	for kind, want := range map[string]types.UID{"ReplicaSet": "u", "StatefulSet": "u", "DaemonSet": "", "Job": "",
+		"": ""} {
 		pod := &core.Pod{}
 		pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "other", UID: "other", Controller: &no}}
 		if kind != "" {
-			pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{Kind: kind, Name: "n", UID: "u", Controller: &yes})
+			pod.OwnerReferences = append(pod.OwnerReferences,
+				metav1.OwnerReference{Kind: kind, Name: "n", UID: "u", Controller: &yes})
 		}
 		if got := setOf(pod); got != want {
 			t.Errorf("of a %s: %q, want %q", kind, got, want)
@@ -99,10 +108,22 @@ func TestSliceScopes(t *testing.T) {
 	selector := &corev1.NodeSelector{}
 	device := func(name string) resourcev1.Device { return resourcev1.Device{Name: name} }
 	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "s", ResourceVersion: "7"}}
-	slice.Spec = resourcev1.ResourceSliceSpec{Driver: "d", Pool: resourcev1.ResourcePool{Name: "p", Generation: 3, ResourceSliceCount: 2}, NodeName: &n1}
+	slice.Spec = resourcev1.ResourceSliceSpec{
+		Driver:   "d",
+		Pool:     resourcev1.ResourcePool{Name: "p", Generation: 3, ResourceSliceCount: 2},
+		NodeName: &n1,
+	}
 	slice.Spec.Devices = []resourcev1.Device{device("a")}
 	got := SliceFrom(slice)
-	want := &Slice{Name: "s", Version: 7, Pool: PoolID{"d", "p"}, Generation: 3, PoolSlices: 2, Usage: Usage{Scope: Scope{Node: "n1"}}, Devices: []Device{{Name: "a", Usage: &Usage{Scope: Scope{Node: "n1"}}}}}
+	want := &Slice{
+		Name:       "s",
+		Version:    7,
+		Pool:       PoolID{"d", "p"},
+		Generation: 3,
+		PoolSlices: 2,
+		Usage:      Usage{Scope: Scope{Node: "n1"}},
+		Devices:    []Device{{Name: "a", Usage: &Usage{Scope: Scope{Node: "n1"}}}},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -137,7 +158,8 @@ func TestAllocationRoundTrip(t *testing.T) {
 }
 
 func TestGroupFrom(t *testing.T) {
-	for name, want := range map[string]bool{"PodGroupScheduled": true, "PodGroupInitiallyScheduled": true, "Other": false} {
+	for name, want := range map[string]bool{"PodGroupScheduled": true, "PodGroupInitiallyScheduled": true,
+		"Other": false} {
 		group := &scheduling.PodGroup{}
 		group.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: 3}
 		group.Status.Conditions = []metav1.Condition{{Type: name, Status: metav1.ConditionTrue}}

@@ -64,7 +64,8 @@ func zonesOf(volume map[string]string) *corev1.NodeSelector {
 		var product []corev1.NodeSelectorTerm
 		for _, term := range terms {
 			for _, requirements := range also {
-				product = append(product, corev1.NodeSelectorTerm{MatchExpressions: slices.Concat(term.MatchExpressions, requirements)})
+				product = append(product,
+					corev1.NodeSelectorTerm{MatchExpressions: slices.Concat(term.MatchExpressions, requirements)})
 			}
 		}
 		terms = product
@@ -76,12 +77,14 @@ func zonesOf(volume map[string]string) *corev1.NodeSelector {
 	for _, label := range zoneLabels {
 		now, older := label[0], label[1]
 		unset := corev1.NodeSelectorRequirement{Key: older, Operator: corev1.NodeSelectorOpDoesNotExist}
-		nowhere = append(nowhere, unset, corev1.NodeSelectorRequirement{Key: now, Operator: corev1.NodeSelectorOpDoesNotExist})
+		nowhere = append(nowhere, unset,
+			corev1.NodeSelectorRequirement{Key: now, Operator: corev1.NodeSelectorOpDoesNotExist})
 		if values := zonesIn(volume[now]); values != nil {
 			require([]corev1.NodeSelectorRequirement{is(now, values)})
 		}
 		if values := zonesIn(volume[older]); values != nil {
-			require([]corev1.NodeSelectorRequirement{is(older, values)}, []corev1.NodeSelectorRequirement{unset, is(now, values)})
+			require([]corev1.NodeSelectorRequirement{is(older, values)},
+				[]corev1.NodeSelectorRequirement{unset, is(now, values)})
 		}
 	}
 	if len(terms[0].MatchExpressions) == 0 {

@@ -18,7 +18,8 @@ type DeviceStore struct {
 
 func newDeviceStore(s *State) DeviceStore {
 	return DeviceStore{
-		pools: map[PoolID]*poolEntry{}, slices: map[string]*Slice{}, quarantined: map[DeviceID]bool{}, sharing: 1, state: s, log: &s.log,
+		pools: map[PoolID]*poolEntry{}, slices: map[string]*Slice{}, quarantined: map[DeviceID]bool{}, sharing: 1, state: s,
+		log: &s.log,
 	}
 }
 

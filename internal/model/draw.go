@@ -78,7 +78,10 @@ func (s *DeviceStore) Draw(claim string, a *Allocation, containers []string) (Dr
 			}
 			if r.Overhead != nil {
 				sum := overhead[name]
-				sum.Name, sum.PerPod, sum.PerContainer = name, added(sum.PerPod, r.Overhead.PerPod), added(sum.PerContainer, r.Overhead.PerContainer)
+				sum.Name, sum.PerPod, sum.PerContainer = name, added(sum.PerPod, r.Overhead.PerPod), added(
+					sum.PerContainer,
+					r.Overhead.PerContainer,
+				)
 				overhead[name] = sum
 			}
 		}
@@ -99,7 +102,9 @@ func (s *DeviceStore) Draw(claim string, a *Allocation, containers []string) (Dr
 
 // mapped returns the amount of a node resource that one device represents: a multiple of the
 // device, or of its consumed capacity.
-func mapped(m *resourcev1.NodeAllocatableMapping, result *resourcev1.DeviceRequestAllocationResult) (resource.Quantity, bool) {
+func mapped(
+	m *resourcev1.NodeAllocatableMapping, result *resourcev1.DeviceRequestAllocationResult,
+) (resource.Quantity, bool) {
 	switch {
 	case m == nil:
 		return resource.Quantity{}, false

@@ -99,8 +99,10 @@ func TestDrawsAreCountedAsUpstream(t *testing.T) {
 			if rapid.Bool().Draw(t, "draws "+string(name)) {
 				pod.Status.NodeAllocatableResourceClaimStatuses = append(pod.Status.NodeAllocatableResourceClaimStatuses, Draw{
 					ResourceClaimName: string(name), Containers: []string{"a"},
-					Mapping:  []corev1.NodeAllocatableMappedResources{{Name: name, Quantity: amount("mapped")}},
-					Overhead: []corev1.NodeAllocatableOverheadResources{{Name: name, PerPod: amount("per pod"), PerContainer: amount("per container")}},
+					Mapping: []corev1.NodeAllocatableMappedResources{{Name: name, Quantity: amount("mapped")}},
+					Overhead: []corev1.NodeAllocatableOverheadResources{
+						{Name: name, PerPod: amount("per pod"), PerContainer: amount("per container")},
+					},
 				})
 			}
 		}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -79,14 +80,16 @@ func (s *ClaimStore) dump(b *strings.Builder) {
 			if made := entry.pending.NewClaim; made != nil {
 				fmt.Fprintf(b, "  to be made for %s: %s\n", made.Controller, text(made.Requests))
 			}
-			fmt.Fprintf(b, "  pending allocation %v consumers %v any pod %v\n", entry.pending.Allocation != nil, entry.pending.Consumers, entry.pending.AnyPod)
+			fmt.Fprintf(b, "  pending allocation %v consumers %v any pod %v\n", entry.pending.Allocation != nil,
+				entry.pending.Consumers, entry.pending.AnyPod)
 		}
 	}
 }
 
 func (s *DeviceStore) dump(b *strings.Builder) {
 	for _, slice := range sorted(s.slices, strings.Compare) {
-		fmt.Fprintf(b, "slice %s: %s generation %d of %d devices %d\n", slice.Name, slice.Pool, slice.Generation, slice.PoolSlices, len(slice.Devices))
+		fmt.Fprintf(b, "slice %s: %s generation %d of %d devices %d\n", slice.Name, slice.Pool, slice.Generation,
+			slice.PoolSlices, len(slice.Devices))
 	}
 	for _, id := range sortedKeys(s.pools, func(x, y PoolID) int { return strings.Compare(x.String(), y.String()) }) {
 		entry := s.pools[id]
@@ -97,9 +100,10 @@ func (s *DeviceStore) dump(b *strings.Builder) {
 		for _, device := range sortedKeys(entry.held, strings.Compare) {
 			h := entry.held[device]
 			fmt.Fprintf(b, " %s held by %v, %d whole", device, h.holders, h.whole)
-			for _, name := range sortedKeys(h.consumed, func(x, y resourcev1.QualifiedName) int { return strings.Compare(string(x), string(y)) }) {
+			for _, name := range sortedKeys(h.consumed, cmp.Compare[resourcev1.QualifiedName]) {
 				given := h.consumed[name].DeepCopy()
-				fmt.Fprintf(b, " %s %s", name, resource.NewDecimalQuantity(*given.AsDec(), resource.DecimalSI)) // one text for equal amounts
+				fmt.Fprintf(b, " %s %s", name,
+					resource.NewDecimalQuantity(*given.AsDec(), resource.DecimalSI)) // one text for equal amounts
 			}
 		}
 		if entry.pool != nil {

@@ -48,7 +48,17 @@ func extendedRequestsFrom(spec *corev1.PodSpec) []ExtendedRequest {
 			ends := at < len(spec.InitContainers) && !sidecar
 			for name, amount := range c.Resources.Requests {
 				if count := AmountOf(amount, 0); count > 0 && IsOfferable(name) {
-					asks = append(asks, ExtendedRequest{Resource: name, Container: c.Name, ContainerIndex: at, ResourceIndex: countBefore(c.Resources.Requests, name), Count: count, Terminates: ends})
+					asks = append(
+						asks,
+						ExtendedRequest{
+							Resource:       name,
+							Container:      c.Name,
+							ContainerIndex: at,
+							ResourceIndex:  countBefore(c.Resources.Requests, name),
+							Count:          count,
+							Terminates:     ends,
+						},
+					)
 				}
 			}
 			at++

@@ -23,7 +23,10 @@ func anyContainers(t *rapid.T, kind string, init bool) []corev1.Container {
 	for i := range rapid.IntRange(0, 3).Draw(t, kind) {
 		c := corev1.Container{Name: fmt.Sprint(kind, i)}
 		if n := rapid.Int64Range(0, 4).Draw(t, "count"); n > 0 {
-			c.Resources.Requests = corev1.ResourceList{thing: *resource.NewQuantity(n, resource.DecimalSI), corev1.ResourceCPU: resource.MustParse("1")}
+			c.Resources.Requests = corev1.ResourceList{
+				thing:              *resource.NewQuantity(n, resource.DecimalSI),
+				corev1.ResourceCPU: resource.MustParse("1"),
+			}
 		}
 		if always := corev1.ContainerRestartPolicyAlways; init && rapid.Bool().Draw(t, "sidecar") {
 			c.RestartPolicy = &always
@@ -74,7 +77,8 @@ func TestDevicesForExtendedResources(t *testing.T) {
 				t.Errorf("%s has %d of %d", ask.Container, has, ask.Count)
 			}
 			for k := range shape.ExtendedRequests {
-				if other := &shape.ExtendedRequests[k]; other != ask && together(ask, other) && shares(of[ask.Container], of[other.Container]) {
+				if other := &shape.ExtendedRequests[k]; other != ask && together(ask, other) &&
+					shares(of[ask.Container], of[other.Container]) {
 					t.Errorf("%s and %s share a device", ask.Container, other.Container)
 				}
 			}
@@ -84,7 +88,8 @@ func TestDevicesForExtendedResources(t *testing.T) {
 
 // together says whether two containers run at the same time.
 func together(a, b *ExtendedRequest) bool {
-	return !a.Terminates && !b.Terminates || a.Terminates && !b.Terminates && b.ContainerIndex < a.ContainerIndex || b.Terminates && !a.Terminates && a.ContainerIndex < b.ContainerIndex
+	return !a.Terminates && !b.Terminates || a.Terminates && !b.Terminates && b.ContainerIndex < a.ContainerIndex ||
+		b.Terminates && !a.Terminates && a.ContainerIndex < b.ContainerIndex
 }
 
 func shares(a, b []string) bool {
@@ -124,12 +129,25 @@ func TestClassThatOffersAResource(t *testing.T) {
 // it replaces is deleted, but not when the pod that was bound with it terminates.
 func TestCreatedClaims(t *testing.T) {
 	key := Key{Namespace: "ns", Name: "p-extended"}
-	made := &Claim{Key: key, Controller: "p-uid", Requests: []Request{{Name: "r", Alternatives: []Alternative{{Class: "gpu", Count: 1}}}}}
-	other := &Claim{Key: key, UID: "old", Controller: "p-uid", Requests: []Request{{Name: "r", Alternatives: []Alternative{{Class: "gpu", Count: 2}}}}}
-	device := &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: "x"}}}
+	made := &Claim{
+		Key:        key,
+		Controller: "p-uid",
+		Requests:   []Request{{Name: "r", Alternatives: []Alternative{{Class: "gpu", Count: 1}}}},
+	}
+	other := &Claim{
+		Key:        key,
+		UID:        "old",
+		Controller: "p-uid",
+		Requests:   []Request{{Name: "r", Alternatives: []Alternative{{Class: "gpu", Count: 2}}}},
+	}
+	device := &Allocation{
+		Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "d", Pool: "p", Device: "x"}},
+	}
 	assume := func(s *State) {
 		s.Pods.Put(&Pod{Key: Key{Namespace: "ns", Name: "p"}, UID: "p-uid", Extended: key.Name, Shape: &Shape{}})
-		if !s.Claims.Assume(key, Assumption{NewClaim: made, Allocation: device, Consumers: []Consumer{PodConsumer("p", "p-uid")}}) {
+		if !s.Claims.Assume(
+			key, Assumption{NewClaim: made, Allocation: device, Consumers: []Consumer{PodConsumer("p", "p-uid")}},
+		) {
 			t.Fatal("refused")
 		}
 	}
@@ -138,7 +156,14 @@ func TestCreatedClaims(t *testing.T) {
 		claim.UID, claim.Allocation = uid, allocation
 		return &claim
 	}
-	bound := &Pod{Key: Key{Namespace: "ns", Name: "p"}, UID: "p-uid", Extended: key.Name, Node: "n", Mapped: true, Shape: &Shape{}}
+	bound := &Pod{
+		Key:      Key{Namespace: "ns", Name: "p"},
+		UID:      "p-uid",
+		Extended: key.Name,
+		Node:     "n",
+		Mapped:   true,
+		Shape:    &Shape{},
+	}
 	for _, c := range []struct {
 		name string
 		do   func(*State)
@@ -147,7 +172,11 @@ func TestCreatedClaims(t *testing.T) {
 		{"nothing happens", func(*State) {}, true},
 		{"it is forgotten", func(s *State) { s.Claims.Forget(key) }, false},
 		{"it is shown before its status", func(s *State) { s.Claims.Put(shown("new", nil)) }, true},
-		{"it is shown with its devices, and goes", func(s *State) { s.Claims.Put(shown("new", device)); s.Claims.Delete(key) }, false},
+		{"it is shown with its devices, and goes", func(s *State) {
+			s.Claims.Put(shown("new",
+				device))
+			s.Claims.Delete(key)
+		}, false},
 		{"what it replaces is shown, and goes", func(s *State) { s.Claims.Put(other); s.Claims.Delete(key) }, true},
 		{"what it replaces is shown, and is forgotten", func(s *State) { s.Claims.Put(other); s.Claims.Forget(key) }, false},
 		{"somebody else's is shown", func(s *State) { s.Claims.Put(&Claim{Key: key, UID: "x", Controller: "q-uid"}) }, false},

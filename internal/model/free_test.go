@@ -15,7 +15,8 @@ import (
 // node's allocatable resources. The free amount always is allocatable minus used, limited to the
 // range of int64.
 func TestFreeIsExact(t *testing.T) {
-	amounts := rapid.OneOf(rapid.Int64Range(0, 1<<63-1), rapid.SampledFrom([]int64{0, 1, 1 << 61, 1 << 62, model.MaxSupply, model.MaxAmount}))
+	amounts := rapid.OneOf(rapid.Int64Range(0, 1<<63-1),
+		rapid.SampledFrom([]int64{0, 1, 1 << 61, 1 << 62, model.MaxSupply, model.MaxAmount}))
 	rapid.Check(t, func(t *rapid.T) {
 		state := model.NewState()
 		has := int64(0)
@@ -38,7 +39,9 @@ func TestFreeIsExact(t *testing.T) {
 			for _, takes := range pods {
 				want.Sub(want, big.NewInt(takes))
 			}
-			state.Pods.Put(&model.Pod{Key: model.Key{Name: "none"}, Node: "n", Shape: &model.Shape{}}) // so that the node is known
+			state.Pods.Put(
+				&model.Pod{Key: model.Key{Name: "none"}, Node: "n", Shape: &model.Shape{}},
+			) // so that the node is known
 			if _, known := state.Nodes.Get("n"); !known {
 				continue
 			}

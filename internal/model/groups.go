@@ -84,7 +84,8 @@ func (e *claimEntry) allocated() bool {
 // sameUses reports whether two versions of a pod share their list of claims, for example if the
 // node was assumed.
 func sameUses(a, b *Pod) bool {
-	return a.Extended == b.Extended && len(a.Claims) == len(b.Claims) && (len(a.Claims) == 0 || &a.Claims[0] == &b.Claims[0])
+	return a.Extended == b.Extended && len(a.Claims) == len(b.Claims) &&
+		(len(a.Claims) == 0 || &a.Claims[0] == &b.Claims[0])
 }
 
 type groupEntry struct {
@@ -138,7 +139,8 @@ func (s *GroupStore) replaceMember(before, after *Pod) {
 
 // find returns the index of a member, or where to insert it.
 func (e *groupEntry) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(e.members, name, func(pod *Pod, name string) int { return compareStrings(pod.Key.Name, name) })
+	return slices.BinarySearchFunc(e.members, name,
+		func(pod *Pod, name string) int { return compareStrings(pod.Key.Name, name) })
 }
 
 // of returns the counter for the pod.
@@ -250,7 +252,8 @@ func (s *GroupStore) topics(old, now *Group) []Topic {
 // samePreemption reports whether preemption treats two versions of a group alike.
 func samePreemption(a, b *Group) bool {
 	priority := a.Priority == b.Priority || a.Priority != nil && b.Priority != nil && *a.Priority == *b.Priority
-	return priority && a.UID == b.UID && a.Whole == b.Whole && a.Gang == b.Gang && a.MinCount == b.MinCount && a.Deleting == b.Deleting
+	return priority && a.UID == b.UID && a.Whole == b.Whole && a.Gang == b.Gang && a.MinCount == b.MinCount &&
+		a.Deleting == b.Deleting
 }
 
 func (s *GroupStore) set(key Key, group *Group) {

@@ -41,7 +41,8 @@ func (p *Pool) Usable() (bool, string) {
 		return false, fmt.Sprintf("pool %s: %s", p.ID, p.Problem)
 	}
 	if p.Slices < p.Want {
-		return false, fmt.Sprintf("pool %s is incomplete: %d of %d slices of generation %d", p.ID, p.Slices, p.Want, p.Generation)
+		return false, fmt.Sprintf("pool %s is incomplete: %d of %d slices of generation %d", p.ID, p.Slices, p.Want,
+			p.Generation)
 	}
 	return true, ""
 }
@@ -117,11 +118,13 @@ func (p *Pool) unknownCounter() string {
 			}
 			counters, ok := sets[consumed.CounterSet]
 			if !ok {
-				return fmt.Sprintf("device %s consumes from counter set %s, which the pool does not have", p.Devices[i].Name, consumed.CounterSet)
+				return fmt.Sprintf("device %s consumes from counter set %s, which the pool does not have", p.Devices[i].Name,
+					consumed.CounterSet)
 			}
 			for _, name := range slices.Sorted(maps.Keys(consumed.Counters)) {
 				if _, ok := counters[name]; !ok {
-					return fmt.Sprintf("device %s consumes counter %s/%s, which the pool does not have", p.Devices[i].Name, consumed.CounterSet, name)
+					return fmt.Sprintf("device %s consumes counter %s/%s, which the pool does not have", p.Devices[i].Name,
+						consumed.CounterSet, name)
 				}
 			}
 		}

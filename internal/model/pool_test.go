@@ -9,7 +9,12 @@ import (
 )
 
 func sliceOf(pool, slice string, ofSlices int64, devices ...string) *Slice {
-	s := &Slice{Name: slice, Pool: PoolID{Driver: "d", Pool: pool}, PoolSlices: ofSlices, Usage: Usage{Scope: Scope{Node: "n"}}}
+	s := &Slice{
+		Name:       slice,
+		Pool:       PoolID{Driver: "d", Pool: pool},
+		PoolSlices: ofSlices,
+		Usage:      Usage{Scope: Scope{Node: "n"}},
+	}
 	for _, device := range devices {
 		s.Devices = append(s.Devices, Device{Name: device, Usage: &s.Usage})
 	}

@@ -42,7 +42,12 @@ type selectedCount struct {
 const maxSelected = 256
 
 func newServiceStore(s *State) ServiceStore {
-	return ServiceStore{services: map[string]map[string]*Service{}, counts: map[string]map[string]*selectedCount{}, state: s, log: &s.log}
+	return ServiceStore{
+		services: map[string]map[string]*Service{},
+		counts:   map[string]map[string]*selectedCount{},
+		state:    s,
+		log:      &s.log,
+	}
 }
 
 // ServedWith returns, for each node that has any, the number of pods that match the selectors of
@@ -147,7 +152,8 @@ func (s *ServiceStore) audit() error {
 	for namespace, counts := range s.counts {
 		for id, count := range counts {
 			if want := s.countSelected(namespace, count.selector).on; !maps.Equal(count.on, want) {
-				return fmt.Errorf("state has drifted: pods in %s with %s are %v, should be %v", namespace, id, byNodeName(count.on), byNodeName(want))
+				return fmt.Errorf("state has drifted: pods in %s with %s are %v, should be %v", namespace, id,
+					byNodeName(count.on), byNodeName(want))
 			}
 		}
 	}

@@ -34,7 +34,8 @@ func (t *Terms) spreads(shape *Shape, constraints []corev1.TopologySpreadConstra
 
 func spreadFrom(shape *Shape, c *corev1.TopologySpreadConstraint) (Spread, error) {
 	selector := withLabelKeys(c.LabelSelector, shape.Labels, c.MatchLabelKeys, nil)
-	term, err := newTerm(shape, c.TopologyKey, []corev1.PodAffinityTerm{{LabelSelector: selector, TopologyKey: c.TopologyKey}})
+	term, err := newTerm(shape, c.TopologyKey,
+		[]corev1.PodAffinityTerm{{LabelSelector: selector, TopologyKey: c.TopologyKey}})
 	if err != nil {
 		return Spread{}, err
 	}

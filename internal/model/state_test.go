@@ -28,7 +28,14 @@ func drawChange(t *rapid.T) change {
 		label := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "zone")
 		cpu := rapid.Int64Range(1, 3).Draw(t, "cpu")
 		return func(s *State) {
-			s.Nodes.Put(&Node{Name: name("node", n), UID: uid, Labels: map[string]string{"zone": label}, Allocatable: Resources{corev1.ResourceCPU: cpu}})
+			s.Nodes.Put(
+				&Node{
+					Name:        name("node", n),
+					UID:         uid,
+					Labels:      map[string]string{"zone": label},
+					Allocatable: Resources{corev1.ResourceCPU: cpu},
+				},
+			)
 		}
 	case 1:
 		return func(s *State) { s.Nodes.Delete(name("node", n)) }
@@ -42,7 +49,12 @@ func drawChange(t *rapid.T) change {
 	case 7:
 		return func(s *State) { s.Pods.Forget(key) }
 	case 8, 9:
-		claim := &Claim{Key: key, UID: uid, Allocation: drawAllocation(t), Version: rapid.Uint64Range(0, 3).Draw(t, "version")}
+		claim := &Claim{
+			Key:        key,
+			UID:        uid,
+			Allocation: drawAllocation(t),
+			Version:    rapid.Uint64Range(0, 3).Draw(t, "version"),
+		}
 		return func(s *State) { s.Claims.Put(claim) }
 	case 10:
 		return func(s *State) { s.Claims.Delete(key) }
@@ -53,7 +65,11 @@ func drawChange(t *rapid.T) change {
 	case 18:
 		return drawRelease(t, key)
 	case 11:
-		assumption := Assumption{Allocation: drawAllocation(t), Consumers: []Consumer{PodConsumer("p", uid)}, AnyPod: rapid.Bool().Draw(t, "any")}
+		assumption := Assumption{
+			Allocation: drawAllocation(t),
+			Consumers:  []Consumer{PodConsumer("p", uid)},
+			AnyPod:     rapid.Bool().Draw(t, "any"),
+		}
 		return func(s *State) { s.Claims.Assume(key, assumption) }
 	case 12:
 		return func(s *State) { s.Claims.Forget(key) }
@@ -85,9 +101,13 @@ func nomination(name, node string) *Nomination {
 	key, stand := Key{Namespace: "ns", Name: name}, Key{Namespace: "ns", Name: "for " + name}
 	device := resourcev1.DeviceRequestAllocationResult{Driver: "d", Pool: "p", Device: "dev-0"}
 	return &Nomination{
-		Unit:      UnitKey{Key: key},
-		Pods:      []*Pod{{Key: stand, Node: node, StandIn: true, Shape: &Shape{Namespace: "ns", Requests: Resources{corev1.ResourceCPU: 1}}}},
-		Devices:   []DeviceReservation{{Claim: key, Allocation: &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{device}}}},
+		Unit: UnitKey{Key: key},
+		Pods: []*Pod{
+			{Key: stand, Node: node, StandIn: true, Shape: &Shape{Namespace: "ns", Requests: Resources{corev1.ResourceCPU: 1}}},
+		},
+		Devices: []DeviceReservation{
+			{Claim: key, Allocation: &Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{device}}},
+		},
 		Reclaimed: []Key{key},
 	}
 }
@@ -111,25 +131,40 @@ func drawRelease(t *rapid.T, key Key) change {
 }
 
 func drawPod(t *rapid.T, key Key, uid types.UID, node string) *Pod {
-	shape := &Shape{Namespace: "ns", Labels: map[string]string{"app": rapid.SampledFrom([]string{"a", "b"}).Draw(t, "app")}, Requests: Resources{corev1.ResourceCPU: 1}}
-	term := corev1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}}
+	shape := &Shape{
+		Namespace: "ns",
+		Labels:    map[string]string{"app": rapid.SampledFrom([]string{"a", "b"}).Draw(t, "app")},
+		Requests:  Resources{corev1.ResourceCPU: 1},
+	}
+	term := corev1.PodAffinityTerm{
+		TopologyKey:   "zone",
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
+	}
 	switch rapid.IntRange(0, 3).Draw(t, "affinity") {
 	case 0:
 		term.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
 		fallthrough
 	case 1:
-		shape.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}
+		shape.Affinity = &corev1.Affinity{
+			PodAntiAffinity: &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term},
+			},
+		}
 	case 2:
-		shape.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}
+		shape.Affinity = &corev1.Affinity{
+			PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}},
+		}
 	}
 	if err := shape.complete(nil); err != nil {
 		t.Fatal(err)
 	}
 	return &Pod{
 		Key: key, UID: uid, Node: node, Shape: shape,
-		Group:    rapid.SampledFrom([]string{"", "g"}).Draw(t, "group"),
-		Set:      types.UID(rapid.SampledFrom([]string{"", "s"}).Draw(t, "set")),
-		Claims:   []PodClaim{{Entry: "e", Claim: name("x", rapid.IntRange(0, 3).Draw(t, "claim")), Group: rapid.Bool().Draw(t, "through group")}},
+		Group: rapid.SampledFrom([]string{"", "g"}).Draw(t, "group"),
+		Set:   types.UID(rapid.SampledFrom([]string{"", "s"}).Draw(t, "set")),
+		Claims: []PodClaim{
+			{Entry: "e", Claim: name("x", rapid.IntRange(0, 3).Draw(t, "claim")), Group: rapid.Bool().Draw(t, "through group")},
+		},
 		Extended: rapid.SampledFrom([]string{"", "x-0"}).Draw(t, "extended"),
 		Gated:    rapid.Bool().Draw(t, "gated"),
 		Deleting: rapid.Bool().Draw(t, "deleting"),
@@ -144,7 +179,8 @@ func drawAllocation(t *rapid.T) *Allocation {
 	a := &Allocation{}
 	for range rapid.IntRange(0, 2).Draw(t, "devices") {
 		result := resourcev1.DeviceRequestAllocationResult{
-			Driver: "d", Pool: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "pool"), Device: name("dev", rapid.IntRange(0, 2).Draw(t, "device")),
+			Driver: "d", Pool: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "pool"),
+			Device: name("dev", rapid.IntRange(0, 2).Draw(t, "device")),
 		}
 		if rapid.Bool().Draw(t, "part") {
 			id := types.UID("part")

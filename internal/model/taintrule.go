@@ -25,7 +25,8 @@ func TaintRuleFrom(rule *resourcev1.DeviceTaintRule) *TaintRule {
 	r := &TaintRule{Name: rule.Name, UID: rule.UID, Version: versionOf(rule), Taint: rule.Spec.Taint}
 	if selector := rule.Spec.DeviceSelector; selector != nil {
 		r.Selects = true
-		for to, from := range map[*string]*string{&r.Driver: selector.Driver, &r.Pool: selector.Pool, &r.Device: selector.Device} {
+		for to, from := range map[*string]*string{&r.Driver: selector.Driver, &r.Pool: selector.Pool,
+			&r.Device: selector.Device} {
 			if from != nil {
 				*to = *from
 			}
@@ -103,7 +104,8 @@ func (t *RuleTaints) with(rule *TaintRule) *RuleTaints {
 	if rule.Device != "" {
 		list = more.one[rule.Device]
 	}
-	at, _ := slices.BinarySearchFunc(list, rule.Name, func(r *TaintRule, name string) int { return compareStrings(r.Name, name) })
+	at, _ := slices.BinarySearchFunc(list, rule.Name,
+		func(r *TaintRule, name string) int { return compareStrings(r.Name, name) })
 	list = slices.Insert(slices.Clone(list), at, rule)
 	if rule.Device != "" {
 		more.one[rule.Device] = list

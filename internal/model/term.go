@@ -89,7 +89,8 @@ func (t *Term) Matches(shape *Shape, namespace labels.Set) bool {
 }
 
 func (p *picker) matches(shape *Shape, namespace labels.Set) bool {
-	if _, listed := slices.BinarySearch(p.namespaces, shape.Namespace); !listed && !p.namespaceSelector.Matches(namespace) {
+	if _, listed := slices.BinarySearch(p.namespaces, shape.Namespace); !listed &&
+		!p.namespaceSelector.Matches(namespace) {
 		return false
 	}
 	return p.selector.Matches(labels.Set(shape.Labels))
@@ -164,7 +165,8 @@ func newTerm(shape *Shape, topologyKey string, raw []corev1.PodAffinityTerm) (*T
 	merged := make([]corev1.PodAffinityTerm, len(raw))
 	for i := range raw {
 		merged[i] = raw[i]
-		merged[i].LabelSelector = withLabelKeys(raw[i].LabelSelector, shape.Labels, raw[i].MatchLabelKeys, raw[i].MismatchLabelKeys)
+		merged[i].LabelSelector = withLabelKeys(raw[i].LabelSelector, shape.Labels, raw[i].MatchLabelKeys,
+			raw[i].MismatchLabelKeys)
 		merged[i].MatchLabelKeys, merged[i].MismatchLabelKeys = nil, nil
 		p, err := newPicker(shape.Namespace, &merged[i])
 		if err != nil {
@@ -185,7 +187,9 @@ func newTerm(shape *Shape, topologyKey string, raw []corev1.PodAffinityTerm) (*T
 
 // withLabelKeys adds the requirements of matchLabelKeys and mismatchLabelKeys. The API server adds
 // them to the selector when it creates the pod, but a pod may have been stored without them.
-func withLabelKeys(selector *metav1.LabelSelector, own map[string]string, match, mismatch []string) *metav1.LabelSelector {
+func withLabelKeys(
+	selector *metav1.LabelSelector, own map[string]string, match, mismatch []string,
+) *metav1.LabelSelector {
 	if selector == nil || len(match)+len(mismatch) == 0 {
 		return selector
 	}

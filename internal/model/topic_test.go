@@ -44,7 +44,9 @@ func TestIrrelevantChangesWakeNothing(t *testing.T) {
 	claim := func(version string, edit func(*resourceapi.ResourceClaim)) *Claim {
 		c := &resourceapi.ResourceClaim{ObjectMeta: metaOf("c", version)}
 		c.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{Count: 1,
-			Capacity: &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse("1Gi")}}}}}
+			Capacity: &resourcev1.CapacityRequirements{
+				Requests: map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse("1Gi")},
+			}}}}
 		if edit != nil {
 			edit(c)
 		}
@@ -62,7 +64,12 @@ func TestIrrelevantChangesWakeNothing(t *testing.T) {
 	}
 	slice := func(version string) *Slice {
 		s := &resourcev1.ResourceSlice{ObjectMeta: metaOf("s", version)}
-		s.Spec.Devices = []resourcev1.Device{{Name: "d", Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("1Gi")}}}}
+		s.Spec.Devices = []resourcev1.Device{
+			{
+				Name:     "d",
+				Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("1Gi")}},
+			},
+		}
 		return SliceFrom(s)
 	}
 	class := func(version string) *Class {
@@ -76,7 +83,11 @@ func TestIrrelevantChangesWakeNothing(t *testing.T) {
 	s.Nodes.Put(node("1"))
 	s.Devices.PutSlice(slice("1"))
 	s.Classes.Put(class("1"))
-	unscheduled := metav1.Condition{Type: schedulingv1beta1.PodGroupInitiallyScheduled, Status: metav1.ConditionFalse, Reason: "Unschedulable"}
+	unscheduled := metav1.Condition{
+		Type:   schedulingv1beta1.PodGroupInitiallyScheduled,
+		Status: metav1.ConditionFalse,
+		Reason: "Unschedulable",
+	}
 	for what, topics := range map[string][]Topic{
 		"a pod's condition":   s.Pods.Put(pod("2", condition)),
 		"a group's condition": s.Groups.Put(group("2", unscheduled)),
@@ -99,8 +110,9 @@ func TestIrrelevantChangesWakeNothing(t *testing.T) {
 		"a pod's gate":       s.Pods.Put(pod("4", func(p *core.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}} })),
 		"a pod made anew":    s.Pods.Put(pod("5", func(p *core.Pod) { p.UID = "v" })),
 		"a pod that is gone": s.Pods.Delete(Key{Namespace: "ns", Name: "p"}),
-		"a scheduled group":  s.Groups.Put(group("3", metav1.Condition{Type: scheduling.PodGroupScheduled, Status: metav1.ConditionTrue})),
-		"a claim made anew":  s.Claims.Put(claim("4", func(c *resourceapi.ResourceClaim) { c.UID = "v" })),
+		"a scheduled group": s.Groups.Put(group("3", metav1.Condition{Type: scheduling.PodGroupScheduled,
+			Status: metav1.ConditionTrue})),
+		"a claim made anew": s.Claims.Put(claim("4", func(c *resourceapi.ResourceClaim) { c.UID = "v" })),
 		"a claim's consumer": s.Claims.Put(claim("5", func(c *resourceapi.ResourceClaim) {
 			c.UID = "v"
 			c.Status.ReservedFor = []Consumer{PodConsumer("p", "u")}
@@ -120,12 +132,21 @@ func TestIrrelevantChangesWakeNothing(t *testing.T) {
 func TestLabelsOfBoundPodsAreTopics(t *testing.T) {
 	s := NewState()
 	pod := func(name, node, app string, selects string) *Pod {
-		p := &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Labels: map[string]string{"app": app}}}
+		p := &core.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ns",
+				Name:      name,
+				UID:       types.UID(name),
+				Labels:    map[string]string{"app": app},
+			},
+		}
 		p.Spec.NodeName = node
 		if selects != "" {
-			p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
-				{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": selects}}},
-			}}}
+			p.Spec.Affinity = &corev1.Affinity{
+				PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+					{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": selects}}},
+				}},
+			}
 		}
 		converted, err := PodFrom(p, nil)
 		if err != nil {
@@ -184,7 +205,13 @@ func TestHalfBoundUnit(t *testing.T) {
 		{"one bound, nobody waits", []*Pod{on("n", nil)}, false, true, true},
 		{"bound, but it was scheduled once", []*Pod{on("n", nil)}, true, false, false},
 		{"all bound", []*Pod{on("n", nil), on("n", nil)}, false, false, false},
-		{"all were bound, one has finished", []*Pod{on("n", nil), on("n", func(p *Pod) { p.Finished = true })}, false, false, false},
+		{
+			"all were bound, one has finished",
+			[]*Pod{on("n", nil), on("n", func(p *Pod) { p.Finished = true })},
+			false,
+			false,
+			false,
+		},
 		{"bound by somebody else", []*Pod{on("n", func(p *Pod) { p.Foreign = true }), on("", nil)}, false, true, false},
 		{"being deleted", []*Pod{on("n", func(p *Pod) { p.Deleting = true }), on("", nil)}, false, true, false},
 	}

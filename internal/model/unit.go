@@ -10,7 +10,14 @@ func (s *State) Unit(key UnitKey) (*Unit, bool) {
 		if !ok || !pod.Ready() || pod.Group != "" {
 			return nil, false
 		}
-		return &Unit{Key: key, Pods: []*Pod{pod}, Min: 1, Priority: pod.Priority, NeverPreempts: pod.NeverPreempts, Created: pod.Created}, true
+		return &Unit{
+			Key:           key,
+			Pods:          []*Pod{pod},
+			Min:           1,
+			Priority:      pod.Priority,
+			NeverPreempts: pod.NeverPreempts,
+			Created:       pod.Created,
+		}, true
 	}
 	entry, ok := s.Groups.entries[key.Key]
 	if !ok {

@@ -15,7 +15,11 @@ func unknownInClaim(spec *resourcev1.DeviceClaim) *UnsupportedField {
 	for i := range spec.Requests {
 		request := &spec.Requests[i]
 		if field, value := unknownInRequest(request); field != "" {
-			return &UnsupportedField{Requests: []string{request.Name}, Field: fmt.Sprintf("spec.devices.requests[%d]%s", i, field), Value: value}
+			return &UnsupportedField{
+				Requests: []string{request.Name},
+				Field:    fmt.Sprintf("spec.devices.requests[%d]%s", i, field),
+				Value:    value,
+			}
 		}
 	}
 	for i := range spec.Constraints {
@@ -63,7 +67,9 @@ func prefixed(prefix, field string) string {
 	return prefix + field
 }
 
-func unknownInAlternative(mode resourcev1.DeviceAllocationMode, selectors []resourcev1.DeviceSelector) (field, value string) {
+func unknownInAlternative(
+	mode resourcev1.DeviceAllocationMode, selectors []resourcev1.DeviceSelector,
+) (field, value string) {
 	switch mode {
 	case resourcev1.DeviceAllocationModeExactCount, resourcev1.DeviceAllocationModeAll, "":
 		return unknownSelector(selectors), ""

@@ -17,20 +17,32 @@ func TestUnknownFieldsAreNamed(t *testing.T) {
 	cases := map[string]func(*resourcev1.DeviceClaim){
 		"": func(*resourcev1.DeviceClaim) {},
 		"spec.devices.requests[0] (neither exactly nor firstAvailable)": func(c *resourcev1.DeviceClaim) { c.Requests[0].Exactly = nil },
-		"spec.devices.requests[0].exactly.allocationMode":               exactly(func(e *resourcev1.ExactDeviceRequest) { e.AllocationMode = "Future" }),
+		"spec.devices.requests[0].exactly.allocationMode": exactly(
+			func(e *resourcev1.ExactDeviceRequest) { e.AllocationMode = "Future" },
+		),
 		"spec.devices.requests[0].exactly.selectors[1]": exactly(func(e *resourcev1.ExactDeviceRequest) {
 			e.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: "true"}}, {}}
 		}),
 		"spec.devices.requests[0].firstAvailable[0].allocationMode": func(c *resourcev1.DeviceClaim) {
 			c.Requests[0].Exactly = nil
-			c.Requests[0].FirstAvailable = []resourcev1.DeviceSubRequest{{Name: "a", DeviceClassName: "gpu", AllocationMode: "Future"}}
+			c.Requests[0].FirstAvailable = []resourcev1.DeviceSubRequest{
+				{Name: "a", DeviceClassName: "gpu", AllocationMode: "Future"},
+			}
 		},
-		"spec.devices.constraints[0]": func(c *resourcev1.DeviceClaim) { c.Constraints = make([]resourcev1.DeviceConstraint, 1) },
-		"spec.devices.config[0]":      func(c *resourcev1.DeviceClaim) { c.Config = make([]resourcev1.DeviceClaimConfiguration, 1) },
+		"spec.devices.constraints[0]": func(c *resourcev1.DeviceClaim) {
+			c.Constraints = make([]resourcev1.DeviceConstraint,
+				1)
+		},
+		"spec.devices.config[0]": func(c *resourcev1.DeviceClaim) {
+			c.Config = make([]resourcev1.DeviceClaimConfiguration,
+				1)
+		},
 	}
 	for want, edit := range cases {
 		claim := &resource.ResourceClaim{}
-		claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", Count: 1}}}
+		claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{
+			{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", Count: 1}},
+		}
 		edit(&claim.Spec.Devices)
 		got := ""
 		if lack := model.ClaimFrom(claim).Unsupported; lack != nil {

@@ -17,7 +17,14 @@ type VolumeStore struct {
 }
 
 func newVolumeStore(log *undoLog) VolumeStore {
-	return VolumeStore{claims: map[Key]*VolumeClaim{}, volumes: map[string]*Volume{}, users: map[Key]int{}, on: map[string]map[Key]int{}, limits: map[string]*VolumeLimits{}, log: log}
+	return VolumeStore{
+		claims:  map[Key]*VolumeClaim{},
+		volumes: map[string]*Volume{},
+		users:   map[Key]int{},
+		on:      map[string]map[Key]int{},
+		limits:  map[string]*VolumeLimits{},
+		log:     log,
+	}
 }
 
 // Claim returns a PersistentVolumeClaim.

@@ -13,7 +13,8 @@ import (
 
 var newerName = map[string]string{
 	corev1.LabelTopologyZone: corev1.LabelTopologyZone, corev1.LabelFailureDomainBetaZone: corev1.LabelTopologyZone,
-	corev1.LabelTopologyRegion: corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaRegion: corev1.LabelTopologyRegion,
+	corev1.LabelTopologyRegion:          corev1.LabelTopologyRegion,
+	corev1.LabelFailureDomainBetaRegion: corev1.LabelTopologyRegion,
 }
 
 // reaches is the rule label by label.
@@ -43,7 +44,8 @@ func TestZonesOfAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(what string, values ...string) map[string]string {
 			labels := map[string]string{"other": "x"}
-			for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelFailureDomainBetaZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaRegion} {
+			for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelFailureDomainBetaZone, corev1.LabelTopologyRegion,
+				corev1.LabelFailureDomainBetaRegion} {
 				if value := rapid.SampledFrom(append(values, "-")).Draw(t, what+key); value != "-" {
 					labels[key] = value
 				}
@@ -54,7 +56,9 @@ func TestZonesOfAgainstReference(t *testing.T) {
 		volume := VolumeFrom(&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Labels: of}})
 		matches := true
 		for _, selector := range volume.Nodes {
-			ok, err := nodeaffinity.NewLazyErrorNodeSelector(selector).Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels}})
+			ok, err := nodeaffinity.NewLazyErrorNodeSelector(selector).Match(
+				&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels}},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,7 +31,10 @@ func usedClaims(pod *core.Pod) []usedClaim {
 	var out []usedClaim
 	for i := range pod.Spec.ResourceClaims {
 		entry := &pod.Spec.ResourceClaims[i]
-		u := usedClaim{entry: entry.Name, generated: entry.ResourceClaimTemplateName != nil || entry.ClusterResourceClaimTemplateName != nil}
+		u := usedClaim{
+			entry:     entry.Name,
+			generated: entry.ResourceClaimTemplateName != nil || entry.ClusterResourceClaimTemplateName != nil,
+		}
 		if entry.ResourceClaimName != nil {
 			u.name = *entry.ResourceClaimName
 		}
@@ -57,7 +60,9 @@ func usedClaims(pod *core.Pod) []usedClaim {
 
 // admit returns the claims of the pod, or an error if it must not run yet. lookup returns a claim
 // in the namespace of the pod.
-func admit(on features.Set, pod *core.Pod, lookup func(usedClaim) (*resource.ResourceClaim, error)) ([]*resource.ResourceClaim, error) {
+func admit(
+	on features.Set, pod *core.Pod, lookup func(usedClaim) (*resource.ResourceClaim, error),
+) ([]*resource.ResourceClaim, error) {
 	var used []*resource.ResourceClaim
 	for _, u := range usedClaims(pod) {
 		if u.name == "" {

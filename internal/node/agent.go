@@ -113,18 +113,23 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 	}
 	wanted, ofNode := poolsOf(f)
 	a.pools = &pools{
-		cache: inf.ResourceSlices(), nodes: inf.Nodes(), write: a.api, wanted: wanted, ofNode: ofNode, echoes: echoes, fleet: f.Name,
+		cache: inf.ResourceSlices(), nodes: inf.Nodes(), write: a.api, wanted: wanted, ofNode: ofNode, echoes: echoes,
+		fleet: f.Name,
 		taken: map[poolKey]bool{}, published: func(key poolKey) { a.done("pool/" + key.String()) },
 	}
 	a.pods = &pods{
-		cache: inf.Pods(), claims: inf.ResourceClaims(), live: a.api, write: a.api, holdings: newHoldings(opts.Devices), events: opts.Events, runtime: opts.Runtime,
-		clock: opts.PodClock, node: a.nodes.alive, run: !opts.Idle, features: opts.Features, echoes: echoes, addresses: newAddresses(),
-		known: map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
-		orphans: map[types.NamespacedName][]*core.Pod{}, last: map[types.NamespacedName]*core.Pod{}, blocked: map[types.NamespacedName]bool{},
-		wakes: map[string]int{},
+		cache: inf.Pods(), claims: inf.ResourceClaims(), live: a.api, write: a.api, holdings: newHoldings(opts.Devices),
+		events: opts.Events, runtime: opts.Runtime,
+		clock: opts.PodClock, node: a.nodes.alive, run: !opts.Idle, features: opts.Features, echoes: echoes,
+		addresses: newAddresses(),
+		known:     map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
+		orphans: map[types.NamespacedName][]*core.Pod{}, last: map[types.NamespacedName]*core.Pod{},
+		blocked: map[types.NamespacedName]bool{},
+		wakes:   map[string]int{},
 	}
 	ro := reconciler.Options{Workers: opts.Workers, Clock: opts.Clock}
-	a.podQueue = reconciler.New("node/pods", a.pods.reconcile, reconciler.Options{Workers: opts.Workers, Clock: opts.PodClock})
+	a.podQueue = reconciler.New("node/pods", a.pods.reconcile,
+		reconciler.Options{Workers: opts.Workers, Clock: opts.PodClock})
 	a.nodeQueue = reconciler.New("node/nodes", a.nodes.reconcile, ro)
 	a.poolQueue = reconciler.New("node/pools", a.pools.reconcile, ro)
 	a.pods.queue, a.nodes.queue, a.pools.queue = a.podQueue, a.nodeQueue, a.poolQueue
@@ -140,7 +145,8 @@ func New(set *client.Set, inf *client.Informers, f fleet.Fleet, opts Options) (*
 func (a *Agent) listen() error {
 	err := errors.Join(
 		a.inf.Pods().AddIndex(client.PodsByNode, client.PodNodes),
-		a.inf.ResourceSlices().AddIndex(slicesByPool, func(s *resourcev1.ResourceSlice) []string { return []string{poolOf(s).String()} }),
+		a.inf.ResourceSlices().AddIndex(slicesByPool,
+			func(s *resourcev1.ResourceSlice) []string { return []string{poolOf(s).String()} }),
 	)
 	if err != nil {
 		return err

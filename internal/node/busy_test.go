@@ -113,7 +113,9 @@ func TestManyPods(t *testing.T) {
 	}
 	b.mu.Unlock()
 	for i := range count / 2 {
-		claim := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("c", i), UID: types.UID(fmt.Sprint("c", i))}}
+		claim := &resource.ResourceClaim{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("c", i), UID: types.UID(fmt.Sprint("c", i))},
+		}
 		claim.Status.Allocation = &resource.AllocationResult{ReservedForAnyPod: new(true)}
 		b.mu.Lock()
 		w.claim[keyOf(claim.Name)] = claim
@@ -146,7 +148,9 @@ func TestManyPods(t *testing.T) {
 }
 
 func busyPod(i, nodes int) *core.Pod {
-	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("p", i), UID: types.UID(fmt.Sprint("u", i))}}
+	pod := &core.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("p", i), UID: types.UID(fmt.Sprint("u", i))},
+	}
 	pod.Spec.NodeName = fmt.Sprint("node-", i%nodes)
 	pod.Spec.RestartPolicy = "Always"
 	if i%2 == 0 {
@@ -172,7 +176,8 @@ func TestAnnotationsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{AnnotationRunFor, AnnotationExitCode, AnnotationStopFor, AnnotationKillFor, AnnotationStopped} {
+	for _, name := range []string{AnnotationRunFor, AnnotationExitCode, AnnotationStopFor, AnnotationKillFor,
+		AnnotationStopped} {
 		if !strings.Contains(string(data), "`"+name) {
 			t.Errorf("docs/fleet.md does not speak of %s", name)
 		}

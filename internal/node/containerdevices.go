@@ -98,7 +98,8 @@ func (p *pods) resourceHealth(pod *core.Pod, c *corev1.Container) (out []corev1.
 		st := corev1.ResourceStatus{Name: corev1.ResourceName(name)}
 		for _, device := range p.prepared.Devices(pod.Spec.NodeName, pod.Namespace, ref.claim) {
 			health := p.healthOf(device)
-			known := slices.ContainsFunc(st.Resources, func(r corev1.ResourceHealth) bool { return r.ResourceID == health.ResourceID })
+			known := slices.ContainsFunc(st.Resources,
+				func(r corev1.ResourceHealth) bool { return r.ResourceID == health.ResourceID })
 			if device.IsFor(ref.request) && !known {
 				st.Resources = append(st.Resources, health)
 				expires = earlier(expires, device.Expires)

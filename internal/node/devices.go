@@ -60,7 +60,12 @@ type holding struct {
 }
 
 func newHoldings(d Devices) *holdings {
-	return &holdings{devices: d, held: map[place]*holding{}, ofPod: map[types.UID][]place{}, ofDevice: map[string]map[place]bool{}}
+	return &holdings{
+		devices:  d,
+		held:     map[place]*holding{},
+		ofPod:    map[types.UID][]place{},
+		ofDevice: map[string]map[place]bool{},
+	}
 }
 
 // take makes the pod hold the claims, or returns an error that names a device held by another
@@ -88,8 +93,13 @@ func (h *holdings) conflict(claim *resource.ResourceClaim) error {
 		for at := range h.ofDevice[device] {
 			if at.claim != claim.UID {
 				other := h.held[at]
-				return fmt.Errorf("device %s is still held by ResourceClaim %q of pod %s on node %s; a pod that is deleted by force keeps its devices until it has ended",
-					device, other.claim.Name, other.names(), at.node)
+				return fmt.Errorf(
+					"device %s is still held by ResourceClaim %q of pod %s on node %s; a pod that is deleted by force keeps its devices until it has ended",
+					device,
+					other.claim.Name,
+					other.names(),
+					at.node,
+				)
 			}
 		}
 	}

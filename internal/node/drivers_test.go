@@ -53,7 +53,8 @@ func newLab(t *testing.T) *lab {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	l := &lab{t: t, server: server, set: set, dir: dir}
-	if _, err := set.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "lab"}}, metav1.CreateOptions{}); err != nil {
+	if _, err := set.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "lab"}},
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	l.startAgent()
@@ -87,19 +88,25 @@ func (l *lab) startAgent() {
 // labDriver is a driver that reports its calls.
 type labDriver struct{ calls chan string }
 
-func (d labDriver) PrepareResourceClaims(_ context.Context, claims []*resourcev1.ResourceClaim) (map[types.UID]kubeletplugin.PrepareResult, error) {
+func (d labDriver) PrepareResourceClaims(
+	_ context.Context, claims []*resourcev1.ResourceClaim,
+) (map[types.UID]kubeletplugin.PrepareResult, error) {
 	results := map[types.UID]kubeletplugin.PrepareResult{}
 	for _, claim := range claims {
 		d.calls <- "prepare " + claim.Name
 		device := claim.Status.Allocation.Devices.Results[0]
 		results[claim.UID] = kubeletplugin.PrepareResult{Devices: []kubeletplugin.Device{{
-			Requests: []string{device.Request}, PoolName: device.Pool, DeviceName: device.Device, CDIDeviceIDs: []string{testDriver + "/dev=" + device.Device},
+			Requests: []string{
+				device.Request,
+			}, PoolName: device.Pool, DeviceName: device.Device, CDIDeviceIDs: []string{testDriver + "/dev=" + device.Device},
 		}}}
 	}
 	return results, nil
 }
 
-func (d labDriver) UnprepareResourceClaims(_ context.Context, claims []kubeletplugin.NamespacedObject) (map[types.UID]error, error) {
+func (d labDriver) UnprepareResourceClaims(
+	_ context.Context, claims []kubeletplugin.NamespacedObject,
+) (map[types.UID]error, error) {
 	results := map[types.UID]error{}
 	for _, claim := range claims {
 		d.calls <- "unprepare " + claim.Name
@@ -125,8 +132,15 @@ func (l *lab) startDriver() labDriver {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		l.t.Fatal(err)
 	}
-	helper, err := kubeletplugin.Start(l.t.Context(), d, kubeletplugin.DriverName(testDriver), kubeletplugin.KubeClient(kube), kubeletplugin.NodeName("node-0"),
-		kubeletplugin.RegistrarDirectoryPath(filepath.Join(l.dir, "node-0/plugins_registry")), kubeletplugin.PluginDataDirectoryPath(data))
+	helper, err := kubeletplugin.Start(
+		l.t.Context(),
+		d,
+		kubeletplugin.DriverName(testDriver),
+		kubeletplugin.KubeClient(kube),
+		kubeletplugin.NodeName("node-0"),
+		kubeletplugin.RegistrarDirectoryPath(filepath.Join(l.dir, "node-0/plugins_registry")),
+		kubeletplugin.PluginDataDirectoryPath(data),
+	)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -143,14 +157,18 @@ func (l *lab) startDriver() labDriver {
 func (l *lab) bindPod(name string) *core.Pod {
 	ctx := l.t.Context()
 	claim := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: testDriver}}}
+	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{
+		{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: testDriver}},
+	}
 	claim, err := l.set.ResourceClaims("lab").Create(ctx, claim, metav1.CreateOptions{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	pod.Spec.NodeName = "node-0"
-	pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "any", Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "c"}}}}}
+	pod.Spec.Containers = []corev1.Container{
+		{Name: "main", Image: "any", Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "c"}}}},
+	}
 	entry := core.PodResourceClaim{}
 	entry.Name, entry.ResourceClaimName = "c", &name
 	pod.Spec.ResourceClaims = []core.PodResourceClaim{entry}
@@ -158,8 +176,12 @@ func (l *lab) bindPod(name string) *core.Pod {
 		l.t.Fatal(err)
 	}
 	claim.Status.Allocation = &resource.AllocationResult{}
-	claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: testDriver, Pool: "node-0", Device: "gpu-0"}}
-	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: pod.Name, UID: pod.UID}}
+	claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{
+		{Request: "r", Driver: testDriver, Pool: "node-0", Device: "gpu-0"},
+	}
+	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{
+		{Resource: "pods", Name: pod.Name, UID: pod.UID},
+	}
 	if _, err := l.set.ResourceClaims("lab").UpdateStatus(ctx, claim, metav1.UpdateOptions{}); err != nil {
 		l.t.Fatal(err)
 	}
@@ -235,7 +257,8 @@ func TestPodIsDeletedWhileTheAgentIsDown(t *testing.T) {
 		t.Errorf("the annotation is %s, want %s", got, want)
 	}
 	l.end()
-	if err := l.set.Pods("lab").Delete(t.Context(), "a", metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
+	if err := l.set.Pods("lab").Delete(t.Context(), "a",
+		metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
 		t.Fatal(err)
 	}
 	l.startAgent()

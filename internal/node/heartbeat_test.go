@@ -30,7 +30,10 @@ func (r *renewals) RenewLease(_ context.Context, lease *coordinationv1.Lease) er
 // The lease of a fleet is renewed every 10 s, and within a second after the server is back.
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &renewals{begun: time.Now(), failing: func(d time.Duration) bool { return d > 15*time.Second && d < 45500*time.Millisecond }}
+		server := &renewals{
+			begun:   time.Now(),
+			failing: func(d time.Duration) bool { return d > 15*time.Second && d < 45500*time.Millisecond },
+		}
 		ctx, cancel := context.WithCancel(context.Background())
 		h := &heartbeat{fleet: "f", write: server, clock: clock.RealClock{}, duration: DefaultLeaseDuration}
 		done := make(chan struct{})

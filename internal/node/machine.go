@@ -94,7 +94,12 @@ func nodeConditions() []corev1.NodeCondition {
 		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "SimulatedNode"},
 		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "SimulatedNode"},
 		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "SimulatedNode"},
-		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "SimulatedNode", Message: "the simulated node is ready"},
+		{
+			Type:    corev1.NodeReady,
+			Status:  corev1.ConditionTrue,
+			Reason:  "SimulatedNode",
+			Message: "the simulated node is ready",
+		},
 	}
 }
 

@@ -126,6 +126,7 @@ func (d *nodeDrivers) wipe(node, driver string) {
 func (a *Agent) slicesOfDrivers(node, driver string) []*resourcev1.ResourceSlice {
 	return slices.DeleteFunc(a.inf.ResourceSlices().List(), func(slice *resourcev1.ResourceSlice) bool {
 		spec := &slice.Spec
-		return spec.NodeName == nil || *spec.NodeName != node || slice.Labels[fleet.LabelFleet] == a.fleet.Name || driver != "" && spec.Driver != driver
+		return spec.NodeName == nil || *spec.NodeName != node || slice.Labels[fleet.LabelFleet] == a.fleet.Name ||
+			driver != "" && spec.Driver != driver
 	})
 }

@@ -196,7 +196,9 @@ func (p *pods) report(ctx context.Context, key types.NamespacedName, index int, 
 // writeStatus writes the agent's part of the status, and the annotation with the pod's devices
 // unless that is empty, if the API does not have them. A pod that does not exist any more is no
 // error.
-func (p *pods) writeStatus(ctx context.Context, key types.NamespacedName, t *track, status corev1.PodStatus, devices string) error {
+func (p *pods) writeStatus(
+	ctx context.Context, key types.NamespacedName, t *track, status corev1.PodStatus, devices string,
+) error {
 	if holds(t.pod, status) && (devices == "" || t.pod.Annotations[AnnotationDevices] == devices) {
 		return nil
 	}
@@ -231,7 +233,9 @@ func (p *pods) end(ctx context.Context, key types.NamespacedName, t *track) erro
 // of its spec.
 func (p *pods) grace(pod *core.Pod) time.Duration {
 	if pod.DeletionTimestamp == nil {
-		return time.Duration(ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
+		return time.Duration(
+			ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds),
+		) * time.Second
 	}
 	return max(pod.DeletionTimestamp.Sub(p.clock.Now()), 0)
 }

@@ -85,7 +85,8 @@ func sameSlice(want, have *resourcev1.ResourceSlice) bool {
 			return false
 		}
 	}
-	return equality.Semantic.DeepEqual(spec, have.Spec) && equality.Semantic.DeepEqual(want.OwnerReferences, have.OwnerReferences)
+	return equality.Semantic.DeepEqual(spec, have.Spec) &&
+		equality.Semantic.DeepEqual(want.OwnerReferences, have.OwnerReferences)
 }
 
 type sliceCache interface {
@@ -249,7 +250,9 @@ func (p *pools) onSlice(before, after *resourcev1.ResourceSlice) {
 }
 
 // strangers returns published slices of the fleet that belong to none of its pools.
-func strangers(all []*resourcev1.ResourceSlice, fleetName string, wanted map[poolKey][]resourcev1.ResourceSlice) []*resourcev1.ResourceSlice {
+func strangers(
+	all []*resourcev1.ResourceSlice, fleetName string, wanted map[poolKey][]resourcev1.ResourceSlice,
+) []*resourcev1.ResourceSlice {
 	return slices.DeleteFunc(slices.Clone(all), func(slice *resourcev1.ResourceSlice) bool {
 		return slice.Labels[fleet.LabelFleet] != fleetName || wanted[poolOf(slice)] != nil
 	})

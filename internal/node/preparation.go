@@ -35,7 +35,8 @@ func (p *pods) prepareLater(key types.NamespacedName, t *track, err error) {
 	delay := max(min(2*t.preparation.delay, prepareLate), prepareSoon)
 	t.preparation = preparation{next: p.clock.Now().Add(delay), delay: delay, wakes: p.wakesOf(t.pod.Spec.NodeName)}
 	p.queue.AddAfter(key, delay)
-	p.events.Eventf(t.pod, corev1.EventTypeWarning, "FailedPrepareDynamicResources", "Failed to prepare dynamic resources: %v", err)
+	p.events.Eventf(t.pod, corev1.EventTypeWarning, "FailedPrepareDynamicResources",
+		"Failed to prepare dynamic resources: %v", err)
 }
 
 // wake has the pods of the node try again, because a driver has registered.

@@ -90,7 +90,8 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) (string, error) {
 		w.setPod(next)
 	case "condition":
 		next := w.pods[keyOf(d.CmdArgs[0].Key)].DeepCopy()
-		next.Status.Conditions = append(next.Status.Conditions, corev1.PodCondition{Type: corev1.PodConditionType(d.CmdArgs[1].Key), Status: corev1.ConditionTrue})
+		next.Status.Conditions = append(next.Status.Conditions,
+			corev1.PodCondition{Type: corev1.PodConditionType(d.CmdArgs[1].Key), Status: corev1.ConditionTrue})
 		w.setPod(next)
 	case "annotate":
 		next := w.node[d.CmdArgs[1].Key].DeepCopy()
@@ -218,7 +219,9 @@ func (w *world) playClaim(d *datadriven.TestData) {
 		case "allocated":
 			claim.Status.Allocation = &resource.AllocationResult{}
 			for _, device := range arg.Vals {
-				claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: "sim.allot.dev", Pool: "node-0", Device: device}}
+				claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{
+					{Request: "r", Driver: "sim.allot.dev", Pool: "node-0", Device: device},
+				}
 			}
 		case "anypod":
 			claim.Status.Allocation.ReservedForAnyPod = new(true)
@@ -226,7 +229,13 @@ func (w *world) playClaim(d *datadriven.TestData) {
 			claim.UID = types.UID(arg.Vals[0])
 		case "owner":
 			kind, name, _ := strings.Cut(arg.Vals[0], ":")
-			owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: types.UID(name), Controller: new(true)}
+			owner := metav1.OwnerReference{
+				APIVersion: "v1",
+				Kind:       "Pod",
+				Name:       name,
+				UID:        types.UID(name),
+				Controller: new(true),
+			}
 			if kind == "group" {
 				owner.APIVersion, owner.Kind = "scheduling.k8s.io/v1beta1", "PodGroup"
 			}
@@ -285,7 +294,8 @@ func (w *world) deleted(key types.NamespacedName, grace int64) *core.Pod {
 
 func (w *world) printPods() string {
 	var b strings.Builder
-	keys := slices.SortedFunc(maps.Keys(w.pods), func(a, b types.NamespacedName) int { return strings.Compare(a.Name, b.Name) })
+	keys := slices.SortedFunc(maps.Keys(w.pods),
+		func(a, b types.NamespacedName) int { return strings.Compare(a.Name, b.Name) })
 	for _, key := range keys {
 		pod := w.pods[key]
 		fmt.Fprintf(&b, "%s %s ip %s on %s\n", pod.Name, pod.Status.Phase, pod.Status.PodIP, pod.Status.HostIP)
@@ -293,7 +303,8 @@ func (w *world) printPods() string {
 			fmt.Fprintf(&b, "  %s=%s %s\n", c.Type, c.Status, c.Reason)
 		}
 		for _, c := range append(slices.Clone(pod.Status.InitContainerStatuses), pod.Status.ContainerStatuses...) {
-			fmt.Fprintf(&b, "  container %s ready=%t started=%t restarts=%d %s\n", c.Name, c.Ready, *c.Started, c.RestartCount, printState(c.State))
+			fmt.Fprintf(&b, "  container %s ready=%t started=%t restarts=%d %s\n", c.Name, c.Ready, *c.Started, c.RestartCount,
+				printState(c.State))
 			if c.LastTerminationState.Terminated != nil {
 				fmt.Fprintf(&b, "    before: %s\n", printState(c.LastTerminationState))
 			}
@@ -311,7 +322,8 @@ func printState(s corev1.ContainerState) string {
 	case s.Running != nil:
 		return "running since " + clock(s.Running.StartedAt)
 	case s.Terminated != nil:
-		return fmt.Sprintf("%s(%d) %s-%s", s.Terminated.Reason, s.Terminated.ExitCode, clock(s.Terminated.StartedAt), clock(s.Terminated.FinishedAt))
+		return fmt.Sprintf("%s(%d) %s-%s", s.Terminated.Reason, s.Terminated.ExitCode, clock(s.Terminated.StartedAt),
+			clock(s.Terminated.FinishedAt))
 	case s.Waiting != nil:
 		return "waiting: " + s.Waiting.Reason
 	}

@@ -20,7 +20,10 @@ func (s server) UpdatePodStatus(ctx context.Context, pod *core.Pod) (*core.Pod, 
 }
 
 func (s server) DeletePod(ctx context.Context, pod *core.Pod) error {
-	opts := metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}
+	opts := metav1.DeleteOptions{
+		GracePeriodSeconds: new(int64),
+		Preconditions:      metav1.NewUIDPreconditions(string(pod.UID)),
+	}
 	return s.set.Pods(pod.Namespace).Delete(ctx, pod.Name, opts)
 }
 
@@ -41,7 +44,8 @@ func (s server) UpdateNodeStatus(ctx context.Context, node *corev1.Node) (*corev
 }
 
 func (s server) DeleteNode(ctx context.Context, node *corev1.Node) error {
-	return s.set.Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))})
+	return s.set.Nodes().Delete(ctx, node.Name,
+		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))})
 }
 
 func (s server) CreateSlice(ctx context.Context, slice *resourcev1.ResourceSlice) (*resourcev1.ResourceSlice, error) {
@@ -53,5 +57,6 @@ func (s server) UpdateSlice(ctx context.Context, slice *resourcev1.ResourceSlice
 }
 
 func (s server) DeleteSlice(ctx context.Context, slice *resourcev1.ResourceSlice) error {
-	return s.set.ResourceSlices().Delete(ctx, slice.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(slice.UID))})
+	return s.set.ResourceSlices().Delete(ctx, slice.Name,
+		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(slice.UID))})
 }

@@ -133,7 +133,8 @@ func (l *life) initContainer(pod *core.Pod, c *corev1.Container) corev1.Containe
 	started := false
 	st.Ready, st.Started = true, &started
 	at := l.begun
-	if i := slices.IndexFunc(pod.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == c.Name }); i >= 0 {
+	if i := slices.IndexFunc(pod.Status.InitContainerStatuses,
+		func(s corev1.ContainerStatus) bool { return s.Name == c.Name }); i >= 0 {
 		if t := pod.Status.InitContainerStatuses[i].State.Terminated; t != nil {
 			at = t.FinishedAt.Time // as reported before
 		}

@@ -50,7 +50,8 @@ func (p *pods) start(ctx context.Context, key types.NamespacedName, index int, t
 // waiting for them, so that no change is missed.
 func (p *pods) admit(ctx context.Context, key types.NamespacedName, t *track) ([]*resource.ResourceClaim, error) {
 	p.await(key, t, usedClaims(t.pod))
-	used, problem := admit(p.features, t.pod, func(u usedClaim) (*resource.ResourceClaim, error) { return p.claim(ctx, t.pod, u) })
+	used, problem := admit(p.features, t.pod,
+		func(u usedClaim) (*resource.ResourceClaim, error) { return p.claim(ctx, t.pod, u) })
 	if problem == nil {
 		p.await(key, t, nil)
 	}
@@ -64,7 +65,8 @@ func (p *pods) claim(ctx context.Context, pod *core.Pod, u usedClaim) (*resource
 	if !ok {
 		return nil, errNoClaim
 	}
-	if u.generated || claims.NamesPod(pod, claim) || claims.MadeFor(pod, claim) || claims.CanRunWith(p.features, pod, claim) != nil {
+	if u.generated || claims.NamesPod(pod, claim) || claims.MadeFor(pod, claim) ||
+		claims.CanRunWith(p.features, pod, claim) != nil {
 		return claim, nil
 	}
 	claim, err := p.live.LiveClaim(ctx, pod.Namespace, u.name)
@@ -112,7 +114,8 @@ func (p *pods) adopt(pod *core.Pod) {
 func (p *pods) release(ctx context.Context, pod *core.Pod) error {
 	freed, err := p.holdings.give(ctx, pod)
 	if err != nil && !errors.Is(err, errPending) {
-		p.events.Eventf(pod, corev1.EventTypeWarning, "FailedUnprepareDynamicResources", "Failed to unprepare dynamic resources: %v", err)
+		p.events.Eventf(pod, corev1.EventTypeWarning, "FailedUnprepareDynamicResources",
+			"Failed to unprepare dynamic resources: %v", err)
 	}
 	if freed {
 		p.mu.Lock()

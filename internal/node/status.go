@@ -177,7 +177,8 @@ func holds(pod *core.Pod, want corev1.PodStatus) bool {
 	have := pod.Status
 	for _, c := range want.Conditions {
 		old, ok := condition(pod, c.Type)
-		if !ok || old.Status != c.Status || old.Reason != c.Reason || old.Message != c.Message || old.ObservedGeneration != c.ObservedGeneration {
+		if !ok || old.Status != c.Status || old.Reason != c.Reason || old.Message != c.Message ||
+			old.ObservedGeneration != c.ObservedGeneration {
 			return false
 		}
 	}

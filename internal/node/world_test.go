@@ -54,7 +54,8 @@ func newWorld() *world {
 		clock: testingclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 500_000_000, time.UTC)),
 		pods:  map[types.NamespacedName]*core.Pod{}, claim: map[types.NamespacedName]*resource.ResourceClaim{},
 		node: map[string]*corev1.Node{}, slice: map[string]*resourcev1.ResourceSlice{},
-		stale: map[types.NamespacedName]*core.Pod{}, staleClaim: map[types.NamespacedName]*resource.ResourceClaim{}, broken: map[string]bool{}, unreadable: map[string]bool{},
+		stale: map[types.NamespacedName]*core.Pod{}, staleClaim: map[types.NamespacedName]*resource.ResourceClaim{},
+		broken: map[string]bool{}, unreadable: map[string]bool{},
 	}
 }
 
@@ -66,14 +67,39 @@ func (w *world) start(f fleet.Fleet, idle bool) {
 	a.nodes = &nodes{cache: cache[*corev1.Node]{get: w.getNode}, write: w, clock: w.clock, queue: w.nodeQueue,
 		machines: machinesOf(f), echoes: echoes, seen: newNames(), registered: func(name string) { a.done("node/" + name) }}
 	wanted, ofNode := poolsOf(f)
-	a.pools = &pools{cache: w, nodes: a.nodes.cache, write: w, queue: w.poolQueue, wanted: wanted, ofNode: ofNode, echoes: echoes,
-		fleet: f.Name, taken: map[poolKey]bool{}, published: func(key poolKey) { a.done("pool/" + key.String()) }}
-	a.pods = &pods{cache: cache[*core.Pod]{get: w.getPod}, claims: cache[*resource.ResourceClaim]{get: w.getClaim}, live: w, write: w, events: w, holdings: newHoldings(w),
-		runtime: NewSimulated(w.clock, defaultStopFor), clock: w.clock, queue: w.podQueue, node: a.nodes.alive, run: !idle,
-		echoes: echoes, addresses: newAddresses(),
-		known: map[types.NamespacedName]*track{}, waiting: map[types.NamespacedName]map[types.NamespacedName]bool{},
-		orphans: map[types.NamespacedName][]*core.Pod{}, last: map[types.NamespacedName]*core.Pod{}, blocked: map[types.NamespacedName]bool{},
-		wakes: map[string]int{}}
+	a.pools = &pools{
+		cache:     w,
+		nodes:     a.nodes.cache,
+		write:     w,
+		queue:     w.poolQueue,
+		wanted:    wanted,
+		ofNode:    ofNode,
+		echoes:    echoes,
+		fleet:     f.Name,
+		taken:     map[poolKey]bool{},
+		published: func(key poolKey) { a.done("pool/" + key.String()) },
+	}
+	a.pods = &pods{
+		cache:     cache[*core.Pod]{get: w.getPod},
+		claims:    cache[*resource.ResourceClaim]{get: w.getClaim},
+		live:      w,
+		write:     w,
+		events:    w,
+		holdings:  newHoldings(w),
+		runtime:   NewSimulated(w.clock, defaultStopFor),
+		clock:     w.clock,
+		queue:     w.podQueue,
+		node:      a.nodes.alive,
+		run:       !idle,
+		echoes:    echoes,
+		addresses: newAddresses(),
+		known:     map[types.NamespacedName]*track{},
+		waiting:   map[types.NamespacedName]map[types.NamespacedName]bool{},
+		orphans:   map[types.NamespacedName][]*core.Pod{},
+		last:      map[types.NamespacedName]*core.Pod{},
+		blocked:   map[types.NamespacedName]bool{},
+		wakes:     map[string]int{},
+	}
 	w.agent = a
 	a.takeUp(slices.Collect(maps.Values(w.pods)))
 	a.expectAll()
@@ -378,7 +404,8 @@ func (w *world) UpdateSlice(_ context.Context, slice *resourcev1.ResourceSlice) 
 }
 
 func (w *world) setSlice(verb string, slice *resourcev1.ResourceSlice) *resourcev1.ResourceSlice {
-	w.note("%s slice %s generation %d of %d with %d devices", verb, slice.Name, slice.Spec.Pool.Generation, slice.Spec.Pool.ResourceSliceCount, len(slice.Spec.Devices))
+	w.note("%s slice %s generation %d of %d with %d devices", verb, slice.Name, slice.Spec.Pool.Generation,
+		slice.Spec.Pool.ResourceSliceCount, len(slice.Spec.Devices))
 	before := w.slice[slice.Name]
 	slice.ResourceVersion = w.stamp()
 	w.slice[slice.Name] = slice

@@ -63,7 +63,8 @@ func TestCertificatesVerifyAndAreReused(t *testing.T) {
 		}
 	}
 	client := parse(t, admin.Cert)
-	if _, err := client.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+	if _, err := client.Verify(x509.VerifyOptions{Roots: roots,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
 		t.Errorf("client certificate: %v", err)
 	}
 	if client.Subject.CommonName != "admin" || client.Subject.Organization[0] != "system:masters" {

@@ -104,9 +104,13 @@ func (e *evaluator[P]) MatchingScopes(
 }
 
 // UncoveredQuotaScopes implements quota.Evaluator.
-func (e *evaluator[P]) UncoveredQuotaScopes(limited, matched []corev1.ScopedResourceSelectorRequirement) ([]corev1.ScopedResourceSelectorRequirement, error) {
+func (e *evaluator[P]) UncoveredQuotaScopes(
+	limited, matched []corev1.ScopedResourceSelectorRequirement,
+) ([]corev1.ScopedResourceSelectorRequirement, error) {
 	return slices.DeleteFunc(slices.Clone(limited), func(l corev1.ScopedResourceSelectorRequirement) bool {
-		return e.inScope == nil || slices.ContainsFunc(matched, func(m corev1.ScopedResourceSelectorRequirement) bool { return m.ScopeName == l.ScopeName })
+		return e.inScope == nil ||
+			slices.ContainsFunc(matched,
+				func(m corev1.ScopedResourceSelectorRequirement) bool { return m.ScopeName == l.ScopeName })
 	}), nil
 }
 

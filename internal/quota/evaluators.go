@@ -52,7 +52,8 @@ func Evaluators(list Lister, now func() time.Time) []apiquota.Evaluator {
 		&evaluator[*corev1.Service]{
 			resource: services, list: of(services), usage: serviceUsage,
 			counts: func(name corev1.ResourceName) bool {
-				return name == corev1.ResourceServices || name == corev1.ResourceServicesNodePorts || name == corev1.ResourceServicesLoadBalancers
+				return name == corev1.ResourceServices || name == corev1.ResourceServicesNodePorts ||
+					name == corev1.ResourceServicesLoadBalancers
 			},
 			charged: func(s, old *corev1.Service) bool {
 				return !apiequality.Semantic.DeepEqual(serviceUsage(s), serviceUsage(old))
@@ -91,7 +92,10 @@ func Registry(list Lister, now func() time.Time, hard corev1.ResourceList) apiqu
 		}
 		r := schema.ParseGroupResource(text)
 		if registry.Get(r) == nil {
-			registry.Add(generic.NewObjectCountEvaluator(r, func(namespace string) ([]runtime.Object, error) { return list(r, namespace) }, ""))
+			registry.Add(
+				generic.NewObjectCountEvaluator(r, func(namespace string) ([]runtime.Object, error) { return list(r, namespace) },
+					""),
+			)
 		}
 	}
 	return registry
@@ -110,7 +114,9 @@ func IsCountOfOthers(name corev1.ResourceName) bool {
 
 // countedOfPods reports whether a name is one that the usage of pods can have.
 func countedOfPods(name corev1.ResourceName) bool {
-	bare := corev1.ResourceName(strings.TrimPrefix(strings.TrimPrefix(string(name), corev1.DefaultResourceRequestsPrefix), "limits."))
+	bare := corev1.ResourceName(
+		strings.TrimPrefix(strings.TrimPrefix(string(name), corev1.DefaultResourceRequestsPrefix), "limits."),
+	)
 	switch {
 	case name == corev1.ResourcePods || isCompute(bare):
 		return true
@@ -129,7 +135,9 @@ func explicitRequests(required []corev1.ResourceName, pod *core.Pod) error {
 	}
 	var missing []string
 	for _, name := range slices.Sorted(slices.Values(required)) {
-		bare := corev1.ResourceName(strings.TrimPrefix(strings.TrimPrefix(string(name), corev1.DefaultResourceRequestsPrefix), "limits."))
+		bare := corev1.ResourceName(
+			strings.TrimPrefix(strings.TrimPrefix(string(name), corev1.DefaultResourceRequestsPrefix), "limits."),
+		)
 		if bare != corev1.ResourceCPU && bare != corev1.ResourceMemory {
 			continue
 		}

@@ -82,13 +82,15 @@ func selects(scope corev1.ScopedResourceSelectorRequirement, class string) (bool
 // isBestEffort reports whether a pod requests no CPU and no memory, and has no limits of them.
 func isBestEffort(pod *core.Pod) bool {
 	has := func(r *corev1.ResourceRequirements) bool {
-		return r != nil && slices.ContainsFunc([]corev1.ResourceList{r.Requests, r.Limits}, func(list corev1.ResourceList) bool {
-			return list.Cpu().Sign() > 0 || list.Memory().Sign() > 0
-		})
+		return r != nil &&
+			slices.ContainsFunc([]corev1.ResourceList{r.Requests, r.Limits}, func(list corev1.ResourceList) bool {
+				return list.Cpu().Sign() > 0 || list.Memory().Sign() > 0
+			})
 	}
-	return !has(pod.Spec.Resources) && !slices.ContainsFunc(slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers), func(c corev1.Container) bool {
-		return has(&c.Resources)
-	})
+	return !has(pod.Spec.Resources) &&
+		!slices.ContainsFunc(slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers), func(c corev1.Container) bool {
+			return has(&c.Resources)
+		})
 }
 
 // crossesNamespaces reports whether affinity is for pods of other namespaces.
@@ -109,5 +111,6 @@ func crossesNamespaces(affinity *corev1.Affinity) bool {
 	if a := affinity.PodAntiAffinity; a != nil {
 		add(a.RequiredDuringSchedulingIgnoredDuringExecution, a.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
-	return slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool { return len(t.Namespaces) > 0 || t.NamespaceSelector != nil })
+	return slices.ContainsFunc(terms,
+		func(t corev1.PodAffinityTerm) bool { return len(t.Namespaces) > 0 || t.NamespaceSelector != nil })
 }

@@ -40,7 +40,8 @@ func podUsage(pod *core.Pod, now time.Time) corev1.ResourceList {
 	}
 	upstream := pod.Upstream()
 	options := resourcehelper.PodResourcesOptions{UseStatusResources: true}
-	return apiquota.Add(out, computeUsage(resourcehelper.PodRequests(upstream, options), resourcehelper.PodLimits(upstream, options)))
+	return apiquota.Add(out,
+		computeUsage(resourcehelper.PodRequests(upstream, options), resourcehelper.PodLimits(upstream, options)))
 }
 
 func hasEnded(pod *core.Pod, now time.Time) bool {

@@ -21,7 +21,22 @@ import (
 // arbitrary fills objects with random fields, most of which no API server would take, so that names
 // agree often enough for the fields to matter.
 func arbitrary(seed int64) *randfill.Filler {
-	texts := []string{"", "a", "a", "b", "a/b", "true", "device.driver == \"a\"", "All", "ExactCount", "NoSchedule", "Exists", "Equal", "In", "DoNotSchedule"}
+	texts := []string{
+		"",
+		"a",
+		"a",
+		"b",
+		"a/b",
+		"true",
+		"device.driver == \"a\"",
+		"All",
+		"ExactCount",
+		"NoSchedule",
+		"Exists",
+		"Equal",
+		"In",
+		"DoNotSchedule",
+	}
 	quantities := []string{"0", "1", "-1", "500m", "4", "1e30", "-1e30", "9223372036854775808", "1n", "1e2000000000"}
 	return randfill.New().RandSource(rand.NewSource(seed)).NilChance(0.4).NumElements(0, 3).MaxDepth(12).Funcs(
 		func(s *string, c randfill.Continue) { *s = texts[c.Intn(len(texts))] },
@@ -68,7 +83,10 @@ func placeArbitrary(t *testing.T, seed int64) bool {
 		claim.Name, claim.Namespace = "a", "ns"
 		slice.Spec.Pool.ResourceSliceCount = 1
 		if seed%2 == 0 {
-			node.Spec, node.Status.Allocatable = corev1.NodeSpec{}, corev1.ResourceList{"cpu": apiresource.MustParse("4"), "pods": apiresource.MustParse("10")}
+			node.Spec, node.Status.Allocatable = corev1.NodeSpec{}, corev1.ResourceList{
+				"cpu":  apiresource.MustParse("4"),
+				"pods": apiresource.MustParse("10"),
+			}
 			slice.Spec.NodeSelector, slice.Spec.AllNodes, slice.Spec.PerDeviceNodeSelection = nil, nil, nil
 		}
 		state.Nodes.Put(model.NodeFrom(node))

@@ -32,7 +32,9 @@ func bigState(nodes, devices int) *model.State {
 		node := &corev1.Node{ObjectMeta: meta(name)}
 		node.Labels = map[string]string{corev1.LabelHostname: name}
 		node.Status.Allocatable = corev1.ResourceList{
-			corev1.ResourceCPU: quantity.MustParse("4"), corev1.ResourceMemory: quantity.MustParse("32Gi"), corev1.ResourcePods: quantity.MustParse("110"),
+			corev1.ResourceCPU: quantity.MustParse(
+				"4",
+			), corev1.ResourceMemory: quantity.MustParse("32Gi"), corev1.ResourcePods: quantity.MustParse("110"),
 		}
 		state.Nodes.Put(model.NodeFrom(node))
 		if devices > 0 {
@@ -40,7 +42,9 @@ func bigState(nodes, devices int) *model.State {
 		}
 	}
 	state.Classes.Put(model.ClassFrom(&resourcev1.DeviceClass{ObjectMeta: meta("gpu"), Spec: resourcev1.DeviceClassSpec{
-		Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "gpu.example.com"`}}},
+		Selectors: []resourcev1.DeviceSelector{
+			{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "gpu.example.com"`}},
+		},
 	}}))
 	return state
 }
@@ -57,9 +61,11 @@ func slice(node string, devices int) *resourcev1.ResourceSlice {
 
 func bigPod(b testing.TB, name, group string, claims ...model.PodClaim) *model.Pod {
 	pod := &core.Pod{ObjectMeta: meta(name)}
-	pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-		corev1.ResourceCPU: quantity.MustParse("100m"), corev1.ResourceMemory: quantity.MustParse("100Mi"),
-	}}}}
+	pod.Spec.Containers = []corev1.Container{
+		{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: quantity.MustParse("100m"), corev1.ResourceMemory: quantity.MustParse("100Mi"),
+		}}},
+	}
 	if group != "" {
 		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
 	}
@@ -202,7 +208,9 @@ func BenchmarkSharedRefusal(b *testing.B) {
 	state.Groups.Put(gang("gang", 64))
 	state.Claims.Put(bigClaim("shared"))
 	for i := range 64 {
-		state.Pods.Put(bigPod(b, fmt.Sprintf("pod-%04d", i), "gang", model.PodClaim{Entry: "s", Claim: "shared", Group: true}))
+		state.Pods.Put(
+			bigPod(b, fmt.Sprintf("pod-%04d", i), "gang", model.PodClaim{Entry: "s", Claim: "shared", Group: true}),
+		)
 	}
 	for range b.N {
 		if plan, reasons := placer.Try(unitKey(true, "gang")); plan != nil || reasons.Code != sched.CodeUnschedulable {
@@ -268,7 +276,12 @@ func withTerms(b *testing.B, name string, change func(*core.Pod)) *model.Pod {
 	group := "gang"
 	pod.Labels = map[string]string{"app": "a"}
 	pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
-	pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse("1")}}}}
+	pod.Spec.Containers = []corev1.Container{
+		{
+			Name:      "c",
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse("1")}},
+		},
+	}
 	change(pod)
 	converted, err := model.PodFrom(pod, nil)
 	if err != nil {
@@ -344,7 +357,8 @@ func parkGangs(b testing.TB, state *model.State, placer *sched.Placer, q *queue.
 		if plan != nil {
 			b.Fatal("a gang has a place that is too large for all nodes")
 		}
-		q.ParkUntil(queue.EntryOf(unit), reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(state, topic) })
+		q.ParkUntil(queue.EntryOf(unit), reasons.Topics(),
+			func(topic model.Topic) bool { return reasons.Helps(state, topic) })
 	}
 }
 
@@ -362,8 +376,14 @@ func BenchmarkGangsAmongTerms(b *testing.B) {
 				pod.Spec.NodeName = fmt.Sprintf("node-%04d", i)
 				term := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: app}
 				pod.Spec.Affinity = &corev1.Affinity{
-					PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}},
-					PodAffinity:     &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term}}},
+					PodAntiAffinity: &corev1.PodAntiAffinity{
+						RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term},
+					},
+					PodAffinity: &corev1.PodAffinity{
+						PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+							{Weight: 1, PodAffinityTerm: term},
+						},
+					},
 				}
 			})
 			state.Pods.Put(pod)

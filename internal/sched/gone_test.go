@@ -63,6 +63,9 @@ func TestPreemptionPassesOverConsumersThatAreGone(t *testing.T) {
 
 func claimOf(name, class string) *model.Claim {
 	return &model.Claim{
-		Key: unitKey(false, name).Key, UID: "claim-of", Requests: []model.Request{{Name: "r", Alternatives: []model.Alternative{{Class: class, Count: 1}}}},
+		Key: unitKey(
+			false, name,
+		).Key, UID: "claim-of", Requests: []model.Request{{Name: "r",
+			Alternatives: []model.Alternative{{Class: class, Count: 1}}}},
 	}
 }

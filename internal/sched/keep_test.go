@@ -34,15 +34,23 @@ type keepWorld struct {
 
 func (w *keepWorld) putNode(t *rapid.T) {
 	node := &model.Node{
-		Name: rapid.SampledFrom([]string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"}).Draw(t, "node"), Labels: map[string]string{},
-		Allocatable: model.Resources{corev1.ResourceCPU: 1000 * rapid.Int64Range(1, 4).Draw(t, "cpu"), corev1.ResourcePods: 110},
+		Name: rapid.SampledFrom([]string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"}).Draw(
+			t,
+			"node",
+		), Labels: map[string]string{},
+		Allocatable: model.Resources{
+			corev1.ResourceCPU:  1000 * rapid.Int64Range(1, 4).Draw(t, "cpu"),
+			corev1.ResourcePods: 110,
+		},
 	}
 	node.Labels[corev1.LabelHostname] = node.Name
 	if zone := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone"); zone != "" {
 		node.Labels[corev1.LabelTopologyZone] = zone
 	}
 	if rapid.IntRange(0, 9).Draw(t, "tainted") == 0 {
-		node.Taints = []corev1.Taint{{Key: "a", Effect: rapid.SampledFrom([]corev1.TaintEffect{"NoSchedule", "PreferNoSchedule"}).Draw(t, "effect")}}
+		node.Taints = []corev1.Taint{
+			{Key: "a", Effect: rapid.SampledFrom([]corev1.TaintEffect{"NoSchedule", "PreferNoSchedule"}).Draw(t, "effect")},
+		}
 	}
 	if rapid.Bool().Draw(t, "image") {
 		node.Images = []corev1.ContainerImage{{Names: []string{"app:1"}, SizeBytes: 1 << 30}}
@@ -75,9 +83,13 @@ func (w *keepWorld) putSlice(t *rapid.T) {
 		s.Spec.NodeName, s.Spec.AllNodes = nil, &all
 	}
 	if rapid.IntRange(0, 9).Draw(t, "counters") == 0 {
-		s.Spec.SharedCounters = []resourcev1.CounterSet{{Name: "c", Counters: map[string]resourcev1.Counter{"m": {Value: quantity.MustParse("1")}}}}
+		s.Spec.SharedCounters = []resourcev1.CounterSet{
+			{Name: "c", Counters: map[string]resourcev1.Counter{"m": {Value: quantity.MustParse("1")}}},
+		}
 		for i := range s.Spec.Devices {
-			s.Spec.Devices[i].ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "c", Counters: s.Spec.SharedCounters[0].Counters}}
+			s.Spec.Devices[i].ConsumesCounters = []resourcev1.DeviceCounterConsumption{
+				{CounterSet: "c", Counters: s.Spec.SharedCounters[0].Counters},
+			}
 		}
 	}
 	w.state.Devices.PutSlice(model.SliceFrom(s))
@@ -168,17 +180,45 @@ func drawAffinity(t *rapid.T) *corev1.Affinity {
 	}
 	switch rapid.IntRange(0, 15).Draw(t, "affinity") {
 	case 0:
-		return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}
+		return &corev1.Affinity{
+			PodAntiAffinity: &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term},
+			},
+		}
 	case 1:
-		return &corev1.Affinity{PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term}}}}
+		return &corev1.Affinity{
+			PodAffinity: &corev1.PodAffinity{
+				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+					{Weight: 1, PodAffinityTerm: term},
+				},
+			},
+		}
 	case 2:
-		in := corev1.NodeSelectorRequirement{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}
+		in := corev1.NodeSelectorRequirement{
+			Key:      corev1.LabelTopologyZone,
+			Operator: corev1.NodeSelectorOpIn,
+			Values:   []string{"a"},
+		}
 		term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{in}}
-		return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: term}}}}
+		return &corev1.Affinity{
+			NodeAffinity: &corev1.NodeAffinity{
+				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: term}},
+			},
+		}
 	case 3:
-		in := corev1.NodeSelectorRequirement{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpNotIn, Values: []string{"a"}}
+		in := corev1.NodeSelectorRequirement{
+			Key:      corev1.LabelTopologyZone,
+			Operator: corev1.NodeSelectorOpNotIn,
+			Values:   []string{"a"},
+		}
 		term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{in}}
-		return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}}}
+		return &corev1.Affinity{
+			NodeAffinity: &corev1.NodeAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+					NodeSelectorTerms: []corev1.NodeSelectorTerm{term},
+				},
+			},
+		}
 	}
 	return nil
 }
@@ -245,7 +285,9 @@ func (w *keepWorld) pull(t *rapid.T) {
 func (w *keepWorld) hold(t *rapid.T) {
 	claim := bigClaim("held")
 	if pool := rapid.SampledFrom([]string{"", "pool-", "pool-n0", "pool-n1"}).Draw(t, "of"); pool != "" {
-		claim.Allocation = &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: gpus, Pool: pool, Device: "gpu-0"}}}
+		claim.Allocation = &model.Allocation{
+			Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: gpus, Pool: pool, Device: "gpu-0"}},
+		}
 	}
 	w.state.Claims.Put(claim)
 }
@@ -255,7 +297,12 @@ func TestRemembersNothingElse(t *testing.T) {
 	placed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		draw := rapid.Bool()
-		w := &keepWorld{state: model.NewState(), alike: draw.Draw(t, "alike"), claims: draw.Draw(t, "claims"), images: draw.Draw(t, "images")}
+		w := &keepWorld{
+			state:  model.NewState(),
+			alike:  draw.Draw(t, "alike"),
+			claims: draw.Draw(t, "claims"),
+			images: draw.Draw(t, "images"),
+		}
 		w.placer = sched.NewPlacer(w.state, sched.DefaultSteps)
 		w.state.Classes.Put(&model.Class{Name: "gpu"})
 		for range rapid.IntRange(1, 8).Draw(t, "nodes") {

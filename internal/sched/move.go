@@ -15,7 +15,9 @@ import (
 // Elsewhere reports whether a unit that was not placed can be placed if claims lose their devices
 // and survivors, members of the unit that run, are replaced by pods that wait; the reasons are why
 // not. The budget is that of the slice of the given reasons. The State is as before.
-func (p *Placer) Elsewhere(unit *model.Unit, reasons *Reasons, claims []model.Key, survivors []*model.Pod) (bool, *Reasons) {
+func (p *Placer) Elsewhere(
+	unit *model.Unit, reasons *Reasons, claims []model.Key, survivors []*model.Pod,
+) (bool, *Reasons) {
 	tx := p.state.Begin()
 	defer tx.Undo()
 	for _, pod := range survivors {
@@ -140,7 +142,9 @@ func (p *Placer) Use(pod *model.Pod) string {
 	case !pod.Deleting:
 		return fmt.Sprintf("is used by %s: delete that pod to have other devices allocated", where)
 	case placement.Unreachable(p.state, pod.Node):
-		return fmt.Sprintf("may still be used by %s, which cannot be reached: delete that Node to have other devices allocated", where)
+		return fmt.Sprintf(
+			"may still be used by %s, which cannot be reached: delete that Node to have other devices allocated", where,
+		)
 	}
 	return fmt.Sprintf("is used by %s, which is being deleted", where)
 }

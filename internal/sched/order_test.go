@@ -84,9 +84,11 @@ func (p *orderPod) model(t *rapid.T, group, node string) *model.Pod {
 	if group != "" {
 		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
 	}
-	pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-		corev1.ResourceCPU: *quantity.NewQuantity(p.cpu, quantity.DecimalSI),
-	}}}}
+	pod.Spec.Containers = []corev1.Container{
+		{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: *quantity.NewQuantity(p.cpu, quantity.DecimalSI),
+		}}},
+	}
 	term := func(rule string) (terms []corev1.PodAffinityTerm) {
 		if key, app, ok := strings.Cut(rule, ":"); ok {
 			selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
@@ -100,7 +102,8 @@ func (p *orderPod) model(t *rapid.T, group, node string) *model.Pod {
 	}
 	for _, term := range term(p.spread) {
 		pod.Spec.TopologySpreadConstraints = append(pod.Spec.TopologySpreadConstraints, corev1.TopologySpreadConstraint{
-			MaxSkew: 1, TopologyKey: term.TopologyKey, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: term.LabelSelector,
+			MaxSkew: 1, TopologyKey: term.TopologyKey, WhenUnsatisfiable: corev1.DoNotSchedule,
+			LabelSelector: term.LabelSelector,
 		})
 	}
 	converted, err := model.PodFrom(pod, nil)
@@ -113,7 +116,13 @@ func (p *orderPod) model(t *rapid.T, group, node string) *model.Pod {
 func (w *orderWorld) state(t *rapid.T) *model.State {
 	s := model.NewState()
 	for _, n := range w.nodes {
-		s.Nodes.Put(&model.Node{Name: n.name, Labels: n.labels, Allocatable: model.Resources{corev1.ResourceCPU: 1000 * n.cpu, corev1.ResourcePods: 110}})
+		s.Nodes.Put(
+			&model.Node{
+				Name:        n.name,
+				Labels:      n.labels,
+				Allocatable: model.Resources{corev1.ResourceCPU: 1000 * n.cpu, corev1.ResourcePods: 110},
+			},
+		)
 	}
 	for _, place := range w.bound {
 		s.Pods.Put(place.pod.model(t, "", place.node.name))

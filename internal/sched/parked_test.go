@@ -32,6 +32,10 @@ func TestF66ParkedGroupsCostNothing(t *testing.T) {
 	q.Wake([]model.Topic{{Kind: model.TopicDevices}, {Kind: model.TopicPods}, {Kind: model.TopicMembers, Key: pod.Key}})
 	wantQueue("what they do not depend on", 0)
 
-	q.Wake(state.Nodes.Put(&model.Node{Name: "large", Allocatable: model.Resources{"cpu": 64_000, "memory": 1 << 40, "pods": 110}}))
+	q.Wake(
+		state.Nodes.Put(
+			&model.Node{Name: "large", Allocatable: model.Resources{"cpu": 64_000, "memory": 1 << 40, "pods": 110}},
+		),
+	)
 	wantQueue("a large node has come", 1000)
 }

@@ -31,7 +31,10 @@ type splitDevice struct {
 }
 
 func newGPUNode(name string) *gpuNode {
-	return &gpuNode{name: name, slice: &model.Slice{Name: name, Pool: model.PoolID{Driver: gpus, Pool: name}, Generation: 1, PoolSlices: 1}}
+	return &gpuNode{
+		name:  name,
+		slice: &model.Slice{Name: name, Pool: model.PoolID{Driver: gpus, Pool: name}, Generation: 1, PoolSlices: 1},
+	}
 }
 
 func (n *gpuNode) addSet(gpu string, counters map[string]int64) {
@@ -51,15 +54,29 @@ func (n *gpuNode) add(gpu, profile string, takes map[string]int64) {
 	}
 	id := n.name + "/" + gpu // a UUID
 	n.slice.Devices = append(n.slice.Devices, model.Device{
-		Name:       d.name,
-		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"profile": {StringValue: &profile}, "gpu": {StringValue: &id}},
-		Usage:      &model.Usage{Scope: model.Scope{Node: n.name}, ConsumesCounters: []resourcev1.DeviceCounterConsumption{consumed}},
+		Name: d.name,
+		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
+			"profile": {StringValue: &profile},
+			"gpu":     {StringValue: &id},
+		},
+		Usage: &model.Usage{
+			Scope:            model.Scope{Node: n.name},
+			ConsumesCounters: []resourcev1.DeviceCounterConsumption{consumed},
+		},
 	})
 }
 
 // addA100 adds a GPU with all its partitions.
 func (n *gpuNode) addA100(gpu string) {
-	counters := map[string]int64{"multiprocessors": 98, "copy-engines": 7, "decoders": 5, "encoders": 0, "jpeg-engines": 1, "ofa-engines": 1, "memory": 42144366592}
+	counters := map[string]int64{
+		"multiprocessors": 98,
+		"copy-engines":    7,
+		"decoders":        5,
+		"encoders":        0,
+		"jpeg-engines":    1,
+		"ofa-engines":     1,
+		"memory":          42144366592,
+	}
 	for i := range 8 {
 		counters[fmt.Sprint("memory-slice-", i)] = 1
 	}
@@ -125,7 +142,13 @@ func (g *gpuGang) state(t testing.TB) *model.State {
 	s := model.NewState()
 	s.Classes.Put(&model.Class{Name: "gpu"})
 	for _, n := range g.nodes {
-		s.Nodes.Put(&model.Node{Name: n.name, Labels: map[string]string{corev1.LabelHostname: n.name}, Allocatable: model.Resources{corev1.ResourcePods: int64(g.room[n.name])}})
+		s.Nodes.Put(
+			&model.Node{
+				Name:        n.name,
+				Labels:      map[string]string{corev1.LabelHostname: n.name},
+				Allocatable: model.Resources{corev1.ResourcePods: int64(g.room[n.name])},
+			},
+		)
 		s.Devices.PutSlice(n.slice)
 	}
 	group := "pg"
@@ -157,12 +180,15 @@ func TestP6OneMemberTooMany(t *testing.T) {
 		}
 		fit := test.nodes * test.gpus
 		for range fit + 1 {
-			g.addMember(onOneGPU(), ofProfile("a", "1g", 1), ofProfile("b", "1g", 1), ofProfile("c", "2g", 1), ofProfile("d", "3g", 1))
+			g.addMember(onOneGPU(), ofProfile("a", "1g", 1), ofProfile("b", "1g", 1), ofProfile("c", "2g", 1),
+				ofProfile("d", "3g", 1))
 		}
 		g.group = gang("pg", int32(fit+1))
 		_, reasons := sched.NewPlacer(g.state(t), 1000).Try(unitKey(true, "pg"))
 		text := reasons.String()
-		if reasons.Code != sched.CodeUnschedulable || !strings.HasPrefix(text, fmt.Sprintf("%d of %d pods fit together", fit, fit+1)) || !strings.Contains(text, "of counter gpu-") {
+		if reasons.Code != sched.CodeUnschedulable ||
+			!strings.HasPrefix(text, fmt.Sprintf("%d of %d pods fit together", fit, fit+1)) ||
+			!strings.Contains(text, "of counter gpu-") {
 			t.Errorf("%d nodes with %d GPUs: %s: %s", test.nodes, test.gpus, reasons.Code, text)
 		}
 		g.group = gang("pg", int32(fit))
@@ -219,7 +245,8 @@ func drawGPUGang(t *rapid.T) *gpuGang {
 		}
 		for r := range rapid.IntRange(1, 2).Draw(t, "requests") {
 			profile := rapid.SampledFrom(append(profiles, "")).Draw(t, "profile")
-			made.requests = append(made.requests, ofProfile(fmt.Sprint("r", r), profile, rapid.Int64Range(1, 2).Draw(t, "count")))
+			made.requests = append(made.requests,
+				ofProfile(fmt.Sprint("r", r), profile, rapid.Int64Range(1, 2).Draw(t, "count")))
 		}
 		templates = append(templates, made)
 	}
@@ -274,7 +301,8 @@ func (b *bruteForce) allocate(n *gpuNode, claim *model.Claim, request, had int, 
 		d := &n.devices[i]
 		id := n.name + d.name
 		selectors := claim.Requests[request].Alternatives[0].Selectors
-		if b.taken[id] || len(selectors) > 0 && !strings.Contains(selectors[0], fmt.Sprintf("== %q", d.profile)) || !b.pays(n, d, 0) ||
+		if b.taken[id] || len(selectors) > 0 && !strings.Contains(selectors[0], fmt.Sprintf("== %q", d.profile)) ||
+			!b.pays(n, d, 0) ||
 			len(claim.Constraints) > 0 && len(on) > 0 && on[0] != d.gpu {
 			continue
 		}
@@ -330,7 +358,13 @@ func TestSplitDevicesAgainstBruteForce(t *testing.T) {
 	useSeed(t, "7919")
 	rapid.Check(t, func(r *rapid.T) {
 		g := drawGPUGang(r)
-		b := &bruteForce{gpuGang: g, limit: 10 * budget, room: map[string]int{}, taken: map[string]bool{}, left: map[string]int64{}}
+		b := &bruteForce{
+			gpuGang: g,
+			limit:   10 * budget,
+			room:    map[string]int{},
+			taken:   map[string]bool{},
+			left:    map[string]int64{},
+		}
 		for _, n := range g.nodes {
 			b.room[n.name] = g.room[n.name]
 			for _, set := range n.slice.Counters {

@@ -69,7 +69,11 @@ func BenchmarkPreemptionInLargeGang(b *testing.B) {
 		}
 	}
 	shared := bigClaim("shared")
-	shared.Allocation = &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "rack", Device: "d"}}}
+	shared.Allocation = &model.Allocation{
+		Devices: []resourcev1.DeviceRequestAllocationResult{
+			{Request: "g", Driver: "gpu.example.com", Pool: "rack", Device: "d"},
+		},
+	}
 	shared.Consumers = []model.Consumer{model.GroupConsumer(low.Key.Name, low.UID)}
 	state.Claims.Put(shared)
 	benchmarkRoomForDevice(b, state, func(made *preempt.Result) bool { return made.Pods() == 1 })
@@ -86,14 +90,19 @@ func BenchmarkPreemptionForFabricDevice(b *testing.B) {
 	for i, info := range state.Nodes.List() {
 		name := fmt.Sprintf("low-%04d", i)
 		claim := bigClaim(name)
-		claim.Allocation = &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "fabric", Device: fmt.Sprint("gpu-", i)}}}
+		claim.Allocation = &model.Allocation{
+			Devices: []resourcev1.DeviceRequestAllocationResult{
+				{Request: "g", Driver: "gpu.example.com", Pool: "fabric", Device: fmt.Sprint("gpu-", i)},
+			},
+		}
 		pod := plainPod(b, name, "", int32(i%7))
 		pod.Node, pod.Claims = info.Name, []model.PodClaim{{Entry: "e", Claim: name}}
 		claim.Consumers = []model.Consumer{model.PodConsumer(name, pod.UID)}
 		state.Claims.Put(claim)
 		state.Pods.Put(pod)
 	}
-	benchmarkRoomForDevice(b, state, func(made *preempt.Result) bool { return made.Pods() == 1 && made.Victims[0].Priority == 0 })
+	benchmarkRoomForDevice(b, state,
+		func(made *preempt.Result) bool { return made.Pods() == 1 && made.Victims[0].Priority == 0 })
 }
 
 // benchmarkRoomForDevice makes room for one important pod that wants a device.

@@ -38,7 +38,8 @@ func drawHall(t *rapid.T) *hall {
 	guard := rapid.IntRange(0, 10).Draw(t, "tenths under the budget")
 	for i := range rapid.IntRange(17, 40).Draw(t, "nodes") {
 		name := fmt.Sprintf("n%02d", i)
-		h.nodes = append(h.nodes, &model.Node{Name: name, Allocatable: model.Resources{corev1.ResourceCPU: 4, corev1.ResourcePods: 110}})
+		h.nodes = append(h.nodes,
+			&model.Node{Name: name, Allocatable: model.Resources{corev1.ResourceCPU: 4, corev1.ResourcePods: 110}})
 		if devices > 0 {
 			h.slices[name] = model.SliceFrom(slice(name, devices))
 		}
@@ -67,9 +68,12 @@ func (h *hall) fill(t *rapid.T, node string, devices int, lowest int32, guard in
 			continue
 		}
 		claim := bigClaim(name)
-		claim.Allocation = &model.Allocation{NodeSelector: nodeSelector(node), Devices: []resourcev1.DeviceRequestAllocationResult{
-			{Request: "g", Driver: "gpu.example.com", Pool: node, Device: fmt.Sprint("gpu-", len(h.claims[node]))},
-		}}
+		claim.Allocation = &model.Allocation{
+			NodeSelector: nodeSelector(node),
+			Devices: []resourcev1.DeviceRequestAllocationResult{
+				{Request: "g", Driver: "gpu.example.com", Pool: node, Device: fmt.Sprint("gpu-", len(h.claims[node]))},
+			},
+		}
 		claim.Consumers = []model.Consumer{model.PodConsumer(name, pod.UID)}
 		pod.Claims = []model.PodClaim{{Entry: "c", Claim: name}}
 		h.claims[node] = append(h.claims[node], claim)
@@ -77,7 +81,11 @@ func (h *hall) fill(t *rapid.T, node string, devices int, lowest int32, guard in
 }
 
 func (h *hall) pod(name string, priority int32, cpus int64, guarded bool) *model.Pod {
-	shape := &model.Shape{ID: fmt.Sprint(cpus), Namespace: "default", Requests: model.Resources{corev1.ResourceCPU: cpus, corev1.ResourcePods: 1}}
+	shape := &model.Shape{
+		ID:        fmt.Sprint(cpus),
+		Namespace: "default",
+		Requests:  model.Resources{corev1.ResourceCPU: cpus, corev1.ResourcePods: 1},
+	}
 	if guarded {
 		shape.Labels = map[string]string{"guarded": "yes"}
 	}
@@ -88,7 +96,9 @@ func (h *hall) pod(name string, priority int32, cpus int64, guarded bool) *model
 func (h *hall) preempt(t *rapid.T, nodes []*model.Node) *preempt.Result {
 	s := model.NewState()
 	s.Classes.Put(&model.Class{Name: "gpu"})
-	s.Budgets.Put(&model.Budget{Key: unitKey(false, "used-up").Key, Selector: labels.SelectorFromSet(labels.Set{"guarded": "yes"})})
+	s.Budgets.Put(
+		&model.Budget{Key: unitKey(false, "used-up").Key, Selector: labels.SelectorFromSet(labels.Set{"guarded": "yes"})},
+	)
 	for _, node := range nodes {
 		s.Nodes.Put(node)
 		if devices := h.slices[node.Name]; devices != nil {
@@ -191,7 +201,9 @@ func TestPreemptionChoosesAmongAllNodes(t *testing.T) {
 		var best *harm
 		for _, node := range h.nodes {
 			least, ok := h.least(node.Name)
-			if ok && (best == nil || cmp.Or(cmp.Compare(least.violations, best.violations), cmp.Compare(least.highest, best.highest)) < 0) {
+			if ok &&
+				(best == nil || cmp.Or(cmp.Compare(least.violations, best.violations),
+					cmp.Compare(least.highest, best.highest)) < 0) {
 				best = &least
 			}
 		}

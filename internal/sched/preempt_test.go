@@ -77,7 +77,8 @@ func (w *crowd) drawDevices(t *rapid.T, pool string, scope model.Scope, node str
 func (w *crowd) drawUnit(t *rapid.T, name string) {
 	priority := rapid.Int32Range(0, 3).Draw(t, "priority")
 	device := rapid.Bool().Draw(t, "device")
-	switch kind := rapid.SampledFrom([]string{"pod", "pod", "pair", "gang", "whole", "loose", "foreign"}).Draw(t, "kind"); kind {
+	switch kind := rapid.SampledFrom([]string{"pod", "pod", "pair", "gang", "whole", "loose",
+		"foreign"}).Draw(t, "kind"); kind {
 	case "pod":
 		if pod := w.run(t, name, "", priority); pod != nil && device {
 			w.hold(name, pod.Node, []*model.Pod{pod}, model.PodConsumer(pod.Key.Name, pod.UID))
@@ -160,7 +161,12 @@ func (w *crowd) hold(name, node string, pods []*model.Pod, consumers ...model.Co
 			continue
 		}
 		device.used = true
-		result := resourcev1.DeviceRequestAllocationResult{Request: "r", Driver: gpus, Pool: device.id.Pool, Device: device.id.Device}
+		result := resourcev1.DeviceRequestAllocationResult{
+			Request: "r",
+			Driver:  gpus,
+			Pool:    device.id.Pool,
+			Device:  device.id.Device,
+		}
 		claim := w.claim(name)
 		claim.Allocation = &model.Allocation{Devices: []resourcev1.DeviceRequestAllocationResult{result}}
 		if device.node != "" {
@@ -184,9 +190,11 @@ func (w *crowd) claim(name string) *model.Claim {
 }
 
 func nodeSelector(node string) *corev1.NodeSelector {
-	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
-		{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node}},
-	}}}}
+	return &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
+			{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node}},
+		}}},
+	}
 }
 
 // drawWaiting adds who wants to be placed: a pod, or a gang of two that may share a claim.
@@ -296,7 +304,8 @@ func TestPreemptionAgainstReference(t *testing.T) {
 		if state.Dump() != before {
 			t.Fatal("the trial has left traces")
 		}
-		lower := slices.DeleteFunc(slices.Sorted(maps.Keys(w.units)), func(name string) bool { return w.units[name] >= unit.Priority })
+		lower := slices.DeleteFunc(slices.Sorted(maps.Keys(w.units)),
+			func(name string) bool { return w.units[name] >= unit.Priority })
 		least := int32(math.MaxInt32)
 		subsets(lower, func(gone map[string]bool) {
 			if !w.fits(gone) {

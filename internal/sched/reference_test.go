@@ -52,7 +52,10 @@ func drawGang(t *rapid.T) *gangWorld {
 		all, zones[zone] = append(all, name), append(zones[zone], name)
 		w.nodes = append(w.nodes, &model.Node{
 			Name: name, Labels: map[string]string{"zone": zone, corev1.LabelHostname: name},
-			Allocatable: model.Resources{corev1.ResourceCPU: 1000 * rapid.Int64Range(1, 3).Draw(t, "cpu"), corev1.ResourcePods: 110},
+			Allocatable: model.Resources{
+				corev1.ResourceCPU:  1000 * rapid.Int64Range(1, 3).Draw(t, "cpu"),
+				corev1.ResourcePods: 110,
+			},
 		})
 	}
 	for _, node := range all {
@@ -75,9 +78,11 @@ func drawGang(t *rapid.T) *gangWorld {
 }
 
 func zoneSelector(zone string) *corev1.NodeSelector {
-	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
-		{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{zone}},
-	}}}}
+	return &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{zone}},
+		}}},
+	}
 }
 
 func (w *gangWorld) drawSlice(t *rapid.T, pool string, scope model.Scope, nodes []string, most int) {
@@ -88,7 +93,8 @@ func (w *gangWorld) drawSlice(t *rapid.T, pool string, scope model.Scope, nodes 
 			Name: fmt.Sprint("d", i), Usage: &model.Usage{Scope: scope},
 			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"letters": {StringValue: &letters}},
 		})
-		w.devices = append(w.devices, gangDevice{id: model.DeviceID{Driver: gpus, Pool: pool, Device: fmt.Sprint("d", i)}, letters: letters, nodes: nodes})
+		w.devices = append(w.devices,
+			gangDevice{id: model.DeviceID{Driver: gpus, Pool: pool, Device: fmt.Sprint("d", i)}, letters: letters, nodes: nodes})
 	}
 	w.slices = append(w.slices, s)
 }
@@ -106,7 +112,12 @@ func (w *gangWorld) drawPod(t *rapid.T, name string) {
 	group := "pg"
 	pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
 	cpu := rapid.SampledFrom([]string{"1", "1", "2"}).Draw(t, "cpu")
-	pod.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse(cpu)}}}}
+	pod.Spec.Containers = []corev1.Container{
+		{
+			Name:      "c",
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse(cpu)}},
+		},
+	}
 	if zone := rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, "zone"); zone != "" {
 		pod.Spec.NodeSelector = map[string]string{"zone": zone}
 	}
@@ -169,7 +180,8 @@ func (r *trial) most(at int) int {
 	best := r.most(at + 1)
 	pod := r.pods[at]
 	for _, node := range r.nodes {
-		if zone, ok := pod.Shape.NodeSelector["zone"]; ok && zone != node.Labels["zone"] || r.free[node.Name] < pod.Shape.Requests[corev1.ResourceCPU] {
+		if zone, ok := pod.Shape.NodeSelector["zone"]; ok && zone != node.Labels["zone"] ||
+			r.free[node.Name] < pod.Shape.Requests[corev1.ResourceCPU] {
 			continue
 		}
 		r.free[node.Name] -= pod.Shape.Requests[corev1.ResourceCPU]
@@ -237,8 +249,10 @@ func TestGangsAgainstReference(t *testing.T) {
 		if w.group.MinCount > 1 && len(plan.Pods) != most {
 			t.Fatalf("%d placed, %d can be, %d needed", len(plan.Pods), most, w.group.MinCount)
 		}
-		if len(plan.Pods) < w.group.MinCount || (len(plan.Pods) == len(w.pods)) != plan.Whole || plan.Whole != (reasons == nil) {
-			t.Fatalf("%d of %d placed, %d needed, whole %v, reasons %v", len(plan.Pods), len(w.pods), w.group.MinCount, plan.Whole, reasons)
+		if len(plan.Pods) < w.group.MinCount || (len(plan.Pods) == len(w.pods)) != plan.Whole ||
+			plan.Whole != (reasons == nil) {
+			t.Fatalf("%d of %d placed, %d needed, whole %v, reasons %v", len(plan.Pods), len(w.pods), w.group.MinCount,
+				plan.Whole, reasons)
 		}
 		again, _ := sched.NewPlacer(w.state([]int{0}), 1_000_000).Try(unitKey(true, "pg"))
 		if fmt.Sprint(*plan) != fmt.Sprint(*again) && dumpPlan(plan) != dumpPlan(again) {
@@ -285,12 +299,14 @@ func (w *gangWorld) check(t *rapid.T, state *model.State, plan *plan.Plan) {
 
 func (w *gangWorld) checkUse(t *rapid.T, state *model.State, pod *model.Pod, use model.PodClaim) {
 	claim, _ := state.Claims.Get(unitKey(false, use.Claim).Key)
-	if claim.Allocation == nil || len(claim.Allocation.Devices) != 1 || len(claim.Consumers) != 1 || (claim.Consumers[0].Resource == "podgroups") != use.Group {
+	if claim.Allocation == nil || len(claim.Allocation.Devices) != 1 || len(claim.Consumers) != 1 ||
+		(claim.Consumers[0].Resource == "podgroups") != use.Group {
 		t.Fatalf("claim %s of pod %s: %v for %v", claim.Key, pod.Key, claim.Allocation, claim.Consumers)
 	}
 	r := &trial{gangWorld: w}
 	for _, device := range w.devices {
-		if device.id == model.DeviceIDOf(claim.Allocation.Devices[0]) && (!slices.Contains(device.nodes, pod.Node) || !r.suits(claim.Key, device)) {
+		if device.id == model.DeviceIDOf(claim.Allocation.Devices[0]) &&
+			(!slices.Contains(device.nodes, pod.Node) || !r.suits(claim.Key, device)) {
 			t.Fatalf("pod %s on %s has device %s", pod.Key, pod.Node, device.id)
 		}
 	}

@@ -63,7 +63,8 @@ func reportOn(claim *model.Claim, result *resourcev1.DeviceRequestAllocationResu
 	for i := range claim.Reports {
 		r := &claim.Reports[i]
 		same := r.Driver == result.Driver && r.Pool == result.Pool && r.Device == result.Device
-		if same && (r.ShareID == nil) == (result.ShareID == nil) && (r.ShareID == nil || *r.ShareID == string(*result.ShareID)) {
+		if same && (r.ShareID == nil) == (result.ShareID == nil) &&
+			(r.ShareID == nil || *r.ShareID == string(*result.ShareID)) {
 			return r.Conditions
 		}
 	}

@@ -22,7 +22,11 @@ func (s *server) addFabric(devices int) {
 	slice, _ := s.objects.slices.Get("", "net")
 	slice = slice.DeepCopy()
 	for i := range slice.Spec.Devices {
-		slice.Spec.Devices[i].BindingConditions, slice.Spec.Devices[i].BindingFailureConditions = []string{attached}, []string{broken}
+		slice.Spec.Devices[i].BindingConditions, slice.Spec.Devices[i].BindingFailureConditions = []string{
+			attached,
+		}, []string{
+			broken,
+		}
 	}
 	put(s, sliced, slice)
 }
@@ -32,12 +36,15 @@ func (s *server) report(name, condition string, status metav1.ConditionStatus) {
 	claim := s.claim(name).DeepCopy()
 	for i := range claim.Status.Allocation.Devices.Results {
 		r := &claim.Status.Allocation.Devices.Results[i]
-		at := slices.IndexFunc(claim.Status.Devices, func(d resourcev1.AllocatedDeviceStatus) bool { return d.Device == r.Device })
+		at := slices.IndexFunc(claim.Status.Devices,
+			func(d resourcev1.AllocatedDeviceStatus) bool { return d.Device == r.Device })
 		if at < 0 {
 			at = len(claim.Status.Devices)
-			claim.Status.Devices = append(claim.Status.Devices, resourcev1.AllocatedDeviceStatus{Driver: r.Driver, Pool: r.Pool, Device: r.Device})
+			claim.Status.Devices = append(claim.Status.Devices,
+				resourcev1.AllocatedDeviceStatus{Driver: r.Driver, Pool: r.Pool, Device: r.Device})
 		}
-		meta.SetStatusCondition(&claim.Status.Devices[at].Conditions, metav1.Condition{Type: condition, Status: status, Reason: "Fabric"})
+		meta.SetStatusCondition(&claim.Status.Devices[at].Conditions,
+			metav1.Condition{Type: condition, Status: status, Reason: "Fabric"})
 	}
 	put(s, claimed, claim)
 }
@@ -140,7 +147,8 @@ func TestF70OnlyDeviceFails(t *testing.T) {
 	s.report("fab", broken, metav1.ConditionTrue)
 	x.pass(avoidFor - 2*time.Second)
 	told := s.message("g-0")
-	if s.device("fab") != "" || len(s.claim("fab").Status.ReservedFor) > 0 || !strings.HasSuffix(told, " (excluded for 1m0s since binding conditions failed: net.example.com/fabric/channel-0)") {
+	if s.device("fab") != "" || len(s.claim("fab").Status.ReservedFor) > 0 ||
+		!strings.HasSuffix(told, " (excluded for 1m0s since binding conditions failed: net.example.com/fabric/channel-0)") {
 		t.Errorf("status = %+v, told %q", s.claim("fab").Status, told)
 	}
 	x.pass(3 * time.Second)

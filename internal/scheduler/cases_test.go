@@ -80,8 +80,15 @@ func TestFailedGangHoldsNothing(t *testing.T) {
 		x.idle()
 	}
 	x.pass(time.Minute)
-	if ready, parked := x.s.queue.Len(); ready+parked+len(x.s.held)+len(x.s.failures)+len(x.s.halfBound)+len(x.s.status.groups.verdicts)+len(x.s.status.groups.counts)+len(x.s.status.pods.verdicts) > 0 {
-		t.Errorf("something is remembered of what is gone: %d ready, %d parked, %v, %v, %v, %v, %v", ready, parked, x.s.held, x.s.failures, x.s.status.groups.verdicts, x.s.status.groups.counts, x.s.status.pods.verdicts)
+	if ready, parked := x.s.queue.Len(); ready+parked+len(x.s.held)+len(
+		x.s.failures,
+	)+len(x.s.halfBound)+len(
+		x.s.status.groups.verdicts,
+	)+len(x.s.status.groups.counts)+len(
+		x.s.status.pods.verdicts,
+	) > 0 {
+		t.Errorf("something is remembered of what is gone: %d ready, %d parked, %v, %v, %v, %v, %v", ready, parked, x.s.held,
+			x.s.failures, x.s.status.groups.verdicts, x.s.status.groups.counts, x.s.status.pods.verdicts)
 	}
 }
 
@@ -343,7 +350,8 @@ func TestLargeGang(t *testing.T) {
 	if got := s.claim("c").Status.ReservedFor; len(got) != 1 {
 		t.Errorf("reserved for %v", got)
 	}
-	if protects, statuses := count(x.link.writes, "protect c"), count(x.link.writes, "status c"); protects != 1 || statuses != 1 {
+	if protects, statuses := count(x.link.writes, "protect c"), count(x.link.writes, "status c"); protects != 1 ||
+		statuses != 1 {
 		t.Errorf("the claim was written %d+%d times", protects, statuses)
 	}
 	if got := count(x.link.writes, "group g"); got > 3 {
@@ -363,7 +371,12 @@ func TestManyPodsOnOneNamedConsumer(t *testing.T) {
 	s.addRoom("n2", members/2)
 	s.addFabricOf("fabric", 1)
 	s.addClaimOf("fabric", "c", 1)
-	consumer := resourcev1.ResourceClaimConsumerReference{APIGroup: "example.com", Resource: "trainings", Name: "t", UID: "1"}
+	consumer := resourcev1.ResourceClaimConsumerReference{
+		APIGroup: "example.com",
+		Resource: "trainings",
+		Name:     "t",
+		UID:      "1",
+	}
 	claim := s.claim("c").DeepCopy()
 	claim.Spec.ReservedFor = &consumer
 	put(s, claimed, claim)
@@ -385,7 +398,8 @@ func TestManyPodsOnOneNamedConsumer(t *testing.T) {
 	if !ptr.Deref(status.Allocation.ReservedForAnyPod, false) {
 		t.Error("the allocation is not for any pod")
 	}
-	if protects, statuses := count(x.link.writes, "protect c"), count(x.link.writes, "status c"); protects != 1 || statuses != 1 {
+	if protects, statuses := count(x.link.writes, "protect c"), count(x.link.writes, "status c"); protects != 1 ||
+		statuses != 1 {
 		t.Errorf("the claim was written %d+%d times", protects, statuses)
 	}
 }
@@ -437,7 +451,8 @@ func TestRefusedPlansAreRetriedWithGrowingDelay(t *testing.T) {
 			if got := x.attempts; got < 5 || got > 9 {
 				t.Errorf("%d attempts in 10 s", got)
 			}
-			if got := s.message("p"); !strings.HasPrefix(got, "SchedulerError: ") || !strings.Contains(got, "not today") || count(x.link.writes, "tell") != 1 {
+			if got := s.message("p"); !strings.HasPrefix(got, "SchedulerError: ") || !strings.Contains(got, "not today") ||
+				count(x.link.writes, "tell") != 1 {
 				t.Errorf("told %q, writes %q", got, x.link.writes)
 			}
 			x.link.refuse = nil

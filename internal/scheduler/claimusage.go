@@ -90,7 +90,8 @@ func (u claimUsage) unusedOf(plan *plan.Plan, hopeless []model.Key) []commit.Hel
 		if made, ok := u.state.Claims.Observed(claim.Key); ok && claim.Make != nil {
 			uid = made.UID
 		}
-		unused = append(unused, commit.HeldClaim{Key: claim.Key, UID: uid, Holders: append(slices.Clip(holders), claim.Reserve...)})
+		unused = append(unused,
+			commit.HeldClaim{Key: claim.Key, UID: uid, Holders: append(slices.Clip(holders), claim.Reserve...)})
 	}
 	for _, key := range hopeless {
 		claim, ok := u.state.Claims.Get(key)
@@ -148,7 +149,9 @@ func (u claimUsage) idleGroup(key model.UnitKey) (*model.Unit, bool) {
 	if !key.Group || !ok || group.Scheduled || u.state.Groups.Census(key.Key).Bound > 0 {
 		return nil, false
 	}
-	if slices.ContainsFunc(u.state.Groups.Members(key.Key), func(pod *model.Pod) bool { return pod.Foreign && !pod.Finished }) {
+	if slices.ContainsFunc(
+		u.state.Groups.Members(key.Key), func(pod *model.Pod) bool { return pod.Foreign && !pod.Finished },
+	) {
 		return nil, false // another scheduler may be about to bind them
 	}
 	return &model.Unit{Key: key, Group: group}, true

@@ -78,7 +78,16 @@ func TestCommitWritesInOrder(t *testing.T) {
 	s := crashServer(t)
 	x := start(t, s)
 	x.idle()
-	want := []string{"protect mine", "status mine", "protect shared", "status shared", "bind g-0", "bind g-1", "bind g-2", "bind g-3"}
+	want := []string{
+		"protect mine",
+		"status mine",
+		"protect shared",
+		"status shared",
+		"bind g-0",
+		"bind g-1",
+		"bind g-2",
+		"bind g-3",
+	}
 	if got := x.link.writes[:writesOfCommit]; !slices.Equal(got, want) {
 		t.Errorf("writes = %q, want %q", got, want)
 	}
@@ -132,7 +141,9 @@ func TestCrashThenMemberDeleted(t *testing.T) {
 			}
 			s.deletePod("rival")
 			for i := range 4 {
-				if name := fmt.Sprintf("g-%d", i); !slices.ContainsFunc(s.objects.pods.List(), func(p *core.Pod) bool { return p.Name == name }) {
+				if name := fmt.Sprintf("g-%d", i); !slices.ContainsFunc(
+					s.objects.pods.List(), func(p *core.Pod) bool { return p.Name == name },
+				) {
 					edits := []func(*core.Pod){ofGroup("shared")}
 					if i == 0 {
 						edits = append(edits, own("mine"))
@@ -167,7 +178,8 @@ func TestCrashThenMemberReplaced(t *testing.T) {
 	s.addPod("g-3", "g", ofGroup("shared"))
 	x.pass(time.Second)
 	s.whole(t, "g", 4)
-	if got := s.bound("g"); len(got) != 4 || slices.ContainsFunc(x.link.writes, func(w string) bool { return w == "evict g-0" }) {
+	if got := s.bound("g"); len(got) != 4 ||
+		slices.ContainsFunc(x.link.writes, func(w string) bool { return w == "evict g-0" }) {
 		t.Errorf("bound %v, writes %q", got, x.link.writes)
 	}
 }

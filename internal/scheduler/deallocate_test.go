@@ -22,7 +22,8 @@ func tied(t *testing.T, edit func(*resource.ResourceClaim)) *server {
 	s.addClaim("c", 1)
 	s.addPod("first", "", own("c"))
 	start(t, s).idle()
-	s.editPod("first", func(pod *core.Pod) { pod.Spec.ResourceClaims = nil }) // it takes up the room, and leaves the claim alone
+	s.editPod("first",
+		func(pod *core.Pod) { pod.Spec.ResourceClaims = nil }) // it takes up the room, and leaves the claim alone
 	claim := s.claim("c").DeepCopy()
 	claim.Status.ReservedFor = nil
 	edit(claim)
@@ -127,7 +128,8 @@ func TestDeallocateOwnClaimOfAMember(t *testing.T) {
 	s.addNode("n2", 4, 1)
 	y := start(t, s)
 	y.pass(2 * time.Second)
-	if got := s.pod("g-1").Spec.NodeName; got != "n2" || s.device("shared") == "" || count(y.link.writes, "status shared") > 0 {
+	if got := s.pod("g-1").Spec.NodeName; got != "n2" || s.device("shared") == "" ||
+		count(y.link.writes, "status shared") > 0 {
 		t.Errorf("g-1 is on %q, writes %q", got, y.link.writes)
 	}
 }

@@ -75,7 +75,8 @@ func TestADeletedClaimIsFreed(t *testing.T) {
 			s.addPod("q", "", own("c"), onNode("n1"))
 			also(model.PodConsumer("q", s.pod("q").UID))(s)
 		}, false},
-		{"a pod that runs and does not stand in the list", func(s *server) { s.addPod("q", "", own("c"), onNode("n1")) }, false},
+		{"a pod that runs and does not stand in the list", func(s *server) { s.addPod("q", "", own("c"), onNode("n1")) },
+			false},
 		{"a pod of another scheduler", func(s *server) {
 			s.addPod("q", "", own("c"), func(pod *core.Pod) { pod.Spec.SchedulerName = "other" })
 			also(model.PodConsumer("q", s.pod("q").UID))(s)

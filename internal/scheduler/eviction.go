@@ -45,7 +45,12 @@ type preemptor struct {
 
 func evictionOf(unit *model.Unit, made *preempt.Result) *eviction {
 	e := &eviction{left: map[model.Key]types.UID{}}
-	e.preemptor = preemptor{kind: "pod", namespace: unit.Key.Key.Namespace, name: unit.Key.Key.Name, priority: unit.Priority}
+	e.preemptor = preemptor{
+		kind:      "pod",
+		namespace: unit.Key.Key.Namespace,
+		name:      unit.Key.Key.Name,
+		priority:  unit.Priority,
+	}
 	if unit.Group != nil {
 		e.preemptor.kind, e.preemptor.uid = "PodGroup", unit.Group.UID
 	} else {
@@ -66,7 +71,13 @@ func evictionOf(unit *model.Unit, made *preempt.Result) *eviction {
 // evictionOfSurvivors returns the eviction of the remaining members of a gang that has lost others.
 func evictionOfSurvivors(unit *model.Unit, survivors []*model.Pod) *eviction {
 	e := &eviction{left: map[model.Key]types.UID{}, relocation: true}
-	e.preemptor = preemptor{kind: "PodGroup", namespace: unit.Key.Key.Namespace, name: unit.Key.Key.Name, uid: unit.Group.UID, priority: unit.Priority}
+	e.preemptor = preemptor{
+		kind:      "PodGroup",
+		namespace: unit.Key.Key.Namespace,
+		name:      unit.Key.Key.Name,
+		uid:       unit.Group.UID,
+		priority:  unit.Priority,
+	}
 	for _, pod := range survivors {
 		e.add(pod)
 	}
@@ -144,14 +155,16 @@ func each(ctx context.Context, pods []*model.Pod, do func(context.Context, *mode
 // event returns the text of the event of an evicted pod.
 func (e *eviction) event(pod *model.Pod) string {
 	if e.relocation {
-		return fmt.Sprintf("Evicted from node %s: %s has fewer pods than its minCount, and is placed elsewhere as a whole", pod.Node, e.preemptor.describe(pod.Key.Namespace))
+		return fmt.Sprintf("Evicted from node %s: %s has fewer pods than its minCount, and is placed elsewhere as a whole",
+			pod.Node, e.preemptor.describe(pod.Key.Namespace))
 	}
 	return fmt.Sprintf("Preempted by %s on node %s", e.preemptor.describe(pod.Key.Namespace), pod.Node)
 }
 
 func (w *evictions) message(e *eviction, namespace string) string {
 	if e.relocation {
-		return fmt.Sprintf("%s: %s has fewer pods than its minCount, and is placed elsewhere as a whole", w.name, e.preemptor.describe(namespace))
+		return fmt.Sprintf("%s: %s has fewer pods than its minCount, and is placed elsewhere as a whole", w.name,
+			e.preemptor.describe(namespace))
 	}
 	return fmt.Sprintf("%s: preempting to make room for %s", w.name, e.preemptor.describe(namespace))
 }
@@ -183,7 +196,8 @@ func (w *evictions) mark(ctx context.Context, chosen *model.Pod, message string)
 // markSeen writes the condition if the pod has not changed.
 func (w *evictions) markSeen(ctx context.Context, pod *core.Pod, message string) error {
 	condition := corev1.PodCondition{
-		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler, Message: message,
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
+		Message:            message,
 		LastTransitionTime: metav1.NewTime(w.clock.Now()),
 	}
 	key := model.Key{Namespace: pod.Namespace, Name: pod.Name}

@@ -76,7 +76,8 @@ func TestExtendedResources(t *testing.T) {
 		t.Errorf("wrote %s, want %s", got, wrote)
 	}
 	owner := claim.OwnerReferences[0]
-	if owner.UID != pod.UID || owner.Kind != "Pod" || !*owner.Controller || !slices.Contains(claim.Finalizers, resourcev1.Finalizer) {
+	if owner.UID != pod.UID || owner.Kind != "Pod" || !*owner.Controller ||
+		!slices.Contains(claim.Finalizers, resourcev1.Finalizer) {
 		t.Errorf("owner %v, finalizers %v", owner, claim.Finalizers)
 	}
 	if !strings.HasPrefix(claim.Name, "p-extended-resources-") {
@@ -86,7 +87,11 @@ func TestExtendedResources(t *testing.T) {
 	if request.Name != "container-0-request-1" || request.Exactly.DeviceClassName != "gpu" || request.Exactly.Count != 2 {
 		t.Errorf("request %v", request)
 	}
-	want := corev1.ContainerExtendedResourceRequest{ContainerName: "c", ResourceName: extendedName, RequestName: request.Name}
+	want := corev1.ContainerExtendedResourceRequest{
+		ContainerName: "c",
+		ResourceName:  extendedName,
+		RequestName:   request.Name,
+	}
 	if len(status.RequestMappings) != 1 || status.RequestMappings[0] != want {
 		t.Errorf("mappings %v", status.RequestMappings)
 	}
@@ -151,7 +156,9 @@ func TestExtendedResourcesWakePods(t *testing.T) {
 	}
 	s.addPod("second", "", asks(1))
 	x.pass(time.Second)
-	if got := s.message("second"); !strings.Contains(got, "extended resource "+extendedName+" (DeviceClass gpu): 1 device wanted, 1 match, 0 free") {
+	if got := s.message("second"); !strings.Contains(
+		got, "extended resource "+extendedName+" (DeviceClass gpu): 1 device wanted, 1 match, 0 free",
+	) {
 		t.Errorf("second: %s", got)
 	}
 	claim := s.claim(s.pod("first").Status.ExtendedResourceClaimStatus.ResourceClaimName).DeepCopy()
@@ -231,7 +238,8 @@ func TestExtendedResourcesNoLongerOffered(t *testing.T) {
 	put(s, nodes, node)
 	x := start(t, s)
 	x.pass(time.Second)
-	if pod := s.pod("p"); pod.Spec.NodeName != "n1" || pod.Status.ExtendedResourceClaimStatus != nil || len(s.madeClaims()) > 0 {
+	if pod := s.pod("p"); pod.Spec.NodeName != "n1" || pod.Status.ExtendedResourceClaimStatus != nil ||
+		len(s.madeClaims()) > 0 {
 		t.Errorf("on %q, claims %v, %s", pod.Spec.NodeName, s.madeClaims(), s.message("p"))
 	}
 }

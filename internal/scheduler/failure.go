@@ -33,7 +33,8 @@ func (s *Scheduler) recoverFromPanic(entry queue.Entry, cause any, stack []byte)
 	}
 	s.placer = sched.NewPlacer(s.state, sched.DefaultSteps)
 	if unit, ok := s.state.Unit(entry.Key); ok {
-		s.status.reportError(unit, fmt.Sprintf("internal error while placing: %v (the scheduler's log has the stack; trying again)", cause))
+		s.status.reportError(unit,
+			fmt.Sprintf("internal error while placing: %v (the scheduler's log has the stack; trying again)", cause))
 	}
 	s.retryLater(entry.Key, nil)
 }

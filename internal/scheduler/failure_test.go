@@ -49,7 +49,10 @@ func bomb(number int) resourcev1.DeviceSelector {
 		numbers[i] = fmt.Sprint(i)
 	}
 	list := "[" + strings.Join(numbers, ",") + "]"
-	expression := fmt.Sprintf(`device.attributes["gpu.example.com"].?index.orValue(%d) != -5 && %s.all(a, %s.all(b, %s.all(c, a+b+c >= 0)))`, number, list, list, list)
+	expression := fmt.Sprintf(
+		`device.attributes["gpu.example.com"].?index.orValue(%d) != -5 && %s.all(a, %s.all(b, %s.all(c, a+b+c >= 0)))`,
+		number, list, list, list,
+	)
 	return resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}
 }
 
@@ -69,7 +72,9 @@ func (s *server) indexDevices() {
 	for _, slice := range s.objects.slices.List() {
 		slice = slice.DeepCopy()
 		for i := range slice.Spec.Devices {
-			slice.Spec.Devices[i].Attributes = map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"index": {IntValue: ptr.To(int64(i))}}
+			slice.Spec.Devices[i].Attributes = map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
+				"index": {IntValue: ptr.To(int64(i))},
+			}
 		}
 		put(s, sliced, slice)
 	}
@@ -99,7 +104,8 @@ func TestCostlySelectorsLeaveTimeToOthers(t *testing.T) {
 		t.Errorf("%d attempts in 10 s, want one a second", got)
 	}
 	told := s.message("bomb-0")
-	for _, want := range []string{" costs too much for one attempt: ", " cost units over ", "limit 40000000", "device.attributes"} {
+	for _, want := range []string{" costs too much for one attempt: ", " cost units over ", "limit 40000000",
+		"device.attributes"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("told %q, want %q in it", told, want)
 		}

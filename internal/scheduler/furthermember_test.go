@@ -121,7 +121,8 @@ func TestGangBelowMinCountReportsBothNumbers(t *testing.T) {
 	if got := s.message("g-3"); got != "Unschedulable: 3 of 4 pods are placed: pod g-3: "+noRoom {
 		t.Errorf("the pod's condition is %q", got)
 	}
-	if !meta.IsStatusConditionTrue(s.group("g").Status.Conditions, "PodGroupInitiallyScheduled") || len(s.bound("g")) != 3 {
+	if !meta.IsStatusConditionTrue(s.group("g").Status.Conditions, "PodGroupInitiallyScheduled") ||
+		len(s.bound("g")) != 3 {
 		t.Errorf("what was placed is not any more: %v", s.group("g").Status.Conditions)
 	}
 }

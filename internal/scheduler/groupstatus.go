@@ -83,10 +83,21 @@ type verdict struct {
 
 // newGroupStatus returns a groupStatus for caches with an index of pods by PodGroup.
 func newGroupStatus(p parts, tell *podStatus) *groupStatus {
-	g := &groupStatus{podGroups: p.caches.PodGroups, pods: p.caches.Pods, write: p.groups, podStatus: tell, events: p.events, clock: p.clock, name: p.opts.Name,
-		copies:   flowcontrol.NewTokenBucketRateLimiter(memberWarningsPerSecond, memberWarningsBurst),
-		pace:     newPace(p.clock),
-		verdicts: map[model.Key]verdict{}, counts: map[model.Key]groups.Quorum{}, warned: map[model.Key]warning{}, sets: map[types.UID]bool{}}
+	g := &groupStatus{
+		podGroups: p.caches.PodGroups,
+		pods:      p.caches.Pods,
+		write:     p.groups,
+		podStatus: tell,
+		events:    p.events,
+		clock:     p.clock,
+		name:      p.opts.Name,
+		copies:    flowcontrol.NewTokenBucketRateLimiter(memberWarningsPerSecond, memberWarningsBurst),
+		pace:      newPace(p.clock),
+		verdicts:  map[model.Key]verdict{},
+		counts:    map[model.Key]groups.Quorum{},
+		warned:    map[model.Key]warning{},
+		sets:      map[types.UID]bool{},
+	}
 	g.pods.OnChange(func(old, now *core.Pod) {
 		pod := now
 		if pod == nil {
@@ -112,7 +123,9 @@ func (g *groupStatus) setVerdict(key model.Key, uid types.UID, outcome groups.Ou
 }
 
 // setNominated records the reason why a gang with nominated nodes waits.
-func (g *groupStatus) setNominated(key model.Key, uid types.UID, outcome groups.Outcome, nominated map[model.Key]string) {
+func (g *groupStatus) setNominated(
+	key model.Key, uid types.UID, outcome groups.Outcome, nominated map[model.Key]string,
+) {
 	g.record(key, verdict{uid: uid, outcome: outcome, nominated: nominated})
 }
 
@@ -275,9 +288,12 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 
 // delayedOutcome returns the outcome in the group's condition, if a new one that differs only in
 // its message must be written later.
-func (g *groupStatus) delayedOutcome(group *scheduling.PodGroup, outcome groups.Outcome) (standing groups.Outcome, waits bool) {
+func (g *groupStatus) delayedOutcome(
+	group *scheduling.PodGroup, outcome groups.Outcome,
+) (standing groups.Outcome, waits bool) {
 	c := meta.FindStatusCondition(group.Status.Conditions, scheduling.PodGroupScheduled)
-	if c == nil || c.Status == metav1.ConditionTrue || c.Reason != outcome.Reason || c.Message == outcome.Message || c.ObservedGeneration != group.Generation {
+	if c == nil || c.Status == metav1.ConditionTrue || c.Reason != outcome.Reason || c.Message == outcome.Message ||
+		c.ObservedGeneration != group.Generation {
 		return outcome, false
 	}
 	key := model.Key{Namespace: group.Namespace, Name: group.Name}
@@ -299,7 +315,10 @@ func (g *groupStatus) orderedSet(ctx context.Context, members []*core.Pod) strin
 		}
 		looked[owner.UID] = true
 		if g.isOrdered(ctx, model.Key{Namespace: pod.Namespace, Name: owner.Name}, owner.UID) {
-			return fmt.Sprintf("; StatefulSet %s creates each pod only when the previous one is ready: set podManagementPolicy: Parallel", owner.Name)
+			return fmt.Sprintf(
+				"; StatefulSet %s creates each pod only when the previous one is ready: set podManagementPolicy: Parallel",
+				owner.Name,
+			)
 		}
 	}
 	return ""
@@ -334,16 +353,25 @@ func (g *groupStatus) isOrdered(ctx context.Context, set model.Key, uid types.UI
 // generation.
 func hasOutcome(conditions []metav1.Condition, outcome groups.Outcome) bool {
 	c := meta.FindStatusCondition(conditions, scheduling.PodGroupScheduled)
-	return c != nil && (c.Status == metav1.ConditionTrue) == outcome.Scheduled && c.Reason == outcome.Reason && c.Message == outcome.Message
+	return c != nil && (c.Status == metav1.ConditionTrue) == outcome.Scheduled && c.Reason == outcome.Reason &&
+		c.Message == outcome.Message
 }
 
 // reportToMembers reports to the waiting members of a gang why they wait, including those created
 // after the condition was written, and with an event for those created after the last event. In
 // other groups the scheduler reports a separate reason for each pod.
-func (g *groupStatus) reportToMembers(members []*core.Pod, outcome groups.Outcome, nominated map[model.Key]string, event string, last warning, prompt bool) {
+func (g *groupStatus) reportToMembers(
+	members []*core.Pod, outcome groups.Outcome, nominated map[model.Key]string, event string, last warning, prompt bool,
+) {
 	for _, pod := range members {
 		key := model.Key{Namespace: pod.Namespace, Name: pod.Name}
-		verdict := podVerdict{uid: pod.UID, reason: outcome.Reason, message: outcome.Message, nominated: nominated[key], prompt: prompt} // pods have the same reasons
+		verdict := podVerdict{
+			uid:       pod.UID,
+			reason:    outcome.Reason,
+			message:   outcome.Message,
+			nominated: nominated[key],
+			prompt:    prompt,
+		} // pods have the same reasons
 		if !g.isWaiting(pod) || isReported(pod, verdict) {
 			continue
 		}

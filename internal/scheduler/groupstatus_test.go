@@ -42,7 +42,11 @@ func TestEventsWarnOfAGangThatLacksPods(t *testing.T) {
 	s.addGang("g", 3)
 	s.addMembers("g", 2)
 	x.pass(30 * time.Second)
-	want := []string{"g Unschedulable: 2 of 3 pods exist", "g-0 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist", "g-1 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist"}
+	want := []string{
+		"g Unschedulable: 2 of 3 pods exist",
+		"g-0 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist",
+		"g-1 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist",
+	}
 	if diff := cmp.Diff(want, sorted(x.events)); diff != "" {
 		t.Errorf("events (-want +got)\n%s", diff)
 	}
@@ -50,7 +54,8 @@ func TestEventsWarnOfAGangThatLacksPods(t *testing.T) {
 	s.deletePod("g-1")
 	s.addPod("g-9", "g", func(pod *core.Pod) { pod.CreationTimestamp = metav1.NewTime(x.clock.Now()) })
 	x.pass(30 * time.Second)
-	if diff := cmp.Diff([]string{"g-9 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist"}, x.events); diff != "" {
+	if diff := cmp.Diff([]string{"g-9 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist"},
+		x.events); diff != "" {
 		t.Errorf("events after a pod was replaced (-want +got)\n%s", diff)
 	}
 }
@@ -78,7 +83,11 @@ func TestEventsWarnOfAGangAfterARestart(t *testing.T) {
 		t.Errorf("events at once: %q", y.events)
 	}
 	y.pass(30 * time.Second)
-	want := []string{"g Unschedulable: 2 of 3 pods exist", "g-0 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist", "g-1 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist"}
+	want := []string{
+		"g Unschedulable: 2 of 3 pods exist",
+		"g-0 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist",
+		"g-1 FailedScheduling: PodGroup g is not scheduled: 2 of 3 pods exist",
+	}
 	if diff := cmp.Diff(want, sorted(y.events)); diff != "" {
 		t.Errorf("events (-want +got)\n%s", diff)
 	}
@@ -98,7 +107,8 @@ func TestEventsWarnOfAGangWithoutPlace(t *testing.T) {
 	}
 	x.pass(time.Second)
 	if len(x.events) != 3 || !slices.ContainsFunc(x.events, func(e string) bool {
-		return strings.HasPrefix(e, "g-1 FailedScheduling: PodGroup g is not scheduled: 1 of 2 pods fit together; pod g-1: 0/1 nodes are available: ")
+		return strings.HasPrefix(e,
+			"g-1 FailedScheduling: PodGroup g is not scheduled: 1 of 2 pods fit together; pod g-1: 0/1 nodes are available: ")
 	}) {
 		t.Errorf("events = %q", x.events)
 	}
@@ -163,7 +173,8 @@ func TestAnEventIsPublishedOnce(t *testing.T) {
 }
 
 func TestMemberEventsAreShort(t *testing.T) {
-	if got := memberEvent("g", strings.Repeat("word ", 60)); len(got) > longestMemberEvent+len(" …") || !strings.HasSuffix(got, "word …") {
+	if got := memberEvent("g", strings.Repeat("word ", 60)); len(got) > longestMemberEvent+len(" …") ||
+		!strings.HasSuffix(got, "word …") {
 		t.Errorf("%q", got)
 	}
 }
@@ -181,7 +192,9 @@ func TestGangOfAnOrderedStatefulSet(t *testing.T) {
 		x := start(t, s)
 		s.addGang("g", 3)
 		s.addPod("g-0", "g", func(pod *core.Pod) {
-			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set, UID: "set", Controller: ptr.To(true)}}
+			pod.OwnerReferences = []metav1.OwnerReference{
+				{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set, UID: "set", Controller: ptr.To(true)},
+			}
 		})
 		x.pass(20 * time.Second)
 		if got := s.scheduled("g"); got != want {
@@ -214,7 +227,9 @@ func TestUnreadableStatefulSet(t *testing.T) {
 	var members []*core.Pod
 	for range 3 {
 		pod := &core.Pod{}
-		pod.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "set", UID: "set", Controller: ptr.To(true)}}
+		pod.OwnerReferences = []metav1.OwnerReference{
+			{Kind: "StatefulSet", Name: "set", UID: "set", Controller: ptr.To(true)},
+		}
 		members = append(members, pod)
 	}
 	if got := g.orderedSet(t.Context(), members); got != "" || sets.requests != 1 {

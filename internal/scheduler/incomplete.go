@@ -21,7 +21,8 @@ func (q *unitQueue) parkIncomplete(key model.UnitKey) bool {
 	delete(q.halfBound, key)
 	q.dropNomination(key)
 	// The rank does not matter: whatever wakes the group has it offered again.
-	q.queue.Park(queue.Entry{Key: key}, []model.Topic{{Kind: model.TopicGroup, Key: key.Key}, {Kind: model.TopicMembers, Key: key.Key}})
+	q.queue.Park(queue.Entry{Key: key},
+		[]model.Topic{{Kind: model.TopicGroup, Key: key.Key}, {Kind: model.TopicMembers, Key: key.Key}})
 	if few {
 		q.status.reportDivided(group)
 	} else {

@@ -30,7 +30,8 @@ func (m *tally) Preempted(unit string, pods, groups int) {
 func (m *tally) Waiting(active, parked int) { m.active, m.parked = active, parked }
 
 func (m *tally) String() string {
-	return fmt.Sprintf("tried %v, committed %v, bound %d, active %d, parked %d", m.tried, m.committed, m.bound, m.active, m.parked)
+	return fmt.Sprintf("tried %v, committed %v, bound %d, active %d, parked %d", m.tried, m.committed, m.bound, m.active,
+		m.parked)
 }
 
 func TestWhatIsDoneIsCounted(t *testing.T) {

@@ -30,12 +30,30 @@ var breaks = []struct {
 	}, "of node n1, which is unschedulable", false},
 	{"node cut off", func(s *server) {
 		editNode(s, func(n *corev1.Node) {
-			n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule}, {Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute}}
+			n.Spec.Taints = []corev1.Taint{
+				{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule},
+				{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute},
+			}
 		})
 	}, "of node n1, which has the taint {node.kubernetes.io/unreachable: }", false},
-	{"device tainted NoExecute", taintDevice(resourcev1.DeviceTaintEffectNoExecute), "device gpu.example.com/n1/gpu-0, which is tainted with broken:NoExecute", false},
-	{"device tainted NoSchedule", taintDevice(resourcev1.DeviceTaintEffectNoSchedule), "device gpu.example.com/n1/gpu-0, which is tainted with broken:NoSchedule", true},
-	{"slice withdrawn", func(s *server) { removeSlice(s, "slice-n1") }, "device gpu.example.com/n1/gpu-0, whose pool is not published any more", true},
+	{
+		"device tainted NoExecute",
+		taintDevice(resourcev1.DeviceTaintEffectNoExecute),
+		"device gpu.example.com/n1/gpu-0, which is tainted with broken:NoExecute",
+		false,
+	},
+	{
+		"device tainted NoSchedule",
+		taintDevice(resourcev1.DeviceTaintEffectNoSchedule),
+		"device gpu.example.com/n1/gpu-0, which is tainted with broken:NoSchedule",
+		true,
+	},
+	{
+		"slice withdrawn",
+		func(s *server) { removeSlice(s, "slice-n1") },
+		"device gpu.example.com/n1/gpu-0, whose pool is not published any more",
+		true,
+	},
 }
 
 func taintDevice(effect resourcev1.DeviceTaintEffect) func(s *server) {
@@ -119,7 +137,8 @@ func TestAGroupLeavesDevicesThatItCannotUse(t *testing.T) {
 				if s.device("c0") == "" {
 					t.Fatal("a claim was freed under a pod that runs")
 				}
-				if got, want := toldGroup(s)+s.told("again-0"), "used by pod "+ns+"/g-1 on node n1: delete that pod"; !b.joins && !strings.Contains(got, want) {
+				if got, want := toldGroup(s)+s.told("again-0"), "used by pod "+ns+"/g-1 on node n1: delete that pod"; !b.joins &&
+					!strings.Contains(got, want) {
 					t.Errorf("told %q, not %q", got, want)
 				}
 
@@ -165,7 +184,8 @@ func TestAGroupLeavesANodeThatIsCutOff(t *testing.T) {
 		editNode(s, func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule}}
 			if cutOff {
-				n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute})
+				n.Spec.Taints = append(n.Spec.Taints,
+					corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute})
 			}
 		})
 		for _, name := range []string{"g-0", "g-1"} {
@@ -195,7 +215,8 @@ func TestAGroupLeavesADeviceThatLostANode(t *testing.T) {
 		says string
 	}{
 		{"deleted", func(s *server) { removeNode(s, "n1") }, "1 of 2 pods fit together"},
-		{"cordoned", func(s *server) { editNode(s, func(n *corev1.Node) { n.Spec.Unschedulable = true }) }, "device gpu.example.com/a/gpu-0 of node n1, which is unschedulable"},
+		{"cordoned", func(s *server) { editNode(s, func(n *corev1.Node) { n.Spec.Unschedulable = true }) },
+			"device gpu.example.com/a/gpu-0 of node n1, which is unschedulable"},
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			s := newServer(t)
@@ -247,7 +268,9 @@ func addRackDevice(s *server, rack string) {
 		Driver: "gpu.example.com", Pool: resourcev1.ResourcePool{Name: rack, ResourceSliceCount: 1},
 		Devices: []resourcev1.Device{{Name: "gpu-0"}},
 		NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "rack", Operator: corev1.NodeSelectorOpIn, Values: []string{rack}}},
+			MatchExpressions: []corev1.NodeSelectorRequirement{
+				{Key: "rack", Operator: corev1.NodeSelectorOpIn, Values: []string{rack}},
+			},
 		}}},
 	}
 	put(s, sliced, slice)

@@ -22,7 +22,8 @@ func (s *server) meta(name string) metav1.ObjectMeta {
 	defer s.mu.Unlock()
 	s.version++
 	return metav1.ObjectMeta{
-		Namespace: ns, Name: name, UID: types.UID(fmt.Sprintf("%s-%d", name, s.version)), CreationTimestamp: metav1.NewTime(time.Unix(int64(s.version), 0)),
+		Namespace: ns, Name: name, UID: types.UID(fmt.Sprintf("%s-%d", name, s.version)),
+		CreationTimestamp: metav1.NewTime(time.Unix(int64(s.version), 0)),
 	}
 }
 
@@ -31,7 +32,11 @@ func (s *server) addNode(name string, room int64, devices int) {
 	s.addRoom(name, room)
 	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta("slice-" + name)}
 	slice.Namespace = ""
-	slice.Spec = resourcev1.ResourceSliceSpec{Driver: "gpu.example.com", NodeName: &name, Pool: resourcev1.ResourcePool{Name: name, ResourceSliceCount: 1}}
+	slice.Spec = resourcev1.ResourceSliceSpec{
+		Driver:   "gpu.example.com",
+		NodeName: &name,
+		Pool:     resourcev1.ResourcePool{Name: name, ResourceSliceCount: 1},
+	}
 	for i := range devices {
 		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprintf("gpu-%d", i)})
 	}
@@ -46,7 +51,9 @@ func (s *server) addClass(name, driver string) {
 	}
 	class := &resourcev1.DeviceClass{ObjectMeta: s.meta(name)}
 	class.Namespace = ""
-	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)}}}
+	class.Spec.Selectors = []resourcev1.DeviceSelector{
+		{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)}},
+	}
 	put(s, classes, class)
 }
 
@@ -56,7 +63,8 @@ func (s *server) addFabricOf(class string, devices int) {
 	slice := &resourcev1.ResourceSlice{ObjectMeta: s.meta(class)}
 	slice.Namespace = ""
 	slice.Spec = resourcev1.ResourceSliceSpec{
-		Driver: class + ".example.com", AllNodes: ptr.To(true), Pool: resourcev1.ResourcePool{Name: "fabric", ResourceSliceCount: 1},
+		Driver: class + ".example.com", AllNodes: ptr.To(true),
+		Pool: resourcev1.ResourcePool{Name: "fabric", ResourceSliceCount: 1},
 	}
 	for i := range devices {
 		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprintf("channel-%d", i)})
@@ -71,7 +79,8 @@ func (s *server) addRoom(name string, room int64) {
 		node.UID = have.UID
 	}
 	node.Status.Allocatable = corev1.ResourceList{
-		corev1.ResourceCPU: *apiresource.NewQuantity(room, apiresource.DecimalSI), corev1.ResourcePods: apiresource.MustParse("2000"),
+		corev1.ResourceCPU:  *apiresource.NewQuantity(room, apiresource.DecimalSI),
+		corev1.ResourcePods: apiresource.MustParse("2000"),
 	}
 	put(s, nodes, node)
 }
@@ -82,7 +91,8 @@ func (s *server) addClaim(name string, count int64) { s.addClaimOf("gpu", name, 
 func (s *server) addClaimOf(class, name string, count int64) {
 	claim := &resource.ResourceClaim{ObjectMeta: s.meta(name)}
 	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{
-		Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count},
+		Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class,
+			AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count},
 	}}
 	put(s, claimed, claim)
 }

@@ -94,7 +94,8 @@ func TestAnotherReasonIsReportedSoon(t *testing.T) {
 	x.idle()
 	uid := s.pod("missing-0").UID
 	say := func(message string) {
-		x.s.status.pods.setVerdict(key("missing-0"), podVerdict{uid: uid, reason: corev1.PodReasonUnschedulable, message: message, event: message})
+		x.s.status.pods.setVerdict(key("missing-0"),
+			podVerdict{uid: uid, reason: corev1.PodReasonUnschedulable, message: message, event: message})
 	}
 	for i := range 200 {
 		say(fmt.Sprintf("1 device wanted, 1 match, 0 free (d is held by claim ns/c%d)", i))

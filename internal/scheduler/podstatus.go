@@ -56,8 +56,15 @@ type podVerdict struct {
 }
 
 func newPodStatus(p parts) *podStatus {
-	s := &podStatus{pods: p.caches.Pods, write: p.pods, events: p.events, clock: p.clock, verdicts: map[model.Key]podVerdict{}, pace: newPace(p.clock),
-		limiter: flowcontrol.NewTokenBucketRateLimiter(reportsPerSecond, reportsBurst)}
+	s := &podStatus{
+		pods:     p.caches.Pods,
+		write:    p.pods,
+		events:   p.events,
+		clock:    p.clock,
+		verdicts: map[model.Key]podVerdict{},
+		pace:     newPace(p.clock),
+		limiter:  flowcontrol.NewTokenBucketRateLimiter(reportsPerSecond, reportsBurst),
+	}
 	s.pods.OnChange(func(old, now *core.Pod) {
 		if now == nil {
 			s.pace.forget(model.Key{Namespace: old.Namespace, Name: old.Name})
@@ -86,7 +93,8 @@ func (p *podStatus) reconcile(ctx context.Context, key model.Key) error {
 	delete(p.verdicts, key)
 	p.mu.Unlock()
 	pod, exists := p.pods.Get(key.Namespace, key.Name)
-	if !ok || !exists || pod.UID != verdict.uid || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || isReported(pod, verdict) {
+	if !ok || !exists || pod.UID != verdict.uid || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil ||
+		isReported(pod, verdict) {
 		return nil
 	}
 	if wait := p.pace.wait(key, pod.UID, verdict.message); wait > 0 && !verdict.prompt && onlyMessage(pod, verdict) {
@@ -127,7 +135,8 @@ func (p *podStatus) requeue(key model.Key, verdict podVerdict) {
 func onlyMessage(pod *core.Pod, verdict podVerdict) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled {
-			return c.Status == corev1.ConditionFalse && c.Reason == verdict.reason && pod.Status.NominatedNodeName == verdict.nominated
+			return c.Status == corev1.ConditionFalse && c.Reason == verdict.reason &&
+				pod.Status.NominatedNodeName == verdict.nominated
 		}
 	}
 	return false

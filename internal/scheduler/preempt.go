@@ -75,7 +75,8 @@ func (s *Scheduler) waitForVictims(entry queue.Entry, made *preempt.Result, reas
 		if topic.Kind == model.TopicPods && !heeds {
 			return more()
 		}
-		there := len(made.Reclaims) > 0 || slices.ContainsFunc(made.Plan.Pods, func(p plan.Pod) bool { return p.Node == topic.Key.Name })
+		there := len(made.Reclaims) > 0 ||
+			slices.ContainsFunc(made.Plan.Pods, func(p plan.Pod) bool { return p.Node == topic.Key.Name })
 		return there || reasons.Helps(s.state, topic)
 	})
 }

@@ -84,7 +84,9 @@ func TestF65HigherPriorityTakesDevice(t *testing.T) {
 	if got, want := disrupted(s.pod("low")), "True PreemptionByScheduler: default-scheduler: preempting to make room for pod high (priority 1000)"; got != want {
 		t.Errorf("low says %q, want %q", got, want)
 	}
-	if got, want := s.message("high"), "preemption: not needed, waiting for terminating pods"; !strings.Contains(got, want) {
+	if got, want := s.message("high"), "preemption: not needed, waiting for terminating pods"; !strings.Contains(
+		got, want,
+	) {
 		t.Errorf("high says %q, want %q", got, want)
 	}
 	if got := s.pod("high").Status.NominatedNodeName; got != "n1" {
@@ -152,7 +154,8 @@ func TestPreemptionOfAGang(t *testing.T) {
 	condition := func() *metav1.Condition {
 		return meta.FindStatusCondition(s.group("g").Status.Conditions, schedulingv1beta1.DisruptionTarget)
 	}
-	if c := condition(); c == nil || c.Status != metav1.ConditionTrue || c.Reason != "PreemptionByScheduler" || !strings.Contains(c.Message, "pod high") {
+	if c := condition(); c == nil || c.Status != metav1.ConditionTrue || c.Reason != "PreemptionByScheduler" ||
+		!strings.Contains(c.Message, "pod high") {
 		t.Errorf("the group's condition is %v", c)
 	}
 	x.hasEvent(t, "high Preempting: Preempting 3 lower-priority pod(s) (all of PodGroup g); waiting for them to terminate")
@@ -164,12 +167,15 @@ func TestPreemptionOfAGang(t *testing.T) {
 	if got := len(s.bound("")) + len(s.bound("g")); got != 1 { // g-2 is still there
 		t.Fatalf("bound are %v and %v", s.bound(""), s.bound("g"))
 	}
-	if got, want := s.message("new-0"), "devices of ResourceClaim ns/shared are being reclaimed for pod ns/high"; !strings.Contains(got, want) {
+	if got, want := s.message("new-0"), "devices of ResourceClaim ns/shared are being reclaimed for pod ns/high"; !strings.Contains(
+		got, want,
+	) {
 		t.Errorf("new-0 says %q, want %q", got, want)
 	}
 	s.end("g-2")
 	x.pass(time.Second)
-	if got := s.bound(""); !slices.Equal(got, []string{"high"}) || !slices.Equal(s.allocated(), []string{"high"}) || len(s.bound("g")) > 0 {
+	if got := s.bound(""); !slices.Equal(got, []string{"high"}) || !slices.Equal(s.allocated(), []string{"high"}) ||
+		len(s.bound("g")) > 0 {
 		t.Fatalf("bound are %v and %v, devices have %v", got, s.bound("g"), s.allocated())
 	}
 	if c := condition(); c == nil || c.Status != metav1.ConditionTrue {

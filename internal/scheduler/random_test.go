@@ -108,7 +108,9 @@ func (c *chaos) act() {
 	case 6:
 		c.run.status()
 	case 7:
-		c.run.clock.Step(rapid.SampledFrom([]time.Duration{50 * time.Millisecond, time.Second, 10 * time.Second}).Draw(c.t, "time"))
+		c.run.clock.Step(
+			rapid.SampledFrom([]time.Duration{50 * time.Millisecond, time.Second, 10 * time.Second}).Draw(c.t, "time"),
+		)
 	case 8, 9:
 		c.member(rapid.SampledFrom([]string{"a", "b"}).Draw(c.t, "gang"))
 	case 10:
@@ -116,7 +118,8 @@ func (c *chaos) act() {
 	case 11:
 		c.crash()
 	case 12:
-		c.drive(rapid.SampledFrom([]string{"shared-a", "shared-b"}).Draw(c.t, "claim"), rapid.SampledFrom([]string{attached, broken}).Draw(c.t, "condition"))
+		c.drive(rapid.SampledFrom([]string{"shared-a", "shared-b"}).Draw(c.t, "claim"),
+			rapid.SampledFrom([]string{attached, broken}).Draw(c.t, "condition"))
 	case 14:
 		c.endOne()
 	case 13:
@@ -170,7 +173,8 @@ func TestNothingStaysHalfDone(t *testing.T) {
 func (c *chaos) anew() {
 	fresh := start(c.t, c.server)
 	fresh.idle()
-	if n := count(fresh.link.writes, "bind") + count(fresh.link.writes, "status") + count(fresh.link.writes, "evict"); n > 0 {
+	if n := count(fresh.link.writes, "bind") + count(fresh.link.writes, "status") +
+		count(fresh.link.writes, "evict"); n > 0 {
 		c.t.Errorf("a new scheduler finds something to do: %q", fresh.link.writes)
 	}
 	c.run = fresh
@@ -189,8 +193,15 @@ func (c *chaos) end() {
 	if len(s.evicting.byPod)+len(s.alarms) > 0 || strings.Contains(s.state.Dump(), "kept for") {
 		c.t.Errorf("leaving %v, alarms %v, %s", s.evicting.byPod, s.alarms, s.state.Dump())
 	}
-	if ready+parked+len(s.held)+len(s.failures)+len(s.halfBound)+len(s.pending.plans)+len(s.status.groups.verdicts)+len(s.status.groups.counts)+len(s.status.pods.verdicts) > 0 {
-		c.t.Errorf("%d ready, %d parked, held %v, failures %v, half-bound %v, said %v", ready, parked, s.held, s.failures, s.halfBound, s.status.groups.verdicts)
+	if ready+parked+len(s.held)+len(
+		s.failures,
+	)+len(s.halfBound)+len(
+		s.pending.plans,
+	)+len(s.status.groups.verdicts)+len(
+		s.status.groups.counts,
+	)+len(s.status.pods.verdicts) > 0 {
+		c.t.Errorf("%d ready, %d parked, held %v, failures %v, half-bound %v, said %v", ready, parked, s.held, s.failures,
+			s.halfBound, s.status.groups.verdicts)
 	}
 }
 
@@ -203,7 +214,8 @@ func (c *chaos) checkMade() {
 		}
 		pod, ok := c.server.objects.pods.Get(ns, claim.OwnerReferences[0].Name)
 		if ok && pod.UID == claim.OwnerReferences[0].UID && pod.Spec.NodeName == "" {
-			c.t.Errorf("claim %s has devices for pod %s, which is not bound: %s", claim.Name, pod.Name, c.server.message(pod.Name))
+			c.t.Errorf("claim %s has devices for pod %s, which is not bound: %s", claim.Name, pod.Name,
+				c.server.message(pod.Name))
 		}
 	}
 }

@@ -70,7 +70,8 @@ func (r *repairer) suspect(ctx context.Context, key model.Key) {
 // lacking returns the claims without devices of a pod that this scheduler has bound. A pod whose
 // node was set when it was created waits for devices, as it does in Kubernetes.
 func (r *repairer) lacking(pod *model.Pod) []*model.Claim {
-	if pod.Node == "" || pod.Foreign || pod.StandIn || !pod.Live() || len(pod.Claims) == 0 || r.state.Pods.Assumed(pod.Key) {
+	if pod.Node == "" || pod.Foreign || pod.StandIn || !pod.Live() || len(pod.Claims) == 0 ||
+		r.state.Pods.Assumed(pod.Key) {
 		return nil
 	}
 	if seen, ok := r.cache.Get(pod.Key.Namespace, pod.Key.Name); !ok || !wasBound(seen) {
@@ -81,7 +82,8 @@ func (r *repairer) lacking(pod *model.Pod) []*model.Claim {
 	for i := range pod.Claims {
 		entry := &pod.Claims[i]
 		claim, ok := r.state.Claims.Get(model.Key{Namespace: pod.Key.Namespace, Name: entry.Claim})
-		if !ok || seen[entry.Claim] || claim.Allocation != nil || claim.Deleting || entry.Owner != "" && claim.Controller != entry.Owner {
+		if !ok || seen[entry.Claim] || claim.Allocation != nil || claim.Deleting ||
+			entry.Owner != "" && claim.Controller != entry.Owner {
 			continue
 		}
 		seen[entry.Claim] = true
@@ -120,13 +122,25 @@ func (r *repairer) repair(ctx context.Context, key model.Key) {
 			result.Refused = fmt.Errorf("pod %s has its devices, or is not what it was", key)
 		case plan != nil:
 			if result = r.commit.Claims(ctx, plan); result.Refused == nil {
-				r.status.events.Eventf(live, corev1.EventTypeWarning, reasonDevicesLost,
-					"ResourceClaim(s) %s had lost the devices of the running pod, and were allocated devices of node %s again", strings.Join(names, ", "), pod.Node)
+				r.status.events.Eventf(
+					live,
+					corev1.EventTypeWarning,
+					reasonDevicesLost,
+					"ResourceClaim(s) %s had lost the devices of the running pod, and were allocated devices of node %s again",
+					strings.Join(names, ", "),
+					pod.Node,
+				)
 			}
 		default:
 			if result.Refused = r.evict.Evict(ctx, pod); result.Refused == nil {
-				r.status.events.Eventf(live, corev1.EventTypeWarning, reasonDevicesLost,
-					"ResourceClaim(s) %s have lost the devices of the running pod, and node %s has no devices for them: the pod is deleted", strings.Join(names, ", "), pod.Node)
+				r.status.events.Eventf(
+					live,
+					corev1.EventTypeWarning,
+					reasonDevicesLost,
+					"ResourceClaim(s) %s have lost the devices of the running pod, and node %s has no devices for them: the pod is deleted",
+					strings.Join(names, ", "),
+					pod.Node,
+				)
 			}
 		}
 		r.feed.Enqueue(func() []model.Topic {

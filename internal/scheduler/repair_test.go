@@ -73,7 +73,8 @@ func TestPodThatWasNotBoundWaits(t *testing.T) {
 
 // P1: what spec.reservedFor names has ended, so the pods are the consumers.
 func TestEndedConsumerIsNotCopied(t *testing.T) {
-	for _, consumer := range []model.Consumer{model.GroupConsumer("gone", "gone"), model.PodConsumer("gone", "gone"), model.PodConsumer("leader", "other")} {
+	for _, consumer := range []model.Consumer{model.GroupConsumer("gone", "gone"), model.PodConsumer("gone", "gone"),
+		model.PodConsumer("leader", "other")} {
 		s := newServer(t)
 		s.addNode("n1", 4, 1)
 		s.addPod("leader", "")
@@ -84,7 +85,8 @@ func TestEndedConsumerIsNotCopied(t *testing.T) {
 		s.addPod("p", "", own("c"))
 		start(t, s).pass(time.Second)
 		got := s.claim("c").Status
-		if want := model.PodConsumer("p", s.pod("p").UID); !slices.Equal(got.ReservedFor, []model.Consumer{want}) || got.Allocation.ReservedForAnyPod != nil {
+		if want := model.PodConsumer("p", s.pod("p").UID); !slices.Equal(got.ReservedFor, []model.Consumer{want}) ||
+			got.Allocation.ReservedForAnyPod != nil {
 			t.Errorf("%v: reserved for %v", consumer, got.ReservedFor)
 		}
 	}

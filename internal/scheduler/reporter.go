@@ -122,7 +122,8 @@ func (r *reporter) quarantineNote(reasons *sched.Reasons) string {
 
 // reportGated reports for a group and all its waiting pods that scheduling gates hold them.
 func (r *reporter) reportGated(group *model.Group) {
-	r.groups.setVerdictForAll(group.Key, group.UID, groups.Unschedulable(reason.GatedBy(r.state.Groups.Members(group.Key))))
+	r.groups.setVerdictForAll(group.Key, group.UID,
+		groups.Unschedulable(reason.GatedBy(r.state.Groups.Members(group.Key))))
 }
 
 // reportDivided reports which members of a gang below its minCount belong to another scheduler
@@ -201,7 +202,8 @@ func (r *reporter) reportPlan(plan *plan.Plan, message string) {
 		return
 	}
 	for i := range plan.Pods {
-		r.pods.setVerdict(plan.Pods[i].Pod, podVerdict{uid: plan.Pods[i].UID, reason: corev1.PodReasonUnschedulable, message: message})
+		r.pods.setVerdict(plan.Pods[i].Pod,
+			podVerdict{uid: plan.Pods[i].UID, reason: corev1.PodReasonUnschedulable, message: message})
 	}
 }
 
@@ -239,7 +241,8 @@ func (r *reporter) reportError(unit *model.Unit, message string) {
 		return
 	}
 	for _, pod := range unit.Pods {
-		r.pods.setVerdict(pod.Key, podVerdict{uid: pod.UID, reason: corev1.PodReasonSchedulerError, message: message, event: message})
+		r.pods.setVerdict(pod.Key,
+			podVerdict{uid: pod.UID, reason: corev1.PodReasonSchedulerError, message: message, event: message})
 	}
 }
 

@@ -91,10 +91,12 @@ func TestReportsAreLimited(t *testing.T) {
 	}
 	// A report that could not be written is made later, unless there is news.
 	x.link.refuse = refuse("tell missing-1")
-	x.s.status.pods.setVerdict(model.Key{Namespace: ns, Name: "missing-1"}, podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "old"})
+	x.s.status.pods.setVerdict(model.Key{Namespace: ns, Name: "missing-1"},
+		podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "old"})
 	x.clock.Step(settleReason)
 	x.status()
-	x.s.status.pods.setVerdict(model.Key{Namespace: ns, Name: "missing-1"}, podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "new"})
+	x.s.status.pods.setVerdict(model.Key{Namespace: ns, Name: "missing-1"},
+		podVerdict{uid: s.pod("missing-1").UID, reason: "Unschedulable", message: "new"})
 	x.link.refuse = nil
 	x.clock.Step(settleReason)
 	x.status()

@@ -111,7 +111,8 @@ func newScheduler(p parts) (*Scheduler, error) {
 	}
 	state := model.NewState()
 	l := &loop{
-		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter}, status: newReporter(p, state, feed), clock: p.clock,
+		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter}, status: newReporter(p, state, feed),
+		clock: p.clock,
 		state: state, usage: claimUsage{state}, placer: sched.NewPlacer(state, sched.DefaultSteps),
 	}
 	l.runConcurrently = l.running.Go
@@ -123,7 +124,8 @@ func newScheduler(p parts) (*Scheduler, error) {
 		deleted:    &deletedClaims{loop: l, claims: map[model.Key]bool{}},
 		repairs:    &repairer{loop: l, pods: p.pods, cache: p.caches.Pods, evict: p.evict, suspects: map[model.Key]bool{}},
 		evictions: &evictions{
-			pods: p.pods, podGroups: p.groups, evict: p.evict, cache: p.caches.Pods, events: p.events, clock: p.clock, name: p.opts.Name,
+			pods: p.pods, podGroups: p.groups, evict: p.evict, cache: p.caches.Pods, events: p.events, clock: p.clock,
+			name: p.opts.Name,
 		},
 	}, nil
 }

@@ -44,14 +44,25 @@ type kinds struct {
 
 func newKinds() *kinds {
 	return &kinds{
-		pods: memcache.New[*core.Pod](), groups: memcache.New[*scheduling.PodGroup](), claims: memcache.New[*resource.ResourceClaim](),
-		nodes: memcache.New[*corev1.Node](), namespaces: memcache.New[*corev1.Namespace](),
-		classes: memcache.New[*resourcev1.DeviceClass](), slices: memcache.New[*resourcev1.ResourceSlice](), rules: memcache.New[*resourcev1.DeviceTaintRule](),
+		pods: memcache.New[*core.Pod](), groups: memcache.New[*scheduling.PodGroup](),
+		claims: memcache.New[*resource.ResourceClaim](),
+		nodes:  memcache.New[*corev1.Node](), namespaces: memcache.New[*corev1.Namespace](),
+		classes: memcache.New[*resourcev1.DeviceClass](), slices: memcache.New[*resourcev1.ResourceSlice](),
+		rules: memcache.New[*resourcev1.DeviceTaintRule](),
 	}
 }
 
 func (k *kinds) caches() cluster.Caches {
-	return cluster.Caches{Pods: k.pods, PodGroups: k.groups, Claims: k.claims, Nodes: k.nodes, Namespaces: k.namespaces, Classes: k.classes, Slices: k.slices, TaintRules: k.rules}
+	return cluster.Caches{
+		Pods:       k.pods,
+		PodGroups:  k.groups,
+		Claims:     k.claims,
+		Nodes:      k.nodes,
+		Namespaces: k.namespaces,
+		Classes:    k.classes,
+		Slices:     k.slices,
+		TaintRules: k.rules,
+	}
 }
 
 // tb is what tests and property checks have in common.
@@ -276,7 +287,9 @@ func (l *link) UpdateStatus(_ context.Context, claim *resource.ResourceClaim) (*
 	})
 }
 
-func (l *link) writeClaim(write string, claim *resource.ResourceClaim, merge func(old *resource.ResourceClaim) *resource.ResourceClaim) (*resource.ResourceClaim, error) {
+func (l *link) writeClaim(
+	write string, claim *resource.ResourceClaim, merge func(old *resource.ResourceClaim) *resource.ResourceClaim,
+) (*resource.ResourceClaim, error) {
 	var written *resource.ResourceClaim
 	err := l.do(write, func() error {
 		old, ok := l.server.objects.claims.Get(claim.Namespace, claim.Name)
@@ -327,7 +340,8 @@ func (l *link) Bind(_ context.Context, binding *corev1.Binding) error {
 		case !ok:
 			return apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, binding.Name)
 		case pod.UID != binding.UID && binding.UID != "", pod.Spec.NodeName != "", pod.DeletionTimestamp != nil:
-			return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, binding.Name, errors.New("is bound, replaced or going"))
+			return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, binding.Name,
+				errors.New("is bound, replaced or going"))
 		}
 		l.server.checkBind(pod)
 		pod = pod.DeepCopy()
@@ -347,7 +361,8 @@ func (s *server) checkBind(pod *core.Pod) {
 	status := pod.Status.ExtendedResourceClaimStatus
 	if status == nil {
 		s.t.Errorf("pod %s is bound before its claim is in its status", pod.Name)
-	} else if claim, ok := s.objects.claims.Get(ns, status.ResourceClaimName); !ok || claim.Status.Allocation == nil || len(claim.Status.ReservedFor) != 1 {
+	} else if claim, ok := s.objects.claims.Get(ns, status.ResourceClaimName); !ok || claim.Status.Allocation == nil ||
+		len(claim.Status.ReservedFor) != 1 {
 		s.t.Errorf("pod %s is bound before its claim %s", pod.Name, status.ResourceClaimName)
 	}
 }
@@ -358,7 +373,8 @@ func (s *server) checkClaims(pod *core.Pod) {
 		if name == nil {
 			name = entry.PodGroupResourceClaim // entries are named like their claims here
 		}
-		if claim, ok := s.objects.claims.Get(ns, *name); !ok || claim.Status.Allocation == nil || len(claim.Status.ReservedFor) == 0 {
+		if claim, ok := s.objects.claims.Get(ns, *name); !ok || claim.Status.Allocation == nil ||
+			len(claim.Status.ReservedFor) == 0 {
 			s.t.Errorf("pod %s is bound before its claim %s", pod.Name, *name)
 		}
 	}

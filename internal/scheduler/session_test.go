@@ -81,7 +81,14 @@ func (q *keyQueue) all(ctx context.Context) bool {
 // start starts a scheduler, which sees all that the server has.
 func start(t tb, server *server) *session {
 	t.Helper()
-	x := &session{t: t, server: server, link: newLink(server), clock: testclock.NewFakeClock(time.Unix(1000, 0)), objects: newKinds(), meter: newTally()}
+	x := &session{
+		t:       t,
+		server:  server,
+		link:    newLink(server),
+		clock:   testclock.NewFakeClock(time.Unix(1000, 0)),
+		objects: newKinds(),
+		meter:   newTally(),
+	}
 	x.groups = &keyQueue{clock: x.clock, due: map[model.Key]time.Time{}}
 	x.pods = &keyQueue{clock: x.clock, due: map[model.Key]time.Time{}}
 	s, err := newScheduler(parts{

@@ -48,7 +48,8 @@ func (s *Scheduler) tryUnit(ctx context.Context, entry queue.Entry) {
 	case reasons != nil && reasons.Costly:
 		s.continueLater(unit, reasons)
 		return
-	case plan == nil && (s.giveBack(ctx, unit, reasons) || s.move(ctx, entry, unit, reasons) || s.preemptFor(ctx, entry, unit, reasons)):
+	case plan == nil && (s.giveBack(ctx, unit, reasons) || s.move(ctx, entry, unit, reasons) ||
+		s.preemptFor(ctx, entry, unit, reasons)):
 		return
 	}
 	s.dropNomination(unit.Key)
@@ -213,7 +214,8 @@ func (s *Scheduler) bindsFailed(plan *plan.Plan, failed map[model.Key]error) {
 		var topics []model.Topic
 		for i := range plan.Pods {
 			p := &plan.Pods[i]
-			if pod, ok := s.state.Pods.Get(p.Pod); ok && pod.UID == p.UID && failed[p.Pod] != nil && !errors.Is(failed[p.Pod], commit.ErrElsewhere) {
+			if pod, ok := s.state.Pods.Get(p.Pod); ok && pod.UID == p.UID && failed[p.Pod] != nil &&
+				!errors.Is(failed[p.Pod], commit.ErrElsewhere) {
 				topics = append(topics, s.state.Pods.Forget(p.Pod)...)
 			}
 		}

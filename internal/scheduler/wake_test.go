@@ -217,9 +217,11 @@ func TestUnitsAreWokenByWhatHelps(t *testing.T) {
 
 func (w *wakeWorld) caches() cluster.Caches {
 	caches := cluster.Caches{
-		Pods: memcache.New[*core.Pod](), PodGroups: memcache.New[*scheduling.PodGroup](), Claims: memcache.New[*resource.ResourceClaim](),
-		Nodes: memcache.New[*corev1.Node](), Namespaces: memcache.New[*corev1.Namespace](), Classes: memcache.New[*resourcev1.DeviceClass](),
-		Slices: memcache.New[*resourcev1.ResourceSlice](), TaintRules: memcache.New[*resourcev1.DeviceTaintRule](),
+		Pods: memcache.New[*core.Pod](), PodGroups: memcache.New[*scheduling.PodGroup](),
+		Claims: memcache.New[*resource.ResourceClaim](),
+		Nodes:  memcache.New[*corev1.Node](), Namespaces: memcache.New[*corev1.Namespace](),
+		Classes: memcache.New[*resourcev1.DeviceClass](),
+		Slices:  memcache.New[*resourcev1.ResourceSlice](), TaintRules: memcache.New[*resourcev1.DeviceTaintRule](),
 		Budgets: memcache.New[*policyv1.PodDisruptionBudget](), Services: memcache.New[*corev1.Service](),
 		Volumes: memcache.New[*corev1.PersistentVolume](), VolumeClaims: memcache.New[*corev1.PersistentVolumeClaim](),
 		CSINodes: memcache.New[*storagev1.CSINode](),

@@ -74,7 +74,10 @@ func wakeNodes(cache *memcache.Cache[*corev1.Node]) changer {
 					n.Spec.Taints = []corev1.Taint{{Key: "k", Value: one(w, "v", "w"), Effect: effect}}
 				}
 			}},
-			{field: "unschedulable", draw: func(w *wakeWorld, n *corev1.Node) { n.Spec.Unschedulable = one(w, false, false, true) }},
+			{
+				field: "unschedulable",
+				draw:  func(w *wakeWorld, n *corev1.Node) { n.Spec.Unschedulable = one(w, false, false, true) },
+			},
 			{field: "allocatable", draw: func(w *wakeWorld, n *corev1.Node) {
 				n.Status.Allocatable = corev1.ResourceList{
 					corev1.ResourceCPU:  *apiresource.NewQuantity(one[int64](w, 0, 1, 2, 3), apiresource.DecimalSI),
@@ -92,9 +95,14 @@ func wakeNodes(cache *memcache.Cache[*corev1.Node]) changer {
 				n.Status.Images = []corev1.ContainerImage{{Names: []string{one(w, "i", "j")}, SizeBytes: 1 << 30}}
 			}},
 			{field: "conditions", draw: func(w *wakeWorld, n *corev1.Node) {
-				n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: one(w, corev1.ConditionTrue, corev1.ConditionFalse)}}
+				n.Status.Conditions = []corev1.NodeCondition{
+					{Type: corev1.NodeReady, Status: one(w, corev1.ConditionTrue, corev1.ConditionFalse)},
+				}
 			}},
-			{field: "declared features", draw: func(w *wakeWorld, n *corev1.Node) { n.Status.DeclaredFeatures = []string{one(w, "a", "b")} }},
+			{
+				field: "declared features",
+				draw:  func(w *wakeWorld, n *corev1.Node) { n.Status.DeclaredFeatures = []string{one(w, "a", "b")} },
+			},
 		},
 	}
 }
@@ -104,7 +112,10 @@ func wakeNamespaces(cache *memcache.Cache[*corev1.Namespace]) changer {
 		cache: cache, names: []model.Key{{Name: "ns"}, {Name: "other"}}, copy: (*corev1.Namespace).DeepCopy,
 		make: func(meta metav1.ObjectMeta) *corev1.Namespace { return &corev1.Namespace{ObjectMeta: meta} },
 		edits: []edit[*corev1.Namespace]{
-			{field: "labels", draw: func(w *wakeWorld, n *corev1.Namespace) { n.Labels = labelled(w, n.Labels, "team", "a", "b", "") }},
+			{
+				field: "labels",
+				draw:  func(w *wakeWorld, n *corev1.Namespace) { n.Labels = labelled(w, n.Labels, "team", "a", "b", "") },
+			},
 		},
 	}
 }
@@ -142,12 +153,17 @@ func wakeSlices(cache *memcache.Cache[*resourcev1.ResourceSlice]) changer {
 				case 1:
 					s.Spec.AllNodes = ptr.To(true)
 				case 2:
-					s.Spec.NodeSelector = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
-						{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}},
-					}}}}
+					s.Spec.NodeSelector = &corev1.NodeSelector{
+						NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+							{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}},
+						}}},
+					}
 				}
 			}},
-			{field: "generation", draw: func(w *wakeWorld, s *resourcev1.ResourceSlice) { s.Spec.Pool.Generation = one[int64](w, 1, 1, 2) }},
+			{
+				field: "generation",
+				draw:  func(w *wakeWorld, s *resourcev1.ResourceSlice) { s.Spec.Pool.Generation = one[int64](w, 1, 1, 2) },
+			},
 			{field: "count", draw: func(w *wakeWorld, s *resourcev1.ResourceSlice) {
 				s.Spec.Pool.ResourceSliceCount = one[int64](w, 1, 1, 2)
 			}},
@@ -187,13 +203,17 @@ func wakeDevices(w *wakeWorld) []resourcev1.Device {
 	for i := range one(w, 0, 1, 2) {
 		device := resourcev1.Device{Name: fmt.Sprint("d", i), Attributes: wakeAttributes(w), Taints: wakeTaints(w)}
 		if one(w, true, false, false) {
-			device.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "set", Counters: map[string]resourcev1.Counter{
-				"memory": {Value: apiresource.MustParse("1")},
-			}}}
+			device.ConsumesCounters = []resourcev1.DeviceCounterConsumption{
+				{CounterSet: "set", Counters: map[string]resourcev1.Counter{
+					"memory": {Value: apiresource.MustParse("1")},
+				}},
+			}
 		}
 		if one(w, true, false, false) {
 			device.AllowMultipleAllocations = ptr.To(true)
-			device.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: apiresource.MustParse("2")}}
+			device.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{
+				"memory": {Value: apiresource.MustParse("2")},
+			}
 		}
 		devices = append(devices, device)
 	}
@@ -208,10 +228,17 @@ func wakeRules(cache *memcache.Cache[*resourcev1.DeviceTaintRule]) changer {
 		},
 		edits: []edit[*resourcev1.DeviceTaintRule]{
 			{field: "taint", draw: func(w *wakeWorld, r *resourcev1.DeviceTaintRule) {
-				r.Spec.Taint = resourcev1.DeviceTaint{Key: one(w, "k", "l"), Effect: one[resourcev1.DeviceTaintEffect](w, "None", "NoSchedule", "NoExecute")}
+				r.Spec.Taint = resourcev1.DeviceTaint{
+					Key:    one(w, "k", "l"),
+					Effect: one[resourcev1.DeviceTaintEffect](w, "None", "NoSchedule", "NoExecute"),
+				}
 			}},
 			{field: "selector", draw: func(w *wakeWorld, r *resourcev1.DeviceTaintRule) {
-				r.Spec.DeviceSelector = &resourcev1.DeviceTaintSelector{Driver: ptr.To(wakeDriver), Pool: one(w, nil, ptr.To("s0")), Device: one(w, nil, ptr.To("d0"))}
+				r.Spec.DeviceSelector = &resourcev1.DeviceTaintSelector{
+					Driver: ptr.To(wakeDriver),
+					Pool:   one(w, nil, ptr.To("s0")),
+					Device: one(w, nil, ptr.To("d0")),
+				}
 			}},
 		},
 	}
@@ -220,12 +247,15 @@ func wakeRules(cache *memcache.Cache[*resourcev1.DeviceTaintRule]) changer {
 // wakeClaims are claims of pods (c0 to c2) and of the groups (shared0, shared1).
 func wakeClaims(cache *memcache.Cache[*resource.ResourceClaim]) changer {
 	return &objectsOf[*resource.ResourceClaim]{
-		cache: cache, names: append(keysNamed("ns", "c", 3), keysNamed("ns", "shared", 2)...), copy: (*resource.ResourceClaim).DeepCopy,
+		cache: cache, names: append(keysNamed("ns", "c", 3), keysNamed("ns", "shared", 2)...),
+		copy: (*resource.ResourceClaim).DeepCopy,
 		make: func(meta metav1.ObjectMeta) *resource.ResourceClaim { return &resource.ResourceClaim{ObjectMeta: meta} },
 		edits: []edit[*resource.ResourceClaim]{
 			{field: "request", created: true, draw: func(w *wakeWorld, c *resource.ResourceClaim) {
 				exactly := &resourcev1.ExactDeviceRequest{
-					DeviceClassName: one(w, "gpu", "gpu", "big"), AllocationMode: one(w, resourcev1.DeviceAllocationModeExactCount, resourcev1.DeviceAllocationModeExactCount, resourcev1.DeviceAllocationModeAll),
+					DeviceClassName: one(w, "gpu", "gpu", "big"),
+					AllocationMode: one(w, resourcev1.DeviceAllocationModeExactCount, resourcev1.DeviceAllocationModeExactCount,
+						resourcev1.DeviceAllocationModeAll),
 				}
 				if exactly.AllocationMode == resourcev1.DeviceAllocationModeExactCount {
 					exactly.Count = one[int64](w, 1, 1, 2)
@@ -235,7 +265,9 @@ func wakeClaims(cache *memcache.Cache[*resource.ResourceClaim]) changer {
 				}
 				c.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: exactly}}
 				if one(w, true, false, false) {
-					c.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: ptr.To[resourcev1.FullyQualifiedName](wakeDriver + "/size")}}
+					c.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{
+						{MatchAttribute: ptr.To[resourcev1.FullyQualifiedName](wakeDriver + "/size")},
+					}
 				}
 			}},
 			{field: "allocation", draw: func(w *wakeWorld, c *resource.ResourceClaim) {
@@ -246,9 +278,11 @@ func wakeClaims(cache *memcache.Cache[*resource.ResourceClaim]) changer {
 						{Request: "r", Driver: wakeDriver, Pool: one(w, "p", "s0", "s1"), Device: device},
 					}
 					if node := one(w, "", "n0", "n1"); node != "" {
-						c.Status.Allocation.NodeSelector = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
-							{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node}},
-						}}}}
+						c.Status.Allocation.NodeSelector = &corev1.NodeSelector{
+							NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
+								{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node}},
+							}}},
+						}
 					}
 				}
 			}},
@@ -275,7 +309,9 @@ func wakeGroups(cache *memcache.Cache[*scheduling.PodGroup]) changer {
 		edits: []edit[*scheduling.PodGroup]{
 			{field: "topology", created: true, draw: func(w *wakeWorld, g *scheduling.PodGroup) {
 				if one(w, true, false, false) {
-					g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{Topology: []schedulingv1beta1.TopologyConstraint{{Key: "zone"}}}
+					g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{
+						Topology: []schedulingv1beta1.TopologyConstraint{{Key: "zone"}},
+					}
 				}
 			}},
 			{field: "minCount", draw: func(w *wakeWorld, g *scheduling.PodGroup) {
@@ -286,14 +322,20 @@ func wakeGroups(cache *memcache.Cache[*scheduling.PodGroup]) changer {
 					g.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: one[int32](w, 1, 2, 3)}
 				}
 			}},
-			{field: "priority", created: true, draw: func(w *wakeWorld, g *scheduling.PodGroup) { g.Spec.Priority = one(w, nil, ptr.To[int32](100)) }},
+			{
+				field:   "priority",
+				created: true,
+				draw:    func(w *wakeWorld, g *scheduling.PodGroup) { g.Spec.Priority = one(w, nil, ptr.To[int32](100)) },
+			},
 			{field: "claims", draw: func(w *wakeWorld, g *scheduling.PodGroup) {
 				entry := scheduling.PodGroupResourceClaim{}
 				entry.Name, entry.ResourceClaimTemplateName = "shared", ptr.To("template")
 				g.Spec.ResourceClaims = []scheduling.PodGroupResourceClaim{entry}
 				g.Status.ResourceClaimStatuses = nil
 				if name := one(w, "", "shared0", "shared1"); name != "" {
-					g.Status.ResourceClaimStatuses = []schedulingv1beta1.PodGroupResourceClaimStatus{{Name: "shared", ResourceClaimName: &name}}
+					g.Status.ResourceClaimStatuses = []schedulingv1beta1.PodGroupResourceClaimStatus{
+						{Name: "shared", ResourceClaimName: &name},
+					}
 				}
 			}},
 		},
@@ -316,9 +358,13 @@ func wakeVolumes(cache *memcache.Cache[*corev1.PersistentVolume]) changer {
 			{field: "affinity", draw: func(w *wakeWorld, v *corev1.PersistentVolume) {
 				v.Spec.NodeAffinity = nil
 				if zone := one(w, "", "a", "b"); zone != "" {
-					v.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-						MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{zone}}},
-					}}}}
+					v.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{
+						Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+							MatchExpressions: []corev1.NodeSelectorRequirement{
+								{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{zone}},
+							},
+						}}},
+					}
 				}
 			}},
 			{field: "driver", draw: func(_ *wakeWorld, v *corev1.PersistentVolume) {
@@ -357,7 +403,9 @@ func wakeCSINodes(cache *memcache.Cache[*storagev1.CSINode]) changer {
 		make: func(meta metav1.ObjectMeta) *storagev1.CSINode { return &storagev1.CSINode{ObjectMeta: meta} },
 		edits: []edit[*storagev1.CSINode]{
 			{field: "limit", draw: func(w *wakeWorld, n *storagev1.CSINode) {
-				n.Spec.Drivers = []storagev1.CSINodeDriver{{Name: "csi", Allocatable: &storagev1.VolumeNodeResources{Count: one(w, nil, ptr.To[int32](0), ptr.To[int32](1))}}}
+				n.Spec.Drivers = []storagev1.CSINodeDriver{
+					{Name: "csi", Allocatable: &storagev1.VolumeNodeResources{Count: one(w, nil, ptr.To[int32](0), ptr.To[int32](1))}},
+				}
 			}},
 		},
 	}
@@ -374,7 +422,10 @@ func wakeBudgets(cache *memcache.Cache[*policyv1.PodDisruptionBudget]) changer {
 				b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": one(w, "x", "y")}}
 				b.Spec.MinAvailable = ptr.To(intstr.FromInt32(1))
 			}},
-			{field: "allowed", draw: func(w *wakeWorld, b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = one[int32](w, 0, 1) }},
+			{
+				field: "allowed",
+				draw:  func(w *wakeWorld, b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = one[int32](w, 0, 1) },
+			},
 		},
 	}
 }
@@ -384,7 +435,10 @@ func wakeServices(cache *memcache.Cache[*corev1.Service]) changer {
 		cache: cache, names: keysNamed("ns", "service", 1), copy: (*corev1.Service).DeepCopy,
 		make: func(meta metav1.ObjectMeta) *corev1.Service { return &corev1.Service{ObjectMeta: meta} },
 		edits: []edit[*corev1.Service]{
-			{field: "selector", draw: func(w *wakeWorld, s *corev1.Service) { s.Spec.Selector = map[string]string{"app": one(w, "x", "y")} }},
+			{
+				field: "selector",
+				draw:  func(w *wakeWorld, s *corev1.Service) { s.Spec.Selector = map[string]string{"app": one(w, "x", "y")} },
+			},
 		},
 	}
 }
@@ -397,9 +451,16 @@ func cpuOf(w *wakeWorld, values ...string) []corev1.Container {
 
 // wakeTerm is a pod affinity term.
 func wakeTerm(w *wakeWorld) corev1.PodAffinityTerm {
-	term := corev1.PodAffinityTerm{TopologyKey: one(w, "zone", "zone", "disk"), LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": one(w, "x", "y")}}}
+	term := corev1.PodAffinityTerm{
+		TopologyKey:   one(w, "zone", "zone", "disk"),
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": one(w, "x", "y")}},
+	}
 	if one(w, true, false, false) {
-		term.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"x"}}}}
+		term.LabelSelector = &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{
+				{Key: "app", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"x"}},
+			},
+		}
 	}
 	if one(w, true, false, false) {
 		term.MatchLabelKeys = []string{"app"}
@@ -413,9 +474,17 @@ func wakeTerm(w *wakeWorld) corev1.PodAffinityTerm {
 func wakeAffinity(w *wakeWorld) *corev1.Affinity {
 	switch one(w, 0, 0, 1, 2) {
 	case 1:
-		return &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{wakeTerm(w)}}}
+		return &corev1.Affinity{
+			PodAffinity: &corev1.PodAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{wakeTerm(w)},
+			},
+		}
 	case 2:
-		return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{wakeTerm(w)}}}
+		return &corev1.Affinity{
+			PodAntiAffinity: &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{wakeTerm(w)},
+			},
+		}
 	}
 	return nil
 }
@@ -446,7 +515,11 @@ func podEdits() []edit[*core.Pod] {
 				p.Spec.Volumes = []corev1.Volume{volume}
 			}
 		}},
-		{field: "priority", created: true, draw: func(w *wakeWorld, p *core.Pod) { p.Spec.Priority = one(w, nil, nil, ptr.To[int32](100)) }},
+		{
+			field:   "priority",
+			created: true,
+			draw:    func(w *wakeWorld, p *core.Pod) { p.Spec.Priority = one(w, nil, nil, ptr.To[int32](100)) },
+		},
 		{field: "claim", created: true, draw: func(w *wakeWorld, p *core.Pod) {
 			if p.Namespace != "ns" {
 				return
@@ -501,7 +574,11 @@ func waitingPods(cache *memcache.Cache[*core.Pod]) changer {
 			return pod
 		},
 		edits: append([]edit[*core.Pod]{
-			{field: "resources", created: true, draw: func(w *wakeWorld, p *core.Pod) { p.Spec.Containers = cpuOf(w, "0", "1", "1", "2") }},
+			{
+				field:   "resources",
+				created: true,
+				draw:    func(w *wakeWorld, p *core.Pod) { p.Spec.Containers = cpuOf(w, "0", "1", "1", "2") },
+			},
 			{field: "gates", draw: func(w *wakeWorld, p *core.Pod) {
 				p.Spec.SchedulingGates = nil
 				if one(w, false, false, false, true) {

@@ -64,7 +64,14 @@ func (w writer) OrderedSet(ctx context.Context, key model.Key, uid types.UID) (b
 }
 
 func (w writer) PatchPod(ctx context.Context, pod model.Key, patch []byte) error {
-	_, err := w.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err := w.set.Pods(pod.Namespace).Patch(
+		ctx,
+		pod.Name,
+		types.StrategicMergePatchType,
+		patch,
+		metav1.PatchOptions{},
+		"status",
+	)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("write the conditions of pod %s: %w", pod, err)
 	}
@@ -88,7 +95,11 @@ func ignoreNotFound[T any](object *T, err error, kind string, key model.Key) (*T
 }
 
 func (w writer) Evict(ctx context.Context, pod *model.Pod) error {
-	err := w.set.Pods(pod.Key.Namespace).Delete(ctx, pod.Key.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+	err := w.set.Pods(pod.Key.Namespace).Delete(
+		ctx,
+		pod.Key.Name,
+		metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
+	)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete pod %s: %w", pod.Key, err)
 	}

@@ -60,7 +60,9 @@ func (o *Objects) lists() []list {
 		listOf[*resourcev1alpha3.ClusterResourceClaimTemplate]{&o.ClusterTemplates},
 		listOf[*resourcev1.DeviceClass]{&o.Classes}, listOf[*resourcev1.ResourceSlice]{&o.Slices},
 		listOf[*resourcev1.DeviceTaintRule]{&o.TaintRules},
-		listOf[*corev1.ResourceQuota]{&o.Quotas}, listOf[*policyv1.PodDisruptionBudget]{&o.Budgets}, listOf[*corev1.Service]{&o.Services},
+		listOf[*corev1.ResourceQuota]{
+			&o.Quotas,
+		}, listOf[*policyv1.PodDisruptionBudget]{&o.Budgets}, listOf[*corev1.Service]{&o.Services},
 		listOf[*corev1.PersistentVolume]{&o.Volumes}, listOf[*corev1.PersistentVolumeClaim]{&o.VolumeClaims},
 		listOf[*storagev1.CSINode]{&o.CSINodes},
 		listOf[*batch.Job]{&o.Jobs}, listOf[*apps.StatefulSet]{&o.StatefulSets}, listOf[*corev1.Event]{&o.Events},

@@ -67,5 +67,7 @@ func withoutSource(source *corev1.PersistentVolumeSource) corev1.PersistentVolum
 	if source.CSI == nil {
 		return corev1.PersistentVolumeSource{}
 	}
-	return corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: source.CSI.Driver, VolumeHandle: source.CSI.VolumeHandle}}
+	return corev1.PersistentVolumeSource{
+		CSI: &corev1.CSIPersistentVolumeSource{Driver: source.CSI.Driver, VolumeHandle: source.CSI.VolumeHandle},
+	}
 }

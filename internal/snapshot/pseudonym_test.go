@@ -29,7 +29,9 @@ func TestPseudonymize(t *testing.T) {
 	entry.Name, entry.ResourceClaimName = "gpu", ptr.To("secret-claim")
 	p.Spec.ResourceClaims = []core.PodResourceClaim{entry}
 	claim := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "secret-namespace", Name: "secret-claim"}}
-	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: "secret-pod", UID: "u"}}
+	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{
+		{Resource: "pods", Name: "secret-pod", UID: "u"},
+	}
 
 	s := take(node, p, claim)
 	names, err := s.Pseudonymize()
@@ -52,11 +54,13 @@ func TestPseudonymize(t *testing.T) {
 	switch {
 	case renamed.Spec.NodeName != s.Objects.Nodes[0].Name, labels[corev1.LabelHostname] != s.Objects.Nodes[0].Name:
 		t.Error("the node has two pseudonyms")
-	case *renamed.Spec.ResourceClaims[0].ResourceClaimName != s.Objects.Claims[0].Name, renamed.Namespace != s.Objects.Claims[0].Namespace:
+	case *renamed.Spec.ResourceClaims[0].ResourceClaimName != s.Objects.Claims[0].Name,
+		renamed.Namespace != s.Objects.Claims[0].Namespace:
 		t.Error("the claim has two pseudonyms")
 	case s.Objects.Claims[0].Status.ReservedFor[0].Name != renamed.Name || names.Of("pod", "secret-pod") != renamed.Name:
 		t.Error("the pod has two pseudonyms")
-	case renamed.Spec.Tolerations[0].Key != s.Objects.Nodes[0].Spec.Taints[0].Key, renamed.Spec.Tolerations[0].Value != s.Objects.Nodes[0].Spec.Taints[0].Value:
+	case renamed.Spec.Tolerations[0].Key != s.Objects.Nodes[0].Spec.Taints[0].Key,
+		renamed.Spec.Tolerations[0].Value != s.Objects.Nodes[0].Spec.Taints[0].Value:
 		t.Error("the taint is not tolerated any more")
 	case labels[corev1.LabelOSStable] != "linux" || renamed.Spec.ResourceClaims[0].Name != "gpu":
 		t.Error("what must stay was renamed")

@@ -181,7 +181,8 @@ func (w *renamer) labels(pairs map[string]any) map[string]any {
 // labelKey returns the pseudonym of a key of labels or taints. Keys of Kubernetes itself stay.
 func (w *renamer) labelKey(key string) string {
 	prefix, _, qualified := strings.Cut(key, "/")
-	if qualified && (strings.HasSuffix(prefix, "kubernetes.io") || strings.HasSuffix(prefix, "k8s.io")) || key == "metadata.name" {
+	if qualified && (strings.HasSuffix(prefix, "kubernetes.io") || strings.HasSuffix(prefix, "k8s.io")) ||
+		key == "metadata.name" {
 		return key
 	}
 	return w.names.Of("key", key)

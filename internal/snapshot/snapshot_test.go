@@ -23,7 +23,9 @@ func pod(namespace, name string) *core.Pod {
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
 	}}
 	p.Spec.SchedulerName = "default-scheduler"
-	p.Spec.Containers = []corev1.Container{{Name: "c", Image: "pause", Args: []string{"s3cret"}, Env: []corev1.EnvVar{{Name: "A", Value: "s3cret"}}}}
+	p.Spec.Containers = []corev1.Container{
+		{Name: "c", Image: "pause", Args: []string{"s3cret"}, Env: []corev1.EnvVar{{Name: "A", Value: "s3cret"}}},
+	}
 	return p
 }
 

@@ -82,7 +82,8 @@ func (c *cache[T]) OnChange(f func(old, now T)) { c.handlers = append(c.handlers
 // AddIndex finds objects under the keys that keys returns.
 func (c *cache[T]) AddIndex(name string, keys func(T) []string) error {
 	index := map[string][]T{}
-	for _, k := range slices.SortedFunc(maps.Keys(c.objects), func(a, b model.Key) int { return compareStrings(a.String(), b.String()) }) {
+	byName := func(a, b model.Key) int { return compareStrings(a.String(), b.String()) }
+	for _, k := range slices.SortedFunc(maps.Keys(c.objects), byName) {
 		object := c.objects[k]
 		for _, key := range keys(object) {
 			index[key] = append(index[key], object)

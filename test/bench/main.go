@@ -46,8 +46,21 @@ func main() {
 			if err != nil {
 				log.Fatalf("workload %s: %v", w.name, err)
 			}
-			fmt.Fprintf(out, "%s: %s\t%d\t%.1f\t%.0f\t%.0f\t%.2f\t%s\t%s\t%.2f\t%d\n", w.name, w.title, r.pods, r.duration.Seconds(), r.rate(),
-				r.trivial.rate(), r.rate()/r.trivial.rate(), r.percentile(50).Round(time.Millisecond), r.percentile(99).Round(time.Millisecond), r.writes, r.peakMB)
+			fmt.Fprintf(
+				out,
+				"%s: %s\t%d\t%.1f\t%.0f\t%.0f\t%.2f\t%s\t%s\t%.2f\t%d\n",
+				w.name,
+				w.title,
+				r.pods,
+				r.duration.Seconds(),
+				r.rate(),
+				r.trivial.rate(),
+				r.rate()/r.trivial.rate(),
+				r.percentile(50).Round(time.Millisecond),
+				r.percentile(99).Round(time.Millisecond),
+				r.writes,
+				r.peakMB,
+			)
 			out.Flush()
 		}
 	}
@@ -171,7 +184,8 @@ func waitForFleet(ctx context.Context, set *client.Set, w workload) error {
 // removePods deletes the trivial client's pods with grace period 0.
 func removePods(ctx context.Context, set *client.Set) error {
 	now := int64(0)
-	if err := set.Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{}); err != nil {
+	if err := set.Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now},
+		metav1.ListOptions{}); err != nil {
 		return err
 	}
 	for {

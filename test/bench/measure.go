@@ -95,7 +95,9 @@ func unlimited(cfg *rest.Config) *rest.Config {
 }
 
 // measure creates the pods and waits until all are bound; after is called for each created pod.
-func measure(ctx context.Context, set *client.Set, pods []*core.Pod, after func(context.Context, *core.Pod) error) (outcome, error) {
+func measure(
+	ctx context.Context, set *client.Set, pods []*core.Pod, after func(context.Context, *core.Pod) error,
+) (outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	watch, err := watchBound(ctx, set, len(pods))

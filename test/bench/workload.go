@@ -37,12 +37,17 @@ func workloads() []workload {
 func sharedClaims() workload {
 	w := workload{name: "a", title: "100 groups × 50 pods sharing a claim, 50 nodes", fleet: fleet.Simple(50, 0)}
 	// The devices are network-attached, so that the pods of a group need not be on one node.
-	w.fleet.Network = []fleet.NetworkPool{{Name: "fabric", Devices: []fleet.DeviceSet{{Driver: fleet.DefaultDriver, Name: "channel-{index}", Count: 100}}}}
+	w.fleet.Network = []fleet.NetworkPool{
+		{Name: "fabric", Devices: []fleet.DeviceSet{{Driver: fleet.DefaultDriver, Name: "channel-{index}", Count: 100}}},
+	}
 	for g := range 100 {
-		group := newGroup(fmt.Sprintf("group-%d", g), schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}})
-		group.Spec.ResourceClaims = []scheduling.PodGroupResourceClaim{{PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{
-			Name: "shared", ResourceClaimTemplateName: ptr.To(template),
-		}}}
+		group := newGroup(fmt.Sprintf("group-%d", g),
+			schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}})
+		group.Spec.ResourceClaims = []scheduling.PodGroupResourceClaim{
+			{PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{
+				Name: "shared", ResourceClaimTemplateName: ptr.To(template),
+			}},
+		}
 		w.groups = append(w.groups, group)
 	}
 	// Pods are assigned to the groups round robin, as if created by several controllers
@@ -85,7 +90,8 @@ func smallGangs() workload {
 // addGangs adds gangs of one size, all of whose pods are required.
 func (w *workload) addGangs(count, size int) {
 	for g := range count {
-		group := newGroup(fmt.Sprintf("gang-%d", g), schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(size)}})
+		group := newGroup(fmt.Sprintf("gang-%d", g),
+			schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(size)}})
 		w.groups = append(w.groups, group)
 		for i := range size {
 			w.pods = append(w.pods, newPod(fmt.Sprintf("%s-%d", group.Name, i), group.Name))
@@ -96,16 +102,29 @@ func (w *workload) addGangs(count, size int) {
 // training returns KEP-5194's training job: four pods on each host share one multi-host device.
 func training() workload {
 	const hosts, podsPerHost = 2304, 4
-	w := workload{name: "e", title: "1 gang × 9,216 pods sharing one device of 2,304 nodes", fleet: fleet.Simple(hosts, 0)}
-	w.fleet.Network = []fleet.NetworkPool{{Name: "fabric", Devices: []fleet.DeviceSet{{Driver: fleet.DefaultDriver, Name: "slice-{index}", Count: 1}}}}
-	group := newGroup("training", schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: hosts * podsPerHost}})
-	group.Spec.ResourceClaims = []scheduling.PodGroupResourceClaim{{PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{
-		Name: "shared", ResourceClaimTemplateName: ptr.To(template),
-	}}}
+	w := workload{
+		name: "e", title: "1 gang × 9,216 pods sharing one device of 2,304 nodes", fleet: fleet.Simple(hosts, 0),
+	}
+	w.fleet.Network = []fleet.NetworkPool{
+		{Name: "fabric", Devices: []fleet.DeviceSet{{Driver: fleet.DefaultDriver, Name: "slice-{index}", Count: 1}}},
+	}
+	group := newGroup(
+		"training",
+		schedulingv1beta1.PodGroupSchedulingPolicy{
+			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: hosts * podsPerHost},
+		},
+	)
+	group.Spec.ResourceClaims = []scheduling.PodGroupResourceClaim{
+		{PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{
+			Name: "shared", ResourceClaimTemplateName: ptr.To(template),
+		}},
+	}
 	w.groups = append(w.groups, group)
 	for i := range hosts * podsPerHost {
 		pod := newPod(fmt.Sprintf("pod-%d", i), group.Name)
-		pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse("8")} // a quarter of a host
+		pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{
+			corev1.ResourceCPU: quantity.MustParse("8"),
+		} // a quarter of a host
 		pod.Spec.ResourceClaims = []core.PodResourceClaim{{
 			PodResourceClaim: corev1.PodResourceClaim{Name: "device"}, PodGroupResourceClaim: ptr.To("shared"),
 		}}
@@ -141,6 +160,8 @@ func newClass() *resourcev1.DeviceClass {
 
 func newTemplate() *resource.ResourceClaimTemplate {
 	t := &resource.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: template, Namespace: namespace}}
-	t.Spec.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "device", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class}}}
+	t.Spec.Spec.Devices.Requests = []resourcev1.DeviceRequest{
+		{Name: "device", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class}},
+	}
 	return t
 }

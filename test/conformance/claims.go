@@ -46,7 +46,8 @@ func (n space) groupNamesClaim(t *testing.T, name, claim string) {
 			return err.Error()
 		}
 		status, _ := obj.Object["status"].(map[string]any)
-		if got, want := fmt.Sprint(status["resourceClaimStatuses"]), fmt.Sprintf("[map[name:shared resourceClaimName:%s]]", claim); got != want {
+		if got, want := fmt.Sprint(status["resourceClaimStatuses"]), fmt.Sprintf("[map[name:shared resourceClaimName:%s]]",
+			claim); got != want {
 			return fmt.Sprintf("PodGroup %s has status.resourceClaimStatuses %s, want %s", name, got, want)
 		}
 		return ""
@@ -169,7 +170,9 @@ func deletedGroupIsFreed(t *testing.T, s *suite) {
 	n.noneBound(t, "next") // the devices are in use
 	n.waitClaim(t, "first", allocated)
 	n.waitPods(t, "worker", corev1.PodRunning, 2)
-	if obj, err := n.dynamic.Resource(n.suite.groups).Namespace(n.name).Get(t.Context(), "first", metav1.GetOptions{}); err != nil || obj.GetDeletionTimestamp() == nil {
+	if obj, err := n.dynamic.Resource(n.suite.groups).Namespace(n.name).Get(t.Context(), "first",
+		metav1.GetOptions{}); err != nil ||
+		obj.GetDeletionTimestamp() == nil {
 		t.Errorf("while its pods run, the group that was deleted is %v, %v", obj, err)
 	}
 	n.deletePods(t, 2, "worker")

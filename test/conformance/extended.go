@@ -48,16 +48,22 @@ func (n space) hasMadeClaim(t *testing.T, name string) {
 	if status == nil || len(status.RequestMappings) != 1 || status.RequestMappings[0].ContainerName != "main" {
 		t.Fatalf("pod %s has the status %v", name, status)
 	}
-	claim, err := n.clients.ResourceV1().ResourceClaims(n.name).Get(t.Context(), status.ResourceClaimName, metav1.GetOptions{})
+	claim, err := n.clients.ResourceV1().ResourceClaims(n.name).Get(
+		t.Context(),
+		status.ResourceClaimName,
+		metav1.GetOptions{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	switch {
 	case claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] != "true", !metav1.IsControlledBy(claim, p):
-		t.Errorf("claim %s of pod %s has the annotations %v and owners %v", claim.Name, name, claim.Annotations, claim.OwnerReferences)
+		t.Errorf("claim %s of pod %s has the annotations %v and owners %v", claim.Name, name, claim.Annotations,
+			claim.OwnerReferences)
 	case claim.Status.Allocation == nil, len(claim.Status.ReservedFor) != 1, claim.Status.ReservedFor[0].UID != p.UID:
 		t.Errorf("claim %s of pod %s is reserved for %v", claim.Name, name, claim.Status.ReservedFor)
 	case claim.Spec.Devices.Requests[0].Name != status.RequestMappings[0].RequestName:
-		t.Errorf("pod %s is mapped to %s, the claim has %s", name, status.RequestMappings[0].RequestName, claim.Spec.Devices.Requests[0].Name)
+		t.Errorf("pod %s is mapped to %s, the claim has %s", name, status.RequestMappings[0].RequestName,
+			claim.Spec.Devices.Requests[0].Name)
 	}
 }

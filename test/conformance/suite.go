@@ -21,7 +21,8 @@ import (
 
 // resources are the kinds that the statements create.
 var resources = map[string]string{
-	"Namespace": "namespaces", "Pod": "pods", "PodGroup": "podgroups", "DeviceClass": "deviceclasses", "ResourceClaim": "resourceclaims",
+	"Namespace": "namespaces", "Pod": "pods", "PodGroup": "podgroups", "DeviceClass": "deviceclasses",
+	"ResourceClaim":         "resourceclaims",
 	"ResourceClaimTemplate": "resourceclaimtemplates", "ClusterResourceClaimTemplate": "clusterresourceclaimtemplates",
 }
 
@@ -84,7 +85,8 @@ func (s *suite) newSpace(t *testing.T) space {
 // account shortly after its creation.
 func (n space) waitForAccount(t *testing.T) {
 	t.Helper()
-	if _, err := n.clients.CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
+	if _, err := n.clients.CoreV1().ServiceAccounts("default").Get(t.Context(), "default",
+		metav1.GetOptions{}); err != nil {
 		return
 	}
 	n.eventually(t, func(ctx context.Context) string {
@@ -139,7 +141,8 @@ func (n space) describe(t *testing.T) {
 	}
 	for i := range claims.Items {
 		c := &claims.Items[i]
-		t.Logf("claim %s: allocated %v, finalizers %v, consumers %v", c.Name, c.Status.Allocation != nil, c.Finalizers, c.Status.ReservedFor)
+		t.Logf("claim %s: allocated %v, finalizers %v, consumers %v", c.Name, c.Status.Allocation != nil, c.Finalizers,
+			c.Status.ReservedFor)
 	}
 }
 
@@ -186,7 +189,8 @@ func (n space) makePods(t *testing.T, count int, p pod) {
 func (n space) deletePods(t *testing.T, count int, name string) {
 	t.Helper()
 	for i := range count {
-		if err := n.clients.CoreV1().Pods(n.name).Delete(t.Context(), fmt.Sprintf("%s-%d", name, i), metav1.DeleteOptions{}); err != nil {
+		if err := n.clients.CoreV1().Pods(n.name).Delete(t.Context(), fmt.Sprintf("%s-%d", name, i),
+			metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -194,7 +198,8 @@ func (n space) deletePods(t *testing.T, count int, name string) {
 
 func (n space) deleteGroup(t *testing.T, name string) {
 	t.Helper()
-	if err := n.dynamic.Resource(n.suite.groups).Namespace(n.name).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+	if err := n.dynamic.Resource(n.suite.groups).Namespace(n.name).Delete(t.Context(), name,
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -268,7 +273,9 @@ func (n space) claimsOf(ctx context.Context, kind, name string) ([]resourcev1.Re
 }
 
 // waitClaim waits until a PodGroup has one claim for which ok returns "", and returns it.
-func (n space) waitClaim(t *testing.T, group string, ok func(*resourcev1.ResourceClaim) string) *resourcev1.ResourceClaim {
+func (n space) waitClaim(
+	t *testing.T, group string, ok func(*resourcev1.ResourceClaim) string,
+) *resourcev1.ResourceClaim {
 	t.Helper()
 	var claim *resourcev1.ResourceClaim
 	n.eventually(t, func(ctx context.Context) string {

@@ -13,7 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-var clusterTemplates = schema.GroupVersionResource{Group: "allot.dev", Version: "v1alpha1", Resource: "clusterresourceclaimtemplates"}
+var clusterTemplates = schema.GroupVersionResource{
+	Group:    "allot.dev",
+	Version:  "v1alpha1",
+	Resource: "clusterresourceclaimtemplates",
+}
 
 // templateIsEverywhere: R43. A cluster-wide template is copied to the namespaces that it selects,
 // follows changes, and is deleted from all of them; a pod uses it like any other.
@@ -62,7 +66,8 @@ func templateIsEverywhere(t *testing.T, s *suite) {
 func (n space) label(t *testing.T, value string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"metadata": {"labels": {"conformance": %q}}}`, value)
-	if _, err := n.clients.CoreV1().Namespaces().Patch(t.Context(), n.name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := n.clients.CoreV1().Namespaces().Patch(t.Context(), n.name, types.MergePatchType, patch,
+		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -16,7 +16,8 @@ func TestUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	instance, err := app.Start(t.Context(), app.Options{DataDir: t.TempDir(), Listen: "127.0.0.1:0", UnsafeNoFsync: true, Fleet: machines})
+	instance, err := app.Start(t.Context(),
+		app.Options{DataDir: t.TempDir(), Listen: "127.0.0.1:0", UnsafeNoFsync: true, Fleet: machines})
 	if err != nil {
 		t.Fatal(err)
 	}

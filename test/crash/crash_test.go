@@ -188,8 +188,23 @@ func ofEverybody(at int) []fault {
 	lag := at + at/4
 	lost := fault{victims: allParts, at: at, lag: lag % 4, down: downs[at%3], late: at%5 == 0}
 	made := fault{victims: allParts, at: at, lag: (lag + 2) % 4, down: downs[(at+1)%3], late: at%5 == 2, made: true}
-	unheard := fault{victims: []string{apiServer}, at: at, lag: (lag + 1) % 4, down: downs[at%3], late: at%5 == 1, forgets: at%3 > 0}
-	stored := fault{victims: []string{apiServer}, at: at, lag: (lag + 3) % 4, down: downs[(at+1)%3], late: at%5 == 3, forgets: at%3 < 2, made: true}
+	unheard := fault{
+		victims: []string{apiServer},
+		at:      at,
+		lag:     (lag + 1) % 4,
+		down:    downs[at%3],
+		late:    at%5 == 1,
+		forgets: at%3 > 0,
+	}
+	stored := fault{
+		victims: []string{apiServer},
+		at:      at,
+		lag:     (lag + 3) % 4,
+		down:    downs[(at+1)%3],
+		late:    at%5 == 3,
+		forgets: at%3 < 2,
+		made:    true,
+	}
 	kinds := []fault{lost, unheard, made, stored}
 	if at%3 == 0 { // and once more, while they pick up
 		for i := range kinds {

@@ -37,7 +37,8 @@ func (f fault) String() string {
 	if f.live {
 		return fmt.Sprintf("write %d of %s (%s) has no answer, lag %d", f.at, strings.Join(f.victims, ", "), what, f.lag)
 	}
-	text := fmt.Sprintf("end of %s at write %d (%s), lag %d, down %s", strings.Join(f.victims, ", "), f.at, what, f.lag, f.down)
+	text := fmt.Sprintf("end of %s at write %d (%s), lag %d, down %s", strings.Join(f.victims, ", "), f.at, what, f.lag,
+		f.down)
 	if f.late {
 		text += ", back after the next act"
 	}

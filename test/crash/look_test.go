@@ -83,11 +83,13 @@ func (v view) line(object runtime.Object) string {
 	}
 	switch o := object.(type) {
 	case *batch.Job:
-		return fmt.Sprintf("job %s: %d active, %d ready, %d succeeded, %d failed%s", name, o.Status.Active, deref(o.Status.Ready), o.Status.Succeeded, o.Status.Failed, jobConditions(o))
+		return fmt.Sprintf("job %s: %d active, %d ready, %d succeeded, %d failed%s", name, o.Status.Active,
+			deref(o.Status.Ready), o.Status.Succeeded, o.Status.Failed, jobConditions(o))
 	case *apps.ReplicaSet:
 		return fmt.Sprintf("replicaset %s: %d replicas, %d ready", name, o.Status.Replicas, o.Status.ReadyReplicas)
 	case *apps.Deployment:
-		return fmt.Sprintf("deployment %s: %d replicas, %d updated, %d available", name, o.Status.Replicas, o.Status.UpdatedReplicas, o.Status.AvailableReplicas)
+		return fmt.Sprintf("deployment %s: %d replicas, %d updated, %d available", name, o.Status.Replicas,
+			o.Status.UpdatedReplicas, o.Status.AvailableReplicas)
 	case *apps.DaemonSet:
 		return fmt.Sprintf("daemonset %s: on %d of %d nodes, %d updated, %d available", name,
 			o.Status.CurrentNumberScheduled, o.Status.DesiredNumberScheduled, o.Status.UpdatedNumberScheduled, o.Status.NumberAvailable)
@@ -96,7 +98,8 @@ func (v view) line(object runtime.Object) string {
 	case *apps.StatefulSet:
 		return fmt.Sprintf("statefulset %s: %d replicas, %d ready", name, o.Status.Replicas, o.Status.ReadyReplicas)
 	case *scheduling.PodGroup:
-		return fmt.Sprintf("podgroup %s: %d claims%s", name, len(o.Status.ResourceClaimStatuses), conditions(o.Status.Conditions))
+		return fmt.Sprintf("podgroup %s: %d claims%s", name, len(o.Status.ResourceClaimStatuses),
+			conditions(o.Status.Conditions))
 	case *core.Pod:
 		bound := "on a node"
 		if o.Spec.NodeName == "" {

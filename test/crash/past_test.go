@@ -161,7 +161,8 @@ func (h *past) checkNew(at int, pod *core.Pod) {
 	}
 	n := 0
 	for _, other := range h.pods {
-		if !claims.PodDone(other) && other.DeletionTimestamp == nil && metav1.IsControlledBy(other, &metav1.ObjectMeta{UID: owner.UID}) {
+		if !claims.PodDone(other) && other.DeletionTimestamp == nil &&
+			metav1.IsControlledBy(other, &metav1.ObjectMeta{UID: owner.UID}) {
 			n++
 		}
 	}

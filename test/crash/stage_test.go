@@ -152,7 +152,12 @@ func (s *stage) refer(object *unstructured.Unstructured) {
 	}
 }
 
-var clusterWide = map[string]bool{"Namespace": true, "DeviceClass": true, "PriorityClass": true, "DeviceTaintRule": true}
+var clusterWide = map[string]bool{
+	"Namespace":       true,
+	"DeviceClass":     true,
+	"PriorityClass":   true,
+	"DeviceTaintRule": true,
+}
 
 // patch changes what the first line names; the others are the change.
 func (s *stage) patch(input string) {
@@ -162,7 +167,13 @@ func (s *stage) patch(input string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	_, err = s.resource(schema.ParseGroupResource(resource)).Patch(context.Background(), name, types.MergePatchType, text, metav1.PatchOptions{})
+	_, err = s.resource(schema.ParseGroupResource(resource)).Patch(
+		context.Background(),
+		name,
+		types.MergePatchType,
+		text,
+		metav1.PatchOptions{},
+	)
 	if err != nil {
 		s.Fatalf("patch %s: %v", what, err)
 	}

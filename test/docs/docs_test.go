@@ -74,7 +74,8 @@ func cells(text string) [][]string {
 	var out [][]string
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| ---") || i+1 < len(lines) && strings.HasPrefix(lines[i+1], "| ---") {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| ---") ||
+			i+1 < len(lines) && strings.HasPrefix(lines[i+1], "| ---") {
 			continue
 		}
 		row := strings.Split(strings.Trim(line, "|"), " | ")

@@ -25,7 +25,8 @@ func agree(arguments []string) error {
 	tally := allocators.Agree(*seed, *cases)
 	tally.Print(os.Stdout)
 	if n := tally.Unexplained(); n > 0 {
-		return fmt.Errorf("%d of %d answers differ without a reason; upstream alone allocates %d of these", n, *cases, tally.Missed())
+		return fmt.Errorf("%d of %d answers differ without a reason; upstream alone allocates %d of these", n, *cases,
+			tally.Missed())
 	}
 	return nil
 }

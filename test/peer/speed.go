@@ -23,7 +23,8 @@ func speed(arguments []string) error {
 	only := flags.String("case", "", "measure only cases with this text in their names")
 	features := flags.String("features", "default", "feature gates of kube-scheduler: default or all")
 	options := allocators.Options{Features: allocators.DefaultFeatures}
-	flags.DurationVar(&options.Timeout, "timeout", 10*time.Second, "timeout of upstream on one node, as kube-scheduler's filterTimeout")
+	flags.DurationVar(&options.Timeout, "timeout", 10*time.Second,
+		"timeout of upstream on one node, as kube-scheduler's filterTimeout")
 	flags.IntVar(&options.Rounds, "rounds", 5, "number of alternating measurements; the best counts")
 	flags.DurationVar(&options.AtLeast, "atleast", 100*time.Millisecond, "minimum duration of a measurement")
 	_ = flags.Parse(arguments) // exits the process if it fails
@@ -41,8 +42,19 @@ func speed(arguments []string) error {
 		if row.Upstream.Stopped {
 			more = "> "
 		}
-		fmt.Fprintf(out, "%s\t%s%d\t%s\t%d\t%s\t%s%.1f\t%s\t\n", c.Name, more, row.Upstream.Time.Nanoseconds(), result(row.Upstream),
-			row.Here.Time.Nanoseconds(), result(row.Here), more, float64(row.Upstream.Time)/float64(row.Here.Time), goal(row))
+		fmt.Fprintf(
+			out,
+			"%s\t%s%d\t%s\t%d\t%s\t%s%.1f\t%s\t\n",
+			c.Name,
+			more,
+			row.Upstream.Time.Nanoseconds(),
+			result(row.Upstream),
+			row.Here.Time.Nanoseconds(),
+			result(row.Here),
+			more,
+			float64(row.Upstream.Time)/float64(row.Here.Time),
+			goal(row),
+		)
 	}
 	out.Flush()
 	if *only != "" {

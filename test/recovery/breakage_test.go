@@ -42,8 +42,9 @@ var breakages = []breakage{
 		says: "gpu.example.com/home-0/gpu-0 of node home-0, which has the taint {node.kubernetes.io/unreachable",
 	},
 	{
-		name: "node deleted", strike: func(c *cluster) { c.remove("nodes", "home-0") }, evicts: true, delay: podgc.DefaultQuarantine,
-		says: "gpu.example.com/home-0/gpu-0, whose pool is not published any more",
+		name: "node deleted", strike: func(c *cluster) { c.remove("nodes", "home-0") }, evicts: true,
+		delay: podgc.DefaultQuarantine,
+		says:  "gpu.example.com/home-0/gpu-0, whose pool is not published any more",
 	},
 	{
 		name: "device tainted", strike: func(c *cluster) { c.create(taintRule) }, evicts: true,
@@ -54,11 +55,13 @@ var breakages = []breakage{
 		says: "gpu.example.com/home-0/gpu-0, whose pool is not published any more",
 	},
 	{
-		name: "one node of several cut off", shared: true, mayUse: true, strike: func(c *cluster) { c.cutOff("home-0") }, evicts: true, delay: tolerated,
+		name: "one node of several cut off", shared: true, mayUse: true, strike: func(c *cluster) { c.cutOff("home-0") },
+		evicts: true, delay: tolerated,
 		says: "of node home-0, which has the taint {node.kubernetes.io/unreachable",
 	},
 	{
-		name: "one node of several deleted", shared: true, strike: func(c *cluster) { c.remove("nodes", "home-0") }, evicts: true, delay: podgc.DefaultQuarantine,
+		name: "one node of several deleted", shared: true, strike: func(c *cluster) { c.remove("nodes", "home-0") },
+		evicts: true, delay: podgc.DefaultQuarantine,
 		says: "1 of 2 pods",
 	},
 }
@@ -92,7 +95,8 @@ func (c *cluster) cutOff(name string) {
 		for _, object := range c.server.Objects(schema.GroupResource{Resource: "nodes"}) {
 			n := object.(*corev1.Node)
 			if n.Name == name {
-				return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute })
+				return slices.ContainsFunc(n.Spec.Taints,
+					func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute })
 			}
 		}
 		return false
@@ -137,12 +141,14 @@ func (c *cluster) publish(shared bool, pool string, devices int) {
 		}}}
 	} else {
 		spec["nodeName"] = pool
-		owner, err := c.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).Get(context.Background(), pool, metav1.GetOptions{})
+		owner, err := c.dynamic.Resource(schema.GroupVersionResource{Version: "v1",
+			Resource: "nodes"}).Get(context.Background(), pool, metav1.GetOptions{})
 		if err != nil {
 			c.Fatal(err)
 		}
 		// As drivers do: the slices of a node are deleted with it.
-		slice.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: pool, UID: owner.GetUID(), Controller: new(true)}})
+		slice.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: pool, UID: owner.GetUID(),
+			Controller: new(true)}})
 	}
 	if _, err := c.resource(slice).Create(context.Background(), slice, metav1.CreateOptions{}); err != nil {
 		c.Fatal(err)

@@ -135,7 +135,13 @@ func (c *cluster) create(text string) {
 	}
 }
 
-var clusterScoped = map[string]bool{"Namespace": true, "DeviceClass": true, "DeviceTaintRule": true, "ResourceSlice": true, "Node": true}
+var clusterScoped = map[string]bool{
+	"Namespace":       true,
+	"DeviceClass":     true,
+	"DeviceTaintRule": true,
+	"ResourceSlice":   true,
+	"Node":            true,
+}
 
 func (c *cluster) resource(object *unstructured.Unstructured) dynamic.ResourceInterface {
 	resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())

@@ -84,12 +84,15 @@ func TestGangsRecover(t *testing.T) {
 // devices, for one member.
 func machines(shared bool) fleet.Fleet {
 	allocatable := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi"), corev1.ResourcePods: resource.MustParse("10"),
+		corev1.ResourceCPU: resource.MustParse(
+			"2",
+		), corev1.ResourceMemory: resource.MustParse("1Gi"), corev1.ResourcePods: resource.MustParse("10"),
 	}
 	var f fleet.Fleet
 	f.Name = "machines"
 	for name, count := range map[string]int{"away": 2, "home": 2, "plain": 3} {
-		f.Pools = append(f.Pools, fleet.NodePool{Name: name, Count: count, Labels: map[string]string{"rack": name}, Allocatable: allocatable})
+		f.Pools = append(f.Pools,
+			fleet.NodePool{Name: name, Count: count, Labels: map[string]string{"rack": name}, Allocatable: allocatable})
 	}
 	return f
 }
@@ -104,7 +107,13 @@ type gang struct {
 }
 
 func newGang(m maker, b breakage, claims int) *gang {
-	g := &gang{maker: m, CPU: "1", RestartPolicy: m.restartPolicy, Group: m.file != "job.tmpl", Pods: []string{"first-0", "first-1"}}
+	g := &gang{
+		maker:         m,
+		CPU:           "1",
+		RestartPolicy: m.restartPolicy,
+		Group:         m.file != "job.tmpl",
+		Pods:          []string{"first-0", "first-1"},
+	}
 	if b.shared {
 		g.CPU = "2"
 	}
@@ -200,7 +209,8 @@ func (c *cluster) expectUndisturbed() {
 func (c *cluster) deletePods() {
 	c.Helper()
 	for _, pod := range c.pods() {
-		if err := c.dynamic.Resource(podResource).Namespace(namespace).Delete(context.Background(), pod.Name, metav1.DeleteOptions{}); err != nil {
+		if err := c.dynamic.Resource(podResource).Namespace(namespace).Delete(context.Background(), pod.Name,
+			metav1.DeleteOptions{}); err != nil {
 			c.Fatal(err)
 		}
 	}
@@ -232,7 +242,8 @@ func (c *cluster) pods() []*core.Pod {
 func (c *cluster) runningOn(prefix string) int {
 	n := 0
 	for _, pod := range c.pods() {
-		if pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning && strings.HasPrefix(pod.Spec.NodeName, prefix) {
+		if pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning &&
+			strings.HasPrefix(pod.Spec.NodeName, prefix) {
 			n++
 		}
 	}
@@ -254,7 +265,8 @@ func (c *cluster) groupMessage() string {
 // hasRun reports whether the only PodGroup has been scheduled.
 func (c *cluster) hasRun() bool {
 	for _, object := range c.server.Objects(schema.GroupResource{Group: "scheduling.k8s.io", Resource: "podgroups"}) {
-		return meta.IsStatusConditionTrue(object.(*scheduling.PodGroup).Status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled)
+		return meta.IsStatusConditionTrue(object.(*scheduling.PodGroup).Status.Conditions,
+			schedulingv1beta1.PodGroupInitiallyScheduled)
 	}
 	return false
 }
@@ -274,7 +286,8 @@ func (c *cluster) report() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "PodGroup: %s\n", c.groupMessage())
 	for _, pod := range c.pods() {
-		fmt.Fprintf(&out, "%s on %q: %s, deleted at %v\n", pod.Name, pod.Spec.NodeName, pod.Status.Phase, pod.DeletionTimestamp)
+		fmt.Fprintf(&out, "%s on %q: %s, deleted at %v\n", pod.Name, pod.Spec.NodeName, pod.Status.Phase,
+			pod.DeletionTimestamp)
 		for _, condition := range pod.Status.Conditions {
 			fmt.Fprintf(&out, "    %s=%s %s\n", condition.Type, condition.Status, condition.Message)
 		}

@@ -15,7 +15,9 @@ import (
 
 // mutating are the series of requests that change something. Leases are renewed as long as a
 // process lives.
-var mutating = regexp.MustCompile(`^apiserver_request_total\{.*verb="(?:POST|PUT|PATCH|APPLY|DELETE|DELETECOLLECTION)".*\} `)
+var mutating = regexp.MustCompile(
+	`^apiserver_request_total\{.*verb="(?:POST|PUT|PATCH|APPLY|DELETE|DELETECOLLECTION)".*\} `,
+)
 
 // quiet waits for a span in which nobody writes anything but leases:
 //

@@ -140,7 +140,8 @@ func (a *api) count(ctx context.Context, kind, selector, phase string) (all, in 
 		}
 		for _, obj := range list.Items {
 			all++
-			if p, _, _ := unstructured.NestedString(obj.Object, "status", "phase"); p == phase && obj.GetDeletionTimestamp() == nil {
+			if p, _, _ := unstructured.NestedString(obj.Object, "status", "phase"); p == phase &&
+				obj.GetDeletionTimestamp() == nil {
 				in++
 			}
 		}
@@ -169,7 +170,8 @@ spec: {spec: {devices: {requests: [{name: d, exactly: {deviceClassName: soak}}]}
 // nothingLeft waits until everything that was created for the workloads is deleted.
 func (a *api) nothingLeft(ctx context.Context) error {
 	return until(ctx, patience, func() error {
-		for _, kind := range []string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ControllerRevision", "Job", "PodGroup", "Pod", "ResourceClaim"} {
+		for _, kind := range []string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ControllerRevision", "Job",
+			"PodGroup", "Pod", "ResourceClaim"} {
 			list, err := a.of(kind).List(ctx, metav1.ListOptions{})
 			if err != nil {
 				return err

@@ -103,7 +103,8 @@ func (a *api) startWatches(ctx context.Context, count int) (*watches, error) {
 }
 
 func (w *watches) open(ctx context.Context, client *http.Client, id int, slow bool) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.api.cfg.Host+"/api/v1/pods?watch=1&timeoutSeconds=7200", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.api.cfg.Host+"/api/v1/pods?watch=1&timeoutSeconds=7200",
+		nil)
 	if err != nil {
 		return err
 	}
@@ -163,7 +164,8 @@ func (w *watches) read(ctx context.Context, body io.Reader, id int, slow bool) {
 
 // check creates a last pod, which all remaining fast watches must show.
 func (w *watches) check(ctx context.Context) error {
-	manifest := "apiVersion: v1\nkind: Pod\nmetadata: {name: " + marker + "}\nspec: {schedulerName: none, containers: [{name: c, image: i}]}\n"
+	manifest := "apiVersion: v1\nkind: Pod\nmetadata: {name: " + marker +
+		"}\nspec: {schedulerName: none, containers: [{name: c, image: i}]}\n"
 	if err := w.api.create(ctx, manifest); err != nil {
 		return err
 	}

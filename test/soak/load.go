@@ -114,7 +114,13 @@ type load struct {
 }
 
 func newLoad(o options, a *api, began time.Time) *load {
-	return &load{options: o, api: a, until: began.Add(o.time), kinds: map[string]int{}, choice: rand.New(rand.NewPCG(o.seed, 2))}
+	return &load{
+		options: o,
+		api:     a,
+		until:   began.Add(o.time),
+		kinds:   map[string]int{},
+		choice:  rand.New(rand.NewPCG(o.seed, 2)),
+	}
 }
 
 // plan is one workload with the random choices for it.
@@ -139,7 +145,8 @@ func (l *load) plan() (plan, bool) {
 	p.count = 1 + l.choice.IntN(p.most)
 	p.rolls, p.early = l.choice.IntN(3) == 0, l.choice.IntN(5) == 0
 	p.scaleTo = l.choice.IntN(p.most + 1)
-	p.propagation = []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground}[l.choice.IntN(2)]
+	p.propagation = []metav1.DeletionPropagation{metav1.DeletePropagationBackground,
+		metav1.DeletePropagationForeground}[l.choice.IntN(2)]
 	l.next++
 	l.kinds[p.name]++
 	return p, true

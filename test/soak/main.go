@@ -107,7 +107,8 @@ func work(ctx context.Context, o options, p *parts) error {
 	failed = errors.Join(failed, p.waitAll(ctx), watches.check(ctx), api.nothingLeft(ctx))
 	cancel()
 	failed = errors.Join(failed, checks())
-	log.Printf("seed %d: %d workloads (%s) and %d kills in %s", o.seed, load.done.Load(), load.summary(), killed, time.Since(began).Round(time.Second))
+	log.Printf("seed %d: %d workloads (%s) and %d kills in %s", o.seed, load.done.Load(), load.summary(), killed,
+		time.Since(began).Round(time.Second))
 	log.Print(watches.summary())
 	log.Printf("resident memory in MiB: %s", samples())
 	return failed

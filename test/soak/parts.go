@@ -68,7 +68,11 @@ func startParts(ctx context.Context, o options) (*parts, error) {
 	if err := p.start(ctx); err != nil {
 		return p, err
 	}
-	lease := []string{"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms"}
+	lease := []string{
+		"--leader-elect-lease-duration=3s",
+		"--leader-elect-renew-deadline=2s",
+		"--leader-elect-retry-period=500ms",
+	}
 	for _, name := range []string{"controller-manager", "scheduler"} {
 		kubeconfig := []string{"--kubeconfig", filepath.Join(p.data(), name+".kubeconfig")}
 		p.add(o, name, append(kubeconfig, lease...)...)
@@ -79,7 +83,13 @@ func startParts(ctx context.Context, o options) (*parts, error) {
 }
 
 func (p *parts) add(o options, command string, flags ...string) {
-	part := &part{name: command, binary: o.binary, args: append([]string{command}, flags...), env: os.Environ(), elects: command == "controller-manager" || command == "scheduler"}
+	part := &part{
+		name:   command,
+		binary: o.binary,
+		args:   append([]string{command}, flags...),
+		env:    os.Environ(),
+		elects: command == "controller-manager" || command == "scheduler",
+	}
 	same := 0
 	for _, other := range p.list {
 		if other.args[0] == command {

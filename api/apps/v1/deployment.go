@@ -29,5 +29,10 @@ type DeploymentList struct {
 // Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
 // not be modified or stored.
 func (in *Deployment) Upstream() *appsv1.Deployment {
-	return &appsv1.Deployment{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status}
+	return &appsv1.Deployment{
+		TypeMeta:   in.TypeMeta,
+		ObjectMeta: in.ObjectMeta,
+		Spec:       in.Spec.Upstream(),
+		Status:     in.Status,
+	}
 }

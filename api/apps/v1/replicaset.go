@@ -29,5 +29,10 @@ type ReplicaSetList struct {
 // Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
 // not be modified or stored.
 func (in *ReplicaSet) Upstream() *appsv1.ReplicaSet {
-	return &appsv1.ReplicaSet{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status}
+	return &appsv1.ReplicaSet{
+		TypeMeta:   in.TypeMeta,
+		ObjectMeta: in.ObjectMeta,
+		Spec:       in.Spec.Upstream(),
+		Status:     in.Status,
+	}
 }

@@ -29,5 +29,10 @@ type StatefulSetList struct {
 // Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
 // not be modified or stored.
 func (in *StatefulSet) Upstream() *appsv1.StatefulSet {
-	return &appsv1.StatefulSet{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status}
+	return &appsv1.StatefulSet{
+		TypeMeta:   in.TypeMeta,
+		ObjectMeta: in.ObjectMeta,
+		Spec:       in.Spec.Upstream(),
+		Status:     in.Status,
+	}
 }

@@ -51,18 +51,22 @@ func age() apiextensionsv1.CustomResourceColumnDefinition {
 
 func clusterTemplates() kind {
 	status := func(condition string) string { return `.status.conditions[?(@.type=="` + condition + `")].status` }
-	reason := column("Reason", "string", `.status.conditions[?(@.type=="`+allotv1alpha1.ConditionInSync+`")].reason`, "The reason of the condition InSync.")
+	reason := column("Reason", "string", `.status.conditions[?(@.type=="`+allotv1alpha1.ConditionInSync+`")].reason`,
+		"The reason of the condition InSync.")
 	reason.Priority = 1 // only in wide output
 	return kind{
 		object: allotv1alpha1.ClusterResourceClaimTemplate{}, name: allotv1alpha1.KindClusterResourceClaimTemplate,
-		resource: allotv1alpha1.ClusterResourceClaimTemplates.Resource, singular: "clusterresourceclaimtemplate", shortNames: []string{"crct"},
-		scope: apiextensionsv1.ClusterScoped, status: true, limits: limits(),
+		resource: allotv1alpha1.ClusterResourceClaimTemplates.Resource, singular: "clusterresourceclaimtemplate",
+		shortNames: []string{"crct"},
+		scope:      apiextensionsv1.ClusterScoped, status: true, limits: limits(),
 		columns: []apiextensionsv1.CustomResourceColumnDefinition{
 			column("Wanted", "integer", ".status.wanted", "The number of selected namespaces."),
 			column("In Step", "integer", ".status.inStep", "The number of namespaces that have a copy of the current spec."),
-			column("Conflicts", "integer", ".status.conflicting", "The number of namespaces in which another object has the name."),
+			column("Conflicts", "integer", ".status.conflicting",
+				"The number of namespaces in which another object has the name."),
 			column("Ready", "string", status(allotv1alpha1.ConditionReady), "Whether each selected namespace has a copy."),
-			column("In Sync", "string", status(allotv1alpha1.ConditionInSync), "Whether each selected namespace has a copy of the current spec."),
+			column("In Sync", "string", status(allotv1alpha1.ConditionInSync),
+				"Whether each selected namespace has a copy of the current spec."),
 			reason,
 			age(),
 		},
@@ -75,12 +79,18 @@ const schedulingModels = "io.k8s.api.scheduling.v1beta1."
 // cluster-wide templates: no server that needs this kind has those.
 func podGroups() kind {
 	return kind{
-		object: scheduling.PodGroup{}, name: "PodGroup", resource: allotv1alpha1.PodGroups.Resource, singular: "podgroup", shortNames: []string{"apg"},
-		scope: apiextensionsv1.NamespaceScoped, status: true, limits: groupLimits(),
-		without: []string{schedulingModels + "PodGroupSpec.parentCompositePodGroupName", schedulingModels + "PodGroupResourceClaim.clusterResourceClaimTemplateName"},
+		object: scheduling.PodGroup{}, name: "PodGroup", resource: allotv1alpha1.PodGroups.Resource, singular: "podgroup",
+		shortNames: []string{"apg"},
+		scope:      apiextensionsv1.NamespaceScoped, status: true, limits: groupLimits(),
+		without: []string{
+			schedulingModels + "PodGroupSpec.parentCompositePodGroupName",
+			schedulingModels + "PodGroupResourceClaim.clusterResourceClaimTemplateName",
+		},
 		columns: []apiextensionsv1.CustomResourceColumnDefinition{
 			column("Min", "integer", ".spec.schedulingPolicy.gang.minCount", "Pods that must be scheduled together."),
-			column("Scheduled", "string", `.status.conditions[?(@.type=="`+schedulingv1beta1.PodGroupInitiallyScheduled+`")].status`, "Whether the group is scheduled."),
+			column("Scheduled", "string",
+				`.status.conditions[?(@.type=="`+schedulingv1beta1.PodGroupInitiallyScheduled+`")].status`,
+				"Whether the group is scheduled."),
 			age(),
 		},
 	}
@@ -88,9 +98,13 @@ func podGroups() kind {
 
 func workloads() kind {
 	return kind{
-		object: scheduling.Workload{}, name: "Workload", resource: allotv1alpha1.Workloads.Resource, singular: "workload", shortNames: []string{"awl"},
-		scope: apiextensionsv1.NamespaceScoped, limits: workloadLimits(),
-		without: []string{schedulingModels + "WorkloadSpec.compositePodGroupTemplates", schedulingModels + "PodGroupResourceClaim.clusterResourceClaimTemplateName"},
+		object: scheduling.Workload{}, name: "Workload", resource: allotv1alpha1.Workloads.Resource, singular: "workload",
+		shortNames: []string{"awl"},
+		scope:      apiextensionsv1.NamespaceScoped, limits: workloadLimits(),
+		without: []string{
+			schedulingModels + "WorkloadSpec.compositePodGroupTemplates",
+			schedulingModels + "PodGroupResourceClaim.clusterResourceClaimTemplateName",
+		},
 		columns: []apiextensionsv1.CustomResourceColumnDefinition{age()},
 	}
 }
@@ -105,12 +119,16 @@ func commonLimits(of string) map[string]limit {
 		schedulingModels + "PodGroupSchedulingPolicy": {rules: []rule{{
 			"has(self.basic) != has(self.gang)", "exactly one of basic and gang must be set",
 		}}},
-		schedulingModels + of + ".resourceClaims":                            {maxItems: schedulingv1beta1.MaxPodGroupResourceClaims, mapKey: "name"},
+		schedulingModels + of + ".resourceClaims": {
+			maxItems: schedulingv1beta1.MaxPodGroupResourceClaims,
+			mapKey:   "name",
+		},
 		schedulingModels + "PodGroupResourceClaim.name":                      name,
 		schedulingModels + "PodGroupResourceClaim.resourceClaimName":         domain,
 		schedulingModels + "PodGroupResourceClaim.resourceClaimTemplateName": domain,
 		schedulingModels + "PodGroupResourceClaim": {rules: []rule{{
-			"has(self.resourceClaimName) != has(self.resourceClaimTemplateName)", "exactly one of resourceClaimName and resourceClaimTemplateName must be set",
+			"has(self.resourceClaimName) != has(self.resourceClaimTemplateName)",
+			"exactly one of resourceClaimName and resourceClaimTemplateName must be set",
 		}}},
 	}
 }
@@ -120,7 +138,8 @@ func groupLimits() map[string]limit {
 	all[schedulingModels+"PodGroupSpec"] = limit{rules: []rule{{
 		"has(self.schedulingPolicy.gang) == has(oldSelf.schedulingPolicy.gang)", "the kind of the policy is immutable",
 	}}}
-	for _, property := range []string{"resourceClaims", "workloadRef", "schedulingConstraints", "disruptionMode", "priorityClassName", "priority", "preemptionPolicy"} {
+	for _, property := range []string{"resourceClaims", "workloadRef", "schedulingConstraints", "disruptionMode",
+		"priorityClassName", "priority", "preemptionPolicy"} {
 		l := all[schedulingModels+"PodGroupSpec."+property]
 		l.rules = append(l.rules, rule{"self == oldSelf", "is immutable"})
 		all[schedulingModels+"PodGroupSpec."+property] = l
@@ -131,7 +150,10 @@ func groupLimits() map[string]limit {
 
 func workloadLimits() map[string]limit {
 	all := commonLimits("PodGroupTemplate")
-	all[schedulingModels+"WorkloadSpec.podGroupTemplates"] = limit{maxItems: schedulingv1beta1.WorkloadMaxPodGroupTemplates, mapKey: "name"}
+	all[schedulingModels+"WorkloadSpec.podGroupTemplates"] = limit{
+		maxItems: schedulingv1beta1.WorkloadMaxPodGroupTemplates,
+		mapKey:   "name",
+	}
 	all[schedulingModels+"PodGroupTemplate.name"] = limit{maxLength: 63, pattern: label}
 	return all
 }
@@ -143,7 +165,9 @@ func (k kind) definition(schema *apiextensionsv1.JSONSchemaProps) apiextensionsv
 		AdditionalPrinterColumns: k.columns,
 	}
 	if k.status {
-		version.Subresources = &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}
+		version.Subresources = &apiextensionsv1.CustomResourceSubresources{
+			Status: &apiextensionsv1.CustomResourceSubresourceStatus{},
+		}
 	}
 	return apiextensionsv1.CustomResourceDefinitionSpec{
 		Group: allotv1alpha1.GroupName,

@@ -61,7 +61,10 @@ func limits() map[string]limit {
 	const resource, meta = "io.k8s.api.resource.v1.", "io.k8s.apimachinery.pkg.apis.meta.v1."
 	name := limit{maxLength: validation.DNS1123LabelMaxLength, pattern: label}
 	domain := limit{maxLength: validation.DNS1123SubdomainMaxLength, pattern: subdomain}
-	requests := limit{maxItems: resourcev1.DeviceRequestsMaxSize, items: &limit{maxLength: 2*validation.DNS1123LabelMaxLength + 1, pattern: reference}}
+	requests := limit{
+		maxItems: resourcev1.DeviceRequestsMaxSize,
+		items:    &limit{maxLength: 2*validation.DNS1123LabelMaxLength + 1, pattern: reference},
+	}
 	notNegative := 0.0
 	all := map[string]limit{
 		models + "ClusterResourceClaimTemplateSpec.nameOverride": domain,
@@ -94,7 +97,8 @@ func limits() map[string]limit {
 		all[resource+model+".derivedAttributes"] = limit{maxItems: resourcev1.DeviceDerivedAttributesMaxSize}
 		all[resource+model+".count"] = limit{minimum: &notNegative}
 		all[resource+model] = limit{rules: []rule{{
-			"!has(self.count) || self.count == 0 || !has(self.allocationMode) || self.allocationMode == 'ExactCount'", "count may only be set in mode ExactCount",
+			"!has(self.count) || self.count == 0 || !has(self.allocationMode) || self.allocationMode == 'ExactCount'",
+			"count may only be set in mode ExactCount",
 		}}}
 	}
 	return all

@@ -16,7 +16,8 @@ const home = "../../allot/v1alpha1"
 // TestManifestFollowsTypes fails when the types, or what they embed, were changed without go
 // generate ./api/allot/...
 func TestManifestFollowsTypes(t *testing.T) {
-	for kind, file := range map[string]string{"ClusterResourceClaimTemplate": "crd.yaml", "PodGroup": "podgroups.yaml", "Workload": "workloads.yaml"} {
+	for kind, file := range map[string]string{"ClusterResourceClaimTemplate": "crd.yaml", "PodGroup": "podgroups.yaml",
+		"Workload": "workloads.yaml"} {
 		want, err := generate(home, kind)
 		if err != nil {
 			t.Fatal(err)

@@ -71,7 +71,10 @@ func (f *flattener) limit(key string) limit {
 func (f *flattener) model(name string) (*apiextensionsv1.JSONSchemaProps, error) {
 	switch name {
 	case quantity:
-		return &apiextensionsv1.JSONSchemaProps{XIntOrString: true, AnyOf: []apiextensionsv1.JSONSchemaProps{{Type: "integer"}, {Type: "string"}}}, nil
+		return &apiextensionsv1.JSONSchemaProps{
+			XIntOrString: true,
+			AnyOf:        []apiextensionsv1.JSONSchemaProps{{Type: "integer"}, {Type: "string"}},
+		}, nil
 	case raw:
 		return &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}, nil
 	case metadata: // the server adds its schema, and does not accept another one
@@ -120,7 +123,11 @@ func (f *flattener) schema(s spec.Schema) (*apiextensionsv1.JSONSchemaProps, err
 		}
 		return out, err
 	}
-	out := &apiextensionsv1.JSONSchemaProps{Description: firstParagraph(s.Description), Format: s.Format, Required: slices.Clone(s.Required)}
+	out := &apiextensionsv1.JSONSchemaProps{
+		Description: firstParagraph(s.Description),
+		Format:      s.Format,
+		Required:    slices.Clone(s.Required),
+	}
 	if len(s.Type) > 0 {
 		out.Type = s.Type[0]
 	}

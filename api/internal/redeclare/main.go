@@ -208,7 +208,8 @@ func (g *generator) declare(w *bytes.Buffer, r redeclaration, st *ast.StructType
 	fmt.Fprint(w, "}\n\n")
 	if g.project {
 		fmt.Fprintf(w, "// Upstream returns the upstream type, without allot's additions. It shares memory with in.\n")
-		fmt.Fprintf(w, "func (in *%s) Upstream() upstream.%s {\n\tvar out upstream.%s\n%s\treturn out\n}\n\n", r.name, r.name, r.name, copies.Bytes())
+		fmt.Fprintf(w, "func (in *%s) Upstream() upstream.%s {\n\tvar out upstream.%s\n%s\treturn out\n}\n\n", r.name,
+			r.name, r.name, copies.Bytes())
 	}
 }
 
@@ -219,7 +220,8 @@ func (g *generator) copyField(w *bytes.Buffer, name string, typ ast.Expr, replac
 	}
 	switch t := typ.(type) {
 	case *ast.ArrayType:
-		fmt.Fprintf(w, "\tif in.%s != nil {\n\t\tout.%s = make([]upstream.%s, len(in.%s))\n", name, name, t.Elt.(*ast.Ident).Name, name)
+		fmt.Fprintf(w, "\tif in.%s != nil {\n\t\tout.%s = make([]upstream.%s, len(in.%s))\n", name, name,
+			t.Elt.(*ast.Ident).Name, name)
 		fmt.Fprintf(w, "\t\tfor i := range in.%s {\n\t\t\tout.%s[i] = in.%s[i].Upstream()\n\t\t}\n\t}\n", name, name, name)
 	case *ast.StarExpr:
 		fmt.Fprintf(w, "\tif in.%s != nil {\n\t\tv := in.%s.Upstream()\n\t\tout.%s = &v\n\t}\n", name, name, name)

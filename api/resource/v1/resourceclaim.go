@@ -54,5 +54,10 @@ func (in *AllocationResult) Upstream() resourcev1.AllocationResult { return in.A
 // Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
 // not be modified or stored.
 func (in *ResourceClaim) Upstream() *resourcev1.ResourceClaim {
-	return &resourcev1.ResourceClaim{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status.Upstream()}
+	return &resourcev1.ResourceClaim{
+		TypeMeta:   in.TypeMeta,
+		ObjectMeta: in.ObjectMeta,
+		Spec:       in.Spec.Upstream(),
+		Status:     in.Status.Upstream(),
+	}
 }

@@ -15,24 +15,46 @@ var SchemeGroupVersion = resourcev1beta1.SchemeGroupVersion
 
 // AddToScheme registers the kinds of v1beta1 and their conversions to and from the hub.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(SchemeGroupVersion,
-		&ResourceClaim{}, &ResourceClaimList{}, &ResourceClaimTemplate{}, &ResourceClaimTemplateList{},
-		&resourcev1.DeviceClass{}, &resourcev1.DeviceClassList{}, &resourcev1beta1.ResourceSlice{}, &resourcev1beta1.ResourceSliceList{})
+	scheme.AddKnownTypes(
+		SchemeGroupVersion,
+		&ResourceClaim{},
+		&ResourceClaimList{},
+		&ResourceClaimTemplate{},
+		&ResourceClaimTemplateList{},
+		&resourcev1.DeviceClass{},
+		&resourcev1.DeviceClassList{},
+		&resourcev1beta1.ResourceSlice{},
+		&resourcev1beta1.ResourceSliceList{},
+	)
 	pairs := []struct {
 		a, b       any
 		aToB, bToA conversion.ConversionFunc
 	}{
 		{(*ResourceClaim)(nil), (*resource.ResourceClaim)(nil), convert(claimToHub), convert(claimFromHub)},
 		{(*ResourceClaimList)(nil), (*resource.ResourceClaimList)(nil), convert(claimListToHub), convert(claimListFromHub)},
-		{(*ResourceClaimTemplate)(nil), (*resource.ResourceClaimTemplate)(nil), convert(templateToHub), convert(templateFromHub)},
-		{(*ResourceClaimTemplateList)(nil), (*resource.ResourceClaimTemplateList)(nil), convert(templateListToHub), convert(templateListFromHub)},
+		{
+			(*ResourceClaimTemplate)(nil),
+			(*resource.ResourceClaimTemplate)(nil),
+			convert(templateToHub),
+			convert(templateFromHub),
+		},
+		{
+			(*ResourceClaimTemplateList)(nil),
+			(*resource.ResourceClaimTemplateList)(nil),
+			convert(templateListToHub),
+			convert(templateListFromHub),
+		},
 		{
 			(*resourcev1beta1.ResourceSlice)(nil), (*resourcev1.ResourceSlice)(nil),
-			convert(upstream.Convert_v1beta1_ResourceSlice_To_v1_ResourceSlice), convert(upstream.Convert_v1_ResourceSlice_To_v1beta1_ResourceSlice),
+			convert(
+				upstream.Convert_v1beta1_ResourceSlice_To_v1_ResourceSlice,
+			), convert(upstream.Convert_v1_ResourceSlice_To_v1beta1_ResourceSlice),
 		},
 		{
 			(*resourcev1beta1.ResourceSliceList)(nil), (*resourcev1.ResourceSliceList)(nil),
-			convert(upstream.Convert_v1beta1_ResourceSliceList_To_v1_ResourceSliceList), convert(upstream.Convert_v1_ResourceSliceList_To_v1beta1_ResourceSliceList),
+			convert(
+				upstream.Convert_v1beta1_ResourceSliceList_To_v1_ResourceSliceList,
+			), convert(upstream.Convert_v1_ResourceSliceList_To_v1beta1_ResourceSliceList),
 		},
 	}
 	for _, p := range pairs {
@@ -82,7 +104,10 @@ func claimFromHub(in *resource.ResourceClaim, out *ResourceClaim, s conversion.S
 	}
 	out.Status = ResourceClaimStatus{ReservedFor: now.ReservedFor, Devices: now.Devices}
 	if now.Allocation != nil {
-		out.Status.Allocation = &AllocationResult{AllocationResult: *now.Allocation, ReservedForAnyPod: in.Status.Allocation.ReservedForAnyPod}
+		out.Status.Allocation = &AllocationResult{
+			AllocationResult:  *now.Allocation,
+			ReservedForAnyPod: in.Status.Allocation.ReservedForAnyPod,
+		}
 	}
 	return nil
 }
@@ -90,21 +115,25 @@ func claimFromHub(in *resource.ResourceClaim, out *ResourceClaim, s conversion.S
 func specToHub(in *ResourceClaimSpec, out *resource.ResourceClaimSpec, s conversion.Scope) error {
 	if in.ReservedFor != nil {
 		out.ReservedFor = &resourcev1.ResourceClaimConsumerReference{}
-		if err := upstream.Convert_v1beta1_ResourceClaimConsumerReference_To_v1_ResourceClaimConsumerReference(in.ReservedFor, out.ReservedFor, s); err != nil {
+		if err := upstream.Convert_v1beta1_ResourceClaimConsumerReference_To_v1_ResourceClaimConsumerReference(in.ReservedFor,
+			out.ReservedFor, s); err != nil {
 			return err
 		}
 	}
-	return upstream.Convert_v1beta1_ResourceClaimSpec_To_v1_ResourceClaimSpec(&in.ResourceClaimSpec, &out.ResourceClaimSpec, s)
+	return upstream.Convert_v1beta1_ResourceClaimSpec_To_v1_ResourceClaimSpec(&in.ResourceClaimSpec,
+		&out.ResourceClaimSpec, s)
 }
 
 func specFromHub(in *resource.ResourceClaimSpec, out *ResourceClaimSpec, s conversion.Scope) error {
 	if in.ReservedFor != nil {
 		out.ReservedFor = &resourcev1beta1.ResourceClaimConsumerReference{}
-		if err := upstream.Convert_v1_ResourceClaimConsumerReference_To_v1beta1_ResourceClaimConsumerReference(in.ReservedFor, out.ReservedFor, s); err != nil {
+		if err := upstream.Convert_v1_ResourceClaimConsumerReference_To_v1beta1_ResourceClaimConsumerReference(in.ReservedFor,
+			out.ReservedFor, s); err != nil {
 			return err
 		}
 	}
-	return upstream.Convert_v1_ResourceClaimSpec_To_v1beta1_ResourceClaimSpec(&in.ResourceClaimSpec, &out.ResourceClaimSpec, s)
+	return upstream.Convert_v1_ResourceClaimSpec_To_v1beta1_ResourceClaimSpec(&in.ResourceClaimSpec,
+		&out.ResourceClaimSpec, s)
 }
 
 func templateToHub(in *ResourceClaimTemplate, out *resource.ResourceClaimTemplate, s conversion.Scope) error {
@@ -127,17 +156,23 @@ func claimListFromHub(in *resource.ResourceClaimList, out *ResourceClaimList, s 
 	return convertItems(in.Items, &out.Items, claimFromHub, s)
 }
 
-func templateListToHub(in *ResourceClaimTemplateList, out *resource.ResourceClaimTemplateList, s conversion.Scope) error {
+func templateListToHub(
+	in *ResourceClaimTemplateList, out *resource.ResourceClaimTemplateList, s conversion.Scope,
+) error {
 	out.ListMeta = in.ListMeta
 	return convertItems(in.Items, &out.Items, templateToHub, s)
 }
 
-func templateListFromHub(in *resource.ResourceClaimTemplateList, out *ResourceClaimTemplateList, s conversion.Scope) error {
+func templateListFromHub(
+	in *resource.ResourceClaimTemplateList, out *ResourceClaimTemplateList, s conversion.Scope,
+) error {
 	out.ListMeta = in.ListMeta
 	return convertItems(in.Items, &out.Items, templateFromHub, s)
 }
 
-func convertItems[In, Out any](in []In, out *[]Out, f func(*In, *Out, conversion.Scope) error, s conversion.Scope) error {
+func convertItems[In, Out any](
+	in []In, out *[]Out, f func(*In, *Out, conversion.Scope) error, s conversion.Scope,
+) error {
 	if in == nil {
 		return nil
 	}

@@ -28,5 +28,9 @@ type ResourceClaimTemplateList struct {
 // Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
 // not be modified or stored.
 func (in *ResourceClaimTemplate) Upstream() *resourcev1beta1.ResourceClaimTemplate {
-	return &resourcev1beta1.ResourceClaimTemplate{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream()}
+	return &resourcev1beta1.ResourceClaimTemplate{
+		TypeMeta:   in.TypeMeta,
+		ObjectMeta: in.ObjectMeta,
+		Spec:       in.Spec.Upstream(),
+	}
 }

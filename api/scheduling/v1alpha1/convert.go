@@ -15,10 +15,14 @@ var SchemeGroupVersion = schema.GroupVersion{Group: schedulingv1beta1.GroupName,
 // AddToScheme registers Workload and its conversion to the hub.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion, &Workload{})
-	return scheme.AddConversionFunc((*Workload)(nil), (*scheduling.Workload)(nil), func(in, out any, _ conversion.Scope) error {
-		workloadToHub(in.(*Workload), out.(*scheduling.Workload))
-		return nil
-	})
+	return scheme.AddConversionFunc(
+		(*Workload)(nil),
+		(*scheduling.Workload)(nil),
+		func(in, out any, _ conversion.Scope) error {
+			workloadToHub(in.(*Workload), out.(*scheduling.Workload))
+			return nil
+		},
+	)
 }
 
 // workloadToHub converts each group to a template.

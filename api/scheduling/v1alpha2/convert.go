@@ -127,7 +127,10 @@ func templateRefToHub(in *PodGroupTemplateReference) *schedulingv1beta1.Workload
 	case in.Workload == nil:
 		return &schedulingv1beta1.WorkloadReference{WorkloadName: in.WorkloadName, TemplateName: in.PodGroupTemplateName}
 	case in.WorkloadName == "" && in.PodGroupTemplateName == "":
-		return &schedulingv1beta1.WorkloadReference{WorkloadName: in.Workload.WorkloadName, TemplateName: in.Workload.PodGroupTemplateName}
+		return &schedulingv1beta1.WorkloadReference{
+			WorkloadName: in.Workload.WorkloadName,
+			TemplateName: in.Workload.PodGroupTemplateName,
+		}
 	}
 	return &schedulingv1beta1.WorkloadReference{
 		WorkloadName: oneName(in.WorkloadName, in.Workload.WorkloadName),
@@ -148,7 +151,9 @@ func templateRefFromHub(in *schedulingv1beta1.WorkloadReference) *PodGroupTempla
 	if in == nil {
 		return nil
 	}
-	return &PodGroupTemplateReference{Workload: &WorkloadPodGroupTemplateReference{WorkloadName: in.WorkloadName, PodGroupTemplateName: in.TemplateName}}
+	return &PodGroupTemplateReference{
+		Workload: &WorkloadPodGroupTemplateReference{WorkloadName: in.WorkloadName, PodGroupTemplateName: in.TemplateName},
+	}
 }
 
 func claimsToHub(in []PodGroupResourceClaim) []scheduling.PodGroupResourceClaim {

@@ -54,5 +54,10 @@ func (in *PodGroupResourceClaim) Upstream() schedulingv1beta1.PodGroupResourceCl
 // Upstream returns the upstream type, without allot's additions. It shares memory with in, and must
 // not be modified or stored.
 func (in *PodGroup) Upstream() *schedulingv1beta1.PodGroup {
-	return &schedulingv1beta1.PodGroup{TypeMeta: in.TypeMeta, ObjectMeta: in.ObjectMeta, Spec: in.Spec.Upstream(), Status: in.Status}
+	return &schedulingv1beta1.PodGroup{
+		TypeMeta:   in.TypeMeta,
+		ObjectMeta: in.ObjectMeta,
+		Spec:       in.Spec.Upstream(),
+		Status:     in.Status,
+	}
 }

@@ -44,13 +44,17 @@ func (d *driver) devices() resourceslice.DriverResources {
 		devices = append(devices, resourcev1.Device{Name: deviceName(i)})
 	}
 	slice := resourceslice.Slice{Devices: devices}
-	return resourceslice.DriverResources{Pools: map[string]resourceslice.Pool{d.opts.node: {Slices: []resourceslice.Slice{slice}}}}
+	return resourceslice.DriverResources{
+		Pools: map[string]resourceslice.Pool{d.opts.node: {Slices: []resourceslice.Slice{slice}}},
+	}
 }
 
 func deviceName(i int) string { return fmt.Sprintf("gpu-%d", i) }
 
 // PrepareResourceClaims makes the devices of claims ready for containers.
-func (d *driver) PrepareResourceClaims(ctx context.Context, claims []*resourcev1.ResourceClaim) (map[types.UID]kubeletplugin.PrepareResult, error) {
+func (d *driver) PrepareResourceClaims(
+	ctx context.Context, claims []*resourcev1.ResourceClaim,
+) (map[types.UID]kubeletplugin.PrepareResult, error) {
 	for _, claim := range claims {
 		d.note("prepare %s/%s", claim.Namespace, claim.Name)
 	}
@@ -79,7 +83,9 @@ func (d *driver) prepare(claim *resourcev1.ResourceClaim) kubeletplugin.PrepareR
 }
 
 // UnprepareResourceClaims reverts PrepareResourceClaims. It is no error if a claim is not prepared.
-func (d *driver) UnprepareResourceClaims(ctx context.Context, claims []kubeletplugin.NamespacedObject) (map[types.UID]error, error) {
+func (d *driver) UnprepareResourceClaims(
+	ctx context.Context, claims []kubeletplugin.NamespacedObject,
+) (map[types.UID]error, error) {
 	for _, claim := range claims {
 		d.note("unprepare %s/%s", claim.Namespace, claim.Name)
 	}

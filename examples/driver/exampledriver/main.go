@@ -34,12 +34,16 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags.SetOutput(out)
 	flags.StringVar(&o.name, "name", "gpu.example.com", "name of the driver")
 	flags.StringVar(&o.node, "node", "", "name of the node")
-	flags.StringVar(&o.kubelet, "kubelet", "/var/lib/kubelet", "folder of the kubelet; DIR/NODE for allot up --plugins DIR")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "how to reach the API server; default $KUBECONFIG")
+	flags.StringVar(&o.kubelet, "kubelet", "/var/lib/kubelet",
+		"folder of the kubelet; DIR/NODE for allot up --plugins DIR")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"),
+		"how to reach the API server; default $KUBECONFIG")
 	flags.IntVar(&o.devices, "devices", 4, "number of devices")
-	flags.StringVar(&o.instance, "instance", "", "name of this instance of the driver, for an update during which two run; in a cluster, the UID of the driver's pod")
+	flags.StringVar(&o.instance, "instance", "",
+		"name of this instance of the driver, for an update during which two run; in a cluster, the UID of the driver's pod")
 	flags.BoolVar(&o.v1beta1Only, "v1beta1-only", false, "serve DRA v1beta1, and not v1, like an old driver")
-	flags.StringVar(&o.faultFile, "fault-file", "", "while this file has a text, calls fail with it; the text hang lets them wait")
+	flags.StringVar(&o.faultFile, "fault-file", "",
+		"while this file has a text, calls fail with it; the text hang lets them wait")
 	flags.StringVar(&o.unhealthyFile, "unhealthy-file", "", "file with the names of devices that are not healthy")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -107,7 +111,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 func (d *driver) healthReport(unhealthy []string) kubeletplugin.DeviceHealthReport {
 	var report kubeletplugin.DeviceHealthReport
 	for i := range d.opts.devices {
-		device := kubeletplugin.DeviceHealth{PoolName: d.opts.node, DeviceName: deviceName(i), Health: kubeletplugin.HealthStatusHealthy}
+		device := kubeletplugin.DeviceHealth{
+			PoolName:   d.opts.node,
+			DeviceName: deviceName(i),
+			Health:     kubeletplugin.HealthStatusHealthy,
+		}
 		if slices.Contains(unhealthy, device.DeviceName) {
 			device.Health, device.Message = kubeletplugin.HealthStatusUnhealthy, "listed as unhealthy"
 		}

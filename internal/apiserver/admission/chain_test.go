@@ -35,7 +35,10 @@ func (w world) Node(_ context.Context, name string) (*corev1.Node, bool, error) 
 
 func (w world) Namespace(_ context.Context, name string) (*corev1.Namespace, bool, error) {
 	phase, ok := w.namespaces[name]
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: w.labels}, Status: corev1.NamespaceStatus{Phase: phase}}, ok, nil
+	return &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{Labels: w.labels},
+		Status:     corev1.NamespaceStatus{Phase: phase},
+	}, ok, nil
 }
 
 func (w world) Workload(context.Context, string, string) (*scheduling.Workload, bool, error) {
@@ -81,7 +84,15 @@ func TestPriorityOfPods(t *testing.T) {
 		{"no classes", nil, "", nil, "", 0, false},
 		{"no default", []schedulingv1.PriorityClass{class("a", 5, false)}, "", nil, "", 0, false},
 		{"default", []schedulingv1.PriorityClass{class("a", 5, true)}, "", nil, "a", 5, false},
-		{"the lower of two defaults", []schedulingv1.PriorityClass{class("a", 5, true), class("b", 3, true)}, "", nil, "b", 3, false},
+		{
+			"the lower of two defaults",
+			[]schedulingv1.PriorityClass{class("a", 5, true), class("b", 3, true)},
+			"",
+			nil,
+			"b",
+			3,
+			false,
+		},
 		{"named", []schedulingv1.PriorityClass{class("a", 5, true), class("b", 3, false)}, "b", nil, "b", 3, false},
 		{"same value", []schedulingv1.PriorityClass{class("b", 3, false)}, "b", new(int32(3)), "b", 3, false},
 		{"another value", []schedulingv1.PriorityClass{class("b", 3, false)}, "b", new(int32(4)), "", 0, true},
@@ -130,7 +141,12 @@ func TestOnlyOneDefaultClass(t *testing.T) {
 }
 
 func TestNamespaceAllows(t *testing.T) {
-	chain := New(world{namespaces: map[string]corev1.NamespacePhase{"live": corev1.NamespaceActive, "going": corev1.NamespaceTerminating}}, nil)
+	chain := New(
+		world{
+			namespaces: map[string]corev1.NamespacePhase{"live": corev1.NamespaceActive, "going": corev1.NamespaceTerminating},
+		},
+		nil,
+	)
 	tests := []struct {
 		namespace string
 		op        admission.Operation
@@ -149,8 +165,19 @@ func TestNamespaceAllows(t *testing.T) {
 			t.Errorf("%s in %q: got %v (%s), want %q", tt.op, tt.namespace, err, got, tt.reason)
 		}
 	}
-	review := admission.NewAttributesRecord(&authorizationv1.LocalSubjectAccessReview{}, nil, schema.GroupVersionKind{}, "none", "",
-		authorizationv1.SchemeGroupVersion.WithResource("localsubjectaccessreviews"), "", admission.Create, nil, false, nil)
+	review := admission.NewAttributesRecord(
+		&authorizationv1.LocalSubjectAccessReview{},
+		nil,
+		schema.GroupVersionKind{},
+		"none",
+		"",
+		authorizationv1.SchemeGroupVersion.WithResource("localsubjectaccessreviews"),
+		"",
+		admission.Create,
+		nil,
+		false,
+		nil,
+	)
 	if err := chain.Admit(t.Context(), review, nil); err != nil {
 		t.Errorf("a question about rights in a namespace that there is not: %v", err)
 	}

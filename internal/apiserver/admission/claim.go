@@ -13,7 +13,9 @@ import (
 
 // adminConsent rejects administrative access to devices in a namespace without the label that
 // permits it (R26). Specs are immutable, so that only new objects are checked.
-func (c *Chain) adminConsent(ctx context.Context, a admission.Attributes, path *field.Path, spec *resourcev1.ResourceClaimSpec) error {
+func (c *Chain) adminConsent(
+	ctx context.Context, a admission.Attributes, path *field.Path, spec *resourcev1.ResourceClaimSpec,
+) error {
 	fields := adminAccess(path.Child("devices", "requests"), a.GetKind().Version, spec.Devices.Requests)
 	if len(fields) == 0 {
 		return nil
@@ -27,7 +29,14 @@ func (c *Chain) adminConsent(ctx context.Context, a admission.Attributes, path *
 	}
 	var errs field.ErrorList
 	for _, f := range fields {
-		errs = append(errs, field.Forbidden(f, fmt.Sprintf("administrative access needs the label %s: true on the namespace", resourcev1.DRAAdminNamespaceLabelKey)))
+		errs = append(
+			errs,
+			field.Forbidden(
+				f,
+				fmt.Sprintf("administrative access needs the label %s: true on the namespace",
+					resourcev1.DRAAdminNamespaceLabelKey),
+			),
+		)
 	}
 	return apierrors.NewInvalid(a.GetKind().GroupKind(), a.GetName(), errs)
 }

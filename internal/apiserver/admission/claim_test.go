@@ -17,18 +17,31 @@ import (
 )
 
 func adminSpec() resource.ResourceClaimSpec {
-	return resource.ResourceClaimSpec{ResourceClaimSpec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{
-		{Name: "plain", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu"}},
-		{Name: "one", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AdminAccess: new(true)}},
-		{Name: "not", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AdminAccess: new(false)}},
-		{Name: "all", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AdminAccess: new(true), AllocationMode: resourcev1.DeviceAllocationModeAll}},
-		{Name: "some", FirstAvailable: []resourcev1.DeviceSubRequest{{Name: "a", DeviceClassName: "gpu"}}},
-	}}}}
+	return resource.ResourceClaimSpec{
+		ResourceClaimSpec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{
+			{Name: "plain", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu"}},
+			{Name: "one", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AdminAccess: new(true)}},
+			{Name: "not", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AdminAccess: new(false)}},
+			{
+				Name: "all",
+				Exactly: &resourcev1.ExactDeviceRequest{
+					DeviceClassName: "gpu",
+					AdminAccess:     new(true),
+					AllocationMode:  resourcev1.DeviceAllocationModeAll,
+				},
+			},
+			{Name: "some", FirstAvailable: []resourcev1.DeviceSubRequest{{Name: "a", DeviceClassName: "gpu"}}},
+		}}},
+	}
 }
 
 // TestAdminAccessByNamespaceLabel is F53: the label's value is "true" and nothing else.
 func TestAdminAccessByNamespaceLabel(t *testing.T) {
-	claim, template := &resource.ResourceClaim{Spec: adminSpec()}, &resource.ResourceClaimTemplate{Spec: resource.ResourceClaimTemplateSpec{Spec: adminSpec()}}
+	claim, template := &resource.ResourceClaim{
+		Spec: adminSpec(),
+	}, &resource.ResourceClaimTemplate{
+		Spec: resource.ResourceClaimTemplateSpec{Spec: adminSpec()},
+	}
 	refused := func(at string) []string {
 		return []string{at + "[1].exactly.adminAccess", at + "[3].exactly.adminAccess"}
 	}
@@ -46,7 +59,14 @@ func TestAdminAccessByNamespaceLabel(t *testing.T) {
 		{"template, no label", template, "ResourceClaimTemplate", "v1", "", refused("spec.spec.devices.requests")},
 		{"template, 1", template, "ResourceClaimTemplate", "v1beta2", "1", refused("spec.spec.devices.requests")},
 		{"template, true", template, "ResourceClaimTemplate", "v1beta2", "true", nil},
-		{"old claim, no label", claim, "ResourceClaim", "v1beta1", "", []string{"spec.devices.requests[1].adminAccess", "spec.devices.requests[3].adminAccess"}},
+		{
+			"old claim, no label",
+			claim,
+			"ResourceClaim",
+			"v1beta1",
+			"",
+			[]string{"spec.devices.requests[1].adminAccess", "spec.devices.requests[3].adminAccess"},
+		},
 		{"nothing asked for", &resource.ResourceClaim{}, "ResourceClaim", "v1", "", nil},
 	}
 	for _, tt := range tests {
@@ -57,7 +77,8 @@ func TestAdminAccessByNamespaceLabel(t *testing.T) {
 			}
 			gv := schema.GroupVersion{Group: resourcev1.GroupName, Version: tt.version}
 			plural := strings.ToLower(tt.kind) + "s"
-			a := admission.NewAttributesRecord(tt.obj, nil, gv.WithKind(tt.kind), "ns", "x", gv.WithResource(plural), "", admission.Create, nil, false, nil)
+			a := admission.NewAttributesRecord(tt.obj, nil, gv.WithKind(tt.kind), "ns", "x", gv.WithResource(plural), "",
+				admission.Create, nil, false, nil)
 			err := New(w, nil).Admit(t.Context(), a, nil)
 			var got []string
 			var status apierrors.APIStatus

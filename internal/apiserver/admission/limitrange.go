@@ -106,7 +106,9 @@ func (c *Chain) podWithinLimits(ctx context.Context, a admission.Attributes, pod
 
 // volumeClaimWithinLimits refuses a PersistentVolumeClaim that requests less or more storage than a
 // LimitRange allows.
-func (c *Chain) volumeClaimWithinLimits(ctx context.Context, a admission.Attributes, claim *corev1.PersistentVolumeClaim) error {
+func (c *Chain) volumeClaimWithinLimits(
+	ctx context.Context, a admission.Attributes, claim *corev1.PersistentVolumeClaim,
+) error {
 	if old, ok := a.GetOldObject().(*corev1.PersistentVolumeClaim); ok && old != nil && old.DeletionTimestamp != nil {
 		return nil
 	}
@@ -125,7 +127,9 @@ func (c *Chain) volumeClaimWithinLimits(ctx context.Context, a admission.Attribu
 	})
 }
 
-func (c *Chain) withinLimits(ctx context.Context, a admission.Attributes, faults func(item *corev1.LimitRangeItem) []error) error {
+func (c *Chain) withinLimits(
+	ctx context.Context, a admission.Attributes, faults func(item *corev1.LimitRangeItem) []error,
+) error {
 	ranges, err := c.reader.LimitRanges(ctx, a.GetNamespace())
 	if err != nil {
 		return fmt.Errorf("limit ranges: %w", err)

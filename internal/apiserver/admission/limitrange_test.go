@@ -63,7 +63,8 @@ func TestLimitRangeDefaults(t *testing.T) {
 
 func TestLimitRangeOfPods(t *testing.T) {
 	container := corev1.LimitRangeItem{
-		Type: corev1.LimitTypeContainer, Min: amounts("cpu=100m"), Max: amounts("cpu=2"), MaxLimitRequestRatio: amounts("cpu=4"),
+		Type: corev1.LimitTypeContainer, Min: amounts("cpu=100m"), Max: amounts("cpu=2"),
+		MaxLimitRequestRatio: amounts("cpu=4"),
 	}
 	whole := corev1.LimitRangeItem{Type: corev1.LimitTypePod, Max: amounts("memory=2Gi")}
 	for _, tt := range []struct {
@@ -74,7 +75,8 @@ func TestLimitRangeOfPods(t *testing.T) {
 	}{
 		{"within", container, "cpu=500m", "cpu=2", ""},
 		{"no request", container, "", "cpu=1", "minimum cpu usage per Container is 100m.  No request is specified"},
-		{"request too small", container, "cpu=50m", "cpu=100m", "minimum cpu usage per Container is 100m, but request is 50m"},
+		{"request too small", container, "cpu=50m", "cpu=100m",
+			"minimum cpu usage per Container is 100m, but request is 50m"},
 		{"no limit", container, "cpu=1", "", "maximum cpu usage per Container is 2.  No limit is specified"},
 		{"limit too large", container, "cpu=1", "cpu=3", "maximum cpu usage per Container is 2, but limit is 3"},
 		{"ratio", container, "cpu=100m", "cpu=1", "cpu max limit to request ratio per Container is 4, but provided ratio is 10.000000"},
@@ -88,7 +90,13 @@ func TestLimitRangeOfPods(t *testing.T) {
 }
 
 func TestLimitRangeOfVolumeClaims(t *testing.T) {
-	w := limitsOf(corev1.LimitRangeItem{Type: corev1.LimitTypePersistentVolumeClaim, Min: amounts("storage=1Gi"), Max: amounts("storage=5Gi")})
+	w := limitsOf(
+		corev1.LimitRangeItem{
+			Type: corev1.LimitTypePersistentVolumeClaim,
+			Min:  amounts("storage=1Gi"),
+			Max:  amounts("storage=5Gi"),
+		},
+	)
 	for requests, want := range map[string]string{
 		"storage=2Gi": "",
 		"storage=1Mi": "minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi",

@@ -38,7 +38,8 @@ func isAccessReview(a admission.Attributes) bool {
 func (c *Chain) namespaceAllows(ctx context.Context, a admission.Attributes) error {
 	if isNamespace(a) {
 		if a.GetOperation() == admission.Delete && undeletable(a.GetName()) {
-			return apierrors.NewForbidden(a.GetResource().GroupResource(), a.GetName(), fmt.Errorf("this namespace may not be deleted"))
+			return apierrors.NewForbidden(a.GetResource().GroupResource(), a.GetName(),
+				fmt.Errorf("this namespace may not be deleted"))
 		}
 		return nil
 	}
@@ -60,7 +61,8 @@ func (c *Chain) namespaceAllows(ctx context.Context, a admission.Attributes) err
 
 // terminating returns the error that clients recognize by its cause.
 func terminating(a admission.Attributes) error {
-	err := admission.NewForbidden(a, fmt.Errorf("namespace %s is being deleted, so nothing new can be made in it", a.GetNamespace()))
+	err := admission.NewForbidden(a,
+		fmt.Errorf("namespace %s is being deleted, so nothing new can be made in it", a.GetNamespace()))
 	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // made above, never wrapped
 		status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{
 			Type:    corev1.NamespaceTerminatingCause,

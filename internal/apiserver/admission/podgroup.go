@@ -19,7 +19,8 @@ func (c *Chain) podGroup(ctx context.Context, a admission.Attributes, group *sch
 	if err := c.groupPriority(ctx, a, group); err != nil {
 		return err
 	}
-	if group.Spec.SchedulingPolicy.Basic != nil || group.Spec.SchedulingPolicy.Gang != nil || group.Spec.WorkloadRef == nil {
+	if group.Spec.SchedulingPolicy.Basic != nil || group.Spec.SchedulingPolicy.Gang != nil ||
+		group.Spec.WorkloadRef == nil {
 		return nil
 	}
 	return c.takePolicy(ctx, a, group)
@@ -46,7 +47,8 @@ func (c *Chain) takePolicy(ctx context.Context, a admission.Attributes, group *s
 }
 
 func invalidGroup(group *scheduling.PodGroup, err *field.Error) error {
-	return apierrors.NewInvalid(schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PodGroup"}, group.Name, field.ErrorList{err})
+	return apierrors.NewInvalid(schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PodGroup"}, group.Name,
+		field.ErrorList{err})
 }
 
 // refPaths has the paths of a PodGroup's reference to its template, in the version of the request.

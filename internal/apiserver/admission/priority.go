@@ -76,7 +76,8 @@ func rankFrom(class *schedulingv1.PriorityClass) rank {
 // cannot choose a priority that differs from its class.
 func settle[Policy ~string](a admission.Attributes, r rank, priority **int32, policy **Policy) error {
 	if *priority != nil && **priority != r.priority {
-		return admission.NewForbidden(a, fmt.Errorf("spec.priority is %d, but its priority class gives %d", **priority, r.priority))
+		return admission.NewForbidden(a,
+			fmt.Errorf("spec.priority is %d, but its priority class gives %d", **priority, r.priority))
 	}
 	value := r.priority
 	*priority = &value
@@ -85,7 +86,8 @@ func settle[Policy ~string](a admission.Attributes, r rank, priority **int32, po
 	}
 	want := Policy(r.policy)
 	if *policy != nil && **policy != want {
-		return admission.NewForbidden(a, fmt.Errorf("spec.preemptionPolicy is %s, but its priority class gives %s", **policy, want))
+		return admission.NewForbidden(a,
+			fmt.Errorf("spec.preemptionPolicy is %s, but its priority class gives %s", **policy, want))
 	}
 	*policy = &want
 	return nil
@@ -126,7 +128,8 @@ func (c *Chain) oneDefault(ctx context.Context, a admission.Attributes, class *s
 	}
 	for i := range classes {
 		if classes[i].GlobalDefault && classes[i].Name != class.Name {
-			return admission.NewForbidden(a, fmt.Errorf("PriorityClass %s is the default already, and there can be only one", classes[i].Name))
+			return admission.NewForbidden(a,
+				fmt.Errorf("PriorityClass %s is the default already, and there can be only one", classes[i].Name))
 		}
 	}
 	return nil

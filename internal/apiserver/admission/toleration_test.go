@@ -23,9 +23,21 @@ func TestDefaultTolerations(t *testing.T) {
 		want  string
 	}{
 		{"none", nil, notReady + " " + unreachable},
-		{"of something else", []corev1.Toleration{exists("gpu", corev1.TaintEffectNoExecute)}, "gpu:NoExecute " + notReady + " " + unreachable},
-		{"of another effect", []corev1.Toleration{exists(corev1.TaintNodeNotReady, corev1.TaintEffectNoSchedule)}, "not-ready:NoSchedule " + notReady + " " + unreachable},
-		{"of one", []corev1.Toleration{exists(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute)}, "not-ready:NoExecute " + unreachable},
+		{
+			"of something else",
+			[]corev1.Toleration{exists("gpu", corev1.TaintEffectNoExecute)},
+			"gpu:NoExecute " + notReady + " " + unreachable,
+		},
+		{
+			"of another effect",
+			[]corev1.Toleration{exists(corev1.TaintNodeNotReady, corev1.TaintEffectNoSchedule)},
+			"not-ready:NoSchedule " + notReady + " " + unreachable,
+		},
+		{
+			"of one",
+			[]corev1.Toleration{exists(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute)},
+			"not-ready:NoExecute " + unreachable,
+		},
 		{"of one, for all effects", []corev1.Toleration{exists(corev1.TaintNodeUnreachable, "")}, "unreachable: " + notReady},
 		{"of everything", []corev1.Toleration{exists("", "")}, ":"},
 		{"of everything that evicts", []corev1.Toleration{exists("", corev1.TaintEffectNoExecute)}, ":NoExecute"},

@@ -32,7 +32,9 @@ func ValidatingWebhookConfiguration(c *admissionregistrationv1.ValidatingWebhook
 }
 
 func webhookMatch(
-	failure **admissionregistrationv1.FailurePolicyType, match **admissionregistrationv1.MatchPolicyType, namespaces, objects **metav1.LabelSelector,
+	failure **admissionregistrationv1.FailurePolicyType,
+	match **admissionregistrationv1.MatchPolicyType,
+	namespaces, objects **metav1.LabelSelector,
 ) {
 	orNew(failure, admissionregistrationv1.Fail)
 	orNew(match, admissionregistrationv1.Equivalent)
@@ -40,7 +42,10 @@ func webhookMatch(
 	orNew(objects, metav1.LabelSelector{})
 }
 
-func webhookCall(timeout **int32, config *admissionregistrationv1.WebhookClientConfig, rules []admissionregistrationv1.RuleWithOperations) {
+func webhookCall(
+	timeout **int32, config *admissionregistrationv1.WebhookClientConfig,
+	rules []admissionregistrationv1.RuleWithOperations,
+) {
 	orNew(timeout, webhookTimeoutSeconds)
 	if config.Service != nil {
 		orNew(&config.Service.Port, webhookServicePort)

@@ -81,7 +81,8 @@ func podStatus(status *corev1.PodStatus) {
 	case status.PodIP != "" && (len(status.PodIPs) == 0 || status.PodIPs[0].IP != status.PodIP):
 		status.PodIPs = []corev1.PodIP{{IP: status.PodIP}}
 	}
-	for _, statuses := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses} {
+	for _, statuses := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses,
+		status.EphemeralContainerStatuses} {
 		for i := range statuses {
 			quantities(statuses[i].AllocatedResources)
 			if statuses[i].Resources != nil {

@@ -70,21 +70,35 @@ func New(cfg Config) (*Plugins, error) {
 	}
 	p := &Plugins{shared: informers.NewSharedInformerFactory(client, 0), drained: cfg.Drained}
 	p.initializer = admission.PluginInitializers{
-		initializer.New(client, params, p.shared, cfg.Authorizer, utilfeature.DefaultFeatureGate, cfg.Version, cfg.Drained, cfg.Mapper),
+		initializer.New(client, params, p.shared, cfg.Authorizer, utilfeature.DefaultFeatureGate, cfg.Version, cfg.Drained,
+			cfg.Mapper),
 		webhookinitializer.NewPluginInitializer(
 			webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, cfg.Loopback, noop.NewTracerProvider()), cfg.Services),
 		excluding{}, counting{},
 	}
 	p.mutatingPolicy.deferred = deferred{name: mutatingpolicy.PluginName, build: building(p, mutatingpolicy.NewPlugin)}
-	p.mutatingWebhook.deferred = deferred{name: mutatingwebhook.PluginName, build: building(p, mutatingwebhook.NewMutatingWebhook)}
-	p.validatingPolicy.deferred = deferred{name: validatingpolicy.PluginName, build: building(p, validatingpolicy.NewPlugin)}
-	p.validatingWebhook.deferred = deferred{name: validatingwebhook.PluginName, build: building(p, validatingwebhook.NewValidatingAdmissionWebhook)}
-	if p.types, err = newTypeChecking(client, p.shared.Admissionregistration().V1().ValidatingAdmissionPolicies(), cfg.Mapper); err != nil {
+	p.mutatingWebhook.deferred = deferred{
+		name:  mutatingwebhook.PluginName,
+		build: building(p, mutatingwebhook.NewMutatingWebhook),
+	}
+	p.validatingPolicy.deferred = deferred{
+		name:  validatingpolicy.PluginName,
+		build: building(p, validatingpolicy.NewPlugin),
+	}
+	p.validatingWebhook.deferred = deferred{
+		name:  validatingwebhook.PluginName,
+		build: building(p, validatingwebhook.NewValidatingAdmissionWebhook),
+	}
+	if p.types, err = newTypeChecking(client, p.shared.Admissionregistration().V1().ValidatingAdmissionPolicies(),
+		cfg.Mapper); err != nil {
 		return nil, err
 	}
-	p.resourceQuota.deferred = deferred{name: resourcequota.PluginName, build: building(p, func(io.Reader) (*resourcequota.QuotaAdmission, error) {
-		return resourcequota.NewResourceQuota(nil, quotaEvaluators)
-	})}
+	p.resourceQuota.deferred = deferred{
+		name: resourcequota.PluginName,
+		build: building(p, func(io.Reader) (*resourcequota.QuotaAdmission, error) {
+			return resourcequota.NewResourceQuota(nil, quotaEvaluators)
+		}),
+	}
 	return p, p.follow()
 }
 
@@ -92,11 +106,13 @@ func (p *Plugins) follow() error {
 	kinds := p.shared.Admissionregistration().V1()
 	for _, follow := range []func() error{
 		func() error {
-			return p.mutatingPolicy.follow(kinds.MutatingAdmissionPolicies().Informer(), kinds.MutatingAdmissionPolicyBindings().Informer())
+			return p.mutatingPolicy.follow(kinds.MutatingAdmissionPolicies().Informer(),
+				kinds.MutatingAdmissionPolicyBindings().Informer())
 		},
 		func() error { return p.mutatingWebhook.follow(kinds.MutatingWebhookConfigurations().Informer()) },
 		func() error {
-			return p.validatingPolicy.follow(kinds.ValidatingAdmissionPolicies().Informer(), kinds.ValidatingAdmissionPolicyBindings().Informer())
+			return p.validatingPolicy.follow(kinds.ValidatingAdmissionPolicies().Informer(),
+				kinds.ValidatingAdmissionPolicyBindings().Informer())
 		},
 		func() error { return p.validatingWebhook.follow(kinds.ValidatingWebhookConfigurations().Informer()) },
 		func() error { return p.resourceQuota.follow(p.shared.Core().V1().ResourceQuotas().Informer()) },
@@ -116,12 +132,17 @@ func (p *Plugins) Start(ctx context.Context) {
 
 // Behind returns a chain of the built-in rules and the plugins.
 func (p *Plugins) Behind(rules admission.Interface) admission.Interface {
-	return reinvoking{admission.NewChainHandler(rules, &p.mutatingPolicy, &p.mutatingWebhook, &p.validatingPolicy, &p.validatingWebhook, &p.resourceQuota)}
+	return reinvoking{
+		admission.NewChainHandler(rules, &p.mutatingPolicy, &p.mutatingWebhook, &p.validatingPolicy, &p.validatingWebhook,
+			&p.resourceQuota),
+	}
 }
 
 // building returns a function that makes a plugin with a constructor of k8s.io/apiserver, and
 // starts what it follows.
-func building[P admission.Interface](p *Plugins, construct func(config io.Reader) (P, error)) func() (admission.Interface, error) {
+func building[P admission.Interface](
+	p *Plugins, construct func(config io.Reader) (P, error),
+) func() (admission.Interface, error) {
 	return func() (admission.Interface, error) {
 		plugin, err := construct(nil)
 		if err != nil {
@@ -165,7 +186,11 @@ func (counting) Initialize(plugin admission.Interface) {
 // uncounted returns the resources that no quota counts: events, which report about others, and
 // reviews.
 func uncounted() map[schema.GroupResource]struct{} {
-	out := map[schema.GroupResource]struct{}{{Resource: "bindings"}: {}, {Resource: "events"}: {}, {Group: "events.k8s.io", Resource: "events"}: {}}
+	out := map[schema.GroupResource]struct{}{
+		{Resource: "bindings"}:                       {},
+		{Resource: "events"}:                         {},
+		{Group: "events.k8s.io", Resource: "events"}: {},
+	}
 	for _, r := range Excluded() {
 		out[r] = struct{}{}
 	}

@@ -25,8 +25,19 @@ func (noRules) Validate(context.Context, admission.Attributes, admission.ObjectI
 // BenchmarkUnconfigured measures what a write pays for plugins of which none is configured.
 func BenchmarkUnconfigured(b *testing.B) {
 	chain := (&Plugins{}).Behind(noRules{}).(chain)
-	attributes := admission.NewAttributesRecord(&corev1.Pod{}, nil, schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, "ns", "p",
-		schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "", admission.Create, nil, false, nil)
+	attributes := admission.NewAttributesRecord(
+		&corev1.Pod{},
+		nil,
+		schema.GroupVersionKind{Version: "v1", Kind: "Pod"},
+		"ns",
+		"p",
+		schema.GroupVersionResource{Version: "v1", Resource: "pods"},
+		"",
+		admission.Create,
+		nil,
+		false,
+		nil,
+	)
 	for b.Loop() {
 		if err := chain.Admit(b.Context(), attributes, nil); err != nil {
 			b.Fatal(err)

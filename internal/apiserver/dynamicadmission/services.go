@@ -33,7 +33,8 @@ func NewServices(client kubernetes.Interface) *Services { return &Services{clien
 func (s *Services) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()
-	found := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	found := cache.NewIndexer(cache.MetaNamespaceKeyFunc,
+		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	switch service, err := s.client.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{}); {
 	case err == nil:
 		err = found.Add(service)
@@ -56,7 +57,10 @@ type endpointReader struct {
 // there are no slices.
 func (r endpointReader) GetEndpointSlices(namespace, name string) ([]*discoveryv1.EndpointSlice, error) {
 	of := labels.Set{discoveryv1.LabelServiceName: name}
-	list, err := r.client.DiscoveryV1().EndpointSlices(namespace).List(r.ctx, metav1.ListOptions{LabelSelector: of.String()})
+	list, err := r.client.DiscoveryV1().EndpointSlices(namespace).List(
+		r.ctx,
+		metav1.ListOptions{LabelSelector: of.String()},
+	)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("endpoint slices of service %s/%s: %w", namespace, name, err)
 	}

@@ -15,7 +15,11 @@ func TestResolveService(t *testing.T) {
 		Type: corev1.ServiceTypeClusterIP, Ports: []corev1.ServicePort{{Name: "https", Port: 443}},
 	}}
 	slice := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Namespace: "ns", Name: "s-1", Labels: map[string]string{discoveryv1.LabelServiceName: "s"}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns",
+			Name:      "s-1",
+			Labels:    map[string]string{discoveryv1.LabelServiceName: "s"},
+		},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Ports:       []discoveryv1.EndpointPort{{Name: new("https"), Port: new(int32(8443))}},
 		Endpoints: []discoveryv1.Endpoint{
@@ -23,11 +27,14 @@ func TestResolveService(t *testing.T) {
 			{Addresses: []string{"192.0.2.2"}},
 		},
 	}
-	manual := &corev1.Endpoints{ObjectMeta: meta, Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // manifests of the field have them
-		Addresses:         []corev1.EndpointAddress{{IP: "192.0.2.3"}},
-		NotReadyAddresses: []corev1.EndpointAddress{{IP: "192.0.2.4"}},
-		Ports:             []corev1.EndpointPort{{Name: "https", Port: 9443}},
-	}}}
+	manual := &corev1.Endpoints{
+		ObjectMeta: meta,
+		Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // manifests of the field have them
+			Addresses:         []corev1.EndpointAddress{{IP: "192.0.2.3"}},
+			NotReadyAddresses: []corev1.EndpointAddress{{IP: "192.0.2.4"}},
+			Ports:             []corev1.EndpointPort{{Name: "https", Port: 9443}},
+		}},
+	}
 	for _, tt := range []struct {
 		name   string
 		client *fake.Clientset

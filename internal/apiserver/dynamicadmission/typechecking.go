@@ -32,7 +32,9 @@ type typeChecking struct {
 	queue    workqueue.TypedRateLimitingInterface[string] // of names
 }
 
-func newTypeChecking(client kubernetes.Interface, policies informers.ValidatingAdmissionPolicyInformer, mapper Mapper) (*typeChecking, error) {
+func newTypeChecking(
+	client kubernetes.Interface, policies informers.ValidatingAdmissionPolicyInformer, mapper Mapper,
+) (*typeChecking, error) {
 	c := &typeChecking{
 		policies: policies.Lister(),
 		client:   client.AdmissionregistrationV1().ValidatingAdmissionPolicies(),
@@ -89,7 +91,8 @@ func (c *typeChecking) check(ctx context.Context, name string) error {
 		result.WithExpressionWarnings(apply.ExpressionWarning().WithFieldRef(w.FieldRef).WithWarning(w.Warning))
 	}
 	status := apply.ValidatingAdmissionPolicyStatus().WithObservedGeneration(policy.Generation).WithTypeChecking(result)
-	_, err = c.client.ApplyStatus(ctx, apply.ValidatingAdmissionPolicy(name).WithStatus(status), metav1.ApplyOptions{FieldManager: typeCheckManager, Force: true})
+	_, err = c.client.ApplyStatus(ctx, apply.ValidatingAdmissionPolicy(name).WithStatus(status),
+		metav1.ApplyOptions{FieldManager: typeCheckManager, Force: true})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

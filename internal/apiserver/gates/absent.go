@@ -175,7 +175,9 @@ func dropFileUsers(volumes []corev1.Volume) {
 	}
 }
 
-func dropProjectedUsers(p *corev1.VolumeProjection, keys func([]corev1.KeyToPath), files func([]corev1.DownwardAPIVolumeFile)) {
+func dropProjectedUsers(
+	p *corev1.VolumeProjection, keys func([]corev1.KeyToPath), files func([]corev1.DownwardAPIVolumeFile),
+) {
 	if p.Secret != nil {
 		keys(p.Secret.Items)
 	}
@@ -197,7 +199,8 @@ func dropProjectedUsers(p *corev1.VolumeProjection, keys func([]corev1.KeyToPath
 }
 
 func dropVolumeStatuses(status *corev1.PodStatus) {
-	for _, list := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses} {
+	for _, list := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses,
+		status.EphemeralContainerStatuses} {
 		for i := range list {
 			for j := range list[i].VolumeMounts {
 				list[i].VolumeMounts[j].VolumeStatus = nil

@@ -99,7 +99,10 @@ func sliceRules(spec *resourcev1.ResourceSliceSpec) []rule {
 			})
 		}},
 		{features.CompatibilityGroups, func() { devices(dropGroups) }},
-		{features.NodeAllocatableResources, func() { devices(func(d *resourcev1.Device) { d.NodeAllocatableResources = nil }) }},
+		{
+			features.NodeAllocatableResources,
+			func() { devices(func(d *resourcev1.Device) { d.NodeAllocatableResources = nil }) },
+		},
 		{features.OptionalNodeOperations, func() { spec.SkipNodeOperations = nil }},
 		{features.PartitionTypes, func() { spec.PartitionTypeAttribute = nil }},
 		{features.BindingConditions, func() {

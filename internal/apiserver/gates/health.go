@@ -19,7 +19,8 @@ func dropHealthMessages(st *corev1.PodStatus) {
 }
 
 func eachContainer(st *corev1.PodStatus, do func(*corev1.ContainerStatus)) {
-	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
+	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses,
+		st.EphemeralContainerStatuses} {
 		for i := range list {
 			do(&list[i])
 		}

@@ -133,7 +133,8 @@ func (n *Authorizer) slices(ctx context.Context, node string, a authorizer.Attri
 	case " create":
 		return true, "", nil // Restrict checks the node of the slice.
 	case " list", " watch", " deletecollection":
-		return selects(a, resourcev1.ResourceSliceSelectorNodeName, node), "a node may only list slices with the field selector spec.nodeName=" + node, nil
+		return selects(a, resourcev1.ResourceSliceSelectorNodeName,
+			node), "a node may only list slices with the field selector spec.nodeName=" + node, nil
 	case " get", " update", " patch", " delete":
 		slice, ok, err := n.Objects.ResourceSlice(ctx, a.GetName())
 		return ok && slice.Spec.NodeName != nil && *slice.Spec.NodeName == node, "the slice is not one of the node", err

@@ -34,10 +34,16 @@ func (world) pods() []*core.Pod {
 	p.Spec.NodeName, p.Spec.ServiceAccountName = "a", "account"
 	p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
 	p.Spec.Containers = []corev1.Container{{}}
-	p.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "env"}}}}
+	p.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{
+		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "env"}}},
+	}
 	volume := func(s corev1.VolumeSource) corev1.Volume { return corev1.Volume{Name: "v", VolumeSource: s} }
 	p.Spec.Volumes = []corev1.Volume{
-		volume(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "map"}}}),
+		volume(
+			corev1.VolumeSource{
+				ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "map"}},
+			},
+		),
 		volume(corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "disk"}}),
 		volume(corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}),
 		volume(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
@@ -87,7 +93,10 @@ func (world) ResourceSlice(_ context.Context, name string) (*resourcev1.Resource
 }
 
 func sliceOf(node string) *resourcev1.ResourceSlice {
-	return &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "of-" + node}, Spec: resourcev1.ResourceSliceSpec{NodeName: &node}}
+	return &resourcev1.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: "of-" + node},
+		Spec:       resourcev1.ResourceSliceSpec{NodeName: &node},
+	}
 }
 
 func newAuthorizer() *Authorizer {
@@ -167,14 +176,18 @@ func TestRestrict(t *testing.T) {
 	mirror := func(change func(*core.Pod)) *core.Pod {
 		p := &core.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: "m", Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "x"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "a", UID: "node-uid", Controller: ptr.To(true)}},
+			OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "v1", Kind: "Node", Name: "a", UID: "node-uid", Controller: ptr.To(true)},
+			},
 		}}
 		p.Spec.NodeName = "a"
 		change(p)
 		return p
 	}
 	node := func(name string, change func(*corev1.Node)) *corev1.Node {
-		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"node-restriction.kubernetes.io/x": "1"}}}
+		n := &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"node-restriction.kubernetes.io/x": "1"}},
+		}
 		change(n)
 		return n
 	}
@@ -183,7 +196,9 @@ func TestRestrict(t *testing.T) {
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-node-lease", Name: name}}
 	}
 	token := func(ref *authenticationv1.BoundObjectReference, audiences ...string) *authenticationv1.TokenRequest {
-		return &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: ref, Audiences: audiences}}
+		return &authenticationv1.TokenRequest{
+			Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: ref, Audiences: audiences},
+		}
 	}
 	ofPod := func(name, uid string) *authenticationv1.BoundObjectReference {
 		return &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: name, UID: types.UID(uid)}
@@ -202,60 +217,308 @@ func TestRestrict(t *testing.T) {
 		name     string
 		want     string // part of the refusal; "" if it passes
 	}{
-		{"its own Node", "/nodes", admission.Create, node("a", func(n *corev1.Node) { n.Labels = map[string]string{"kubernetes.io/hostname": "a", "team": "x"} }), nil, "", ""},
+		{
+			"its own Node",
+			"/nodes",
+			admission.Create,
+			node("a", func(n *corev1.Node) { n.Labels = map[string]string{"kubernetes.io/hostname": "a", "team": "x"} }),
+			nil,
+			"",
+			"",
+		},
 		{"another Node", "/nodes", admission.Create, node("b", keep), nil, "", "own Node"},
-		{"a restricted label at first", "/nodes", admission.Create, node("a", keep), nil, "", "labels node-restriction.kubernetes.io/x"},
+		{
+			"a restricted label at first",
+			"/nodes",
+			admission.Create,
+			node("a", keep),
+			nil,
+			"",
+			"labels node-restriction.kubernetes.io/x",
+		},
 		{"the same labels", "/nodes", admission.Update, node("a", keep), node("a", keep), "a", ""},
-		{"a restricted label removed", "/nodes", admission.Update, node("a", func(n *corev1.Node) { n.Labels = nil }), node("a", keep), "a", "labels"},
-		{"a label of Kubernetes", "/nodes", admission.Update, node("a", func(n *corev1.Node) { n.Labels["foo.kubernetes.io/bar"] = "1" }), node("a", keep), "a", "foo.kubernetes.io/bar"},
-		{"a label of kubelets", "/nodes", admission.Update, node("a", func(n *corev1.Node) { n.Labels["node.kubernetes.io/bar"] = "1" }), node("a", keep), "a", ""},
-		{"a taint removed", "/nodes", admission.Update, node("a", keep), node("a", func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "x"}} }), "a", "taints"},
-		{"a taint at first", "/nodes", admission.Create, node("a", func(n *corev1.Node) { n.Labels, n.Spec.Taints = nil, []corev1.Taint{{Key: "x"}} }), nil, "", ""},
-		{"an owner", "/nodes", admission.Update, node("a", func(n *corev1.Node) { n.OwnerReferences = []metav1.OwnerReference{{Name: "x"}} }), node("a", keep), "a", "owners"},
-		{"its status", "/nodes/status", admission.Update, node("a", func(n *corev1.Node) { n.Status.Phase = "x" }), node("a", keep), "a", ""},
+		{
+			"a restricted label removed",
+			"/nodes",
+			admission.Update,
+			node("a", func(n *corev1.Node) { n.Labels = nil }),
+			node("a", keep),
+			"a",
+			"labels",
+		},
+		{
+			"a label of Kubernetes",
+			"/nodes",
+			admission.Update,
+			node("a", func(n *corev1.Node) { n.Labels["foo.kubernetes.io/bar"] = "1" }),
+			node("a", keep),
+			"a",
+			"foo.kubernetes.io/bar",
+		},
+		{
+			"a label of kubelets",
+			"/nodes",
+			admission.Update,
+			node("a", func(n *corev1.Node) { n.Labels["node.kubernetes.io/bar"] = "1" }),
+			node("a", keep),
+			"a",
+			"",
+		},
+		{
+			"a taint removed",
+			"/nodes",
+			admission.Update,
+			node("a", keep),
+			node("a", func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "x"}} }),
+			"a",
+			"taints",
+		},
+		{
+			"a taint at first",
+			"/nodes",
+			admission.Create,
+			node("a", func(n *corev1.Node) { n.Labels, n.Spec.Taints = nil, []corev1.Taint{{Key: "x"}} }),
+			nil,
+			"",
+			"",
+		},
+		{
+			"an owner",
+			"/nodes",
+			admission.Update,
+			node("a", func(n *corev1.Node) { n.OwnerReferences = []metav1.OwnerReference{{Name: "x"}} }),
+			node("a", keep),
+			"a",
+			"owners",
+		},
+		{
+			"its status",
+			"/nodes/status",
+			admission.Update,
+			node("a", func(n *corev1.Node) { n.Status.Phase = "x" }),
+			node("a", keep),
+			"a",
+			"",
+		},
 		{"status of another", "/nodes/status", admission.Update, node("b", keep), node("b", keep), "b", "own Node"},
-		{"a taint by its status", "/nodes/status", admission.Update, node("a", func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "x"}} }), node("a", keep), "a", "taints"},
+		{
+			"a taint by its status",
+			"/nodes/status",
+			admission.Update,
+			node("a", func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "x"}} }),
+			node("a", keep),
+			"a",
+			"taints",
+		},
 		{"deletes another", "/nodes", admission.Delete, nil, nil, "b", "own Node"},
 
 		{"its lease", "coordination.k8s.io/leases", admission.Create, lease("a"), nil, "", ""},
 		{"the lease of another", "coordination.k8s.io/leases", admission.Create, lease("b"), nil, "", "own name"},
 		{"a lease without a name", "coordination.k8s.io/leases", admission.Create, lease(""), nil, "", "own name"},
-		{"renews the lease of another", "coordination.k8s.io/leases", admission.Update, lease("b"), lease("b"), "b", "own name"},
+		{
+			"renews the lease of another",
+			"coordination.k8s.io/leases",
+			admission.Update,
+			lease("b"),
+			lease("b"),
+			"b",
+			"own name",
+		},
 
-		{"status of its pod", "/pods/status", admission.Update, with(pod(0), func(p *core.Pod) { p.Status.Phase = "Running" }), pod(0), "p", ""},
+		{
+			"status of its pod",
+			"/pods/status",
+			admission.Update,
+			with(pod(0), func(p *core.Pod) { p.Status.Phase = "Running" }),
+			pod(0),
+			"p",
+			"",
+		},
 		{"status of another pod", "/pods/status", admission.Update, pod(1), pod(1), "other", "bound to itself"},
-		{"labels by the status", "/pods/status", admission.Update, with(pod(0), func(p *core.Pod) { p.Labels = map[string]string{"x": "y"} }), pod(0), "p", "labels"},
-		{"claims by the status", "/pods/status", admission.Update, with(pod(0), func(p *core.Pod) { p.Status.ResourceClaimStatuses = nil }), pod(0), "p", "claims"},
+		{
+			"labels by the status",
+			"/pods/status",
+			admission.Update,
+			with(pod(0), func(p *core.Pod) { p.Labels = map[string]string{"x": "y"} }),
+			pod(0),
+			"p",
+			"labels",
+		},
+		{
+			"claims by the status",
+			"/pods/status",
+			admission.Update,
+			with(pod(0), func(p *core.Pod) { p.Status.ResourceClaimStatuses = nil }),
+			pod(0),
+			"p",
+			"claims",
+		},
 		{"deletes its pod", "/pods", admission.Delete, nil, nil, "p", ""},
 		{"deletes another pod", "/pods", admission.Delete, nil, nil, "other", "bound to itself"},
 		{"deletes what is not there", "/pods", admission.Delete, nil, nil, "none", ""},
-		{"evicts its pod", "/pods/eviction", admission.Create, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p"}}, nil, "p", ""},
-		{"evicts another pod", "/pods/eviction", admission.Create, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, nil, "", "bound to itself"},
+		{
+			"evicts its pod",
+			"/pods/eviction",
+			admission.Create,
+			&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p"}},
+			nil,
+			"p",
+			"",
+		},
+		{
+			"evicts another pod",
+			"/pods/eviction",
+			admission.Create,
+			&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "other"}},
+			nil,
+			"",
+			"bound to itself",
+		},
 		{"changes a pod", "/pods", admission.Update, pod(0), pod(0), "p", "may not do that"},
 		{"binds a pod", "/pods/binding", admission.Create, &corev1.Binding{}, nil, "p", "may not do that"},
 		{"a mirror pod", "/pods", admission.Create, mirror(func(*core.Pod) {}), nil, "", ""},
 		{"a pod", "/pods", admission.Create, mirror(func(p *core.Pod) { p.Annotations = nil }), nil, "", "mirror pods"},
-		{"a mirror pod elsewhere", "/pods", admission.Create, mirror(func(p *core.Pod) { p.Spec.NodeName = "b" }), nil, "", "bound to itself"},
-		{"a mirror pod without owner", "/pods", admission.Create, mirror(func(p *core.Pod) { p.OwnerReferences = nil }), nil, "", "owner"},
-		{"a mirror pod of an older node", "/pods", admission.Create, mirror(func(p *core.Pod) { p.OwnerReferences[0].UID = "x" }), nil, "", "UID"},
-		{"a mirror pod with a secret", "/pods", admission.Create, mirror(func(p *core.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "s"}} }), nil, "", "secrets"},
-		{"a mirror pod with an account", "/pods", admission.Create, mirror(func(p *core.Pod) { p.Spec.ServiceAccountName = "s" }), nil, "", "accounts"},
+		{
+			"a mirror pod elsewhere",
+			"/pods",
+			admission.Create,
+			mirror(func(p *core.Pod) { p.Spec.NodeName = "b" }),
+			nil,
+			"",
+			"bound to itself",
+		},
+		{
+			"a mirror pod without owner",
+			"/pods",
+			admission.Create,
+			mirror(func(p *core.Pod) { p.OwnerReferences = nil }),
+			nil,
+			"",
+			"owner",
+		},
+		{
+			"a mirror pod of an older node",
+			"/pods",
+			admission.Create,
+			mirror(func(p *core.Pod) { p.OwnerReferences[0].UID = "x" }),
+			nil,
+			"",
+			"UID",
+		},
+		{
+			"a mirror pod with a secret",
+			"/pods",
+			admission.Create,
+			mirror(func(p *core.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "s"}} }),
+			nil,
+			"",
+			"secrets",
+		},
+		{
+			"a mirror pod with an account",
+			"/pods",
+			admission.Create,
+			mirror(func(p *core.Pod) { p.Spec.ServiceAccountName = "s" }),
+			nil,
+			"",
+			"accounts",
+		},
 
 		{"its slice", "resource.k8s.io/resourceslices", admission.Create, sliceOf("a"), nil, "", ""},
 		{"a slice of another", "resource.k8s.io/resourceslices", admission.Create, sliceOf("b"), nil, "", "spec.nodeName"},
-		{"a slice for all", "resource.k8s.io/resourceslices", admission.Create, &resourcev1.ResourceSlice{}, nil, "", "spec.nodeName"},
-		{"takes the slice of another", "resource.k8s.io/resourceslices", admission.Update, sliceOf("a"), sliceOf("b"), "of-b", "spec.nodeName"},
+		{
+			"a slice for all",
+			"resource.k8s.io/resourceslices",
+			admission.Create,
+			&resourcev1.ResourceSlice{},
+			nil,
+			"",
+			"spec.nodeName",
+		},
+		{
+			"takes the slice of another",
+			"resource.k8s.io/resourceslices",
+			admission.Update,
+			sliceOf("a"),
+			sliceOf("b"),
+			"of-b",
+			"spec.nodeName",
+		},
 
-		{"a token for its pod", "/serviceaccounts/token", admission.Create, token(ofPod("p", "p-uid"), "allot"), nil, "account", ""},
-		{"for whom its pod talks to", "/serviceaccounts/token", admission.Create, token(ofPod("p", "p-uid"), "vault"), nil, "account", ""},
-		{"for others", "/serviceaccounts/token", admission.Create, token(ofPod("p", "p-uid"), "bank"), nil, "account", `audience "bank"`},
-		{"a token for another pod", "/serviceaccounts/token", admission.Create, token(ofPod("other", "other-uid")), nil, "account", "bound to itself"},
-		{"a token for an older pod", "/serviceaccounts/token", admission.Create, token(ofPod("p", "old")), nil, "account", "bound to itself"},
+		{
+			"a token for its pod",
+			"/serviceaccounts/token",
+			admission.Create,
+			token(ofPod("p", "p-uid"), "allot"),
+			nil,
+			"account",
+			"",
+		},
+		{
+			"for whom its pod talks to",
+			"/serviceaccounts/token",
+			admission.Create,
+			token(ofPod("p", "p-uid"), "vault"),
+			nil,
+			"account",
+			"",
+		},
+		{
+			"for others",
+			"/serviceaccounts/token",
+			admission.Create,
+			token(ofPod("p", "p-uid"), "bank"),
+			nil,
+			"account",
+			`audience "bank"`,
+		},
+		{
+			"a token for another pod",
+			"/serviceaccounts/token",
+			admission.Create,
+			token(ofPod("other", "other-uid")),
+			nil,
+			"account",
+			"bound to itself",
+		},
+		{
+			"a token for an older pod",
+			"/serviceaccounts/token",
+			admission.Create,
+			token(ofPod("p", "old")),
+			nil,
+			"account",
+			"bound to itself",
+		},
 		{"a token for no pod", "/serviceaccounts/token", admission.Create, token(nil), nil, "account", "by name and UID"},
-		{"a token for no UID", "/serviceaccounts/token", admission.Create, token(ofPod("p", "")), nil, "account", "by name and UID"},
+		{
+			"a token for no UID",
+			"/serviceaccounts/token",
+			admission.Create,
+			token(ofPod("p", "")),
+			nil,
+			"account",
+			"by name and UID",
+		},
 
-		{"a larger disk", "/persistentvolumeclaims/status", admission.Update, disk(func(c *corev1.PersistentVolumeClaim) { c.Status.Capacity = corev1.ResourceList{} }), disk(same), "disk", ""},
-		{"a disk of another", "/persistentvolumeclaims/status", admission.Update, disk(func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "x" }), disk(same), "disk", "sizes"},
+		{
+			"a larger disk",
+			"/persistentvolumeclaims/status",
+			admission.Update,
+			disk(func(c *corev1.PersistentVolumeClaim) { c.Status.Capacity = corev1.ResourceList{} }),
+			disk(same),
+			"disk",
+			"",
+		},
+		{
+			"a disk of another",
+			"/persistentvolumeclaims/status",
+			admission.Update,
+			disk(func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "x" }),
+			disk(same),
+			"disk",
+			"sizes",
+		},
 		{"a disk", "/persistentvolumeclaims", admission.Update, disk(same), disk(same), "disk", "status"},
 		{"all else", "/configmaps", admission.Create, &corev1.ConfigMap{}, nil, "x", ""},
 	}
@@ -269,8 +532,11 @@ func TestRestrict(t *testing.T) {
 				if group == "coordination.k8s.io" {
 					namespace = corev1.NamespaceNodeLease
 				}
-				return n.Restrict(context.Background(), admission.NewAttributesRecord(tt.obj, tt.old, schema.GroupVersionKind{}, namespace, tt.name,
-					schema.GroupVersionResource{Group: group, Resource: resource}, sub, tt.op, nil, false, who))
+				return n.Restrict(
+					context.Background(),
+					admission.NewAttributesRecord(tt.obj, tt.old, schema.GroupVersionKind{}, namespace, tt.name,
+						schema.GroupVersionResource{Group: group, Resource: resource}, sub, tt.op, nil, false, who),
+				)
 			}
 			err := check(nodeUser("system:node:a"))
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {

@@ -109,7 +109,8 @@ func (r restriction) mirrorPod(ctx context.Context, pod *core.Pod) (string, erro
 		return "a mirror pod has its node as the only owner", nil
 	}
 	owner := pod.OwnerReferences[0]
-	if owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != r.node || owner.Controller == nil || !*owner.Controller {
+	if owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != r.node || owner.Controller == nil ||
+		!*owner.Controller {
 		return "a mirror pod has its node as its controller", nil
 	}
 	if owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion {
@@ -120,7 +121,13 @@ func (r restriction) mirrorPod(ctx context.Context, pod *core.Pod) (string, erro
 		return "the owner of a mirror pod must have the UID of the node", err
 	}
 	refs := referencesOf(pod)
-	if len(refs.secrets)+len(refs.configMaps)+len(refs.volumeClaims)+len(refs.resourceClaims)+len(refs.accounts)+len(pod.Spec.ResourceClaims) > 0 {
+	if len(refs.secrets)+len(
+		refs.configMaps,
+	)+len(refs.volumeClaims)+len(
+		refs.resourceClaims,
+	)+len(refs.accounts)+len(
+		pod.Spec.ResourceClaims,
+	) > 0 {
 		return "a mirror pod must not refer to secrets, config maps, claims or service accounts", nil
 	}
 	return "", nil
@@ -136,7 +143,8 @@ func (r restriction) podStatus(a admission.Attributes) string {
 		return "it may not change labels of pods"
 	case !apiequality.Semantic.DeepEqual(old.Status.ResourceClaimStatuses, pod.Status.ResourceClaimStatuses),
 		!apiequality.Semantic.DeepEqual(old.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus),
-		!apiequality.Semantic.DeepEqual(old.Status.NodeAllocatableResourceClaimStatuses, pod.Status.NodeAllocatableResourceClaimStatuses):
+		!apiequality.Semantic.DeepEqual(old.Status.NodeAllocatableResourceClaimStatuses,
+			pod.Status.NodeAllocatableResourceClaimStatuses):
 		return "it may not change the claims of pods"
 	}
 	return ""
@@ -154,7 +162,9 @@ func (r restriction) ownNode(a admission.Attributes) string {
 	if !known {
 		old = &corev1.Node{}
 	}
-	if node.Spec.ConfigSource != nil && !apiequality.Semantic.DeepEqual(node.Spec.ConfigSource, old.Spec.ConfigSource) { //nolint:staticcheck // still in the API
+	if node.Spec.ConfigSource != nil &&
+		!apiequality.Semantic.DeepEqual(node.Spec.ConfigSource,
+			old.Spec.ConfigSource) { //nolint:staticcheck // still in the API
 		return "it may not set spec.configSource"
 	}
 	if known && !apiequality.Semantic.DeepEqual(node.Spec.Taints, old.Spec.Taints) {
@@ -189,7 +199,8 @@ func forbiddenLabels(labels, old map[string]string) []string {
 			continue
 		}
 		within := func(of string) bool { return domain == of || strings.HasSuffix(domain, "."+of) }
-		if within(corev1.LabelNamespaceNodeRestriction) || (within("kubernetes.io") || within("k8s.io")) && !kubeletLabel(key, within) {
+		if within(corev1.LabelNamespaceNodeRestriction) ||
+			(within("kubernetes.io") || within("k8s.io")) && !kubeletLabel(key, within) {
 			out = append(out, key)
 		}
 	}

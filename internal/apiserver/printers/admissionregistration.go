@@ -15,16 +15,22 @@ func webhookConfigurationColumns() []metav1.TableColumnDefinition {
 
 // MutatingWebhookConfiguration returns the printer of MutatingWebhookConfigurations.
 func MutatingWebhookConfiguration() Printer {
-	return of(webhookConfigurationColumns(), func(c *admissionregistrationv1.MutatingWebhookConfiguration, now time.Time) []any {
-		return []any{c.Name, int64(len(c.Webhooks)), age(c.CreationTimestamp, now)}
-	})
+	return of(
+		webhookConfigurationColumns(),
+		func(c *admissionregistrationv1.MutatingWebhookConfiguration, now time.Time) []any {
+			return []any{c.Name, int64(len(c.Webhooks)), age(c.CreationTimestamp, now)}
+		},
+	)
 }
 
 // ValidatingWebhookConfiguration returns the printer of ValidatingWebhookConfigurations.
 func ValidatingWebhookConfiguration() Printer {
-	return of(webhookConfigurationColumns(), func(c *admissionregistrationv1.ValidatingWebhookConfiguration, now time.Time) []any {
-		return []any{c.Name, int64(len(c.Webhooks)), age(c.CreationTimestamp, now)}
-	})
+	return of(
+		webhookConfigurationColumns(),
+		func(c *admissionregistrationv1.ValidatingWebhookConfiguration, now time.Time) []any {
+			return []any{c.Name, int64(len(c.Webhooks)), age(c.CreationTimestamp, now)}
+		},
+	)
 }
 
 // policyColumns returns the columns of a policy, with a column for the number of its parts.
@@ -67,16 +73,22 @@ func policyBindingColumns() []metav1.TableColumnDefinition {
 
 // MutatingAdmissionPolicyBinding returns the printer of MutatingAdmissionPolicyBindings.
 func MutatingAdmissionPolicyBinding() Printer {
-	return of(policyBindingColumns(), func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding, now time.Time) []any {
-		return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), age(b.CreationTimestamp, now)}
-	})
+	return of(
+		policyBindingColumns(),
+		func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding, now time.Time) []any {
+			return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), age(b.CreationTimestamp, now)}
+		},
+	)
 }
 
 // ValidatingAdmissionPolicyBinding returns the printer of ValidatingAdmissionPolicyBindings.
 func ValidatingAdmissionPolicyBinding() Printer {
-	return of(policyBindingColumns(), func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding, now time.Time) []any {
-		return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), age(b.CreationTimestamp, now)}
-	})
+	return of(
+		policyBindingColumns(),
+		func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding, now time.Time) []any {
+			return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), age(b.CreationTimestamp, now)}
+		},
+	)
 }
 
 // paramRef shows a reference. Without a namespace it is one in any: whether the kind has namespaces

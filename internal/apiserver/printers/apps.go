@@ -88,7 +88,8 @@ func StatefulSet() Printer {
 	return of(append(columns, containerColumns()...), func(s *apps.StatefulSet, now time.Time) []any {
 		names, images := containers(s.Spec.Template.Spec.Containers)
 		return []any{
-			s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 1)), age(s.CreationTimestamp, now), names, images,
+			s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 1)), age(s.CreationTimestamp, now),
+			names, images,
 		}
 	})
 }
@@ -110,7 +111,9 @@ func DaemonSet() Printer {
 			names, images := containers(d.Spec.Template.Spec.Containers)
 			return []any{
 				d.Name, int64(d.Status.DesiredNumberScheduled), int64(d.Status.CurrentNumberScheduled), int64(d.Status.NumberReady),
-				int64(d.Status.UpdatedNumberScheduled), int64(d.Status.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector),
+				int64(
+					d.Status.UpdatedNumberScheduled,
+				), int64(d.Status.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector),
 				age(d.CreationTimestamp, now), names, images, metav1.FormatLabelSelector(d.Spec.Selector),
 			}
 		})

@@ -9,7 +9,10 @@ import (
 
 // LimitRange returns the printer of LimitRanges.
 func LimitRange() Printer {
-	return of([]metav1.TableColumnDefinition{nameColumn(), createdColumn()}, func(l *corev1.LimitRange, _ time.Time) []any {
-		return []any{l.Name, created(l.CreationTimestamp)}
-	})
+	return of(
+		[]metav1.TableColumnDefinition{nameColumn(), createdColumn()},
+		func(l *corev1.LimitRange, _ time.Time) []any {
+			return []any{l.Name, created(l.CreationTimestamp)}
+		},
+	)
 }

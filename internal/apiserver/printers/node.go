@@ -39,7 +39,8 @@ func nodeCells(node *corev1.Node, now time.Time) []any {
 		kernel += " (" + info.Architecture + ")"
 	}
 	return []any{
-		node.Name, nodeStatus(node), orNone(strings.Join(nodeRoles(node), ",")), age(node.CreationTimestamp, now), info.KubeletVersion,
+		node.Name, nodeStatus(node), orNone(strings.Join(nodeRoles(node), ",")), age(node.CreationTimestamp, now),
+		info.KubeletVersion,
 		nodeAddress(node, corev1.NodeInternalIP), nodeAddress(node, corev1.NodeExternalIP),
 		orUnknown(info.OSImage), kernel, orUnknown(info.ContainerRuntimeVersion),
 	}

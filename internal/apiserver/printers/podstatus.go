@@ -71,7 +71,9 @@ func summarize(pod *core.Pod) podSummary {
 
 // initContainers stops at the first init container that is not done. It returns whether there is
 // one, and the restarts of sidecars.
-func (s *podSummary) initContainers(pod *core.Pod, sidecars map[string]bool) (initializing bool, sidecarRestarts restarts) {
+func (s *podSummary) initContainers(
+	pod *core.Pod, sidecars map[string]bool,
+) (initializing bool, sidecarRestarts restarts) {
 	for i := range pod.Status.InitContainerStatuses {
 		status := &pod.Status.InitContainerStatuses[i]
 		s.restarts.add(status)

@@ -19,7 +19,8 @@ func PodDisruptionBudget() Printer {
 		ageColumn(),
 	}, func(b *policyv1.PodDisruptionBudget, now time.Time) []any {
 		return []any{
-			b.Name, orNotSaid(b.Spec.MinAvailable), orNotSaid(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), age(b.CreationTimestamp, now),
+			b.Name, orNotSaid(b.Spec.MinAvailable), orNotSaid(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed),
+			age(b.CreationTimestamp, now),
 		}
 	})
 }

@@ -19,7 +19,8 @@ func ResourcePoolStatusRequest() Printer {
 		computed("Total", "string", "The devices of all pools in the list."),
 		computed("Available", "string", "The devices of these that can be allocated."),
 		computed("Allocated", "string", "The devices of these that are allocated."),
-		computed("Unavailable", "string", "The devices of these that are not allocated and cannot be, because of taints or of other allocated devices."),
+		computed("Unavailable", "string",
+			"The devices of these that are not allocated and cannot be, because of taints or of other allocated devices."),
 		computed("Errors", "string", "The pools of the list that have a validationError."),
 		computed("Pools", "integer", "The pools that match the request."),
 		computed("Status", "string", "Whether the request is pending, complete or failed."),
@@ -36,7 +37,9 @@ func ResourcePoolStatusRequest() Printer {
 
 // poolAnswer returns the number of matching pools, the state of the request, and the time since it
 // was completed.
-func poolAnswer(status *upstreamv1alpha3.ResourcePoolStatusRequestStatus, now time.Time) (pools int32, state, completed string) {
+func poolAnswer(
+	status *upstreamv1alpha3.ResourcePoolStatusRequestStatus, now time.Time,
+) (pools int32, state, completed string) {
 	if status == nil {
 		return 0, "Pending", "<none>"
 	}

@@ -115,8 +115,15 @@ func compare(t *testing.T, file, got string) {
 }
 
 func TestOneObject(t *testing.T) {
-	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", ResourceVersion: "7"}, Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}
-	table, err := printers.Pod().Convertor(schema.GroupResource{Resource: "pods"}, noon).ConvertToTable(t.Context(), pod, &metav1.TableOptions{NoHeaders: true})
+	pod := &core.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p", ResourceVersion: "7"},
+		Status:     corev1.PodStatus{Phase: corev1.PodSucceeded},
+	}
+	table, err := printers.Pod().Convertor(schema.GroupResource{Resource: "pods"}, noon).ConvertToTable(
+		t.Context(),
+		pod,
+		&metav1.TableOptions{NoHeaders: true},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +135,8 @@ func TestOneObject(t *testing.T) {
 	if row.Object.Object != runtime.Object(pod) {
 		t.Error("the row does not carry the pod")
 	}
-	if len(row.Conditions) != 1 || row.Conditions[0].Type != metav1.RowCompleted || row.Conditions[0].Reason != "Succeeded" {
+	if len(row.Conditions) != 1 || row.Conditions[0].Type != metav1.RowCompleted ||
+		row.Conditions[0].Reason != "Succeeded" {
 		t.Errorf("got conditions %v, want Completed because Succeeded", row.Conditions)
 	}
 }
@@ -136,7 +144,11 @@ func TestOneObject(t *testing.T) {
 func TestListMetaIsKept(t *testing.T) {
 	left := int64(3)
 	list := &core.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "next", RemainingItemCount: &left}}
-	table, err := printers.Pod().Convertor(schema.GroupResource{Resource: "pods"}, noon).ConvertToTable(t.Context(), list, nil)
+	table, err := printers.Pod().Convertor(schema.GroupResource{Resource: "pods"}, noon).ConvertToTable(
+		t.Context(),
+		list,
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +161,11 @@ func TestListMetaIsKept(t *testing.T) {
 func TestOtherKindsShowNameAndAge(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "x"}}
 	for _, printer := range []printers.Printer{printers.NameAndAge(), printers.Pod()} {
-		table, err := printer.Convertor(schema.GroupResource{Resource: "pods"}, noon).ConvertToTable(t.Context(), account, nil)
+		table, err := printer.Convertor(schema.GroupResource{Resource: "pods"}, noon).ConvertToTable(
+			t.Context(),
+			account,
+			nil,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,9 +22,12 @@ func Role() Printer {
 
 // ClusterRole returns the printer of ClusterRoles.
 func ClusterRole() Printer {
-	return of([]metav1.TableColumnDefinition{nameColumn(), createdColumn()}, func(r *rbacv1.ClusterRole, _ time.Time) []any {
-		return []any{r.Name, created(r.CreationTimestamp)}
-	})
+	return of(
+		[]metav1.TableColumnDefinition{nameColumn(), createdColumn()},
+		func(r *rbacv1.ClusterRole, _ time.Time) []any {
+			return []any{r.Name, created(r.CreationTimestamp)}
+		},
+	)
 }
 
 func created(at metav1.Time) string { return at.UTC().Format(time.RFC3339) }

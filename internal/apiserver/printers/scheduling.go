@@ -56,7 +56,8 @@ func PodGroup() Printer {
 func podGroupStatus(status *schedulingv1beta1.PodGroupStatus) string {
 	// The condition is False when the group has been scheduled again, and has no further meaning
 	// then.
-	if c := meta.FindStatusCondition(status.Conditions, schedulingv1beta1.DisruptionTarget); c != nil && c.Status == metav1.ConditionTrue {
+	if c := meta.FindStatusCondition(status.Conditions, schedulingv1beta1.DisruptionTarget); c != nil &&
+		c.Status == metav1.ConditionTrue {
 		return c.Reason
 	}
 	placed := meta.FindStatusCondition(status.Conditions, scheduling.PodGroupScheduled)

@@ -33,7 +33,8 @@ func PersistentVolumeClaim() Printer {
 		}
 		return []any{
 			c.Name, phase(c.DeletionTimestamp, string(c.Status.Phase)), c.Spec.VolumeName, capacity, modes,
-			storageClass(c.Annotations, ptr.Deref(c.Spec.StorageClassName, "")), ptr.Deref(c.Spec.VolumeAttributesClassName, unset),
+			storageClass(c.Annotations,
+				ptr.Deref(c.Spec.StorageClassName, "")), ptr.Deref(c.Spec.VolumeAttributesClassName, unset),
 			age(c.CreationTimestamp, now), string(ptr.Deref(c.Spec.VolumeMode, unset)),
 		}
 	})
@@ -82,7 +83,8 @@ func accessModes(modes []corev1.PersistentVolumeAccessMode) string {
 		mode  corev1.PersistentVolumeAccessMode
 		short string
 	}{
-		{corev1.ReadWriteOnce, "RWO"}, {corev1.ReadOnlyMany, "ROX"}, {corev1.ReadWriteMany, "RWX"}, {corev1.ReadWriteOncePod, "RWOP"},
+		{corev1.ReadWriteOnce, "RWO"}, {corev1.ReadOnlyMany, "ROX"}, {corev1.ReadWriteMany, "RWX"},
+		{corev1.ReadWriteOncePod, "RWOP"},
 	} {
 		if slices.Contains(modes, m.mode) {
 			out = append(out, m.short)

@@ -11,7 +11,8 @@ import (
 
 func TestIsTooLarge(t *testing.T) {
 	for text, want := range map[string]bool{
-		"0": false, "1": false, "-1": false, "1Ei": false, "9223372036854775808": false, "1e30": false, "1e-9": false, "1e900": false,
+		"0": false, "1": false, "-1": false, "1Ei": false, "9223372036854775808": false, "1e30": false, "1e-9": false,
+		"1e900":  false,
 		"1e1001": true, "-1e1001": true, "1.5e10000000": true, "1e2000000000": true, "0e2000000000": true,
 	} {
 		if got := IsTooLarge(resource.MustParse(text)); got != want {
@@ -28,7 +29,9 @@ func TestTooLarge(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{
 		Overhead:   list,
 		Containers: []corev1.Container{{}, {Resources: corev1.ResourceRequirements{Requests: list}}},
-		Volumes:    []corev1.Volume{{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &large}}}},
+		Volumes: []corev1.Volume{
+			{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &large}}},
+		},
 	}}
 	want(t, pod, "spec.containers[1].resources.requests[cpu]", "spec.overhead[cpu]", "spec.volumes[0].emptyDir.sizeLimit")
 	slice := &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{Devices: []resourcev1.Device{{

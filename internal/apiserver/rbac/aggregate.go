@@ -16,7 +16,8 @@ import (
 // names of the roles. The result does not depend on the order of all, so that several servers write
 // the same. An invalid selector is an error.
 func Aggregated(role *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
-	sources := slices.SortedFunc(slices.Values(all), func(a, b *rbacv1.ClusterRole) int { return strings.Compare(a.Name, b.Name) })
+	sources := slices.SortedFunc(slices.Values(all),
+		func(a, b *rbacv1.ClusterRole) int { return strings.Compare(a.Name, b.Name) })
 	out := []rbacv1.PolicyRule{}
 	for i := range role.AggregationRule.ClusterRoleSelectors {
 		selector, err := metav1.LabelSelectorAsSelector(&role.AggregationRule.ClusterRoleSelectors[i])
@@ -28,7 +29,9 @@ func Aggregated(role *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.P
 				continue
 			}
 			for _, rule := range source.Rules {
-				if !slices.ContainsFunc(out, func(have rbacv1.PolicyRule) bool { return apiequality.Semantic.DeepEqual(have, rule) }) {
+				if !slices.ContainsFunc(
+					out, func(have rbacv1.PolicyRule) bool { return apiequality.Semantic.DeepEqual(have, rule) },
+				) {
 					out = append(out, rule)
 				}
 			}
@@ -45,7 +48,8 @@ func Aggregated(role *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.P
 func AggregatedRules(all []*rbacv1.ClusterRole) (map[string][]rbacv1.PolicyRule, error) {
 	var failed []error
 	var gathering []*rbacv1.ClusterRole
-	roles := slices.SortedFunc(slices.Values(all), func(a, b *rbacv1.ClusterRole) int { return strings.Compare(a.Name, b.Name) })
+	roles := slices.SortedFunc(slices.Values(all),
+		func(a, b *rbacv1.ClusterRole) int { return strings.Compare(a.Name, b.Name) })
 	for i, role := range roles {
 		if role.AggregationRule == nil {
 			continue

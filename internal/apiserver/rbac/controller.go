@@ -49,10 +49,12 @@ func NewController(policy *Policy, client kubernetes.Interface, served []Resourc
 		func() error { return follow(kinds.Roles().Informer(), c.setRole, c.deleteRole) },
 		func() error { return follow(kinds.ClusterRoles().Informer(), c.setClusterRole, c.deleteClusterRole) },
 		func() error {
-			return follow(kinds.RoleBindings().Informer(), policy.SetRoleBinding, func(b *rbacv1.RoleBinding) { policy.DeleteBinding(b.Namespace, b.Name) })
+			return follow(kinds.RoleBindings().Informer(), policy.SetRoleBinding,
+				func(b *rbacv1.RoleBinding) { policy.DeleteBinding(b.Namespace, b.Name) })
 		},
 		func() error {
-			return follow(kinds.ClusterRoleBindings().Informer(), policy.SetClusterRoleBinding, func(b *rbacv1.ClusterRoleBinding) { policy.DeleteBinding("", b.Name) })
+			return follow(kinds.ClusterRoleBindings().Informer(), policy.SetClusterRoleBinding,
+				func(b *rbacv1.ClusterRoleBinding) { policy.DeleteBinding("", b.Name) })
 		},
 	} {
 		if err := add(); err != nil {
@@ -117,7 +119,10 @@ func (c *Controller) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("roles and bindings of the system: %w", last)
 	}
-	if err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(context.Context) (bool, error) { return c.hasSystem(), nil }); err != nil {
+	if err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(context.Context) (bool, error) {
+		return c.hasSystem(),
+			nil
+	}); err != nil {
 		return fmt.Errorf("waiting for the roles and bindings of the system: %w", err)
 	}
 	go c.aggregate(ctx)
@@ -176,7 +181,8 @@ func (c *Controller) aggregateAll(ctx context.Context, lister listers.ClusterRol
 		changed.Rules = rules
 		// After a conflict, an event for the newer version follows, or another server has written
 		// the same.
-		_, err = c.client.RbacV1().ClusterRoles().Update(ctx, changed, metav1.UpdateOptions{FieldManager: "clusterrole-aggregation-controller"})
+		_, err = c.client.RbacV1().ClusterRoles().Update(ctx, changed,
+			metav1.UpdateOptions{FieldManager: "clusterrole-aggregation-controller"})
 		if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			failed = append(failed, err)
 		}

@@ -19,7 +19,11 @@ import (
 func Ensure(client typed.RbacV1Interface, roles []rbacv1.ClusterRole) error {
 	modifier := firstRules{reconciliation.ClusterRoleModifier{Client: client.ClusterRoles()}, aggregatedSystemRules(roles)}
 	for i := range roles {
-		o := reconciliation.ReconcileRoleOptions{Role: reconciliation.ClusterRoleRuleOwner{ClusterRole: &roles[i]}, Client: modifier, Confirm: true}
+		o := reconciliation.ReconcileRoleOptions{
+			Role:    reconciliation.ClusterRoleRuleOwner{ClusterRole: &roles[i]},
+			Client:  modifier,
+			Confirm: true,
+		}
 		if _, err := o.Run(); err != nil {
 			return fmt.Errorf("cluster role %s: %w", roles[i].Name, err)
 		}

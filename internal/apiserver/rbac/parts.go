@@ -46,28 +46,42 @@ func userSubjects(name string) []rbacv1.Subject {
 
 // managerRules returns the rules for what all controllers of a process share.
 func managerRules() []rbacv1.PolicyRule {
-	return slices.Concat(eventRules(), leaderRules("kube-controller-manager allot-controller-manager"), []rbacv1.PolicyRule{
-		allow("list watch", "*", "*"),
-		allow("create", groupAuthentication, "tokenreviews"),
-		allow("create", groupAuthorization, "subjectaccessreviews"),
-		allow("create", "", "serviceaccounts serviceaccounts/token"),
-	})
+	return slices.Concat(
+		eventRules(),
+		leaderRules("kube-controller-manager allot-controller-manager"),
+		[]rbacv1.PolicyRule{
+			allow("list watch", "*", "*"),
+			allow("create", groupAuthentication, "tokenreviews"),
+			allow("create", groupAuthorization, "subjectaccessreviews"),
+			allow("create", "", "serviceaccounts serviceaccounts/token"),
+		},
+	)
 }
 
 // controller returns a component with its own service account. A process that runs all controllers
 // as one user has its role too.
 func controller(name string, rules ...rbacv1.PolicyRule) part {
 	account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceSystem, Name: name}
-	return part{controllerPrefix + name, append(userSubjects(user.KubeControllerManager), account), append(rules, eventRules()...)}
+	return part{
+		controllerPrefix + name,
+		append(userSubjects(user.KubeControllerManager), account),
+		append(rules, eventRules()...),
+	}
 }
 
 func eventRules() []rbacv1.PolicyRule {
-	return []rbacv1.PolicyRule{allow("create patch update", "", "events"), allow("create patch update", groupEvents, "events")}
+	return []rbacv1.PolicyRule{
+		allow("create patch update", "", "events"),
+		allow("create patch update", groupEvents, "events"),
+	}
 }
 
 // leaderRules returns the rules that leader election by leases with these names requires.
 func leaderRules(leases string) []rbacv1.PolicyRule {
-	return []rbacv1.PolicyRule{allow("create", groupCoordination, "leases"), allowNamed("get update patch list watch", groupCoordination, "leases", leases)}
+	return []rbacv1.PolicyRule{
+		allow("create", groupCoordination, "leases"),
+		allowNamed("get update patch list watch", groupCoordination, "leases", leases),
+	}
 }
 
 func schedulerRules() []rbacv1.PolicyRule {
@@ -79,7 +93,8 @@ func schedulerRules() []rbacv1.PolicyRule {
 		allow(read, "apps", "replicasets statefulsets"),
 		allow(read, "policy", "poddisruptionbudgets"),
 		allow(read, groupStorage, "storageclasses csinodes csidrivers csistoragecapacities volumeattachments"),
-		allow(read, groupResource, "deviceclasses resourceslices devicetaintrules resourceclaimtemplates clusterresourceclaimtemplates"),
+		allow(read, groupResource,
+			"deviceclasses resourceslices devicetaintrules resourceclaimtemplates clusterresourceclaimtemplates"),
 		allow("get list watch update patch create delete", groupResource, "resourceclaims"),
 		allow("get update patch", groupResource, "resourceclaims/status"),
 		// Since 1.36, changing an allocation or its consumers requires this permission too.
@@ -222,7 +237,8 @@ func fleetRules() []rbacv1.PolicyRule {
 		allow("get list watch create update patch delete", groupResource, "resourceslices"),
 		allow(read, groupResource, "resourceclaims deviceclasses"),
 		allow("update patch", groupResource, "resourceclaims/status"),
-		allow(resourcev1.VerbPrefixArbitraryNode+"update "+resourcev1.VerbPrefixArbitraryNode+"patch", groupResource, "resourceclaims/"+resourcev1.SubresourceDriver),
+		allow(resourcev1.VerbPrefixArbitraryNode+"update "+resourcev1.VerbPrefixArbitraryNode+"patch", groupResource,
+			"resourceclaims/"+resourcev1.SubresourceDriver),
 		allow(read, groupScheduling, "podgroups"),
 	}
 }
@@ -254,6 +270,7 @@ func driverRules() []rbacv1.PolicyRule {
 		allow("get list watch create update patch delete", groupResource, "resourceslices"),
 		allow("get", groupResource, "resourceclaims"),
 		allow("update patch", groupResource, "resourceclaims/status"),
-		allow(resourcev1.VerbPrefixAssociatedNode+"update "+resourcev1.VerbPrefixAssociatedNode+"patch", groupResource, "resourceclaims/"+resourcev1.SubresourceDriver),
+		allow(resourcev1.VerbPrefixAssociatedNode+"update "+resourcev1.VerbPrefixAssociatedNode+"patch", groupResource,
+			"resourceclaims/"+resourcev1.SubresourceDriver),
 	}
 }

@@ -71,7 +71,13 @@ func TestPolicyEqualsReadingEverything(t *testing.T) {
 				p.DeleteBinding(ns, name)
 				delete(n.bindings, key)
 			case 2:
-				rules := []rbacv1.PolicyRule{{Verbs: []string{verbs.Draw(rt, "verb")}, APIGroups: []string{""}, Resources: []string{resources.Draw(rt, "resource")}}}
+				rules := []rbacv1.PolicyRule{
+					{
+						Verbs:     []string{verbs.Draw(rt, "verb")},
+						APIGroups: []string{""},
+						Resources: []string{resources.Draw(rt, "resource")},
+					},
+				}
 				p.SetRole(ns, name, rules)
 				n.roles[key] = rules
 			default:
@@ -82,11 +88,14 @@ func TestPolicyEqualsReadingEverything(t *testing.T) {
 				}
 				for range rapid.IntRange(0, 3).Draw(rt, "subjects") {
 					b.Subjects = append(b.Subjects, rbacv1.Subject{
-						Kind: kinds.Draw(rt, "kind"), Name: names.Draw(rt, "subject"), Namespace: namespaces.Draw(rt, "subject namespace"),
+						Kind: kinds.Draw(rt, "kind"),
+						Name: names.Draw(rt, "subject"), Namespace: namespaces.Draw(rt, "subject namespace"),
 					})
 				}
 				if ns == "" {
-					p.SetClusterRoleBinding(&rbacv1.ClusterRoleBinding{ObjectMeta: b.ObjectMeta, RoleRef: b.RoleRef, Subjects: b.Subjects})
+					p.SetClusterRoleBinding(
+						&rbacv1.ClusterRoleBinding{ObjectMeta: b.ObjectMeta, RoleRef: b.RoleRef, Subjects: b.Subjects},
+					)
 				} else {
 					p.SetRoleBinding(&b)
 				}

@@ -26,7 +26,11 @@ const (
 
 // allow returns a rule. The lists are separated by spaces.
 func allow(verbs, group, resources string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), APIGroups: []string{group}, Resources: strings.Fields(resources)}
+	return rbacv1.PolicyRule{
+		Verbs:     strings.Fields(verbs),
+		APIGroups: []string{group},
+		Resources: strings.Fields(resources),
+	}
 }
 
 // allowNamed returns a rule for objects with given names.
@@ -99,7 +103,8 @@ func userRoles() []rbacv1.ClusterRole {
 	const health = "/livez /readyz /healthz"
 	return []rbacv1.ClusterRole{
 		role("cluster-admin", allow("*", "*", "*"), allowPaths("*", "*")),
-		role("system:discovery", allowPaths("get", health+" /version /version/ /openapi /openapi/* /api /api/* /apis /apis/*")),
+		role("system:discovery",
+			allowPaths("get", health+" /version /version/ /openapi /openapi/* /api /api/* /apis /apis/*")),
 		role("system:public-info-viewer", allowPaths("get", health+" /version /version/")),
 		role("system:monitoring", allowPaths("get", health+" /livez/* /readyz/* /healthz/* /metrics /metrics/slis")),
 		role("system:basic-user",
@@ -132,7 +137,9 @@ func aggregateTo(name string) string { return "rbac.authorization.k8s.io/aggrega
 // by another role.
 func aggregatingRole(name, by string) rbacv1.ClusterRole {
 	out := role(name)
-	out.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{aggregateTo(name): "true"}}}}
+	out.AggregationRule = &rbacv1.AggregationRule{
+		ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{aggregateTo(name): "true"}}},
+	}
 	if by != "" {
 		out.Labels = map[string]string{aggregateTo(by): "true"}
 	}

@@ -79,7 +79,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 		"escalate roles.rbac.authorization.k8s.io":                      {},
 		"impersonate users":                                             {},
 		"get /metrics":                                                  {},
-		"get /apis/apps/v1":                                             {"view", "edit", "admin", scheduler, manager, fleet, "node"},
+		"get /apis/apps/v1": {"view", "edit", "admin", scheduler, manager, fleet,
+			"node"},
 	} {
 		for _, name := range []string{"view", "edit", "admin", scheduler, manager, fleet, "node"} {
 			who := &user.DefaultInfo{Name: name, Groups: []string{user.AllAuthenticated}}

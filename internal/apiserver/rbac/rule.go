@@ -23,7 +23,8 @@ func requestOf(a authorizer.Attributes) request {
 		return request{verb: a.GetVerb(), path: a.GetPath(), noResource: true}
 	}
 	r := request{
-		verb: a.GetVerb(), group: a.GetAPIGroup(), resource: a.GetResource(), subresource: a.GetSubresource(), name: a.GetName(),
+		verb: a.GetVerb(), group: a.GetAPIGroup(), resource: a.GetResource(), subresource: a.GetSubresource(),
+		name: a.GetName(),
 	}
 	r.combined = r.resource
 	if r.subresource != "" {

@@ -171,7 +171,8 @@ func (w *world) gathered(*datadriven.TestData) string {
 }
 
 func (w *world) size(*datadriven.TestData) string {
-	return fmt.Sprintf("roles %d, bindings %d, subjects %d\n", len(w.policy.roles), len(w.policy.subjects), len(w.policy.grants))
+	return fmt.Sprintf("roles %d, bindings %d, subjects %d\n", len(w.policy.roles), len(w.policy.subjects),
+		len(w.policy.grants))
 }
 
 func describeAll(rules []rbacv1.PolicyRule) string {

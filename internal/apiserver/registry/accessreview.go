@@ -27,29 +27,45 @@ func accessReviewKinds() []runtime.Object {
 // accessReviews returns the storages for access reviews, which use the server's authorizer.
 func accessReviews(a Access) map[string]rest.Storage {
 	return map[string]rest.Storage{
-		"selfsubjectaccessreviews": newReview("selfsubjectaccessreview", false, func(ctx context.Context, r *authorizationv1.SelfSubjectAccessReview) error {
-			who, _ := caller(ctx)
-			spec := authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: r.Spec.ResourceAttributes, NonResourceAttributes: r.Spec.NonResourceAttributes}
-			if err := invalidReview("SelfSubjectAccessReview", validation.ValidateSelfSubjectAccessReview(r)); err != nil {
-				return err
-			}
-			r.Status = a.review(ctx, who, &spec)
-			return nil
-		}),
-		"subjectaccessreviews": newReview("subjectaccessreview", false, func(ctx context.Context, r *authorizationv1.SubjectAccessReview) error {
-			if err := invalidReview("SubjectAccessReview", validation.ValidateSubjectAccessReview(r)); err != nil {
-				return err
-			}
-			r.Status = a.review(ctx, subjectOf(&r.Spec), &r.Spec)
-			return nil
-		}),
-		"localsubjectaccessreviews": newReview("localsubjectaccessreview", true, func(ctx context.Context, r *authorizationv1.LocalSubjectAccessReview) error {
-			if err := invalidReview("LocalSubjectAccessReview", validation.ValidateLocalSubjectAccessReview(r, genericapirequest.NamespaceValue(ctx))); err != nil {
-				return err
-			}
-			r.Status = a.review(ctx, subjectOf(&r.Spec), &r.Spec)
-			return nil
-		}),
+		"selfsubjectaccessreviews": newReview(
+			"selfsubjectaccessreview",
+			false,
+			func(ctx context.Context, r *authorizationv1.SelfSubjectAccessReview) error {
+				who, _ := caller(ctx)
+				spec := authorizationv1.SubjectAccessReviewSpec{
+					ResourceAttributes:    r.Spec.ResourceAttributes,
+					NonResourceAttributes: r.Spec.NonResourceAttributes,
+				}
+				if err := invalidReview("SelfSubjectAccessReview", validation.ValidateSelfSubjectAccessReview(r)); err != nil {
+					return err
+				}
+				r.Status = a.review(ctx, who, &spec)
+				return nil
+			},
+		),
+		"subjectaccessreviews": newReview(
+			"subjectaccessreview",
+			false,
+			func(ctx context.Context, r *authorizationv1.SubjectAccessReview) error {
+				if err := invalidReview("SubjectAccessReview", validation.ValidateSubjectAccessReview(r)); err != nil {
+					return err
+				}
+				r.Status = a.review(ctx, subjectOf(&r.Spec), &r.Spec)
+				return nil
+			},
+		),
+		"localsubjectaccessreviews": newReview(
+			"localsubjectaccessreview",
+			true,
+			func(ctx context.Context, r *authorizationv1.LocalSubjectAccessReview) error {
+				if err := invalidReview("LocalSubjectAccessReview",
+					validation.ValidateLocalSubjectAccessReview(r, genericapirequest.NamespaceValue(ctx))); err != nil {
+					return err
+				}
+				r.Status = a.review(ctx, subjectOf(&r.Spec), &r.Spec)
+				return nil
+			},
+		),
 		"selfsubjectrulesreviews": newReview("selfsubjectrulesreview", false, a.rulesReview),
 	}
 }
@@ -60,10 +76,14 @@ func (a Access) rulesReview(ctx context.Context, r *authorizationv1.SelfSubjectR
 		return apierrors.NewBadRequest("spec.namespace: no namespace is named")
 	}
 	who, _ := caller(ctx)
-	status := authorizationv1.SubjectRulesReviewStatus{ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}}
+	status := authorizationv1.SubjectRulesReviewStatus{
+		ResourceRules:    []authorizationv1.ResourceRule{},
+		NonResourceRules: []authorizationv1.NonResourceRule{},
+	}
 	for _, rule := range a.Policy.Rules(who, r.Spec.Namespace) {
 		if len(rule.NonResourceURLs) > 0 {
-			status.NonResourceRules = append(status.NonResourceRules, authorizationv1.NonResourceRule{Verbs: rule.Verbs, NonResourceURLs: rule.NonResourceURLs})
+			status.NonResourceRules = append(status.NonResourceRules,
+				authorizationv1.NonResourceRule{Verbs: rule.Verbs, NonResourceURLs: rule.NonResourceURLs})
 			continue
 		}
 		status.ResourceRules = append(status.ResourceRules, authorizationv1.ResourceRule{
@@ -81,7 +101,9 @@ func invalidReview(kind string, errs field.ErrorList) error {
 	return apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName, Kind: kind}, "", errs)
 }
 
-func (a Access) review(ctx context.Context, who user.Info, spec *authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+func (a Access) review(
+	ctx context.Context, who user.Info, spec *authorizationv1.SubjectAccessReviewSpec,
+) authorizationv1.SubjectAccessReviewStatus {
 	decision, reason, err := a.Authorizer.Authorize(ctx, attributesOf(who, spec))
 	status := authorizationv1.SubjectAccessReviewStatus{
 		Allowed: decision == authorizer.DecisionAllow, Denied: decision == authorizer.DecisionDeny, Reason: reason,
@@ -127,7 +149,9 @@ type review[T any, P pointer[T]] struct {
 	answer     func(ctx context.Context, question P) error
 }
 
-func newReview[T any, P pointer[T]](singular string, namespaced bool, answer func(context.Context, P) error) *review[T, P] {
+func newReview[T any, P pointer[T]](
+	singular string, namespaced bool, answer func(context.Context, P) error,
+) *review[T, P] {
 	return &review[T, P]{singular, namespaced, answer}
 }
 

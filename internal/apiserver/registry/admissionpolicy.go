@@ -57,7 +57,8 @@ func admissionPolicies(g given) []entry {
 			validate:       validation.ValidateValidatingAdmissionPolicyBinding,
 			validateUpdate: validation.ValidateValidatingAdmissionPolicyBindingUpdate,
 			validateIn: func(ctx context.Context, b, old *admissionregistrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
-				if old != nil && b.Spec.PolicyName == old.Spec.PolicyName && apiequality.Semantic.DeepEqual(b.Spec.ParamRef, old.Spec.ParamRef) {
+				if old != nil && b.Spec.PolicyName == old.Spec.PolicyName &&
+					apiequality.Semantic.DeepEqual(b.Spec.ParamRef, old.Spec.ParamRef) {
 					return nil
 				}
 				return params.ofBinding(ctx, params.validatingPolicy(ctx, b.Spec.PolicyName), b.Spec.ParamRef)
@@ -95,7 +96,8 @@ func admissionPolicies(g given) []entry {
 			validate:       validation.ValidateMutatingAdmissionPolicyBinding,
 			validateUpdate: validation.ValidateMutatingAdmissionPolicyBindingUpdate,
 			validateIn: func(ctx context.Context, b, old *admissionregistrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
-				if old != nil && b.Spec.PolicyName == old.Spec.PolicyName && apiequality.Semantic.DeepEqual(b.Spec.ParamRef, old.Spec.ParamRef) {
+				if old != nil && b.Spec.PolicyName == old.Spec.PolicyName &&
+					apiequality.Semantic.DeepEqual(b.Spec.ParamRef, old.Spec.ParamRef) {
 					return nil
 				}
 				return params.ofBinding(ctx, params.mutatingPolicy(ctx, b.Spec.PolicyName), b.Spec.ParamRef)
@@ -120,14 +122,20 @@ func (a paramAccess) ofPolicy(ctx context.Context, kind *admissionregistrationv1
 	act.Verb, act.Name, act.Namespace = "get", "*", "*"
 	if who, ok := a.allows(ctx, act); !ok {
 		return field.ErrorList{field.Forbidden(field.NewPath("spec", "paramKind"), fmt.Sprintf(
-			`user %s must have "get" permission on all objects of the referenced paramKind (kind=%s, apiVersion=%s)`, who, kind.Kind, kind.APIVersion))}
+			`user %s must have "get" permission on all objects of the referenced paramKind (kind=%s, apiVersion=%s)`,
+			who,
+			kind.Kind,
+			kind.APIVersion,
+		))}
 	}
 	return nil
 }
 
 // ofBinding checks that the caller may read the objects that a binding names. Without a known
 // paramKind that takes the right to read all kinds.
-func (a paramAccess) ofBinding(ctx context.Context, kind *admissionregistrationv1.ParamKind, ref *admissionregistrationv1.ParamRef) field.ErrorList {
+func (a paramAccess) ofBinding(
+	ctx context.Context, kind *admissionregistrationv1.ParamKind, ref *admissionregistrationv1.ParamRef,
+) field.ErrorList {
 	if ref == nil {
 		return nil
 	}

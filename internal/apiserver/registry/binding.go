@@ -51,7 +51,9 @@ func (b *binding) Create(
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("unexpected type %T", obj))
 	}
 	if bind.Name != name {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("name %q in the URL is not the name %q of the Binding", name, bind.Name))
+		return nil, apierrors.NewBadRequest(
+			fmt.Sprintf("name %q in the URL is not the name %q of the Binding", name, bind.Name),
+		)
 	}
 	if errs := validation.ValidateBinding(bind); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Binding").GroupKind(), name, errs)

@@ -33,7 +33,9 @@ func (a Access) claimStatusAccess(ctx context.Context, c, old *resource.Resource
 	return append(a.bindingAccess(ctx, request, c, old), a.driverAccess(ctx, request, c, old)...)
 }
 
-func (a Access) bindingAccess(ctx context.Context, request authorizer.Attributes, c, old *resource.ResourceClaim) field.ErrorList {
+func (a Access) bindingAccess(
+	ctx context.Context, request authorizer.Attributes, c, old *resource.ResourceClaim,
+) field.ErrorList {
 	if apiequality.Semantic.DeepEqual(c.Status.Allocation, old.Status.Allocation) &&
 		apiequality.Semantic.DeepEqual(c.Status.ReservedFor, old.Status.ReservedFor) {
 		return nil
@@ -45,7 +47,9 @@ func (a Access) bindingAccess(ctx context.Context, request authorizer.Attributes
 
 // driverAccess checks the permission for each driver with changed device status. Without an
 // allocation, entries are removed by the server itself.
-func (a Access) driverAccess(ctx context.Context, request authorizer.Attributes, c, old *resource.ResourceClaim) field.ErrorList {
+func (a Access) driverAccess(
+	ctx context.Context, request authorizer.Attributes, c, old *resource.ResourceClaim,
+) field.ErrorList {
 	if c.Status.Allocation == nil {
 		return nil
 	}
@@ -56,7 +60,8 @@ func (a Access) driverAccess(ctx context.Context, request authorizer.Attributes,
 	var errs field.ErrorList
 	for _, driver := range changedDrivers(c.Status.Devices, old.Status.Devices) {
 		errs = append(errs, a.partAccess(ctx, field.NewPath("status", "devices"), statusPart{
-			Attributes: request, verbs: verbs, subresource: resourcev1.SubresourceDriver, namespace: request.GetNamespace(), name: driver,
+			Attributes: request, verbs: verbs, subresource: resourcev1.SubresourceDriver, namespace: request.GetNamespace(),
+			name: driver,
 		})...)
 	}
 	return errs

@@ -125,7 +125,12 @@ func (c *claimStatus) takeLate(ctx context.Context, key claimKey) {
 		if err == nil || apierrors.IsNotFound(err) {
 			return
 		}
-		klog.FromContext(ctx).Error(err, "Deallocate the claim that was allocated a device last", "claim", klog.KRef(key.namespace, key.name))
+		klog.FromContext(ctx).Error(
+			err,
+			"Deallocate the claim that was allocated a device last",
+			"claim",
+			klog.KRef(key.namespace, key.name),
+		)
 		pause(ctx, lookAgain)
 	}
 }
@@ -137,7 +142,9 @@ func asServer(ctx context.Context, namespace string) context.Context {
 }
 
 // free removes the allocation from a claim if a condition holds for the stored version.
-func (c *claimStatus) free(ctx context.Context, name string, when func(ctx context.Context, now *resource.ResourceClaim) (bool, error)) error {
+func (c *claimStatus) free(
+	ctx context.Context, name string, when func(ctx context.Context, now *resource.ResourceClaim) (bool, error),
+) error {
 	edit := func(ctx context.Context, _, now runtime.Object) (runtime.Object, error) {
 		claim := now.(*resource.ResourceClaim).DeepCopy()
 		yes, err := when(ctx, claim)

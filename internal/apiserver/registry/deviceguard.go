@@ -102,7 +102,8 @@ func (w *deviceWrite) settle(ctx context.Context, stored *resource.ResourceClaim
 			return refuse(w.claim, gain, rivals[0])
 		}
 		claims := schema.GroupResource{Group: resourceGroup, Resource: "resourceclaims"}
-		return apierrors.NewConflict(claims, w.claim.name, fmt.Errorf("%s: could not verify that the device is allocated exclusively, retry", gain.at))
+		return apierrors.NewConflict(claims, w.claim.name,
+			fmt.Errorf("%s: could not verify that the device is allocated exclusively, retry", gain.at))
 	}
 	return nil
 }
@@ -228,5 +229,6 @@ func exclusive(r *resourcev1.DeviceRequestAllocationResult) bool {
 // write was rejected.
 func surelyNotStored(err error) bool {
 	var refusal apierrors.APIStatus
-	return errors.As(err, &refusal) && refusal.Status().Code >= http.StatusBadRequest && refusal.Status().Code < http.StatusInternalServerError
+	return errors.As(err, &refusal) && refusal.Status().Code >= http.StatusBadRequest &&
+		refusal.Status().Code < http.StatusInternalServerError
 }

@@ -129,7 +129,11 @@ func (g *guards) lookAnew(t *rapid.T) {
 }
 
 func drawResult(t *rapid.T, claim string) resourcev1.DeviceRequestAllocationResult {
-	r := resourcev1.DeviceRequestAllocationResult{Driver: "d", Pool: "p", Device: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "device")}
+	r := resourcev1.DeviceRequestAllocationResult{
+		Driver: "d",
+		Pool:   "p",
+		Device: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "device"),
+	}
 	switch rapid.IntRange(0, 3).Draw(t, "how") {
 	case 0:
 		r.AdminAccess = ptr.To(true)

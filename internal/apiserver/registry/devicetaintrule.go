@@ -46,8 +46,13 @@ func deviceTaintRules(now func() time.Time) entry {
 			if !evictsEverywhere(r) || (old != nil && evictsEverywhere(old)) {
 				return nil
 			}
-			return []string{fmt.Sprintf("spec.deviceSelector: empty, so that all devices of the cluster get the taint %s, and with the effect NoExecute "+
-				"every pod that uses a device and does not tolerate it is evicted; the effect None only counts them, in status.conditions", r.Spec.Taint.Key)}
+			return []string{
+				fmt.Sprintf(
+					"spec.deviceSelector: empty, so that all devices of the cluster get the taint %s, and with the effect NoExecute "+
+						"every pod that uses a device and does not tolerate it is evicted; the effect None only counts them, in status.conditions",
+					r.Spec.Taint.Key,
+				),
+			}
 		},
 	}
 }
@@ -64,5 +69,6 @@ func stampEffect(taint, old *resourcev1.DeviceTaint, now func() time.Time) {
 // selected.
 func evictsEverywhere(r *resourcev1.DeviceTaintRule) bool {
 	s := r.Spec.DeviceSelector
-	return s != nil && *s == (resourcev1.DeviceTaintSelector{}) && r.Spec.Taint.Effect == resourcev1.DeviceTaintEffectNoExecute
+	return s != nil && *s == (resourcev1.DeviceTaintSelector{}) &&
+		r.Spec.Taint.Effect == resourcev1.DeviceTaintEffectNoExecute
 }

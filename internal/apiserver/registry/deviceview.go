@@ -49,7 +49,12 @@ type holding struct {
 func sharesConflict(a, b string) bool { return a == "" || b == "" || a == b }
 
 func newDeviceView(doubled func(claimKey)) *deviceView {
-	return &deviceView{doubled: doubled, changed: make(chan struct{}), holdings: map[deviceID][]holding{}, claims: map[claimKey][]deviceID{}}
+	return &deviceView{
+		doubled:  doubled,
+		changed:  make(chan struct{}),
+		holdings: map[deviceID][]holding{},
+		claims:   map[claimKey][]deviceID{},
+	}
 }
 
 // run keeps the view up to date until ctx ends.
@@ -174,7 +179,8 @@ func (v *deviceView) put(claim *resource.ResourceClaim, version uint64) (late bo
 }
 
 func (v *deviceView) drop(key claimKey, id deviceID) {
-	left := slices.DeleteFunc(v.holdings[id.whole()], func(h holding) bool { return h.claim == key && h.share == id.share })
+	left := slices.DeleteFunc(v.holdings[id.whole()],
+		func(h holding) bool { return h.claim == key && h.share == id.share })
 	if len(left) == 0 {
 		delete(v.holdings, id.whole())
 	} else {
@@ -233,7 +239,8 @@ func (v *deviceView) late(key claimKey) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.ContainsFunc(v.claims[key], func(id deviceID) bool {
-		return slices.ContainsFunc(v.holdings[id.whole()], func(h holding) bool { return h.claim == key && h.share == id.share && h.late })
+		return slices.ContainsFunc(v.holdings[id.whole()],
+			func(h holding) bool { return h.claim == key && h.share == id.share && h.late })
 	})
 }
 

@@ -70,7 +70,9 @@ func drawAllocation(t *rapid.T) *resource.AllocationResult {
 			r.AdminAccess = ptr.To(rapid.Bool().Draw(t, "admin access"))
 		}
 		if rapid.Bool().Draw(t, "share") {
-			r.ShareID = ptr.To(types.UID(fmt.Sprintf("00000000-0000-4000-8000-00000000000%d", rapid.IntRange(0, 2).Draw(t, "share ID"))))
+			r.ShareID = ptr.To(
+				types.UID(fmt.Sprintf("00000000-0000-4000-8000-00000000000%d", rapid.IntRange(0, 2).Draw(t, "share ID"))),
+			)
 		}
 		allocation.Devices.Results = append(allocation.Devices.Results, r)
 	}
@@ -91,10 +93,21 @@ func TestAllocationsAreLawful(t *testing.T) {
 			c.Spec.Devices.Requests = []resourcev1.DeviceRequest{
 				{Name: "plain", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "any"}},
 				{Name: "admin", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "any", AdminAccess: ptr.To(true)}},
-				{Name: "either", FirstAvailable: []resourcev1.DeviceSubRequest{{Name: "a", DeviceClassName: "any"}, {Name: "b", DeviceClassName: "any"}}},
+				{
+					Name: "either",
+					FirstAvailable: []resourcev1.DeviceSubRequest{
+						{Name: "a", DeviceClassName: "any"},
+						{Name: "b", DeviceClassName: "any"},
+					},
+				},
 			}
 			if i == 0 {
-				c.Spec.ReservedFor = &resourcev1.ResourceClaimConsumerReference{APIGroup: "batch", Resource: "jobs", Name: "j", UID: "j"}
+				c.Spec.ReservedFor = &resourcev1.ResourceClaimConsumerReference{
+					APIGroup: "batch",
+					Resource: "jobs",
+					Name:     "j",
+					UID:      "j",
+				}
 			}
 			store.put(c)
 		}

@@ -20,14 +20,17 @@ func mayDisrupt(b *policyv1.PodDisruptionBudget) error {
 	case s.ObservedGeneration < b.Generation:
 		return refusal(b, 10, "has changed and is not counted yet")
 	case len(s.DisruptedPods) > maxDisruptedPods:
-		err := apierrors.NewForbidden(budgetResource, b.Name, fmt.Errorf("more than %d evictions are not counted yet", maxDisruptedPods))
-		err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, cause(b, "has too many evictions that are not counted yet"))
+		err := apierrors.NewForbidden(budgetResource, b.Name,
+			fmt.Errorf("more than %d evictions are not counted yet", maxDisruptedPods))
+		err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes,
+			cause(b, "has too many evictions that are not counted yet"))
 		return err
 	case s.DisruptionsAllowed > 0:
 		return nil
 	}
 	failed := meta.FindStatusCondition(s.Conditions, policyv1.DisruptionAllowedCondition)
-	if failed != nil && failed.Status == metav1.ConditionFalse && failed.Reason == policyv1.SyncFailedReason && failed.Message != "" {
+	if failed != nil && failed.Status == metav1.ConditionFalse && failed.Reason == policyv1.SyncFailedReason &&
+		failed.Message != "" {
 		return refusal(b, 0, "could not be counted: "+failed.Message)
 	}
 	if s.CurrentHealthy <= s.DesiredHealthy {
@@ -49,7 +52,10 @@ func tooManyRequests(why string, seconds int) *apierrors.StatusError {
 }
 
 func cause(b *policyv1.PodDisruptionBudget, why string) metav1.StatusCause {
-	return metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: fmt.Sprintf("The disruption budget %s %s", b.Name, why)}
+	return metav1.StatusCause{
+		Type:    policyv1.DisruptionBudgetCause,
+		Message: fmt.Sprintf("The disruption budget %s %s", b.Name, why),
+	}
 }
 
 // takeDisruption counts a pod that is about to be deleted, until the controller sees its deletion.

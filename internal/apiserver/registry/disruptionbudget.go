@@ -16,7 +16,8 @@ var budgetResource = schema.GroupResource{Group: policyv1.GroupName, Resource: "
 func podDisruptionBudgets() entry {
 	return &kind[policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudget]{
 		names: names{
-			group: budgetResource.Group, versions: v1, plural: budgetResource.Resource, singular: "poddisruptionbudget", short: []string{"pdb"},
+			group: budgetResource.Group, versions: v1, plural: budgetResource.Resource, singular: "poddisruptionbudget",
+			short: []string{"pdb"},
 		},
 		newList:      func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
 		defaults:     noDefaults[*policyv1.PodDisruptionBudget],

@@ -71,7 +71,9 @@ func (e *eviction) Create(
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("unexpected type %T", obj))
 	}
 	if request.Name != name {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("name %q in the URL is not the name %q of the Eviction", name, request.Name))
+		return nil, apierrors.NewBadRequest(
+			fmt.Sprintf("name %q in the URL is not the name %q of the Eviction", name, request.Name),
+		)
 	}
 	wanted, err := deleteOptions(request, options.DryRun)
 	if err != nil {
@@ -95,15 +97,22 @@ func deleteOptions(request *policyv1.Eviction, dryRun []string) (*metav1.DeleteO
 		options = request.DeleteOptions.DeepCopy()
 	}
 	if ptr.Deref(options.IgnoreStoreReadErrorWithClusterBreakingPotential, false) {
-		return nil, apierrors.NewInvalid(policyv1.SchemeGroupVersion.WithKind("Eviction").GroupKind(), request.Name, field.ErrorList{
-			field.Invalid(field.NewPath("deleteOptions", "ignoreStoreReadErrorWithClusterBreakingPotential"), true, "may not be set for an eviction"),
-		})
+		return nil, apierrors.NewInvalid(
+			policyv1.SchemeGroupVersion.WithKind("Eviction").GroupKind(),
+			request.Name,
+			field.ErrorList{
+				field.Invalid(field.NewPath("deleteOptions", "ignoreStoreReadErrorWithClusterBreakingPotential"), true,
+					"may not be set for an eviction"),
+			},
+		)
 	}
 	switch {
 	case len(options.DryRun) == 0:
 		options.DryRun = dryRun
 	case len(dryRun) > 0 && !slices.Equal(options.DryRun, dryRun):
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("dryRun is %v in the URL and %v in the Eviction", dryRun, options.DryRun))
+		return nil, apierrors.NewBadRequest(
+			fmt.Sprintf("dryRun is %v in the URL and %v in the Eviction", dryRun, options.DryRun),
+		)
 	}
 	return options, nil
 }
@@ -140,7 +149,8 @@ func (e *eviction) evict(ctx context.Context, name string, options *metav1.Delet
 
 func checkUID(pod *core.Pod, options *metav1.DeleteOptions) error {
 	if p := options.Preconditions; p != nil && p.UID != nil && *p.UID != "" && *p.UID != pod.UID {
-		return apierrors.NewConflict(corev1.Resource("pods"), pod.Name, fmt.Errorf("the UID in the precondition (%s) is not the pod's (%s)", *p.UID, pod.UID))
+		return apierrors.NewConflict(corev1.Resource("pods"), pod.Name,
+			fmt.Errorf("the UID in the precondition (%s) is not the pod's (%s)", *p.UID, pod.UID))
 	}
 	return nil
 }
@@ -182,7 +192,8 @@ func (e *eviction) leave(ctx context.Context, pod *core.Pod, dryRun bool) (leave
 	case len(budgets) > 1:
 		return leaveAnyway, &apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
-			Message: fmt.Sprintf("pod %s is selected by more than one PodDisruptionBudget, which evictions do not support", pod.Name),
+			Message: fmt.Sprintf("pod %s is selected by more than one PodDisruptionBudget, which evictions do not support",
+				pod.Name),
 		}}
 	}
 	if !isReady(pod) && sparesUnready(budgets[0]) {

@@ -68,15 +68,22 @@ func (s *jobStorage) Delete(
 
 // DeleteCollection implements rest.CollectionDeleter.
 func (s *jobStorage) DeleteCollection(
-	ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions, list *internalversion.ListOptions,
+	ctx context.Context,
+	validate rest.ValidateObjectFunc,
+	options *metav1.DeleteOptions,
+	list *internalversion.ListOptions,
 ) (runtime.Object, error) {
 	warnOfOrphans(ctx, options)
 	return s.storage.DeleteCollection(ctx, validate, options, list)
 }
 
 func warnOfOrphans(ctx context.Context, options *metav1.DeleteOptions) {
-	if options != nil && options.PropagationPolicy == nil && options.OrphanDependents == nil { //nolint:staticcheck // old clients set it
-		warning.AddWarning(ctx, "", "the pods of a deleted Job stay by default: propagationPolicy=Background deletes them too, and Orphan confirms that they stay")
+	if options != nil && options.PropagationPolicy == nil &&
+		options.OrphanDependents == nil { //nolint:staticcheck // old clients set it
+		warning.AddWarning(
+			ctx, "",
+			"the pods of a deleted Job stay by default: propagationPolicy=Background deletes them too, and Orphan confirms that they stay",
+		)
 	}
 }
 
@@ -116,15 +123,26 @@ func jobWarnings(j, old *batch.Job) []string {
 	var out []string
 	if old == nil {
 		if faults := utilvalidation.IsDNS1123Label(j.Name); len(faults) > 0 {
-			out = append(out, "metadata.name: the names and host names of the pods start with it, for which a DNS label is better: "+strings.Join(faults, ", "))
+			out = append(
+				out,
+				"metadata.name: the names and host names of the pods start with it, for which a DNS label is better: "+strings.Join(
+					faults, ", ",
+				),
+			)
 		}
 	} else if j.Generation == old.Generation {
 		return nil
 	}
 	indexed := ptr.Deref(j.Spec.CompletionMode, batchv1.NonIndexedCompletion) == batchv1.IndexedCompletion
 	if indexed && ptr.Deref(j.Spec.Completions, 0) > manyCompletions && ptr.Deref(j.Spec.Parallelism, 0) > manyAtOnce {
-		out = append(out, fmt.Sprintf("spec: with more than %d completions and a parallelism of more than %d, the indexes in the status may become too many to store",
-			manyCompletions, manyAtOnce))
+		out = append(
+			out,
+			fmt.Sprintf(
+				"spec: with more than %d completions and a parallelism of more than %d, the indexes in the status may become too many to store",
+				manyCompletions,
+				manyAtOnce,
+			),
+		)
 	}
 	return out
 }

@@ -134,7 +134,8 @@ func (k *kind[T, P]) check() error {
 	case k.printer == nil:
 		return fmt.Errorf("%s: the printer is not decided; printers.NameAndAge if it shows nothing else", k.names.resource())
 	case k.class == "":
-		return fmt.Errorf("%s: what the roles view, edit and admin allow is not decided; rbac.Cluster if it is nothing", k.names.resource())
+		return fmt.Errorf("%s: what the roles view, edit and admin allow is not decided; rbac.Cluster if it is nothing",
+			k.names.resource())
 	case k.more != nil && k.subresources == nil:
 		return fmt.Errorf("%s: what the roles allow on the subresources is not decided", k.names.resource())
 	case k.validate == nil || k.validateUpdate == nil || (k.status != nil && k.validateStatus == nil):

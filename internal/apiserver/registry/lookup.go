@@ -37,7 +37,9 @@ func (l *Lookup) set(resource schema.GroupResource, store *genericregistry.Store
 }
 
 // get reads an object; fresh reads from the storage itself.
-func (l *Lookup) get(ctx context.Context, resource schema.GroupResource, namespace, name string, fresh bool) (runtime.Object, error) {
+func (l *Lookup) get(
+	ctx context.Context, resource schema.GroupResource, namespace, name string, fresh bool,
+) (runtime.Object, error) {
 	store, ok := l.stores[resource]
 	if !ok {
 		return nil, fmt.Errorf("no storage of %s", resource)
@@ -52,7 +54,9 @@ func (l *Lookup) get(ctx context.Context, resource schema.GroupResource, namespa
 // find reads an object from the cache, then from the storage; ok is false if neither has it. A name
 // that is not a path segment cannot exist, although the storage returns another error for it: the
 // caller treats it like a name that does not exist.
-func find[P runtime.Object](ctx context.Context, l *Lookup, resource schema.GroupResource, namespace, name string) (out P, ok bool, err error) {
+func find[P runtime.Object](
+	ctx context.Context, l *Lookup, resource schema.GroupResource, namespace, name string,
+) (out P, ok bool, err error) {
 	if name == "" || len(content.IsPathSegmentName(name)) > 0 {
 		return out, false, nil
 	}
@@ -77,12 +81,14 @@ func (l *Lookup) Namespace(ctx context.Context, name string) (*corev1.Namespace,
 
 // Workload reads a Workload.
 func (l *Lookup) Workload(ctx context.Context, namespace, name string) (*scheduling.Workload, bool, error) {
-	return find[*scheduling.Workload](ctx, l, schema.GroupResource{Group: schedulingGroup, Resource: "workloads"}, namespace, name)
+	return find[*scheduling.Workload](ctx, l, schema.GroupResource{Group: schedulingGroup, Resource: "workloads"},
+		namespace, name)
 }
 
 // PriorityClass reads a PriorityClass.
 func (l *Lookup) PriorityClass(ctx context.Context, name string) (*schedulingv1.PriorityClass, bool, error) {
-	return find[*schedulingv1.PriorityClass](ctx, l, schema.GroupResource{Group: schedulingGroup, Resource: "priorityclasses"}, "", name)
+	return find[*schedulingv1.PriorityClass](ctx, l,
+		schema.GroupResource{Group: schedulingGroup, Resource: "priorityclasses"}, "", name)
 }
 
 // LimitRanges lists the LimitRanges of a namespace.
@@ -91,7 +97,8 @@ func (l *Lookup) LimitRanges(ctx context.Context, namespace string) ([]corev1.Li
 	if !ok {
 		return nil, fmt.Errorf("no storage of limitranges")
 	}
-	list, err := store.List(genericapirequest.WithNamespace(ctx, namespace), &internalversion.ListOptions{ResourceVersion: "0"})
+	list, err := store.List(genericapirequest.WithNamespace(ctx, namespace),
+		&internalversion.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil, err
 	}

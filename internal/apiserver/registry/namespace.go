@@ -142,24 +142,36 @@ func (s *namespaceStorage) terminate(
 	if err != nil {
 		return nil, err
 	}
-	conditions := &apistorage.Preconditions{UID: options.Preconditions.UID, ResourceVersion: options.Preconditions.ResourceVersion}
+	conditions := &apistorage.Preconditions{
+		UID:             options.Preconditions.UID,
+		ResourceVersion: options.Preconditions.ResourceVersion,
+	}
 	out := s.NewFunc()
-	err = s.Storage.GuaranteedUpdate(ctx, key, out, false, conditions, apistorage.SimpleUpdate(func(existing runtime.Object) (runtime.Object, error) {
-		ns, ok := existing.(*corev1.Namespace)
-		if !ok {
-			return nil, fmt.Errorf("unexpected type %T", existing)
-		}
-		if err := validate(ctx, ns); err != nil {
-			return nil, err
-		}
-		if ns.DeletionTimestamp.IsZero() {
-			now := metav1.Now()
-			ns.DeletionTimestamp = &now
-		}
-		ns.Status.Phase = corev1.NamespaceTerminating
-		ns.Finalizers = propagationFinalizers(ns.Finalizers, options)
-		return ns, nil
-	}), dryrun.IsDryRun(options.DryRun), nil)
+	err = s.Storage.GuaranteedUpdate(
+		ctx,
+		key,
+		out,
+		false,
+		conditions,
+		apistorage.SimpleUpdate(func(existing runtime.Object) (runtime.Object, error) {
+			ns, ok := existing.(*corev1.Namespace)
+			if !ok {
+				return nil, fmt.Errorf("unexpected type %T", existing)
+			}
+			if err := validate(ctx, ns); err != nil {
+				return nil, err
+			}
+			if ns.DeletionTimestamp.IsZero() {
+				now := metav1.Now()
+				ns.DeletionTimestamp = &now
+			}
+			ns.Status.Phase = corev1.NamespaceTerminating
+			ns.Finalizers = propagationFinalizers(ns.Finalizers, options)
+			return ns, nil
+		}),
+		dryrun.IsDryRun(options.DryRun),
+		nil,
+	)
 	if err != nil {
 		return nil, interpret(err, s.DefaultQualifiedResource, name)
 	}
@@ -176,7 +188,10 @@ func (s *namespaceStorage) awaitCache(ctx context.Context, ns *corev1.Namespace)
 
 // propagationFinalizers adds or removes the two finalizers for the propagation policy.
 func propagationFinalizers(have []string, options *metav1.DeleteOptions) []string {
-	orphan, foreground := slices.Contains(have, metav1.FinalizerOrphanDependents), slices.Contains(have, metav1.FinalizerDeleteDependents)
+	orphan, foreground := slices.Contains(have, metav1.FinalizerOrphanDependents), slices.Contains(
+		have,
+		metav1.FinalizerDeleteDependents,
+	)
 	switch {
 	case options.OrphanDependents != nil: //nolint:staticcheck // still sent by old clients
 		orphan, foreground = *options.OrphanDependents, !*options.OrphanDependents //nolint:staticcheck // as above

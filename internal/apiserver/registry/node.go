@@ -20,7 +20,14 @@ import (
 // taint was added.
 func nodes(now func() time.Time) entry {
 	return &kind[corev1.Node, *corev1.Node]{
-		names:          names{versions: v1, plural: "nodes", singular: "node", short: []string{"no"}, cluster: true, key: "minions"},
+		names: names{
+			versions: v1,
+			plural:   "nodes",
+			singular: "node",
+			short:    []string{"no"},
+			cluster:  true,
+			key:      "minions",
+		},
 		newList:        func() runtime.Object { return &corev1.NodeList{} },
 		defaults:       defaults.Node,
 		printer:        printers.Node,

@@ -54,5 +54,6 @@ func (l *Lookup) VolumeClaim(ctx context.Context, namespace, name string) (*core
 
 // ResourceSlice returns a ResourceSlice.
 func (l *Lookup) ResourceSlice(ctx context.Context, name string) (*resourcev1.ResourceSlice, bool, error) {
-	return find[*resourcev1.ResourceSlice](ctx, l, schema.GroupResource{Group: resourcev1.GroupName, Resource: "resourceslices"}, "", name)
+	return find[*resourcev1.ResourceSlice](ctx, l,
+		schema.GroupResource{Group: resourcev1.GroupName, Resource: "resourceslices"}, "", name)
 }

@@ -31,14 +31,18 @@ func mergeLabelKeys(p *core.Pod) {
 		}
 	}
 	if a := p.Spec.Affinity; a != nil && a.PodAffinity != nil {
-		terms(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+		terms(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+			a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 	if a := p.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
-		terms(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+		terms(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+			a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 }
 
-func addKeys(selector *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator, labels map[string]string) {
+func addKeys(
+	selector *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator, labels map[string]string,
+) {
 	if selector == nil {
 		return
 	}
@@ -62,7 +66,8 @@ func appArmorFields(p *core.Pod) {
 	set := func(c *corev1.Container) {
 		value, ok := p.Annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+c.Name]
 		profile := appArmorProfile(value)
-		if !ok || profile == nil || c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil || reflect.DeepEqual(profile, ofPod) {
+		if !ok || profile == nil || c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil ||
+			reflect.DeepEqual(profile, ofPod) {
 			return
 		}
 		if c.SecurityContext == nil {

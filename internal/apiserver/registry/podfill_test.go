@@ -21,7 +21,8 @@ func createdPod(t *testing.T, manifest string) *core.Pod {
 	if err := yaml.UnmarshalStrict([]byte(manifest), pod); err != nil {
 		t.Fatal(err)
 	}
-	RulesByResource(api.NewScheme())[schema.GroupResource{Resource: "pods"}].Create.PrepareForCreate(context.Background(), pod)
+	RulesByResource(api.NewScheme())[schema.GroupResource{Resource: "pods"}].Create.PrepareForCreate(context.Background(),
+		pod)
 	return pod
 }
 
@@ -88,7 +89,9 @@ spec:
   - {name: a}
   - {name: b, securityContext: {appArmorProfile: {type: Unconfined}}}
 `)
-	if p := pod.Spec.Containers[0].SecurityContext.AppArmorProfile; p == nil || p.Type != corev1.AppArmorProfileTypeLocalhost || *p.LocalhostProfile != "mine" {
+	if p := pod.Spec.Containers[0].SecurityContext.AppArmorProfile; p == nil ||
+		p.Type != corev1.AppArmorProfileTypeLocalhost ||
+		*p.LocalhostProfile != "mine" {
 		t.Errorf("got profile %v of the annotation", p)
 	}
 	if p := pod.Spec.Containers[1].SecurityContext.AppArmorProfile; p.Type != corev1.AppArmorProfileTypeUnconfined {

@@ -60,7 +60,10 @@ func (s *podStorage) Delete(
 
 // DeleteCollection implements rest.CollectionDeleter.
 func (s *podStorage) DeleteCollection(
-	ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions, list *internalversion.ListOptions,
+	ctx context.Context,
+	validate rest.ValidateObjectFunc,
+	options *metav1.DeleteOptions,
+	list *internalversion.ListOptions,
 ) (runtime.Object, error) {
 	return s.storage.DeleteCollection(withAskedGrace(ctx, options), validate, options, list)
 }

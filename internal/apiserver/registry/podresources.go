@@ -51,10 +51,13 @@ func completeResources(pod *core.Pod) {
 
 // allHaveLimit reports whether each container has a limit of a resource.
 func allHaveLimit(pod *core.Pod, name corev1.ResourceName) bool {
-	return !slices.ContainsFunc(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c corev1.Container) bool {
-		_, ok := c.Resources.Limits[name]
-		return !ok
-	})
+	return !slices.ContainsFunc(
+		slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers),
+		func(c corev1.Container) bool {
+			_, ok := c.Resources.Limits[name]
+			return !ok
+		},
+	)
 }
 
 func isHugePages(name corev1.ResourceName) bool {

@@ -105,15 +105,21 @@ func everything() []rbacv1.PolicyRule {
 func (a Access) mayWrite(ctx context.Context, resource, name string, rules []rbacv1.PolicyRule) error {
 	who, master := caller(ctx)
 	namespace := genericapirequest.NamespaceValue(ctx)
-	if master || a.mayDo(ctx, authorizer.AttributesRecord{User: who, Verb: "escalate", Resource: resource, Namespace: namespace, Name: name}) {
+	if master ||
+		a.mayDo(
+			ctx, authorizer.AttributesRecord{User: who, Verb: "escalate", Resource: resource, Namespace: namespace, Name: name},
+		) {
 		return nil
 	}
 	lacks := a.Policy.Lacks(who, namespace, rules)
 	if len(lacks) == 0 {
 		return nil
 	}
-	return fmt.Errorf("user %q may not write a role that allows what the user is not allowed, without the verb escalate:\n%s",
-		who.GetName(), strings.Join(lacks, "\n"))
+	return fmt.Errorf(
+		"user %q may not write a role that allows what the user is not allowed, without the verb escalate:\n%s",
+		who.GetName(),
+		strings.Join(lacks, "\n"),
+	)
 }
 
 // mayBind returns an error if the caller may not bind a role in namespace: it lacks some of its
@@ -124,7 +130,10 @@ func (a Access) mayBind(ctx context.Context, ref rbacv1.RoleRef, namespace strin
 	if ref.Kind == "Role" {
 		resource = "roles"
 	}
-	if master || a.mayDo(ctx, authorizer.AttributesRecord{User: who, Verb: "bind", Resource: resource, Namespace: namespace, Name: ref.Name}) {
+	if master ||
+		a.mayDo(
+			ctx, authorizer.AttributesRecord{User: who, Verb: "bind", Resource: resource, Namespace: namespace, Name: ref.Name},
+		) {
 		return nil
 	}
 	rules, ok := a.Policy.RulesOf(ref, namespace)
@@ -183,7 +192,8 @@ func (g *guarded[P]) Update(
 
 func (g *guarded[P]) check(ctx context.Context, obj, old P) error {
 	if err := g.allowed(ctx, obj, old); err != nil {
-		return apierrors.NewForbidden(schema.GroupResource{Group: rbacv1.GroupName, Resource: g.names.plural}, obj.GetName(), err)
+		return apierrors.NewForbidden(schema.GroupResource{Group: rbacv1.GroupName, Resource: g.names.plural}, obj.GetName(),
+			err)
 	}
 	return nil
 }

@@ -31,7 +31,12 @@ func resourceVersions() []string { return []string{"v1", "v1beta2", "v1beta1"} }
 
 func resourceClaims(g given) entry {
 	claims := &kind[resource.ResourceClaim, *resource.ResourceClaim]{
-		names:         names{group: resourceGroup, versions: resourceVersions(), plural: "resourceclaims", singular: "resourceclaim"},
+		names: names{
+			group:    resourceGroup,
+			versions: resourceVersions(),
+			plural:   "resourceclaims",
+			singular: "resourceclaim",
+		},
 		newList:       func() runtime.Object { return &resource.ResourceClaimList{} },
 		defaults:      defaults.ResourceClaim,
 		olderDefaults: []defaulting{defaultsOf(&resourcev1beta1.ResourceClaimList{}, defaults.ResourceClaimV1beta1)},
@@ -119,12 +124,19 @@ func resultID(r *resourcev1.DeviceRequestAllocationResult) deviceID {
 
 func resourceClaimTemplates() entry {
 	return &kind[resource.ResourceClaimTemplate, *resource.ResourceClaimTemplate]{
-		names:         names{group: resourceGroup, versions: resourceVersions(), plural: "resourceclaimtemplates", singular: "resourceclaimtemplate"},
-		newList:       func() runtime.Object { return &resource.ResourceClaimTemplateList{} },
-		defaults:      defaults.ResourceClaimTemplate,
-		olderDefaults: []defaulting{defaultsOf(&resourcev1beta1.ResourceClaimTemplateList{}, defaults.ResourceClaimTemplateV1beta1)},
-		printer:       printers.NameAndAge,
-		class:         rbac.ReadWrite,
+		names: names{
+			group:    resourceGroup,
+			versions: resourceVersions(),
+			plural:   "resourceclaimtemplates",
+			singular: "resourceclaimtemplate",
+		},
+		newList:  func() runtime.Object { return &resource.ResourceClaimTemplateList{} },
+		defaults: defaults.ResourceClaimTemplate,
+		olderDefaults: []defaulting{
+			defaultsOf(&resourcev1beta1.ResourceClaimTemplateList{}, defaults.ResourceClaimTemplateV1beta1),
+		},
+		printer: printers.NameAndAge,
+		class:   rbac.ReadWrite,
 
 		fieldIn:        claimField,
 		validate:       validation.ValidateResourceClaimTemplate,
@@ -160,7 +172,13 @@ func clusterResourceClaimTemplates() entry {
 
 func deviceClasses() entry {
 	return &kind[resourcev1.DeviceClass, *resourcev1.DeviceClass]{
-		names:      names{group: resourceGroup, versions: resourceVersions(), plural: "deviceclasses", singular: "deviceclass", cluster: true},
+		names: names{
+			group:    resourceGroup,
+			versions: resourceVersions(),
+			plural:   "deviceclasses",
+			singular: "deviceclass",
+			cluster:  true,
+		},
 		newList:    func() runtime.Object { return &resourcev1.DeviceClassList{} },
 		defaults:   noDefaults[*resourcev1.DeviceClass],
 		printer:    printers.NameAndAge,
@@ -175,7 +193,13 @@ func deviceClasses() entry {
 
 func resourceSlices(now func() time.Time) entry {
 	return &kind[resourcev1.ResourceSlice, *resourcev1.ResourceSlice]{
-		names:         names{group: resourceGroup, versions: resourceVersions(), plural: "resourceslices", singular: "resourceslice", cluster: true},
+		names: names{
+			group:    resourceGroup,
+			versions: resourceVersions(),
+			plural:   "resourceslices",
+			singular: "resourceslice",
+			cluster:  true,
+		},
 		newList:       func() runtime.Object { return &resourcev1.ResourceSliceList{} },
 		defaults:      defaults.ResourceSlice(now),
 		olderDefaults: []defaulting{defaultsOf(&upstreamv1beta1.ResourceSliceList{}, defaults.ResourceSliceV1beta1(now))},

@@ -30,7 +30,12 @@ func TestCarryPodClaims(t *testing.T) {
 	old := []core.PodResourceClaim{podClaim("a", group), podClaim("b", cluster), podClaim("c", group)}
 	got := []core.PodResourceClaim{podClaim("b", nil), podClaim("a", nil), podClaim("c", byName), podClaim("d", nil)}
 	carryPodClaims(got, old)
-	want := []core.PodResourceClaim{podClaim("b", cluster), podClaim("a", group), podClaim("c", byName), podClaim("d", nil)}
+	want := []core.PodResourceClaim{
+		podClaim("b", cluster),
+		podClaim("a", group),
+		podClaim("c", byName),
+		podClaim("d", nil),
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -39,7 +44,10 @@ func TestCarryPodClaims(t *testing.T) {
 func TestCarryGroupClaims(t *testing.T) {
 	claim := func(name string, template, cluster *string) scheduling.PodGroupResourceClaim {
 		return scheduling.PodGroupResourceClaim{
-			PodGroupResourceClaim:            schedulingv1beta1.PodGroupResourceClaim{Name: name, ResourceClaimTemplateName: template},
+			PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{
+				Name:                      name,
+				ResourceClaimTemplateName: template,
+			},
 			ClusterResourceClaimTemplateName: cluster,
 		}
 	}
@@ -82,7 +90,8 @@ func TestDropReleasedDevices(t *testing.T) {
 	results := func(devices ...string) *resource.AllocationResult {
 		out := &resource.AllocationResult{}
 		for _, d := range devices {
-			out.Devices.Results = append(out.Devices.Results, resourcev1.DeviceRequestAllocationResult{Driver: "d", Pool: "p", Device: d})
+			out.Devices.Results = append(out.Devices.Results,
+				resourcev1.DeviceRequestAllocationResult{Driver: "d", Pool: "p", Device: d})
 		}
 		return out
 	}
@@ -93,7 +102,9 @@ func TestDropReleasedDevices(t *testing.T) {
 		return out
 	}
 	old := &resource.ResourceClaim{Status: resource.ResourceClaimStatus{Allocation: results("a", "b")}}
-	now := &resource.ResourceClaim{Status: resource.ResourceClaimStatus{Allocation: results("b"), Devices: reports("a", "b")}}
+	now := &resource.ResourceClaim{
+		Status: resource.ResourceClaimStatus{Allocation: results("b"), Devices: reports("a", "b")},
+	}
 	dropReleasedDevices(now, old)
 	if diff := cmp.Diff(reports("b"), now.Status.Devices); diff != "" {
 		t.Error(diff)
@@ -200,10 +211,30 @@ func TestStampEffect(t *testing.T) {
 		now, old  resourcev1.DeviceTaint
 		wantAdded int64
 	}{
-		{"the same", resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early}, resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early}, 1000},
-		{"another effect", resourcev1.DeviceTaint{Effect: "NoExecute", TimeAdded: &early}, resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early}, 3000},
-		{"both", resourcev1.DeviceTaint{Effect: "NoExecute", TimeAdded: &late}, resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early}, 2000},
-		{"another time", resourcev1.DeviceTaint{Effect: "None", TimeAdded: &late}, resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early}, 2000},
+		{
+			"the same",
+			resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early},
+			resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early},
+			1000,
+		},
+		{
+			"another effect",
+			resourcev1.DeviceTaint{Effect: "NoExecute", TimeAdded: &early},
+			resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early},
+			3000,
+		},
+		{
+			"both",
+			resourcev1.DeviceTaint{Effect: "NoExecute", TimeAdded: &late},
+			resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early},
+			2000,
+		},
+		{
+			"another time",
+			resourcev1.DeviceTaint{Effect: "None", TimeAdded: &late},
+			resourcev1.DeviceTaint{Effect: "None", TimeAdded: &early},
+			2000,
+		},
 	}
 	for _, tt := range tests {
 		stampEffect(&tt.now, &tt.old, now)
@@ -217,7 +248,10 @@ func TestStampEffect(t *testing.T) {
 // leaves that out.
 func TestTaintsOfNodesAreStamped(t *testing.T) {
 	at := func(second int64) *metav1.Time { return new(metav1.Unix(second, 0)) }
-	old := []corev1.Taint{{Key: "a", Effect: corev1.TaintEffectNoExecute, TimeAdded: at(10)}, {Key: "old", Effect: corev1.TaintEffectNoExecute}}
+	old := []corev1.Taint{
+		{Key: "a", Effect: corev1.TaintEffectNoExecute, TimeAdded: at(10)},
+		{Key: "old", Effect: corev1.TaintEffectNoExecute},
+	}
 	taints := []corev1.Taint{
 		{Key: "a", Effect: corev1.TaintEffectNoExecute},
 		{Key: "a", Value: "other", Effect: corev1.TaintEffectNoExecute},
@@ -234,8 +268,14 @@ func TestTaintsOfNodesAreStamped(t *testing.T) {
 }
 
 func TestEmptySelectorWithNoExecuteWarns(t *testing.T) {
-	rule := func(selector *resourcev1.DeviceTaintSelector, effect resourcev1.DeviceTaintEffect) *resourcev1.DeviceTaintRule {
-		return &resourcev1.DeviceTaintRule{Spec: resourcev1.DeviceTaintRuleSpec{DeviceSelector: selector, Taint: resourcev1.DeviceTaint{Key: "k", Effect: effect}}}
+	rule := func(selector *resourcev1.DeviceTaintSelector,
+		effect resourcev1.DeviceTaintEffect) *resourcev1.DeviceTaintRule {
+		return &resourcev1.DeviceTaintRule{
+			Spec: resourcev1.DeviceTaintRuleSpec{
+				DeviceSelector: selector,
+				Taint:          resourcev1.DeviceTaint{Key: "k", Effect: effect},
+			},
+		}
 	}
 	empty, driver := &resourcev1.DeviceTaintSelector{}, &resourcev1.DeviceTaintSelector{Driver: new("d")}
 	warnings := deviceTaintRules(time.Now).(*kind[resourcev1.DeviceTaintRule, *resourcev1.DeviceTaintRule]).warnings
@@ -248,8 +288,10 @@ func TestEmptySelectorWithNoExecuteWarns(t *testing.T) {
 		{"nothing", rule(nil, resourcev1.DeviceTaintEffectNoExecute), nil, 0},
 		{"one driver", rule(driver, resourcev1.DeviceTaintEffectNoExecute), nil, 0},
 		{"counting", rule(empty, resourcev1.DeviceTaintEffectNone), nil, 0},
-		{"no longer counting", rule(empty, resourcev1.DeviceTaintEffectNoExecute), rule(empty, resourcev1.DeviceTaintEffectNone), 1},
-		{"as before", rule(empty, resourcev1.DeviceTaintEffectNoExecute), rule(empty, resourcev1.DeviceTaintEffectNoExecute), 0},
+		{"no longer counting", rule(empty, resourcev1.DeviceTaintEffectNoExecute),
+			rule(empty, resourcev1.DeviceTaintEffectNone), 1},
+		{"as before", rule(empty, resourcev1.DeviceTaintEffectNoExecute), rule(empty, resourcev1.DeviceTaintEffectNoExecute),
+			0},
 	} {
 		if got := warnings(tt.now, tt.old); len(got) != tt.want {
 			t.Errorf("%s: %q, want %d", tt.name, got, tt.want)

@@ -72,17 +72,25 @@ func (s *scale) Update(
 	ctx context.Context, name string, info rest.UpdatedObjectInfo,
 	create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
-	obj, _, err := s.store.Update(ctx, name, scaleUpdate{readable{info}, s, name}, create, func(ctx context.Context, obj, old runtime.Object) error {
-		newScale, err := s.show(obj)
-		if err != nil {
-			return err
-		}
-		oldScale, err := s.show(old)
-		if err != nil {
-			return err
-		}
-		return update(ctx, newScale, oldScale)
-	}, false, options)
+	obj, _, err := s.store.Update(
+		ctx,
+		name,
+		scaleUpdate{readable{info}, s, name},
+		create,
+		func(ctx context.Context, obj, old runtime.Object) error {
+			newScale, err := s.show(obj)
+			if err != nil {
+				return err
+			}
+			oldScale, err := s.show(old)
+			if err != nil {
+				return err
+			}
+			return update(ctx, newScale, oldScale)
+		},
+		false,
+		options,
+	)
 	if err != nil {
 		return nil, false, err
 	}

@@ -54,7 +54,9 @@ type podStream struct{ simulated }
 var _ rest.Connecter = &podStream{}
 
 // Connect returns an error.
-func (s *podStream) Connect(ctx context.Context, name string, _ runtime.Object, _ rest.Responder) (http.Handler, error) {
+func (s *podStream) Connect(
+	ctx context.Context, name string, _ runtime.Object, _ rest.Responder,
+) (http.Handler, error) {
 	return nil, s.refuse(ctx, name)
 }
 

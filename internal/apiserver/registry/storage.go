@@ -90,7 +90,10 @@ func (k *kind[T, P]) store(e env) (*genericregistry.Store, error) {
 		value := func(obj runtime.Object) string { return k.fields(obj.(P))[k.index] }
 		options.TriggerFunc = apistorage.IndexerFuncs{k.index: value}
 		options.Indexers = &cache.Indexers{
-			apistorage.FieldIndex(k.index): func(obj any) ([]string, error) { return []string{value(obj.(runtime.Object))}, nil },
+			apistorage.FieldIndex(k.index): func(obj any) ([]string, error) {
+				return []string{value(obj.(runtime.Object))},
+					nil
+			},
 		}
 	}
 	if err := k.registerFields(e.scheme); err != nil {
@@ -106,7 +109,9 @@ func (k *kind[T, P]) addSubresources(store *genericregistry.Store, storages map[
 		return nil
 	}
 	subresources := k.more(store)
-	if have, want := slices.Sorted(maps.Keys(subresources)), slices.Sorted(maps.Keys(k.subresources)); !slices.Equal(have, want) {
+	if have, want := slices.Sorted(maps.Keys(subresources)), slices.Sorted(maps.Keys(k.subresources)); !slices.Equal(
+		have, want,
+	) {
 		return fmt.Errorf("%s: has the subresources %q, and classes of %q", k.names.resource(), have, want)
 	}
 	for path, sub := range subresources {

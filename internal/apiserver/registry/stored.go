@@ -14,7 +14,8 @@ import (
 // objects (R46). An object that cannot be decoded would make all lists of its kind fail.
 func addStored(scheme *runtime.Scheme) {
 	gv := schema.GroupVersion{Group: "scheduling.k8s.io", Version: "v1alpha3"} // has the fields of v1beta1
-	scheme.AddKnownTypes(gv, &scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{}, &scheduling.WorkloadList{})
+	scheme.AddKnownTypes(gv, &scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{},
+		&scheduling.WorkloadList{})
 	metav1.AddToGroupVersion(scheme, gv)
 	utilruntime.Must(schedulingv1alpha1.AddToScheme(scheme)) // served by Kubernetes 1.35
 }

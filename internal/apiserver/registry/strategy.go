@@ -98,14 +98,19 @@ func (s strategy[T, P]) Validate(ctx context.Context, obj runtime.Object) field.
 	if errs := quantity.TooLarge(obj); len(errs) > 0 {
 		return s.asRequested(ctx, errs)
 	}
-	return s.asRequested(ctx, slices.Concat(s.kind.validate(obj.(P)), s.validateIn(ctx, obj.(P), nil), gates.Refuse(s.features, obj, nil)))
+	return s.asRequested(ctx,
+		slices.Concat(s.kind.validate(obj.(P)), s.validateIn(ctx, obj.(P), nil), gates.Refuse(s.features, obj, nil)))
 }
 
 func (s strategy[T, P]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	if errs := quantity.TooLarge(obj); len(errs) > 0 {
 		return s.asRequested(ctx, errs)
 	}
-	return s.asRequested(ctx, slices.Concat(s.kind.validateUpdate(obj.(P), old.(P)), s.validateIn(ctx, obj.(P), old.(P)), gates.Refuse(s.features, obj, old)))
+	return s.asRequested(
+		ctx,
+		slices.Concat(s.kind.validateUpdate(obj.(P), old.(P)), s.validateIn(ctx, obj.(P), old.(P)),
+			gates.Refuse(s.features, obj, old)),
+	)
 }
 
 func (s strategy[T, P]) validateIn(ctx context.Context, obj, old P) field.ErrorList {
@@ -147,7 +152,9 @@ func (s strategy[T, P]) Canonicalize(obj runtime.Object) {
 	}
 }
 
-func (s strategy[T, P]) CheckGracefulDelete(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool {
+func (s strategy[T, P]) CheckGracefulDelete(
+	ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions,
+) bool {
 	if s.kind.gracefulDelete == nil || options == nil {
 		return false
 	}

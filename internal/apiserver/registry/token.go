@@ -77,9 +77,14 @@ func (t *tokenRequests) Create(
 	case !ok:
 		return nil, apierrors.NewNotFound(corev1.Resource("serviceaccounts"), name)
 	case request.UID != "" && request.UID != account.UID:
-		return nil, apierrors.NewConflict(corev1.Resource("serviceaccounts"), name, fmt.Errorf("its UID is %s, not %s", account.UID, request.UID))
+		return nil, apierrors.NewConflict(corev1.Resource("serviceaccounts"), name,
+			fmt.Errorf("its UID is %s, not %s", account.UID, request.UID))
 	}
-	what := token.Request{Account: account, Audiences: request.Spec.Audiences, Life: time.Duration(*request.Spec.ExpirationSeconds) * time.Second}
+	what := token.Request{
+		Account:   account,
+		Audiences: request.Spec.Audiences,
+		Life:      time.Duration(*request.Spec.ExpirationSeconds) * time.Second,
+	}
 	if ref := request.Spec.BoundObjectRef; ref != nil {
 		if err := t.bind(ctx, &what, ref); err != nil {
 			return nil, err
@@ -106,7 +111,9 @@ func completeTokenRequest(r *authenticationv1.TokenRequest) {
 }
 
 // bind binds the token to the object in ref.
-func (t *tokenRequests) bind(ctx context.Context, what *token.Request, ref *authenticationv1.BoundObjectReference) error {
+func (t *tokenRequests) bind(
+	ctx context.Context, what *token.Request, ref *authenticationv1.BoundObjectReference,
+) error {
 	bound, ok, err := t.lookup.Bound(ctx, ref.Kind, what.Account.Namespace, ref.Name)
 	resource := corev1.Resource(ref.Kind)
 	switch {
@@ -122,7 +129,8 @@ func (t *tokenRequests) bind(ctx context.Context, what *token.Request, ref *auth
 	if !ok {
 		return nil
 	}
-	if account := pod.Spec.ServiceAccountName; account != what.Account.Name && (account != "" || what.Account.Name != "default") {
+	if account := pod.Spec.ServiceAccountName; account != what.Account.Name &&
+		(account != "" || what.Account.Name != "default") {
 		return apierrors.NewBadRequest(fmt.Sprintf("pod %q does not run as service account %q", pod.Name, what.Account.Name))
 	}
 	if pod.Spec.NodeName != "" {
@@ -164,7 +172,8 @@ func tokenReview(check authenticator.Token) rest.Storage {
 	return newReview("tokenreview", false, func(ctx context.Context, r *authenticationv1.TokenReview) error {
 		if r.Spec.Token == "" {
 			path := field.NewPath("spec", "token")
-			return apierrors.NewInvalid(schema.GroupKind{Group: authenticationv1.GroupName, Kind: "TokenReview"}, "", field.ErrorList{field.Required(path, "")})
+			return apierrors.NewInvalid(schema.GroupKind{Group: authenticationv1.GroupName, Kind: "TokenReview"}, "",
+				field.ErrorList{field.Required(path, "")})
 		}
 		ctx = authenticator.WithAudiences(ctx, authenticator.Audiences(r.Spec.Audiences))
 		answer, ok, err := check.AuthenticateToken(ctx, r.Spec.Token)

@@ -17,7 +17,12 @@ import (
 
 func persistentVolumeClaims() entry {
 	return &kind[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim]{
-		names:    names{versions: v1, plural: "persistentvolumeclaims", singular: "persistentvolumeclaim", short: []string{"pvc"}},
+		names: names{
+			versions: v1,
+			plural:   "persistentvolumeclaims",
+			singular: "persistentvolumeclaim",
+			short:    []string{"pvc"},
+		},
 		newList:  func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
 		defaults: defaults.PersistentVolumeClaim,
 		printer:  printers.PersistentVolumeClaim,

@@ -70,7 +70,8 @@ func ruleWarnings(webhook int, rules []admissionregistrationv1.RuleWithOperation
 	for i, rule := range rules {
 		for _, r := range dynamicadmission.Excluded() {
 			if slices.Contains(rule.APIGroups, r.Group) && slices.Contains(rule.Resources, r.Resource) {
-				out = append(out, fmt.Sprintf("%s: %s is excluded from admission webhooks; this rule will have no effect", path.Index(i), r))
+				out = append(out,
+					fmt.Sprintf("%s: %s is excluded from admission webhooks; this rule will have no effect", path.Index(i), r))
 			}
 		}
 	}

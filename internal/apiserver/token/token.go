@@ -99,7 +99,8 @@ func (a *Authority) Sign(r Request) (string, time.Time, error) {
 	s := statement{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: Issuer, Subject: serviceaccount.MakeUsername(r.Account.Namespace, r.Account.Name), Audience: r.Audiences,
-			IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(ends), ID: uuid.NewString(),
+			IssuedAt:  jwt.NewNumericDate(now),
+			NotBefore: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(ends), ID: uuid.NewString(),
 		},
 		Kubernetes: private{Namespace: r.Account.Namespace, Account: *referenceTo(r.Account)},
 	}
@@ -131,8 +132,12 @@ func (a *Authority) AuthenticateToken(ctx context.Context, token string) (*authe
 		return nil, false, nil //nolint:nilerr // it may be somebody else's
 	}
 	s = statement{}
-	parser := jwt.NewParser(jwt.WithValidMethods([]string{"ES256"}), jwt.WithTimeFunc(a.now), jwt.WithExpirationRequired(), jwt.WithIssuer(Issuer))
-	if _, err := parser.ParseWithClaims(token, &s, func(*jwt.Token) (any, error) { return a.key.Public(), nil }); err != nil {
+	parser := jwt.NewParser(jwt.WithValidMethods([]string{"ES256"}), jwt.WithTimeFunc(a.now),
+		jwt.WithExpirationRequired(), jwt.WithIssuer(Issuer))
+	if _, err := parser.ParseWithClaims(token, &s, func(*jwt.Token) (any, error) {
+		return a.key.Public(),
+			nil
+	}); err != nil {
 		return nil, false, ErrInvalid
 	}
 	audiences, ok := audiencesFor(ctx, s.Audience)

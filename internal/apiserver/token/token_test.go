@@ -61,7 +61,10 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), account: &corev1.ServiceAccount{ObjectMeta: meta("robot", "r1")}}
+	f := &fixture{
+		now:     time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC),
+		account: &corev1.ServiceAccount{ObjectMeta: meta("robot", "r1")},
+	}
 	var err error
 	if f.Authority, err = New(key(t), func() time.Time { return f.now }); err != nil {
 		t.Fatal(err)

@@ -28,18 +28,24 @@ func ValidateLocalSubjectAccessReview(r *authorizationv1.LocalSubjectAccessRevie
 		errs = append(errs, field.Forbidden(path.Child("nonResourceAttributes"), "disallowed on this kind of request"))
 	}
 	if a := r.Spec.ResourceAttributes; a != nil && a.Namespace != namespace {
-		errs = append(errs, field.Invalid(path.Child("resourceAttributes", "namespace"), a.Namespace, "must be the namespace of the request"))
+		errs = append(errs,
+			field.Invalid(path.Child("resourceAttributes", "namespace"), a.Namespace, "must be the namespace of the request"))
 	}
 	return errs
 }
 
 func accessSpec(spec *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
-	return append(accessAttributes(spec.ResourceAttributes, spec.NonResourceAttributes),
-		check(spec.User != "" || len(spec.Groups) > 0, field.NewPath("spec", "user"), spec.User, "a user or a group must be named")...)
+	return append(
+		accessAttributes(spec.ResourceAttributes, spec.NonResourceAttributes),
+		check(spec.User != "" || len(spec.Groups) > 0, field.NewPath("spec", "user"), spec.User,
+			"a user or a group must be named")...)
 }
 
-func accessAttributes(resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) field.ErrorList {
-	return exactlyOne(field.NewPath("spec"), member{"resourceAttributes", resource != nil}, member{"nonResourceAttributes", path != nil})
+func accessAttributes(
+	resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes,
+) field.ErrorList {
+	return exactlyOne(field.NewPath("spec"), member{"resourceAttributes", resource != nil},
+		member{"nonResourceAttributes", path != nil})
 }
 
 // noMetadata rejects metadata, which an access review must not have.

@@ -7,13 +7,17 @@ import (
 )
 
 // ValidateValidatingAdmissionPolicyBinding checks a new ValidatingAdmissionPolicyBinding.
-func ValidateValidatingAdmissionPolicyBinding(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
+func ValidateValidatingAdmissionPolicyBinding(
+	b *admissionregistrationv1.ValidatingAdmissionPolicyBinding,
+) field.ErrorList {
 	return join(objectMeta(&b.ObjectMeta, clusterScoped, admissionName), validatingBinding(&b.Spec))
 }
 
 // ValidateValidatingAdmissionPolicyBindingUpdate checks a change of a
 // ValidatingAdmissionPolicyBinding.
-func ValidateValidatingAdmissionPolicyBindingUpdate(b, old *admissionregistrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
+func ValidateValidatingAdmissionPolicyBindingUpdate(
+	b, old *admissionregistrationv1.ValidatingAdmissionPolicyBinding,
+) field.ErrorList {
 	return join(objectMetaUpdate(&b.ObjectMeta, &old.ObjectMeta), validatingBinding(&b.Spec))
 }
 
@@ -23,22 +27,29 @@ func ValidateMutatingAdmissionPolicyBinding(b *admissionregistrationv1.MutatingA
 }
 
 // ValidateMutatingAdmissionPolicyBindingUpdate checks a change of a MutatingAdmissionPolicyBinding.
-func ValidateMutatingAdmissionPolicyBindingUpdate(b, old *admissionregistrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
+func ValidateMutatingAdmissionPolicyBindingUpdate(
+	b, old *admissionregistrationv1.MutatingAdmissionPolicyBinding,
+) field.ErrorList {
 	return join(objectMetaUpdate(&b.ObjectMeta, &old.ObjectMeta), mutatingBinding(&b.Spec))
 }
 
 func validatingBinding(spec *admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) field.ErrorList {
 	path := field.NewPath("spec")
-	return join(policyBinding(path, spec.PolicyName, spec.ParamRef, spec.MatchResources), validationActions(path.Child("validationActions"), spec.ValidationActions))
+	return join(policyBinding(path, spec.PolicyName, spec.ParamRef, spec.MatchResources),
+		validationActions(path.Child("validationActions"), spec.ValidationActions))
 }
 
 func mutatingBinding(spec *admissionregistrationv1.MutatingAdmissionPolicyBindingSpec) field.ErrorList {
 	path := field.NewPath("spec")
-	return join(policyBinding(path, spec.PolicyName, spec.ParamRef, spec.MatchResources), mutableOperations(path.Child("matchResources"), spec.MatchResources))
+	return join(policyBinding(path, spec.PolicyName, spec.ParamRef, spec.MatchResources),
+		mutableOperations(path.Child("matchResources"), spec.MatchResources))
 }
 
 func policyBinding(
-	path *field.Path, policy string, params *admissionregistrationv1.ParamRef, match *admissionregistrationv1.MatchResources,
+	path *field.Path,
+	policy string,
+	params *admissionregistrationv1.ParamRef,
+	match *admissionregistrationv1.MatchResources,
 ) field.ErrorList {
 	return join(
 		dnsSubdomain(path.Child("policyName"), policy),
@@ -80,11 +91,18 @@ func validationActions(path *field.Path, actions []admissionregistrationv1.Valid
 	has := map[admissionregistrationv1.ValidationAction]bool{}
 	errs := each(path, actions, func(at *field.Path, action *admissionregistrationv1.ValidationAction) field.ErrorList {
 		has[*action] = true
-		return supported(at, *action, admissionregistrationv1.Audit, admissionregistrationv1.Deny, admissionregistrationv1.Warn)
+		return supported(at, *action, admissionregistrationv1.Audit, admissionregistrationv1.Deny,
+			admissionregistrationv1.Warn)
 	})
-	return join(errs,
-		distinct(path, actions, "", func(a *admissionregistrationv1.ValidationAction) admissionregistrationv1.ValidationAction { return *a }),
-		check(!has[admissionregistrationv1.Deny] || !has[admissionregistrationv1.Warn], path, actions,
-			"must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)"),
+	return join(
+		errs,
+		distinct(path, actions, "",
+			func(a *admissionregistrationv1.ValidationAction) admissionregistrationv1.ValidationAction { return *a }),
+		check(
+			!has[admissionregistrationv1.Deny] || !has[admissionregistrationv1.Warn],
+			path,
+			actions,
+			"must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)",
+		),
 	)
 }

@@ -29,7 +29,9 @@ func ValidateValidatingAdmissionPolicy(p *admissionregistrationv1.ValidatingAdmi
 }
 
 // ValidateValidatingAdmissionPolicyUpdate checks a change of a ValidatingAdmissionPolicy.
-func ValidateValidatingAdmissionPolicyUpdate(p, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
+func ValidateValidatingAdmissionPolicyUpdate(
+	p, old *admissionregistrationv1.ValidatingAdmissionPolicy,
+) field.ErrorList {
 	stored := storedExpressions{}
 	stored.addConditions(old.Spec.MatchConditions)
 	for _, v := range old.Spec.Validations {
@@ -74,17 +76,24 @@ func validatingPolicy(p *admissionregistrationv1.ValidatingAdmissionPolicy, stor
 	)
 	if len(spec.Validations) == 0 && len(spec.AuditAnnotations) == 0 {
 		const message = "validations or auditAnnotations must contain at least one item"
-		return append(errs, field.Required(path.Child("validations"), message), field.Required(path.Child("auditAnnotations"), message))
+		return append(errs, field.Required(path.Child("validations"), message),
+			field.Required(path.Child("auditAnnotations"), message))
 	}
 	annotations := path.Child("auditAnnotations")
-	return join(errs,
+	return join(
+		errs,
 		each(path.Child("validations"), spec.Validations, cel.validation),
 		check(len(spec.AuditAnnotations) <= maxAuditAnnotations, annotations, spec.AuditAnnotations,
 			fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations)),
-		each(annotations, spec.AuditAnnotations, func(at *field.Path, a *admissionregistrationv1.AuditAnnotation) field.ErrorList {
-			return cel.auditAnnotation(at, p.Name, a)
-		}),
-		distinct(annotations, spec.AuditAnnotations, "key", func(a *admissionregistrationv1.AuditAnnotation) string { return a.Key }),
+		each(
+			annotations,
+			spec.AuditAnnotations,
+			func(at *field.Path, a *admissionregistrationv1.AuditAnnotation) field.ErrorList {
+				return cel.auditAnnotation(at, p.Name, a)
+			},
+		),
+		distinct(annotations, spec.AuditAnnotations, "key",
+			func(a *admissionregistrationv1.AuditAnnotation) string { return a.Key }),
 	)
 }
 
@@ -112,7 +121,8 @@ func policyMatch(
 	params *admissionregistrationv1.ParamKind, match *admissionregistrationv1.MatchResources,
 ) field.ErrorList {
 	constraints := path.Child("matchConstraints")
-	errs := join(requiredPointer(path.Child("failurePolicy"), failure, failurePolicy), paramKind(path.Child("paramKind"), params))
+	errs := join(requiredPointer(path.Child("failurePolicy"), failure, failurePolicy),
+		paramKind(path.Child("paramKind"), params))
 	if match == nil {
 		return append(errs, field.Required(constraints, ""))
 	}
@@ -131,7 +141,9 @@ func mutableOperations(path *field.Path, match *admissionregistrationv1.MatchRes
 	var errs field.ErrorList
 	for _, rule := range match.ResourceRules {
 		for _, operation := range rule.Operations {
-			errs = append(errs, supported(path.Child("resourceRules", "operations"), operation, "*", "CONNECT", "CREATE", "UPDATE")...)
+			errs = append(
+				errs,
+				supported(path.Child("resourceRules", "operations"), operation, "*", "CONNECT", "CREATE", "UPDATE")...)
 		}
 	}
 	return errs
@@ -147,7 +159,8 @@ func paramKind(path *field.Path, kind *admissionregistrationv1.ParamKind) field.
 		return append(errs, field.Required(at, ""))
 	}
 	if messages := validation.IsDNS1035Label(strings.ToLower(kind.Kind)); len(messages) > 0 {
-		errs = append(errs, field.Invalid(at, kind.Kind, "may have mixed case, but should otherwise match: "+strings.Join(messages, ",")))
+		errs = append(errs,
+			field.Invalid(at, kind.Kind, "may have mixed case, but should otherwise match: "+strings.Join(messages, ",")))
 	}
 	return errs
 }
@@ -180,19 +193,25 @@ func (c *policyExpressions) validation(path *field.Path, v *admissionregistratio
 	if strings.TrimSpace(v.Expression) == "" {
 		errs = append(errs, field.Required(expression, notSpecified))
 	} else {
-		errs = append(errs, c.compile(expression, &validating.ValidationCondition{Expression: v.Expression}, withAuthorizer)...)
+		errs = append(errs, c.compile(expression, &validating.ValidationCondition{Expression: v.Expression},
+			withAuthorizer)...)
 	}
 	switch {
 	case v.MessageExpression == "":
 	case strings.TrimSpace(v.MessageExpression) == "":
 		errs = append(errs, field.Invalid(message, v.MessageExpression, "must be non-empty if specified"))
 	default:
-		errs = append(errs, c.compile(message, &validating.MessageExpressionCondition{MessageExpression: v.MessageExpression}, withoutAuthorizer)...)
+		errs = append(
+			errs,
+			c.compile(message, &validating.MessageExpressionCondition{MessageExpression: v.MessageExpression},
+				withoutAuthorizer)...)
 	}
 	if v.Message != "" {
 		text := strings.TrimSpace(v.Message)
 		errs = append(errs, check(text != "", path.Child("message"), v.Message, "must be non-empty if specified")...)
-		errs = append(errs, check(!strings.ContainsAny(text, "\n\r"), path.Child("message"), v.Message, "must not contain line breaks")...)
+		errs = append(
+			errs,
+			check(!strings.ContainsAny(text, "\n\r"), path.Child("message"), v.Message, "must not contain line breaks")...)
 	}
 	if v.Reason != nil {
 		errs = append(errs, supported(path.Child("reason"), *v.Reason,
@@ -201,7 +220,9 @@ func (c *policyExpressions) validation(path *field.Path, v *admissionregistratio
 	return errs
 }
 
-func (c *policyExpressions) auditAnnotation(path *field.Path, policy string, a *admissionregistrationv1.AuditAnnotation) field.ErrorList {
+func (c *policyExpressions) auditAnnotation(
+	path *field.Path, policy string, a *admissionregistrationv1.AuditAnnotation,
+) field.ErrorList {
 	key, value := path.Child("key"), path.Child("valueExpression")
 	errs := check(policy != "", key, a.Key, "requires metadata.name be non-empty")
 	if policy != "" {
@@ -211,9 +232,12 @@ func (c *policyExpressions) auditAnnotation(path *field.Path, policy string, a *
 	case text == "":
 		return append(errs, field.Required(value, "valueExpression is not specified"))
 	case len(text) > maxAuditAnnotationExpressionBytes:
-		return append(errs, field.Required(value, fmt.Sprintf("must not exceed %d bytes in length", maxAuditAnnotationExpressionBytes)))
+		return append(errs,
+			field.Required(value, fmt.Sprintf("must not exceed %d bytes in length", maxAuditAnnotationExpressionBytes)))
 	}
-	return append(errs, c.compile(value, &validating.AuditAnnotationCondition{ValueExpression: a.ValueExpression}, withAuthorizer)...)
+	return append(
+		errs,
+		c.compile(value, &validating.AuditAnnotationCondition{ValueExpression: a.ValueExpression}, withAuthorizer)...)
 }
 
 func (c *policyExpressions) mutation(path *field.Path, m *admissionregistrationv1.Mutation) field.ErrorList {
@@ -238,7 +262,8 @@ func (c *policyExpressions) mutation(path *field.Path, m *admissionregistrationv
 		text := strings.TrimSpace(m.ApplyConfiguration.Expression)
 		return append(errs, c.patch(apply.Child("expression"), &patch.ApplyConfigurationCondition{Expression: text})...)
 	}
-	return oneOf(path.Child("patchType"), m.PatchType, admissionregistrationv1.PatchTypeApplyConfiguration, admissionregistrationv1.PatchTypeJSONPatch)
+	return oneOf(path.Child("patchType"), m.PatchType, admissionregistrationv1.PatchTypeApplyConfiguration,
+		admissionregistrationv1.PatchTypeJSONPatch)
 }
 
 func (c *policyExpressions) patch(path *field.Path, expression plugincel.ExpressionAccessor) field.ErrorList {
@@ -276,7 +301,9 @@ func (c *policyExpressions) variable(path *field.Path, v *admissionregistrationv
 
 // ValidateValidatingAdmissionPolicyStatusUpdate checks what is reported about the types of a
 // policy.
-func ValidateValidatingAdmissionPolicyStatusUpdate(p, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
+func ValidateValidatingAdmissionPolicyStatusUpdate(
+	p, old *admissionregistrationv1.ValidatingAdmissionPolicy,
+) field.ErrorList {
 	path := field.NewPath("status")
 	errs := join(
 		objectMetaUpdate(&p.ObjectMeta, &old.ObjectMeta),

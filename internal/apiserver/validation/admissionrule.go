@@ -21,7 +21,9 @@ func admissionName(name string, prefix bool) []string {
 	messages := apivalidation.NameIsDNSSubdomain(name, prefix)
 	if strings.HasSuffix(name, staticSuffix) {
 		messages = append(messages, fmt.Sprintf(
-			"names ending with %q are reserved for static manifest-based configurations and cannot be managed via the API", staticSuffix))
+			"names ending with %q are reserved for static manifest-based configurations and cannot be managed via the API",
+			staticSuffix,
+		))
 	}
 	return messages
 }
@@ -30,12 +32,17 @@ func admissionName(name string, prefix bool) []string {
 func admissionRule(path *field.Path, r *admissionregistrationv1.RuleWithOperations) field.ErrorList {
 	errs := join(
 		wildcardAlone(path.Child("operations"), r.Operations, admissionregistrationv1.OperationAll, "operations"),
-		each(path.Child("operations"), r.Operations, func(at *field.Path, operation *admissionregistrationv1.OperationType) field.ErrorList {
-			return supported(at, *operation, "*", "CONNECT", "CREATE", "DELETE", "UPDATE")
-		}),
+		each(
+			path.Child("operations"),
+			r.Operations,
+			func(at *field.Path, operation *admissionregistrationv1.OperationType) field.ErrorList {
+				return supported(at, *operation, "*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+			},
+		),
 		wildcardAlone(path.Child("apiGroups"), r.APIGroups, "*", "API groups"),
 		wildcardAlone(path.Child("apiVersions"), r.APIVersions, "*", "API versions"),
-		each(path.Child("apiVersions"), r.APIVersions, func(at *field.Path, version *string) field.ErrorList { return required(at, *version) }),
+		each(path.Child("apiVersions"), r.APIVersions,
+			func(at *field.Path, version *string) field.ErrorList { return required(at, *version) }),
 		admissionResources(path.Child("resources"), r.Resources),
 	)
 	if r.Scope != nil {
@@ -78,8 +85,10 @@ func admissionResources(path *field.Path, resources []string) field.ErrorList {
 		everywhere[sub] = everywhere[sub] || resource == "*"
 		return errs
 	})
-	return join(errs,
-		check(len(resources) == 1 || !slices.Contains(resources, "*/*"), path, resources, "if '*/*' is present, must not specify other resources"),
+	return join(
+		errs,
+		check(len(resources) == 1 || !slices.Contains(resources, "*/*"), path, resources,
+			"if '*/*' is present, must not specify other resources"),
 		check(!plain || !slices.Contains(resources, "*"), path, resources,
 			"if '*' is present, must not specify other resources without subresources"),
 	)
@@ -91,9 +100,13 @@ func matchResources(path *field.Path, m *admissionregistrationv1.MatchResources)
 		return nil
 	}
 	return join(
-		requiredPointer(path.Child("matchPolicy"), m.MatchPolicy, func(at *field.Path, policy admissionregistrationv1.MatchPolicyType) field.ErrorList {
-			return supported(at, policy, admissionregistrationv1.Equivalent, admissionregistrationv1.Exact)
-		}),
+		requiredPointer(
+			path.Child("matchPolicy"),
+			m.MatchPolicy,
+			func(at *field.Path, policy admissionregistrationv1.MatchPolicyType) field.ErrorList {
+				return supported(at, policy, admissionregistrationv1.Equivalent, admissionregistrationv1.Exact)
+			},
+		),
 		requiredPointer(path.Child("namespaceSelector"), m.NamespaceSelector, strictSelector),
 		requiredPointer(path.Child("objectSelector"), m.ObjectSelector, strictSelector),
 		each(path.Child("resourceRules"), m.ResourceRules, namedRule),
@@ -102,7 +115,9 @@ func matchResources(path *field.Path, m *admissionregistrationv1.MatchResources)
 }
 
 // requiredPointer applies a rule to a value that must be set.
-func requiredPointer[T any](path *field.Path, value *T, rule func(path *field.Path, value T) field.ErrorList) field.ErrorList {
+func requiredPointer[T any](
+	path *field.Path, value *T, rule func(path *field.Path, value T) field.ErrorList,
+) field.ErrorList {
 	if value == nil {
 		return one(field.Required(path, ""))
 	}

@@ -20,20 +20,29 @@ func affinity(path *field.Path, a *corev1.Affinity) field.ErrorList {
 	}
 	if p := a.PodAffinity; p != nil {
 		at := path.Child("podAffinity")
-		errs = append(errs, podTerms(at, p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)...)
+		errs = append(
+			errs,
+			podTerms(at, p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)...)
 	}
 	if p := a.PodAntiAffinity; p != nil {
 		at := path.Child("podAntiAffinity")
-		errs = append(errs, podTerms(at, p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)...)
+		errs = append(
+			errs,
+			podTerms(at, p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)...)
 	}
 	return errs
 }
 
 func nodeAffinity(path *field.Path, n *corev1.NodeAffinity) field.ErrorList {
-	errs := each(path.Child("preferredDuringSchedulingIgnoredDuringExecution"), n.PreferredDuringSchedulingIgnoredDuringExecution,
+	errs := each(
+		path.Child("preferredDuringSchedulingIgnoredDuringExecution"),
+		n.PreferredDuringSchedulingIgnoredDuringExecution,
 		func(at *field.Path, term *corev1.PreferredSchedulingTerm) field.ErrorList {
-			return append(between(at.Child("weight"), int64(term.Weight), 1, 100), preferredTerm(at.Child("preference"), &term.Preference)...)
-		})
+			return append(
+				between(at.Child("weight"), int64(term.Weight), 1, 100),
+				preferredTerm(at.Child("preference"), &term.Preference)...)
+		},
+	)
 	if required := n.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
 		errs = append(errs, nodeSelector(path.Child("requiredDuringSchedulingIgnoredDuringExecution"), required)...)
 	}
@@ -50,9 +59,14 @@ func nodeSelector(path *field.Path, selector *corev1.NodeSelector) field.ErrorLi
 }
 
 func nodeSelectorTerm(path *field.Path, term *corev1.NodeSelectorTerm) field.ErrorList {
-	values := each(path.Child("matchExpressions"), term.MatchExpressions, func(at *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
-		return each(at.Child("values"), r.Values, func(at *field.Path, v *string) field.ErrorList { return labelValue(at, *v) })
-	})
+	values := each(
+		path.Child("matchExpressions"),
+		term.MatchExpressions,
+		func(at *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
+			return each(at.Child("values"), r.Values,
+				func(at *field.Path, v *string) field.ErrorList { return labelValue(at, *v) })
+		},
+	)
 	return append(preferredTerm(path, term), values...)
 }
 
@@ -60,9 +74,13 @@ func nodeSelectorTerm(path *field.Path, term *corev1.NodeSelectorTerm) field.Err
 // harmless in a preference.
 func preferredTerm(path *field.Path, term *corev1.NodeSelectorTerm) field.ErrorList {
 	return append(
-		each(path.Child("matchExpressions"), term.MatchExpressions, func(at *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
-			return append(metav1validation.ValidateLabelName(r.Key, at.Child("key")), requirementValues(at, r)...)
-		}),
+		each(
+			path.Child("matchExpressions"),
+			term.MatchExpressions,
+			func(at *field.Path, r *corev1.NodeSelectorRequirement) field.ErrorList {
+				return append(metav1validation.ValidateLabelName(r.Key, at.Child("key")), requirementValues(at, r)...)
+			},
+		),
 		each(path.Child("matchFields"), term.MatchFields, matchField)...,
 	)
 }
@@ -108,12 +126,16 @@ func requirementValues(path *field.Path, r *corev1.NodeSelectorRequirement) fiel
 	}
 }
 
-func podTerms(path *field.Path, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) field.ErrorList {
+func podTerms(
+	path *field.Path, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm,
+) field.ErrorList {
 	return join(
 		each(path.Child("requiredDuringSchedulingIgnoredDuringExecution"), required, podTerm),
 		each(path.Child("preferredDuringSchedulingIgnoredDuringExecution"), preferred,
 			func(at *field.Path, term *corev1.WeightedPodAffinityTerm) field.ErrorList {
-				return append(between(at.Child("weight"), int64(term.Weight), 1, 100), podTerm(at.Child("podAffinityTerm"), &term.PodAffinityTerm)...)
+				return append(
+					between(at.Child("weight"), int64(term.Weight), 1, 100),
+					podTerm(at.Child("podAffinityTerm"), &term.PodAffinityTerm)...)
 			}),
 	)
 }
@@ -140,7 +162,8 @@ func matchLabelKeys(path *field.Path, name string, keys []string, selector *meta
 	if len(keys) > 0 && selector == nil {
 		return one(field.Forbidden(path.Child(name), "may only be set together with `labelSelector`"))
 	}
-	return each(path.Child(name), keys, func(at *field.Path, key *string) field.ErrorList { return metav1validation.ValidateLabelName(*key, at) })
+	return each(path.Child(name), keys,
+		func(at *field.Path, key *string) field.ErrorList { return metav1validation.ValidateLabelName(*key, at) })
 }
 
 // keysOnce rejects keys that the selector already has: the requirement generated from a key comes

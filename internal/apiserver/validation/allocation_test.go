@@ -59,7 +59,9 @@ func mustBeValid(t *rapid.T, errs field.ErrorList) {
 	}
 }
 
-func allocate(classes []*resourcev1.DeviceClass, slice *resourcev1.ResourceSlice, claim *resource.ResourceClaim) (alloc.Choice, *alloc.Reason) {
+func allocate(
+	classes []*resourcev1.DeviceClass, slice *resourcev1.ResourceSlice, claim *resource.ResourceClaim,
+) (alloc.Choice, *alloc.Reason) {
 	state := model.NewState()
 	state.Nodes.Put(&model.Node{Name: "n", Allocatable: model.Resources{corev1.ResourcePods: 10}})
 	for _, class := range classes {
@@ -98,7 +100,8 @@ func drawClasses(t *rapid.T) []*resourcev1.DeviceClass {
 		classes[i] = &resourcev1.DeviceClass{}
 		classes[i].Name = fmt.Sprint("class", i)
 		for _, config := range drawConfigs(t, resourcev1.DeviceConfigMaxSize) {
-			classes[i].Spec.Config = append(classes[i].Spec.Config, resourcev1.DeviceClassConfiguration{DeviceConfiguration: config})
+			classes[i].Spec.Config = append(classes[i].Spec.Config,
+				resourcev1.DeviceClassConfiguration{DeviceConfiguration: config})
 		}
 	}
 	return classes
@@ -109,7 +112,8 @@ func drawSliceOf(t *rapid.T) *resourcev1.ResourceSlice {
 	slice.Name = "slice"
 	node := "n"
 	slice.Spec = resourcev1.ResourceSliceSpec{
-		Driver: "gpu.example.com", NodeName: &node, Pool: resourcev1.ResourcePool{Name: "pool", Generation: 1, ResourceSliceCount: 1},
+		Driver: "gpu.example.com", NodeName: &node, Pool: resourcev1.ResourcePool{Name: "pool", Generation: 1,
+			ResourceSliceCount: 1},
 	}
 	for d := range rapid.IntRange(1, 40).Draw(t, "devices") {
 		device := resourcev1.Device{Name: fmt.Sprint("d", d)}
@@ -117,7 +121,9 @@ func drawSliceOf(t *rapid.T) *resourcev1.ResourceSlice {
 			yes := true
 			device.AllowMultipleAllocations = &yes
 			device.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"m": {
-				Value: apiresource.MustParse(rapid.SampledFrom([]string{"1", "4", "1500m", "1e30", "18446744073709551616"}).Draw(t, "capacity")),
+				Value: apiresource.MustParse(
+					rapid.SampledFrom([]string{"1", "4", "1500m", "1e30", "18446744073709551616"}).Draw(t, "capacity"),
+				),
 			}}
 		}
 		slice.Spec.Devices = append(slice.Spec.Devices, device)
@@ -141,7 +147,8 @@ func drawClaimOf(t *rapid.T, classes []*resourcev1.DeviceClass) *resource.Resour
 		if rapid.Bool().Draw(t, "first available") {
 			for o := range rapid.IntRange(1, 3).Draw(t, "alternatives") {
 				name := fmt.Sprint("o", o)
-				request.FirstAvailable = append(request.FirstAvailable, resourcev1.DeviceSubRequest{Name: name, DeviceClassName: class(), AllocationMode: mode, Count: count})
+				request.FirstAvailable = append(request.FirstAvailable,
+					resourcev1.DeviceSubRequest{Name: name, DeviceClassName: class(), AllocationMode: mode, Count: count})
 				names, mode, count = append(names, request.Name+"/"+name), resourcev1.DeviceAllocationModeExactCount, 1
 			}
 		} else {

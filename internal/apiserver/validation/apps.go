@@ -19,7 +19,9 @@ import (
 
 // ValidateDeployment checks a new Deployment.
 func ValidateDeployment(d *apps.Deployment) field.ErrorList {
-	return append(metadata(&d.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), deploymentSpec(field.NewPath("spec"), &d.Spec)...)
+	return append(
+		metadata(&d.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
+		deploymentSpec(field.NewPath("spec"), &d.Spec)...)
 }
 
 // ValidateDeploymentUpdate checks a change of a Deployment. The selector is immutable, because the
@@ -93,10 +95,12 @@ func rollingUpdate(path *field.Path, u *appsv1.RollingUpdateDeployment) field.Er
 	u100, _ := intstr.GetScaledValueFromIntOrPercent(&unavailable, 100, true)
 	s100, _ := intstr.GetScaledValueFromIntOrPercent(&surge, 100, true)
 	if unavailable.Type == intstr.String && u100 > 100 {
-		errs = append(errs, field.Invalid(path.Child("maxUnavailable"), unavailable.String(), "must not be greater than 100%"))
+		errs = append(errs,
+			field.Invalid(path.Child("maxUnavailable"), unavailable.String(), "must not be greater than 100%"))
 	}
 	if u100 == 0 && s100 == 0 && unavailable.IntValue() == 0 && surge.IntValue() == 0 {
-		errs = append(errs, field.Invalid(path.Child("maxUnavailable"), unavailable.String(), "may not be 0 where `maxSurge` is 0"))
+		errs = append(errs,
+			field.Invalid(path.Child("maxUnavailable"), unavailable.String(), "may not be 0 where `maxSurge` is 0"))
 	}
 	return errs
 }
@@ -107,12 +111,15 @@ func share(path *field.Path, value intstr.IntOrString) field.ErrorList {
 		return nonNegative(path, value.IntVal)
 	}
 	v, err := intstr.GetScaledValueFromIntOrPercent(&value, 100, true)
-	return check(err == nil && v >= 0, path, value.StrVal, "must be a non-negative integer or a percentage (such as 5 or 25%)")
+	return check(err == nil && v >= 0, path, value.StrVal,
+		"must be a non-negative integer or a percentage (such as 5 or 25%)")
 }
 
 // ValidateReplicaSet checks a new ReplicaSet.
 func ValidateReplicaSet(r *apps.ReplicaSet) field.ErrorList {
-	return append(metadata(&r.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), replicaSetSpec(field.NewPath("spec"), &r.Spec)...)
+	return append(
+		metadata(&r.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
+		replicaSetSpec(field.NewPath("spec"), &r.Spec)...)
 }
 
 // ValidateReplicaSetUpdate checks a change of a ReplicaSet.
@@ -154,7 +161,9 @@ type count struct {
 }
 
 func counts(path *field.Path, replicas, ready, available int32, others []count) field.ErrorList {
-	all := append([]count{{"replicas", replicas, false}, {"readyReplicas", ready, true}, {"availableReplicas", available, true}}, others...)
+	all := append(
+		[]count{{"replicas", replicas, false}, {"readyReplicas", ready, true}, {"availableReplicas", available, true}},
+		others...)
 	var errs field.ErrorList
 	for _, c := range all {
 		errs = append(errs, nonNegative(path.Child(c.field), c.value)...)
@@ -162,7 +171,9 @@ func counts(path *field.Path, replicas, ready, available int32, others []count) 
 			errs = append(errs, field.Invalid(path.Child(c.field), c.value, "cannot be greater than status.replicas"))
 		}
 	}
-	return append(errs, check(available <= ready, path.Child("availableReplicas"), available, "cannot be greater than readyReplicas")...)
+	return append(
+		errs,
+		check(available <= ready, path.Child("availableReplicas"), available, "cannot be greater than readyReplicas")...)
 }
 
 // collisions checks the count of hash collisions, which only increases: a name that was in use is
@@ -177,8 +188,12 @@ func collisions(status *field.Path, now, old *int32) field.ErrorList {
 
 // workloadTemplate checks a workload's pod template and selector. The template is only checked if
 // the selector is valid.
-func workloadTemplate(path *field.Path, selector *metav1.LabelSelector, template *core.PodTemplateSpec) field.ErrorList {
-	return append(requiredSelector(path.Child("selector"), selector), selectedTemplate(path, selector, template, restartedTemplate)...)
+func workloadTemplate(
+	path *field.Path, selector *metav1.LabelSelector, template *core.PodTemplateSpec,
+) field.ErrorList {
+	return append(
+		requiredSelector(path.Child("selector"), selector),
+		selectedTemplate(path, selector, template, restartedTemplate)...)
 }
 
 func selectedTemplate(
@@ -214,10 +229,12 @@ func podTemplate(at *field.Path, template *core.PodTemplateSpec) field.ErrorList
 func alwaysRestarted(at *field.Path, template *core.PodTemplateSpec) field.ErrorList {
 	var errs field.ErrorList
 	if policy := template.Spec.RestartPolicy; policy != corev1.RestartPolicyAlways {
-		errs = append(errs, field.NotSupported(at.Child("spec", "restartPolicy"), policy, []corev1.RestartPolicy{corev1.RestartPolicyAlways}))
+		errs = append(errs,
+			field.NotSupported(at.Child("spec", "restartPolicy"), policy, []corev1.RestartPolicy{corev1.RestartPolicyAlways}))
 	}
 	if template.Spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, field.Forbidden(at.Child("spec", "activeDeadlineSeconds"), "may not be set for pods that are always restarted"))
+		errs = append(errs,
+			field.Forbidden(at.Child("spec", "activeDeadlineSeconds"), "may not be set for pods that are always restarted"))
 	}
 	return errs
 }

@@ -12,13 +12,18 @@ import (
 
 // selectors checks the CEL expressions of device selectors.
 func selectors(path *field.Path, list []resourcev1.DeviceSelector) field.ErrorList {
-	return eachUpTo(path, list, resourcev1.DeviceSelectorsMaxSize, func(at *field.Path, s *resourcev1.DeviceSelector) field.ErrorList {
-		if s.CEL == nil {
-			return one(field.Required(at.Child("cel"), ""))
-		}
-		_, errs := expression(at.Child("cel", "expression"), s.CEL.Expression, false)
-		return errs
-	})
+	return eachUpTo(
+		path,
+		list,
+		resourcev1.DeviceSelectorsMaxSize,
+		func(at *field.Path, s *resourcev1.DeviceSelector) field.ErrorList {
+			if s.CEL == nil {
+				return one(field.Required(at.Child("cel"), ""))
+			}
+			_, errs := expression(at.Child("cel", "expression"), s.CEL.Expression, false)
+			return errs
+		},
+	)
 }
 
 // expression compiles a CEL expression, and returns its maximum cost.
@@ -80,13 +85,19 @@ func constrainedAttributes(constraints []resourcev1.DeviceConstraint) map[string
 	return used
 }
 
-func (d *derivedAttributes) check(path *field.Path, request string, list []resourcev1.DeviceDerivedAttribute) field.ErrorList {
+func (d *derivedAttributes) check(
+	path *field.Path, request string, list []resourcev1.DeviceDerivedAttribute,
+) field.ErrorList {
 	parent, _, _ := strings.Cut(request, "/")
 	errs := each(path, list, func(at *field.Path, a *resourcev1.DeviceDerivedAttribute) field.ErrorList {
 		var errs field.ErrorList
 		name := string(a.Name)
 		if name != "" && !d.used[""][name] && !d.used[request][name] && !d.used[parent][name] {
-			errs = append(errs, field.Invalid(at.Child("name"), name, "must be used by a matchAttribute or distinctAttribute constraint on this request"))
+			errs = append(
+				errs,
+				field.Invalid(at.Child("name"), name,
+					"must be used by a matchAttribute or distinctAttribute constraint on this request"),
+			)
 		}
 		if a.Expression != "" {
 			cost, faults := expression(at.Child("expression"), a.Expression, true)
@@ -95,5 +106,8 @@ func (d *derivedAttributes) check(path *field.Path, request string, list []resou
 		}
 		return errs
 	})
-	return append(errs, distinct(path, list, "", func(a *resourcev1.DeviceDerivedAttribute) resourcev1.FullyQualifiedName { return a.Name })...)
+	return append(
+		errs,
+		distinct(path, list, "",
+			func(a *resourcev1.DeviceDerivedAttribute) resourcev1.FullyQualifiedName { return a.Name })...)
 }

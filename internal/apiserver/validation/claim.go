@@ -10,7 +10,9 @@ import (
 
 // ValidateResourceClaim checks a new ResourceClaim.
 func ValidateResourceClaim(claim *resource.ResourceClaim) field.ErrorList {
-	return append(metadata(&claim.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), claimSpec(field.NewPath("spec"), &claim.Spec)...)
+	return append(
+		metadata(&claim.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
+		claimSpec(field.NewPath("spec"), &claim.Spec)...)
 }
 
 // ValidateResourceClaimUpdate checks a change of a claim. The spec is immutable.

@@ -31,7 +31,10 @@ func ValidateResourceClaimStatusUpdate(claim, old *resource.ResourceClaim) field
 		errs = append(errs, asAsked(path.Child("allocation"), allocation, &claim.Spec)...)
 	default:
 		// The generated rules cover the allocation except for allot's own field.
-		errs = append(errs, same(path.Child("allocation", "reservedForAnyPod"), allocation.ReservedForAnyPod, old.Status.Allocation.ReservedForAnyPod)...)
+		errs = append(
+			errs,
+			same(path.Child("allocation", "reservedForAnyPod"), allocation.ReservedForAnyPod,
+				old.Status.Allocation.ReservedForAnyPod)...)
 	}
 	return append(errs, deviceStatuses(path.Child("devices"), &claim.Status)...)
 }
@@ -68,20 +71,36 @@ func added(now, old []resourcev1.ResourceClaimConsumerReference) bool {
 func allocationResult(path *field.Path, allocation *resource.AllocationResult, names requests) field.ErrorList {
 	devices := path.Child("devices")
 	errs := join(
-		eachUpTo(devices.Child("results"), allocation.Devices.Results, resourcev1.AllocationResultsMaxSize, func(at *field.Path, r *resourcev1.DeviceRequestAllocationResult) field.ErrorList {
-			return join(
-				check(names.chosen(r.Request), at.Child("request"), r.Request,
-					"must be the name of a request in the claim, or, of one with `firstAvailable`, of the request and a subrequest separated by '/'"),
-				wellFormed(at.Child("device"), r.Device, validation.IsDNS1123Label),
-				bindingConditions(at, r.BindingConditions, r.BindingFailureConditions),
-				skippedOperations(at.Child("skipNodeOperations"), r.SkipNodeOperations),
-				deviceTolerations(at.Child("tolerations"), r.Tolerations),
-				amounts(at.Child("consumedCapacity"), r.ConsumedCapacity),
-			)
-		}),
-		eachUpTo(devices.Child("config"), allocation.Devices.Config, 2*resourcev1.DeviceConfigMaxSize, func(at *field.Path, c *resourcev1.DeviceAllocationConfiguration) field.ErrorList {
-			return append(requestReferences(at.Child("requests"), c.Requests, names), deviceConfiguration(at, &c.DeviceConfiguration)...)
-		}),
+		eachUpTo(
+			devices.Child("results"),
+			allocation.Devices.Results,
+			resourcev1.AllocationResultsMaxSize,
+			func(at *field.Path, r *resourcev1.DeviceRequestAllocationResult) field.ErrorList {
+				return join(
+					check(
+						names.chosen(r.Request),
+						at.Child("request"),
+						r.Request,
+						"must be the name of a request in the claim, or, of one with `firstAvailable`, of the request and a subrequest separated by '/'",
+					),
+					wellFormed(at.Child("device"), r.Device, validation.IsDNS1123Label),
+					bindingConditions(at, r.BindingConditions, r.BindingFailureConditions),
+					skippedOperations(at.Child("skipNodeOperations"), r.SkipNodeOperations),
+					deviceTolerations(at.Child("tolerations"), r.Tolerations),
+					amounts(at.Child("consumedCapacity"), r.ConsumedCapacity),
+				)
+			},
+		),
+		eachUpTo(
+			devices.Child("config"),
+			allocation.Devices.Config,
+			2*resourcev1.DeviceConfigMaxSize,
+			func(at *field.Path, c *resourcev1.DeviceAllocationConfiguration) field.ErrorList {
+				return append(
+					requestReferences(at.Child("requests"), c.Requests, names),
+					deviceConfiguration(at, &c.DeviceConfiguration)...)
+			},
+		),
 	)
 	if allocation.NodeSelector != nil {
 		errs = append(errs, nodeSelector(path.Child("nodeSelector"), allocation.NodeSelector)...)
@@ -91,15 +110,21 @@ func allocationResult(path *field.Path, allocation *resource.AllocationResult, n
 
 // asAsked checks the fields of a new allocation that permit further use against the spec, because
 // other claims get the same devices, and pods use the claim, on the basis of these fields.
-func asAsked(path *field.Path, allocation *resource.AllocationResult, spec *resource.ResourceClaimSpec) field.ErrorList {
+func asAsked(
+	path *field.Path, allocation *resource.AllocationResult, spec *resource.ResourceClaimSpec,
+) field.ErrorList {
 	var errs field.ErrorList
 	results := path.Child("devices", "results")
 	for i := range allocation.Devices.Results {
 		r := &allocation.Devices.Results[i]
 		if ptr.Deref(r.AdminAccess, false) && !asksForAdminAccess(spec, r.Request) {
-			errs = append(errs, field.Forbidden(results.Index(i).Child("adminAccess"), "the request does not ask for admin access"))
+			errs = append(errs,
+				field.Forbidden(results.Index(i).Child("adminAccess"), "the request does not ask for admin access"))
 		}
-		if slices.ContainsFunc(allocation.Devices.Results[:i], func(other resourcev1.DeviceRequestAllocationResult) bool { return excludes(r, &other) }) {
+		if slices.ContainsFunc(
+			allocation.Devices.Results[:i],
+			func(other resourcev1.DeviceRequestAllocationResult) bool { return excludes(r, &other) },
+		) {
 			errs = append(errs, field.Duplicate(results.Index(i), r.Driver+"/"+r.Pool+"/"+r.Device))
 		}
 	}
@@ -119,7 +144,8 @@ func asksForAdminAccess(spec *resource.ResourceClaimSpec, request string) bool {
 // excludes reports whether two results are incompatible: they have the same device without separate
 // shares of it.
 func excludes(a, b *resourcev1.DeviceRequestAllocationResult) bool {
-	if a.Driver != b.Driver || a.Pool != b.Pool || a.Device != b.Device || ptr.Deref(a.AdminAccess, false) || ptr.Deref(b.AdminAccess, false) {
+	if a.Driver != b.Driver || a.Pool != b.Pool || a.Device != b.Device || ptr.Deref(a.AdminAccess, false) ||
+		ptr.Deref(b.AdminAccess, false) {
 		return false
 	}
 	return a.ShareID == nil || b.ShareID == nil || *a.ShareID == *b.ShareID
@@ -160,9 +186,16 @@ func deviceStatuses(path *field.Path, status *resource.ResourceClaimStatus) fiel
 			errs = append(errs, jsonObject(at.Child("data"), d.Data, resourcev1.AllocatedDeviceStatusDataMaxLength)...)
 		}
 		if n := d.NetworkData; n != nil {
-			errs = append(errs, eachUpTo(at.Child("networkData", "ips"), n.IPs, resourcev1.NetworkDeviceDataMaxIPs, func(at *field.Path, ip *string) field.ErrorList {
-				return validation.IsValidInterfaceAddress(at, *ip)
-			})...)
+			errs = append(
+				errs,
+				eachUpTo(
+					at.Child("networkData", "ips"),
+					n.IPs,
+					resourcev1.NetworkDeviceDataMaxIPs,
+					func(at *field.Path, ip *string) field.ErrorList {
+						return validation.IsValidInterfaceAddress(at, *ip)
+					},
+				)...)
 		}
 		return errs
 	})

@@ -35,12 +35,18 @@ func ValidateClusterResourceClaimTemplate(template *resourcev1alpha3.ClusterReso
 }
 
 // ValidateClusterResourceClaimTemplateUpdate checks a change of a cluster-wide template.
-func ValidateClusterResourceClaimTemplateUpdate(template, old *resourcev1alpha3.ClusterResourceClaimTemplate) field.ErrorList {
-	return append(metadataUpdate(&template.ObjectMeta, &old.ObjectMeta), same(field.NewPath("spec"), template.Spec, old.Spec)...)
+func ValidateClusterResourceClaimTemplateUpdate(
+	template, old *resourcev1alpha3.ClusterResourceClaimTemplate,
+) field.ErrorList {
+	return append(
+		metadataUpdate(&template.ObjectMeta, &old.ObjectMeta),
+		same(field.NewPath("spec"), template.Spec, old.Spec)...)
 }
 
 // claimTemplate checks the metadata of a template, and the metadata and spec of its claims.
-func claimTemplate(meta *metav1.ObjectMeta, in scope, copied *metav1.ObjectMeta, spec *resource.ResourceClaimSpec) field.ErrorList {
+func claimTemplate(
+	meta *metav1.ObjectMeta, in scope, copied *metav1.ObjectMeta, spec *resource.ResourceClaimSpec,
+) field.ErrorList {
 	path := field.NewPath("spec")
 	return join(
 		metadata(meta, in, apivalidation.NameIsDNSSubdomain),

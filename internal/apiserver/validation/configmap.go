@@ -115,7 +115,8 @@ func secretType(s *corev1.Secret) field.ErrorList {
 	}
 	switch s.Type {
 	case corev1.SecretTypeServiceAccountToken:
-		return required(field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey), s.Annotations[corev1.ServiceAccountNameKey])
+		return required(field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey),
+			s.Annotations[corev1.ServiceAccountNameKey])
 	case corev1.SecretTypeDockercfg:
 		return object(corev1.DockerConfigKey)
 	case corev1.SecretTypeDockerConfigJson:

@@ -20,11 +20,17 @@ type containerList struct {
 }
 
 func containerLists(spec *core.PodSpec) []containerList {
-	return []containerList{{"containers", spec.Containers}, {"initContainers", spec.InitContainers}, {"ephemeralContainers", ephemeral(spec)}}
+	return []containerList{
+		{"containers", spec.Containers},
+		{"initContainers", spec.InitContainers},
+		{"ephemeralContainers", ephemeral(spec)},
+	}
 }
 
 // eachContainer applies a rule to every container of a pod.
-func eachContainer(path *field.Path, spec *core.PodSpec, rule func(at *field.Path, c *corev1.Container) field.ErrorList) field.ErrorList {
+func eachContainer(
+	path *field.Path, spec *core.PodSpec, rule func(at *field.Path, c *corev1.Container) field.ErrorList,
+) field.ErrorList {
 	var errs field.ErrorList
 	for _, list := range containerLists(spec) {
 		errs = append(errs, each(path.Child(list.field), list.containers, rule)...)
@@ -77,7 +83,9 @@ func containers(path *field.Path, spec *core.PodSpec, volumes map[string]*corev1
 }
 
 // container checks the fields that all kinds of containers have.
-func container(path *field.Path, c *corev1.Container, spec *core.PodSpec, volumes map[string]*corev1.Volume) field.ErrorList {
+func container(
+	path *field.Path, c *corev1.Container, spec *core.PodSpec, volumes map[string]*corev1.Volume,
+) field.ErrorList {
 	return join(
 		dnsLabel(path.Child("name"), c.Name),
 		required(path.Child("image"), c.Image),
@@ -110,14 +118,21 @@ func sidecar(c *corev1.Container) bool {
 // initContainer rejects fields that are only useful for a container that keeps running, unless it
 // is a sidecar.
 func initContainer(path *field.Path, c *corev1.Container, spec *core.PodSpec) field.ErrorList {
-	errs := when(c.RestartPolicy != nil || len(c.RestartPolicyRules) > 0, func() field.ErrorList { return initRestart(path, c) })
+	errs := when(c.RestartPolicy != nil || len(c.RestartPolicyRules) > 0,
+		func() field.ErrorList { return initRestart(path, c) })
 	if sidecar(c) {
 		return append(errs, runningContainer(path, c, spec)...)
 	}
-	errs = append(errs, each(path.Child("resizePolicy"), c.ResizePolicy, func(at *field.Path, p *corev1.ContainerResizePolicy) field.ErrorList {
-		return check(p.RestartPolicy != corev1.RestartContainer, at.Child("restartPolicy"), p.RestartPolicy,
-			"must be NotRequired for init containers without restartPolicy Always")
-	})...)
+	errs = append(
+		errs,
+		each(
+			path.Child("resizePolicy"),
+			c.ResizePolicy,
+			func(at *field.Path, p *corev1.ContainerResizePolicy) field.ErrorList {
+				return check(p.RestartPolicy != corev1.RestartContainer, at.Child("restartPolicy"), p.RestartPolicy,
+					"must be NotRequired for init containers without restartPolicy Always")
+			},
+		)...)
 	return append(errs, forbidden(path, "may not be set for init containers without restartPolicy Always",
 		member{"lifecycle", c.Lifecycle != nil},
 		member{"livenessProbe", c.LivenessProbe != nil},
@@ -213,7 +228,8 @@ func hostPortEquals(path *field.Path, c *corev1.Container, spec *core.PodSpec) f
 		return nil
 	}
 	return each(path.Child("ports"), c.Ports, func(at *field.Path, p *corev1.ContainerPort) field.ErrorList {
-		return check(p.HostPort == 0 || p.HostPort == p.ContainerPort, at.Child("hostPort"), p.HostPort, "must equal `containerPort` with `hostNetwork`")
+		return check(p.HostPort == 0 || p.HostPort == p.ContainerPort, at.Child("hostPort"), p.HostPort,
+			"must equal `containerPort` with `hostNetwork`")
 	})
 }
 
@@ -265,7 +281,9 @@ func resizePolicy(path *field.Path, list []corev1.ContainerResizePolicy, restart
 			errs := append(oneOf(path, p.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory),
 				oneOf(path, p.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)...)
 			ok := restart != corev1.RestartPolicyNever || p.RestartPolicy == corev1.NotRequired
-			return append(errs, check(ok, path, p.RestartPolicy, "must be NotRequired where the pod's `restartPolicy` is Never")...)
+			return append(
+				errs,
+				check(ok, path, p.RestartPolicy, "must be NotRequired where the pod's `restartPolicy` is Never")...)
 		}),
 		distinct(path, list, "", func(p *corev1.ContainerResizePolicy) corev1.ResourceName { return p.ResourceName })...,
 	)

@@ -12,7 +12,9 @@ import (
 
 // ValidateDaemonSet checks a new DaemonSet.
 func ValidateDaemonSet(d *apps.DaemonSet) field.ErrorList {
-	return append(metadata(&d.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), daemonSetSpec(field.NewPath("spec"), &d.Spec)...)
+	return append(
+		metadata(&d.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
+		daemonSetSpec(field.NewPath("spec"), &d.Spec)...)
 }
 
 // ValidateDaemonSetUpdate checks a change of a DaemonSet.
@@ -81,7 +83,8 @@ func daemonRollingUpdate(path *field.Path, u *appsv1.RollingUpdateDaemonSet) fie
 	for _, s := range []struct {
 		field string
 		value intstr.IntOrString
-	}{{"maxUnavailable", ptr.Deref(u.MaxUnavailable, intstr.IntOrString{})}, {"maxSurge", ptr.Deref(u.MaxSurge, intstr.IntOrString{})}} {
+	}{{"maxUnavailable", ptr.Deref(u.MaxUnavailable, intstr.IntOrString{})},
+		{"maxSurge", ptr.Deref(u.MaxSurge, intstr.IntOrString{})}} {
 		at := path.Child(s.field)
 		faults := share(at, s.value)
 		errs = append(errs, faults...)
@@ -91,11 +94,14 @@ func daemonRollingUpdate(path *field.Path, u *appsv1.RollingUpdateDaemonSet) fie
 		}
 		n, _ := intstr.GetScaledValueFromIntOrPercent(&s.value, 100, true)
 		set[s.field] = n != 0
-		errs = append(errs, check(s.value.Type == intstr.Int || n <= 100, at, s.value.String(), "must not be greater than 100%")...)
+		errs = append(
+			errs,
+			check(s.value.Type == intstr.Int || n <= 100, at, s.value.String(), "must not be greater than 100%")...)
 	}
 	switch {
 	case set["maxUnavailable"] && set["maxSurge"]:
-		errs = append(errs, field.Invalid(path.Child("maxSurge"), u.MaxSurge.String(), "may not be set where `maxUnavailable` is not 0"))
+		errs = append(errs,
+			field.Invalid(path.Child("maxSurge"), u.MaxSurge.String(), "may not be set where `maxUnavailable` is not 0"))
 	case !set["maxUnavailable"] && !set["maxSurge"]:
 		errs = append(errs, field.Required(path.Child("maxUnavailable"), "may not be 0 where `maxSurge` is 0"))
 	}

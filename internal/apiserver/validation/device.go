@@ -25,9 +25,14 @@ func device(path *field.Path, d, old *resourcev1.Device, spec *resourcev1.Resour
 		attributes(path, d),
 		deviceReach(path, d, ptr.Deref(spec.PerDeviceNodeSelection, false)),
 		bindingConditions(path, d.BindingConditions, d.BindingFailureConditions),
-		eachUpTo(path.Child("consumesCounters"), d.ConsumesCounters, resourcev1.ResourceSliceMaxDeviceCounterConsumptionsPerDevice, func(at *field.Path, c *resourcev1.DeviceCounterConsumption) field.ErrorList {
-			return counters(at.Child("counters"), c.Counters, resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption)
-		}),
+		eachUpTo(
+			path.Child("consumesCounters"),
+			d.ConsumesCounters,
+			resourcev1.ResourceSliceMaxDeviceCounterConsumptionsPerDevice,
+			func(at *field.Path, c *resourcev1.DeviceCounterConsumption) field.ErrorList {
+				return counters(at.Child("counters"), c.Counters, resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption)
+			},
+		),
 		nodeAllocatable(path.Child("nodeAllocatableResources"), d),
 	)
 	if old == nil || !unchanged(d.Capacity, old.Capacity) {
@@ -36,9 +41,18 @@ func device(path *field.Path, d, old *resourcev1.Device, spec *resourcev1.Resour
 	if old == nil || !unchanged(d.Taints, old.Taints) {
 		at := path.Child("taints")
 		errs = append(errs, atMost(at, len(d.Taints), resourcev1.DeviceTaintsMaxLength)...)
-		errs = append(errs, eachUpTo(at, d.Taints, resourcev1.DeviceTaintsMaxLength, func(at *field.Path, t *resourcev1.DeviceTaint) field.ErrorList {
-			return append(metav1validation.ValidateLabelName(t.Key, at.Child("key")), labelValue(at.Child("value"), t.Value)...)
-		})...)
+		errs = append(
+			errs,
+			eachUpTo(
+				at,
+				d.Taints,
+				resourcev1.DeviceTaintsMaxLength,
+				func(at *field.Path, t *resourcev1.DeviceTaint) field.ErrorList {
+					return append(
+						metav1validation.ValidateLabelName(t.Key, at.Child("key")),
+						labelValue(at.Child("value"), t.Value)...)
+				},
+			)...)
 	}
 	return errs
 }
@@ -58,10 +72,20 @@ func attributes(path *field.Path, d *resourcev1.Device) field.ErrorList {
 	}
 	entries := len(d.Attributes) + len(d.Capacity)
 	errs := join(
-		check(entries <= resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice, path, entries,
-			fmt.Sprintf("the total number of attributes and capacities must not exceed %d", resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice)),
-		check(values <= resourcev1.ResourceSliceMaxAttributeValuesPerDevice, path, values,
-			fmt.Sprintf("the total number of attribute values must not exceed %d", resourcev1.ResourceSliceMaxAttributeValuesPerDevice)),
+		check(
+			entries <= resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice,
+			path,
+			entries,
+			fmt.Sprintf("the total number of attributes and capacities must not exceed %d",
+				resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice),
+		),
+		check(
+			values <= resourcev1.ResourceSliceMaxAttributeValuesPerDevice,
+			path,
+			values,
+			fmt.Sprintf("the total number of attribute values must not exceed %d",
+				resourcev1.ResourceSliceMaxAttributeValuesPerDevice),
+		),
 	)
 	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
 		at, a := path.Child("attributes").Key(string(name)), d.Attributes[name]
@@ -87,7 +111,9 @@ func attribute(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList 
 		return nil
 	}
 	version := func(at *field.Path, value *string) field.ErrorList {
-		return append(short(at, *value), check(semver.MatchString(*value), at, *value, "must be a version by semver.org 2.0.0")...)
+		return append(
+			short(at, *value),
+			check(semver.MatchString(*value), at, *value, "must be a version by semver.org 2.0.0")...)
 	}
 	var errs field.ErrorList
 	if a.StringValue != nil {
@@ -96,8 +122,10 @@ func attribute(path *field.Path, a *resourcev1.DeviceAttribute) field.ErrorList 
 	if a.VersionValue != nil {
 		errs = append(errs, version(path.Child("version"), a.VersionValue)...)
 	}
-	return join(errs,
-		each(path.Child("strings"), a.StringValues, func(at *field.Path, value *string) field.ErrorList { return short(at, *value) }),
+	return join(
+		errs,
+		each(path.Child("strings"), a.StringValues,
+			func(at *field.Path, value *string) field.ErrorList { return short(at, *value) }),
 		each(path.Child("versions"), a.VersionValues, version),
 		emptyLists(path, a),
 	)

@@ -56,13 +56,16 @@ func capacities(path *field.Path, d *resourcev1.Device) field.ErrorList {
 		case shared:
 			errs = append(errs, requestPolicy(at.Child("requestPolicy"), c.RequestPolicy, c.Value)...)
 		default:
-			errs = append(errs, field.Forbidden(at.Child("requestPolicy"), "may only be set where `allowMultipleAllocations` is true"))
+			errs = append(errs,
+				field.Forbidden(at.Child("requestPolicy"), "may only be set where `allowMultipleAllocations` is true"))
 		}
 	}
 	return errs
 }
 
-func requestPolicy(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capacity apiresource.Quantity) field.ErrorList {
+func requestPolicy(
+	path *field.Path, policy *resourcev1.CapacityRequestPolicy, capacity apiresource.Quantity,
+) field.ErrorList {
 	values, span := len(policy.ValidValues) > 0, policy.ValidRange != nil
 	switch {
 	case values && span:
@@ -77,7 +80,9 @@ func requestPolicy(path *field.Path, policy *resourcev1.CapacityRequestPolicy, c
 	return nil
 }
 
-func validValues(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capacity apiresource.Quantity) field.ErrorList {
+func validValues(
+	path *field.Path, policy *resourcev1.CapacityRequestPolicy, capacity apiresource.Quantity,
+) field.ErrorList {
 	at := path.Child("validValues")
 	few := len(policy.ValidValues) <= maxValidValues
 	errs := atMost(at, len(policy.ValidValues), maxValidValues)
@@ -101,10 +106,13 @@ func validValues(path *field.Path, policy *resourcev1.CapacityRequestPolicy, cap
 }
 
 func within(path *field.Path, value, capacity apiresource.Quantity) field.ErrorList {
-	return check(value.Cmp(capacity) <= 0, path, value.String(), fmt.Sprintf("must be less than or equal to the capacity (%s)", capacity.String()))
+	return check(value.Cmp(capacity) <= 0, path, value.String(),
+		fmt.Sprintf("must be less than or equal to the capacity (%s)", capacity.String()))
 }
 
-func validRange(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capacity apiresource.Quantity) field.ErrorList {
+func validRange(
+	path *field.Path, policy *resourcev1.CapacityRequestPolicy, capacity apiresource.Quantity,
+) field.ErrorList {
 	r, at := policy.ValidRange, path.Child("validRange")
 	if r.Min == nil {
 		return one(field.Required(at.Child("min"), ""))
@@ -155,7 +163,12 @@ func validRange(path *field.Path, policy *resourcev1.CapacityRequestPolicy, capa
 // rangeBounds returns the quantities of a range that are set, and the default.
 func rangeBounds(path *field.Path, policy *resourcev1.CapacityRequestPolicy) []quantityAt {
 	r, at := policy.ValidRange, path.Child("validRange")
-	all := []quantityAt{{path.Child("default"), policy.Default}, {at.Child("min"), r.Min}, {at.Child("max"), r.Max}, {at.Child("step"), r.Step}}
+	all := []quantityAt{
+		{path.Child("default"), policy.Default},
+		{at.Child("min"), r.Min},
+		{at.Child("max"), r.Max},
+		{at.Child("step"), r.Step},
+	}
 	return slices.DeleteFunc(all, func(b quantityAt) bool { return b.value == nil })
 }
 
@@ -164,7 +177,10 @@ func inThousandths(bounds []quantityAt) field.ErrorList {
 	var errs field.ErrorList
 	for _, b := range bounds {
 		thousandths := apiresource.NewMilliQuantity(b.value.MilliValue(), b.value.Format)
-		errs = append(errs, check(b.value.Cmp(*thousandths) == 0, b.path, b.value.String(), "must be a number of thousandths that fits into 64 bits")...)
+		errs = append(
+			errs,
+			check(b.value.Cmp(*thousandths) == 0, b.path, b.value.String(),
+				"must be a number of thousandths that fits into 64 bits")...)
 	}
 	return errs
 }
@@ -173,7 +189,10 @@ func inThousandths(bounds []quantityAt) field.ErrorList {
 func inWholeNumbers(bounds []quantityAt) field.ErrorList {
 	var errs field.ErrorList
 	for _, b := range bounds {
-		errs = append(errs, check(b.value.Sign() >= 0 && b.value.CmpInt64(math.MaxInt64) <= 0, b.path, b.value.String(), "must not be negative, and must fit into 64 bits")...)
+		errs = append(
+			errs,
+			check(b.value.Sign() >= 0 && b.value.CmpInt64(math.MaxInt64) <= 0, b.path, b.value.String(),
+				"must not be negative, and must fit into 64 bits")...)
 	}
 	return errs
 }

@@ -39,17 +39,34 @@ func deviceClaim(path *field.Path, devices *resourcev1.DeviceClaim) field.ErrorL
 	names := requestNames(devices)
 	derived := derivedAttributes{used: constrainedAttributes(devices.Constraints)}
 	errs := join(
-		eachUpTo(path.Child("requests"), devices.Requests, resourcev1.DeviceRequestsMaxSize, func(at *field.Path, r *resourcev1.DeviceRequest) field.ErrorList {
-			return deviceRequest(at, r, &derived)
-		}),
-		eachUpTo(path.Child("constraints"), devices.Constraints, resourcev1.DeviceConstraintsMaxSize, func(at *field.Path, c *resourcev1.DeviceConstraint) field.ErrorList {
-			return append(requestReferences(at.Child("requests"), c.Requests, names), exactlyOne(at,
-				member{"matchAttribute", c.MatchAttribute != nil},
-				member{"distinctAttribute", c.DistinctAttribute != nil})...)
-		}),
-		eachUpTo(path.Child("config"), devices.Config, resourcev1.DeviceConfigMaxSize, func(at *field.Path, c *resourcev1.DeviceClaimConfiguration) field.ErrorList {
-			return append(requestReferences(at.Child("requests"), c.Requests, names), deviceConfiguration(at, &c.DeviceConfiguration)...)
-		}),
+		eachUpTo(
+			path.Child("requests"),
+			devices.Requests,
+			resourcev1.DeviceRequestsMaxSize,
+			func(at *field.Path, r *resourcev1.DeviceRequest) field.ErrorList {
+				return deviceRequest(at, r, &derived)
+			},
+		),
+		eachUpTo(
+			path.Child("constraints"),
+			devices.Constraints,
+			resourcev1.DeviceConstraintsMaxSize,
+			func(at *field.Path, c *resourcev1.DeviceConstraint) field.ErrorList {
+				return append(requestReferences(at.Child("requests"), c.Requests, names), exactlyOne(at,
+					member{"matchAttribute", c.MatchAttribute != nil},
+					member{"distinctAttribute", c.DistinctAttribute != nil})...)
+			},
+		),
+		eachUpTo(
+			path.Child("config"),
+			devices.Config,
+			resourcev1.DeviceConfigMaxSize,
+			func(at *field.Path, c *resourcev1.DeviceClaimConfiguration) field.ErrorList {
+				return append(
+					requestReferences(at.Child("requests"), c.Requests, names),
+					deviceConfiguration(at, &c.DeviceConfiguration)...)
+			},
+		),
 	)
 	if derived.cost > resourcev1.DeviceClaimDerivedAttributeCELMaxCost {
 		errs = append(errs, field.Forbidden(path, "too complex, the derived attributes together exceed the cost limit"))
@@ -64,15 +81,19 @@ func deviceRequest(path *field.Path, r *resourcev1.DeviceRequest, derived *deriv
 	case r.Exactly != nil && !alternatives:
 		errs = append(errs, exactRequest(path.Child("exactly"), r.Name, r.Exactly, derived)...)
 	case r.Exactly == nil && alternatives:
-		errs = append(errs, eachUpTo(path.Child("firstAvailable"), r.FirstAvailable, resourcev1.FirstAvailableDeviceRequestMaxSize,
-			func(at *field.Path, s *resourcev1.DeviceSubRequest) field.ErrorList {
-				return subRequest(at, r.Name, s, derived)
-			})...)
+		errs = append(
+			errs,
+			eachUpTo(path.Child("firstAvailable"), r.FirstAvailable, resourcev1.FirstAvailableDeviceRequestMaxSize,
+				func(at *field.Path, s *resourcev1.DeviceSubRequest) field.ErrorList {
+					return subRequest(at, r.Name, s, derived)
+				})...)
 	}
 	return errs
 }
 
-func exactRequest(path *field.Path, name string, r *resourcev1.ExactDeviceRequest, derived *derivedAttributes) field.ErrorList {
+func exactRequest(
+	path *field.Path, name string, r *resourcev1.ExactDeviceRequest, derived *derivedAttributes,
+) field.ErrorList {
 	return join(
 		dnsSubdomain(path.Child("deviceClassName"), r.DeviceClassName),
 		selectors(path.Child("selectors"), r.Selectors),
@@ -82,7 +103,9 @@ func exactRequest(path *field.Path, name string, r *resourcev1.ExactDeviceReques
 	)
 }
 
-func subRequest(path *field.Path, parent string, r *resourcev1.DeviceSubRequest, derived *derivedAttributes) field.ErrorList {
+func subRequest(
+	path *field.Path, parent string, r *resourcev1.DeviceSubRequest, derived *derivedAttributes,
+) field.ErrorList {
 	return join(
 		wellFormed(path.Child("name"), r.Name, validation.IsDNS1123Label),
 		selectors(path.Child("selectors"), r.Selectors),
@@ -133,7 +156,8 @@ func requestReferences(path *field.Path, list []string, names requests) field.Er
 }
 
 func requestReference(path *field.Path, name string, names requests) field.ErrorList {
-	errs := check(names.has(name), path, name, "must be the name of a request in the claim, or of a request and a subrequest separated by '/'")
+	errs := check(names.has(name), path, name,
+		"must be the name of a request in the claim, or of a request and a subrequest separated by '/'")
 	if len(errs) > 0 {
 		return errs
 	}

@@ -11,7 +11,9 @@ import (
 
 // ValidateDeviceTaintRule checks a new DeviceTaintRule.
 func ValidateDeviceTaintRule(rule *resourcev1.DeviceTaintRule) field.ErrorList {
-	return append(metadata(&rule.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain), taintRuleSpec(&rule.Spec)...)
+	return append(
+		metadata(&rule.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain),
+		taintRuleSpec(&rule.Spec)...)
 }
 
 // ValidateDeviceTaintRuleUpdate checks a change of a rule. All fields are mutable.
@@ -57,7 +59,9 @@ func taintRuleSpec(spec *resourcev1.DeviceTaintRuleSpec) field.ErrorList {
 
 // deviceTaint checks what no generated rule checks in a taint.
 func deviceTaint(path *field.Path, t *resourcev1.DeviceTaint) field.ErrorList {
-	errs := append(metav1validation.ValidateLabelName(t.Key, path.Child("key")), labelValue(path.Child("value"), t.Value)...)
+	errs := append(
+		metav1validation.ValidateLabelName(t.Key, path.Child("key")),
+		labelValue(path.Child("value"), t.Value)...)
 	if t.Effect == "" {
 		return append(errs, field.Required(path.Child("effect"), ""))
 	}

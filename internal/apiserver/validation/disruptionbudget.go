@@ -9,7 +9,8 @@ import (
 
 // ValidatePodDisruptionBudget checks a new budget.
 func ValidatePodDisruptionBudget(b *policyv1.PodDisruptionBudget) field.ErrorList {
-	return orMetadata(budgetSpec(field.NewPath("spec"), &b.Spec), func() field.ErrorList { return objectMeta(&b.ObjectMeta, namespaced, pathName) })
+	return orMetadata(budgetSpec(field.NewPath("spec"), &b.Spec),
+		func() field.ErrorList { return objectMeta(&b.ObjectMeta, namespaced, pathName) })
 }
 
 // ValidatePodDisruptionBudgetUpdate checks a change of a budget.
@@ -33,13 +34,16 @@ func ValidatePodDisruptionBudgetStatusUpdate(b, old *policyv1.PodDisruptionBudge
 func budgetSpec(path *field.Path, spec *policyv1.PodDisruptionBudgetSpec) field.ErrorList {
 	var errs field.ErrorList
 	if spec.MinAvailable != nil && spec.MaxUnavailable != nil {
-		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "`minAvailable` and `maxUnavailable` may not both be set"))
+		errs = append(errs,
+			field.Invalid(path, field.OmitValueType{}, "`minAvailable` and `maxUnavailable` may not both be set"))
 	}
-	return join(errs,
+	return join(
+		errs,
 		budgetShare(path.Child("minAvailable"), spec.MinAvailable),
 		budgetShare(path.Child("maxUnavailable"), spec.MaxUnavailable),
 		labelSelector(path.Child("selector"), spec.Selector),
-		optionalSupported(path.Child("unhealthyPodEvictionPolicy"), spec.UnhealthyPodEvictionPolicy, policyv1.AlwaysAllow, policyv1.IfHealthyBudget),
+		optionalSupported(path.Child("unhealthyPodEvictionPolicy"), spec.UnhealthyPodEvictionPolicy, policyv1.AlwaysAllow,
+			policyv1.IfHealthyBudget),
 	)
 }
 

@@ -23,7 +23,10 @@ func env(path *field.Path, c *corev1.Container) field.ErrorList {
 			if s.SecretRef != nil {
 				errs = append(errs, dnsSubdomain(at.Child("secretRef", "name"), s.SecretRef.Name)...)
 			}
-			return append(errs, check((s.ConfigMapRef != nil) != (s.SecretRef != nil), from, "", at.String()+": one of `configMapRef` and `secretRef` must be set")...)
+			return append(
+				errs,
+				check((s.ConfigMapRef != nil) != (s.SecretRef != nil), from, "",
+					at.String()+": one of `configMapRef` and `secretRef` must be set")...)
 		}),
 	)
 }
@@ -35,13 +38,15 @@ func envSource(path *field.Path, v *corev1.EnvVar) field.ErrorList {
 	}
 	n := 0
 	for _, set := range []bool{
-		from.FieldRef != nil, from.ResourceFieldRef != nil, from.ConfigMapKeyRef != nil, from.SecretKeyRef != nil, from.FileKeyRef != nil,
+		from.FieldRef != nil, from.ResourceFieldRef != nil, from.ConfigMapKeyRef != nil, from.SecretKeyRef != nil,
+		from.FileKeyRef != nil,
 	} {
 		if set {
 			n++
 		}
 	}
-	errs := check(n == 1, path, "", "one of `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef`, `fileKeyRef` must be set")
+	errs := check(n == 1, path, "",
+		"one of `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef`, `fileKeyRef` must be set")
 	errs = append(errs, check(v.Value == "", path, "", "may not be set where `value` is not empty")...)
 	if ref := from.FieldRef; ref != nil {
 		errs = append(errs, fieldRef(path.Child("fieldRef"), ref, envFields())...)
@@ -68,7 +73,8 @@ func envSource(path *field.Path, v *corev1.EnvVar) field.ErrorList {
 }
 
 func keyRef(path *field.Path, name, key string) field.ErrorList {
-	return join(wellFormed(path.Child("name"), name, validation.IsDNS1123Subdomain), form(path.Child("key"), key, validation.IsConfigMapKey))
+	return join(wellFormed(path.Child("name"), name, validation.IsDNS1123Subdomain),
+		form(path.Child("key"), key, validation.IsConfigMapKey))
 }
 
 // envFields returns the fields of a pod that can be in an environment variable.
@@ -86,7 +92,8 @@ func fileFields() []string {
 
 // podFields returns the names of all fields of a pod that the downward API supports.
 func podFields() []string {
-	return append(envFields(), "metadata.labels", "metadata.annotations", "spec.host", "spec.restartPolicy", "spec.schedulerName", "status.phase")
+	return append(envFields(), "metadata.labels", "metadata.annotations", "spec.host", "spec.restartPolicy",
+		"spec.schedulerName", "status.phase")
 }
 
 func fieldRef(path *field.Path, ref *corev1.ObjectFieldSelector, fields []string) field.ErrorList {
@@ -123,7 +130,8 @@ func sizeUnits() []string {
 
 func resourceFieldRef(path *field.Path, ref *corev1.ResourceFieldSelector) field.ErrorList {
 	_, name, _ := strings.Cut(ref.Resource, ".")
-	known := slices.Contains([]string{"cpu", "memory", "ephemeral-storage"}, name) || strings.HasPrefix(name, corev1.ResourceHugePagesPrefix)
+	known := slices.Contains([]string{"cpu", "memory", "ephemeral-storage"}, name) ||
+		strings.HasPrefix(name, corev1.ResourceHugePagesPrefix)
 	known = known && (ref.Resource == "limits."+name || ref.Resource == "requests."+name)
 	switch {
 	case ref.Resource == "":
@@ -140,5 +148,6 @@ func resourceFieldRef(path *field.Path, ref *corev1.ResourceFieldSelector) field
 	if name == "cpu" {
 		units = []string{"1", "1m"}
 	}
-	return check(slices.Contains(units, ref.Divisor.String()), path.Child("divisor"), ref.Divisor.String(), "must be one of "+strings.Join(units, ", "))
+	return check(slices.Contains(units, ref.Divisor.String()), path.Child("divisor"), ref.Divisor.String(),
+		"must be one of "+strings.Join(units, ", "))
 }

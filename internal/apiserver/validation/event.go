@@ -21,7 +21,8 @@ const (
 // ValidateEvent checks a new event. Its name starts with the name of any object, and therefore need
 // not be a DNS name.
 func ValidateEvent(event *corev1.Event) field.ErrorList {
-	return orMetadata(eventContent(event), func() field.ErrorList { return metadata(&event.ObjectMeta, namespaced, pathName) })
+	return orMetadata(eventContent(event),
+		func() field.ErrorList { return metadata(&event.ObjectMeta, namespaced, pathName) })
 }
 
 // pathName checks that a name, or the prefix of one, can be used in a path.
@@ -34,7 +35,8 @@ func pathName(name string, prefix bool) []string {
 
 // ValidateEventUpdate checks a change of an event, such as another occurrence.
 func ValidateEventUpdate(event, old *corev1.Event) field.ErrorList {
-	return orMetadata(eventContent(event), func() field.ErrorList { return metadataUpdate(&event.ObjectMeta, &old.ObjectMeta) })
+	return orMetadata(eventContent(event),
+		func() field.ErrorList { return metadataUpdate(&event.ObjectMeta, &old.ObjectMeta) })
 }
 
 // ValidateNewerEvent checks what events.k8s.io requires of a new event in addition to
@@ -68,7 +70,8 @@ func ValidateNewerEventUpdate(event, old *corev1.Event) field.ErrorList {
 	if !equality.Semantic.DeepEqual(event.Series, old.Series) {
 		errs = eventSeries(event.Series)
 	}
-	return join(errs,
+	return join(
+		errs,
 		same(field.NewPath("involvedObject"), event.InvolvedObject, old.InvolvedObject),
 		same(field.NewPath("reason"), event.Reason, old.Reason),
 		same(field.NewPath("message"), event.Message, old.Message),
@@ -78,7 +81,8 @@ func ValidateNewerEventUpdate(event, old *corev1.Event) field.ErrorList {
 		same(field.NewPath("count"), event.Count, old.Count),
 		same(field.NewPath("type"), event.Type, old.Type),
 		// Protobuf once stored its nanoseconds, which JSON never had.
-		same(field.NewPath("eventTime"), metav1.NewMicroTime(event.EventTime.Truncate(time.Microsecond)), metav1.NewMicroTime(old.EventTime.Truncate(time.Microsecond))),
+		same(field.NewPath("eventTime"), metav1.NewMicroTime(event.EventTime.Truncate(time.Microsecond)),
+			metav1.NewMicroTime(old.EventTime.Truncate(time.Microsecond))),
 		same(field.NewPath("action"), event.Action, old.Action),
 		same(field.NewPath("related"), event.Related, old.Related),
 		same(field.NewPath("reportingController"), event.ReportingController, old.ReportingController),
@@ -111,7 +115,8 @@ func eventContent(event *corev1.Event) field.ErrorList {
 	case about == "":
 		homes = []string{metav1.NamespaceNone, metav1.NamespaceDefault}
 	}
-	errs := check(slices.Contains(homes, event.Namespace), field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace")
+	errs := check(slices.Contains(homes, event.Namespace), field.NewPath("involvedObject", "namespace"), about,
+		"does not match event.namespace")
 	if event.EventTime.IsZero() {
 		return errs
 	}

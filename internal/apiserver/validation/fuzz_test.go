@@ -28,7 +28,8 @@ const resourceGroup = "resource.k8s.io"
 func resourceManifests(f *testing.F) []string {
 	f.Helper()
 	var all []string
-	for _, kind := range []string{"clusterresourceclaimtemplate", "deviceclass", "devicetaintrule", "resourceclaim", "resourceclaimtemplate", "resourceslice"} {
+	for _, kind := range []string{"clusterresourceclaimtemplate", "deviceclass", "devicetaintrule", "resourceclaim",
+		"resourceclaimtemplate", "resourceslice"} {
 		files, _ := filepath.Glob("testdata/" + kind + "/*.yaml")
 		for _, file := range files {
 			content, err := os.ReadFile(file)
@@ -68,7 +69,8 @@ func (s server) receive(data []byte) (runtime.Object, bool) {
 		return nil, false
 	}
 	s.scheme.Default(obj)
-	hub, err := s.scheme.ConvertToVersion(obj, schema.GroupVersion{Group: resourceGroup, Version: runtime.APIVersionInternal})
+	hub, err := s.scheme.ConvertToVersion(obj,
+		schema.GroupVersion{Group: resourceGroup, Version: runtime.APIVersionInternal})
 	if err != nil {
 		return nil, false
 	}
@@ -272,8 +274,10 @@ func places(v any, out *[]place) {
 
 func mutate(root any, by []byte, values map[string][]any) {
 	odd := []any{
-		"", "a", "A_b", "a.b", "a/b", "a.b/c", strings.Repeat("a", 64), strings.Repeat("a.", 127), nil, true, false, 0, 1, -1, 33, int64(1) << 62, 0.5,
-		"1Gi", "-1", "1e400", "0.0000000001", map[string]any{}, []any{}, []any{""}, []any{nil}, map[string]any{"": nil}, "1.2.3", "True", "device", "2026-01-02T11:00:00Z",
+		"", "a", "A_b", "a.b", "a/b", "a.b/c", strings.Repeat("a", 64), strings.Repeat("a.", 127), nil, true, false, 0, 1, -1,
+		33, int64(1) << 62, 0.5,
+		"1Gi", "-1", "1e400", "0.0000000001", map[string]any{}, []any{}, []any{""}, []any{nil}, map[string]any{"": nil},
+		"1.2.3", "True", "device", "2026-01-02T11:00:00Z",
 	}
 	var all []place
 	places(root, &all)

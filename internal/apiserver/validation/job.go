@@ -78,10 +78,12 @@ func jobSpec(path *field.Path, spec, old *batch.JobSpec) field.ErrorList {
 	} {
 		errs = append(errs, nonNegative(path.Child(n.field), ptr.Deref(n.value, 0))...)
 	}
-	return join(errs,
+	return join(
+		errs,
 		nonNegative(path.Child("activeDeadlineSeconds"), ptr.Deref(spec.ActiveDeadlineSeconds, 0)),
 		managedBy(path.Child("managedBy"), spec.ManagedBy),
-		optionalSupported(path.Child("completionMode"), spec.CompletionMode, batchv1.NonIndexedCompletion, batchv1.IndexedCompletion),
+		optionalSupported(path.Child("completionMode"), spec.CompletionMode, batchv1.NonIndexedCompletion,
+			batchv1.IndexedCompletion),
 		completionMode(path, spec),
 		podReplacement(path.Child("podReplacementPolicy"), spec),
 		podFailurePolicy(path.Child("podFailurePolicy"), spec),
@@ -169,13 +171,18 @@ func jobTemplate(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 		templateMetadata(at.Child("metadata"), &template.ObjectMeta),
 		podSpec(at.Child("spec"), groupedSpec(spec), nil),
 		podAnnotations(at.Child("metadata", "annotations"), spec.Template.Annotations, &spec.Template.Spec),
-		forbidden(at.Child("spec"), "may not be set in a pod template", member{"ephemeralContainers", len(template.Spec.EphemeralContainers) > 0}),
+		forbidden(at.Child("spec"), "may not be set in a pod template",
+			member{"ephemeralContainers", len(template.Spec.EphemeralContainers) > 0}),
 		jobSelector(path, spec),
 	)
 	restart := at.Child("spec", "restartPolicy")
 	switch policy := template.Spec.RestartPolicy; {
 	case policy == corev1.RestartPolicyAlways:
-		errs = append(errs, field.Required(restart, "valid values: "+quoted([]corev1.RestartPolicy{corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever})))
+		errs = append(
+			errs,
+			field.Required(restart,
+				"valid values: "+quoted([]corev1.RestartPolicy{corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever})),
+		)
 	case policy == corev1.RestartPolicyOnFailure && spec.PodFailurePolicy != nil:
 		errs = append(errs, field.Invalid(restart, policy, "must be Never where `podFailurePolicy` is set"))
 	}
@@ -201,7 +208,11 @@ func jobSelector(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(spec.Selector)
 	if err == nil && !parsed.Matches(labels.Set(spec.Template.Labels)) {
-		errs = append(errs, field.Invalid(path.Child("template", "metadata", "labels"), spec.Template.Labels, fmt.Sprintf("must match `selector` (%s)", parsed)))
+		errs = append(
+			errs,
+			field.Invalid(path.Child("template", "metadata", "labels"), spec.Template.Labels,
+				fmt.Sprintf("must match `selector` (%s)", parsed)),
+		)
 	}
 	return errs
 }
@@ -218,7 +229,8 @@ func generatedSelector(job *batch.Job) field.ErrorList {
 	}
 	own := GeneratedJobLabels(job)
 	at := field.NewPath("spec", "template", "metadata", "labels")
-	for _, key := range []string{LegacyControllerUIDLabel, LegacyJobNameLabel, batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
+	for _, key := range []string{LegacyControllerUIDLabel, LegacyJobNameLabel, batchv1.ControllerUidLabel,
+		batchv1.JobNameLabel} {
 		value, ok := job.Spec.Template.Labels[key]
 		switch {
 		case !ok:
@@ -229,7 +241,8 @@ func generatedSelector(job *batch.Job) field.ErrorList {
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 	if err == nil && !parsed.Matches(own) {
-		errs = append(errs, field.Invalid(field.NewPath("spec", "selector"), parsed.String(), "must be left out, or `manualSelector` be true"))
+		errs = append(errs,
+			field.Invalid(field.NewPath("spec", "selector"), parsed.String(), "must be left out, or `manualSelector` be true"))
 	}
 	return errs
 }
@@ -263,7 +276,8 @@ func completionsUpdate(path *field.Path, now, before *batch.JobSpec) field.Error
 	if now.Completions == nil || equality.Semantic.DeepEqual(now.Completions, before.Completions) {
 		return nil
 	}
-	return check(*now.Completions == ptr.Deref(now.Parallelism, 1), path, *now.Completions, "can only be changed together with `parallelism`, to the same number")
+	return check(*now.Completions == ptr.Deref(now.Parallelism, 1), path, *now.Completions,
+		"can only be changed together with `parallelism`, to the same number")
 }
 
 // jobTemplateUpdate allows a suspended Job without pods to change the scheduling directives and
@@ -275,7 +289,8 @@ func jobTemplateUpdate(path *field.Path, job, old *batch.Job) field.ErrorList {
 	}
 	kept := before.DeepCopy()
 	directives(&kept.Spec, &now.Spec)
-	for _, list := range [][2][]corev1.Container{{kept.Spec.Containers, now.Spec.Containers}, {kept.Spec.InitContainers, now.Spec.InitContainers}} {
+	for _, list := range [][2][]corev1.Container{{kept.Spec.Containers, now.Spec.Containers},
+		{kept.Spec.InitContainers, now.Spec.InitContainers}} {
 		if len(list[0]) != len(list[1]) {
 			continue
 		}

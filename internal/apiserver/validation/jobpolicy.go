@@ -47,7 +47,8 @@ func podFailurePolicy(path *field.Path, spec *batch.JobSpec) field.ErrorList {
 				podConditions(at.Child("onPodConditions"), rule.OnPodConditions),
 			)
 			if (rule.OnExitCodes != nil) == (len(rule.OnPodConditions) > 0) {
-				errs = append(errs, field.Invalid(at, field.OmitValueType{}, "exactly one of `onExitCodes`, `onPodConditions` must be set"))
+				errs = append(errs,
+					field.Invalid(at, field.OmitValueType{}, "exactly one of `onExitCodes`, `onPodConditions` must be set"))
 			}
 			return errs
 		})...)
@@ -61,19 +62,26 @@ func failureAction(path *field.Path, action batchv1.PodFailurePolicyAction, byIn
 		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore)
 }
 
-func exitCodes(path *field.Path, on *batchv1.PodFailurePolicyOnExitCodesRequirement, containers []string) field.ErrorList {
+func exitCodes(
+	path *field.Path, on *batchv1.PodFailurePolicyOnExitCodesRequirement, containers []string,
+) field.ErrorList {
 	if on == nil {
 		return nil
 	}
 	values := path.Child("values")
 	errs := join(
-		oneOf(path.Child("operator"), on.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn),
+		oneOf(path.Child("operator"), on.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn,
+			batchv1.PodFailurePolicyOnExitCodesOpNotIn),
 		atMost(values, len(on.Values), maxExitCodes),
 		check(len(on.Values) > 0, values, on.Values, "at least one is needed"),
 		check(slices.IsSorted(on.Values), values, on.Values, "must be in ascending order"),
 	)
 	if name := on.ContainerName; name != nil && !slices.Contains(containers, *name) {
-		errs = append(errs, field.Invalid(path.Child("containerName"), *name, "must be the name of a container or of an init container of the template"))
+		errs = append(
+			errs,
+			field.Invalid(path.Child("containerName"), *name,
+				"must be the name of a container or of an init container of the template"),
+		)
 	}
 	seen := map[int32]bool{}
 	return append(errs, each(values, on.Values, func(at *field.Path, code *int32) field.ErrorList {
@@ -136,7 +144,9 @@ func successRule(path *field.Path, rule *batchv1.SuccessPolicyRule, completions 
 	if n := rule.SucceededCount; n != nil {
 		at := path.Child("succeededCount")
 		errs = append(errs, nonNegative(at, *n)...)
-		errs = append(errs, check(*n <= available, at, *n, fmt.Sprintf("must be less than or equal to %d, %s", available, of))...)
+		errs = append(
+			errs,
+			check(*n <= available, at, *n, fmt.Sprintf("must be less than or equal to %d, %s", available, of))...)
 	}
 	return errs
 }

@@ -77,18 +77,29 @@ func schedulingBlocks(path *field.Path, now, before *batchv1.JobSchedulingConfig
 	}
 	var errs field.ErrorList
 	if c := now.SchedulingConstraints; c != nil {
-		errs = append(errs, declared(schedulingv1alpha3.Validate_WorkloadPodGroupSchedulingConstraints, path.Child("schedulingConstraints"), c, nil)...)
+		errs = append(
+			errs,
+			declared(schedulingv1alpha3.Validate_WorkloadPodGroupSchedulingConstraints, path.Child("schedulingConstraints"), c,
+				nil)...)
 	}
 	if m := now.DisruptionMode; m != nil {
-		errs = append(errs, declared(schedulingv1alpha3.Validate_WorkloadPodGroupDisruptionMode, path.Child("disruptionMode"), m, nil)...)
+		errs = append(
+			errs,
+			declared(schedulingv1alpha3.Validate_WorkloadPodGroupDisruptionMode, path.Child("disruptionMode"), m, nil)...)
 	}
 	claims := path.Child("resourceClaims")
 	return append(errs, join(
 		atMost(claims, len(now.ResourceClaims), scheduling.MaxPodGroupResourceClaims),
-		eachUpTo(claims, now.ResourceClaims, scheduling.MaxPodGroupResourceClaims, func(at *field.Path, c *schedulingv1alpha3.WorkloadPodGroupResourceClaim) field.ErrorList {
-			return declared(schedulingv1alpha3.Validate_WorkloadPodGroupResourceClaim, at, c, nil)
-		}),
-		distinct(claims, now.ResourceClaims, "", func(c *schedulingv1alpha3.WorkloadPodGroupResourceClaim) string { return c.Name }),
+		eachUpTo(
+			claims,
+			now.ResourceClaims,
+			scheduling.MaxPodGroupResourceClaims,
+			func(at *field.Path, c *schedulingv1alpha3.WorkloadPodGroupResourceClaim) field.ErrorList {
+				return declared(schedulingv1alpha3.Validate_WorkloadPodGroupResourceClaim, at, c, nil)
+			},
+		),
+		distinct(claims, now.ResourceClaims, "",
+			func(c *schedulingv1alpha3.WorkloadPodGroupResourceClaim) string { return c.Name }),
 	)...)
 }
 

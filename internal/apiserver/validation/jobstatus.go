@@ -45,7 +45,8 @@ type jobChange struct {
 // hasCondition reports whether a condition has a status. A client may send a condition several
 // times.
 func hasCondition(s *batchv1.JobStatus, t batchv1.JobConditionType, status corev1.ConditionStatus) bool {
-	return slices.ContainsFunc(s.Conditions, func(c batchv1.JobCondition) bool { return c.Type == t && c.Status == status })
+	return slices.ContainsFunc(s.Conditions,
+		func(c batchv1.JobCondition) bool { return c.Type == t && c.Status == status })
 }
 
 func holds(s *batchv1.JobStatus, t batchv1.JobConditionType) bool {
@@ -85,10 +86,12 @@ func (c *jobChange) counts() field.ErrorList {
 	// An Indexed Job that is scaled down drops the indexes that it no longer has.
 	elastic := isIndexed(&c.job.Spec) && ptr.Equal(c.job.Spec.Completions, c.job.Spec.Parallelism)
 	ready := ptr.Deref(s.Ready, 0)
-	return join(errs,
+	return join(
+		errs,
 		c.fault("failed", s.Failed, "cannot be decremented", s.Failed < c.old.Failed),
 		c.fault("succeeded", s.Succeeded, "cannot be decremented", s.Succeeded < c.old.Succeeded, !elastic),
-		c.fault("ready", ready, "cannot be greater than active", s.Ready != nil, ready > s.Active, !ptr.Equal(s.Ready, c.old.Ready) || s.Active != c.old.Active),
+		c.fault("ready", ready, "cannot be greater than active", s.Ready != nil, ready > s.Active,
+			!ptr.Equal(s.Ready, c.old.Ready) || s.Active != c.old.Active),
 	)
 }
 
@@ -120,7 +123,8 @@ func (c *jobChange) conditions() field.ErrorList {
 	completed, failedNow := c.differ(batchv1.JobComplete), c.differ(batchv1.JobFailed)
 	return join(
 		c.fault("conditions", omit, "Complete and Failed cannot both be True", complete, failed, completed || failedNow),
-		c.fault("conditions", omit, "Complete and FailureTarget cannot both be True", complete, target, completed || c.differ(batchv1.JobFailureTarget)),
+		c.fault("conditions", omit, "Complete and FailureTarget cannot both be True", complete, target,
+			completed || c.differ(batchv1.JobFailureTarget)),
 		c.fault("conditions", omit, "Failed needs FailureTarget to be True", failed, !target, failedNow || indexes),
 		c.fault("conditions", omit, "Complete needs SuccessCriteriaMet to be True", complete, !met,
 			completed || c.differ(batchv1.JobSuccessCriteriaMet) || c.job.Spec.SuccessPolicy != nil),
@@ -132,21 +136,33 @@ func (c *jobChange) conditions() field.ErrorList {
 // lastingConditions checks that terminal conditions do not change.
 func (c *jobChange) lastingConditions() field.ErrorList {
 	var errs field.ErrorList
-	for _, t := range []batchv1.JobConditionType{batchv1.JobFailed, batchv1.JobComplete, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet} {
-		errs = append(errs, c.fault("conditions", field.OmitValueType{}, fmt.Sprintf("%s has been True and must stay so", t), holds(c.old, t), !holds(c.now, t))...)
+	for _, t := range []batchv1.JobConditionType{batchv1.JobFailed, batchv1.JobComplete, batchv1.JobFailureTarget,
+		batchv1.JobSuccessCriteriaMet} {
+		errs = append(
+			errs,
+			c.fault("conditions", field.OmitValueType{}, fmt.Sprintf("%s has been True and must stay so", t), holds(c.old, t),
+				!holds(c.now, t))...)
 	}
-	return append(errs, c.fault("conditions", field.OmitValueType{}, "SuccessCriteriaMet cannot come after Complete",
-		holds(c.old, batchv1.JobComplete), !holds(c.old, batchv1.JobSuccessCriteriaMet), holds(c.now, batchv1.JobSuccessCriteriaMet))...)
+	return append(errs, c.fault(
+		"conditions",
+		field.OmitValueType{},
+		"SuccessCriteriaMet cannot come after Complete",
+		holds(c.old, batchv1.JobComplete),
+		!holds(c.old, batchv1.JobSuccessCriteriaMet),
+		holds(c.now, batchv1.JobSuccessCriteriaMet),
+	)...)
 }
 
 // ended checks that a finished Job waits for no pods.
 func (c *jobChange) ended() field.ErrorList {
 	s, end := c.now, isFinished(c.now)
-	left := s.UncountedTerminatedPods != nil && len(s.UncountedTerminatedPods.Failed)+len(s.UncountedTerminatedPods.Succeeded) > 0
+	left := s.UncountedTerminatedPods != nil &&
+		len(s.UncountedTerminatedPods.Failed)+len(s.UncountedTerminatedPods.Succeeded) > 0
 	terminating := ptr.Deref(s.Terminating, 0)
 	return join(
 		c.fault("active", s.Active, finishedJob, end, s.Active > 0, c.finished || s.Active != c.old.Active),
-		c.fault("terminating", terminating, finishedJob, end, terminating > 0, c.finished || !ptr.Equal(s.Terminating, c.old.Terminating)),
+		c.fault("terminating", terminating, finishedJob, end, terminating > 0,
+			c.finished || !ptr.Equal(s.Terminating, c.old.Terminating)),
 		c.fault("uncountedTerminatedPods", field.OmitValueType{}, "must be empty once the Job is finished", end, left,
 			c.finished || !equality.Semantic.DeepEqual(s.UncountedTerminatedPods, c.old.UncountedTerminatedPods)),
 	)
@@ -180,18 +196,22 @@ func (c *jobChange) completionTime() field.ErrorList {
 		return errs
 	}
 	moved := changed || !s.StartTime.Equal(c.old.StartTime)
-	return join(errs,
+	return join(
+		errs,
 		c.fault("completionTime", s.CompletionTime, "may only be set once the Job is complete", !complete, mayReport),
-		c.fault("completionTime", s.CompletionTime, "must not be before `startTime`", moved, s.StartTime != nil, s.CompletionTime.Before(s.StartTime)),
+		c.fault("completionTime", s.CompletionTime, "must not be before `startTime`", moved, s.StartTime != nil,
+			s.CompletionTime.Before(s.StartTime)),
 		c.fault("completionTime", s.CompletionTime, immutable, c.old.CompletionTime != nil, changed),
 	)
 }
 
 func (c *jobChange) indexes() field.ErrorList {
 	s, spec := c.now, &c.job.Spec
-	completedChanged, failedChanged := s.CompletedIndexes != c.old.CompletedIndexes, !ptr.Equal(s.FailedIndexes, c.old.FailedIndexes)
+	completedChanged, failedChanged := s.CompletedIndexes != c.old.CompletedIndexes, !ptr.Equal(s.FailedIndexes,
+		c.old.FailedIndexes)
 	errs := join(
-		c.fault("completedIndexes", s.CompletedIndexes, onlyIndexed, completedChanged, s.CompletedIndexes != "", !isIndexed(spec)),
+		c.fault("completedIndexes", s.CompletedIndexes, onlyIndexed, completedChanged, s.CompletedIndexes != "",
+			!isIndexed(spec)),
 		c.fault("failedIndexes", ptr.Deref(s.FailedIndexes, ""), "may only be set where `backoffLimitPerIndex` is",
 			failedChanged, s.FailedIndexes != nil, spec.BackoffLimitPerIndex == nil),
 	)
@@ -210,7 +230,11 @@ func (c *jobChange) indexes() field.ErrorList {
 		errs = append(errs, field.Invalid(c.path.Child("failedIndexes"), *s.FailedIndexes, err.Error()))
 	}
 	if both, ok := common(completed, failed); ok && (completedChanged || failedChanged) {
-		errs = append(errs, field.Invalid(c.path.Child("failedIndexes"), *s.FailedIndexes, fmt.Sprintf("index %d must not also be in `completedIndexes`", both)))
+		errs = append(
+			errs,
+			field.Invalid(c.path.Child("failedIndexes"), *s.FailedIndexes,
+				fmt.Sprintf("index %d must not also be in `completedIndexes`", both)),
+		)
 	}
 	return errs
 }

@@ -40,7 +40,8 @@ var rulesets = sync.OnceValue(func() map[string]ruleset {
 
 // administrator returns the context of a request of somebody who may write every part of a status.
 func administrator() context.Context {
-	return request.WithUser(context.Background(), &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}})
+	return request.WithUser(context.Background(),
+		&user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}})
 }
 
 func onCreate[P runtime.Object](validate func(P) field.ErrorList) func(runtime.Object) field.ErrorList {

@@ -10,7 +10,9 @@ import (
 
 // ValidateLease checks a new Lease.
 func ValidateLease(lease *coordinationv1.Lease) field.ErrorList {
-	return append(objectMeta(&lease.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), leaseSpec(field.NewPath("spec"), &lease.Spec)...)
+	return append(
+		objectMeta(&lease.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
+		leaseSpec(field.NewPath("spec"), &lease.Spec)...)
 }
 
 // ValidateLeaseUpdate checks a renewal or a change of the holder.

@@ -33,7 +33,11 @@ func limits(l *corev1.LimitRange) field.ErrorList {
 
 func limitItem(path *field.Path, item *corev1.LimitRangeItem) field.ErrorList {
 	errs := limitType(path.Child("type"), item.Type)
-	lists := map[string]corev1.ResourceList{"max": item.Max, "min": item.Min, "maxLimitRequestRatio": item.MaxLimitRequestRatio}
+	lists := map[string]corev1.ResourceList{
+		"max":                  item.Max,
+		"min":                  item.Min,
+		"maxLimitRequestRatio": item.MaxLimitRequestRatio,
+	}
 	if item.Type == corev1.LimitTypePod {
 		errs = append(errs, forbidden(path, "may not be specified when `type` is 'Pod'",
 			member{"default", len(item.Default) > 0}, member{"defaultRequest", len(item.DefaultRequest) > 0})...)
@@ -55,7 +59,11 @@ func limitItem(path *field.Path, item *corev1.LimitRangeItem) field.ErrorList {
 		_, least := item.Min[corev1.ResourceStorage]
 		_, most := item.Max[corev1.ResourceStorage]
 		if !least && !most {
-			errs = append(errs, field.Required(path.Child("limits"), "either minimum or maximum storage value is required, but neither was provided"))
+			errs = append(
+				errs,
+				field.Required(path.Child("limits"),
+					"either minimum or maximum storage value is required, but neither was provided"),
+			)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -113,7 +121,8 @@ func limitRatio(path *field.Path, item *corev1.LimitRangeItem, name corev1.Resou
 	if !ok {
 		return nil
 	}
-	errs := check(ratio.Cmp(apiresource.MustParse("1")) >= 0, path, ratio.String(), fmt.Sprintf("ratio %s is less than 1", ratio.String()))
+	errs := check(ratio.Cmp(apiresource.MustParse("1")) >= 0, path, ratio.String(),
+		fmt.Sprintf("ratio %s is less than 1", ratio.String()))
 	least, bounded := item.Min[name]
 	most, both := item.Max[name]
 	if !bounded || !both || least.IsZero() {

@@ -49,7 +49,8 @@ func generateName(meta *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) 
 	if meta.GenerateName == "" {
 		return nil
 	}
-	return wellFormed(field.NewPath("metadata", "generateName"), meta.GenerateName, func(base string) []string { return name(base, true) })
+	return wellFormed(field.NewPath("metadata", "generateName"), meta.GenerateName,
+		func(base string) []string { return name(base, true) })
 }
 
 // orMetadata adds the errors of the metadata if the content has none, as Kubernetes does for some
@@ -66,7 +67,8 @@ func orMetadata(content field.ErrorList, metadata func() field.ErrorList) field.
 func finalizers(path *field.Path, names []string) field.ErrorList {
 	own := []string{string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 	return each(path, names, func(at *field.Path, name *string) field.ErrorList {
-		return check(strings.Contains(*name, "/") || slices.Contains(own, *name), at, *name, "must be a standard finalizer or have a domain, as in example.com/name")
+		return check(strings.Contains(*name, "/") || slices.Contains(own, *name), at, *name,
+			"must be a standard finalizer or have a domain, as in example.com/name")
 	})
 }
 
@@ -98,7 +100,8 @@ func copiedMetadata(path *field.Path, meta *metav1.ObjectMeta) field.ErrorList {
 		{"managedFields", meta.ManagedFields != nil},
 	} {
 		if other.set {
-			errs = append(errs, field.Forbidden(path.Child(other.name), "only `labels` and `annotations` may be set in a template"))
+			errs = append(errs,
+				field.Forbidden(path.Child(other.name), "only `labels` and `annotations` may be set in a template"))
 		}
 	}
 	return errs

@@ -31,7 +31,8 @@ func volumeMounts(at *field.Path, c *corev1.Container, volumes map[string]*corev
 		_, used := devices[m.Name]
 		return append(errs, join(
 			check(!used, at.Child("name"), m.Name, "must not also be a block device"),
-			check(!slices.Contains(slices.Collect(maps.Values(devices)), m.MountPath), at.Child("mountPath"), m.MountPath, "must not also be the path of a block device"),
+			check(!slices.Contains(slices.Collect(maps.Values(devices)), m.MountPath), at.Child("mountPath"), m.MountPath,
+				"must not also be the path of a block device"),
 		)...)
 	})
 }
@@ -96,12 +97,14 @@ func volumeDevices(at *field.Path, c *corev1.Container, volumes map[string]*core
 		names[d.Name] = true
 		paths[d.DevicePath] = paths[d.DevicePath] || len(backsteps) == 0
 		if v := volumes[d.Name]; v != nil && v.PersistentVolumeClaim == nil && v.Ephemeral == nil {
-			errs = append(errs, field.Invalid(at.Child("name"), d.Name, "only persistentVolumeClaim and ephemeral volumes can be block devices"))
+			errs = append(errs,
+				field.Invalid(at.Child("name"), d.Name, "only persistentVolumeClaim and ephemeral volumes can be block devices"))
 		}
 		_, mounted := mounts[d.Name]
 		return append(errs, join(
 			check(!mounted, at.Child("name"), d.Name, "must not also be mounted as a file system"),
-			check(!slices.Contains(slices.Collect(maps.Values(mounts)), d.DevicePath), path, d.DevicePath, "must not also be the path of a mount"),
+			check(!slices.Contains(slices.Collect(maps.Values(mounts)), d.DevicePath), path, d.DevicePath,
+				"must not also be the path of a mount"),
 		)...)
 	})
 }

@@ -56,12 +56,16 @@ func podCIDRs(path *field.Path, list []string) field.ErrorList {
 		return errs
 	}
 	dual, err := netutils.IsDualStackCIDRStrings(list)
-	return append(errs, check(err == nil && dual && len(list) == 2, path, list, "must have one range of each family at most")...)
+	return append(
+		errs,
+		check(err == nil && dual && len(list) == 2, path, list, "must have one range of each family at most")...)
 }
 
 func nodeStatus(node *corev1.Node) field.ErrorList {
-	return append(nodeResources(node),
-		distinct(field.NewPath("status", "addresses"), node.Status.Addresses, "", func(a *corev1.NodeAddress) corev1.NodeAddress { return *a })...)
+	return append(
+		nodeResources(node),
+		distinct(field.NewPath("status", "addresses"), node.Status.Addresses, "",
+			func(a *corev1.NodeAddress) corev1.NodeAddress { return *a })...)
 }
 
 // featureForm matches the name of a feature that a node declares.

@@ -23,14 +23,16 @@ func ValidatePersistentVolumeUpdate(v, old *corev1.PersistentVolume) field.Error
 	if now.CSI != nil && before.CSI != nil && before.CSI.ControllerExpandSecretRef == nil {
 		now.CSI.ControllerExpandSecretRef = nil
 	}
-	errs := join(metadataAgain(&v.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain), persistentVolumeSpec(spec, &v.Spec, v.Name))
+	errs := join(metadataAgain(&v.ObjectMeta, &old.ObjectMeta, apivalidation.NameIsDNSSubdomain),
+		persistentVolumeSpec(spec, &v.Spec, v.Name))
 	if !equality.Semantic.DeepEqual(now, before) {
 		errs = append(errs, field.Forbidden(spec.Child("persistentvolumesource"), immutable))
 	}
 	if !equality.Semantic.DeepEqual(v.Spec.VolumeMode, old.Spec.VolumeMode) {
 		errs = append(errs, field.Invalid(field.NewPath("volumeMode"), v.Spec.VolumeMode, immutable))
 	}
-	if old.Spec.NodeAffinity != nil && !equality.Semantic.DeepEqual(v.Spec.NodeAffinity, stableLabels(v.Spec.NodeAffinity, old.Spec.NodeAffinity)) {
+	if old.Spec.NodeAffinity != nil &&
+		!equality.Semantic.DeepEqual(v.Spec.NodeAffinity, stableLabels(v.Spec.NodeAffinity, old.Spec.NodeAffinity)) {
 		errs = append(errs, field.Invalid(field.NewPath("nodeAffinity"), field.OmitValueType{}, immutable))
 	}
 	if old.Spec.VolumeAttributesClassName != nil && v.Spec.VolumeAttributesClassName == nil {
@@ -59,7 +61,8 @@ func stableLabels(now, old *corev1.VolumeNodeAffinity) *corev1.VolumeNodeAffinit
 		}
 		term := now.Required.NodeSelectorTerms[i]
 		for j := range out.Required.NodeSelectorTerms[i].MatchExpressions {
-			if r := &out.Required.NodeSelectorTerms[i].MatchExpressions[j]; j < len(term.MatchExpressions) && term.MatchExpressions[j].Key == renamed[r.Key] {
+			if r := &out.Required.NodeSelectorTerms[i].MatchExpressions[j]; j < len(term.MatchExpressions) &&
+				term.MatchExpressions[j].Key == renamed[r.Key] {
 				r.Key = renamed[r.Key]
 			}
 		}
@@ -82,11 +85,13 @@ func persistentVolumeSpec(at *field.Path, spec *corev1.PersistentVolumeSpec, nam
 				corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)
 		}),
 		optionalForm(at.Child("storageClassName"), spec.StorageClassName, validation.IsDNS1123Subdomain),
-		optionalSupported(at.Child("volumeMode"), spec.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem),
+		optionalSupported(at.Child("volumeMode"), spec.VolumeMode, corev1.PersistentVolumeBlock,
+			corev1.PersistentVolumeFilesystem),
 		volumeNodeAffinity(at.Child("nodeAffinity"), spec.NodeAffinity),
 		onlyOneSource(at, persistentSources(spec, name)),
 	)
-	if s := spec.HostPath; s != nil && path.Clean(s.Path) == "/" && spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
+	if s := spec.HostPath; s != nil && path.Clean(s.Path) == "/" &&
+		spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
 		errs = append(errs, field.Forbidden(reclaim, "may not be Recycle for the path /"))
 	}
 	if class := spec.VolumeAttributesClassName; class != nil {
@@ -127,9 +132,13 @@ func volumeNodeAffinity(at *field.Path, a *corev1.VolumeNodeAffinity) field.Erro
 // same rules.
 func persistentSources(spec *corev1.PersistentVolumeSpec, name string) []source {
 	v := &spec.PersistentVolumeSource
-	flex := sourceOf("flexVolume", v.FlexVolume, func(at *field.Path, s *corev1.FlexPersistentVolumeSource) field.ErrorList {
-		return flexVolume(at, s.Driver, s.Options)
-	})
+	flex := sourceOf(
+		"flexVolume",
+		v.FlexVolume,
+		func(at *field.Path, s *corev1.FlexPersistentVolumeSource) field.ErrorList {
+			return flexVolume(at, s.Driver, s.Options)
+		},
+	)
 	flex.additional = true
 	return []source{
 		sourceOf("hostPath", v.HostPath, hostPath),
@@ -153,12 +162,14 @@ func persistentSources(spec *corev1.PersistentVolumeSpec, name string) []source 
 			if s.SecretRef == nil {
 				return errs
 			}
-			return join(errs, required(at.Child("secretRef", "name"), s.SecretRef.Name), required(at.Child("secretRef", "namespace"), s.SecretRef.Namespace))
+			return join(errs, required(at.Child("secretRef", "name"), s.SecretRef.Name),
+				required(at.Child("secretRef", "namespace"), s.SecretRef.Namespace))
 		}),
 		sourceOf("fc", v.FC, fibreChannel),
 		flex,
 		sourceOf("azureFile", v.AzureFile, func(at *field.Path, s *corev1.AzureFilePersistentVolumeSource) field.ErrorList {
-			return join(required(at.Child("secretName"), s.SecretName), required(at.Child("shareName"), s.ShareName), azureFileNamespace(at, s.SecretNamespace))
+			return join(required(at.Child("secretName"), s.SecretName), required(at.Child("shareName"), s.ShareName),
+				azureFileNamespace(at, s.SecretNamespace))
 		}),
 		sourceOf("vsphereVolume", v.VsphereVolume, vsphere),
 		sourceOf("photonPersistentDisk", v.PhotonPersistentDisk, photon),
@@ -173,14 +184,17 @@ func persistentSources(spec *corev1.PersistentVolumeSpec, name string) []source 
 			if s.SecretRef == nil {
 				return errs
 			}
-			return join(errs, required(at.Child("secretRef", "name"), s.SecretRef.Name), required(at.Child("secretRef", "namespace"), s.SecretRef.Namespace))
+			return join(errs, required(at.Child("secretRef", "name"), s.SecretRef.Name),
+				required(at.Child("secretRef", "namespace"), s.SecretRef.Namespace))
 		}),
 		sourceOf("csi", v.CSI, persistentCSI),
 	}
 }
 
 func localVolume(at *field.Path, spec *corev1.PersistentVolumeSpec) field.ErrorList {
-	errs := append(required(at.Child("local", "path"), spec.Local.Path), noBacksteps(at.Child("local", "path"), spec.Local.Path)...)
+	errs := append(
+		required(at.Child("local", "path"), spec.Local.Path),
+		noBacksteps(at.Child("local", "path"), spec.Local.Path)...)
 	if spec.NodeAffinity == nil {
 		errs = append(errs, field.Required(at.Child("nodeAffinity"), "needed with `local`"))
 	}
@@ -196,12 +210,15 @@ func persistentGluster(at *field.Path, s *corev1.GlusterfsPersistentVolumeSource
 }
 
 func persistentISCSI(at *field.Path, s *corev1.ISCSIPersistentVolumeSource, name string) field.ErrorList {
-	errs := iscsiTarget(at, s.TargetPortal, s.IQN, s.Lun, s.InitiatorName, (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil)
+	errs := iscsiTarget(at, s.TargetPortal, s.IQN, s.Lun, s.InitiatorName,
+		(s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil)
 	if s.SecretRef != nil {
 		errs = append(errs, required(at.Child("secretRef", "name"), s.SecretRef.Name)...)
 	}
-	return append(errs, check(s.InitiatorName == nil || len(name+":"+s.TargetPortal) <= 64, at.Child("targetPortal"), s.TargetPortal,
-		"must have at most 64 characters together with the name of the volume")...)
+	return append(
+		errs,
+		check(s.InitiatorName == nil || len(name+":"+s.TargetPortal) <= 64, at.Child("targetPortal"), s.TargetPortal,
+			"must have at most 64 characters together with the name of the volume")...)
 }
 
 func persistentCSI(at *field.Path, s *corev1.CSIPersistentVolumeSource) field.ErrorList {

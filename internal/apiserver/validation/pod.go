@@ -34,7 +34,8 @@ func podOnly(path *field.Path, spec *core.PodSpec) field.ErrorList {
 		errs = append(errs, nonNegative(path.Child("terminationGracePeriodSeconds"), *grace)...)
 	}
 	image := func(at *field.Path, c *corev1.Container) field.ErrorList { return trimmed(at.Child("image"), c.Image) }
-	return join(errs, each(path.Child("containers"), spec.Containers, image), each(path.Child("initContainers"), spec.InitContainers, image))
+	return join(errs, each(path.Child("containers"), spec.Containers, image),
+		each(path.Child("initContainers"), spec.InitContainers, image))
 }
 
 // nodeName checks a reference to a node.

@@ -22,9 +22,12 @@ const (
 func podAnnotations(path *field.Path, annotations map[string]string, spec *core.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	if value, ok := annotations[corev1.MirrorPodAnnotationKey]; ok {
-		errs = append(errs, check(spec.NodeName != "", path.Key(corev1.MirrorPodAnnotationKey), value, "is for pods with `spec.nodeName`")...)
+		errs = append(
+			errs,
+			check(spec.NodeName != "", path.Key(corev1.MirrorPodAnnotationKey), value, "is for pods with `spec.nodeName`")...)
 		if len(spec.ResourceClaims) > 0 {
-			errs = append(errs, field.Forbidden(path.Key(corev1.MirrorPodAnnotationKey), "static pods cannot have resource claims"))
+			errs = append(errs,
+				field.Forbidden(path.Key(corev1.MirrorPodAnnotationKey), "static pods cannot have resource claims"))
 		}
 	}
 	if value, ok := annotations[corev1.PodDeletionCost]; ok {
@@ -62,7 +65,8 @@ func runtimeDefaults() []string {
 
 func isAppArmorText(value string) bool {
 	return value == "" || value == corev1.DeprecatedAppArmorBetaProfileRuntimeDefault ||
-		value == corev1.DeprecatedAppArmorBetaProfileNameUnconfined || strings.HasPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix)
+		value == corev1.DeprecatedAppArmorBetaProfileNameUnconfined ||
+		strings.HasPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix)
 }
 
 func hasContainer(spec *core.PodSpec, name string) bool {

@@ -21,7 +21,8 @@ func podClaims(path *field.Path, spec *core.PodSpec) field.ErrorList {
 				errs = dnsLabel(at.Child("name"), claim.Name)
 			}
 			seen[claim.Name] = true
-			errs = join(errs,
+			errs = join(
+				errs,
 				union(at,
 					member{"resourceClaimName", claim.ResourceClaimName != nil},
 					member{"resourceClaimTemplateName", claim.ResourceClaimTemplateName != nil},
@@ -30,7 +31,8 @@ func podClaims(path *field.Path, spec *core.PodSpec) field.ErrorList {
 				),
 				pointerForm(at.Child("resourceClaimName"), claim.ResourceClaimName, validation.IsDNS1123Subdomain),
 				pointerForm(at.Child("resourceClaimTemplateName"), claim.ResourceClaimTemplateName, validation.IsDNS1123Subdomain),
-				pointerForm(at.Child("clusterResourceClaimTemplateName"), claim.ClusterResourceClaimTemplateName, validation.IsDNS1123Subdomain),
+				pointerForm(at.Child("clusterResourceClaimTemplateName"), claim.ClusterResourceClaimTemplateName,
+					validation.IsDNS1123Subdomain),
 				pointerForm(at.Child("podGroupResourceClaim"), claim.PodGroupResourceClaim, validation.IsDNS1123Label),
 			)
 			if claim.PodGroupResourceClaim != nil && spec.SchedulingGroup == nil {
@@ -101,7 +103,9 @@ func containerClaims(path *field.Path, uses []corev1.ResourceClaim, claims []cor
 
 // claimStatuses checks status.resourceClaimStatuses of a pod: at most one entry for each entry of
 // the spec.
-func claimStatuses(path *field.Path, statuses []corev1.PodResourceClaimStatus, claims []core.PodResourceClaim) field.ErrorList {
+func claimStatuses(
+	path *field.Path, statuses []corev1.PodResourceClaimStatus, claims []core.PodResourceClaim,
+) field.ErrorList {
 	known := make(map[string]bool, len(claims))
 	for i := range claims {
 		known[claims[i].Name] = true
@@ -129,15 +133,21 @@ func extendedClaim(path *field.Path, status *corev1.PodExtendedResourceClaimStat
 	mappings := path.Child("requestMappings")
 	return join(
 		when(len(status.RequestMappings) == 0, func() field.ErrorList { return one(field.Required(mappings, "")) }),
-		each(mappings, status.RequestMappings, func(at *field.Path, m *corev1.ContainerExtendedResourceRequest) field.ErrorList {
-			asked, known := requests[m.ContainerName]
-			errs := wellFormed(at.Child("requestName"), m.RequestName, validation.IsDNS1123Label)
-			if !known {
-				return append(errs, field.Invalid(at.Child("containerName"), m.ContainerName, "must be the name of a container"))
-			}
-			_, asks := asked[corev1.ResourceName(m.ResourceName)]
-			return append(errs, check(asks, at.Child("resourceName"), m.ResourceName, "must be a resource that the container requests")...)
-		}),
+		each(
+			mappings,
+			status.RequestMappings,
+			func(at *field.Path, m *corev1.ContainerExtendedResourceRequest) field.ErrorList {
+				asked, known := requests[m.ContainerName]
+				errs := wellFormed(at.Child("requestName"), m.RequestName, validation.IsDNS1123Label)
+				if !known {
+					return append(errs, field.Invalid(at.Child("containerName"), m.ContainerName, "must be the name of a container"))
+				}
+				_, asks := asked[corev1.ResourceName(m.ResourceName)]
+				return append(
+					errs,
+					check(asks, at.Child("resourceName"), m.ResourceName, "must be a resource that the container requests")...)
+			},
+		),
 		uniqueMappings(mappings, status.RequestMappings),
 		form(path.Child("resourceClaimName"), status.ResourceClaimName, validation.IsDNS1123Subdomain),
 	)

@@ -77,14 +77,24 @@ func ValidatePodGroupStatusUpdate(group, old *scheduling.PodGroup) field.ErrorLi
 		metadataUpdate(&group.ObjectMeta, &old.ObjectMeta),
 		metav1validation.ValidateConditions(group.Status.Conditions, path.Child("conditions")),
 		atMost(claims, len(group.Status.ResourceClaimStatuses), scheduling.MaxPodGroupResourceClaims),
-		each(claims, group.Status.ResourceClaimStatuses, func(at *field.Path, s *schedulingv1beta1.PodGroupResourceClaimStatus) field.ErrorList {
-			return check(known[s.Name], at.Child("name"), s.Name, "must be the name of an entry in `spec.resourceClaims`")
-		}),
-		eachUpTo(claims, group.Status.ResourceClaimStatuses, scheduling.MaxPodGroupResourceClaims, func(at *field.Path, s *schedulingv1beta1.PodGroupResourceClaimStatus) field.ErrorList {
-			return pointerForm(at.Child("resourceClaimName"), s.ResourceClaimName, validation.IsDNS1123Subdomain)
-		}),
+		each(
+			claims,
+			group.Status.ResourceClaimStatuses,
+			func(at *field.Path, s *schedulingv1beta1.PodGroupResourceClaimStatus) field.ErrorList {
+				return check(known[s.Name], at.Child("name"), s.Name, "must be the name of an entry in `spec.resourceClaims`")
+			},
+		),
+		eachUpTo(
+			claims,
+			group.Status.ResourceClaimStatuses,
+			scheduling.MaxPodGroupResourceClaims,
+			func(at *field.Path, s *schedulingv1beta1.PodGroupResourceClaimStatus) field.ErrorList {
+				return pointerForm(at.Child("resourceClaimName"), s.ResourceClaimName, validation.IsDNS1123Subdomain)
+			},
+		),
 		when(len(group.Status.ResourceClaimStatuses) <= scheduling.MaxPodGroupResourceClaims, func() field.ErrorList {
-			return distinct(claims, group.Status.ResourceClaimStatuses, "", func(s *schedulingv1beta1.PodGroupResourceClaimStatus) string { return s.Name })
+			return distinct(claims, group.Status.ResourceClaimStatuses, "",
+				func(s *schedulingv1beta1.PodGroupResourceClaimStatus) string { return s.Name })
 		}),
 	)
 }
@@ -123,19 +133,25 @@ func constraints(path *field.Path, c *schedulingv1beta1.PodGroupSchedulingConstr
 func groupClaims(path *field.Path, claims []scheduling.PodGroupResourceClaim) field.ErrorList {
 	return join(
 		atMost(path, len(claims), scheduling.MaxPodGroupResourceClaims),
-		eachUpTo(path, claims, scheduling.MaxPodGroupResourceClaims, func(at *field.Path, c *scheduling.PodGroupResourceClaim) field.ErrorList {
-			return join(
-				dnsLabel(at.Child("name"), c.Name),
-				union(at,
-					member{"resourceClaimName", c.ResourceClaimName != nil},
-					member{"resourceClaimTemplateName", c.ResourceClaimTemplateName != nil},
-					member{"clusterResourceClaimTemplateName", c.ClusterResourceClaimTemplateName != nil},
-				),
-				pointerForm(at.Child("resourceClaimName"), c.ResourceClaimName, validation.IsDNS1123Subdomain),
-				pointerForm(at.Child("resourceClaimTemplateName"), c.ResourceClaimTemplateName, validation.IsDNS1123Subdomain),
-				pointerForm(at.Child("clusterResourceClaimTemplateName"), c.ClusterResourceClaimTemplateName, validation.IsDNS1123Subdomain),
-			)
-		}),
+		eachUpTo(
+			path,
+			claims,
+			scheduling.MaxPodGroupResourceClaims,
+			func(at *field.Path, c *scheduling.PodGroupResourceClaim) field.ErrorList {
+				return join(
+					dnsLabel(at.Child("name"), c.Name),
+					union(at,
+						member{"resourceClaimName", c.ResourceClaimName != nil},
+						member{"resourceClaimTemplateName", c.ResourceClaimTemplateName != nil},
+						member{"clusterResourceClaimTemplateName", c.ClusterResourceClaimTemplateName != nil},
+					),
+					pointerForm(at.Child("resourceClaimName"), c.ResourceClaimName, validation.IsDNS1123Subdomain),
+					pointerForm(at.Child("resourceClaimTemplateName"), c.ResourceClaimTemplateName, validation.IsDNS1123Subdomain),
+					pointerForm(at.Child("clusterResourceClaimTemplateName"), c.ClusterResourceClaimTemplateName,
+						validation.IsDNS1123Subdomain),
+				)
+			},
+		),
 		when(len(claims) <= scheduling.MaxPodGroupResourceClaims, func() field.ErrorList {
 			return distinct(path, claims, "", func(c *scheduling.PodGroupResourceClaim) string { return c.Name })
 		}),
@@ -151,14 +167,20 @@ func disruptionMode(path *field.Path, mode *schedulingv1beta1.DisruptionMode) fi
 	return union(path, member{"single", mode.Single != nil}, member{"all", mode.All != nil})
 }
 
-func groupPriority(path *field.Path, class string, priority *int32, preemption *schedulingv1beta1.PreemptionPolicy) field.ErrorList {
+func groupPriority(
+	path *field.Path, class string, priority *int32, preemption *schedulingv1beta1.PreemptionPolicy,
+) field.ErrorList {
 	errs := join(
 		optionalForm(path.Child("priorityClassName"), class, validation.IsDNS1123Subdomain),
-		optionalSupported(path.Child("preemptionPolicy"), preemption, schedulingv1beta1.PreemptLowerPriority, schedulingv1beta1.PreemptNever),
+		optionalSupported(path.Child("preemptionPolicy"), preemption, schedulingv1beta1.PreemptLowerPriority,
+			schedulingv1beta1.PreemptNever),
 	)
 	_, system := systemPriorities()[class]
 	if priority != nil && !system {
-		errs = append(errs, check(*priority <= maxUserPriority, path.Child("priority"), *priority, "must be less than or equal to 1000000000")...)
+		errs = append(
+			errs,
+			check(*priority <= maxUserPriority, path.Child("priority"), *priority,
+				"must be less than or equal to 1000000000")...)
 	}
 	return errs
 }

@@ -37,10 +37,15 @@ func podSpec(path *field.Path, spec *core.PodSpec, pod *metav1.ObjectMeta) field
 
 func lifetime(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	errs := join(
-		oneOf(path.Child("restartPolicy"), spec.RestartPolicy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever),
-		each(path.Child("readinessGates"), spec.ReadinessGates, func(at *field.Path, gate *corev1.PodReadinessGate) field.ErrorList {
-			return wellFormed(at.Child("conditionType"), string(gate.ConditionType), validation.IsQualifiedName)
-		}),
+		oneOf(path.Child("restartPolicy"), spec.RestartPolicy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure,
+			corev1.RestartPolicyNever),
+		each(
+			path.Child("readinessGates"),
+			spec.ReadinessGates,
+			func(at *field.Path, gate *corev1.PodReadinessGate) field.ErrorList {
+				return wellFormed(at.Child("conditionType"), string(gate.ConditionType), validation.IsQualifiedName)
+			},
+		),
 	)
 	if spec.TerminationGracePeriodSeconds == nil {
 		errs = append(errs, field.Required(path.Child("terminationGracePeriodSeconds"), ""))
@@ -55,12 +60,18 @@ func lifetime(path *field.Path, spec *core.PodSpec) field.ErrorList {
 func identity(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	return join(
 		optionalForm(path.Child("serviceAccountName"), spec.ServiceAccountName, validation.IsDNS1123Subdomain),
-		check(spec.DeprecatedServiceAccount == spec.ServiceAccountName, path.Child("serviceAccount"), spec.DeprecatedServiceAccount,
-			"must be the same as serviceAccountName"),
+		check(
+			spec.DeprecatedServiceAccount == spec.ServiceAccountName,
+			path.Child("serviceAccount"),
+			spec.DeprecatedServiceAccount,
+			"must be the same as serviceAccountName",
+		),
 		optionalForm(path.Child("priorityClassName"), spec.PriorityClassName, validation.IsDNS1123Subdomain),
-		optionalOneOf(path.Child("preemptionPolicy"), spec.PreemptionPolicy, corev1.PreemptLowerPriority, corev1.PreemptNever),
+		optionalOneOf(path.Child("preemptionPolicy"), spec.PreemptionPolicy, corev1.PreemptLowerPriority,
+			corev1.PreemptNever),
 		pointerForm(path.Child("runtimeClassName"), spec.RuntimeClassName, validation.IsDNS1123Subdomain),
-		check(!spec.HostPID || !ptr.Deref(spec.ShareProcessNamespace, false), path.Child("shareProcessNamespace"), true, "may not be true with `hostPID`"),
+		check(!spec.HostPID || !ptr.Deref(spec.ShareProcessNamespace, false), path.Child("shareProcessNamespace"), true,
+			"may not be true with `hostPID`"),
 	)
 }
 
@@ -85,7 +96,9 @@ func overhead(path *field.Path, list corev1.ResourceList) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range sortedNames(list) {
 		at := path.Key(string(name))
-		errs = append(errs, join(containerResourceName(at, name), resourceQuantity(at, name, list[name]), wholePages(at, name, list[name]))...)
+		errs = append(
+			errs,
+			join(containerResourceName(at, name), resourceQuantity(at, name, list[name]), wholePages(at, name, list[name]))...)
 	}
 	return errs
 }
@@ -137,9 +150,11 @@ func dnsConfig(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	servers, searches := path.Child("nameservers"), path.Child("searches")
 	return join(
 		check(len(config.Nameservers) <= maxNameservers, servers, config.Nameservers, "must have at most 3 elements"),
-		each(servers, config.Nameservers, func(at *field.Path, server *string) field.ErrorList { return ipAddress(at, *server, nil) }),
+		each(servers, config.Nameservers,
+			func(at *field.Path, server *string) field.ErrorList { return ipAddress(at, *server, nil) }),
 		check(len(config.Searches) <= maxSearches, searches, config.Searches, "must have at most 32 elements"),
-		check(len(strings.Join(config.Searches, " ")) <= maxSearchesRunes, searches, config.Searches, "must have at most 2048 characters in all"),
+		check(len(strings.Join(config.Searches, " ")) <= maxSearchesRunes, searches, config.Searches,
+			"must have at most 2048 characters in all"),
 		each(searches, config.Searches, searchDomain),
 		each(path.Child("options"), config.Options, func(at *field.Path, option *corev1.PodDNSConfigOption) field.ErrorList {
 			return required(at, option.Name)

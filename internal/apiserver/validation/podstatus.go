@@ -107,11 +107,15 @@ func ipAddresses(path *field.Path, now, old []string) field.ErrorList {
 		return errs
 	}
 	dual, err := netutils.IsDualStackIPStrings(now)
-	return append(errs, check(err == nil && dual && len(now) == 2, path, now, "must have one address of each family at most")...)
+	return append(
+		errs,
+		check(err == nil && dual && len(now) == 2, path, now, "must have one address of each family at most")...)
 }
 
 // restarts rejects the status that a container runs again if its restart policy forbids that.
-func restarts(path *field.Path, spec *core.PodSpec, containers []corev1.Container, now, old []corev1.ContainerStatus) field.ErrorList {
+func restarts(
+	path *field.Path, spec *core.PodSpec, containers []corev1.Container, now, old []corev1.ContainerStatus,
+) field.ErrorList {
 	ephemeral := containers == nil
 	if !ephemeral && allMayRestart(spec) {
 		return nil
@@ -122,7 +126,9 @@ func restarts(path *field.Path, spec *core.PodSpec, containers []corev1.Containe
 		if ended == nil || mayRestart(spec, containers, old[i].Name, ended.ExitCode) {
 			continue
 		}
-		if slices.ContainsFunc(now, func(s corev1.ContainerStatus) bool { return s.Name == old[i].Name && s.State.Terminated == nil }) {
+		if slices.ContainsFunc(
+			now, func(s corev1.ContainerStatus) bool { return s.Name == old[i].Name && s.State.Terminated == nil },
+		) {
 			errs = append(errs, field.Forbidden(path.Index(i).Child("state"), "may not leave the terminated state"))
 		}
 	}
@@ -141,7 +147,9 @@ func allMayRestart(spec *core.PodSpec) bool {
 func mayRestart(spec *core.PodSpec, containers []corev1.Container, name string, code int32) bool {
 	for i := range containers {
 		if c := &containers[i]; c.Name == name {
-			if slices.ContainsFunc(c.RestartPolicyRules, func(r corev1.ContainerRestartRule) bool { return ruleCovers(r, code) }) {
+			if slices.ContainsFunc(
+				c.RestartPolicyRules, func(r corev1.ContainerRestartRule) bool { return ruleCovers(r, code) },
+			) {
 				return true
 			}
 			policy := spec.RestartPolicy
@@ -178,7 +186,9 @@ func containerUser(path *field.Path, user *corev1.ContainerUser, spec *core.PodS
 }
 
 // resourceHealth checks the reported health of a container's devices.
-func resourceHealth(path *field.Path, s *corev1.ContainerStatus, containers []corev1.Container, pod *core.Pod) field.ErrorList {
+func resourceHealth(
+	path *field.Path, s *corev1.ContainerStatus, containers []corev1.Container, pod *core.Pod,
+) field.ErrorList {
 	i := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == s.Name })
 	return each(path, s.AllocatedResourcesStatus, func(at *field.Path, r *corev1.ResourceStatus) field.ErrorList {
 		var errs field.ErrorList
@@ -242,15 +252,19 @@ func nodeResourceClaims(path *field.Path, pod *core.Pod) field.ErrorList {
 		}
 	}
 	list := pod.Status.NodeAllocatableResourceClaimStatuses
-	errs := distinct(path, list, "", func(s *corev1.NodeAllocatableResourceClaimStatus) string { return s.ResourceClaimName })
-	return append(errs, each(path, list, func(at *field.Path, s *corev1.NodeAllocatableResourceClaimStatus) field.ErrorList {
-		name := at.Child("resourceClaimName")
-		errs := append(nodeResourceClaimForm(at, s), required(name, s.ResourceClaimName)...)
-		if s.ResourceClaimName == "" {
-			return errs // as in Kubernetes, amounts that belong to no claim are not looked at
-		}
-		return join(errs, check(known[s.ResourceClaimName], name, s.ResourceClaimName, "must be a claim of the pod"), nodeResourceAmounts(at, s))
-	})...)
+	errs := distinct(path, list, "",
+		func(s *corev1.NodeAllocatableResourceClaimStatus) string { return s.ResourceClaimName })
+	return append(
+		errs,
+		each(path, list, func(at *field.Path, s *corev1.NodeAllocatableResourceClaimStatus) field.ErrorList {
+			name := at.Child("resourceClaimName")
+			errs := append(nodeResourceClaimForm(at, s), required(name, s.ResourceClaimName)...)
+			if s.ResourceClaimName == "" {
+				return errs // as in Kubernetes, amounts that belong to no claim are not looked at
+			}
+			return join(errs, check(known[s.ResourceClaimName], name, s.ResourceClaimName, "must be a claim of the pod"),
+				nodeResourceAmounts(at, s))
+		})...)
 }
 
 // nodeResourceClaimForm checks that the parts of an entry are complete and unique.
@@ -258,7 +272,8 @@ func nodeResourceClaimForm(path *field.Path, s *corev1.NodeAllocatableResourceCl
 	mapping, overhead := path.Child("mapping"), path.Child("overhead")
 	return join(
 		distinct(path.Child("containers"), s.Containers, "", func(name *string) string { return *name }),
-		distinct(mapping, s.Mapping, "", func(m *corev1.NodeAllocatableMappedResources) corev1.ResourceName { return m.Name }),
+		distinct(mapping, s.Mapping, "",
+			func(m *corev1.NodeAllocatableMappedResources) corev1.ResourceName { return m.Name }),
 		each(mapping, s.Mapping, func(at *field.Path, m *corev1.NodeAllocatableMappedResources) field.ErrorList {
 			errs := required(at.Child("name"), string(m.Name))
 			if m.Quantity == nil {
@@ -266,7 +281,8 @@ func nodeResourceClaimForm(path *field.Path, s *corev1.NodeAllocatableResourceCl
 			}
 			return errs
 		}),
-		distinct(overhead, s.Overhead, "", func(o *corev1.NodeAllocatableOverheadResources) corev1.ResourceName { return o.Name }),
+		distinct(overhead, s.Overhead, "",
+			func(o *corev1.NodeAllocatableOverheadResources) corev1.ResourceName { return o.Name }),
 		each(overhead, s.Overhead, func(at *field.Path, o *corev1.NodeAllocatableOverheadResources) field.ErrorList {
 			return required(at.Child("name"), string(o.Name))
 		}),
@@ -283,17 +299,25 @@ func nodeResourceAmounts(path *field.Path, s *corev1.NodeAllocatableResourceClai
 		return when(q != nil, func() field.ErrorList { return nonNegativeQuantity(at, *q) })
 	}
 	return join(
-		each(path.Child("mapping"), s.Mapping, func(at *field.Path, m *corev1.NodeAllocatableMappedResources) field.ErrorList {
-			return append(resource(at, m.Name), amount(at.Child("quantity"), m.Quantity)...)
-		}),
-		each(path.Child("overhead"), s.Overhead, func(at *field.Path, o *corev1.NodeAllocatableOverheadResources) field.ErrorList {
-			return join(
-				resource(at, o.Name),
-				check(o.PerPod != nil || o.PerContainer != nil, at, "", "one of `perPod` and `perContainer` must be set"),
-				amount(at.Child("perPod"), o.PerPod),
-				amount(at.Child("perContainer"), o.PerContainer),
-			)
-		}),
+		each(
+			path.Child("mapping"),
+			s.Mapping,
+			func(at *field.Path, m *corev1.NodeAllocatableMappedResources) field.ErrorList {
+				return append(resource(at, m.Name), amount(at.Child("quantity"), m.Quantity)...)
+			},
+		),
+		each(
+			path.Child("overhead"),
+			s.Overhead,
+			func(at *field.Path, o *corev1.NodeAllocatableOverheadResources) field.ErrorList {
+				return join(
+					resource(at, o.Name),
+					check(o.PerPod != nil || o.PerContainer != nil, at, "", "one of `perPod` and `perContainer` must be set"),
+					amount(at.Child("perPod"), o.PerPod),
+					amount(at.Child("perContainer"), o.PerContainer),
+				)
+			},
+		),
 	)
 }
 

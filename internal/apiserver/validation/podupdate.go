@@ -38,7 +38,8 @@ func ValidatePodUpdate(pod, old *core.Pod) field.ErrorList {
 			return append(errs, field.Forbidden(path.Child(list.field), "containers may not be added or removed"))
 		}
 	}
-	if fault, final := deadlineUpdate(path.Child("activeDeadlineSeconds"), pod.Spec.ActiveDeadlineSeconds, old.Spec.ActiveDeadlineSeconds); final {
+	if fault, final := deadlineUpdate(path.Child("activeDeadlineSeconds"), pod.Spec.ActiveDeadlineSeconds,
+		old.Spec.ActiveDeadlineSeconds); final {
 		return append(errs, fault...)
 	} else if fault != nil {
 		errs = append(errs, fault...)
@@ -144,8 +145,10 @@ func tolerationsUpdate(path *field.Path, now, old []corev1.Toleration) field.Err
 			return candidate == old[i]
 		})
 		if !kept {
-			return one(field.Forbidden(path,
-				"existing tolerations may not be changed, except for `tolerationSeconds`: the one of key `"+old[i].Key+"` is missing"))
+			return one(field.Forbidden(
+				path,
+				"existing tolerations may not be changed, except for `tolerationSeconds`: the one of key `"+old[i].Key+"` is missing",
+			))
 		}
 	}
 	return nil
@@ -161,7 +164,8 @@ func gatesUpdate(path *field.Path, now, old []corev1.PodSchedulingGate) field.Er
 	for i := len(now) - 1; i >= 0; i-- {
 		if name := now[i].Name; !seen[name] {
 			seen[name] = true
-			errs = append(errs, field.Forbidden(path.Index(i).Child("name"), "scheduling gates may only be removed after creation"))
+			errs = append(errs,
+				field.Forbidden(path.Index(i).Child("name"), "scheduling gates may only be removed after creation"))
 		}
 	}
 	return errs

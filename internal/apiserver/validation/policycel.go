@@ -63,12 +63,18 @@ const (
 )
 
 func (c *policyExpressions) declarations(of availability) plugincel.OptionalVariableDeclarations {
-	return plugincel.OptionalVariableDeclarations{HasParams: c.params, HasAuthorizer: of != withoutAuthorizer, HasPatchTypes: of == patchTypes}
+	return plugincel.OptionalVariableDeclarations{
+		HasParams:     c.params,
+		HasAuthorizer: of != withoutAuthorizer,
+		HasPatchTypes: of == patchTypes,
+	}
 }
 
 // compose lets expressions use the variables that are stored before them.
 func (c *policyExpressions) compose() {
-	composited, err := plugincel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	composited, err := plugincel.NewCompositedCompiler(
+		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()),
+	)
 	if err != nil {
 		c.compiler = statelessCompiler()
 		return
@@ -76,7 +82,9 @@ func (c *policyExpressions) compose() {
 	c.compiler, c.variables = composited, composited
 }
 
-func (c *policyExpressions) compile(path *field.Path, expression plugincel.ExpressionAccessor, of availability) field.ErrorList {
+func (c *policyExpressions) compile(
+	path *field.Path, expression plugincel.ExpressionAccessor, of availability,
+) field.ErrorList {
 	text := expression.GetExpression()
 	result := c.compiler.CompileCELExpression(expression, c.declarations(of), c.stored.environment(text))
 	if result.Error != nil {
@@ -100,7 +108,9 @@ func (c *policyExpressions) store(path *field.Path, variable plugincel.NamedExpr
 
 // matchConditions checks the expressions that decide whether a webhook or a policy is for a
 // request.
-func matchConditions(path *field.Path, list []admissionregistrationv1.MatchCondition, params bool, stored storedExpressions) field.ErrorList {
+func matchConditions(
+	path *field.Path, list []admissionregistrationv1.MatchCondition, params bool, stored storedExpressions,
+) field.ErrorList {
 	cel := policyExpressions{params: params, stored: stored, compiler: statelessCompiler()}
 	return join(
 		atMost(path, len(list), maxMatchConditions),

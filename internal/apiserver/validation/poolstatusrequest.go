@@ -41,18 +41,24 @@ func ValidateResourcePoolStatusRequest(request *upstreamv1alpha3.ResourcePoolSta
 	if name := spec.DefaultPartitionTypeAttribute; name != nil {
 		at := path.Child("defaultPartitionTypeAttribute")
 		errs = append(errs, qualifiedName(at, resourcev1.QualifiedName(*name))...)
-		errs = append(errs, check(strings.Contains(*name, "/"), at, *name, "must have a domain, as in `gpu.example.com/profile`")...)
+		errs = append(
+			errs,
+			check(strings.Contains(*name, "/"), at, *name, "must have a domain, as in `gpu.example.com/profile`")...)
 	}
 	return errs
 }
 
 // ValidateResourcePoolStatusRequestUpdate checks a change of a request. The spec is immutable.
 func ValidateResourcePoolStatusRequestUpdate(request, old *upstreamv1alpha3.ResourcePoolStatusRequest) field.ErrorList {
-	return append(metadataUpdate(&request.ObjectMeta, &old.ObjectMeta), same(field.NewPath("spec"), request.Spec, old.Spec)...)
+	return append(
+		metadataUpdate(&request.ObjectMeta, &old.ObjectMeta),
+		same(field.NewPath("spec"), request.Spec, old.Spec)...)
 }
 
 // ValidateResourcePoolStatusRequestStatusUpdate checks the status, which is set once.
-func ValidateResourcePoolStatusRequestStatusUpdate(request, old *upstreamv1alpha3.ResourcePoolStatusRequest) field.ErrorList {
+func ValidateResourcePoolStatusRequestStatusUpdate(
+	request, old *upstreamv1alpha3.ResourcePoolStatusRequest,
+) field.ErrorList {
 	errs, path := metadataUpdate(&request.ObjectMeta, &old.ObjectMeta), field.NewPath("status")
 	switch {
 	case old.Status != nil:
@@ -138,14 +144,19 @@ func shareableSummary(path *field.Path, s *upstreamv1alpha3.ShareableSummaryStat
 		requiredCount(path.Child("fullyAvailableDevices"), s.FullyAvailableDevices),
 		requiredCount(path.Child("partiallyAvailableDevices"), s.PartiallyAvailableDevices),
 		atMost(at, len(s.Capacity), maxPoolStatusEntries),
-		eachUpTo(at, s.Capacity, maxPoolStatusEntries, func(at *field.Path, c *upstreamv1alpha3.ShareableCapacityStatus) field.ErrorList {
-			return join(
-				required(at.Child("name"), c.Name),
-				requiredAmount(at.Child("total"), c.Total),
-				requiredAmount(at.Child("consumed"), c.Consumed),
-				requiredAmount(at.Child("available"), c.Available),
-			)
-		}),
+		eachUpTo(
+			at,
+			s.Capacity,
+			maxPoolStatusEntries,
+			func(at *field.Path, c *upstreamv1alpha3.ShareableCapacityStatus) field.ErrorList {
+				return join(
+					required(at.Child("name"), c.Name),
+					requiredAmount(at.Child("total"), c.Total),
+					requiredAmount(at.Child("consumed"), c.Consumed),
+					requiredAmount(at.Child("available"), c.Available),
+				)
+			},
+		),
 	)
 }
 

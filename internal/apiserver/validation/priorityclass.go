@@ -26,7 +26,8 @@ func systemPriorities() map[string]int32 {
 func ValidatePriorityClass(class *schedulingv1.PriorityClass) field.ErrorList {
 	errs := join(
 		metadata(&class.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain),
-		optionalOneOf(field.NewPath("preemptionPolicy"), class.PreemptionPolicy, corev1.PreemptLowerPriority, corev1.PreemptNever),
+		optionalOneOf(field.NewPath("preemptionPolicy"), class.PreemptionPolicy, corev1.PreemptLowerPriority,
+			corev1.PreemptNever),
 	)
 	value, known := systemPriorities()[class.Name]
 	switch {
@@ -34,7 +35,8 @@ func ValidatePriorityClass(class *schedulingv1.PriorityClass) field.ErrorList {
 	case strings.HasPrefix(class.Name, "system-"):
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "name"), "the prefix `system-` is reserved"))
 	case class.Value > maxUserPriority:
-		errs = append(errs, field.Forbidden(field.NewPath("value"), fmt.Sprintf("must be less than or equal to %d", maxUserPriority)))
+		errs = append(errs,
+			field.Forbidden(field.NewPath("value"), fmt.Sprintf("must be less than or equal to %d", maxUserPriority)))
 	}
 	return errs
 }

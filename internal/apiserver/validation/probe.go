@@ -35,9 +35,15 @@ func probe(path *field.Path, p *corev1.Probe) field.ErrorList {
 		return nil
 	}
 	errs := join(
-		handler(path, p.Exec, p.HTTPGet, p.TCPSocket, sourceOf("grpc", p.GRPC, func(at *field.Path, a *corev1.GRPCAction) field.ErrorList {
-			return port(at.Child("port"), intstr.FromInt32(a.Port))
-		})),
+		handler(
+			path,
+			p.Exec,
+			p.HTTPGet,
+			p.TCPSocket,
+			sourceOf("grpc", p.GRPC, func(at *field.Path, a *corev1.GRPCAction) field.ErrorList {
+				return port(at.Child("port"), intstr.FromInt32(a.Port))
+			}),
+		),
 		nonNegative(path.Child("initialDelaySeconds"), p.InitialDelaySeconds),
 		nonNegative(path.Child("timeoutSeconds"), p.TimeoutSeconds),
 		nonNegative(path.Child("periodSeconds"), p.PeriodSeconds),
@@ -60,19 +66,28 @@ func lifecycle(path *field.Path, l *corev1.Lifecycle, grace *int64) field.ErrorL
 		if h == nil {
 			return nil
 		}
-		return handler(at, h.Exec, h.HTTPGet, h.TCPSocket, sourceOf("sleep", h.Sleep, func(at *field.Path, s *corev1.SleepAction) field.ErrorList {
-			if grace == nil {
-				return nil
-			}
-			return check(0 <= s.Seconds && s.Seconds <= *grace, at, s.Seconds, "must not be longer than `terminationGracePeriodSeconds`")
-		}))
+		return handler(
+			at,
+			h.Exec,
+			h.HTTPGet,
+			h.TCPSocket,
+			sourceOf("sleep", h.Sleep, func(at *field.Path, s *corev1.SleepAction) field.ErrorList {
+				if grace == nil {
+					return nil
+				}
+				return check(0 <= s.Seconds && s.Seconds <= *grace, at, s.Seconds,
+					"must not be longer than `terminationGracePeriodSeconds`")
+			}),
+		)
 	}
 	return join(hook(path.Child("postStart"), l.PostStart), hook(path.Child("preStop"), l.PreStop))
 }
 
 // handler checks the action of a probe or hook. Three actions are common to both; each has one of
 // its own in addition.
-func handler(path *field.Path, exec *corev1.ExecAction, get *corev1.HTTPGetAction, tcp *corev1.TCPSocketAction, own source) field.ErrorList {
+func handler(
+	path *field.Path, exec *corev1.ExecAction, get *corev1.HTTPGetAction, tcp *corev1.TCPSocketAction, own source,
+) field.ErrorList {
 	actions := []source{
 		sourceOf("exec", exec, func(at *field.Path, a *corev1.ExecAction) field.ErrorList {
 			if len(a.Command) > 0 {
@@ -81,7 +96,8 @@ func handler(path *field.Path, exec *corev1.ExecAction, get *corev1.HTTPGetActio
 			return one(field.Required(at.Child("command"), ""))
 		}),
 		sourceOf("httpGet", get, httpGet),
-		sourceOf("tcpSocket", tcp, func(at *field.Path, a *corev1.TCPSocketAction) field.ErrorList { return port(at.Child("port"), a.Port) }),
+		sourceOf("tcpSocket", tcp,
+			func(at *field.Path, a *corev1.TCPSocketAction) field.ErrorList { return port(at.Child("port"), a.Port) }),
 		own,
 	}
 	return onlyOneSource(path, actions)

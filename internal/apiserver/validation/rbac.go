@@ -27,17 +27,21 @@ func ValidateRoleUpdate(r, old *rbacv1.Role) field.ErrorList {
 
 // ValidateClusterRole checks a new ClusterRole.
 func ValidateClusterRole(r *rbacv1.ClusterRole) field.ErrorList {
-	return join(metadata(&r.ObjectMeta, clusterScoped, rbacName), policyRules(r.Rules, clusterScoped), aggregation(r.AggregationRule))
+	return join(metadata(&r.ObjectMeta, clusterScoped, rbacName), policyRules(r.Rules, clusterScoped),
+		aggregation(r.AggregationRule))
 }
 
 // ValidateClusterRoleUpdate checks a change of a cluster role.
 func ValidateClusterRoleUpdate(r, old *rbacv1.ClusterRole) field.ErrorList {
-	return join(metadataUpdate(&r.ObjectMeta, &old.ObjectMeta), policyRules(r.Rules, clusterScoped), aggregation(r.AggregationRule))
+	return join(metadataUpdate(&r.ObjectMeta, &old.ObjectMeta), policyRules(r.Rules, clusterScoped),
+		aggregation(r.AggregationRule))
 }
 
 func policyRules(rules []rbacv1.PolicyRule, in scope) field.ErrorList {
 	return each(field.NewPath("rules"), rules, func(at *field.Path, rule *rbacv1.PolicyRule) field.ErrorList {
-		return append(wanted(len(rule.Verbs) > 0, at.Child("verbs"), "verbs must contain at least one value"), policyTarget(at, rule, in)...)
+		return append(
+			wanted(len(rule.Verbs) > 0, at.Child("verbs"), "verbs must contain at least one value"),
+			policyTarget(at, rule, in)...)
 	})
 }
 
@@ -70,9 +74,13 @@ func aggregation(rule *rbacv1.AggregationRule) field.ErrorList {
 		return nil
 	}
 	path := field.NewPath("aggregationRule", "clusterRoleSelectors")
-	errs := wanted(len(rule.ClusterRoleSelectors) > 0, path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
+	errs := wanted(len(rule.ClusterRoleSelectors) > 0, path,
+		"at least one clusterRoleSelector required if aggregationRule is non-nil")
 	for i := range rule.ClusterRoleSelectors {
-		errs = append(errs, metav1validation.ValidateLabelSelector(&rule.ClusterRoleSelectors[i], metav1validation.LabelSelectorValidationOptions{}, path.Index(i))...)
+		errs = append(
+			errs,
+			metav1validation.ValidateLabelSelector(&rule.ClusterRoleSelectors[i],
+				metav1validation.LabelSelectorValidationOptions{}, path.Index(i))...)
 		if _, err := metav1.LabelSelectorAsSelector(&rule.ClusterRoleSelectors[i]); err != nil {
 			errs = append(errs, field.Invalid(path.Index(i), field.OmitValueType{}, err.Error()))
 		}
@@ -82,7 +90,8 @@ func aggregation(rule *rbacv1.AggregationRule) field.ErrorList {
 
 // ValidateRoleBinding checks a new RoleBinding.
 func ValidateRoleBinding(b *rbacv1.RoleBinding) field.ErrorList {
-	return join(metadata(&b.ObjectMeta, namespaced, rbacName), roleRef(&b.RoleRef, "ClusterRole", "Role"), rbacSubjects(b.Subjects, namespaced))
+	return join(metadata(&b.ObjectMeta, namespaced, rbacName), roleRef(&b.RoleRef, "ClusterRole", "Role"),
+		rbacSubjects(b.Subjects, namespaced))
 }
 
 // ValidateRoleBindingUpdate checks a change of a binding. The role is immutable: a user that may
@@ -94,7 +103,8 @@ func ValidateRoleBindingUpdate(b, old *rbacv1.RoleBinding) field.ErrorList {
 
 // ValidateClusterRoleBinding checks a new ClusterRoleBinding.
 func ValidateClusterRoleBinding(b *rbacv1.ClusterRoleBinding) field.ErrorList {
-	return join(metadata(&b.ObjectMeta, clusterScoped, rbacName), roleRef(&b.RoleRef, "ClusterRole"), rbacSubjects(b.Subjects, clusterScoped))
+	return join(metadata(&b.ObjectMeta, clusterScoped, rbacName), roleRef(&b.RoleRef, "ClusterRole"),
+		rbacSubjects(b.Subjects, clusterScoped))
 }
 
 // ValidateClusterRoleBindingUpdate checks a change of a binding. The role is immutable.
@@ -123,10 +133,17 @@ func rbacSubjects(subjects []rbacv1.Subject, in scope) field.ErrorList {
 		case rbacv1.UserKind, rbacv1.GroupKind:
 		case rbacv1.ServiceAccountKind:
 			group = ""
-			errs = form(at.Child("name"), s.Name, func(name string) []string { return apivalidation.ValidateServiceAccountName(name, false) })
-			errs = append(errs, wanted(in == namespaced || s.Namespace != "", at.Child("namespace"), "required for a service account")...)
+			errs = form(at.Child("name"), s.Name,
+				func(name string) []string { return apivalidation.ValidateServiceAccountName(name, false) })
+			errs = append(
+				errs,
+				wanted(in == namespaced || s.Namespace != "", at.Child("namespace"), "required for a service account")...)
 		default:
-			return append(errs, field.NotSupported(at.Child("kind"), s.Kind, []string{rbacv1.GroupKind, rbacv1.ServiceAccountKind, rbacv1.UserKind}))
+			return append(
+				errs,
+				field.NotSupported(at.Child("kind"), s.Kind,
+					[]string{rbacv1.GroupKind, rbacv1.ServiceAccountKind, rbacv1.UserKind}),
+			)
 		}
 		if s.APIGroup != group {
 			errs = append(errs, field.NotSupported(at.Child("apiGroup"), s.APIGroup, []string{group}))

@@ -101,12 +101,16 @@ func isQuotaResource(name corev1.ResourceName) bool {
 // no such scope.
 func countedInScope(scope corev1.ResourceQuotaScope) []corev1.ResourceName {
 	compute := []corev1.ResourceName{
-		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory,
+		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceRequestsCPU,
+		corev1.ResourceRequestsMemory,
 		corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
 	}
 	switch scope {
-	case corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeNotBestEffort,
-		corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
+	case corev1.ResourceQuotaScopeTerminating,
+		corev1.ResourceQuotaScopeNotTerminating,
+		corev1.ResourceQuotaScopeNotBestEffort,
+		corev1.ResourceQuotaScopePriorityClass,
+		corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
 		return compute
 	case corev1.ResourceQuotaScopeBestEffort:
 		return compute[:1]
@@ -120,7 +124,8 @@ func scopeExpression(path *field.Path, e *corev1.ScopedResourceSelectorRequireme
 	operator, values := path.Child("operator"), path.Child("values")
 	known := countedInScope(e.ScopeName) != nil
 	errs := check(known, path.Child("scopeName"), e.ScopeName, "unsupported scope")
-	byClass := e.ScopeName == corev1.ResourceQuotaScopePriorityClass || e.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass
+	byClass := e.ScopeName == corev1.ResourceQuotaScopePriorityClass ||
+		e.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass
 	if known && !byClass {
 		errs = append(errs, check(e.Operator == corev1.ScopeSelectorOpExists, operator, e.Operator,
 			fmt.Sprintf("must be 'Exists' when scope is %s", e.ScopeName))...)
@@ -128,10 +133,14 @@ func scopeExpression(path *field.Path, e *corev1.ScopedResourceSelectorRequireme
 	switch e.Operator {
 	case corev1.ScopeSelectorOpIn, corev1.ScopeSelectorOpNotIn:
 		if len(e.Values) == 0 {
-			errs = append(errs, field.Required(values, "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"))
+			errs = append(errs,
+				field.Required(values, "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"))
 		}
 	case corev1.ScopeSelectorOpExists, corev1.ScopeSelectorOpDoesNotExist:
-		errs = append(errs, check(len(e.Values) == 0, values, e.Values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector")...)
+		errs = append(
+			errs,
+			check(len(e.Values) == 0, values, e.Values,
+				"must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector")...)
 	default:
 		errs = append(errs, field.Invalid(operator, e.Operator, "not a valid selector operator"))
 	}

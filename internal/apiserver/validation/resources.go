@@ -28,19 +28,41 @@ func resourceName(path *field.Path, name corev1.ResourceName) field.ErrorList {
 // volumes.
 func standardResources() sets.Set[corev1.ResourceName] {
 	return sets.New(
-		corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourceStorage,
-		corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage, corev1.ResourceRequestsStorage,
-		corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory, corev1.ResourceLimitsEphemeralStorage,
-		corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers, corev1.ResourceSecrets,
-		corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims, corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers,
+		corev1.ResourceCPU,
+		corev1.ResourceMemory,
+		corev1.ResourceEphemeralStorage,
+		corev1.ResourceStorage,
+		corev1.ResourceRequestsCPU,
+		corev1.ResourceRequestsMemory,
+		corev1.ResourceRequestsEphemeralStorage,
+		corev1.ResourceRequestsStorage,
+		corev1.ResourceLimitsCPU,
+		corev1.ResourceLimitsMemory,
+		corev1.ResourceLimitsEphemeralStorage,
+		corev1.ResourcePods,
+		corev1.ResourceQuotas,
+		corev1.ResourceServices,
+		corev1.ResourceReplicationControllers,
+		corev1.ResourceSecrets,
+		corev1.ResourceConfigMaps,
+		corev1.ResourcePersistentVolumeClaims,
+		corev1.ResourceServicesNodePorts,
+		corev1.ResourceServicesLoadBalancers,
 	)
 }
 
 // countedResources returns the standardResources that are integers.
 func countedResources() sets.Set[corev1.ResourceName] {
 	return sets.New(
-		corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers, corev1.ResourceSecrets,
-		corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims, corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers,
+		corev1.ResourcePods,
+		corev1.ResourceQuotas,
+		corev1.ResourceServices,
+		corev1.ResourceReplicationControllers,
+		corev1.ResourceSecrets,
+		corev1.ResourceConfigMaps,
+		corev1.ResourcePersistentVolumeClaims,
+		corev1.ResourceServicesNodePorts,
+		corev1.ResourceServicesLoadBalancers,
 	)
 }
 
@@ -52,7 +74,9 @@ func containerResourceName(path *field.Path, name corev1.ResourceName) field.Err
 		case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
 			return errs
 		}
-		return append(errs, check(isHugePages(name), path, name, "must be a resource that containers can have, or a name with a domain")...)
+		return append(
+			errs,
+			check(isHugePages(name), path, name, "must be a resource that containers can have, or a name with a domain")...)
 	case !isNative(name):
 		return append(errs, check(isExtended(name), path, name, "must be a name for which there can be a quota")...)
 	}
@@ -96,13 +120,19 @@ func sortedNames(list corev1.ResourceList) []corev1.ResourceName {
 }
 
 // containerResources checks the resources of a container.
-func containerResources(path *field.Path, resources *corev1.ResourceRequirements, claims []core.PodResourceClaim) field.ErrorList {
-	return append(requirements(path, resources, containerResourceName), containerClaims(path.Child("claims"), resources.Claims, claims)...)
+func containerResources(
+	path *field.Path, resources *corev1.ResourceRequirements, claims []core.PodResourceClaim,
+) field.ErrorList {
+	return append(
+		requirements(path, resources, containerResourceName),
+		containerClaims(path.Child("claims"), resources.Claims, claims)...)
 }
 
 // requirements checks names and quantities, and that requests do not exceed limits, or equal them
 // for resources that cannot be overcommitted.
-func requirements(path *field.Path, r *corev1.ResourceRequirements, rule func(*field.Path, corev1.ResourceName) field.ErrorList) field.ErrorList {
+func requirements(
+	path *field.Path, r *corev1.ResourceRequirements, rule func(*field.Path, corev1.ResourceName) field.ErrorList,
+) field.ErrorList {
 	var errs field.ErrorList
 	hugePages, compute := false, false
 	for _, part := range []struct {
@@ -137,7 +167,8 @@ func requestsWithinLimits(path *field.Path, r *corev1.ResourceRequirements) fiel
 		case limited && request.Cmp(limit) > 0:
 			errs = append(errs, field.Invalid(at, request.String(), "must be less than or equal to the limit of "+string(name)))
 		case !limited && exact:
-			errs = append(errs, field.Required(path.Child("limits"), "needed for "+string(name)+", which cannot be overcommitted"))
+			errs = append(errs,
+				field.Required(path.Child("limits"), "needed for "+string(name)+", which cannot be overcommitted"))
 		}
 	}
 	return errs
@@ -163,7 +194,9 @@ func podResources(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	if spec.OS != nil && spec.OS.Name == corev1.Windows {
 		return one(field.Forbidden(path, "may not be set for a Windows pod"))
 	}
-	errs := append(requirements(path, r, podResourceName), containerClaims(path.Child("claims"), r.Claims, spec.ResourceClaims)...)
+	errs := append(
+		requirements(path, r, podResourceName),
+		containerClaims(path.Child("claims"), r.Claims, spec.ResourceClaims)...)
 	if r.Claims != nil {
 		errs = append(errs, field.Forbidden(path.Child("claims"), "may only be set for containers"))
 	}
@@ -190,8 +223,11 @@ func containersWithinPod(path *field.Path, spec *core.PodSpec) field.ErrorList {
 		for _, name := range sortedNames(spec.Containers[i].Resources.Limits) {
 			limit := spec.Containers[i].Resources.Limits[name]
 			if whole, ok := spec.Resources.Limits[name]; ok && limit.Cmp(whole) > 0 {
-				errs = append(errs, field.Invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), limit.String(),
-					"must be less than or equal to the limit of the pod: "+whole.String()))
+				errs = append(
+					errs,
+					field.Invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), limit.String(),
+						"must be less than or equal to the limit of the pod: "+whole.String()),
+				)
 			}
 		}
 	}

@@ -14,7 +14,9 @@ import (
 
 // ValidateResourceSlice checks a new ResourceSlice.
 func ValidateResourceSlice(slice *resourcev1.ResourceSlice) field.ErrorList {
-	return append(metadata(&slice.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain), sliceSpec(&slice.Spec, nil)...)
+	return append(
+		metadata(&slice.ObjectMeta, clusterScoped, apivalidation.NameIsDNSSubdomain),
+		sliceSpec(&slice.Spec, nil)...)
 }
 
 // ValidateResourceSliceUpdate checks a change of a slice. Driver, pool and node are immutable.
@@ -35,24 +37,36 @@ func sliceSpec(spec, old *resourcev1.ResourceSliceSpec) field.ErrorList {
 	if spec.SharedCounters != nil && spec.Devices != nil {
 		errs = append(errs, field.Invalid(path, "", "only one of `sharedCounters` or `devices` may be set"))
 	}
-	return join(errs,
+	return join(
+		errs,
 		driverName(path.Child("driver"), spec.Driver),
 		poolName(path.Child("pool", "name"), spec.Pool.Name),
-		check(spec.Pool.ResourceSliceCount > 0, path.Child("pool", "resourceSliceCount"), spec.Pool.ResourceSliceCount, positive),
+		check(spec.Pool.ResourceSliceCount > 0, path.Child("pool", "resourceSliceCount"), spec.Pool.ResourceSliceCount,
+			positive),
 		nonNegative(path.Child("pool", "generation"), spec.Pool.Generation),
 		reach(path, nodes{spec.NodeName, spec.NodeSelector, spec.AllNodes},
 			member{"perDeviceNodeSelection", ptr.Deref(spec.PerDeviceNodeSelection, false)}),
 		onlyTrue(path.Child("perDeviceNodeSelection"), spec.PerDeviceNodeSelection),
 		atMost(path.Child("devices"), len(spec.Devices), maxDevices(spec)),
-		eachUpTo(path.Child("devices"), spec.Devices, maxDevices(spec), func(at *field.Path, d *resourcev1.Device) field.ErrorList {
-			return device(at, d, deviceNamed(old, d.Name), spec)
-		}),
+		eachUpTo(
+			path.Child("devices"),
+			spec.Devices,
+			maxDevices(spec),
+			func(at *field.Path, d *resourcev1.Device) field.ErrorList {
+				return device(at, d, deviceNamed(old, d.Name), spec)
+			},
+		),
 		when(len(spec.Devices) <= maxDevices(spec), func() field.ErrorList {
 			return distinct(path.Child("devices"), spec.Devices, "", func(d *resourcev1.Device) string { return d.Name })
 		}),
-		eachUpTo(path.Child("sharedCounters"), spec.SharedCounters, resourcev1.ResourceSliceMaxCounterSets, func(at *field.Path, s *resourcev1.CounterSet) field.ErrorList {
-			return counters(at.Child("counters"), s.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet)
-		}),
+		eachUpTo(
+			path.Child("sharedCounters"),
+			spec.SharedCounters,
+			resourcev1.ResourceSliceMaxCounterSets,
+			func(at *field.Path, s *resourcev1.CounterSet) field.ErrorList {
+				return counters(at.Child("counters"), s.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet)
+			},
+		),
 		skippedOperations(path.Child("skipNodeOperations"), spec.SkipNodeOperations),
 		partitionType(path, spec),
 	)
@@ -67,7 +81,11 @@ type nodes struct {
 
 // reach checks that exactly one of the fields is set; own is an additional one.
 func reach(path *field.Path, n nodes, own ...member) field.ErrorList {
-	members := []member{{"nodeName", n.name != nil && *n.name != ""}, {"nodeSelector", n.selector != nil}, {"allNodes", ptr.Deref(n.all, false)}}
+	members := []member{
+		{"nodeName", n.name != nil && *n.name != ""},
+		{"nodeSelector", n.selector != nil},
+		{"allNodes", ptr.Deref(n.all, false)},
+	}
 	errs := exactlyOne(path, append(members, own...)...)
 	if n.name != nil {
 		errs = append(errs, pointerForm(path.Child("nodeName"), n.name, validation.IsDNS1123Subdomain)...)
@@ -77,7 +95,9 @@ func reach(path *field.Path, n nodes, own ...member) field.ErrorList {
 		errs = append(errs, nodeSelector(at, n.selector)...)
 		// With one term each, the selectors of several slices and devices can be merged.
 		terms := n.selector.NodeSelectorTerms
-		errs = append(errs, check(len(terms) == 1, at.Child("nodeSelectorTerms"), terms, "must have exactly one node selector term")...)
+		errs = append(
+			errs,
+			check(len(terms) == 1, at.Child("nodeSelectorTerms"), terms, "must have exactly one node selector term")...)
 	}
 	return append(errs, onlyTrue(path.Child("allNodes"), n.all)...)
 }
@@ -122,8 +142,13 @@ func deviceNamed(spec *resourcev1.ResourceSliceSpec, name string) *resourcev1.De
 // skippedOperations rejects skipping the preparation of a device but not its unpreparation.
 func skippedOperations(path *field.Path, list []resourcev1.SkipNodeOperation) field.ErrorList {
 	has := func(op resourcev1.SkipNodeOperation) bool { return slices.Contains(list, op) }
-	return check(!has(resourcev1.SkipNodeOperationNodePrepareResources) || has(resourcev1.SkipNodeOperationNodeUnprepareResources) ||
-		has(resourcev1.SkipNodeOperationAll), path, list, "NodePrepareResources may only be skipped together with NodeUnprepareResources")
+	return check(
+		!has(resourcev1.SkipNodeOperationNodePrepareResources) || has(resourcev1.SkipNodeOperationNodeUnprepareResources) ||
+			has(resourcev1.SkipNodeOperationAll),
+		path,
+		list,
+		"NodePrepareResources may only be skipped together with NodeUnprepareResources",
+	)
 }
 
 // partitionType checks the attribute that distinguishes the partitions of a device: each device
@@ -151,7 +176,8 @@ func partitionType(path *field.Path, spec *resourcev1.ResourceSliceSpec) field.E
 		return check(attribute.StringValue != nil, at, "", "must be a string, since `partitionTypeAttribute` names it")
 	})
 	if !consumers {
-		errs = append(errs, field.Invalid(path.Child("partitionTypeAttribute"), name, "may only be set where a device consumes counters"))
+		errs = append(errs,
+			field.Invalid(path.Child("partitionTypeAttribute"), name, "may only be set where a device consumes counters"))
 	}
 	return errs
 }

@@ -53,7 +53,9 @@ func each[T any](path *field.Path, list []T, rule func(path *field.Path, element
 
 // eachUpTo is each for a list with a maximum length. If the list is longer, its elements are not
 // checked.
-func eachUpTo[T any](path *field.Path, list []T, limit int, rule func(path *field.Path, element *T) field.ErrorList) field.ErrorList {
+func eachUpTo[T any](
+	path *field.Path, list []T, limit int, rule func(path *field.Path, element *T) field.ErrorList,
+) field.ErrorList {
 	if len(list) > limit {
 		return nil
 	}

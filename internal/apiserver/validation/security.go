@@ -26,7 +26,8 @@ func podSecurity(path *field.Path, spec *core.PodSpec) field.ErrorList {
 		userID(path.Child("fsGroup"), context.FSGroup),
 		each(path.Child("supplementalGroups"), context.SupplementalGroups, userID),
 		sysctls(path.Child("sysctls"), context.Sysctls, spec),
-		optionalSupported(path.Child("fsGroupChangePolicy"), context.FSGroupChangePolicy, corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch),
+		optionalSupported(path.Child("fsGroupChangePolicy"), context.FSGroupChangePolicy, corev1.FSGroupChangeAlways,
+			corev1.FSGroupChangeOnRootMismatch),
 		optionalSupported(path.Child("supplementalGroupsPolicy"), context.SupplementalGroupsPolicy,
 			corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict),
 		optionalSupported(path.Child("seLinuxChangePolicy"), context.SELinuxChangePolicy,
@@ -50,13 +51,17 @@ func containerSecurity(path *field.Path, context *corev1.SecurityContext, spec *
 		windowsOptions(path.Child("windowsOptions"), context.WindowsOptions),
 	)
 	if ptr.Deref(context.ProcMount, "") == corev1.UnmaskedProcMount && ptr.Deref(spec.HostUsers, true) {
-		errs = append(errs, field.Invalid(path.Child("procMount"), *context.ProcMount, "Unmasked needs `hostUsers` to be false"))
+		errs = append(errs,
+			field.Invalid(path.Child("procMount"), *context.ProcMount, "Unmasked needs `hostUsers` to be false"))
 	}
 	if !ptr.Deref(context.AllowPrivilegeEscalation, true) {
 		errs = append(errs, check(!ptr.Deref(context.Privileged, false), path, field.OmitValueType{},
 			"`allowPrivilegeEscalation` must be true where `privileged` is")...)
 		admin := context.Capabilities != nil && slices.Contains(context.Capabilities.Add, "CAP_SYS_ADMIN")
-		errs = append(errs, check(!admin, path, field.OmitValueType{}, "`allowPrivilegeEscalation` must be true with the capability CAP_SYS_ADMIN")...)
+		errs = append(
+			errs,
+			check(!admin, path, field.OmitValueType{},
+				"`allowPrivilegeEscalation` must be true with the capability CAP_SYS_ADMIN")...)
 	}
 	return errs
 }
@@ -92,7 +97,8 @@ func sysctls(path *field.Path, list []corev1.Sysctl, spec *core.PodSpec) field.E
 		case s.Name == "":
 			errs = append(errs, field.Required(at, ""))
 		case len(s.Name) > 253 || !sysctlForm.MatchString(s.Name):
-			errs = append(errs, field.Invalid(at, s.Name, "must be lower-case words separated by dots or slashes, of at most 253 characters"))
+			errs = append(errs,
+				field.Invalid(at, s.Name, "must be lower-case words separated by dots or slashes, of at most 253 characters"))
 		case seen[s.Name]:
 			errs = append(errs, field.Duplicate(at, s.Name))
 		}
@@ -114,7 +120,10 @@ func seccomp(path *field.Path, p *corev1.SeccompProfile) field.ErrorList {
 		corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
 	switch {
 	case p.Type != corev1.SeccompProfileTypeLocalhost:
-		return append(errs, check(p.LocalhostProfile == nil, at, ptr.Deref(p.LocalhostProfile, ""), "may only be set where `type` is Localhost")...)
+		return append(
+			errs,
+			check(p.LocalhostProfile == nil, at, ptr.Deref(p.LocalhostProfile, ""),
+				"may only be set where `type` is Localhost")...)
 	case p.LocalhostProfile == nil:
 		return append(errs, field.Required(at, "needed where `type` is Localhost"))
 	}
@@ -161,8 +170,10 @@ func windowsOptions(path *field.Path, o *corev1.WindowsSecurityContextOptions) f
 		errs = append(errs, wellFormed(path.Child("gmsaCredentialSpecName"), *name, validation.IsDNS1123Subdomain)...)
 	}
 	if content := o.GMSACredentialSpec; content != nil {
-		errs = append(errs, check(*content != "" && len(*content) <= 64*1024, path.Child("gmsaCredentialSpec"), field.OmitValueType{},
-			"must have between 1 and 65536 bytes")...)
+		errs = append(
+			errs,
+			check(*content != "" && len(*content) <= 64*1024, path.Child("gmsaCredentialSpec"), field.OmitValueType{},
+				"must have between 1 and 65536 bytes")...)
 	}
 	if name := o.RunAsUserName; name != nil {
 		errs = append(errs, wellFormed(path.Child("runAsUserName"), *name, windowsAccount)...)
@@ -199,7 +210,8 @@ func hostUsers(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	}
 	const message = "may not be set where `hostUsers` is false"
 	return append(
-		forbidden(path, message, member{"hostNetwork", spec.HostNetwork}, member{"hostPID", spec.HostPID}, member{"hostIPC", spec.HostIPC}),
+		forbidden(path, message, member{"hostNetwork", spec.HostNetwork}, member{"hostPID", spec.HostPID},
+			member{"hostIPC", spec.HostIPC}),
 		eachContainer(path, spec, func(at *field.Path, c *corev1.Container) field.ErrorList {
 			return forbidden(at, message, member{"volumeDevices", len(c.VolumeDevices) > 0})
 		})...,
@@ -222,15 +234,21 @@ func hostProcess(path *field.Path, spec *core.PodSpec) field.ErrorList {
 		if ptr.Deref(own, false) {
 			host++
 		}
-		return check(ofPod == nil || *own == *ofPod, at.Child("securityContext", "windowsOptions", "hostProcess"), ptr.Deref(own, false),
-			"must be the same as in the pod's security context")
+		return check(
+			ofPod == nil || *own == *ofPod,
+			at.Child("securityContext", "windowsOptions", "hostProcess"),
+			ptr.Deref(own, false),
+			"must be the same as in the pod's security context",
+		)
 	})
 	if host == 0 {
 		return errs
 	}
-	return join(errs,
+	return join(
+		errs,
 		check(host == all, path, "", "either all containers are processes of the node, or none"),
-		check(spec.HostNetwork, path.Child("hostNetwork"), false, "must be true with containers that are processes of the node"),
+		check(spec.HostNetwork, path.Child("hostNetwork"), false,
+			"must be true with containers that are processes of the node"),
 	)
 }
 
@@ -244,9 +262,13 @@ func forOS(path *field.Path, spec *core.PodSpec) field.ErrorList {
 	case corev1.Linux:
 		const message = "may not be set for a Linux pod"
 		errs := eachContainer(path, spec, func(at *field.Path, c *corev1.Container) field.ErrorList {
-			return forbidden(at.Child("securityContext"), message, member{"windowsOptions", c.SecurityContext != nil && c.SecurityContext.WindowsOptions != nil})
+			return forbidden(at.Child("securityContext"), message,
+				member{"windowsOptions", c.SecurityContext != nil && c.SecurityContext.WindowsOptions != nil})
 		})
-		return append(errs, forbidden(pod, message, member{"windowsOptions", spec.SecurityContext != nil && spec.SecurityContext.WindowsOptions != nil})...)
+		return append(
+			errs,
+			forbidden(pod, message,
+				member{"windowsOptions", spec.SecurityContext != nil && spec.SecurityContext.WindowsOptions != nil})...)
 	case corev1.Windows:
 		const message = "may not be set for a Windows pod"
 		errs := eachContainer(path, spec, func(at *field.Path, c *corev1.Container) field.ErrorList {

@@ -28,9 +28,11 @@ func ValidateServiceUpdate(s, old *corev1.Service) field.ErrorList {
 	errs := join(metadataUpdate(&s.ObjectMeta, &old.ObjectMeta), service(s, old))
 	if balanced := corev1.ServiceTypeLoadBalancer; s.Spec.Type == balanced && old.Spec.Type == balanced &&
 		!ptr.Equal(s.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass) {
-		errs = append(errs, field.Invalid(path.Child("loadBalancerClass"), s.Spec.LoadBalancerClass, "may not change once set"))
+		errs = append(errs,
+			field.Invalid(path.Child("loadBalancerClass"), s.Spec.LoadBalancerClass, "may not change once set"))
 	}
-	if needsHealthCheck(&s.Spec) && needsHealthCheck(&old.Spec) && s.Spec.HealthCheckNodePort != old.Spec.HealthCheckNodePort {
+	if needsHealthCheck(&s.Spec) && needsHealthCheck(&old.Spec) &&
+		s.Spec.HealthCheckNodePort != old.Spec.HealthCheckNodePort {
 		errs = append(errs, field.Forbidden(path.Child("healthCheckNodePort"), immutable))
 	}
 	external := corev1.ServiceTypeExternalName
@@ -42,7 +44,8 @@ func ValidateServiceUpdate(s, old *corev1.Service) field.ErrorList {
 	if same && len(s.Spec.IPFamilies) > 0 {
 		errs = append(errs, keptInOrder(path.Child("ipFamilies"), s.Spec.IPFamilies, old.Spec.IPFamilies)...)
 	}
-	released := len(s.Spec.ClusterIPs) == 1 && len(old.Spec.ClusterIPs) > 1 || same && len(s.Spec.IPFamilies) == 1 && len(old.Spec.IPFamilies) > 1
+	released := len(s.Spec.ClusterIPs) == 1 && len(old.Spec.ClusterIPs) > 1 ||
+		same && len(s.Spec.IPFamilies) == 1 && len(old.Spec.IPFamilies) > 1
 	single := ptr.Deref(s.Spec.IPFamilyPolicy, "") == corev1.IPFamilyPolicySingleStack
 	return append(errs, check(single || !released, path.Child("ipFamilyPolicy"), s.Spec.IPFamilyPolicy,
 		"must be SingleStack where the second address or family is taken away")...)
@@ -76,9 +79,11 @@ func ValidateServiceStatusUpdate(s, old *corev1.Service) field.ErrorList {
 	for _, in := range old.Status.LoadBalancer.Ingress {
 		known = append(known, in.IP)
 	}
-	return append(errs, each(path, s.Status.LoadBalancer.Ingress, func(at *field.Path, in *corev1.LoadBalancerIngress) field.ErrorList {
-		return ingress(at, in, known)
-	})...)
+	return append(
+		errs,
+		each(path, s.Status.LoadBalancer.Ingress, func(at *field.Path, in *corev1.LoadBalancerIngress) field.ErrorList {
+			return ingress(at, in, known)
+		})...)
 }
 
 // ingress checks an address of a load balancer. One that was stored already may have an old form.
@@ -107,8 +112,14 @@ func service(s, old *corev1.Service) field.ErrorList {
 	path, spec := field.NewPath("spec"), &s.Spec
 	return join(
 		topologyAnnotations(s.Annotations),
-		oneOf(path.Child("type"), spec.Type,
-			corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort),
+		oneOf(
+			path.Child("type"),
+			spec.Type,
+			corev1.ServiceTypeClusterIP,
+			corev1.ServiceTypeExternalName,
+			corev1.ServiceTypeLoadBalancer,
+			corev1.ServiceTypeNodePort,
+		),
 		servicePorts(path.Child("ports"), spec),
 		metav1validation.ValidateLabels(spec.Selector, path.Child("selector")),
 		sessionAffinity(path, spec),
@@ -126,8 +137,12 @@ func service(s, old *corev1.Service) field.ErrorList {
 func topologyAnnotations(annotations map[string]string) field.ErrorList {
 	hints, older := annotations[corev1.DeprecatedAnnotationTopologyAwareHints]
 	mode, newer := annotations[corev1.AnnotationTopologyMode]
-	return check(!older || !newer || hints == mode, field.NewPath("metadata", "annotations").Key(corev1.AnnotationTopologyMode), mode,
-		"must be the same as "+corev1.DeprecatedAnnotationTopologyAwareHints)
+	return check(
+		!older || !newer || hints == mode,
+		field.NewPath("metadata", "annotations").Key(corev1.AnnotationTopologyMode),
+		mode,
+		"must be the same as "+corev1.DeprecatedAnnotationTopologyAwareHints,
+	)
 }
 
 func headless(spec *corev1.ServiceSpec) bool {
@@ -155,7 +170,8 @@ func servicePorts(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 				return errs
 			}
 			if spec.Type == corev1.ServiceTypeClusterIP {
-				errs = append(errs, field.Forbidden(at.Child("nodePort"), onlyFor(corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer)))
+				errs = append(errs,
+					field.Forbidden(at.Child("nodePort"), onlyFor(corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer)))
 			}
 			if key := (use{p.Protocol, p.NodePort}); nodePorts[key] {
 				errs = append(errs, field.Duplicate(at.Child("nodePort"), p.NodePort))
@@ -183,12 +199,17 @@ func servicePort(path *field.Path, p *corev1.ServicePort, named bool) field.Erro
 }
 
 func sessionAffinity(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
-	errs := oneOf(path.Child("sessionAffinity"), spec.SessionAffinity, corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)
+	errs := oneOf(path.Child("sessionAffinity"), spec.SessionAffinity, corev1.ServiceAffinityClientIP,
+		corev1.ServiceAffinityNone)
 	config := spec.SessionAffinityConfig // set by defaults for ClientIP, and for nothing else
-	if spec.SessionAffinity != corev1.ServiceAffinityClientIP || config == nil || config.ClientIP == nil || config.ClientIP.TimeoutSeconds == nil {
+	if spec.SessionAffinity != corev1.ServiceAffinityClientIP || config == nil || config.ClientIP == nil ||
+		config.ClientIP.TimeoutSeconds == nil {
 		return errs
 	}
-	return append(errs, between(path.Child("sessionAffinityConfig", "clientIP", "timeoutSeconds"), int64(*config.ClientIP.TimeoutSeconds), 1, 86400)...)
+	return append(
+		errs,
+		between(path.Child("sessionAffinityConfig", "clientIP", "timeoutSeconds"), int64(*config.ClientIP.TimeoutSeconds), 1,
+			86400)...)
 }
 
 // clusterIPs checks that the values are addresses, and that the first equals clusterIP.
@@ -258,9 +279,18 @@ func externalName(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	if spec.Type != corev1.ServiceTypeExternalName {
 		return nil
 	}
-	return append(form(path.Child("externalName"), strings.TrimSuffix(spec.ExternalName, "."), validation.IsDNS1123Subdomain),
-		forbidden(path, "may not be set where `type` is ExternalName",
-			member{"clusterIPs", len(spec.ClusterIPs) > 0}, member{"ipFamilies", len(spec.IPFamilies) > 0}, member{"ipFamilyPolicy", spec.IPFamilyPolicy != nil})...)
+	return append(
+		form(path.Child("externalName"), strings.TrimSuffix(spec.ExternalName, "."), validation.IsDNS1123Subdomain),
+		forbidden(
+			path,
+			"may not be set where `type` is ExternalName",
+			member{
+				"clusterIPs",
+				len(spec.ClusterIPs) > 0,
+			},
+			member{"ipFamilies", len(spec.IPFamilies) > 0},
+			member{"ipFamilyPolicy", spec.IPFamilyPolicy != nil},
+		)...)
 }
 
 // externalIPs checks addresses from outside, which are none of this host or of the local link.
@@ -329,7 +359,8 @@ func spaceTrimmed(list []string) []string {
 }
 
 func needsHealthCheck(spec *corev1.ServiceSpec) bool {
-	return spec.Type == corev1.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+	return spec.Type == corev1.ServiceTypeLoadBalancer &&
+		spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
 // healthCheckPort checks a port that the client gives. None is allocated where there is none.
@@ -341,7 +372,9 @@ func healthCheckPort(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList
 	case needsHealthCheck(spec):
 		return between(path, int64(port), 1, 65535)
 	}
-	return one(field.Invalid(path, port, "may only be set where `type` is LoadBalancer and `externalTrafficPolicy` is Local"))
+	return one(
+		field.Invalid(path, port, "may only be set where `type` is LoadBalancer and `externalTrafficPolicy` is Local"),
+	)
 }
 
 func traffic(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
@@ -357,7 +390,11 @@ func traffic(path *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 	}
 	errs = append(errs, optionalSupported(path.Child("internalTrafficPolicy"), spec.InternalTrafficPolicy,
 		corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
-	known := []string{corev1.ServiceTrafficDistributionPreferClose, corev1.ServiceTrafficDistributionPreferSameNode, corev1.ServiceTrafficDistributionPreferSameZone}
+	known := []string{
+		corev1.ServiceTrafficDistributionPreferClose,
+		corev1.ServiceTrafficDistributionPreferSameNode,
+		corev1.ServiceTrafficDistributionPreferSameZone,
+	}
 	if d := spec.TrafficDistribution; d != nil && !slices.Contains(known, *d) {
 		errs = append(errs, field.NotSupported(path.Child("trafficDistribution"), *d, known))
 	}

@@ -22,7 +22,11 @@ func topologySpread(path *field.Path, list []corev1.TopologySpreadConstraint) fi
 			if c.MinDomains != nil {
 				errs = append(errs, check(*c.MinDomains > 0, at.Child("minDomains"), *c.MinDomains, positive)...)
 				if c.WhenUnsatisfiable != corev1.DoNotSchedule {
-					errs = append(errs, field.Invalid(at.Child("minDomains"), *c.MinDomains, "may only be set where `whenUnsatisfiable` is DoNotSchedule"))
+					errs = append(
+						errs,
+						field.Invalid(at.Child("minDomains"), *c.MinDomains,
+							"may only be set where `whenUnsatisfiable` is DoNotSchedule"),
+					)
 				}
 			}
 			return errs

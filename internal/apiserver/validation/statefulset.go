@@ -21,9 +21,13 @@ func ValidateStatefulSet(s *apps.StatefulSet) field.ErrorList {
 		metadata(&s.ObjectMeta, namespaced, apivalidation.NameIsDNSLabel),
 		statefulSetSpec(path, &s.Spec),
 		optionalForm(path.Child("serviceName"), s.Spec.ServiceName, validation.IsDNS1123Label),
-		each(path.Child("volumeClaimTemplates"), s.Spec.VolumeClaimTemplates, func(at *field.Path, c *corev1.PersistentVolumeClaim) field.ErrorList {
-			return volumeClaimSpec(at.Child("spec"), &c.Spec, nil)
-		}),
+		each(
+			path.Child("volumeClaimTemplates"),
+			s.Spec.VolumeClaimTemplates,
+			func(at *field.Path, c *corev1.PersistentVolumeClaim) field.ErrorList {
+				return volumeClaimSpec(at.Child("spec"), &c.Spec, nil)
+			},
+		),
 	)
 }
 
@@ -58,7 +62,8 @@ func ValidateStatefulSetStatusUpdate(s, old *apps.StatefulSet) field.ErrorList {
 // statefulSetSpec checks the spec, except what applies only to a new StatefulSet.
 func statefulSetSpec(path *field.Path, spec *apps.StatefulSetSpec) field.ErrorList {
 	errs := join(
-		invalidUnless(path.Child("podManagementPolicy"), spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement),
+		invalidUnless(path.Child("podManagementPolicy"), spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement,
+			appsv1.ParallelPodManagement),
 		statefulSetStrategy(path.Child("updateStrategy"), &spec.UpdateStrategy),
 		nonNegative(path.Child("replicas"), ptr.Deref(spec.Replicas, 0)),
 		nonNegative(path.Child("minReadySeconds"), spec.MinReadySeconds),
@@ -99,7 +104,8 @@ func statefulSetStrategy(path *field.Path, strategy *appsv1.StatefulSetUpdateStr
 			positiveShare(rolling.Child("maxUnavailable"), strategy.RollingUpdate.MaxUnavailable),
 		)
 	default:
-		return invalidUnless(path, strategy.Type, appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType)
+		return invalidUnless(path, strategy.Type, appsv1.RollingUpdateStatefulSetStrategyType,
+			appsv1.OnDeleteStatefulSetStrategyType)
 	}
 }
 

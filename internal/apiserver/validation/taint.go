@@ -7,7 +7,11 @@ import (
 )
 
 func taintEffects() []corev1.TaintEffect {
-	return []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
+	return []corev1.TaintEffect{
+		corev1.TaintEffectNoSchedule,
+		corev1.TaintEffectPreferNoSchedule,
+		corev1.TaintEffectNoExecute,
+	}
 }
 
 func tolerations(path *field.Path, list []corev1.Toleration) field.ErrorList {
@@ -28,13 +32,16 @@ func toleration(path *field.Path, t *corev1.Toleration) field.ErrorList {
 	case corev1.TolerationOpExists:
 		errs = append(errs, check(t.Value == "", path.Child("operator"), t.Value, "Exists needs an empty `value`")...)
 	default:
-		errs = append(errs, supported(path.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)...)
+		errs = append(
+			errs,
+			supported(path.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)...)
 	}
 	if t.Effect != "" {
 		errs = append(errs, oneOf(path.Child("effect"), t.Effect, taintEffects()...)...)
 	}
 	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
-		errs = append(errs, field.Invalid(path.Child("effect"), t.Effect, "must be NoExecute where `tolerationSeconds` is set"))
+		errs = append(errs,
+			field.Invalid(path.Child("effect"), t.Effect, "must be NoExecute where `tolerationSeconds` is set"))
 	}
 	return errs
 }
@@ -42,7 +49,8 @@ func toleration(path *field.Path, t *corev1.Toleration) field.ErrorList {
 func taints(path *field.Path, list []corev1.Taint) field.ErrorList {
 	return join(
 		each(path, list, func(at *field.Path, t *corev1.Taint) field.ErrorList {
-			return join(metav1validation.ValidateLabelName(t.Key, at.Child("key")), labelValue(at.Child("value"), t.Value), oneOf(at.Child("effect"), t.Effect, taintEffects()...))
+			return join(metav1validation.ValidateLabelName(t.Key, at.Child("key")), labelValue(at.Child("value"), t.Value),
+				oneOf(at.Child("effect"), t.Effect, taintEffects()...))
 		}),
 		unique(path, list, "", func(t *corev1.Taint) string { return t.Key + ":" + string(t.Effect) }),
 	)

@@ -18,7 +18,8 @@ const (
 func ValidateTokenRequest(r *authenticationv1.TokenRequest, account string) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := append(
-		check(r.Name == "" || r.Name == account, field.NewPath("metadata", "name"), r.Name, "must be the name of the service account"),
+		check(r.Name == "" || r.Name == account, field.NewPath("metadata", "name"), r.Name,
+			"must be the name of the service account"),
 		between(spec.Child("expirationSeconds"), *r.Spec.ExpirationSeconds, minTokenSeconds, maxTokenSeconds)...,
 	)
 	ref := r.Spec.BoundObjectRef

@@ -79,7 +79,8 @@ func TestValidObjectsStayValid(t *testing.T) {
 		tried++
 		obj := versioned(t, decode(t, scheme, content))
 		rules := rulesets()[obj.GetObjectKind().GroupVersionKind().Kind]
-		for verb, rule := range map[string]func(now, old runtime.Object) field.ErrorList{"update": rules.update, "status": rules.status} {
+		for verb, rule := range map[string]func(now, old runtime.Object) field.ErrorList{"update": rules.update,
+			"status": rules.status} {
 			if rule == nil {
 				continue
 			}
@@ -169,7 +170,8 @@ func run(t *testing.T, scheme *runtime.Scheme, manifest string) field.ErrorList 
 		return rules.create(obj)
 	}
 	verb, patch, _ := strings.Cut(patch, "\n")
-	update := map[string]func(now, old runtime.Object) field.ErrorList{"update": rules.update, "status": rules.status}[verb]
+	update := map[string]func(now, old runtime.Object) field.ErrorList{"update": rules.update,
+		"status": rules.status}[verb]
 	if update == nil {
 		t.Fatalf("kind %s has no %q", gvk.Kind, verb)
 	}

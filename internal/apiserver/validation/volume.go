@@ -14,7 +14,9 @@ import (
 
 // volumes checks the volumes of a pod, and returns the valid ones by name: containers cannot mount
 // others. The metadata is nil for a pod template.
-func volumes(at *field.Path, list []corev1.Volume, pod *metav1.ObjectMeta) (map[string]*corev1.Volume, field.ErrorList) {
+func volumes(
+	at *field.Path, list []corev1.Volume, pod *metav1.ObjectMeta,
+) (map[string]*corev1.Volume, field.ErrorList) {
 	valid := make(map[string]*corev1.Volume, len(list))
 	var errs field.ErrorList
 	for i := range list {
@@ -71,7 +73,11 @@ type source struct {
 }
 
 func sourceOf[T any](name string, s *T, rule func(*field.Path, *T) field.ErrorList) source {
-	return source{name: name, set: s != nil, check: func(at *field.Path) field.ErrorList { return rule(at.Child(name), s) }}
+	return source{
+		name:  name,
+		set:   s != nil,
+		check: func(at *field.Path) field.ErrorList { return rule(at.Child(name), s) },
+	}
 }
 
 // onlyOneSource checks the first source that is set, and rejects the others.
@@ -114,16 +120,21 @@ func volumeSources(v *corev1.VolumeSource) []source {
 			return join(required(at.Child("endpoints"), s.EndpointsName), required(at.Child("path"), s.Path))
 		}),
 		sourceOf("flocker", v.Flocker, flocker),
-		sourceOf("persistentVolumeClaim", v.PersistentVolumeClaim, func(at *field.Path, s *corev1.PersistentVolumeClaimVolumeSource) field.ErrorList {
-			return required(at.Child("claimName"), s.ClaimName)
-		}),
+		sourceOf(
+			"persistentVolumeClaim",
+			v.PersistentVolumeClaim,
+			func(at *field.Path, s *corev1.PersistentVolumeClaimVolumeSource) field.ErrorList {
+				return required(at.Child("claimName"), s.ClaimName)
+			},
+		),
 		sourceOf("rbd", v.RBD, func(at *field.Path, s *corev1.RBDVolumeSource) field.ErrorList {
 			return rbd(at, s.CephMonitors, s.RBDImage)
 		}),
 		sourceOf("cinder", v.Cinder, func(at *field.Path, s *corev1.CinderVolumeSource) field.ErrorList {
 			return join(required(at.Child("volumeID"), s.VolumeID), secretName(at, s.SecretRef))
 		}),
-		sourceOf("cephfs", v.CephFS, func(at *field.Path, s *corev1.CephFSVolumeSource) field.ErrorList { return monitors(at, s.Monitors) }),
+		sourceOf("cephfs", v.CephFS,
+			func(at *field.Path, s *corev1.CephFSVolumeSource) field.ErrorList { return monitors(at, s.Monitors) }),
 		sourceOf("quobyte", v.Quobyte, quobyte),
 		sourceOf("downwardAPI", v.DownwardAPI, func(at *field.Path, s *corev1.DownwardAPIVolumeSource) field.ErrorList {
 			return append(fileMode(at.Child("defaultMode"), s.DefaultMode), each(at.Child("items"), s.Items, downwardFile)...)
@@ -173,8 +184,17 @@ func hostPath(at *field.Path, s *corev1.HostPathVolumeSource) field.ErrorList {
 	return join(
 		noBacksteps(at.Child("path"), s.Path),
 		when(s.Type != nil && *s.Type != corev1.HostPathUnset, func() field.ErrorList {
-			return oneOf(at.Child("type"), *s.Type, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory, corev1.HostPathFileOrCreate,
-				corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev)
+			return oneOf(
+				at.Child("type"),
+				*s.Type,
+				corev1.HostPathDirectoryOrCreate,
+				corev1.HostPathDirectory,
+				corev1.HostPathFileOrCreate,
+				corev1.HostPathFile,
+				corev1.HostPathSocket,
+				corev1.HostPathCharDev,
+				corev1.HostPathBlockDev,
+			)
 		}),
 	)
 }
@@ -220,7 +240,9 @@ func downwardFile(at *field.Path, file *corev1.DownwardAPIVolumeFile) field.Erro
 	switch {
 	case file.FieldRef != nil:
 		errs = append(errs, fieldRef(at.Child("fieldRef"), file.FieldRef, fileFields())...)
-		errs = append(errs, check(file.ResourceFieldRef == nil, at, "resourceFieldRef", "may not be set together with `fieldRef`")...)
+		errs = append(
+			errs,
+			check(file.ResourceFieldRef == nil, at, "resourceFieldRef", "may not be set together with `fieldRef`")...)
 	case file.ResourceFieldRef != nil:
 		if file.ResourceFieldRef.ContainerName == "" {
 			return append(errs, field.Required(at.Child("resourceFieldRef", "containerName"), ""))

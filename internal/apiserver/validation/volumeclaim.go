@@ -13,7 +13,9 @@ import (
 
 // ValidatePersistentVolumeClaim checks a new PersistentVolumeClaim.
 func ValidatePersistentVolumeClaim(c *corev1.PersistentVolumeClaim) field.ErrorList {
-	return append(metadata(&c.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain), volumeClaimSpec(field.NewPath("spec"), &c.Spec, nil)...)
+	return append(
+		metadata(&c.ObjectMeta, namespaced, apivalidation.NameIsDNSSubdomain),
+		volumeClaimSpec(field.NewPath("spec"), &c.Spec, nil)...)
 }
 
 // ValidatePersistentVolumeClaimUpdate checks a change of a PersistentVolumeClaim. The spec is
@@ -33,7 +35,8 @@ func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 	}
 	errs := join(metadataUpdate(&c.ObjectMeta, &old.ObjectMeta), volumeClaimSpec(path, &c.Spec, &old.Spec))
 	if moved := class && annotated && (is == "" || is == was); is != was && !moved {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "annotations").Key(corev1.BetaStorageClassAnnotation), is, immutable))
+		errs = append(errs,
+			field.Invalid(field.NewPath("metadata", "annotations").Key(corev1.BetaStorageClassAnnotation), is, immutable))
 	}
 	if old.Status.Phase == corev1.ClaimBound {
 		before.VolumeAttributesClassName = now.VolumeAttributesClassName
@@ -42,11 +45,13 @@ func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 		}
 	}
 	if !equality.Semantic.DeepEqual(now, before) {
-		errs = append(errs, field.Forbidden(path, immutable+", except `resources.requests` and `volumeAttributesClassName` of a bound claim"))
+		errs = append(errs,
+			field.Forbidden(path, immutable+", except `resources.requests` and `volumeAttributesClassName` of a bound claim"))
 	}
 	size, had := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
 	if has := old.Status.Capacity[corev1.ResourceStorage]; size.Cmp(had) < 0 && size.Cmp(has) <= 0 {
-		errs = append(errs, field.Forbidden(path.Child("resources", "requests", "storage"), "may not be less than `status.capacity`"))
+		errs = append(errs,
+			field.Forbidden(path.Child("resources", "requests", "storage"), "may not be less than `status.capacity`"))
 	}
 	errs = append(errs, same(field.NewPath("volumeMode"), c.Spec.VolumeMode, old.Spec.VolumeMode)...)
 	if old.Status.CurrentVolumeAttributesClassName != nil && ptr.Deref(c.Spec.VolumeAttributesClassName, "") == "" &&
@@ -95,14 +100,17 @@ func claimResource(at *field.Path, name corev1.ResourceName) field.ErrorList {
 // not checked where there was one: they were not in older releases.
 func volumeClaimSpec(path *field.Path, spec, old *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	group := validation.IsDNS1123Subdomain
-	if old != nil && (old.DataSource != nil && old.DataSource.APIGroup != nil || old.DataSourceRef != nil && old.DataSourceRef.APIGroup != nil) {
+	if old != nil &&
+		(old.DataSource != nil && old.DataSource.APIGroup != nil || old.DataSourceRef != nil &&
+			old.DataSourceRef.APIGroup != nil) {
 		group = func(string) []string { return nil }
 	}
 	errs := join(
 		accessModes(path.Child("accessModes"), spec.AccessModes),
 		labelSelector(path.Child("selector"), spec.Selector),
 		claimedStorage(path.Child("resources").Key(string(corev1.ResourceStorage)), spec.Resources.Requests),
-		optionalSupported(path.Child("volumeMode"), spec.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem),
+		optionalSupported(path.Child("volumeMode"), spec.VolumeMode, corev1.PersistentVolumeBlock,
+			corev1.PersistentVolumeFilesystem),
 		dataSource(path.Child("dataSource"), spec.DataSource, group),
 	)
 	for _, class := range []struct {
@@ -139,7 +147,9 @@ func claimedStorage(path *field.Path, requests corev1.ResourceList) field.ErrorL
 	return check(size.Sign() > 0, path, size.String(), positive)
 }
 
-func dataSource(path *field.Path, source *corev1.TypedLocalObjectReference, group func(string) []string) field.ErrorList {
+func dataSource(
+	path *field.Path, source *corev1.TypedLocalObjectReference, group func(string) []string,
+) field.ErrorList {
 	if source == nil {
 		return nil
 	}
@@ -149,12 +159,16 @@ func dataSource(path *field.Path, source *corev1.TypedLocalObjectReference, grou
 func sourceObject(path *field.Path, group *string, kind, name string, rule func(string) []string) field.ErrorList {
 	errs := join(required(path.Child("name"), name), required(path.Child("kind"), kind))
 	if group == nil || *group == "" {
-		return append(errs, check(kind == "PersistentVolumeClaim", path, kind, "must be PersistentVolumeClaim where `apiGroup` is empty")...)
+		return append(
+			errs,
+			check(kind == "PersistentVolumeClaim", path, kind, "must be PersistentVolumeClaim where `apiGroup` is empty")...)
 	}
 	return append(errs, form(path.Child("apiGroup"), *group, rule)...)
 }
 
-func dataSourceRef(path *field.Path, spec *corev1.PersistentVolumeClaimSpec, group func(string) []string) field.ErrorList {
+func dataSourceRef(
+	path *field.Path, spec *corev1.PersistentVolumeClaimSpec, group func(string) []string,
+) field.ErrorList {
 	ref, source := spec.DataSourceRef, spec.DataSource
 	if ref == nil {
 		return nil
@@ -168,7 +182,8 @@ func dataSourceRef(path *field.Path, spec *corev1.PersistentVolumeClaimSpec, gro
 	switch {
 	case source == nil:
 	case other:
-		errs = append(errs, field.Invalid(path, path.Child("dataSource").String(), "may not be set where `dataSourceRef.namespace` is"))
+		errs = append(errs,
+			field.Invalid(path, path.Child("dataSource").String(), "may not be set where `dataSourceRef.namespace` is"))
 	case !equality.Semantic.DeepEqual(source.APIGroup, ref.APIGroup) || source.Kind != ref.Kind || source.Name != ref.Name:
 		errs = append(errs, field.Invalid(path, path.Child("dataSource").String(), "must be the same as `dataSourceRef`"))
 	}

@@ -55,9 +55,15 @@ func projections(p *corev1.VolumeProjection) []projection {
 		{source: sourceOf("configMap", p.ConfigMap, func(at *field.Path, s *corev1.ConfigMapProjection) field.ErrorList {
 			return append(required(at.Child("name"), s.Name), each(at.Child("items"), s.Items, keyToPath)...)
 		})},
-		{source: sourceOf("downwardAPI", p.DownwardAPI, func(at *field.Path, s *corev1.DownwardAPIProjection) field.ErrorList {
-			return each(at.Child("items"), s.Items, downwardFile)
-		})},
+		{
+			source: sourceOf(
+				"downwardAPI",
+				p.DownwardAPI,
+				func(at *field.Path, s *corev1.DownwardAPIProjection) field.ErrorList {
+					return each(at.Child("items"), s.Items, downwardFile)
+				},
+			),
+		},
 		{source: sourceOf("serviceAccountToken", p.ServiceAccountToken, tokenProjection)},
 		{source: sourceOf("clusterTrustBundle", p.ClusterTrustBundle, trustBundle)},
 		{source: sourceOf("podCertificate", p.PodCertificate, podCertificate)},
@@ -111,7 +117,9 @@ func trustBundle(at *field.Path, b *corev1.ClusterTrustBundleProjection) field.E
 	case b.Name != nil:
 		errs = append(errs, required(at.Child("name"), *b.Name)...)
 		errs = append(errs, wellFormed(at.Child("name"), *b.Name, bundleName)...)
-		errs = append(errs, check(b.LabelSelector == nil, at.Child("labelSelector"), "", "may not be set together with `name`")...)
+		errs = append(
+			errs,
+			check(b.LabelSelector == nil, at.Child("labelSelector"), "", "may not be set together with `name`")...)
 	case b.SignerName != nil:
 		errs = append(errs, signerName(at.Child("signerName"), *b.SignerName)...)
 		errs = append(errs, labelSelector(at.Child("labelSelector"), b.LabelSelector)...)
@@ -142,11 +150,14 @@ func podCertificate(at *field.Path, c *corev1.PodCertificateProjection) field.Er
 		if domain, _, _ := strings.Cut(c.SignerName, "/"); strings.HasSuffix("."+domain, ".kubernetes.io") {
 			longest = longestKubernetesCertificate
 		}
-		errs = append(errs, between(at.Child("maxExpirationSeconds"), int64(*c.MaxExpirationSeconds), shortestCertificate, longest)...)
+		errs = append(
+			errs,
+			between(at.Child("maxExpirationSeconds"), int64(*c.MaxExpirationSeconds), shortestCertificate, longest)...)
 	}
 	n := 0
 	for _, path := range []struct{ field, value string }{
-		{"credentialBundlePath", c.CredentialBundlePath}, {"keyPath", c.KeyPath}, {"certificateChainPath", c.CertificateChainPath},
+		{"credentialBundlePath", c.CredentialBundlePath}, {"keyPath", c.KeyPath},
+		{"certificateChainPath", c.CertificateChainPath},
 	} {
 		if path.value != "" {
 			n++
@@ -154,7 +165,8 @@ func podCertificate(at *field.Path, c *corev1.PodCertificateProjection) field.Er
 		}
 	}
 	if n == 0 {
-		errs = append(errs, field.Required(at, "one of `credentialBundlePath`, `keyPath` and `certificateChainPath` must be set"))
+		errs = append(errs,
+			field.Required(at, "one of `credentialBundlePath`, `keyPath` and `certificateChainPath` must be set"))
 	}
 	return errs
 }

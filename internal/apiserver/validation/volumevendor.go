@@ -42,7 +42,8 @@ func iscsiName(at *field.Path, name string) field.ErrorList {
 }
 
 func iscsi(at *field.Path, s *corev1.ISCSIVolumeSource) field.ErrorList {
-	return iscsiTarget(at, s.TargetPortal, s.IQN, s.Lun, s.InitiatorName, (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil)
+	return iscsiTarget(at, s.TargetPortal, s.IQN, s.Lun, s.InitiatorName,
+		(s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil)
 }
 
 func iscsiTarget(at *field.Path, portal, iqn string, lun int32, initiator *string, lacksSecret bool) field.ErrorList {
@@ -66,7 +67,8 @@ func initiatorName(at *field.Path, s *corev1.ISCSIVolumeSource, volume string) f
 	if s == nil || s.InitiatorName == nil {
 		return nil
 	}
-	return check(len(volume+":"+s.TargetPortal) <= 64, at, volume, "must have at most 64 characters together with `iscsi.targetPortal`")
+	return check(len(volume+":"+s.TargetPortal) <= 64, at, volume,
+		"must have at most 64 characters together with `iscsi.targetPortal`")
 }
 
 func flocker(at *field.Path, s *corev1.FlockerVolumeSource) field.ErrorList {
@@ -109,7 +111,9 @@ func quobyte(at *field.Path, s *corev1.QuobyteVolumeSource) field.ErrorList {
 	default:
 		for _, host := range strings.Split(s.Registry, ",") {
 			_, _, err := net.SplitHostPort(host)
-			errs = append(errs, check(err == nil, at.Child("registry"), s.Registry, "must be host:port, or several of them with commas")...)
+			errs = append(
+				errs,
+				check(err == nil, at.Child("registry"), s.Registry, "must be host:port, or several of them with commas")...)
 		}
 	}
 	return errs
@@ -122,7 +126,8 @@ func fibreChannel(at *field.Path, s *corev1.FCVolumeSource) field.ErrorList {
 	case names == 0 && ids == 0:
 		errs = append(errs, field.Required(at.Child("targetWWNs"), "one of `targetWWNs` and `wwids` must be set"))
 	case names > 0 && ids > 0:
-		errs = append(errs, field.Invalid(at.Child("targetWWNs"), s.TargetWWNs, "only one of `targetWWNs` and `wwids` may be set"))
+		errs = append(errs,
+			field.Invalid(at.Child("targetWWNs"), s.TargetWWNs, "only one of `targetWWNs` and `wwids` may be set"))
 	}
 	if names > 0 && s.Lun == nil {
 		errs = append(errs, field.Required(at.Child("lun"), "needed with `targetWWNs`"))
@@ -163,7 +168,10 @@ func azureDisk(at *field.Path, s *corev1.AzureDiskVolumeSource) field.ErrorList 
 			corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)...)
 	}
 	if s.Kind != nil {
-		errs = append(errs, supported(at.Child("kind"), *s.Kind, corev1.AzureSharedBlobDisk, corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk)...)
+		errs = append(
+			errs,
+			supported(at.Child("kind"), *s.Kind, corev1.AzureSharedBlobDisk, corev1.AzureDedicatedBlobDisk,
+				corev1.AzureManagedDisk)...)
 		prefix := "https://"
 		if *s.Kind == corev1.AzureManagedDisk {
 			prefix = "/subscriptions/"
@@ -184,7 +192,8 @@ func storageOS(at *field.Path, name, namespace string) field.ErrorList {
 }
 
 func scaleIO(at *field.Path, gateway, system, volume string) field.ErrorList {
-	return join(required(at.Child("gateway"), gateway), required(at.Child("system"), system), required(at.Child("volumeName"), volume))
+	return join(required(at.Child("gateway"), gateway), required(at.Child("system"), system),
+		required(at.Child("volumeName"), volume))
 }
 
 // secretReference checks a reference of a PersistentVolume to a Secret.

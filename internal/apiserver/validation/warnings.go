@@ -26,14 +26,20 @@ func ClaimWarnings(path *field.Path, spec *resource.ResourceClaimSpec) []string 
 		}
 		for j := range r.FirstAvailable {
 			s := &r.FirstAvailable[j]
-			out = append(out, requestWarnings(at.Child("firstAvailable").Index(j), s.AllocationMode, s.Count, s.Tolerations, s.Capacity)...)
+			out = append(
+				out,
+				requestWarnings(at.Child("firstAvailable").Index(j), s.AllocationMode, s.Count, s.Tolerations, s.Capacity)...)
 		}
 	}
 	return out
 }
 
 func requestWarnings(
-	path *field.Path, mode resourcev1.DeviceAllocationMode, count int64, tolerations []resourcev1.DeviceToleration, capacity *resourcev1.CapacityRequirements,
+	path *field.Path,
+	mode resourcev1.DeviceAllocationMode,
+	count int64,
+	tolerations []resourcev1.DeviceToleration,
+	capacity *resourcev1.CapacityRequirements,
 ) []string {
 	var out []string
 	if mode == resourcev1.DeviceAllocationModeExactCount && count > resourcev1.AllocationResultsMaxSize {
@@ -42,15 +48,24 @@ func requestWarnings(
 	}
 	for i := range tolerations {
 		if t := &tolerations[i]; t.Key == "" && t.Operator == resourcev1.DeviceTolerationOpEqual {
-			out = append(out, fmt.Sprintf("%s: without a key and with operator Equal it tolerates only taints whose value is %q; use operator Exists for all taints",
-				path.Child("tolerations").Index(i), t.Value))
+			out = append(
+				out,
+				fmt.Sprintf(
+					"%s: without a key and with operator Equal it tolerates only taints whose value is %q; use operator Exists for all taints",
+					path.Child("tolerations").Index(i),
+					t.Value,
+				),
+			)
 		}
 	}
 	if capacity != nil {
 		for name, amount := range capacity.Requests {
 			if amount.Sign() < 0 {
-				out = append(out, fmt.Sprintf("%s: a negative amount is never allocated, or treated as the smallest amount that a device permits",
-					path.Child("capacity", "requests").Key(string(name))))
+				out = append(
+					out,
+					fmt.Sprintf("%s: a negative amount is never allocated, or treated as the smallest amount that a device permits",
+						path.Child("capacity", "requests").Key(string(name))),
+				)
 			}
 		}
 	}

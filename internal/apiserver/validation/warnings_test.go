@@ -28,7 +28,15 @@ func TestClaimWarnings(t *testing.T) {
 	}}
 	spec := &resource.ResourceClaimSpec{}
 	spec.Devices.Requests = []resourcev1.DeviceRequest{
-		{Name: "a", Exactly: &resourcev1.ExactDeviceRequest{AllocationMode: exact, Count: 33, Tolerations: tolerations, Capacity: capacity}},
+		{
+			Name: "a",
+			Exactly: &resourcev1.ExactDeviceRequest{
+				AllocationMode: exact,
+				Count:          33,
+				Tolerations:    tolerations,
+				Capacity:       capacity,
+			},
+		},
 		{Name: "b", FirstAvailable: []resourcev1.DeviceSubRequest{
 			{Name: "fits", AllocationMode: exact, Count: 32},
 			{Name: "c", AllocationMode: exact, Count: 33, Tolerations: tolerations, Capacity: capacity},
@@ -53,7 +61,9 @@ func TestPodWarnings(t *testing.T) {
 	}}
 	pod := &core.Pod{}
 	pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution:  &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{}, term}},
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{}, term},
+		},
 		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: term}},
 	}}
 	at := "spec.affinity.nodeAffinity."

@@ -29,7 +29,9 @@ func ValidateMutatingWebhookConfiguration(c *admissionregistrationv1.MutatingWeb
 }
 
 // ValidateMutatingWebhookConfigurationUpdate checks a change of a MutatingWebhookConfiguration.
-func ValidateMutatingWebhookConfigurationUpdate(c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
+func ValidateMutatingWebhookConfigurationUpdate(
+	c, old *admissionregistrationv1.MutatingWebhookConfiguration,
+) field.ErrorList {
 	return join(
 		objectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta),
 		webhooks(commonOf(c.Webhooks), commonOf(old.Webhooks)), reinvocationPolicies(c.Webhooks),
@@ -42,7 +44,9 @@ func ValidateValidatingWebhookConfiguration(c *admissionregistrationv1.Validatin
 }
 
 // ValidateValidatingWebhookConfigurationUpdate checks a change of a ValidatingWebhookConfiguration.
-func ValidateValidatingWebhookConfigurationUpdate(c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
+func ValidateValidatingWebhookConfigurationUpdate(
+	c, old *admissionregistrationv1.ValidatingWebhookConfiguration,
+) field.ErrorList {
 	return join(objectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta), webhooks(c.Webhooks, old.Webhooks))
 }
 
@@ -51,22 +55,28 @@ func commonOf(hooks []admissionregistrationv1.MutatingWebhook) []webhook {
 	out := make([]webhook, len(hooks))
 	for i, h := range hooks {
 		out[i] = webhook{
-			Name: h.Name, ClientConfig: h.ClientConfig, Rules: h.Rules, FailurePolicy: h.FailurePolicy, MatchPolicy: h.MatchPolicy,
+			Name: h.Name, ClientConfig: h.ClientConfig, Rules: h.Rules, FailurePolicy: h.FailurePolicy,
+			MatchPolicy:       h.MatchPolicy,
 			NamespaceSelector: h.NamespaceSelector, ObjectSelector: h.ObjectSelector, SideEffects: h.SideEffects,
-			TimeoutSeconds: h.TimeoutSeconds, AdmissionReviewVersions: h.AdmissionReviewVersions, MatchConditions: h.MatchConditions,
+			TimeoutSeconds: h.TimeoutSeconds, AdmissionReviewVersions: h.AdmissionReviewVersions,
+			MatchConditions: h.MatchConditions,
 		}
 	}
 	return out
 }
 
 func reinvocationPolicies(hooks []admissionregistrationv1.MutatingWebhook) field.ErrorList {
-	return each(field.NewPath("webhooks"), hooks, func(at *field.Path, h *admissionregistrationv1.MutatingWebhook) field.ErrorList {
-		if h.ReinvocationPolicy == nil {
-			return nil
-		}
-		return supported(at.Child("reinvocationPolicy"), *h.ReinvocationPolicy,
-			admissionregistrationv1.IfNeededReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy)
-	})
+	return each(
+		field.NewPath("webhooks"),
+		hooks,
+		func(at *field.Path, h *admissionregistrationv1.MutatingWebhook) field.ErrorList {
+			if h.ReinvocationPolicy == nil {
+				return nil
+			}
+			return supported(at.Child("reinvocationPolicy"), *h.ReinvocationPolicy,
+				admissionregistrationv1.IfNeededReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy)
+		},
+	)
 }
 
 // webhooks checks the webhooks of a configuration. A rule that the stored ones break is not applied
@@ -74,8 +84,10 @@ func reinvocationPolicies(hooks []admissionregistrationv1.MutatingWebhook) field
 func webhooks(hooks, old []webhook) field.ErrorList {
 	path := field.NewPath("webhooks")
 	lax := webhookRules{
-		anySideEffects:   slices.ContainsFunc(old, func(h webhook) bool { return h.SideEffects == nil || !harmless(*h.SideEffects) }),
-		anyReviewVersion: slices.ContainsFunc(old, func(h webhook) bool { return len(h.AdmissionReviewVersions) > 0 && !reviewable(&h) }),
+		anySideEffects: slices.ContainsFunc(old,
+			func(h webhook) bool { return h.SideEffects == nil || !harmless(*h.SideEffects) }),
+		anyReviewVersion: slices.ContainsFunc(old,
+			func(h webhook) bool { return len(h.AdmissionReviewVersions) > 0 && !reviewable(&h) }),
 		anySelectorValue: slices.ContainsFunc(old, func(h webhook) bool { return len(webhookSelectors(nil, &h, false)) > 0 }),
 		stored:           storedExpressions{},
 	}
@@ -130,7 +142,8 @@ func matchPolicy(path *field.Path, policy admissionregistrationv1.MatchPolicyTyp
 func webhookSelectors(path *field.Path, h *webhook, anyValue bool) field.ErrorList {
 	options := metav1validation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: anyValue}
 	var errs field.ErrorList
-	for name, selector := range map[string]*metav1.LabelSelector{"namespaceSelector": h.NamespaceSelector, "objectSelector": h.ObjectSelector} {
+	for name, selector := range map[string]*metav1.LabelSelector{"namespaceSelector": h.NamespaceSelector,
+		"objectSelector": h.ObjectSelector} {
 		if selector != nil {
 			errs = append(errs, metav1validation.ValidateLabelSelector(selector, options, path.Child(name))...)
 		}
@@ -140,13 +153,18 @@ func webhookSelectors(path *field.Path, h *webhook, anyValue bool) field.ErrorLi
 
 // harmless reports whether a webhook of the class may be called for a dry run.
 func harmless(class admissionregistrationv1.SideEffectClass) bool {
-	return class == admissionregistrationv1.SideEffectClassNone || class == admissionregistrationv1.SideEffectClassNoneOnDryRun
+	return class == admissionregistrationv1.SideEffectClassNone ||
+		class == admissionregistrationv1.SideEffectClassNoneOnDryRun
 }
 
 func (r webhookRules) sideEffects(path *field.Path, class *admissionregistrationv1.SideEffectClass) field.ErrorList {
-	allowed := []string{string(admissionregistrationv1.SideEffectClassNone), string(admissionregistrationv1.SideEffectClassNoneOnDryRun)}
+	allowed := []string{
+		string(admissionregistrationv1.SideEffectClassNone),
+		string(admissionregistrationv1.SideEffectClassNoneOnDryRun),
+	}
 	if r.anySideEffects {
-		allowed = append(allowed, string(admissionregistrationv1.SideEffectClassSome), string(admissionregistrationv1.SideEffectClassUnknown))
+		allowed = append(allowed, string(admissionregistrationv1.SideEffectClassSome),
+			string(admissionregistrationv1.SideEffectClassUnknown))
 	}
 	if class == nil {
 		return one(field.Required(path, "must specify one of "+strings.Join(allowed, ", ")))
@@ -156,7 +174,8 @@ func (r webhookRules) sideEffects(path *field.Path, class *admissionregistration
 
 // reviewable reports whether the server can send a review that the webhook accepts.
 func reviewable(h *webhook) bool {
-	return slices.ContainsFunc(h.AdmissionReviewVersions, func(v string) bool { return slices.Contains(reviewVersions(), v) })
+	return slices.ContainsFunc(h.AdmissionReviewVersions,
+		func(v string) bool { return slices.Contains(reviewVersions(), v) })
 }
 
 func (r webhookRules) reviewVersions(path *field.Path, h *webhook) field.ErrorList {
@@ -172,7 +191,9 @@ func (r webhookRules) reviewVersions(path *field.Path, h *webhook) field.ErrorLi
 		seen[*version] = true
 		return wellFormed(at, *version, validation.IsDNS1035Label)
 	})
-	return append(errs, check(r.anyReviewVersion || reviewable(h), path, h.AdmissionReviewVersions, "must include at least one of "+known)...)
+	return append(
+		errs,
+		check(r.anyReviewVersion || reviewable(h), path, h.AdmissionReviewVersions, "must include at least one of "+known)...)
 }
 
 func clientConfig(path *field.Path, c *admissionregistrationv1.WebhookClientConfig) field.ErrorList {
@@ -186,5 +207,6 @@ func clientConfig(path *field.Path, c *admissionregistrationv1.WebhookClientConf
 	if c.Service.Port != nil {
 		port = *c.Service.Port
 	}
-	return utilwebhook.ValidateWebhookService(path.Child("service"), c.Service.Namespace, c.Service.Name, c.Service.Path, port)
+	return utilwebhook.ValidateWebhookService(path.Child("service"), c.Service.Namespace, c.Service.Name, c.Service.Path,
+		port)
 }

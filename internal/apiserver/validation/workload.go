@@ -27,7 +27,9 @@ func ValidateWorkload(workload *scheduling.Workload) field.ErrorList {
 		check(len(spec.PodGroupTemplates) > 0, path, "", "`podGroupTemplates` must be set"),
 	)
 	if len(spec.PodGroupTemplates) <= schedulingv1beta1.WorkloadMaxPodGroupTemplates {
-		errs = append(errs, distinct(templates, spec.PodGroupTemplates, "", func(t *scheduling.PodGroupTemplate) string { return t.Name })...)
+		errs = append(
+			errs,
+			distinct(templates, spec.PodGroupTemplates, "", func(t *scheduling.PodGroupTemplate) string { return t.Name })...)
 	}
 	return errs
 }

@@ -147,7 +147,9 @@ func (l *line) pod() *core.Pod {
 		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, entry)
 	}
 	if v, ok := l.take("scheduled"); ok {
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: l.time("scheduled", v)}}
+		pod.Status.Conditions = []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: l.time("scheduled", v)},
+		}
 	}
 	pod.Status.ResourceClaimStatuses = l.records()
 	if name, ok := l.take("extended"); ok {
@@ -180,7 +182,9 @@ func (l *line) group() *scheduling.PodGroup {
 		if _, err := fmt.Sscan(v, &n); err != nil {
 			l.fail("gang: %v", err)
 		}
-		group.Spec.SchedulingPolicy = schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: n}}
+		group.Spec.SchedulingPolicy = schedulingv1beta1.PodGroupSchedulingPolicy{
+			Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: n},
+		}
 	}
 	for _, p := range l.pairs("claims") {
 		entry := scheduling.PodGroupResourceClaim{PodGroupResourceClaim: schedulingv1beta1.PodGroupResourceClaim{Name: p[0]}}
@@ -197,7 +201,8 @@ func (l *line) group() *scheduling.PodGroup {
 		group.Spec.ResourceClaims = append(group.Spec.ResourceClaims, entry)
 	}
 	for _, s := range l.records() {
-		group.Status.ResourceClaimStatuses = append(group.Status.ResourceClaimStatuses, schedulingv1beta1.PodGroupResourceClaimStatus(s))
+		group.Status.ResourceClaimStatuses = append(group.Status.ResourceClaimStatuses,
+			schedulingv1beta1.PodGroupResourceClaimStatus(s))
 	}
 	return group
 }
@@ -239,7 +244,9 @@ func (l *line) claim() *resource.ResourceClaim {
 	}
 	if l.flag("allocated") {
 		claim.Status.Allocation = &resource.AllocationResult{}
-		claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"}}
+		claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{
+			{Request: "g", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"},
+		}
 		if devices := l.list("devices"); devices != nil {
 			claim.Status.Allocation.Devices.Results = l.results(devices)
 		}
@@ -262,7 +269,11 @@ func (l *line) results(devices []string) []resourcev1.DeviceRequestAllocationRes
 	var tolerations []resourcev1.DeviceToleration
 	for _, text := range l.list("tolerates") {
 		words := append(strings.Split(text, "/"), "", "")
-		t := resourcev1.DeviceToleration{Key: words[0], Operator: resourcev1.DeviceTolerationOpExists, Effect: resourcev1.DeviceTaintEffect(words[1])}
+		t := resourcev1.DeviceToleration{
+			Key:      words[0],
+			Operator: resourcev1.DeviceTolerationOpExists,
+			Effect:   resourcev1.DeviceTaintEffect(words[1]),
+		}
 		if words[2] != "" {
 			t.TolerationSeconds = new(int64)
 			if _, err := fmt.Sscan(words[2], t.TolerationSeconds); err != nil {
@@ -277,14 +288,22 @@ func (l *line) results(devices []string) []resourcev1.DeviceRequestAllocationRes
 		if len(words) == 1 {
 			words = []string{"gpu.example.com", "n1", text}
 		}
-		out[i] = resourcev1.DeviceRequestAllocationResult{Request: "g", Driver: words[0], Pool: words[1], Device: words[2], Tolerations: tolerations}
+		out[i] = resourcev1.DeviceRequestAllocationResult{
+			Request:     "g",
+			Driver:      words[0],
+			Pool:        words[1],
+			Device:      words[2],
+			Tolerations: tolerations,
+		}
 	}
 	return out
 }
 
 func (l *line) spec() resource.ResourceClaimSpec {
 	var spec resource.ResourceClaimSpec
-	spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "g", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu.example.com"}}}
+	spec.Devices.Requests = []resourcev1.DeviceRequest{
+		{Name: "g", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu.example.com"}},
+	}
 	return spec
 }
 

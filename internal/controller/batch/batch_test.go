@@ -24,7 +24,8 @@ func TestSlowStartStopsAfterTheFirstBatchThatFails(t *testing.T) {
 			return nil
 		})
 		if int(calls.Load()) != tc.calls || errors.Is(err, refused) != (tc.failAt >= 0) {
-			t.Errorf("SlowStart(%d) failing at %d: %d calls and error %v, want %d calls", tc.count, tc.failAt, calls.Load(), err, tc.calls)
+			t.Errorf("SlowStart(%d) failing at %d: %d calls and error %v, want %d calls", tc.count, tc.failAt, calls.Load(),
+				err, tc.calls)
 		}
 	}
 }

@@ -26,7 +26,9 @@ const workers = 16
 
 // New returns the controller of the claims in inf's caches. It must be called before inf is
 // started. on are the enabled features.
-func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, meter Meter, on features.Set) (*Controller, error) {
+func New(
+	set *client.Set, inf *client.Informers, events reconciler.Recorder, meter Meter, on features.Set,
+) (*Controller, error) {
 	caches := Caches{
 		Pods: inf.Pods(), Groups: inf.PodGroups(), Claims: inf.ResourceClaims(),
 		Templates: inf.ResourceClaimTemplates(), ClusterTemplates: inf.ClusterResourceClaimTemplates(),
@@ -43,9 +45,11 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, met
 		return nil, err
 	}
 	api := server{set}
-	c := newController(caches, Server{Owners: api, Claims: api, Live: api, Foreign: others}, events, meter, clock.RealClock{})
+	c := newController(caches, Server{Owners: api, Claims: api, Live: api, Foreign: others}, events, meter,
+		clock.RealClock{})
 	c.on = on
-	runner := reconciler.NewWithLanes("claim", c.Reconcile, c.lane, reconciler.Options{Workers: workers, Ready: inf.WaitForSync})
+	runner := reconciler.NewWithLanes("claim", c.Reconcile, c.lane,
+		reconciler.Options{Workers: workers, Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
 	inf.Pods().OnChange(c.onPod)
 	inf.PodGroups().OnChange(c.onGroup)
@@ -67,13 +71,22 @@ func (s server) RecordPodClaims(ctx context.Context, pod *core.Pod, records []co
 	return err
 }
 
-func (s server) RecordGroupClaims(ctx context.Context, group *scheduling.PodGroup, records []corev1.PodResourceClaimStatus) error {
+func (s server) RecordGroupClaims(
+	ctx context.Context, group *scheduling.PodGroup, records []corev1.PodResourceClaimStatus,
+) error {
 	// The list is replaced: no other component writes it after creation.
 	patch, err := client.StatusPatch(group.UID, map[string]any{"resourceClaimStatuses": records})
 	if err != nil {
 		return err
 	}
-	_, err = s.set.PodGroups(group.Namespace).Patch(ctx, group.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = s.set.PodGroups(group.Namespace).Patch(
+		ctx,
+		group.Name,
+		types.MergePatchType,
+		patch,
+		metav1.PatchOptions{},
+		"status",
+	)
 	return err
 }
 

@@ -114,10 +114,13 @@ type Controller struct {
 	listed         *listed         // pods that were read from the API
 }
 
-func newController(cache Caches, server Server, events reconciler.Recorder, meter Meter, clock clock.PassiveClock) *Controller {
+func newController(
+	cache Caches, server Server, events reconciler.Recorder, meter Meter, clock clock.PassiveClock,
+) *Controller {
 	return &Controller{
 		cache: cache, server: server, events: events, meter: meter, waitSince: newHeard(clock),
-		pending: newMade(clock), waiting: newWaiting(), reported: newSaid(), idle: newIdle(clock), deleted: lru.New(deletedSize),
+		pending: newMade(clock),
+		waiting: newWaiting(), reported: newSaid(), idle: newIdle(clock), deleted: lru.New(deletedSize),
 		foreignSince: newStood(clock), foreignChecked: newLooked(clock), listed: &listed{},
 	}
 }

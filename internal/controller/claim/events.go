@@ -62,7 +62,8 @@ func (c *Controller) onGroup(before, after *scheduling.PodGroup) {
 		c.release(after.UID)
 		return
 	}
-	if before != nil && apiequality.Semantic.DeepEqual(before.Status.ResourceClaimStatuses, after.Status.ResourceClaimStatuses) {
+	if before != nil &&
+		apiequality.Semantic.DeepEqual(before.Status.ResourceClaimStatuses, after.Status.ResourceClaimStatuses) {
 		return
 	}
 	if len(after.Spec.ResourceClaims) > 0 {
@@ -134,7 +135,8 @@ func (c *Controller) onClaim(before, after *resource.ResourceClaim) {
 	if after == nil {
 		return
 	}
-	if owner := metav1.GetControllerOfNoCopy(after); before == nil && owner != nil && !c.pending.seen(owner.UID, after.Name) {
+	if owner := metav1.GetControllerOfNoCopy(after); before == nil && owner != nil &&
+		!c.pending.seen(owner.UID, after.Name) {
 		c.wakeOwner(after)
 	}
 	c.markIdle(before, after)

@@ -48,7 +48,9 @@ func newObjects(cfg *rest.Config, clock clock.PassiveClock) (*objects, error) {
 
 // ForeignGone reports whether a consumer certainly does not exist. For a kind that is not served or
 // cannot be read, it returns false.
-func (o *objects) ForeignGone(ctx context.Context, namespace string, ref resourcev1.ResourceClaimConsumerReference) (bool, error) {
+func (o *objects) ForeignGone(
+	ctx context.Context, namespace string, ref resourcev1.ResourceClaimConsumerReference,
+) (bool, error) {
 	mapping, ok := o.mapping(schema.GroupResource{Group: ref.APIGroup, Resource: ref.Resource})
 	if !ok {
 		return false, nil

@@ -36,19 +36,37 @@ func (s *kindServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(body)
 	}
 	status := func(code int32, reason metav1.StatusReason) {
-		answer(int(code), metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: code, Reason: reason})
+		answer(
+			int(code),
+			metav1.Status{
+				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+				Status:   metav1.StatusFailure,
+				Code:     code,
+				Reason:   reason,
+			},
+		)
 	}
 	switch {
 	case r.URL.Path == "/apis":
 		version := metav1.GroupVersionForDiscovery{GroupVersion: "example.com/v1", Version: "v1"}
-		answer(200, metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{
-			{Name: "example.com", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version},
-		}})
+		answer(
+			200,
+			metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{
+				{Name: "example.com", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version},
+			}},
+		)
 	case r.URL.Path == "/apis/example.com/v1":
-		answer(200, metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{
-			{Name: "workloads", SingularName: "workload", Kind: "Workload", Namespaced: true, Verbs: []string{"get"}},
-			{Name: "racks", SingularName: "rack", Kind: "Rack", Verbs: []string{"get"}},
-		}})
+		answer(
+			200,
+			metav1.APIResourceList{
+				TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+				GroupVersion: "example.com/v1",
+				APIResources: []metav1.APIResource{
+					{Name: "workloads", SingularName: "workload", Kind: "Workload", Namespaced: true, Verbs: []string{"get"}},
+					{Name: "racks", SingularName: "rack", Kind: "Rack", Verbs: []string{"get"}},
+				},
+			},
+		)
 	case what == "there":
 		answer(200, metav1.PartialObjectMetadata{
 			TypeMeta:   metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"},

@@ -66,18 +66,26 @@ type grant struct {
 }
 
 func newLife(t *rapid.T) *life {
-	l := &life{drama: &drama{T: t, world: newWorld(), records: map[string]string{}}, bound: map[types.UID][]grant{}, runs: map[types.UID][]grant{}}
+	l := &life{
+		drama: &drama{T: t, world: newWorld(), records: map[string]string{}},
+		bound: map[types.UID][]grant{},
+		runs:  map[types.UID][]grant{},
+	}
 	l.put(l.parse("template x\nclaim c\nclaim w reservedfor=workloads/w"))
 	l.check = l.sound
 	l.sched = &scheduler{life: l}
 	l.sched.see()
 	l.acts = map[string]func(){
-		"pod": l.pod, "a pod": l.pod, "group": l.group, "delete pod": l.deletePod, "force": l.forcePod, "replace": l.replacePod, "overtake": l.overtake, "overtake again": l.overtake, "delete group": l.deleteGroup,
-		"strip group": l.stripGroup, "delete claim": l.removeClaim, "workload joins": l.join, "workload leaves": l.leave, "workload goes": func() { l.foreignGone[workload] = true },
-		"calm": l.calm, "calm again": l.calm, "calm once more": l.calm, "hold": l.hold, "deliver": l.deliverSome, "reconcile": l.reconcileOne, "reconcile more": l.reconcileOne, "minute": l.minute,
+		"pod": l.pod, "a pod": l.pod, "group": l.group, "delete pod": l.deletePod, "force": l.forcePod,
+		"replace": l.replacePod, "overtake": l.overtake, "overtake again": l.overtake, "delete group": l.deleteGroup,
+		"strip group": l.stripGroup, "delete claim": l.removeClaim, "workload joins": l.join, "workload leaves": l.leave,
+		"workload goes": func() { l.foreignGone[workload] = true },
+		"calm":          l.calm, "calm again": l.calm, "calm once more": l.calm, "hold": l.hold, "deliver": l.deliverSome,
+		"reconcile": l.reconcileOne, "reconcile more": l.reconcileOne, "minute": l.minute,
 		"restart": func() { l.start(l.flip("stale")) }, "collect": l.collect, "protect": l.protect,
-		"see": l.sched.see, "schedule": l.sched.step, "schedule more": l.sched.step, "schedule on": l.sched.step, "reschedule": l.sched.restart,
-		"node": l.node, "a node": l.node, "finish": l.finish,
+		"see": l.sched.see, "schedule": l.sched.step, "schedule more": l.sched.step, "schedule on": l.sched.step,
+		"reschedule": l.sched.restart,
+		"node":       l.node, "a node": l.node, "finish": l.finish,
 	}
 	return l
 }
@@ -142,7 +150,10 @@ func (l *life) replacePod() {
 	old := l.pods.live[key]
 	l.pods.remove(old)
 	l.born++
-	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: old.Name, Namespace: old.Namespace, UID: types.UID(fmt.Sprint(l.born))}, Spec: *old.Spec.DeepCopy()}
+	pod := &core.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: old.Name, Namespace: old.Namespace, UID: types.UID(fmt.Sprint(l.born))},
+		Spec:       *old.Spec.DeepCopy(),
+	}
 	pod.Spec.NodeName = ""
 	l.pods.put(pod)
 }
@@ -196,7 +207,8 @@ func (l *life) removeClaim() {
 func (l *life) join() {
 	if key, ok := l.pick("claim", l.claims.keys(l.claims.live)); ok && !l.foreignGone[workload] {
 		claim := l.claims.live[key].DeepCopy()
-		if claim.Status.Allocation != nil && claim.DeletionTimestamp == nil && !slices.ContainsFunc(claim.Status.ReservedFor, isWorkload) {
+		if claim.Status.Allocation != nil && claim.DeletionTimestamp == nil &&
+			!slices.ContainsFunc(claim.Status.ReservedFor, isWorkload) {
 			claim.Status.ReservedFor = append(claim.Status.ReservedFor, claimstest.Consumer("workloads/w"))
 			l.claims.put(claim)
 		}
@@ -460,7 +472,8 @@ func (l *life) heldForSomebody() {
 
 func (l *life) nothingHeld() {
 	for _, key := range l.claims.keys(l.claims.live) {
-		if claim := l.claims.live[key]; claim.Status.Allocation != nil || len(claim.OwnerReferences) > 0 || len(claim.Finalizers) > 0 {
+		if claim := l.claims.live[key]; claim.Status.Allocation != nil || len(claim.OwnerReferences) > 0 ||
+			len(claim.Finalizers) > 0 {
 			l.fail("%s is left: %+v %+v", claim.Name, claim.ObjectMeta, claim.Status.ReservedFor)
 		}
 	}
@@ -578,7 +591,9 @@ func (s *scheduler) plan(pod *core.Pod) ([]reservation, bool) {
 	return todo, true
 }
 
-func (s *scheduler) reservation(pod *core.Pod, group *scheduling.PodGroup, r claims.Resolution, claim *resource.ResourceClaim, taken map[string]bool) (reservation, bool) {
+func (s *scheduler) reservation(
+	pod *core.Pod, group *scheduling.PodGroup, r claims.Resolution, claim *resource.ResourceClaim, taken map[string]bool,
+) (reservation, bool) {
 	next := reservation{claim: claim, consumer: claims.PodConsumer(pod)}
 	if r.ThroughGroup {
 		next.consumer = claims.GroupConsumer(group)
@@ -607,7 +622,8 @@ func (s *scheduler) reservation(pod *core.Pod, group *scheduling.PodGroup, r cla
 func (s *scheduler) write(r reservation) bool {
 	live, ok := s.claims.live[storeKey(r.claim)]
 	if !r.needed {
-		return ok && live.UID == r.claim.UID && live.Status.Allocation != nil && live.DeletionTimestamp == nil && r.stands(live)
+		return ok && live.UID == r.claim.UID && live.Status.Allocation != nil && live.DeletionTimestamp == nil &&
+			r.stands(live)
 	}
 	if !ok || live.ResourceVersion != r.claim.ResourceVersion {
 		return false
@@ -621,7 +637,9 @@ func (s *scheduler) write(r reservation) bool {
 	}
 	if claim.Status.Allocation == nil {
 		allocation := &resource.AllocationResult{}
-		allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "n1", Device: r.device}}
+		allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{
+			{Request: "g", Driver: "gpu.example.com", Pool: "n1", Device: r.device},
+		}
 		if r.anyPod {
 			allocation.ReservedForAnyPod = new(true)
 		}

@@ -155,7 +155,8 @@ func (w *waiting) add(template templateKey, key Key) {
 func (w *waiting) take(template templateKey) []Key {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	keys := slices.SortedFunc(maps.Keys(w.byTemplate[template]), func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
+	keys := slices.SortedFunc(maps.Keys(w.byTemplate[template]),
+		func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
 	delete(w.byTemplate, template)
 	return keys
 }

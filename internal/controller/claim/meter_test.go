@@ -12,7 +12,9 @@ func TestGenerationIsTimed(t *testing.T) {
 	w := newWorld()
 	pass := func(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }
 	put := func(text string) { w.put(parse(t, text)) }
-	put("template x\npod p uid=1 claims=a:template/x\npod late uid=2 claims=a:template/y\ngroup g uid=3 protected claims=s:template/x")
+	put(
+		"template x\npod p uid=1 claims=a:template/x\npod late uid=2 claims=a:template/y\ngroup g uid=3 protected claims=s:template/x",
+	)
 	pass(2 * time.Second)
 	w.work()
 	pass(time.Minute) // waiting for a template is not generating

@@ -31,7 +31,8 @@ func TestOncePerEntry(t *testing.T) {
 }
 
 var steps = []string{
-	"pod", "pod", "group", "group", "member", "member", "end", "hold", "deliver", "deliver", "reconcile", "reconcile", "reconcile", "lose", "restart", "collect",
+	"pod", "pod", "group", "group", "member", "member", "end", "hold", "deliver", "deliver", "reconcile", "reconcile",
+	"reconcile", "lose", "restart", "collect",
 }
 
 type drama struct {
@@ -65,7 +66,10 @@ func (d *drama) step() {
 			d.groups.remove(d.groups.live[key])
 		}
 	case "hold":
-		d.claims.held, d.pods.held, d.groups.held = rapid.Bool().Draw(d.T, "claims"), rapid.Bool().Draw(d.T, "pods"), rapid.Bool().Draw(d.T, "groups")
+		d.claims.held, d.pods.held, d.groups.held = rapid.Bool().Draw(d.T, "claims"), rapid.Bool().Draw(
+			d.T,
+			"pods",
+		), rapid.Bool().Draw(d.T, "groups")
 	case "deliver":
 		d.claims.deliver(rapid.IntRange(0, 3).Draw(d.T, "claims"))
 		d.pods.deliver(rapid.IntRange(0, 3).Draw(d.T, "pods"))

@@ -81,7 +81,9 @@ func (c *Controller) reconcileGroup(ctx context.Context, key Key) error {
 // settle reads and creates claims until the owner has all it can have now, reports the problems of
 // others, and returns the list to record, or nil if it is recorded already. After creating claims,
 // the list is left for another pass, which runs when all owners have their claims.
-func (c *Controller) settle(ctx context.Context, key Key, obj runtime.Object, owner claims.Owner) ([]corev1.PodResourceClaimStatus, error) {
+func (c *Controller) settle(
+	ctx context.Context, key Key, obj runtime.Object, owner claims.Owner,
+) ([]corev1.PodResourceClaimStatus, error) {
 	facts, created := c.gather(owner), false
 	for range maxRounds {
 		want := claims.DesiredClaims(owner, facts)
@@ -112,7 +114,10 @@ func (c *Controller) settle(ctx context.Context, key Key, obj runtime.Object, ow
 
 // gather returns what caches and memory know about the owner's claims.
 func (c *Controller) gather(owner claims.Owner) claims.Facts {
-	facts := claims.Facts{Templates: map[claims.Source]claims.Template{}, NoClusterTemplates: !c.on.On(features.ClusterTemplates)}
+	facts := claims.Facts{
+		Templates:          map[claims.Source]claims.Template{},
+		NoClusterTemplates: !c.on.On(features.ClusterTemplates),
+	}
 	for _, claim := range c.pending.list(owner.UID) {
 		facts.Found(claim)
 	}
@@ -170,7 +175,9 @@ func (c *Controller) ask(ctx context.Context, key Key, owner claims.Owner, facts
 
 // create creates claims. If a name is taken, the claim is read: either it was created for this
 // entry and the cache is behind, or it belongs to another owner.
-func (c *Controller) create(ctx context.Context, key Key, owner claims.Owner, facts *claims.Facts, list []*resource.ResourceClaim) error {
+func (c *Controller) create(
+	ctx context.Context, key Key, owner claims.Owner, facts *claims.Facts, list []*resource.ResourceClaim,
+) error {
 	for _, claim := range list {
 		created, err := c.server.Claims.CreateClaim(ctx, claim)
 		switch {

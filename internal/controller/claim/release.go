@@ -40,7 +40,9 @@ func (c *Controller) reconcileClaim(ctx context.Context, key Key) error {
 
 // decide reads what the decision requests until it is complete. unread is the error for consumers
 // of other kinds that could not be read.
-func (c *Controller) decide(ctx context.Context, claim *resource.ResourceClaim, known claims.Known) (d claims.Decision, unread, err error) {
+func (c *Controller) decide(
+	ctx context.Context, claim *resource.ResourceClaim, known claims.Known,
+) (d claims.Decision, unread, err error) {
 	seen := claims.SeenClaim(c.on, claim)
 	for looked := false; ; {
 		d = claims.Release(seen, known)
@@ -69,7 +71,8 @@ func (c *Controller) decide(ctx context.Context, claim *resource.ResourceClaim, 
 // users returns what the caches know about the claim's consumers, owner and users.
 func (c *Controller) users(claim *resource.ResourceClaim) claims.Known {
 	known := claims.Known{
-		Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{}, Live: map[types.UID]bool{},
+		Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{},
+		Live:    map[types.UID]bool{},
 		Users:   c.podsOf(claim),
 		Emptied: c.idle.isDue(claim.UID), GroupsStay: !c.on.On(features.WorkloadClaims),
 	}
@@ -109,7 +112,9 @@ func (c *Controller) podsOf(claim *resource.ResourceClaim) []*core.Pod {
 }
 
 // find reads a consumer from the API and adds the result to known.
-func (c *Controller) find(ctx context.Context, claim *resource.ResourceClaim, ref resourcev1.ResourceClaimConsumerReference, known claims.Known) error {
+func (c *Controller) find(
+	ctx context.Context, claim *resource.ResourceClaim, ref resourcev1.ResourceClaimConsumerReference, known claims.Known,
+) error {
 	var err error
 	if claims.IsGroupConsumer(ref) {
 		var group *scheduling.PodGroup
@@ -133,7 +138,10 @@ func (c *Controller) find(ctx context.Context, claim *resource.ResourceClaim, re
 // findForeign checks consumers of other kinds periodically, because no event reports their deletion
 // (K5194). A consumer is first checked after it has been in the claim for one period, and then once
 // per period for all its claims.
-func (c *Controller) findForeign(ctx context.Context, claim *resource.ResourceClaim, refs []resourcev1.ResourceClaimConsumerReference, known claims.Known) error {
+func (c *Controller) findForeign(
+	ctx context.Context, claim *resource.ResourceClaim, refs []resourcev1.ResourceClaimConsumerReference,
+	known claims.Known,
+) error {
 	key := keyOf(Claim, claim)
 	var unread []error
 	for _, ref := range refs {
@@ -155,7 +163,9 @@ func (c *Controller) findForeign(ctx context.Context, claim *resource.ResourceCl
 }
 
 // foreignGone checks a consumer, unless it is known to be deleted or was checked recently.
-func (c *Controller) foreignGone(ctx context.Context, namespace string, ref resourcev1.ResourceClaimConsumerReference) (bool, error) {
+func (c *Controller) foreignGone(
+	ctx context.Context, namespace string, ref resourcev1.ResourceClaimConsumerReference,
+) (bool, error) {
 	if _, gone := c.deleted.Get(ref.UID); gone {
 		return true, nil
 	}

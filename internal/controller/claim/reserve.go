@@ -43,7 +43,9 @@ func (c *Controller) reserve(ctx context.Context, pod *core.Pod, group *scheduli
 	return errors.Join(failed...)
 }
 
-func (c *Controller) addConsumer(ctx context.Context, claim *resource.ResourceClaim, add resourcev1.ResourceClaimConsumerReference) error {
+func (c *Controller) addConsumer(
+	ctx context.Context, claim *resource.ResourceClaim, add resourcev1.ResourceClaimConsumerReference,
+) error {
 	updated := claim.DeepCopy()
 	updated.Status.ReservedFor = append(updated.Status.ReservedFor, add)
 	_, err := c.server.Claims.UpdateClaimStatus(ctx, updated)

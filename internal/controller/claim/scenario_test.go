@@ -154,7 +154,8 @@ func (s *scenario) lose(t *testing.T, d *datadriven.TestData) { d.ScanArgs(t, "n
 func (s *scenario) show(*testing.T, *datadriven.TestData) {
 	for _, key := range s.claims.keys(s.claims.live) {
 		c := s.claims.live[key]
-		text := fmt.Sprintf("%s allocated=%t reserved=%d finalizers=%v", c.Name, c.Status.Allocation != nil, len(c.Status.ReservedFor), c.Finalizers)
+		text := fmt.Sprintf("%s allocated=%t reserved=%d finalizers=%v", c.Name, c.Status.Allocation != nil,
+			len(c.Status.ReservedFor), c.Finalizers)
 		if owner := metav1.GetControllerOfNoCopy(c); owner != nil {
 			text += " owner=" + owner.Kind + "/" + owner.Name + "/" + string(owner.UID)
 		}

@@ -52,7 +52,9 @@ type listed struct {
 
 // users returns the pods that may use the claim. It lists the pods if the last list is of an
 // earlier version, or version is 0.
-func (l *listed) users(claim *resource.ResourceClaim, version uint64, list func() ([]*core.Pod, string, error)) ([]*core.Pod, error) {
+func (l *listed) users(
+	claim *resource.ResourceClaim, version uint64, list func() ([]*core.Pod, string, error),
+) ([]*core.Pod, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.byClaim == nil || l.namespace != claim.Namespace || version == 0 || l.version < version {
@@ -60,7 +62,9 @@ func (l *listed) users(claim *resource.ResourceClaim, version uint64, list func(
 		if err != nil {
 			return nil, err
 		}
-		l.namespace, l.version, l.byClaim, l.byGroup = claim.Namespace, number(of), map[string][]*core.Pod{}, map[string][]*core.Pod{}
+		l.namespace, l.version, l.byClaim, l.byGroup = claim.Namespace, number(
+			of,
+		), map[string][]*core.Pod{}, map[string][]*core.Pod{}
 		for _, pod := range pods {
 			for _, name := range claims.Uses(pod) {
 				l.byClaim[name] = append(l.byClaim[name], pod)

@@ -60,9 +60,11 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{foreignGone: map[types.UID]bool{}, clock: testclock.NewFakePassiveClock(time.Unix(0, 0)), check: func() {}}
-	w.pods = newStore(w, "pods", map[string]func(*core.Pod) []string{groups.Index: groups.IndexKeys, claims.PodIndex: claims.PodIndexKeys})
+	w.pods = newStore(w, "pods",
+		map[string]func(*core.Pod) []string{groups.Index: groups.IndexKeys, claims.PodIndex: claims.PodIndexKeys})
 	w.groups = newStore[*scheduling.PodGroup](w, "podgroups", nil)
-	w.claims = newStore(w, "resourceclaims", map[string]func(*resource.ResourceClaim) []string{claimsByUser: claimUserKeys})
+	w.claims = newStore(w, "resourceclaims",
+		map[string]func(*resource.ResourceClaim) []string{claimsByUser: claimUserKeys})
 	w.templates = newStore[*resource.ResourceClaimTemplate](w, "resourceclaimtemplates", nil)
 	w.clusterTemplates = newStore[*resourcev1alpha3.ClusterResourceClaimTemplate](w, "clusterresourceclaimtemplates", nil)
 	w.start(false)
@@ -73,7 +75,13 @@ func newWorld() *world {
 // server has, and it is told of all of it; with stale, the claims come only when they are
 // delivered.
 func (w *world) start(stale bool) {
-	caches := Caches{Pods: w.pods, Groups: w.groups, Claims: w.claims, Templates: w.templates, ClusterTemplates: w.clusterTemplates}
+	caches := Caches{
+		Pods:             w.pods,
+		Groups:           w.groups,
+		Claims:           w.claims,
+		Templates:        w.templates,
+		ClusterTemplates: w.clusterTemplates,
+	}
 	w.waiting = nil
 	w.controller = newController(caches, Server{Owners: w, Claims: w, Live: w, Foreign: w}, w, w, w.clock)
 	w.controller.queue, w.controller.on = w, w.on
@@ -160,7 +168,9 @@ func (w *world) RecordPodClaims(_ context.Context, pod *core.Pod, records []core
 	return nil
 }
 
-func (w *world) RecordGroupClaims(_ context.Context, group *scheduling.PodGroup, records []corev1.PodResourceClaimStatus) error {
+func (w *world) RecordGroupClaims(
+	_ context.Context, group *scheduling.PodGroup, records []corev1.PodResourceClaimStatus,
+) error {
 	live, ok := w.groups.live[storeKey(group)]
 	if !ok || live.UID != group.UID {
 		return w.groups.notFound(group.Name)
@@ -173,7 +183,8 @@ func (w *world) RecordGroupClaims(_ context.Context, group *scheduling.PodGroup,
 	updated := live.DeepCopy()
 	updated.Status.ResourceClaimStatuses = nil
 	for _, r := range records {
-		updated.Status.ResourceClaimStatuses = append(updated.Status.ResourceClaimStatuses, schedulingv1beta1.PodGroupResourceClaimStatus(r))
+		updated.Status.ResourceClaimStatuses = append(updated.Status.ResourceClaimStatuses,
+			schedulingv1beta1.PodGroupResourceClaimStatus(r))
 	}
 	w.groups.put(updated)
 	w.check()
@@ -235,7 +246,8 @@ func (w *world) UpdateClaimStatus(_ context.Context, claim *resource.ResourceCla
 		slices.ContainsFunc(claim.Status.ReservedFor, func(ref resourcev1.ResourceClaimConsumerReference) bool {
 			return !slices.Contains(live.Status.ReservedFor, ref)
 		}) {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ResourceClaim"}, claim.Name, nil) // it takes no more consumers
+		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ResourceClaim"}, claim.Name,
+			nil) // it takes no more consumers
 	}
 	updated, err := w.update(claim)
 	if err != nil {
@@ -245,7 +257,8 @@ func (w *world) UpdateClaimStatus(_ context.Context, claim *resource.ResourceCla
 	for _, ref := range claim.Status.ReservedFor {
 		left = append(left, ref.Resource+"/"+ref.Name+"("+string(ref.UID)+")")
 	}
-	w.logf("status of claim %s: allocated=%t reservedFor=[%s]", claim.Name, claim.Status.Allocation != nil, strings.Join(left, " "))
+	w.logf("status of claim %s: allocated=%t reservedFor=[%s]", claim.Name, claim.Status.Allocation != nil,
+		strings.Join(left, " "))
 	return updated, nil
 }
 

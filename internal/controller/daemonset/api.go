@@ -31,8 +31,9 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	api := server{set}
 	clock := clock.RealClock{}
 	c := &Controller{
-		sets: sets, nodes: nodes, pods: workload.NewPods(pods, podserver.New(set), events, clock).Follow(pods.Reached), revisions: revisions,
-		writeSet: api, writeRevision: history.NewServer(set),
+		sets: sets, nodes: nodes, pods: workload.NewPods(pods, podserver.New(set), events, clock).Follow(pods.Reached),
+		revisions: revisions,
+		writeSet:  api, writeRevision: history.NewServer(set),
 		events: events, clock: clock, backoff: newBackoff(),
 	}
 	runner := reconciler.New("daemonset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})

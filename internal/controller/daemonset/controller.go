@@ -127,7 +127,9 @@ func (c *Controller) step(ctx context.Context, set *apps.DaemonSet, selector lab
 }
 
 // claimPods returns the pods of the set, after adopting and releasing.
-func (c *Controller) claimPods(ctx context.Context, set *apps.DaemonSet, selector labels.Selector) ([]*core.Pod, error) {
+func (c *Controller) claimPods(
+	ctx context.Context, set *apps.DaemonSet, selector labels.Selector,
+) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.DaemonSet, *core.Pod]{
 		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveDaemonSet, Patch: c.pods.Patch,
 	}
@@ -138,7 +140,9 @@ func (c *Controller) claimPods(ctx context.Context, set *apps.DaemonSet, selecto
 	return claimed, nil
 }
 
-func (c *Controller) claimRevisions(ctx context.Context, set *apps.DaemonSet, selector labels.Selector) ([]*appsv1.ControllerRevision, error) {
+func (c *Controller) claimRevisions(
+	ctx context.Context, set *apps.DaemonSet, selector labels.Selector,
+) ([]*appsv1.ControllerRevision, error) {
 	claimer := ownership.Claimer[*apps.DaemonSet, *appsv1.ControllerRevision]{
 		Kind: kind, Cache: c.revisions, Live: c.writeSet.LiveDaemonSet, Patch: c.writeRevision.PatchRevision,
 	}
@@ -150,7 +154,9 @@ func (c *Controller) claimRevisions(ctx context.Context, set *apps.DaemonSet, se
 }
 
 // gather ensures that the set's template has a revision, and returns the input of Decide.
-func (c *Controller) gather(ctx context.Context, set *apps.DaemonSet, pods []*core.Pod, revisions []*appsv1.ControllerRevision) (Gathered, error) {
+func (c *Controller) gather(
+	ctx context.Context, set *apps.DaemonSet, pods []*core.Pod, revisions []*appsv1.ControllerRevision,
+) (Gathered, error) {
 	now := c.clock.Now()
 	g := Gathered{Set: set, Nodes: c.nodes.List(), Pods: pods, Wait: c.backoff.left(set, now), Now: now}
 	parent := history.Parent{Owner: set, Kind: kind, Template: &set.Spec.Template, HashLabel: hashLabel}

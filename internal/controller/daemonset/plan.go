@@ -58,7 +58,8 @@ func Decide(g Gathered) Plan {
 	for _, at := range p.places {
 		p.manage(at)
 	}
-	if len(p.plan.Create)+len(p.plan.Delete) == 0 && g.Set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
+	if len(p.plan.Create)+len(p.plan.Delete) == 0 &&
+		g.Set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
 		p.roll()
 	}
 	p.plan.Status = p.status()

@@ -192,7 +192,9 @@ func (m *model) start(pod *core.Pod) {
 
 func newNode(t *rapid.T, i int) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i)}}
-	effect := rapid.SampledFrom([]corev1.TaintEffect{"", "", corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute}).Draw(t, node.Name)
+	effect := rapid.SampledFrom(
+		[]corev1.TaintEffect{"", "", corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute},
+	).Draw(t, node.Name)
 	if effect != "" {
 		node.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: effect}}
 	}

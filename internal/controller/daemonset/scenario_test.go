@@ -60,7 +60,8 @@ func TestScenarios(t *testing.T) {
 }
 
 var handlers = map[string]func(*testing.T, *world, *datadriven.TestData){
-	"node": doNode, "set": doSet, "pod": doPod, "gone": doGone, "take": doTake, "refuse": doRefuse, "lose": doLose, "run": doRun, "step": doStep,
+	"node": doNode, "set": doSet, "pod": doPod, "gone": doGone, "take": doTake, "refuse": doRefuse, "lose": doLose,
+	"run": doRun, "step": doStep,
 	"roll": doRoll, "advance": doAdvance, "pods": doPods, "revisions": doRevisions,
 }
 
@@ -109,7 +110,8 @@ func doSet(t *testing.T, w *world, d *datadriven.TestData) {
 	var minReady, history int
 	var image, zone, tolerate string
 	d.ScanArgs(t, "image", &image)
-	for arg, into := range map[string]any{"min-ready": &minReady, "history": &history, "zone": &zone, "tolerate": &tolerate} {
+	for arg, into := range map[string]any{"min-ready": &minReady, "history": &history, "zone": &zone,
+		"tolerate": &tolerate} {
 		d.MaybeScanArgs(t, arg, into)
 	}
 	set := &apps.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "agent"}}
@@ -189,7 +191,9 @@ func doPod(t *testing.T, w *world, d *datadriven.TestData) {
 	case "none":
 		pod.OwnerReferences = nil
 	case "other":
-		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "other", UID: "other"}, kind)}
+		pod.OwnerReferences = []metav1.OwnerReference{
+			*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "other", UID: "other"}, kind),
+		}
 	}
 	if d.HasArg("ready") {
 		controllertest.MakeReady(pod, w.Now.Now())
@@ -274,7 +278,8 @@ func doRoll(_ *testing.T, w *world, d *datadriven.TestData) {
 		w.step()
 		quiet := len(w.Lines) == 0
 		for line := range strings.SplitSeq(strings.TrimSuffix(w.flush(), "\n"), "\n") {
-			if line != "ok" && !strings.HasPrefix(line, "queue") && !strings.HasPrefix(line, "status") && !strings.HasPrefix(line, "again") {
+			if line != "ok" && !strings.HasPrefix(line, "queue") && !strings.HasPrefix(line, "status") &&
+				!strings.HasPrefix(line, "again") {
 				all = append(all, line)
 			}
 		}
@@ -291,9 +296,11 @@ func doRoll(_ *testing.T, w *world, d *datadriven.TestData) {
 
 func doPods(_ *testing.T, w *world, _ *datadriven.TestData) {
 	for _, pod := range w.server.pods.List() {
-		line := fmt.Sprintf("%s node=%s labels=%v owners=%v", pod.Name, pod.Spec.NodeName, pod.Labels, controllertest.Owners(pod))
+		line := fmt.Sprintf("%s node=%s labels=%v owners=%v", pod.Name, pod.Spec.NodeName, pod.Labels,
+			controllertest.Owners(pod))
 		if affinity := pod.Spec.Affinity; affinity != nil {
-			line += fmt.Sprintf("\n  fields %v", affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields)
+			line += fmt.Sprintf("\n  fields %v",
+				affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields)
 		}
 		for _, toleration := range pod.Spec.Tolerations {
 			line += fmt.Sprintf("\n  tolerates %s:%s", toleration.Key, toleration.Effect)

@@ -50,7 +50,8 @@ func (s suitability) judge(node *corev1.Node) verdict {
 
 func (s suitability) tolerates(node *corev1.Node, effects ...corev1.TaintEffect) bool {
 	matters := func(taint *corev1.Taint) bool { return slices.Contains(effects, taint.Effect) }
-	_, untolerated := corehelpers.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, s.tolerations, matters, false)
+	_, untolerated := corehelpers.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, s.tolerations,
+		matters, false)
 	return !untolerated
 }
 

@@ -47,10 +47,17 @@ type world struct {
 }
 
 func newWorld() *world {
-	w := &world{Journal: controllertest.NewJournal(gatherWindow), server: newObjects(), cache: newObjects(), made: map[string]int{}, hashes: map[string]string{}}
+	w := &world{
+		Journal: controllertest.NewJournal(gatherWindow),
+		server:  newObjects(),
+		cache:   newObjects(),
+		made:    map[string]int{},
+		hashes:  map[string]string{},
+	}
 	w.wire = controllertest.NewWire(w)
 	c := &Controller{
-		sets: w.cache.sets, nodes: w.cache.nodes, pods: workload.NewPods(w.cache.pods, w.wire, w, w.Now), revisions: w.cache.revisions,
+		sets: w.cache.sets, nodes: w.cache.nodes, pods: workload.NewPods(w.cache.pods, w.wire, w, w.Now),
+		revisions:     w.cache.revisions,
 		writeSet:      w,
 		writeRevision: controllertest.Revisions{Store: w.server.revisions, Stamp: w.Stamp, Say: w.Say},
 		events:        w, clock: w.Now, queue: w, backoff: newBackoff(),
@@ -171,9 +178,17 @@ func (w *world) UpdateDaemonSetStatus(_ context.Context, set *apps.DaemonSet) er
 
 func describe(set *apps.DaemonSet) string {
 	s := set.Status
-	line := fmt.Sprintf("status: desired=%d current=%d misscheduled=%d ready=%d updated=%d available=%d unavailable=%d generation=%d",
-		s.DesiredNumberScheduled, s.CurrentNumberScheduled, s.NumberMisscheduled, s.NumberReady, s.UpdatedNumberScheduled,
-		s.NumberAvailable, s.NumberUnavailable, s.ObservedGeneration)
+	line := fmt.Sprintf(
+		"status: desired=%d current=%d misscheduled=%d ready=%d updated=%d available=%d unavailable=%d generation=%d",
+		s.DesiredNumberScheduled,
+		s.CurrentNumberScheduled,
+		s.NumberMisscheduled,
+		s.NumberReady,
+		s.UpdatedNumberScheduled,
+		s.NumberAvailable,
+		s.NumberUnavailable,
+		s.ObservedGeneration,
+	)
 	if s.CollisionCount != nil {
 		line += fmt.Sprintf(" collisions=%d", *s.CollisionCount)
 	}

@@ -42,10 +42,12 @@ func (c *Controller) reportEnd(set *apps.DaemonSet, pod *core.Pod) {
 	node, _ := nodeOf(pod)
 	if pod.Status.Phase == corev1.PodFailed {
 		c.backoff.note(set, node, c.clock.Now())
-		c.events.Eventf(set, corev1.EventTypeWarning, "FailedDaemonPod", "Pod %s on node %s has failed and is replaced", pod.Name, node)
+		c.events.Eventf(set, corev1.EventTypeWarning, "FailedDaemonPod", "Pod %s on node %s has failed and is replaced",
+			pod.Name, node)
 		return
 	}
-	c.events.Eventf(set, corev1.EventTypeNormal, "SucceededDaemonPod", "Pod %s on node %s has succeeded and is replaced", pod.Name, node)
+	c.events.Eventf(set, corev1.EventTypeNormal, "SucceededDaemonPod", "Pod %s on node %s has succeeded and is replaced",
+		pod.Name, node)
 }
 
 func (c *Controller) writeStatus(ctx context.Context, set *apps.DaemonSet, status appsv1.DaemonSetStatus) error {

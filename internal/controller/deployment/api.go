@@ -53,7 +53,13 @@ func (s server) UpdateSet(ctx context.Context, rs *apps.ReplicaSet) error {
 }
 
 func (s server) PatchSet(ctx context.Context, rs *apps.ReplicaSet, patch []byte) error {
-	_, err := s.set.ReplicaSets(rs.Namespace).Patch(ctx, rs.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	_, err := s.set.ReplicaSets(rs.Namespace).Patch(
+		ctx,
+		rs.Name,
+		types.StrategicMergePatchType,
+		patch,
+		metav1.PatchOptions{},
+	)
 	return err
 }
 

@@ -9,7 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func newCondition(t appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string, now time.Time) appsv1.DeploymentCondition {
+func newCondition(
+	t appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string, now time.Time,
+) appsv1.DeploymentCondition {
 	at := metav1.NewTime(now)
 	return appsv1.DeploymentCondition{
 		Type: t, Status: status, Reason: reason, Message: message, LastUpdateTime: at, LastTransitionTime: at,
@@ -40,5 +42,6 @@ func setCondition(status *appsv1.DeploymentStatus, c appsv1.DeploymentCondition)
 }
 
 func removeCondition(status *appsv1.DeploymentStatus, t appsv1.DeploymentConditionType) {
-	status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(c appsv1.DeploymentCondition) bool { return c.Type == t })
+	status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions),
+		func(c appsv1.DeploymentCondition) bool { return c.Type == t })
 }

@@ -96,7 +96,9 @@ func (c *Controller) Reconcile(ctx context.Context, key types.NamespacedName) er
 }
 
 // claim returns the ReplicaSets of d, after adopting and releasing.
-func (c *Controller) claim(ctx context.Context, d *apps.Deployment, selector labels.Selector) ([]*apps.ReplicaSet, error) {
+func (c *Controller) claim(
+	ctx context.Context, d *apps.Deployment, selector labels.Selector,
+) ([]*apps.ReplicaSet, error) {
 	claimer := ownership.Claimer[*apps.Deployment, *apps.ReplicaSet]{
 		Kind: kind, Cache: c.sets, Live: c.live.LiveDeployment, Patch: c.writeSet.PatchSet,
 	}
@@ -156,7 +158,8 @@ func (c *Controller) reportScaling(d *apps.Deployment, rs *apps.ReplicaSet, from
 	if from > to {
 		direction = "down"
 	}
-	c.events.Eventf(d, corev1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", direction, rs.Name, from, to)
+	c.events.Eventf(d, corev1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", direction,
+		rs.Name, from, to)
 }
 
 // create creates the set for a new template. If its name is taken, either the cache is behind an

@@ -16,12 +16,14 @@ const reasonCreateError = "ReplicaSetCreateError"
 // is false if d has the condition already, or does not report progress.
 func CreateFailed(d *apps.Deployment, message string, now time.Time) (failed *apps.Deployment, changed bool) {
 	r := rollout{d: d}
-	if c := condition(&d.Status, appsv1.DeploymentProgressing); !r.hasDeadline() || c != nil && c.Reason == reasonCreateError {
+	if c := condition(&d.Status, appsv1.DeploymentProgressing); !r.hasDeadline() ||
+		c != nil && c.Reason == reasonCreateError {
 		return d, false
 	}
 	copied := *d
 	copied.Status.Conditions = slices.Clone(d.Status.Conditions)
-	setCondition(&copied.Status, newCondition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonCreateError, message, now))
+	setCondition(&copied.Status,
+		newCondition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonCreateError, message, now))
 	return &copied, true
 }
 

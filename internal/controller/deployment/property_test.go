@@ -118,7 +118,8 @@ func (r *rolling) check(t *rapid.T, resized bool) {
 		t.Fatalf("%d pods asked for after %d; %d + %d allowed", asked, askedBefore, replicas, surge)
 	}
 	if !resized && available < min(availableBefore, replicas-unavailable) {
-		t.Fatalf("%d pods available after %d; at most %d of %d may be missing", available, availableBefore, unavailable, replicas)
+		t.Fatalf("%d pods available after %d; at most %d of %d may be missing", available, availableBefore, unavailable,
+			replicas)
 	}
 }
 

@@ -50,7 +50,8 @@ func (r *rollout) isSaturated() bool {
 		return false
 	}
 	desired, ok := r.current.number(desiredAnnotation)
-	return ok && desired == r.replicas && r.current.size() == r.replicas && r.current.Status.AvailableReplicas == r.replicas
+	return ok && desired == r.replicas && r.current.size() == r.replicas &&
+		r.current.Status.AvailableReplicas == r.replicas
 }
 
 // share distributes the difference to replicas + surge. The remainder of the rounding goes to the

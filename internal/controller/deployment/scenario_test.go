@@ -83,9 +83,12 @@ func doDeploy(t *testing.T, w *world, d *datadriven.TestData) {
 	dep.Spec = apps.DeploymentSpec{
 		Replicas: &n, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 		Template: template(image), MinReadySeconds: int32(minReady), Paused: d.HasArg("paused"),
-		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{
-			MaxSurge: amount(surge), MaxUnavailable: amount(unavailable),
-		}},
+		Strategy: appsv1.DeploymentStrategy{
+			Type: appsv1.RollingUpdateDeploymentStrategyType,
+			RollingUpdate: &appsv1.RollingUpdateDeployment{
+				MaxSurge: amount(surge), MaxUnavailable: amount(unavailable),
+			},
+		},
 	}
 	if d.HasArg("recreate") {
 		dep.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
@@ -202,7 +205,8 @@ func doPod(t *testing.T, w *world, d *datadriven.TestData) {
 		w.server.pods[rs.Name] = &core.Pod{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: rs.Name, Namespace: "default",
-				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))},
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs,
+					appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))},
 			},
 			Status: corev1.PodStatus{Phase: corev1.PodPhase(phase)},
 		}

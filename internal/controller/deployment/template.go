@@ -87,7 +87,8 @@ func (r *rollout) create() {
 	r.recordSize(r.current)
 	d.Annotations[revisionAnnotation] = r.current.Annotations[revisionAnnotation]
 	if r.hasDeadline() {
-		r.setProgressing(corev1.ConditionTrue, "NewReplicaSetCreated", fmt.Sprintf("Created new replica set %q", r.current.Name))
+		r.setProgressing(corev1.ConditionTrue, "NewReplicaSetCreated",
+			fmt.Sprintf("Created new replica set %q", r.current.Name))
 	}
 }
 

@@ -23,10 +23,17 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 	); err != nil {
 		return nil, err
 	}
-	cache := caches{pods: inf.Pods(), claims: inf.ResourceClaims(), slices: inf.ResourceSlices(), rules: inf.DeviceTaintRules()}
+	cache := caches{
+		pods:   inf.Pods(),
+		claims: inf.ResourceClaims(),
+		slices: inf.ResourceSlices(),
+		rules:  inf.DeviceTaintRules(),
+	}
 	c := newController(cache, api{eviction.NewServer(set), set}, eviction.NewLimiter(opts.PerSecond), events, opts)
-	pods := reconciler.New("devicetaint/pods", c.evictor.Reconcile, reconciler.Options{Workers: eviction.Workers, Ready: inf.WaitForSync, Clock: opts.Clock})
-	rules := reconciler.New("devicetaint/rules", c.reconcileRule, reconciler.Options{Workers: 1, Ready: inf.WaitForSync, Clock: opts.Clock})
+	pods := reconciler.New("devicetaint/pods", c.evictor.Reconcile,
+		reconciler.Options{Workers: eviction.Workers, Ready: inf.WaitForSync, Clock: opts.Clock})
+	rules := reconciler.New("devicetaint/rules", c.reconcileRule,
+		reconciler.Options{Workers: 1, Ready: inf.WaitForSync, Clock: opts.Clock})
 	c.evictor.Queue, c.reports = pods, rules
 	c.run = func(ctx context.Context) error {
 		ended := make(chan error, 1)

@@ -86,12 +86,18 @@ type Controller struct {
 	counts map[types.UID]int // number of evicted pods, by rule
 }
 
-func newController(cache caches, server server, limit eviction.Limiter, events reconciler.Recorder, opts Options) *Controller {
+func newController(
+	cache caches, server server, limit eviction.Limiter, events reconciler.Recorder, opts Options,
+) *Controller {
 	c := &Controller{cache: cache, server: server, opts: opts, counts: map[types.UID]int{}}
 	c.evictor = eviction.New(eviction.Config{
 		Pods: cache.pods, Server: server, Limit: limit, Events: events, Clock: opts.Clock,
-		Judge:   func(pod *core.Pod) (eviction.Verdict, bool) { return judge(pod, c.ends(pod), opts.MinLife) },
-		Words:   eviction.Words{Event: reasonEviction, Condition: reasonDisruption, CalledOff: "no device is tainted any more: not evicted"},
+		Judge: func(pod *core.Pod) (eviction.Verdict, bool) { return judge(pod, c.ends(pod), opts.MinLife) },
+		Words: eviction.Words{
+			Event:     reasonEviction,
+			Condition: reasonDisruption,
+			CalledOff: "no device is tainted any more: not evicted",
+		},
 		Changed: c.report, Evicted: c.count,
 	})
 	return c

@@ -72,7 +72,8 @@ func (c *Controller) reconcileRule(ctx context.Context, name string) error {
 // condition returns the progress of a rule, or its preview.
 func (c *Controller) condition(rule *resourcev1.DeviceTaintRule) metav1.Condition {
 	out := metav1.Condition{
-		Type: resourcev1.DeviceTaintConditionEvictionInProgress, Status: metav1.ConditionFalse, ObservedGeneration: rule.Generation,
+		Type: resourcev1.DeviceTaintConditionEvictionInProgress, Status: metav1.ConditionFalse,
+		ObservedGeneration: rule.Generation,
 	}
 	switch rule.Spec.Taint.Effect {
 	case resourcev1.DeviceTaintEffectNoExecute:

@@ -43,7 +43,9 @@ func TestF61EachMemberOfALargeGroupIsEvictedOnce(t *testing.T) {
 	}
 	w.work(t)
 	slices.Sort(w.log)
-	deleted := slices.Compact(slices.DeleteFunc(slices.Clone(w.log), func(line string) bool { return !strings.Contains(line, ": delete ") }))
+	deleted := slices.Compact(
+		slices.DeleteFunc(slices.Clone(w.log), func(line string) bool { return !strings.Contains(line, ": delete ") }),
+	)
 	if len(deleted) != members || strings.Count(strings.Join(w.log, "\n"), ": delete ") != members {
 		t.Errorf("%d pods were deleted, want %d, each once", len(deleted), members)
 	}

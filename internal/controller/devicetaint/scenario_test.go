@@ -78,7 +78,8 @@ func sliceFrom(t *testing.T, d *datadriven.TestData) *resourcev1.ResourceSlice {
 		for _, text := range fields[1:] {
 			words := strings.Split(text, ":")
 			added := metav1.NewTime(time.Unix(0, 0).Add(parseDuration(t, d, words[2])))
-			device.Taints = append(device.Taints, resourcev1.DeviceTaint{Key: words[0], Effect: resourcev1.DeviceTaintEffect(words[1]), TimeAdded: &added})
+			device.Taints = append(device.Taints,
+				resourcev1.DeviceTaint{Key: words[0], Effect: resourcev1.DeviceTaintEffect(words[1]), TimeAdded: &added})
 		}
 		s.Spec.Devices = append(s.Spec.Devices, device)
 	}

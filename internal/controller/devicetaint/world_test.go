@@ -52,7 +52,8 @@ func newWorld(t *testing.T) *world {
 		clock: testclock.NewFakeClock(time.Unix(0, 0)),
 	}
 	for _, err := range []error{
-		w.pods.AddIndex(claims.PodIndex, claims.PodIndexKeys), w.claims.AddIndex(claimsByPool, claimKeys), w.slices.AddIndex(slicesByPool, sliceKeys),
+		w.pods.AddIndex(claims.PodIndex, claims.PodIndexKeys), w.claims.AddIndex(claimsByPool, claimKeys),
+		w.slices.AddIndex(slicesByPool, sliceKeys),
 	} {
 		if err != nil {
 			t.Fatal(err)

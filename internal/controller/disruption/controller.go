@@ -56,7 +56,8 @@ type writer interface {
 // scaler returns the number of pods that the owner of a pod requests. ok is false if the owner has
 // no scale.
 type scaler interface {
-	ScaleOf(ctx context.Context, namespace string, owner *metav1.OwnerReference) (root types.UID, scale int32, ok bool, err error)
+	ScaleOf(ctx context.Context, namespace string,
+		owner *metav1.OwnerReference) (root types.UID, scale int32, ok bool, err error)
 }
 
 // Controller reconciles all PodDisruptionBudgets.
@@ -96,7 +97,8 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 	}
 	c.reportPods(b, pods, counted.Status)
 	for _, pod := range counted.Late {
-		c.events.Eventf(pod, corev1.EventTypeWarning, "NotDeleted", "The eviction that disruption budget %s has granted did not delete the pod", b.Name)
+		c.events.Eventf(pod, corev1.EventTypeWarning, "NotDeleted",
+			"The eviction that disruption budget %s has granted did not delete the pod", b.Name)
 	}
 	if counted.Again > 0 {
 		c.queue.AddAfter(key, counted.Again)
@@ -105,7 +107,9 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 }
 
 // reportPods records events about a budget that selects no pods, or pods without a controller.
-func (c *Controller) reportPods(b *policyv1.PodDisruptionBudget, pods []*core.Pod, status policyv1.PodDisruptionBudgetStatus) {
+func (c *Controller) reportPods(
+	b *policyv1.PodDisruptionBudget, pods []*core.Pod, status policyv1.PodDisruptionBudgetStatus,
+) {
 	if len(pods) == 0 && !equality.Semantic.DeepEqual(b.Status, status) {
 		c.events.Eventf(b, corev1.EventTypeNormal, "NoPods", "No matching pods found")
 	}
@@ -113,8 +117,16 @@ func (c *Controller) reportPods(b *policyv1.PodDisruptionBudget, pods []*core.Po
 		return
 	}
 	if unmanaged := unmanagedNames(pods); len(unmanaged) > 0 {
-		c.events.Eventf(b, corev1.EventTypeWarning, "UnmanagedPods", "%d of %d pods have no controller and are not counted (%s): set "+
-			"spec.minAvailable to a number of pods to have them counted", len(unmanaged), len(pods), listed(unmanaged))
+		c.events.Eventf(
+			b,
+			corev1.EventTypeWarning,
+			"UnmanagedPods",
+			"%d of %d pods have no controller and are not counted (%s): set "+
+				"spec.minAvailable to a number of pods to have them counted",
+			len(unmanaged),
+			len(pods),
+			listed(unmanaged),
+		)
 	}
 }
 
@@ -143,7 +155,8 @@ func listed(names []string) string {
 func (c *Controller) giveUp(ctx context.Context, b *policyv1.PodDisruptionBudget, why error) error {
 	status := Unknown(b, why, c.clock.Now())
 	if !equality.Semantic.DeepEqual(b.Status, status) {
-		c.events.Eventf(b, corev1.EventTypeWarning, "CalculateExpectedPodCountFailed", "Cannot tell how many pods are expected: %v", why)
+		c.events.Eventf(b, corev1.EventTypeWarning, "CalculateExpectedPodCountFailed",
+			"Cannot tell how many pods are expected: %v", why)
 	}
 	if errors.Is(why, errNoScale) {
 		c.queue.AddAfter(Key{Namespace: b.Namespace, Budget: b.Name}, noScaleWindow)
@@ -204,7 +217,9 @@ func (c *Controller) scale(ctx context.Context, pods []*core.Pod) (int32, error)
 	return sum, nil
 }
 
-func (c *Controller) writeStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, status policyv1.PodDisruptionBudgetStatus) error {
+func (c *Controller) writeStatus(
+	ctx context.Context, b *policyv1.PodDisruptionBudget, status policyv1.PodDisruptionBudgetStatus,
+) error {
 	if equality.Semantic.DeepEqual(b.Status, status) {
 		return nil
 	}

@@ -106,7 +106,9 @@ func Unknown(b *policyv1.PodDisruptionBudget, why error, now time.Time) policyv1
 	return s
 }
 
-func setAllowed(s *policyv1.PodDisruptionBudgetStatus, status metav1.ConditionStatus, reason, message string, now time.Time) {
+func setAllowed(
+	s *policyv1.PodDisruptionBudgetStatus, status metav1.ConditionStatus, reason, message string, now time.Time,
+) {
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
 		Type: policyv1.DisruptionAllowedCondition, Status: status, Reason: reason, Message: message,
 		ObservedGeneration: s.ObservedGeneration, LastTransitionTime: metav1.Time{Time: now.Truncate(time.Second)},
@@ -132,7 +134,9 @@ func condition(pod *core.Pod, t corev1.PodConditionType) *corev1.PodCondition {
 // the conditions it sets do not become stale.
 func StaleMark(pod *core.Pod, now time.Time) (stale bool, after time.Duration) {
 	c := condition(pod, corev1.DisruptionTarget)
-	if c == nil || c.Status != corev1.ConditionTrue || c.Reason == corev1.PodReasonTerminationByKubelet || pod.DeletionTimestamp != nil || pod.Finished() {
+	if c == nil || c.Status != corev1.ConditionTrue || c.Reason == corev1.PodReasonTerminationByKubelet ||
+		pod.DeletionTimestamp != nil ||
+		pod.Finished() {
 		return false, 0
 	}
 	if left := c.LastTransitionTime.Add(Timeout).Sub(now); left > 0 {

@@ -40,7 +40,9 @@ type scales struct {
 
 // ScaleOf implements scaler. A ReplicaSet of a Deployment has the scale of the Deployment: during a
 // rollout, several ReplicaSets share it.
-func (s scales) ScaleOf(ctx context.Context, namespace string, owner *metav1.OwnerReference) (types.UID, int32, bool, error) {
+func (s scales) ScaleOf(
+	ctx context.Context, namespace string, owner *metav1.OwnerReference,
+) (types.UID, int32, bool, error) {
 	switch schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind) {
 	case appsv1.SchemeGroupVersion.WithKind("StatefulSet"):
 		if set, ok := s.statefulSets.Get(namespace, owner.Name); ok && set.UID == owner.UID {
@@ -80,12 +82,15 @@ func newServed(cfg *rest.Config) (*served, error) {
 		return nil, err
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d))
-	getter, err := scale.NewForConfig(cfg, mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(d))
+	getter, err := scale.NewForConfig(cfg, mapper, dynamic.LegacyAPIPathResolverFunc,
+		scale.NewDiscoveryScaleKindResolver(d))
 	return &served{mapper: mapper, scales: getter, clock: clock.RealClock{}}, err
 }
 
 // ScaleOf implements scaler.
-func (s *served) ScaleOf(ctx context.Context, namespace string, owner *metav1.OwnerReference) (types.UID, int32, bool, error) {
+func (s *served) ScaleOf(
+	ctx context.Context, namespace string, owner *metav1.OwnerReference,
+) (types.UID, int32, bool, error) {
 	gvk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 	mapping, err := s.mapping(gvk)
 	if meta.IsNoMatchError(err) {

@@ -38,7 +38,8 @@ func TestScenarios(t *testing.T) {
 }
 
 var handlers = map[string]func(*testing.T, *world, *datadriven.TestData){
-	"budget": doBudget, "scale": doScale, "pod": doPod, "remove": doRemove, "grant": doGrant, "advance": doAdvance, "reconcile": doReconcile,
+	"budget": doBudget, "scale": doScale, "pod": doPod, "remove": doRemove, "grant": doGrant, "advance": doAdvance,
+	"reconcile": doReconcile,
 }
 
 func doBudget(t *testing.T, w *world, d *datadriven.TestData) {
@@ -86,7 +87,9 @@ func doPod(t *testing.T, w *world, d *datadriven.TestData) {
 	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": app}}}
 	if owner != "" {
 		yes := true
-		pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: owner, UID: types.UID(owner), Controller: &yes}}
+		pod.OwnerReferences = []metav1.OwnerReference{
+			{Kind: "ReplicaSet", Name: owner, UID: types.UID(owner), Controller: &yes},
+		}
 	}
 	now := metav1.NewTime(w.now.Now())
 	if d.HasArg("deleting") {
@@ -94,7 +97,8 @@ func doPod(t *testing.T, w *world, d *datadriven.TestData) {
 	}
 	pod.Status.Phase = corev1.PodPhase(phase)
 	if !d.HasArg("unready") {
-		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
+		pod.Status.Conditions = append(pod.Status.Conditions,
+			corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
 	}
 	if mark != "" {
 		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{

@@ -39,7 +39,15 @@ func newWorld() *world {
 		storedPods: controllertest.Store[*core.Pod]{}, storedBudgets: controllertest.Store[*policyv1.PodDisruptionBudget]{},
 		scaled: map[string]int32{}, now: testclock.NewFakeClock(epoch),
 	}
-	w.Controller = &Controller{budgets: w.storedBudgets, pods: w.storedPods, scales: w, write: w, events: w, clock: w.now, queue: w}
+	w.Controller = &Controller{
+		budgets: w.storedBudgets,
+		pods:    w.storedPods,
+		scales:  w,
+		write:   w,
+		events:  w,
+		clock:   w.now,
+		queue:   w,
+	}
 	return w
 }
 

@@ -35,6 +35,13 @@ func (a api) MarkDisrupted(ctx context.Context, pod *core.Pod, condition corev1.
 	if err != nil {
 		return err
 	}
-	_, err = a.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = a.set.Pods(pod.Namespace).Patch(
+		ctx,
+		pod.Name,
+		types.StrategicMergePatchType,
+		patch,
+		metav1.PatchOptions{},
+		"status",
+	)
 	return err
 }

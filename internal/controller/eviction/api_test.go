@@ -34,7 +34,8 @@ func TestAMarkIsForThePodAsItWasSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "u", ResourceVersion: "7"}}
-	if err := NewServer(set).MarkDisrupted(context.Background(), pod, corev1.PodCondition{Type: corev1.DisruptionTarget}); err == nil {
+	if err := NewServer(set).MarkDisrupted(context.Background(), pod,
+		corev1.PodCondition{Type: corev1.DisruptionTarget}); err == nil {
 		t.Error("no error without an answer")
 	}
 	if sent.Metadata.UID != "u" || sent.Metadata.ResourceVersion != "7" {

@@ -138,8 +138,14 @@ func (e *Evictor) Reconcile(ctx context.Context, key types.NamespacedName) error
 	first := e.note(key, pod, v)
 	if wait := v.At.Sub(e.Clock.Now()); wait > 0 {
 		if first && v.Expired {
-			e.Events.Eventf(pod, corev1.EventTypeWarning, e.Words.Event,
-				"tolerationSeconds were over before the pod was scheduled: it is evicted in %s, because of %s", wait.Round(time.Second), v.Causes)
+			e.Events.Eventf(
+				pod,
+				corev1.EventTypeWarning,
+				e.Words.Event,
+				"tolerationSeconds were over before the pod was scheduled: it is evicted in %s, because of %s",
+				wait.Round(time.Second),
+				v.Causes,
+			)
 		}
 		e.Queue.AddAfter(key, wait)
 		return nil

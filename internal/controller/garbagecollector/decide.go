@@ -35,7 +35,10 @@ func Decide(o *Object, owners []Owner, dependents []*Object) Action {
 	case len(states[Solid]) > 0:
 		return Action{Drop: slices.Concat(states[Absent], states[Waiting])}
 	case len(states[Waiting]) > 0 && len(dependents) > 0:
-		return Action{Delete: metav1.DeletePropagationForeground, Unblock: slices.ContainsFunc(dependents, (*Object).awaitsDependents)}
+		return Action{
+			Delete:  metav1.DeletePropagationForeground,
+			Unblock: slices.ContainsFunc(dependents, (*Object).awaitsDependents),
+		}
 	case slices.Contains(o.Finalizers, metav1.FinalizerOrphanDependents):
 		return Action{Delete: metav1.DeletePropagationOrphan}
 	case slices.Contains(o.Finalizers, metav1.FinalizerDeleteDependents):

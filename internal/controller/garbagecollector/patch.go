@@ -24,7 +24,8 @@ func newPatch(o *Object, field string, value any) []byte {
 
 // ownersPatch removes owners from o.
 func ownersPatch(o *Object, drop []types.UID) []byte {
-	kept := slices.DeleteFunc(slices.Clone(o.Owners), func(ref metav1.OwnerReference) bool { return slices.Contains(drop, ref.UID) })
+	kept := slices.DeleteFunc(slices.Clone(o.Owners),
+		func(ref metav1.OwnerReference) bool { return slices.Contains(drop, ref.UID) })
 	return newPatch(o, "ownerReferences", orNull(kept))
 }
 

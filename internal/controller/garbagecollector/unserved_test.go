@@ -32,12 +32,19 @@ func TestAPathThatIsNotServedSaysNothingAboutOwners(t *testing.T) {
 		gone bool
 	}{
 		"the object is not there": {apierrors.NewNotFound(pods, "p"), true},
-		"no such path":            {apierrors.NewGenericServerResponse(http.StatusNotFound, "get", pods, "p", "404 page not found", 0, true), false},
-		"no such resource":        {apierrors.NewNotFound(schema.GroupResource{}, ""), false},
+		"no such path": {apierrors.NewGenericServerResponse(http.StatusNotFound, "get", pods, "p",
+			"404 page not found", 0, true), false},
+		"no such resource": {apierrors.NewNotFound(schema.GroupResource{}, ""), false},
 	} {
 		c := &Controller{graph: NewGraph(), objects: nowhere{err: tc.err}}
 		c.graph.SetKinds([]kinds.Kind{{Kind: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true}})
-		c.graph.Observe(&Object{UID: "d", Namespace: "ns", Owners: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "o"}}})
+		c.graph.Observe(
+			&Object{
+				UID:       "d",
+				Namespace: "ns",
+				Owners:    []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "o"}},
+			},
+		)
 		state, _, err := c.lookUp(t.Context(), Place{APIVersion: "v1", Kind: "Pod", Namespace: "ns", Name: "p"}, "o")
 		if gone := state == Absent; gone != tc.gone || (err == nil) != tc.gone {
 			t.Errorf("%s: the owner is %s, error %v", name, state, err)

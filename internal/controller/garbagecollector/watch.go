@@ -161,7 +161,8 @@ func collectable(k kinds.Kind) bool {
 
 func (w *watcher) watch(ctx context.Context, k kinds.Kind) error {
 	source := client.ListWatch(w.metadata.Resource(k.Resource), "the garbage collector: "+k.Resource.Resource)
-	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source, w.metadata), &metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
+	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source, w.metadata),
+		&metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
 	err := informer.SetTransform(func(obj any) (any, error) {
 		if meta, ok := obj.(metav1.Object); ok {
 			meta.SetManagedFields(nil)
@@ -173,7 +174,9 @@ func (w *watcher) watch(ctx context.Context, k kinds.Kind) error {
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", k.Resource, err)
 	}
-	registration, err := informer.AddEventHandler(handler(func(before, after metav1.Object) { w.onEvent(k.Kind, before, after) }))
+	registration, err := informer.AddEventHandler(
+		handler(func(before, after metav1.Object) { w.onEvent(k.Kind, before, after) }),
+	)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", k.Resource, err)
 	}

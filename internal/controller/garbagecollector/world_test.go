@@ -78,7 +78,8 @@ func (w *world) AddAfter(uid types.UID, _ time.Duration) { w.Add(uid) }
 
 func (w *world) Eventf(object runtime.Object, _, reason, format string, args ...any) {
 	ref := object.(*corev1.ObjectReference)
-	w.say("event on %s/%s/%s %s: %s", strings.ToLower(ref.Kind), ref.Namespace, ref.Name, reason, fmt.Sprintf(format, args...))
+	w.say("event on %s/%s/%s %s: %s", strings.ToLower(ref.Kind), ref.Namespace, ref.Name, reason,
+		fmt.Sprintf(format, args...))
 }
 
 // put stores an object and queues its event.

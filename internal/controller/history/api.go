@@ -30,7 +30,13 @@ func (s Server) UpdateRevision(ctx context.Context, revision *appsv1.ControllerR
 
 // PatchRevision applies a strategic merge patch.
 func (s Server) PatchRevision(ctx context.Context, revision *appsv1.ControllerRevision, patch []byte) error {
-	_, err := s.set.ControllerRevisions(revision.Namespace).Patch(ctx, revision.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	_, err := s.set.ControllerRevisions(revision.Namespace).Patch(
+		ctx,
+		revision.Name,
+		types.StrategicMergePatchType,
+		patch,
+		metav1.PatchOptions{},
+	)
 	return err
 }
 

@@ -89,7 +89,9 @@ func byNumber(a, b *appsv1.ControllerRevision) int {
 }
 
 // surplus returns the oldest revisions beyond limit that are not in use.
-func surplus(revisions []*appsv1.ControllerRevision, inUse func(*appsv1.ControllerRevision) bool, limit *int32) []*appsv1.ControllerRevision {
+func surplus(
+	revisions []*appsv1.ControllerRevision, inUse func(*appsv1.ControllerRevision) bool, limit *int32,
+) []*appsv1.ControllerRevision {
 	if limit == nil || *limit < 0 {
 		return nil
 	}

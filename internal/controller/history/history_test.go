@@ -69,8 +69,10 @@ func TestChoose(t *testing.T) {
 		{name: "twice the same", image: "v3", revisions: []*appsv1.ControllerRevision{again, v3}, same: 2},
 		{name: "two with one number", image: "v2", revisions: []*appsv1.ControllerRevision{tie, v3}, same: 1, raised: 4},
 		{name: "new, with no number left", image: "v1", revisions: []*appsv1.ControllerRevision{last}, number: math.MaxInt64},
-		{name: "back, with no number left", image: "v1", revisions: []*appsv1.ControllerRevision{last, v1}, same: 1, raised: math.MaxInt64},
-		{name: "back to one with the last number", image: "v2", revisions: []*appsv1.ControllerRevision{lastToo, last}, same: 1},
+		{name: "back, with no number left", image: "v1", revisions: []*appsv1.ControllerRevision{last, v1}, same: 1,
+			raised: math.MaxInt64},
+		{name: "back to one with the last number", image: "v2", revisions: []*appsv1.ControllerRevision{lastToo, last},
+			same: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			choice, err := Choose(parent(tc.image), tc.revisions)
@@ -114,7 +116,8 @@ func TestEqualTemplatesInOtherBytesAreTheSame(t *testing.T) {
 
 func TestNewRevision(t *testing.T) {
 	r := revision(t, "v1", 7)
-	if !metav1.IsControlledBy(r, parent("v1").Owner) || r.Revision != 7 || Hash(r, hashLabel) != strings.TrimPrefix(r.Name, "web-") {
+	if !metav1.IsControlledBy(r, parent("v1").Owner) || r.Revision != 7 ||
+		Hash(r, hashLabel) != strings.TrimPrefix(r.Name, "web-") {
 		t.Errorf("revision %+v", r)
 	}
 	if diff := cmp.Diff(map[string]string{"kubernetes.io/change-cause": "because"}, r.Annotations); diff != "" {

@@ -14,7 +14,10 @@ type Deleter interface {
 }
 
 // Trim deletes the oldest revisions beyond limit, among those that are not in use.
-func Trim(ctx context.Context, w Deleter, revisions []*appsv1.ControllerRevision, inUse func(*appsv1.ControllerRevision) bool, limit *int32) error {
+func Trim(
+	ctx context.Context, w Deleter, revisions []*appsv1.ControllerRevision, inUse func(*appsv1.ControllerRevision) bool,
+	limit *int32,
+) error {
 	for _, revision := range surplus(revisions, inUse, limit) {
 		if err := w.DeleteRevision(ctx, revision); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("delete controllerrevision %s: %w", revision.Name, err)

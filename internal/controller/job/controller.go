@@ -152,7 +152,9 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) error {
 }
 
 // settled reports whether the caches show all writes for the Job, and otherwise how long to wait.
-func (c *Controller) settled(ctx context.Context, job *batch.Job, selector labels.Selector) (ok bool, wait time.Duration, err error) {
+func (c *Controller) settled(
+	ctx context.Context, job *batch.Job, selector labels.Selector,
+) (ok bool, wait time.Duration, err error) {
 	ok, wait, err = c.pods.Settled(ctx, job, selector)
 	if err != nil {
 		return false, 0, fmt.Errorf("job %s/%s: %w", job.Namespace, job.Name, err)

@@ -130,7 +130,8 @@ func (p *pass) suspension() {
 
 func (p *pass) condition(t batchv1.JobConditionType, reason, message string) batchv1.JobCondition {
 	return batchv1.JobCondition{
-		Type: t, Status: corev1.ConditionTrue, Reason: reason, Message: message, LastProbeTime: p.now, LastTransitionTime: p.now,
+		Type: t, Status: corev1.ConditionTrue, Reason: reason, Message: message, LastProbeTime: p.now,
+		LastTransitionTime: p.now,
 	}
 }
 

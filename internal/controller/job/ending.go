@@ -91,7 +91,8 @@ func (p *pass) failsByIndexes() bool {
 	}
 	failed := p.tally.failedIndexes.Len()
 	if most := p.job.Spec.MaxFailedIndexes; most != nil && failed > int(*most) {
-		return p.fail(batchv1.JobReasonMaxFailedIndexesExceeded, "Job has exceeded the specified maximal number of failed indexes")
+		return p.fail(batchv1.JobReasonMaxFailedIndexesExceeded,
+			"Job has exceeded the specified maximal number of failed indexes")
 	}
 	if limit, _ := completions(p.job); failed > 0 && failed+p.tally.succeeded >= limit {
 		return p.fail(batchv1.JobReasonFailedIndexes, "Job has failed indexes")
@@ -101,7 +102,8 @@ func (p *pass) failsByIndexes() bool {
 
 func (p *pass) succeedsByPolicy() bool {
 	at, ok := satisfied(p.job, p.tally.done)
-	return ok && p.end(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonSuccessPolicy, fmt.Sprintf("Matched rules at index %d", at))
+	return ok &&
+		p.end(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonSuccessPolicy, fmt.Sprintf("Matched rules at index %d", at))
 }
 
 // complete reports whether enough pods have succeeded. It waits for running pods: surplus pods are
@@ -114,7 +116,8 @@ func (p *pass) complete() bool {
 	if p.tally.succeeded < limit || len(p.tally.active) > 0 {
 		return false
 	}
-	return p.end(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonCompletionsReached, "Reached expected number of succeeded pods")
+	return p.end(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonCompletionsReached,
+		"Reached expected number of succeeded pods")
 }
 
 // conclude ends the Job when no pod is left to be stopped, counted or waited for.
@@ -134,7 +137,8 @@ func (p *pass) conclude() {
 	p.Status.Conditions = append(p.Status.Conditions, p.condition(batchv1.JobComplete, p.ending.Reason, p.ending.Message))
 	p.Status.CompletionTime = &p.now
 	if limit, ok := completions(p.job); ok && p.tally.succeeded > limit {
-		p.addEvent(corev1.EventTypeWarning, "TooManySucceededPods", "Too many succeeded pods running after completion count reached")
+		p.addEvent(corev1.EventTypeWarning, "TooManySucceededPods",
+			"Too many succeeded pods running after completion count reached")
 	}
 	p.addEvent(corev1.EventTypeNormal, "Completed", "Job completed")
 }

@@ -13,7 +13,9 @@ import (
 func TestNothingIsRememberedOfAJobThatIsGone(t *testing.T) {
 	w := newWorld()
 	job := &batch.Job{ObjectMeta: metav1.ObjectMeta{Name: "j"}}
-	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = ptr.To(int32(1)), ptr.To(int32(1)), ptr.To(int32(1))
+	job.Spec.Parallelism, job.Spec.Completions, job.Spec.BackoffLimit = ptr.To(int32(1)), ptr.To(
+		int32(1),
+	), ptr.To(int32(1))
 	job.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"job": "j"}}
 	job.Spec.Template.Labels = map[string]string{"job": "j"}
 	w.stamp(&job.ObjectMeta)

@@ -220,7 +220,8 @@ func pick(job *batch.Job, workload *scheduling.Workload) (template *scheduling.P
 		}
 	}
 	if name == "" {
-		return nil, fmt.Sprintf("Workload %s has %d templates, and the Job has no annotation %s", workload.Name, len(templates), templateAnnotation)
+		return nil, fmt.Sprintf("Workload %s has %d templates, and the Job has no annotation %s", workload.Name,
+			len(templates), templateAnnotation)
 	}
 	return nil, fmt.Sprintf("Workload %s has no template %q", workload.Name, name)
 }

@@ -100,7 +100,24 @@ func randomJob(t *rapid.T, w *world, indexed bool) *batch.Job {
 
 // act is one thing that happens.
 func act(t *rapid.T, w *world) {
-	what := rapid.SampledFrom([]string{"step", "step", "step", "sync", "sync pods", "run", "end", "end", "delete", "gone", "suspend", "advance", "crash", "trouble"})
+	what := rapid.SampledFrom(
+		[]string{
+			"step",
+			"step",
+			"step",
+			"sync",
+			"sync pods",
+			"run",
+			"end",
+			"end",
+			"delete",
+			"gone",
+			"suspend",
+			"advance",
+			"crash",
+			"trouble",
+		},
+	)
 	switch what := what.Draw(t, "what"); what {
 	case "step":
 		w.lag = rapid.Bool().Draw(t, "lag")
@@ -211,7 +228,8 @@ func finish(t *rapid.T, w *world, l *ledger, indexed bool) {
 		w.work()
 		check(t, w, l, indexed)
 		_, finished := w.server.jobs["j"].Finished()
-		if finished && !slices.ContainsFunc(w.server.pods.InNamespace(""), isTracked) && len(w.server.groups)+len(w.server.workloads.Store) == 0 {
+		if finished && !slices.ContainsFunc(w.server.pods.InNamespace(""), isTracked) &&
+			len(w.server.groups)+len(w.server.workloads.Store) == 0 {
 			return
 		}
 		for _, pod := range w.server.pods.InNamespace("") {

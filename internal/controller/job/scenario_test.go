@@ -62,7 +62,8 @@ func TestScenarios(t *testing.T) {
 
 var handlers = map[string]func(*testing.T, *world, *datadriven.TestData){
 	"job": doJob, "annotate": doAnnotate, "workload": doWorkload, "run": doRun, "restarts": doRestarts, "end": doEnd,
-	"delete": doDelete, "gone": doGone, "orphan": doOrphan, "untrack": doUntrack, "pod": doPod, "refuse": doRefuse, "lose": doLose, "sync": doSync, "advance": doAdvance, "step": doStep,
+	"delete": doDelete, "gone": doGone, "orphan": doOrphan, "untrack": doUntrack, "pod": doPod, "refuse": doRefuse,
+	"lose": doLose, "sync": doSync, "advance": doAdvance, "step": doStep,
 	"pods":  doPods,
 	"work":  func(*testing.T, *world, *datadriven.TestData) {},
 	"crash": func(_ *testing.T, w *world, _ *datadriven.TestData) { w.restart() },
@@ -129,7 +130,8 @@ func doWorkload(t *testing.T, w *world, d *datadriven.TestData) {
 	}
 	kind, of, _ := strings.Cut(target, "/")
 	group := map[string]string{"Job": "batch", "JobSet": "jobset.x-k8s.io"}[kind]
-	if err := yaml.Unmarshal(fmt.Appendf(nil, "{apiGroup: %s, kind: %s, name: %s}", group, kind, of), &workload.Spec.ControllerRef); err != nil {
+	if err := yaml.Unmarshal(fmt.Appendf(nil, "{apiGroup: %s, kind: %s, name: %s}", group, kind, of),
+		&workload.Spec.ControllerRef); err != nil {
 		d.Fatalf(t, "%v", err)
 	}
 	if owner != "" {

@@ -59,10 +59,15 @@ func newWorkload(job *batch.Job, room int) *scheduling.Workload {
 	}
 	return &scheduling.Workload{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: job.Namespace, Name: groupName(job), OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, kind)},
+			Namespace: job.Namespace, Name: groupName(job),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, kind)},
 		},
 		Spec: scheduling.WorkloadSpec{
-			ControllerRef:     &schedulingv1beta1.TypedLocalObjectReference{APIGroup: kind.Group, Kind: kind.Kind, Name: job.Name},
+			ControllerRef: &schedulingv1beta1.TypedLocalObjectReference{
+				APIGroup: kind.Group,
+				Kind:     kind.Kind,
+				Name:     job.Name,
+			},
 			PodGroupTemplates: []scheduling.PodGroupTemplate{template},
 		},
 	}
@@ -70,11 +75,14 @@ func newWorkload(job *batch.Job, room int) *scheduling.Workload {
 
 // newPodGroup returns a PodGroup for the template, with a gang size that the Job can have. It is
 // owned by the Job and by the Job's own Workload.
-func newPodGroup(job *batch.Job, workload *scheduling.Workload, template *scheduling.PodGroupTemplate, room int) *scheduling.PodGroup {
+func newPodGroup(
+	job *batch.Job, workload *scheduling.Workload, template *scheduling.PodGroupTemplate, room int,
+) *scheduling.PodGroup {
 	t := template.DeepCopy()
 	group := &scheduling.PodGroup{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: job.Namespace, Name: groupName(job), OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, kind)},
+			Namespace: job.Namespace, Name: groupName(job),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, kind)},
 		},
 		Spec: scheduling.PodGroupSpec{
 			WorkloadRef:           &schedulingv1beta1.WorkloadReference{WorkloadName: workload.Name, TemplateName: t.Name},

@@ -39,7 +39,8 @@ type workloadStore struct {
 }
 
 func (s workloadStore) ByIndex(_, key string) []*scheduling.Workload {
-	return slices.DeleteFunc(s.InNamespace(""), func(w *scheduling.Workload) bool { return !slices.Contains(workloadKeys(w), key) })
+	return slices.DeleteFunc(s.InNamespace(""),
+		func(w *scheduling.Workload) bool { return !slices.Contains(workloadKeys(w), key) })
 }
 
 type objects struct {
@@ -77,7 +78,13 @@ type world struct {
 }
 
 func newWorld() *world {
-	w := &world{server: newObjects(), now: testclock.NewFakePassiveClock(epoch), version: 100, made: map[string]int{}, freed: func(*core.Pod) {}}
+	w := &world{
+		server:  newObjects(),
+		now:     testclock.NewFakePassiveClock(epoch),
+		version: 100,
+		made:    map[string]int{},
+		freed:   func(*core.Pod) {},
+	}
 	w.wire = controllertest.NewWire(w)
 	w.refuse = func(string, string) error { return nil }
 	w.restart()
@@ -313,7 +320,8 @@ func (w *world) UpdateJobStatus(_ context.Context, job *batch.Job) (*batch.Job, 
 }
 
 func statusText(s batchv1.JobStatus) string {
-	line := fmt.Sprintf("active=%d ready=%d terminating=%d succeeded=%d failed=%d", s.Active, *s.Ready, *s.Terminating, s.Succeeded, s.Failed)
+	line := fmt.Sprintf("active=%d ready=%d terminating=%d succeeded=%d failed=%d", s.Active, *s.Ready, *s.Terminating,
+		s.Succeeded, s.Failed)
 	if u := s.UncountedTerminatedPods; len(u.Succeeded)+len(u.Failed) > 0 {
 		line += fmt.Sprintf(" uncounted=%d+%d", len(u.Succeeded), len(u.Failed))
 	}
@@ -396,10 +404,17 @@ func (w *world) CreatePodGroup(_ context.Context, group *scheduling.PodGroup) (*
 		owners = append(owners, o.Kind+" "+o.Name)
 	}
 	s := group.Spec
-	w.say("create PodGroup %s of %s: %s, owners %s", group.Name, s.WorkloadRef.WorkloadName, templateText(scheduling.PodGroupTemplate{
-		SchedulingPolicy: s.SchedulingPolicy, SchedulingConstraints: s.SchedulingConstraints, ResourceClaims: s.ResourceClaims,
-		DisruptionMode: s.DisruptionMode, PriorityClassName: s.PriorityClassName,
-	}), strings.Join(owners, ", "))
+	w.say(
+		"create PodGroup %s of %s: %s, owners %s",
+		group.Name,
+		s.WorkloadRef.WorkloadName,
+		templateText(scheduling.PodGroupTemplate{
+			SchedulingPolicy: s.SchedulingPolicy, SchedulingConstraints: s.SchedulingConstraints,
+			ResourceClaims: s.ResourceClaims,
+			DisruptionMode: s.DisruptionMode, PriorityClassName: s.PriorityClassName,
+		}),
+		strings.Join(owners, ", "),
+	)
 	return group, nil
 }
 

@@ -54,7 +54,9 @@ func (s namespaceServer) Finalize(ctx context.Context, ns *corev1.Namespace) err
 
 type contentServer struct{ client metadata.Interface }
 
-func (s contentServer) List(ctx context.Context, kind kinds.Kind, namespace string) ([]metav1.PartialObjectMetadata, error) {
+func (s contentServer) List(
+	ctx context.Context, kind kinds.Kind, namespace string,
+) ([]metav1.PartialObjectMetadata, error) {
 	list, err := s.client.Resource(kind.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -70,7 +72,9 @@ func inBackground() metav1.DeleteOptions {
 }
 
 func (s contentServer) DeleteAll(ctx context.Context, kind kinds.Kind, namespace string) error {
-	return s.client.Resource(kind.Resource).Namespace(namespace).DeleteCollection(ctx, inBackground(), metav1.ListOptions{})
+	return s.client.Resource(kind.Resource).Namespace(
+		namespace,
+	).DeleteCollection(ctx, inBackground(), metav1.ListOptions{})
 }
 
 func (s contentServer) Delete(ctx context.Context, kind kinds.Kind, namespace, name string) error {

@@ -155,12 +155,15 @@ func (c *Controller) emptyKinds(ctx context.Context, namespace string, list []ki
 }
 
 // emptyKind deletes the objects that are not being deleted yet, and returns the remaining ones.
-func (c *Controller) emptyKind(ctx context.Context, namespace string, kind kinds.Kind) ([]metav1.PartialObjectMetadata, error) {
+func (c *Controller) emptyKind(
+	ctx context.Context, namespace string, kind kinds.Kind,
+) ([]metav1.PartialObjectMetadata, error) {
 	list, err := c.list(ctx, kind, namespace)
 	if err != nil {
 		return nil, err
 	}
-	alive := slices.DeleteFunc(slices.Clone(list), func(o metav1.PartialObjectMetadata) bool { return o.DeletionTimestamp != nil })
+	alive := slices.DeleteFunc(slices.Clone(list),
+		func(o metav1.PartialObjectMetadata) bool { return o.DeletionTimestamp != nil })
 	if len(alive) == 0 {
 		return list, nil
 	}
@@ -171,7 +174,9 @@ func (c *Controller) emptyKind(ctx context.Context, namespace string, kind kinds
 }
 
 // list returns no objects for kinds that are no longer served or cannot be listed.
-func (c *Controller) list(ctx context.Context, kind kinds.Kind, namespace string) ([]metav1.PartialObjectMetadata, error) {
+func (c *Controller) list(
+	ctx context.Context, kind kinds.Kind, namespace string,
+) ([]metav1.PartialObjectMetadata, error) {
 	if !kind.Has("list") {
 		return nil, nil
 	}
@@ -182,7 +187,9 @@ func (c *Controller) list(ctx context.Context, kind kinds.Kind, namespace string
 	return list, err
 }
 
-func (c *Controller) delete(ctx context.Context, kind kinds.Kind, namespace string, alive []metav1.PartialObjectMetadata) error {
+func (c *Controller) delete(
+	ctx context.Context, kind kinds.Kind, namespace string, alive []metav1.PartialObjectMetadata,
+) error {
 	if kind.Has("deletecollection") {
 		err := c.objects.DeleteAll(ctx, kind, namespace)
 		if !apierrors.IsMethodNotSupported(err) {

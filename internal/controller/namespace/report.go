@@ -42,7 +42,9 @@ func (r *Report) add(resource schema.GroupResource, left []metav1.PartialObjectM
 }
 
 // Conditions returns the conditions for the report; changed is false if they are the same as old.
-func Conditions(old []corev1.NamespaceCondition, r Report, now time.Time) (conditions []corev1.NamespaceCondition, changed bool) {
+func Conditions(
+	old []corev1.NamespaceCondition, r Report, now time.Time,
+) (conditions []corev1.NamespaceCondition, changed bool) {
 	conditions = slices.Clone(old)
 	for _, c := range r.conditions() {
 		c.LastTransitionTime = metav1.NewTime(now)
@@ -78,15 +80,27 @@ func (r Report) conditions() []corev1.NamespaceCondition {
 		either(corev1.NamespaceDeletionGVParsingFailure, false,
 			because{},
 			because{"ParsedGroupVersions", "All legacy kube types successfully parsed"}),
-		either(corev1.NamespaceDeletionContentFailure, len(content) > 0,
-			because{"ContentDeletionFailed", fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(content), strings.Join(content, ", "))},
-			because{"ContentDeleted", "All content successfully deleted, may be waiting on finalization"}),
+		either(
+			corev1.NamespaceDeletionContentFailure,
+			len(content) > 0,
+			because{
+				"ContentDeletionFailed",
+				fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(content), strings.Join(content, ", ")),
+			},
+			because{"ContentDeleted", "All content successfully deleted, may be waiting on finalization"},
+		),
 		either(corev1.NamespaceContentRemaining, len(r.Remaining) > 0,
 			because{"SomeResourcesRemain", "Some resources are remaining: " + countByKind(r.Remaining)},
 			because{"ContentRemoved", "All content successfully removed"}),
-		either(corev1.NamespaceFinalizersRemaining, len(r.Finalizers) > 0,
-			because{"SomeFinalizersRemain", "Some content in the namespace has finalizers remaining: " + countByFinalizer(r.Finalizers)},
-			because{"ContentHasNoFinalizers", "All content-preserving finalizers finished"}),
+		either(
+			corev1.NamespaceFinalizersRemaining,
+			len(r.Finalizers) > 0,
+			because{
+				"SomeFinalizersRemain",
+				"Some content in the namespace has finalizers remaining: " + countByFinalizer(r.Finalizers),
+			},
+			because{"ContentHasNoFinalizers", "All content-preserving finalizers finished"},
+		),
 	}
 }
 
@@ -97,7 +111,12 @@ func either(t corev1.NamespaceConditionType, bad bool, ifBad, ifGood because) co
 	if bad {
 		return corev1.NamespaceCondition{Type: t, Status: corev1.ConditionTrue, Reason: ifBad.reason, Message: ifBad.message}
 	}
-	return corev1.NamespaceCondition{Type: t, Status: corev1.ConditionFalse, Reason: ifGood.reason, Message: ifGood.message}
+	return corev1.NamespaceCondition{
+		Type:    t,
+		Status:  corev1.ConditionFalse,
+		Reason:  ifGood.reason,
+		Message: ifGood.message,
+	}
 }
 
 func countByKind(counts map[schema.GroupResource]int) string {

@@ -67,7 +67,9 @@ func (c *Controller) serviceAccount(ctx context.Context, namespace string) error
 	if _, ok := c.accounts.Get(namespace, client.DefaultServiceAccount); ok {
 		return nil
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: client.DefaultServiceAccount}}
+	account := &corev1.ServiceAccount{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: client.DefaultServiceAccount},
+	}
 	return refused(c.write.CreateServiceAccount(ctx, account))
 }
 
@@ -80,7 +82,8 @@ func (c *Controller) configMap(ctx context.Context, namespace string) error {
 	if !ok {
 		m := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: namespace, Name: client.RootCAConfigMap, Annotations: map[string]string{descriptionAnnotation: description},
+				Namespace: namespace, Name: client.RootCAConfigMap,
+				Annotations: map[string]string{descriptionAnnotation: description},
 			},
 			Data: data,
 		}
@@ -97,7 +100,8 @@ func (c *Controller) configMap(ctx context.Context, namespace string) error {
 // refused returns nil for errors of a creation that is not needed: the object exists, or the
 // namespace is being deleted.
 func refused(err error) error {
-	if apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+	if apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) ||
+		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil
 	}
 	return err

@@ -45,7 +45,10 @@ func TestReconcile(t *testing.T) {
 	account := objects[*corev1.ServiceAccount]{"ns/" + client.DefaultServiceAccount: {}}
 	certificates := func(data string) objects[*corev1.ConfigMap] {
 		return objects[*corev1.ConfigMap]{"ns/" + client.RootCAConfigMap: {
-			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: client.RootCAConfigMap}, Data: map[string]string{"ca.crt": data},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ns",
+				Name:      client.RootCAConfigMap,
+			}, Data: map[string]string{"ca.crt": data},
 		}}
 	}
 	const createAccount, createMap = "create serviceaccount ns/default", "create configmap ns/kube-root-ca.crt CA"
@@ -61,11 +64,19 @@ func TestReconcile(t *testing.T) {
 		{"no certificates", &corev1.Namespace{}, nil, nil, "", []string{createAccount}},
 		{"everything there", &corev1.Namespace{}, account, certificates("CA"), "CA", nil},
 		{"account deleted", &corev1.Namespace{}, nil, certificates("CA"), "CA", []string{createAccount}},
-		{"map changed", &corev1.Namespace{}, account, certificates("x"), "CA", []string{"update configmap ns/kube-root-ca.crt CA"}},
-		{"terminating", &corev1.Namespace{Status: corev1.NamespaceStatus{Phase: corev1.NamespaceTerminating}}, nil, nil, "CA", nil},
+		{"map changed", &corev1.Namespace{}, account, certificates("x"), "CA",
+			[]string{"update configmap ns/kube-root-ca.crt CA"}},
+		{"terminating", &corev1.Namespace{Status: corev1.NamespaceStatus{Phase: corev1.NamespaceTerminating}}, nil, nil, "CA",
+			nil},
 	} {
 		r := &recorder{}
-		c := &Controller{namespaces: objects[*corev1.Namespace]{"/ns": tt.ns}, accounts: tt.accounts, maps: tt.maps, write: r, rootCA: tt.rootCA}
+		c := &Controller{
+			namespaces: objects[*corev1.Namespace]{"/ns": tt.ns},
+			accounts:   tt.accounts,
+			maps:       tt.maps,
+			write:      r,
+			rootCA:     tt.rootCA,
+		}
 		if err := c.Reconcile(t.Context(), "ns"); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -74,7 +85,11 @@ func TestReconcile(t *testing.T) {
 		}
 	}
 	failing := errors.New("no answer")
-	c := &Controller{namespaces: objects[*corev1.Namespace]{"/ns": {}}, accounts: objects[*corev1.ServiceAccount]{}, write: &recorder{err: failing}}
+	c := &Controller{
+		namespaces: objects[*corev1.Namespace]{"/ns": {}},
+		accounts:   objects[*corev1.ServiceAccount]{},
+		write:      &recorder{err: failing},
+	}
 	if err := c.Reconcile(t.Context(), "ns"); !errors.Is(err, failing) {
 		t.Errorf("got %v, want the error of the write", err)
 	}

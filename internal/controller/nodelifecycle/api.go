@@ -22,7 +22,8 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 		return nil, fmt.Errorf("node lifecycle: %w", err)
 	}
 	c := newController(inf.Nodes(), inf.NodeLeases(), inf.Pods(), api{set}, events, opts)
-	runner := reconciler.New("nodelifecycle", c.reconcile, reconciler.Options{Workers: 8, Ready: inf.WaitForSync, Clock: opts.Clock})
+	runner := reconciler.New("nodelifecycle", c.reconcile,
+		reconciler.Options{Workers: 8, Ready: inf.WaitForSync, Clock: opts.Clock})
 	c.queue, c.work, c.ready = runner, runner.Run, inf.WaitForSync
 	inf.Nodes().OnChange(c.onNode)
 	return c, nil
@@ -44,12 +45,23 @@ func (a api) UpdateNodeStatus(ctx context.Context, node *corev1.Node) (*corev1.N
 }
 
 func (a api) MarkNotReady(ctx context.Context, pod *core.Pod, now time.Time) error {
-	condition := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(now)}
+	condition := corev1.PodCondition{
+		Type:               corev1.PodReady,
+		Status:             corev1.ConditionFalse,
+		LastTransitionTime: metav1.NewTime(now),
+	}
 	patch, err := client.StatusPatchOfVersion(pod, map[string]any{"conditions": []corev1.PodCondition{condition}})
 	if err != nil {
 		return err
 	}
-	_, err = a.set.Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = a.set.Pods(pod.Namespace).Patch(
+		ctx,
+		pod.Name,
+		types.StrategicMergePatchType,
+		patch,
+		metav1.PatchOptions{},
+		"status",
+	)
 	if apierrors.IsConflict(err) {
 		return fmt.Errorf("the pod has changed: %w", err)
 	}

@@ -40,7 +40,12 @@ func BenchmarkPass(b *testing.B) {
 	w := &world{clock: testclock.NewFakeClock(start), leases: memcache.New[*coordinationv1.Lease]()}
 	nodes := store{cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})}
 	for i := range 10000 {
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Annotations: map[string]string{fleet.AnnotationLease: "fleet"}}}
+		node := &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{
+				Name:        fmt.Sprint("n", i),
+				Annotations: map[string]string{fleet.AnnotationLease: "fleet"},
+			},
+		}
 		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 		if err := nodes.Add(node); err != nil {
 			b.Fatal(err)

@@ -10,7 +10,12 @@ import (
 
 // nodeConditions are the conditions that the node agent reports. NetworkUnavailable is set by other
 // components.
-var nodeConditions = []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure}
+var nodeConditions = []corev1.NodeConditionType{
+	corev1.NodeReady,
+	corev1.NodeMemoryPressure,
+	corev1.NodeDiskPressure,
+	corev1.NodePIDPressure,
+}
 
 // isUnknown reports whether all conditions of the node have the values of a lost node.
 func isUnknown(node *corev1.Node) bool {
@@ -27,7 +32,8 @@ func withUnknownConditions(node *corev1.Node, now time.Time) *corev1.Node {
 		switch c := condition(out, of); {
 		case c == nil:
 			out.Status.Conditions = append(out.Status.Conditions, corev1.NodeCondition{
-				Type: of, Status: corev1.ConditionUnknown, Reason: "NodeStatusNeverUpdated", Message: "Kubelet never posted node status.",
+				Type: of, Status: corev1.ConditionUnknown, Reason: "NodeStatusNeverUpdated",
+				Message:           "Kubelet never posted node status.",
 				LastHeartbeatTime: node.CreationTimestamp, LastTransitionTime: metav1.NewTime(now),
 			})
 		case c.Status != corev1.ConditionUnknown:

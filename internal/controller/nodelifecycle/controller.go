@@ -100,7 +100,9 @@ type Controller struct {
 	last   time.Time          // time of the last pass
 }
 
-func newController(nodes nodeCache, leases leaseCache, pods podCache, srv server, events reconciler.Recorder, opts Options) *Controller {
+func newController(
+	nodes nodeCache, leases leaseCache, pods podCache, srv server, events reconciler.Recorder, opts Options,
+) *Controller {
 	return &Controller{
 		opts: opts, nodes: nodes, leases: leases, pods: pods, server: srv, events: events,
 		health: map[string]*health{}, lost: map[string]bool{}, evict: map[string]bool{}, limits: map[string]*bucket{},

@@ -235,7 +235,11 @@ func (w *world) node(t *testing.T, d *datadriven.TestData, words []string) {
 			name, effect, _ := strings.Cut(value, ":")
 			node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: name, Effect: corev1.TaintEffect(effect)})
 		default:
-			c := corev1.NodeCondition{Type: corev1.NodeConditionType(key), Status: corev1.ConditionStatus(value), Reason: "Kubelet"}
+			c := corev1.NodeCondition{
+				Type:   corev1.NodeConditionType(key),
+				Status: corev1.ConditionStatus(value),
+				Reason: "Kubelet",
+			}
 			if beat {
 				c.LastHeartbeatTime = metav1.NewTime(w.clock.Now())
 			} else if known {

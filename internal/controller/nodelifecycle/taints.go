@@ -83,7 +83,8 @@ func conditionTaints(node *corev1.Node, evicting eviction) []corev1.Taint {
 
 // hasEvictingTaint reports whether a node has a NoExecute taint of this controller.
 func hasEvictingTaint(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute && aboutReady(t.Key) })
+	return slices.ContainsFunc(node.Spec.Taints,
+		func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute && aboutReady(t.Key) })
 }
 
 func aboutReady(key string) bool {

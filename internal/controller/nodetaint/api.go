@@ -15,7 +15,8 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder, opt
 	c := newController(inf.Pods(), inf.Nodes(), eviction.Config{
 		Server: eviction.NewServer(set), Limit: eviction.NewLimiter(opts.PerSecond), Events: events, Clock: opts.Clock,
 	})
-	runner := reconciler.New("nodetaint", c.evictor.Reconcile, reconciler.Options{Workers: eviction.Workers, Ready: inf.WaitForSync, Clock: opts.Clock})
+	runner := reconciler.New("nodetaint", c.evictor.Reconcile,
+		reconciler.Options{Workers: eviction.Workers, Ready: inf.WaitForSync, Clock: opts.Clock})
 	c.evictor.Queue, c.run = runner, runner.Run
 	inf.Pods().OnChange(c.onPod)
 	inf.Nodes().OnChange(c.onNode)

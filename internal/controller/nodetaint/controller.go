@@ -56,7 +56,8 @@ func newController(pods podCache, nodes nodeCache, config eviction.Config) *Cont
 	config.Pods, config.Judge, config.Finished = pods, c.judge, true
 	// The reasons are those of Kubernetes.
 	config.Words = eviction.Words{
-		Event: "TaintManagerEviction", Condition: "DeletionByTaintManager", CalledOff: "no taint of its node evicts the pod any more",
+		Event: "TaintManagerEviction", Condition: "DeletionByTaintManager",
+		CalledOff: "no taint of its node evicts the pod any more",
 	}
 	c.evictor = eviction.New(config)
 	return c

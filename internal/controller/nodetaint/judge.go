@@ -16,7 +16,8 @@ import (
 
 // noExecute returns the taints of a node with effect NoExecute.
 func noExecute(node *corev1.Node) []corev1.Taint {
-	return slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoExecute })
+	return slices.DeleteFunc(slices.Clone(node.Spec.Taints),
+		func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectNoExecute })
 }
 
 // judge returns when a pod must leave its node. since returns the time at which a taint was added.
@@ -43,7 +44,8 @@ func judge(pod *core.Pod, node *corev1.Node, since func(*corev1.Taint) time.Time
 // endOf returns the time at which a taint evicts a pod, or false if it is tolerated without a
 // limit.
 func endOf(pod *core.Pod, taint *corev1.Taint, since func(*corev1.Taint) time.Time) (time.Time, bool) {
-	at := slices.IndexFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, false) })
+	at := slices.IndexFunc(pod.Spec.Tolerations,
+		func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, false) })
 	if at < 0 {
 		return time.Time{}, true
 	}

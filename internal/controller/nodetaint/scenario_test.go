@@ -45,7 +45,11 @@ type delayed struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{pods: memcache.New[*core.Pod](), nodes: memcache.New[*corev1.Node](), clock: testclock.NewFakeClock(time.Unix(0, 0))}
+	w := &world{
+		pods:  memcache.New[*core.Pod](),
+		nodes: memcache.New[*corev1.Node](),
+		clock: testclock.NewFakeClock(time.Unix(0, 0)),
+	}
 	if err := w.pods.AddIndex(client.PodsByNode, client.PodNodes); err != nil {
 		t.Fatal(err)
 	}
@@ -214,12 +218,16 @@ func (w *world) node(t *testing.T, d *datadriven.TestData, name string, words []
 // before; "placed" is made for its node, and nobody has said yet that it is scheduled.
 func (w *world) pod(t *testing.T, d *datadriven.TestData, name string, words []string) *core.Pod {
 	w.made++
-	pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(fmt.Sprint(name, w.made))}}
+	pod := &core.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(fmt.Sprint(name, w.made))},
+	}
 	scheduled := metav1.NewTime(w.clock.Now())
 	if old, ok := w.pods.Get("default", name); ok {
 		pod.UID, scheduled = old.UID, old.Status.Conditions[0].LastTransitionTime
 	}
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: scheduled}}
+	pod.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: scheduled},
+	}
 	for _, word := range words {
 		list, tolerates := strings.CutPrefix(word, "tolerates=")
 		switch {

@@ -26,7 +26,9 @@ type deletedReference struct {
 
 // AdoptPatch returns a strategic merge patch that makes controller, of the given kind, the
 // controller of obj, and adds finalizers to those of obj.
-func AdoptPatch(controller metav1.Object, kind schema.GroupVersionKind, obj metav1.Object, finalizers ...string) ([]byte, error) {
+func AdoptPatch(
+	controller metav1.Object, kind schema.GroupVersionKind, obj metav1.Object, finalizers ...string,
+) ([]byte, error) {
 	ref := metav1.NewControllerRef(controller, kind)
 	return json.Marshal(metadataPatch{metadata{UID: obj.GetUID(), OwnerReferences: []any{ref}, Finalizers: finalizers}})
 }

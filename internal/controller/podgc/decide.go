@@ -68,7 +68,8 @@ func Failed(pod *core.Pod, disrupted bool, now time.Time) (failed *core.Pod, cha
 		LastTransitionTime: metav1.NewTime(now),
 	}
 	copied.Status.Conditions = slices.Clone(pod.Status.Conditions)
-	i := slices.IndexFunc(copied.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })
+	i := slices.IndexFunc(copied.Status.Conditions,
+		func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })
 	if i < 0 {
 		copied.Status.Conditions = append(copied.Status.Conditions, condition)
 		return &copied, true
@@ -82,7 +83,8 @@ func Failed(pod *core.Pod, disrupted bool, now time.Time) (failed *core.Pod, cha
 
 // isOutOfService reports whether an existing node will not terminate its pods.
 func isOutOfService(node *corev1.Node) bool {
-	tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeOutOfService })
+	tainted := slices.ContainsFunc(node.Spec.Taints,
+		func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeOutOfService })
 	ready := slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})

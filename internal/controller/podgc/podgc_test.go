@@ -48,7 +48,8 @@ func TestDecide(t *testing.T) {
 		{"on a node", pod("a", "n"), Node{Exists: true}, Verdict{}},
 		{"deleting on a node", pod("a", "n", deleting), Node{Exists: true}, Verdict{}},
 		{"on a node out of service", pod("a", "n"), Node{Exists: true, OutOfService: true}, Verdict{}},
-		{"deleting on a node out of service", pod("a", "n", deleting), Node{Exists: true, OutOfService: true}, Verdict{Delete: true}},
+		{"deleting on a node out of service", pod("a", "n", deleting), Node{Exists: true, OutOfService: true},
+			Verdict{Delete: true}},
 		{"node just missing", pod("a", "n"), Node{}, Verdict{Wait: quarantine}},
 		{"node missing for some time", pod("a", "n"), Node{MissingFor: 4 * time.Second}, Verdict{Wait: 6 * time.Second}},
 		{"node gone", pod("a", "n"), Node{MissingFor: quarantine}, Verdict{Delete: true, Disrupts: true}},
@@ -133,7 +134,8 @@ func (w *world) Get(_, name string) (*core.Pod, bool) {
 }
 
 func (w *world) ByIndex(_, node string) []*core.Pod {
-	return slices.DeleteFunc(slices.Clone(w.cached), func(p *core.Pod) bool { return !slices.Contains(client.PodNodes(p), node) })
+	return slices.DeleteFunc(slices.Clone(w.cached),
+		func(p *core.Pod) bool { return !slices.Contains(client.PodNodes(p), node) })
 }
 
 func (w *world) say(format string, args ...any) {

@@ -48,7 +48,9 @@ type facts struct {
 }
 
 // answer returns the status for a request, and whether one of its pools is still incomplete.
-func answer(request *upstreamv1alpha3.ResourcePoolStatusRequest, f *facts, now time.Time) (status *upstreamv1alpha3.ResourcePoolStatusRequestStatus, incomplete bool) {
+func answer(
+	request *upstreamv1alpha3.ResourcePoolStatusRequest, f *facts, now time.Time,
+) (status *upstreamv1alpha3.ResourcePoolStatusRequestStatus, incomplete bool) {
 	parts := f.pools(&request.Spec)
 	state := f.state(request.Spec.Driver, parts)
 	status = &upstreamv1alpha3.ResourcePoolStatusRequestStatus{PoolCount: ptr.To(int32(len(parts)))}
@@ -57,7 +59,9 @@ func answer(request *upstreamv1alpha3.ResourcePoolStatusRequest, f *facts, now t
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, func(a, b model.PoolID) int { return cmp.Compare(a.Pool, b.Pool) })
-	if limit := ptr.Deref(request.Spec.Limit, upstreamv1alpha3.ResourcePoolStatusRequestLimitDefault); len(ids) > int(limit) {
+	if limit := ptr.Deref(request.Spec.Limit, upstreamv1alpha3.ResourcePoolStatusRequestLimitDefault); len(ids) > int(
+		limit,
+	) {
 		ids = ids[:limit]
 	}
 	faults := 0
@@ -78,7 +82,9 @@ func answer(request *upstreamv1alpha3.ResourcePoolStatusRequest, f *facts, now t
 }
 
 // pools returns the slices that a request selects, by pool.
-func (f *facts) pools(spec *upstreamv1alpha3.ResourcePoolStatusRequestSpec) map[model.PoolID][]*resourcev1.ResourceSlice {
+func (f *facts) pools(
+	spec *upstreamv1alpha3.ResourcePoolStatusRequestSpec,
+) map[model.PoolID][]*resourcev1.ResourceSlice {
 	parts := map[model.PoolID][]*resourcev1.ResourceSlice{}
 	for _, s := range f.slices {
 		if s.Spec.Driver == spec.Driver && (spec.PoolName == nil || *spec.PoolName == s.Spec.Pool.Name) {
@@ -101,7 +107,10 @@ func (f *facts) state(driver string, parts map[model.PoolID][]*resourcev1.Resour
 		if c.Status.Allocation == nil {
 			continue
 		}
-		if slices.ContainsFunc(c.Status.Allocation.Devices.Results, func(r resourcev1.DeviceRequestAllocationResult) bool { return r.Driver == driver }) {
+		if slices.ContainsFunc(
+			c.Status.Allocation.Devices.Results,
+			func(r resourcev1.DeviceRequestAllocationResult) bool { return r.Driver == driver },
+		) {
 			state.Claims.Put(model.ClaimFrom(c))
 		}
 	}
@@ -112,7 +121,9 @@ func (f *facts) state(driver string, parts map[model.PoolID][]*resourcev1.Resour
 }
 
 // statusOf counts the devices of one pool.
-func statusOf(view *model.PoolView, parts []*resourcev1.ResourceSlice, defaultType *string) upstreamv1alpha3.PoolStatus {
+func statusOf(
+	view *model.PoolView, parts []*resourcev1.ResourceSlice, defaultType *string,
+) upstreamv1alpha3.PoolStatus {
 	pool := upstreamv1alpha3.PoolStatus{
 		Driver: view.ID.Driver, PoolName: view.ID.Pool, Generation: view.Generation, NodeName: nodeOf(parts, view.Generation),
 	}
@@ -121,7 +132,8 @@ func statusOf(view *model.PoolView, parts []*resourcev1.ResourceSlice, defaultTy
 		pool.ValidationError = fault(poolInvalid, "%s", view.Problem)
 		return pool
 	case !view.IsUsable():
-		pool.ValidationError = fault(poolIncomplete, "%d of %d slices of generation %d", view.Slices, view.Want, view.Generation)
+		pool.ValidationError = fault(poolIncomplete, "%d of %d slices of generation %d", view.Slices, view.Want,
+			view.Generation)
 		return pool
 	}
 	stock := alloc.NewPoolSummary(view)
@@ -177,7 +189,9 @@ func conclude(status *upstreamv1alpha3.ResourcePoolStatusRequestStatus, faults i
 	}
 	if status.Size() > maxSize {
 		condition.Type, condition.Reason = upstreamv1alpha3.ResourcePoolStatusRequestConditionFailed, "CalculationFailed"
-		condition.Message = fmt.Sprintf("the status of %d pools is too large to be stored: name a pool, or ask with a lower limit", len(status.Pools))
+		condition.Message = fmt.Sprintf(
+			"the status of %d pools is too large to be stored: name a pool, or ask with a lower limit", len(status.Pools),
+		)
 		status.Pools = nil
 	}
 	status.Conditions = []metav1.Condition{condition}

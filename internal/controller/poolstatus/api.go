@@ -18,7 +18,8 @@ func New(set *client.Set, inf *client.Informers, opts Options) *Controller {
 		cache:  caches{inf.ResourcePoolStatusRequests(), inf.ResourceSlices(), inf.ResourceClaims(), inf.DeviceTaintRules()},
 		server: api{set}, opts: opts,
 	}
-	runner := reconciler.New("poolstatus", c.reconcile, reconciler.Options{Workers: 1, Ready: inf.WaitForSync, Clock: opts.Clock})
+	runner := reconciler.New("poolstatus", c.reconcile,
+		reconciler.Options{Workers: 1, Ready: inf.WaitForSync, Clock: opts.Clock})
 	c.queue, c.run = runner, runner.Run
 	inf.ResourcePoolStatusRequests().OnChange(c.onRequest)
 	inf.ResourceSlices().OnChange(c.onSlice)
@@ -34,5 +35,6 @@ func (a api) Answer(ctx context.Context, request *upstreamv1alpha3.ResourcePoolS
 }
 
 func (a api) Delete(ctx context.Context, request *upstreamv1alpha3.ResourcePoolStatusRequest) error {
-	return a.set.ResourcePoolStatusRequests().Delete(ctx, request.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &request.UID}})
+	return a.set.ResourcePoolStatusRequests().Delete(ctx, request.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &request.UID}})
 }

@@ -104,7 +104,12 @@ func (c *Controller) reconcile(ctx context.Context, name string) error {
 func overtaken(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
 
 func (c *Controller) facts() *facts {
-	return &facts{slices: c.cache.slices.List(), claims: c.cache.claims.List(), rules: c.cache.rules.List(), on: c.opts.Features}
+	return &facts{
+		slices: c.cache.slices.List(),
+		claims: c.cache.claims.List(),
+		rules:  c.cache.rules.List(),
+		on:     c.opts.Features,
+	}
 }
 
 func (c *Controller) onRequest(_, after *upstreamv1alpha3.ResourcePoolStatusRequest) {

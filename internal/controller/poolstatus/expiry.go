@@ -19,7 +19,8 @@ func expiry(request *upstreamv1alpha3.ResourcePoolStatusRequest) time.Time {
 		return request.CreationTimestamp.Add(keepPending)
 	}
 	for _, c := range request.Status.Conditions {
-		if (c.Type == upstreamv1alpha3.ResourcePoolStatusRequestConditionComplete || c.Type == upstreamv1alpha3.ResourcePoolStatusRequestConditionFailed) &&
+		if (c.Type == upstreamv1alpha3.ResourcePoolStatusRequestConditionComplete ||
+			c.Type == upstreamv1alpha3.ResourcePoolStatusRequestConditionFailed) &&
 			!c.LastTransitionTime.IsZero() {
 			return c.LastTransitionTime.Add(keepAnswered)
 		}

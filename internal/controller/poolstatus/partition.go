@@ -20,7 +20,9 @@ type partitionType struct{ attribute, value string }
 // partitions returns, for each type, the number of devices and how many can be allocated together.
 // Devices without a type attribute are not included. A device with an ambiguous type is an error,
 // and then nothing is returned.
-func partitions(view *model.PoolView, stock *alloc.PoolSummary, parts []*resourcev1.ResourceSlice, defaultType *string) ([]upstreamv1alpha3.PartitionTypeStatus, *string) {
+func partitions(
+	view *model.PoolView, stock *alloc.PoolSummary, parts []*resourcev1.ResourceSlice, defaultType *string,
+) ([]upstreamv1alpha3.PartitionTypeStatus, *string) {
 	attributes := typeAttributes(view, parts, defaultType)
 	devices := map[partitionType][]int{}
 	for i := range view.Devices {

@@ -37,11 +37,17 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{
-		requests: memcache.New[*upstreamv1alpha3.ResourcePoolStatusRequest](), slices: memcache.New[*resourcev1.ResourceSlice](),
-		claims: memcache.New[*resource.ResourceClaim](), rules: memcache.New[*resourcev1.DeviceTaintRule](),
+		requests: memcache.New[*upstreamv1alpha3.ResourcePoolStatusRequest](),
+		slices:   memcache.New[*resourcev1.ResourceSlice](),
+		claims:   memcache.New[*resource.ResourceClaim](), rules: memcache.New[*resourcev1.DeviceTaintRule](),
 		clock: testclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), later: map[string][]time.Time{},
 	}
-	w.controller = &Controller{cache: caches{w.requests, w.slices, w.claims, w.rules}, server: w, queue: w, opts: Options{Clock: w.clock}.withDefaults()}
+	w.controller = &Controller{
+		cache:  caches{w.requests, w.slices, w.claims, w.rules},
+		server: w,
+		queue:  w,
+		opts:   Options{Clock: w.clock}.withDefaults(),
+	}
 	w.requests.OnChange(w.controller.onRequest)
 	w.slices.OnChange(w.controller.onSlice)
 	return w
@@ -161,7 +167,10 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) {
 		}
 	case "remove": // slice=… claim=… rule=…
 		for _, arg := range d.CmdArgs {
-			map[string]func(namespace, name string){"slice": w.slices.Delete, "claim": w.claims.Delete, "rule": w.rules.Delete}[arg.Key]("", arg.Vals[0])
+			map[string]func(namespace, name string){"slice": w.slices.Delete, "claim": w.claims.Delete,
+				"rule": w.rules.Delete}[arg.Key](
+				"", arg.Vals[0],
+			)
 		}
 	case "request":
 		w.requests.Put(w.request(t, d))

@@ -45,7 +45,8 @@ func TestAvailability(t *testing.T) {
 	} {
 		pod := pods[i]
 		if Ready(pod) != want.ready || Available(pod, 0, now) != want.atOnce || Available(pod, 10, now) != want.after10s {
-			t.Errorf("pod %d: ready %v, available %v, after 10 s %v; want %v", i, Ready(pod), Available(pod, 0, now), Available(pod, 10, now), want)
+			t.Errorf("pod %d: ready %v, available %v, after 10 s %v; want %v", i, Ready(pod), Available(pod, 0, now),
+				Available(pod, 10, now), want)
 		}
 	}
 	if next, ok := NextAvailability(pods, 10, now); !ok || next != time.Second {

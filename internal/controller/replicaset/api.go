@@ -29,7 +29,9 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	api := server{set}
 	clock := clock.RealClock{}
 	c := &Controller{
-		pods: workload.NewPods(pods, podserver.New(set), events, clock).Follow(pods.Reached), sets: sets, writeSet: api, events: events,
+		pods: workload.NewPods(pods, podserver.New(set), events, clock).Follow(
+			pods.Reached,
+		), sets: sets, writeSet: api, events: events,
 		clock: clock,
 	}
 	runner := reconciler.New("replicaset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})

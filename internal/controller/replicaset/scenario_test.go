@@ -88,7 +88,9 @@ func doSet(t *testing.T, w *world, d *datadriven.TestData) string {
 	rs.Spec.Template.Labels = map[string]string{"app": "web", "tier": "front"}
 	if owner != "" {
 		yes := true
-		rs.OwnerReferences = []metav1.OwnerReference{{Kind: "Deployment", Name: owner, UID: types.UID(owner), Controller: &yes}}
+		rs.OwnerReferences = []metav1.OwnerReference{
+			{Kind: "Deployment", Name: owner, UID: types.UID(owner), Controller: &yes},
+		}
 	}
 	if d.HasArg("deleting") {
 		now := metav1.NewTime(w.now.Now())
@@ -141,7 +143,9 @@ func podFrom(t *testing.T, w *world, d *datadriven.TestData) *core.Pod {
 		pod.CreationTimestamp = w.ago(t, age)
 	}
 	if ready != "" {
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: w.ago(t, ready)}}
+		pod.Status.Conditions = []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: w.ago(t, ready)},
+		}
 	}
 	if restarts > 0 {
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", RestartCount: int32(restarts)}}

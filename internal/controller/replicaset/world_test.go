@@ -169,8 +169,16 @@ func (w *world) UpdateReplicaSetStatus(_ context.Context, rs *apps.ReplicaSet) e
 	w.stamp(&rs.ObjectMeta)
 	w.server.sets[rs.Name] = rs
 	s := rs.Status
-	line := fmt.Sprintf("status %s: replicas=%d labelled=%d ready=%d available=%d terminating=%d generation=%d",
-		rs.Name, s.Replicas, s.FullyLabeledReplicas, s.ReadyReplicas, s.AvailableReplicas, *s.TerminatingReplicas, s.ObservedGeneration)
+	line := fmt.Sprintf(
+		"status %s: replicas=%d labelled=%d ready=%d available=%d terminating=%d generation=%d",
+		rs.Name,
+		s.Replicas,
+		s.FullyLabeledReplicas,
+		s.ReadyReplicas,
+		s.AvailableReplicas,
+		*s.TerminatingReplicas,
+		s.ObservedGeneration,
+	)
 	for _, c := range s.Conditions {
 		line += fmt.Sprintf(" %s=%s/%s(%s)", c.Type, c.Status, c.Reason, c.Message)
 	}

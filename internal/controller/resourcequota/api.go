@@ -35,7 +35,13 @@ func New(set *client.Set, inf *client.Informers) (*Controller, error) {
 	quotas := inf.ResourceQuotas()
 	c := &Controller{
 		quotas: quotas, write: server{set}, clock: clock.RealClock{},
-		list: objects{inf.Pods(), inf.ResourceClaims(), inf.Services(), inf.PersistentVolumeClaims(), others{discoverer, metadataClient}}.list,
+		list: objects{
+			inf.Pods(),
+			inf.ResourceClaims(),
+			inf.Services(),
+			inf.PersistentVolumeClaims(),
+			others{discoverer, metadataClient},
+		}.list,
 	}
 	runner := reconciler.New("resourcequota", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})
 	c.queue, c.run = runner, runner.Run
@@ -47,7 +53,9 @@ func New(set *client.Set, inf *client.Informers) (*Controller, error) {
 	})
 	inf.ResourceClaims().OnChange(func(before, after *resource.ResourceClaim) { onDelete(c, before, after == nil) })
 	inf.Services().OnChange(func(before, after *corev1.Service) { onDelete(c, before, after == nil) })
-	inf.PersistentVolumeClaims().OnChange(func(before, after *corev1.PersistentVolumeClaim) { onDelete(c, before, after == nil) })
+	inf.PersistentVolumeClaims().OnChange(
+		func(before, after *corev1.PersistentVolumeClaim) { onDelete(c, before, after == nil) },
+	)
 	return c, nil
 }
 

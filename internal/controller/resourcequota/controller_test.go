@@ -72,7 +72,13 @@ func contents(r schema.GroupResource, _ string) ([]runtime.Object, error) {
 	case "resourceclaims":
 		claim := &resource.ResourceClaim{}
 		claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{
-			{Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 2}},
+			{
+				Exactly: &resourcev1.ExactDeviceRequest{
+					DeviceClassName: "gpu",
+					AllocationMode:  resourcev1.DeviceAllocationModeExactCount,
+					Count:           2,
+				},
+			},
 			{FirstAvailable: []resourcev1.DeviceSubRequest{
 				{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 3},
 				{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1},
@@ -91,7 +97,8 @@ func TestReconcile(t *testing.T) {
 		name, hard, want string
 		after            time.Duration
 	}{
-		{"pods", "pods=4 count/pods=9 cpu=4 requests.cpu=4 limits.cpu=4", "count/pods=2 cpu=500m limits.cpu=1 pods=1 requests.cpu=500m", recountEvery},
+		{"pods", "pods=4 count/pods=9 cpu=4 requests.cpu=4 limits.cpu=4",
+			"count/pods=2 cpu=500m limits.cpu=1 pods=1 requests.cpu=500m", recountEvery},
 		{"extended resources", "requests.example.com/nic=4", "requests.example.com/nic=1", recountEvery},
 		{
 			"devices", "gpu.deviceclass.resource.k8s.io/devices=8 count/resourceclaims.resource.k8s.io=1",
@@ -100,7 +107,13 @@ func TestReconcile(t *testing.T) {
 		{"counts", "configmaps=5 count/configmaps=5", "configmaps=3 count/configmaps=3", recountOthersEvery},
 	} {
 		w := &world{quota: &corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Hard: amounts(tt.hard)}}}
-		c := &Controller{quotas: w, list: contents, write: w, clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), queue: w}
+		c := &Controller{
+			quotas: w,
+			list:   contents,
+			write:  w,
+			clock:  clocktesting.NewFakePassiveClock(time.Unix(0, 0)),
+			queue:  w,
+		}
 		if err := c.Reconcile(t.Context(), types.NamespacedName{}); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -116,7 +129,13 @@ func TestUncountableKeepsItsUse(t *testing.T) {
 		Spec:   corev1.ResourceQuotaSpec{Hard: amounts("pods=4 secrets=7")},
 		Status: corev1.ResourceQuotaStatus{Used: amounts("secrets=2")},
 	}}
-	c := &Controller{quotas: w, list: contents, write: w, clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)), queue: w}
+	c := &Controller{
+		quotas: w,
+		list:   contents,
+		write:  w,
+		clock:  clocktesting.NewFakePassiveClock(time.Unix(0, 0)),
+		queue:  w,
+	}
 	if err := c.Reconcile(t.Context(), types.NamespacedName{}); err == nil {
 		t.Error("secrets cannot be listed, and that is no error")
 	}

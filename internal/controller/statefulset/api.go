@@ -22,7 +22,8 @@ import (
 // New returns the controller of the StatefulSets in inf's caches. It must be called before inf is
 // started.
 func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*Controller, error) {
-	sets, pods, claims, revisions := inf.StatefulSets(), inf.Pods(), inf.PersistentVolumeClaims(), inf.ControllerRevisions()
+	sets, pods := inf.StatefulSets(), inf.Pods()
+	claims, revisions := inf.PersistentVolumeClaims(), inf.ControllerRevisions()
 	if err := errors.Join(
 		pods.AddIndex(ownership.Index, ownership.Keys[*core.Pod]),
 		revisions.AddIndex(ownership.Index, ownership.Keys[*appsv1.ControllerRevision]),
@@ -32,8 +33,9 @@ func New(set *client.Set, inf *client.Informers, events reconciler.Recorder) (*C
 	api := server{set}
 	clock := clock.RealClock{}
 	c := &Controller{
-		sets: sets, pods: workload.NewPods(pods, podserver.New(set), events, clock).Follow(pods.Reached), claims: claims, revisions: revisions,
-		writeSet: api, writeClaim: api, writeRevision: history.NewServer(set),
+		sets: sets, pods: workload.NewPods(pods, podserver.New(set), events, clock).Follow(pods.Reached), claims: claims,
+		revisions: revisions,
+		writeSet:  api, writeClaim: api, writeRevision: history.NewServer(set),
 		events: events, clock: clock,
 	}
 	runner := reconciler.New("statefulset", c.Reconcile, reconciler.Options{Ready: inf.WaitForSync})

@@ -132,7 +132,9 @@ func (c *Controller) step(ctx context.Context, set *apps.StatefulSet, selector l
 }
 
 // claimPods returns the pods of the set, after adopting and releasing.
-func (c *Controller) claimPods(ctx context.Context, set *apps.StatefulSet, selector labels.Selector) ([]*core.Pod, error) {
+func (c *Controller) claimPods(
+	ctx context.Context, set *apps.StatefulSet, selector labels.Selector,
+) ([]*core.Pod, error) {
 	claimer := ownership.Claimer[*apps.StatefulSet, *core.Pod]{
 		Kind: kind, Cache: c.pods, Live: c.writeSet.LiveStatefulSet, Patch: c.pods.Patch, Member: isMember,
 	}
@@ -143,7 +145,9 @@ func (c *Controller) claimPods(ctx context.Context, set *apps.StatefulSet, selec
 	return claimed, nil
 }
 
-func (c *Controller) claimRevisions(ctx context.Context, set *apps.StatefulSet, selector labels.Selector) ([]*appsv1.ControllerRevision, error) {
+func (c *Controller) claimRevisions(
+	ctx context.Context, set *apps.StatefulSet, selector labels.Selector,
+) ([]*appsv1.ControllerRevision, error) {
 	claimer := ownership.Claimer[*apps.StatefulSet, *appsv1.ControllerRevision]{
 		Kind: kind, Cache: c.revisions, Live: c.writeSet.LiveStatefulSet, Patch: c.writeRevision.PatchRevision,
 	}
@@ -155,7 +159,9 @@ func (c *Controller) claimRevisions(ctx context.Context, set *apps.StatefulSet, 
 }
 
 // gather ensures that the template of the set has a revision, and returns the input of Decide.
-func (c *Controller) gather(ctx context.Context, set *apps.StatefulSet, pods []*core.Pod, revisions []*appsv1.ControllerRevision) (Gathered, error) {
+func (c *Controller) gather(
+	ctx context.Context, set *apps.StatefulSet, pods []*core.Pod, revisions []*appsv1.ControllerRevision,
+) (Gathered, error) {
 	g := Gathered{Set: set, Pods: pods, Claims: c.claimsOf(set, pods), Now: c.clock.Now()}
 	if set.Status.CollisionCount != nil {
 		g.Collisions = *set.Status.CollisionCount
@@ -179,7 +185,8 @@ func (c *Controller) gather(ctx context.Context, set *apps.StatefulSet, pods []*
 // currentRevision returns the revision named by the status, or the new one if the status names none
 // or it was deleted.
 func currentRevision(set *apps.StatefulSet, update Revision, revisions []*appsv1.ControllerRevision) (Revision, error) {
-	i := slices.IndexFunc(revisions, func(r *appsv1.ControllerRevision) bool { return r.Name == set.Status.CurrentRevision })
+	i := slices.IndexFunc(revisions,
+		func(r *appsv1.ControllerRevision) bool { return r.Name == set.Status.CurrentRevision })
 	if i < 0 || revisions[i].Name == update.Name {
 		return update, nil
 	}

@@ -151,7 +151,8 @@ func (p *pass) create(s *slot) {
 		case isLeftover(p.Set, claim, s.ordinal):
 			return // it is deleted with the pod that was scaled away, which is not reported
 		case claim.DeletionTimestamp != nil:
-			p.plan.Blocked = append(p.plan.Blocked, fmt.Sprintf("pod %s: persistentvolumeclaim %s is being deleted", podName(p.Set, s.ordinal), name))
+			p.plan.Blocked = append(p.plan.Blocked,
+				fmt.Sprintf("pod %s: persistentvolumeclaim %s is being deleted", podName(p.Set, s.ordinal), name))
 			return
 		}
 	}

@@ -159,7 +159,8 @@ func (m *model) check(t *rapid.T, plan Plan) {
 		}
 	}
 	if lost > 0 && lost+m.unavailable() > maxUnavailable(m.set) {
-		t.Fatalf("%d available pods are deleted while %d are unavailable, of %d that may be", lost, m.unavailable(), maxUnavailable(m.set))
+		t.Fatalf("%d available pods are deleted while %d are unavailable, of %d that may be", lost, m.unavailable(),
+			maxUnavailable(m.set))
 	}
 	if ordered(m.set) && len(plan.Create) > 1 {
 		t.Fatalf("an ordered set creates %d pods at once", len(plan.Create))
@@ -174,7 +175,10 @@ func ordered(set *apps.StatefulSet) bool {
 // it becomes what its spec says.
 func TestEveryStepIsSafeAndTheLastIsTheSpec(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &model{set: &apps.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "me"}}, pods: map[string]*core.Pod{}}
+		m := &model{
+			set:  &apps.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "me"}},
+			pods: map[string]*core.Pod{},
+		}
 		if rapid.Bool().Draw(t, "parallel") {
 			m.set.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
 		}
@@ -221,7 +225,8 @@ func (m *model) settle(t *rapid.T) {
 			t.Fatalf("came to rest with %d pods and %d unavailable, want %d", len(m.pods), m.unavailable(), replicas(m.set))
 		}
 		for _, pod := range m.inOrder() {
-			if ordinal, _ := ordinalOf(m.set, pod); ordinal-start(m.set) >= partition(m.set) && revisionOf(pod) != m.update.Name {
+			if ordinal, _ := ordinalOf(m.set, pod); ordinal-start(m.set) >= partition(m.set) &&
+				revisionOf(pod) != m.update.Name {
 				t.Fatalf("came to rest with %s at %s, want %s", pod.Name, revisionOf(pod), m.update.Name)
 			}
 		}

@@ -59,7 +59,8 @@ func TestScenarios(t *testing.T) {
 }
 
 var handlers = map[string]func(*testing.T, *world, *datadriven.TestData){
-	"set": doSet, "pod": doPod, "gone": doGone, "claim": doClaim, "take": doTake, "refuse": doRefuse, "lose": doLose, "run": doRun,
+	"set": doSet, "pod": doPod, "gone": doGone, "claim": doClaim, "take": doTake, "refuse": doRefuse, "lose": doLose,
+	"run":  doRun,
 	"step": doStep, "roll": doRoll, "advance": doAdvance, "pods": doPods, "claims": doClaims, "revisions": doRevisions,
 }
 
@@ -75,7 +76,8 @@ func doSet(t *testing.T, w *world, d *datadriven.TestData) {
 	var image, claims, group string
 	d.ScanArgs(t, "replicas", &replicas)
 	d.ScanArgs(t, "image", &image)
-	for arg, into := range map[string]any{"start": &start, "min-ready": &minReady, "history": &history, "claims": &claims, "group": &group} {
+	for arg, into := range map[string]any{"start": &start, "min-ready": &minReady, "history": &history, "claims": &claims,
+		"group": &group} {
 		d.MaybeScanArgs(t, arg, into)
 	}
 	set := &apps.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
@@ -133,7 +135,8 @@ func strategy(t *testing.T, d *datadriven.TestData) appsv1.StatefulSetUpdateStra
 func claimTemplates(names string) []corev1.PersistentVolumeClaim {
 	var templates []corev1.PersistentVolumeClaim
 	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == '+' }) {
-		templates = append(templates, corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"of": name}}})
+		templates = append(templates,
+			corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"of": name}}})
 	}
 	return templates
 }
@@ -223,7 +226,8 @@ func doClaim(t *testing.T, w *world, d *datadriven.TestData) {
 	case strings.HasPrefix(owner, "web-"):
 		ref = metav1.NewControllerRef(&metav1.ObjectMeta{Name: owner, UID: "gone"}, podKind)
 	default:
-		ref = metav1.NewControllerRef(&metav1.ObjectMeta{Name: owner, UID: "foreign"}, appsv1.SchemeGroupVersion.WithKind("Operator"))
+		ref = metav1.NewControllerRef(&metav1.ObjectMeta{Name: owner, UID: "foreign"},
+			appsv1.SchemeGroupVersion.WithKind("Operator"))
 	}
 	if ref != nil {
 		if d.HasArg("plain") {
@@ -306,7 +310,8 @@ func doRoll(t *testing.T, w *world, d *datadriven.TestData) {
 		quiet := len(w.Lines) == 0
 		text := strings.TrimSuffix(w.flush(), "\n")
 		for line := range strings.SplitSeq(text, "\n") {
-			if line != "ok" && !strings.HasPrefix(line, "queue") && !strings.HasPrefix(line, "status") && !strings.HasPrefix(line, "again") {
+			if line != "ok" && !strings.HasPrefix(line, "queue") && !strings.HasPrefix(line, "status") &&
+				!strings.HasPrefix(line, "again") {
 				all = append(all, line)
 			}
 		}
@@ -323,7 +328,8 @@ func doRoll(t *testing.T, w *world, d *datadriven.TestData) {
 
 func doPods(_ *testing.T, w *world, _ *datadriven.TestData) {
 	for _, pod := range w.server.pods.InNamespace("") {
-		line := fmt.Sprintf("%s %s labels=%v owners=%v host=%s.%s", pod.Name, pod.Status.Phase, pod.Labels, controllertest.Owners(pod), pod.Spec.Hostname, pod.Spec.Subdomain)
+		line := fmt.Sprintf("%s %s labels=%v owners=%v host=%s.%s", pod.Name, pod.Status.Phase, pod.Labels,
+			controllertest.Owners(pod), pod.Spec.Hostname, pod.Spec.Subdomain)
 		for _, volume := range pod.Spec.Volumes {
 			line += fmt.Sprintf(" volume=%s:%s", volume.Name, volume.PersistentVolumeClaim.ClaimName)
 		}

@@ -40,7 +40,8 @@ func (p *pass) status() appsv1.StatefulSetStatus {
 			status.UpdatedReplicas++
 		}
 	}
-	if all := int32(replicas(p.Set)); status.Replicas == all && status.ReadyReplicas == all && status.UpdatedReplicas == all {
+	if all := int32(replicas(p.Set)); status.Replicas == all && status.ReadyReplicas == all &&
+		status.UpdatedReplicas == all {
 		status.CurrentRevision, status.CurrentReplicas = status.UpdateRevision, status.UpdatedReplicas
 	}
 	return status

@@ -40,7 +40,9 @@ func claimNames(set *apps.StatefulSet, ordinal int) []string {
 }
 
 // newClaim returns the volume claim of a template and an ordinal.
-func newClaim(set *apps.StatefulSet, template *corev1.PersistentVolumeClaim, ordinal int) *corev1.PersistentVolumeClaim {
+func newClaim(
+	set *apps.StatefulSet, template *corev1.PersistentVolumeClaim, ordinal int,
+) *corev1.PersistentVolumeClaim {
 	claim := template.DeepCopy()
 	claim.Namespace, claim.Name = set.Namespace, claimName(set, template.Name, ordinal)
 	if set.Spec.Selector != nil {
@@ -113,7 +115,9 @@ func refersTo(ref *metav1.OwnerReference, obj metav1.Object, gvk schema.GroupVer
 
 // ownersOf returns the owner references that the claim of a pod must have. changed is false if it
 // has them. foreign is true if another controller manages the claim, which then keeps it.
-func ownersOf(set *apps.StatefulSet, pod *core.Pod, ordinal int, claim *corev1.PersistentVolumeClaim) (refs []metav1.OwnerReference, changed, foreign bool) {
+func ownersOf(
+	set *apps.StatefulSet, pod *core.Pod, ordinal int, claim *corev1.PersistentVolumeClaim,
+) (refs []metav1.OwnerReference, changed, foreign bool) {
 	var had []metav1.OwnerReference
 	for _, ref := range claim.OwnerReferences {
 		ofSet, ofPod := refersTo(&ref, set, kind), refersTo(&ref, pod, podKind)
@@ -151,5 +155,6 @@ func isLeftover(set *apps.StatefulSet, claim *corev1.PersistentVolumeClaim, ordi
 		return false
 	}
 	pod := &metav1.ObjectMeta{Name: podName(set, ordinal)}
-	return slices.ContainsFunc(claim.OwnerReferences, func(ref metav1.OwnerReference) bool { return refersTo(&ref, pod, podKind) })
+	return slices.ContainsFunc(claim.OwnerReferences,
+		func(ref metav1.OwnerReference) bool { return refersTo(&ref, pod, podKind) })
 }

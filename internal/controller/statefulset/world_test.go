@@ -47,11 +47,17 @@ type world struct {
 }
 
 func newWorld() *world {
-	w := &world{Journal: controllertest.NewJournal(gatherWindow), server: newObjects(), cache: newObjects(), images: map[string]string{}}
+	w := &world{
+		Journal: controllertest.NewJournal(gatherWindow),
+		server:  newObjects(),
+		cache:   newObjects(),
+		images:  map[string]string{},
+	}
 	w.wire = controllertest.NewWire(w)
 	c := &Controller{
-		sets: w.cache.sets, pods: workload.NewPods(w.cache.pods, w.wire, w, w.Now), claims: w.cache.claims, revisions: w.cache.revisions,
-		writeSet: w, writeClaim: w,
+		sets: w.cache.sets, pods: workload.NewPods(w.cache.pods, w.wire, w, w.Now), claims: w.cache.claims,
+		revisions: w.cache.revisions,
+		writeSet:  w, writeClaim: w,
 		writeRevision: controllertest.Revisions{Store: w.server.revisions, Stamp: w.Stamp, Say: w.Say},
 		events:        w, clock: w.Now, queue: w,
 	}
@@ -212,9 +218,17 @@ func (w *world) UpdateStatefulSetStatus(_ context.Context, set *apps.StatefulSet
 
 func describe(set *apps.StatefulSet) string {
 	s := set.Status
-	line := fmt.Sprintf("status: replicas=%d ready=%d available=%d current=%d(%s) updated=%d(%s) generation=%d",
-		s.Replicas, s.ReadyReplicas, s.AvailableReplicas, s.CurrentReplicas, s.CurrentRevision, s.UpdatedReplicas, s.UpdateRevision,
-		s.ObservedGeneration)
+	line := fmt.Sprintf(
+		"status: replicas=%d ready=%d available=%d current=%d(%s) updated=%d(%s) generation=%d",
+		s.Replicas,
+		s.ReadyReplicas,
+		s.AvailableReplicas,
+		s.CurrentReplicas,
+		s.CurrentRevision,
+		s.UpdatedReplicas,
+		s.UpdateRevision,
+		s.ObservedGeneration,
+	)
 	if s.CollisionCount != nil && *s.CollisionCount > 0 {
 		line += fmt.Sprintf(" collisions=%d", *s.CollisionCount)
 	}

@@ -41,7 +41,10 @@ func (c *Controller) act(ctx context.Context, set *apps.StatefulSet, plan Plan) 
 			return err
 		}
 	}
-	if err := batch.SlowStart(len(plan.Create), func(i int) error { return c.create(ctx, set, plan.Create[i]) }); err != nil {
+	if err := batch.SlowStart(len(plan.Create), func(i int) error {
+		return c.create(ctx, set,
+			plan.Create[i])
+	}); err != nil {
 		return err
 	}
 	return batch.Parallel(len(plan.Delete), func(i int) error { return c.pods.Delete(ctx, set, plan.Delete[i]) })
@@ -62,7 +65,9 @@ func (c *Controller) create(ctx context.Context, set *apps.StatefulSet, member M
 
 // createClaim creates a volume claim. An existing one is used: the cache is behind, or a user
 // created it.
-func (c *Controller) createClaim(ctx context.Context, set *apps.StatefulSet, claim *corev1.PersistentVolumeClaim) error {
+func (c *Controller) createClaim(
+	ctx context.Context, set *apps.StatefulSet, claim *corev1.PersistentVolumeClaim,
+) error {
 	err := c.writeClaim.CreateClaim(ctx, claim)
 	switch {
 	case err == nil:
@@ -71,25 +76,32 @@ func (c *Controller) createClaim(ctx context.Context, set *apps.StatefulSet, cla
 	case apierrors.IsAlreadyExists(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil
 	}
-	c.events.Eventf(set, corev1.EventTypeWarning, "FailedCreate", "Error creating persistentvolumeclaim %s: %v", claim.Name, err)
+	c.events.Eventf(set, corev1.EventTypeWarning, "FailedCreate", "Error creating persistentvolumeclaim %s: %v",
+		claim.Name, err)
 	return fmt.Errorf("create persistentvolumeclaim %s: %w", claim.Name, err)
 }
 
 // updateClaim writes the owner references of a volume claim. A claim that is to be deleted with a
 // pod that was scaled away is not reported: the deletion of the pod is.
-func (c *Controller) updateClaim(ctx context.Context, set *apps.StatefulSet, claim *corev1.PersistentVolumeClaim) error {
+func (c *Controller) updateClaim(
+	ctx context.Context, set *apps.StatefulSet, claim *corev1.PersistentVolumeClaim,
+) error {
 	err := c.writeClaim.UpdateClaim(ctx, claim)
 	switch {
 	case err == nil:
-		if slices.ContainsFunc(claim.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.Kind == podKind.Kind }) {
+		if slices.ContainsFunc(
+			claim.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.Kind == podKind.Kind },
+		) {
 			return nil
 		}
-		c.events.Eventf(set, corev1.EventTypeNormal, "SuccessfulUpdate", "Updated owners of persistentvolumeclaim: %s", claim.Name)
+		c.events.Eventf(set, corev1.EventTypeNormal, "SuccessfulUpdate", "Updated owners of persistentvolumeclaim: %s",
+			claim.Name)
 		return nil
 	case apierrors.IsNotFound(err):
 		return nil
 	case !apierrors.IsConflict(err):
-		c.events.Eventf(set, corev1.EventTypeWarning, "FailedUpdate", "Error updating owners of persistentvolumeclaim %s: %v", claim.Name, err)
+		c.events.Eventf(set, corev1.EventTypeWarning, "FailedUpdate",
+			"Error updating owners of persistentvolumeclaim %s: %v", claim.Name, err)
 	}
 	return fmt.Errorf("owners of persistentvolumeclaim %s: %w", claim.Name, err)
 }
@@ -97,7 +109,9 @@ func (c *Controller) updateClaim(ctx context.Context, set *apps.StatefulSet, cla
 // label sets the labels of its identity on a pod, such as an adopted one.
 func (c *Controller) label(ctx context.Context, set *apps.StatefulSet, pod *core.Pod) error {
 	ordinal, _ := ordinalOf(set, pod)
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID, "labels": identity(pod.Name, ordinal)}})
+	patch, err := json.Marshal(
+		map[string]any{"metadata": map[string]any{"uid": pod.UID, "labels": identity(pod.Name, ordinal)}},
+	)
 	if err != nil {
 		return fmt.Errorf("encode the labels of pod %s: %w", pod.Name, err)
 	}

@@ -71,13 +71,18 @@ func newOriginalClient(cfg *rest.Config) (*originalClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gentype.NewClientWithList(allotv1alpha1.ClusterResourceClaimTemplates.Resource, client, runtime.NewParameterCodec(scheme), "",
+	return gentype.NewClientWithList(
+		allotv1alpha1.ClusterResourceClaimTemplates.Resource,
+		client,
+		runtime.NewParameterCodec(scheme),
+		"",
 		func() *allotv1alpha1.ClusterResourceClaimTemplate {
 			return &allotv1alpha1.ClusterResourceClaimTemplate{}
 		},
 		func() *allotv1alpha1.ClusterResourceClaimTemplateList {
 			return &allotv1alpha1.ClusterResourceClaimTemplateList{}
-		}), nil
+		},
+	), nil
 }
 
 // templateVersions are the API versions with the same templates, the preferred one first.
@@ -90,10 +95,15 @@ func (a *api) discover() error {
 		return err
 	}
 	if !ok {
-		return fmt.Errorf("the server has no %s: apply what \"allot template-sync manifests\" prints", allotv1alpha1.ClusterResourceClaimTemplates.GroupResource())
+		return fmt.Errorf("the server has no %s: apply what \"allot template-sync manifests\" prints",
+			allotv1alpha1.ClusterResourceClaimTemplates.GroupResource())
 	}
 	for _, version := range templateVersions {
-		templates := schema.GroupVersionResource{Group: resourcev1.GroupName, Version: version, Resource: "resourceclaimtemplates"}
+		templates := schema.GroupVersionResource{
+			Group:    resourcev1.GroupName,
+			Version:  version,
+			Resource: "resourceclaimtemplates",
+		}
 		ok, err := a.serves(templates)
 		if err != nil {
 			return err
@@ -103,7 +113,8 @@ func (a *api) discover() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the server has no resourceclaimtemplates.%s: it needs dynamic resource allocation", resourcev1.GroupName)
+	return fmt.Errorf("the server has no resourceclaimtemplates.%s: it needs dynamic resource allocation",
+		resourcev1.GroupName)
 }
 
 func (a *api) serves(gvr schema.GroupVersionResource) (bool, error) {
@@ -125,7 +136,9 @@ func (a *api) serves(gvr schema.GroupVersionResource) (bool, error) {
 const templateKind = "ResourceClaimTemplate"
 
 // Create creates a template. Only the metadata of the response is used.
-func (a *api) Create(ctx context.Context, template *resourcev1.ResourceClaimTemplate, dryRun bool) (metav1.Object, error) {
+func (a *api) Create(
+	ctx context.Context, template *resourcev1.ResourceClaimTemplate, dryRun bool,
+) (metav1.Object, error) {
 	object, err := a.encode(template)
 	if err != nil {
 		return nil, err
@@ -165,7 +178,9 @@ func (a *api) Repair(ctx context.Context, seen *Copy, marks metav1.ObjectMeta) e
 	if err != nil {
 		return fmt.Errorf("encode marks: %w", err)
 	}
-	_, err = a.metadata.Resource(a.templates).Namespace(seen.Namespace).Patch(ctx, seen.Name, types.ApplyPatchType, patch, forced())
+	_, err = a.metadata.Resource(a.templates).Namespace(
+		seen.Namespace,
+	).Patch(ctx, seen.Name, types.ApplyPatchType, patch, forced())
 	return err
 }
 
@@ -177,7 +192,9 @@ func (a *api) Delete(ctx context.Context, seen *Copy) error {
 }
 
 // WriteStatus applies a status, with a UID precondition.
-func (a *api) WriteStatus(ctx context.Context, o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus) error {
+func (a *api) WriteStatus(
+	ctx context.Context, o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus,
+) error {
 	patch, err := json.Marshal(map[string]any{
 		"apiVersion": allotv1alpha1.SchemeGroupVersion.String(), "kind": allotv1alpha1.KindClusterResourceClaimTemplate,
 		"metadata": map[string]any{"name": o.Name, "uid": o.UID}, "status": status,

@@ -66,13 +66,21 @@ func TestOldVersionsGetTheirForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, err := NewOriginal(&allotv1alpha1.ClusterResourceClaimTemplate{
-		ObjectMeta: metav1.ObjectMeta{Name: "o", UID: "u"}, Spec: allotv1alpha1.ClusterResourceClaimTemplateSpec{Spec: spec("gpu")},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "o",
+			UID:  "u",
+		}, Spec: allotv1alpha1.ClusterResourceClaimTemplateSpec{Spec: spec("gpu")},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for version, path := range map[string][]string{"v1": {"exactly", "deviceClassName"}, "v1beta2": {"exactly", "deviceClassName"}, "v1beta1": {"deviceClassName"}} {
-		a.templates = schema.GroupVersionResource{Group: resourcev1.GroupName, Version: version, Resource: "resourceclaimtemplates"}
+	for version, path := range map[string][]string{"v1": {"exactly", "deviceClassName"},
+		"v1beta2": {"exactly", "deviceClassName"}, "v1beta1": {"deviceClassName"}} {
+		a.templates = schema.GroupVersionResource{
+			Group:    resourcev1.GroupName,
+			Version:  version,
+			Resource: "resourceclaimtemplates",
+		}
 		u, err := a.encode(o.copyFor("ns"))
 		if err != nil {
 			t.Fatal(err)
@@ -82,7 +90,8 @@ func TestOldVersionsGetTheirForm(t *testing.T) {
 		if class != "gpu" || u.GetAPIVersion() != "resource.k8s.io/"+version || u.GetKind() != templateKind {
 			t.Errorf("%s: %v", version, u.Object)
 		}
-		if diff := cmp.Diff(map[string]string{Label: "o"}, u.GetLabels()); diff != "" || u.GetAnnotations()[UIDAnnotation] != "u" {
+		if diff := cmp.Diff(map[string]string{Label: "o"}, u.GetLabels()); diff != "" ||
+			u.GetAnnotations()[UIDAnnotation] != "u" {
 			t.Errorf("%s: labels %s, annotations %v", version, diff, u.GetAnnotations())
 		}
 	}

@@ -27,7 +27,9 @@ func newCaches(a *api) (*caches, error) {
 			&allotv1alpha1.ClusterResourceClaimTemplate{}, 0, cache.Indexers{}),
 	}
 	return c, errors.Join(
-		c.namespaces.SetTransform(slimNamespace), c.templates.SetTransform(slimTemplate), c.originals.SetTransform(readOriginal),
+		c.namespaces.SetTransform(slimNamespace),
+		c.templates.SetTransform(slimTemplate),
+		c.originals.SetTransform(readOriginal),
 	)
 }
 
@@ -41,7 +43,8 @@ func metadataInformer(a *api, gvr schema.GroupVersionResource) cache.SharedIndex
 func slimNamespace(obj any) (any, error) {
 	if whole, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		return &metav1.ObjectMeta{
-			Name: whole.Name, UID: whole.UID, ResourceVersion: whole.ResourceVersion, Labels: whole.Labels, DeletionTimestamp: whole.DeletionTimestamp,
+			Name: whole.Name, UID: whole.UID, ResourceVersion: whole.ResourceVersion, Labels: whole.Labels,
+			DeletionTimestamp: whole.DeletionTimestamp,
 		}, nil
 	}
 	return obj, nil

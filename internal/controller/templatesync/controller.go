@@ -82,10 +82,12 @@ type Controller struct {
 	inSyncEvents *inSyncEvents
 }
 
-func newController(cache Caches, templates TemplateWriter, originals StatusWriter, events reconciler.Recorder, meter Meter, clock clock.PassiveClock) *Controller { //nolint:revive // each is another thing
+func newController(cache Caches, templates TemplateWriter, originals StatusWriter, events reconciler.Recorder,
+	meter Meter, clock clock.PassiveClock) *Controller { //nolint:revive // each is another thing
 	c := &Controller{
 		cache: cache, templates: templates, originals: originals, events: events, meter: meter, clock: clock,
-		own: newOwnSpecs(), verdicts: newVerdicts(clock), board: newBoard(), waitSince: newWaitSince(clock), inSyncEvents: newInSyncEvents(),
+		own: newOwnSpecs(), verdicts: newVerdicts(clock), board: newBoard(), waitSince: newWaitSince(clock),
+		inSyncEvents: newInSyncEvents(),
 	}
 	c.written = expectations.NewTracker(c.inCache, clock, awaited)
 	return c
@@ -187,7 +189,8 @@ func (c *Controller) onNamespace(before, after *metav1.ObjectMeta) {
 		c.enqueueNamespace(before.Name)
 		return
 	}
-	if before == nil || before.UID != after.UID || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) || !maps.Equal(before.Labels, after.Labels) {
+	if before == nil || before.UID != after.UID || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) ||
+		!maps.Equal(before.Labels, after.Labels) {
 		c.enqueueNamespace(after.Name)
 	}
 }

@@ -18,8 +18,9 @@ type Copy struct {
 // NewCopy returns the part of an object's metadata that Decide reads.
 func NewCopy(meta *metav1.ObjectMeta) *Copy {
 	c := &Copy{ObjectMeta: metav1.ObjectMeta{
-		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion, DeletionTimestamp: meta.DeletionTimestamp,
-		Labels: only(meta.Labels, Label), Annotations: only(meta.Annotations, UIDAnnotation, HashAnnotation),
+		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+		DeletionTimestamp: meta.DeletionTimestamp,
+		Labels:            only(meta.Labels, Label), Annotations: only(meta.Annotations, UIDAnnotation, HashAnnotation),
 	}}
 	if owner := metav1.GetControllerOfNoCopy(meta); owner != nil {
 		c.OwnerReferences = []metav1.OwnerReference{*owner}

@@ -59,7 +59,10 @@ func NewOriginal(t *allotv1alpha1.ClusterResourceClaimTemplate) (*Original, erro
 // content returns the spec of the copies.
 func (o *Original) content() resourcev1.ResourceClaimTemplateSpec {
 	m := o.Spec.Metadata
-	return resourcev1.ResourceClaimTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: m.Labels, Annotations: m.Annotations}, Spec: o.Spec.Spec}
+	return resourcev1.ResourceClaimTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: m.Labels, Annotations: m.Annotations},
+		Spec:       o.Spec.Spec,
+	}
 }
 
 // copyFor returns the copy for a namespace.

@@ -72,13 +72,17 @@ func (u *user) act() {
 	switch u.pick("act", "namespace", "namespace", "terminate", "original", "original", "original", "gone", "template", "template", "delete", "strip", "strip", "collect", "lag", "fail") {
 	case "namespace":
 		if w := u.namespaces[namespace]; w == nil || w.DeletionTimestamp == nil {
-			u.put(slices.DeleteFunc([]string{"namespace", namespace, u.pick("label", "", "k=v", "k=w")}, func(s string) bool { return s == "" }))
+			u.put(
+				slices.DeleteFunc([]string{"namespace", namespace, u.pick("label", "", "k=v", "k=w")},
+					func(s string) bool { return s == "" }),
+			)
 		}
 	case "terminate":
 		u.terminate(namespace)
 	case "original":
 		u.put([]string{
-			"original", original, "content=" + u.pick("content", "c1", "c2"), "name=" + u.pick("name", "", "x", "o1"), "select=" + u.pick("select", "", "k:v", "k:w"),
+			"original", original, "content=" + u.pick("content", "c1", "c2"), "name=" + u.pick("name", "", "x", "o1"),
+			"select=" + u.pick("select", "", "k:v", "k:w"),
 		})
 	case "gone":
 		u.gone([]string{"original", original})
@@ -146,7 +150,8 @@ func (u *user) check() {
 			case unmarked(t):
 				delete(wanted, copyName) // a user's: whatever it is
 			case u.orphan(t):
-			case contentOf(t) != o.Spec.Spec.Devices.Requests[0].Exactly.DeviceClassName || t.Annotations[UIDAnnotation] != string(o.UID) ||
+			case contentOf(t) != o.Spec.Spec.Devices.Requests[0].Exactly.DeviceClassName ||
+				t.Annotations[UIDAnnotation] != string(o.UID) ||
 				!metav1.IsControlledBy(t, o) || t.Labels[Label] != o.Name:
 				u.Errorf("%s/%s is %s with %v, want one of %s", name, copyName, describe(t), t.ObjectMeta, o.Name)
 			}
@@ -167,7 +172,8 @@ func (u *user) wanted(namespace *metav1.ObjectMeta) map[string]*allotv1alpha1.Cl
 		if name == "" {
 			name = o.Name
 		}
-		if s := o.Spec.NamespaceSelector; s != nil && !labels.SelectorFromSet(s.MatchLabels).Matches(labels.Set(namespace.Labels)) {
+		if s := o.Spec.NamespaceSelector; s != nil &&
+			!labels.SelectorFromSet(s.MatchLabels).Matches(labels.Set(namespace.Labels)) {
 			continue
 		}
 		if other := wanted[name]; other == nil || o.CreationTimestamp.Before(&other.CreationTimestamp) {
@@ -185,7 +191,8 @@ func unmarked(t *template) bool {
 // reference to its owner off.
 func (u *user) orphan(t *template) bool {
 	for _, o := range u.originals {
-		if types.UID(t.Annotations[UIDAnnotation]) == o.UID || metav1.IsControlledBy(t, o) || t.Labels[Label] == o.Name && t.Annotations[UIDAnnotation] != "" {
+		if types.UID(t.Annotations[UIDAnnotation]) == o.UID || metav1.IsControlledBy(t, o) ||
+			t.Labels[Label] == o.Name && t.Annotations[UIDAnnotation] != "" {
 			return false
 		}
 	}
@@ -205,7 +212,8 @@ func TestDecideDoesNotDependOnOrder(t *testing.T) {
 		for _, namespace := range w.view.namespaces {
 			plan := func(shuffle bool) string {
 				originals := slices.SortedFunc(maps.Values(w.view.originals), (*Original).goesBefore)
-				copies := slices.SortedFunc(maps.Values(w.view.copies), func(a, b *Copy) int { return strings.Compare(a.Name, b.Name) })
+				copies := slices.SortedFunc(maps.Values(w.view.copies),
+					func(a, b *Copy) int { return strings.Compare(a.Name, b.Name) })
 				copies = slices.DeleteFunc(copies, func(c *Copy) bool { return c.Namespace != namespace.Name })
 				if shuffle {
 					originals, copies = rapid.Permutation(originals).Draw(t, "originals"), rapid.Permutation(copies).Draw(t, "copies")

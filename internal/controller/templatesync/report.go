@@ -66,7 +66,8 @@ func (c *Controller) standings(o *Original) (all []located, complete bool) {
 func (c *Controller) announce(o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus) {
 	before := meta.FindStatusCondition(o.Status.Conditions, allotv1alpha1.ConditionInSync)
 	after := meta.FindStatusCondition(status.Conditions, allotv1alpha1.ConditionInSync)
-	if after.Reason == reasonProgressing || before != nil && before.Reason == after.Reason && before.Message == after.Message {
+	if after.Reason == reasonProgressing ||
+		before != nil && before.Reason == after.Reason && before.Message == after.Message {
 		return
 	}
 	kind := corev1.EventTypeWarning

@@ -149,7 +149,9 @@ func (w *world) putOriginal(name string, args map[string]string) {
 		o.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
 	}
 	if has(args, "badselector") {
-		o.Spec.NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Like"}}}
+		o.Spec.NamespaceSelector = &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Like"}},
+		}
 	}
 	if has(args, "deleting") {
 		o.DeletionTimestamp = &metav1.Time{Time: w.clock.Now()}

@@ -63,7 +63,14 @@ func statusOf(o *Original, all []located, now metav1.Time) allotv1alpha1.Cluster
 	}
 	reason, message := verdictOn(o, t)
 	set := func(kind string, holds bool, reason, message string) {
-		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, ObservedGeneration: o.Generation, Reason: reason, Message: message, LastTransitionTime: now}
+		c := metav1.Condition{
+			Type:               kind,
+			Status:             metav1.ConditionFalse,
+			ObservedGeneration: o.Generation,
+			Reason:             reason,
+			Message:            message,
+			LastTransitionTime: now,
+		}
 		if holds {
 			c.Status = metav1.ConditionTrue
 		}

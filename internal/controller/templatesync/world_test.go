@@ -115,7 +115,8 @@ func (w *world) follow() {
 	if w.lags {
 		return
 	}
-	follow(w.view.namespaces, w.namespaces, w.onNamespace, func(m *metav1.ObjectMeta) *metav1.ObjectMeta { return m.DeepCopy() })
+	follow(w.view.namespaces, w.namespaces, w.onNamespace,
+		func(m *metav1.ObjectMeta) *metav1.ObjectMeta { return m.DeepCopy() })
 	follow(w.view.originals, w.originals, w.onOriginal, func(t *allotv1alpha1.ClusterResourceClaimTemplate) *Original {
 		o, err := NewOriginal(t.DeepCopy())
 		if err != nil {
@@ -123,7 +124,8 @@ func (w *world) follow() {
 		}
 		return o
 	})
-	follow(w.view.copies, w.templates, w.onCopy, func(t *resourcev1.ResourceClaimTemplate) *Copy { return NewCopy(&t.ObjectMeta) })
+	follow(w.view.copies, w.templates, w.onCopy,
+		func(t *resourcev1.ResourceClaimTemplate) *Copy { return NewCopy(&t.ObjectMeta) })
 }
 
 func follow[S, C metav1.Object](cached map[string]C, server map[string]S, tell func(before, after C), read func(S) C) {
@@ -232,7 +234,9 @@ func (w *world) Create(ctx context.Context, t *resourcev1.ResourceClaimTemplate,
 }
 
 func managed(by string) []metav1.ManagedFieldsEntry {
-	return []metav1.ManagedFieldsEntry{{Manager: by, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{},"f:spec":{"f:spec":{}}}`)}}
+	return []metav1.ManagedFieldsEntry{
+		{Manager: by, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{},"f:spec":{"f:spec":{}}}`)},
+	}
 }
 
 func describe(t *resourcev1.ResourceClaimTemplate) string {
@@ -313,7 +317,9 @@ func (w *world) collect() {
 }
 
 // WriteStatus is the server's.
-func (w *world) WriteStatus(_ context.Context, o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus) error {
+func (w *world) WriteStatus(
+	_ context.Context, o *Original, status allotv1alpha1.ClusterResourceClaimTemplateStatus,
+) error {
 	live := w.originals[o.Name]
 	if live == nil || live.UID != o.UID {
 		return apierrors.NewConflict(allotv1alpha1.ClusterResourceClaimTemplates.GroupResource(), o.Name, nil)

@@ -76,16 +76,17 @@ func TestJobsAreDeletedWhenTheirTimeIsOver(t *testing.T) {
 		deleted      int
 		later        time.Duration
 	}{
-		"over":                      {cached: job(60), live: job(60), asked: 1, deleted: 1},
-		"at once":                   {cached: job(0), live: job(0), asked: 1, deleted: 1},
-		"not yet":                   {cached: job(61), live: job(61), asked: 1, later: time.Second},
-		"still runs":                {cached: job(60, running), live: job(60, running)},
-		"kept for ever":             {cached: job(60, forever), live: job(60, forever)},
-		"being deleted":             {cached: job(60, deleting), live: job(60, deleting)},
-		"kept longer by now":        {cached: job(60), live: job(90), asked: 1, later: 30 * time.Second},
-		"gone by now":               {cached: job(60), asked: 1},
-		"being deleted by now":      {cached: job(60), live: job(60, deleting), asked: 1},
-		"gone when it is deleted":   {cached: job(60), live: job(60), refuse: apierrors.NewNotFound(batchv1.Resource("jobs"), "j"), asked: 1, deleted: 1},
+		"over":                 {cached: job(60), live: job(60), asked: 1, deleted: 1},
+		"at once":              {cached: job(0), live: job(0), asked: 1, deleted: 1},
+		"not yet":              {cached: job(61), live: job(61), asked: 1, later: time.Second},
+		"still runs":           {cached: job(60, running), live: job(60, running)},
+		"kept for ever":        {cached: job(60, forever), live: job(60, forever)},
+		"being deleted":        {cached: job(60, deleting), live: job(60, deleting)},
+		"kept longer by now":   {cached: job(60), live: job(90), asked: 1, later: 30 * time.Second},
+		"gone by now":          {cached: job(60), asked: 1},
+		"being deleted by now": {cached: job(60), live: job(60, deleting), asked: 1},
+		"gone when it is deleted": {cached: job(60), live: job(60),
+			refuse: apierrors.NewNotFound(batchv1.Resource("jobs"), "j"), asked: 1, deleted: 1},
 		"cannot be deleted for now": {cached: job(60), live: job(60), refuse: refused, want: refused, asked: 1, deleted: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +107,8 @@ func TestJobsAreDeletedWhenTheirTimeIsOver(t *testing.T) {
 				t.Errorf("comes back after %v, want %v", w.later, tc.later)
 			}
 			cache.Delete("default", "j")
-			if err := c.Reconcile(t.Context(), types.NamespacedName{Namespace: "default", Name: "j"}); err != nil || w.now != tc.asked {
+			if err := c.Reconcile(t.Context(), types.NamespacedName{Namespace: "default", Name: "j"}); err != nil ||
+				w.now != tc.asked {
 				t.Errorf("a Job that is gone: error %v, asked %d times", err, w.now)
 			}
 		})

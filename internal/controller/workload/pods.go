@@ -66,7 +66,9 @@ func (p *Pods) Follow(reached func() string) *Pods {
 // Settled reports whether the cache shows all creations and deletions for the owner. Otherwise wait
 // is the time until the next check. An owner with a request that had no response is compared with
 // the API first, by its selector.
-func (p *Pods) Settled(ctx context.Context, owner Owner, selector labels.Selector) (ok bool, wait time.Duration, err error) {
+func (p *Pods) Settled(
+	ctx context.Context, owner Owner, selector labels.Selector,
+) (ok bool, wait time.Duration, err error) {
 	if p.own.InDoubt(owner.GetUID()) {
 		pods, err := p.server.LivePods(ctx, owner.GetNamespace(), selector)
 		if err != nil {

@@ -85,7 +85,9 @@ func (d *testDriver) GetInfo(context.Context, *registrationv1.InfoRequest) (*reg
 	return d.info, nil
 }
 
-func (d *testDriver) NotifyRegistrationStatus(_ context.Context, st *registrationv1.RegistrationStatus) (*registrationv1.RegistrationStatusResponse, error) {
+func (d *testDriver) NotifyRegistrationStatus(
+	_ context.Context, st *registrationv1.RegistrationStatus,
+) (*registrationv1.RegistrationStatusResponse, error) {
 	d.outcome <- st
 	return &registrationv1.RegistrationStatusResponse{}, nil
 }
@@ -106,13 +108,19 @@ func (d *testDriver) called(ctx context.Context, method string, claims []*drav1.
 	return nil
 }
 
-func (d *testDriver) NodePrepareResources(ctx context.Context, request *drav1.NodePrepareResourcesRequest) (*drav1.NodePrepareResourcesResponse, error) {
+func (d *testDriver) NodePrepareResources(
+	ctx context.Context, request *drav1.NodePrepareResourcesRequest,
+) (*drav1.NodePrepareResourcesResponse, error) {
 	if err := d.called(ctx, "NodePrepareResources", request.Claims); err != nil {
 		return nil, err
 	}
 	response := &drav1.NodePrepareResourcesResponse{Claims: map[string]*drav1.NodePrepareResourceResponse{}}
 	for _, claim := range request.Claims {
-		device := &drav1.Device{PoolName: "node-0", DeviceName: "dev-" + claim.Name, CdiDeviceIds: []string{d.info.Name + "/dev=" + claim.Name}}
+		device := &drav1.Device{
+			PoolName:     "node-0",
+			DeviceName:   "dev-" + claim.Name,
+			CdiDeviceIds: []string{d.info.Name + "/dev=" + claim.Name},
+		}
 		answer := &drav1.NodePrepareResourceResponse{Devices: []*drav1.Device{device}}
 		if d.has("refuse") {
 			answer = &drav1.NodePrepareResourceResponse{Error: "no firmware"}
@@ -128,7 +136,9 @@ func (d *testDriver) NodePrepareResources(ctx context.Context, request *drav1.No
 	return response, nil
 }
 
-func (d *testDriver) NodeUnprepareResources(ctx context.Context, request *drav1.NodeUnprepareResourcesRequest) (*drav1.NodeUnprepareResourcesResponse, error) {
+func (d *testDriver) NodeUnprepareResources(
+	ctx context.Context, request *drav1.NodeUnprepareResourcesRequest,
+) (*drav1.NodeUnprepareResourcesResponse, error) {
 	if err := d.called(ctx, "NodeUnprepareResources", request.Claims); err != nil {
 		return nil, err
 	}
@@ -149,7 +159,9 @@ func (d *testDriver) NodeUnprepareResources(ctx context.Context, request *drav1.
 	return response, nil
 }
 
-func (d *testDriver) NodeWatchResources(_ *drahealthv1.NodeWatchResourcesRequest, stream drahealthv1.DRAResourceHealth_NodeWatchResourcesServer) error {
+func (d *testDriver) NodeWatchResources(
+	_ *drahealthv1.NodeWatchResourcesRequest, stream drahealthv1.DRAResourceHealth_NodeWatchResourcesServer,
+) error {
 	for {
 		select {
 		case <-stream.Context().Done():

@@ -108,7 +108,11 @@ func (p *plugin) report(d *drahealthv1.DeviceHealth, now time.Time) (changed boo
 	if seconds := d.GetHealthCheckTimeoutSeconds(); seconds > 0 {
 		timeout = time.Duration(seconds) * time.Second
 	}
-	next := healthReport{health: healthFrom(d.GetHealth()), message: shortMessage(d.GetMessage()), expires: now.Add(timeout)}
+	next := healthReport{
+		health:  healthFrom(d.GetHealth()),
+		message: shortMessage(d.GetMessage()),
+		expires: now.Add(timeout),
+	}
 	p.reports[key] = next
 	return !known || before.health != next.health || before.message != next.message
 }

@@ -32,7 +32,8 @@ type node struct {
 
 func newNode(name string, f folder, opts Options) (*node, error) {
 	if example := filepath.Join(f.registry(), "d-reg.sock"); len(example) > longestSocket {
-		return nil, fmt.Errorf("folder for plugins: a socket such as %s has %d characters, and there may be %d at most", example, len(example), longestSocket)
+		return nil, fmt.Errorf("folder for plugins: a socket such as %s has %d characters, and there may be %d at most",
+			example, len(example), longestSocket)
 	}
 	if err := f.create(); err != nil {
 		return nil, err
@@ -56,7 +57,8 @@ func (n *node) register(info *registrationv1.PluginInfo) (remove func(), err err
 	}
 	service, health, err := negotiate(info.SupportedVersions)
 	if err != nil {
-		return nil, fmt.Errorf("invalid supported gRPC versions of DRA driver plugin %s at endpoint %s: %w", info.Name, info.Endpoint, err)
+		return nil, fmt.Errorf("invalid supported gRPC versions of DRA driver plugin %s at endpoint %s: %w", info.Name,
+			info.Endpoint, err)
 	}
 	p := &plugin{driver: info.Name, endpoint: info.Endpoint, service: service, health: health, timeout: n.opts.CallTimeout}
 	p.changed = func() { n.connectionChanged(p.driver) }
@@ -174,7 +176,8 @@ func (n *node) uses(pod types.UID) bool {
 func (n *node) real(claims []*resource.ResourceClaim) []*resource.ResourceClaim {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(claims), func(claim *resource.ResourceClaim) bool { return len(n.realDrivers(claim)) == 0 })
+	return slices.DeleteFunc(slices.Clone(claims),
+		func(claim *resource.ResourceClaim) bool { return len(n.realDrivers(claim)) == 0 })
 }
 
 // realDrivers returns the drivers of the claim's devices that are not simulated, in order. The lock

@@ -71,7 +71,8 @@ func (p *plugin) connect() error {
 // its process listens.
 func dial(socket string, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
 	soon := backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second}
-	opts = append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithConnectParams(grpc.ConnectParams{Backoff: soon, MinConnectTimeout: time.Second}))
+	opts = append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: soon, MinConnectTimeout: time.Second}))
 	return grpc.NewClient("unix:"+socket, opts...)
 }
 

@@ -89,7 +89,10 @@ func (n *node) recordOf(claim *resource.ResourceClaim) (*record, error) {
 	case r == nil:
 		return newRecord(claim, n.realDrivers(claim)), nil
 	case r.UID != claim.UID:
-		return nil, fmt.Errorf("old ResourceClaim with same name %s and different UID %s still exists (previous pod force-deleted?!)", r.Name, r.UID)
+		return nil, fmt.Errorf(
+			"old ResourceClaim with same name %s and different UID %s still exists (previous pod force-deleted?!)", r.Name,
+			r.UID,
+		)
 	case r.leaving:
 		return nil, fmt.Errorf("ResourceClaim %s is being unprepared", r.Name)
 	}

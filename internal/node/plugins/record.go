@@ -46,7 +46,13 @@ func (d Device) IsFor(request string) bool {
 
 // newRecord returns the record of a claim that is allocated and not prepared.
 func newRecord(claim *resource.ResourceClaim, drivers []string) *record {
-	r := &record{Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID, Pods: map[types.UID]string{}, Drivers: map[string][]Device{}}
+	r := &record{
+		Namespace: claim.Namespace,
+		Name:      claim.Name,
+		UID:       claim.UID,
+		Pods:      map[types.UID]string{},
+		Drivers:   map[string][]Device{},
+	}
 	r.Results = slices.Clone(claim.Status.Allocation.Devices.Results)
 	for _, driver := range drivers {
 		r.Drivers[driver] = nil
@@ -78,7 +84,8 @@ func (r *record) driversFor(op resourcev1.SkipNodeOperation) []string {
 func skips(results []resourcev1.DeviceRequestAllocationResult, driver string, op resourcev1.SkipNodeOperation) bool {
 	for i := range results {
 		skipped := results[i].SkipNodeOperations
-		if results[i].Driver == driver && !slices.Contains(skipped, op) && !slices.Contains(skipped, resourcev1.SkipNodeOperationAll) {
+		if results[i].Driver == driver && !slices.Contains(skipped, op) &&
+			!slices.Contains(skipped, resourcev1.SkipNodeOperationAll) {
 			return false
 		}
 	}

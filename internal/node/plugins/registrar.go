@@ -115,7 +115,8 @@ func (r *registrar) attempt(ctx context.Context, path string) (remove func(), er
 		_, err := client.NotifyRegistrationStatus(ctx, &registrationv1.RegistrationStatus{Error: refused.Error()})
 		return nil, errors.Join(refused, err)
 	}
-	if _, err := client.NotifyRegistrationStatus(ctx, &registrationv1.RegistrationStatus{PluginRegistered: true}); err != nil {
+	if _, err := client.NotifyRegistrationStatus(ctx,
+		&registrationv1.RegistrationStatus{PluginRegistered: true}); err != nil {
 		remove()
 		return nil, fmt.Errorf("NotifyRegistrationStatus: %w", err)
 	}

@@ -142,13 +142,15 @@ func (p *play) print(d *datadriven.TestData) (string, error) {
 	switch file := folderOf(p.dir, "node-0").recordFile(); d.Cmd {
 	case "devices":
 		for _, device := range p.host.Devices("node-0", "default", d.CmdArgs[0].Key) {
-			fmt.Fprintf(&b, "%s %s/%s cdi %v health %s %s\n", device.Driver, device.Pool, device.Device.Device, device.CDI, device.Health, device.Message)
+			fmt.Fprintf(&b, "%s %s/%s cdi %v health %s %s\n", device.Driver, device.Pool, device.Device.Device, device.CDI,
+				device.Health, device.Message)
 		}
 	case "taken":
 		fmt.Fprintln(&b, p.host.Taken("node-0"))
 	case "held":
 		for _, held := range p.host.Held() {
-			fmt.Fprintf(&b, "%s %s of pods %v with %d devices\n", held.Node, held.Claim.Name, held.Pods, len(held.Claim.Status.Allocation.Devices.Results))
+			fmt.Fprintf(&b, "%s %s of pods %v with %d devices\n", held.Node, held.Claim.Name, held.Pods,
+				len(held.Claim.Status.Allocation.Devices.Results))
 		}
 	case "record":
 		data, err := os.ReadFile(file)
@@ -206,7 +208,12 @@ func (p *play) startHost(t *testing.T, d *datadriven.TestData) error {
 }
 
 func (p *play) startPlugin(t *testing.T, d *datadriven.TestData) (string, error) {
-	driver := &testDriver{name: d.CmdArgs[0].Key, note: p.note, outcome: make(chan *registrationv1.RegistrationStatus, 10), reports: make(chan []*drahealthv1.DeviceHealth)}
+	driver := &testDriver{
+		name:    d.CmdArgs[0].Key,
+		note:    p.note,
+		outcome: make(chan *registrationv1.RegistrationStatus, 10),
+		reports: make(chan []*drahealthv1.DeviceHealth),
+	}
 	driver.info = &registrationv1.PluginInfo{Type: registrationv1.DRAPlugin}
 	services := []string{"v1.DRAPlugin", "v1beta1.DRAPlugin"}
 	registry := folderOf(p.dir, "node-0").registry()
@@ -302,7 +309,8 @@ func (p *play) find(d *testDriver, match func(*plugin) bool) bool {
 	n := p.host.nodes["node-0"]
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.ContainsFunc(n.drivers[d.info.Name], func(other *plugin) bool { return other.endpoint == endpoint && match(other) })
+	return slices.ContainsFunc(n.drivers[d.info.Name],
+		func(other *plugin) bool { return other.endpoint == endpoint && match(other) })
 }
 
 func (p *play) report(d *datadriven.TestData) error {
@@ -331,7 +339,13 @@ func (p *play) addClaim(t *testing.T, d *datadriven.TestData) {
 			skip = append(skip, resourcev1.SkipNodeOperation(arg.Vals[0]))
 		case "devices":
 			for i, driver := range arg.Vals {
-				result := resourcev1.DeviceRequestAllocationResult{Request: "r", Driver: driver, Pool: "node-0", Device: fmt.Sprintf("dev-%d", i), SkipNodeOperations: skip}
+				result := resourcev1.DeviceRequestAllocationResult{
+					Request:            "r",
+					Driver:             driver,
+					Pool:               "node-0",
+					Device:             fmt.Sprintf("dev-%d", i),
+					SkipNodeOperations: skip,
+				}
 				claim.Status.Allocation.Devices.Results = append(claim.Status.Allocation.Devices.Results, result)
 			}
 		default:

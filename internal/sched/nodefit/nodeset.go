@@ -44,7 +44,8 @@ func (c *Cache) Suitable(f *Fitter) *NodeSet {
 		clear(c.sets)
 	}
 	known = &NodeSet{version: c.state.Nodes.Version(), Nodes: f.Suitable(c.state.Nodes.List())}
-	known.HasSoftTaints = slices.ContainsFunc(known.Nodes, func(info *model.NodeInfo) bool { return f.SoftTaints(info) > 0 })
+	known.HasSoftTaints = slices.ContainsFunc(known.Nodes,
+		func(info *model.NodeInfo) bool { return f.SoftTaints(info) > 0 })
 	c.sets[f.Shape.ID] = known
 	return known
 }

@@ -17,7 +17,8 @@ func PodUsing(state *model.State, unit *model.Unit, key model.Key, survivors []*
 	claim, _ := state.Claims.Get(key)
 	home, tied := nodefit.TiedNode(claim.Allocation.NodeSelector)
 	counts := func(pod *model.Pod) bool {
-		return pod.Counts() && !slices.Contains(survivors, pod) && !(pod.Deleting && tied && pod.Node == home && Unreachable(state, home))
+		return pod.Counts() && !slices.Contains(survivors, pod) &&
+			!(pod.Deleting && tied && pod.Node == home && Unreachable(state, home))
 	}
 	if unit.Group != nil && slices.Contains(unit.Group.Claims, key.Name) {
 		for _, pod := range state.Groups.Members(unit.Group.Key) {

@@ -40,7 +40,8 @@ func TestQueueOrder(t *testing.T) {
 	q := queue.New()
 	half := entry("half-bound", -5, 9)
 	half.HalfBound = true
-	for _, e := range []queue.Entry{entry("b", 0, 2), entry("young", 0, 3), half, entry("a", 0, 2), entry("important", 7, 4), entry("changes", 0, 1)} {
+	for _, e := range []queue.Entry{entry("b", 0, 2), entry("young", 0, 3), half, entry("a", 0, 2),
+		entry("important", 7, 4), entry("changes", 0, 1)} {
 		q.Add(e)
 	}
 	q.Add(entry("changes", 9, 1))

@@ -128,7 +128,8 @@ func (r *Reasons) quorum() string {
 	for _, other := range []struct {
 		n    int
 		what string
-	}{{r.Quorum.Census.Gated, "gated"}, {r.Quorum.Census.Foreign, "of another scheduler"}, {r.Quorum.Census.Deleting, "being deleted"}, {r.Quorum.Census.Finished, "finished"}} {
+	}{{r.Quorum.Census.Gated, "gated"}, {r.Quorum.Census.Foreign, "of another scheduler"},
+		{r.Quorum.Census.Deleting, "being deleted"}, {r.Quorum.Census.Finished, "finished"}} {
 		if other.n > 0 {
 			others = append(others, fmt.Sprintf("%d %s", other.n, other.what))
 		}

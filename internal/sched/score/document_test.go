@@ -30,7 +30,8 @@ func document() string {
 				kept = "no"
 			}
 		}
-		text += fmt.Sprintf("| %s | %s | %s | %s | %s |\n", levelNames[p.level], p.name, weight, strings.Join(names, ", "), kept)
+		text += fmt.Sprintf("| %s | %s | %s | %s | %s |\n", levelNames[p.level], p.name, weight, strings.Join(names, ", "),
+			kept)
 	}
 	return text
 }

@@ -46,7 +46,8 @@ func (c *Cache) imagesOf(shape *model.Shape) *images {
 		clear(c.images)
 	}
 	known = &images{
-		key: key, images: c.state.Images.Version(), nodes: c.state.Nodes.Version(), shares: imageShares(c.state, shape.Images),
+		key: key, images: c.state.Images.Version(), nodes: c.state.Nodes.Version(),
+		shares: imageShares(c.state, shape.Images),
 	}
 	c.images[key] = known
 	return known

@@ -34,7 +34,8 @@ func sortedNodes(list []Candidate) []*model.NodeInfo {
 
 func drawCandidate(t *rapid.T, node *model.NodeInfo) Candidate {
 	return Candidate{
-		Node: node, zone: node.Zone, Excluded: rapid.IntRange(0, 3).Draw(t, "out") == 0, author: rapid.Int64Range(0, 1).Draw(t, "wish"),
+		Node: node, zone: node.Zone, Excluded: rapid.IntRange(0, 3).Draw(t, "out") == 0,
+		author:  rapid.Int64Range(0, 1).Draw(t, "wish"),
 		Devices: rapid.IntRange(0, 1).Draw(t, "devices"), use: float64(rapid.IntRange(0, 3).Draw(t, "load")),
 	}
 }

@@ -49,7 +49,12 @@ func watchClaims(t *testing.T, ns string) *witness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &witness{ns: ns, holders: map[model.DeviceID]string{}, devices: map[string][]model.DeviceID{}, used: map[model.DeviceID]bool{}}
+	w := &witness{
+		ns:      ns,
+		holders: map[model.DeviceID]string{},
+		devices: map[string][]model.DeviceID{},
+		used:    map[model.DeviceID]bool{},
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -49,7 +49,8 @@ func TestF63Churn(t *testing.T) {
 	workers.Wait()
 	eventually(t, "all pods that are left are bound", func() bool {
 		list, err := set.Pods(ns).List(t.Context(), metav1.ListOptions{})
-		return err == nil && len(list.Items) > 0 && !slices.ContainsFunc(list.Items, func(p core.Pod) bool { return p.Spec.NodeName == "" })
+		return err == nil && len(list.Items) > 0 &&
+			!slices.ContainsFunc(list.Items, func(p core.Pod) bool { return p.Spec.NodeName == "" })
 	})
 	w.testify(t)
 	total := 0
@@ -82,7 +83,8 @@ func churn(ctx context.Context, t *testing.T, ns, prefix string) int {
 	n := 0
 	for ; ctx.Err() == nil; n++ {
 		name := fmt.Sprintf("%s-%d", prefix, n)
-		if _, err := set.Pods(ns).Create(context.WithoutCancel(ctx), pod(ns, name, corev1.DefaultSchedulerName, template("one")), metav1.CreateOptions{}); err != nil {
+		if _, err := set.Pods(ns).Create(context.WithoutCancel(ctx),
+			pod(ns, name, corev1.DefaultSchedulerName, template("one")), metav1.CreateOptions{}); err != nil {
 			t.Error(err)
 			return n
 		}

@@ -46,7 +46,10 @@ func race(t *testing.T, ns string, round int) string {
 	names := map[string]string{}
 	for _, scheduler := range []string{corev1.DefaultSchedulerName, second} {
 		name := fmt.Sprintf("p%d-%s", round, scheduler)
-		claim := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: claimSpec("f64.example.com")}
+		claim := &resource.ResourceClaim{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
+			Spec:       claimSpec("f64.example.com"),
+		}
 		if _, err := set.ResourceClaims(ns).Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -51,14 +51,17 @@ func TestF66LatePieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slice.Spec.Devices[0].Attributes = map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"model": {StringValue: &name}}
+	slice.Spec.Devices[0].Attributes = map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
+		"model": {StringValue: &name},
+	}
 	if _, err := set.ResourceSlices().Update(t.Context(), slice, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	boundSoon(t, ns, "p")
 
 	addClaim(t, ns, "d", driver)
-	if _, err := set.Pods(ns).Create(t.Context(), pod(ns, "q", corev1.DefaultSchedulerName, named("d")), metav1.CreateOptions{}); err != nil {
+	if _, err := set.Pods(ns).Create(t.Context(), pod(ns, "q", corev1.DefaultSchedulerName, named("d")),
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	says(t, ns, "q", "1 device wanted")
@@ -71,7 +74,8 @@ func addClaim(t *testing.T, ns, name, class string, selectors ...string) {
 	claim := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: claimSpec(class)}
 	for _, expression := range selectors {
 		exactly := claim.Spec.Devices.Requests[0].Exactly
-		exactly.Selectors = append(exactly.Selectors, resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{Expression: expression}})
+		exactly.Selectors = append(exactly.Selectors,
+			resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{Expression: expression}})
 	}
 	if _, err := set.ResourceClaims(ns).Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

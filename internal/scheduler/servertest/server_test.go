@@ -76,7 +76,8 @@ func start(ctx context.Context, server *apiserver.Server) (err error) {
 // namespace makes a namespace for a test.
 func namespace(t *testing.T) string {
 	t.Helper()
-	ns, err := set.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "scheduler-"}}, metav1.CreateOptions{})
+	ns, err := set.Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "scheduler-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,9 @@ func eventually(t *testing.T, what string, holds func() bool) {
 }
 
 // made ends the test when something could not be made, and takes it away after the test.
-func made[T client.Object](t *testing.T, object T, err error, remove func(ctx context.Context, name string, opts metav1.DeleteOptions) error) T {
+func made[T client.Object](
+	t *testing.T, object T, err error, remove func(ctx context.Context, name string, opts metav1.DeleteOptions) error,
+) T {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +123,10 @@ func addNode(t *testing.T, name, driver string, devices int) {
 func addSlice(t *testing.T, name, driver string, devices int, edit func(*resourcev1.ResourceSliceSpec)) {
 	t.Helper()
 	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "." + driver}}
-	slice.Spec = resourcev1.ResourceSliceSpec{Driver: driver, Pool: resourcev1.ResourcePool{Name: name, ResourceSliceCount: 1}}
+	slice.Spec = resourcev1.ResourceSliceSpec{
+		Driver: driver,
+		Pool:   resourcev1.ResourcePool{Name: name, ResourceSliceCount: 1},
+	}
 	for i := range devices {
 		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprintf("gpu-%d", i)})
 	}
@@ -133,14 +139,18 @@ func addSlice(t *testing.T, name, driver string, devices int, edit func(*resourc
 func addClass(t *testing.T, driver string) *resourcev1.DeviceClass {
 	t.Helper()
 	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: driver}}
-	class.Spec.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)}}}
+	class.Spec.Selectors = []resourcev1.DeviceSelector{
+		{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)}},
+	}
 	class, err := set.DeviceClasses().Create(t.Context(), class, metav1.CreateOptions{})
 	return made(t, class, err, set.DeviceClasses().Delete)
 }
 
 func claimSpec(class string) resource.ResourceClaimSpec {
 	spec := resource.ResourceClaimSpec{}
-	spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class}}}
+	spec.Devices.Requests = []resourcev1.DeviceRequest{
+		{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class}},
+	}
 	return spec
 }
 

@@ -26,21 +26,26 @@ type reply struct {
 
 // podsOf returns a kind whose lists are answered by replies, in order.
 func podsOf(t *testing.T, replies ...reply) *kind {
-	return &kind{resource: "pods", namespaced: true, missing: "nothing is known", list: func(_ context.Context, namespace string, opts metav1.ListOptions) (runtime.Object, error) {
-		if len(replies) == 0 {
-			t.Fatal("one list too many")
-		}
-		r := replies[0]
-		replies = replies[1:]
-		if r.namespace != namespace || r.cont != opts.Continue {
-			t.Errorf("list of namespace %q from %q, want %q from %q", namespace, opts.Continue, r.namespace, r.cont)
-		}
-		list := &corev1.PodList{ListMeta: metav1.ListMeta{Continue: r.next}}
-		for _, name := range r.names {
-			list.Items = append(list.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}})
-		}
-		return list, r.err
-	}}
+	return &kind{
+		resource:   "pods",
+		namespaced: true,
+		missing:    "nothing is known",
+		list: func(_ context.Context, namespace string, opts metav1.ListOptions) (runtime.Object, error) {
+			if len(replies) == 0 {
+				t.Fatal("one list too many")
+			}
+			r := replies[0]
+			replies = replies[1:]
+			if r.namespace != namespace || r.cont != opts.Continue {
+				t.Errorf("list of namespace %q from %q, want %q from %q", namespace, opts.Continue, r.namespace, r.cont)
+			}
+			list := &corev1.PodList{ListMeta: metav1.ListMeta{Continue: r.next}}
+			for _, name := range r.names {
+				list.Items = append(list.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}})
+			}
+			return list, r.err
+		},
+	}
 }
 
 func TestRead(t *testing.T) {
@@ -54,19 +59,24 @@ func TestRead(t *testing.T) {
 		unknown   string
 		fails     bool
 	}{
-		{name: "pages", replies: []reply{{names: []string{"a"}, next: "1"}, {cont: "1", names: []string{"b"}}}, want: []string{"a", "b"}},
+		{name: "pages", replies: []reply{{names: []string{"a"}, next: "1"}, {cont: "1", names: []string{"b"}}},
+			want: []string{"a", "b"}},
 		{
-			name:    "the server forgot the revision of the pages",
-			replies: []reply{{names: []string{"a"}, next: "1"}, {cont: "1", err: apierrors.NewResourceExpired("gone")}, {names: []string{"a", "b"}}},
-			want:    []string{"a", "b"},
+			name: "the server forgot the revision of the pages",
+			replies: []reply{{names: []string{"a"}, next: "1"}, {cont: "1", err: apierrors.NewResourceExpired("gone")},
+				{names: []string{"a", "b"}}},
+			want: []string{"a", "b"},
 		},
-		{name: "not allowed", replies: []reply{{err: forbidden}}, unknown: "pods: you may not list them, so nothing is known"},
+		{name: "not allowed", replies: []reply{{err: forbidden}},
+			unknown: "pods: you may not list them, so nothing is known"},
 		{
-			name: "allowed in one namespace", namespace: "ns", replies: []reply{{err: forbidden}, {namespace: "ns", names: []string{"a"}}},
-			want: []string{"a"}, unknown: "pods: you may list them only in namespace ns, so nothing is known",
+			name: "allowed in one namespace", namespace: "ns",
+			replies: []reply{{err: forbidden}, {namespace: "ns", names: []string{"a"}}},
+			want:    []string{"a"}, unknown: "pods: you may list them only in namespace ns, so nothing is known",
 		},
 		{
-			name: "not allowed in the namespace either", namespace: "ns", replies: []reply{{err: forbidden}, {namespace: "ns", err: forbidden}},
+			name: "not allowed in the namespace either", namespace: "ns",
+			replies: []reply{{err: forbidden}, {namespace: "ns", err: forbidden}},
 			unknown: "pods: you may not list them, so nothing is known",
 		},
 		{name: "not served", replies: []reply{{err: apierrors.NewNotFound(pods, "")}}},

@@ -55,8 +55,13 @@ func New() (*Server, error) {
 // begin writes the status of a claim, which makes the server start its watch of allocated devices.
 // That watch lasts as long as the server, so it must not start in a bubble.
 func (s *Server) begin() error {
-	r, err := http.NewRequest(http.MethodPut, "https://"+host+"/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/none/status",
-		strings.NewReader(`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"namespace":"default","name":"none"}}`))
+	r, err := http.NewRequest(
+		http.MethodPut,
+		"https://"+host+"/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/none/status",
+		strings.NewReader(
+			`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"namespace":"default","name":"none"}}`,
+		),
+	)
 	if err != nil {
 		return err
 	}
@@ -113,7 +118,9 @@ func chain(handler http.Handler, cfg *genericapiserver.Config) http.Handler {
 	named := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r.WithContext(request.WithUser(r.Context(), administrator)))
 	})
-	return filters.WithRequestReceivedTimestamp(filters.WithRequestInfo(filters.WithAuditInit(named), cfg.RequestInfoResolver))
+	return filters.WithRequestReceivedTimestamp(
+		filters.WithRequestInfo(filters.WithAuditInit(named), cfg.RequestInfoResolver),
+	)
 }
 
 // describe sets the OpenAPI models of the kinds, which the endpoints need to track field managers.
@@ -148,8 +155,13 @@ func (s *Server) GetRESTOptions(resource schema.GroupResource, _ runtime.Object)
 
 // storage is a generic.StorageDecorator.
 func (s *Server) storage(
-	_ *storagebackend.ConfigForResource, prefix string, _ func(runtime.Object) (string, error), newOne, _ func() runtime.Object,
-	_ storage.AttrFunc, _ storage.IndexerFuncs, _ *cache.Indexers,
+	_ *storagebackend.ConfigForResource,
+	prefix string,
+	_ func(runtime.Object) (string, error),
+	newOne, _ func() runtime.Object,
+	_ storage.AttrFunc,
+	_ storage.IndexerFuncs,
+	_ *cache.Indexers,
 ) (storage.Interface, factory.DestroyFunc, error) {
 	return &store{memory: s.Memory, prefix: prefix + "/", newOne: newOne}, func() {}, nil
 }

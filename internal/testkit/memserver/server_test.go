@@ -43,7 +43,8 @@ func writeAndWatch(t *testing.T, server *Server) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "b"} {
-		if _, err := set.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		if _, err := set.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}},
+			metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +80,8 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	create := func(name string) *corev1.Namespace {
-		made, err := set.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		made, err := set.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}},
+			metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +100,8 @@ func TestForget(t *testing.T) {
 		t.Errorf("before it forgets: %v", e)
 	}
 	server.Forget()
-	if e := first(a.ResourceVersion); e.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) {
+	if e := first(a.ResourceVersion); e.Type != watch.Error ||
+		!apierrors.IsResourceExpired(apierrors.FromObject(e.Object)) {
 		t.Errorf("from before it forgot: %v", e)
 	}
 	create("c")

@@ -91,7 +91,10 @@ func (s *store) GuaranteedUpdate(
 	}
 }
 
-func (s *store) tryUpdate(key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions, update storage.UpdateFunc) error {
+func (s *store) tryUpdate(
+	key string, destination runtime.Object, ignoreNotFound bool, preconditions *storage.Preconditions,
+	update storage.UpdateFunc,
+) error {
 	old, there := s.memory.get(key)
 	current := s.newOne()
 	switch {

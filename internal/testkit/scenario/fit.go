@@ -177,7 +177,13 @@ func podAffinity(l *line) (*corev1.Affinity, error) {
 			affinity.NodeAffinity = &corev1.NodeAffinity{}
 		}
 		list := &affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
-		*list = append(*list, corev1.PreferredSchedulingTerm{Weight: options.number("weight", 1), Preference: labelSelector(text).NodeSelectorTerms[0]})
+		*list = append(
+			*list,
+			corev1.PreferredSchedulingTerm{
+				Weight:     options.number("weight", 1),
+				Preference: labelSelector(text).NodeSelectorTerms[0],
+			},
+		)
 	}
 	return affinity, nil
 }

@@ -19,7 +19,9 @@ func (s *Scenario) node(l *line) error {
 	node := &corev1.Node{ObjectMeta: s.meta("node", l.name)}
 	node.Labels = map[string]string{corev1.LabelHostname: l.name}
 	node.Status.Allocatable = corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("32Gi"), corev1.ResourcePods: resource.MustParse("110"),
+		corev1.ResourceCPU: resource.MustParse(
+			"8",
+		), corev1.ResourceMemory: resource.MustParse("32Gi"), corev1.ResourcePods: resource.MustParse("110"),
 	}
 	node.Status.DeclaredFeatures = []string{model.OptionalNodeOperations}
 	for name, values := range l.args {
@@ -52,7 +54,8 @@ func nodeArg(node *corev1.Node, name, value string) error {
 		if at < 0 || err != nil {
 			return fmt.Errorf("image %s is not NAME=SIZE", value)
 		}
-		node.Status.Images = append(node.Status.Images, corev1.ContainerImage{Names: strings.Split(value[:at], ","), SizeBytes: size.Value()})
+		node.Status.Images = append(node.Status.Images,
+			corev1.ContainerImage{Names: strings.Split(value[:at], ","), SizeBytes: size.Value()})
 	default:
 		quantity, err := resource.ParseQuantity(value)
 		if err != nil {
@@ -71,7 +74,8 @@ func (s *Scenario) class(l *line) error {
 		class.Spec.ExtendedResourceName = ptr(l.one("extended", ""))
 	}
 	for _, driver := range l.args["config"] {
-		class.Spec.Config = append(class.Spec.Config, resourcev1.DeviceClassConfiguration{DeviceConfiguration: opaque(driver)})
+		class.Spec.Config = append(class.Spec.Config,
+			resourcev1.DeviceClassConfiguration{DeviceConfiguration: opaque(driver)})
 	}
 	s.queue.Wake(s.state.Classes.Put(model.ClassFrom(class)))
 	return nil
@@ -231,7 +235,9 @@ func nodeResource(text string) (corev1.ResourceName, resourcev1.NodeAllocatableR
 		case "device":
 			r.Mapping.DeviceMultiplier = ptr(resource.MustParse(value))
 		case "capacity":
-			r.Mapping.CapacityKey, r.Mapping.CapacityMultiplier = ptr(resourcev1.QualifiedName(capacity)), ptr(resource.MustParse(times))
+			r.Mapping.CapacityKey, r.Mapping.CapacityMultiplier = ptr(resourcev1.QualifiedName(capacity)), ptr(
+				resource.MustParse(times),
+			)
 		case "pod":
 			r.Overhead.PerPod = ptr(resource.MustParse(value))
 		case "container":

@@ -90,9 +90,11 @@ func printPlan(p *plan.Plan) string {
 		}
 		if to-from < 3 {
 			to = from
-			fmt.Fprintf(&b, "  pod %s -> %s%s%s\n", p.Pods[from].Pod.Name, p.Pods[from].Node, printDraws(p.Pods[from].Draws), printMappings(p.Pods[from].Extended))
+			fmt.Fprintf(&b, "  pod %s -> %s%s%s\n", p.Pods[from].Pod.Name, p.Pods[from].Node, printDraws(p.Pods[from].Draws),
+				printMappings(p.Pods[from].Extended))
 		} else {
-			fmt.Fprintf(&b, "  pod %s to %s (%d) -> %s\n", p.Pods[from].Pod.Name, p.Pods[to].Pod.Name, to-from+1, p.Pods[from].Node)
+			fmt.Fprintf(&b, "  pod %s to %s (%d) -> %s\n", p.Pods[from].Pod.Name, p.Pods[to].Pod.Name, to-from+1,
+				p.Pods[from].Node)
 		}
 		from = to + 1
 	}

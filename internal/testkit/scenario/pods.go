@@ -63,11 +63,13 @@ func claimSpec(l *line) (*resource.ResourceClaimSpec, error) {
 	}
 	for _, text := range l.args["match"] {
 		attribute, requests := ruleOf(text)
-		spec.Devices.Constraints = append(spec.Devices.Constraints, resourcev1.DeviceConstraint{MatchAttribute: &attribute, Requests: requests})
+		spec.Devices.Constraints = append(spec.Devices.Constraints,
+			resourcev1.DeviceConstraint{MatchAttribute: &attribute, Requests: requests})
 	}
 	for _, text := range l.args["distinct"] {
 		attribute, requests := ruleOf(text)
-		spec.Devices.Constraints = append(spec.Devices.Constraints, resourcev1.DeviceConstraint{DistinctAttribute: &attribute, Requests: requests})
+		spec.Devices.Constraints = append(spec.Devices.Constraints,
+			resourcev1.DeviceConstraint{DistinctAttribute: &attribute, Requests: requests})
 	}
 	for _, text := range l.args["config"] {
 		driver, request, only := strings.Cut(text, ":")
@@ -144,7 +146,11 @@ func request(text string, alternatives []string) (resourcev1.DeviceRequest, erro
 
 func exactly(text string) (*resourcev1.ExactDeviceRequest, error) {
 	class, rest, _ := strings.Cut(text, ":")
-	exactly := &resourcev1.ExactDeviceRequest{DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}
+	exactly := &resourcev1.ExactDeviceRequest{
+		DeviceClassName: class,
+		AllocationMode:  resourcev1.DeviceAllocationModeExactCount,
+		Count:           1,
+	}
 	terms, expression, _ := strings.Cut(rest, ":")
 	for _, term := range strings.Split(terms, "+") {
 		if err := requestTerm(exactly, term); err != nil {
@@ -171,7 +177,9 @@ func requestTerm(exactly *resourcev1.ExactDeviceRequest, term string) error {
 		if err != nil {
 			return err
 		}
-		exactly.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]quantity.Quantity{resourcev1.QualifiedName(name): q}}
+		exactly.Capacity = &resourcev1.CapacityRequirements{
+			Requests: map[resourcev1.QualifiedName]quantity.Quantity{resourcev1.QualifiedName(name): q},
+		}
 	case "tolerate":
 		exactly.Tolerations = append(exactly.Tolerations, toleration(value))
 	default:
@@ -189,7 +197,12 @@ func requestTerm(exactly *resourcev1.ExactDeviceRequest, term string) error {
 func toleration(text string) resourcev1.DeviceToleration {
 	text, effect, _ := strings.Cut(text, "@")
 	k, v, equal := strings.Cut(text, "=")
-	t := resourcev1.DeviceToleration{Key: k, Value: v, Operator: resourcev1.DeviceTolerationOpExists, Effect: resourcev1.DeviceTaintEffect(effect)}
+	t := resourcev1.DeviceToleration{
+		Key:      k,
+		Value:    v,
+		Operator: resourcev1.DeviceTolerationOpExists,
+		Effect:   resourcev1.DeviceTaintEffect(effect),
+	}
 	if equal {
 		t.Operator = resourcev1.DeviceTolerationOpEqual
 	}
@@ -289,7 +302,9 @@ func (s *Scenario) pod(l *line) error {
 		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr(l.one("group", ""))}
 	}
 	if set := l.one("set", ""); set != "" {
-		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: set, UID: types.UID(set + "-uid"), Controller: ptr(true)}}
+		pod.OwnerReferences = []metav1.OwnerReference{
+			{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: set, UID: types.UID(set + "-uid"), Controller: ptr(true)},
+		}
 	}
 	if err := podFit(&pod.Spec, l); err != nil {
 		return err
@@ -383,7 +398,9 @@ func (s *Scenario) remove(l *line) error {
 				topics = append(s.state.Pods.Delete(key(name)), s.state.Nominations.Delete(model.UnitKey{Key: key(name)})...)
 				s.queue.Remove(model.UnitKey{Key: key(name)})
 			case "group":
-				topics = append(s.state.Groups.Delete(key(name)), s.state.Nominations.Delete(model.UnitKey{Group: true, Key: key(name)})...)
+				topics = append(
+					s.state.Groups.Delete(key(name)),
+					s.state.Nominations.Delete(model.UnitKey{Group: true, Key: key(name)})...)
 			case "claim":
 				topics = s.state.Claims.Delete(key(name))
 				delete(s.claims, key(name))

@@ -73,7 +73,8 @@ func (s *Scenario) preempt(d *datadriven.TestData) (string, error) {
 			s.queue.Wake(s.state.Nominations.Delete(unit.Key))
 		}
 		if d.HasArg("park") {
-			s.queue.ParkUntil(queue.EntryOf(unit), reasons.Topics(), func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
+			s.queue.ParkUntil(queue.EntryOf(unit), reasons.Topics(),
+				func(topic model.Topic) bool { return reasons.Helps(s.state, topic) })
 		}
 		return printReasons(reasons, true), nil
 	}

@@ -16,10 +16,28 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 	n := rapid.IntRange(0, 3).Draw(t, "n")
 	group := fmt.Sprint("g", n)
 	lone := fmt.Sprint("p", n)
-	claim := rapid.SampledFrom([]string{"", " own=o:one", " own=o:two", " own=o:all", " own=o:pair", " own=o:some", " own=o:watch", " own=o:part", " own=o:part", " use=fabric", " use=led",
-		" example.com/thing=1", " example.com/thing=2 init=example.com/thing=1", " own=o:one more=example.com/thing=1 more=deviceclass.resource.kubernetes.io/gpu=1"}).Draw(t, "claim")
-	affinity := rapid.SampledFrom([]string{"", "", " apart=kubernetes.io/hostname:app=a", " near=zone:app=a", " spread=zone:app=a",
-		" spread=zone:app=a@soft", " like=zone:app=a", " dislike=zone:app=a", " hostport=80", " mount=data", " mount=once"}).Draw(t, "affinity")
+	claim := rapid.SampledFrom(
+		[]string{
+			"",
+			" own=o:one",
+			" own=o:two",
+			" own=o:all",
+			" own=o:pair",
+			" own=o:some",
+			" own=o:watch",
+			" own=o:part",
+			" own=o:part",
+			" use=fabric",
+			" use=led",
+			" example.com/thing=1",
+			" example.com/thing=2 init=example.com/thing=1",
+			" own=o:one more=example.com/thing=1 more=deviceclass.resource.kubernetes.io/gpu=1",
+		},
+	).Draw(t, "claim")
+	affinity := rapid.SampledFrom(
+		[]string{"", "", " apart=kubernetes.io/hostname:app=a", " near=zone:app=a", " spread=zone:app=a",
+			" spread=zone:app=a@soft", " like=zone:app=a", " dislike=zone:app=a", " hostport=80", " mount=data", " mount=once"},
+	).Draw(t, "affinity")
 	cpu := rapid.IntRange(1, 3).Draw(t, "cpu")
 	priority := rapid.SampledFrom([]string{"", "", " priority=5"}).Draw(t, "priority")
 	switch rapid.IntRange(0, 13).Draw(t, "kind") {
@@ -32,16 +50,34 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d devices=%d", n, n, cpu)}
 		}
 		if rapid.IntRange(0, 2).Draw(t, "shared") == 0 {
-			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d device=big,even=yes,@shared,@binding=ready,@capacity=memory=3/default=1 device=small,even=yes,@capacity=memory=2", n, n)}
+			return []string{
+				fmt.Sprintf(
+					"slice n%d driver=gpu node=n%d device=big,even=yes,@shared,@binding=ready,@capacity=memory=3/default=1 device=small,even=yes,@capacity=memory=2",
+					n, n,
+				),
+			}
 		}
 		if rapid.IntRange(0, 2).Draw(t, "draws") == 0 {
-			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d device=ccx,even=yes,@draws=cpu/device=2 device=gpu,even=no,@draws=cpu/pod=1/container=1 device=cut,even=yes,@binds", n, n)}
+			return []string{
+				fmt.Sprintf(
+					"slice n%d driver=gpu node=n%d device=ccx,even=yes,@draws=cpu/device=2 device=gpu,even=no,@draws=cpu/pod=1/container=1 device=cut,even=yes,@binds",
+					n, n,
+				),
+			}
 		}
 		if rapid.Bool().Draw(t, "partitions") {
-			return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d counters=s/c=2 device=part-0,even=yes,@takes=s/c=2 device=part-1,even=no,@takes=s/c=1 device=part-2,even=no,@takes=s/c=1", n, n)}
+			return []string{
+				fmt.Sprintf(
+					"slice n%d driver=gpu node=n%d counters=s/c=2 device=part-0,even=yes,@takes=s/c=2 device=part-1,even=no,@takes=s/c=1 device=part-2,even=no,@takes=s/c=1",
+					n, n,
+				),
+			}
 		}
 		taint := rapid.SampledFrom([]string{"", ",@taint=t:NoSchedule"}).Draw(t, "taint")
-		return []string{fmt.Sprintf("slice n%d driver=gpu node=n%d device=gpu-0,even=yes device=gpu-1,even=no%s device=gpu-2,even=yes", n, n, taint)}
+		return []string{
+			fmt.Sprintf("slice n%d driver=gpu node=n%d device=gpu-0,even=yes device=gpu-1,even=no%s device=gpu-2,even=yes", n,
+				n, taint),
+		}
 	case 2:
 		return []string{fmt.Sprintf("delete slice=n%d", n)}
 	case 3, 4:
@@ -56,9 +92,13 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 		shared := rapid.SampledFrom([]string{"", " shared=s"}).Draw(t, "shared")
 		members := rapid.IntRange(1, 3).Draw(t, "members")
 		topology := rapid.SampledFrom([]string{"", "", " topology=zone"}).Draw(t, "topology")
-		lines := []string{fmt.Sprintf("group %s gang=%d claim=s:one%s%s", group, rapid.IntRange(1, members).Draw(t, "min"), topology, priority)}
+		lines := []string{
+			fmt.Sprintf("group %s gang=%d claim=s:one%s%s", group, rapid.IntRange(1, members).Draw(t, "min"), topology,
+				priority),
+		}
 		for i := range members {
-			lines = append(lines, fmt.Sprintf("pod %s-%d group=%s cpu=%d label=app=a%s%s%s", group, i, group, max(1, cpu-i), shared, claim, affinity))
+			lines = append(lines,
+				fmt.Sprintf("pod %s-%d group=%s cpu=%d label=app=a%s%s%s", group, i, group, max(1, cpu-i), shared, claim, affinity))
 		}
 		return lines
 	case 7:
@@ -69,18 +109,47 @@ func drawLines(t *rapid.T, s *Scenario) []string {
 	case 8:
 		return s.dropGroup(group)
 	case 9:
-		which := rapid.SampledFrom([]string{"any", "any device=gpu-0", "", "driver=gpu", "driver=net", fmt.Sprint("pool=n", n), fmt.Sprintf("driver=gpu pool=n%d device=gpu-2", n)}).Draw(t, "which")
-		return []string{fmt.Sprintf("rule r%d %s taint=t:%s", n%2, which, rapid.SampledFrom([]string{"None", "NoSchedule", "NoExecute"}).Draw(t, "effect"))}
+		which := rapid.SampledFrom(
+			[]string{
+				"any",
+				"any device=gpu-0",
+				"",
+				"driver=gpu",
+				"driver=net",
+				fmt.Sprint("pool=n", n),
+				fmt.Sprintf("driver=gpu pool=n%d device=gpu-2", n),
+			},
+		).Draw(t, "which")
+		return []string{
+			fmt.Sprintf("rule r%d %s taint=t:%s", n%2, which,
+				rapid.SampledFrom([]string{"None", "NoSchedule", "NoExecute"}).Draw(t, "effect")),
+		}
 	case 10:
 		return []string{fmt.Sprintf("delete rule=r%d", n%2)}
 	case 11:
 		return s.failNode(fmt.Sprint("n", n))
 	case 12:
-		return []string{rapid.SampledFrom([]string{"volume pv match=zone=a", "volume pv match=zone=b", "volumeclaim data volume=pv bound", "volumeclaim data", "volume pv driver=csi", "csinode n0 csi=0", "csinode n0 csi=1", "delete csinode=n0",
-			"service web select=app=a", "service web select=app=b", "delete service=web"}).Draw(t, "volume")}
+		return []string{
+			rapid.SampledFrom(
+				[]string{
+					"volume pv match=zone=a",
+					"volume pv match=zone=b",
+					"volumeclaim data volume=pv bound",
+					"volumeclaim data",
+					"volume pv driver=csi",
+					"csinode n0 csi=0",
+					"csinode n0 csi=1",
+					"delete csinode=n0",
+					"service web select=app=a",
+					"service web select=app=b",
+					"delete service=web",
+				},
+			).Draw(t, "volume"),
+		}
 	}
 	return []string{rapid.SampledFrom([]string{
-		"class gpu selector='device.driver == \"gpu\"'", "class gpu selector='device.driver == \"gpu\"' extended=example.com/thing",
+		"class gpu selector='device.driver == \"gpu\"'",
+		"class gpu selector='device.driver == \"gpu\"' extended=example.com/thing",
 		"class other selector='device.driver == \"net\"' extended=example.com/thing", "delete class=other",
 	}).Draw(t, "class")}
 }

@@ -56,7 +56,8 @@ func (s *Scenario) csiNode(l *line) error {
 			return fmt.Errorf("csinode %s: %w", l.name, err)
 		}
 		limit := int32(count)
-		node.Spec.Drivers = append(node.Spec.Drivers, storagev1.CSINodeDriver{Name: driver, Allocatable: &storagev1.VolumeNodeResources{Count: &limit}})
+		node.Spec.Drivers = append(node.Spec.Drivers,
+			storagev1.CSINodeDriver{Name: driver, Allocatable: &storagev1.VolumeNodeResources{Count: &limit}})
 	}
 	s.queue.Wake(s.state.Volumes.PutLimits(model.VolumeLimitsFrom(node)))
 	return nil
@@ -95,6 +96,7 @@ func podVolumes(spec *core.PodSpec, l *line) {
 		}})
 	}
 	for _, name := range l.args["empty"] {
-		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+		spec.Volumes = append(spec.Volumes,
+			corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	}
 }

@@ -35,7 +35,18 @@ const (
 )
 
 // Outcomes lists all outcomes, in the order in which they are printed.
-var Outcomes = []Outcome{BothYes, BothNo, OnlyHere, OnlyUpstream, Refused, Other, OtherConfig, Error, TooLong, Undecided}
+var Outcomes = []Outcome{
+	BothYes,
+	BothNo,
+	OnlyHere,
+	OnlyUpstream,
+	Refused,
+	Other,
+	OtherConfig,
+	Error,
+	TooLong,
+	Undecided,
+}
 
 // steps is the search budget here; a scheduler has a larger one for a pod.
 const steps = 100_000

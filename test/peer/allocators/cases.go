@@ -41,17 +41,22 @@ func Cases() []Case {
 		add(fmt.Sprintf("1 device of %d", n), true, func() *World { return oneNode(n, all).claim(1, 1) })
 	}
 	add("8 of 64 with matchAttribute, all alike", true, func() *World { return oneNode(64, all).claim(1, 8, "root") })
-	add("8 of 64 with matchAttribute, groups of 7 but the last", true, func() *World { return oneNode(64, groupsOf(7, 56)).claim(1, 8, "root") })
+	add("8 of 64 with matchAttribute, groups of 7 but the last", true,
+		func() *World { return oneNode(64, groupsOf(7, 56)).claim(1, 8, "root") })
 	add("the same as 8 requests", true, func() *World { return oneNode(64, groupsOf(7, 56)).claim(8, 1, "root") })
-	add("8 of 64 with matchAttribute, groups of 7", false, func() *World { return oneNode(64, groupsOf(7, 64)).claim(1, 8, "root") })
+	add("8 of 64 with matchAttribute, groups of 7", false,
+		func() *World { return oneNode(64, groupsOf(7, 64)).claim(1, 8, "root") })
 	add("8 requests on 7 devices", false, func() *World { return oneNode(7, all).claim(8, 1) })
 	add("11 requests on 10 devices (F42)", false, func() *World { return oneNode(10, all).claim(11, 1) })
 	add("32 requests on 31 devices (F42)", false, func() *World { return oneNode(31, all).claim(32, 1) })
 	add("All, 32 that match of 128", true, func() *World { return oneNode(128, groupsOf(32, 128)).claim(1, 0).only("0") })
 	add("All, 128 match (a claim can have 32)", false, func() *World { return oneNode(128, all).claim(1, 0) })
-	add("firstAvailable, the last of 8 alternatives", true, func() *World { return oneNode(64, all).claim(1, 1).alternatives(8, 7) })
-	add("firstAvailable, none of 8 alternatives", false, func() *World { return oneNode(64, all).claim(1, 1).alternatives(8, 8) })
-	add("8 requests with 8 alternatives each on 7 devices", false, func() *World { return oneNode(7, all).claim(8, 1).alternatives(8, 0) })
+	add("firstAvailable, the last of 8 alternatives", true,
+		func() *World { return oneNode(64, all).claim(1, 1).alternatives(8, 7) })
+	add("firstAvailable, none of 8 alternatives", false,
+		func() *World { return oneNode(64, all).claim(1, 1).alternatives(8, 8) })
+	add("8 requests with 8 alternatives each on 7 devices", false,
+		func() *World { return oneNode(7, all).claim(8, 1).alternatives(8, 0) })
 	add("1 share more beside 1,000", true, func() *World { return shared(1000, 1001) })
 	add("1 share more of a device that 1,000 use up", false, func() *World { return shared(1000, 1000) })
 	add("8 claims for 4 partitions of one GPU each, 8 GPUs", true, func() *World { return splitGPUs(8, 8, 4) })
@@ -73,7 +78,12 @@ func sweeps() []Case {
 		{Name: name + ", upstream until 500 nodes fit", Build: build, Want: true, Sweep: true, Enough: 500},
 		{Name: name + ", after a change of a slice", Build: build, Want: true, Sweep: true, Changes: 2500},
 		{Name: name + ", cold", Build: build, Want: true, Sweep: true, Cold: true},
-		{Name: "9,216 chips on 2,304 nodes, 1 node in use: 4, from all nodes", Build: func() *World { return superpod(4, true) }, Want: true, Sweep: true},
+		{
+			Name:  "9,216 chips on 2,304 nodes, 1 node in use: 4, from all nodes",
+			Build: func() *World { return superpod(4, true) },
+			Want:  true,
+			Sweep: true,
+		},
 	}
 }
 
@@ -124,14 +134,21 @@ func published(node string, i int, root string) map[resourcev1.QualifiedName]res
 	version := func(s string) resourcev1.DeviceAttribute { return resourcev1.DeviceAttribute{VersionValue: &s} }
 	index, numa, yes := int64(i), int64(i/4), true
 	return map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
-		"root": text(root), "uuid": text(fmt.Sprintf("GPU-%s-%08d", node, i)), "productName": text("Example GPU 80GB"), "brand": text("Example"),
-		"architecture": text("Example"), "type": text("gpu"), "driverVersion": version("570.86.15"), "cudaComputeCapability": version("9.0.0"),
+		"root": text(
+			root,
+		), "uuid": text(fmt.Sprintf("GPU-%s-%08d", node, i)), "productName": text("Example GPU 80GB"),
+		"brand": text("Example"),
+		"architecture": text(
+			"Example",
+		), "type": text("gpu"), "driverVersion": version("570.86.15"), "cudaComputeCapability": version("9.0.0"),
 		"index": {IntValue: &index}, "numa": {IntValue: &numa}, "healthy": {BoolValue: &yes},
 	}
 }
 
 // publish adds a pool of slices with the maximum number of devices per slice.
-func (w *World) publish(pool string, devices []resourcev1.Device, scope func(*resourcev1.ResourceSliceSpec), counters ...resourcev1.CounterSet) {
+func (w *World) publish(
+	pool string, devices []resourcev1.Device, scope func(*resourcev1.ResourceSliceSpec), counters ...resourcev1.CounterSet,
+) {
 	most := resourcev1.ResourceSliceMaxDevices
 	if len(counters) > 0 {
 		most = resourcev1.ResourceSliceMaxDevicesWithAdvancedFeatures
@@ -139,7 +156,9 @@ func (w *World) publish(pool string, devices []resourcev1.Device, scope func(*re
 	var list []*resourcev1.ResourceSlice
 	add := func() *resourcev1.ResourceSlice {
 		slice := &resourcev1.ResourceSlice{}
-		slice.Name, slice.UID = fmt.Sprintf("%s-%03d", pool, len(list)), types.UID(fmt.Sprintf("uid of %s-%03d", pool, len(list)))
+		slice.Name, slice.UID = fmt.Sprintf("%s-%03d", pool, len(list)), types.UID(
+			fmt.Sprintf("uid of %s-%03d", pool, len(list)),
+		)
 		slice.Spec.Driver = gpu
 		list = append(list, slice)
 		return slice
@@ -165,15 +184,21 @@ func (w *World) publish(pool string, devices []resourcev1.Device, scope func(*re
 func (w *World) claim(requests int, count int64, match ...string) *World {
 	claim := newClaim("c")
 	for r := range requests {
-		exactly := &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count}
+		exactly := &resourcev1.ExactDeviceRequest{
+			DeviceClassName: "gpu",
+			AllocationMode:  resourcev1.DeviceAllocationModeExactCount,
+			Count:           count,
+		}
 		if count == 0 {
 			exactly.AllocationMode = resourcev1.DeviceAllocationModeAll
 		}
-		claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, resourcev1.DeviceRequest{Name: fmt.Sprint("r", r), Exactly: exactly})
+		claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests,
+			resourcev1.DeviceRequest{Name: fmt.Sprint("r", r), Exactly: exactly})
 	}
 	for _, attribute := range match {
 		name := resourcev1.FullyQualifiedName(gpu + "/" + attribute)
-		claim.Spec.Devices.Constraints = append(claim.Spec.Devices.Constraints, resourcev1.DeviceConstraint{MatchAttribute: &name})
+		claim.Spec.Devices.Constraints = append(claim.Spec.Devices.Constraints,
+			resourcev1.DeviceConstraint{MatchAttribute: &name})
 	}
 	w.Claims = append(w.Claims, claim)
 	return w
@@ -197,7 +222,8 @@ func (w *World) alternatives(n, first int) *World {
 			if o < first {
 				text = fmt.Sprint("type ", o)
 			}
-			option.Selectors = append(option.Selectors[:0:0], selectorOf(fmt.Sprintf("device.attributes[%q].type == %q", gpu, text)))
+			option.Selectors = append(option.Selectors[:0:0],
+				selectorOf(fmt.Sprintf("device.attributes[%q].type == %q", gpu, text)))
 			request.FirstAvailable = append(request.FirstAvailable, alternative(fmt.Sprint("o", o), &option))
 		}
 		request.Exactly = nil
@@ -225,7 +251,9 @@ func shared(given, capacity int) *World {
 
 // hostsOf returns a selector for nodes by a label.
 func hostsOf(label string, values ...string) *corev1.NodeSelector {
-	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
-		{Key: label, Operator: corev1.NodeSelectorOpIn, Values: values},
-	}}}}
+	return &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: label, Operator: corev1.NodeSelectorOpIn, Values: values},
+		}}},
+	}
 }

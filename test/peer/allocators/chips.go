@@ -33,7 +33,14 @@ func rack(size int) *World {
 // superpod returns 9,216 chips on 2,304 nodes, in blocks from 4 chips to all. The last node may be
 // in use.
 func superpod(size int, used bool) *World {
-	c := chips{pool: "superpod", total: 9216, perHost: 4, unit: 192, perSet: 24, sizes: []int{4, 64, 192, 384, 768, 1536, 3072, 9216}}
+	c := chips{
+		pool:    "superpod",
+		total:   9216,
+		perHost: 4,
+		unit:    192,
+		perSet:  24,
+		sizes:   []int{4, 64, 192, 384, 768, 1536, 3072, 9216},
+	}
 	w := c.world(size)
 	if used {
 		w.holdBy(c.pool, fmt.Sprintf("chips-4-%d", c.total/4-1))
@@ -58,7 +65,11 @@ func (c chips) world(size int) *World {
 		}
 	}
 	yes := true
-	w.publish(c.pool, devices, func(spec *resourcev1.ResourceSliceSpec) { spec.PerDeviceNodeSelection = &yes }, c.counters()...)
+	w.publish(
+		c.pool,
+		devices,
+		func(spec *resourcev1.ResourceSliceSpec) { spec.PerDeviceNodeSelection = &yes },
+		c.counters()...)
 	w.claim(1, 1)
 	exactly := w.Claims[0].Spec.Devices.Requests[0].Exactly
 	exactly.Selectors = append(exactly.Selectors, selectorOf(fmt.Sprintf("device.attributes[%q].chips == %d", gpu, size)))
@@ -97,7 +108,8 @@ func (c chips) counters() []resourcev1.CounterSet {
 	var sets []resourcev1.CounterSet
 	for unit := range c.total / c.unit {
 		if unit%c.perSet == 0 {
-			sets = append(sets, resourcev1.CounterSet{Name: fmt.Sprint("set-", unit/c.perSet), Counters: map[string]resourcev1.Counter{}})
+			sets = append(sets,
+				resourcev1.CounterSet{Name: fmt.Sprint("set-", unit/c.perSet), Counters: map[string]resourcev1.Counter{}})
 		}
 		sets[len(sets)-1].Counters[fmt.Sprint("unit-", unit)] = resourcev1.Counter{Value: *quantity(c.unit)}
 	}

@@ -43,7 +43,8 @@ func New(seed, number uint64) *World {
 	if g.Has(Configs) {
 		for _, class := range g.Classes {
 			for c := range g.IntN(3) {
-				class.Spec.Config = append(class.Spec.Config, resourcev1.DeviceClassConfiguration{DeviceConfiguration: opaque(fmt.Sprint(class.Name, c))})
+				class.Spec.Config = append(class.Spec.Config,
+					resourcev1.DeviceClassConfiguration{DeviceConfiguration: opaque(fmt.Sprint(class.Name, c))})
 			}
 		}
 	}
@@ -95,12 +96,24 @@ func (g *generator) drawHolders() {
 	}
 	if g.Has(Gone) && len(g.Slices) > 0 {
 		slice := pick(g, g.Slices...)
-		g.holdAs(resourcev1.DeviceRequestAllocationResult{Request: "r", Driver: slice.Spec.Driver, Pool: slice.Spec.Pool.Name, Device: "gone"})
+		g.holdAs(
+			resourcev1.DeviceRequestAllocationResult{
+				Request: "r",
+				Driver:  slice.Spec.Driver,
+				Pool:    slice.Spec.Pool.Name,
+				Device:  "gone",
+			},
+		)
 	}
 }
 
 func (g *generator) hold(slice *resourcev1.ResourceSlice, device *resourcev1.Device) {
-	result := resourcev1.DeviceRequestAllocationResult{Request: "r", Driver: slice.Spec.Driver, Pool: slice.Spec.Pool.Name, Device: device.Name}
+	result := resourcev1.DeviceRequestAllocationResult{
+		Request: "r",
+		Driver:  slice.Spec.Driver,
+		Pool:    slice.Spec.Pool.Name,
+		Device:  device.Name,
+	}
 	if g.Has(Admin) && g.chance(1, 4) {
 		yes := true
 		result.AdminAccess = &yes
@@ -184,7 +197,8 @@ func (g *generator) drawOption(left int) *resourcev1.ExactDeviceRequest {
 		o.AllocationMode, o.Count = resourcev1.DeviceAllocationModeAll, 0
 	}
 	for _, letter := range pick(g, "", "", "", "", "a", "b") {
-		o.Selectors = append(o.Selectors, selectorOf(fmt.Sprintf(`device.attributes["allot.dev"].letters.contains(%q)`, string(letter))))
+		o.Selectors = append(o.Selectors,
+			selectorOf(fmt.Sprintf(`device.attributes["allot.dev"].letters.contains(%q)`, string(letter))))
 	}
 	if g.Has(Taints) {
 		o.Tolerations = pick(g, tolerations...)
@@ -262,7 +276,8 @@ func (g *generator) drawNames(claim *resourcev1.ResourceClaim) []string {
 	options(claim, func(request, name string, _ *resourcev1.ExactDeviceRequest) { all = append(all, request, name) })
 	names := []string{pick(g, all...)}
 	for _, name := range all {
-		if name != names[0] && !strings.HasPrefix(name, names[0]+"/") && !strings.HasPrefix(names[0], name+"/") && g.chance(1, 3) {
+		if name != names[0] && !strings.HasPrefix(name, names[0]+"/") && !strings.HasPrefix(names[0], name+"/") &&
+			g.chance(1, 3) {
 			return append(names, name)
 		}
 	}
@@ -278,7 +293,9 @@ func opaque(text string) resourcev1.DeviceConfiguration {
 
 // drawHuge returns an amount that int64 cannot represent, or not in thousandths.
 func (g *generator) drawHuge() *resource.Quantity {
-	huge := resource.MustParse(pick(g, "18446744073709551616", "18446744073709551617", "9223372036854775807", "9223372036854775808", "1e30"))
+	huge := resource.MustParse(
+		pick(g, "18446744073709551616", "18446744073709551617", "9223372036854775807", "9223372036854775808", "1e30"),
+	)
 	return &huge
 }
 

@@ -80,9 +80,11 @@ func (g *generator) drawScope(spec *resourcev1.ResourceSliceSpec) {
 }
 
 func rackSelector(rack string) *corev1.NodeSelector {
-	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
-		{Key: "rack", Operator: corev1.NodeSelectorOpIn, Values: []string{rack}},
-	}}}}
+	return &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: "rack", Operator: corev1.NodeSelectorOpIn, Values: []string{rack}},
+		}}},
+	}
 }
 
 func (g *generator) drawDevice(spec *resourcev1.ResourceSliceSpec) resourcev1.Device {
@@ -121,8 +123,13 @@ func (g *generator) drawDevice(spec *resourcev1.ResourceSliceSpec) resourcev1.De
 }
 
 func (g *generator) drawTaint(key string) resourcev1.DeviceTaint {
-	effect := pick(g, resourcev1.DeviceTaintEffectNone, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNoSchedule,
-		resourcev1.DeviceTaintEffectNoExecute)
+	effect := pick(
+		g,
+		resourcev1.DeviceTaintEffectNone,
+		resourcev1.DeviceTaintEffectNoSchedule,
+		resourcev1.DeviceTaintEffectNoSchedule,
+		resourcev1.DeviceTaintEffectNoExecute,
+	)
 	return resourcev1.DeviceTaint{Key: key, Value: "v", Effect: effect}
 }
 
@@ -147,18 +154,32 @@ func (g *generator) drawAttributes(driver string) map[resourcev1.QualifiedName]r
 
 func (g *generator) drawValue() resourcev1.DeviceAttribute {
 	if g.Has(Lists) && g.chance(1, 3) {
-		return pick(g,
-			resourcev1.DeviceAttribute{IntValues: []int64{1, 2}}, resourcev1.DeviceAttribute{IntValues: []int64{2, 3}},
-			resourcev1.DeviceAttribute{StringValues: []string{"1", "2"}}, resourcev1.DeviceAttribute{VersionValues: []string{"1.0.0", "2.0.0"}},
-			resourcev1.DeviceAttribute{BoolValues: []bool{true}})
+		return pick(
+			g,
+			resourcev1.DeviceAttribute{IntValues: []int64{1, 2}},
+			resourcev1.DeviceAttribute{IntValues: []int64{2, 3}},
+			resourcev1.DeviceAttribute{
+				StringValues: []string{"1", "2"},
+			},
+			resourcev1.DeviceAttribute{VersionValues: []string{"1.0.0", "2.0.0"}},
+			resourcev1.DeviceAttribute{BoolValues: []bool{true}},
+		)
 	}
 	text, yes := "1", true
 	version := "1.0.0"
-	return pick(g,
-		resourcev1.DeviceAttribute{IntValue: new(int64(1))}, resourcev1.DeviceAttribute{IntValue: new(int64(1))},
-		resourcev1.DeviceAttribute{IntValue: new(int64(2))}, resourcev1.DeviceAttribute{IntValue: new(int64(2))},
+	return pick(
+		g,
+		resourcev1.DeviceAttribute{IntValue: new(int64(1))},
+		resourcev1.DeviceAttribute{IntValue: new(int64(1))},
+		resourcev1.DeviceAttribute{IntValue: new(int64(2))},
+		resourcev1.DeviceAttribute{IntValue: new(int64(2))},
 		resourcev1.DeviceAttribute{IntValue: new(int64(3))},
-		resourcev1.DeviceAttribute{StringValue: &text}, resourcev1.DeviceAttribute{BoolValue: &yes}, resourcev1.DeviceAttribute{VersionValue: &version})
+		resourcev1.DeviceAttribute{
+			StringValue: &text,
+		},
+		resourcev1.DeviceAttribute{BoolValue: &yes},
+		resourcev1.DeviceAttribute{VersionValue: &version},
+	)
 }
 
 // drawCounters returns a slice with two counter sets: s with counters c and d, and t with counter
@@ -173,7 +194,10 @@ func (g *generator) drawCounters(pool, driver string) *resourcev1.ResourceSlice 
 		slice.Spec.NodeName = new(pick(g, "n", "other"))
 	}
 	slice.Spec.SharedCounters = []resourcev1.CounterSet{
-		{Name: "s", Counters: map[string]resourcev1.Counter{"c": {Value: *half(2 + g.IntN(6))}, "d": {Value: *half(1 + g.IntN(3))}}},
+		{
+			Name:     "s",
+			Counters: map[string]resourcev1.Counter{"c": {Value: *half(2 + g.IntN(6))}, "d": {Value: *half(1 + g.IntN(3))}},
+		},
 		{Name: "t", Counters: map[string]resourcev1.Counter{"c": {Value: *half(1 + g.IntN(4))}}},
 	}
 	if g.Has(Huge) && g.chance(1, 3) {
@@ -222,11 +246,18 @@ func (g *generator) drawCapacity(device *resourcev1.Device) {
 		switch g.IntN(4) {
 		case 0:
 			capacity.RequestPolicy = &resourcev1.CapacityRequestPolicy{
-				Default:    quantity(1),
-				ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: quantity(1), Max: quantity(3), Step: quantity(1 + g.IntN(2))},
+				Default: quantity(1),
+				ValidRange: &resourcev1.CapacityRequestPolicyRange{
+					Min:  quantity(1),
+					Max:  quantity(3),
+					Step: quantity(1 + g.IntN(2)),
+				},
 			}
 		case 1:
-			capacity.RequestPolicy = &resourcev1.CapacityRequestPolicy{Default: quantity(1), ValidValues: []resource.Quantity{*quantity(1), *quantity(2)}}
+			capacity.RequestPolicy = &resourcev1.CapacityRequestPolicy{
+				Default:     quantity(1),
+				ValidValues: []resource.Quantity{*quantity(1), *quantity(2)},
+			}
 		case 2:
 			capacity.RequestPolicy = &resourcev1.CapacityRequestPolicy{
 				Default:    half(2),

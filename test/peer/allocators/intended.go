@@ -19,25 +19,49 @@ var intended = []struct {
 			return o.AllocationMode == resourcev1.DeviceAllocationModeAll
 		})
 	}},
-	{"upstream uses a later alternative before it tries other devices for an earlier request", []Outcome{Other}, func(_ *World, c Comparison) bool {
-		return c.earlier
-	}},
-	{"admin access uses nothing here: no counters, no capacity, and no device of other claims", []Outcome{OnlyHere, Refused}, func(w *World, _ Comparison) bool {
-		admin := w.wants(func(o *resourcev1.ExactDeviceRequest) bool { return o.AdminAccess != nil })
-		return admin && (len(w.Claims) > 1 || w.Has(Counters) || w.Has(Shares))
-	}},
-	{"an overspent counter excludes only the devices that consume it", []Outcome{OnlyHere, Refused}, func(w *World, _ Comparison) bool {
-		return w.overspent()
-	}},
-	{"upstream fails where a request is not representable in a range", []Outcome{Error}, func(w *World, _ Comparison) bool {
-		return w.Has(Huge) && w.Has(Shares)
-	}},
-	{"a device in use that is no longer published may consume any of its pool's counters", []Outcome{OnlyUpstream, Other}, func(w *World, _ Comparison) bool {
-		return w.Has(Gone) && w.Has(Counters)
-	}},
-	{"a pool that publishes a device twice is not used, even if the two are on different nodes", []Outcome{OnlyUpstream, Other}, func(w *World, _ Comparison) bool {
-		return w.Has(Twice)
-	}},
+	{
+		"upstream uses a later alternative before it tries other devices for an earlier request",
+		[]Outcome{Other},
+		func(_ *World, c Comparison) bool {
+			return c.earlier
+		},
+	},
+	{
+		"admin access uses nothing here: no counters, no capacity, and no device of other claims",
+		[]Outcome{OnlyHere, Refused},
+		func(w *World, _ Comparison) bool {
+			admin := w.wants(func(o *resourcev1.ExactDeviceRequest) bool { return o.AdminAccess != nil })
+			return admin && (len(w.Claims) > 1 || w.Has(Counters) || w.Has(Shares))
+		},
+	},
+	{
+		"an overspent counter excludes only the devices that consume it",
+		[]Outcome{OnlyHere, Refused},
+		func(w *World, _ Comparison) bool {
+			return w.overspent()
+		},
+	},
+	{
+		"upstream fails where a request is not representable in a range",
+		[]Outcome{Error},
+		func(w *World, _ Comparison) bool {
+			return w.Has(Huge) && w.Has(Shares)
+		},
+	},
+	{
+		"a device in use that is no longer published may consume any of its pool's counters",
+		[]Outcome{OnlyUpstream, Other},
+		func(w *World, _ Comparison) bool {
+			return w.Has(Gone) && w.Has(Counters)
+		},
+	},
+	{
+		"a pool that publishes a device twice is not used, even if the two are on different nodes",
+		[]Outcome{OnlyUpstream, Other},
+		func(w *World, _ Comparison) bool {
+			return w.Has(Twice)
+		},
+	},
 }
 
 // explain returns the intended difference that explains an outcome.

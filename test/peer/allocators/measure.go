@@ -176,7 +176,8 @@ func (h *Here) fullest(problem *alloc.Problem) *model.NodeInfo {
 	var best *model.NodeInfo
 	least := 0
 	for _, info := range h.State.Nodes.List() {
-		if free, availability := problem.FreeDevices(info); availability == alloc.Sufficient && (best == nil || free < least) {
+		if free, availability := problem.FreeDevices(info); availability == alloc.Sufficient &&
+			(best == nil || free < least) {
 			best, least = info, free
 		}
 	}

@@ -16,7 +16,10 @@ func splitGPUs(number, claims int, count int64) *World {
 	var devices []resourcev1.Device
 	var sets []resourcev1.CounterSet
 	for i := range number {
-		set := resourcev1.CounterSet{Name: fmt.Sprint("gpu-", i), Counters: map[string]resourcev1.Counter{"compute": {Value: *quantity(7)}}}
+		set := resourcev1.CounterSet{
+			Name:     fmt.Sprint("gpu-", i),
+			Counters: map[string]resourcev1.Counter{"compute": {Value: *quantity(7)}},
+		}
 		for s := range 8 {
 			set.Counters[fmt.Sprint("memory-", s)] = resourcev1.Counter{Value: *quantity(1)}
 		}

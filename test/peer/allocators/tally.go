@@ -110,7 +110,8 @@ func (t *Tally) Print(out io.Writer) {
 		}
 		delete(idle, k.Why)
 		fmt.Fprintf(out, "%s, %d times: %s\n", k.Outcome, k.count, why)
-		fmt.Fprintf(out, "  first: -seed %d -case %d %v\n  %s\n", t.Seed, k.first, New(t.Seed, uint64(k.first)).Features, k.Detail)
+		fmt.Fprintf(out, "  first: -seed %d -case %d %v\n  %s\n", t.Seed, k.first, New(t.Seed, uint64(k.first)).Features,
+			k.Detail)
 	}
 	for _, why := range slices.Sorted(maps.Keys(idle)) {
 		fmt.Fprintf(out, "\nexplains nothing: %s", why)

@@ -28,15 +28,17 @@ type Upstream struct {
 
 // EveryFeature has all feature gates of a scheduler on: the variant "experimental".
 var EveryFeature = structured.Features{
-	AdminAccess: true, CompatibilityGroups: true, ConsumableCapacity: true, DerivedAttributes: true, DeviceBindingAndStatus: true,
-	DeviceTaints: true, FractionalCapacityRange: true, ListTypeAttributes: true, OptionalNodeOperations: true,
+	AdminAccess: true, CompatibilityGroups: true, ConsumableCapacity: true, DerivedAttributes: true,
+	DeviceBindingAndStatus: true,
+	DeviceTaints:           true, FractionalCapacityRange: true, ListTypeAttributes: true, OptionalNodeOperations: true,
 	PartitionableDevices: true, PrioritizedList: true,
 }
 
 // DefaultFeatures has the gates of 1.37 in their default state: the variant "incubating".
 var DefaultFeatures = structured.Features{
-	AdminAccess: true, ConsumableCapacity: true, DeviceBindingAndStatus: true, DeviceTaints: true, FractionalCapacityRange: true,
-	PartitionableDevices: true, PrioritizedList: true,
+	AdminAccess: true, ConsumableCapacity: true, DeviceBindingAndStatus: true, DeviceTaints: true,
+	FractionalCapacityRange: true,
+	PartitionableDevices:    true, PrioritizedList: true,
 }
 
 // cachedExpressions is the size of kube-scheduler's cache.
@@ -88,8 +90,9 @@ func (u *Upstream) hold(claim *resourcev1.ResourceClaim) {
 // slices by node.
 func (u *Upstream) Begin(ctx context.Context) (structured.Allocator, error) {
 	held := structured.AllocatedState{
-		AllocatedDevices: maps.Clone(u.held.AllocatedDevices), AllocatedSharedDeviceIDs: maps.Clone(u.held.AllocatedSharedDeviceIDs),
-		AggregatedCapacity: u.held.AggregatedCapacity.Clone(),
+		AllocatedDevices:         maps.Clone(u.held.AllocatedDevices),
+		AllocatedSharedDeviceIDs: maps.Clone(u.held.AllocatedSharedDeviceIDs),
+		AggregatedCapacity:       u.held.AggregatedCapacity.Clone(),
 	}
 	return structured.NewAllocator(ctx, u.Features, held, u, u.slices, u.cache)
 }

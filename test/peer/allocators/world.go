@@ -51,7 +51,8 @@ const (
 
 // Every lists all features, in the order in which they are printed.
 var Every = []Feature{
-	Several, All, Admin, Match, Distinct, Lists, Alternatives, Taints, Counters, Groups, Shares, Binding, Derived, SkipNode,
+	Several, All, Admin, Match, Distinct, Lists, Alternatives, Taints, Counters, Groups, Shares, Binding, Derived,
+	SkipNode,
 	HalfPools, OldSlices, Twice, Gone, Configs, Huge, Unknown,
 }
 
@@ -97,7 +98,9 @@ func (w *World) newest(driver, pool string) int64 {
 func (w *World) holdBy(pool, device string) *resourcev1.DeviceRequestAllocationResult {
 	holder := newClaim(fmt.Sprint("holder", len(w.Holders)))
 	holder.Status.Allocation = &resourcev1.AllocationResult{}
-	holder.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "r", Driver: gpu, Pool: pool, Device: device}}
+	holder.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{
+		{Request: "r", Driver: gpu, Pool: pool, Device: device},
+	}
 	w.Holders = append(w.Holders, holder)
 	return &holder.Status.Allocation.Devices.Results[0]
 }
@@ -125,7 +128,8 @@ func exactly(o *resourcev1.DeviceSubRequest) *resourcev1.ExactDeviceRequest {
 
 func alternative(name string, o *resourcev1.ExactDeviceRequest) resourcev1.DeviceSubRequest {
 	return resourcev1.DeviceSubRequest{
-		Name: name, DeviceClassName: o.DeviceClassName, Selectors: o.Selectors, AllocationMode: o.AllocationMode, Count: o.Count,
+		Name: name, DeviceClassName: o.DeviceClassName, Selectors: o.Selectors, AllocationMode: o.AllocationMode,
+		Count:       o.Count,
 		Tolerations: o.Tolerations, Capacity: o.Capacity, DerivedAttributes: o.DerivedAttributes,
 	}
 }

@@ -46,7 +46,9 @@ func (k *Kubernetes) KubeconfigOf(ctx context.Context, namespace, account string
 
 // StartAllot starts a component of allot as the user of the kubeconfig, and returns when it is
 // ready.
-func (k *Kubernetes) StartAllot(ctx context.Context, name, kubeconfig, command string, flags ...string) (*Process, error) {
+func (k *Kubernetes) StartAllot(
+	ctx context.Context, name, kubeconfig, command string, flags ...string,
+) (*Process, error) {
 	binary, err := AllotBinary()
 	if err != nil {
 		return nil, err

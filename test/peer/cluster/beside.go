@@ -26,7 +26,8 @@ func (k *Kubernetes) StartBeside(ctx context.Context) (*Process, *rest.Config, e
 	if err := os.RemoveAll(kubeconfig); err != nil {
 		return nil, nil, err
 	}
-	p, err := StartProcess(k.Dir, "allot-apiserver", binary, "apiserver", "--data-dir", dir, "--etcd-servers", k.Etcd.Endpoint())
+	p, err := StartProcess(k.Dir, "allot-apiserver", binary, "apiserver", "--data-dir", dir, "--etcd-servers",
+		k.Etcd.Endpoint())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,7 +16,8 @@ const kubernetesVersion = "v1.37.2"
 // contains them.
 var KubeBinary = sync.OnceValues(func() (string, error) {
 	const version = "k8s.io/component-base/version"
-	flags := fmt.Sprintf("-X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=1 -X %[1]s.gitMinor=37 -s -w", version, kubernetesVersion)
+	flags := fmt.Sprintf("-X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=1 -X %[1]s.gitMinor=37 -s -w", version,
+		kubernetesVersion)
 	return build("kube", here(), "./kube", "-ldflags", flags)
 })
 

@@ -88,7 +88,9 @@ func writeBack[T client.Object, L runtime.Object](t *testing.T, c client.Client[
 
 // unchanged answers a function that writes an object back, and answers what the server had before
 // and after.
-func unchanged[T client.Object, L runtime.Object](t *testing.T, c client.Client[T, L], name string) func() (before, after T, err error) {
+func unchanged[T client.Object, L runtime.Object](
+	t *testing.T, c client.Client[T, L], name string,
+) func() (before, after T, err error) {
 	return func() (before, after T, err error) {
 		if before, err = c.Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 			return before, after, err

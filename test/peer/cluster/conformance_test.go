@@ -65,7 +65,8 @@ func attach(t *testing.T, k *Kubernetes, policy bool) *attached {
 		t.Fatal(err)
 	}
 	start(t, k, "node", k.Kubeconfig, "node", "--fleet", fleet)
-	start(t, k, "template-sync", account(t, k, "allot-template-sync"), "template-sync", "--leader-elect-resource-namespace=allot-system")
+	start(t, k, "template-sync", account(t, k, "allot-template-sync"), "template-sync",
+		"--leader-elect-resource-namespace=allot-system")
 	a.startScheduler(t)
 	t.Cleanup(func() {
 		if err := a.scheduler.Load().Stop(); err != nil {
@@ -109,8 +110,17 @@ func start(t *testing.T, k *Kubernetes, name, kubeconfig, command string, flags 
 func (a *attached) startScheduler(t *testing.T) {
 	t.Helper()
 	// A lease that is not given back ends soon, so that a scheduler that was killed is not waited for.
-	p, err := a.k.StartAllot(t.Context(), "attach", a.kubeconfig, "attach", "--scheduler-name=allot", "--leader-elect-resource-namespace=allot-system",
-		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
+	p, err := a.k.StartAllot(
+		t.Context(),
+		"attach",
+		a.kubeconfig,
+		"attach",
+		"--scheduler-name=allot",
+		"--leader-elect-resource-namespace=allot-system",
+		"--leader-elect-lease-duration=3s",
+		"--leader-elect-renew-deadline=2s",
+		"--leader-elect-retry-period=500ms",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

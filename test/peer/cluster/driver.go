@@ -50,7 +50,8 @@ func StartDriver(ctx context.Context, kubelet *Kubelet, clients kubernetes.Inter
 		slice.Devices = append(slice.Devices, resourcev1.Device{Name: fmt.Sprintf("device-%d", i)})
 	}
 	pool := resourceslice.Pool{Slices: []resourceslice.Slice{slice}}
-	err = d.helper.PublishResources(ctx, resourceslice.DriverResources{Pools: map[string]resourceslice.Pool{kubelet.node: pool}})
+	err = d.helper.PublishResources(ctx,
+		resourceslice.DriverResources{Pools: map[string]resourceslice.Pool{kubelet.node: pool}})
 	if err != nil {
 		d.Stop()
 		return nil, err
@@ -76,7 +77,9 @@ func (d *Driver) Unprepared() []types.UID {
 }
 
 // PrepareResourceClaims is called by the kubelet before a pod starts.
-func (d *Driver) PrepareResourceClaims(_ context.Context, claims []*resourcev1.ResourceClaim) (map[types.UID]kubeletplugin.PrepareResult, error) {
+func (d *Driver) PrepareResourceClaims(
+	_ context.Context, claims []*resourcev1.ResourceClaim,
+) (map[types.UID]kubeletplugin.PrepareResult, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	results := map[types.UID]kubeletplugin.PrepareResult{}
@@ -86,7 +89,9 @@ func (d *Driver) PrepareResourceClaims(_ context.Context, claims []*resourcev1.R
 		for _, r := range claim.Status.Allocation.Devices.Results {
 			if r.Driver == DriverName {
 				result.Devices = append(result.Devices, kubeletplugin.Device{
-					Requests: []string{r.Request}, PoolName: r.Pool, DeviceName: r.Device, CDIDeviceIDs: []string{cdi(claim.UID, r.Device)},
+					Requests: []string{
+						r.Request,
+					}, PoolName: r.Pool, DeviceName: r.Device, CDIDeviceIDs: []string{cdi(claim.UID, r.Device)},
 				})
 			}
 		}
@@ -96,7 +101,9 @@ func (d *Driver) PrepareResourceClaims(_ context.Context, claims []*resourcev1.R
 }
 
 // UnprepareResourceClaims is called by the kubelet when the last pod of a claim has ended.
-func (d *Driver) UnprepareResourceClaims(_ context.Context, claims []kubeletplugin.NamespacedObject) (map[types.UID]error, error) {
+func (d *Driver) UnprepareResourceClaims(
+	_ context.Context, claims []kubeletplugin.NamespacedObject,
+) (map[types.UID]error, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	results := map[types.UID]error{}

@@ -55,7 +55,8 @@ func TestOneEtcd(t *testing.T) {
 		}
 		patch := []byte(`{"metadata": {"annotations": {"peer": "written back"}}}`)
 		gvr := shared[obj.GroupVersionKind()]
-		if _, err := ours.client.Resource(gvr).Namespace(obj.GetNamespace()).Patch(t.Context(), obj.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := ours.client.Resource(gvr).Namespace(obj.GetNamespace()).Patch(t.Context(), obj.GetName(),
+			types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -149,7 +150,9 @@ func (r *reader) common(other *reader) map[schema.GroupVersionKind]schema.GroupV
 }
 
 // all reads the objects of some resources.
-func (r *reader) all(t *testing.T, resources map[schema.GroupVersionKind]schema.GroupVersionResource) map[string]*unstructured.Unstructured {
+func (r *reader) all(
+	t *testing.T, resources map[schema.GroupVersionKind]schema.GroupVersionResource,
+) map[string]*unstructured.Unstructured {
 	t.Helper()
 	out := map[string]*unstructured.Unstructured{}
 	for kind, resource := range resources {

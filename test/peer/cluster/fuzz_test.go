@@ -37,13 +37,22 @@ var stored = []struct {
 	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaim"}, "resourceclaims"},
 	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceClaim"}, "resourceclaims"},
 	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1beta2", Kind: "ResourceClaim"}, "resourceclaims"},
-	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaimTemplate"}, "resourceclaimtemplates"},
-	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceClaimTemplate"}, "resourceclaimtemplates"},
+	{
+		schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaimTemplate"},
+		"resourceclaimtemplates",
+	},
+	{
+		schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceClaimTemplate"},
+		"resourceclaimtemplates",
+	},
 	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: "DeviceClass"}, "deviceclasses"},
 	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceSlice"}, "resourceslices"},
 	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceSlice"}, "resourceslices"},
 	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1alpha3", Kind: "DeviceTaintRule"}, "devicetaintrules"},
-	{schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1alpha3", Kind: "ResourcePoolStatusRequest"}, "resourcepoolstatusrequests"},
+	{
+		schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1alpha3", Kind: "ResourcePoolStatusRequest"},
+		"resourcepoolstatusrequests",
+	},
 }
 
 // TestFuzzedObjects: whatever Kubernetes has stored, with any fields set and in any version that it
@@ -93,7 +102,9 @@ func TestFuzzedObjects(t *testing.T) {
 
 // madeUp is an object with random fields.
 func madeUp(fill *randfill.Filler, kind schema.GroupVersionKind, name string) (metav1.Object, error) {
-	obj, err := legacyscheme.Scheme.New(schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal}.WithKind(kind.Kind))
+	obj, err := legacyscheme.Scheme.New(
+		schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal}.WithKind(kind.Kind),
+	)
 	if err != nil {
 		return nil, err
 	}

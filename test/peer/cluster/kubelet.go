@@ -73,7 +73,10 @@ func (l *Kubelet) registry() string { return filepath.Join(l.dir, "registry") }
 
 // Pods returns the pods bound to the node.
 func (l *Kubelet) Pods(ctx context.Context) ([]corev1.Pod, error) {
-	list, err := l.clients.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", l.node).String()})
+	list, err := l.clients.CoreV1().Pods("").List(
+		ctx,
+		metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", l.node).String()},
+	)
 	if err != nil {
 		return nil, err
 	}

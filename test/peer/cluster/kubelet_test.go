@@ -64,10 +64,14 @@ type spelling struct {
 	join   func(pod *corev1.Pod, group, template string)
 }
 
-var inTree = spelling{"scheduling.k8s.io/v1beta1", "podgroups.scheduling.k8s.io", func(pod *corev1.Pod, group, template string) {
-	pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
-	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "shared", ResourceClaimTemplateName: &template}}
-}}
+var inTree = spelling{
+	"scheduling.k8s.io/v1beta1",
+	"podgroups.scheduling.k8s.io",
+	func(pod *corev1.Pod, group, template string) {
+		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
+		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "shared", ResourceClaimTemplateName: &template}}
+	},
+}
 
 var labelled = spelling{"allot.dev/v1alpha1", "podgroups.allot.dev", func(pod *corev1.Pod, group, _ string) {
 	pod.Labels = map[string]string{"allot.dev/pod-group": group}
@@ -148,7 +152,9 @@ func newMachine(t *testing.T, k *Kubernetes, s spelling) *machine {
 func (m *machine) addNode(t *testing.T) {
 	t.Helper()
 	nodes := m.clients.CoreV1().Nodes()
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: kubeletNode, Labels: map[string]string{corev1.LabelHostname: kubeletNode}}}
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: kubeletNode, Labels: map[string]string{corev1.LabelHostname: kubeletNode}},
+	}
 	if _, err := nodes.Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -158,11 +164,15 @@ func (m *machine) addNode(t *testing.T) {
 		}
 	})
 	node.Status.Capacity = corev1.ResourceList{
-		corev1.ResourcePods: resource.MustParse("400"), corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("64Gi"),
+		corev1.ResourcePods: resource.MustParse(
+			"400",
+		), corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("64Gi"),
 	}
 	node.Status.Allocatable = node.Status.Capacity
 	node.Status.NodeInfo.KubeletVersion = kubernetesVersion
-	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now()}}
+	node.Status.Conditions = []corev1.NodeCondition{
+		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now()},
+	}
 	patch, err := json.Marshal(map[string]any{"status": node.Status}) // an update would race with controllers
 	if err != nil {
 		t.Fatal(err)
@@ -180,10 +190,12 @@ func (m *machine) empty(t *testing.T) {
 		out, _ := m.k.Kubectl(ctx, "", "get", "resourceclaims,resourceslices,events,"+m.kind, "-n", m.ns, "-o", "wide")
 		t.Log(out)
 	}
-	if err := m.clients.CoreV1().Pods(m.ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{}); err != nil {
+	if err := m.clients.CoreV1().Pods(m.ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now},
+		metav1.ListOptions{}); err != nil {
 		t.Error(err)
 	}
-	for _, args := range [][]string{{m.kind, "-n", m.ns, "--all"}, {"resourceclaims", "-n", m.ns, "--all"}, {"namespace", m.ns, "--wait=false"}} {
+	for _, args := range [][]string{{m.kind, "-n", m.ns, "--all"}, {"resourceclaims", "-n", m.ns, "--all"},
+		{"namespace", m.ns, "--wait=false"}} {
 		if _, err := m.k.Kubectl(ctx, "", append([]string{"delete", "--timeout=60s"}, args...)...); err != nil {
 			t.Error(err)
 		}
@@ -192,7 +204,9 @@ func (m *machine) empty(t *testing.T) {
 
 // makeGroup makes a group with a claim from a template, and its pods: name-0, name-1 and so on,
 // which are bound when it returns.
-func (m *machine) makeGroup(t *testing.T, name, template string, count int, containers ...corev1.Container) []corev1.Pod {
+func (m *machine) makeGroup(
+	t *testing.T, name, template string, count int, containers ...corev1.Container,
+) []corev1.Pod {
 	t.Helper()
 	group := fmt.Sprintf("{apiVersion: %s, kind: PodGroup, metadata: {name: %s}, spec: {schedulingPolicy: {basic: {}}, "+
 		"resourceClaims: [{name: shared, resourceClaimTemplateName: %s}]}}", m.groups, name, template)
@@ -240,7 +254,8 @@ func (m *machine) waitBound(t *testing.T, name string, count int) []corev1.Pod {
 		if err != nil {
 			return err.Error()
 		}
-		pods = slices.DeleteFunc(all, func(p corev1.Pod) bool { return p.Namespace != m.ns || !strings.HasPrefix(p.Name, name+"-") })
+		pods = slices.DeleteFunc(all,
+			func(p corev1.Pod) bool { return p.Namespace != m.ns || !strings.HasPrefix(p.Name, name+"-") })
 		if len(pods) != count {
 			return fmt.Sprintf("%d pods %s are bound to the node, want %d", len(pods), name, count)
 		}
@@ -302,7 +317,8 @@ func (m *machine) sees(t *testing.T, pod *corev1.Pod, c *corev1.Container, claim
 		}
 		base, _, _ := strings.Cut(r.Request, "/")
 		id := cdi(claim.UID, r.Device)
-		devices = append(devices, state.Device{PoolName: r.Pool, DeviceName: r.Device, RequestNames: []string{base}, CDIDeviceIDs: []string{id}})
+		devices = append(devices,
+			state.Device{PoolName: r.Pool, DeviceName: r.Device, RequestNames: []string{base}, CDIDeviceIDs: []string{id}})
 		if want := c.Resources.Claims[0].Request; want == "" || want == base {
 			ids = append(ids, id)
 		}
@@ -439,18 +455,24 @@ func (m *machine) consumersAreFewPods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
-		{Request: "device", Driver: DriverName, Pool: "by-hand", Device: "none"},
-	}}}
+	claim.Status.Allocation = &resourcev1.AllocationResult{
+		Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+			{Request: "device", Driver: DriverName, Pool: "by-hand", Device: "none"},
+		}},
+	}
 	for i := range 257 {
 		uid := types.UID(fmt.Sprintf("uid-%d", i))
-		claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: string(uid), UID: uid})
+		claim.Status.ReservedFor = append(claim.Status.ReservedFor,
+			resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: string(uid), UID: uid})
 	}
-	if _, err := claims.UpdateStatus(t.Context(), claim, metav1.UpdateOptions{}); err == nil || !strings.Contains(err.Error(), "must have at most 256 items") {
+	if _, err := claims.UpdateStatus(t.Context(), claim, metav1.UpdateOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "must have at most 256 items") {
 		t.Errorf("a claim with 257 consumers: %v", err)
 	}
 
-	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{APIGroup: "allot.dev", Resource: "podgroups", Name: "hand", UID: "group"}}
+	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{
+		{APIGroup: "allot.dev", Resource: "podgroups", Name: "hand", UID: "group"},
+	}
 	if claim, err = claims.UpdateStatus(t.Context(), claim, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}

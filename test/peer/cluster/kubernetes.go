@@ -106,9 +106,13 @@ func (k *Kubernetes) startServer(ctx context.Context, binary string) error {
 		"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(port),
 		// There are no Services for the API server.
 		"--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16",
-		"--client-ca-file=" + k.file("ca.crt"), "--tls-cert-file=" + k.file("server.crt"), "--tls-private-key-file=" + k.file("server.key"),
+		"--client-ca-file=" + k.file(
+			"ca.crt",
+		), "--tls-cert-file=" + k.file("server.crt"), "--tls-private-key-file=" + k.file("server.key"),
 		"--service-account-issuer=https://kubernetes.invalid",
-		"--service-account-key-file=" + k.file("service-accounts.crt"), "--service-account-signing-key-file=" + k.file("service-accounts.key"),
+		"--service-account-key-file=" + k.file(
+			"service-accounts.crt",
+		), "--service-account-signing-key-file=" + k.file("service-accounts.key"),
 		"--authorization-mode=Node,RBAC",
 	}
 	args = append(args, k.features()...)

@@ -58,7 +58,9 @@ func TestOlderReleases(t *testing.T) {
 
 // oneFixture puts a file of a release into etcd, and compares what the servers make of it; it
 // answers in how many versions.
-func oneFixture(t *testing.T, k *Kubernetes, theirs, ours *reader, kind schema.GroupVersionKind, key, file string) (count int) {
+func oneFixture(
+	t *testing.T, k *Kubernetes, theirs, ours *reader, kind schema.GroupVersionKind, key, file string,
+) (count int) {
 	t.Helper()
 	object, err := os.ReadFile(file)
 	if err != nil {

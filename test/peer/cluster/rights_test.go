@@ -21,12 +21,14 @@ func TestMissingRights(t *testing.T) {
 	kubeconfig := account(t, k, "allot")
 	go func() {
 		var err error
-		p, err = k.StartAllot(t.Context(), "attach-without-rights", kubeconfig, "attach", "--leader-elect-resource-namespace=allot-system")
+		p, err = k.StartAllot(t.Context(), "attach-without-rights", kubeconfig, "attach",
+			"--leader-elect-resource-namespace=allot-system")
 		ended <- err
 	}()
 	eventually(t, time.Minute, func() string {
 		log := Process{logPath: k.Dir + "/attach-without-rights.log"}
-		for _, want := range []string{"waiting for rights that are missing", "may not create pods/binding", "may not update resourceclaims/binding"} {
+		for _, want := range []string{"waiting for rights that are missing", "may not create pods/binding",
+			"may not update resourceclaims/binding"} {
 			if !strings.Contains(log.Log(), want) {
 				return log.Log() + "\nlacks: " + want
 			}

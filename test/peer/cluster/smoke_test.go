@@ -32,13 +32,15 @@ func TestKubernetes(t *testing.T) {
 			if version := k.kubectl(t, "", "version"); !strings.Contains(version, "Server Version: "+kubernetesVersion) {
 				t.Errorf("kubectl version:\n%s", version)
 			}
-			if served := strings.Contains(k.kubectl(t, "", "api-resources", "--api-group=scheduling.k8s.io", "-o", "name"), "podgroups"); served != l.groups {
+			if served := strings.Contains(k.kubectl(t, "", "api-resources", "--api-group=scheduling.k8s.io", "-o", "name"),
+				"podgroups"); served != l.groups {
 				t.Errorf("podgroups are served: %v", served)
 			}
 			ns := namespace(t, k)
 			k.kubectl(t, podWithClaim, "apply", "-n", ns, "-f", "-")
 			eventually(t, 30*time.Second, func() string {
-				claims := k.kubectl(t, "", "get", "resourceclaims", "-n", ns, "-o", "jsonpath={range .items[*]}{.metadata.ownerReferences[*].name};{end}")
+				claims := k.kubectl(t, "", "get", "resourceclaims", "-n", ns, "-o",
+					"jsonpath={range .items[*]}{.metadata.ownerReferences[*].name};{end}")
 				if claims == "worker;" {
 					return ""
 				}

@@ -27,7 +27,8 @@ func TestVolumeLimits(t *testing.T) {
 	node := func(pod, want string) {
 		t.Helper()
 		eventually(t, 2*time.Minute, func() string {
-			got := k.kubectl(t, "", "get", "pod", pod, "-n", ns, "-o", `jsonpath={.spec.nodeName} {.status.conditions[?(@.type=="PodScheduled")].message}`)
+			got := k.kubectl(t, "", "get", "pod", pod, "-n", ns, "-o",
+				`jsonpath={.spec.nodeName} {.status.conditions[?(@.type=="PodScheduled")].message}`)
 			if !strings.Contains(got, want) {
 				return fmt.Sprintf("pod %s: %q, not %q", pod, got, want)
 			}
@@ -40,7 +41,10 @@ func TestVolumeLimits(t *testing.T) {
 	limit(1)
 	bound := ""
 	eventually(t, 2*time.Minute, func() string {
-		bound = strings.TrimSpace(k.kubectl(t, "", "get", "pod", "-n", ns, "-o", `jsonpath={range .items[?(@.spec.nodeName=="`+host+`")]}{.metadata.name} {end}`))
+		bound = strings.TrimSpace(
+			k.kubectl(t, "", "get", "pod", "-n", ns, "-o",
+				`jsonpath={range .items[?(@.spec.nodeName=="`+host+`")]}{.metadata.name} {end}`),
+		)
 		if bound != "one" && bound != "two" {
 			return fmt.Sprintf("on the node is %q", bound)
 		}

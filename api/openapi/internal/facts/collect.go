@@ -31,7 +31,8 @@ const header = `# What upstream's comment markers say about its API types (Kuber
 // collect reads packages and returns the table.
 func collect(paths []string) ([]byte, error) {
 	pkgs, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+			packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,
 	}, paths...)
 	if err != nil {
 		return nil, err

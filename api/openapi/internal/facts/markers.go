@@ -61,7 +61,8 @@ func (c *collector) fieldFacts(p *packages.Package, f *ast.Field) []string {
 		facts = append(facts, "discriminator")
 	}
 	if _, ok := m["unionDeprecated"]; ok {
-		c.fail("%s: field %s is a member of a union by +unionDeprecated, which the table does not support", p.PkgPath, fieldName(f))
+		c.fail("%s: field %s is a member of a union by +unionDeprecated, which the table does not support", p.PkgPath,
+			fieldName(f))
 	}
 	for _, value := range m["k8s:openapi-gen"] {
 		if value != "true" {

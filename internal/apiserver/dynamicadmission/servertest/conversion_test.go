@@ -49,7 +49,9 @@ spec:
 func TestConversionWebhook(t *testing.T) {
 	hook := httptest.NewTLSServer(http.HandlerFunc(convert))
 	t.Cleanup(hook.Close)
-	bundle := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw}))
+	bundle := base64.StdEncoding.EncodeToString(
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw}),
+	)
 	cfg := rest.CopyConfig(server.Loopback())
 	cfg.ContentType, cfg.AcceptContentTypes = "application/json", "application/json"
 	client, err := dynamic.NewForConfig(cfg)
@@ -57,7 +59,8 @@ func TestConversionWebhook(t *testing.T) {
 		t.Fatal(err)
 	}
 	crd := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(strings.NewReplacer("$URL", hook.URL, "$CA", bundle).Replace(convertedCRD)), crd); err != nil {
+	if err := yaml.Unmarshal([]byte(strings.NewReplacer("$URL", hook.URL, "$CA", bundle).Replace(convertedCRD)),
+		crd); err != nil {
 		t.Fatal(err)
 	}
 	definitions := client.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
@@ -69,12 +72,19 @@ func TestConversionWebhook(t *testing.T) {
 		return client.Resource(gvr).Namespace(metav1.NamespaceDefault)
 	}
 	widget := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "conversion.example.com/v2", "kind": "Widget", "metadata": map[string]any{"name": "w"}, "measure": int64(3),
+		"apiVersion": "conversion.example.com/v2", "kind": "Widget", "metadata": map[string]any{"name": "w"},
+		"measure": int64(3),
 	}}
-	err = wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
-		_, err := widgets("v2").Create(ctx, widget, metav1.CreateOptions{})
-		return err == nil, nil // the definition is not yet served
-	})
+	err = wait.PollUntilContextTimeout(
+		t.Context(),
+		10*time.Millisecond,
+		20*time.Second,
+		true,
+		func(ctx context.Context) (bool, error) {
+			_, err := widgets("v2").Create(ctx, widget, metav1.CreateOptions{})
+			return err == nil, nil // the definition is not yet served
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +106,10 @@ func convert(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	response := &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
+	response := &apiextensionsv1.ConversionResponse{
+		UID:    review.Request.UID,
+		Result: metav1.Status{Status: metav1.StatusSuccess},
+	}
 	for _, raw := range review.Request.Objects {
 		obj := &unstructured.Unstructured{}
 		if err := obj.UnmarshalJSON(raw.Raw); err != nil {

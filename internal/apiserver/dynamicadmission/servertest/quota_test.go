@@ -19,18 +19,24 @@ func TestQuotaIsEnforced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "quota-"}}, metav1.CreateOptions{})
+	ns, err := client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "quota-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const devices, maps = "gpu.deviceclass.resource.k8s.io/devices", "count/configmaps"
 	hard := corev1.ResourceList{devices: resource.MustParse("3"), maps: resource.MustParse("1")}
 	quotas := client.CoreV1().ResourceQuotas(ns.Name)
-	q, err := quotas.Create(t.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}}, metav1.CreateOptions{})
+	q, err := quotas.Create(t.Context(),
+		&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}},
+		metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	q.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: corev1.ResourceList{devices: resource.MustParse("0"), maps: resource.MustParse("0")}}
+	q.Status = corev1.ResourceQuotaStatus{
+		Hard: hard,
+		Used: corev1.ResourceList{devices: resource.MustParse("0"), maps: resource.MustParse("0")},
+	}
 	if _, err := quotas.UpdateStatus(t.Context(), q, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +63,8 @@ func TestQuotaIsEnforced(t *testing.T) {
 		}
 		t.Errorf("nothing is refused, want %s", want)
 	}
-	eventuallyRefused(func() error { return claim(2) }, "exceeded quota: q, requested: "+devices+"=2, used: "+devices+"=2, limited: "+devices+"=3")
+	eventuallyRefused(func() error { return claim(2) },
+		"exceeded quota: q, requested: "+devices+"=2, used: "+devices+"=2, limited: "+devices+"=3")
 	if err := claim(1); err != nil {
 		t.Errorf("the last device: %v", err)
 	}

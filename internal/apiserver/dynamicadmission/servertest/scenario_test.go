@@ -92,7 +92,8 @@ func newScenario(t *testing.T, path string) *scenario {
 	t.Helper()
 	s := &scenario{hooks: newWebhookServer(t)}
 	s.ns = fmt.Sprintf("%s-%d", strings.NewReplacer("testdata/", "", "_", "-").Replace(path), scenarios.Add(1))
-	s.replacer = strings.NewReplacer("$NS", s.ns, "$URL", s.hooks.URL, "$CA", s.hooks.bundle(), "$NOWHERE", "https://127.0.0.1:1")
+	s.replacer = strings.NewReplacer("$NS", s.ns, "$URL", s.hooks.URL, "$CA", s.hooks.bundle(), "$NOWHERE",
+		"https://127.0.0.1:1")
 	s.back = strings.NewReplacer(s.ns, "$NS", s.hooks.URL, "$URL", strings.TrimPrefix(s.hooks.URL, "https://"), "$HOST")
 	cfg := rest.CopyConfig(server.Loopback())
 	cfg.ContentType, cfg.WarningHandler = "application/json", &s.warnings
@@ -156,7 +157,8 @@ func (s *scenario) mustCreate(t *testing.T, text string) {
 			continue
 		}
 		t.Cleanup(func() {
-			if err := s.resource(obj).Delete(context.Background(), obj.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			if err := s.resource(obj).Delete(context.Background(), obj.GetName(), metav1.DeleteOptions{}); err != nil &&
+				!apierrors.IsNotFound(err) {
 				t.Error(err)
 			}
 		})
@@ -287,12 +289,19 @@ func (s *scenario) configure(t *testing.T, text string) {
 		s.hooks.set("/"+name, []string{"allow"})
 		s.mustCreate(t, strings.ReplaceAll(manifest, "$MARKER", name))
 		probe := s.objects(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: default, labels: {marker: "+name+"}}")[0]
-		err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
-			got, err := s.resource(probe).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-			called := slices.ContainsFunc(s.hooks.takeCalls(), func(call string) bool { return strings.HasPrefix(call, "called /"+name) })
-			denied := err != nil && strings.Contains(err.Error(), name)
-			return called || denied || err == nil && got.GetLabels()["marked"] != "", nil
-		})
+		err := wait.PollUntilContextTimeout(
+			t.Context(),
+			10*time.Millisecond,
+			20*time.Second,
+			true,
+			func(ctx context.Context) (bool, error) {
+				got, err := s.resource(probe).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+				called := slices.ContainsFunc(s.hooks.takeCalls(),
+					func(call string) bool { return strings.HasPrefix(call, "called /"+name) })
+				denied := err != nil && strings.Contains(err.Error(), name)
+				return called || denied || err == nil && got.GetLabels()["marked"] != "", nil
+			},
+		)
 		if err != nil {
 			t.Fatalf("%s does not count: %v", kind, err)
 		}

@@ -37,10 +37,16 @@ func TestTypeChecking(t *testing.T) {
 	if _, err := policies.Create(t.Context(), policy, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	err = wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
-		policy, err = policies.Get(ctx, policy.Name, metav1.GetOptions{})
-		return err == nil && policy.Status.ObservedGeneration == 1, err
-	})
+	err = wait.PollUntilContextTimeout(
+		t.Context(),
+		10*time.Millisecond,
+		20*time.Second,
+		true,
+		func(ctx context.Context) (bool, error) {
+			policy, err = policies.Get(ctx, policy.Name, metav1.GetOptions{})
+			return err == nil && policy.Status.ObservedGeneration == 1, err
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

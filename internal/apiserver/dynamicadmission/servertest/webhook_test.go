@@ -36,7 +36,9 @@ func newWebhookServer(t *testing.T) *webhookServer {
 
 // bundle returns the certificate of the server as a caBundle.
 func (s *webhookServer) bundle() string {
-	return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+	return base64.StdEncoding.EncodeToString(
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}),
+	)
 }
 
 func (s *webhookServer) set(path string, answer []string) {

@@ -50,7 +50,9 @@ func TestR44ClusterTemplateInManyNamespaces(t *testing.T) {
 	const namespaces, podsEach = 100, 10
 	template := &resourcev1alpha3.ClusterResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{GenerateName: "everywhere-"}}
 	template.Spec.Labels = map[string]string{"from": "template"}
-	template.Spec.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "class"}}}
+	template.Spec.Spec.Devices.Requests = []resourcev1.DeviceRequest{
+		{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "class"}},
+	}
 	template = must(set.ClusterResourceClaimTemplates().Create(t.Context(), template, metav1.CreateOptions{}))(t)
 	_, before := meter.within(0)
 	fastBefore, _ := meter.within(time.Second)
@@ -86,7 +88,8 @@ func TestR44ClusterTemplateInManyNamespaces(t *testing.T) {
 	t.Logf("%d of %d claims within a second of their pod", fast-fastBefore, all-before)
 	waits := seen.waits()
 	at := func(percent int) time.Duration { return waits[(len(waits)-1)*percent/100].Round(time.Millisecond) }
-	t.Logf("pods created in %s, claims seen after %s (50 %%), %s (99 %%), %s (all); names recorded by %s", created, at(50), at(99), at(100), recorded)
+	t.Logf("pods created in %s, claims seen after %s (50 %%), %s (99 %%), %s (all); names recorded by %s", created,
+		at(50), at(99), at(100), recorded)
 	t.Logf("the claims alone take %s: 99 %% are seen within %.2f times that, all names recorded within %.2f times",
 		alone, at(99).Seconds()/alone.Seconds(), recorded.Seconds()/alone.Seconds())
 }
@@ -101,7 +104,9 @@ func createPods(t *testing.T, namespaces []string, each int, template string, se
 			creators.Go(func() error {
 				pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%d", p), Namespace: ns}}
 				pod.Spec.Containers = []corev1.Container{{Name: "c", Image: "pause"}}
-				pod.Spec.ResourceClaims = []core.PodResourceClaim{{PodResourceClaim: corev1.PodResourceClaim{Name: "dev"}, ClusterResourceClaimTemplateName: ptr.To(template)}}
+				pod.Spec.ResourceClaims = []core.PodResourceClaim{
+					{PodResourceClaim: corev1.PodResourceClaim{Name: "dev"}, ClusterResourceClaimTemplateName: ptr.To(template)},
+				}
 				pod, err := set.Pods(ns).Create(t.Context(), pod, metav1.CreateOptions{})
 				if err == nil {
 					seen.admit(pod.UID)

@@ -16,17 +16,34 @@ import (
 // minute even if they do not exist, and do not keep pods from leaving.
 func TestForeignConsumers(t *testing.T) {
 	ns, ctx := namespace(t), t.Context()
-	lease := must(set.Leases(ns).Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "there"}}, metav1.CreateOptions{}))(t)
-	node := must(set.Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "there-" + ns}}, metav1.CreateOptions{}))(t)
+	lease := must(
+		set.Leases(ns).Create(
+			ctx,
+			&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "there"}},
+			metav1.CreateOptions{},
+		),
+	)(t)
+	node := must(
+		set.Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "there-" + ns}}, metav1.CreateOptions{}),
+	)(t)
 	consumer := func(group, kind, name string, uid types.UID) resourcev1.ResourceClaimConsumerReference {
 		return resourcev1.ResourceClaimConsumerReference{APIGroup: group, Resource: kind, Name: name, UID: uid}
 	}
-	claim := &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: ns, Finalizers: []string{resourcev1.Finalizer}}}
+	claim := &resource.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: ns, Finalizers: []string{resourcev1.Finalizer}},
+	}
 	claim.Spec = template(ns).Spec.Spec
 	claim = must(set.ResourceClaims(ns).Create(ctx, claim, metav1.CreateOptions{}))(t)
-	allocate(t, claim, consumer("coordination.k8s.io", "leases", lease.Name, lease.UID),
-		consumer("", "nodes", node.Name, node.UID), consumer("", "nodes", "gone", "1"),
-		consumer("coordination.k8s.io", "leases", lease.Name, "another"), consumer("example.com", "workloads", "w", "2"), consumer("", "pods", "gone", "3"))
+	allocate(
+		t,
+		claim,
+		consumer("coordination.k8s.io", "leases", lease.Name, lease.UID),
+		consumer("", "nodes", node.Name, node.UID),
+		consumer("", "nodes", "gone", "1"),
+		consumer("coordination.k8s.io", "leases", lease.Name, "another"),
+		consumer("example.com", "workloads", "w", "2"),
+		consumer("", "pods", "gone", "3"),
+	)
 	eventually(t, "the pod goes", func() bool {
 		claim = must(set.ResourceClaims(ns).Get(ctx, "c", metav1.GetOptions{}))(t)
 		return len(claim.Status.ReservedFor) == 5

@@ -20,7 +20,9 @@ import (
 func template(ns string) *resource.ResourceClaimTemplate {
 	t := &resource.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: "one-gpu", Namespace: ns}}
 	t.Spec.Labels = map[string]string{"made": "here"}
-	t.Spec.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "g", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu.example.com"}}}
+	t.Spec.Spec.Devices.Requests = []resourcev1.DeviceRequest{
+		{Name: "g", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu.example.com"}},
+	}
 	return t
 }
 
@@ -76,7 +78,8 @@ func TestLifecycle(t *testing.T) {
 		t.Errorf("finalizers of the PodGroup: %v", pg.Finalizers)
 	}
 	claim := must(set.ResourceClaims(ns).Get(ctx, shared, metav1.GetOptions{}))(t)
-	if !metav1.IsControlledBy(claim, pg) || claim.Labels["made"] != "here" || !slices.Contains(claim.Finalizers, claims.Finalizer) {
+	if !metav1.IsControlledBy(claim, pg) || claim.Labels["made"] != "here" ||
+		!slices.Contains(claim.Finalizers, claims.Finalizer) {
 		t.Errorf("the generated claim is %v", claim.ObjectMeta)
 	}
 
@@ -95,7 +98,9 @@ func TestLifecycle(t *testing.T) {
 func allocate(t *testing.T, claim *resource.ResourceClaim, consumers ...resourcev1.ResourceClaimConsumerReference) {
 	t.Helper()
 	claim.Status.Allocation = &resource.AllocationResult{}
-	claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "g", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"}}
+	claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{
+		{Request: "g", Driver: "gpu.example.com", Pool: "n1", Device: "gpu-0"},
+	}
 	claim.Status.ReservedFor = consumers
 	must(set.ResourceClaims(claim.Namespace).UpdateStatus(t.Context(), claim, metav1.UpdateOptions{}))(t)
 }
@@ -140,7 +145,15 @@ func leave(t *testing.T, ns, shared string) {
 func TestOldPodGroupGetsFinalizer(t *testing.T) {
 	ns, ctx := namespace(t), t.Context()
 	pg := must(set.PodGroups(ns).Create(ctx, group(ns, "old"), metav1.CreateOptions{}))(t)
-	must(set.PodGroups(ns).Patch(ctx, pg.Name, "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(t)
+	must(
+		set.PodGroups(ns).Patch(
+			ctx,
+			pg.Name,
+			"application/merge-patch+json",
+			[]byte(`{"metadata":{"finalizers":null}}`),
+			metav1.PatchOptions{},
+		),
+	)(t)
 	eventually(t, "the finalizer is back", func() bool {
 		pg = must(set.PodGroups(ns).Get(ctx, "old", metav1.GetOptions{}))(t)
 		return slices.Contains(pg.Finalizers, scheduling.ProtectionFinalizer)

@@ -53,7 +53,8 @@ func start(ctx context.Context, server *apiserver.Server) (err error) {
 // namespace makes a namespace for a test.
 func namespace(t *testing.T) string {
 	t.Helper()
-	ns, err := set.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "claims-"}}, metav1.CreateOptions{})
+	ns, err := set.Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "claims-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,8 @@ func TestLimit(t *testing.T) {
 	waited := time.Since(born)
 	awaitStatus(t, "limited", "101/101/0 InStep")
 	took := w.lastWrite().Sub(began)
-	t.Logf("%d namespaces at %d requests a second: %s; a new namespace had its copy after %s", namespaces, qps, took.Round(time.Millisecond), waited.Round(time.Millisecond))
+	t.Logf("%d namespaces at %d requests a second: %s; a new namespace had its copy after %s", namespaces, qps,
+		took.Round(time.Millisecond), waited.Round(time.Millisecond))
 	if n := w.count(writes); n != 2*namespaces+2 { // the dry run, and the new namespace
 		t.Errorf("%d requests, want two a namespace and two more", n)
 	}

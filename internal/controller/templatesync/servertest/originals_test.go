@@ -28,7 +28,9 @@ func newNamespaces(t *testing.T, count int) []string {
 	writers.SetLimit(16)
 	for i := range names {
 		writers.Go(func() error {
-			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "templates-", Labels: map[string]string{"test": t.Name()}}}
+			ns := &corev1.Namespace{
+				ObjectMeta: metav1.ObjectMeta{GenerateName: "templates-", Labels: map[string]string{"test": t.Name()}},
+			}
 			ns, err := typed.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
 			if err == nil {
 				names[i] = ns.Name
@@ -51,7 +53,10 @@ func spec(class string) resourcev1.ResourceClaimSpec {
 func newOriginal(t *testing.T, name, class string) {
 	t.Helper()
 	o := &allotv1alpha1.ClusterResourceClaimTemplate{
-		TypeMeta:   metav1.TypeMeta{APIVersion: allotv1alpha1.SchemeGroupVersion.String(), Kind: allotv1alpha1.KindClusterResourceClaimTemplate},
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: allotv1alpha1.SchemeGroupVersion.String(),
+			Kind:       allotv1alpha1.KindClusterResourceClaimTemplate,
+		},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: allotv1alpha1.ClusterResourceClaimTemplateSpec{
 			Metadata:          allotv1alpha1.TemplateMetadata{Labels: map[string]string{"made-from": name}},

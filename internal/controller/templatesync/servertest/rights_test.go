@@ -35,7 +35,8 @@ func TestRightsAreExactlyWhatIsCalled(t *testing.T) {
 	for range 2 { // the second event of a kind is a patch of the first
 		strip(t, ns, "rights", `{"labels":null,"annotations":null,"ownerReferences":null}`)
 		awaitStatus(t, "rights", "1/0/1 Conflict")
-		if err := typed.ResourceV1().ResourceClaimTemplates(ns).Delete(t.Context(), "rights", metav1.DeleteOptions{}); err != nil {
+		if err := typed.ResourceV1().ResourceClaimTemplates(ns).Delete(t.Context(), "rights",
+			metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		awaitStatus(t, "rights", "1/1/0 InStep")
@@ -49,7 +50,15 @@ func TestRightsAreExactlyWhatIsCalled(t *testing.T) {
 
 func strip(t *testing.T, namespace, name, metadata string) {
 	t.Helper()
-	must(typed.ResourceV1().ResourceClaimTemplates(namespace).Patch(t.Context(), name, types.MergePatchType, []byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{}))(t)
+	must(
+		typed.ResourceV1().ResourceClaimTemplates(namespace).Patch(
+			t.Context(),
+			name,
+			types.MergePatchType,
+			[]byte(`{"metadata":`+metadata+`}`),
+			metav1.PatchOptions{},
+		),
+	)(t)
 }
 
 // calls are the requests in the words of roles.

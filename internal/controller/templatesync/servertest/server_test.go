@@ -73,7 +73,8 @@ func run(m *testing.M) (code int) {
 			code = 1
 		}
 	}()
-	err = errors.Join(connect(server, filepath.Join(dir, "kubeconfig")), startOthers(ctx, server), install(ctx), established(ctx))
+	err = errors.Join(connect(server, filepath.Join(dir, "kubeconfig")), startOthers(ctx, server), install(ctx),
+		established(ctx))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

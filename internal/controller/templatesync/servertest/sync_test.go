@@ -64,7 +64,8 @@ func TestF31ForeignTemplate(t *testing.T) {
 	if same.ResourceVersion != mine.ResourceVersion {
 		t.Errorf("the user's template was written to: %v", same)
 	}
-	if err := typed.ResourceV1().ResourceClaimTemplates(ns[0]).Delete(t.Context(), "taken", metav1.DeleteOptions{}); err != nil {
+	if err := typed.ResourceV1().ResourceClaimTemplates(ns[0]).Delete(t.Context(), "taken",
+		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	awaitStatus(t, "taken", "2/2/0 InStep")
@@ -99,7 +100,9 @@ func TestRefusedContentReplacesNothing(t *testing.T) {
 	newOriginal(t, "refused", "gpu.example.com")
 	awaitStatus(t, "refused", "2/2/0 InStep")
 	bad := spec("gpu.example.com")
-	bad.Devices.Requests[0].Exactly.Selectors = []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: "nonsense("}}}
+	bad.Devices.Requests[0].Exactly.Selectors = []resourcev1.DeviceSelector{
+		{CEL: &resourcev1.CELDeviceSelector{Expression: "nonsense("}},
+	}
 	change(t, "refused", map[string]any{"spec": bad})
 	awaitStatus(t, "refused", "2/0/0 Refused")
 	if classOf(t, ns[0], "refused") == "" || classOf(t, ns[1], "refused") == "" {
@@ -120,19 +123,26 @@ func TestDrift(t *testing.T) {
 	awaitStatus(t, "drift", "1/1/0 InStep")
 
 	first := must(copies.Get(t.Context(), "drift", metav1.GetOptions{}))(t)
-	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:null,"mine":"stays"},"ownerReferences":null,"annotations":{%q:"other"}}}`, templatesync.Label, templatesync.UIDAnnotation)
+	patch := fmt.Sprintf(
+		`{"metadata":{"labels":{%q:null,"mine":"stays"},"ownerReferences":null,"annotations":{%q:"other"}}}`,
+		templatesync.Label, templatesync.UIDAnnotation,
+	)
 	_, err := copies.Patch(t.Context(), "drift", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a copy without most marks is a user's", func() bool { return original(t, "drift").Status.Conflicting == 1 })
-	_, err = copies.Patch(t.Context(), "drift", types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, templatesync.UIDAnnotation, original(t, "drift").UID), metav1.PatchOptions{})
+	eventually(t, "a copy without most marks is a user's",
+		func() bool { return original(t, "drift").Status.Conflicting == 1 })
+	_, err = copies.Patch(t.Context(), "drift", types.MergePatchType,
+		fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, templatesync.UIDAnnotation, original(t, "drift").UID),
+		metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "one mark is enough to bring back the others", func() bool {
 		c := must(copies.Get(t.Context(), "drift", metav1.GetOptions{}))(t)
-		return c.UID == first.UID && c.Labels[templatesync.Label] == "drift" && c.Labels["mine"] == "stays" && len(c.OwnerReferences) == 1
+		return c.UID == first.UID && c.Labels[templatesync.Label] == "drift" && c.Labels["mine"] == "stays" &&
+			len(c.OwnerReferences) == 1
 	})
 
 	// kubectl replace --force, with everything that the copy has but another content
@@ -142,7 +152,8 @@ func TestDrift(t *testing.T) {
 	if err := copies.Delete(t.Context(), "drift", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := copies.Create(t.Context(), forged, metav1.CreateOptions{FieldManager: "kubectl-replace"}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := copies.Create(t.Context(), forged, metav1.CreateOptions{FieldManager: "kubectl-replace"}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	eventually(t, "the content is right again", func() bool {

@@ -33,14 +33,23 @@ type transport func(*http.Request) (*http.Response, error)
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 func (w *wire) wrap(next http.RoundTripper) http.RoundTripper {
-	infos := &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+	infos := &request.RequestInfoFactory{
+		APIPrefixes:          sets.NewString("api", "apis"),
+		GrouplessAPIPrefixes: sets.NewString("api"),
+	}
 	return transport(func(r *http.Request) (*http.Response, error) {
 		info, err := infos.NewRequestInfo(r)
 		if err != nil {
 			return nil, err
 		}
 		if info.IsResourceRequest {
-			c := call{verb: info.Verb, group: info.APIGroup, resource: info.Resource, namespace: info.Namespace, dryRun: r.URL.Query().Has("dryRun")}
+			c := call{
+				verb:      info.Verb,
+				group:     info.APIGroup,
+				resource:  info.Resource,
+				namespace: info.Namespace,
+				dryRun:    r.URL.Query().Has("dryRun"),
+			}
 			if info.Subresource != "" {
 				c.resource += "/" + info.Subresource
 			}

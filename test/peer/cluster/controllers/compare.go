@@ -31,7 +31,8 @@ type Difference struct {
 }
 
 func (d Difference) String() string {
-	return fmt.Sprintf("%s:%d: %s\n\tupstream: %s\n\tallot:    %s", d.Scenario, d.Line, d.Where, orAbsent(d.Upstream), orAbsent(d.Allot))
+	return fmt.Sprintf("%s:%d: %s\n\tupstream: %s\n\tallot:    %s", d.Scenario, d.Line, d.Where, orAbsent(d.Upstream),
+		orAbsent(d.Allot))
 }
 
 func orAbsent(s string) string {

@@ -29,7 +29,8 @@ var intended = []difference{
 	},
 	{
 		why:   "storage is not served, so that no volume controller protects a claim or reports a missing volume",
-		where: `PersistentVolumeClaim/\S+ metadata\.finalizers\[0\]|Event/PersistentVolumeClaim/\S+ Normal FailedBinding`, allot: `()`,
+		where: `PersistentVolumeClaim/\S+ metadata\.finalizers\[0\]|Event/PersistentVolumeClaim/\S+ Normal FailedBinding`,
+		allot: `()`,
 	},
 	{
 		why:   "pod-template-generation, which apps/v1 has not used since 1.9, is neither written nor read (DIFFERENCES.md)",
@@ -38,7 +39,8 @@ var intended = []difference{
 	{
 		why:       "of nodes whose daemon pods are equal, which one is updated first is undefined in 1.37 too",
 		scenarios: `daemonset-(rolling|surge)`,
-		where:     `Pod/agent-#\d+ spec\.(nodeName|affinity\..*values\[0\])`, upstream: `NAMESPACE-.`, allot: `NAMESPACE-.`, chance: true,
+		where:     `Pod/agent-#\d+ spec\.(nodeName|affinity\..*values\[0\])`, upstream: `NAMESPACE-.`, allot: `NAMESPACE-.`,
+		chance: true,
 	},
 	{
 		why: "the pods of a deleted Deployment outlive it for a moment and have no scale then; whether the disruption " +
@@ -49,7 +51,8 @@ var intended = []difference{
 		why: "how many steps a rollout takes depends on how many pods become ready between two syncs of the Deployment, " +
 			"in 1.37 too",
 		scenarios: `deployment-.*`,
-		where:     `ReplicaSet/\S+ \d+\} (metadata\.generation|status\.observedGeneration)`, upstream: `\d+`, allot: `\d+`, chance: true,
+		where:     `ReplicaSet/\S+ \d+\} (metadata\.generation|status\.observedGeneration)`, upstream: `\d+`, allot: `\d+`,
+		chance: true,
 	},
 }
 
@@ -83,7 +86,8 @@ func whole(pattern string) *regexp.Regexp {
 // find returns the first entry that explains a difference, or -1.
 func (t *table) find(d Difference) int {
 	for i, e := range t.entries {
-		if e.scenarios.MatchString(d.Scenario) && e.where.MatchString(d.Where) && e.upstream.MatchString(d.Upstream) && e.allot.MatchString(d.Allot) {
+		if e.scenarios.MatchString(d.Scenario) && e.where.MatchString(d.Where) && e.upstream.MatchString(d.Upstream) &&
+			e.allot.MatchString(d.Allot) {
 			return i
 		}
 	}

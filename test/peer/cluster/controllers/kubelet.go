@@ -65,7 +65,9 @@ func StartKubelet(ctx context.Context, clients kubernetes.Interface) (*Kubelet, 
 			k.queue.Add(cache.MetaObjectToName(pod))
 		}
 	}
-	_, err := pods.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }})
+	_, err := pods.Informer().AddEventHandler(
+		cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +114,11 @@ func (k *Kubelet) renew(ctx context.Context, node string) error {
 	if apierrors.IsNotFound(err) {
 		_, err = leases.Create(ctx, &coordinationv1.Lease{
 			ObjectMeta: metav1.ObjectMeta{Name: node},
-			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &node, LeaseDurationSeconds: ptr.To[int32](40), RenewTime: &now},
+			Spec: coordinationv1.LeaseSpec{
+				HolderIdentity:       &node,
+				LeaseDurationSeconds: ptr.To[int32](40),
+				RenewTime:            &now,
+			},
 		}, metav1.CreateOptions{})
 	}
 	return err
@@ -206,7 +212,8 @@ func (k *Kubelet) bind(ctx context.Context, pod *corev1.Pod) error {
 
 // target returns the node for the pod: daemon pods have it in a node affinity.
 func target(pod *corev1.Pod) string {
-	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil &&
+		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
 			for _, field := range term.MatchFields {
 				if field.Key == "metadata.name" && len(field.Values) == 1 {
@@ -223,8 +230,11 @@ func (k *Kubelet) SetRunning(ctx context.Context, pod *corev1.Pod, ready bool) e
 	now := metav1.Now()
 	status := &corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &now, HostIP: hostIP, PodIP: podIP}
 	for _, c := range pod.Spec.Containers {
-		status.ContainerStatuses = append(status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, Image: c.Image, Ready: ready,
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}})
+		status.ContainerStatuses = append(
+			status.ContainerStatuses,
+			corev1.ContainerStatus{Name: c.Name, Image: c.Image, Ready: ready,
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}},
+		)
 	}
 	status.Conditions = conditions(ready, now)
 	return k.patch(ctx, pod, status)
@@ -238,7 +248,13 @@ func (k *Kubelet) SetReady(ctx context.Context, pod *corev1.Pod, ready bool) err
 // SetFinished writes the status of a pod whose containers have ended.
 func (k *Kubelet) SetFinished(ctx context.Context, pod *corev1.Pod, exitCode int32) error {
 	now := metav1.Now()
-	status := &corev1.PodStatus{Phase: corev1.PodSucceeded, StartTime: &now, HostIP: hostIP, PodIP: podIP, Conditions: conditions(false, now)}
+	status := &corev1.PodStatus{
+		Phase:      corev1.PodSucceeded,
+		StartTime:  &now,
+		HostIP:     hostIP,
+		PodIP:      podIP,
+		Conditions: conditions(false, now),
+	}
 	reason := "Completed"
 	if exitCode != 0 {
 		status.Phase, reason = corev1.PodFailed, "Error"
@@ -254,7 +270,9 @@ func (k *Kubelet) SetFinished(ctx context.Context, pod *corev1.Pod, exitCode int
 // SetDisrupted writes the condition DisruptionTarget.
 func (k *Kubelet) SetDisrupted(ctx context.Context, pod *corev1.Pod) error {
 	return k.patch(ctx, pod, &corev1.PodStatus{Conditions: []corev1.PodCondition{{
-		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByTest", LastTransitionTime: metav1.Now()}}})
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByTest",
+		LastTransitionTime: metav1.Now(),
+	}}})
 }
 
 func conditions(ready bool, now metav1.Time) []corev1.PodCondition {
@@ -287,7 +305,14 @@ func (k *Kubelet) patch(ctx context.Context, pod *corev1.Pod, status *corev1.Pod
 	if err != nil {
 		return err
 	}
-	_, err = k.clients.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
+	_, err = k.clients.CoreV1().Pods(pod.Namespace).Patch(
+		ctx,
+		pod.Name,
+		types.StrategicMergePatchType,
+		body,
+		metav1.PatchOptions{},
+		"status",
+	)
 	return err
 }
 
@@ -310,7 +335,8 @@ func (k *Kubelet) SetNode(ctx context.Context, node *corev1.Node, ready bool) er
 	if err != nil {
 		return err
 	}
-	if _, err = k.clients.CoreV1().Nodes().Patch(ctx, node.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status"); err != nil {
+	if _, err = k.clients.CoreV1().Nodes().Patch(ctx, node.Name, types.StrategicMergePatchType, body,
+		metav1.PatchOptions{}, "status"); err != nil {
 		return fmt.Errorf("status of node %s: %w", node.Name, err)
 	}
 	return k.waitTaint(ctx, node.Name, ready)

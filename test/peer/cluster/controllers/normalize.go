@@ -16,7 +16,8 @@ import (
 
 // compared are the resources whose objects are compared.
 var compared = []string{
-	"deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "controllerrevisions.apps", "jobs.batch",
+	"deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "controllerrevisions.apps",
+	"jobs.batch",
 	"pods", "persistentvolumeclaims", "configmaps", "poddisruptionbudgets.policy",
 }
 
@@ -72,7 +73,13 @@ type normalizer struct {
 }
 
 func newNormalizer(namespace string, objects []unstructured.Unstructured) *normalizer {
-	n := &normalizer{namespace: namespace, objects: objects, symbols: map[string]string{}, names: map[string]string{}, events: map[string]string{}}
+	n := &normalizer{
+		namespace: namespace,
+		objects:   objects,
+		symbols:   map[string]string{},
+		names:     map[string]string{},
+		events:    map[string]string{},
+	}
 	for i := range objects {
 		n.addSymbols(&objects[i])
 	}
@@ -184,7 +191,8 @@ func text(fields map[string]string) string {
 
 // strip removes fields that no controller sets.
 func (n *normalizer) strip(obj *unstructured.Unstructured) {
-	for _, field := range []string{"managedFields", "resourceVersion", "creationTimestamp", "selfLink", "namespace", "name"} {
+	for _, field := range []string{"managedFields", "resourceVersion", "creationTimestamp", "selfLink", "namespace",
+		"name"} {
 		unstructured.RemoveNestedField(obj.Object, "metadata", field)
 	}
 	unstructured.RemoveNestedField(obj.Object, "apiVersion")
@@ -275,7 +283,8 @@ func (n *normalizer) value(path string, v any) string {
 	if name, ok := n.names[s]; ok {
 		return "(uid of " + name + ")"
 	}
-	if path == "uid" || strings.HasSuffix(path, ".uid") || strings.HasSuffix(path, "controller-uid") || strings.HasSuffix(path, ".podUID") {
+	if path == "uid" || strings.HasSuffix(path, ".uid") || strings.HasSuffix(path, "controller-uid") ||
+		strings.HasSuffix(path, ".podUID") {
 		return "(a uid)"
 	}
 	s = strings.ReplaceAll(s, n.namespace, "NAMESPACE")

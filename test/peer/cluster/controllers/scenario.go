@@ -106,12 +106,19 @@ var verbs = map[string]func(ctx context.Context, s *stage, args []string) error{
 	},
 	"apply": applyFile, "patch": patchObject, "status": patchStatus, "scale": scaleObject, "delete": deleteObject,
 	"kubectl": func(ctx context.Context, s *stage, args []string) error { return s.kubectl(ctx, s.namespace, args...) },
-	"run":     forPods(func(ctx context.Context, s *stage, pod *corev1.Pod) error { return s.Kubelet.run(ctx, pod, false) }),
+	"run": forPods(func(ctx context.Context, s *stage,
+		pod *corev1.Pod) error {
+		return s.Kubelet.run(ctx, pod, false)
+	}),
 	"ready": forPods(func(ctx context.Context, s *stage, pod *corev1.Pod) error {
 		return errors.Join(s.Kubelet.bind(ctx, pod), s.Kubelet.SetReady(ctx, pod, true))
 	}),
-	"unready": forPods(func(ctx context.Context, s *stage, pod *corev1.Pod) error { return s.Kubelet.SetReady(ctx, pod, false) }),
-	"disrupt": forPods(func(ctx context.Context, s *stage, pod *corev1.Pod) error { return s.Kubelet.SetDisrupted(ctx, pod) }),
+	"unready": forPods(
+		func(ctx context.Context, s *stage, pod *corev1.Pod) error { return s.Kubelet.SetReady(ctx, pod, false) },
+	),
+	"disrupt": forPods(
+		func(ctx context.Context, s *stage, pod *corev1.Pod) error { return s.Kubelet.SetDisrupted(ctx, pod) },
+	),
 	"remove": forPods(func(ctx context.Context, s *stage, pod *corev1.Pod) error {
 		return s.Clients.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{})
 	}),
@@ -186,7 +193,13 @@ func (s *stage) patch(ctx context.Context, ref, body string, subresources ...str
 	if err != nil {
 		return err
 	}
-	_, err = client.Patch(ctx, name, types.MergePatchType, []byte(body), metav1.PatchOptions{FieldManager: "kubectl"}, subresources...)
+	_, err = client.Patch(
+		ctx,
+		name,
+		types.MergePatchType,
+		[]byte(body),
+		metav1.PatchOptions{FieldManager: "kubectl"},
+		subresources...)
 	return err
 }
 
@@ -372,7 +385,8 @@ func (s *stage) unmet(ctx context.Context, args []string) (string, error) {
 	}
 	path, want, _ := strings.Cut(args[1], "=")
 	got := field(obj.Object, path)
-	if generation, found, _ := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); found && generation != obj.GetGeneration() {
+	if generation, found, _ := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); found &&
+		generation != obj.GetGeneration() {
 		return fmt.Sprintf("%s: generation %d, want %d", args[0], generation, obj.GetGeneration()), nil
 	}
 	if got != want {

@@ -39,7 +39,8 @@ func Compare(r Request, theirs, ours Answer) []Difference {
 	case theirs.Panic != "":
 		return nil // Kubernetes has no response to compare with
 	case theirs.Error != "" && ours.Error != "" && theirs.Code != ours.Code:
-		return []Difference{diff("code", "", fmt.Sprintf("%d %s ≠ %d %s", theirs.Code, theirs.Error, ours.Code, ours.Error))}
+		codes := fmt.Sprintf("%d %s ≠ %d %s", theirs.Code, theirs.Error, ours.Code, ours.Error)
+		return []Difference{diff("code", "", codes)}
 	case theirs.Error != "" && ours.Error != "":
 		return nil
 	case theirs.Error != "" || ours.Error != "":
@@ -57,7 +58,8 @@ func Compare(r Request, theirs, ours Answer) []Difference {
 		}
 		onlyTheirs, onlyOurs := without(theirs.causes(), ours.causes()), without(ours.causes(), theirs.causes())
 		for _, c := range onlyTheirs {
-			if right := rightPath(general(c)); slices.Contains(generals(onlyOurs), right) || right != general(c) && slices.Contains(generals(ours.causes()), right) {
+			if right := rightPath(general(c)); slices.Contains(generals(onlyOurs), right) ||
+				right != general(c) && slices.Contains(generals(ours.causes()), right) {
 				out = append(out, diff("other path", general(c)+" → "+right, theirs.refusal()))
 				continue
 			}
@@ -72,7 +74,8 @@ func Compare(r Request, theirs, ours Answer) []Difference {
 	}
 	for version, want := range theirs.Objects {
 		for _, d := range pathsThatDiffer("", want, ours.Objects[version]) {
-			out = append(out, diff("object", version+" "+general(d.path), fmt.Sprintf("%s: Kubernetes %v, allot %v", d.path, d.want, d.got)))
+			out = append(out,
+				diff("object", version+" "+general(d.path), fmt.Sprintf("%s: Kubernetes %v, allot %v", d.path, d.want, d.got)))
 		}
 	}
 	var names []string
@@ -83,7 +86,8 @@ func Compare(r Request, theirs, ours Answer) []Difference {
 	if n := len(theirs.Columns); len(ours.Columns) > n {
 		ours.Columns, ours.Cells = ours.Columns[:n], ours.Cells[:min(n, len(ours.Cells))]
 	}
-	if text := cmp.Diff(theirs.Columns, ours.Columns, cmpopts.IgnoreFields(metav1.TableColumnDefinition{}, "Description")); text != "" {
+	if text := cmp.Diff(theirs.Columns, ours.Columns,
+		cmpopts.IgnoreFields(metav1.TableColumnDefinition{}, "Description")); text != "" {
 		out = append(out, diff("columns", "", text))
 	} else if len(theirs.Cells) != len(ours.Cells) {
 		out = append(out, diff("cells", "", fmt.Sprintf("%v ≠ %v", theirs.Cells, ours.Cells)))

@@ -25,7 +25,9 @@ type Manifest struct {
 // Manifests reads all cases.
 func Manifests() ([]Manifest, error) {
 	_, here, _, _ := runtime.Caller(0)
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "../../../../internal/apiserver/validation/testdata/*/*.yaml"))
+	files, err := filepath.Glob(
+		filepath.Join(filepath.Dir(here), "../../../../internal/apiserver/validation/testdata/*/*.yaml"),
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,8 @@ func TestFields(t *testing.T) {
 func (c *court) fields(mutator *Mutator, valid []Manifest, t reflect.Type) (fields, accepted int) {
 	kind := valid[0].Kind
 	for i, path := range Paths(t) {
-		if path[0] == "apiVersion" || path[0] == "kind" || len(path) > 1 && (path[1] == "managedFields" || path[1] == "managedFields[]") {
+		if path[0] == "apiVersion" || path[0] == "kind" ||
+			len(path) > 1 && (path[1] == "managedFields" || path[1] == "managedFields[]") {
 			continue // the server writes them
 		}
 		fields++

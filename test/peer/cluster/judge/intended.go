@@ -29,10 +29,11 @@ func Intended() []Rule {
 			Name:   "claims of groups and of templates for all namespaces",
 			Listed: "claims of groups and for all namespaces",
 			Holds: func(d Difference, r Request) bool {
-				return r.has("podGroupResourceClaim", "clusterResourceClaimTemplateName") && (d.decoding("podGroupResourceClaim", "clusterResourceClaimTemplateName") ||
-					d.allot() && r.Verb == "update" && (d.is("Forbidden", "spec") || d.is("Invalid", "spec.resourceClaims")) ||
-					d.is("Invalid", "spec.resourceClaims[]", "spec.template.spec.resourceClaims[]") ||
-					d.allot() && d.at("podGroupResourceClaim", "clusterResourceClaimTemplateName"))
+				return r.has("podGroupResourceClaim", "clusterResourceClaimTemplateName") &&
+					(d.decoding("podGroupResourceClaim", "clusterResourceClaimTemplateName") ||
+						d.allot() && r.Verb == "update" && (d.is("Forbidden", "spec") || d.is("Invalid", "spec.resourceClaims")) ||
+						d.is("Invalid", "spec.resourceClaims[]", "spec.template.spec.resourceClaims[]") ||
+						d.allot() && d.at("podGroupResourceClaim", "clusterResourceClaimTemplateName"))
 			},
 		},
 		{
@@ -40,7 +41,8 @@ func Intended() []Rule {
 			Listed: "other consumers of a claim",
 			Holds: func(d Difference, r Request) bool {
 				return strings.Contains(d.Where, "pec.reservedFor") || strings.Contains(d.Where, "reservedForAnyPod") ||
-					d.decoding("reservedFor", "reservedForAnyPod") || d.allot() && r.claims() && r.has("reservedFor") && d.is("Invalid", "spec")
+					d.decoding("reservedFor",
+						"reservedForAnyPod") || d.allot() && r.claims() && r.has("reservedFor") && d.is("Invalid", "spec")
 			},
 		},
 		{
@@ -56,11 +58,14 @@ func Intended() []Rule {
 			Listed: "amounts in results, capacities and counters",
 			Holds: func(d Difference, r Request) bool {
 				slice, claim := r.Kind == "ResourceSlice", r.claims()
-				return d.allot() && (slice && d.is("Invalid", "spec.devices[].nodeSelector.nodeSelectorTerms", "spec.sharedCounters[].counters[].value",
-					"spec.devices[].consumesCounters[].counters[].value", "spec.devices[].capacity[].value",
-					"spec.devices[].capacity[].requestPolicy.validRange.min") ||
-					claim && d.is("Invalid", "status.allocation.devices.results[].consumedCapacity[]", "status.allocation.devices.results[].request",
-						"spec.devices.constraints[]", "spec.spec.devices.constraints[]"))
+				return d.allot() &&
+					(slice && d.is("Invalid", "spec.devices[].nodeSelector.nodeSelectorTerms",
+						"spec.sharedCounters[].counters[].value",
+						"spec.devices[].consumesCounters[].counters[].value", "spec.devices[].capacity[].value",
+						"spec.devices[].capacity[].requestPolicy.validRange.min") ||
+						claim && d.is("Invalid", "status.allocation.devices.results[].consumedCapacity[]",
+							"status.allocation.devices.results[].request",
+							"spec.devices.constraints[]", "spec.spec.devices.constraints[]"))
 			},
 		},
 		{
@@ -68,7 +73,11 @@ func Intended() []Rule {
 			Listed: "claims of a PodGroup, or of `spec.scheduling` of a Job",
 			Holds: func(d Difference, r Request) bool {
 				// Kubernetes does not validate the items of a list that is too long.
-				return d.allot() && (strings.Contains(d.Where, ".resourceClaims[]") || strings.Contains(d.Where, "status.resourceClaimStatuses[]")) && r.groupClaims() > 4 || d.is("TooMany", "spec.resourceClaims", "spec.podGroupTemplates[].resourceClaims", "spec.scheduling.resourceClaims", "status.resourceClaimStatuses")
+				return d.allot() &&
+					(strings.Contains(d.Where, ".resourceClaims[]") || strings.Contains(d.Where, "status.resourceClaimStatuses[]")) &&
+					r.groupClaims() > 4 ||
+					d.is("TooMany", "spec.resourceClaims", "spec.podGroupTemplates[].resourceClaims", "spec.scheduling.resourceClaims",
+						"status.resourceClaimStatuses")
 			},
 		},
 		{

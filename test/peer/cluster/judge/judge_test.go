@@ -57,7 +57,8 @@ func newCourt(t *testing.T) *court {
 
 // judge asks both servers.
 func (c *court) judge(name string, r Request) {
-	if c.theirs.Rules[r.Resource.GroupResource()].Create == nil || !c.theirs.Scheme.IsVersionRegistered(r.Resource.GroupVersion()) {
+	if c.theirs.Rules[r.Resource.GroupResource()].Create == nil ||
+		!c.theirs.Scheme.IsVersionRegistered(r.Resource.GroupVersion()) {
 		return
 	}
 	var versions []string
@@ -118,7 +119,8 @@ func TestJudge(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		began := time.Now()
 		c.mutations(byKind[kind], *count)
-		t.Logf("%-28s %7d requests, %7d accepted by Kubernetes, %s", kind, c.asked[kind], c.accepted[kind], time.Since(began).Round(time.Millisecond))
+		t.Logf("%-28s %7d requests, %7d accepted by Kubernetes, %s", kind, c.asked[kind], c.accepted[kind],
+			time.Since(began).Round(time.Millisecond))
 	}
 	c.conclude(t)
 }
@@ -174,7 +176,9 @@ func (c *court) mutations(manifests []Manifest, n int) {
 		}
 		changed := clone(from).(map[string]any)
 		part := any(changed)
-		if sub, ok := changed[map[string]string{"create": "spec", "update": "spec", "status": "status"}[r.Verb]].(map[string]any); ok && mutator.rand.IntN(8) > 0 {
+		if sub, ok := changed[map[string]string{"create": "spec", "update": "spec",
+			"status": "status"}[r.Verb]].(map[string]any); ok &&
+			mutator.rand.IntN(8) > 0 {
 			part = sub
 		}
 		mutator.Change(part)
@@ -189,7 +193,8 @@ func (c *court) valid(manifests []Manifest) []Manifest {
 	var out []Manifest
 	for _, m := range manifests {
 		r := Request{Resource: m.Resource, Kind: m.Kind, Verb: "create", New: encode(m.Object)}
-		if c.theirs.Rules[r.Resource.GroupResource()].Create == nil || !c.theirs.Scheme.IsVersionRegistered(r.Resource.GroupVersion()) {
+		if c.theirs.Rules[r.Resource.GroupResource()].Create == nil ||
+			!c.theirs.Scheme.IsVersionRegistered(r.Resource.GroupVersion()) {
 			continue
 		}
 		if c.theirs.Ask(r, nil).Accepted() && c.ours.Ask(r, nil).Accepted() {
@@ -215,7 +220,8 @@ func (c *court) report(t *testing.T) {
 	var text strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(c.found)) {
 		f := c.found[key]
-		fmt.Fprintf(&text, "%s (%d times, first: %s)\n\t%s\n", key, f.times, f.name, strings.ReplaceAll(cut(f.Text), "\n", "\n\t"))
+		fmt.Fprintf(&text, "%s (%d times, first: %s)\n\t%s\n", key, f.times, f.name,
+			strings.ReplaceAll(cut(f.Text), "\n", "\n\t"))
 		if f.request.Verb != "create" {
 			fmt.Fprintf(&text, "\told: %s\n", f.request.Old)
 		}

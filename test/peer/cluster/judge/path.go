@@ -13,7 +13,10 @@ type misnamed struct {
 
 // Paths are in the form of general: without indexes and keys.
 var misnamedPaths = []misnamed{
-	{regexp.MustCompile(`\.volumeMounts\.(subPath|subPathExpr|mountPropagation|recursiveReadOnly)$`), ".volumeMounts[].$1"},
+	{
+		regexp.MustCompile(`\.volumeMounts\.(subPath|subPathExpr|mountPropagation|recursiveReadOnly)$`),
+		".volumeMounts[].$1",
+	},
 	{regexp.MustCompile(`\.downwardAPI$`), ".downwardAPI.items[]"},
 	{regexp.MustCompile(`\.downwardAPI\.(path|mode|fieldRef|resourceFieldRef)`), ".downwardAPI.items[].$1"},
 	{regexp.MustCompile(`\.downwarAPI$`), ".downwardAPI"},
@@ -26,12 +29,18 @@ var misnamedPaths = []misnamed{
 	{regexp.MustCompile(`\.(requiredDuringScheduling\w+\[\]|podAffinityTerm)\.namespace$`), ".$1.namespaces[]"},
 	{regexp.MustCompile(`\.(requiredDuringScheduling\w+|topologySpreadConstraints)\[\]\[\]$`), ".$1[].matchLabelKeys[]"},
 	{regexp.MustCompile(`\.podAffinityTerm\[\]$`), ".podAffinityTerm.matchLabelKeys[]"},
-	{regexp.MustCompile(`\.topologySpreadConstraints\[\]\.{topologyKey, whenUnsatisfiable}$`), ".topologySpreadConstraints[]"},
+	{
+		regexp.MustCompile(`\.topologySpreadConstraints\[\]\.{topologyKey, whenUnsatisfiable}$`),
+		".topologySpreadConstraints[]",
+	},
 	{regexp.MustCompile(`\.overhead\.limits\[\]$`), ".overhead[]"},
 	{regexp.MustCompile(`\.HostPID$`), ".hostPID"},
 	{regexp.MustCompile(`\.HostIPC$`), ".hostIPC"},
 	{regexp.MustCompile(`\.conditions\[\]\.Type$`), ".conditions[].type"},
-	{regexp.MustCompile(`\.extendedResourceClaimStatus\.requestName$`), ".extendedResourceClaimStatus.requestMappings[].requestName"},
+	{
+		regexp.MustCompile(`\.extendedResourceClaimStatus\.requestName$`),
+		".extendedResourceClaimStatus.requestMappings[].requestName",
+	},
 	{regexp.MustCompile(` metadata\.annotations\..*`), " metadata.annotations[]"},
 	{regexp.MustCompile(`\.requestPolicy\.validRange\.default$`), ".requestPolicy.default"},
 	{regexp.MustCompile(`\.template\.(labels|annotations)`), ".template.metadata.$1"},

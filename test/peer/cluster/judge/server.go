@@ -104,7 +104,8 @@ func (r Request) context(namespaced bool) context.Context {
 	if r.Verb == "status" {
 		info.Subresource = "status"
 	}
-	ctx := genericapirequest.WithUser(context.Background(), &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}})
+	ctx := genericapirequest.WithUser(context.Background(),
+		&user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}})
 	if namespaced {
 		info.Namespace = namespace
 		ctx = genericapirequest.WithNamespace(ctx, namespace)

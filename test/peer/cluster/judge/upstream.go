@@ -60,7 +60,8 @@ import (
 
 // upstreamGates are the gates for what allot serves by default and 1.37 does not.
 var upstreamGates = []string{
-	"GenericWorkload", "DRAWorkloadResourceClaims", "WorkloadWithJob", "TopologyAwareWorkloadScheduling", "PodGroupPreemptionPolicy",
+	"GenericWorkload", "DRAWorkloadResourceClaims", "WorkloadWithJob", "TopologyAwareWorkloadScheduling",
+	"PodGroupPreemptionPolicy",
 	"DRAConsumableCapacity", "DRADerivedAttributes", "DRADeviceBindingConditions", "DRADeviceCompatibilityGroups",
 	"DRAFractionalCapacityRange", "DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAOptionalNodeOperations",
 	"DRAPartitionableDevices", "DRAPartitionableDevicesType", "DRAResourcePoolStatus",
@@ -83,28 +84,47 @@ func Upstream() (*Server, error) {
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(on); err != nil {
 		return nil, err
 	}
-	admin := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"resource.kubernetes.io/admin-access": "true"}}}
+	admin := &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   namespace,
+			Labels: map[string]string{"resource.kubernetes.io/admin-access": "true"},
+		},
+	}
 	namespaces := fake.NewClientset(admin).CoreV1().Namespaces()
 	claims := resourceclaim.NewStrategy(namespaces, anyUser{})
 	groups := podgroup.NewStrategy()
 	// Without an authorizer, everybody may read the parameters of policies.
 	var params resolver.ResourceResolverFunc // is not called without one
-	validatingPolicies, mutatingPolicies := validatingadmissionpolicy.NewStrategy(nil, params), mutatingadmissionpolicy.NewStrategy(nil, params)
+	validatingPolicies, mutatingPolicies := validatingadmissionpolicy.NewStrategy(
+		nil, params,
+	), mutatingadmissionpolicy.NewStrategy(nil, params)
 	validatingBindings := validatingadmissionpolicybinding.NewStrategy(nil, nil, params)
 	mutatingBindings := mutatingadmissionpolicybinding.NewStrategy(nil, nil, params)
 	rules := map[schema.GroupResource]Rules{
-		{Resource: "configmaps"}:             {configmap.Strategy, configmap.Strategy, nil},
-		{Resource: "events"}:                 {event.Strategy, event.Strategy, nil},
-		{Resource: "limitranges"}:            {limitrange.Strategy, limitrange.Strategy, nil},
-		{Resource: "namespaces"}:             {ns.Strategy, ns.Strategy, ns.StatusStrategy},
-		{Resource: "nodes"}:                  {node.Strategy, node.Strategy, node.StatusStrategy},
-		{Resource: "persistentvolumes"}:      {persistentvolume.Strategy, persistentvolume.Strategy, persistentvolume.StatusStrategy},
-		{Resource: "persistentvolumeclaims"}: {persistentvolumeclaim.Strategy, persistentvolumeclaim.Strategy, persistentvolumeclaim.StatusStrategy},
-		{Resource: "pods"}:                   {pod.Strategy, pod.Strategy, pod.StatusStrategy},
-		{Resource: "resourcequotas"}:         {resourcequota.Strategy, resourcequota.Strategy, resourcequota.StatusStrategy},
-		{Resource: "secrets"}:                {secret.Strategy, secret.Strategy, nil},
-		{Resource: "services"}:               {newServices{service.Strategy}, changedServices{service.Strategy}, service.StatusStrategy},
-		{Resource: "serviceaccounts"}:        {serviceaccount.Strategy, serviceaccount.Strategy, nil},
+		{Resource: "configmaps"}:  {configmap.Strategy, configmap.Strategy, nil},
+		{Resource: "events"}:      {event.Strategy, event.Strategy, nil},
+		{Resource: "limitranges"}: {limitrange.Strategy, limitrange.Strategy, nil},
+		{Resource: "namespaces"}:  {ns.Strategy, ns.Strategy, ns.StatusStrategy},
+		{Resource: "nodes"}:       {node.Strategy, node.Strategy, node.StatusStrategy},
+		{Resource: "persistentvolumes"}: {
+			persistentvolume.Strategy,
+			persistentvolume.Strategy,
+			persistentvolume.StatusStrategy,
+		},
+		{Resource: "persistentvolumeclaims"}: {
+			persistentvolumeclaim.Strategy,
+			persistentvolumeclaim.Strategy,
+			persistentvolumeclaim.StatusStrategy,
+		},
+		{Resource: "pods"}:           {pod.Strategy, pod.Strategy, pod.StatusStrategy},
+		{Resource: "resourcequotas"}: {resourcequota.Strategy, resourcequota.Strategy, resourcequota.StatusStrategy},
+		{Resource: "secrets"}:        {secret.Strategy, secret.Strategy, nil},
+		{Resource: "services"}: {
+			newServices{service.Strategy},
+			changedServices{service.Strategy},
+			service.StatusStrategy,
+		},
+		{Resource: "serviceaccounts"}: {serviceaccount.Strategy, serviceaccount.Strategy, nil},
 
 		{Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations"}: {
 			mutatingwebhookconfiguration.Strategy, mutatingwebhookconfiguration.Strategy, nil,
@@ -115,28 +135,72 @@ func Upstream() (*Server, error) {
 		{Group: "admissionregistration.k8s.io", Resource: "validatingadmissionpolicies"}: {
 			validatingPolicies, validatingPolicies, validatingadmissionpolicy.NewStatusStrategy(validatingPolicies),
 		},
-		{Group: "admissionregistration.k8s.io", Resource: "mutatingadmissionpolicies"}:         {mutatingPolicies, mutatingPolicies, nil},
-		{Group: "admissionregistration.k8s.io", Resource: "validatingadmissionpolicybindings"}: {validatingBindings, validatingBindings, nil},
-		{Group: "admissionregistration.k8s.io", Resource: "mutatingadmissionpolicybindings"}:   {mutatingBindings, mutatingBindings, nil},
+		{Group: "admissionregistration.k8s.io", Resource: "mutatingadmissionpolicies"}: {
+			mutatingPolicies,
+			mutatingPolicies,
+			nil,
+		},
+		{Group: "admissionregistration.k8s.io", Resource: "validatingadmissionpolicybindings"}: {
+			validatingBindings,
+			validatingBindings,
+			nil,
+		},
+		{Group: "admissionregistration.k8s.io", Resource: "mutatingadmissionpolicybindings"}: {
+			mutatingBindings,
+			mutatingBindings,
+			nil,
+		},
 
-		{Group: "apps", Resource: "controllerrevisions"}:   {controllerrevision.Strategy, controllerrevision.Strategy, nil},
-		{Group: "apps", Resource: "daemonsets"}:            {daemonset.Strategy, daemonset.Strategy, daemonset.StatusStrategy},
-		{Group: "apps", Resource: "deployments"}:           {deployment.Strategy, deployment.Strategy, deployment.StatusStrategy},
-		{Group: "apps", Resource: "replicasets"}:           {replicaset.Strategy, replicaset.Strategy, replicaset.StatusStrategy},
-		{Group: "apps", Resource: "statefulsets"}:          {statefulset.Strategy, statefulset.Strategy, statefulset.StatusStrategy},
+		{Group: "apps", Resource: "controllerrevisions"}: {controllerrevision.Strategy, controllerrevision.Strategy, nil},
+		{Group: "apps", Resource: "daemonsets"}: {
+			daemonset.Strategy,
+			daemonset.Strategy,
+			daemonset.StatusStrategy,
+		},
+		{Group: "apps", Resource: "deployments"}: {
+			deployment.Strategy,
+			deployment.Strategy,
+			deployment.StatusStrategy,
+		},
+		{Group: "apps", Resource: "replicasets"}: {
+			replicaset.Strategy,
+			replicaset.Strategy,
+			replicaset.StatusStrategy,
+		},
+		{Group: "apps", Resource: "statefulsets"}: {
+			statefulset.Strategy,
+			statefulset.Strategy,
+			statefulset.StatusStrategy,
+		},
 		{Group: "batch", Resource: "jobs"}:                 {job.Strategy, job.Strategy, job.StatusStrategy},
 		{Group: "coordination.k8s.io", Resource: "leases"}: {lease.Strategy, lease.Strategy, nil},
 		{Group: "policy", Resource: "poddisruptionbudgets"}: {
 			poddisruptionbudget.Strategy, poddisruptionbudget.Strategy, poddisruptionbudget.StatusStrategy,
 		},
-		{Group: "rbac.authorization.k8s.io", Resource: "roles"}:               {role.Strategy, role.Strategy, nil},
-		{Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}:        {rolebinding.Strategy, rolebinding.Strategy, nil},
-		{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}:        {clusterrole.Strategy, clusterrole.Strategy, nil},
-		{Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"}: {clusterrolebinding.Strategy, clusterrolebinding.Strategy, nil},
+		{Group: "rbac.authorization.k8s.io", Resource: "roles"}: {role.Strategy, role.Strategy, nil},
+		{Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}: {
+			rolebinding.Strategy,
+			rolebinding.Strategy,
+			nil,
+		},
+		{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}: {
+			clusterrole.Strategy,
+			clusterrole.Strategy,
+			nil,
+		},
+		{Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"}: {
+			clusterrolebinding.Strategy,
+			clusterrolebinding.Strategy,
+			nil,
+		},
 
-		{Group: "resource.k8s.io", Resource: "deviceclasses"}:    {deviceclass.Strategy, deviceclass.Strategy, nil},
-		{Group: "resource.k8s.io", Resource: "devicetaintrules"}: {devicetaintrule.Strategy, devicetaintrule.Strategy, devicetaintrule.StatusStrategy},
-		{Group: "resource.k8s.io", Resource: "resourceclaims"}:   {claims, claims, resourceclaim.NewStatusStrategy(claims)},
+		{Group: "resource.k8s.io", Resource: "deviceclasses"}: {deviceclass.Strategy, deviceclass.Strategy, nil},
+		{Group: "resource.k8s.io", Resource: "devicetaintrules"}: {
+			devicetaintrule.Strategy,
+			devicetaintrule.Strategy,
+			devicetaintrule.StatusStrategy,
+		},
+		{Group: "resource.k8s.io", Resource: "resourceclaims"}: {claims, claims, resourceclaim.NewStatusStrategy(claims)},
 		{Group: "resource.k8s.io", Resource: "resourceclaimtemplates"}: {
 			resourceclaimtemplate.NewStrategy(namespaces), resourceclaimtemplate.NewStrategy(namespaces), nil,
 		},
