@@ -65,7 +65,9 @@ func (u *upstream) resourceSlices() []*resourcev1.ResourceSlice {
 				ConsumesCounters: from.Devices[i].ConsumesCounters,
 				Capacity:         from.Devices[i].Capacity,
 			}
-			device.BindsToNode, device.BindingConditions, device.BindingFailureConditions = &from.Devices[i].BindsToNode, from.Devices[i].BindingConditions, from.Devices[i].BindingFailureConditions
+			device.BindsToNode = &from.Devices[i].BindsToNode
+			device.BindingConditions = from.Devices[i].BindingConditions
+			device.BindingFailureConditions = from.Devices[i].BindingFailureConditions
 			device.AllowMultipleAllocations = &from.Devices[i].AllowMultipleAllocations
 			switch scope := from.Devices[i].Scope; {
 			case scope.All:

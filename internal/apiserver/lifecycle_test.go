@@ -203,7 +203,8 @@ spec:
 	if got := causes(t, err); !slices.Equal(got, []string{"spec.replicas"}) {
 		t.Errorf("negative scale: fields %v", got)
 	}
-	if err := client.RESTClient().Patch(types.MergePatchType).Namespace(ns).Resource("deployments").Name("d").SubResource("scale").
+	if err := client.RESTClient().Patch(types.MergePatchType).Namespace(ns).
+		Resource("deployments").Name("d").SubResource("scale").
 		Body([]byte(`{"spec":{"replicas":2}}`)).Do(t.Context()).Error(); err != nil {
 		t.Fatal(err)
 	}

@@ -160,7 +160,8 @@ spec:
   template:
     metadata: {labels: {a: b}}
     spec: {containers: [{name: c, image: i}]}
-  volumeClaimTemplates: [{metadata: {name: d}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]
+  volumeClaimTemplates:
+  - {metadata: {name: d}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
 `)
 	scale, err := sets.StatefulSets(ns).GetScale(t.Context(), "s", metav1.GetOptions{})
 	if err != nil {
@@ -181,8 +182,10 @@ spec:
 		t.Errorf("replicas %d, generation %d", *s.Spec.Replicas, s.Generation)
 	}
 	// A claim template that leaves out what was completed is the same.
-	if _, err := sets.StatefulSets(ns).Patch(t.Context(), "s", types.MergePatchType, []byte(`{"spec":{"volumeClaimTemplates":[
-		{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1024Mi"}}}}]}}`), metav1.PatchOptions{}); err != nil {
+	patch := []byte(`{"spec":{"volumeClaimTemplates":[
+		{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1024Mi"}}}}]}}`)
+	if _, err := sets.StatefulSets(ns).Patch(t.Context(), "s", types.MergePatchType, patch,
+		metav1.PatchOptions{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,8 @@ const (
 "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu.example.com","allocationMode":"ExactCount","count":1}}]}},
 "status":{"allocation":{"allocationTimestamp":"2026-01-01T00:00:0%[2]dZ","devices":{"results":[{"request":"r","driver":"other.example.com","pool":"p","device":"d"}]}},
 "reservedFor":[{"resource":"pods","name":"%[1]s","uid":"pod-%[1]s"}]}}`
-	doubledPod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%[1]s","namespace":"default","uid":"pod-%[1]s","creationTimestamp":"2026-01-01T00:00:00Z"},
+	doubledPod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%[1]s","namespace":"default","uid":"pod-%[1]s",
+"creationTimestamp":"2026-01-01T00:00:00Z"},
 "spec":{"schedulerName":"%[2]s","schedulingGates":[{"name":"test"}],"containers":[{"name":"c","image":"pause"}],
 "resourceClaims":[{"name":"r","resourceClaimName":"%[1]s"}]},"status":{"phase":"Pending"}}`
 )

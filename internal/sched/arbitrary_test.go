@@ -73,7 +73,8 @@ func placeArbitrary(t *testing.T, seed int64) bool {
 	f := arbitrary(seed)
 	state := model.NewState()
 	for range 2 {
-		node, class, slice, claim, group := &corev1.Node{}, &resourcev1.DeviceClass{}, &resourcev1.ResourceSlice{}, &resource.ResourceClaim{}, &scheduling.PodGroup{}
+		node, class, slice := &corev1.Node{}, &resourcev1.DeviceClass{}, &resourcev1.ResourceSlice{}
+		claim, group := &resource.ResourceClaim{}, &scheduling.PodGroup{}
 		f.Fill(node)
 		f.Fill(&class.Spec)
 		f.Fill(&slice.Spec)
@@ -102,8 +103,8 @@ func placeArbitrary(t *testing.T, seed int64) bool {
 		pod.Name, pod.Namespace = name, "ns"
 		pod.Spec.NodeName, pod.Spec.SchedulingGates = "", nil
 		if seed%2 == 0 {
-			pod.Spec.NodeSelector, pod.Spec.Affinity, pod.Spec.TopologySpreadConstraints, pod.Spec.Containers = nil, nil, nil, nil
-			pod.Spec.SchedulingGroup = nil
+			pod.Spec.NodeSelector, pod.Spec.Affinity, pod.Spec.TopologySpreadConstraints = nil, nil, nil
+			pod.Spec.Containers, pod.Spec.SchedulingGroup = nil, nil
 		}
 		converted, err := model.PodFrom(pod, []model.PodClaim{{Entry: "a", Claim: "a"}})
 		if err != nil {

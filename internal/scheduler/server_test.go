@@ -84,7 +84,8 @@ type server struct {
 	// graceful: pods that run and are deleted stay until deletePod.
 	graceful bool
 	taken    func(claim *resource.ResourceClaim) bool // allow what would be a device given twice
-	plugin   bool                                     // nodes count extended resources, so that pods are bound without claims for them
+	// plugin: nodes count extended resources, so that pods are bound without claims for them.
+	plugin bool
 }
 
 func newServer(t tb) *server { return &server{t: t, objects: newKinds()} }

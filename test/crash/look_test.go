@@ -92,7 +92,8 @@ func (v view) line(object runtime.Object) string {
 			o.Status.UpdatedReplicas, o.Status.AvailableReplicas)
 	case *apps.DaemonSet:
 		return fmt.Sprintf("daemonset %s: on %d of %d nodes, %d updated, %d available", name,
-			o.Status.CurrentNumberScheduled, o.Status.DesiredNumberScheduled, o.Status.UpdatedNumberScheduled, o.Status.NumberAvailable)
+			o.Status.CurrentNumberScheduled, o.Status.DesiredNumberScheduled,
+			o.Status.UpdatedNumberScheduled, o.Status.NumberAvailable)
 	case *resourcev1.DeviceTaintRule:
 		return fmt.Sprintf("rule %s%s", name, conditions(o.Status.Conditions))
 	case *apps.StatefulSet:

@@ -27,7 +27,7 @@ func TestResolveService(t *testing.T) {
 			{Addresses: []string{"192.0.2.2"}},
 		},
 	}
-	manual := &corev1.Endpoints{
+	manual := &corev1.Endpoints{ //nolint:staticcheck // manifests of the field have them
 		ObjectMeta: meta,
 		Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // manifests of the field have them
 			Addresses:         []corev1.EndpointAddress{{IP: "192.0.2.3"}},

@@ -162,9 +162,9 @@ func (r restriction) ownNode(a admission.Attributes) string {
 	if !known {
 		old = &corev1.Node{}
 	}
-	if node.Spec.ConfigSource != nil &&
-		!apiequality.Semantic.DeepEqual(node.Spec.ConfigSource,
-			old.Spec.ConfigSource) { //nolint:staticcheck // still in the API
+	source := node.Spec.ConfigSource //nolint:staticcheck // still in the API
+	if source != nil &&
+		!apiequality.Semantic.DeepEqual(source, old.Spec.ConfigSource) { //nolint:staticcheck // as above
 		return "it may not set spec.configSource"
 	}
 	if known && !apiequality.Semantic.DeepEqual(node.Spec.Taints, old.Spec.Taints) {

@@ -165,7 +165,8 @@ func TestGracePeriodOfAPodThatWasJustPlaced(t *testing.T) {
 }
 
 func TestPropagationFinalizers(t *testing.T) {
-	orphan, foreground, background := metav1.DeletePropagationOrphan, metav1.DeletePropagationForeground, metav1.DeletePropagationBackground
+	orphan, background := metav1.DeletePropagationOrphan, metav1.DeletePropagationBackground
+	foreground := metav1.DeletePropagationForeground
 	tests := []struct {
 		name    string
 		have    []string

@@ -170,7 +170,8 @@ func (w *world) AddAfter(key Key, d time.Duration) {
 // advance lets time pass; keys that are due come into the queue.
 func (w *world) advance(by time.Duration) {
 	w.now.SetTime(w.now.Now().Add(by))
-	for _, key := range slices.SortedFunc(maps.Keys(w.later), func(a, b Key) int { return strings.Compare(a.Name, b.Name) }) {
+	byName := func(a, b Key) int { return strings.Compare(a.Name, b.Name) }
+	for _, key := range slices.SortedFunc(maps.Keys(w.later), byName) {
 		if !w.later[key].After(w.now.Now()) {
 			delete(w.later, key)
 			w.Add(key)

@@ -69,7 +69,8 @@ func (u *user) act() {
 	namespace := u.pick("namespace", "a", "b", "c")
 	original := u.pick("original", "o1", "o2", "o3")
 	key := namespace + "/" + u.pick("copy", "o1", "o2", "x")
-	switch u.pick("act", "namespace", "namespace", "terminate", "original", "original", "original", "gone", "template", "template", "delete", "strip", "strip", "collect", "lag", "fail") {
+	switch u.pick("act", "namespace", "namespace", "terminate", "original", "original", "original",
+		"gone", "template", "template", "delete", "strip", "strip", "collect", "lag", "fail") {
 	case "namespace":
 		if w := u.namespaces[namespace]; w == nil || w.DeletionTimestamp == nil {
 			u.put(
