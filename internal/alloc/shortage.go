@@ -39,20 +39,8 @@ func (f *flowBound) shortage(requests []int) *Reason {
 	r := &Reason{Kind: Shortage}
 	short := model.NewBits(len(p.selections))
 	for _, w := range requests {
-		request := &p.requests[w]
 		r.Requests = append(r.Requests, p.requestRef(w))
-		least := request.minCount()
-		for o := range request.alternatives {
-			if f.chosen[w] >= 0 && f.chosen[w] != o {
-				continue
-			}
-			if f.chosen[w] == o {
-				least = max(1, request.alternatives[o].count)
-			}
-			short.Set(request.alternatives[o].selection)
-			r.All = r.All || request.alternatives[o].spec.All
-		}
-		r.Wanted += least
+		f.addWanted(r, short, w)
 	}
 	for i := range b.views {
 		b.countMatching(r, short, i)
@@ -74,6 +62,23 @@ func (f *flowBound) shortage(requests []int) *Reason {
 	return r
 }
 
+// addWanted adds what a request wants: its selections, and at least how many devices.
+func (f *flowBound) addWanted(r *Reason, short model.Bits, w int) {
+	request := &f.offer.problem.requests[w]
+	least := request.minCount()
+	for o := range request.alternatives {
+		if f.chosen[w] >= 0 && f.chosen[w] != o {
+			continue
+		}
+		if f.chosen[w] == o {
+			least = max(1, request.alternatives[o].count)
+		}
+		short.Set(request.alternatives[o].selection)
+		r.All = r.All || request.alternatives[o].spec.All
+	}
+	r.Wanted += least
+}
+
 // mayMatch reports whether an unusable pool may have matching devices: a published device matches,
 // or no device is published.
 func (offer *NodeOffer) mayMatch(view *model.PoolView, short model.Bits) bool {
@@ -87,72 +92,109 @@ func (offer *NodeOffer) mayMatch(view *model.PoolView, short model.Bits) bool {
 	return concerns
 }
 
+// countMatching adds the devices of a pool that match short selections to a reason: those that are
+// free, and why the others are not.
 func (offer *NodeOffer) countMatching(r *Reason, short model.Bits, at int) {
-	p, view := offer.problem, &offer.views[at]
-	matches := p.allocator.matcher.pool(view)
+	view := &offer.views[at]
+	c := matchCount{
+		offer: offer, reason: r, at: at, short: short, pool: offer.problem.allocator.matcher.pool(view),
+		matched: model.NewBits(len(view.Devices)), open: model.NewBits(len(view.Devices)),
+		closed: make([]string, len(view.Devices)),
+	}
 	r.Reachable += view.Reach.Len()
-	matched, open := model.NewBits(len(view.Devices)), model.NewBits(len(view.Devices))
-	reasons, admin := make([]string, len(view.Devices)), false
 	short.Each(func(selection int) bool {
-		chosen := offer.problem.selections[selection]
-		match := offer.problem.allocator.matcher.matchSelection(matches, chosen)
-		matching, available := match.match.devices, match.available
-		if r.All {
-			matching = matching.And(available.capable)
-		}
-		matched.Or(matching)
-		admin = admin || chosen.admin
-		open.Or(matching.And(available.devices))
-		matching.AndNot(available.devices).Each(func(i int) bool {
-			reasons[i] = available.reasons[i]
-			return true
-		})
+		c.add(offer.problem.selections[selection])
 		return true
 	})
-	matched.And(view.Reach).Each(func(i int) bool {
+	c.matched.And(view.Reach).Each(func(i int) bool {
 		r.Match++
-		switch holders := view.Holders(i); {
-		case matches.skipsOperations != nil && matches.skipsOperations.Has(i) && !offer.node.Node.SkipsOperations:
-			if len(r.Unavailable) < maxListed {
-				r.Unavailable = append(
-					r.Unavailable,
-					Unavailable{
-						Device: view.DeviceID(i),
-						Reason: "needs a node that declares the feature " + model.OptionalNodeOperations,
-					},
-				)
-			}
-		case !open.Has(i):
-			if len(r.Unavailable) < maxListed {
-				r.Unavailable = append(r.Unavailable, Unavailable{Device: view.DeviceID(i), Reason: reasons[i]})
-			}
-		case len(holders) == 0 && !admin && offer.counters[at] != nil && offer.counters[at].unavailableReason(i) != "":
-			if len(r.Unavailable) < maxListed {
-				why := offer.counters[at].unavailableReason(i)
-				if offer.usedInTrial(at, i) {
-					why += " beside the group's other pods"
-				}
-				r.Unavailable = append(r.Unavailable, Unavailable{Device: view.DeviceID(i), Reason: why})
-			}
-		case matches.multiAllocatable != nil && matches.multiAllocatable.Has(i):
-			if offer.hasShareFor(at, i, short) {
-				r.Free++
-				r.Shares = true
-			} else if len(r.Unavailable) < maxListed {
-				r.Unavailable = append(r.Unavailable, Unavailable{Device: view.DeviceID(i),
-					Reason: offer.missingCapacity(view, i, short)})
-			}
-		case len(holders) == 0 || admin:
-			r.Free++
-		case p.isTrialClaim != nil && p.isTrialClaim(holders[0].Claim):
-			if len(r.TrialDevices) < maxListed {
-				r.TrialDevices = append(r.TrialDevices, view.DeviceID(i))
-			}
-		case len(r.Holders) < maxListed:
-			r.Holders = append(r.Holders, Holder{Device: view.DeviceID(i), By: holders[0]})
-		}
+		c.classify(i)
 		return true
 	})
+}
+
+// A matchCount counts the devices of one pool that match short selections.
+type matchCount struct {
+	offer  *NodeOffer
+	reason *Reason
+	at     int // of the pool in the offer's views
+	short  model.Bits
+	pool   *poolMatches
+
+	matched model.Bits
+	open    model.Bits // matched and available but for those that hold them
+	closed  []string   // why a matched device that is not open is unavailable
+	admin   bool       // a selection has admin access
+}
+
+// add adds the devices that match a selection.
+func (c *matchCount) add(chosen *selection) {
+	match := c.offer.problem.allocator.matcher.matchSelection(c.pool, chosen)
+	matching, available := match.match.devices, match.available
+	if c.reason.All {
+		matching = matching.And(available.capable)
+	}
+	c.matched.Or(matching)
+	c.admin = c.admin || chosen.admin
+	c.open.Or(matching.And(available.devices))
+	matching.AndNot(available.devices).Each(func(i int) bool {
+		c.closed[i] = available.reasons[i]
+		return true
+	})
+}
+
+// classify counts a matched device as free or shared, or notes who or what keeps it.
+func (c *matchCount) classify(device int) {
+	r, view := c.reason, &c.offer.views[c.at]
+	if why, unavailable := c.unavailable(device); unavailable {
+		c.addUnavailable(device, why)
+		return
+	}
+	switch holders := view.Holders(device); {
+	case c.pool.multiAllocatable != nil && c.pool.multiAllocatable.Has(device):
+		if !c.offer.hasShareFor(c.at, device, c.short) {
+			c.addUnavailable(device, c.offer.missingCapacity(view, device, c.short))
+			return
+		}
+		r.Free++
+		r.Shares = true
+	case len(holders) == 0 || c.admin:
+		r.Free++
+	case c.offer.problem.isTrialClaim != nil && c.offer.problem.isTrialClaim(holders[0].Claim):
+		if len(r.TrialDevices) < maxListed {
+			r.TrialDevices = append(r.TrialDevices, view.DeviceID(device))
+		}
+	case len(r.Holders) < maxListed:
+		r.Holders = append(r.Holders, Holder{Device: view.DeviceID(device), By: holders[0]})
+	}
+}
+
+// unavailable reports whether something else than a holder keeps a matched device from being
+// allocated, and what.
+func (c *matchCount) unavailable(device int) (string, bool) {
+	skips := c.pool.skipsOperations
+	if skips != nil && skips.Has(device) && !c.offer.node.Node.SkipsOperations {
+		return "needs a node that declares the feature " + model.OptionalNodeOperations, true
+	}
+	if !c.open.Has(device) {
+		return c.closed[device], true
+	}
+	counted := c.offer.counters[c.at]
+	if counted == nil || c.admin || len(c.offer.views[c.at].Holders(device)) > 0 {
+		return "", false
+	}
+	why := counted.unavailableReason(device)
+	if why != "" && c.offer.usedInTrial(c.at, device) {
+		return why + " beside the group's other pods", true
+	}
+	return why, why != ""
+}
+
+func (c *matchCount) addUnavailable(device int, why string) {
+	if len(c.reason.Unavailable) < maxListed {
+		id := c.offer.views[c.at].DeviceID(device)
+		c.reason.Unavailable = append(c.reason.Unavailable, Unavailable{Device: id, Reason: why})
+	}
 }
 
 // usedInTrial reports whether claims of the same trial take from the counter that is too small for

@@ -157,21 +157,8 @@ func podTopics(old, now *Pod) []Topic {
 	if samePod(old, now) {
 		return nil
 	}
-	var topics []Topic
 	counted, counts := old != nil && old.Counts(), now != nil && now.Counts()
-	if counted && (!counts || now.Node != old.Node) {
-		topics = append(topics, roomOn(old.Node))
-		for _, mount := range old.Mounts {
-			topics = append(topics, Topic{Kind: TopicVolumeClaim, Key: Key{Namespace: old.Key.Namespace, Name: mount.Claim}})
-		}
-	}
-	if counted && counts && now.Node == old.Node && now.takesLessThan(old) {
-		topics = append(topics, roomOn(now.Node))
-	}
-	// preemption treats a pod that is being deleted as terminated
-	if counted && counts && old.Deleting != now.Deleting {
-		topics = append(topics, roomOn(now.Node))
-	}
+	topics := roomTopics(old, now, counted, counts)
 	// A spread constraint does not count pods that are being deleted.
 	if counted != counts || counted && old.Deleting != now.Deleting {
 		topics = append(topics, Topic{Kind: TopicPods})
@@ -187,6 +174,29 @@ func podTopics(old, now *Pod) []Topic {
 		pod = old
 	}
 	return append(topics, Topic{Kind: TopicPod, Key: pod.Key})
+}
+
+// roomTopics returns the topics of the room that a pod gives back. It counted on a node before, and
+// counts now.
+func roomTopics(old, now *Pod, counted, counts bool) []Topic {
+	if !counted {
+		return nil
+	}
+	if !counts || now.Node != old.Node {
+		topics := []Topic{roomOn(old.Node)}
+		for _, mount := range old.Mounts {
+			topics = append(topics, Topic{Kind: TopicVolumeClaim, Key: Key{Namespace: old.Key.Namespace, Name: mount.Claim}})
+		}
+		if counts && old.Deleting != now.Deleting {
+			topics = append(topics, roomOn(now.Node))
+		}
+		return topics
+	}
+	// Preemption treats a pod that is being deleted as terminated.
+	if now.takesLessThan(old) || old.Deleting != now.Deleting {
+		return []Topic{roomOn(now.Node)}
+	}
+	return nil
 }
 
 func (s *PodStore) set(key Key, entry *podEntry) {

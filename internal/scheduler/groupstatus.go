@@ -221,69 +221,109 @@ func (g *groupStatus) reconcile(ctx context.Context, key model.Key) error {
 		return nil
 	}
 	members := g.pods.ByIndex(groups.Index, key.String())
-	count := groups.Count(group, members)
-	outcome, known := groups.Evaluate(group, count)
-	if g.isChanging(key, count) {
+	r := groupReport{group: group, members: members, count: groups.Count(group, members)}
+	if g.isChanging(key, r.count) {
 		g.queue.AddAfter(key, settleQuorum)
 		return nil
 	}
-	if known && !count.Met() && !outcome.Scheduled {
-		outcome.Message += g.orderedSet(ctx, members)
-	}
-	said, ok := g.lastVerdict(key, group.UID)
-	switch {
-	case !known && !ok:
+	if !g.judge(ctx, key, &r) {
 		return nil
-	case !known:
-		outcome = said.outcome
-	case ok && !outcome.Scheduled && count.Met():
-		outcome = outcome.Because(said.outcome)
 	}
-	spaced := ok && !outcome.Scheduled && (!known || count.Met())
-	if standing, waits := g.delayedOutcome(group, outcome); spaced && waits {
-		outcome = standing
+	news, err := g.writeConditions(ctx, key, &r)
+	if err != nil {
+		return err
 	}
+	if r.outcome.Scheduled {
+		g.reportScheduled(key, &r, news)
+		return nil
+	}
+	g.reportWaiting(key, &r, news)
+	return nil
+}
+
+// A groupReport is what is said about a group: by its members alone, or by the scheduler as well.
+type groupReport struct {
+	group   *scheduling.PodGroup
+	members []*core.Pod
+	count   groups.Quorum
+
+	outcome groups.Outcome
+	counted bool    // the members alone decide the outcome
+	said    verdict // of the scheduler
+	judged  bool    // said is set
+	spaced  bool    // the scheduler's messages change often, and are written less often
+}
+
+// judge sets the outcome of a report. It returns false if there is none yet.
+func (g *groupStatus) judge(ctx context.Context, key model.Key, r *groupReport) bool {
+	r.outcome, r.counted = groups.Evaluate(r.group, r.count)
+	if r.counted && !r.count.Met() && !r.outcome.Scheduled {
+		r.outcome.Message += g.orderedSet(ctx, r.members)
+	}
+	r.said, r.judged = g.lastVerdict(key, r.group.UID)
+	switch {
+	case !r.counted && !r.judged:
+		return false
+	case !r.counted:
+		r.outcome = r.said.outcome
+	case r.judged && !r.outcome.Scheduled && r.count.Met():
+		r.outcome = r.outcome.Because(r.said.outcome)
+	}
+	r.spaced = r.judged && !r.outcome.Scheduled && (!r.counted || r.count.Met())
+	if standing, waits := g.delayedOutcome(r.group, r.outcome); r.spaced && waits {
+		r.outcome = standing
+	}
+	return true
+}
+
+// writeConditions writes the conditions that a report changes. It returns whether they say
+// something new.
+func (g *groupStatus) writeConditions(ctx context.Context, key model.Key, r *groupReport) (news bool, err error) {
 	now := metav1.NewTime(g.clock.Now())
-	conditions, changed := groups.Conditions(group, outcome, now)
-	conditions, disrupted := groups.Disruption(group, members, conditions, now)
+	conditions, changed := groups.Conditions(r.group, r.outcome, now)
+	conditions, disrupted := groups.Disruption(r.group, r.members, conditions, now)
 	if changed || disrupted {
-		written := group.DeepCopy()
+		written := r.group.DeepCopy()
 		written.Status.Conditions = conditions
 		if err := g.write.WriteGroup(ctx, written); err != nil {
-			return err
+			return false, err
 		}
 	}
-	news := changed && !hasOutcome(group.Status.Conditions, outcome)
-	if changed && spaced {
-		news = g.pace.recordWrite(key, group.UID, outcome.Message) && news
+	news = changed && !hasOutcome(r.group.Status.Conditions, r.outcome)
+	if changed && r.spaced {
+		news = g.pace.recordWrite(key, r.group.UID, r.outcome.Message) && news
 	}
-	if outcome.Scheduled {
-		g.clearWarning(key)
-		if news {
-			g.events.Eventf(group, corev1.EventTypeNormal, outcome.Reason, "%s", outcome.Message)
-		}
-		g.reportToFurther(group, members, count)
-		return nil
+	return news, nil
+}
+
+func (g *groupStatus) reportScheduled(key model.Key, r *groupReport, news bool) {
+	g.clearWarning(key)
+	if news {
+		g.events.Eventf(r.group, corev1.EventTypeNormal, r.outcome.Reason, "%s", r.outcome.Message)
 	}
+	g.reportToFurther(r.group, r.members, r.count)
+}
+
+func (g *groupStatus) reportWaiting(key model.Key, r *groupReport, news bool) {
 	patience := settleWarning
-	if !count.Met() {
+	if !r.count.Met() {
 		patience = settleMissing
 	}
 	warn, last := g.isWarningDue(key, news, patience)
 	if warn {
-		g.events.Eventf(group, corev1.EventTypeWarning, outcome.Reason, "%s", outcome.Message)
+		g.events.Eventf(r.group, corev1.EventTypeWarning, r.outcome.Reason, "%s", r.outcome.Message)
 	}
-	if count.Gang || ok && said.all {
-		event := memberEvent(group.Name, outcome.Message)
-		if warn {
-			g.warnMembers(members, event)
-		}
-		if known && !count.Met() {
-			said.nominated = nil // a gang that lacks pods has no nominations
-		}
-		g.reportToMembers(members, outcome, said.nominated, event, last, !spaced)
+	if !r.count.Gang && !(r.judged && r.said.all) {
+		return
 	}
-	return nil
+	event := memberEvent(r.group.Name, r.outcome.Message)
+	if warn {
+		g.warnMembers(r.members, event)
+	}
+	if r.counted && !r.count.Met() {
+		r.said.nominated = nil // a gang that lacks pods has no nominations
+	}
+	g.reportToMembers(r.members, r.outcome, r.said.nominated, event, last, !r.spaced)
 }
 
 // delayedOutcome returns the outcome in the group's condition, if a new one that differs only in

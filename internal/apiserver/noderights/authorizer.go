@@ -55,43 +55,28 @@ func (n *Authorizer) Authorize(ctx context.Context, a authorizer.Attributes) (au
 
 // decide reports whether a node may make a request, or returns the reason why not.
 func (n *Authorizer) decide(ctx context.Context, node string, a authorizer.Attributes) (bool, string, error) {
-	verb, sub := a.GetVerb(), a.GetSubresource()
-	is := func(verbs ...string) bool { return slices.Contains(verbs, verb) }
 	if !a.IsResourceRequest() {
 		return n.Rules(a), "", nil
 	}
-	switch a.GetAPIGroup() + "/" + a.GetResource() {
-	case "/secrets", "/configmaps":
-		if sub != "" || !is("get", "list", "watch") {
-			return false, "a node may only read it", nil
+	resource := a.GetAPIGroup() + "/" + a.GetResource()
+	if of, ok := ofRelatedObjects()[resource]; ok {
+		if !of.verbs.allow(a) {
+			return false, of.refusal, nil
 		}
 		return n.related(ctx, node, a)
-	case "/persistentvolumeclaims":
-		if sub == "" && !is("get") || sub == "status" && !is("update", "patch") || sub != "" && sub != "status" {
-			return false, "a node may only get it, and write its status", nil
-		}
-		return n.related(ctx, node, a)
-	case "/persistentvolumes", "resource.k8s.io/resourceclaims":
-		if sub != "" || !is("get") {
-			return false, "a node may only get it", nil
-		}
-		return n.related(ctx, node, a)
-	case "/serviceaccounts":
-		if !(sub == "" && is("get") || sub == "token" && is("create")) {
-			return false, "a node may only get it, and request tokens", nil
-		}
-		return n.related(ctx, node, a)
+	}
+	switch resource {
 	case "coordination.k8s.io/leases":
 		if a.GetNamespace() != corev1.NamespaceNodeLease {
 			return false, "a node may only use its lease in " + corev1.NamespaceNodeLease, nil
 		}
-		return ownName(node, a, sub == "" && is("create"), sub == "" && is("get", "update", "patch", "delete"))
+		return ownName(node, a, verbs{"": {"create"}}, verbs{"": {"get", "update", "patch", "delete"}})
 	case "storage.k8s.io/csinodes":
-		return ownName(node, a, sub == "" && is("create"), sub == "" && is("get", "update", "patch", "delete"))
+		return ownName(node, a, verbs{"": {"create"}}, verbs{"": {"get", "update", "patch", "delete"}})
 	case "/nodes":
 		// Restrict checks that the Node is the node's own, when the object is known.
-		writes := sub == "" && is("create", "update", "patch") || sub == "status" && is("update", "patch")
-		return ownName(node, a, writes, sub == "" && is("get", "list", "watch"))
+		return ownName(node, a, verbs{"": {"create", "update", "patch"}, "status": {"update", "patch"}},
+			verbs{"": {"get", "list", "watch"}})
 	case "/pods":
 		return n.pods(ctx, node, a)
 	case "resource.k8s.io/resourceslices":
@@ -100,10 +85,42 @@ func (n *Authorizer) decide(ctx context.Context, node string, a authorizer.Attri
 	return n.Rules(a), "", nil
 }
 
+// verbs are what may be done to objects of a resource, by subresource; "" is the object itself.
+type verbs map[string][]string
+
+func (v verbs) allow(a authorizer.Attributes) bool {
+	return slices.Contains(v[a.GetSubresource()], a.GetVerb())
+}
+
+// A relation says what a node may do to the objects that pods on it refer to, and the reason for
+// refusing anything else.
+type relation struct {
+	verbs   verbs
+	refusal string
+}
+
+// ofRelatedObjects returns the relations by group and resource.
+func ofRelatedObjects() map[string]relation {
+	reads := relation{verbs{"": {"get", "list", "watch"}}, "a node may only read it"}
+	gets := relation{verbs{"": {"get"}}, "a node may only get it"}
+	return map[string]relation{
+		"/secrets":    reads,
+		"/configmaps": reads,
+		"/persistentvolumeclaims": {
+			verbs{"": {"get"}, "status": {"update", "patch"}}, "a node may only get it, and write its status",
+		},
+		"/persistentvolumes":             gets,
+		"resource.k8s.io/resourceclaims": gets,
+		"/serviceaccounts": {
+			verbs{"": {"get"}, "token": {"create"}}, "a node may only get it, and request tokens",
+		},
+	}
+}
+
 // ownName allows a request if it is allowed for any name, or for named objects and the name is the
 // node's.
-func ownName(node string, a authorizer.Attributes, anyName, named bool) (bool, string, error) {
-	if anyName || named && a.GetName() == node {
+func ownName(node string, a authorizer.Attributes, anyName, named verbs) (bool, string, error) {
+	if anyName.allow(a) || named.allow(a) && a.GetName() == node {
 		return true, "", nil
 	}
 	return false, "a node may only use the one with its own name", nil
