@@ -27,11 +27,12 @@ import (
 //	host [simulated=D] [call-timeout=T] [wipe-delay=T]: starts the host of node-0, after it ended the one before
 //	plugin NAME driver=D [services=(S,…)] [type=T] [endpoint=NAME] [folder=F]: a plugin starts, and registers
 //	remove-folder F: deletes a folder below plugins_registry, or "." itself
-//	stop NAME | crash NAME (leaves its socket): it ends, and the host has noticed
+//	stop NAME | crash NAME (leaves its socket): it ends, and the host has noticed that, and that its
+//	  health reports have ended
 //	faults NAME [hang] [error] [refuse] [skip] [stranger]: replaces the faults of a plugin
 //	claim NAME [uid=U] [skip-operation=O] devices=(D,…): of these drivers
 //	prepare POD CLAIM… | unprepare POD | needs CLAIM…
-//	health NAME DEVICE=HEALTH…: a plugin reports
+//	health NAME DEVICE=HEALTH…: a plugin reports, and the host has the reports
 //	devices CLAIM | taken | held | record: print
 //	write-record: the input replaces the file
 //	await unavailable: until a driver is
@@ -109,7 +110,7 @@ func (p *play) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		delete(p.drivers, name)
 		p.drain()
 		driver.stop(d.Cmd == "crash")
-		return "", p.await(func() bool { return !p.connected(driver) || d.Cmd == "stop" && !p.registered(driver) })
+		return "", p.await(func() bool { return !p.connected(driver) && !p.reporting(driver) })
 	case "remove-folder":
 		return "", p.removeFolder(filepath.Join(folderOf(p.dir, "node-0").registry(), d.CmdArgs[0].Key))
 	case "faults":
@@ -299,6 +300,22 @@ func (p *play) drain() {
 func (p *play) connected(d *testDriver) bool  { return p.find(d, (*plugin).isConnected) }
 func (p *play) registered(d *testDriver) bool { return p.find(d, func(*plugin) bool { return true }) }
 
+// reporting reports whether the host has health reports of the plugin. It drops them when the
+// stream ends, which it may notice later than the end of the connection.
+func (p *play) reporting(d *testDriver) bool {
+	return p.find(d, func(other *plugin) bool { return len(other.reports) > 0 })
+}
+
+// reported reports whether these are the last reports that the host has.
+func (p *play) reported(d *testDriver, devices []*drahealthv1.DeviceHealth) bool {
+	return p.find(d, func(other *plugin) bool {
+		return !slices.ContainsFunc(devices, func(device *drahealthv1.DeviceHealth) bool {
+			last := other.reports[deviceKey{device.GetDevice().GetPoolName(), device.GetDevice().GetDeviceName()}]
+			return last.health != healthFrom(device.GetHealth()) || last.message != device.GetMessage()
+		})
+	})
+}
+
 func (p *plugin) isConnected() bool { return p.connected.Load() }
 
 func (p *play) find(d *testDriver, match func(*plugin) bool) bool {
@@ -319,10 +336,8 @@ func (p *play) report(d *datadriven.TestData) error {
 	for _, arg := range d.CmdArgs[1:] {
 		devices = append(devices, driver.report(arg.Key, arg.Vals[0]))
 	}
-	p.drain()
 	driver.reports <- devices
-	<-p.changed
-	return nil
+	return p.await(func() bool { return p.reported(driver, devices) })
 }
 
 func (p *play) addClaim(t *testing.T, d *datadriven.TestData) {
