@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -130,6 +131,9 @@ func (s *Server) genericConfig(
 	generic.EffectiveVersion = newEffectiveVersion()
 	generic.ShutdownWatchTerminationGracePeriod = drainWatches
 	generic.LongRunningFunc = longRunning()
+	generic.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
+		return genericapiserver.DefaultBuildHandlerChain(withResourceVersion(handler, c.Serializer), c)
+	}
 	generic.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
 	s.loopback = &rest.Config{Host: loopbackHost, BearerToken: uuid.NewString(), Transport: s.transport, QPS: -1}
 	generic.LoopbackClientConfig = s.loopback

@@ -67,6 +67,11 @@ func TestCustomResources(t *testing.T) {
 	if err != nil {
 		t.Errorf("apply: %v", err)
 	}
+	_, err = objects.Patch(t.Context(), "m", types.MergePatchType, []byte(`{"metadata":{"resourceVersion":"x"}}`),
+		metav1.PatchOptions{})
+	if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "metadata.resourceVersion") {
+		t.Errorf("a version that is no number: got %v, want a bad request", err)
+	}
 	misspelt := parse(t, "apiVersion: example.com/v1\nkind: MyWorkload\nmetadata: {name: other}\nspec: {sice: 7}")[0]
 	_, err = objects.Create(t.Context(), misspelt, metav1.CreateOptions{FieldValidation: "Strict"})
 	if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "spec.sice") {

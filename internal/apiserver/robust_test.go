@@ -42,8 +42,6 @@ const (
 // 504, in Kubernetes too. Its handlers do so before any code of this module is reached.
 var ofLibrary = []string{
 	"apiextensions.k8s.io/v1, Kind=CustomResourceDefinition", // of patches that cannot be applied
-	"resourceVersion: Invalid value",
-	"strconv.ParseUint: parsing", // of updates and applies whose metadata.resourceVersion is no number
 	"Timeout: Too large resource version",
 }
 

@@ -53,6 +53,9 @@ func (c *Chain) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 			return err
 		}
 	}
+	if err := updatedVersion(a); err != nil {
+		return err
+	}
 	if err := c.namespaceAllows(ctx, a); err != nil {
 		return err
 	}
