@@ -95,11 +95,9 @@ func runAttach(ctx context.Context, o attachOptions, progress *cli.Progress) err
 
 // attachable returns the names of the controllers that may run on an existing cluster.
 func attachable() []string {
-	names := []string{attach.GroupClaim, attach.Limit, attach.Double}
-	for _, m := range makers(nil) {
-		if !slices.Contains([]string{poolStatusController, namespaceDefaultsController, resourceQuotaController}, m.name) {
-			names = append(names, m.id())
-		}
+	var names []string
+	for _, m := range attachableMakers(nil, "") {
+		names = append(names, m.id())
 	}
 	slices.Sort(names)
 	return names

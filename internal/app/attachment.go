@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -182,20 +183,29 @@ func (a *attachment) start(ctx context.Context, c *component, choice *attach.Cho
 	return c.start(ctx, parts, nil)
 }
 
-// controller creates one of the controllers that may run on an existing cluster.
-func (a *attachment) controller(c *component, name string) (part, error) {
-	list := append(
-		makers(c),
+// attachableMakers returns the makers of the controllers that may run on an existing cluster, where
+// the scheduler has this name.
+func attachableMakers(c *component, schedulerName string) []maker {
+	list := slices.DeleteFunc(makers(c), func(m maker) bool { return m.ownOnly })
+	return append(
+		list,
 		maker{
-			attach.GroupClaim,
-			func() (runner, error) { return attach.NewGroupClaims(c.Client, c.Caches, c.eventsOf(attachName)) },
+			name: attach.GroupClaim,
+			make: func() (runner, error) { return attach.NewGroupClaims(c.Client, c.Caches, c.eventsOf(attachName)) },
 		},
-		maker{attach.Limit, func() (runner, error) { return attach.NewLimits(c.Client, c.Caches, c.eventsOf(attachName)) }},
-		maker{attach.Double, func() (runner, error) {
-			return attach.NewDoubleAllocationController(c.Client, c.Caches, c.eventsOf(attachName), a.opts.schedulerName)
+		maker{
+			name: attach.Limit,
+			make: func() (runner, error) { return attach.NewLimits(c.Client, c.Caches, c.eventsOf(attachName)) },
+		},
+		maker{name: attach.Double, make: func() (runner, error) {
+			return attach.NewDoubleAllocationController(c.Client, c.Caches, c.eventsOf(attachName), schedulerName)
 		}},
 	)
-	for _, m := range list {
+}
+
+// controller creates one of the controllers that may run on an existing cluster.
+func (a *attachment) controller(c *component, name string) (part, error) {
+	for _, m := range attachableMakers(c, a.opts.schedulerName) {
 		if m.id() == name {
 			r, err := m.make()
 			if err != nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/allot-dev/allot/internal/controller/claim"
@@ -28,16 +29,6 @@ import (
 	"github.com/allot-dev/allot/internal/scheduler"
 )
 
-// poolStatusController does not run on an existing cluster, which serves such requests itself or
-// does not have their kind.
-const poolStatusController = "pool status controller"
-
-// namespaceDefaultsController does not run on an existing cluster, which has controllers for that.
-const namespaceDefaultsController = "namespace defaults controller"
-
-// resourceQuotaController does not run on an existing cluster, which has one.
-const resourceQuotaController = "resource quota controller"
-
 // runner is the interface of a part.
 type runner interface {
 	Run(ctx context.Context) error
@@ -47,6 +38,11 @@ type runner interface {
 type maker struct {
 	name string
 	make func() (runner, error)
+	// needs are the features without which the controller has nothing to do.
+	needs []features.Gate
+	// ownOnly is whether the controller does not run on an existing cluster, which has one itself or
+	// does not have the kinds.
+	ownOnly bool
 }
 
 // id returns the name of a controller in flags, such as "pod-collector".
@@ -58,64 +54,71 @@ func (m maker) id() string {
 // kube-controller-manager 1.37.
 func makers(c *component) []maker {
 	return []maker{
-		{"claim controller", func() (runner, error) {
+		{name: "claim controller", make: func() (runner, error) {
 			return claim.New(c.Client, c.Caches, c.eventsOf("resource_claim"), c.metrics.Claims, c.features)
 		}},
-		{"podgroup controller", func() (runner, error) {
+		{name: "podgroup controller", needs: []features.Gate{features.GenericWorkload}, make: func() (runner, error) {
 			return podgroup.New(c.Client, c.Caches, c.eventsOf("podgroup-protection-controller"))
 		}},
+		{name: "deployment controller", make: func() (runner, error) {
+			return deployment.New(c.Client, c.Caches, c.eventsOf("deployment-controller"))
+		}},
+		{name: "replicaset controller", make: func() (runner, error) {
+			return replicaset.New(c.Client, c.Caches, c.eventsOf("replicaset-controller"))
+		}},
 		{
-			"deployment controller",
-			func() (runner, error) { return deployment.New(c.Client, c.Caches, c.eventsOf("deployment-controller")) },
+			name: "job controller",
+			make: func() (runner, error) { return job.New(c.Client, c.Caches, c.eventsOf("job-controller")) },
 		},
-		{
-			"replicaset controller",
-			func() (runner, error) { return replicaset.New(c.Client, c.Caches, c.eventsOf("replicaset-controller")) },
-		},
-		{"job controller", func() (runner, error) { return job.New(c.Client, c.Caches, c.eventsOf("job-controller")) }},
-		{"ttl controller", func() (runner, error) { return ttl.New(c.Client, c.Caches), nil }},
-		{"statefulset controller", func() (runner, error) {
+		{name: "ttl controller", make: func() (runner, error) { return ttl.New(c.Client, c.Caches), nil }},
+		{name: "statefulset controller", make: func() (runner, error) {
 			return statefulset.New(c.Client, c.Caches, c.eventsOf("statefulset-controller"))
 		}},
-		{
-			"daemonset controller",
-			func() (runner, error) { return daemonset.New(c.Client, c.Caches, c.eventsOf("daemonset-controller")) },
-		},
-		{
-			"disruption controller",
-			func() (runner, error) { return disruption.New(c.Client, c.Caches, c.eventsOf("controllermanager")) },
-		},
-		{"garbage collector", func() (runner, error) {
+		{name: "daemonset controller", make: func() (runner, error) {
+			return daemonset.New(c.Client, c.Caches, c.eventsOf("daemonset-controller"))
+		}},
+		{name: "disruption controller", make: func() (runner, error) {
+			return disruption.New(c.Client, c.Caches, c.eventsOf("controllermanager"))
+		}},
+		{name: "garbage collector", make: func() (runner, error) {
 			return garbagecollector.New(c.Client, c.Caches, c.eventsOf("garbage-collector-controller"))
 		}},
-		{"namespace controller", func() (runner, error) { return namespace.New(c.Client, c.Caches) }},
-		{"device taint controller", func() (runner, error) {
+		{name: "namespace controller", make: func() (runner, error) { return namespace.New(c.Client, c.Caches) }},
+		{name: "device taint controller", needs: []features.Gate{features.DeviceTaints}, make: func() (runner, error) {
 			return devicetaint.New(c.Client, c.Caches, c.eventsOf("device-taint-eviction-controller"), devicetaint.Options{})
 		}},
-		{"node lifecycle controller", func() (runner, error) {
+		{name: "node lifecycle controller", make: func() (runner, error) {
 			return nodelifecycle.New(c.Client, c.Caches, c.eventsOf("node-controller"),
 				nodelifecycle.Options{GracePeriod: c.nodeGrace})
 		}},
-		{"node taint controller", func() (runner, error) {
+		{name: "node taint controller", make: func() (runner, error) {
 			return nodetaint.New(c.Client, c.Caches, c.eventsOf("taint-eviction-controller"), nodetaint.Options{})
 		}},
-		{poolStatusController, func() (runner, error) {
-			return poolstatus.New(c.Client, c.Caches, poolstatus.Options{Features: c.features}), nil
+		{
+			name:    "pool status controller",
+			needs:   []features.Gate{features.PoolStatus},
+			ownOnly: true,
+			make: func() (runner, error) {
+				return poolstatus.New(c.Client, c.Caches, poolstatus.Options{Features: c.features}), nil
+			},
+		},
+		{name: "namespace defaults controller", ownOnly: true, make: func() (runner, error) {
+			return namespacedefaults.New(c.Client, c.Caches, c.rootCA), nil
 		}},
 		{
-			namespaceDefaultsController,
-			func() (runner, error) { return namespacedefaults.New(c.Client, c.Caches, c.rootCA), nil },
+			name:    "resource quota controller",
+			ownOnly: true,
+			make:    func() (runner, error) { return resourcequota.New(c.Client, c.Caches) },
 		},
-		{resourceQuotaController, func() (runner, error) { return resourcequota.New(c.Client, c.Caches) }},
-		{"pod collector", func() (runner, error) { return podgc.New(c.Client, c.Caches, podgc.Options{}) }},
+		{name: "pod collector", make: func() (runner, error) { return podgc.New(c.Client, c.Caches, podgc.Options{}) }},
 	}
 }
 
-// newControllers creates all controllers on c's caches.
+// newControllers creates all controllers on c's caches that the features need.
 func newControllers(c *component) ([]part, error) {
 	var parts []part
 	for _, controller := range makers(c) {
-		if needs, ok := neededBy(controller.name); ok && !c.features.On(needs) {
+		if slices.ContainsFunc(controller.needs, func(g features.Gate) bool { return !c.features.On(g) }) {
 			continue
 		}
 		r, err := controller.make()
@@ -125,19 +128,6 @@ func newControllers(c *component) ([]part, error) {
 		parts = append(parts, part{controller.name, r.Run})
 	}
 	return parts, nil
-}
-
-// neededBy returns the feature without which a controller is not needed.
-func neededBy(controller string) (features.Gate, bool) {
-	switch controller {
-	case "podgroup controller":
-		return features.GenericWorkload, true
-	case "device taint controller":
-		return features.DeviceTaints, true
-	case poolStatusController:
-		return features.PoolStatus, true
-	}
-	return 0, false
 }
 
 // newScheduler creates the scheduler of the pods with this schedulerName.
