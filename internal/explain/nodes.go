@@ -33,7 +33,8 @@ var checkOrder = []nodefit.Check{
 	nodefit.CheckClaimNode,
 	nodefit.CheckResource, nodefit.CheckHostPort, nodefit.CheckVolumeLimit, nodefit.CheckPodAffinity, nodefit.CheckPodAnti,
 	nodefit.CheckForbidden,
-	nodefit.CheckSpread, nodefit.CheckDevices, nodefit.CheckMapped, nodefit.CheckDrawBudget, nodefit.CheckTogether,
+	nodefit.CheckSpread, nodefit.CheckDevices, nodefit.CheckMapped, nodefit.CheckDrawBudget, nodefit.CheckDrawLimit,
+	nodefit.CheckTogether,
 }
 
 func rank(check nodefit.Check) int { return slices.Index(checkOrder, check) }

@@ -168,9 +168,10 @@ func digits(n *big.Int) int64 {
 	return atMost
 }
 
-// boundedPod returns the pod, or a copy with bounded requests, as upstream's sums are quantities.
+// boundedPod returns the pod, or a copy with bounded requests and limits, as upstream's sums are
+// quantities.
 func boundedPod(pod *corev1.Pod) *corev1.Pod {
-	if !slices.ContainsFunc(requestsOf(pod), func(list corev1.ResourceList) bool {
+	if !slices.ContainsFunc(amountsOf(pod), func(list corev1.ResourceList) bool {
 		for _, q := range list {
 			if !isBounded(q) {
 				return true
@@ -181,7 +182,7 @@ func boundedPod(pod *corev1.Pod) *corev1.Pod {
 		return pod
 	}
 	pod = pod.DeepCopy()
-	for _, list := range requestsOf(pod) {
+	for _, list := range amountsOf(pod) {
 		for name, q := range list {
 			list[name] = Bounded(q)
 		}
@@ -189,16 +190,19 @@ func boundedPod(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-func requestsOf(pod *corev1.Pod) []corev1.ResourceList {
+// amountsOf returns the lists of what a pod requests, and of its limits.
+func amountsOf(pod *corev1.Pod) []corev1.ResourceList {
 	lists := []corev1.ResourceList{pod.Spec.Overhead}
 	if pod.Spec.Resources != nil {
-		lists = append(lists, pod.Spec.Resources.Requests)
+		lists = append(lists, pod.Spec.Resources.Requests, pod.Spec.Resources.Limits)
 	}
 	for i := range pod.Spec.InitContainers {
-		lists = append(lists, pod.Spec.InitContainers[i].Resources.Requests)
+		r := &pod.Spec.InitContainers[i].Resources
+		lists = append(lists, r.Requests, r.Limits)
 	}
 	for i := range pod.Spec.Containers {
-		lists = append(lists, pod.Spec.Containers[i].Resources.Requests)
+		r := &pod.Spec.Containers[i].Resources
+		lists = append(lists, r.Requests, r.Limits)
 	}
 	return lists
 }

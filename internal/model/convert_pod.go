@@ -94,6 +94,7 @@ func shapeFrom(pod *corev1.Pod) (*Shape, error) {
 		ExtendedRequests: extendedRequestsFrom(&pod.Spec),
 		Images:           imagesFrom(&pod.Spec),
 		DrawBudgets:      drawBudgetsFrom(pod),
+		DrawLimits:       drawLimitsFrom(pod),
 	}
 	shape.Requests[corev1.ResourcePods] = 1
 	return shape, shape.complete(pod.Spec.TopologySpreadConstraints)
@@ -142,6 +143,9 @@ func (s *Shape) complete(spread []corev1.TopologySpreadConstraint) error {
 	}
 	if len(s.DrawBudgets) > 0 {
 		values = append(values, "draw budgets", s.DrawBudgets)
+	}
+	if len(s.DrawLimits) > 0 {
+		values = append(values, "draw limits", s.DrawLimits)
 	}
 	id, err := json.Marshal(values)
 	if err != nil {

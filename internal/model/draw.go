@@ -17,27 +17,48 @@ type Draw = corev1.NodeAllocatableResourceClaimStatus
 // Drawn returns the sum of the draws. A mapped resource counts once for a claim; overhead counts
 // for the pod and for each container that uses the claim.
 func Drawn(draws []Draw) Resources {
-	sum := corev1.ResourceList{}
-	add := func(name corev1.ResourceName, amount *resource.Quantity, times int) {
-		if amount == nil {
-			return
-		}
-		total := sum[name]
-		for range times {
-			total.Add(Bounded(*amount))
-		}
-		sum[name] = total
-	}
+	sum := amountSum{}
 	for i := range draws {
-		for _, mapped := range draws[i].Mapping {
-			add(mapped.Name, mapped.Quantity, 1)
-		}
-		for _, overhead := range draws[i].Overhead {
-			add(overhead.Name, overhead.PerPod, 1)
-			add(overhead.Name, overhead.PerContainer, len(draws[i].Containers))
+		sum.addDraw(&draws[i], len(draws[i].Containers))
+	}
+	return ResourcesFrom(corev1.ResourceList(sum))
+}
+
+// DrawnBy returns what one container draws, which is all of each claim that it uses, apart from the
+// overhead of other containers.
+func DrawnBy(draws []Draw, container string) Resources {
+	sum := amountSum{}
+	for i := range draws {
+		if slices.Contains(draws[i].Containers, container) {
+			sum.addDraw(&draws[i], 1)
 		}
 	}
-	return ResourcesFrom(sum)
+	return ResourcesFrom(corev1.ResourceList(sum))
+}
+
+// amountSum adds up amounts of resources.
+type amountSum corev1.ResourceList
+
+// addDraw adds a draw with the overhead of this number of containers.
+func (s amountSum) addDraw(d *Draw, containers int) {
+	for _, mapped := range d.Mapping {
+		s.add(mapped.Name, mapped.Quantity, 1)
+	}
+	for _, overhead := range d.Overhead {
+		s.add(overhead.Name, overhead.PerPod, 1)
+		s.add(overhead.Name, overhead.PerContainer, containers)
+	}
+}
+
+func (s amountSum) add(name corev1.ResourceName, amount *resource.Quantity, times int) {
+	if amount == nil {
+		return
+	}
+	total := s[name]
+	for range times {
+		total.Add(Bounded(*amount))
+	}
+	s[name] = total
 }
 
 // DrawnBeyondBudgets returns the part of the draws that the pod's requests do not include. The

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	podresources "k8s.io/component-helpers/resource"
@@ -127,6 +128,77 @@ func TestDrawsAreCountedAsUpstream(t *testing.T) {
 			}
 			if taken[name] != want[name] {
 				t.Errorf("%s: takes %d, want %d", name, taken[name], want[name])
+			}
+		}
+	})
+}
+
+// TestDrawLimits compares what devices may draw under pod-level limits with the rule of upstream's
+// scheduler: the draws of huge pages count against the limit with what all containers have, and
+// others with what each container has.
+func TestDrawLimits(t *testing.T) {
+	const pages = corev1.ResourceHugePagesPrefix + "2Mi"
+	names := []corev1.ResourceName{corev1.ResourceCPU, pages}
+	rapid.Check(t, func(t *rapid.T) {
+		amount := func(label string) *resource.Quantity {
+			return resource.NewQuantity(rapid.Int64Range(0, 5).Draw(t, label), resource.DecimalSI)
+		}
+		list := func(label string) corev1.ResourceList {
+			out := corev1.ResourceList{}
+			for _, name := range names {
+				if rapid.Bool().Draw(t, label+" limits "+string(name)) {
+					out[name] = *amount(label)
+				}
+			}
+			return out
+		}
+		pod := &corev1.Pod{}
+		for _, name := range []string{"a", "b"} {
+			pod.Spec.Containers = append(pod.Spec.Containers,
+				corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Limits: list(name)}})
+		}
+		pod.Spec.Resources = &corev1.ResourceRequirements{Limits: list("pod")}
+		var draws []Draw
+		for _, claim := range []string{"x", "y"} {
+			name := rapid.SampledFrom(names).Draw(t, "resource")
+			draws = append(draws, Draw{
+				ResourceClaimName: claim, Containers: rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b"}), rapid.ID).Draw(t,
+					"containers"),
+				Mapping: []corev1.NodeAllocatableMappedResources{{Name: name, Quantity: amount("mapped")}},
+				Overhead: []corev1.NodeAllocatableOverheadResources{
+					{Name: name, PerPod: amount("per pod"), PerContainer: amount("per container")},
+				},
+			})
+		}
+		pod.Status.NodeAllocatableResourceClaimStatuses = draws
+		shape, err := shapeFrom(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			level, limited := pod.Spec.Resources.Limits[name]
+			exceeds := func(sum resource.Quantity) bool { return limited && sum.Cmp(level) > 0 }
+			want := []string{}
+			if all := podresources.AggregateContainerLimits(pod, podresources.PodResourcesOptions{
+				SkipPodLevelResources: true, UseDRANodeAllocatableResourceClaimStatus: true,
+			}); name == pages && exceeds(all[name]) {
+				want = append(want, "")
+			}
+			for _, c := range pod.Spec.Containers {
+				if own, ok := c.Resources.Limits[name]; ok && name != pages {
+					if own.Add(podresources.GetContainerDRAAllocations(pod, c.Name)[name]); exceeds(own) {
+						want = append(want, c.Name)
+					}
+				}
+			}
+			got := []string{}
+			for _, limit := range shape.DrawLimits {
+				if limit.Resource == name && limit.Exceeded(draws) > 0 {
+					got = append(got, limit.Container)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s", name, diff)
 			}
 		}
 	})

@@ -63,7 +63,9 @@ type Shape struct {
 	Requests  Resources         // includes 1 of the resource "pods"
 	// DrawBudgets has an entry for each pod-level request (spec.resources): the amount that exceeds
 	// the containers' requests and is left for draws of devices.
-	DrawBudgets      Resources
+	DrawBudgets Resources
+	// DrawLimits are what the pod-level limits leave for draws of devices.
+	DrawLimits       []DrawLimit
 	NodeSelector     map[string]string
 	Affinity         *corev1.Affinity
 	Tolerations      []corev1.Toleration

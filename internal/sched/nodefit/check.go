@@ -21,6 +21,7 @@ const (
 	CheckDevices       Check = "devices"
 	CheckMapped        Check = "mapped claim" // another pod has a claim for node-allocatable resources
 	CheckDrawBudget    Check = "draw budget"  // devices draw more than spec.resources of the pod leaves for them
+	CheckDrawLimit     Check = "draw limit"   // a container's limit and what devices draw for it exceed the limit of the pod
 	CheckTogether      Check = "together"     // fits the pod, but not with the unit's other pods in place
 )
 

@@ -13,6 +13,9 @@ func CheckDraws(shape *model.Shape, draws []model.Draw, info *model.NodeInfo) Fa
 	if failure := checkDrawBudgets(shape, draws); failure.Failed() {
 		return failure
 	}
+	if failure := checkDrawLimits(shape, draws); failure.Failed() {
+		return failure
+	}
 	return checkDrawn(info, shape.Requests, shape.DrawnBeyondBudgets(draws))
 }
 
@@ -29,6 +32,28 @@ func checkDrawBudgets(shape *model.Shape, draws []model.Draw) Failure {
 		}
 	}
 	return Failure{}
+}
+
+// checkDrawLimits finds the first pod-level limit that the draws exceed.
+func checkDrawLimits(shape *model.Shape, draws []model.Draw) Failure {
+	if len(draws) == 0 {
+		return Failure{}
+	}
+	for i := range shape.DrawLimits {
+		limit := &shape.DrawLimits[i]
+		if lacking := limit.Exceeded(draws); lacking > 0 {
+			return Failure{Check: CheckDrawLimit, Detail: detailOfLimit(limit), Lacking: lacking}
+		}
+	}
+	return Failure{}
+}
+
+// detailOfLimit returns what the limit is for and does not cover, in the words of kube-scheduler.
+func detailOfLimit(limit *model.DrawLimit) string {
+	if limit.Container == "" {
+		return string(limit.Resource) + " is insufficient to cover the aggregated container and node-allocatable DRA limits"
+	}
+	return string(limit.Resource) + " is insufficient to cover the limit and DRA overhead for container " + limit.Container
 }
 
 // checkDrawn finds the first resource by name of which the node has too little for what is

@@ -234,6 +234,8 @@ func (f *NodeFailure) Reason() string {
 		return "node(s) where another pod uses ResourceClaim " + f.Detail + " for node-allocatable resources"
 	case nodefit.CheckDrawBudget:
 		return "pod level request for " + f.Detail + " is insufficient to cover the aggregated container and node-allocatable DRA requests"
+	case nodefit.CheckDrawLimit:
+		return "pod level limit for " + f.Detail
 	case nodefit.CheckForbidden:
 		return "node(s) didn't satisfy existing pods anti-affinity rules"
 	}

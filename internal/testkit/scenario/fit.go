@@ -13,13 +13,17 @@ import (
 	core "github.com/allot-dev/allot/api/core/v1"
 )
 
+// mainContainer is the name of a pod's first container.
+const mainContainer = "c"
+
 // podFit parses the arguments of a pod that nodes are filtered by:
 //
 //	cpu= memory= example.com/thing=      of the container
 //	init=cpu=N… sidecar=cpu=N…           of one init container each, in this order
 //	image=NAME…                          of the containers, and of additional ones
 //	more=RESOURCE=N…                     of one additional container each
-//	overhead=cpu=N podlevel=cpu=N        of the pod
+//	limit=RESOURCE=N                     of the first container
+//	overhead=cpu=N podlevel=cpu=N podlimit=RESOURCE=N  of the pod
 //	hostport=[IP:]PORT[/PROTOCOL]…       used on the node
 //	select=K=V… tolerate=KEY… prefer=K=V[@weight=N]…
 //	near= apart= like= dislike=TOPOLOGYKEY:K=V…  pod affinity and anti-affinity, required and preferred, followed by
@@ -31,7 +35,7 @@ func podFit(spec *core.PodSpec, l *line) error {
 	if err != nil {
 		return err
 	}
-	spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: requests}}}
+	spec.Containers = []corev1.Container{{Name: mainContainer, Resources: corev1.ResourceRequirements{Requests: requests}}}
 	if err := resources(spec, l); err != nil {
 		return err
 	}
@@ -120,6 +124,28 @@ func resources(spec *core.PodSpec, l *line) error {
 			return err
 		}
 		spec.Resources = &corev1.ResourceRequirements{Requests: requests}
+	}
+	return limits(spec, l)
+}
+
+// limits adds the limits of the first container and of the pod itself.
+func limits(spec *core.PodSpec, l *line) error {
+	for _, text := range l.args["limit"] {
+		limits, err := oneAmount(text)
+		if err != nil {
+			return err
+		}
+		spec.Containers[0].Resources.Limits = limits
+	}
+	for _, text := range l.args["podlimit"] {
+		limits, err := oneAmount(text)
+		if err != nil {
+			return err
+		}
+		if spec.Resources == nil {
+			spec.Resources = &corev1.ResourceRequirements{}
+		}
+		spec.Resources.Limits = limits
 	}
 	return nil
 }

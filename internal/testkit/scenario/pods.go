@@ -371,8 +371,9 @@ func (s *Scenario) podClaims(l *line, pod *core.Pod) ([]model.PodClaim, error) {
 	}
 	containers, err := l.number("containers", 1)
 	for i := range claims {
-		for c := range containers {
-			claims[i].Containers = append(claims[i].Containers, fmt.Sprint("c", c))
+		claims[i].Containers = []string{mainContainer}
+		for c := 1; c < containers; c++ {
+			claims[i].Containers = append(claims[i].Containers, fmt.Sprint(mainContainer, c))
 		}
 	}
 	return claims, err
