@@ -354,7 +354,7 @@ func (s *search) slotsFeasible() bool {
 	}
 	s.chargeFlow()
 	fits, _ := s.flow.solve()
-	return fits && s.distinctFeasible() && s.withinCounters()
+	return fits && s.distinctFeasible() && s.withinCounters() && s.withinCounterSums()
 }
 
 // firstCell returns the first cell to try for a slot. Interchangeable slots use cells in ascending
