@@ -22,8 +22,10 @@ type health struct {
 	plain bool
 	// probe is the time of the last sign of life, by the clock of the controller.
 	probe time.Time
-	// heartbeat and renewed are the last seen times of the condition Ready and of the newest Lease.
-	heartbeat, renewed time.Time
+	// heartbeat, renewed and sharedRenewed are the last seen times of the condition Ready, of the
+	// Lease of the node and of the shared one. They are of other clocks, which may be set back, so
+	// that any change counts.
+	heartbeat, renewed, sharedRenewed time.Time
 }
 
 // read updates the state from a version of the node.
@@ -42,8 +44,8 @@ func (h *health) observe(node *corev1.Node, now time.Time, leases leaseTimes) {
 		h.heartbeats(node, now)
 		h.read(node)
 	}
-	h.renew(leases.renewal(node.Name), now)
-	h.renew(leases.renewal(h.sharedLease), now)
+	h.renew(&h.renewed, leases.renewal(node.Name), now)
+	h.renew(&h.sharedRenewed, leases.renewal(h.sharedLease), now)
 }
 
 // heartbeats records a heartbeat in the condition Ready.
@@ -62,10 +64,10 @@ func (h *health) heartbeats(node *corev1.Node, now time.Time) {
 	}
 }
 
-// renew records the renewal time of a Lease, zero if there is no Lease.
-func (h *health) renew(renewed, now time.Time) {
-	if renewed.After(h.renewed) {
-		h.renewed, h.probe = renewed, now
+// renew records the renewal time of a Lease, zero if there is no Lease. last is the one before.
+func (h *health) renew(last *time.Time, renewed, now time.Time) {
+	if !renewed.IsZero() && !renewed.Equal(*last) {
+		*last, h.probe = renewed, now
 	}
 }
 

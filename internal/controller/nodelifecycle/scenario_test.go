@@ -33,8 +33,9 @@ type world struct {
 	clock      *testclock.FakeClock
 	renewing   map[string]bool
 	queue      []string
-	down       bool // the server does not answer
-	asleep     bool // the controller does not run
+	down       bool          // the server does not answer
+	asleep     bool          // the controller does not run
+	set        time.Duration // by how much the clocks of kubelets are ahead
 	uids       int
 	log        []string
 }
@@ -97,7 +98,7 @@ func (w *world) pass(t *testing.T, d time.Duration) {
 
 func (w *world) renew(name string) {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceNodeLease, Name: name}}
-	now := metav1.NewMicroTime(w.clock.Now())
+	now := metav1.NewMicroTime(w.clock.Now().Add(w.set))
 	lease.Spec.RenewTime = &now
 	w.leases.Put(lease)
 }
@@ -189,6 +190,11 @@ func (w *world) play(t *testing.T, d *datadriven.TestData) {
 			} else {
 				delete(w.renewing, arg.Key)
 			}
+		}
+	case "set": // the clocks of kubelets are so much ahead from now on
+		var err error
+		if w.set, err = time.ParseDuration(d.CmdArgs[0].Key); err != nil {
+			t.Fatal(err)
 		}
 	case "gone":
 		w.nodes.Delete("", d.CmdArgs[0].Key)
