@@ -98,7 +98,14 @@ func parse(text string) (map[Gate]bool, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q is neither true nor false", name, value)
 		}
-		found, all := find(strings.TrimSpace(name))
+		name = strings.TrimSpace(name)
+		if reason, locked := lockedGates()[name]; locked {
+			if !on {
+				return nil, fmt.Errorf("cannot set feature gate %s to false, feature is locked to true: %s", name, reason)
+			}
+			continue
+		}
+		found, all := find(name)
 		if len(found) == 0 {
 			return nil, fmt.Errorf("there is no feature %q; there are:\n%s", name, strings.Join(Known(), "\n"))
 		}
@@ -143,6 +150,9 @@ func Known() []string {
 			line += ", also " + d.alias
 		}
 		out = append(out, line)
+	}
+	for name := range lockedGates() {
+		out = append(out, fmt.Sprintf("  %s=true (locked)", name))
 	}
 	slices.Sort(out)
 	return out

@@ -103,8 +103,9 @@ func TestEveryGateIsSwitched(t *testing.T) {
 		"DRAResourceClaimGranularStatusAuthorization", // apiserver/testdata/features/granularstatus
 	}
 	for _, line := range features.Known() {
-		name, _, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if _, err := os.Stat("testdata/transitions/" + name); err != nil && !slices.Contains(elsewhere, name) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if _, err := os.Stat("testdata/transitions/" + name); err != nil && !slices.Contains(elsewhere, name) &&
+			!strings.Contains(rest, "locked") {
 			t.Error(err)
 		}
 	}
