@@ -2,7 +2,7 @@
 
 .PHONY: help
 help: ## show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/allot
@@ -31,6 +31,10 @@ update: ## generate code anew and format
 .PHONY: bench
 bench: ## measure pods per second beside a trivial client (test/bench)
 	go run ./test/bench
+
+.PHONY: collections
+collections: ## create and delete 50,000 pods that have no place, and their claims (test/bench)
+	go run ./test/bench -collections 50000
 
 .PHONY: peer
 peer: ## run the product beside Kubernetes 1.37 itself (test/peer/cluster; builds it, some minutes)

@@ -3,6 +3,7 @@
 // run (machines differ, ratios are comparable).
 //
 //	go run ./test/bench [-workload a,b,c,d,e] [-runs 1]
+//	go run ./test/bench -collections 50000
 //
 // Workloads:
 //
@@ -11,6 +12,10 @@
 //	c  9 gangs × 1,000 pods without claims, on 5,000 nodes
 //	d  1,000 gangs × 3 pods without claims, on 5,000 nodes
 //	e  1 gang × 9,216 pods that share one network-attached device, four on each of 2,304 nodes (KEP-5194's training job)
+//
+// With -collections N it measures instead how long collections take (P26): N pods that have no
+// place are created, wait with a condition that says so, and are deleted by one request; then the
+// same with a generated claim for each pod. A request that fails ends the command.
 //
 // Pods are created by 30 workers through HTTPS, like a user's controller. The rate is pods ÷ (first
 // create → last bound). Nodes are idle: pods do not run, so that the figures are those of the path

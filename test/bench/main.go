@@ -20,6 +20,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/app"
 	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/fleet"
 )
 
 func main() {
@@ -27,6 +28,7 @@ func main() {
 	names := flag.String("workload", "a,b,c,d,e", "which workloads to run")
 	runs := flag.Int("runs", 1, "how often to run each")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of the measured part to this file")
+	many := flag.Int("collections", 0, "instead, create and delete collections of this many pods")
 	logFile := flag.String("log", os.DevNull, "write the server's log to this file")
 	flag.Parse()
 	if err := logTo(*logFile); err != nil {
@@ -35,6 +37,12 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
+	if *many > 0 {
+		if err := collections(ctx, *many); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(out, "workload\tpods\tseconds\tpods/s\ttrivial pods/s\tratio\tp50\tp99\twrites/pod\tpeak MB")
 	for _, w := range workloads() {
@@ -83,30 +91,37 @@ type result struct {
 	peakMB  uint64
 }
 
-// run starts a new server, measures the trivial client on it, then the workload.
-func run(ctx context.Context, w workload, profile string) (result, error) {
+// start starts a new server with a fleet whose nodes are idle, and returns a client of a user.
+func start(ctx context.Context, f fleet.Fleet) (instance *app.Instance, user *client.Set, stop func(), err error) {
 	dir, err := os.MkdirTemp("", "allot-bench-")
 	if err != nil {
-		return result{}, err
+		return nil, nil, nil, err
 	}
-	defer os.RemoveAll(dir)
-	instance, err := app.Start(ctx, app.Options{DataDir: dir, Fleet: w.fleet, IdleNodes: true})
-	if err != nil {
-		return result{}, err
+	if instance, err = app.Start(ctx, app.Options{DataDir: dir, Fleet: f, IdleNodes: true}); err != nil {
+		return nil, nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	defer func() {
-		if err := instance.Stop(context.WithoutCancel(ctx)); err != nil {
+	stop = func() {
+		if err := errors.Join(instance.Stop(context.WithoutCancel(ctx)), os.RemoveAll(dir)); err != nil {
 			log.Print(err)
 		}
-	}()
-	kubeconfig := filepath.Join(dir, "kubeconfig")
-	if err := instance.Server.WriteKubeconfig(kubeconfig); err != nil {
-		return result{}, err
 	}
-	user, err := userClient(kubeconfig)
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	if err = instance.Server.WriteKubeconfig(kubeconfig); err == nil {
+		user, err = userClient(kubeconfig)
+	}
+	if err != nil {
+		stop()
+	}
+	return instance, user, stop, err
+}
+
+// run starts a new server, measures the trivial client on it, then the workload.
+func run(ctx context.Context, w workload, profile string) (result, error) {
+	instance, user, stop, err := start(ctx, w.fleet)
 	if err != nil {
 		return result{}, err
 	}
+	defer stop()
 	if err := waitForFleet(ctx, instance.Client, w); err != nil {
 		return result{}, err
 	}
