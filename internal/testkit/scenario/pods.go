@@ -372,7 +372,7 @@ func (s *Scenario) podClaims(l *line, pod *core.Pod) ([]model.PodClaim, error) {
 	containers, err := l.number("containers", 1)
 	for i := range claims {
 		claims[i].Containers = []string{mainContainer}
-		for c := 1; c < containers; c++ {
+		for c := int64(1); c < containers; c++ {
 			claims[i].Containers = append(claims[i].Containers, fmt.Sprint(mainContainer, c))
 		}
 	}
