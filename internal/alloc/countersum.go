@@ -169,9 +169,13 @@ func (f *flowBound) claimsHaveValues() bool {
 }
 
 // enoughValues reports whether the attribute values of the first matchAttribute of the claims,
-// which are equal, suffice for the claims without a settled value.
+// which are equal, suffice for the claims without a settled value. They do for claims with admin
+// access, which can use the same devices.
 func (f *flowBound) enoughValues(from, to int) bool {
 	p := f.offer.problem
+	if hasAdminAccess(p.claims[from]) {
+		return true
+	}
 	open := make([]bool, len(p.requests)) // requests of claims without a settled value
 	first, claims := -1, 0
 	for c := from; c < to; c++ {
