@@ -143,7 +143,7 @@ func (c *matchCount) add(chosen *selection) {
 	})
 }
 
-// classify counts a matched device as free or shared, or notes who or what keeps it.
+// classify counts a matched device as free or shared, or notes what keeps it.
 func (c *matchCount) classify(device int) {
 	r, view := c.reason, &c.offer.views[c.at]
 	if why, unavailable := c.unavailable(device); unavailable {
