@@ -16,9 +16,9 @@ import (
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
 
-// DefaultQuarantine is the time for which a node must be missing before its pods are deleted.
-// Kubernetes waits 40 s for nodes that register again; simulated nodes register again immediately.
-const DefaultQuarantine = 10 * time.Second
+// DefaultQuarantine is the time for which a node must be missing before its pods are deleted, as in
+// Kubernetes: a kubelet may register its node again.
+const DefaultQuarantine = 40 * time.Second
 
 // Key identifies all pods of a node, or one pod without a node.
 type Key struct {
