@@ -69,11 +69,7 @@ func (o *explainOptions) names(ctx context.Context, kind string, streams Streams
 	if err != nil {
 		return nil
 	}
-	namespace := o.namespace
-	if namespace == "" {
-		namespace = "default"
-	}
-	return e.Names(kind, namespace)
+	return e.Names(kind, o.fileNamespace())
 }
 
 // names returns the names of a resource on the cluster.

@@ -18,20 +18,15 @@ import (
 	"github.com/allot-dev/allot/internal/snapshot"
 )
 
-// watchInterval is how often --watch reads the cluster.
-const watchInterval = 2 * time.Second
-
 // explainOptions are the flags of allot explain.
 type explainOptions struct {
-	target
-	plugin bool
-	file   string // of a snapshot
+	source
 	output string
 	watch  bool
 }
 
 func newExplainCommand(streams Streams, plugin bool) *cobra.Command {
-	o := explainOptions{plugin: plugin}
+	o := explainOptions{source: source{plugin: plugin}}
 	cmd := &cobra.Command{
 		Use:   "explain KIND NAME",
 		Short: "Say why a pod waits or is where it is, what holds a device, and what would help",
@@ -65,8 +60,6 @@ func newExplainCommand(streams Streams, plugin bool) *cobra.Command {
 	}
 	o.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.file, "snapshot", "",
-		"explain the objects of this file, made by allot snapshot, instead of a cluster")
 	flags.StringVarP(&o.output, "output", "o", "text", "text, json or yaml")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "explain again when the answer changes")
 	o.complete(cmd, streams)
@@ -84,55 +77,48 @@ func (o *explainOptions) run(ctx context.Context, word, name string, streams Str
 		return fmt.Errorf("--watch needs a cluster, not --snapshot")
 	}
 	last := ""
-	for {
-		report, err := o.explain(ctx, kind, name, streams.In)
+	report := func(snap *snapshot.Snapshot, namespace string) error {
+		answer, err := explainIn(snap, kind, model.Key{Namespace: namespace, Name: name})
 		if err != nil {
 			return err
 		}
-		if text := report.signature(); text != last {
-			if last != "" && o.output != "json" {
-				fmt.Fprintln(streams.Out, map[string]string{"text": "\n" + strings.Repeat("-", 80), "yaml": "---"}[o.output])
-			}
-			last = text
-			if err := report.write(streams.Out, o.output); err != nil {
-				return err
-			}
-		}
-		if !o.watch {
+		text := answer.signature()
+		if text == last {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(watchInterval):
+		if last != "" && o.output != "json" {
+			fmt.Fprintln(streams.Out, map[string]string{"text": "\n" + strings.Repeat("-", 80), "yaml": "---"}[o.output])
 		}
+		last = text
+		return answer.write(streams.Out, o.output)
 	}
+	if o.watch {
+		return o.follow(ctx, report)
+	}
+	snap, namespace, err := o.snapshot(ctx, streams.In, false)
+	if err != nil {
+		return err
+	}
+	return report(snap, namespace)
 }
 
-// explain reads the snapshot or the cluster, and explains one object.
-func (o *explainOptions) explain(ctx context.Context, kind, name string, in io.Reader) (answer, error) {
-	snap, namespace, err := o.snapshot(ctx, in)
+// follow calls report with the cluster as it is, and again after each change.
+func (o *explainOptions) follow(ctx context.Context, report func(*snapshot.Snapshot, string) error) error {
+	g, namespace, err := newGatherer(ctx, &o.target, o.plugin)
 	if err != nil {
-		return answer{}, err
+		return err
 	}
+	return g.Follow(ctx, time.Now, func(snap *snapshot.Snapshot) error { return report(snap, namespace) })
+}
+
+// explainIn explains one object of a snapshot.
+func explainIn(snap *snapshot.Snapshot, kind string, key model.Key) (answer, error) {
 	e, err := explain.New(snap)
 	if err != nil {
 		return answer{}, err
 	}
-	report, err := e.Explain(kind, model.Key{Namespace: namespace, Name: name})
+	report, err := e.Explain(kind, key)
 	return answer{report}, err
-}
-
-func (o *explainOptions) snapshot(ctx context.Context, in io.Reader) (*snapshot.Snapshot, string, error) {
-	if o.file == "" {
-		return takeSnapshot(ctx, &o.target, o.plugin)
-	}
-	snap, err := readSnapshot(o.file, in)
-	namespace := o.namespace
-	if namespace == "" {
-		namespace = "default"
-	}
-	return snap, namespace, err
 }
 
 // answer is a Report that is written in one of several forms.

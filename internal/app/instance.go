@@ -7,12 +7,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
 	"github.com/allot-dev/allot/internal/apiserver"
 	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/fleet"
 	"github.com/allot-dev/allot/internal/metrics"
+	"github.com/allot-dev/allot/internal/snapshot"
+	"github.com/allot-dev/allot/internal/snapshot/restore"
 )
 
 // Options are the settings of an Instance.
@@ -28,6 +31,8 @@ type Options struct {
 	PluginsDir string
 	// PodClock is the clock of the pods on the fleet's nodes. Nil is the system clock.
 	PodClock clock.WithTicker
+	// Snapshot has objects to begin with, or is nil. Its nodes and devices are those of the Fleet.
+	Snapshot *snapshot.Snapshot
 	// IdleNodes registers the fleet's nodes and devices, but runs no pods on them.
 	IdleNodes bool
 	// NodeGrace is how long a node may send no heartbeat before it is lost, and NodeLease the
@@ -95,31 +100,61 @@ func (i *Instance) startParts(ctx context.Context, opts Options) error {
 		return err
 	}
 	i.Caches.Start(ctx)
-	groups := []struct {
-		name, detail string
-		parts        []part
-		ready        <-chan struct{}
-	}{
-		{"controllers", fmt.Sprintf("%d controllers", len(controllers)), controllers, nil},
-		{"scheduler", corev1.DefaultSchedulerName, []part{{"scheduler", scheduler.Run}}, nil},
-		{"simulated fleet", size(opts.Fleet), []part{{"simulated fleet", nodes.Run}}, nodes.Ready()},
+	steps := []func() error{
+		func() error {
+			return i.startGroup(ctx, opts, "controllers", fmt.Sprintf("%d controllers", len(controllers)), controllers, nil)
+		},
+		func() error {
+			return i.startGroup(ctx, opts, "scheduler", corev1.DefaultSchedulerName, []part{{"scheduler", scheduler.Run}}, nil)
+		},
+		func() error {
+			return i.startGroup(ctx, opts, "simulated fleet", size(opts.Fleet), []part{{"simulated fleet", nodes.Run}},
+				nodes.Ready())
+		},
 	}
-	for _, g := range groups {
-		done := opts.Step(g.name)
-		err := i.start(ctx, g.parts, g.ready)
-		switch {
-		case err == nil:
-			done(g.detail, nil)
-		case ctx.Err() != nil:
-			done("stopped", nil) // Ctrl-C is not a failure
-		default:
-			done("", err)
-		}
-		if err != nil {
-			return fmt.Errorf("start the %s: %w", g.name, err)
+	if opts.Snapshot != nil {
+		// Nothing may act on objects of the snapshot before all are there but their nodes.
+		steps = []func() error{steps[2], func() error { return i.restore(ctx, opts) }, steps[0], steps[1]}
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// startGroup starts some parts as one step.
+func (i *Instance) startGroup(
+	ctx context.Context, opts Options, name, detail string, parts []part, ready <-chan struct{},
+) error {
+	done := opts.Step(name)
+	err := i.start(ctx, parts, ready)
+	switch {
+	case err == nil:
+		done(detail, nil)
+		return nil
+	case ctx.Err() != nil:
+		done("stopped", nil) // Ctrl-C is not a failure
+	default:
+		done("", err)
+	}
+	return fmt.Errorf("start the %s: %w", name, err)
+}
+
+// restore writes the objects of the snapshot.
+func (i *Instance) restore(ctx context.Context, opts Options) error {
+	done := opts.Step("snapshot")
+	plain, err := kubernetes.NewForConfig(i.Server.Loopback())
+	if err == nil {
+		err = restore.Restore(ctx, i.Client, plain, opts.Snapshot)
+	}
+	if err == nil {
+		done(count(len(opts.Snapshot.Objects.Pods), "pod")+" of "+opts.Snapshot.Taken.UTC().Format(time.RFC3339), nil)
+		return nil
+	}
+	done("stopped", nil) // the caller reports the error
+	return fmt.Errorf("restore the snapshot: %w", err)
 }
 
 // Stop stops the parts, then the API server, and waits for them. It returns the error of a part

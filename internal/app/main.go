@@ -53,7 +53,8 @@ func newCommand(streams Streams, plugin bool) *cobra.Command {
 		newNodeCommand(streams))
 	root.AddCommand(newAttachCommand(streams), newDebugCommand(streams))
 	root.AddCommand(newTemplateSyncCommand(streams))
-	root.AddCommand(newExplainCommand(streams, plugin), newSnapshotCommand(streams, plugin))
+	root.AddCommand(newExplainCommand(streams, plugin), newPlanCommand(streams, plugin),
+		newSnapshotCommand(streams, plugin))
 	root.AddCommand(&cobra.Command{
 		Use:   "kubectl",
 		Short: "kubectl, for the server of the data directory",

@@ -101,10 +101,19 @@ func handleSignals(hurry *cleanups) (ctx context.Context, stop func()) {
 	}
 }
 
+// exitError ends a command with this exit code, after it has printed all there is to say.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
 // exitCode returns the exit code of a command, and prints why it failed.
 func exitCode(ctx context.Context, err error, streams Streams) int {
-	if err == nil {
+	var code exitError
+	switch {
+	case err == nil:
 		return 0
+	case errors.As(err, &code):
+		return int(code)
 	}
 	if !errors.Is(err, errReported) {
 		fmt.Fprintf(streams.Err, "allot: %v\n", err)

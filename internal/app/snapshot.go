@@ -34,7 +34,7 @@ func newSnapshotCommand(streams Streams, plugin bool) *cobra.Command {
 			if file == "" {
 				return errors.New("snapshot: give the file to write with -o FILE")
 			}
-			snap, _, err := takeSnapshot(cmd.Context(), &t, plugin)
+			snap, _, err := takeSnapshot(cmd.Context(), &t, plugin, true)
 			if err != nil {
 				return fmt.Errorf("snapshot: %w", err)
 			}
@@ -75,8 +75,20 @@ func pseudonymize(snap *snapshot.Snapshot, file string) error {
 	return os.WriteFile(file, data, 0o600)
 }
 
-// takeSnapshot reads the cluster, and returns the namespace that is meant, too.
-func takeSnapshot(ctx context.Context, t *target, plugin bool) (*snapshot.Snapshot, string, error) {
+// takeSnapshot reads the cluster, and returns the namespace that is meant, too. controllers
+// includes what creates pods.
+func takeSnapshot(ctx context.Context, t *target, plugin, controllers bool) (*snapshot.Snapshot, string, error) {
+	g, namespace, err := newGatherer(ctx, t, plugin)
+	if err != nil {
+		return nil, "", err
+	}
+	g.Controllers = controllers
+	snap, err := g.Snapshot(ctx, time.Now())
+	return snap, namespace, err
+}
+
+// newGatherer returns what reads the cluster, and the namespace that is meant.
+func newGatherer(ctx context.Context, t *target, plugin bool) (*gather.Gatherer, string, error) {
 	cfg, namespace, err := t.config(plugin)
 	if err != nil {
 		return nil, "", err
@@ -86,8 +98,7 @@ func takeSnapshot(ctx context.Context, t *target, plugin bool) (*snapshot.Snapsh
 		return nil, "", err
 	}
 	g.Namespace = namespace
-	snap, err := g.Snapshot(ctx, time.Now())
-	return snap, namespace, err
+	return g, namespace, nil
 }
 
 func writeSnapshot(snap *snapshot.Snapshot, file string, out io.Writer) error {

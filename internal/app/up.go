@@ -13,6 +13,9 @@ import (
 
 	"github.com/allot-dev/allot/internal/cli"
 	"github.com/allot-dev/allot/internal/features"
+	"github.com/allot-dev/allot/internal/fleet"
+	"github.com/allot-dev/allot/internal/snapshot"
+	"github.com/allot-dev/allot/internal/snapshot/restore"
 )
 
 // upOptions are the flags of allot up.
@@ -27,6 +30,7 @@ type upOptions struct {
 	features        features.Set
 	nodeGrace       time.Duration
 	pluginsDir      string
+	snapshot        string // file of a snapshot to begin with
 }
 
 const (
@@ -71,10 +75,15 @@ func newUpCommand(streams Streams) *cobra.Command {
 	addFeaturesFlag(flags, &o.features)
 	addNodeGraceFlag(flags, &o.nodeGrace)
 	addPluginsFlag(flags, &o.pluginsDir)
+	flags.StringVar(&o.snapshot, "snapshot", "",
+		"begin with the objects of this file, made by allot snapshot, on a simulated fleet with its nodes and devices")
 	flags.BoolVar(&o.exitWhenSettled, "exit-when-settled", false,
 		"end once all that was applied runs (exit code 0), or after --timeout (exit code 1)")
 	flags.DurationVar(&o.timeout, "timeout", defaultTimeout, "how long to wait for what was applied")
 	cmd.MarkFlagsMutuallyExclusive("data-dir", "ephemeral")
+	for _, flag := range []string{"fleet", "nodes", "devices-per-node"} {
+		cmd.MarkFlagsMutuallyExclusive("snapshot", flag)
+	}
 	return cmd
 }
 
@@ -89,7 +98,7 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	machines, err := o.machines.fleet()
+	machines, snap, err := o.fleet(streams)
 	if err != nil {
 		return err
 	}
@@ -112,7 +121,7 @@ func up(ctx context.Context, o upOptions, streams Streams) (err error) {
 		progress.Line("%s", text)
 	}
 	instance, err := Start(ctx, Options{
-		DataDir: dir, Listen: o.listen, Fleet: machines, Features: o.features, Step: progress.Step,
+		DataDir: dir, Listen: o.listen, Fleet: machines, Snapshot: snap, Features: o.features, Step: progress.Step,
 		NodeGrace: o.nodeGrace, NodeLease: o.nodeGrace * 4 / 5, PluginsDir: o.pluginsDir,
 	})
 	if err != nil {
@@ -184,6 +193,19 @@ func applyAndFollow(
 		return true, errReported
 	}
 	return true, nil
+}
+
+// fleet returns the fleet that the flags describe, and the snapshot to begin with, or nil.
+func (o *upOptions) fleet(streams Streams) (fleet.Fleet, *snapshot.Snapshot, error) {
+	if o.snapshot == "" {
+		machines, err := o.machines.fleet()
+		return machines, nil, err
+	}
+	snap, err := readSnapshot(o.snapshot, streams.In)
+	if err != nil {
+		return fleet.Fleet{}, nil, err
+	}
+	return restore.Fleet(snap), snap, nil
 }
 
 // apply applies the manifests. If it is interrupted, the error has the number of applied objects.

@@ -39,6 +39,12 @@ func inOrder(manifests []Manifest) (first, rest []Manifest) {
 	return first, rest
 }
 
+// InOrder returns the manifests in the order in which Apply applies them.
+func InOrder(manifests []Manifest) []Manifest {
+	first, rest := inOrder(manifests)
+	return append(first, rest...)
+}
+
 func isKind(obj *unstructured.Unstructured, group, name string) bool {
 	gvk := obj.GroupVersionKind()
 	return gvk.Group == group && gvk.Kind == name

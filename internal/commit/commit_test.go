@@ -20,6 +20,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/holding"
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
@@ -467,7 +468,7 @@ func TestGiveBack(t *testing.T) {
 			s.cached[keyOf(test.have)] = with(group)
 			s.cached[keyOf(test.have)].ResourceVersion = "0"
 			seen, err := s.committer().GiveBack(t.Context(),
-				&HeldClaim{Key: keyOf(test.have), UID: "c", Holders: []model.Consumer{group}})
+				&holding.Claim{Key: keyOf(test.have), UID: "c", Holders: []model.Consumer{group}})
 			if err != nil || seen == nil {
 				t.Fatal(seen, err)
 			}
@@ -481,13 +482,13 @@ func TestGiveBack(t *testing.T) {
 	behind := newServer(with(group))
 	behind.cached[keyOf(behind.claims[model.Key{Namespace: "ns", Name: "c"}])] = claim("c")
 	if seen, err := behind.committer().GiveBack(t.Context(),
-		&HeldClaim{Key: model.Key{Namespace: "ns", Name: "c"}, UID: "c", Holders: []model.Consumer{group}}); err != nil ||
+		&holding.Claim{Key: model.Key{Namespace: "ns", Name: "c"}, UID: "c", Holders: []model.Consumer{group}}); err != nil ||
 		seen.Status.Allocation != nil {
 		t.Errorf("a claim of which the cache does not show the devices: %v, %v", seen, err)
 	}
 	gone := newServer()
 	if seen, err := gone.committer().GiveBack(t.Context(),
-		&HeldClaim{Key: model.Key{Namespace: "ns", Name: "c"}}); seen != nil ||
+		&holding.Claim{Key: model.Key{Namespace: "ns", Name: "c"}}); seen != nil ||
 		err != nil {
 		t.Errorf("a claim that is gone: %v, %v", seen, err)
 	}

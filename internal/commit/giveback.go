@@ -6,24 +6,17 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/holding"
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
-
-// HeldClaim is a claim with holders that do not use it.
-type HeldClaim struct {
-	Key     model.Key
-	UID     types.UID
-	Holders []model.Consumer
-}
 
 // GiveBack removes the holders' reservations from a claim and deallocates it, unless other
 // consumers remain. A claim created by a plan is deleted. It returns the claim as the API has it,
 // or nil if it does not exist.
-func (c *Committer) GiveBack(ctx context.Context, held *HeldClaim) (*resource.ResourceClaim, error) {
+func (c *Committer) GiveBack(ctx context.Context, held *holding.Claim) (*resource.ResourceClaim, error) {
 	claim, err := c.releaseHolders(ctx, held)
 	if err != nil && !refused(err) {
 		claim, err = c.lookUp(ctx, held.Key)
@@ -34,7 +27,7 @@ func (c *Committer) GiveBack(ctx context.Context, held *HeldClaim) (*resource.Re
 	return claim, c.remove(ctx, claim)
 }
 
-func (c *Committer) releaseHolders(ctx context.Context, held *HeldClaim) (*resource.ResourceClaim, error) {
+func (c *Committer) releaseHolders(ctx context.Context, held *holding.Claim) (*resource.ResourceClaim, error) {
 	edit := func(claim *resource.ResourceClaim) bool {
 		return claim.UID == held.UID && removeConsumers(&claim.Status, held.Holders, true)
 	}

@@ -12,6 +12,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/holding"
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
@@ -122,7 +123,7 @@ func TestMadeClaimsGoAgain(t *testing.T) {
 		t.Fatal(result)
 	}
 	made := s.claims[plan.Claims[0].Key]
-	held := &HeldClaim{Key: keyOf(made), UID: made.UID, Holders: plan.Claims[0].Reserve}
+	held := &holding.Claim{Key: keyOf(made), UID: made.UID, Holders: plan.Claims[0].Reserve}
 	if claim, err := s.committer().GiveBack(context.Background(), held); err != nil || claim.Status.Allocation != nil {
 		t.Errorf("%v, %v", claim, err)
 	}

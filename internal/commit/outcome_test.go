@@ -10,6 +10,7 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/holding"
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
@@ -143,7 +144,7 @@ func TestOutcomeOfGivingBackIsLookedUp(t *testing.T) {
 	held.Status.ReservedFor = []model.Consumer{group}
 	o := &outage{server: newServer(held), reads: 3 * maxAttempts, lost: 1}
 	seen, err := o.committer().GiveBack(t.Context(),
-		&HeldClaim{Key: keyOf(held), UID: held.UID, Holders: []model.Consumer{group}})
+		&holding.Claim{Key: keyOf(held), UID: held.UID, Holders: []model.Consumer{group}})
 	if err != nil || seen == nil || seen.Status.Allocation != nil || len(seen.Status.ReservedFor) > 0 {
 		t.Errorf("%+v, %v", seen, err)
 	}

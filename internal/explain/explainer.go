@@ -128,6 +128,12 @@ func (e *Explainer) view(schedulerName string) (*view, error) {
 	return v, nil
 }
 
+// Use has the Explainer use this State of the snapshot for the pods of a scheduler, instead of
+// making one.
+func (e *Explainer) Use(schedulerName string, state *model.State, placer *sched.Placer) {
+	e.states[schedulerName] = &view{state: state, placer: placer}
+}
+
 // report returns a Report about an object, with what the snapshot lacks.
 func (e *Explainer) report(kind string, key model.Key) *Report {
 	r := &Report{

@@ -28,6 +28,13 @@ type Fleet struct {
 	Name    string
 	Pools   []NodePool
 	Network []NetworkPool
+	Copied  Copied
+}
+
+// Copied are nodes and devices like those of another cluster, in addition to the pools.
+type Copied struct {
+	Nodes  []corev1.Node
+	Slices []resourcev1.ResourceSlice
 }
 
 // NodePool is a number of equal nodes, named <Name>-0, <Name>-1 and so on.
@@ -93,7 +100,10 @@ func (f Fleet) Size() (nodes, devices int) {
 	for _, pool := range f.Network {
 		devices += countDevices(pool.Devices)
 	}
-	return nodes, devices
+	for i := range f.Copied.Slices {
+		devices += len(f.Copied.Slices[i].Spec.Devices)
+	}
+	return nodes + len(f.Copied.Nodes), devices
 }
 
 func countDevices(sets []DeviceSet) int {

@@ -18,7 +18,23 @@ func (f Fleet) Nodes() []corev1.Node {
 			nodes = append(nodes, pool.node(f.Name, i))
 		}
 	}
+	for i := range f.Copied.Nodes {
+		node := f.Copied.Nodes[i].DeepCopy()
+		node.Labels = withFleet(node.Labels, f.Name)
+		nodes = append(nodes, *node)
+	}
 	return nodes
+}
+
+// withFleet returns labels with the name of the fleet.
+func withFleet(labels map[string]string, fleetName string) map[string]string {
+	out := map[string]string{LabelFleet: fleetName}
+	for key, value := range labels {
+		if key != LabelFleet {
+			out[key] = value
+		}
+	}
+	return out
 }
 
 func (p NodePool) node(fleetName string, i int) corev1.Node {

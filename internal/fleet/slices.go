@@ -23,6 +23,11 @@ func (f Fleet) Slices() []resourcev1.ResourceSlice {
 	for _, pool := range f.Network {
 		out = append(out, pool.slices(f.Name)...)
 	}
+	for i := range f.Copied.Slices {
+		slice := f.Copied.Slices[i].DeepCopy()
+		slice.Labels = withFleet(slice.Labels, f.Name)
+		out = append(out, *slice)
+	}
 	return out
 }
 

@@ -71,7 +71,7 @@ func (s *Scheduler) withdraw(ctx context.Context, plan *plan.Plan, a attachment)
 	s.status.reportWithdrawn(plan, a, why)
 	s.quarantine.add(a.broken)
 	s.hold(plan.Unit)
-	unused := s.usage.unusedOf(plan, a.hopeless)
+	unused := s.usage.UnusedOf(plan, a.hopeless)
 	s.runConcurrently(func() {
 		seen, err := s.giveBackAll(ctx, unused)
 		s.feed.Enqueue(func() []model.Topic {

@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/holding"
 )
 
 // freeAgain is the pause before the devices of a claim that is being deleted are freed again after
@@ -34,17 +34,17 @@ func (d *deletedClaims) freeDeleted(ctx context.Context, topics []model.Topic) {
 	for _, topic := range topics {
 		touched[topic.Key.Namespace] = true
 	}
-	var useless []commit.HeldClaim
+	var useless []holding.Claim
 	for key, busy := range d.claims {
 		if busy || !touched[key.Namespace] {
 			continue
 		}
 		if claim, ok := d.state.Claims.Get(key); ok && d.allIdle(claim) {
-			useless = append(useless, commit.HeldClaim{Key: key, UID: claim.UID, Holders: claim.Consumers})
+			useless = append(useless, holding.Claim{Key: key, UID: claim.UID, Holders: claim.Consumers})
 		}
 	}
-	slices.SortFunc(useless, func(a, b commit.HeldClaim) int { return strings.Compare(a.Key.String(), b.Key.String()) })
-	for _, held := range d.usage.notInUse(useless, nil) {
+	slices.SortFunc(useless, func(a, b holding.Claim) int { return strings.Compare(a.Key.String(), b.Key.String()) })
+	for _, held := range d.usage.NotInUse(useless, nil) {
 		d.freeOne(ctx, held)
 	}
 }
@@ -93,11 +93,11 @@ func (d *deletedClaims) isIdle(key model.Key, c model.Consumer) bool {
 }
 
 // freeOne frees a claim's devices concurrently.
-func (d *deletedClaims) freeOne(ctx context.Context, held commit.HeldClaim) {
+func (d *deletedClaims) freeOne(ctx context.Context, held holding.Claim) {
 	klog.V(2).InfoS("Freeing the devices of a claim that is being deleted", "claim", held.Key)
 	d.claims[held.Key] = true
 	d.runConcurrently(func() {
-		seen, err := d.giveBackAll(ctx, []commit.HeldClaim{held})
+		seen, err := d.giveBackAll(ctx, []holding.Claim{held})
 		d.feed.Enqueue(func() []model.Topic {
 			again := func() []model.Topic {
 				if d.claims[held.Key] {

@@ -16,7 +16,6 @@
 //   - Scheduler places units and writes, withdraws and rolls back plans.
 //   - pendingBinds has the plans whose binds wait for binding conditions.
 //   - evictionTracker has the evictions in progress, and evictions writes them.
-//   - claimUsage finds claims with devices that are not in use.
 //   - deletedClaims frees the devices of claims that are being deleted.
 //   - quarantine has the devices that are not allocated for a while.
 //   - repairer gives pods on a node the devices that their claims have lost.

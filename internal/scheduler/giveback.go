@@ -7,9 +7,9 @@ import (
 	"k8s.io/klog/v2"
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
-	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/holding"
 )
 
 // giveBack frees the devices with which a unit cannot be placed, and reports whether there are any.
@@ -25,11 +25,11 @@ func (s *Scheduler) giveBack(ctx context.Context, unit *model.Unit, reasons *sch
 	if unit.HalfBound || ran && reasons.Code != sched.CodeUnschedulable {
 		return false
 	}
-	return s.free(ctx, unit.Key, s.usage.unused(unit))
+	return s.free(ctx, unit.Key, s.usage.Unused(unit))
 }
 
 // free deallocates claims that a unit does not use, and reports whether there are any.
-func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []commit.HeldClaim) bool {
+func (s *Scheduler) free(ctx context.Context, key model.UnitKey, unused []holding.Claim) bool {
 	if len(unused) == 0 {
 		return false
 	}

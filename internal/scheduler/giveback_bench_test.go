@@ -27,7 +27,7 @@ func BenchmarkUnused(b *testing.B) {
 	x.s.feed.Apply(x.s.state)
 	unit, _ := x.s.state.Unit(model.UnitKey{Group: true, Key: model.Key{Namespace: ns, Name: "g"}})
 	for b.Loop() {
-		if n := len(x.s.usage.unused(unit)); n != members {
+		if n := len(x.s.usage.Unused(unit)); n != members {
 			b.Fatalf("%d claims", n)
 		}
 	}

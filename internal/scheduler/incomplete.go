@@ -15,7 +15,7 @@ func (q *unitQueue) parkIncomplete(key model.UnitKey) bool {
 	}
 	census := q.state.Groups.Census(key.Key)
 	few := group.IsBelowQuorum(census)
-	if census.Ready == 0 || !few && census.Gated == 0 || !group.Scheduled && (census.Bound > 0 || q.usage.mayHold(group)) {
+	if census.Ready == 0 || !few && census.Gated == 0 || !group.Scheduled && (census.Bound > 0 || q.usage.MayHold(group)) {
 		return false
 	}
 	delete(q.halfBound, key)

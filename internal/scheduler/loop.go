@@ -11,9 +11,9 @@ import (
 
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	"github.com/allot-dev/allot/internal/cluster"
-	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/holding"
 )
 
 // loop is shared by all parts of the scheduler. It has the State, which only the loop's goroutine
@@ -27,7 +27,7 @@ type loop struct {
 	runConcurrently func(func()) // runs writes concurrently; Run waits for them
 
 	state  *model.State
-	usage  claimUsage
+	usage  holding.Usage
 	placer *sched.Placer
 }
 
@@ -37,7 +37,7 @@ func (l *loop) after(delay time.Duration, fn message) {
 }
 
 // giveBackAll deallocates unused claims and returns those that are free now.
-func (l *loop) giveBackAll(ctx context.Context, unused []commit.HeldClaim) ([]*resource.ResourceClaim, error) {
+func (l *loop) giveBackAll(ctx context.Context, unused []holding.Claim) ([]*resource.ResourceClaim, error) {
 	var seen []*resource.ResourceClaim
 	var errs []error
 	for i := range unused {

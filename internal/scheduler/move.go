@@ -5,6 +5,7 @@ import (
 
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/holding"
 	"github.com/allot-dev/allot/internal/sched/queue"
 )
 
@@ -19,14 +20,14 @@ func (s *Scheduler) move(ctx context.Context, entry queue.Entry, unit *model.Uni
 	if unit.HalfBound || reasons.Code != sched.CodeUnschedulable && reasons.Code != sched.CodeWaiting {
 		return false
 	}
-	held := s.usage.heldDevices(s.placer, unit)
-	switch held.next(s.placer, unit, reasons) {
-	case moveFree:
-		return s.free(ctx, unit.Key, held.idle)
-	case moveEvict:
-		s.evictFor(ctx, unit.Key, evictionOfSurvivors(unit, held.survivors))
+	held := s.usage.Held(s.placer, unit)
+	switch held.Next(s.placer, unit, reasons) {
+	case holding.Free:
+		return s.free(ctx, unit.Key, held.Idle)
+	case holding.Evict:
+		s.evictFor(ctx, unit.Key, evictionOfSurvivors(unit, held.Survivors))
 		return true
-	case moveContinue:
+	case holding.Continue:
 		s.queue.Add(entry.Deferred())
 		return true
 	}

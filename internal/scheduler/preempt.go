@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/holding"
 	"github.com/allot-dev/allot/internal/sched/plan"
 	"github.com/allot-dev/allot/internal/sched/preempt"
 	"github.com/allot-dev/allot/internal/sched/queue"
@@ -37,7 +37,7 @@ func (s *Scheduler) preemptFor(ctx context.Context, entry queue.Entry, unit *mod
 		s.meter.Preempted(kindOf(unit.Key), made.Pods(), made.Groups())
 		s.status.reportPreempting(unit, made)
 		s.evictFor(ctx, unit.Key, evictionOf(unit, made))
-	case s.free(ctx, unit.Key, s.usage.notInUse(reclaimed(made), nil)):
+	case s.free(ctx, unit.Key, s.usage.NotInUse(reclaimed(made), nil)):
 		return true // tried again with the devices of the reclaimed claims
 	default:
 		s.waitForVictims(entry, made, reasons)
@@ -82,10 +82,10 @@ func (s *Scheduler) waitForVictims(entry queue.Entry, made *preempt.Result, reas
 }
 
 // reclaimed returns the claims that are reclaimed from groups, with all their consumers.
-func reclaimed(made *preempt.Result) []commit.HeldClaim {
-	var list []commit.HeldClaim
+func reclaimed(made *preempt.Result) []holding.Claim {
+	var list []holding.Claim
 	for _, reclaim := range made.Reclaims {
-		list = append(list, commit.HeldClaim{Key: reclaim.Claim, UID: reclaim.UID, Holders: reclaim.Consumers})
+		list = append(list, holding.Claim{Key: reclaim.Claim, UID: reclaim.UID, Holders: reclaim.Consumers})
 	}
 	return list
 }

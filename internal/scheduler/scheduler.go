@@ -17,6 +17,7 @@ import (
 	"github.com/allot-dev/allot/internal/features"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched"
+	"github.com/allot-dev/allot/internal/sched/holding"
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
@@ -28,7 +29,7 @@ type committer interface {
 	Commit(ctx context.Context, plan *plan.Plan) commit.Result
 	Claims(ctx context.Context, plan *plan.Plan) commit.Result
 	Binds(ctx context.Context, plan *plan.Plan) map[model.Key]error
-	GiveBack(ctx context.Context, held *commit.HeldClaim) (*resource.ResourceClaim, error)
+	GiveBack(ctx context.Context, held *holding.Claim) (*resource.ResourceClaim, error)
 	LookUp(ctx context.Context, claim model.Key) (*resource.ResourceClaim, error)
 }
 
@@ -113,7 +114,7 @@ func newScheduler(p parts) (*Scheduler, error) {
 	l := &loop{
 		feed: feed, commit: counted{p.commit(feed), p.clock, p.opts.Meter}, status: newReporter(p, state, feed),
 		clock: p.clock,
-		state: state, usage: claimUsage{state}, placer: sched.NewPlacer(state, sched.DefaultSteps),
+		state: state, usage: holding.Usage{State: state}, placer: sched.NewPlacer(state, sched.DefaultSteps),
 	}
 	l.runConcurrently = l.running.Go
 	return &Scheduler{

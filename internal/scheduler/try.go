@@ -18,8 +18,8 @@ import (
 func (s *Scheduler) tryUnit(ctx context.Context, entry queue.Entry) {
 	unit, ok := s.state.Unit(entry.Key)
 	if !ok {
-		if unit, ok = s.usage.idleGroup(entry.Key); ok {
-			s.free(ctx, entry.Key, s.usage.unused(unit))
+		if unit, ok = s.usage.IdleGroup(entry.Key); ok {
+			s.free(ctx, entry.Key, s.usage.Unused(unit))
 		}
 		return
 	}
@@ -79,7 +79,7 @@ func (s *Scheduler) abandonPlan(ctx context.Context, entry queue.Entry, plan *pl
 	s.dropNomination(entry.Key)
 	written := *plan
 	written.Claims = nil // no claim of the plan is
-	if len(s.usage.unusedOf(&written, a.hopeless)) > 0 {
+	if len(s.usage.UnusedOf(&written, a.hopeless)) > 0 {
 		s.withdraw(ctx, &written, a)
 		return
 	}

@@ -64,7 +64,7 @@ func (q *unitQueue) enqueue(key model.UnitKey) {
 	}
 	delete(q.halfBound, key)
 	q.dropNomination(key)
-	if q.usage.idleGroupHolds(key) {
+	if q.usage.IdleGroupHolds(key) {
 		q.queue.Add(queue.Entry{Key: key})
 		return
 	}

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -26,6 +25,7 @@ type Objects struct {
 	Namespaces []*corev1.Namespace `json:"namespaces,omitempty"`
 	Pods       []*core.Pod         `json:"pods,omitempty"`
 
+	Workloads       []*scheduling.Workload        `json:"workloads,omitempty"`
 	PodGroups       []*scheduling.PodGroup        `json:"podGroups,omitempty"`
 	PriorityClasses []*schedulingv1.PriorityClass `json:"priorityClasses,omitempty"`
 
@@ -36,16 +36,21 @@ type Objects struct {
 	Slices           []*resourcev1.ResourceSlice                      `json:"resourceSlices,omitempty"`
 	TaintRules       []*resourcev1.DeviceTaintRule                    `json:"deviceTaintRules,omitempty"`
 
-	Quotas   []*corev1.ResourceQuota         `json:"resourceQuotas,omitempty"`
-	Budgets  []*policyv1.PodDisruptionBudget `json:"podDisruptionBudgets,omitempty"`
-	Services []*corev1.Service               `json:"services,omitempty"`
+	Quotas      []*corev1.ResourceQuota         `json:"resourceQuotas,omitempty"`
+	LimitRanges []*corev1.LimitRange            `json:"limitRanges,omitempty"`
+	Budgets     []*policyv1.PodDisruptionBudget `json:"podDisruptionBudgets,omitempty"`
+	Services    []*corev1.Service               `json:"services,omitempty"`
 
 	Volumes      []*corev1.PersistentVolume      `json:"persistentVolumes,omitempty"`
 	VolumeClaims []*corev1.PersistentVolumeClaim `json:"persistentVolumeClaims,omitempty"`
 	CSINodes     []*storagev1.CSINode            `json:"csiNodes,omitempty"`
 
+	// What creates pods, and creates them again when they are evicted.
 	Jobs         []*batch.Job        `json:"jobs,omitempty"`
+	Deployments  []*apps.Deployment  `json:"deployments,omitempty"`
+	ReplicaSets  []*apps.ReplicaSet  `json:"replicaSets,omitempty"`
 	StatefulSets []*apps.StatefulSet `json:"statefulSets,omitempty"`
+	DaemonSets   []*apps.DaemonSet   `json:"daemonSets,omitempty"`
 	// Events are about objects of the kinds above. They are history, and no decision depends on
 	// them.
 	Events []*corev1.Event `json:"events,omitempty"`
@@ -55,22 +60,27 @@ type Objects struct {
 func (o *Objects) lists() []list {
 	return []list{
 		listOf[*corev1.Node]{&o.Nodes}, listOf[*corev1.Namespace]{&o.Namespaces}, listOf[*core.Pod]{&o.Pods},
-		listOf[*scheduling.PodGroup]{&o.PodGroups}, listOf[*schedulingv1.PriorityClass]{&o.PriorityClasses},
+		listOf[*scheduling.Workload]{
+			&o.Workloads,
+		}, listOf[*scheduling.PodGroup]{&o.PodGroups}, listOf[*schedulingv1.PriorityClass]{&o.PriorityClasses},
 		listOf[*resource.ResourceClaim]{&o.Claims}, listOf[*resource.ResourceClaimTemplate]{&o.Templates},
 		listOf[*resourcev1alpha3.ClusterResourceClaimTemplate]{&o.ClusterTemplates},
 		listOf[*resourcev1.DeviceClass]{&o.Classes}, listOf[*resourcev1.ResourceSlice]{&o.Slices},
 		listOf[*resourcev1.DeviceTaintRule]{&o.TaintRules},
-		listOf[*corev1.ResourceQuota]{
-			&o.Quotas,
-		}, listOf[*policyv1.PodDisruptionBudget]{&o.Budgets}, listOf[*corev1.Service]{&o.Services},
+		listOf[*corev1.ResourceQuota]{&o.Quotas}, listOf[*corev1.LimitRange]{&o.LimitRanges},
+		listOf[*policyv1.PodDisruptionBudget]{&o.Budgets}, listOf[*corev1.Service]{&o.Services},
 		listOf[*corev1.PersistentVolume]{&o.Volumes}, listOf[*corev1.PersistentVolumeClaim]{&o.VolumeClaims},
 		listOf[*storagev1.CSINode]{&o.CSINodes},
-		listOf[*batch.Job]{&o.Jobs}, listOf[*apps.StatefulSet]{&o.StatefulSets}, listOf[*corev1.Event]{&o.Events},
+		listOf[*batch.Job]{&o.Jobs}, listOf[*apps.Deployment]{&o.Deployments}, listOf[*apps.ReplicaSet]{&o.ReplicaSets},
+		listOf[*apps.StatefulSet]{&o.StatefulSets}, listOf[*apps.DaemonSet]{&o.DaemonSets},
+		listOf[*corev1.Event]{&o.Events},
 	}
 }
 
 // list has the objects of one kind.
 type list interface {
+	// holds reports whether an object is of this kind.
+	holds(object client.Object) bool
 	// put adds or replaces an object; it reports whether it is of this kind.
 	put(object client.Object) bool
 	// remove removes an object; it reports whether it was there.
@@ -81,12 +91,17 @@ type list interface {
 
 type listOf[T client.Object] struct{ objects *[]T }
 
+func (l listOf[T]) holds(object client.Object) bool {
+	_, ok := object.(T)
+	return ok
+}
+
 func (l listOf[T]) put(object client.Object) bool {
 	obj, ok := object.(T)
 	if !ok {
 		return false
 	}
-	prune(obj)
+	Prune(obj)
 	at, found := l.find(obj)
 	if found {
 		(*l.objects)[at] = obj
@@ -124,10 +139,6 @@ func (l listOf[T]) each(f func(client.Object)) {
 	for _, object := range *l.objects {
 		f(object)
 	}
-}
-
-func compareObjects[T client.Object](a, b T) int {
-	return cmp.Or(compareStrings(a.GetNamespace(), b.GetNamespace()), compareStrings(a.GetName(), b.GetName()))
 }
 
 func compareStrings(a, b string) int { return strings.Compare(a, b) }

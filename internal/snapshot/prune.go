@@ -9,8 +9,8 @@ import (
 	"github.com/allot-dev/allot/internal/client"
 )
 
-// prune removes what does not decide and may be secret or large.
-func prune(object client.Object) {
+// Prune removes what does not decide and may be secret or large.
+func Prune(object client.Object) {
 	object.SetManagedFields(nil)
 	if annotations := object.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
 		delete(annotations, corev1.LastAppliedConfigAnnotation)
@@ -24,7 +24,13 @@ func prune(object client.Object) {
 		o.Status.HostIP, o.Status.HostIPs, o.Status.PodIP, o.Status.PodIPs = "", nil, "", nil
 	case *batch.Job:
 		prunePod(&o.Spec.Template.Spec)
+	case *apps.Deployment:
+		prunePod(&o.Spec.Template.Spec)
+	case *apps.ReplicaSet:
+		prunePod(&o.Spec.Template.Spec)
 	case *apps.StatefulSet:
+		prunePod(&o.Spec.Template.Spec)
+	case *apps.DaemonSet:
 		prunePod(&o.Spec.Template.Spec)
 	case *corev1.Node:
 		o.Status.Addresses = nil

@@ -72,6 +72,11 @@ func (s *Snapshot) Put(object runtime.Object) bool {
 	return ok && slices.ContainsFunc(s.Objects.lists(), func(l list) bool { return l.put(obj) })
 }
 
+// Decides reports whether a Snapshot has objects of the kind of an object.
+func Decides(object client.Object) bool {
+	return slices.ContainsFunc((&Objects{}).lists(), func(l list) bool { return l.holds(object) })
+}
+
 // Delete removes an object of a kind of Objects and reports whether it was there.
 func (s *Snapshot) Delete(object client.Object) bool {
 	return slices.ContainsFunc(s.Objects.lists(), func(l list) bool { return l.remove(object) })

@@ -19,10 +19,12 @@ type Rules struct {
 	Kind schema.GroupVersionKind
 	// Versions are the served versions, the stored one first.
 	Versions []string
-	Create   rest.RESTCreateStrategy
-	Update   rest.RESTUpdateStrategy
-	Status   rest.RESTUpdateStrategy
-	Printer  printers.Printer
+	// Gates are features without which the kind is not served.
+	Gates   []features.Gate
+	Create  rest.RESTCreateStrategy
+	Update  rest.RESTUpdateStrategy
+	Status  rest.RESTUpdateStrategy
+	Printer printers.Printer
 }
 
 // RulesByResource returns the rules of every stored resource. They need neither storage nor a
@@ -38,7 +40,14 @@ func RulesByResource(scheme *runtime.Scheme) map[schema.GroupResource]Rules {
 
 func (k *kind[T, P]) rules(scheme *runtime.Scheme, on features.Set) Rules {
 	s := k.strategy(scheme, on)
-	out := Rules{Kind: k.stored(scheme), Versions: k.names.versions, Create: s, Update: s, Printer: k.printer()}
+	out := Rules{
+		Kind:     k.stored(scheme),
+		Versions: k.names.versions,
+		Gates:    k.gates,
+		Create:   s,
+		Update:   s,
+		Printer:  k.printer(),
+	}
 	if k.status != nil {
 		out.Status = statusStrategy[T, P]{s}
 	}

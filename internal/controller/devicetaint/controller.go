@@ -11,7 +11,6 @@ import (
 
 	core "github.com/allot-dev/allot/api/core/v1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
-	"github.com/allot-dev/allot/internal/claims"
 	"github.com/allot-dev/allot/internal/controller/eviction"
 	"github.com/allot-dev/allot/internal/controller/reconciler"
 )
@@ -92,7 +91,7 @@ func newController(
 	c := &Controller{cache: cache, server: server, opts: opts, counts: map[types.UID]int{}}
 	c.evictor = eviction.New(eviction.Config{
 		Pods: cache.pods, Server: server, Limit: limit, Events: events, Clock: opts.Clock,
-		Judge: func(pod *core.Pod) (eviction.Verdict, bool) { return judge(pod, c.ends(pod), opts.MinLife) },
+		Judge: func(pod *core.Pod) (eviction.Verdict, bool) { return judge(pod, c.sources().ends(pod), opts.MinLife) },
 		Words: eviction.Words{
 			Event:     reasonEviction,
 			Condition: reasonDisruption,
@@ -106,35 +105,15 @@ func newController(
 // Run evicts until ctx is done.
 func (c *Controller) Run(ctx context.Context) error { return c.run(ctx) }
 
-// ends returns the end of the pod's use of each device with a taint.
-func (c *Controller) ends(pod *core.Pod) []end {
-	var out []end
-	for _, name := range claims.Uses(pod) {
-		claim, ok := c.cache.claims.Get(pod.Namespace, name)
-		if !ok || !uses(pod, claim) {
-			continue
-		}
-		for i := range claim.Status.Allocation.Devices.Results {
-			result := &claim.Status.Allocation.Devices.Results[i]
-			for _, t := range c.taints(deviceOf(result)) {
-				if e, ok := endOf(t, result.Tolerations); ok {
-					out = append(out, e)
-				}
-			}
-		}
+// sources returns what decides which pods are evicted.
+func (c *Controller) sources() Sources {
+	return Sources{
+		Claim: c.cache.claims.Get,
+		Slices: func(driver, pool string) []*resourcev1.ResourceSlice {
+			return c.cache.slices.ByIndex(slicesByPool, poolKey(driver, pool))
+		},
+		Rules: c.cache.rules.List(),
 	}
-	return out
-}
-
-// taints returns the NoExecute taints of a device.
-func (c *Controller) taints(d device) []taint {
-	out := published(c.cache.slices.ByIndex(slicesByPool, poolKey(d.driver, d.pool)), d)
-	for _, rule := range c.cache.rules.List() {
-		if evicts(rule) && selects(rule, d) {
-			out = append(out, taintOf(rule))
-		}
-	}
-	return out
 }
 
 // count counts an eviction.

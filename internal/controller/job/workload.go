@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -124,4 +125,9 @@ func workloadKeyOf(job *batch.Job) string {
 		return workloadKey(job.Namespace, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind(), owner.Name)
 	}
 	return workloadKey(job.Namespace, kind.GroupKind(), job.Name)
+}
+
+// IsFor reports whether the Workload is for the Job, by its controllerRef.
+func IsFor(job *batch.Job, w *scheduling.Workload) bool {
+	return slices.Contains(workloadKeys(w), workloadKeyOf(job)) && Concerns(job, w)
 }

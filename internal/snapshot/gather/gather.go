@@ -36,6 +36,9 @@ type Gatherer struct {
 	info   snapshot.Server
 	kinds  []kind
 	absent map[string]bool
+	// Controllers includes the kinds that explain nothing and are needed to make plans: what creates
+	// pods, and limits of new pods.
+	Controllers bool
 	// Namespace is read alone where the rights do not suffice for all namespaces; "" for none.
 	Namespace string
 }
@@ -74,17 +77,24 @@ func New(ctx context.Context, cfg *rest.Config) (*Gatherer, error) {
 
 // Snapshot reads everything. The result is of several moments, some milliseconds or seconds apart.
 func (g *Gatherer) Snapshot(ctx context.Context, now time.Time) (*snapshot.Snapshot, error) {
+	s, _, err := g.take(ctx, now)
+	return s, err
+}
+
+// take reads everything, and returns what was listed, too.
+func (g *Gatherer) take(ctx context.Context, now time.Time) (*snapshot.Snapshot, []listing, error) {
 	s := snapshot.New(metav1.NewTime(now.UTC().Truncate(time.Second)), g.info)
-	var mu sync.Mutex // guards s
+	var listings []listing
+	var mu sync.Mutex // guards s and listings
 	reading, ctx := errgroup.WithContext(ctx)
 	reading.SetLimit(parallelLists)
 	for i := range g.kinds {
 		k := &g.kinds[i]
-		if g.absent[k.resource] {
+		if g.absent[k.resource] || k.controllers && !g.Controllers {
 			continue
 		}
 		reading.Go(func() error {
-			objects, unknown, err := g.read(ctx, k)
+			read, unknown, err := g.read(ctx, k)
 			if err != nil {
 				return fmt.Errorf("list %s: %w", k.resource, err)
 			}
@@ -93,66 +103,78 @@ func (g *Gatherer) Snapshot(ctx context.Context, now time.Time) (*snapshot.Snaps
 			if unknown != nil {
 				s.Unknown = append(s.Unknown, *unknown)
 			}
-			for _, object := range objects {
+			for _, object := range read.objects {
 				s.Put(object)
+			}
+			if read.version != "" {
+				listings = append(listings, read)
 			}
 			return nil
 		})
 	}
 	if err := reading.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	keepEvents(s)
 	s.Sort()
-	return s, nil
+	return s, listings, nil
+}
+
+// listing is the objects of a kind as they were listed.
+type listing struct {
+	kind      *kind
+	namespace string
+	objects   []runtime.Object
+	version   string // resource version of the list; "" if there is none
 }
 
 // read lists a kind. Missing rights are not an error.
-func (g *Gatherer) read(ctx context.Context, k *kind) ([]runtime.Object, *snapshot.Unknown, error) {
-	objects, err := readAll(ctx, k, metav1.NamespaceAll)
+func (g *Gatherer) read(ctx context.Context, k *kind) (listing, *snapshot.Unknown, error) {
+	read, err := readAll(ctx, k, metav1.NamespaceAll)
 	switch {
 	case apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err):
-		return nil, nil, nil // the server does not serve the kind, so that it decides nothing
+		return listing{}, nil, nil // the server does not serve the kind, so that it decides nothing
 	case !apierrors.IsForbidden(err):
-		return objects, nil, err
+		return read, nil, err
 	}
 	unknown := &snapshot.Unknown{Resource: k.resource, Reason: "you may not list them", Missing: k.missing}
 	if !k.namespaced || g.Namespace == "" {
-		return nil, unknown, nil
+		return listing{}, unknown, nil
 	}
-	objects, err = readAll(ctx, k, g.Namespace)
+	read, err = readAll(ctx, k, g.Namespace)
 	if apierrors.IsForbidden(err) {
-		return nil, unknown, nil
+		return listing{}, unknown, nil
 	}
 	unknown.Reason = "you may list them only in namespace " + g.Namespace
-	return objects, unknown, err
+	return read, unknown, err
 }
 
 // readAll lists the objects of a kind page by page.
-func readAll(ctx context.Context, k *kind, namespace string) ([]runtime.Object, error) {
-	var objects []runtime.Object
+func readAll(ctx context.Context, k *kind, namespace string) (listing, error) {
+	read := listing{kind: k, namespace: namespace}
 	opts := metav1.ListOptions{Limit: page}
 	for {
 		list, err := k.list(ctx, namespace, opts)
 		switch {
 		case apierrors.IsResourceExpired(err) && opts.Continue != "":
 			// The pages took so long that the server forgot the revision: read it in one piece.
-			objects, opts = nil, metav1.ListOptions{}
+			read.objects, opts = nil, metav1.ListOptions{}
 			continue
 		case err != nil:
-			return nil, err
+			return listing{}, err
 		}
 		items, err := meta.ExtractList(list)
 		if err != nil {
-			return nil, fmt.Errorf("read list: %w", err)
+			return listing{}, fmt.Errorf("read list: %w", err)
 		}
-		objects = append(objects, items...)
+		read.objects = append(read.objects, items...)
 		info, err := meta.ListAccessor(list)
 		if err != nil {
-			return nil, errors.New("a list without metadata")
+			return listing{}, errors.New("a list without metadata")
 		}
+		read.version = info.GetResourceVersion()
 		if opts.Continue = info.GetContinue(); opts.Continue == "" {
-			return objects, nil
+			return read, nil
 		}
 	}
 }
@@ -161,10 +183,18 @@ func readAll(ctx context.Context, k *kind, namespace string) ([]runtime.Object, 
 func keepEvents(s *snapshot.Snapshot) {
 	var kept []*corev1.Event
 	for _, event := range s.Objects.Events {
-		switch event.InvolvedObject.Kind {
-		case "Pod", "PodGroup", "ResourceClaim", "ResourceSlice", "DeviceTaintRule", "Job", "Node", "StatefulSet":
+		if isExplained(event) {
 			kept = append(kept, event)
 		}
 	}
 	s.Objects.Events = kept
+}
+
+// isExplained reports whether an event is about an object of a kind that can be explained.
+func isExplained(event *corev1.Event) bool {
+	switch event.InvolvedObject.Kind {
+	case "Pod", "PodGroup", "ResourceClaim", "ResourceSlice", "DeviceTaintRule", "Job", "Node", "StatefulSet":
+		return true
+	}
+	return false
 }

@@ -26,26 +26,22 @@ type reply struct {
 
 // podsOf returns a kind whose lists are answered by replies, in order.
 func podsOf(t *testing.T, replies ...reply) *kind {
-	return &kind{
-		resource:   "pods",
-		namespaced: true,
-		missing:    "nothing is known",
-		list: func(_ context.Context, namespace string, opts metav1.ListOptions) (runtime.Object, error) {
-			if len(replies) == 0 {
-				t.Fatal("one list too many")
-			}
-			r := replies[0]
-			replies = replies[1:]
-			if r.namespace != namespace || r.cont != opts.Continue {
-				t.Errorf("list of namespace %q from %q, want %q from %q", namespace, opts.Continue, r.namespace, r.cont)
-			}
-			list := &corev1.PodList{ListMeta: metav1.ListMeta{Continue: r.next}}
-			for _, name := range r.names {
-				list.Items = append(list.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}})
-			}
-			return list, r.err
-		},
+	list := func(_ context.Context, namespace string, opts metav1.ListOptions) (runtime.Object, error) {
+		if len(replies) == 0 {
+			t.Fatal("one list too many")
+		}
+		r := replies[0]
+		replies = replies[1:]
+		if r.namespace != namespace || r.cont != opts.Continue {
+			t.Errorf("list of namespace %q from %q, want %q from %q", namespace, opts.Continue, r.namespace, r.cont)
+		}
+		list := &corev1.PodList{ListMeta: metav1.ListMeta{Continue: r.next}}
+		for _, name := range r.names {
+			list.Items = append(list.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		}
+		return list, r.err
 	}
+	return &kind{resource: "pods", namespaced: true, missing: "nothing is known", source: source{list: list}}
 }
 
 func TestRead(t *testing.T) {
@@ -84,12 +80,12 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := &Gatherer{Namespace: c.namespace}
-			objects, unknown, err := g.read(t.Context(), podsOf(t, c.replies...))
+			read, unknown, err := g.read(t.Context(), podsOf(t, c.replies...))
 			if (err != nil) != c.fails {
 				t.Fatalf("error = %v", err)
 			}
 			var names []string
-			for _, object := range objects {
+			for _, object := range read.objects {
 				names = append(names, object.(*corev1.Pod).Name)
 			}
 			text := ""

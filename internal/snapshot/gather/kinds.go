@@ -5,7 +5,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/allot-dev/allot/internal/client"
 )
@@ -15,115 +17,140 @@ type kind struct {
 	resource   string
 	group      string
 	namespaced bool
-	missing    string // what is not known without it, a clause after "so"
-	list       func(ctx context.Context, namespace string, opts metav1.ListOptions) (runtime.Object, error)
+	// controllers means that the kind is read for plans alone.
+	controllers bool
+	missing     string // what is not known without it, a clause after "so"
+	source
 }
 
 // kinds returns all kinds that are read.
 func kinds(set *client.Set, plain kubernetes.Interface) []kind {
-	const core, dra, scheduling = "", "resource.k8s.io", "scheduling.k8s.io"
+	const core, apps, dra, scheduling = "", "apps", "resource.k8s.io", "scheduling.k8s.io"
+	limitRanges := func(namespace string) typed.LimitRangeInterface { return plain.CoreV1().LimitRanges(namespace) }
 	return []kind{
-		{"nodes", core, false, "no node is known and nothing can be explained", cluster(set.Nodes)},
+		{"nodes", core, false, false, "no node is known and nothing can be explained", cluster(set.Nodes)},
 		{
-			"namespaces",
-			core,
-			false,
+			"namespaces", core, false, false,
 			"pod affinity by namespace labels, and which namespaces may use admin access, are not known",
 			cluster(set.Namespaces),
 		},
-		{"pods", core, true, "the free resources of nodes and the consumers of claims are not known", spaced(set.Pods)},
 		{
-			"podgroups",
-			set.Dialect().GroupVersion().Group,
-			true,
+			"pods", core, true, false,
+			"the free resources of nodes and the consumers of claims are not known",
+			spaced(set.Pods),
+		},
+		{
+			"podgroups", set.Dialect().GroupVersion().Group, true, false,
 			"which pods have to be scheduled together is not known",
 			spaced(set.PodGroups),
 		},
-		{"priorityclasses", scheduling, false, "the names of priorities are not known", cluster(set.PriorityClasses)},
-		{"resourceclaims", dra, true, "devices that are in use look free", spaced(set.ResourceClaims)},
 		{
-			"resourceclaimtemplates",
-			dra,
-			true,
+			"priorityclasses", scheduling, false, false,
+			"the names of priorities are not known",
+			cluster(set.PriorityClasses),
+		},
+		{"resourceclaims", dra, true, false, "devices that are in use look free", spaced(set.ResourceClaims)},
+		{
+			"resourceclaimtemplates", dra, true, false,
 			"whether a missing claim has a template is not known",
 			spaced(set.ResourceClaimTemplates),
 		},
 		{
-			"clusterresourceclaimtemplates",
-			dra,
-			false,
+			"clusterresourceclaimtemplates", dra, false, false,
 			"whether a missing claim has a template is not known",
 			cluster(set.ClusterResourceClaimTemplates),
 		},
-		{"deviceclasses", dra, false, "no device class is known", cluster(set.DeviceClasses)},
-		{"resourceslices", dra, false, "no device is known", cluster(set.ResourceSlices)},
-		{"devicetaintrules", dra, false, "devices that a rule taints look usable", cluster(set.DeviceTaintRules)},
-		{"resourcequotas", core, true, "whether a quota stands in the way is not known", quotas(plain)},
+		{"deviceclasses", dra, false, false, "no device class is known", cluster(set.DeviceClasses)},
+		{"resourceslices", dra, false, false, "no device is known", cluster(set.ResourceSlices)},
 		{
-			"poddisruptionbudgets",
-			"policy",
-			true,
+			"devicetaintrules", dra, false, false,
+			"devices that a rule taints look usable",
+			cluster(set.DeviceTaintRules),
+		},
+		{
+			"resourcequotas", core, true, false,
+			"whether a quota stands in the way is not known",
+			spaced(set.ResourceQuotas),
+		},
+		{
+			"poddisruptionbudgets", "policy", true, false,
 			"which pods are protected from preemption is not known",
 			spaced(set.PodDisruptionBudgets),
 		},
-		{"services", core, true, "which pods serve together, and are spread by default, is not known", spaced(set.Services)},
 		{
-			"persistentvolumes",
-			core,
-			false,
+			"services", core, true, false,
+			"which pods serve together, and are spread by default, is not known",
+			spaced(set.Services),
+		},
+		{
+			"persistentvolumes", core, false, false,
 			"from which nodes volumes can be used is not known",
 			cluster(set.PersistentVolumes),
 		},
 		{
-			"persistentvolumeclaims",
-			core,
-			true,
+			"persistentvolumeclaims", core, true, false,
 			"pods that mount a claim look as if it did not exist",
 			spaced(set.PersistentVolumeClaims),
 		},
 		{
-			"csinodes",
-			"storage.k8s.io",
-			false,
+			"csinodes", "storage.k8s.io", false, false,
 			"how many volumes can be attached to a node is not known",
 			cluster(set.CSINodes),
 		},
-		{"jobs", "batch", true, "nothing is known of Jobs", spaced(set.Jobs)},
+		{"jobs", "batch", true, false, "nothing is known of Jobs", spaced(set.Jobs)},
 		{
-			"statefulsets",
-			"apps",
-			true,
+			"statefulsets", apps, true, false,
 			"whether a StatefulSet creates its pods one by one is not known",
 			spaced(set.StatefulSets),
 		},
-		{"events", core, true, "there is no history", spaced(set.Events)},
+		{
+			"workloads", set.Dialect().GroupVersion().Group, true, true,
+			"PodGroups of new Jobs that name a Workload are not planned",
+			spaced(set.Workloads),
+		},
+		{
+			"deployments", apps, true, true,
+			"evicted pods of Deployments look as if nothing replaced them",
+			spaced(set.Deployments),
+		},
+		{
+			"replicasets", apps, true, true,
+			"evicted pods of ReplicaSets look as if nothing replaced them",
+			spaced(set.ReplicaSets),
+		},
+		{
+			"daemonsets", apps, true, true,
+			"new nodes look as if no DaemonSet created pods there",
+			spaced(set.DaemonSets),
+		},
+		{"limitranges", core, true, true, "requests that a LimitRange sets are not planned", spaced(limitRanges)},
+		{"events", core, true, false, "there is no history", spaced(set.Events)},
 	}
 }
 
-// lister is the part of a client that lists.
+// source lists and watches the objects of a kind in a namespace.
+type source struct {
+	list  func(ctx context.Context, namespace string, opts metav1.ListOptions) (runtime.Object, error)
+	watch func(ctx context.Context, namespace string, opts metav1.ListOptions) (watch.Interface, error)
+}
+
+// lister is the part of a client that reads.
 type lister[L runtime.Object] interface {
 	List(ctx context.Context, opts metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
 }
 
-func cluster[L runtime.Object, C lister[L]](
-	of func() C,
-) func(context.Context, string, metav1.ListOptions) (runtime.Object, error) {
-	return func(ctx context.Context, _ string, opts metav1.ListOptions) (runtime.Object, error) {
-		return of().List(ctx, opts)
-	}
+func cluster[L runtime.Object, C lister[L]](of func() C) source {
+	return spaced(func(string) C { return of() })
 }
 
-func spaced[L runtime.Object, C lister[L]](
-	of func(namespace string) C,
-) func(context.Context, string, metav1.ListOptions) (runtime.Object, error) {
-	return func(ctx context.Context, namespace string, opts metav1.ListOptions) (runtime.Object, error) {
-		return of(namespace).List(ctx, opts)
-	}
-}
-
-// quotas lists ResourceQuotas with a client of Kubernetes' own types, because allot's have none.
-func quotas(plain kubernetes.Interface) func(context.Context, string, metav1.ListOptions) (runtime.Object, error) {
-	return func(ctx context.Context, namespace string, opts metav1.ListOptions) (runtime.Object, error) {
-		return plain.CoreV1().ResourceQuotas(namespace).List(ctx, opts)
+func spaced[L runtime.Object, C lister[L]](of func(namespace string) C) source {
+	return source{
+		list: func(ctx context.Context, namespace string, opts metav1.ListOptions) (runtime.Object, error) {
+			return of(namespace).List(ctx, opts)
+		},
+		watch: func(ctx context.Context, namespace string, opts metav1.ListOptions) (watch.Interface, error) {
+			return of(namespace).Watch(ctx, opts)
+		},
 	}
 }

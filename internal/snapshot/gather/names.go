@@ -46,8 +46,8 @@ func (g *Gatherer) each(ctx context.Context, resource, namespace string, f func(
 		if k.resource != resource || g.absent[resource] {
 			continue
 		}
-		objects, err := readAll(ctx, k, namespace)
-		for _, object := range objects {
+		read, err := readAll(ctx, k, namespace)
+		for _, object := range read.objects {
 			f(object)
 		}
 		return err

@@ -1,34 +1,40 @@
-package scheduler
+package holding
 
 import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
 
-// claimUsage finds the claims that have devices for a unit and that no pod on a node uses. It reads
-// the State and changes nothing.
-type claimUsage struct {
-	state *model.State
+// Claim is a claim with holders that do not use it.
+type Claim struct {
+	Key     model.Key
+	UID     types.UID
+	Holders []model.Consumer
 }
 
-// unused returns the claims that have devices for the waiting pods of a unit, and for their group
+// Usage finds the claims that have devices for a unit and that no pod on a node uses. It reads
+// the State and changes nothing.
+type Usage struct {
+	State *model.State
+}
+
+// Unused returns the claims that have devices for the waiting pods of a unit, and for their group
 // if it has never run.
-func (u claimUsage) unused(unit *model.Unit) []commit.HeldClaim {
+func (u Usage) Unused(unit *model.Unit) []Claim {
 	claims := u.allocatedOf(unit, unit.Group != nil && !unit.Group.Scheduled)
 	if len(claims) == 0 {
 		return nil
 	}
-	return u.notInUse(u.heldBy(claims, holders(unit)), nil)
+	return u.NotInUse(u.heldBy(claims, holders(unit)), nil)
 }
 
 // allocatedOf returns the claims of the unit's pods that have devices, each once. With group, the
 // claims of the unit's group come first.
-func (u claimUsage) allocatedOf(unit *model.Unit, group bool) []model.Key {
+func (u Usage) allocatedOf(unit *model.Unit, group bool) []model.Key {
 	var keys []model.Key
 	seen := map[model.Key]bool{}
 	add := func(namespace, name string) {
@@ -52,8 +58,8 @@ func (u claimUsage) allocatedOf(unit *model.Unit, group bool) []model.Key {
 }
 
 // hasDevices reports whether the API shows devices of a claim that can be deallocated.
-func (u claimUsage) hasDevices(key model.Key) bool {
-	observed, ok := u.state.Claims.Observed(key)
+func (u Usage) hasDevices(key model.Key) bool {
+	observed, ok := u.State.Claims.Observed(key)
 	return ok && observed.Allocation != nil && !observed.Deleting
 }
 
@@ -70,57 +76,57 @@ func holders(unit *model.Unit) []model.Consumer {
 	return holders
 }
 
-// unusedOf returns the claims that a plan has allocated, and its claims with devices that never
+// UnusedOf returns the claims that a plan has allocated, and its claims with devices that never
 // become ready.
-func (u claimUsage) unusedOf(plan *plan.Plan, hopeless []model.Key) []commit.HeldClaim {
+func (u Usage) UnusedOf(plan *plan.Plan, hopeless []model.Key) []Claim {
 	var holders []model.Consumer
 	for i := range plan.Pods {
 		holders = append(holders, model.PodConsumer(plan.Pods[i].Pod.Name, plan.Pods[i].UID))
 	}
-	if group, ok := u.state.Groups.Get(plan.Unit.Key); ok && plan.Unit.Group && !group.Scheduled {
+	if group, ok := u.State.Groups.Get(plan.Unit.Key); ok && plan.Unit.Group && !group.Scheduled {
 		holders = append(holders, model.GroupConsumer(group.Key.Name, group.UID))
 	}
-	var unused []commit.HeldClaim
+	var unused []Claim
 	for i := range plan.Claims {
 		claim := &plan.Claims[i]
 		if claim.Allocation == nil {
 			continue
 		}
 		uid := claim.UID
-		if made, ok := u.state.Claims.Observed(claim.Key); ok && claim.Make != nil {
+		if made, ok := u.State.Claims.Observed(claim.Key); ok && claim.Make != nil {
 			uid = made.UID
 		}
 		unused = append(unused,
-			commit.HeldClaim{Key: claim.Key, UID: uid, Holders: append(slices.Clip(holders), claim.Reserve...)})
+			Claim{Key: claim.Key, UID: uid, Holders: append(slices.Clip(holders), claim.Reserve...)})
 	}
 	for _, key := range hopeless {
-		claim, ok := u.state.Claims.Get(key)
-		if ok && !slices.ContainsFunc(unused, func(held commit.HeldClaim) bool { return held.Key == key }) {
-			unused = append(unused, commit.HeldClaim{Key: key, UID: claim.UID, Holders: holders})
+		claim, ok := u.State.Claims.Get(key)
+		if ok && !slices.ContainsFunc(unused, func(held Claim) bool { return held.Key == key }) {
+			unused = append(unused, Claim{Key: key, UID: claim.UID, Holders: holders})
 		}
 	}
-	return u.notInUse(unused, plan)
+	return u.NotInUse(unused, plan)
 }
 
 // heldBy returns the claims that have no consumers other than the holders.
-func (u claimUsage) heldBy(claims []model.Key, holders []model.Consumer) []commit.HeldClaim {
+func (u Usage) heldBy(claims []model.Key, holders []model.Consumer) []Claim {
 	these := map[types.UID]bool{}
 	for _, holder := range holders {
 		these[holder.UID] = true
 	}
 	other := func(c model.Consumer) bool { return !these[c.UID] }
-	var held []commit.HeldClaim
+	var held []Claim
 	for _, key := range claims {
-		if claim, _ := u.state.Claims.Get(key); !slices.ContainsFunc(claim.Consumers, other) {
-			held = append(held, commit.HeldClaim{Key: key, UID: claim.UID, Holders: holders})
+		if claim, _ := u.State.Claims.Get(key); !slices.ContainsFunc(claim.Consumers, other) {
+			held = append(held, Claim{Key: key, UID: claim.UID, Holders: holders})
 		}
 	}
 	return held
 }
 
-// notInUse removes claims from the list that a pod on a node names, reserved for it or not. Pods of
+// NotInUse removes claims from the list that a pod on a node names, reserved for it or not. Pods of
 // the plan, which may be nil, do not count.
-func (u claimUsage) notInUse(list []commit.HeldClaim, plan *plan.Plan) []commit.HeldClaim {
+func (u Usage) NotInUse(list []Claim, plan *plan.Plan) []Claim {
 	if len(list) == 0 {
 		return nil
 	}
@@ -131,7 +137,7 @@ func (u claimUsage) notInUse(list []commit.HeldClaim, plan *plan.Plan) []commit.
 		}
 	}
 	used := map[model.Key]bool{}
-	for _, info := range u.state.Nodes.List() {
+	for _, info := range u.State.Nodes.List() {
 		for _, pod := range info.Pods {
 			for name := range pod.ClaimNames {
 				if !planned[pod.Key] {
@@ -140,44 +146,44 @@ func (u claimUsage) notInUse(list []commit.HeldClaim, plan *plan.Plan) []commit.
 			}
 		}
 	}
-	return slices.DeleteFunc(list, func(held commit.HeldClaim) bool { return used[held.Key] })
+	return slices.DeleteFunc(list, func(held Claim) bool { return used[held.Key] })
 }
 
-// idleGroup returns a unit of a group that has never run and has no pods to place.
-func (u claimUsage) idleGroup(key model.UnitKey) (*model.Unit, bool) {
-	group, ok := u.state.Groups.Get(key.Key)
-	if !key.Group || !ok || group.Scheduled || u.state.Groups.Census(key.Key).Bound > 0 {
+// IdleGroup returns a unit of a group that has never run and has no pods to place.
+func (u Usage) IdleGroup(key model.UnitKey) (*model.Unit, bool) {
+	group, ok := u.State.Groups.Get(key.Key)
+	if !key.Group || !ok || group.Scheduled || u.State.Groups.Census(key.Key).Bound > 0 {
 		return nil, false
 	}
 	if slices.ContainsFunc(
-		u.state.Groups.Members(key.Key), func(pod *model.Pod) bool { return pod.Foreign && !pod.Finished },
+		u.State.Groups.Members(key.Key), func(pod *model.Pod) bool { return pod.Foreign && !pod.Finished },
 	) {
 		return nil, false // another scheduler may be about to bind them
 	}
 	return &model.Unit{Key: key, Group: group}, true
 }
 
-// idleGroupHolds reports whether an idle group has unused devices: it was rolled back, or its pods
+// IdleGroupHolds reports whether an idle group has unused devices: it was rolled back, or its pods
 // were deleted before they were bound.
-func (u claimUsage) idleGroupHolds(key model.UnitKey) bool {
-	unit, ok := u.idleGroup(key)
-	return ok && len(unit.Group.Claims) > 0 && len(u.unused(unit)) > 0
+func (u Usage) IdleGroupHolds(key model.UnitKey) bool {
+	unit, ok := u.IdleGroup(key)
+	return ok && len(unit.Group.Claims) > 0 && len(u.Unused(unit)) > 0
 }
 
 // survivors returns the members of a gang that run although the gang has lost others and is below
 // its minCount, and whether controllers replace them when they are deleted. There are none if
 // minCount was changed since the gang was scheduled, since running pods do not have to leave for
 // that, or if another scheduler has placed some.
-func (u claimUsage) survivors(unit *model.Unit) (survivors []*model.Pod, replaced bool) {
+func (u Usage) survivors(unit *model.Unit) (survivors []*model.Pod, replaced bool) {
 	group := unit.Group
-	if group == nil || !group.Gang || !group.Completed || u.state.Groups.Census(group.Key).Bound >= group.MinCount {
+	if group == nil || !group.Gang || !group.Completed || u.State.Groups.Census(group.Key).Bound >= group.MinCount {
 		return nil, false
 	}
 	replaced = true
-	for _, pod := range u.state.Groups.Members(group.Key) {
+	for _, pod := range u.State.Groups.Members(group.Key) {
 		switch {
 		case !pod.Counts() || pod.Deleting:
-		case pod.Foreign || u.state.Pods.Assumed(pod.Key):
+		case pod.Foreign || u.State.Pods.Assumed(pod.Key):
 			return nil, false
 		default:
 			survivors = append(survivors, pod)
@@ -187,10 +193,10 @@ func (u claimUsage) survivors(unit *model.Unit) (survivors []*model.Pod, replace
 	return survivors, replaced
 }
 
-// mayHold reports whether a group or any of its members may have devices.
-func (u claimUsage) mayHold(group *model.Group) bool {
-	return u.state.Groups.OwnAllocated(group.Key) > 0 || slices.ContainsFunc(group.Claims, func(name string) bool {
-		claim, ok := u.state.Claims.Observed(model.Key{Namespace: group.Key.Namespace, Name: name})
+// MayHold reports whether a group or any of its members may have devices.
+func (u Usage) MayHold(group *model.Group) bool {
+	return u.State.Groups.OwnAllocated(group.Key) > 0 || slices.ContainsFunc(group.Claims, func(name string) bool {
+		claim, ok := u.State.Claims.Observed(model.Key{Namespace: group.Key.Namespace, Name: name})
 		return ok && claim.Allocation != nil
 	})
 }
@@ -198,7 +204,7 @@ func (u claimUsage) mayHold(group *model.Group) bool {
 // reservedOnlyFor reports whether a claim is reserved for no consumer outside the unit. Consumers
 // other than pods and PodGroups represent the pods that name the claim, and keep its devices unless
 // these are broken.
-func (u claimUsage) reservedOnlyFor(claim *model.Claim, unit *model.Unit, broken bool) bool {
+func (u Usage) reservedOnlyFor(claim *model.Claim, unit *model.Unit, broken bool) bool {
 	return !slices.ContainsFunc(claim.Consumers, func(c model.Consumer) bool {
 		switch {
 		case model.IsPodConsumer(c):

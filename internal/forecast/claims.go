@@ -1,0 +1,239 @@
+package forecast
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/types"
+
+	core "github.com/allot-dev/allot/api/core/v1"
+	resource "github.com/allot-dev/allot/api/resource/v1"
+	scheduling "github.com/allot-dev/allot/api/scheduling/v1beta1"
+	"github.com/allot-dev/allot/internal/claims"
+	"github.com/allot-dev/allot/internal/features"
+	"github.com/allot-dev/allot/internal/groups"
+)
+
+// claimOwner names a pod or PodGroup for which claims are generated.
+type claimOwner struct {
+	group           bool
+	namespace, name string
+}
+
+func (o claimOwner) String() string {
+	if o.group {
+		return "PodGroup " + o.namespace + "/" + o.name
+	}
+	return "Pod " + o.namespace + "/" + o.name
+}
+
+func compareOwners(a, b claimOwner) int {
+	switch {
+	case a.group && !b.group: // pods record the claims of their groups
+		return -1
+	case b.group && !a.group:
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+}
+
+// generateClaims creates the claims that pods and PodGroups lack.
+func (s *simulation) generateClaims() error {
+	for _, key := range slices.SortedFunc(maps.Keys(s.lacking), compareOwners) {
+		done, err := s.generateFor(key)
+		if err != nil {
+			return err
+		}
+		if done {
+			delete(s.lacking, key)
+		}
+	}
+	return nil
+}
+
+// generateFor creates the claims of one owner, and reports whether it lacks none.
+func (s *simulation) generateFor(key claimOwner) (done bool, err error) {
+	if key.group {
+		group, ok := s.world.PodGroups.Get(key.namespace, key.name)
+		if !ok || !s.world.Features.On(features.WorkloadClaims) {
+			return true, nil
+		}
+		change := s.settleClaims(key, claims.GroupOwner(group))
+		if change.Record != nil {
+			updated := *group
+			updated.Status.ResourceClaimStatuses = groupRecords(change.Record)
+			s.world.PodGroups.Put(&updated)
+		}
+		return change.Settled() && len(change.Problems) == 0, nil
+	}
+	pod, ok := s.world.Pods.Get(key.namespace, key.name)
+	if !ok {
+		return true, nil
+	}
+	var group *scheduling.PodGroup
+	if name, member := claims.GroupName(pod); member {
+		group, _ = s.world.PodGroups.Get(pod.Namespace, name)
+	}
+	owner := claims.PodOwner(pod, group)
+	if !s.world.Features.On(features.WorkloadClaims) {
+		owner = owner.WithoutGroupClaims(pod, group)
+	}
+	change := s.settleClaims(key, owner)
+	if change.Record != nil {
+		updated := *pod
+		updated.Status.ResourceClaimStatuses = change.Record
+		s.world.Pods.Put(&updated)
+	}
+	return change.Settled() && len(change.Problems) == 0 && !claims.LacksRecord(pod), nil
+}
+
+func groupRecords(records []corev1.PodResourceClaimStatus) []schedulingv1beta1.PodGroupResourceClaimStatus {
+	out := make([]schedulingv1beta1.PodGroupResourceClaimStatus, len(records))
+	for i, r := range records {
+		out[i] = schedulingv1beta1.PodGroupResourceClaimStatus{Name: r.Name, ResourceClaimName: r.ResourceClaimName}
+	}
+	return out
+}
+
+// settleClaims creates the claims of an owner. What the server refuses remains to be created.
+func (s *simulation) settleClaims(key claimOwner, owner claims.Owner) claims.OwnerChange {
+	facts := s.facts(owner)
+	for {
+		change := claims.DesiredClaims(owner, facts)
+		for _, name := range change.Ask {
+			facts.Lost(name)
+		}
+		for _, claim := range change.Create {
+			if err := s.create(claim); err != nil {
+				s.problem(key.String(), "its ResourceClaims are not created", err)
+				return change
+			}
+			facts.Found(claim)
+		}
+		if change.Settled() {
+			return change
+		}
+	}
+}
+
+// facts returns what decides about the claims of an owner.
+func (s *simulation) facts(owner claims.Owner) claims.Facts {
+	facts := claims.Facts{
+		Templates:          map[claims.Source]claims.Template{},
+		NoClusterTemplates: !s.world.Features.On(features.ClusterTemplates),
+	}
+	for _, claim := range s.world.Claims.ByIndex(byUser, string(owner.UID)) {
+		facts.Found(claim)
+	}
+	for _, r := range owner.Records {
+		if r.ResourceClaimName == nil {
+			continue
+		}
+		if claim, ok := s.world.Claims.Get(owner.Namespace, *r.ResourceClaimName); ok {
+			facts.Found(claim)
+		}
+	}
+	for _, entry := range owner.Entries {
+		switch entry.Source.Kind {
+		case claims.NamespacedTemplate:
+			if t, ok := s.world.Templates.Get(owner.Namespace, entry.Source.Name); ok {
+				facts.Templates[entry.Source] = claims.FromTemplate(t)
+			}
+		case claims.ClusterTemplate:
+			if t, ok := s.world.ClusterTemplates.Get("", entry.Source.Name); ok {
+				facts.Templates[entry.Source] = claims.FromClusterTemplate(t)
+			}
+		}
+	}
+	return facts
+}
+
+// releaseClaims frees the claims that a pod does not use any more.
+func (s *simulation) releaseClaims(pod *core.Pod) {
+	for _, name := range claims.Uses(pod) {
+		if claim, ok := s.world.Claims.Get(pod.Namespace, name); ok {
+			s.release(claim)
+		}
+	}
+}
+
+// release removes the consumers of a claim that are gone, and its devices after the last one.
+func (s *simulation) release(claim *resource.ResourceClaim) {
+	known := claims.Known{
+		Pods: map[string]*core.Pod{}, Groups: map[string]*scheduling.PodGroup{}, Gone: map[types.UID]bool{},
+		Live:  map[types.UID]bool{},
+		Users: s.users(claim), Current: true, GroupsStay: !s.world.Features.On(features.WorkloadClaims),
+	}
+	if name, uid, ok := claims.OwnerPod(claim); ok {
+		s.know(&known, claim.Namespace, name, uid)
+	}
+	for _, ref := range claim.Status.ReservedFor {
+		switch {
+		case claims.IsPodConsumer(ref):
+			s.know(&known, claim.Namespace, ref.Name, ref.UID)
+		case claims.IsGroupConsumer(ref):
+			group, ok := s.world.PodGroups.Get(claim.Namespace, ref.Name)
+			if ok {
+				known.Groups[ref.Name] = group
+			}
+			known.Gone[ref.UID] = !ok || group.UID != ref.UID
+		}
+	}
+	decision := claims.Release(claims.SeenClaim(s.world.Features, claim), known)
+	if !decision.StatusChanges() {
+		return
+	}
+	s.setConsumers(claim, decision.Reserved, decision.Deallocate)
+}
+
+// know adds what is known of a pod.
+func (s *simulation) know(known *claims.Known, namespace, name string, uid types.UID) {
+	pod, ok := s.world.Pods.Get(namespace, name)
+	if ok {
+		known.Pods[name] = pod
+	}
+	known.Gone[uid] = !ok || pod.UID != uid
+}
+
+// users returns the pods that may use a claim.
+func (s *simulation) users(claim *resource.ResourceClaim) []*core.Pod {
+	users := slices.Clone(s.world.Pods.ByIndex(claims.PodIndex, claims.PodIndexKey(claim.Namespace, claim.Name)))
+	add := func(group string) {
+		for _, pod := range s.world.Pods.ByIndex(groups.Index, groups.IndexKey(claim.Namespace, group)) {
+			if !slices.Contains(users, pod) && claims.MayUse(pod, claim) {
+				users = append(users, pod)
+			}
+		}
+	}
+	if name, _, ok := claims.OwnerGroup(claim); ok {
+		add(name)
+	}
+	for _, ref := range claim.Status.ReservedFor {
+		if claims.IsGroupConsumer(ref) {
+			add(ref.Name)
+		}
+	}
+	return users
+}
+
+// setConsumers replaces the consumers of a claim, and takes its devices if it has none.
+func (s *simulation) setConsumers(
+	claim *resource.ResourceClaim, consumers []resourcev1.ResourceClaimConsumerReference, deallocate bool,
+) {
+	updated := *claim
+	updated.Status.ReservedFor = consumers
+	if deallocate {
+		updated.Status.Allocation, updated.Status.Devices = nil, nil
+	}
+	s.world.Claims.Put(&updated)
+}
+
+// problem records why something is not created.
+func (s *simulation) problem(object, what string, err error) {
+	s.problems[object] = Problem{Object: object, Reason: fmt.Sprintf("%s: %v", what, err)}
+}
