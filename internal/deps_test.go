@@ -137,6 +137,7 @@ var edges = []struct{ from, to, why string }{
 		"apiserver/{admission,inmemory,noderights,rbac,registry,token}",
 		"the server is assembled from its parts",
 	},
+	{"apiserver/admission", "apiserver/noderights", "the secrets of a pod are determined there"},
 	{"apiserver/defaults", "apiserver/quantity", "a quantity that is too large is not rounded"},
 	{"apiserver/noderights", "claims", "the claims of a node's pods are determined there"},
 	{

@@ -80,7 +80,9 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	if err != nil {
 		return nil, err
 	}
-	generic.AdmissionControl = plugins.Behind(admission.New(kinds.Lookup(), s.nodes))
+	generic.AdmissionControl = plugins.Behind(
+		admission.New(kinds.Lookup(), admission.Rules{Nodes: s.nodes, ServiceAccounts: cfg.ServiceAccounts}),
+	)
 	custom, err := s.newCustomResources(generic, services)
 	if err != nil {
 		return nil, fmt.Errorf("custom resources: %w", err)

@@ -34,6 +34,9 @@ type Config struct {
 	Metrics http.Handler
 	// TokenFile is the name of a CSV file with static tokens (token,user,uid,"group,…"); optional.
 	TokenFile string
+	// ServiceAccounts means that pods run as ServiceAccounts, and that a pod is rejected if its
+	// account does not exist. It needs the controller that creates an account in each namespace.
+	ServiceAccounts bool
 	// Features are the enabled features. The zero value enables all.
 	Features features.Set
 

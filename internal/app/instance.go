@@ -64,7 +64,7 @@ func Start(ctx context.Context, opts Options) (*Instance, error) {
 	server, err := startServer(ctx, apiserver.Config{
 		DataDir: opts.DataDir, Listen: opts.Listen, LastPort: lastPort(opts.DataDir), UnsafeNoFsync: opts.UnsafeNoFsync,
 		Metrics:  counts.Handler(),
-		Features: opts.Features,
+		Features: opts.Features, ServiceAccounts: true,
 	})
 	if err != nil {
 		done("stopped", nil) // the caller reports the error

@@ -75,7 +75,7 @@ func runAPIServer(ctx context.Context, o apiserverOptions, progress *cli.Progres
 	if err != nil {
 		return err
 	}
-	o.config.DataDir, o.config.LastPort = dir, lastPort(dir)
+	o.config.DataDir, o.config.LastPort, o.config.ServiceAccounts = dir, lastPort(dir), true
 	for _, text := range warnings(dir) {
 		progress.Line("%s", text)
 	}

@@ -19,6 +19,7 @@ type Reader interface {
 	Namespace(ctx context.Context, name string) (*corev1.Namespace, bool, error)
 	Node(ctx context.Context, name string) (*corev1.Node, bool, error)
 	Workload(ctx context.Context, namespace, name string) (*scheduling.Workload, bool, error)
+	ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, bool, error)
 	PriorityClass(ctx context.Context, name string) (*schedulingv1.PriorityClass, bool, error)
 	LimitRanges(ctx context.Context, namespace string) ([]corev1.LimitRange, error)
 	PriorityClasses(ctx context.Context) ([]schedulingv1.PriorityClass, error)
@@ -27,7 +28,16 @@ type Reader interface {
 // Chain applies all rules. It implements the generic server's admission.
 type Chain struct {
 	reader Reader
-	nodes  Restriction
+	rules  Rules
+}
+
+// Rules are the rules that not every server has.
+type Rules struct {
+	// Nodes limits the writes of nodes. If it is nil, nodes are treated like other users.
+	Nodes Restriction
+	// ServiceAccounts means that pods run as ServiceAccounts. Something must create the account
+	// "default" in each namespace.
+	ServiceAccounts bool
 }
 
 // Restriction limits the writes of nodes.
@@ -40,16 +50,16 @@ var (
 	_ admission.ValidationInterface = &Chain{}
 )
 
-// New returns the chain of all rules. Without a Restriction, nodes are treated like other users.
-func New(reader Reader, nodes Restriction) *Chain { return &Chain{reader: reader, nodes: nodes} }
+// New returns the chain of all rules.
+func New(reader Reader, rules Rules) *Chain { return &Chain{reader: reader, rules: rules} }
 
 // Handles implements admission.Interface.
 func (c *Chain) Handles(admission.Operation) bool { return true }
 
 // Admit implements admission.MutationInterface.
 func (c *Chain) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if c.nodes != nil {
-		if err := c.nodes.Restrict(ctx, a); err != nil {
+	if c.rules.Nodes != nil {
+		if err := c.rules.Nodes.Restrict(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -66,20 +76,12 @@ func (c *Chain) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 		return nil
 	}
 	if pod, ok := a.GetObject().(*core.Pod); ok {
-		defaultTolerations(pod)
-		if err := c.podTopology(ctx, a, pod); err != nil {
-			return err
-		}
+		return c.admitPod(ctx, a, pod)
 	}
 	if a.GetOperation() != admission.Create {
 		return nil
 	}
 	switch obj := a.GetObject().(type) {
-	case *core.Pod:
-		if err := c.limitDefaults(ctx, obj, a.GetNamespace()); err != nil {
-			return err
-		}
-		return c.pod(ctx, a, obj)
 	case *scheduling.PodGroup:
 		return c.podGroup(ctx, a, obj)
 	case *resource.ResourceClaim:
@@ -88,6 +90,26 @@ func (c *Chain) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 		return c.adminConsent(ctx, a, field.NewPath("spec", "spec"), &obj.Spec.Spec.ResourceClaimSpec)
 	}
 	return nil
+}
+
+// admitPod applies the rules of pods.
+func (c *Chain) admitPod(ctx context.Context, a admission.Attributes, pod *core.Pod) error {
+	defaultTolerations(pod)
+	if err := c.podTopology(ctx, a, pod); err != nil {
+		return err
+	}
+	if a.GetOperation() != admission.Create {
+		return nil
+	}
+	if err := c.limitDefaults(ctx, pod, a.GetNamespace()); err != nil {
+		return err
+	}
+	if c.rules.ServiceAccounts {
+		if err := c.serviceAccount(ctx, a, pod); err != nil {
+			return err
+		}
+	}
+	return c.pod(ctx, a, pod)
 }
 
 // Validate implements admission.ValidationInterface.
@@ -100,10 +122,19 @@ func (c *Chain) Validate(ctx context.Context, a admission.Attributes, _ admissio
 		return c.oneDefault(ctx, a, obj)
 	case *core.Pod:
 		if a.GetOperation() == admission.Create { // the resources of a pod do not change
-			return c.podWithinLimits(ctx, a, obj)
+			return c.validatePod(ctx, a, obj)
 		}
 	case *corev1.PersistentVolumeClaim:
 		return c.volumeClaimWithinLimits(ctx, a, obj)
 	}
 	return nil
+}
+
+func (c *Chain) validatePod(ctx context.Context, a admission.Attributes, pod *core.Pod) error {
+	if c.rules.ServiceAccounts {
+		if err := c.serviceAccountAllows(ctx, a, pod); err != nil {
+			return err
+		}
+	}
+	return c.podWithinLimits(ctx, a, pod)
 }

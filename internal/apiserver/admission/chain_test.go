@@ -26,6 +26,15 @@ type world struct {
 	labels     map[string]string // of each namespace
 	ranges     []corev1.LimitRange
 	nodes      map[string]map[string]string
+	accounts   []corev1.ServiceAccount
+}
+
+func (w world) ServiceAccount(_ context.Context, _, name string) (*corev1.ServiceAccount, bool, error) {
+	i := slices.IndexFunc(w.accounts, func(a corev1.ServiceAccount) bool { return a.Name == name })
+	if i < 0 {
+		return nil, false, nil
+	}
+	return &w.accounts[i], true, nil
 }
 
 func (w world) Node(_ context.Context, name string) (*corev1.Node, bool, error) {
@@ -100,7 +109,7 @@ func TestPriorityOfPods(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			chain := New(world{namespaces: active, classes: tt.classes}, nil)
+			chain := New(world{namespaces: active, classes: tt.classes}, Rules{})
 			pod := &core.Pod{}
 			pod.Spec.PriorityClassName, pod.Spec.Priority = tt.class, tt.given
 			err := chain.Admit(t.Context(), request(pod, "pods", "ns", admission.Create), nil)
@@ -130,7 +139,7 @@ func TestPriorityOfPods(t *testing.T) {
 }
 
 func TestOnlyOneDefaultClass(t *testing.T) {
-	chain := New(world{classes: []schedulingv1.PriorityClass{class("a", 5, true), class("b", 3, false)}}, nil)
+	chain := New(world{classes: []schedulingv1.PriorityClass{class("a", 5, true), class("b", 3, false)}}, Rules{})
 	for name, refused := range map[string]bool{"a": false, "b": true} {
 		c := class(name, 5, true)
 		err := chain.Validate(t.Context(), request(&c, "priorityclasses", "", admission.Update), nil)
@@ -145,7 +154,7 @@ func TestNamespaceAllows(t *testing.T) {
 		world{
 			namespaces: map[string]corev1.NamespacePhase{"live": corev1.NamespaceActive, "going": corev1.NamespaceTerminating},
 		},
-		nil,
+		Rules{},
 	)
 	tests := []struct {
 		namespace string
@@ -181,4 +190,19 @@ func TestNamespaceAllows(t *testing.T) {
 	if err := chain.Admit(t.Context(), review, nil); err != nil {
 		t.Errorf("a question about rights in a namespace that there is not: %v", err)
 	}
+}
+
+// lateAccounts is a Reader that finds ServiceAccounts only after some looks.
+type lateAccounts struct {
+	world
+
+	looks int
+}
+
+func (l *lateAccounts) ServiceAccount(_ context.Context, _, name string) (*corev1.ServiceAccount, bool, error) {
+	l.looks--
+	if l.looks > 0 {
+		return nil, false, nil
+	}
+	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, true, nil
 }

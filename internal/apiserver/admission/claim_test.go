@@ -79,7 +79,7 @@ func TestAdminAccessByNamespaceLabel(t *testing.T) {
 			plural := strings.ToLower(tt.kind) + "s"
 			a := admission.NewAttributesRecord(tt.obj, nil, gv.WithKind(tt.kind), "ns", "x", gv.WithResource(plural), "",
 				admission.Create, nil, false, nil)
-			err := New(w, nil).Admit(t.Context(), a, nil)
+			err := New(w, Rules{}).Admit(t.Context(), a, nil)
 			var got []string
 			var status apierrors.APIStatus
 			if errors.As(err, &status) {

@@ -47,7 +47,7 @@ func TestLimitRangeDefaults(t *testing.T) {
 	})
 	pod := podWith("", "cpu=3")
 	pod.Spec.InitContainers = []corev1.Container{{Name: "i"}}
-	if err := New(w, nil).Admit(t.Context(), request(pod, "pods", "ns", admission.Create), nil); err != nil {
+	if err := New(w, Rules{}).Admit(t.Context(), request(pod, "pods", "ns", admission.Create), nil); err != nil {
 		t.Fatal(err)
 	}
 	const want = "LimitRanger plugin set: cpu request for container a; memory limit for container a; " +
@@ -84,7 +84,7 @@ func TestLimitRangeOfPods(t *testing.T) {
 		{"pod too large", whole, "memory=1Gi", "memory=1025Mi", "maximum memory usage per Pod is 2Gi, but limit is 2050Mi"},
 	} {
 		pod := podWith(tt.requests, tt.limits)
-		err := New(limitsOf(tt.item), nil).Validate(t.Context(), request(pod, "pods", "ns", admission.Create), nil)
+		err := New(limitsOf(tt.item), Rules{}).Validate(t.Context(), request(pod, "pods", "ns", admission.Create), nil)
 		checkRefusal(t, tt.name, err, tt.want)
 	}
 }
@@ -105,7 +105,7 @@ func TestLimitRangeOfVolumeClaims(t *testing.T) {
 		claim := &corev1.PersistentVolumeClaim{}
 		claim.Spec.Resources.Requests = amounts(requests)
 		for _, op := range []admission.Operation{admission.Create, admission.Update} {
-			err := New(w, nil).Validate(t.Context(), request(claim, "persistentvolumeclaims", "ns", op), nil)
+			err := New(w, Rules{}).Validate(t.Context(), request(claim, "persistentvolumeclaims", "ns", op), nil)
 			checkRefusal(t, requests, err, want)
 		}
 	}

@@ -42,7 +42,7 @@ func TestDefaultTolerations(t *testing.T) {
 		{"of everything", []corev1.Toleration{exists("", "")}, ":"},
 		{"of everything that evicts", []corev1.Toleration{exists("", corev1.TaintEffectNoExecute)}, ":NoExecute"},
 	}
-	chain := New(world{namespaces: map[string]corev1.NamespacePhase{"ns": corev1.NamespaceActive}}, nil)
+	chain := New(world{namespaces: map[string]corev1.NamespacePhase{"ns": corev1.NamespaceActive}}, Rules{})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, op := range []admission.Operation{admission.Create, admission.Update} {

@@ -22,7 +22,7 @@ func TestTopologyLabels(t *testing.T) {
 		nodes: map[string]map[string]string{
 			"both": {zone: "a", region: "r", "rack": "1"}, "one": {zone: "a"}, "none": {"rack": "1"},
 		},
-	}, nil)
+	}, Rules{})
 	for _, tt := range []struct {
 		node        string
 		given, want map[string]string

@@ -12,6 +12,9 @@ type references struct {
 	secrets, configMaps, volumeClaims, resourceClaims, accounts []string
 }
 
+// Secrets returns the names of the secrets to which a pod refers.
+func Secrets(pod *core.Pod) []string { return referencesOf(pod).secrets }
+
 func referencesOf(pod *core.Pod) references {
 	var r references
 	for _, ref := range pod.Spec.ImagePullSecrets {

@@ -100,7 +100,7 @@ func (s *Server) handler() (http.Handler, error) {
 	cfg.EffectiveVersion = compatibility.NewEffectiveVersionFromString(apiserver.KubernetesVersion, "", "")
 	cfg.ExternalAddress = host
 	cfg.LoopbackClientConfig = &rest.Config{}
-	cfg.AdmissionControl = admission.New(kinds.Lookup(), nil)
+	cfg.AdmissionControl = admission.New(kinds.Lookup(), admission.Rules{})
 	cfg.BuildHandlerChainFunc = chain
 	if err := describe(cfg, scheme); err != nil {
 		return nil, err

@@ -90,10 +90,8 @@ func newStage(t *testing.T, scenario *Scenario, side *Side) *stage {
 	if _, err := s.Clients.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if side.Accounts {
-		if err := s.waitAccount(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	if err := s.waitAccount(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	if err := s.Kubelet.SetMode(s.namespace, Off); err != nil {
 		t.Fatal(err)
@@ -160,7 +158,6 @@ func sides(t *testing.T) (upstream, allot *Side) {
 	if allot, err = NewSide(t.Context(), "allot", cfg, data.Kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	upstream.Accounts = true
 	for _, s := range []*Side{upstream, allot} {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: MachineName}}
 		if err := s.Kubelet.SetNode(t.Context(), node, true); err != nil {

@@ -30,8 +30,6 @@ type Side struct {
 	Clients    *kubernetes.Clientset
 	Dynamic    dynamic.Interface
 	Kubelet    *Kubelet
-	// Accounts means that namespaces get a default ServiceAccount, which pods require.
-	Accounts bool
 
 	mapper meta.RESTMapper
 }
