@@ -23,6 +23,7 @@ import (
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	batch "github.com/allot-dev/allot/api/batch/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
 	resourcev1beta1 "github.com/allot-dev/allot/api/resource/v1beta1"
@@ -146,6 +147,11 @@ func groups() []group {
 			&scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{}, &scheduling.WorkloadList{},
 		}},
 		{resourcev1.SchemeGroupVersion, resourceVersions, resourceKinds()},
+		{
+			placement.SchemeGroupVersion,
+			[]schema.GroupVersion{placement.SchemeGroupVersion},
+			[]runtime.Object{&placement.Placement{}},
+		},
 		{resourcev1alpha3.SchemeGroupVersion, resourceVersions, []runtime.Object{
 			&resourcev1alpha3.ClusterResourceClaimTemplate{}, &resourcev1alpha3.ClusterResourceClaimTemplateList{},
 			&upstreamv1alpha3.ResourcePoolStatusRequest{}, &upstreamv1alpha3.ResourcePoolStatusRequestList{},

@@ -28,6 +28,7 @@ func addedFields() map[string][]string {
 // newModels are the definitions that upstream does not have at all.
 func isNewModel(model string) bool {
 	return strings.HasPrefix(model, "io.k8s.api.scheduling.v1alpha2.") ||
+		strings.HasPrefix(model, "dev.allot.placement.") ||
 		strings.HasPrefix(model, "io.k8s.api.resource.v1alpha3.ClusterResourceClaimTemplate")
 }
 

@@ -16,6 +16,7 @@ import (
 
 	apps "github.com/allot-dev/allot/api/apps/v1"
 	core "github.com/allot-dev/allot/api/core/v1"
+	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
 	"github.com/allot-dev/allot/api/protobuf"
 	resource "github.com/allot-dev/allot/api/resource/v1"
 	resourcev1alpha3 "github.com/allot-dev/allot/api/resource/v1alpha3"
@@ -32,6 +33,7 @@ func TestEveryDeltaKindCanBeEncoded(t *testing.T) {
 		&scheduling.PodGroup{}, &scheduling.PodGroupList{}, &scheduling.Workload{}, &scheduling.WorkloadList{},
 		&schedulingv1alpha2.PodGroup{}, &schedulingv1alpha2.PodGroupList{}, &schedulingv1alpha2.Workload{},
 		&schedulingv1alpha2.WorkloadList{},
+		&placement.Placement{},
 	} {
 		if err := protobuf.Check(kind); err != nil {
 			t.Error(err)

@@ -67,6 +67,7 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	kinds, err := registry.New(registry.Config{
 		Scheme: scheme, Codecs: codecs, Getter: kubernetesKeys{generic.RESTOptionsGetter, registry.StorageKeys()},
 		Access: access, Features: cfg.Features, Alone: s.backend.alone, Resource: mapper.Resource,
+		Journal: s.backend.journal(),
 	})
 	if err != nil {
 		return nil, err
@@ -83,6 +84,8 @@ func (s *Server) assemble(cfg Config) (*genericapiserver.GenericAPIServer, error
 	generic.AdmissionControl = plugins.Behind(
 		admission.New(kinds.Lookup(), admission.Rules{Nodes: s.nodes, ServiceAccounts: cfg.ServiceAccounts}),
 	)
+	kinds.SetAdmission(generic.AdmissionControl)
+	s.resume = kinds.Resume
 	custom, err := s.newCustomResources(generic, services)
 	if err != nil {
 		return nil, fmt.Errorf("custom resources: %w", err)

@@ -30,6 +30,8 @@ type Server struct {
 	tokens       *token.Authority
 	listener     net.Listener
 	url          string
+	// resume completes what a server had begun to write as a whole when it was killed.
+	resume func(context.Context) error
 
 	renewEvery time.Duration
 	cancel     context.CancelCauseFunc
@@ -62,6 +64,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		ready: make(chan struct{}), done: make(chan struct{}),
 	}
 	front, err := s.assemble(cfg)
+	if err == nil {
+		err = s.resume(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %w", errors.Join(err, s.closeListener(), backend.close()))
 	}

@@ -56,8 +56,10 @@ const (
 	// and affect nothing else without peers.
 	tickMillis     = 50
 	electionMillis = 500
-	// The API limits requests to 1.5 MiB; transactions contain more than the object.
-	maxRequestBytes = 4 << 20
+	// A transaction may record the placement of 10,000 pods (docs/adr/0009), and then has a
+	// condition for each of them. All other transactions have one object, of 1.5 MiB at most.
+	maxRequestBytes = 16 << 20
+	maxTxnOps       = 10_001
 	// After reading its log, a member elects itself within seconds, or never if its log lists
 	// peers.
 	defaultReadyWithin = time.Minute
@@ -216,7 +218,7 @@ func memberConfig(opts Options, socketPath string, logger *zap.Logger) *embed.Co
 	cfg.EnableGRPCGateway = false
 	cfg.UnsafeNoFsync = opts.UnsafeNoFsync
 	cfg.TickMs, cfg.ElectionMs = tickMillis, electionMillis
-	cfg.MaxRequestBytes = maxRequestBytes
+	cfg.MaxRequestBytes, cfg.MaxTxnOps = maxRequestBytes, maxTxnOps
 	cfg.QuotaBackendBytes = opts.QuotaBytes
 	if cfg.QuotaBackendBytes == 0 {
 		cfg.QuotaBackendBytes = defaultQuota

@@ -89,6 +89,7 @@ func schedulerRules() []rbacv1.PolicyRule {
 		allow("get list watch delete", "", "pods"),
 		allow("create", "", "bindings pods/binding pods/eviction"),
 		allow("update patch", "", "pods/status"),
+		allow("create", groupPlacement, "placements"),
 		allow(read, "", "nodes namespaces services persistentvolumeclaims persistentvolumes"),
 		allow(read, "apps", "replicasets statefulsets"),
 		allow(read, "policy", "poddisruptionbudgets"),

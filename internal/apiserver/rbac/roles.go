@@ -21,6 +21,7 @@ const (
 	groupEvents         = "events.k8s.io"
 	groupResource       = "resource.k8s.io"
 	groupScheduling     = "scheduling.k8s.io"
+	groupPlacement      = "placement.allot.dev"
 	groupStorage        = "storage.k8s.io"
 )
 

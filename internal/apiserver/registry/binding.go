@@ -94,8 +94,8 @@ func bindPreconditions(b *corev1.Binding) *apistorage.Preconditions {
 	return out
 }
 
-// bindPod binds pod to the binding's node, or returns the reason why it cannot.
-func bindPod(pod *core.Pod, b *corev1.Binding) error {
+// mayBind returns the reason why a pod cannot be bound to a node, or nil.
+func mayBind(pod *core.Pod) error {
 	switch {
 	case pod.DeletionTimestamp != nil:
 		return fmt.Errorf("pod %s is being deleted", pod.Name)
@@ -103,6 +103,14 @@ func bindPod(pod *core.Pod, b *corev1.Binding) error {
 		return fmt.Errorf("pod %s is already on node %q", pod.Name, pod.Spec.NodeName)
 	case len(pod.Spec.SchedulingGates) > 0:
 		return fmt.Errorf("pod %s has scheduling gates", pod.Name)
+	}
+	return nil
+}
+
+// bindPod binds pod to the binding's node, or returns the reason why it cannot.
+func bindPod(pod *core.Pod, b *corev1.Binding) error {
+	if err := mayBind(pod); err != nil {
+		return err
 	}
 	pod.Spec.NodeName = b.Target.Name
 	pod.Status.NominatedNodeName = ""

@@ -1,18 +1,22 @@
 package registry
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
+	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
 	"github.com/allot-dev/allot/internal/features"
 )
 
@@ -23,6 +27,8 @@ type Registry struct {
 	// groups has the storages by path, for each API group and version.
 	groups map[string]map[string]map[string]rest.Storage
 	lookup *Lookup
+	// placements is nil if the server has no journal.
+	placements *placements
 }
 
 // Config is the configuration of the storages.
@@ -35,6 +41,8 @@ type Config struct {
 	// Alone reports whether no other server can have written to the storage since this one was
 	// started.
 	Alone func() bool
+	// Journal stores placements that are being written. Without one, placements are not served.
+	Journal Journal
 	// Resource returns the resource of a kind that is served, custom resources included.
 	Resource func(schema.GroupVersionKind) (schema.GroupVersionResource, error)
 }
@@ -61,7 +69,30 @@ func New(cfg Config) (*Registry, error) {
 		"selfsubjectreviews": selfSubjectReview{}, "tokenreviews": tokenReview(cfg.Access.Tokens),
 	}}
 	r.groups["authorization.k8s.io"] = map[string]map[string]rest.Storage{"v1": accessReviews(cfg.Access)}
+	if cfg.Journal != nil {
+		r.placements = newPlacements(r.lookup.stores[corev1.Resource("pods")], cfg)
+		r.groups[placement.GroupName] = map[string]map[string]rest.Storage{
+			placement.SchemeGroupVersion.Version: {"placements": r.placements},
+		}
+	}
 	return r, r.addNewerEvents()
+}
+
+// Resume completes the placements that a server had begun when it was killed. It must be called
+// before requests are served.
+func (r *Registry) Resume(ctx context.Context) error {
+	if r.placements == nil {
+		return nil
+	}
+	return r.placements.resume(ctx)
+}
+
+// SetAdmission sets the admission of the parts of requests that are written as a whole. It must be
+// called before requests are served.
+func (r *Registry) SetAdmission(chain admission.Interface) {
+	if r.placements != nil {
+		r.placements.admission = chain
+	}
 }
 
 func (r *Registry) add(e entry, cfg Config) error {
