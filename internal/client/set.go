@@ -9,6 +9,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/allot-dev/allot/api"
 	allotv1alpha1 "github.com/allot-dev/allot/api/allot/v1alpha1"
+	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
 )
 
 // Object is a pointer to an API object.
@@ -122,6 +124,28 @@ func (s *Set) server(resource schema.GroupVersionResource) server {
 func (s *Set) Bind(ctx context.Context, binding *corev1.Binding) error {
 	return s.servers[corev1.SchemeGroupVersion].Post().Namespace(binding.Namespace).Resource("pods").Name(binding.Name).
 		SubResource("binding").Body(binding).Do(ctx).Error()
+}
+
+// ServesPlacements reports whether the server binds the pods of a plan as a whole, as allot's own
+// server does.
+func (s *Set) ServesPlacements(ctx context.Context) (bool, error) {
+	path := "/apis/" + placement.SchemeGroupVersion.String()
+	err := s.servers[placement.SchemeGroupVersion].Get().AbsPath(path).Do(ctx).Error()
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Place binds all pods of a Placement or none. The result has its status, and not its spec.
+func (s *Set) Place(ctx context.Context, request *placement.Placement) (*placement.Placement, error) {
+	result := &placement.Placement{}
+	err := s.servers[placement.SchemeGroupVersion].Post().Namespace(request.Namespace).Resource(
+		"placements",
+	).Body(request).Do(
+		ctx,
+	).Into(result)
+	return result, err
 }
 
 // Evict requests the eviction of a pod, subject to its disruption budgets.

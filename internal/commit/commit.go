@@ -21,10 +21,12 @@ import (
 
 // New returns a Committer that writes through set, with at most parallel concurrent writes.
 func New(set *client.Set, cached Cache, clk clock.Clock, parallel int64) *Committer {
-	return NewOn(claimClient{set}, podClient{set}, cached, clk, parallel)
+	c := NewOn(claimClient{set}, podClient{set}, cached, clk, parallel)
+	c.placements.api = set
+	return c
 }
 
-// NewOn returns a Committer for any implementation of the API.
+// NewOn returns a Committer for any implementation of the API that binds pods one by one.
 func NewOn(claims ClaimAPI, binds Binder, cached Cache, clk clock.Clock, parallel int64) *Committer {
 	return &Committer{
 		claims: claims,
@@ -38,11 +40,15 @@ func NewOn(claims ClaimAPI, binds Binder, cached Cache, clk clock.Clock, paralle
 }
 
 // Commit writes a plan: all claims, then all binds. It returns when all writes have completed. If
-// ctx ends first, unwritten binds count as failed.
+// ctx ends first, unwritten binds count as failed. If the server refuses the binds as a whole, the
+// claims are reverted.
 func (c *Committer) Commit(ctx context.Context, plan *plan.Plan) Result {
-	result := c.Claims(ctx, plan)
-	if result.Refused == nil {
-		result.Failed = c.Binds(ctx, plan)
+	written, result := c.claimsOf(ctx, plan)
+	if result.Refused != nil {
+		return result
+	}
+	if result = c.Binds(ctx, plan); result.Refused != nil {
+		c.revert(ctx, plan, written, &result)
 	}
 	return result
 }
@@ -50,17 +56,28 @@ func (c *Committer) Commit(ctx context.Context, plan *plan.Plan) Result {
 // Claims writes the claims of a plan, all or none. If the plan is refused, the result has the
 // reason.
 func (c *Committer) Claims(ctx context.Context, plan *plan.Plan) Result {
+	_, result := c.claimsOf(ctx, plan)
+	return result
+}
+
+// claimsOf writes the claims of a plan, and returns them as they were written.
+func (c *Committer) claimsOf(ctx context.Context, plan *plan.Plan) (map[model.Key]written, Result) {
 	if err := c.checkMinCount(ctx, plan); err != nil {
-		return Result{Refused: err}
+		return nil, Result{Refused: err}
 	}
 	written, err := c.writeClaims(ctx, plan.Claims)
 	if err == nil {
 		err = c.checkReliances(ctx, plan.Relies)
 	}
-	if err == nil {
-		return Result{}
-	}
 	result := Result{Refused: err}
+	if err != nil {
+		c.revert(ctx, plan, written, &result)
+	}
+	return written, result
+}
+
+// revert reverts the writes of the claims of a refused plan, and adds them to the result.
+func (c *Committer) revert(ctx context.Context, plan *plan.Plan, written map[model.Key]written, result *Result) {
 	for i := range plan.Claims {
 		want := &plan.Claims[i]
 		w, ok := written[want.Key]
@@ -73,20 +90,41 @@ func (c *Committer) Claims(ctx context.Context, plan *plan.Plan) Result {
 			result.TakenBack = append(result.TakenBack, claim)
 		}
 	}
-	return result
 }
 
-// Binds writes the binds of a plan with written claims, and returns those that failed. Nothing is
-// reverted from here on: a bind may have been written although its response was lost, and the claim
-// controller releases the claims of deleted pods.
-func (c *Committer) Binds(ctx context.Context, plan *plan.Plan) map[model.Key]error {
-	var mu sync.Mutex
-	binds, failed := plan.Pods, map[model.Key]error{}
-	for _, b := range binds { // binds that are not tried because ctx ends count as failed
-		failed[b.Pod] = context.Canceled
+// Binds writes the binds of a plan with written claims. If the server binds the pods of a gang as a
+// whole and refuses that, no pod is bound, and the result has the reason. Otherwise it has the
+// binds that failed, and nothing may be reverted: a bind may have been written although its
+// response was lost, and the claim controller releases the claims of deleted pods.
+func (c *Committer) Binds(ctx context.Context, plan *plan.Plan) Result {
+	write := &placementWrite{c, plan}
+	whole, err := write.possible(ctx)
+	switch {
+	case err != nil:
+		return Result{Failed: failAll(plan.Pods, err)}
+	case !whole:
+		return Result{Failed: c.bindEach(ctx, plan.Pods)}
 	}
+	if err := c.recordEach(ctx, plan.Pods); err != nil {
+		return Result{Refused: err}
+	}
+	return write.write(ctx)
+}
+
+// bindEach binds pods one by one, and returns those that failed.
+func (c *Committer) bindEach(ctx context.Context, binds []plan.Pod) map[model.Key]error {
+	return c.tryEach(ctx, binds, c.writeBind)
+}
+
+// tryEach calls write for each pod, and returns the pods for which it failed, or was not called
+// because ctx ended.
+func (c *Committer) tryEach(
+	ctx context.Context, binds []plan.Pod, write func(context.Context, *plan.Pod) error,
+) map[model.Key]error {
+	var mu sync.Mutex
+	failed := failAll(binds, context.Canceled)
 	c.each(ctx, len(binds), func(i int) {
-		err := c.writeBind(ctx, &binds[i])
+		err := write(ctx, &binds[i])
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
@@ -158,12 +196,42 @@ func (c *Committer) writeBind(ctx context.Context, bind *plan.Pod) error {
 // recordAndBind first records the pod's node-allocatable resources and its extended resource claim
 // in the status, so that they are known to all components when the pod is bound.
 func (c *Committer) recordAndBind(ctx context.Context, bind *plan.Pod, binding *corev1.Binding) error {
-	if len(bind.Draws) > 0 || bind.Extended != nil {
+	if hasRecord(bind) {
 		if err := c.binds.Record(ctx, bind); err != nil {
 			return err
 		}
 	}
 	return c.binds.Bind(ctx, binding)
+}
+
+// hasRecord reports whether the plan has fields for the status of the pod.
+func hasRecord(bind *plan.Pod) bool { return len(bind.Draws) > 0 || bind.Extended != nil }
+
+// recordEach writes the fields for the status of each pod before any is bound.
+func (c *Committer) recordEach(ctx context.Context, binds []plan.Pod) error {
+	var with []plan.Pod
+	for i := range binds {
+		if hasRecord(&binds[i]) {
+			with = append(with, binds[i])
+		}
+	}
+	failed := c.tryEach(ctx, with, func(ctx context.Context, bind *plan.Pod) error {
+		for attempt := 0; ; attempt++ {
+			err := c.binds.Record(ctx, bind)
+			if err == nil || attempt == maxAttempts || !retriable(err) {
+				return refusedIfGone(err, "record the claims of pod %s", bind.Pod)
+			}
+			if err := c.pause(ctx, attempt); err != nil {
+				return err
+			}
+		}
+	})
+	for i := range with {
+		if err := failed[with[i].Pod]; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // claimClient implements ClaimAPI with a client.Set.

@@ -16,7 +16,7 @@ import (
 
 // Result is the result of writing a plan.
 type Result struct {
-	// Refused is the reason why no bind was tried, or nil if the claims were written.
+	// Refused is the reason why no pod was bound, or nil if the claims were written.
 	Refused error
 	// TakenBack lists the claims of a refused plan with their writes reverted.
 	TakenBack []*resource.ResourceClaim
@@ -50,6 +50,8 @@ type Committer struct {
 	turns  *turns              // one writer per claim
 	writes *semaphore.Weighted // limits concurrent writes of all plans
 	sleep  func(context.Context, time.Duration) error
+	// placements binds gangs as a whole, where the server can.
+	placements placementSupport
 }
 
 // retryDelay is the first delay before a retry. It doubles up to 32 times the value.

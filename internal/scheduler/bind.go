@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/allot-dev/allot/internal/commit"
 	"github.com/allot-dev/allot/internal/model"
 	"github.com/allot-dev/allot/internal/sched/plan"
 )
@@ -48,7 +47,7 @@ func (s *Scheduler) tryBinds(ctx context.Context, p *pendingBind) {
 	default:
 		s.pending.remove(p)
 		s.runConcurrently(func() {
-			result := commit.Result{Failed: s.commit.Binds(ctx, p.plan)}
+			result := s.commit.Binds(ctx, p.plan)
 			s.feed.Enqueue(func() []model.Topic { return s.committed(p.plan, result, p.halfBound) })
 		})
 	}

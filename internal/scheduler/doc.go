@@ -29,7 +29,8 @@
 //     assumed places while their binds are tried again, so that no other unit keeps it half-bound.
 //   - No pod is bound before the devices and reservations of its claims are in the API.
 //   - A half-bound gang comes first, and is rolled back as a whole when it cannot be completed
-//     (R50, docs/adr/0001). Pods that another scheduler has bound are not rolled back.
+//     (R50, docs/adr/0001). On allot's own server there are none (docs/adr/0009). Pods that another
+//     scheduler has bound are not rolled back.
 //   - A unit that cannot be placed and runs nothing keeps no devices (F10), nor does a group that
 //     has never run and has no pods. A group that has run keeps them while it merely lacks pods
 //     (F09). A pod's claim is freed in favour of other nodes only if no other pod uses it (R17). A

@@ -69,11 +69,7 @@ type counted struct {
 func (c counted) Commit(ctx context.Context, plan *plan.Plan) commit.Result {
 	begun := c.clock.Now()
 	result := c.committer.Commit(ctx, plan)
-	if result.Refused != nil {
-		c.meter.Committed("refused", c.clock.Since(begun), 0)
-	} else {
-		c.bound(plan, len(result.Failed), begun)
-	}
+	c.bound(plan, result, begun)
 	return result
 }
 
@@ -86,17 +82,21 @@ func (c counted) Claims(ctx context.Context, plan *plan.Plan) commit.Result {
 	return result
 }
 
-func (c counted) Binds(ctx context.Context, plan *plan.Plan) map[model.Key]error {
+func (c counted) Binds(ctx context.Context, plan *plan.Plan) commit.Result {
 	begun := c.clock.Now()
-	failed := c.committer.Binds(ctx, plan)
-	c.bound(plan, len(failed), begun)
-	return failed
+	result := c.committer.Binds(ctx, plan)
+	c.bound(plan, result, begun)
+	return result
 }
 
-func (c counted) bound(plan *plan.Plan, failed int, begun time.Time) {
-	result := "written"
-	if failed > 0 {
-		result = "incomplete"
+// bound records the end of a plan.
+func (c counted) bound(plan *plan.Plan, result commit.Result, begun time.Time) {
+	what, pods := "written", len(plan.Pods)-len(result.Failed)
+	switch {
+	case result.Refused != nil:
+		what, pods = "refused", 0
+	case len(result.Failed) > 0:
+		what = "incomplete"
 	}
-	c.meter.Committed(result, c.clock.Since(begun), len(plan.Pods)-failed)
+	c.meter.Committed(what, c.clock.Since(begun), pods)
 }

@@ -28,7 +28,7 @@ const parallelWrites = 64
 type committer interface {
 	Commit(ctx context.Context, plan *plan.Plan) commit.Result
 	Claims(ctx context.Context, plan *plan.Plan) commit.Result
-	Binds(ctx context.Context, plan *plan.Plan) map[model.Key]error
+	Binds(ctx context.Context, plan *plan.Plan) commit.Result
 	GiveBack(ctx context.Context, held *holding.Claim) (*resource.ResourceClaim, error)
 	LookUp(ctx context.Context, claim model.Key) (*resource.ResourceClaim, error)
 }

@@ -1,0 +1,166 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
+	"github.com/allot-dev/allot/internal/client"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/plan"
+)
+
+// PlacementAPI binds all pods of a plan or none. Only allot's own API server has it.
+type PlacementAPI interface {
+	// ServesPlacements reports whether the server has it.
+	ServesPlacements(ctx context.Context) (bool, error)
+	Place(ctx context.Context, request *placement.Placement) (*placement.Placement, error)
+}
+
+// placementSupport remembers whether the server has the PlacementAPI.
+type placementSupport struct {
+	api   PlacementAPI
+	mu    sync.Mutex
+	yes   bool
+	again time.Time // when a server that does not have it is asked again
+}
+
+// askAgain is the time after which a server without the PlacementAPI is asked again: it may have
+// been replaced by a newer one.
+const askAgain = time.Minute
+
+// placementWrite writes the binds of one plan as a whole.
+type placementWrite struct {
+	*Committer
+	plan *plan.Plan
+}
+
+// possible reports whether the binds can be written as a whole: those of a gang, if the server can
+// do that. It fails only if ctx ends.
+func (c *placementWrite) possible(ctx context.Context) (bool, error) {
+	if c.placements.api == nil || c.plan.MinCount == 0 || len(c.plan.Pods) < 2 {
+		return false, nil
+	}
+	s := &c.placements
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.yes || c.clock.Now().Before(s.again) {
+		return s.yes, nil
+	}
+	err := c.repeatRead(ctx, func() (err error) {
+		s.yes, err = s.api.ServesPlacements(ctx)
+		return err
+	})
+	s.again = c.clock.Now().Add(askAgain)
+	return s.yes, err
+}
+
+// forget makes the next plan ask the server again.
+func (s *placementSupport) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.yes = false
+}
+
+// write binds all pods of the plan or none. A plan that is too large for one request is written in
+// as few as possible; if one after the first is refused, its pods count as failed.
+func (c *placementWrite) write(ctx context.Context) Result {
+	result := Result{Failed: map[model.Key]error{}}
+	limit := placement.MaxPods
+	for left := c.plan.Pods; len(left) > 0; {
+		n := min(len(left), limit)
+		failed, err := c.place(ctx, left[:n])
+		switch {
+		case n > 1 && apierrors.IsRequestEntityTooLargeError(err):
+			limit = n / 2
+			continue
+		case isUnavailable(err):
+			c.placements.forget()
+			failed = c.bindEach(ctx, left)
+			n = len(left)
+		case err != nil && ctx.Err() == nil && len(left) == len(c.plan.Pods):
+			return Result{Refused: refusedPlacement(c.plan, err)}
+		case err != nil:
+			failed = failAll(left, err)
+			n = len(left)
+		}
+		for pod, err := range failed {
+			result.Failed[pod] = err
+		}
+		left = left[n:]
+	}
+	return result
+}
+
+// place repeats the request for some pods until the server answers. A repetition is harmless: the
+// server waits for the end of the first request, and accepts pods that are on their nodes.
+func (c *placementWrite) place(ctx context.Context, pods []plan.Pod) (failed map[model.Key]error, err error) {
+	unit := c.plan.Unit.Key
+	request := &placement.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: unit.Namespace, Name: unit.Name}}
+	for i := range pods {
+		request.Spec.Pods = append(request.Spec.Pods,
+			placement.PodPlacement{Name: pods[i].Pod.Name, UID: pods[i].UID, NodeName: pods[i].Node})
+	}
+	if err := c.writes.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer c.writes.Release(1)
+	for attempt := 0; ; attempt++ {
+		answer, err := c.placements.api.Place(ctx, request)
+		if err == nil {
+			return unbound(pods, answer), nil
+		}
+		if client.IsRefusal(err) && !apierrors.IsTooManyRequests(err) {
+			return nil, err
+		}
+		if canceled := c.pause(ctx, attempt); canceled != nil {
+			return nil, errors.Join(canceled, err)
+		}
+	}
+}
+
+// unbound returns the pods that the server did not bind, with the reasons.
+func unbound(pods []plan.Pod, answer *placement.Placement) map[model.Key]error {
+	failed := map[model.Key]error{}
+	for _, u := range answer.Status.Unbound {
+		failed[model.Key{Namespace: pods[0].Pod.Namespace, Name: u.Name}] = fmt.Errorf("%w: bind pod %s: %s", ErrRefused,
+			u.Name, u.Message)
+	}
+	return failed
+}
+
+func failAll(pods []plan.Pod, err error) map[model.Key]error {
+	failed := map[model.Key]error{}
+	for i := range pods {
+		failed[pods[i].Pod] = err
+	}
+	return failed
+}
+
+// isUnavailable reports whether the server has no PlacementAPI for this user. A refusal because of
+// pods names them.
+func isUnavailable(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil ||
+		!slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool { return strings.HasPrefix(c.Field, "spec.") })
+}
+
+// refusedPlacement returns the error of a plan of which no pod was bound.
+func refusedPlacement(plan *plan.Plan, err error) error {
+	if apierrors.IsConflict(err) {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return fmt.Errorf("bind the pods of PodGroup %s: %w", plan.Unit.Key, err)
+}

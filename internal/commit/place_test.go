@@ -1,0 +1,214 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	placement "github.com/allot-dev/allot/api/placement/v1alpha1"
+	"github.com/allot-dev/allot/internal/model"
+	"github.com/allot-dev/allot/internal/sched/plan"
+)
+
+// placing is a server that binds the pods of a plan as a whole.
+type placing struct {
+	*server
+	serves func() (bool, error)
+	// answer is called for each request, and may answer in place of the server.
+	answer  func(request int) error
+	unbound []placement.UnboundPod
+	asked   int
+	sizes   []int // pods of each request
+}
+
+func newPlacing(s *server) *placing {
+	return &placing{server: s, serves: func() (bool, error) { return true, nil }, answer: func(int) error { return nil }}
+}
+
+func (p *placing) ServesPlacements(context.Context) (bool, error) {
+	p.asked++
+	return p.serves()
+}
+
+func (p *placing) Place(_ context.Context, request *placement.Placement) (*placement.Placement, error) {
+	p.sizes = append(p.sizes, len(request.Spec.Pods))
+	if err := p.answer(len(p.sizes)); err != nil {
+		return nil, err
+	}
+	for _, pod := range request.Spec.Pods {
+		p.bound[model.Key{Namespace: request.Namespace, Name: pod.Name}] = pod.NodeName
+	}
+	for _, u := range p.unbound {
+		delete(p.bound, model.Key{Namespace: request.Namespace, Name: u.Name})
+	}
+	return &placement.Placement{Status: placement.PlacementStatus{Unbound: p.unbound}}, nil
+}
+
+func (p *placing) committer() *Committer {
+	c := p.server.committer()
+	c.placements.api = p
+	return c
+}
+
+// wholeGang is a plan for a gang of n pods that share a claim.
+func wholeGang(n int) *plan.Plan {
+	p := gang(n, claimPlan("c", group))
+	p.Unit, p.MinCount = model.UnitKey{Group: true, Key: model.Key{Namespace: "ns", Name: "g"}}, n
+	return p
+}
+
+var conflict = apierrors.NewConflict(schema.GroupResource{Group: placement.GroupName, Resource: "placements"}, "g",
+	errors.New("a pod has changed"))
+
+// R50: a gang is bound by one request, and a pod alone by a bind as ever.
+func TestGangIsBoundByOneRequest(t *testing.T) {
+	p := newPlacing(newServer(claim("c")))
+	c := p.committer()
+	if result := c.Commit(t.Context(), wholeGang(1000)); result.Refused != nil || len(result.Failed) > 0 ||
+		len(p.bound) != 1000 {
+		t.Fatalf("result %+v, %d pods bound", result, len(p.bound))
+	}
+	if p.binds > 0 || !slices.Equal(p.sizes, []int{1000}) {
+		t.Errorf("%d binds, requests of %v pods", p.binds, p.sizes)
+	}
+	for i, alone := range []*plan.Plan{wholeGang(1), gang(2)} {
+		clear(p.bound)
+		if result := c.Commit(t.Context(), alone); result.Refused != nil || len(result.Failed) > 0 || len(p.sizes) > 1 {
+			t.Errorf("plan %d: result %+v, requests of %v pods", i, result, p.sizes)
+		}
+	}
+	if p.asked != 1 {
+		t.Errorf("asked %d times what the server serves", p.asked)
+	}
+}
+
+// A gang that is refused leaves nothing: no bind, and no device.
+func TestRefusedGangKeepsNoDevices(t *testing.T) {
+	p := newPlacing(newServer(claim("c")))
+	p.answer = func(int) error { return conflict }
+	result := p.committer().Commit(t.Context(), wholeGang(3))
+	if !errors.Is(result.Refused, ErrRefused) || len(result.Failed) > 0 || len(result.TakenBack) != 1 {
+		t.Fatalf("result %+v", result)
+	}
+	if len(p.bound) > 0 || p.claims[model.Key{Namespace: "ns", Name: "c"}].Status.Allocation != nil {
+		t.Errorf("bound %v, claim %+v", p.bound, p.claims)
+	}
+}
+
+// What is not answered is asked again until it is: the server carries a placement out that it has
+// recorded.
+func TestPlacementWithoutAnAnswerIsRepeated(t *testing.T) {
+	p := newPlacing(newServer(claim("c")))
+	p.answer = func(request int) error {
+		if request < 10 {
+			return apierrors.NewTimeoutError("gone", 0)
+		}
+		return nil
+	}
+	asked := 0
+	p.serves = func() (bool, error) {
+		if asked++; asked < 10 {
+			return false, apierrors.NewServiceUnavailable("away")
+		}
+		return true, nil
+	}
+	if result := p.committer().Commit(t.Context(), wholeGang(3)); result.Refused != nil || len(result.Failed) > 0 ||
+		len(p.bound) != 3 {
+		t.Errorf("result %+v, bound %v", result, p.bound)
+	}
+}
+
+// When the scheduler ends before the answer, it is not known what was bound, and nothing is taken
+// back.
+func TestPlacementWithoutAnAnswerIsNotTakenBack(t *testing.T) {
+	p := newPlacing(newServer(claim("c")))
+	ctx, cancel := context.WithCancel(t.Context())
+	p.answer = func(int) error {
+		cancel()
+		return apierrors.NewTimeoutError("gone", 0)
+	}
+	result := p.committer().Commit(ctx, wholeGang(3))
+	if result.Refused != nil || len(result.Failed) != 3 ||
+		p.claims[model.Key{Namespace: "ns", Name: "c"}].Status.Allocation == nil {
+		t.Errorf("result %+v, claim %+v", result, p.claims)
+	}
+}
+
+func TestPodThatChangesAfterItsPlacementFailsAlone(t *testing.T) {
+	p := newPlacing(newServer(claim("c")))
+	p.unbound = []placement.UnboundPod{{Name: "p-1", Message: "pod p-1 was deleted"}}
+	result := p.committer().Commit(t.Context(), wholeGang(3))
+	if failed := slices.Collect(maps.Keys(result.Failed)); len(failed) != 1 || failed[0].Name != "p-1" ||
+		result.Refused != nil {
+		t.Errorf("result %+v", result)
+	}
+}
+
+// Other servers bind pods one by one.
+func TestServerWithoutPlacementsBindsOneByOne(t *testing.T) {
+	placements := schema.GroupResource{Group: placement.GroupName, Resource: "placements"}
+	for name, p := range map[string]*placing{
+		"by discovery": {serves: func() (bool, error) { return false, nil }},
+		"since it was asked": {
+			serves: func() (bool, error) { return true, nil },
+			answer: func(int) error { return apierrors.NewGenericServerResponse(404, "POST", placements, "", "", 0, true) },
+		},
+		"to this user": {
+			serves: func() (bool, error) { return true, nil },
+			answer: func(int) error { return apierrors.NewForbidden(placements, "g", errors.New("no role")) },
+		},
+	} {
+		p.server = newServer(claim("c"))
+		if result := p.committer().Commit(t.Context(), wholeGang(3)); result.Refused != nil || len(result.Failed) > 0 ||
+			p.binds != 3 {
+			t.Errorf("%s: result %+v, %d binds", name, result, p.binds)
+		}
+	}
+}
+
+// A plan that is too large for one request is written in as few as possible; the first one decides.
+func TestLargePlanIsSplit(t *testing.T) {
+	for _, refused := range []int{0, 1, 2} { // the request that is refused, of those that are not too large
+		p := newPlacing(newServer(claim("c")))
+		p.answer = func(request int) error {
+			switch {
+			case p.sizes[request-1] > 5:
+				return apierrors.NewRequestEntityTooLargeError("too large")
+			case request-1 == refused:
+				return conflict
+			}
+			return nil
+		}
+		result := p.committer().Commit(t.Context(), wholeGang(10))
+		got := fmt.Sprintf("requests %v, %d bound, %d failed, refused %t", p.sizes, len(p.bound), len(result.Failed),
+			result.Refused != nil)
+		want := []string{
+			"requests [10 5 5], 10 bound, 0 failed, refused false",
+			"requests [10 5], 0 bound, 0 failed, refused true",
+			"requests [10 5 5], 5 bound, 5 failed, refused false",
+		}[refused]
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// A refusal because of pods has causes, and is none of the request itself.
+func TestForbiddenPodsAreARefusal(t *testing.T) {
+	err := &apierrors.StatusError{ErrStatus: metav1.Status{
+		Reason: metav1.StatusReasonForbidden, Code: 403,
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "spec.pods[0]"}}},
+	}}
+	p := newPlacing(newServer(claim("c")))
+	p.answer = func(int) error { return err }
+	if result := p.committer().Commit(t.Context(), wholeGang(3)); result.Refused == nil || p.binds > 0 {
+		t.Errorf("result %+v, %d binds", result, p.binds)
+	}
+}
