@@ -17,6 +17,8 @@ import (
 type fault struct {
 	victims []string      // parts that end, or the API server
 	at      int           // the write with which they end: the first one is 1
+	only    string        // if set, only writes to paths with this end are counted
+	binds   int           // how many pods of a placement that is made are bound when the API server ends
 	made    bool          // the write is made, and its answer is lost
 	live    bool          // they do not end: that is all that happens to them
 	lag     int           // how late caches are: see lagOf
@@ -37,8 +39,11 @@ func (f fault) String() string {
 	if f.live {
 		return fmt.Sprintf("write %d of %s (%s) has no answer, lag %d", f.at, strings.Join(f.victims, ", "), what, f.lag)
 	}
-	text := fmt.Sprintf("end of %s at write %d (%s), lag %d, down %s", strings.Join(f.victims, ", "), f.at, what, f.lag,
-		f.down)
+	text := fmt.Sprintf("end of %s at write %d%s (%s), lag %d, down %s", strings.Join(f.victims, ", "), f.at, f.only,
+		what, f.lag, f.down)
+	if f.ofServer() && f.made {
+		text += fmt.Sprintf(", after %d binds if it is a placement", f.binds)
+	}
 	if f.late {
 		text += ", back after the next act"
 	}
@@ -60,11 +65,19 @@ type wire struct {
 	tried  map[string]bool
 	ends   int            // how many faults have struck
 	ended  map[string]int // with which of them a part ended
+	// interrupt has the API server end within the next placement, after so many binds.
+	interrupt func(binds int)
 	outage
 }
 
-func newWire(f fault) *wire {
-	return &wire{fault: f, tried: map[string]bool{}, ended: map[string]int{}, outage: outage{streams: map[*stream]bool{}}}
+func newWire(f fault, interrupt func(binds int)) *wire {
+	return &wire{
+		fault:     f,
+		tried:     map[string]bool{},
+		ended:     map[string]int{},
+		interrupt: interrupt,
+		outage:    outage{streams: map[*stream]bool{}},
+	}
 }
 
 var errNoAnswer = errors.New("no answer")
@@ -135,7 +148,7 @@ func (l *link) admit(r *http.Request) (life int, made bool, err error) {
 		return 0, false, errNoAnswer
 	}
 	victim := l.fault.ofServer() || slices.Contains(l.fault.victims, l.part)
-	if l.struck || !victim || r.Method == http.MethodGet || l.again(r) {
+	if l.struck || !victim || r.Method == http.MethodGet || !strings.HasSuffix(r.URL.Path, l.fault.only) || l.again(r) {
 		return l.life, false, nil
 	}
 	l.writes = append(l.writes, fmt.Sprintf("%s: %s %s", l.part, r.Method, r.URL.Path))
@@ -143,6 +156,9 @@ func (l *link) admit(r *http.Request) (life int, made bool, err error) {
 		return l.life, false, nil
 	}
 	l.strike()
+	if l.fault.ofServer() && l.fault.made && strings.HasSuffix(r.URL.Path, "/placements") {
+		l.interrupt(l.fault.binds)
+	}
 	return 0, l.fault.made, errNoAnswer
 }
 

@@ -171,6 +171,26 @@ func deref(n *int32) int32 {
 	return *n
 }
 
+// whole says whether no gang that was never scheduled is on nodes in part.
+func (s *stage) whole() {
+	s.Helper()
+	members := map[string]int{}
+	for _, object := range s.server.Objects(podKind) {
+		pod := object.(*core.Pod)
+		if name, ok := claims.GroupName(pod); ok && pod.Spec.NodeName != "" {
+			members[name]++
+		}
+	}
+	for _, object := range s.server.Objects(groupKind) {
+		group := object.(*scheduling.PodGroup)
+		gang := group.Spec.SchedulingPolicy.Gang
+		scheduled := meta.IsStatusConditionTrue(group.Status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled)
+		if n := members[group.Name]; gang != nil && n > 0 && n < int(gang.MinCount) && !scheduled {
+			s.Errorf("%d of the gang %s are on nodes when the API server is back", n, group.Name)
+		}
+	}
+}
+
 // sound holds at rest: a gang is whole or not there, and who holds devices is there.
 func (s *stage) sound() {
 	s.Helper()

@@ -50,7 +50,7 @@ type stage struct {
 // newStage has all parts run on what the server has.
 func newStage(t *testing.T, server *memserver.Server, f fault) *stage {
 	s := &stage{
-		T: t, server: server, wire: newWire(f), fault: f, parts: map[string]*part{},
+		T: t, server: server, wire: newWire(f, server.InterruptPlacement), fault: f, parts: map[string]*part{},
 		longCalm: 15 * time.Second, patience: 40 * time.Second,
 	}
 	var err error
@@ -241,6 +241,12 @@ func (s *stage) comeBack() {
 	}
 	if f.forgets {
 		s.server.Forget()
+	}
+	if err := s.server.Resume(context.Background()); err != nil {
+		s.Error(err)
+	}
+	if f.only != "" {
+		s.whole()
 	}
 	s.wire.serverIsBack()
 }

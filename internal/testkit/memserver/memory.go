@@ -21,6 +21,13 @@ type Memory struct {
 	watchers map[*watcher]bool
 	history  []Change
 	oldest   uint64 // the earliest revision at which a watch can begin
+	// entries are those of the journal.
+	entries map[string][]byte
+	// kill is how many updates the server makes of the next entry before it is killed; nil if it is
+	// not. killed means that updates fail, but for so many that are left.
+	kill   *int
+	killed bool
+	left   int
 }
 
 // record is a stored object. It is never changed.
@@ -42,7 +49,7 @@ type Change struct {
 type Snapshot map[string]runtime.Object
 
 func newMemory() *Memory {
-	return &Memory{revision: 1, objects: map[string]record{}, watchers: map[*watcher]bool{}}
+	return &Memory{revision: 1, objects: map[string]record{}, watchers: map[*watcher]bool{}, entries: map[string][]byte{}}
 }
 
 // Snapshot returns the stored objects.
@@ -56,8 +63,8 @@ func (m *Memory) Snapshot() Snapshot {
 	return s
 }
 
-// Restore replaces the stored objects by those of the Snapshot. Watchers receive the differences as
-// creations, updates and deletions.
+// Restore replaces the stored objects by those of the Snapshot, and empties the journal. Watchers
+// receive the differences as creations, updates and deletions.
 func (m *Memory) Restore(s Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,6 +77,7 @@ func (m *Memory) Restore(s Snapshot) {
 		m.putLocked(key, m.objects[key].revision, s[key])
 	}
 	m.history = nil
+	clear(m.entries)
 }
 
 // Forget drops the history, as a restart of an API server does. A watch from an earlier revision

@@ -36,6 +36,7 @@ import (
 type Server struct {
 	*Memory
 	transport inmemory.Transport
+	kinds     *registry.Registry
 }
 
 // host is a name that is never resolved.
@@ -91,16 +92,18 @@ func (s *Server) handler() (http.Handler, error) {
 	kinds, err := registry.New(registry.Config{
 		Scheme: scheme, Codecs: codecs, Getter: s,
 		Access: registry.Access{Authorizer: authorizerfactory.NewAlwaysAllowAuthorizer(), Policy: rbac.NewPolicy()},
-		Alone:  func() bool { return true },
+		Alone:  func() bool { return true }, Journal: journal{s},
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.kinds = kinds
 	cfg := genericapiserver.NewConfig(codecs)
 	cfg.EffectiveVersion = compatibility.NewEffectiveVersionFromString(apiserver.KubernetesVersion, "", "")
 	cfg.ExternalAddress = host
 	cfg.LoopbackClientConfig = &rest.Config{}
 	cfg.AdmissionControl = admission.New(kinds.Lookup(), admission.Rules{})
+	kinds.SetAdmission(cfg.AdmissionControl)
 	cfg.BuildHandlerChainFunc = chain
 	if err := describe(cfg, scheme); err != nil {
 		return nil, err

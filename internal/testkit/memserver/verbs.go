@@ -115,6 +115,9 @@ func (s *store) tryUpdate(
 	if wanted, err = s.in(wanted); err != nil {
 		return err
 	}
+	if err := s.memory.update(); err != nil {
+		return err
+	}
 	now, ok := s.memory.put(key, old.revision, wanted)
 	if !ok {
 		return errOvertaken

@@ -1,0 +1,112 @@
+package memserver
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/allot-dev/allot/internal/apiserver/registry"
+)
+
+// journal implements registry.Journal. Its entries are no objects: a Snapshot does not have them,
+// and a Restore removes them.
+type journal struct {
+	server *Server
+}
+
+var _ registry.Journal = journal{}
+
+// errKilled is the error of a write that a killed server does not make.
+var errKilled = errors.New("the server was killed")
+
+// InterruptPlacement makes the server leave the next placement as if it were killed after it had
+// recorded it and had bound some of its pods. Resume completes it.
+func (s *Server) InterruptPlacement(binds int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kill = &binds
+}
+
+// Resume completes the placements that were interrupted, as a server does that starts.
+func (s *Server) Resume(ctx context.Context) error { return s.kinds.Resume(ctx) }
+
+// Begin implements registry.Journal.
+func (j journal) Begin(_ context.Context, name string, entry []byte, versions map[string]int64) (bool, error) {
+	m := j.server.Memory
+	if !m.record(name, entry, versions) {
+		return false, nil
+	}
+	if !m.beginToDie() {
+		return true, nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = j.server.Resume(ctx) // it fails where the server is killed
+	m.live()
+	return false, errKilled
+}
+
+// End implements registry.Journal.
+func (j journal) End(_ context.Context, name string) error {
+	m := j.server.Memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.killed {
+		return errKilled
+	}
+	delete(m.entries, name)
+	return nil
+}
+
+// Open implements registry.Journal.
+func (j journal) Open(context.Context) (map[string][]byte, error) {
+	m := j.server.Memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.entries), nil
+}
+
+// record stores an entry of the journal if the objects have these revisions.
+func (m *Memory) record(name string, entry []byte, versions map[string]int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, version := range versions {
+		if m.objects[key].revision != uint64(version) {
+			return false
+		}
+	}
+	m.entries[name] = entry
+	return true
+}
+
+// beginToDie reports whether the server is killed now. Some updates may be left.
+func (m *Memory) beginToDie() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kill == nil {
+		return false
+	}
+	m.killed, m.left, m.kill = true, *m.kill, nil
+	return true
+}
+
+// live ends what beginToDie has begun: a new server serves the Memory.
+func (m *Memory) live() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.killed = false
+}
+
+// update counts an update, and fails if the server was killed before it.
+func (m *Memory) update() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case !m.killed:
+		return nil
+	case m.left == 0:
+		return errKilled
+	}
+	m.left--
+	return nil
+}
