@@ -44,7 +44,7 @@ func main() {
 		return
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(out, "workload\tpods\tseconds\tpods/s\ttrivial pods/s\tratio\tp50\tp99\twrites/pod\tpeak MB")
+	fmt.Fprintln(out, "workload\tpods\tseconds\tpods/s\ttrivial pods/s\tratio\tp50\tp99\twrites/pod\tCPU ms/pod\tpeak MB")
 	for _, w := range workloads() {
 		if !strings.Contains(","+*names+",", ","+w.name+",") {
 			continue
@@ -56,7 +56,7 @@ func main() {
 			}
 			fmt.Fprintf(
 				out,
-				"%s: %s\t%d\t%.1f\t%.0f\t%.0f\t%.2f\t%s\t%s\t%.2f\t%d\n",
+				"%s: %s\t%d\t%.1f\t%.0f\t%.0f\t%.2f\t%s\t%s\t%.2f\t%.2f\t%d\n",
 				w.name,
 				w.title,
 				r.pods,
@@ -67,6 +67,7 @@ func main() {
 				r.percentile(50).Round(time.Millisecond),
 				r.percentile(99).Round(time.Millisecond),
 				r.writes,
+				r.cpu.Seconds()*1000/float64(r.pods),
 				r.peakMB,
 			)
 			out.Flush()
@@ -87,7 +88,8 @@ func logTo(name string) error {
 type result struct {
 	outcome
 	trivial outcome
-	writes  float64 // API writes per pod, of all components together
+	writes  float64       // API writes per pod, of all components together
+	cpu     time.Duration // CPU time of the process, the clients of the benchmark included
 	peakMB  uint64
 }
 
@@ -145,12 +147,23 @@ func run(ctx context.Context, w workload, profile string) (result, error) {
 	if err != nil {
 		return r, err
 	}
+	begun := cpuTime()
 	if r.outcome, err = measure(ctx, user, w.pods, nothing); err != nil {
 		return r, err
 	}
+	r.cpu = cpuTime() - begun
 	after, err := writes(ctx, instance)
 	r.writes, r.peakMB = (after-before)/float64(len(w.pods)), peak()
 	return r, err
+}
+
+// cpuTime returns the CPU time that the process has used.
+func cpuTime() time.Duration {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // startProfile profiles the CPU until the returned function is called; without a name it does
