@@ -157,15 +157,6 @@ func run(ctx context.Context, w workload, profile string) (result, error) {
 	return r, err
 }
 
-// cpuTime returns the CPU time that the process has used.
-func cpuTime() time.Duration {
-	var used syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
-		return 0
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
-}
-
 // startProfile profiles the CPU until the returned function is called; without a name it does
 // nothing.
 func startProfile(name string) (stop func(), err error) {

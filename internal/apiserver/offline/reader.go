@@ -70,3 +70,11 @@ func (r reader) PriorityClasses(context.Context) ([]schedulingv1.PriorityClass, 
 	}
 	return list, nil
 }
+
+// ServiceAccount returns an account that gives nothing to pods. Snapshots have no accounts, since
+// placement does not depend on them.
+func (r reader) ServiceAccount(_ context.Context, namespace, name string) (*corev1.ServiceAccount, bool, error) {
+	account := &corev1.ServiceAccount{}
+	account.Namespace, account.Name = namespace, name
+	return account, true, nil
+}

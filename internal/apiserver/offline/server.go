@@ -98,7 +98,7 @@ func (s *Server) Create(object client.Object, in *snapshot.World) error {
 	}
 	s.scheme.Default(object)
 	ctx := genericapirequest.WithNamespace(context.Background(), object.GetNamespace())
-	chain := admission.New(reader{in}, nil)
+	chain := admission.New(reader{in}, admission.Rules{})
 	attributes := utiladmission.NewAttributesRecord(
 		object,
 		nil,

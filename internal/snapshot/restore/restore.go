@@ -22,6 +22,7 @@ func Restore(ctx context.Context, set *client.Set, plain kubernetes.Interface, s
 	o := &snap.Objects
 	for _, write := range []func() error{
 		func() error { return w.cluster(ctx, o) },
+		func() error { return w.accounts(ctx, o) },
 		func() error { return w.controllers(ctx, o) },
 		func() error { return w.pods(ctx, o) },
 		func() error { return w.claims(ctx, o.Claims) },
